@@ -1,0 +1,192 @@
+// Small blocks are carved from regions and kept in one free list per size class; blocks above 1 MiB
+// have a mapping each, kept for the next that asks for about as much. Pages that were touched once
+// never fault again: nothing goes back unasked, and of the regions (a few MiB in all) nothing ever.
+#include "gradus/base/memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "gradus/base/error.h"
+#include "gradus/base/platform.h"
+
+#ifndef __has_feature  // clang's way to ask; GCC defines __SANITIZE_ADDRESS__
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+constexpr bool kPooled = false;  // every block from operator new, so that overruns are seen
+#else
+constexpr bool kPooled = true;
+#endif
+
+namespace gradus::memory {
+namespace {
+
+constexpr std::size_t kRegion = std::size_t{8} << 20;  // resident only as far as it is touched
+constexpr std::size_t kBig = std::size_t{1} << 20;     // more than this: a mapping each
+constexpr std::size_t kMost = std::size_t{1} << 47;    // what a process can address
+
+// Classes: 64, 128 … 512 bytes, then eight to an octave: 576, 640 … 1024, 1152 …
+std::size_t size_class(std::size_t bytes) {
+  if (bytes <= 512) return bytes == 0 ? 0 : (bytes - 1) / 64;
+  const auto octave = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 10;
+  return 8 * (octave + 1) + ((bytes - 1) >> (octave + 6)) - 8;
+}
+constexpr std::size_t class_bytes(std::size_t c) {
+  return c < 8 ? 64 * (c + 1) : (9 + c % 8) << (c / 8 + 5);
+}
+constexpr std::size_t kSmallClasses = 96;
+static_assert(class_bytes(kSmallClasses - 1) == kBig);
+
+struct Free {
+  Free* next;
+};  // lies in a small block that is free
+struct Big {
+  char* data;
+  std::size_t bytes;
+  bool free;
+};
+
+struct Pool {
+  std::mutex mutex;
+  Usage usage{};
+  std::int64_t limit = 0;
+  bool poison = false;
+  Free* lists[kSmallClasses] = {};
+  char* fresh = nullptr;  // the part of the newest region that no block has had yet
+  std::size_t fresh_bytes = 0;
+  std::vector<Big> bigs;
+
+  void admit(std::size_t bytes) const;
+  char* map(std::size_t bytes);
+  void* take_small(std::size_t c);
+  void* take_big(std::size_t bytes);
+  void trim();
+};
+
+// Never destroyed: tensors in static storage are released after everything else.
+Pool& pool() {
+  static Pool& only = *new Pool;
+  return only;
+}
+
+template <class... Why>
+[[noreturn]] void refuse(std::size_t bytes, std::int64_t live, const Why&... why) {
+  fail<MemoryError>(
+      "out of memory: ", bytes, " bytes asked for with ", live, " live; ", why...,
+      ". Less is needed with a smaller batch, shorter sequences or checkpointing, and "
+      "under no_grad; memory::set_limit sets the limit");
+}
+
+void Pool::admit(std::size_t bytes) const {
+  static const std::size_t machine = platform::physical_memory();
+  const std::int64_t live = usage.live_bytes;
+  if (bytes > kMost) refuse(bytes, live, "a process can address ", kMost);
+  const std::size_t total = bytes + static_cast<std::size_t>(live);
+  if (limit > 0 && total > static_cast<std::size_t>(limit))
+    refuse(bytes, live, "the limit is ", limit);
+  if (machine > 0 && total > machine) refuse(bytes, live, "the machine has ", machine);
+}
+
+char* Pool::map(std::size_t bytes) {
+  void* pages = platform::map_pages(bytes);
+  if (pages == nullptr) trim(), pages = platform::map_pages(bytes);
+  if (pages == nullptr) refuse(bytes, usage.live_bytes, "the system grants no more");
+  usage.reserved_bytes += static_cast<std::int64_t>(bytes);
+  return static_cast<char*>(pages);
+}
+
+void* Pool::take_small(std::size_t c) {
+  if (Free* block = lists[c]) return lists[c] = block->next, block;
+  const std::size_t bytes = class_bytes(c);
+  if (fresh_bytes < bytes) fresh = map(kRegion), fresh_bytes = kRegion;
+  fresh_bytes -= bytes;
+  return std::exchange(fresh, fresh + bytes);
+}
+
+// The smallest free mapping that holds `bytes` and is at most a quarter larger, else a fresh one.
+void* Pool::take_big(std::size_t bytes) {
+  Big* best = nullptr;
+  for (Big& big : bigs)
+    if (big.free && big.bytes >= bytes && big.bytes - bytes <= bytes / 4)
+      if (best == nullptr || big.bytes < best->bytes) best = &big;
+  if (best == nullptr) {
+    bigs.reserve(bigs.size() + 1);  // before map(): nothing may fail after it
+    const std::size_t rounded = class_bytes(size_class(bytes));
+    best = &bigs.emplace_back(Big{map(rounded), rounded, true});
+  }
+  best->free = false;
+  return best->data;
+}
+
+void Pool::trim() {
+  std::erase_if(bigs, [this](const Big& big) {
+    if (!big.free) return false;
+    platform::unmap_pages(big.data, big.bytes);
+    usage.reserved_bytes -= static_cast<std::int64_t>(big.bytes);
+    return true;
+  });
+}
+
+}  // namespace
+
+void* allocate(std::size_t bytes) {
+  Pool& p = pool();
+  std::unique_lock lock(p.mutex);
+  p.admit(bytes);
+  void* data = !kPooled       ? ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow)
+               : bytes > kBig ? p.take_big(bytes)
+                              : p.take_small(size_class(bytes));
+  if (data == nullptr) refuse(bytes, p.usage.live_bytes, "the system grants no more");
+  p.usage.live_bytes += static_cast<std::int64_t>(bytes);
+  p.usage.peak_bytes = std::max(p.usage.peak_bytes, p.usage.live_bytes);
+  const bool poison = p.poison;
+  lock.unlock();
+  return poison ? std::memset(data, 0xFF, bytes) : data;
+}
+
+void release(void* data, std::size_t bytes) noexcept {
+  Pool& p = pool();
+  const std::lock_guard lock(p.mutex);
+  p.usage.live_bytes -= static_cast<std::int64_t>(bytes);
+  if (!kPooled) return ::operator delete (data, std::align_val_t{kAlignment});
+  if (bytes > kBig) {
+    const auto owns = [data](const Big& big) { return big.data == data; };
+    std::find_if(p.bigs.begin(), p.bigs.end(), owns)->free = true;
+  } else {
+    Free*& list = p.lists[size_class(bytes)];
+    list = new (data) Free{list};
+  }
+}
+
+Usage usage() {
+  const std::lock_guard lock(pool().mutex);
+  return pool().usage;
+}
+
+void reset_peak() {
+  const std::lock_guard lock(pool().mutex);
+  pool().usage.peak_bytes = pool().usage.live_bytes;
+}
+
+void release_cached() {
+  const std::lock_guard lock(pool().mutex);
+  pool().trim();
+}
+
+void set_limit(std::int64_t bytes) {
+  require(bytes >= 0, "memory::set_limit: ", bytes, " is negative; 0 means no limit");
+  const std::lock_guard lock(pool().mutex);
+  pool().limit = bytes;
+}
+
+void set_poison(bool on) {
+  const std::lock_guard lock(pool().mutex);
+  pool().poison = on;
+}
+
+}  // namespace gradus::memory

@@ -1,0 +1,28 @@
+// Where tensors' numbers live: size classes over huge-page-advised regions, cached and counted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gradus::memory {
+
+inline constexpr std::size_t kAlignment = 64;  // bytes: a cache line, and the widest vector
+
+/// At least `bytes` bytes aligned to kAlignment, not cleared (poisoned with NaN bytes under
+/// set_poison). 0 bytes give a valid pointer too. MemoryError when the limit or the machine says no.
+void* allocate(std::size_t bytes);
+void release(void* data, std::size_t bytes) noexcept;  // the same `bytes`
+
+struct Usage {
+  std::int64_t live_bytes;      // asked for by tensors that are alive
+  std::int64_t peak_bytes;      // the most since the start or since reset_peak()
+  std::int64_t reserved_bytes;  // taken from the system, in use or cached
+};
+Usage usage();
+void reset_peak();
+void release_cached();  // gives whole free regions back to the system
+
+void set_limit(std::int64_t bytes);  // live bytes may not exceed it; 0: no limit
+void set_poison(bool on);            // fresh memory is filled with 0xFF: NaN in f32 and f64
+
+}  // namespace gradus::memory

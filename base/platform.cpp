@@ -1,0 +1,184 @@
+// POSIX, with what only Linux has behind #ifdef. /proc, /sys and control groups are just not found
+// elsewhere. A system without POSIX needs another file like this; nothing else knows the system.
+#include "gradus/base/platform.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "gradus/base/error.h"
+
+#if __has_include(<cxxabi.h>)
+#include <cxxabi.h>
+#endif
+
+namespace gradus::platform {
+namespace {
+
+// Calls use(text) with what `file` holds in this process's control group and each group around it
+// (version 2: limits add up along the path; inside a container the path is "/").
+template <class F>
+void each_cgroup(const std::string& file, F&& use) {
+  std::ifstream groups("/proc/self/cgroup");
+  std::string path;
+  for (std::string line; std::getline(groups, line);)
+    if (line.starts_with("0::/")) path = line.substr(3);
+  for (;; path.erase(path.find_last_of('/'))) {
+    std::ifstream in("/sys/fs/cgroup" + path + "/" + file);
+    if (std::string text; std::getline(in, text)) use(text);
+    if (path.find('/') == std::string::npos) return;
+  }
+}
+
+// Processors' worth of time that the control groups grant; infinite without a quota.
+double cpu_quota() {
+  double cores = INFINITY, quota = 0, period = 0;
+  each_cgroup("cpu.max", [&](const std::string& text) {
+    if (std::istringstream(text) >> quota >> period) cores = std::min(cores, quota / period);
+  });
+  if (std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") >> quota && quota > 0 &&  // version 1
+      std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period)
+    cores = std::min(cores, quota / period);
+  return cores;
+}
+
+// "VmRSS:  1234 kB" in bytes; 0 where there is no /proc.
+std::size_t status_bytes(const char* name) {
+  std::ifstream status("/proc/self/status");
+  std::size_t kilobytes = 0;
+  for (std::string word; status >> word;)
+    if (word == name && status >> kilobytes) break;
+  return kilobytes * 1024;
+}
+
+}  // namespace
+
+int usable_cores() {
+  std::set<std::string> cores;  // hyperthreads of one core list the same siblings
+#ifdef __linux__
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0)
+    for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (!CPU_ISSET(cpu, &mask)) continue;
+      const std::string name = "/sys/devices/system/cpu/cpu" + std::to_string(cpu);
+      std::ifstream in(name + "/topology/thread_siblings_list");
+      std::string siblings;
+      cores.insert(std::getline(in, siblings) ? siblings : name);
+    }
+#endif
+  const double found = cores.empty() ? std::thread::hardware_concurrency() : double(cores.size());
+  return static_cast<int>(std::max(1.0, std::round(std::min(found, cpu_quota()))));
+}
+
+std::string instruction_set() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) return "x86-64-v4";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "x86-64-v3";
+#endif
+  utsname name{};
+  return uname(&name) < 0 ? "unknown" : name.machine;
+}
+
+std::size_t resident_bytes() { return status_bytes("VmRSS:"); }
+std::size_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
+
+void* map_pages(std::size_t bytes) {
+  constexpr std::size_t huge = std::size_t{2} << 20;  // alignment that huge pages need
+  void* mapped =
+      mmap(nullptr, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  const auto start = reinterpret_cast<std::uintptr_t>(mapped);
+  char* pages = static_cast<char*>(mapped) + (huge - start % huge) % huge;
+  const auto before = static_cast<std::size_t>(pages - static_cast<char*>(mapped));
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t kept = (bytes + page - 1) / page * page;
+  if (before > 0) munmap(mapped, before);
+  if (before + kept < bytes + huge) munmap(pages + kept, bytes + huge - before - kept);
+#ifdef MADV_HUGEPAGE
+  madvise(pages, kept, MADV_HUGEPAGE);
+#endif
+  return pages;
+}
+
+void unmap_pages(void* pages, std::size_t bytes) noexcept { munmap(pages, bytes); }
+
+std::size_t physical_memory() {
+  double bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
+  each_cgroup("memory.max", [&](const std::string& text) {
+    if (double most = 0; std::istringstream(text) >> most) bytes = std::min(bytes, most);
+  });
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+void* find_symbol(const char* name) { return dlsym(RTLD_DEFAULT, name); }
+
+std::string system_name() {
+  utsname name{};
+  return uname(&name) < 0 ? "unknown" : text(name.sysname, " ", name.release, " ", name.machine);
+}
+
+void write_file_atomically(const std::string& path, const void* data, std::size_t size) {
+  static std::atomic<int> counter{0};
+  const std::string temporary = text(path, ".tmp-", getpid(), "-", counter++);
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  int cause = file < 0 ? errno : 0;
+  const char* rest = static_cast<const char*>(data);
+  while (cause == 0 && size > 0) {
+    const ssize_t written = write(file, rest, std::min(size, std::size_t{1} << 30));
+    if (written > 0)
+      rest += written, size -= static_cast<std::size_t>(written);
+    else if (written == 0)
+      cause = EIO;
+    else if (errno != EINTR)
+      cause = errno;
+  }
+  if (cause == 0 && fsync(file) < 0) cause = errno;
+  if (file >= 0 && close(file) < 0 && cause == 0) cause = errno;
+  if (cause == 0 && rename(temporary.c_str(), path.c_str()) < 0) cause = errno;
+  if (cause != 0) {
+    if (file >= 0) unlink(temporary.c_str());
+    fail<FileError>("cannot write ", path, ": ", std::strerror(cause),
+                    cause == ENOSPC || cause == EDQUOT ? " (disk full)" : "",
+                    ". What was there before is unchanged");
+  }
+  const auto slash = path.find_last_of('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int parent = open(directory.c_str(), O_RDONLY | O_CLOEXEC);
+  if (parent < 0) return;  // readable or not, the new file is whole; only its name may come late
+  fsync(parent);
+  close(parent);
+}
+
+bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
+
+bool sync_file(std::FILE* file) {
+  return ::fsync(::fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;  // a pipe has no disk
+}
+
+std::string readable_type(const char* mangled) {
+#if __has_include(<cxxabi.h>)
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(mangled, nullptr, nullptr, &status), std::free);
+  if (status == 0) return name.get();
+#endif
+  return mangled;
+}
+
+}  // namespace gradus::platform

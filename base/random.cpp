@@ -1,0 +1,106 @@
+// Philox4x32-10: ten rounds of two 32 × 32 → 64-bit products. Word i of a stream is element i mod 4
+// of the block with counter {i div 4 (low, high), stream, rank} and the seed (low, high) as key.
+#include "gradus/base/random.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gradus/base/error.h"
+#include "gradus/base/thread_state.h"
+
+namespace gradus {
+namespace {
+
+using Word = std::uint32_t;
+using Block = std::array<Word, 4>;
+constexpr Word kFactor0 = 0xD2511F53, kFactor1 = 0xCD9E8D57;  // the paper's
+constexpr Word kStep0 = 0x9E3779B9, kStep1 = 0xBB67AE85;  // of the key: golden ratio, √3 − 1
+constexpr int kRounds = 10;
+constexpr int kLanes = 32;  // blocks side by side, for the compiler to put into vectors
+
+Word low(std::uint64_t x) { return static_cast<Word>(x); }
+Word high(std::uint64_t x) { return static_cast<Word>(x >> 32); }
+
+void mix(Word& x0, Word& x1, Word& x2, Word& x3, Word k0, Word k1) {
+  const std::uint64_t p0 = std::uint64_t{kFactor0} * x0, p1 = std::uint64_t{kFactor1} * x2;
+  x0 = high(p1) ^ x1 ^ k0, x1 = low(p1), x2 = high(p0) ^ x3 ^ k1, x3 = low(p0);
+}
+
+// The words of kLanes · groups blocks from `block` on, as philox() gives them one by one. Not a
+// GRADUS_KERNEL: GCC repacks these 64-bit products at greater cost with AVX2 than it saves.
+void fill_blocks(const RandomStream& s, std::uint64_t block, std::int64_t groups, Word* words) {
+  for (std::int64_t g = 0; g < groups; ++g, block += kLanes, words += 4 * kLanes) {
+    Word x[4][kLanes];
+    for (std::uint64_t i = 0; i < kLanes; ++i)
+      x[0][i] = low(block + i), x[1][i] = high(block + i), x[2][i] = s.stream, x[3][i] = s.rank;
+    Word k0 = low(s.seed), k1 = high(s.seed);
+    for (int round = 0; round < kRounds; ++round, k0 += kStep0, k1 += kStep1)
+      for (int i = 0; i < kLanes; ++i) mix(x[0][i], x[1][i], x[2][i], x[3][i], k0, k1);
+    for (int i = 0; i < kLanes; ++i)
+      for (int e = 0; e < 4; ++e) words[4 * i + e] = x[e][i];
+  }
+}
+
+Block block_of(const RandomStream& s, std::uint64_t block) {
+  return philox({low(block), high(block), s.stream, s.rank}, {low(s.seed), high(s.seed)});
+}
+
+// 53 bits of two words, in [0, 1)
+double unit(Word a, Word b) { return ((a >> 5) * 0x1p26 + (b >> 6)) * 0x1p-53; }
+
+Generator global_generator;
+
+}  // namespace
+
+Block philox(Block x, std::array<Word, 2> key) {
+  for (int round = 0; round < kRounds; ++round, key[0] += kStep0, key[1] += kStep1)
+    mix(x[0], x[1], x[2], x[3], key[0], key[1]);
+  return x;
+}
+
+Word RandomStream::word(std::int64_t index) const {
+  const auto i = static_cast<std::uint64_t>(index);
+  return block_of(*this, i / 4)[i % 4];
+}
+
+double RandomStream::uniform(std::int64_t index) const {
+  const auto i = static_cast<std::uint64_t>(index);
+  const Block b = block_of(*this, i / 2);
+  return i % 2 == 0 ? unit(b[0], b[1]) : unit(b[2], b[3]);
+}
+
+// A pair of indices shares a block: its two uniforms give two normals, r·cos φ and r·sin φ.
+double RandomStream::normal(std::int64_t index) const {
+  const auto i = static_cast<std::uint64_t>(index);
+  const Block b = block_of(*this, i / 2);
+  const double r = std::sqrt(-2 * std::log(1 - unit(b[0], b[1])));  // 1 − u is never 0
+  const double phi = 6.283185307179586 * unit(b[2], b[3]);
+  return i % 2 == 0 ? r * std::cos(phi) : r * std::sin(phi);
+}
+
+std::int64_t RandomStream::below(std::int64_t index, std::int64_t n) const {
+  require(n >= 1, "below: n is ", n, ", and there is no number in [0, ", n, ")");
+  return std::min(static_cast<std::int64_t>(uniform(index) * static_cast<double>(n)), n - 1);
+}
+
+void RandomStream::words(std::int64_t first, std::int64_t count, Word* words) const {
+  std::int64_t done = 0;
+  for (; done < count && (first + done) % 4 != 0; ++done) words[done] = word(first + done);
+  const std::int64_t groups = (count - done) / (4 * kLanes);
+  fill_blocks(*this, static_cast<std::uint64_t>(first + done) / 4, groups, words + done);
+  for (done += groups * 4 * kLanes; done < count; ++done) words[done] = word(first + done);
+}
+
+// Not locked: a program with several threads that draw gives each a GeneratorScope of its own.
+Generator& generator() {
+  return thread_state.generator != nullptr ? *thread_state.generator : global_generator;
+}
+
+void seed(std::uint64_t seed) { generator().restore(seed, 0); }
+
+GeneratorScope::GeneratorScope(Generator& own) : before_(thread_state.generator) {
+  thread_state.generator = &own;
+}
+GeneratorScope::~GeneratorScope() { thread_state.generator = before_; }
+
+}  // namespace gradus

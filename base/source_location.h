@@ -1,0 +1,23 @@
+// The caller's file and line, for messages: std::source_location, which clang 14 has not yet.
+#pragma once
+
+namespace gradus {
+
+/// As a default argument, SourceLocation::current() is the place of the call.
+class SourceLocation {
+ public:
+  SourceLocation() = default;
+  static constexpr SourceLocation current(const char* file = __builtin_FILE(),
+                                          int line = __builtin_LINE()) {
+    return SourceLocation(file, line);
+  }
+  const char* file_name() const { return file_; }  // "" where nothing was noted
+  int line() const { return line_; }               // from 1; 0 where nothing was noted
+
+ private:
+  constexpr SourceLocation(const char* file, int line) : file_(file), line_(line) {}
+  const char* file_ = "";
+  int line_ = 0;
+};
+
+}  // namespace gradus

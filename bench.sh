@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds and runs a benchmark: ./bench.sh NAME [OPTION…] runs bench/bench_NAME.cpp.
+#   ./bench.sh step --config cpu --dropout 0.2      one JSON object a line
+#   ./bench.sh step --config cpu --peer pytorch     both engines in turn, and their ratio (needs torch)
+#   ./bench.sh ops                                  Google Benchmark, op by op
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+. tools/setup.sh
+
+name=${1-}
+if [ ! -e "bench/bench_$name.cpp" ]; then
+  sed -n '2,5s/^# //p' "$0" >&2
+  exit 2
+fi
+shift
+
+yes=0
+setup_needs g++ cmake ninja-build libopenblas-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev >&2
+{
+  [ -e build/release/build.ninja ] || cmake --preset release -DGRADUS_BUILD_TESTS=OFF
+  cmake -DGRADUS_BUILD_BENCHMARKS=ON build/release >/dev/null
+  cmake --build --preset release --target "bench_$name" -j "$(setup_cores)"
+} >&2
+
+case " $* " in
+  *" --peer "*) exec python3 bench/interleave.py "build/release/bench_$name" "$@" ;;
+esac
+exec "build/release/bench_$name" "$@"

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""The training step of bench_step.cpp in PyTorch, at its best settings: the peer to compare with.
+
+  pytorch_step.py --config cpu [--dropout P] [--threads N] [--steps N] [--rounds N] [--serve]
+
+Best settings: fused AdamW, scaled_dot_product_attention, gradients set to None, and tcmalloc where it is
+installed (libtcmalloc-minimal4), with which the script starts itself again. Needs torch; nothing else does.
+"""
+import argparse
+import json
+import os
+import resource
+import sys
+import time
+
+SIZES = {  # layers, heads, width, context, batch, vocabulary: the presets of nn/gpt.cpp
+    "toy": (2, 2, 64, 32, 8, 65),
+    "cpu": (4, 4, 128, 64, 12, 65),
+    "baby12": (6, 6, 384, 256, 12, 65),
+    "baby64": (6, 6, 384, 256, 64, 65),
+    "gpt2": (12, 12, 768, 64, 4, 50257),
+    "long": (4, 4, 256, 1024, 4, 65),
+}
+ALLOCATOR = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--config", choices=SIZES, default="cpu")
+    parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--serve", action="store_true")
+    return parser.parse_args()
+
+
+def resident_mb():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize() >> 20
+
+
+def build(torch, flags):
+    """The step as a closure; it returns the loss."""
+    nn, F = torch.nn, torch.nn.functional
+    layers, heads, width, context, batch, vocab = SIZES[flags.config]
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def attend(self, x):
+            q, k, v = (t.unflatten(-1, (heads, -1)).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=-1))
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=flags.dropout)
+            return self.out(y.transpose(1, 2).flatten(2))
+
+        def forward(self, x):
+            x = x + F.dropout(self.attend(self.norm1(x)), flags.dropout)
+            hidden = F.gelu(self.up(self.norm2(x)), approximate="tanh")
+            return x + F.dropout(self.down(hidden), flags.dropout)
+
+    class GPT(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.token, self.position = nn.Embedding(vocab, width), nn.Embedding(context, width)
+            self.blocks = nn.Sequential(*(Block() for _ in range(layers)))
+            self.norm = nn.LayerNorm(width)
+            for name, parameter in self.named_parameters():
+                if name.endswith("bias"):
+                    nn.init.zeros_(parameter)
+                elif "norm" not in name:
+                    nn.init.normal_(parameter, std=0.02)
+
+        def forward(self, ids, targets):
+            h = F.dropout(self.token(ids) + self.position.weight, flags.dropout)
+            logits = F.linear(self.norm(self.blocks(h)), self.token.weight)
+            return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+    model = GPT()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-2, fused=True)
+    ids, targets = torch.randint(vocab, (2, batch, context))
+
+    def step():
+        loss = model(ids, targets)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        return loss.item()
+
+    return step
+
+
+def timed(step, count):
+    times = []
+    for _ in range(count):
+        start = time.perf_counter()
+        step()
+        times.append(1e3 * (time.perf_counter() - start))
+    return times
+
+
+def flop(config):
+    layers, _, width, context, batch, vocab = SIZES[config]
+    weights = 12 * layers * width * width + vocab * width
+    return 6 * weights * batch * context + 6 * context * (context + 1) * width * batch * layers
+
+
+def main():
+    flags = parse()
+    if os.path.exists(ALLOCATOR) and "LD_PRELOAD" not in os.environ:
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"LD_PRELOAD": ALLOCATOR})
+    import torch
+
+    torch.set_num_threads(flags.threads)
+    torch.manual_seed(1)
+    base_mb = resident_mb()
+    step = build(torch, flags)
+    loss0 = step()
+    times = timed(step, 2)
+    if flags.serve:
+        print("ready", flush=True)
+        for line in iter(sys.stdin.readline, ""):
+            if int(line) <= 0:
+                break
+            print(*(f"{ms:.4f}" for ms in timed(step, int(line))), flush=True)
+    else:
+        times = timed(step, flags.steps * flags.rounds)
+    median = sorted(times)[len(times) // 2]
+    print(json.dumps({
+        "engine": f"pytorch {torch.__version__}", "config": flags.config, "dropout": flags.dropout,
+        "threads": flags.threads, "median_ms": round(median, 3), "min_ms": round(min(times), 3),
+        "gflops": round(flop(flags.config) / median / 1e6, 1), "floor_ms": None,
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, "base_rss_mb": base_mb,
+        "loss0": round(loss0, 4)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

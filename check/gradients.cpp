@@ -1,0 +1,306 @@
+// From tensors to the numbers that check/raw compares, and back. A second derivative is checked as the
+// first one of a function that takes gradients; a module, as a function of its parameters.
+#include "gradus/check/gradients.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "gradus/base/random.h"
+#include "gradus/check/raw/check.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/create.h"
+#include "gradus/engine/graph.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/reduce.h"
+
+namespace gradus::check {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+std::vector<std::int64_t> sizes_of(const Tensor& x) {
+  return {x.shape().begin(), x.shape().end()};
+}
+
+/// A function of tensors as check/raw wants it: a function of numbers, and a vector-Jacobian product.
+class Adapter {
+ public:
+  Adapter(std::string name, const Function& f, const Tensors& inputs, const Options& options);
+
+  /// Runs f once, so that what it throws, or returns by mistake, is seen as it is.
+  Tensor try_out() const;
+  Report run();
+  Report run_second();
+
+ private:
+  Tensor call(const Tensors& in) const;
+  Tensors leaves(const raw::Arguments& values) const;
+  raw::Arguments vjp(const raw::Arguments& values, const raw::Values& dy) const;
+  std::vector<raw::Input> raw_inputs() const;
+  double size_of_terms(const Tensor& y) const;
+
+  std::string name_;
+  Function f_;
+  Tensors inputs_;  // f64 where floating-point
+  Options options_;
+};
+
+Adapter::Adapter(std::string name, const Function& f, const Tensors& inputs, const Options& options)
+    : name_(std::move(name)), f_(f), options_(options) {
+  require(f != nullptr, name_, ": the function to check is empty");
+  const auto fits = [&](std::size_t given) { return given == 0 || given == inputs.size(); };
+  require(fits(options.names.size()), name_, ": ", options.names.size(), " names for ",
+          inputs.size(), " inputs");
+  require(fits(options.differentiable.size()), name_, ": `differentiable` has ",
+          options.differentiable.size(), " entries for ", inputs.size(), " inputs");
+  bool any = false;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const Tensor& x = inputs[k];
+    require(x.defined(), name_, ": input ", k, " is undefined");
+    if (options.differentiable.empty()) options_.differentiable.push_back(is_float(x.dtype()));
+    if (options.names.empty()) options_.names.push_back(text("x", k));
+    require<DtypeError>(!options_.differentiable[k] || is_float(x.dtype()), name_, ": input ",
+                        options_.names[k], " is ", x.dtype(), " and cannot be differentiable");
+    any = any || options_.differentiable[k];
+    inputs_.push_back(is_float(x.dtype()) ? x.astype(Dtype::f64).clone() : x.detach());
+  }
+  require(any, name_, ": none of the ", inputs.size(), " inputs is differentiable, so there is ",
+          "nothing to check: give an f32 or f64 input");
+}
+
+Tensor Adapter::call(const Tensors& in) const {
+  Generator same_each_time(options_.seed);
+  const GeneratorScope frozen(same_each_time);
+  const GradMode recorded(true);
+  return f_(in);
+}
+
+/// Fresh tensors of these numbers; the differentiable ones are leaves.
+Tensors Adapter::leaves(const raw::Arguments& values) const {
+  Tensors in = inputs_;
+  for (std::size_t k = 0; k < in.size(); ++k)
+    if (options_.differentiable[k]) in[k] = from(values[k], in[k].shape()).requires_grad_();
+  return in;
+}
+
+Tensor Adapter::try_out() const {
+  Tensors in;
+  for (std::size_t k = 0; k < inputs_.size(); ++k)
+    in.push_back(options_.differentiable[k] ? inputs_[k].clone().requires_grad_() : inputs_[k]);
+  Tensor y = call(in);
+  require(y.defined(), name_, ": the function returns an undefined tensor");
+  require<DtypeError>(y.dtype() == Dtype::f64, name_, ": the function returns ", y.dtype(), " ",
+                      y.shape(), " although its inputs are f64: nothing inside may convert them");
+  return y;
+}
+
+raw::Arguments Adapter::vjp(const raw::Arguments& values, const raw::Values& dy) const {
+  const Tensors in = leaves(values);
+  const Tensor y = call(in);
+  raw::Arguments dx(in.size());
+  Tensors wanted;
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    dx[k].assign(values[k].size(), 0.0);  // for what f does not depend on
+    if (options_.differentiable[k]) wanted.push_back(in[k]);
+  }
+  if (!y.requires_grad()) return dx;
+  const Tensors found = grad({y}, wanted, {from(dy, y.shape())},
+                             {.create_graph = options_.formula, .allow_unused = true});
+  for (std::size_t k = 0, next = 0; k < in.size(); ++k) {
+    if (!options_.differentiable[k]) continue;
+    const Tensor& gradient = found[next++];
+    if (gradient.defined()) dx[k] = gradient.to_vector<double>();
+  }
+  return dx;
+}
+
+std::vector<raw::Input> Adapter::raw_inputs() const {
+  std::vector<raw::Input> out;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    const raw::Values numbers = inputs_[k].astype(Dtype::f64).to_vector<double>();
+    out.push_back({options_.names[k], sizes_of(inputs_[k]), numbers, options_.differentiable[k]});
+  }
+  return out;
+}
+
+Report Adapter::run() {
+  const Tensor y = try_out();
+  raw::Options settings;
+  settings.rtol = options_.rtol;
+  settings.atol = options_.atol;
+  settings.seed = options_.seed;
+  settings.output_shape = sizes_of(y);
+  const auto forward = [this](const raw::Arguments& in) {
+    return call(leaves(in)).to_vector<double>();
+  };
+  const auto derivative = [this](const raw::Arguments& in, const raw::Values& dy) {
+    return vjp(in, dy);
+  };
+  Report report = raw::check_vjp(name_, forward, derivative, raw_inputs(), settings);
+  if (!report && !y.requires_grad())
+    report.notes.push_back("the result has no place in the graph: was it computed under NoGrad, or "
+                           "from detached or converted tensors?");
+  return report;
+}
+
+/// About |u| |w| |y| / |x|, the size of what a gradient's terms are before they are added.
+double Adapter::size_of_terms(const Tensor& y) const {
+  double most = 0, size = 0;
+  for (const double v : y.to_vector<double>())
+    if (std::isfinite(v)) most = std::max(most, std::abs(v));
+  for (std::size_t k = 0; k < inputs_.size(); ++k)
+    if (options_.differentiable[k])
+      size = std::max(size, raw::rms(inputs_[k].to_vector<double>()));
+  return size > 0 ? 4 * most / size : most;
+}
+
+Report Adapter::run_second() {
+  const Tensor y = try_out();
+  raw::Random random(options_.seed);
+  const auto upstream = [&random](const Tensor& like) {
+    raw::Values numbers(static_cast<std::size_t>(like.numel()));
+    for (double& number : numbers) number = random.upstream();
+    return from(numbers, like.shape());
+  };
+  Tensors u;
+  for (std::size_t k = 0; k < inputs_.size(); ++k)
+    u.push_back(options_.differentiable[k] ? upstream(inputs_[k]) : Tensor());
+
+  // g(x, w) = Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩; w comes after the x. Where the terms of a gradient cancel
+  // (softmax of equal rows, across them) g is rounding alone, and differences would take it for the
+  // truth. A constant of the terms' size tells them how large its rounding is.
+  const double unit = size_of_terms(y);
+  const auto g = [this, u, unit](const Tensors& in) {
+    Tensors x = in, wanted;
+    const Tensor w = x.back();
+    x.pop_back();
+    for (std::size_t k = 0; k < x.size(); ++k)
+      if (options_.differentiable[k]) wanted.push_back(x[k]);
+    Tensor total = full({}, unit, Dtype::f64);
+    const Tensor value = call(x);
+    if (!value.requires_grad()) return total;
+    const Tensors dx = grad({value}, wanted, {w}, {.create_graph = true, .allow_unused = true});
+    for (std::size_t k = 0, next = 0; k < x.size(); ++k) {
+      if (!options_.differentiable[k]) continue;
+      if (const Tensor& d = dx[next++]; d.defined()) total = total + sum(u[k] * d);
+    }
+    return total;
+  };
+  Tensors inputs = inputs_;
+  inputs.push_back(upstream(y));
+  Options options = options_;
+  options.names.push_back("upstream");
+  options.differentiable.push_back(true);
+  return Adapter(name_ + ", second derivatives", g, inputs, options).run();
+}
+
+/// A parameter or buffer of a module: where it stands, and what stood there before.
+struct Slot {
+  std::string name;
+  Tensor* place;
+  Tensor own;
+  bool trained;
+};
+
+/// Puts back what stood there.
+struct Slots : std::vector<Slot> {
+  Slots() = default;
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
+  ~Slots() {
+    for (Slot& slot : *this) *slot.place = std::move(slot.own);
+  }
+};
+
+void collect(nn::Module& m, const std::string& prefix, Slots& slots) {
+  for (const nn::Member& member : m.members()) {
+    Tensor* const place = member.parameter() ? member.parameter() : member.buffer();
+    if (place && place->defined())
+      slots.push_back({prefix + member.name(), place, *place, member.parameter() != nullptr});
+    for (const auto& child : member.children())
+      collect(*child.second, prefix + member.name() + child.first + ".", slots);
+  }
+}
+
+/// A module's parameters as inputs of a function, each tied one once. Buffers become f64 copies.
+class Borrowed {
+ public:
+  explicit Borrowed(nn::Module& m) {
+    (void)m.parameters();  // GraphError where two names share a tensor without tie()
+    collect(m, "", slots_);
+    std::map<const Node*, std::size_t> seen;
+    for (const Slot& slot : slots_) {
+      if (!slot.trained) {
+        const Dtype dtype = slot.own.dtype();
+        *slot.place = slot.own.astype(is_float(dtype) ? Dtype::f64 : dtype).clone();
+        continue;
+      }
+      const auto at = seen.emplace(slot.own.node().get(), parameters_.size());
+      if (at.second) {
+        parameters_.push_back(slot.own.detach());
+        names_.push_back(slot.name);
+      }
+      uses_.push_back({slot.place, at.first->second});
+    }
+  }
+
+  /// Lets the module compute with these leaves, one for each of names().
+  void put(std::span<const Tensor> leaves) const {
+    for (const auto& [place, index] : uses_) {
+      *place = leaves[index];
+      place->node()->extra().tied = true;  // it may stand under several names
+    }
+  }
+  const Tensors& parameters() const { return parameters_; }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  Slots slots_;
+  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // a place, and which parameter belongs there
+  Tensors parameters_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+Report gradients(std::string_view name, const Function& f, const Tensors& inputs,
+                 const Options& options) {
+  Adapter adapter(std::string(name), f, inputs, options);
+  return options.second ? adapter.run_second() : adapter.run();
+}
+
+Report gradients(const Function& f, const Tensors& inputs, const Options& options) {
+  return gradients("function", f, inputs, options);
+}
+
+Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Options& options) {
+  const std::string name = m.type_name();
+  const auto fits = [&](std::size_t given) { return given == 0 || given == inputs.size(); };
+  require(fits(options.names.size()) && fits(options.differentiable.size()), name, ": ",
+          options.names.size(), " names and ", options.differentiable.size(),
+          " differentiable flags for ", inputs.size(), " inputs");
+  const Borrowed borrowed(m);
+  const std::size_t count = borrowed.parameters().size();
+  Tensors all = borrowed.parameters();
+  Options extended = options;
+  extended.names = borrowed.names();
+  extended.differentiable.assign(count, true);
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    all.push_back(inputs[k]);
+    extended.names.push_back(options.names.empty() ? text("input ", k) : options.names[k]);
+    extended.differentiable.push_back(options.differentiable.empty() ? is_float(inputs[k].dtype())
+                                                                     : options.differentiable[k]);
+  }
+  const auto call = [&](const Tensors& in) {
+    const std::span<const Tensor> each(in);
+    borrowed.put(each.first(count));
+    const std::span<const Tensor> rest = each.subspan(count);
+    return f({rest.begin(), rest.end()});
+  };
+  return gradients(name, call, all, extended);
+}
+
+}  // namespace gradus::check

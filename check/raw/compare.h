@@ -1,0 +1,153 @@
+// The comparison of one input's derivatives: what was measured, and what is said of a disagreement.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gradus/check/raw/differences.h"
+#include "gradus/check/raw/options.h"
+#include "gradus/check/raw/probe.h"
+#include "gradus/check/raw/report.h"
+#include "gradus/check/raw/verdict.h"
+
+namespace gradus::check::raw {
+
+/// The slopes of one input, [element][probe], and the largest of each kind of probe.
+struct Numeric {
+  std::vector<std::vector<Slope>> slopes;
+  double row_scale = 0;
+  double dense_scale = 0;
+
+  double scale(const Probe& probe) const { return probe.dense() ? dense_scale : row_scale; }
+
+  /// Is there an output whose derivative by this element could not be measured at all?
+  bool blind(std::size_t element) const {
+    const std::vector<Slope>& all = slopes[element];
+    return std::any_of(all.begin(), all.end(), [](const Slope& n) { return !n.finite(); });
+  }
+
+  /// Takes the next element's column of the Jacobian.
+  void append(const std::vector<Slope>& column, const std::vector<Probe>& probes,
+              const Tolerance& tolerance) {
+    std::vector<Slope> all;
+    for (const Probe& probe : probes) {
+      all.push_back(contract(column, probe));
+      double& largest = probe.dense() ? dense_scale : row_scale;
+      if (clear(all.back(), 0, tolerance)) largest = std::max(largest, all.back().size());
+    }
+    slopes.push_back(std::move(all));
+  }
+};
+
+/// What is wrong with one element, and how badly: the error in units of what is allowed.
+struct Candidate {
+  Finding finding;
+  std::size_t element = 0;
+  std::size_t probe = 0;
+  double excess = -1;  // -1: nothing is wrong
+};
+
+/// Failures first, then rows before weighted sums (a row names the output), then the worst.
+inline bool graver_than(const Candidate& a, const Candidate& b) {
+  if (a.finding.verdict != b.finding.verdict) return a.finding.verdict == Verdict::fail;
+  if (a.finding.kind != b.finding.kind) return a.finding.kind == Kind::element;
+  return a.excess > b.excess;
+}
+
+inline Finding located(std::size_t input, const InputSummary& summary, std::size_t element) {
+  Finding result;
+  result.input = input;
+  result.input_name = summary.name;
+  result.at = place(static_cast<std::int64_t>(element), summary.shape);
+  return result;
+}
+
+/// Puts the numbers of a comparison into a finding. Of a row it shows the derivative itself,
+/// without the weight that it was asked with.
+inline void describe_numbers(Finding& finding, double a, const Slope& n, const Probe& probe,
+                             const Judgement& judgement) {
+  const double w = probe.dense() ? 1.0 : probe.weight[0];
+  const Slope own = scaled(n, 1 / w);
+  finding.kind = probe.dense() ? Kind::projection : Kind::element;
+  finding.verdict = judgement.verdict;
+  finding.analytic = a / w;
+  finding.numeric = own.value;
+  finding.allowed = judgement.allowed / std::abs(w);
+  if (!n.finite()) {
+    finding.note = "the differences around it are not finite, or grow as the step shrinks";
+  } else if (judgement.verdict == Verdict::inconclusive) {
+    finding.note =
+        "the error estimate of the differences, " + number(own.estimate(), 2) + ", is too large";
+  } else if (n.kink) {
+    finding.note = "at a kink: from " + number(own.lower(), 6) + " to " + number(own.upper(), 6) +
+                   " would be right";
+  } else if (!std::isfinite(a)) {
+    finding.note = "not finite: 0 times infinity, or a value never written?";
+  }
+}
+
+/// What the report should say of an input beside its findings.
+inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric& numeric,
+                                            const Tolerance& t) {
+  std::vector<std::string> notes;
+  const std::string who = "input '" + summary.name + "'";
+  std::int64_t first_kink = -1;
+  bool all_zero = true;
+  std::int64_t coarse = 0;
+  for (std::size_t j = 0; j < numeric.slopes.size(); ++j) {
+    bool kink = false, rough = false;
+    for (const Slope& n : numeric.slopes[j]) {
+      kink = kink || n.kink;
+      all_zero = all_zero && zero(n);
+      rough = rough || (n.finite() && !zero(n) && !within(n, t.coarse, numeric.row_scale, t));
+    }
+    coarse += rough ? 1 : 0;
+    if (!kink) continue;
+    ++summary.kinks;
+    if (first_kink < 0) first_kink = static_cast<std::int64_t>(j);
+  }
+  summary.largest = std::max(numeric.row_scale, numeric.dense_scale);
+  if (summary.elements == 0) {
+    notes.push_back(who + " has no elements: nothing to compare");
+  } else if (all_zero && summary.compared > 0) {
+    notes.push_back(who + ": every measured derivative is 0. The output does not depend on it "
+                          "here, so this sample tells little; choose other values");
+  }
+  if (coarse > 0) {
+    notes.push_back(std::to_string(coarse) + " of " + std::to_string(summary.elements) +
+                    " elements of " + who + " could be compared in their first digits only: their "
+                    "derivatives hardly rise above the rounding of forward");
+  }
+  if (first_kink >= 0) {
+    notes.push_back(std::to_string(summary.kinks) + " of " + std::to_string(summary.elements) +
+                    " elements of " + who + " lie at a kink, the first at " +
+                    list(place(first_kink, summary.shape)) +
+                    "; any value between the one-sided derivatives is taken as right there");
+  }
+  return notes;
+}
+
+/// A place in [0, count) that is wrong by itself, by halving; -1 if neither half of a wrong range
+/// is wrong. wrong(first, last) asks about [first, last).
+template <class Wrong>
+std::int64_t find_output(std::int64_t count, Wrong wrong) {
+  std::int64_t first = 0, last = count;
+  while (last - first > 1) {
+    const std::int64_t middle = first + (last - first) / 2;
+    if (wrong(first, middle)) {
+      last = middle;
+    } else if (wrong(middle, last)) {
+      first = middle;
+    } else {
+      return -1;
+    }
+  }
+  return first;
+}
+
+}  // namespace gradus::check::raw

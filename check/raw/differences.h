@@ -1,0 +1,199 @@
+// Derivatives of a black box by central differences, with an estimate of their error.
+//
+//   six points    f'(x) ≈ [45(f₁-f₋₁) - 9(f₂-f₋₂) + (f₃-f₋₃)] / 60h     error h⁶f⁽⁷⁾/140
+//   four of them  f'(x) ≈ [ 8(f₁-f₋₁) -  (f₂-f₋₂)] / 12h                error h⁴f⁽⁵⁾/30
+//   one side      f'(x) ≈ [18(f₁-f₀)  - 9(f₂-f₀)  + 2(f₃-f₀)] / 6h      error h³f⁽⁴⁾/4
+//
+// where fₖ = f(x + kh). The difference of the first two estimates the error (of the second, so it
+// is generous to the first); the third, taken on both sides, tells a kink from a smooth point. All
+// come from the same six calls, and f is vector-valued: one call serves all outputs.
+//
+// The first step settles most points. Where it does not (strong curvature, the edge of a domain, a
+// kink nearby), the step shrinks by 4 and the step with the smallest estimate is kept.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gradus/check/raw/verdict.h"
+
+namespace gradus::check::raw {
+
+using Values = std::vector<double>;
+
+/// All outputs, with the one input element in question set to t and the others left alone.
+using Line = std::function<Values(double t)>;
+
+/// The function under test did something that no derivative can be measured from.
+class FunctionError : public std::runtime_error { using std::runtime_error::runtime_error; };
+
+struct Steps {
+  double first = 3e-3;  // of the size of x: balances h⁶ against rounding/h for six points in f64
+  double shrink = 0.25;
+  int usual = 4;  // as many as it takes to reach the tolerance
+  int most = 8;   // as many as it takes to see anything: next to a kink or the edge of a domain
+};
+
+/// What the differences are wanted for; `scale` is the largest derivative seen so far.
+struct Goal {
+  Tolerance tolerance;
+  Steps steps;
+  double scale = 0;
+  bool thorough = false;  // take all usual steps, whatever the first one says
+};
+
+/// The unit of the steps: that of this element, or of its tensor where the element is nearly 0.
+/// A tensor of zeros (a fresh bias) says nothing about its unit; it is taken to be 1.
+inline double unit_of(double x, double rms) {
+  const double unit = std::max(std::abs(x), 0.1 * rms);
+  return unit > 1e-100 ? unit : 1.0;
+}
+
+inline double rms(const Values& x) {
+  // Divided by the largest first: squares of 1e200 would overflow.
+  double largest = 0, sum = 0;
+  for (double v : x) largest = std::max(largest, std::abs(v));
+  if (!(largest > 0)) return 0;
+  for (double v : x) sum += (v / largest) * (v / largest);
+  return largest * std::sqrt(sum / static_cast<double>(x.size()));
+}
+
+/// Steps are powers of two: x ± kh then carries no rounding of its own (or one ulp where it crosses
+/// a power of two).
+inline double power_of_two_below(double v) {
+  int exponent = 0;
+  std::frexp(v, &exponent);
+  return std::ldexp(1.0, exponent - 1);
+}
+
+/// f holds f(x-3h) … f(x+3h) of one output.
+inline Slope slope(const std::array<double, 7>& f, double x, double h) {
+  const double d1 = f[4] - f[2], d2 = f[5] - f[1], d3 = f[6] - f[0];
+  Slope result;
+  result.value = (45 * d1 - 9 * d2 + d3) / (60 * h);
+  result.change = result.value - (8 * d1 - d2) / (12 * h);
+  result.right = (18 * (f[4] - f[3]) - 9 * (f[5] - f[3]) + 2 * (f[6] - f[3])) / (6 * h);
+  result.left = (18 * (f[3] - f[2]) - 9 * (f[3] - f[1]) + 2 * (f[3] - f[0])) / (6 * h);
+  double largest = 0;
+  for (double v : f) largest = std::max(largest, std::abs(v));
+  // 110/60 half-ulps of f; and x ± kh may be off by an ulp of x.
+  constexpr double ulp = std::numeric_limits<double>::epsilon();
+  result.noise = ulp * (largest + std::abs(x * result.value)) / h;
+  return result;
+}
+
+/// The slopes of all outputs with one step; y = f(x).
+inline std::vector<Slope> slopes_at(const Line& f, double x, double h, const Values& y) {
+  std::array<Values, 7> at;
+  for (int k = -3; k <= 3; ++k) {
+    Values& values = at[static_cast<std::size_t>(k + 3)];
+    values = k == 0 ? y : f(x + k * h);
+    if (values.size() == y.size()) continue;
+    throw FunctionError("forward gives " + std::to_string(y.size()) + " values at the inputs and " +
+                        std::to_string(values.size()) + " close by");
+  }
+  std::vector<Slope> result(y.size());
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    std::array<double, 7> one;
+    for (std::size_t k = 0; k < 7; ++k) one[k] = at[k][i];
+    result[i] = slope(one, x, h);
+  }
+  return result;
+}
+
+/// Are the one-sided derivatives too far apart for a smooth point? Theirs differ by h³f⁽⁴⁾/2, about
+/// 1e-8 with the first step; 1e-5 leaves room for curvature, the estimate for an f with more
+/// rounding than its size tells. (At a kink the stencils are symmetric, the estimate is about 0.)
+inline bool torn(const Slope& s, double scale, const Tolerance& t) {
+  return !(s.gap() <= 1e-5 * std::max(std::abs(s.value), scale) + t.safety * s.estimate());
+}
+
+/// No smaller step is wanted: the estimate is inside the tolerance, or it is rounding, which a
+/// smaller step makes worse.
+inline bool settled(const Slope& s, double scale, const Tolerance& t) {
+  if (!s.finite() || torn(s, scale, t)) return false;
+  return t.safety * std::abs(s.change) <= t.rtol * std::abs(s.value) + t.atol * scale ||
+         std::abs(s.change) <= 3 * s.noise;
+}
+
+/// A kink: the one-sided derivatives keep their distance (ratio about 1; a smooth point has 1/64, a
+/// jump 4) and their values (movement small beside the gap) while the step shrinks. Otherwise the
+/// value is NaN: there is no derivative to be seen here.
+inline Slope kink_of(const std::vector<Slope>& tried) {
+  Slope result;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t s = 1; s < tried.size(); ++s) {
+    const Slope &before = tried[s - 1], &now = tried[s];
+    const double ratio = now.gap() / before.gap();
+    const double movement =
+        std::max(std::abs(now.left - before.left), std::abs(now.right - before.right));
+    if (!(ratio >= 0.5 && ratio <= 2) || !(movement <= 0.1 * now.gap())) continue;
+    if (!(movement < least)) continue;
+    least = movement;
+    result = now;
+    result.kink = true;
+    result.value = 0.5 * (now.left + now.right);
+    result.change = movement;
+    result.noise = 4 * now.noise;  // 40/6 half-ulps of f in a one-sided formula, beside 110/60
+  }
+  return result;
+}
+
+/// The best that the steps tried for one output can say.
+inline Slope conclude(const std::vector<Slope>& tried, double scale, const Tolerance& t) {
+  const Slope *smooth = nullptr, *any = nullptr;
+  for (const Slope& s : tried) {
+    if (!s.finite()) continue;
+    if (any == nullptr || s.estimate() < any->estimate()) any = &s;
+    if (torn(s, scale, t) || !clear(s, scale, t)) continue;
+    if (smooth == nullptr || s.estimate() < smooth->estimate()) smooth = &s;
+  }
+  if (smooth != nullptr) return *smooth;
+  if (any == nullptr) return Slope{};
+  return torn(*any, scale, t) ? kink_of(tried) : *any;
+}
+
+/// The largest of `start` and the slopes that are measured well: garbage would be larger than all.
+inline double largest_clear(const std::vector<Slope>& slopes, double start, const Tolerance& t) {
+  for (const Slope& s : slopes) {
+    if (clear(s, 0, t)) start = std::max(start, s.size());
+  }
+  return start;
+}
+
+/// One column of the Jacobian: the slope of every output along one input element. x is that
+/// element's value, y = f(x), unit as in unit_of. Calls f six times per step. Where x is not finite
+/// nothing can be measured, and every value is NaN.
+inline std::vector<Slope> column(const Line& f, double x, double unit, const Values& y,
+                                 const Goal& goal) {
+  std::vector<Slope> result(y.size());
+  if (!std::isfinite(x) || !std::isfinite(unit)) return result;
+  const Tolerance& t = goal.tolerance;
+  double h = power_of_two_below(goal.steps.first * unit);
+  std::vector<std::vector<Slope>> tried(y.size());
+  std::vector<bool> fine(y.size(), false), seen(y.size(), false);
+  double scale = goal.scale;
+  for (int step = 1; step <= std::max(1, goal.steps.most); ++step, h *= goal.steps.shrink) {
+    const std::vector<Slope> now = slopes_at(f, x, h, y);
+    if (step == 1) scale = largest_clear(now, scale, t);
+    bool all_done = true;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      tried[i].push_back(now[i]);
+      fine[i] = fine[i] || settled(now[i], scale, t);
+      seen[i] = seen[i] || (clear(now[i], scale, t) && !torn(now[i], scale, t));
+      all_done = all_done && (fine[i] || (seen[i] && step >= goal.steps.usual));
+    }
+    if (all_done && (step >= goal.steps.usual || !goal.thorough)) break;
+  }
+  for (std::size_t i = 0; i < y.size(); ++i) result[i] = conclude(tried[i], scale, t);
+  return result;
+}
+
+}  // namespace gradus::check::raw

@@ -1,0 +1,44 @@
+// Random numbers of the checker's own: splitmix64 (Steele, Lea, Flood: "Fast splittable
+// pseudorandom number generators", OOPSLA 2014). The distributions of the standard library differ
+// from one vendor to the next; a failure must be reproducible from its seed everywhere.
+#pragma once
+
+#include <cstdint>
+
+namespace gradus::check::raw {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+
+  /// In [0, 1): the upper 53 bits, so every value is exact.
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+  /// In [low, high).
+  double between(double low, double high) { return low + (high - low) * uniform(); }
+
+  /// In [0, count), count > 0. The bias of the remainder is below count / 2^64.
+  std::int64_t below(std::int64_t count) {
+    return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(count));
+  }
+
+  /// An upstream gradient: ±[1.5, 2.5). Never 0 or ±1, which would hide a derivative that ignores
+  /// its upstream gradient, and of both signs, which a sum of all outputs would not have.
+  double upstream() {
+    const double size = between(1.5, 2.5);
+    return (next() >> 63) != 0 ? size : -size;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace gradus::check::raw

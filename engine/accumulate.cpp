@@ -1,0 +1,139 @@
+#include "gradus/engine/accumulate.h"
+
+#include "gradus/base/kernel.h"
+#include "gradus/base/parallel.h"
+#include "gradus/engine/apply.h"
+#include "gradus/engine/strided.h"
+
+namespace gradus {
+
+namespace op {
+
+struct Accumulate final : Op {  // y = a + b,  da = db = dy
+  const char* name() const override { return "accumulate"; }
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    Tensor y = a.clone();
+    add_(y, b);
+    return y;
+  }
+  Gradients backward(const Tensor& dy) override { return {dy, dy}; }
+};
+
+}  // namespace op
+
+namespace {
+
+template <class T>
+GRADUS_KERNEL void add_row(T* target, std::int64_t step, const T* source, std::int64_t source_step,
+                           std::int64_t n) {
+  if (step == 1 && source_step == 1)
+    for (std::int64_t i = 0; i < n; ++i) target[i] += source[i];
+  else
+    for (std::int64_t i = 0; i < n; ++i) target[i * step] += source[i * source_step];
+}
+
+/// sum[index[i], :] += part[i, :]. Threads share out the columns, so repeated rows are safe and the
+/// order of the additions is that of the index, with any number of threads.
+void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
+  const std::int64_t rows = index.numel(), columns = rows == 0 ? 0 : part.numel() / rows;
+  const Tensor from = part.contiguous(), at = index.contiguous();
+  const std::int64_t* row = at.data<std::int64_t>();
+  const std::int64_t grain = std::max<std::int64_t>(64, rows_grain(rows));
+  dispatch_float("accumulate", sum.dtype(), [&]<class T>() {
+    T* target = sum.mutable_data<T>();
+    const T* source = from.data<T>();
+    parallel_for(columns, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = 0; i < rows; ++i)
+        add_row(target + row[i] * columns + begin, 1, source + i * columns + begin, 1, end - begin);
+    });
+  });
+}
+
+/// The slice of `sum` that a partial gradient belongs to.
+Tensor region_of(const Tensor& sum, const Gradient::Region& region, std::int64_t count) {
+  Shape shape = sum.shape();
+  Strides strides = sum.strides();
+  const std::int64_t offset = sum.offset() + region.start * strides[region.axis];
+  shape[region.axis] = count;
+  strides[region.axis] *= region.step;
+  return sum.view(shape, strides, offset);
+}
+
+/// Does a partial gradient lie inside `shape`? What an op's backward returned is not trusted with memory.
+void check_region(const Shape& shape, const Gradient& gradient) {
+  const Gradient::Region& region = gradient.region();
+  const Shape& part = gradient.part().shape();
+  if (region.index.defined()) {
+    require<ShapeError>(shape.rank() > 0 && gradient.part().numel() * shape[0] ==
+                                                region.index.numel() * numel(shape),
+                        "a gradient of ", region.index.numel(), " rows has shape ", part,
+                        " where its tensor has ", shape);
+    for (const std::int64_t row : region.index.to_vector<std::int64_t>())
+      require<IndexError>(0 <= row && row < shape[0], "a gradient is for row ", row, " of ", shape);
+    return;
+  }
+  Shape rest = shape;
+  const bool has_axis = 0 <= region.axis && region.axis < shape.rank() && part.rank() == shape.rank();
+  if (has_axis) rest[region.axis] = part[region.axis];
+  const std::int64_t count = has_axis ? part[region.axis] : 0;
+  const std::int64_t last = region.start + (count - 1) * region.step;
+  require<ShapeError>(has_axis && part == rest && region.start >= 0 && region.step >= 1 &&
+                          (count == 0 || last < shape[region.axis]),
+                      "a partial gradient ", part, " at ", region.start, " of axis ", region.axis,
+                      ", every ", region.step, ", does not fit its tensor ", shape);
+}
+
+void make_own(Tensor& sum, const Shape& shape, Dtype dtype) {
+  if (!sum.defined()) sum = Tensor::empty(shape, dtype).fill_(0);
+  else if (!sum.owns_alone() || !sum.is_contiguous()) sum = sum.clone();
+}
+
+void accumulate_part(Tensor& sum, const Shape& shape, Dtype dtype, const Gradient& gradient) {
+  check_region(shape, gradient);
+  make_own(sum, shape, dtype);
+  const Gradient::Region& region = gradient.region();
+  if (region.index.defined()) return add_rows(sum, gradient.part(), region.index);
+  Tensor target = region_of(sum, region, gradient.part().size(region.axis));
+  add_(target, gradient.part());
+}
+
+}  // namespace
+
+void add_(Tensor& target, const Tensor& source) {
+  const Strides strides[] = {target.strides(), source.strides()};
+  dispatch_float("accumulate", target.dtype(), [&]<class T>() {
+    T* to = target.mutable_data<T>();
+    const T* from = source.data<T>();
+    for_each_row(target.shape(), strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
+      add_row(to + at[0], step[0], from + at[1], step[1], n);
+    });
+  });
+}
+
+void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient, bool differentiable) {
+  const Tensor& part = gradient.part();
+  require<DtypeError>(part.dtype() == dtype, "a gradient is ", part.dtype(), " where its tensor is ", dtype);
+  if (!gradient.is_whole()) {
+    require<GraphError>(!differentiable, "a partial gradient cannot be recorded: where ",
+                        "GradMode::enabled(), backward must return whole tensors");
+    return accumulate_part(sum, shape, dtype, gradient);
+  }
+  require<ShapeError>(part.shape() == shape, "a gradient has shape ", part.shape(),
+                    " where its tensor has ", shape);
+  if (!sum.defined()) {
+    sum = part;
+  } else if (differentiable) {
+    sum = apply(op::Accumulate{}, sum, part);
+  } else if (sum.owns_alone() && sum.is_contiguous()) {
+    add_(sum, part);
+  } else if (part.owns_alone() && part.is_contiguous()) {
+    Tensor own = part;
+    add_(own, sum);
+    sum = own;
+  } else {
+    sum = sum.clone();
+    add_(sum, part);
+  }
+}
+
+}  // namespace gradus

@@ -1,0 +1,48 @@
+// apply: the one way in which an operation runs, and enters the graph.
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "gradus/engine/graph.h"
+#include "gradus/engine/observer.h"
+
+namespace gradus {
+
+/// Does any of these lead to a leaf whose gradient is wanted, and is recording on?
+bool wants_gradient(std::span<const Tensor* const> inputs);
+
+/// Runs `op`, and gives its output a Node if a gradient is wanted. `forward` calls op.forward(…).
+/// Without a gradient nothing of this goes to the heap.
+template <class O, class Forward>
+Tensor run(O op, std::span<const Tensor* const> inputs, Forward&& forward) {
+  const OpEvent event(op, inputs);
+  Tensor y = forward(op);
+  y.set_node(nullptr);  // a forward that hands its input on must not hand on its place in the graph
+  const Op* ran = &op;
+  if (wants_gradient(inputs) && is_float(y.dtype())) {
+    y.set_node(std::make_shared<Node>(std::make_unique<O>(std::move(op)), y, inputs));
+    ran = y.node()->op.get();
+  }
+  event.end(*ran, y);
+  return y;
+}
+
+/// y = op.forward(x…), recorded. An undefined input (no bias) is handed on as it is.
+template <class O, std::same_as<Tensor>... X>
+Tensor apply(O op, const X&... x) {
+  const Tensor* const inputs[] = {&x...};
+  return run(std::move(op), inputs, [&](O& o) { return o.forward(x...); });
+}
+
+/// The same for operations on any number of tensors (cat, stack): op.forward(span).
+template <class O>
+Tensor apply(O op, std::span<const Tensor> x) {
+  std::vector<const Tensor*> inputs;
+  for (const Tensor& each : x) inputs.push_back(&each);
+  return run(std::move(op), inputs, [&](O& o) { return o.forward(x); });
+}
+
+}  // namespace gradus

@@ -1,0 +1,264 @@
+// The walk back. Every node that the outputs depend on is visited once, newest first: an input is
+// older than what was made from it, so a node's gradient is complete when its turn comes.
+//
+// Gradients under way, and who wants one, belong to the walk and not to the nodes: an Op::backward or
+// a hook may start a walk of its own.
+
+#include "gradus/engine/backward.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <queue>
+#include <utility>
+
+#include "gradus/engine/accumulate.h"
+#include "gradus/engine/observer.h"
+
+namespace gradus {
+namespace {
+
+struct Step {
+  Node* node;
+  Tensor dy;            // what has arrived so far
+  bool wanted = false;  // leads to something whose gradient is asked for
+};
+
+/// What walks inside this thread's outermost one have let go of. Its steps may still point there.
+thread_local std::vector<std::shared_ptr<Node>>* let_go = nullptr;
+
+class Walk {
+ public:
+  Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph);
+  ~Walk() {
+    if (let_go == &inner_let_go_) let_go = nullptr;
+  }
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+
+  Step* find(const Node* node, std::size_t from = 0);  // nullptr if no output depends on it
+  void want_leaves();
+  void want(const std::vector<Tensor>& inputs);
+  void seed(const Tensor& output, const Tensor& gradient);
+  void run();      // leaves dy in the steps of leaves and of wanted inputs
+  void release();  // used nodes let go of their inputs
+
+  std::vector<Step> steps;  // newest first
+
+ private:
+  void visit(std::size_t i);
+  std::uint64_t wanted_inputs(std::size_t i);
+
+  bool create_graph_, keep_graph_;
+  bool to_inputs_ = false;  // grad(): intermediate results may be targets
+  std::vector<const Node*> targets_;
+  std::vector<std::shared_ptr<Node>> inner_let_go_;
+};
+
+/// Finds the nodes with a queue of the newest first. A node that several others use enters the queue
+/// several times and comes out in a row.
+Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph)
+    : create_graph_(create_graph), keep_graph_(keep_graph || create_graph) {
+  const auto older = [](const Node* a, const Node* b) { return a->id < b->id; };
+  std::priority_queue<Node*, std::vector<Node*>, decltype(older)> queue(older);
+  for (const Tensor& y : outputs) queue.push(y.node().get());
+  while (!queue.empty()) {
+    Node* node = queue.top();
+    queue.pop();
+    if (!steps.empty() && steps.back().node == node) continue;
+    steps.push_back({node, {}, false});
+    for (const std::shared_ptr<Node>& input : node->inputs)
+      if (input) queue.push(input.get());
+  }
+  if (!let_go) let_go = &inner_let_go_;
+}
+
+Step* Walk::find(const Node* node, std::size_t from) {
+  if (from < steps.size() && steps[from].node == node) return &steps[from];  // a chain's next
+  const auto newer = [](const Step& step, const Node* wanted) { return step.node->id > wanted->id; };
+  const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
+  const auto at = std::lower_bound(first, steps.end(), node, newer);
+  return at != steps.end() && at->node == node ? &*at : nullptr;
+}
+
+void Walk::want_leaves() {
+  for (Step& step : steps) step.wanted = step.node->op || step.node->op_name || step.node->requires_grad;
+}
+
+void Walk::want(const std::vector<Tensor>& inputs) {
+  to_inputs_ = true;
+  for (const Tensor& x : inputs) {
+    targets_.push_back(x.node().get());
+    if (Step* step = find(x.node().get())) step->wanted = true;
+  }
+  for (std::size_t i = steps.size(); i-- > 0;)  // oldest first: inputs before what they made
+    for (const std::shared_ptr<Node>& input : steps[i].node->inputs)
+      if (input && find(input.get(), i + 1)->wanted) steps[i].wanted = true;
+}
+
+void Walk::seed(const Tensor& output, const Tensor& gradient) {
+  accumulate(find(output.node().get())->dy, output.shape(), output.dtype(), gradient, create_graph_);
+}
+
+void Walk::run() {
+  const GradMode mode(create_graph_);
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].wanted && steps[i].dy.defined()) visit(i);
+}
+
+std::uint64_t Walk::wanted_inputs(std::size_t i) {
+  const Node& node = *steps[i].node;
+  std::uint64_t mask = 0;
+  for (std::size_t k = 0; k < node.inputs.size() && k < 64; ++k)
+    if (node.inputs[k] && find(node.inputs[k].get(), i + 1)->wanted) mask |= std::uint64_t{1} << k;
+  return mask;
+}
+
+/// Each hook sees what the one before it made of dy. A hook may add hooks: those run the next time.
+void run_hooks(const Node& node, Tensor& dy) {
+  const std::vector<std::function<Tensor(const Tensor&)>> hooks = node.extra_or_null()->hooks;
+  for (const auto& hook : hooks) {
+    const Tensor changed = hook(dy);
+    if (!changed.defined()) continue;
+    require<ShapeError>(changed.shape() == node.shape, "register_hook: the hook of ", node.name(),
+                        " (node ", node.id, ") returned ", changed.shape(), " for a gradient ",
+                        node.shape);
+    require<DtypeError>(changed.dtype() == node.dtype, "register_hook: the hook of ", node.name(),
+                        " (node ", node.id, ") returned ", changed.dtype(), " for a gradient of ",
+                        node.dtype);
+    dy = changed;
+  }
+}
+
+void Walk::visit(std::size_t i) {
+  Node& node = *steps[i].node;
+  if (const Node::Extra* extra = node.extra_or_null()) {
+    run_hooks(node, steps[i].dy);
+    if (extra->retains_grad && node.op) node.extra().grad = steps[i].dy.detach().clone();
+  }
+  if (!node.op_name) return;  // a leaf keeps what has arrived
+  require<GraphError>(!node.used, "backward: ", node.name(), " (node ", node.id,
+                    ") was used by an earlier backward and has let go of what it saved: ",
+                    "call the first one with {.keep_graph = true}, or run the forward again");
+  const bool is_target =
+      to_inputs_ && std::find(targets_.begin(), targets_.end(), &node) != targets_.end();
+  const std::uint64_t mask = wanted_inputs(i);
+  if (mask == 0 && node.inputs.size() < 64) return;  // a target with nothing wanted behind it
+
+  const Tensor dy = is_target ? steps[i].dy : std::exchange(steps[i].dy, Tensor());
+  Observers::tell([&](Observer& o) { o.backward_begin(node, dy); });
+  const BackwardCall call{node, mask, !keep_graph_};
+  struct Restore {
+    const BackwardCall* before = thread_state.backward;
+    ~Restore() { thread_state.backward = before; }
+  } restore;
+  thread_state.backward = &call;
+
+  Gradients dx = node.op->backward(dy);
+  require<GraphError>(dx.size() == node.inputs.size(), node.name(), ": backward returned ", dx.size(),
+                    " gradients for ", node.inputs.size(), " inputs");
+  Observers::tell([&](Observer& o) { o.backward_end(node, dx); });
+  if (!keep_graph_) node.op.reset(), node.used = true;
+  for (std::size_t k = 0; k < dx.size(); ++k) {
+    if (!(k >= 64 || mask >> k & 1) || !node.inputs[k] || !dx[k].defined()) continue;
+    Step& input = *find(node.inputs[k].get(), i + 1);
+    accumulate(input.dy, input.node->shape, input.node->dtype, std::exchange(dx[k], {}), create_graph_);
+  }
+}
+
+/// Oldest first, so that each node is still alive when its turn comes.
+void Walk::release() {
+  for (std::size_t i = steps.size(); i-- > 0;) {
+    std::vector<std::shared_ptr<Node>>& inputs = steps[i].node->inputs;
+    if (!steps[i].node->used) continue;
+    if (let_go != &inner_let_go_)
+      std::move(inputs.begin(), inputs.end(), std::back_inserter(*let_go));
+    inputs.clear();
+  }
+}
+
+/// The gradients to start from: ones where none is given, which wants an output of one element.
+std::vector<Tensor> starts(const char* name, const std::vector<Tensor>& outputs,
+                           const std::vector<Tensor>& given) {
+  require<GraphError>(!outputs.empty(), name, ": no output was given");
+  require<GraphError>(given.empty() || given.size() == outputs.size(), name, ": ", outputs.size(),
+                    " outputs but ", given.size(), " gradients for them");
+  std::vector<Tensor> out;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const Tensor& y = outputs[k];
+    require<GraphError>(y.defined() && y.requires_grad(), name,
+                      ": nothing that this tensor was made from requires a gradient: call ",
+                      "requires_grad_() on a leaf, and do not compute it under NoGrad");
+    if (!given.empty() && given[k].defined()) {
+      require<ShapeError>(given[k].shape() == y.shape(), name, ": the output is ", y.shape(),
+                        " but the gradient given for it ", given[k].shape());
+      require<DtypeError>(given[k].dtype() == y.dtype(), name, ": the output is ", y.dtype(),
+                        " but the gradient given for it ", given[k].dtype());
+      out.push_back(given[k]);
+      continue;
+    }
+    require<GraphError>(y.numel() == 1, name, ": the output has shape ", y.shape(),
+                      "; a gradient starts by itself only from one element: sum or average first, ",
+                      "or pass the gradient of the output");
+    out.push_back(Tensor::empty_like(y).fill_(1));
+  }
+  return out;
+}
+
+/// Adds what has arrived at a leaf to its grad, which nobody else's numbers may share.
+void deposit(Step& step) {
+  Node& leaf = *step.node;
+  Node::Extra& extra = leaf.extra();
+  Tensor arrived = std::exchange(step.dy, Tensor()).detach();
+  if (extra.grad.defined()) {
+    const NoGrad off;
+    accumulate(extra.grad, leaf.shape, leaf.dtype, arrived, false);
+  } else {
+    extra.grad = arrived.owns_alone() && arrived.is_contiguous() ? arrived : arrived.clone();
+  }
+  Observers::tell([&](Observer& o) { o.accumulated(leaf, extra.grad); });
+  const auto hooks = extra.post_accumulate_hooks;  // a hook may add hooks
+  for (const auto& hook : hooks) hook(extra.grad);
+}
+
+}  // namespace
+
+void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& grad_outputs,
+              BackwardOptions options) {
+  const std::vector<Tensor> first = starts("backward", outputs, grad_outputs);
+  Walk walk(outputs, false, options.keep_graph);
+  walk.want_leaves();
+  for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(outputs[k], first[k]);
+  walk.run();
+  for (Step& step : walk.steps)
+    if (!step.node->op_name && step.dy.defined() && step.wanted) deposit(step);
+  walk.release();
+}
+
+std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                         const std::vector<Tensor>& grad_outputs, GradOptions options) {
+  const std::vector<Tensor> first = starts("grad", outputs, grad_outputs);
+  for (const Tensor& x : inputs)
+    require<GraphError>(x.defined() && x.requires_grad(),
+                      "grad: an input does not require a gradient: call requires_grad_() on it first");
+  Walk walk(outputs, options.create_graph, options.keep_graph);
+  walk.want(inputs);
+  for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(outputs[k], first[k]);
+  walk.run();
+  std::vector<Tensor> gradients;
+  for (const Tensor& x : inputs) {
+    const Step* step = walk.find(x.node().get());
+    require<GraphError>(options.allow_unused || (step && step->dy.defined()),
+                      "grad: no output depends on an input of shape ", x.shape(),
+                      ": leave it out, or pass {.allow_unused = true}");
+    gradients.push_back(step ? step->dy : Tensor());
+  }
+  walk.release();
+  return gradients;
+}
+
+Tensor grad(const Tensor& output, const Tensor& input, GradOptions options) {
+  return grad(std::vector{output}, std::vector{input}, {}, options).front();
+}
+
+}  // namespace gradus

@@ -1,0 +1,165 @@
+#include "gradus/engine/create.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "gradus/base/blas.h"
+#include "gradus/base/parallel.h"
+#include "gradus/base/platform.h"
+#include "gradus/base/random.h"
+
+namespace gradus {
+namespace {
+
+/// A contiguous tensor whose element i is f(i), converted.
+template <class F>
+Tensor fill_with(const Shape& shape, Dtype dtype, F f) {
+  Tensor y = Tensor::empty(shape, dtype);
+  dispatch(dtype, [&]<class T>() {
+    T* out = y.mutable_data<T>();
+    parallel_for(y.numel(), kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(f(i));
+    });
+  });
+  return y;
+}
+
+template <class T>
+void check_count(const char* name, std::span<T> values, const Shape& shape) {
+  require<ShapeError>(static_cast<std::int64_t>(values.size()) == numel(shape), name, ": ", values.size(),
+                    " values do not fill a shape ", shape, " of ", numel(shape), " elements");
+}
+
+using Rows = std::initializer_list<std::initializer_list<double>>;
+
+Tensor blocks_of(std::span<const Rows> blocks, Dtype dtype) {
+  const std::size_t m = blocks.empty() ? 0 : blocks[0].size(), n = m ? blocks[0].begin()->size() : 0;
+  std::vector<double> values;
+  for (const Rows& block : blocks) {
+    require<ShapeError>(block.size() == m, "tensor: a block has ", block.size(), " rows, the first ", m);
+    for (const std::initializer_list<double>& row : block) {
+      require<ShapeError>(row.size() == n, "tensor: a row has ", row.size(), " values, the first ", n);
+      values.insert(values.end(), row.begin(), row.end());
+    }
+  }
+  return from(values, {static_cast<std::int64_t>(blocks.size()), static_cast<std::int64_t>(m),
+                       static_cast<std::int64_t>(n)}).astype(dtype);
+}
+
+}  // namespace
+
+Tensor full(const Shape& shape, double value, Dtype dtype) {
+  return Tensor::empty(shape, dtype).fill_(value);
+}
+Tensor zeros(const Shape& shape, Dtype dtype) { return full(shape, 0, dtype); }
+Tensor ones(const Shape& shape, Dtype dtype) { return full(shape, 1, dtype); }
+Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype()); }
+Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.dtype()); }
+
+Tensor eye(std::int64_t n, Dtype dtype) {
+  return fill_with({n, n}, dtype, [n](std::int64_t i) { return i / n == i % n; });
+}
+
+Tensor arange(double start, double stop, double step, Dtype dtype) {
+  require(step != 0 && std::isfinite((stop - start) / step), "arange: from ", start, " to ", stop,
+        " by ", step, " is not a finite number of steps");
+  const auto n = static_cast<std::int64_t>(std::max(0.0, std::ceil((stop - start) / step)));
+  return fill_with({n}, dtype, [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
+}
+
+Tensor arange(std::int64_t stop) {
+  return fill_with({stop}, Dtype::i64, [](std::int64_t i) { return i; });
+}
+
+Tensor linspace(double first, double last, std::int64_t n, Dtype dtype) {
+  return fill_with({n}, dtype, [=](std::int64_t i) {
+    return i == n - 1 && n > 1 ? last : first + (last - first) * static_cast<double>(i) /
+                                                    static_cast<double>(std::max<std::int64_t>(1, n - 1));
+  });
+}
+
+Tensor rand(const Shape& shape, Dtype dtype) {
+  require<DtypeError>(is_float(dtype), "rand: wants f32 or f64, not ", dtype);
+  const RandomStream random = generator().next();
+  if (dtype == Dtype::f64)
+    return fill_with(shape, dtype, [&](std::int64_t i) { return random.uniform(i); });
+  // 24 bits: the largest is 1 − 2⁻²⁴, which rounding to f32 keeps below 1
+  return fill_with(shape, dtype, [&](std::int64_t i) {
+    return static_cast<float>(random.word(i) >> 8) * 0x1p-24f;
+  });
+}
+
+Tensor randn(const Shape& shape, Dtype dtype) {
+  require<DtypeError>(is_float(dtype), "randn: wants f32 or f64, not ", dtype);
+  const RandomStream random = generator().next();
+  return fill_with(shape, dtype, [&](std::int64_t i) { return random.normal(i); });
+}
+
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape) {
+  require(low < high, "randint: the range [", low, ", ", high, ") is empty");
+  const RandomStream random = generator().next();
+  return fill_with(shape, Dtype::i64, [&](std::int64_t i) { return low + random.below(i, high - low); });
+}
+
+Tensor randperm(std::int64_t n) {
+  Tensor y = arange(n);
+  const RandomStream random = generator().next();
+  std::int64_t* order = y.mutable_data<std::int64_t>();
+  for (std::int64_t i = n - 1; i > 0; --i) std::swap(order[i], order[random.below(i, i + 1)]);
+  return y;
+}
+
+Tensor tensor(double value, Dtype dtype) { return full({}, value, dtype); }
+
+Tensor tensor(std::initializer_list<double> values, Dtype dtype) {
+  return from(std::span<const double>(values.begin(), values.size()),
+              {static_cast<std::int64_t>(values.size())}).astype(dtype);
+}
+
+Tensor tensor(std::initializer_list<std::initializer_list<double>> rows, Dtype dtype) {
+  const std::initializer_list<std::initializer_list<double>> one_block[] = {rows};
+  return blocks_of(one_block, dtype).view({static_cast<std::int64_t>(rows.size()),
+                                     rows.size() ? static_cast<std::int64_t>(rows.begin()->size()) : 0});
+}
+
+Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<double>>> blocks,
+              Dtype dtype) {
+  return blocks_of({blocks.begin(), blocks.size()}, dtype);
+}
+
+Tensor indices(std::initializer_list<std::int64_t> values) {
+  return from(std::span<const std::int64_t>(values.begin(), values.size()),
+              {static_cast<std::int64_t>(values.size())});
+}
+
+template <class T>
+Tensor from(std::span<const T> values, const Shape& shape) {
+  check_count("from", values, shape);
+  Tensor y = Tensor::empty(shape, dtype_of<T>);
+  std::copy(values.begin(), values.end(), y.mutable_data<T>());
+  return y;
+}
+template Tensor from(std::span<const float>, const Shape&);
+template Tensor from(std::span<const double>, const Shape&);
+template Tensor from(std::span<const std::int64_t>, const Shape&);
+template Tensor from(std::span<const bool>, const Shape&);
+
+template <class T>
+Tensor borrow(std::span<T> values, const Shape& shape, std::shared_ptr<const void> owner) {
+  check_count("borrow", values, shape);
+  return Tensor::over(std::make_shared<Storage>(values.data(), values.size_bytes(), std::move(owner)),
+                      shape, dtype_of<T>);
+}
+template Tensor borrow(std::span<float>, const Shape&, std::shared_ptr<const void>);
+template Tensor borrow(std::span<double>, const Shape&, std::shared_ptr<const void>);
+template Tensor borrow(std::span<std::int64_t>, const Shape&, std::shared_ptr<const void>);
+template Tensor borrow(std::span<bool>, const Shape&, std::shared_ptr<const void>);
+
+std::string config() {
+  return text("gradus ", GRADUS_VERSION, "\nthreads: ", num_threads(), " of ", platform::usable_cores(),
+              " usable cores\nproducts: ", blas::describe(), "\nkernels: ", platform::instruction_set(),
+              "\nsystem: ", platform::system_name(), "\ncompiler: ", __VERSION__, "\n");
+}
+
+}  // namespace gradus

@@ -1,0 +1,57 @@
+// Making tensors: filled, counted, random, from C++ values and from memory that is there already.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gradus/engine/tensor.h"
+
+namespace gradus {
+
+// Without a dtype, tensors are made of default_dtype().
+Tensor zeros(const Shape& shape, Dtype dtype = default_dtype());
+Tensor ones(const Shape& shape, Dtype dtype = default_dtype());
+Tensor full(const Shape& shape, double value, Dtype dtype = default_dtype());
+Tensor eye(std::int64_t n, Dtype dtype = default_dtype());
+Tensor zeros_like(const Tensor& x);
+Tensor ones_like(const Tensor& x);
+
+/// start, start + step, … below stop (above it for step < 0). ValueError for step 0.
+Tensor arange(double start, double stop, double step = 1, Dtype dtype = default_dtype());
+Tensor arange(std::int64_t stop);  // 0 … stop − 1, i64: positions
+/// n values from first to last, both included.
+Tensor linspace(double first, double last, std::int64_t n, Dtype dtype = default_dtype());
+
+// Random: each call draws one stream of the current generator().
+Tensor rand(const Shape& shape, Dtype dtype = default_dtype());   // uniform in [0, 1)
+Tensor randn(const Shape& shape, Dtype dtype = default_dtype());  // mean 0, variance 1
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape);  // i64 in [low, high)
+Tensor randperm(std::int64_t n);  // 0 … n − 1 in random order, i64
+
+/// tensor(3.0), tensor({1, 2}), tensor({{1, 2}, {3, 4}}), and one deeper; rows must be equally long.
+Tensor tensor(double value, Dtype dtype = default_dtype());
+Tensor tensor(std::initializer_list<double> values, Dtype dtype = default_dtype());
+Tensor tensor(std::initializer_list<std::initializer_list<double>> rows, Dtype dtype = default_dtype());
+Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<double>>> blocks,
+              Dtype dtype = default_dtype());
+Tensor indices(std::initializer_list<std::int64_t> values);  // i64
+
+/// A copy of `values`, row-major, as `shape`. T = float, double, int64_t or bool gives the dtype.
+template <class T>
+Tensor from(std::span<const T> values, const Shape& shape);
+template <class T>
+Tensor from(const std::vector<T>& values, const Shape& shape) {
+  return from(std::span<const T>(values), shape);
+}
+
+/// The numbers of `values` themselves, not copied; `owner` is kept alive as long as they are in use.
+template <class T>
+Tensor borrow(std::span<T> values, const Shape& shape, std::shared_ptr<const void> owner = nullptr);
+
+/// What Gradus was built with and runs on, a line each: threads, BLAS, instruction set, compiler.
+std::string config();
+
+}  // namespace gradus

@@ -1,0 +1,75 @@
+// Element types, and the one place where a run-time Dtype becomes a template argument.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <type_traits>
+
+#include "gradus/base/error.h"
+
+namespace gradus {
+
+enum class Dtype : std::uint8_t { f32, f64, i64, bool_ };
+
+constexpr std::size_t size_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32: return 4;
+    case Dtype::f64: return 8;
+    case Dtype::i64: return 8;
+    case Dtype::bool_: return 1;
+  }
+  return 0;
+}
+
+constexpr const char* name_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32: return "f32";
+    case Dtype::f64: return "f64";
+    case Dtype::i64: return "i64";
+    case Dtype::bool_: return "bool";
+  }
+  return "?";
+}
+
+inline std::ostream& operator<<(std::ostream& out, Dtype dtype) { return out << name_of(dtype); }
+
+/// Only floating-point tensors take part in differentiation.
+constexpr bool is_float(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64; }
+
+template <class T>
+inline constexpr Dtype dtype_of = [] {
+  if constexpr (std::is_same_v<T, float>) return Dtype::f32;
+  else if constexpr (std::is_same_v<T, double>) return Dtype::f64;
+  else if constexpr (std::is_same_v<T, std::int64_t>) return Dtype::i64;
+  else {
+    static_assert(std::is_same_v<T, bool>, "a tensor holds float, double, int64_t or bool");
+    return Dtype::bool_;
+  }
+}();
+
+/// What tensors are made of unless something else is asked for; f32 at the start.
+Dtype default_dtype();
+void set_default_dtype(Dtype dtype);  // DtypeError unless f32 or f64
+
+/// f<T>() with the C++ type of `dtype`: dispatch(x.dtype(), [&]<class T>() { … }).
+template <class F>
+decltype(auto) dispatch(Dtype dtype, F&& f) {
+  switch (dtype) {
+    case Dtype::f32: return f.template operator()<float>();
+    case Dtype::f64: return f.template operator()<double>();
+    case Dtype::i64: return f.template operator()<std::int64_t>();
+    case Dtype::bool_: return f.template operator()<bool>();
+  }
+  fail<DtypeError>("not a dtype: ", static_cast<int>(dtype));
+}
+
+/// The same for mathematics: f32 and f64 only; `op` is named in the error.
+template <class F>
+decltype(auto) dispatch_float(const char* op, Dtype dtype, F&& f) {
+  if (dtype == Dtype::f32) return f.template operator()<float>();
+  if (dtype == Dtype::f64) return f.template operator()<double>();
+  fail<DtypeError>(op, ": wants f32 or f64, not ", dtype, ": convert with to(x, Dtype::f32)");
+}
+
+}  // namespace gradus

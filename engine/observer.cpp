@@ -1,0 +1,43 @@
+#include "gradus/engine/observer.h"
+
+#include "gradus/engine/graph.h"
+
+namespace gradus {
+namespace {
+
+// Errors say in which layer and backward they happened, from the start of the program on.
+const bool context_is_set = (error_context = where_am_i, true);
+
+}  // namespace
+
+ObserverScope::ObserverScope(Observer& observer) {
+  for (const Observer* each = thread_state.observer; each; each = each->outer_)
+    require(each != &observer, "ObserverScope: this observer is attached to this thread already");
+  observer.outer_ = thread_state.observer;
+  thread_state.observer = &observer;
+}
+
+ObserverScope::~ObserverScope() { thread_state.observer = thread_state.observer->outer_; }
+
+std::string Scope::path() const {
+  if (!outer_) return "";
+  const std::string before = outer_->path();
+  const std::string own = outer_->who().name_of(who_);
+  if (own.empty()) return before;  // called by, but no child of, the outer one
+  return before.empty() ? own : before + "." + own;
+}
+
+std::string where_am_i() {
+  std::string out;
+  if (const Scope* scope = thread_state.scope) {
+    const Scope* root = scope;
+    while (root->outer()) root = root->outer();
+    const std::string path = scope->path();
+    out = root->who().type_name() + (path.empty() ? "" : " " + path);
+  }
+  if (const BackwardCall* call = thread_state.backward)
+    out += text(out.empty() ? "" : ", ", "backward of ", call->node.name(), ", node ", call->node.id);
+  return out;
+}
+
+}  // namespace gradus

@@ -1,0 +1,107 @@
+// Observers are told what runs; scopes say in which layer. Both cost one null check when unused.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "gradus/base/thread_state.h"
+#include "gradus/engine/op.h"
+
+namespace gradus {
+
+class Node;
+
+/// Told about every operation, layer and gradient on its thread, while attached. Override what you
+/// need. Observers are called in the order in which they were attached. What throws has no end event.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void op_begin(const Op&, std::span<const Tensor* const> /*inputs*/) {}
+  virtual void op_end(const Op&, std::span<const Tensor* const> /*inputs*/, const Tensor& /*y*/) {}
+  virtual void scope_begin(const Scope&) {}
+  virtual void scope_end(const Scope&) {}
+  virtual void backward_begin(const Node&, const Tensor& /*dy*/) {}
+  virtual void backward_end(const Node&, const Gradients&) {}
+  virtual void accumulated(const Node& /*leaf*/, const Tensor& /*grad*/) {}
+
+ private:
+  friend class ObserverScope;
+  friend class Observers;
+  Observer* outer_ = nullptr;
+};
+
+/// Attaches an observer to this thread for as long as it lives.
+class ObserverScope {
+ public:
+  explicit ObserverScope(Observer& observer);
+  ~ObserverScope();
+  ObserverScope(const ObserverScope&) = delete;
+  ObserverScope& operator=(const ObserverScope&) = delete;
+};
+
+/// Calls f on each attached observer, first attached first.
+class Observers {
+ public:
+  template <class F>
+  static void tell(F&& f) {
+    if (thread_state.observer) [[unlikely]] visit(thread_state.observer, f);
+  }
+
+ private:
+  template <class F>
+  static void visit(Observer* observer, F& f) {
+    if (observer->outer_) visit(observer->outer_, f);
+    f(*observer);
+  }
+};
+
+/// Begin and end of one operation; what apply() opens.
+class OpEvent {
+ public:
+  OpEvent(const Op& op, std::span<const Tensor* const> inputs) : inputs_(inputs) {
+    Observers::tell([&](Observer& o) { o.op_begin(op, inputs); });
+  }
+  void end(const Op& op, const Tensor& y) const {
+    Observers::tell([&](Observer& o) { o.op_end(op, inputs_, y); });
+  }
+
+ private:
+  std::span<const Tensor* const> inputs_;
+};
+
+/// Whatever opens scopes (a layer) can name the children it opens them for.
+class Named {
+ public:
+  virtual ~Named() = default;
+  /// "blocks.0" for a child of this, "" if it is none. Called when a path is asked for, not before.
+  virtual std::string name_of(const Named& child) const = 0;
+  virtual std::string type_name() const = 0;  // "MultiHeadAttention"
+};
+
+/// The layer that is running now, innermost; a linked list over the stack.
+class Scope {
+ public:
+  explicit Scope(const Named& who) : who_(who), outer_(thread_state.scope) {
+    thread_state.scope = this;
+    Observers::tell([&](Observer& o) { o.scope_begin(*this); });
+  }
+  ~Scope() {
+    Observers::tell([&](Observer& o) { o.scope_end(*this); });
+    thread_state.scope = outer_;
+  }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  const Named& who() const { return who_; }
+  const Scope* outer() const { return outer_; }
+  std::string path() const;  // "encoder.blocks.0.attention", "" for the outermost
+
+ private:
+  const Named& who_;
+  const Scope* outer_;
+};
+
+/// Where this thread is: "Encoder blocks.0.attention", with the op that is in backward; "" if nowhere.
+std::string where_am_i();
+
+}  // namespace gradus

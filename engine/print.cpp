@@ -1,0 +1,109 @@
+// Printing: nested brackets as in NumPy, numbers in columns of one width, "…" for the middle of the
+// axes of a big tensor. Numbers are written by a stream of our own, in the "C" locale.
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+#include "gradus/engine/tensor.h"
+
+namespace gradus {
+namespace {
+
+constexpr std::int64_t kAll = 1000;  // elements up to which a tensor is shown whole
+constexpr std::int64_t kEdge = 3;    // positions at each end of an axis that are shown otherwise
+constexpr std::size_t kLine = 80;    // columns after which a row goes on in the next line
+
+struct Printer {
+  const Tensor& x;
+  bool cut;  // the middle of long axes is left out
+  bool whole = true, scientific = false;
+  std::size_t width = 0, line_start = 0;
+  std::string out = {};
+
+  /// body(offset, first) for the positions of `axis` that are shown; gap() stands for the others.
+  template <class Body, class Gap>
+  void each(int axis, std::int64_t at, Body body, Gap gap) const {
+    const std::int64_t n = x.shape()[axis];
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (cut && n > 2 * kEdge && i == kEdge) gap(), i = n - kEdge;
+      body(at + i * x.strides()[axis], i == 0);
+    }
+  }
+
+  template <class F>
+  void each_number(int axis, std::int64_t at, F& f) const {
+    if (axis == x.rank()) return f(at);
+    each(axis, at, [&](std::int64_t next, bool) { each_number(axis + 1, next, f); }, [] {});
+  }
+
+  std::string number(std::int64_t at) const {
+    std::ostringstream one;
+    one.imbue(std::locale::classic());
+    dispatch(x.dtype(), [&]<class T>() {
+      const T v = x.data<T>()[at];
+      if constexpr (std::is_same_v<T, bool>) one << (v ? "true" : "false");
+      else if constexpr (std::is_same_v<T, std::int64_t>) one << v;
+      else if (!std::isfinite(v)) one << (std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+      else if (scientific) one << std::scientific << std::setprecision(4) << v;
+      else one << std::fixed << std::setprecision(whole ? 0 : 4) << v << (whole ? "." : "");
+    });
+    return one.str();
+  }
+
+  void choose_style() {
+    double largest = 0, smallest = INFINITY;
+    const auto look = [&](std::int64_t at) {
+      const double v = x.dtype() == Dtype::f32 ? double{x.data<float>()[at]} : x.data<double>()[at];
+      if (!std::isfinite(v) || v == 0) return;
+      largest = std::max(largest, std::abs(v));
+      smallest = std::min(smallest, std::abs(v));
+      whole = whole && v == std::trunc(v);
+    };
+    if (is_float(x.dtype())) each_number(0, 0, look);
+    scientific = largest >= 1e8 || (!whole && (largest >= 1e5 || smallest < 1e-4));
+    const auto measure = [&](std::int64_t at) { width = std::max(width, number(at).size()); };
+    each_number(0, 0, measure);
+  }
+
+  void new_line(int lines, int indent) {
+    line_start = out.append(static_cast<std::size_t>(lines), '\n').size();
+    out.append(static_cast<std::size_t>(indent), ' ');
+  }
+
+  /// What begins at `at` and has the axes from `axis` on.
+  void print(int axis, std::int64_t at) {
+    if (axis == x.rank()) {
+      const std::string text = number(at);
+      out.append(width - text.size(), ' ') += text;
+      return;
+    }
+    const int below = x.rank() - 1 - axis;  // axes inside; 0: a row of numbers
+    const auto separate = [&] {
+      out += ',';
+      if (below > 0 || out.size() - line_start + width + 2 > kLine) new_line(std::max(below, 1), axis + 1);
+      else out += ' ';
+    };
+    out += '[';
+    each(axis, at, [&](std::int64_t next, bool first) {
+      if (!first) separate();
+      print(axis + 1, next);
+    }, [&] { separate(), out += "…"; });
+    out += ']';
+  }
+};
+
+}  // namespace
+
+std::string to_string(const Tensor& x) {
+  if (!x.defined()) return "undefined";
+  if (x.numel() == 0) return "[] of shape " + to_string(x.shape());
+  Printer printer{x, x.numel() > kAll};
+  printer.choose_style();
+  printer.print(0, 0);
+  return printer.out;
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& x) { return out << to_string(x); }
+
+}  // namespace gradus

@@ -1,0 +1,91 @@
+#include "gradus/engine/shape.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace gradus {
+
+Sizes::Sizes(std::span<const std::int64_t> sizes) {
+  for (const std::int64_t size : sizes) push_back(size);
+}
+
+Sizes Sizes::filled(int rank, std::int64_t value) {
+  Sizes sizes;
+  for (int i = 0; i < rank; ++i) sizes.push_back(value);
+  return sizes;
+}
+
+void Sizes::push_back(std::int64_t size) { insert(rank_, size); }
+
+void Sizes::insert(int axis, std::int64_t size) {
+  require<ShapeError>(rank_ < kMaxRank, "a tensor has at most ", kMaxRank, " axes; ", *this,
+                    " has no room for another");
+  std::copy_backward(begin() + axis, end(), sizes_.data() + rank_ + 1);
+  (*this)[axis] = size;
+  ++rank_;
+}
+
+void Sizes::erase(int axis) {
+  std::copy(begin() + axis + 1, end(), sizes_.data() + axis);
+  --rank_;
+}
+
+std::string to_string(const Sizes& sizes) {
+  std::string out = "[";
+  for (int i = 0; i < sizes.rank(); ++i) out += (i ? ", " : "") + std::to_string(sizes[i]);
+  return out + "]";
+}
+
+std::ostream& operator<<(std::ostream& out, const Sizes& sizes) { return out << to_string(sizes); }
+
+std::int64_t numel(const Shape& shape) {
+  std::int64_t count = 1;
+  bool empty = false;
+  for (const std::int64_t size : shape) {
+    require<ShapeError>(size >= 0, "shape ", shape, " has a negative size, ", size);
+    if (size == 0) empty = true;
+    else if (count > std::numeric_limits<std::int64_t>::max() / size)
+      fail<ShapeError>("shape ", shape, " has more than 2^63 - 1 elements");
+    else count *= size;
+  }
+  return empty ? 0 : count;
+}
+
+Strides contiguous_strides(const Shape& shape) {
+  Strides strides = shape;
+  std::int64_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= std::max<std::int64_t>(shape[i], 1);
+  }
+  return strides;
+}
+
+int normal_axis(const char* op, int axis, int rank) {
+  require<IndexError>(-rank <= axis && axis < rank, op, ": axis ", axis, " of a tensor with ", rank,
+                    rank == 1 ? " axis" : " axes", ": give ", -rank, " to ", rank - 1);
+  return axis < 0 ? axis + rank : axis;
+}
+
+Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
+  if (a == b) return a;
+  Shape out = a.rank() >= b.rank() ? a : b;
+  for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
+    const std::int64_t m = a[a.rank() - i], n = b[b.rank() - i];
+    require<ShapeError>(m == n || m == 1 || n == 1, op, ": shapes ", a, " and ", b,
+                      " do not broadcast: axis ", -i, " is ", m, " against ", n,
+                      "; sizes must be equal, or one of them 1");
+    out[out.rank() - i] = m == 1 ? n : m;
+  }
+  return out;
+}
+
+Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& target) {
+  Strides out = Strides::filled(target.rank(), 0);
+  const int missing = target.rank() - shape.rank();
+  for (int i = 0; i < shape.rank(); ++i)
+    if (shape[i] != 1 || target[i + missing] == 1) out[i + missing] = strides[i];
+  return out;
+}
+
+}  // namespace gradus

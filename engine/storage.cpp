@@ -1,0 +1,13 @@
+#include "gradus/engine/storage.h"
+
+#include "gradus/base/memory.h"
+
+namespace gradus {
+
+Storage::Storage(std::size_t bytes) : data_(memory::allocate(bytes)), bytes_(bytes) {}
+
+Storage::~Storage() {
+  if (!borrowed_) memory::release(data_, bytes_);
+}
+
+}  // namespace gradus

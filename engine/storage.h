@@ -1,0 +1,42 @@
+// The numbers of one or more tensors: a buffer, its owner, and a count of the writes to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "gradus/base/source_location.h"
+
+namespace gradus {
+
+class Storage {
+ public:
+  explicit Storage(std::size_t bytes);  // fresh, not cleared; MemoryError
+
+  /// Somebody else's buffer, kept alive by `owner` (which may be null: then the caller sees to it).
+  Storage(void* data, std::size_t bytes, std::shared_ptr<const void> owner)
+      : data_(data), bytes_(bytes), borrowed_(true), owner_(std::move(owner)) {}
+
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  bool borrowed() const { return borrowed_; }  // somebody outside can see these numbers
+
+  /// Rises with every write after creation, so that backward can tell that a saved value is gone.
+  std::uint32_t version() const { return version_; }
+  SourceLocation last_write() const { return last_write_; }
+  void written(SourceLocation where) { ++version_, last_write_ = where; }
+
+ private:
+  void* data_;
+  std::size_t bytes_;
+  std::uint32_t version_ = 0;
+  bool borrowed_ = false;
+  SourceLocation last_write_;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace gradus

@@ -1,0 +1,232 @@
+#include "gradus/engine/tensor.h"
+
+#include <algorithm>
+
+#include "gradus/engine/backward.h"
+#include "gradus/engine/graph.h"
+#include "gradus/engine/strided.h"
+
+namespace gradus {
+namespace {
+
+Dtype default_dtype_now = Dtype::f32;
+
+std::size_t bytes_for(const Shape& shape, Dtype dtype) {
+  const std::int64_t count = numel(shape);
+  require<MemoryError>(count < (std::int64_t{1} << 47), "a tensor ", shape, " of ", dtype, " would take ",
+                     count, " elements: more than any machine's memory");
+  return static_cast<std::size_t>(count) * size_of(dtype);
+}
+
+/// target[i] = source[i], converted, both of one shape.
+void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
+  const Strides strides[] = {target.strides(), source.strides()};
+  dispatch(target.dtype(), [&]<class T>() {
+    T* to = target.mutable_data<T>(where);
+    dispatch(source.dtype(), [&]<class S>() {
+      const S* from = source.data<S>();
+      for_each_row(target.shape(), strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
+        T* y = to + at[0];
+        const S* x = from + at[1];
+        if (std::is_same_v<T, S> && step[0] == 1 && step[1] == 1)
+          std::copy_n(x, n, y);
+        else
+          for (std::int64_t i = 0; i < n; ++i) y[i * step[0]] = static_cast<T>(x[i * step[1]]);
+      });
+    });
+  });
+}
+
+void check_writable(const char* name, const Tensor& x) {
+  require<GraphError>(x.defined(), name, ": the tensor is undefined");
+  require<GraphError>(!GradMode::enabled() || !x.requires_grad(), name, ": writing to a tensor ", x.shape(),
+                    " whose gradient is wanted would not be recorded: write under NoGrad (a leaf), ",
+                    "or to a clone()");
+}
+
+}  // namespace
+
+Dtype default_dtype() { return default_dtype_now; }
+
+void set_default_dtype(Dtype dtype) {
+  require<DtypeError>(is_float(dtype), "set_default_dtype: wants f32 or f64, not ", dtype);
+  default_dtype_now = dtype;
+}
+
+Tensor Tensor::empty(const Shape& shape, Dtype dtype) {
+  return over(std::make_shared<Storage>(bytes_for(shape, dtype)), shape, dtype);
+}
+
+Tensor Tensor::over(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype) {
+  Tensor x;
+  x.shape_ = shape;
+  x.strides_ = contiguous_strides(shape);
+  x.dtype_ = dtype;
+  x.storage_ = std::move(storage);
+  return x;
+}
+
+std::int64_t Tensor::numel() const {
+  std::int64_t count = 1;  // cannot overflow: checked when the storage was made or seen
+  for (const std::int64_t size : shape_) count *= size;
+  return count;
+}
+
+bool Tensor::is_contiguous() const {
+  std::int64_t step = 1;
+  for (int i = rank() - 1; i >= 0; --i) {
+    if (shape_[i] == 0) return true;
+    if (shape_[i] != 1 && strides_[i] != step) return numel() == 0;
+    step *= shape_[i];
+  }
+  return true;
+}
+
+const void* Tensor::address(Dtype wanted) const {
+  require<GraphError>(defined(), "data: the tensor is undefined");
+  require<DtypeError>(wanted == dtype_, "data: asked for ", wanted, " but the tensor ", shape_, " holds ",
+                    dtype_, ": convert with to(x, dtype)");
+  return static_cast<const std::byte*>(storage_->data()) +
+         static_cast<std::size_t>(offset_) * size_of(dtype_);
+}
+
+void* Tensor::mutable_address(Dtype wanted, SourceLocation where) {
+  const void* at = address(wanted);
+  storage_->written(where);
+  return const_cast<void*>(at);
+}
+
+double Tensor::item() const {
+  require<GraphError>(defined(), "item: the tensor is undefined");
+  require<ShapeError>(numel() == 1, "item: the tensor has shape ", shape_, ", which is ", numel(),
+                    " elements, not one");
+  return dispatch(dtype_, [&]<class T>() { return static_cast<double>(*data<T>()); });
+}
+
+template <class T>
+std::vector<T> Tensor::to_vector() const {
+  const Tensor packed = contiguous();
+  const T* first = packed.data<T>();
+  return std::vector<T>(first, first + numel());
+}
+template std::vector<float> Tensor::to_vector() const;
+template std::vector<double> Tensor::to_vector() const;
+template std::vector<std::int64_t> Tensor::to_vector() const;
+template std::vector<bool> Tensor::to_vector() const;
+
+Tensor& Tensor::copy_(const Tensor& source, SourceLocation where) {
+  check_writable("copy_", *this);
+  require<GraphError>(source.defined(), "copy_: the source is undefined");
+  require<ShapeError>(source.shape() == shape_, "copy_: the target is ", shape_, " but the source ",
+                    source.shape());
+  // Two views of one storage may overlap: x.copy_(transpose(x)) must not read what it has written.
+  copy_elements(*this, source.storage_ == storage_ ? source.clone() : source, where);
+  return *this;
+}
+
+Tensor& Tensor::fill_(double value, SourceLocation where) {
+  check_writable("fill_", *this);
+  dispatch(dtype_, [&]<class T>() {
+    T* to = mutable_data<T>(where);
+    const T v = static_cast<T>(value);
+    for_each_row(shape_, std::span(&strides_, 1), [&](const Offsets& at, std::int64_t n, const Offsets& step) {
+      for (std::int64_t i = 0; i < n; ++i) to[at[0] + i * step[0]] = v;
+    });
+  });
+  return *this;
+}
+
+Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
+
+Tensor Tensor::clone() const {
+  require<GraphError>(defined(), "clone: the tensor is undefined");
+  Tensor copy = empty(shape_, dtype_);
+  copy_elements(copy, *this, SourceLocation::current());
+  return copy;
+}
+
+Tensor Tensor::astype(Dtype dtype) const {
+  if (dtype == dtype_) return detach();
+  Tensor out = empty(shape_, dtype);
+  copy_elements(out, *this, SourceLocation::current());
+  return out;
+}
+
+Tensor Tensor::view(const Shape& shape, const Strides& strides, std::int64_t offset) const {
+  Tensor out = detach();
+  out.shape_ = shape;
+  out.strides_ = strides;
+  out.offset_ = offset;
+  return out;
+}
+
+Tensor Tensor::view(const Shape& shape) const {
+  require<ShapeError>(gradus::numel(shape) == numel(), "view: ", shape_, " has ", numel(), " elements, ",
+                    shape, " has ", gradus::numel(shape));
+  const Tensor packed = contiguous();
+  return packed.view(shape, contiguous_strides(shape), packed.offset_);
+}
+
+// ---- the graph ----
+
+bool Tensor::requires_grad() const { return node_ && (node_->op_name || node_->requires_grad); }
+
+bool Tensor::is_leaf() const { return !node_ || !node_->op_name; }
+
+Tensor& Tensor::requires_grad_(bool wanted) {
+  require<GraphError>(defined(), "requires_grad_: the tensor is undefined");
+  require<DtypeError>(is_float(dtype_), "requires_grad_: only f32 and f64 have gradients, not ", dtype_);
+  require<GraphError>(is_leaf(), "requires_grad_: ", node_ ? node_->name() : "", " made this tensor ", shape_,
+                    ": only leaves are switched; detach() it first");
+  if (node_) node_->requires_grad = wanted;
+  else if (wanted) node_ = make_leaf(*this);
+  return *this;
+}
+
+Tensor Tensor::grad() const {
+  const Node::Extra* extra = node_ ? node_->extra_or_null() : nullptr;
+  return extra ? extra->grad : Tensor();
+}
+
+void Tensor::set_grad(Tensor gradient) {
+  require<GraphError>(node_ != nullptr, "set_grad: this tensor does not require a gradient");
+  require<ShapeError>(!gradient.defined() || gradient.shape() == shape_, "set_grad: the tensor is ", shape_,
+                    " but the gradient ", gradient.shape());
+  require<DtypeError>(!gradient.defined() || gradient.dtype() == dtype_, "set_grad: the tensor is ", dtype_,
+                    " but the gradient ", gradient.dtype());
+  node_->extra().grad = gradient.detach();
+}
+
+Tensor Tensor::detach() const {
+  Tensor out = *this;
+  out.node_.reset();
+  return out;
+}
+
+void Tensor::backward(BackwardOptions options) const { gradus::backward({*this}, {}, options); }
+
+void Tensor::backward(const Tensor& gradient, BackwardOptions options) const {
+  gradus::backward({*this}, {gradient}, options);
+}
+
+void Tensor::retain_grad() const {
+  require<GraphError>(requires_grad(), "retain_grad: this tensor does not require a gradient");
+  node_->extra().retains_grad = true;
+}
+
+void Tensor::register_hook(std::function<Tensor(const Tensor&)> f) const {
+  require<GraphError>(requires_grad(), "register_hook: this tensor does not require a gradient");
+  node_->extra().hooks.push_back(std::move(f));
+}
+
+void Tensor::register_post_accumulate_hook(std::function<void(Tensor&)> f) const {
+  require<GraphError>(requires_grad() && is_leaf(), "register_post_accumulate_hook: wants a leaf that ",
+                    "requires a gradient");
+  node_->extra().post_accumulate_hooks.push_back(std::move(f));
+}
+
+Tensor reuse_or_empty(const Tensor& x) {
+  return x.owns_alone() && x.is_contiguous() ? x.detach() : Tensor::empty_like(x);
+}
+
+}  // namespace gradus

@@ -1,0 +1,36 @@
+// The commands of gpt, each with what its flags say. They return the exit code.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradus::examples {
+
+/// Flags that were not given are empty: a preset, or the run that is resumed, decides.
+struct TrainFlags {
+  std::vector<std::string> files;
+  std::string out;
+  std::string config = "cpu";
+  std::optional<std::int64_t> steps, batch, context, layers, heads, width, seed, eval_every;
+  std::optional<double> dropout, learning_rate;
+  bool resume = false;
+  bool config_given = false;
+};
+int train(const TrainFlags& flags);
+
+struct SampleFlags {
+  std::string directory, prompt;
+  std::int64_t tokens = 500;
+  double temperature = 0.8;
+  std::int64_t top_k = 0, seed = 1;
+};
+int sample(const SampleFlags& flags);
+
+int evaluate(const std::string& directory, const std::string& file);
+
+/// Trains for about a minute on the sources and documents below `tree`, and shows what came of it.
+int demo(const std::string& tree);
+
+}  // namespace gradus::examples

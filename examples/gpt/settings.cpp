@@ -1,0 +1,61 @@
+#include "settings.h"
+
+#include <nlohmann/json.hpp>
+
+#include "gradus/base/error.h"
+
+namespace gradus::examples {
+
+using Json = nlohmann::ordered_json;
+
+std::string to_json(const Settings& s) {
+  const Json json = {{"files", s.files},
+                     {"text_digest", s.text_digest},
+                     {"vocab", s.model.vocab},
+                     {"context", s.model.context},
+                     {"layers", s.model.layers},
+                     {"heads", s.model.heads},
+                     {"width", s.model.width},
+                     {"dropout", s.model.dropout},
+                     {"batch", s.batch},
+                     {"steps", s.steps},
+                     {"warmup", s.warmup},
+                     {"eval_every", s.eval_every},
+                     {"learning_rate", s.learning_rate},
+                     {"final_factor", s.final_factor},
+                     {"beta2", s.beta2},
+                     {"weight_decay", s.weight_decay},
+                     {"clip_norm", s.clip_norm},
+                     {"seed", s.seed}};
+  return json.dump(2) + "\n";
+}
+
+Settings settings_from_json(const std::string& text, const std::string& name) {
+  try {
+    const Json json = Json::parse(text);
+    Settings s;
+    json.at("files").get_to(s.files);
+    json.at("text_digest").get_to(s.text_digest);
+    json.at("vocab").get_to(s.model.vocab);
+    json.at("context").get_to(s.model.context);
+    json.at("layers").get_to(s.model.layers);
+    json.at("heads").get_to(s.model.heads);
+    json.at("width").get_to(s.model.width);
+    json.at("dropout").get_to(s.model.dropout);
+    json.at("batch").get_to(s.batch);
+    json.at("steps").get_to(s.steps);
+    json.at("warmup").get_to(s.warmup);
+    json.at("eval_every").get_to(s.eval_every);
+    json.at("learning_rate").get_to(s.learning_rate);
+    json.at("final_factor").get_to(s.final_factor);
+    json.at("beta2").get_to(s.beta2);
+    json.at("weight_decay").get_to(s.weight_decay);
+    json.at("clip_norm").get_to(s.clip_norm);
+    json.at("seed").get_to(s.seed);
+    return s;
+  } catch (const nlohmann::json::exception& error) {
+    fail<FileError>(name, ": is not the settings of a gpt run: ", error.what());
+  }
+}
+
+}  // namespace gradus::examples

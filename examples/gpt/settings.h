@@ -1,0 +1,30 @@
+// What a run is made of: the model's sizes, the recipe, the text. Written into the run directory, so
+// that `--resume`, `sample` and `eval` need no flags.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gradus/nn/gpt.h"
+
+namespace gradus::examples {
+
+struct Settings {
+  std::vector<std::string> files;     // the text, one after the other
+  std::string text_digest;            // of the bytes read, so that a resumed run sees the same
+  nn::GPTOptions model;
+  std::int64_t batch = 12;
+  std::int64_t steps = 2000;
+  std::int64_t warmup = 100;
+  std::int64_t eval_every = 250;
+  double learning_rate = 1e-3, final_factor = 0.1;  // the cosine ends at this part of the rate
+  double beta2 = 0.99, weight_decay = 0.1, clip_norm = 1.0;
+  std::int64_t seed = 1337;
+};
+
+std::string to_json(const Settings& settings);
+/// FileError names `name` and what is missing or wrong.
+Settings settings_from_json(const std::string& json, const std::string& name);
+
+}  // namespace gradus::examples

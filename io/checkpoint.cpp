@@ -1,0 +1,123 @@
+// Checkpoints as safetensors files with a checksum of all that they hold.
+#include "gradus/io/checkpoint.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "gradus/base/error.h"
+#include "gradus/io/safetensors.h"
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+constexpr const char* kFormatKey = "gradus.checkpoint";
+constexpr const char* kChecksumKey = "gradus.crc32";
+constexpr const char* kFormat = "1";
+
+/// CRC-32 as in PNG and zip: the polynomial 0x04C11DB7 with its bits reversed. Table k holds the
+/// checksums of a byte followed by k zero bytes, so that eight bytes are taken at once.
+using CrcTables = std::array<std::array<std::uint32_t, 256>, 8>;
+constexpr CrcTables crc_tables() {
+  CrcTables tables{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1u ? 0xEDB88320u : 0u);
+    tables[0][byte] = crc;
+  }
+  for (std::size_t k = 1; k < 8; ++k)
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+      const std::uint32_t before = tables[k - 1][byte];
+      tables[k][byte] = before >> 8 ^ tables[0][before & 0xFFu];
+    }
+  return tables;
+}
+constexpr CrcTables kTables = crc_tables();
+
+class Checksum {
+ public:
+  void add(const void* data, std::size_t bytes) {
+    const auto* at = static_cast<const unsigned char*>(data);
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+      std::uint64_t eight = 0;
+      std::memcpy(&eight, at, 8);
+      eight ^= crc_;
+      crc_ = 0;
+      for (std::size_t k = 0; k < 8; ++k) crc_ ^= kTables[7 - k][eight >> (8 * k) & 0xFFu];
+    }
+    for (; bytes > 0; --bytes, ++at) crc_ = crc_ >> 8 ^ kTables[0][(crc_ ^ *at) & 0xFFu];
+  }
+  void add(std::string_view text) {
+    const std::uint64_t length = text.size();  // so that "ab" "c" and "a" "bc" differ
+    add(&length, sizeof length);
+    add(text.data(), text.size());
+  }
+  std::string hex() const {
+    std::string digits(8, '0');
+    for (std::size_t i = 0; i < 8; ++i) digits[7 - i] = "0123456789abcdef"[~crc_ >> (4 * i) & 15u];
+    return digits;
+  }
+
+ private:
+  std::uint32_t crc_ = 0xFFFFFFFFu;
+};
+
+/// Of everything in it, whatever the order in the file: facts, then names, dtypes, shapes and numbers.
+std::string checksum_of(const Checkpoint& checkpoint) {
+  Checksum sum;
+  for (const auto& [key, value] : checkpoint.facts) sum.add(key), sum.add(value);
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    sum.add(name);
+    sum.add(text(tensor.dtype(), " ", tensor.shape()));
+    const Tensor packed = tensor.contiguous();
+    dispatch(packed.dtype(), [&]<class T>() {
+      sum.add(packed.data<T>(), static_cast<std::size_t>(packed.numel()) * sizeof(T));
+    });
+  }
+  return sum.hex();
+}
+
+/// The fact `key`, which leaves `facts`; "" where there is none.
+std::string take(std::map<std::string, std::string>& facts, const char* key) {
+  const auto found = facts.find(key);
+  if (found == facts.end()) return "";
+  const std::string value = found->second;
+  facts.erase(found);
+  return value;
+}
+
+}  // namespace
+
+void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+  for (const auto& [key, value] : checkpoint.facts)
+    require(key != "format" && key.rfind("gradus.", 0) != 0, "save_checkpoint: the fact ",
+            in_quotes(key), " has a name that the file format uses: give it another");
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    require(tensor.defined(), "save_checkpoint: tensor ", in_quotes(name), " is undefined");
+  std::map<std::string, std::string> metadata = checkpoint.facts;
+  metadata[kFormatKey] = kFormat;
+  metadata[kChecksumKey] = checksum_of(checkpoint);
+  save_safetensors(path, checkpoint.tensors, metadata);
+}
+
+Checkpoint load_checkpoint(const std::string& path) {
+  TensorFile file = load_safetensors(path);
+  Checkpoint checkpoint{std::move(file.tensors), std::move(file.metadata)};
+  const std::string format = take(checkpoint.facts, kFormatKey);
+  require<FileError>(!format.empty(), path,
+                     ": a safetensors file, but not a checkpoint of a training run: ", "it holds ",
+                     checkpoint.tensors.size(), " tensors and no \"", kFormatKey, "\"");
+  require<FileError>(format == kFormat, path, ": written in checkpoint format ", in_quotes(format),
+                     ", but this Gradus reads format ", kFormat, ": update it");
+  const std::string claimed = take(checkpoint.facts, kChecksumKey);
+  take(checkpoint.facts, "format");  // "pt", which every safetensors file says
+  const std::string found = checksum_of(checkpoint);
+  require<FileError>(claimed == found, path, ": damaged: its checksum says ", in_quotes(claimed),
+                     ", its contents give \"", found, "\": go back to an earlier checkpoint");
+  return checkpoint;
+}
+
+}  // namespace gradus::io

@@ -1,0 +1,187 @@
+// Splitting lines into fields and fields into numbers.
+#include "gradus/io/csv.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <type_traits>
+
+#include "gradus/base/error.h"
+#include "gradus/base/platform.h"
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+std::string_view trimmed(std::string_view field) {
+  const std::size_t first = std::min(field.find_first_not_of(" \t\r"), field.size());
+  field.remove_prefix(first);
+  return field.substr(0, field.find_last_not_of(" \t\r") + 1);
+}
+
+/// The field at the start of `rest`, which loses it and the comma after it. In quotes a comma is a
+/// letter like any other and "" a quote. Nothing if quotes do not close before a comma or the end.
+std::optional<std::string> take_field(std::string_view& rest) {
+  std::string field;
+  const std::size_t first = rest.find_first_not_of(" \t");
+  if (first == std::string_view::npos || rest[first] != '"') {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    field = trimmed(rest.substr(0, end));
+    rest.remove_prefix(end);
+  } else {
+    rest.remove_prefix(first + 1);
+    for (std::size_t end = rest.find('"');; end = rest.find('"')) {
+      if (end == std::string_view::npos) return std::nullopt;
+      field += rest.substr(0, end);
+      rest.remove_prefix(end + 1);
+      if (rest.empty() || rest.front() != '"') break;
+      field += '"';
+      rest.remove_prefix(1);
+    }
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r"), rest.size()));
+    if (!rest.empty() && rest.front() != ',') return std::nullopt;
+  }
+  return field;
+}
+
+std::vector<std::string> fields_of(std::string_view line, std::size_t number,
+                                   const std::string& name) {
+  std::vector<std::string> fields;
+  for (;;) {
+    const auto field = take_field(line);
+    if (!field)
+      fail<FileError>(name, ": line ", number, ", column ", fields.size() + 1,
+                      ": quotes must close before the next comma");
+    fields.push_back(*field);
+    if (line.empty()) return fields;
+    line.remove_prefix(1);
+  }
+}
+
+std::optional<double> number_in(std::string_view field) {
+  if (field.size() > 1 && field[0] == '+' && field[1] != '-') field.remove_prefix(1);
+  double value = 0;
+  const char* end = field.data() + field.size();
+  const auto [stop, error] = std::from_chars(field.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+bool is_number(const std::string& field) { return number_in(field).has_value(); }
+
+/// Goes through the lines of a text and counts them.
+class Lines {
+ public:
+  Lines(std::string_view text, std::string name) : rest_(text), name_(std::move(name)) {
+    if (rest_.rfind("\xEF\xBB\xBF", 0) == 0) rest_.remove_prefix(3);
+    while (!rest_.empty() &&
+           std::string_view(" \t\r\n").find(rest_.back()) != std::string_view::npos)
+      rest_.remove_suffix(1);
+  }
+  bool more() const { return !rest_.empty(); }
+  std::vector<std::string> next() {
+    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    const std::string_view line = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    return fields_of(line, ++number_, name_);
+  }
+  std::string where() const { return text(name_, ": line ", number_); }
+
+ private:
+  std::string_view rest_;
+  std::string name_;
+  std::size_t number_ = 0;
+};
+
+void append_numbers(std::vector<double>& values, const std::vector<std::string>& fields,
+                    const Lines& lines) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto value = number_in(fields[i]);
+    if (!value)
+      fail<FileError>(lines.where(), ", column ", i + 1, ": ", in_quotes(fields[i]),
+                      " is not a number that a double can hold");
+    values.push_back(*value);
+  }
+}
+
+/// The name of a column as a field: in quotes where it would be read as something else.
+std::string field_of(const std::string& column) {
+  require(!is_number(column) && column.find_first_of("\r\n") == std::string::npos,
+          "save_csv: the column ", in_quotes(column),
+          " has a name that is a number or more than one line");
+  if (column.find_first_of("\", \t") == std::string::npos) return column;
+  std::string field = "\"";
+  for (const char c : column) field.append(c == '"' ? 2 : 1, c);
+  return field + '"';
+}
+
+template <class T>
+void append_number(std::string& out, T value) {
+  char digits[32];
+  if constexpr (std::is_same_v<T, bool>)
+    out += value ? '1' : '0';
+  else
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+}  // namespace
+
+Table parse_csv(std::string_view text, const std::string& name, Dtype dtype) {
+  require<DtypeError>(is_float(dtype), name, ": a table is read as f32 or f64, not ", dtype);
+  Lines lines(text, name);
+  require<FileError>(lines.more(), name,
+                     ": there is nothing in this file: it wants lines of numbers");
+  Table table;
+  std::vector<double> values;
+  std::size_t columns = 0, rows = 0;
+  while (lines.more()) {
+    const std::vector<std::string> fields = lines.next();
+    if (columns == 0) {
+      columns = fields.size();
+      if (std::none_of(fields.begin(), fields.end(), is_number)) {
+        table.columns = fields;
+        continue;
+      }
+    }
+    if (fields.size() != columns)
+      fail<FileError>(lines.where(), " has ", fields.size(), " fields, the first line has ",
+                      columns);
+    append_numbers(values, fields, lines);
+    ++rows;
+  }
+  const Shape shape = {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
+  table.values = from(values, shape).astype(dtype);
+  return table;
+}
+
+Table load_csv(const std::string& path, Dtype dtype) {
+  return parse_csv(read_text(path), path, dtype);
+}
+
+void save_csv(const std::string& path, const Table& table) {
+  require<ShapeError>(table.values.defined() && table.values.rank() == 2, "save_csv: ", path,
+                      ": the values of a table have two axes, rows and columns");
+  const std::int64_t rows = table.values.size(0), columns = table.values.size(1);
+  const auto names = static_cast<std::int64_t>(table.columns.size());
+  require<ShapeError>(names == 0 || names == columns, "save_csv: ", path, ": ", names,
+                      " names for ", columns, " columns");
+  std::string out;
+  for (std::int64_t j = 0; j < names; ++j) {
+    out += (j > 0 ? "," : "") + field_of(table.columns[static_cast<std::size_t>(j)]);
+  }
+  if (names > 0) out += '\n';
+  dispatch(table.values.dtype(), [&]<class T>() {
+    const Tensor packed = table.values.contiguous();
+    const T* value = packed.data<T>();
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        if (j > 0) out += ',';
+        append_number(out, *value++);
+      }
+      out += '\n';
+    }
+  });
+  platform::write_file_atomically(path, out.data(), out.size());
+}
+
+}  // namespace gradus::io

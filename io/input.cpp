@@ -1,0 +1,139 @@
+// Bytes from files, and tensors from bytes.
+#include "gradus/io/input.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <limits>
+#include <system_error>
+#include <vector>
+
+#include "gradus/base/error.h"
+
+namespace gradus::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "these files are copied, not swapped");
+static_assert(sizeof(bool) == 1);
+
+struct Kind {
+  std::size_t bytes;  // of one number in the file
+  Dtype dtype;        // in memory
+};
+constexpr Kind kKinds[] = {{4, Dtype::f32}, {8, Dtype::f64}, {8, Dtype::i64}, {1, Dtype::bool_},
+                           {2, Dtype::f32}, {2, Dtype::f32}, {4, Dtype::i64}, {1, Dtype::i64}};
+static_assert(std::size(kKinds) == static_cast<std::size_t>(Stored::u8) + 1);  // in its order
+
+/// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits.
+float from_f16(std::uint16_t half) {
+  const std::uint32_t exponent = half >> 10 & 31u, fraction = half & 0x3FFu;
+  const std::uint32_t wider = exponent == 31 ? 255u : exponent + (127 - 15);
+  const float magnitude = exponent == 0
+                              ? static_cast<float>(fraction) * 0x1p-24f  // subnormal, zero
+                              : std::bit_cast<float>(wider << 23 | fraction << 13);
+  return half & 0x8000u ? -magnitude : magnitude;
+}
+
+/// The upper half of an f32.
+float from_bf16(std::uint16_t half) { return std::bit_cast<float>(std::uint32_t{half} << 16); }
+
+/// y[i] = convert(stored number i), piece by piece, so that no second copy of a large tensor exists.
+template <class From, class To, class F>
+void read_converted(Input& input, std::uint64_t at, To* y, std::int64_t count, F convert) {
+  constexpr std::int64_t kPiece = 1 << 15;
+  std::vector<From> piece(static_cast<std::size_t>(std::min(count, kPiece)));
+  for (std::int64_t done = 0; done < count; done += kPiece) {
+    const std::int64_t n = std::min(kPiece, count - done);
+    const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(From);
+    input.read(at, piece.data(), bytes);
+    std::transform(piece.begin(), piece.begin() + n, y + done, convert);
+    at += bytes;
+  }
+}
+
+}  // namespace
+
+Input::Input(const std::string& path) : name_(path) {
+  std::error_code failure;
+  const auto status = std::filesystem::status(path, failure);
+  require<FileError>(std::filesystem::exists(status), "cannot read ", path,
+                     ": there is no such file");
+  require<FileError>(std::filesystem::is_regular_file(status), "cannot read ", path, ": it is ",
+                     std::filesystem::is_directory(status) ? "a directory" : "a pipe or device",
+                     ", not a file");
+  errno = 0;
+  file_.open(path, std::ios::binary);
+  require<FileError>(file_.is_open(), "cannot read ", path, ": ",
+                     std::generic_category().message(errno));
+  size_ = std::filesystem::file_size(path, failure);
+  require<FileError>(!failure, "cannot read ", path, ": ", failure.message());
+}
+
+Input::Input(std::span<const std::byte> bytes, std::string name)
+    : name_(std::move(name)), memory_(bytes), size_(bytes.size()) {}
+
+void Input::read(std::uint64_t at, void* to, std::size_t bytes) {
+  if (bytes == 0) return;
+  require<FileError>(at <= size_ && bytes <= size_ - at, name_, ": bytes ", at, " to ", at + bytes,
+                     " are wanted of a file of ", size_);
+  if (!file_.is_open()) {
+    std::memcpy(to, memory_.data() + at, bytes);
+    return;
+  }
+  file_.seekg(static_cast<std::streamoff>(at));
+  file_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
+  require<FileError>(file_.good(), name_, ": the file had ", size_, " bytes, but only ",
+                     at + static_cast<std::uint64_t>(file_.gcount()),
+                     " could be read: it shrank meanwhile, or the disk has a fault");
+}
+
+std::size_t bytes_of(Stored stored) { return kKinds[static_cast<std::size_t>(stored)].bytes; }
+Dtype loaded_as(Stored stored) { return kKinds[static_cast<std::size_t>(stored)].dtype; }
+
+std::optional<std::uint64_t> count_of(std::span<const std::uint64_t> sizes) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 8;  // 8 bytes a number
+  std::uint64_t count = 1;
+  for (const std::uint64_t size : sizes) {
+    // Axes of size 0 do not count here: strides are products of the other ones.
+    if (size > 0 && count > kMost / size) return std::nullopt;
+    count *= std::max<std::uint64_t>(size, 1);
+  }
+  return std::find(sizes.begin(), sizes.end(), 0u) == sizes.end() ? count : 0;
+}
+
+Tensor read_numbers(Input& input, std::uint64_t at, Stored stored, const Shape& shape) {
+  Tensor y = Tensor::empty(shape, loaded_as(stored));
+  const std::int64_t n = y.numel();
+  const auto same = [](auto x) { return x; };
+  switch (stored) {
+    case Stored::f32:
+    case Stored::f64:
+    case Stored::i64:
+      dispatch(y.dtype(), [&]<class T>() {
+        input.read(at, y.mutable_data<T>(), static_cast<std::size_t>(n) * sizeof(T));
+      });
+      break;
+    case Stored::bool_:  // any byte but 0 and 1 in a bool is undefined behaviour
+      read_converted<std::uint8_t>(input, at, y.mutable_data<bool>(), n,
+                                   [](auto x) { return x != 0; });
+      break;
+    case Stored::f16:
+      read_converted<std::uint16_t>(input, at, y.mutable_data<float>(), n, from_f16);
+      break;
+    case Stored::bf16:
+      read_converted<std::uint16_t>(input, at, y.mutable_data<float>(), n, from_bf16);
+      break;
+    case Stored::i32:
+      read_converted<std::int32_t>(input, at, y.mutable_data<std::int64_t>(), n, same);
+      break;
+    case Stored::u8:
+      read_converted<std::uint8_t>(input, at, y.mutable_data<std::int64_t>(), n, same);
+      break;
+  }
+  return y;
+}
+
+}  // namespace gradus::io

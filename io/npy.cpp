@@ -1,0 +1,211 @@
+// Reading and writing .npy files.
+#include "gradus/io/npy.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gradus/base/error.h"
+#include "gradus/base/platform.h"
+#include "gradus/io/input.h"
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::uint64_t kLongestHeader = 10'000;  // characters; NumPy's own limit
+
+const std::map<std::string, Stored> kDescriptions = {
+    {"<f4", Stored::f32}, {"<f8", Stored::f64}, {"<i8", Stored::i64}, {"|b1", Stored::bool_},
+    {"<f2", Stored::f16}, {"<i4", Stored::i32}, {"|u1", Stored::u8}};
+
+constexpr const char* kWritten[] = {"<f4", "<f8", "<i8", "|b1"};  // of each Dtype
+static_assert(std::size(kWritten) == static_cast<std::size_t>(Dtype::bool_) + 1);
+
+/// Reads the one kind of Python dict that the format allows, and no other Python.
+class HeaderReader {
+ public:
+  HeaderReader(std::string_view header, const std::string& file) : rest_(header), file_(file) {}
+
+  std::string description;
+  bool fortran_order = false;
+  std::vector<std::uint64_t> shape;
+
+  void read() {
+    expect('{');
+    std::set<std::string> seen;
+    while (!accept('}')) {
+      const std::string key = string();
+      if (!seen.insert(key).second) fault(in_quotes(key) + " stands there twice");
+      expect(':');
+      if (key == "descr")
+        description = string();
+      else if (key == "fortran_order")
+        fortran_order = boolean();
+      else if (key == "shape")
+        shape = tuple();
+      else
+        fault("unknown field " + in_quotes(key));
+      if (!accept(',') && !ahead('}')) fault("a comma is missing");
+    }
+    if (seen.size() != 3) fault("it must name descr, fortran_order and shape");
+    skip_blanks();
+    if (!rest_.empty()) fault("there is text after it");
+  }
+
+ private:
+  [[noreturn]] void fault(const std::string& what) const {
+    fail<FileError>(file_, ": the header of a .npy file must be a dict such as {'descr': '<f4', ",
+                    "'fortran_order': False, 'shape': (2, 3), }: ", what,
+                    rest_.empty() ? " at its end" : " before " + in_quotes(rest_.substr(0, 20)));
+  }
+  void skip_blanks() {
+    const std::size_t first = std::min(rest_.find_first_not_of(" \n"), rest_.size());
+    rest_.remove_prefix(first);
+  }
+  bool ahead(char c) { return skip_blanks(), !rest_.empty() && rest_.front() == c; }
+  bool accept(char c) {
+    if (!ahead(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) fault(std::string("a '") + c + "' is missing");
+  }
+  std::string string() {
+    const char quote = ahead('"') ? '"' : '\'';
+    if (!accept(quote))
+      fault(ahead('[') ? "arrays of records cannot be read" : "a string is missing");
+    const std::size_t end = rest_.find(quote);
+    if (end == std::string_view::npos) fault("a string does not end");
+    const std::string value(rest_.substr(0, end));
+    rest_.remove_prefix(end + 1);
+    return value;
+  }
+  bool boolean() {
+    skip_blanks();
+    for (const std::string_view word : {"True", "False"}) {
+      if (rest_.substr(0, word.size()) != word) continue;
+      rest_.remove_prefix(word.size());
+      return word == "True";
+    }
+    fault("fortran_order must be True or False");
+  }
+  std::vector<std::uint64_t> tuple() {
+    std::vector<std::uint64_t> sizes;
+    expect('(');
+    while (!accept(')')) {
+      skip_blanks();
+      std::uint64_t size = 0;
+      const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), size);
+      if (error != std::errc()) fault("a size must be a whole number that is not negative");
+      rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+      sizes.push_back(size);
+      if (accept(',')) continue;
+      if (!ahead(')')) fault("a comma is missing");
+      if (sizes.size() == 1) fault("(3) is a number in Python, (3,) a shape");
+    }
+    return sizes;
+  }
+
+  std::string_view rest_;
+  const std::string& file_;
+};
+
+Stored stored_as(const std::string& description, const std::string& file) {
+  const auto found = kDescriptions.find(description);
+  if (found != kDescriptions.end()) return found->second;
+  const char* hint = description.rfind('>', 0) == 0 ? " (big-endian: write x.astype('<f4'))"
+                     : description.find('O') < description.size() ? " (Python objects)"
+                                                                  : "";
+  fail<FileError>(file, ": dtype ", in_quotes(description), hint,
+                  " cannot be read: <f4 <f8 <i8 |b1 <f2 <i4 |u1 can");
+}
+
+/// Where the header begins and how long it is.
+std::pair<std::uint64_t, std::uint64_t> header_place(Input& input) {
+  unsigned char start[12] = {};
+  const std::size_t n = std::min<std::size_t>(sizeof start, static_cast<std::size_t>(input.size()));
+  input.read(0, start, n);
+  const bool magic = std::equal(kMagic.begin(), kMagic.end(), start, [](char a, unsigned char b) {
+    return static_cast<unsigned char>(a) == b;
+  });
+  require<FileError>(n >= 10 && magic, input.name(),
+                     ": not a .npy file: it does not begin with \\x93NUMPY");
+  const int version = start[6];
+  require<FileError>(version >= 1 && version <= 3 && start[7] == 0, input.name(), ": .npy version ",
+                     version, ".", int{start[7]}, " cannot be read: 1.0, 2.0 and 3.0 can");
+  const std::uint64_t begin = version == 1 ? 10 : 12;
+  std::uint64_t length = start[8] + 256u * start[9];
+  if (version > 1) length += (std::uint64_t{start[10]} << 16) + (std::uint64_t{start[11]} << 24);
+  require<FileError>(length <= kLongestHeader && begin + length <= input.size(), input.name(),
+                     ": a header of ", length, " bytes is claimed; the file has ", input.size(),
+                     " bytes, and ", kLongestHeader, " are the most");
+  return {begin, length};
+}
+
+Tensor read_file(Input input) {
+  const auto [begin, length] = header_place(input);
+  std::string dict(static_cast<std::size_t>(length), ' ');
+  input.read(begin, dict.data(), dict.size());
+  HeaderReader header(dict, input.name());
+  header.read();
+  const Stored stored = stored_as(header.description, input.name());
+  require<FileError>(header.shape.size() <= std::size_t{kMaxRank}, input.name(), ": the array has ",
+                     header.shape.size(), " axes, a tensor at most ", kMaxRank);
+  const auto count = count_of(header.shape);
+  require<FileError>(count.has_value(), input.name(),
+                     ": its shape has more elements than any memory");
+  Shape shape;
+  for (const std::uint64_t size : header.shape) shape.push_back(static_cast<std::int64_t>(size));
+  const std::uint64_t data = begin + length, bytes = *count * bytes_of(stored);
+  require<FileError>(bytes == input.size() - data, input.name(), ": ", header.description, " ",
+                     shape, " takes ", bytes, " bytes, but ", input.size() - data,
+                     " follow the header");
+  if (!header.fortran_order) return read_numbers(input, data, stored, shape);
+  // Fortran order is C order of the axes reversed: read it so and look at it the other way round.
+  Shape reversed;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) reversed.push_back(shape[axis]);
+  const Tensor x = read_numbers(input, data, stored, reversed);
+  Strides strides;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) strides.push_back(x.strides()[axis]);
+  return x.view(shape, strides, 0).contiguous();
+}
+
+}  // namespace
+
+Tensor load_npy(const std::string& path) { return read_file(Input(path)); }
+
+Tensor parse_npy(std::span<const std::byte> bytes, const std::string& name) {
+  return read_file(Input(bytes, name));
+}
+
+void save_npy(const std::string& path, const Tensor& x) {
+  require(x.defined(), "save_npy: ", path, ": the tensor is undefined");
+  std::string header = text("{'descr': '", kWritten[static_cast<std::size_t>(x.dtype())],
+                            "', 'fortran_order': False, 'shape': (");
+  for (int axis = 0; axis < x.rank(); ++axis)
+    header += text(x.size(axis), x.rank() == 1 ? "," : "", axis + 1 < x.rank() ? ", " : "");
+  header += "), }";
+  // Magic, version and length take 10 bytes; blanks and a line end make it a multiple of 64.
+  header.append(63 - (10 + header.size()) % 64, ' ') += '\n';
+
+  std::string bytes(kMagic);
+  bytes +=
+      {'\1', '\0', static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)};
+  bytes += header;
+  const Tensor packed = x.contiguous();
+  dispatch(x.dtype(), [&]<class T>() {
+    bytes.append(reinterpret_cast<const char*>(packed.data<T>()),
+                 static_cast<std::size_t>(packed.numel()) * sizeof(T));
+  });
+  platform::write_file_atomically(path, bytes.data(), bytes.size());
+}
+
+}  // namespace gradus::io

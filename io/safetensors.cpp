@@ -1,0 +1,150 @@
+// Reading and writing safetensors files.
+#include "gradus/io/safetensors.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "gradus/base/error.h"
+#include "gradus/base/platform.h"
+#include "gradus/io/input.h"
+#include "gradus/io/safetensors_header.h"
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+constexpr std::uint64_t kLength = 8;  // bytes that say how long the header is
+
+TensorFile read_file(Input input) {
+  require<FileError>(
+      input.size() >= kLength, input.name(), ": ", input.size(),
+      " bytes are too few for a safetensors file: its first 8 say how long its header is");
+  std::uint64_t length = 0;
+  input.read(0, &length, kLength);
+  require<FileError>(length <= kLongestHeader, input.name(), ": a header of ", length,
+                     " bytes is claimed, but ", kLongestHeader,
+                     " are the most: not a safetensors file?");
+  require<FileError>(length <= input.size() - kLength, input.name(), ": a header of ", length,
+                     " bytes is claimed, but the file has ", input.size() - kLength,
+                     " after the first 8");
+  const std::uint64_t data = kLength + length;
+  std::string json(static_cast<std::size_t>(length), ' ');
+  input.read(kLength, json.data(), json.size());
+  SafetensorsHeader header = parse_safetensors_header(json, input.size() - data, input.name());
+
+  TensorFile file;
+  file.metadata = std::move(header.metadata);
+  for (const TensorEntry& entry : header.entries) {
+    Shape shape;
+    for (const std::uint64_t size : entry.shape) shape.push_back(static_cast<std::int64_t>(size));
+    file.tensors.emplace(entry.name, read_numbers(input, data + entry.begin, entry.stored, shape));
+  }
+  return file;
+}
+
+/// Of each Dtype: its name in the format, and its place. Like the reference's writer we put first
+/// what needs the wider alignment.
+struct Kind {
+  const char* name;
+  int place;
+};
+constexpr Kind kKinds[] = {{"F32", 2}, {"F64", 1}, {"I64", 0}, {"BOOL", 3}};
+static_assert(std::size(kKinds) == static_cast<std::size_t>(Dtype::bool_) + 1);
+const Kind& kind_of(const Tensor& x) { return kKinds[static_cast<std::size_t>(x.dtype())]; }
+
+/// `text` as a JSON string.
+std::string json_string(const std::string& text, const char* what) {
+  require(is_utf8(text), "save_safetensors: ", what, " ", in_quotes(text), " is not UTF-8");
+  return nlohmann::json(text).dump();
+}
+
+using Entry = std::map<std::string, Tensor>::const_pointer;
+
+std::vector<Entry> in_order(const std::map<std::string, Tensor>& tensors) {
+  std::vector<Entry> order;
+  for (const auto& entry : tensors) {
+    require(!entry.first.empty(), "save_safetensors: a tensor needs a name, and one has \"\"");
+    require(entry.first != "__metadata__",
+            "save_safetensors: \"__metadata__\" cannot name a tensor: ",
+            "in the format it names the texts");
+    require(entry.second.defined(), "save_safetensors: tensor ", in_quotes(entry.first),
+            " is undefined");
+    order.push_back(&entry);
+  }
+  std::stable_sort(order.begin(), order.end(), [](Entry a, Entry b) {
+    return kind_of(a->second).place < kind_of(b->second).place;
+  });
+  return order;
+}
+
+std::size_t bytes_of(const Tensor& x) {
+  return static_cast<std::size_t>(x.numel()) * size_of(x.dtype());
+}
+
+std::string header_of(const std::vector<Entry>& order,
+                      std::map<std::string, std::string> metadata) {
+  metadata.emplace("format", "pt");
+  std::string header = "{\"__metadata__\":{";
+  for (const auto& [key, value] : metadata)
+    header += text(header.back() == '{' ? "" : ",", json_string(key, "the key"), ":",
+                   json_string(value, "the text"));
+  header += "}";
+  std::size_t begin = 0;
+  for (const Entry entry : order) {
+    const Tensor& x = entry->second;
+    header += text(",", json_string(entry->first, "the name"), ":{\"dtype\":\"", kind_of(x).name,
+                   "\",\"shape\":[");
+    for (int axis = 0; axis < x.rank(); ++axis) header += text(axis > 0 ? "," : "", x.size(axis));
+    header += text("],\"data_offsets\":[", begin, ",", begin + bytes_of(x), "]}");
+    begin += bytes_of(x);
+  }
+  header += "}";
+  header.append((8 - header.size() % 8) % 8, ' ');  // so that every number lies aligned
+  require(header.size() <= kLongestHeader, "save_safetensors: names and metadata take ",
+          header.size(), " bytes; readers accept ", kLongestHeader);
+  return header;
+}
+
+void append(std::vector<std::byte>& to, const void* from, std::size_t bytes) {
+  const auto* first = static_cast<const std::byte*>(from);
+  to.insert(to.end(), first, first + bytes);
+}
+
+}  // namespace
+
+TensorFile load_safetensors(const std::string& path) { return read_file(Input(path)); }
+
+TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name) {
+  return read_file(Input(bytes, name));
+}
+
+std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& tensors,
+                                         const std::map<std::string, std::string>& metadata) {
+  const std::vector<Entry> order = in_order(tensors);
+  const std::string header = header_of(order, metadata);
+  const std::uint64_t length = header.size();
+  std::size_t total = kLength + header.size();
+  for (const Entry entry : order) total += bytes_of(entry->second);
+
+  std::vector<std::byte> bytes;
+  bytes.reserve(total);
+  append(bytes, &length, kLength);
+  append(bytes, header.data(), header.size());
+  for (const Entry entry : order) {
+    const Tensor packed = entry->second.contiguous();
+    dispatch(packed.dtype(), [&]<class T>() { append(bytes, packed.data<T>(), bytes_of(packed)); });
+  }
+  return bytes;
+}
+
+void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  const std::vector<std::byte> bytes = safetensors_bytes(tensors, metadata);
+  platform::write_file_atomically(path, bytes.data(), bytes.size());
+}
+
+}  // namespace gradus::io

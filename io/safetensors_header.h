@@ -1,0 +1,35 @@
+// The JSON header of a safetensors file: read without trust.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gradus/io/input.h"
+
+namespace gradus::io {
+
+inline constexpr std::uint64_t kLongestHeader = 100'000'000;  // bytes; the reference's limit
+
+/// One tensor's entry. Its offsets count from the end of the header.
+struct TensorEntry {
+  std::string name;
+  std::string dtype;
+  Stored stored = Stored::f32;
+  std::vector<std::uint64_t> shape;  // at most kMaxRank sizes
+  std::uint64_t begin = 0, end = 0;
+};
+
+struct SafetensorsHeader {
+  std::vector<TensorEntry> entries;  // by place in the file
+  std::map<std::string, std::string> metadata;
+};
+
+/// `json` is what stands in `file` after its first 8 bytes, `data_bytes` what follows it. Every rule is
+/// checked here: on return the entries cover the data without gap or overlap.
+SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
+                                           const std::string& file);
+
+}  // namespace gradus::io

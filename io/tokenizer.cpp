@@ -1,0 +1,198 @@
+// Characters and bytes as tokens, and the JSON that names them.
+#include "gradus/io/tokenizer.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include "gradus/base/error.h"
+#include "gradus/base/platform.h"
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kFormat = 1;
+constexpr const char* kFormatKey = "gradus_tokenizer";
+
+/// A flat JSON object without repeated keys: the library itself would let the last one win.
+json parse_object(std::string_view text, const std::string& name) {
+  std::map<std::string, int> seen;
+  const auto look = [&](int depth, json::parse_event_t event, json& parsed) {
+    require<FileError>(depth <= 1, name, ": not a tokenizer: its JSON is nested");
+    if (event == json::parse_event_t::key) {
+      const std::string key = parsed.get<std::string>();
+      require<FileError>(++seen[key] == 1, name, ": the field ", in_quotes(key),
+                         " stands there twice");
+    }
+    return true;
+  };
+  // The JSON library takes a NUL for the end of its input.
+  require<FileError>(text.find('\0') == std::string_view::npos, name,
+                     ": not JSON: it holds a NUL byte");
+  json object;
+  try {
+    object = json::parse(text.begin(), text.end(), look);
+  } catch (const json::exception& e) {
+    fail<FileError>(name, ": not JSON: ", e.what());
+  }
+  require<FileError>(object.is_object(), name, ": not a tokenizer: JSON, but not an object");
+  return object;
+}
+
+void check_fields(const json& object, const std::vector<std::string>& wanted,
+                  const std::string& name) {
+  for (const auto& field : object.items())
+    require<FileError>(std::find(wanted.begin(), wanted.end(), field.key()) != wanted.end(), name,
+                       ": not known in a tokenizer of this type: ", in_quotes(field.key()));
+  for (const std::string& key : wanted)
+    require<FileError>(object.contains(key), name, ": the field \"", key, "\" is missing");
+}
+
+std::string string_field(const json& object, const char* key, const std::string& name) {
+  const auto field = object.find(key);
+  require<FileError>(field != object.end() && field->is_string(), name, ": \"", key,
+                     "\" is missing or not a string");
+  return field->get<std::string>();
+}
+
+void check_id(std::int64_t id, const Tokenizer& tokenizer) {
+  require<IndexError>(0 <= id && id < tokenizer.vocab_size(), tokenizer.name(),
+                      " tokenizer: there is no token ", id, ": ids are 0 to ",
+                      tokenizer.vocab_size() - 1);
+}
+
+}  // namespace
+
+std::string Tokenizer::decode(std::span<const std::int64_t> ids) const {
+  std::string bytes;
+  bytes.reserve(ids.size());
+  for (const std::int64_t id : ids) bytes += bytes_of(id);
+  return replace_invalid_utf8(bytes);
+}
+
+CharTokenizer::CharTokenizer(std::string_view text) {
+  require(!text.empty(), "character tokenizer: the text is empty, so there is no vocabulary");
+  std::vector<bool> present(0x110000);
+  char32_t largest = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8 found = utf8_at(text, at);
+    require(found.kind == Utf8::character, "character tokenizer: the text is not UTF-8 at byte ",
+            at, ": convert it, or use the byte tokenizer, which takes any bytes");
+    present[found.code_point] = true;
+    largest = std::max(largest, found.code_point);
+    at += found.length;
+  }
+  ids_.assign(std::size_t{largest} + 1, -1);
+  for (char32_t c = 0; c <= largest; ++c) {
+    if (!present[c]) continue;
+    ids_[c] = static_cast<std::int32_t>(characters_.size());
+    characters_.push_back(c);
+  }
+}
+
+std::int64_t CharTokenizer::vocab_size() const {
+  return static_cast<std::int64_t>(characters_.size());
+}
+
+std::vector<std::int64_t> CharTokenizer::encode(std::string_view text) const {
+  std::vector<std::int64_t> ids;
+  ids.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8 found = utf8_at(text, at);
+    require(found.kind == Utf8::character, "character tokenizer: the text is not UTF-8 at byte ",
+            at);
+    const std::size_t c = found.code_point;
+    require(c < ids_.size() && ids_[c] >= 0, "character tokenizer: ", shown(found.code_point),
+            " at byte ", at, " is none of the ", vocab_size(),
+            " characters of the vocabulary: leave it out, or train on text that has it");
+    ids.push_back(ids_[c]);
+    at += found.length;
+  }
+  return ids;
+}
+
+std::string CharTokenizer::bytes_of(std::int64_t id) const {
+  check_id(id, *this);
+  return encode_utf8(characters_[static_cast<std::size_t>(id)]);
+}
+
+std::string CharTokenizer::to_json() const {
+  return json{{kFormatKey, kFormat}, {"type", name()}, {"characters", encode_utf8(characters_)}}
+             .dump(2) +
+         "\n";
+}
+
+std::vector<std::int64_t> ByteTokenizer::encode(std::string_view text) const {
+  std::vector<std::int64_t> ids(text.size());
+  std::transform(text.begin(), text.end(), ids.begin(),
+                 [](char c) { return static_cast<unsigned char>(c); });
+  return ids;
+}
+
+std::string ByteTokenizer::bytes_of(std::int64_t id) const {
+  check_id(id, *this);
+  return {static_cast<char>(static_cast<unsigned char>(id))};
+}
+
+std::string ByteTokenizer::to_json() const {
+  return json{{kFormatKey, kFormat}, {"type", name()}}.dump(2) + "\n";
+}
+
+std::string StreamDecoder::push(std::int64_t id) {
+  held_ += tokenizer_->bytes_of(id);
+  std::size_t whole = 0;  // bytes of characters that no further byte can change
+  while (whole < held_.size()) {
+    const Utf8 found = utf8_at(held_, whole);
+    if (found.kind == Utf8::incomplete) break;
+    whole += found.length;
+  }
+  const std::string certain = replace_invalid_utf8(std::string_view(held_).substr(0, whole));
+  held_.erase(0, whole);
+  return certain;
+}
+
+std::string StreamDecoder::finish() {
+  const std::string rest = replace_invalid_utf8(held_);
+  held_.clear();
+  return rest;
+}
+
+std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std::string& name) {
+  const json object = parse_object(text, name);
+  const auto format = object.find(kFormatKey);
+  require<FileError>(format != object.end() && format->is_number_unsigned(), name,
+                     ": not a tokenizer: the field \"", kFormatKey,
+                     "\" is missing or not a number");
+  require<FileError>(*format == kFormat, name, ": written in tokenizer format ", format->dump(),
+                     ", but this Gradus reads format ", kFormat, ": update it");
+  const std::string type = string_field(object, "type", name);
+  if (type == "byte") {
+    check_fields(object, {kFormatKey, "type"}, name);
+    return std::make_unique<ByteTokenizer>();
+  }
+  require<FileError>(type == "character", name, ": unknown type of tokenizer ", in_quotes(type),
+                     ": there are \"character\" and \"byte\"");
+  check_fields(object, {kFormatKey, "type", "characters"}, name);
+  const std::string characters = string_field(object, "characters", name);
+  require<FileError>(!characters.empty(), name, ": \"characters\" is empty");
+  auto tokenizer = std::make_unique<CharTokenizer>(characters);
+  require<FileError>(
+      encode_utf8(tokenizer->characters()) == characters, name,
+      ": \"characters\" must rise and not repeat, or ids would change their meaning");
+  return tokenizer;
+}
+
+void save_tokenizer(const std::string& path, const Tokenizer& tokenizer) {
+  const std::string json = tokenizer.to_json();
+  platform::write_file_atomically(path, json.data(), json.size());
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
+  return tokenizer_from_json(read_text(path), path);
+}
+
+}  // namespace gradus::io

@@ -1,0 +1,76 @@
+// Text ↔ token ids: characters or bytes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gradus::io {
+
+/// Ids are 0 … vocab_size() − 1. A tokenizer never changes: threads may share it.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  virtual std::string name() const = 0;  // "character", "byte"
+  virtual std::int64_t vocab_size() const = 0;
+  virtual std::vector<std::int64_t> encode(std::string_view text) const = 0;
+  /// The bytes that one token stands for. IndexError for an id outside the vocabulary.
+  virtual std::string bytes_of(std::int64_t id) const = 0;
+  virtual std::string to_json() const = 0;  // what tokenizer_from_json reads
+
+  /// The text of `ids`; what is not UTF-8 in it (a model may sample half a character) becomes U+FFFD.
+  std::string decode(std::span<const std::int64_t> ids) const;
+};
+
+/// One token for each code point that some text has, in rising order.
+class CharTokenizer final : public Tokenizer {
+ public:
+  /// The vocabulary of `text`. ValueError: empty, or not UTF-8.
+  explicit CharTokenizer(std::string_view text);
+
+  std::string name() const override { return "character"; }
+  std::int64_t vocab_size() const override;
+  /// ValueError names a character that is not in the vocabulary (or not UTF-8), and its byte offset.
+  std::vector<std::int64_t> encode(std::string_view text) const override;
+  std::string bytes_of(std::int64_t id) const override;
+  std::string to_json() const override;
+
+  const std::vector<char32_t>& characters() const { return characters_; }
+
+ private:
+  std::vector<char32_t> characters_;  // of each id
+  std::vector<std::int32_t> ids_;     // of each code point up to the largest; −1: none
+};
+
+/// 256 tokens, the bytes. Takes any text, valid or not, and gives it back.
+class ByteTokenizer final : public Tokenizer {
+ public:
+  std::string name() const override { return "byte"; }
+  std::int64_t vocab_size() const override { return 256; }
+  std::vector<std::int64_t> encode(std::string_view text) const override;
+  std::string bytes_of(std::int64_t id) const override;
+  std::string to_json() const override;
+};
+
+/// Decodes token by token, as sampling does: bytes of a character that is not whole yet are held back.
+class StreamDecoder {
+ public:
+  explicit StreamDecoder(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
+  std::string push(std::int64_t id);  // the text that is certain now; may be ""
+  std::string finish();               // what was held back, as U+FFFD
+
+ private:
+  const Tokenizer* tokenizer_;
+  std::string held_;
+};
+
+/// FileError names `name` and what in it is wrong: not JSON, unknown or repeated fields, a newer format.
+std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view json, const std::string& name);
+void save_tokenizer(const std::string& path, const Tokenizer& tokenizer);
+std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);
+
+}  // namespace gradus::io

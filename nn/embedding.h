@@ -1,0 +1,26 @@
+// Embedding: a learned vector for each token.
+#pragma once
+
+#include "gradus/nn/module.h"
+
+namespace gradus::nn {
+
+struct EmbeddingOptions {
+  std::int64_t padding_id = -1;  // its row starts 0 and gets no gradient; −1: there is none
+};
+
+/// Rows of a table: ids i64 [...] in [0, vocab) → [..., width]. Rows start normal(0, 1).
+/// IndexError names the id that is out of range, and where it stands.
+class Embedding : public Layer<Embedding> {
+ public:
+  Embedding() = default;  // undefined: a place for one
+  Embedding(std::int64_t vocab, std::int64_t width, EmbeddingOptions options = {});
+  Tensor forward(const Tensor& ids) const;
+  Members members() override { return {{"weight", weight}}; }
+  Embedding blank() const { return {weight.size(0), weight.size(1), options}; }
+
+  EmbeddingOptions options;
+  Tensor weight;  // [vocab, width]
+};
+
+}  // namespace gradus::nn

@@ -1,0 +1,54 @@
+// GPT: a decoder-only Transformer that predicts the next token.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gradus/nn/block.h"
+#include "gradus/nn/embedding.h"
+
+namespace gradus::nn {
+
+struct GPTOptions {
+  std::int64_t vocab = 0;     // V
+  std::int64_t context = 0;   // the longest T
+  std::int64_t layers = 1, heads = 1, width = 0;
+  double dropout = 0;
+  NormPlacement norm = NormPlacement::pre;
+};
+
+/// Radford et al. 2019: token + learned position, blocks under a causal mask, a last norm, and the
+/// token embedding again as output projection (tied). Weights start normal(0, 0.02), the projections
+/// onto the residual stream divided by √(2 · layers); biases 0.
+class GPT : public Layer<GPT> {
+ public:
+  explicit GPT(const GPTOptions& options);
+
+  /// Token ids, i64 [B, T] with T ≤ context → logits [B, T, V].
+  Tensor forward(const Tensor& ids) const;
+  /// Mean cross-entropy in nats a token; targets i64 [B, T].
+  Tensor loss(const Tensor& ids, const Tensor& targets) const;
+
+  Members members() override {
+    return {{"token", token}, {"position", position}, {"blocks", blocks}, {"norm", norm}};
+  }
+  GPT blank() const { return GPT(options); }
+
+  GPTOptions options;
+  Embedding token;     // [V, C]
+  Embedding position;  // [context, C]
+  std::vector<Block> blocks;
+  LayerNorm norm;
+};
+
+/// Sizes with a name: "toy", "cpu" and "baby12"/"baby64" (nanoGPT's character-level settings), "gpt2",
+/// "long". The vocabulary is the text's, apart from gpt2's 50257. ValueError lists the names.
+struct GPTPreset {
+  std::string name;
+  GPTOptions options;
+  std::int64_t batch;
+};
+const std::vector<GPTPreset>& gpt_presets();
+const GPTPreset& gpt_preset(const std::string& name);
+
+}  // namespace gradus::nn

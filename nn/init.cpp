@@ -1,0 +1,130 @@
+// Initialisers: element i is a function of the stream and i alone.
+#include "gradus/nn/init.h"
+
+#include "gradus/base/parallel.h"
+#include "gradus/base/random.h"
+#include "gradus/engine/graph.h"
+
+namespace gradus::nn::init {
+namespace {
+
+constexpr std::int64_t kRandomCost = 32;  // of a random number, in elements of cheap work
+
+void check_tensor(const char* name, const Tensor& x) {
+  require(x.defined(), name, ": the tensor is undefined");
+  require<DtypeError>(is_float(x.dtype()), name, ": wants f32 or f64, not ", x.dtype());
+  require(x.is_contiguous(), name, ": wants a tensor without gaps, not a view ", x.shape(),
+          " with strides ", x.strides());
+}
+
+/// x[i] = value(i)
+template <class Value>
+void fill(const char* name, Tensor& x, Value value) {
+  check_tensor(name, x);
+  dispatch_float(name, x.dtype(), [&]<class T>() {
+    T* to = x.mutable_data<T>();
+    const auto some = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(value(i));
+    };
+    parallel_for(x.numel(), rows_grain(kRandomCost), some);
+  });
+}
+
+void uniform(const char* name, Tensor& x, double low, double high) {
+  require(std::isfinite(low) && std::isfinite(high) && low <= high, name, ": [", low, ", ", high,
+          ") is no range");
+  const RandomStream stream = generator().next();
+  fill(name, x, [=](std::int64_t i) { return low + (high - low) * stream.uniform(i); });
+}
+
+void normal(const char* name, Tensor& x, double mean, double deviation) {
+  require(std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0, name, ": mean ", mean,
+          " and deviation ", deviation, " must be finite, the deviation not negative");
+  const RandomStream stream = generator().next();
+  fill(name, x, [=](std::int64_t i) { return mean + deviation * stream.normal(i); });
+}
+
+/// The part of normal(0, 1) below z.
+double below(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+
+double xavier_deviation(const Tensor& weight, double gain) {
+  const std::int64_t fans = fan_of(weight, Fan::in) + fan_of(weight, Fan::out);
+  return gain * std::sqrt(2.0 / static_cast<double>(fans));
+}
+
+double kaiming_deviation(const Tensor& weight, Fan fan, double gain) {
+  return gain / std::sqrt(static_cast<double>(fan_of(weight, fan)));
+}
+
+}  // namespace
+
+void zeros_(Tensor& x) {
+  check_tensor("init::zeros_", x);
+  const NoGrad off;
+  x.fill_(0);
+}
+
+void ones_(Tensor& x) {
+  check_tensor("init::ones_", x);
+  const NoGrad off;
+  x.fill_(1);
+}
+
+void uniform_(Tensor& x, double low, double high) { uniform("init::uniform_", x, low, high); }
+
+void normal_(Tensor& x, double mean, double deviation) {
+  normal("init::normal_", x, mean, deviation);
+}
+
+void truncated_normal_(Tensor& x, double mean, double deviation, double low, double high) {
+  const char* name = "init::truncated_normal_";
+  require(std::isfinite(mean) && std::isfinite(deviation) && deviation > 0 && low < high, name,
+          ": mean ", mean, ", deviation ", deviation, " in [", low, ", ", high,
+          "]: the deviation must be positive and the range not empty");
+  const double inside = below((high - mean) / deviation) - below((low - mean) / deviation);
+  require(inside >= 0.01, name, ": of normal(", mean, ", ", deviation, ") only ", inside,
+          " lies in [", low, ", ", high, "]: move the mean or widen the range");
+  const RandomStream stream = generator().next();
+  const std::int64_t n = x.numel();
+  fill(name, x, [=](std::int64_t i) {
+    double value = mean + deviation * stream.normal(i);
+    for (std::int64_t k = i + n; value < low || value > high; k += n)
+      value = mean + deviation * stream.normal(k);
+    return value;
+  });
+}
+
+std::int64_t fan_of(const Tensor& weight, Fan fan) {
+  require(weight.defined(), "init: the weight is undefined");
+  require<ShapeError>(weight.rank() >= 2 && weight.numel() > 0, "init: a weight ", weight.shape(),
+                      " has no fan in and out: it must be [out, in, …] and not empty");
+  const std::int64_t out = weight.size(0), in = weight.size(1);
+  return weight.numel() / (fan == Fan::in ? out : in);
+}
+
+// A uniform distribution in ±bound has variance bound² / 3.
+
+void xavier_uniform_(Tensor& weight, double gain) {
+  const double bound = std::sqrt(3.0) * xavier_deviation(weight, gain);
+  uniform("init::xavier_uniform_", weight, -bound, bound);
+}
+
+void xavier_normal_(Tensor& weight, double gain) {
+  normal("init::xavier_normal_", weight, 0, xavier_deviation(weight, gain));
+}
+
+void kaiming_uniform_(Tensor& weight, Fan fan, double gain) {
+  const double bound = std::sqrt(3.0) * kaiming_deviation(weight, fan, gain);
+  uniform("init::kaiming_uniform_", weight, -bound, bound);
+}
+
+void kaiming_normal_(Tensor& weight, Fan fan, double gain) {
+  normal("init::kaiming_normal_", weight, 0, kaiming_deviation(weight, fan, gain));
+}
+
+double residual_deviation(std::int64_t layers, double deviation) {
+  require(layers > 0, "init::residual_deviation: ", layers, " layers: needs at least 1");
+  return deviation / std::sqrt(2.0 * static_cast<double>(layers));
+}
+
+}  // namespace gradus::nn::init

@@ -1,0 +1,27 @@
+// Linear: the affine map.
+#pragma once
+
+#include "gradus/nn/module.h"
+
+namespace gradus::nn {
+
+struct LinearOptions {
+  bool bias = true;
+};
+
+/// y = x Wᵀ + b:  x [..., in] → y [..., out]. Weight and bias start uniform in ±1/√in.
+class Linear : public Layer<Linear> {
+ public:
+  Linear() = default;  // undefined: a place for one
+  Linear(std::int64_t in, std::int64_t out, LinearOptions options = {});
+  Tensor forward(const Tensor& x) const;
+  /// residual + forward(x), in one pass.
+  Tensor add_to(const Tensor& residual, const Tensor& x) const;
+  Members members() override { return {{"weight", weight}, {"bias", bias}}; }
+  Linear blank() const { return {weight.size(1), weight.size(0), {bias.defined()}}; }
+
+  Tensor weight;  // [out, in]
+  Tensor bias;    // [out], undefined without
+};
+
+}  // namespace gradus::nn

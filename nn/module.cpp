@@ -1,0 +1,202 @@
+// Module: everything here reads members().
+#include "gradus/nn/module.h"
+
+#include <algorithm>
+#include <sstream>
+#include <typeinfo>
+
+#include "gradus/base/platform.h"
+
+namespace gradus::nn {
+
+Tensor parameter(Tensor x) { return x.requires_grad_(); }
+
+void tie(Tensor& alias, const Tensor& original) {
+  require<GraphError>(original.defined() && original.requires_grad() && original.is_leaf(),
+                    "tie: the original must be a parameter");
+  require<ShapeError>(!alias.defined() || alias.shape() == original.shape(), "tie: shapes ", alias.shape(), " and ",
+                    original.shape(), " differ");
+  alias = original;
+  original.node()->extra().tied = true;
+}
+
+/// f(name, member) for this module and all below, in the order of members().
+template <class F>
+void Module::each_member(const std::string& prefix, F&& f) const {
+  for (const Member& member : const_cast<Module*>(this)->members()) {
+    f(prefix + member.name(), member);
+    for (const auto& child : member.children()) child.second->each_member(prefix + member.name() + child.first + ".", f);
+  }
+}
+
+std::vector<NamedTensor> Module::parameters() const {
+  std::vector<NamedTensor> found;
+  std::map<const Node*, std::string> names;
+  each_member("", [&](const std::string& name, const Member& member) {
+    const Tensor* p = member.parameter();
+    if (!p || !p->defined()) return;
+    require<GraphError>(p->node() && p->is_leaf(), "parameter ", name, " of ", type_name(), " is no parameter: ",
+                      "make it with nn::parameter(…), or list it as buffer(…)");
+    const auto at = names.emplace(p->node().get(), name);
+    if (at.second) found.push_back({name, *p});
+    else
+      require<GraphError>(p->node()->extra().tied, "parameters ", at.first->second, " and ", name, " of ", type_name(),
+                        " are one tensor: clone() to have two, or say tie(a, b) to share on purpose");
+  });
+  return found;
+}
+
+std::vector<NamedTensor> Module::buffers() const {
+  std::vector<NamedTensor> found;
+  each_member("", [&](const std::string& name, const Member& member) {
+    if (member.buffer() && member.buffer()->defined()) found.push_back({name, *member.buffer()});
+  });
+  return found;
+}
+
+std::vector<NamedTensor> Module::state() const {
+  std::vector<NamedTensor> all = parameters();
+  for (NamedTensor& each : buffers()) all.push_back(std::move(each));
+  return all;
+}
+
+std::int64_t Module::parameter_count() const {
+  std::int64_t count = 0;
+  for (const NamedTensor& each : parameters()) count += each.tensor.numel();
+  return count;
+}
+
+void Module::load_state(const std::map<std::string, Tensor>& tensors, bool strict) {
+  std::ostringstream problems;
+  std::map<std::string, Tensor> own;
+  for (const NamedTensor& each : state()) own[each.name] = each.tensor;
+  for (const auto& [name, target] : own) {
+    const auto given = tensors.find(name);
+    if (given == tensors.end()) {
+      if (strict) problems << "\n  missing     " << name << " " << target.shape();
+    } else if (given->second.shape() != target.shape()) {
+      problems << "\n  misshapen   " << name << ": the model has " << target.shape() << ", given is "
+               << given->second.shape();
+    }
+  }
+  std::map<std::string, bool> known;  // tied names too: files may hold a tensor under both
+  each_member("", [&](const std::string& name, const Member&) { known[name] = true; });
+  for (const auto& [name, tensor] : tensors)
+    if (strict && !known.count(name)) problems << "\n  unexpected  " << name << " " << tensor.shape();
+  require<ShapeError>(problems.str().empty(), "load_state: the tensors do not fit ", type_name(), ":", problems.str());
+
+  const NoGrad off;
+  for (auto& [name, target] : own)
+    if (const auto given = tensors.find(name); given != tensors.end()) target.copy_(given->second);
+}
+
+void Module::train(bool on) {
+  training_ = on;
+  for (const Member& member : members())
+    for (const auto& child : member.children()) child.second->train(on);
+}
+
+void Module::to(Dtype dtype) {
+  std::map<const Node*, Tensor> converted;  // tied parameters stay tied
+  each_member("", [&](const std::string&, const Member& member) {
+    if (Tensor* b = member.buffer(); b && b->defined() && is_float(b->dtype())) *b = b->astype(dtype);
+    Tensor* p = member.parameter();
+    if (!p || !p->defined() || p->dtype() == dtype) return;
+    Tensor& now = converted[p->node().get()];
+    if (!now.defined()) {
+      now = parameter(p->astype(dtype)).requires_grad_(p->requires_grad());
+      now.node()->extra().tied = p->node()->extra().tied;
+      p->node()->extra().replaced = true;
+    }
+    *p = now;
+  });
+}
+
+void Module::copy_members(const Module& from) {
+  from.parameters();  // GraphError where two names hold one tensor without a tie
+  Copies copies;
+  copy_members(from, copies);
+}
+
+void Module::copy_members(const Module& from, Copies& copies) {
+  const Members own = members(), others = const_cast<Module&>(from).members();
+  bool alike = own.size() == others.size();
+  for (std::size_t i = 0; alike && i < own.size(); ++i)
+    alike = own[i].name() == others[i].name() && !own[i].parameter() == !others[i].parameter() &&
+            !own[i].buffer() == !others[i].buffer() &&
+            own[i].children().size() == others[i].children().size();
+  require<GraphError>(alike, "clone: blank() of ", type_name(), " gives a module with other members");
+  training_ = from.training_;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (const Tensor* b = others[i].buffer()) *own[i].buffer() = b->defined() ? b->clone() : Tensor();
+    if (const Tensor* p = others[i].parameter()) {
+      Tensor& copy = copies[p->node().get()];
+      if (p->defined() && !copy.defined()) {
+        copy = parameter(p->clone()).requires_grad_(p->requires_grad());
+        copy.node()->extra().tied = p->node()->extra().tied;
+      }
+      *own[i].parameter() = copy;
+    }
+    for (std::size_t c = 0; c < own[i].children().size(); ++c)
+      own[i].children()[c].second->copy_members(*others[i].children()[c].second, copies);
+  }
+}
+
+void Module::zero_grad() {
+  for (NamedTensor& each : parameters()) each.tensor.set_grad({});
+}
+
+void Module::freeze(bool frozen) {
+  for (NamedTensor& each : parameters()) each.tensor.requires_grad_(!frozen);
+}
+
+std::string Module::summary() {
+  std::ostringstream out;
+  out << type_name() << ": " << parameter_count() << " parameters\n";
+  each_member("", [&](const std::string& name, const Member& member) {
+    const std::string indent(2 * static_cast<std::size_t>(std::count(name.begin(), name.end(), '.') + 1), ' ');
+    const Tensor* t = member.parameter() ? member.parameter() : member.buffer();
+    if (t && t->defined()) out << indent << member.name() << " " << t->shape() << "\n";
+    for (const auto& child : member.children())
+      out << indent << member.name() << child.first << ": " << child.second->type_name() << "\n";
+  });
+  return out.str();
+}
+
+std::string Module::name_of(const Named& child) const {
+  for (const Member& member : const_cast<Module*>(this)->members())
+    for (const auto& each : member.children())
+      if (static_cast<const Named*>(each.second) == &child) return member.name() + each.first;
+  return "";
+}
+
+std::string Module::type_name() const {
+  const std::string full = platform::readable_type(typeid(*this).name());
+  const std::size_t at = full.rfind("::", full.find('<'));  // what stands in Residual<…> may have its own
+  return at == std::string::npos ? full : full.substr(at + 2);
+}
+
+// ---- the first training call ----
+
+RootCall::RootCall(const Module& module, std::vector<Tensor> arguments)
+    : module_(module), known_(std::move(arguments)), scope_(*this) {
+  for (NamedTensor& each : module.parameters()) known_.push_back(each.tensor);
+}
+
+void RootCall::op_begin(const Op& op, std::span<const Tensor* const> inputs) {
+  for (const Tensor* x : inputs) {
+    if (!unlisted_.empty() || !x->requires_grad() || !x->is_leaf()) continue;
+    const auto same = [x](const Tensor& known) { return known.node() == x->node(); };
+    if (std::none_of(known_.begin(), known_.end(), same))
+      unlisted_ = text("a parameter ", x->shape(), " used by ", op.name(), " in ", where_am_i());
+  }
+}
+
+void RootCall::finish() const {
+  require<GraphError>(unlisted_.empty(), module_.type_name(), ": ", unlisted_,
+                    " is not in members(), so it would never be trained nor saved: add it there, or detach() it ",
+                    "where it is used");
+  module_.checked_.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace gradus::nn

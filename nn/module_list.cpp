@@ -1,0 +1,49 @@
+// ModuleList: looking up by name and number.
+#include "gradus/nn/module_list.h"
+
+#include "gradus/base/platform.h"
+
+namespace gradus::nn {
+
+Members ModuleList::members() {
+  Members out;
+  for (const Item& item : items_) out.emplace_back(item.name.c_str(), *item.module);
+  return out;
+}
+
+ModuleList ModuleList::blank() const {
+  ModuleList out;
+  for (const Item& item : items_) out.items_.push_back(item.blank());
+  return out;
+}
+
+void ModuleList::fail_kind(const Item& item, const char* wanted) {
+  fail<ValueError>("ModuleList: \"", item.name, "\" is a ", item.module->type_name(), ", not a ",
+                   platform::readable_type(wanted));
+}
+
+const ModuleList::Item& ModuleList::find(const std::string& name) const {
+  std::string known;
+  for (const Item& item : items_) {
+    if (item.name == name) return item;
+    known += (known.empty() ? "" : ", ") + item.name;
+  }
+  fail<ValueError>("ModuleList: nothing is called \"", name, "\": there are ",
+                   known.empty() ? "no modules" : known);
+}
+
+const ModuleList::Item& ModuleList::find(std::size_t number) const {
+  require<IndexError>(number < size(), "ModuleList: there is no module ", number, " among ",
+                      size());
+  return items_[number];
+}
+
+void ModuleList::check_free(const std::string& name) const {
+  require(!name.empty() && name.find('.') == std::string::npos, "ModuleList: \"", name,
+          "\" is no name: it becomes part of a path, so it must not be empty nor hold a dot");
+  for (const Item& item : items_)
+    require(item.name != name, "ModuleList: \"", name, "\" is taken by a ",
+            item.module->type_name());
+}
+
+}  // namespace gradus::nn

@@ -1,0 +1,91 @@
+// ModuleList: modules of different kinds under names, for an owner who calls each in its own way.
+// Modules of one kind need no list of ours: a std::vector<Block> is a line of members() as it is.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <string>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "gradus/nn/module.h"
+
+namespace gradus::nn {
+
+/// A module that is given away, not lent: Linear(2, 16), or std::move(layer).
+template <class M>
+concept GivenModule =
+    !std::is_reference_v<M> && !std::is_const_v<M> && std::derived_from<M, Module>;
+
+/// A module of the same sizes, with numbers of its own. ValueError if M has no blank() to make one.
+template <class M>
+M blank_of(const M& module) {
+  if constexpr (requires { module.blank(); })
+    return module.blank();
+  else
+    fail<ValueError>("clone: ", module.type_name(),
+                     " has no blank(), which makes another of its sizes");
+}
+
+/// Keeps modules in the order in which they came, each under a name, by default its number.
+///
+///   nn::ModuleList heads;
+///   heads.add("tag", nn::Linear(64, 9));
+///   const Tensor y = heads.at<nn::Linear>("tag")(x);
+class ModuleList : public Layer<ModuleList> {
+ public:
+  /// The module where it lives from now on, until the list dies, wherever the list is moved.
+  template <GivenModule M>
+  M& add(const std::string& name, M&& module) {
+    check_free(name);
+    items_.push_back(item_of(name, std::move(module)));
+    return static_cast<M&>(*items_.back().module);
+  }
+  template <GivenModule M>
+  M& add(M&& module) {
+    return add(std::to_string(size()), std::move(module));
+  }
+
+  /// The module of that name (or number of arrival); ValueError if there is none, or it is no M.
+  template <class M>
+  const M& at(const std::string& name) const {
+    return as<M>(find(name));
+  }
+  template <class M>
+  const M& at(std::size_t number) const {
+    return as<M>(find(number));
+  }
+
+  std::size_t size() const { return items_.size(); }
+  Members members() override;
+  ModuleList blank() const;
+
+ private:
+  struct Item {
+    std::string name;
+    std::unique_ptr<Module> module;
+    std::function<Item()> blank;  // the same with a module of its own
+  };
+  template <class M>
+  static Item item_of(const std::string& name, M module) {
+    auto owned = std::make_unique<M>(std::move(module));
+    const M* at = owned.get();
+    return {name, std::move(owned), [name, at] { return item_of(name, blank_of(*at)); }};
+  }
+  template <class M>
+  static const M& as(const Item& item) {
+    const M* module = dynamic_cast<const M*>(item.module.get());
+    if (!module) fail_kind(item, typeid(M).name());
+    return *module;
+  }
+  [[noreturn]] static void fail_kind(const Item& item, const char* wanted);
+  const Item& find(const std::string& name) const;
+  const Item& find(std::size_t number) const;
+  void check_free(const std::string& name) const;
+
+  std::vector<Item> items_;
+};
+
+}  // namespace gradus::nn

@@ -1,0 +1,69 @@
+// Norms: their parameters and buffers, and the calls of ops/norm.h.
+#include "gradus/nn/norm.h"
+
+#include "gradus/engine/create.h"
+#include "gradus/ops/norm.h"
+
+namespace gradus::nn {
+namespace {
+
+void check_width(const char* layer, std::int64_t width, double eps) {
+  require(width > 0, layer, ": the width must be positive, not ", width);
+  require(eps >= 0, layer, ": eps must not be negative, is ", eps);
+}
+
+/// Without a weight the operation takes any width, but the layer was made for one.
+void check_input(const char* layer, const Tensor& x, std::int64_t width) {
+  require(x.defined(), layer, ": the input is undefined");
+  require<ShapeError>(x.rank() >= 1 && x.size(-1) == width, layer, ": the input ", x.shape(),
+                      " does not end in the width ", width, " that the layer was made for");
+}
+
+}  // namespace
+
+LayerNorm::LayerNorm(std::int64_t size, NormOptions given) : width(size), options(given) {
+  check_width("LayerNorm", width, options.eps);
+  if (!options.affine) return;
+  weight = parameter(ones({width}));
+  bias = parameter(zeros({width}));
+}
+
+Tensor LayerNorm::forward(const Tensor& x) const {
+  check_input("LayerNorm", x, width);
+  return layer_norm(x, weight, bias, options.eps);
+}
+
+RMSNorm::RMSNorm(std::int64_t size, NormOptions given) : width(size), options(given) {
+  check_width("RMSNorm", width, options.eps);
+  if (options.affine) weight = parameter(ones({width}));
+}
+
+Tensor RMSNorm::forward(const Tensor& x) const {
+  check_input("RMSNorm", x, width);
+  return rms_norm(x, weight, options.eps);
+}
+
+BatchNorm1d::BatchNorm1d(std::int64_t width, BatchNormOptions given) : options(given) {
+  check_width("BatchNorm1d", width, options.eps);
+  require(0 <= options.momentum && options.momentum <= 1, "BatchNorm1d: momentum ",
+          options.momentum, " is not in [0, 1]");
+  running_mean = zeros({width});
+  running_var = ones({width});
+  if (!options.affine) return;
+  weight = parameter(ones({width}));
+  bias = parameter(zeros({width}));
+}
+
+Members BatchNorm1d::members() {
+  return {{"weight", weight},
+          {"bias", bias},
+          {"running_mean", buffer(running_mean)},
+          {"running_var", buffer(running_var)}};
+}
+
+Tensor BatchNorm1d::forward(const Tensor& x) const {
+  return batch_norm(x, weight, bias, running_mean, running_var, training(), options.momentum,
+                    options.eps);
+}
+
+}  // namespace gradus::nn

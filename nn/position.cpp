@@ -1,0 +1,68 @@
+// Positions: B batch, T tokens, C width.
+#include "gradus/nn/position.h"
+
+#include <cmath>
+
+#include "gradus/nn/init.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/movement.h"
+
+namespace gradus::nn {
+namespace {
+
+/// The rows of `table` [length, width] for x [B, T, width]: [T, width].
+Tensor rows_for(const char* layer, const Tensor& table, const Tensor& x, std::int64_t first) {
+  const std::int64_t length = table.size(0), width = table.size(1);
+  require(x.defined(), layer, ": the input is undefined");
+  require<ShapeError>(x.rank() == 3 && x.size(2) == width, layer, ": the input is ", x.shape(),
+                      ", not [batch, length, ", width, "]");
+  const std::int64_t T = x.size(1);
+  require(first >= 0, layer, ": the first position is ", first, ", but positions start at 0");
+  require<ShapeError>(first + T <= length, layer, ": positions ", first, " to ", first + T - 1,
+                      ", but it was made for a length of ", length);
+  return slice(table, 0, first, first + T);
+}
+
+}  // namespace
+
+Tensor sinusoidal_positions(std::int64_t length, std::int64_t width, Dtype dtype) {
+  require(length >= 0 && width >= 0, "sinusoidal_positions: sizes must not be negative: length ",
+          length, ", width ", width);
+  Tensor table = Tensor::empty({length, width}, dtype);
+  dispatch_float("sinusoidal_positions", dtype, [&]<class T>() {
+    T* to = table.mutable_data<T>();
+    for (std::int64_t position = 0; position < length; ++position) {
+      for (std::int64_t column = 0; column < width; ++column) {
+        const double exponent =
+            static_cast<double>(column - column % 2) / static_cast<double>(width);
+        const double angle = static_cast<double>(position) / std::pow(10000.0, exponent);
+        *to++ = static_cast<T>(column % 2 == 0 ? std::sin(angle) : std::cos(angle));
+      }
+    }
+  });
+  return table;
+}
+
+SinusoidalPosition::SinusoidalPosition(std::int64_t length, std::int64_t width) {
+  require(length > 0 && width > 0,
+          "SinusoidalPosition: sizes must be positive, not length = ", length, ", width = ", width);
+  table = sinusoidal_positions(length, width, Dtype::f64);
+}
+
+Tensor SinusoidalPosition::forward(const Tensor& x, std::int64_t first) const {
+  const Tensor rows = rows_for("SinusoidalPosition", table, x, first);  // [T, C]
+  return x + rows.astype(x.dtype());                                    // [B, T, C]
+}
+
+LearnedPosition::LearnedPosition(std::int64_t length, std::int64_t width) {
+  require(length > 0 && width > 0, "LearnedPosition: sizes must be positive, not length = ", length,
+          ", width = ", width);
+  weight = parameter(Tensor::empty({length, width}, default_dtype()));
+  init::normal_(weight, 0, 0.02);
+}
+
+Tensor LearnedPosition::forward(const Tensor& x, std::int64_t first) const {
+  return x + rows_for("LearnedPosition", weight, x, first);  // [B, T, C]
+}
+
+}  // namespace gradus::nn

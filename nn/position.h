@@ -1,0 +1,36 @@
+// Positions: where a token stands, added to what it is.
+#pragma once
+
+#include "gradus/nn/module.h"
+
+namespace gradus::nn {
+
+/// Vaswani et al. 2017, §3.5: [length, width], with
+///   row pos, column 2i:      sin(pos / 10000^(2i / width))
+///   row pos, column 2i + 1:  cos(pos / 10000^(2i / width))
+Tensor sinusoidal_positions(std::int64_t length, std::int64_t width, Dtype dtype = default_dtype());
+
+/// x [B, T, width] + sines of the positions first … first + T − 1 (`first` > 0 behind a cache).
+/// ShapeError beyond the length that it was made for. Nothing is learned, nothing is saved.
+class SinusoidalPosition : public Layer<SinusoidalPosition> {
+ public:
+  SinusoidalPosition(std::int64_t length, std::int64_t width);
+  Tensor forward(const Tensor& x, std::int64_t first = 0) const;
+  Members members() override { return {}; }
+  SinusoidalPosition blank() const { return {table.size(0), table.size(1)}; }
+
+  Tensor table;  // [length, width], f64: converted to what it is added to
+};
+
+/// The same with a learned vector for each position, from normal(0, 0.02). Gehring et al. 2017.
+class LearnedPosition : public Layer<LearnedPosition> {
+ public:
+  LearnedPosition(std::int64_t length, std::int64_t width);
+  Tensor forward(const Tensor& x, std::int64_t first = 0) const;
+  Members members() override { return {{"weight", weight}}; }
+  LearnedPosition blank() const { return {weight.size(0), weight.size(1)}; }
+
+  Tensor weight;  // [length, width]
+};
+
+}  // namespace gradus::nn

@@ -1,0 +1,32 @@
+// Residual: a layer around which its input goes on unchanged.
+#pragma once
+
+#include <utility>
+
+#include "gradus/nn/module.h"
+#include "gradus/ops/arithmetic.h"
+
+namespace gradus::nn {
+
+/// x + inner(x), where inner keeps the shape; what follows x is handed to inner. He et al. 2015.
+///
+///   nn::Residual deep(nn::Sequential(nn::LayerNorm(64), nn::Linear(64, 64), relu));
+template <class M>
+class Residual : public Layer<Residual<M>> {
+ public:
+  explicit Residual(M layer) : inner(std::move(layer)) {}
+
+  template <class... Rest>
+  Tensor forward(const Tensor& x, const Rest&... rest) const {
+    const Tensor branch = inner(x, rest...);
+    require<ShapeError>(branch.shape() == x.shape(), "Residual: ", inner.type_name(), " made ",
+                        branch.shape(), " of ", x.shape(), ", which cannot be added to it");
+    return x + branch;
+  }
+  Members members() override { return {{"inner", inner}}; }
+  Residual blank() const { return Residual(inner.blank()); }
+
+  M inner;
+};
+
+}  // namespace gradus::nn

@@ -1,0 +1,222 @@
+// Arithmetic of two tensors, or of a tensor and a number, element by element.
+//
+//   c = a + b    da = dc        db = dc
+//   c = a − b    da = dc        db = −dc
+//   c = a · b    da = dc · b    db = dc · a
+//   c = a / b    da = dc / b    db = −(dc / b) · c
+//
+// Where a or b was broadcast, its gradient is summed back to its shape. An operand is remembered only
+// if the other one has a gradient; a number is a member of its operation, so that x · 2 makes no tensor.
+
+#include "gradus/ops/arithmetic.h"
+
+#include <cmath>
+
+#include "gradus/engine/apply.h"
+#include "gradus/ops/map.h"
+
+namespace gradus {
+namespace op {
+
+struct Add final : Op {
+  Shape a_shape, b_shape;
+
+  const char* name() const override { return "add"; }
+
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    a_shape = a.shape();
+    b_shape = b.shape();
+    return zip_numbers(name(), a, b, [](auto u, auto v) { return u + v; });
+  }
+
+  Gradients backward(const Tensor& dy) override {
+    Gradient da, db;
+    if (wants(0)) da = sum_to(dy, a_shape);
+    if (wants(1)) db = sum_to(dy, b_shape);
+    return {da, db};
+  }
+};
+
+struct Subtract final : Op {
+  Shape a_shape, b_shape;
+
+  const char* name() const override { return "subtract"; }
+
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    a_shape = a.shape();
+    b_shape = b.shape();
+    return zip_numbers(name(), a, b, [](auto u, auto v) { return u - v; });
+  }
+
+  Gradients backward(const Tensor& dy) override {
+    Gradient da, db;
+    if (wants(0)) da = sum_to(dy, a_shape);
+    if (wants(1)) db = negative(sum_to(dy, b_shape));
+    return {da, db};
+  }
+};
+
+struct Multiply final : Op {
+  Saved a, b;
+  Shape a_shape, b_shape;
+
+  const char* name() const override { return "multiply"; }
+
+  Tensor forward(const Tensor& left, const Tensor& right) {
+    if (right.requires_grad()) a = left;
+    if (left.requires_grad()) b = right;
+    a_shape = left.shape();
+    b_shape = right.shape();
+    return zip_numbers(name(), left, right, [](auto u, auto v) { return u * v; });
+  }
+
+  Gradients backward(const Tensor& dy) override {
+    Gradient da, db;
+    if (wants(0)) da = sum_to(dy * b.value(), a_shape);
+    if (wants(1)) db = sum_to(dy * a.value(), b_shape);
+    return {da, db};
+  }
+};
+
+struct Divide final : Op {
+  Saved b, y;
+  Shape a_shape, b_shape;
+
+  const char* name() const override { return "divide"; }
+
+  Tensor forward(const Tensor& left, const Tensor& right) {
+    Tensor quotient = zip(name(), left, right, [](auto u, auto v) { return u / v; });
+    b = right;
+    if (right.requires_grad()) y = quotient;
+    a_shape = left.shape();
+    b_shape = right.shape();
+    return quotient;
+  }
+
+  Gradients backward(const Tensor& dy) override {
+    Gradient da, db;
+    const Tensor slope = dy / b.value();
+    if (wants(0)) da = sum_to(slope, a_shape);
+    if (wants(1)) db = negative(sum_to(slope * attached(y), b_shape));
+    return {da, db};
+  }
+};
+
+/// `c` as a number of x's dtype. DtypeError where an i64 tensor would lose a fraction.
+template <class T>
+T as_element(const char* op, const Tensor& x, double c) {
+  if constexpr (std::is_same_v<T, std::int64_t>)
+    require<DtypeError>(c == std::trunc(c) && std::abs(c) < 0x1p63, op, ": an i64 tensor ", x.shape(), " and ",
+                      c, ", which is no integer: convert with to(x, Dtype::f32)");
+  return static_cast<T>(c);
+}
+
+struct Scale final : Op {  // y = factor · x,  dx = factor · dy
+  double factor;
+
+  explicit Scale(double factor) : factor(factor) {}
+  const char* name() const override { return "scale"; }
+
+  Tensor forward(const Tensor& x) {
+    check_defined(name(), x);
+    return dispatch_number(name(), x.dtype(), [&]<class T>() {
+      const T c = as_element<T>(name(), x, factor);
+      Tensor y = Tensor::empty_like(x);
+      map_into<T>(y, x, [c](auto v) { return v * c; });
+      return y;
+    });
+  }
+
+  Gradients backward(const Tensor& dy) override { return {scale(dy, factor)}; }
+};
+
+struct Shift final : Op {  // y = x + term,  dx = dy
+  double term;
+
+  explicit Shift(double term) : term(term) {}
+  const char* name() const override { return "shift"; }
+
+  Tensor forward(const Tensor& x) {
+    check_defined(name(), x);
+    return dispatch_number(name(), x.dtype(), [&]<class T>() {
+      const T c = as_element<T>(name(), x, term);
+      Tensor y = Tensor::empty_like(x);
+      map_into<T>(y, x, [c](auto v) { return v + c; });
+      return y;
+    });
+  }
+
+  Gradients backward(const Tensor& dy) override { return {dy}; }
+};
+
+struct Negative final : Op {
+  const char* name() const override { return "negative"; }
+
+  Tensor forward(const Tensor& x) {
+    return map_numbers(name(), x, [](auto v) { return -v; });
+  }
+
+  Gradients backward(const Tensor& dy) override { return {negative(dy)}; }
+};
+
+/// Maximum and minimum send the gradient to where the value came from, and half of it to each of a
+/// tie. The share of a is constant almost everywhere, so it is no part of a second derivative.
+struct Extremum : Op {
+  Saved a, b;
+
+  Gradients share_backward(const Tensor& dy, const Tensor& share_of_a) const {
+    Gradient da, db;
+    if (wants(0)) da = sum_to(dy * share_of_a, a.shape());
+    if (wants(1)) db = sum_to(dy * (1.0 - share_of_a), b.shape());
+    return {da, db};
+  }
+};
+
+struct Maximum final : Extremum {
+  const char* name() const override { return "maximum"; }
+
+  Tensor forward(const Tensor& left, const Tensor& right) {
+    a = left;
+    b = right;
+    return zip(name(), left, right, [](auto u, auto v) { return u > v || u != u ? u : v; });
+  }
+
+  Gradients backward(const Tensor& dy) override {
+    return share_backward(dy, zip(name(), a.value(), b.value(), [](auto u, auto v) {
+      using T = decltype(u);
+      return u > v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
+    }));
+  }
+};
+
+struct Minimum final : Extremum {
+  const char* name() const override { return "minimum"; }
+
+  Tensor forward(const Tensor& left, const Tensor& right) {
+    a = left;
+    b = right;
+    return zip(name(), left, right, [](auto u, auto v) { return u < v || u != u ? u : v; });
+  }
+
+  Gradients backward(const Tensor& dy) override {
+    return share_backward(dy, zip(name(), a.value(), b.value(), [](auto u, auto v) {
+      using T = decltype(u);
+      return u < v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
+    }));
+  }
+};
+
+}  // namespace op
+
+Tensor add(const Tensor& a, const Tensor& b) { return apply(op::Add{}, a, b); }
+Tensor subtract(const Tensor& a, const Tensor& b) { return apply(op::Subtract{}, a, b); }
+Tensor multiply(const Tensor& a, const Tensor& b) { return apply(op::Multiply{}, a, b); }
+Tensor divide(const Tensor& a, const Tensor& b) { return apply(op::Divide{}, a, b); }
+Tensor scale(const Tensor& x, double factor) { return apply(op::Scale{factor}, x); }
+Tensor shift(const Tensor& x, double term) { return apply(op::Shift{term}, x); }
+Tensor negative(const Tensor& x) { return apply(op::Negative{}, x); }
+Tensor operator/(double c, const Tensor& x) { return scale(reciprocal(x), c); }
+Tensor maximum(const Tensor& a, const Tensor& b) { return apply(op::Maximum{}, a, b); }
+Tensor minimum(const Tensor& a, const Tensor& b) { return apply(op::Minimum{}, a, b); }
+
+}  // namespace gradus

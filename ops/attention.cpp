@@ -1,0 +1,296 @@
+// Attention: o = softmax(q kᵀ · scale + bias, masked) v.
+//
+//   backward, with weights p and upstream do:
+//     dv = pᵀ do      dp = do vᵀ      ds = p (dp − Σ_s p dp)      dq = ds k · scale      dk = dsᵀ q · scale
+//
+// Remembered: q, k, v, o and the logarithm of each row's sum, from which the kernel computes p again.
+// The formula stands twice below, composed of public operations: forward for FormulaScope and for
+// whoever asks for the weights, backward for second derivatives.
+
+#include "gradus/ops/attention.h"
+
+#include <cmath>
+
+#include "gradus/engine/apply.h"
+#include "gradus/engine/create.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/attention_kernel.h"
+#include "gradus/ops/logic.h"
+#include "gradus/ops/matmul.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/ops/softmax.h"
+
+namespace gradus {
+
+using kernel::AttentionPlan;
+using kernel::Heads;
+
+namespace {
+
+/// [B, H, T, D] as its heads; columns must lie side by side.
+template <class T>
+Heads<const T> heads_of(const Tensor& x) {
+  return {x.data<T>(), x.strides()[0], x.strides()[1], x.strides()[2]};
+}
+template <class T>
+Heads<T> writable_heads_of(Tensor& x) {
+  T* data = x.mutable_data<T>();
+  return {data, x.strides()[0], x.strides()[1], x.strides()[2]};
+}
+
+/// A view whose columns lie side by side, copied where they do not. BLAS wants rows that do not overlap.
+Tensor with_packed_rows(const Tensor& x) {
+  const bool rows_apart = x.size(2) <= 1 || x.strides()[2] >= x.size(3);
+  return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : x.contiguous();
+}
+
+/// A fresh [B, H, T, D] that lies as [B, T, H, D], so that merging the heads again copies nothing.
+Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t D, Dtype dtype) {
+  const Tensor x = Tensor::empty({B, T, H, D}, dtype);
+  return x.view({B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
+}
+
+Tensor hidden(const AttentionPlan& plan) {
+  return logical_not(plan.mask.dense({plan.B, plan.H, plan.T, plan.S}));
+}
+
+bool finite(const Tensor& x) { return all(isfinite(x.detach())); }
+
+/// weights · x, where a hidden pair contributes nothing even if x is NaN there: 0 × NaN would not do.
+Tensor weighted_sum(const AttentionPlan& plan, const Tensor& weights, const Tensor& x, bool transposed = false) {
+  const Tensor w = transposed ? transpose(weights) : weights;
+  if (plan.mask.allows_everything() || finite(x)) return matmul(w, x);
+  const Tensor hides = transposed ? transpose(hidden(plan)) : hidden(plan);
+  const Tensor products = unsqueeze(w, -1) * unsqueeze(x, 2);  // [B, H, T, S, D]
+  return sum(masked_fill(products, unsqueeze(hides, -1), 0), {3});
+}
+
+/// The factors that dropout puts on the weights, from the same random numbers as in the kernel.
+Tensor dropout_factors(const AttentionPlan& plan, Dtype dtype) {
+  Tensor z = Tensor::empty({plan.B, plan.H, plan.T, plan.S}, dtype);
+  dispatch_float("attention", dtype, [&]<class T>() {
+    T* out = z.mutable_data<T>();
+    for (std::int64_t i = 0; i < z.numel(); ++i)
+      out[i] = plan.dropout.keeps(i) ? static_cast<T>(plan.dropout.scale) : T{0};
+  });
+  return z;
+}
+
+/// softmax(q kᵀ · scale + bias), 0 where the mask hides: [B, H, T, S]
+Tensor attention_weights(const AttentionPlan& plan, const Tensor& q, const Tensor& k, const Tensor& bias) {
+  Tensor scores = matmul(q, transpose(k)) * plan.scale;
+  if (bias.defined()) scores = scores + bias;
+  if (!plan.mask.allows_everything()) scores = masked_fill(scores, hidden(plan), -INFINITY);
+  return softmax(scores);
+}
+
+struct Derivatives {
+  Tensor dq, dk, dv;
+};
+
+Derivatives formula_backward(const AttentionPlan& plan, const Tensor& q, const Tensor& k, const Tensor& v,
+                             const Tensor& dout) {
+  const Tensor p = attention_weights(plan, q, k, plan.bias);
+  Tensor dropped = p, dp = matmul(dout, transpose(v));
+  if (plan.dropout.threshold) {
+    const Tensor z = dropout_factors(plan, q.dtype());
+    dropped = p * z, dp = dp * z;
+  }
+  if (!plan.mask.allows_everything()) dp = masked_fill(dp, hidden(plan), 0);
+  const Tensor dv = weighted_sum(plan, dropped, dout, true);
+  const Tensor ds = p * (dp - sum(p * dp, {-1}, true));
+  const Tensor dq = weighted_sum(plan, ds, k) * plan.scale;
+  const Tensor dk = weighted_sum(plan, ds, q, true) * plan.scale;
+  return {dq, dk, dv};
+}
+
+}  // namespace
+
+namespace op {
+
+struct Attention final : Op {
+  AttentionPlan plan;
+  Saved q, k, v, o;
+  Tensor lse;  // [B, H, T], log of each row's sum
+
+  explicit Attention(AttentionPlan p) : plan(std::move(p)) {}
+  const char* name() const override { return "attention"; }
+
+  Tensor forward(const Tensor& queries, const Tensor& keys, const Tensor& values) {
+    q = queries, k = keys, v = values;
+    Tensor out = empty_heads(plan.B, plan.H, plan.T, plan.Dv, queries.dtype());
+    lse = Tensor::empty({plan.B, plan.H, plan.T}, queries.dtype());
+    const Tensor x = with_packed_rows(queries), y = with_packed_rows(keys), z = with_packed_rows(values);
+    dispatch_float("attention", out.dtype(), [&]<class T>() {
+      kernel::attention_forward<T>(plan, heads_of<T>(x), heads_of<T>(y), heads_of<T>(z), writable_heads_of<T>(out),
+                                   lse.mutable_data<T>());
+    });
+    o = out;
+    return out;
+  }
+
+  Gradients backward(const Tensor& dout) override {
+    if (GradMode::enabled()) {
+      const Derivatives d = formula_backward(plan, q.value(), k.value(), v.value(), dout);
+      return {d.dq, d.dk, d.dv};
+    }
+    Tensor dq = empty_heads(plan.B, plan.H, plan.T, plan.D, dout.dtype());
+    Tensor dk = empty_heads(plan.B, plan.H, plan.S, plan.D, dout.dtype());
+    Tensor dv = empty_heads(plan.B, plan.H, plan.S, plan.Dv, dout.dtype());
+    const Tensor x = with_packed_rows(q.value()), y = with_packed_rows(k.value()), z = with_packed_rows(v.value());
+    const Tensor out = o.value(), g = with_packed_rows(dout);
+    dispatch_float("attention", dout.dtype(), [&]<class T>() {
+      kernel::attention_backward<T>(plan, heads_of<T>(x), heads_of<T>(y), heads_of<T>(z), heads_of<T>(out),
+                                    heads_of<T>(g), lse.data<T>(), writable_heads_of<T>(dq),
+                                    writable_heads_of<T>(dk), writable_heads_of<T>(dv));
+    });
+    return {dq, dk, dv};
+  }
+};
+
+/// The same on packed projections [B, T, 3·H·D]: q, k, v are read, and their gradients written, in place.
+struct PackedAttention final : Op {
+  AttentionPlan plan;
+  Saved qkv, o;
+  Tensor lse;
+
+  explicit PackedAttention(AttentionPlan p) : plan(std::move(p)) {}
+  const char* name() const override { return "packed_attention"; }
+
+  /// part 0, 1, 2: q, k, v as [B, H, T, D].
+  Tensor part(const Tensor& packed, std::int64_t which) const {
+    const std::int64_t C = plan.H * plan.D;
+    return packed.view({plan.B, plan.H, plan.T, plan.D}, {plan.T * 3 * C, plan.D, 3 * C, 1},
+                       packed.offset() + which * C);
+  }
+
+  Tensor forward(const Tensor& packed) {
+    qkv = packed;
+    const Tensor x = packed.contiguous();
+    Tensor out = empty_heads(plan.B, plan.H, plan.T, plan.D, packed.dtype());
+    lse = Tensor::empty({plan.B, plan.H, plan.T}, packed.dtype());
+    dispatch_float("attention", out.dtype(), [&]<class T>() {
+      kernel::attention_forward<T>(plan, heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)), heads_of<T>(part(x, 2)),
+                                   writable_heads_of<T>(out), lse.mutable_data<T>());
+    });
+    const Tensor merged = out.view({plan.B, plan.T, plan.H * plan.D}, {plan.T * plan.H * plan.D, plan.H * plan.D, 1}, 0);
+    o = merged;
+    return merged;
+  }
+
+  /// [B, T, H·D] as [B, H, T, D].
+  Tensor split(const Tensor& merged) const {
+    const std::int64_t C = plan.H * plan.D;
+    return merged.view({plan.B, plan.H, plan.T, plan.D}, {plan.T * C, plan.D, C, 1}, merged.offset());
+  }
+
+  Gradients backward(const Tensor& dout) override {
+    if (GradMode::enabled()) {
+      const Shape heads{plan.B, plan.T, plan.H, plan.D};
+      const std::vector<Tensor> x = chunk(qkv.value(), 3, -1);
+      const auto split_heads = [&](const Tensor& t) { return transpose(reshape(t, heads), 1, 2); };
+      const Derivatives d =
+          formula_backward(plan, split_heads(x[0]), split_heads(x[1]), split_heads(x[2]), split_heads(dout));
+      const Shape merged{plan.B, plan.T, plan.H * plan.D};
+      const auto merge = [&](const Tensor& t) { return reshape(transpose(t, 1, 2), merged); };
+      return {cat({merge(d.dq), merge(d.dk), merge(d.dv)}, -1)};
+    }
+    const Tensor x = qkv.value().contiguous(), out = o.value(), g = dout.contiguous();
+    Tensor dx = Tensor::empty_like(x);
+    dispatch_float("attention", dout.dtype(), [&]<class T>() {
+      Tensor dq = part(dx, 0), dk = part(dx, 1), dv = part(dx, 2);
+      kernel::attention_backward<T>(plan, heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)), heads_of<T>(part(x, 2)),
+                                    heads_of<T>(split(out)), heads_of<T>(split(g)), lse.data<T>(),
+                                    writable_heads_of<T>(dq), writable_heads_of<T>(dk), writable_heads_of<T>(dv));
+    });
+    return {dx};
+  }
+};
+
+}  // namespace op
+
+namespace {
+
+AttentionPlan make_plan(const Shape& q, const Shape& k, const Shape& v, const Mask& mask,
+                        const AttentionOptions& options) {
+  const AttentionPlan plan{q[0], q[1], q[2], k[2], q[3], v[3],
+                           options.scale.value_or(1 / std::sqrt(static_cast<double>(q[3]))), mask, {}, {}};
+  require<ShapeError>(k == Shape{plan.B, plan.H, plan.S, plan.D} && v == Shape{plan.B, plan.H, plan.S, plan.Dv},
+                    "attention: q ", q, ", k ", k, " and v ", v, " do not fit: they must be [B, H, T, D], ",
+                    "[B, H, S, D] and [B, H, S, Dv] with the same batch B and heads H, and q and k equally wide");
+  require(0 <= options.dropout && options.dropout < 1, "attention: dropout ", options.dropout, " is not in [0, 1)");
+  mask.check_sizes({plan.B, plan.H, plan.T, plan.S});
+  return plan;
+}
+
+AttentionPlan make_plan(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
+                        const AttentionOptions& options) {
+  for (const Tensor* x : {&q, &k, &v}) {
+    require<ValueError>(x->defined(), "attention: q, k or v is undefined");
+    require<ShapeError>(x->rank() == 4, "attention: q, k and v must be [batch, heads, length, width], not ",
+                      x->shape(), ": split the heads first");
+    require<DtypeError>(x->dtype() == q.dtype(), "attention: q is ", q.dtype(), " but k or v is ", x->dtype());
+  }
+  AttentionPlan plan = make_plan(q.shape(), k.shape(), v.shape(), mask, options);
+  if (options.bias.defined()) {
+    const Shape scores{plan.B, plan.H, plan.T, plan.S};
+    require<DtypeError>(options.bias.dtype() == q.dtype(), "attention: the bias is ", options.bias.dtype(),
+                      " but q is ", q.dtype());
+    require<ShapeError>(broadcast_shapes("attention bias", options.bias.shape(), scores) == scores,
+                      "attention: the bias ", options.bias.shape(), " does not broadcast to [B, H, T, S] = ", scores);
+    plan.bias = options.bias.view(scores, broadcast_strides(options.bias.shape(), options.bias.strides(), scores),
+                                  options.bias.offset());
+  }
+  return plan;
+}
+
+Attended composed(const AttentionPlan& plan, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias) {
+  const Tensor weights = attention_weights(plan, q, k, bias);
+  const Tensor dropped = plan.dropout.threshold ? weights * dropout_factors(plan, q.dtype()) : weights;
+  return {weighted_sum(plan, dropped, v), weights};
+}
+
+void draw_dropout(AttentionPlan& plan, const AttentionOptions& options) {
+  if (options.training && options.dropout > 0) plan.dropout = make_dropout_mask(options.dropout);
+}
+
+}  // namespace
+
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
+                                    const AttentionOptions& options) {
+  AttentionPlan plan = make_plan(q, k, v, mask, options);
+  draw_dropout(plan, options);
+  const bool bias_learns = options.bias.defined() && options.bias.requires_grad() && GradMode::enabled();
+  if (formula_wanted() || bias_learns) return composed(plan, q, k, v, options.bias).output;
+  return apply(op::Attention(std::move(plan)), q, k, v);
+}
+
+Attended attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
+                                const AttentionOptions& options) {
+  AttentionPlan plan = make_plan(q, k, v, mask, options);
+  draw_dropout(plan, options);
+  return composed(plan, q, k, v, options.bias);
+}
+
+Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& mask,
+                             const AttentionOptions& options) {
+  require<ValueError>(qkv.defined(), "attention: the packed projections are undefined");
+  require<ShapeError>(qkv.rank() == 3 && heads > 0 && qkv.size(2) % (3 * heads) == 0,
+                    "attention: packed projections must be [batch, length, 3 · heads · width]; ", qkv.shape(),
+                    " with ", heads, " heads is not");
+  const std::int64_t B = qkv.size(0), T = qkv.size(1), D = qkv.size(2) / (3 * heads);
+  if (formula_wanted() || options.bias.defined()) {
+    const std::vector<Tensor> parts = chunk(qkv, 3, -1);
+    const auto split_heads = [&](const Tensor& t) { return transpose(reshape(t, {B, T, heads, D}), 1, 2); };
+    const Tensor y = scaled_dot_product_attention(split_heads(parts[0]), split_heads(parts[1]), split_heads(parts[2]),
+                                                  mask, options);
+    return reshape(transpose(y, 1, 2), {B, T, heads * D});
+  }
+  const Shape shape{B, heads, T, D};
+  AttentionPlan plan = make_plan(shape, shape, shape, mask, options);
+  draw_dropout(plan, options);
+  return apply(op::PackedAttention(std::move(plan)), qkv);
+}
+
+}  // namespace gradus

@@ -1,0 +1,41 @@
+// Scaled dot-product attention (Vaswani et al. 2017, eq. 1), fused.
+#pragma once
+
+#include <optional>
+
+#include "gradus/engine/tensor.h"
+#include "gradus/ops/mask.h"
+
+namespace gradus {
+
+struct AttentionOptions {
+  Tensor bias = {};        // added to the scores; broadcasts to [B, H, T, S] and gets a gradient
+  double dropout = 0;      // on the weights, [0, 1)
+  bool training = true;    // dropout only then
+  std::optional<double> scale = {};  // 1/√D unless given
+};
+
+/// softmax(q kᵀ · scale + bias, over the keys that `mask` allows) v
+///
+/// q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] → [B, H, T, Dv]; any strides (heads may be views of
+/// packed projections). A query that may attend to nothing gives 0, and 0 gradient. What a mask hides
+/// never leaks, NaN included. No T × S buffer is kept: the logarithm of each row's sum is, and
+/// backward computes the weights again (Dao et al. 2022).
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const Mask& mask = {}, const AttentionOptions& options = {});
+
+/// The same composed of matmul, mask, softmax, dropout, matmul, with the weights [B, H, T, S] beside
+/// the output: what the fused one must equal, and what runs under FormulaScope.
+struct Attended {
+  Tensor output;   // [B, H, T, Dv]
+  Tensor weights;  // [B, H, T, S], before dropout
+};
+Attended attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {},
+                                const AttentionOptions& options = {});
+
+/// Self-attention on packed projections, as MultiHeadAttention computes them with one product:
+/// qkv [B, T, 3·H·D] (q, k, v one after the other, heads inside each) → [B, T, H·D].
+Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& mask,
+                             const AttentionOptions& options = {});
+
+}  // namespace gradus

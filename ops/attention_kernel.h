@@ -1,0 +1,43 @@
+// The fused attention kernel: tiles of queries × keys, no T × S buffer.
+#pragma once
+
+#include <cstdint>
+
+#include "gradus/ops/dropout.h"
+#include "gradus/ops/mask.h"
+
+namespace gradus::kernel {
+
+/// Queries, keys, values, or a gradient of theirs: head h of example b begins at b·example + h·head,
+/// its rows are `row` apart, a row's numbers lie side by side. Any view of a projection is one.
+template <class T>
+struct Heads {
+  T* data;
+  std::int64_t example, head, row;
+  T* at(std::int64_t b, std::int64_t h, std::int64_t r) const {
+    return data + b * example + h * head + r * row;
+  }
+};
+
+/// What is asked for, beside the numbers.
+struct AttentionPlan {
+  std::int64_t B, H, T, S, D, Dv;  // batch, heads, queries, keys, widths of a key and a value
+  double scale;
+  Mask mask;
+  Tensor bias;             // undefined, or seen as [B, H, T, S] by its strides; constant here
+  DropoutMask dropout;     // threshold 0: none
+};
+
+/// o = softmax(q kᵀ · scale + bias, masked) v, and lse[b, h, t] = log Σ_s exp(score): all that
+/// backward needs to compute the weights again.
+template <class T>
+void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k, Heads<const T> v,
+                       Heads<T> o, T* lse);
+
+/// dq, dk, dv from dout (the gradient of o); each is overwritten.
+template <class T>
+void attention_backward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k, Heads<const T> v,
+                        Heads<const T> o, Heads<const T> dout, const T* lse, Heads<T> dq, Heads<T> dk,
+                        Heads<T> dv);
+
+}  // namespace gradus::kernel

@@ -1,0 +1,111 @@
+// Attention one allowed pair at a time: the way of heads that hold a NaN or an infinity while a mask
+// hides something. Slow, and nothing leaks: what is hidden is never read.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "gradus/base/vmath.h"
+#include "gradus/ops/attention_kernel.h"
+
+namespace gradus::kernel {
+
+/// x·0 is 0 for finite x only, so the sum tells.
+template <class T>
+GRADUS_KERNEL bool finite_row(const T* row, std::int64_t n) {
+  return vmath::sum_of<T>(n, [=](std::int64_t j) { return row[j] * T{0}; }) == T{0};
+}
+
+template <class T>
+bool all_finite(Heads<const T> x, std::int64_t b, std::int64_t h, std::int64_t rows, std::int64_t width) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    if (!finite_row(x.at(b, h, r), width)) return false;
+  return true;
+}
+
+template <class T>
+bool may_leak(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Heads<const T> q, Heads<const T> k,
+              Heads<const T> v) {
+  return !plan.mask.allows_everything() &&
+         !(all_finite(q, b, h, plan.T, plan.D) && all_finite(k, b, h, plan.S, plan.D) &&
+           all_finite(v, b, h, plan.S, plan.Dv));
+}
+
+/// The keys that query i may see, their scores, and what dropout multiplies their weights by.
+template <class T>
+struct Row {
+  std::vector<std::int64_t> keys;
+  std::vector<T> scores, keep;
+
+  Row(const AttentionPlan& plan, std::int64_t b, std::int64_t h, std::int64_t i, Heads<const T> q,
+      Heads<const T> k) {
+    for (std::int64_t j = 0; j < plan.S; ++j) {
+      if (!plan.mask.allows({b, h, i, j})) continue;
+      T score = 0;
+      for (std::int64_t c = 0; c < plan.D; ++c) score += q.at(b, h, i)[c] * k.at(b, h, j)[c];
+      score *= static_cast<T>(plan.scale);
+      if (plan.bias.defined()) {
+        const Strides& step = plan.bias.strides();
+        score += plan.bias.data<T>()[b * step[0] + h * step[1] + i * step[2] + j * step[3]];
+      }
+      const std::int64_t index = ((b * plan.H + h) * plan.T + i) * plan.S + j;
+      keys.push_back(j), scores.push_back(score);
+      const bool kept = !plan.dropout.threshold || plan.dropout.keeps(index);
+      keep.push_back(!plan.dropout.threshold ? T{1} : kept ? static_cast<T>(plan.dropout.scale) : T{0});
+    }
+  }
+};
+
+template <class T>
+void forward_row(const AttentionPlan& plan, std::int64_t b, std::int64_t h, std::int64_t i, Heads<const T> q,
+                 Heads<const T> k, Heads<const T> v, Heads<T> o, T* lse) {
+  const Row<T> row(plan, b, h, i, q, k);
+  T m = -std::numeric_limits<T>::infinity(), l = 0;
+  for (const T score : row.scores) m = score > m || std::isnan(score) ? score : m;
+  T* out = o.at(b, h, i);
+  for (std::int64_t c = 0; c < plan.Dv; ++c) out[c] = 0;
+  for (const T score : row.scores) l += std::isinf(m) && m < 0 ? T{0} : std::exp(score - m);
+  for (std::size_t n = 0; n < row.keys.size(); ++n) {
+    const T weight = l == T{0} ? T{0} : std::exp(row.scores[n] - m) / l * row.keep[n];
+    if (weight == T{0}) continue;  // dropped, or −∞: as absent as a hidden one
+    for (std::int64_t c = 0; c < plan.Dv; ++c) out[c] += weight * v.at(b, h, row.keys[n])[c];
+  }
+  lse[(b * plan.H + h) * plan.T + i] = m + std::log(l);
+}
+
+template <class T>
+void rows_backward(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Heads<const T> q, Heads<const T> k,
+                   Heads<const T> v, Heads<const T> dout, const T* lse, Heads<T> dq, Heads<T> dk, Heads<T> dv) {
+  for (std::int64_t j = 0; j < plan.S; ++j) {
+    for (std::int64_t c = 0; c < plan.D; ++c) dk.at(b, h, j)[c] = 0;
+    for (std::int64_t c = 0; c < plan.Dv; ++c) dv.at(b, h, j)[c] = 0;
+  }
+  for (std::int64_t i = 0; i < plan.T; ++i) {
+    const Row<T> row(plan, b, h, i, q, k);
+    const T log_sum = lse[(b * plan.H + h) * plan.T + i];
+    std::vector<T> p(row.keys.size()), dp(row.keys.size());
+    T d = 0;
+    for (std::size_t n = 0; n < p.size(); ++n) {
+      p[n] = std::isinf(log_sum) && log_sum < 0 ? T{0} : std::exp(row.scores[n] - log_sum);
+      if (p[n] == T{0}) continue;
+      for (std::int64_t c = 0; c < plan.Dv; ++c) {
+        dp[n] += dout.at(b, h, i)[c] * v.at(b, h, row.keys[n])[c] * row.keep[n];
+        dv.at(b, h, row.keys[n])[c] += p[n] * row.keep[n] * dout.at(b, h, i)[c];
+      }
+      d += p[n] * dp[n];
+    }
+    for (std::int64_t c = 0; c < plan.D; ++c) dq.at(b, h, i)[c] = 0;
+    for (std::size_t n = 0; n < p.size(); ++n) {
+      if (p[n] == T{0}) continue;
+      const T ds = p[n] * (dp[n] - d) * static_cast<T>(plan.scale);
+      for (std::int64_t c = 0; c < plan.D; ++c) {
+        dq.at(b, h, i)[c] += ds * k.at(b, h, row.keys[n])[c];
+        dk.at(b, h, row.keys[n])[c] += ds * q.at(b, h, i)[c];
+      }
+    }
+  }
+}
+
+}  // namespace gradus::kernel

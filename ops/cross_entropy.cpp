@@ -1,0 +1,281 @@
+// cross_entropy of logits [..., V] with target classes [...], and nll_loss, its second half.
+//
+//   loss_n = −Σ_v q_nv log softmax(x_n)_v = A_n lse_n − Σ_v q_nv x_nv
+//   q_nv   = c_n [v = target_n] + s w_v      c_n = (1 − ε) w_target,  s = ε / V,  A_n = Σ_v q_nv
+//   lse_n  = log Σ_v exp x_nv
+//
+//   dx_nv  = dloss_n (A_n exp(x_nv − lse_n) − q_nv)
+//
+// with the class weights w (1 without) and the smoothing ε. The mean divides by the sum of w_target
+// over the targets that count. The logits are remembered and one number a row, lse: probabilities are
+// computed again, into the logits' own buffer where nobody else holds it. Rows are added up in double.
+// A row of nothing but −∞ has loss +∞ and gradient 0, as log_softmax has.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "gradus/base/vmath.h"
+#include "gradus/engine/apply.h"
+#include "gradus/engine/create.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/indexing.h"
+#include "gradus/ops/logic.h"
+#include "gradus/ops/loss.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/ops/rows.h"
+#include "gradus/ops/softmax.h"
+
+namespace gradus {
+namespace {
+
+/// What every row's q is made of.
+template <class T>
+struct Rule {
+  const std::int64_t* target;  // [N]
+  const T* weight;             // [V], or null: 1
+  std::int64_t ignored;        // a target that does not count
+  T kept, spread, weights;     // 1 − ε, ε / V, Σ_v w_v
+
+  GRADUS_INLINE T at_target(std::int64_t row) const {
+    return kept * (weight ? weight[target[row]] : T(1));
+  }
+};
+
+/// x, loss and lse begin with row `begin`'s. A row that is ignored has loss 0.
+template <class T>
+GRADUS_KERNEL void cross_entropy_rows(const Rule<T>& rule, const T* x, T* loss, T* lse,
+                                      std::int64_t begin, std::int64_t end, std::int64_t V) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  for (std::int64_t r = begin; r < end; ++r, x += V, ++loss, ++lse) {
+    *loss = *lse = 0;
+    if (rule.target[r] == rule.ignored) continue;
+    const T m = vmath::max(x, V), c = rule.at_target(r), s = rule.spread;
+    if (m == -kInfinity) {
+      *lse = m, *loss = kInfinity;
+      continue;
+    }
+    const T total = vmath::sum_of<T>(V, [=](std::int64_t v) { return vmath::exp(x[v] - m); });
+    const T log_total = vmath::log(total);
+    *lse = m + log_total;
+    *loss = c * (m - x[rule.target[r]] + log_total);
+    if (s == T(0)) continue;
+    const T* w = rule.weight;
+    const T below = w ? vmath::sum_of<T>(V, [=](std::int64_t v) { return w[v] * (m - x[v]); })
+                      : vmath::sum_of<T>(V, [=](std::int64_t v) { return m - x[v]; });
+    *loss += s * (rule.weights * log_total + below);
+  }
+}
+
+/// dx may be x itself. `dloss` of a row is dloss[row · step].
+template <class T>
+GRADUS_KERNEL void cross_entropy_rows_backward(const Rule<T>& rule, const T* x, const T* lse,
+                                               const T* dloss, std::int64_t step, T* dx,
+                                               std::int64_t begin, std::int64_t end, std::int64_t V) {
+  for (std::int64_t r = begin; r < end; ++r, x += V, dx += V) {
+    if (rule.target[r] == rule.ignored || lse[r] == -std::numeric_limits<T>::infinity()) {
+      std::fill_n(dx, V, T(0));
+      continue;
+    }
+    const T d = dloss[r * step], c = d * rule.at_target(r), s = d * rule.spread;
+    const T a = c + s * rule.weights, shift = lse[r];
+    if (dx != x) std::copy_n(x, V, dx);
+    for (std::int64_t v = 0; v < V; ++v) dx[v] = a * vmath::exp(dx[v] - shift);
+    const T* w = rule.weight;
+    if (s != T(0))
+      for (std::int64_t v = 0; v < V; ++v) dx[v] -= s * (w ? w[v] : T(1));
+    dx[rule.target[r]] -= c;
+  }
+}
+
+/// The position of element i of an array of `shape`, row-major.
+Shape position_of(std::int64_t i, const Shape& shape) {
+  Shape at = shape;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) at[axis] = i % shape[axis], i /= shape[axis];
+  return at;
+}
+
+void check_arguments(const char* name, const Tensor& x, const Tensor& target,
+                     const CrossEntropyOptions& options) {
+  require<ValueError>(x.defined() && target.defined(), name, ": the ", x.defined() ? "target" : "input",
+                    " is undefined");
+  require<DtypeError>(is_float(x.dtype()) && target.dtype() == Dtype::i64, name,
+                    ": wants f32 or f64 with targets i64, not ", x.dtype(), " with ", target.dtype());
+  Shape rows = x.shape();
+  require<ShapeError>(rows.rank() >= 1, name, ": the input ", rows, " has no axis of classes");
+  rows.erase(rows.rank() - 1);
+  require<ShapeError>(target.shape() == rows, name, ": input ", x.shape(), " with target ",
+                    target.shape(), ": the target must be ", rows, ", one class for each row");
+  const double smoothing = options.label_smoothing;
+  require<ValueError>(smoothing >= 0 && smoothing < 1, name, ": label_smoothing is ", smoothing,
+                    ", but must be in [0, 1)");
+  const Tensor& w = options.weight;
+  if (!w.defined()) return;
+  require<ShapeError>(w.shape() == Shape{x.size(-1)}, name, ": input ", x.shape(), " with class weights ",
+                    w.shape(), ": there must be one for each class, [", x.size(-1), "]");
+  require<DtypeError>(w.dtype() == x.dtype(), name, ": the input is ", x.dtype(),
+                    " but the class weights ", w.dtype(), ": convert one with to(x, dtype)");
+  require<GraphError>(!GradMode::enabled() || !w.requires_grad(), name,
+                    ": class weights are constants and get no gradient: pass weight.detach()");
+}
+
+/// Σ of w_target over the targets that count. IndexError for a class out of range.
+double checked_weights(const char* name, const Tensor& target, std::int64_t classes,
+                       std::int64_t ignored, const std::vector<double>& weight) {
+  const std::int64_t* t = target.data<std::int64_t>();
+  double total = 0;
+  for (std::int64_t i = 0; i < target.numel(); ++i) {
+    if (t[i] == ignored) continue;
+    if (t[i] < 0 || t[i] >= classes) [[unlikely]]
+      fail<IndexError>(name, ": target ", t[i], " at ", position_of(i, target.shape()),
+                       " is not a class in [0, ", classes, "), nor ignore_index, ", ignored);
+    total += weight.empty() ? 1 : weight[static_cast<std::size_t>(t[i])];
+  }
+  return total;
+}
+
+std::vector<double> as_doubles(const Tensor& w) {
+  return w.defined() ? w.astype(Dtype::f64).to_vector<double>() : std::vector<double>{};
+}
+
+}  // namespace
+
+namespace op {
+
+struct CrossEntropy final : Op {
+  CrossEntropyOptions options;  // weight contiguous
+  double divisor;               // what the mean divides by; 0 when nothing counts
+  Saved logits, target;
+  Tensor lse;  // [N]
+
+  CrossEntropy(const CrossEntropyOptions& chosen, double counted) : options(chosen), divisor(counted) {}
+  const char* name() const override { return "cross_entropy"; }
+
+  template <class T>
+  Rule<T> rule(const Tensor& classes) const {
+    const std::int64_t V = logits.shape()[logits.shape().rank() - 1];
+    const T* w = options.weight.defined() ? options.weight.data<T>() : nullptr;
+    const double sum = w ? static_cast<double>(vmath::sum(w, V)) : static_cast<double>(V);
+    const double e = options.label_smoothing;
+    return {classes.data<std::int64_t>(), w, options.ignore_index, static_cast<T>(1 - e),
+            static_cast<T>(e / static_cast<double>(V)), static_cast<T>(sum)};
+  }
+
+  double factor() const {  // of a row's loss in the result
+    if (options.reduction != Reduction::mean) return 1;
+    return divisor == 0 ? 0 : 1 / divisor;
+  }
+
+  Tensor forward(const Tensor& x, const Tensor& classes) {
+    logits = x, target = classes;
+    const Tensor packed = x.contiguous();
+    const Rows rows(packed);
+    lse = Tensor::empty(classes.shape(), x.dtype());
+    Tensor loss = Tensor::empty_like(lse), result = loss;
+    dispatch_float(name(), x.dtype(), [&]<class T>() {
+      const Rule<T> q = rule<T>(classes);
+      const T* from = packed.data<T>();
+      T *each = loss.mutable_data<T>(), *sums = lse.mutable_data<T>();
+      for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
+        cross_entropy_rows(q, from + begin * rows.length, each + begin, sums + begin, begin, end,
+                           rows.length);
+      });
+      if (options.reduction == Reduction::none) return;
+      const double total = vmath::sum_of<double>(
+          rows.count, [=](std::int64_t r) { return static_cast<double>(each[r]); });
+      result = Tensor::empty({}, x.dtype());
+      *result.mutable_data<T>() = static_cast<T>(factor() == 0 ? 0 : total * factor());
+    });
+    return result;
+  }
+
+  Gradients backward(const Tensor& dy) override {
+    if (GradMode::enabled() || formula_wanted()) return {formula_backward(dy), {}};
+    const Tensor x = logits.take(), classes = target.value();
+    Tensor dx = reuse_or_empty(x);
+    const Tensor packed = x.contiguous();
+    const Rows rows(packed);
+    const Tensor upstream = dy.contiguous();
+    const std::int64_t step = options.reduction == Reduction::none ? 1 : 0;
+    dispatch_float(name(), x.dtype(), [&]<class T>() {
+      const Rule<T> q = rule<T>(classes);
+      const T *from = packed.data<T>(), *sums = lse.data<T>(), *in = upstream.data<T>();
+      const T shared = step ? T(0) : static_cast<T>(static_cast<double>(*in) * factor());
+      T* out = dx.mutable_data<T>();
+      for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t at = begin * rows.length;
+        cross_entropy_rows_backward(q, from + at, sums, step ? in : &shared, step, out + at, begin,
+                                    end, rows.length);
+      });
+    });
+    return {dx, {}};
+  }
+
+  /// dx = dloss (A softmax(x) − q), where q and A are constants.
+  Tensor formula_backward(const Tensor& dy) {
+    const Tensor x = logits.value();
+    const auto [q, A] = distribution(target.value(), x.dtype());
+    const Tensor dloss = options.reduction == Reduction::none ? unsqueeze(dy, -1) : dy * factor();
+    return dloss * (softmax(x) * A - q);
+  }
+
+  struct Distribution {
+    Tensor q, A;  // [..., V], [..., 1]
+  };
+  Distribution distribution(const Tensor& classes, Dtype dtype) const {
+    const std::int64_t V = logits.shape()[logits.shape().rank() - 1];
+    const Tensor sums = lse.astype(Dtype::f64);
+    const std::vector<double> w = as_doubles(options.weight);
+    Tensor q = zeros(logits.shape(), Dtype::f64);
+    double* to = q.mutable_data<double>();
+    const std::int64_t* t = classes.data<std::int64_t>();
+    for (std::int64_t r = 0; r < classes.numel(); ++r, to += V) {
+      const bool counts = t[r] != options.ignore_index;
+      if (!counts || sums.data<double>()[r] == -std::numeric_limits<double>::infinity()) continue;
+      const double e = options.label_smoothing;
+      for (std::int64_t v = 0; v < V; ++v) {
+        const double weight = w.empty() ? 1 : w[static_cast<std::size_t>(v)];
+        to[v] = weight * (e / static_cast<double>(V) + (v == t[r] ? 1 - e : 0));
+      }
+    }
+    return {q.astype(dtype), sum(q, {-1}, true).astype(dtype)};
+  }
+};
+
+}  // namespace op
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
+  check_arguments("cross_entropy", logits, target, options);
+  if (formula_wanted()) return nll_loss(log_softmax(logits), target, options);
+  CrossEntropyOptions chosen = options;
+  if (options.weight.defined()) chosen.weight = options.weight.detach().contiguous();
+  const Tensor classes = target.contiguous();
+  const double counted = checked_weights("cross_entropy", classes, logits.size(-1),
+                                         options.ignore_index, as_doubles(options.weight));
+  return apply(op::CrossEntropy(chosen, counted), logits, classes);
+}
+
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
+                const CrossEntropyOptions& options) {
+  check_arguments("nll_loss", log_probabilities, target, options);
+  const Tensor classes = target.contiguous();
+  const std::int64_t V = log_probabilities.size(-1);
+  const double counted = checked_weights("nll_loss", classes, V, options.ignore_index,
+                                         as_doubles(options.weight));
+  const Tensor ignored = equal(classes, static_cast<double>(options.ignore_index));  // [...]
+  const Tensor index = masked_fill(classes, ignored, 0);
+  const Tensor picked = gather(log_probabilities, -1, unsqueeze(index, -1));  // [..., 1]
+  Tensor loss = squeeze(picked, -1) * (options.label_smoothing - 1);
+  const Tensor& w = options.weight;
+  if (w.defined()) loss = loss * reshape(index_select(w, 0, reshape(index, {-1})), index.shape());
+  if (options.label_smoothing > 0) {
+    const Tensor weighted = w.defined() ? log_probabilities * w : log_probabilities;
+    loss = loss - sum(weighted, {-1}) * (options.label_smoothing / static_cast<double>(V));
+  }
+  loss = masked_fill(loss, ignored, 0);
+  if (options.reduction == Reduction::none) return loss;
+  const double divisor = options.reduction == Reduction::sum ? 1 : counted;
+  return sum(loss) * (divisor == 0 ? 0 : 1 / divisor);
+}
+
+}  // namespace gradus

@@ -1,0 +1,26 @@
+// Dropout with counter-based masks: nothing is stored but the number of a random stream.
+#pragma once
+
+#include "gradus/base/random.h"
+#include "gradus/engine/tensor.h"
+
+namespace gradus {
+
+/// Each element is 0 with probability p, else x / (1 − p). x itself where p = 0 or not training.
+/// ValueError unless 0 ≤ p < 1. Srivastava et al. 2014. The mask is a function of the stream drawn
+/// from generator() and of the element's logical index, so any thread count gives the same.
+Tensor dropout(const Tensor& x, double p, bool training = true);
+
+/// residual + dropout(x, p), in one pass.
+Tensor dropout_residual(const Tensor& x, const Tensor& residual, double p, bool training = true);
+
+/// The same rule for whoever fuses it: element `index` is kept if word(index) ≥ threshold.
+struct DropoutMask {
+  RandomStream stream;
+  std::uint32_t threshold = 0;  // p · 2³²
+  double scale = 1;             // 1 / (1 − p)
+  bool keeps(std::int64_t index) const { return stream.word(index) >= threshold; }
+};
+DropoutMask make_dropout_mask(double p);  // draws a stream
+
+}  // namespace gradus

@@ -1,0 +1,64 @@
+#include "gradus/ops/fold.h"
+
+#include "gradus/ops/map.h"
+
+namespace gradus {
+namespace {
+
+bool contains(const Axes& axes, int axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
+
+}  // namespace
+
+Reduced reduced(const char* op, const Tensor& x, const Axes& axes, bool keepdim) {
+  check_defined(op, x);
+  std::array<bool, kMaxRank> gone{};
+  for (const std::int64_t given : axes) {
+    const auto axis = static_cast<std::size_t>(normal_axis(op, static_cast<int>(given), x.rank()));
+    require(!gone[axis], op, ": axis ", given, " is named twice in ", axes);
+    gone[axis] = true;
+  }
+  Reduced r;
+  r.from = r.kept = x.shape();
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (axes.rank() > 0 && !gone[static_cast<std::size_t>(axis)]) {
+      r.shape.push_back(r.from[axis]);
+      continue;
+    }
+    r.axes.push_back(axis);
+    r.n *= r.from[axis];
+    r.kept[axis] = 1;
+    if (keepdim) r.shape.push_back(1);
+  }
+  return r;
+}
+
+Groups groups_of(const Tensor& x, const Reduced& r) {
+  Groups g{x.detach(), 1, r.n, 1};
+  bool together = x.is_contiguous();
+  int next = -1;  // the axis that would continue the run
+  for (const std::int64_t axis : r.axes) {
+    for (int between = next; next >= 0 && between < axis; ++between)
+      together &= r.from[between] == 1;
+    next = static_cast<int>(axis) + 1;
+  }
+  if (together) {
+    const std::int64_t first = r.axes.rank() ? r.axes[0] : 0;
+    for (int axis = 0; axis < x.rank(); ++axis) (axis < first ? g.outer : g.inner) *= r.kept[axis];
+    return g;
+  }
+  Shape shape;
+  Strides strides;
+  for (const bool reducing : {false, true})
+    for (int axis = 0; axis < x.rank(); ++axis) {
+      if (contains(r.axes, axis) != reducing) continue;
+      shape.push_back(r.from[axis]);
+      strides.push_back(x.strides()[axis]);
+      if (!reducing) g.outer *= r.from[axis];
+    }
+  g.x = x.view(shape, strides, x.offset()).contiguous();
+  return g;
+}
+
+}  // namespace gradus

@@ -1,0 +1,284 @@
+// Picking by index, and its reverse. gather and scatter_add are each other's derivative:
+//
+//   index_select  y[i, …] = x[index[i], …]             dx[index[i], …] += dy[i, …]
+//   gather        y[i, j] = x[index[i, j], j]          dx = scatter_add(0, index, dy)
+//   scatter_add   y = x; y[index[i, j], j] += s[i, j]  dx = dy, ds = gather(dy, index)
+//   embedding     y[…] = weight[ids[…]]                dweight[ids[…]] += dy[…]
+//
+// Only the indices are remembered.
+#include "gradus/ops/indexing.h"
+
+#include <algorithm>
+
+#include "gradus/base/parallel.h"
+#include "gradus/engine/apply.h"
+#include "gradus/engine/create.h"
+#include "gradus/engine/strided.h"
+#include "gradus/ops/map.h"
+#include "gradus/ops/movement.h"
+
+namespace gradus {
+namespace {
+
+/// All of `index` (contiguous) in [0, n), or an IndexError that names the first that is not.
+void check_range(const char* op, const char* what, const Tensor& index, std::int64_t n) {
+  const std::int64_t* first = index.data<std::int64_t>();
+  const std::int64_t count = index.numel();
+  for (std::int64_t k = 0; k < count; ++k) {
+    if (static_cast<std::uint64_t>(first[k]) < static_cast<std::uint64_t>(n)) continue;
+    Shape place = index.shape();
+    std::int64_t rest = k;
+    for (int axis = place.rank() - 1; axis >= 0; --axis) {
+      place[axis] = rest % index.shape()[axis];
+      rest /= index.shape()[axis];
+    }
+    fail<IndexError>(op, ": ", what, " ", first[k], " at ", place, " of ", index.shape(),
+                     " is not in [0, ", n, ")");
+  }
+}
+
+void check_index(const char* op, const Tensor& index) {
+  require(index.defined(), op, ": the index is undefined");
+  require<DtypeError>(index.dtype() == Dtype::i64, op, ": the index is ", index.dtype(),
+                      ", and must be i64: convert with to(x, Dtype::i64)");
+}
+
+/// Sizes of `index` fit into those of x, but along `axis`.
+void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) {
+  bool fits = index.rank() == x.rank();
+  for (int a = 0; fits && a < x.rank(); ++a) fits = a == axis || index.shape()[a] <= x.shape()[a];
+  require<ShapeError>(fits, op, ": an index ", index.shape(), " does not fit ", x.shape(),
+                      " along axis ", axis, ": it needs as many axes, and other sizes no larger");
+}
+
+/// index [n] as an index of `shape`, the same for all other axes: a view.
+Tensor along(const Tensor& index, int axis, const Shape& shape) {
+  Shape line = Shape::filled(shape.rank(), 1);
+  line[axis] = index.numel();
+  return expand(reshape(index, line), shape);
+}
+
+/// y[o, i, :] = x[o, index[i], :] for x [outer, n, inner].
+template <class T>
+void copy_positions(const T* x, std::int64_t outer, std::int64_t n, std::int64_t inner,
+                    const Tensor& index, T* y) {
+  const std::int64_t* from = index.data<std::int64_t>();
+  const std::int64_t count = index.numel();
+  parallel_for(outer * count, rows_grain(inner), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row)
+      std::copy_n(x + (row / count * n + from[row % count]) * inner, inner, y + row * inner);
+  });
+}
+
+/// f(index[p], x at p, source at p) for each place p of index, x at position 0 of `axis`. A line
+/// along `axis` comes in order and on one thread, so that its elements may meet in one place.
+template <class T, class S, class F>
+void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T* x,
+                     const Strides& s_strides, S* source, F f) {
+  Shape lines = index.shape();
+  const std::int64_t m = lines[axis];
+  lines[axis] = 1;
+  const std::int64_t* at = index.data<std::int64_t>();
+  const std::int64_t index_step = index.strides()[axis], s_step = s_strides[axis];
+  const Strides strides[] = {index.strides(), x_strides, s_strides};
+  for_each_row(lines, strides, [&](const Offsets& first, std::int64_t n, const Offsets& step) {
+    const auto pick = [&](std::int64_t i, std::int64_t k) {
+      f(at[first[0] + i * step[0] + k * index_step], x + first[1] + i * step[1],
+        source + first[2] + i * step[2] + k * s_step);
+    };
+    if (s_step == 1) {  // the order in which memory is near
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t k = 0; k < m; ++k) pick(i, k);
+    } else {
+      for (std::int64_t k = 0; k < m; ++k)
+        for (std::int64_t i = 0; i < n; ++i) pick(i, k);
+    }
+  });
+}
+
+}  // namespace
+
+namespace op {
+
+struct IndexSelect final : Op {
+  int axis;
+  Shape from;
+  Saved index;
+  IndexSelect(int axis, const Shape& from) : axis(axis), from(from) {}
+  const char* name() const override { return "index_select"; }
+  Tensor forward(const Tensor& x, const Tensor& positions) {
+    const Tensor packed = x.contiguous(), at = positions.contiguous();
+    check_range("index_select", "index", at, from[axis]);
+    index = at;
+    Shape shape = from;
+    shape[axis] = at.numel();
+    Tensor y = Tensor::empty(shape, x.dtype());
+    std::int64_t outer = 1, inner = 1;
+    for (int a = 0; a < from.rank(); ++a)
+      if (a != axis) (a < axis ? outer : inner) *= from[a];
+    dispatch(x.dtype(), [&]<class T>() {
+      copy_positions(packed.data<T>(), outer, from[axis], inner, at, y.mutable_data<T>());
+    });
+    return y;
+  }
+  Gradients backward(const Tensor& dy) override {
+    const Tensor at = index.value();
+    if (axis == 0 && !GradMode::enabled()) return {Gradient::rows(dy, at), {}};
+    return {scatter_add(zeros(from, dy.dtype()), axis, along(at, axis, dy.shape()), dy), {}};
+  }
+};
+
+struct Gather final : Op {
+  int axis;
+  Shape from;
+  Saved index;
+  Gather(int axis, const Shape& from) : axis(axis), from(from) {}
+  const char* name() const override { return "gather"; }
+  Tensor forward(const Tensor& x, const Tensor& positions) {
+    const Tensor at = positions.contiguous();
+    check_range("gather", "index", at, from[axis]);
+    index = at;
+    Tensor y = Tensor::empty(at.shape(), x.dtype());
+    const std::int64_t step = x.strides()[axis];
+    dispatch(x.dtype(), [&]<class T>() {
+      for_each_picked(at, axis, x.strides(), x.data<T>(), y.strides(), y.mutable_data<T>(),
+                      [=](std::int64_t k, const T* from, T* to) { *to = from[k * step]; });
+    });
+    return y;
+  }
+  Gradients backward(const Tensor& dy) override {
+    return {scatter_add(zeros(from, dy.dtype()), axis, index.value(), dy), {}};
+  }
+};
+
+struct ScatterAdd final : Op {
+  int axis;
+  Saved index;
+  explicit ScatterAdd(int axis) : axis(axis) {}
+  const char* name() const override { return "scatter_add"; }
+  Tensor forward(const Tensor& x, const Tensor& positions, const Tensor& source) {
+    const Tensor at = positions.contiguous();
+    check_range("scatter_add", "index", at, x.shape()[axis]);
+    index = at;
+    Tensor y = x.clone();
+    const std::int64_t step = y.strides()[axis];
+    dispatch_number("scatter_add", x.dtype(), [&]<class T>() {
+      for_each_picked(at, axis, y.strides(), y.mutable_data<T>(), source.strides(),
+                      source.data<T>(),
+                      [=](std::int64_t k, T* to, const T* from) { to[k * step] += *from; });
+    });
+    return y;
+  }
+  Gradients backward(const Tensor& dy) override {
+    return {wants(0) ? dy : Tensor(), {}, wants(2) ? gather(dy, axis, index.value()) : Tensor()};
+  }
+};
+
+struct OneHot final : Op {
+  std::int64_t classes;
+  Dtype dtype;
+  OneHot(std::int64_t classes, Dtype dtype) : classes(classes), dtype(dtype) {}
+  const char* name() const override { return "one_hot"; }
+  Tensor forward(const Tensor& index) {
+    const Tensor at = index.contiguous();
+    check_range("one_hot", "class", at, classes);
+    Shape shape = index.shape();
+    shape.push_back(classes);
+    Tensor y = Tensor::empty(shape, dtype);
+    y.fill_(0);
+    const std::int64_t* hot = at.data<std::int64_t>();
+    dispatch(dtype, [&]<class T>() {
+      T* out = y.mutable_data<T>();
+      for (std::int64_t k = 0; k < at.numel(); ++k) out[k * classes + hot[k]] = T(1);
+    });
+    return y;
+  }
+};
+
+struct Embedding final : Op {
+  std::int64_t padding_id;
+  Shape from;
+  Saved ids;
+  Embedding(std::int64_t padding_id, const Shape& from) : padding_id(padding_id), from(from) {}
+  const char* name() const override { return "embedding"; }
+  Tensor forward(const Tensor& weight, const Tensor& positions) {
+    const Tensor packed = weight.contiguous(), at = positions.contiguous();
+    check_range("embedding", "id", at, from[0]);
+    ids = at;
+    Shape shape = at.shape();
+    shape.push_back(from[1]);
+    Tensor y = Tensor::empty(shape, weight.dtype());
+    dispatch(weight.dtype(), [&]<class T>() {
+      copy_positions(packed.data<T>(), 1, from[0], from[1], at, y.mutable_data<T>());
+    });
+    return y;
+  }
+  Gradients backward(const Tensor& dy) override {
+    Tensor rows = reshape(dy, {ids.value().numel(), from[1]});
+    Tensor at = ids.value().view({rows.size(0)});
+    if (const Tensor kept = without_padding(at); kept.defined()) {
+      rows = index_select(rows, 0, kept);
+      at = index_select(at, 0, kept);
+    }
+    if (!GradMode::enabled()) return {Gradient::rows(rows, at), {}};
+    return {scatter_add(zeros(from, dy.dtype()), 0, along(at, 0, rows.shape()), rows), {}};
+  }
+  /// Where at is not padding_id; undefined if that is everywhere.
+  Tensor without_padding(const Tensor& at) const {
+    const std::vector<std::int64_t> all = at.to_vector<std::int64_t>();
+    std::vector<std::int64_t> kept;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i] != padding_id) kept.push_back(static_cast<std::int64_t>(i));
+    if (kept.size() == all.size()) return {};
+    return gradus::from(kept, {static_cast<std::int64_t>(kept.size())});
+  }
+};
+
+}  // namespace op
+
+Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
+  check_defined("index_select", x);
+  check_index("index_select", index);
+  require<ShapeError>(index.rank() == 1, "index_select: an index ", index.shape(), " into ",
+                      x.shape(), " must have one axis; gather() takes more");
+  return apply(op::IndexSelect(normal_axis("index_select", axis, x.rank()), x.shape()), x, index);
+}
+
+Tensor gather(const Tensor& x, int axis, const Tensor& index) {
+  check_defined("gather", x);
+  check_index("gather", index);
+  axis = normal_axis("gather", axis, x.rank());
+  check_fits("gather", x, axis, index);
+  return apply(op::Gather(axis, x.shape()), x, index);
+}
+
+Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source) {
+  require(x.defined() && source.defined(), "scatter_add: a tensor is undefined");
+  check_index("scatter_add", index);
+  axis = normal_axis("scatter_add", axis, x.rank());
+  check_fits("scatter_add", x, axis, index);
+  require<ShapeError>(source.shape() == index.shape(), "scatter_add: the source is ",
+                      source.shape(), " but the index ", index.shape(), ": they must be alike");
+  require<DtypeError>(source.dtype() == x.dtype() && x.dtype() != Dtype::bool_,
+                      "scatter_add: ", source.dtype(), " is added to ", x.dtype(),
+                      ": both must be the same kind of number");
+  return apply(op::ScatterAdd(axis), x, index, source);
+}
+
+Tensor one_hot(const Tensor& index, std::int64_t classes, Dtype dtype) {
+  check_index("one_hot", index);
+  require(classes >= 1, "one_hot: ", classes, " classes: give at least 1");
+  return apply(op::OneHot(classes, dtype), index);
+}
+
+Tensor embedding(const Tensor& weight, const Tensor& ids, std::int64_t padding_id) {
+  require(weight.defined(), "embedding: the weight is undefined");
+  check_index("embedding", ids);
+  require<ShapeError>(weight.rank() == 2, "embedding: the weight is ", weight.shape(),
+                      ", and must be [vocabulary, width]");
+  require(-1 <= padding_id && padding_id < weight.size(0), "embedding: padding_id ", padding_id,
+          " is no row of ", weight.shape(), ": give one, or -1 for none");
+  return apply(op::Embedding(padding_id, weight.shape()), weight, ids);
+}
+
+}  // namespace gradus

@@ -1,0 +1,148 @@
+// linear: y = x Wᵀ + b, the product of almost all the arithmetic in a Transformer.
+//
+//   forward     y = x Wᵀ + b (+ residual)       x [N, in], W [out, in], y [N, out]
+//   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n      dresidual = dy
+//
+// x and W are remembered; x not at all where its producer (a norm, an activation) can make it again.
+// Bias and residual are written into y before the product, which then adds to it: BLAS does that for
+// nothing, while a pass of its own over y would cost two more trips to memory.
+
+#include <algorithm>
+
+#include "gradus/base/blas.h"
+#include "gradus/base/kernel.h"
+#include "gradus/base/parallel.h"
+#include "gradus/engine/apply.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/matmul.h"
+#include "gradus/ops/movement.h"
+
+namespace gradus {
+namespace {
+
+template <class T>
+GRADUS_KERNEL void add_rows(const T* a, const T* b, T* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = a[i] + b[i];
+}
+
+/// y[r, :] = bias + residual[r, :], where either may be missing.
+template <class T>
+void prefill(T* y, const T* bias, const T* residual, std::int64_t rows, std::int64_t out) {
+  parallel_for(rows, rows_grain(out), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      T* row = y + r * out;
+      if (bias && residual) add_rows(bias, residual + r * out, row, out);
+      else std::copy_n(bias ? bias : residual + r * out, out, row);
+    }
+  });
+}
+
+/// The product of all sizes but the last.
+std::int64_t count_rows(const Tensor& x) {
+  std::int64_t rows = 1;
+  for (int axis = 0; axis < x.rank() - 1; ++axis) rows *= x.shape()[axis];
+  return rows;
+}
+
+/// [..., n] seen as [rows, n].
+Tensor as_rows(const Tensor& x) { return x.view({count_rows(x), x.size(-1)}); }
+
+/// op(a) op(b) of two packed matrices, as a new tensor of `shape`.
+Tensor product(bool transpose_a, const Tensor& a, bool transpose_b, const Tensor& b, const Shape& shape) {
+  Tensor c = Tensor::empty(shape, a.dtype());
+  const std::int64_t n = b.size(transpose_b ? 0 : 1), k = b.size(transpose_b ? 1 : 0);
+  const std::int64_t m = a.size(transpose_a ? 1 : 0);
+  dispatch_float("linear", a.dtype(), [&]<class T>() {
+    blas::gemm(transpose_a, transpose_b, m, n, k, T{1}, a.data<T>(), a.size(1), b.data<T>(), b.size(1), T{0},
+               c.mutable_data<T>(), n);
+  });
+  return c;
+}
+
+}  // namespace
+
+namespace op {
+
+struct Linear final : Op {
+  Saved x, weight;
+  bool has_residual = false;
+  const char* name() const override { return "linear"; }
+
+  Tensor forward(const Tensor& input, const Tensor& w, const Tensor& bias, const Tensor& residual) {
+    x = input, weight = w, has_residual = residual.defined();
+    const std::int64_t rows = count_rows(input), out = w.size(0), in = w.size(1);
+    Shape shape = input.shape();
+    shape[input.rank() - 1] = out;
+    Tensor y = Tensor::empty(shape, input.dtype());
+    const Tensor from = input.contiguous(), packed = w.contiguous();
+    const Tensor b = bias.defined() ? bias.contiguous() : bias;
+    const Tensor r = residual.defined() ? residual.contiguous() : residual;
+    const bool adds = b.defined() || r.defined();
+    dispatch_float("linear", y.dtype(), [&]<class T>() {
+      T* to = y.mutable_data<T>();
+      if (adds) prefill(to, b.defined() ? b.data<T>() : nullptr, r.defined() ? r.data<T>() : nullptr, rows, out);
+      blas::gemm(false, true, rows, out, in, T{1}, from.data<T>(), in, packed.data<T>(), in, adds ? T{1} : T{0},
+                 to, out);
+    });
+    return y;
+  }
+
+  Gradients backward(const Tensor& dy) override {
+    const std::int64_t out = weight.shape()[0], in = weight.shape()[1];
+    Tensor dx, dw, db, dresidual;
+    if (has_residual && wants(3)) dresidual = dy;
+    if (GradMode::enabled()) {
+      if (wants(0)) dx = matmul(dy, weight.value());
+      if (wants(1)) dw = matmul(transpose(reshape(dy, {-1, out})), reshape(x.value(), {-1, in}));
+      if (wants(2)) db = sum_to(dy, {out});
+      return {dx, dw, db, dresidual};
+    }
+    const Tensor g = as_rows(dy);
+    if (wants(2)) db = sum_to(g, {out});
+    if (wants(1)) dw = product(true, g, false, as_rows(x.value()), {out, in});
+    if (wants(0)) dx = product(false, g, false, weight.value().contiguous(), x.shape());
+    return {dx, dw, db, dresidual};
+  }
+};
+
+}  // namespace op
+
+namespace {
+
+void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& residual) {
+  require<ValueError>(x.defined() && weight.defined(), "linear: the input or the weight is undefined");
+  require<ShapeError>(weight.rank() == 2, "linear: the weight has shape ", weight.shape(), ", not [out, in]");
+  const std::int64_t out = weight.size(0), in = weight.size(1);
+  require<ShapeError>(x.rank() >= 1 && x.size(-1) == in, "linear: the input ", x.shape(),
+                    " does not end in the weight's input size: ", weight.shape(), " is [out, in] and wants [..., ",
+                    in, "]");
+  require<ShapeError>(!bias.defined() || bias.shape() == Shape{out}, "linear: the bias has shape ",
+                    bias.shape(), " where the weight ", weight.shape(), " wants [", out, "]");
+  require<DtypeError>(x.dtype() == weight.dtype(), "linear: the input is ", x.dtype(), " but the weight ",
+                    weight.dtype(), ": convert one with to(x, dtype)");
+  for (const Tensor* each : {&bias, &residual})
+    require<DtypeError>(!each->defined() || each->dtype() == x.dtype(), "linear: the ",
+                      each == &bias ? "bias" : "residual", " is ", each->dtype(), " but the input ", x.dtype());
+  Shape expected = x.shape();
+  expected[x.rank() - 1] = out;
+  require<ShapeError>(!residual.defined() || residual.shape() == expected, "linear: the residual has shape ",
+                    residual.shape(), " but the output ", expected);
+}
+
+}  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return linear_residual(x, weight, bias, {});
+}
+
+Tensor linear_residual(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& residual) {
+  check_linear(x, weight, bias, residual);
+  if (formula_wanted()) {
+    Tensor y = matmul(x, transpose(weight));
+    if (bias.defined()) y = y + bias;
+    return residual.defined() ? residual + y : y;
+  }
+  return apply(op::Linear{}, x, weight, bias, residual);
+}
+
+}  // namespace gradus

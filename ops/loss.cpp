@@ -1,0 +1,80 @@
+// Losses that other operations are enough for: what they are made of is differentiable, and so are
+// they, any number of times. cross_entropy has a kernel: cross_entropy.cpp.
+#include "gradus/ops/loss.h"
+
+#include <cmath>
+#include <limits>
+
+#include "gradus/ops/activation.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/logic.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/ops/softmax.h"
+
+namespace gradus {
+namespace {
+
+void check_pair(const char* name, const Tensor& x, const Tensor& target) {
+  require<ValueError>(x.defined() && target.defined(), name, ": the ", x.defined() ? "target" : "input",
+                    " is undefined");
+  require<DtypeError>(is_float(x.dtype()) && x.dtype() == target.dtype(), name,
+                    ": wants both f32 or both f64, not ", x.dtype(), " with target ", target.dtype(),
+                    ": convert with to(x, dtype)");
+  broadcast_shapes(name, x.shape(), target.shape());
+}
+
+Tensor reduced(const Tensor& each, Reduction reduction) {
+  if (reduction == Reduction::none) return each;
+  return reduction == Reduction::sum ? sum(each) : mean(each);
+}
+
+}  // namespace
+
+Tensor cross_entropy_soft(const Tensor& logits, const Tensor& probabilities, Reduction reduction) {
+  check_pair("cross_entropy_soft", logits, probabilities);
+  require<ShapeError>(logits.shape() == probabilities.shape() && logits.rank() >= 1,
+                    "cross_entropy_soft: logits ", logits.shape(), " and probabilities ",
+                    probabilities.shape(), " must have one shape, [..., V]");
+  const Tensor log_p = log_softmax(logits);
+  // A class that is masked and not meant either: 0 · −∞ counts as 0.
+  const Tensor neither = logical_and(equal(probabilities, 0.0),
+                                     equal(log_p, -std::numeric_limits<double>::infinity()));
+  const Tensor each = -sum(probabilities * masked_fill(log_p, neither, 0), {-1});
+  return reduced(each, reduction);
+}
+
+Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("mse_loss", x, target);
+  return reduced(square(x - target), reduction);
+}
+
+Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("l1_loss", x, target);
+  return reduced(abs(x - target), reduction);
+}
+
+/// With q = d cut to [−delta, delta], both cases are q (d − q/2).
+Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction reduction) {
+  check_pair("huber_loss", x, target);
+  require<ValueError>(delta > 0 && std::isfinite(delta), "huber_loss: delta is ", delta,
+                    ", but must be positive");
+  const Tensor d = x - target;
+  const Tensor q = clamp(d, -delta, delta);
+  return reduced(q * (d - q * 0.5), reduction);
+}
+
+/// −log σ(x) = softplus(−x) and −log(1 − σ(x)) = softplus(x): exact in both tails.
+Tensor bce_with_logits(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("bce_with_logits", x, target);
+  return reduced(target * softplus(-x) + (1 - target) * softplus(x), reduction);
+}
+
+Tensor kl_div(const Tensor& log_q, const Tensor& target, Reduction reduction) {
+  check_pair("kl_div", log_q, target);
+  const Tensor zero = equal(target, 0.0);
+  const Tensor log_t = log(masked_fill(target, zero, 1));
+  const Tensor each = target * (log_t - log_q);
+  return reduced(masked_fill(each, zero, 0), reduction);
+}
+
+}  // namespace gradus

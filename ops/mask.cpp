@@ -1,0 +1,196 @@
+#include "gradus/ops/mask.h"
+
+#include <algorithm>
+
+#include "gradus/ops/mask_rule.h"
+
+namespace gradus {
+namespace {
+
+class Causal final : public Mask::Rule {
+ public:
+  explicit Causal(std::int64_t offset) : offset_(offset) {}
+
+  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
+    for (std::int64_t j = 0; j < n; ++j) allowed[j] = first.key + j <= first.query + offset_;
+  }
+  Coverage coverage(const MaskBlock& b) const override {
+    if (b.last_key - 1 <= b.first_query + offset_) return Coverage::all;
+    return b.first_key > b.last_query - 1 + offset_ ? Coverage::none : Coverage::some;
+  }
+  std::string describe() const override {
+    return offset_ == 0 ? "causal" : "causal, offset " + std::to_string(offset_);
+  }
+
+ private:
+  std::int64_t offset_;
+};
+
+class Padding final : public Mask::Rule {
+ public:
+  explicit Padding(std::vector<std::int64_t> lengths) : lengths_(std::move(lengths)) {}
+
+  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
+    for (std::int64_t j = 0; j < n; ++j) allowed[j] = first.key + j < length(first.example);
+  }
+  Coverage coverage(const MaskBlock& b) const override {
+    if (b.last_key <= length(b.example)) return Coverage::all;
+    return b.first_key >= length(b.example) ? Coverage::none : Coverage::some;
+  }
+  void check_sizes(const MaskSizes& sizes) const override {
+    require<ShapeError>(std::ssize(lengths_) == sizes.examples, "padding_mask: ", lengths_.size(),
+                      " lengths for a batch of ", sizes.examples);
+    for (const std::int64_t length : lengths_)
+      require(0 <= length && length <= sizes.keys, "padding_mask: a length of ", length, " where there are ",
+            sizes.keys, " keys");
+  }
+  std::string describe() const override {
+    return "lengths " + to_string(Sizes(std::span(lengths_).first(std::min<std::size_t>(kMaxRank, lengths_.size()))));
+  }
+
+ private:
+  std::int64_t length(std::int64_t example) const { return lengths_[static_cast<std::size_t>(example)]; }
+  std::vector<std::int64_t> lengths_;
+};
+
+class Dense final : public Mask::Rule {
+ public:
+  explicit Dense(const Tensor& allowed) : allowed_(allowed.clone()) {
+    Shape shape = allowed.shape();
+    if (shape.rank() == 3) shape.insert(1, 1);
+    while (shape.rank() < 4) shape.insert(0, 1);
+    shape_ = shape;
+  }
+
+  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
+    std::copy_n(at(first.example, first.head, first.query) + first.key, n, allowed);
+  }
+  Coverage coverage(const MaskBlock& b) const override {
+    bool any = false, all = true;
+    for (std::int64_t i = b.first_query; i < b.last_query; ++i) {
+      const bool* row = at(b.example, b.head, i);
+      for (std::int64_t j = b.first_key; j < b.last_key; ++j) any |= row[j], all &= row[j];
+    }
+    return all ? Coverage::all : any ? Coverage::some : Coverage::none;
+  }
+  void check_sizes(const MaskSizes& s) const override {
+    const bool fits = (shape_[0] == 1 || shape_[0] == s.examples) && (shape_[1] == 1 || shape_[1] == s.heads) &&
+                      shape_[2] == s.queries && shape_[3] == s.keys;
+    require<ShapeError>(fits, "dense_mask: made for [batch, heads, queries, keys] = ", shape_, ", used on ",
+                      Shape{s.examples, s.heads, s.queries, s.keys});
+  }
+  std::string describe() const override { return "dense " + to_string(shape_); }
+
+ private:
+  const bool* at(std::int64_t example, std::int64_t head, std::int64_t query) const {
+    const std::int64_t b = shape_[0] == 1 ? 0 : example, h = shape_[1] == 1 ? 0 : head;
+    return allowed_.data<bool>() + ((b * shape_[1] + h) * shape_[2] + query) * shape_[3];
+  }
+  Tensor allowed_;
+  Shape shape_;  // [B or 1, H or 1, T, S]
+};
+
+/// Both, or either.
+class Combined final : public Mask::Rule {
+ public:
+  Combined(std::shared_ptr<const Rule> a, std::shared_ptr<const Rule> b, bool both)
+      : a_(std::move(a)), b_(std::move(b)), both_(both) {}
+
+  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
+    constexpr std::int64_t kPiece = 256;
+    bool other[kPiece];
+    a_->row(first, n, allowed);
+    for (std::int64_t from = 0; from < n; from += kPiece) {
+      const std::int64_t count = std::min(kPiece, n - from);
+      b_->row({first.example, first.head, first.query, first.key + from}, count, other);
+      for (std::int64_t j = 0; j < count; ++j)
+        allowed[from + j] = both_ ? allowed[from + j] && other[j] : allowed[from + j] || other[j];
+    }
+  }
+  Coverage coverage(const MaskBlock& block) const override {
+    const Coverage a = a_->coverage(block), b = b_->coverage(block);
+    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // one of these is enough
+    if (a == decides || b == decides) return decides;
+    return a == Coverage::some || b == Coverage::some ? Coverage::some : a;
+  }
+  void check_sizes(const MaskSizes& sizes) const override { a_->check_sizes(sizes), b_->check_sizes(sizes); }
+  std::string describe() const override {
+    return "(" + a_->describe() + (both_ ? " & " : " | ") + b_->describe() + ")";
+  }
+
+ private:
+  std::shared_ptr<const Rule> a_, b_;
+  bool both_;
+};
+
+}  // namespace
+
+bool Mask::allows(const MaskPlace& place) const {
+  bool allowed = true;
+  row(place, 1, &allowed);
+  return allowed;
+}
+
+void Mask::row(const MaskPlace& first, std::int64_t n, bool* allowed) const {
+  if (rule_) rule_->row(first, n, allowed);
+  else std::fill_n(allowed, n, true);
+}
+
+Coverage Mask::coverage(const MaskBlock& block) const {
+  if (block.first_query >= block.last_query || block.first_key >= block.last_key) return Coverage::none;
+  return rule_ ? rule_->coverage(block) : Coverage::all;
+}
+
+void Mask::check_sizes(const MaskSizes& sizes) const {
+  if (rule_) rule_->check_sizes(sizes);
+}
+
+Tensor Mask::dense(const MaskSizes& sizes) const {
+  check_sizes(sizes);
+  Tensor out = Tensor::empty({sizes.examples, sizes.heads, sizes.queries, sizes.keys}, Dtype::bool_);
+  bool* to = out.mutable_data<bool>();
+  for (std::int64_t b = 0; b < sizes.examples; ++b)
+    for (std::int64_t h = 0; h < sizes.heads; ++h)
+      for (std::int64_t i = 0; i < sizes.queries; ++i, to += sizes.keys) row({b, h, i, 0}, sizes.keys, to);
+  return out;
+}
+
+std::string Mask::describe() const { return rule_ ? rule_->describe() : "everything"; }
+
+std::string Mask::picture(std::int64_t queries, std::int64_t keys, std::int64_t example, std::int64_t head) const {
+  std::string out;
+  for (std::int64_t i = 0; i < queries; ++i) {
+    for (std::int64_t j = 0; j < keys; ++j) out += allows({example, head, i, j}) ? '#' : '.';
+    out += '\n';
+  }
+  return out;
+}
+
+Mask operator&(const Mask& a, const Mask& b) {
+  if (!a.rule_ || !b.rule_) return a.rule_ ? a : b;
+  return Mask(std::make_shared<Combined>(a.rule_, b.rule_, true));
+}
+
+Mask operator|(const Mask& a, const Mask& b) {
+  if (!a.rule_ || !b.rule_) return {};
+  return Mask(std::make_shared<Combined>(a.rule_, b.rule_, false));
+}
+
+Mask causal_mask(std::int64_t offset) { return Mask(std::make_shared<Causal>(offset)); }
+
+Mask padding_mask(std::vector<std::int64_t> lengths) {
+  return Mask(std::make_shared<Padding>(std::move(lengths)));
+}
+
+Mask dense_mask(const Tensor& allowed) {
+  require<DtypeError>(allowed.defined() && allowed.dtype() == Dtype::bool_,
+                    "dense_mask: wants a bool tensor (true = may attend), not ",
+                    allowed.defined() ? name_of(allowed.dtype()) : "an undefined one");
+  require<ShapeError>(2 <= allowed.rank() && allowed.rank() <= 4, "dense_mask: wants [queries, keys], ",
+                    "[batch, queries, keys] or [batch, heads, queries, keys], not ", allowed.shape());
+  return Mask(std::make_shared<Dense>(allowed));
+}
+
+std::ostream& operator<<(std::ostream& out, const Mask& mask) { return out << mask.describe(); }
+
+}  // namespace gradus

@@ -1,0 +1,19 @@
+// What one kind of mask must answer. New kinds (windows, block patterns) derive from this.
+#pragma once
+
+#include "gradus/ops/mask.h"
+
+namespace gradus {
+
+class Mask::Rule {
+ public:
+  virtual ~Rule() = default;
+  /// allowed[j] = may first.query attend to key first.key + j, for n keys.
+  virtual void row(const MaskPlace& first, std::int64_t n, bool* allowed) const = 0;
+  /// Of a block that is not empty; `some` is always a right answer, only a slower one.
+  virtual Coverage coverage(const MaskBlock& block) const = 0;
+  virtual void check_sizes(const MaskSizes&) const {}
+  virtual std::string describe() const = 0;
+};
+
+}  // namespace gradus

@@ -1,0 +1,141 @@
+// matmul: c = a b, over batches.
+//
+//   forward     c = a b
+//   backward    da = dc bᵀ      db = aᵀ dc      summed over the axes that were broadcast
+//
+// Both operands are remembered. BLAS reads transposed and head-split views where they lie.
+
+#include "gradus/ops/matmul.h"
+
+#include <algorithm>
+
+#include "gradus/base/blas.h"
+#include "gradus/base/parallel.h"
+#include "gradus/engine/apply.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/movement.h"
+
+namespace gradus {
+namespace {
+
+/// Does BLAS take the last two axes as they are, perhaps as a transpose? Rows must not overlap.
+bool is_blas_matrix(const Tensor& x, bool& transposed, std::int64_t& distance) {
+  const int r = x.rank();
+  const std::int64_t m = x.shape()[r - 2], n = x.shape()[r - 1];
+  const std::int64_t row = m == 1 ? n : x.strides()[r - 2], column = n == 1 ? 1 : x.strides()[r - 1];
+  transposed = false;
+  distance = std::max<std::int64_t>(row, 1);
+  if (column == 1 && row >= n) return true;
+  const std::int64_t down = m == 1 ? 1 : x.strides()[r - 2], across = n == 1 ? m : x.strides()[r - 1];
+  transposed = true;
+  distance = std::max<std::int64_t>(across, 1);
+  return down == 1 && across >= m;
+}
+
+/// One operand: where its matrices lie, and how BLAS shall read them.
+struct Operand {
+  Tensor x;
+  bool transposed = false;
+  std::int64_t distance = 0;  // between rows as stored
+  Strides batch;              // strides of the leading axes, broadcast to the result's
+
+  Operand(const Tensor& given, const Shape& leading) : x(given) {
+    if (!is_blas_matrix(x, transposed, distance)) {
+      x = x.contiguous();
+      is_blas_matrix(x, transposed, distance);
+    }
+    Shape own = x.shape();
+    Strides strides = x.strides();
+    for (int i = 0; i < 2; ++i) own.erase(own.rank() - 1), strides.erase(strides.rank() - 1);
+    batch = broadcast_strides(own, strides, leading);
+  }
+
+  std::int64_t offset(std::int64_t index, const Shape& leading) const {
+    std::int64_t at = 0;
+    for (int axis = leading.rank() - 1; axis >= 0; index /= leading[axis--])
+      at += index % leading[axis] * batch[axis];
+    return at;
+  }
+};
+
+Shape leading_axes(const Tensor& x) {
+  return Shape(std::span(x.shape().begin(), static_cast<std::size_t>(x.rank() - 2)));
+}
+
+void check_inner(const Tensor& a, const Tensor& b) {
+  const std::int64_t k = a.size(-1), other = b.size(-2);
+  require<ShapeError>(k == other, "matmul: ", a.shape(), " x ", b.shape(), ": inner sizes ", k, " and ", other,
+                    " differ", b.size(-1) == k ? "; did you mean transpose of the second?" : "");
+}
+
+Tensor multiply_batches(const Tensor& a, const Tensor& b) {
+  check_inner(a, b);
+  const Shape leading = broadcast_shapes("matmul", leading_axes(a), leading_axes(b));
+  const std::int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1), batches = numel(leading);
+  Shape shape = leading;
+  shape.push_back(m), shape.push_back(n);
+  Tensor c = Tensor::empty(shape, a.dtype());
+  const Operand left(a, leading), right(b, leading);
+  dispatch_float("matmul", a.dtype(), [&]<class T>() {
+    const T *pa = left.x.data<T>(), *pb = right.x.data<T>();
+    T* pc = c.mutable_data<T>();
+    const auto product = [&](auto&& gemm, std::int64_t i) {
+      gemm(left.transposed, right.transposed, m, n, k, T{1}, pa + left.offset(i, leading), left.distance,
+           pb + right.offset(i, leading), right.distance, T{0}, pc + i * m * n, n);
+    };
+    if (batches < num_threads())  // few products: each is split over the threads
+      for (std::int64_t i = 0; i < batches; ++i) product(blas::gemm<T>, i);
+    else
+      parallel_for(batches, rows_grain(m * n), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) product(blas::gemm_serial<T>, i);
+      });
+  });
+  return c;
+}
+
+}  // namespace
+
+namespace op {
+
+struct MatMul final : Op {
+  Saved a, b;
+  const char* name() const override { return "matmul"; }
+
+  Tensor forward(const Tensor& left, const Tensor& right) {
+    a = left, b = right;
+    return multiply_batches(left, right);
+  }
+
+  Gradients backward(const Tensor& dc) override {
+    Tensor da, db;
+    if (wants(0)) da = sum_to(matmul(dc, transpose(b.value())), a.shape());
+    if (wants(1)) db = sum_to(matmul(transpose(a.value()), dc), b.shape());
+    return {da, db};
+  }
+};
+
+}  // namespace op
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  require<ValueError>(a.defined() && b.defined(), "matmul: an operand is undefined");
+  require<DtypeError>(a.dtype() == b.dtype(), "matmul: the operands are ", a.dtype(), " and ", b.dtype(),
+                    ": convert one with to(x, dtype)");
+  require<ShapeError>(a.rank() >= 1 && b.rank() >= 1, "matmul: ", a.shape(), " x ", b.shape(),
+                    ": a single number is no matrix; multiply with *");
+  if (a.rank() == 1) {
+    require<ShapeError>(b.rank() > 1 || a.size(0) == b.size(0), "matmul: ", a.shape(), " x ", b.shape(),
+                      ": lengths differ");
+    return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
+  }
+  if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
+  if (a.rank() > 2 && b.rank() == 2) {  // one product of all rows, and one sum in backward
+    check_inner(a, b);
+    Shape shape = a.shape();
+    shape[a.rank() - 1] = b.size(1);
+    const std::int64_t rows = numel(leading_axes(a)) * a.size(-2);
+    return reshape(matmul(reshape(a, {rows, a.size(-1)}), b), shape);
+  }
+  return apply(op::MatMul{}, a, b);
+}
+
+}  // namespace gradus

@@ -1,0 +1,280 @@
+// Movement that copies: joining, repeating, turning round, cutting to a triangle, padding.
+//
+//   cat          dx_i = the slice of dy that x_i became (a view)
+//   flip         dx = dy turned round again
+//   tril, triu   dx = dy cut to the same triangle
+//   pad          dx = the inner part of dy (a view)
+//
+// All are linear and remember sizes only. stack is unsqueeze and cat; repeat is expand and reshape;
+// split and chunk are slices.
+#include "gradus/ops/movement.h"
+
+#include <algorithm>
+
+#include "gradus/base/parallel.h"
+#include "gradus/engine/apply.h"
+#include "gradus/ops/map.h"
+
+namespace gradus {
+namespace {
+
+/// The part [start, start + count) of an axis of y, to be written to.
+Tensor part_of(const Tensor& y, int axis, std::int64_t start, std::int64_t count) {
+  Shape shape = y.shape();
+  shape[axis] = count;
+  return y.view(shape, y.strides(), y.offset() + (count ? start * y.strides()[axis] : 0));
+}
+
+/// Each row j of `y` [..., m, n]: 0 right of the diagonal (lower) or left of it.
+template <class T>
+void cut_triangle(T* y, std::int64_t rows, std::int64_t m, std::int64_t n, bool lower,
+                  std::int64_t diagonal) {
+  parallel_for(rows, rows_grain(n), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      T* const first = y + row * n;
+      // lower keeps j ≤ i + diagonal, upper j ≥ i + diagonal
+      const std::int64_t i = row % m, bound = std::clamp<std::int64_t>(i + diagonal + lower, 0, n);
+      if (lower)
+        std::fill(first + bound, first + n, T(0));
+      else
+        std::fill(first, first + bound, T(0));
+    }
+  });
+}
+
+}  // namespace
+
+namespace op {
+
+struct Contiguous final : Op {
+  const char* name() const override { return "contiguous"; }
+  Tensor forward(const Tensor& x) { return x.contiguous(); }
+  Gradients backward(const Tensor& dy) override { return {dy}; }
+};
+
+struct Cat final : Op {
+  int axis;
+  std::vector<std::int64_t> sizes;  // of the inputs, along axis
+  explicit Cat(int axis) : axis(axis) {}
+  const char* name() const override { return "cat"; }
+  Tensor forward(std::span<const Tensor> x) {
+    Shape shape = x[0].shape();
+    shape[axis] = 0;
+    for (const Tensor& each : x) {
+      sizes.push_back(each.shape()[axis]);
+      shape[axis] += each.shape()[axis];
+    }
+    const Tensor y = Tensor::empty(shape, x[0].dtype());
+    std::int64_t start = 0;
+    for (const Tensor& each : x) {
+      part_of(y, axis, start, each.shape()[axis]).copy_(each);
+      start += each.shape()[axis];
+    }
+    return y;
+  }
+  Gradients backward(const Tensor& dy) override {
+    Gradients dx(sizes.size());
+    std::int64_t start = 0;
+    for (std::size_t i = 0; i < sizes.size(); start += sizes[i++])
+      if (wants(static_cast<int>(i))) dx[i] = slice(dy, axis, start, start + sizes[i]);
+    return dx;
+  }
+};
+
+struct Flip final : Op {
+  Axes axes;
+  explicit Flip(const Axes& axes) : axes(axes) {}
+  const char* name() const override { return "flip"; }
+  Tensor forward(const Tensor& x) {
+    if (x.numel() == 0) return x;
+    Strides strides = x.strides();
+    std::int64_t offset = x.offset();
+    for (const std::int64_t given : axes) {
+      const int axis = static_cast<int>(given);
+      offset += (x.shape()[axis] - 1) * strides[axis];
+      strides[axis] = -strides[axis];
+    }
+    return x.view(x.shape(), strides, offset).clone();  // nobody else has to walk backward
+  }
+  Gradients backward(const Tensor& dy) override { return {flip(dy, axes)}; }
+};
+
+struct Triangle final : Op {
+  bool lower;
+  std::int64_t diagonal;
+  Triangle(bool lower, std::int64_t diagonal) : lower(lower), diagonal(diagonal) {}
+  const char* name() const override { return lower ? "tril" : "triu"; }
+  Tensor forward(const Tensor& x) {
+    Tensor y = x.clone();
+    const std::int64_t m = y.size(-2), n = y.size(-1);
+    if (y.numel() == 0) return y;
+    dispatch(y.dtype(), [&]<class T>() {
+      cut_triangle(y.mutable_data<T>(), y.numel() / n, m, n, lower, diagonal);
+    });
+    return y;
+  }
+  Gradients backward(const Tensor& dy) override {
+    return {lower ? tril(dy, diagonal) : triu(dy, diagonal)};
+  }
+};
+
+struct Pad final : Op {
+  int axis;
+  std::int64_t n, before, after;  // n: x's size
+  double value;
+  Pad(int axis, std::int64_t n, std::int64_t before, std::int64_t after, double value)
+      : axis(axis), n(n), before(before), after(after), value(value) {}
+  const char* name() const override { return "pad"; }
+  Tensor forward(const Tensor& x) {
+    Shape shape = x.shape();
+    shape[axis] += before + after;
+    const Tensor y = Tensor::empty(shape, x.dtype());
+    part_of(y, axis, 0, before).fill_(value);
+    part_of(y, axis, before, n).copy_(x);
+    part_of(y, axis, before + n, after).fill_(value);
+    return y;
+  }
+  Gradients backward(const Tensor& dy) override { return {slice(dy, axis, before, before + n)}; }
+};
+
+}  // namespace op
+
+namespace {
+
+void check_joinable(const char* op, std::span<const Tensor> x, int axis) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Shape &first = x[0].shape(), &other = x[i].shape();
+    require<DtypeError>(x[i].dtype() == x[0].dtype(), op, ": tensor 0 is ", x[0].dtype(),
+                        " but tensor ", i, " is ", x[i].dtype(), ": convert one with to(x, dtype)");
+    bool fits = other.rank() == first.rank();
+    for (int a = 0; fits && a < first.rank(); ++a) fits = a == axis || other[a] == first[a];
+    require<ShapeError>(fits, op, ": tensor 0 is ", first, " but tensor ", i, " is ", other,
+                        ": all sizes ", axis < 0 ? "" : text("but that of axis ", axis, " "),
+                        "must be equal");
+  }
+}
+
+Tensor triangle(const char* op, const Tensor& x, bool lower, std::int64_t diagonal) {
+  check_defined(op, x);
+  require<ShapeError>(x.rank() >= 2, op, ": ", x.shape(),
+                      " has fewer than two axes, so no diagonal");
+  return apply(op::Triangle(lower, diagonal), x);
+}
+
+}  // namespace
+
+Tensor contiguous(const Tensor& x) {
+  check_defined("contiguous", x);
+  return x.is_contiguous() ? x : apply(op::Contiguous{}, x);
+}
+
+Tensor cat(std::span<const Tensor> x, int axis) {
+  require(!x.empty(), "cat: no tensors to join");
+  for (const Tensor& each : x) check_defined("cat", each);
+  require<ShapeError>(x[0].rank() > 0,
+                      "cat: a tensor without axes, [], cannot be joined: use stack()");
+  axis = normal_axis("cat", axis, x[0].rank());
+  check_joinable("cat", x, axis);
+  return apply(op::Cat(axis), x);
+}
+
+Tensor cat(std::initializer_list<Tensor> x, int axis) {
+  return cat(std::span(x.begin(), x.size()), axis);
+}
+
+Tensor stack(std::span<const Tensor> x, int axis) {
+  require(!x.empty(), "stack: no tensors to join");
+  for (const Tensor& each : x) check_defined("stack", each);
+  axis = normal_axis("stack", axis, x[0].rank() + 1);
+  check_joinable("stack", x, -1);
+  std::vector<Tensor> rows;
+  for (const Tensor& each : x) rows.push_back(unsqueeze(each, axis));
+  return cat(rows, axis);
+}
+
+Tensor stack(std::initializer_list<Tensor> x, int axis) {
+  return stack(std::span(x.begin(), x.size()), axis);
+}
+
+Tensor repeat(const Tensor& x, const Shape& times) {
+  check_defined("repeat", x);
+  require<ShapeError>(times.rank() >= x.rank(), "repeat: ", x.shape(), " has ", x.rank(),
+                      " axes but the times ", times, " only ", times.rank(),
+                      ": give one for each axis");
+  Shape shape = Shape::filled(times.rank() - x.rank(), 1);
+  for (const std::int64_t size : x.shape()) shape.push_back(size);
+  Tensor y = reshape(x, shape);
+  for (int axis = 0; axis < times.rank(); ++axis) {
+    require(times[axis] >= 0, "repeat: ", times, " holds the negative number ", times[axis]);
+    if (times[axis] == 1) continue;
+    std::int64_t outer = 1;
+    for (int before = 0; before < axis; ++before) outer *= shape[before];
+    const std::int64_t inner = outer * shape[axis] == 0 ? 0 : y.numel() / outer;
+    shape[axis] *= times[axis];
+    y = reshape(expand(reshape(y, {outer, 1, inner}), {outer, times[axis], inner}), shape);
+  }
+  return y;
+}
+
+Tensor flip(const Tensor& x, const Axes& axes) {
+  check_defined("flip", x);
+  Axes normal;
+  for (const std::int64_t given : axes) {
+    const std::int64_t axis = normal_axis("flip", static_cast<int>(given), x.rank());
+    require(std::find(normal.begin(), normal.end(), axis) == normal.end(), "flip: ", axes,
+            " names axis ", axis, " of ", x.shape(), " twice");
+    normal.push_back(axis);
+  }
+  return apply(op::Flip(normal), x);
+}
+
+Tensor tril(const Tensor& x, std::int64_t diagonal) { return triangle("tril", x, true, diagonal); }
+Tensor triu(const Tensor& x, std::int64_t diagonal) { return triangle("triu", x, false, diagonal); }
+
+Tensor pad(const Tensor& x, int axis, std::int64_t before, std::int64_t after, double value) {
+  check_defined("pad", x);
+  axis = normal_axis("pad", axis, x.rank());
+  require(before >= 0 && after >= 0, "pad: ", before, " before and ", after, " after axis ", axis,
+          " of ", x.shape(), ": neither can be negative; slice() cuts");
+  return apply(op::Pad(axis, x.shape()[axis], before, after, value), x);
+}
+
+std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis) {
+  check_defined("split", x);
+  axis = normal_axis("split", axis, x.rank());
+  std::vector<Tensor> parts;
+  std::int64_t start = 0;
+  for (const std::int64_t size : sizes) {
+    require<ShapeError>(size >= 0 && size <= x.shape()[axis] - start, "split: part ", parts.size(),
+                        " of size ", size, " does not fit into axis ", axis, " of ", x.shape(),
+                        " from ", start);
+    parts.push_back(slice(x, axis, start, start + size));
+    start += size;
+  }
+  require<ShapeError>(start == x.shape()[axis], "split: the sizes add up to ", start, " but axis ",
+                      axis, " of ", x.shape(), " has ", x.shape()[axis]);
+  return parts;
+}
+
+std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis) {
+  check_defined("split", x);
+  axis = normal_axis("split", axis, x.rank());
+  require(size >= 1, "split: parts of size ", size, " of ", x.shape(), ": give at least 1");
+  const std::int64_t n = x.shape()[axis];
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t start = 0; start < n; start += std::min(size, n - start))
+    sizes.push_back(std::min(size, n - start));
+  if (n == 0) sizes.push_back(0);
+  return split(x, sizes, axis);
+}
+
+/// n / chunks each, rounded up: the last may be shorter, and there may be fewer.
+std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, int axis) {
+  check_defined("chunk", x);
+  axis = normal_axis("chunk", axis, x.rank());
+  require(chunks >= 1, "chunk: ", chunks, " chunks of ", x.shape(), ": give at least 1");
+  const std::int64_t n = x.shape()[axis];
+  return split(x, std::max<std::int64_t>(1, n / chunks + (n % chunks != 0)), axis);
+}
+
+}  // namespace gradus

@@ -1,0 +1,283 @@
+// Order: positions of the largest, of the smallest, of all in rising order; and drawn at random.
+//
+// Positions carry no gradient. The values that sort and topk return are gathered at them, and that
+// is what is recorded: dx = scatter_add(0, positions, dvalues).
+//
+// Equal elements keep their order. NaN: argmax and argmin find the first one, as max and min give
+// it; for topk it counts as the largest; sort puts it last in both directions.
+#include "gradus/ops/order.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "gradus/base/parallel.h"
+#include "gradus/base/random.h"
+#include "gradus/engine/apply.h"
+#include "gradus/ops/fold.h"
+#include "gradus/ops/indexing.h"
+#include "gradus/ops/map.h"
+
+namespace gradus {
+namespace {
+
+template <class T>
+bool is_nan(T x) {
+  return x != x;
+}
+
+// Does a come before b?
+
+template <class T>
+bool nan_last_less(T a, T b) {
+  return is_nan(b) ? !is_nan(a) : a < b;
+}
+template <class T>
+bool nan_last_greater(T a, T b) {
+  return is_nan(b) ? !is_nan(a) : a > b;
+}
+template <class T>
+bool nan_first_greater(T a, T b) {
+  return is_nan(a) ? !is_nan(b) : a > b;
+}
+template <class T>
+bool nan_first_less(T a, T b) {
+  return is_nan(a) ? !is_nan(b) : a < b;
+}
+
+/// One line of x along an axis: elements `step` apart.
+template <class T>
+struct Line {
+  const T* first;
+  std::int64_t n, step;
+  T operator[](std::int64_t i) const { return first[i * step]; }
+};
+
+/// body(line, positions of the line, their step) for each line of x along `axis`, in parallel;
+/// y is like x but for that axis.
+template <class T, class Body>
+void for_each_line(const Tensor& x, int axis, Tensor& y, Body body) {
+  const Tensor packed = x.contiguous();
+  const T* from = packed.data<T>();
+  std::int64_t* to = y.mutable_data<std::int64_t>();
+  const std::int64_t n = x.shape()[axis];
+  std::int64_t inner = 1, outer = 1;
+  for (int a = 0; a < x.rank(); ++a)
+    if (a != axis) (a < axis ? outer : inner) *= x.shape()[a];
+  const std::int64_t out = outer * inner == 0 ? 0 : y.numel() / (outer * inner);
+  parallel_for(outer * inner, rows_grain(n), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t line = begin; line < end; ++line) {
+      const std::int64_t o = line / inner, j = line % inner;
+      body(Line<T>{from + o * n * inner + j, n, inner}, to + o * out * inner + j, inner);
+    }
+  });
+}
+
+/// The positions of a line in the order of `before`, the first `count` of them.
+template <class T, class Before>
+void write_order(const Line<T>& x, std::int64_t count, Before before, std::int64_t* y,
+                 std::int64_t step) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(x.n));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  const auto first = [&](std::int64_t a, std::int64_t b) {
+    const T left = x[a], right = x[b];
+    return before(left, right) || (!before(right, left) && a < b);
+  };
+  if (count == x.n)
+    std::sort(order.begin(), order.end(), first);
+  else
+    std::partial_sort(order.begin(), order.begin() + count, order.end(), first);
+  for (std::int64_t i = 0; i < count; ++i) y[i * step] = order[static_cast<std::size_t>(i)];
+}
+
+}  // namespace
+
+namespace op {
+
+struct ArgExtreme final : Op {
+  bool largest;
+  int axis;
+  Shape shape;
+  ArgExtreme(bool largest, int axis, const Shape& shape)
+      : largest(largest), axis(axis), shape(shape) {}
+  const char* name() const override { return largest ? "argmax" : "argmin"; }
+  Tensor forward(const Tensor& x) {
+    Tensor y = Tensor::empty(shape, Dtype::i64);
+    dispatch(x.dtype(), [&]<class T>() {
+      for_each_line<T>(x, axis, y, [this](const Line<T>& line, std::int64_t* best, std::int64_t) {
+        *best = 0;
+        for (std::int64_t i = 1; i < line.n; ++i) {
+          const T x = line[i], y = line[*best];
+          if (largest ? nan_first_greater(x, y) : nan_first_less(x, y)) *best = i;
+        }
+      });
+    });
+    return y;
+  }
+};
+
+struct Argsort final : Op {
+  int axis;
+  bool descending;
+  Argsort(int axis, bool descending) : axis(axis), descending(descending) {}
+  const char* name() const override { return "argsort"; }
+  Tensor forward(const Tensor& x) {
+    Tensor y = Tensor::empty(x.shape(), Dtype::i64);
+    dispatch(x.dtype(), [&]<class T>() {
+      for_each_line<T>(x, axis, y,
+                       [this](const Line<T>& line, std::int64_t* to, std::int64_t step) {
+                         if (descending)
+                           write_order(line, line.n, nan_last_greater<T>, to, step);
+                         else
+                           write_order(line, line.n, nan_last_less<T>, to, step);
+                       });
+    });
+    return y;
+  }
+};
+
+struct TopPositions final : Op {
+  std::int64_t k;
+  int axis;
+  TopPositions(std::int64_t k, int axis) : k(k), axis(axis) {}
+  const char* name() const override { return "topk"; }
+  Tensor forward(const Tensor& x) {
+    Shape shape = x.shape();
+    shape[axis] = k;
+    Tensor y = Tensor::empty(shape, Dtype::i64);
+    dispatch(x.dtype(), [&]<class T>() {
+      for_each_line<T>(x, axis, y,
+                       [this](const Line<T>& line, std::int64_t* to, std::int64_t step) {
+                         write_order(line, k, nan_first_greater<T>, to, step);
+                       });
+    });
+    return y;
+  }
+};
+
+/// With replacement: the first position at which the running sum exceeds u · total, u uniform in
+/// [0, 1). Without: positions in the order of −log(1 − u) / weight, which is the order in which
+/// drawing one after the other finds them (Efraimidis & Spirakis 2006).
+struct Multinomial final : Op {
+  std::int64_t count;
+  bool replacement;
+  RandomStream random;
+  Multinomial(std::int64_t count, bool replacement)
+      : count(count), replacement(replacement), random(generator().next()) {}
+  const char* name() const override { return "multinomial"; }
+
+  Tensor forward(const Tensor& weights) {
+    const int axis = weights.rank() - 1;
+    const std::int64_t n = weights.shape()[axis];
+    Shape shape = weights.shape();
+    shape[axis] = count;
+    Tensor y = Tensor::empty(shape, Dtype::i64);
+    const Tensor packed = weights.astype(Dtype::f64).contiguous();
+    const double* first = packed.data<double>();
+    std::int64_t* out = y.mutable_data<std::int64_t>();
+    const std::int64_t rows = n == 0 ? numel(shape) / count : packed.numel() / n;
+    parallel_for(rows, rows_grain(n), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const std::span<const double> w(first + row * n, static_cast<std::size_t>(n));
+        check_row(row, w);
+        if (replacement)
+          draw_with(row, w, out + row * count);
+        else
+          draw_without(row, w, out + row * count);
+      }
+    });
+    return y;
+  }
+
+  void check_row(std::int64_t row, std::span<const double> w) const {
+    std::int64_t positive = 0;
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      require(std::isfinite(w[i]) && w[i] >= 0, "multinomial: weight ", w[i], " at position ", i,
+              " of row ", row, ": weights must be finite and not negative");
+      positive += w[i] > 0;
+    }
+    const std::int64_t needed = replacement ? 1 : count;
+    require(positive >= needed, "multinomial: row ", row, " has ", positive,
+            " weights above 0, but ", needed,
+            replacement ? " is needed" : " are to be drawn without replacement");
+  }
+
+  void draw_with(std::int64_t row, std::span<const double> w, std::int64_t* y) const {
+    std::vector<double> running(w.size());
+    const double largest = *std::max_element(w.begin(), w.end());  // keeps the sum finite
+    double total = 0;
+    std::int64_t last = 0;  // the last one above 0: rounding may let u · total reach the total
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      running[i] = total += w[i] / largest;
+      if (w[i] > 0) last = static_cast<std::int64_t>(i);
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double u = random.uniform(row * count + i) * total;
+      const auto at = std::upper_bound(running.begin(), running.end(), u) - running.begin();
+      y[i] = std::min<std::int64_t>(at, last);
+    }
+  }
+
+  void draw_without(std::int64_t row, std::span<const double> w, std::int64_t* y) const {
+    const auto n = static_cast<std::int64_t>(w.size());
+    std::vector<std::pair<double, std::int64_t>> keys;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double weight = w[static_cast<std::size_t>(i)];
+      if (weight > 0) keys.emplace_back(-std::log1p(-random.uniform(row * n + i)) / weight, i);
+    }
+    std::partial_sort(keys.begin(), keys.begin() + count, keys.end());
+    for (std::int64_t i = 0; i < count; ++i) y[i] = keys[static_cast<std::size_t>(i)].second;
+  }
+};
+
+}  // namespace op
+
+namespace {
+
+Tensor arg_extreme(const char* op, const Tensor& x, bool largest, int axis, bool keepdim) {
+  const Reduced r = reduced(op, x, {axis}, keepdim);
+  require<ShapeError>(r.n > 0, op, ": ", x.shape(), " has no elements along axis ", axis);
+  return apply(op::ArgExtreme(largest, static_cast<int>(r.axes[0]), r.shape), x);
+}
+
+}  // namespace
+
+Tensor argmax(const Tensor& x, int axis, bool keepdim) {
+  return arg_extreme("argmax", x, true, axis, keepdim);
+}
+
+Tensor argmin(const Tensor& x, int axis, bool keepdim) {
+  return arg_extreme("argmin", x, false, axis, keepdim);
+}
+
+Tensor argsort(const Tensor& x, int axis, bool descending) {
+  check_defined("argsort", x);
+  return apply(op::Argsort(normal_axis("argsort", axis, x.rank()), descending), x);
+}
+
+Ordered sort(const Tensor& x, int axis, bool descending) {
+  check_defined("sort", x);
+  axis = normal_axis("sort", axis, x.rank());
+  const Tensor positions = argsort(x, axis, descending);
+  return {gather(x, axis, positions), positions};
+}
+
+Ordered topk(const Tensor& x, std::int64_t k, int axis) {
+  check_defined("topk", x);
+  axis = normal_axis("topk", axis, x.rank());
+  require(0 <= k && k <= x.shape()[axis], "topk: ", k, " of the ", x.shape()[axis],
+          " elements along axis ", axis, " of ", x.shape());
+  const Tensor positions = apply(op::TopPositions(k, axis), x);
+  return {gather(x, axis, positions), positions};
+}
+
+Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement) {
+  require(weights.defined(), "multinomial: the weights are undefined");
+  require<ShapeError>(weights.rank() >= 1, "multinomial: the weights are [], and need an axis");
+  require<DtypeError>(is_float(weights.dtype()), "multinomial: the weights are ", weights.dtype(),
+                      ", and must be f32 or f64");
+  require(count >= 1, "multinomial: ", count, " positions: give at least 1");
+  return apply(op::Multinomial(count, replacement), weights);
+}
+
+}  // namespace gradus

@@ -1,0 +1,274 @@
+// Reductions. y is one value for each group of elements that the reduced axes span; n is its size.
+//
+//   sum         y = Σ x                     dx = dy
+//   mean        y = Σ x / n                 dx = dy / n
+//   var         y = Σ (x − x̄)² / m          dx = dy · 2 (x − x̄) / m          m = n − correction
+//   std         y = √var                    dx = dy · (x − x̄) / (m y)        0 where y = 0
+//   max, min    y = the extreme             dx = dy / k at the k elements that equal y, 0 elsewhere
+//   logsumexp   y = log Σ exp x             dx = dy · exp(x − y)
+//   norm        y = √ Σ x²                  dx = dy · x / y                  0 where y = 0
+//   cumsum      y_i = Σ_{j ≤ i} x_j         dx_i = Σ_{j ≥ i} dy_j
+//
+// sum and mean remember shapes only, and give views of dy back; the others remember x, and y where
+// the formula names it.
+#include "gradus/ops/reduce.h"
+
+#include <cmath>
+
+#include "gradus/engine/apply.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/fold.h"
+#include "gradus/ops/logic.h"
+#include "gradus/ops/map.h"
+#include "gradus/ops/movement.h"
+
+namespace gradus {
+namespace {
+
+/// The fold of each group, in the precision it was computed in.
+template <class Rule, class T>
+std::vector<double> fold_values(const Groups& g) {
+  std::vector<double> values(static_cast<std::size_t>(g.outer * g.inner));
+  fold<Rule, T>(g, nullptr, [&](std::int64_t k, auto value) {
+    values[static_cast<std::size_t>(k)] = static_cast<double>(value);
+  });
+  return values;
+}
+
+/// Σ (x − x̄)² / m, through `finish`; two passes over x, so that nothing cancels.
+template <class Finish>
+Tensor spread_of(const char* op, const Tensor& x, const Reduced& r, double m, Finish finish) {
+  const Groups g = groups_of(x, r);
+  return dispatch_float(op, x.dtype(), [&]<class T>() {
+    std::vector<double> means = fold_values<AddRule<T>, T>(g);
+    for (double& mean : means) mean /= static_cast<double>(r.n);
+    return fold_to<SquareRule<T>, T>(g, r.shape, means.data(),
+                                     [&](std::int64_t, double s) { return finish(s / m); });
+  });
+}
+
+/// n − correction, but not below 0: too few elements give NaN, as 0 / 0.
+double divisor(const char* op, const Reduced& r, int correction) {
+  require(correction >= 0, op, ": correction ", correction, " is negative: give 1 or 0");
+  return std::max(0.0, static_cast<double>(r.n) - correction);
+}
+
+const Reduced& some(const char* op, const Reduced& r) {
+  require<ShapeError>(r.n > 0, op, ": ", r.from, " has no elements along axes ", r.axes,
+                      ", and nothing has no ", op);
+  return r;
+}
+
+/// y with 1 in place of 0, to divide by: what it divides is 0 there.
+Tensor nonzero(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
+
+}  // namespace
+
+namespace op {
+
+struct Sum final : OverAxes {
+  using OverAxes::OverAxes;
+  const char* name() const override { return "sum"; }
+  Tensor forward(const Tensor& x) {
+    return dispatch_number("sum", x.dtype(), [&]<class T>() {
+      return fold_to<AddRule<T>, T>(groups_of(x, r), r.shape, nullptr,
+                                    [](std::int64_t, auto total) { return total; });
+    });
+  }
+  Gradients backward(const Tensor& dy) override { return {expand(kept(dy), r.from)}; }
+};
+
+struct Mean final : OverAxes {
+  using OverAxes::OverAxes;
+  const char* name() const override { return "mean"; }
+  Tensor forward(const Tensor& x) {
+    return dispatch_float("mean", x.dtype(), [&]<class T>() {
+      const auto n = static_cast<double>(r.n);
+      return fold_to<AddRule<T>, T>(groups_of(x, r), r.shape, nullptr,
+                                    [=](std::int64_t, double total) { return total / n; });
+    });
+  }
+  Gradients backward(const Tensor& dy) override {
+    return {expand(kept(dy / static_cast<double>(r.n)), r.from)};
+  }
+};
+
+struct Var final : OverAxes {
+  double m;  // n − correction, at least 0
+  Saved x;
+  Var(const Reduced& r, double m) : OverAxes(r), m(m) {}
+  const char* name() const override { return "var"; }
+  Tensor forward(const Tensor& in) {
+    x = in;
+    return spread_of("var", in, r, m, [](double variance) { return variance; });
+  }
+  Gradients backward(const Tensor& dy) override {
+    const Tensor in = x.value();
+    return {kept(dy * (2 / m)) * (in - mean(in, r.axes, true))};
+  }
+};
+
+struct Std final : OverAxes {
+  double m;
+  Saved x, y;
+  Std(const Reduced& r, double m) : OverAxes(r), m(m) {}
+  const char* name() const override { return "std"; }
+  Tensor forward(const Tensor& in) {
+    x = in;
+    Tensor out = spread_of("std", in, r, m, [](double variance) { return std::sqrt(variance); });
+    y = out;
+    return out;
+  }
+  Gradients backward(const Tensor& dy) override {
+    const Tensor in = x.value();
+    return {kept(dy / (nonzero(attached(y)) * m)) * (in - mean(in, r.axes, true))};
+  }
+};
+
+template <bool kLargest>
+struct Extreme final : OverAxes {
+  Saved x, y;
+  using OverAxes::OverAxes;
+  const char* name() const override { return kLargest ? "max" : "min"; }
+  Tensor forward(const Tensor& in) {
+    x = in;
+    Tensor out = dispatch_number(name(), in.dtype(), [&]<class T>() {
+      return fold_to<ExtremeRule<T, kLargest>, T>(groups_of(in, r), r.shape, nullptr,
+                                                  [](std::int64_t, T value) { return value; });
+    });
+    y = out;
+    return out;
+  }
+  Gradients backward(const Tensor& dy) override {
+    const Tensor in = x.value().detach();
+    const Tensor best = logical_or(equal(in, kept(y.value().detach())), isnan(in));
+    const Tensor share = to(best, dy.dtype());
+    return {share * (kept(dy) / sum(share, r.axes, true))};
+  }
+};
+using Max = Extreme<true>;
+using Min = Extreme<false>;
+
+struct LogSumExp final : OverAxes {
+  Saved x, y;
+  using OverAxes::OverAxes;
+  const char* name() const override { return "logsumexp"; }
+  Tensor forward(const Tensor& in) {
+    x = in;
+    const Groups g = groups_of(in, r);
+    Tensor out = dispatch_float("logsumexp", in.dtype(), [&]<class T>() {
+      std::vector<double> largest = fold_values<ExtremeRule<T, true>, T>(g);
+      for (double& m : largest)
+        if (!std::isfinite(m)) m = 0;  // exp(±∞ − 0) is what it should be, ∞ − ∞ is not
+      return fold_to<ExpRule<T>, T>(g, r.shape, largest.data(), [&](std::int64_t k, double total) {
+        return largest[static_cast<std::size_t>(k)] + std::log(total);
+      });
+    });
+    y = out;
+    return out;
+  }
+  Gradients backward(const Tensor& dy) override {
+    const Tensor out = attached(y);
+    const Tensor nothing = equal(out, -std::numeric_limits<double>::infinity());
+    const Tensor finite = masked_fill(out, nothing, 0.0);  // exp(−∞ − 0) = 0 is the gradient
+    return {kept(dy) * exp(x.value() - kept(finite))};
+  }
+};
+
+struct Norm final : OverAxes {
+  Saved x, y;
+  using OverAxes::OverAxes;
+  const char* name() const override { return "norm"; }
+  Tensor forward(const Tensor& in) {
+    x = in;
+    Tensor out = dispatch_float("norm", in.dtype(), [&]<class T>() {
+      return fold_to<SquareRule<T>, T>(groups_of(in, r), r.shape, nullptr,
+                                       [](std::int64_t, double total) { return std::sqrt(total); });
+    });
+    y = out;
+    return out;
+  }
+  Gradients backward(const Tensor& dy) override {
+    return {kept(dy / nonzero(attached(y))) * x.value()};
+  }
+};
+
+/// y = cumsum of x along one axis, which is r's only one; added up in double.
+template <class T>
+void cumulate(const Groups& g, T* y) {
+  const T* x = g.x.data<T>();
+  parallel_for(g.outer, rows_grain(g.n * g.inner), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<SumType<T>> total(static_cast<std::size_t>(g.inner));
+    for (std::int64_t o = begin; o < end; ++o) {
+      std::fill(total.begin(), total.end(), SumType<T>(0));
+      for (std::int64_t i = 0; i < g.n; ++i) {
+        const std::int64_t first = (o * g.n + i) * g.inner;
+        for (std::int64_t j = 0; j < g.inner; ++j) {
+          SumType<T>& so_far = total[static_cast<std::size_t>(j)];
+          y[first + j] = static_cast<T>(so_far += static_cast<SumType<T>>(x[first + j]));
+        }
+      }
+    }
+  });
+}
+
+struct Cumsum final : Op {
+  int axis;
+  explicit Cumsum(int axis) : axis(axis) {}
+  const char* name() const override { return "cumsum"; }
+  Tensor forward(const Tensor& x) {
+    const Tensor packed = x.contiguous();  // one axis of a contiguous tensor: groups are a view
+    const Groups g = groups_of(packed, reduced("cumsum", packed, {axis}, false));
+    Tensor y = Tensor::empty(x.shape(), x.dtype());
+    return dispatch_number("cumsum", x.dtype(), [&]<class T>() {
+      cumulate(g, y.mutable_data<T>());
+      return y;
+    });
+  }
+  Gradients backward(const Tensor& dy) override {
+    return {flip(cumsum(flip(dy, {axis}), axis), {axis})};
+  }
+};
+
+}  // namespace op
+
+Tensor sum(const Tensor& x, const Axes& axes, bool keepdim) {
+  return apply(op::Sum(reduced("sum", x, axes, keepdim)), x);
+}
+
+Tensor mean(const Tensor& x, const Axes& axes, bool keepdim) {
+  return apply(op::Mean(reduced("mean", x, axes, keepdim)), x);
+}
+
+Tensor var(const Tensor& x, const Axes& axes, bool keepdim, int correction) {
+  const Reduced r = reduced("var", x, axes, keepdim);
+  return apply(op::Var(r, divisor("var", r, correction)), x);
+}
+
+Tensor std(const Tensor& x, const Axes& axes, bool keepdim, int correction) {
+  const Reduced r = reduced("std", x, axes, keepdim);
+  return apply(op::Std(r, divisor("std", r, correction)), x);
+}
+
+Tensor max(const Tensor& x, const Axes& axes, bool keepdim) {
+  return apply(op::Max(some("max", reduced("max", x, axes, keepdim))), x);
+}
+
+Tensor min(const Tensor& x, const Axes& axes, bool keepdim) {
+  return apply(op::Min(some("min", reduced("min", x, axes, keepdim))), x);
+}
+
+Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdim) {
+  return apply(op::LogSumExp(reduced("logsumexp", x, axes, keepdim)), x);
+}
+
+Tensor norm(const Tensor& x, const Axes& axes, bool keepdim) {
+  return apply(op::Norm(reduced("norm", x, axes, keepdim)), x);
+}
+
+Tensor cumsum(const Tensor& x, int axis) {
+  check_defined("cumsum", x);
+  return apply(op::Cumsum(normal_axis("cumsum", axis, x.rank())), x);
+}
+
+}  // namespace gradus

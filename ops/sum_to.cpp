@@ -1,0 +1,130 @@
+// What goes between shapes and dtypes for others: sum_to and to; declared in arithmetic.h.
+//
+//   y = x summed to a shape    dx = dy repeated to x's shape
+//   y = x converted            dx = dy converted back
+//
+// Neither remembers numbers. A sum is made of parts of fixed size, added in their order: the same bits
+// with any number of threads, and an error that grows with the number of parts and not of elements.
+
+#include <algorithm>
+
+#include "gradus/base/parallel.h"
+#include "gradus/base/vmath.h"
+#include "gradus/engine/apply.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/map.h"
+#include "gradus/ops/movement.h"
+
+namespace gradus {
+namespace {
+
+template <class T>
+GRADUS_KERNEL T sum_of_row(const T* x, std::int64_t n) {
+  return vmath::sum(x, n);
+}
+
+/// y[c] = Σ_i x[i, c]: four rows at a time, so that y is read and written a fourth as often.
+template <class T>
+GRADUS_KERNEL void sum_of_rows(const T* x, std::int64_t rows, std::int64_t columns, T* y) {
+  for (std::int64_t c = 0; c < columns; ++c) y[c] = 0;
+  std::int64_t i = 0;
+  for (; i + 4 <= rows; i += 4) {
+    const T *r0 = x + i * columns, *r1 = r0 + columns, *r2 = r1 + columns, *r3 = r2 + columns;
+    for (std::int64_t c = 0; c < columns; ++c) y[c] += (r0[c] + r1[c]) + (r2[c] + r3[c]);
+  }
+  for (; i < rows; ++i)
+    for (std::int64_t c = 0; c < columns; ++c) y[c] += x[i * columns + c];
+}
+
+/// [outer, n, inner] → [outer, inner]. Long sums are cut into parts, whose sums are then summed.
+template <class T>
+Tensor sum_middle(const Tensor& x, std::int64_t outer, std::int64_t n, std::int64_t inner) {
+  const std::int64_t part = std::max<std::int64_t>(32, rows_grain(inner));
+  const std::int64_t parts = std::max<std::int64_t>(1, (n + part - 1) / part);
+  Tensor y = Tensor::empty({outer, parts, inner}, x.dtype());
+  const T* from = x.data<T>();
+  T* to = y.mutable_data<T>();
+  parallel_for(outer * parts, rows_grain(std::min(n, part) * inner), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t job = begin; job < end; ++job) {
+      const std::int64_t first = job % parts * part, rows = std::min(part, n - first);
+      const T* at = from + (job / parts * n + first) * inner;
+      if (inner == 1) to[job] = sum_of_row(at, rows);
+      else sum_of_rows(at, rows, inner, to + job * inner);
+    }
+  });
+  return parts == 1 ? y : sum_middle<T>(y, outer, parts, inner);
+}
+
+/// x summed along each axis where it is longer than `shape`, aligned at the right. Neighbouring axes
+/// that all go, or all stay, count as one.
+template <class T>
+Tensor sum_axes(const Tensor& x, const Shape& shape) {
+  const int added = x.rank() - shape.rank();
+  const auto goes = [&](int axis) { return axis < added || shape[axis - added] != x.shape()[axis]; };
+  Tensor rest = x.contiguous();
+  std::int64_t inner = 1;  // elements of what stays, right of here
+  for (int axis = x.rank() - 1; axis >= 0; --axis) {
+    if (!goes(axis)) {
+      inner *= x.shape()[axis];
+      continue;
+    }
+    std::int64_t n = x.shape()[axis], outer = 1;
+    for (; axis > 0 && goes(axis - 1); --axis) n *= x.shape()[axis - 1];
+    for (int left = 0; left < axis; ++left) outer *= x.shape()[left];
+    rest = sum_middle<T>(rest, outer, n, inner);
+  }
+  return rest.view(shape);
+}
+
+bool broadcasts_to(const Shape& shape, const Shape& target) {
+  const int added = target.rank() - shape.rank();
+  if (added < 0) return false;
+  for (int i = 0; i < shape.rank(); ++i)
+    if (shape[i] != 1 && shape[i] != target[i + added]) return false;
+  return true;
+}
+
+}  // namespace
+
+namespace op {
+
+struct SumTo final : Op {
+  Shape from, to;
+
+  explicit SumTo(const Shape& to) : to(to) {}
+  const char* name() const override { return "sum_to"; }
+
+  Tensor forward(const Tensor& x) {
+    from = x.shape();
+    return dispatch_number(name(), x.dtype(), [&]<class T>() { return sum_axes<T>(x, to); });
+  }
+
+  Gradients backward(const Tensor& dy) override { return {expand(dy, from)}; }
+};
+
+struct To final : Op {
+  Dtype from, wanted;
+
+  explicit To(Dtype from, Dtype wanted) : from(from), wanted(wanted) {}
+  const char* name() const override { return "to"; }
+  Tensor forward(const Tensor& x) { return x.astype(wanted); }
+  Gradients backward(const Tensor& dy) override { return {gradus::to(dy, from)}; }
+};
+
+}  // namespace op
+
+Tensor sum_to(const Tensor& x, const Shape& shape) {
+  check_defined("sum_to", x);
+  if (x.shape() == shape) return x;
+  require<ShapeError>(broadcasts_to(shape, x.shape()), "sum_to: ", x.shape(), " cannot come from ", shape,
+                    " by broadcasting: sizes, aligned at the right, must be equal or 1 in the latter");
+  return apply(op::SumTo{shape}, x);
+}
+
+Tensor to(const Tensor& x, Dtype dtype) {
+  check_defined("to", x);
+  if (x.dtype() == dtype) return x;
+  return apply(op::To{x.dtype(), dtype}, x);
+}
+
+}  // namespace gradus

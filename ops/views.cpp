@@ -1,0 +1,285 @@
+// Views: other shapes, strides and offsets over the same numbers. None copies, but a reshape that
+// no strides can express; none remembers numbers.
+//
+//   reshape                 dx = dy in x's shape
+//   transpose, permute      dx = dy with the axes put back
+//   expand                  dx = dy summed over the repeats
+//   slice, select           dx = dy at its place, 0 elsewhere
+#include <algorithm>
+#include <optional>
+
+#include "gradus/engine/apply.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/map.h"
+#include "gradus/ops/movement.h"
+
+namespace gradus {
+namespace {
+
+/// The strides with which x's numbers look like `shape` where they lie; none if there are none.
+std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
+  if (x.is_contiguous()) return contiguous_strides(shape);
+  Strides out = Strides::filled(shape.rank(), 1);
+  int to = shape.rank() - 1;
+  for (int axis = x.rank() - 1; axis >= 0;) {
+    std::int64_t block = x.shape()[axis], step = x.strides()[axis];  // axes that are one in memory
+    for (--axis; axis >= 0; --axis) {
+      if (x.shape()[axis] == 1) continue;
+      if (block != 1 && x.strides()[axis] != step * block) break;
+      if (block == 1) step = x.strides()[axis];
+      block *= x.shape()[axis];
+    }
+    // `shape` has as many elements as x: its axes fill the block, or they do not fit.
+    for (; block > 1; --to) {
+      if (block % shape[to] != 0) return std::nullopt;
+      out[to] = step;
+      step *= shape[to];
+      block /= shape[to];
+    }
+  }
+  return out;
+}
+
+/// The gradient of a slice: `dy` at start, start + step, … of an axis of n elements, 0 elsewhere.
+Gradient slice_backward(const Tensor& dy, int axis, std::int64_t n, std::int64_t start,
+                        std::int64_t step) {
+  if (!GradMode::enabled()) return Gradient::slice(dy, axis, start, step);
+  const std::int64_t count = dy.size(axis);
+  if (step == 1 || count == 0) return pad(dy, axis, start, n - start - count);
+  Shape wide = dy.shape();
+  wide[axis] = count * step;
+  const Tensor apart = reshape(pad(unsqueeze(dy, axis + 1), axis + 1, 0, step - 1), wide);
+  const Tensor cut = slice(apart, axis, 0, n - start);
+  return pad(cut, axis, start, n - start - cut.size(axis));
+}
+
+}  // namespace
+
+namespace op {
+
+struct Reshape final : Op {
+  Shape from, to;
+  Reshape(const Shape& from, const Shape& to) : from(from), to(to) {}
+  const char* name() const override { return "reshape"; }
+  Tensor forward(const Tensor& x) {
+    const std::optional<Strides> strides = strides_for(x, to);
+    return strides ? x.view(to, *strides, x.offset()) : x.view(to);
+  }
+  Gradients backward(const Tensor& dy) override { return {reshape(dy, from)}; }
+};
+
+struct Transpose final : Op {
+  int a, b;
+  Transpose(int a, int b) : a(a), b(b) {}
+  const char* name() const override { return "transpose"; }
+  Tensor forward(const Tensor& x) {
+    Shape shape = x.shape();
+    Strides strides = x.strides();
+    std::swap(shape[a], shape[b]);
+    std::swap(strides[a], strides[b]);
+    return x.view(shape, strides, x.offset());
+  }
+  Gradients backward(const Tensor& dy) override { return {transpose(dy, a, b)}; }
+};
+
+struct Permute final : Op {
+  Axes order;
+  explicit Permute(const Axes& order) : order(order) {}
+  const char* name() const override { return "permute"; }
+  Tensor forward(const Tensor& x) {
+    Shape shape = x.shape();
+    Strides strides = x.strides();
+    for (int i = 0; i < order.rank(); ++i) {
+      shape[i] = x.shape()[static_cast<int>(order[i])];
+      strides[i] = x.strides()[static_cast<int>(order[i])];
+    }
+    return x.view(shape, strides, x.offset());
+  }
+  Gradients backward(const Tensor& dy) override {
+    Axes back = order;
+    for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
+    return {permute(dy, back)};
+  }
+};
+
+struct Expand final : Op {
+  Shape from, to;
+  Expand(const Shape& from, const Shape& to) : from(from), to(to) {}
+  const char* name() const override { return "expand"; }
+  Tensor forward(const Tensor& x) {
+    return x.view(to, broadcast_strides(x.shape(), x.strides(), to), x.offset());
+  }
+  Gradients backward(const Tensor& dy) override { return {sum_to(dy, from)}; }
+};
+
+struct Slice final : Op {
+  int axis;
+  std::int64_t n, start, count, step;
+  Slice(int axis, std::int64_t n, std::int64_t start, std::int64_t count, std::int64_t step)
+      : axis(axis), n(n), start(start), count(count), step(step) {}
+  const char* name() const override { return "slice"; }
+  Tensor forward(const Tensor& x) {
+    Shape shape = x.shape();
+    Strides strides = x.strides();
+    shape[axis] = count;
+    strides[axis] *= step;
+    return x.view(shape, strides, x.offset() + (count ? start * x.strides()[axis] : 0));
+  }
+  Gradients backward(const Tensor& dy) override {
+    return {slice_backward(dy, axis, n, start, step)};
+  }
+};
+
+struct Select final : Op {
+  int axis;
+  std::int64_t n, position;
+  Select(int axis, std::int64_t n, std::int64_t position) : axis(axis), n(n), position(position) {}
+  const char* name() const override { return "select"; }
+  Tensor forward(const Tensor& x) {
+    Shape shape = x.shape();
+    Strides strides = x.strides();
+    shape.erase(axis);
+    strides.erase(axis);
+    return x.view(shape, strides, x.offset() + position * x.strides()[axis]);
+  }
+  Gradients backward(const Tensor& dy) override {
+    return {slice_backward(unsqueeze(dy, axis), axis, n, position, 1)};
+  }
+};
+
+}  // namespace op
+
+Tensor reshape(const Tensor& x, const Shape& shape) {
+  check_defined("reshape", x);
+  Shape to = shape;
+  int computed = -1;
+  std::int64_t others = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    require<ShapeError>(shape[axis] >= -1, "reshape: ", shape, " has a negative size, ",
+                        shape[axis], ": only -1 (compute it) is allowed");
+    require<ShapeError>(shape[axis] != -1 || computed < 0, "reshape: ", shape,
+                        " leaves more than one size ", "to be computed");
+    if (shape[axis] == -1) computed = axis, to[axis] = 1;
+  }
+  others = numel(to);
+  if (computed >= 0) {
+    require<ShapeError>(others > 0 && x.numel() % others == 0, "reshape: ", x.shape(), " has ",
+                        x.numel(), " elements, which no size in place of the -1 of ", shape,
+                        " makes up");
+    to[computed] = x.numel() / others;
+  }
+  require<ShapeError>(numel(to) == x.numel(), "reshape: ", x.shape(), " has ", x.numel(),
+                      " elements but ", shape, " has ", numel(to),
+                      ": the products of the sizes must be equal");
+  return apply(op::Reshape(x.shape(), to), x);
+}
+
+Tensor flatten(const Tensor& x, int first, int last) {
+  check_defined("flatten", x);
+  if (x.rank() == 0) return reshape(x, {1});
+  first = normal_axis("flatten", first, x.rank());
+  last = normal_axis("flatten", last, x.rank());
+  require<ShapeError>(first <= last, "flatten: axis ", first, " comes after axis ", last, " in ",
+                      x.shape());
+  Shape shape;
+  std::int64_t together = 1;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (axis >= first && axis <= last) together *= x.shape()[axis];
+    if (axis == last) shape.push_back(together);
+    if (axis < first || axis > last) shape.push_back(x.shape()[axis]);
+  }
+  return reshape(x, shape);
+}
+
+Tensor transpose(const Tensor& x, int a, int b) {
+  check_defined("transpose", x);
+  return apply(
+      op::Transpose(normal_axis("transpose", a, x.rank()), normal_axis("transpose", b, x.rank())),
+      x);
+}
+
+Tensor permute(const Tensor& x, const Axes& order) {
+  check_defined("permute", x);
+  require<ShapeError>(order.rank() == x.rank(), "permute: the order ", order, " names ",
+                      order.rank(), " axes, but ", x.shape(), " has ", x.rank(),
+                      ": name each axis once");
+  Axes axes = order;
+  for (int i = 0; i < axes.rank(); ++i) {
+    axes[i] = normal_axis("permute", static_cast<int>(order[i]), x.rank());
+    require(std::find(axes.begin(), axes.begin() + i, axes[i]) == axes.begin() + i,
+            "permute: the order ", order, " names axis ", axes[i], " of ", x.shape(),
+            " twice: name each axis once");
+  }
+  return apply(op::Permute(axes), x);
+}
+
+Tensor expand(const Tensor& x, const Shape& shape) {
+  check_defined("expand", x);
+  const int added = shape.rank() - x.rank();
+  require<ShapeError>(added >= 0, "expand: ", shape, " has fewer axes than ", x.shape());
+  Shape to = shape;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const std::int64_t size = axis >= added ? x.shape()[axis - added] : 1;
+    if (shape[axis] == -1 && axis >= added) to[axis] = size;
+    require<ShapeError>(to[axis] == size || (size == 1 && to[axis] >= 0), "expand: ", x.shape(),
+                        " to ", shape, ": axis ", axis, " is ", size, " and cannot become ",
+                        to[axis], ": only axes of size 1 can be repeated");
+  }
+  return apply(op::Expand(x.shape(), to), x);
+}
+
+Tensor squeeze(const Tensor& x, int axis) {
+  check_defined("squeeze", x);
+  axis = normal_axis("squeeze", axis, x.rank());
+  require<ShapeError>(x.shape()[axis] == 1, "squeeze: axis ", axis, " of ", x.shape(), " has size ",
+                      x.shape()[axis], ", not 1: use select() to take one position");
+  Shape shape = x.shape();
+  shape.erase(axis);
+  return reshape(x, shape);
+}
+
+Tensor unsqueeze(const Tensor& x, int axis) {
+  check_defined("unsqueeze", x);
+  Shape shape = x.shape();
+  shape.insert(normal_axis("unsqueeze", axis, x.rank() + 1), 1);
+  return reshape(x, shape);
+}
+
+Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step) {
+  check_defined("slice", x);
+  axis = normal_axis("slice", axis, x.rank());
+  require(step >= 1, "slice: step ", step, " along axis ", axis, " of ", x.shape(),
+          " is not positive: flip() turns an axis round");
+  const std::int64_t n = x.shape()[axis];
+  start = std::clamp<std::int64_t>(start < 0 ? start + n : start, 0, n);
+  stop = std::clamp<std::int64_t>(stop < 0 ? stop + n : stop, start, n);
+  const std::int64_t count = (stop - start) / step + ((stop - start) % step != 0);
+  return apply(op::Slice(axis, n, start, count, step), x);
+}
+
+Tensor select(const Tensor& x, int axis, std::int64_t position) {
+  check_defined("select", x);
+  axis = normal_axis("select", axis, x.rank());
+  const std::int64_t n = x.shape()[axis];
+  require<IndexError>(-n <= position && position < n, "select: position ", position, " of axis ",
+                      axis, " of ", x.shape(), ": give ", -n, " to ", n - 1);
+  return apply(op::Select(axis, n, position < 0 ? position + n : position), x);
+}
+
+Tensor Tensor::operator[](std::initializer_list<Index> indices) const {
+  check_defined("[]", *this);
+  require<IndexError>(static_cast<int>(indices.size()) <= rank(), "[]: ", indices.size(),
+                      " indices for ", shape_, ", which has ", rank(),
+                      rank() == 1 ? " axis" : " axes");
+  Tensor part = *this;
+  int axis = 0;
+  for (const Index& index : indices) {
+    if (index.is_position)
+      part = gradus::select(part, axis, index.position);
+    else
+      part = gradus::slice(part, axis++, index.range.start, index.range.stop, index.range.step);
+  }
+  return part;
+}
+
+}  // namespace gradus

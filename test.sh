@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test.
+#   ./test.sh [--yes] [--preset NAME] [-- CTEST-OPTION…]
+#     --yes            install without asking
+#     --preset NAME    release (default), debug, step, asan, tsan or coverage
+#     -- -R softmax    whatever follows goes to ctest: here, tests with softmax in their name
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+. tools/setup.sh
+
+yes=0
+preset=release
+while [ $# -gt 0 ]; do
+  case $1 in
+    --yes | -y) yes=1 ;;
+    --preset) preset=${2:?--preset wants a name}; shift ;;
+    --preset=*) preset=${1#*=} ;;
+    --help | -h) sed -n '2,6s/^# //p' "$0"; exit 0 ;;
+    --) shift; break ;;
+    *) echo "test.sh: what is '$1'? It knows --yes, --preset NAME, --help and -- …" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+packages="g++ cmake ninja-build pkg-config libopenblas-dev libcli11-dev nlohmann-json3-dev catch2"
+case $preset in
+  release | debug | step | asan | coverage) ;;
+  tsan) packages="$packages clang llvm libomp-dev" ;;
+  *) echo "test.sh: no preset '$preset': release, debug, step, asan, tsan, coverage" >&2; exit 2 ;;
+esac
+# shellcheck disable=SC2086  # the list is meant to be split
+setup_needs $packages
+
+echo "Building everything, in build/$preset"
+cmake --preset "$preset" -DGRADUS_BUILD_TESTS=ON -DGRADUS_BUILD_EXAMPLES=ON >/dev/null
+cmake --build --preset "$preset" -j "$(setup_cores)"
+
+exec ctest --preset "$preset" -j "$(setup_cores)" "$@"

@@ -1,0 +1,201 @@
+// BLAS against the plain loop: every transpose, odd sizes, slabs, empty and NaN-filled operands.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gradus/base/blas.h"
+#include "gradus/base/error.h"
+#include "gradus/base/parallel.h"
+#include "gradus/base/plain_gemm.h"
+#include "gradus/base/random.h"
+#include "gradus/tests/support/catch.h"
+
+namespace blas = gradus::blas;
+using std::int64_t;
+
+namespace {
+
+template <class T>
+std::vector<T> numbers(int64_t count, std::uint32_t stream) {
+  const gradus::RandomStream s{17, stream, 0};
+  std::vector<T> out(static_cast<std::size_t>(count));
+  for (int64_t i = 0; i < count; ++i)
+    out[static_cast<std::size_t>(i)] = static_cast<T>(s.uniform(i) - 0.5);
+  return out;
+}
+
+struct Shape {
+  int64_t m, n, k;
+};
+
+// Compares all of C, the gaps between its rows included. |a·b| ≤ 1/4, so any order of the k products
+// and sums is within k·ε/2 · k/4 of the exact sum, and two of them within twice that; alpha and beta
+// add a rounding or two of numbers below k/4 + 1.
+template <class T>
+void compare(const Shape& s, bool ta, bool tb, T alpha, T beta, bool serial) {
+  CAPTURE(s.m, s.n, s.k, ta, tb, alpha, beta, serial);
+  const int64_t lda = (ta ? s.m : s.k) + 3, ldb = (tb ? s.k : s.n) + 2, ldc = s.n + 1;
+  const auto a = numbers<T>((ta ? s.k : s.m) * lda, 1), b = numbers<T>((tb ? s.n : s.k) * ldb, 2);
+  auto c = numbers<T>(s.m * ldc, 3);
+  auto expected = c;
+  blas::plain_gemm(ta, tb, s.m, s.n, s.k, alpha, a.data(), lda, b.data(), ldb, beta,
+                   expected.data(), ldc);
+  const auto gemm = serial ? &blas::gemm_serial<T> : &blas::gemm<T>;
+  gemm(ta, tb, s.m, s.n, s.k, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
+  const auto k = static_cast<T>(s.k);
+  const T tolerance = std::numeric_limits<T>::epsilon() * (std::abs(alpha) * k * k / 4 + k + 4);
+  int wrong = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) wrong += !(std::abs(c[i] - expected[i]) <= tolerance);
+  CHECK(wrong == 0);
+}
+
+template <class T>
+void compare_all(const Shape& s) {
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true})
+      for (const T beta : {T{0}, T{1}, T(-0.5)})
+        for (const bool serial : {false, true})
+          compare<T>(s, ta, tb, beta == 1 ? T(1.5) : T{1}, beta, serial);
+}
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const gradus::ValueError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("products agree with the plain loop") {
+  for (const Shape& s :
+       {Shape{1, 1, 1}, Shape{2, 3, 4}, Shape{7, 5, 3}, Shape{17, 33, 19}, Shape{64, 64, 64},
+        Shape{65, 31, 70}, Shape{1, 40, 30}, Shape{40, 1, 30}, Shape{1, 1, 50}, Shape{9, 8, 1}}) {
+    compare_all<float>(s);
+    compare_all<double>(s);
+  }
+}
+
+TEST_CASE("products that are split into slabs agree with the plain loop") {
+  const int before = gradus::num_threads();
+  for (const int threads : {1, 2, 3}) {
+    gradus::set_num_threads(threads);
+    for (const Shape& s : {Shape{211, 67, 83}, Shape{67, 211, 83}, Shape{1, 701, 503},
+                           Shape{701, 1, 503}, Shape{1030, 3, 350}}) {
+      for (const bool ta : {false, true})
+        for (const bool tb : {false, true}) {
+          compare<float>(s, ta, tb, 1.0F, 0.0F, false);
+          compare<double>(s, ta, tb, 0.5, 1.0, false);
+        }
+    }
+  }
+  gradus::set_num_threads(before);
+}
+
+TEST_CASE("a split product has the same bits when it is run again") {
+  const int before = gradus::num_threads();
+  gradus::set_num_threads(2);
+  const int64_t m = 300, n = 90, k = 70;
+  const auto a = numbers<float>(m * k, 1), b = numbers<float>(k * n, 2);
+  std::vector<float> first(static_cast<std::size_t>(m * n)), again(first.size());
+  blas::gemm(false, false, m, n, k, 1.0F, a.data(), k, b.data(), n, 0.0F, first.data(), n);
+  for (int run = 0; run < 20; ++run) {
+    blas::gemm(false, false, m, n, k, 1.0F, a.data(), k, b.data(), n, 0.0F, again.data(), n);
+    REQUIRE(first == again);
+  }
+  gradus::set_num_threads(before);
+}
+
+TEST_CASE("products may be called inside parallel_for") {
+  const int before = gradus::num_threads();
+  gradus::set_num_threads(3);
+  const int64_t d = 110;  // large enough to be split, were it called from outside
+  const auto a = numbers<double>(d * d, 1), b = numbers<double>(d * d, 2);
+  std::vector<double> expected(static_cast<std::size_t>(d * d));
+  blas::gemm_serial(false, true, d, d, d, 1.0, a.data(), d, b.data(), d, 0.0, expected.data(), d);
+  std::vector<std::vector<double>> results(6, std::vector<double>(expected.size()));
+  gradus::parallel_for(6, 1, [&](int64_t begin, int64_t) {
+    auto& c = results[static_cast<std::size_t>(begin)];
+    blas::gemm(false, true, d, d, d, 1.0, a.data(), d, b.data(), d, 0.0, c.data(), d);
+  });
+  for (const auto& c : results) CHECK(c == expected);
+  gradus::set_num_threads(before);
+}
+
+TEST_CASE("beta 0 overwrites NaN, other betas keep it, NaN in A arrives in C") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Shape& s :
+       {Shape{4, 5, 6}, Shape{1, 5, 6}, Shape{4, 1, 6}, Shape{4, 5, 0}, Shape{200, 90, 70}}) {
+    for (const bool t : {false, true}) {
+      CAPTURE(s.m, s.n, s.k, t);
+      auto a = numbers<float>(s.m * s.k + 1, 1);
+      const auto b = numbers<float>(s.k * s.n + 1, 2);
+      std::vector<float> c(static_cast<std::size_t>(s.m * s.n), nan);
+      const int64_t lda = t ? s.m : s.k, ldb = t ? s.k : s.n;
+      const auto not_a_number = [&] {
+        std::size_t n = 0;
+        for (const float x : c) n += std::isnan(x);
+        return n;
+      };
+      blas::gemm(t, t, s.m, s.n, s.k, 1.0F, a.data(), lda, b.data(), ldb, 0.0F, c.data(), s.n);
+      CHECK(not_a_number() == 0);
+      if (s.k > 0) {
+        a[0] = nan;  // op(A)[0, 0], so the first row of C
+        blas::gemm(t, t, s.m, s.n, s.k, 1.0F, a.data(), lda, b.data(), ldb, 0.0F, c.data(), s.n);
+        CHECK(not_a_number() == static_cast<std::size_t>(s.n));
+      }
+      c.assign(c.size(), nan);
+      blas::gemm(t, t, s.m, s.n, s.k, 1.0F, a.data(), lda, b.data(), ldb, 1.0F, c.data(), s.n);
+      CHECK(not_a_number() == c.size());
+    }
+  }
+}
+
+TEST_CASE("empty products: nothing to write, or k = 0 scales C") {
+  std::vector<double> c{1, 2, 3, 4, 5, 6};
+  const auto same = c;
+  const double* none = nullptr;
+  blas::gemm(false, false, 0, 3, 2, 1.0, none, 2, none, 3, 0.0, c.data(), 3);
+  blas::gemm(false, false, 2, 0, 2, 1.0, none, 2, none, 0, 0.0, c.data(), 0);
+  CHECK(c == same);
+  blas::gemm(false, false, 2, 3, 0, 1.0, none, 0, none, 3, 2.0, c.data(), 3);
+  CHECK(c == std::vector<double>{2, 4, 6, 8, 10, 12});
+  blas::gemm_serial(true, true, 2, 3, 0, 1.0, none, 0, none, 0, 0.0, c.data(), 3);
+  CHECK(c == std::vector<double>(6, 0.0));
+}
+
+TEST_CASE("sizes that BLAS cannot count or that do not fit are named") {
+  std::vector<float> x(64);
+  const auto run = [&](int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc) {
+    return message_of([&] {
+      blas::gemm(false, false, m, n, k, 1.0F, x.data(), lda, x.data(), ldb, 0.0F, x.data(), ldc);
+    });
+  };
+  const int64_t large = int64_t{1} << 31;
+  const auto starts = [](const std::string& text, const std::string& with) {
+    return text.compare(0, with.size(), with) == 0;
+  };
+  CHECK(starts(run(large, 1, 1, 1, 1, 1), "gemm: m is 2147483648"));
+  CHECK(starts(run(1, large, 1, 1, large, large), "gemm: n is 2147483648"));
+  CHECK(starts(run(1, 1, large, large, 1, 1), "gemm: k is 2147483648"));
+  CHECK(starts(run(1, 1, 1, large, 1, 1), "gemm: lda is 2147483648"));
+  CHECK(run(large, 1, 1, 1, 1, 1).find("32 bits") != std::string::npos);
+  CHECK(starts(run(-1, 2, 2, 2, 2, 2), "gemm: m is -1"));
+  CHECK(starts(run(2, 2, 3, 2, 2, 2), "gemm: lda is 2, not between 3"));
+  CHECK(starts(run(2, 3, 2, 2, 2, 3), "gemm: ldb is 2, not between 3"));
+  CHECK(starts(run(2, 3, 2, 2, 3, 2), "gemm: ldc is 2, not between 3"));
+  CHECK(run(2, 2, 2, 2, 2, 2) == "");
+}
+
+TEST_CASE("config can say what is behind the products") {
+  const float one = 1;
+  float c = 0;
+  blas::gemm(false, false, 1, 1, 1, 2.0F, &one, 1, &one, 1, 0.0F, &c, 1);
+  CHECK(c == 2);
+  CHECK_FALSE(blas::describe().empty());
+}

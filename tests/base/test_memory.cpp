@@ -1,0 +1,234 @@
+// The pool: alignment, reuse, counting, the limit, poison, several threads.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gradus/base/error.h"
+#include "gradus/base/memory.h"
+#include "gradus/tests/support/catch.h"
+
+namespace memory = gradus::memory;
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+constexpr bool kPooled = false;
+#else
+constexpr bool kPooled = true;
+#endif
+
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+struct Block {
+  explicit Block(std::size_t n)
+      : bytes(n), data(static_cast<unsigned char*>(memory::allocate(n))) {}
+  ~Block() { memory::release(data, bytes); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  std::size_t bytes;
+  unsigned char* data;
+};
+
+std::string refusal(std::size_t bytes) {
+  try {
+    memory::release(memory::allocate(bytes), bytes);
+  } catch (const gradus::MemoryError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("blocks of every size are aligned, writable and do not overlap") {
+  std::vector<std::size_t> sizes;
+  for (std::size_t n = 0; n < 700; n += 7) sizes.push_back(n);
+  for (std::size_t n = 512; n <= 4 * kMiB; n += n / 3) sizes.insert(sizes.end(), {n - 1, n, n + 1});
+  for (const int round : {0, 1}) {  // the second round reuses what the first gave back
+    std::vector<std::pair<unsigned char*, std::size_t>> blocks;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      auto* data = static_cast<unsigned char*>(memory::allocate(sizes[i]));
+      REQUIRE(data != nullptr);
+      REQUIRE(reinterpret_cast<std::uintptr_t>(data) % memory::kAlignment == 0);
+      std::memset(data, static_cast<int>(i % 251), sizes[i]);
+      blocks.emplace_back(data, sizes[i]);
+    }
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      CAPTURE(round, i);
+      std::size_t wrong = 0;
+      for (std::size_t j = 0; j < blocks[i].second; ++j) wrong += blocks[i].first[j] != i % 251;
+      REQUIRE(wrong == 0);
+    }
+    for (const auto& block : blocks) memory::release(block.first, block.second);
+  }
+}
+
+TEST_CASE("live and peak count the bytes that were asked for") {
+  const auto start = memory::usage().live_bytes;
+  memory::reset_peak();
+  CHECK(memory::usage().peak_bytes == start);
+  {
+    const Block a(1000);
+    CHECK(memory::usage().live_bytes == start + 1000);
+    {
+      const Block b(3 * kMiB + 5);
+      CHECK(memory::usage().live_bytes == start + 1000 + 3 * static_cast<std::int64_t>(kMiB) + 5);
+    }
+    const Block empty(0);
+    CHECK(memory::usage().live_bytes == start + 1000);
+  }
+  CHECK(memory::usage().live_bytes == start);
+  CHECK(memory::usage().peak_bytes == start + 1000 + 3 * static_cast<std::int64_t>(kMiB) + 5);
+  memory::reset_peak();
+  CHECK(memory::usage().peak_bytes == start);
+}
+
+TEST_CASE("blocks are used again") {
+  if (!kPooled) return;
+  SECTION("small: by size class, last in, first out") {
+    unsigned char* first = Block(1100).data;
+    CHECK(Block(1152).data == first);  // 1025 … 1152 bytes are one class
+    CHECK(Block(1024).data != first);
+  }
+  SECTION("big: what is at most a quarter larger") {
+    memory::release_cached();
+    unsigned char* first = Block(10 * kMiB).data;
+    const auto reserved = memory::usage().reserved_bytes;
+    CHECK(Block(9 * kMiB).data == first);
+    CHECK(Block(8 * kMiB).data == first);
+    CHECK(memory::usage().reserved_bytes == reserved);
+    const Block small(7 * kMiB);  // 10 is more than 1.25 × 7
+    CHECK(small.data != first);
+    CHECK(memory::usage().reserved_bytes > reserved);
+  }
+  SECTION("big: the best fit of several") {
+    memory::release_cached();
+    unsigned char* better = nullptr;
+    {
+      const Block a(10 * kMiB), b(9 * kMiB);
+      better = b.data;
+    }
+    CHECK(Block(9 * kMiB - 100).data == better);
+  }
+}
+
+TEST_CASE("release_cached gives free mappings back and leaves the others alone") {
+  if (!kPooled) return;
+  memory::release_cached();
+  const auto before = memory::usage().reserved_bytes;
+  const Block kept(5 * kMiB);
+  std::memset(kept.data, 42, kept.bytes);
+  const auto with_kept = memory::usage().reserved_bytes;
+  { const Block gone(20 * kMiB); }
+  CHECK(memory::usage().reserved_bytes >= with_kept + 20 * static_cast<std::int64_t>(kMiB));
+  memory::release_cached();
+  CHECK(memory::usage().reserved_bytes == with_kept);
+  CHECK(with_kept >= before + 5 * static_cast<std::int64_t>(kMiB));
+  CHECK(kept.data[kept.bytes - 1] == 42);
+}
+
+TEST_CASE("the limit is exact, and its error names what was asked, what lives and the limit") {
+  const auto live = memory::usage().live_bytes;
+  memory::set_limit(live + 4096);
+  {
+    const Block fits(4096);
+    const std::string what = refusal(1);
+    CHECK(mentions(what, "1 bytes asked for"));
+    CHECK(mentions(what, std::to_string(live + 4096) + " live"));
+    CHECK(mentions(what, "the limit is " + std::to_string(live + 4096)));
+    CHECK(mentions(what, "set_limit"));
+  }
+  CHECK(refusal(4097) != "");
+  CHECK(refusal(4096) == "");  // a refusal counts nothing
+  memory::set_limit(0);
+  CHECK(refusal(1 << 20) == "");
+  CHECK_THROWS_AS(memory::set_limit(-1), gradus::ValueError);
+}
+
+TEST_CASE("sizes beyond the machine are refused, and the pool works on") {
+  const auto live = memory::usage().live_bytes;
+  for (const std::size_t bytes :
+       {SIZE_MAX, SIZE_MAX - 63, SIZE_MAX / 2, std::size_t{1} << 47, std::size_t{1} << 45}) {
+    CAPTURE(bytes);
+    CHECK(mentions(refusal(bytes), std::to_string(bytes)));
+  }
+  CHECK(memory::usage().live_bytes == live);
+  CHECK(refusal(100) == "");
+}
+
+TEST_CASE("poisoned memory reads as NaN") {
+  memory::set_poison(true);
+  for (const std::size_t bytes : {std::size_t{256}, 2 * kMiB}) {
+    const Block block(bytes);
+    float f = 0;
+    double d = 0;
+    std::memcpy(&f, block.data, sizeof f);
+    std::memcpy(&d, block.data + bytes - sizeof d, sizeof d);
+    CHECK(std::isnan(f));
+    CHECK(std::isnan(d));
+  }
+  memory::set_poison(false);
+}
+
+TEST_CASE("threads allocate and release at the same time, each other's blocks too") {
+  const auto live = memory::usage().live_bytes;
+  constexpr int kThreads = 3, kRounds = 300;
+  std::vector<std::vector<std::pair<int*, std::size_t>>> handed(kThreads);
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(kThreads, 0);
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      const auto me = static_cast<std::size_t>(t);
+      for (int r = 0; r < kRounds; ++r) {
+        const std::size_t bytes =
+            64 + static_cast<std::size_t>(r * 997 % 5000) * (r % 50 == 0 ? 500 : 1);
+        int* data = static_cast<int*>(memory::allocate(bytes));
+        data[0] = t;
+        data[bytes / sizeof(int) - 1] = t;
+        if (r % 2 == 0) {
+          handed[me].emplace_back(data, bytes);
+          continue;
+        }
+        wrong[me] += data[0] != t;
+        memory::release(data, bytes);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    CHECK(wrong[t] == 0);
+    for (const auto& block : handed[t]) {
+      REQUIRE(block.first[0] == static_cast<int>(t));
+      REQUIRE(block.first[block.second / sizeof(int) - 1] == static_cast<int>(t));
+      memory::release(block.first, block.second);
+    }
+  }
+  CHECK(memory::usage().live_bytes == live);
+}
+
+namespace {
+
+// Released after main, when other static objects are gone already: must do no harm.
+struct AtExit {
+  void* data = nullptr;
+  ~AtExit() {
+    if (data != nullptr) memory::release(data, 5000);
+  }
+} at_exit;
+
+}  // namespace
+
+TEST_CASE("a block in static storage outlives everything") {
+  if (at_exit.data == nullptr) at_exit.data = memory::allocate(5000);
+  CHECK(at_exit.data != nullptr);
+}

@@ -1,0 +1,227 @@
+// Chunks, exceptions, nesting, what workers inherit: with 1, 2 and 3 threads.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#if defined(__unix__) && !defined(__SANITIZE_THREAD__)
+#include <sys/wait.h>
+#include <unistd.h>
+#define GRADUS_TEST_FORK 1
+#endif
+
+#include "gradus/base/error.h"
+#include "gradus/base/parallel.h"
+#include "gradus/base/random.h"
+#include "gradus/base/thread_state.h"
+#include "gradus/tests/support/catch.h"
+
+using std::int64_t;
+
+namespace {
+
+struct Threads {
+  explicit Threads(int n) : before(gradus::num_threads()) { gradus::set_num_threads(n); }
+  ~Threads() { gradus::set_num_threads(before); }
+  int before;
+};
+
+}  // namespace
+
+TEST_CASE("every index is visited once, in chunks that depend on n and grain alone") {
+  for (const int threads : {1, 2, 3}) {
+    const Threads team(threads);
+    for (const int64_t n : {0, 1, 5, 63, 64, 65, 1000}) {
+      for (const int64_t grain : {-1, 0, 1, 7, 64, 5000}) {
+        CAPTURE(threads, n, grain);
+        const auto size = static_cast<std::size_t>(n);
+        std::vector<int64_t> begins(size, -1), ends(size, -1);
+        std::vector<std::atomic<int>> visits(size);
+        gradus::parallel_for(n, grain, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            visits[at]++, begins[at] = begin, ends[at] = end;
+          }
+        });
+        const int64_t chunk = grain < 1 ? 1 : grain;
+        for (std::size_t i = 0; i < size; ++i) {
+          const int64_t begin = static_cast<int64_t>(i) / chunk * chunk;
+          REQUIRE(visits[i] == 1);
+          REQUIRE(begins[i] == begin);
+          REQUIRE(ends[i] == std::min(n, begin + chunk));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("sums by chunk have the same bits with any number of threads") {
+  std::vector<float> x(100'003);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0F / static_cast<float>(i + 1);
+  const auto sum = [&](int threads) {
+    const Threads team(threads);
+    constexpr int64_t grain = 1000;
+    std::vector<float> parts((x.size() + grain - 1) / grain);
+    gradus::parallel_for(static_cast<int64_t>(x.size()), grain, [&](int64_t begin, int64_t end) {
+      float part = 0;
+      for (int64_t i = begin; i < end; ++i) part += x[static_cast<std::size_t>(i)];
+      parts[static_cast<std::size_t>(begin / grain)] = part;
+    });
+    float total = 0;
+    for (const float part : parts) total += part;
+    return total;
+  };
+  CHECK(sum(1) == sum(2));
+  CHECK(sum(1) == sum(3));
+}
+
+TEST_CASE("an exception of a chunk arrives at the caller, and the team works on") {
+  for (const int threads : {1, 2, 3}) {
+    const Threads team(threads);
+    CAPTURE(threads);
+    std::atomic<int> started{0};
+    const auto all_fail = [&] {
+      gradus::parallel_for(100'000, 1, [&](int64_t, int64_t) {
+        started++;
+        gradus::fail<gradus::ValueError>("from a chunk");
+      });
+    };
+    CHECK_THROWS_AS(all_fail(), gradus::ValueError);
+    CHECK(started <= threads);  // nobody starts another chunk after one's own has failed
+    CHECK_FALSE(gradus::thread_state.parallel);
+    std::string what;
+    try {
+      gradus::parallel_for(50, 1, [](int64_t begin, int64_t) {
+        if (begin == 37) throw std::runtime_error("chunk 37");
+      });
+    } catch (const std::runtime_error& e) {
+      what = e.what();
+    }
+    CHECK(what == "chunk 37");
+    std::atomic<int64_t> sum{0};
+    gradus::parallel_for(1000, 10, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    CHECK(sum == 1000);
+  }
+}
+
+TEST_CASE("loops inside loops run serially, on the thread they are called from") {
+  const Threads team(3);
+  std::atomic<int> strangers{0}, inner{0};
+  gradus::parallel_for(30, 1, [&](int64_t, int64_t) {
+    const auto me = std::this_thread::get_id();
+    gradus::parallel_for(20, 1, [&](int64_t, int64_t) {
+      inner++;
+      if (std::this_thread::get_id() != me) strangers++;
+    });
+  });
+  CHECK(inner == 600);
+  CHECK(strangers == 0);
+}
+
+#ifdef _OPENMP
+TEST_CASE("inside a user's own OpenMP region loops run serially") {
+  const Threads team(3);
+  std::atomic<int> strangers{0}, visits{0};
+#pragma omp parallel num_threads(2)
+  {
+    const auto me = std::this_thread::get_id();
+    gradus::parallel_for(20, 1, [&](int64_t, int64_t) {
+      visits++;
+      if (std::this_thread::get_id() != me) strangers++;
+    });
+  }
+  CHECK(visits % 20 == 0);
+  CHECK(strangers == 0);
+}
+#endif
+
+TEST_CASE("workers inherit the caller's state and get their own back") {
+  const Threads team(3);
+  gradus::Generator own(7);
+  const gradus::GeneratorScope scope(own);
+  gradus::thread_state.grad_enabled = false;
+  std::atomic<int> wrong{0};
+  gradus::parallel_for(300, 1, [&](int64_t, int64_t) {
+    const gradus::ThreadState& s = gradus::thread_state;
+    if (s.grad_enabled || s.generator != &own || !s.parallel) wrong++;
+    gradus::thread_state.formula = true;  // must not be seen after the loop
+  });
+  CHECK(wrong == 0);
+  CHECK_FALSE(gradus::thread_state.formula);
+  CHECK_FALSE(gradus::thread_state.parallel);
+  gradus::thread_state.grad_enabled = true;
+  gradus::parallel_for(300, 1, [&](int64_t, int64_t) {
+    if (!gradus::thread_state.grad_enabled || gradus::thread_state.formula) wrong++;
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("one chunk runs as a plain call: a loop inside it may use the team") {
+  const Threads team(2);
+  gradus::parallel_for(5, 5, [&](int64_t begin, int64_t end) {
+    CHECK_FALSE(gradus::thread_state.parallel);
+    CHECK(begin == 0);
+    CHECK(end == 5);
+  });
+}
+
+TEST_CASE("the caller sleeps through a worker's long chunk and wakes up") {
+  const Threads team(2);
+  std::atomic<int> done{0};
+  gradus::parallel_for(2, 1, [&](int64_t begin, int64_t) {
+    if (begin == 1) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    done++;
+  });
+  CHECK(done == 2);
+}
+
+TEST_CASE("loops from several user threads at once do not disturb each other") {
+  const Threads team(2);
+  std::atomic<int64_t> total{0};
+  std::vector<std::thread> users;
+  for (int u = 0; u < 3; ++u)
+    users.emplace_back([&] {
+      for (int i = 0; i < 50; ++i)
+        gradus::parallel_for(100, 3, [&](int64_t begin, int64_t end) { total += end - begin; });
+    });
+  for (std::thread& user : users) user.join();
+  CHECK(total == 3 * 50 * 100);
+}
+
+TEST_CASE("set_num_threads refuses what is no number of threads") {
+  const int before = gradus::num_threads();
+  CHECK(before >= 1);
+  for (const int wrong : {0, -1, 1025})
+    CHECK_THROWS_AS(gradus::set_num_threads(wrong), gradus::ValueError);
+  CHECK(gradus::num_threads() == before);
+}
+
+#ifdef GRADUS_TEST_FORK
+TEST_CASE("a forked child works on, with one thread") {
+  const Threads team(2);
+  std::atomic<int> warm{0};
+  gradus::parallel_for(10, 1, [&](int64_t, int64_t) { warm++; });
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(20);  // ends a child that waits for threads it does not have
+    int sum = 0;
+    gradus::parallel_for(10, 1, [&](int64_t, int64_t) { sum++; });
+    _exit(sum == 10 ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+#endif
+
+TEST_CASE("rows_grain fills a chunk with about kCheapGrain elements") {
+  CHECK(gradus::rows_grain(0) == gradus::kCheapGrain);
+  CHECK(gradus::rows_grain(384) * 384 <= gradus::kCheapGrain);
+  CHECK(gradus::rows_grain(gradus::kCheapGrain * 10) == 1);
+}

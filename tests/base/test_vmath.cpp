@@ -1,0 +1,325 @@
+// vmath against the standard library in long double: errors in ulp, special values, reductions.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gradus/tests/support/catch.h"
+
+// Tests are built with -O1, kernels are not: what follows shall be vectorised as they are.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3", "no-math-errno", "no-trapping-math")
+#endif
+#include "gradus/base/vmath.h"
+
+namespace gradus {
+
+/// Not in an anonymous namespace: g++ 12 cannot take the address of a local function with clones.
+template <float (*f)(float)>
+GRADUS_KERNEL void vmath_rows(const float* x, float* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+
+GRADUS_KERNEL float vmath_sum(const float* x, std::int64_t n) { return vmath::sum(x, n); }
+
+namespace {
+
+using Real = long double;
+using Rows = void (*)(const float* x, float* y, std::int64_t n);
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kMin = std::numeric_limits<float>::min();
+constexpr float kDenormal = std::numeric_limits<float>::denorm_min();
+
+// The textbook formulas, in long double; not the forms that vmath computes.
+const Real kRootTwoOverPi = std::sqrt(2.0L / std::acos(-1.0L));
+
+Real exact_sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
+Real exact_silu(Real x) { return x * exact_sigmoid(x); }
+Real exact_silu_derivative(Real x) {
+  return exact_sigmoid(x) * (1 + x * exact_sigmoid(-x));
+}
+Real exact_gelu_tanh(Real x) {
+  return x / 2 * (1 + std::tanh(kRootTwoOverPi * (x + 0.044715L * x * x * x)));
+}
+Real exact_gelu_tanh_derivative(Real x) {
+  const Real t = std::tanh(kRootTwoOverPi * (x + 0.044715L * x * x * x));
+  return (1 + t) / 2 + x / 2 * (1 - t * t) * kRootTwoOverPi * (1 + 3 * 0.044715L * x * x);
+}
+Real exact_gelu_erf(Real x) { return x / 2 * std::erfc(-x / std::sqrt(2.0L)); }
+Real exact_gelu_erf_derivative(Real x) {
+  return std::erfc(-x / std::sqrt(2.0L)) / 2 + x * kRootTwoOverPi / 2 * std::exp(-x * x / 2);
+}
+
+struct Function {
+  const char* name;
+  Rows rows;
+  float (*one)(float);
+  double (*wide)(double);
+  Real (*exact)(Real);
+  Real ulps;      // allowed to the float version
+  Real absolute;  // … or this, times max(1, |x|)
+};
+
+// e^-|x| below 2⁻¹²⁶ becomes 0 in the sigmoids, from |x| = 87.3365 on, which is a hair earlier.
+constexpr Real kFlushed = 1.0001L * 0x1p-126L;
+
+template <float (*f)(float)>
+Function function(const char* name, double (*wide)(double), Real (*exact)(Real), Real ulps,
+                  Real absolute) {
+  return {name, vmath_rows<f>, f, wide, exact, ulps, absolute};
+}
+
+const Function kFunctions[] = {
+    function<vmath::exp>("exp", vmath::exp, std::exp, 1.1L, 0),
+    function<vmath::expm1>("expm1", vmath::expm1, std::expm1, 1.7L, 0),
+    function<vmath::log>("log", vmath::log, std::log, 1.0L, 0),
+    function<vmath::log1p>("log1p", vmath::log1p, std::log1p, 1.5L, 0),
+    function<vmath::tanh>("tanh", vmath::tanh, std::tanh, 2.1L, 0),
+    function<vmath::erf>("erf", vmath::erf, std::erf, 1.6L, 0),
+    function<vmath::sigmoid>("sigmoid", vmath::sigmoid, exact_sigmoid, 2.1L, kFlushed),
+    function<vmath::silu>("silu", vmath::silu, exact_silu, 3, kFlushed),
+    function<vmath::silu_derivative>("silu'", vmath::silu_derivative, exact_silu_derivative, 3,
+                                     1e-7L),
+    function<vmath::gelu_tanh>("gelu_tanh", vmath::gelu_tanh, exact_gelu_tanh, 3, 1e-7L),
+    function<vmath::gelu_tanh_derivative>("gelu_tanh'", vmath::gelu_tanh_derivative,
+                                          exact_gelu_tanh_derivative, 3, 1e-7L),
+    function<vmath::gelu_erf>("gelu_erf", vmath::gelu_erf, exact_gelu_erf, 3, 1e-7L),
+    function<vmath::gelu_erf_derivative>("gelu_erf'", vmath::gelu_erf_derivative,
+                                         exact_gelu_erf_derivative, 3, 1e-7L),
+};
+
+const Function& find(const std::string& name) {
+  return *std::find_if(std::begin(kFunctions), std::end(kFunctions),
+                       [&](const Function& f) { return f.name == name; });
+}
+
+/// The spacing of floats at |value| (just below it, at a power of two).
+Real ulp(Real value) {
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  return std::ldexp(1.0L, std::max(exponent - 24, -149));
+}
+
+/// `got` stands for `want`: within the allowance; ∞ counts as 2¹²⁸, the float after the largest.
+bool close(float got, Real want, Real ulps, Real absolute) {
+  if (std::isnan(want)) return std::isnan(got);
+  const Real limit = 0x1p128L;
+  const Real bounded = std::clamp(want, -limit, limit);
+  const Real error = std::abs(std::clamp(static_cast<Real>(got), -limit, limit) - bounded);
+  return error <= std::max(ulps * ulp(bounded), absolute);  // a NaN in `got` fails
+}
+
+/// Every 4099th of all 2³² bit patterns: each sign and exponent with about two thousand mantissas.
+std::vector<float> sweep() {
+  std::vector<float> x;
+  for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += 4099) {
+    x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  }
+  return x;
+}
+
+/// Numbers of either sign, from 2⁻⁸ to 2⁸ by magnitude.
+template <class T>
+std::vector<T> numbers(std::int64_t n, std::uint32_t state) {
+  std::vector<T> x;
+  for (std::int64_t i = 0; i < n; ++i) {
+    state = state * 1664525u + 1013904223u;
+    const double mantissa = 1.0 + (state >> 8) / 16777216.0;
+    const int exponent = static_cast<int>((state >> 4) % 16) - 8;
+    x.push_back(static_cast<T>(std::ldexp((state >> 31) != 0 ? -mantissa : mantissa, exponent)));
+  }
+  return x;
+}
+
+/// |Σ terms - got|, allowed: each term goes through ⌈n / lanes⌉ + log₂ lanes additions, and one
+/// rounding more where it is a product; every one of them is off by at most u of Σ|terms|.
+template <class T>
+void check_sum(T got, const std::vector<Real>& terms) {
+  Real sum = 0, magnitude = 0;
+  for (const Real term : terms) sum += term, magnitude += std::abs(term);
+  const Real lanes = sizeof(T) == 4 ? 32 : 16;
+  const Real roundings = static_cast<Real>(terms.size()) / lanes + 7;
+  const Real u = std::numeric_limits<T>::epsilon() / 2;
+  CAPTURE(terms.size(), got);
+  CHECK(std::abs(got - sum) <= roundings * u * magnitude);
+}
+
+template <class T>
+void check_reductions(std::int64_t n) {
+  const std::vector<T> x = numbers<T>(n, 1), y = numbers<T>(n, 2);
+  std::vector<Real> terms(x.begin(), x.end()), squares, products;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    squares.push_back(terms[i] * terms[i]);
+    products.push_back(terms[i] * y[i]);
+  }
+  check_sum(vmath::sum(x.data(), n), terms);
+  check_sum(vmath::sum_squares(x.data(), n), squares);
+  check_sum(vmath::dot(x.data(), y.data(), n), products);
+  const T none = -std::numeric_limits<T>::infinity();
+  CHECK(vmath::max(x.data(), n) == (n == 0 ? none : *std::max_element(x.begin(), x.end())));
+}
+
+}  // namespace
+
+TEST_CASE("vmath: every function keeps its error bound, over the range of float") {
+  const std::vector<float> x = sweep();
+  std::vector<float> y(x.size());
+  for (const Function& f : kFunctions) {
+    f.rows(x.data(), y.data(), static_cast<std::int64_t>(x.size()));
+    std::size_t wrong = 0, first = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (std::isinf(x[i])) continue;  // the textbook formulas have ∞ · 0 there
+      const Real want = f.exact(x[i]);
+      const Real allowed = f.absolute * std::max(1.0L, std::abs(static_cast<Real>(x[i])));
+      const bool good = close(y[i], want, f.ulps, allowed);
+      if (!(good && close(f.one(x[i]), want, f.ulps, allowed)) && wrong++ == 0) first = i;
+    }
+    INFO(f.name << " of " << x[first] << " is " << y[first] << " and " << f.one(x[first])
+                << ", not " << f.exact(x[first]));
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("vmath: a value does not depend on its place in a row") {
+  // Vector body and scalar rest come from one expression and are fused alike: no bit differs.
+  const std::vector<float> x = sweep();
+  std::vector<float> y(x.size());
+  for (const Function& f : kFunctions) {
+    f.rows(x.data(), y.data(), static_cast<std::int64_t>(x.size()));
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < x.size(); i += 7) {
+      float alone = 0;
+      f.rows(&x[i], &alone, 1);
+      const bool same = std::isnan(alone) ? std::isnan(y[i])
+                                          : std::bit_cast<std::uint32_t>(alone) ==
+                                                std::bit_cast<std::uint32_t>(y[i]);
+      if (!same) ++different;
+    }
+    INFO(f.name);
+    CHECK(different == 0);
+  }
+}
+
+TEST_CASE("vmath: NaN, infinities, zeros and the ends of ranges") {
+  struct Special {
+    const char* name;
+    float x, y;
+  };
+  const Special specials[] = {
+      {"exp", -kInf, 0}, {"exp", kInf, kInf}, {"exp", 0, 1},
+      {"exp", -0.0f, 1}, {"exp", -1e30f, 0}, {"exp", 1e30f, kInf},
+      {"exp", 88.73f, kInf}, {"exp", -103.9f, kDenormal},
+      {"exp", -104, 0}, {"exp", -200, 0},
+      {"expm1", -kInf, -1}, {"expm1", kInf, kInf},
+      {"expm1", -0.0f, -0.0f}, {"expm1", kDenormal, kDenormal},
+      {"log", 0, -kInf}, {"log", -0.0f, -kInf}, {"log", 1, 0},
+      {"log", -1, kNan}, {"log", -kDenormal, kNan},
+      {"log", -kInf, kNan}, {"log", kInf, kInf},
+      {"log", kDenormal, -103.27893f},
+      {"log1p", -1, -kInf}, {"log1p", -2, kNan},
+      {"log1p", -kInf, kNan}, {"log1p", kInf, kInf},
+      {"log1p", -0.0f, -0.0f}, {"log1p", kDenormal, kDenormal},
+      {"tanh", kInf, 1}, {"tanh", -kInf, -1}, {"tanh", 12, 1},
+      {"tanh", -0.0f, -0.0f}, {"tanh", kDenormal, kDenormal},
+      {"erf", kInf, 1}, {"erf", -kInf, -1}, {"erf", -4, -1},
+      {"erf", -0.0f, -0.0f},
+      {"sigmoid", kInf, 1}, {"sigmoid", -kInf, 0},
+      {"sigmoid", 0, 0.5f},
+      {"silu", kInf, kInf}, {"silu", -kInf, 0},
+      {"silu'", kInf, 1}, {"silu'", -kInf, 0},
+      {"gelu_tanh", kInf, kInf}, {"gelu_tanh", -kInf, 0},
+      {"gelu_tanh'", kInf, 1},
+      {"gelu_tanh'", -kInf, 0},
+      {"gelu_erf", kInf, kInf}, {"gelu_erf", -kInf, 0},
+      {"gelu_erf'", kInf, 1},
+      {"gelu_erf'", -kInf, 0},
+  };
+  for (const Special& special : specials) {
+    const std::vector<float> x(37, special.x);  // long enough for a vector body and a scalar rest
+    std::vector<float> y(x.size());
+    find(special.name).rows(x.data(), y.data(), 37);
+    for (const float value : {y[0], y[36]}) {
+      INFO(special.name << "(" << special.x << ") = " << value << ", not " << special.y);
+      CHECK((std::isnan(special.y) ? std::isnan(value) : value == special.y));
+      if (special.x == 0) CHECK(std::signbit(value) == std::signbit(special.y));
+    }
+  }
+  for (const Function& f : kFunctions) {
+    for (const float nan : {kNan, -kNan, std::numeric_limits<float>::signaling_NaN()}) {
+      const std::vector<float> x(37, nan);
+      std::vector<float> y(x.size());
+      f.rows(x.data(), y.data(), 37);
+      INFO(f.name << " of NaN");
+      CHECK(std::all_of(y.begin(), y.end(), [](float value) { return std::isnan(value); }));
+    }
+  }
+}
+
+TEST_CASE("vmath: double gives the same functions, at its own precision") {
+  for (const Function& f : kFunctions) {
+    CHECK(std::isnan(f.wide(std::numeric_limits<double>::quiet_NaN())));
+    for (double x = -38.0; x <= 38.0; x += 0.03125) {
+      const Real want = f.exact(x);
+      const double got = f.wide(x);
+      if (std::isnan(want)) continue;  // the logarithms, left of their range
+      // Some ten operations, each off by u = 2⁻⁵³ of something not above max(1, |x|, |f(x)|), save
+      // for the exponents: |2u| ≤ 4100 in gelu_tanh makes e^-2u worse only where it has vanished.
+      const Real allowed = 10 * 0x1p-53L * std::max({1.0L, std::abs(static_cast<Real>(x)),
+                                                     std::abs(want)});
+      CAPTURE(f.name, x, got);
+      CHECK((static_cast<Real>(got) == want || std::abs(got - want) <= allowed));
+    }
+  }
+  for (const double inf : {-std::numeric_limits<double>::infinity(),
+                           std::numeric_limits<double>::infinity()}) {
+    const bool up = inf > 0;
+    CHECK(vmath::silu(inf) == (up ? inf : 0));
+    CHECK(vmath::gelu_tanh(inf) == (up ? inf : 0));
+    CHECK(vmath::gelu_erf(inf) == (up ? inf : 0));
+    CHECK(vmath::silu_derivative(inf) == (up ? 1 : 0));
+    CHECK(vmath::gelu_tanh_derivative(inf) == (up ? 1 : 0));
+    CHECK(vmath::gelu_erf_derivative(inf) == (up ? 1 : 0));
+  }
+}
+
+TEST_CASE("vmath: sums, dot products and maxima of rows of any length") {
+  for (const std::int64_t n : {0, 1, 15, 16, 17, 31, 32, 33, 64, 1000}) {
+    check_reductions<float>(n);
+    check_reductions<double>(n);
+    // Whole numbers below 2²⁴ add up exactly: each index is counted, and once.
+    const auto index = [](std::int64_t i) { return static_cast<float>(i); };
+    CHECK(vmath::sum_of<float>(n, index) == static_cast<float>(n * (n - 1) / 2));
+  }
+}
+
+TEST_CASE("vmath: a sum has the same bits for any instruction set") {
+  const std::vector<float> x = numbers<float>(1000, 3);
+  float lane[32] = {};
+  for (std::size_t i = 0; i < x.size(); ++i) lane[i % 32] += x[i];
+  for (std::size_t width = 16; width > 0; width /= 2) {
+    for (std::size_t j = 0; j < width; ++j) lane[j] += lane[j + width];
+  }
+  CHECK(vmath_sum(x.data(), 1000) == lane[0]);
+}
+
+TEST_CASE("vmath: max keeps NaN wherever it stands, and -∞") {
+  for (const std::int64_t n : {1, 31, 33, 70}) {
+    std::vector<float> x(static_cast<std::size_t>(n), -kInf);
+    CHECK(vmath::max(x.data(), n) == -kInf);
+    for (float& value : x) {
+      value = kNan;
+      CHECK(std::isnan(vmath::max(x.data(), n)));
+      value = kMin;
+      CHECK(vmath::max(x.data(), n) == kMin);
+      value = -kInf;
+    }
+  }
+}
+
+}  // namespace gradus

@@ -1,0 +1,251 @@
+// The graph: long chains on small stacks, memory that comes back, and operations of a user's own.
+#include "gradus/engine/graph.h"
+
+#include <pthread.h>
+
+#include <exception>
+#include <functional>
+#include <vector>
+
+#include "gradus/base/memory.h"
+#include "gradus/engine/apply.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/create.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus {
+
+// Operations as a user writes them, right and wrong ones.
+namespace op {
+
+struct Cube final : Op {  // y = x³,  dx = 3 x² dy
+  Saved x;
+  const char* name() const override { return "cube"; }
+  Tensor forward(const Tensor& input) {
+    x = input;
+    return (input.detach() * input.detach() * input.detach()).detach();
+  }
+  Gradients backward(const Tensor& dy) override { return {dy * 3.0 * square(x.value())}; }
+};
+
+struct Careless final : Op {  // returns what it is told to
+  std::function<Gradients(const Tensor&)> answer;
+  const char* name() const override { return "careless"; }
+  Tensor forward(const Tensor& input) { return input.clone(); }
+  Gradients backward(const Tensor& dy) override { return answer(dy); }
+};
+
+struct OneWay final : Op {
+  const char* name() const override { return "one_way"; }
+  Tensor forward(const Tensor& input) { return input.clone(); }
+};
+
+}  // namespace op
+
+namespace {
+
+using testing::has;
+using testing::message_of;
+using List = std::vector<double>;
+
+/// Runs f on a thread with a stack of 256 KiB; what it throws is thrown here.
+void on_small_stack(const std::function<void()>& f) {
+  struct Call {
+    const std::function<void()>* f;
+    std::exception_ptr error;
+  } call{&f, nullptr};
+  pthread_attr_t small;
+  REQUIRE(pthread_attr_init(&small) == 0);
+  REQUIRE(pthread_attr_setstacksize(&small, 256 * 1024) == 0);
+  pthread_t thread;
+  const auto run = [](void* argument) -> void* {
+    Call& own = *static_cast<Call*>(argument);
+    try {
+      (*own.f)();
+    } catch (...) {
+      own.error = std::current_exception();
+    }
+    return nullptr;
+  };
+  REQUIRE(pthread_create(&thread, &small, run, &call) == 0);
+  REQUIRE(pthread_join(thread, nullptr) == 0);
+  pthread_attr_destroy(&small);
+  if (call.error) std::rethrow_exception(call.error);
+}
+
+constexpr int kLong = 1'000'000;
+
+/// x + 1 + 1 …: nodes that save nothing.
+Tensor chain(const Tensor& x, int length) {
+  Tensor y = x;
+  for (int i = 0; i < length; ++i) y = y + 1.0;
+  return y;
+}
+
+/// x · s · s …: every node saves the output of the one before it, with its place in the graph.
+Tensor saving_chain(const Tensor& x, const Tensor& s, int length) {
+  Tensor y = x;
+  for (int i = 0; i < length; ++i) y = y * s;
+  return y;
+}
+
+double first(const Tensor& x) { return x.to_vector<double>()[0]; }
+
+std::int64_t live() { return memory::usage().live_bytes; }
+
+Tensor leaf(std::initializer_list<double> values) {
+  return tensor(values, Dtype::f64).requires_grad_();
+}
+
+Tensor careless(const Tensor& x, std::function<Gradients(const Tensor&)> answer) {
+  op::Careless op;
+  op.answer = std::move(answer);
+  return apply(std::move(op), x);
+}
+
+}  // namespace
+
+TEST_CASE("a chain of a million nodes lives and dies on a small stack") {
+  const Tensor x = leaf({1}), s = leaf({1});
+  sum(x + s).backward();  // both have a grad() now
+  const std::int64_t before = live();
+  on_small_stack([&] {
+    Tensor y = chain(x, kLong);
+    CHECK(first(y) == 1 + kLong);
+    y.backward();
+  });
+  CHECK(first(x.grad()) == 2);
+  CHECK(live() == before);
+  on_small_stack([&] { chain(x, kLong); });
+  CHECK(live() == before);
+}
+
+TEST_CASE("a chain of a million nodes that save their inputs lives and dies on a small stack") {
+  const Tensor x = leaf({1}), s = leaf({1});
+  sum(x + s).backward();
+  const std::int64_t before = live();
+  on_small_stack([&] { saving_chain(x, s, kLong).backward(); });
+  CHECK(first(s.grad()) == kLong + 1);
+  CHECK(live() == before);
+  on_small_stack([&] { saving_chain(x, s, kLong); });
+  CHECK(live() == before);
+  on_small_stack([&] {  // kept by backward, so that it dies whole
+    saving_chain(x, s, kLong).backward({.keep_graph = true});
+  });
+  CHECK(live() == before);
+}
+
+TEST_CASE("a gradient's own graph dies on a small stack") {
+  const Tensor x = leaf({1}), s = leaf({1});
+  const std::int64_t before = live();
+  on_small_stack([&] {
+    const Tensor y = saving_chain(x, s, 20'000);
+    const Tensor d = grad({y}, {s}, {}, {.create_graph = true})[0];
+    CHECK(first(d) == 20'000);
+    CHECK(d.requires_grad());
+  });
+  CHECK(live() == before);
+}
+
+TEST_CASE("backward lets go of what was saved while the output is still there") {
+  const Tensor x = ones({1000}, Dtype::f64).requires_grad_();
+  const std::int64_t before = live();
+  const Tensor y = sum(exp(exp(exp(x))) * 1e-9);
+  CHECK(live() >= before + 3 * 8000);
+  y.backward();
+  CHECK(live() <= before + 8000 + 64);  // x.grad() and y
+}
+
+TEST_CASE("an operation of one's own in ten lines has derivatives of every order") {
+  const Tensor x = leaf({2, -1});
+  const Tensor y = apply(op::Cube{}, x);
+  CHECK(y.to_vector<double>() == List{8, -1});
+  const Tensor dx = grad({sum(y)}, {x}, {}, {.create_graph = true})[0];
+  CHECK(dx.to_vector<double>() == List{12, 3});
+  sum(dx).backward();
+  CHECK(x.grad().to_vector<double>() == List{12, -6});
+}
+
+TEST_CASE("an op whose backward returns what does not fit is named") {
+  const Tensor x = leaf({1, 2});
+  const auto message = [&](const std::function<Gradients(const Tensor&)>& answer) {
+    return message_of<Error>([&] { sum(careless(x, answer)).backward(); });
+  };
+  const std::string count = message([](const Tensor& dy) { return Gradients{dy, dy}; });
+  CHECK(has(count, "careless"));
+  CHECK(has(count, "2 gradients for 1 input"));
+  const std::string shape =
+      message([](const Tensor&) { return Gradients{zeros({3}, Dtype::f64)}; });
+  CHECK(has(shape, "careless"));
+  CHECK(has(shape, "[3]"));
+  CHECK(has(shape, "[2]"));
+  const std::string dtype = message([](const Tensor&) { return Gradients{zeros({2})}; });
+  CHECK(has(dtype, "careless"));
+  CHECK(has(dtype, "f32"));
+  CHECK(!x.grad().defined());
+}
+
+TEST_CASE("partial gradients are added where they belong") {
+  const Tensor x = ones({5, 2}, Dtype::f64).requires_grad_();
+  const auto give = [&](const Gradient& part) {
+    sum(careless(x, [part](const Tensor&) { return Gradients{part}; })).backward();
+  };
+  give(Gradient::slice(full({2, 2}, 3, Dtype::f64), 0, 1, 2));  // rows 1 and 3
+  give(Gradient::slice(full({5, 1}, 10, Dtype::f64), 1, 1));    // column 1
+  give(Gradient::rows(full({3, 2}, 100, Dtype::f64), indices({4, 0, 4})));
+  CHECK(x.grad().to_vector<double>() == List{100, 110, 3, 13, 0, 10, 3, 13, 200, 210});
+}
+
+TEST_CASE("a partial gradient outside of its tensor is refused before anything is written") {
+  const Tensor x = ones({5, 2}, Dtype::f64).requires_grad_();
+  const Tensor part = full({3, 2}, 1, Dtype::f64);
+  for (const Gradient& bad :
+       {Gradient::slice(part, 0, 3), Gradient::slice(part, 0, 1, 2), Gradient::slice(part, 0, -1),
+        Gradient::slice(part, 2, 0), Gradient::slice(part, -1, 0), Gradient::slice(part, 1, 0),
+        Gradient::slice(part, 0, 0, 0), Gradient::rows(part, indices({0, 5, 1})),
+        Gradient::rows(part, indices({0, -1, 1})), Gradient::rows(part, indices({0, 1}))}) {
+    const Tensor y = careless(x, [bad](const Tensor&) { return Gradients{bad}; });
+    CHECK(has(message_of<Error>([&] { sum(y).backward(); }), "careless"));
+  }
+  CHECK(!x.grad().defined());
+}
+
+TEST_CASE("a partial gradient that would be lost to create_graph is refused") {
+  const Tensor x = ones({5, 2}, Dtype::f64).requires_grad_();
+  const Tensor y = careless(x, [](const Tensor& dy) {
+    return Gradients{Gradient::slice(dy, 0, 0)};
+  });
+  const auto twice = [&] { grad({sum(y)}, {x}, {}, {.create_graph = true}); };
+  CHECK(has(message_of<GraphError>(twice), "careless"));
+}
+
+TEST_CASE("an op without a backward says so with its name") {
+  const Tensor x = leaf({1});
+  const Tensor y = apply(op::OneWay{}, x);
+  CHECK(has(message_of<GraphError>([&] { sum(y).backward(); }), "one_way"));
+}
+
+TEST_CASE("an error inside backward says where it happened, and later errors do not") {
+  const Tensor x = leaf({1});
+  const Tensor y = careless(x, [](const Tensor&) -> Gradients { fail<ValueError>("broken"); });
+  const std::string message = message_of<ValueError>([&] { sum(y).backward(); });
+  CHECK(has(message, "broken"));
+  CHECK(has(message, "backward of careless"));
+  CHECK(!has(message_of<ValueError>([] { fail<ValueError>("elsewhere"); }), "careless"));
+}
+
+TEST_CASE("an input that wants no gradient is not asked for one, and keeps no node alive") {
+  const Tensor x = leaf({1}), constant = tensor({2}, Dtype::f64);
+  const Tensor y = x * constant;
+  REQUIRE(y.node()->inputs.size() == 2);
+  CHECK(y.node()->inputs[0] == x.node());
+  CHECK(y.node()->inputs[1] == nullptr);
+  CHECK(y.node()->name() == std::string("multiply"));
+  CHECK(x.node()->name() == std::string("leaf"));
+  CHECK(y.node()->id > x.node()->id);
+}
+
+}  // namespace gradus

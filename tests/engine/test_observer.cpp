@@ -1,0 +1,178 @@
+// Observers: what they are told, in which order, and where a thread says that it is.
+#include "gradus/engine/observer.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gradus/base/parallel.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/create.h"
+#include "gradus/engine/graph.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus {
+namespace {
+
+using testing::has;
+using testing::message_of;
+using Lines = std::vector<std::string>;
+
+/// Writes down everything.
+struct Recorder : Observer {
+  explicit Recorder(Lines& to, std::string mark = "") : lines(to), prefix(std::move(mark)) {}
+  Lines& lines;
+  std::string prefix;
+
+  void note(const std::string& what) { lines.push_back(prefix + what); }
+  void op_begin(const Op& op, std::span<const Tensor* const> inputs) override {
+    note(text("begin ", op.name(), " of ", inputs.size()));
+  }
+  void op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
+    note(text("end ", op.name(), " ", y.shape(), y.requires_grad() ? " recorded" : ""));
+  }
+  void scope_begin(const Scope& scope) override { note("into '" + scope.path() + "'"); }
+  void scope_end(const Scope& scope) override { note("out of '" + scope.path() + "'"); }
+  void backward_begin(const Node& node, const Tensor& dy) override {
+    note(text("back ", node.name(), " ", dy.shape()));
+  }
+  void backward_end(const Node& node, const Gradients& dx) override {
+    note(text("done ", node.name(), " ", dx.size()));
+  }
+  void accumulated(const Node& leaf, const Tensor& grad) override {
+    note(text(leaf.name(), " has ", grad.item()));
+  }
+};
+
+/// A thing that opens scopes, with one child.
+struct Box : Named {
+  explicit Box(std::string type, const Box* own = nullptr) : type(std::move(type)), child(own) {}
+  std::string type;
+  const Box* child;
+  std::string name_of(const Named& who) const override { return &who == child ? "inner" : ""; }
+  std::string type_name() const override { return type; }
+};
+
+Tensor leaf(double value) { return tensor({value}, Dtype::f64).requires_grad_(); }
+
+}  // namespace
+
+TEST_CASE("an observer is told of operations and gradients, in order") {
+  const Tensor x = leaf(3), constant = tensor({2.0}, Dtype::f64);
+  Lines lines;
+  {
+    Recorder recorder(lines);
+    const ObserverScope scope(recorder);
+    sum(x * constant).backward();
+  }
+  CHECK(lines == Lines{"begin multiply of 2", "end multiply [1] recorded", "begin sum of 1",
+                       "end sum [] recorded", "back sum []", "done sum 1", "back multiply [1]",
+                       "begin multiply of 2", "end multiply [1]", "done multiply 2",
+                       "leaf has 2"});
+  sum(x).backward();
+  CHECK(lines.size() == 11);  // nobody is told any more
+}
+
+TEST_CASE("observers work under NoGrad") {
+  const Tensor x = leaf(3);
+  Lines lines;
+  Recorder recorder(lines);
+  const ObserverScope scope(recorder);
+  const NoGrad off;
+  exp(x);
+  CHECK(lines == Lines{"begin exp of 1", "end exp [1]"});
+}
+
+TEST_CASE("several observers are told in the order in which they were attached") {
+  Lines lines;
+  Recorder first(lines, "1 "), second(lines, "2 ");
+  const Tensor x = tensor({1.0});
+  const ObserverScope outer(first);
+  {
+    const ObserverScope inner(second);
+    exp(x);
+  }
+  exp(x);
+  CHECK(lines == Lines{"1 begin exp of 1", "2 begin exp of 1", "1 end exp [1]", "2 end exp [1]",
+                       "1 begin exp of 1", "1 end exp [1]"});
+}
+
+TEST_CASE("an observer is attached to a thread at most once") {
+  Lines lines;
+  Recorder recorder(lines);
+  const ObserverScope scope(recorder);
+  CHECK_THROWS_AS(ObserverScope(recorder), ValueError);
+  exp(tensor({1.0}));
+  CHECK(lines.size() == 2);
+}
+
+TEST_CASE("an operation that throws has a begin and no end") {
+  Lines lines;
+  {
+    Recorder recorder(lines);
+    const ObserverScope scope(recorder);
+    CHECK_THROWS_AS(sum(tensor({1.0}), {7}), IndexError);
+    CHECK_THROWS_AS(tensor({1.0, 2.0}) * tensor({1.0, 2.0, 3.0}), ShapeError);
+  }
+  for (const std::string& line : lines) CHECK(!has(line, "end"));
+}
+
+TEST_CASE("scopes have paths, and a scope opened by no child has its caller's") {
+  Lines lines;
+  Recorder recorder(lines);
+  const ObserverScope observing(recorder);
+  const Box inner("Inner"), model("Model", &inner), stranger("Stranger");
+  CHECK(where_am_i() == "");
+  {
+    const Scope root(model);
+    CHECK(root.path() == "");
+    CHECK(where_am_i() == "Model");
+    const Scope child(inner);
+    CHECK(child.path() == "inner");
+    CHECK(child.outer() == &root);
+    CHECK(&child.who() == &inner);
+    CHECK(where_am_i() == "Model inner");
+    const Scope other(stranger);
+    CHECK(other.path() == "inner");
+    const std::string message = message_of<ValueError>([] { fail<ValueError>("wrong"); });
+    CHECK(message == "wrong (in Model inner)");
+  }
+  CHECK(where_am_i() == "");
+  CHECK(lines == Lines{"into ''", "into 'inner'", "into 'inner'", "out of 'inner'",
+                       "out of 'inner'", "out of ''"});
+}
+
+TEST_CASE("an operation is announced before its node exists, and ended with it") {
+  struct Looker : Observer {
+    const Node* node = nullptr;
+    const Op* at_end = nullptr;
+    void op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
+      node = y.node().get();
+      at_end = &op;
+    }
+  } looker;
+  const ObserverScope scope(looker);
+  const Tensor y = exp(leaf(1));
+  CHECK(looker.node == y.node().get());
+  CHECK(looker.at_end == y.node()->op.get());
+}
+
+TEST_CASE("a nested walk is told like any other") {
+  const Tensor x = leaf(2);
+  Lines lines;
+  Recorder recorder(lines);
+  const Tensor y = x * 1.0;
+  y.register_hook([&](const Tensor&) {
+    const GradMode on(true);
+    return grad(sum(x * 5.0), x);
+  });
+  const ObserverScope scope(recorder);
+  sum(y).backward();
+  CHECK(lines.front() == "begin sum of 1");
+  CHECK(lines.back() == "leaf has 5");
+}
+
+}  // namespace gradus

@@ -1,0 +1,78 @@
+// How tensors are printed.
+#include <iomanip>
+#include <limits>
+#include <sstream>
+
+#include "gradus/engine/create.h"
+#include "gradus/engine/tensor.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus {
+
+TEST_CASE("print: numbers stand in columns of one width") {
+  CHECK(to_string(tensor({{1.5, -20.25}, {0, 3}})) ==
+        "[[  1.5000, -20.2500],\n"
+        " [  0.0000,   3.0000]]");
+  CHECK(to_string(tensor({1, -2, 30})) == "[ 1., -2., 30.]");
+  CHECK(to_string(indices({7, -12})) == "[  7, -12]");
+  CHECK(to_string(tensor(2.5)) == "2.5000");
+  CHECK(to_string(tensor(-3, Dtype::f64)) == "-3.");
+}
+
+TEST_CASE("print: large and small numbers are written with an exponent") {
+  CHECK(to_string(tensor({0.5, 0.00001}, Dtype::f64)) == "[5.0000e-01, 1.0000e-05]");
+  CHECK(to_string(tensor({0.5, 123456.0}, Dtype::f64)) == "[5.0000e-01, 1.2346e+05]");
+  CHECK(to_string(tensor({0, 123456.0}, Dtype::f64)) == "[     0., 123456.]");  // whole numbers as they are
+  CHECK(to_string(tensor({0, 1e9}, Dtype::f64)) == "[0.0000e+00, 1.0000e+09]");
+}
+
+TEST_CASE("print: what is no number") {
+  const double inf = std::numeric_limits<double>::infinity();
+  CHECK(to_string(tensor({1, inf, -inf, std::numeric_limits<double>::quiet_NaN()})) ==
+        "[  1.,  inf, -inf,  nan]");
+  const bool flags[] = {true, false};
+  CHECK(to_string(from(std::span<const bool>(flags), {2})) == "[ true, false]");
+  CHECK(to_string(Tensor()) == "undefined");
+  CHECK(to_string(zeros({2, 0, 3})) == "[] of shape [2, 0, 3]");
+}
+
+TEST_CASE("print: blocks are apart, and views show what they see") {
+  CHECK(to_string(tensor({{{1, 2}}, {{3, 4}}})) ==
+        "[[[1., 2.]],\n"
+        "\n"
+        " [[3., 4.]]]");
+  const Tensor x = tensor({{1, 2, 3}, {4, 5, 6}});
+  CHECK(to_string(x.view({3, 2}, {1, 3}, 0)) == "[[1., 4.],\n [2., 5.],\n [3., 6.]]");
+  CHECK(to_string(x.view({2}, {3}, 1)) == "[2., 5.]");
+  CHECK(to_string(x.view({2, 2}, {0, 0}, 5)) == "[[6., 6.],\n [6., 6.]]");
+}
+
+TEST_CASE("print: the middle of a big tensor is left out, long rows go on in the next line") {
+  CHECK(to_string(arange(2000)) == "[   0,    1,    2, …, 1997, 1998, 1999]");
+  const std::string big = to_string(arange(1200).view({300, 4}));
+  CHECK(big ==
+        "[[   0,    1,    2,    3],\n"
+        " [   4,    5,    6,    7],\n"
+        " [   8,    9,   10,   11],\n"
+        " …,\n"
+        " [1188, 1189, 1190, 1191],\n"
+        " [1192, 1193, 1194, 1195],\n"
+        " [1196, 1197, 1198, 1199]]");
+  const std::string row = to_string(arange(30));  // 30 · 4 columns
+  CHECK(row.find('\n') != std::string::npos);
+  CHECK(row.find('\n') <= 80);
+  CHECK(row.substr(row.find('\n'), 6) == "\n 20, ");
+}
+
+TEST_CASE("print: neither reads nor changes how a stream writes") {
+  std::ostringstream out;
+  out << std::hex << std::setprecision(2) << std::scientific << std::setfill('*');
+  const std::ios::fmtflags flags = out.flags();
+  out << tensor({255, 1.5});
+  CHECK(out.str() == "[255.0000,   1.5000]");
+  CHECK(out.flags() == flags);
+  CHECK(out.precision() == 2);
+  CHECK(out.fill() == '*');
+}
+
+}  // namespace gradus

@@ -1,0 +1,274 @@
+// Tensors as arrays: creation, numbers in and out, views, copies, and what is refused.
+#include "gradus/engine/tensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "gradus/base/memory.h"
+#include "gradus/base/random.h"
+#include "gradus/engine/create.h"
+#include "gradus/engine/graph.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus {
+namespace {
+
+using testing::has;
+using testing::message_of;
+using List = std::vector<double>;
+
+List numbers(const Tensor& x) { return x.astype(Dtype::f64).to_vector<double>(); }
+
+/// 0, 1, 2 … of `shape`.
+Tensor counted(const Shape& shape) { return arange(0, double(numel(shape)), 1, Dtype::f64).view(shape); }
+
+}  // namespace
+
+TEST_CASE("an undefined tensor says what it is") {
+  Tensor none;
+  CHECK(!none.defined());
+  CHECK(!none.requires_grad());
+  CHECK(!none.grad().defined());
+  CHECK_THROWS_AS(none.item(), GraphError);
+  CHECK_THROWS_AS(none.data<float>(), GraphError);
+  CHECK_THROWS_AS(none.clone(), GraphError);
+  CHECK_THROWS_AS(none.to_vector<float>(), GraphError);
+  CHECK_THROWS_AS(none.fill_(0), GraphError);
+  CHECK_THROWS_AS(none.copy_(none), GraphError);
+  CHECK_THROWS_AS(tensor(1.0).copy_(none), GraphError);
+}
+
+TEST_CASE("tensors are made of numbers") {
+  CHECK(zeros({2, 3}).dtype() == Dtype::f32);
+  CHECK(numbers(zeros({2})) == List{0, 0});
+  CHECK(numbers(ones({2}, Dtype::i64)) == List{1, 1});
+  CHECK(numbers(full({2}, 2.5, Dtype::f64)) == List{2.5, 2.5});
+  CHECK(numbers(full({2}, 1, Dtype::bool_)) == List{1, 1});
+  CHECK(numbers(eye(2)) == List{1, 0, 0, 1});
+  CHECK(eye(0).shape() == Shape{0, 0});
+  CHECK(zeros_like(ones({3}, Dtype::i64)).dtype() == Dtype::i64);
+  CHECK(numbers(ones_like(zeros({1, 2}))) == List{1, 1});
+  CHECK(tensor(4.0).rank() == 0);
+  CHECK(tensor({1, 2, 3}).shape() == Shape{3});
+  CHECK(numbers(tensor({{1, 2}, {3, 4}, {5, 6}})) == List{1, 2, 3, 4, 5, 6});
+  CHECK(tensor({{1, 2}, {3, 4}, {5, 6}}).shape() == Shape{3, 2});
+  CHECK(tensor({{{1, 2}, {3, 4}, {5, 6}}}).shape() == Shape{1, 3, 2});
+  CHECK(indices({4, -1}).to_vector<std::int64_t>() == std::vector<std::int64_t>{4, -1});
+  CHECK(indices({}).shape() == Shape{0});
+}
+
+TEST_CASE("rows of unequal length are refused") {
+  CHECK(has(message_of<ShapeError>([] { tensor({{1, 2}, {3}}); }), "1 values, the first 2"));
+  CHECK_THROWS_AS(tensor({{{1, 2}, {3, 4}}, {{5, 6}}}), ShapeError);
+}
+
+TEST_CASE("ranges") {
+  CHECK(numbers(arange(3)) == List{0, 1, 2});
+  CHECK(arange(3).dtype() == Dtype::i64);
+  CHECK(numbers(arange(1, 2, 0.25)) == List{1, 1.25, 1.5, 1.75});
+  CHECK(numbers(arange(3, 0, -1.5)) == List{3, 1.5});
+  CHECK(arange(3, 0, 1).numel() == 0);
+  CHECK_THROWS_AS(arange(0, 1, 0), ValueError);
+  CHECK_THROWS_AS(arange(0, std::numeric_limits<double>::infinity(), 1), ValueError);
+  CHECK(numbers(linspace(-1, 1, 5)) == List{-1, -0.5, 0, 0.5, 1});
+  CHECK(numbers(linspace(3, 9, 1)) == List{3});
+  CHECK(linspace(3, 9, 0).numel() == 0);
+}
+
+TEST_CASE("random tensors follow the generator") {
+  Generator own(7);
+  const GeneratorScope scope(own);
+  const Tensor a = rand({1000}), b = rand({1000});
+  CHECK(numbers(a) != numbers(b));
+  own.restore(7, 0);
+  CHECK(numbers(rand({1000})) == numbers(a));
+  for (const double v : numbers(a)) CHECK((v >= 0 && v < 1));
+  double sum = 0, squares = 0;
+  for (const double v : numbers(randn({10000}, Dtype::f64))) sum += v, squares += v * v;
+  CHECK(std::abs(sum / 10000) < 0.05);             // 5 standard errors of the mean, 1/√10000 each
+  CHECK(std::abs(squares / 10000 - 1) < 0.0708);   // 5 of the mean square, √(2/10000) each
+  for (const double v : numbers(randint(-2, 3, {500}))) CHECK((v >= -2 && v < 3));
+  std::vector<std::int64_t> order = randperm(50).to_vector<std::int64_t>(), sorted(50);
+  std::iota(sorted.begin(), sorted.end(), 0);
+  CHECK(order != sorted);
+  std::sort(order.begin(), order.end());
+  CHECK(order == sorted);
+  CHECK_THROWS_AS(rand({2}, Dtype::i64), DtypeError);
+  CHECK_THROWS_AS(randint(3, 3, {1}), ValueError);
+}
+
+TEST_CASE("numbers come in by copy and by borrowing, and go out row-major") {
+  std::vector<double> own = {1, 2, 3, 4, 5, 6};
+  const Tensor copied = from(own, {2, 3});
+  Tensor lent = borrow(std::span<double>(own), {3, 2});
+  own[0] = 10;
+  CHECK(numbers(copied)[0] == 1);
+  CHECK(numbers(lent)[0] == 10);
+  lent.mutable_data<double>()[5] = 60;
+  CHECK(own[5] == 60);
+  CHECK(!lent.owns_alone());  // whoever lent the numbers sees them
+  CHECK(lent.view({2, 3}, {1, 2}, 0).to_vector<double>() == List{10, 3, 5, 2, 4, 60});
+  CHECK(from(std::vector<std::int64_t>{1, 2}, {2}).dtype() == Dtype::i64);
+  const bool flags[] = {true, false};
+  CHECK(from(std::span<const bool>(flags), {2}).to_vector<bool>() == std::vector<bool>{true, false});
+  CHECK(has(message_of<ShapeError>([&] { from(own, {4}); }), "6 values"));
+  CHECK_THROWS_AS(borrow(std::span<double>(own), {7}), ShapeError);
+}
+
+TEST_CASE("borrowed numbers keep their owner alive") {
+  auto owner = std::make_shared<std::vector<float>>(3, 1.5f);
+  const std::weak_ptr<std::vector<float>> watch = owner;
+  Tensor view;
+  {
+    const Tensor whole = borrow(std::span<float>(*owner), {3}, owner);
+    owner.reset();
+    view = whole.view({1}, {1}, 2);
+  }
+  CHECK(!watch.expired());
+  CHECK(view.item() == 1.5);
+  view = Tensor();
+  CHECK(watch.expired());
+}
+
+TEST_CASE("a wrong dtype is named") {
+  const Tensor x = zeros({2, 3});
+  const std::string message = message_of<DtypeError>([&] { x.data<double>(); });
+  CHECK(has(message, "f64"));
+  CHECK(has(message, "f32"));
+  CHECK(has(message, "[2, 3]"));
+  CHECK_THROWS_AS(x.to_vector<std::int64_t>(), DtypeError);
+  CHECK_THROWS_AS(set_default_dtype(Dtype::i64), DtypeError);
+}
+
+TEST_CASE("the default dtype can be changed") {
+  set_default_dtype(Dtype::f64);
+  const Dtype made = tensor({1.0}).dtype();
+  set_default_dtype(Dtype::f32);
+  CHECK(made == Dtype::f64);
+  CHECK(tensor({1.0}).dtype() == Dtype::f32);
+}
+
+TEST_CASE("item is for one element") {
+  CHECK(full({1, 1}, 2.5).item() == 2.5);
+  CHECK(indices({7}).item() == 7);
+  CHECK(counted({6}).view({}, {}, 4).item() == 4);
+  CHECK(has(message_of<ShapeError>([] { tensor({1, 2}).item(); }), "[2]"));
+  CHECK_THROWS_AS(zeros({0}).item(), ShapeError);
+}
+
+TEST_CASE("a handle and a view share the numbers; a clone does not") {
+  Tensor x = counted({2, 3});
+  const Tensor handle = x, view = x.view({3}, {1}, 3), copy = x.clone();
+  x.fill_(9);
+  CHECK(numbers(handle) == List(6, 9));
+  CHECK(numbers(view) == List(3, 9));
+  CHECK(numbers(copy) == List{0, 1, 2, 3, 4, 5});
+  CHECK(view.storage() == x.storage());
+  CHECK(!x.owns_alone());
+  CHECK(copy.owns_alone());
+  CHECK(copy.size(-1) == 3);
+  CHECK_THROWS_AS(copy.size(2), IndexError);
+}
+
+TEST_CASE("contiguity") {
+  const Tensor x = counted({2, 3});
+  CHECK(x.is_contiguous());
+  CHECK(x.contiguous().storage() == x.storage());
+  const Tensor turned = x.view({3, 2}, {1, 3}, 0);
+  CHECK(!turned.is_contiguous());
+  CHECK(numbers(turned.contiguous()) == List{0, 3, 1, 4, 2, 5});
+  CHECK(turned.contiguous().is_contiguous());
+  CHECK(x.view({1, 3}, {77, 1}, 3).is_contiguous());  // the stride of an axis of size 1 is never used
+  CHECK(x.view({0, 2}, {5, 5}, 0).is_contiguous());  // nor any stride where there is no element
+  CHECK(tensor(1.0).is_contiguous());
+  CHECK(numbers(turned.view(Shape{6})) == List{0, 3, 1, 4, 2, 5});  // copied where it must be
+  const std::string message = message_of<ShapeError>([&] { x.view(Shape{4}); });
+  CHECK(has(message, "[2, 3]"));
+  CHECK(has(message, "[4]"));
+}
+
+TEST_CASE("copy_ writes in place, converts, and wants equal shapes") {
+  Tensor x = counted({2, 3});
+  const Tensor handle = x;
+  x.copy_(from(std::vector<std::int64_t>{6, 5, 4, 3, 2, 1}, {2, 3}));
+  CHECK(numbers(handle) == List{6, 5, 4, 3, 2, 1});
+  x.view({3}, {2}, 1).copy_(tensor({-1, -2, -3}));
+  CHECK(numbers(handle) == List{6, -1, 4, -2, 2, -3});
+  const std::string message = message_of<ShapeError>([&] { x.copy_(zeros({3, 2})); });
+  CHECK(has(message, "[2, 3]"));
+  CHECK(has(message, "[3, 2]"));
+}
+
+TEST_CASE("copy_ between overlapping views reads what was there before") {
+  Tensor x = counted({2, 2});
+  x.copy_(x.view({2, 2}, {1, 2}, 0));
+  CHECK(numbers(x) == List{0, 2, 1, 3});
+  Tensor row = counted({5});
+  row.view({4}, {1}, 1).copy_(row.view({4}, {1}, 0));
+  CHECK(numbers(row) == List{0, 0, 1, 2, 3});
+}
+
+TEST_CASE("writes are counted, with the place of the last") {
+  Tensor x = zeros({2});
+  const std::uint32_t before = x.storage()->version();
+  x.fill_(1);
+  CHECK(x.storage()->version() > before);
+  CHECK(has(x.storage()->last_write().file_name(), "test_tensor.cpp"));
+  const std::uint32_t filled = x.storage()->version();
+  (void)x.data<float>();
+  CHECK(x.storage()->version() == filled);
+  (void)x.mutable_data<float>();
+  CHECK(x.storage()->version() > filled);
+}
+
+TEST_CASE("conversion") {
+  const Tensor x = tensor({-1.75, 0, 2.5}, Dtype::f64);
+  CHECK(x.astype(Dtype::i64).to_vector<std::int64_t>() == std::vector<std::int64_t>{-1, 0, 2});
+  CHECK(x.astype(Dtype::bool_).to_vector<bool>() == std::vector<bool>{true, false, true});
+  CHECK(x.astype(Dtype::f32).to_vector<float>() == std::vector<float>{-1.75f, 0, 2.5f});
+  CHECK(x.astype(Dtype::f64).storage() == x.storage());
+}
+
+TEST_CASE("shapes that no machine can hold are errors, not crashes") {
+  const std::int64_t huge = std::int64_t{1} << 40;
+  CHECK_THROWS_AS(Tensor::empty({huge, huge}, Dtype::f32), ShapeError);
+  CHECK_THROWS_AS(Tensor::empty({huge, 1 << 20}, Dtype::f32), MemoryError);
+  CHECK_THROWS_AS(Tensor::empty({huge}, Dtype::f32), MemoryError);
+  CHECK_THROWS_AS(Tensor::empty({-1}, Dtype::f32), ShapeError);
+  CHECK_THROWS_AS((zeros({1, 1, 1, 1, 1, 1, 1, 1, 1})), ShapeError);
+  CHECK(zeros({huge, 0}).numel() == 0);
+  CHECK(zeros({2, 1, 1, 1, 1, 1, 1, 2}).numel() == 4);
+  CHECK_THROWS_AS(eye(-1), ShapeError);
+  CHECK_THROWS_AS(arange(std::int64_t{-3}), ShapeError);
+  CHECK_THROWS_AS(linspace(0, 1, -2), ShapeError);
+}
+
+TEST_CASE("a buffer is taken over only where nobody else sees it") {
+  Tensor x = counted({2, 3});
+  CHECK(reuse_or_empty(x).storage() == x.storage());
+  const Tensor handle = x;
+  CHECK(reuse_or_empty(x).storage() != x.storage());
+  const Tensor turned = counted({2, 3}).view({3, 2}, {1, 3}, 0);
+  CHECK(reuse_or_empty(turned).storage() != turned.storage());
+  CHECK(reuse_or_empty(turned).shape() == turned.shape());
+  std::vector<double> own(6);
+  CHECK(reuse_or_empty(borrow(std::span<double>(own), {6})).data<double>() != own.data());
+}
+
+TEST_CASE("memory of tensors comes back") {
+  const std::int64_t before = memory::usage().live_bytes;
+  {
+    const Tensor x = zeros({1000}, Dtype::f64);
+    CHECK(memory::usage().live_bytes == before + 8000);
+    const Tensor view = x.view({10}, {1}, 5);
+    CHECK(memory::usage().live_bytes == before + 8000);
+  }
+  CHECK(memory::usage().live_bytes == before);
+}
+
+}  // namespace gradus

@@ -1,0 +1,70 @@
+// What the house tests look at: every C++ file of the tree, by room, as lines.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace gradus::house {
+
+struct Source {
+  std::string path;  // "ops/softmax.cpp", from the root of the tree
+  std::string room;  // "ops"; "" for gradus.h
+  std::vector<std::string> lines;
+  bool header = false;
+  bool ends_with_newline = false;
+};
+
+inline const std::vector<std::string> kLibrary = {"base",  "engine", "ops", "nn",
+                                                  "check", "trace",  "io",  "train"};
+
+inline bool contains(const std::vector<std::string>& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+inline Source read_source(const std::filesystem::path& root, const std::filesystem::path& file) {
+  Source source;
+  source.path = file.lexically_relative(root).generic_string();
+  const std::size_t slash = source.path.find('/');
+  if (slash != std::string::npos) source.room = source.path.substr(0, slash);
+  source.header = file.extension() == ".h";
+  std::ifstream in(file, std::ios::binary);
+  for (std::string line; std::getline(in, line);) {
+    source.ends_with_newline = !in.eof();
+    source.lines.push_back(line);
+  }
+  return source;
+}
+
+/// The C++ files of these rooms, sorted by path. A room that is not there yet has none.
+inline std::vector<Source> read_rooms(const std::vector<std::string>& rooms) {
+  const std::filesystem::path root = GRADUS_SOURCE_DIR;
+  std::vector<Source> sources;
+  for (const std::string& room : rooms) {
+    if (!std::filesystem::is_directory(root / room)) continue;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / room)) {
+      const std::string kind = entry.path().extension().string();
+      if (entry.is_regular_file() && (kind == ".h" || kind == ".cpp")) {
+        sources.push_back(read_source(root, entry.path()));
+      }
+    }
+  }
+  std::sort(sources.begin(), sources.end(),
+            [](const Source& a, const Source& b) { return a.path < b.path; });
+  return sources;
+}
+
+inline std::vector<Source> library_sources() { return read_rooms(kLibrary); }
+
+inline std::vector<Source> all_sources() {
+  std::vector<std::string> rooms = kLibrary;
+  rooms.insert(rooms.end(), {"examples", "bench", "tests"});
+  std::vector<Source> sources = read_rooms(rooms);
+  const std::filesystem::path root = GRADUS_SOURCE_DIR;
+  sources.push_back(read_source(root, root / "gradus.h"));
+  return sources;
+}
+
+}  // namespace gradus::house

@@ -1,0 +1,109 @@
+// The house stays small: lines of a function, of a file, of a room.
+#include <string>
+#include <vector>
+
+#include "gradus/tests/house/sources.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus::house {
+namespace {
+
+constexpr std::size_t kFileAim = 300;
+constexpr std::size_t kFileWall = 400;
+constexpr std::size_t kFunctionWall = 40;
+
+std::size_t lines_in(const std::vector<std::string>& rooms) {
+  std::size_t lines = 0;
+  for (const Source& source : read_rooms(rooms)) lines += source.lines.size();
+  return lines;
+}
+
+/// Does a block open here that is a function's body, by the way the tree is indented?
+bool opens_function(const std::string& line, std::size_t indent) {
+  if (line.size() <= indent || line.back() != '{') return false;
+  if (line.find_first_not_of(' ') != indent) return false;
+  if (line[indent] == '}' || line[indent] == '/') return false;  // "} else {", and comments
+  if (line.find("= {") == line.size() - 3) return false;         // a table
+  const std::string start = line.substr(indent, line.find_first_of(" ({", indent) - indent);
+  return !contains({"namespace", "class", "struct", "union", "enum", "extern", "template", "if",
+                    "for", "while", "switch", "do", "else", "try", "case", "default:"},
+                   start);
+}
+
+struct Function {
+  std::size_t line;    // where it opens, from 1
+  std::size_t length;  // of the body, braces not counted
+};
+
+/// Functions at namespace level and members of a class, found by their closing brace: clang-format
+/// puts it under the first letter of the line that opens the block.
+std::vector<Function> functions(const std::vector<std::string>& lines) {
+  std::vector<Function> found;
+  for (const std::size_t indent : {std::size_t{0}, std::size_t{2}}) {
+    const std::string closing = std::string(indent, ' ') + "}";
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (!opens_function(lines[i], indent)) continue;
+      for (std::size_t end = i + 1; end < lines.size(); ++end) {
+        if (lines[end].rfind(closing, 0) != 0) continue;
+        found.push_back({i + 1, end - i - 1});
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the length of a function is seen") {
+  const std::vector<Function> found = functions({
+      "namespace {",
+      "int twice(int x) {",
+      "  if (x) {",
+      "  }",
+      "  return 2 * x;",
+      "}",
+      "const int table[] = {",
+      "  1,",
+      "};",
+      "struct S {",
+      "  int once() {",
+      "    return 1;",
+      "  }",
+      "};",
+  });
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].line == 2);
+  CHECK(found[0].length == 3);
+  CHECK(found[1].line == 11);
+  CHECK(found[1].length == 1);
+}
+
+TEST_CASE("a function has at most 40 lines") {
+  for (const Source& source : library_sources()) {
+    for (const Function& function : functions(source.lines)) {
+      INFO(source.path << ":" << function.line);
+      CHECK(function.length <= kFunctionWall);
+    }
+  }
+}
+
+TEST_CASE("a file has at most 400 lines, and should have at most 300") {
+  for (const Source& source : all_sources()) {
+    INFO(source.path);
+    CHECK(source.lines.size() <= kFileWall);
+    if (source.lines.size() > kFileAim) {
+      WARN(source.path << " has " << source.lines.size() << " lines");
+    }
+  }
+}
+
+TEST_CASE("rooms keep their budgets") {
+  CHECK(lines_in({"base"}) <= 900);
+  CHECK(lines_in({"engine"}) <= 1500);
+  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 10000);
+  CHECK(lines_in({"check", "trace", "io", "train"}) <= 6000);
+  CHECK(lines_in({"base"}) > 0);  // the walk does find the tree
+}
+
+}  // namespace gradus::house

@@ -1,0 +1,103 @@
+// Who may include whom: base ← engine ← ops ← nn ← io ← train ← examples, check sees up to nn, trace
+// up to io, and no room sees those two. check/raw stands on the standard library alone.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gradus/tests/house/sources.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus::house {
+namespace {
+
+const std::map<std::string, std::vector<std::string>> kMaySee = {
+    {"base", {"base"}},
+    {"engine", {"base", "engine"}},
+    {"ops", {"base", "engine", "ops"}},
+    {"nn", {"base", "engine", "ops", "nn"}},
+    {"io", {"base", "engine", "ops", "nn", "io"}},
+    {"train", {"base", "engine", "ops", "nn", "io", "train"}},
+    {"check", {"base", "engine", "ops", "nn", "check"}},
+    {"trace", {"base", "engine", "ops", "nn", "io", "trace"}},
+};
+
+/// `gradus/ops/sum.h` from either spelling of an include, "" where the line is none.
+std::string included(const std::string& line) {
+  if (line.rfind("#include", 0) != 0) return "";
+  const std::size_t open = line.find_first_of("\"<");
+  if (open == std::string::npos) return "";
+  const std::size_t close = line.find_first_of("\">", open + 1);
+  return close == std::string::npos ? "" : line.substr(open + 1, close - open - 1);
+}
+
+/// What is wrong with this include in this file, or "".
+std::string fault(const Source& source, const std::string& line) {
+  const std::string target = included(line);
+  if (target.empty()) return "";
+  const bool quoted = line.find('"') != std::string::npos;
+  if (target.rfind("gradus/", 0) != 0) return quoted ? "is not spelled \"gradus/room/file.h\"" : "";
+  const std::string inside = target.substr(7);
+  if (source.path.rfind("check/raw/", 0) == 0) {
+    return inside.rfind("check/raw/", 0) == 0 ? "" : "check/raw needs the standard library alone";
+  }
+  const std::size_t slash = inside.find('/');
+  if (slash == std::string::npos) return "gradus.h is for users: name the header that is meant";
+  const std::string room = inside.substr(0, slash);
+  return contains(kMaySee.at(source.room), room) ? "" : source.room + " may not see " + room;
+}
+
+/// Is `name` a header of the standard library? Those have neither a folder nor an extension.
+bool standard(const std::string& name) { return name.find_first_of("/.") == std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a fault is seen in an include") {
+  const Source ops{"ops/sum.cpp", "ops", {}, false, true};
+  CHECK(fault(ops, "#include \"gradus/engine/tensor.h\"").empty());
+  CHECK(fault(ops, "#include <vector>").empty());
+  CHECK(fault(ops, "// #include \"sum.h\"").empty());
+  CHECK(fault(ops, "#include \"gradus/nn/linear.h\"") == "ops may not see nn");
+  CHECK(!fault(ops, "#include <gradus/check/gradients.h>").empty());
+  CHECK(!fault(ops, "#include <gradus/gradus.h>").empty());
+  CHECK(!fault(ops, "#include \"sum.h\"").empty());
+  const Source raw{"check/raw/verdict.h", "check", {}, true, true};
+  CHECK(fault(raw, "#include \"gradus/check/raw/differences.h\"").empty());
+  CHECK(!fault(raw, "#include \"gradus/base/error.h\"").empty());
+}
+
+TEST_CASE("no room sees another that stands on it") {
+  for (const Source& source : library_sources()) {
+    for (const std::string& line : source.lines) {
+      INFO(source.path << ": " << line);
+      CHECK(fault(source, line) == "");
+    }
+  }
+}
+
+TEST_CASE("public headers bring nothing but the standard library and Gradus") {
+  for (const Source& source : all_sources()) {
+    if (!source.header || (source.room != "" && !contains(kLibrary, source.room))) continue;
+    for (const std::string& line : source.lines) {
+      const std::string name = included(line);
+      INFO(source.path << ": " << line);
+      CHECK((name.empty() || name.rfind("gradus/", 0) == 0 || standard(name)));
+    }
+  }
+}
+
+TEST_CASE("one file knows OpenMP and one file knows CBLAS") {
+  for (const Source& source : all_sources()) {
+    if (source.room == "tests" || source.room == "bench") continue;  // they compare with both
+    for (const std::string& line : source.lines) {
+      INFO(source.path << ": " << line);
+      const bool openmp = line.find("#pragma omp") != std::string::npos ||
+                          line.find("_Pragma(\"omp") != std::string::npos ||
+                          included(line) == "omp.h";
+      const bool cblas = line.rfind("void cblas_", 0) == 0 || included(line) == "cblas.h";
+      CHECK((!openmp || source.path == "base/parallel.cpp"));
+      CHECK((!cblas || source.path == "base/blas.cpp"));
+    }
+  }
+}
+
+}  // namespace gradus::house

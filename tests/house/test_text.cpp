@@ -1,0 +1,116 @@
+// How the text of the tree looks, as far as a machine can tell.
+#include <string>
+#include <vector>
+
+#include "gradus/tests/house/sources.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus::house {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+
+/// Characters, not bytes: in UTF-8 a byte 10xxxxxx continues a character.
+std::size_t columns(const std::string& line) {
+  return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
+  }));
+}
+
+/// Does `word` stand in `line` with no letter, digit or underscore before or after it?
+bool has_word(const std::string& line, const std::string& word) {
+  const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at + 1)) {
+    const bool begins = at == 0 || letters.find(line[at - 1]) == std::string::npos;
+    const std::size_t end = at + word.size();
+    if (begins && (end == line.size() || letters.find(line[end]) == std::string::npos)) return true;
+  }
+  return false;
+}
+
+std::string without_comment(const std::string& line) { return line.substr(0, line.find("//")); }
+
+}  // namespace
+
+TEST_CASE("words and columns are told apart") {
+  CHECK(columns("dx → dy") == 7);
+  CHECK(has_word("x = assert(y);", "assert"));
+  CHECK(!has_word("static_assert(y);", "assert"));
+  CHECK(without_comment("a;  // b") == "a;  ");
+}
+
+TEST_CASE("lines fit in 100 columns, without tabs or blanks at their end") {
+  for (const Source& source : all_sources()) {
+    INFO(source.path);
+    CHECK(source.ends_with_newline);
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      const std::string& line = source.lines[i];
+      INFO("line " << i + 1 << ": " << line);
+      CHECK(columns(line) <= kColumns);
+      CHECK(line.find_first_of("\t\r") == std::string::npos);
+      CHECK((line.empty() || line.back() != ' '));
+    }
+  }
+}
+
+TEST_CASE(
+    "a file opens with what it is, or with the header that says so; headers guard themselves") {
+  for (const Source& source : all_sources()) {
+    INFO(source.path);
+    REQUIRE(!source.lines.empty());
+    const std::string own = std::filesystem::path(source.path).stem().string() + ".h\"";
+    const std::string& first = source.lines[0];
+    const bool opens_with_header =
+        first.rfind("#include \"", 0) == 0 && first.find(own) == first.size() - own.size();
+    CHECK((first.rfind("// ", 0) == 0 || opens_with_header));
+    if (source.header) CHECK(contains(source.lines, "#pragma once"));
+  }
+}
+
+TEST_CASE("nothing is left for later") {
+  for (const Source& source : all_sources()) {
+    if (source.path == "tests/house/test_text.cpp") continue;
+    for (const std::string& line : source.lines) {
+      INFO(source.path << ": " << line);
+      for (const char* word : {"TODO", "FIXME", "XXX", "HACK"}) CHECK(!has_word(line, word));
+    }
+  }
+}
+
+TEST_CASE("a library neither ends the program nor decides for it") {
+  // std::regex recurses once a character; std::rand and std::time have no seed that a user gave.
+  const std::vector<std::string> banned = {
+      "assert",    "abort",      "std::exit",  "std::quick_exit", "std::signal",
+      "std::rand", "std::srand", "std::regex", "std::time",       "using namespace std"};
+  for (const Source& source : library_sources()) {
+    for (const std::string& line : source.lines) {
+      INFO(source.path << ": " << line);
+      for (const std::string& word : banned) CHECK(!has_word(without_comment(line), word));
+    }
+  }
+}
+
+TEST_CASE("macros stand in base alone, where systems and compilers differ") {
+  for (const Source& source : library_sources()) {
+    if (source.room == "base") continue;
+    for (const std::string& line : source.lines) {
+      INFO(source.path << ": " << line);
+      CHECK(line.rfind("#define", 0) != 0);
+    }
+  }
+}
+
+TEST_CASE("an op can be named in a debugger: none is in an anonymous namespace") {
+  for (const Source& source : library_sources()) {
+    bool anonymous = false;
+    for (const std::string& line : source.lines) {
+      if (line == "namespace {") anonymous = true;
+      if (line == "}  // namespace") anonymous = false;
+      INFO(source.path << ": " << line);
+      CHECK(!(anonymous && (line.find(": Op {") != std::string::npos ||
+                            line.find(": public Op {") != std::string::npos)));
+    }
+  }
+}
+
+}  // namespace gradus::house

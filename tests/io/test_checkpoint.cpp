@@ -1,0 +1,165 @@
+// Checkpoints: whole, or refused with the reason; and one file at any moment.
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "gradus/base/random.h"
+#include "gradus/io/checkpoint.h"
+#include "gradus/io/safetensors.h"
+#include "gradus/tests/io/files.h"
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+namespace gradus::testing {
+namespace {
+
+io::Checkpoint sample() {
+  seed(11);
+  return {{{"model.weight", randn({5, 3}, Dtype::f32)},
+           {"model.bias", Tensor::empty({0}, Dtype::f32)},
+           {"optimizer.weight.m", randn({5, 3}, Dtype::f64)},
+           {"optimizer.step", indices({41})}},
+          {{"step", "41"}, {"random", "{\"seed\":11,\"position\":2}"}, {"config", ""}}};
+}
+
+std::string fault(const std::string& path) {
+  return message_of([&] { io::load_checkpoint(path); });
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: what is saved is loaded, bit for bit") {
+  const Folder folder;
+  const io::Checkpoint saved = sample();
+  io::save_checkpoint(folder / "checkpoint", saved);
+  const io::Checkpoint loaded = io::load_checkpoint(folder / "checkpoint");
+  CHECK(loaded.facts == saved.facts);
+  REQUIRE(loaded.tensors.size() == saved.tensors.size());
+  for (const auto& [name, tensor] : saved.tensors) {
+    INFO(name);
+    CHECK(same(loaded.tensors.at(name), tensor));
+  }
+  CHECK(io::load_safetensors(folder / "checkpoint").tensors.size() ==
+        4);  // other tools can open it
+  io::save_checkpoint(folder / "checkpoint", {});
+  CHECK(io::load_checkpoint(folder / "checkpoint").facts.empty());
+}
+
+TEST_CASE("checkpoint: the checksum is CRC-32") {
+  // Of the fact "a" = "b": the lengths, 8 bytes each, and the texts, by an independent bitwise loop.
+  const std::string covered("\1\0\0\0\0\0\0\0a\1\0\0\0\0\0\0\0b", 18);
+  std::uint32_t crc = 0xFFFFFFFFu;
+  for (const char c : covered) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc % 2 == 1 ? 0xEDB88320u : 0u);
+  }
+  const Folder folder;
+  io::save_checkpoint(folder / "checkpoint", {{}, {{"a", "b"}}});
+  const std::string found = io::load_safetensors(folder / "checkpoint").metadata.at("gradus.crc32");
+  CHECK(static_cast<std::uint32_t>(std::stoul(found, nullptr, 16)) == ~crc);
+}
+
+TEST_CASE("checkpoint: no flipped bit goes unseen") {
+  const Folder folder;
+  const io::Checkpoint saved = sample();
+  io::save_checkpoint(folder / "checkpoint", saved);
+  const std::string bytes = read_bytes(folder / "checkpoint");
+  int by_checksum = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+    write_bytes(folder / "damaged", damaged);
+    INFO("byte " << i);
+    try {
+      // Only a bit that means nothing may go through: one blank of JSON for another.
+      const io::Checkpoint loaded = io::load_checkpoint(folder / "damaged");
+      CHECK(loaded.facts == saved.facts);
+      for (const auto& [name, tensor] : saved.tensors) CHECK(same(loaded.tensors.at(name), tensor));
+    } catch (const FileError& e) {
+      by_checksum += contains(e.what(), "damaged: its checksum says") ? 1 : 0;
+    }
+  }
+  CHECK(by_checksum > 5 * 3 * 12);  // at least every byte of the numbers
+}
+
+TEST_CASE("checkpoint: a file that is cut off anywhere is refused") {
+  const Folder folder;
+  io::save_checkpoint(folder / "checkpoint", sample());
+  const std::string bytes = read_bytes(folder / "checkpoint");
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    INFO("first " << n << " bytes");
+    write_bytes(folder / "cut", bytes.substr(0, n));
+    CHECK_THROWS_AS(io::load_checkpoint(folder / "cut"), FileError);
+  }
+}
+
+TEST_CASE("checkpoint: another kind of file is named for what it is") {
+  const Folder folder;
+  CHECK(contains(fault(folder / "none"), "there is no such file"));
+  io::save_safetensors(folder / "model.safetensors", {{"w", tensor({1, 2})}});
+  CHECK(contains(fault(folder / "model.safetensors"), "a safetensors file, but not a checkpoint"));
+  io::save_safetensors(folder / "newer", {}, {{"gradus.checkpoint", "2"}});
+  CHECK(contains(fault(folder / "newer"),
+                 "written in checkpoint format \"2\", but this Gradus reads format 1"));
+  io::save_safetensors(folder / "unsure", {}, {{"gradus.checkpoint", "1"}});
+  CHECK(contains(fault(folder / "unsure"), "damaged: its checksum says \"\""));
+}
+
+TEST_CASE("checkpoint: what cannot be saved leaves the old one") {
+  const Folder folder;
+  io::save_checkpoint(folder / "checkpoint", sample());
+  const auto refused = [&](const io::Checkpoint& checkpoint) {
+    const std::string message =
+        message_of<ValueError>([&] { io::save_checkpoint(folder / "checkpoint", checkpoint); });
+    CHECK(io::load_checkpoint(folder / "checkpoint").facts == sample().facts);
+    return message;
+  };
+  CHECK(contains(refused({{}, {{"format", "x"}}}), "the fact \"format\""));
+  CHECK(contains(refused({{}, {{"gradus.crc32", "x"}}}), "the fact \"gradus.crc32\""));
+  CHECK(contains(refused({{}, {{"x", "\xFF"}}}), "not UTF-8"));
+  CHECK(contains(refused({{{"w", Tensor()}}, {}}), "tensor \"w\" is undefined"));
+  CHECK_THROWS_AS(io::save_checkpoint(folder / "no/folder", sample()), FileError);
+}
+
+#if defined(__unix__) || defined(__APPLE__)
+TEST_CASE("checkpoint: kill -9 at any moment leaves a whole one") {
+  const Folder folder;
+  const std::string path = folder / "checkpoint";
+  io::Checkpoint checkpoint{{{"w", Tensor::empty({20000}, Dtype::f64).fill_(0)}}, {{"step", "0"}}};
+  for (unsigned round = 0; round < 20; ++round) {
+    int saved[2] = {};  // a pipe: the child says when the first step is on disk
+    REQUIRE(pipe(saved) == 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    for (int step = 1; child == 0; ++step) {
+      std::fill_n(checkpoint.tensors.at("w").mutable_data<double>(), 20000, step);
+      checkpoint.facts["step"] = std::to_string(step);
+      try {
+        io::save_checkpoint(path, checkpoint);
+      } catch (...) {
+        _exit(1);
+      }
+      if (step == 1 && write(saved[1], "1", 1) != 1) _exit(1);
+    }
+    close(saved[1]);
+    char byte = 0;
+    CHECK(read(saved[0], &byte, 1) == 1);
+    close(saved[0]);
+    usleep(100 + 700 * round);
+    kill(child, SIGKILL);
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status));  // it was still saving
+    const io::Checkpoint found = io::load_checkpoint(path);
+    const double step = std::stod(found.facts.at("step"));
+    CHECK(step >= 1);
+    CHECK((found.tensors.at("w").to_vector<double>() == std::vector<double>(20000, step)));
+  }
+}
+#endif
+
+}  // namespace gradus::testing

@@ -1,0 +1,112 @@
+// CSV tables: numbers both ways to the last bit, names or none, and the place of every fault.
+#include <clocale>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gradus/io/csv.h"
+#include "gradus/tests/io/files.h"
+
+namespace gradus::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+
+io::Table parse(const std::string& text) { return io::parse_csv(text, "t.csv", Dtype::f64); }
+
+std::string fault(const std::string& text) {
+  return message_of([&] { parse(text); });
+}
+
+Tensor doubles(const std::vector<double>& values, const Shape& shape) {
+  return from(values, shape);
+}
+
+}  // namespace
+
+TEST_CASE("csv: names are recognised") {
+  const io::Table named = parse("x,y, label\n1,2.5,-3\n+4,5e-1,6\n");
+  CHECK((named.columns == Names{"x", "y", "label"}));
+  CHECK(same(named.values, doubles({1, 2.5, -3, 4, 0.5, 6}, {2, 3})));
+  const io::Table plain = parse("1,2\n3,4");
+  CHECK(plain.columns.empty());
+  CHECK(same(plain.values, doubles({1, 2, 3, 4}, {2, 2})));
+  const io::Table only_names = parse("x,y\n");
+  CHECK(same(only_names.values, doubles({}, {0, 2})));
+}
+
+TEST_CASE("csv: what spreadsheets add is skipped") {
+  const io::Table table =
+      parse("\xEF\xBB\xBF\"x, first\" ,\"say \"\"y\"\"\"\r\n 1 ,\t\"2\"\r\n\r\n \r\n");
+  CHECK((table.columns == Names{"x, first", "say \"y\""}));
+  CHECK(same(table.values, doubles({1, 2}, {1, 2})));
+}
+
+TEST_CASE("csv: the place of a fault is named") {
+  CHECK(contains(fault(""), "t.csv: there is nothing in this file"));
+  CHECK(contains(fault("\n \r\n"), "there is nothing in this file"));
+  CHECK(contains(fault("x,y\n1,2\n3,abc\n"), "t.csv: line 3, column 2: \"abc\" is not a number"));
+  CHECK(contains(fault("1,2\n3,\n"), "line 2, column 2: \"\" is not a number"));
+  CHECK(contains(fault("1,2\n\n3,4\n"), "line 2 has 1 fields, the first line has 2"));
+  CHECK(contains(fault("x,y\n1,2,3\n"), "line 2 has 3 fields, the first line has 2"));
+  CHECK(contains(fault("x,7\n1,2\n"), "line 1, column 1: \"x\" is not a number"));  // half a header
+  CHECK(contains(fault("1,2\n1e400,2\n"),
+                 "line 2, column 1: \"1e400\" is not a number that a double"));
+  CHECK(contains(fault("1,2\n1.5.2,2\n"), "\"1.5.2\""));
+  CHECK(contains(fault("1,2\n0x10,2\n"), "\"0x10\""));
+  CHECK(contains(fault("1,2\n+-1,2\n"), "\"+-1\""));
+  CHECK(contains(fault("x,\"y\n1,2\n"), "line 1, column 2: quotes must close"));
+  CHECK(contains(fault("\"x\"z,y\n1,2\n"), "line 1, column 1: quotes must close"));
+  CHECK_THROWS_AS(io::parse_csv("1\n", "t.csv", Dtype::i64), DtypeError);
+}
+
+TEST_CASE("csv: numbers come back to the last bit") {
+  const Folder folder;
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> awkward = {0.1,  -0.0, 1e-320,  1.7976931348623157e308, inf,
+                                       -inf, 1e22, 1.0 / 3, 123456789012345680.0,   5e-324};
+  io::save_csv(folder / "t.csv", {{"a \"b\"", "c,d"}, doubles(awkward, {5, 2})});
+  const io::Table table = io::load_csv(folder / "t.csv", Dtype::f64);
+  CHECK((table.columns == Names{"a \"b\"", "c,d"}));
+  CHECK(same(table.values, doubles(awkward, {5, 2})));
+
+  const Tensor floats = randn({50, 3}, Dtype::f32);
+  io::save_csv(folder / "t.csv", {{}, floats.view({3, 50}, {1, 3}, 0)});
+  CHECK(same(io::load_csv(folder / "t.csv", Dtype::f32).values, floats.view({3, 50}, {1, 3}, 0)));
+
+  io::save_csv(folder / "t.csv", {{"n"}, doubles({std::nan("")}, {1, 1})});
+  CHECK(std::isnan(io::load_csv(folder / "t.csv").values.item()));
+  io::save_csv(folder / "t.csv", {{}, indices({3, -4}).view({1, 2})});
+  CHECK(read_bytes(folder / "t.csv") == "3,-4\n");
+}
+
+TEST_CASE("csv: the decimal point does not depend on the locale") {
+  // Where no locale with a comma is installed this compares the same thing twice.
+  for (const char* name : {"C", "de_DE.UTF-8", "fr_FR.UTF-8"}) {
+    if (std::setlocale(LC_ALL, name) == nullptr) continue;
+    const Folder folder;
+    io::save_csv(folder / "t.csv", {{}, doubles({1.5, 1234567.25}, {1, 2})});
+    CHECK(read_bytes(folder / "t.csv") == "1.5,1234567.25\n");
+    CHECK(same(parse("1.5,2\n").values, doubles({1.5, 2}, {1, 2})));
+  }
+  std::setlocale(LC_ALL, "C");
+}
+
+TEST_CASE("csv: what cannot be written or read") {
+  const Folder folder;
+  const Tensor values = doubles({1, 2}, {1, 2});
+  const auto save = [&](const Names& columns, const Tensor& x) {
+    io::save_csv(folder / "t.csv", {columns, x});
+  };
+  CHECK_THROWS_AS(save({"x"}, values), ShapeError);
+  CHECK_THROWS_AS(save({}, tensor({1, 2})), ShapeError);
+  CHECK_THROWS_AS(save({}, Tensor()), ShapeError);
+  CHECK(contains(message_of<ValueError>([&] { save({"x", "7"}, values); }), "the column \"7\""));
+  CHECK_THROWS_AS(save({"x", "a\nb"}, values), ValueError);
+  CHECK(!std::filesystem::exists(folder / "t.csv"));
+  CHECK_THROWS_AS(io::load_csv(folder / "none.csv"), FileError);
+  CHECK_THROWS_AS(io::load_csv(folder / ""), FileError);
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,140 @@
+// .npy files: arrays both ways, and headers that lie.
+#include <string>
+#include <vector>
+
+#include "gradus/io/npy.h"
+#include "gradus/tests/io/files.h"
+
+namespace gradus::testing {
+namespace {
+
+/// A version 1.0 file of this header and data.
+std::string file_of(const std::string& header, const std::string& data = "") {
+  std::string bytes("\x93NUMPY\1\0", 8);
+  bytes += {static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)};
+  return bytes + header + data;
+}
+
+std::string dict(const std::string& descr, const std::string& order, const std::string& shape) {
+  return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
+}
+
+Tensor parse(const std::string& bytes) { return io::parse_npy(as_bytes(bytes), "x.npy"); }
+
+std::string fault(const std::string& bytes) {
+  return message_of([&] { parse(bytes); });
+}
+
+}  // namespace
+
+TEST_CASE("npy: what is written is read again") {
+  const Folder folder;
+  const Tensor odd = randn({4, 3}, Dtype::f32);
+  const std::vector<Tensor> tensors = {tensor(2.5, Dtype::f64),
+                                       randn({7}, Dtype::f32),
+                                       randn({2, 1, 3, 1, 2, 1, 1, 5}, Dtype::f64),
+                                       indices({-1, 5}),
+                                       indices({1, 0, 1}).astype(Dtype::bool_),
+                                       Tensor::empty({2, 0, 3}, Dtype::f32),
+                                       odd.view({3, 4}, {1, 3}, 0)};
+  for (const Tensor& x : tensors) {
+    INFO(x.shape() << " " << x.dtype());
+    io::save_npy(folder / "x.npy", x);
+    CHECK(same(io::load_npy(folder / "x.npy"), x));
+  }
+}
+
+TEST_CASE("npy: the bytes are NumPy's own") {
+  const Folder folder;
+  io::save_npy(folder / "x.npy", from(std::vector<float>{1, -2, 0, 0.5f, 3, 4}, {2, 3}));
+  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  const std::string data("\0\0\x80\x3F\0\0\0\xC0\0\0\0\0\0\0\0\x3F\0\0\x40\x40\0\0\x80\x40", 24);
+  CHECK(read_bytes(folder / "x.npy") ==
+        file_of(header + std::string(118 - header.size() - 1, ' ') + "\n", data));
+  io::save_npy(folder / "x.npy", tensor(1.0, Dtype::f64));
+  CHECK(contains(read_bytes(folder / "x.npy"), "'shape': (), }"));
+  io::save_npy(folder / "x.npy", tensor({1, 2, 3}));
+  CHECK(contains(read_bytes(folder / "x.npy"), "'shape': (3,), }"));
+}
+
+TEST_CASE("npy: Fortran order, other spellings and narrow numbers are understood") {
+  const std::string six("\1\2\3\4\5\6", 6);
+  CHECK(same(parse(file_of(dict("|u1", "True", "(2, 3)"), six)),
+             from(std::vector<std::int64_t>{1, 3, 5, 2, 4, 6}, {2, 3})));
+  CHECK(same(parse(file_of(dict("|u1", "True", "(3, 1, 2)"), six)),
+             from(std::vector<std::int64_t>{1, 4, 2, 5, 3, 6}, {3, 1, 2})));
+  CHECK(same(parse(file_of(dict("|u1", "True", "(6,)"), six)), indices({1, 2, 3, 4, 5, 6})));
+  CHECK(same(
+      parse(file_of("{\"shape\":(2,),\"fortran_order\":False,\"descr\":\"|b1\"}", {'\0', '\3'})),
+      indices({0, 1}).astype(Dtype::bool_)));
+  CHECK(
+      same(parse(file_of(dict("<i4", "False", "()"), "\xFE\xFF\xFF\xFF")), indices({-2}).view({})));
+  CHECK(same(parse(file_of(dict("<f2", "False", "(1,)"), std::string("\0\xC0", 2))),
+             from(std::vector<float>{-2}, {1})));
+  for (const char version : {'\2', '\3'}) {
+    std::string bytes = std::string("\x93NUMPY") + version + std::string("\0", 1);
+    const std::string header = dict("|u1", "False", "(1,)");
+    bytes += {static_cast<char>(header.size()), '\0', '\0', '\0'};
+    CHECK(same(parse(bytes + header + "\7"), indices({7})));
+  }
+}
+
+TEST_CASE("npy: a file that is not quite one is refused") {
+  const std::string good = dict("|u1", "False", "(4,)");
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "not a .npy file"},
+      {"\x93NUMPX\1    ", "not a .npy file"},
+      {std::string("\x93NUMPY\11\0\0\0\0\0", 12), ".npy version 9.0 cannot be read"},
+      {std::string("\x93NUMPY\1\0\xFF\1{", 11),
+       "a header of 511 bytes is claimed; the file has 11"},
+      {std::string("\x93NUMPY\2\0\0\0\0\x7F{", 13), "a header of 2130706432 bytes is claimed"},
+      {file_of(""), "a '{' is missing at its end"},
+      {file_of("{}"), "it must name descr, fortran_order and shape"},
+      {file_of(good + "x", "1234"), "there is text after it before \"x\""},
+      {file_of("{'descr': '<f4', 'descr': '<f4'}"), "\"descr\" stands there twice"},
+      {file_of("{'descr': '<f4', 'more': 1}"), "unknown field \"more\""},
+      {file_of("{'descr': '<f4' 'shape': ()}"), "a comma is missing"},
+      {file_of("{'descr': '<f4"), "a string does not end"},
+      {file_of("{'descr': [('a', '<f4')]}"), "arrays of records cannot be read"},
+      {file_of("{'fortran_order': 1}"), "must be True or False"},
+      {file_of(dict("|u1", "False", "(-4,)"), "1234"), "a whole number that is not negative"},
+      {file_of(dict("|u1", "False", "(4.0,)"), "1234"), "a comma is missing"},
+      {file_of(dict("|u1", "False", "(4)"), "1234"), "(3,) a shape"},
+      {file_of(dict("|u1", "False", "4"), "1234"), "a '(' is missing"},
+      {file_of(dict("|u1", "False", "(99999999999999999999,)"), "1234"), "a whole number"},
+      {file_of(dict(">f4", "False", "(1,)"), "1234"), "big-endian"},
+      {file_of(dict("|O", "False", "(1,)"), "1234"), "Python objects"},
+      {file_of(dict("<c8", "False", "(1,)"), "1234"), "\"<c8\" cannot be read: <f4"},
+      {file_of(good, "123"), "|u1 [4] takes 4 bytes, but 3 follow the header"},
+      {file_of(good, "12345"), "takes 4 bytes, but 5 follow"},
+      {file_of(dict("<f4", "False", "(99999999999999,)")),
+       "takes 399999999999996 bytes, but 0 follow"},
+      {file_of(dict("<f4", "False", "(4611686018427387904, 4)")), "more elements than any memory"},
+      {file_of(dict("|u1", "False", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), "1"),
+       "has 9 axes, a tensor at most 8"},
+  };
+  for (const auto& [bytes, message] : cases) {
+    INFO(bytes);
+    const std::string found = fault(bytes);
+    INFO(found);
+    CHECK(contains(found, "x.npy: "));
+    CHECK(contains(found, message));
+  }
+}
+
+TEST_CASE("npy: a file that is cut off anywhere is refused") {
+  const std::string bytes = file_of(dict("|u1", "True", "(2, 3)"), "123456");
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    INFO("first " << n << " bytes");
+    CHECK_THROWS_AS(parse(bytes.substr(0, n)), FileError);
+  }
+}
+
+TEST_CASE("npy: files that cannot be read or written") {
+  const Folder folder;
+  CHECK_THROWS_AS(io::load_npy(folder / "none.npy"), FileError);
+  CHECK_THROWS_AS(io::save_npy(folder / "no/folder.npy", tensor(1)), FileError);
+  CHECK_THROWS_AS(io::save_npy(folder / "x.npy", Tensor()), ValueError);
+}
+
+}  // namespace gradus::testing

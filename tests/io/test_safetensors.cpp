@@ -1,0 +1,315 @@
+// safetensors: what is written is read, and no file that breaks a rule is taken for one.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gradus/io/safetensors.h"
+#include "gradus/tests/io/files.h"
+
+namespace gradus::testing {
+namespace {
+
+using io::TensorFile;
+
+/// A file of this header and data; the length before it is right.
+std::string file_of(const std::string& header, const std::string& data = "") {
+  const std::uint64_t length = header.size();
+  std::string bytes(8, '\0');
+  std::memcpy(bytes.data(), &length, 8);
+  return bytes + header + data;
+}
+
+TensorFile parse(const std::string& bytes) {
+  return io::parse_safetensors(as_bytes(bytes), "w.st");
+}
+
+std::string fault(const std::string& bytes) {
+  return message_of([&] { parse(bytes); });
+}
+
+std::string entry(const std::string& dtype, const std::string& shape, const std::string& offsets) {
+  return "{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}";
+}
+
+std::map<std::string, Tensor> awkward_tensors() {
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<std::int64_t> positions(120);
+  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = std::int64_t{1} << (i % 63);
+  const Tensor odd = randn({7, 5, 3}, Dtype::f64);
+  return {{"scalar", tensor(3.25, Dtype::f64)},
+          {"one", from(std::vector<float>{-0.0f}, {1})},
+          {"special", from(std::vector<float>{inf, -inf, std::nanf("7"), 1e-45f, 3e38f}, {5, 1})},
+          {"none", Tensor::empty({3, 0, 2}, Dtype::f32)},
+          {"also none", Tensor::empty({0}, Dtype::i64)},
+          {"rank 8", from(positions, {1, 2, 3, 1, 4, 5, 1, 1})},
+          {"mask", from(std::vector<std::int64_t>{1, 0, 7, 0, -1, 0, 0}, {7}).astype(Dtype::bool_)},
+          {"view", odd.view({3, 5}, {1, 3}, 15)},
+          {"layers.0.größe\n\"quoted\"", randn({2, 2}, Dtype::f32)},
+          {"f64", odd}};
+}
+
+}  // namespace
+
+TEST_CASE("safetensors: what is written is read again") {
+  const std::map<std::string, Tensor> tensors = awkward_tensors();
+  const std::map<std::string, std::string> metadata = {{"step", "12"}, {"é\n", ""}, {"", "a\tb"}};
+  const Folder folder;
+  const std::string path = folder / "w.safetensors";
+  io::save_safetensors(path, tensors, metadata);
+  const TensorFile file = io::load_safetensors(path);
+  REQUIRE(file.tensors.size() == tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    INFO(name);
+    REQUIRE(file.tensors.count(name) == 1);
+    CHECK(same(file.tensors.at(name), tensor));
+  }
+  auto expected = metadata;
+  expected["format"] = "pt";
+  CHECK(file.metadata == expected);
+}
+
+TEST_CASE("safetensors: the bytes are those of the format's own writer") {
+  // I64 before F64 before F32 before BOOL, then by name; 8 bytes of alignment, blanks after the header
+  const std::string header =
+      "{\"__metadata__\":{\"format\":\"pt\"},"
+      "\"z\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]},"
+      "\"a\":{\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[8,16]},"
+      "\"b\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[16,24]},"
+      "\"A\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[24,26]}}";
+  const std::string data(
+      "\7\0\0\0\0\0\0\0"
+      "\0\0\0\0\0\0\xF0\x3F"
+      "\0\0\x80\x3F\0\0\0\xC0"
+      "\1\0",
+      26);
+  const std::string blanks((8 - header.size() % 8) % 8, ' ');
+  const auto bytes = io::safetensors_bytes({{"a", tensor(1.0, Dtype::f64)},
+                                            {"A", indices({1, 0}).astype(Dtype::bool_)},
+                                            {"z", indices({7})},
+                                            {"b", from(std::vector<float>{1, -2}, {1, 2})}});
+  const std::string written(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  CHECK(written == file_of(header + blanks, data));
+}
+
+TEST_CASE("safetensors: no tensors at all is a file too") {
+  CHECK(parse(file_of("{}")).tensors.empty());
+  CHECK(parse(file_of(" \n{ } \t")).tensors.empty());
+  CHECK(io::parse_safetensors(io::safetensors_bytes({}), "w.st").metadata.at("format") == "pt");
+}
+
+TEST_CASE("safetensors: narrow numbers are widened") {
+  // F16: 1, −2, 65504 (the largest), 2⁻²⁴ (the smallest), −0, ∞; BF16: 1, −2
+  const std::string halves(
+      "\x00\x3C\x00\xC0\xFF\x7B\x01\x00\x00\x80\x00\x7C"
+      "\x80\x3F\x00\xC0",
+      16);
+  const std::string rest(
+      "\xFF\xFF\xFF\xFF\0\0\0\x80"
+      "\xFF\7"
+      "\0\2\xFF",
+      13);
+  const TensorFile file = parse(file_of(
+      "{\"h\":" + entry("F16", "[6]", "[0,12]") + ",\"b\":" + entry("BF16", "[2]", "[12,16]") +
+          ",\"i\":" + entry("I32", "[2]", "[16,24]") + ",\"u\":" + entry("U8", "[2]", "[24,26]") +
+          ",\"t\":" + entry("BOOL", "[3]", "[26,29]") + "}",
+      halves + rest));
+  const float inf = std::numeric_limits<float>::infinity();
+  CHECK(same(file.tensors.at("h"),
+             from(std::vector<float>{1, -2, 65504, 0x1p-24f, -0.0f, inf}, {6})));
+  CHECK(same(file.tensors.at("b"), from(std::vector<float>{1, -2}, {2})));
+  CHECK(same(file.tensors.at("i"), indices({-1, -2147483648})));
+  CHECK(same(file.tensors.at("u"), indices({255, 7})));
+  CHECK(same(file.tensors.at("t"), indices({0, 1, 1}).astype(Dtype::bool_)));  // bytes 0, 2, 255
+}
+
+TEST_CASE("safetensors: the length of the header is not trusted") {
+  CHECK(contains(fault(""), "w.st: 0 bytes are too few"));
+  CHECK(contains(fault("1234567"), "7 bytes are too few"));
+  const std::string gigabyte("\0\0\0\x40\0\0\0\0{}", 10);
+  CHECK(contains(fault(gigabyte),
+                 "a header of 1073741824 bytes is claimed, but 100000000 are the most"));
+  CHECK(
+      contains(fault(std::string(8, '\xFF')), "a header of 18446744073709551615 bytes is claimed"));
+  const std::string ninety("\x80\x4A\x5D\5\0\0\0\0{}", 10);  // 90 000 000
+  CHECK(contains(fault(ninety), "a header of 90000000 bytes is claimed, but the file has 2"));
+}
+
+TEST_CASE("safetensors: a header that is not what it should be") {
+  const std::string good = entry("F32", "[1]", "[0,4]");
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "not a JSON object"},
+      {"[]", "not a JSON object"},
+      {"\"a\"", "not a JSON object"},
+      {"\xEF\xBB\xBF{}", "not a JSON object"},
+      {"{", "not JSON at its byte"},
+      {"{}}", "not JSON at its byte"},
+      {"{\"a\":" + good + ",}", "not JSON"},
+      {"{\"\xFF\":" + good + "}", "not JSON"},
+      {"{\"\\ud800\":" + good + "}", "not JSON"},
+      {std::string("{}\0{", 4), "holds a NUL at its byte 2"},
+      {"{\"a\":1}", "tensor \"a\": 1 stands where an object is wanted"},
+      {"{\"a\":null}", "null stands where an object is wanted"},
+      {"{\"a\":[]}", "a list stands where an object is wanted"},
+      {"{\"a\":{}}", "tensor \"a\": \"dtype\" is missing"},
+      {"{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", "\"shape\" is missing"},
+      {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", "\"data_offsets\" is missing"},
+      {"{\"a\":{\"extra\":1}}", "unknown field \"extra\""},
+      {"{\"a\":" + entry("F8_E4M3", "[1]", "[0,1]") + "}",
+       "dtype \"F8_E4M3\" cannot be read: F32 F64"},
+      {"{\"a\":{\"dtype\":7}}", "7 stands where \"dtype\" wants a string"},
+      {"{\"a\":{\"dtype\":[\"F32\"]}}", "a list stands where \"dtype\" wants a string"},
+      {"{\"a\":" + entry("F32", "1", "[0,4]") + "}", "1 stands where shape wants a list"},
+      {"{\"a\":" + entry("F32", "\"1\"", "[0,4]") + "}", "\"1\" stands where shape wants a list"},
+      {"{\"a\":" + entry("F32", "{}", "[0,4]") + "}", "an object stands where shape wants a list"},
+      {"{\"a\":" + entry("F32", "[[1]]", "[0,4]") + "}",
+       "a list stands where shape wants a list of whole"},
+      {"{\"a\":" + entry("F32", "[-1]", "[0,4]") + "}", "-1 stands where"},
+      {"{\"a\":" + entry("F32", "[1.0]", "[0,4]") + "}", "1.0 stands where"},
+      {"{\"a\":" + entry("F32", "[true]", "[0,4]") + "}", "true stands where"},
+      {"{\"a\":" + entry("F32", "[18446744073709551616]", "[0,4]") + "}",
+       "18446744073709551616 stands"},
+      {"{\"a\":" + entry("F32", "[1e400]", "[0,4]") + "}", "not JSON"},
+      {"{\"a\":" + entry("F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]") + "}",
+       "shape has more than 8 numbers"},
+      {"{\"a\":" + entry("F32", "[1]", "[0]") + "}", "data_offsets wants 2 numbers, not 1"},
+      {"{\"a\":" + entry("F32", "[1]", "[]") + "}", "data_offsets wants 2 numbers, not 0"},
+      {"{\"a\":" + entry("F32", "[1]", "[0,4,4]") + "}", "data_offsets has more than 2 numbers"},
+      {"{\"a\":" + good + ",\"a\":" + good + "}", "\"a\" stands there twice"},
+      {"{\"a\":{\"shape\":[],\"shape\":[]}}", "tensor \"a\": \"shape\" stands there twice"},
+      {"{\"__metadata__\":{},\"__metadata__\":{}}", "\"__metadata__\" stands there twice"},
+      {"{\"__metadata__\":{\"k\":\"1\",\"k\":\"1\"}}", "\"k\" stands there twice"},
+      {"{\"__metadata__\":null}", "null stands where an object is wanted"},
+      {"{\"__metadata__\":{\"k\":1}}", "1 stands where \"k\" wants a string"},
+      {"{\"__metadata__\":{\"k\":{}}}", "an object stands where \"k\" wants a string"},
+      {"{\"__metadata__\":{\"k\":[]}}", "a list stands where \"k\" wants a string"},
+  };
+  for (const auto& [header, message] : cases) {
+    INFO(header);
+    const std::string found = fault(file_of(header, "1234"));
+    INFO(found);
+    CHECK(contains(found, "w.st: "));
+    CHECK(contains(found, message));
+  }
+}
+
+TEST_CASE("safetensors: tensors must cover the data exactly") {
+  const std::string a = entry("F32", "[2]", "[0,8]");
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"{\"a\":" + a + "}", "its tensors end at byte 8 of the data, but there are 16"},
+      {"{}", "its tensors end at byte 0 of the data, but there are 16"},
+      {"{\"a\":" + a + ",\"b\":" + entry("F32", "[2]", "[4,12]") + "}",
+       "tensor \"b\": data_offsets [4, 12] should begin where the tensor before ends, at 8: bytes "
+       "would "
+       "be shared"},
+      {"{\"a\":" + a + ",\"b\":" + a + "}", "tensor \"b\": data_offsets [0, 8] should begin"},
+      {"{\"a\":" + a + ",\"b\":" + entry("F32", "[1]", "[12,16]") + "}", "would belong to nothing"},
+      {"{\"a\":" + entry("F32", "[2]", "[8,16]") + "}",
+       "should begin where the tensor before ends, at 0"},
+      {"{\"a\":" + entry("F32", "[2]", "[8,0]") + "}", "data_offsets [8, 0] end before they begin"},
+      {"{\"a\":" + entry("F32", "[5]", "[0,20]") + "}", "reach beyond the 16 bytes of data"},
+      {"{\"a\":" + entry("F32", "[5]", "[0,18446744073709551615]") + "}",
+       "reach beyond the 16 bytes"},
+      {"{\"a\":" + entry("F32", "[3]", "[0,16]") + "}",
+       "tensor \"a\": F32 [3] takes 12 bytes, but data_offsets [0, 16] are 16"},
+      {"{\"a\":" + entry("F64", "[2,2]", "[0,16]") + "}", "F64 [2, 2] takes 32 bytes"},
+      {"{\"a\":" + entry("F32", "[]", "[0,16]") + "}", "F32 [] takes 4 bytes"},
+      {"{\"a\":" + entry("F32", "[0]", "[0,16]") + "}", "F32 [0] takes 0 bytes"},
+      {"{\"a\":" + entry("F32", "[4611686018427387904,4]", "[0,16]") + "}",
+       "more elements than any"},
+      {"{\"a\":" + entry("F32", "[4611686018427387905,4]", "[0,16]") + "}",
+       "more elements than any"},
+      {"{\"a\":" + entry("F64", "[2305843009213693954]", "[0,16]") + "}", "more elements than any"},
+      {"{\"a\":" + entry("F32", "[0,4294967296,4294967296]", "[0,16]") + "}",
+       "more elements than any"},
+  };
+  for (const auto& [header, message] : cases) {
+    INFO(header);
+    const std::string found = fault(file_of(header, std::string(16, '\0')));
+    INFO(found);
+    CHECK(contains(found, message));
+  }
+}
+
+TEST_CASE("safetensors: many tensors at one place, and lists without end, are refused at once") {
+  std::string header = "{";
+  for (int i = 0; i < 20000; ++i)
+    header += (i ? ",\"" : "\"") + std::to_string(i) + "\":" + entry("F32", "[1]", "[0,4]");
+  CHECK(contains(fault(file_of(header + "}", "1234")), "bytes would be shared"));
+  CHECK(contains(fault(file_of("{\"a\":" + std::string(5'000'000, '['))), "a list stands where"));
+  std::string objects;
+  for (int i = 0; i < 1'000'000; ++i) objects += "{\"a\":";
+  CHECK(contains(fault(file_of(objects)), "unknown field"));
+}
+
+TEST_CASE("safetensors: a file that is cut off anywhere is refused") {
+  const std::vector<std::byte> bytes = io::safetensors_bytes(awkward_tensors(), {{"k", "v"}});
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    INFO("first " << n << " of " << bytes.size() << " bytes");
+    CHECK_THROWS_AS(io::parse_safetensors(std::span(bytes).first(n), "w.st"), FileError);
+  }
+}
+
+TEST_CASE("safetensors: flipped bits load or throw, and never do anything else") {
+  const std::vector<std::byte> bytes = io::safetensors_bytes(awkward_tensors(), {{"k", "v"}});
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  std::mt19937 random(7);
+  int loaded = 0;
+  for (int round = 0; round < 4000; ++round) {
+    std::vector<std::byte> damaged = bytes;
+    // Every other round in the header, where nearly every bit means something.
+    const std::size_t range = round % 2 == 0 ? bytes.size() : static_cast<std::size_t>(length) + 8;
+    for (auto flips = 1 + random() % 3; flips > 0; --flips)
+      damaged[random() % range] ^= static_cast<std::byte>(1u << random() % 8);
+    try {
+      const TensorFile file = io::parse_safetensors(damaged, "w.st");
+      for (const auto& [name, tensor] : file.tensors) CHECK(tensor.defined());
+      ++loaded;
+    } catch (const FileError& e) {
+      CHECK(contains(e.what(), "w.st"));
+    }
+  }
+  CHECK(loaded > 0);
+  CHECK(loaded < 4000);
+}
+
+TEST_CASE("safetensors: files that cannot be read or written") {
+  const Folder folder;
+  const auto load_fault = [&](const std::string& name) {
+    return message_of([&] { io::load_safetensors(folder / name); });
+  };
+  CHECK(contains(load_fault("missing"), "missing: there is no such file"));
+  CHECK(contains(load_fault(""), "a directory"));
+  write_bytes(folder / "empty", "");
+  CHECK(contains(load_fault("empty"), "0 bytes are too few"));
+  write_bytes(folder / "short", file_of("{\"a\":" + entry("F32", "[4]", "[0,16]") + "}", "1234"));
+  CHECK(contains(load_fault("short"),
+                 "reach beyond the 4 bytes of data in the file: is it cut off?"));
+  CHECK_THROWS_AS(io::save_safetensors(folder / "no/such/folder", {}), FileError);
+}
+
+TEST_CASE("safetensors: what cannot be written leaves the file as it was") {
+  const Folder folder;
+  const std::string path = folder / "w.safetensors";
+  io::save_safetensors(path, {{"a", tensor({1, 2})}});
+  const std::string before = read_bytes(path);
+  const Tensor x = tensor(1);
+  const auto refused = [&](const std::map<std::string, Tensor>& tensors,
+                           const std::map<std::string, std::string>& metadata = {}) {
+    const std::string message =
+        message_of<ValueError>([&] { io::save_safetensors(path, tensors, metadata); });
+    CHECK(read_bytes(path) == before);
+    return message;
+  };
+  CHECK(contains(refused({{"", x}}), "a tensor needs a name"));
+  CHECK(contains(refused({{"__metadata__", x}}), "\"__metadata__\" cannot name a tensor"));
+  CHECK(contains(refused({{"a\xFF", x}}), "the name \"a\xEF\xBF\xBD\" is not UTF-8"));
+  CHECK(contains(refused({{"a", Tensor()}}), "tensor \"a\" is undefined"));
+  CHECK(contains(refused({{"a", x}}, {{"k", "\xC0"}}), "is not UTF-8"));
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,162 @@
+// Tokenizers: text to ids and back, in one piece and token by token, and their files.
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gradus/io/tokenizer.h"
+#include "gradus/tests/io/files.h"
+
+namespace gradus::testing {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+std::string stream(const io::Tokenizer& tokenizer, const Ids& ids) {
+  io::StreamDecoder decoder(tokenizer);
+  std::string text;
+  for (const std::int64_t id : ids) text += decoder.push(id);
+  return text + decoder.finish();
+}
+
+}  // namespace
+
+TEST_CASE("tokenizer: characters are numbered in rising order") {
+  const io::CharTokenizer tokenizer("banana\nÄ🙂");
+  CHECK(tokenizer.name() == "character");
+  CHECK(tokenizer.vocab_size() == 6);
+  CHECK((tokenizer.characters() == std::vector<char32_t>{U'\n', U'a', U'b', U'n', U'Ä', U'🙂'}));
+  CHECK((tokenizer.encode("nabÄ🙂\n") == Ids{3, 1, 2, 4, 5, 0}));
+  CHECK(tokenizer.encode("").empty());
+  CHECK(tokenizer.decode(Ids{3, 1, 2, 4, 5, 0}) == "nabÄ🙂\n");
+  CHECK(stream(tokenizer, {3, 1, 2, 4, 5, 0}) == "nabÄ🙂\n");
+}
+
+TEST_CASE("tokenizer: a character that was never seen is named") {
+  const io::CharTokenizer tokenizer("abc é");
+  const auto fault = [&](const std::string& text) {
+    return message_of<ValueError>([&] { tokenizer.encode(text); });
+  };
+  CHECK(contains(fault("é abz"), "'z' (U+007A) at byte 5 is none of the 5 characters"));
+  CHECK(contains(fault("a🙂"), "'🙂' (U+1F642) at byte 1"));
+  CHECK(contains(fault("a\n"), "U+000A at byte 1"));
+  CHECK(contains(fault("ab\xC3"), "not UTF-8 at byte 2"));
+  CHECK(contains(message_of<ValueError>([] { io::CharTokenizer(""); }), "empty"));
+  CHECK(
+      contains(message_of<ValueError>([] { io::CharTokenizer("a\xFF"); }), "not UTF-8 at byte 1"));
+}
+
+TEST_CASE("tokenizer: bytes take any text and give it back") {
+  const io::ByteTokenizer tokenizer;
+  CHECK(tokenizer.vocab_size() == 256);
+  std::string any;
+  for (int i = 0; i < 256; ++i) any += static_cast<char>(i);
+  const Ids ids = tokenizer.encode(any);
+  REQUIRE(ids.size() == 256);
+  std::string bytes;
+  for (std::size_t i = 0; i < 256; ++i) {
+    CHECK(ids[i] == static_cast<std::int64_t>(i));
+    bytes += tokenizer.bytes_of(ids[i]);
+  }
+  CHECK(bytes == any);
+  CHECK(tokenizer.decode(tokenizer.encode("naïve 🙂")) == "naïve 🙂");
+  CHECK(tokenizer.decode(Ids{'a', 0xFF, 'b', 0xC3}) ==
+        "a\xEF\xBF\xBD"
+        "b\xEF\xBF\xBD");
+}
+
+TEST_CASE("tokenizer: an id outside the vocabulary is refused") {
+  const io::CharTokenizer characters("ab");
+  const io::ByteTokenizer bytes;
+  CHECK(contains(message_of<IndexError>([&] {
+                   characters.decode(Ids{0, 2});
+                 }),
+                 "character tokenizer: there is no token 2: ids are 0 to 1"));
+  CHECK_THROWS_AS(characters.decode(Ids{-1}), IndexError);
+  CHECK_THROWS_AS(bytes.decode(Ids{256}), IndexError);
+  CHECK_THROWS_AS(stream(bytes, {-1}), IndexError);
+}
+
+TEST_CASE("tokenizer: half a character is held back until it is whole") {
+  const io::ByteTokenizer tokenizer;
+  io::StreamDecoder decoder(tokenizer);
+  CHECK(decoder.push(0xF0) == "");
+  CHECK(decoder.push(0x9F) == "");
+  CHECK(decoder.push(0x99) == "");
+  CHECK(decoder.push(0x82) == "🙂");
+  CHECK(decoder.push(0xC3) == "");
+  CHECK(decoder.push('a') ==
+        "\xEF\xBF\xBD"
+        "a");
+  CHECK(decoder.push(0xE2) == "");
+  CHECK(decoder.finish() == "\xEF\xBF\xBD");
+  CHECK(decoder.finish() == "");
+}
+
+TEST_CASE("tokenizer: token by token gives the same text as all at once") {
+  const io::ByteTokenizer tokenizer;
+  std::mt19937 random(3);
+  const unsigned char likely[] = {'a',  0x80, 0x9F, 0xA0, 0xBF, 0xC3,
+                                  0xE0, 0xE2, 0xED, 0xF0, 0xF4, 0xFF};
+  for (int round = 0; round < 2000; ++round) {
+    Ids ids(random() % 12);
+    for (std::int64_t& id : ids) id = likely[random() % sizeof likely];
+    CHECK(stream(tokenizer, ids) == tokenizer.decode(ids));
+  }
+}
+
+TEST_CASE("tokenizer: files") {
+  const Folder folder;
+  const io::CharTokenizer characters("\n \"\\aé🙂\x01");
+  io::save_tokenizer(folder / "c.json", characters);
+  const std::unique_ptr<io::Tokenizer> loaded = io::load_tokenizer(folder / "c.json");
+  CHECK(loaded->name() == "character");
+  CHECK(loaded->vocab_size() == characters.vocab_size());
+  CHECK((loaded->encode("\\é\x01🙂\n") == characters.encode("\\é\x01🙂\n")));
+  CHECK(loaded->to_json() == characters.to_json());
+  io::save_tokenizer(folder / "b.json", io::ByteTokenizer());
+  CHECK(io::load_tokenizer(folder / "b.json")->name() == "byte");
+  CHECK_THROWS_AS(io::load_tokenizer(folder / "none.json"), FileError);
+}
+
+TEST_CASE("tokenizer: a file that is not quite one is refused") {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "not JSON"},
+      {"{", "not JSON"},
+      {"[]", "not an object"},
+      {"7", "not an object"},
+      {std::string("{}\0", 3), "NUL"},
+      {"{}", "\"gradus_tokenizer\" is missing"},
+      {"{\"gradus_tokenizer\":\"1\"}", "\"gradus_tokenizer\" is missing or not a number"},
+      {"{\"gradus_tokenizer\":2}", "written in tokenizer format 2, but this Gradus reads format 1"},
+      {"{\"gradus_tokenizer\":1}", "\"type\" is missing"},
+      {"{\"gradus_tokenizer\":1,\"type\":3}", "\"type\" is missing or not a string"},
+      {"{\"gradus_tokenizer\":1,\"type\":\"bpe\"}", "unknown type of tokenizer \"bpe\""},
+      {"{\"gradus_tokenizer\":1,\"type\":\"byte\",\"x\":1}",
+       "not known in a tokenizer of this type: \"x\""},
+      {"{\"gradus_tokenizer\":1,\"type\":\"byte\",\"type\":\"byte\"}",
+       "\"type\" stands there twice"},
+      {"{\"gradus_tokenizer\":1,\"type\":\"character\"}", "\"characters\" is missing"},
+      {"{\"gradus_tokenizer\":1,\"type\":\"character\",\"characters\":[\"a\"]}", "nested"},
+      {"{\"gradus_tokenizer\":1,\"type\":\"character\",\"characters\":7}",
+       "\"characters\" is missing or not"},
+      {"{\"gradus_tokenizer\":1,\"type\":\"character\",\"characters\":\"\"}",
+       "\"characters\" is empty"},
+      {"{\"gradus_tokenizer\":1,\"type\":\"character\",\"characters\":\"ba\"}",
+       "must rise and not repeat"},
+      {"{\"gradus_tokenizer\":1,\"type\":\"character\",\"characters\":\"aa\"}",
+       "must rise and not repeat"},
+      {"{\"gradus_tokenizer\":1,\"type\":\"character\",\"characters\":\"\xFF\"}", "not JSON"},
+      {"{\"a\":{\"b\":1}}", "nested"},
+      {std::string(100000, '['), "nested"},
+  };
+  for (const auto& [json, message] : cases) {
+    INFO(json.substr(0, 100));
+    const std::string found = message_of([&] { io::tokenizer_from_json(json, "t.json"); });
+    INFO(found);
+    CHECK(contains(found, "t.json: "));
+    CHECK(contains(found, message));
+  }
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,85 @@
+// A case of attention, forward and backward, in each of the three ways to compute it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "gradus/base/random.h"
+#include "gradus/engine/create.h"
+#include "gradus/engine/graph.h"
+#include "gradus/ops/attention.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/naive.h"
+
+namespace gradus::testing::attending {
+
+using naive::Numbers;
+using naive::numbers;
+
+/// q, k, v and an upstream gradient, and what comes of them.
+struct Case {
+  std::int64_t B, H, T, S, D, Dv;
+  Dtype dtype = Dtype::f64;
+  Mask mask = {};
+  double dropout = 0;
+
+  Tensor q = randn({B, H, T, D}, dtype), k = randn({B, H, S, D}, dtype),
+         v = randn({B, H, S, Dv}, dtype);
+  Tensor dout = randn({B, H, T, Dv}, dtype);
+};
+
+struct Results {
+  Tensor o, dq, dk, dv;
+};
+
+enum class Way { fused, formula, with_weights };
+
+/// Forward and backward, with dropout's stream the first of Generator(7).
+inline Results run(const Case& c, Way way) {
+  Generator seven(7);
+  const GeneratorScope scope(seven);
+  const FormulaScope formula(way == Way::formula);
+  const auto leaf = [](const Tensor& x) {
+    Tensor y = x.detach();
+    return y.requires_grad_();
+  };
+  const Tensor q = leaf(c.q), k = leaf(c.k), v = leaf(c.v);
+  AttentionOptions options;
+  options.dropout = c.dropout;
+  const Tensor o = way == Way::with_weights
+                       ? attention_with_weights(q, k, v, c.mask, options).output
+                       : scaled_dot_product_attention(q, k, v, c.mask, options);
+  o.backward(c.dout);
+  return {o.detach(), q.grad(), k.grad(), v.grad()};
+}
+
+inline double largest(const Numbers& x) {
+  double most = 0;
+  for (const double each : x) most = std::max(most, std::abs(each));
+  return most;
+}
+
+/// The largest difference, by the largest value.
+inline double difference(const Tensor& a, const Tensor& b) {
+  const Numbers x = numbers(a), y = numbers(b);
+  REQUIRE(x.size() == y.size());
+  Numbers d(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    CHECK(std::isfinite(x[i]));
+    d[i] = x[i] - y[i];
+  }
+  return largest(d) / std::max(largest(y), 1e-300);
+}
+
+/// Each gradient element is a sum over up to S (or T) keys of products of a few factors, each rounded:
+/// errors grow as the root of their number when the signs are random; 64 leaves room for that.
+inline double tolerance(Dtype dtype) { return 64 * (dtype == Dtype::f32 ? 0x1p-24 : 0x1p-53); }
+
+inline void check_alike(const Results& a, const Results& b, Dtype dtype) {
+  CHECK(difference(a.o, b.o) < tolerance(dtype));
+  CHECK(difference(a.dq, b.dq) < tolerance(dtype));
+  CHECK(difference(a.dk, b.dk) < tolerance(dtype));
+  CHECK(difference(a.dv, b.dv) < tolerance(dtype));
+}
+
+}  // namespace gradus::testing::attending

@@ -1,0 +1,306 @@
+// Samples of element-wise arithmetic: each binary operation on the same ways to broadcast, each unary
+// one on the same layouts. The references loop over coordinates and call the C++ library.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "gradus/engine/create.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/movement.h"
+#include "gradus/tests/support/registry.h"
+
+namespace gradus::testing {
+namespace {
+
+using List = std::vector<double>;
+using Dims = std::vector<std::int64_t>;
+using Number = std::function<double(double)>;
+using Numbers = std::function<double(double, double)>;
+
+Dims dims(const Tensor& x) { return Dims(x.shape().begin(), x.shape().end()); }
+
+std::int64_t product(const Dims& shape) {
+  std::int64_t n = 1;
+  for (const std::int64_t size : shape) n *= size;
+  return n;
+}
+
+/// The row-major position in an array `shape` of what element i of `whole` was broadcast from.
+std::size_t source(std::int64_t i, const Dims& whole, const Dims& shape) {
+  std::int64_t position = 0, weight = 1;
+  for (std::size_t back = 1; back <= whole.size(); ++back) {
+    const std::int64_t size = whole[whole.size() - back];
+    const std::int64_t coordinate = i % size;
+    i /= size;
+    if (back > shape.size()) continue;
+    const std::int64_t own = shape[shape.size() - back];
+    if (own != 1) position += coordinate * weight;
+    weight *= own;
+  }
+  return static_cast<std::size_t>(position);
+}
+
+Dims broadcast(const Dims& a, const Dims& b) {
+  Dims out(std::max(a.size(), b.size()), 1);
+  for (std::size_t back = 1; back <= out.size(); ++back) {
+    std::int64_t& size = out[out.size() - back];
+    if (back <= a.size()) size = a[a.size() - back];
+    if (back <= b.size() && b[b.size() - back] != 1) size = b[b.size() - back];
+  }
+  return out;
+}
+
+List combined(const List& a, const Dims& a_shape, const List& b, const Dims& b_shape, const Numbers& f) {
+  const Dims whole = broadcast(a_shape, b_shape);
+  List out;
+  for (std::int64_t i = 0; i < product(whole); ++i)
+    out.push_back(f(a[source(i, whole, a_shape)], b[source(i, whole, b_shape)]));
+  return out;
+}
+
+/// A row-major matrix [rows, columns], transposed.
+List turned(const List& x, std::size_t rows, std::size_t columns) {
+  List out;
+  for (std::size_t c = 0; c < columns; ++c)
+    for (std::size_t r = 0; r < rows; ++r) out.push_back(x[r * columns + c]);
+  return out;
+}
+
+// ---- two tensors ----
+
+struct Binary {
+  std::string op;
+  std::function<Tensor(const Tensor&, const Tensor&)> f;
+  Numbers of_numbers;
+  bool positive_base = false;
+  double f32_factor = 8;
+};
+
+struct Pair {
+  std::string what;
+  Shape a, b;
+};
+
+const std::vector<Pair>& pairs() {
+  static const std::vector<Pair> all = {
+      {"equal shapes", {3, 5}, {3, 5}},
+      {"a row on the right", {3, 5}, {5}},
+      {"a column on the left", {3, 1}, {3, 5}},
+      {"broadcast on both sides, unequal primes", {3, 1, 2}, {5, 1}},
+      {"a number of rank 0 on the left", {}, {2, 3}},
+      {"rank 0 on both sides", {}, {}},
+      {"one element, ranks 1 and 3", {1}, {1, 1, 1}},
+      {"nothing at all", {0, 3}, {3}},
+  };
+  return all;
+}
+
+void add_binary(Samples& out, const Binary& binary) {
+  const auto left = [&](const Shape& shape) {
+    return binary.positive_base ? positive(shape, 0) : values(shape, 0);
+  };
+  const Numbers g = binary.of_numbers;
+  for (const Pair& pair : pairs())
+    out.push_back({.op = binary.op,
+                   .what = pair.what,
+                   .inputs = {left(pair.a), values(pair.b, 1)},
+                   .f = [f = binary.f](const Inputs& x) { return f(x[0], x[1]); },
+                   .reference = [g](const Inputs& x) {
+                     return combined(x[0].to_vector<double>(), dims(x[0]), x[1].to_vector<double>(),
+                                     dims(x[1]), g);
+                   },
+                   .f32_factor = binary.f32_factor});
+  out.push_back({.op = binary.op,
+                 .what = "a transposed view on the left",
+                 .inputs = {left({5, 3}), values({3, 5}, 1)},
+                 .f = [f = binary.f](const Inputs& x) { return f(transpose(x[0]), x[1]); },
+                 .reference = [g](const Inputs& x) {
+                   return combined(turned(x[0].to_vector<double>(), 5, 3), {3, 5},
+                                   x[1].to_vector<double>(), {3, 5}, g);
+                 },
+                 .f32_factor = binary.f32_factor});
+  // There a row meets itself: a tie, at which maximum and minimum have a kink.
+  if (binary.positive_base || binary.op == "maximum" || binary.op == "minimum") return;
+  out.push_back({.op = binary.op,
+                 .what = "a tensor with its own slice",
+                 .inputs = {values({4, 3}, 2)},
+                 .f = [f = binary.f](const Inputs& x) { return f(x[0], slice(x[0], 0, 1, 2)); },
+                 .reference = [g](const Inputs& x) {
+                   const List v = x[0].to_vector<double>();
+                   return combined(v, {4, 3}, List(v.begin() + 3, v.begin() + 6), {1, 3}, g);
+                 },
+                 .f32_factor = binary.f32_factor});
+}
+
+// ---- one tensor ----
+
+struct Unary {
+  std::string op;
+  std::function<Tensor(const Tensor&)> f;
+  Number of_number;
+  bool positive_input = false;
+  double f32_factor = 8;
+  std::string note = {};
+};
+
+void add_unary(Samples& out, const Unary& unary) {
+  const auto input = [&](const Shape& shape, int which) {
+    return unary.positive_input ? positive(shape, which) : values(shape, which);
+  };
+  const auto each = [g = unary.of_number](List x) {
+    std::transform(x.begin(), x.end(), x.begin(), g);
+    return x;
+  };
+  const std::string note = unary.note.empty() ? "" : unary.note + ", ";
+  for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{1, 1}, Shape{2, 0}})
+    out.push_back({.op = unary.op,
+                   .what = note + "shape " + to_string(shape),
+                   .inputs = {input(shape, 3)},
+                   .f = [f = unary.f](const Inputs& x) { return f(x[0]); },
+                   .reference = [each](const Inputs& x) { return each(x[0].to_vector<double>()); },
+                   .f32_factor = unary.f32_factor});
+  out.push_back({.op = unary.op,
+                 .what = note + "a transposed view",
+                 .inputs = {input({2, 7}, 4)},
+                 .f = [f = unary.f](const Inputs& x) { return f(transpose(x[0])); },
+                 .reference = [each](const Inputs& x) {
+                   return each(turned(x[0].to_vector<double>(), 2, 7));
+                 },
+                 .f32_factor = unary.f32_factor});
+}
+
+std::vector<Binary> binaries() {
+  return {
+      {"add", add, [](double a, double b) { return a + b; }},
+      {"subtract", subtract, [](double a, double b) { return a - b; }},
+      {"multiply", multiply, [](double a, double b) { return a * b; }},
+      {"divide", divide, [](double a, double b) { return a / b; }},
+      {"maximum", maximum, [](double a, double b) { return std::max(a, b); }},
+      {"minimum", minimum, [](double a, double b) { return std::min(a, b); }},
+      {"power", [](const Tensor& a, const Tensor& b) { return pow(a, b); },
+       [](double a, double b) { return std::pow(a, b); }, true, 16},
+  };
+}
+
+Unary pow_by(double c, bool positive_input) {
+  return {"pow", [c](const Tensor& x) { return pow(x, c); }, [c](double x) { return std::pow(x, c); },
+          positive_input, 16, "exponent " + std::to_string(c)};
+}
+
+std::vector<Unary> with_numbers() {
+  return {
+      {"scale", [](const Tensor& x) { return x * -2.5; }, [](double x) { return x * -2.5; }},
+      {"shift", [](const Tensor& x) { return x + 0.75; }, [](double x) { return x + 0.75; }},
+      {"shift", [](const Tensor& x) { return 2.0 - x; }, [](double x) { return 2.0 - x; }, false, 8, "2 - x"},
+      {"scale", [](const Tensor& x) { return 3.0 / x; }, [](double x) { return 3.0 / x; }, false, 8, "3 / x"},
+      {"negative", [](const Tensor& x) { return -x; }, [](double x) { return -x; }},
+      pow_by(3, false),
+      pow_by(2, false),
+      pow_by(1, false),
+      pow_by(0, false),
+      pow_by(-1.5, true),
+      pow_by(0.5, true),
+      {"clamp", [](const Tensor& x) { return clamp(x, -0.6, 0.9); },
+       [](double x) { return std::min(std::max(x, -0.6), 0.9); }},
+  };
+}
+
+std::vector<Unary> functions() {
+  using D = double;
+  return {
+      {"square", square, [](D x) { return x * x; }},
+      {"exp", exp, [](D x) { return std::exp(x); }},
+      {"expm1", expm1, [](D x) { return std::expm1(x); }},
+      {"log", log, [](D x) { return std::log(x); }, true},
+      {"log1p", log1p, [](D x) { return std::log1p(x); }, true},
+      {"log1p", [](const Tensor& x) { return log1p(-0.5 * x); }, [](D x) { return std::log1p(-0.5 * x); },
+       false, 16, "of negative numbers"},
+      {"sqrt", sqrt, [](D x) { return std::sqrt(x); }, true},
+      {"rsqrt", rsqrt, [](D x) { return 1 / std::sqrt(x); }, true},
+      {"reciprocal", reciprocal, [](D x) { return 1 / x; }},
+      {"sin", sin, [](D x) { return std::sin(x); }},
+      {"cos", cos, [](D x) { return std::cos(x); }},
+      {"tanh", tanh, [](D x) { return std::tanh(x); }},
+      {"sigmoid", sigmoid, [](D x) { return 1 / (1 + std::exp(-x)); }},
+      {"erf", erf, [](D x) { return std::erf(x); }},
+      {"abs", abs, [](D x) { return std::abs(x); }},
+      {"floor", floor, [](D x) { return std::floor(x); }},
+      {"round", round, [](D x) { return std::nearbyint(x); }},
+      {"sign", sign, [](D x) { return x > 0 ? 1.0 : -1.0; }},
+  };
+}
+
+// ---- shapes and dtypes ----
+
+void add_sum_to(Samples& out) {
+  struct Case {
+    Shape from, to;
+  };
+  for (const Case& c : {Case{{5, 3}, {3}}, Case{{5, 3}, {5, 1}}, Case{{5, 3}, {}}, Case{{2, 3, 5}, {1, 3, 1}},
+                        Case{{2, 3, 5}, {3, 1}}, Case{{2, 1, 5}, {2, 1, 1}}, Case{{0, 3}, {3}},
+                        Case{{3, 0}, {1, 0}}, Case{{1, 1}, {}}})
+    out.push_back({.op = "sum_to",
+                   .what = to_string(c.from) + " to " + to_string(c.to),
+                   .inputs = {values(c.from, 5)},
+                   .f = [to = c.to](const Inputs& x) { return sum_to(x[0], to); },
+                   .reference = [to = Dims(c.to.begin(), c.to.end())](const Inputs& x) {
+                     const List v = x[0].to_vector<double>();
+                     List sums(static_cast<std::size_t>(product(to)), 0.0);
+                     for (std::size_t i = 0; i < v.size(); ++i)
+                       sums[source(static_cast<std::int64_t>(i), dims(x[0]), to)] += v[i];
+                     return sums;
+                   }});
+  out.push_back({.op = "sum_to",
+                 .what = "a transposed view to a row",
+                 .inputs = {values({3, 7}, 6)},
+                 .f = [](const Inputs& x) { return sum_to(transpose(x[0]), {3}); },
+                 .reference = [](const Inputs& x) {
+                   const List v = x[0].to_vector<double>();
+                   List sums(3, 0.0);
+                   for (std::size_t i = 0; i < 21; ++i) sums[i / 7] += v[i];
+                   return sums;
+                 }});
+}
+
+Sample convert_integers() {
+  return {.op = "to",
+          .what = "integers, to the dtype of the other factor",
+          .inputs = {values({3}, 7), indices({-4, 0, 9})},
+          .f = [](const Inputs& x) { return x[0] * to(x[1], x[0].dtype()); },
+          .reference = [](const Inputs& x) {
+            const List v = x[0].to_vector<double>();
+            return List{-4 * v[0], 0.0, 9 * v[2]};
+          }};
+}
+
+/// Differences could not see through f32 what they need of an f64's digits. Signs they can; that the
+/// gradient comes back as it went is in test_arithmetic.cpp.
+Sample convert_and_back() {
+  return {.op = "to",
+          .what = "signs, to the other dtype and back",
+          .inputs = {values({2, 5}, 8)},
+          .f = [](const Inputs& x) {
+            const Dtype other = x[0].dtype() == Dtype::f64 ? Dtype::f32 : Dtype::f64;
+            return x[0] * to(to(sign(x[0]), other), x[0].dtype());
+          },
+          .reference = [](const Inputs& x) {
+            List out = x[0].to_vector<double>();
+            for (double& v : out) v = std::abs(v);
+            return out;
+          }};
+}
+
+}  // namespace
+
+Samples arithmetic_samples() {
+  Samples out;
+  for (const Binary& each : binaries()) add_binary(out, each);
+  for (const Unary& each : with_numbers()) add_unary(out, each);
+  for (const Unary& each : functions()) add_unary(out, each);
+  add_sum_to(out);
+  out.push_back(convert_integers());
+  out.push_back(convert_and_back());
+  return out;
+}
+
+}  // namespace gradus::testing

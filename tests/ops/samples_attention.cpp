@@ -1,0 +1,259 @@
+// Samples of attention: the fused operation, the packed one, and with a bias that learns.
+#include "gradus/ops/attention.h"
+
+#include <string>
+#include <utility>
+
+#include "gradus/base/random.h"
+#include "gradus/engine/create.h"
+#include "gradus/ops/movement.h"
+#include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/registry.h"
+
+namespace gradus::testing {
+namespace {
+
+using naive::at;
+using naive::Numbers;
+using naive::numbers;
+
+// A score is a sum of D products, then come an exponential, a quotient and a sum over the keys; in
+// backward two more products. Each is good to a few roundings, and they add up.
+constexpr double kRoundings = 32;
+
+/// Inputs q, k, v of these sizes.
+Inputs inputs_of(const naive::Attention& a) {
+  return {values({a.B, a.H, a.T, a.D}), values({a.B, a.H, a.S, a.D}, 1),
+          values({a.B, a.H, a.S, a.Dv}, 2)};
+}
+
+Sample masked(std::string what, const naive::Attention& a, const Mask& mask) {
+  Sample sample{
+      "attention", std::move(what), inputs_of(a),
+      [mask](const Inputs& in) { return scaled_dot_product_attention(in[0], in[1], in[2], mask); },
+      [a](const Inputs& in) {
+        return naive::attention(a, numbers(in[0]), numbers(in[1]), numbers(in[2]));
+      }};
+  sample.f32_factor = kRoundings;
+  return sample;
+}
+
+/// Who may attend in the dense samples: [B, H, T, S], about two of three.
+bool dense_allows(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
+  return (b * 5 + h * 7 + i * 7 + j * 4) % 3 != 0;
+}
+
+Tensor dense(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t S) {
+  Tensor allowed = Tensor::empty({B, H, T, S}, Dtype::bool_);
+  bool* to = allowed.mutable_data<bool>();
+  for (std::int64_t b = 0; b < B; ++b)
+    for (std::int64_t h = 0; h < H; ++h)
+      for (std::int64_t i = 0; i < T; ++i)
+        for (std::int64_t j = 0; j < S; ++j) *to++ = dense_allows(b, h, i, j);
+  return allowed;
+}
+
+void add_plain_masks(Samples& all) {
+  using I = std::int64_t;
+  all.push_back(masked("no mask, unequal primes", {2, 1, 3, 5, 3, 2}, {}));
+  all.push_back(masked("several heads", {1, 3, 2, 3, 2, 2}, {}));
+  all.push_back(masked("everything of size 1", {1, 1, 1, 1, 1, 1}, {}));
+  all.push_back(masked("one query", {1, 2, 1, 5, 3, 2}, {}));
+  all.push_back(masked("one key", {2, 1, 3, 1, 2, 3}, {}));
+  all.push_back(masked("no examples", {0, 2, 3, 5, 2, 2}, {}));
+  all.push_back(masked("no queries", {1, 2, 0, 3, 2, 2}, {}));
+  all.push_back(masked("no keys: the output is 0", {1, 2, 3, 0, 2, 2}, {}));
+  all.push_back(
+      masked("causal", {1, 2, 5, 5, 2, 3, [](I, I, I i, I j) { return i >= j; }}, causal_mask()));
+  all.push_back(masked("causal, fewer queries than keys, ends aligned",
+                       {1, 1, 3, 7, 2, 2, [](I, I, I i, I j) { return i + 4 >= j; }},
+                       causal_mask(4)));
+  all.push_back(masked("causal, the first two queries see nothing",
+                       {1, 1, 5, 3, 2, 2, [](I, I, I i, I j) { return i - 2 >= j; }},
+                       causal_mask(-2)));
+}
+
+void add_other_masks(Samples& all) {
+  using I = std::int64_t;
+  const auto padded = [](I b, I, I, I j) { return j < (b == 0 ? 5 : b == 1 ? 2 : 0); };
+  all.push_back(masked("padding, one example is nothing but", {3, 1, 2, 5, 2, 2, padded},
+                       padding_mask({5, 2, 0})));
+  all.push_back(masked("a dense mask for all",
+                       {2, 2, 3, 5, 2, 1, [](I, I, I i, I j) { return dense_allows(0, 0, i, j); }},
+                       dense_mask(reshape(dense(1, 1, 3, 5), {3, 5}))));
+  all.push_back(
+      masked("a dense mask for each example",
+             {2, 2, 3, 5, 2, 1, [](I b, I, I i, I j) { return dense_allows(b, 0, i, j); }},
+             dense_mask(reshape(dense(2, 1, 3, 5), {2, 3, 5}))));
+  all.push_back(
+      masked("a dense mask for each head",
+             {2, 2, 3, 5, 2, 1, [](I, I h, I i, I j) { return dense_allows(0, h, i, j); }},
+             dense_mask(dense(1, 2, 3, 5))));
+  all.push_back(masked("dense masks for examples and heads", {2, 2, 3, 5, 2, 1, dense_allows},
+                       dense_mask(dense(2, 2, 3, 5))));
+  all.push_back(
+      masked("causal & padding",
+             {2, 1, 5, 5, 2, 2, [](I b, I, I i, I j) { return i >= j && j < (b == 0 ? 3 : 5); }},
+             causal_mask() & padding_mask({3, 5})));
+  all.push_back(masked(
+      "causal | dense",
+      {1, 2, 5, 5, 2, 2, [](I, I h, I i, I j) { return i >= j || dense_allows(0, h, i, j); }},
+      causal_mask() | dense_mask(dense(1, 2, 5, 5))));
+}
+
+void add_options(Samples& all) {
+  const naive::Attention sizes{1, 2, 3, 5, 2, 2};
+  const auto causal = [](std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) {
+    return i + 2 >= j;
+  };
+
+  naive::Attention scaled = sizes;
+  scaled.scale = 0.3;
+  all.push_back(masked("a scale of its own", scaled, {}));
+  all.back().f = [](const Inputs& in) {
+    AttentionOptions options;
+    options.scale = 0.3;
+    return scaled_dot_product_attention(in[0], in[1], in[2], {}, options);
+  };
+
+  const Tensor bias = values({2, 1, 5}, 3);
+  naive::Attention biased = sizes;
+  biased.allows = causal;
+  const Numbers numbers_of_bias = numbers(bias);
+  biased.bias = [=](std::int64_t, std::int64_t h, std::int64_t, std::int64_t j) {
+    return numbers_of_bias[at(h * 5 + j)];
+  };
+  all.push_back(
+      masked("a constant bias, broadcast over examples and queries, and a mask", biased, {}));
+  all.back().f = [bias](const Inputs& in) {
+    AttentionOptions options;
+    options.bias = bias.astype(in[0].dtype());
+    return scaled_dot_product_attention(in[0], in[1], in[2], causal_mask(2), options);
+  };
+
+  naive::Attention dropped = sizes;
+  dropped.allows = causal;
+  dropped.keep = [](std::int64_t, std::int64_t h, std::int64_t i, std::int64_t j) {
+    const RandomStream first = Generator(7).next();
+    return first.word((h * 3 + i) * 5 + j) < 0.3 * 0x1p32 ? 0.0 : 1 / 0.7;
+  };
+  all.push_back(masked("dropout and a mask", dropped, {}));
+  all.back().f = [](const Inputs& in) {
+    Generator seven(7);
+    const GeneratorScope scope(seven);
+    AttentionOptions options;
+    options.dropout = 0.3;
+    return scaled_dot_product_attention(in[0], in[1], in[2], causal_mask(2), options);
+  };
+}
+
+/// A bias that learns takes the composed path.
+void add_learned_bias(Samples& all) {
+  const naive::Attention sizes{1, 2, 3, 5, 2, 2};
+  Inputs inputs = inputs_of(sizes);
+  inputs.push_back(values({2, 1, 5}, 3));
+  all.push_back({"softmax", "attention with a bias that learns, broadcast over the queries", inputs,
+                 [](const Inputs& in) {
+                   AttentionOptions options;
+                   options.bias = in[3];
+                   return scaled_dot_product_attention(in[0], in[1], in[2], causal_mask(1),
+                                                       options);
+                 },
+                 [=](const Inputs& in) {
+                   naive::Attention a = sizes;
+                   const Numbers bias = numbers(in[3]);
+                   a.bias = [=](std::int64_t, std::int64_t h, std::int64_t, std::int64_t j) {
+                     return bias[at(h * 5 + j)];
+                   };
+                   a.allows = [](std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) {
+                     return i + 1 >= j;
+                   };
+                   return naive::attention(a, numbers(in[0]), numbers(in[1]), numbers(in[2]));
+                 }});
+  all.back().f32_factor = kRoundings;
+}
+
+void add_views(Samples& all) {
+  all.push_back({"attention",
+                 "heads as views of [B, T, H·D], one memory for keys and values",
+                 {values({1, 3, 4}), values({1, 5, 4}, 1)},
+                 [](const Inputs& in) {
+                   const auto heads = [](const Tensor& x) {
+                     return transpose(reshape(x, {1, x.size(1), 2, 2}), 1, 2);
+                   };
+                   const Tensor memory = heads(in[1]);
+                   return scaled_dot_product_attention(heads(in[0]), memory, memory,
+                                                       causal_mask(2));
+                 },
+                 [](const Inputs& in) {
+                   const Numbers q = naive::split_heads(numbers(in[0]), 1, 3, 2, 2, 4);
+                   const Numbers m = naive::split_heads(numbers(in[1]), 1, 5, 2, 2, 4);
+                   const auto causal = [](std::int64_t, std::int64_t, std::int64_t i,
+                                          std::int64_t j) { return i + 2 >= j; };
+                   return naive::attention({1, 2, 3, 5, 2, 2, causal}, q, m, m);
+                 }});
+  all.back().f32_factor = kRoundings;
+  all.push_back({"attention",
+                 "widths that do not lie side by side; one query for all",
+                 {values({1, 1, 1, 3}), values({1, 1, 3, 5}, 1)},
+                 [](const Inputs& in) {
+                   const Tensor k = transpose(in[1]);  // [1, 1, 5, 3]
+                   return scaled_dot_product_attention(expand(in[0], {1, 1, 2, 3}), k, k);
+                 },
+                 [](const Inputs& in) {
+                   const Numbers q = numbers(in[0]), k = naive::transpose(numbers(in[1]), 3, 5);
+                   Numbers y = naive::attention({1, 1, 1, 5, 3, 3}, q, k, k);
+                   y.insert(y.end(), y.begin(), y.begin() + 3);
+                   return y;
+                 }});
+  all.back().f32_factor = kRoundings;
+}
+
+Sample packed(std::string what, const naive::Attention& a, const Mask& mask, double dropout = 0) {
+  Sample sample{"packed_attention",
+                std::move(what),
+                {values({a.B, a.T, 3 * a.H * a.D})},
+                [=](const Inputs& in) {
+                  Generator seven(7);
+                  const GeneratorScope scope(seven);
+                  AttentionOptions options;
+                  options.dropout = dropout;
+                  return packed_self_attention(in[0], a.H, mask, options);
+                },
+                [=](const Inputs& in) { return naive::packed_attention(a, numbers(in[0])); }};
+  sample.f32_factor = kRoundings;
+  return sample;
+}
+
+void add_packed(Samples& all) {
+  using I = std::int64_t;
+  all.push_back(packed("no mask", {1, 2, 5, 5, 2, 2}, {}));
+  all.push_back(packed("everything of size 1", {1, 1, 1, 1, 1, 1}, {}));
+  all.push_back(packed("no examples", {0, 2, 3, 3, 2, 2}, causal_mask()));
+  all.push_back(packed("causal, odd width",
+                       {2, 1, 3, 3, 3, 3, [](I, I, I i, I j) { return i >= j; }}, causal_mask()));
+  all.push_back(packed("padding",
+                       {2, 2, 3, 3, 1, 1, [](I b, I, I, I j) { return j < (b == 0 ? 3 : 1); }},
+                       padding_mask({3, 1})));
+  naive::Attention dropped{1, 2, 3, 3, 2, 2, [](I, I, I i, I j) { return i >= j; }};
+  dropped.keep = [](I, I h, I i, I j) {
+    const RandomStream first = Generator(7).next();
+    return first.word((h * 3 + i) * 3 + j) < 0.4 * 0x1p32 ? 0.0 : 1 / 0.6;
+  };
+  all.push_back(packed("causal with dropout", dropped, causal_mask(), 0.4));
+}
+
+}  // namespace
+
+Samples attention_samples() {
+  Samples all;
+  add_plain_masks(all);
+  add_other_masks(all);
+  add_options(all);
+  add_learned_bias(all);
+  add_views(all);
+  add_packed(all);
+  return all;
+}
+
+}  // namespace gradus::testing

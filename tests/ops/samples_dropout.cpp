@@ -1,0 +1,86 @@
+// Samples of dropout: f draws from a generator of its own, so that every call drops the same elements.
+// The reference asks the stream for one word after the other, by row-major index.
+#include <cstdint>
+
+#include "gradus/base/random.h"
+#include "gradus/ops/dropout.h"
+#include "gradus/ops/movement.h"
+#include "gradus/tests/support/registry.h"
+
+namespace gradus::testing {
+namespace {
+
+using List = std::vector<double>;
+
+/// x / (1 − p) where the stream's word, as a fraction of 2³², is p or more; else 0.
+List dropped(const List& x, double p, std::uint64_t seed) {
+  const RandomStream stream = Generator(seed).next();
+  List y;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool kept = stream.word(static_cast<std::int64_t>(i)) / 4294967296.0 >= p;
+    y.push_back(kept ? x[i] / (1 - p) : 0);
+  }
+  return y;
+}
+
+Sample plain(const char* what, const Shape& shape, double p) {
+  return {"dropout",
+          what,
+          {values(shape)},
+          [p](const Inputs& x) {
+            Generator own(7);
+            const GeneratorScope scope(own);
+            return dropout(x[0], p);
+          },
+          [p](const Inputs& x) { return dropped(x[0].to_vector<double>(), p, 7); }};
+}
+
+Sample transposed() {
+  return {"dropout",
+          "a transposed view: the index is that of the view",
+          {values({5, 3})},
+          [](const Inputs& x) {
+            Generator own(11);
+            const GeneratorScope scope(own);
+            return dropout(transpose(x[0]), 0.375);
+          },
+          [](const Inputs& x) {
+            const List from = x[0].to_vector<double>();
+            List turned;
+            for (std::size_t j = 0; j < 3; ++j)
+              for (std::size_t i = 0; i < 5; ++i) turned.push_back(from[i * 3 + j]);
+            return dropped(turned, 0.375, 11);
+          }};
+}
+
+Sample onto_residual(const char* what, const Shape& x, const Shape& residual) {
+  return {"dropout_residual",
+          what,
+          {values(x), values(residual, 1)},
+          [x](const Inputs& in) {
+            Generator own(13);
+            const GeneratorScope scope(own);
+            return dropout_residual(in[0], expand(in[1], x), 0.5);
+          },
+          [x](const Inputs& in) {
+            List y = dropped(in[0].to_vector<double>(), 0.5, 13);
+            const List below =
+                in[1].to_vector<double>();  // repeats along the first axis, if at all
+            for (std::size_t i = 0; i < y.size(); ++i) y[i] += below[i % below.size()];
+            return y;
+          }};
+}
+
+}  // namespace
+
+Samples dropout_samples() {
+  return {plain("half of the elements", {3, 7}, 0.5),
+          plain("few kept", {2, 3, 5}, 0.875),
+          plain("rank 0", {}, 0.25),
+          plain("no elements", {0, 3}, 0.25),
+          transposed(),
+          onto_residual("equal shapes", {3, 7}, {3, 7}),
+          onto_residual("the residual is an expanded view", {3, 7}, {1, 7})};
+}
+
+}  // namespace gradus::testing

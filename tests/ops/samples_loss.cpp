@@ -1,0 +1,205 @@
+// Samples of the losses. The references are the definitions in loss.h, one element after the other.
+// Losses that are made of other operations name one of those that they must reach.
+#include <algorithm>
+#include <cmath>
+
+#include "gradus/engine/create.h"
+#include "gradus/ops/loss.h"
+#include "gradus/ops/movement.h"
+#include "gradus/tests/support/registry.h"
+
+namespace gradus::testing {
+namespace {
+
+using List = std::vector<double>;
+using Count = std::size_t;
+
+List reduced(const List& each, Reduction reduction, double divisor) {
+  if (reduction == Reduction::none) return each;
+  double total = 0;
+  for (const double v : each) total += v;
+  return {reduction == Reduction::sum ? total : divisor == 0 ? 0 : total / divisor};
+}
+
+List log_softmax_of(const List& x, Count V) {
+  List y;
+  for (Count i = 0; i < x.size(); ++i) {
+    double total = 0;
+    for (Count v = 0; v < V; ++v) total += std::exp(x[i / V * V + v]);
+    y.push_back(x[i] - std::log(total));
+  }
+  return y;
+}
+
+/// Rows of V log-probabilities; the weight of class v is w[v], or 1.
+List nll_of(const List& log_p, Count V, const std::vector<std::int64_t>& target, const List& w,
+            const CrossEntropyOptions& o) {
+  List each;
+  double divisor = 0;
+  for (Count r = 0; r < target.size(); ++r) {
+    double loss = 0;
+    if (target[r] != o.ignore_index) {
+      const Count t = static_cast<Count>(target[r]);
+      for (Count v = 0; v < V; ++v) {
+        const double meant =
+            (v == t ? 1 - o.label_smoothing : 0) + o.label_smoothing / static_cast<double>(V);
+        loss -= meant * (w.empty() ? 1 : w[v]) * log_p[r * V + v];
+      }
+      divisor += w.empty() ? 1 : w[t];
+    }
+    each.push_back(loss);
+  }
+  return reduced(each, o.reduction, divisor);
+}
+
+/// options.weight is the same in f's dtype.
+CrossEntropyOptions in_dtype(CrossEntropyOptions options, Dtype dtype) {
+  if (options.weight.defined()) options.weight = options.weight.astype(dtype);
+  return options;
+}
+
+void add_cross_entropy(Samples& samples, const char* what, const Shape& shape, const Tensor& target,
+                       const CrossEntropyOptions& options) {
+  const List w = options.weight.defined() ? options.weight.to_vector<double>() : List{};
+  const Count V = static_cast<Count>(shape[shape.rank() - 1]);
+  samples.push_back({"cross_entropy", what, {values(shape), target},
+                     [=](const Inputs& x) {
+                       return cross_entropy(x[0], x[1], in_dtype(options, x[0].dtype()));
+                     },
+                     [=](const Inputs& x) {
+                       const List log_p = log_softmax_of(x[0].to_vector<double>(), V);
+                       return nll_of(log_p, V, x[1].to_vector<std::int64_t>(), w, options);
+                     }});
+  samples.push_back({"gather", std::string("nll_loss, ") + what, {values(shape, 1), target},
+                     [=](const Inputs& x) {
+                       return nll_loss(x[0], x[1], in_dtype(options, x[0].dtype()));
+                     },
+                     [=](const Inputs& x) {
+                       return nll_of(x[0].to_vector<double>(), V, x[1].to_vector<std::int64_t>(), w,
+                                     options);
+                     }});
+}
+
+Tensor classes(const std::vector<std::int64_t>& of_rows, const Shape& shape) {
+  return from(of_rows, shape);
+}
+
+void add_all_cross_entropies(Samples& samples) {
+  const Tensor five = classes({3, 0, 6, 3, 1}, {5}), some = classes({3, -100, 6, -100, 1}, {5});
+  const Tensor weight = positive({7}, 4);
+  const auto add = [&](const char* what, const Tensor& target, const CrossEntropyOptions& options) {
+    add_cross_entropy(samples, what, {5, 7}, target, options);
+  };
+  add("mean, a class twice", five, {});
+  add("sum", five, {.reduction = Reduction::sum});
+  add("each, some ignored", some, {.reduction = Reduction::none});
+  add("mean of those that count", some, {});
+  add("all ignored", classes({-100, -100, -100, -100, -100}, {5}), {});
+  add("ignore_index is a class", five, {.ignore_index = 3});
+  add("smoothed", five, {.label_smoothing = 0.125});
+  add("smoothed, weighted, some ignored", some, {.label_smoothing = 0.25, .weight = weight});
+  add("weighted", five, {.weight = weight});
+  add("weighted, each", five, {.weight = weight, .reduction = Reduction::none});
+  add("weighted, smoothed, sum", some,
+      {.label_smoothing = 0.5, .weight = weight, .reduction = Reduction::sum});
+  add_cross_entropy(samples, "three axes, each", {2, 3, 5}, classes({4, 0, 2, 1, 1, 3}, {2, 3}),
+                    {.reduction = Reduction::none});
+  add_cross_entropy(samples, "one row, longer than two vectors", {37}, classes({21}, {}),
+                    {.label_smoothing = 0.1});
+  add_cross_entropy(samples, "one class", {3, 1}, classes({0, 0, 0}, {3}), {});
+  add_cross_entropy(samples, "no rows", {0, 3}, classes({}, {0}), {.reduction = Reduction::sum});
+}
+
+Sample transposed_logits() {
+  return {"cross_entropy", "logits and targets are views", {values({7, 5}), classes({2, 9, 0, 9, 6}, {5})},
+          [](const Inputs& x) {
+            return cross_entropy(slice(transpose(x[0]), 0, 0, 5, 2), slice(x[1], 0, 0, 5, 2),
+                                 {.reduction = Reduction::sum});
+          },
+          [](const Inputs& x) {
+            const List from = x[0].to_vector<double>();
+            List rows;  // columns 0, 2 and 4 of x
+            for (Count j = 0; j < 5; j += 2)
+              for (Count i = 0; i < 7; ++i) rows.push_back(from[i * 5 + j]);
+            return nll_of(log_softmax_of(rows, 7), 7, {2, 0, 6}, {}, {.reduction = Reduction::sum});
+          }};
+}
+
+Sample soft(const char* what, const Shape& shape, Reduction reduction) {
+  const Count V = static_cast<Count>(shape[shape.rank() - 1]);
+  return {"log_softmax", std::string("cross_entropy_soft, ") + what,
+          {values(shape), positive(shape, 1)},
+          [=](const Inputs& x) { return cross_entropy_soft(x[0], x[1], reduction); },
+          [=](const Inputs& x) {
+            const List log_p = log_softmax_of(x[0].to_vector<double>(), V), p = x[1].to_vector<double>();
+            List each(log_p.size() / V);
+            for (Count i = 0; i < log_p.size(); ++i) each[i / V] -= p[i] * log_p[i];
+            return reduced(each, reduction, static_cast<double>(each.size()));
+          }};
+}
+
+struct Pair {
+  const char* name;
+  const char* reaches;
+  Tensor (*f)(const Tensor& x, const Tensor& target, Reduction reduction);
+  double (*of_element)(double x, double target);
+};
+
+Tensor huber_half(const Tensor& x, const Tensor& t, Reduction r) { return huber_loss(x, t, 0.5, r); }
+
+double huber_half_of(double x, double t) {
+  const double d = std::abs(x - t);
+  return d <= 0.5 ? 0.5 * d * d : 0.5 * (d - 0.25);
+}
+
+double bce_of(double x, double t) {
+  const double p = 1 / (1 + std::exp(-x));
+  return -t * std::log(p) - (1 - t) * std::log(1 - p);
+}
+
+void add_pairs(Samples& samples) {
+  const std::vector<Pair> pairs = {
+      {"mse_loss", "square", mse_loss, [](double x, double t) { return (x - t) * (x - t); }},
+      {"l1_loss", "abs", l1_loss, [](double x, double t) { return std::abs(x - t); }},
+      {"huber_loss", "clamp", huber_half, huber_half_of},
+      {"bce_with_logits", "softplus", bce_with_logits, bce_of},
+      {"kl_div", "masked_fill", kl_div,
+       [](double q, double t) { return t * (std::log(t) - q); }},
+  };
+  for (const Pair& p : pairs) {
+    const auto add = [&](const char* what, const Shape& a, const Shape& b, Reduction reduction) {
+      // The magnitudes of both differ everywhere: no difference is at a kink of |d|.
+      samples.push_back({p.reaches, std::string(p.name) + ", " + what, {values(a, 2), positive(b, 3)},
+                         [=](const Inputs& x) { return p.f(x[0], x[1], reduction); },
+                         [=](const Inputs& x) {
+                           const List u = x[0].to_vector<double>(), v = x[1].to_vector<double>();
+                           const Count n = std::min(u.size(), v.size()) == 0
+                                               ? 0 : std::max(u.size(), v.size());
+                           List each;  // the smaller one repeats along the first axis
+                           for (Count i = 0; i < n; ++i)
+                             each.push_back(p.of_element(u[i % u.size()], v[i % v.size()]));
+                           return reduced(each, reduction, static_cast<double>(n));
+                         }});
+    };
+    add("mean", {3, 5}, {3, 5}, Reduction::mean);
+    add("sum, the target repeats", {3, 5}, {5}, Reduction::sum);
+    add("each, the input repeats", {1, 5}, {3, 5}, Reduction::none);
+    add("rank 0", {}, {}, Reduction::mean);
+    add("no elements", {0, 3}, {0, 3}, Reduction::sum);
+  }
+}
+
+}  // namespace
+
+Samples loss_samples() {
+  Samples samples;
+  add_all_cross_entropies(samples);
+  samples.push_back(transposed_logits());
+  samples.push_back(soft("mean", {2, 3, 5}, Reduction::mean));
+  samples.push_back(soft("each", {3, 5}, Reduction::none));
+  samples.push_back(soft("one row, sum", {7}, Reduction::sum));
+  add_pairs(samples);
+  return samples;
+}
+
+}  // namespace gradus::testing

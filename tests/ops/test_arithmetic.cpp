@@ -1,0 +1,249 @@
+// Arithmetic: conventions, special values, dtypes, errors, memory. Values and gradients in general are
+// tested from samples_arithmetic.cpp.
+#include <cmath>
+#include <limits>
+
+#include "gradus/base/memory.h"
+#include "gradus/base/parallel.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/create.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/movement.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus {
+namespace {
+
+using testing::has;
+using testing::message_of;
+
+using List = std::vector<double>;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Tensor leaf(std::initializer_list<double> values) { return tensor(values, Dtype::f64).requires_grad_(); }
+
+/// d Σ f(x) / dx
+List slope(const std::function<Tensor(const Tensor&)>& f, std::initializer_list<double> at) {
+  const Tensor x = leaf(at);
+  f(x).backward(ones({static_cast<std::int64_t>(at.size())}, Dtype::f64));
+  return x.grad().to_vector<double>();
+}
+
+/// d² Σ f(x) / dx² of an element-wise f
+List curvature(const std::function<Tensor(const Tensor&)>& f, std::initializer_list<double> at) {
+  const Tensor x = leaf(at), one = ones({static_cast<std::int64_t>(at.size())}, Dtype::f64);
+  const Tensor dx = grad({f(x)}, {x}, {one}, {.create_graph = true})[0];
+  return grad({dx}, {x}, {one})[0].to_vector<double>();
+}
+
+bool same(const List& a, const List& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])))) return false;
+  return true;
+}
+
+Tensor noise(const Shape& shape) {
+  std::vector<float> out(static_cast<std::size_t>(numel(shape)));
+  std::uint32_t state = 1;
+  for (float& v : out) v = static_cast<float>((state = state * 1664525u + 1013904223u) >> 8) * 0x1p-23f - 1;
+  return from(out, shape);
+}
+
+}  // namespace
+
+TEST_CASE("arithmetic: derivatives at kinks and ties are as declared") {
+  CHECK(slope(abs, {0.0, -0.0, 2, -2}) == List{0, 0, 1, -1});
+  CHECK(slope([](const Tensor& x) { return clamp(x, -1, 2); }, {-1.5, -1, 0, 2, 2.5}) == List{0, 1, 1, 1, 0});
+  CHECK(slope([](const Tensor& x) { return clamp(x, -kInf, 0); }, {-1, 0, 1}) == List{1, 1, 0});
+  CHECK(slope(sign, {-1, 0, 1}) == List{0, 0, 0});
+  CHECK(slope(floor, {-1, 0.5, 1}) == List{0, 0, 0});
+  CHECK(slope(round, {-1, 0.5, 1}) == List{0, 0, 0});
+  const auto greater_of_half = [](const Tensor& x) { return maximum(x, 0.5 * x.detach()); };
+  CHECK(slope(greater_of_half, {2, 0, -2}) == List{1, 0.5, 0});
+  CHECK(slope([](const Tensor& x) { return minimum(x, x.detach()); }, {3}) == List{0.5});
+  CHECK(slope([](const Tensor& x) { return maximum(x, x); }, {3}) == List{1});
+}
+
+TEST_CASE("arithmetic: second derivatives at corners of powers") {
+  CHECK(slope([](const Tensor& x) { return pow(x, 0); }, {0, 3}) == List{0, 0});
+  CHECK(slope([](const Tensor& x) { return pow(x, 1); }, {0, -3}) == List{1, 1});
+  CHECK(slope([](const Tensor& x) { return pow(x, 2); }, {0, -3}) == List{0, -6});
+  CHECK(curvature([](const Tensor& x) { return pow(x, 2); }, {0, -3}) == List{2, 2});
+  CHECK(curvature([](const Tensor& x) { return pow(x, 1) * x; }, {0, -3}) == List{2, 2});
+  CHECK(curvature(square, {0, 5}) == List{2, 2});
+  CHECK(curvature([](const Tensor& x) { return abs(x) * x; }, {2, -3}) == List{2, -2});
+}
+
+TEST_CASE("arithmetic: a power's derivative by its exponent is 0 where the base is 0") {
+  const Tensor x = leaf({0, 0, 0, 2}), e = leaf({0, 1, 2, 3});
+  const Tensor y = pow(x, e);
+  CHECK(y.to_vector<double>() == List{1, 0, 0, 8});
+  const std::vector<Tensor> d = grad({y}, {x, e}, {ones({4}, Dtype::f64)}, {.create_graph = true});
+  CHECK(d[0].to_vector<double>() == List{0, 1, 0, 12});
+  const List by_exponent = d[1].to_vector<double>();
+  CHECK(List(by_exponent.begin(), by_exponent.begin() + 3) == List{0, 0, 0});
+  CHECK(std::abs(by_exponent[3] - 8 * std::log(2)) < 1e-14);  // a few roundings of 5.5
+  const Tensor mixed = grad({d[0]}, {e}, {ones({4}, Dtype::f64)})[0];
+  for (const double v : mixed.to_vector<double>()) CHECK(std::isfinite(v));
+}
+
+TEST_CASE("arithmetic: infinities and NaN are those of IEEE 754") {
+  const Tensor x = tensor({kInf, -kInf, kNan, 0.0}, Dtype::f64);
+  const auto of = [&](const Tensor& y) { return y.to_vector<double>(); };
+  CHECK(same(of(x + x), {kInf, -kInf, kNan, 0}));
+  CHECK(same(of(x - x), {kNan, kNan, kNan, 0}));
+  CHECK(same(of(x * 0.0), {kNan, kNan, kNan, 0}));
+  CHECK(same(of(1.0 / x), {0, -0.0, kNan, kInf}));
+  CHECK(same(of(x / x), {kNan, kNan, kNan, kNan}));
+  CHECK(same(of(exp(x)), {kInf, 0, kNan, 1}));
+  CHECK(same(of(log(x)), {kInf, kNan, kNan, -kInf}));
+  CHECK(same(of(sqrt(x)), {kInf, kNan, kNan, 0}));
+  CHECK(same(of(tanh(x)), {1, -1, kNan, 0}));
+  CHECK(same(of(sigmoid(x)), {1, 0, kNan, 0.5}));
+  CHECK(same(of(erf(x)), {1, -1, kNan, 0}));
+  CHECK(same(of(clamp(x, -1, 1)), {1, -1, kNan, 0}));
+  CHECK(same(of(sign(x)), {1, -1, kNan, 0}));
+  CHECK(std::signbit(of(negative(x))[3]));
+  CHECK(of(round(tensor({0.5, 1.5, 2.5, -0.5}, Dtype::f64))) == List{0, 2, 2, 0});  // half to even
+}
+
+TEST_CASE("arithmetic: NaN wins in maximum and minimum, from either side, and takes the gradient") {
+  const Tensor a = leaf({kNan, 1, kNan, 1}), b = leaf({1, kNan, kNan, 2});
+  for (const bool larger : {true, false}) {
+    const Tensor y = larger ? maximum(a, b) : minimum(a, b);
+    const List v = y.to_vector<double>();
+    CHECK((std::isnan(v[0]) && std::isnan(v[1]) && std::isnan(v[2])));
+    CHECK(v[3] == (larger ? 2 : 1));
+    const std::vector<Tensor> d = grad({y}, {a, b}, {ones({4}, Dtype::f64)});
+    CHECK(d[0].to_vector<double>() == List{1, 0, 1, larger ? 0.0 : 1.0});
+    CHECK(d[1].to_vector<double>() == List{0, 1, 0, larger ? 1.0 : 0.0});
+  }
+}
+
+TEST_CASE("arithmetic: integers add, subtract and multiply; the rest wants floating point") {
+  const Tensor a = indices({7, -3, 1LL << 60}), b = indices({2, 5, 3});
+  using Ints = std::vector<std::int64_t>;
+  CHECK((a + b).to_vector<std::int64_t>() == Ints{9, 2, (1LL << 60) + 3});
+  CHECK((a - b).to_vector<std::int64_t>() == Ints{5, -8, (1LL << 60) - 3});
+  CHECK((a * b).to_vector<std::int64_t>() == Ints{14, -15, 3 * (1LL << 60)});
+  CHECK((2.0 * b).to_vector<std::int64_t>() == Ints{4, 10, 6});
+  CHECK((10.0 - b).to_vector<std::int64_t>() == Ints{8, 5, 7});
+  CHECK(sum_to(a, {1}).to_vector<std::int64_t>() == Ints{(1LL << 60) + 4});
+  CHECK_THROWS_AS(a / b, DtypeError);
+  CHECK_THROWS_AS(exp(a), DtypeError);
+  CHECK_THROWS_AS(maximum(a, b), DtypeError);
+  const std::string message = message_of<DtypeError>([&] { b * 2.5; });
+  CHECK(has(message, "scale"));
+  CHECK(has(message, "2.5"));
+  CHECK(has(message, "[3]"));
+}
+
+TEST_CASE("arithmetic: bad operands are named with both shapes and dtypes") {
+  const Tensor a = zeros({2, 3}), b = zeros({4, 3});
+  std::string message = message_of<ShapeError>([&] { a + b; });
+  CHECK((has(message, "add") && has(message, "[2, 3]") && has(message, "[4, 3]")));
+  message = message_of<DtypeError>([&] { multiply(a, zeros({5}, Dtype::f64)); });
+  CHECK((has(message, "multiply") && has(message, "f32 [2, 3]") && has(message, "f64 [5]")));
+  CHECK(has(message, "to(x, dtype)"));
+  message = message_of<ValueError>([&] { divide(a, Tensor()); });
+  CHECK((has(message, "divide") && has(message, "undefined")));
+  message = message_of<ValueError>([&] { tanh(Tensor()); });
+  CHECK((has(message, "tanh") && has(message, "undefined")));
+  message = message_of<DtypeError>([&] { sqrt(indices({1})); });
+  CHECK((has(message, "sqrt") && has(message, "i64")));
+  message = message_of<ValueError>([&] { clamp(a, 2, 1); });
+  CHECK((has(message, "clamp") && has(message, "2") && has(message, "1")));
+  CHECK_THROWS_AS(clamp(a, kNan, 1), ValueError);
+  message = message_of<ShapeError>([&] { sum_to(a, {2}); });
+  CHECK((has(message, "sum_to") && has(message, "[2, 3]") && has(message, "[2]")));
+  CHECK_THROWS_AS(sum_to(a, Shape{1, 2, 3}), ShapeError);
+  CHECK_THROWS_AS(sum_to(zeros({1, 3}), Shape{2, 3}), ShapeError);
+}
+
+TEST_CASE("arithmetic: to converts, and its gradient comes back converted") {
+  const Tensor x = tensor({0.1, 2.5, -3}, Dtype::f64).requires_grad_();
+  CHECK(to(x, Dtype::f64).node() == x.node());
+  const Tensor y = to(x, Dtype::f32);
+  CHECK(y.dtype() == Dtype::f32);
+  CHECK(y.data<float>()[0] == 0.1f);
+  y.backward(tensor({1, 2, 0.1f}, Dtype::f32));
+  CHECK(x.grad().dtype() == Dtype::f64);
+  CHECK(x.grad().to_vector<double>() == List{1, 2, double{0.1f}});
+  CHECK(!to(x, Dtype::i64).requires_grad());
+  CHECK(to(x, Dtype::i64).to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 2, -3});
+  CHECK(to(indices({0, 2}), Dtype::bool_).to_vector<bool>() == std::vector<bool>{false, true});
+  CHECK_THROWS_AS(to(Tensor(), Dtype::f32), ValueError);
+}
+
+TEST_CASE("arithmetic: adding passes the gradient on without a copy") {
+  const Tensor a = leaf({1, 2}), b = leaf({3, 4}), dy = tensor({5, 6}, Dtype::f64);
+  const std::vector<Tensor> d = grad({a + b}, {a, b}, {dy});
+  CHECK(d[0].storage() == dy.storage());
+  CHECK(d[1].storage() == dy.storage());
+  CHECK(sum_to(a, {2}).storage() == a.storage());
+}
+
+TEST_CASE("arithmetic: a product remembers only what a gradient needs") {
+  const Tensor a = rand({1000}), b = rand({1000}).requires_grad_();
+  const std::weak_ptr<Storage> constant_a = a.storage();
+  Tensor other = rand({1000});
+  const std::weak_ptr<Storage> other_storage = other.storage();
+  const Tensor y = other.requires_grad_() * a;  // needs a, not `other`
+  other = Tensor();
+  // The leaf's node lives on in y's graph, its numbers need not.
+  CHECK(other_storage.expired());
+  const Tensor z = (2.0 * b) * a;
+  const std::int64_t before = memory::usage().live_bytes;
+  const Tensor w = scale(shift(negative(z), 1.0), 3.0);  // remember nothing
+  CHECK(memory::usage().live_bytes - before < 2 * 4096);  // w alone: 4000 bytes and the pool's rounding
+}
+
+TEST_CASE("arithmetic: in place operators name a new tensor") {
+  Tensor x = tensor({1, 2});
+  const Tensor before = x;
+  x += tensor({1, 1});
+  x *= 2.0;
+  CHECK(x.to_vector<float>() == std::vector<float>{4, 6});
+  CHECK(before.to_vector<float>() == std::vector<float>{1, 2});
+}
+
+TEST_CASE("arithmetic: a long f32 sum keeps its digits") {
+  const std::int64_t n = 1 << 20;
+  const Tensor x = noise({n, 3});
+  List exact(3, 0.0);
+  double magnitude = 0;
+  for (std::int64_t i = 0; i < 3 * n; ++i) {
+    exact[static_cast<std::size_t>(i % 3)] += double{x.data<float>()[i]};
+    magnitude += std::abs(double{x.data<float>()[i]});
+  }
+  // Parts of 5461 rows, four at a time, and 193 parts: at most 1365 + 2 + 49 + 2 additions on any
+  // path, each of half an ulp (2⁻²⁴) of what has been added; roundings to both sides leave about √1418.
+  const double bound = 1418 * 0x1p-24 * magnitude / 3;
+  const Tensor rows = sum_to(x, {3});
+  for (std::int64_t c = 0; c < 3; ++c)
+    CHECK(std::abs(double{rows.data<float>()[c]} - exact[static_cast<std::size_t>(c)]) < bound / 20);
+  CHECK(std::abs(sum_to(x, {}).item() - (exact[0] + exact[1] + exact[2])) < bound / 20);
+}
+
+TEST_CASE("arithmetic: results have the same bits with one thread and with two") {
+  const int threads = num_threads();
+  const Tensor x = noise({301, 1009}), b = noise({1009}), column = noise({301, 1});
+  const auto all = [&] {
+    std::vector<std::vector<float>> out;
+    for (const Tensor& y : {x + b, transpose(x) * transpose(column), exp(x), tanh(x), sum_to(x, {1009}),
+                            sum_to(x, {301, 1}), sum_to(x, {}), sum_to(transpose(x), {301}), erf(x) / b})
+      out.push_back(y.to_vector<float>());
+    return out;
+  };
+  set_num_threads(1);
+  const auto one = all();
+  set_num_threads(2);
+  const auto two = all();
+  set_num_threads(threads);
+  CHECK(one == two);
+}
+
+}  // namespace gradus

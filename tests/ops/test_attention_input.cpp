@@ -1,0 +1,66 @@
+// What attention refuses, and what it says then.
+#include <string>
+
+#include "gradus/engine/create.h"
+#include "gradus/ops/attention.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+
+TEST_CASE("attention refuses what does not fit") {
+  const Tensor q = ones({2, 3, 5, 4}), k = ones({2, 3, 7, 4}), v = ones({2, 3, 7, 6});
+  const auto thrown = [&](const Tensor& x, const Tensor& y, const Tensor& z,
+                          const Mask& mask = {}) {
+    return message_of<ShapeError>([&] { scaled_dot_product_attention(x, y, z, mask); });
+  };
+  CHECK(scaled_dot_product_attention(q, k, v).shape() == Shape{2, 3, 5, 6});
+  const std::string width = thrown(q, ones({2, 3, 7, 5}), v);
+  CHECK(has(width, "attention"));
+  CHECK(has(width, "[2, 3, 5, 4]"));
+  CHECK(has(width, "[2, 3, 7, 5]"));
+  CHECK(has(thrown(q, k, ones({2, 3, 8, 6})), "[2, 3, 8, 6]"));
+  CHECK(has(thrown(q, ones({2, 1, 7, 4}), v), "heads"));
+  CHECK(has(thrown(q, ones({1, 3, 7, 4}), v), "batch"));
+  CHECK(has(thrown(ones({2, 5, 4}), k, v), "[2, 5, 4]"));
+  CHECK(has(thrown(q, k, v, padding_mask({3})), "1 lengths"));
+  CHECK(has(thrown(q, k, v, dense_mask(Tensor::empty({5, 5}, Dtype::bool_))), "[2, 3, 5, 7]"));
+  CHECK_THROWS_AS(scaled_dot_product_attention(q, k, v, padding_mask({3, 8})), ValueError);
+  CHECK_THROWS_AS(scaled_dot_product_attention(q, k, Tensor()), ValueError);
+  CHECK_THROWS_AS(scaled_dot_product_attention(Tensor(), k, v), ValueError);
+  CHECK_THROWS_AS(scaled_dot_product_attention(q, k, v.astype(Dtype::f64)), DtypeError);
+  const Tensor whole = ones({1, 1, 1, 1}, Dtype::i64);
+  CHECK_THROWS_AS(scaled_dot_product_attention(whole, whole, whole), DtypeError);
+}
+
+TEST_CASE("attention's options and the packed operation refuse what does not fit") {
+  const Tensor q = ones({2, 3, 5, 4}), k = ones({2, 3, 7, 4});
+  const auto with = [&](const AttentionOptions& options) {
+    return [&, options] { scaled_dot_product_attention(q, k, k, {}, options); };
+  };
+  AttentionOptions bias;
+  bias.bias = ones({2, 5});
+  const std::string shape = message_of<ShapeError>(with(bias));
+  CHECK(has(shape, "bias"));
+  CHECK(has(shape, "[2, 5]"));
+  bias.bias = ones({1, 2, 3, 5, 7});
+  CHECK_THROWS_AS(with(bias)(), ShapeError);
+  bias.bias = ones({5, 7}, Dtype::f64);
+  CHECK_THROWS_AS(with(bias)(), DtypeError);
+  AttentionOptions dropout;
+  dropout.dropout = 1;
+  CHECK(has(message_of<ValueError>(with(dropout)), "dropout"));
+  dropout.dropout = -0.1;
+  CHECK_THROWS_AS(with(dropout)(), ValueError);
+
+  const Tensor qkv = ones({2, 5, 12});
+  CHECK(packed_self_attention(qkv, 2, {}).shape() == Shape{2, 5, 4});
+  CHECK(has(message_of<ShapeError>([&] { packed_self_attention(qkv, 3, {}); }), "[2, 5, 12]"));
+  CHECK_THROWS_AS(packed_self_attention(qkv, 0, {}), ShapeError);
+  CHECK_THROWS_AS(packed_self_attention(ones({5, 12}), 2, {}), ShapeError);
+  CHECK_THROWS_AS(packed_self_attention(Tensor(), 2, {}), ValueError);
+  CHECK_THROWS_AS(packed_self_attention(qkv, 2, padding_mask({5})), ShapeError);
+  CHECK_THROWS_AS(packed_self_attention(ones({2, 5, 12}, Dtype::i64), 2, {}), DtypeError);
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,123 @@
+// No operation without a sample: every Op class of ops/ that has a backward is reached, both ways.
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <span>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gradus/engine/graph.h"
+#include "gradus/engine/observer.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/registry_run.h"
+
+namespace gradus::testing {
+namespace {
+
+struct Names : Observer {
+  std::set<std::string> forward, backward;
+  void op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
+    forward.insert(op.name());
+  }
+  void backward_end(const Node& node, const Gradients&) override { backward.insert(node.name()); }
+};
+
+/// What stands between quotes in a line.
+std::vector<std::string> between_quotes(const std::string& line) {
+  std::vector<std::string> found;
+  for (std::size_t open = line.find('"'); open != std::string::npos; open = line.find('"', open + 1)) {
+    const std::size_t close = line.find('"', open + 1);
+    if (close == std::string::npos) break;
+    found.push_back(line.substr(open + 1, close - open - 1));
+    open = close;
+  }
+  return found;
+}
+
+struct Operation {
+  std::string type;                // "Softmax", and the file
+  std::vector<std::string> names;  // what its name() may return
+  bool differentiable = false;     // has a backward
+};
+
+/// The classes derived from Op in a source, found by how the tree is written: `struct X final : Op {`
+/// to `};` at the same place, with name() on a line of its own.
+std::vector<Operation> operations(std::istream& source, const std::string& file) {
+  std::vector<Operation> found;
+  bool inside = false;
+  for (std::string line; std::getline(source, line);) {
+    if (line.rfind("struct ", 0) == 0 && line.find(" : ") != std::string::npos) {
+      const std::size_t end = line.find(' ', 7);
+      found.push_back({line.substr(7, end - 7) + " in " + file, {}, false});
+      inside = true;
+    }
+    if (line == "};") inside = false;
+    if (!inside) continue;
+    if (line.find(" name() const override") != std::string::npos)
+      for (std::string& name : between_quotes(line)) found.back().names.push_back(std::move(name));
+    if (line.find("Gradients backward(") != std::string::npos) found.back().differentiable = true;
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("registry: an op is found in a source") {
+  std::istringstream source(
+      "struct Down final : Op {\n"
+      "  const char* name() const override { return low ? \"floor\" : \"trunc\"; }\n"
+      "  Gradients backward(const Tensor&) override { return {Gradient{}}; }\n"
+      "};\n"
+      "struct Equal final : Op {\n"
+      "  const char* name() const override { return \"equal\"; }\n"
+      "};\n");
+  const std::vector<Operation> found = operations(source, "x.cpp");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].type == "Down in x.cpp");
+  CHECK(found[0].names == std::vector<std::string>{"floor", "trunc"});
+  CHECK(found[0].differentiable);
+  CHECK(!found[1].differentiable);
+}
+
+TEST_CASE("registry: a sample reaches the op that it names") {
+  for (const Sample& sample : all_samples()) {
+    INFO(sample.op << ": " << sample.what);
+    Names reached;
+    const ObserverScope scope(reached);
+    const NoGrad off;
+    sample.f(sample.inputs);
+    CHECK(reached.forward.count(sample.op) == 1);
+  }
+}
+
+TEST_CASE("registry: every op with a backward has a sample") {
+  Names reached;
+  {
+    const ObserverScope scope(reached);
+    for (const Sample& sample : all_samples()) run(sample);
+    const FormulaScope formula;
+    for (const Sample& sample : all_samples()) run(sample);
+  }
+  std::size_t count = 0;
+  const std::filesystem::path ops = std::filesystem::path(GRADUS_SOURCE_DIR) / "ops";
+  for (const auto& entry : std::filesystem::directory_iterator(ops)) {
+    if (entry.path().extension() != ".cpp") continue;
+    std::ifstream source(entry.path());
+    for (const Operation& op : operations(source, entry.path().filename().string())) {
+      if (!op.differentiable) continue;
+      INFO(op.type);
+      CHECK(!op.names.empty());
+      for (const std::string& name : op.names) {
+        CAPTURE(name);
+        CHECK(reached.forward.count(name) == 1);
+        CHECK(reached.backward.count(name) == 1);
+        ++count;
+      }
+    }
+  }
+  CHECK(count >= 50);  // the scan does find them
+}
+
+}  // namespace gradus::testing

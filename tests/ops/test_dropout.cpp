@@ -1,0 +1,140 @@
+// dropout: which elements, how many, and what stays of them.
+#include "gradus/ops/dropout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "gradus/base/parallel.h"
+#include "gradus/engine/create.h"
+#include "gradus/engine/graph.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/registry.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+/// Are all of these in the message?
+bool says(const std::string& text, std::initializer_list<const char*> parts) {
+  return std::all_of(parts.begin(), parts.end(), [&](const char* part) { return has(text, part); });
+}
+
+}  // namespace
+
+TEST_CASE("dropout keeps 1 − p of the elements, scaled") {
+  const std::int64_t n = 100000;
+  for (const double p : {0.1, 0.5, 0.9}) {
+    const std::vector<float> y = dropout(ones({n}, Dtype::f32), p).to_vector<float>();
+    double kept = 0;
+    bool scaled = true;
+    for (const float v : y) {
+      kept += v != 0;
+      scaled = scaled && (v == 0 || v == static_cast<float>(1 / (1 - p)));
+    }
+    CHECK(scaled);
+    const double expected = static_cast<double>(n) * (1 - p);
+    const double deviation = std::sqrt(expected * p);  // of a binomial
+    CHECK(std::abs(kept - expected) < 5 * deviation);  // beyond by chance once in 1.7 million
+  }
+}
+
+TEST_CASE("the mask that is announced is the mask that is used") {
+  Generator own(42), same(42);
+  const GeneratorScope scope(own);
+  const Tensor x = ones({5, 1021}, Dtype::f64);  // more than two blocks of words, the last not full
+  const std::vector<double> y = dropout(x, 0.25).to_vector<double>();
+  const GeneratorScope again(same);
+  const DropoutMask mask = make_dropout_mask(0.25);
+  bool agree = true;
+  for (std::size_t i = 0; i < y.size(); ++i)
+    agree = agree && (y[i] != 0) == mask.keeps(static_cast<std::int64_t>(i));
+  CHECK(agree);
+  CHECK(mask.scale == 1 / 0.75);
+}
+
+TEST_CASE("every call drops other elements") {
+  const Tensor x = ones({100}, Dtype::f32);
+  CHECK(dropout(x, 0.5).to_vector<float>() != dropout(x, 0.5).to_vector<float>());
+}
+
+TEST_CASE("dropout hands x on where there is nothing to drop, and draws no stream") {
+  Generator own(1);
+  const GeneratorScope scope(own);
+  const Tensor x = values({3}).requires_grad_();
+  for (const Tensor& y : {dropout(x, 0), dropout(x, 0.5, false)}) {
+    CHECK(y.storage() == x.storage());
+    CHECK(y.node() == x.node());
+  }
+  const Tensor r = values({3}, 1);
+  const std::vector<double> a = x.to_vector<double>(), b = r.to_vector<double>();
+  for (const Tensor& y : {dropout_residual(x, r, 0), dropout_residual(x, r, 0.5, false)})
+    CHECK(y.to_vector<double>() == std::vector<double>{a[0] + b[0], a[1] + b[1], a[2] + b[2]});
+  CHECK(own.position() == 0);
+}
+
+TEST_CASE("what is dropped is 0, even if it was NaN or infinite") {
+  const Tensor x = full({64}, std::numeric_limits<double>::infinity(), Dtype::f32);
+  for (const float v : dropout(x, 0.5).to_vector<float>()) CHECK((v == 0 || std::isinf(v)));
+  const Tensor nan = full({64}, std::nan(""), Dtype::f64), zero = zeros({64}, Dtype::f64);
+  int dropped = 0;
+  for (const double v : dropout_residual(nan, zero, 0.5).to_vector<double>()) dropped += v == 0;
+  CHECK(dropped > 10);  // of 64; fewer has a chance of 1e-8
+  CHECK(dropped < 54);
+}
+
+TEST_CASE("backward drops the same elements, and does not touch an upstream gradient in use") {
+  const Tensor x = ones({211}, Dtype::f64).requires_grad_();
+  const Tensor dy = ones({211}, Dtype::f64);
+  const Tensor y = dropout(x, 0.5);
+  y.backward(dy);
+  CHECK(x.grad().to_vector<double>() == y.to_vector<double>());
+  CHECK(dy.to_vector<double>() == std::vector<double>(211, 1));
+}
+
+TEST_CASE("dropout_residual draws the same under FormulaScope") {
+  const Tensor x = values({7, 11}), residual = values({7, 11}, 1);
+  const auto run = [&](bool formula) {
+    Generator own(5);
+    const GeneratorScope scope(own);
+    const FormulaScope form(formula);
+    return dropout_residual(x, residual, 0.5).to_vector<double>();
+  };
+  const std::vector<double> fused = run(false), composed = run(true);
+  for (std::size_t i = 0; i < fused.size(); ++i)
+    CHECK(std::abs(fused[i] - composed[i]) < 1e-15);  // an ulp: one may round once where the other does twice
+}
+
+TEST_CASE("dropout says what is wrong with its arguments") {
+  const Tensor x = ones({2, 3});
+  for (const double p : {-0.1, 1.0, std::nan("")}) {
+    CHECK(says(message_of<ValueError>([&] { dropout(x, p); }), {"dropout: p is", "[0, 1)"}));
+    CHECK(says(message_of<ValueError>([&] { make_dropout_mask(p); }), {"dropout: p is", "[0, 1)"}));
+    CHECK(says(message_of<ValueError>([&] { dropout_residual(x, x, p); }), {"dropout_residual: p is"}));
+  }
+  CHECK(says(message_of<ShapeError>([&] { dropout_residual(x, ones({3, 2}), 0.5); }),
+             {"dropout_residual", "[2, 3]", "[3, 2]"}));
+  CHECK(says(message_of<DtypeError>([&] { dropout_residual(x, ones({2, 3}, Dtype::f64), 0.5); }),
+             {"dropout_residual", "f32", "f64"}));
+  CHECK(says(message_of<DtypeError>([] { dropout(arange(3), 0.5); }), {"dropout", "i64"}));
+  CHECK(says(message_of<ValueError>([] { dropout(Tensor(), 0.5); }), {"dropout", "undefined"}));
+  CHECK(says(message_of<ValueError>([&] { dropout_residual(x, Tensor(), 0.5); }),
+             {"dropout_residual", "undefined"}));
+}
+
+TEST_CASE("dropout has the same bits with one thread and two") {
+  const int threads = num_threads();
+  const Tensor x = randn({211, 307}, Dtype::f32);
+  std::vector<std::vector<float>> y;
+  for (const int n : {1, 2}) {
+    set_num_threads(n);
+    Generator own(3);
+    const GeneratorScope scope(own);
+    y.push_back(dropout(x, 0.3).to_vector<float>());
+  }
+  set_num_threads(threads);
+  CHECK(y[0] == y[1]);
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,142 @@
+// Indexing beside the registry: padding rows, partial gradients, one_hot, dtypes, threads, bad
+// indices.
+#include "gradus/base/parallel.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/create.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/indexing.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using List = std::vector<double>;
+using Whole = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("embedding: rows at padding_id get no gradient, with create_graph or without") {
+  const Tensor weight = ones({4, 2}, Dtype::f64).requires_grad_();
+  const Tensor ids = from(Whole{2, 0, 2, 1}, {2, 2});
+  const Tensor dy = tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}}, Dtype::f64);
+  const List wanted = {3, 4, 7, 8, 0, 0, 0, 0};
+  for (const bool create_graph : {false, true}) {
+    const Tensor y = embedding(weight, ids, 2);
+    CHECK(y.to_vector<double>() == List(8, 1.0));  // forward as any other row
+    const Tensor dw = grad({y}, {weight}, {dy}, {.create_graph = create_graph})[0];
+    CHECK(dw.to_vector<double>() == wanted);
+  }
+  embedding(weight, indices({2, 2}), 2).backward(ones({2, 2}, Dtype::f64));
+  CHECK(weight.grad().to_vector<double>() == List(8, 0.0));  // nothing but padding
+}
+
+TEST_CASE("embedding: a tied weight gets both gradients") {
+  const Tensor weight = ones({3, 2}, Dtype::f64).requires_grad_();
+  const Tensor twice = sum(embedding(weight, indices({1, 1}))) + sum(weight * 10.0);
+  twice.backward();
+  CHECK(weight.grad().to_vector<double>() == List{10, 10, 12, 12, 10, 10});
+}
+
+TEST_CASE("index_select and gather: whole numbers and truth values too") {
+  const Tensor x = arange(6).view({2, 3});
+  CHECK(index_select(x, 1, indices({2, 0})).to_vector<std::int64_t>() == Whole{2, 0, 5, 3});
+  CHECK(gather(x, 0, from(Whole{1, 0, 1}, {1, 3})).to_vector<std::int64_t>() == Whole{3, 1, 5});
+  const Tensor truth = x.astype(Dtype::bool_);
+  CHECK(index_select(truth, 0, indices({0})).to_vector<bool>() ==
+        std::vector<bool>{false, true, true});
+  const Tensor counts =
+      scatter_add(zeros({4}, Dtype::i64), 0, indices({3, 1, 3}), indices({1, 1, 1}));
+  CHECK(counts.to_vector<std::int64_t>() == Whole{0, 1, 0, 2});
+}
+
+TEST_CASE("scatter_add: its input is left alone") {
+  const Tensor x = zeros({3}, Dtype::f64);
+  scatter_add(x, 0, indices({0, 0}), ones({2}, Dtype::f64));
+  CHECK(x.to_vector<double>() == List{0, 0, 0});
+}
+
+TEST_CASE("one_hot") {
+  const Tensor y = one_hot(from(Whole{2, 0}, {2, 1}), 3);
+  CHECK(y.shape() == Shape{2, 1, 3});
+  CHECK(y.dtype() == default_dtype());
+  CHECK(y.to_vector<float>() == std::vector<float>{0, 0, 1, 1, 0, 0});
+  CHECK(one_hot(indices({1}), 2, Dtype::bool_).to_vector<bool>() == std::vector<bool>{false, true});
+  CHECK(one_hot(from(Whole{1}, {}), 2, Dtype::i64).shape() == Shape{2});
+  CHECK(!y.requires_grad());
+}
+
+TEST_CASE("indexing: many threads give the same bits") {
+  const Tensor x = randn({5003, 17}), ids = randint(0, 5003, {20011});
+  const Tensor source = randn({20011, 17});
+  const Tensor along = expand(unsqueeze(ids, 1), {20011, 17});
+  const int before = num_threads();
+  std::vector<std::vector<float>> results[2];
+  for (int threads = 1; threads <= 2; ++threads) {
+    set_num_threads(threads);
+    std::vector<std::vector<float>>& out = results[threads - 1];
+    out.push_back(embedding(x, ids).to_vector<float>());
+    out.push_back(scatter_add(x, 0, along, source).to_vector<float>());
+    const Tensor weight = x.clone().requires_grad_();
+    embedding(weight, ids).backward(source);
+    out.push_back(weight.grad().to_vector<float>());
+  }
+  set_num_threads(before);
+  CHECK(results[0] == results[1]);
+}
+
+TEST_CASE("indices out of range: value, place and range are named") {
+  const Tensor x = zeros({5, 3});
+  const std::string why = message_of<IndexError>([&] {
+    embedding(x, from(Whole{1, 4, 5, 0}, {2, 2}));
+  });
+  CHECK(has(why, "embedding: id 5 at [1, 0] of [2, 2] is not in [0, 5)"));
+  CHECK(has(message_of<IndexError>([&] { embedding(x, indices({0, -1})); }), "id -1 at [1]"));
+  CHECK(has(message_of<IndexError>([&] { index_select(x, 1, indices({3})); }),
+            "index_select: index 3 at [0] of [1] is not in [0, 3)"));
+  CHECK(has(message_of<IndexError>([&] {
+              gather(x, 0, from(Whole{0, 9}, {1, 2}));
+            }),
+            "gather: index 9 at [0, 1]"));
+  CHECK(has(message_of<IndexError>([&] {
+              scatter_add(x, 1, from(Whole{-2}, {1, 1}), zeros({1, 1}));
+            }),
+            "scatter_add: index -2 at [0, 0]"));
+  CHECK(has(message_of<IndexError>([&] {
+              one_hot(indices({0, 4}), 4);
+            }),
+            "one_hot: class 4 at [1]"));
+}
+
+TEST_CASE("indexing: shapes and dtypes that do not fit") {
+  const Tensor x = zeros({5, 3}), square = from(Whole{0, 0, 0, 0}, {2, 2});
+  CHECK(has(message_of<DtypeError>([&] { embedding(x, zeros({2})); }),
+            "embedding: the index is f32"));
+  CHECK(has(message_of<ShapeError>([&] { embedding(zeros({5}), square); }),
+            "embedding: the weight is [5]"));
+  CHECK(has(message_of<ValueError>([&] { embedding(x, square, 5); }), "embedding: padding_id 5"));
+  CHECK(has(message_of<ShapeError>([&] { index_select(x, 0, square); }),
+            "index_select: an index [2, 2]"));
+  CHECK(has(message_of<IndexError>([&] { index_select(x, 2, indices({0})); }),
+            "index_select: axis 2"));
+  const std::string why = message_of<ShapeError>([&] {
+    gather(x, 0, from(Whole{0, 0, 0, 0}, {1, 4}));
+  });
+  CHECK(has(why, "gather: an index [1, 4] does not fit [5, 3] along axis 0"));
+  CHECK(has(message_of<ShapeError>([&] { gather(x, 0, indices({0})); }), "gather: an index [1]"));
+  CHECK(has(message_of<ShapeError>([&] {
+              scatter_add(x, 0, square, zeros({2, 1}));
+            }),
+            "scatter_add: the source is [2, 1] but the index [2, 2]"));
+  CHECK(has(message_of<DtypeError>([&] {
+              scatter_add(x, 0, square, zeros({2, 2}, Dtype::f64));
+            }),
+            "scatter_add: f64 is added to f32"));
+  CHECK(has(message_of<ValueError>([&] { one_hot(square, 0); }), "one_hot: 0 classes"));
+  CHECK(has(message_of<ValueError>([&] { gather(x, 0, Tensor()); }),
+            "gather: the index is undefined"));
+}
+
+}  // namespace gradus::testing

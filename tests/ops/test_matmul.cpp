@@ -1,0 +1,216 @@
+// matmul and linear beside their samples: bad input, special values, views, large products, threads.
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "gradus/base/memory.h"
+#include "gradus/base/parallel.h"
+#include "gradus/base/random.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/create.h"
+#include "gradus/engine/graph.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/matmul.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using naive::at;
+using naive::Numbers;
+using naive::numbers;
+
+/// The largest difference, in units of the roundings that a sum of `terms` products of size 1 may make.
+double roundings(const Tensor& x, const Numbers& right, std::int64_t terms) {
+  const double unit = (x.dtype() == Dtype::f32 ? 0x1p-24 : 0x1p-53) * static_cast<double>(terms);
+  const Numbers got = numbers(x);
+  REQUIRE(got.size() == right.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    worst = std::max(worst, std::abs(got[i] - right[i]) / unit);
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("matmul refuses what does not fit") {
+  const std::string inner = message_of<ShapeError>([] { matmul(ones({2, 3}), ones({4, 5})); });
+  CHECK(has(inner, "matmul: [2, 3] x [4, 5]"));
+  CHECK(has(inner, "3 and 4"));
+  CHECK(has(message_of<ShapeError>([] { matmul(ones({2, 3}), ones({5, 3})); }), "transpose"));
+  CHECK(has(message_of<ShapeError>([] {
+              matmul(ones({2, 7, 3}), ones({4, 5}));
+            }),
+            "[2, 7, 3] x [4, 5]"));
+  const std::string batch = message_of<ShapeError>([] {
+    matmul(ones({2, 3, 4}), ones({5, 4, 3}));
+  });
+  CHECK(has(batch, "matmul"));
+  CHECK(has(batch, "[2]"));
+  CHECK(has(batch, "[5]"));
+  CHECK(has(message_of<ShapeError>([] { matmul(ones({3}), ones({4})); }), "[3] x [4]"));
+  CHECK_THROWS_AS(matmul(tensor(2.0), ones({1, 1})), ShapeError);
+  CHECK_THROWS_AS(matmul(Tensor(), ones({1, 1})), ValueError);
+  CHECK_THROWS_AS(matmul(ones({1, 1}), Tensor()), ValueError);
+  const std::string dtypes = message_of<DtypeError>([] {
+    matmul(ones({2, 2}, Dtype::f32), ones({2, 2}, Dtype::f64));
+  });
+  CHECK(has(dtypes, "matmul"));
+  CHECK(has(dtypes, "f32 and f64"));
+  CHECK_THROWS_AS(matmul(ones({2, 2}, Dtype::i64), ones({2, 2}, Dtype::i64)), DtypeError);
+}
+
+TEST_CASE("linear refuses what does not fit") {
+  const Tensor x = ones({2, 3}), w = ones({5, 3});
+  const std::string input = message_of<ShapeError>([&] { linear(ones({2, 4}), w); });
+  CHECK(has(input, "linear"));
+  CHECK(has(input, "[2, 4]"));
+  CHECK(has(input, "[5, 3]"));
+  CHECK(has(message_of<ShapeError>([&] { linear(x, w, ones({3})); }), "[3]"));
+  CHECK_THROWS_AS(linear(x, w, ones({1, 5})), ShapeError);
+  CHECK_THROWS_AS(linear(x, ones({3})), ShapeError);
+  CHECK_THROWS_AS(linear(tensor(1.0), w), ShapeError);
+  const std::string residual = message_of<ShapeError>([&] {
+    linear_residual(x, w, {}, ones({2, 3}));
+  });
+  CHECK(has(residual, "[2, 3]"));
+  CHECK(has(residual, "[2, 5]"));
+  CHECK_THROWS_AS(linear_residual(x, w, {}, ones({5})), ShapeError);  // it does not broadcast
+  CHECK(has(message_of<DtypeError>([&] { linear(x, ones({5, 3}, Dtype::f64)); }), "f64"));
+  CHECK(has(message_of<DtypeError>([&] { linear(x, w, ones({5}, Dtype::f64)); }), "bias"));
+  CHECK_THROWS_AS(linear_residual(x, w, {}, ones({2, 5}, Dtype::f64)), DtypeError);
+  CHECK_THROWS_AS(linear(ones({2, 3}, Dtype::i64), ones({5, 3}, Dtype::i64)), DtypeError);
+  CHECK_THROWS_AS(linear(Tensor(), w), ValueError);
+  CHECK_THROWS_AS(linear(x, Tensor()), ValueError);
+}
+
+TEST_CASE("sums of nothing are 0, with their shape") {
+  CHECK(matmul(ones({2, 3, 0}), ones({0, 4})).shape() == Shape{2, 3, 4});
+  CHECK(sum(matmul(ones({2, 3, 0}), ones({0, 4}))).item() == 0);
+  CHECK(matmul(ones({0, 3}), ones({3, 0})).shape() == Shape{0, 0});
+  CHECK(matmul(ones({0}), ones({0})).item() == 0);
+  CHECK(matmul(ones({2, 0, 3}), ones({2, 3, 5})).shape() == Shape{2, 0, 5});
+  const Tensor bias = tensor({1, 2});
+  const Tensor y = linear(ones({3, 0}), ones({2, 0}), bias);
+  CHECK(numbers(y) == Numbers{1, 2, 1, 2, 1, 2});
+  CHECK(numbers(linear(ones({1, 0}), ones({2, 0}))) == Numbers{0, 0});
+}
+
+TEST_CASE("NaN and infinity go where the sum takes them") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor a = tensor({{1, std::nan("")}, {2, 3}, {inf, 1}}, Dtype::f64);
+  const Numbers y = numbers(matmul(a, tensor({{1, 0}, {1, 1}}, Dtype::f64)));
+  CHECK(std::isnan(y[0]));
+  CHECK(std::isnan(y[1]));
+  CHECK(y[2] == 5);
+  CHECK(y[3] == 3);
+  CHECK(y[4] == inf);
+  CHECK(std::isnan(y[5]));  // ∞ · 0
+  // The output's memory held NaN before: it must not be read.
+  memory::set_poison(true);
+  const Tensor plain = linear(ones({3, 4}), ones({2, 4}));
+  const Tensor product = matmul(ones({3, 4}), ones({4, 2}));
+  memory::set_poison(false);
+  CHECK(numbers(plain) == Numbers(6, 4.0));
+  CHECK(numbers(product) == Numbers(6, 4.0));
+}
+
+TEST_CASE("a large product, in slabs, is the naive one") {
+  const std::int64_t m = 301, k = 203, n = 157;
+  Generator own(3);
+  const GeneratorScope scope(own);
+  for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+    const Tensor a = randn({m, k}, dtype), b = randn({k, n}, dtype);
+    const Numbers right = naive::matmul(numbers(a), {m, k}, numbers(b), {k, n});
+    // Each of k products of about 1 is rounded, and so is each partial sum, which is at most about
+    // 4 √k: 203 terms of up to 60 last places, of which random signs leave a few.
+    CHECK(roundings(matmul(a, b), right, k) < 8);
+    CHECK(roundings(linear(a, transpose(b)), right, k) < 8);
+    const Tensor at_ = transpose(transpose(a).contiguous()),
+                 bt = transpose(transpose(b).contiguous());
+    CHECK(!at_.is_contiguous());
+    CHECK(roundings(matmul(at_, bt), right, k) < 8);
+  }
+}
+
+TEST_CASE("views go to BLAS as they are") {
+  Generator own(4);
+  const GeneratorScope scope(own);
+  const Tensor a = randn({256, 256}), b = randn({256, 256});
+  const auto extra_bytes = [](const std::function<Tensor()>& f) {
+    const std::int64_t before = memory::usage().live_bytes;
+    memory::reset_peak();
+    const Tensor y = f();
+    return memory::usage().peak_bytes - before - 4 * y.numel();
+  };
+  const std::int64_t matrix = 256 * 256 * 4;
+  CHECK(extra_bytes([&] { return matmul(a, b); }) < matrix);
+  CHECK(extra_bytes([&] { return matmul(transpose(a), transpose(b)); }) < matrix);
+  CHECK(extra_bytes([&] { return matmul(slice(a, 1, 0, 128), slice(b, 0, 0, 128)); }) < matrix / 2);
+  const auto heads = [](const Tensor& x) { return transpose(reshape(x, {4, 64, 8, 32}), 1, 2); };
+  CHECK(extra_bytes([&] { return matmul(heads(a), transpose(heads(b))); }) < matrix);
+  CHECK(extra_bytes([&] { return linear(a, b); }) < matrix);
+}
+
+TEST_CASE("operands that BLAS cannot take are copied, not misread") {
+  Generator own(5);
+  const GeneratorScope scope(own);
+  const Tensor base = randn({6, 8}, Dtype::f64);
+  const Tensor stepped = slice(slice(base, 1, 1, 8, 3), 0, 1, 6, 2);  // [3, 3], strides [16, 3]
+  const Tensor overlapping = base.view({3, 4}, {2, 1}, 1);            // rows that overlap
+  const Tensor row = expand(slice(base, 0, 2, 3), {5, 8});            // stride 0
+  const Tensor square = randn({3, 3}, Dtype::f64), tall = randn({4, 2}, Dtype::f64);
+  CHECK(roundings(matmul(stepped, square),
+                  naive::matmul(numbers(stepped), {3, 3}, numbers(square), {3, 3}), 3) < 8);
+  CHECK(roundings(matmul(square, stepped),
+                  naive::matmul(numbers(square), {3, 3}, numbers(stepped), {3, 3}), 3) < 8);
+  CHECK(roundings(matmul(overlapping, tall),
+                  naive::matmul(numbers(overlapping), {3, 4}, numbers(tall), {4, 2}), 4) < 8);
+  CHECK(roundings(matmul(row, transpose(row)),
+                  naive::matmul(numbers(row), {5, 8}, naive::transpose(numbers(row), 5, 8), {8, 5}),
+                  8) < 8);
+}
+
+TEST_CASE("gradients are asked for one by one, and reach expanded operands") {
+  Tensor a = ones({3, 2}).requires_grad_(), b = ones({2, 4});
+  sum(matmul(a, b)).backward();
+  CHECK(numbers(a.grad()) == Numbers(6, 4.0));
+  CHECK(!b.grad().defined());
+  Tensor weight = ones({2, 3}).requires_grad_(), row = ones({1, 3}).requires_grad_();
+  sum(linear(expand(row, {5, 3}), weight)).backward();
+  CHECK(row.grad().shape() == Shape{1, 3});
+  CHECK(numbers(row.grad()) == Numbers(3, 10.0));
+  CHECK(numbers(weight.grad()) == Numbers(6, 5.0));
+}
+
+TEST_CASE("an upstream gradient may have any strides") {
+  Tensor x = ones({3, 2}).requires_grad_(), w = ones({4, 2}).requires_grad_();
+  const Tensor bias = zeros({4}).requires_grad_();
+  linear(x, w, bias).backward(expand(tensor({{1, 2, 3, 4}}), {3, 4}));
+  CHECK(numbers(x.grad()) == Numbers(6, 10.0));
+  CHECK(numbers(w.grad()) == Numbers{3, 3, 6, 6, 9, 9, 12, 12});
+  CHECK(numbers(bias.grad()) == Numbers{3, 6, 9, 12});
+}
+
+TEST_CASE("linear is the same twice, and on any number of threads but for rounding") {
+  Generator own(6);
+  const GeneratorScope scope(own);
+  const Tensor x = randn({257, 129}), w = randn({131, 129}), b = randn({131});
+  const int before = num_threads();
+  set_num_threads(1);
+  const Tensor one = linear(x, w, b), again = linear(x, w, b);
+  set_num_threads(2);
+  const Tensor two = linear(x, w, b);
+  set_num_threads(before);
+  CHECK(one.to_vector<float>() == again.to_vector<float>());
+  // A BLAS may block a slab otherwise than the whole: 129 terms in another order.
+  CHECK(roundings(two, numbers(one), 129) < 8);
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,193 @@
+// Views and movement beside the registry: what shares numbers and what copies, dtypes, partial
+// gradients, bad input.
+#include <limits>
+
+#include "gradus/engine/create.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using Whole = std::vector<std::int64_t>;
+
+Whole whole(const Tensor& x) { return x.to_vector<std::int64_t>(); }
+Tensor counted(const Shape& shape) { return arange(numel(shape)).view(shape); }
+bool shared(const Tensor& a, const Tensor& b) { return a.storage() == b.storage(); }
+
+}  // namespace
+
+TEST_CASE("views share the numbers") {
+  const Tensor x = counted({2, 3, 4});
+  CHECK(shared(reshape(x, {6, 4}), x));
+  CHECK(shared(transpose(x), x));
+  CHECK(shared(permute(x, {2, 0, 1}), x));
+  CHECK(shared(expand(x, {5, 2, 3, 4}), x));
+  CHECK(shared(slice(x, 1, 1, 3), x));
+  CHECK(shared(select(x, -1, 0), x));
+  CHECK(shared(squeeze(unsqueeze(x, 1), 1), x));
+  for (const Tensor& part : split(x, 2, 2)) CHECK(shared(part, x));
+  CHECK(shared(contiguous(x), x));
+  CHECK(!shared(contiguous(transpose(x)), x));
+}
+
+TEST_CASE("reshape: a view of whatever strides can express") {
+  const Tensor x = counted({4, 6, 5});
+  const Tensor half = slice(x, 0, 0, 4, 2);  // [2, 6, 5], rows whole
+  CHECK(shared(reshape(half, {2, 30}), x));
+  CHECK(shared(reshape(half, {2, 3, 1, 2, 5}), x));
+  CHECK(!shared(reshape(half, {60}), x));
+  const Tensor heads = transpose(reshape(x, {4, 6, 5, 1}), 1, 2);  // [4, 5, 6, 1]
+  CHECK(shared(reshape(heads, {4, 5, 2, 3}), x));
+  CHECK(shared(reshape(heads, {2, 2, 5, 6}), x));
+  CHECK(!shared(reshape(heads, {4, 30}), x));
+  const Tensor repeated = expand(counted({3, 1}), {3, 4});
+  CHECK(shared(reshape(repeated, {3, 2, 2}), repeated));
+  CHECK(whole(reshape(half, {60})) == whole(half));
+  CHECK(whole(reshape(heads, {2, 2, 5, 6})) == whole(heads));
+}
+
+TEST_CASE("a write is seen in every view") {
+  const Tensor x = zeros({2, 3});
+  Tensor row = select(transpose(x), 0, 1);
+  row.fill_(7);
+  CHECK(x.to_vector<float>() == std::vector<float>{0, 7, 0, 0, 7, 0});
+}
+
+TEST_CASE("movement: whole numbers and truth values too") {
+  const Tensor x = counted({2, 3});
+  CHECK(whole(cat({x, x}, 1)) == Whole{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
+  CHECK(whole(flip(x, {1})) == Whole{2, 1, 0, 5, 4, 3});
+  CHECK(whole(repeat(x, {1, 2})) == Whole{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
+  CHECK(whole(tril(x)) == Whole{0, 0, 0, 3, 4, 0});
+  CHECK(whole(pad(x, 1, 0, 1, -1)) == Whole{0, 1, 2, -1, 3, 4, 5, -1});
+  CHECK(whole(contiguous(transpose(x))) == Whole{0, 3, 1, 4, 2, 5});
+  const Tensor truth = x.astype(Dtype::bool_);
+  CHECK(triu(truth, 1).to_vector<bool>() ==
+        std::vector<bool>{false, true, true, false, false, true});
+  CHECK(stack({truth, truth}).shape() == Shape{2, 2, 3});
+}
+
+TEST_CASE("x[…] takes positions and slices") {
+  const Tensor x = counted({3, 4, 5});
+  CHECK(whole(x[2]) == whole(select(x, 0, 2)));
+  CHECK(x[{all(), 1}].shape() == Shape{3, 5});
+  CHECK(whole(x[{-1, 0, slice(1, 3)}]) == Whole{41, 42});
+  CHECK(whole(x[{0, slice(-2, 100), 4}]) == Whole{14, 19});
+  CHECK(x[{slice(2, 1)}].shape() == Shape{0, 4, 5});
+  CHECK(has(message_of<IndexError>([&] { x[{0, 0, 0, 0}]; }), "4 indices for [3, 4, 5]"));
+}
+
+TEST_CASE("slice: ends are cut to size") {
+  const Tensor x = counted({5});
+  CHECK(whole(slice(x, 0, -2, 99)) == Whole{3, 4});
+  CHECK(whole(slice(x, 0, -99, 2)) == Whole{0, 1});
+  CHECK(whole(slice(x, 0, 0, 5, 4)) == Whole{0, 4});
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  CHECK(whole(slice(x, 0, 1, most, most)) == Whole{1});
+  CHECK(slice(x, 0, 4, 2).numel() == 0);
+}
+
+TEST_CASE("split and chunk: sizes") {
+  const Tensor x = counted({7, 2});
+  const std::vector<Tensor> parts = split(x, 3);
+  REQUIRE(parts.size() == 3);
+  CHECK(parts[2].shape() == Shape{1, 2});
+  CHECK(whole(cat(parts)) == whole(x));
+  CHECK(chunk(x, 2)[0].shape() == Shape{4, 2});
+  CHECK(chunk(x, 9).size() == 7);
+  CHECK(chunk(x, 5).size() == 4);  // twos and a one
+  CHECK(split(zeros({0, 2}), 3).size() == 1);
+  CHECK(split(x, {1, 0, 6}, 0)[1].shape() == Shape{0, 2});
+}
+
+TEST_CASE("gradients of slices add up where they overlap") {
+  const Tensor x = zeros({4}, Dtype::f64).requires_grad_();
+  const Tensor parts[] = {slice(x, 0, 0, 3), slice(x, 0, 1, 4), slice(x, 0, 0, 4, 3)};
+  (sum(parts[0]) + sum(parts[1] * 10.0) + sum(parts[2] * 100.0)).backward();
+  CHECK(x.grad().to_vector<double>() == std::vector<double>{101, 11, 11, 110});
+}
+
+TEST_CASE("tril: what is cut away is 0, NaN or not, and so is its gradient") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor x = tensor({{1, nan}, {2, 3}}, Dtype::f64).requires_grad_();
+  const Tensor y = tril(x);
+  CHECK(y.to_vector<double>() == std::vector<double>{1, 0, 2, 3});
+  y.backward(tensor({{5, nan}, {6, 7}}, Dtype::f64));
+  CHECK(x.grad().to_vector<double>() == std::vector<double>{5, 0, 6, 7});
+}
+
+TEST_CASE("repeat: eight axes, and none") {
+  const Tensor x = counted({1, 1, 1, 1, 1, 1, 1, 2});
+  const Tensor y = repeat(x, {1, 2, 1, 1, 1, 1, 1, 2});
+  CHECK(y.shape() == Shape{1, 2, 1, 1, 1, 1, 1, 4});
+  CHECK(whole(y) == Whole{0, 1, 0, 1, 0, 1, 0, 1});
+  CHECK(repeat(x, {1, 1, 1, 1, 1, 1, 0, 3}).shape() == Shape{1, 1, 1, 1, 1, 1, 0, 6});
+  CHECK(repeat(zeros({0, 2}), {3, 2}).shape() == Shape{0, 4});
+}
+
+TEST_CASE("reshape and expand: bad sizes") {
+  const Tensor x = counted({2, 3});
+  const std::string why = message_of<ShapeError>([&] { reshape(x, {4, 2}); });
+  CHECK(has(why, "reshape: [2, 3] has 6 elements but [4, 2] has 8"));
+  CHECK(has(message_of<ShapeError>([&] { reshape(x, {-1, 4}); }), "reshape: [2, 3]"));
+  CHECK(has(message_of<ShapeError>([&] { reshape(x, {-1, -1}); }), "[-1, -1]"));
+  CHECK(has(message_of<ShapeError>([&] { reshape(x, {-2, 3}); }), "-2"));
+  CHECK(has(message_of<ShapeError>([&] { reshape(zeros({0}), {-1, 0}); }), "reshape: [0]"));
+  CHECK(has(message_of<ShapeError>([&] {
+              expand(x, {2, 6});
+            }),
+            "expand: [2, 3] to [2, 6]: axis 1 is 3"));
+  CHECK(has(message_of<ShapeError>([&] { expand(x, {3}); }),
+            "expand: [3] has fewer axes than [2, 3]"));
+  CHECK(has(message_of<ShapeError>([&] { expand(x, {-1, 2, 3}); }), "expand"));
+  CHECK(has(message_of<ShapeError>([&] { flatten(x, 1, 0); }), "flatten"));
+  CHECK(
+      has(message_of<ShapeError>([&] { squeeze(x, 0); }), "squeeze: axis 0 of [2, 3] has size 2"));
+  CHECK(has(message_of<ValueError>([&] { reshape(Tensor(), {1}); }),
+            "reshape: the tensor is undefined"));
+}
+
+TEST_CASE("axes and positions: bad ones") {
+  const Tensor x = counted({2, 3});
+  CHECK(has(message_of<IndexError>([&] { transpose(x, 0, 2); }), "transpose: axis 2"));
+  CHECK(has(message_of<IndexError>([&] { transpose(counted({3})); }), "transpose: axis -2"));
+  CHECK(has(message_of<ShapeError>([&] { permute(x, {0}); }), "permute: the order [0]"));
+  CHECK(has(message_of<ValueError>([&] { permute(x, {1, -1}); }), "names axis 1 of [2, 3] twice"));
+  CHECK(has(message_of<IndexError>([&] { unsqueeze(x, 3); }), "unsqueeze: axis 3"));
+  CHECK(has(message_of<IndexError>([&] { select(x, 1, 3); }),
+            "select: position 3 of axis 1 of [2, 3]"));
+  CHECK(has(message_of<ValueError>([&] { slice(x, 1, 0, 3, 0); }), "slice: step 0"));
+  CHECK(has(message_of<ValueError>([&] { flip(x, {0, -2}); }), "flip: [0, -2] names axis 0"));
+  CHECK(has(message_of<ShapeError>([&] { tril(counted({3})); }), "tril: [3]"));
+  CHECK(has(message_of<ValueError>([&] { pad(x, 0, -1, 0); }), "pad: -1 before and 0 after"));
+}
+
+TEST_CASE("joining and parting: what does not fit") {
+  const Tensor x = counted({2, 3});
+  const std::string why = message_of<ShapeError>([&] { cat({x, counted({2, 4})}, 0); });
+  CHECK(has(why, "cat: tensor 0 is [2, 3] but tensor 1 is [2, 4]"));
+  CHECK(has(message_of<ShapeError>([&] {
+              stack({x, counted({3, 2})});
+            }),
+            "stack: tensor 0 is [2, 3]"));
+  CHECK(has(message_of<DtypeError>([&] {
+              cat({x, zeros({2, 3})});
+            }),
+            "tensor 0 is i64 but tensor 1 is f32"));
+  CHECK(has(message_of<ShapeError>([&] { cat({zeros({}), zeros({})}); }), "cat"));
+  CHECK(has(message_of<ValueError>([&] { cat(std::vector<Tensor>{}); }), "cat: no tensors"));
+  CHECK(has(message_of<ValueError>([&] { stack({x, Tensor()}); }), "stack"));
+  CHECK(has(message_of<ShapeError>([&] { split(x, {1, 1}, 1); }), "add up to 2"));
+  CHECK(has(message_of<ShapeError>([&] { split(x, {2, 2}, 1); }), "part 1 of size 2"));
+  CHECK(has(message_of<ValueError>([&] { split(x, 0); }), "split"));
+  CHECK(has(message_of<ValueError>([&] { chunk(x, 0); }), "chunk"));
+  CHECK(has(message_of<ShapeError>([&] { repeat(x, {2}); }),
+            "repeat: [2, 3] has 2 axes but the times [2]"));
+  CHECK(has(message_of<ValueError>([&] { repeat(x, {1, -1}); }), "repeat"));
+}
+
+}  // namespace gradus::testing

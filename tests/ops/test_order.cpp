@@ -1,0 +1,160 @@
+// Order: ties, NaN, stability, positions against values; and drawing by weight.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "gradus/base/parallel.h"
+#include "gradus/base/random.h"
+#include "gradus/engine/create.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/order.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using Whole = std::vector<std::int64_t>;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Whole whole(const Tensor& x) { return x.to_vector<std::int64_t>(); }
+
+}  // namespace
+
+TEST_CASE("argmax and argmin: the first of several, along any axis") {
+  const Tensor x = tensor({{1, 5, 5}, {5, -2, -2}});
+  CHECK(whole(argmax(x, 1)) == Whole{1, 0});
+  CHECK(whole(argmin(x, 1)) == Whole{0, 1});
+  CHECK(whole(argmax(x, 0)) == Whole{1, 0, 0});
+  CHECK(argmax(x, 0, true).shape() == Shape{1, 3});
+  CHECK(whole(argmax(transpose(x), 0)) == Whole{1, 0});
+  CHECK(argmax(x, -1).dtype() == Dtype::i64);
+  CHECK(argmax(zeros({0, 3}), 1).shape() == Shape{0});
+}
+
+TEST_CASE("argmax and argmin find what max and min give, NaN included") {
+  const Tensor x = tensor({3, kNan, 9, kNan, -kInfinity}, Dtype::f64);
+  CHECK(whole(argmax(x, 0)) == Whole{1});
+  CHECK(whole(argmin(x, 0)) == Whole{1});
+  CHECK(whole(argmax(tensor({-kInfinity, -kInfinity}), 0)) == Whole{0});
+}
+
+TEST_CASE("argsort: stable both ways, NaN last both ways") {
+  const Tensor x = tensor({2, kNan, 1, 2, -kInfinity, 1}, Dtype::f64);
+  CHECK(whole(argsort(x)) == Whole{4, 2, 5, 0, 3, 1});
+  CHECK(whole(argsort(x, 0, true)) == Whole{0, 3, 2, 5, 4, 1});
+  CHECK(whole(argsort(indices({3, 1, 2, 1}))) == Whole{1, 3, 2, 0});
+  CHECK(argsort(zeros({2, 0})).shape() == Shape{2, 0});
+}
+
+TEST_CASE("sort: values stand where positions say, and ties get their own gradients") {
+  const Tensor x = tensor({{2, 1, 2}, {0, 7, -1}}, Dtype::f64).requires_grad_();
+  const Ordered sorted = sort(x);
+  CHECK(sorted.values.to_vector<double>() == std::vector<double>{1, 2, 2, -1, 0, 7});
+  CHECK(whole(sorted.positions) == Whole{1, 0, 2, 2, 0, 1});
+  sorted.values.backward(tensor({{1, 2, 3}, {4, 5, 6}}, Dtype::f64));
+  CHECK(x.grad().to_vector<double>() == std::vector<double>{2, 1, 3, 5, 6, 4});
+  CHECK(!sorted.positions.requires_grad());
+}
+
+TEST_CASE("topk: largest first, the first of several, NaN before all") {
+  const Tensor x = tensor({4, 9, kNan, 9, 1}, Dtype::f64);
+  const Ordered top = topk(x, 4);
+  CHECK(whole(top.positions) == Whole{2, 1, 3, 0});
+  CHECK(std::isnan(top.values.to_vector<double>()[0]));
+  CHECK(whole(topk(indices({3, 8, 8, 5}), 2).values) == Whole{8, 8});
+  CHECK(topk(x, 0).values.shape() == Shape{0});
+}
+
+TEST_CASE("order: bad input") {
+  const Tensor x = zeros({2, 3});
+  CHECK(has(message_of<ValueError>([&] { topk(x, 4); }),
+            "topk: 4 of the 3 elements along axis 1 of [2, 3]"));
+  CHECK(has(message_of<ValueError>([&] { topk(x, -1); }), "topk: -1"));
+  CHECK(has(message_of<IndexError>([&] { sort(x, 2); }), "sort: axis 2"));
+  CHECK(has(message_of<IndexError>([&] { argmax(x, -3); }), "argmax: axis -3"));
+  CHECK(has(message_of<ShapeError>([&] { argmin(zeros({2, 0}), 1); }), "argmin: [2, 0]"));
+  CHECK(
+      has(message_of<ValueError>([&] { argsort(Tensor()); }), "argsort: the tensor is undefined"));
+}
+
+TEST_CASE("multinomial: frequencies are those of the weights") {
+  seed(1);
+  const std::int64_t n = 20000;
+  const Whole drawn = whole(multinomial(tensor({1, 0, 3, 0, 4}), n));
+  std::array<double, 5> counts{};
+  for (const std::int64_t k : drawn) counts[static_cast<std::size_t>(k)] += 1;
+  CHECK(counts[1] == 0);
+  CHECK(counts[3] == 0);
+  const double expected[] = {0.125, 0, 0.375, 0, 0.5};
+  for (std::size_t k = 0; k < 5; ++k) {
+    // 5 standard deviations of a count: once in two million seeds
+    const double deviation = std::sqrt(static_cast<double>(n) * expected[k] * (1 - expected[k]));
+    CHECK(std::abs(counts[k] - static_cast<double>(n) * expected[k]) <= 5 * deviation);
+  }
+}
+
+TEST_CASE("multinomial without replacement: different ones, the first by weight") {
+  seed(2);
+  const std::int64_t rows = 8000;
+  const Tensor weights = expand(tensor({1, 0, 3, 4}), {rows, 4});
+  const Whole drawn = whole(multinomial(weights, 3, false));
+  double first_is_3 = 0, second_after_3_is_2 = 0;
+  for (std::size_t r = 0; r < 8000; ++r) {
+    const std::set<std::int64_t> row(drawn.begin() + static_cast<std::ptrdiff_t>(3 * r),
+                                     drawn.begin() + static_cast<std::ptrdiff_t>(3 * r + 3));
+    CHECK(row == std::set<std::int64_t>{0, 2, 3});
+    if (drawn[3 * r] != 3) continue;
+    first_is_3 += 1;
+    second_after_3_is_2 += drawn[3 * r + 1] == 2;
+  }
+  // 4/8 of the first draws, then 3/4 of the second ones; 5 standard deviations
+  CHECK(std::abs(first_is_3 - 4000) <= 5 * std::sqrt(8000 * 0.25));
+  CHECK(std::abs(second_after_3_is_2 - 0.75 * first_is_3) <= 5 * std::sqrt(first_is_3 * 0.1875));
+}
+
+TEST_CASE("multinomial: a seed gives the same draws with any number of threads") {
+  const Tensor weights = rand({4001, 13});
+  const int before = num_threads();
+  for (const bool replacement : {true, false}) {
+    set_num_threads(1);
+    seed(3);
+    const Whole one = whole(multinomial(weights, 5, replacement));
+    set_num_threads(2);
+    CHECK(whole(multinomial(weights, 5, replacement)) != one);  // another stream
+    seed(3);
+    CHECK(whole(multinomial(weights, 5, replacement)) == one);
+  }
+  set_num_threads(before);
+}
+
+TEST_CASE("multinomial: extreme weights") {
+  const double huge = std::numeric_limits<double>::max();
+  for (const std::int64_t k : whole(multinomial(tensor({0, huge, huge, 0}, Dtype::f64), 50)))
+    CHECK((k == 1 || k == 2));
+  CHECK(whole(multinomial(tensor({0, 0, 1e-300}, Dtype::f64), 2)) == Whole{2, 2});
+  CHECK(multinomial(zeros({0, 3}), 2).shape() == Shape{0, 2});
+}
+
+TEST_CASE("multinomial: bad weights") {
+  const auto why = [](const Tensor& weights, std::int64_t count, bool replacement) {
+    return message_of<ValueError>([=] { multinomial(weights, count, replacement); });
+  };
+  CHECK(has(why(tensor({{1, 1}, {2, -1}}), 1, true),
+            "multinomial: weight -1 at position 1 of row 1"));
+  CHECK(has(why(tensor({1, kNan}), 1, true), "at position 1 of row 0"));
+  CHECK(has(why(tensor({1, kInfinity}), 1, true), "inf"));
+  CHECK(has(why(tensor({0, 0}), 1, true), "row 0 has 0 weights above 0, but 1 is needed"));
+  CHECK(has(why(tensor({0, 5, 1}), 3, false), "row 0 has 2 weights above 0, but 3"));
+  CHECK(has(why(tensor({1, 1}), 0, true), "multinomial: 0 positions"));
+  CHECK(has(message_of<ValueError>([] { multinomial(zeros({2, 0}), 1); }), "row 0 has 0 weights"));
+  CHECK(has(message_of<DtypeError>([] { multinomial(indices({1, 2}), 1); }), "multinomial"));
+  CHECK(has(message_of<ShapeError>([] { multinomial(tensor(1.0), 1); }), "multinomial"));
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,220 @@
+// Reductions beside the registry: conventions at ties, zeros and infinities, dtypes, precision,
+// threads, bad input.
+#include <cmath>
+#include <limits>
+
+#include "gradus/base/parallel.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/create.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using List = std::vector<double>;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Tensor leaf(const List& x) {
+  return from(x, {static_cast<std::int64_t>(x.size())}).requires_grad_();
+}
+
+/// d f(x) / dx for an f with one value.
+template <class F>
+List derivative(const List& x, F f) {
+  const Tensor in = leaf(x);
+  f(in).backward();
+  return in.grad().to_vector<double>();
+}
+
+struct Threads {  // so many, as long as it lives
+  int before = num_threads();
+  explicit Threads(int n) { set_num_threads(n); }
+  ~Threads() { set_num_threads(before); }
+};
+
+using Reduce = Tensor (*)(const Tensor&, const Axes&, bool);
+
+}  // namespace
+
+TEST_CASE("sum: shapes with and without the axes") {
+  const Tensor x = ones({2, 3, 5});
+  CHECK(sum(x).shape() == Shape{});
+  CHECK(sum(x, {}, true).shape() == Shape{1, 1, 1});
+  CHECK(sum(x, {1}).shape() == Shape{2, 5});
+  CHECK(sum(x, {-1, 0}).shape() == Shape{3});
+  CHECK(sum(x, {-1, 0}, true).shape() == Shape{1, 3, 1});
+  CHECK(sum(x, {1}).to_vector<float>() == std::vector<float>(10, 3.0f));
+}
+
+TEST_CASE("sum and mean: the gradient is a view, not a copy") {
+  const Tensor x = ones({3, 4}, Dtype::f64).requires_grad_();
+  const Tensor dy = tensor({2, 4, 8}, Dtype::f64);
+  const Tensor dx = grad({sum(x, {1})}, {x}, {dy})[0];
+  CHECK(dx.storage() == dy.storage());
+  CHECK(dx.to_vector<double>() == List{2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8});
+  CHECK(grad({mean(x, {1})}, {x}, {dy})[0].strides() == Strides{1, 0});
+}
+
+TEST_CASE("reductions of nothing") {
+  const Tensor none = zeros({2, 0});
+  CHECK(sum(none, {1}).to_vector<float>() == std::vector<float>{0, 0});
+  CHECK(prod(none).item() == 1);
+  CHECK(norm(none).item() == 0);
+  CHECK(std::isnan(mean(none).item()));
+  CHECK(logsumexp(none).item() == -kInfinity);
+  CHECK(sum(none, {0}).shape() == Shape{0});
+  const std::string why = message_of<ShapeError>([&] { max(none, {1}); });
+  CHECK(has(why, "max"));
+  CHECK(has(why, "[2, 0]"));
+  CHECK(has(why, "[1]"));
+  CHECK(max(none, {0}).shape() == Shape{0});
+}
+
+TEST_CASE("var: too few elements give NaN, one with correction 0 gives 0") {
+  const Tensor one = tensor({3.0});
+  CHECK(std::isnan(var(one).item()));
+  CHECK(var(one, {}, false, 0).item() == 0);
+  CHECK(has(message_of<ValueError>([&] { var(one, {}, false, -1); }), "var: correction -1"));
+}
+
+TEST_CASE("var: nothing cancels far from 0") {
+  // 1e8 ± 1: squares of f64 have no digits left for the difference, deviations have all.
+  const Tensor x = tensor({1e8 - 1, 1e8 + 1}, Dtype::f64);
+  CHECK(var(x).item() == 2);
+}
+
+TEST_CASE("std and norm: derivative 0 where the value is 0, and a derivative of that") {
+  const auto std_of = [](const Tensor& x) { return std(x); };
+  CHECK(derivative({2, 2, 2}, std_of) == List{0, 0, 0});
+  const auto norm_of = [](const Tensor& x) { return norm(x); };
+  CHECK(derivative({0, 0}, norm_of) == List{0, 0});
+  const Tensor x = leaf({0, 0});
+  const Tensor dx = grad(norm(x), x, {.create_graph = true});
+  for (const double second : grad(sum(dx), x).to_vector<double>()) CHECK(std::isfinite(second));
+}
+
+TEST_CASE("max and min: ties share the gradient equally") {
+  CHECK(derivative({3, 1, 3, 3}, [](const Tensor& x) { return max(x); }) ==
+        List{1.0 / 3, 0, 1.0 / 3, 1.0 / 3});
+  CHECK(derivative({-1, 4, -1}, [](const Tensor& x) { return min(x); }) == List{0.5, 0, 0.5});
+  CHECK(derivative({-kInfinity, -kInfinity}, [](const Tensor& x) { return max(x); }) ==
+        List{0.5, 0.5});
+}
+
+TEST_CASE("max and min: NaN wins, wherever it is") {
+  for (const std::size_t place : {0u, 5u, 17u, 40u}) {
+    List x(41, 1.0);
+    x[place] = kNan;
+    CHECK(std::isnan(max(leaf(x)).item()));
+    CHECK(std::isnan(min(leaf(x)).item()));
+    CHECK(std::isnan(max(leaf(x).view({41, 1}), {0}).item()));
+    CHECK(derivative(x, [](const Tensor& v) { return max(v); })[place] == 1);
+  }
+}
+
+TEST_CASE("logsumexp: infinities") {
+  CHECK(logsumexp(leaf({-kInfinity, -kInfinity})).item() == -kInfinity);
+  CHECK(logsumexp(leaf({1, kInfinity})).item() == kInfinity);
+  CHECK(std::isnan(logsumexp(leaf({1, kNan})).item()));
+  const auto f = [](const Tensor& x) { return logsumexp(x); };
+  CHECK(derivative({-kInfinity, -kInfinity}, f) == List{0, 0});
+  CHECK(derivative({-kInfinity, 2}, f) == List{0, 1});
+  const double large = logsumexp(leaf({1000, 1000})).item();
+  CHECK(std::abs(large - (1000 + std::log(2))) < 1e-12);  // an ulp is 1e-13
+}
+
+TEST_CASE("prod: gradients with zeros, once and twice") {
+  const auto f = [](const Tensor& x) { return prod(x); };
+  CHECK(derivative({2, 3, 5}, f) == List{15, 10, 6});
+  CHECK(derivative({2, 0, 5}, f) == List{0, 10, 0});
+  CHECK(derivative({0, 3, 0}, f) == List{0, 0, 0});
+  const Tensor x = leaf({0, 3, 0, 7});
+  const Tensor dx = grad(prod(x), x, {.create_graph = true});
+  CHECK(grad(select(dx, 0, 0), x).to_vector<double>() == List{0, 0, 21, 0});  // ∂²/∂x₀∂x₂ = x₁ x₃
+}
+
+TEST_CASE("reductions: dtypes") {
+  const Tensor whole = from(std::vector<std::int64_t>{3, -5, 9007199254740993}, {3});
+  CHECK(sum(whole).dtype() == Dtype::i64);
+  CHECK(sum(whole).to_vector<std::int64_t>()[0] == 9007199254740991);  // no double in between
+  CHECK(max(whole).to_vector<std::int64_t>()[0] == 9007199254740993);
+  CHECK(min(whole).to_vector<std::int64_t>()[0] == -5);
+  CHECK(cumsum(whole, 0).to_vector<std::int64_t>() ==
+        std::vector<std::int64_t>{3, -2, 9007199254740991});
+  CHECK(has(message_of<DtypeError>([&] { mean(whole); }), "mean: wants f32 or f64, not i64"));
+  const Tensor truth = from<bool>(std::array<bool, 2>{true, false}, {2});
+  CHECK(has(message_of<DtypeError>([&] { sum(truth); }), "sum"));
+}
+
+TEST_CASE("sum: f32 is added up in double") {
+  // 2²⁴ + 1 + … + 1: in f32 each 1 would be lost.
+  List x(101, 1.0);
+  x[0] = 0x1p24;
+  const Tensor single = leaf(x).astype(Dtype::f32);
+  CHECK(sum(single).item() == 0x1p24 + 100);
+  CHECK(sum(single.view({101, 1}), {0}).item() == 0x1p24 + 100);
+  CHECK(cumsum(single, 0).to_vector<float>()[100] == 0x1p24f + 100);
+}
+
+TEST_CASE("reductions: long groups and many threads give the same bits") {
+  const struct Shapes {
+    Shape shape;
+    Axes axes;
+  } all[] = {{{300007}, {}},    {{3, 100003}, {1}}, {{100003, 3}, {0}},     {{2, 7001, 11}, {1}},
+             {{71, 2503}, {0}}, {{40009, 5}, {1}},  {{3, 70001, 1}, {0, 1}}};
+  const Reduce reductions[] = {sum, mean, max, logsumexp, norm};
+  for (const Shapes& s : all) {
+    CAPTURE(s.shape, s.axes);
+    const Tensor x = randn(s.shape);
+    for (const Reduce reduce : reductions) {
+      std::vector<float> one, two;
+      {
+        const Threads threads(1);
+        one = reduce(x, s.axes, false).to_vector<float>();
+      }
+      const Threads threads(2);
+      CHECK(reduce(x, s.axes, false).to_vector<float>() == one);
+    }
+  }
+}
+
+TEST_CASE("sum: long groups, against a plain loop") {
+  const std::int64_t rows = 1009, columns = 1103;
+  const Tensor x = randn({rows, columns});
+  const std::vector<float> v = x.to_vector<float>();
+  List down(static_cast<std::size_t>(columns)), across(static_cast<std::size_t>(rows));
+  double total = 0;
+  for (std::size_t k = 0; k < v.size(); ++k) {
+    const double each = v[k];
+    down[k % 1103] += each, across[k / 1103] += each, total += each;
+  }
+  // Doubles are added; what is left is the rounding of each result to f32: 2⁻²⁴ of it. The sums of
+  // doubles differ by far less.
+  const auto close = [](double a, double b) {
+    return std::abs(a - b) <= 0x1p-23 * std::abs(b) + 1e-9;
+  };
+  const std::vector<float> y = sum(x, {0}).to_vector<float>(), z = sum(x, {1}).to_vector<float>();
+  for (std::size_t j = 0; j < down.size(); ++j) CHECK(close(y[j], down[j]));
+  for (std::size_t i = 0; i < across.size(); ++i) CHECK(close(z[i], across[i]));
+  CHECK(close(sum(x).item(), total));
+}
+
+TEST_CASE("reductions: bad input") {
+  const Tensor x = ones({2, 3});
+  CHECK(has(message_of<IndexError>([&] { sum(x, {2}); }), "sum: axis 2"));
+  CHECK(has(message_of<IndexError>([&] { cumsum(x, -3); }), "cumsum: axis -3"));
+  CHECK(has(message_of<ValueError>([&] {
+              mean(x, {1, -1});
+            }),
+            "mean: axis -1 is named twice in [1, -1]"));
+  CHECK(has(message_of<ValueError>([&] { norm(Tensor()); }), "norm: the tensor is undefined"));
+  CHECK_THROWS_AS(logsumexp(x.astype(Dtype::i64)), DtypeError);
+}
+
+}  // namespace gradus::testing

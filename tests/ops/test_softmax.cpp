@@ -1,0 +1,133 @@
+// softmax and log_softmax: rows that are special, arguments that are wrong, threads.
+#include "gradus/ops/softmax.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "gradus/base/parallel.h"
+#include "gradus/engine/create.h"
+#include "gradus/engine/graph.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/registry.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using Function = Tensor (*)(const Tensor&, int);
+
+/// Are all of these in the message?
+bool says(const std::string& text, std::initializer_list<const char*> parts) {
+  return std::all_of(parts.begin(), parts.end(), [&](const char* part) { return has(text, part); });
+}
+
+/// dx of ⟨dy, f(x)⟩, by the kernel or by the formula.
+std::vector<double> gradient(Function f, const Tensor& x, const Tensor& dy, bool formula) {
+  const FormulaScope scope(formula);
+  const Tensor leaf = x.clone().requires_grad_();
+  f(leaf, -1).backward(dy);
+  return leaf.grad().to_vector<double>();
+}
+
+}  // namespace
+
+TEST_CASE("softmax of a row of −∞ is 0 with gradient 0, and other rows do not notice") {
+  const Tensor x = tensor({{-kInfinity, -kInfinity, -kInfinity}, {-kInfinity, 2, 2}}, Dtype::f64);
+  const Tensor dy = tensor({{1, 2, 3}, {5, 1, 3}}, Dtype::f64);
+  CHECK(softmax(x).to_vector<double>() == std::vector<double>{0, 0, 0, 0, 0.5, 0.5});
+  for (const bool formula : {false, true})
+    CHECK(gradient(softmax, x, dy, formula) == std::vector<double>{0, 0, 0, 0, -0.5, 0.5});
+}
+
+TEST_CASE("log_softmax of a row of −∞ is −∞ with gradient 0") {
+  const Tensor x = tensor({{-kInfinity, -kInfinity, -kInfinity}, {-kInfinity, 2, 2}}, Dtype::f64);
+  const Tensor dy = tensor({{1, 2, 3}, {5, 1, 3}}, Dtype::f64);
+  const std::vector<double> y = log_softmax(x).to_vector<double>();
+  for (std::size_t i = 0; i < 4; ++i) CHECK(y[i] == -kInfinity);
+  CHECK(std::abs(y[4] + std::log(2.0)) < 1e-15);  // an ulp or two of 0.69
+  for (const bool formula : {false, true}) {
+    const std::vector<double> dx = gradient(log_softmax, x, dy, formula);
+    const double expected[] = {0, 0, 0, 5, 1 - 4.5, 3 - 4.5};
+    for (std::size_t i = 0; i < 6; ++i) CHECK(std::abs(dx[i] - expected[i]) < 1e-14);
+  }
+}
+
+TEST_CASE("one NaN or +∞ makes its row NaN, and no other") {
+  for (const double special : {std::nan(""), kInfinity}) {
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+      Tensor x = ones({3, 41}, dtype);  // longer than the vectors of either dtype
+      Tensor one = x.view({1}, {1}, 41 + 37);
+      one.fill_(special);
+      for (const Function f : {Function{softmax}, Function{log_softmax}}) {
+        const std::vector<double> y = f(x, -1).astype(Dtype::f64).to_vector<double>();
+        // A place of log_softmax that is −∞ below +∞ would be right as well, but is NaN − NaN here.
+        CHECK(std::isnan(y[41 + 37]));
+        CHECK(std::isfinite(y[40]));
+        CHECK(std::isfinite(y[82]));
+        if (f == Function{softmax} || std::isnan(special)) CHECK(std::isnan(y[41]));
+      }
+    }
+  }
+}
+
+TEST_CASE("softmax of large values neither overflows nor loses digits") {
+  const Tensor x = tensor({1000, 1001, -1000}, Dtype::f64);
+  const std::vector<double> y = softmax(x).to_vector<double>();
+  CHECK(std::abs(y[1] - 1 / (1 + std::exp(-1.0))) < 1e-15);
+  CHECK(y[2] == 0);
+  const std::vector<double> log_y = log_softmax(x).to_vector<double>();
+  // 2001.3 has an ulp of 2.3e-13.
+  CHECK(std::abs(log_y[2] + 2001 + std::log1p(std::exp(-1.0))) < 5e-13);
+}
+
+TEST_CASE("softmax and log_softmax say what is wrong with their arguments") {
+  const Tensor x = ones({2, 3});
+  CHECK(says(message_of<IndexError>([&] { softmax(x, 2); }), {"softmax", "axis 2", "2 axes"}));
+  CHECK(says(message_of<IndexError>([&] { log_softmax(x, -3); }), {"log_softmax", "axis -3"}));
+  CHECK(says(message_of<IndexError>([&] { softmax(ones({}), 1); }), {"softmax", "axis 1"}));
+  CHECK(says(message_of<DtypeError>([] { softmax(arange(3)); }), {"softmax", "i64"}));
+  CHECK(says(message_of<ValueError>([] { log_softmax(Tensor()); }), {"log_softmax", "undefined"}));
+}
+
+TEST_CASE("the result is a new, contiguous tensor, whatever the axis") {
+  const Tensor x = values({3, 5, 2});
+  for (int axis = 0; axis < 3; ++axis) {
+    const Tensor y = softmax(x, axis);
+    CHECK(y.is_contiguous());
+    CHECK(y.shape() == x.shape());
+    CHECK(y.storage() != x.storage());
+    CHECK(!y.requires_grad());
+  }
+}
+
+TEST_CASE("dy is overwritten only if nobody else holds it") {
+  const Tensor x = values({3, 5}).requires_grad_();
+  const Tensor dy = values({3, 5}, 1), before = dy.clone();
+  softmax(x).backward(dy);
+  log_softmax(x).backward(dy);
+  CHECK(dy.to_vector<double>() == before.to_vector<double>());
+}
+
+TEST_CASE("softmax has the same bits with one thread and two") {
+  const int threads = num_threads();
+  const Tensor x = randn({211, 307}, Dtype::f32), dy = randn({211, 307}, Dtype::f32);
+  for (const Function f : {Function{softmax}, Function{log_softmax}}) {
+    std::vector<std::vector<float>> y, dx;
+    for (const int n : {1, 2}) {
+      set_num_threads(n);
+      const Tensor leaf = x.clone().requires_grad_();
+      const Tensor result = f(leaf, -1);
+      result.backward(dy);
+      y.push_back(result.to_vector<float>());
+      dx.push_back(leaf.grad().to_vector<float>());
+    }
+    CHECK(y[0] == y[1]);
+    CHECK(dx[0] == dx[1]);
+  }
+  set_num_threads(threads);
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,52 @@
+// The registry: every differentiable operation and layer with samples and an independent reference.
+//
+// One list a family (samples_arithmetic.cpp …); test_registry.cpp runs each sample under every
+// condition: forward against the reference, gradients against differences, second derivatives, kernel
+// against formula, strided and expanded inputs and upstream gradients, f32 against f64. An Op class
+// that no sample reaches fails the last test.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gradus/engine/tensor.h"
+
+namespace gradus::testing {
+
+using Inputs = std::vector<Tensor>;
+
+struct Sample {
+  std::string op;    // Op::name() that f must reach
+  std::string what;  // what is tricky about it: "broadcast on both sides, unequal primes"
+  Inputs inputs;     // f64, contiguous; i64 and bool inputs are handed through
+  std::function<Tensor(const Inputs&)> f;
+  /// f again, naive: plain loops over row-major values, no Gradus operation. Row-major result.
+  std::function<std::vector<double>(const Inputs&)> reference;
+  std::vector<bool> differentiable = {};  // of each input; empty: the floating-point ones
+  bool second = true;                     // has second derivatives (false only where theory has none)
+  double f32_factor = 8;                  // f32 may differ from f64 by this many roundings of the scale
+};
+using Samples = std::vector<Sample>;
+
+Samples activation_samples();
+Samples arithmetic_samples();
+Samples attention_samples();
+Samples dropout_samples();
+Samples indexing_samples();
+Samples logic_samples();  // where, masked_fill
+Samples loss_samples();
+Samples matmul_samples();
+Samples movement_samples();
+Samples norm_samples();
+Samples order_samples();  // sort, topk values
+Samples reduce_samples();
+Samples softmax_samples();
+Samples layer_samples();
+
+/// Values in ±[0.3, 1.7] with both signs, all different, the same in every run: nothing rounds to a
+/// special case and no two are tied. `which` gives other values.
+Tensor values(const Shape& shape, int which = 0);
+Tensor positive(const Shape& shape, int which = 0);  // in [0.3, 1.7]
+
+}  // namespace gradus::testing

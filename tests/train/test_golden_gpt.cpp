@@ -1,0 +1,40 @@
+// Twenty training steps against PyTorch's, made by tests/golden/make_gpt.py. Another dump can be checked
+// with GRADUS_GOLDEN_DIR=DIR GRADUS_GOLDEN_PRESET=cpu.
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/train/golden_gpt.h"
+
+namespace gradus::testing {
+namespace {
+
+std::string or_default(const char* variable, const std::string& otherwise) {
+  const char* value = std::getenv(variable);
+  return value ? value : otherwise;
+}
+
+void compare(Dtype dtype, double tolerance, bool relative) {
+  const std::string directory = or_default("GRADUS_GOLDEN_DIR", GRADUS_SOURCE_DIR "/tests/golden/gpt_toy");
+  std::ifstream file(directory + "/expected.json");
+  const nlohmann::json expected = nlohmann::json::parse(file);
+  const Trajectory got = train_20_steps(or_default("GRADUS_GOLDEN_PRESET", "toy"), directory, dtype);
+  for (std::size_t i = 0; i < 20; ++i) {
+    const double loss = expected["loss"][i], norm = expected["grad_norm"][i];
+    CAPTURE(i, loss, got.loss[i], norm, got.grad_norm[i]);
+    CHECK(std::abs(got.loss[i] - loss) <= tolerance * (relative ? loss : 1));
+    CHECK(std::abs(got.grad_norm[i] - norm) <= tolerance * (relative ? norm : 1));
+  }
+}
+
+// f64: a step's rounding is about 1e-15 · √(10⁵ terms), and AdamW's division by √v ≥ 1e-8-sized numbers
+// may enlarge that a thousandfold: 1e-9 leaves room and is far below any real difference.
+TEST_CASE("twenty steps equal PyTorch's in f64") { compare(Dtype::f64, 1e-9, false); }
+
+// f32: 6e-8 a rounding, √(10⁵) of them, twenty steps: below 2e-4.
+TEST_CASE("twenty steps equal PyTorch's in f32") { compare(Dtype::f32, 2e-4, true); }
+
+}  // namespace
+}  // namespace gradus::testing

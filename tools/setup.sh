@@ -1,0 +1,96 @@
+# Sourced by demo.sh, test.sh and bench.sh: finds what is missing on this machine and installs it.
+#
+#   setup_needs PACKAGE…     Debian's names; each is probed by what it gives, not by its name, so that
+#                            a CMake from elsewhere counts
+#   yes=1                    do not ask
+
+# Says whether what PACKAGE gives is there already.
+setup_has() {
+  case $1 in
+    g++) setup_compiles 'int main() {}' ;;
+    cmake) setup_cmake_is_new ;;
+    ninja-build) command -v ninja >/dev/null ;;
+    pkg-config) command -v pkg-config >/dev/null ;;
+    clang) command -v clang++ >/dev/null ;;
+    llvm) command -v llvm-symbolizer >/dev/null ;;
+    libomp-dev) clang++ -fopenmp -x c++ -o /dev/null - <<<'int main() {}' 2>/dev/null ;;
+    libopenblas-dev) setup_compiles 'int main() {}' -lopenblas ;;
+    libcli11-dev) setup_includes '<CLI/CLI.hpp>' ;;
+    nlohmann-json3-dev) setup_includes '<nlohmann/json.hpp>' ;;
+    libbenchmark-dev) setup_includes '<benchmark/benchmark.h>' ;;
+    catch2) setup_includes '<catch2/catch.hpp>' || setup_includes '<catch2/catch_all.hpp>' ;;
+    *) echo "tools/setup.sh knows no probe for $1" >&2; exit 1 ;;
+  esac
+}
+
+setup_compiles() {
+  local program=$1
+  shift
+  "${CXX:-c++}" -x c++ -o /dev/null - "$@" <<<"$program" 2>/dev/null
+}
+
+setup_includes() {
+  "${CXX:-c++}" -fsyntax-only -x c++ - 2>/dev/null <<<"#if !__has_include($1)
+#error
+#endif"
+}
+
+setup_cmake_is_new() {
+  local version
+  version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p')
+  [ -n "$version" ] && [ "$(printf '%s\n3.25\n' "$version" | sort -V | head -n 1)" = 3.25 ]
+}
+
+setup_missing() {
+  local package
+  for package in "$@"; do
+    setup_has "$package" || printf '%s ' "$package"
+  done
+}
+
+# Asks before anything is installed, if there is somebody to ask.
+setup_may_install() {
+  [ "${yes:-0}" = 1 ] || [ ! -t 0 ] && return
+  local answer
+  read -r -p "Install them now? [Y/n] " answer
+  case $answer in
+    '' | [Yy]*) ;;
+    *) echo "Nothing was installed." >&2; exit 1 ;;
+  esac
+}
+
+setup_needs() {
+  local missing root=
+  missing=$(setup_missing "$@")
+  [ -n "$missing" ] || return 0
+
+  if ! command -v apt-get >/dev/null; then
+    echo "Not found here: ${missing% } (these are Debian's names); install what they stand for." >&2
+    setup_has g++ && setup_has cmake && setup_has ninja-build && return 0  # CMake looks further
+    exit 1
+  fi
+
+  [ "$(id -u)" = 0 ] || root="sudo "
+  echo "Missing packages. This installs them:"
+  echo "  ${root}apt-get update && ${root}apt-get install -y --no-install-recommends ${missing% }"
+  if [ -n "$root" ] && ! command -v sudo >/dev/null; then
+    echo "There is no sudo here: run that line as root, then this script again." >&2
+    exit 1
+  fi
+  setup_may_install
+  ${root}apt-get update -qq || echo "apt-get update failed; going on with the lists there are." >&2
+  # shellcheck disable=SC2086  # the list is meant to be split
+  ${root}env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    -o Dpkg::Use-Pty=0 $missing >/dev/null || {
+    echo "The installation failed; the line above says what was tried." >&2
+    exit 1
+  }
+  missing=$(setup_missing "$@")
+  [ -z "$missing" ] || {
+    echo "Still missing, or too old here: ${missing% }. Gradus needs CMake 3.25 and g++ 12 or newer;" \
+      "'pip install cmake' brings a new CMake." >&2
+    exit 1
+  }
+}
+
+setup_cores() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }

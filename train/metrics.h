@@ -1,0 +1,36 @@
+// metrics.jsonl: one JSON object a line, one line a step, for plots and for comparing runs.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gradus {
+
+/// A file that grows by whole lines. On a full disk the lines wait in memory, the run goes on, and
+/// complaint() tells; they are written as soon as that works again.
+class MetricsLog {
+ public:
+  /// Keeps the first `keep_bytes` of what is there (a checkpoint knows how many belong to it) and cuts
+  /// off the rest. FileError when the file is shorter than that, or cannot be opened.
+  MetricsLog(const std::string& path, std::int64_t keep_bytes);
+  ~MetricsLog();
+  MetricsLog(const MetricsLog&) = delete;
+  MetricsLog& operator=(const MetricsLog&) = delete;
+
+  using Field = std::pair<const char*, double>;
+  void write(const std::vector<Field>& fields);  // numbers as the shortest text that reads back equal
+  std::int64_t flush();                 // writes what waits; returns the bytes that are on the disk now
+  const std::string& complaint() const { return complaint_; }  // "" while all is well
+
+ private:
+  std::string path_;
+  std::FILE* file_ = nullptr;
+  std::int64_t saved_ = 0;  // bytes in the file, whole lines
+  std::string waiting_;
+  std::string complaint_;
+};
+
+}  // namespace gradus

@@ -1,0 +1,131 @@
+// Optimisers: what turns gradients into new parameters.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gradus/nn/module.h"
+
+namespace gradus::optim {
+
+/// Parameters that share their settings. A negative setting stands for the optimiser's own.
+struct Group {
+  std::vector<nn::NamedTensor> parameters;
+  double learning_rate = -1;
+  double weight_decay = -1;
+};
+
+struct StepOptions {
+  double clip_norm = 0;  // > 0: gradients count as scaled down to this global norm
+  double factor = 1;     // of every learning rate: what a schedule says for this step
+};
+
+/// The base of all. An optimiser keeps handles on the parameters it was made with: build it after
+/// model.to(dtype) and loading; step() refuses parameters that a module has replaced since.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// One update of every parameter that wants a gradient and has one; returns the global norm
+  /// √ Σ g² before clipping. GraphError when no parameter has a gradient.
+  double step(const StepOptions& options = {});
+  void zero_grad();  // forgets all gradients
+
+  std::int64_t steps() const { return steps_; }
+  const std::vector<Group>& groups() const { return groups_; }
+  void set_learning_rate(double learning_rate);  // of every group
+
+  /// What a checkpoint must hold: "exp_avg.blocks.0.…", and "step". load_state refuses what does not fit.
+  std::map<std::string, Tensor> state() const;
+  void load_state(const std::map<std::string, Tensor>& state);
+
+ protected:
+  Optimizer(std::vector<Group> groups, double learning_rate, double weight_decay,
+            std::vector<std::string> slots);
+
+  /// Part of one parameter: all kernels work on pieces, so that big and small ones share the threads.
+  struct Piece {
+    const Group* group;
+    Tensor parameter, gradient;
+    std::vector<Tensor> slots;  // as named in the constructor
+    std::int64_t begin, end;
+    double learning_rate;  // times the step's factor
+    double scale;          // of the gradient: clipping
+  };
+  virtual void update(const Piece& piece) const = 0;
+
+  std::int64_t steps_ = 0;  // with the one being made
+
+ private:
+  struct Slot {
+    std::string name;
+    Tensor parameter;
+    const Group* group;
+    std::vector<Tensor> tensors;
+  };
+  std::vector<Piece> pieces();
+
+  std::vector<Group> groups_;
+  std::vector<std::string> slot_names_;
+  std::vector<Slot> slots_;
+};
+
+struct SGDOptions {
+  double learning_rate = 1e-2;
+  double momentum = 0;
+  double weight_decay = 0;  // added to the gradient
+  bool nesterov = false;
+};
+/// v = momentum · v + g;  p −= lr · v, or lr · (g + momentum · v) with Nesterov's.
+class SGD : public Optimizer {
+ public:
+  SGD(std::vector<Group> groups, const SGDOptions& options = {});
+  SGD(std::vector<nn::NamedTensor> parameters, const SGDOptions& options = {})
+      : SGD(std::vector<Group>{{std::move(parameters)}}, options) {}
+
+ private:
+  void update(const Piece& piece) const override;
+  SGDOptions options_;
+};
+
+struct AdamOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;
+};
+/// m = β1 m + (1−β1) g;  v = β2 v + (1−β2) g²;  p −= lr · m̂ / (√v̂ + eps), with m̂ = m / (1−β1^t) and
+/// v̂ = v / (1−β2^t). Kingma & Ba 2015. Weight decay is added to the gradient.
+class Adam : public Optimizer {
+ public:
+  Adam(std::vector<Group> groups, const AdamOptions& options = {}) : Adam(std::move(groups), options, false) {}
+  Adam(std::vector<nn::NamedTensor> parameters, const AdamOptions& options = {})
+      : Adam(std::vector<Group>{{std::move(parameters)}}, options) {}
+
+ protected:
+  Adam(std::vector<Group> groups, const AdamOptions& options, bool decoupled);
+
+ private:
+  void update(const Piece& piece) const override;
+  AdamOptions options_;
+  bool decoupled_;
+};
+
+/// Adam with the decay on the parameter itself: p −= lr · weight_decay · p. Loshchilov & Hutter 2019.
+class AdamW : public Adam {
+ public:
+  AdamW(std::vector<Group> groups, AdamOptions options = {.weight_decay = 1e-2})
+      : Adam(std::move(groups), options, true) {}
+  AdamW(std::vector<nn::NamedTensor> parameters, AdamOptions options = {.weight_decay = 1e-2})
+      : AdamW(std::vector<Group>{{std::move(parameters)}}, options) {}
+};
+
+/// Weight decay for matrices, none for what has one axis (biases, norms): the usual two groups.
+std::vector<Group> decay_matrices_only(const std::vector<nn::NamedTensor>& parameters, double weight_decay);
+
+}  // namespace gradus::optim

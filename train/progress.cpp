@@ -1,0 +1,63 @@
+#include "gradus/train/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "gradus/base/platform.h"
+
+namespace gradus {
+namespace {
+
+constexpr double kTerminalSeconds = 0.1, kPlainSeconds = 5;
+
+bool shows_control_characters(std::FILE* out) {
+  const char* term = std::getenv("TERM");
+  return platform::is_terminal(out) && !std::getenv("NO_COLOR") && term && std::strcmp(term, "dumb") != 0;
+}
+
+}  // namespace
+
+std::string clock_time(double seconds) {
+  const auto s = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, 1e9)));
+  char text[48];
+  if (s >= 3600) std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  else std::snprintf(text, sizeof text, "%lld:%02lld", s / 60, s % 60);
+  return text;
+}
+
+Progress::Progress(std::int64_t first, std::int64_t total, std::int64_t tokens_per_step, std::FILE* out)
+    : first_(first),
+      total_(total),
+      tokens_per_step_(tokens_per_step),
+      out_(out),
+      terminal_(shows_control_characters(out)),
+      start_(Clock::now()) {}
+
+Progress::~Progress() {
+  if (line_open_) std::fputc('\n', out_);
+}
+
+void Progress::show(std::int64_t step, double loss, const std::string& note, bool keep) {
+  const Clock::time_point now = Clock::now();
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  const double done = static_cast<double>(step - first_);
+  rate_ = elapsed > 0 ? done * static_cast<double>(tokens_per_step_) / elapsed : 0;
+  const double since = std::chrono::duration<double>(now - last_shown_).count();
+  if (!keep && since < (terminal_ ? kTerminalSeconds : kPlainSeconds)) return;
+  last_shown_ = now;
+  const double left = done > 0 ? elapsed / done * static_cast<double>(total_ - step) : 0;
+  std::fprintf(out_, "%sstep %lld/%lld  loss %.4f  %.1fk tokens/s  left %s%s%s%s", terminal_ ? "\r\033[K" : "",
+               static_cast<long long>(step), static_cast<long long>(total_), loss, rate_ / 1000,
+               clock_time(left).c_str(), note.empty() ? "" : "  ", note.c_str(), keep || !terminal_ ? "\n" : "");
+  std::fflush(out_);
+  line_open_ = terminal_ && !keep;
+}
+
+void Progress::clear() {
+  if (line_open_) std::fputs("\r\033[K", out_);
+  line_open_ = false;
+}
+
+}  // namespace gradus

@@ -1,0 +1,39 @@
+// The line that tells how a training run is doing.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace gradus {
+
+/// On a terminal one line that is rewritten (at most ten times a second); elsewhere a plain line every
+/// so often, without control characters. NO_COLOR and TERM=dumb count as no terminal.
+class Progress {
+ public:
+  /// Steps run from `first` to `total`; `tokens_per_step` for the rate.
+  Progress(std::int64_t first, std::int64_t total, std::int64_t tokens_per_step, std::FILE* out = stderr);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `step` steps are done; `note` stands at the end ("val 1.93"). `keep` leaves the line standing.
+  void show(std::int64_t step, double loss, const std::string& note = "", bool keep = false);
+  void clear();  // makes room for other output on a terminal
+  double tokens_per_second() const { return rate_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::int64_t first_, total_, tokens_per_step_;
+  std::FILE* out_;
+  bool terminal_;
+  Clock::time_point start_, last_shown_{};
+  double rate_ = 0;
+  bool line_open_ = false;
+};
+
+/// 0:42, 12:07, 3:05:10
+std::string clock_time(double seconds);
+
+}  // namespace gradus
