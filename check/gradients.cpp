@@ -1,11 +1,9 @@
-// From tensors to the numbers that check/raw compares, and back. A second derivative is checked as the
-// first one of a function that takes gradients; a module, as a function of its parameters.
+// From tensors to the numbers that check/raw compares, and back. A second derivative is checked as
+// the first one of a function that takes gradients.
 #include "gradus/check/gradients.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <span>
 #include <utility>
 
 #include "gradus/base/random.h"
@@ -21,11 +19,9 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-std::vector<std::int64_t> sizes_of(const Tensor& x) {
-  return {x.shape().begin(), x.shape().end()};
-}
+std::vector<std::int64_t> sizes_of(const Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
 
-/// A function of tensors as check/raw wants it: a function of numbers, and a vector-Jacobian product.
+/// A function of tensors as check/raw wants it: one of numbers, and a vector-Jacobian product.
 class Adapter {
  public:
   Adapter(std::string name, const Function& f, const Tensors& inputs, const Options& options);
@@ -141,8 +137,9 @@ Report Adapter::run() {
   };
   Report report = raw::check_vjp(name_, forward, derivative, raw_inputs(), settings);
   if (!report && !y.requires_grad())
-    report.notes.push_back("the result has no place in the graph: was it computed under NoGrad, or "
-                           "from detached or converted tensors?");
+    report.notes.push_back(
+        "the result has no place in the graph: was it computed under NoGrad, or "
+        "from detached or converted tensors?");
   return report;
 }
 
@@ -152,8 +149,7 @@ double Adapter::size_of_terms(const Tensor& y) const {
   for (const double v : y.to_vector<double>())
     if (std::isfinite(v)) most = std::max(most, std::abs(v));
   for (std::size_t k = 0; k < inputs_.size(); ++k)
-    if (options_.differentiable[k])
-      size = std::max(size, raw::rms(inputs_[k].to_vector<double>()));
+    if (options_.differentiable[k]) size = std::max(size, raw::rms(inputs_[k].to_vector<double>()));
   return size > 0 ? 4 * most / size : most;
 }
 
@@ -169,9 +165,9 @@ Report Adapter::run_second() {
   for (std::size_t k = 0; k < inputs_.size(); ++k)
     u.push_back(options_.differentiable[k] ? upstream(inputs_[k]) : Tensor());
 
-  // g(x, w) = Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩; w comes after the x. Where the terms of a gradient cancel
-  // (softmax of equal rows, across them) g is rounding alone, and differences would take it for the
-  // truth. A constant of the terms' size tells them how large its rounding is.
+  // g(x, w) = Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩; w comes after the x. Where the terms of a gradient
+  // cancel (softmax of equal rows, across them) g is rounding alone, and differences would take it
+  // for the truth. A constant of the terms' size tells them how large its rounding is.
   const double unit = size_of_terms(y);
   const auto g = [this, u, unit](const Tensors& in) {
     Tensors x = in, wanted;
@@ -197,73 +193,6 @@ Report Adapter::run_second() {
   return Adapter(name_ + ", second derivatives", g, inputs, options).run();
 }
 
-/// A parameter or buffer of a module: where it stands, and what stood there before.
-struct Slot {
-  std::string name;
-  Tensor* place;
-  Tensor own;
-  bool trained;
-};
-
-/// Puts back what stood there.
-struct Slots : std::vector<Slot> {
-  Slots() = default;
-  Slots(const Slots&) = delete;
-  Slots& operator=(const Slots&) = delete;
-  ~Slots() {
-    for (Slot& slot : *this) *slot.place = std::move(slot.own);
-  }
-};
-
-void collect(nn::Module& m, const std::string& prefix, Slots& slots) {
-  for (const nn::Member& member : m.members()) {
-    Tensor* const place = member.parameter() ? member.parameter() : member.buffer();
-    if (place && place->defined())
-      slots.push_back({prefix + member.name(), place, *place, member.parameter() != nullptr});
-    for (const auto& child : member.children())
-      collect(*child.second, prefix + member.name() + child.first + ".", slots);
-  }
-}
-
-/// A module's parameters as inputs of a function, each tied one once. Buffers become f64 copies.
-class Borrowed {
- public:
-  explicit Borrowed(nn::Module& m) {
-    (void)m.parameters();  // GraphError where two names share a tensor without tie()
-    collect(m, "", slots_);
-    std::map<const Node*, std::size_t> seen;
-    for (const Slot& slot : slots_) {
-      if (!slot.trained) {
-        const Dtype dtype = slot.own.dtype();
-        *slot.place = slot.own.astype(is_float(dtype) ? Dtype::f64 : dtype).clone();
-        continue;
-      }
-      const auto at = seen.emplace(slot.own.node().get(), parameters_.size());
-      if (at.second) {
-        parameters_.push_back(slot.own.detach());
-        names_.push_back(slot.name);
-      }
-      uses_.push_back({slot.place, at.first->second});
-    }
-  }
-
-  /// Lets the module compute with these leaves, one for each of names().
-  void put(std::span<const Tensor> leaves) const {
-    for (const auto& [place, index] : uses_) {
-      *place = leaves[index];
-      place->node()->extra().tied = true;  // it may stand under several names
-    }
-  }
-  const Tensors& parameters() const { return parameters_; }
-  const std::vector<std::string>& names() const { return names_; }
-
- private:
-  Slots slots_;
-  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // a place, and which parameter belongs there
-  Tensors parameters_;
-  std::vector<std::string> names_;
-};
-
 }  // namespace
 
 Report gradients(std::string_view name, const Function& f, const Tensors& inputs,
@@ -274,33 +203,6 @@ Report gradients(std::string_view name, const Function& f, const Tensors& inputs
 
 Report gradients(const Function& f, const Tensors& inputs, const Options& options) {
   return gradients("function", f, inputs, options);
-}
-
-Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Options& options) {
-  const std::string name = m.type_name();
-  const auto fits = [&](std::size_t given) { return given == 0 || given == inputs.size(); };
-  require(fits(options.names.size()) && fits(options.differentiable.size()), name, ": ",
-          options.names.size(), " names and ", options.differentiable.size(),
-          " differentiable flags for ", inputs.size(), " inputs");
-  const Borrowed borrowed(m);
-  const std::size_t count = borrowed.parameters().size();
-  Tensors all = borrowed.parameters();
-  Options extended = options;
-  extended.names = borrowed.names();
-  extended.differentiable.assign(count, true);
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    all.push_back(inputs[k]);
-    extended.names.push_back(options.names.empty() ? text("input ", k) : options.names[k]);
-    extended.differentiable.push_back(options.differentiable.empty() ? is_float(inputs[k].dtype())
-                                                                     : options.differentiable[k]);
-  }
-  const auto call = [&](const Tensors& in) {
-    const std::span<const Tensor> each(in);
-    borrowed.put(each.first(count));
-    const std::span<const Tensor> rest = each.subspan(count);
-    return f({rest.begin(), rest.end()});
-  };
-  return gradients(name, call, all, extended);
 }
 
 }  // namespace gradus::check

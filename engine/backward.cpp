@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <queue>
 #include <utility>
 
@@ -18,10 +19,17 @@
 namespace gradus {
 namespace {
 
+/// A node's place in the walk. Small, since a walk may have a million: few gradients live at a time.
 struct Step {
   Node* node;
-  Tensor dy;            // what has arrived so far
-  bool wanted = false;  // leads to something whose gradient is asked for
+  std::unique_ptr<Tensor> dy;  // what has arrived so far; null: nothing
+  bool wanted = false;         // leads to something whose gradient is asked for
+
+  Tensor& gradient() {
+    if (!dy) dy = std::make_unique<Tensor>();
+    return *dy;
+  }
+  Tensor take() { return dy ? std::move(*std::exchange(dy, nullptr)) : Tensor(); }
 };
 
 /// What walks inside this thread's outermost one have let go of. Its steps may still point there.
@@ -66,7 +74,7 @@ Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_grap
     Node* node = queue.top();
     queue.pop();
     if (!steps.empty() && steps.back().node == node) continue;
-    steps.push_back({node, {}, false});
+    steps.push_back({node, nullptr, false});
     for (const std::shared_ptr<Node>& input : node->inputs)
       if (input) queue.push(input.get());
   }
@@ -97,13 +105,13 @@ void Walk::want(const std::vector<Tensor>& inputs) {
 }
 
 void Walk::seed(const Tensor& output, const Tensor& gradient) {
-  accumulate(find(output.node().get())->dy, output.shape(), output.dtype(), gradient, create_graph_);
+  accumulate(find(output.node().get())->gradient(), output.shape(), output.dtype(), gradient, create_graph_);
 }
 
 void Walk::run() {
   const GradMode mode(create_graph_);
   for (std::size_t i = 0; i < steps.size(); ++i)
-    if (steps[i].wanted && steps[i].dy.defined()) visit(i);
+    if (steps[i].wanted && steps[i].dy) visit(i);
 }
 
 std::uint64_t Walk::wanted_inputs(std::size_t i) {
@@ -133,8 +141,8 @@ void run_hooks(const Node& node, Tensor& dy) {
 void Walk::visit(std::size_t i) {
   Node& node = *steps[i].node;
   if (const Node::Extra* extra = node.extra_or_null()) {
-    run_hooks(node, steps[i].dy);
-    if (extra->retains_grad && node.op) node.extra().grad = steps[i].dy.detach().clone();
+    run_hooks(node, *steps[i].dy);
+    if (extra->retains_grad && node.op) node.extra().grad = steps[i].dy->detach().clone();
   }
   if (!node.op_name) return;  // a leaf keeps what has arrived
   require<GraphError>(!node.used, "backward: ", node.name(), " (node ", node.id,
@@ -145,7 +153,7 @@ void Walk::visit(std::size_t i) {
   const std::uint64_t mask = wanted_inputs(i);
   if (mask == 0 && node.inputs.size() < 64) return;  // a target with nothing wanted behind it
 
-  const Tensor dy = is_target ? steps[i].dy : std::exchange(steps[i].dy, Tensor());
+  const Tensor dy = is_target ? *steps[i].dy : steps[i].take();
   Observers::tell([&](Observer& o) { o.backward_begin(node, dy); });
   const BackwardCall call{node, mask, !keep_graph_};
   struct Restore {
@@ -162,7 +170,7 @@ void Walk::visit(std::size_t i) {
   for (std::size_t k = 0; k < dx.size(); ++k) {
     if (!(k >= 64 || mask >> k & 1) || !node.inputs[k] || !dx[k].defined()) continue;
     Step& input = *find(node.inputs[k].get(), i + 1);
-    accumulate(input.dy, input.node->shape, input.node->dtype, std::exchange(dx[k], {}), create_graph_);
+    accumulate(input.gradient(), input.node->shape, input.node->dtype, std::exchange(dx[k], {}), create_graph_);
   }
 }
 
@@ -209,7 +217,7 @@ std::vector<Tensor> starts(const char* name, const std::vector<Tensor>& outputs,
 void deposit(Step& step) {
   Node& leaf = *step.node;
   Node::Extra& extra = leaf.extra();
-  Tensor arrived = std::exchange(step.dy, Tensor()).detach();
+  Tensor arrived = step.take().detach();
   if (extra.grad.defined()) {
     const NoGrad off;
     accumulate(extra.grad, leaf.shape, leaf.dtype, arrived, false);
@@ -231,7 +239,7 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
   for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(outputs[k], first[k]);
   walk.run();
   for (Step& step : walk.steps)
-    if (!step.node->op_name && step.dy.defined() && step.wanted) deposit(step);
+    if (!step.node->op_name && step.dy && step.wanted) deposit(step);
   walk.release();
 }
 
@@ -248,10 +256,10 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   std::vector<Tensor> gradients;
   for (const Tensor& x : inputs) {
     const Step* step = walk.find(x.node().get());
-    require<GraphError>(options.allow_unused || (step && step->dy.defined()),
+    require<GraphError>(options.allow_unused || (step && step->dy),
                       "grad: no output depends on an input of shape ", x.shape(),
                       ": leave it out, or pass {.allow_unused = true}");
-    gradients.push_back(step ? step->dy : Tensor());
+    gradients.push_back(step && step->dy ? *step->dy : Tensor());
   }
   walk.release();
   return gradients;

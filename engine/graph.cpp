@@ -78,10 +78,11 @@ bool wants_gradient(std::span<const Tensor* const> inputs) {
 
 // ---- Saved ----
 
-Saved::Saved(const Tensor& x) : shape_(x.shape()), dtype_(x.dtype()) {
+Saved::Saved(const Tensor& x) {
   if (!x.defined()) return;
   const std::shared_ptr<Node>& node = x.node();
   if (GradMode::enabled() && node && node->op && node->op->cheap_to_remake()) {
+    tensor_ = x.without_numbers();
     producer_ = node;
     return;
   }
@@ -100,7 +101,7 @@ Tensor Saved::value() const {
   }
   if (tensor_.defined() && tensor_.storage()->version() != version_) {
     const SourceLocation by = tensor_.storage()->last_write();
-    fail<GraphError>("a tensor ", shape_, " that backward needs was saved at version ", version_,
+    fail<GraphError>("a tensor ", shape(), " that backward needs was saved at version ", version_,
                      " and has since been written to (now version ", tensor_.storage()->version(),
                      ") at ", by.file_name(), ":", by.line(),
                      ": write before the forward, or to a clone()");
@@ -110,7 +111,7 @@ Tensor Saved::value() const {
 
 Tensor Saved::take() {
   Tensor x = value();
-  if (thread_state.backward && thread_state.backward->last) tensor_ = Tensor();
+  if (thread_state.backward && thread_state.backward->last) tensor_ = tensor_.without_numbers();
   return x;
 }
 

@@ -25,14 +25,12 @@ class Saved {
   Tensor take();
 
   bool defined() const { return tensor_.defined() || producer_; }
-  const Shape& shape() const { return shape_; }
-  Dtype dtype() const { return dtype_; }
+  const Shape& shape() const { return tensor_.shape(); }
+  Dtype dtype() const { return tensor_.dtype(); }
 
  private:
-  Tensor tensor_;                   // undefined when it is to be remade
+  Tensor tensor_;                   // without numbers when it is to be remade, or was taken
   std::shared_ptr<Node> producer_;  // who can remake it
-  Shape shape_;
-  Dtype dtype_ = Dtype::f32;
   std::uint32_t version_ = 0;
 };
 

@@ -34,20 +34,16 @@ struct Printer {
   template <class F>
   void each_number(int axis, std::int64_t at, F& f) const {
     if (axis == x.rank()) return f(at);
-    each(axis, at, [&](std::int64_t next, bool) { each_number(axis + 1, next, f); }, [] {});
+    const auto part = [&](std::int64_t next, bool) { each_number(axis + 1, next, f); };
+    each(axis, at, part, [] {});
   }
 
   std::string number(std::int64_t at) const {
     std::ostringstream one;
     one.imbue(std::locale::classic());
-    dispatch(x.dtype(), [&]<class T>() {
-      const T v = x.data<T>()[at];
-      if constexpr (std::is_same_v<T, bool>) one << (v ? "true" : "false");
-      else if constexpr (std::is_same_v<T, std::int64_t>) one << v;
-      else if (!std::isfinite(v)) one << (std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
-      else if (scientific) one << std::scientific << std::setprecision(4) << v;
-      else one << std::fixed << std::setprecision(whole ? 0 : 4) << v << (whole ? "." : "");
-    });
+    one << std::boolalpha << std::showpoint << (scientific ? std::scientific : std::fixed);
+    one << std::setprecision(whole && !scientific ? 0 : 4) << std::setw(static_cast<int>(width));
+    dispatch(x.dtype(), [&]<class T>() { one << x.data<T>()[at]; });
     return one.str();
   }
 
@@ -66,29 +62,22 @@ struct Printer {
     each_number(0, 0, measure);
   }
 
-  void new_line(int lines, int indent) {
-    line_start = out.append(static_cast<std::size_t>(lines), '\n').size();
-    out.append(static_cast<std::size_t>(indent), ' ');
-  }
-
   /// What begins at `at` and has the axes from `axis` on.
   void print(int axis, std::int64_t at) {
-    if (axis == x.rank()) {
-      const std::string text = number(at);
-      out.append(width - text.size(), ' ') += text;
-      return;
-    }
-    const int below = x.rank() - 1 - axis;  // axes inside; 0: a row of numbers
+    if (axis == x.rank()) return static_cast<void>(out += number(at));
+    const auto below = static_cast<std::size_t>(x.rank() - 1 - axis);  // 0: a row of numbers
     const auto separate = [&] {
       out += ',';
-      if (below > 0 || out.size() - line_start + width + 2 > kLine) new_line(std::max(below, 1), axis + 1);
-      else out += ' ';
+      const bool wrap = below > 0 || out.size() - line_start + width + 2 > kLine;
+      if (wrap) line_start = out.append(std::max<std::size_t>(below, 1), '\n').size();
+      out.append(wrap ? static_cast<std::size_t>(axis) + 1 : 1, ' ');
     };
     out += '[';
-    each(axis, at, [&](std::int64_t next, bool first) {
+    const auto part = [&](std::int64_t next, bool first) {
       if (!first) separate();
       print(axis + 1, next);
-    }, [&] { separate(), out += "…"; });
+    };
+    each(axis, at, part, [&] { separate(), out += "…"; });
     out += ']';
   }
 };

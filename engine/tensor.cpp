@@ -203,6 +203,12 @@ Tensor Tensor::detach() const {
   return out;
 }
 
+Tensor Tensor::without_numbers() const {
+  Tensor out = detach();
+  out.storage_.reset();
+  return out;
+}
+
 void Tensor::backward(BackwardOptions options) const { gradus::backward({*this}, {}, options); }
 
 void Tensor::backward(const Tensor& gradient, BackwardOptions options) const {

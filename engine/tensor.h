@@ -123,6 +123,7 @@ class Tensor {
   const std::shared_ptr<Node>& node() const { return node_; }
   void set_node(std::shared_ptr<Node> node) { node_ = std::move(node); }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
+  Tensor without_numbers() const;  // undefined, but with this one's shape and dtype
   /// Nobody else can see these numbers: they may be overwritten in place.
   bool owns_alone() const { return storage_.use_count() == 1 && !storage_->borrowed(); }
 

@@ -84,14 +84,17 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     return true;
   }
   bool number_integer(std::int64_t value) override { misplaced(std::to_string(value)); }
-  bool number_float(double, const std::string& spelling) override { misplaced(spelling); }
+  bool number_float(double, const std::string& spelling) override {
+    misplaced(spelling.substr(0, 80));
+  }
   bool null() override { misplaced("null"); }
   bool boolean(bool value) override { misplaced(value ? "true" : "false"); }
   bool binary(binary_t&) override { misplaced("binary"); }
   bool parse_error(std::size_t at, const std::string&, const json::exception& e) override {
-    const std::string what = e.what();  // "[json.exception.…] where and what"
+    const std::string what = e.what();  // "[json.exception.…] where and what": quotes the file
+    const std::size_t first = std::min(what.size(), what.find("] ") + 2);
     fail<FileError>(file_, ": the header is not JSON at its byte ", at, ": ",
-                    what.substr(std::min(what.size(), what.find("] ") + 2)));
+                    replace_invalid_utf8(what.substr(first, 160)));
   }
 
  private:
@@ -99,11 +102,10 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     return text(file_, ": ", in_metadata_ ? "" : "tensor ", in_quotes(name_), ": ");
   }
   [[noreturn]] void misplaced(const std::string& what) const {
-    const std::string shown = what.substr(0, 80);
-    if (depth_ == 1) fail<FileError>(where(), shown, " stands where an object is wanted");
+    if (depth_ == 1) fail<FileError>(where(), what, " stands where an object is wanted");
     if (in_metadata_ || key_ == "dtype")
-      fail<FileError>(where(), shown, " stands where ", in_quotes(key_), " wants a string");
-    fail<FileError>(where(), shown, " stands where ", key_,
+      fail<FileError>(where(), what, " stands where ", in_quotes(key_), " wants a string");
+    fail<FileError>(where(), what, " stands where ", key_,
                     " wants a list of whole numbers that are not negative");
   }
 

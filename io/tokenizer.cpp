@@ -37,7 +37,8 @@ json parse_object(std::string_view text, const std::string& name) {
   try {
     object = json::parse(text.begin(), text.end(), look);
   } catch (const json::exception& e) {
-    fail<FileError>(name, ": not JSON: ", e.what());
+    const std::string what = e.what();  // quotes bytes from the file
+    fail<FileError>(name, ": not JSON: ", replace_invalid_utf8(what.substr(0, 160)));
   }
   require<FileError>(object.is_object(), name, ": not a tokenizer: JSON, but not an object");
   return object;

@@ -6,8 +6,8 @@
 //   softplus    y = log(1 + eˣ)                     dx = s(x) dy            s(x) = 1 / (1 + e⁻ˣ)
 //   glu         y = a s(b), a and b the halves of x: no operation of its own
 //
-// relu remembers y, which whatever follows it remembers too; the others x. gelu.cpp has silu, gelu and
-// swiglu.
+// relu remembers y, which whatever follows it remembers too; the others x. gelu.cpp has silu, gelu
+// and swiglu.
 
 #include "gradus/ops/activation.h"
 
@@ -38,7 +38,8 @@ struct Relu final : Op {
 
   Gradients backward(const Tensor& dy) override {
     if (GradMode::enabled()) return {masked_fill(dy, less_equal(y.value(), 0), 0)};
-    return {zip_backward(name(), y.take(), dy, [](auto v, auto d) { return v <= 0 ? decltype(d)(0) : d; })};
+    return {zip_backward(name(), y.take(), dy,
+                         [](auto v, auto d) { return v <= 0 ? decltype(d)(0) : d; })};
   }
 };
 
@@ -68,15 +69,15 @@ struct Elu final : Op {
 
   Tensor forward(const Tensor& input) {
     x = input;
-    return map(name(), input, [a = alpha](auto v) {
-      return v > 0 ? v : decltype(v)(a) * vmath::expm1(v);
-    });
+    return map(name(), input,
+               [a = alpha](auto v) { return v > 0 ? v : decltype(v)(a) * vmath::expm1(v); });
   }
 
   Gradients backward(const Tensor& dy) override {
     const Tensor at = x.value();
     const Tensor positive = greater(at, 0);
-    const Tensor below = masked_fill(at, positive, 0);  // where e^x is not wanted it must not overflow
+    const Tensor below =
+        masked_fill(at, positive, 0);  // where e^x is not wanted it must not overflow
     return {where(positive, dy, dy * scale(exp(below), alpha))};
   }
 };
@@ -88,10 +89,10 @@ struct Softplus final : Op {
 
   Tensor forward(const Tensor& input) {
     x = input;
-    return map(name(), input, [](auto v) {
-      using T = decltype(v);
-      return (v > T(0) ? v : (v == v ? T(0) : v)) + vmath::log1p(vmath::exp(-std::abs(v)));
-    });
+    // max(x, 0) + log(1 + e^−|x|), in two passes: g++ vectorises no logarithm of an exponential.
+    const Tensor e = map(name(), input, [](auto v) { return vmath::exp(-std::abs(v)); });
+    return zip(name(), input, e,
+               [](auto v, auto u) { return (v > 0 ? v : decltype(v)(0)) + vmath::log1p(u); });
   }
 
   Gradients backward(const Tensor& dy) override { return {dy * sigmoid(x.value())}; }
@@ -113,7 +114,7 @@ Tensor glu(const Tensor& x, int axis) {
   axis = normal_axis("glu", axis, x.rank());
   const std::int64_t n = x.shape()[axis];
   require<ShapeError>(n % 2 == 0, "glu: axis ", axis, " of ", x.shape(), " has ", n,
-                    " elements and cannot be halved: its size must be even");
+                      " elements and cannot be halved: its size must be even");
   return slice(x, axis, 0, n / 2) * sigmoid(slice(x, axis, n / 2, n));
 }
 

@@ -5,8 +5,9 @@
 //   c = a · b    da = dc · b    db = dc · a
 //   c = a / b    da = dc / b    db = −(dc / b) · c
 //
-// Where a or b was broadcast, its gradient is summed back to its shape. An operand is remembered only
-// if the other one has a gradient; a number is a member of its operation, so that x · 2 makes no tensor.
+// Where a or b was broadcast, its gradient is summed back to its shape. An operand is remembered
+// only if the other one has a gradient; a number is a member of its operation, so that x · 2 makes
+// no tensor of it.
 
 #include "gradus/ops/arithmetic.h"
 
@@ -106,8 +107,9 @@ struct Divide final : Op {
 template <class T>
 T as_element(const char* op, const Tensor& x, double c) {
   if constexpr (std::is_same_v<T, std::int64_t>)
-    require<DtypeError>(c == std::trunc(c) && std::abs(c) < 0x1p63, op, ": an i64 tensor ", x.shape(), " and ",
-                      c, ", which is no integer: convert with to(x, Dtype::f32)");
+    require<DtypeError>(c == std::trunc(c) && std::abs(c) < 0x1p63, op, ": an i64 tensor ",
+                        x.shape(), " and ", c,
+                        ", which is no integer: convert with to(x, Dtype::f32)");
   return static_cast<T>(c);
 }
 
@@ -183,9 +185,9 @@ struct Maximum final : Extremum {
 
   Gradients backward(const Tensor& dy) override {
     return share_backward(dy, zip(name(), a.value(), b.value(), [](auto u, auto v) {
-      using T = decltype(u);
-      return u > v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
-    }));
+                            using T = decltype(u);
+                            return u > v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
+                          }));
   }
 };
 
@@ -200,9 +202,9 @@ struct Minimum final : Extremum {
 
   Gradients backward(const Tensor& dy) override {
     return share_backward(dy, zip(name(), a.value(), b.value(), [](auto u, auto v) {
-      using T = decltype(u);
-      return u < v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
-    }));
+                            using T = decltype(u);
+                            return u < v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
+                          }));
   }
 };
 

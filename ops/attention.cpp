@@ -9,6 +9,7 @@
 
 #include "gradus/ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "gradus/engine/apply.h"
@@ -16,7 +17,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention_kernel.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/matmul.h"
+#include "gradus/ops/masked_product.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/softmax.h"
@@ -31,7 +32,9 @@ namespace {
 /// [B, H, T, D] as its heads; columns must lie side by side.
 template <class T>
 Heads<const T> heads_of(const Tensor& x) {
-  return {x.data<T>(), x.strides()[0], x.strides()[1], x.strides()[2]};
+  // A single row may have any stride, 0 too; BLAS wants a distance that is as long as a row.
+  const std::int64_t row = std::max(x.strides()[2], x.size(3));
+  return {x.data<T>(), x.strides()[0], x.strides()[1], row};
 }
 template <class T>
 Heads<T> writable_heads_of(Tensor& x) {
@@ -51,19 +54,10 @@ Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t 
   return x.view({B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
 }
 
+/// Where the mask hides, as a tensor; undefined where it hides nothing.
 Tensor hidden(const AttentionPlan& plan) {
+  if (plan.mask.allows_everything()) return {};
   return logical_not(plan.mask.dense({plan.B, plan.H, plan.T, plan.S}));
-}
-
-bool finite(const Tensor& x) { return all(isfinite(x.detach())); }
-
-/// weights · x, where a hidden pair contributes nothing even if x is NaN there: 0 × NaN would not do.
-Tensor weighted_sum(const AttentionPlan& plan, const Tensor& weights, const Tensor& x, bool transposed = false) {
-  const Tensor w = transposed ? transpose(weights) : weights;
-  if (plan.mask.allows_everything() || finite(x)) return matmul(w, x);
-  const Tensor hides = transposed ? transpose(hidden(plan)) : hidden(plan);
-  const Tensor products = unsqueeze(w, -1) * unsqueeze(x, 2);  // [B, H, T, S, D]
-  return sum(masked_fill(products, unsqueeze(hides, -1), 0), {3});
 }
 
 /// The factors that dropout puts on the weights, from the same random numbers as in the kernel.
@@ -78,10 +72,11 @@ Tensor dropout_factors(const AttentionPlan& plan, Dtype dtype) {
 }
 
 /// softmax(q kᵀ · scale + bias), 0 where the mask hides: [B, H, T, S]
-Tensor attention_weights(const AttentionPlan& plan, const Tensor& q, const Tensor& k, const Tensor& bias) {
-  Tensor scores = matmul(q, transpose(k)) * plan.scale;
+Tensor attention_weights(const AttentionPlan& plan, const Tensor& q, const Tensor& k,
+                         const Tensor& bias, const Tensor& hides) {
+  Tensor scores = pair_products(q, k, hides) * plan.scale;
   if (bias.defined()) scores = scores + bias;
-  if (!plan.mask.allows_everything()) scores = masked_fill(scores, hidden(plan), -INFINITY);
+  if (hides.defined()) scores = masked_fill(scores, hides, -INFINITY);
   return softmax(scores);
 }
 
@@ -89,19 +84,19 @@ struct Derivatives {
   Tensor dq, dk, dv;
 };
 
-Derivatives formula_backward(const AttentionPlan& plan, const Tensor& q, const Tensor& k, const Tensor& v,
-                             const Tensor& dout) {
-  const Tensor p = attention_weights(plan, q, k, plan.bias);
-  Tensor dropped = p, dp = matmul(dout, transpose(v));
+Derivatives formula_backward(const AttentionPlan& plan, const Tensor& q, const Tensor& k,
+                             const Tensor& v, const Tensor& dout) {
+  const Tensor hides = hidden(plan), hides_back = hides.defined() ? transpose(hides) : Tensor();
+  const Tensor p = attention_weights(plan, q, k, plan.bias, hides);
+  Tensor dropped = p, dp = pair_products(dout, v, hides);
   if (plan.dropout.threshold) {
     const Tensor z = dropout_factors(plan, q.dtype());
     dropped = p * z, dp = dp * z;
   }
-  if (!plan.mask.allows_everything()) dp = masked_fill(dp, hidden(plan), 0);
-  const Tensor dv = weighted_sum(plan, dropped, dout, true);
+  const Tensor dv = weighted_sum(transpose(dropped), dout, hides_back);
   const Tensor ds = p * (dp - sum(p * dp, {-1}, true));
-  const Tensor dq = weighted_sum(plan, ds, k) * plan.scale;
-  const Tensor dk = weighted_sum(plan, ds, q, true) * plan.scale;
+  const Tensor dq = weighted_sum(ds, k, hides) * plan.scale;
+  const Tensor dk = weighted_sum(transpose(ds), q, hides_back) * plan.scale;
   return {dq, dk, dv};
 }
 
@@ -245,10 +240,13 @@ AttentionPlan make_plan(const Tensor& q, const Tensor& k, const Tensor& v, const
   return plan;
 }
 
-Attended composed(const AttentionPlan& plan, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias) {
-  const Tensor weights = attention_weights(plan, q, k, bias);
-  const Tensor dropped = plan.dropout.threshold ? weights * dropout_factors(plan, q.dtype()) : weights;
-  return {weighted_sum(plan, dropped, v), weights};
+Attended composed(const AttentionPlan& plan, const Tensor& q, const Tensor& k, const Tensor& v,
+                  const Tensor& bias) {
+  const Tensor hides = hidden(plan);
+  const Tensor weights = attention_weights(plan, q, k, bias, hides);
+  const Tensor dropped =
+      plan.dropout.threshold ? weights * dropout_factors(plan, q.dtype()) : weights;
+  return {weighted_sum(dropped, v, hides), weights};
 }
 
 void draw_dropout(AttentionPlan& plan, const AttentionOptions& options) {

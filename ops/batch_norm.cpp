@@ -7,9 +7,9 @@
 //
 //   dx = w_c r (dy − mean dy − x̂ mean(dy x̂))        dw_c = Σ dy x̂        db_c = Σ dy
 //
-// x is remembered, and μ and r of each channel. The kernels work on rows [C, N·L], a copy: a channel
-// is then one piece of memory. Evaluation uses the running statistics, which are constants: that is
-// element by element, and written in the operations for it.
+// x is remembered, and μ and Σ (x − μ)² of each channel. The kernels work on rows [C, N·L], a copy:
+// a channel is then one piece of memory. Evaluation uses the running statistics, which are
+// constants: that is element by element, and written in the operations for it.
 #include <cmath>
 
 #include "gradus/base/vmath.h"
@@ -91,22 +91,24 @@ Tensor scaled_and_shifted(const Tensor& xhat, const Tensor& weight, const Tensor
   return y;
 }
 
-void check_arguments(const Tensor& x, std::initializer_list<std::pair<const char*, const Tensor*>> all) {
+void check_arguments(const Tensor& x,
+                     std::initializer_list<std::pair<const char*, const Tensor*>> all) {
   require<ValueError>(x.defined(), "batch_norm: the tensor is undefined");
   require<ShapeError>(x.rank() == 2 || x.rank() == 3, "batch_norm: x ", x.shape(),
-                    ": wants [N, C] or [N, C, L]");
+                      ": wants [N, C] or [N, C, L]");
   for (const auto& [which, v] : all) {
     if (!v->defined()) continue;
-    require<ShapeError>(v->shape() == Shape{x.size(1)}, "batch_norm: x ", x.shape(), " with ", which, " ",
-                      v->shape(), ": it must have the size of x's channels, [", x.size(1), "]");
-    require<DtypeError>(v->dtype() == x.dtype(), "batch_norm: x is ", x.dtype(), " but ", which, " ",
-                      v->dtype(), ": convert one with to(x, dtype)");
+    require<ShapeError>(v->shape() == Shape{x.size(1)}, "batch_norm: x ", x.shape(), " with ",
+                        which, " ", v->shape(), ": it must have the size of x's channels, [",
+                        x.size(1), "]");
+    require<DtypeError>(v->dtype() == x.dtype(), "batch_norm: x is ", x.dtype(), " but ", which,
+                        " ", v->dtype(), ": convert one with to(x, dtype)");
   }
 }
 
 /// running ← running + momentum (seen − running), for the mean and the variance with n − 1.
-void move_running(Tensor& running_mean, Tensor& running_var, const Tensor& statistics, std::int64_t n,
-                  double momentum) {
+void move_running(Tensor& running_mean, Tensor& running_var, const Tensor& statistics,
+                  std::int64_t n, double momentum) {
   dispatch_float("batch_norm", statistics.dtype(), [&]<class T>() {
     const T* seen = statistics.data<T>();
     const T m = static_cast<T>(momentum), degrees = static_cast<T>(n - 1);
@@ -142,7 +144,8 @@ struct BatchNorm final : Op {
     Tensor y = Tensor::empty_like(packed);
     dispatch_float(name(), input.dtype(), [&]<class T>() {
       const T* from = packed.data<T>();
-      const T *s = w.defined() ? scale.data<T>() : nullptr, *t = b.defined() ? shift.data<T>() : nullptr;
+      const T *s = w.defined() ? scale.data<T>() : nullptr,
+              *t = b.defined() ? shift.data<T>() : nullptr;
       T *to = y.mutable_data<T>(), *kept = statistics.mutable_data<T>();
       parallel_for(channels, rows_grain(2 * n), [&](std::int64_t first, std::int64_t last) {
         batch_norm_rows(from + first * n, s ? s + first : s, t ? t + first : t, static_cast<T>(eps),
@@ -169,7 +172,8 @@ struct BatchNorm final : Op {
                                  dscale + first, dshift + first, last - first, n);
       });
     });
-    return {wants(0) ? channels_exchanged(dx) : Tensor(), weight.defined() && wants(1) ? dw : Tensor(),
+    return {wants(0) ? channels_exchanged(dx) : Tensor(),
+            weight.defined() && wants(1) ? dw : Tensor(),
             bias.defined() && wants(2) ? db : Tensor()};
   }
 
@@ -192,20 +196,23 @@ struct BatchNorm final : Op {
 
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor running_mean,
                   Tensor running_var, bool training, double momentum, double eps) {
-  check_arguments(x, {{"weight", &weight}, {"bias", &bias}, {"running_mean", &running_mean},
+  check_arguments(x, {{"weight", &weight},
+                      {"bias", &bias},
+                      {"running_mean", &running_mean},
                       {"running_var", &running_var}});
   require<ValueError>(eps >= 0, "batch_norm: eps is ", eps, ", but must not be negative");
   require<ValueError>(momentum >= 0 && momentum <= 1, "batch_norm: momentum is ", momentum,
-                    ", but must be in [0, 1]");
+                      ", but must be in [0, 1]");
   if (!training) {
     require<ValueError>(running_mean.defined() && running_var.defined(),
-                      "batch_norm: evaluation needs running_mean and running_var");
+                        "batch_norm: evaluation needs running_mean and running_var");
     const Tensor rstd = along_channels(x, rsqrt(running_var + eps));
     return scaled_and_shifted((x - along_channels(x, running_mean)) * rstd, weight, bias);
   }
   const std::int64_t n = values_per_channel(x);
-  require<ValueError>(n >= 2 || x.numel() == 0, "batch_norm: x ", x.shape(), " has one value a channel, ",
-                    "which has no variance: train with two or more, or evaluate");
+  require<ValueError>(n >= 2 || x.numel() == 0, "batch_norm: x ", x.shape(),
+                      " has one value a channel, ",
+                      "which has no variance: train with two or more, or evaluate");
   Tensor statistics, y;
   const auto forward = [&](op::BatchNorm& o) {
     Tensor result = o.forward(x, weight, bias);

@@ -7,9 +7,9 @@
 //   dx_nv  = dloss_n (A_n exp(x_nv − lse_n) − q_nv)
 //
 // with the class weights w (1 without) and the smoothing ε. The mean divides by the sum of w_target
-// over the targets that count. The logits are remembered and one number a row, lse: probabilities are
-// computed again, into the logits' own buffer where nobody else holds it. Rows are added up in double.
-// A row of nothing but −∞ has loss +∞ and gradient 0, as log_softmax has.
+// over the targets that count. The logits are remembered and one number a row, lse: probabilities
+// are computed again, into the logits' own buffer where nobody else holds it. Rows are added up in
+// double. A row of nothing but −∞ has loss +∞ and gradient 0, as log_softmax has.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -71,7 +71,8 @@ GRADUS_KERNEL void cross_entropy_rows(const Rule<T>& rule, const T* x, T* loss, 
 template <class T>
 GRADUS_KERNEL void cross_entropy_rows_backward(const Rule<T>& rule, const T* x, const T* lse,
                                                const T* dloss, std::int64_t step, T* dx,
-                                               std::int64_t begin, std::int64_t end, std::int64_t V) {
+                                               std::int64_t begin, std::int64_t end,
+                                               std::int64_t V) {
   for (std::int64_t r = begin; r < end; ++r, x += V, dx += V) {
     if (rule.target[r] == rule.ignored || lse[r] == -std::numeric_limits<T>::infinity()) {
       std::fill_n(dx, V, T(0));
@@ -97,26 +98,28 @@ Shape position_of(std::int64_t i, const Shape& shape) {
 
 void check_arguments(const char* name, const Tensor& x, const Tensor& target,
                      const CrossEntropyOptions& options) {
-  require<ValueError>(x.defined() && target.defined(), name, ": the ", x.defined() ? "target" : "input",
-                    " is undefined");
+  require<ValueError>(x.defined() && target.defined(), name, ": the ",
+                      x.defined() ? "target" : "input", " is undefined");
   require<DtypeError>(is_float(x.dtype()) && target.dtype() == Dtype::i64, name,
-                    ": wants f32 or f64 with targets i64, not ", x.dtype(), " with ", target.dtype());
+                      ": wants f32 or f64 with targets i64, not ", x.dtype(), " with ",
+                      target.dtype());
   Shape rows = x.shape();
   require<ShapeError>(rows.rank() >= 1, name, ": the input ", rows, " has no axis of classes");
   rows.erase(rows.rank() - 1);
   require<ShapeError>(target.shape() == rows, name, ": input ", x.shape(), " with target ",
-                    target.shape(), ": the target must be ", rows, ", one class for each row");
+                      target.shape(), ": the target must be ", rows, ", one class for each row");
   const double smoothing = options.label_smoothing;
   require<ValueError>(smoothing >= 0 && smoothing < 1, name, ": label_smoothing is ", smoothing,
-                    ", but must be in [0, 1)");
+                      ", but must be in [0, 1)");
   const Tensor& w = options.weight;
   if (!w.defined()) return;
-  require<ShapeError>(w.shape() == Shape{x.size(-1)}, name, ": input ", x.shape(), " with class weights ",
-                    w.shape(), ": there must be one for each class, [", x.size(-1), "]");
+  require<ShapeError>(w.shape() == Shape{x.size(-1)}, name, ": input ", x.shape(),
+                      " with class weights ", w.shape(), ": there must be one for each class, [",
+                      x.size(-1), "]");
   require<DtypeError>(w.dtype() == x.dtype(), name, ": the input is ", x.dtype(),
-                    " but the class weights ", w.dtype(), ": convert one with to(x, dtype)");
+                      " but the class weights ", w.dtype(), ": convert one with to(x, dtype)");
   require<GraphError>(!GradMode::enabled() || !w.requires_grad(), name,
-                    ": class weights are constants and get no gradient: pass weight.detach()");
+                      ": class weights are constants and get no gradient: pass weight.detach()");
 }
 
 /// Σ of w_target over the targets that count. IndexError for a class out of range.
@@ -134,6 +137,11 @@ double checked_weights(const char* name, const Tensor& target, std::int64_t clas
   return total;
 }
 
+/// x with rows that do not count set to 0: what they held, NaN included, reaches nothing.
+Tensor counted_rows(const Tensor& x, const Tensor& classes, std::int64_t ignored) {
+  return masked_fill(x, unsqueeze(equal(classes, static_cast<double>(ignored)), -1), 0);
+}
+
 std::vector<double> as_doubles(const Tensor& w) {
   return w.defined() ? w.astype(Dtype::f64).to_vector<double>() : std::vector<double>{};
 }
@@ -148,7 +156,8 @@ struct CrossEntropy final : Op {
   Saved logits, target;
   Tensor lse;  // [N]
 
-  CrossEntropy(const CrossEntropyOptions& chosen, double counted) : options(chosen), divisor(counted) {}
+  CrossEntropy(const CrossEntropyOptions& chosen, double counted)
+      : options(chosen), divisor(counted) {}
   const char* name() const override { return "cross_entropy"; }
 
   template <class T>
@@ -157,8 +166,12 @@ struct CrossEntropy final : Op {
     const T* w = options.weight.defined() ? options.weight.data<T>() : nullptr;
     const double sum = w ? static_cast<double>(vmath::sum(w, V)) : static_cast<double>(V);
     const double e = options.label_smoothing;
-    return {classes.data<std::int64_t>(), w, options.ignore_index, static_cast<T>(1 - e),
-            static_cast<T>(e / static_cast<double>(V)), static_cast<T>(sum)};
+    return {.target = classes.data<std::int64_t>(),
+            .weight = w,
+            .ignored = options.ignore_index,
+            .kept = static_cast<T>(1 - e),
+            .spread = static_cast<T>(e / static_cast<double>(V)),
+            .weights = static_cast<T>(sum)};
   }
 
   double factor() const {  // of a row's loss in the result
@@ -213,8 +226,9 @@ struct CrossEntropy final : Op {
 
   /// dx = dloss (A softmax(x) − q), where q and A are constants.
   Tensor formula_backward(const Tensor& dy) {
-    const Tensor x = logits.value();
-    const auto [q, A] = distribution(target.value(), x.dtype());
+    const Tensor classes = target.value();
+    const Tensor x = counted_rows(logits.value(), classes, options.ignore_index);
+    const auto [q, A] = distribution(classes, x.dtype());
     const Tensor dloss = options.reduction == Reduction::none ? unsqueeze(dy, -1) : dy * factor();
     return dloss * (softmax(x) * A - q);
   }
@@ -244,14 +258,18 @@ struct CrossEntropy final : Op {
 
 }  // namespace op
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
+Tensor cross_entropy(const Tensor& logits, const Tensor& target,
+                     const CrossEntropyOptions& options) {
   check_arguments("cross_entropy", logits, target, options);
-  if (formula_wanted()) return nll_loss(log_softmax(logits), target, options);
-  CrossEntropyOptions chosen = options;
-  if (options.weight.defined()) chosen.weight = options.weight.detach().contiguous();
   const Tensor classes = target.contiguous();
   const double counted = checked_weights("cross_entropy", classes, logits.size(-1),
                                          options.ignore_index, as_doubles(options.weight));
+  if (formula_wanted()) {
+    const Tensor rows = counted_rows(logits, classes, options.ignore_index);
+    return nll_loss(log_softmax(rows), classes, options);
+  }
+  CrossEntropyOptions chosen = options;
+  if (options.weight.defined()) chosen.weight = options.weight.detach().contiguous();
   return apply(op::CrossEntropy(chosen, counted), logits, classes);
 }
 
@@ -260,8 +278,8 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
   check_arguments("nll_loss", log_probabilities, target, options);
   const Tensor classes = target.contiguous();
   const std::int64_t V = log_probabilities.size(-1);
-  const double counted = checked_weights("nll_loss", classes, V, options.ignore_index,
-                                         as_doubles(options.weight));
+  const double counted =
+      checked_weights("nll_loss", classes, V, options.ignore_index, as_doubles(options.weight));
   const Tensor ignored = equal(classes, static_cast<double>(options.ignore_index));  // [...]
   const Tensor index = masked_fill(classes, ignored, 0);
   const Tensor picked = gather(log_probabilities, -1, unsqueeze(index, -1));  // [..., 1]

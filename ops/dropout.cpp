@@ -3,8 +3,8 @@
 //   dx = dropout(dy) with the same mask
 //
 // Nothing is remembered but the number of the random stream: the mask is a function of it and of an
-// element's row-major index, and is drawn again in backward. That is the same operation once more, so
-// it can be differentiated as often as wanted.
+// element's row-major index, and is drawn again in backward. That is the same operation once more,
+// so it can be differentiated as often as wanted.
 #include "gradus/ops/dropout.h"
 
 #include <algorithm>
@@ -19,18 +19,18 @@
 namespace gradus {
 namespace {
 
-constexpr std::int64_t kBlock = 1024;      // words drawn at a time, on the stack
+constexpr std::int64_t kBlock = 1024;        // words drawn at a time, on the stack
 constexpr std::int64_t kGrain = 8 * kBlock;  // a word costs as much as several cheap elements
 
 /// y may be x or residual itself. What is dropped is 0, whatever it was: no product with 0.
 template <class T>
-GRADUS_KERNEL void drop(const std::uint32_t* words, std::uint32_t threshold, T scale, const T* x, T* y,
-                        std::int64_t n) {
+GRADUS_KERNEL void drop(const std::uint32_t* words, std::uint32_t threshold, T scale, const T* x,
+                        T* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = words[i] >= threshold ? x[i] * scale : T(0);
 }
 template <class T>
-GRADUS_KERNEL void drop_onto(const std::uint32_t* words, std::uint32_t threshold, T scale, const T* x,
-                             const T* residual, T* y, std::int64_t n) {
+GRADUS_KERNEL void drop_onto(const std::uint32_t* words, std::uint32_t threshold, T scale,
+                             const T* x, const T* residual, T* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i)
     y[i] = residual[i] + (words[i] >= threshold ? x[i] * scale : T(0));
 }
@@ -47,8 +47,10 @@ void drop_into(Tensor& y, const DropoutMask& mask, const Tensor& x, const Tensor
       for (std::int64_t i = begin; i < end; i += kBlock) {
         const std::int64_t n = std::min(kBlock, end - i);
         mask.stream.words(i, n, words.data());
-        if (under) drop_onto(words.data(), mask.threshold, scale, from + i, under + i, to + i, n);
-        else drop(words.data(), mask.threshold, scale, from + i, to + i, n);
+        if (under)
+          drop_onto(words.data(), mask.threshold, scale, from + i, under + i, to + i, n);
+        else
+          drop(words.data(), mask.threshold, scale, from + i, to + i, n);
       }
     });
   });
@@ -57,7 +59,7 @@ void drop_into(Tensor& y, const DropoutMask& mask, const Tensor& x, const Tensor
 void check_arguments(const char* name, const Tensor& x, double p) {
   require<ValueError>(x.defined(), name, ": the tensor is undefined");
   require<DtypeError>(is_float(x.dtype()), name, ": wants f32 or f64, not ", x.dtype(),
-                    ": convert with to(x, Dtype::f32)");
+                      ": convert with to(x, Dtype::f32)");
   require<ValueError>(p >= 0 && p < 1, name, ": p is ", p, ", but must be in [0, 1)");
 }
 
@@ -122,10 +124,10 @@ Tensor dropout(const Tensor& x, double p, bool training) {
 Tensor dropout_residual(const Tensor& x, const Tensor& residual, double p, bool training) {
   check_arguments("dropout_residual", x, p);
   require<ValueError>(residual.defined(), "dropout_residual: the residual is undefined");
-  require<ShapeError>(x.shape() == residual.shape(), "dropout_residual: x ", x.shape(), " and residual ",
-                    residual.shape(), " must have equal shapes");
+  require<ShapeError>(x.shape() == residual.shape(), "dropout_residual: x ", x.shape(),
+                      " and residual ", residual.shape(), " must have equal shapes");
   require<DtypeError>(x.dtype() == residual.dtype(), "dropout_residual: x is ", x.dtype(),
-                    " but residual ", residual.dtype(), ": convert one with to(x, dtype)");
+                      " but residual ", residual.dtype(), ": convert one with to(x, dtype)");
   if (p == 0 || !training || formula_wanted()) return residual + dropout(x, p, training);
   return apply(op::DropoutResidual(make_dropout_mask(p)), x, residual);
 }

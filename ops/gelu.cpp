@@ -6,8 +6,8 @@
 //               t = tanh u,  u = √(2/π) (x + 0.044715 x³)
 //   swiglu     y = silu(g) x         dg = silu'(g) x dy            dx = silu(g) dy
 //
-// Each remembers its inputs. What follows it need not keep y, for that is made again backward; and the
-// gradients are written into the remembered inputs, where nobody else needs those any more.
+// Each remembers its inputs. What follows it need not keep y, for that is made again backward; and
+// the gradients are written into the remembered inputs, where nobody else needs those any more.
 
 #include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
@@ -31,7 +31,9 @@ constexpr double kInverseSqrt2 = 0.7071067811865476;
 constexpr double kInverseSqrt2Pi = 0.3989422804014327;
 
 /// tanh u of gelu's approximation.
-Tensor gelu_tanh_inner(const Tensor& x) { return tanh(kTanhScale * (x + kTanhCubic * (x * square(x)))); }
+Tensor gelu_tanh_inner(const Tensor& x) {
+  return tanh(kTanhScale * (x + kTanhCubic * (x * square(x))));
+}
 
 Tensor gelu_formula(const Tensor& x, Gelu form) {
   const Tensor inner = form == Gelu::tanh ? gelu_tanh_inner(x) : erf(kInverseSqrt2 * x);
@@ -49,8 +51,9 @@ Tensor gelu_slope(const Tensor& x, Gelu form) {
 }
 
 template <class T>
-GRADUS_KERNEL void swiglu_row_backward(const T* g, std::int64_t g_step, const T* x, std::int64_t x_step,
-                                       const T* dy, std::int64_t dy_step, T* dg, T* dx, std::int64_t n) {
+GRADUS_KERNEL void swiglu_row_backward(const T* g, std::int64_t g_step, const T* x,
+                                       std::int64_t x_step, const T* dy, std::int64_t dy_step,
+                                       T* dg, T* dx, std::int64_t n) {
   if (g_step != 1 || x_step != 1 || dy_step != 1) {
     for (std::int64_t i = 0; i < n; ++i) {
       const T gate = g[i * g_step], up = x[i * x_step], d = dy[i * dy_step];
@@ -89,7 +92,8 @@ struct Silu final : Op {
 
   Gradients backward(const Tensor& dy) override {
     if (GradMode::enabled()) return {dy * silu_slope(x.value())};
-    return {zip_backward(name(), x.take(), dy, [](auto v, auto d) { return d * vmath::silu_derivative(v); })};
+    return {zip_backward(name(), x.take(), dy,
+                         [](auto v, auto d) { return d * vmath::silu_derivative(v); })};
   }
 };
 
@@ -174,8 +178,8 @@ struct Swiglu final : Op {
       const T *from_g = g.data<T>(), *from_x = up.data<T>(), *from_dy = dy.data<T>();
       T *to_g = dg.mutable_data<T>(), *to_x = dx.mutable_data<T>();
       for_each_row(g.shape(), strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-        swiglu_row_backward(from_g + at[0], step[0], from_x + at[1], step[1], from_dy + at[2], step[2],
-                            to_g + at[3], to_x + at[3], n);
+        swiglu_row_backward(from_g + at[0], step[0], from_x + at[1], step[1], from_dy + at[2],
+                            step[2], to_g + at[3], to_x + at[3], n);
       });
     });
     return {dg, dx};
@@ -196,8 +200,8 @@ Tensor gelu(const Tensor& x, Gelu form) {
 
 Tensor swiglu(const Tensor& gate, const Tensor& x) {
   check_pair("swiglu", gate, x);
-  require<ShapeError>(gate.shape() == x.shape(), "swiglu: the gate is ", gate.shape(), " but x ", x.shape(),
-                    ": the shapes must be equal");
+  require<ShapeError>(gate.shape() == x.shape(), "swiglu: the gate is ", gate.shape(), " but x ",
+                      x.shape(), ": the shapes must be equal");
   if (formula_wanted()) return silu_formula(gate) * x;
   return apply(op::Swiglu{}, gate, x);
 }

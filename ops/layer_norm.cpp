@@ -1,13 +1,13 @@
-// layer_norm: every row along the last axis [C] with mean 0 and variance 1, then scaled and shifted.
+// layer_norm: every row along the last axis [C] gets mean 0 and variance 1, a scale and a shift.
 //
 //   x̂_i = (x_i − μ) r,   μ = mean x,   r = 1 / √(mean (x − μ)² + eps)
 //   y_i = x̂_i w_i + b_i
 //
 //   g_i  = dy_i w_i
-//   dx_i = r (g_i − mean g − x̂_i mean(g x̂))        dw_i = Σ_rows dy_i x̂_i        db_i = Σ_rows dy_i
+//   dx_i = r (g_i − mean g − x̂_i mean(g x̂))     dw_i = Σ_rows dy_i x̂_i     db_i = Σ_rows dy_i
 //
-// x is remembered, and two numbers a row: μ and r. The output is not kept for those who need it (the
-// products that follow): it is made again from x.
+// x is remembered, and two numbers a row: μ and r. The output is not kept for those who need it
+// (the products that follow): it is made again from x.
 #include <algorithm>
 #include <cmath>
 
@@ -39,8 +39,9 @@ GRADUS_KERNEL void layer_norm_rows(const T* x, const T* w, const T* b, T eps, T*
 
 /// dw and db are added to. dx may be dy itself. Each of the two may be null: not wanted.
 template <class T>
-GRADUS_KERNEL void layer_norm_rows_backward(const T* x, const T* w, const T* statistics, const T* dy,
-                                            T* dx, T* dw_db, std::int64_t rows, std::int64_t n) {
+GRADUS_KERNEL void layer_norm_rows_backward(const T* x, const T* w, const T* statistics,
+                                            const T* dy, T* dx, T* dw_db, std::int64_t rows,
+                                            std::int64_t n) {
   const T count = static_cast<T>(n);
   for (std::int64_t r = 0; r < rows; ++r, x += n, dy += n, statistics += 2) {
     const T mu = statistics[0], rstd = statistics[1];
@@ -79,15 +80,19 @@ Tensor layer_norm_formula(const Tensor& x, const Tensor& weight, const Tensor& b
 
 void check_arguments(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   require<ValueError>(x.defined(), "layer_norm: the tensor is undefined");
-  require<ShapeError>(x.rank() >= 1, "layer_norm: x ", x.shape(), " has no axis to normalise along");
+  require<DtypeError>(is_float(x.dtype()), "layer_norm: wants f32 or f64, not ", x.dtype(),
+                      ": convert with to(x, Dtype::f32)");
+  require<ShapeError>(x.rank() >= 1, "layer_norm: x ", x.shape(),
+                      " has no axis to normalise along");
   require<ValueError>(eps >= 0, "layer_norm: eps is ", eps, ", but must not be negative");
   for (const Tensor* p : {&weight, &bias}) {
     if (!p->defined()) continue;
     const char* which = p == &weight ? "weight" : "bias";
-    require<ShapeError>(p->shape() == Shape{x.size(-1)}, "layer_norm: x ", x.shape(), " with ", which,
-                      " ", p->shape(), ": it must have the size of x's last axis, [", x.size(-1), "]");
-    require<DtypeError>(p->dtype() == x.dtype(), "layer_norm: x is ", x.dtype(), " but ", which, " ",
-                      p->dtype(), ": convert one with to(x, dtype)");
+    require<ShapeError>(p->shape() == Shape{x.size(-1)}, "layer_norm: x ", x.shape(), " with ",
+                        which, " ", p->shape(), ": it must have the size of x's last axis, [",
+                        x.size(-1), "]");
+    require<DtypeError>(p->dtype() == x.dtype(), "layer_norm: x is ", x.dtype(), " but ", which,
+                        " ", p->dtype(), ": convert one with to(x, dtype)");
   }
 }
 
@@ -125,8 +130,8 @@ struct LayerNorm final : Op {
       T *to = y.mutable_data<T>(), *kept = numbers.mutable_data<T>();
       for_rows(rows, 2, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t at = begin * rows.length;
-        layer_norm_rows(from + at, s, t, static_cast<T>(eps), to + at, kept + 2 * begin, end - begin,
-                        rows.length);
+        layer_norm_rows(from + at, s, t, static_cast<T>(eps), to + at, kept + 2 * begin,
+                        end - begin, rows.length);
       });
     });
     return y;
@@ -136,7 +141,8 @@ struct LayerNorm final : Op {
     if (GradMode::enabled() || formula_wanted()) return formula_backward(dy);
     const Tensor input = x.value().contiguous();
     const Rows rows(input);
-    const Tensor w = weight.defined() ? weight.value().contiguous() : ones({rows.length}, x.dtype());
+    const Tensor w =
+        weight.defined() ? weight.value().contiguous() : ones({rows.length}, x.dtype());
     const bool dw_wanted = weight.defined() && wants(1), db_wanted = bias.defined() && wants(2);
     RowSums sums(rows, dw_wanted || db_wanted ? 2 * rows.length : 0, x.dtype());
     Tensor dx = wants(0) ? reuse_or_empty(dy) : Tensor();

@@ -15,32 +15,44 @@ namespace {
 struct Equals {
   static constexpr const char* kName = "equal";
   template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const { return a == b; }
+  GRADUS_INLINE bool operator()(T a, T b) const {
+    return a == b;
+  }
 };
 struct Differs {
   static constexpr const char* kName = "not_equal";
   template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const { return a != b; }
+  GRADUS_INLINE bool operator()(T a, T b) const {
+    return a != b;
+  }
 };
 struct Below {
   static constexpr const char* kName = "less";
   template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const { return a < b; }
+  GRADUS_INLINE bool operator()(T a, T b) const {
+    return a < b;
+  }
 };
 struct AtMost {
   static constexpr const char* kName = "less_equal";
   template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const { return a <= b; }
+  GRADUS_INLINE bool operator()(T a, T b) const {
+    return a <= b;
+  }
 };
 struct Above {
   static constexpr const char* kName = "greater";
   template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const { return a > b; }
+  GRADUS_INLINE bool operator()(T a, T b) const {
+    return a > b;
+  }
 };
 struct AtLeast {
   static constexpr const char* kName = "greater_equal";
   template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const { return a >= b; }
+  GRADUS_INLINE bool operator()(T a, T b) const {
+    return a >= b;
+  }
 };
 
 }  // namespace
@@ -130,9 +142,8 @@ struct IsNan final : Op {
   const char* name() const override { return "isnan"; }
   Tensor forward(const Tensor& x) {
     Tensor y = Tensor::empty(x.shape(), Dtype::bool_);
-    dispatch_float(name(), x.dtype(), [&]<class T>() {
-      map_into<T, bool>(y, x, [](auto v) { return v != v; });
-    });
+    dispatch_float(name(), x.dtype(),
+                   [&]<class T>() { map_into<T, bool>(y, x, [](auto v) { return v != v; }); });
     return y;
   }
 };
@@ -153,8 +164,10 @@ struct Quantifier final : Op {
     for (int i = 0; i < axis; ++i) outer *= shape[i];
     for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
     const std::int64_t n = shape[axis];
-    if (keepdim) shape[axis] = 1;
-    else shape.erase(axis);
+    if (keepdim)
+      shape[axis] = 1;
+    else
+      shape.erase(axis);
     Tensor y = Tensor::empty(shape, Dtype::bool_);
     const bool* from = x.data<bool>();
     bool* to = y.mutable_data<bool>();
@@ -206,7 +219,9 @@ Tensor not_equal(const Tensor& a, const Tensor& b) { return apply(op::Compare<Di
 Tensor less(const Tensor& a, const Tensor& b) { return apply(op::Compare<Below>{}, a, b); }
 Tensor less_equal(const Tensor& a, const Tensor& b) { return apply(op::Compare<AtMost>{}, a, b); }
 Tensor greater(const Tensor& a, const Tensor& b) { return apply(op::Compare<Above>{}, a, b); }
-Tensor greater_equal(const Tensor& a, const Tensor& b) { return apply(op::Compare<AtLeast>{}, a, b); }
+Tensor greater_equal(const Tensor& a, const Tensor& b) {
+  return apply(op::Compare<AtLeast>{}, a, b);
+}
 Tensor equal(const Tensor& a, double b) { return apply(op::CompareNumber<Equals>{b}, a); }
 Tensor not_equal(const Tensor& a, double b) { return apply(op::CompareNumber<Differs>{b}, a); }
 Tensor less(const Tensor& a, double b) { return apply(op::CompareNumber<Below>{b}, a); }

@@ -15,11 +15,11 @@ namespace gradus {
 namespace {
 
 void check_pair(const char* name, const Tensor& x, const Tensor& target) {
-  require<ValueError>(x.defined() && target.defined(), name, ": the ", x.defined() ? "target" : "input",
-                    " is undefined");
+  require<ValueError>(x.defined() && target.defined(), name, ": the ",
+                      x.defined() ? "target" : "input", " is undefined");
   require<DtypeError>(is_float(x.dtype()) && x.dtype() == target.dtype(), name,
-                    ": wants both f32 or both f64, not ", x.dtype(), " with target ", target.dtype(),
-                    ": convert with to(x, dtype)");
+                      ": wants both f32 or both f64, not ", x.dtype(), " with target ",
+                      target.dtype(), ": convert with to(x, dtype)");
   broadcast_shapes(name, x.shape(), target.shape());
 }
 
@@ -33,8 +33,8 @@ Tensor reduced(const Tensor& each, Reduction reduction) {
 Tensor cross_entropy_soft(const Tensor& logits, const Tensor& probabilities, Reduction reduction) {
   check_pair("cross_entropy_soft", logits, probabilities);
   require<ShapeError>(logits.shape() == probabilities.shape() && logits.rank() >= 1,
-                    "cross_entropy_soft: logits ", logits.shape(), " and probabilities ",
-                    probabilities.shape(), " must have one shape, [..., V]");
+                      "cross_entropy_soft: logits ", logits.shape(), " and probabilities ",
+                      probabilities.shape(), " must have one shape, [..., V]");
   const Tensor log_p = log_softmax(logits);
   // A class that is masked and not meant either: 0 · −∞ counts as 0.
   const Tensor neither = logical_and(equal(probabilities, 0.0),
@@ -57,7 +57,7 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction reduction) {
   check_pair("huber_loss", x, target);
   require<ValueError>(delta > 0 && std::isfinite(delta), "huber_loss: delta is ", delta,
-                    ", but must be positive");
+                      ", but must be positive");
   const Tensor d = x - target;
   const Tensor q = clamp(d, -delta, delta);
   return reduced(q * (d - q * 0.5), reduction);

@@ -1,7 +1,7 @@
 // map and zip: one element-wise function over whole tensors, whatever their strides.
 //
-// The function is a small lambda over any number type, its body made of GRADUS_INLINE functions; the
-// row loops below are kernels, so that it is compiled for each instruction set.
+// The function is a small lambda over any number type, its body made of GRADUS_INLINE functions;
+// the row loops below are kernels, so that it is compiled for each instruction set.
 #pragma once
 
 #include "gradus/base/kernel.h"
@@ -34,8 +34,8 @@ GRADUS_KERNEL void zip_row(const T* a, std::int64_t a_step, const T* b, std::int
   }
 }
 
-/// y[i] = f(x[i]); y is contiguous, of dtype R, and may be x itself. T must be x's type: call it inside
-/// dispatch.
+/// y[i] = f(x[i]); y is contiguous, of dtype R, and may be x itself. T must be x's type: call it
+/// inside dispatch.
 template <class T, class R = T, class F>
 void map_into(Tensor& y, const Tensor& x, F f) {
   const T* from = x.data<T>();
@@ -47,7 +47,7 @@ void map_into(Tensor& y, const Tensor& x, F f) {
   });
 }
 
-/// y[i] = f(a[i], b[i]) with a and b broadcast to y's shape; y is contiguous and may be a or b itself.
+/// y[i] = f(a[i], b[i]) with a and b broadcast to y's shape; y is contiguous, and may be a or b.
 template <class T, class R = T, class F>
 void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
   const T *left = a.data<T>(), *right = b.data<T>();
@@ -71,21 +71,22 @@ decltype(auto) dispatch_number(const char* op, Dtype dtype, F&& f) {
 }
 
 inline void check_defined(const char* op, const Tensor& x) {
-  require<ValueError>(x.defined(), op, ": the tensor is undefined (no numbers were ever put in it)");
+  require<ValueError>(x.defined(), op,
+                      ": the tensor is undefined (no numbers were ever put in it)");
 }
 
 inline void check_bool(const char* op, const Tensor& x) {
   check_defined(op, x);
-  require<DtypeError>(x.dtype() == Dtype::bool_, op, ": wants bool tensors, not ", x.dtype(), " ", x.shape(),
-                    ": compare first, as in x != 0");
+  require<DtypeError>(x.dtype() == Dtype::bool_, op, ": wants bool tensors, not ", x.dtype(), " ",
+                      x.shape(), ": compare first, as in x != 0");
 }
 
 /// Both are defined and of one dtype.
 inline void check_pair(const char* op, const Tensor& a, const Tensor& b) {
   check_defined(op, a);
   check_defined(op, b);
-  require<DtypeError>(a.dtype() == b.dtype(), op, ": the operands are ", a.dtype(), " ", a.shape(), " and ",
-                    b.dtype(), " ", b.shape(), ": convert one with to(x, dtype)");
+  require<DtypeError>(a.dtype() == b.dtype(), op, ": the operands are ", a.dtype(), " ", a.shape(),
+                      " and ", b.dtype(), " ", b.shape(), ": convert one with to(x, dtype)");
 }
 
 /// An empty tensor for the result of a and b broadcast together.

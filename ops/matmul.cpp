@@ -13,6 +13,7 @@
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/masked_product.h"
 #include "gradus/ops/movement.h"
 
 namespace gradus {
@@ -68,7 +69,9 @@ void check_inner(const Tensor& a, const Tensor& b) {
                     " differ", b.size(-1) == k ? "; did you mean transpose of the second?" : "");
 }
 
-Tensor multiply_batches(const Tensor& a, const Tensor& b) {
+}  // namespace
+
+Tensor kernel::batched_product(const Tensor& a, const Tensor& b) {
   check_inner(a, b);
   const Shape leading = broadcast_shapes("matmul", leading_axes(a), leading_axes(b));
   const std::int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1), batches = numel(leading);
@@ -93,8 +96,6 @@ Tensor multiply_batches(const Tensor& a, const Tensor& b) {
   return c;
 }
 
-}  // namespace
-
 namespace op {
 
 struct MatMul final : Op {
@@ -103,7 +104,7 @@ struct MatMul final : Op {
 
   Tensor forward(const Tensor& left, const Tensor& right) {
     a = left, b = right;
-    return multiply_batches(left, right);
+    return kernel::batched_product(left, right);
   }
 
   Gradients backward(const Tensor& dc) override {

@@ -20,7 +20,8 @@ struct Pow final : Op {  // y = xᶜ,  dx = dy · c xᶜ⁻¹
 
   Tensor forward(const Tensor& base) {
     x = base;
-    if (exponent == 2) return map(name(), base, [](auto v) { return v * v; });  // the usual one, fast
+    if (exponent == 2)
+      return map(name(), base, [](auto v) { return v * v; });  // the usual one, fast
     return map(name(), base, [c = exponent](auto v) { return std::pow(v, decltype(v)(c)); });
   }
 
@@ -63,7 +64,8 @@ struct Power final : Op {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de = dy · x�
     Gradient dx, de;
     if (wants(0)) {
       // At x = e = 0, where e xᵉ⁻¹ would be 0 · ∞, x⁰ is taken for xᵉ⁻¹.
-      const Tensor lowered = where(logical_and(at_zero, equal(exponent, 0.0)), exponent, exponent - one);
+      const Tensor lowered =
+          where(logical_and(at_zero, equal(exponent, 0.0)), exponent, exponent - one);
       dx = sum_to(dy * exponent * pow(base, lowered), x.shape());
     }
     if (wants(1)) de = sum_to(dy * attached(y) * log(where(at_zero, one, base)), e.shape());

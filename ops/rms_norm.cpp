@@ -5,7 +5,8 @@
 //   g_i  = dy_i w_i
 //   dx_i = r (g_i − x_i r² mean(g x))        dw_i = Σ_rows dy_i x_i r
 //
-// x is remembered, and r of each row. The output is made again for those who need it, as layer_norm's.
+// x is remembered, and r of each row. The output is made again for those who need it, as
+// layer_norm's is.
 #include <algorithm>
 #include <cmath>
 
@@ -52,19 +53,20 @@ GRADUS_KERNEL void rms_norm_rows_backward(const T* x, const T* w, const T* rstd,
 }
 
 /// r, in operations that can be differentiated again.
-Tensor inverse_rms(const Tensor& x, double eps) {
-  return rsqrt(mean(square(x), {-1}, true) + eps);
-}
+Tensor inverse_rms(const Tensor& x, double eps) { return rsqrt(mean(square(x), {-1}, true) + eps); }
 
 void check_arguments(const Tensor& x, const Tensor& weight, double eps) {
   require<ValueError>(x.defined(), "rms_norm: the tensor is undefined");
+  require<DtypeError>(is_float(x.dtype()), "rms_norm: wants f32 or f64, not ", x.dtype(),
+                      ": convert with to(x, Dtype::f32)");
   require<ShapeError>(x.rank() >= 1, "rms_norm: x ", x.shape(), " has no axis to normalise along");
   require<ValueError>(eps >= 0, "rms_norm: eps is ", eps, ", but must not be negative");
   if (!weight.defined()) return;
-  require<ShapeError>(weight.shape() == Shape{x.size(-1)}, "rms_norm: x ", x.shape(), " with weight ",
-                    weight.shape(), ": it must have the size of x's last axis, [", x.size(-1), "]");
+  require<ShapeError>(weight.shape() == Shape{x.size(-1)}, "rms_norm: x ", x.shape(),
+                      " with weight ", weight.shape(),
+                      ": it must have the size of x's last axis, [", x.size(-1), "]");
   require<DtypeError>(weight.dtype() == x.dtype(), "rms_norm: x is ", x.dtype(), " but weight ",
-                    weight.dtype(), ": convert one with to(x, dtype)");
+                      weight.dtype(), ": convert one with to(x, dtype)");
 }
 
 }  // namespace
@@ -111,7 +113,8 @@ struct RmsNorm final : Op {
     if (GradMode::enabled() || formula_wanted()) return formula_backward(dy);
     const Tensor input = x.value().contiguous();
     const Rows rows(input);
-    const Tensor w = weight.defined() ? weight.value().contiguous() : ones({rows.length}, x.dtype());
+    const Tensor w =
+        weight.defined() ? weight.value().contiguous() : ones({rows.length}, x.dtype());
     const bool dw_wanted = weight.defined() && wants(1);
     RowSums sums(rows, dw_wanted ? rows.length : 0, x.dtype());
     Tensor dx = wants(0) ? reuse_or_empty(dy) : Tensor();

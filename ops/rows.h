@@ -25,9 +25,9 @@ void for_rows(const Rows& rows, std::int64_t cost, Body&& body) {
   parallel_for(rows.count, rows_grain(rows.length * cost), body);
 }
 
-/// Sums over all rows of `width` numbers: the gradient of a weight that every row shares. Each chunk
-/// of `grain` rows adds up its own, and total() adds the chunks in their order, so that the result is
-/// the same with any number of threads.
+/// Sums over all rows of `width` numbers: the gradient of a weight that every row shares. Each
+/// chunk of `grain` rows adds up its own, and total() adds the chunks in their order, so that the
+/// result is the same with any number of threads.
 class RowSums {
  public:
   RowSums(const Rows& rows, std::int64_t width, Dtype dtype)

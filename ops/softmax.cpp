@@ -5,9 +5,9 @@
 //   log_softmax   y_i = x_i − m − log Σ_j exp(x_j − m)
 //                dx_i = dy_i − exp(y_i) Σ_j dy_j
 //
-// Only y is remembered: neither derivative mentions x. The kernels work on rows along the last axis;
-// another axis is exchanged with it, in a copy, and back. A row whose m is −∞ has nothing to share
-// out: softmax gives 0, log_softmax −∞, and the gradient is 0. +∞ and NaN make a row of NaN.
+// Only y is remembered: neither derivative mentions x. The kernels work on rows along the last
+// axis; another axis is exchanged with it, in a copy, and back. A row whose m is −∞ has nothing to
+// share out: softmax gives 0, log_softmax −∞, and the gradient is 0. +∞ and NaN make a row of NaN.
 #include "gradus/ops/softmax.h"
 
 #include <algorithm>

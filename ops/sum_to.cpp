@@ -3,8 +3,8 @@
 //   y = x summed to a shape    dx = dy repeated to x's shape
 //   y = x converted            dx = dy converted back
 //
-// Neither remembers numbers. A sum is made of parts of fixed size, added in their order: the same bits
-// with any number of threads, and an error that grows with the number of parts and not of elements.
+// Neither remembers numbers. A sum is made of parts of fixed size, added in their order: the same
+// bits with any number of threads, and an error that grows far slower than the number of elements.
 
 #include <algorithm>
 
@@ -44,23 +44,29 @@ Tensor sum_middle(const Tensor& x, std::int64_t outer, std::int64_t n, std::int6
   Tensor y = Tensor::empty({outer, parts, inner}, x.dtype());
   const T* from = x.data<T>();
   T* to = y.mutable_data<T>();
-  parallel_for(outer * parts, rows_grain(std::min(n, part) * inner), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t job = begin; job < end; ++job) {
-      const std::int64_t first = job % parts * part, rows = std::min(part, n - first);
-      const T* at = from + (job / parts * n + first) * inner;
-      if (inner == 1) to[job] = sum_of_row(at, rows);
-      else sum_of_rows(at, rows, inner, to + job * inner);
-    }
+  const auto sum_part = [&](std::int64_t i) {
+    const std::int64_t first = i % parts * part, rows = std::min(part, n - first);
+    const T* at = from + (i / parts * n + first) * inner;
+    if (inner == 1)
+      to[i] = sum_of_row(at, rows);
+    else
+      sum_of_rows(at, rows, inner, to + i * inner);
+  };
+  const std::int64_t grain = rows_grain(std::min(n, part) * inner);
+  parallel_for(outer * parts, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) sum_part(i);
   });
   return parts == 1 ? y : sum_middle<T>(y, outer, parts, inner);
 }
 
-/// x summed along each axis where it is longer than `shape`, aligned at the right. Neighbouring axes
-/// that all go, or all stay, count as one.
+/// x summed along each axis where it is longer than `shape`, aligned at the right. Neighbouring
+/// axes that all go, or all stay, count as one.
 template <class T>
 Tensor sum_axes(const Tensor& x, const Shape& shape) {
   const int added = x.rank() - shape.rank();
-  const auto goes = [&](int axis) { return axis < added || shape[axis - added] != x.shape()[axis]; };
+  const auto goes = [&](int axis) {
+    return axis < added || shape[axis - added] != x.shape()[axis];
+  };
   Tensor rest = x.contiguous();
   std::int64_t inner = 1;  // elements of what stays, right of here
   for (int axis = x.rank() - 1; axis >= 0; --axis) {
@@ -116,8 +122,9 @@ struct To final : Op {
 Tensor sum_to(const Tensor& x, const Shape& shape) {
   check_defined("sum_to", x);
   if (x.shape() == shape) return x;
-  require<ShapeError>(broadcasts_to(shape, x.shape()), "sum_to: ", x.shape(), " cannot come from ", shape,
-                    " by broadcasting: sizes, aligned at the right, must be equal or 1 in the latter");
+  require<ShapeError>(
+      broadcasts_to(shape, x.shape()), "sum_to: ", x.shape(), " cannot come from ", shape,
+      " by broadcasting: sizes, aligned at the right, must be equal or 1 in the latter");
   return apply(op::SumTo{shape}, x);
 }
 

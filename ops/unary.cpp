@@ -1,5 +1,5 @@
-// Exponentials, waves and steps, element by element; declared in arithmetic.h. Each remembers its input
-// x or its output y, whichever its derivative is written in.
+// Exponentials, waves and steps, element by element; declared in arithmetic.h. Each remembers its
+// input x or its output y, whichever its derivative is written in.
 
 #include <cmath>
 
@@ -224,7 +224,8 @@ Tensor round(const Tensor& x) { return apply(op::Round{}, x); }
 Tensor sign(const Tensor& x) { return apply(op::Sign{}, x); }
 
 Tensor clamp(const Tensor& x, double low, double high) {
-  require<ValueError>(low <= high, "clamp: low ", low, " is not below high ", high, ": exchange them");
+  require<ValueError>(low <= high, "clamp: low ", low, " is not below high ", high,
+                      ": exchange them");
   return apply(op::Clamp{low, high}, x);
 }
 

@@ -3,8 +3,8 @@
 //   where        y = c ? a : b         da = c ? dy : 0    db = c ? 0 : dy
 //   masked_fill  y = mask ? value : x  dx = mask ? 0 : dy
 //
-// Only the condition is remembered. A gradient is chosen, not multiplied by 0 or 1: one that is infinite
-// or NaN does not reach the values that were not chosen.
+// Only the condition is remembered. A gradient is chosen, not multiplied by 0 or 1: one that is
+// infinite or NaN does not reach the values that were not chosen.
 
 #include "gradus/engine/apply.h"
 #include "gradus/engine/create.h"
@@ -15,29 +15,31 @@
 namespace gradus {
 namespace {
 
-/// y[i] = c[i] ? a[i] : b[i]. Both are loaded first: then the choice is no branch.
+/// y[i] = c[i] ? a[i] : b[i]. Both are loaded first, so that the choice is no branch, and the bools
+/// are read as the bytes that they are: so compilers vectorise it.
 template <class T>
-GRADUS_KERNEL void select_row(const bool* c, std::int64_t c_step, const T* a, std::int64_t a_step, const T* b,
-                              std::int64_t b_step, T* y, std::int64_t n) {
+GRADUS_KERNEL void select_row(const unsigned char* c, std::int64_t c_step, const T* a,
+                              std::int64_t a_step, const T* b, std::int64_t b_step, T* y,
+                              std::int64_t n) {
   if (c_step == 1 && a_step == 1 && b_step == 1) {
     for (std::int64_t i = 0; i < n; ++i) {
       const T from_a = a[i], from_b = b[i];
-      y[i] = c[i] ? from_a : from_b;
+      y[i] = c[i] != 0 ? from_a : from_b;
     }
   } else if (c_step == 1 && a_step == 1 && b_step == 0) {
     const T from_b = *b;
     for (std::int64_t i = 0; i < n; ++i) {
       const T from_a = a[i];
-      y[i] = c[i] ? from_a : from_b;
+      y[i] = c[i] != 0 ? from_a : from_b;
     }
   } else if (c_step == 1 && a_step == 0 && b_step == 1) {
     const T from_a = *a;
     for (std::int64_t i = 0; i < n; ++i) {
       const T from_b = b[i];
-      y[i] = c[i] ? from_a : from_b;
+      y[i] = c[i] != 0 ? from_a : from_b;
     }
   } else {
-    for (std::int64_t i = 0; i < n; ++i) y[i] = c[i * c_step] ? a[i * a_step] : b[i * b_step];
+    for (std::int64_t i = 0; i < n; ++i) y[i] = c[i * c_step] != 0 ? a[i * a_step] : b[i * b_step];
   }
 }
 
@@ -48,11 +50,12 @@ Tensor select(const Tensor& c, const Tensor& a, const Tensor& b, const Shape& sh
                              broadcast_strides(a.shape(), a.strides(), shape),
                              broadcast_strides(b.shape(), b.strides(), shape), y.strides()};
   dispatch(a.dtype(), [&]<class T>() {
-    const bool* which = c.data<bool>();
+    const auto* which = reinterpret_cast<const unsigned char*>(c.data<bool>());
     const T *left = a.data<T>(), *right = b.data<T>();
     T* to = y.mutable_data<T>();
     for_each_row(shape, strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-      select_row(which + at[0], step[0], left + at[1], step[1], right + at[2], step[2], to + at[3], n);
+      select_row(which + at[0], step[0], left + at[1], step[1], right + at[2], step[2], to + at[3],
+                 n);
     });
   });
   return y;
@@ -72,7 +75,8 @@ struct Where final : Op {
     condition = c;
     a_shape = a.shape();
     b_shape = b.shape();
-    const Shape shape = broadcast_shapes(name(), c.shape(), broadcast_shapes(name(), a_shape, b_shape));
+    const Shape shape =
+        broadcast_shapes(name(), c.shape(), broadcast_shapes(name(), a_shape, b_shape));
     return select(c, a, b, shape);
   }
 
@@ -114,8 +118,8 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
   check_defined("masked_fill", x);
   check_bool("masked_fill", mask);
   require<ShapeError>(broadcast_shapes("masked_fill", x.shape(), mask.shape()) == x.shape(),
-                    "masked_fill: the mask ", mask.shape(), " does not fit into x ", x.shape(),
-                    ": expand x to the mask's shape first");
+                      "masked_fill: the mask ", mask.shape(), " does not fit into x ", x.shape(),
+                      ": expand x to the mask's shape first");
   return apply(op::MaskedFill{value}, x, mask);
 }
 

@@ -182,7 +182,8 @@ TEST_CASE("an input can be left out") {
 }
 
 TEST_CASE("an input that the function ignores has gradient 0") {
-  CHECK(check::gradients([](const Tensors& in) { return in[0] * 2.0; }, {values({3}), values({2})}));
+  CHECK(
+      check::gradients([](const Tensors& in) { return in[0] * 2.0; }, {values({3}), values({2})}));
 }
 
 TEST_CASE("random operations inside draw the same numbers each time") {
@@ -216,7 +217,8 @@ TEST_CASE("what makes no sense is an error that says so") {
   Options names, flags;
   names.names = {"a", "b"};
   flags.differentiable = {true, true};
-  CHECK(has(message_of<ValueError>([&] { check::gradients(same, {values({1})}, names); }), "2 names"));
+  CHECK(has(message_of<ValueError>([&] { check::gradients(same, {values({1})}, names); }),
+            "2 names"));
   CHECK_THROWS_AS(check::gradients(same, {values({1})}, flags), ValueError);
   CHECK_THROWS_AS(check::gradients(same, {values({1}), indices({1})}, flags), DtypeError);
   const auto rough = [](const Tensors& in) { return in[0].astype(Dtype::f32); };
@@ -237,7 +239,8 @@ TEST_CASE("a module is checked by every parameter and input, by name") {
   CHECK(report);
   std::vector<std::string> names;
   for (const auto& input : report.inputs) names.push_back(input.name);
-  CHECK(names == std::vector<std::string>{"weight", "bias", "inner.weight", "inner.bias", "input 0"});
+  CHECK(names ==
+        std::vector<std::string>{"weight", "bias", "inner.weight", "inner.bias", "input 0"});
   m.fault = op::Fault::ignores_dy;
   const Report wrong = check::module(m, values({3, 2}, 3));
   CHECK(wrong.verdict == Verdict::fail);

@@ -215,9 +215,8 @@ TEST_CASE("a partial gradient outside of its tensor is refused before anything i
 
 TEST_CASE("a partial gradient that would be lost to create_graph is refused") {
   const Tensor x = ones({5, 2}, Dtype::f64).requires_grad_();
-  const Tensor y = careless(x, [](const Tensor& dy) {
-    return Gradients{Gradient::slice(dy, 0, 0)};
-  });
+  const Tensor y =
+      careless(x, [](const Tensor& dy) { return Gradients{Gradient::slice(dy, 0, 0)}; });
   const auto twice = [&] { grad({sum(y)}, {x}, {}, {.create_graph = true}); };
   CHECK(has(message_of<GraphError>(twice), "careless"));
 }

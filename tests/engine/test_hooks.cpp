@@ -3,6 +3,7 @@
 
 #include "gradus/engine/backward.h"
 #include "gradus/engine/create.h"
+#include "gradus/engine/graph.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
@@ -61,8 +62,7 @@ TEST_CASE("a hook that adds a hook is not disturbed by it") {
   const Tensor x = leaf({1});
   int calls = 0;
   x.register_hook([&](const Tensor&) {
-    for (int i = 0; i < 9; ++i)
-      x.register_hook([&](const Tensor&) { return ++calls, Tensor(); });
+    for (int i = 0; i < 9; ++i) x.register_hook([&](const Tensor&) { return ++calls, Tensor(); });
     return Tensor();
   });
   sum(x).backward();
@@ -92,6 +92,7 @@ TEST_CASE("a walk inside a hook: of another graph, and of the same one") {
   const Tensor x = leaf({2}), other = leaf({5});
   const Tensor y = x * 3.0;
   y.register_hook([&](const Tensor& dy) {
+    const GradMode on(true);  // recording is off in a plain walk, and so in its hooks
     sum(other * other).backward();
     return dy * numbers(other.grad())[0];
   });
@@ -100,7 +101,7 @@ TEST_CASE("a walk inside a hook: of another graph, and of the same one") {
 
   const Tensor a = leaf({2});
   const Tensor b = a * 3.0, c = b * b;
-  c.register_hook([&](const Tensor&) { return grad({sum(b)}, {a}, {}, {.keep_graph = true})[0]; });
+  c.register_hook([&](const Tensor&) { return grad({b}, {a}, {}, {.keep_graph = true})[0]; });
   sum(c).backward();
   CHECK(numbers(a.grad()) == List{3 * 2 * 6 * 3.0});
 }
@@ -111,7 +112,7 @@ TEST_CASE("a walk inside a hook that uses up nodes of the outer walk is an error
   for (int i = 0; i < 20; ++i) b = b * 1.0;  // nodes that only the graph keeps alive
   const Tensor c = exp(b);
   c.register_hook([&](const Tensor&) {
-    sum(b).backward();
+    b.backward();
     b = Tensor();
     return Tensor();
   });

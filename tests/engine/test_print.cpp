@@ -22,7 +22,8 @@ TEST_CASE("print: numbers stand in columns of one width") {
 TEST_CASE("print: large and small numbers are written with an exponent") {
   CHECK(to_string(tensor({0.5, 0.00001}, Dtype::f64)) == "[5.0000e-01, 1.0000e-05]");
   CHECK(to_string(tensor({0.5, 123456.0}, Dtype::f64)) == "[5.0000e-01, 1.2346e+05]");
-  CHECK(to_string(tensor({0, 123456.0}, Dtype::f64)) == "[     0., 123456.]");  // whole numbers as they are
+  CHECK(to_string(tensor({0, 123456.0}, Dtype::f64)) ==
+        "[     0., 123456.]");  // whole numbers as they are
   CHECK(to_string(tensor({0, 1e9}, Dtype::f64)) == "[0.0000e+00, 1.0000e+09]");
 }
 

@@ -25,7 +25,9 @@ using List = std::vector<double>;
 List numbers(const Tensor& x) { return x.astype(Dtype::f64).to_vector<double>(); }
 
 /// 0, 1, 2 … of `shape`.
-Tensor counted(const Shape& shape) { return arange(0, double(numel(shape)), 1, Dtype::f64).view(shape); }
+Tensor counted(const Shape& shape) {
+  return arange(0, double(numel(shape)), 1, Dtype::f64).view(shape);
+}
 
 }  // namespace
 
@@ -90,8 +92,8 @@ TEST_CASE("random tensors follow the generator") {
   for (const double v : numbers(a)) CHECK((v >= 0 && v < 1));
   double sum = 0, squares = 0;
   for (const double v : numbers(randn({10000}, Dtype::f64))) sum += v, squares += v * v;
-  CHECK(std::abs(sum / 10000) < 0.05);             // 5 standard errors of the mean, 1/√10000 each
-  CHECK(std::abs(squares / 10000 - 1) < 0.0708);   // 5 of the mean square, √(2/10000) each
+  CHECK(std::abs(sum / 10000) < 0.05);            // 5 standard errors of the mean, 1/√10000 each
+  CHECK(std::abs(squares / 10000 - 1) < 0.0708);  // 5 of the mean square, √(2/10000) each
   for (const double v : numbers(randint(-2, 3, {500}))) CHECK((v >= -2 && v < 3));
   std::vector<std::int64_t> order = randperm(50).to_vector<std::int64_t>(), sorted(50);
   std::iota(sorted.begin(), sorted.end(), 0);
@@ -115,7 +117,8 @@ TEST_CASE("numbers come in by copy and by borrowing, and go out row-major") {
   CHECK(lent.view({2, 3}, {1, 2}, 0).to_vector<double>() == List{10, 3, 5, 2, 4, 60});
   CHECK(from(std::vector<std::int64_t>{1, 2}, {2}).dtype() == Dtype::i64);
   const bool flags[] = {true, false};
-  CHECK(from(std::span<const bool>(flags), {2}).to_vector<bool>() == std::vector<bool>{true, false});
+  CHECK(from(std::span<const bool>(flags), {2}).to_vector<bool>() ==
+        std::vector<bool>{true, false});
   CHECK(has(message_of<ShapeError>([&] { from(own, {4}); }), "6 values"));
   CHECK_THROWS_AS(borrow(std::span<double>(own), {7}), ShapeError);
 }
@@ -183,8 +186,8 @@ TEST_CASE("contiguity") {
   CHECK(!turned.is_contiguous());
   CHECK(numbers(turned.contiguous()) == List{0, 3, 1, 4, 2, 5});
   CHECK(turned.contiguous().is_contiguous());
-  CHECK(x.view({1, 3}, {77, 1}, 3).is_contiguous());  // the stride of an axis of size 1 is never used
-  CHECK(x.view({0, 2}, {5, 5}, 0).is_contiguous());  // nor any stride where there is no element
+  CHECK(x.view({1, 3}, {77, 1}, 3).is_contiguous());  // a stride that is never used
+  CHECK(x.view({0, 2}, {5, 5}, 0).is_contiguous());   // nor any stride where there is no element
   CHECK(tensor(1.0).is_contiguous());
   CHECK(numbers(turned.view(Shape{6})) == List{0, 3, 1, 4, 2, 5});  // copied where it must be
   const std::string message = message_of<ShapeError>([&] { x.view(Shape{4}); });

@@ -133,9 +133,11 @@ TEST_CASE("checkpoint: kill -9 at any moment leaves a whole one") {
   for (unsigned round = 0; round < 20; ++round) {
     int saved[2] = {};  // a pipe: the child says when the first step is on disk
     REQUIRE(pipe(saved) == 0);
+    int step = 0;
     const pid_t child = fork();
     REQUIRE(child >= 0);
-    for (int step = 1; child == 0; ++step) {
+    while (child == 0) {
+      ++step;
       std::fill_n(checkpoint.tensors.at("w").mutable_data<double>(), 20000, step);
       checkpoint.facts["step"] = std::to_string(step);
       try {
@@ -155,9 +157,9 @@ TEST_CASE("checkpoint: kill -9 at any moment leaves a whole one") {
     REQUIRE(waitpid(child, &status, 0) == child);
     CHECK(WIFSIGNALED(status));  // it was still saving
     const io::Checkpoint found = io::load_checkpoint(path);
-    const double step = std::stod(found.facts.at("step"));
-    CHECK(step >= 1);
-    CHECK((found.tensors.at("w").to_vector<double>() == std::vector<double>(20000, step)));
+    const double found_step = std::stod(found.facts.at("step"));
+    CHECK(found_step >= 1);
+    CHECK((found.tensors.at("w").to_vector<double>() == std::vector<double>(20000, found_step)));
   }
 }
 #endif

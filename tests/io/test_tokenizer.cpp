@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "gradus/io/text.h"
 #include "gradus/io/tokenizer.h"
 #include "gradus/tests/io/files.h"
 
@@ -150,12 +151,14 @@ TEST_CASE("tokenizer: a file that is not quite one is refused") {
       {"{\"a\":{\"b\":1}}", "nested"},
       {std::string(100000, '['), "nested"},
   };
-  for (const auto& [json, message] : cases) {
+  for (const auto& entry : cases) {
+    const std::string &json = entry.first, &message = entry.second;
     INFO(json.substr(0, 100));
     const std::string found = message_of([&] { io::tokenizer_from_json(json, "t.json"); });
     INFO(found);
     CHECK(contains(found, "t.json: "));
     CHECK(contains(found, message));
+    CHECK(io::is_utf8(found));
   }
 }
 

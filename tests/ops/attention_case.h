@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "gradus/base/random.h"
+#include "gradus/engine/backward.h"
 #include "gradus/engine/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/attention.h"
@@ -32,7 +34,10 @@ struct Results {
   Tensor o, dq, dk, dv;
 };
 
-enum class Way { fused, formula, with_weights };
+/// By the kernel; composed under FormulaScope; composed with the weights; forward by the kernel and
+/// backward by the formula that second derivatives are taken of.
+enum class Way { fused, formula, with_weights, formula_backward };
+constexpr Way kWays[] = {Way::fused, Way::formula, Way::with_weights, Way::formula_backward};
 
 /// Forward and backward, with dropout's stream the first of Generator(7).
 inline Results run(const Case& c, Way way) {
@@ -49,6 +54,10 @@ inline Results run(const Case& c, Way way) {
   const Tensor o = way == Way::with_weights
                        ? attention_with_weights(q, k, v, c.mask, options).output
                        : scaled_dot_product_attention(q, k, v, c.mask, options);
+  if (way == Way::formula_backward) {
+    const std::vector<Tensor> d = grad({o}, {q, k, v}, {c.dout}, {.create_graph = true});
+    return {o.detach(), d[0].detach(), d[1].detach(), d[2].detach()};
+  }
   o.backward(c.dout);
   return {o.detach(), q.grad(), k.grad(), v.grad()};
 }

@@ -74,14 +74,15 @@ void add_layouts(Samples& out, const Activation& activation) {
                  .what = note + "every second column of a slice",
                  .inputs = {values({3, 8}, 1)},
                  .f = [f = activation.f](const Inputs& x) { return f(slice(x[0], 1, 1, 8, 2)); },
-                 .reference = [each](const Inputs& x) {
-                   const List v = x[0].to_vector<double>();
-                   List part;
-                   for (std::size_t row = 0; row < 3; ++row)
-                     for (std::size_t column = 1; column < 8; column += 2)
-                       part.push_back(v[row * 8 + column]);
-                   return each(part);
-                 },
+                 .reference =
+                     [each](const Inputs& x) {
+                       const List v = x[0].to_vector<double>();
+                       List part;
+                       for (std::size_t row = 0; row < 3; ++row)
+                         for (std::size_t column = 1; column < 8; column += 2)
+                           part.push_back(v[row * 8 + column]);
+                       return each(part);
+                     },
                  .f32_factor = 16});
 }
 
@@ -91,16 +92,17 @@ Sample glu_along(std::string what, const Shape& shape, int axis, std::size_t n, 
           .what = "glu " + std::move(what),
           .inputs = {values(shape, 2)},
           .f = [axis](const Inputs& x) { return glu(x[0], axis); },
-          .reference = [n, inner](const Inputs& x) {
-            const List v = x[0].to_vector<double>();
-            List out;
-            for (std::size_t o = 0; o * 2 * n * inner < v.size(); ++o)
-              for (std::size_t i = 0; i < n * inner; ++i) {
-                const std::size_t at = o * 2 * n * inner + i;
-                out.push_back(v[at] * sigmoid_of(v[at + n * inner]));
-              }
-            return out;
-          }};
+          .reference =
+              [n, inner](const Inputs& x) {
+                const List v = x[0].to_vector<double>();
+                List out;
+                for (std::size_t o = 0; o * 2 * n * inner < v.size(); ++o)
+                  for (std::size_t i = 0; i < n * inner; ++i) {
+                    const std::size_t at = o * 2 * n * inner + i;
+                    out.push_back(v[at] * sigmoid_of(v[at + n * inner]));
+                  }
+                return out;
+              }};
 }
 
 Sample swiglu_of(const Shape& shape) {
@@ -108,12 +110,14 @@ Sample swiglu_of(const Shape& shape) {
           .what = "shape " + to_string(shape),
           .inputs = {values(shape, 3), values(shape, 4)},
           .f = [](const Inputs& x) { return swiglu(x[0], x[1]); },
-          .reference = [](const Inputs& x) {
-            const List g = x[0].to_vector<double>(), v = x[1].to_vector<double>();
-            List out;
-            for (std::size_t i = 0; i < g.size(); ++i) out.push_back(g[i] * sigmoid_of(g[i]) * v[i]);
-            return out;
-          },
+          .reference =
+              [](const Inputs& x) {
+                const List g = x[0].to_vector<double>(), v = x[1].to_vector<double>();
+                List out;
+                for (std::size_t i = 0; i < g.size(); ++i)
+                  out.push_back(g[i] * sigmoid_of(g[i]) * v[i]);
+                return out;
+              },
           .f32_factor = 16};
 }
 
@@ -123,16 +127,17 @@ Sample swiglu_packed() {
           .what = "halves of one tensor, the gate transposed in memory",
           .inputs = {values({4, 3}, 5), values({3, 8}, 6)},
           .f = [](const Inputs& x) { return swiglu(transpose(x[0]), slice(x[1], 1, 4, 8)); },
-          .reference = [](const Inputs& x) {
-            const List g = x[0].to_vector<double>(), v = x[1].to_vector<double>();
-            List out;
-            for (std::size_t i = 0; i < 3; ++i)
-              for (std::size_t j = 0; j < 4; ++j) {
-                const double gate = g[j * 3 + i];
-                out.push_back(gate * sigmoid_of(gate) * v[i * 8 + 4 + j]);
-              }
-            return out;
-          },
+          .reference =
+              [](const Inputs& x) {
+                const List g = x[0].to_vector<double>(), v = x[1].to_vector<double>();
+                List out;
+                for (std::size_t i = 0; i < 3; ++i)
+                  for (std::size_t j = 0; j < 4; ++j) {
+                    const double gate = g[j * 3 + i];
+                    out.push_back(gate * sigmoid_of(gate) * v[i * 8 + 4 + j]);
+                  }
+                return out;
+              },
           .f32_factor = 16};
 }
 
@@ -141,15 +146,17 @@ Sample shared_input() {
   return {.op = "swiglu",
           .what = "gate and input are one tensor, which the sum needs again",
           .inputs = {values({2, 5}, 7)},
-          .f = [](const Inputs& x) {
-            const Tensor twice = 2.0 * x[0];
-            return swiglu(twice, twice) + square(twice);
-          },
-          .reference = [](const Inputs& x) {
-            List out = x[0].to_vector<double>();
-            for (double& v : out) v = 4 * v * v * (sigmoid_of(2 * v) + 1);
-            return out;
-          },
+          .f =
+              [](const Inputs& x) {
+                const Tensor twice = 2.0 * x[0];
+                return swiglu(twice, twice) + square(twice);
+              },
+          .reference =
+              [](const Inputs& x) {
+                List out = x[0].to_vector<double>();
+                for (double& v : out) v = 4 * v * v * (sigmoid_of(2 * v) + 1);
+                return out;
+              },
           .f32_factor = 16};
 }
 

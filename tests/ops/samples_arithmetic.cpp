@@ -1,8 +1,9 @@
-// Samples of element-wise arithmetic: each binary operation on the same ways to broadcast, each unary
-// one on the same layouts. The references loop over coordinates and call the C++ library.
+// Samples of element-wise arithmetic: each binary operation on the same ways to broadcast, each
+// unary one on the same layouts. The references loop over coordinates and call the C++ library.
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "gradus/engine/create.h"
 #include "gradus/ops/arithmetic.h"
@@ -50,7 +51,8 @@ Dims broadcast(const Dims& a, const Dims& b) {
   return out;
 }
 
-List combined(const List& a, const Dims& a_shape, const List& b, const Dims& b_shape, const Numbers& f) {
+List combined(const List& a, const Dims& a_shape, const List& b, const Dims& b_shape,
+              const Numbers& f) {
   const Dims whole = broadcast(a_shape, b_shape);
   List out;
   for (std::int64_t i = 0; i < product(whole); ++i)
@@ -81,8 +83,8 @@ struct Pair {
   Shape a, b;
 };
 
-const std::vector<Pair>& pairs() {
-  static const std::vector<Pair> all = {
+std::vector<Pair> pairs() {
+  return {
       {"equal shapes", {3, 5}, {3, 5}},
       {"a row on the right", {3, 5}, {5}},
       {"a column on the left", {3, 1}, {3, 5}},
@@ -92,7 +94,6 @@ const std::vector<Pair>& pairs() {
       {"one element, ranks 1 and 3", {1}, {1, 1, 1}},
       {"nothing at all", {0, 3}, {3}},
   };
-  return all;
 }
 
 void add_binary(Samples& out, const Binary& binary) {
@@ -100,36 +101,39 @@ void add_binary(Samples& out, const Binary& binary) {
     return binary.positive_base ? positive(shape, 0) : values(shape, 0);
   };
   const Numbers g = binary.of_numbers;
-  for (const Pair& pair : pairs())
+  const auto add_sample = [&](std::string what, Inputs inputs, std::function<Tensor(const Inputs&)> f,
+                              std::function<List(const Inputs&)> reference) {
     out.push_back({.op = binary.op,
-                   .what = pair.what,
-                   .inputs = {left(pair.a), values(pair.b, 1)},
-                   .f = [f = binary.f](const Inputs& x) { return f(x[0], x[1]); },
-                   .reference = [g](const Inputs& x) {
-                     return combined(x[0].to_vector<double>(), dims(x[0]), x[1].to_vector<double>(),
-                                     dims(x[1]), g);
-                   },
+                   .what = std::move(what),
+                   .inputs = std::move(inputs),
+                   .f = std::move(f),
+                   .reference = std::move(reference),
                    .f32_factor = binary.f32_factor});
-  out.push_back({.op = binary.op,
-                 .what = "a transposed view on the left",
-                 .inputs = {left({5, 3}), values({3, 5}, 1)},
-                 .f = [f = binary.f](const Inputs& x) { return f(transpose(x[0]), x[1]); },
-                 .reference = [g](const Inputs& x) {
-                   return combined(turned(x[0].to_vector<double>(), 5, 3), {3, 5},
-                                   x[1].to_vector<double>(), {3, 5}, g);
-                 },
-                 .f32_factor = binary.f32_factor});
+  };
+  for (const Pair& pair : pairs())
+    add_sample(
+        pair.what, {left(pair.a), values(pair.b, 1)},
+        [f = binary.f](const Inputs& x) { return f(x[0], x[1]); },
+        [g](const Inputs& x) {
+          return combined(x[0].to_vector<double>(), dims(x[0]), x[1].to_vector<double>(),
+                          dims(x[1]), g);
+        });
+  add_sample(
+      "a transposed view on the left", {left({5, 3}), values({3, 5}, 1)},
+      [f = binary.f](const Inputs& x) { return f(transpose(x[0]), x[1]); },
+      [g](const Inputs& x) {
+        return combined(turned(x[0].to_vector<double>(), 5, 3), {3, 5}, x[1].to_vector<double>(),
+                        {3, 5}, g);
+      });
   // There a row meets itself: a tie, at which maximum and minimum have a kink.
   if (binary.positive_base || binary.op == "maximum" || binary.op == "minimum") return;
-  out.push_back({.op = binary.op,
-                 .what = "a tensor with its own slice",
-                 .inputs = {values({4, 3}, 2)},
-                 .f = [f = binary.f](const Inputs& x) { return f(x[0], slice(x[0], 0, 1, 2)); },
-                 .reference = [g](const Inputs& x) {
-                   const List v = x[0].to_vector<double>();
-                   return combined(v, {4, 3}, List(v.begin() + 3, v.begin() + 6), {1, 3}, g);
-                 },
-                 .f32_factor = binary.f32_factor});
+  add_sample(
+      "a tensor with its own slice", {values({4, 3}, 2)},
+      [f = binary.f](const Inputs& x) { return f(x[0], slice(x[0], 0, 1, 2)); },
+      [g](const Inputs& x) {
+        const List v = x[0].to_vector<double>();
+        return combined(v, {4, 3}, List(v.begin() + 3, v.begin() + 6), {1, 3}, g);
+      });
 }
 
 // ---- one tensor ----
@@ -183,16 +187,17 @@ std::vector<Binary> binaries() {
 }
 
 Unary pow_by(double c, bool positive_input) {
-  return {"pow", [c](const Tensor& x) { return pow(x, c); }, [c](double x) { return std::pow(x, c); },
-          positive_input, 16, "exponent " + std::to_string(c)};
+  return {"pow", [c](const Tensor& x) { return pow(x, c); },
+          [c](double x) { return std::pow(x, c); }, positive_input, 16,
+          "exponent " + std::to_string(c)};
 }
 
 std::vector<Unary> with_numbers() {
   return {
       {"scale", [](const Tensor& x) { return x * -2.5; }, [](double x) { return x * -2.5; }},
       {"shift", [](const Tensor& x) { return x + 0.75; }, [](double x) { return x + 0.75; }},
-      {"shift", [](const Tensor& x) { return 2.0 - x; }, [](double x) { return 2.0 - x; }, false, 8, "2 - x"},
-      {"scale", [](const Tensor& x) { return 3.0 / x; }, [](double x) { return 3.0 / x; }, false, 8, "3 / x"},
+      {"shift", [](const Tensor& x) { return 2.0 - x; }, [](double x) { return 2.0 - x; }},
+      {"scale", [](const Tensor& x) { return 3.0 / x; }, [](double x) { return 3.0 / x; }},
       {"negative", [](const Tensor& x) { return -x; }, [](double x) { return -x; }},
       pow_by(3, false),
       pow_by(2, false),
@@ -213,8 +218,8 @@ std::vector<Unary> functions() {
       {"expm1", expm1, [](D x) { return std::expm1(x); }},
       {"log", log, [](D x) { return std::log(x); }, true},
       {"log1p", log1p, [](D x) { return std::log1p(x); }, true},
-      {"log1p", [](const Tensor& x) { return log1p(-0.5 * x); }, [](D x) { return std::log1p(-0.5 * x); },
-       false, 16, "of negative numbers"},
+      {"log1p", [](const Tensor& x) { return log1p(-0.5 * x); },
+       [](D x) { return std::log1p(-0.5 * x); }, false, 16, "of negative numbers"},
       {"sqrt", sqrt, [](D x) { return std::sqrt(x); }, true},
       {"rsqrt", rsqrt, [](D x) { return 1 / std::sqrt(x); }, true},
       {"reciprocal", reciprocal, [](D x) { return 1 / x; }},
@@ -233,17 +238,16 @@ std::vector<Unary> functions() {
 // ---- shapes and dtypes ----
 
 void add_sum_to(Samples& out) {
-  struct Case {
-    Shape from, to;
-  };
-  for (const Case& c : {Case{{5, 3}, {3}}, Case{{5, 3}, {5, 1}}, Case{{5, 3}, {}}, Case{{2, 3, 5}, {1, 3, 1}},
-                        Case{{2, 3, 5}, {3, 1}}, Case{{2, 1, 5}, {2, 1, 1}}, Case{{0, 3}, {3}},
-                        Case{{3, 0}, {1, 0}}, Case{{1, 1}, {}}})
+  using Case = std::pair<Shape, Shape>;
+  for (const Case& c : {Case{{5, 3}, {3}}, Case{{5, 3}, {5, 1}}, Case{{5, 3}, {}},
+                        Case{{2, 3, 5}, {1, 3, 1}}, Case{{2, 3, 5}, {3, 1}},
+                        Case{{2, 1, 5}, {2, 1, 1}}, Case{{0, 3}, {3}}, Case{{3, 0}, {1, 0}},
+                        Case{{1, 1}, {}}})
     out.push_back({.op = "sum_to",
-                   .what = to_string(c.from) + " to " + to_string(c.to),
-                   .inputs = {values(c.from, 5)},
-                   .f = [to = c.to](const Inputs& x) { return sum_to(x[0], to); },
-                   .reference = [to = Dims(c.to.begin(), c.to.end())](const Inputs& x) {
+                   .what = to_string(c.first) + " to " + to_string(c.second),
+                   .inputs = {values(c.first, 5)},
+                   .f = [to = c.second](const Inputs& x) { return sum_to(x[0], to); },
+                   .reference = [to = Dims(c.second.begin(), c.second.end())](const Inputs& x) {
                      const List v = x[0].to_vector<double>();
                      List sums(static_cast<std::size_t>(product(to)), 0.0);
                      for (std::size_t i = 0; i < v.size(); ++i)
@@ -273,8 +277,8 @@ Sample convert_integers() {
           }};
 }
 
-/// Differences could not see through f32 what they need of an f64's digits. Signs they can; that the
-/// gradient comes back as it went is in test_arithmetic.cpp.
+/// Differences could not see through f32 what they need of an f64's digits; signs they can. That
+/// the gradient comes back as it went is in test_arithmetic.cpp.
 Sample convert_and_back() {
   return {.op = "to",
           .what = "signs, to the other dtype and back",

@@ -147,6 +147,19 @@ void add_options(Samples& all) {
   };
 }
 
+/// The composed path, on which hidden pairs have products of their own.
+void add_composed(Samples& all) {
+  using I = std::int64_t;
+  const naive::Attention causal{1, 2, 3, 5, 2, 2, [](I, I, I i, I j) { return i + 1 >= j; }};
+  for (const char* op : {"pair_products", "weighted_sum"}) {
+    all.push_back(masked("attention with its weights, causal", causal, {}));
+    all.back().op = op;
+    all.back().f = [](const Inputs& in) {
+      return attention_with_weights(in[0], in[1], in[2], causal_mask(1)).output;
+    };
+  }
+}
+
 /// A bias that learns takes the composed path.
 void add_learned_bias(Samples& all) {
   const naive::Attention sizes{1, 2, 3, 5, 2, 2};
@@ -250,6 +263,7 @@ Samples attention_samples() {
   add_plain_masks(all);
   add_other_masks(all);
   add_options(all);
+  add_composed(all);
   add_learned_bias(all);
   add_views(all);
   add_packed(all);

@@ -1,5 +1,5 @@
-// Samples of dropout: f draws from a generator of its own, so that every call drops the same elements.
-// The reference asks the stream for one word after the other, by row-major index.
+// Samples of dropout: f draws from a generator of its own, so that every call drops the same
+// elements. The reference asks the stream for one word after the other, by row-major index.
 #include <cstdint>
 
 #include "gradus/base/random.h"
@@ -62,10 +62,9 @@ Sample onto_residual(const char* what, const Shape& x, const Shape& residual) {
             const GeneratorScope scope(own);
             return dropout_residual(in[0], expand(in[1], x), 0.5);
           },
-          [x](const Inputs& in) {
+          [](const Inputs& in) {
             List y = dropped(in[0].to_vector<double>(), 0.5, 13);
-            const List below =
-                in[1].to_vector<double>();  // repeats along the first axis, if at all
+            const List below = in[1].to_vector<double>();  // repeats along the first axis
             for (std::size_t i = 0; i < y.size(); ++i) y[i] += below[i % below.size()];
             return y;
           }};

@@ -24,11 +24,12 @@ Sample chosen(std::string what, const Shape& c, const Shape& a, const Shape& b,
           .what = std::move(what),
           .inputs = {flags(c), values(a, 0), values(b, 1)},
           .f = [](const Inputs& x) { return where(x[0], x[1], x[2]); },
-          .reference = [reference](const Inputs& x) {
-            List condition;
-            for (const bool v : x[0].to_vector<bool>()) condition.push_back(v ? 1.0 : 0.0);
-            return reference(condition, x[1].to_vector<double>(), x[2].to_vector<double>());
-          }};
+          .reference =
+              [reference](const Inputs& x) {
+                List condition;
+                for (const bool v : x[0].to_vector<bool>()) condition.push_back(v ? 1.0 : 0.0);
+                return reference(condition, x[1].to_vector<double>(), x[2].to_vector<double>());
+              }};
 }
 
 List same_shape(const List& c, const List& a, const List& b) {
@@ -59,13 +60,15 @@ Sample filled(std::string what, const Shape& x, const Shape& mask, std::size_t r
           .what = std::move(what),
           .inputs = {values(x, 2), flags(mask)},
           .f = [](const Inputs& in) { return masked_fill(in[0], in[1], -7.5); },
-          .reference = [repeats](const Inputs& in) {
-            List out = in[0].to_vector<double>();
-            const std::vector<bool> hidden = in[1].to_vector<bool>();
-            for (std::size_t i = 0; i < out.size(); ++i)  // the mask starts again after its last element
-              if (hidden[i / repeats % hidden.size()]) out[i] = -7.5;
-            return out;
-          }};
+          .reference =
+              [repeats](const Inputs& in) {
+                List out = in[0].to_vector<double>();
+                const std::vector<bool> hidden = in[1].to_vector<bool>();
+                for (std::size_t i = 0; i < out.size();
+                     ++i)  // the mask starts again after its last element
+                  if (hidden[i / repeats % hidden.size()]) out[i] = -7.5;
+                return out;
+              }};
 }
 
 }  // namespace
@@ -77,21 +80,22 @@ Samples logic_samples() {
   out.push_back(chosen("nothing at all", {0, 2}, {0, 2}, {0, 2}, same_shape));
   out.push_back(chosen("all three broadcast", {3, 1}, {5}, {2, 1, 1}, all_three));
   out.push_back(chosen("a row of conditions, a number", {5}, {3, 5}, {}, row_condition));
-  out.push_back({.op = "where",
-                 .what = "transposed views of one tensor on both sides",
-                 .inputs = {flags({2, 3}), values({3, 2}, 3)},
-                 .f = [](const Inputs& x) {
-                   return where(x[0], transpose(x[1]), transpose(flip(x[1], {0})));
-                 },
-                 .reference = [](const Inputs& x) {
-                   const List v = x[1].to_vector<double>();
-                   const std::vector<bool> c = x[0].to_vector<bool>();
-                   List result;
-                   for (std::size_t i = 0; i < 2; ++i)
-                     for (std::size_t j = 0; j < 3; ++j)
-                       result.push_back(c[i * 3 + j] ? v[j * 2 + i] : v[(2 - j) * 2 + i]);
-                   return result;
-                 }});
+  out.push_back(
+      {.op = "where",
+       .what = "transposed views of one tensor on both sides",
+       .inputs = {flags({2, 3}), values({3, 2}, 3)},
+       .f =
+           [](const Inputs& x) { return where(x[0], transpose(x[1]), transpose(flip(x[1], {0}))); },
+       .reference =
+           [](const Inputs& x) {
+             const List v = x[1].to_vector<double>();
+             const std::vector<bool> c = x[0].to_vector<bool>();
+             List result;
+             for (std::size_t i = 0; i < 2; ++i)
+               for (std::size_t j = 0; j < 3; ++j)
+                 result.push_back(c[i * 3 + j] ? v[j * 2 + i] : v[(2 - j) * 2 + i]);
+             return result;
+           }});
   out.push_back(filled("equal shapes", {3, 5}, {3, 5}, 1));
   out.push_back(filled("a row", {3, 5}, {5}, 1));
   out.push_back(filled("a column", {3, 5}, {3, 1}, 5));

@@ -62,22 +62,23 @@ void add_cross_entropy(Samples& samples, const char* what, const Shape& shape, c
                        const CrossEntropyOptions& options) {
   const List w = options.weight.defined() ? options.weight.to_vector<double>() : List{};
   const Count V = static_cast<Count>(shape[shape.rank() - 1]);
-  samples.push_back({"cross_entropy", what, {values(shape), target},
-                     [=](const Inputs& x) {
-                       return cross_entropy(x[0], x[1], in_dtype(options, x[0].dtype()));
-                     },
-                     [=](const Inputs& x) {
-                       const List log_p = log_softmax_of(x[0].to_vector<double>(), V);
-                       return nll_of(log_p, V, x[1].to_vector<std::int64_t>(), w, options);
-                     }});
-  samples.push_back({"gather", std::string("nll_loss, ") + what, {values(shape, 1), target},
-                     [=](const Inputs& x) {
-                       return nll_loss(x[0], x[1], in_dtype(options, x[0].dtype()));
-                     },
-                     [=](const Inputs& x) {
-                       return nll_of(x[0].to_vector<double>(), V, x[1].to_vector<std::int64_t>(), w,
-                                     options);
-                     }});
+  samples.push_back(
+      {"cross_entropy",
+       what,
+       {values(shape), target},
+       [=](const Inputs& x) { return cross_entropy(x[0], x[1], in_dtype(options, x[0].dtype())); },
+       [=](const Inputs& x) {
+         const List log_p = log_softmax_of(x[0].to_vector<double>(), V);
+         return nll_of(log_p, V, x[1].to_vector<std::int64_t>(), w, options);
+       }});
+  samples.push_back(
+      {"gather",
+       std::string("nll_loss, ") + what,
+       {values(shape, 1), target},
+       [=](const Inputs& x) { return nll_loss(x[0], x[1], in_dtype(options, x[0].dtype())); },
+       [=](const Inputs& x) {
+         return nll_of(x[0].to_vector<double>(), V, x[1].to_vector<std::int64_t>(), w, options);
+       }});
 }
 
 Tensor classes(const std::vector<std::int64_t>& of_rows, const Shape& shape) {
@@ -111,7 +112,9 @@ void add_all_cross_entropies(Samples& samples) {
 }
 
 Sample transposed_logits() {
-  return {"cross_entropy", "logits and targets are views", {values({7, 5}), classes({2, 9, 0, 9, 6}, {5})},
+  return {"cross_entropy",
+          "logits and targets are views",
+          {values({7, 5}), classes({2, 9, 0, 9, 6}, {5})},
           [](const Inputs& x) {
             return cross_entropy(slice(transpose(x[0]), 0, 0, 5, 2), slice(x[1], 0, 0, 5, 2),
                                  {.reduction = Reduction::sum});
@@ -127,11 +130,13 @@ Sample transposed_logits() {
 
 Sample soft(const char* what, const Shape& shape, Reduction reduction) {
   const Count V = static_cast<Count>(shape[shape.rank() - 1]);
-  return {"log_softmax", std::string("cross_entropy_soft, ") + what,
+  return {"log_softmax",
+          std::string("cross_entropy_soft, ") + what,
           {values(shape), positive(shape, 1)},
           [=](const Inputs& x) { return cross_entropy_soft(x[0], x[1], reduction); },
           [=](const Inputs& x) {
-            const List log_p = log_softmax_of(x[0].to_vector<double>(), V), p = x[1].to_vector<double>();
+            const List log_p = log_softmax_of(x[0].to_vector<double>(), V),
+                       p = x[1].to_vector<double>();
             List each(log_p.size() / V);
             for (Count i = 0; i < log_p.size(); ++i) each[i / V] -= p[i] * log_p[i];
             return reduced(each, reduction, static_cast<double>(each.size()));
@@ -145,7 +150,9 @@ struct Pair {
   double (*of_element)(double x, double target);
 };
 
-Tensor huber_half(const Tensor& x, const Tensor& t, Reduction r) { return huber_loss(x, t, 0.5, r); }
+Tensor huber_half(const Tensor& x, const Tensor& t, Reduction r) {
+  return huber_loss(x, t, 0.5, r);
+}
 
 double huber_half_of(double x, double t) {
   const double d = std::abs(x - t);
@@ -163,18 +170,19 @@ void add_pairs(Samples& samples) {
       {"l1_loss", "abs", l1_loss, [](double x, double t) { return std::abs(x - t); }},
       {"huber_loss", "clamp", huber_half, huber_half_of},
       {"bce_with_logits", "softplus", bce_with_logits, bce_of},
-      {"kl_div", "masked_fill", kl_div,
-       [](double q, double t) { return t * (std::log(t) - q); }},
+      {"kl_div", "masked_fill", kl_div, [](double q, double t) { return t * (std::log(t) - q); }},
   };
   for (const Pair& p : pairs) {
     const auto add = [&](const char* what, const Shape& a, const Shape& b, Reduction reduction) {
       // The magnitudes of both differ everywhere: no difference is at a kink of |d|.
-      samples.push_back({p.reaches, std::string(p.name) + ", " + what, {values(a, 2), positive(b, 3)},
+      samples.push_back({p.reaches,
+                         std::string(p.name) + ", " + what,
+                         {values(a, 2), positive(b, 3)},
                          [=](const Inputs& x) { return p.f(x[0], x[1], reduction); },
                          [=](const Inputs& x) {
                            const List u = x[0].to_vector<double>(), v = x[1].to_vector<double>();
-                           const Count n = std::min(u.size(), v.size()) == 0
-                                               ? 0 : std::max(u.size(), v.size());
+                           const Count n =
+                               std::min(u.size(), v.size()) == 0 ? 0 : std::max(u.size(), v.size());
                            List each;  // the smaller one repeats along the first axis
                            for (Count i = 0; i < n; ++i)
                              each.push_back(p.of_element(u[i % u.size()], v[i % v.size()]));

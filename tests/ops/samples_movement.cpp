@@ -142,6 +142,9 @@ void add_slices(Samples& s) {
                  const std::int64_t from[] = {5, 6, 0, 1, 5, 6};
                  return at(x[0], {2, 7}, {p[0], from[p[1]]});
                })});
+}
+
+void add_selects(Samples& s) {
   s.push_back({"select", "a middle axis", {values({2, 5, 3})},
                [](const Inputs& x) { return select(x[0], 1, 3); },
                each({2, 3}, [](const Inputs& x, const Place& p) {
@@ -184,6 +187,9 @@ void add_copies(Samples& s) {
                each({2}, [](const Inputs& x, const Place& p) {
                  return at(x[static_cast<std::size_t>(p[0])], {}, {});
                })});
+}
+
+void add_repeats_and_flips(Samples& s) {
   s.push_back({"expand", "repeat along both axes and a new one", {values({2, 3})},
                [](const Inputs& x) { return repeat(x[0], {2, 3, 2}); },
                each({2, 6, 6}, [](const Inputs& x, const Place& p) {
@@ -239,7 +245,9 @@ Samples movement_samples() {
   add_reshapes(samples);
   add_orders(samples);
   add_slices(samples);
+  add_selects(samples);
   add_copies(samples);
+  add_repeats_and_flips(samples);
   add_triangles_and_pads(samples);
   return samples;
 }

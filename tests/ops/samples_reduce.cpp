@@ -98,25 +98,28 @@ struct Geometry {
 Tensor same(const Tensor& x) { return x; }
 List same_values(const List& x) { return x; }
 
+List transposed(const List& x) {  // [3, 5] → [5, 3]
+  List y;
+  for (std::size_t j = 0; j < 5; ++j)
+    for (std::size_t i = 0; i < 3; ++i) y.push_back(x[i * 5 + j]);
+  return y;
+}
+
+List expanded(const List& x) {  // [3, 1, 2] → [3, 4, 2]
+  List y;
+  for (std::size_t i = 0; i < 3; ++i)
+    for (int repeat = 0; repeat < 4; ++repeat) y.insert(y.end(), {x[2 * i], x[2 * i + 1]});
+  return y;
+}
+
+List halved(const List& x) {  // [4, 7] → every second column from 1: [4, 3]
+  List y;
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 1; j < 7; j += 2) y.push_back(x[i * 7 + j]);
+  return y;
+}
+
 std::vector<Geometry> geometries() {
-  const auto transposed = [](const List& x) {  // [3, 5] → [5, 3]
-    List y;
-    for (std::size_t j = 0; j < 5; ++j)
-      for (std::size_t i = 0; i < 3; ++i) y.push_back(x[i * 5 + j]);
-    return y;
-  };
-  const auto expanded = [](const List& x) {  // [3, 1, 2] → [3, 4, 2]
-    List y;
-    for (std::size_t i = 0; i < 3; ++i)
-      for (int repeat = 0; repeat < 4; ++repeat) y.insert(y.end(), {x[2 * i], x[2 * i + 1]});
-    return y;
-  };
-  const auto halved = [](const List& x) {  // [4, 7] → every second column from 1: [4, 3]
-    List y;
-    for (std::size_t i = 0; i < 4; ++i)
-      for (std::size_t j = 1; j < 7; j += 2) y.push_back(x[i * 7 + j]);
-    return y;
-  };
   return {
       {"all axes", {3, 5}, {3, 5}, {}, false, false, same, same_values},
       {"all axes, kept", {2, 3, 2}, {2, 3, 2}, {}, true, false, same, same_values},

@@ -1,5 +1,5 @@
-// Samples of softmax and log_softmax. The references walk along the axis element by element, with the
-// formula as it stands: nothing is subtracted, which values of this size allow.
+// Samples of softmax and log_softmax. The references walk along the axis element by element, with
+// the formula as it stands: nothing is subtracted, which values of this size allow.
 #include <cmath>
 #include <limits>
 

@@ -39,19 +39,22 @@ List slope(const Function& f, std::initializer_list<double> at, Dtype dtype = Dt
 TEST_CASE("activation: derivatives at the kink are as declared, by kernel and by formula") {
   const auto both = [](const Function& f, std::initializer_list<double> at) {
     const Tensor x = tensor(at, Dtype::f64).requires_grad_();
-    const List recorded = grad({f(x)}, {x}, {ones_like(x)}, {.create_graph = true})[0].to_vector<double>();
+    const List recorded =
+        grad({f(x)}, {x}, {ones_like(x)}, {.create_graph = true})[0].to_vector<double>();
     CHECK(recorded == slope(f, at));
     return recorded;
   };
   CHECK(both(relu, {-1, 0, -0.0, 1}) == List{0, 0, 0, 1});
-  CHECK(both([](const Tensor& x) { return leaky_relu(x, 0.25); }, {-1, 0, 1}) == List{0.25, 0.25, 1});
+  CHECK(both([](const Tensor& x) { return leaky_relu(x, 0.25); }, {-1, 0, 1}) ==
+        List{0.25, 0.25, 1});
   CHECK(both([](const Tensor& x) { return elu(x, 2); }, {0, 1}) == List{2, 1});
   CHECK(both(softplus, {0}) == List{0.5});
 }
 
 TEST_CASE("activation: second derivatives of what has a kink are 0") {
   const Tensor x = tensor({-2, 3}, Dtype::f64).requires_grad_();
-  for (const Function& f : {Function(relu), Function([](const Tensor& v) { return leaky_relu(v); })}) {
+  for (const Function& f :
+       {Function(relu), Function([](const Tensor& v) { return leaky_relu(v); })}) {
     const Tensor y = f(x) * x;  // has one: 2 f'(x), by the product rule
     const Tensor dx = grad({y}, {x}, {ones_like(x)}, {.create_graph = true})[0];
     const List d2 = grad({dx}, {x}, {ones_like(x)})[0].to_vector<double>();
@@ -63,20 +66,22 @@ TEST_CASE("activation: second derivatives of what has a kink are 0") {
 TEST_CASE("activation: far ends and infinities") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     const Tensor x = tensor({-kInf, -1e4, 1e4, kInf}, dtype);
-    for (const Function& f : {Function(relu), Function(silu), Function(gelu_tanh), Function(gelu_erf)})
+    for (const Function& f :
+         {Function(relu), Function(silu), Function(gelu_tanh), Function(gelu_erf)})
       CHECK(f(x).astype(Dtype::f64).to_vector<double>() == List{0, 0, 1e4, kInf});
     CHECK(softplus(x).astype(Dtype::f64).to_vector<double>() == List{0, 0, 1e4, kInf});
     CHECK(elu(x, 2).astype(Dtype::f64).to_vector<double>() == List{-2, -2, 1e4, kInf});
-    for (const Function& f : {Function(relu), Function(silu), Function(gelu_tanh), Function(gelu_erf),
-                              Function(softplus), Function([](const Tensor& v) { return elu(v); })})
+    for (const Function& f :
+         {Function(relu), Function(silu), Function(gelu_tanh), Function(gelu_erf),
+          Function(softplus), Function([](const Tensor& v) { return elu(v); })})
       CHECK(slope(f, {-kInf, -1e4, 1e4, kInf}, dtype) == List{0, 0, 1, 1});
   }
 }
 
 TEST_CASE("activation: NaN stays NaN") {
   const Tensor x = tensor({kNan, kNan, 1});
-  for (const Tensor& y : {relu(x), leaky_relu(x), elu(x), softplus(x), silu(x), gelu(x), gelu_erf(x),
-                          swiglu(x, ones({3})), swiglu(ones({3}), x)}) {
+  for (const Tensor& y : {relu(x), leaky_relu(x), elu(x), softplus(x), silu(x), gelu(x),
+                          gelu_erf(x), swiglu(x, ones({3})), swiglu(ones({3}), x)}) {
     CHECK(std::isnan(y.data<float>()[0]));
     CHECK(std::isnan(y.data<float>()[1]));
     CHECK(std::isfinite(y.data<float>()[2]));
@@ -90,7 +95,7 @@ TEST_CASE("activation: what follows does not keep the result, for it can be made
   for (const Function& f : {Function(silu), Function(gelu_tanh), Function(gelu_erf),
                             Function([&](const Tensor& v) { return swiglu(v, v); })}) {
     const std::int64_t before = memory::usage().live_bytes;
-    const Tensor y = square(f(x));  // square would keep f(x)
+    const Tensor y = square(f(x));                       // square would keep f(x)
     CHECK(memory::usage().live_bytes - before < 5 * n);  // y: 4 n bytes
     y.backward(w);
     x.set_grad({});
@@ -153,8 +158,9 @@ TEST_CASE("activation: results have the same bits with one thread and with two")
   const Tensor x = linspace(-6, 6, 100003), g = linspace(5, -7, 100003);
   const auto all = [&] {
     std::vector<std::vector<float>> out;
-    for (const Function& f : {Function(silu), Function(gelu_tanh), Function(gelu_erf), Function(softplus),
-                              Function([&](const Tensor& v) { return swiglu(g, v); })}) {
+    for (const Function& f :
+         {Function(silu), Function(gelu_tanh), Function(gelu_erf), Function(softplus),
+          Function([&](const Tensor& v) { return swiglu(g, v); })}) {
       const Tensor leaf = x.clone().requires_grad_();
       const Tensor y = f(leaf);
       y.backward(g);

@@ -1,5 +1,5 @@
-// Arithmetic: conventions, special values, dtypes, errors, memory. Values and gradients in general are
-// tested from samples_arithmetic.cpp.
+// Arithmetic: conventions, special values, dtypes, errors, memory. Values and gradients in general
+// are tested from samples_arithmetic.cpp.
 #include <cmath>
 #include <limits>
 
@@ -22,7 +22,9 @@ using List = std::vector<double>;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-Tensor leaf(std::initializer_list<double> values) { return tensor(values, Dtype::f64).requires_grad_(); }
+Tensor leaf(std::initializer_list<double> values) {
+  return tensor(values, Dtype::f64).requires_grad_();
+}
 
 /// d Σ f(x) / dx
 List slope(const std::function<Tensor(const Tensor&)>& f, std::initializer_list<double> at) {
@@ -48,7 +50,8 @@ bool same(const List& a, const List& b) {
 Tensor noise(const Shape& shape) {
   std::vector<float> out(static_cast<std::size_t>(numel(shape)));
   std::uint32_t state = 1;
-  for (float& v : out) v = static_cast<float>((state = state * 1664525u + 1013904223u) >> 8) * 0x1p-23f - 1;
+  for (float& v : out)
+    v = static_cast<float>((state = state * 1664525u + 1013904223u) >> 8) * 0x1p-23f - 1;
   return from(out, shape);
 }
 
@@ -56,7 +59,8 @@ Tensor noise(const Shape& shape) {
 
 TEST_CASE("arithmetic: derivatives at kinks and ties are as declared") {
   CHECK(slope(abs, {0.0, -0.0, 2, -2}) == List{0, 0, 1, -1});
-  CHECK(slope([](const Tensor& x) { return clamp(x, -1, 2); }, {-1.5, -1, 0, 2, 2.5}) == List{0, 1, 1, 1, 0});
+  CHECK(slope([](const Tensor& x) { return clamp(x, -1, 2); }, {-1.5, -1, 0, 2, 2.5}) ==
+        List{0, 1, 1, 1, 0});
   CHECK(slope([](const Tensor& x) { return clamp(x, -kInf, 0); }, {-1, 0, 1}) == List{1, 1, 0});
   CHECK(slope(sign, {-1, 0, 1}) == List{0, 0, 0});
   CHECK(slope(floor, {-1, 0.5, 1}) == List{0, 0, 0});
@@ -198,7 +202,8 @@ TEST_CASE("arithmetic: a product remembers only what a gradient needs") {
   const Tensor z = (2.0 * b) * a;
   const std::int64_t before = memory::usage().live_bytes;
   const Tensor w = scale(shift(negative(z), 1.0), 3.0);  // remember nothing
-  CHECK(memory::usage().live_bytes - before < 2 * 4096);  // w alone: 4000 bytes and the pool's rounding
+  CHECK(memory::usage().live_bytes - before <
+        2 * 4096);  // w alone: 4000 bytes and the pool's rounding
 }
 
 TEST_CASE("arithmetic: in place operators name a new tensor") {
@@ -219,12 +224,13 @@ TEST_CASE("arithmetic: a long f32 sum keeps its digits") {
     exact[static_cast<std::size_t>(i % 3)] += double{x.data<float>()[i]};
     magnitude += std::abs(double{x.data<float>()[i]});
   }
-  // Parts of 5461 rows, four at a time, and 193 parts: at most 1365 + 2 + 49 + 2 additions on any
-  // path, each of half an ulp (2⁻²⁴) of what has been added; roundings to both sides leave about √1418.
+  // Parts of 5461 rows, four at a time, and 193 parts: at most 1418 additions on any path, each with
+  // half an ulp (2⁻²⁴) of what has been added up; as they go to both sides, some √1418 ulps are left.
   const double bound = 1418 * 0x1p-24 * magnitude / 3;
   const Tensor rows = sum_to(x, {3});
   for (std::int64_t c = 0; c < 3; ++c)
-    CHECK(std::abs(double{rows.data<float>()[c]} - exact[static_cast<std::size_t>(c)]) < bound / 20);
+    CHECK(std::abs(double{rows.data<float>()[c]} - exact[static_cast<std::size_t>(c)]) <
+          bound / 20);
   CHECK(std::abs(sum_to(x, {}).item() - (exact[0] + exact[1] + exact[2])) < bound / 20);
 }
 
@@ -233,8 +239,9 @@ TEST_CASE("arithmetic: results have the same bits with one thread and with two")
   const Tensor x = noise({301, 1009}), b = noise({1009}), column = noise({301, 1});
   const auto all = [&] {
     std::vector<std::vector<float>> out;
-    for (const Tensor& y : {x + b, transpose(x) * transpose(column), exp(x), tanh(x), sum_to(x, {1009}),
-                            sum_to(x, {301, 1}), sum_to(x, {}), sum_to(transpose(x), {301}), erf(x) / b})
+    for (const Tensor& y :
+         {x + b, transpose(x) * transpose(column), exp(x), tanh(x), sum_to(x, {1009}),
+          sum_to(x, {301, 1}), sum_to(x, {}), sum_to(transpose(x), {301}), erf(x) / b})
       out.push_back(y.to_vector<float>());
     return out;
   };

@@ -62,6 +62,7 @@ TEST_CASE("the kernel equals the formula, forward and backward") {
       const Results fused = run(c, Way::fused);
       check_alike(fused, run(c, Way::with_weights), dtype);
       check_alike(fused, run(c, Way::formula), dtype);
+      check_alike(fused, run(c, Way::formula_backward), dtype);
     }
   }
 }

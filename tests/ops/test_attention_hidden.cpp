@@ -35,7 +35,7 @@ bool all_zero(const Tensor& x) { return largest(numbers(x)) == 0; }
 TEST_CASE("a query that may attend to nothing gives 0 and gets gradient 0") {
   Generator own(14);
   const GeneratorScope scope(own);
-  for (const Way way : {Way::fused, Way::formula, Way::with_weights}) {
+  for (const Way way : kWays) {
     const Case c{2, 1, 5, 4, 3, 2, Dtype::f64, causal_mask(-2) & padding_mask({4, 0})};
     const Results r = run(c, way);
     CHECK(all_finite(r.o));
@@ -56,7 +56,7 @@ TEST_CASE("what a mask hides does not leak, NaN and infinity included") {
   const GeneratorScope scope(own);
   const std::int64_t T = 70;
   const Case clean{1, 2, T, T, 4, 4, Dtype::f64, causal_mask()};
-  for (const Way way : {Way::fused, Way::formula, Way::with_weights})
+  for (const Way way : kWays)
     for (const double bad : {kNaN, kInfinity, -kInfinity}) {
       INFO("way " << static_cast<int>(way) << ", value " << bad);
       // Key and value 60 are hidden from the queries before 60. No gradient arrives from the others.
@@ -74,7 +74,7 @@ TEST_CASE("what a mask hides does not leak, NaN and infinity included") {
 TEST_CASE("padding may hold anything") {
   Generator own(16);
   const GeneratorScope scope(own);
-  for (const Way way : {Way::fused, Way::formula, Way::with_weights}) {
+  for (const Way way : kWays) {
     INFO("way " << static_cast<int>(way));
     Case c{2, 1, 5, 7, 3, 2, Dtype::f64, padding_mask({7, 4})};
     const Results right = run(c, way);
@@ -91,7 +91,7 @@ TEST_CASE("a query or an upstream gradient that is NaN stays in its row") {
   Generator own(17);
   const GeneratorScope scope(own);
   const std::int64_t T = 6;
-  for (const Way way : {Way::fused, Way::formula, Way::with_weights}) {
+  for (const Way way : kWays) {
     INFO("way " << static_cast<int>(way));
     // Query 2 sees the keys 0 … 2 only: keys and values from 3 on must not hear of it.
     const Case clean{1, 1, T, T, 3, 3, Dtype::f64, causal_mask()};

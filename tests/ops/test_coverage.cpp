@@ -27,11 +27,12 @@ struct Names : Observer {
 /// What stands between quotes in a line.
 std::vector<std::string> between_quotes(const std::string& line) {
   std::vector<std::string> found;
-  for (std::size_t open = line.find('"'); open != std::string::npos; open = line.find('"', open + 1)) {
+  std::size_t open = line.find('"');
+  while (open != std::string::npos) {
     const std::size_t close = line.find('"', open + 1);
     if (close == std::string::npos) break;
     found.push_back(line.substr(open + 1, close - open - 1));
-    open = close;
+    open = line.find('"', close + 1);
   }
   return found;
 }
@@ -42,8 +43,8 @@ struct Operation {
   bool differentiable = false;     // has a backward
 };
 
-/// The classes derived from Op in a source, found by how the tree is written: `struct X final : Op {`
-/// to `};` at the same place, with name() on a line of its own.
+/// The classes derived from Op in a source, found by how the tree is written: from
+/// `struct X final : Op {` to `};` at the same place, with name() on a line of its own.
 std::vector<Operation> operations(std::istream& source, const std::string& file) {
   std::vector<Operation> found;
   bool inside = false;
@@ -86,8 +87,7 @@ TEST_CASE("registry: a sample reaches the op that it names") {
     INFO(sample.op << ": " << sample.what);
     Names reached;
     const ObserverScope scope(reached);
-    const NoGrad off;
-    sample.f(sample.inputs);
+    run(sample);
     CHECK(reached.forward.count(sample.op) == 1);
   }
 }

@@ -103,7 +103,8 @@ TEST_CASE("dropout_residual draws the same under FormulaScope") {
   };
   const std::vector<double> fused = run(false), composed = run(true);
   for (std::size_t i = 0; i < fused.size(); ++i)
-    CHECK(std::abs(fused[i] - composed[i]) < 1e-15);  // an ulp: one may round once where the other does twice
+    CHECK(std::abs(fused[i] - composed[i]) <
+          1e-15);  // an ulp: one may round once where the other does twice
 }
 
 TEST_CASE("dropout says what is wrong with its arguments") {
@@ -111,11 +112,16 @@ TEST_CASE("dropout says what is wrong with its arguments") {
   for (const double p : {-0.1, 1.0, std::nan("")}) {
     CHECK(says(message_of<ValueError>([&] { dropout(x, p); }), {"dropout: p is", "[0, 1)"}));
     CHECK(says(message_of<ValueError>([&] { make_dropout_mask(p); }), {"dropout: p is", "[0, 1)"}));
-    CHECK(says(message_of<ValueError>([&] { dropout_residual(x, x, p); }), {"dropout_residual: p is"}));
+    CHECK(says(message_of<ValueError>([&] { dropout_residual(x, x, p); }),
+               {"dropout_residual: p is"}));
   }
-  CHECK(says(message_of<ShapeError>([&] { dropout_residual(x, ones({3, 2}), 0.5); }),
+  CHECK(says(message_of<ShapeError>([&] {
+               dropout_residual(x, ones({3, 2}), 0.5);
+             }),
              {"dropout_residual", "[2, 3]", "[3, 2]"}));
-  CHECK(says(message_of<DtypeError>([&] { dropout_residual(x, ones({2, 3}, Dtype::f64), 0.5); }),
+  CHECK(says(message_of<DtypeError>([&] {
+               dropout_residual(x, ones({2, 3}, Dtype::f64), 0.5);
+             }),
              {"dropout_residual", "f32", "f64"}));
   CHECK(says(message_of<DtypeError>([] { dropout(arange(3), 0.5); }), {"dropout", "i64"}));
   CHECK(says(message_of<ValueError>([] { dropout(Tensor(), 0.5); }), {"dropout", "undefined"}));

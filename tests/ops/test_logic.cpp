@@ -66,7 +66,8 @@ TEST_CASE("logic: comparisons broadcast, and read any strides") {
 }
 
 TEST_CASE("logic: and, or, xor, not") {
-  const Tensor a = flags<4>({false, false, true, true}, {4}), b = flags<4>({false, true, false, true}, {4});
+  const Tensor a = flags<4>({false, false, true, true}, {4}),
+               b = flags<4>({false, true, false, true}, {4});
   CHECK(bits(logical_and(a, b)) == Bits{0, 0, 0, 1});
   CHECK(bits(logical_or(a, b)) == Bits{0, 1, 1, 1});
   CHECK(bits(logical_xor(a, b)) == Bits{0, 1, 1, 0});
@@ -106,7 +107,9 @@ TEST_CASE("logic: all and any") {
   CHECK(any(logical_not(many)));
 }
 
-TEST_CASE("logic: where chooses; what is not chosen is neither read into the result nor into a gradient") {
+TEST_CASE(
+    "logic: where chooses; what is not chosen is neither read into the result nor into a "
+    "gradient") {
   const Tensor a = tensor({1, kNan, 3}, Dtype::f64).requires_grad_();
   const Tensor b = tensor({kInf, 5, 6}, Dtype::f64).requires_grad_();
   const Tensor y = where(flags<3>({true, false, true}, {3}), a, b);
@@ -122,10 +125,12 @@ TEST_CASE("logic: where chooses; what is not chosen is neither read into the res
 
 TEST_CASE("logic: where takes every dtype, and results of comparisons carry no gradient") {
   const Tensor c = flags<2>({true, false}, {2});
-  CHECK(where(c, indices({1, 2}), indices({3, 4})).to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 4});
+  CHECK(where(c, indices({1, 2}), indices({3, 4})).to_vector<std::int64_t>() ==
+        std::vector<std::int64_t>{1, 4});
   CHECK(bits(where(c, c, logical_not(c))) == Bits{1, 1});
   CHECK(where(c, tensor({1, 2}), tensor(9)).to_vector<float>() == std::vector<float>{1, 9});
-  CHECK(masked_fill(indices({1, 2}), c, 7).to_vector<std::int64_t>() == std::vector<std::int64_t>{7, 2});
+  CHECK(masked_fill(indices({1, 2}), c, 7).to_vector<std::int64_t>() ==
+        std::vector<std::int64_t>{7, 2});
   const Tensor x = tensor({1, 2}).requires_grad_();
   CHECK(!less(x, 2).requires_grad());
   CHECK(!isfinite(x).requires_grad());

@@ -47,8 +47,7 @@ TEST_CASE("when every target is ignored, the mean is 0 with gradient 0") {
 }
 
 TEST_CASE("an ignored row may hold anything, and its gradient is 0") {
-  const Tensor x =
-      tensor({{1, 2, 3}, {std::nan(""), kInfinity, 0}}, Dtype::f64).requires_grad_();
+  const Tensor x = tensor({{1, 2, 3}, {std::nan(""), kInfinity, 0}}, Dtype::f64).requires_grad_();
   const Tensor loss = cross_entropy(x, indices({1, -1}), {.ignore_index = -1});
   CHECK(std::isfinite(loss.item()));
   loss.backward();
@@ -137,9 +136,11 @@ TEST_CASE("cross_entropy says what is wrong with its arguments") {
   CHECK(says(message_of<ShapeError>(run(tensor(1.0), target)), {"cross_entropy", "[]"}));
   CHECK(says(message_of<DtypeError>(run(x, ones({2}))), {"cross_entropy", "i64", "f32"}));
   CHECK(says(message_of<DtypeError>(run(target, target)), {"cross_entropy", "i64 with i64"}));
-  CHECK(says(message_of<ValueError>(run(Tensor(), target)), {"cross_entropy", "input is undefined"}));
+  CHECK(
+      says(message_of<ValueError>(run(Tensor(), target)), {"cross_entropy", "input is undefined"}));
   CHECK(says(message_of<ValueError>(run(x, Tensor())), {"cross_entropy", "target is undefined"}));
-  CHECK(says(message_of<ValueError>(run(x, target, {.label_smoothing = 1})), {"label_smoothing is 1"}));
+  CHECK(says(message_of<ValueError>(run(x, target, {.label_smoothing = 1})),
+             {"label_smoothing is 1"}));
   CHECK(says(message_of<ShapeError>(run(x, target, {.weight = ones({2})})),
              {"cross_entropy", "[2, 3]", "weights [2]", "[3]"}));
   CHECK(says(message_of<DtypeError>(run(x, target, {.weight = ones({3}, Dtype::f64)})),
@@ -150,11 +151,13 @@ TEST_CASE("cross_entropy says what is wrong with its arguments") {
 
 TEST_CASE("the other losses say what is wrong with their arguments") {
   const Tensor a = ones({2, 3}), b = ones({4}), wrong = ones({2, 3}, Dtype::f64);
-  const auto check_pair = [&](const char* name, Tensor (*f)(const Tensor&, const Tensor&, Reduction)) {
+  const auto check_pair = [&](const char* name,
+                              Tensor (*f)(const Tensor&, const Tensor&, Reduction)) {
     const Reduction mean = Reduction::mean;
     CHECK(says(message_of<ShapeError>([&] { f(a, b, mean); }), {name, "[2, 3]", "[4]"}));
     CHECK(says(message_of<DtypeError>([&] { f(a, wrong, mean); }), {name, "f32", "f64"}));
-    CHECK(says(message_of<ValueError>([&] { f(a, Tensor(), mean); }), {name, "target is undefined"}));
+    CHECK(
+        says(message_of<ValueError>([&] { f(a, Tensor(), mean); }), {name, "target is undefined"}));
   };
   check_pair("mse_loss", mse_loss);
   check_pair("l1_loss", l1_loss);

@@ -40,7 +40,8 @@ struct Statistics {
 TEST_CASE("layer_norm far from 0 keeps its digits in f32") {
   // Neighbours of 1000 are 6e-5 apart in f32, so that x is exact in units of 1/1024 and no finer.
   std::vector<float> numbers;
-  for (int i = 0; i < 512; ++i) numbers.push_back(1000.0f + static_cast<float>(i * 37 % 512) / 1024);
+  for (int i = 0; i < 512; ++i)
+    numbers.push_back(1000.0f + static_cast<float>(i * 37 % 512) / 1024);
   const Tensor x = from(numbers, {512});
   const Tensor y = layer_norm(x).astype(Dtype::f64), exact = layer_norm(x.astype(Dtype::f64));
   // A mean that is off by an ulp of 1000, against a standard deviation of 0.144.
@@ -126,8 +127,9 @@ TEST_CASE("batch_norm moves its running statistics, the variance with n − 1") 
 
 TEST_CASE("batch_norm in evaluation uses what it is given") {
   const Tensor x = tensor({{3, 5}}, Dtype::f64);
-  const Tensor y = batch_norm(x, tensor({2, 1}, Dtype::f64), tensor({0, 7}, Dtype::f64),
-                              tensor({1, 5}, Dtype::f64), tensor({4, 9}, Dtype::f64), false, 0.1, 0);
+  const Tensor y =
+      batch_norm(x, tensor({2, 1}, Dtype::f64), tensor({0, 7}, Dtype::f64),
+                 tensor({1, 5}, Dtype::f64), tensor({4, 9}, Dtype::f64), false, 0.1, 0);
   CHECK(near(y.to_vector<double>(), {2, 7}, 1e-15));
 }
 
@@ -136,7 +138,8 @@ TEST_CASE("norms say what is wrong with their arguments") {
   CHECK(says(message_of<ShapeError>([&] { layer_norm(x, wide); }),
              {"layer_norm", "[2, 3]", "weight [4]", "[3]"}));
   CHECK(says(message_of<ShapeError>([&] { layer_norm(x, v, wide); }), {"layer_norm", "bias [4]"}));
-  CHECK(says(message_of<DtypeError>([&] { layer_norm(x, v, wrong); }), {"layer_norm", "f32", "f64"}));
+  CHECK(
+      says(message_of<DtypeError>([&] { layer_norm(x, v, wrong); }), {"layer_norm", "f32", "f64"}));
   CHECK(says(message_of<ShapeError>([] { layer_norm(tensor(1.0)); }), {"layer_norm", "[]"}));
   CHECK(says(message_of<ValueError>([&] { layer_norm(x, v, v, -1); }), {"layer_norm: eps is -1"}));
   CHECK(says(message_of<ValueError>([] { layer_norm(Tensor()); }), {"layer_norm", "undefined"}));
@@ -154,14 +157,17 @@ TEST_CASE("batch_norm says what is wrong with its arguments") {
   };
   CHECK(says(message_of<ShapeError>([&] { train(x, wide, 0.1); }),
              {"batch_norm", "[2, 3]", "weight [4]", "[3]"}));
-  CHECK(says(message_of<ShapeError>([&] { train(ones({3}), v, 0.1); }), {"batch_norm", "[3]", "[N, C, L]"}));
+  CHECK(says(message_of<ShapeError>([&] { train(ones({3}), v, 0.1); }),
+             {"batch_norm", "[3]", "[N, C, L]"}));
   CHECK(says(message_of<ValueError>([&] { train(x, v, 1.5); }), {"batch_norm: momentum is 1.5"}));
-  CHECK(says(message_of<ValueError>([&] { train(ones({1, 3}), v, 0.1); }), {"batch_norm", "[1, 3]"}));
-  CHECK(says(message_of<ValueError>([&] { batch_norm(x, v, v, {}, v, false); }), {"running_mean"}));
-  CHECK(says(message_of<ShapeError>([&] { batch_norm(x, v, v, wide, v, true); }), {"running_mean [4]"}));
-  CHECK(says(message_of<DtypeError>([&] {
-               batch_norm(x, v, v, v, ones({3}, Dtype::f64), true);
+  CHECK(says(message_of<ValueError>([&] {
+               train(ones({1, 3}), v, 0.1);
              }),
+             {"batch_norm", "[1, 3]"}));
+  CHECK(says(message_of<ValueError>([&] { batch_norm(x, v, v, {}, v, false); }), {"running_mean"}));
+  CHECK(says(message_of<ShapeError>([&] { batch_norm(x, v, v, wide, v, true); }),
+             {"running_mean [4]"}));
+  CHECK(says(message_of<DtypeError>([&] { batch_norm(x, v, v, v, ones({3}, Dtype::f64), true); }),
              {"batch_norm", "running_var", "f64"}));
 }
 
@@ -173,7 +179,8 @@ TEST_CASE("norms have the same bits with one thread and two") {
     for (const int n : {1, 2}) {
       set_num_threads(n);
       const Tensor leaf = x.clone().requires_grad_();
-      const Tensor w = ones({67}, Dtype::f32).requires_grad_(), b = zeros({67}, Dtype::f32).requires_grad_();
+      const Tensor w = ones({67}, Dtype::f32).requires_grad_(),
+                   b = zeros({67}, Dtype::f32).requires_grad_();
       const Tensor y = which == 0   ? layer_norm(leaf, w, b)
                        : which == 1 ? rms_norm(leaf, w)
                                     : batch_norm(leaf, w, b, {}, {}, true);

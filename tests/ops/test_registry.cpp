@@ -131,7 +131,8 @@ TEST_CASE("registry: gradients add up in grad(), and inputs are left alone") {
       const Tensor dy = upstream_for(y);
       y.backward(dy);
       CHECK(numbers(dy) == numbers(upstream_for(y)));
-      if (i == 0) for (const Tensor& each : x) after_first.push_back(each.grad());
+      if (i == 0)
+        for (const Tensor& each : x) after_first.push_back(each.grad());
     }
     for (std::size_t k = 0, next = 0; k < x.size(); ++k) {
       CHECK(x[k].storage()->version() == versions[k]);
@@ -184,7 +185,7 @@ TEST_CASE("registry: f32 is f64 but for its roundings") {
     const Result fine = run(sample, twice, wanted, dy.astype(Dtype::f64));
     CHECK(y.dtype() == Dtype::f32);
     // Half an ulp of f32 is 2⁻²⁴ of a number; numbers on the way are of order 1 or of the result's.
-    // Going backward repeats the forward's roundings, multiplies by dy and adds: three times as many.
+    // Backward repeats the forward's roundings, multiplies by dy and adds: three times as many.
     const double rounding = sample.f32_factor * 0x1p-24;
     const Numbers values = numbers(fine.y);
     CAPTURE(values, numbers(rough.y));

@@ -63,11 +63,9 @@ TEST_CASE("one NaN or +∞ makes its row NaN, and no other") {
       one.fill_(special);
       for (const Function f : {Function{softmax}, Function{log_softmax}}) {
         const std::vector<double> y = f(x, -1).astype(Dtype::f64).to_vector<double>();
-        // A place of log_softmax that is −∞ below +∞ would be right as well, but is NaN − NaN here.
-        CHECK(std::isnan(y[41 + 37]));
+        for (std::size_t i = 41; i < 82; ++i) CHECK(std::isnan(y[i]));
         CHECK(std::isfinite(y[40]));
         CHECK(std::isfinite(y[82]));
-        if (f == Function{softmax} || std::isnan(special)) CHECK(std::isnan(y[41]));
       }
     }
   }

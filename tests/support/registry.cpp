@@ -1,9 +1,9 @@
 // The values that samples are made of.
 //
-// The fractional parts of 1φ, 2φ, 3φ … lie evenly in [0, 1) and keep a distance of at least 0.38 / n
-// among the first n (φ is the number hardest to approximate by fractions): no two values are tied,
-// and none is nearer to another than the steps of a difference quotient. Signs come from multiples
-// of √2 in the same way: among three neighbours both occur.
+// The fractional parts of 1φ, 2φ, 3φ … lie evenly in [0, 1) and keep a distance of at least
+// 0.38 / n among the first n (φ is the number hardest to approximate by fractions): no two values
+// are tied, and none is nearer to another than the steps of a difference quotient. Signs come from
+// multiples of √2 in the same way: among three neighbours both occur.
 #include "gradus/tests/support/registry.h"
 
 #include <cmath>

@@ -35,10 +35,14 @@ std::vector<bool> wanted_inputs(const Sample& sample) {
 
 const char* name_of(Layout layout) {
   switch (layout) {
-    case Layout::packed: return "packed";
-    case Layout::column_major: return "column-major";
-    case Layout::padded: return "inside a larger buffer";
-    case Layout::every_second: return "every second element";
+    case Layout::packed:
+      return "packed";
+    case Layout::column_major:
+      return "column-major";
+    case Layout::padded:
+      return "inside a larger buffer";
+    case Layout::every_second:
+      return "every second element";
   }
   return "?";
 }
@@ -51,8 +55,7 @@ Tensor laid_out(const Tensor& x, Layout layout) {
     if (layout == Layout::padded) offset += 2 * step;
     step *= std::max<std::int64_t>(x.size(axis), 1) + (layout == Layout::padded ? 3 : 0);
   };
-  for (int i = 0; i < x.rank(); ++i)
-    place(layout == Layout::column_major ? i : x.rank() - 1 - i);
+  for (int i = 0; i < x.rank(); ++i) place(layout == Layout::column_major ? i : x.rank() - 1 - i);
   if (layout == Layout::padded) offset += 1;  // rank 0 has an offset too
   Tensor view = Tensor::empty({step + offset + 1}, x.dtype()).view(x.shape(), strides, offset);
   return view.copy_(x);
@@ -100,7 +103,8 @@ double distance(const Numbers& a, const Numbers& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
     const double apart = std::abs(a[i] - b[i]);
-    if (!(apart <= most)) most = std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
+    if (std::isnan(apart)) return std::numeric_limits<double>::infinity();
+    most = std::max(most, apart);
   }
   return most;
 }

@@ -29,7 +29,7 @@ Tensor upstream_for(const Tensor& y);
 
 struct Result {
   Tensor y;
-  std::vector<Numbers> dx;  // of the wanted inputs, in order; zeros where the output does not depend
+  std::vector<Numbers> dx;  // of the wanted inputs, in order; zeros where y does not depend
 };
 
 /// Forward, and backward from dy (undefined: upstream_for(y)). `wanted`: see wanted_inputs().
@@ -42,8 +42,8 @@ double largest(const Numbers& x);  // magnitude; 0 of nothing
 double distance(const Numbers& a, const Numbers& b);
 
 /// May two ways to compute the same f64 numbers give these? Values are of order 1 and sums have at
-/// most about 100 terms, in another order each way: 100 additions of a sum up to 100 are 10⁴ half-ulps
-/// of 1.1e-16, which is 1.1e-12 of the largest result or of 1.
+/// most about 100 terms, in another order each way: 100 additions of a sum up to 100 are 10⁴
+/// half-ulps of 1.1e-16, which is 1.1e-12 of the largest result or of 1.
 bool equal_but_for_order(const Numbers& a, const Numbers& b);
 
 /// Fresh memory is NaN while one of these lives: what a kernel does not write is seen.

@@ -1,0 +1,76 @@
+// Lesson 01: one neuron, and the chain rule seen.
+//
+//   y = tanh(w·x + b)          loss = (y − target)²
+//
+// Every number here is a tensor of one element. The forward pass computes the loss and remembers how;
+// backward() then walks that memory from the loss to w and b. The program prints both, works the same
+// derivatives out by hand, and checks that they agree.
+//
+// In a debugger: break gradus::op::Tanh::backward, and look at dy and y.
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "gradus/gradus.h"
+
+using namespace gradus;
+
+namespace {
+
+/// Ends the lesson with exit code 1 when the claim does not hold.
+void expect(bool holds, const char* claim) {
+  if (holds) return;
+  std::printf("NOT TRUE: %s\n", claim);
+  std::exit(1);
+}
+
+}  // namespace
+
+int main() {
+  set_default_dtype(Dtype::f64);
+  const Tensor x = tensor(0.5), target = tensor(1.0);
+  Tensor w = tensor(-1.5).requires_grad_();  // a leaf: we want d loss / d w
+  Tensor b = tensor(0.25).requires_grad_();
+
+  // ---- forward: each line is one node of the graph ----
+  const Tensor z = w * x + b;
+  const Tensor y = tanh(z);
+  const Tensor error = y - target;
+  const Tensor loss = error * error;
+  std::printf("forward   z = w·x + b = %.4f   y = tanh z = %.4f   loss = (y - 1)² = %.4f\n", z.item(),
+              y.item(), loss.item());
+
+  // ---- backward, by the engine ----
+  loss.backward();
+  std::printf("backward  d loss/d w = %.4f   d loss/d b = %.4f\n", w.grad().item(), b.grad().item());
+
+  // ---- backward, by hand: the derivative of each line above, last line first ----
+  const double d_error = 2 * error.item();                          // loss = error²
+  const double d_y = d_error;                                       // error = y − target
+  const double d_z = d_y * (1 - y.item() * y.item());               // y = tanh z
+  const double d_w = d_z * x.item(), d_b = d_z;                     // z = w·x + b
+  std::printf("by hand   d loss/d y = %.4f  →  d loss/d z = %.4f  →  d loss/d w = %.4f\n", d_y, d_z, d_w);
+  expect(std::abs(w.grad().item() - d_w) < 1e-12, "the engine's d loss/d w is the chain rule's");
+  expect(std::abs(b.grad().item() - d_b) < 1e-12, "the engine's d loss/d b is the chain rule's");
+
+  // ---- what a derivative means: move w a little, and the loss moves by that much ----
+  const double h = 1e-6;
+  const auto loss_at = [&](double weight) { return std::pow(std::tanh(weight * x.item() + b.item()) - 1, 2); };
+  const double slope = (loss_at(w.item() + h) - loss_at(w.item() - h)) / (2 * h);
+  std::printf("moving w  (loss(w + h) - loss(w - h)) / 2h = %.4f\n", slope);
+  expect(std::abs(slope - d_w) < 1e-8, "the slope of the loss is the derivative");
+
+  // ---- what it is good for: go downhill ----
+  for (int step = 0; step < 100; ++step) {
+    const Tensor now = square(tanh(w * x + b) - target);
+    w.set_grad({}), b.set_grad({});  // gradients add up until they are cleared
+    now.backward();
+    const NoGrad not_recorded;  // the update is no part of what is differentiated
+    w.copy_(w - 0.5 * w.grad());
+    b.copy_(b - 0.5 * b.grad());
+  }
+  const double after = square(tanh(w * x + b) - target).item();
+  std::printf("learning  after 100 steps downhill the loss is %.4f\n", after);
+  expect(after < 0.02, "one hundred steps bring the loss below 0.02");
+}

@@ -1,0 +1,71 @@
+// Lesson 02: a two-layer net learns which arm of a spiral a point lies on.
+//
+// The points come from examples/data/spiral.csv (x, y, arm). A module is a struct that lists its
+// members and has a forward; an optimiser takes its parameters; a step is forward, backward, update.
+//
+//   02_spiral [FILE.csv]
+
+#include <cstdio>
+
+#include "gradus/gradus.h"
+
+using namespace gradus;
+
+namespace {
+
+/// [N, 2] → [N, 2]: two inputs, `width` hidden units, a score for each arm.
+struct TwoLayerNet : nn::Layer<TwoLayerNet> {
+  explicit TwoLayerNet(std::int64_t width) : hidden(2, width), scores(width, 2) {}
+  nn::Members members() override { return {{"hidden", hidden}, {"scores", scores}}; }
+
+  Tensor forward(const Tensor& points) const {
+    const Tensor h = tanh(hidden(4 * points));  // [N, width]; 4: the arms are a quarter apart
+    return scores(h);                           // [N, 2]
+  }
+
+  nn::Linear hidden, scores;
+};
+
+double accuracy(const TwoLayerNet& net, const Tensor& points, const Tensor& arms) {
+  const NoGrad not_recorded;
+  const Tensor right = equal(argmax(net(points), 1), arms);  // [N]
+  return mean(to(right, Dtype::f32)).item();
+}
+
+int run(const char* file) {
+  seed(1);
+  const Tensor table = io::load_csv(file).values.astype(Dtype::f32);      // [N, 3]
+  const Tensor points = slice(table, 1, 0, 2);                             // [N, 2]
+  const Tensor arms = select(table, 1, 2).astype(Dtype::i64);              // [N]
+  std::printf("%lld points from %s\n", static_cast<long long>(points.size(0)), file);
+
+  TwoLayerNet net(48);
+  optim::Adam optimizer(net.parameters(), {.learning_rate = 2e-2});
+  std::printf("%s", net.summary().c_str());
+  for (std::uint64_t epoch = 0; epoch < 300; ++epoch) {
+    double total = 0;
+    for (const Batch& batch : batches(points, arms, 50, epoch)) {
+      const Tensor loss = cross_entropy(net(batch.x), batch.y);
+      optimizer.zero_grad();
+      loss.backward();
+      optimizer.step();
+      total += loss.item();
+    }
+    if (epoch % 50 == 49) std::printf("epoch %3d  loss %.4f\n", static_cast<int>(epoch) + 1, total / 4);
+  }
+
+  const double right = accuracy(net, points, arms);
+  std::printf("%.1f %% of the points are on the arm it says\n", 100 * right);
+  return right > 0.97 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc > 1 ? argv[1] : "examples/data/spiral.csv");
+  } catch (const Error& error) {
+    std::fprintf(stderr, "02_spiral: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,133 @@
+// Saved tensors: kept, remade, taken, and watched.
+#include <vector>
+
+#include "gradus/base/memory.h"
+#include "gradus/engine/apply.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/create.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus {
+
+namespace op {
+
+struct CheapSquare final : Op {  // y = x²,  dx = 2 x dy; computed again by whoever needs y
+  Saved x;
+  static inline int remade = 0;
+  const char* name() const override { return "cheap_square"; }
+  bool cheap_to_remake() const override { return true; }
+  Tensor forward(const Tensor& input) {
+    x = input;
+    return square(input.detach());
+  }
+  Tensor remake() const override { return ++remade, square(x.value().detach()); }
+  Gradients backward(const Tensor& dy) override { return {dy * 2.0 * x.value()}; }
+};
+
+struct Taking final : Op {  // y = x³, whose backward writes into what it saved if it may
+  Saved x;
+  static inline bool in_place = false;
+  const char* name() const override { return "taking"; }
+  Tensor forward(const Tensor& input) {
+    x = (input.detach() * 1.0).detach();  // numbers of its own
+    const Tensor t = input.detach();
+    return (t * t * t).detach();
+  }
+  Gradients backward(const Tensor& dy) override {
+    const Tensor t = x.take();
+    Tensor dx = reuse_or_empty(t);
+    in_place = dx.storage() == t.storage();
+    return {dx.copy_(dy * 3.0 * square(t))};
+  }
+};
+
+}  // namespace op
+
+namespace {
+
+using testing::has;
+using testing::message_of;
+using List = std::vector<double>;
+
+List numbers(const Tensor& x) { return x.to_vector<double>(); }
+std::int64_t live() { return memory::usage().live_bytes; }
+Tensor cheap(const Tensor& x) { return apply(op::CheapSquare{}, x); }
+
+}  // namespace
+
+TEST_CASE("a cheap output is not kept by who needs it, but made again, once for each") {
+  const Tensor x = full({1000}, 3, Dtype::f64).requires_grad_();
+  const std::int64_t before = live();
+  const Tensor z = sum(exp(cheap(x)) * 0.0 + square(cheap(x)));  // square needs its input: x⁴
+  // exp keeps its output; neither square nor anything else keeps x².
+  CHECK(live() <= before + 8000 + 64);
+  op::CheapSquare::remade = 0;
+  z.backward();
+  CHECK(op::CheapSquare::remade == 1);
+  CHECK(numbers(x.grad())[0] == 4 * 27);
+}
+
+TEST_CASE("a remade value has its place in the graph") {
+  const Tensor x = full({1}, 2, Dtype::f64).requires_grad_();
+  const Tensor y = square(cheap(x));  // x⁴
+  const Tensor d = grad({y}, {x}, {}, {.create_graph = true})[0];
+  CHECK(d.item() == 32);
+  CHECK(grad(d, x).item() == 48);
+}
+
+TEST_CASE("a value cannot be remade by a node that was used up, and that is said") {
+  const Tensor x = full({1}, 2, Dtype::f64).requires_grad_();
+  const Tensor h = cheap(x);
+  const Tensor one = square(h), two = square(h);
+  one.backward();
+  const std::string message = message_of<GraphError>([&] { two.backward(); });
+  CHECK(has(message, "cheap_square"));
+  CHECK(has(message, "keep_graph"));
+}
+
+TEST_CASE("under NoGrad a saved value is kept as it is") {
+  const Tensor x = full({1}, 2, Dtype::f64).requires_grad_();
+  const Tensor h = cheap(x);
+  const NoGrad off;
+  const Saved saved(h);
+  op::CheapSquare::remade = 0;
+  CHECK(saved.value().storage() == h.storage());
+  CHECK(op::CheapSquare::remade == 0);
+}
+
+TEST_CASE("a saved tensor knows its shape and dtype, kept or remade") {
+  const Tensor x = full({3, 2}, 2, Dtype::f64).requires_grad_();
+  for (const Saved& saved : {Saved(x), Saved(cheap(x))}) {
+    CHECK(saved.defined());
+    CHECK(saved.shape() == Shape{3, 2});
+    CHECK(saved.dtype() == Dtype::f64);
+    CHECK(saved.value().shape() == Shape{3, 2});
+  }
+  CHECK(!Saved().defined());
+  CHECK(!Saved(Tensor()).defined());
+  CHECK(!Saved(Tensor()).value().defined());
+}
+
+TEST_CASE("a saved buffer is given away on the last backward only") {
+  const Tensor x = full({2}, 2, Dtype::f64).requires_grad_();
+  const Tensor y = sum(apply(op::Taking{}, x));
+  y.backward({.keep_graph = true});
+  CHECK(!op::Taking::in_place);
+  y.backward();
+  CHECK(op::Taking::in_place);
+  CHECK(numbers(x.grad()) == List{24, 24});
+}
+
+TEST_CASE("a saved value that was written to says where") {
+  Tensor x = full({2}, 2, Dtype::f64);
+  const Saved saved(x);
+  x.fill_(1);
+  const std::string message = message_of<GraphError>([&] { (void)saved.value(); });
+  CHECK(has(message, "[2]"));
+  CHECK(has(message, "test_saved.cpp"));
+}
+
+}  // namespace gradus

@@ -1,0 +1,214 @@
+// MultiHeadAttention as a layer: against plain loops, what a mask must keep apart, bad input.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gradus/base/random.h"
+#include "gradus/engine/create.h"
+#include "gradus/engine/graph.h"
+#include "gradus/nn/attention.h"
+#include "gradus/nn/block.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using naive::Numbers;
+using naive::numbers;
+using nn::MultiHeadAttention;
+
+Numbers affine(const Numbers& x, std::int64_t in, const nn::Linear& layer) {
+  return naive::affine(x, in, numbers(layer.weight),
+                       layer.bias.defined() ? numbers(layer.bias) : Numbers{});
+}
+
+/// In roundings of f32, of the largest value: two products and a softmax, a few each.
+double roundings(const Tensor& x, const Numbers& right) {
+  const Numbers got = numbers(x);
+  REQUIRE(got.size() == right.size());
+  double worst = 0, scale = 1e-300;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    worst = std::max(worst, std::abs(got[i] - right[i]));
+    scale = std::max(scale, std::abs(right[i]));
+  }
+  return worst / scale / 0x1p-24;
+}
+
+/// Tokens [first, last) of x [B, T, C].
+std::vector<float> tokens(const Tensor& x, std::int64_t first, std::int64_t last) {
+  return slice(x, 1, first, last).to_vector<float>();
+}
+
+/// x with other numbers in token t.
+Tensor with_other_token(const Tensor& x, std::int64_t t) {
+  Tensor y = x.clone();
+  Tensor token = slice(y, 1, t, t + 1);
+  token.copy_(randn({x.size(0), 1, x.size(2)}));
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("self-attention equals plain loops, with and without bias and mask") {
+  const std::int64_t B = 2, T = 7, C = 6, H = 3;
+  const auto causal = [](std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) {
+    return i >= j;
+  };
+  for (const bool bias : {true, false}) {
+    const MultiHeadAttention layer({.width = C, .heads = H, .bias = bias});
+    CHECK(layer.qkv_proj.weight.shape() == Shape{3 * C, C});
+    CHECK(layer.parameters().size() == (bias ? 4 : 2));
+    const Tensor x = randn({B, T, C});
+    const Numbers qkv = affine(numbers(x), C, layer.qkv_proj);
+    const auto right = [&](const naive::Attention& a) {
+      return affine(naive::packed_attention(a, qkv), C, layer.out_proj);
+    };
+    CHECK(roundings(layer(x), right({B, H, T, T, 2, 2})) < 64);
+    CHECK(roundings(layer(x, causal_mask()), right({B, H, T, T, 2, 2, causal})) < 64);
+    const FormulaScope formula;
+    CHECK(roundings(layer(x, causal_mask()), right({B, H, T, T, 2, 2, causal})) < 64);
+  }
+}
+
+TEST_CASE("attention to a memory of another width and length equals plain loops") {
+  const std::int64_t B = 2, T = 3, S = 7, C = 4, H = 2, M = 5;
+  const MultiHeadAttention layer({.width = C, .heads = H, .memory_width = M});
+  CHECK(layer.k_proj.weight.shape() == Shape{C, M});
+  CHECK(layer.parameters()[2].name == "k_proj.weight");
+  const Tensor x = randn({B, T, C}), memory = randn({B, S, M});
+  const auto padded = [](std::int64_t b, std::int64_t, std::int64_t, std::int64_t j) {
+    return j < (b == 0 ? 7 : 2);
+  };
+  const Numbers q = naive::split_heads(affine(numbers(x), C, layer.q_proj), B, T, H, 2, C);
+  const Numbers k = naive::split_heads(affine(numbers(memory), M, layer.k_proj), B, S, H, 2, C);
+  const Numbers v = naive::split_heads(affine(numbers(memory), M, layer.v_proj), B, S, H, 2, C);
+  const Numbers heads = naive::attention({B, H, T, S, 2, 2, padded}, q, k, v);
+  const Numbers right = affine(naive::merge_heads(heads, B, H, T, 2), C, layer.out_proj);
+  CHECK(roundings(layer(x, memory, padding_mask({7, 2})), right) < 64);
+  CHECK(layer(ones({0, T, C}), ones({0, S, M})).shape() == Shape{0, T, C});
+}
+
+TEST_CASE("nothing of a later token reaches an earlier one, to the last bit") {
+  const std::int64_t T = 70, C = 8;
+  const MultiHeadAttention layer({.width = C, .heads = 2});
+  const nn::Block before({.width = C, .heads = 2});
+  const nn::Block after({.width = C, .heads = 2, .norm = nn::NormPlacement::post});
+  const Tensor x = randn({2, T, C});
+  const auto check_no_leak = [&](const auto& module) {
+    const Tensor y = module(x, causal_mask());
+    for (const std::int64_t t : {1, 5, 63, 64, 69}) {
+      const Tensor other = module(with_other_token(x, t), causal_mask());
+      CHECK(tokens(other, 0, t) == tokens(y, 0, t));
+      CHECK(tokens(other, t, T) != tokens(y, t, T));
+    }
+    CHECK(tokens(module(with_other_token(x, 5), Mask()), 0, 5) != tokens(module(x, Mask()), 0, 5));
+  };
+  check_no_leak(layer);
+  check_no_leak(before);
+  check_no_leak(after);
+}
+
+TEST_CASE("no gradient of an earlier token reaches a later one") {
+  const MultiHeadAttention layer({.width = 4, .heads = 2});
+  Tensor x = randn({1, 6, 4}).requires_grad_();
+  sum(slice(layer(x, causal_mask()), 1, 0, 3)).backward();
+  for (const float each : tokens(x.grad(), 3, 6)) CHECK(each == 0);
+  for (const float each : tokens(x.grad(), 0, 3)) CHECK(each != 0);
+}
+
+TEST_CASE("padding changes nothing, whatever it holds") {
+  const MultiHeadAttention layer({.width = 4, .heads = 2});
+  const Tensor x = randn({2, 5, 4});
+  const Mask mask = padding_mask({5, 3});
+  const Tensor y = layer(x, mask);
+  const Tensor other = layer(with_other_token(with_other_token(x, 3), 4), mask);
+  const auto example = [](const Tensor& z, std::int64_t b) { return slice(z, 0, b, b + 1); };
+  CHECK(tokens(example(other, 1), 0, 3) == tokens(example(y, 1), 0, 3));
+  CHECK(tokens(example(other, 0), 0, 3) != tokens(example(y, 0), 0, 3));
+  // The short example alone, without padding, differs by the order of sums only.
+  const Tensor alone = layer(slice(example(x, 1), 1, 0, 3));
+  CHECK(roundings(slice(example(y, 1), 1, 0, 3), numbers(alone)) < 16);
+}
+
+TEST_CASE("add_to is the residual plus forward") {
+  const MultiHeadAttention layer({.width = 4, .heads = 2});
+  const Tensor x = randn({2, 5, 4}), residual = randn({2, 5, 4});
+  const Tensor sum = residual + layer(x, causal_mask());
+  CHECK(roundings(layer.add_to(residual, x, causal_mask()), numbers(sum)) < 16);
+  const FormulaScope formula;
+  CHECK(roundings(layer.add_to(residual, x, causal_mask()), numbers(sum)) < 16);
+}
+
+TEST_CASE("dropout on the weights: by seed, in training only") {
+  MultiHeadAttention layer({.width = 4, .heads = 2, .dropout = 0.5});
+  const Tensor x = randn({2, 9, 4});
+  seed(3);
+  const std::vector<float> a = tokens(layer(x), 0, 9);
+  seed(3);
+  const std::vector<float> b = tokens(layer(x), 0, 9), c = tokens(layer(x), 0, 9);
+  CHECK(a == b);
+  CHECK(a != c);
+  layer.eval();
+  MultiHeadAttention without = layer.clone();
+  without.options.dropout = 0;
+  without.train();
+  CHECK(tokens(layer(x), 0, 9) == tokens(without(x), 0, 9));
+}
+
+TEST_CASE("a block is its parts, with dropout on what they add") {
+  const Tensor x = randn({2, 5, 4});
+  const Mask mask = causal_mask();
+  nn::Block pre({.width = 4, .heads = 2, .dropout = 0.3});
+  nn::Block post({.width = 4, .heads = 2, .norm = nn::NormPlacement::post});
+  const Tensor z = post.norm1(x + post.attention(x, mask));
+  CHECK(roundings(post(x, mask), numbers(post.norm2(z + post.feed_forward(z)))) < 64);
+  pre.eval();
+  const Tensor y = x + pre.attention(pre.norm1(x), mask);
+  CHECK(roundings(pre(x, mask), numbers(y + pre.feed_forward(pre.norm2(y)))) < 64);
+  pre.train();
+  seed(1);
+  const std::vector<float> a = tokens(pre(x, mask), 0, 5);
+  seed(1);
+  CHECK(tokens(pre(x, mask), 0, 5) == a);
+  CHECK(tokens(pre(x, mask), 0, 5) != a);
+}
+
+TEST_CASE("heads are split and merged again") {
+  const Tensor x = randn({2, 3, 6});
+  const Tensor heads = nn::split_heads(x, 3);
+  CHECK(heads.shape() == Shape{2, 3, 3, 2});
+  CHECK(heads.storage() == x.storage());
+  CHECK(numbers(heads) == naive::split_heads(numbers(x), 2, 3, 3, 2, 6));
+  CHECK(numbers(nn::merge_heads(heads)) == numbers(x));
+  CHECK(has(message_of<ShapeError>([&] { nn::split_heads(x, 4); }), "[2, 3, 6] with 4 heads"));
+  CHECK_THROWS_AS(nn::split_heads(ones({3, 6}), 3), ShapeError);
+  CHECK_THROWS_AS(nn::merge_heads(x), ShapeError);
+}
+
+TEST_CASE("MultiHeadAttention refuses what does not fit") {
+  const auto made = [](const nn::MultiHeadAttentionOptions& options) {
+    return message_of<ValueError>([&] { const MultiHeadAttention layer(options); });
+  };
+  CHECK(has(made({.width = 6, .heads = 4}), "4 heads do not divide a width of 6"));
+  CHECK(has(made({.width = 0}), "width of 0"));
+  CHECK(has(made({.width = 4, .heads = 0}), "0 heads"));
+  CHECK(has(made({.width = 4, .memory_width = -1}), "-1"));
+  CHECK(has(made({.width = 4, .dropout = 1}), "dropout 1"));
+  const MultiHeadAttention self({.width = 4, .heads = 2});
+  const MultiHeadAttention cross({.width = 4, .heads = 2, .memory_width = 3});
+  const Tensor x = ones({2, 5, 4});
+  CHECK(has(message_of<ValueError>([&] { cross(x); }), "memory of width 3"));
+  CHECK(has(message_of<ValueError>([&] { self(x, x); }), "memory_width"));
+  CHECK(has(message_of<ShapeError>([&] { self(ones({2, 5, 3})); }), "MultiHeadAttention qkv_proj"));
+  CHECK(has(message_of<ShapeError>([&] { cross(x, ones({2, 7, 4})); }), "k_proj"));
+  CHECK_THROWS_AS(cross(x, ones({3, 7, 3})), ShapeError);
+  CHECK_THROWS_AS(self(ones({5, 4})), ShapeError);
+  CHECK_THROWS_AS(self(x, padding_mask({5})), ShapeError);
+}
+
+}  // namespace gradus::testing

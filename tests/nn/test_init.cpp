@@ -1,0 +1,136 @@
+// Initialisers: their ranges, means and deviations, what they depend on, and what they refuse.
+#include <algorithm>
+#include <cmath>
+
+#include "gradus/base/parallel.h"
+#include "gradus/base/random.h"
+#include "gradus/engine/create.h"
+#include "gradus/nn/init.h"
+#include "gradus/nn/module.h"
+#include "gradus/ops/movement.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+namespace init = nn::init;
+using naive::Numbers;
+using naive::numbers;
+
+struct Statistics {
+  double mean, deviation, low, high;
+};
+Statistics statistics(const Tensor& x) {
+  const Numbers values = numbers(x);
+  const double n = static_cast<double>(values.size());
+  double mean = 0, squares = 0;
+  for (const double v : values) mean += v / n;
+  for (const double v : values) squares += (v - mean) * (v - mean) / n;
+  return {mean, std::sqrt(squares), *std::min_element(values.begin(), values.end()),
+          *std::max_element(values.begin(), values.end())};
+}
+
+// Of 60000 draws, a mean lies within 5 deviations / √60000 = 0.0204 of them, and a deviation within
+// 1.5 % (5 / √(2 · 60000)), but once in a million. The seed is fixed: the tests give the same always.
+constexpr double kMean = 0.0205, kDeviation = 0.015;
+Tensor weight() { return nn::parameter(zeros({200, 300})); }
+
+bool near(double x, double right, double relative) {
+  return std::abs(x - right) <= relative * right;
+}
+
+}  // namespace
+
+TEST_CASE("uniform and normal") {
+  seed(1);
+  Tensor x = weight();
+  init::uniform_(x, -2, 3);
+  Statistics s = statistics(x);
+  CHECK((s.low >= -2 && s.high < 3 && s.low < -1.99 && s.high > 2.99));
+  CHECK(std::abs(s.mean - 0.5) < kMean * s.deviation);
+  CHECK(near(s.deviation, 5 / std::sqrt(12.0), kDeviation));
+  init::normal_(x, 4, 0.5);
+  s = statistics(x);
+  CHECK(std::abs(s.mean - 4) < kMean * 0.5);
+  CHECK(near(s.deviation, 0.5, kDeviation));
+  CHECK((x.is_leaf() && x.requires_grad()));
+  init::ones_(x);
+  CHECK(numbers(x) == Numbers(60000, 1.0));
+  init::zeros_(x);
+  CHECK(numbers(x) == Numbers(60000, 0.0));
+  init::normal_(x, 3, 0);
+  CHECK(numbers(x) == Numbers(60000, 3.0));
+}
+
+TEST_CASE("a truncated normal stays inside and keeps its shape") {
+  seed(2);
+  Tensor x = weight();
+  init::truncated_normal_(x, 1, 2, 0, 4);
+  const Statistics s = statistics(x);
+  CHECK((s.low >= 0 && s.high <= 4 && s.low < 0.01 && s.high > 3.99));
+  // mean + deviation (φ(α) − φ(β)) / (Φ(β) − Φ(α)), α = −½, β = 1½
+  const double phi_a = 0.3520653, phi_b = 0.1295176, part = 0.9331928 - 0.3085375;
+  CHECK(std::abs(s.mean - (1 + 2 * (phi_a - phi_b) / part)) < kMean * s.deviation);
+}
+
+TEST_CASE("Xavier's and Kaiming's deviations are those of the papers") {
+  seed(3);
+  Tensor x = weight();  // fan in 300, fan out 200
+  init::xavier_uniform_(x);
+  CHECK(near(statistics(x).deviation, std::sqrt(2.0 / 500), kDeviation));
+  CHECK(statistics(x).high <= std::sqrt(6.0 / 500));
+  init::xavier_normal_(x, 2);
+  CHECK(near(statistics(x).deviation, 2 * std::sqrt(2.0 / 500), kDeviation));
+  init::kaiming_uniform_(x);
+  CHECK(near(statistics(x).deviation, std::sqrt(2.0 / 300), kDeviation));
+  CHECK(statistics(x).high <= std::sqrt(6.0 / 300));
+  init::kaiming_normal_(x, init::Fan::out, 1);
+  CHECK(near(statistics(x).deviation, std::sqrt(1.0 / 200), kDeviation));
+  CHECK(init::residual_deviation(8) == 0.02 / 4);
+
+  const Tensor kernel = zeros({6, 5, 3, 2});  // [out, in, height, width]
+  CHECK(init::fan_of(kernel, init::Fan::in) == 30);
+  CHECK(init::fan_of(kernel, init::Fan::out) == 36);
+}
+
+TEST_CASE("a seed gives the same numbers on any number of threads") {
+  const int before = num_threads();
+  const auto drawn = [](int threads) {
+    set_num_threads(threads);
+    seed(4);
+    Tensor x = weight(), y = weight();
+    init::truncated_normal_(x);
+    init::kaiming_uniform_(y);
+    Numbers both = numbers(x);
+    for (const double each : numbers(y)) both.push_back(each);
+    return both;
+  };
+  const Numbers one = drawn(1), two = drawn(2);
+  set_num_threads(before);
+  CHECK(one == two);
+  Tensor x = weight(), y = weight();
+  init::normal_(x);
+  init::normal_(y);
+  CHECK(numbers(x) != numbers(y));
+}
+
+TEST_CASE("initialisers refuse what they cannot fill") {
+  Tensor x = weight(), vector = zeros({5}), whole = Tensor::empty({2, 2}, Dtype::i64), none;
+  CHECK(has(message_of<ShapeError>([&] { init::xavier_uniform_(vector); }), "[5]"));
+  CHECK_THROWS_AS(init::kaiming_normal_(vector), ShapeError);
+  CHECK(has(message_of<DtypeError>([&] { init::normal_(whole); }), "i64"));
+  CHECK_THROWS_AS(init::zeros_(none), ValueError);
+  CHECK_THROWS_AS(init::xavier_normal_(none), ValueError);
+  CHECK(has(message_of<ValueError>([&] { init::uniform_(x, 2, 1); }), "[2, 1)"));
+  CHECK_THROWS_AS(init::uniform_(x, 0, INFINITY), ValueError);
+  CHECK_THROWS_AS(init::normal_(x, 0, -1), ValueError);
+  CHECK(has(message_of<ValueError>([&] { init::truncated_normal_(x, 0, 1, 5, 6); }), "[5, 6]"));
+  CHECK_THROWS_AS(init::truncated_normal_(x, 0, 1, 2, -2), ValueError);
+  CHECK_THROWS_AS(init::residual_deviation(0), ValueError);
+  Tensor turned = transpose(x.detach());
+  CHECK(has(message_of<ValueError>([&] { init::normal_(turned); }), "[300, 200]"));
+}
+
+}  // namespace gradus::testing
