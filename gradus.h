@@ -5,7 +5,7 @@
 #include "gradus/base/random.h"
 #include "gradus/check/gradients.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/engine/tensor.h"
 #include "gradus/io/checkpoint.h"
 #include "gradus/io/csv.h"

@@ -12,8 +12,9 @@ namespace gradus::blas {
 /// 2³¹−1 is a ValueError. T is float or double. A large product runs as one slab per thread along its
 /// longer side, each a single-threaded BLAS call: same bits for the same number of threads.
 template <class T>
-void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
-          const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc);
+void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+          T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
+          std::int64_t ldc);
 
 /// The same on the calling thread alone: for use inside parallel_for.
 template <class T>

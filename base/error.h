@@ -15,13 +15,27 @@ class Error : public std::runtime_error {
   explicit Error(const std::string& what);
 };
 
-class ShapeError : public Error { using Error::Error; };    // sizes, ranks, axes that do not fit
-class DtypeError : public Error { using Error::Error; };    // f32 with f64, floats as indices …
-class IndexError : public Error { using Error::Error; };    // an index or token id out of range
-class ValueError : public Error { using Error::Error; };    // any other argument out of range
-class GraphError : public Error { using Error::Error; };    // backward twice, no path, changed values
-class MemoryError : public Error { using Error::Error; };   // the limit, or the machine, has no more
-class FileError : public Error { using Error::Error; };     // a file missing, malformed, not writable
+class ShapeError : public Error {
+  using Error::Error;
+};  // sizes, ranks, axes that do not fit
+class DtypeError : public Error {
+  using Error::Error;
+};  // f32 with f64, floats as indices …
+class IndexError : public Error {
+  using Error::Error;
+};  // an index or token id out of range
+class ValueError : public Error {
+  using Error::Error;
+};  // any other argument out of range
+class GraphError : public Error {
+  using Error::Error;
+};  // backward twice, no path, changed values
+class MemoryError : public Error {
+  using Error::Error;
+};  // the limit, or the machine, has no more
+class FileError : public Error {
+  using Error::Error;
+};  // a file missing, malformed, not writable
 
 /// Set by the engine: names the layer that is running, or returns "".
 extern std::string (*error_context)();
@@ -43,7 +57,8 @@ template <class E, class... Parts>
 /// require<ShapeError>(a == b, "add: ", a, " and ", b, " differ"). The message is built on failure only.
 template <class E = ValueError, class... Parts>
 void require(bool holds, const Parts&... parts) {
-  if (!holds) [[unlikely]] fail<E>(parts...);
+  if (!holds) [[unlikely]]
+    fail<E>(parts...);
 }
 
 }  // namespace gradus

@@ -14,8 +14,8 @@ template <class R, class... A>
 class FunctionRef<R(A...)> {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(F&& f)  // NOLINT: implicit on purpose, as std::function is
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
+      FunctionRef(F&& f)  // NOLINT: implicit on purpose, as std::function is
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
         call_([](void* object, A... a) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<A>(a)...);

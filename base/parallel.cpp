@@ -1,7 +1,8 @@
-// One team of threads: OpenMP starts and keeps it, a shared counter hands out the chunks.
-//
-// The caller does not wait in OpenMP's barrier but sleeps until the workers are done: libgomp's
-// spins for milliseconds, on the very core to which the system could move a worker without one.
+// One crew of threads. OpenMP makes and keeps them, in a parallel region that never ends; handing out
+// work is ours, because a region of its own for each loop would wait, at its end, for threads that
+// have not even started: where another process uses a core that is milliseconds a loop. Here a loop
+// waits only for threads that are inside a chunk of it, and sleeps while it does, so that the system
+// may move such a thread to the core that became free.
 #include "gradus/base/parallel.h"
 
 #include <algorithm>
@@ -14,6 +15,9 @@
 #ifdef _OPENMP
 #include <omp.h>
 #include <pthread.h>
+
+#include <mutex>
+#include <thread>
 #endif
 
 #include "gradus/base/error.h"
@@ -47,13 +51,20 @@ int default_threads() {
 }
 
 #ifdef _OPENMP
+constexpr int kSpins = 4000;  // some 50 µs: about what lies between the loops of a training step
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
 // What the threads of one parallel_for share.
 struct Loop {
   std::int64_t n, grain, chunks;
   FunctionRef<void(std::int64_t, std::int64_t)> body;
   ThreadState inherited;
   std::atomic<std::int64_t> next{0};  // the chunk to be taken next
-  std::atomic<int> finished{0};       // workers that will not touch another chunk
   std::atomic<bool> failed{false};
   std::exception_ptr error;  // the first one; written by the thread that set `failed`
 
@@ -70,14 +81,72 @@ struct Loop {
     }
     thread_state = own;
   }
-
-  // Spins for some tens of microseconds, about what equal shares differ by; then sleeps.
-  void wait_for(int workers) {
-    int spins = 0;
-    for (int seen; (seen = finished.load(std::memory_order_acquire)) != workers;)
-      if (++spins > 50'000) finished.wait(seen);
-  }
 };
+
+class Crew {
+ public:
+  // False if another thread has the crew now: the caller then works alone.
+  bool run(Loop& loop, int threads) {
+    const std::unique_lock lock(busy_, std::try_to_lock);
+    if (!lock) return false;
+    hire(threads - 1);
+    wanted_.store(threads - 1, std::memory_order_relaxed);
+    job_.store(&loop);
+    loops_.fetch_add(1);
+    loops_.notify_all();
+    const int others =
+        omp_get_max_threads();  // an OpenMP BLAS must not start a team of its own here
+    omp_set_num_threads(1);
+    loop.work();
+    omp_set_num_threads(others);
+    job_.store(nullptr);  // who has not come in by now stays out
+    int spins = 0;
+    for (int seen; (seen = inside_.load()) != 0;)
+      if (++spins < kSpins)
+        relax();
+      else
+        inside_.wait(seen);
+    return true;
+  }
+
+  void forget() { hired_ = 0; }  // in a forked child: threads do not survive that
+
+ private:
+  void hire(int workers) {
+    if (workers <= hired_) return;
+    std::thread([this, first = hired_, more = workers - hired_] {
+#pragma omp parallel num_threads(more)
+      serve(first + omp_get_thread_num());
+    }).detach();
+    hired_ = workers;
+  }
+
+  [[noreturn]] void serve(int number) {
+    omp_set_num_threads(1);  // for an OpenMP BLAS, as in run()
+    for (int seen = 0;;) {
+      for (int spins = 0; loops_.load() == seen && spins < kSpins; ++spins) relax();
+      loops_.wait(seen);
+      seen = loops_.load();
+      if (number >= wanted_.load(std::memory_order_relaxed)) continue;
+      inside_.fetch_add(1);
+      if (Loop* loop = job_.load()) loop->work();
+      if (inside_.fetch_sub(1) == 1) inside_.notify_one();
+    }
+  }
+
+  std::mutex busy_;
+  int hired_ = 0;
+  std::atomic<int> wanted_{0};
+  std::atomic<int> loops_{0};   // counts up: there is, or was, a new one
+  std::atomic<int> inside_{0};  // workers that may be in a chunk
+  std::atomic<Loop*> job_{nullptr};
+};
+
+// Never destroyed: its threads wait in it until the process ends.
+Crew& crew() {
+  static Crew& only = *new Crew;
+  return only;
+}
 #endif
 
 }  // namespace
@@ -101,23 +170,14 @@ void parallel_for(std::int64_t n, std::int64_t grain,
   if (n <= grain) return body(0, n);
 #ifdef _OPENMP
   if (!thread_state.parallel && num_threads() > 1 && !omp_in_parallel()) {
-    // The team's threads do not survive a fork; a child that waited for them would wait for ever.
-    static const int at_fork = pthread_atfork(nullptr, nullptr, [] { team_size.store(1); });
+    static const int at_fork =
+        pthread_atfork(nullptr, nullptr, [] { crew().forget(), team_size = 1; });
     static_cast<void>(at_fork);
-    Loop loop{n, grain, (n + grain - 1) / grain, body, thread_state, {}, {}, {}, {}};
-    // Always the same team, even for few chunks: libgomp ends and starts threads when it changes.
-#pragma omp parallel num_threads(num_threads())
-    {
-      loop.work();
-      if (omp_get_thread_num() == 0) {
-        loop.wait_for(omp_get_num_threads() - 1);
-      } else {
-        loop.finished.fetch_add(1, std::memory_order_release);
-        loop.finished.notify_one();
-      }
+    Loop loop{n, grain, (n + grain - 1) / grain, body, thread_state, {}, {}, {}};
+    if (crew().run(loop, num_threads())) {
+      if (loop.error) std::rethrow_exception(loop.error);
+      return;
     }
-    if (loop.error) std::rethrow_exception(loop.error);
-    return;
   }
 #endif
   for (std::int64_t begin = 0; begin < n; begin += grain) body(begin, std::min(n, begin + grain));

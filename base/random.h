@@ -10,7 +10,8 @@
 namespace gradus {
 
 /// Four 32-bit words from a 128-bit counter and a 64-bit key.
-std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
+std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
+                                    std::array<std::uint32_t, 2> key);
 
 /// One stream of numbers: what a random op draws, stores and can replay.
 struct RandomStream {
@@ -18,9 +19,9 @@ struct RandomStream {
   std::uint32_t stream = 0;
   std::uint32_t rank = 0;  // of the process, in data-parallel runs
 
-  std::uint32_t word(std::int64_t index) const;   // uniform in [0, 2³²)
-  double uniform(std::int64_t index) const;       // [0, 1), 53 bits: words 2·index and 2·index + 1
-  double normal(std::int64_t index) const;        // mean 0, variance 1 (Box–Muller)
+  std::uint32_t word(std::int64_t index) const;  // uniform in [0, 2³²)
+  double uniform(std::int64_t index) const;      // [0, 1), 53 bits: words 2·index and 2·index + 1
+  double normal(std::int64_t index) const;       // mean 0, variance 1 (Box–Muller)
   std::int64_t below(std::int64_t index, std::int64_t n) const;  // [0, n)
 
   /// words[i] = word(first + i), vectorised: the whole of `count` at a nanosecond or less each.
@@ -35,7 +36,9 @@ class Generator {
 
   std::uint64_t seed() const { return seed_; }
   std::uint32_t position() const { return next_stream_; }
-  void restore(std::uint64_t seed, std::uint32_t position) { seed_ = seed, next_stream_ = position; }
+  void restore(std::uint64_t seed, std::uint32_t position) {
+    seed_ = seed, next_stream_ = position;
+  }
   void set_rank(std::uint32_t rank) { rank_ = rank; }
 
  private:

@@ -5,19 +5,19 @@
 
 namespace gradus {
 
-class Observer;   // engine/observer.h
-class Generator;  // base/random.h
-class Scope;      // engine/observer.h
+class Observer;       // engine/observer.h
+class Generator;      // base/random.h
+class Scope;          // engine/observer.h
 struct BackwardCall;  // engine/graph.h
 
 struct ThreadState {
-  bool grad_enabled = true;          // off: nothing is recorded (no_grad)
-  bool formula = false;              // on: fused ops run as their formula (FormulaScope)
-  bool parallel = false;             // inside parallel_for: further ones run serially
-  Observer* observer = nullptr;      // who is told about ops, scopes and gradients; null: nobody
-  const Scope* scope = nullptr;      // the innermost layer that is running
+  bool grad_enabled = true;      // off: nothing is recorded (no_grad)
+  bool formula = false;          // on: fused ops run as their formula (FormulaScope)
+  bool parallel = false;         // inside parallel_for: further ones run serially
+  Observer* observer = nullptr;  // who is told about ops, scopes and gradients; null: nobody
+  const Scope* scope = nullptr;  // the innermost layer that is running
   const BackwardCall* backward = nullptr;  // the Op::backward that is running
-  Generator* generator = nullptr;    // where random ops draw their stream; null: the global one
+  Generator* generator = nullptr;  // where random ops draw their stream; null: the global one
 };
 
 extern thread_local constinit ThreadState thread_state;

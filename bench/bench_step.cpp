@@ -16,7 +16,7 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/platform.h"
 #include "gradus/base/random.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/nn/gpt.h"
 #include "gradus/train/optim.h"
 
@@ -40,7 +40,9 @@ double median(std::vector<double> values) {
 class Trainer {
  public:
   explicit Trainer(const Flags& flags)
-      : preset_(nn::gpt_preset(flags.config)), base_bytes_(platform::resident_bytes()), model_(options(preset_, flags)),
+      : preset_(nn::gpt_preset(flags.config)),
+        base_bytes_(platform::resident_bytes()),
+        model_(options(preset_, flags)),
         optimizer_(model_.parameters(), {.learning_rate = 1e-3, .weight_decay = 1e-2}) {
     const std::int64_t V = preset_.options.vocab;
     x_ = randint(0, V, {preset_.batch, preset_.options.context});
@@ -103,7 +105,9 @@ void run(const Flags& flags) {
     serve(trainer);
   }
   std::vector<double> times = flags.serve ? std::vector<double>{0} : trainer.time_steps(1);
-  const int a_round = flags.steps > 0 ? flags.steps : std::clamp(static_cast<int>(800 / std::max(times[0], 0.5)), 1, 200);
+  const int a_round = flags.steps > 0
+                          ? flags.steps
+                          : std::clamp(static_cast<int>(800 / std::max(times[0], 0.5)), 1, 200);
   const std::size_t peak = platform::peak_resident_bytes();
   times.clear();
   std::vector<double> floors;
@@ -114,12 +118,15 @@ void run(const Flags& flags) {
   }
   if (flags.serve) times = floors = {floor_ms(trainer.preset())};
   const double typical = median(times);
-  std::printf("{\"engine\": \"gradus\", \"config\": \"%s\", \"dropout\": %g, \"threads\": %d, \"median_ms\": %.3f, "
-              "\"min_ms\": %.3f, \"gflops\": %.1f, \"floor_ms\": %.3f, \"peak_rss_mb\": %zu, \"base_rss_mb\": %zu, "
-              "\"loss0\": %.4f}\n",
-              flags.config.c_str(), flags.dropout, num_threads(), typical,
-              *std::min_element(times.begin(), times.end()), step_flop(trainer.preset()) / typical / 1e6,
-              median(floors), megabytes(peak), megabytes(trainer.base_bytes()), loss0);
+  std::printf(
+      "{\"engine\": \"gradus\", \"config\": \"%s\", \"dropout\": %g, \"threads\": %d, "
+      "\"median_ms\": %.3f, "
+      "\"min_ms\": %.3f, \"gflops\": %.1f, \"floor_ms\": %.3f, \"peak_rss_mb\": %zu, "
+      "\"base_rss_mb\": %zu, "
+      "\"loss0\": %.4f}\n",
+      flags.config.c_str(), flags.dropout, num_threads(), typical,
+      *std::min_element(times.begin(), times.end()), step_flop(trainer.preset()) / typical / 1e6,
+      median(floors), megabytes(peak), megabytes(trainer.base_bytes()), loss0);
 }
 
 }  // namespace
@@ -128,10 +135,12 @@ void run(const Flags& flags) {
 int main(int argc, char** argv) {
   gradus::bench::Flags flags;
   CLI::App app("Times training steps and prints JSON");
-  app.add_option("--config", flags.config, "toy, cpu, baby12, baby64, gpt2 or long")->capture_default_str();
+  app.add_option("--config", flags.config, "toy, cpu, baby12, baby64, gpt2 or long")
+      ->capture_default_str();
   app.add_option("--dropout", flags.dropout)->check(CLI::Range(0.0, 0.99))->capture_default_str();
   app.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--steps", flags.steps, "a round; 0: about a second's")->check(CLI::NonNegativeNumber);
+  app.add_option("--steps", flags.steps, "a round; 0: about a second's")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
   app.add_flag("--serve", flags.serve, "time steps on request, for interleave.py");
   try {

@@ -6,7 +6,7 @@
 
 #include "gradus/base/blas.h"
 #include "gradus/base/platform.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 
 namespace gradus::bench {
 namespace {
@@ -32,8 +32,8 @@ std::vector<Product> products_of(const nn::GPTPreset& preset) {
   return out;
 }
 
-using Gemm = void (*)(bool, bool, std::int64_t, std::int64_t, std::int64_t, float, const float*, std::int64_t,
-                      const float*, std::int64_t, float, float*, std::int64_t);
+using Gemm = void (*)(bool, bool, std::int64_t, std::int64_t, std::int64_t, float, const float*,
+                      std::int64_t, const float*, std::int64_t, float, float*, std::int64_t);
 
 /// The median of at least 5 runs and 20 ms.
 double median_ms(const Product& p, Gemm gemm, const Tensor& a, const Tensor& b, Tensor& c) {
@@ -42,8 +42,8 @@ double median_ms(const Product& p, Gemm gemm, const Tensor& a, const Tensor& b, 
   const double end = now_ms() + 20;
   while (times.size() < 5 || now_ms() < end) {
     const double start = now_ms();
-    gemm(p.transpose_a, p.transpose_b, p.m, p.n, p.k, 1, a.data<float>(), lda, b.data<float>(), ldb, 0,
-         c.mutable_data<float>(), p.n);
+    gemm(p.transpose_a, p.transpose_b, p.m, p.n, p.k, 1, a.data<float>(), lda, b.data<float>(), ldb,
+         0, c.mutable_data<float>(), p.n);
     times.push_back(now_ms() - start);
   }
   std::sort(times.begin(), times.end());
@@ -71,14 +71,17 @@ double best_ms(const Product& p) {
 }
 
 double attention_flop(const nn::GPTPreset& preset) {
-  const double T = static_cast<double>(preset.options.context), C = static_cast<double>(preset.options.width);
+  const double T = static_cast<double>(preset.options.context),
+               C = static_cast<double>(preset.options.width);
   return 6 * T * (T + 1) * C * static_cast<double>(preset.batch * preset.options.layers);
 }
 
 }  // namespace
 
 double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 double step_flop(const nn::GPTPreset& preset) {

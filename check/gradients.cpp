@@ -9,7 +9,7 @@
 #include "gradus/base/random.h"
 #include "gradus/check/raw/check.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/reduce.h"

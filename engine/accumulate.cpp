@@ -73,7 +73,8 @@ void check_region(const Shape& shape, const Gradient& gradient) {
     return;
   }
   Shape rest = shape;
-  const bool has_axis = 0 <= region.axis && region.axis < shape.rank() && part.rank() == shape.rank();
+  const bool has_axis =
+      0 <= region.axis && region.axis < shape.rank() && part.rank() == shape.rank();
   if (has_axis) rest[region.axis] = part[region.axis];
   const std::int64_t count = has_axis ? part[region.axis] : 0;
   const std::int64_t last = region.start + (count - 1) * region.step;
@@ -84,8 +85,10 @@ void check_region(const Shape& shape, const Gradient& gradient) {
 }
 
 void make_own(Tensor& sum, const Shape& shape, Dtype dtype) {
-  if (!sum.defined()) sum = Tensor::empty(shape, dtype).fill_(0);
-  else if (!sum.owns_alone() || !sum.is_contiguous()) sum = sum.clone();
+  if (!sum.defined())
+    sum = Tensor::empty(shape, dtype).fill_(0);
+  else if (!sum.owns_alone() || !sum.is_contiguous())
+    sum = sum.clone();
 }
 
 void accumulate_part(Tensor& sum, const Shape& shape, Dtype dtype, const Gradient& gradient) {
@@ -104,22 +107,25 @@ void add_(Tensor& target, const Tensor& source) {
   dispatch_float("accumulate", target.dtype(), [&]<class T>() {
     T* to = target.mutable_data<T>();
     const T* from = source.data<T>();
-    for_each_row(target.shape(), strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-      add_row(to + at[0], step[0], from + at[1], step[1], n);
-    });
+    for_each_row(target.shape(), strides,
+                 [&](const Offsets& at, std::int64_t n, const Offsets& step) {
+                   add_row(to + at[0], step[0], from + at[1], step[1], n);
+                 });
   });
 }
 
-void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient, bool differentiable) {
+void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
+                bool differentiable) {
   const Tensor& part = gradient.part();
-  require<DtypeError>(part.dtype() == dtype, "a gradient is ", part.dtype(), " where its tensor is ", dtype);
+  require<DtypeError>(part.dtype() == dtype, "a gradient is ", part.dtype(),
+                      " where its tensor is ", dtype);
   if (!gradient.is_whole()) {
     require<GraphError>(!differentiable, "a partial gradient cannot be recorded: where ",
                         "GradMode::enabled(), backward must return whole tensors");
     return accumulate_part(sum, shape, dtype, gradient);
   }
   require<ShapeError>(part.shape() == shape, "a gradient has shape ", part.shape(),
-                    " where its tensor has ", shape);
+                      " where its tensor has ", shape);
   if (!sum.defined()) {
     sum = part;
   } else if (differentiable) {

@@ -83,14 +83,17 @@ Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_grap
 
 Step* Walk::find(const Node* node, std::size_t from) {
   if (from < steps.size() && steps[from].node == node) return &steps[from];  // a chain's next
-  const auto newer = [](const Step& step, const Node* wanted) { return step.node->id > wanted->id; };
+  const auto newer = [](const Step& step, const Node* wanted) {
+    return step.node->id > wanted->id;
+  };
   const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
   const auto at = std::lower_bound(first, steps.end(), node, newer);
   return at != steps.end() && at->node == node ? &*at : nullptr;
 }
 
 void Walk::want_leaves() {
-  for (Step& step : steps) step.wanted = step.node->op || step.node->op_name || step.node->requires_grad;
+  for (Step& step : steps)
+    step.wanted = step.node->op || step.node->op_name || step.node->requires_grad;
 }
 
 void Walk::want(const std::vector<Tensor>& inputs) {
@@ -105,7 +108,8 @@ void Walk::want(const std::vector<Tensor>& inputs) {
 }
 
 void Walk::seed(const Tensor& output, const Tensor& gradient) {
-  accumulate(find(output.node().get())->gradient(), output.shape(), output.dtype(), gradient, create_graph_);
+  accumulate(find(output.node().get())->gradient(), output.shape(), output.dtype(), gradient,
+             create_graph_);
 }
 
 void Walk::run() {
@@ -146,8 +150,8 @@ void Walk::visit(std::size_t i) {
   }
   if (!node.op_name) return;  // a leaf keeps what has arrived
   require<GraphError>(!node.used, "backward: ", node.name(), " (node ", node.id,
-                    ") was used by an earlier backward and has let go of what it saved: ",
-                    "call the first one with {.keep_graph = true}, or run the forward again");
+                      ") was used by an earlier backward and has let go of what it saved: ",
+                      "call the first one with {.keep_graph = true}, or run the forward again");
   const bool is_target =
       to_inputs_ && std::find(targets_.begin(), targets_.end(), &node) != targets_.end();
   const std::uint64_t mask = wanted_inputs(i);
@@ -163,14 +167,15 @@ void Walk::visit(std::size_t i) {
   thread_state.backward = &call;
 
   Gradients dx = node.op->backward(dy);
-  require<GraphError>(dx.size() == node.inputs.size(), node.name(), ": backward returned ", dx.size(),
-                    " gradients for ", node.inputs.size(), " inputs");
+  require<GraphError>(dx.size() == node.inputs.size(), node.name(), ": backward returned ",
+                      dx.size(), " gradients for ", node.inputs.size(), " inputs");
   Observers::tell([&](Observer& o) { o.backward_end(node, dx); });
   if (!keep_graph_) node.op.reset(), node.used = true;
   for (std::size_t k = 0; k < dx.size(); ++k) {
     if (!(k >= 64 || mask >> k & 1) || !node.inputs[k] || !dx[k].defined()) continue;
     Step& input = *find(node.inputs[k].get(), i + 1);
-    accumulate(input.gradient(), input.node->shape, input.node->dtype, std::exchange(dx[k], {}), create_graph_);
+    accumulate(input.gradient(), input.node->shape, input.node->dtype, std::exchange(dx[k], {}),
+               create_graph_);
   }
 }
 
@@ -190,24 +195,25 @@ std::vector<Tensor> starts(const char* name, const std::vector<Tensor>& outputs,
                            const std::vector<Tensor>& given) {
   require<GraphError>(!outputs.empty(), name, ": no output was given");
   require<GraphError>(given.empty() || given.size() == outputs.size(), name, ": ", outputs.size(),
-                    " outputs but ", given.size(), " gradients for them");
+                      " outputs but ", given.size(), " gradients for them");
   std::vector<Tensor> out;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Tensor& y = outputs[k];
     require<GraphError>(y.defined() && y.requires_grad(), name,
-                      ": nothing that this tensor was made from requires a gradient: call ",
-                      "requires_grad_() on a leaf, and do not compute it under NoGrad");
+                        ": nothing that this tensor was made from requires a gradient: call ",
+                        "requires_grad_() on a leaf, and do not compute it under NoGrad");
     if (!given.empty() && given[k].defined()) {
       require<ShapeError>(given[k].shape() == y.shape(), name, ": the output is ", y.shape(),
-                        " but the gradient given for it ", given[k].shape());
+                          " but the gradient given for it ", given[k].shape());
       require<DtypeError>(given[k].dtype() == y.dtype(), name, ": the output is ", y.dtype(),
-                        " but the gradient given for it ", given[k].dtype());
+                          " but the gradient given for it ", given[k].dtype());
       out.push_back(given[k]);
       continue;
     }
-    require<GraphError>(y.numel() == 1, name, ": the output has shape ", y.shape(),
-                      "; a gradient starts by itself only from one element: sum or average first, ",
-                      "or pass the gradient of the output");
+    require<GraphError>(
+        y.numel() == 1, name, ": the output has shape ", y.shape(),
+        "; a gradient starts by itself only from one element: sum or average first, ",
+        "or pass the gradient of the output");
     out.push_back(Tensor::empty_like(y).fill_(1));
   }
   return out;
@@ -247,8 +253,9 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
                          const std::vector<Tensor>& grad_outputs, GradOptions options) {
   const std::vector<Tensor> first = starts("grad", outputs, grad_outputs);
   for (const Tensor& x : inputs)
-    require<GraphError>(x.defined() && x.requires_grad(),
-                      "grad: an input does not require a gradient: call requires_grad_() on it first");
+    require<GraphError>(
+        x.defined() && x.requires_grad(),
+        "grad: an input does not require a gradient: call requires_grad_() on it first");
   Walk walk(outputs, options.create_graph, options.keep_graph);
   walk.want(inputs);
   for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(outputs[k], first[k]);
@@ -257,8 +264,8 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   for (const Tensor& x : inputs) {
     const Step* step = walk.find(x.node().get());
     require<GraphError>(options.allow_unused || (step && step->dy),
-                      "grad: no output depends on an input of shape ", x.shape(),
-                      ": leave it out, or pass {.allow_unused = true}");
+                        "grad: no output depends on an input of shape ", x.shape(),
+                        ": leave it out, or pass {.allow_unused = true}");
     gradients.push_back(step && step->dy ? *step->dy : Tensor());
   }
   walk.release();

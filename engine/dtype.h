@@ -14,20 +14,28 @@ enum class Dtype : std::uint8_t { f32, f64, i64, bool_ };
 
 constexpr std::size_t size_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::f32: return 4;
-    case Dtype::f64: return 8;
-    case Dtype::i64: return 8;
-    case Dtype::bool_: return 1;
+    case Dtype::f32:
+      return 4;
+    case Dtype::f64:
+      return 8;
+    case Dtype::i64:
+      return 8;
+    case Dtype::bool_:
+      return 1;
   }
   return 0;
 }
 
 constexpr const char* name_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::f32: return "f32";
-    case Dtype::f64: return "f64";
-    case Dtype::i64: return "i64";
-    case Dtype::bool_: return "bool";
+    case Dtype::f32:
+      return "f32";
+    case Dtype::f64:
+      return "f64";
+    case Dtype::i64:
+      return "i64";
+    case Dtype::bool_:
+      return "bool";
   }
   return "?";
 }
@@ -39,9 +47,12 @@ constexpr bool is_float(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dt
 
 template <class T>
 inline constexpr Dtype dtype_of = [] {
-  if constexpr (std::is_same_v<T, float>) return Dtype::f32;
-  else if constexpr (std::is_same_v<T, double>) return Dtype::f64;
-  else if constexpr (std::is_same_v<T, std::int64_t>) return Dtype::i64;
+  if constexpr (std::is_same_v<T, float>)
+    return Dtype::f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return Dtype::f64;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return Dtype::i64;
   else {
     static_assert(std::is_same_v<T, bool>, "a tensor holds float, double, int64_t or bool");
     return Dtype::bool_;
@@ -56,10 +67,14 @@ void set_default_dtype(Dtype dtype);  // DtypeError unless f32 or f64
 template <class F>
 decltype(auto) dispatch(Dtype dtype, F&& f) {
   switch (dtype) {
-    case Dtype::f32: return f.template operator()<float>();
-    case Dtype::f64: return f.template operator()<double>();
-    case Dtype::i64: return f.template operator()<std::int64_t>();
-    case Dtype::bool_: return f.template operator()<bool>();
+    case Dtype::f32:
+      return f.template operator()<float>();
+    case Dtype::f64:
+      return f.template operator()<double>();
+    case Dtype::i64:
+      return f.template operator()<std::int64_t>();
+    case Dtype::bool_:
+      return f.template operator()<bool>();
   }
   fail<DtypeError>("not a dtype: ", static_cast<int>(dtype));
 }

@@ -67,7 +67,9 @@ Node::Extra& Node::extra() {
   return *extra_;
 }
 
-std::shared_ptr<Node> make_leaf(const Tensor& x) { return std::make_shared<Node>(nullptr, x, std::span<const Tensor* const>{}); }
+std::shared_ptr<Node> make_leaf(const Tensor& x) {
+  return std::make_shared<Node>(nullptr, x, std::span<const Tensor* const>{});
+}
 
 bool wants_gradient(std::span<const Tensor* const> inputs) {
   if (!GradMode::enabled()) return false;
@@ -92,9 +94,10 @@ Saved::Saved(const Tensor& x) {
 
 Tensor Saved::value() const {
   if (producer_) {
-    require<GraphError>(producer_->op != nullptr, "backward needs the output of ", producer_->name(),
-                      " (node ", producer_->id, ") again, but another backward used that node up: ",
-                      "call the first backward with {.keep_graph = true}");
+    require<GraphError>(producer_->op != nullptr, "backward needs the output of ",
+                        producer_->name(), " (node ", producer_->id,
+                        ") again, but another backward used that node up: ",
+                        "call the first backward with {.keep_graph = true}");
     Tensor remade = producer_->op->remake();
     remade.set_node(producer_);
     return remade;

@@ -34,7 +34,9 @@ struct NoGrad : GradMode {
 /// While one of these lives, fused operations run as the formula they stand for: attention is
 /// matmul, scale, mask, softmax, matmul, each a node to step through. Also GRADUS_FORMULA=1.
 struct FormulaScope {
-  explicit FormulaScope(bool on = true) : before_(thread_state.formula) { thread_state.formula = on; }
+  explicit FormulaScope(bool on = true) : before_(thread_state.formula) {
+    thread_state.formula = on;
+  }
   ~FormulaScope() { thread_state.formula = before_; }
   FormulaScope(const FormulaScope&) = delete;
   FormulaScope& operator=(const FormulaScope&) = delete;
@@ -56,19 +58,21 @@ class Node : public std::enable_shared_from_this<Node> {
   const char* name() const;  // of its op, "leaf", or the op it had before backward used it up
 
   const std::uint64_t id;
-  std::unique_ptr<Op> op;                     // null for a leaf, and once used
-  std::vector<std::shared_ptr<Node>> inputs;  // inputs[i] receives backward(dy)[i]; null: no gradient
-  const Shape shape;                          // what an arriving gradient must look like
+  std::unique_ptr<Op> op;  // null for a leaf, and once used
+  std::vector<std::shared_ptr<Node>>
+      inputs;         // inputs[i] receives backward(dy)[i]; null: no gradient
+  const Shape shape;  // what an arriving gradient must look like
   const Dtype dtype;
-  const char* const op_name;                  // stays when the op is gone; null for a leaf
-  bool requires_grad = true;                  // a leaf may be frozen
-  bool used = false;                          // backward went through and did not keep the graph
+  const char* const op_name;  // stays when the op is gone; null for a leaf
+  bool requires_grad = true;  // a leaf may be frozen
+  bool used = false;          // backward went through and did not keep the graph
 
   struct Extra {  // what few nodes have
     Tensor grad;
     bool retains_grad = false;
-    bool tied = false;      // several modules or names share this leaf on purpose
-    bool replaced = false;  // a module took another tensor in its place: an optimiser must not go on
+    bool tied = false;  // several modules or names share this leaf on purpose
+    bool replaced =
+        false;  // a module took another tensor in its place: an optimiser must not go on
     std::vector<std::function<Tensor(const Tensor&)>> hooks;
     std::vector<std::function<void(Tensor&)>> post_accumulate_hooks;
   };

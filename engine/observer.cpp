@@ -36,7 +36,8 @@ std::string where_am_i() {
     out = root->who().type_name() + (path.empty() ? "" : " " + path);
   }
   if (const BackwardCall* call = thread_state.backward)
-    out += text(out.empty() ? "" : ", ", "backward of ", call->node.name(), ", node ", call->node.id);
+    out +=
+        text(out.empty() ? "" : ", ", "backward of ", call->node.name(), ", node ", call->node.id);
   return out;
 }
 

@@ -44,7 +44,8 @@ class Observers {
  public:
   template <class F>
   static void tell(F&& f) {
-    if (thread_state.observer) [[unlikely]] visit(thread_state.observer, f);
+    if (thread_state.observer) [[unlikely]]
+      visit(thread_state.observer, f);
   }
 
  private:

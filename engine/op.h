@@ -38,8 +38,8 @@ class Saved {
 /// Parts are added where they belong by the engine; with create_graph on, return whole tensors.
 class Gradient {
  public:
-  Gradient() = default;                                   // this input gets nothing
-  Gradient(Tensor whole) : part_(std::move(whole)) {}     // NOLINT: implicit, `return {da, db};`
+  Gradient() = default;                                // this input gets nothing
+  Gradient(Tensor whole) : part_(std::move(whole)) {}  // NOLINT: implicit, `return {da, db};`
   /// `part` belongs to [start, start + step·part.size(axis)) of `axis`, every step-th; 0 elsewhere.
   static Gradient slice(Tensor part, int axis, std::int64_t start, std::int64_t step = 1);
   /// part[i, …] is added to row index[i] of the input's first axis (index: i64, any repeats).
@@ -93,8 +93,8 @@ class Op {
   virtual Tensor remake() const { return {}; }
 
  protected:
-  bool wants(int input) const;                  // is a gradient for this input asked for now?
-  Tensor attached(const Saved& output) const;   // a saved output, as the result of this very op
+  bool wants(int input) const;                 // is a gradient for this input asked for now?
+  Tensor attached(const Saved& output) const;  // a saved output, as the result of this very op
 
  private:
   friend class Node;

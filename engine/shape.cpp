@@ -19,7 +19,7 @@ void Sizes::push_back(std::int64_t size) { insert(rank_, size); }
 
 void Sizes::insert(int axis, std::int64_t size) {
   require<ShapeError>(rank_ < kMaxRank, "a tensor has at most ", kMaxRank, " axes; ", *this,
-                    " has no room for another");
+                      " has no room for another");
   std::copy_backward(begin() + axis, end(), sizes_.data() + rank_ + 1);
   (*this)[axis] = size;
   ++rank_;
@@ -43,10 +43,12 @@ std::int64_t numel(const Shape& shape) {
   bool empty = false;
   for (const std::int64_t size : shape) {
     require<ShapeError>(size >= 0, "shape ", shape, " has a negative size, ", size);
-    if (size == 0) empty = true;
+    if (size == 0)
+      empty = true;
     else if (count > std::numeric_limits<std::int64_t>::max() / size)
       fail<ShapeError>("shape ", shape, " has more than 2^63 - 1 elements");
-    else count *= size;
+    else
+      count *= size;
   }
   return empty ? 0 : count;
 }
@@ -63,7 +65,7 @@ Strides contiguous_strides(const Shape& shape) {
 
 int normal_axis(const char* op, int axis, int rank) {
   require<IndexError>(-rank <= axis && axis < rank, op, ": axis ", axis, " of a tensor with ", rank,
-                    rank == 1 ? " axis" : " axes", ": give ", -rank, " to ", rank - 1);
+                      rank == 1 ? " axis" : " axes", ": give ", -rank, " to ", rank - 1);
   return axis < 0 ? axis + rank : axis;
 }
 
@@ -73,8 +75,8 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
   for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
     const std::int64_t m = a[a.rank() - i], n = b[b.rank() - i];
     require<ShapeError>(m == n || m == 1 || n == 1, op, ": shapes ", a, " and ", b,
-                      " do not broadcast: axis ", -i, " is ", m, " against ", n,
-                      "; sizes must be equal, or one of them 1");
+                        " do not broadcast: axis ", -i, " is ", m, " against ", n,
+                        "; sizes must be equal, or one of them 1");
     out[out.rank() - i] = m == 1 ? n : m;
   }
   return out;

@@ -29,7 +29,7 @@ class Sizes {
   const std::int64_t* begin() const { return sizes_.data(); }
   const std::int64_t* end() const { return sizes_.data() + rank_; }
 
-  void push_back(std::int64_t size);                 // ShapeError beyond kMaxRank axes
+  void push_back(std::int64_t size);  // ShapeError beyond kMaxRank axes
   void insert(int axis, std::int64_t size);
   void erase(int axis);
 
@@ -49,7 +49,7 @@ using Shape = Sizes;
 using Strides = Sizes;  // elements, not bytes, from one index of an axis to the next
 using Axes = Sizes;     // axis numbers; negative ones count from the end
 
-std::string to_string(const Sizes& sizes);                 // "[2, 3]"
+std::string to_string(const Sizes& sizes);  // "[2, 3]"
 std::ostream& operator<<(std::ostream& out, const Sizes& sizes);
 
 /// The number of elements. ShapeError for negative sizes and products beyond 2⁶³−1.

@@ -21,11 +21,15 @@ Merged merge_axes(const Shape& shape, std::span<const Strides> operands) {
     bool follows = last >= 0;
     for (std::size_t k = 0; k < operands.size() && follows; ++k)
       follows = out.strides[k][last] == operands[k][axis] * shape[axis];
-    if (follows) out.shape[last] *= shape[axis];
-    else out.shape.push_back(shape[axis]);
+    if (follows)
+      out.shape[last] *= shape[axis];
+    else
+      out.shape.push_back(shape[axis]);
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (follows) out.strides[k][last] = operands[k][axis];
-      else out.strides[k].push_back(operands[k][axis]);
+      if (follows)
+        out.strides[k][last] = operands[k][axis];
+      else
+        out.strides[k].push_back(operands[k][axis]);
     }
   }
   return out;

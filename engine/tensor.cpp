@@ -13,8 +13,8 @@ Dtype default_dtype_now = Dtype::f32;
 
 std::size_t bytes_for(const Shape& shape, Dtype dtype) {
   const std::int64_t count = numel(shape);
-  require<MemoryError>(count < (std::int64_t{1} << 47), "a tensor ", shape, " of ", dtype, " would take ",
-                     count, " elements: more than any machine's memory");
+  require<MemoryError>(count < (std::int64_t{1} << 47), "a tensor ", shape, " of ", dtype,
+                       " would take ", count, " elements: more than any machine's memory");
   return static_cast<std::size_t>(count) * size_of(dtype);
 }
 
@@ -25,23 +25,26 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
     T* to = target.mutable_data<T>(where);
     dispatch(source.dtype(), [&]<class S>() {
       const S* from = source.data<S>();
-      for_each_row(target.shape(), strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-        T* y = to + at[0];
-        const S* x = from + at[1];
-        if (std::is_same_v<T, S> && step[0] == 1 && step[1] == 1)
-          std::copy_n(x, n, y);
-        else
-          for (std::int64_t i = 0; i < n; ++i) y[i * step[0]] = static_cast<T>(x[i * step[1]]);
-      });
+      for_each_row(target.shape(), strides,
+                   [&](const Offsets& at, std::int64_t n, const Offsets& step) {
+                     T* y = to + at[0];
+                     const S* x = from + at[1];
+                     if (std::is_same_v<T, S> && step[0] == 1 && step[1] == 1)
+                       std::copy_n(x, n, y);
+                     else
+                       for (std::int64_t i = 0; i < n; ++i)
+                         y[i * step[0]] = static_cast<T>(x[i * step[1]]);
+                   });
     });
   });
 }
 
 void check_writable(const char* name, const Tensor& x) {
   require<GraphError>(x.defined(), name, ": the tensor is undefined");
-  require<GraphError>(!GradMode::enabled() || !x.requires_grad(), name, ": writing to a tensor ", x.shape(),
-                    " whose gradient is wanted would not be recorded: write under NoGrad (a leaf), ",
-                    "or to a clone()");
+  require<GraphError>(
+      !GradMode::enabled() || !x.requires_grad(), name, ": writing to a tensor ", x.shape(),
+      " whose gradient is wanted would not be recorded: write under NoGrad (a leaf), ",
+      "or to a clone()");
 }
 
 }  // namespace
@@ -84,8 +87,8 @@ bool Tensor::is_contiguous() const {
 
 const void* Tensor::address(Dtype wanted) const {
   require<GraphError>(defined(), "data: the tensor is undefined");
-  require<DtypeError>(wanted == dtype_, "data: asked for ", wanted, " but the tensor ", shape_, " holds ",
-                    dtype_, ": convert with to(x, dtype)");
+  require<DtypeError>(wanted == dtype_, "data: asked for ", wanted, " but the tensor ", shape_,
+                      " holds ", dtype_, ": convert with to(x, dtype)");
   return static_cast<const std::byte*>(storage_->data()) +
          static_cast<std::size_t>(offset_) * size_of(dtype_);
 }
@@ -99,7 +102,7 @@ void* Tensor::mutable_address(Dtype wanted, SourceLocation where) {
 double Tensor::item() const {
   require<GraphError>(defined(), "item: the tensor is undefined");
   require<ShapeError>(numel() == 1, "item: the tensor has shape ", shape_, ", which is ", numel(),
-                    " elements, not one");
+                      " elements, not one");
   return dispatch(dtype_, [&]<class T>() { return static_cast<double>(*data<T>()); });
 }
 
@@ -118,7 +121,7 @@ Tensor& Tensor::copy_(const Tensor& source, SourceLocation where) {
   check_writable("copy_", *this);
   require<GraphError>(source.defined(), "copy_: the source is undefined");
   require<ShapeError>(source.shape() == shape_, "copy_: the target is ", shape_, " but the source ",
-                    source.shape());
+                      source.shape());
   // Two views of one storage may overlap: x.copy_(transpose(x)) must not read what it has written.
   copy_elements(*this, source.storage_ == storage_ ? source.clone() : source, where);
   return *this;
@@ -129,9 +132,10 @@ Tensor& Tensor::fill_(double value, SourceLocation where) {
   dispatch(dtype_, [&]<class T>() {
     T* to = mutable_data<T>(where);
     const T v = static_cast<T>(value);
-    for_each_row(shape_, std::span(&strides_, 1), [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-      for (std::int64_t i = 0; i < n; ++i) to[at[0] + i * step[0]] = v;
-    });
+    for_each_row(shape_, std::span(&strides_, 1),
+                 [&](const Offsets& at, std::int64_t n, const Offsets& step) {
+                   for (std::int64_t i = 0; i < n; ++i) to[at[0] + i * step[0]] = v;
+                 });
   });
   return *this;
 }
@@ -161,8 +165,8 @@ Tensor Tensor::view(const Shape& shape, const Strides& strides, std::int64_t off
 }
 
 Tensor Tensor::view(const Shape& shape) const {
-  require<ShapeError>(gradus::numel(shape) == numel(), "view: ", shape_, " has ", numel(), " elements, ",
-                    shape, " has ", gradus::numel(shape));
+  require<ShapeError>(gradus::numel(shape) == numel(), "view: ", shape_, " has ", numel(),
+                      " elements, ", shape, " has ", gradus::numel(shape));
   const Tensor packed = contiguous();
   return packed.view(shape, contiguous_strides(shape), packed.offset_);
 }
@@ -175,11 +179,15 @@ bool Tensor::is_leaf() const { return !node_ || !node_->op_name; }
 
 Tensor& Tensor::requires_grad_(bool wanted) {
   require<GraphError>(defined(), "requires_grad_: the tensor is undefined");
-  require<DtypeError>(is_float(dtype_), "requires_grad_: only f32 and f64 have gradients, not ", dtype_);
-  require<GraphError>(is_leaf(), "requires_grad_: ", node_ ? node_->name() : "", " made this tensor ", shape_,
-                    ": only leaves are switched; detach() it first");
-  if (node_) node_->requires_grad = wanted;
-  else if (wanted) node_ = make_leaf(*this);
+  require<DtypeError>(is_float(dtype_), "requires_grad_: only f32 and f64 have gradients, not ",
+                      dtype_);
+  require<GraphError>(is_leaf(), "requires_grad_: ", node_ ? node_->name() : "",
+                      " made this tensor ", shape_,
+                      ": only leaves are switched; detach() it first");
+  if (node_)
+    node_->requires_grad = wanted;
+  else if (wanted)
+    node_ = make_leaf(*this);
   return *this;
 }
 
@@ -190,10 +198,10 @@ Tensor Tensor::grad() const {
 
 void Tensor::set_grad(Tensor gradient) {
   require<GraphError>(node_ != nullptr, "set_grad: this tensor does not require a gradient");
-  require<ShapeError>(!gradient.defined() || gradient.shape() == shape_, "set_grad: the tensor is ", shape_,
-                    " but the gradient ", gradient.shape());
-  require<DtypeError>(!gradient.defined() || gradient.dtype() == dtype_, "set_grad: the tensor is ", dtype_,
-                    " but the gradient ", gradient.dtype());
+  require<ShapeError>(!gradient.defined() || gradient.shape() == shape_, "set_grad: the tensor is ",
+                      shape_, " but the gradient ", gradient.shape());
+  require<DtypeError>(!gradient.defined() || gradient.dtype() == dtype_, "set_grad: the tensor is ",
+                      dtype_, " but the gradient ", gradient.dtype());
   node_->extra().grad = gradient.detach();
 }
 
@@ -226,8 +234,8 @@ void Tensor::register_hook(std::function<Tensor(const Tensor&)> f) const {
 }
 
 void Tensor::register_post_accumulate_hook(std::function<void(Tensor&)> f) const {
-  require<GraphError>(requires_grad() && is_leaf(), "register_post_accumulate_hook: wants a leaf that ",
-                    "requires a gradient");
+  require<GraphError>(requires_grad() && is_leaf(),
+                      "register_post_accumulate_hook: wants a leaf that ", "requires a gradient");
   node_->extra().post_accumulate_hooks.push_back(std::move(f));
 }
 

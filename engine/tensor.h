@@ -84,8 +84,8 @@ class Tensor {
   Tensor& copy_(const Tensor& source, SourceLocation where = SourceLocation::current());
   Tensor& fill_(double value, SourceLocation where = SourceLocation::current());
 
-  Tensor contiguous() const;       // itself where it is contiguous, else a copy. Not recorded
-  Tensor clone() const;            // a copy of the numbers, outside the graph
+  Tensor contiguous() const;         // itself where it is contiguous, else a copy. Not recorded
+  Tensor clone() const;              // a copy of the numbers, outside the graph
   Tensor astype(Dtype dtype) const;  // a converted copy (itself if equal), outside the graph
 
   /// The same numbers seen with other sizes, strides and offset, outside the graph.

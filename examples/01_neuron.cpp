@@ -38,25 +38,29 @@ int main() {
   const Tensor y = tanh(z);
   const Tensor error = y - target;
   const Tensor loss = error * error;
-  std::printf("forward   z = w·x + b = %.4f   y = tanh z = %.4f   loss = (y - 1)² = %.4f\n", z.item(),
-              y.item(), loss.item());
+  std::printf("forward   z = w·x + b = %.4f   y = tanh z = %.4f   loss = (y - 1)² = %.4f\n",
+              z.item(), y.item(), loss.item());
 
   // ---- backward, by the engine ----
   loss.backward();
-  std::printf("backward  d loss/d w = %.4f   d loss/d b = %.4f\n", w.grad().item(), b.grad().item());
+  std::printf("backward  d loss/d w = %.4f   d loss/d b = %.4f\n", w.grad().item(),
+              b.grad().item());
 
   // ---- backward, by hand: the derivative of each line above, last line first ----
-  const double d_error = 2 * error.item();                          // loss = error²
-  const double d_y = d_error;                                       // error = y − target
-  const double d_z = d_y * (1 - y.item() * y.item());               // y = tanh z
-  const double d_w = d_z * x.item(), d_b = d_z;                     // z = w·x + b
-  std::printf("by hand   d loss/d y = %.4f  →  d loss/d z = %.4f  →  d loss/d w = %.4f\n", d_y, d_z, d_w);
+  const double d_error = 2 * error.item();             // loss = error²
+  const double d_y = d_error;                          // error = y − target
+  const double d_z = d_y * (1 - y.item() * y.item());  // y = tanh z
+  const double d_w = d_z * x.item(), d_b = d_z;        // z = w·x + b
+  std::printf("by hand   d loss/d y = %.4f  →  d loss/d z = %.4f  →  d loss/d w = %.4f\n", d_y, d_z,
+              d_w);
   expect(std::abs(w.grad().item() - d_w) < 1e-12, "the engine's d loss/d w is the chain rule's");
   expect(std::abs(b.grad().item() - d_b) < 1e-12, "the engine's d loss/d b is the chain rule's");
 
   // ---- what a derivative means: move w a little, and the loss moves by that much ----
   const double h = 1e-6;
-  const auto loss_at = [&](double weight) { return std::pow(std::tanh(weight * x.item() + b.item()) - 1, 2); };
+  const auto loss_at = [&](double weight) {
+    return std::pow(std::tanh(weight * x.item() + b.item()) - 1, 2);
+  };
   const double slope = (loss_at(w.item() + h) - loss_at(w.item() - h)) / (2 * h);
   std::printf("moving w  (loss(w + h) - loss(w - h)) / 2h = %.4f\n", slope);
   expect(std::abs(slope - d_w) < 1e-8, "the slope of the loss is the derivative");

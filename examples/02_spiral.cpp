@@ -34,9 +34,9 @@ double accuracy(const TwoLayerNet& net, const Tensor& points, const Tensor& arms
 
 int run(const char* file) {
   seed(1);
-  const Tensor table = io::load_csv(file).values.astype(Dtype::f32);      // [N, 3]
-  const Tensor points = slice(table, 1, 0, 2);                             // [N, 2]
-  const Tensor arms = select(table, 1, 2).astype(Dtype::i64);              // [N]
+  const Tensor table = io::load_csv(file).values.astype(Dtype::f32);  // [N, 3]
+  const Tensor points = slice(table, 1, 0, 2);                        // [N, 2]
+  const Tensor arms = select(table, 1, 2).astype(Dtype::i64);         // [N]
   std::printf("%lld points from %s\n", static_cast<long long>(points.size(0)), file);
 
   TwoLayerNet net(48);
@@ -51,7 +51,8 @@ int run(const char* file) {
       optimizer.step();
       total += loss.item();
     }
-    if (epoch % 50 == 49) std::printf("epoch %3d  loss %.4f\n", static_cast<int>(epoch) + 1, total / 4);
+    if (epoch % 50 == 49)
+      std::printf("epoch %3d  loss %.4f\n", static_cast<int>(epoch) + 1, total / 4);
   }
 
   const double right = accuracy(net, points, arms);

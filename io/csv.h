@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 
 namespace gradus::io {
 

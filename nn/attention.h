@@ -8,11 +8,12 @@
 namespace gradus::nn {
 
 struct MultiHeadAttentionOptions {
-  std::int64_t width = 0;         // C, of queries and output
-  std::int64_t heads = 1;         // H; divides C
-  std::int64_t memory_width = 0;  // of what is attended to; 0: it is the input itself (self-attention)
-  bool bias = true;               // in the projections
-  double dropout = 0;             // on the attention weights
+  std::int64_t width = 0;  // C, of queries and output
+  std::int64_t heads = 1;  // H; divides C
+  std::int64_t memory_width =
+      0;               // of what is attended to; 0: it is the input itself (self-attention)
+  bool bias = true;    // in the projections
+  double dropout = 0;  // on the attention weights
 };
 
 /// [B, T, C] → [B, H, T, D] with D = C / H, a view; and back (a copy unless the heads lie side by side).
@@ -26,8 +27,9 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
 
-  Tensor forward(const Tensor& x, const Mask& mask = {}) const;                        // [B, T, C] → the same
-  Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {}) const;  // memory [B, S, M]
+  Tensor forward(const Tensor& x, const Mask& mask = {}) const;  // [B, T, C] → the same
+  Tensor forward(const Tensor& x, const Tensor& memory,
+                 const Mask& mask = {}) const;  // memory [B, S, M]
   /// residual + forward(x, mask), the sum taken in the last product.
   Tensor add_to(const Tensor& residual, const Tensor& x, const Mask& mask) const;
 

@@ -9,8 +9,14 @@ Block::Block(const BlockOptions& given)
     : options(given),
       norm1(given.width),
       norm2(given.width),
-      attention({.width = given.width, .heads = given.heads, .bias = given.bias, .dropout = given.dropout}),
-      feed_forward({.width = given.width, .hidden = given.hidden, .activation = given.activation, .bias = given.bias}) {}
+      attention({.width = given.width,
+                 .heads = given.heads,
+                 .bias = given.bias,
+                 .dropout = given.dropout}),
+      feed_forward({.width = given.width,
+                    .hidden = given.hidden,
+                    .activation = given.activation,
+                    .bias = given.bias}) {}
 
 Tensor Block::forward(const Tensor& x, const Mask& mask) const {
   if (options.norm == NormPlacement::post) {

@@ -27,7 +27,10 @@ class Block : public Layer<Block> {
   explicit Block(const BlockOptions& options);
   Tensor forward(const Tensor& x, const Mask& mask = {}) const;
   Members members() override {
-    return {{"norm1", norm1}, {"attention", attention}, {"norm2", norm2}, {"feed_forward", feed_forward}};
+    return {{"norm1", norm1},
+            {"attention", attention},
+            {"norm2", norm2},
+            {"feed_forward", feed_forward}};
   }
   Block blank() const { return Block(options); }
 

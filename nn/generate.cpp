@@ -4,35 +4,41 @@
 #include <cmath>
 #include <numeric>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 
 namespace gradus::nn {
 
 std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, double uniform) {
-  require<ShapeError>(logits.rank() == 1 && logits.numel() > 0, "sample_token: wants logits [V], not ", logits.shape());
-  require(options.temperature >= 0 && std::isfinite(options.temperature), "sample_token: a temperature of ",
-          options.temperature, ": must be 0 or positive");
-  require(options.top_k >= 0, "sample_token: top_k ", options.top_k, ": must be 0 (all) or positive");
+  require<ShapeError>(logits.rank() == 1 && logits.numel() > 0,
+                      "sample_token: wants logits [V], not ", logits.shape());
+  require(options.temperature >= 0 && std::isfinite(options.temperature),
+          "sample_token: a temperature of ", options.temperature, ": must be 0 or positive");
+  require(options.top_k >= 0, "sample_token: top_k ", options.top_k,
+          ": must be 0 (all) or positive");
   const std::vector<double> scores = logits.astype(Dtype::f64).to_vector<double>();
   for (const double score : scores)
     require(!std::isnan(score), "sample_token: a logit is NaN: the model has diverged");
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
   if (options.temperature == 0) return static_cast<std::int64_t>(order[0]);
-  if (options.top_k > 0 && options.top_k < std::ssize(order)) order.resize(static_cast<std::size_t>(options.top_k));
+  if (options.top_k > 0 && options.top_k < std::ssize(order))
+    order.resize(static_cast<std::size_t>(options.top_k));
 
   std::vector<double> weights;
-  for (const std::size_t id : order) weights.push_back(std::exp((scores[id] - scores[order[0]]) / options.temperature));
+  for (const std::size_t id : order)
+    weights.push_back(std::exp((scores[id] - scores[order[0]]) / options.temperature));
   double left = uniform * std::accumulate(weights.begin(), weights.end(), 0.0);
   for (std::size_t i = 0; i < order.size(); ++i)
     if ((left -= weights[i]) < 0) return static_cast<std::int64_t>(order[i]);
   return static_cast<std::int64_t>(order.back());  // rounding left a crumb
 }
 
-std::vector<std::int64_t> generate(const GPT& model, std::vector<std::int64_t> prompt, std::int64_t count,
-                                   const SamplingOptions& options, const RandomStream& random,
+std::vector<std::int64_t> generate(const GPT& model, std::vector<std::int64_t> prompt,
+                                   std::int64_t count, const SamplingOptions& options,
+                                   const RandomStream& random,
                                    FunctionRef<void(std::int64_t)> on_token) {
   require(!prompt.empty(), "generate: the prompt has no token: give at least one");
   const NoGrad off;

@@ -1,7 +1,7 @@
 // B batch, T tokens, C width, V vocabulary.
 #include "gradus/nn/gpt.h"
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/dropout.h"
@@ -30,8 +30,10 @@ GPT::GPT(const GPTOptions& given)
   init::normal_(position.weight, 0, kInitialDeviation);
   const double onto_residual = init::residual_deviation(options.layers, kInitialDeviation);
   for (std::int64_t i = 0; i < options.layers; ++i) {
-    Block& block = blocks.emplace_back(BlockOptions{
-        .width = options.width, .heads = options.heads, .dropout = options.dropout, .norm = options.norm});
+    Block& block = blocks.emplace_back(BlockOptions{.width = options.width,
+                                                    .heads = options.heads,
+                                                    .dropout = options.dropout,
+                                                    .norm = options.norm});
     initialise(block.attention.qkv_proj, kInitialDeviation);
     initialise(block.attention.out_proj, onto_residual);
     initialise(block.feed_forward.up, kInitialDeviation);
@@ -40,12 +42,13 @@ GPT::GPT(const GPTOptions& given)
 }
 
 Tensor GPT::forward(const Tensor& ids) const {
-  require<ShapeError>(ids.defined() && ids.rank() == 2, "GPT: token ids must be [batch, length], not ",
-                    ids.defined() ? to_string(ids.shape()) : "undefined");
+  require<ShapeError>(ids.defined() && ids.rank() == 2,
+                      "GPT: token ids must be [batch, length], not ",
+                      ids.defined() ? to_string(ids.shape()) : "undefined");
   const std::int64_t T = ids.size(1);
-  require<ShapeError>(T <= options.context, "GPT: ", T, " tokens, but the model's context is ", options.context,
-                    ": pass the last ", options.context, " of them");
-  Tensor x = token(ids) + position(arange(T));           // [B, T, C]
+  require<ShapeError>(T <= options.context, "GPT: ", T, " tokens, but the model's context is ",
+                      options.context, ": pass the last ", options.context, " of them");
+  Tensor x = token(ids) + position(arange(T));  // [B, T, C]
   x = dropout(x, options.dropout, training());
   const Mask mask = causal_mask();
   for (const Block& block : blocks) x = block(x, mask);  // [B, T, C]
@@ -57,13 +60,17 @@ Tensor GPT::loss(const Tensor& ids, const Tensor& targets) const {
 }
 
 const std::vector<GPTPreset>& gpt_presets() {
-  const auto preset = [](const char* name, std::int64_t layers, std::int64_t heads, std::int64_t width,
-                         std::int64_t context, std::int64_t batch, std::int64_t vocab) {
-    return GPTPreset{name, {.vocab = vocab, .context = context, .layers = layers, .heads = heads, .width = width}, batch};
+  const auto preset = [](const char* name, std::int64_t layers, std::int64_t heads,
+                         std::int64_t width, std::int64_t context, std::int64_t batch,
+                         std::int64_t vocab) {
+    return GPTPreset{
+        name,
+        {.vocab = vocab, .context = context, .layers = layers, .heads = heads, .width = width},
+        batch};
   };
   static const std::vector<GPTPreset> presets = {
-      preset("toy", 2, 2, 64, 32, 8, 65),       preset("cpu", 4, 4, 128, 64, 12, 65),
-      preset("baby12", 6, 6, 384, 256, 12, 65), preset("baby64", 6, 6, 384, 256, 64, 65),
+      preset("toy", 2, 2, 64, 32, 8, 65),        preset("cpu", 4, 4, 128, 64, 12, 65),
+      preset("baby12", 6, 6, 384, 256, 12, 65),  preset("baby64", 6, 6, 384, 256, 64, 65),
       preset("gpt2", 12, 12, 768, 64, 4, 50257), preset("long", 4, 4, 256, 1024, 4, 65)};
   return presets;
 }

@@ -10,8 +10,8 @@
 namespace gradus::nn {
 
 struct GPTOptions {
-  std::int64_t vocab = 0;     // V
-  std::int64_t context = 0;   // the longest T
+  std::int64_t vocab = 0;    // V
+  std::int64_t context = 0;  // the longest T
   std::int64_t layers = 1, heads = 1, width = 0;
   double dropout = 0;
   NormPlacement norm = NormPlacement::pre;

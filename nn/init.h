@@ -1,5 +1,5 @@
-// Initialisers: what parameters start as. Each writes x in place, unrecorded; the random ones draw one
-// stream of generator(), so that a seed gives the same numbers with any number of threads.
+// Initialisers: what parameters start as. Each writes x in place, unrecorded; the random ones draw
+// one stream of generator(), so that a seed gives the same numbers with any number of threads.
 //
 // Each wants a floating-point tensor without gaps (a parameter, not a strided view of one).
 #pragma once
@@ -15,8 +15,8 @@ void ones_(Tensor& x);
 void uniform_(Tensor& x, double low = 0, double high = 1);  // in [low, high)
 void normal_(Tensor& x, double mean = 0, double deviation = 1);
 
-/// normal(mean, deviation), drawn again until in [low, high]: ValueError where fewer than one draw in
-/// a hundred would be.
+/// normal(mean, deviation), drawn again until in [low, high]: ValueError where fewer than one draw
+/// in a hundred would be.
 void truncated_normal_(Tensor& x, double mean = 0, double deviation = 1, double low = -2,
                        double high = 2);
 
@@ -30,13 +30,14 @@ std::int64_t fan_of(const Tensor& weight, Fan fan);
 void xavier_uniform_(Tensor& weight, double gain = 1);
 void xavier_normal_(Tensor& weight, double gain = 1);
 
-/// Keeps the variance through layers whose activation lets 1/gain² of it pass, √2 for relu: variance
-/// gain² / fan. Fan::in for values forward, Fan::out for gradients backward. He et al. 2015.
+/// Keeps the variance through layers whose activation lets 1/gain² of it pass, √2 for relu:
+/// variance gain² / fan. Fan::in for values forward, Fan::out for gradients backward. He et al.
+/// 2015.
 void kaiming_uniform_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 void kaiming_normal_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 
-/// deviation / √(2 · layers): for the projections onto the residual stream, which adds up two of them
-/// a layer. Radford et al. 2019, §2.3.
+/// deviation / √(2 · layers): for the projections onto the residual stream, which adds up two of
+/// them a layer. Radford et al. 2019, §2.3.
 double residual_deviation(std::int64_t layers, double deviation = 0.02);
 
 }  // namespace gradus::nn::init

@@ -13,9 +13,9 @@ Tensor parameter(Tensor x) { return x.requires_grad_(); }
 
 void tie(Tensor& alias, const Tensor& original) {
   require<GraphError>(original.defined() && original.requires_grad() && original.is_leaf(),
-                    "tie: the original must be a parameter");
-  require<ShapeError>(!alias.defined() || alias.shape() == original.shape(), "tie: shapes ", alias.shape(), " and ",
-                    original.shape(), " differ");
+                      "tie: the original must be a parameter");
+  require<ShapeError>(!alias.defined() || alias.shape() == original.shape(), "tie: shapes ",
+                      alias.shape(), " and ", original.shape(), " differ");
   alias = original;
   original.node()->extra().tied = true;
 }
@@ -25,7 +25,8 @@ template <class F>
 void Module::each_member(const std::string& prefix, F&& f) const {
   for (const Member& member : const_cast<Module*>(this)->members()) {
     f(prefix + member.name(), member);
-    for (const auto& child : member.children()) child.second->each_member(prefix + member.name() + child.first + ".", f);
+    for (const auto& child : member.children())
+      child.second->each_member(prefix + member.name() + child.first + ".", f);
   }
 }
 
@@ -35,13 +36,17 @@ std::vector<NamedTensor> Module::parameters() const {
   each_member("", [&](const std::string& name, const Member& member) {
     const Tensor* p = member.parameter();
     if (!p || !p->defined()) return;
-    require<GraphError>(p->node() && p->is_leaf(), "parameter ", name, " of ", type_name(), " is no parameter: ",
-                      "make it with nn::parameter(…), or list it as buffer(…)");
+    require<GraphError>(
+        p->node() && p->is_leaf(), "parameter ", name, " of ", type_name(),
+        " is no parameter: ", "make it with nn::parameter(…), or list it as buffer(…)");
     const auto at = names.emplace(p->node().get(), name);
-    if (at.second) found.push_back({name, *p});
+    if (at.second)
+      found.push_back({name, *p});
     else
-      require<GraphError>(p->node()->extra().tied, "parameters ", at.first->second, " and ", name, " of ", type_name(),
-                        " are one tensor: clone() to have two, or say tie(a, b) to share on purpose");
+      require<GraphError>(
+          p->node()->extra().tied, "parameters ", at.first->second, " and ", name, " of ",
+          type_name(),
+          " are one tensor: clone() to have two, or say tie(a, b) to share on purpose");
   });
   return found;
 }
@@ -75,15 +80,17 @@ void Module::load_state(const std::map<std::string, Tensor>& tensors, bool stric
     if (given == tensors.end()) {
       if (strict) problems << "\n  missing     " << name << " " << target.shape();
     } else if (given->second.shape() != target.shape()) {
-      problems << "\n  misshapen   " << name << ": the model has " << target.shape() << ", given is "
-               << given->second.shape();
+      problems << "\n  misshapen   " << name << ": the model has " << target.shape()
+               << ", given is " << given->second.shape();
     }
   }
   std::map<std::string, bool> known;  // tied names too: files may hold a tensor under both
   each_member("", [&](const std::string& name, const Member&) { known[name] = true; });
   for (const auto& [name, tensor] : tensors)
-    if (strict && !known.count(name)) problems << "\n  unexpected  " << name << " " << tensor.shape();
-  require<ShapeError>(problems.str().empty(), "load_state: the tensors do not fit ", type_name(), ":", problems.str());
+    if (strict && !known.count(name))
+      problems << "\n  unexpected  " << name << " " << tensor.shape();
+  require<ShapeError>(problems.str().empty(), "load_state: the tensors do not fit ", type_name(),
+                      ":", problems.str());
 
   const NoGrad off;
   for (auto& [name, target] : own)
@@ -99,7 +106,8 @@ void Module::train(bool on) {
 void Module::to(Dtype dtype) {
   std::map<const Node*, Tensor> converted;  // tied parameters stay tied
   each_member("", [&](const std::string&, const Member& member) {
-    if (Tensor* b = member.buffer(); b && b->defined() && is_float(b->dtype())) *b = b->astype(dtype);
+    if (Tensor* b = member.buffer(); b && b->defined() && is_float(b->dtype()))
+      *b = b->astype(dtype);
     Tensor* p = member.parameter();
     if (!p || !p->defined() || p->dtype() == dtype) return;
     Tensor& now = converted[p->node().get()];
@@ -125,10 +133,12 @@ void Module::copy_members(const Module& from, Copies& copies) {
     alike = own[i].name() == others[i].name() && !own[i].parameter() == !others[i].parameter() &&
             !own[i].buffer() == !others[i].buffer() &&
             own[i].children().size() == others[i].children().size();
-  require<GraphError>(alike, "clone: blank() of ", type_name(), " gives a module with other members");
+  require<GraphError>(alike, "clone: blank() of ", type_name(),
+                      " gives a module with other members");
   training_ = from.training_;
   for (std::size_t i = 0; i < own.size(); ++i) {
-    if (const Tensor* b = others[i].buffer()) *own[i].buffer() = b->defined() ? b->clone() : Tensor();
+    if (const Tensor* b = others[i].buffer())
+      *own[i].buffer() = b->defined() ? b->clone() : Tensor();
     if (const Tensor* p = others[i].parameter()) {
       Tensor& copy = copies[p->node().get()];
       if (p->defined() && !copy.defined()) {
@@ -154,7 +164,8 @@ std::string Module::summary() {
   std::ostringstream out;
   out << type_name() << ": " << parameter_count() << " parameters\n";
   each_member("", [&](const std::string& name, const Member& member) {
-    const std::string indent(2 * static_cast<std::size_t>(std::count(name.begin(), name.end(), '.') + 1), ' ');
+    const std::string indent(
+        2 * static_cast<std::size_t>(std::count(name.begin(), name.end(), '.') + 1), ' ');
     const Tensor* t = member.parameter() ? member.parameter() : member.buffer();
     if (t && t->defined()) out << indent << member.name() << " " << t->shape() << "\n";
     for (const auto& child : member.children())
@@ -172,7 +183,8 @@ std::string Module::name_of(const Named& child) const {
 
 std::string Module::type_name() const {
   const std::string full = platform::readable_type(typeid(*this).name());
-  const std::size_t at = full.rfind("::", full.find('<'));  // what stands in Residual<…> may have its own
+  const std::size_t at =
+      full.rfind("::", full.find('<'));  // what stands in Residual<…> may have its own
   return at == std::string::npos ? full : full.substr(at + 2);
 }
 
@@ -193,9 +205,10 @@ void RootCall::op_begin(const Op& op, std::span<const Tensor* const> inputs) {
 }
 
 void RootCall::finish() const {
-  require<GraphError>(unlisted_.empty(), module_.type_name(), ": ", unlisted_,
-                    " is not in members(), so it would never be trained nor saved: add it there, or detach() it ",
-                    "where it is used");
+  require<GraphError>(
+      unlisted_.empty(), module_.type_name(), ": ", unlisted_,
+      " is not in members(), so it would never be trained nor saved: add it there, or detach() it ",
+      "where it is used");
   module_.checked_.store(true, std::memory_order_relaxed);
 }
 

@@ -31,8 +31,8 @@ class Member {
   Member(const char* name, Buffer buffer) : name_(name), buffer_(&buffer.tensor) {}
   Member(const char* name, Module& child) : name_(name), children_{{"", &child}} {}
   template <class M>
-    requires std::is_base_of_v<Module, M>
-  Member(const char* name, std::vector<M>& list) : name_(name) {
+  requires std::is_base_of_v<Module, M> Member(const char* name, std::vector<M>& list)
+      : name_(name) {
     for (M& child : list) children_.emplace_back("." + std::to_string(children_.size()), &child);
   }
 
@@ -121,7 +121,8 @@ class Module : public Named {
 class RootCall : public Observer {
  public:
   static bool is_due(const Module& m) {
-    return !m.checked_.load(std::memory_order_relaxed) && m.training_ && !thread_state.scope && GradMode::enabled();
+    return !m.checked_.load(std::memory_order_relaxed) && m.training_ && !thread_state.scope &&
+           GradMode::enabled();
   }
   RootCall(const Module& module, std::vector<Tensor> arguments);
   void op_begin(const Op& op, std::span<const Tensor* const> inputs) override;
@@ -171,8 +172,10 @@ class Layer : public Module {
     std::vector<Tensor> out;
     const auto take = [&out](const auto& arg) {
       using A = std::remove_cvref_t<decltype(arg)>;
-      if constexpr (std::is_same_v<A, Tensor>) out.push_back(arg);
-      else if constexpr (std::is_same_v<A, std::vector<Tensor>>) out.insert(out.end(), arg.begin(), arg.end());
+      if constexpr (std::is_same_v<A, Tensor>)
+        out.push_back(arg);
+      else if constexpr (std::is_same_v<A, std::vector<Tensor>>)
+        out.insert(out.end(), arg.begin(), arg.end());
     };
     (take(args), ...);
     return out;

@@ -1,7 +1,7 @@
 // Norms: their parameters and buffers, and the calls of ops/norm.h.
 #include "gradus/nn/norm.h"
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/norm.h"
 
 namespace gradus::nn {

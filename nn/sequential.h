@@ -22,8 +22,9 @@ template <class S>
 concept SequentialStep =
     SequentialLayer<S> || SequentialFunction<S> || std::same_as<std::remove_cvref_t<S>, Activation>;
 
-/// f_n(… f_2(f_1(x))). Members are called "0", "1", … by their place; functions take a place too, as
-/// activations do in PyTorch. A function with further arguments needs a lambda, or an Activation:
+/// f_n(… f_2(f_1(x))). Members are called "0", "1", … by their place; functions take a place too,
+/// as activations do in PyTorch. A function with further arguments needs a lambda, or an
+/// Activation:
 ///
 ///   nn::Sequential net(nn::Linear(2, 16), relu, nn::Linear(16, 16), nn::Activation::gelu, …);
 class Sequential : public Layer<Sequential> {

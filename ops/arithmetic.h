@@ -38,28 +38,31 @@ inline Tensor& operator-=(Tensor& x, double y) { return x = x - y; }
 inline Tensor& operator*=(Tensor& x, double y) { return x = x * y; }
 inline Tensor& operator/=(Tensor& x, double y) { return x = x / y; }
 
-Tensor pow(const Tensor& x, double exponent);   // x^exponent; dx = exponent · x^(exponent−1) · dy
-Tensor pow(const Tensor& x, const Tensor& exponent);  // d exponent = x^exponent · log x (0 at x = 0)
-Tensor square(const Tensor& x);                 // x²
+Tensor pow(const Tensor& x, double exponent);  // x^exponent; dx = exponent · x^(exponent−1) · dy
+Tensor pow(const Tensor& x,
+           const Tensor& exponent);  // d exponent = x^exponent · log x (0 at x = 0)
+Tensor square(const Tensor& x);      // x²
 Tensor exp(const Tensor& x);
-Tensor expm1(const Tensor& x);                  // exp x − 1, exact near 0
+Tensor expm1(const Tensor& x);  // exp x − 1, exact near 0
 Tensor log(const Tensor& x);
-Tensor log1p(const Tensor& x);                  // log(1 + x), exact near 0
+Tensor log1p(const Tensor& x);  // log(1 + x), exact near 0
 Tensor sqrt(const Tensor& x);
-Tensor rsqrt(const Tensor& x);                  // 1 / √x
-Tensor reciprocal(const Tensor& x);             // 1 / x
+Tensor rsqrt(const Tensor& x);       // 1 / √x
+Tensor reciprocal(const Tensor& x);  // 1 / x
 Tensor sin(const Tensor& x);
 Tensor cos(const Tensor& x);
 Tensor tanh(const Tensor& x);
-Tensor sigmoid(const Tensor& x);                // 1 / (1 + exp −x)
+Tensor sigmoid(const Tensor& x);  // 1 / (1 + exp −x)
 Tensor erf(const Tensor& x);
-Tensor abs(const Tensor& x);                    // derivative 0 at 0
-Tensor floor(const Tensor& x);                  // derivative 0
-Tensor round(const Tensor& x);                  // half to even; derivative 0
-Tensor sign(const Tensor& x);                   // −1, 0, 1; derivative 0
-Tensor maximum(const Tensor& a, const Tensor& b);  // a tie gives each half of the gradient; NaN wins
+Tensor abs(const Tensor& x);    // derivative 0 at 0
+Tensor floor(const Tensor& x);  // derivative 0
+Tensor round(const Tensor& x);  // half to even; derivative 0
+Tensor sign(const Tensor& x);   // −1, 0, 1; derivative 0
+Tensor maximum(const Tensor& a,
+               const Tensor& b);  // a tie gives each half of the gradient; NaN wins
 Tensor minimum(const Tensor& a, const Tensor& b);
-Tensor clamp(const Tensor& x, double low, double high);  // derivative 1 on [low, high], ends included
+Tensor clamp(const Tensor& x, double low,
+             double high);  // derivative 1 on [low, high], ends included
 
 /// x converted to another dtype; the gradient comes back converted. Recorded between f32 and f64.
 Tensor to(const Tensor& x, Dtype dtype);

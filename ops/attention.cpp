@@ -13,7 +13,7 @@
 #include <cmath>
 
 #include "gradus/engine/apply.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention_kernel.h"
 #include "gradus/ops/logic.h"
@@ -116,10 +116,11 @@ struct Attention final : Op {
     q = queries, k = keys, v = values;
     Tensor out = empty_heads(plan.B, plan.H, plan.T, plan.Dv, queries.dtype());
     lse = Tensor::empty({plan.B, plan.H, plan.T}, queries.dtype());
-    const Tensor x = with_packed_rows(queries), y = with_packed_rows(keys), z = with_packed_rows(values);
+    const Tensor x = with_packed_rows(queries), y = with_packed_rows(keys),
+                 z = with_packed_rows(values);
     dispatch_float("attention", out.dtype(), [&]<class T>() {
-      kernel::attention_forward<T>(plan, heads_of<T>(x), heads_of<T>(y), heads_of<T>(z), writable_heads_of<T>(out),
-                                   lse.mutable_data<T>());
+      kernel::attention_forward<T>(plan, heads_of<T>(x), heads_of<T>(y), heads_of<T>(z),
+                                   writable_heads_of<T>(out), lse.mutable_data<T>());
     });
     o = out;
     return out;
@@ -133,12 +134,14 @@ struct Attention final : Op {
     Tensor dq = empty_heads(plan.B, plan.H, plan.T, plan.D, dout.dtype());
     Tensor dk = empty_heads(plan.B, plan.H, plan.S, plan.D, dout.dtype());
     Tensor dv = empty_heads(plan.B, plan.H, plan.S, plan.Dv, dout.dtype());
-    const Tensor x = with_packed_rows(q.value()), y = with_packed_rows(k.value()), z = with_packed_rows(v.value());
+    const Tensor x = with_packed_rows(q.value()), y = with_packed_rows(k.value()),
+                 z = with_packed_rows(v.value());
     const Tensor out = o.value(), g = with_packed_rows(dout);
     dispatch_float("attention", dout.dtype(), [&]<class T>() {
-      kernel::attention_backward<T>(plan, heads_of<T>(x), heads_of<T>(y), heads_of<T>(z), heads_of<T>(out),
-                                    heads_of<T>(g), lse.data<T>(), writable_heads_of<T>(dq),
-                                    writable_heads_of<T>(dk), writable_heads_of<T>(dv));
+      kernel::attention_backward<T>(plan, heads_of<T>(x), heads_of<T>(y), heads_of<T>(z),
+                                    heads_of<T>(out), heads_of<T>(g), lse.data<T>(),
+                                    writable_heads_of<T>(dq), writable_heads_of<T>(dk),
+                                    writable_heads_of<T>(dv));
     });
     return {dq, dk, dv};
   }
@@ -166,10 +169,12 @@ struct PackedAttention final : Op {
     Tensor out = empty_heads(plan.B, plan.H, plan.T, plan.D, packed.dtype());
     lse = Tensor::empty({plan.B, plan.H, plan.T}, packed.dtype());
     dispatch_float("attention", out.dtype(), [&]<class T>() {
-      kernel::attention_forward<T>(plan, heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)), heads_of<T>(part(x, 2)),
-                                   writable_heads_of<T>(out), lse.mutable_data<T>());
+      kernel::attention_forward<T>(plan, heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)),
+                                   heads_of<T>(part(x, 2)), writable_heads_of<T>(out),
+                                   lse.mutable_data<T>());
     });
-    const Tensor merged = out.view({plan.B, plan.T, plan.H * plan.D}, {plan.T * plan.H * plan.D, plan.H * plan.D, 1}, 0);
+    const Tensor merged = out.view({plan.B, plan.T, plan.H * plan.D},
+                                   {plan.T * plan.H * plan.D, plan.H * plan.D, 1}, 0);
     o = merged;
     return merged;
   }
@@ -177,7 +182,8 @@ struct PackedAttention final : Op {
   /// [B, T, H·D] as [B, H, T, D].
   Tensor split(const Tensor& merged) const {
     const std::int64_t C = plan.H * plan.D;
-    return merged.view({plan.B, plan.H, plan.T, plan.D}, {plan.T * C, plan.D, C, 1}, merged.offset());
+    return merged.view({plan.B, plan.H, plan.T, plan.D}, {plan.T * C, plan.D, C, 1},
+                       merged.offset());
   }
 
   Gradients backward(const Tensor& dout) override {
@@ -185,8 +191,8 @@ struct PackedAttention final : Op {
       const Shape heads{plan.B, plan.T, plan.H, plan.D};
       const std::vector<Tensor> x = chunk(qkv.value(), 3, -1);
       const auto split_heads = [&](const Tensor& t) { return transpose(reshape(t, heads), 1, 2); };
-      const Derivatives d =
-          formula_backward(plan, split_heads(x[0]), split_heads(x[1]), split_heads(x[2]), split_heads(dout));
+      const Derivatives d = formula_backward(plan, split_heads(x[0]), split_heads(x[1]),
+                                             split_heads(x[2]), split_heads(dout));
       const Shape merged{plan.B, plan.T, plan.H * plan.D};
       const auto merge = [&](const Tensor& t) { return reshape(transpose(t, 1, 2), merged); };
       return {cat({merge(d.dq), merge(d.dk), merge(d.dv)}, -1)};
@@ -195,9 +201,10 @@ struct PackedAttention final : Op {
     Tensor dx = Tensor::empty_like(x);
     dispatch_float("attention", dout.dtype(), [&]<class T>() {
       Tensor dq = part(dx, 0), dk = part(dx, 1), dv = part(dx, 2);
-      kernel::attention_backward<T>(plan, heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)), heads_of<T>(part(x, 2)),
-                                    heads_of<T>(split(out)), heads_of<T>(split(g)), lse.data<T>(),
-                                    writable_heads_of<T>(dq), writable_heads_of<T>(dk), writable_heads_of<T>(dv));
+      kernel::attention_backward<T>(plan, heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)),
+                                    heads_of<T>(part(x, 2)), heads_of<T>(split(out)),
+                                    heads_of<T>(split(g)), lse.data<T>(), writable_heads_of<T>(dq),
+                                    writable_heads_of<T>(dk), writable_heads_of<T>(dv));
     });
     return {dx};
   }
@@ -209,12 +216,22 @@ namespace {
 
 AttentionPlan make_plan(const Shape& q, const Shape& k, const Shape& v, const Mask& mask,
                         const AttentionOptions& options) {
-  const AttentionPlan plan{q[0], q[1], q[2], k[2], q[3], v[3],
-                           options.scale.value_or(1 / std::sqrt(static_cast<double>(q[3]))), mask, {}, {}};
-  require<ShapeError>(k == Shape{plan.B, plan.H, plan.S, plan.D} && v == Shape{plan.B, plan.H, plan.S, plan.Dv},
-                    "attention: q ", q, ", k ", k, " and v ", v, " do not fit: they must be [B, H, T, D], ",
-                    "[B, H, S, D] and [B, H, S, Dv] with the same batch B and heads H, and q and k equally wide");
-  require(0 <= options.dropout && options.dropout < 1, "attention: dropout ", options.dropout, " is not in [0, 1)");
+  const AttentionPlan plan{q[0],
+                           q[1],
+                           q[2],
+                           k[2],
+                           q[3],
+                           v[3],
+                           options.scale.value_or(1 / std::sqrt(static_cast<double>(q[3]))),
+                           mask,
+                           {},
+                           {}};
+  require<ShapeError>(
+      k == Shape{plan.B, plan.H, plan.S, plan.D} && v == Shape{plan.B, plan.H, plan.S, plan.Dv},
+      "attention: q ", q, ", k ", k, " and v ", v, " do not fit: they must be [B, H, T, D], ",
+      "[B, H, S, D] and [B, H, S, Dv] with the same batch B and heads H, and q and k equally wide");
+  require(0 <= options.dropout && options.dropout < 1, "attention: dropout ", options.dropout,
+          " is not in [0, 1)");
   mask.check_sizes({plan.B, plan.H, plan.T, plan.S});
   return plan;
 }
@@ -223,19 +240,23 @@ AttentionPlan make_plan(const Tensor& q, const Tensor& k, const Tensor& v, const
                         const AttentionOptions& options) {
   for (const Tensor* x : {&q, &k, &v}) {
     require<ValueError>(x->defined(), "attention: q, k or v is undefined");
-    require<ShapeError>(x->rank() == 4, "attention: q, k and v must be [batch, heads, length, width], not ",
-                      x->shape(), ": split the heads first");
-    require<DtypeError>(x->dtype() == q.dtype(), "attention: q is ", q.dtype(), " but k or v is ", x->dtype());
+    require<ShapeError>(x->rank() == 4,
+                        "attention: q, k and v must be [batch, heads, length, width], not ",
+                        x->shape(), ": split the heads first");
+    require<DtypeError>(x->dtype() == q.dtype(), "attention: q is ", q.dtype(), " but k or v is ",
+                        x->dtype());
   }
   AttentionPlan plan = make_plan(q.shape(), k.shape(), v.shape(), mask, options);
   if (options.bias.defined()) {
     const Shape scores{plan.B, plan.H, plan.T, plan.S};
-    require<DtypeError>(options.bias.dtype() == q.dtype(), "attention: the bias is ", options.bias.dtype(),
-                      " but q is ", q.dtype());
+    require<DtypeError>(options.bias.dtype() == q.dtype(), "attention: the bias is ",
+                        options.bias.dtype(), " but q is ", q.dtype());
     require<ShapeError>(broadcast_shapes("attention bias", options.bias.shape(), scores) == scores,
-                      "attention: the bias ", options.bias.shape(), " does not broadcast to [B, H, T, S] = ", scores);
-    plan.bias = options.bias.view(scores, broadcast_strides(options.bias.shape(), options.bias.strides(), scores),
-                                  options.bias.offset());
+                        "attention: the bias ", options.bias.shape(),
+                        " does not broadcast to [B, H, T, S] = ", scores);
+    plan.bias = options.bias.view(
+        scores, broadcast_strides(options.bias.shape(), options.bias.strides(), scores),
+        options.bias.offset());
   }
   return plan;
 }
@@ -255,11 +276,12 @@ void draw_dropout(AttentionPlan& plan, const AttentionOptions& options) {
 
 }  // namespace
 
-Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
-                                    const AttentionOptions& options) {
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const Mask& mask, const AttentionOptions& options) {
   AttentionPlan plan = make_plan(q, k, v, mask, options);
   draw_dropout(plan, options);
-  const bool bias_learns = options.bias.defined() && options.bias.requires_grad() && GradMode::enabled();
+  const bool bias_learns =
+      options.bias.defined() && options.bias.requires_grad() && GradMode::enabled();
   if (formula_wanted() || bias_learns) return composed(plan, q, k, v, options.bias).output;
   return apply(op::Attention(std::move(plan)), q, k, v);
 }
@@ -275,14 +297,16 @@ Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& 
                              const AttentionOptions& options) {
   require<ValueError>(qkv.defined(), "attention: the packed projections are undefined");
   require<ShapeError>(qkv.rank() == 3 && heads > 0 && qkv.size(2) % (3 * heads) == 0,
-                    "attention: packed projections must be [batch, length, 3 · heads · width]; ", qkv.shape(),
-                    " with ", heads, " heads is not");
+                      "attention: packed projections must be [batch, length, 3 · heads · width]; ",
+                      qkv.shape(), " with ", heads, " heads is not");
   const std::int64_t B = qkv.size(0), T = qkv.size(1), D = qkv.size(2) / (3 * heads);
   if (formula_wanted() || options.bias.defined()) {
     const std::vector<Tensor> parts = chunk(qkv, 3, -1);
-    const auto split_heads = [&](const Tensor& t) { return transpose(reshape(t, {B, T, heads, D}), 1, 2); };
-    const Tensor y = scaled_dot_product_attention(split_heads(parts[0]), split_heads(parts[1]), split_heads(parts[2]),
-                                                  mask, options);
+    const auto split_heads = [&](const Tensor& t) {
+      return transpose(reshape(t, {B, T, heads, D}), 1, 2);
+    };
+    const Tensor y = scaled_dot_product_attention(split_heads(parts[0]), split_heads(parts[1]),
+                                                  split_heads(parts[2]), mask, options);
     return reshape(transpose(y, 1, 2), {B, T, heads * D});
   }
   const Shape shape{B, heads, T, D};

@@ -9,9 +9,9 @@
 namespace gradus {
 
 struct AttentionOptions {
-  Tensor bias = {};        // added to the scores; broadcasts to [B, H, T, S] and gets a gradient
-  double dropout = 0;      // on the weights, [0, 1)
-  bool training = true;    // dropout only then
+  Tensor bias = {};      // added to the scores; broadcasts to [B, H, T, S] and gets a gradient
+  double dropout = 0;    // on the weights, [0, 1)
+  bool training = true;  // dropout only then
   std::optional<double> scale = {};  // 1/√D unless given
 };
 
@@ -30,8 +30,8 @@ struct Attended {
   Tensor output;   // [B, H, T, Dv]
   Tensor weights;  // [B, H, T, S], before dropout
 };
-Attended attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {},
-                                const AttentionOptions& options = {});
+Attended attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
+                                const Mask& mask = {}, const AttentionOptions& options = {});
 
 /// Self-attention on packed projections, as MultiHeadAttention computes them with one product:
 /// qkv [B, T, 3·H·D] (q, k, v one after the other, heads inside each) → [B, T, H·D].

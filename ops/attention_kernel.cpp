@@ -21,7 +21,7 @@
 #include "gradus/base/blas.h"
 #include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
-#include "gradus/base/vmath.h"
+#include "gradus/ops/vmath.h"
 #include "gradus/ops/attention_rows.h"
 
 namespace gradus::kernel {
@@ -37,14 +37,20 @@ struct Range {
 };
 
 /// The keys that some query of the block may see, in spans of whole tiles.
-std::vector<Range> visible_spans(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries) {
+std::vector<Range> visible_spans(const AttentionPlan& plan, std::int64_t b, std::int64_t h,
+                                 Range queries) {
   std::vector<Range> spans;
   for (std::int64_t key = 0; key < plan.S; key += kTile) {
     const Range tile{key, std::min(key + kTile, plan.S)};
-    if (plan.mask.coverage({b, h, queries.first, queries.last, tile.first, tile.last}) == Coverage::none) continue;
-    const bool extends = !spans.empty() && spans.back().last == key && spans.back().size() + kTile <= kSpan;
-    if (extends) spans.back().last = tile.last;
-    else spans.push_back(tile);
+    if (plan.mask.coverage({b, h, queries.first, queries.last, tile.first, tile.last}) ==
+        Coverage::none)
+      continue;
+    const bool extends =
+        !spans.empty() && spans.back().last == key && spans.back().size() + kTile <= kSpan;
+    if (extends)
+      spans.back().last = tile.last;
+    else
+      spans.push_back(tile);
   }
   return spans;
 }
@@ -57,20 +63,24 @@ GRADUS_KERNEL void hide_row(T* scores, const bool* allowed, std::int64_t n) {
 
 /// −∞ where the mask hides, tile by tile where it hides only some.
 template <class T>
-void hide(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries, Range keys, T* scores) {
+void hide(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries, Range keys,
+          T* scores) {
   bool allowed[kTile];
   for (std::int64_t key = keys.first; key < keys.last; key += kTile) {
     const std::int64_t last = std::min(key + kTile, keys.last);
-    if (plan.mask.coverage({b, h, queries.first, queries.last, key, last}) == Coverage::all) continue;
+    if (plan.mask.coverage({b, h, queries.first, queries.last, key, last}) == Coverage::all)
+      continue;
     for (std::int64_t i = queries.first; i < queries.last; ++i) {
       plan.mask.row({b, h, i, key}, last - key, allowed);
-      hide_row(scores + (i - queries.first) * keys.size() + (key - keys.first), allowed, last - key);
+      hide_row(scores + (i - queries.first) * keys.size() + (key - keys.first), allowed,
+               last - key);
     }
   }
 }
 
 template <class T>
-void add_bias(const Tensor& bias, std::int64_t b, std::int64_t h, Range queries, Range keys, T* scores) {
+void add_bias(const Tensor& bias, std::int64_t b, std::int64_t h, Range queries, Range keys,
+              T* scores) {
   const Strides& step = bias.strides();
   for (std::int64_t i = queries.first; i < queries.last; ++i, scores += keys.size()) {
     const T* row = bias.data<T>() + b * step[0] + h * step[1] + i * step[2] + keys.first * step[3];
@@ -80,10 +90,11 @@ void add_bias(const Tensor& bias, std::int64_t b, std::int64_t h, Range queries,
 
 /// scores = q kᵀ · scale + bias, hidden ones −∞; rows of keys.size().
 template <class T>
-void compute_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries, Range keys,
-                    Heads<const T> q, Heads<const T> k, T* scores) {
+void compute_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
+                    Range keys, Heads<const T> q, Heads<const T> k, T* scores) {
   blas::gemm_serial(false, true, queries.size(), keys.size(), plan.D, static_cast<T>(plan.scale),
-                    q.at(b, h, queries.first), q.row, k.at(b, h, keys.first), k.row, T{0}, scores, keys.size());
+                    q.at(b, h, queries.first), q.row, k.at(b, h, keys.first), k.row, T{0}, scores,
+                    keys.size());
   if (plan.bias.defined()) add_bias(plan.bias, b, h, queries, keys, scores);
   if (!plan.mask.allows_everything()) hide(plan, b, h, queries, keys, scores);
 }
@@ -105,21 +116,24 @@ GRADUS_KERNEL void scale_row(T* row, std::int64_t n, T factor) {
 }
 
 template <class T>
-GRADUS_KERNEL void drop_row(T* row, const std::uint32_t* words, std::int64_t n, std::uint32_t threshold, T scale) {
+GRADUS_KERNEL void drop_row(T* row, const std::uint32_t* words, std::int64_t n,
+                            std::uint32_t threshold, T scale) {
   for (std::int64_t j = 0; j < n; ++j) row[j] = words[j] >= threshold ? row[j] * scale : T{0};
 }
 
 /// The random words of one row of weights: its logical index in [B, H, T, S], as everywhere.
-const std::uint32_t* draw(const AttentionPlan& plan, std::int64_t b, std::int64_t h, std::int64_t i, Range keys,
-                          std::uint32_t* words) {
-  plan.dropout.stream.words(((b * plan.H + h) * plan.T + i) * plan.S + keys.first, keys.size(), words);
+const std::uint32_t* draw(const AttentionPlan& plan, std::int64_t b, std::int64_t h, std::int64_t i,
+                          Range keys, std::uint32_t* words) {
+  plan.dropout.stream.words(((b * plan.H + h) * plan.T + i) * plan.S + keys.first, keys.size(),
+                            words);
   return words;
 }
 
 /// One block of queries forward.
 template <class T>
-void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries, Heads<const T> q,
-                   Heads<const T> k, Heads<const T> v, Heads<T> o, T* lse, T* scores) {
+void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
+                   Heads<const T> q, Heads<const T> k, Heads<const T> v, Heads<T> o, T* lse,
+                   T* scores) {
   constexpr T kNone = -std::numeric_limits<T>::infinity();
   T m[kQueries], l[kQueries];
   std::uint32_t words[kSpan];
@@ -134,19 +148,22 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
       const T keep = std::exp(m[r] - shift);
       l[r] = l[r] * keep + exp_row(row, keys.size(), shift);
       if (plan.dropout.threshold)
-        drop_row(row, draw(plan, b, h, queries.first + r, keys, words), keys.size(), plan.dropout.threshold,
-                 static_cast<T>(plan.dropout.scale));
+        drop_row(row, draw(plan, b, h, queries.first + r, keys, words), keys.size(),
+                 plan.dropout.threshold, static_cast<T>(plan.dropout.scale));
       if (!first && keep != T{1}) scale_row(o.at(b, h, queries.first + r), plan.Dv, keep);
       m[r] = highest;
     }
     blas::gemm_serial(false, false, queries.size(), plan.Dv, keys.size(), T{1}, scores, keys.size(),
-                      v.at(b, h, keys.first), v.row, first ? T{0} : T{1}, o.at(b, h, queries.first), o.row);
+                      v.at(b, h, keys.first), v.row, first ? T{0} : T{1}, o.at(b, h, queries.first),
+                      o.row);
     first = false;
   }
   for (std::int64_t r = 0; r < queries.size(); ++r) {
     T* row = o.at(b, h, queries.first + r);
-    if (l[r] == T{0}) std::fill_n(row, plan.Dv, T{0});
-    else scale_row(row, plan.Dv, T{1} / l[r]);
+    if (l[r] == T{0})
+      std::fill_n(row, plan.Dv, T{0});
+    else
+      scale_row(row, plan.Dv, T{1} / l[r]);
     lse[(b * plan.H + h) * plan.T + queries.first + r] = m[r] + std::log(l[r]);
   }
 }
@@ -161,8 +178,9 @@ GRADUS_KERNEL void weights_row_backward(T* p, T* dp, std::int64_t n, T lse, T d)
 }
 
 template <class T>
-GRADUS_KERNEL void dropped_row_backward(T* p, T* dp, std::int64_t n, T lse, T d, const std::uint32_t* words,
-                                        std::uint32_t threshold, T scale) {
+GRADUS_KERNEL void dropped_row_backward(T* p, T* dp, std::int64_t n, T lse, T d,
+                                        const std::uint32_t* words, std::uint32_t threshold,
+                                        T scale) {
   for (std::int64_t j = 0; j < n; ++j) {
     const T weight = vmath::exp(p[j] - lse), z = words[j] >= threshold ? scale : T{0};
     p[j] = weight * z;
@@ -179,8 +197,8 @@ struct BackwardHeads {
 
 /// One block of queries against one span of keys, backward.
 template <class T>
-void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries, Range keys,
-                   const BackwardHeads<T>& x, const T* d, bool first, T* p, T* dp) {
+void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
+                   Range keys, const BackwardHeads<T>& x, const T* d, bool first, T* p, T* dp) {
   std::uint32_t words[kSpan];
   const std::int64_t rows = queries.size(), n = keys.size();
   const T scale = static_cast<T>(plan.scale);
@@ -197,10 +215,10 @@ void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
     else
       weights_row_backward(p + r * n, dp + r * n, n, shift, d[i]);
   }
-  blas::gemm_serial(true, false, n, plan.Dv, rows, T{1}, p, n, x.dout.at(b, h, queries.first), x.dout.row, T{1},
-                    x.dv.at(b, h, keys.first), x.dv.row);
-  blas::gemm_serial(true, false, n, plan.D, rows, scale, dp, n, x.q.at(b, h, queries.first), x.q.row, T{1},
-                    x.dk.at(b, h, keys.first), x.dk.row);
+  blas::gemm_serial(true, false, n, plan.Dv, rows, T{1}, p, n, x.dout.at(b, h, queries.first),
+                    x.dout.row, T{1}, x.dv.at(b, h, keys.first), x.dv.row);
+  blas::gemm_serial(true, false, n, plan.D, rows, scale, dp, n, x.q.at(b, h, queries.first),
+                    x.q.row, T{1}, x.dk.at(b, h, keys.first), x.dk.row);
   blas::gemm_serial(false, false, rows, plan.D, n, scale, dp, n, x.k.at(b, h, keys.first), x.k.row,
                     first ? T{0} : T{1}, x.dq.at(b, h, queries.first), x.dq.row);
 }
@@ -217,7 +235,8 @@ void clear(Heads<T> x, std::int64_t b, std::int64_t h, std::int64_t rows, std::i
 
 /// One head backward. Blocks of queries add to dk and dv, so they go one after the other.
 template <class T>
-void backward_head(const AttentionPlan& plan, std::int64_t b, std::int64_t h, const BackwardHeads<T>& x) {
+void backward_head(const AttentionPlan& plan, std::int64_t b, std::int64_t h,
+                   const BackwardHeads<T>& x) {
   clear(x.dk, b, h, plan.S, plan.D), clear(x.dv, b, h, plan.S, plan.Dv);
   std::vector<T> d(static_cast<std::size_t>(plan.T));
   for (std::int64_t i = 0; i < plan.T; ++i)
@@ -230,27 +249,31 @@ void backward_head(const AttentionPlan& plan, std::int64_t b, std::int64_t h, co
     for (const Range& keys : spans)
       backward_tile(plan, b, h, queries, keys, x, d.data(), &keys == &spans.front(), p, dp);
     if (spans.empty())
-      for (std::int64_t r = queries.first; r < queries.last; ++r) std::fill_n(x.dq.at(b, h, r), plan.D, T{0});
+      for (std::int64_t r = queries.first; r < queries.last; ++r)
+        std::fill_n(x.dq.at(b, h, r), plan.D, T{0});
   }
 }
 
 /// For each head: must it go pair by pair?
 template <class T>
-std::vector<char> leaking_heads(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k, Heads<const T> v) {
+std::vector<char> leaking_heads(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
+                                Heads<const T> v) {
   std::vector<char> leaks(static_cast<std::size_t>(plan.B * plan.H), 0);
   if (plan.mask.allows_everything()) return leaks;
-  parallel_for(plan.B * plan.H, rows_grain(plan.S * plan.D), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t head = begin; head < end; ++head)
-      leaks[static_cast<std::size_t>(head)] = may_leak(plan, head / plan.H, head % plan.H, q, k, v);
-  });
+  parallel_for(plan.B * plan.H, rows_grain(plan.S * plan.D),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t head = begin; head < end; ++head)
+                   leaks[static_cast<std::size_t>(head)] =
+                       may_leak(plan, head / plan.H, head % plan.H, q, k, v);
+               });
   return leaks;
 }
 
 }  // namespace
 
 template <class T>
-void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k, Heads<const T> v, Heads<T> o,
-                       T* lse) {
+void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
+                       Heads<const T> v, Heads<T> o, T* lse) {
   const std::int64_t blocks = (plan.T + kQueries - 1) / kQueries;
   const std::vector<char> leaks = leaking_heads(plan, q, k, v);
   // Blocks from the last to the first: under a causal mask those are the longest.
@@ -261,7 +284,8 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
       const std::int64_t i = (blocks - 1 - item / (plan.B * plan.H)) * kQueries;
       const Range queries{i, std::min(i + kQueries, plan.T)};
       if (leaks[static_cast<std::size_t>(head)])
-        for (std::int64_t r = queries.first; r < queries.last; ++r) forward_row(plan, b, h, r, q, k, v, o, lse);
+        for (std::int64_t r = queries.first; r < queries.last; ++r)
+          forward_row(plan, b, h, r, q, k, v, o, lse);
       else
         forward_block(plan, b, h, queries, q, k, v, o, lse, buffer.mutable_data<T>());
     }
@@ -269,8 +293,9 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
 }
 
 template <class T>
-void attention_backward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k, Heads<const T> v,
-                        Heads<const T> o, Heads<const T> dout, const T* lse, Heads<T> dq, Heads<T> dk, Heads<T> dv) {
+void attention_backward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
+                        Heads<const T> v, Heads<const T> o, Heads<const T> dout, const T* lse,
+                        Heads<T> dq, Heads<T> dk, Heads<T> dv) {
   const BackwardHeads<T> x{q, k, v, o, dout, lse, dq, dk, dv};
   parallel_for(plan.B * plan.H, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t head = begin; head < end; ++head) {
@@ -283,15 +308,15 @@ void attention_backward(const AttentionPlan& plan, Heads<const T> q, Heads<const
   });
 }
 
-template void attention_forward(const AttentionPlan&, Heads<const float>, Heads<const float>, Heads<const float>,
-                                Heads<float>, float*);
+template void attention_forward(const AttentionPlan&, Heads<const float>, Heads<const float>,
+                                Heads<const float>, Heads<float>, float*);
 template void attention_forward(const AttentionPlan&, Heads<const double>, Heads<const double>,
                                 Heads<const double>, Heads<double>, double*);
-template void attention_backward(const AttentionPlan&, Heads<const float>, Heads<const float>, Heads<const float>,
-                                 Heads<const float>, Heads<const float>, const float*, Heads<float>, Heads<float>,
-                                 Heads<float>);
+template void attention_backward(const AttentionPlan&, Heads<const float>, Heads<const float>,
+                                 Heads<const float>, Heads<const float>, Heads<const float>,
+                                 const float*, Heads<float>, Heads<float>, Heads<float>);
 template void attention_backward(const AttentionPlan&, Heads<const double>, Heads<const double>,
-                                 Heads<const double>, Heads<const double>, Heads<const double>, const double*,
-                                 Heads<double>, Heads<double>, Heads<double>);
+                                 Heads<const double>, Heads<const double>, Heads<const double>,
+                                 const double*, Heads<double>, Heads<double>, Heads<double>);
 
 }  // namespace gradus::kernel

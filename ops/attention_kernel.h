@@ -24,20 +24,20 @@ struct AttentionPlan {
   std::int64_t B, H, T, S, D, Dv;  // batch, heads, queries, keys, widths of a key and a value
   double scale;
   Mask mask;
-  Tensor bias;             // undefined, or seen as [B, H, T, S] by its strides; constant here
-  DropoutMask dropout;     // threshold 0: none
+  Tensor bias;          // undefined, or seen as [B, H, T, S] by its strides; constant here
+  DropoutMask dropout;  // threshold 0: none
 };
 
 /// o = softmax(q kᵀ · scale + bias, masked) v, and lse[b, h, t] = log Σ_s exp(score): all that
 /// backward needs to compute the weights again.
 template <class T>
-void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k, Heads<const T> v,
-                       Heads<T> o, T* lse);
+void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
+                       Heads<const T> v, Heads<T> o, T* lse);
 
 /// dq, dk, dv from dout (the gradient of o); each is overwritten.
 template <class T>
-void attention_backward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k, Heads<const T> v,
-                        Heads<const T> o, Heads<const T> dout, const T* lse, Heads<T> dq, Heads<T> dk,
-                        Heads<T> dv);
+void attention_backward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
+                        Heads<const T> v, Heads<const T> o, Heads<const T> dout, const T* lse,
+                        Heads<T> dq, Heads<T> dk, Heads<T> dv);
 
 }  // namespace gradus::kernel

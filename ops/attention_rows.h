@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "gradus/base/vmath.h"
+#include "gradus/ops/vmath.h"
 #include "gradus/ops/attention_kernel.h"
 
 namespace gradus::kernel {
@@ -19,15 +19,16 @@ GRADUS_KERNEL bool finite_row(const T* row, std::int64_t n) {
 }
 
 template <class T>
-bool all_finite(Heads<const T> x, std::int64_t b, std::int64_t h, std::int64_t rows, std::int64_t width) {
+bool all_finite(Heads<const T> x, std::int64_t b, std::int64_t h, std::int64_t rows,
+                std::int64_t width) {
   for (std::int64_t r = 0; r < rows; ++r)
     if (!finite_row(x.at(b, h, r), width)) return false;
   return true;
 }
 
 template <class T>
-bool may_leak(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Heads<const T> q, Heads<const T> k,
-              Heads<const T> v) {
+bool may_leak(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Heads<const T> q,
+              Heads<const T> k, Heads<const T> v) {
   return !plan.mask.allows_everything() &&
          !(all_finite(q, b, h, plan.T, plan.D) && all_finite(k, b, h, plan.S, plan.D) &&
            all_finite(v, b, h, plan.S, plan.Dv));
@@ -53,14 +54,16 @@ struct Row {
       const std::int64_t index = ((b * plan.H + h) * plan.T + i) * plan.S + j;
       keys.push_back(j), scores.push_back(score);
       const bool kept = !plan.dropout.threshold || plan.dropout.keeps(index);
-      keep.push_back(!plan.dropout.threshold ? T{1} : kept ? static_cast<T>(plan.dropout.scale) : T{0});
+      keep.push_back(!plan.dropout.threshold ? T{1}
+                     : kept                  ? static_cast<T>(plan.dropout.scale)
+                                             : T{0});
     }
   }
 };
 
 template <class T>
-void forward_row(const AttentionPlan& plan, std::int64_t b, std::int64_t h, std::int64_t i, Heads<const T> q,
-                 Heads<const T> k, Heads<const T> v, Heads<T> o, T* lse) {
+void forward_row(const AttentionPlan& plan, std::int64_t b, std::int64_t h, std::int64_t i,
+                 Heads<const T> q, Heads<const T> k, Heads<const T> v, Heads<T> o, T* lse) {
   const Row<T> row(plan, b, h, i, q, k);
   T m = -std::numeric_limits<T>::infinity(), l = 0;
   for (const T score : row.scores) m = score > m || std::isnan(score) ? score : m;
@@ -76,8 +79,9 @@ void forward_row(const AttentionPlan& plan, std::int64_t b, std::int64_t h, std:
 }
 
 template <class T>
-void rows_backward(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Heads<const T> q, Heads<const T> k,
-                   Heads<const T> v, Heads<const T> dout, const T* lse, Heads<T> dq, Heads<T> dk, Heads<T> dv) {
+void rows_backward(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Heads<const T> q,
+                   Heads<const T> k, Heads<const T> v, Heads<const T> dout, const T* lse,
+                   Heads<T> dq, Heads<T> dk, Heads<T> dv) {
   for (std::int64_t j = 0; j < plan.S; ++j) {
     for (std::int64_t c = 0; c < plan.D; ++c) dk.at(b, h, j)[c] = 0;
     for (std::int64_t c = 0; c < plan.Dv; ++c) dv.at(b, h, j)[c] = 0;

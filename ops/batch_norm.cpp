@@ -12,7 +12,7 @@
 // constants: that is element by element, and written in the operations for it.
 #include <cmath>
 
-#include "gradus/base/vmath.h"
+#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/movement.h"

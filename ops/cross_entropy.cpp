@@ -14,9 +14,9 @@
 #include <limits>
 #include <vector>
 
-#include "gradus/base/vmath.h"
+#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/logic.h"

@@ -11,7 +11,7 @@
 
 #include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
-#include "gradus/base/vmath.h"
+#include "gradus/ops/vmath.h"
 #include "gradus/engine/op.h"
 #include "gradus/ops/movement.h"
 

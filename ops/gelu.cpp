@@ -9,7 +9,7 @@
 // Each remembers its inputs. What follows it need not keep y, for that is made again backward; and
 // the gradients are written into the remembered inputs, where nobody else needs those any more.
 
-#include "gradus/base/vmath.h"
+#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"

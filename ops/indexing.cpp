@@ -12,7 +12,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/map.h"
 #include "gradus/ops/movement.h"

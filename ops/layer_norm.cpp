@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gradus/base/vmath.h"
+#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/norm.h"
 #include "gradus/ops/reduce.h"

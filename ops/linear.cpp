@@ -31,8 +31,10 @@ void prefill(T* y, const T* bias, const T* residual, std::int64_t rows, std::int
   parallel_for(rows, rows_grain(out), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
       T* row = y + r * out;
-      if (bias && residual) add_rows(bias, residual + r * out, row, out);
-      else std::copy_n(bias ? bias : residual + r * out, out, row);
+      if (bias && residual)
+        add_rows(bias, residual + r * out, row, out);
+      else
+        std::copy_n(bias ? bias : residual + r * out, out, row);
     }
   });
 }
@@ -48,13 +50,14 @@ std::int64_t count_rows(const Tensor& x) {
 Tensor as_rows(const Tensor& x) { return x.view({count_rows(x), x.size(-1)}); }
 
 /// op(a) op(b) of two packed matrices, as a new tensor of `shape`.
-Tensor product(bool transpose_a, const Tensor& a, bool transpose_b, const Tensor& b, const Shape& shape) {
+Tensor product(bool transpose_a, const Tensor& a, bool transpose_b, const Tensor& b,
+               const Shape& shape) {
   Tensor c = Tensor::empty(shape, a.dtype());
   const std::int64_t n = b.size(transpose_b ? 0 : 1), k = b.size(transpose_b ? 1 : 0);
   const std::int64_t m = a.size(transpose_a ? 1 : 0);
   dispatch_float("linear", a.dtype(), [&]<class T>() {
-    blas::gemm(transpose_a, transpose_b, m, n, k, T{1}, a.data<T>(), a.size(1), b.data<T>(), b.size(1), T{0},
-               c.mutable_data<T>(), n);
+    blas::gemm(transpose_a, transpose_b, m, n, k, T{1}, a.data<T>(), a.size(1), b.data<T>(),
+               b.size(1), T{0}, c.mutable_data<T>(), n);
   });
   return c;
 }
@@ -80,9 +83,11 @@ struct Linear final : Op {
     const bool adds = b.defined() || r.defined();
     dispatch_float("linear", y.dtype(), [&]<class T>() {
       T* to = y.mutable_data<T>();
-      if (adds) prefill(to, b.defined() ? b.data<T>() : nullptr, r.defined() ? r.data<T>() : nullptr, rows, out);
-      blas::gemm(false, true, rows, out, in, T{1}, from.data<T>(), in, packed.data<T>(), in, adds ? T{1} : T{0},
-                 to, out);
+      if (adds)
+        prefill(to, b.defined() ? b.data<T>() : nullptr, r.defined() ? r.data<T>() : nullptr, rows,
+                out);
+      blas::gemm(false, true, rows, out, in, T{1}, from.data<T>(), in, packed.data<T>(), in,
+                 adds ? T{1} : T{0}, to, out);
     });
     return y;
   }
@@ -109,24 +114,29 @@ struct Linear final : Op {
 
 namespace {
 
-void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& residual) {
-  require<ValueError>(x.defined() && weight.defined(), "linear: the input or the weight is undefined");
-  require<ShapeError>(weight.rank() == 2, "linear: the weight has shape ", weight.shape(), ", not [out, in]");
+void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  const Tensor& residual) {
+  require<ValueError>(x.defined() && weight.defined(),
+                      "linear: the input or the weight is undefined");
+  require<ShapeError>(weight.rank() == 2, "linear: the weight has shape ", weight.shape(),
+                      ", not [out, in]");
   const std::int64_t out = weight.size(0), in = weight.size(1);
   require<ShapeError>(x.rank() >= 1 && x.size(-1) == in, "linear: the input ", x.shape(),
-                    " does not end in the weight's input size: ", weight.shape(), " is [out, in] and wants [..., ",
-                    in, "]");
+                      " does not end in the weight's input size: ", weight.shape(),
+                      " is [out, in] and wants [..., ", in, "]");
   require<ShapeError>(!bias.defined() || bias.shape() == Shape{out}, "linear: the bias has shape ",
-                    bias.shape(), " where the weight ", weight.shape(), " wants [", out, "]");
-  require<DtypeError>(x.dtype() == weight.dtype(), "linear: the input is ", x.dtype(), " but the weight ",
-                    weight.dtype(), ": convert one with to(x, dtype)");
+                      bias.shape(), " where the weight ", weight.shape(), " wants [", out, "]");
+  require<DtypeError>(x.dtype() == weight.dtype(), "linear: the input is ", x.dtype(),
+                      " but the weight ", weight.dtype(), ": convert one with to(x, dtype)");
   for (const Tensor* each : {&bias, &residual})
     require<DtypeError>(!each->defined() || each->dtype() == x.dtype(), "linear: the ",
-                      each == &bias ? "bias" : "residual", " is ", each->dtype(), " but the input ", x.dtype());
+                        each == &bias ? "bias" : "residual", " is ", each->dtype(),
+                        " but the input ", x.dtype());
   Shape expected = x.shape();
   expected[x.rank() - 1] = out;
-  require<ShapeError>(!residual.defined() || residual.shape() == expected, "linear: the residual has shape ",
-                    residual.shape(), " but the output ", expected);
+  require<ShapeError>(!residual.defined() || residual.shape() == expected,
+                      "linear: the residual has shape ", residual.shape(), " but the output ",
+                      expected);
 }
 
 }  // namespace
@@ -135,7 +145,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return linear_residual(x, weight, bias, {});
 }
 
-Tensor linear_residual(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& residual) {
+Tensor linear_residual(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                       const Tensor& residual) {
   check_linear(x, weight, bias, residual);
   if (formula_wanted()) {
     Tensor y = matmul(x, transpose(weight));

@@ -39,17 +39,20 @@ class Padding final : public Mask::Rule {
   }
   void check_sizes(const MaskSizes& sizes) const override {
     require<ShapeError>(std::ssize(lengths_) == sizes.examples, "padding_mask: ", lengths_.size(),
-                      " lengths for a batch of ", sizes.examples);
+                        " lengths for a batch of ", sizes.examples);
     for (const std::int64_t length : lengths_)
-      require(0 <= length && length <= sizes.keys, "padding_mask: a length of ", length, " where there are ",
-            sizes.keys, " keys");
+      require(0 <= length && length <= sizes.keys, "padding_mask: a length of ", length,
+              " where there are ", sizes.keys, " keys");
   }
   std::string describe() const override {
-    return "lengths " + to_string(Sizes(std::span(lengths_).first(std::min<std::size_t>(kMaxRank, lengths_.size()))));
+    return "lengths " + to_string(Sizes(std::span(lengths_).first(
+                            std::min<std::size_t>(kMaxRank, lengths_.size()))));
   }
 
  private:
-  std::int64_t length(std::int64_t example) const { return lengths_[static_cast<std::size_t>(example)]; }
+  std::int64_t length(std::int64_t example) const {
+    return lengths_[static_cast<std::size_t>(example)];
+  }
   std::vector<std::int64_t> lengths_;
 };
 
@@ -74,10 +77,11 @@ class Dense final : public Mask::Rule {
     return all ? Coverage::all : any ? Coverage::some : Coverage::none;
   }
   void check_sizes(const MaskSizes& s) const override {
-    const bool fits = (shape_[0] == 1 || shape_[0] == s.examples) && (shape_[1] == 1 || shape_[1] == s.heads) &&
-                      shape_[2] == s.queries && shape_[3] == s.keys;
-    require<ShapeError>(fits, "dense_mask: made for [batch, heads, queries, keys] = ", shape_, ", used on ",
-                      Shape{s.examples, s.heads, s.queries, s.keys});
+    const bool fits = (shape_[0] == 1 || shape_[0] == s.examples) &&
+                      (shape_[1] == 1 || shape_[1] == s.heads) && shape_[2] == s.queries &&
+                      shape_[3] == s.keys;
+    require<ShapeError>(fits, "dense_mask: made for [batch, heads, queries, keys] = ", shape_,
+                        ", used on ", Shape{s.examples, s.heads, s.queries, s.keys});
   }
   std::string describe() const override { return "dense " + to_string(shape_); }
 
@@ -113,7 +117,9 @@ class Combined final : public Mask::Rule {
     if (a == decides || b == decides) return decides;
     return a == Coverage::some || b == Coverage::some ? Coverage::some : a;
   }
-  void check_sizes(const MaskSizes& sizes) const override { a_->check_sizes(sizes), b_->check_sizes(sizes); }
+  void check_sizes(const MaskSizes& sizes) const override {
+    a_->check_sizes(sizes), b_->check_sizes(sizes);
+  }
   std::string describe() const override {
     return "(" + a_->describe() + (both_ ? " & " : " | ") + b_->describe() + ")";
   }
@@ -132,12 +138,15 @@ bool Mask::allows(const MaskPlace& place) const {
 }
 
 void Mask::row(const MaskPlace& first, std::int64_t n, bool* allowed) const {
-  if (rule_) rule_->row(first, n, allowed);
-  else std::fill_n(allowed, n, true);
+  if (rule_)
+    rule_->row(first, n, allowed);
+  else
+    std::fill_n(allowed, n, true);
 }
 
 Coverage Mask::coverage(const MaskBlock& block) const {
-  if (block.first_query >= block.last_query || block.first_key >= block.last_key) return Coverage::none;
+  if (block.first_query >= block.last_query || block.first_key >= block.last_key)
+    return Coverage::none;
   return rule_ ? rule_->coverage(block) : Coverage::all;
 }
 
@@ -147,17 +156,20 @@ void Mask::check_sizes(const MaskSizes& sizes) const {
 
 Tensor Mask::dense(const MaskSizes& sizes) const {
   check_sizes(sizes);
-  Tensor out = Tensor::empty({sizes.examples, sizes.heads, sizes.queries, sizes.keys}, Dtype::bool_);
+  Tensor out =
+      Tensor::empty({sizes.examples, sizes.heads, sizes.queries, sizes.keys}, Dtype::bool_);
   bool* to = out.mutable_data<bool>();
   for (std::int64_t b = 0; b < sizes.examples; ++b)
     for (std::int64_t h = 0; h < sizes.heads; ++h)
-      for (std::int64_t i = 0; i < sizes.queries; ++i, to += sizes.keys) row({b, h, i, 0}, sizes.keys, to);
+      for (std::int64_t i = 0; i < sizes.queries; ++i, to += sizes.keys)
+        row({b, h, i, 0}, sizes.keys, to);
   return out;
 }
 
 std::string Mask::describe() const { return rule_ ? rule_->describe() : "everything"; }
 
-std::string Mask::picture(std::int64_t queries, std::int64_t keys, std::int64_t example, std::int64_t head) const {
+std::string Mask::picture(std::int64_t queries, std::int64_t keys, std::int64_t example,
+                          std::int64_t head) const {
   std::string out;
   for (std::int64_t i = 0; i < queries; ++i) {
     for (std::int64_t j = 0; j < keys; ++j) out += allows({example, head, i, j}) ? '#' : '.';
@@ -184,10 +196,11 @@ Mask padding_mask(std::vector<std::int64_t> lengths) {
 
 Mask dense_mask(const Tensor& allowed) {
   require<DtypeError>(allowed.defined() && allowed.dtype() == Dtype::bool_,
-                    "dense_mask: wants a bool tensor (true = may attend), not ",
-                    allowed.defined() ? name_of(allowed.dtype()) : "an undefined one");
-  require<ShapeError>(2 <= allowed.rank() && allowed.rank() <= 4, "dense_mask: wants [queries, keys], ",
-                    "[batch, queries, keys] or [batch, heads, queries, keys], not ", allowed.shape());
+                      "dense_mask: wants a bool tensor (true = may attend), not ",
+                      allowed.defined() ? name_of(allowed.dtype()) : "an undefined one");
+  require<ShapeError>(
+      2 <= allowed.rank() && allowed.rank() <= 4, "dense_mask: wants [queries, keys], ",
+      "[batch, queries, keys] or [batch, heads, queries, keys], not ", allowed.shape());
   return Mask(std::make_shared<Dense>(allowed));
 }
 

@@ -3,8 +3,8 @@
 //   y = pair_products(a, b)     da = weighted_sum(dy, b)       db = weighted_sum(dyᵀ, a)
 //   y = weighted_sum(w, x)      dw = pair_products(dy, x)      dx = weighted_sum(wᵀ, dy)
 //
-// Each is the other's derivative, so nothing leaks in derivatives of any order. Where all numbers are
-// finite both are one product by BLAS; only otherwise a loop goes over the pairs one by one.
+// Each is the other's derivative, so nothing leaks in derivatives of any order. Where all numbers
+// are finite both are one product by BLAS; only otherwise a loop goes over the pairs one by one.
 #include "gradus/ops/masked_product.h"
 
 #include <utility>

@@ -23,11 +23,13 @@ namespace {
 bool is_blas_matrix(const Tensor& x, bool& transposed, std::int64_t& distance) {
   const int r = x.rank();
   const std::int64_t m = x.shape()[r - 2], n = x.shape()[r - 1];
-  const std::int64_t row = m == 1 ? n : x.strides()[r - 2], column = n == 1 ? 1 : x.strides()[r - 1];
+  const std::int64_t row = m == 1 ? n : x.strides()[r - 2],
+                     column = n == 1 ? 1 : x.strides()[r - 1];
   transposed = false;
   distance = std::max<std::int64_t>(row, 1);
   if (column == 1 && row >= n) return true;
-  const std::int64_t down = m == 1 ? 1 : x.strides()[r - 2], across = n == 1 ? m : x.strides()[r - 1];
+  const std::int64_t down = m == 1 ? 1 : x.strides()[r - 2],
+                     across = n == 1 ? m : x.strides()[r - 1];
   transposed = true;
   distance = std::max<std::int64_t>(across, 1);
   return down == 1 && across >= m;
@@ -65,8 +67,9 @@ Shape leading_axes(const Tensor& x) {
 
 void check_inner(const Tensor& a, const Tensor& b) {
   const std::int64_t k = a.size(-1), other = b.size(-2);
-  require<ShapeError>(k == other, "matmul: ", a.shape(), " x ", b.shape(), ": inner sizes ", k, " and ", other,
-                    " differ", b.size(-1) == k ? "; did you mean transpose of the second?" : "");
+  require<ShapeError>(k == other, "matmul: ", a.shape(), " x ", b.shape(), ": inner sizes ", k,
+                      " and ", other, " differ",
+                      b.size(-1) == k ? "; did you mean transpose of the second?" : "");
 }
 
 }  // namespace
@@ -83,8 +86,8 @@ Tensor kernel::batched_product(const Tensor& a, const Tensor& b) {
     const T *pa = left.x.data<T>(), *pb = right.x.data<T>();
     T* pc = c.mutable_data<T>();
     const auto product = [&](auto&& gemm, std::int64_t i) {
-      gemm(left.transposed, right.transposed, m, n, k, T{1}, pa + left.offset(i, leading), left.distance,
-           pb + right.offset(i, leading), right.distance, T{0}, pc + i * m * n, n);
+      gemm(left.transposed, right.transposed, m, n, k, T{1}, pa + left.offset(i, leading),
+           left.distance, pb + right.offset(i, leading), right.distance, T{0}, pc + i * m * n, n);
     };
     if (batches < num_threads())  // few products: each is split over the threads
       for (std::int64_t i = 0; i < batches; ++i) product(blas::gemm<T>, i);
@@ -119,13 +122,13 @@ struct MatMul final : Op {
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   require<ValueError>(a.defined() && b.defined(), "matmul: an operand is undefined");
-  require<DtypeError>(a.dtype() == b.dtype(), "matmul: the operands are ", a.dtype(), " and ", b.dtype(),
-                    ": convert one with to(x, dtype)");
+  require<DtypeError>(a.dtype() == b.dtype(), "matmul: the operands are ", a.dtype(), " and ",
+                      b.dtype(), ": convert one with to(x, dtype)");
   require<ShapeError>(a.rank() >= 1 && b.rank() >= 1, "matmul: ", a.shape(), " x ", b.shape(),
-                    ": a single number is no matrix; multiply with *");
+                      ": a single number is no matrix; multiply with *");
   if (a.rank() == 1) {
-    require<ShapeError>(b.rank() > 1 || a.size(0) == b.size(0), "matmul: ", a.shape(), " x ", b.shape(),
-                      ": lengths differ");
+    require<ShapeError>(b.rank() > 1 || a.size(0) == b.size(0), "matmul: ", a.shape(), " x ",
+                        b.shape(), ": lengths differ");
     return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);

@@ -13,6 +13,7 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 /// linear(x, weight, bias) + residual, in one pass over the output; residual [..., out].
-Tensor linear_residual(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& residual);
+Tensor linear_residual(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                       const Tensor& residual);
 
 }  // namespace gradus

@@ -7,7 +7,8 @@
 
 namespace gradus {
 
-Tensor argmax(const Tensor& x, int axis, bool keepdim = false);  // the first of several; NaN is largest
+Tensor argmax(const Tensor& x, int axis,
+              bool keepdim = false);  // the first of several; NaN is largest
 Tensor argmin(const Tensor& x, int axis, bool keepdim = false);
 Tensor argsort(const Tensor& x, int axis = -1, bool descending = false);  // stable
 
@@ -15,8 +16,8 @@ struct Ordered {
   Tensor values;     // recorded: the gradient goes back to where each value came from
   Tensor positions;  // i64, along the axis
 };
-Ordered sort(const Tensor& x, int axis = -1, bool descending = false);         // stable; NaN last
-Ordered topk(const Tensor& x, std::int64_t k, int axis = -1);                  // largest first
+Ordered sort(const Tensor& x, int axis = -1, bool descending = false);  // stable; NaN last
+Ordered topk(const Tensor& x, std::int64_t k, int axis = -1);           // largest first
 
 /// `count` positions drawn from each row of weights [..., n] ≥ 0, with replacement or without: i64
 /// [..., count]. ValueError for a row that is negative, not finite, or too short of non-zero weights.

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "gradus/engine/apply.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/map.h"

@@ -5,7 +5,7 @@
 // y / x_i would be the shorter way to the products of the others, but not with zeros in a group.
 // They are computed as products, so every derivative is right with none, one or several zeros.
 #include "gradus/engine/apply.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/fold.h"
 #include "gradus/ops/movement.h"

@@ -13,8 +13,10 @@ Tensor std(const Tensor& x, const Axes& axes = {}, bool keepdim = false, int cor
 /// The gradient of a tie is shared equally. Of nothing: ShapeError. NaN wins.
 Tensor max(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
 Tensor min(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
-Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdim = false);  // of −∞s: −∞, gradient 0
-Tensor prod(const Tensor& x, const Axes& axes = {}, bool keepdim = false);  // gradient right with zeros
+Tensor logsumexp(const Tensor& x, const Axes& axes = {},
+                 bool keepdim = false);  // of −∞s: −∞, gradient 0
+Tensor prod(const Tensor& x, const Axes& axes = {},
+            bool keepdim = false);         // gradient right with zeros
 Tensor cumsum(const Tensor& x, int axis);  // y_i = Σ_{j ≤ i} x_j
 /// √ Σ x²; derivative 0 at 0.
 Tensor norm(const Tensor& x, const Axes& axes = {}, bool keepdim = false);

@@ -14,7 +14,7 @@
 #include <limits>
 #include <utility>
 
-#include "gradus/base/vmath.h"
+#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/logic.h"

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "gradus/base/parallel.h"
-#include "gradus/base/vmath.h"
+#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/map.h"

@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "gradus/base/random.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 
 namespace gradus {
 
-std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size, std::uint64_t seed) {
-  require(x.defined() && y.defined() && x.rank() > 0 && y.rank() > 0, "batches: x and y must have rows");
+std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size,
+                           std::uint64_t seed) {
+  require(x.defined() && y.defined() && x.rank() > 0 && y.rank() > 0,
+          "batches: x and y must have rows");
   require<ShapeError>(x.size(0) == y.size(0), "batches: x ", x.shape(), " and y ", y.shape(),
                       " have different numbers of rows");
   require(size > 0, "batches: a size of ", size);
@@ -26,12 +28,13 @@ std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size, 
   return out;
 }
 
-TokenBatches::TokenBatches(std::vector<std::int64_t> tokens, std::int64_t context, std::int64_t batch,
-                           std::uint64_t seed)
+TokenBatches::TokenBatches(std::vector<std::int64_t> tokens, std::int64_t context,
+                           std::int64_t batch, std::uint64_t seed)
     : tokens_(std::move(tokens)), context_(context), batch_(batch), seed_(seed) {
-  require(context > 0 && batch > 0, "TokenBatches: context ", context, " and batch ", batch, " must be positive");
-  require(size() > context, "TokenBatches: the text has ", size(), " tokens, but a context of ", context,
-          " wants at least ", context + 1, ": take a longer text or a shorter context");
+  require(context > 0 && batch > 0, "TokenBatches: context ", context, " and batch ", batch,
+          " must be positive");
+  require(size() > context, "TokenBatches: the text has ", size(), " tokens, but a context of ",
+          context, " wants at least ", context + 1, ": take a longer text or a shorter context");
 }
 
 Batch TokenBatches::windows(const std::vector<std::int64_t>& starts, std::int64_t length) const {

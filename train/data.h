@@ -21,7 +21,8 @@ std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size, 
 class TokenBatches {
  public:
   /// ValueError when the text has fewer than context + 1 tokens.
-  TokenBatches(std::vector<std::int64_t> tokens, std::int64_t context, std::int64_t batch, std::uint64_t seed);
+  TokenBatches(std::vector<std::int64_t> tokens, std::int64_t context, std::int64_t batch,
+               std::uint64_t seed);
   Batch at(std::int64_t step) const;  // x, y: i64 [batch, context]
 
   /// The whole text once, in order, in windows side by side, `batch` at a time: for evaluation. The

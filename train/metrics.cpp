@@ -24,17 +24,23 @@ std::string number(double value) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes) : path_(path), saved_(keep_bytes) {
+MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
+    : path_(path), saved_(keep_bytes) {
   std::error_code error;
   const bool there = std::filesystem::exists(path, error);
-  const std::int64_t size = there ? static_cast<std::int64_t>(std::filesystem::file_size(path, error)) : 0;
-  require<FileError>(!error && size >= keep_bytes, path, ": has ", size, " bytes where its checkpoint knows ", keep_bytes,
+  const std::int64_t size =
+      there ? static_cast<std::int64_t>(std::filesystem::file_size(path, error)) : 0;
+  require<FileError>(!error && size >= keep_bytes, path, ": has ", size,
+                     " bytes where its checkpoint knows ", keep_bytes,
                      ": it was changed by hand, or belongs to another run");
   if (there) std::filesystem::resize_file(path, static_cast<std::uintmax_t>(keep_bytes), error);
-  require<FileError>(!error, path, ": cannot be cut back to ", keep_bytes, " bytes: ", error.message());
+  require<FileError>(!error, path, ": cannot be cut back to ", keep_bytes,
+                     " bytes: ", error.message());
   file_ = std::fopen(path.c_str(), "ab");
-  require<FileError>(file_ != nullptr, path, ": cannot be opened for writing: ", std::strerror(errno));
-  std::setvbuf(file_, nullptr, _IONBF, 0);  // nothing hides in a buffer of the file when writing fails
+  require<FileError>(file_ != nullptr, path,
+                     ": cannot be opened for writing: ", std::strerror(errno));
+  std::setvbuf(file_, nullptr, _IONBF,
+               0);  // nothing hides in a buffer of the file when writing fails
 }
 
 MetricsLog::~MetricsLog() {
@@ -45,7 +51,8 @@ MetricsLog::~MetricsLog() {
 void MetricsLog::write(const std::vector<Field>& fields) {
   std::string line = "{";
   for (const Field& field : fields)
-    line += std::string(line.size() > 1 ? ", \"" : "\"") + field.first + "\": " + number(field.second);
+    line +=
+        std::string(line.size() > 1 ? ", \"" : "\"") + field.first + "\": " + number(field.second);
   waiting_ += line + "}\n";
   if (waiting_.size() > kWaitingBytes) flush();
 }

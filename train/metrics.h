@@ -21,8 +21,9 @@ class MetricsLog {
   MetricsLog& operator=(const MetricsLog&) = delete;
 
   using Field = std::pair<const char*, double>;
-  void write(const std::vector<Field>& fields);  // numbers as the shortest text that reads back equal
-  std::int64_t flush();                 // writes what waits; returns the bytes that are on the disk now
+  void write(
+      const std::vector<Field>& fields);  // numbers as the shortest text that reads back equal
+  std::int64_t flush();  // writes what waits; returns the bytes that are on the disk now
   const std::string& complaint() const { return complaint_; }  // "" while all is well
 
  private:

@@ -5,19 +5,20 @@
 
 #include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
-#include "gradus/base/vmath.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/vmath.h"
+#include "gradus/ops/create.h"
 
 namespace gradus::optim {
 namespace {
 
-constexpr std::int64_t kPiece = 65536;  // elements: enough work for a thread, and pieces enough to share
+constexpr std::int64_t kPiece =
+    65536;  // elements: enough work for a thread, and pieces enough to share
 
 void check_rates(const char* name, double learning_rate, double weight_decay) {
-  require(std::isfinite(learning_rate) && learning_rate >= 0, name, ": a learning rate of ", learning_rate,
-          ": must be finite and not negative");
-  require(std::isfinite(weight_decay) && weight_decay >= 0, name, ": a weight decay of ", weight_decay,
-          ": must be finite and not negative");
+  require(std::isfinite(learning_rate) && learning_rate >= 0, name, ": a learning rate of ",
+          learning_rate, ": must be finite and not negative");
+  require(std::isfinite(weight_decay) && weight_decay >= 0, name, ": a weight decay of ",
+          weight_decay, ": must be finite and not negative");
 }
 
 /// The numbers of one piece, for writing: step() has counted the write once for the whole parameter.
@@ -42,7 +43,8 @@ struct SGDConstants {
 
 template <class T>
 GRADUS_KERNEL void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
-  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale), decay = static_cast<T>(c.decay);
+  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
+          decay = static_cast<T>(c.decay);
   const T momentum = static_cast<T>(c.momentum);
   for (std::int64_t i = 0; i < n; ++i) {
     const T gradient = g[i] * scale + decay * p[i];
@@ -53,7 +55,8 @@ GRADUS_KERNEL void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGD
 
 template <class T>
 GRADUS_KERNEL void plain_sgd_kernel(T* p, const T* g, std::int64_t n, SGDConstants c) {
-  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale), decay = static_cast<T>(c.decay);
+  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
+          decay = static_cast<T>(c.decay);
   for (std::int64_t i = 0; i < n; ++i) p[i] -= rate * (g[i] * scale + decay * p[i]);
 }
 
@@ -63,8 +66,10 @@ struct AdamConstants {
 
 template <class T>
 GRADUS_KERNEL void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t n, AdamConstants c) {
-  const T scale = static_cast<T>(c.scale), decay = static_cast<T>(c.decay_gradient), keep = static_cast<T>(c.keep);
-  const T b1 = static_cast<T>(c.beta1), b2 = static_cast<T>(c.beta2), new1 = static_cast<T>(1 - c.beta1);
+  const T scale = static_cast<T>(c.scale), decay = static_cast<T>(c.decay_gradient),
+          keep = static_cast<T>(c.keep);
+  const T b1 = static_cast<T>(c.beta1), b2 = static_cast<T>(c.beta2),
+          new1 = static_cast<T>(1 - c.beta1);
   const T new2 = static_cast<T>(1 - c.beta2), size = static_cast<T>(c.step_size);
   const T correction = static_cast<T>(c.root_correction), eps = static_cast<T>(c.eps);
   for (std::int64_t i = 0; i < n; ++i) {
@@ -86,13 +91,15 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
     if (group.weight_decay < 0) group.weight_decay = weight_decay;
     check_rates("parameter group", group.learning_rate, group.weight_decay);
     for (const nn::NamedTensor& each : group.parameters) {
-      require<GraphError>(each.tensor.defined() && each.tensor.node() && each.tensor.is_leaf(), "optimiser: ",
-                          each.name, " is no parameter: give it model.parameters()");
+      require<GraphError>(each.tensor.defined() && each.tensor.node() && each.tensor.is_leaf(),
+                          "optimiser: ", each.name, " is no parameter: give it model.parameters()");
       for (const Slot& other : slots_)
         require<GraphError>(other.parameter.node() != each.tensor.node(), "optimiser: ", each.name,
-                            " is given twice (also as ", other.name, "): each parameter belongs to one group");
+                            " is given twice (also as ", other.name,
+                            "): each parameter belongs to one group");
       Slot slot{each.name, each.tensor, &group, {}};
-      for (std::size_t k = 0; k < slot_names_.size(); ++k) slot.tensors.push_back(zeros_like(each.tensor));
+      for (std::size_t k = 0; k < slot_names_.size(); ++k)
+        slot.tensors.push_back(zeros_like(each.tensor));
       slots_.push_back(std::move(slot));
     }
   }
@@ -104,15 +111,17 @@ std::vector<Optimizer::Piece> Optimizer::pieces() {
   for (const Slot& slot : slots_) {
     const Node::Extra* extra = slot.parameter.node()->extra_or_null();
     require<GraphError>(!extra || !extra->replaced, "optimiser: ", slot.name,
-                        " was replaced by model.to(dtype) after this optimiser was made: make the optimiser after it");
+                        " was replaced by model.to(dtype) after this optimiser was made: make the "
+                        "optimiser after it");
     if (!extra || !extra->grad.defined() || !slot.parameter.requires_grad()) continue;
     const Tensor gradient = extra->grad.contiguous();
     for (std::int64_t begin = 0; begin < slot.parameter.numel(); begin += kPiece)
       out.push_back({slot.group, slot.parameter, gradient, slot.tensors, begin,
                      std::min(begin + kPiece, slot.parameter.numel()), 0, 1});
   }
-  require<GraphError>(!out.empty(), "optimiser: no parameter has a gradient: call loss.backward() before step(), ",
-                      "outside NoGrad, on a loss that depends on them");
+  require<GraphError>(
+      !out.empty(), "optimiser: no parameter has a gradient: call loss.backward() before step(), ",
+      "outside NoGrad, on a loss that depends on them");
   return out;
 }
 
@@ -133,7 +142,8 @@ double Optimizer::step(const StepOptions& options) {
   for (const double square : squares) total += square;
   const double norm = std::sqrt(total);
   // the 1e-6 is PyTorch's: it keeps a norm of 0 from dividing
-  const double scale = options.clip_norm > 0 ? std::min(1.0, options.clip_norm / (norm + 1e-6)) : 1.0;
+  const double scale =
+      options.clip_norm > 0 ? std::min(1.0, options.clip_norm / (norm + 1e-6)) : 1.0;
 
   ++steps_;
   for (Piece& piece : work) {
@@ -160,7 +170,8 @@ std::map<std::string, Tensor> Optimizer::state() const {
   std::map<std::string, Tensor> out;
   out["step"] = full({}, static_cast<double>(steps_), Dtype::i64);
   for (const Slot& slot : slots_)
-    for (std::size_t k = 0; k < slot_names_.size(); ++k) out[slot_names_[k] + "." + slot.name] = slot.tensors[k];
+    for (std::size_t k = 0; k < slot_names_.size(); ++k)
+      out[slot_names_[k] + "." + slot.name] = slot.tensors[k];
   return out;
 }
 
@@ -168,12 +179,16 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
   const std::map<std::string, Tensor> own = state();
   for (const auto& [name, target] : own) {
     const auto at = given.find(name);
-    require<ShapeError>(at != given.end() && at->second.shape() == target.shape() && at->second.dtype() == target.dtype(),
-                        "optimiser state: ", name, " ", target.shape(), " of ", target.dtype(), " is ",
-                        at == given.end() ? "missing" : text("given as ", at->second.shape(), " of ", at->second.dtype()));
+    require<ShapeError>(
+        at != given.end() && at->second.shape() == target.shape() &&
+            at->second.dtype() == target.dtype(),
+        "optimiser state: ", name, " ", target.shape(), " of ", target.dtype(), " is ",
+        at == given.end() ? "missing"
+                          : text("given as ", at->second.shape(), " of ", at->second.dtype()));
   }
   for (const auto& [name, tensor] : given)
-    require<ShapeError>(own.count(name) == 1, "optimiser state: ", name, " is not of this optimiser");
+    require<ShapeError>(own.count(name) == 1, "optimiser state: ", name,
+                        " is not of this optimiser");
   for (const auto& [name, target] : own) Tensor(target).copy_(given.at(name));
   steps_ = static_cast<std::int64_t>(given.at("step").item());
 }
@@ -182,15 +197,18 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
 
 SGD::SGD(std::vector<Group> groups, const SGDOptions& options)
     : Optimizer(std::move(groups), options.learning_rate, options.weight_decay,
-                options.momentum != 0 ? std::vector<std::string>{"velocity"} : std::vector<std::string>{}),
+                options.momentum != 0 ? std::vector<std::string>{"velocity"}
+                                      : std::vector<std::string>{}),
       options_(options) {
-  require(options.momentum >= 0 && options.momentum < 1, "SGD: momentum ", options.momentum, " is not in [0, 1)");
-  require(!options.nesterov || options.momentum > 0, "SGD: Nesterov's rule wants a momentum above 0");
+  require(options.momentum >= 0 && options.momentum < 1, "SGD: momentum ", options.momentum,
+          " is not in [0, 1)");
+  require(!options.nesterov || options.momentum > 0,
+          "SGD: Nesterov's rule wants a momentum above 0");
 }
 
 void SGD::update(const Piece& piece) const {
-  const SGDConstants constants{piece.learning_rate, piece.scale, piece.group->weight_decay, options_.momentum,
-                               options_.nesterov, steps_ == 1};
+  const SGDConstants constants{piece.learning_rate, piece.scale,       piece.group->weight_decay,
+                               options_.momentum,   options_.nesterov, steps_ == 1};
   dispatch_float("SGD", piece.parameter.dtype(), [&]<class T>() {
     T* p = numbers<T>(piece.parameter, piece.begin);
     const T* g = piece.gradient.data<T>() + piece.begin;
@@ -201,7 +219,8 @@ void SGD::update(const Piece& piece) const {
 }
 
 Adam::Adam(std::vector<Group> groups, const AdamOptions& options, bool decoupled)
-    : Optimizer(std::move(groups), options.learning_rate, options.weight_decay, {"exp_avg", "exp_avg_sq"}),
+    : Optimizer(std::move(groups), options.learning_rate, options.weight_decay,
+                {"exp_avg", "exp_avg_sq"}),
       options_(options),
       decoupled_(decoupled) {
   require(0 <= options.beta1 && options.beta1 < 1 && 0 <= options.beta2 && options.beta2 < 1,
@@ -226,7 +245,8 @@ void Adam::update(const Piece& piece) const {
   });
 }
 
-std::vector<Group> decay_matrices_only(const std::vector<nn::NamedTensor>& parameters, double weight_decay) {
+std::vector<Group> decay_matrices_only(const std::vector<nn::NamedTensor>& parameters,
+                                       double weight_decay) {
   Group matrices{{}, -1, weight_decay}, others{{}, -1, 0};
   for (const nn::NamedTensor& each : parameters)
     (each.tensor.rank() >= 2 ? matrices : others).parameters.push_back(each);

@@ -103,7 +103,8 @@ struct AdamOptions {
 /// v̂ = v / (1−β2^t). Kingma & Ba 2015. Weight decay is added to the gradient.
 class Adam : public Optimizer {
  public:
-  Adam(std::vector<Group> groups, const AdamOptions& options = {}) : Adam(std::move(groups), options, false) {}
+  Adam(std::vector<Group> groups, const AdamOptions& options = {})
+      : Adam(std::move(groups), options, false) {}
   Adam(std::vector<nn::NamedTensor> parameters, const AdamOptions& options = {})
       : Adam(std::vector<Group>{{std::move(parameters)}}, options) {}
 
@@ -126,6 +127,7 @@ class AdamW : public Adam {
 };
 
 /// Weight decay for matrices, none for what has one axis (biases, norms): the usual two groups.
-std::vector<Group> decay_matrices_only(const std::vector<nn::NamedTensor>& parameters, double weight_decay);
+std::vector<Group> decay_matrices_only(const std::vector<nn::NamedTensor>& parameters,
+                                       double weight_decay);
 
 }  // namespace gradus::optim

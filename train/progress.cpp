@@ -14,7 +14,8 @@ constexpr double kTerminalSeconds = 0.1, kPlainSeconds = 5;
 
 bool shows_control_characters(std::FILE* out) {
   const char* term = std::getenv("TERM");
-  return platform::is_terminal(out) && !std::getenv("NO_COLOR") && term && std::strcmp(term, "dumb") != 0;
+  return platform::is_terminal(out) && !std::getenv("NO_COLOR") && term &&
+         std::strcmp(term, "dumb") != 0;
 }
 
 }  // namespace
@@ -22,12 +23,15 @@ bool shows_control_characters(std::FILE* out) {
 std::string clock_time(double seconds) {
   const auto s = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, 1e9)));
   char text[48];
-  if (s >= 3600) std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
-  else std::snprintf(text, sizeof text, "%lld:%02lld", s / 60, s % 60);
+  if (s >= 3600)
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  else
+    std::snprintf(text, sizeof text, "%lld:%02lld", s / 60, s % 60);
   return text;
 }
 
-Progress::Progress(std::int64_t first, std::int64_t total, std::int64_t tokens_per_step, std::FILE* out)
+Progress::Progress(std::int64_t first, std::int64_t total, std::int64_t tokens_per_step,
+                   std::FILE* out)
     : first_(first),
       total_(total),
       tokens_per_step_(tokens_per_step),
@@ -48,9 +52,10 @@ void Progress::show(std::int64_t step, double loss, const std::string& note, boo
   if (!keep && since < (terminal_ ? kTerminalSeconds : kPlainSeconds)) return;
   last_shown_ = now;
   const double left = done > 0 ? elapsed / done * static_cast<double>(total_ - step) : 0;
-  std::fprintf(out_, "%sstep %lld/%lld  loss %.4f  %.1fk tokens/s  left %s%s%s%s", terminal_ ? "\r\033[K" : "",
-               static_cast<long long>(step), static_cast<long long>(total_), loss, rate_ / 1000,
-               clock_time(left).c_str(), note.empty() ? "" : "  ", note.c_str(), keep || !terminal_ ? "\n" : "");
+  std::fprintf(out_, "%sstep %lld/%lld  loss %.4f  %.1fk tokens/s  left %s%s%s%s",
+               terminal_ ? "\r\033[K" : "", static_cast<long long>(step),
+               static_cast<long long>(total_), loss, rate_ / 1000, clock_time(left).c_str(),
+               note.empty() ? "" : "  ", note.c_str(), keep || !terminal_ ? "\n" : "");
   std::fflush(out_);
   line_open_ = terminal_ && !keep;
 }

@@ -13,7 +13,8 @@ namespace gradus {
 class Progress {
  public:
   /// Steps run from `first` to `total`; `tokens_per_step` for the rate.
-  Progress(std::int64_t first, std::int64_t total, std::int64_t tokens_per_step, std::FILE* out = stderr);
+  Progress(std::int64_t first, std::int64_t total, std::int64_t tokens_per_step,
+           std::FILE* out = stderr);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

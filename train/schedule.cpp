@@ -34,7 +34,8 @@ Schedule warmup_cosine(std::int64_t warmup, std::int64_t total, double floor) {
   check_plan("warmup_cosine", warmup, total, floor);
   return [=](std::int64_t step) {
     if (step < warmup) return warm(step, warmup);
-    return floor + (1 - floor) * 0.5 * (1 + std::cos(std::numbers::pi * progress(step, warmup, total)));
+    return floor +
+           (1 - floor) * 0.5 * (1 + std::cos(std::numbers::pi * progress(step, warmup, total)));
   };
 }
 
@@ -47,10 +48,12 @@ Schedule warmup_linear(std::int64_t warmup, std::int64_t total, double floor) {
 }
 
 Schedule noam(std::int64_t width, std::int64_t warmup) {
-  require(width > 0 && warmup > 0, "noam: width ", width, " and warm-up ", warmup, " must be positive");
+  require(width > 0 && warmup > 0, "noam: width ", width, " and warm-up ", warmup,
+          " must be positive");
   return [=](std::int64_t step) {
     const double s = static_cast<double>(step + 1), w = static_cast<double>(warmup);
-    return std::min(1 / std::sqrt(s), s / (w * std::sqrt(w))) / std::sqrt(static_cast<double>(width));
+    return std::min(1 / std::sqrt(s), s / (w * std::sqrt(w))) /
+           std::sqrt(static_cast<double>(width));
   };
 }
 

@@ -34,7 +34,8 @@ std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text) {
 Corpus read_corpus(const std::vector<std::string>& files, std::int64_t context) {
   Corpus corpus;
   for (const std::string& file : files) corpus.text += io::read_text(file);
-  require<FileError>(!corpus.text.empty(), files.empty() ? "no file" : files.front(), ": there is no text in it");
+  require<FileError>(!corpus.text.empty(), files.empty() ? "no file" : files.front(),
+                     ": there is no text in it");
   corpus.digest = digest_of(corpus.text);
   corpus.tokenizer = choose_tokenizer(corpus.text);
   std::vector<std::int64_t> tokens = corpus.tokenizer->encode(corpus.text);
@@ -42,9 +43,10 @@ Corpus read_corpus(const std::vector<std::string>& files, std::int64_t context) 
   corpus.held_out.assign(tokens.begin() + cut, tokens.end());
   tokens.resize(static_cast<std::size_t>(cut));
   corpus.training = std::move(tokens);
-  require(std::ssize(corpus.held_out) > context, "the held-out tenth of the text has ", corpus.held_out.size(),
-          " tokens, but a context of ", context, " wants at least ", context + 1, ": give a text of at least ",
-          10 * (context + 1), " characters, or a smaller --context");
+  require(std::ssize(corpus.held_out) > context, "the held-out tenth of the text has ",
+          corpus.held_out.size(), " tokens, but a context of ", context, " wants at least ",
+          context + 1, ": give a text of at least ", 10 * (context + 1),
+          " characters, or a smaller --context");
   return corpus;
 }
 

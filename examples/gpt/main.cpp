@@ -10,7 +10,7 @@
 
 #include "commands.h"
 #include "gradus/base/parallel.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/examples/support/interrupt.h"
 
 namespace gradus::examples {
@@ -20,8 +20,10 @@ void describe_train(CLI::App& app, TrainFlags& flags) {
   app.add_option("files", flags.files, "text to learn, one or more files")->type_name("FILE");
   app.add_option("--out", flags.out, "directory of the run")->required()->type_name("DIR");
   app.add_option_function<std::string>(
-      "--config", [&flags](const std::string& name) { flags.config = name, flags.config_given = true; },
-      "sizes with a name: toy, cpu, baby12, baby64, gpt2, long (cpu)")->type_name("NAME");
+         "--config",
+         [&flags](const std::string& name) { flags.config = name, flags.config_given = true; },
+         "sizes with a name: toy, cpu, baby12, baby64, gpt2, long (cpu)")
+      ->type_name("NAME");
   app.add_option("--steps", flags.steps, "how many (2000)");
   app.add_option("--batch", flags.batch, "sequences a step");
   app.add_option("--context", flags.context, "tokens a sequence");
@@ -31,21 +33,26 @@ void describe_train(CLI::App& app, TrainFlags& flags) {
   app.add_option("--dropout", flags.dropout, "in [0, 1) (0)");
   app.add_option("--lr", flags.learning_rate, "highest learning rate (0.001)");
   app.add_option("--seed", flags.seed, "of weights, batches and dropout (1337)");
-  app.add_option("--eval-every", flags.eval_every, "steps between evaluations and checkpoints (250)");
-  app.add_flag("--resume", flags.resume, "go on with the run in --out; other flags may be left out");
+  app.add_option("--eval-every", flags.eval_every,
+                 "steps between evaluations and checkpoints (250)");
+  app.add_flag("--resume", flags.resume,
+               "go on with the run in --out; other flags may be left out");
 }
 
 void describe_sample(CLI::App& app, SampleFlags& flags) {
   app.add_option("run", flags.directory, "directory of a run")->required()->type_name("DIR");
   app.add_option("--prompt", flags.prompt, "text to go on from");
   app.add_option("--tokens", flags.tokens, "how many to draw")->capture_default_str();
-  app.add_option("--temperature", flags.temperature, "0: always the likeliest")->capture_default_str();
+  app.add_option("--temperature", flags.temperature, "0: always the likeliest")
+      ->capture_default_str();
   app.add_option("--top-k", flags.top_k, "only the k likeliest; 0: all")->capture_default_str();
   app.add_option("--seed", flags.seed, "of the draws")->capture_default_str();
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Trains a small GPT on your text.\n  gpt train book.txt --out run    gpt sample run --prompt \"Once\"");
+  CLI::App app(
+      "Trains a small GPT on your text.\n  gpt train book.txt --out run    gpt sample run --prompt "
+      "\"Once\"");
   app.require_subcommand(1);
   int threads = 0;
   bool config_asked = false;
@@ -56,14 +63,20 @@ int run(int argc, char** argv) {
   SampleFlags sample_flags;
   std::string eval_directory, eval_file, tree = ".";
   CLI::App& train_command = *app.add_subcommand("train", "learn a text");
-  CLI::App& sample_command = *app.add_subcommand("sample", "write text in the manner of what was learnt");
+  CLI::App& sample_command =
+      *app.add_subcommand("sample", "write text in the manner of what was learnt");
   CLI::App& eval_command = *app.add_subcommand("eval", "mean loss on a file");
-  CLI::App& demo_command = *app.add_subcommand("demo", "a minute of training on this project's own text");
+  CLI::App& demo_command =
+      *app.add_subcommand("demo", "a minute of training on this project's own text");
   describe_train(train_command, train_flags);
   describe_sample(sample_command, sample_flags);
-  eval_command.add_option("run", eval_directory, "directory of a run")->required()->type_name("DIR");
+  eval_command.add_option("run", eval_directory, "directory of a run")
+      ->required()
+      ->type_name("DIR");
   eval_command.add_option("file", eval_file, "text")->required()->type_name("FILE");
-  demo_command.add_option("tree", tree, "directory of the sources")->type_name("DIR")->capture_default_str();
+  demo_command.add_option("tree", tree, "directory of the sources")
+      ->type_name("DIR")
+      ->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -23,9 +23,11 @@ void write_text(const std::string& path, const std::string& text) {
   platform::write_file_atomically(path, text.data(), text.size());
 }
 
-std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact, const std::string& path) {
+std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
+                          const std::string& path) {
   const auto at = checkpoint.facts.find(fact);
-  require<FileError>(at != checkpoint.facts.end(), path, ": holds no \"", fact, "\": it is not a gpt run's checkpoint");
+  require<FileError>(at != checkpoint.facts.end(), path, ": holds no \"", fact,
+                     "\": it is not a gpt run's checkpoint");
   return std::stoll(at->second);
 }
 
@@ -42,15 +44,17 @@ Run::Run(const RunPaths& paths, const Settings& settings, Corpus corpus)
       optimizer_(optim::decay_matrices_only(model_.parameters(), settings.weight_decay),
                  {.learning_rate = settings.learning_rate, .beta2 = settings.beta2}),
       schedule_(optim::warmup_cosine(settings.warmup, settings.steps, settings.final_factor)),
-      batches_(corpus_.training, settings.model.context, settings.batch, static_cast<std::uint64_t>(settings.seed)),
+      batches_(corpus_.training, settings.model.context, settings.batch,
+               static_cast<std::uint64_t>(settings.seed)),
       best_(kNever),
       last_loss_(kNever),
       last_held_out_(kNever) {}
 
 std::unique_ptr<Run> Run::start(const RunPaths& paths, const Settings& settings, Corpus corpus) {
-  for (const std::string& file : {paths.settings(), paths.checkpoint(), paths.metrics(), paths.model()})
-    require<FileError>(!std::filesystem::exists(file), paths.directory, ": holds a run already (", file,
-                       "): go on with --resume, or choose another --out");
+  for (const std::string& file :
+       {paths.settings(), paths.checkpoint(), paths.metrics(), paths.model()})
+    require<FileError>(!std::filesystem::exists(file), paths.directory, ": holds a run already (",
+                       file, "): go on with --resume, or choose another --out");
   std::error_code error;
   std::filesystem::create_directories(paths.directory, error);
   require<FileError>(!error, paths.directory, ": cannot be made: ", error.message());
@@ -63,8 +67,9 @@ std::unique_ptr<Run> Run::start(const RunPaths& paths, const Settings& settings,
 }
 
 std::unique_ptr<Run> Run::resume(const RunPaths& paths, const Settings& settings, Corpus corpus) {
-  require<FileError>(corpus.digest == settings.text_digest, paths.directory, ": was trained on another text (digest ",
-                     settings.text_digest, ") than what these files hold now (", corpus.digest,
+  require<FileError>(corpus.digest == settings.text_digest, paths.directory,
+                     ": was trained on another text (digest ", settings.text_digest,
+                     ") than what these files hold now (", corpus.digest,
                      "): restore the text, or start a new run");
   const io::Checkpoint checkpoint = io::load_checkpoint(paths.checkpoint());
   std::unique_ptr<Run> run(new Run(paths, settings, std::move(corpus)));
@@ -75,40 +80,48 @@ std::unique_ptr<Run> Run::resume(const RunPaths& paths, const Settings& settings
   }
   run->model_.load_state(weights);
   run->optimizer_.load_state(state);
-  const auto fact = [&](const char* name) { return whole_number(checkpoint, name, paths.checkpoint()); };
+  const auto fact = [&](const char* name) {
+    return whole_number(checkpoint, name, paths.checkpoint());
+  };
   run->step_ = fact("step");
   run->best_step_ = fact("best_step");
   run->best_ = std::bit_cast<double>(fact("best"));
   run->last_loss_ = std::bit_cast<double>(fact("last_loss"));
   run->last_held_out_ = std::bit_cast<double>(fact("last_held_out"));
-  generator().restore(static_cast<std::uint64_t>(fact("random_seed")), static_cast<std::uint32_t>(fact("random_position")));
+  generator().restore(static_cast<std::uint64_t>(fact("random_seed")),
+                      static_cast<std::uint32_t>(fact("random_position")));
   run->metrics_ = std::make_unique<MetricsLog>(paths.metrics(), fact("metrics_bytes"));
   return run;
 }
 
 bool Run::save() {
   io::Checkpoint checkpoint;
-  for (const nn::NamedTensor& each : model_.state()) checkpoint.tensors["model." + each.name] = each.tensor.detach();
-  for (const auto& [name, tensor] : optimizer_.state()) checkpoint.tensors["optimizer." + name] = tensor;
-  checkpoint.facts = {{"step", std::to_string(step_)},
-                      {"best_step", std::to_string(best_step_)},
-                      {"best", exactly(best_)},
-                      {"last_loss", exactly(last_loss_)},
-                      {"last_held_out", exactly(last_held_out_)},
-                      {"random_seed", std::to_string(static_cast<std::int64_t>(generator().seed()))},
-                      {"random_position", std::to_string(generator().position())},
-                      {"metrics_bytes", std::to_string(metrics_->flush())}};
+  for (const nn::NamedTensor& each : model_.state())
+    checkpoint.tensors["model." + each.name] = each.tensor.detach();
+  for (const auto& [name, tensor] : optimizer_.state())
+    checkpoint.tensors["optimizer." + name] = tensor;
+  checkpoint.facts = {
+      {"step", std::to_string(step_)},
+      {"best_step", std::to_string(best_step_)},
+      {"best", exactly(best_)},
+      {"last_loss", exactly(last_loss_)},
+      {"last_held_out", exactly(last_held_out_)},
+      {"random_seed", std::to_string(static_cast<std::int64_t>(generator().seed()))},
+      {"random_position", std::to_string(generator().position())},
+      {"metrics_bytes", std::to_string(metrics_->flush())}};
   try {
     require<FileError>(metrics_->complaint().empty(), metrics_->complaint());
     io::save_checkpoint(paths_.checkpoint(), checkpoint);
     return true;
   } catch (const FileError& error) {
-    std::fprintf(stderr, "\ngpt: not saved at step %lld: %s\n", static_cast<long long>(step_), error.what());
+    std::fprintf(stderr, "\ngpt: not saved at step %lld: %s\n", static_cast<long long>(step_),
+                 error.what());
     return false;
   }
 }
 
-double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens, std::int64_t batch) {
+double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens,
+                 std::int64_t batch) {
   const NoGrad off;
   const TokenBatches windows(tokens, model.options.context, batch, 0);
   double total = 0, count = 0;
@@ -120,14 +133,17 @@ double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens, 
   return total / count;
 }
 
-double Run::evaluate() const { return mean_loss(model_, corpus_.held_out, std::max<std::int64_t>(settings_.batch, 32)); }
+double Run::evaluate() const {
+  return mean_loss(model_, corpus_.held_out, std::max<std::int64_t>(settings_.batch, 32));
+}
 
 double Run::train_step() {
   const Batch batch = batches_.at(step_);
   const Tensor loss = model_.loss(batch.x, batch.y);
   optimizer_.zero_grad();
   loss.backward();
-  const double norm = optimizer_.step({.clip_norm = settings_.clip_norm, .factor = schedule_(step_)});
+  const double norm =
+      optimizer_.step({.clip_norm = settings_.clip_norm, .factor = schedule_(step_)});
   last_loss_ = loss.item();
   metrics_->write({{"step", static_cast<double>(step_)},
                    {"loss", last_loss_},
@@ -155,12 +171,15 @@ RunEnd Run::train() {
   while (step_ < settings_.steps && !interrupt_signal) {
     train_step();
     ++step_;
-    require(std::isfinite(last_loss_), "the loss is not finite at step ", step_, ": try a smaller --lr; ",
-            paths_.checkpoint(), " holds the last good step");
+    require(std::isfinite(last_loss_), "the loss is not finite at step ", step_,
+            ": try a smaller --lr; ", paths_.checkpoint(), " holds the last good step");
     const bool evaluates = step_ % settings_.eval_every == 0 || step_ == settings_.steps;
     if (evaluates) judge();
     if (evaluates) saved = save();
-    const std::string note = std::isfinite(last_held_out_) ? text("held-out ", std::fixed, std::setprecision(4), last_held_out_) : "";
+    const std::string note =
+        std::isfinite(last_held_out_)
+            ? text("held-out ", std::fixed, std::setprecision(4), last_held_out_)
+            : "";
     progress.show(step_, last_loss_, note, evaluates);
   }
   if (interrupt_signal && step_ < settings_.steps) {
@@ -172,8 +191,10 @@ RunEnd Run::train() {
 }
 
 Trained load_trained(const RunPaths& paths) {
-  require<FileError>(std::filesystem::exists(paths.settings()), paths.directory, ": holds no gpt run: ",
-                     "there is no settings.json; train one with: gpt train FILE --out ", paths.directory);
+  require<FileError>(
+      std::filesystem::exists(paths.settings()), paths.directory,
+      ": holds no gpt run: ", "there is no settings.json; train one with: gpt train FILE --out ",
+      paths.directory);
   require<FileError>(std::filesystem::exists(paths.model()), paths.model(),
                      ": not there yet: the run has not come to its first evaluation");
   Trained trained{settings_from_json(io::read_text(paths.settings()), paths.settings()),

@@ -40,7 +40,8 @@ class Run {
   /// A new run; FileError if the directory holds one already.
   static std::unique_ptr<Run> start(const RunPaths& paths, const Settings& settings, Corpus corpus);
   /// Goes on from the checkpoint. FileError if there is none, or the text is another one.
-  static std::unique_ptr<Run> resume(const RunPaths& paths, const Settings& settings, Corpus corpus);
+  static std::unique_ptr<Run> resume(const RunPaths& paths, const Settings& settings,
+                                     Corpus corpus);
 
   RunEnd train();
   /// Mean nats a token over the whole held-out part.

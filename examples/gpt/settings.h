@@ -11,8 +11,8 @@
 namespace gradus::examples {
 
 struct Settings {
-  std::vector<std::string> files;     // the text, one after the other
-  std::string text_digest;            // of the bytes read, so that a resumed run sees the same
+  std::vector<std::string> files;  // the text, one after the other
+  std::string text_digest;         // of the bytes read, so that a resumed run sees the same
   nn::GPTOptions model;
   std::int64_t batch = 12;
   std::int64_t steps = 2000;

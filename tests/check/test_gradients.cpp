@@ -6,7 +6,7 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/dropout.h"

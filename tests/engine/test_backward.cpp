@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"

@@ -3,7 +3,7 @@
 #include <limits>
 #include <sstream>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/engine/tensor.h"
 #include "gradus/tests/support/catch.h"
 

@@ -4,7 +4,7 @@
 #include "gradus/base/memory.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"

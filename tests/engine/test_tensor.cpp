@@ -10,7 +10,7 @@
 
 #include "gradus/base/memory.h"
 #include "gradus/base/random.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"

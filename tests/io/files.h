@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "gradus/base/error.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 
 namespace gradus::testing {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/embedding.h"
@@ -25,7 +25,7 @@ using Parameters = std::vector<Numbers>;  // in the order of members()
 
 // A layer is a handful of operations, each good to a few roundings of its own scale; a norm divides
 // by a deviation that may be half of that. Errors of earlier ones pass through the later ones.
-constexpr double kRoundings = 16;
+constexpr double kRoundings = 64;
 
 /// Puts in[next…] in the place of m's parameters, in the order of members().
 void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/block.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/nn/gpt.h"
 #include "gradus/ops/movement.h"

@@ -4,7 +4,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/nn/init.h"
 #include "gradus/nn/module.h"
 #include "gradus/ops/movement.h"
@@ -33,7 +33,8 @@ Statistics statistics(const Tensor& x) {
 }
 
 // Of 60000 draws, a mean lies within 5 deviations / √60000 = 0.0204 of them, and a deviation within
-// 1.5 % (5 / √(2 · 60000)), but once in a million. The seed is fixed: the tests give the same always.
+// 1.5 % (5 / √(2 · 60000)), but once in a million. The seed is fixed: the tests give the same
+// always.
 constexpr double kMean = 0.0205, kDeviation = 0.015;
 Tensor weight() { return nn::parameter(zeros({200, 300})); }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/nn/dropout.h"
 #include "gradus/nn/embedding.h"
 #include "gradus/nn/feed_forward.h"

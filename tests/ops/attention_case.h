@@ -7,7 +7,7 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/attention.h"
 #include "gradus/tests/support/catch.h"
@@ -80,8 +80,9 @@ inline double difference(const Tensor& a, const Tensor& b) {
   return largest(d) / std::max(largest(y), 1e-300);
 }
 
-/// Each gradient element is a sum over up to S (or T) keys of products of a few factors, each rounded:
-/// errors grow as the root of their number when the signs are random; 64 leaves room for that.
+/// Each gradient element is a sum over up to S (or T) keys of products of a few factors, each
+/// rounded: errors grow as the root of their number when the signs are random; 64 leaves room for
+/// that.
 inline double tolerance(Dtype dtype) { return 64 * (dtype == Dtype::f32 ? 0x1p-24 : 0x1p-53); }
 
 inline void check_alike(const Results& a, const Results& b, Dtype dtype) {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/registry.h"
@@ -97,29 +97,21 @@ std::vector<Pair> pairs() {
 }
 
 void add_binary(Samples& out, const Binary& binary) {
-  const auto left = [&](const Shape& shape) {
-    return binary.positive_base ? positive(shape, 0) : values(shape, 0);
-  };
+  const auto base = binary.positive_base ? positive : values;
   const Numbers g = binary.of_numbers;
-  const auto add_sample = [&](std::string what, Inputs inputs, std::function<Tensor(const Inputs&)> f,
-                              std::function<List(const Inputs&)> reference) {
-    out.push_back({.op = binary.op,
-                   .what = std::move(what),
-                   .inputs = std::move(inputs),
-                   .f = std::move(f),
-                   .reference = std::move(reference),
-                   .f32_factor = binary.f32_factor});
+  const auto add_sample = [&](const std::string& what, const Inputs& inputs, auto f, auto reference) {
+    out.push_back({binary.op, what, inputs, f, reference, {}, true, binary.f32_factor});
   };
   for (const Pair& pair : pairs())
     add_sample(
-        pair.what, {left(pair.a), values(pair.b, 1)},
+        pair.what, {base(pair.a, 0), values(pair.b, 1)},
         [f = binary.f](const Inputs& x) { return f(x[0], x[1]); },
         [g](const Inputs& x) {
           return combined(x[0].to_vector<double>(), dims(x[0]), x[1].to_vector<double>(),
                           dims(x[1]), g);
         });
   add_sample(
-      "a transposed view on the left", {left({5, 3}), values({3, 5}, 1)},
+      "a transposed view on the left", {base({5, 3}, 0), values({3, 5}, 1)},
       [f = binary.f](const Inputs& x) { return f(transpose(x[0]), x[1]); },
       [g](const Inputs& x) {
         return combined(turned(x[0].to_vector<double>(), 5, 3), {3, 5}, x[1].to_vector<double>(),
@@ -148,29 +140,24 @@ struct Unary {
 };
 
 void add_unary(Samples& out, const Unary& unary) {
-  const auto input = [&](const Shape& shape, int which) {
-    return unary.positive_input ? positive(shape, which) : values(shape, which);
-  };
+  const auto input = unary.positive_input ? positive : values;
   const auto each = [g = unary.of_number](List x) {
     std::transform(x.begin(), x.end(), x.begin(), g);
     return x;
   };
   const std::string note = unary.note.empty() ? "" : unary.note + ", ";
+  const auto add_sample = [&](const std::string& what, const Tensor& x, auto f, auto reference) {
+    out.push_back({unary.op, note + what, {x}, f, reference, {}, true, unary.f32_factor});
+  };
   for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{1, 1}, Shape{2, 0}})
-    out.push_back({.op = unary.op,
-                   .what = note + "shape " + to_string(shape),
-                   .inputs = {input(shape, 3)},
-                   .f = [f = unary.f](const Inputs& x) { return f(x[0]); },
-                   .reference = [each](const Inputs& x) { return each(x[0].to_vector<double>()); },
-                   .f32_factor = unary.f32_factor});
-  out.push_back({.op = unary.op,
-                 .what = note + "a transposed view",
-                 .inputs = {input({2, 7}, 4)},
-                 .f = [f = unary.f](const Inputs& x) { return f(transpose(x[0])); },
-                 .reference = [each](const Inputs& x) {
-                   return each(turned(x[0].to_vector<double>(), 2, 7));
-                 },
-                 .f32_factor = unary.f32_factor});
+    add_sample(
+        "shape " + to_string(shape), input(shape, 3),
+        [f = unary.f](const Inputs& x) { return f(x[0]); },
+        [each](const Inputs& x) { return each(x[0].to_vector<double>()); });
+  add_sample(
+      "a transposed view", input({2, 7}, 4),
+      [f = unary.f](const Inputs& x) { return f(transpose(x[0])); },
+      [each](const Inputs& x) { return each(turned(x[0].to_vector<double>(), 2, 7)); });
 }
 
 std::vector<Binary> binaries() {
@@ -198,7 +185,7 @@ std::vector<Unary> with_numbers() {
       {"shift", [](const Tensor& x) { return x + 0.75; }, [](double x) { return x + 0.75; }},
       {"shift", [](const Tensor& x) { return 2.0 - x; }, [](double x) { return 2.0 - x; }},
       {"scale", [](const Tensor& x) { return 3.0 / x; }, [](double x) { return 3.0 / x; }},
-      {"negative", [](const Tensor& x) { return -x; }, [](double x) { return -x; }},
+      {"negative", negative, [](double x) { return -x; }},
       pow_by(3, false),
       pow_by(2, false),
       pow_by(1, false),

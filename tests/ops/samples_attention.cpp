@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gradus/base/random.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"

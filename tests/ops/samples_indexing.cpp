@@ -1,5 +1,5 @@
 // Samples of picking by index. Indices repeat, leave positions out, and come as views.
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/registry.h"

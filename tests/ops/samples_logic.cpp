@@ -1,7 +1,7 @@
 // Samples of where and masked_fill: what chooses is bool, and has no gradient.
 #include <array>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/registry.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/registry.h"

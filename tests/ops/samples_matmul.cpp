@@ -11,7 +11,8 @@ namespace {
 using naive::Numbers;
 using naive::numbers;
 
-/// matmul of two inputs as they are; `as_a`, `as_b` are their sizes, with the axes that a vector gets.
+/// matmul of two inputs as they are; `as_a`, `as_b` are their sizes, with the axes that a vector
+/// gets.
 Sample product(const char* what, const Shape& a, const Shape& b, naive::Sizes as_a,
                naive::Sizes as_b) {
   return {

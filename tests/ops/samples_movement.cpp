@@ -1,7 +1,7 @@
 // Samples of views and movement. The references write each element's place out.
 #include <algorithm>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/registry.h"
 

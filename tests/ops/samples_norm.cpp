@@ -2,7 +2,7 @@
 // element.
 #include <cmath>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/norm.h"
 #include "gradus/tests/support/registry.h"

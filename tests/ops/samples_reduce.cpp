@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/registry.h"

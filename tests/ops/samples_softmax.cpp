@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/softmax.h"

@@ -8,7 +8,7 @@
 #include "gradus/base/memory.h"
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/tests/support/catch.h"

@@ -6,7 +6,7 @@
 #include "gradus/base/memory.h"
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/catch.h"
@@ -224,8 +224,9 @@ TEST_CASE("arithmetic: a long f32 sum keeps its digits") {
     exact[static_cast<std::size_t>(i % 3)] += double{x.data<float>()[i]};
     magnitude += std::abs(double{x.data<float>()[i]});
   }
-  // Parts of 5461 rows, four at a time, and 193 parts: at most 1418 additions on any path, each with
-  // half an ulp (2⁻²⁴) of what has been added up; as they go to both sides, some √1418 ulps are left.
+  // Parts of 5461 rows, four at a time, and 193 parts: at most 1418 additions on any path, each
+  // with half an ulp (2⁻²⁴) of what has been added up. They go to both sides: √1418 of them are
+  // left on the whole, a twentieth of the bound with room.
   const double bound = 1418 * 0x1p-24 * magnitude / 3;
   const Tensor rows = sum_to(x, {3});
   for (std::int64_t c = 0; c < 3; ++c)

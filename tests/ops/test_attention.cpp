@@ -1,5 +1,5 @@
-// Attention beside its samples: sizes of several tiles and spans, the kernel against the formula, no
-// T × S buffer, threads.
+// Attention beside its samples: sizes of several tiles and spans, the kernel against the formula,
+// no T × S buffer, threads.
 #include <vector>
 
 #include "gradus/base/memory.h"

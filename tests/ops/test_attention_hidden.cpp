@@ -59,7 +59,8 @@ TEST_CASE("what a mask hides does not leak, NaN and infinity included") {
   for (const Way way : kWays)
     for (const double bad : {kNaN, kInfinity, -kInfinity}) {
       INFO("way " << static_cast<int>(way) << ", value " << bad);
-      // Key and value 60 are hidden from the queries before 60. No gradient arrives from the others.
+      // Key and value 60 are hidden from the queries before 60. No gradient arrives from the
+      // others.
       Case c = clean;
       fill(slice(c.dout, 2, 60, T), 0);
       const Results right = run(c, way);

@@ -2,7 +2,7 @@
 // indices.
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/movement.h"

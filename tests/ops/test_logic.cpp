@@ -4,7 +4,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/movement.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/mask.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"

@@ -1,4 +1,5 @@
-// matmul and linear beside their samples: bad input, special values, views, large products, threads.
+// matmul and linear beside their samples: bad input, special values, views, large products,
+// threads.
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -9,7 +10,7 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
@@ -26,7 +27,8 @@ using naive::at;
 using naive::Numbers;
 using naive::numbers;
 
-/// The largest difference, in units of the roundings that a sum of `terms` products of size 1 may make.
+/// The largest difference, in units of the roundings that a sum of `terms` products of size 1 may
+/// make.
 double roundings(const Tensor& x, const Numbers& right, std::int64_t terms) {
   const double unit = (x.dtype() == Dtype::f32 ? 0x1p-24 : 0x1p-53) * static_cast<double>(terms);
   const Numbers got = numbers(x);

@@ -2,7 +2,7 @@
 // gradients, bad input.
 #include <limits>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "gradus/base/parallel.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/reduce.h"
@@ -144,6 +144,7 @@ TEST_CASE("norms say what is wrong with their arguments") {
   CHECK(says(message_of<ValueError>([&] { layer_norm(x, v, v, -1); }), {"layer_norm: eps is -1"}));
   CHECK(says(message_of<ValueError>([] { layer_norm(Tensor()); }), {"layer_norm", "undefined"}));
   CHECK(says(message_of<DtypeError>([] { layer_norm(arange(3)); }), {"layer_norm", "i64"}));
+  CHECK(says(message_of<DtypeError>([] { rms_norm(arange(3)); }), {"rms_norm", "i64"}));
   CHECK(says(message_of<ShapeError>([&] { rms_norm(x, wide); }), {"rms_norm", "[2, 3]", "[4]"}));
   CHECK(says(message_of<DtypeError>([&] { rms_norm(x, wrong); }), {"rms_norm", "f32", "f64"}));
   CHECK(says(message_of<ValueError>([&] { rms_norm(x, v, std::nan("")); }), {"rms_norm: eps is"}));

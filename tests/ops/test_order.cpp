@@ -7,7 +7,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/order.h"
 #include "gradus/ops/reduce.h"

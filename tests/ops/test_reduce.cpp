@@ -5,7 +5,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"

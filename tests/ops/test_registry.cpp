@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gradus/base/memory.h"
+#include "gradus/base/parallel.h"
 #include "gradus/check/gradients.h"
 #include "gradus/engine/graph.h"
 #include "gradus/tests/support/catch.h"
@@ -21,6 +22,16 @@ void each_sample(Body body) {
     body(sample);
   }
 }
+
+/// Differences call a function of a few numbers thousands of times; waking a second thread for each
+/// would take most of the time. Other conditions run with all threads.
+struct OneThread {
+  const int before = num_threads();
+  OneThread() { set_num_threads(1); }
+  ~OneThread() { set_num_threads(before); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+};
 
 void check_same(const Result& a, const Result& b) {
   CHECK(a.y.shape() == b.y.shape());
@@ -48,6 +59,7 @@ TEST_CASE("registry: values are those of the reference, fused and composed") {
 }
 
 TEST_CASE("registry: gradients are the derivatives") {
+  const OneThread one;
   each_sample([](const Sample& sample) {
     check::Options options;
     options.differentiable = wanted_inputs(sample);
@@ -58,6 +70,7 @@ TEST_CASE("registry: gradients are the derivatives") {
 }
 
 TEST_CASE("registry: gradients have the right gradients") {
+  const OneThread one;
   each_sample([](const Sample& sample) {
     if (!sample.second) return;
     check::Options options;

@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 
 namespace gradus::testing {
 namespace {

@@ -16,16 +16,19 @@ struct Trajectory {
 };
 
 /// Trains the preset from directory/init.safetensors on directory/batch.safetensors.
-inline Trajectory train_20_steps(const std::string& preset, const std::string& directory, Dtype dtype) {
+inline Trajectory train_20_steps(const std::string& preset, const std::string& directory,
+                                 Dtype dtype) {
   std::map<std::string, Tensor> weights;
   for (const auto& [name, tensor] : io::load_safetensors(directory + "/init.safetensors").tensors) {
     std::string ours = name;  // older dumps name the feed-forward net's layers without their parent
     for (const char* layer : {".up.", ".down."})
-      if (const auto at = ours.find(layer); at != std::string::npos && ours.find("feed_forward") == std::string::npos)
+      if (const auto at = ours.find(layer);
+          at != std::string::npos && ours.find("feed_forward") == std::string::npos)
         ours.insert(at, ".feed_forward");
     weights[ours] = tensor;
   }
-  const std::map<std::string, Tensor> batch = io::load_safetensors(directory + "/batch.safetensors").tensors;
+  const std::map<std::string, Tensor> batch =
+      io::load_safetensors(directory + "/batch.safetensors").tensors;
   nn::GPT model(nn::gpt_preset(preset).options);
   model.to(dtype);
   model.load_state(weights);

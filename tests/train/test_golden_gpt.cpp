@@ -17,10 +17,12 @@ std::string or_default(const char* variable, const std::string& otherwise) {
 }
 
 void compare(Dtype dtype, double tolerance, bool relative) {
-  const std::string directory = or_default("GRADUS_GOLDEN_DIR", GRADUS_SOURCE_DIR "/tests/golden/gpt_toy");
+  const std::string directory =
+      or_default("GRADUS_GOLDEN_DIR", GRADUS_SOURCE_DIR "/tests/golden/gpt_toy");
   std::ifstream file(directory + "/expected.json");
   const nlohmann::json expected = nlohmann::json::parse(file);
-  const Trajectory got = train_20_steps(or_default("GRADUS_GOLDEN_PRESET", "toy"), directory, dtype);
+  const Trajectory got =
+      train_20_steps(or_default("GRADUS_GOLDEN_PRESET", "toy"), directory, dtype);
   for (std::size_t i = 0; i < 20; ++i) {
     const double loss = expected["loss"][i], norm = expected["grad_norm"][i];
     CAPTURE(i, loss, got.loss[i], norm, got.grad_norm[i]);

@@ -26,15 +26,16 @@ Tensor arange(std::int64_t stop);  // 0 … stop − 1, i64: positions
 Tensor linspace(double first, double last, std::int64_t n, Dtype dtype = default_dtype());
 
 // Random: each call draws one stream of the current generator().
-Tensor rand(const Shape& shape, Dtype dtype = default_dtype());   // uniform in [0, 1)
-Tensor randn(const Shape& shape, Dtype dtype = default_dtype());  // mean 0, variance 1
+Tensor rand(const Shape& shape, Dtype dtype = default_dtype());           // uniform in [0, 1)
+Tensor randn(const Shape& shape, Dtype dtype = default_dtype());          // mean 0, variance 1
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape);  // i64 in [low, high)
 Tensor randperm(std::int64_t n);  // 0 … n − 1 in random order, i64
 
 /// tensor(3.0), tensor({1, 2}), tensor({{1, 2}, {3, 4}}), and one deeper; rows must be equally long.
 Tensor tensor(double value, Dtype dtype = default_dtype());
 Tensor tensor(std::initializer_list<double> values, Dtype dtype = default_dtype());
-Tensor tensor(std::initializer_list<std::initializer_list<double>> rows, Dtype dtype = default_dtype());
+Tensor tensor(std::initializer_list<std::initializer_list<double>> rows,
+              Dtype dtype = default_dtype());
 Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<double>>> blocks,
               Dtype dtype = default_dtype());
 Tensor indices(std::initializer_list<std::int64_t> values);  // i64
@@ -46,6 +47,7 @@ template <class T>
 Tensor from(const std::vector<T>& values, const Shape& shape) {
   return from(std::span<const T>(values), shape);
 }
+Tensor from(const std::vector<bool>& values, const Shape& shape);
 
 /// The numbers of `values` themselves, not copied; `owner` is kept alive as long as they are in use.
 template <class T>

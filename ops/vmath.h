@@ -49,8 +49,8 @@ GRADUS_INLINE Exponential reduce(float x) {
   // ln 2 in two parts, the first short enough for n times it to be exact.
   const float r = (x - n * 0.693145752f) - n * 1.42860677e-6f;
   // (eʳ - 1 - r) / r², |r| ≤ ln 2 / 2: the fit's error is 1.4e-8 of eʳ - 1.
-  const float p = polynomial(r, 0.00138706958f, 0.00836627185f, 0.0416674353f, 0.166665465f,
-                             0.49999997f);
+  const float p =
+      polynomial(r, 0.00138706958f, 0.00836627185f, 0.0416674353f, 0.166665465f, 0.49999997f);
   const auto bits = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kRound);
   return {p * (r * r) + r, static_cast<std::int32_t>(bits)};
 }
@@ -118,7 +118,7 @@ GRADUS_INLINE float tanh(float x) {
   const float scale = detail::power_of_two(n - 1);
   const float h = scale * q + (scale - 0.5f);  // (e²ᵃ - 1) / 2
   const float t = h / (1.0f + h);
-  const float inner = a < 0.3f ? h - h * t : t;  // the same, without the rounding of 1 + h
+  const float inner = a < 0.3f ? h - h * t : t;       // the same, without the rounding of 1 + h
   return std::copysign(a > 10.0f ? 1.0f : inner, x);  // 1 - tanh 10 = 4e-9
 }
 

@@ -14,7 +14,7 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "no-math-errno", "no-trapping-math")
 #endif
-#include "gradus/base/vmath.h"
+#include "gradus/ops/vmath.h"
 
 namespace gradus {
 

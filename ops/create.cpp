@@ -1,4 +1,4 @@
-#include "gradus/engine/create.h"
+#include "gradus/ops/create.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,24 +27,29 @@ Tensor fill_with(const Shape& shape, Dtype dtype, F f) {
 
 template <class T>
 void check_count(const char* name, std::span<T> values, const Shape& shape) {
-  require<ShapeError>(static_cast<std::int64_t>(values.size()) == numel(shape), name, ": ", values.size(),
-                    " values do not fill a shape ", shape, " of ", numel(shape), " elements");
+  require<ShapeError>(static_cast<std::int64_t>(values.size()) == numel(shape), name, ": ",
+                      values.size(), " values do not fill a shape ", shape, " of ", numel(shape),
+                      " elements");
 }
 
 using Rows = std::initializer_list<std::initializer_list<double>>;
 
 Tensor blocks_of(std::span<const Rows> blocks, Dtype dtype) {
-  const std::size_t m = blocks.empty() ? 0 : blocks[0].size(), n = m ? blocks[0].begin()->size() : 0;
+  const std::size_t m = blocks.empty() ? 0 : blocks[0].size(),
+                    n = m ? blocks[0].begin()->size() : 0;
   std::vector<double> values;
   for (const Rows& block : blocks) {
-    require<ShapeError>(block.size() == m, "tensor: a block has ", block.size(), " rows, the first ", m);
+    require<ShapeError>(block.size() == m, "tensor: a block has ", block.size(),
+                        " rows, the first ", m);
     for (const std::initializer_list<double>& row : block) {
-      require<ShapeError>(row.size() == n, "tensor: a row has ", row.size(), " values, the first ", n);
+      require<ShapeError>(row.size() == n, "tensor: a row has ", row.size(), " values, the first ",
+                          n);
       values.insert(values.end(), row.begin(), row.end());
     }
   }
   return from(values, {static_cast<std::int64_t>(blocks.size()), static_cast<std::int64_t>(m),
-                       static_cast<std::int64_t>(n)}).astype(dtype);
+                       static_cast<std::int64_t>(n)})
+      .astype(dtype);
 }
 
 }  // namespace
@@ -63,9 +68,10 @@ Tensor eye(std::int64_t n, Dtype dtype) {
 
 Tensor arange(double start, double stop, double step, Dtype dtype) {
   require(step != 0 && std::isfinite((stop - start) / step), "arange: from ", start, " to ", stop,
-        " by ", step, " is not a finite number of steps");
+          " by ", step, " is not a finite number of steps");
   const auto n = static_cast<std::int64_t>(std::max(0.0, std::ceil((stop - start) / step)));
-  return fill_with({n}, dtype, [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
+  return fill_with({n}, dtype,
+                   [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
 }
 
 Tensor arange(std::int64_t stop) {
@@ -74,8 +80,9 @@ Tensor arange(std::int64_t stop) {
 
 Tensor linspace(double first, double last, std::int64_t n, Dtype dtype) {
   return fill_with({n}, dtype, [=](std::int64_t i) {
-    return i == n - 1 && n > 1 ? last : first + (last - first) * static_cast<double>(i) /
-                                                    static_cast<double>(std::max<std::int64_t>(1, n - 1));
+    return i == n - 1 && n > 1 ? last
+                               : first + (last - first) * static_cast<double>(i) /
+                                             static_cast<double>(std::max<std::int64_t>(1, n - 1));
   });
 }
 
@@ -99,7 +106,8 @@ Tensor randn(const Shape& shape, Dtype dtype) {
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape) {
   require(low < high, "randint: the range [", low, ", ", high, ") is empty");
   const RandomStream random = generator().next();
-  return fill_with(shape, Dtype::i64, [&](std::int64_t i) { return low + random.below(i, high - low); });
+  return fill_with(shape, Dtype::i64,
+                   [&](std::int64_t i) { return low + random.below(i, high - low); });
 }
 
 Tensor randperm(std::int64_t n) {
@@ -114,13 +122,15 @@ Tensor tensor(double value, Dtype dtype) { return full({}, value, dtype); }
 
 Tensor tensor(std::initializer_list<double> values, Dtype dtype) {
   return from(std::span<const double>(values.begin(), values.size()),
-              {static_cast<std::int64_t>(values.size())}).astype(dtype);
+              {static_cast<std::int64_t>(values.size())})
+      .astype(dtype);
 }
 
 Tensor tensor(std::initializer_list<std::initializer_list<double>> rows, Dtype dtype) {
   const std::initializer_list<std::initializer_list<double>> one_block[] = {rows};
-  return blocks_of(one_block, dtype).view({static_cast<std::int64_t>(rows.size()),
-                                     rows.size() ? static_cast<std::int64_t>(rows.begin()->size()) : 0});
+  return blocks_of(one_block, dtype)
+      .view({static_cast<std::int64_t>(rows.size()),
+             rows.size() ? static_cast<std::int64_t>(rows.begin()->size()) : 0});
 }
 
 Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<double>>> blocks,
@@ -145,11 +155,21 @@ template Tensor from(std::span<const double>, const Shape&);
 template Tensor from(std::span<const std::int64_t>, const Shape&);
 template Tensor from(std::span<const bool>, const Shape&);
 
+Tensor from(const std::vector<bool>& values,
+            const Shape& shape) {  // which has no bools in memory to view
+  require<ShapeError>(std::ssize(values) == numel(shape), "from: ", values.size(),
+                      " values do not fill a shape ", shape, " of ", numel(shape), " elements");
+  Tensor y = Tensor::empty(shape, Dtype::bool_);
+  std::copy(values.begin(), values.end(), y.mutable_data<bool>());
+  return y;
+}
+
 template <class T>
 Tensor borrow(std::span<T> values, const Shape& shape, std::shared_ptr<const void> owner) {
   check_count("borrow", values, shape);
-  return Tensor::over(std::make_shared<Storage>(values.data(), values.size_bytes(), std::move(owner)),
-                      shape, dtype_of<T>);
+  return Tensor::over(
+      std::make_shared<Storage>(values.data(), values.size_bytes(), std::move(owner)), shape,
+      dtype_of<T>);
 }
 template Tensor borrow(std::span<float>, const Shape&, std::shared_ptr<const void>);
 template Tensor borrow(std::span<double>, const Shape&, std::shared_ptr<const void>);
@@ -157,9 +177,10 @@ template Tensor borrow(std::span<std::int64_t>, const Shape&, std::shared_ptr<co
 template Tensor borrow(std::span<bool>, const Shape&, std::shared_ptr<const void>);
 
 std::string config() {
-  return text("gradus ", GRADUS_VERSION, "\nthreads: ", num_threads(), " of ", platform::usable_cores(),
-              " usable cores\nproducts: ", blas::describe(), "\nkernels: ", platform::instruction_set(),
-              "\nsystem: ", platform::system_name(), "\ncompiler: ", __VERSION__, "\n");
+  return text("gradus ", GRADUS_VERSION, "\nthreads: ", num_threads(), " of ",
+              platform::usable_cores(), " usable cores\nproducts: ", blas::describe(),
+              "\nkernels: ", platform::instruction_set(), "\nsystem: ", platform::system_name(),
+              "\ncompiler: ", __VERSION__, "\n");
 }
 
 }  // namespace gradus

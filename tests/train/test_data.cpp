@@ -1,0 +1,144 @@
+// Batches, schedules, metrics and progress.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/train/data.h"
+#include "gradus/train/metrics.h"
+#include "gradus/train/progress.h"
+#include "gradus/train/schedule.h"
+
+namespace gradus::testing {
+namespace {
+
+TEST_CASE("batches visit each row once, x and y together, in an order of the seed") {
+  const Tensor x = reshape(arange(22), {11, 2}), y = arange(11);
+  std::set<std::int64_t> seen;
+  std::vector<std::int64_t> order;
+  for (const Batch& batch : batches(x, y, 4, 7)) {
+    CHECK(batch.x.size(0) == batch.y.size(0));
+    const std::vector<std::int64_t> rows = batch.y.to_vector<std::int64_t>(),
+                                    numbers = batch.x.to_vector<std::int64_t>();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      CHECK(numbers[2 * i] == 2 * rows[i]);
+      seen.insert(rows[i]), order.push_back(rows[i]);
+    }
+  }
+  CHECK(seen.size() == 11);
+  const std::vector<Batch> again = batches(x, y, 4, 7), other = batches(x, y, 4, 8);
+  CHECK(again.size() == 3);
+  CHECK(again[2].x.size(0) == 3);
+  CHECK(again[0].y.to_vector<std::int64_t>() ==
+        std::vector<std::int64_t>(order.begin(), order.begin() + 4));
+  CHECK(other[0].y.to_vector<std::int64_t>() != again[0].y.to_vector<std::int64_t>());
+  CHECK_THROWS_AS(batches(x, arange(5), 4, 7), ShapeError);
+  CHECK_THROWS_AS(batches(x, y, 0, 7), ValueError);
+}
+
+TEST_CASE("next-token batches are windows and the same one later") {
+  std::vector<std::int64_t> tokens(100);
+  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int64_t>(i);
+  const TokenBatches data(tokens, 8, 5, 3);
+  for (int step = 0; step < 20; ++step) {
+    const Batch batch = data.at(step);
+    CHECK(batch.x.shape() == Shape{5, 8});
+    const std::vector<std::int64_t> x = batch.x.to_vector<std::int64_t>(),
+                                    y = batch.y.to_vector<std::int64_t>();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      CHECK(y[i] == x[i] + 1);
+      if (i % 8) CHECK(x[i] == x[i - 1] + 1);
+    }
+    CHECK(data.at(step).x.to_vector<std::int64_t>() == x);
+  }
+  CHECK(data.at(0).x.to_vector<std::int64_t>() != data.at(1).x.to_vector<std::int64_t>());
+
+  std::int64_t count = 0;  // once(): every token but the first is predicted once
+  std::set<std::int64_t> predicted;
+  for (const Batch& batch : data.once())
+    for (const std::int64_t id : batch.y.to_vector<std::int64_t>()) ++count, predicted.insert(id);
+  CHECK(count == 99);
+  CHECK(predicted.size() == 99);
+  CHECK_THROWS_AS(TokenBatches(std::vector<std::int64_t>(8), 8, 5, 3), ValueError);
+  CHECK_THROWS_AS(TokenBatches(tokens, 0, 5, 3), ValueError);
+}
+
+TEST_CASE("schedules rise, fall and end where they say") {
+  const optim::Schedule cosine = optim::warmup_cosine(10, 110, 0.1);
+  CHECK(cosine(0) == 0.1);
+  CHECK(cosine(9) == 1.0);
+  CHECK(cosine(10) == 1.0);
+  CHECK(std::abs(cosine(60) - 0.55) < 1e-15);  // half way: the mean of 1 and the floor
+  CHECK(std::abs(cosine(110) - 0.1) < 1e-15);
+  CHECK(std::abs(cosine(5000) - 0.1) < 1e-15);
+  const optim::Schedule linear = optim::warmup_linear(0, 100, 0.5);
+  CHECK(linear(0) == 1.0);
+  CHECK(linear(50) == 0.75);
+  CHECK(linear(100) == 0.5);
+  const optim::Schedule noam = optim::noam(512, 4000);
+  CHECK(std::abs(noam(3999) - 1 / std::sqrt(512.0 * 4000)) < 1e-15);  // its peak
+  CHECK(noam(1999) < noam(3999));
+  CHECK(noam(8000) < noam(3999));
+  CHECK(optim::constant_schedule()(123) == 1.0);
+  CHECK_THROWS_AS(optim::warmup_cosine(10, 10), ValueError);
+  CHECK_THROWS_AS(optim::warmup_linear(1, 10, 2), ValueError);
+  CHECK_THROWS_AS(optim::noam(0, 10), ValueError);
+}
+
+TEST_CASE("the metrics log keeps whole lines and is cut back to a checkpoint") {
+  const auto path = std::filesystem::temp_directory_path() / "gradus-metrics-test.jsonl";
+  std::filesystem::remove(path);
+  const auto read = [&] {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  std::int64_t kept = 0;
+  {
+    MetricsLog log(path.string(), 0);
+    log.write({{"step", 0}, {"loss", 0.1}});
+    kept = log.flush();
+    log.write({{"step", 1}, {"loss", std::nan("")}});
+  }
+  CHECK(read() == "{\"step\": 0, \"loss\": 0.1}\n{\"step\": 1, \"loss\": null}\n");
+  { MetricsLog log(path.string(), kept); }
+  CHECK(read() == "{\"step\": 0, \"loss\": 0.1}\n");
+  CHECK_THROWS_AS(MetricsLog(path.string(), 1000), FileError);
+  CHECK_THROWS_AS(MetricsLog("/nowhere/at/all.jsonl", 0), FileError);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a full disk is reported, and the lines wait") {
+  std::error_code error;
+  if (!std::filesystem::exists("/dev/full", error)) return;
+  MetricsLog log("/dev/full", 0);
+  log.write({{"step", 0}});
+  CHECK(log.flush() == 0);
+  CHECK(log.complaint().find("/dev/full") != std::string::npos);
+}
+
+TEST_CASE("progress is a plain line where there is no terminal") {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file);
+  {
+    Progress progress(0, 10, 100, file);
+    progress.show(1, 2.5, "held-out 2.6", true);
+  }
+  std::rewind(file);
+  char line[200] = {};
+  REQUIRE(std::fgets(line, sizeof line, file));
+  CHECK(std::string(line).find("step 1/10  loss 2.5000") == 0);
+  CHECK(std::string(line).find("held-out 2.6\n") != std::string::npos);
+  CHECK(std::string(line).find('\033') == std::string::npos);
+  std::fclose(file);
+  CHECK(clock_time(42.4) == "0:42");
+  CHECK(clock_time(727) == "12:07");
+  CHECK(clock_time(11110) == "3:05:10");
+  CHECK(clock_time(-3) == "0:00");
+}
+
+}  // namespace
+}  // namespace gradus::testing
