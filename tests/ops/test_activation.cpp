@@ -78,6 +78,15 @@ TEST_CASE("activation: far ends and infinities") {
   }
 }
 
+TEST_CASE("activation: second derivatives far out are those of a straight line") {
+  const Tensor x = tensor({-1e4, 1e4}, Dtype::f64).requires_grad_();
+  for (const Function& f : {Function(silu), Function(gelu_tanh), Function(gelu_erf),
+                            Function(softplus), Function([](const Tensor& v) { return elu(v); })}) {
+    const Tensor dx = grad({f(x)}, {x}, {ones_like(x)}, {.create_graph = true})[0];
+    CHECK(grad({dx}, {x}, {ones_like(x)})[0].to_vector<double>() == List{0, 0});
+  }
+}
+
 TEST_CASE("activation: NaN stays NaN") {
   const Tensor x = tensor({kNan, kNan, 1});
   for (const Tensor& y : {relu(x), leaky_relu(x), elu(x), softplus(x), silu(x), gelu(x),
