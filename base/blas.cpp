@@ -9,7 +9,6 @@
 #include <atomic>
 #include <limits>
 #include <mutex>
-#include <type_traits>
 
 #include "gradus/base/error.h"
 #include "gradus/base/parallel.h"
@@ -37,8 +36,8 @@ using std::int64_t;
 // the team. A product with a vector waits for memory: its flop take some eight times as long.
 // (OpenBLAS's OpenMP build uses its own threads from 2·64³ = 0.5 Mflop on: little is left to it.)
 constexpr double kSplit = 2e6, kSplitVector = kSplit / 8;
-constexpr int64_t kTile =
-    16;  // slabs are whole micro-tiles: OpenBLAS's largest is 16 rows or columns
+// Slabs are whole micro-tiles: OpenBLAS's largest is 16 rows or columns.
+constexpr int64_t kTile = 16;
 
 std::atomic<bool> setting_allowed{true};
 [[maybe_unused]] std::atomic<bool> setting_done{false};  // unused where products are plain
@@ -58,6 +57,12 @@ void set_pool_once() {
   });
 }
 
+// The function for a type of number.
+Gemm<float>* cblas_gemm(float) { return cblas_sgemm; }
+Gemm<double>* cblas_gemm(double) { return cblas_dgemm; }
+Gemv<float>* cblas_gemv(float) { return cblas_sgemv; }
+Gemv<double>* cblas_gemv(double) { return cblas_dgemv; }
+
 constexpr int kRowMajor = 101;
 constexpr int flag(bool transpose) { return transpose ? 112 : 111; }
 
@@ -68,12 +73,8 @@ void vector_product(bool transpose, int rows, int columns, T alpha, const T* mat
                     const T* x, int x_step, T beta, T* c, int c_step) {
   for (int64_t i = 0; beta == 0 && i < (transpose ? columns : rows); ++i) c[i * c_step] = 0;
   const T keep = beta == 0 ? 1 : beta;
-  if constexpr (std::is_same_v<T, float>)
-    cblas_sgemv(kRowMajor, flag(transpose), rows, columns, alpha, matrix, ld, x, x_step, keep, c,
-                c_step);
-  else
-    cblas_dgemv(kRowMajor, flag(transpose), rows, columns, alpha, matrix, ld, x, x_step, keep, c,
-                c_step);
+  cblas_gemv(T{})(kRowMajor, flag(transpose), rows, columns, alpha, matrix, ld, x, x_step, keep, c,
+                  c_step);
 }
 
 template <class T>
@@ -84,10 +85,7 @@ void product(bool ta, bool tb, int m, int n, int k, T alpha, const T* a, int lda
     return vector_product(!tb, tb ? n : k, tb ? k : n, alpha, b, ldb, a, ta ? lda : 1, beta, c, 1);
   if (n == 1)
     return vector_product(ta, ta ? k : m, ta ? m : k, alpha, a, lda, b, tb ? 1 : ldb, beta, c, ldc);
-  if constexpr (std::is_same_v<T, float>)
-    cblas_sgemm(kRowMajor, flag(ta), flag(tb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-  else
-    cblas_dgemm(kRowMajor, flag(ta), flag(tb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  cblas_gemm(T{})(kRowMajor, flag(ta), flag(tb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 #endif
 
@@ -131,8 +129,7 @@ template <class T>
 void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
           const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
   check_sizes(ta, tb, m, n, k, lda, ldb, ldc);
-  const double flop =
-      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const double flop = 2.0 * double(m) * double(n) * double(k);
   const int64_t longer = std::max(m, n), threads = num_threads();
   const int64_t even = (longer + threads - 1) / threads,
                 rounded = (even + kTile - 1) / kTile * kTile;

@@ -6,11 +6,11 @@
 
 namespace gradus::blas {
 
-/// C[m,n] = alpha · op(A)[m,k] · op(B)[k,n] + beta · C, row-major; op transposes where the flag says.
+/// C[m,n] = alpha · op(A)[m,k] · op(B)[k,n] + beta · C, row-major; op transposes as its flag says.
 /// lda, ldb, ldc are the distances between rows as stored (A is [m,k], or [k,m] when transposed).
 /// beta = 0 overwrites C, NaN included. Sizes may be 0 (k = 0 scales C by beta). A dimension above
-/// 2³¹−1 is a ValueError. T is float or double. A large product runs as one slab per thread along its
-/// longer side, each a single-threaded BLAS call: same bits for the same number of threads.
+/// 2³¹−1 is a ValueError. T is float or double. A large product runs as one slab per thread along
+/// its longer side, each a single-threaded BLAS call: same bits for the same number of threads.
 template <class T>
 void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
           T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
@@ -22,11 +22,11 @@ void gemm_serial(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_
                  T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
                  std::int64_t ldc);
 
-/// What is behind it, for config(): "OpenBLAS 0.3.21 … Zen, pthread pool set to one thread", "plain".
+/// For config(): "OpenBLAS 0.3.21 … Zen, pthread pool set to one thread", "BLIS …", "plain".
 std::string describe();
 
-/// The pthread build of OpenBLAS keeps a spinning pool, which Gradus sets to one thread at the first
-/// product (1.8× otherwise). false forbids that; must be called before the first product.
+/// The pthread build of OpenBLAS keeps a spinning pool, which Gradus sets to one thread at the
+/// first product (1.8× otherwise). false forbids that; must be called before the first product.
 void allow_pool_setting(bool allowed);
 
 }  // namespace gradus::blas

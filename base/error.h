@@ -15,27 +15,15 @@ class Error : public std::runtime_error {
   explicit Error(const std::string& what);
 };
 
-class ShapeError : public Error {
-  using Error::Error;
-};  // sizes, ranks, axes that do not fit
-class DtypeError : public Error {
-  using Error::Error;
-};  // f32 with f64, floats as indices …
-class IndexError : public Error {
-  using Error::Error;
-};  // an index or token id out of range
-class ValueError : public Error {
-  using Error::Error;
-};  // any other argument out of range
-class GraphError : public Error {
-  using Error::Error;
-};  // backward twice, no path, changed values
-class MemoryError : public Error {
-  using Error::Error;
-};  // the limit, or the machine, has no more
-class FileError : public Error {
-  using Error::Error;
-};  // a file missing, malformed, not writable
+// clang-format off
+class ShapeError : public Error { using Error::Error; };   // sizes, ranks, axes that do not fit
+class DtypeError : public Error { using Error::Error; };   // f32 with f64, floats as indices …
+class IndexError : public Error { using Error::Error; };   // an index or token id out of range
+class ValueError : public Error { using Error::Error; };   // any other argument out of range
+class GraphError : public Error { using Error::Error; };   // backward twice, no path, changed data
+class MemoryError : public Error { using Error::Error; };  // the limit, or the machine, has no more
+class FileError : public Error { using Error::Error; };    // file missing, malformed, not writable
+// clang-format on
 
 /// Set by the engine: names the layer that is running, or returns "".
 extern std::string (*error_context)();
@@ -54,7 +42,7 @@ template <class E, class... Parts>
   throw E(text(parts...));
 }
 
-/// require<ShapeError>(a == b, "add: ", a, " and ", b, " differ"). The message is built on failure only.
+/// require<ShapeError>(a == b, "add: ", a, " and ", b, " differ"). The message is built on failure.
 template <class E = ValueError, class... Parts>
 void require(bool holds, const Parts&... parts) {
   if (!holds) [[unlikely]]

@@ -1,8 +1,8 @@
 // GRADUS_KERNEL marks the row kernels that the compiler shall build for several instruction sets.
 //
-// Empty where that is not to be had or not wanted: other compilers, sanitizers, the `step` preset, and
-// builds made for one instruction set (-DGRADUS_KERNEL_CLONES=OFF). GRADUS_INLINE makes sure that a
-// kernel's helpers are compiled with it, for each set.
+// Empty where that is not to be had or not wanted: other compilers, sanitizers, the `step` preset,
+// and builds made for one instruction set (-DGRADUS_KERNEL_CLONES=OFF). GRADUS_INLINE makes sure
+// that a kernel's helpers are compiled with it, for each set.
 #pragma once
 
 #if defined(GRADUS_KERNEL_CLONES) && GRADUS_KERNEL_CLONES

@@ -61,11 +61,60 @@ struct Pool {
   std::size_t fresh_bytes = 0;
   std::vector<Big> bigs;
 
-  void admit(std::size_t bytes) const;
-  char* map(std::size_t bytes);
-  void* take_small(std::size_t c);
-  void* take_big(std::size_t bytes);
-  void trim();
+  template <class... Why>
+  [[noreturn]] void refuse(std::size_t bytes, const Why&... why) const {
+    fail<MemoryError>("out of memory: ", bytes, " bytes asked for with ", usage.live_bytes,
+                      " live; ", why..., ". Less is needed with a smaller batch, shorter sequences",
+                      " or checkpointing, and under no_grad; memory::set_limit sets the limit");
+  }
+
+  void admit(std::size_t bytes) const {
+    static const std::size_t machine = platform::physical_memory();
+    if (bytes > kMost) refuse(bytes, "a process can address ", kMost);
+    const std::size_t total = bytes + static_cast<std::size_t>(usage.live_bytes);
+    if (limit > 0 && total > static_cast<std::size_t>(limit)) refuse(bytes, "the limit is ", limit);
+    if (machine > 0 && total > machine) refuse(bytes, "the machine has ", machine);
+  }
+
+  char* map(std::size_t bytes) {
+    void* pages = platform::map_pages(bytes);
+    if (pages == nullptr) trim(), pages = platform::map_pages(bytes);
+    if (pages == nullptr) refuse(bytes, "the system grants no more");
+    usage.reserved_bytes += static_cast<std::int64_t>(bytes);
+    return static_cast<char*>(pages);
+  }
+
+  void* take_small(std::size_t c) {
+    if (Free* block = lists[c]) return lists[c] = block->next, block;
+    const std::size_t bytes = class_bytes(c);
+    if (fresh_bytes < bytes) fresh = map(kRegion), fresh_bytes = kRegion;
+    fresh_bytes -= bytes;
+    return std::exchange(fresh, fresh + bytes);
+  }
+
+  // The smallest free mapping that holds `bytes` and is at most a quarter larger, else a fresh one.
+  void* take_big(std::size_t bytes) {
+    Big* best = nullptr;
+    for (Big& big : bigs)
+      if (big.free && big.bytes >= bytes && big.bytes - bytes <= bytes / 4)
+        if (best == nullptr || big.bytes < best->bytes) best = &big;
+    if (best == nullptr) {
+      bigs.reserve(bigs.size() + 1);  // before map(): nothing may fail after it
+      const std::size_t rounded = class_bytes(size_class(bytes));
+      best = &bigs.emplace_back(Big{map(rounded), rounded, true});
+    }
+    best->free = false;
+    return best->data;
+  }
+
+  void trim() {
+    std::erase_if(bigs, [this](const Big& big) {
+      if (!big.free) return false;
+      platform::unmap_pages(big.data, big.bytes);
+      usage.reserved_bytes -= static_cast<std::int64_t>(big.bytes);
+      return true;
+    });
+  }
 };
 
 // Never destroyed: tensors in static storage are released after everything else.
@@ -74,63 +123,11 @@ Pool& pool() {
   return only;
 }
 
-template <class... Why>
-[[noreturn]] void refuse(std::size_t bytes, std::int64_t live, const Why&... why) {
-  fail<MemoryError>(
-      "out of memory: ", bytes, " bytes asked for with ", live, " live; ", why...,
-      ". Less is needed with a smaller batch, shorter sequences or checkpointing, and "
-      "under no_grad; memory::set_limit sets the limit");
-}
-
-void Pool::admit(std::size_t bytes) const {
-  static const std::size_t machine = platform::physical_memory();
-  const std::int64_t live = usage.live_bytes;
-  if (bytes > kMost) refuse(bytes, live, "a process can address ", kMost);
-  const std::size_t total = bytes + static_cast<std::size_t>(live);
-  if (limit > 0 && total > static_cast<std::size_t>(limit))
-    refuse(bytes, live, "the limit is ", limit);
-  if (machine > 0 && total > machine) refuse(bytes, live, "the machine has ", machine);
-}
-
-char* Pool::map(std::size_t bytes) {
-  void* pages = platform::map_pages(bytes);
-  if (pages == nullptr) trim(), pages = platform::map_pages(bytes);
-  if (pages == nullptr) refuse(bytes, usage.live_bytes, "the system grants no more");
-  usage.reserved_bytes += static_cast<std::int64_t>(bytes);
-  return static_cast<char*>(pages);
-}
-
-void* Pool::take_small(std::size_t c) {
-  if (Free* block = lists[c]) return lists[c] = block->next, block;
-  const std::size_t bytes = class_bytes(c);
-  if (fresh_bytes < bytes) fresh = map(kRegion), fresh_bytes = kRegion;
-  fresh_bytes -= bytes;
-  return std::exchange(fresh, fresh + bytes);
-}
-
-// The smallest free mapping that holds `bytes` and is at most a quarter larger, else a fresh one.
-void* Pool::take_big(std::size_t bytes) {
-  Big* best = nullptr;
-  for (Big& big : bigs)
-    if (big.free && big.bytes >= bytes && big.bytes - bytes <= bytes / 4)
-      if (best == nullptr || big.bytes < best->bytes) best = &big;
-  if (best == nullptr) {
-    bigs.reserve(bigs.size() + 1);  // before map(): nothing may fail after it
-    const std::size_t rounded = class_bytes(size_class(bytes));
-    best = &bigs.emplace_back(Big{map(rounded), rounded, true});
-  }
-  best->free = false;
-  return best->data;
-}
-
-void Pool::trim() {
-  std::erase_if(bigs, [this](const Big& big) {
-    if (!big.free) return false;
-    platform::unmap_pages(big.data, big.bytes);
-    usage.reserved_bytes -= static_cast<std::int64_t>(big.bytes);
-    return true;
-  });
-}
+// The pool, locked for as long as this lives.
+struct Locked {
+  const std::lock_guard<std::mutex> lock{pool().mutex};
+  Pool* operator->() const { return &pool(); }
+};
 
 }  // namespace
 
@@ -141,7 +138,7 @@ void* allocate(std::size_t bytes) {
   void* data = !kPooled       ? ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow)
                : bytes > kBig ? p.take_big(bytes)
                               : p.take_small(size_class(bytes));
-  if (data == nullptr) refuse(bytes, p.usage.live_bytes, "the system grants no more");
+  if (data == nullptr) p.refuse(bytes, "the system grants no more");
   p.usage.live_bytes += static_cast<std::int64_t>(bytes);
   p.usage.peak_bytes = std::max(p.usage.peak_bytes, p.usage.live_bytes);
   const bool poison = p.poison;
@@ -150,43 +147,32 @@ void* allocate(std::size_t bytes) {
 }
 
 void release(void* data, std::size_t bytes) noexcept {
-  Pool& p = pool();
-  const std::lock_guard lock(p.mutex);
-  p.usage.live_bytes -= static_cast<std::int64_t>(bytes);
+  const Locked p;
+  p->usage.live_bytes -= static_cast<std::int64_t>(bytes);
   if (!kPooled) return ::operator delete (data, std::align_val_t{kAlignment});
   if (bytes > kBig) {
     const auto owns = [data](const Big& big) { return big.data == data; };
-    std::find_if(p.bigs.begin(), p.bigs.end(), owns)->free = true;
+    std::find_if(p->bigs.begin(), p->bigs.end(), owns)->free = true;
   } else {
-    Free*& list = p.lists[size_class(bytes)];
+    Free*& list = p->lists[size_class(bytes)];
     list = new (data) Free{list};
   }
 }
 
-Usage usage() {
-  const std::lock_guard lock(pool().mutex);
-  return pool().usage;
-}
+Usage usage() { return Locked()->usage; }
 
 void reset_peak() {
-  const std::lock_guard lock(pool().mutex);
-  pool().usage.peak_bytes = pool().usage.live_bytes;
+  const Locked p;
+  p->usage.peak_bytes = p->usage.live_bytes;
 }
 
-void release_cached() {
-  const std::lock_guard lock(pool().mutex);
-  pool().trim();
-}
+void release_cached() { Locked()->trim(); }
 
 void set_limit(std::int64_t bytes) {
   require(bytes >= 0, "memory::set_limit: ", bytes, " is negative; 0 means no limit");
-  const std::lock_guard lock(pool().mutex);
-  pool().limit = bytes;
+  Locked()->limit = bytes;
 }
 
-void set_poison(bool on) {
-  const std::lock_guard lock(pool().mutex);
-  pool().poison = on;
-}
+void set_poison(bool on) { Locked()->poison = on; }
 
 }  // namespace gradus::memory

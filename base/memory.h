@@ -9,7 +9,7 @@ namespace gradus::memory {
 inline constexpr std::size_t kAlignment = 64;  // bytes: a cache line, and the widest vector
 
 /// At least `bytes` bytes aligned to kAlignment, not cleared (poisoned with NaN bytes under
-/// set_poison). 0 bytes give a valid pointer too. MemoryError when the limit or the machine says no.
+/// set_poison). 0 bytes give a valid pointer too. MemoryError if the limit or the machine says no.
 void* allocate(std::size_t bytes);
 void release(void* data, std::size_t bytes) noexcept;  // the same `bytes`
 

@@ -1,8 +1,8 @@
-// One crew of threads. OpenMP makes and keeps them, in a parallel region that never ends; handing out
-// work is ours, because a region of its own for each loop would wait, at its end, for threads that
-// have not even started: where another process uses a core that is milliseconds a loop. Here a loop
-// waits only for threads that are inside a chunk of it, and sleeps while it does, so that the system
-// may move such a thread to the core that became free.
+// One crew of threads. OpenMP makes and keeps them, in a parallel region that never ends; handing
+// out work is ours, because a region of its own for each loop would wait, at its end, for threads
+// that have not even started: where another process uses a core that is milliseconds a loop. Here a
+// loop waits only for threads that are inside a chunk of it, and sleeps while it does, so that the
+// system may move such a thread to the core that became free.
 #include "gradus/base/parallel.h"
 
 #include <algorithm>

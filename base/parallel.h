@@ -7,8 +7,8 @@
 
 namespace gradus {
 
-/// How many threads kernels and products may use: at least 1. The default is GRADUS_NUM_THREADS, else
-/// OMP_NUM_THREADS, else the number of physical cores within this process's affinity and cgroup quota.
+/// How many threads kernels and products may use: at least 1. The default is GRADUS_NUM_THREADS,
+/// else OMP_NUM_THREADS, else the physical cores within this process's affinity and cgroup quota.
 int num_threads();
 void set_num_threads(int n);  // ValueError unless 1 ≤ n ≤ 1024
 

@@ -2,6 +2,7 @@
 // elsewhere. A system without POSIX needs another file like this; nothing else knows the system.
 #include "gradus/base/platform.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,17 +17,15 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <thread>
 
 #include "gradus/base/error.h"
-
-#if __has_include(<cxxabi.h>)
-#include <cxxabi.h>
-#endif
 
 namespace gradus::platform {
 namespace {
@@ -141,12 +140,9 @@ void write_file_atomically(const std::string& path, const void* data, std::size_
   const char* rest = static_cast<const char*>(data);
   while (cause == 0 && size > 0) {
     const ssize_t written = write(file, rest, std::min(size, std::size_t{1} << 30));
-    if (written > 0)
-      rest += written, size -= static_cast<std::size_t>(written);
-    else if (written == 0)
-      cause = EIO;
-    else if (errno != EINTR)
-      cause = errno;
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) cause = written < 0 ? errno : EIO;
+    if (written > 0) rest += written, size -= static_cast<std::size_t>(written);
   }
   if (cause == 0 && fsync(file) < 0) cause = errno;
   if (file >= 0 && close(file) < 0 && cause == 0) cause = errno;
@@ -172,13 +168,9 @@ bool sync_file(std::FILE* file) {
 }
 
 std::string readable_type(const char* mangled) {
-#if __has_include(<cxxabi.h>)
-  int status = 0;
   const std::unique_ptr<char, void (*)(void*)> name(
-      abi::__cxa_demangle(mangled, nullptr, nullptr, &status), std::free);
-  if (status == 0) return name.get();
-#endif
-  return mangled;
+      abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr), std::free);
+  return name ? name.get() : mangled;
 }
 
 }  // namespace gradus::platform

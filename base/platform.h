@@ -30,11 +30,11 @@ std::size_t resident_bytes();
 std::size_t peak_resident_bytes();
 
 bool is_terminal(std::FILE* file);
-bool sync_file(
-    std::FILE* file);  // what was written and flushed is on the disk; false: errno says why
+/// What was written and flushed is on the disk; false: errno says why.
+bool sync_file(std::FILE* file);
 
-/// Writes `size` bytes to `path` so that a reader, a crash or a full disk sees the whole new file or
-/// the whole old one: beside it, synced, renamed, directory synced. FileError names path and cause.
+/// Writes `size` bytes to `path` so that a reader, a crash or a full disk sees the whole new file
+/// or the whole old one: beside it, synced, renamed, directory synced. FileError: path and cause.
 void write_file_atomically(const std::string& path, const void* data, std::size_t size);
 
 }  // namespace gradus::platform

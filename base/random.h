@@ -28,7 +28,7 @@ struct RandomStream {
   void words(std::int64_t first, std::int64_t count, std::uint32_t* words) const;
 };
 
-/// Hands out streams. Its two numbers are the whole random state of a program: checkpoints store them.
+/// Hands out streams. Its two numbers are all the random state of a program: checkpoints keep them.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed = 0) : seed_(seed) {}
@@ -50,7 +50,7 @@ class Generator {
 Generator& generator();         // this thread's, or the global one
 void seed(std::uint64_t seed);  // generator() starts anew
 
-/// Random ops inside draw from `own`: gradient checks freeze masks with it, data loaders keep theirs.
+/// Random ops inside draw from `own`: gradient checks freeze masks so, data loaders keep theirs.
 class GeneratorScope {
  public:
   explicit GeneratorScope(Generator& own);

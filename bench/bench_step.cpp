@@ -1,9 +1,9 @@
 // One training step of a GPT, timed: ./bench.sh step --config cpu
 //
-// Prints one JSON object a line. The step is forward, cross-entropy, backward, clipping to norm 1 and
-// AdamW, as in bench/pytorch_step.py. floor_ms is what the matrix products alone would take: every
-// linear layer's three products at their exact shapes, by the better of two ways to use the threads,
-// and the arithmetic of exactly causal attention at their mean rate.
+// Prints one JSON object a line. The step is forward, cross-entropy, backward, clipping to norm 1
+// and AdamW, as in bench/pytorch_step.py. floor_ms is what the matrix products alone would take:
+// every linear layer's three products at their exact shapes, by the better of two ways to use the
+// threads, and the arithmetic of exactly causal attention at their mean rate.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

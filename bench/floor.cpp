@@ -1,3 +1,4 @@
+// A step's products by shape; each is timed on its own, with our threads and with the library's.
 #include "floor.h"
 
 #include <algorithm>

@@ -8,12 +8,12 @@ namespace gradus::bench {
 
 double now_ms();
 
-/// 6 · matmul weights · tokens + exactly causal attention, forward and backward: the one formula for
-/// every engine.
+/// 6 · matmul weights · tokens + exactly causal attention, forward and backward: the one formula
+/// for every engine.
 double step_flop(const nn::GPTPreset& preset);
 
-/// Milliseconds of the products of one step, measured now: each shape by the better of slabs on our own
-/// threads and the library's own threads; attention's arithmetic at the mean rate of the rest.
+/// Milliseconds of the products of one step, measured now: each shape by the better of slabs on our
+/// own threads and the library's own threads; attention's arithmetic at the mean rate of the rest.
 double floor_ms(const nn::GPTPreset& preset);
 
 }  // namespace gradus::bench

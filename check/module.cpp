@@ -1,5 +1,5 @@
-// A module is checked as a function of its parameters: while the check runs they are the leaves that
-// the check made, and stand where the module's own stood.
+// A module is checked as a function of its parameters: while the check runs they are the leaves
+// that the check made, and stand where the module's own stood.
 #include <map>
 #include <span>
 #include <string>

@@ -1,3 +1,5 @@
+// The addition: an op, y = a + b with da = db = dy, where it is recorded; in place where one of the
+// two buffers is nobody else's. A partial gradient is checked, then added where it belongs.
 #include "gradus/engine/accumulate.h"
 
 #include "gradus/base/kernel.h"
@@ -59,7 +61,7 @@ Tensor region_of(const Tensor& sum, const Gradient::Region& region, std::int64_t
   return sum.view(shape, strides, offset);
 }
 
-/// Does a partial gradient lie inside `shape`? What an op's backward returned is not trusted with memory.
+/// Does a partial gradient lie inside `shape`? What a backward returned is not trusted with memory.
 void check_region(const Shape& shape, const Gradient& gradient) {
   const Gradient::Region& region = gradient.region();
   const Shape& part = gradient.part().shape();

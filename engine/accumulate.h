@@ -7,8 +7,8 @@
 namespace gradus {
 
 /// sum += gradient, for a tensor of `shape` and `dtype`; an undefined sum counts as zero. In place
-/// where nobody else can see one of the two buffers. With `differentiable` the addition is recorded.
-/// ShapeError or DtypeError when the gradient does not fit.
+/// where nobody else can see one of the two buffers. With `differentiable` the addition is
+/// recorded. ShapeError or DtypeError when the gradient does not fit.
 void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                 bool differentiable);
 

@@ -1,8 +1,8 @@
 // The walk back. Every node that the outputs depend on is visited once, newest first: an input is
 // older than what was made from it, so a node's gradient is complete when its turn comes.
 //
-// Gradients under way, and who wants one, belong to the walk and not to the nodes: an Op::backward or
-// a hook may start a walk of its own.
+// Gradients under way, and who wants one, belong to the walk and not to the nodes: an Op::backward
+// or a hook may start a walk of its own.
 
 #include "gradus/engine/backward.h"
 
@@ -19,7 +19,7 @@
 namespace gradus {
 namespace {
 
-/// A node's place in the walk. Small, since a walk may have a million: few gradients live at a time.
+/// A node's place in the walk. Small, since a walk may have a million; few gradients live at once.
 struct Step {
   Node* node;
   std::unique_ptr<Tensor> dy;  // what has arrived so far; null: nothing
@@ -63,8 +63,8 @@ class Walk {
   std::vector<std::shared_ptr<Node>> inner_let_go_;
 };
 
-/// Finds the nodes with a queue of the newest first. A node that several others use enters the queue
-/// several times and comes out in a row.
+/// Finds the nodes with a queue of the newest first. A node that several others use enters the
+/// queue several times and comes out in a row.
 Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph)
     : create_graph_(create_graph), keep_graph_(keep_graph || create_graph) {
   const auto older = [](const Node* a, const Node* b) { return a->id < b->id; };

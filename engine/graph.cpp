@@ -1,3 +1,5 @@
+// Nodes and what they keep: ids, saved tensors with their version, a destructor that takes apart
+// chains of any length without recursion.
 #include "gradus/engine/graph.h"
 
 #include <atomic>
@@ -13,8 +15,8 @@ std::uint64_t next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// What a dying node leaves behind. Nodes that die while another one's remains are being cleared add
-/// theirs to the list instead of clearing them themselves, so that no chain makes the stack deep.
+/// What a dying node leaves behind. Nodes that die while another one's remains are being cleared
+/// add theirs to the list instead of clearing them at once, so that no chain makes the stack deep.
 struct Remains {
   std::vector<std::shared_ptr<Node>> inputs;
   std::unique_ptr<Op> op;

@@ -46,8 +46,8 @@ struct FormulaScope {
 };
 bool formula_wanted();  // by a scope or by the environment
 
-/// A vertex of the graph: bookkeeping only, the mathematics is in `op`. Ids rise with creation and an
-/// input exists before its output, so descending id is an order in which to go backward.
+/// A vertex of the graph: bookkeeping only, the mathematics is in `op`. Ids rise with creation and
+/// an input exists before its output, so descending id is an order in which to go backward.
 class Node : public std::enable_shared_from_this<Node> {
  public:
   Node(std::unique_ptr<Op> op, const Tensor& output, std::span<const Tensor* const> inputs);

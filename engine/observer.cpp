@@ -1,3 +1,4 @@
+// Observers and scopes are linked lists, innermost first; thread_state has their heads.
 #include "gradus/engine/observer.h"
 
 #include "gradus/engine/graph.h"

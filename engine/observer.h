@@ -12,7 +12,7 @@ namespace gradus {
 class Node;
 
 /// Told about every operation, layer and gradient on its thread, while attached. Override what you
-/// need. Observers are called in the order in which they were attached. What throws has no end event.
+/// need. Observers are called in the order of attachment. What throws has no end event.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -102,7 +102,7 @@ class Scope {
   const Scope* outer_;
 };
 
-/// Where this thread is: "Encoder blocks.0.attention", with the op that is in backward; "" if nowhere.
+/// Where the thread is: "Encoder blocks.0.attention", with the op that is in backward; "": nowhere.
 std::string where_am_i();
 
 }  // namespace gradus

@@ -1,3 +1,4 @@
+// A buffer comes from the pool and goes back to it, unless it is borrowed.
 #include "gradus/engine/storage.h"
 
 #include "gradus/base/memory.h"

@@ -1,3 +1,4 @@
+// Axes are merged first; then threads share out the rows, or one long row.
 #include "gradus/engine/strided.h"
 
 #include <algorithm>

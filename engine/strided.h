@@ -16,9 +16,9 @@ inline constexpr std::int64_t kSmall =
 using Offsets = std::array<std::int64_t, kMaxOperands>;  // one entry an operand, in elements
 
 /// body(offsets, n, steps) for rows of n elements that together make up `shape`: operand k's row
-/// starts at offsets[k] elements from its first and advances by steps[k]. Axes that follow each other
-/// in memory for every operand are merged, so contiguous arrays are one long row (cut into chunks).
-/// Rows run in parallel; each element is visited once.
+/// starts at offsets[k] elements from its first and advances by steps[k]. Axes that follow each
+/// other in memory for every operand are merged, so contiguous arrays are one long row (cut into
+/// chunks). Rows run in parallel; each element is visited once.
 void for_each_row(
     const Shape& shape, std::span<const Strides> operands,
     FunctionRef<void(const Offsets& offsets, std::int64_t n, const Offsets& steps)> body);

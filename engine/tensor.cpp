@@ -1,3 +1,4 @@
+// Tensor's members: making, reading, writing, views, and the doors to the graph.
 #include "gradus/engine/tensor.h"
 
 #include <algorithm>

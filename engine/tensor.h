@@ -44,9 +44,9 @@ struct BackwardOptions {
   bool keep_graph = false;  // keep what the nodes saved, for another backward through them
 };
 
-/// A Tensor is a small value: a copy shares the numbers and the place in the graph, and copies neither.
-/// Views (reshape, transpose, slice, expand …) share the numbers too. `x += y` makes x name a new
-/// tensor; only copy_, fill_, mutable_data and optimisers write.
+/// A Tensor is a small value: a copy shares the numbers and the place in the graph, and copies
+/// neither. Views (reshape, transpose, slice, expand …) share the numbers too. `x += y` makes x
+/// name a new tensor; only copy_, fill_, mutable_data and optimisers write.
 class Tensor {
  public:
   Tensor() = default;  // undefined: "no tensor", as for a Linear without bias
@@ -139,7 +139,7 @@ class Tensor {
   std::shared_ptr<Node> node_;  // null: nothing upstream wants a gradient
 };
 
-/// Like NumPy: nested brackets, aligned columns, "…" in long axes. Never changes the stream's state.
+/// Like NumPy: nested brackets, aligned columns, "…" in long axes. The stream's state stays.
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 std::string to_string(const Tensor& x);
 

@@ -2,9 +2,9 @@
 //
 //   y = tanh(w·x + b)          loss = (y − target)²
 //
-// Every number here is a tensor of one element. The forward pass computes the loss and remembers how;
-// backward() then walks that memory from the loss to w and b. The program prints both, works the same
-// derivatives out by hand, and checks that they agree.
+// Every number here is a tensor of one element. The forward pass computes the loss and remembers
+// how; backward() then walks that memory from the loss to w and b. The program prints both, works
+// the same derivatives out by hand, and checks that they agree.
 //
 // In a debugger: break gradus::op::Tanh::backward, and look at dy and y.
 

@@ -1,7 +1,7 @@
 // Lesson 02: a two-layer net learns which arm of a spiral a point lies on.
 //
 // The points come from examples/data/spiral.csv (x, y, arm). A module is a struct that lists its
-// members and has a forward; an optimiser takes its parameters; a step is forward, backward, update.
+// members and has a forward; an optimiser takes its parameters; a step: forward, backward, update.
 //
 //   02_spiral [FILE.csv]
 

@@ -65,7 +65,7 @@ class Checksum {
   std::uint32_t crc_ = 0xFFFFFFFFu;
 };
 
-/// Of everything in it, whatever the order in the file: facts, then names, dtypes, shapes and numbers.
+/// Of everything in it, in this order whatever the file's: facts, names, dtypes, shapes, numbers.
 std::string checksum_of(const Checkpoint& checkpoint) {
   Checksum sum;
   for (const auto& [key, value] : checkpoint.facts) sum.add(key), sum.add(value);

@@ -1,7 +1,7 @@
 // A checkpoint: all that a training run needs to go on as if it had never stopped, in one file.
 //
-// The file is a safetensors file, which other tools open; it is written beside the old one, synced and
-// renamed, so that a crash at any moment leaves the old one or the new one, whole.
+// The file is a safetensors file, which other tools open; it is written beside the old one, synced
+// and renamed, so that a crash at any moment leaves the old one or the new one, whole.
 #pragma once
 
 #include <map>
@@ -21,8 +21,8 @@ struct Checkpoint {
 /// named "format" or "gradus.…", names that are not UTF-8, undefined tensors.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
-/// FileError: not there, damaged (its checksum covers tensors and facts), no checkpoint, or written in
-/// a newer format.
+/// FileError: not there, damaged (its checksum covers tensors and facts), no checkpoint, or written
+/// in a newer format.
 Checkpoint load_checkpoint(const std::string& path);
 
 }  // namespace gradus::io

@@ -15,9 +15,9 @@ struct Table {
 };
 
 /// The first line names the columns if no field of it is a number. Fields may be in double quotes;
-/// blanks around them, CR before a line end, empty lines at the end and a byte order mark are skipped.
-/// A dot is the decimal point in every locale. FileError names line and column: not a number, too many
-/// or too few fields, nothing there. DtypeError unless f32 or f64.
+/// blanks around them, CR before a line end, empty lines at the end and a byte order mark are
+/// skipped. A dot is the decimal point in every locale. FileError names line and column: not a
+/// number, too many or too few fields, nothing there. DtypeError unless f32 or f64.
 Table load_csv(const std::string& path, Dtype dtype = default_dtype());
 Table parse_csv(std::string_view text, const std::string& name, Dtype dtype = default_dtype());
 

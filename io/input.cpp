@@ -40,7 +40,7 @@ float from_f16(std::uint16_t half) {
 /// The upper half of an f32.
 float from_bf16(std::uint16_t half) { return std::bit_cast<float>(std::uint32_t{half} << 16); }
 
-/// y[i] = convert(stored number i), piece by piece, so that no second copy of a large tensor exists.
+/// y[i] = convert(stored number i), piece by piece, so that a large tensor has no second copy.
 template <class From, class To, class F>
 void read_converted(Input& input, std::uint64_t at, To* y, std::int64_t count, F convert) {
   constexpr std::int64_t kPiece = 1 << 15;

@@ -30,8 +30,8 @@ class Input {
   std::uint64_t size_ = 0;
 };
 
-/// How numbers lie in a file, little-endian. The last four are converted while they are read: f16 and
-/// bf16 to f32, i32 and u8 to i64.
+/// How numbers lie in a file, little-endian. The last four are converted while they are read: f16
+/// and bf16 to f32, i32 and u8 to i64.
 enum class Stored { f32, f64, i64, bool_, f16, bf16, i32, u8 };
 std::size_t bytes_of(Stored stored);  // of one number
 Dtype loaded_as(Stored stored);
@@ -39,7 +39,7 @@ Dtype loaded_as(Stored stored);
 /// The product of sizes, or nothing where a tensor cannot have so many bytes.
 std::optional<std::uint64_t> count_of(std::span<const std::uint64_t> sizes);
 
-/// A new tensor of the numbers from byte `at` on. The caller has compared its size with input.size().
+/// A new tensor of the numbers from byte `at` on; the caller compared its size with input.size().
 Tensor read_numbers(Input& input, std::uint64_t at, Stored stored, const Shape& shape);
 
 }  // namespace gradus::io

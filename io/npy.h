@@ -12,8 +12,8 @@
 
 namespace gradus::io {
 
-/// Reads versions 1 to 3, C and Fortran order: <f4 <f8 <i8 |b1 as they are, <f2 as f32, <i4 and |u1 as
-/// i64. FileError: anything else, and a file whose size is not what its header says.
+/// Reads versions 1 to 3, C and Fortran order: <f4 <f8 <i8 |b1 as they are, <f2 as f32, <i4 and |u1
+/// as i64. FileError: anything else, and a file whose size is not what its header says.
 Tensor load_npy(const std::string& path);
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& name);
 

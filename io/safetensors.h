@@ -1,4 +1,4 @@
-// safetensors: tensors by name in one file, as PyTorch's and Hugging Face's tools read and write them.
+// safetensors: tensors by name in one file, as tools of PyTorch and Hugging Face read and write.
 //
 // 8 bytes N (little-endian) | N bytes of JSON: name → {dtype, shape, data_offsets}, and texts under
 // "__metadata__" | the numbers. https://github.com/huggingface/safetensors
@@ -19,9 +19,9 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads F32 F64 I64 BOOL as they are, F16 and BF16 as f32, I32 and U8 as i64. A file that breaks any
-/// rule of the format (a gap, an overlap, a byte too many, a repeated name …) is a FileError that
-/// names file, tensor and both values; nothing is allocated before sizes agree with the file's.
+/// Reads F32 F64 I64 BOOL as they are, F16 and BF16 as f32, I32 and U8 as i64. A file that breaks
+/// any rule of the format (a gap, an overlap, a byte too many, a repeated name …) is a FileError
+/// that names file, tensor and both values; nothing is allocated before sizes fit the file's.
 TensorFile load_safetensors(const std::string& path);
 /// The same from memory; `name` stands for the path in messages.
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name);

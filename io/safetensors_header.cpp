@@ -19,7 +19,7 @@ const std::map<std::string, Stored> kDtypes = {
     {"F16", Stored::f16}, {"BF16", Stored::bf16}, {"I32", Stored::i32}, {"U8", Stored::u8}};
 
 /// Takes the header's JSON as it is parsed and throws at the first thing that must not be there.
-/// Nothing but the entries is built, so that a hostile header costs no more memory than it has bytes.
+/// Nothing but the entries is built, so that a hostile header costs no more memory than its bytes.
 class HeaderReader final : public nlohmann::json_sax<json> {
  public:
   explicit HeaderReader(const std::string& file) : file_(file) {}
@@ -143,7 +143,7 @@ std::string fault_of(const TensorEntry& entry, std::uint64_t place, std::uint64_
   return "";
 }
 
-/// The entries, in order of place, must cover the data exactly: no gap, no overlap, nothing after them.
+/// The entries, in order of place, must cover the data exactly: no gap, overlap, or rest.
 void check_places(std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
                   const std::string& file) {
   std::sort(entries.begin(), entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
@@ -163,7 +163,7 @@ void check_places(std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
 
 SafetensorsHeader parse_safetensors_header(std::string_view json_text, std::uint64_t data_bytes,
                                            const std::string& file) {
-  // The JSON library takes a NUL for the end and skips a byte order mark; the format allows neither.
+  // The JSON library takes NUL for the end and skips a byte order mark; the format allows neither.
   const std::size_t first = json_text.find_first_not_of(" \t\r\n");
   require<FileError>(first != std::string_view::npos && json_text[first] == '{', file,
                      ": the header is not a JSON object");

@@ -27,8 +27,8 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-/// `json` is what stands in `file` after its first 8 bytes, `data_bytes` what follows it. Every rule is
-/// checked here: on return the entries cover the data without gap or overlap.
+/// `json` is what stands in `file` after its first 8 bytes, `data_bytes` what follows it. Every
+/// rule is checked here: on return the entries cover the data without gap or overlap.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                            const std::string& file);
 

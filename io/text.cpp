@@ -22,8 +22,8 @@ std::string hex(std::uint32_t value, int digits) {
   return out.str();
 }
 
-/// A lead byte says how many follow it and, for E0 ED F0 F4, narrows the range of the first of them:
-/// that keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
+/// A lead byte says how many follow it and, for E0 ED F0 F4, narrows the range of the first of
+/// them: that keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
 struct Lead {
   std::size_t length;  // 0: no character begins with this byte
   unsigned low, high;  // of the second byte

@@ -9,8 +9,8 @@
 
 namespace gradus::io {
 
-/// The bytes of a file (or pipe), unchanged: line ends, NULs and a byte order mark stay. A file of no
-/// bytes gives "". FileError: missing, a directory, not readable.
+/// The bytes of a file (or pipe), unchanged: line ends, NULs and a byte order mark stay. A file of
+/// no bytes gives "". FileError: missing, a directory, not readable.
 std::string read_text(const std::string& path);
 
 /// What stands at one place of a text.
@@ -27,7 +27,7 @@ struct Utf8 {
 /// Unicode 15, table 3-7. 0 ≤ at < text.size().
 Utf8 utf8_at(std::string_view text, std::size_t at);
 
-/// The code points of `text`. FileError names `name`, the byte and its offset where it is not UTF-8.
+/// The code points of `text`. FileError names `name`, byte and offset where it is not UTF-8.
 std::vector<char32_t> decode_utf8(std::string_view text, const std::string& name);
 std::string encode_utf8(std::span<const char32_t> code_points);
 std::string encode_utf8(char32_t code_point);  // ValueError for surrogates and beyond U+10FFFF

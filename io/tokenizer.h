@@ -22,7 +22,7 @@ class Tokenizer {
   virtual std::string bytes_of(std::int64_t id) const = 0;
   virtual std::string to_json() const = 0;  // what tokenizer_from_json reads
 
-  /// The text of `ids`; what is not UTF-8 in it (a model may sample half a character) becomes U+FFFD.
+  /// The text of `ids`; what is not UTF-8 (a model may sample half a character) becomes U+FFFD.
   std::string decode(std::span<const std::int64_t> ids) const;
 };
 
@@ -34,7 +34,7 @@ class CharTokenizer final : public Tokenizer {
 
   std::string name() const override { return "character"; }
   std::int64_t vocab_size() const override;
-  /// ValueError names a character that is not in the vocabulary (or not UTF-8), and its byte offset.
+  /// ValueError names a character that is not in the vocabulary (or not UTF-8), and its offset.
   std::vector<std::int64_t> encode(std::string_view text) const override;
   std::string bytes_of(std::int64_t id) const override;
   std::string to_json() const override;
@@ -56,7 +56,7 @@ class ByteTokenizer final : public Tokenizer {
   std::string to_json() const override;
 };
 
-/// Decodes token by token, as sampling does: bytes of a character that is not whole yet are held back.
+/// Decodes token by token, as sampling does: bytes of an unfinished character are held back.
 class StreamDecoder {
  public:
   explicit StreamDecoder(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
@@ -68,7 +68,7 @@ class StreamDecoder {
   std::string held_;
 };
 
-/// FileError names `name` and what in it is wrong: not JSON, unknown or repeated fields, a newer format.
+/// FileError names `name` and what is wrong in it: no JSON, unknown or repeated fields, too new.
 std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view json, const std::string& name);
 void save_tokenizer(const std::string& path, const Tokenizer& tokenizer);
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);

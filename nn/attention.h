@@ -16,13 +16,13 @@ struct MultiHeadAttentionOptions {
   double dropout = 0;  // on the attention weights
 };
 
-/// [B, T, C] → [B, H, T, D] with D = C / H, a view; and back (a copy unless the heads lie side by side).
+/// [B, T, C] → [B, H, T, D] with D = C / H, a view; and back (a copy unless heads lie in order).
 Tensor split_heads(const Tensor& x, std::int64_t heads);
 Tensor merge_heads(const Tensor& x);
 
-/// Concat(head_1 … head_H) W_O with head_i = attention(x W_Q, m W_K, m W_V) on its D = C / H columns;
-/// Vaswani et al. 2017, §3.2.2. Self-attention has one packed projection, qkv_proj; attention to a
-/// memory has q_proj, k_proj and v_proj.
+/// Concat(head_1 … head_H) W_O with head_i = attention(x W_Q, m W_K, m W_V) on its D = C / H
+/// columns; Vaswani et al. 2017, §3.2.2. Self-attention has one packed projection, qkv_proj;
+/// attention to a memory has q_proj, k_proj and v_proj.
 class MultiHeadAttention : public Layer<MultiHeadAttention> {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);

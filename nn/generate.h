@@ -18,8 +18,8 @@ struct SamplingOptions {
 /// One token id from the logits of one position, [V]. `uniform` in [0, 1) decides.
 std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, double uniform);
 
-/// `count` tokens after `prompt` (at least one id), of which the model sees the last `context` ones.
-/// on_token is told each id as it is drawn. The n-th token uses random.uniform(n).
+/// `count` tokens after `prompt` (at least one id), of which the model sees the last `context`
+/// ones. on_token is told each id as it is drawn. The n-th token uses random.uniform(n).
 std::vector<std::int64_t> generate(const GPT& model, std::vector<std::int64_t> prompt,
                                    std::int64_t count, const SamplingOptions& options,
                                    const RandomStream& random,

@@ -18,8 +18,8 @@ struct GPTOptions {
 };
 
 /// Radford et al. 2019: token + learned position, blocks under a causal mask, a last norm, and the
-/// token embedding again as output projection (tied). Weights start normal(0, 0.02), the projections
-/// onto the residual stream divided by √(2 · layers); biases 0.
+/// token embedding again as output projection (tied). Weights start normal(0, 0.02), the
+/// projections onto the residual stream divided by √(2 · layers); biases 0.
 class GPT : public Layer<GPT> {
  public:
   explicit GPT(const GPTOptions& options);
@@ -41,8 +41,8 @@ class GPT : public Layer<GPT> {
   LayerNorm norm;
 };
 
-/// Sizes with a name: "toy", "cpu" and "baby12"/"baby64" (nanoGPT's character-level settings), "gpt2",
-/// "long". The vocabulary is the text's, apart from gpt2's 50257. ValueError lists the names.
+/// Sizes with a name: "toy", "cpu" and "baby12"/"baby64" (nanoGPT's character-level settings),
+/// "gpt2", "long". The vocabulary is the text's, but gpt2's is 50257. ValueError lists the names.
 struct GPTPreset {
   std::string name;
   GPTOptions options;

@@ -23,8 +23,8 @@ struct Buffer {
 };
 inline Buffer buffer(Tensor& tensor) { return {tensor}; }
 
-/// One line of a module's table of contents. It points at the member, so it is made anew each time it
-/// is asked for and never kept. An undefined tensor (a Linear without bias) is no member.
+/// One line of a module's table of contents. It points at the member, so it is made anew each time
+/// it is asked for and never kept. An undefined tensor (a Linear without bias) is no member.
 class Member {
  public:
   Member(const char* name, Tensor& parameter) : name_(name), parameter_(&parameter) {}
@@ -60,8 +60,8 @@ Tensor parameter(Tensor x);
 /// Lets `alias` be `original` from now on, on purpose: one tensor under two names, listed once.
 void tie(Tensor& alias, const Tensor& original);
 
-/// What every layer and model is. Move-only, since a copy would share its parameters: clone() copies
-/// the numbers too. Derive from Layer<Yourself>, below.
+/// What every layer and model is. Move-only, since a copy would share its parameters: clone()
+/// copies the numbers too. Derive from Layer<Yourself>, below.
 class Module : public Named {
  public:
   Module() = default;
@@ -83,15 +83,15 @@ class Module : public Named {
   std::vector<NamedTensor> state() const;  // parameters, then buffers: what a file holds
   std::int64_t parameter_count() const;
 
-  /// Writes the tensors' numbers into this module's, in place, converted to its dtype. One ShapeError
-  /// lists every missing, unexpected and misshapen name; not strict: only misshapen ones count.
+  /// Writes the tensors' numbers into this module's, in place, converted to its dtype. One
+  /// ShapeError lists every missing, unexpected or misshapen name; not strict: misshapen ones only.
   void load_state(const std::map<std::string, Tensor>& tensors, bool strict = true);
 
   void train(bool on = true);  // dropout and batch statistics, here and below
   void eval() { train(false); }
   bool training() const { return training_; }
 
-  /// Parameters and buffers become new tensors of this dtype; an optimiser made before refuses to step.
+  /// Parameters and buffers become new tensors of this dtype; an earlier optimiser refuses to step.
   void to(Dtype dtype);
   void zero_grad();
   void freeze(bool frozen = true);  // parameters stop (or start) wanting gradients
@@ -102,7 +102,7 @@ class Module : public Named {
   std::string type_name() const override;
 
  protected:
-  /// Copies of another module's numbers, with their dtypes and ties, and who trains: what clone() does.
+  /// Copies another module's numbers with dtypes and ties, and who trains: what clone() does.
   void copy_members(const Module& from);
 
  private:
@@ -116,8 +116,8 @@ class Module : public Named {
   mutable std::atomic<bool> checked_{false};  // the first training call has been watched
 };
 
-/// The outermost call of a model: watches its first training call for parameters that members() does
-/// not list. `arguments` are the leaves that the caller handed in.
+/// The outermost call of a model: watches its first training call for parameters that members()
+/// does not list. `arguments` are the leaves that the caller handed in.
 class RootCall : public Observer {
  public:
   static bool is_due(const Module& m) {

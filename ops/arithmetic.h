@@ -1,5 +1,5 @@
-// Element-wise arithmetic. Shapes broadcast as in NumPy; dtypes must be equal (a C++ number takes the
-// tensor's). f32 and f64; + − × and comparisons also i64.
+// Element-wise arithmetic. Shapes broadcast as in NumPy; dtypes must be equal (a C++ number takes
+// the tensor's). f32 and f64; + − × and comparisons also i64.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -67,7 +67,7 @@ Tensor clamp(const Tensor& x, double low,
 /// x converted to another dtype; the gradient comes back converted. Recorded between f32 and f64.
 Tensor to(const Tensor& x, Dtype dtype);
 
-/// x summed down to `shape`, from which x's shape was broadcast: what a broadcast turns into backward.
+/// x summed down to `shape`, from which x's shape was broadcast: the backward of broadcasting.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 
 }  // namespace gradus

@@ -1,11 +1,10 @@
 // Attention: o = softmax(q kᵀ · scale + bias, masked) v.
 //
 //   backward, with weights p and upstream do:
-//     dv = pᵀ do      dp = do vᵀ      ds = p (dp − Σ_s p dp)      dq = ds k · scale      dk = dsᵀ q · scale
+//     dv = pᵀ do   dp = do vᵀ   ds = p (dp − Σ_s p dp)   dq = ds k · scale   dk = dsᵀ q · scale
 //
-// Remembered: q, k, v, o and the logarithm of each row's sum, from which the kernel computes p again.
-// The formula stands twice below, composed of public operations: forward for FormulaScope and for
-// whoever asks for the weights, backward for second derivatives.
+// Remembered: q, k, v, o and the logarithm of each row's sum, from which the kernel computes p
+// again. attention_formula.h has both directions composed of public operations.
 
 #include "gradus/ops/attention.h"
 
@@ -13,17 +12,15 @@
 #include <cmath>
 
 #include "gradus/engine/apply.h"
-#include "gradus/ops/create.h"
-#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/attention_formula.h"
 #include "gradus/ops/attention_kernel.h"
-#include "gradus/ops/logic.h"
-#include "gradus/ops/masked_product.h"
 #include "gradus/ops/movement.h"
-#include "gradus/ops/reduce.h"
-#include "gradus/ops/softmax.h"
 
 namespace gradus {
 
+using formula::composed;
+using formula::Derivatives;
+using formula::formula_backward;
 using kernel::AttentionPlan;
 using kernel::Heads;
 
@@ -42,7 +39,7 @@ Heads<T> writable_heads_of(Tensor& x) {
   return {data, x.strides()[0], x.strides()[1], x.strides()[2]};
 }
 
-/// A view whose columns lie side by side, copied where they do not. BLAS wants rows that do not overlap.
+/// A view whose columns lie side by side, else a copy. BLAS wants rows that do not overlap.
 Tensor with_packed_rows(const Tensor& x) {
   const bool rows_apart = x.size(2) <= 1 || x.strides()[2] >= x.size(3);
   return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : x.contiguous();
@@ -54,50 +51,10 @@ Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t 
   return x.view({B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
 }
 
-/// Where the mask hides, as a tensor; undefined where it hides nothing.
-Tensor hidden(const AttentionPlan& plan) {
-  if (plan.mask.allows_everything()) return {};
-  return logical_not(plan.mask.dense({plan.B, plan.H, plan.T, plan.S}));
-}
-
-/// The factors that dropout puts on the weights, from the same random numbers as in the kernel.
-Tensor dropout_factors(const AttentionPlan& plan, Dtype dtype) {
-  Tensor z = Tensor::empty({plan.B, plan.H, plan.T, plan.S}, dtype);
-  dispatch_float("attention", dtype, [&]<class T>() {
-    T* out = z.mutable_data<T>();
-    for (std::int64_t i = 0; i < z.numel(); ++i)
-      out[i] = plan.dropout.keeps(i) ? static_cast<T>(plan.dropout.scale) : T{0};
-  });
-  return z;
-}
-
-/// softmax(q kᵀ · scale + bias), 0 where the mask hides: [B, H, T, S]
-Tensor attention_weights(const AttentionPlan& plan, const Tensor& q, const Tensor& k,
-                         const Tensor& bias, const Tensor& hides) {
-  Tensor scores = pair_products(q, k, hides) * plan.scale;
-  if (bias.defined()) scores = scores + bias;
-  if (hides.defined()) scores = masked_fill(scores, hides, -INFINITY);
-  return softmax(scores);
-}
-
-struct Derivatives {
-  Tensor dq, dk, dv;
-};
-
-Derivatives formula_backward(const AttentionPlan& plan, const Tensor& q, const Tensor& k,
-                             const Tensor& v, const Tensor& dout) {
-  const Tensor hides = hidden(plan), hides_back = hides.defined() ? transpose(hides) : Tensor();
-  const Tensor p = attention_weights(plan, q, k, plan.bias, hides);
-  Tensor dropped = p, dp = pair_products(dout, v, hides);
-  if (plan.dropout.threshold) {
-    const Tensor z = dropout_factors(plan, q.dtype());
-    dropped = p * z, dp = dp * z;
-  }
-  const Tensor dv = weighted_sum(transpose(dropped), dout, hides_back);
-  const Tensor ds = p * (dp - sum(p * dp, {-1}, true));
-  const Tensor dq = weighted_sum(ds, k, hides) * plan.scale;
-  const Tensor dk = weighted_sum(transpose(ds), q, hides_back) * plan.scale;
-  return {dq, dk, dv};
+/// The plan for backward, where dout may leak too.
+AttentionPlan with_upstream(AttentionPlan plan, const Tensor& dout) {
+  plan.by_pairs |= !plan.mask.allows_everything() && !kernel::all_finite(dout);
+  return plan;
 }
 
 }  // namespace
@@ -118,6 +75,8 @@ struct Attention final : Op {
     lse = Tensor::empty({plan.B, plan.H, plan.T}, queries.dtype());
     const Tensor x = with_packed_rows(queries), y = with_packed_rows(keys),
                  z = with_packed_rows(values);
+    plan.by_pairs = !plan.mask.allows_everything() &&
+                    !(kernel::all_finite(x) && kernel::all_finite(y) && kernel::all_finite(z));
     dispatch_float("attention", out.dtype(), [&]<class T>() {
       kernel::attention_forward<T>(plan, heads_of<T>(x), heads_of<T>(y), heads_of<T>(z),
                                    writable_heads_of<T>(out), lse.mutable_data<T>());
@@ -138,8 +97,8 @@ struct Attention final : Op {
                  z = with_packed_rows(v.value());
     const Tensor out = o.value(), g = with_packed_rows(dout);
     dispatch_float("attention", dout.dtype(), [&]<class T>() {
-      kernel::attention_backward<T>(plan, heads_of<T>(x), heads_of<T>(y), heads_of<T>(z),
-                                    heads_of<T>(out), heads_of<T>(g), lse.data<T>(),
+      kernel::attention_backward<T>(with_upstream(plan, g), heads_of<T>(x), heads_of<T>(y),
+                                    heads_of<T>(z), heads_of<T>(out), heads_of<T>(g), lse.data<T>(),
                                     writable_heads_of<T>(dq), writable_heads_of<T>(dk),
                                     writable_heads_of<T>(dv));
     });
@@ -147,7 +106,7 @@ struct Attention final : Op {
   }
 };
 
-/// The same on packed projections [B, T, 3·H·D]: q, k, v are read, and their gradients written, in place.
+/// The same on packed projections [B, T, 3·H·D]: q, k, v are read, gradients written, in place.
 struct PackedAttention final : Op {
   AttentionPlan plan;
   Saved qkv, o;
@@ -166,6 +125,7 @@ struct PackedAttention final : Op {
   Tensor forward(const Tensor& packed) {
     qkv = packed;
     const Tensor x = packed.contiguous();
+    plan.by_pairs = !plan.mask.allows_everything() && !kernel::all_finite(x);
     Tensor out = empty_heads(plan.B, plan.H, plan.T, plan.D, packed.dtype());
     lse = Tensor::empty({plan.B, plan.H, plan.T}, packed.dtype());
     dispatch_float("attention", out.dtype(), [&]<class T>() {
@@ -201,10 +161,10 @@ struct PackedAttention final : Op {
     Tensor dx = Tensor::empty_like(x);
     dispatch_float("attention", dout.dtype(), [&]<class T>() {
       Tensor dq = part(dx, 0), dk = part(dx, 1), dv = part(dx, 2);
-      kernel::attention_backward<T>(plan, heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)),
-                                    heads_of<T>(part(x, 2)), heads_of<T>(split(out)),
-                                    heads_of<T>(split(g)), lse.data<T>(), writable_heads_of<T>(dq),
-                                    writable_heads_of<T>(dk), writable_heads_of<T>(dv));
+      kernel::attention_backward<T>(
+          with_upstream(plan, g), heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)),
+          heads_of<T>(part(x, 2)), heads_of<T>(split(out)), heads_of<T>(split(g)), lse.data<T>(),
+          writable_heads_of<T>(dq), writable_heads_of<T>(dk), writable_heads_of<T>(dv));
     });
     return {dx};
   }
@@ -259,15 +219,6 @@ AttentionPlan make_plan(const Tensor& q, const Tensor& k, const Tensor& v, const
         options.bias.offset());
   }
   return plan;
-}
-
-Attended composed(const AttentionPlan& plan, const Tensor& q, const Tensor& k, const Tensor& v,
-                  const Tensor& bias) {
-  const Tensor hides = hidden(plan);
-  const Tensor weights = attention_weights(plan, q, k, bias, hides);
-  const Tensor dropped =
-      plan.dropout.threshold ? weights * dropout_factors(plan, q.dtype()) : weights;
-  return {weighted_sum(dropped, v, hides), weights};
 }
 
 void draw_dropout(AttentionPlan& plan, const AttentionOptions& options) {

@@ -1,4 +1,4 @@
-// Attention in tiles (after Dao et al. 2022, and Milakov & Gimelshein 2018 for the running maximum).
+// Attention in tiles (after Dao et al. 2022, Milakov & Gimelshein 2018 for the running maximum).
 //
 //   forward, for a block of queries and each span of keys that it may see:
 //     s = q kᵀ · scale          m' = max(m, max s)        p = exp(s − m')
@@ -13,6 +13,7 @@
 #include "gradus/ops/attention_kernel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -21,8 +22,9 @@
 #include "gradus/base/blas.h"
 #include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
-#include "gradus/ops/vmath.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/attention_rows.h"
+#include "gradus/ops/vmath.h"
 
 namespace gradus::kernel {
 namespace {
@@ -71,9 +73,13 @@ void hide(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queri
     if (plan.mask.coverage({b, h, queries.first, queries.last, key, last}) == Coverage::all)
       continue;
     for (std::int64_t i = queries.first; i < queries.last; ++i) {
+      T* row = scores + (i - queries.first) * keys.size() + (key - keys.first);
+      if (const std::int64_t seen = plan.mask.prefix({b, h, i, key}, last - key); seen >= 0) {
+        std::fill_n(row + seen, last - key - seen, -std::numeric_limits<T>::infinity());
+        continue;
+      }
       plan.mask.row({b, h, i, key}, last - key, allowed);
-      hide_row(scores + (i - queries.first) * keys.size() + (key - keys.first), allowed,
-               last - key);
+      hide_row(row, allowed, last - key);
     }
   }
 }
@@ -254,28 +260,26 @@ void backward_head(const AttentionPlan& plan, std::int64_t b, std::int64_t h,
   }
 }
 
-/// For each head: must it go pair by pair?
-template <class T>
-std::vector<char> leaking_heads(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
-                                Heads<const T> v) {
-  std::vector<char> leaks(static_cast<std::size_t>(plan.B * plan.H), 0);
-  if (plan.mask.allows_everything()) return leaks;
-  parallel_for(plan.B * plan.H, rows_grain(plan.S * plan.D),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t head = begin; head < end; ++head)
-                   leaks[static_cast<std::size_t>(head)] =
-                       may_leak(plan, head / plan.H, head % plan.H, q, k, v);
-               });
-  return leaks;
-}
-
 }  // namespace
+
+bool all_finite(const Tensor& x) {
+  std::atomic<bool> finite{true};
+  dispatch_float("attention", x.dtype(), [&]<class T>() {
+    const T* data = x.data<T>();
+    for_each_row(
+        x.shape(), std::span(&x.strides(), 1),
+        [&](const Offsets& at, std::int64_t n, const Offsets& step) {
+          if (step[0] == 1 ? !finite_row(data + at[0], n) : !finite_steps(data + at[0], step[0], n))
+            finite.store(false, std::memory_order_relaxed);
+        });
+  });
+  return finite;
+}
 
 template <class T>
 void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
                        Heads<const T> v, Heads<T> o, T* lse) {
   const std::int64_t blocks = (plan.T + kQueries - 1) / kQueries;
-  const std::vector<char> leaks = leaking_heads(plan, q, k, v);
   // Blocks from the last to the first: under a causal mask those are the longest.
   parallel_for(plan.B * plan.H * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     Tensor buffer = Tensor::empty({kQueries, std::min(plan.S, kSpan)}, dtype_of<T>);
@@ -283,7 +287,7 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
       const std::int64_t head = item % (plan.B * plan.H), b = head / plan.H, h = head % plan.H;
       const std::int64_t i = (blocks - 1 - item / (plan.B * plan.H)) * kQueries;
       const Range queries{i, std::min(i + kQueries, plan.T)};
-      if (leaks[static_cast<std::size_t>(head)])
+      if (plan.by_pairs && may_leak(plan, b, h, q, k, v))
         for (std::int64_t r = queries.first; r < queries.last; ++r)
           forward_row(plan, b, h, r, q, k, v, o, lse);
       else
@@ -300,7 +304,8 @@ void attention_backward(const AttentionPlan& plan, Heads<const T> q, Heads<const
   parallel_for(plan.B * plan.H, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t head = begin; head < end; ++head) {
       const std::int64_t b = head / plan.H, h = head % plan.H;
-      if (may_leak(plan, b, h, q, k, v) || !all_finite(dout, b, h, plan.T, plan.Dv))
+      if (plan.by_pairs &&
+          (may_leak(plan, b, h, q, k, v) || !all_finite(dout, b, h, plan.T, plan.Dv)))
         rows_backward(plan, b, h, q, k, v, dout, lse, dq, dk, dv);
       else
         backward_head(plan, b, h, x);

@@ -8,8 +8,8 @@
 
 namespace gradus::kernel {
 
-/// Queries, keys, values, or a gradient of theirs: head h of example b begins at b·example + h·head,
-/// its rows are `row` apart, a row's numbers lie side by side. Any view of a projection is one.
+/// Queries, keys, values, or a gradient of theirs: head h of example b begins at b·example +
+/// h·head, its rows are `row` apart, a row's numbers side by side. Any view of a projection is one.
 template <class T>
 struct Heads {
   T* data;
@@ -26,7 +26,10 @@ struct AttentionPlan {
   Mask mask;
   Tensor bias;          // undefined, or seen as [B, H, T, S] by its strides; constant here
   DropoutMask dropout;  // threshold 0: none
+  bool by_pairs = false;   // something is hidden and some number not finite: products could leak
 };
+
+bool all_finite(const Tensor& x);
 
 /// o = softmax(q kᵀ · scale + bias, masked) v, and lse[b, h, t] = log Σ_s exp(score): all that
 /// backward needs to compute the weights again.

@@ -1,5 +1,5 @@
-// Attention one allowed pair at a time: the way of heads that hold a NaN or an infinity while a mask
-// hides something. Slow, and nothing leaks: what is hidden is never read.
+// Attention one allowed pair at a time: the way of heads that hold a NaN or an infinity while a
+// mask hides something. Slow, and nothing leaks: what is hidden is never read.
 #pragma once
 
 #include <cmath>
@@ -16,6 +16,13 @@ namespace gradus::kernel {
 template <class T>
 GRADUS_KERNEL bool finite_row(const T* row, std::int64_t n) {
   return vmath::sum_of<T>(n, [=](std::int64_t j) { return row[j] * T{0}; }) == T{0};
+}
+
+template <class T>
+bool finite_steps(const T* x, std::int64_t step, std::int64_t n) {
+  for (std::int64_t j = 0; j < n; ++j)
+    if (!std::isfinite(x[j * step])) return false;
+  return true;
 }
 
 template <class T>

@@ -1,3 +1,4 @@
+// Element i is a function of i (and of a random stream), so threads share the elements out.
 #include "gradus/ops/create.h"
 
 #include <algorithm>

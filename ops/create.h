@@ -31,7 +31,7 @@ Tensor randn(const Shape& shape, Dtype dtype = default_dtype());          // mea
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape);  // i64 in [low, high)
 Tensor randperm(std::int64_t n);  // 0 … n − 1 in random order, i64
 
-/// tensor(3.0), tensor({1, 2}), tensor({{1, 2}, {3, 4}}), and one deeper; rows must be equally long.
+/// tensor(3.0), tensor({1, 2}), tensor({{1, 2}, {3, 4}}), and one deeper; rows are equally long.
 Tensor tensor(double value, Dtype dtype = default_dtype());
 Tensor tensor(std::initializer_list<double> values, Dtype dtype = default_dtype());
 Tensor tensor(std::initializer_list<std::initializer_list<double>> rows,
@@ -49,7 +49,7 @@ Tensor from(const std::vector<T>& values, const Shape& shape) {
 }
 Tensor from(const std::vector<bool>& values, const Shape& shape);
 
-/// The numbers of `values` themselves, not copied; `owner` is kept alive as long as they are in use.
+/// The numbers of `values` themselves, not copied; `owner` is kept alive while they are in use.
 template <class T>
 Tensor borrow(std::span<T> values, const Shape& shape, std::shared_ptr<const void> owner = nullptr);
 

@@ -1,3 +1,4 @@
+// Before a reduction: the result's shape, and how its groups lie in memory.
 #include "gradus/ops/fold.h"
 
 #include "gradus/ops/map.h"

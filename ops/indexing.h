@@ -1,5 +1,5 @@
-// Picking by index. Indices are i64; out of range is an IndexError that names value, place and range.
-// Repeated indices add up in the gradient.
+// Picking by index. Indices are i64; out of range is an IndexError that names value, place and
+// range. Repeated indices add up in the gradient.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -9,7 +9,7 @@ namespace gradus {
 /// The positions `index` [n] of `axis`: that axis has size n afterwards.
 Tensor index_select(const Tensor& x, int axis, const Tensor& index);
 
-/// y[i, j, …] = x[i, index[i, j, …], …] along `axis`; index has x's rank, and its other sizes ≤ x's.
+/// y[i, j, …] = x[i, index[i, j, …], …] along `axis`; index has x's rank and other sizes ≤ x's.
 Tensor gather(const Tensor& x, int axis, const Tensor& index);
 
 /// x with source[i, j, …] added at position index[i, j, …] of `axis`; source and index are alike.
@@ -18,7 +18,7 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor&
 /// [..., classes] with a 1 at index[...]; no gradient.
 Tensor one_hot(const Tensor& index, std::int64_t classes, Dtype dtype = default_dtype());
 
-/// Rows of `weight` [V, C] for `ids` [...]: [..., C]. Rows at padding_id get no gradient (−1: none).
+/// Rows of `weight` [V, C] for `ids` [...]: [..., C]. Row padding_id gets no gradient (−1: none).
 Tensor embedding(const Tensor& weight, const Tensor& ids, std::int64_t padding_id = -1);
 
 }  // namespace gradus

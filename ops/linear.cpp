@@ -3,9 +3,9 @@
 //   forward     y = x Wᵀ + b (+ residual)       x [N, in], W [out, in], y [N, out]
 //   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n      dresidual = dy
 //
-// x and W are remembered; x not at all where its producer (a norm, an activation) can make it again.
-// Bias and residual are written into y before the product, which then adds to it: BLAS does that for
-// nothing, while a pass of its own over y would cost two more trips to memory.
+// x and W are remembered; x not at all where its producer (a norm, an activation) can make it
+// again. Bias and residual are written into y before the product, which then adds to it: BLAS does
+// that for nothing, while a pass of its own over y would cost two more trips to memory.
 
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// The rules that masks are made of: causal, padding, dense, and two combined by & or |.
 #include "gradus/ops/mask.h"
 
 #include <algorithm>
@@ -13,6 +14,9 @@ class Causal final : public Mask::Rule {
 
   void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
     for (std::int64_t j = 0; j < n; ++j) allowed[j] = first.key + j <= first.query + offset_;
+  }
+  std::int64_t prefix(const MaskPlace& first, std::int64_t n) const override {
+    return std::clamp<std::int64_t>(first.query + offset_ - first.key + 1, 0, n);
   }
   Coverage coverage(const MaskBlock& b) const override {
     if (b.last_key - 1 <= b.first_query + offset_) return Coverage::all;
@@ -32,6 +36,9 @@ class Padding final : public Mask::Rule {
 
   void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
     for (std::int64_t j = 0; j < n; ++j) allowed[j] = first.key + j < length(first.example);
+  }
+  std::int64_t prefix(const MaskPlace& first, std::int64_t n) const override {
+    return std::clamp<std::int64_t>(length(first.example) - first.key, 0, n);
   }
   Coverage coverage(const MaskBlock& b) const override {
     if (b.last_key <= length(b.example)) return Coverage::all;
@@ -111,6 +118,10 @@ class Combined final : public Mask::Rule {
         allowed[from + j] = both_ ? allowed[from + j] && other[j] : allowed[from + j] || other[j];
     }
   }
+  std::int64_t prefix(const MaskPlace& first, std::int64_t n) const override {
+    const std::int64_t a = a_->prefix(first, n), b = b_->prefix(first, n);
+    return a < 0 || b < 0 ? -1 : both_ ? std::min(a, b) : std::max(a, b);
+  }
   Coverage coverage(const MaskBlock& block) const override {
     const Coverage a = a_->coverage(block), b = b_->coverage(block);
     const Coverage decides = both_ ? Coverage::none : Coverage::all;  // one of these is enough
@@ -142,6 +153,10 @@ void Mask::row(const MaskPlace& first, std::int64_t n, bool* allowed) const {
     rule_->row(first, n, allowed);
   else
     std::fill_n(allowed, n, true);
+}
+
+std::int64_t Mask::prefix(const MaskPlace& first, std::int64_t n) const {
+  return rule_ ? rule_->prefix(first, n) : n;
 }
 
 Coverage Mask::coverage(const MaskBlock& block) const {

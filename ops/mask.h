@@ -41,6 +41,8 @@ class Mask {
 
   /// allowed[j] = allows(first.query, first.key + j), for n keys: what kernels call.
   void row(const MaskPlace& first, std::int64_t n, bool* allowed) const;
+  /// The number of keys that row() allows if those are the first of the n, else −1: "not known".
+  std::int64_t prefix(const MaskPlace& first, std::int64_t n) const;
 
   void check_sizes(const MaskSizes& sizes) const;  // ShapeError if the mask was made for others
   Tensor dense(const MaskSizes& sizes) const;      // bool [examples, heads, queries, keys]
@@ -59,7 +61,7 @@ class Mask {
   std::shared_ptr<const Rule> rule_;  // null: everything
 };
 
-/// query + offset ≥ key. offset = 0 aligns the first query with the first key; S − T aligns the ends.
+/// query + offset ≥ key. offset = 0 aligns first query and first key; S − T aligns the ends.
 Mask causal_mask(std::int64_t offset = 0);
 /// In example b, keys from lengths[b] on are padding: nobody attends to them.
 Mask padding_mask(std::vector<std::int64_t> lengths);

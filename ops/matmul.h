@@ -5,8 +5,8 @@
 
 namespace gradus {
 
-/// [..., m, k] · [..., k, n] → [..., m, n]; leading axes broadcast. A vector [k] on the left counts as
-/// [1, k], on the right as [k, 1], and the added axis goes again. ShapeError when the k differ.
+/// [..., m, k] · [..., k, n] → [..., m, n]; leading axes broadcast. A vector [k] on the left counts
+/// as [1, k], on the right as [k, 1], and the added axis goes again. ShapeError when the k differ.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
 /// y = x Wᵀ + b:  x [..., in], weight [out, in], bias [out] or undefined → [..., out]

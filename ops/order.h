@@ -20,7 +20,7 @@ Ordered sort(const Tensor& x, int axis = -1, bool descending = false);  // stabl
 Ordered topk(const Tensor& x, std::int64_t k, int axis = -1);           // largest first
 
 /// `count` positions drawn from each row of weights [..., n] ≥ 0, with replacement or without: i64
-/// [..., count]. ValueError for a row that is negative, not finite, or too short of non-zero weights.
+/// [..., count]. ValueError for a row with negative, not finite, or too few non-zero weights.
 Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement = true);
 
 }  // namespace gradus

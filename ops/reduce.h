@@ -1,4 +1,4 @@
-// Reductions over one axis, several, or all (an empty list). keepdim leaves reduced axes with size 1.
+// Reductions over one axis, several, or all (an empty list). keepdim leaves them with size 1.
 #pragma once
 
 #include "gradus/engine/tensor.h"

@@ -1,3 +1,4 @@
+// Every draw is a RandomStream's, at a seed and a step: there is no state to save.
 #include "gradus/train/data.h"
 
 #include <algorithm>

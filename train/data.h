@@ -16,8 +16,8 @@ struct Batch {
 /// smaller); another seed, another order.  for (const Batch& batch : batches(x, y, 32, epoch)) …
 std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size, std::uint64_t seed);
 
-/// Next-token batches from one long text: at(step) takes `batch` random windows of `context` tokens and
-/// the same windows one token later. Nothing is kept from step to step, so resuming is a number.
+/// Next-token batches from one long text: at(step) takes `batch` random windows of `context` tokens
+/// and the same windows one token later. Nothing is kept between steps: resuming is a number.
 class TokenBatches {
  public:
   /// ValueError when the text has fewer than context + 1 tokens.

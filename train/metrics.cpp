@@ -1,3 +1,4 @@
+// Lines wait in memory until flush(), which writes all of them or none.
 #include "gradus/train/metrics.h"
 
 #include <cerrno>

@@ -13,8 +13,8 @@ namespace gradus {
 /// complaint() tells; they are written as soon as that works again.
 class MetricsLog {
  public:
-  /// Keeps the first `keep_bytes` of what is there (a checkpoint knows how many belong to it) and cuts
-  /// off the rest. FileError when the file is shorter than that, or cannot be opened.
+  /// Keeps the first `keep_bytes` of what is there (a checkpoint knows how many belong to it) and
+  /// cuts off the rest. FileError when the file is shorter than that, or cannot be opened.
   MetricsLog(const std::string& path, std::int64_t keep_bytes);
   ~MetricsLog();
   MetricsLog(const MetricsLog&) = delete;

@@ -1,3 +1,4 @@
+// The gradients' norm first; then every piece is updated by one pass over its numbers.
 #include "gradus/train/optim.h"
 
 #include <algorithm>
@@ -21,13 +22,13 @@ void check_rates(const char* name, double learning_rate, double weight_decay) {
           weight_decay, ": must be finite and not negative");
 }
 
-/// The numbers of one piece, for writing: step() has counted the write once for the whole parameter.
+/// The numbers of one piece, for writing: step() has counted the write, once for all.
 template <class T>
 T* numbers(const Tensor& x, std::int64_t begin) {
   return const_cast<T*>(x.data<T>()) + begin;
 }
 
-/// Σ g², in pieces of 1024 added up in double: f32 alone would lose small gradients in large models.
+/// Σ g², in pieces of 1024 added up in double: f32 would lose small gradients in large models.
 template <class T>
 GRADUS_KERNEL double sum_of_squares(const T* g, std::int64_t n) {
   double total = 0;

@@ -40,7 +40,7 @@ class Optimizer {
   const std::vector<Group>& groups() const { return groups_; }
   void set_learning_rate(double learning_rate);  // of every group
 
-  /// What a checkpoint must hold: "exp_avg.blocks.0.…", and "step". load_state refuses what does not fit.
+  /// What a checkpoint must hold: "exp_avg.blocks.0.…", "step". load_state refuses misfits.
   std::map<std::string, Tensor> state() const;
   void load_state(const std::map<std::string, Tensor>& state);
 
@@ -48,7 +48,7 @@ class Optimizer {
   Optimizer(std::vector<Group> groups, double learning_rate, double weight_decay,
             std::vector<std::string> slots);
 
-  /// Part of one parameter: all kernels work on pieces, so that big and small ones share the threads.
+  /// Part of one parameter: kernels work on pieces, so that big and small ones share the threads.
   struct Piece {
     const Group* group;
     Tensor parameter, gradient;
@@ -99,8 +99,8 @@ struct AdamOptions {
   double eps = 1e-8;
   double weight_decay = 0;
 };
-/// m = β1 m + (1−β1) g;  v = β2 v + (1−β2) g²;  p −= lr · m̂ / (√v̂ + eps), with m̂ = m / (1−β1^t) and
-/// v̂ = v / (1−β2^t). Kingma & Ba 2015. Weight decay is added to the gradient.
+/// m = β1 m + (1−β1) g;  v = β2 v + (1−β2) g²;  p −= lr · m̂ / (√v̂ + eps), with m̂ = m / (1−β1^t)
+/// and v̂ = v / (1−β2^t). Kingma & Ba 2015. Weight decay is added to the gradient.
 class Adam : public Optimizer {
  public:
   Adam(std::vector<Group> groups, const AdamOptions& options = {})
@@ -117,7 +117,7 @@ class Adam : public Optimizer {
   bool decoupled_;
 };
 
-/// Adam with the decay on the parameter itself: p −= lr · weight_decay · p. Loshchilov & Hutter 2019.
+/// Adam with the decay on the parameter: p −= lr · weight_decay · p. Loshchilov & Hutter 2019.
 class AdamW : public Adam {
  public:
   AdamW(std::vector<Group> groups, AdamOptions options = {.weight_decay = 1e-2})

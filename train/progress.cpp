@@ -1,3 +1,4 @@
+// On a terminal, \r and "erase to the end" rewrite the line.
 #include "gradus/train/progress.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 namespace gradus {
 
-/// On a terminal one line that is rewritten (at most ten times a second); elsewhere a plain line every
-/// so often, without control characters. NO_COLOR and TERM=dumb count as no terminal.
+/// On a terminal one line that is rewritten (at most ten times a second); elsewhere a plain line
+/// every so often, without control characters. NO_COLOR and TERM=dumb count as no terminal.
 class Progress {
  public:
   /// Steps run from `first` to `total`; `tokens_per_step` for the rate.

@@ -1,3 +1,4 @@
+// Schedules are closures over numbers that are checked when they are made.
 #include "gradus/train/schedule.h"
 
 #include <algorithm>

@@ -11,12 +11,12 @@ namespace gradus::optim {
 using Schedule = std::function<double(std::int64_t step)>;
 
 Schedule constant_schedule();
-/// (step + 1) / warmup up to 1, then half a cosine down to `floor` at `total`, and `floor` from there.
+/// (step + 1) / warmup up to 1, then half a cosine down to `floor` at `total`, then `floor`.
 Schedule warmup_cosine(std::int64_t warmup, std::int64_t total, double floor = 0.1);
 /// The same warm-up, then a straight line down to `floor`.
 Schedule warmup_linear(std::int64_t warmup, std::int64_t total, double floor = 0.0);
-/// width^−½ · min(s^−½, s · warmup^−1.5) with s = step + 1: Vaswani et al. 2017, §5.3. The factor is the
-/// rate itself: use it with a learning rate of 1.
+/// width^−½ · min(s^−½, s · warmup^−1.5) with s = step + 1: Vaswani et al. 2017, §5.3. The factor
+/// is the rate itself: use it with a learning rate of 1.
 Schedule noam(std::int64_t width, std::int64_t warmup);
 
 }  // namespace gradus::optim

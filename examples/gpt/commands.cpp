@@ -1,3 +1,4 @@
+// train, sample, eval and demo: from flags to a run, from a run's end to an exit code.
 #include "commands.h"
 
 #include <algorithm>
@@ -15,7 +16,8 @@
 namespace gradus::examples {
 namespace {
 
-/// A flag that was given and says something else than the run is an error; what was not given is the run's.
+/// A flag that was given and says something else than the run is an error; what was not given is
+/// the run's.
 template <class T>
 void must_agree(const char* flag, const std::optional<T>& given, const T& run,
                 const std::string& directory) {

@@ -1,3 +1,4 @@
+// The training loop: steps, evaluations, checkpoints, and the way back from a checkpoint.
 #include "run.h"
 
 #include <bit>

@@ -6,8 +6,8 @@
 //   model.safetensors        the best weights so far, under their PyTorch-like names
 //   checkpoint.safetensors   all that --resume needs
 //
-// Every file is whole at any moment: a crash, a full disk or `kill -9` costs the steps since the last
-// checkpoint, and resuming repeats them bit for bit.
+// Every file is whole at any moment: a crash, a full disk or `kill -9` costs the steps since the
+// last checkpoint, and resuming repeats them bit for bit.
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+// Settings as JSON, one field a line, and back.
 #include "settings.h"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// What a run is made of: the model's sizes, the recipe, the text. Written into the run directory, so
-// that `--resume`, `sample` and `eval` need no flags.
+// What a run is made of: the model's sizes, the recipe, the text. Written into the run directory,
+// so that `--resume`, `sample` and `eval` need no flags.
 #pragma once
 
 #include <cstdint>

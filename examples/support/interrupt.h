@@ -8,8 +8,8 @@ namespace gradus::examples {
 
 inline volatile std::sig_atomic_t interrupt_signal = 0;
 
-/// From now on the first Ctrl-C (or SIGTERM, or a closed terminal) is noted in interrupt_signal; the
-/// second ends the program at once. What was saved before stays whole.
+/// From now on the first Ctrl-C (or SIGTERM, or a closed terminal) is noted in interrupt_signal;
+/// the second ends the program at once. What was saved before stays whole.
 inline void catch_interrupts() {
   const auto note = [](int signal) {
     if (interrupt_signal) std::_Exit(128 + signal);

@@ -30,9 +30,9 @@ struct Shape {
   int64_t m, n, k;
 };
 
-// Compares all of C, the gaps between its rows included. |a·b| ≤ 1/4, so any order of the k products
-// and sums is within k·ε/2 · k/4 of the exact sum, and two of them within twice that; alpha and beta
-// add a rounding or two of numbers below k/4 + 1.
+// Compares all of C, the gaps between its rows included. |a·b| ≤ 1/4, so any order of the k
+// products and sums is within k·ε/2 · k/4 of the exact sum, and two of them within twice that;
+// alpha and beta add a rounding or two of numbers below k/4 + 1.
 template <class T>
 void compare(const Shape& s, bool ta, bool tb, T alpha, T beta, bool serial) {
   CAPTURE(s.m, s.n, s.k, ta, tb, alpha, beta, serial);

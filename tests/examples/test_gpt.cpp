@@ -158,7 +158,7 @@ TEST_CASE("a full disk does not stop a run nor hurt what was saved") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --out run --steps 400 --eval-every 400 " + kSmall).code == 0);
   const std::string metrics = contents(here.directory / "run/metrics.jsonl");
-  // a limit on the size of files (in blocks of 512 bytes) fails as a full disk does; checkpoints are larger
+  // a limit on the size of files (blocks of 512 bytes) fails as a full disk does
   const Outcome full =
       here.shell("ulimit -f 20; " + Workplace::program() +
                  " train text.txt --out second --steps 40 --eval-every 10 " + kSmall);

@@ -22,7 +22,8 @@ bool is_code(const std::string& line) {
 std::size_t lines_in(const std::vector<std::string>& rooms) {
   std::size_t lines = 0;
   for (const Source& source : read_rooms(rooms))
-    lines += static_cast<std::size_t>(std::count_if(source.lines.begin(), source.lines.end(), is_code));
+    lines +=
+        static_cast<std::size_t>(std::count_if(source.lines.begin(), source.lines.end(), is_code));
   return lines;
 }
 

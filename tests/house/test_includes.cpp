@@ -1,5 +1,5 @@
-// Who may include whom: base ← engine ← ops ← nn ← io ← train ← examples, check sees up to nn, trace
-// up to io, and no room sees those two. check/raw stands on the standard library alone.
+// Who may include whom: base ← engine ← ops ← nn ← io ← train ← examples, check sees up to nn,
+// trace up to io, and no room sees those two. check/raw stands on the standard library alone.
 #include <map>
 #include <string>
 #include <vector>

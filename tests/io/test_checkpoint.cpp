@@ -50,7 +50,7 @@ TEST_CASE("checkpoint: what is saved is loaded, bit for bit") {
 }
 
 TEST_CASE("checkpoint: the checksum is CRC-32") {
-  // Of the fact "a" = "b": the lengths, 8 bytes each, and the texts, by an independent bitwise loop.
+  // Of the fact "a" = "b": lengths, 8 bytes each, and texts, by an independent bitwise loop.
   const std::string covered("\1\0\0\0\0\0\0\0a\1\0\0\0\0\0\0\0b", 18);
   std::uint32_t crc = 0xFFFFFFFFu;
   for (const char c : covered) {

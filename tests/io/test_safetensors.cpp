@@ -74,7 +74,7 @@ TEST_CASE("safetensors: what is written is read again") {
 }
 
 TEST_CASE("safetensors: the bytes are those of the format's own writer") {
-  // I64 before F64 before F32 before BOOL, then by name; 8 bytes of alignment, blanks after the header
+  // I64 before F64 before F32 before BOOL, then by name; 8-byte alignment, blanks after the header
   const std::string header =
       "{\"__metadata__\":{\"format\":\"pt\"},"
       "\"z\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]},"

@@ -22,7 +22,7 @@ TEST_CASE("text: every code point is encoded and decoded") {
 }
 
 TEST_CASE("text: what is not UTF-8 is named by its offset and replaced part by part") {
-  // Of a part that could not be continued one U+FFFD remains: the examples of Unicode 15, section 3.9
+  // Of a part that could not be continued one U+FFFD remains: examples of Unicode 15, section 3.9
   const std::string r = "\xEF\xBF\xBD";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"ab\xFF"

@@ -99,7 +99,8 @@ std::vector<Pair> pairs() {
 void add_binary(Samples& out, const Binary& binary) {
   const auto base = binary.positive_base ? positive : values;
   const Numbers g = binary.of_numbers;
-  const auto add_sample = [&](const std::string& what, const Inputs& inputs, auto f, auto reference) {
+  const auto add_sample = [&](const std::string& what, const Inputs& inputs, auto f,
+                              auto reference) {
     out.push_back({binary.op, what, inputs, f, reference, {}, true, binary.f32_factor});
   };
   for (const Pair& pair : pairs())

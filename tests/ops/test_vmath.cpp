@@ -1,4 +1,4 @@
-// vmath against the standard library in long double: errors in ulp, special values, reductions.
+// vmath's functions against the standard library in long double: errors in ulp, special values.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -24,8 +24,6 @@ GRADUS_KERNEL void vmath_rows(const float* x, float* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
 }
 
-GRADUS_KERNEL float vmath_sum(const float* x, std::int64_t n) { return vmath::sum(x, n); }
-
 namespace {
 
 using Real = long double;
@@ -33,7 +31,6 @@ using Rows = void (*)(const float* x, float* y, std::int64_t n);
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kMin = std::numeric_limits<float>::min();
 constexpr float kDenormal = std::numeric_limits<float>::denorm_min();
 
 // The textbook formulas, in long double; not the forms that vmath computes.
@@ -122,47 +119,6 @@ std::vector<float> sweep() {
     x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   }
   return x;
-}
-
-/// Numbers of either sign, from 2⁻⁸ to 2⁸ by magnitude.
-template <class T>
-std::vector<T> numbers(std::int64_t n, std::uint32_t state) {
-  std::vector<T> x;
-  for (std::int64_t i = 0; i < n; ++i) {
-    state = state * 1664525u + 1013904223u;
-    const double mantissa = 1.0 + (state >> 8) / 16777216.0;
-    const int exponent = static_cast<int>((state >> 4) % 16) - 8;
-    x.push_back(static_cast<T>(std::ldexp((state >> 31) != 0 ? -mantissa : mantissa, exponent)));
-  }
-  return x;
-}
-
-/// |Σ terms - got|, allowed: each term goes through ⌈n / lanes⌉ + log₂ lanes additions, and one
-/// rounding more where it is a product; every one of them is off by at most u of Σ|terms|.
-template <class T>
-void check_sum(T got, const std::vector<Real>& terms) {
-  Real sum = 0, magnitude = 0;
-  for (const Real term : terms) sum += term, magnitude += std::abs(term);
-  const Real lanes = sizeof(T) == 4 ? 32 : 16;
-  const Real roundings = static_cast<Real>(terms.size()) / lanes + 7;
-  const Real u = std::numeric_limits<T>::epsilon() / 2;
-  CAPTURE(terms.size(), got);
-  CHECK(std::abs(got - sum) <= roundings * u * magnitude);
-}
-
-template <class T>
-void check_reductions(std::int64_t n) {
-  const std::vector<T> x = numbers<T>(n, 1), y = numbers<T>(n, 2);
-  std::vector<Real> terms(x.begin(), x.end()), squares, products;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    squares.push_back(terms[i] * terms[i]);
-    products.push_back(terms[i] * y[i]);
-  }
-  check_sum(vmath::sum(x.data(), n), terms);
-  check_sum(vmath::sum_squares(x.data(), n), squares);
-  check_sum(vmath::dot(x.data(), y.data(), n), products);
-  const T none = -std::numeric_limits<T>::infinity();
-  CHECK(vmath::max(x.data(), n) == (n == 0 ? none : *std::max_element(x.begin(), x.end())));
 }
 
 }  // namespace
@@ -285,40 +241,6 @@ TEST_CASE("vmath: double gives the same functions, at its own precision") {
     CHECK(vmath::silu_derivative(inf) == (up ? 1 : 0));
     CHECK(vmath::gelu_tanh_derivative(inf) == (up ? 1 : 0));
     CHECK(vmath::gelu_erf_derivative(inf) == (up ? 1 : 0));
-  }
-}
-
-TEST_CASE("vmath: sums, dot products and maxima of rows of any length") {
-  for (const std::int64_t n : {0, 1, 15, 16, 17, 31, 32, 33, 64, 1000}) {
-    check_reductions<float>(n);
-    check_reductions<double>(n);
-    // Whole numbers below 2²⁴ add up exactly: each index is counted, and once.
-    const auto index = [](std::int64_t i) { return static_cast<float>(i); };
-    CHECK(vmath::sum_of<float>(n, index) == static_cast<float>(n * (n - 1) / 2));
-  }
-}
-
-TEST_CASE("vmath: a sum has the same bits for any instruction set") {
-  const std::vector<float> x = numbers<float>(1000, 3);
-  float lane[32] = {};
-  for (std::size_t i = 0; i < x.size(); ++i) lane[i % 32] += x[i];
-  for (std::size_t width = 16; width > 0; width /= 2) {
-    for (std::size_t j = 0; j < width; ++j) lane[j] += lane[j + width];
-  }
-  CHECK(vmath_sum(x.data(), 1000) == lane[0]);
-}
-
-TEST_CASE("vmath: max keeps NaN wherever it stands, and -∞") {
-  for (const std::int64_t n : {1, 31, 33, 70}) {
-    std::vector<float> x(static_cast<std::size_t>(n), -kInf);
-    CHECK(vmath::max(x.data(), n) == -kInf);
-    for (float& value : x) {
-      value = kNan;
-      CHECK(std::isnan(vmath::max(x.data(), n)));
-      value = kMin;
-      CHECK(vmath::max(x.data(), n) == kMin);
-      value = -kInf;
-    }
   }
 }
 

@@ -1,9 +1,9 @@
 // The registry: every differentiable operation and layer with samples and an independent reference.
 //
 // One list a family (samples_arithmetic.cpp …); test_registry.cpp runs each sample under every
-// condition: forward against the reference, gradients against differences, second derivatives, kernel
-// against formula, strided and expanded inputs and upstream gradients, f32 against f64. An Op class
-// that no sample reaches fails the last test.
+// condition: forward against the reference, gradients against differences, second derivatives,
+// kernel against formula, strided and expanded inputs and upstream gradients, f32 against f64. An
+// Op class that no sample reaches fails the last test.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ struct Sample {
   /// f again, naive: plain loops over row-major values, no Gradus operation. Row-major result.
   std::function<std::vector<double>(const Inputs&)> reference;
   std::vector<bool> differentiable = {};  // of each input; empty: the floating-point ones
-  bool second = true;                     // has second derivatives (false only where theory has none)
-  double f32_factor = 8;                  // f32 may differ from f64 by this many roundings of the scale
+  bool second = true;                     // has second derivatives (false where theory has none)
+  double f32_factor = 8;                  // f32 may be this many roundings of the scale from f64
 };
 using Samples = std::vector<Sample>;
 

@@ -1,5 +1,5 @@
-// Twenty training steps against PyTorch's, made by tests/golden/make_gpt.py. Another dump can be checked
-// with GRADUS_GOLDEN_DIR=DIR GRADUS_GOLDEN_PRESET=cpu.
+// Twenty training steps against PyTorch's, made by tests/golden/make_gpt.py. Another dump can be
+// checked with GRADUS_GOLDEN_DIR=DIR GRADUS_GOLDEN_PRESET=cpu.
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -31,8 +31,8 @@ void compare(Dtype dtype, double tolerance, bool relative) {
   }
 }
 
-// f64: a step's rounding is about 1e-15 · √(10⁵ terms), and AdamW's division by √v ≥ 1e-8-sized numbers
-// may enlarge that a thousandfold: 1e-9 leaves room and is far below any real difference.
+// f64: a step's rounding is about 1e-15 · √(10⁵ terms), and AdamW's division by √v ≥ 1e-8-sized
+// numbers may enlarge that a thousandfold: 1e-9 leaves room and is far below any real difference.
 TEST_CASE("twenty steps equal PyTorch's in f64") { compare(Dtype::f64, 1e-9, false); }
 
 // f32: 6e-8 a rounding, √(10⁵) of them, twenty steps: below 2e-4.

@@ -1,6 +1,7 @@
 // Optimisers against their formulas, written out here in plain doubles.
 #include <cmath>
 
+#include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
