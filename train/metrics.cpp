@@ -28,7 +28,8 @@ std::string number(double value) {
 MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
     : path_(path), saved_(keep_bytes) {
   std::error_code error;
-  const bool there = std::filesystem::exists(path, error);
+  const bool there = std::filesystem::is_regular_file(path, error);  // a pipe has no size
+  if (!there) error.clear();
   const std::int64_t size =
       there ? static_cast<std::int64_t>(std::filesystem::file_size(path, error)) : 0;
   require<FileError>(!error && size >= keep_bytes, path, ": has ", size,
@@ -40,8 +41,8 @@ MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
   file_ = std::fopen(path.c_str(), "ab");
   require<FileError>(file_ != nullptr, path,
                      ": cannot be opened for writing: ", std::strerror(errno));
-  std::setvbuf(file_, nullptr, _IONBF,
-               0);  // nothing hides in a buffer of the file when writing fails
+  // Unbuffered, so that nothing hides in a buffer when writing fails.
+  std::setvbuf(file_, nullptr, _IONBF, 0);
 }
 
 MetricsLog::~MetricsLog() {
