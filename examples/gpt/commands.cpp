@@ -218,7 +218,7 @@ std::int64_t steps_within(double seconds, const Settings& settings, const Corpus
 }  // namespace
 
 int demo(const std::string& tree) {
-  constexpr double kSeconds = 55;
+  constexpr double kSeconds = 45;
   const RunPaths paths{"build/demo"};
   Settings settings = settings_for({});
   Corpus corpus = read_corpus(settings.files = texts_below(tree), settings.model.context);
