@@ -1,0 +1,74 @@
+// What a step costs while another process burns one core: ./bench.sh neighbour --config cpu
+//
+// Times steps quietly and beside a burning child process, in turn, and prints one JSON object with both
+// medians and their ratio. The design asks for at most 2.5 on two cores.
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "gradus/base/parallel.h"
+#include "trainer.h"
+
+namespace gradus::bench {
+namespace {
+
+/// A child that does nothing but use a core, while it lives.
+class Burner {
+ public:
+  Burner() : child_(::fork()) {
+    if (child_ == 0)
+      for (volatile unsigned long spins = 0;;) spins = spins + 1;
+  }
+  ~Burner() {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+  Burner(const Burner&) = delete;
+  Burner& operator=(const Burner&) = delete;
+
+ private:
+  pid_t child_;
+};
+
+void run(const std::string& config, int rounds, int steps) {
+  Trainer trainer(config, 0);
+  trainer.time_steps(3);
+  std::vector<double> quiet, beside;
+  for (int round = 0; round < rounds; ++round) {
+    for (const double ms : trainer.time_steps(steps)) quiet.push_back(ms);
+    const Burner burner;
+    for (const double ms : trainer.time_steps(steps)) beside.push_back(ms);
+  }
+  std::printf(
+      "{\"config\": \"%s\", \"threads\": %d, \"quiet_ms\": %.3f, \"beside_burner_ms\": %.3f, "
+      "\"ratio\": %.2f}\n",
+      config.c_str(), num_threads(), median(quiet), median(beside), median(beside) / median(quiet));
+}
+
+}  // namespace
+}  // namespace gradus::bench
+
+int main(int argc, char** argv) {
+  std::string config = "cpu";
+  int rounds = 7, steps = 20;
+  CLI::App app("Times training steps beside a process that burns one core; prints JSON");
+  app.add_option("--config", config, "toy, cpu, baby12, baby64, gpt2 or long")
+      ->capture_default_str();
+  app.add_option("--rounds", rounds)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--steps", steps, "a round")->check(CLI::PositiveNumber)->capture_default_str();
+  try {
+    app.parse(argc, argv);
+    gradus::bench::run(config, rounds, steps);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_neighbour: %s\n", error.what());
+    return 2;
+  }
+}

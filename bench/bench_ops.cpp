@@ -1,0 +1,78 @@
+// Operations one by one, forward and backward: ./bench.sh ops [--benchmark_filter=softmax]
+//
+// The chain of one-element additions is what an operation costs apart from its arithmetic.
+
+#include <benchmark/benchmark.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gradus/base/random.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+
+namespace gradus::bench {
+namespace {
+
+using Function = std::function<Tensor(const Tensor&)>;
+
+/// Forward and backward of f on a tensor of normal numbers; items are its elements.
+void both_ways(benchmark::State& state, const Shape& shape, const Function& f) {
+  const Tensor x = randn(shape, Dtype::f32).requires_grad_();
+  Tensor upstream;
+  for (auto _ : state) {
+    const Tensor y = f(x);
+    if (!upstream.defined()) upstream = randn(y.shape(), Dtype::f32);
+    y.backward(upstream);
+    x.node()->extra().grad = Tensor();
+  }
+  state.SetItemsProcessed(state.iterations() * x.numel());
+}
+
+void chain(benchmark::State& state) {
+  constexpr int kLinks = 1000;
+  const Tensor x = tensor(1.0, Dtype::f32).requires_grad_(), one = tensor(1.0, Dtype::f32);
+  for (auto _ : state) {
+    Tensor y = x;
+    for (int i = 0; i < kLinks; ++i) y = y + one;
+    y.backward();
+    x.node()->extra().grad = Tensor();
+  }
+  state.SetItemsProcessed(state.iterations() * kLinks);
+}
+
+void add(const std::string& name, const Shape& shape, const Function& f) {
+  benchmark::RegisterBenchmark((name + " " + to_string(shape)).c_str(),
+                               [=](benchmark::State& state) { both_ways(state, shape, f); })
+      ->UseRealTime();
+}
+
+void register_all() {
+  benchmark::RegisterBenchmark("chain of 1000 additions", chain);
+  const std::int64_t N = 12 * 256, C = 384;  // the rows and the width of the baby12 preset
+  add("gelu", {N, 4 * C}, [](const Tensor& x) { return gelu(x); });
+  add("softmax", {N, 256}, [](const Tensor& x) { return softmax(x); });
+  const Tensor w = ones({C}, Dtype::f32), b = zeros({C}, Dtype::f32);
+  add("layer_norm", {N, C}, [=](const Tensor& x) { return layer_norm(x, w, b); });
+  add("rms_norm", {N, C}, [=](const Tensor& x) { return rms_norm(x, w); });
+  add("dropout", {N, C}, [](const Tensor& x) { return dropout(x, 0.2); });
+  add("sum of rows", {N, C}, [](const Tensor& x) { return sum(x, {0}); });
+  const Tensor targets = randint(0, 65, {N});
+  add("cross_entropy", {N, 65}, [=](const Tensor& x) { return cross_entropy(x, targets); });
+  const Tensor weight = randn({3 * C, C}, Dtype::f32), bias = zeros({3 * C}, Dtype::f32);
+  add("linear", {N, C}, [=](const Tensor& x) { return linear(x, weight, bias); });
+  add("attention, 6 heads, causal", {12, 256, 3 * C},
+      [](const Tensor& x) { return packed_self_attention(x, 6, causal_mask()); });
+}
+
+}  // namespace
+}  // namespace gradus::bench
+
+int main(int argc, char** argv) {
+  gradus::seed(1);
+  gradus::bench::register_all();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+}
