@@ -19,25 +19,25 @@ using Function = std::function<Tensor(const Tensor&)>;
 
 /// Forward and backward of f on a tensor of normal numbers; items are its elements.
 void both_ways(benchmark::State& state, const Shape& shape, const Function& f) {
-  const Tensor x = randn(shape, Dtype::f32).requires_grad_();
-  Tensor upstream;
+  Tensor x = randn(shape, Dtype::f32).requires_grad_(), upstream;
   for (auto _ : state) {
     const Tensor y = f(x);
     if (!upstream.defined()) upstream = randn(y.shape(), Dtype::f32);
     y.backward(upstream);
-    x.node()->extra().grad = Tensor();
+    x.set_grad({});
   }
   state.SetItemsProcessed(state.iterations() * x.numel());
 }
 
 void chain(benchmark::State& state) {
   constexpr int kLinks = 1000;
-  const Tensor x = tensor(1.0, Dtype::f32).requires_grad_(), one = tensor(1.0, Dtype::f32);
+  Tensor x = tensor(1.0, Dtype::f32).requires_grad_();
+  const Tensor one = tensor(1.0, Dtype::f32);
   for (auto _ : state) {
     Tensor y = x;
     for (int i = 0; i < kLinks; ++i) y = y + one;
     y.backward();
-    x.node()->extra().grad = Tensor();
+    x.set_grad({});
   }
   state.SetItemsProcessed(state.iterations() * kLinks);
 }
