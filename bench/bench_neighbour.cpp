@@ -1,7 +1,7 @@
 // What a step costs while another process burns one core: ./bench.sh neighbour --config cpu
 //
-// Times steps quietly and beside a burning child process, in turn, and prints one JSON object with both
-// medians and their ratio. The design asks for at most 2.5 on two cores.
+// Times steps quietly and beside a burning child process, in turn, and prints one JSON object with
+// both medians and their ratio. The design asks for at most 2.5 on two cores.
 
 #include <sys/wait.h>
 #include <unistd.h>
