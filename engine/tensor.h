@@ -100,7 +100,8 @@ class Tensor {
 
   /// Will backward() carry a gradient to or through this tensor?
   bool requires_grad() const;
-  /// Makes this a leaf whose gradient is wanted, or no longer wanted (frozen): all handles see it.
+  /// Makes this a leaf whose gradient is wanted, or no longer wanted (frozen). Handles copied from
+  /// the leaf see both; one copied before the first call stays outside the graph.
   /// GraphError for a tensor that an operation made; DtypeError unless it is floating-point.
   Tensor& requires_grad_(bool wanted = true);
   bool is_leaf() const;
