@@ -161,9 +161,9 @@ std::string describe() {
   if (const std::string config = call("openblas_get_config"); !config.empty())
     return text(config, ", ", call("openblas_get_corename"),
                 setting_done ? ", pthread pool set to one thread" : "");
-  if (const std::string version = call("bli_info_get_version_str"); !version.empty())
-    return "BLIS " + version;
-  return platform::find_symbol("MKL_Get_Version") != nullptr ? "MKL" : "a CBLAS";
+  return platform::find_symbol("bli_info_get_version_str") != nullptr ? "BLIS"
+         : platform::find_symbol("MKL_Get_Version") != nullptr        ? "MKL"
+                                                                      : "a CBLAS";
 #endif
 }
 

@@ -16,15 +16,15 @@ bool wants_gradient(std::span<const Tensor* const> inputs);
 
 /// Runs `op`, and gives its output a Node if a gradient is wanted. `forward` calls op.forward(…).
 /// Without a gradient nothing of this goes to the heap.
-template <class O, class Forward>
-Tensor run(O op, std::span<const Tensor* const> inputs, Forward&& forward) {
+template <class O, std::size_t N, class Forward>
+Tensor run(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward) {
   const OpEvent event(op, inputs);
-  Tensor y = forward(op);
+  Tensor y = forward();
   y.set_node(nullptr);  // a forward that hands its input on must not hand on its place in the graph
   const Op* ran = &op;
   if (wants_gradient(inputs) && is_float(y.dtype())) {
-    y.set_node(std::make_shared<Node>(std::make_unique<O>(std::move(op)), y, inputs));
-    ran = y.node()->op.get();
+    y.set_node(NodePtr(new Recorded<O, N>(std::move(op), y, inputs)));
+    ran = y.node()->op;
   }
   event.end(*ran, y);
   return y;
@@ -34,7 +34,7 @@ Tensor run(O op, std::span<const Tensor* const> inputs, Forward&& forward) {
 template <class O, std::same_as<Tensor>... X>
 Tensor apply(O op, const X&... x) {
   const Tensor* const inputs[] = {&x...};
-  return run(std::move(op), inputs, [&](O& o) { return o.forward(x...); });
+  return run(op, std::span(inputs), [&] { return op.forward(x...); });
 }
 
 /// The same for operations on any number of tensors (cat, stack): op.forward(span).
@@ -42,7 +42,7 @@ template <class O>
 Tensor apply(O op, std::span<const Tensor> x) {
   std::vector<const Tensor*> inputs;
   for (const Tensor& each : x) inputs.push_back(&each);
-  return run(std::move(op), inputs, [&](O& o) { return o.forward(x); });
+  return run(op, std::span<const Tensor* const>(inputs), [&] { return op.forward(x); });
 }
 
 }  // namespace gradus

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <queue>
 #include <utility>
@@ -33,7 +32,7 @@ struct Step {
 };
 
 /// What walks inside this thread's outermost one have let go of. Its steps may still point there.
-thread_local std::vector<std::shared_ptr<Node>>* let_go = nullptr;
+thread_local std::vector<NodePtr>* let_go = nullptr;
 
 class Walk {
  public:
@@ -60,7 +59,7 @@ class Walk {
   bool create_graph_, keep_graph_;
   bool to_inputs_ = false;  // grad(): intermediate results may be targets
   std::vector<const Node*> targets_;
-  std::vector<std::shared_ptr<Node>> inner_let_go_;
+  std::vector<NodePtr> inner_let_go_;
 };
 
 /// Finds the nodes with a queue of the newest first. A node that several others use enters the
@@ -75,7 +74,7 @@ Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_grap
     queue.pop();
     if (!steps.empty() && steps.back().node == node) continue;
     steps.push_back({node, nullptr, false});
-    for (const std::shared_ptr<Node>& input : node->inputs)
+    for (const NodePtr& input : node->inputs)
       if (input) queue.push(input.get());
   }
   if (!let_go) let_go = &inner_let_go_;
@@ -103,7 +102,7 @@ void Walk::want(const std::vector<Tensor>& inputs) {
     if (Step* step = find(x.node().get())) step->wanted = true;
   }
   for (std::size_t i = steps.size(); i-- > 0;)  // oldest first: inputs before what they made
-    for (const std::shared_ptr<Node>& input : steps[i].node->inputs)
+    for (const NodePtr& input : steps[i].node->inputs)
       if (input && find(input.get(), i + 1)->wanted) steps[i].wanted = true;
 }
 
@@ -170,7 +169,7 @@ void Walk::visit(std::size_t i) {
   require<GraphError>(dx.size() == node.inputs.size(), node.name(), ": backward returned ",
                       dx.size(), " gradients for ", node.inputs.size(), " inputs");
   Observers::tell([&](Observer& o) { o.backward_end(node, dx); });
-  if (!keep_graph_) node.op.reset(), node.used = true;
+  if (!keep_graph_) node.let_op_go(), node.used = true;
   for (std::size_t k = 0; k < dx.size(); ++k) {
     if (!(k >= 64 || mask >> k & 1) || !node.inputs[k] || !dx[k].defined()) continue;
     Step& input = *find(node.inputs[k].get(), i + 1);
@@ -182,11 +181,12 @@ void Walk::visit(std::size_t i) {
 /// Oldest first, so that each node is still alive when its turn comes.
 void Walk::release() {
   for (std::size_t i = steps.size(); i-- > 0;) {
-    std::vector<std::shared_ptr<Node>>& inputs = steps[i].node->inputs;
     if (!steps[i].node->used) continue;
-    if (let_go != &inner_let_go_)
-      std::move(inputs.begin(), inputs.end(), std::back_inserter(*let_go));
-    inputs.clear();
+    for (NodePtr& input : steps[i].node->inputs)
+      if (let_go == &inner_let_go_)
+        input = nullptr;
+      else
+        let_go->push_back(std::exchange(input, nullptr));
   }
 }
 

@@ -13,31 +13,13 @@ namespace gradus {
 enum class Dtype : std::uint8_t { f32, f64, i64, bool_ };
 
 constexpr std::size_t size_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-      return 4;
-    case Dtype::f64:
-      return 8;
-    case Dtype::i64:
-      return 8;
-    case Dtype::bool_:
-      return 1;
-  }
-  return 0;
+  constexpr std::size_t bytes[] = {4, 8, 8, 1};
+  return bytes[static_cast<std::size_t>(dtype)];
 }
 
 constexpr const char* name_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-      return "f32";
-    case Dtype::f64:
-      return "f64";
-    case Dtype::i64:
-      return "i64";
-    case Dtype::bool_:
-      return "bool";
-  }
-  return "?";
+  constexpr const char* names[] = {"f32", "f64", "i64", "bool"};
+  return names[static_cast<std::size_t>(dtype)];
 }
 
 inline std::ostream& operator<<(std::ostream& out, Dtype dtype) { return out << name_of(dtype); }
@@ -66,16 +48,10 @@ void set_default_dtype(Dtype dtype);  // DtypeError unless f32 or f64
 /// f<T>() with the C++ type of `dtype`: dispatch(x.dtype(), [&]<class T>() { … }).
 template <class F>
 decltype(auto) dispatch(Dtype dtype, F&& f) {
-  switch (dtype) {
-    case Dtype::f32:
-      return f.template operator()<float>();
-    case Dtype::f64:
-      return f.template operator()<double>();
-    case Dtype::i64:
-      return f.template operator()<std::int64_t>();
-    case Dtype::bool_:
-      return f.template operator()<bool>();
-  }
+  if (dtype == Dtype::f32) return f.template operator()<float>();
+  if (dtype == Dtype::f64) return f.template operator()<double>();
+  if (dtype == Dtype::i64) return f.template operator()<std::int64_t>();
+  if (dtype == Dtype::bool_) return f.template operator()<bool>();
   fail<DtypeError>("not a dtype: ", static_cast<int>(dtype));
 }
 

@@ -15,14 +15,10 @@ std::uint64_t next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// What a dying node leaves behind. Nodes that die while another one's remains are being cleared
-/// add theirs to the list instead of clearing them at once, so that no chain makes the stack deep.
-struct Remains {
-  std::vector<std::shared_ptr<Node>> inputs;
-  std::unique_ptr<Op> op;
-  std::unique_ptr<Node::Extra> extra;
-};
-thread_local std::vector<Remains>* clearing = nullptr;
+/// Nodes that die while another one is being deleted wait in a list until it is done, so that no
+/// chain makes the stack deep.
+thread_local Node* to_die = nullptr;
+thread_local bool deleting = false;
 
 }  // namespace
 
@@ -34,32 +30,27 @@ bool formula_wanted() {
   return always || thread_state.formula;
 }
 
-Node::Node(std::unique_ptr<Op> recipe, const Tensor& output, std::span<const Tensor* const> from)
-    : id(next_id()),
-      op(std::move(recipe)),
-      shape(output.shape()),
-      dtype(output.dtype()),
-      op_name(op ? op->name() : nullptr) {
-  inputs.reserve(from.size());
-  for (const Tensor* x : from) inputs.push_back(x->requires_grad() ? x->node() : nullptr);
-  if (op) op->node_ = this;
+void NodePtr::hold() {
+  if (node_) node_->references_.fetch_add(1, std::memory_order_relaxed);
 }
 
-Node::~Node() {
-  if (inputs.empty() && !op && !extra_) return;
-  Remains own{std::move(inputs), std::move(op), std::move(extra_)};
-  if (clearing) {
-    clearing->push_back(std::move(own));
-    return;
+void NodePtr::let_go() {
+  if (node_->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  node_->next_to_die_ = std::exchange(to_die, node_);
+  if (std::exchange(deleting, true)) return;
+  while (Node* next = to_die) {
+    to_die = next->next_to_die_;
+    delete next;
   }
-  std::vector<Remains> list;
-  clearing = &list;
-  { const Remains first = std::move(own); }
-  while (!list.empty()) {
-    const Remains next = std::move(list.back());
-    list.pop_back();
-  }
-  clearing = nullptr;
+  deleting = false;
+}
+
+Node::Node(const Tensor& output, const char* op_name)
+    : id(next_id()), shape(output.shape()), dtype(output.dtype()), op_name(op_name) {}
+
+void Node::set_op(Op* recipe) {
+  op = recipe;
+  if (op) op->node_ = this;
 }
 
 const char* Node::name() const { return op_name ? op_name : "leaf"; }
@@ -69,9 +60,7 @@ Node::Extra& Node::extra() {
   return *extra_;
 }
 
-std::shared_ptr<Node> make_leaf(const Tensor& x) {
-  return std::make_shared<Node>(nullptr, x, std::span<const Tensor* const>{});
-}
+NodePtr make_leaf(const Tensor& x) { return NodePtr(new Node(x)); }
 
 bool wants_gradient(std::span<const Tensor* const> inputs) {
   if (!GradMode::enabled()) return false;
@@ -84,7 +73,7 @@ bool wants_gradient(std::span<const Tensor* const> inputs) {
 
 Saved::Saved(const Tensor& x) {
   if (!x.defined()) return;
-  const std::shared_ptr<Node>& node = x.node();
+  const NodePtr& node = x.node();
   if (GradMode::enabled() && node && node->op && node->op->cheap_to_remake()) {
     tensor_ = x.without_numbers();
     producer_ = node;
@@ -143,9 +132,13 @@ bool Op::wants(int input) const {
   return !call || input >= 64 || (call->wanted >> input & 1) != 0;
 }
 
+const Shape& Op::shape_of(int input) const {
+  return node_->inputs[static_cast<std::size_t>(input)]->shape;
+}
+
 Tensor Op::attached(const Saved& output) const {
   Tensor y = output.value();
-  y.set_node(node_ && GradMode::enabled() ? node_->shared_from_this() : nullptr);
+  y.set_node(GradMode::enabled() ? NodePtr(node_) : nullptr);
   return y;
 }
 

@@ -1,10 +1,15 @@
 // The graph: nodes that remember which operation made a tensor from which.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "gradus/base/thread_state.h"
@@ -48,20 +53,20 @@ bool formula_wanted();  // by a scope or by the environment
 
 /// A vertex of the graph: bookkeeping only, the mathematics is in `op`. Ids rise with creation and
 /// an input exists before its output, so descending id is an order in which to go backward.
-class Node : public std::enable_shared_from_this<Node> {
+class Node {
  public:
-  Node(std::unique_ptr<Op> op, const Tensor& output, std::span<const Tensor* const> inputs);
-  ~Node();  // unlinks its inputs in a loop: a chain of any length dies on a small stack
+  explicit Node(const Tensor& leaf) : Node(leaf, nullptr) {}
+  virtual ~Node() = default;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  const char* name() const;  // of its op, "leaf", or the op it had before backward used it up
+  const char* name() const;    // of its op, "leaf", or the op it had before backward used it up
+  virtual void let_op_go() {}  // with all that it saved
 
   const std::uint64_t id;
-  std::unique_ptr<Op> op;  // null for a leaf, and once used
-  std::vector<std::shared_ptr<Node>>
-      inputs;         // inputs[i] receives backward(dy)[i]; null: no gradient
-  const Shape shape;  // what an arriving gradient must look like
+  Op* op = nullptr;           // null for a leaf, and once used
+  std::span<NodePtr> inputs;  // inputs[i] receives backward(dy)[i]; null: no gradient
+  const Shape shape;          // what an arriving gradient must look like
   const Dtype dtype;
   const char* const op_name;  // stays when the op is gone; null for a leaf
   bool requires_grad = true;  // a leaf may be frozen
@@ -79,8 +84,39 @@ class Node : public std::enable_shared_from_this<Node> {
   Extra& extra();
   const Extra* extra_or_null() const { return extra_.get(); }
 
+ protected:
+  Node(const Tensor& output, const char* op_name);
+  void set_op(Op* recipe);  // null: there is none any more
+
  private:
+  friend class NodePtr;
   std::unique_ptr<Extra> extra_;
+  std::atomic<std::uint32_t> references_{0};
+  Node* next_to_die_ = nullptr;  // see NodePtr::let_go
+};
+
+/// A node with its operation and N inputs (dynamic_extent: as many as there are) in one block.
+template <class O, std::size_t N>
+class Recorded final : public Node {
+ public:
+  Recorded(O&& recipe, const Tensor& output, std::span<const Tensor* const, N> from)
+      : Node(output, recipe.name()), op_(std::move(recipe)) {
+    if constexpr (N == std::dynamic_extent) inputs_.resize(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i)
+      if (from[i]->requires_grad()) inputs_[i] = from[i]->node();
+    inputs = inputs_;
+    set_op(&*op_);
+  }
+  void let_op_go() override {
+    set_op(nullptr);
+    op_.reset();
+  }
+
+ private:
+  using Inputs =
+      std::conditional_t<N == std::dynamic_extent, std::vector<NodePtr>, std::array<NodePtr, N>>;
+  std::optional<O> op_;
+  Inputs inputs_;
 };
 
 /// What an Op::backward may ask about the walk that calls it.
@@ -91,6 +127,6 @@ struct BackwardCall {
 };
 
 /// A new leaf for `x`: its gradient is wanted.
-std::shared_ptr<Node> make_leaf(const Tensor& x);
+NodePtr make_leaf(const Tensor& x);
 
 }  // namespace gradus

@@ -29,8 +29,8 @@ class Saved {
   Dtype dtype() const { return tensor_.dtype(); }
 
  private:
-  Tensor tensor_;                   // without numbers when it is to be remade, or was taken
-  std::shared_ptr<Node> producer_;  // who can remake it
+  Tensor tensor_;     // without numbers when it is to be remade, or was taken
+  NodePtr producer_;  // who can remake it
   std::uint32_t version_ = 0;
 };
 
@@ -94,6 +94,7 @@ class Op {
 
  protected:
   bool wants(int input) const;                 // is a gradient for this input asked for now?
+  const Shape& shape_of(int input) const;      // of an input that wants a gradient
   Tensor attached(const Saved& output) const;  // a saved output, as the result of this very op
 
  private:

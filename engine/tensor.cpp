@@ -208,7 +208,7 @@ void Tensor::set_grad(Tensor gradient) {
 
 Tensor Tensor::detach() const {
   Tensor out = *this;
-  out.node_.reset();
+  out.node_ = nullptr;
   return out;
 }
 

@@ -1,12 +1,14 @@
 // Tensor: an n-dimensional array, and its place in the graph.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <limits>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gradus/base/source_location.h"
@@ -18,6 +20,33 @@ namespace gradus {
 
 class Node;
 class Tensor;
+
+/// A reference to a Node, which lives as long as there is one: a shared_ptr whose count is in the
+/// node, so that a node with its operation is one block of memory and a handle half the size.
+class NodePtr {
+ public:
+  NodePtr() = default;
+  NodePtr(std::nullptr_t) {}  // NOLINT: implicit
+  explicit NodePtr(Node* node) : node_(node) { hold(); }
+  NodePtr(const NodePtr& other) : NodePtr(other.node_) {}
+  NodePtr(NodePtr&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  NodePtr& operator=(NodePtr other) noexcept { return std::swap(node_, other.node_), *this; }
+  ~NodePtr() {
+    if (node_) let_go();
+  }
+
+  Node* get() const { return node_; }
+  Node& operator*() const { return *node_; }
+  Node* operator->() const { return node_; }
+  explicit operator bool() const { return node_ != nullptr; }
+  friend bool operator==(const NodePtr&, const NodePtr&) = default;
+
+ private:
+  void hold();    // both are in graph.cpp: what a Node is stands in graph.h
+  void let_go();  // the last one deletes the node
+
+  Node* node_ = nullptr;
+};
 
 /// Part of an axis, as NumPy's start:stop:step; negative start and stop count from the end.
 struct Slice {
@@ -121,8 +150,8 @@ class Tensor {
   /// f runs after a leaf's grad() has been added to.
   void register_post_accumulate_hook(std::function<void(Tensor&)> f) const;
 
-  const std::shared_ptr<Node>& node() const { return node_; }
-  void set_node(std::shared_ptr<Node> node) { node_ = std::move(node); }
+  const NodePtr& node() const { return node_; }
+  void set_node(NodePtr node) { node_ = std::move(node); }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
   Tensor without_numbers() const;  // undefined, but with this one's shape and dtype
   /// Nobody else can see these numbers: they may be overwritten in place.
@@ -137,7 +166,7 @@ class Tensor {
   std::int64_t offset_ = 0;
   Dtype dtype_ = Dtype::f32;
   std::shared_ptr<Storage> storage_;
-  std::shared_ptr<Node> node_;  // null: nothing upstream wants a gradient
+  NodePtr node_;  // null: nothing upstream wants a gradient
 };
 
 /// Like NumPy: nested brackets, aligned columns, "…" in long axes. The stream's state stays.

@@ -20,68 +20,56 @@ namespace gradus {
 namespace op {
 
 struct Add final : Op {
-  Shape a_shape, b_shape;
-
   const char* name() const override { return "add"; }
 
   Tensor forward(const Tensor& a, const Tensor& b) {
-    a_shape = a.shape();
-    b_shape = b.shape();
     return zip_numbers(name(), a, b, [](auto u, auto v) { return u + v; });
   }
 
   Gradients backward(const Tensor& dy) override {
     Gradient da, db;
-    if (wants(0)) da = sum_to(dy, a_shape);
-    if (wants(1)) db = sum_to(dy, b_shape);
+    if (wants(0)) da = sum_to(dy, shape_of(0));
+    if (wants(1)) db = sum_to(dy, shape_of(1));
     return {da, db};
   }
 };
 
 struct Subtract final : Op {
-  Shape a_shape, b_shape;
-
   const char* name() const override { return "subtract"; }
 
   Tensor forward(const Tensor& a, const Tensor& b) {
-    a_shape = a.shape();
-    b_shape = b.shape();
     return zip_numbers(name(), a, b, [](auto u, auto v) { return u - v; });
   }
 
   Gradients backward(const Tensor& dy) override {
     Gradient da, db;
-    if (wants(0)) da = sum_to(dy, a_shape);
-    if (wants(1)) db = negative(sum_to(dy, b_shape));
+    if (wants(0)) da = sum_to(dy, shape_of(0));
+    if (wants(1)) db = negative(sum_to(dy, shape_of(1)));
     return {da, db};
   }
 };
 
 struct Multiply final : Op {
   Saved a, b;
-  Shape a_shape, b_shape;
 
   const char* name() const override { return "multiply"; }
 
   Tensor forward(const Tensor& left, const Tensor& right) {
     if (right.requires_grad()) a = left;
     if (left.requires_grad()) b = right;
-    a_shape = left.shape();
-    b_shape = right.shape();
     return zip_numbers(name(), left, right, [](auto u, auto v) { return u * v; });
   }
 
   Gradients backward(const Tensor& dy) override {
     Gradient da, db;
-    if (wants(0)) da = sum_to(dy * b.value(), a_shape);
-    if (wants(1)) db = sum_to(dy * a.value(), b_shape);
+    if (wants(0)) da = sum_to(dy * b.value(), shape_of(0));
+    if (wants(1)) db = sum_to(dy * a.value(), shape_of(1));
     return {da, db};
   }
 };
 
 struct Divide final : Op {
   Saved b, y;
-  Shape a_shape, b_shape;
 
   const char* name() const override { return "divide"; }
 
@@ -89,16 +77,14 @@ struct Divide final : Op {
     Tensor quotient = zip(name(), left, right, [](auto u, auto v) { return u / v; });
     b = right;
     if (right.requires_grad()) y = quotient;
-    a_shape = left.shape();
-    b_shape = right.shape();
     return quotient;
   }
 
   Gradients backward(const Tensor& dy) override {
     Gradient da, db;
     const Tensor slope = dy / b.value();
-    if (wants(0)) da = sum_to(slope, a_shape);
-    if (wants(1)) db = negative(sum_to(slope * attached(y), b_shape));
+    if (wants(0)) da = sum_to(slope, shape_of(0));
+    if (wants(1)) db = negative(sum_to(slope * attached(y), shape_of(1)));
     return {da, db};
   }
 };

@@ -12,13 +12,13 @@
 // constants: that is element by element, and written in the operations for it.
 #include <cmath>
 
-#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/norm.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/rows.h"
+#include "gradus/ops/vmath.h"
 
 namespace gradus {
 namespace {
@@ -213,19 +213,19 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Ten
   require<ValueError>(n >= 2 || x.numel() == 0, "batch_norm: x ", x.shape(),
                       " has one value a channel, ",
                       "which has no variance: train with two or more, or evaluate");
+  op::BatchNorm op(eps);
   Tensor statistics, y;
-  const auto forward = [&](op::BatchNorm& o) {
-    Tensor result = o.forward(x, weight, bias);
-    statistics = o.statistics;
+  const auto forward = [&] {
+    Tensor result = op.forward(x, weight, bias);
+    statistics = op.statistics;
     return result;
   };
   if (formula_wanted()) {
-    op::BatchNorm unrecorded(eps);
-    forward(unrecorded);
+    forward();
     y = scaled_and_shifted(Normalised(x, eps).xhat, weight, bias);
   } else {
     const Tensor* const inputs[] = {&x, &weight, &bias};
-    y = run(op::BatchNorm(eps), inputs, forward);
+    y = run(op, std::span(inputs), forward);
   }
   if (n >= 2) move_running(running_mean, running_var, statistics, n, momentum);
   return y;

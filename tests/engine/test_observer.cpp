@@ -158,7 +158,7 @@ TEST_CASE("an operation is announced before its node exists, and ended with it")
   const ObserverScope scope(looker);
   const Tensor y = exp(leaf(1));
   CHECK(looker.node == y.node().get());
-  CHECK(looker.at_end == y.node()->op.get());
+  CHECK(looker.at_end == y.node()->op);
 }
 
 TEST_CASE("a nested walk is told like any other") {
