@@ -3,7 +3,9 @@
 // Prints one JSON object a line. The step is forward, cross-entropy, backward, clipping to norm 1
 // and AdamW, as in bench/pytorch_step.py. floor_ms is what the matrix products alone would take:
 // every linear layer's three products at their exact shapes, by the better of two ways to use the
-// threads, and the arithmetic of exactly causal attention at their mean rate.
+// threads, and the arithmetic of exactly causal attention at their mean rate. There each product is
+// repeated on matrices that stay in the caches; floor_in_order_ms takes the same products in the
+// order of a step, each layer with matrices of its own, as a step has them.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,27 +32,27 @@ std::size_t megabytes(std::size_t bytes) { return bytes >> 20; }
 
 /// Answers "N" on standard input with the milliseconds of N steps on one line: interleave.py asks.
 /// The floor is measured before each answer, beside the steps; returned are those measurements.
-std::vector<double> serve(Trainer& trainer) {
-  std::vector<double> floors;
+std::vector<Floor> serve(Trainer& trainer) {
+  std::vector<Floor> floors;
   for (int count = 0; std::cin >> count && count > 0;) {
     for (const double ms : trainer.time_steps(count)) std::printf("%.4f ", ms);
-    floors.push_back(floor_ms(trainer.preset()));
+    floors.push_back(measure_floor(trainer.preset()));
     std::puts("");
     std::fflush(stdout);
   }
-  if (floors.empty()) floors.push_back(0);  // nothing was asked
+  if (floors.empty()) floors.push_back({0, 0});  // nothing was asked
   return floors;
 }
 
 /// Rounds of steps, each followed by a measurement of the floor.
 void time_rounds(Trainer& trainer, const Flags& flags, std::vector<double>& times,
-                 std::vector<double>& floors) {
+                 std::vector<Floor>& floors) {
   const double about = std::max(trainer.time_steps(1).front(), 0.5);
   const int steps =
       flags.steps > 0 ? flags.steps : std::clamp(static_cast<int>(800 / about), 1, 200);
   for (int round = 0; round < flags.rounds; ++round) {
     for (const double ms : trainer.time_steps(steps)) times.push_back(ms);
-    floors.push_back(floor_ms(trainer.preset()));
+    floors.push_back(measure_floor(trainer.preset()));
   }
 }
 
@@ -61,7 +63,8 @@ void run(const Flags& flags) {
   const double loss0 = trainer.step();
   trainer.time_steps(2);
   const std::size_t peak = platform::peak_resident_bytes();
-  std::vector<double> times{1}, floors;
+  std::vector<double> times{1};
+  std::vector<Floor> floors;
   if (flags.serve) {
     std::puts("ready");
     std::fflush(stdout);
@@ -70,14 +73,18 @@ void run(const Flags& flags) {
     times.clear();
     time_rounds(trainer, flags, times, floors);
   }
+  std::vector<double> repeated, in_order;
+  for (const Floor& floor : floors)
+    repeated.push_back(floor.ms), in_order.push_back(floor.in_order_ms);
   const double typical = median(times);
   std::printf(
       "{\"engine\": \"gradus\", \"config\": \"%s\", \"dropout\": %g, \"threads\": %d, "
       "\"median_ms\": %.3f, \"min_ms\": %.3f, \"gflops\": %.1f, \"floor_ms\": %.3f, "
+      "\"floor_in_order_ms\": %.3f, "
       "\"peak_rss_mb\": %zu, \"base_rss_mb\": %zu, \"loss0\": %.4f}\n",
       flags.config.c_str(), flags.dropout, num_threads(), typical,
       *std::min_element(times.begin(), times.end()), step_flop(trainer.preset()) / typical / 1e6,
-      median(floors), megabytes(peak), megabytes(trainer.base_bytes()), loss0);
+      median(repeated), median(in_order), megabytes(peak), megabytes(trainer.base_bytes()), loss0);
 }
 
 }  // namespace

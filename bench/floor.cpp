@@ -1,4 +1,5 @@
-// A step's products by shape; each is timed on its own, with our threads and with the library's.
+// A step's products: by shape, each timed on its own, and all of them in the order of a step; with
+// our threads and with the library's.
 #include "floor.h"
 
 #include <algorithm>
@@ -71,6 +72,79 @@ double best_ms(const Product& p) {
   return std::min(slabs, median_ms(p, blas::gemm_serial<float>, a, b, c));
 }
 
+/// The linear layers of a step in their order, with the matrices that a step would hold.
+class InOrder {
+ public:
+  explicit InOrder(const nn::GPTPreset& preset) : rows_(preset.batch * preset.options.context) {
+    const std::int64_t C = preset.options.width;
+    for (int layer = 0; layer < preset.options.layers; ++layer)
+      add(C, 3 * C), add(C, C), add(C, 4 * C), add(4 * C, C);
+    add(C, preset.options.vocab);
+  }
+
+  /// Milliseconds of each product, forward first, then dW and dx from the last layer to the first.
+  std::vector<double> run(Gemm gemm) {
+    std::vector<double> ms;
+    for (Layer& l : layers_)
+      ms.push_back(time(gemm, false, true, rows_, l.out, l.in, l.x, l.weight, l.y));
+    Tensor dy = Tensor::empty_like(layers_.back().y).fill_(1e-3);
+    for (auto l = layers_.rbegin(); l != layers_.rend(); ++l) {
+      if (dy.size(1) != l->out) dy = Tensor::empty_like(l->y).fill_(1e-3);
+      Tensor dx = Tensor::empty_like(l->x);
+      ms.push_back(time(gemm, true, false, l->out, l->in, rows_, dy, l->x, l->dweight));
+      ms.push_back(time(gemm, false, false, rows_, l->in, l->out, dy, l->weight, dx));
+      dy = dx;
+    }
+    return ms;
+  }
+
+ private:
+  struct Layer {
+    std::int64_t in, out;
+    Tensor x, weight, y, dweight;
+  };
+
+  void add(std::int64_t in, std::int64_t out) {
+    layers_.push_back({in, out, rand({rows_, in}, Dtype::f32), rand({out, in}, Dtype::f32),
+                       rand({rows_, out}, Dtype::f32), rand({out, in}, Dtype::f32)});
+  }
+
+  static double time(Gemm gemm, bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k,
+                     const Tensor& a, const Tensor& b, Tensor& c) {
+    const double start = now_ms();
+    gemm(ta, tb, m, n, k, 1, a.data<float>(), ta ? m : k, b.data<float>(), tb ? k : n, 0,
+         c.mutable_data<float>(), n);
+    return now_ms() - start;
+  }
+
+  std::int64_t rows_;
+  std::vector<Layer> layers_;
+};
+
+/// The median of each product over 7 runs.
+std::vector<double> medians(InOrder& products, Gemm gemm) {
+  std::vector<std::vector<double>> runs;
+  for (int run = 0; run < 7; ++run) runs.push_back(products.run(gemm));
+  std::vector<double> out;
+  for (std::size_t i = 0; i < runs[0].size(); ++i) {
+    std::vector<double> one;
+    for (const std::vector<double>& run : runs) one.push_back(run[i]);
+    std::sort(one.begin(), one.end());
+    out.push_back(one[one.size() / 2]);
+  }
+  return out;
+}
+
+double in_order_ms(const nn::GPTPreset& preset) {
+  InOrder products(preset);
+  const std::vector<double> slabs = medians(products, blas::gemm<float>);
+  const LibraryThreads own;
+  const std::vector<double> library = medians(products, blas::gemm_serial<float>);
+  double sum = 0;
+  for (std::size_t i = 0; i < slabs.size(); ++i) sum += std::min(slabs[i], library[i]);
+  return sum;
+}
+
 double attention_flop(const nn::GPTPreset& preset) {
   const double T = static_cast<double>(preset.options.context),
                C = static_cast<double>(preset.options.width);
@@ -91,13 +165,14 @@ double step_flop(const nn::GPTPreset& preset) {
   return flop;
 }
 
-double floor_ms(const nn::GPTPreset& preset) {
+Floor measure_floor(const nn::GPTPreset& preset) {
   double ms = 0, flop = 0;
   for (const Product& p : products_of(preset)) {
     ms += best_ms(p) * p.times;
     flop += p.flop() * p.times;
   }
-  return ms * (1 + attention_flop(preset) / flop);
+  const double with_attention = 1 + attention_flop(preset) / flop;
+  return {ms * with_attention, in_order_ms(preset) * with_attention};
 }
 
 }  // namespace gradus::bench

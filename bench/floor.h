@@ -12,8 +12,12 @@ double now_ms();
 /// for every engine.
 double step_flop(const nn::GPTPreset& preset);
 
-/// Milliseconds of the products of one step, measured now: each shape by the better of slabs on our
-/// own threads and the library's own threads; attention's arithmetic at the mean rate of the rest.
-double floor_ms(const nn::GPTPreset& preset);
+/// Milliseconds of the products of one step, measured now, each by the better of slabs on our own
+/// threads and the library's own threads; attention's arithmetic at the mean rate of the rest.
+struct Floor {
+  double ms;           // each shape again and again on the same three matrices: they stay in caches
+  double in_order_ms;  // one after the other as in a step, each layer on matrices of its own
+};
+Floor measure_floor(const nn::GPTPreset& preset);
 
 }  // namespace gradus::bench

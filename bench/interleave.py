@@ -74,6 +74,7 @@ def main():
         "speedup": round(facts[0]["median_ms"] / facts[1]["median_ms"], 3),
         "speedup_rounds": [round(min(ratios), 3), round(median(ratios), 3), round(max(ratios), 3)],
         "of_floor": round(facts[1]["floor_ms"] / facts[1]["median_ms"], 3),
+        "of_floor_in_order": round(facts[1]["floor_in_order_ms"] / facts[1]["median_ms"], 3),
         "memory_ratio": round((facts[1]["peak_rss_mb"] - facts[1]["base_rss_mb"])
                               / (facts[0]["peak_rss_mb"] - facts[0]["base_rss_mb"]), 3)}))
 
