@@ -1,0 +1,313 @@
+"""Gradus in gdb:  source tools/gdb/gradus.py
+
+  print x, info locals      tensors, masks, nodes … as themselves (tools/gradus_show.py)
+  bt                        without what only hands a call on; bt -no-filters shows every frame
+  step                      does not enter the standard library
+  gradus-at softmax         stop in that operation's forward and backward
+  gradus-at 17              stop where node 17 is made, and before its backward
+
+It keeps to what gdb 13 has.
+"""
+import difflib
+import os
+import re
+import sys
+
+import gdb
+from gdb.FrameDecorator import FrameDecorator
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(HERE))
+import gradus_show as show  # noqa: E402  it lies beside this folder
+
+REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
+KINDS = {gdb.TYPE_CODE_PTR: "pointer", gdb.TYPE_CODE_ARRAY: "array", gdb.TYPE_CODE_STRUCT: "struct"}
+
+
+def guarded(method):
+    def call(*arguments):
+        try:
+            return method(*arguments)
+        except gdb.MemoryError:
+            raise show.UNREADABLE from None
+        except gdb.error as error:
+            raise show.Trouble("<%s>" % error) from None
+
+    return call
+
+
+class Cell(show.Cell):
+    @guarded
+    def __init__(self, value):
+        self.value = value.referenced_value() if value.type.code in REFERENCES else value
+        self.type = self.value.type.strip_typedefs().unqualified()
+        self.kind = KINDS.get(self.type.code, "scalar")
+
+    @guarded
+    def at(self, name):
+        return Cell(self.value[name])
+
+    @guarded
+    def parts(self):
+        fields = [f for f in self.type.fields() if hasattr(f, "bitpos")]  # static ones have none
+        return [("" if f.is_base_class else f.name, Cell(self.value[f])) for f in fields
+                if not (f.name or "").startswith("_vptr")]
+
+    @guarded
+    def item(self, index):
+        return Cell((self.value + index).dereference() if self.kind == "pointer" else self.value[index])
+
+    @guarded
+    def number(self):
+        return int(self.value)
+
+    def type_name(self):
+        return self.type.name or ""
+
+    @guarded
+    def address(self):
+        return int(self.value.address)
+
+    @guarded
+    def dynamic(self):
+        pointer = self.value.address.cast(self.type.pointer())  # gdb does not look behind typedefs
+        return Cell(pointer.cast(pointer.dynamic_type).dereference())
+
+    @guarded
+    def fetched(self):
+        self.value.fetch_lazy()
+        return self.value
+
+    @guarded
+    def read(self, address, count):
+        return gdb.selected_inferior().read_memory(address, count).tobytes()
+
+    @guarded
+    def symbol(self, address):
+        return gdb.execute("info symbol %d" % address, to_string=True)
+
+
+# ---- values ----
+
+
+class Printer:
+    def __init__(self, text, cell):
+        self.text, self.cell = text, cell
+
+    def to_string(self):
+        in_a_frame_line = gdb.print_options().get("summary")
+        tensor = self.text is show.tensor_text
+        return (show.tensor_title if in_a_frame_line and tensor else self.text)(self.cell)
+
+
+class NodePrinter(Printer):
+    def children(self):
+        """The operation, with what it saved."""
+        try:
+            op = self.cell.at("op").target()
+            if op is not None:
+                yield "op", op.dynamic().fetched()
+        except show.Trouble as trouble:
+            yield "op", str(trouble)
+
+
+class ModulePrinter(Printer):
+    def children(self):
+        try:
+            members = list(show.module_members(self.cell.dynamic()))
+        except show.Trouble as trouble:
+            members = [("members", str(trouble))]
+        for name, member in members:
+            yield name, member.value if isinstance(member, Cell) else str(member)
+
+
+def is_module(type_):
+    """Is this class a layer, ours or a user's?"""
+    while type_.code == gdb.TYPE_CODE_STRUCT:
+        if type_.name == show.MODULE:
+            return True
+        bases = [f for f in type_.fields() if f.is_base_class]
+        if not bases:
+            return False
+        type_ = bases[0].type.strip_typedefs()
+    return False
+
+
+def find_printer(value):
+    if value.type.strip_typedefs().code not in (gdb.TYPE_CODE_STRUCT, *REFERENCES):
+        return None
+    try:
+        cell = Cell(value)
+    except show.Trouble:
+        return None
+    text = show.SHOW.get(cell.type_name())
+    if text:
+        return (NodePrinter if text is show.node_text else Printer)(text, cell)
+    return ModulePrinter(show.module_title, cell) if is_module(cell.type) else None
+
+
+find_printer.name = "gradus"
+
+
+# ---- frames ----
+
+
+def only_hands_on(frame):
+    """Is this frame the standard library's, or one of ours that runs a callable for another?"""
+    name = frame.name() or ""
+    if re.match(r"(\w+ )?(std|__gnu_cxx)::", name):
+        return True
+    symtab = frame.find_sal().symtab
+    path = os.path.realpath(symtab.fullname()) if symtab else ""
+    if path.startswith("/usr/include/c++/"):
+        return True
+    rooms = tuple(os.path.join(ROOT, room, "") for room in ("base", "engine", "ops", "nn"))
+    ours = path.startswith(rooms) or "/include/gradus/" in path
+    callable_ = re.search(r"lambda|operator\(\)|_FUN|FunctionRef|parallel_for|^_Z.*Ul", name)
+    return ours and callable_ is not None
+
+
+class Frame(FrameDecorator):
+    def function(self):
+        """Without the types of parameters, as in gdb's own `bt`."""
+        name = super().function()
+        if not isinstance(name, str):
+            return name
+        return name.replace("(anonymous namespace)::", "").partition("(")[0]
+
+
+class Frames:
+    name, priority, enabled = "gradus", 100, True
+
+    def filter(self, frames):
+        return (Frame(f) for f in frames
+                if f.inferior_frame().level() == 0 or not only_hands_on(f.inferior_frame()))
+
+
+# ---- breakpoints ----
+
+
+def operations():
+    """Class by name, as the graph shows it, from the sources: {"softmax": "Softmax", …}."""
+    found = {}
+    folder = os.path.join(ROOT, "ops")
+    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        current = ""
+        for line in open(os.path.join(folder, file), encoding="utf-8"):
+            opens = re.match(r"(?:template <.*> )?struct (\w+).*: .*\{", line)
+            current = opens.group(1) if opens else current
+            if "const char* name() const override" in line:
+                found.update((name, current) for name in re.findall(r'"(\w+)"', line))
+    return found
+
+
+def exists(location):
+    try:
+        return bool(gdb.decode_line(location)[1])
+    except gdb.error:
+        return False
+
+
+def break_at_operation(name):
+    known = operations()
+    plain = name.replace("_", "").lower()
+    classes = [known[name]] if name in known else sorted(
+        {c for c in known.values() if c.lower() == plain}) or [
+        "".join(word[:1].upper() + word[1:] for word in name.split("_"))]
+    places = ["%s%s::%s" % (scope, classes[0], part) for scope in ("gradus::op::", "")
+              for part in ("forward", "backward")]
+    places = [p for p in places[:2] if exists(p)] or [p for p in places[2:] if exists(p)]
+    if places and exists(classes[0] + "::backward"):
+        return [gdb.Breakpoint(place) for place in places]
+    if name in known:
+        raise gdb.GdbError("%s is not used in this program" % name)
+    near = difflib.get_close_matches(name, known, 5, 0.5)
+    near += [each for each in sorted(known) if name in each and each not in near]
+    raise gdb.GdbError("no operation is called '%s'%s" % (
+        name, ": did you mean %s?" % ", ".join(near[:8]) if near else
+        "; graphs, errors and ops/*.cpp show their names, as softmax or matmul"))
+
+
+class NodeBreakpoint(gdb.Breakpoint):
+    """Stops where `number_here` finds the node's number in the newest frame."""
+
+    def __init__(self, place, number, number_here):
+        super().__init__(place)
+        self.number, self.number_here = number, number_here
+
+    def stop(self):
+        try:
+            return self.number_here() == self.number
+        except (gdb.error, show.Trouble, StopIteration):
+            return False
+
+
+def number_being_made():
+    last = gdb.parse_and_eval("'gradus::(anonymous namespace)::next_id()::last'")
+    return next(Cell(last).find("scalar")).number() + 1
+
+
+def number_being_visited():
+    frame = gdb.newest_frame()
+    steps = Cell(frame.read_var("this")).item(0).at("steps")
+    step = next(steps.find("pointer")).item(int(frame.read_var("i")))
+    return step.at("node").item(0).at("id").number()
+
+
+def break_at(where):
+    if not re.fullmatch(r"#?\d+", where):
+        return break_at_operation(where)
+    number = int(where.lstrip("#"))
+    for place in ("gradus::Node::Node", "Walk::visit"):
+        if not exists(place):
+            raise gdb.GdbError("this program makes no graph")
+    return [NodeBreakpoint("gradus::Node::Node", number, number_being_made),
+            NodeBreakpoint("Walk::visit", number, number_being_visited)]
+
+
+def break_when_loaded(where):
+    """Now, or as soon as there is a program: VS Code sets breakpoints before it loads one."""
+    if gdb.current_progspace().filename:
+        return break_at(where)
+
+    def loaded(_):
+        if gdb.current_progspace().filename:
+            gdb.events.new_objfile.disconnect(loaded)
+            try:
+                break_at(where)
+            except gdb.GdbError as error:
+                gdb.write("gradus-at: %s\n" % error)
+
+    gdb.events.new_objfile.connect(loaded)
+    return []
+
+
+class At(gdb.Command):
+    """gradus-at OPERATION|NUMBER: stop in an operation, or where a node is made and goes backward."""
+
+    def __init__(self):
+        super().__init__("gradus-at", gdb.COMMAND_BREAKPOINTS)
+
+    def invoke(self, argument, from_tty):
+        if argument.strip():
+            break_when_loaded(argument.strip())
+
+
+def at_or_quit(where):
+    """What step.sh calls: a name that is not known ends gdb, in one line, with exit code 2."""
+    try:
+        break_at(where)
+    except gdb.GdbError as error:
+        gdb.write("step.sh: --at: %s\n" % error, gdb.STDERR)
+        gdb.execute("quit 2")
+
+
+gdb.pretty_printers[:] = [p for p in gdb.pretty_printers if getattr(p, "name", "") != "gradus"]
+gdb.pretty_printers.insert(0, find_printer)
+gdb.frame_filters["gradus"] = Frames()
+At()
+if "std::" not in gdb.execute("info skip", to_string=True):
+    gdb.execute("skip -gfi /usr/include/c++/*", to_string=True)
+    gdb.execute("skip -gfi /usr/include/c++/*/*", to_string=True)
+    gdb.execute("skip -rfu ^std::", to_string=True)
