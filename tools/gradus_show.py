@@ -5,7 +5,9 @@ process, so a core dump and a program stopped in the middle of an operation show
 may hold anything (not initialised, moved from): each count is capped, each address checked. A
 field of a C++ class is named in one place: in the reader of that class, below.
 """
+import difflib
 import math
+import os
 import re
 import struct
 
@@ -101,11 +103,14 @@ class Cell:
             raise UNREADABLE
         return out[:-1].decode("ascii")
 
-    def class_name(self):
-        """The class that the object's vtable names, without namespaces."""
+    def dynamic_name(self):
+        """The class that the object's vtable names; what its type says where there is none."""
         vtable = struct.unpack("=Q", self.read(self.address(), 8))[0]
         found = re.search(r"vtable for (.*?)(?: \+ \d+.*)?$", self.symbol(vtable).strip())
-        return short(found.group(1) if found else self.type_name())
+        return found.group(1) if found else self.type_name()
+
+    def class_name(self):
+        return short(self.dynamic_name())
 
 
 def short(name):
@@ -461,3 +466,38 @@ SHOW = {
     "gradus::Mask": mask_text,
 }
 MODULE = "gradus::nn::Module"
+
+
+# ---- operations by name ----
+
+
+def operations():
+    """Class by name, as graphs and errors show it, from the sources: {"softmax": "Softmax", …}."""
+    found = {}
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "ops")
+    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        current = ""
+        for line in open(os.path.join(folder, file), encoding="utf-8"):
+            opens = re.match(r"struct (\w+).*: .*\{", line)
+            current = opens.group(1) if opens else current
+            if "const char* name() const override" in line:
+                found.update((name, current) for name in re.findall(r'"(\w+)"', line))
+    return found
+
+
+def operation(name):
+    """The class of an operation, and what to say when there is none such; None for one of ours."""
+    known = operations()
+    if name in known:
+        return known[name], None
+    for class_name in known.values():
+        if class_name == name:
+            return name, None
+    near = difflib.get_close_matches(name, known, 5, 0.5)
+    near += [each for each in sorted(known) if name in each and each not in near]
+    said = "no operation is called '%s'" % name
+    if near:
+        said += ": did you mean %s?" % ", ".join(near[:8])
+    else:
+        said += "; errors and ops/*.cpp name them, as softmax or matmul"
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_")), said

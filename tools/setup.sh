@@ -1,4 +1,4 @@
-# Sourced by demo.sh, test.sh and bench.sh: finds what is missing on this machine and installs it.
+# Sourced by demo.sh, test.sh, step.sh and bench.sh: finds what is missing here and installs it.
 #
 #   setup_needs PACKAGE…     Debian's names; each is probed by what it gives, not by its name, so that
 #                            a CMake from elsewhere counts
@@ -11,6 +11,7 @@ setup_has() {
     cmake) setup_cmake_is_new ;;
     ninja-build) command -v ninja >/dev/null ;;
     pkg-config) command -v pkg-config >/dev/null ;;
+    gdb) [ "$(gdb -nx -batch -ex 'python print(1)' 2>/dev/null)" = 1 ] ;;
     clang) command -v clang++ >/dev/null ;;
     llvm) command -v llvm-symbolizer >/dev/null ;;
     libomp-dev) clang++ -fopenmp -x c++ -o /dev/null - <<<'int main() {}' 2>/dev/null ;;

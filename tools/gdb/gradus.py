@@ -8,7 +8,6 @@
 
 It keeps to what gdb 13 has.
 """
-import difflib
 import os
 import re
 import sys
@@ -16,7 +15,8 @@ import sys
 import gdb
 from gdb.FrameDecorator import FrameDecorator
 
-HERE = os.path.dirname(os.path.realpath(__file__))
+# Not __file__: gdb leaves it as it was where one script sources another.
+HERE = os.path.dirname(os.path.realpath(sys._getframe().f_code.co_filename))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 import gradus_show as show  # noqa: E402  it lies beside this folder
@@ -122,6 +122,11 @@ class ModulePrinter(Printer):
             yield name, member.value if isinstance(member, Cell) else str(member)
 
 
+def span_text(cell):
+    """libstdc++'s own printer fails on the spans of gcc 12, loudly, in every backtrace."""
+    return "std::span at %#x" % cell.pointer()
+
+
 def is_module(type_):
     """Is this class a layer, ours or a user's?"""
     while type_.code == gdb.TYPE_CODE_STRUCT:
@@ -142,6 +147,8 @@ def find_printer(value):
     except show.Trouble:
         return None
     text = show.SHOW.get(cell.type_name())
+    if cell.type_name().startswith("std::span<"):
+        text = span_text
     if text:
         return (NodePrinter if text is show.node_text else Printer)(text, cell)
     return ModulePrinter(show.module_title, cell) if is_module(cell.type) else None
@@ -188,20 +195,6 @@ class Frames:
 # ---- breakpoints ----
 
 
-def operations():
-    """Class by name, as the graph shows it, from the sources: {"softmax": "Softmax", …}."""
-    found = {}
-    folder = os.path.join(ROOT, "ops")
-    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        current = ""
-        for line in open(os.path.join(folder, file), encoding="utf-8"):
-            opens = re.match(r"(?:template <.*> )?struct (\w+).*: .*\{", line)
-            current = opens.group(1) if opens else current
-            if "const char* name() const override" in line:
-                found.update((name, current) for name in re.findall(r'"(\w+)"', line))
-    return found
-
-
 def exists(location):
     try:
         return bool(gdb.decode_line(location)[1])
@@ -210,45 +203,35 @@ def exists(location):
 
 
 def break_at_operation(name):
-    known = operations()
-    plain = name.replace("_", "").lower()
-    classes = [known[name]] if name in known else sorted(
-        {c for c in known.values() if c.lower() == plain}) or [
-        "".join(word[:1].upper() + word[1:] for word in name.split("_"))]
-    places = ["%s%s::%s" % (scope, classes[0], part) for scope in ("gradus::op::", "")
-              for part in ("forward", "backward")]
-    places = [p for p in places[:2] if exists(p)] or [p for p in places[2:] if exists(p)]
-    if places and exists(classes[0] + "::backward"):
-        return [gdb.Breakpoint(place) for place in places]
-    if name in known:
-        raise gdb.GdbError("%s is not used in this program" % name)
-    near = difflib.get_close_matches(name, known, 5, 0.5)
-    near += [each for each in sorted(known) if name in each and each not in near]
-    raise gdb.GdbError("no operation is called '%s'%s" % (
-        name, ": did you mean %s?" % ", ".join(near[:8]) if near else
-        "; graphs, errors and ops/*.cpp show their names, as softmax or matmul"))
+    class_name, near = show.operation(name)
+    for scope in ("gradus::op::", ""):
+        both = ["%s%s::%s" % (scope, class_name, part) for part in ("forward", "backward")]
+        places = [place for place in both if exists(place)]
+        if places:
+            return [gdb.Breakpoint(place) for place in places]
+    raise gdb.GdbError("%s is not used in this program" % name if near is None else near)
 
 
 class NodeBreakpoint(gdb.Breakpoint):
-    """Stops where `number_here` finds the node's number in the newest frame."""
+    """Stops where `node_here` finds that node's number in the newest frame."""
 
-    def __init__(self, place, number, number_here):
+    def __init__(self, place, node, node_here):
         super().__init__(place)
-        self.number, self.number_here = number, number_here
+        self.node, self.node_here = node, node_here
 
     def stop(self):
         try:
-            return self.number_here() == self.number
+            return self.node_here() == self.node
         except (gdb.error, show.Trouble, StopIteration):
             return False
 
 
-def number_being_made():
+def node_being_made():
     last = gdb.parse_and_eval("'gradus::(anonymous namespace)::next_id()::last'")
     return next(Cell(last).find("scalar")).number() + 1
 
 
-def number_being_visited():
+def node_being_visited():
     frame = gdb.newest_frame()
     steps = Cell(frame.read_var("this")).item(0).at("steps")
     step = next(steps.find("pointer")).item(int(frame.read_var("i")))
@@ -262,8 +245,8 @@ def break_at(where):
     for place in ("gradus::Node::Node", "Walk::visit"):
         if not exists(place):
             raise gdb.GdbError("this program makes no graph")
-    return [NodeBreakpoint("gradus::Node::Node", number, number_being_made),
-            NodeBreakpoint("Walk::visit", number, number_being_visited)]
+    return [NodeBreakpoint("gradus::Node::Node", number, node_being_made),
+            NodeBreakpoint("Walk::visit", number, node_being_visited)]
 
 
 def break_when_loaded(where):
@@ -307,7 +290,7 @@ gdb.pretty_printers[:] = [p for p in gdb.pretty_printers if getattr(p, "name", "
 gdb.pretty_printers.insert(0, find_printer)
 gdb.frame_filters["gradus"] = Frames()
 At()
-if "std::" not in gdb.execute("info skip", to_string=True):
-    gdb.execute("skip -gfi /usr/include/c++/*", to_string=True)
-    gdb.execute("skip -gfi /usr/include/c++/*/*", to_string=True)
-    gdb.execute("skip -rfu ^std::", to_string=True)
+if "__gnu_cxx" not in gdb.execute("info skip", to_string=True):
+    for library in ("/usr/include/c++/*/*", "/usr/include/c++/*/*/*"):  # a * does not match a /
+        gdb.execute("skip -gfi " + library, to_string=True)
+    gdb.execute("skip -rfu ^(std|__gnu_cxx)::", to_string=True)

@@ -1,7 +1,11 @@
 """Gradus in LLDB:  command script import tools/lldb/gradus_lldb.py
 
-Tensors, masks, nodes … show as themselves (tools/gradus_show.py), and `step` does not enter the
-standard library. Made for LLDB 14 and newer.
+  v, p                      tensors, masks, nodes … show as themselves (tools/gradus_show.py)
+  step                      does not enter the standard library
+  gradus-at softmax         stop in that operation's forward and backward
+  gradus-at 17              stop before the backward of node 17
+
+Made for LLDB 14 and newer.
 """
 import os
 import sys
@@ -63,8 +67,11 @@ class Cell(show.Cell):
         return self.value.GetLoadAddress()
 
     def dynamic(self):
-        pointer = self.value.AddressOf().GetDynamicValue(lldb.eDynamicDontRunTarget)
-        return Cell(pointer.Dereference()) if pointer.IsValid() else self
+        """By the vtable's name: LLDB's own way is as blind as ResolveLoadAddress, see symbol()."""
+        found = self.value.GetTarget().FindFirstType(self.dynamic_name())
+        if not found.IsValid():
+            return self
+        return Cell(self.value.CreateValueFromAddress("dynamic", self.address(), found))
 
     def read(self, address, count):
         error = lldb.SBError()
@@ -74,8 +81,15 @@ class Cell(show.Cell):
         return data
 
     def symbol(self, address):
-        place = self.value.GetTarget().ResolveLoadAddress(address)
-        return place.GetSymbol().GetName() or ""
+        """Module by module, since thread-local data hide vtables from LLDB's ResolveLoadAddress."""
+        target = self.value.GetTarget()
+        for module in target.module_iter():
+            start = module.GetObjectFileHeaderAddress()
+            moved = start.GetLoadAddress(target) - start.GetFileAddress()
+            symbol = module.ResolveFileAddress(address - moved).GetSymbol() if address >= moved else None
+            if symbol and symbol.IsValid():
+                return symbol.GetName()
+        return ""
 
 
 def summary(value, _):
@@ -96,6 +110,40 @@ def module_summary(value, _):
     return "%s {%s}" % (show.module_title(cell), ", ".join(inside))
 
 
+# ---- breakpoints ----
+
+stops = {}  # node number by the breakpoint's
+
+
+def before_backward(frame, location, _):
+    """Is this visit of the walk the one to the node that the breakpoint is for?"""
+    try:
+        steps = Cell(frame.FindVariable("this")).item(0).at("steps")
+        step = next(steps.find("pointer")).item(Cell(frame.FindVariable("i")).number())
+        return step.at("node").item(0).at("id").number() == stops[location.GetBreakpoint().GetID()]
+    except (show.Trouble, StopIteration):
+        return False
+
+
+def at(debugger, argument, result, _):
+    """gradus-at OPERATION|NUMBER: stop in an operation, or before a node goes backward."""
+    where, target = argument.strip(), debugger.GetSelectedTarget()
+    if where.lstrip("#").isdigit():
+        place = target.BreakpointCreateByName("gradus::(anonymous namespace)::Walk::visit")
+        stops[place.GetID()] = int(where.lstrip("#"))
+        place.SetScriptCallbackFunction("gradus_lldb.before_backward")
+    elif where:
+        class_name, near = show.operation(where)
+        if near is None:
+            class_name = "gradus::op::" + class_name
+        both = [target.BreakpointCreateByName("%s::%s" % (class_name, part))
+                for part in ("forward", "backward")]
+        if not any(place.GetNumLocations() for place in both):
+            for place in both:
+                target.BreakpointDelete(place.GetID())
+            result.SetError(near or "%s is not used in this program" % where)
+
+
 def __lldb_init_module(debugger, _):
     add = "type summary add -w gradus --skip-pointers -F gradus_lldb."
     for name in show.SHOW:
@@ -103,3 +151,4 @@ def __lldb_init_module(debugger, _):
     debugger.HandleCommand(add + "module_summary --expand -x '^gradus::nn::[A-Z][A-Za-z0-9]+$'")
     debugger.HandleCommand("type category enable gradus")
     debugger.HandleCommand("settings set target.process.thread.step-avoid-regexp ^(std|__gnu_cxx)::")
+    debugger.HandleCommand("command script add -f gradus_lldb.at gradus-at")

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Builds a program for the debugger and starts gdb on it, stopped where you ask.
+#   ./step.sh [PROGRAM] [--at WHERE] [--yes] [-- ARGUMENT…]
+#     PROGRAM        a lesson's number or name, gpt, or a path to an executable of yours
+#     --at softmax   stop in that operation's forward and backward (default: where main begins)
+#     --at 17        stop where node 17 is made, and before its backward
+#     --yes          install without asking
+#     -- ARGUMENT…   goes to the program
+#   In gdb: print x shows a tensor, bt how you got here, step goes on. Commands may come from a pipe.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+. tools/setup.sh
+
+# What examples/ holds, one name a line.
+programs() {
+  local each
+  for each in examples/*.cpp examples/*/main.cpp; do
+    each=${each#examples/}
+    each=${each%/main.cpp}
+    echo "${each%.cpp}"
+  done
+}
+
+# The program that is meant by a number or part of a name; nothing unless it is one.
+program_named() {
+  local found
+  found=$(programs | grep -x -e "$1" || programs | grep -E -e "^0*$1_|_$1$" || true)
+  [ "$(wc -w <<<"$found")" = 1 ] && echo "$found"
+}
+
+yes=0
+at=
+program=
+started_in=$OLDPWD
+while [ $# -gt 0 ]; do
+  case $1 in
+    --yes | -y) yes=1 ;;
+    --at)
+      at=${2-}
+      [ -n "$at" ] || { echo "step.sh: --at wants an operation's name or a node's number" >&2; exit 2; }
+      shift
+      ;;
+    --at=*) at=${1#*=} ;;
+    --help | -h) sed -n '2,9s/^# //p' "$0"; exit 0 ;;
+    --) shift; break ;;
+    -*) echo "step.sh: what is '$1'? It knows --at, --yes, --help and -- …" >&2; exit 2 ;;
+    *)
+      [ -z "$program" ] || { echo "step.sh: one program, please: '$program' or '$1'?" >&2; exit 2; }
+      program=$1
+      ;;
+  esac
+  shift
+done
+
+if [ -z "$program" ]; then
+  program=01_neuron
+  [ ! -e examples/06_attention.cpp ] || program=06_attention
+fi
+if [[ $program = */* ]]; then
+  [[ $program = /* ]] || program=$started_in/$program
+  [ -f "$program" ] && [ -x "$program" ] || { echo "step.sh: no executable $program" >&2; exit 2; }
+  setup_needs gdb
+else
+  name=$(program_named "$program") || {
+    known=$(programs | tr '\n' ' ' | sed 's/ $//; s/ /, /g')
+    echo "step.sh: no program '$program': $known, or a path to an executable" >&2
+    exit 2
+  }
+  setup_needs g++ cmake ninja-build libcli11-dev nlohmann-json3-dev gdb
+  echo "Building $name, in build/step"
+  [ -e build/step/build.ninja ] || cmake --preset step -DGRADUS_BUILD_TESTS=OFF >/dev/null
+  cmake --build --preset step --target "$name" -j "$(setup_cores)"
+  program=build/step/$name
+fi
+
+export GRADUS_STEP_AT=$at
+stop=(-ex start)
+[ -z "$at" ] || stop=(-ex 'python at_or_quit(os.environ["GRADUS_STEP_AT"])' -ex run)
+exec gdb -q -iex 'set debuginfod enabled off' -iex 'set confirm off' -iex 'set print object on' \
+  -x tools/gdb/gradus.py "${stop[@]}" --args "$program" "$@"

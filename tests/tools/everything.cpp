@@ -1,0 +1,2 @@
+// Linked with the whole library, for tests that look symbols up.
+int main() {}

@@ -1,0 +1,253 @@
+"""Tests of tools/gdb, run inside gdb:  gdb -batch -nx -ex 'py test="frames"' … -x gdb_tests.py
+
+The caller sets `test`, one of the functions below, and `root`, `fixture`, `library` (a program with
+the whole library in it) and `work` (a folder). Exit codes: 0, 1, or 77 where a test cannot run here.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import traceback
+
+import gdb
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(root, "tests/tools"))
+import cases  # noqa: E402
+
+
+def check(holds, what):
+    if not holds:
+        raise AssertionError(what)
+
+
+def run(command):
+    return gdb.execute(command, to_string=True)
+
+
+def begin(program=None):
+    for setting in ("confirm off", "pagination off", "width 0", "debuginfod enabled off"):
+        run("set " + setting)
+    run("source " + os.path.join(root, "tools/gdb/gradus.py"))
+    run("file " + (program or fixture))
+
+
+def start():
+    """Runs the program to its next stop. Some containers forbid that."""
+    try:
+        return run("run >/dev/null")
+    except gdb.error as error:
+        if "not permitted" in str(error) or "During startup" in str(error):
+            print("skipped: this machine does not let gdb run a program (%s)" % error)
+            run("quit 77")
+        raise
+
+
+def to_look(stop):
+    run("break fixture::look")
+    start()
+    for _ in range(stop):
+        run("continue")
+    run("up")
+
+
+def shown(name):
+    return gdb.parse_and_eval(name).format_string()
+
+
+def compare(stop):
+    for name, text in cases.TEXT[stop].items():
+        if name not in ("node", "bad_node", "leaf"):  # gdb adds the operation to a node
+            check(shown(name) == text, "%s is shown as\n%s\nnot\n%s" % (name, shown(name), text))
+        check(shown(name).startswith(text), "%s is shown as\n%s" % (name, shown(name)))
+    for name, parts in cases.HOLDS[stop].items():
+        text = shown(name)
+        for part in parts:
+            check(part in text, "%s is shown as\n%s\nwithout %s" % (name, text, part))
+    for line in run("info locals").split("\n"):
+        check("Python Exception" not in line and "error reading" not in line, line)
+    for name in cases.HOLDS[stop]:
+        check(len(shown(name)) < cases.LONGEST, "%s takes too long to show" % name)
+
+
+def values():
+    begin()
+    run("break fixture::look")
+    start()
+    for stop in range(len(cases.TEXT)):
+        run("up")
+        compare(stop)
+        if stop == 2:
+            op = shown("node")
+            check("axis = 1" in op and "y = f32 [2, 2] [[0.2689" in op, op)
+        run("continue")
+
+
+def core():
+    begin()
+    to_look(2)
+    file = os.path.join(work, "core")
+    run("gcore " + file)
+    try:
+        run("kill")
+        run("core-file " + file)
+        run("up")
+        compare(2)
+    finally:
+        os.remove(file)
+
+
+def names(backtrace):
+    """The functions of a backtrace, newest first, without the program's own."""
+    frames = re.findall(r"^#\d+ +(?:0x\w+ in )?(.*?) \(", backtrace.replace("(anonymous namespace)::", ""), re.M)
+    return frames[:next(i for i, name in enumerate(frames) if name.startswith("fixture::"))]
+
+
+def frames():
+    """From loss.backward() to a row of softmax: six frames, and none of the standard library's."""
+    begin()
+    run("break softmax_rows_backward")
+    start()
+    expected = ["gradus::softmax_rows_backward<float>", "gradus::op::Softmax::backward",
+                "gradus::Walk::visit", "gradus::Walk::run", "gradus::backward",
+                "gradus::Tensor::backward"]
+    check(names(run("bt")) == expected, "bt shows\n" + run("bt"))
+    every = names(run("bt -no-filters"))
+    check(len(every) > len(expected), "nothing was left out of\n" + run("bt"))
+    check(not [name for name in every if name.startswith("std::")], "\n".join(every))
+
+    run("delete")
+    run("set environment FIXTURE_FORMULA 1")  # softmax's derivative as its formula: more operations
+    run("break gradus::op::Softmax::backward")
+    start()
+    check(names(run("bt")) == expected[1:], "bt shows\n" + run("bt"))
+
+
+def skips():
+    """`step` stays in the function where its line calls nothing but the standard library."""
+    begin()
+    run("break fixture::standard_library")
+    start()
+    steps = 0
+    while gdb.selected_frame().name() != "main":
+        check(gdb.selected_frame().name() == "fixture::standard_library", run("bt"))
+        run("step")
+        steps += 1
+    check(steps >= 3, "the function ended after %d steps" % steps)
+
+
+def refused(command, *parts):
+    try:
+        run(command)
+    except gdb.error as error:
+        check(all(part in str(error) for part in parts) and "\n" not in str(error), str(error))
+        return
+    check(False, command + " was not refused")
+
+
+def at():
+    begin()
+    refused("gradus-at sofmax", "sofmax", "did you mean", "softmax", "log_softmax")
+    refused("gradus-at batch_norm", "batch_norm is not used in this program")
+    refused("gradus-at 3x", "3x")
+    run("gradus-at cube")  # a user's own
+    start()
+    check(gdb.selected_frame().name() == "fixture::Cube::forward", run("bt"))
+    run("continue")
+    check(gdb.selected_frame().name() == "fixture::Cube::backward", run("bt"))
+
+    run("delete")
+    run("gradus-at softmax")
+    start()
+    check(gdb.selected_frame().name() == "gradus::op::Softmax::forward", run("bt"))
+    run("continue")
+    check(gdb.selected_frame().name() == "gradus::op::Softmax::backward", run("bt"))
+
+    run("delete")
+    run("gradus-at 11")
+    start()
+    check("gradus::Node::Node" in run("bt 1") and "fixture::graph" in run("bt"), run("bt"))
+    run("continue")
+    check("Walk::visit" in gdb.selected_frame().name(), run("bt"))
+    run("break fixture::Cube::backward")
+    run("continue")
+    check(gdb.selected_frame().name() == "fixture::Cube::backward", "node 11 is not cube")
+
+
+def editor():
+    """What VS Code's gdb does: everything is set before there is a program."""
+    begin_without = ["source %s/tools/gdb/gradus.py" % root, "gradus-at cube"]
+    lines = ["-interpreter-exec console \"%s\"" % line for line in begin_without]
+    lines += ["-file-exec-and-symbols " + fixture, "-exec-run", ""]
+    gdb_ = subprocess.Popen(["gdb", "-q", "-nx", "-i=mi"], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
+    gdb_.stdin.write("\n".join(lines))
+    gdb_.stdin.flush()
+    said = ""
+    for line in gdb_.stdout:
+        said += line
+        if line.startswith("*stopped") or line.startswith("^error"):
+            break
+    gdb_.kill()
+    check("fixture::Cube::forward" in said, said)
+
+    for name in ("launch.json", "tasks.json"):
+        text = open(os.path.join(root, ".vscode", name), encoding="utf-8").read()
+        json.loads(text)
+        for path in re.findall(r"\$\{workspaceFolder\}/(tools/[\w./]+)", text):
+            check(os.path.exists(os.path.join(root, path)), path + " is not there")
+
+
+def places():
+    """Where README, docs and lessons say `break X` or `--at X`: (file, line, kind, name)."""
+    files = [os.path.join(root, "README.md")]
+    for folder in ("docs", "examples"):
+        for directory, _, inside in os.walk(os.path.join(root, folder)):
+            files += [os.path.join(directory, each) for each in inside if each.endswith((".md", ".cpp"))]
+    for file in sorted(files):
+        for number, line in enumerate(open(file, encoding="utf-8"), 1):
+            found = re.findall(r"\(gdb\) t?break (\S+)", line)
+            found += re.findall(r"(?<!\(gdb\) )\bt?break (gradus::[\w:]+)", line)
+            yield from ((file, number, "break", name.rstrip(".,:;)`'")) for name in found)
+            for name in re.findall(r"step\.sh[^`|]*? --at[ =](\w+)", line):
+                yield file, number, "--at", name
+
+
+def resolves(file, name):
+    """Is it in the library, or in the very lesson that says so?"""
+    if ":" in name and name.rsplit(":", 1)[1].isdigit():
+        lesson, _, line = name.rpartition(":")
+        lines = open(os.path.join(os.path.dirname(file), os.path.basename(lesson))).readlines()
+        return int(line) <= len(lines) and re.match(r"\s*[^\s/}]", lines[int(line) - 1]) is not None
+    try:
+        if gdb.decode_line(name)[1]:
+            return True
+    except gdb.error:
+        pass
+    return re.search(r"\b%s\(" % re.escape(name.split("::")[-1]),
+                     open(file, encoding="utf-8").read()) is not None and not name.startswith("gradus::")
+
+
+def breakpoints():
+    begin(library)
+    found = list(places())
+    check(len(found) >= 3, "only %d breakpoints are named in README, docs and lessons" % len(found))
+    for file, line, kind, name in found:
+        where = "%s:%d: %s %s" % (os.path.relpath(file, root), line, kind, name)
+        if kind == "--at" and not name.isdigit():
+            run("gradus-at " + name)
+        elif kind == "break":
+            check(resolves(file, name), where + " is not to be found")
+        print(where)
+
+
+try:
+    globals()[test]()
+except gdb.error as error:
+    traceback.print_exc()
+    gdb.execute("quit 1")
+except BaseException:
+    traceback.print_exc()
+    gdb.execute("quit 1")
+gdb.execute("quit 0")

@@ -1,0 +1,96 @@
+"""Tests of tools/lldb, run inside LLDB:  lldb -b -o 'command script import …/lldb_tests.py'
+
+GRADUS_ROOT and GRADUS_FIXTURE say where. Exit codes: 0, 1, or 77 where LLDB may not run a program.
+"""
+import os
+import sys
+import traceback
+
+import lldb
+
+root, fixture = os.environ["GRADUS_ROOT"], os.environ["GRADUS_FIXTURE"]
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(root, "tests/tools"))
+import cases  # noqa: E402
+
+
+def check(holds, what):
+    if not holds:
+        raise AssertionError(what)
+
+
+def command(debugger, line):
+    result = lldb.SBCommandReturnObject()
+    debugger.GetCommandInterpreter().HandleCommand(line, result)
+    return result
+
+
+def launch(target):
+    error = lldb.SBError()
+    info = lldb.SBLaunchInfo(None)
+    info.AddSuppressFileAction(1, False, True)
+    process = target.Launch(info, error)
+    if error.Fail():
+        os.write(1, b"skipped: this machine does not let LLDB run a program\n")
+        os._exit(77)
+    return process
+
+
+def function(process, level=0):
+    return process.GetSelectedThread().GetFrameAtIndex(level).GetFunctionName() or ""
+
+
+def compare(frame, stop):
+    for name, text in cases.TEXT[stop].items():
+        shown = frame.FindVariable(name).GetSummary()
+        check(shown == text, "%s is shown as\n%s\nnot\n%s" % (name, shown, text))
+    for name, parts in cases.HOLDS[stop].items():
+        if name in ("net", "module", "bad_module"):  # LLDB 14 knows layers by their namespace alone
+            continue
+        shown = frame.FindVariable(name).GetSummary()
+        for part in parts:
+            check(part in shown, "%s is shown as\n%s\nwithout %s" % (name, shown, part))
+        check(len(shown) < cases.LONGEST, "%s takes too long to show" % name)
+    if "net" in cases.HOLDS[stop]:
+        shown = frame.FindVariable("net").GetChildMemberWithName("up").GetSummary()
+        check(shown == cases.LAYER, "net.up is shown as\n%s" % shown)
+
+
+def values(debugger, target):
+    target.BreakpointCreateByName("fixture::look")
+    process = launch(target)
+    for stop in range(len(cases.TEXT)):
+        compare(process.GetSelectedThread().GetFrameAtIndex(1), stop)
+        process.Continue()
+
+
+def at(debugger, target):
+    refused = command(debugger, "gradus-at sofmax")
+    check(not refused.Succeeded() and "did you mean" in refused.GetError(), refused.GetError())
+    check(command(debugger, "gradus-at softmax").Succeeded(), "gradus-at softmax")
+    process = launch(target)
+    check(function(process).startswith("gradus::op::Softmax::forward"), function(process))
+    process.Continue()
+    check(function(process).startswith("gradus::op::Softmax::backward"), function(process))
+    process.Kill()
+
+    target.DeleteAllBreakpoints()
+    check(command(debugger, "gradus-at 11").Succeeded(), "gradus-at 11")
+    process = launch(target)
+    check("Walk::visit" in function(process), function(process))
+    target.BreakpointCreateByName("fixture::Cube::backward")
+    process.Continue()
+    check(function(process).startswith("fixture::Cube::backward"), function(process))
+    process.Kill()
+
+
+def __lldb_init_module(debugger, _):
+    try:
+        debugger.SetAsync(False)
+        debugger.HandleCommand("command script import " + os.path.join(root, "tools/lldb/gradus_lldb.py"))
+        target = debugger.CreateTarget(fixture)
+        {"values": values, "at": at}[os.environ["GRADUS_TEST"]](debugger, target)
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())  # LLDB's own streams are lost at _exit
+        os._exit(1)
+    os._exit(0)
