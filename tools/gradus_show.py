@@ -1,196 +1,15 @@
-"""How Gradus's objects look in a debugger, for gdb (tools/gdb) and LLDB (tools/lldb) alike.
-
-Everything is read from memory, through a Cell that each debugger provides; nothing is called in the
-process, so a core dump and a program stopped in the middle of an operation show the same. A variable
-may hold anything (not initialised, moved from): each count is capped, each address checked. A
-field of a C++ class is named in one place: in the reader of that class, below.
-"""
+"""How Gradus's objects look in a debugger, for gdb (tools/gdb) and LLDB (tools/lldb) alike."""
 import difflib
 import math
 import os
 import re
 import struct
 
-MAX_RANK = 8
-MAX_ELEMENTS = 1 << 48  # more is not a tensor but an accident
+from gradus_cells import (MEMBERS, Gradient, Node, Saved, Storage, Tensor, Trouble, mask_rule, short,
+                          sizes, training)
+
 SHOWN = 72  # numbers of a tensor: two corners of a matrix
 EDGE = 3  # positions at each end of a long axis; 1 for all but the last two axes
-MEMBERS = 8  # of a list
-DTYPES = (("f32", "f", 4), ("f64", "d", 8), ("i64", "q", 8), ("bool", "?", 1))
-
-
-class Trouble(Exception):
-    """What is shown in place of something that cannot be."""
-
-
-UNREADABLE = Trouble("<unreadable>")
-
-
-class Cell:
-    """An object in the process. A debugger's subclass provides what raises here; it raises Trouble."""
-
-    kind = ""  # "pointer", "array", "struct" or "scalar"
-
-    def at(self, name):
-        """The member `name`, of the class itself or of a base."""
-        raise NotImplementedError
-
-    def parts(self):
-        """Pairs of name and Cell: bases first, in the order of memory."""
-        raise NotImplementedError
-
-    def item(self, index):
-        """An element of an array, or of what a pointer points at."""
-        raise NotImplementedError
-
-    def number(self):
-        raise NotImplementedError
-
-    def type_name(self):
-        raise NotImplementedError
-
-    def dynamic(self):
-        """The same object as the class that its vtable names, where there are types for that."""
-        raise NotImplementedError
-
-    def read(self, address, count):
-        raise NotImplementedError
-
-    def symbol(self, address):
-        """The linker's name for what is at this address, or ""."""
-        raise NotImplementedError
-
-    # ---- what every debugger shares ----
-
-    def find(self, kind):
-        """This, or the parts inside it, of that kind, depth first: a shared_ptr's first pointer is
-        the one that it owns, a vector's first two are begin and end, with any standard library."""
-        if self.kind == kind:
-            yield self
-        elif self.kind == "struct":
-            for _, part in self.parts():
-                yield from part.find(kind)
-
-    def pointer(self):
-        return next(self.find("pointer")).number()
-
-    def target(self):
-        """What a (smart) pointer points at; None where that is nothing."""
-        pointer = next(self.find("pointer"))
-        return pointer.item(0) if pointer.number() else None
-
-    def elements(self):
-        """Of a std::vector, the first few, and how many there are."""
-        pointers = self.find("pointer")
-        begin, end = next(pointers), next(pointers)
-        size = begin.item(1).address() - begin.item(0).address() if begin.number() else 1
-        count = (end.number() - begin.number()) // size
-        if not 0 <= count <= MAX_ELEMENTS:
-            raise Trouble("<not initialised: %d elements>" % count)
-        return [begin.item(i) for i in range(min(count, MEMBERS))], count
-
-    def address(self):
-        raise NotImplementedError
-
-    def text(self):
-        """A C string; Trouble unless it is short and printable."""
-        start, out = self.number(), b""
-        if not start:
-            return ""
-        while len(out) < 160 and not out.endswith(b"\0"):
-            out += self.read(start + len(out), 1)
-        if not out.endswith(b"\0") or not out[:-1].decode("ascii", "replace").isprintable():
-            raise UNREADABLE
-        return out[:-1].decode("ascii")
-
-    def dynamic_name(self):
-        """The class that the object's vtable names; what its type says where there is none."""
-        vtable = struct.unpack("=Q", self.read(self.address(), 8))[0]
-        found = re.search(r"vtable for (.*?)(?: \+ \d+.*)?$", self.symbol(vtable).strip())
-        return found.group(1) if found else self.type_name()
-
-    def class_name(self):
-        return short(self.dynamic_name())
-
-
-def short(name):
-    """`Block` from `gradus::nn::Block`, template arguments kept out of the search."""
-    head, bracket, rest = name.partition("<")
-    return head.split("::")[-1] + bracket + rest
-
-
-# ---- readers: the fields of each class, by name ----
-
-
-def sizes(cell):
-    rank = cell.at("rank_").number()
-    if not 0 <= rank <= MAX_RANK:
-        raise Trouble("<not initialised: rank %d>" % rank)
-    numbers = next(cell.at("sizes_").find("array"))
-    return [numbers.item(axis).number() for axis in range(rank)]
-
-
-class Tensor:
-    def __init__(self, cell):
-        self.cell = cell
-        self.shape = sizes(cell.at("shape_"))
-        self.strides = sizes(cell.at("strides_"))
-        self.offset = cell.at("offset_").number()
-        self.storage = cell.at("storage_")
-        self.node = cell.at("node_")
-        dtype = cell.at("dtype_").number()
-        if not 0 <= dtype < len(DTYPES):
-            raise Trouble("<not initialised: dtype %d>" % dtype)
-        self.dtype, self.code, self.bytes = DTYPES[dtype]
-        self.count = math.prod(self.shape)
-        if any(n < 0 for n in self.shape) or self.count > MAX_ELEMENTS:
-            raise Trouble("<not initialised: shape %s>" % self.shape)
-
-    def defined(self):
-        return self.storage.pointer() != 0
-
-    def contiguous(self):
-        expected = 1
-        for size, stride in zip(reversed(self.shape), reversed(self.strides)):
-            if size != 1 and stride != expected:
-                return False
-            expected *= size
-        return True
-
-
-class Storage:
-    def __init__(self, cell):
-        self.data = cell.at("data_").number()
-        self.bytes = cell.at("bytes_").number()
-        self.version = cell.at("version_").number()
-        self.borrowed = cell.at("borrowed_").number()
-        self.where = cell.at("last_write_")
-
-    def last_write(self):
-        line = self.where.at("line_").number()
-        return "%s:%d" % (self.where.at("file_").text(), line) if line else ""
-
-
-class Node:
-    def __init__(self, cell):
-        self.id = cell.at("id").number()
-        self.name = cell.at("op_name").text()  # "" for a leaf
-        self.shape = sizes(cell.at("shape"))
-        self.wanted = cell.at("requires_grad").number()
-        self.used = cell.at("used").number()
-        self.op = cell.at("op")
-        self.extra = cell.at("extra_")
-        self.cell = cell
-
-    def inputs(self):
-        return self.cell.at("inputs").elements()
-
-    def grad(self):
-        extra = self.extra.target()
-        return extra and extra.at("grad")
-
-    def title(self):
-        return "%s #%d" % (self.name or "leaf", self.id)
 
 
 # ---- numbers ----
@@ -206,8 +25,10 @@ def shown_positions(size, edge):
 class Numbers:
     """A corner of a tensor's values, in nested brackets as NumPy writes them."""
 
-    def __init__(self, tensor):
+    def __init__(self, tensor, lines):
         self.tensor = tensor
+        self.lines = lines  # a line for each row, in columns; else all in one
+        self.edge = EDGE if lines or tensor.count <= 24 else 1
         self.storage = Storage(tensor.storage.target())
         self.left = SHOWN
         self.tree = self.collect(0, tensor.offset)
@@ -226,7 +47,7 @@ class Numbers:
             self.left -= 1
             return self.value(position)
         out = []
-        for i in shown_positions(shape[axis], EDGE if axis >= len(shape) - 2 else 1):
+        for i in shown_positions(shape[axis], self.edge if axis >= len(shape) - 2 else 1):
             if i is None or self.left <= 0:
                 if not out or out[-1] is not None:
                     out.append(None)
@@ -257,14 +78,14 @@ class Numbers:
             return self.format % value if math.isfinite(value) else str(value)
         return str(value).lower()  # 3, true
 
-    def text(self, lines, tree=None, depth=1):
+    def text(self, tree=None, depth=1):
         tree = self.tree if depth == 1 else tree
         if tree is None:
             return "…"
         if not isinstance(tree, list):
-            return self.one(tree).rjust(self.width if lines else 0)
-        inner = [self.text(lines, each, depth + 1) for each in tree]
-        rows = lines and any(isinstance(each, list) for each in tree)
+            return self.one(tree).rjust(self.width if self.lines else 0)
+        inner = [self.text(each, depth + 1) for each in tree]
+        rows = self.lines and any(isinstance(each, list) for each in tree)
         return "[" + (",\n" + " " * depth if rows else ", ").join(inner) + "]"
 
 
@@ -310,7 +131,7 @@ def header(tensor):
 
 @guarded
 def numbers(tensor, lines):
-    return Numbers(tensor).text(lines)
+    return Numbers(tensor, lines).text()
 
 
 @guarded
@@ -318,7 +139,9 @@ def tensor_title(cell):
     tensor = Tensor(cell)
     if tensor.defined():
         return header(tensor)
-    return "undefined, %s %s without numbers" % (tensor.dtype, tensor.shape) if tensor.shape else "undefined"
+    if not tensor.shape:
+        return "undefined"
+    return "undefined, %s %s without numbers" % (tensor.dtype, tensor.shape)
 
 
 @guarded
@@ -348,14 +171,16 @@ def storage_text(cell):
 
 @guarded
 def saved_text(cell):
-    tensor, producer = cell.at("tensor_"), cell.at("producer_").target()
-    if producer is not None:
-        return "made again by %s when needed: %s" % (Node(producer).title(), tensor_title(tensor))
-    if not Tensor(tensor).defined():
-        return "nothing" if not Tensor(tensor).shape else "given away: " + tensor_title(tensor)
-    out = tensor_text(tensor, False)
-    storage, version = Storage(Tensor(tensor).storage.target()), cell.at("version_").number()
-    if storage.version != version:
+    saved = Saved(cell)
+    if saved.producer is not None:
+        maker = Node(saved.producer).title()
+        return "made again by %s when needed: %s" % (maker, tensor_title(saved.tensor))
+    tensor = Tensor(saved.tensor)
+    if not tensor.defined():
+        return "given away: " + tensor_title(saved.tensor) if tensor.shape else "nothing"
+    out = tensor_text(saved.tensor, False)
+    storage = Storage(tensor.storage.target())
+    if storage.version != saved.version:
         out += " WRITTEN TO since it was saved, at " + storage.last_write()
     return out
 
@@ -381,16 +206,20 @@ def node_text(cell):
 
 
 @guarded
-def gradient_text(cell):
-    part, region = cell.at("part_"), cell.at("region_").target()
-    if not Tensor(part).defined():
+def gradient_text(cell, tensor_text=tensor_text):
+    gradient = Gradient(cell)
+    if not Tensor(gradient.part).defined():
         return "nothing"
-    if region is None:
-        return tensor_text(part)
-    if Tensor(region.at("index")).defined():
-        return "rows %s of %s" % (numbers(Tensor(region.at("index")), False), tensor_text(part))
-    where = tuple(region.at(name).number() for name in ("axis", "start", "step"))
-    return "slice axis %d start %d step %d of " % where + tensor_text(part)
+    if gradient.whole:
+        return tensor_text(gradient.part)
+    index = Tensor(gradient.index)
+    if index.defined():
+        return "rows %s of %s" % (numbers(index, False), tensor_text(gradient.part))
+    return "slice axis %d start %d step %d of " % gradient.where + tensor_text(gradient.part)
+
+
+def gradient_title(cell):
+    return gradient_text(cell, tensor_title)
 
 
 @guarded
@@ -399,7 +228,7 @@ def rule_text(rule, depth=0):
     if depth > MEMBERS:
         return "…"
     name, fields = rule.class_name(), rule.dynamic().parts()
-    values = {n.rstrip("_"): field_text(part, depth) for n, part in fields if n}
+    values = {field.rstrip("_"): field_text(part, depth) for field, part in fields if field}
     if name == "Combined" and len(values) == 3:
         return "(%s %s %s)" % (values["a"], "&" if values["both"] == "true" else "|", values["b"])
     inside = ", ".join("%s %s" % pair for pair in values.items())
@@ -415,7 +244,8 @@ def field_text(cell, depth):
         return rule_text(cell.target(), depth + 1)
     if name.startswith("std::vector<"):
         shown, count = cell.elements()
-        return "[%s]" % ", ".join([str(each.number()) for each in shown] + ["…"] * (count > MEMBERS))
+        texts = [str(each.number()) for each in shown] + ["…"] * (count > MEMBERS)
+        return "[%s]" % ", ".join(texts)
     if name == "bool":
         return "true" if cell.number() else "false"
     return str(cell.number()) if cell.kind == "scalar" else "…"
@@ -423,17 +253,13 @@ def field_text(cell, depth):
 
 @guarded
 def mask_text(cell):
-    rule = cell.at("rule_").target()
+    rule = mask_rule(cell)
     return rule_text(rule) if rule is not None else "everything"
 
 
 @guarded
 def module_title(cell):
-    try:
-        mode = "" if cell.at("training_").number() else " eval"
-    except Trouble:  # a library without debugging symbols: the layer is known, nn::Module is not
-        mode = ""
-    return cell.class_name() + mode
+    return cell.class_name() + ("" if training(cell) else " eval")
 
 
 def module_members(cell):
@@ -451,6 +277,15 @@ def module_members(cell):
 
 
 @guarded
+def op_title(cell):
+    return cell.class_name()
+
+
+def op_members(cell):
+    return ((name, part) for name, part in cell.parts() if name)
+
+
+@guarded
 def list_title(cell):
     shown, count = cell.elements()
     return "%d × %s" % (count, short(shown[0].type_name())) if shown else "none"
@@ -465,7 +300,8 @@ SHOW = {
     "gradus::Gradient": gradient_text,
     "gradus::Mask": mask_text,
 }
-MODULE = "gradus::nn::Module"
+TITLES = {tensor_text: tensor_title, gradient_text: gradient_title}  # in the line of a frame
+MODULE, OP = "gradus::nn::Module", "gradus::Op"
 
 
 # ---- operations by name ----

@@ -242,8 +242,7 @@ int demo(const std::string& tree) {
   std::printf(
       "\nNext:\n"
       "  build/release/gpt train YOUR_TEXT.txt --out build/mine          # learn your own text\n"
-      "  cmake --preset step && cmake --build --preset step && gdb -ex 'break main' -ex run "
-      "build/step/01_neuron\n"
+      "  ./step.sh 01 --at tanh                                          # see one go, in gdb\n"
       "  cp examples/02_spiral.cpp my_model.cpp                          # start your own model\n");
   return 0;
 }

@@ -87,7 +87,8 @@ def at(debugger, target):
 def __lldb_init_module(debugger, _):
     try:
         debugger.SetAsync(False)
-        debugger.HandleCommand("command script import " + os.path.join(root, "tools/lldb/gradus_lldb.py"))
+        ours = os.path.join(root, "tools/lldb/gradus_lldb.py")
+        debugger.HandleCommand("command script import " + ours)
         target = debugger.CreateTarget(fixture)
         {"values": values, "at": at}[os.environ["GRADUS_TEST"]](debugger, target)
     except BaseException:

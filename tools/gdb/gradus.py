@@ -1,6 +1,6 @@
 """Gradus in gdb:  source tools/gdb/gradus.py
 
-  print x, info locals      tensors, masks, nodes … as themselves (tools/gradus_show.py)
+  print x, info locals      tensors, masks, nodes … as themselves
   bt                        without what only hands a call on; bt -no-filters shows every frame
   step                      does not enter the standard library
   gradus-at softmax         stop in that operation's forward and backward
@@ -17,9 +17,9 @@ from gdb.FrameDecorator import FrameDecorator
 
 # Not __file__: gdb leaves it as it was where one script sources another.
 HERE = os.path.dirname(os.path.realpath(sys._getframe().f_code.co_filename))
-ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
-import gradus_show as show  # noqa: E402  it lies beside this folder
+import gradus_cells as cells  # noqa: E402  they lie beside this folder
+import gradus_show as show  # noqa: E402
 
 REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 KINDS = {gdb.TYPE_CODE_PTR: "pointer", gdb.TYPE_CODE_ARRAY: "array", gdb.TYPE_CODE_STRUCT: "struct"}
@@ -30,14 +30,14 @@ def guarded(method):
         try:
             return method(*arguments)
         except gdb.MemoryError:
-            raise show.UNREADABLE from None
+            raise cells.UNREADABLE from None
         except gdb.error as error:
-            raise show.Trouble("<%s>" % error) from None
+            raise cells.Trouble("<%s>" % error) from None
 
     return call
 
 
-class Cell(show.Cell):
+class Cell(cells.Cell):
     @guarded
     def __init__(self, value):
         self.value = value.referenced_value() if value.type.code in REFERENCES else value
@@ -56,7 +56,9 @@ class Cell(show.Cell):
 
     @guarded
     def item(self, index):
-        return Cell((self.value + index).dereference() if self.kind == "pointer" else self.value[index])
+        if self.kind == "array":
+            return Cell(self.value[index])
+        return Cell((self.value + index).dereference())
 
     @guarded
     def number(self):
@@ -96,9 +98,8 @@ class Printer:
         self.text, self.cell = text, cell
 
     def to_string(self):
-        in_a_frame_line = gdb.print_options().get("summary")
-        tensor = self.text is show.tensor_text
-        return (show.tensor_title if in_a_frame_line and tensor else self.text)(self.cell)
+        in_a_frame = gdb.print_options().get("summary")
+        return (show.TITLES.get(self.text, self.text) if in_a_frame else self.text)(self.cell)
 
 
 class NodePrinter(Printer):
@@ -108,15 +109,21 @@ class NodePrinter(Printer):
             op = self.cell.at("op").target()
             if op is not None:
                 yield "op", op.dynamic().fetched()
-        except show.Trouble as trouble:
+        except cells.Trouble as trouble:
             yield "op", str(trouble)
 
 
-class ModulePrinter(Printer):
+class MemberPrinter(Printer):
+    """A layer or an operation: its class, and the members that it adds to its base."""
+
+    def __init__(self, text, cell, members):
+        super().__init__(text, cell)
+        self.members = members
+
     def children(self):
         try:
-            members = list(show.module_members(self.cell.dynamic()))
-        except show.Trouble as trouble:
+            members = list(self.members(self.cell.dynamic()))
+        except cells.Trouble as trouble:
             members = [("members", str(trouble))]
         for name, member in members:
             yield name, member.value if isinstance(member, Cell) else str(member)
@@ -127,10 +134,10 @@ def span_text(cell):
     return "std::span at %#x" % cell.pointer()
 
 
-def is_module(type_):
-    """Is this class a layer, ours or a user's?"""
+def is_a(type_, name):
+    """Is this class derived from the one of that name, by us or by a user?"""
     while type_.code == gdb.TYPE_CODE_STRUCT:
-        if type_.name == show.MODULE:
+        if type_.name == name:
             return True
         bases = [f for f in type_.fields() if f.is_base_class]
         if not bases:
@@ -144,14 +151,18 @@ def find_printer(value):
         return None
     try:
         cell = Cell(value)
-    except show.Trouble:
+    except cells.Trouble:
         return None
     text = show.SHOW.get(cell.type_name())
     if cell.type_name().startswith("std::span<"):
         text = span_text
     if text:
         return (NodePrinter if text is show.node_text else Printer)(text, cell)
-    return ModulePrinter(show.module_title, cell) if is_module(cell.type) else None
+    if is_a(cell.type, show.MODULE):
+        return MemberPrinter(show.module_title, cell, show.module_members)
+    if is_a(cell.type, show.OP):
+        return MemberPrinter(show.op_title, cell, show.op_members)
+    return None
 
 
 find_printer.name = "gradus"
@@ -169,8 +180,7 @@ def only_hands_on(frame):
     path = os.path.realpath(symtab.fullname()) if symtab else ""
     if path.startswith("/usr/include/c++/"):
         return True
-    rooms = tuple(os.path.join(ROOT, room, "") for room in ("base", "engine", "ops", "nn"))
-    ours = path.startswith(rooms) or "/include/gradus/" in path
+    ours = os.path.basename(os.path.dirname(path)) in ("base", "engine", "ops", "nn")
     callable_ = re.search(r"lambda|operator\(\)|_FUN|FunctionRef|parallel_for|^_Z.*Ul", name)
     return ours and callable_ is not None
 
@@ -222,7 +232,7 @@ class NodeBreakpoint(gdb.Breakpoint):
     def stop(self):
         try:
             return self.node_here() == self.node
-        except (gdb.error, show.Trouble, StopIteration):
+        except (gdb.error, cells.Trouble, StopIteration):
             return False
 
 
@@ -267,7 +277,7 @@ def break_when_loaded(where):
 
 
 class At(gdb.Command):
-    """gradus-at OPERATION|NUMBER: stop in an operation, or where a node is made and goes backward."""
+    """gradus-at OPERATION|NUMBER: stop in an operation, or where a node is made and goes back."""
 
     def __init__(self):
         super().__init__("gradus-at", gdb.COMMAND_BREAKPOINTS)

@@ -1,6 +1,6 @@
 """Gradus in LLDB:  command script import tools/lldb/gradus_lldb.py
 
-  v, p                      tensors, masks, nodes … show as themselves (tools/gradus_show.py)
+  v, p                      tensors, masks, nodes … show as themselves
   step                      does not enter the standard library
   gradus-at softmax         stop in that operation's forward and backward
   gradus-at 17              stop before the backward of node 17
@@ -13,7 +13,8 @@ import sys
 import lldb
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-import gradus_show as show  # noqa: E402  it lies beside this folder
+import gradus_cells as cells  # noqa: E402  they lie beside this folder
+import gradus_show as show  # noqa: E402
 
 KINDS = {lldb.eTypeClassPointer: "pointer", lldb.eTypeClassArray: "array",
          lldb.eTypeClassStruct: "struct", lldb.eTypeClassClass: "struct"}
@@ -21,11 +22,11 @@ KINDS = {lldb.eTypeClassPointer: "pointer", lldb.eTypeClassArray: "array",
 
 def valid(value):
     if not value.IsValid() or value.GetError().Fail():
-        raise show.UNREADABLE
+        raise cells.UNREADABLE
     return value
 
 
-class Cell(show.Cell):
+class Cell(cells.Cell):
     def __init__(self, value):
         value = valid(value).GetNonSyntheticValue()
         if value.GetType().GetCanonicalType().IsReferenceType():
@@ -55,7 +56,7 @@ class Cell(show.Cell):
         error = lldb.SBError()
         number = self.value.GetValueAsSigned(error, 0)
         if error.Fail():
-            raise show.UNREADABLE
+            raise cells.UNREADABLE
         if self.kind == "pointer" or not self.type.GetTypeFlags() & lldb.eTypeIsSigned:
             return number & ((1 << 8 * self.type.GetByteSize()) - 1)
         return number
@@ -77,7 +78,7 @@ class Cell(show.Cell):
         error = lldb.SBError()
         data = self.value.GetProcess().ReadMemory(address, count, error)
         if error.Fail():
-            raise show.UNREADABLE
+            raise cells.UNREADABLE
         return data
 
     def symbol(self, address):
@@ -86,9 +87,10 @@ class Cell(show.Cell):
         for module in target.module_iter():
             start = module.GetObjectFileHeaderAddress()
             moved = start.GetLoadAddress(target) - start.GetFileAddress()
-            symbol = module.ResolveFileAddress(address - moved).GetSymbol() if address >= moved else None
-            if symbol and symbol.IsValid():
-                return symbol.GetName()
+            if address >= moved:
+                symbol = module.ResolveFileAddress(address - moved).GetSymbol()
+                if symbol.IsValid():
+                    return symbol.GetName()
         return ""
 
 
@@ -103,7 +105,7 @@ def module_summary(value, _):
     try:
         cell.at("training_")
         members = list(show.module_members(cell.dynamic()))
-    except show.Trouble:
+    except cells.Trouble:
         return None
     inside = ["%s %s" % (name, show.module_title(member) if isinstance(member, Cell) else member)
               for name, member in members]
@@ -121,7 +123,7 @@ def before_backward(frame, location, _):
         steps = Cell(frame.FindVariable("this")).item(0).at("steps")
         step = next(steps.find("pointer")).item(Cell(frame.FindVariable("i")).number())
         return step.at("node").item(0).at("id").number() == stops[location.GetBreakpoint().GetID()]
-    except (show.Trouble, StopIteration):
+    except (cells.Trouble, StopIteration):
         return False
 
 
@@ -150,5 +152,6 @@ def __lldb_init_module(debugger, _):
         debugger.HandleCommand(add + "summary " + name)
     debugger.HandleCommand(add + "module_summary --expand -x '^gradus::nn::[A-Z][A-Za-z0-9]+$'")
     debugger.HandleCommand("type category enable gradus")
-    debugger.HandleCommand("settings set target.process.thread.step-avoid-regexp ^(std|__gnu_cxx)::")
+    avoid = "settings set target.process.thread.step-avoid-regexp "
+    debugger.HandleCommand(avoid + "^(std|__gnu_cxx)::")
     debugger.HandleCommand("command script add -f gradus_lldb.at gradus-at")
