@@ -32,12 +32,13 @@ yes=0
 at=
 program=
 started_in=$OLDPWD
+run_in=$PWD
 while [ $# -gt 0 ]; do
   case $1 in
     --yes | -y) yes=1 ;;
     --at)
       at=${2-}
-      [ -n "$at" ] || { echo "step.sh: --at wants an operation's name or a node's number" >&2; exit 2; }
+      [ -n "$at" ] || { echo "step.sh: --at wants an operation or a node's number" >&2; exit 2; }
       shift
       ;;
     --at=*) at=${1#*=} ;;
@@ -60,6 +61,7 @@ if [[ $program = */* ]]; then
   [[ $program = /* ]] || program=$started_in/$program
   [ -f "$program" ] && [ -x "$program" ] || { echo "step.sh: no executable $program" >&2; exit 2; }
   setup_needs gdb
+  run_in=$started_in
 else
   name=$(program_named "$program") || {
     known=$(programs | tr '\n' ' ' | sed 's/ $//; s/ /, /g')
@@ -73,8 +75,9 @@ else
   program=build/step/$name
 fi
 
+[ "$program" != build/step/gpt ] || run_in=$started_in
 export GRADUS_STEP_AT=$at
 stop=(-ex start)
 [ -z "$at" ] || stop=(-ex 'python at_or_quit(os.environ["GRADUS_STEP_AT"])' -ex run)
 exec gdb -q -iex 'set debuginfod enabled off' -iex 'set confirm off' -iex 'set print object on' \
-  -x tools/gdb/gradus.py "${stop[@]}" --args "$program" "$@"
+  -x tools/gdb/gradus.py -ex "set cwd $run_in" "${stop[@]}" --args "$program" "$@"

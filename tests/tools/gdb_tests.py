@@ -131,10 +131,11 @@ def skips():
     run("break fixture::standard_library")
     start()
     steps = 0
-    while gdb.selected_frame().name() != "main":
-        check(gdb.selected_frame().name() == "fixture::standard_library", run("bt"))
+    while gdb.selected_frame().name() == "fixture::standard_library":
         run("step")
         steps += 1
+        name = gdb.selected_frame().name()
+        check(not name.startswith(("std::", "__gnu_cxx::")), "step went into " + name)
     check(steps >= 3, "the function ended after %d steps" % steps)
 
 
@@ -169,6 +170,9 @@ def at():
     run("gradus-at 11")
     start()
     check("gradus::Node::Node" in run("bt 1") and "fixture::graph" in run("bt"), run("bt"))
+    made = gdb.parse_and_eval("this")
+    run("finish")
+    check(int(made.dereference()["id"]) == 11, "stopped where another node was made")
     run("continue")
     check("Walk::visit" in gdb.selected_frame().name(), run("bt"))
     run("break fixture::Cube::backward")

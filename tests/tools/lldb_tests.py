@@ -64,6 +64,19 @@ def values(debugger, target):
         process.Continue()
 
 
+def skips(debugger, target):
+    target.BreakpointCreateByName("fixture::standard_library")
+    process = launch(target)
+    steps = 0
+    while function(process).startswith("fixture::standard_library"):
+        process.GetSelectedThread().StepInto()
+        steps += 1
+        name = function(process)
+        check(not name.startswith(("std::", "__gnu_cxx::")), "step went into " + name)
+    check(steps >= 3, "the function ended after %d steps" % steps)
+    process.Kill()
+
+
 def at(debugger, target):
     refused = command(debugger, "gradus-at sofmax")
     check(not refused.Succeeded() and "did you mean" in refused.GetError(), refused.GetError())
@@ -90,7 +103,7 @@ def __lldb_init_module(debugger, _):
         ours = os.path.join(root, "tools/lldb/gradus_lldb.py")
         debugger.HandleCommand("command script import " + ours)
         target = debugger.CreateTarget(fixture)
-        {"values": values, "at": at}[os.environ["GRADUS_TEST"]](debugger, target)
+        {"values": values, "skips": skips, "at": at}[os.environ["GRADUS_TEST"]](debugger, target)
     except BaseException:
         os.write(2, traceback.format_exc().encode())  # LLDB's own streams are lost at _exit
         os._exit(1)

@@ -38,7 +38,7 @@ step_sh() {
   refused "no program 'nerve': 01_neuron, " nerve
   refused "gpt, or a path to an executable" nerve
   refused "no executable $work/nothing" "$work/nothing"
-  refused "--at wants an operation's name or a node's number" 01 --at
+  refused "--at wants an operation or a node's number" 01 --at
   refused "what is '--break'?" --break
   refused "one program, please: '01' or '02'?" 01 02
   need_gdb
