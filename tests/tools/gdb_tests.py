@@ -205,7 +205,7 @@ def editor():
 
 
 def places():
-    """Where README, docs and lessons say `break X` or `--at X`: (file, line, kind, name)."""
+    """Where README, docs and lessons say `break X`, `--at X` or `step.sh 01`, and what."""
     files = [os.path.join(root, "README.md")]
     for folder in ("docs", "examples"):
         for directory, _, inside in os.walk(os.path.join(root, folder)):
@@ -218,6 +218,8 @@ def places():
             yield from ((file, number, "break", name.rstrip(".,:;)`'")) for name in found)
             for name in re.findall(r"step\.sh[^`|]*? --at[ =](\w+)", line):
                 yield file, number, "--at", name
+            for name in re.findall(r"step\.sh (\d+)", line):
+                yield file, number, "lesson", name
 
 
 def resolves(file, name):
@@ -237,12 +239,14 @@ def resolves(file, name):
 
 def breakpoints():
     begin(library)
-    found = list(places())
+    found, lessons = list(places()), os.listdir(os.path.join(root, "examples"))
     check(len(found) >= 2, "only %d breakpoints are named in README, docs and lessons" % len(found))
     for file, line, kind, name in found:
         where = "%s:%d: %s %s" % (os.path.relpath(file, root), line, kind, name)
         if kind == "--at" and not name.isdigit():
             run("gradus-at " + name)
+        elif kind == "lesson":
+            check(any(each.startswith(name + "_") for each in lessons), where + " is not there")
         elif kind == "break":
             check(resolves(file, name), where + " is not to be found")
         print(where)

@@ -80,6 +80,10 @@ def skips(debugger, target):
 def at(debugger, target):
     refused = command(debugger, "gradus-at sofmax")
     check(not refused.Succeeded() and "did you mean" in refused.GetError(), refused.GetError())
+    everything = debugger.CreateTarget(os.environ["GRADUS_LIBRARY"])
+    debugger.SetSelectedTarget(everything)
+    check(command(debugger, "gradus-at max").Succeeded(), "gradus-at max, which is a template")
+    debugger.SetSelectedTarget(target)
     check(command(debugger, "gradus-at softmax").Succeeded(), "gradus-at softmax")
     process = launch(target)
     check(function(process).startswith("gradus::op::Softmax::forward"), function(process))

@@ -68,7 +68,7 @@ case $debugger in
   lldb)
     command -v lldb >/dev/null || skip "there is no LLDB here; apt-get install lldb brings one"
     lldb_works || skip "this LLDB has no Python"
-    export GRADUS_TEST=$test GRADUS_ROOT=$root GRADUS_FIXTURE=$fixture
+    export GRADUS_TEST=$test GRADUS_ROOT=$root GRADUS_FIXTURE=$fixture GRADUS_LIBRARY=$library
     exec lldb -x -b -o "command script import $root/tests/tools/lldb_tests.py"
     ;;
   step.sh) step_sh ;;

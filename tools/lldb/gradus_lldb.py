@@ -127,6 +127,18 @@ def before_backward(frame, location, _):
         return False
 
 
+def break_in(target, class_name, function):
+    """By name; by pattern where that finds nothing, as for a class template. False: neither does."""
+    pattern = "^%s<.*>::%s\\(" % (class_name, function)
+    for make, name in ((target.BreakpointCreateByName, "%s::%s" % (class_name, function)),
+                       (target.BreakpointCreateByRegex, pattern)):
+        place = make(name)
+        if place.GetNumLocations():
+            return True
+        target.BreakpointDelete(place.GetID())
+    return False
+
+
 def at(debugger, argument, result, _):
     """gradus-at OPERATION|NUMBER: stop in an operation, or before a node goes backward."""
     where, target = argument.strip(), debugger.GetSelectedTarget()
@@ -136,13 +148,9 @@ def at(debugger, argument, result, _):
         place.SetScriptCallbackFunction("gradus_lldb.before_backward")
     elif where:
         class_name, near = show.operation(where)
-        if near is None:
-            class_name = "gradus::op::" + class_name
-        both = [target.BreakpointCreateByName("%s::%s" % (class_name, part))
-                for part in ("forward", "backward")]
-        if not any(place.GetNumLocations() for place in both):
-            for place in both:
-                target.BreakpointDelete(place.GetID())
+        scope = "gradus::op::" if near is None else ""
+        both = [break_in(target, scope + class_name, part) for part in ("forward", "backward")]
+        if not any(both):
             result.SetError(near or "%s is not used in this program" % where)
 
 
