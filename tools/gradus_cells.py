@@ -1,8 +1,8 @@
 """Gradus's objects in a debugged process, read from memory through a Cell that a debugger provides.
 
 Nothing is called in the process, so a core dump and a program stopped in the middle of an operation
-read the same. A variable may hold anything (not initialised, moved from): each count is capped, each
-address checked. A field of a C++ class is named in the reader of that class, and nowhere else.
+read the same. A variable may hold anything (not initialised, moved from): each count is capped,
+each address checked. A field of a C++ class is named in its reader here, and nowhere else.
 """
 import math
 import re
@@ -76,11 +76,16 @@ class Cell:
         return pointer.item(0) if pointer.number() else None
 
     def elements(self):
-        """Of a std::vector, the first few, and how many there are."""
-        pointers = self.find("pointer")
-        begin, end = next(pointers), next(pointers)
-        size = begin.item(1).address() - begin.item(0).address() if begin.number() else 1
-        count = (end.number() - begin.number()) // size
+        """Of a std::vector (begin, end) or a std::span (begin, count): the first few; the count."""
+        pointers = list(self.find("pointer"))
+        begin = pointers[0]
+        if len(pointers) == 1:
+            count = next(self.find("scalar")).number()
+        elif begin.number():
+            size = begin.item(1).address() - begin.item(0).address()
+            count = (pointers[1].number() - begin.number()) // size
+        else:
+            count = 0
         if not 0 <= count <= MAX_ELEMENTS:
             raise Trouble("<not initialised: %d elements>" % count)
         return [begin.item(i) for i in range(min(count, MEMBERS))], count
@@ -179,7 +184,8 @@ class Node:
         self.cell = cell
 
     def inputs(self):
-        return self.cell.at("inputs").elements()
+        """The first few, and how many there are; none once backward has used them."""
+        return ([], 0) if self.used else self.cell.at("inputs").elements()
 
     def grad(self):
         extra = self.extra.target()

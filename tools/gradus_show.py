@@ -301,7 +301,7 @@ SHOW = {
     "gradus::Mask": mask_text,
 }
 TITLES = {tensor_text: tensor_title, gradient_text: gradient_title}  # in the line of a frame
-MODULE, OP = "gradus::nn::Module", "gradus::Op"
+MODULE, OP, NODE = "gradus::nn::Module", "gradus::Op", "gradus::Node"
 
 
 # ---- operations by name ----

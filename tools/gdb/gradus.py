@@ -156,8 +156,10 @@ def find_printer(value):
     text = show.SHOW.get(cell.type_name())
     if cell.type_name().startswith("std::span<"):
         text = span_text
+    if is_a(cell.type, show.NODE):
+        return NodePrinter(show.node_text, cell)
     if text:
-        return (NodePrinter if text is show.node_text else Printer)(text, cell)
+        return Printer(text, cell)
     if is_a(cell.type, show.MODULE):
         return MemberPrinter(show.module_title, cell, show.module_members)
     if is_a(cell.type, show.OP):
@@ -226,7 +228,7 @@ class NodeBreakpoint(gdb.Breakpoint):
     """Stops where `node_here` finds that node's number in the newest frame."""
 
     def __init__(self, place, node, node_here):
-        super().__init__(place)
+        super().__init__(place, temporary=True)
         self.node, self.node_here = node, node_here
 
     def stop(self):
