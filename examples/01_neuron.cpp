@@ -8,24 +8,11 @@
 //
 // In a debugger: break gradus::op::Tanh::backward, and look at dy and y.
 
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-
+#include "gradus/examples/support/lesson.h"
 #include "gradus/gradus.h"
 
 using namespace gradus;
-
-namespace {
-
-/// Ends the lesson with exit code 1 when the claim does not hold.
-void expect(bool holds, const char* claim) {
-  if (holds) return;
-  std::printf("NOT TRUE: %s\n", claim);
-  std::exit(1);
-}
-
-}  // namespace
+using examples::expect;
 
 int main() {
   set_default_dtype(Dtype::f64);

@@ -1,0 +1,97 @@
+// Lesson 03: tensors, views and broadcasting, and how their gradients sum back.
+//
+// A tensor is numbers in one row of memory, and a way to walk over them: shape and strides. A view
+// walks differently over the same numbers. Broadcasting walks over some of them several times, and
+// so the gradient of each of those is the sum of what comes back from all its uses.
+//
+// In a debugger: break gradus::sum_to, and look at x.shape_ and shape.
+
+#include "gradus/examples/support/lesson.h"
+#include "gradus/gradus.h"
+
+using namespace gradus;
+using examples::expect;
+using examples::same;
+using examples::show;
+
+namespace {
+
+void walk(const char* name, const Tensor& x, const Tensor& original) {
+  std::printf("%-26s shape %-9s strides %-9s %s\n", name, to_string(x.shape()).c_str(),
+              to_string(x.strides()).c_str(),
+              x.storage() == original.storage() ? "the same numbers" : "a copy");
+}
+
+void views() {
+  std::printf("---- one row of numbers, several ways to walk over it ----\n");
+  Tensor x = tensor({{0, 1, 2}, {3, 4, 5}});   // [2, 3]
+  const Tensor turned = transpose(x);          // [3, 2], x[i, j] = turned[j, i]
+  const Tensor refilled = reshape(x, {3, 2});  // [3, 2], the row in memory cut elsewhere
+  const Tensor column = select(x, 1, 2);       // [2]
+  const Tensor copied = turned.contiguous();   // [3, 2], its own row in memory
+  walk("x", x, x);
+  walk("transpose(x)", turned, x);
+  walk("reshape(x, {3, 2})", refilled, x);
+  walk("select(x, 1, 2)", column, x);
+  walk("transpose(x).contiguous()", copied, x);
+  show("transpose(x)", turned);
+  show("reshape(x, {3, 2})", refilled);
+  x.fill_(7);
+  expect(turned.to_vector<double>()[1] == 7, "a write is seen through every view");
+  expect(copied.to_vector<double>()[1] == 3, "and not by a copy");
+}
+
+/// What a wrong order of reshape and transpose does: no error, right shape, wrong tokens.
+void heads() {
+  std::printf("---- two tokens, four heads of width three: 100 · token + channel ----\n");
+  const Tensor x = unsqueeze(tensor({0, 100}), 1) + arange(0, 12);  // [T 2, C 12]
+  const Tensor right = transpose(reshape(x, {2, 4, 3}), 0, 1);      // [H 4, T 2, D 3]
+  const Tensor wrong = reshape(x, {4, 2, 3});                       // [H 4, T 2, D 3]
+  show("head 1, split and transposed", right[1], {"the", "cat"});
+  show("head 1, reshaped at once: both rows are of token \"the\"", wrong[1], {"the", "cat"});
+  expect(same(right[1], tensor({{3, 4, 5}, {103, 104, 105}})), "a head has a row of each token");
+  expect(same(wrong[1], tensor({{6, 7, 8}, {9, 10, 11}})), "a reshape does not move numbers");
+}
+
+void broadcasting() {
+  std::printf("---- broadcasting: what was repeated forward is summed backward ----\n");
+  const Tensor table = tensor({{1, 2, 3}, {4, 5, 6}}).requires_grad_();  // [2, 3]
+  const Tensor row = tensor({10, 20, 30}).requires_grad_();              // [3], used for both rows
+  const Tensor column = unsqueeze(tensor({-1, 1}), 1).requires_grad_();  // [2, 1], for all columns
+  const Tensor y = table + column * row;                                 // [2, 3]
+  const Tensor dy = tensor({{1, 2, 3}, {100, 200, 300}});                // no two alike
+  show("y = table + column · row", y);
+  y.backward(dy);
+  show("dy, as it comes back", dy);
+  show("d table = dy", table.grad());
+  show("d row = Σ over rows of dy · column", row.grad());
+  show("d column = Σ over columns of dy · row", column.grad());
+  expect(same(table.grad(), dy), "what was not repeated gets dy as it is");
+  expect(same(row.grad(), tensor({1 * -1 + 100 * 1, 2 * -1 + 200 * 1, 3 * -1 + 300 * 1})),
+         "each number of the row has two uses, whose gradients add up");
+  expect(same(column.grad(), unsqueeze(tensor({1 * 10 + 2 * 20 + 3 * 30, 14000}), 1)),
+         "each number of the column has three");
+  expect(row.grad().shape() == row.shape() && column.grad().shape() == column.shape(),
+         "a gradient has its tensor's shape");
+}
+
+void two_ways_back() {
+  std::printf("---- a tensor and its view: both ways lead back to the same numbers ----\n");
+  const Tensor x = tensor({{1, 2, 3}, {4, 5, 6}}).requires_grad_();  // [2, 3]
+  const Tensor last = select(x, 0, 1);                               // [3], a view of row 1
+  const Tensor y = x + last;                                         // [2, 3], last repeated
+  y.backward(tensor({{1, 2, 3}, {100, 200, 300}}));
+  show("dx of y = x + x[1]", x.grad());
+  expect(same(x.grad(), tensor({{1, 2, 3}, {100 + 101, 200 + 202, 300 + 303}})),
+         "row 1 gets its own dy and the sum over the rows it was added to");
+}
+
+}  // namespace
+
+int main() {
+  set_default_dtype(Dtype::f64);
+  views();
+  heads();
+  broadcasting();
+  two_ways_back();
+}

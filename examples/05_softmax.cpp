@@ -1,0 +1,108 @@
+// Lesson 05: softmax and cross-entropy, and why their gradient is p − y.
+//
+//   p = softmax(x)                p_v = exp(x_v) / Σ_u exp(x_u)
+//   loss = −log p[target]         y = 1 at the target, 0 elsewhere
+//   d loss/dp = −y / p            dx = p (dp − Σ p dp) = p (−y/p + 1) = p − y
+//
+// In a debugger: break gradus::op::Softmax::backward, and look at dy and y.
+
+#include "gradus/examples/support/lesson.h"
+#include "gradus/gradus.h"
+
+using namespace gradus;
+using examples::expect;
+using examples::same;
+using examples::show;
+
+namespace {
+
+// What follows "the", and what follows "cat": two rows of scores for four words, [N 2, V 4].
+const std::vector<std::string> places = {"the", "cat"};
+
+void by_pieces() {
+  const Tensor x = tensor({{0.0, 2.0, 1.0, -1.0}, {0.5, 0.0, 1.0, 2.0}}).requires_grad_();
+  const Tensor target = indices({1, 2});  // "the cat", "cat sat"
+  const Tensor y = one_hot(target, 4, Dtype::f64);
+  std::printf("which word follows? a column for each of: the, cat, sat, mat\n");
+  std::printf("right are \"the cat\" and \"cat sat\"\n");
+  show("x, the scores", x, places);
+
+  const Tensor p = softmax(x);                      // [2, 4]
+  const Tensor loss = mean(sum(-y * log(p), {1}));  // of −log p at the two targets
+  p.retain_grad();
+  loss.backward();
+  show("p = softmax(x)", p, places);
+  std::printf("loss = mean of -log p[target] = (%.4f + %.4f) / 2 = %.4f\n",
+              -std::log(p.to_vector<double>()[1]), -std::log(p.to_vector<double>()[6]),
+              loss.item());
+  show("dp = -y / p / N", p.grad(), places);
+  show("dx = p (dp - Σ p dp)", x.grad(), places);
+  expect(same(sum(p, {1}), ones({2})), "each row of p sums to 1");
+  expect(same(sum(x.grad(), {1}), zeros({2})), "so each row of dx sums to 0");
+  expect(same(p.grad(), -y / p.detach() / 2), "dp is -y / p, of the mean over two rows");
+
+  const Tensor logits = x.detach().requires_grad_();
+  const Tensor fused = cross_entropy(logits, target);
+  fused.backward();
+  const Tensor p_minus_y = (p.detach() - y) / 2;
+  show("(p - y) / N, which cross_entropy computes at once", logits.grad(), places);
+  expect(std::abs(fused.item() - loss.item()) < 1e-12, "cross_entropy is the same loss");
+  expect(same(logits.grad(), p_minus_y), "its gradient is (p − y) / N");
+  expect(same(x.grad(), p_minus_y), "and so is that of the pieces");
+}
+
+void why_not_by_pieces() {
+  const Tensor x = tensor({{0.0, 1000.0}}).requires_grad_();
+  const Tensor target = indices({0});
+  const double by_pieces = -std::log(softmax(x.detach()).to_vector<double>()[0]);
+  const Tensor loss = cross_entropy(x, target);
+  loss.backward();
+  std::printf("scores 0 and 1000, target 0: by pieces the loss is %g, by cross_entropy %g,\n",
+              by_pieces, loss.item());
+  show("with the gradient p - y", x.grad());
+  expect(std::isinf(by_pieces), "p rounds to 0, and its logarithm to −∞");
+  expect(loss.item() == 1000 && same(x.grad(), tensor({{-1, 1}})), "p is never taken the log of");
+}
+
+/// Means over many queries: how far the scores spread, the largest weight, and |d scores| for a
+/// random d weights of size 1.
+struct Spread {
+  double deviation, largest, gradient;
+
+  explicit Spread(const Tensor& scores) {
+    const Tensor s = scores.detach().requires_grad_();
+    const Tensor p = softmax(s);
+    p.backward(randn(p.shape()));
+    deviation = gradus::std(s).item();
+    largest = mean(max(p, {1})).item();
+    gradient = mean(abs(s.grad())).item();
+  }
+};
+
+/// The sum of d products of independent numbers of variance 1 has variance d.
+void why_scaled() {
+  seed(5);
+  std::printf("          q kᵀ                               q kᵀ / √d\n");
+  std::printf("    d     std   largest p   |d scores|       std   largest p   |d scores|\n");
+  for (const std::int64_t d : {4, 64, 1024}) {
+    const Tensor q = randn({200, d}), k = randn({10, d});
+    const Tensor scores = matmul(q, transpose(k));  // [200, 10]
+    const Spread plain(scores), scaled(scores / std::sqrt(static_cast<double>(d)));
+    std::printf("%5d  %6.2f  %10.2f  %11.4f    %6.2f  %10.2f  %11.4f\n", static_cast<int>(d),
+                plain.deviation, plain.largest, plain.gradient, scaled.deviation, scaled.largest,
+                scaled.gradient);
+    expect(std::abs(scaled.deviation - 1) < 0.25, "divided by √d, scores spread by about 1");
+    if (d == 1024)
+      expect(plain.largest > 0.95 && plain.gradient < scaled.gradient / 5,
+             "without it one weight takes all, and hardly a gradient comes through");
+  }
+}
+
+}  // namespace
+
+int main() {
+  set_default_dtype(Dtype::f64);
+  by_pieces();
+  why_not_by_pieces();
+  why_scaled();
+}

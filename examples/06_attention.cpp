@@ -1,0 +1,120 @@
+// Lesson 06: one attention head on three tokens, forward and backward, every matrix in sight.
+//
+//   scores = q kᵀ / √D      weights = softmax(scores)      out = weights v
+//
+//   dv = weightsᵀ dout      dweights = dout vᵀ      dscores = weights (dweights − Σ weights dweights)
+//   dq = dscores k / √D     dk = dscoresᵀ q / √D
+//
+// "cat" and "sat" ask (T 2 queries), and look at "the", "cat", "sat" (S 3 keys). Under FormulaScope
+// attention runs as the operations of the first line; an observer keeps what each gives and what
+// comes back to it. The fused kernel, which keeps no T × S matrix, must give the same in the end.
+//
+// In a debugger: break gradus::op::Softmax::backward, and look at dy (dweights) and y (weights).
+
+#include <map>
+
+#include "gradus/examples/support/lesson.h"
+#include "gradus/gradus.h"
+
+using namespace gradus;
+using examples::expect;
+using examples::same;
+using examples::show;
+
+namespace {
+
+/// Is told of every operation as it runs. y: what it gave; dy: the gradient that came back to that.
+struct Recorder : Observer {
+  struct Entry {
+    std::string name;
+    Tensor y, dy;
+  };
+  std::map<std::uint64_t, Entry> entries;  // by node id, which rises as operations run
+
+  void op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
+    if (y.requires_grad()) entries[y.node()->id] = {op.name(), y, {}};
+  }
+  void backward_begin(const Node& node, const Tensor& dy) override { entries[node.id].dy = dy; }
+
+  const Entry& operator[](const std::string& name) const {
+    for (const auto& [id, entry] : entries)
+      if (entry.name == name) return entry;
+    expect(false, "the operation has run");
+    return entries.begin()->second;
+  }
+};
+
+/// A leaf [B 1, H 1, rows, width]: one example, one head.
+Tensor head(std::initializer_list<std::initializer_list<double>> rows) {
+  const Tensor x = tensor(rows);
+  return reshape(x, {1, 1, x.size(0), x.size(1)}).requires_grad_();
+}
+
+struct Gradients3 {
+  Tensor dq, dk, dv;
+};
+
+}  // namespace
+
+int main() {
+  set_default_dtype(Dtype::f64);
+  const std::vector<std::string> queries = {"cat", "sat"}, keys = {"the", "cat", "sat"};
+  Tensor q = head({{1, 2, 0, 1}, {0, 1, 2, 0}});                              // [1, 1, 2, 4]
+  Tensor k = head({{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}});               // [1, 1, 3, 4]
+  Tensor v = head({{1, 0, 0, 0, 4}, {0, 2, 0, 0, -4}, {0, 0, 3, 0, 0}});      // [1, 1, 3, 5]
+  const Tensor dout = head({{1, 0, -1, 1, 0}, {0, 1, 2, 0, -0.5}}).detach();  // [1, 1, 2, 5]
+  show("q, what each query looks for", q, queries);
+  show("k, what each key offers to be found by", k, keys);
+  show("v, what each key hands over", v, keys);
+
+  // ---- the formula, op by op ----
+  Recorder recorded;
+  Tensor out;
+  {
+    const ObserverScope watching(recorded);
+    const FormulaScope as_formula;
+    out = scaled_dot_product_attention(q, k, v);
+    out.backward(dout);
+  }
+  std::printf("what ran:");
+  for (const auto& [id, entry] : recorded.entries) std::printf(" %s", entry.name.c_str());
+  const Tensor scores = recorded["scale"].y, dscores = recorded["scale"].dy;        // [1, 1, 2, 3]
+  const Tensor weights = recorded["softmax"].y, dweights = recorded["softmax"].dy;  // [1, 1, 2, 3]
+  show("\n\nscores = q kᵀ / √D, a row for each query, a column for each key", scores, queries);
+  show("weights = softmax(scores)", weights, queries);
+  show("out = weights v", out, queries);
+  show("\ndout, chosen", dout, queries);
+  show("dv = weightsᵀ dout", v.grad(), keys);
+  show("dweights = dout vᵀ", dweights, queries);
+  show("dscores = weights (dweights - Σ weights dweights)", dscores, queries);
+  show("dq = dscores k / √D", q.grad(), queries);
+  show("dk = dscoresᵀ q / √D", k.grad(), keys);
+
+  // ---- each formula, worked out again from the matrices above it ----
+  const Gradients3 formula{q.grad(), k.grad(), v.grad()};
+  {
+    const NoGrad by_hand;
+    const double scale = 1 / std::sqrt(4.0);  // D = 4
+    expect(same(scores, matmul(q, transpose(k)) * scale), "scores = q kᵀ / √D");
+    expect(same(weights, exp(scores) / sum(exp(scores), {-1}, true)), "weights = softmax(scores)");
+    expect(same(out, matmul(weights, v)), "out = weights v");
+    expect(same(formula.dv, matmul(transpose(weights), dout)), "dv = weightsᵀ dout");
+    expect(same(dweights, matmul(dout, transpose(v))), "dweights = dout vᵀ");
+    const Tensor inner = sum(weights * dweights, {-1}, true);  // [1, 1, 2, 1]
+    expect(same(dscores, weights * (dweights - inner)), "dscores = weights (dweights − Σ …)");
+    expect(same(formula.dq, matmul(dscores, k) * scale), "dq = dscores k / √D");
+    expect(same(formula.dk, matmul(transpose(dscores), q) * scale), "dk = dscoresᵀ q / √D");
+    expect(same(sum(weights, {-1}), ones({1, 1, 2})), "each row of weights sums to 1");
+    expect(same(sum(dscores, {-1}), zeros({1, 1, 2})), "so each row of dscores sums to 0");
+  }
+
+  // ---- the fused kernel ----
+  q.set_grad({}), k.set_grad({}), v.set_grad({});
+  const Tensor fused = scaled_dot_product_attention(q, k, v);
+  fused.backward(dout);
+  expect(same(fused, out), "the fused kernel gives the same output");
+  expect(same(q.grad(), formula.dq) && same(k.grad(), formula.dk) && same(v.grad(), formula.dv),
+         "and the same gradients");
+  std::printf("\nthe fused kernel, one operation named %s, gives the same out, dq, dk, dv\n",
+              fused.node()->name());
+}

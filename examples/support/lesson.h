@@ -1,0 +1,50 @@
+// What the lessons share: claims that end the program where they are false, and labelled tables.
+#pragma once
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "gradus/engine/tensor.h"
+
+namespace gradus::examples {
+
+/// Ends the lesson with exit code 1 when the claim does not hold.
+inline void expect(bool holds, const char* claim) {
+  if (holds) return;
+  std::printf("NOT TRUE: %s\n", claim);
+  std::exit(1);
+}
+
+/// Are a and b, both f64, equal but for rounding? 1e-12 is what some thousand roundings of numbers
+/// near 1 could add up to, and far less than any mistake.
+inline bool same(const Tensor& a, const Tensor& b) {
+  const std::vector<double> left = a.to_vector<double>(), right = b.to_vector<double>();
+  bool alike = a.shape() == b.shape();
+  for (std::size_t i = 0; alike && i < left.size(); ++i)
+    alike = std::abs(left[i] - right[i]) < 1e-12;
+  return alike;
+}
+
+/// An f64 tensor as a table: its last axis goes to the right, each row may have a label.
+///
+///   scores = q kᵀ / √D   [1, 1, 2, 3]
+///     cat      1.000    2.500   -0.500
+inline void show(const std::string& title, const Tensor& x,
+                 const std::vector<std::string>& rows = {}) {
+  std::printf("%s   %s\n", title.c_str(), to_string(x.shape()).c_str());
+  const std::vector<double> numbers = x.to_vector<double>();
+  const auto columns = static_cast<std::size_t>(x.rank() == 0 ? 1 : x.size(-1));
+  bool whole = true;
+  for (const double each : numbers) whole = whole && each == std::trunc(each);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t row = i / columns;
+    if (i % columns == 0) std::printf("  %-5s", row < rows.size() ? rows[row].c_str() : "");
+    const double shown = std::abs(numbers[i]) < 0.0005 ? 0 : numbers[i];  // no "-0.000"
+    std::printf("%9.*f%s", whole ? 0 : 3, shown, i % columns == columns - 1 ? "\n" : "");
+  }
+}
+
+}  // namespace gradus::examples
