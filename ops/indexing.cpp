@@ -21,7 +21,8 @@ namespace gradus {
 namespace {
 
 /// All of `index` (contiguous) in [0, n), or an IndexError that names the first that is not.
-void check_range(const char* op, const char* what, const Tensor& index, std::int64_t n) {
+void check_range(const char* op, const char* what, const Tensor& index, std::int64_t n,
+                 const char* advice = "") {
   const std::int64_t* first = index.data<std::int64_t>();
   const std::int64_t count = index.numel();
   for (std::int64_t k = 0; k < count; ++k) {
@@ -33,7 +34,7 @@ void check_range(const char* op, const char* what, const Tensor& index, std::int
       rest /= index.shape()[axis];
     }
     fail<IndexError>(op, ": ", what, " ", first[k], " at ", place, " of ", index.shape(),
-                     " is not in [0, ", n, ")");
+                     " is not in [0, ", n, ")", advice);
   }
 }
 
@@ -203,7 +204,9 @@ struct Embedding final : Op {
   const char* name() const override { return "embedding"; }
   Tensor forward(const Tensor& weight, const Tensor& positions) {
     const Tensor packed = weight.contiguous(), at = positions.contiguous();
-    check_range("embedding", "id", at, from[0]);
+    check_range("embedding", "id", at, from[0],
+                ": make the table for a larger vocabulary, or give what is unknown an id that it "
+                "has");
     ids = at;
     Shape shape = at.shape();
     shape.push_back(from[1]);

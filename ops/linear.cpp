@@ -114,6 +114,12 @@ struct Linear final : Op {
 
 namespace {
 
+/// How to mend an input that does not end in `in`.
+const char* advice(const Tensor& x, std::int64_t in) {
+  if (x.rank() == 2 && x.size(0) == in) return "did you mean transpose(x)?";
+  return "give the layer as many inputs as the last axis has";
+}
+
 void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
                   const Tensor& residual) {
   require<ValueError>(x.defined() && weight.defined(),
@@ -123,7 +129,7 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
   const std::int64_t out = weight.size(0), in = weight.size(1);
   require<ShapeError>(x.rank() >= 1 && x.size(-1) == in, "linear: the input ", x.shape(),
                       " does not end in the weight's input size: ", weight.shape(),
-                      " is [out, in] and wants [..., ", in, "]");
+                      " is [out, in] and wants [..., ", in, "]: ", advice(x, in));
   require<ShapeError>(!bias.defined() || bias.shape() == Shape{out}, "linear: the bias has shape ",
                       bias.shape(), " where the weight ", weight.shape(), " wants [", out, "]");
   require<DtypeError>(x.dtype() == weight.dtype(), "linear: the input is ", x.dtype(),

@@ -78,7 +78,7 @@ inline void check_defined(const char* op, const Tensor& x) {
 inline void check_bool(const char* op, const Tensor& x) {
   check_defined(op, x);
   require<DtypeError>(x.dtype() == Dtype::bool_, op, ": wants bool tensors, not ", x.dtype(), " ",
-                      x.shape(), ": compare first, as in x != 0");
+                      x.shape(), ": compare first, as in not_equal(x, 0)");
 }
 
 /// Both are defined and of one dtype.

@@ -88,11 +88,22 @@ class Dense final : public Mask::Rule {
                       (shape_[1] == 1 || shape_[1] == s.heads) && shape_[2] == s.queries &&
                       shape_[3] == s.keys;
     require<ShapeError>(fits, "dense_mask: made for [batch, heads, queries, keys] = ", shape_,
-                        ", used on ", Shape{s.examples, s.heads, s.queries, s.keys});
+                        ", used on ", Shape{s.examples, s.heads, s.queries, s.keys}, ": ",
+                        advice(s));
   }
   std::string describe() const override { return "dense " + to_string(shape_); }
 
  private:
+  const char* advice(const MaskSizes& s) const {
+    const std::int64_t rows = shape_[2], columns = shape_[3];
+    if (rows != s.queries && rows == s.keys && columns == s.queries)
+      return "rows are queries, columns are keys: transpose() it";
+    if (rows != s.queries && rows == s.examples && columns == s.keys)
+      return "a row for each example is padding: use padding_mask(lengths)";
+    if (rows == 1 && columns == s.keys)
+      return "queries are not repeated: use padding_mask(lengths), or expand() it";
+    return "batch and heads may be 1 to stand for all, the other sizes must be equal";
+  }
   const bool* at(std::int64_t example, std::int64_t head, std::int64_t query) const {
     const std::int64_t b = shape_[0] == 1 ? 0 : example, h = shape_[1] == 1 ? 0 : head;
     return allowed_.data<bool>() + ((b * shape_[1] + h) * shape_[2] + query) * shape_[3];
@@ -139,6 +150,18 @@ class Combined final : public Mask::Rule {
   std::shared_ptr<const Rule> a_, b_;
   bool both_;
 };
+
+/// Is `allowed` [T, T] true exactly above its diagonal? That is how a causal mask looks where true
+/// hides. Of two tokens it may be chance, and of one example ([1, T, T]) data.
+bool only_later(const Tensor& allowed) {
+  if (allowed.rank() != 2 || allowed.size(0) != allowed.size(1) || allowed.size(0) < 3)
+    return false;
+  const bool* at = allowed.data<bool>();
+  for (std::int64_t i = 0; i < allowed.size(0); ++i)
+    for (std::int64_t j = 0; j < allowed.size(1); ++j)
+      if (at[i * allowed.strides()[0] + j * allowed.strides()[1]] != (j > i)) return false;
+  return true;
+}
 
 }  // namespace
 
@@ -212,10 +235,15 @@ Mask padding_mask(std::vector<std::int64_t> lengths) {
 Mask dense_mask(const Tensor& allowed) {
   require<DtypeError>(allowed.defined() && allowed.dtype() == Dtype::bool_,
                       "dense_mask: wants a bool tensor (true = may attend), not ",
-                      allowed.defined() ? name_of(allowed.dtype()) : "an undefined one");
+                      allowed.defined() ? name_of(allowed.dtype()) : "an undefined one",
+                      ": compare, as in greater(x, 0); numbers to be added to the scores are ",
+                      "AttentionOptions::bias");
   require<ShapeError>(
       2 <= allowed.rank() && allowed.rank() <= 4, "dense_mask: wants [queries, keys], ",
       "[batch, queries, keys] or [batch, heads, queries, keys], not ", allowed.shape());
+  require(!only_later(allowed), "dense_mask: this lets each query attend only to keys after it, ",
+          "and the last to none: true = may attend: turn it round with logical_not(), or use ",
+          "causal_mask()");
   return Mask(std::make_shared<Dense>(allowed));
 }
 

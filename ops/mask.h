@@ -66,6 +66,8 @@ Mask causal_mask(std::int64_t offset = 0);
 /// In example b, keys from lengths[b] on are padding: nobody attends to them.
 Mask padding_mask(std::vector<std::int64_t> lengths);
 /// A bool tensor [queries, keys], [B, queries, keys] or [B, H, queries, keys]; B, H may be 1.
+/// ValueError for [T, T], T ≥ 3, that is true exactly where the key comes after the query: that is
+/// a causal mask in which true hides. Nothing else can be told from what somebody may mean.
 Mask dense_mask(const Tensor& allowed);
 
 std::ostream& operator<<(std::ostream& out, const Mask& mask);
