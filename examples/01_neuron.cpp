@@ -25,7 +25,7 @@ int main() {
   const Tensor y = tanh(z);
   const Tensor error = y - target;
   const Tensor loss = error * error;
-  std::printf("forward   z = w·x + b = %.4f   y = tanh z = %.4f   loss = (y - 1)² = %.4f\n",
+  std::printf("forward   z = w·x + b = %.4f   y = tanh z = %.4f   loss = (y - target)² = %.4f\n",
               z.item(), y.item(), loss.item());
 
   // ---- backward, by the engine ----
@@ -46,7 +46,7 @@ int main() {
   // ---- what a derivative means: move w a little, and the loss moves by that much ----
   const double h = 1e-6;
   const auto loss_at = [&](double weight) {
-    return std::pow(std::tanh(weight * x.item() + b.item()) - 1, 2);
+    return std::pow(std::tanh(weight * x.item() + b.item()) - target.item(), 2);
   };
   const double slope = (loss_at(w.item() + h) - loss_at(w.item() - h)) / (2 * h);
   std::printf("moving w  (loss(w + h) - loss(w - h)) / 2h = %.4f\n", slope);

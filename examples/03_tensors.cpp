@@ -4,7 +4,7 @@
 // walks differently over the same numbers. Broadcasting walks over some of them several times, and
 // so the gradient of each of those is the sum of what comes back from all its uses.
 //
-// In a debugger: break gradus::sum_to, and look at x.shape_ and shape.
+// In a debugger: break gradus::op::SumTo::forward, and look at x and to.
 
 #include "gradus/examples/support/lesson.h"
 #include "gradus/gradus.h"

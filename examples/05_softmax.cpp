@@ -27,14 +27,13 @@ void by_pieces() {
   std::printf("right are \"the cat\" and \"cat sat\"\n");
   show("x, the scores", x, places);
 
-  const Tensor p = softmax(x);                      // [2, 4]
-  const Tensor loss = mean(sum(-y * log(p), {1}));  // of −log p at the two targets
+  const Tensor p = softmax(x);                  // [2, 4]
+  const Tensor losses = -sum(y * log(p), {1});  // [2]
+  const Tensor loss = mean(losses);
   p.retain_grad();
   loss.backward();
   show("p = softmax(x)", p, places);
-  std::printf("loss = mean of -log p[target] = (%.4f + %.4f) / 2 = %.4f\n",
-              -std::log(p.to_vector<double>()[1]), -std::log(p.to_vector<double>()[6]),
-              loss.item());
+  show("-log p[target], whose mean is the loss", losses);
   show("dp = -y / p / N", p.grad(), places);
   show("dx = p (dp - Σ p dp)", x.grad(), places);
   expect(same(sum(p, {1}), ones({2})), "each row of p sums to 1");

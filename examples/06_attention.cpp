@@ -2,7 +2,8 @@
 //
 //   scores = q kᵀ / √D      weights = softmax(scores)      out = weights v
 //
-//   dv = weightsᵀ dout      dweights = dout vᵀ      dscores = weights (dweights − Σ weights dweights)
+//   dv = weightsᵀ dout      dweights = dout vᵀ
+//   dscores = weights (dweights − Σ weights dweights)
 //   dq = dscores k / √D     dk = dscoresᵀ q / √D
 //
 // "cat" and "sat" ask (T 2 queries), and look at "the", "cat", "sat" (S 3 keys). Under FormulaScope
@@ -50,10 +51,6 @@ Tensor head(std::initializer_list<std::initializer_list<double>> rows) {
   return reshape(x, {1, 1, x.size(0), x.size(1)}).requires_grad_();
 }
 
-struct Gradients3 {
-  Tensor dq, dk, dv;
-};
-
 }  // namespace
 
 int main() {
@@ -76,8 +73,9 @@ int main() {
     out = scaled_dot_product_attention(q, k, v);
     out.backward(dout);
   }
-  std::printf("what ran:");
-  for (const auto& [id, entry] : recorded.entries) std::printf(" %s", entry.name.c_str());
+  std::printf("what ran, with the numbers of the nodes:");
+  for (const auto& [id, entry] : recorded.entries)
+    std::printf("  %d %s", static_cast<int>(id), entry.name.c_str());
   const Tensor scores = recorded["scale"].y, dscores = recorded["scale"].dy;        // [1, 1, 2, 3]
   const Tensor weights = recorded["softmax"].y, dweights = recorded["softmax"].dy;  // [1, 1, 2, 3]
   show("\n\nscores = q kᵀ / √D, a row for each query, a column for each key", scores, queries);
@@ -91,19 +89,19 @@ int main() {
   show("dk = dscoresᵀ q / √D", k.grad(), keys);
 
   // ---- each formula, worked out again from the matrices above it ----
-  const Gradients3 formula{q.grad(), k.grad(), v.grad()};
+  const Tensor dq = q.grad(), dk = k.grad(), dv = v.grad();
   {
     const NoGrad by_hand;
     const double scale = 1 / std::sqrt(4.0);  // D = 4
     expect(same(scores, matmul(q, transpose(k)) * scale), "scores = q kᵀ / √D");
     expect(same(weights, exp(scores) / sum(exp(scores), {-1}, true)), "weights = softmax(scores)");
     expect(same(out, matmul(weights, v)), "out = weights v");
-    expect(same(formula.dv, matmul(transpose(weights), dout)), "dv = weightsᵀ dout");
+    expect(same(dv, matmul(transpose(weights), dout)), "dv = weightsᵀ dout");
     expect(same(dweights, matmul(dout, transpose(v))), "dweights = dout vᵀ");
     const Tensor inner = sum(weights * dweights, {-1}, true);  // [1, 1, 2, 1]
     expect(same(dscores, weights * (dweights - inner)), "dscores = weights (dweights − Σ …)");
-    expect(same(formula.dq, matmul(dscores, k) * scale), "dq = dscores k / √D");
-    expect(same(formula.dk, matmul(transpose(dscores), q) * scale), "dk = dscoresᵀ q / √D");
+    expect(same(dq, matmul(dscores, k) * scale), "dq = dscores k / √D");
+    expect(same(dk, matmul(transpose(dscores), q) * scale), "dk = dscoresᵀ q / √D");
     expect(same(sum(weights, {-1}), ones({1, 1, 2})), "each row of weights sums to 1");
     expect(same(sum(dscores, {-1}), zeros({1, 1, 2})), "so each row of dscores sums to 0");
   }
@@ -113,8 +111,7 @@ int main() {
   const Tensor fused = scaled_dot_product_attention(q, k, v);
   fused.backward(dout);
   expect(same(fused, out), "the fused kernel gives the same output");
-  expect(same(q.grad(), formula.dq) && same(k.grad(), formula.dk) && same(v.grad(), formula.dv),
-         "and the same gradients");
+  expect(same(q.grad(), dq) && same(k.grad(), dk) && same(v.grad(), dv), "and the same gradients");
   std::printf("\nthe fused kernel, one operation named %s, gives the same out, dq, dk, dv\n",
               fused.node()->name());
 }
