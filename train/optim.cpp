@@ -3,14 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
 #include "gradus/ops/vmath.h"
 #include "gradus/ops/create.h"
+#include "gradus/trace/nan_finder.h"
+#include "gradus/trace/why.h"
 
 namespace gradus::optim {
 namespace {
+
+constexpr std::size_t kNamed = 5;  // parameters that a note names
 
 constexpr std::int64_t kPiece =
     65536;  // elements: enough work for a thread, and pieces enough to share
@@ -105,6 +110,33 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
     }
   }
   require(!slots_.empty(), "optimiser: no parameters were given");
+  trace::check_nan_if_asked();  // GRADUS_CHECK_NAN=1
+}
+
+std::vector<std::string> Optimizer::unreached() const {
+  std::vector<std::string> names;
+  for (const Slot& slot : slots_)
+    if (slot.parameter.requires_grad() && !slot.parameter.grad().defined())
+      names.push_back(slot.name);
+  return names;
+}
+
+void Optimizer::note_unreached() const {
+  std::string named;
+  std::size_t count = 0;
+  for (const Slot& slot : slots_) {
+    if (!slot.parameter.requires_grad() || slot.parameter.grad().defined()) continue;
+    if (++count > kNamed) continue;
+    const std::string end = trace::path_end(slot.parameter);
+    named += text(named.empty() ? "" : ", ", slot.name, " ", slot.parameter.shape(),
+                  end.empty() ? "" : " (" + end + ")");
+  }
+  if (count == 0) return;
+  const std::string more = count > kNamed ? text(" and ", count - kNamed, " more") : "";
+  std::fprintf(stderr,
+               "gradus: backward did not reach %zu of %zu parameters: %s%s; why(loss, model) "
+               "before backward says more, report_unreached(false) keeps quiet\n",
+               count, slots_.size(), named.c_str(), more.c_str());
 }
 
 std::vector<Optimizer::Piece> Optimizer::pieces() {
@@ -129,6 +161,7 @@ std::vector<Optimizer::Piece> Optimizer::pieces() {
 double Optimizer::step(const StepOptions& options) {
   const NoGrad off;
   std::vector<Piece> work = pieces();
+  if (steps_ == 0 && reports_unreached_) note_unreached();
   const std::int64_t count = std::ssize(work);
   std::vector<double> squares(work.size());
   parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -142,6 +175,7 @@ double Optimizer::step(const StepOptions& options) {
   double total = 0;
   for (const double square : squares) total += square;
   const double norm = std::sqrt(total);
+  if (options.only_finite && !std::isfinite(norm)) return norm;
   // the 1e-6 is PyTorch's: it keeps a norm of 0 from dividing
   const double scale =
       options.clip_norm > 0 ? std::min(1.0, options.clip_norm / (norm + 1e-6)) : 1.0;

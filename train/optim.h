@@ -19,8 +19,9 @@ struct Group {
 };
 
 struct StepOptions {
-  double clip_norm = 0;  // > 0: gradients count as scaled down to this global norm
-  double factor = 1;     // of every learning rate: what a schedule says for this step
+  double clip_norm = 0;      // > 0: gradients count as scaled down to this global norm
+  double factor = 1;         // of every learning rate: what a schedule says for this step
+  bool only_finite = false;  // a norm that is not finite changes nothing: step() just returns it
 };
 
 /// The base of all. An optimiser keeps handles on the parameters it was made with: build it after
@@ -32,9 +33,14 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   /// One update of every parameter that wants a gradient and has one; returns the global norm
-  /// √ Σ g² before clipping. GraphError when no parameter has a gradient.
+  /// √ Σ g² before clipping. GraphError when no parameter has a gradient. The first step says on
+  /// stderr, in one line, which parameters have none although others do.
   double step(const StepOptions& options = {});
   void zero_grad();  // forgets all gradients
+
+  /// Parameters that want a gradient and have none now, by name: what backward did not reach.
+  std::vector<std::string> unreached() const;
+  void report_unreached(bool on) { reports_unreached_ = on; }  // in the first step; on by default
 
   std::int64_t steps() const { return steps_; }
   const std::vector<Group>& groups() const { return groups_; }
@@ -69,7 +75,9 @@ class Optimizer {
     std::vector<Tensor> tensors;
   };
   std::vector<Piece> pieces();
+  void note_unreached() const;
 
+  bool reports_unreached_ = true;
   std::vector<Group> groups_;
   std::vector<std::string> slot_names_;
   std::vector<Slot> slots_;

@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <limits>
 
+#include "find_nan.h"
 #include "gradus/base/platform.h"
 #include "gradus/base/random.h"
 #include "gradus/examples/support/interrupt.h"
@@ -140,16 +141,21 @@ double Run::evaluate() const {
 
 double Run::train_step() {
   const Batch batch = batches_.at(step_);
+  const std::uint32_t random = generator().position();
   const Tensor loss = model_.loss(batch.x, batch.y);
   optimizer_.zero_grad();
   loss.backward();
-  const double norm =
-      optimizer_.step({.clip_norm = settings_.clip_norm, .factor = schedule_(step_)});
+  const double norm = optimizer_.step(
+      {.clip_norm = settings_.clip_norm, .factor = schedule_(step_), .only_finite = true});
   last_loss_ = loss.item();
   metrics_->write({{"step", static_cast<double>(step_)},
                    {"loss", last_loss_},
                    {"grad_norm", norm},
                    {"learning_rate", settings_.learning_rate * schedule_(step_)}});
+  if (!std::isfinite(last_loss_) || !std::isfinite(norm))
+    fail<ValueError>("the ", std::isfinite(last_loss_) ? "gradient" : "loss",
+                     " is not finite at step ", step_ + 1, ": ", find_nan(model_, batch, random),
+                     "; try a smaller --lr; ", paths_.checkpoint(), " holds the last good step");
   return last_loss_;
 }
 
@@ -172,8 +178,6 @@ RunEnd Run::train() {
   while (step_ < settings_.steps && !interrupt_signal) {
     train_step();
     ++step_;
-    require(std::isfinite(last_loss_), "the loss is not finite at step ", step_,
-            ": try a smaller --lr; ", paths_.checkpoint(), " holds the last good step");
     const bool evaluates = step_ % settings_.eval_every == 0 || step_ == settings_.steps;
     if (evaluates) judge();
     if (evaluates) saved = save();

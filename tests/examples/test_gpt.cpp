@@ -154,6 +154,31 @@ TEST_CASE("a run that was killed, or stopped by Ctrl-C, resumes bit for bit") {
         contents(here.directory / "whole/metrics.jsonl"));
 }
 
+TEST_CASE("a loss that is not finite is traced to the operation that made it") {
+  const Workplace here;
+  const std::string train =
+      "train text.txt --steps 60 --eval-every 1 --lr 1e30 --dropout 0.1 " + kSmall + "--out ";
+  const Outcome bad = here.gpt(train + "run");
+  CAPTURE(bad.err);
+  CHECK(bad.code == 2);
+  for (const char* words : {"not finite at step", " made ", " from [", "(in GPT", "--lr"})
+    CHECK(bad.err.find(words) != std::string::npos);
+  CHECK(fs::exists(here.directory / "run/checkpoint.safetensors"));
+  CHECK(fs::exists(here.directory / "run/model.safetensors"));
+  CHECK(contents(here.directory / "run/metrics.jsonl").find("\"loss\": null") != std::string::npos);
+
+  // the environment asks for the same from the first operation on
+  const Outcome asked =
+      here.shell("GRADUS_CHECK_NAN=1 " + Workplace::program() + " " + train + "b");
+  CAPTURE(asked.err);
+  CHECK(asked.code == 2);
+  CHECK(asked.err.find(" made ") != std::string::npos);
+  CHECK(asked.err.find("not finite at step") == std::string::npos);
+  const Outcome good = here.shell("GRADUS_CHECK_NAN=1 " + Workplace::program() +
+                                  " train text.txt --steps 5 --eval-every 5 " + kSmall + "--out c");
+  CHECK(good.code == 0);
+}
+
 TEST_CASE("a full disk does not stop a run nor hurt what was saved") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --out run --steps 400 --eval-every 400 " + kSmall).code == 0);

@@ -1,0 +1,25 @@
+// The NaN finder has nothing to say of the samples, whose infinities and empty rows are all meant.
+#include <string>
+
+#include "gradus/engine/graph.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/registry_run.h"
+#include "gradus/trace/nan_finder.h"
+
+namespace gradus::testing {
+
+TEST_CASE("no sample raises a false alarm, by its kernel, its formula, or twice differentiable") {
+  for (const Sample& sample : all_samples()) {
+    CAPTURE(sample.op, sample.what);
+    for (const bool formula : {false, true}) {
+      const FormulaScope how(formula);
+      std::string report;
+      const trace::NanFinder finder([&](const std::string& what) { report = what; });
+      run(sample);
+      run(sample, sample.inputs, wanted_inputs(sample), {}, sample.second);
+      CHECK(report == "");
+    }
+  }
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,44 @@
+// A module whose parameters are lost on their way to the loss, each in another manner.
+#pragma once
+
+#include "gradus/nn/linear.h"
+#include "gradus/nn/module.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/order.h"
+#include "gradus/ops/reduce.h"
+
+namespace gradus::testing {
+
+struct Leaky : nn::Layer<Leaky> {
+  nn::Linear up{2, 3}, down{3, 2};
+  Tensor detached = nn::parameter(ones({2}));    // its double is detached
+  Tensor unrecorded = nn::parameter(ones({2}));  // its square is computed under NoGrad
+  Tensor compared = nn::parameter(ones({2}));    // only where its largest element is
+  Tensor dropped = nn::parameter(ones({2}));     // its double is thrown away
+  Tensor unused = nn::parameter(ones({2}));      // nobody asks for it
+  nn::Members members() override {
+    return {{"up", up},
+            {"down", down},
+            {"detached", detached},
+            {"unrecorded", unrecorded},
+            {"compared", compared},
+            {"dropped", dropped},
+            {"unused", unused}};
+  }
+  Tensor forward(const Tensor& x) const {  // [N, 2] → [N, 2]
+    const Tensor y = down(tanh(up(x)));
+    const Tensor twice = (detached * 2.0).detach();
+    const Tensor square_of = [&] {
+      const NoGrad off;
+      return unrecorded * unrecorded;
+    }();
+    argmax(compared, 0);
+    dropped * 2.0;
+    return twice * y + square_of;
+  }
+};
+
+inline Tensor leaky_loss(const Leaky& m) { return mean(square(m(ones({4, 2})))); }
+
+}  // namespace gradus::testing

@@ -1,0 +1,253 @@
+// The NaN finder against planted faults, and against infinities that are meant.
+#include "gradus/trace/nan_finder.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gradus/base/random.h"
+#include "gradus/engine/apply.h"
+#include "gradus/nn/linear.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/attention.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/logic.h"
+#include "gradus/ops/loss.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/ops/softmax.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus {
+
+namespace op {
+
+/// y = x, with a kernel for a backward that computes 0/0.
+struct BadKernel final : Op {
+  const char* name() const override { return "bad_kernel"; }
+  Tensor forward(const Tensor& x) { return x.clone(); }
+  Gradients backward(const Tensor& dy) override {
+    return {full(dy.shape(), std::numeric_limits<double>::quiet_NaN(), dy.dtype())};
+  }
+};
+
+}  // namespace op
+
+namespace {
+
+using testing::has;
+using testing::message_of;
+using trace::NanError;
+using trace::NanFinder;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Tensor leaf(std::initializer_list<double> values) { return tensor(values).requires_grad_(); }
+
+/// What the finder says of f; "nothing was thrown" where it has nothing to say.
+std::string found_in(const std::function<void()>& f) {
+  return message_of<NanError>([&] {
+    const NanFinder finder;
+    f();
+  });
+}
+
+const std::string kNothing = "nothing was thrown";
+
+/// Shares x out by its sum, which may be 0.
+struct Shares : nn::Layer<Shares> {
+  nn::Members members() override { return {}; }
+  Tensor forward(const Tensor& x) const { return x / sum(x, {-1}, true); }
+};
+struct Model : nn::Layer<Model> {
+  nn::Linear up{2, 2};
+  Shares shares;
+  nn::Members members() override { return {{"up", up}, {"shares", shares}}; }
+  Tensor forward(const Tensor& x) const { return shares(up(x) * 0.0); }
+};
+
+}  // namespace
+
+TEST_CASE("a layer that divides 0 by 0 is named, with what it divided") {
+  const Model m;
+  const std::string said = found_in([&] { m(ones({3, 2})); });
+  CHECK(has(said, "divide made [3, 2] 6 nan of 6, from [3, 2] 0 and [3, 1] 0"));
+  CHECK(has(said, "(in Model shares)"));
+  CHECK(has(said, "(node "));
+}
+
+TEST_CASE("an exponential that overflows is named, and the step if it was told") {
+  const std::string said = message_of<NanError>([] {
+    NanFinder finder;
+    finder.set_step(12);
+    exp(tensor({1, 100}));
+  });
+  CHECK(said == "step 12: exp made [2] 2.718, 1 inf of 2, from [2] 1 … 100");
+  CHECK(has(found_in([] { tensor({-1.0}) / tensor({0.0}); }), "divide made [1] 1 -inf of 1"));
+  CHECK(has(found_in([] { sqrt(tensor({-1.0})); }), "sqrt made [1] 1 nan"));
+  CHECK(has(found_in([] { log(tensor({-1.0})); }), "log made [1] 1 nan"));
+}
+
+TEST_CASE("it works under NoGrad, and ends with its scope") {
+  const std::string said = found_in([] {
+    const NoGrad off;
+    exp(tensor({100.0}));
+  });
+  CHECK(has(said, "exp made [1] 1 inf"));
+  CHECK(std::isinf(exp(tensor({100.0})).item()));
+}
+
+TEST_CASE("a square root at 0 is found in backward") {
+  const Tensor x = leaf({0, 4});
+  const std::string said = found_in([&] { sum(sqrt(x)).backward(); });
+  CHECK(has(said, "backward of sqrt (node "));
+  CHECK(has(said, "made from [2] 0 … 4"));
+  CHECK(has(said, "gave [2] 0.25, 1 inf of 2 for its input 0, from dy [2] 1"));
+  CHECK(has(said, "inside it divide made [2] 0.25, 1 inf of 2 from [2] 1 and [2] 0 … 4"));
+  CHECK_FALSE(x.grad().defined());
+}
+
+TEST_CASE("a layer's path is told in backward too, where the layer is long left") {
+  struct Rooted : nn::Layer<Rooted> {
+    nn::Members members() override { return {}; }
+    Tensor forward(const Tensor& x) const { return sqrt(x); }
+  };
+  struct Outer : nn::Layer<Outer> {
+    Rooted root;
+    nn::Members members() override { return {{"root", root}}; }
+    Tensor forward(const Tensor& x) const { return root(x); }
+  };
+  const Outer m;
+  CHECK(has(found_in([&] { sum(m(leaf({0}))).backward(); }), "backward of sqrt in Outer root"));
+}
+
+TEST_CASE("a kernel that is wrong in backward is found by what it returns") {
+  const std::string said = found_in([] { sum(apply(op::BadKernel{}, leaf({1, 2}))).backward(); });
+  CHECK(has(said, "backward of bad_kernel"));
+  CHECK(has(said, "gave [2] 2 nan of 2"));
+  CHECK_FALSE(has(said, "inside it"));
+}
+
+TEST_CASE("gradients that overflow when they are added up are found") {
+  const Tensor x = leaf({0}), c = tensor({3e38});
+  const std::string at_leaf = found_in([&] { sum(x * c + x * c).backward(); });
+  CHECK(has(at_leaf, text("the gradient of leaf ", x.node()->id, " [1] is 1 inf of 1")));
+  const std::string between = found_in([&] {
+    const Tensor y = tanh(x);
+    sum(y * c + y * c).backward();
+  });
+  CHECK(has(between, "the gradient that came to tanh"));
+  CHECK(has(between, "the sum is not"));
+
+  const Tensor twice = leaf({0});
+  sum(twice * c).backward();
+  CHECK(has(found_in([&] { sum(twice * c).backward(); }), "or it was not finite before"));
+}
+
+TEST_CASE("a gradient that is given so is told apart") {
+  const Tensor y = exp(leaf({0, 1}));
+  CHECK(has(found_in([&] { y.backward(tensor({1, kNan})); }), "it was given so to backward()"));
+}
+
+TEST_CASE("a bias of minus infinity is no false alarm, forward and backward") {
+  const Tensor q = randn({1, 1, 3, 4}).requires_grad_();
+  const Tensor bias = tensor({{0, -kInf, -kInf}, {0, 0, -kInf}, {0, 0, 0}});
+  for (const bool formula : {false, true}) {
+    const FormulaScope how(formula);
+    CAPTURE(formula);
+    CHECK(found_in([&] {
+            const Tensor y = scaled_dot_product_attention(q, q, q, {}, {.bias = bias});
+            sum(square(y)).backward();
+          }) == kNothing);
+    CHECK(found_in([&] {
+            sum(square(scaled_dot_product_attention(q, q, q, causal_mask()))).backward();
+          }) == kNothing);
+  }
+  const Tensor x = randn({2, 3}).requires_grad_();
+  const Tensor hides = greater(tensor({{0, 1, 1}, {0, 0, 1}}), 0);
+  CHECK(found_in([&] {
+          const Tensor log_p = log_softmax(masked_fill(x, hides, -kInf));
+          sum(masked_fill(log_p, hides, 0)).backward();
+        }) == kNothing);
+}
+
+TEST_CASE("a row that may attend to nothing is no false alarm") {
+  const Tensor q = randn({1, 1, 2, 4}).requires_grad_();
+  const Mask nothing = padding_mask({0});
+  for (const bool formula : {false, true}) {
+    const FormulaScope how(formula);
+    CHECK(found_in([&] { sum(scaled_dot_product_attention(q, q, q, nothing)).backward(); }) ==
+          kNothing);
+  }
+}
+
+TEST_CASE("log 0 is named when the loss comes to nothing, and not before") {
+  const Tensor p = leaf({0, 0.5});
+  CHECK(found_in([&] { exp(log(p)); }) == kNothing);  // exp −∞ = 0
+  const std::string said = found_in([&] { negative(sum(log(p))).backward(); });
+  CHECK(has(said, "the loss, negative"));
+  CHECK(has(said, "is not finite; that began with log, from [2] 0 … 0.5"));
+  const std::string product = found_in([&] { p* log(p); });  // 0 · −∞
+  CHECK(has(product, "multiply made [2] -0.3466, 1 nan of 2"));
+  CHECK(has(product, "the infinity came from log, from [2] 0 … 0.5"));
+  const std::string guarded =  // the value is left out, its derivative 0 · ∞ is not
+      found_in([&] { sum(where(greater(p, 0), log(p), tensor(0.0))).backward(); });
+  CHECK(has(guarded, "backward of log"));
+}
+
+TEST_CASE("what came in as NaN is named as such when it reaches the loss") {
+  const nn::Linear layer(2, 2);
+  const Tensor data = tensor({{1, kNan}});
+  const std::string said = found_in([&] { sum(layer(data)).backward(); });
+  CHECK(has(said, "that began with input 0 of linear in Linear, [1, 2] 1, 1 nan of 2, which came"));
+  CHECK(found_in([&] { sum(layer(masked_fill(data, isnan(data), 0))).backward(); }) == kNothing);
+}
+
+TEST_CASE("with a callback the program goes on, and is told once") {
+  std::vector<std::string> reports;
+  const Model m;
+  NanFinder finder([&](const std::string& report) { reports.push_back(report); });
+  CHECK_FALSE(finder.found());
+  const Tensor y = m(ones({3, 2}));
+  sum(exp(y + 1000)).backward();
+  REQUIRE(reports.size() == 1);
+  CHECK(finder.found());
+  CHECK(has(reports[0], "divide made [3, 2] 6 nan"));
+  CHECK(has(reports[0], "(in Model shares)"));
+}
+
+TEST_CASE("training a good model under the finder gives the same numbers and no report") {
+  const auto losses = [] {
+    seed(3);
+    nn::Linear layer(4, 3);
+    std::vector<double> out;
+    for (int i = 0; i < 3; ++i) {
+      const Tensor loss = cross_entropy(layer(randn({5, 4})), indices({0, 1, 2, 0, 1}));
+      layer.zero_grad();
+      loss.backward();
+      out.push_back(loss.item());
+      out.push_back(sum(square(layer.weight.grad())).item());
+    }
+    return out;
+  };
+  const std::vector<double> before = losses();
+  const NanFinder finder;
+  CHECK(losses() == before);
+}
+
+TEST_CASE("ranges say what is there") {
+  CHECK(to_string(trace::range_of(tensor({1, -2, 0.5}))) == "-2 … 1");
+  CHECK(to_string(trace::range_of(tensor({3, 3}))) == "3");
+  CHECK(to_string(trace::range_of(tensor({kNan, kInf, -kInf, 7, kNan}))) ==
+        "7, 2 nan, 1 inf, 1 -inf of 5");
+  CHECK(to_string(trace::range_of(tensor({kNan}))) == "1 nan of 1");
+  CHECK(to_string(trace::range_of(zeros({0, 3}))) == "no elements");
+  CHECK(to_string(trace::range_of(Tensor())) == "no elements");
+  CHECK(to_string(trace::range_of(indices({-4, 9}))) == "-4 … 9");
+  CHECK(to_string(trace::range_of(transpose(tensor({{1, 2}, {3, 4}}), 0, 1))) == "1 … 4");
+}
+
+}  // namespace gradus

@@ -1,0 +1,175 @@
+// Which leaves are reached, which are not, and where the paths ended.
+#include "gradus/trace/why.h"
+
+#include <string>
+
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+#include "gradus/tests/trace/leaky.h"
+#include "gradus/trace/watch.h"
+
+namespace gradus {
+namespace {
+
+using testing::has;
+using testing::Leaky;
+using testing::leaky_loss;
+
+Tensor leaf(std::initializer_list<double> values) {
+  return tensor(values, Dtype::f64).requires_grad_();
+}
+
+/// The line that speaks of `name`, from there on.
+std::string about(const std::string& all, const std::string& name) {
+  const std::size_t at = all.find(name);
+  return at == std::string::npos ? "nothing" : all.substr(at, all.find('\n', at) - at);
+}
+
+}  // namespace
+
+TEST_CASE("why lists the leaves that a tensor's gradient reaches") {
+  const Tensor a = leaf({1, 2}), b = leaf({3, 4}), c = leaf({5, 6});
+  const Tensor y = sum(a * b + c.detach());
+  const std::string all = why(y);
+  CHECK(has(all, "reaches 2 leaves\n"));
+  CHECK(has(all, text("leaf #", a.node()->id, " [2]")));
+  CHECK(has(all, text("leaf #", b.node()->id, " [2]")));
+  CHECK_FALSE(has(all, text("leaf #", c.node()->id)));
+  Tensor(b).requires_grad_(false);
+  CHECK(has(why(y), text("frozen        leaf #", b.node()->id)));
+  CHECK(has(why(y), "reaches 1 leaf\n"));
+}
+
+TEST_CASE("why names the parameters of a model that are not reached") {
+  Leaky m;
+  m.down.bias.requires_grad_(false);
+  const Tensor loss = leaky_loss(m);
+  const std::string all = why(loss, m);
+  for (const char* name : {"up.weight", "up.bias", "down.weight"})
+    CHECK(has(all, std::string("  reached       ") + name));
+  for (const char* name : {"detached", "unrecorded", "compared", "dropped", "unused"})
+    CHECK(has(all, std::string("  not reached   ") + name));
+  CHECK(has(all, "not reached   down.bias [2]: frozen"));
+  CHECK(has(all, "under NoGrad"));  // what may be: the graph cannot know
+  CHECK(has(all, "trace::Watch"));
+
+  const std::vector<trace::Unreached> missing = trace::unreached(loss, m);
+  REQUIRE(missing.size() == 6);
+  CHECK(missing[0].name == "down.bias");
+  CHECK(missing[0].frozen);
+  CHECK(missing[1].name == "detached");
+  CHECK_FALSE(missing[1].frozen);
+  CHECK(missing[1].shape == Shape{2});
+  CHECK(missing[1].ended_at == "");
+}
+
+TEST_CASE("why names the operation and layer at which a path ended, after a watch") {
+  const Leaky m;
+  const trace::Watch watch;
+  const Tensor loss = leaky_loss(m);
+  const std::string all = why(loss, m);
+  CHECK(about(all, "detached [2]") == "detached [2]: it was detached before multiply in Leaky");
+  CHECK(about(all, "unrecorded [2]") == "unrecorded [2]: multiply in Leaky ran under NoGrad");
+  CHECK(about(all, "compared [2]") ==
+        "compared [2]: the result of argmax in Leaky is i64, which has no gradient");
+  CHECK(about(all, "dropped [2]") ==
+        "dropped [2]: no operation went on from the result of scale in Leaky: dropped, or copied "
+        "out of the graph");
+  CHECK(about(all, "unused [2]") == "unused [2]: no operation used it while the watch looked");
+  CHECK_FALSE(has(all, "why not:"));  // nothing is left to guess
+  CHECK(trace::path_end(m.unused) == "no operation used it while the watch looked");
+}
+
+TEST_CASE("why finds a parameter that is detached or frozen itself, and the layer far down") {
+  struct Deep : nn::Layer<Deep> {
+    nn::Linear inner{2, 2};
+    Tensor scale = nn::parameter(ones({2})), late = nn::parameter(ones({2}));
+    nn::Members members() override { return {{"inner", inner}, {"scale", scale}, {"late", late}}; }
+    Tensor forward(const Tensor& x) const {
+      const NoGrad off;
+      const Tensor hidden = inner(x);
+      const GradMode on(true);
+      return hidden * scale.detach() * late;
+    }
+  } m;
+  m.late.requires_grad_(false);
+  const trace::Watch watch;
+  const Tensor y = sum(m(ones({3, 2})) * ones({2}).requires_grad_());
+  m.late.requires_grad_(true);
+  const std::string all = why(y, m);
+  CHECK(about(all, "inner.weight") == "inner.weight [2, 2]: linear in Deep inner ran under NoGrad");
+  CHECK(about(all, "scale [2]") == "scale [2]: it was detached before multiply in Deep");
+  CHECK(about(all, "late [2]") == "late [2]: it was frozen when multiply in Deep used it");
+  CHECK(has(all, "not of the model"));
+}
+
+TEST_CASE("why says what is known of a graph that is used up") {
+  Leaky m;
+  const Tensor loss = leaky_loss(m);
+  loss.backward();
+  const std::string all = why(loss, m);
+  CHECK(has(all, "used up"));
+  CHECK(has(all, "reached       up.weight [3, 2]: has a gradient"));
+  CHECK(has(all, "not reached   unused"));
+  m.zero_grad();
+  CHECK(has(why(loss, m), "not reached   up.weight"));
+}
+
+TEST_CASE("why explains a tensor with nothing behind it") {
+  CHECK(why(Tensor()) == "an undefined tensor\n");
+  CHECK(has(why(indices({1, 2})), "this is i64"));
+  CHECK(has(why(tensor({1, 2})), "made from constants alone, under NoGrad, or detached"));
+  CHECK_FALSE(has(why(tensor({1, 2})), "alive on this thread"));
+  {
+    const NoGrad off;
+    CHECK(has(why(tensor({1, 2})), "a NoGrad is alive on this thread now"));
+  }
+  const trace::Watch watch;
+  const Tensor x = leaf({1, 2});
+  const Tensor y = exp(x);
+  CHECK(has(why(y.detach()), "detached: its numbers are the result of exp"));
+  const Tensor z = [&] {
+    const NoGrad off;
+    return exp(x);
+  }();
+  CHECK(has(why(z), "exp made it under NoGrad"));
+  CHECK(has(why(exp(tensor({1, 2}))), "no gradient was wanted for any of its inputs"));
+}
+
+TEST_CASE("why stands a chain of a million nodes") {
+  const Tensor x = leaf({1});
+  Tensor y = x;
+  for (int i = 0; i < 1'000'000; ++i) y = y + 1.0;
+  CHECK(has(why(y), "reaches 1 leaf\n"));
+}
+
+TEST_CASE("why does not list a thousand leaves") {
+  Tensor y = leaf({1});
+  for (int i = 0; i < 999; ++i) y = y * leaf({1});
+  const std::string all = why(y);
+  CHECK(has(all, "reaches 1000 leaves"));
+  CHECK(has(all, "… and 960 more"));
+}
+
+TEST_CASE("a watch forgets numbers that are gone, and ends with its scope") {
+  CHECK(trace::Watch::current() == nullptr);
+  {
+    const trace::Watch outer;
+    {
+      const trace::Watch inner;
+      CHECK(trace::Watch::current() == &inner);
+      exp(leaf({1}));
+      CHECK(inner.events().size() == 1);
+    }
+    CHECK(trace::Watch::current() == &outer);
+    CHECK(outer.events().size() == 1);
+    for (int i = 0; i < 50; ++i) {  // storages come and go at the same addresses
+      const Tensor made = exp(leaf({1}));
+      CHECK(outer.maker_of(made.detach())->node == made.node()->id);
+    }
+    CHECK(outer.maker_of(tensor({1.0}, Dtype::f64)) == nullptr);
+  }
+  CHECK(trace::Watch::current() == nullptr);
+}
+
+}  // namespace gradus

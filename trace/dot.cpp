@@ -1,0 +1,117 @@
+// Nodes are written where their layer is: a tree of clusters, by the parts of the layers' paths.
+#include "gradus/trace/dot.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "gradus/trace/recorded.h"
+#include "gradus/trace/watch.h"
+
+namespace gradus {
+namespace trace {
+namespace {
+
+/// A string in DOT's quotes: there only " and \ mean something, and a newline would be one.
+std::string quoted(const std::string& s) {
+  std::string out = "\"";
+  for (const char c : s) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return out + "\"";
+}
+
+/// Tiny, blocks, 0, attention
+std::vector<std::string> parts_of(const Watch::Layer& layer) {
+  std::vector<std::string> parts;
+  if (!layer.model.empty()) parts.push_back(layer.model);
+  std::istringstream path(layer.path);
+  for (std::string part; std::getline(path, part, '.');) parts.push_back(part);
+  return parts;
+}
+
+struct Cluster {
+  std::vector<const Node*> nodes;
+  std::map<std::string, Cluster> inner;
+};
+
+class Drawing {
+ public:
+  Drawing(const std::vector<const Node*>& nodes, const nn::Module* model, std::size_t most)
+      : parameters_(model), left_out_(nodes.size() - std::min(most, nodes.size())) {
+    nodes_.assign(nodes.begin(), nodes.end() - static_cast<std::ptrdiff_t>(left_out_));
+    drawn_.insert(nodes_.begin(), nodes_.end());
+  }
+
+  std::string str() {
+    Cluster whole;
+    for (const Node* node : nodes_) {
+      Cluster* at = &whole;
+      const Watch* watch = Watch::current();
+      if (const Watch::Event* event = watch ? watch->of(node->id) : nullptr)
+        for (const std::string& part : parts_of(watch->layer(*event))) at = &at->inner[part];
+      at->nodes.push_back(node);
+    }
+    out_ = "digraph gradus {\n  rankdir=BT;\n  node [shape=ellipse, fontname=\"sans-serif\"];\n";
+    write(whole, 1);
+    for (const Node* node : nodes_) write_edges(*node);
+    if (left_out_ > 0)
+      out_ += "  older [shape=note, label=" +
+              quoted("… " + grouped(left_out_) + " older nodes are not drawn") + "];\n";
+    return out_ + "}\n";
+  }
+
+ private:
+  void write(const Cluster& cluster, std::size_t depth) {
+    const std::string indent(2 * depth, ' ');
+    for (const Node* node : cluster.nodes) out_ += indent + declaration(*node);
+    for (const auto& [name, inner] : cluster.inner) {
+      out_ += indent + text("subgraph cluster_", ++clusters_, " {\n") + indent +
+              "  label=" + quoted(name) + ";\n";
+      write(inner, depth + 1);
+      out_ += indent + "}\n";
+    }
+  }
+
+  std::string declaration(const Node& node) const {
+    const nn::NamedTensor* named = parameters_.of(node);
+    const std::string name = named ? named->name : node.name();
+    std::string style = node.op_name ? "" : ", shape=box";
+    if (!node.op_name && !node.requires_grad) style += ", style=dashed";
+    if (node.used) style += ", color=gray";
+    return text("n", node.id, " [label=", quoted(text(name, " #", node.id, " ", node.shape)), style,
+                "];\n");
+  }
+
+  /// x·x has two edges from x: each use is one.
+  void write_edges(const Node& node) {
+    for (const auto& input : node.inputs) {
+      if (!input) continue;
+      const bool there = drawn_.count(input.get()) != 0;
+      const std::string from = there ? text("n", input->id) : "older";
+      out_ += text("  ", from, " -> n", node.id, " [label=", quoted(text(input->shape)), "];\n");
+    }
+  }
+
+  Parameters parameters_;
+  std::size_t left_out_;
+  std::vector<const Node*> nodes_;
+  std::set<const Node*> drawn_;
+  std::string out_;
+  int clusters_ = 0;
+};
+
+}  // namespace
+}  // namespace trace
+
+std::string to_dot(const Tensor& x, std::size_t most) {
+  return trace::Drawing(trace::nodes_behind(x), nullptr, most).str();
+}
+
+std::string to_dot(const Tensor& x, const nn::Module& model, std::size_t most) {
+  return trace::Drawing(trace::nodes_behind(x), &model, most).str();
+}
+
+}  // namespace gradus

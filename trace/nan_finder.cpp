@@ -1,0 +1,174 @@
+// The finder looks at each result when it is made. What is not finite is either reported, or its
+// origin is kept beside the storage that holds it, and goes on with what is computed from it.
+#include "gradus/trace/nan_finder.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "gradus/engine/graph.h"
+
+namespace gradus::trace {
+namespace {
+
+constexpr std::size_t kMostNodes = 1 << 20;  // forwards that are remembered; the oldest go first
+
+std::string with_range(const Tensor& x) { return text(x.shape(), " ", to_string(range_of(x))); }
+
+/// "[4, 2] 0 … 1 and [2] 0", without what is undefined (no bias).
+std::string with_ranges(std::span<const Tensor* const> inputs) {
+  std::vector<std::string> each;
+  for (const Tensor* x : inputs)
+    if (x->defined()) each.push_back(with_range(*x));
+  std::string out;
+  for (std::size_t i = 0; i < each.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == each.size() ? " and " : ", ") + each[i];
+  return out;
+}
+
+struct Inputs {
+  bool nan = false, inf = false;
+  explicit Inputs(std::span<const Tensor* const> inputs) {
+    for (const Tensor* x : inputs) {
+      if (!x->defined() || !is_float(x->dtype())) continue;
+      const Range range = range_of(*x);
+      nan = nan || range.nans > 0;
+      inf = inf || range.infs() > 0;
+    }
+  }
+  bool finite() const { return !nan && !inf; }
+};
+
+/// Did the operation make something of what was not there?
+bool made_it(const Range& y, const Inputs& inputs) {
+  return (y.nans > 0 && !inputs.nan) || (y.infs() > 0 && inputs.finite());
+}
+
+/// −∞ is how log space writes 0, and what masked_fill writes was asked for.
+bool is_meant(const char* op, const Range& y) {
+  if (std::strcmp(op, "masked_fill") == 0) return y.nans == 0;
+  const bool logarithm = std::strcmp(op, "log") == 0 || std::strcmp(op, "log1p") == 0;
+  return logarithm && y.nans == 0 && y.plus_infs == 0;
+}
+
+std::string in_layer(const std::string& layer) { return layer.empty() ? "" : " in " + layer; }
+
+}  // namespace
+
+NanFinder::NanFinder(Report report) : report_(std::move(report)), scope_(*this) {}
+
+void NanFinder::tell(const std::string& what) {
+  found_ = true;
+  made_.clear();
+  origins_.clear();
+  const std::string message = step_ < 0 ? what : text("step ", step_, ": ", what);
+  if (!report_) throw NanError(message);
+  const std::string where = where_am_i();
+  report_(where.empty() ? message : message + " (in " + where + ")");
+}
+
+/// Where the first input that is not finite came from.
+std::string NanFinder::origin_of(const Op& op, std::span<const Tensor* const> inputs) const {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& x = *inputs[i];
+    if (!x.defined() || !is_float(x.dtype()) || range_of(x).all_finite()) continue;
+    const auto at = origins_.find(x.storage().get());
+    if (at != origins_.end() && at->second.storage.lock() == x.storage()) return at->second.text;
+    return text("input ", i, " of ", op.name(), in_layer(where_am_i()), ", ", with_range(x),
+                ", which came in so");
+  }
+  return text(op.name(), in_layer(where_am_i()), ", from ", with_ranges(inputs));
+}
+
+void NanFinder::op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
+  if (found_ || thread_state.parallel || !is_float(y.dtype())) return;
+  if (thread_state.backward) return look_inside_backward(op, inputs, y);
+  const Range range = range_of(y);
+  std::string origin;
+  if (!range.all_finite()) {
+    const Inputs in(inputs);
+    origin = origin_of(op, inputs);
+    if (made_it(range, in) && !is_meant(op.name(), range))
+      return tell(text(op.name(), " made ", y.shape(), " ", to_string(range), ", from ",
+                       with_ranges(inputs), in.finite() ? "" : "; the infinity came from " + origin,
+                       y.node() ? text(" (node ", y.node()->id, ")") : ""));
+    origins_[y.storage().get()] = {y.storage(), origin};
+  }
+  if (!y.node()) return;
+  made_[y.node()->id] = {where_am_i(), with_ranges(inputs), origin};
+  if (made_.size() > kMostNodes) made_.erase(made_.begin());
+}
+
+/// A backward may compute what it then leaves out, so what it returns decides. The first operation
+/// inside it that made something is kept for the report.
+void NanFinder::look_inside_backward(const Op& op, std::span<const Tensor* const> inputs,
+                                     const Tensor& y) {
+  if (visits_.empty() || !visits_.back().inside.empty()) return;
+  const Range range = range_of(y);
+  if (!range.all_finite() && made_it(range, Inputs(inputs)))
+    visits_.back().inside = text("; inside it ", op.name(), " made ", y.shape(), " ",
+                                 to_string(range), " from ", with_ranges(inputs));
+}
+
+std::string NanFinder::forward_of(const Node& node) const {
+  const auto at = made_.find(node.id);
+  if (at == made_.end()) return text(node.name(), " (node ", node.id, ")");
+  return text(node.name(), in_layer(at->second.layer), " (node ", node.id, ", made from ",
+              at->second.inputs, ")");
+}
+
+void NanFinder::backward_begin(const Node& node, const Tensor& dy) {
+  if (found_ || thread_state.parallel) return;
+  const bool first = fresh_ || node.id > last_visit_;
+  if (first) visits_.clear();
+  fresh_ = false;
+  last_visit_ = node.id;
+  const auto at = made_.find(node.id);
+  if (first && numel(node.shape) == 1 && at != made_.end() && !at->second.origin.empty())
+    return tell(text("the loss, ", forward_of(node), ", is not finite; that began with ",
+                     at->second.origin));
+  if (!range_of(dy).all_finite())
+    return tell(text("the gradient that came to ", forward_of(node), " is ", with_range(dy),
+                     first ? ": it was given so to backward()"
+                           : ": what was added up to it was finite, but the sum is not, or a hook "
+                             "made it so"));
+  visits_.push_back({node.id, with_range(dy), ""});
+}
+
+void NanFinder::backward_end(const Node& node, const Gradients& dx) {
+  if (found_ || thread_state.parallel) return;
+  Visit visit;
+  if (!visits_.empty() && visits_.back().node == node.id) {
+    visit = std::move(visits_.back());
+    visits_.pop_back();
+  }
+  for (std::size_t k = 0; k < dx.size(); ++k) {
+    if (!dx[k].defined()) continue;
+    if (k < 64 && thread_state.backward && !(thread_state.backward->wanted >> k & 1)) continue;
+    if (!range_of(dx[k].part()).all_finite())
+      return tell(text("backward of ", forward_of(node), " gave ", with_range(dx[k].part()),
+                       " for its input ", k, ", from dy ", visit.dy, visit.inside));
+  }
+  made_.erase(node.id);
+}
+
+void NanFinder::accumulated(const Node& leaf, const Tensor& grad) {
+  fresh_ = true;
+  if (found_ || thread_state.parallel || range_of(grad).all_finite()) return;
+  tell(text("the gradient of leaf ", leaf.id, " ", leaf.shape, " is ", to_string(range_of(grad)),
+            ": what was added up to it was finite, but the sum is not, or it was not finite before "
+            "this backward (zero_grad)"));
+}
+
+bool check_nan_if_asked() {
+  static const bool asked = [] {
+    const char* value = std::getenv("GRADUS_CHECK_NAN");
+    return value && *value && *value != '0';
+  }();
+  if (!asked) return false;
+  static thread_local std::unique_ptr<NanFinder> finder;
+  if (!finder && !thread_state.observer) finder = std::make_unique<NanFinder>();
+  return finder != nullptr;
+}
+
+}  // namespace gradus::trace

@@ -1,0 +1,59 @@
+// Ids rise with creation and an input is older than what was made from it: a queue of the newest
+// first visits a node after everything that uses it.
+#include "gradus/trace/recorded.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace gradus::trace {
+namespace {
+
+struct Older {
+  bool operator()(const Node* a, const Node* b) const { return a->id < b->id; }
+};
+
+}  // namespace
+
+std::vector<const Node*> nodes_behind(const Tensor& x) {
+  std::vector<const Node*> nodes;
+  std::priority_queue<const Node*, std::vector<const Node*>, Older> queue;
+  if (x.node()) queue.push(x.node().get());
+  while (!queue.empty()) {
+    const Node* node = queue.top();
+    queue.pop();
+    if (!nodes.empty() && nodes.back() == node) continue;
+    nodes.push_back(node);
+    for (const auto& input : node->inputs)
+      if (input) queue.push(input.get());
+  }
+  return nodes;
+}
+
+std::vector<const Node*> inputs_of(const Node& node) {
+  std::vector<const Node*> inputs;
+  for (const auto& input : node.inputs)
+    if (input) inputs.push_back(input.get());
+  std::sort(inputs.begin(), inputs.end(),
+            [](const Node* a, const Node* b) { return a->id > b->id; });
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  return inputs;
+}
+
+Parameters::Parameters(const nn::Module* model) {
+  if (!model) return;
+  all_ = model->parameters();
+  for (std::size_t i = 0; i < all_.size(); ++i) index_[all_[i].tensor.node().get()] = i;
+}
+
+const nn::NamedTensor* Parameters::of(const Node& leaf) const {
+  const auto at = index_.find(&leaf);
+  return at == index_.end() ? nullptr : &all_[at->second];
+}
+
+std::string grouped(std::size_t count) {
+  std::string digits = std::to_string(count);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+}  // namespace gradus::trace

@@ -1,0 +1,38 @@
+// What is recorded behind a tensor, in an order that can be told.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gradus/engine/graph.h"
+#include "gradus/nn/module.h"
+
+namespace gradus::trace {
+
+/// The node of x and all that it depends on, newest first; none where nothing is recorded. Needs no
+/// recursion. The graph must outlive the pointers.
+std::vector<const Node*> nodes_behind(const Tensor& x);
+
+/// The different nodes among the inputs of `node` that carry a gradient, newest first.
+std::vector<const Node*> inputs_of(const Node& node);
+
+/// Parameters by their node: what a model adds to a graph.
+class Parameters {
+ public:
+  Parameters() = default;
+  explicit Parameters(const nn::Module* model);  // null: none
+
+  const nn::NamedTensor* of(const Node& leaf) const;  // nullptr: not of this model
+  const std::vector<nn::NamedTensor>& all() const { return all_; }
+
+ private:
+  std::vector<nn::NamedTensor> all_;
+  std::map<const Node*, std::size_t> index_;
+};
+
+/// "999,994": long counts are easier to read so.
+std::string grouped(std::size_t count);
+
+}  // namespace gradus::trace

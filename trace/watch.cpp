@@ -1,0 +1,93 @@
+// Watch writes one event an operation, and which node's numbers each storage holds.
+#include "gradus/trace/watch.h"
+
+#include "gradus/engine/graph.h"
+
+namespace gradus::trace {
+namespace {
+
+thread_local const Watch* innermost = nullptr;
+
+}  // namespace
+
+Watch::Watch() : outer_watch_(innermost), scope_(*this) { innermost = this; }
+
+std::string Watch::Layer::text() const { return path.empty() ? model : model + " " + path; }
+
+Watch::~Watch() { innermost = outer_watch_; }
+
+const Watch* Watch::current() { return innermost; }
+
+const Watch::Event* Watch::of(std::uint64_t node) const {
+  const auto at = by_node_.find(node);
+  return at == by_node_.end() ? nullptr : &events_[at->second];
+}
+
+const Watch::Numbers* Watch::numbers_of(const Tensor& x) const {
+  const auto at = numbers_.find(x.storage().get());
+  const bool same = at != numbers_.end() && at->second.storage.lock() == x.storage();
+  return x.defined() && same ? &at->second : nullptr;
+}
+
+const Watch::Event* Watch::maker_of(const Tensor& x) const {
+  const Numbers* numbers = numbers_of(x);
+  return numbers && !numbers->leaf ? &events_[numbers->event] : nullptr;
+}
+
+/// A view has its source's storage and becomes its owner here; a leaf stays the owner of its own.
+void Watch::note_numbers(const Tensor& x) {
+  const Numbers* before = numbers_of(x);
+  if (before && before->leaf) return;
+  const Node* node = x.node().get();
+  numbers_[x.storage().get()] = {x.storage(), node ? node->id : 0, node && !node->op_name,
+                                 events_.size()};
+}
+
+Watch::Input Watch::look_at(const Tensor& x) {
+  if (!x.defined()) return {};
+  if (x.node()) {
+    if (x.is_leaf()) note_numbers(x);
+    return {x.node()->id, 0, x.requires_grad()};
+  }
+  if (const Numbers* numbers = numbers_of(x)) return {0, numbers->node, false};
+  return {0, 0, false, x.storage()};
+}
+
+std::size_t Watch::index_of(const Scope& scope) {
+  const Scope* root = &scope;
+  while (root->outer()) root = root->outer();
+  const Layer layer{root->who().type_name(), scope.path()};
+  const auto at = layer_index_.emplace(layer, layers_.size());
+  if (at.second) layers_.push_back(layer);
+  return at.first->second;
+}
+
+void Watch::op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
+  if (thread_state.parallel) return;
+  if (thread_state.backward && !y.node()) return;  // a step of some derivative
+  Event event;
+  event.op = op.name();
+  event.node = y.node() ? y.node()->id : 0;
+  if (!path_.empty())
+    event.layer = path_.back();
+  else if (thread_state.scope)  // opened before the watch began
+    event.layer = index_of(*thread_state.scope);
+  event.dtype = y.dtype();
+  event.recording = GradMode::enabled();
+  event.shape = y.shape();
+  event.range = range_of(y);
+  for (const Tensor* x : inputs) event.inputs.push_back(look_at(*x));
+  if (y.node()) by_node_[event.node] = events_.size();
+  note_numbers(y);
+  events_.push_back(std::move(event));
+}
+
+void Watch::scope_begin(const Scope& scope) {
+  if (!thread_state.parallel) path_.push_back(index_of(scope));
+}
+
+void Watch::scope_end(const Scope&) {
+  if (!thread_state.parallel && !path_.empty()) path_.pop_back();
+}
+
+}  // namespace gradus::trace

@@ -1,0 +1,88 @@
+// Watch: remembers of a forward what the graph itself forgets.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gradus/engine/observer.h"
+#include "gradus/trace/range.h"
+
+namespace gradus::trace {
+
+/// While one of these lives, the operations of this thread are noted with their layer and the range
+/// of their result, recorded or not. explain(), why() and to_dot() use the innermost one:
+///
+///   const trace::Watch watch;
+///   const Tensor loss = model.loss(x, y);
+///   std::cout << explain(loss, model) << why(loss, model);
+///
+/// Costs a pass over each result and some 300 bytes an operation. Watches are left in the reverse
+/// order of their making; operations inside a parallel_for are not noted.
+class Watch final : public Observer {
+ public:
+  Watch();
+  ~Watch() override;
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  static const Watch* current();  // this thread's innermost, or nullptr
+
+  struct Input {
+    std::uint64_t node = 0;     // whose gradient it carries; 0: none
+    std::uint64_t numbers = 0;  // no gradient, but the numbers of this node: it was detached
+    bool wanted = false;        // a gradient is wanted for it
+    std::weak_ptr<Storage> unknown = {};  // whose numbers these are, where the watch cannot say
+  };
+  struct Event {
+    std::string op;
+    std::uint64_t node = 0;  // of the result; 0: not recorded
+    std::size_t layer = 0;   // index into layers_
+    Dtype dtype = Dtype::f32;
+    bool recording = true;  // not under NoGrad
+    Shape shape;
+    Range range;
+    std::vector<Input> inputs;
+  };
+
+  const std::vector<Event>& events() const { return events_; }
+  const Event* of(std::uint64_t node) const;  // the operation that made it; nullptr: not seen
+  /// The operation that made x's numbers, even if x was detached since; nullptr: not seen.
+  const Event* maker_of(const Tensor& x) const;
+  struct Layer {
+    std::string model, path;   // "Tiny" and "blocks.0.attention"; both "" outside of every layer
+    std::string text() const;  // "Tiny blocks.0.attention", as errors say it
+    friend auto operator<=>(const Layer&, const Layer&) = default;
+  };
+  const Layer& layer(const Event& event) const { return layers_[event.layer]; }
+
+  void op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
+  void scope_begin(const Scope& scope) override;
+  void scope_end(const Scope& scope) override;
+
+ private:
+  struct Numbers {  // who made what a storage holds, as long as it lives
+    std::weak_ptr<Storage> storage;
+    std::uint64_t node;  // 0: nothing was recorded
+    bool leaf;
+    std::size_t event;  // of its maker, unless a leaf
+  };
+  const Numbers* numbers_of(const Tensor& x) const;
+  void note_numbers(const Tensor& x);
+  Input look_at(const Tensor& x);
+  std::size_t index_of(const Scope& scope);
+
+  std::vector<Event> events_;
+  std::map<std::uint64_t, std::size_t> by_node_;  // index into events_
+  std::map<const Storage*, Numbers> numbers_;
+  std::vector<Layer> layers_{{}};
+  std::map<Layer, std::size_t> layer_index_;
+  std::vector<std::size_t> path_;  // of the scopes that are open, innermost last
+  const Watch* outer_watch_;
+  ObserverScope scope_;
+};
+
+}  // namespace gradus::trace

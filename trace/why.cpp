@@ -1,0 +1,239 @@
+// What the graph knows is read off it. What it does not know, the end of a path, is looked for in
+// the events of a Watch, from the parameter on, in the direction of the forward.
+#include "gradus/trace/why.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <unordered_map>
+
+#include "gradus/trace/recorded.h"
+#include "gradus/trace/watch.h"
+
+namespace gradus {
+namespace trace {
+namespace {
+
+constexpr std::size_t kMost = 40;  // lines of one kind
+constexpr std::size_t kEnds = 3;   // ends of one parameter's paths
+
+constexpr const char* kMayBe =
+    "the graph keeps no trace of what ran under NoGrad, was detached (detach(), clone(), astype(), "
+    "view()), went through a result without a gradient (argmax, a comparison), or was not used at "
+    "all; run the forward under a trace::Watch and ask again to see the operation";
+
+/// "multiply in Tiny up"
+std::string place(const Watch& watch, const Watch::Event& event) {
+  const std::string layer = watch.layer(event).text();
+  return event.op + (layer.empty() ? "" : " in " + layer);
+}
+
+/// Where the paths that begin at a leaf came to an end, as the watch saw it.
+class Ends {
+ public:
+  explicit Ends(const Watch& watch) : watch_(watch) {
+    for (const Watch::Event& event : watch.events())
+      for (const Watch::Input& input : event.inputs) {
+        for (const std::uint64_t node : {input.node, input.numbers})
+          if (node != 0) users_[node].push_back(&event);
+        if (const std::shared_ptr<Storage> numbers = input.unknown.lock())
+          readers_[numbers.get()].push_back(&event);
+      }
+  }
+
+  std::string of(const Tensor& leaf) {
+    found_.clear();
+    for (const Watch::Event* event : readers_[leaf.storage().get()]) add(detached(*event));
+    const std::uint64_t first = leaf.node()->id;
+    if (!users_.count(first) && found_.empty())
+      return "no operation used it while the watch looked";
+    std::set<std::uint64_t> seen{first};
+    std::deque<std::uint64_t> queue{first};
+    for (; !queue.empty() && found_.size() < kEnds; queue.pop_front()) {
+      const auto users = users_.find(queue.front());
+      if (users == users_.end()) {
+        if (const Watch::Event* last = watch_.of(queue.front()))
+          add("no operation went on from the result of " + place(watch_, *last) +
+              ": dropped, or copied out of the graph");
+        continue;
+      }
+      for (const Watch::Event* event : users->second)
+        if (const std::uint64_t next = step(queue.front(), *event);
+            next && seen.insert(next).second)
+          queue.push_back(next);
+    }
+    std::string out;
+    for (const std::string& each : found_) out += (out.empty() ? "" : "; ") + each;
+    return out;
+  }
+
+ private:
+  /// The node that the path from `node` goes on to through `event`; 0, and a reason, where it ends.
+  std::uint64_t step(std::uint64_t node, const Watch::Event& event) {
+    const auto wanted = [node](const Watch::Input& in) { return in.node == node && in.wanted; };
+    const auto copied = [node](const Watch::Input& in) { return in.numbers == node; };
+    const std::vector<Watch::Input>& inputs = event.inputs;
+    if (std::any_of(inputs.begin(), inputs.end(), wanted)) {
+      if (event.node) return event.node;
+      add(event.recording ? text("the result of ", place(watch_, event), " is ", event.dtype,
+                                 ", which has no gradient")
+                          : place(watch_, event) + " ran under NoGrad");
+    } else {
+      add(std::any_of(inputs.begin(), inputs.end(), copied)
+              ? detached(event)
+              : "it was frozen when " + place(watch_, event) + " used it");
+    }
+    return 0;
+  }
+
+  std::string detached(const Watch::Event& event) const {
+    return "it was detached before " + place(watch_, event);
+  }
+
+  void add(const std::string& reason) {
+    if (std::find(found_.begin(), found_.end(), reason) == found_.end()) found_.push_back(reason);
+  }
+
+  const Watch& watch_;
+  std::unordered_map<std::uint64_t, std::vector<const Watch::Event*>> users_;  // by node
+  std::unordered_map<const Storage*, std::vector<const Watch::Event*>> readers_;
+  std::vector<std::string> found_;
+};
+
+/// What backward from a tensor finds.
+struct Reach {
+  std::vector<const Node*> leaves, frozen;  // oldest first: in the order of their making
+  std::vector<const Node*> used;            // used up: what is behind them is not known
+  std::set<const Node*> wanted;             // the leaves again
+
+  explicit Reach(const Tensor& x) {
+    const std::vector<const Node*> nodes = nodes_behind(x);
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      if ((*node)->used) used.push_back(*node);
+      if (!(*node)->op_name) ((*node)->requires_grad ? leaves : frozen).push_back(*node);
+    }
+    wanted.insert(leaves.begin(), leaves.end());
+  }
+  /// Is it reached, or was it, as far as can be known after a backward?
+  bool has(const Tensor& parameter) const {
+    return wanted.count(parameter.node().get()) ||
+           (!used.empty() && parameter.requires_grad() && parameter.grad().defined());
+  }
+};
+
+/// Lines of one kind, not too many of them.
+class Lines {
+ public:
+  Lines(const char* head, std::string& out) : head_(head), out_(out) {}
+  ~Lines() {
+    if (count_ > kMost) out_ += text("  … and ", grouped(count_ - kMost), " more\n");
+  }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+  void add(const std::string& what) {
+    if (count_++ < kMost) out_ += std::string("  ") + head_ + "  " + what + "\n";
+  }
+
+ private:
+  const char* head_;
+  std::string& out_;
+  std::size_t count_ = 0;
+};
+
+/// Why nothing at all is recorded behind x.
+std::string nothing_behind(const Tensor& x) {
+  if (!is_float(x.dtype())) return text("only f32 and f64 have gradients, and this is ", x.dtype());
+  const Watch* watch = Watch::current();
+  if (const Watch::Event* maker = watch ? watch->maker_of(x) : nullptr) {
+    if (maker->node) return "detached: its numbers are the result of " + place(*watch, *maker);
+    if (!maker->recording) return place(*watch, *maker) + " made it under NoGrad";
+    return place(*watch, *maker) + " made it, and no gradient was wanted for any of its inputs";
+  }
+  return std::string(
+             "made from constants alone, under NoGrad, or detached (detach(), clone(), "
+             "astype(), view())") +
+         (GradMode::enabled() ? "" : "; a NoGrad is alive on this thread now");
+}
+
+std::string head(const Tensor& x, const Reach& reach) {
+  if (!x.node())
+    return text("nothing is recorded behind this tensor ", x.shape(), ": ", nothing_behind(x),
+                "\n");
+  std::string out = text("#", x.node()->id, " ", x.node()->name(), " ", x.shape(), " reaches ",
+                         reach.leaves.size(), reach.leaves.size() == 1 ? " leaf" : " leaves",
+                         reach.used.empty() ? "\n" : " that can still be seen\n");
+  Lines used("used up     ", out);
+  for (const Node* node : reach.used)
+    used.add(text("#", node->id, " ", node->name(),
+                  ": an earlier backward took what is behind it, which is not known any more"));
+  return out;
+}
+
+std::string describe(const Node& leaf) { return text("leaf #", leaf.id, " ", leaf.shape); }
+
+}  // namespace
+
+std::string path_end(const Tensor& leaf) {
+  const Watch* watch = Watch::current();
+  return watch && leaf.node() ? Ends(*watch).of(leaf) : "";
+}
+
+std::vector<Unreached> unreached(const Tensor& x, const nn::Module& model) {
+  const Reach reach(x);
+  std::vector<Unreached> out;
+  std::unique_ptr<Ends> ends;
+  for (const nn::NamedTensor& each : model.parameters()) {
+    if (reach.has(each.tensor)) continue;
+    const bool frozen = !each.tensor.requires_grad();
+    if (!frozen && !ends && Watch::current()) ends = std::make_unique<Ends>(*Watch::current());
+    out.push_back(
+        {each.name, each.tensor.shape(), frozen, !frozen && ends ? ends->of(each.tensor) : ""});
+  }
+  return out;
+}
+
+}  // namespace trace
+
+std::string why(const Tensor& x) {
+  if (!x.defined()) return "an undefined tensor\n";
+  const trace::Reach reach(x);
+  std::string out = trace::head(x, reach);
+  {
+    trace::Lines reached("reached     ", out);
+    for (const Node* leaf : reach.leaves) reached.add(trace::describe(*leaf));
+  }
+  trace::Lines frozen("frozen      ", out);
+  for (const Node* leaf : reach.frozen) frozen.add(trace::describe(*leaf));
+  return out;
+}
+
+std::string why(const Tensor& x, const nn::Module& model) {
+  if (!x.defined()) return "an undefined tensor\n";
+  const trace::Reach reach(x);
+  const trace::Parameters parameters(&model);
+  std::string out = trace::head(x, reach);
+  {
+    trace::Lines reached("reached     ", out);
+    for (const nn::NamedTensor& each : parameters.all())
+      if (reach.has(each.tensor))
+        reached.add(text(each.name, " ", each.tensor.shape(),
+                         reach.wanted.count(each.tensor.node().get())
+                             ? ""
+                             : ": has a gradient, of this backward or an earlier one"));
+    for (const Node* leaf : reach.leaves)
+      if (!parameters.of(*leaf)) reached.add(trace::describe(*leaf) + ", not of the model");
+  }
+  bool guess = false;
+  {
+    trace::Lines missing("not reached ", out);
+    for (const trace::Unreached& each : trace::unreached(x, model)) {
+      const std::string reason =
+          each.frozen ? "frozen: requires_grad_(true) or freeze(false)" : each.ended_at;
+      guess = guess || reason.empty();
+      missing.add(text(each.name, " ", each.shape, reason.empty() ? "" : ": ", reason));
+    }
+  }
+  return guess ? out + "why not: " + trace::kMayBe + "\n" : out;
+}
+
+}  // namespace gradus
