@@ -11,7 +11,8 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::size_t kMostNodes = 1 << 20;  // forwards that are remembered; the oldest go first
+constexpr std::size_t kMostNodes = 1 << 17;  // forwards that are remembered; the oldest go first
+constexpr std::size_t kManyOrigins = 4096;   // from here on, those of tensors that are gone go too
 
 std::string with_range(const Tensor& x) { return text(x.shape(), " ", to_string(range_of(x))); }
 
@@ -93,6 +94,8 @@ void NanFinder::op_end(const Op& op, std::span<const Tensor* const> inputs, cons
                        with_ranges(inputs), in.finite() ? "" : "; the infinity came from " + origin,
                        y.node() ? text(" (node ", y.node()->id, ")") : ""));
     origins_[y.storage().get()] = {y.storage(), origin};
+    if (origins_.size() > kManyOrigins)
+      std::erase_if(origins_, [](const auto& each) { return each.second.storage.expired(); });
   }
   if (!y.node()) return;
   made_[y.node()->id] = {where_am_i(), with_ranges(inputs), origin};

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "gradus/ops/movement.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 #include "gradus/tests/trace/leaky.h"
@@ -43,6 +44,7 @@ TEST_CASE("why lists the leaves that a tensor's gradient reaches") {
 TEST_CASE("why names the parameters of a model that are not reached") {
   Leaky m;
   m.down.bias.requires_grad_(false);
+  m.unused.set_grad(ones({2}));  // of some other loss
   const Tensor loss = leaky_loss(m);
   const std::string all = why(loss, m);
   for (const char* name : {"up.weight", "up.bias", "down.weight"})
@@ -168,6 +170,9 @@ TEST_CASE("a watch forgets numbers that are gone, and ends with its scope") {
       CHECK(outer.maker_of(made.detach())->node == made.node()->id);
     }
     CHECK(outer.maker_of(tensor({1.0}, Dtype::f64)) == nullptr);
+    const Tensor w = leaf({1, 2});
+    const Tensor view = reshape(w, {2, 1});
+    CHECK(outer.maker_of(w.detach()) == nullptr);  // a leaf's own, also where it is viewed
   }
   CHECK(trace::Watch::current() == nullptr);
 }
