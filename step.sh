@@ -79,5 +79,5 @@ fi
 export GRADUS_STEP_AT=$at
 stop=(-ex start)
 [ -z "$at" ] || stop=(-ex 'python at_or_quit(os.environ["GRADUS_STEP_AT"])' -ex run)
-exec gdb -q -iex 'set debuginfod enabled off' -iex 'set confirm off' -iex 'set print object on' \
-  -x tools/gdb/gradus.py -ex "set cwd $run_in" "${stop[@]}" --args "$program" "$@"
+exec gdb -q -iex 'set debuginfod enabled off' -iex 'set confirm off' -x tools/gdb/gradus.py \
+  -ex "set cwd $run_in" "${stop[@]}" --args "$program" "$@"

@@ -186,7 +186,7 @@ def saved_text(cell):
 
 
 @guarded
-def input_title(cell):
+def node_title(cell):
     node = cell.target()
     return Node(node).title() if node is not None else "none"
 
@@ -197,7 +197,7 @@ def node_text(cell):
     out = "%s %s" % (node.title(), node.shape)
     shown, count = node.inputs()
     if count:
-        names = [input_title(each) for each in shown] + ["…"] * (count > len(shown))
+        names = [node_title(each) for each in shown] + ["…"] * (count > len(shown))
         out += " ← " + ", ".join(names)
     out += "" if node.wanted else " frozen"
     out += " used" if node.used else ""
@@ -297,6 +297,7 @@ SHOW = {
     "gradus::Storage": storage_text,
     "gradus::Saved": saved_text,
     "gradus::Node": node_text,
+    "gradus::NodePtr": node_title,
     "gradus::Gradient": gradient_text,
     "gradus::Mask": mask_text,
 }

@@ -57,6 +57,8 @@ TEXT = [
         "leaf": "leaf #6 [2, 2]",
         "node": "softmax #8 [2, 2] ← leaf #6",
         "bad_node": "<unreadable>",
+        "made_y": "softmax #8",
+        "no_maker": "none",
     },
     {  # graph(), after it
         "x": "f32 [2, 2] leaf #6 requires_grad with grad\n  [[1., 2.],\n   [3., 3.]]",

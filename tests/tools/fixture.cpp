@@ -111,6 +111,7 @@ void graph() {
   const Tensor y = softmax(x), z = apply(Cube{}, y);
   const Tensor loss = sum(z);
   [[maybe_unused]] const Node &leaf = *x.node(), &node = *y.node();
+  const NodePtr made_y = y.node(), no_maker;
   Unborn<Node> no_node(0x07);
   [[maybe_unused]] const Node& bad_node = no_node.it();
   look();

@@ -66,7 +66,8 @@ def compare(stop):
         for part in parts:
             check(part in text, "%s is shown as\n%s\nwithout %s" % (name, text, part))
     for line in run("info locals").split("\n"):
-        check("Python Exception" not in line and "error reading" not in line, line)
+        for noise in ("Python Exception", "error reading", "warning:"):
+            check(noise not in line, line)
     for name in cases.HOLDS[stop]:
         check(len(shown(name)) < cases.LONGEST, "%s takes too long to show" % name)
 

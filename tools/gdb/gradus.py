@@ -37,10 +37,22 @@ def guarded(method):
     return call
 
 
+def pointee(pointer):
+    """*pointer, by way of an array: for a class gdb would look its vtable up, and warn loudly where
+    symbols and debugging information spell a template in two ways, as 1ul and 1."""
+    try:
+        target = pointer.type.strip_typedefs().target()
+        return pointer.cast(target.array(0).pointer()).dereference()[0]
+    except gdb.MemoryError:
+        raise
+    except gdb.error:  # a class that is only declared
+        return pointer.dereference()
+
+
 class Cell(cells.Cell):
     @guarded
     def __init__(self, value):
-        self.value = value.referenced_value() if value.type.code in REFERENCES else value
+        self.value = pointee(value.address) if value.type.code in REFERENCES else value
         self.type = self.value.type.strip_typedefs().unqualified()
         self.kind = KINDS.get(self.type.code, "scalar")
 
@@ -58,7 +70,7 @@ class Cell(cells.Cell):
     def item(self, index):
         if self.kind == "array":
             return Cell(self.value[index])
-        return Cell((self.value + index).dereference())
+        return Cell(pointee(self.value + index))
 
     @guarded
     def number(self):
@@ -74,7 +86,7 @@ class Cell(cells.Cell):
     @guarded
     def dynamic(self):
         pointer = self.value.address.cast(self.type.pointer())  # gdb does not look behind typedefs
-        return Cell(pointer.cast(pointer.dynamic_type).dereference())
+        return Cell(pointee(pointer.cast(pointer.dynamic_type)))
 
     @guarded
     def fetched(self):
@@ -298,8 +310,21 @@ def at_or_quit(where):
         gdb.execute("quit 2")
 
 
-gdb.pretty_printers[:] = [p for p in gdb.pretty_printers if getattr(p, "name", "") != "gradus"]
-gdb.pretty_printers.insert(0, find_printer)
+def put_first(printers):
+    printers[:] = [p for p in printers if getattr(p, "name", "") != "gradus"]
+    printers.insert(0, find_printer)
+
+
+def put_before_libraries(_=None):
+    """The program's printers come first. Those of libstdc++ would follow a reference, see pointee."""
+    program = gdb.current_progspace().filename
+    if program:
+        put_first(gdb.lookup_objfile(program).pretty_printers)
+
+
+put_first(gdb.pretty_printers)
+put_before_libraries()
+gdb.events.new_objfile.connect(put_before_libraries)
 gdb.frame_filters["gradus"] = Frames()
 At()
 if "__gnu_cxx" not in gdb.execute("info skip", to_string=True):
