@@ -1,14 +1,18 @@
 // Lines wait in memory until flush(), which writes all of them or none.
 #include "gradus/train/metrics.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 
 #include "gradus/base/error.h"
 #include "gradus/base/platform.h"
+#include "gradus/io/text.h"
 
 namespace gradus {
 namespace {
@@ -21,6 +25,20 @@ std::string number(double value) {
   char text[32];
   const auto end = std::to_chars(text, text + sizeof text, value).ptr;
   return {text, end};
+}
+
+/// The number after "name": in a line, NaN where null stands, nothing where there is no such field.
+std::optional<double> field_of(std::string_view line, const std::string& name,
+                               const std::string& where) {
+  const std::string key = "\"" + name + "\": ";
+  const std::size_t found = line.find(key);
+  if (found == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = line.substr(found + key.size());
+  if (rest.starts_with("null")) return std::nan("");
+  double value = 0;
+  const auto end = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  require<FileError>(end.ec == std::errc(), where, ": \"", name, "\" is not a number");
+  return value;
 }
 
 }  // namespace
@@ -73,6 +91,26 @@ std::int64_t MetricsLog::flush() {
   std::error_code ignored;  // half a line must not stay; if even that fails, resuming cuts it off
   std::filesystem::resize_file(path_, static_cast<std::uintmax_t>(saved_), ignored);
   return saved_;
+}
+
+std::vector<std::pair<double, double>> read_metric(const std::string& path,
+                                                   const std::string& name) {
+  const std::string lines = io::read_text(path);
+  std::vector<std::pair<double, double>> out;
+  std::size_t begin = 0;
+  for (int number = 1; begin < lines.size(); ++number) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+    const std::string_view line(lines.data() + begin, end - begin);
+    begin = end + 1;
+    const std::string where = text(path, ", line ", number);
+    require<FileError>(line.starts_with("{\"") && line.ends_with("}"), where,
+                       ": is no line of metrics");
+    const std::optional<double> value = field_of(line, name, where);
+    const std::optional<double> step = field_of(line, "step", where);
+    require<FileError>(step.has_value(), where, ": has no \"step\"");
+    if (value && std::isfinite(*value)) out.emplace_back(*step, *value);
+  }
+  return out;
 }
 
 }  // namespace gradus

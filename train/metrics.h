@@ -34,4 +34,9 @@ class MetricsLog {
   std::string complaint_;
 };
 
+/// (step, value) of every line that has `name`, in their order; null is left out. FileError: the
+/// file cannot be read, or a line is none that MetricsLog writes (its number is said).
+std::vector<std::pair<double, double>> read_metric(const std::string& path,
+                                                   const std::string& name);
+
 }  // namespace gradus

@@ -8,15 +8,14 @@
 
 namespace gradus::examples {
 
-/// Flags that were not given are empty: a preset, or the run that is resumed, decides.
+/// Flags that were not given are empty: the text, a preset, or the run that is resumed, decides.
 struct TrainFlags {
   std::vector<std::string> files;
-  std::string out;
-  std::string config = "cpu";
+  std::optional<std::string> out, config, tokenizer, validation;
   std::optional<std::int64_t> steps, batch, context, layers, heads, width, seed, eval_every;
-  std::optional<double> dropout, learning_rate;
+  std::optional<double> dropout, learning_rate, minutes;
   bool resume = false;
-  bool config_given = false;
+  bool no_trial = false;
 };
 int train(const TrainFlags& flags);
 
@@ -25,10 +24,14 @@ struct SampleFlags {
   std::int64_t tokens = 500;
   double temperature = 0.8;
   std::int64_t top_k = 0, seed = 1;
+  bool follow = false;
 };
 int sample(const SampleFlags& flags);
 
 int evaluate(const std::string& directory, const std::string& file);
+
+/// What is in a run's directory, for people.
+int info(const std::string& directory);
 
 /// Trains for about a minute on the sources and documents below `tree`, and shows what came of it.
 int demo(const std::string& tree);

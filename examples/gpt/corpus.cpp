@@ -1,4 +1,4 @@
-// A token is a character where the text has few different ones, else a byte. One tenth is held out.
+// Files become tokens, and a digest by which a resumed run knows them.
 #include "corpus.h"
 
 #include <algorithm>
@@ -14,53 +14,95 @@ namespace {
 constexpr std::int64_t kMaxCharacters = 512;
 
 /// FNV-1a, 64 bits: enough to notice another text.
-std::string digest_of(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  char hex[17];
-  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(hash));
-  return hex;
+class Digest {
+ public:
+  void add(const std::string& text) {
+    for (const char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  }
+  std::string hex() const {
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_));
+    return digits;
+  }
+
+ private:
+  std::uint64_t hash_ = 14695981039346656037u;
+};
+
+std::string read_nonempty(const std::string& file) {
+  std::string text = io::read_text(file);
+  require<FileError>(!text.empty(), file, ": there is no text in it");
+  return text;
 }
 
-std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text) {
-  if (io::is_utf8(text)) {
+void must_be_utf8(const std::string& file, const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const io::Utf8 found = io::utf8_at(text, at);
+    require<FileError>(found.kind == io::Utf8::character, file, ": is not UTF-8 at byte ", at,
+                       ": convert it, or learn it with --tokenizer byte");
+    at += found.length;
+  }
+}
+
+std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text, Tokens tokens) {
+  if (tokens != Tokens::bytes && io::is_utf8(text)) {
     auto characters = std::make_unique<io::CharTokenizer>(text);
-    if (characters->vocab_size() <= kMaxCharacters) return characters;
+    if (tokens == Tokens::characters || characters->vocab_size() <= kMaxCharacters)
+      return characters;
   }
   return std::make_unique<io::ByteTokenizer>();
 }
 
+std::vector<std::int64_t> encode_validation(const io::Tokenizer& tokenizer, const std::string& file,
+                                            const std::string& text) {
+  try {
+    return tokenizer.encode(text);
+  } catch (const ValueError& error) {
+    fail<FileError>(file, ": ", error.what(), " (--tokenizer byte takes any)");
+  }
+}
+
 }  // namespace
 
-Corpus read_corpus(const std::vector<std::string>& files, std::int64_t context) {
+Corpus read_corpus(const std::vector<std::string>& files, const std::string& validation,
+                   Tokens tokens) {
   Corpus corpus;
-  for (const std::string& file : files) corpus.text += io::read_text(file);
-  require<FileError>(!corpus.text.empty(), files.empty() ? "no file" : files.front(),
-                     ": there is no text in it");
-  corpus.digest = digest_of(corpus.text);
-  corpus.tokenizer = choose_tokenizer(corpus.text);
-  std::vector<std::int64_t> tokens = corpus.tokenizer->encode(corpus.text);
-  const auto cut = static_cast<std::ptrdiff_t>(tokens.size() - tokens.size() / 10);
-  corpus.held_out.assign(tokens.begin() + cut, tokens.end());
-  tokens.resize(static_cast<std::size_t>(cut));
-  corpus.training = std::move(tokens);
-  require(std::ssize(corpus.held_out) > context, "the held-out tenth of the text has ",
-          corpus.held_out.size(), " tokens, but a context of ", context, " wants at least ",
-          context + 1, ": give a text of at least ", 10 * (context + 1),
-          " characters, or a smaller --context");
+  Digest digest;
+  std::string text;
+  for (const std::string& file : files) {
+    const std::string part = read_nonempty(file);
+    if (tokens == Tokens::characters) must_be_utf8(file, part);
+    text += part;
+  }
+  digest.add(text);
+  corpus.tokenizer = choose_tokenizer(text, tokens);
+  corpus.training = corpus.tokenizer->encode(text);
+  if (!validation.empty()) {
+    text = read_nonempty(validation);
+    digest.add(text);
+    corpus.held_out = encode_validation(*corpus.tokenizer, validation, text);
+  } else {
+    const std::size_t tenth = corpus.training.size() / 10;
+    corpus.held_out.assign(corpus.training.end() - static_cast<std::ptrdiff_t>(tenth),
+                           corpus.training.end());
+    corpus.training.resize(corpus.training.size() - tenth);
+  }
+  corpus.digest = digest.hex();
   return corpus;
 }
 
-Entropies entropies(const std::vector<std::int64_t>& tokens, std::int64_t vocab) {
-  std::vector<double> single(static_cast<std::size_t>(vocab)), before(single);
+Entropies entropies(const Corpus& corpus) {
+  std::vector<double> single(static_cast<std::size_t>(corpus.tokenizer->vocab_size()));
+  std::vector<double> before(single);  // how often a token has another after it
   std::map<std::pair<std::int64_t, std::int64_t>, double> pairs;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    ++single[static_cast<std::size_t>(tokens[i])];
-    if (i == 0) continue;
-    ++before[static_cast<std::size_t>(tokens[i - 1])];
-    ++pairs[{tokens[i - 1], tokens[i]}];
-  }
-  const double n = static_cast<double>(tokens.size());
+  std::int64_t last = -1;
+  for (const auto* part : {&corpus.training, &corpus.held_out})
+    for (const std::int64_t token : *part) {
+      ++single[static_cast<std::size_t>(token)];
+      if (last >= 0) ++before[static_cast<std::size_t>(last)], ++pairs[{last, token}];
+      last = token;
+    }
+  const double n = static_cast<double>(corpus.size());
   Entropies out{0, 0};
   for (const double count : single)
     if (count > 0) out.unigram -= count / n * std::log(count / n);

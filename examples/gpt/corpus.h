@@ -11,21 +11,28 @@
 namespace gradus::examples {
 
 struct Corpus {
-  std::string text;    // all files, one after the other
-  std::string digest;  // of its bytes
+  std::string digest;  // of the bytes of all files
   std::unique_ptr<io::Tokenizer> tokenizer;
-  std::vector<std::int64_t> training, held_out;  // the first nine tenths, and the last
+  std::vector<std::int64_t> training, held_out;
+
+  std::int64_t size() const { return std::ssize(training) + std::ssize(held_out); }
 };
 
-/// Characters while there are at most 512 kinds of them, else bytes. FileError for files that are
-/// missing or empty, ValueError for a text too short to have a held-out part of one context.
-Corpus read_corpus(const std::vector<std::string>& files, std::int64_t context);
+/// Which tokens. `automatic` takes characters while the text is UTF-8 and has at most 512 kinds of
+/// them, else bytes.
+enum class Tokens { automatic, characters, bytes };
+
+/// Reads `files` one after the other. The last tenth is held out, or, where `validation` names a
+/// file, all that is in that one. FileError: missing, unreadable or empty files, text that is not
+/// UTF-8 where characters are asked for, a validation text with characters that `files` lack.
+Corpus read_corpus(const std::vector<std::string>& files, const std::string& validation,
+                   Tokens tokens);
 
 /// How many nats a token costs those who know only how frequent tokens are (unigram), and those who
 /// also see the token before (bigram): entropies of the text itself.
 struct Entropies {
   double unigram, bigram;
 };
-Entropies entropies(const std::vector<std::int64_t>& tokens, std::int64_t vocab);
+Entropies entropies(const Corpus& corpus);  // of both its parts
 
 }  // namespace gradus::examples

@@ -11,7 +11,10 @@ using Json = nlohmann::ordered_json;
 
 std::string to_json(const Settings& s) {
   const Json json = {{"files", s.files},
+                     {"validation", s.validation},
                      {"text_digest", s.text_digest},
+                     {"tokenizer", s.tokenizer},
+                     {"config", s.config},
                      {"vocab", s.model.vocab},
                      {"context", s.model.context},
                      {"layers", s.model.layers},
@@ -36,7 +39,10 @@ Settings settings_from_json(const std::string& text, const std::string& name) {
     const Json json = Json::parse(text);
     Settings s;
     json.at("files").get_to(s.files);
+    json.at("validation").get_to(s.validation);
     json.at("text_digest").get_to(s.text_digest);
+    json.at("tokenizer").get_to(s.tokenizer);
+    json.at("config").get_to(s.config);
     json.at("vocab").get_to(s.model.vocab);
     json.at("context").get_to(s.model.context);
     json.at("layers").get_to(s.model.layers);

@@ -28,4 +28,11 @@ inline void catch_interrupts() {
 #endif
 }
 
+/// For programs that only write: `gpt sample … | head` ends without a word, as other tools do.
+inline void end_when_nobody_reads() {
+#ifdef SIGPIPE
+  std::signal(SIGPIPE, SIG_DFL);
+#endif
+}
+
 }  // namespace gradus::examples

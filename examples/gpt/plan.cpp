@@ -1,0 +1,138 @@
+// Every complaint about a flag stands here, and which config a text gets.
+#include "plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <limits>
+
+#include "gradus/base/error.h"
+#include "gradus/examples/support/words.h"
+
+namespace gradus::examples {
+namespace {
+
+/// Texts of at most `tokens` are learnt with these sizes. A larger model learns a small text by
+/// heart before it learns its language; a smaller one has no room for what a large text tells.
+struct ConfigForText {
+  const char* config;
+  std::int64_t tokens;
+};
+constexpr ConfigForText kConfigs[] = {
+    {"toy", 10'000}, {"cpu", 10'000'000}, {"baby12", std::numeric_limits<std::int64_t>::max()}};
+
+void check(const Settings& s) {
+  require(s.steps > 0, "--steps ", s.steps, ": must be positive");
+  require(s.batch > 0 && s.model.context > 0, "--batch ", s.batch, " and --context ",
+          s.model.context, ": must be positive");
+  require(s.model.layers > 0 && s.model.width > 0 && s.model.heads > 0 &&
+              s.model.width % s.model.heads == 0,
+          "--layers ", s.model.layers, ", --width ", s.model.width, ", --heads ", s.model.heads,
+          ": must be positive, and the heads must divide the width");
+  require(0 <= s.model.dropout && s.model.dropout < 1, "--dropout ", s.model.dropout,
+          ": must be in [0, 1)");
+  require(s.learning_rate > 0 && std::isfinite(s.learning_rate), "--lr ", s.learning_rate,
+          ": must be positive");
+  require(s.eval_every > 0, "--eval-every ", s.eval_every, ": must be positive");
+  require(s.seed >= 0, "--seed ", s.seed, ": must not be negative");
+}
+
+/// A flag that was given and says something else than the run is an error; what was not given is
+/// the run's.
+template <class T>
+void must_agree(const char* flag, const std::optional<T>& given, const T& run,
+                const std::string& directory) {
+  require(!given || *given == run, flag, " ", given ? *given : run, " contradicts the run in ",
+          directory, ", which has ", run, ": leave the flag out to resume it, or start a new run");
+}
+
+}  // namespace
+
+ChosenConfig config_for(std::int64_t tokens) {
+  std::string range = "up to ";
+  for (const ConfigForText& each : kConfigs) {
+    const bool last = &each == std::end(kConfigs) - 1;
+    if (last) range.replace(range.size() - 4, 4, "or more");
+    if (tokens <= each.tokens) return {each.config, range + (last ? "" : grouped(each.tokens))};
+    range = grouped(each.tokens) + " to ";
+  }
+  return {};
+}
+
+Tokens tokens_of(const std::string& flag) {
+  if (flag == "auto") return Tokens::automatic;
+  require(flag == "char" || flag == "byte", "--tokenizer ", flag,
+          ": there are auto, char and byte");
+  return flag == "char" ? Tokens::characters : Tokens::bytes;
+}
+
+std::string directory_of(const TrainFlags& flags) {
+  if (flags.out) return *flags.out;
+  require(!flags.files.empty(),
+          flags.resume ? "train --resume: which run? Give its directory with --out, or its text"
+                       : "train: which text? Give one or more files");
+  const std::string stem = std::filesystem::path(flags.files.front()).stem().string();
+  return "runs/" + (stem.empty() || stem == "." || stem == ".." ? "text" : stem);
+}
+
+Settings settings_for(const TrainFlags& flags, const Corpus& corpus) {
+  const nn::GPTPreset& preset =
+      nn::gpt_preset(flags.config.value_or(config_for(corpus.size()).name));
+  Settings s;
+  s.files = flags.files;
+  s.validation = flags.validation.value_or("");
+  s.text_digest = corpus.digest;
+  s.tokenizer = corpus.tokenizer->name() == "byte" ? "byte" : "char";
+  s.config = preset.name;
+  s.model = preset.options;
+  s.model.vocab = corpus.tokenizer->vocab_size();
+  s.model.context = flags.context.value_or(preset.options.context);
+  s.model.layers = flags.layers.value_or(preset.options.layers);
+  s.model.heads = flags.heads.value_or(preset.options.heads);
+  s.model.width = flags.width.value_or(preset.options.width);
+  s.model.dropout = flags.dropout.value_or(0);
+  s.batch = flags.batch.value_or(preset.batch);
+  s.steps = flags.steps.value_or(s.steps);
+  s.eval_every = flags.eval_every.value_or(s.eval_every);
+  s.learning_rate = flags.learning_rate.value_or(s.learning_rate);
+  s.seed = flags.seed.value_or(s.seed);
+  s.warmup = std::min<std::int64_t>(s.warmup, s.steps / 10);
+  check(s);
+  return s;
+}
+
+void require_long_enough(const Corpus& corpus, const Settings& s) {
+  const std::int64_t wanted = s.model.context + 1;
+  const bool tenth = s.validation.empty();
+  require(std::ssize(corpus.held_out) >= wanted, tenth ? s.files.front() : s.validation, ": ",
+          tenth ? text("of its ", corpus.size(), " tokens the last tenth is held out, ") : "",
+          corpus.held_out.size(), " tokens, but a context of ", s.model.context, " wants at least ",
+          wanted, ": give a longer text",
+          tenth ? text(" (", 10 * wanted, "), another one with --val,") : "",
+          " or a smaller --context");
+  require(std::ssize(corpus.training) >= wanted, s.files.front(), ": has ", corpus.training.size(),
+          " tokens to learn from, but a context of ", s.model.context, " wants at least ", wanted,
+          ": give a longer text, or a smaller --context");
+}
+
+void require_agreement(const TrainFlags& flags, const Settings& s, const std::string& directory) {
+  must_agree("--config", flags.config, s.config, directory);
+  must_agree("--steps", flags.steps, s.steps, directory);
+  must_agree("--batch", flags.batch, s.batch, directory);
+  must_agree("--context", flags.context, s.model.context, directory);
+  must_agree("--layers", flags.layers, s.model.layers, directory);
+  must_agree("--heads", flags.heads, s.model.heads, directory);
+  must_agree("--width", flags.width, s.model.width, directory);
+  must_agree("--dropout", flags.dropout, s.model.dropout, directory);
+  must_agree("--lr", flags.learning_rate, s.learning_rate, directory);
+  must_agree("--seed", flags.seed, s.seed, directory);
+  must_agree("--eval-every", flags.eval_every, s.eval_every, directory);
+  if (flags.tokenizer != "auto") must_agree("--tokenizer", flags.tokenizer, s.tokenizer, directory);
+  require(!flags.validation || !s.validation.empty(), "--val contradicts the run in ", directory,
+          ", which holds out the last tenth of its text: leave the flag out, or start a new run");
+  require(!flags.minutes, "--minutes contradicts --resume: the run in ", directory, " has its ",
+          s.steps, " steps already");
+}
+
+}  // namespace gradus::examples

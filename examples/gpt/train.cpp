@@ -1,0 +1,133 @@
+// gpt train: says what it is about to do and what that will cost, does it, says what came of it.
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <iomanip>
+
+#include "commands.h"
+#include "gradus/base/platform.h"
+#include "gradus/examples/support/words.h"
+#include "gradus/io/text.h"
+#include "plan.h"
+#include "report.h"
+#include "run.h"
+#include "trial.h"
+
+namespace gradus::examples {
+namespace {
+
+constexpr std::int64_t kEvaluationsInTime = 10;  // of a run with --minutes
+
+template <class... Parts>
+void say(const char* topic, const Parts&... parts) {
+  std::fprintf(stderr, "%-9s %s\n", topic,
+               text(std::fixed, std::setprecision(1), parts...).c_str());
+}
+
+void describe_text_and_model(const Corpus& corpus, const Settings& s, const std::string& why) {
+  say("text", grouped(corpus.size()), " ", corpus.tokenizer->name(), "s, ", s.model.vocab,
+      " kinds; held out: ", s.validation.empty() ? "the last tenth" : s.validation, ", ",
+      grouped(std::ssize(corpus.held_out)));
+  say("model", s.config, ", ", why, ": ", s.model.layers, " layers, ", s.model.heads,
+      " heads, width ", s.model.width, ", context ", s.model.context);
+}
+
+void describe_run(const Run& run, const std::optional<Trial>& trial) {
+  const Settings& s = run.settings();
+  const auto seen = static_cast<double>(s.steps * s.batch * s.model.context);
+  say("training", grouped(run.model().parameter_count()), " parameters, ", grouped(s.steps),
+      " steps of ", s.batch, " x ", s.model.context, " ", run.corpus().tokenizer->name(),
+      "s: ", seen / static_cast<double>(run.corpus().training.size()), " passes over the text",
+      run.step() > 0 ? text("; going on from step ", grouped(run.step())) : "");
+  if (!trial) return;
+  say("estimate", "about ", duration(seconds_left(*trial, s, run.step())), " and ",
+      byte_size(trial->peak_bytes), " of memory, going by 5 steps of ", 1e3 * trial->step_seconds,
+      " ms that were thrown away");
+}
+
+/// A run that is ready to train, and what its trial said, where there was one.
+struct Prepared {
+  std::unique_ptr<Run> run;
+  std::optional<Trial> trial;
+};
+
+void check_time(const TrainFlags& flags) {
+  require(!flags.minutes || !flags.steps, "--minutes contradicts --steps: give one of them");
+  require(!flags.minutes || !flags.no_trial,
+          "--minutes contradicts --no-trial: the trial tells how many steps fit");
+  const double minutes = flags.minutes.value_or(1);
+  require(minutes > 0 && std::isfinite(minutes), "--minutes ", minutes, ": must be positive");
+}
+
+Prepared started(const TrainFlags& flags, const RunPaths& paths) {
+  require(!flags.files.empty(), "train: which text? Give one or more files");
+  check_time(flags);
+  const Tokens tokens = tokens_of(flags.tokenizer.value_or("auto"));
+  require_no_run(paths);
+  Corpus corpus = read_corpus(flags.files, flags.validation.value_or(""), tokens);
+  Settings settings = settings_for(flags, corpus);
+  require_long_enough(corpus, settings);
+  DirectoryLock lock(paths.directory);
+  describe_text_and_model(corpus, settings,
+                          flags.config ? "as asked"
+                                       : text("for texts of ", config_for(corpus.size()).range, " ",
+                                              corpus.tokenizer->name(), "s"));
+  Prepared out;
+  if (!flags.no_trial) out.trial = try_out(settings, corpus);
+  if (flags.minutes)
+    fit_to(settings, *out.trial, 60 * *flags.minutes, flags.eval_every ? 0 : kEvaluationsInTime);
+  out.run = Run::start(std::move(lock), paths, settings, std::move(corpus));
+  return out;
+}
+
+Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
+  require<FileError>(std::filesystem::exists(paths.checkpoint()), paths.directory,
+                     ": there is no checkpoint to resume: leave --resume out to start a run");
+  DirectoryLock lock(paths.directory);
+  const Settings s = read_settings(paths);
+  require_agreement(flags, s, paths.directory);
+  Corpus corpus = read_corpus(flags.files.empty() ? s.files : flags.files,
+                              flags.validation.value_or(s.validation), tokens_of(s.tokenizer));
+  require<FileError>(corpus.digest == s.text_digest, paths.directory,
+                     ": was trained on another text (digest ", s.text_digest,
+                     ") than what these files hold now (", corpus.digest,
+                     "): restore the text, or start a new run");
+  const bool more = read_state(paths).step < s.steps;
+  describe_text_and_model(corpus, s, "as it began");
+  Prepared out;
+  if (more && !flags.no_trial) out.trial = try_out(s, corpus);
+  out.run = Run::resume(std::move(lock), paths, s, std::move(corpus));
+  return out;
+}
+
+/// Trains; a disk that fills up is told with the way on.
+RunEnd trained(Run& run, const RunPaths& paths) {
+  try {
+    return run.train();
+  } catch (const FileError& error) {
+    fail<FileError>(error.what(), ". Stopped at step ", run.step(),
+                    "; make room, then go on from the last checkpoint with: gpt train --out ",
+                    paths.directory, " --resume");
+  }
+}
+
+}  // namespace
+
+int train(const TrainFlags& flags) {
+  const RunPaths paths{directory_of(flags)};
+  const Prepared prepared = flags.resume ? resumed(flags, paths) : started(flags, paths);
+  Run& run = *prepared.run;
+  describe_run(run, prepared.trial);
+  say("run", paths.directory, flags.out ? "" : ", after the text's name (--out takes another)");
+  const auto start = std::chrono::steady_clock::now();
+  const std::int64_t first = run.step();
+  const RunEnd end = trained(run, paths);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  if (run.step() > first)
+    say("took", duration(taken.count()), " for ", grouped(run.step() - first), " steps, and ",
+        byte_size(static_cast<std::int64_t>(platform::peak_resident_bytes())), " of memory");
+  return report(run, end, paths);
+}
+
+}  // namespace gradus::examples

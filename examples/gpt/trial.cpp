@@ -1,0 +1,101 @@
+// One model of the run's sizes, five steps, one batch of the held-out part; then all of it dies.
+#include "trial.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+#include "gradus/base/platform.h"
+#include "gradus/base/random.h"
+#include "gradus/train/data.h"
+#include "gradus/train/optim.h"
+#include "run.h"
+
+namespace gradus::examples {
+namespace {
+
+constexpr std::int64_t kSteps = 5;
+
+template <class F>
+double seconds_of(F&& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std::int64_t count) {
+  return {tokens.begin(), tokens.begin() + std::min(std::ssize(tokens), count)};
+}
+
+/// The median, without the first step, which fills caches and asks the system for memory.
+double typical_step(nn::GPT& model, const Settings& s, const Corpus& corpus) {
+  optim::AdamW optimizer(model.parameters());
+  const std::int64_t window = s.model.context + 1;
+  const TokenBatches batches(beginning(corpus.training, s.batch * window), s.model.context, s.batch,
+                             0);
+  std::vector<double> times;
+  for (std::int64_t i = 0; i < kSteps; ++i)
+    times.push_back(seconds_of([&] {
+      const Batch batch = batches.at(i);
+      const Tensor loss = model.loss(batch.x, batch.y);
+      optimizer.zero_grad();
+      loss.backward();
+      optimizer.step({.clip_norm = s.clip_norm});
+    }));
+  std::sort(times.begin() + 1, times.end());
+  return (times[2] + times[3]) / 2;
+}
+
+/// Numbers that a run keeps and a trial does not: the batches' own tokens, and then the larger of
+/// an evaluation's windows and a checkpoint as it is written (weights and two moments in f32).
+std::int64_t bytes_to_come(const nn::GPT& model, const Corpus& corpus) {
+  const auto token = static_cast<std::int64_t>(sizeof(std::int64_t));
+  const std::int64_t checkpoint = 3 * 4 * model.parameter_count();
+  return token * std::ssize(corpus.training) +
+         std::max(3 * token * std::ssize(corpus.held_out), checkpoint);
+}
+
+}  // namespace
+
+Trial try_out(const Settings& s, const Corpus& corpus) {
+  Generator own(0);
+  const GeneratorScope scope(own);
+  nn::GPT model(s.model);
+  Trial trial{};
+  trial.step_seconds = typical_step(model, s, corpus);
+  model.eval();
+  const std::int64_t side_by_side = evaluation_batch(s);
+  const std::vector<std::int64_t> part =
+      beginning(corpus.held_out, side_by_side * s.model.context + 1);
+  trial.evaluation_seconds = seconds_of([&] { mean_loss(model, part, side_by_side); }) *
+                             static_cast<double>(std::ssize(corpus.held_out)) /
+                             static_cast<double>(std::ssize(part));
+  trial.peak_bytes =
+      static_cast<std::int64_t>(platform::peak_resident_bytes()) + bytes_to_come(model, corpus);
+  return trial;
+}
+
+double seconds_left(const Trial& trial, const Settings& s, std::int64_t step) {
+  const std::int64_t evaluations =
+      (s.steps + s.eval_every - 1) / s.eval_every - step / s.eval_every;
+  return static_cast<double>(s.steps - step) * trial.step_seconds +
+         static_cast<double>(evaluations) * trial.evaluation_seconds;
+}
+
+void fit_to(Settings& s, const Trial& trial, double seconds, std::int64_t evaluations) {
+  double each = trial.step_seconds;
+  double times = static_cast<double>(evaluations);
+  if (evaluations == 0) {
+    each += trial.evaluation_seconds / static_cast<double>(s.eval_every);
+  } else {
+    times = std::clamp(0.2 * seconds / trial.evaluation_seconds, 1.0, times);
+    seconds -= times * trial.evaluation_seconds;
+  }
+  s.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds / each));
+  s.warmup = std::min<std::int64_t>(s.warmup, s.steps / 10);
+  if (evaluations > 0)
+    s.eval_every = static_cast<std::int64_t>(std::ceil(static_cast<double>(s.steps) / times));
+}
+
+}  // namespace gradus::examples

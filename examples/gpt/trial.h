@@ -1,0 +1,29 @@
+// What a run will cost, from five steps on its real shapes that are thrown away.
+#pragma once
+
+#include <cstdint>
+
+#include "corpus.h"
+#include "settings.h"
+
+namespace gradus::examples {
+
+struct Trial {
+  double step_seconds;        // of one training step
+  double evaluation_seconds;  // of one pass over the held-out part
+  std::int64_t peak_bytes;    // the most memory that the program will hold, checkpoints included
+};
+
+/// Takes a model, an optimiser and random numbers of its own: the run afterwards, new or resumed,
+/// is bit for bit what it would be without.
+Trial try_out(const Settings& settings, const Corpus& corpus);
+
+/// Seconds from `step` to the end.
+double seconds_left(const Trial& trial, const Settings& settings, std::int64_t step);
+
+/// Sets steps, warm-up and the interval of evaluations so that the run takes `seconds`. It evaluates
+/// `evaluations` times, or less often if that took more than a fifth of the time; 0: the interval
+/// stays.
+void fit_to(Settings& settings, const Trial& trial, double seconds, std::int64_t evaluations);
+
+}  // namespace gradus::examples

@@ -1,0 +1,26 @@
+// One writer for each directory: two processes that wrote into one would spoil both their work.
+#pragma once
+
+#include <string>
+
+namespace gradus::examples {
+
+/// Holds DIRECTORY/run.lock until it dies. The system lets go of it however the process ends, so
+/// that a lock never outlives its owner; the empty file stays and means nothing.
+class DirectoryLock {
+ public:
+  /// Makes the directory where there is none. FileError: that fails, or another process holds the
+  /// lock (its number is said).
+  explicit DirectoryLock(const std::string& directory);
+  ~DirectoryLock();
+  DirectoryLock(DirectoryLock&& other) noexcept;
+  DirectoryLock& operator=(DirectoryLock&&) = delete;
+
+ private:
+  int file_;  // −1: moved from
+};
+
+/// The process that holds the lock of `directory`, 0 where none does.
+int lock_holder(const std::string& directory);
+
+}  // namespace gradus::examples
