@@ -7,6 +7,7 @@
 #include "gradus/engine/backward.h"
 #include "gradus/ops/create.h"
 #include "gradus/engine/tensor.h"
+#include "gradus/io/chart.h"
 #include "gradus/io/checkpoint.h"
 #include "gradus/io/csv.h"
 #include "gradus/io/npy.h"

@@ -74,23 +74,28 @@ void MetricsLog::write(const std::vector<Field>& fields) {
     line +=
         std::string(line.size() > 1 ? ", \"" : "\"") + field.first + "\": " + number(field.second);
   waiting_ += line + "}\n";
-  if (waiting_.size() > kWaitingBytes) flush();
+  // Waiting for the disk each time would cost small models more than their steps.
+  if (waiting_.size() > kWaitingBytes) append(false);
 }
 
 std::int64_t MetricsLog::flush() {
+  append(true);
+  return saved_;
+}
+
+void MetricsLog::append(bool sync) {
   const bool written = std::fwrite(waiting_.data(), 1, waiting_.size(), file_) == waiting_.size() &&
-                       std::fflush(file_) == 0 && platform::sync_file(file_);
+                       std::fflush(file_) == 0 && (!sync || platform::sync_file(file_));
   if (written) {
     saved_ += static_cast<std::int64_t>(waiting_.size());
     waiting_.clear();
     complaint_.clear();
-    return saved_;
+    return;
   }
   complaint_ = text("cannot write ", path_, ": ", std::strerror(errno));
   std::clearerr(file_);
   std::error_code ignored;  // half a line must not stay; if even that fails, resuming cuts it off
   std::filesystem::resize_file(path_, static_cast<std::uintmax_t>(saved_), ignored);
-  return saved_;
 }
 
 std::vector<std::pair<double, double>> read_metric(const std::string& path,

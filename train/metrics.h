@@ -23,10 +23,12 @@ class MetricsLog {
   using Field = std::pair<const char*, double>;
   void write(
       const std::vector<Field>& fields);  // numbers as the shortest text that reads back equal
-  std::int64_t flush();  // writes what waits; returns the bytes that are on the disk now
+  std::int64_t flush();  // what waits goes to the disk; returns how many bytes are there now
   const std::string& complaint() const { return complaint_; }  // "" while all is well
 
  private:
+  void append(bool sync);
+
   std::string path_;
   std::FILE* file_ = nullptr;
   std::int64_t saved_ = 0;  // bytes in the file, whole lines

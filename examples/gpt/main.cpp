@@ -1,7 +1,7 @@
 // gpt: trains a small GPT on text, samples from it, evaluates it. `gpt --help` tells the rest.
 //
-// Exit codes: 0 done; 2 wrong flags, files or values, or a full disk, with one line on what to mend;
-// 130 stopped by Ctrl-C and saved.
+// Exit codes: 0 done; 2 wrong flags, files or values, or a full disk, with one line on what to
+// mend; 130 stopped by Ctrl-C and saved.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>

@@ -42,8 +42,8 @@ void describe_run(const Run& run, const std::optional<Trial>& trial) {
       run.step() > 0 ? text("; going on from step ", grouped(run.step())) : "");
   if (!trial) return;
   say("estimate", "about ", duration(seconds_left(*trial, s, run.step())), " and ",
-      byte_size(trial->peak_bytes), " of memory, going by 5 steps of ", 1e3 * trial->step_seconds,
-      " ms that were thrown away");
+      byte_size(trial->peak_bytes), " of memory, going by ", trial->steps, " steps of ",
+      1e3 * trial->step_seconds, " ms that were thrown away");
 }
 
 /// A run that is ready to train, and what its trial said, where there was one.

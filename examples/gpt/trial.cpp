@@ -1,4 +1,4 @@
-// One model of the run's sizes, five steps, one batch of the held-out part; then all of it dies.
+// One model of the run's sizes, a few steps, one batch of the held-out part; then all of it dies.
 #include "trial.h"
 
 #include <algorithm>
@@ -16,6 +16,7 @@ namespace gradus::examples {
 namespace {
 
 constexpr std::int64_t kSteps = 5;
+constexpr double kSeconds = 0.25;  // five steps of a tiny model are over too soon to tell
 
 template <class F>
 double seconds_of(F&& work) {
@@ -28,23 +29,24 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
   return {tokens.begin(), tokens.begin() + std::min(std::ssize(tokens), count)};
 }
 
-/// The median, without the first step, which fills caches and asks the system for memory.
-double typical_step(nn::GPT& model, const Settings& s, const Corpus& corpus) {
+/// Fills in the steps and the mean time of one; the first, which fills caches and asks the system
+/// for memory, does not count.
+void time_steps(Trial& trial, nn::GPT& model, const Settings& s, const Corpus& corpus) {
   optim::AdamW optimizer(model.parameters());
   const std::int64_t window = s.model.context + 1;
   const TokenBatches batches(beginning(corpus.training, s.batch * window), s.model.context, s.batch,
                              0);
-  std::vector<double> times;
-  for (std::int64_t i = 0; i < kSteps; ++i)
-    times.push_back(seconds_of([&] {
-      const Batch batch = batches.at(i);
-      const Tensor loss = model.loss(batch.x, batch.y);
-      optimizer.zero_grad();
-      loss.backward();
-      optimizer.step({.clip_norm = s.clip_norm});
-    }));
-  std::sort(times.begin() + 1, times.end());
-  return (times[2] + times[3]) / 2;
+  const auto step = [&] {
+    const Batch batch = batches.at(trial.steps++);
+    const Tensor loss = model.loss(batch.x, batch.y);
+    optimizer.zero_grad();
+    loss.backward();
+    optimizer.step({.clip_norm = s.clip_norm});
+  };
+  step();
+  double seconds = 0;
+  while (trial.steps < kSteps || seconds < kSeconds) seconds += seconds_of(step);
+  trial.step_seconds = seconds / static_cast<double>(trial.steps - 1);
 }
 
 /// Numbers that a run keeps and a trial does not: the batches' own tokens, and then the larger of
@@ -63,7 +65,7 @@ Trial try_out(const Settings& s, const Corpus& corpus) {
   const GeneratorScope scope(own);
   nn::GPT model(s.model);
   Trial trial{};
-  trial.step_seconds = typical_step(model, s, corpus);
+  time_steps(trial, model, s, corpus);
   model.eval();
   const std::int64_t side_by_side = evaluation_batch(s);
   const std::vector<std::int64_t> part =

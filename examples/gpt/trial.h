@@ -1,4 +1,4 @@
-// What a run will cost, from five steps on its real shapes that are thrown away.
+// What a run will cost, from a few steps on its real shapes that are thrown away.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 namespace gradus::examples {
 
 struct Trial {
+  std::int64_t steps;         // five; more of small models, until a quarter of a second is over
   double step_seconds;        // of one training step
   double evaluation_seconds;  // of one pass over the held-out part
   std::int64_t peak_bytes;    // the most memory that the program will hold, checkpoints included
@@ -21,9 +22,9 @@ Trial try_out(const Settings& settings, const Corpus& corpus);
 /// Seconds from `step` to the end.
 double seconds_left(const Trial& trial, const Settings& settings, std::int64_t step);
 
-/// Sets steps, warm-up and the interval of evaluations so that the run takes `seconds`. It evaluates
-/// `evaluations` times, or less often if that took more than a fifth of the time; 0: the interval
-/// stays.
+/// Sets steps, warm-up and the interval of evaluations so that the run takes `seconds`.
+/// It evaluates `evaluations` times, or less often if that took more than a fifth of the time;
+/// 0: the interval stays.
 void fit_to(Settings& settings, const Trial& trial, double seconds, std::int64_t evaluations);
 
 }  // namespace gradus::examples

@@ -1,81 +1,22 @@
 // The gpt program as its user sees it: exit codes, one-line errors, interrupted and resumed runs.
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
-#include "gradus/tests/support/catch.h"
+#include "gradus/tests/examples/gpt_program.h"
 
 namespace gradus::testing {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
-
-struct Outcome {
-  int code;  // 128 + n where signal n ended it, as in a shell
-  std::string out, err;
-};
-
-/// A directory of its own, with a small text, and a way to run gpt in it.
-struct Workplace {
-  fs::path directory;
-
-  Workplace() {
-    static int count = 0;
-    directory = fs::temp_directory_path() /
-                ("gradus-gpt-" + std::to_string(::getpid()) + "-" + std::to_string(++count));
-    fs::create_directories(directory);
-    std::string text;
-    for (int i = 0; i < 60; ++i)
-      text += "the cat sat on mat " + std::to_string(i * i % 97) + ", and so on.\n";
-    write("text.txt", text);
-  }
-  ~Workplace() { fs::remove_all(directory); }
-
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(directory / name, std::ios::binary) << text;
-  }
-
-  Outcome shell(const std::string& command) const {
-    const std::string line =
-        "cd '" + directory.string() + "' && ( " + command + " ) >out 2>err </dev/null";
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-            contents(directory / "out"), contents(directory / "err")};
-  }
-  Outcome gpt(const std::string& arguments) const { return shell(program() + " " + arguments); }
-
-  static std::string program() { return "'" GRADUS_BINARY_DIR "/gpt'"; }
-};
-
-const std::string kSmall = "--layers 1 --width 16 --heads 2 --context 8 --batch 4 --threads 1 ";
-
-/// One line that says it, and exit code 2.
-void check_refused(const Outcome& outcome, const std::vector<std::string>& words) {
-  CAPTURE(outcome.err);
-  CHECK(outcome.code == 2);
-  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
-  for (const std::string& word : words) {
-    CAPTURE(word);
-    CHECK(outcome.err.find(word) != std::string::npos);
-  }
-}
-
 TEST_CASE("gpt refuses wrong flags in one line, with exit code 2") {
   const Workplace here;
   check_refused(here.gpt("train text.txt --out run --nonsense 3"), {"--nonsense"});
+  check_refused(here.gpt("train"), {"which text"});
   check_refused(here.gpt("train --out run"), {"which text"});
+  check_refused(here.gpt("train --resume"), {"which run", "--out"});
+  check_refused(here.gpt("train text.txt --minutes 1 --steps 5"), {"--minutes", "--steps"});
+  check_refused(here.gpt("train text.txt --minutes 1 --no-trial"), {"--minutes", "--no-trial"});
+  check_refused(here.gpt("train text.txt --minutes 0"), {"--minutes 0", "positive"});
+  check_refused(here.gpt("train text.txt --minutes nan"), {"--minutes", "positive"});
+  check_refused(here.gpt("train text.txt --tokenizer word"), {"word", "auto", "char", "byte"});
   check_refused(here.gpt("train text.txt --out run --config huge"), {"huge", "toy", "baby12"});
   check_refused(here.gpt("train text.txt --out run --steps 0"), {"--steps 0"});
   check_refused(here.gpt("train text.txt --out run --steps many"), {"--steps"});
@@ -84,18 +25,15 @@ TEST_CASE("gpt refuses wrong flags in one line, with exit code 2") {
   check_refused(here.gpt("train text.txt --out run --lr -1"), {"--lr -1"});
   check_refused(here.gpt("train missing.txt --out run"), {"missing.txt"});
   check_refused(here.gpt("train . --out run"), {"directory"});
+  check_refused(here.gpt("train text.txt --out text.txt"), {"text.txt", "another"});
+  check_refused(here.gpt("train text.txt --out text.txt/run"), {"text.txt/run", "another"});
   check_refused(here.gpt("sample nowhere"), {"nowhere", "settings.json"});
+  check_refused(here.gpt("info nowhere"), {"nowhere", "no gpt run"});
+  check_refused(here.gpt("info text.txt"), {"text.txt", "no gpt run"});
   check_refused(here.gpt(""), {"subcommand"});
   CHECK_FALSE(fs::exists(here.directory / "run"));
+  CHECK_FALSE(fs::exists(here.directory / "runs"));
   CHECK(here.gpt("--help").code == 0);
-}
-
-TEST_CASE("gpt says what a text lacks") {
-  const Workplace here;
-  here.write("empty.txt", "");
-  here.write("short.txt", "too short");
-  check_refused(here.gpt("train empty.txt --out run " + kSmall), {"empty.txt", "no text"});
-  check_refused(here.gpt("train short.txt --out run " + kSmall), {"held-out", "at least"});
 }
 
 TEST_CASE("gpt trains, samples and evaluates; refuses what does not fit the run") {
@@ -111,20 +49,15 @@ TEST_CASE("gpt trains, samples and evaluates; refuses what does not fit the run"
   check_refused(here.gpt("sample run --prompt 'Ω'"), {"U+03A9"});
   check_refused(here.gpt("sample run --temperature -1"), {"--temperature -1"});
   check_refused(here.gpt("sample run --top-k -2"), {"--top-k -2"});
-  check_refused(here.gpt("train text.txt --out run " + kSmall), {"--resume"});
+  check_refused(here.gpt("train text.txt --out run " + kSmall), {"--resume", "--out"});
   check_refused(here.gpt("train --out run --resume --width 32"), {"--width 32", "16"});
+  check_refused(here.gpt("train --out run --resume --config cpu"), {"--config cpu", "toy"});
+  check_refused(here.gpt("train --out run --resume --tokenizer byte"), {"byte", "char"});
+  check_refused(here.gpt("train --out run --resume --val text.txt"), {"--val", "last tenth"});
+  check_refused(here.gpt("train --out run --resume --minutes 1"), {"--minutes", "40 steps"});
   check_refused(here.gpt("train --out other --resume"), {"other", "no checkpoint"});
   here.write("text.txt", contents(here.directory / "text.txt") + "more");
   check_refused(here.gpt("train --out run --resume"), {"another text"});
-}
-
-TEST_CASE("a text that is not UTF-8 is learnt as bytes") {
-  const Workplace here;
-  std::string text;
-  for (int i = 0; i < 900; ++i) text += static_cast<char>(0x80 + i % 7);
-  here.write("bytes.bin", text);
-  REQUIRE(here.gpt("train bytes.bin --out run --steps 4 --eval-every 2 " + kSmall).code == 0);
-  CHECK(here.gpt("sample run --tokens 5").code == 0);
 }
 
 TEST_CASE("a run that was killed, or stopped by Ctrl-C, resumes bit for bit") {
@@ -180,20 +113,6 @@ TEST_CASE("a loss that is not finite is traced to the operation that made it") {
   const Outcome good = here.shell("GRADUS_CHECK_NAN=1 " + Workplace::program() +
                                   " train text.txt --steps 5 --eval-every 5 " + kSmall + "--out c");
   CHECK(good.code == 0);
-}
-
-TEST_CASE("a full disk does not stop a run nor hurt what was saved") {
-  const Workplace here;
-  REQUIRE(here.gpt("train text.txt --out run --steps 400 --eval-every 400 " + kSmall).code == 0);
-  const std::string metrics = contents(here.directory / "run/metrics.jsonl");
-  // a limit on the size of files (blocks of 512 bytes) fails as a full disk does
-  const Outcome full =
-      here.shell("ulimit -f 20; " + Workplace::program() +
-                 " train text.txt --out second --steps 40 --eval-every 10 " + kSmall);
-  CAPTURE(full.err);
-  CHECK(full.code == 2);  // not even the first checkpoint fits: nothing to go on from
-  CHECK(contents(here.directory / "run/metrics.jsonl") == metrics);
-  CHECK(here.gpt("sample run --tokens 3").code == 0);
 }
 
 }  // namespace

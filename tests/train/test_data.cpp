@@ -111,6 +111,27 @@ TEST_CASE("the metrics log keeps whole lines and is cut back to a checkpoint") {
   std::filesystem::remove(path);
 }
 
+TEST_CASE("metrics are read back by name") {
+  const auto path = std::filesystem::temp_directory_path() / "gradus-metrics-read.jsonl";
+  {
+    MetricsLog log(path.string(), 0);
+    log.write({{"step", 0}, {"loss", 0.1}});
+    log.write({{"step", 1}, {"loss", std::nan("")}});
+    log.write({{"step", 2}, {"held_out_loss", 7}});
+    log.write({{"step", 2}, {"loss", -1e-9}});
+  }
+  using Points = std::vector<std::pair<double, double>>;
+  CHECK(read_metric(path.string(), "loss") == Points{{0, 0.1}, {2, -1e-9}});
+  CHECK(read_metric(path.string(), "held_out_loss") == Points{{2, 7}});
+  CHECK(read_metric(path.string(), "other").empty());
+  for (const char* bad : {"{\"step\": 0}\nno line", "{\"loss\": 1}\n", "{\"step\": x}\n"}) {
+    std::ofstream(path) << bad;
+    CHECK_THROWS_AS(read_metric(path.string(), "loss"), FileError);
+  }
+  std::filesystem::remove(path);
+  CHECK_THROWS_AS(read_metric(path.string(), "loss"), FileError);
+}
+
 TEST_CASE("a full disk is reported, and the lines wait") {
   std::error_code error;
   if (!std::filesystem::exists("/dev/full", error)) return;

@@ -1,0 +1,79 @@
+// The gpt program as its user sees it: a directory to run it in, and what came of it.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gradus/tests/support/catch.h"
+
+namespace gradus::testing {
+
+namespace fs = std::filesystem;
+
+inline std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+struct Outcome {
+  int code;  // 128 + n where signal n ended it, as in a shell
+  std::string out, err;
+};
+
+/// A directory of its own, with a small text, and a way to run gpt in it.
+struct Workplace {
+  fs::path directory;
+
+  Workplace() {
+    static int count = 0;
+    directory = fs::temp_directory_path() /
+                ("gradus-gpt-" + std::to_string(::getpid()) + "-" + std::to_string(++count));
+    fs::create_directories(directory);
+    std::string text;
+    for (int i = 0; i < 60; ++i)
+      text += "the cat sat on mat " + std::to_string(i * i % 97) + ", and so on.\n";
+    write("text.txt", text);
+  }
+  ~Workplace() { fs::remove_all(directory); }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory / name, std::ios::binary) << text;
+  }
+
+  Outcome shell(const std::string& command) const {
+    const std::string line =
+        "cd '" + directory.string() + "' && ( " + command + " ) >out 2>err </dev/null";
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+            contents(directory / "out"), contents(directory / "err")};
+  }
+  Outcome gpt(const std::string& arguments) const { return shell(program() + " " + arguments); }
+
+  static std::string program() { return "'" GRADUS_BINARY_DIR "/gpt'"; }
+};
+
+inline const std::string kSmall =
+    "--layers 1 --width 16 --heads 2 --context 8 --batch 4 --threads 1 ";
+
+/// One line that says it, and exit code 2.
+inline void check_refused(const Outcome& outcome, const std::vector<std::string>& words) {
+  CAPTURE(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  for (const std::string& word : words) {
+    CAPTURE(word);
+    CHECK(outcome.err.find(word) != std::string::npos);
+  }
+}
+
+}  // namespace gradus::testing

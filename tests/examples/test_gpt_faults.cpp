@@ -1,0 +1,91 @@
+// A second process, a killed one, a full disk: the run stays whole.
+#include <string>
+
+#include "gradus/tests/examples/gpt_program.h"
+
+namespace gradus::testing {
+namespace {
+
+/// A run of so many steps, in the background; $p is its number, and it has saved once.
+std::string in_background(const std::string& arguments, const std::string& directory) {
+  return Workplace::program() + " train text.txt --no-trial " + kSmall + arguments + " --out " +
+         directory + " 2>background & p=$!; while [ ! -e " + directory +
+         "/checkpoint.safetensors ]; do sleep 0.01; done; ";
+}
+
+TEST_CASE("one process writes into a run; a lock dies with its owner") {
+  const Workplace here;
+  const std::string resume = Workplace::program() + " train --resume --out run";
+  const Outcome second =
+      here.shell(in_background("--steps 1000000", "run") + "echo owner $p.; " + resume +
+                 "; code=$?; kill -9 $p; wait $p 2>background; exit $code");
+  REQUIRE(second.out.find("owner ") != std::string::npos);
+  std::string owner = second.out.substr(6, second.out.find('.') - 6);
+  check_refused(second, {"run: process " + owner + " ", "wait"});
+
+  // what the killed one may have left goes; what looks like it but is the user's stays
+  here.write("run/checkpoint.safetensors.tmp-4711-0", "half a checkpoint");
+  here.write("run/notes.txt.tmp-1-2", "mine");
+  const Outcome third = here.shell(resume + " & p=$!; sleep 0.3; kill -INT $p; wait $p");
+  CAPTURE(third.out, third.err);
+  CHECK(third.code == 130);
+  CHECK_FALSE(fs::exists(here.directory / "run/checkpoint.safetensors.tmp-4711-0"));
+  CHECK(contents(here.directory / "run/notes.txt.tmp-1-2") == "mine");
+}
+
+TEST_CASE("a run that was killed before its first checkpoint is none, and can be started") {
+  const Workplace here;
+  fs::create_directory(here.directory / "run");
+  here.write("run/settings.json", "{}");
+  here.write("run/metrics.jsonl", "");
+  const std::string train = "train text.txt --out run --no-trial --steps 2 " + kSmall;
+  CHECK(here.gpt(train).code == 0);
+  fs::remove(here.directory / "run/checkpoint.safetensors");  // but what was learnt is still there
+  check_refused(here.gpt(train), {"holds a run already", "--out"});
+}
+
+/// Resumed with room, the run ends as if nothing had been.
+void check_goes_on(const Workplace& here, const std::string& run) {
+  REQUIRE(here.gpt("train --threads 1 --no-trial --resume --out " + run).code == 0);
+  for (const char* file : {"metrics.jsonl", "model.safetensors"})
+    CHECK(contents(here.directory / run / file) == contents(here.directory / "whole" / file));
+}
+
+TEST_CASE("a full disk stops a run with one line, and what was saved goes on when there is room") {
+  const Workplace here;
+  const std::string sizes = "--steps 1500 --eval-every 100 --dropout 0.1 ";
+  REQUIRE(here.gpt("train text.txt --out whole " + sizes + kSmall).code == 0);
+  const auto checkpoint = fs::file_size(here.directory / "whole/checkpoint.safetensors");
+  const auto metrics = fs::file_size(here.directory / "whole/metrics.jsonl");
+  REQUIRE(metrics > 2 * checkpoint);  // so that it is they that do not fit at first
+  // a limit on the size of files, in blocks of 512 bytes, fails as a full disk does
+  const auto blocks = [](std::uintmax_t bytes) {
+    return "ulimit -f " + std::to_string(bytes / 512) + "; " + Workplace::program() + " train ";
+  };
+
+  const Outcome full =
+      here.shell("exec 2>err; " + blocks((metrics + checkpoint) / 2) + "text.txt --out run " +
+                 sizes + kSmall + " 2>all; code=$?; " + "tail -n 1 all >&2; exit $code");
+  check_refused(full, {"run/metrics.jsonl", "File too large", "Stopped at step", "make room",
+                       "gpt train --out run --resume"});
+  CHECK(here.gpt("info run").code == 0);
+  CHECK(here.gpt("sample run --tokens 3").code == 0);
+  check_goes_on(here, "run");
+
+  // and where the checkpoint itself does not fit, but the one before is good
+  here.shell(in_background(sizes, "late") + "kill -9 $p; wait $p 2>background");
+  const Outcome late = here.shell(blocks(checkpoint / 2) + "--resume --out late 2>all; code=$?; " +
+                                  "tail -n 1 all >&2; exit $code");
+  check_refused(late, {"late/", "Stopped at step", "--resume"});
+  check_goes_on(here, "late");
+
+  // not even the first one: nothing to go on from, and nothing in the way of starting again
+  const Outcome none =
+      here.shell(blocks(checkpoint / 2) + "text.txt --out none --no-trial " + sizes + kSmall +
+                 " 2>all; code=$?; tail -n 1 all >&2; exit $code");
+  check_refused(none, {"none/checkpoint.safetensors"});
+  CHECK(here.gpt("train text.txt --out none --no-trial --steps 1 " + kSmall).code == 0);
+}
+
+}  // namespace
+}  // namespace gradus::testing

@@ -1,0 +1,218 @@
+// gpt with a text of one's own: what it decides by itself, what it says, what it leaves behind.
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include "gradus/io/text.h"
+#include "gradus/tests/examples/gpt_program.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+/// The n-th number in `words` after `before`; NaN where it is not there.
+double number_after(const std::string& words, const std::string& before) {
+  const std::size_t found = words.find(before);
+  if (found == std::string::npos) return std::nan("");
+  const std::size_t digits = words.find_first_of("0123456789", found + before.size());
+  return digits == std::string::npos ? std::nan("") : std::strtod(words.c_str() + digits, nullptr);
+}
+
+const std::string kQuick = kSmall + "--no-trial --steps 4 --eval-every 2 ";
+
+TEST_CASE("gpt train needs nothing but a text") {
+  const Workplace here;
+  // 2,031 characters: the smallest sizes, the last tenth held out, a directory after the name
+  Outcome done = here.gpt("train text.txt --steps 2");
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  for (const char* words :
+       {"2,031 characters, 24 kinds", "the last tenth, 203", "toy, for texts of up to 10,000",
+        "parameters", "2 steps of 8 x 32", "0.3 passes", "estimate", "MB", "going by",
+        "runs/text, after the text's name"})
+    CHECK(has(done.err, words));
+  CHECK(has(done.out, "loss curve: runs/text/loss.svg"));
+  check_refused(here.gpt("train text.txt"), {"runs/text", "--resume", "--out"});
+  CHECK(here.gpt("train text.txt --resume").code == 0);
+
+  std::string longer;
+  while (longer.size() <= 10'000) longer += contents(here.directory / "text.txt");
+  here.write("long.txt", longer);
+  done = here.gpt("train long.txt --no-trial --steps 1");
+  CHECK(has(done.err, "cpu, for texts of 10,000 to 10,000,000 characters"));
+  CHECK_FALSE(has(done.err, "estimate"));
+}
+
+TEST_CASE("the trial steps leave no trace, and tell memory and time") {
+  const Workplace here;
+  const std::string train =
+      "train text.txt --layers 2 --width 64 --heads 2 --context 64 --batch 48 --threads 1 "
+      "--dropout 0.1 --steps 6 --eval-every 3 --out ";
+  const Outcome tried = here.gpt(train + "tried");
+  REQUIRE(tried.code == 0);
+  REQUIRE(here.gpt(train + "untried --no-trial").code == 0);
+  for (const char* file : {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"})
+    CHECK(contents(here.directory / "tried" / file) == contents(here.directory / "untried" / file));
+  // What grew is activations, weights and checkpoint, which the trial saw or computes: 60 MB here
+  // over a program of 15. A fifth is left for what the system's allocator rounds and keeps.
+  CAPTURE(tried.err);
+  const double said = number_after(tried.err.substr(tried.err.find("estimate")), " and ");
+  const double held = number_after(tried.err.substr(tried.err.find("took")), ", and ");
+  CHECK(said > 0.8 * held);
+  CHECK(said < 1.25 * held);
+}
+
+TEST_CASE("--minutes makes the run as long as that") {
+  const Workplace here;
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome done = here.gpt("train text.txt --out run --minutes 0.05 " + kSmall);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  // three seconds; a neighbour on the machine may slow the trial or the run by some
+  CHECK(seconds > 0.75);
+  CHECK(seconds < 12);
+  const std::string settings = contents(here.directory / "run/settings.json");
+  const double steps = number_after(settings, "\"steps\"");
+  CHECK(number_after(settings, "\"eval_every\"") == std::ceil(steps / 10));
+  CHECK(number_after(settings, "\"warmup\"") == std::min(100.0, std::floor(steps / 10)));
+}
+
+TEST_CASE("characters, or bytes where there are too many kinds or no UTF-8") {
+  const Workplace here;
+  std::string bytes, many;
+  for (int i = 0; i < 900; ++i) bytes += static_cast<char>(0x80 + i % 7);
+  for (char32_t c = 0x4e00; c < 0x4e00 + 513; ++c) many += io::encode_utf8(c);
+  here.write("bytes.bin", bytes);
+  here.write("many.txt", many);
+  REQUIRE(here.gpt("train bytes.bin --out b " + kQuick).code == 0);
+  CHECK(has(here.gpt("info b").out, "byte, 256 kinds"));
+  CHECK(here.gpt("sample b --tokens 5").code == 0);
+  CHECK(has(here.gpt("train many.txt --out m " + kQuick).err, "1,539 bytes, 256 kinds"));
+  CHECK(has(here.gpt("train many.txt --tokenizer char --out c " + kQuick).err, "513 kinds"));
+  CHECK(has(here.gpt("train text.txt --tokenizer byte --out t " + kQuick).err, "256 kinds"));
+  CHECK(here.gpt("train --resume --out t --tokenizer auto").code == 0);
+  check_refused(here.gpt("train bytes.bin --tokenizer char --out x"),
+                {"bytes.bin", "UTF-8", "byte 0", "--tokenizer byte"});
+  CHECK_FALSE(fs::exists(here.directory / "x"));
+}
+
+TEST_CASE("a text of its own can be held out") {
+  const Workplace here;
+  here.write("val.txt", "the cat sat on mat 12, and so on.\n");
+  here.write("greek.txt", "the cat sat on Ω\n");
+  const Outcome done = here.gpt("train text.txt --val val.txt --out run " + kQuick);
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  CHECK(has(done.err, "held out: val.txt, 34"));
+  // the best held-out loss is that of the weights that were kept, on that file
+  const double best = number_after(done.out, "held-out loss");
+  CHECK(number_after(here.gpt("eval run val.txt").out, "") == best);
+  CHECK(here.gpt("train --resume --out run").code == 0);
+  here.write("val.txt", "the cat sat on mat 13, and so on.\n");
+  check_refused(here.gpt("train --resume --out run"), {"another text"});
+  check_refused(here.gpt("train text.txt --val greek.txt --out x"),
+                {"greek.txt", "U+03A9", "byte 15", "--tokenizer byte"});
+  check_refused(here.gpt("train text.txt --val missing.txt --out x"), {"missing.txt"});
+}
+
+TEST_CASE("gpt says what is wrong with a text") {
+  const Workplace here;
+  here.write("empty.txt", "");
+  here.write("short.txt", "too short");
+  check_refused(here.gpt("train empty.txt " + kSmall), {"empty.txt", "no text"});
+  check_refused(here.gpt("train short.txt " + kSmall),
+                {"short.txt", "9 tokens", "held out", "at least 9", "--val", "--context"});
+  check_refused(here.gpt("train short.txt --val text.txt --context 9 --tokenizer byte"),
+                {"9 tokens", "at least 10"});
+  check_refused(here.gpt("train text.txt --val short.txt --context 9 --tokenizer byte"),
+                {"short.txt", "9 tokens"});
+  check_refused(here.gpt("train text.txt --val empty.txt"), {"empty.txt", "no text"});
+  check_refused(here.gpt("train text.txt/inner"), {"text.txt/inner"});
+  if (fs::exists("/proc/self/mem"))  // opens, but its first byte cannot be read
+    check_refused(here.gpt("train /proc/self/mem"), {"/proc/self/mem", "cannot read"});
+  if (::geteuid() != 0) {  // root may read everything
+    fs::permissions(here.directory / "short.txt", fs::perms::none);
+    check_refused(here.gpt("train short.txt"), {"short.txt", "Permission denied"});
+  }
+  CHECK_FALSE(fs::exists(here.directory / "runs"));
+}
+
+TEST_CASE("a held-out loss that rises three times running is told once, and training goes on") {
+  const Workplace here;
+  std::string noise;  // nothing to learn but by heart
+  for (unsigned i = 0, x = 1; i < 900; ++i)
+    noise += static_cast<char>('a' + (x = x * 69069 + 1) % 23);
+  here.write("noise.txt", noise);
+  const Outcome done = here.gpt(
+      "train noise.txt --out run --layers 1 --width 64 --heads 2 --context 8 --batch 32 "
+      "--threads 1 --no-trial --steps 240 --eval-every 20 --lr 0.02");
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  const std::size_t told = done.err.find("risen three times running");
+  REQUIRE(told != std::string::npos);
+  CHECK(done.err.find("step 240/240", told) != std::string::npos);
+  const double step = number_after(done.err.substr(told), "at step");
+  CHECK(number_after(done.out, "best, at step") == step);
+  CHECK(number_after(here.gpt("info run").out, "at step") == step);
+}
+
+TEST_CASE("gpt info tells what is in a run") {
+  const Workplace here;
+  REQUIRE(here.gpt("train text.txt --out run " + kQuick).code == 0);
+  const Outcome told = here.gpt("info run");
+  CAPTURE(told.out);
+  CHECK(told.code == 0);
+  for (const char* words :
+       {"text.txt", "last tenth", "character, 24 kinds", "1 layers, 2 heads, width 16, context 8",
+        "3,", "parameters", "4 of 4 steps", "best loss", "at step 4", "finished", "settings.json",
+        "checkpoint.safetensors", "kB", "20"})
+    CHECK(has(told.out, words));
+  std::string half = contents(here.directory / "run/checkpoint.safetensors");
+  half.resize(half.size() / 2);
+  here.write("run/checkpoint.safetensors", half);
+  check_refused(here.gpt("info run"), {"checkpoint.safetensors"});
+  check_refused(here.gpt("train --resume --out run"), {"checkpoint.safetensors"});
+}
+
+TEST_CASE("sample --follow shows whole characters as they are drawn") {
+  const Workplace here;
+  REQUIRE(here.gpt("train text.txt --tokenizer byte --config cpu --no-trial --steps 1 --out run")
+              .code == 0);
+  // An untrained model draws bytes of all kinds. Stopped at the first sight of text: without
+  // --follow that would be a buffer's 4096 bytes.
+  const Outcome seen = here.shell(
+      Workplace::program() + " sample run --tokens 1000000 --follow >drawn & p=$!; " +
+      "while [ ! -s drawn ]; do sleep 0.01; done; kill -STOP $p; cp drawn part; kill -CONT $p; "
+      "kill -INT $p; wait $p");
+  CHECK(seen.code == 130);
+  const std::string part = contents(here.directory / "part");
+  CHECK(part.size() < 4096);
+  CHECK(io::is_utf8(part));
+  const Outcome cut =
+      here.shell(Workplace::program() + " sample run --tokens 1000000 --follow | head -c 9");
+  CHECK(cut.out.size() == 9);
+  CHECK(cut.err.empty());
+}
+
+TEST_CASE("the loss curve is drawn at the end, after Ctrl-C, and over all of a resumed run") {
+  const Workplace here;
+  const Outcome stopped = here.shell(
+      Workplace::program() + " train text.txt --out run --steps 100000 --eval-every 100 " + kSmall +
+      "& p=$!; while [ ! -s run/model.safetensors ]; do sleep 0.01; done; kill -INT $p; wait $p");
+  CHECK(stopped.code == 130);
+  CHECK(has(stopped.out, "loss curve: run/loss.svg"));
+  CHECK(has(contents(here.directory / "run/loss.svg"), "training"));
+  REQUIRE(here.gpt("train text.txt --out short " + kQuick).code == 0);
+  const std::string drawn = contents(here.directory / "short/loss.svg");
+  CHECK(has(drawn, "<title>short</title>"));
+  CHECK(has(drawn, "loss, nats a character"));
+  CHECK(has(drawn, " at step 4</text>"));
+  fs::remove(here.directory / "short/loss.svg");
+  REQUIRE(here.gpt("train --resume --out short").code == 0);
+  CHECK(contents(here.directory / "short/loss.svg") == drawn);
+}
+
+}  // namespace
+}  // namespace gradus::testing
