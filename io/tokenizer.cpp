@@ -107,9 +107,10 @@ std::vector<std::int64_t> CharTokenizer::encode(std::string_view text) const {
     require(found.kind == Utf8::character, "character tokenizer: the text is not UTF-8 at byte ",
             at);
     const std::size_t c = found.code_point;
-    require(c < ids_.size() && ids_[c] >= 0, "character tokenizer: ", shown(found.code_point),
-            " at byte ", at, " is none of the ", vocab_size(),
-            " characters of the vocabulary: leave it out, or train on text that has it");
+    if (c >= ids_.size() || ids_[c] < 0)  // shown() costs: not for every character
+      fail<ValueError>("character tokenizer: ", shown(found.code_point), " at byte ", at,
+                       " is none of the ", vocab_size(),
+                       " characters of the vocabulary: leave it out, or train on text that has it");
     ids.push_back(ids_[c]);
     at += found.length;
   }

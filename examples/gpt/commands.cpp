@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <iomanip>
 
 #include "gradus/examples/support/interrupt.h"
 #include "gradus/examples/support/words.h"
@@ -95,8 +96,8 @@ int info(const std::string& directory) {
            s.model.dropout, "; ", grouped(saved.parameters), " parameters\n", "training   ",
            saved.step, " of ", s.steps, " steps done, batch ", s.batch, ", learning rate ",
            s.learning_rate, ", seed ", s.seed, "\n", "held out   ",
-           saved.best_step > 0 ? text("best loss ", saved.best, " nats a ", tokenizer->name(),
-                                      " at step ", saved.best_step)
+           saved.best_step > 0 ? text("best loss ", std::fixed, std::setprecision(4), saved.best,
+                                      " nats a ", tokenizer->name(), " at step ", saved.best_step)
                                : "not evaluated yet",
            "\n", "state      ",
            writer > 0              ? text("process ", writer, " is training it")

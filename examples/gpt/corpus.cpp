@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <unordered_map>
 
 #include "gradus/base/error.h"
 #include "gradus/io/text.h"
@@ -92,14 +92,15 @@ Corpus read_corpus(const std::vector<std::string>& files, const std::string& val
 }
 
 Entropies entropies(const Corpus& corpus) {
-  std::vector<double> single(static_cast<std::size_t>(corpus.tokenizer->vocab_size()));
-  std::vector<double> before(single);  // how often a token has another after it
-  std::map<std::pair<std::int64_t, std::int64_t>, double> pairs;
+  const std::int64_t vocab = corpus.tokenizer->vocab_size();
+  std::vector<double> single(static_cast<std::size_t>(vocab));
+  std::vector<double> before(single);              // how often a token has another after it
+  std::unordered_map<std::int64_t, double> pairs;  // by the one before · vocab + the one after
   std::int64_t last = -1;
   for (const auto* part : {&corpus.training, &corpus.held_out})
     for (const std::int64_t token : *part) {
       ++single[static_cast<std::size_t>(token)];
-      if (last >= 0) ++before[static_cast<std::size_t>(last)], ++pairs[{last, token}];
+      if (last >= 0) ++before[static_cast<std::size_t>(last)], ++pairs[last * vocab + token];
       last = token;
     }
   const double n = static_cast<double>(corpus.size());
@@ -107,7 +108,8 @@ Entropies entropies(const Corpus& corpus) {
   for (const double count : single)
     if (count > 0) out.unigram -= count / n * std::log(count / n);
   for (const auto& [pair, count] : pairs)
-    out.bigram -= count / (n - 1) * std::log(count / before[static_cast<std::size_t>(pair.first)]);
+    out.bigram -=
+        count / (n - 1) * std::log(count / before[static_cast<std::size_t>(pair / vocab)]);
   return out;
 }
 

@@ -57,38 +57,44 @@ void describe_sample(CLI::App& app, SampleFlags& flags) {
   app.add_flag("--follow", flags.follow, "show each character as soon as it is drawn");
 }
 
+struct Arguments {
+  int threads = 0;
+  bool config_asked = false;
+  TrainFlags train;
+  SampleFlags sample;
+  std::string eval_directory, eval_file, info_directory, tree = ".";
+};
+
+void describe(CLI::App& app, Arguments& arguments) {
+  app.require_subcommand(1);
+  app.add_option("--threads", arguments.threads, "how many; 0: one a core")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--build-info", arguments.config_asked, "say what this was built with");
+  app.fallthrough();
+  describe_train(*app.add_subcommand("train", "learn a text"), arguments.train);
+  describe_sample(*app.add_subcommand("sample", "write text in the manner of what was learnt"),
+                  arguments.sample);
+  CLI::App& eval = *app.add_subcommand("eval", "mean loss on a file");
+  eval.add_option("run", arguments.eval_directory, "directory of a run")
+      ->required()
+      ->type_name("DIR");
+  eval.add_option("file", arguments.eval_file, "text")->required()->type_name("FILE");
+  app.add_subcommand("info", "what is in the directory of a run")
+      ->add_option("run", arguments.info_directory, "directory of a run")
+      ->required()
+      ->type_name("DIR");
+  app.add_subcommand("demo", "a minute of training on this project's own text")
+      ->add_option("tree", arguments.tree, "directory of the sources")
+      ->type_name("DIR")
+      ->capture_default_str();
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Trains a small GPT on your text.\n  gpt train book.txt    gpt sample runs/book --prompt "
       "\"Once\"");
-  app.require_subcommand(1);
-  int threads = 0;
-  bool config_asked = false;
-  app.add_option("--threads", threads, "how many; 0: one a core")->check(CLI::NonNegativeNumber);
-  app.add_flag("--build-info", config_asked, "say what this was built with");
-  app.fallthrough();
-  TrainFlags train_flags;
-  SampleFlags sample_flags;
-  std::string eval_directory, eval_file, info_directory, tree = ".";
-  CLI::App& train_command = *app.add_subcommand("train", "learn a text");
-  CLI::App& sample_command =
-      *app.add_subcommand("sample", "write text in the manner of what was learnt");
-  CLI::App& eval_command = *app.add_subcommand("eval", "mean loss on a file");
-  CLI::App& info_command = *app.add_subcommand("info", "what is in the directory of a run");
-  CLI::App& demo_command =
-      *app.add_subcommand("demo", "a minute of training on this project's own text");
-  describe_train(train_command, train_flags);
-  describe_sample(sample_command, sample_flags);
-  eval_command.add_option("run", eval_directory, "directory of a run")
-      ->required()
-      ->type_name("DIR");
-  eval_command.add_option("file", eval_file, "text")->required()->type_name("FILE");
-  info_command.add_option("run", info_directory, "directory of a run")
-      ->required()
-      ->type_name("DIR");
-  demo_command.add_option("tree", tree, "directory of the sources")
-      ->type_name("DIR")
-      ->capture_default_str();
+  Arguments arguments;
+  describe(app, arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -96,14 +102,15 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "gpt: %s; see gpt --help\n", error.what());
     return 2;
   }
-  if (threads > 0) set_num_threads(threads);
-  if (config_asked) std::fputs(config().c_str(), stderr);
+  if (arguments.threads > 0) set_num_threads(arguments.threads);
+  if (arguments.config_asked) std::fputs(config().c_str(), stderr);
   catch_interrupts();
-  if (train_command.parsed()) return train(train_flags);
-  if (sample_command.parsed()) return sample(sample_flags);
-  if (eval_command.parsed()) return evaluate(eval_directory, eval_file);
-  if (info_command.parsed()) return info(info_directory);
-  return demo(tree);
+  const std::string command = app.get_subcommands().front()->get_name();
+  if (command == "train") return train(arguments.train);
+  if (command == "sample") return sample(arguments.sample);
+  if (command == "eval") return evaluate(arguments.eval_directory, arguments.eval_file);
+  if (command == "info") return info(arguments.info_directory);
+  return demo(arguments.tree);
 }
 
 }  // namespace

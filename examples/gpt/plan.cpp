@@ -53,7 +53,7 @@ ChosenConfig config_for(std::int64_t tokens) {
   std::string range = "up to ";
   for (const ConfigForText& each : kConfigs) {
     const bool last = &each == std::end(kConfigs) - 1;
-    if (last) range.replace(range.size() - 4, 4, "or more");
+    if (last) range.replace(range.size() - 4, 4, " or more");
     if (tokens <= each.tokens) return {each.config, range + (last ? "" : grouped(each.tokens))};
     range = grouped(each.tokens) + " to ";
   }

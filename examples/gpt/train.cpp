@@ -21,9 +21,10 @@ constexpr std::int64_t kEvaluationsInTime = 10;  // of a run with --minutes
 
 template <class... Parts>
 void say(const char* topic, const Parts&... parts) {
-  std::fprintf(stderr, "%-9s %s\n", topic,
-               text(std::fixed, std::setprecision(1), parts...).c_str());
+  std::fprintf(stderr, "%-9s %s\n", topic, text(parts...).c_str());
 }
+
+std::string three_digits(double value) { return text(std::setprecision(3), value); }
 
 void describe_text_and_model(const Corpus& corpus, const Settings& s, const std::string& why) {
   say("text", grouped(corpus.size()), " ", corpus.tokenizer->name(), "s, ", s.model.vocab,
@@ -38,12 +39,13 @@ void describe_run(const Run& run, const std::optional<Trial>& trial) {
   const auto seen = static_cast<double>(s.steps * s.batch * s.model.context);
   say("training", grouped(run.model().parameter_count()), " parameters, ", grouped(s.steps),
       " steps of ", s.batch, " x ", s.model.context, " ", run.corpus().tokenizer->name(),
-      "s: ", seen / static_cast<double>(run.corpus().training.size()), " passes over the text",
+      "s: ", three_digits(seen / static_cast<double>(run.corpus().training.size())),
+      " passes over the text",
       run.step() > 0 ? text("; going on from step ", grouped(run.step())) : "");
   if (!trial) return;
   say("estimate", "about ", duration(seconds_left(*trial, s, run.step())), " and ",
       byte_size(trial->peak_bytes), " of memory, going by ", trial->steps, " steps of ",
-      1e3 * trial->step_seconds, " ms that were thrown away");
+      three_digits(1e3 * trial->step_seconds), " ms that were thrown away");
 }
 
 /// A run that is ready to train, and what its trial said, where there was one.

@@ -28,7 +28,7 @@ TEST_CASE("gpt train needs nothing but a text") {
   REQUIRE(done.code == 0);
   for (const char* words :
        {"2,031 characters, 24 kinds", "the last tenth, 203", "toy, for texts of up to 10,000",
-        "parameters", "2 steps of 8 x 32", "0.3 passes", "estimate", "MB", "going by",
+        "parameters", "2 steps of 8 x 32", "0.28 passes", "estimate", "MB", "going by",
         "runs/text, after the text's name"})
     CHECK(has(done.err, words));
   CHECK(has(done.out, "loss curve: runs/text/loss.svg"));
@@ -41,6 +41,10 @@ TEST_CASE("gpt train needs nothing but a text") {
   done = here.gpt("train long.txt --no-trial --steps 1");
   CHECK(has(done.err, "cpu, for texts of 10,000 to 10,000,000 characters"));
   CHECK_FALSE(has(done.err, "estimate"));
+  while (longer.size() <= 10'000'000) longer += longer;
+  here.write("huge.txt", longer);
+  done = here.gpt("train huge.txt --val text.txt " + kQuick);
+  CHECK(has(done.err, "baby12, for texts of 10,000,000 or more characters"));
 }
 
 TEST_CASE("the trial steps leave no trace, and tell memory and time") {
