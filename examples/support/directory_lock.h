@@ -20,7 +20,8 @@ class DirectoryLock {
   int file_;  // −1: moved from
 };
 
-/// The process that holds the lock of `directory`, 0 where none does.
+/// The process that holds the lock of `directory`, 0 where none does. Not for a directory that this
+/// process itself has locked: POSIX drops a lock when any handle on its file is closed.
 int lock_holder(const std::string& directory);
 
 }  // namespace gradus::examples

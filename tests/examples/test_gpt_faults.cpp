@@ -15,7 +15,7 @@ std::string in_background(const std::string& arguments, const std::string& direc
 
 TEST_CASE("one process writes into a run; a lock dies with its owner") {
   const Workplace here;
-  const std::string resume = Workplace::program() + " train --resume --out run";
+  const std::string resume = "timeout 20 " + Workplace::program() + " train --resume --out run";
   const Outcome second =
       here.shell(in_background("--steps 1000000", "run") + "echo owner $p.; " + resume +
                  "; code=$?; kill -9 $p; wait $p 2>background; exit $code");

@@ -74,9 +74,10 @@ TEST_CASE("--minutes makes the run as long as that") {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
-  // three seconds; a neighbour on the machine may slow the trial or the run by some
-  CHECK(seconds > 0.75);
-  CHECK(seconds < 12);
+  CHECK(has(done.err, "about 3 seconds"));
+  // a neighbour on the machine may slow the trial or the run, and so shorten or lengthen this
+  CHECK(seconds > 0.5);
+  CHECK(seconds < 15);
   const std::string settings = contents(here.directory / "run/settings.json");
   const double steps = number_after(settings, "\"steps\"");
   CHECK(number_after(settings, "\"eval_every\"") == std::ceil(steps / 10));
