@@ -65,6 +65,11 @@ struct Workplace {
 inline const std::string kSmall =
     "--layers 1 --width 16 --heads 2 --context 8 --batch 4 --threads 1 ";
 
+/// Shell: waits for the first checkpoint of a run.
+inline std::string saved(const std::string& run) {
+  return "while [ ! -e " + run + "/checkpoint.safetensors ]; do sleep 0.01; done; ";
+}
+
 /// One line that says it, and exit code 2.
 inline void check_refused(const Outcome& outcome, const std::vector<std::string>& words) {
   CAPTURE(outcome.err);

@@ -67,8 +67,8 @@ TEST_CASE("a run that was killed, or stopped by Ctrl-C, resumes bit for bit") {
   REQUIRE(here.gpt(train + "whole").code == 0);
 
   // killed at once and at later moments: each leaves a checkpoint that goes on
-  const Outcome killed = here.shell(Workplace::program() + " " + train +
-                                    "killed & p=$!; sleep 0.4; kill -9 $p; wait $p");
+  const Outcome killed = here.shell(Workplace::program() + " " + train + "killed & p=$!; " +
+                                    saved("killed") + "sleep 0.1; kill -9 $p; wait $p");
   CHECK(killed.code == 137);
   const std::string resume = Workplace::program() + " train --threads 1 --resume --out ";
   here.shell(resume + "killed & p=$!; sleep 0.5; kill -9 $p; wait $p");
@@ -78,8 +78,8 @@ TEST_CASE("a run that was killed, or stopped by Ctrl-C, resumes bit for bit") {
   CHECK(contents(here.directory / "killed/model.safetensors") ==
         contents(here.directory / "whole/model.safetensors"));
 
-  const Outcome stopped = here.shell(Workplace::program() + " " + train +
-                                     "stopped & p=$!; sleep 0.4; kill -INT $p; wait $p");
+  const Outcome stopped = here.shell(Workplace::program() + " " + train + "stopped & p=$!; " +
+                                     saved("stopped") + "sleep 0.1; kill -INT $p; wait $p");
   CHECK(stopped.code == 130);
   CHECK(stopped.err.find("--resume") != std::string::npos);
   REQUIRE(here.gpt("train --threads 1 --resume --out stopped").code == 0);

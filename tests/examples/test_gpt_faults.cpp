@@ -9,8 +9,7 @@ namespace {
 /// A run of so many steps, in the background; $p is its number, and it has saved once.
 std::string in_background(const std::string& arguments, const std::string& directory) {
   return Workplace::program() + " train text.txt --no-trial " + kSmall + arguments + " --out " +
-         directory + " 2>background & p=$!; while [ ! -e " + directory +
-         "/checkpoint.safetensors ]; do sleep 0.01; done; ";
+         directory + " 2>background & p=$!; " + saved(directory);
 }
 
 TEST_CASE("one process writes into a run; a lock dies with its owner") {
@@ -26,7 +25,10 @@ TEST_CASE("one process writes into a run; a lock dies with its owner") {
   // what the killed one may have left goes; what looks like it but is the user's stays
   here.write("run/checkpoint.safetensors.tmp-4711-0", "half a checkpoint");
   here.write("run/notes.txt.tmp-1-2", "mine");
-  const Outcome third = here.shell(resume + " & p=$!; sleep 0.3; kill -INT $p; wait $p");
+  const Outcome third =
+      here.shell(resume +
+                 " & p=$!; for i in $(seq 500); do [ -e run/checkpoint.safetensors.tmp-4711-0 ] || "
+                 "break; sleep 0.01; done; kill -INT $p; wait $p");
   CAPTURE(third.out, third.err);
   CHECK(third.code == 130);
   CHECK_FALSE(fs::exists(here.directory / "run/checkpoint.safetensors.tmp-4711-0"));
