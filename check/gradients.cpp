@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "gradus/base/random.h"
-#include "gradus/check/raw/check.h"
+#include "gradus/check/raw/vjp_check.h"
 #include "gradus/engine/backward.h"
-#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
 
 namespace gradus::check {
@@ -33,15 +33,22 @@ class Adapter {
 
  private:
   Tensor call(const Tensors& in) const;
-  Tensors leaves(const raw::Arguments& values) const;
-  raw::Arguments vjp(const raw::Arguments& values, const raw::Values& dy) const;
-  std::vector<raw::Input> raw_inputs() const;
+  Tensors leaves(const core::Arguments& values) const;
+  core::Arguments vjp(const core::Arguments& values, const core::Values& dy) const;
+  std::vector<core::Input> raw_inputs() const;
   double size_of_terms(const Tensor& y) const;
 
   std::string name_;
   Function f_;
   Tensors inputs_;  // f64 where floating-point
   Options options_;
+
+  /// The graph of the last inputs that a gradient was asked at: the check asks often at the same.
+  struct {
+    core::Arguments values;
+    Tensors in;
+    Tensor y;
+  } mutable recorded_;
 };
 
 Adapter::Adapter(std::string name, const Function& f, const Tensors& inputs, const Options& options)
@@ -75,7 +82,7 @@ Tensor Adapter::call(const Tensors& in) const {
 }
 
 /// Fresh tensors of these numbers; the differentiable ones are leaves.
-Tensors Adapter::leaves(const raw::Arguments& values) const {
+Tensors Adapter::leaves(const core::Arguments& values) const {
   Tensors in = inputs_;
   for (std::size_t k = 0; k < in.size(); ++k)
     if (options_.differentiable[k]) in[k] = from(values[k], in[k].shape()).requires_grad_();
@@ -93,18 +100,24 @@ Tensor Adapter::try_out() const {
   return y;
 }
 
-raw::Arguments Adapter::vjp(const raw::Arguments& values, const raw::Values& dy) const {
-  const Tensors in = leaves(values);
-  const Tensor y = call(in);
-  raw::Arguments dx(in.size());
+core::Arguments Adapter::vjp(const core::Arguments& values, const core::Values& dy) const {
+  if (!recorded_.y.defined() || recorded_.values != values) {
+    recorded_.values = values;
+    recorded_.in = leaves(values);
+    recorded_.y = call(recorded_.in);
+  }
+  const Tensors& in = recorded_.in;
+  const Tensor& y = recorded_.y;
+  core::Arguments dx(in.size());
   Tensors wanted;
   for (std::size_t k = 0; k < in.size(); ++k) {
     dx[k].assign(values[k].size(), 0.0);  // for what f does not depend on
     if (options_.differentiable[k]) wanted.push_back(in[k]);
   }
   if (!y.requires_grad()) return dx;
-  const Tensors found = grad({y}, wanted, {from(dy, y.shape())},
-                             {.create_graph = options_.formula, .allow_unused = true});
+  const Tensors found =
+      grad({y}, wanted, {from(dy, y.shape())},
+           {.create_graph = options_.formula, .keep_graph = true, .allow_unused = true});
   for (std::size_t k = 0, next = 0; k < in.size(); ++k) {
     if (!options_.differentiable[k]) continue;
     const Tensor& gradient = found[next++];
@@ -113,10 +126,10 @@ raw::Arguments Adapter::vjp(const raw::Arguments& values, const raw::Values& dy)
   return dx;
 }
 
-std::vector<raw::Input> Adapter::raw_inputs() const {
-  std::vector<raw::Input> out;
+std::vector<core::Input> Adapter::raw_inputs() const {
+  std::vector<core::Input> out;
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    const raw::Values numbers = inputs_[k].astype(Dtype::f64).to_vector<double>();
+    const core::Values numbers = inputs_[k].astype(Dtype::f64).to_vector<double>();
     out.push_back({options_.names[k], sizes_of(inputs_[k]), numbers, options_.differentiable[k]});
   }
   return out;
@@ -124,18 +137,19 @@ std::vector<raw::Input> Adapter::raw_inputs() const {
 
 Report Adapter::run() {
   const Tensor y = try_out();
-  raw::Options settings;
+  core::Options settings;
   settings.rtol = options_.rtol;
   settings.atol = options_.atol;
   settings.seed = options_.seed;
   settings.output_shape = sizes_of(y);
-  const auto forward = [this](const raw::Arguments& in) {
+  const auto forward = [this](const core::Arguments& in) {
     return call(leaves(in)).to_vector<double>();
   };
-  const auto derivative = [this](const raw::Arguments& in, const raw::Values& dy) {
+  const auto derivative = [this](const core::Arguments& in, const core::Values& dy) {
     return vjp(in, dy);
   };
-  Report report = raw::check_vjp(name_, forward, derivative, raw_inputs(), settings);
+  Report report = core::check_vjp(name_, {forward, derivative}, raw_inputs(), settings);
+  report.reproduce = text("check::gradients(\"", name_, "\", …, {.seed = ", options_.seed, "})");
   if (!report && !y.requires_grad())
     report.notes.push_back(
         "the result has no place in the graph: was it computed under NoGrad, or "
@@ -149,15 +163,16 @@ double Adapter::size_of_terms(const Tensor& y) const {
   for (const double v : y.to_vector<double>())
     if (std::isfinite(v)) most = std::max(most, std::abs(v));
   for (std::size_t k = 0; k < inputs_.size(); ++k)
-    if (options_.differentiable[k]) size = std::max(size, raw::rms(inputs_[k].to_vector<double>()));
+    if (options_.differentiable[k])
+      size = std::max(size, core::rms(inputs_[k].to_vector<double>()));
   return size > 0 ? 4 * most / size : most;
 }
 
 Report Adapter::run_second() {
   const Tensor y = try_out();
-  raw::Random random(options_.seed);
+  core::Random random(options_.seed);
   const auto upstream = [&random](const Tensor& like) {
-    raw::Values numbers(static_cast<std::size_t>(like.numel()));
+    core::Values numbers(static_cast<std::size_t>(like.numel()));
     for (double& number : numbers) number = random.upstream();
     return from(numbers, like.shape());
   };

@@ -21,8 +21,8 @@
 
 namespace gradus::check {
 
-using raw::Report;   // converts to true if every gradient is right; prints what is not
-using raw::Verdict;  // pass, fail, or inconclusive: the derivative cannot be measured there
+using core::Report;   // converts to true if every gradient is right; prints what is not
+using core::Verdict;  // pass, fail, or inconclusive: the derivative cannot be measured there
 
 /// Called often: it must give the same for the same inputs. Random ops inside draw the same numbers
 /// each time (it runs with a Generator of the check's own).

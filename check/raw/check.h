@@ -1,251 +1,220 @@
-// Is this vector-Jacobian product the derivative of that function? Needs the standard library only.
+// Is this the derivative of that function? For code that knows no tensor of ours; needs the standard
+// library alone.
 //
-//   auto forward = [](const Arguments& in) { return my_softmax(in[0]); };
-//   auto vjp = [](const Arguments& in, const Values& dy) {
-//     return Arguments{my_softmax_backward(in[0], dy)};
-//   };
-//   Report report = check_vjp("my_softmax", forward, vjp, {{"x", {2, 3}, x}});
-//   if (!report) std::cerr << report;
+//   std::vector<double> softmax(const std::vector<double>& x);
+//   std::vector<double> softmax_vjp(const std::vector<double>& x, const std::vector<double>& dy);
 //
-// For each probe w (probe.h) vjp(x, w) is compared with wᵀJ; the columns of J are measured by
-// differences (differences.h) and judged by the rule in verdict.h. What disagrees is measured again
-// with all steps before it is called wrong.
+//   std::cout << check::raw("softmax", softmax, softmax_vjp, x);
+//
+// docs/checking.md shows the other forms and how to read a report.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "gradus/check/raw/compare.h"
-#include "gradus/check/raw/differences.h"
-#include "gradus/check/raw/options.h"
-#include "gradus/check/raw/probe.h"
-#include "gradus/check/raw/random.h"
+#include "gradus/check/raw/adapter.h"
 #include "gradus/check/raw/report.h"
-#include "gradus/check/raw/subject.h"
-#include "gradus/check/raw/verdict.h"
+#include "gradus/check/raw/vjp_check.h"
 
-namespace gradus::check::raw {
+namespace gradus::check {
 
-/// One run of check_vjp.
-class VjpCheck {
+using core::BadInput;
+using core::Report;
+using core::Shape;
+using core::Verdict;
+
+/// An input with a name and a shape for the report. One of integers gets no gradient.
+template <core::Numbers A>
+auto input(const A& value, std::string name = {}, Shape shape = {}) {
+  constexpr bool wanted = std::is_floating_point_v<core::Element<const A>>;
+  return core::Given<A, wanted>{value, std::move(name), std::move(shape)};
+}
+
+/// An input that gets no gradient.
+template <core::Numbers A>
+core::Given<A, false> constant(const A& value, std::string name = {}, Shape shape = {}) {
+  return {value, std::move(name), std::move(shape)};
+}
+
+/// A derivative in forward mode: jvp(inputs…, directions…) returns the output's derivative along
+/// the directions, or writes it to a last argument.
+template <class F>
+core::Jvp<F> jvp(F f) {
+  return {std::move(f)};
+}
+
+enum class Order { row_major, column_major };
+
+/// A derivative that returns the Jacobian, or writes it: flat, one row for each output, in this
+/// order; or a matrix. For several inputs a tuple, or one argument each.
+template <class F>
+core::Jacobian<F> jacobian(F f, Order order = Order::row_major) {
+  return {std::move(f), order == Order::column_major};
+}
+
+/// A check that is described and not yet run; it runs once, when its report is asked for.
+template <class F, class... G>
+class Raw {
  public:
-  VjpCheck(const std::string& name, Forward forward, Vjp vjp, std::vector<Input> inputs,
-           Options options)
-      : subject_(std::move(forward), std::move(vjp), completed(name, std::move(inputs))),
-        options_(std::move(options)) {
-    report_.name = name;
-    report_.seed = options_.seed;
-    for (const Input& input : subject_.inputs()) {
-      InputSummary summary;
-      summary.name = input.name;
-      summary.shape = input.shape;
-      summary.differentiable = input.differentiable;
-      summary.elements = static_cast<std::int64_t>(input.values.size());
-      report_.inputs.push_back(summary);
-    }
+  template <class D>
+  Raw(std::string name, F f, D d, const G&... given)
+      : name_(std::move(name)), plan_(std::make_shared<core::Plan>()) {
+    (add(given), ...);
+    const core::Adapter<F, G...> adapter(plan_);
+    functions_.forward = adapter.template forward<core::AsGiven>(f, "forward");
+    put(adapter, std::move(d));
   }
 
-  Report run() {
-    try {
-      subject_.measure_output();
-      look_at_output();
-      ask();
-      for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
-        if (report_.inputs[k].differentiable) compare(k);
-      }
-    } catch (const Stop& stop) {
-      report_.verdict = graver(report_.verdict, stop.verdict);
-      report_.notes.push_back(stop.note);
-    }
-    report_.counts = subject_.counts();
-    return report_;
+  /// The shape of the result: needed where forward writes it, else for the report.
+  Raw output(Shape shape) && {
+    plan_->output.shape = options_.output_shape = std::move(shape);
+    plan_->output_known = true;
+    return std::move(*this);
   }
+  /// The derivative adds to what its buffers hold.
+  Raw accumulates() && {
+    plan_->accumulates = functions_.accumulates = true;
+    return std::move(*this);
+  }
+  /// The same function computed in double, of which differences are taken.
+  template <class R>
+  Raw reference(R r) && {
+    functions_.reference = core::Adapter<F, G...>(plan_).template forward<core::AsDouble>(
+        std::move(r), "the reference");
+    return std::move(*this);
+  }
+  /// Without a reference: how fine a comparison is enough, as a share of the largest derivative.
+  Raw resolution(double share) && {
+    return std::move(*this).with([&](auto& o) { o.resolution = share; });
+  }
+  /// |analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest) + the measurement's error.
+  Raw tolerance(double rtol, double atol) && {
+    return std::move(*this).with([&](auto& o) { o.rtol = rtol, o.atol = atol; });
+  }
+  Raw seed(std::uint64_t s) && {
+    return std::move(*this).with([&](auto& o) { o.seed = s; });
+  }
+  /// Extrapolated differences: three times the calls, for functions that six points see badly.
+  Raw ridders() && {
+    return std::move(*this).with([](auto& o) { o.method = core::Method::ridders; });
+  }
+  /// The whole Jacobian, however large; or a sample of it, however small.
+  Raw full() && {
+    return std::move(*this).with([](auto& o) { o.mode = core::Mode::full; });
+  }
+  Raw sampled() && {
+    return std::move(*this).with([](auto& o) { o.mode = core::Mode::projections; });
+  }
+  /// A dy of one's own beside the random ones.
+  Raw upstream(std::vector<double> dy) && {
+    return std::move(*this).with([&](auto& o) { o.upstream = std::move(dy); });
+  }
+  /// Any other option: with([](core::Options& o) { o.findings = 10; }).
+  template <class Change>
+  Raw with(Change change) && {
+    change(options_);
+    return std::move(*this);
+  }
+
+  /// BadInput where the check itself was called wrongly; all else is in the report.
+  const Report& report() const {
+    if (!*report_) *report_ = run();
+    return **report_;
+  }
+  operator Report() const { return report(); }  // NOLINT: `const Report r = raw(…)` is meant
+  explicit operator bool() const { return static_cast<bool>(report()); }
+  friend std::ostream& operator<<(std::ostream& out, const Raw& raw) { return out << raw.report(); }
 
  private:
-  std::size_t outputs() const { return subject_.output().size(); }
-
-  void look_at_output() {
-    const auto count = static_cast<std::int64_t>(outputs());
-    if (options_.output_shape.empty() && count != 1) options_.output_shape = {count};
-    if (count_of(options_.output_shape) != count) {
-      throw BadInput(report_.name + ": output_shape " + list(options_.output_shape) +
-                     " does not fit the " + std::to_string(count) + " values of forward");
+  template <class Input>
+  void add(const Input& given) {
+    core::Layout layout = core::layout_of(given.value);
+    if (!given.shape.empty()) layout.shape = given.shape;
+    const std::string name = given.name.empty() ? "x" + std::to_string(inputs_.size()) : given.name;
+    const bool fits =
+        core::count_of(layout.shape) == static_cast<std::int64_t>(core::size_of(given.value));
+    core::Values values = core::numbers_of(given.value, layout);
+    if (core::MatrixLike<typename Input::Type> && !given.shape.empty() &&
+        given.shape != core::layout_of(given.value).shape) {
+      throw BadInput(name_ + ": input '" + name + "' is a matrix and has a shape of its own, " +
+                     core::list(core::layout_of(given.value).shape));
     }
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double y = subject_.output()[static_cast<std::size_t>(i)];
-      if (std::isfinite(y)) continue;
-      report_.verdict = graver(report_.verdict, Verdict::inconclusive);
-      report_.notes.push_back("forward gives " + number(y, 3) + " at out" +
-                              list(place(i, options_.output_shape)) +
-                              "; no derivative can be measured there");
-      return;
-    }
+    if (fits)
+      plan_->inputs.push_back(layout);
+    else
+      plan_->inputs.push_back({{std::ssize(values)}, false});
+    plan_->names.push_back(name);
+    plan_->wanted.push_back(Input::wanted);
+    inputs_.push_back({name, layout.shape, std::move(values), Input::wanted});
+    using T = core::Element<const typename Input::Type>;
+    if constexpr (std::is_same_v<T, float>) functions_.ulp = std::numeric_limits<float>::epsilon();
   }
 
-  /// Zeros must give zeros; 0·inf is forgiven only where the function itself has no derivative.
-  void check_zero_upstream(std::size_t k, const Numeric& numeric) {
-    const Values& dx = zero_[k];
-    const auto bad = std::find_if(dx.begin(), dx.end(), [](double v) { return !(v == 0); });
-    if (bad == dx.end()) return;
-    const auto j = static_cast<std::size_t>(bad - dx.begin());
-    Finding finding = located(k, report_.inputs[k], j);
-    finding.kind = Kind::zero_upstream;
-    finding.analytic = *bad;
-    finding.note = std::isfinite(*bad) ? "Does every term contain dy?"
-                                       : "0 times infinity, or a value never written?";
-    const bool forgiven = !std::isfinite(*bad) && numeric.blind(j);
-    finding.verdict = forgiven ? Verdict::inconclusive : Verdict::fail;
-    report_.add(std::move(finding));
+  template <class Adapter, class D>
+  void put(const Adapter& adapter, D d) {
+    adapter.derivative(std::move(d), false, functions_);
+  }
+  template <class Adapter, class D>
+  void put(const Adapter& adapter, core::Jacobian<D> d) {
+    adapter.derivative(std::move(d.f), d.column_major, functions_);
+  }
+  template <class Adapter, class D>
+  void put(const Adapter& adapter, core::Jvp<D> d) {
+    adapter.forward_mode(std::move(d.f), functions_);
   }
 
-  /// The derivative under test, for zeros and for every probe.
-  void ask() {
-    zero_ = subject_.vjp(Values(outputs(), 0.0), report_);
-    const auto count = static_cast<std::int64_t>(outputs());
-    std::int64_t elements = 0;
-    for (const InputSummary& input : report_.inputs) elements += input.elements;
-    const bool small = count <= 64 && count * elements <= 1'000'000;
-    full_ = options_.mode == Mode::full || (options_.mode == Mode::automatic && small) ||
-            count <= options_.rows;
-    Random random(options_.seed);
-    probes_ = make_probes(count, full_ ? count : options_.rows, options_.projections, random);
-    for (const Probe& probe : probes_) {
-      analytic_.push_back(subject_.vjp(probe.upstream(outputs()), report_));
-    }
-    if (full_) return;
-    report_.notes.push_back("the Jacobian was sampled: " + std::to_string(options_.rows) +
-                            " of its " + std::to_string(count) + " rows, and " +
-                            std::to_string(options_.projections) + " weighted sums of all rows");
+  Report run() const {
+    Report report = core::check_vjp(name_, functions_, inputs_, options_);
+    report.reproduce = "check::raw(\"" + name_ + "\", …).seed(" + std::to_string(report.seed) + ")";
+    return report;
   }
 
-  std::vector<Slope> measure(std::size_t k, std::size_t j, double scale, bool thorough) {
-    return subject_.column_of(k, j, {options_.tolerance(), options_.steps, scale, thorough});
-  }
-
-  Numeric measure_all(std::size_t k) {
-    Numeric result;
-    double largest = 0;
-    for (std::size_t j = 0; j < subject_.inputs()[k].values.size(); ++j) {
-      const std::vector<Slope> column = measure(k, j, largest, false);
-      largest = largest_clear(column, largest, options_.tolerance());
-      result.append(column, probes_, options_.tolerance());
-    }
-    return result;
-  }
-
-  void compare(std::size_t k) {
-    InputSummary& summary = report_.inputs[k];
-    Numeric numeric = measure_all(k);
-    check_zero_upstream(k, numeric);
-    summary.compared = summary.elements * static_cast<std::int64_t>(probes_.size());
-    std::vector<Candidate> candidates;
-    for (std::size_t j = 0; j < numeric.slopes.size(); ++j) {
-      Candidate worst = judge_element(k, j, numeric);
-      if (worst.finding.verdict != Verdict::pass) {
-        const std::vector<Slope> column = measure(k, j, numeric.row_scale, true);
-        for (std::size_t p = 0; p < probes_.size(); ++p) {
-          numeric.slopes[j][p] = contract(column, probes_[p]);
-        }
-        worst = judge_element(k, j, numeric);
-      }
-      if (worst.finding.verdict == Verdict::pass) continue;
-      report_.verdict = graver(report_.verdict, worst.finding.verdict);
-      ++(worst.finding.verdict == Verdict::fail ? summary.wrong : summary.unseen);
-      candidates.push_back(std::move(worst));
-    }
-    add_worst(k, std::move(candidates), numeric);
-    for (const std::string& note : notes_about(summary, numeric, options_.tolerance())) {
-      report_.notes.push_back(note);
-    }
-  }
-
-  /// The gravest of one element's comparisons.
-  Candidate judge_element(std::size_t k, std::size_t j, const Numeric& numeric) const {
-    Candidate worst;
-    worst.finding.verdict = Verdict::pass;
-    for (std::size_t p = 0; p < probes_.size(); ++p) {
-      const Probe& probe = probes_[p];
-      const Slope& n = numeric.slopes[j][p];
-      const double a = analytic_[p][k][j];
-      Judgement result = judge(a, n, numeric.scale(probe), options_.tolerance());
-      if (result.verdict == Verdict::pass) continue;
-      if (!std::isfinite(a) && numeric.blind(j)) result.verdict = Verdict::inconclusive;
-      // Where all rows are compared, a sum of them that cannot be seen takes nothing away.
-      if (full_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
-      Candidate now{located(k, report_.inputs[k], j), j, p, result.error / result.allowed};
-      describe_numbers(now.finding, a, n, probe, result);
-      if (!probe.dense()) now.finding.output = place(probe.row, options_.output_shape);
-      if (!std::isfinite(now.excess)) now.excess = std::numeric_limits<double>::max();
-      if (worst.excess < 0 || graver_than(now, worst)) worst = std::move(now);
-    }
-    return worst;
-  }
-
-  void add_worst(std::size_t k, std::vector<Candidate> candidates, const Numeric& numeric) {
-    std::stable_sort(candidates.begin(), candidates.end(), graver_than);
-    if (candidates.size() > options_.findings) candidates.resize(options_.findings);
-    for (Candidate& candidate : candidates) {
-      const Finding& finding = candidate.finding;
-      if (finding.kind == Kind::projection && finding.verdict == Verdict::fail) {
-        narrow(k, candidate, numeric);
-      }
-      report_.add(std::move(candidate.finding));
-    }
-  }
-
-  /// Finds the output behind a failed weighted sum, if there is one, by asking with parts of it.
-  void narrow(std::size_t k, Candidate& candidate, const Numeric& numeric) {
-    const std::size_t j = candidate.element;
-    const std::vector<Slope> column = measure(k, j, numeric.row_scale, true);
-    const Values& weights = probes_[candidate.probe].weight;
-    const double scale = numeric.dense_scale;
-    const auto wrong = [&](std::int64_t first, std::int64_t last) {
-      Probe part{Values(weights.size(), 0.0), -1};
-      std::copy(weights.begin() + first, weights.begin() + last, part.weight.begin() + first);
-      const double a = subject_.vjp(part.weight, report_)[k][j];
-      return judge(a, contract(column, part), scale, options_.tolerance()).verdict == Verdict::fail;
-    };
-    const std::int64_t output = find_output(static_cast<std::int64_t>(outputs()), wrong);
-    if (output < 0) return;
-    const Probe probe{{weights[static_cast<std::size_t>(output)]}, output};
-    const double a = subject_.vjp(probe.upstream(outputs()), report_)[k][j];
-    const Slope n = contract(column, probe);
-    const Judgement judgement = judge(a, n, scale, options_.tolerance());
-    describe_numbers(candidate.finding, a, n, probe, judgement);
-    candidate.finding.output = place(output, options_.output_shape);
-  }
-
-  Subject subject_;
-  Options options_;
-  Report report_;
-  bool full_ = false;                // every row is among the probes
-  std::vector<Probe> probes_;
-  Arguments zero_;                   // for an upstream gradient of zeros
-  std::vector<Arguments> analytic_;  // [probe][input][element]
+  std::string name_;
+  std::shared_ptr<core::Plan> plan_;
+  core::Functions functions_;
+  std::vector<core::Input> inputs_;
+  core::Options options_;
+  std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 
-/// Compares `vjp` with differences of `forward` at `inputs`. Throws BadInput where the inputs or
-/// options do not make sense; whatever the two functions do wrong is in the report. The name is for
-/// the report. Cost: 6 calls of forward for each input element where the function is smooth, and
-/// one call of vjp for each probe.
-inline Report check_vjp(const std::string& name, Forward forward, Vjp vjp,
-                        std::vector<Input> inputs, Options options = {}) {
-  return VjpCheck(name, std::move(forward), std::move(vjp), std::move(inputs), std::move(options))
-      .run();
+template <class A, bool Wanted>
+core::Given<A, Wanted> given(const core::Given<A, Wanted>& value) {
+  return value;
+}
+template <core::Numbers A>
+auto given(const A& value) {
+  return input(value);
+}
+template <class T, std::size_t N>
+auto given(const T (&value)[N]) {
+  return input(std::span<const T>(value, N));
 }
 
-/// The same for inputs without names and shapes.
-inline Report check_vjp(const std::string& name, Forward forward, Vjp vjp,
-                        const std::vector<Values>& inputs, Options options = {}) {
-  std::vector<Input> named(inputs.size());
-  for (std::size_t k = 0; k < inputs.size(); ++k) named[k].values = inputs[k];
-  return check_vjp(name, std::move(forward), std::move(vjp), std::move(named), std::move(options));
+/// Checks `derivative` against differences of `forward` at `inputs`: scalars, vectors, arrays, spans
+/// (for pointers), and matrices with data(), rows() and cols(). Both functions are given what the
+/// inputs are, or, where their parameters are pointers or spans, guarded memory of ours.
+///
+///   forward(inputs…) → y                      or  forward(inputs…, y) with .output(shape)
+///   derivative(inputs…, dy) → gradients       a vector-Jacobian product
+///   derivative(inputs…, dy, gradients…)       the same, written; or added to: .accumulates()
+///   derivative(inputs…) → gradients           of a scalar y; else, the Jacobian
+///   derivative(inputs…, gradients…)           the same, written
+///
+/// Several gradients are a tuple, or a vector of vectors.
+template <class F, class D, class... A>
+[[nodiscard]] auto raw(std::string name, F forward, D derivative, const A&... inputs) {
+  static_assert(sizeof...(A) > 0, "give at least one input to differentiate by");
+  return Raw<F, decltype(given(inputs))...>(std::move(name), std::move(forward),
+                                            std::move(derivative), given(inputs)...);
 }
 
-}  // namespace gradus::check::raw
+}  // namespace gradus::check

@@ -10,44 +10,48 @@
 #include <vector>
 
 #include "gradus/check/raw/differences.h"
+#include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/options.h"
 #include "gradus/check/raw/probe.h"
-#include "gradus/check/raw/report.h"
 #include "gradus/check/raw/verdict.h"
+#include "gradus/check/raw/words.h"
 
-namespace gradus::check::raw {
+namespace gradus::check::core {
 
-/// The slopes of one input, [element][probe], and the largest of each kind of probe.
+/// The slopes of one input, [move][probe], and the largest of each kind of both.
 struct Numeric {
+  std::vector<Move> moves;
   std::vector<std::vector<Slope>> slopes;
-  double row_scale = 0;
-  double dense_scale = 0;
+  double largest[2][2] = {{0, 0}, {0, 0}};  // [is the move a direction][is the probe dense]
 
-  double scale(const Probe& probe) const { return probe.dense() ? dense_scale : row_scale; }
+  double scale(const Move& move, const Probe& probe) const {
+    return largest[move.along() ? 1 : 0][probe.dense() ? 1 : 0];
+  }
 
-  /// Is there an output whose derivative by this element could not be measured at all?
-  bool blind(std::size_t element) const {
-    const std::vector<Slope>& all = slopes[element];
+  /// Is there an output whose derivative by this move could not be measured at all?
+  bool blind(std::size_t move) const {
+    const std::vector<Slope>& all = slopes[move];
     return std::any_of(all.begin(), all.end(), [](const Slope& n) { return !n.finite(); });
   }
 
-  /// Takes the next element's column of the Jacobian.
+  /// Takes the next move's column of the Jacobian.
   void append(const std::vector<Slope>& column, const std::vector<Probe>& probes,
               const Tolerance& tolerance) {
+    const Move& move = moves[slopes.size()];
     std::vector<Slope> all;
     for (const Probe& probe : probes) {
       all.push_back(contract(column, probe));
-      double& largest = probe.dense() ? dense_scale : row_scale;
-      if (clear(all.back(), 0, tolerance)) largest = std::max(largest, all.back().size());
+      double& most = largest[move.along() ? 1 : 0][probe.dense() ? 1 : 0];
+      if (clear(all.back(), 0, tolerance)) most = std::max(most, all.back().size());
     }
     slopes.push_back(std::move(all));
   }
 };
 
-/// What is wrong with one element, and how badly: the error in units of what is allowed.
+/// What is wrong with one move, and how badly: the error in units of what is allowed.
 struct Candidate {
   Finding finding;
-  std::size_t element = 0;
+  std::size_t move = 0;
   std::size_t probe = 0;
   double excess = -1;  // -1: nothing is wrong
 };
@@ -59,12 +63,21 @@ inline bool graver_than(const Candidate& a, const Candidate& b) {
   return a.excess > b.excess;
 }
 
-inline Finding located(std::size_t input, const InputSummary& summary, std::size_t element) {
+inline Finding located(std::size_t input, const InputSummary& summary, const Move& move) {
   Finding result;
   result.input = input;
   result.input_name = summary.name;
-  result.at = place(static_cast<std::int64_t>(element), summary.shape);
+  result.along = move.along();
+  if (!move.along()) result.at = place(move.element, summary.shape);
   return result;
+}
+
+/// The character of the error map for a derivative that is wrong.
+inline char map_character(double analytic, const Slope& n) {
+  if (!std::isfinite(analytic)) return '?';
+  if (analytic == 0) return '0';
+  if (n.value * analytic < 0) return '!';
+  return std::abs(analytic) < std::abs(n.value) ? '-' : '+';
 }
 
 /// Puts the numbers of a comparison into a finding. Of a row it shows the derivative itself,
@@ -73,7 +86,7 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
                              const Judgement& judgement) {
   const double w = probe.dense() ? 1.0 : probe.weight[0];
   const Slope own = scaled(n, 1 / w);
-  finding.kind = probe.dense() ? Kind::projection : Kind::element;
+  finding.kind = probe.dense() || finding.along ? Kind::projection : Kind::element;
   finding.verdict = judgement.verdict;
   finding.analytic = a / w;
   finding.numeric = own.value;
@@ -98,35 +111,44 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
   const std::string who = "input '" + summary.name + "'";
   std::int64_t first_kink = -1;
   bool all_zero = true;
-  std::int64_t coarse = 0;
+  std::int64_t coarse = 0, sampled = 0;
   for (std::size_t j = 0; j < numeric.slopes.size(); ++j) {
+    if (numeric.moves[j].along()) break;
+    ++sampled;
     bool kink = false, rough = false;
     for (const Slope& n : numeric.slopes[j]) {
       kink = kink || n.kink;
       all_zero = all_zero && zero(n);
-      rough = rough || (n.finite() && !zero(n) && !within(n, t.coarse, numeric.row_scale, t));
+      rough = rough || (n.finite() && !zero(n) && !within(n, t.coarse, numeric.largest[0][0], t));
     }
     coarse += rough ? 1 : 0;
     if (!kink) continue;
     ++summary.kinks;
-    if (first_kink < 0) first_kink = static_cast<std::int64_t>(j);
+    if (first_kink < 0) first_kink = numeric.moves[j].element;
   }
-  summary.largest = std::max(numeric.row_scale, numeric.dense_scale);
+  summary.largest = std::max(numeric.largest[0][0], numeric.largest[0][1]);
   if (summary.elements == 0) {
     notes.push_back(who + " has no elements: nothing to compare");
   } else if (all_zero && summary.compared > 0) {
-    notes.push_back(who + ": every measured derivative is 0. The output does not depend on it "
-                          "here, so this sample tells little; choose other values");
+    notes.push_back(who +
+                    ": every measured derivative is 0. The output does not depend on it "
+                    "here, so this sample tells little; choose other values");
+  }
+  if (sampled < summary.elements) {
+    notes.push_back(share(sampled, summary.elements) + " of " + who +
+                    " were compared one by one, "
+                    "all of them along " +
+                    std::to_string(numeric.moves.size() - static_cast<std::size_t>(sampled)) +
+                    " directions");
   }
   if (coarse > 0) {
-    notes.push_back(std::to_string(coarse) + " of " + std::to_string(summary.elements) +
-                    " elements of " + who + " could be compared in their first digits only: their "
+    notes.push_back(share(coarse, summary.elements) + " of " + who +
+                    " could be compared in their first digits only: their "
                     "derivatives hardly rise above the rounding of forward");
   }
   if (first_kink >= 0) {
-    notes.push_back(std::to_string(summary.kinks) + " of " + std::to_string(summary.elements) +
-                    " elements of " + who + " lie at a kink, the first at " +
-                    list(place(first_kink, summary.shape)) +
+    notes.push_back(share(summary.kinks, summary.elements) + " of " + who +
+                    " lie at a kink, the first at " + list(place(first_kink, summary.shape)) +
                     "; any value between the one-sided derivatives is taken as right there");
   }
   return notes;
@@ -135,7 +157,7 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
 /// A place in [0, count) that is wrong by itself, by halving; -1 if neither half of a wrong range
 /// is wrong. wrong(first, last) asks about [first, last).
 template <class Wrong>
-std::int64_t find_output(std::int64_t count, Wrong wrong) {
+std::int64_t find_place(std::int64_t count, Wrong wrong) {
   std::int64_t first = 0, last = count;
   while (last - first > 1) {
     const std::int64_t middle = first + (last - first) / 2;
@@ -150,4 +172,4 @@ std::int64_t find_output(std::int64_t count, Wrong wrong) {
   return first;
 }
 
-}  // namespace gradus::check::raw
+}  // namespace gradus::check::core

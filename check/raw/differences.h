@@ -20,11 +20,12 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gradus/check/raw/verdict.h"
 
-namespace gradus::check::raw {
+namespace gradus::check::core {
 
 using Values = std::vector<double>;
 
@@ -32,7 +33,9 @@ using Values = std::vector<double>;
 using Line = std::function<Values(double t)>;
 
 /// The function under test did something that no derivative can be measured from.
-class FunctionError : public std::runtime_error { using std::runtime_error::runtime_error; };
+class FunctionError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 struct Steps {
   double first = 3e-3;  // of the size of x: balances h⁶ against rounding/h for six points in f64
@@ -47,6 +50,8 @@ struct Goal {
   Steps steps;
   double scale = 0;
   bool thorough = false;  // take all usual steps, whatever the first one says
+  double ulp = std::numeric_limits<double>::epsilon();  // of the arithmetic that f is computed in
+  const Values* noise = nullptr;  // measured, of each output, where it may be more than rounding
 };
 
 /// The unit of the steps: that of this element, or of its tensor where the element is nearly 0.
@@ -65,6 +70,25 @@ inline double rms(const Values& x) {
   return largest * std::sqrt(sum / static_cast<double>(x.size()));
 }
 
+inline double largest_of(const Values& x) {
+  double result = 0;
+  for (double v : x) {
+    if (std::isfinite(v)) result = std::max(result, std::abs(v));
+  }
+  return result;
+}
+
+/// Are all equal to `share` of the largest, NaN with NaN?
+inline bool close(const Values& a, const Values& b, double share) {
+  if (a.size() != b.size()) return false;
+  const double allowed = share * std::max(largest_of(a), largest_of(b));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const bool both = std::isnan(a[i]) && std::isnan(b[i]);
+    if (!both && a[i] != b[i] && !(std::abs(a[i] - b[i]) <= allowed)) return false;
+  }
+  return true;
+}
+
 /// Steps are powers of two: x ± kh then carries no rounding of its own (or one ulp where it crosses
 /// a power of two).
 inline double power_of_two_below(double v) {
@@ -73,8 +97,8 @@ inline double power_of_two_below(double v) {
   return std::ldexp(1.0, exponent - 1);
 }
 
-/// f holds f(x-3h) … f(x+3h) of one output.
-inline Slope slope(const std::array<double, 7>& f, double x, double h) {
+/// f holds f(x-3h) … f(x+3h) of one output, each known to ulp·|f|, and at least to `noise`.
+inline Slope slope(const std::array<double, 7>& f, double x, double h, double ulp, double noise) {
   const double d1 = f[4] - f[2], d2 = f[5] - f[1], d3 = f[6] - f[0];
   Slope result;
   result.value = (45 * d1 - 9 * d2 + d3) / (60 * h);
@@ -84,13 +108,13 @@ inline Slope slope(const std::array<double, 7>& f, double x, double h) {
   double largest = 0;
   for (double v : f) largest = std::max(largest, std::abs(v));
   // 110/60 half-ulps of f; and x ± kh may be off by an ulp of x.
-  constexpr double ulp = std::numeric_limits<double>::epsilon();
-  result.noise = ulp * (largest + std::abs(x * result.value)) / h;
+  result.noise = (std::max(ulp * largest, noise) + ulp * std::abs(x * result.value)) / h;
   return result;
 }
 
 /// The slopes of all outputs with one step; y = f(x).
-inline std::vector<Slope> slopes_at(const Line& f, double x, double h, const Values& y) {
+inline std::vector<Slope> slopes_at(const Line& f, double x, double h, const Values& y,
+                                    const Goal& goal) {
   std::array<Values, 7> at;
   for (int k = -3; k <= 3; ++k) {
     Values& values = at[static_cast<std::size_t>(k + 3)];
@@ -103,7 +127,7 @@ inline std::vector<Slope> slopes_at(const Line& f, double x, double h, const Val
   for (std::size_t i = 0; i < y.size(); ++i) {
     std::array<double, 7> one;
     for (std::size_t k = 0; k < 7; ++k) one[k] = at[k][i];
-    result[i] = slope(one, x, h);
+    result[i] = slope(one, x, h, goal.ulp, goal.noise == nullptr ? 0 : (*goal.noise)[i]);
   }
   return result;
 }
@@ -181,7 +205,7 @@ inline std::vector<Slope> column(const Line& f, double x, double unit, const Val
   std::vector<bool> fine(y.size(), false), seen(y.size(), false);
   double scale = goal.scale;
   for (int step = 1; step <= std::max(1, goal.steps.most); ++step, h *= goal.steps.shrink) {
-    const std::vector<Slope> now = slopes_at(f, x, h, y);
+    const std::vector<Slope> now = slopes_at(f, x, h, y, goal);
     if (step == 1) scale = largest_clear(now, scale, t);
     bool all_done = true;
     for (std::size_t i = 0; i < y.size(); ++i) {
@@ -196,4 +220,59 @@ inline std::vector<Slope> column(const Line& f, double x, double unit, const Val
   return result;
 }
 
-}  // namespace gradus::check::raw
+/// Ridders (Adv. Eng. Software 4, 1982): central differences at steps halved nine times,
+/// extrapolated to step 0; kept is the entry of the table that moved least. `start` is what six
+/// points said: it tells kinks, of which a table knows nothing, and the rounding. Twenty calls of f.
+inline std::vector<Slope> ridders(const Line& f, double x, double unit, std::vector<Slope> start) {
+  constexpr std::size_t levels = 10;
+  double h = power_of_two_below(0.1 * unit);
+  std::vector<Values> before;  // the table's last row: [column][output]
+  Values least(start.size(), std::numeric_limits<double>::infinity());
+  for (std::size_t level = 0; level < levels; ++level, h /= 2) {
+    const Values up = f(x + h), down = f(x - h);
+    if (up.size() != start.size() || down.size() != start.size()) {
+      throw FunctionError("forward gives another number of values close by");
+    }
+    std::vector<Values> row(level + 1, Values(start.size()));
+    double power = 1;
+    for (std::size_t m = 0; m <= level; ++m, power *= 4) {
+      for (std::size_t i = 0; i < start.size(); ++i) {
+        double& now = row[m][i];
+        now = m == 0 ? (up[i] - down[i]) / (2 * h)
+                     : (power * row[m - 1][i] - before[m - 1][i]) / (power - 1);
+        if (m == 0 || start[i].kink) continue;
+        const double moved =
+            std::max(std::abs(now - row[m - 1][i]), std::abs(now - before[m - 1][i]));
+        if (!(moved < least[i])) continue;
+        least[i] = moved;
+        start[i].value = start[i].left = start[i].right = now;
+        start[i].change = moved;
+      }
+    }
+    before = std::move(row);
+  }
+  return start;
+}
+
+/// How much each output jitters by itself, from fourth differences of seven points close together:
+/// of independent errors σ they have the size √70 σ, of a smooth function none. `f(k)` gives the
+/// outputs at the k-th point. (Hamming, "Numerical Methods for Scientists and Engineers", ch. 6.)
+template <class Points>
+Values jitter(Points f, std::size_t outputs) {
+  std::vector<Values> table;
+  for (int k = 0; k < 7; ++k) table.push_back(f(k));
+  for (int order = 0; order < 4; ++order) {
+    for (std::size_t k = 0; k + 1 < table.size(); ++k) {
+      for (std::size_t i = 0; i < outputs; ++i) table[k][i] = table[k + 1][i] - table[k][i];
+    }
+    table.pop_back();
+  }
+  Values result(outputs, 0.0);
+  for (std::size_t i = 0; i < outputs; ++i) {
+    for (const Values& fourth : table) result[i] += fourth[i] * fourth[i] / 70 / 3;
+    result[i] = std::sqrt(result[i]);
+  }
+  return result;
+}
+
+}  // namespace gradus::check::core

@@ -1,25 +1,28 @@
 // What a check is given: inputs, functions, options.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "gradus/check/raw/differences.h"
-#include "gradus/check/raw/report.h"
+#include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/verdict.h"
+#include "gradus/check/raw/words.h"
 
-namespace gradus::check::raw {
+namespace gradus::check::core {
 
 /// One argument of the function under test, row-major.
 struct Input {
-  std::string name = {};                 // empty: "x0", "x1" …
-  std::vector<std::int64_t> shape = {};  // empty: one axis; for a single value none
+  std::string name = {};  // empty: "x0", "x1" …
+  Shape shape = {};       // empty: one axis; for a single value none
   Values values = {};
-  bool differentiable = true;            // false: indices, masks; never changed by the check
+  bool differentiable = true;  // false: indices, masks; never changed by the check
 };
 
 /// The values of all inputs, in order.
@@ -32,50 +35,62 @@ using Forward = std::function<Values(const Arguments&)>;
 /// it may be empty).
 using Vjp = std::function<Arguments(const Arguments&, const Values& dy)>;
 
-enum class Mode {
-  automatic,   // full where the output has at most 64 elements and the Jacobian at most 1e6
-  full,        // every input element against every output element
-  projections  // a sample of output elements, and weighted sums of all of them
+/// The gradients' buffers as they are after a call that found `start` in them.
+using Into = std::function<Arguments(const Arguments&, const Values& dy, const Arguments& start)>;
+
+/// What is checked. Only the first two are needed.
+struct Functions {
+  Forward forward;
+  Vjp vjp;
+  Into into = {};            // the same derivative, where it writes to buffers of the caller
+  bool accumulates = false;  // `into` adds to what it finds
+  bool linear = false;       // vjp multiplies by a matrix that was given: it cannot but be linear
+  Forward reference = {};    // forward in double, where forward itself computes in float
+  double ulp = std::numeric_limits<double>::epsilon();  // of the arithmetic of both functions
 };
+
+enum class Mode {
+  automatic,   // full where there are at most 64 outputs, 2048 elements, and 1e6 pairs of them
+  full,        // every input element against every output element
+  projections  // a sample of both, weighted sums of all outputs, directions of all elements
+};
+
+enum class Method { six_points, ridders };
 
 struct Options {
   Mode mode = Mode::automatic;
+  Method method = Method::six_points;
   std::uint64_t seed = 0x5eed;
-  double rtol = 1e-7;       // see Tolerance
-  double atol = 1e-9;       // relative to the largest derivative of that input
-  int projections = 3;      // weighted sums of all outputs, in every mode
-  int rows = 16;            // outputs sampled in Mode::projections
+  double rtol = 1e-7;     // see Tolerance
+  double atol = 1e-9;     // relative to the largest derivative of that input
+  double resolution = 0;  // > 0: compare to this share alone, with steps that suit the noise
+  int projections = 3;    // weighted sums of all outputs, in every mode; directions, where sampled
+  int rows = 16;          // outputs sampled in Mode::projections
+  int columns = 64;       // elements of an input, likewise
   Steps steps = {};
-  std::size_t findings = 3; // shown for each input; the counts count all
-  std::vector<std::int64_t> output_shape = {};  // for the report; empty: one axis
+  std::size_t findings = 3;  // shown for each input; the counts count all
+  bool diagnose = true;      // look for causes of what is wrong
+  Shape output_shape = {};   // for the report; empty: one axis
+  Values upstream = {};      // one more weighted sum of the outputs: the caller's own dy
 
   Tolerance tolerance() const {
     Tolerance result;
-    result.rtol = rtol;
-    result.atol = atol;
+    result.rtol = std::max(rtol, resolution);
+    result.atol = std::max(atol, resolution);
+    result.faint_scale = std::max(result.faint_scale, resolution);
     return result;
   }
 };
 
 /// The check itself was called wrongly.
-class BadInput : public std::invalid_argument { using std::invalid_argument::invalid_argument; };
+class BadInput : public std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
 
-inline std::int64_t count_of(const std::vector<std::int64_t>& shape) {
-  std::int64_t result = 1;
-  for (std::int64_t n : shape) result *= n;
-  return result;
-}
-
-/// Row-major: element 7 of [2,5] is [1,2].
-inline std::vector<std::int64_t> place(std::int64_t element,
-                                       const std::vector<std::int64_t>& shape) {
-  std::vector<std::int64_t> result(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    result[axis] = element % shape[axis];
-    element /= shape[axis];
-  }
-  return result;
-}
+/// A function under test did damage: it wrote where it must not.
+class Damage : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// Fills in names and shapes; throws BadInput where a shape and its values disagree, and where
 /// there is nothing to differentiate by.
@@ -104,4 +119,4 @@ inline std::vector<Input> completed(const std::string& name, std::vector<Input> 
                  "differentiable = true");
 }
 
-}  // namespace gradus::check::raw
+}  // namespace gradus::check::core

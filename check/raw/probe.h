@@ -1,8 +1,10 @@
 // Probes: the upstream gradients with which a vector-Jacobian product is asked, and the same
-// contraction of a measured column of the Jacobian.
+// contraction of a measured column of the Jacobian. Moves: the ways in which an input is changed to
+// measure one.
 //
 // A row probe weighs a single output, a dense probe all of them. All row probes together compare
-// the full Jacobian; a few dense ones and a sample of rows stand for it where it is large.
+// the full Jacobian; a few dense ones and a sample of rows stand for it where it is large. So do, on
+// the input's side, single elements and directions in which all elements move.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "gradus/check/raw/differences.h"
 #include "gradus/check/raw/random.h"
 
-namespace gradus::check::raw {
+namespace gradus::check::core {
 
 struct Probe {
   Values weight;          // one per output, or for a row the one weight that is not 0
@@ -31,9 +34,7 @@ struct Probe {
   }
 };
 
-inline Probe row_probe(std::int64_t row, Random& random) {
-  return {{random.upstream()}, row};
-}
+inline Probe row_probe(std::int64_t row, Random& random) { return {{random.upstream()}, row}; }
 
 inline Probe dense_probe(std::size_t outputs, Random& random) {
   Probe result;
@@ -42,26 +43,76 @@ inline Probe dense_probe(std::size_t outputs, Random& random) {
   return result;
 }
 
-/// `rows` different rows (all of them if there are no more), in rising order, then `dense` dense
-/// ones.
+/// `some` different numbers below `count` (all of them if there are no more), in rising order.
+inline std::vector<std::int64_t> sample(std::int64_t count, std::int64_t some, Random& random) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  for (std::int64_t i = 0; i < some && some < count; ++i) {  // Fisher-Yates, as far as needed
+    std::swap(order[static_cast<std::size_t>(i)],
+              order[static_cast<std::size_t>(i + random.below(count - i))]);
+  }
+  order.resize(static_cast<std::size_t>(std::min(some, count)));
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+/// `rows` rows, then `dense` dense probes.
 inline std::vector<Probe> make_probes(std::int64_t outputs, std::int64_t rows, int dense,
                                       Random& random) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(outputs));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  rows = std::min(rows, outputs);
-  for (std::int64_t i = 0; i < rows && rows < outputs; ++i) {  // Fisher-Yates, as far as needed
-    std::swap(order[static_cast<std::size_t>(i)],
-              order[static_cast<std::size_t>(i + random.below(outputs - i))]);
-  }
-  order.resize(static_cast<std::size_t>(rows));
-  std::sort(order.begin(), order.end());
   std::vector<Probe> result;
-  for (std::int64_t row : order) result.push_back(row_probe(row, random));
+  for (std::int64_t row : sample(outputs, rows, random)) result.push_back(row_probe(row, random));
   // With one output a dense probe is a row probe.
   for (int i = 0; i < dense && outputs > 1; ++i) {
     result.push_back(dense_probe(static_cast<std::size_t>(outputs), random));
   }
   return result;
+}
+
+/// One element of an input, or a direction for all of them.
+struct Move {
+  std::int64_t element = -1;  // -1: along `direction`
+  Values direction = {};
+
+  bool along() const { return element < 0; }
+
+  /// What a gradient says of this move.
+  double of(const Values& gradient) const {
+    if (!along()) return gradient[static_cast<std::size_t>(element)];
+    return std::inner_product(gradient.begin(), gradient.end(), direction.begin(), 0.0);
+  }
+};
+
+/// All elements of x, or `some` of them and as many directions as `dense` says. A direction moves
+/// each element in its own unit.
+inline std::vector<Move> make_moves(const Values& x, bool all, std::int64_t some, int dense,
+                                    Random& random) {
+  const auto count = static_cast<std::int64_t>(x.size());
+  std::vector<Move> result;
+  for (std::int64_t j : sample(count, all ? count : some, random)) result.push_back({j, {}});
+  const double typical = rms(x);
+  for (int d = 0; d < dense && !all; ++d) {
+    Move move;
+    for (const double v : x) {
+      move.direction.push_back(unit_of(v, typical) * random.upstream() / 2.5);
+    }
+    result.push_back(std::move(move));
+  }
+  return result;
+}
+
+/// What remains of a dense probe, or of a direction, between two places.
+inline Values between(const Values& all, std::int64_t from, std::int64_t to) {
+  Values result(all.size(), 0.0);
+  std::copy(all.begin() + from, all.begin() + to, result.begin() + from);
+  return result;
+}
+
+inline Probe part_of(const Probe& probe, std::int64_t from, std::int64_t to) {
+  return {between(probe.weight, from, to), -1};
+}
+
+inline Move part_of(const Move& move, std::int64_t from, std::int64_t to) {
+  return {-1, between(move.direction, from, to)};
 }
 
 inline Slope scaled(const Slope& s, double w) {
@@ -95,4 +146,4 @@ inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
   return sum;
 }
 
-}  // namespace gradus::check::raw
+}  // namespace gradus::check::core

@@ -1,165 +1,140 @@
-// What a check found: a verdict, the worst findings, counts, notes, and a text of ≤ 76 columns.
+// A report as text for people: what was compared, the worst findings, a map of the errors, the cause
+// if there is one that explains them, and how to see it again.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <locale>
-#include <ostream>
-#include <sstream>
+#include <cstdlib>
+#include <iostream>
 #include <string>
 #include <vector>
 
-#include "gradus/check/raw/verdict.h"
+#include "gradus/check/raw/findings.h"
+#include "gradus/check/raw/json.h"
+#include "gradus/check/raw/terminal.h"
+#include "gradus/check/raw/words.h"
 
-namespace gradus::check::raw {
+namespace gradus::check::core {
 
-/// How a finding was made.
-enum class Kind {
-  structure,      // the derivative has the wrong number of parts or of values
-  zero_upstream,  // an upstream gradient of zeros must give zeros
-  element,        // one input element against one output element
-  projection      // one input element against a weighted sum of all outputs
-};
-
-/// One thing that is wrong, or that cannot be seen. Unused parts are empty or 0.
-struct Finding {
-  Kind kind = Kind::element;
-  Verdict verdict = Verdict::fail;
-  std::size_t input = 0;
-  std::string input_name;
-  std::vector<std::int64_t> at;      // which element of the input
-  std::vector<std::int64_t> output;  // which output; empty: all, weighted
-  double analytic = 0;               // the derivative under test
-  double numeric = 0;                // the measured one
-  double allowed = 0;                // how far apart they may be
-  std::string note;
-};
-
-/// What was compared for one input.
-struct InputSummary {
-  std::string name;
-  std::vector<std::int64_t> shape;
-  bool differentiable = true;
-  std::int64_t elements = 0;
-  std::int64_t compared = 0;         // pairs of numbers
-  std::int64_t wrong = 0;            // elements with a derivative that is wrong
-  std::int64_t unseen = 0;           // elements with none wrong but one that cannot be seen
-  std::int64_t kinks = 0;            // elements at a kink
-  double largest = 0;                // the largest measured derivative
-};
-
-struct Counts {
-  std::int64_t forward = 0;  // calls
-  std::int64_t vjp = 0;
-};
-
-inline std::string list(const std::vector<std::int64_t>& numbers) {
-  std::string result = "[";
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    result += (i == 0 ? "" : ",") + std::to_string(numbers[i]);
-  }
-  return result + "]";
+inline std::string summary_line(const InputSummary& input, std::size_t index) {
+  std::string result =
+      "input " + std::to_string(index) + " '" + input.name + "' " + list(input.shape) + ": ";
+  if (!input.differentiable) return result + "not differentiable, left out";
+  const bool fine = input.wrong == 0 && input.unseen == 0 && input.cause.name.empty();
+  if (fine && input.compared > 0) result += "ok, ";
+  if (input.wrong == 0 && !input.cause.name.empty()) result += "wrong in its manners, ";
+  if (input.wrong > 0) result += share(input.wrong, input.elements) + " wrong, ";
+  if (input.unseen > 0) result += share(input.unseen, input.elements) + " cannot be seen, ";
+  return result + std::to_string(input.compared) + " numbers compared";
 }
 
-inline std::string number(double value, int digits) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
-  out.precision(digits);
-  out << value;
-  return out.str();
+/// ": 1.38 times what it should be", where that says more than the two numbers do.
+inline std::string in_words(const Finding& f) {
+  const double ratio = f.analytic / f.numeric, size = std::abs(ratio);
+  if (!std::isfinite(ratio)) return "";
+  if (ratio == 0) return ": missing";
+  if (std::abs(ratio + 1) < 1e-6) return ": the sign is wrong";
+  if (size > 1e4 || size < 1e-4) return "";
+  return ": " + number(ratio, std::abs(size - 1) < 1e-3 ? 10 : 4) + " times what it should be";
 }
 
-/// Breaks at spaces (or inside a word that is longer than a line) so that no line is over 76
-/// columns; what follows the first line is indented further. Counts characters of UTF-8.
-inline std::string wrapped(const std::string& text, std::size_t indent) {
-  constexpr std::size_t columns = 76;
-  std::string result(indent, ' ');
-  std::size_t column = indent, last_space = std::string::npos;
-  for (char c : text) {
-    if (c == '\n') c = ' ';
-    const bool continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-    if (!continues && column == columns) {
-      const bool at_space = last_space != std::string::npos || c == ' ';
-      std::string rest;
-      if (c != ' ' && at_space) {
-        rest = result.substr(last_space + 1);
-        result.resize(last_space);
-      }
-      result += "\n" + std::string(indent + 2, ' ') + rest;
-      column = indent + 2;
-      for (char r : rest) column += (static_cast<unsigned char>(r) & 0xC0U) != 0x80U ? 1U : 0U;
-      last_space = std::string::npos;
-      if (c == ' ') continue;
-    }
-    if (c == ' ' && column > indent) last_space = result.size();
-    result += c;
-    if (!continues) ++column;
-  }
-  return result + "\n";
+inline std::string place_of(const Finding& f) {
+  std::string result = f.kind == Kind::projection && f.output.empty()
+                           ? "d (weighted sum of all outputs)"
+                           : "d out" + list(f.output);
+  return result + (f.along ? " along a direction of all of " + f.input_name
+                           : " / d " + f.input_name + list(f.at));
 }
 
-struct Report {
-  std::string name;
-  Verdict verdict = Verdict::pass;
-  std::vector<Finding> findings;  // gravest first
-  std::vector<InputSummary> inputs;
-  std::vector<std::string> notes;
-  Counts counts;
-  std::uint64_t seed = 0;
+inline std::string numbers_in(const Finding& f) {
+  return "analytic " + number(f.analytic, 10) + "  numeric " + number(f.numeric, 10) +
+         "  allowed " + number(f.allowed, 2);
+}
 
-  explicit operator bool() const { return verdict == Verdict::pass; }
-
-  void add(Finding finding) {
-    verdict = graver(verdict, finding.verdict);
-    findings.push_back(std::move(finding));
+inline std::string in_one_line(const Finding& f) {
+  const bool numbers = f.kind == Kind::element || f.kind == Kind::projection;
+  if (f.kind == Kind::zero_upstream) {
+    return "d" + f.input_name + list(f.at) + " is " + number(f.analytic, 10) +
+           " for an upstream gradient of zeros; it must be 0. " + f.note;
   }
+  return numbers ? place_of(f) + "  " + numbers_in(f) : f.note;
+}
 
-  std::string text() const {
-    std::string result =
-        wrapped(std::string("GRADCHECK ") + to_string(verdict) + "  " + name, 0);
-    for (const InputSummary& input : inputs) result += wrapped(line(inputs, input), 2);
-    for (const Finding& finding : findings) result += describe(finding);
-    for (const std::string& note : notes) result += wrapped("note: " + note, 2);
-    return result + wrapped(std::to_string(counts.forward) + " forward and " +
-                                std::to_string(counts.vjp) + " vjp calls, seed " +
-                                std::to_string(seed),
-                            2);
-  }
+inline std::string described(const Finding& f) {
+  if (f.kind != Kind::element && f.kind != Kind::projection) return wrapped(in_one_line(f), 4);
+  const bool seen = f.verdict != Verdict::inconclusive;
+  const std::string result = wrapped(place_of(f) + (seen ? in_words(f) : " cannot be seen"), 4) +
+                             wrapped(numbers_in(f), 6);
+  return f.note.empty() ? result : result + wrapped(f.note, 6);
+}
 
- private:
-  static std::string line(const std::vector<InputSummary>& all, const InputSummary& input) {
-    const auto index = static_cast<std::size_t>(&input - all.data());
-    std::string result =
-        "input " + std::to_string(index) + " '" + input.name + "' " + list(input.shape) + ": ";
-    if (!input.differentiable) return result + "not differentiable, left out";
-    if (input.wrong == 0 && input.unseen == 0 && input.compared > 0) result += "ok, ";
-    const std::string of = " of " + std::to_string(input.elements) + " elements ";
-    if (input.wrong > 0) result += std::to_string(input.wrong) + of + "wrong, ";
-    if (input.unseen > 0) result += std::to_string(input.unseen) + of + "cannot be seen, ";
-    return result + std::to_string(input.compared) + " numbers compared";
+/// The last two axes of the map around its first error, at most 12 rows of 60.
+inline std::string drawn_map(const InputSummary& input) {
+  constexpr std::int64_t most_rows = 12, most_columns = 60;
+  const std::size_t rank = input.shape.size();
+  const std::size_t first = input.map.find_first_not_of(".~");
+  if (rank == 0 || first == std::string::npos || input.elements < 2) return "";
+  const Shape at = place(static_cast<std::int64_t>(first), input.shape);
+  const std::int64_t columns = input.shape[rank - 1], rows = rank > 1 ? input.shape[rank - 2] : 1;
+  std::string where = input.name;
+  for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
+    where += (axis == 0 ? "[" : ",") + std::to_string(at[axis]);
   }
+  if (rank > 2) where += ",:,:]";
+  const std::int64_t row = rank > 1 ? std::max<std::int64_t>(0, at[rank - 2] - most_rows + 1) : 0;
+  const std::int64_t column = std::max<std::int64_t>(0, at[rank - 1] - most_columns + 1);
+  if (row > 0 || column > 0) where += ", from " + list({row, column});
+  static const char* const legend[] = {". right",      "- too small",    "+ too large", "0 missing",
+                                       "! wrong sign", "? not a number", "~ not seen"};
+  std::string head = "map of " + where;
+  for (const char* entry : legend) {
+    if (input.map.find(entry[0]) != std::string::npos) head += std::string("   ") + entry;
+  }
+  std::string text = wrapped(head, 4);
+  const std::int64_t start = static_cast<std::int64_t>(first) / (rows * columns) * rows * columns;
+  for (std::int64_t r = row; r < std::min(rows, row + most_rows); ++r) {
+    const std::int64_t begin = start + r * columns + column;
+    text += "      " +
+            input.map.substr(static_cast<std::size_t>(begin),
+                             static_cast<std::size_t>(std::min(columns - column, most_columns))) +
+            "\n";
+  }
+  return text;
+}
 
-  static std::string describe(const Finding& f) {
-    const std::string where = f.input_name + list(f.at);
-    std::string head;
-    switch (f.kind) {
-      case Kind::structure: return wrapped(f.note, 4);
-      case Kind::zero_upstream:
-        return wrapped("d" + where + " is " + number(f.analytic, 10) +
-                       " for an upstream gradient of zeros; it must be 0. " + f.note, 4);
-      case Kind::element: head = "d out" + list(f.output) + " / d " + where; break;
-      case Kind::projection: head = "d (weighted sum of all outputs) / d " + where; break;
-    }
-    if (f.verdict == Verdict::inconclusive) head += " cannot be seen";
-    std::string result = wrapped(head, 4);
-    result += wrapped("analytic " + number(f.analytic, 10) + "  numeric " + number(f.numeric, 10) +
-                      "  allowed " + number(f.allowed, 2), 6);
-    return f.note.empty() ? result : result + wrapped(f.note, 6);
+inline std::string Report::text(bool colour) const {
+  static const char* const codes[] = {"\033[1;32m", "\033[1;31m", "\033[1;33m"};
+  const std::string word = to_string(verdict);
+  std::string result = wrapped("GRADCHECK " + word + "  " + name, 0);
+  if (colour) result.replace(10, word.size(), codes[static_cast<int>(verdict)] + word + "\033[0m");
+  for (std::size_t k = 0; k < inputs.size(); ++k) result += wrapped(summary_line(inputs[k], k), 2);
+  for (std::size_t f = 0; f < findings.size(); ++f) {
+    const std::size_t k = findings[f].input;
+    result += described(findings[f]);
+    const bool last = f + 1 == findings.size() || findings[f + 1].input != k;
+    if (!last || k >= inputs.size()) continue;
+    result += drawn_map(inputs[k]);
+    const Cause& cause = inputs[k].cause;
+    if (cause.name.empty() && inputs[k].map.empty()) continue;
+    result += cause.name.empty() ? wrapped("likely cause: no pattern that explains all of it", 4)
+                                 : wrapped("likely cause: " + cause.name + " - " + cause.why, 4);
+    if (!cause.hint.empty()) result += wrapped("try: " + cause.hint, 4);
   }
-};
+  for (const std::string& note : notes) result += wrapped("note: " + note, 2);
+  if (!smallest.empty()) result += wrapped("smallest failing shape: " + smallest, 2);
+  if (verdict != Verdict::pass && !reproduce.empty()) {
+    result += wrapped("reproduce: " + reproduce, 2);
+  }
+  return result +
+         wrapped(std::to_string(counts.forward) + " forward and " + std::to_string(counts.vjp) +
+                     " vjp calls, seed " + std::to_string(seed),
+                 2);
+}
 
 inline std::ostream& operator<<(std::ostream& out, const Report& report) {
-  return out << report.text();
+  return out << report.text(in_colour(out));
 }
 
-}  // namespace gradus::check::raw
+}  // namespace gradus::check::core

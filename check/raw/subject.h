@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "gradus/check/raw/differences.h"
+#include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/options.h"
-#include "gradus/check/raw/report.h"
-#include "gradus/check/raw/verdict.h"
+#include "gradus/check/raw/probe.h"
+#include "gradus/check/raw/random.h"
 
-namespace gradus::check::raw {
+namespace gradus::check::core {
 
 /// Ends a run: nothing more can be compared.
 struct Stop {
@@ -26,75 +27,186 @@ struct Stop {
 
 class Subject {
  public:
-  Subject(Forward forward, Vjp vjp, std::vector<Input> inputs)
-      : forward_(std::move(forward)), vjp_(std::move(vjp)), inputs_(std::move(inputs)) {
+  Subject(Functions functions, std::vector<Input> inputs)
+      : f_(std::move(functions)), inputs_(std::move(inputs)) {
     for (const Input& input : inputs_) {
       arguments_.push_back(input.values);
       rms_.push_back(rms(input.values));
     }
   }
 
+  const Functions& functions() const { return f_; }
   const std::vector<Input>& inputs() const { return inputs_; }
   const Values& output() const { return output_; }
   const Counts& counts() const { return counts_; }
 
   /// Runs forward twice: what changes by itself has no derivative that could be measured.
   void measure_output() {
-    output_ = forward();
-    const Values again = forward();
+    output_ = forward(f_.forward, "forward");
+    const Values again = forward(f_.forward, "forward");
     const auto same = [](double a, double b) { return a == b || (a != a && b != b); };
-    if (std::equal(output_.begin(), output_.end(), again.begin(), again.end(), same)) return;
-    throw Stop{Verdict::inconclusive,
-               "forward gives different values for the same inputs; freeze its randomness"};
+    if (!std::equal(output_.begin(), output_.end(), again.begin(), again.end(), same)) {
+      throw Stop{Verdict::inconclusive,
+                 "forward gives different values for the same inputs; freeze its randomness"};
+    }
+    measured_ = output_;
+    if (f_.reference) compare_with_reference();
+  }
+
+  /// Measures how much forward jitters, and makes the steps as long as that asks for.
+  void measure_noise(Goal& goal, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<Move> moves;
+    for (const Input& input : inputs_) {
+      moves.push_back(make_moves(input.values, false, 0, 1, random).front());
+    }
+    noise_ = jitter([&](int k) { return moved(moves, std::ldexp(k, -16)); }, output_.size());
+    double largest = 0, noise = 0;
+    for (std::size_t i = 0; i < output_.size(); ++i) {
+      noise_[i] = std::max(2 * noise_[i], 0.5 * f_.ulp * std::abs(output_[i]));
+      largest = std::max(largest, std::abs(output_[i]));
+      noise = std::max(noise, noise_[i]);
+    }
+    // The best step of six points goes with the seventh root of the noise (0.58: as for rounding
+    // in double, where Steps::first is 3e-3).
+    const double best = 0.58 * std::pow(noise / std::max(largest, 1e-300), 1.0 / 7);
+    goal.steps.first = std::clamp(best, goal.steps.first, 0.1);
+    goal.noise = &noise_;
   }
 
   /// The derivative under test. Parts that do not fit the inputs go into the report.
   Arguments vjp(const Values& dy, Report& report) {
-    ++counts_.vjp;
-    Arguments dx;
-    try {
-      dx = vjp_(arguments_, dy);
-    } catch (const std::exception& error) {
-      throw Stop{Verdict::fail, std::string("the vjp throws: ") + error.what()};
-    }
-    check_structure(dx, report);
-    return dx;
+    return derivative([&] { return f_.vjp(arguments_, dy); }, report);
   }
 
-  /// The slopes of all outputs along element j of input k.
-  std::vector<Slope> column_of(std::size_t k, std::size_t j, const Goal& goal) {
-    const double x = inputs_[k].values[j];
-    const Line line = [this, k, j, x](double t) {
-      arguments_[k][j] = t;
-      Values y = forward();
-      arguments_[k][j] = x;
+  /// The same on buffers that hold `start`.
+  Arguments into(const Values& dy, const Arguments& start, Report& report) {
+    return derivative([&] { return f_.into(arguments_, dy, start); }, report);
+  }
+
+  /// From here on buffers hold zeros before a call: so much of an answer can be compared even where
+  /// they are added to, or not written, against the declaration.
+  void start_from_zeros() {
+    f_.vjp = [into = f_.into, sizes = inputs_](const Arguments& in, const Values& dy) {
+      Arguments start;
+      for (const Input& input : sizes) start.emplace_back(input.values.size(), 0.0);
+      return into(in, dy, start);
+    };
+  }
+
+  /// The slopes of all outputs along a move of input k.
+  std::vector<Slope> column_of(std::size_t k, const Move& move, const Goal& goal, Method method) {
+    const Values& x = inputs_[k].values;
+    const auto j = static_cast<std::size_t>(std::max<std::int64_t>(move.element, 0));
+    const double at = move.along() ? 0 : x[j];
+    const double unit = move.along() ? 1 : unit_of(at, rms_[k]);
+    const Line line = [&](double t) {
+      Values& now = arguments_[k];
+      for (std::size_t i = 0; i < now.size() && move.along(); ++i) {
+        now[i] = x[i] + t * move.direction[i];
+      }
+      if (!move.along()) now[j] = t;
+      Values y = truth();
+      if (move.along()) {
+        now = x;
+      } else {
+        now[j] = at;
+      }
       return y;
     };
     try {
-      return column(line, x, unit_of(x, rms_[k]), output_, goal);
+      std::vector<Slope> slopes = column(line, at, unit, measured_, goal);
+      if (method == Method::ridders) slopes = ridders(line, at, unit, std::move(slopes));
+      // The derivative under test is rounded too: four roundings of each term are forgiven.
+      for (Slope& s : slopes) {
+        if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
+      }
+      return slopes;
     } catch (const FunctionError& error) {
       throw Stop{Verdict::inconclusive, error.what()};
     }
   }
 
  private:
-  Values forward() {
+  /// What differences are taken of.
+  Values truth() {
+    return f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
+  }
+
+  Values forward(const Forward& f, const std::string& who) {
     ++counts_.forward;
     try {
-      return forward_(arguments_);
+      return f(arguments_);
+    } catch (const Damage& damage) {
+      throw Stop{Verdict::fail, damage.what()};
+    } catch (const BadInput&) {
+      throw;
     } catch (const std::exception& error) {
-      throw Stop{Verdict::inconclusive, std::string("forward throws: ") + error.what()};
+      throw Stop{Verdict::inconclusive, who + " throws: " + error.what()};
+    } catch (...) {
+      throw Stop{Verdict::inconclusive, who + " throws something that is no std::exception"};
     }
+  }
+
+  Values moved(const std::vector<Move>& moves, double t) {
+    const Arguments before = arguments_;
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      if (!inputs_[k].differentiable) continue;
+      for (std::size_t i = 0; i < before[k].size(); ++i) {
+        arguments_[k][i] += t * moves[k].direction[i];
+      }
+    }
+    Values y = truth();
+    arguments_ = before;
+    y.resize(output_.size());
+    return y;
+  }
+
+  void compare_with_reference() {
+    measured_ = forward(f_.reference, "the reference");
+    if (measured_.size() != output_.size()) {
+      throw Stop{Verdict::inconclusive, "the reference gives " + std::to_string(measured_.size()) +
+                                            " values, forward " + std::to_string(output_.size())};
+    }
+    double largest = 0;
+    for (double v : measured_) largest = std::max(largest, std::abs(v));
+    for (std::size_t i = 0; i < output_.size(); ++i) {
+      // A thousandth of the largest: no rounding is that large, and few mistakes are smaller.
+      if (std::abs(output_[i] - measured_[i]) <= 1e-3 * largest) continue;
+      if (!std::isfinite(output_[i]) || !std::isfinite(measured_[i])) continue;
+      throw Stop{Verdict::inconclusive,
+                 "forward and its reference are not the same function: output " +
+                     std::to_string(i) + " is " + number(output_[i], 7) + " and " +
+                     number(measured_[i], 7)};
+    }
+  }
+
+  template <class Call>
+  Arguments derivative(Call call, Report& report) {
+    ++counts_.vjp;
+    Arguments dx;
+    try {
+      dx = call();
+    } catch (const Damage& damage) {
+      throw Stop{Verdict::fail, damage.what()};
+    } catch (const BadInput&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw Stop{Verdict::fail, std::string("the derivative throws: ") + error.what()};
+    } catch (...) {
+      throw Stop{Verdict::fail, "the derivative throws something that is no std::exception"};
+    }
+    check_structure(dx, report);
+    return dx;
   }
 
   void check_structure(const Arguments& dx, Report& report) const {
     Finding finding;
     finding.kind = Kind::structure;
     if (dx.size() != inputs_.size()) {
-      finding.note = "the vjp gives " + std::to_string(dx.size()) + " gradients for " +
-                     std::to_string(inputs_.size()) + " inputs; it must give one for each";
-      report.add(finding);
-      throw Stop{Verdict::fail, "nothing more was compared"};
+      throw Stop{Verdict::fail, "the derivative gives " + std::to_string(dx.size()) +
+                                    " gradients for " + std::to_string(inputs_.size()) +
+                                    " inputs; it must give one for each"};
     }
     bool fits = true;
     for (std::size_t k = 0; k < dx.size(); ++k) {
@@ -112,13 +224,14 @@ class Subject {
     if (!fits) throw Stop{Verdict::fail, "nothing more was compared"};
   }
 
-  Forward forward_;
-  Vjp vjp_;
+  Functions f_;
   std::vector<Input> inputs_;
   Arguments arguments_;
   std::vector<double> rms_;
-  Values output_;
+  Values output_;    // of forward
+  Values measured_;  // of what differences are taken of
+  Values noise_;
   Counts counts_;
 };
 
-}  // namespace gradus::check::raw
+}  // namespace gradus::check::core

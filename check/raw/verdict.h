@@ -11,16 +11,19 @@
 #include <cmath>
 #include <limits>
 
-namespace gradus::check::raw {
+namespace gradus::check::core {
 
 /// Inconclusive: the differences cannot see the derivative. It never counts as a pass.
 enum class Verdict { pass, fail, inconclusive };
 
 inline const char* to_string(Verdict verdict) {
   switch (verdict) {
-    case Verdict::pass: return "PASS";
-    case Verdict::fail: return "FAIL";
-    case Verdict::inconclusive: break;
+    case Verdict::pass:
+      return "PASS";
+    case Verdict::fail:
+      return "FAIL";
+    case Verdict::inconclusive:
+      break;
   }
   return "INCONCLUSIVE";
 }
@@ -59,8 +62,9 @@ struct Slope {
   double lower() const { return kink ? std::min(left, right) : value; }
   double upper() const { return kink ? std::max(left, right) : value; }
   double size() const { return std::max(std::abs(lower()), std::abs(upper())); }
-  bool finite() const { return std::isfinite(lower()) && std::isfinite(upper()) &&
-                               std::isfinite(estimate()); }
+  bool finite() const {
+    return std::isfinite(lower()) && std::isfinite(upper()) && std::isfinite(estimate());
+  }
 };
 
 /// Is the estimate small enough beside `share` of the slope, or beside the largest slope?
@@ -104,4 +108,4 @@ inline Judgement judge(double a, const Slope& n, double scale, const Tolerance& 
   return result;
 }
 
-}  // namespace gradus::check::raw
+}  // namespace gradus::check::core

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/check/raw/check.h"
+#include "gradus/check/raw/vjp_check.h"
 
 namespace gradus::raw_cases {
 
-using namespace gradus::check::raw;
+using namespace gradus::check::core;
 
 using Index = std::size_t;
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -29,7 +29,7 @@ struct Case {
 };
 
 inline Report run(const Case& c, const Options& options = {}) {
-  return check_vjp(c.name, c.forward, c.vjp, c.inputs, options);
+  return check_vjp(c.name, {c.forward, c.vjp}, c.inputs, options);
 }
 
 /// A case whose gradients are changed after the right ones are known: [input][element].

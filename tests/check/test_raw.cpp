@@ -112,19 +112,19 @@ TEST_CASE("raw: what cannot be seen is inconclusive", "[check][raw]") {
 TEST_CASE("raw: a function that does not depend on its input", "[check][raw]") {
   const auto constant = [](const Arguments&) { return Values{5, 1e6}; };
   const auto none = [](const Arguments&, const Values&) { return Arguments{{0, 0, 0}}; };
-  const Report report = check_vjp("constant", constant, none, std::vector<Values>{{1, 2, 3}});
+  const Report report = check_vjp("constant", {constant, none}, {{"x", {3}, {1, 2, 3}}});
   CAPTURE(report.text());
   CHECK(report);
   CHECK(mentions(report, "every measured derivative is 0"));
   const auto some = [](const Arguments&, const Values& dy) { return Arguments{{0, dy[0], 0}}; };
-  CHECK(check_vjp("constant", constant, some, std::vector<Values>{{1, 2, 3}}).verdict ==
+  CHECK(check_vjp("constant", {constant, some}, {{"x", {3}, {1, 2, 3}}}).verdict ==
         Verdict::fail);
   // Exactly 0 to the left of -9, where the derivative is not yet.
   const Case underflow = elementwise("gelu", {-10, -12}, gelu, d_gelu);
   CHECK(underflow.forward({{-10, -12}}) == Values{0, 0});
   CHECK(run(underflow));
   const auto all_ones = [](const Arguments&, const Values& dy) { return Arguments{dy}; };
-  CHECK(check_vjp("gelu", underflow.forward, all_ones, underflow.inputs).inputs[0].wrong == 2);
+  CHECK(check_vjp("gelu", {underflow.forward, all_ones}, underflow.inputs).inputs[0].wrong == 2);
   // The sum of a softmax is 1 but for rounding.
   Case c = softmax(1, 4, random_values(4, 9));
   c.forward = [](const Arguments& in) {

@@ -10,11 +10,11 @@ namespace gradus::raw_cases {
 
 TEST_CASE("raw: a wrong call throws", "[check][raw]") {
   const Case c = elementwise("cube", {1, 2}, cube, d_cube);
-  const auto with = [&c](const Input& input) { return check_vjp("c", c.forward, c.vjp, {input}); };
+  const auto with = [&c](const Input& input) { return check_vjp("c", {c.forward, c.vjp}, {input}); };
   CHECK_THROWS_AS(with({"x", {3}, {1, 2}}), BadInput);
   CHECK_THROWS_AS(with({"x", {-1, -2}, {1, 2}}), BadInput);
   CHECK_THROWS_AS(with({"x", {2}, {1, 2}, false}), BadInput);
-  CHECK_THROWS_AS(check_vjp("c", c.forward, c.vjp, std::vector<Input>{}), BadInput);
+  CHECK_THROWS_AS(check_vjp("c", {c.forward, c.vjp}, std::vector<Input>{}), BadInput);
   Options options;
   options.output_shape = {3};
   CHECK_THROWS_AS(run(c, options), BadInput);

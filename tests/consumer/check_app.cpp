@@ -3,7 +3,7 @@
 
 #include <gradus/check/raw/check.h>
 
-namespace raw = gradus::check::raw;
+namespace raw = gradus::check::core;
 
 namespace {
 

@@ -1,0 +1,435 @@
+// From functions as people write them to functions of numbers.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "gradus/check/raw/arguments.h"
+#include "gradus/check/raw/behaviour.h"
+#include "gradus/check/raw/options.h"
+#include "gradus/check/raw/random.h"
+
+namespace gradus::check::core {
+
+/// One argument as it was given.
+template <class A, bool Differentiable>
+struct Given {
+  using Type = A;
+  static constexpr bool wanted = Differentiable;
+  A value;
+  std::string name = {};
+  Shape shape = {};
+};
+
+/// A derivative that takes a direction for each input and gives the output's derivative along it.
+template <class F>
+struct Jvp {
+  F f;
+};
+
+/// A derivative that gives the Jacobian: a flat one has a row for each output.
+template <class F>
+struct Jacobian {
+  F f;
+  bool column_major = false;
+};
+
+/// What is known when the functions are called.
+struct Plan {
+  std::vector<std::string> names;
+  std::vector<Layout> inputs;
+  std::vector<bool> wanted;
+  Layout output;
+  bool output_known = false;
+  bool accumulates = false;
+};
+
+enum class Form { unknown, vjp_returned, vjp_written, matrix_returned, matrix_written };
+
+template <class A>
+using AsGiven = typename Kinds<A>::Read;
+template <class A>
+using AsDouble = typename InDouble<typename Kinds<A>::Read>::type;
+
+/// Buffers for the inputs, as the parameters of F want them.
+template <template <class> class Own, class F, class... G>
+auto inputs_of(const Plan& plan, const Arguments& in) {
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return std::tuple<Buffer<Parameter<F, K, Own<typename G::Type>>>...>(
+        Buffer<Parameter<F, K, Own<typename G::Type>>>(in[K], plan.inputs[K])...);
+  }
+  (std::index_sequence_for<G...>{});
+}
+
+/// Buffers for one gradient (or direction, or Jacobian) of each input that wants one; the first of
+/// them is parameter number First of F.
+template <class F, std::size_t First, bool Read, class... G>
+auto gradients_of(const std::vector<Layout>& layouts, const Arguments& start) {
+  constexpr std::array<bool, sizeof...(G)> wanted{G::wanted...};
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return std::tuple_cat([&] {
+      if constexpr (wanted[K]) {
+        constexpr auto at =
+            First + static_cast<std::size_t>(std::count(wanted.begin(), wanted.begin() + K, true));
+        using A = typename G::Type;
+        using Own = std::conditional_t<Read, typename Kinds<A>::Read, typename Kinds<A>::Write>;
+        using B = Buffer<Parameter<F, at, Own>>;
+        return std::tuple<B>(B(start[K], layouts[K]));
+      } else {
+        return std::tuple<>();
+      }
+    }()...);
+  }
+  (std::index_sequence_for<G...>{});
+}
+
+/// f with what the buffers of these tuples hold, one after the other.
+template <class F, class... Buffers>
+decltype(auto) call(F& f, Buffers&... buffers) {
+  const auto references = [](auto& all) {
+    return std::apply([](auto&... b) { return std::tie(b...); }, all);
+  };
+  return std::apply([&f](auto&... b) -> decltype(auto) { return f(b.pass()...); },
+                    std::tuple_cat(references(buffers)...));
+}
+
+/// Calls read(part) for each of the gradients that a function returned: one, a tuple, a list.
+template <class R, class Read>
+void each_part(const R& r, Read read) {
+  if constexpr (Numbers<R>) {
+    read(r);
+  } else if constexpr (requires { std::tuple_size<R>::value; }) {
+    std::apply([&read](const auto&... part) { (read(part), ...); }, r);
+  } else {
+    for (const auto& part : r) read(part);
+  }
+}
+
+/// Functions of the arguments G…, and a forward F.
+template <class F, class... G>
+class Adapter {
+ public:
+  static constexpr std::size_t count = sizeof...(G);
+  static constexpr std::size_t wanted = (std::size_t{0} + ... + (G::wanted ? 1U : 0U));
+
+  explicit Adapter(std::shared_ptr<Plan> plan) : plan_(std::move(plan)) {}
+
+  /// `f` may be F or its reference, for which Own gives the types in double.
+  template <template <class> class Own, class Function>
+  Forward forward(Function f, const std::string& who) const {
+    return [f, who, self = *this](const Arguments& in) mutable {
+      Plan& plan = *self.plan_;
+      auto x = inputs_of<Own, Function, G...>(plan, in);
+      Values y;
+      if constexpr (writes<Function>()) {
+        if (!plan.output_known) {
+          throw BadInput(who + " writes its result: say how large that is, .output({2, 3})");
+        }
+        using Out = Buffer<Parameter<Function, count, std::span<double>>>;
+        std::tuple<Out> out(Out(nans(plan.output), plan.output));
+        call(f, x, out);
+        std::get<0>(out).inspect(who, "its output", true);
+        y = std::get<0>(out).numbers();
+      } else {
+        const auto& result = call(f, x);
+        if (!plan.output_known) plan.output = layout_of(result);
+        plan.output_known = true;
+        y = numbers_of(result, plan.output);
+      }
+      self.inspect(x, who);
+      return y;
+    };
+  }
+
+  /// A vjp that is returned or written, or a gradient or a Jacobian.
+  template <class D>
+  void derivative(D d, bool column_major, Functions& functions) const {
+    constexpr Form form = form_of<D>();
+    static_assert(form != Form::unknown,
+                  "the derivative must be vjp(inputs…, dy) that returns the gradients, "
+                  "vjp(inputs…, dy, gradients…) that writes them, gradient(inputs…), "
+                  "jacobian(inputs…) or check::jvp(f)");
+    if constexpr (form == Form::vjp_returned) {
+      functions.vjp = [d, self = *this](const Arguments& in, const Values& dy) mutable {
+        auto x = inputs_of<AsGiven, D, G...>(*self.plan_, in);
+        auto up = self.template upstream<D>(dy);
+        const auto& result = call(d, x, up);
+        Arguments dx = self.parts(result, self.plan_->inputs);
+        self.inspect(x, "the derivative");
+        std::get<0>(up).inspect("the derivative", "dy", false);
+        return dx;
+      };
+    } else if constexpr (form == Form::vjp_written) {
+      functions.into = [d, self = *this](const Arguments& in, const Values& dy,
+                                         const Arguments& start) mutable {
+        auto x = inputs_of<AsGiven, D, G...>(*self.plan_, in);
+        auto up = self.template upstream<D>(dy);
+        auto dx = gradients_of<D, count + 1, false, G...>(self.plan_->inputs, start);
+        call(d, x, up, dx);
+        self.inspect(x, "the derivative");
+        std::get<0>(up).inspect("the derivative", "dy", false);
+        return self.collect(dx);
+      };
+      functions.vjp = [into = functions.into, self = *this](const Arguments& in, const Values& dy) {
+        return into(in, dy, self.starts(self.plan_->inputs));
+      };
+    } else {
+      matrix_vjp(functions,
+                 [d, column_major, self = *this](const Arguments& in, std::size_t outputs) mutable {
+                   return self.matrices(d, in, outputs, column_major);
+                 });
+    }
+  }
+
+  /// Forward mode: one call for each element of the inputs makes the Jacobian.
+  template <class D>
+  void forward_mode(D d, Functions& functions) const {
+    matrix_vjp(functions, [d, self = *this](const Arguments& in, std::size_t outputs) mutable {
+      return self.by_columns(d, in, outputs);
+    });
+  }
+
+ private:
+  template <class Function>
+  static constexpr bool writes() {
+    if constexpr (Plain<Function>)
+      return SignatureOf<Function>::arity == count + 1;
+    else
+      return false;
+  }
+
+  template <class Function>
+  using Inputs = decltype(inputs_of<AsGiven, Function, G...>(std::declval<const Plan&>(),
+                                                             std::declval<const Arguments&>()));
+
+  /// What dy is where the derivative does not say: of the type that forward returns.
+  static auto own_upstream() {
+    if constexpr (writes<F>()) {
+      return std::type_identity<std::span<const Element<Parameter<F, count, std::span<double>>>>>{};
+    } else {
+      using R = std::remove_cvref_t<decltype(call(std::declval<F&>(), std::declval<Inputs<F>&>()))>;
+      return std::type_identity<typename Kinds<R>::Read>{};
+    }
+  }
+  template <class D>
+  using Upstream = Buffer<Parameter<D, count, typename decltype(own_upstream())::type>>;
+
+  template <class D>
+  std::tuple<Upstream<D>> upstream(const Values& dy) const {
+    return std::tuple<Upstream<D>>(Upstream<D>(dy, plan_->output));
+  }
+
+  template <class D>
+  static constexpr Form form_of() {
+    if constexpr (Plain<D>) {
+      using S = SignatureOf<D>;
+      constexpr bool written = std::is_void_v<typename S::Result>;
+      if (S::arity == count && !written) return Form::matrix_returned;
+      if (S::arity == count + 1 && !written) return Form::vjp_returned;
+      if (S::arity == count + 1 + wanted && written) return Form::vjp_written;
+      if (S::arity == count + wanted && written) return Form::matrix_written;
+    } else {
+      // What has `auto` parameters returns its gradients; to look further would compile its body.
+      if (std::is_invocable_v<D&, typename G::Type&...>) return Form::matrix_returned;
+      return Form::vjp_returned;
+    }
+    return Form::unknown;
+  }
+
+  static Values nans(const Layout& layout) {
+    return Values(static_cast<std::size_t>(count_of(layout.shape)),
+                  std::numeric_limits<double>::quiet_NaN());
+  }
+
+  /// What gradients' buffers hold before the call: zeros where they are added to, or else NaN.
+  Arguments starts(const std::vector<Layout>& layouts) const {
+    Arguments result;
+    for (const Layout& layout : layouts) {
+      result.push_back(nans(layout));
+      if (plan_->accumulates) std::fill(result.back().begin(), result.back().end(), 0.0);
+    }
+    return result;
+  }
+
+  template <class Buffers>
+  void inspect(const Buffers& buffers, const std::string& who) const {
+    std::apply([&, k = std::size_t{0}](
+                   const auto&... b) mutable { (b.inspect(who, plan_->names[k++], false), ...); },
+               buffers);
+  }
+
+  /// The numbers of the gradients' buffers, one part for each input.
+  template <class Buffers>
+  Arguments collect(const Buffers& buffers) const {
+    Arguments result(count);
+    std::size_t k = 0;
+    const auto take = [&](const auto& buffer) {
+      while (!plan_->wanted[k]) ++k;
+      buffer.inspect("the derivative", "d" + plan_->names[k], true);
+      result[k++] = buffer.numbers();
+    };
+    std::apply([&](const auto&... b) { (take(b), ...); }, buffers);
+    return result;
+  }
+
+  /// What was returned, one part for each input: for the wanted ones, or for all of them.
+  template <class R>
+  Arguments parts(const R& returned, const std::vector<Layout>& layouts) const {
+    std::size_t given = 0;
+    each_part(returned, [&given](const auto&) { ++given; });
+    Arguments result(given == wanted ? count : given);
+    std::size_t k = 0;
+    each_part(returned, [&](const auto& part) {
+      while (given == wanted && !plan_->wanted[k]) ++k;
+      result[k] = numbers_of(part, k < layouts.size() ? layouts[k] : Layout());
+      ++k;
+    });
+    return result;
+  }
+
+  /// vjp as dy times the matrices that `make` gives, row-major and one for each input.
+  template <class Make>
+  static void matrix_vjp(Functions& functions, Make make) {
+    functions.linear = true;
+    functions.vjp = [make, known = Arguments(), at = Arguments()](const Arguments& in,
+                                                                  const Values& dy) mutable {
+      if (known.empty() || at != in) {
+        known = make(in, dy.size());
+        at = in;
+        if (make(in, dy.size()) != known && !has_nan(known)) {
+          throw Damage("the derivative differs from call to call, with the same inputs");
+        }
+      }
+      Arguments dx;
+      for (std::size_t k = 0; k < known.size(); ++k) {
+        if (k < in.size() && known[k].size() != in[k].size() * dy.size() && !known[k].empty()) {
+          throw Damage("the Jacobian has " + std::to_string(known[k].size()) + " values for " +
+                       std::to_string(dy.size()) + " outputs and " + std::to_string(in[k].size()) +
+                       " elements of an input; it needs one for "
+                       "each pair");
+        }
+        dx.emplace_back(known[k].empty() ? 0 : in[k].size(), 0.0);
+        for (std::size_t p = 0; p < known[k].size(); ++p) {
+          dx[k][p % dx[k].size()] += dy[p / dx[k].size()] * known[k][p];
+        }
+      }
+      return dx;
+    };
+  }
+
+  static bool has_nan(const Arguments& all) {
+    return std::any_of(all.begin(), all.end(), [](const Values& part) { return part != part; });
+  }
+
+  template <class D>
+  Arguments matrices(D& d, const Arguments& in, std::size_t outputs, bool column_major) const {
+    std::vector<Layout> layouts = plan_->inputs;
+    for (std::size_t k = 0; k < count && outputs != 1; ++k) {
+      layouts[k] = {{static_cast<std::int64_t>(outputs), std::ssize(in[k])}, column_major};
+    }
+    auto x = inputs_of<AsGiven, D, G...>(*plan_, in);
+    Arguments result;
+    if constexpr (form_of<D>() == Form::matrix_returned) {
+      const auto& returned = call(d, x);
+      result = parts(returned, layouts);
+    } else {
+      auto buffers = gradients_of<D, count, false, G...>(layouts, starts(layouts));
+      call(d, x, buffers);
+      result = collect(buffers);
+    }
+    inspect(x, "the derivative");
+    if (outputs != 1 && result.size() == count) arrange(result, outputs);
+    return result;
+  }
+
+  /// Rows and columns follow the outputs and elements as they lie in memory: makes them row-major.
+  void arrange(Arguments& matrices, std::size_t outputs) const {
+    for (std::size_t k = 0; k < count; ++k) {
+      const Values found = matrices[k];
+      const std::size_t n = found.size() / outputs;
+      if (n * outputs != found.size() ||
+          std::ssize(found) !=
+              static_cast<std::int64_t>(outputs) * count_of(plan_->inputs[k].shape)) {
+        continue;  // the caller will see that it does not fit
+      }
+      for (std::size_t p = 0; p < found.size(); ++p) {
+        matrices[k][p] =
+            found[plan_->output.position(p / n) * n + plan_->inputs[k].position(p % n)];
+      }
+    }
+  }
+
+  /// The derivatives along directions, one for each wanted input.
+  template <class D>
+  Values along(D& d, const Arguments& in, const Arguments& directions) const {
+    auto x = inputs_of<AsGiven, D, G...>(*plan_, in);
+    auto v = gradients_of<D, count, true, G...>(plan_->inputs, directions);
+    Values dy;
+    if constexpr (writes_along<D>()) {
+      using Out = Buffer<Parameter<D, count + wanted, std::span<double>>>;
+      std::tuple<Out> out(Out(nans(plan_->output), plan_->output));
+      call(d, x, v, out);
+      std::get<0>(out).inspect("the derivative", "its output", true);
+      dy = std::get<0>(out).numbers();
+    } else {
+      const auto& result = call(d, x, v);
+      dy = numbers_of(result, plan_->output);
+    }
+    inspect(x, "the derivative");
+    return dy;
+  }
+
+  template <class D>
+  static constexpr bool writes_along() {
+    if constexpr (Plain<D>)
+      return SignatureOf<D>::arity == count + wanted + 1;
+    else
+      return false;
+  }
+
+  template <class D>
+  Arguments by_columns(D& d, const Arguments& in, std::size_t outputs) const {
+    Arguments result(count), directions;
+    for (const Values& part : in) directions.emplace_back(part.size(), 0.0);
+    Random random(7);
+    Values sum(outputs, 0.0);
+    Arguments all = directions;
+    for (std::size_t k = 0; k < count; ++k) {
+      if (!plan_->wanted[k]) continue;
+      const std::size_t n = in[k].size();
+      result[k].assign(outputs * n, 0.0);
+      for (std::size_t j = 0; j < n; ++j) {
+        directions[k][j] =
+            2;  // a power of two: exact; not 1, which would hide an ignored direction
+        const Values column = along(d, in, directions);
+        directions[k][j] = 0;
+        all[k][j] = random.upstream();
+        for (std::size_t i = 0; i < std::min(outputs, column.size()); ++i) {
+          result[k][i * n + j] = column[i] / 2;
+          sum[i] += column[i] / 2 * all[k][j];
+        }
+      }
+    }
+    if (!close(along(d, in, all), sum, 1e-4)) {
+      throw Damage(
+          "the derivative is not linear in its direction: along a sum of directions it is "
+          "not the sum of what it is along each");
+    }
+    return result;
+  }
+
+  std::shared_ptr<Plan> plan_;
+};
+
+}  // namespace gradus::check::core

@@ -1,0 +1,131 @@
+// What a derivative must do beside being right: give the same twice, be linear in dy, and treat what
+// it finds in its buffers as it was declared to.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gradus/check/raw/findings.h"
+#include "gradus/check/raw/options.h"
+#include "gradus/check/raw/probe.h"
+#include "gradus/check/raw/random.h"
+#include "gradus/check/raw/subject.h"
+
+namespace gradus::check::core {
+
+class Behaviour {
+ public:
+  Behaviour(Subject& subject, Values dy, const Tolerance& tolerance, Report& report)
+      : subject_(subject), dy_(std::move(dy)), tolerance_(tolerance), report_(report) {}
+
+  /// `answer` is what the derivative gave for dy.
+  void check_answer(const Arguments& answer) {
+    const Arguments again = subject_.vjp(dy_, report_);
+    for (std::size_t k = 0; k < answer.size(); ++k) {
+      if (!wanted(k) || close(again[k], answer[k], 0)) continue;
+      add(Kind::structure, k, "the gradient of '" + name(k) + "' differs from call to call",
+          {"NOT DETERMINISTIC", "nothing that changes by itself can be a derivative",
+           "freeze its randomness; look for memory that was never written"});
+    }
+    if (!subject_.functions().linear) check_linear(answer);
+  }
+
+  /// Runs the derivative on buffers of zeros and of dirt; true where all is as declared.
+  bool check_buffers() {
+    const bool adds = subject_.functions().accumulates;
+    const std::size_t before = report_.findings.size();
+    Random random(report_.seed);
+    Arguments start;
+    for (const Input& input : subject_.inputs()) start.emplace_back(input.values.size(), 0.0);
+    const Arguments clean = subject_.into(dy_, start, report_);
+    for (std::size_t k = 0; k < start.size(); ++k) {
+      // Dirt of the gradient's size: neither drowns the other.
+      const double size = std::max(largest_of(clean[k]), 1e-30);
+      for (double& v : start[k]) v = size * random.upstream();
+    }
+    const Arguments found = subject_.into(dy_, start, report_);
+    for (std::size_t k = 0; k < start.size(); ++k) {
+      if (!wanted(k)) continue;
+      Values sum = clean[k];
+      for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += start[k][j];
+      if (!close(found[k], adds ? sum : clean[k], share_)) {
+        judge_buffer(k, found[k], start[k], sum);
+      }
+    }
+    return report_.findings.size() == before;
+  }
+
+ private:
+  bool wanted(std::size_t k) const { return subject_.inputs()[k].differentiable; }
+  const std::string& name(std::size_t k) const { return subject_.inputs()[k].name; }
+
+  void add(Kind kind, std::size_t k, const std::string& note, const Cause& cause) {
+    Finding finding;
+    finding.kind = kind;
+    finding.input = k;
+    finding.input_name = name(k);
+    finding.note = note;
+    report_.add(finding);
+    if (report_.inputs[k].cause.name.empty()) report_.inputs[k].cause = cause;
+  }
+
+  /// vjp(2¹⁰ dy) = 2¹⁰ vjp(dy), and likewise for -2⁻¹⁰: powers of two add no rounding.
+  void check_linear(const Arguments& answer) {
+    const double share = std::max(1e-6, 10 * tolerance_.rtol);
+    for (const double factor : {1024.0, -1.0 / 1024}) {
+      Values dy = dy_;
+      for (double& v : dy) v *= factor;
+      const Arguments dx = subject_.vjp(dy, report_);
+      for (std::size_t k = 0; k < answer.size(); ++k) {
+        Values expected = answer[k];
+        for (double& v : expected) v *= factor;
+        if (!wanted(k) || close(dx[k], expected, share)) continue;
+        if (close(dx[k], answer[k], 1e-9)) continue;  // dy is ignored, which is another cause
+        if (report_.inputs[k].cause.name == "NOT LINEAR") continue;
+        add(Kind::linearity, k,
+            "the gradient of '" + name(k) + "' is not linear in dy: for " + number(factor, 4) +
+                " dy it is not " + number(factor, 4) + " times what it is for dy",
+            {"NOT LINEAR",
+             "a derivative multiplies dy by something that does not depend on dy; this one clips, "
+             "rectifies, squares or adds to it",
+             "look for abs, max, clamp, a square, or a constant applied to dy"});
+      }
+    }
+  }
+
+  void judge_buffer(std::size_t k, const Values& found, const Values& dirt, const Values& sum) {
+    std::int64_t kept = 0;
+    for (std::size_t j = 0; j < sum.size(); ++j) kept += found[j] == dirt[j] ? 1 : 0;
+    const std::string dx = "d" + name(k);
+    if (subject_.functions().accumulates) {
+      add(Kind::buffer, k, dx + " is declared to be added to, and is written over",
+          {"OVERWRITES", "what other paths contributed to the gradient before is lost",
+           dx + "[i] += …, in place of " + dx + "[i] = …"});
+    } else if (close(found, sum, share_)) {
+      add(Kind::buffer, k, dx + " is added to: what was there before is still in it",
+          {"ADDS", "what the buffer holds before the call becomes a part of the gradient",
+           "set " + dx + " to 0 first, write = in place of +=, or declare .accumulates()"});
+    } else if (kept > 0) {
+      add(Kind::buffer, k, share(kept, std::ssize(sum)) + " of " + dx + " are never written",
+          {"NEVER WRITTEN", "some elements keep what was in the buffer before the call",
+           "do the loops reach every element? Where the gradient is 0, 0 must be written"});
+    } else {
+      add(Kind::buffer, k, dx + " depends on what was in it before the call",
+          {"DEPENDS ON ITS BUFFER", "some elements are read before they are written",
+           "set " + dx + " to 0 before anything is added to it"});
+    }
+  }
+
+  Subject& subject_;
+  Values dy_;
+  Tolerance tolerance_;
+  Report& report_;
+  double share_ = 64 * subject_.functions().ulp;
+};
+
+}  // namespace gradus::check::core

@@ -1,0 +1,169 @@
+// What a cause is looked for in: both Jacobians of each input, and the values around them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gradus/check/raw/differences.h"
+#include "gradus/check/raw/findings.h"
+#include "gradus/check/raw/words.h"
+
+namespace gradus::check::core {
+
+/// Rows are outputs, columns the elements of one input.
+struct Matrix {
+  Matrix(std::size_t r, std::size_t c) : rows(r), columns(c), values(r * c) {}
+  double& operator()(std::size_t i, std::size_t j) { return values[i * columns + j]; }
+  double operator()(std::size_t i, std::size_t j) const { return values[i * columns + j]; }
+  std::size_t rows, columns;
+  Values values;
+};
+
+struct Operand {
+  std::string name;
+  Shape shape;
+  Values values;
+  Matrix analytic, numeric;
+  double unsure = 0;              // the largest error estimate of `numeric`
+  bool ignores_upstream = false;  // the same gradient for every dy, zeros too
+};
+
+struct Evidence {
+  std::vector<Operand> inputs;
+  std::size_t input = 0;  // which of them is wrong
+  Shape output_shape;
+  Values output;
+};
+
+/// Both Jacobians of the input in question, entry by entry.
+struct Comparison {
+  explicit Comparison(const Evidence& evidence)
+      : e(evidence),
+        self(e.inputs[e.input]),
+        a(self.analytic),
+        n(self.numeric),
+        dx("d" + self.name) {
+    for (std::size_t p = 0; p < a.values.size(); ++p) {
+      finite = finite && std::isfinite(a.values[p]);
+      worst = std::max(worst, std::abs(a.values[p] - n.values[p]));
+    }
+    fuzz = 1e-6 * worst + 20 * self.unsure;
+  }
+
+  /// Is the measurement good enough to tell one hypothesis from another?
+  bool telling() const { return 20 * self.unsure <= 1e-3 * worst; }
+
+  /// Is A(i, j) what `predicted` says, everywhere?
+  template <class Predicted>
+  bool explains(Predicted predicted) const {
+    for (std::size_t i = 0; i < a.rows; ++i) {
+      for (std::size_t j = 0; j < a.columns; ++j) {
+        if (!(std::abs(a(i, j) - predicted(i, j)) <= fuzz)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool wrong(std::size_t i, std::size_t j) const { return std::abs(a(i, j) - n(i, j)) > fuzz; }
+
+  /// Which elements (or outputs) have an entry with this property?
+  template <class Property>
+  std::vector<bool> having(bool outputs, Property property) const {
+    std::vector<bool> result(outputs ? a.rows : a.columns, false);
+    for (std::size_t i = 0; i < a.rows; ++i) {
+      for (std::size_t j = 0; j < a.columns; ++j) {
+        if (property(i, j)) result[outputs ? i : j] = true;
+      }
+    }
+    return result;
+  }
+
+  const Evidence& e;
+  const Operand& self;
+  const Matrix &a, &n;
+  std::string dx;
+  bool finite = true;
+  double worst = 0;  // the largest difference
+  double fuzz = 0;   // below this two entries are the same
+};
+
+inline std::string axis_text(std::size_t axis, const Shape& shape) {
+  return axis >= shape.size() ? "all axes" : "axis " + std::to_string(axis);
+}
+
+/// x [shape] as `to` sees it when it is broadcast; empty where it cannot be, or is a single value.
+inline Values spread(const Values& x, const Shape& shape, const Shape& to) {
+  if (x.size() < 2 || shape.size() > to.size()) return {};
+  const std::size_t before = to.size() - shape.size();
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] != 1 && shape[axis] != to[axis + before]) return {};
+  }
+  Values result(static_cast<std::size_t>(count_of(to)));
+  for (std::size_t j = 0; j < result.size(); ++j) {
+    Shape at = place(static_cast<std::int64_t>(j), to);
+    at.erase(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(before));
+    for (std::size_t axis = 0; axis < at.size(); ++axis) at[axis] *= shape[axis] == 1 ? 0 : 1;
+    result[j] = x[static_cast<std::size_t>(element_at(at, shape))];
+  }
+  return result;
+}
+
+/// The elements of `shape` in groups that share all indices but the one along `axis`; every element
+/// in one group where axis is the rank.
+inline std::vector<std::vector<std::size_t>> groups_along(std::size_t axis, const Shape& shape) {
+  Shape rest = shape;
+  if (axis < shape.size()) {
+    rest[axis] = 1;
+  } else {
+    rest.assign(shape.size(), 1);
+  }
+  std::vector<std::vector<std::size_t>> groups(static_cast<std::size_t>(count_of(rest)));
+  for (std::int64_t j = 0; j < count_of(shape); ++j) {
+    Shape at = place(j, shape);
+    for (std::size_t a = 0; a < at.size(); ++a) {
+      if (rest[a] == 1) at[a] = 0;
+    }
+    groups[static_cast<std::size_t>(element_at(at, rest))].push_back(static_cast<std::size_t>(j));
+  }
+  return groups;
+}
+
+/// Where is this set of elements, in words? "" where it is no place that has a name.
+inline std::string location(const std::vector<bool>& in, const Shape& shape, const Values& x) {
+  const std::int64_t count = std::count(in.begin(), in.end(), true);
+  if (count == 0 || count == std::ssize(in)) return "";
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    for (std::int64_t index = 0; index < shape[axis]; ++index) {
+      bool same = true;
+      for (std::size_t j = 0; j < in.size() && same; ++j) {
+        same = in[j] == (place(static_cast<std::int64_t>(j), shape)[axis] == index);
+      }
+      if (!same) continue;
+      const std::string which = index + 1 == shape[axis] ? "the last index"
+                                : index == 0             ? "the first index"
+                                                         : "index " + std::to_string(index);
+      return "at " + which + " of axis " + std::to_string(axis);
+    }
+  }
+  if (count == 1) {
+    const auto j = std::find(in.begin(), in.end(), true) - in.begin();
+    return "at " + list(place(j, shape)) + " alone";
+  }
+  bool negative = x.size() == in.size(), positive = negative, diagonal = shape.size() == 2;
+  for (std::size_t j = 0; j < in.size(); ++j) {
+    negative = negative && in[j] == (x[j] < 0);
+    positive = positive && in[j] == (x[j] > 0);
+    const Shape at = place(static_cast<std::int64_t>(j), shape);
+    diagonal = diagonal && in[j] == (at[0] == at[1]);
+  }
+  if (negative) return "where the input is negative";
+  if (positive) return "where the input is positive";
+  return diagonal ? "on the diagonal" : "";
+}
+
+}  // namespace gradus::check::core

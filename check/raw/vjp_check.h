@@ -1,0 +1,407 @@
+// Is this vector-Jacobian product the derivative of that function? Numbers in, report out; check.h
+// is the same for the types that people's code has, gradients.h for tensors.
+//
+// For each probe w (probe.h) vjp(x, w) is compared with wᵀJ; the columns of J are measured by
+// differences (differences.h) and judged by the rule in verdict.h. What disagrees is measured again
+// with all steps before it is called wrong. Then vjp has to be linear in w, give the same twice, and
+// treat what it finds in its buffers as declared. What is wrong is looked at for causes (causes.h).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gradus/check/raw/behaviour.h"
+#include "gradus/check/raw/causes.h"
+#include "gradus/check/raw/compare.h"
+#include "gradus/check/raw/differences.h"
+#include "gradus/check/raw/options.h"
+#include "gradus/check/raw/probe.h"
+#include "gradus/check/raw/random.h"
+#include "gradus/check/raw/report.h"
+#include "gradus/check/raw/subject.h"
+#include "gradus/check/raw/verdict.h"
+
+namespace gradus::check::core {
+
+/// One run of check_vjp.
+class VjpCheck {
+ public:
+  VjpCheck(const std::string& name, Functions functions, std::vector<Input> inputs, Options options)
+      : subject_(std::move(functions), completed(name, std::move(inputs))),
+        options_(std::move(options)),
+        goal_{options_.tolerance(), options_.steps} {
+    report_.name = name;
+    report_.seed = options_.seed;
+    for (const Input& input : subject_.inputs()) {
+      InputSummary summary;
+      summary.name = input.name;
+      summary.shape = input.shape;
+      summary.differentiable = input.differentiable;
+      summary.elements = static_cast<std::int64_t>(input.values.size());
+      report_.inputs.push_back(summary);
+    }
+  }
+
+  Report run() {
+    try {
+      subject_.measure_output();
+      look_at_output();
+      set_precision();
+      ask();
+      numeric_.resize(report_.inputs.size());
+      for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
+        if (report_.inputs[k].differentiable) compare(k);
+      }
+      if (!probes_.empty()) behaviour().check_answer(answers_.back());
+      if (report_.verdict == Verdict::fail && options_.diagnose) diagnose();
+    } catch (const Stop& stop) {
+      Finding finding;
+      finding.kind = Kind::structure;
+      finding.verdict = stop.verdict;
+      finding.note = stop.note;
+      report_.add(finding);
+    }
+    report_.counts = subject_.counts();
+    std::stable_sort(report_.findings.begin(), report_.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.input < b.input; });
+    return report_;
+  }
+
+ private:
+  Behaviour behaviour() {
+    return {subject_, probes_.back().upstream(outputs()), goal_.tolerance, report_};
+  }
+
+  std::size_t outputs() const { return subject_.output().size(); }
+
+  void look_at_output() {
+    const auto count = static_cast<std::int64_t>(outputs());
+    if (options_.output_shape.empty() && count != 1) options_.output_shape = {count};
+    if (count_of(options_.output_shape) != count) {
+      throw BadInput(report_.name + ": output_shape " + list(options_.output_shape) +
+                     " does not fit the " + std::to_string(count) + " values of forward");
+    }
+    if (!options_.upstream.empty() && options_.upstream.size() != outputs()) {
+      throw BadInput(report_.name + ": the upstream gradient has " +
+                     std::to_string(options_.upstream.size()) + " values, but forward gives " +
+                     std::to_string(count) + "; it needs one for each");
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double y = subject_.output()[static_cast<std::size_t>(i)];
+      if (std::isfinite(y)) continue;
+      report_.verdict = graver(report_.verdict, Verdict::inconclusive);
+      report_.notes.push_back("forward gives " + number(y, 3) + " at out" +
+                              list(place(i, options_.output_shape)) +
+                              "; no derivative can be measured there");
+      return;
+    }
+  }
+
+  /// What float can tell, and with whose help.
+  void set_precision() {
+    const Functions& f = subject_.functions();
+    const bool rough = f.ulp > std::numeric_limits<double>::epsilon();
+    if (rough && f.reference) {
+      // The derivative under test may carry 32 half-ulps of its largest terms for each √(terms).
+      std::size_t terms = std::max<std::size_t>(outputs(), 16);
+      for (const Input& input : subject_.inputs()) terms = std::max(terms, input.values.size());
+      const double rounding = 16 * f.ulp * std::sqrt(static_cast<double>(terms));
+      goal_.tolerance.rtol = std::max(goal_.tolerance.rtol, rounding);
+      goal_.tolerance.atol = std::max(goal_.tolerance.atol, rounding);
+      report_.notes.push_back(
+          "computed in float, measured by the reference in double: errors "
+          "below " +
+          number(rounding, 1) + " are taken for rounding");
+    } else if (options_.resolution > 0) {
+      if (!f.reference) goal_.ulp = f.ulp;
+      subject_.measure_noise(goal_, options_.seed);
+      report_.notes.push_back("compared with a resolution of " + number(options_.resolution, 3) +
+                              ": errors below that share of an input's largest derivative were "
+                              "not looked for");
+    } else if (rough) {
+      throw Stop{Verdict::inconclusive,
+                 "forward computes in float, of which differences see two or three digits. Give "
+                 "the same function in double, .reference(f), or say how much is enough, "
+                 ".resolution(1e-3)"};
+    }
+  }
+
+  /// The derivative under test, for zeros and for every probe.
+  void ask() {
+    const auto count = static_cast<std::int64_t>(outputs());
+    std::int64_t elements = 0;
+    for (const InputSummary& input : report_.inputs) elements += input.elements;
+    const bool small = count <= 64 && elements <= 2048 && count * elements <= 1'000'000;
+    full_ = options_.mode == Mode::full || (options_.mode == Mode::automatic && small);
+    all_rows_ =
+        full_ || (options_.mode == Mode::automatic && count <= 64) || count <= options_.rows;
+    Random random(options_.seed);
+    probes_ = make_probes(count, all_rows_ ? count : options_.rows, options_.projections, random);
+    if (!options_.upstream.empty()) probes_.push_back({options_.upstream, -1});
+    if (subject_.functions().into && count > 0 && !behaviour().check_buffers()) {
+      subject_.start_from_zeros();
+    }
+    if (!subject_.functions().linear) zero_ = subject_.vjp(Values(outputs(), 0.0), report_);
+    for (const Probe& probe : probes_) {
+      answers_.push_back(subject_.vjp(probe.upstream(outputs()), report_));
+    }
+    if (all_rows_) return;
+    report_.notes.push_back("the Jacobian was sampled: " + std::to_string(options_.rows) +
+                            " of its " + std::to_string(count) + " rows, and " +
+                            std::to_string(options_.projections) + " weighted sums of all rows");
+  }
+
+  std::vector<Slope> measure(std::size_t k, const Move& move, double scale, bool thorough) {
+    goal_.scale = scale;
+    goal_.thorough = thorough;
+    return subject_.column_of(k, move, goal_, options_.method);
+  }
+
+  void measure_all(std::size_t k) {
+    Numeric& numeric = numeric_[k];
+    const Values& x = subject_.inputs()[k].values;
+    Random random(options_.seed + k + 1);
+    const auto some = std::max<std::int64_t>(options_.columns, 1);
+    const bool all =
+        full_ || std::ssize(x) <= some || (options_.mode == Mode::automatic && x.size() <= 2048);
+    numeric.moves = make_moves(x, all, some, options_.projections, random);
+    double largest = 0;
+    bool along = false;
+    for (const Move& move : numeric.moves) {
+      if (move.along() != along) largest = 0;
+      along = move.along();
+      const std::vector<Slope> column = measure(k, move, largest, false);
+      largest = largest_clear(column, largest, goal_.tolerance);
+      numeric.append(column, probes_, goal_.tolerance);
+    }
+  }
+
+  /// Zeros must give zeros; 0·inf is forgiven only where the function itself has no derivative.
+  void check_zero_upstream(std::size_t k) {
+    if (zero_.empty()) return;
+    for (std::size_t m = 0; m < numeric_[k].moves.size(); ++m) {
+      const Move& move = numeric_[k].moves[m];
+      const double value = move.of(zero_[k]);
+      if (value == 0) continue;
+      Finding finding = located(k, report_.inputs[k], move);
+      finding.kind = Kind::zero_upstream;
+      finding.analytic = value;
+      finding.note = std::isfinite(value) ? "Does every term contain dy?"
+                                          : "0 times infinity, or a value never written?";
+      const bool forgiven = !std::isfinite(value) && numeric_[k].blind(m);
+      finding.verdict = forgiven ? Verdict::inconclusive : Verdict::fail;
+      report_.add(std::move(finding));
+      return;
+    }
+  }
+
+  void compare(std::size_t k) {
+    measure_all(k);
+    check_zero_upstream(k);
+    Numeric& numeric = numeric_[k];
+    InputSummary& summary = report_.inputs[k];
+    summary.compared = static_cast<std::int64_t>(numeric.moves.size() * probes_.size());
+    summary.map.assign(static_cast<std::size_t>(summary.elements), full_ ? '.' : '~');
+    std::vector<Candidate> candidates;
+    for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
+      const Move& move = numeric.moves[m];
+      Candidate worst = judge_move(k, m);
+      if (worst.finding.verdict != Verdict::pass) {
+        const std::vector<Slope> column = measure(k, move, numeric.largest[move.along()][0], true);
+        for (std::size_t p = 0; p < probes_.size(); ++p) {
+          numeric.slopes[m][p] = contract(column, probes_[p]);
+        }
+        worst = judge_move(k, m);
+      }
+      mark(summary, move, worst, numeric);
+      if (worst.finding.verdict == Verdict::pass) continue;
+      report_.verdict = graver(report_.verdict, worst.finding.verdict);
+      candidates.push_back(std::move(worst));
+    }
+    if (summary.wrong == 0) summary.map.clear();
+    add_worst(k, std::move(candidates));
+    for (const std::string& note : notes_about(summary, numeric, goal_.tolerance)) {
+      report_.notes.push_back(note);
+    }
+  }
+
+  /// Counts what was judged, and puts it on the map.
+  void mark(InputSummary& summary, const Move& move, const Candidate& worst,
+            const Numeric& numeric) const {
+    const bool wrong = worst.finding.verdict == Verdict::fail;
+    if (move.along()) {
+      if (wrong) summary.wrong = std::max<std::int64_t>(summary.wrong, 1);
+      return;
+    }
+    char& c = summary.map[static_cast<std::size_t>(move.element)];
+    c = '.';
+    if (worst.finding.verdict == Verdict::pass) return;
+    ++(wrong ? summary.wrong : summary.unseen);
+    const std::size_t k = worst.finding.input;
+    c = wrong ? map_character(move.of(answers_[worst.probe][k]),
+                              numeric.slopes[worst.move][worst.probe])
+              : '~';
+  }
+
+  /// The gravest of one move's comparisons.
+  Candidate judge_move(std::size_t k, std::size_t m) const {
+    const Numeric& numeric = numeric_[k];
+    const Move& move = numeric.moves[m];
+    Candidate worst;
+    worst.finding.verdict = Verdict::pass;
+    for (std::size_t p = 0; p < probes_.size(); ++p) {
+      const Probe& probe = probes_[p];
+      const Slope& n = numeric.slopes[m][p];
+      const double a = move.of(answers_[p][k]);
+      Judgement result = judge(a, n, numeric.scale(move, probe), goal_.tolerance);
+      if (result.verdict == Verdict::pass) continue;
+      if (!std::isfinite(a) && numeric.blind(m)) result.verdict = Verdict::inconclusive;
+      // Where all rows are compared, a sum of them that cannot be seen takes nothing away.
+      if (all_rows_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
+      Candidate now{located(k, report_.inputs[k], move), m, p, result.error / result.allowed};
+      describe_numbers(now.finding, a, n, probe, result);
+      if (!probe.dense()) now.finding.output = place(probe.row, options_.output_shape);
+      if (!std::isfinite(now.excess)) now.excess = std::numeric_limits<double>::max();
+      if (worst.excess < 0 || graver_than(now, worst)) worst = std::move(now);
+    }
+    return worst;
+  }
+
+  void add_worst(std::size_t k, std::vector<Candidate> candidates) {
+    std::stable_sort(candidates.begin(), candidates.end(), graver_than);
+    if (candidates.size() > options_.findings) candidates.resize(options_.findings);
+    for (Candidate& candidate : candidates) {
+      if (candidate.finding.verdict == Verdict::fail) narrow(k, candidate);
+      report_.add(std::move(candidate.finding));
+    }
+  }
+
+  /// Finds the output behind a failed weighted sum and the element behind a failed direction, if
+  /// there is one of each, by asking with parts of them.
+  void narrow(std::size_t k, const Candidate& candidate_in, Finding& finding) {
+    Probe probe = probes_[candidate_in.probe];
+    Move move = numeric_[k].moves[candidate_in.move];
+    const double scale = numeric_[k].scale(move, probe);
+    Judgement judgement;
+    const auto wrong = [&](const Probe& part, const Move& way) {
+      const double a = way.of(subject_.vjp(part.upstream(outputs()), report_)[k]);
+      const Slope n = contract(measure(k, way, 0, true), part);
+      judgement = judge(a, n, scale, goal_.tolerance);
+      if (judgement.verdict != Verdict::fail) return false;
+      describe_numbers(finding, a, n, part, judgement);
+      return true;
+    };
+    if (move.along()) {
+      const std::int64_t element = find_place(report_.inputs[k].elements, [&](auto from, auto to) {
+        return wrong(probe, part_of(move, from, to));
+      });
+      if (element >= 0) {
+        move = {element, {}};
+        finding.along = false;
+        finding.at = place(element, report_.inputs[k].shape);
+        wrong(probe, move);
+      }
+    }
+    if (!probe.dense()) return;
+    const std::int64_t output =
+        find_place(static_cast<std::int64_t>(outputs()),
+                   [&](auto from, auto to) { return wrong(part_of(probe, from, to), move); });
+    if (output < 0) return;
+    finding.output = place(output, options_.output_shape);
+    wrong({{probe.weight[static_cast<std::size_t>(output)]}, output}, move);
+  }
+
+  void narrow(std::size_t k, Candidate& candidate) {
+    if (candidate.finding.kind != Kind::projection) return;
+    Finding finding = candidate.finding;
+    narrow(k, candidate, finding);
+    candidate.finding = std::move(finding);
+  }
+
+  /// Looks for causes; where the Jacobian was sampled and is not too large, in a full run.
+  void diagnose() {
+    std::size_t elements = 0;
+    for (const Input& input : subject_.inputs()) elements += input.values.size();
+    if (!full_ && outputs() * elements <= 100'000) {
+      Options options = options_;
+      options.mode = Mode::full;
+      const Report full =
+          VjpCheck(report_.name, subject_.functions(), subject_.inputs(), options).run();
+      for (std::size_t k = 0; k < full.inputs.size(); ++k) {
+        report_.inputs[k].map = full.inputs[k].map;
+        report_.inputs[k].cause = full.inputs[k].cause;
+      }
+      return;
+    }
+    if (!full_ || outputs() * elements > 1'000'000) return;
+    Evidence evidence = gathered();
+    for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
+      if (report_.inputs[k].wrong == 0 || !report_.inputs[k].cause.name.empty()) continue;
+      evidence.input = k;
+      report_.inputs[k].cause = likely_cause(evidence);
+    }
+  }
+
+  /// Both Jacobians of each input, the measured one moved to the end of a kink's interval that is
+  /// nearer, and the largest error of the measurements.
+  Evidence gathered() const {
+    Evidence e;
+    e.output_shape = options_.output_shape;
+    e.output = subject_.output();
+    for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
+      const Input& input = subject_.inputs()[k];
+      const std::size_t n = input.values.size();
+      e.inputs.push_back({input.name, input.shape, input.values, Matrix(outputs(), n),
+                          Matrix(outputs(), n), 0, !zero_.empty() && largest_of(zero_[k]) > 0});
+      Operand& operand = e.inputs.back();
+      if (!input.differentiable) continue;
+      for (std::size_t p = 0; p < probes_.size(); ++p) {
+        const Probe& probe = probes_[p];
+        operand.ignores_upstream =
+            operand.ignores_upstream && close(answers_[p][k], zero_[k], 1e-9);
+        if (probe.dense()) continue;
+        const auto row = static_cast<std::size_t>(probe.row);
+        for (std::size_t j = 0; j < n; ++j) {
+          const Slope s = scaled(numeric_[k].slopes[j][p], 1 / probe.weight[0]);
+          const double a = answers_[p][k][j] / probe.weight[0];
+          operand.analytic(row, j) = a;
+          operand.numeric(row, j) =
+              std::isfinite(a) ? std::clamp(a, s.lower(), s.upper()) : s.value;
+          operand.unsure = std::max(operand.unsure, s.finite() ? s.estimate() : 1e300);
+        }
+      }
+    }
+    return e;
+  }
+
+  Subject subject_;
+  Options options_;
+  Goal goal_;
+  Report report_;
+  bool full_ = false;      // every element against every row
+  bool all_rows_ = false;  // every row is among the probes
+  std::vector<Probe> probes_;
+  Arguments zero_;                  // for an upstream gradient of zeros
+  std::vector<Arguments> answers_;  // of the derivative under test: [probe][input][element]
+  std::vector<Numeric> numeric_;    // [input]
+};
+
+/// Compares `vjp` with differences of `forward` at `inputs`. Throws BadInput where the inputs or
+/// options do not make sense; whatever the functions do wrong is in the report. The name is for the
+/// report. Cost: 6 calls of forward for each input element where the function is smooth, and one
+/// call of vjp for each probe.
+inline Report check_vjp(const std::string& name, Functions functions, std::vector<Input> inputs,
+                        Options options = {}) {
+  if (!functions.forward || !functions.vjp) {
+    throw BadInput(name + ": the function to check, or its derivative, is empty");
+  }
+  return VjpCheck(name, std::move(functions), std::move(inputs), std::move(options)).run();
+}
+
+}  // namespace gradus::check::core

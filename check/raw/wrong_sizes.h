@@ -1,0 +1,266 @@
+// Hypotheses about gradients of the wrong size: a sign, a factor, a term.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gradus/check/raw/evidence.h"
+#include "gradus/check/raw/findings.h"
+#include "gradus/check/raw/words.h"
+
+namespace gradus::check::core {
+
+inline Cause zero(const Comparison& d) {
+  if (!d.explains([](auto, auto) { return 0.0; })) return {};
+  return {"NO GRADIENT", "nothing reaches '" + d.self.name + "': every derivative is 0",
+          "is " + d.dx + " computed, and written to the right place?"};
+}
+
+inline Cause upstream_only(const Comparison& d) {
+  if (d.a.rows != d.a.columns || d.a.rows < 2) return {};
+  if (!d.explains([](auto i, auto j) { return i == j ? 1.0 : 0.0; })) return {};
+  return {"UPSTREAM ONLY", d.dx + " is dy itself: the local derivative is missing",
+          d.dx + " = dy · f'(" + d.self.name + ")"};
+}
+
+/// A number that formulas know: of the axes' lengths n, of single operands.
+inline std::string name_of(const Comparison& d, double c) {
+  const auto is = [c](double v) { return std::abs(c - v) <= 1e-6 * std::abs(v); };
+  const auto of = [&](double v, const std::string& text) -> std::string {
+    if (v == 0 || v == 1) return "";
+    if (is(v)) return text;
+    if (is(1 / v)) return "1/" + text;
+    if (v > 0 && is(std::sqrt(v))) return "√" + text;
+    if (v > 0 && is(1 / std::sqrt(v))) return "1/√" + text;
+    if (v > 1 && is(v / (v - 1))) return text + "/(" + text + " - 1)";
+    if (v > 1 && is((v - 1) / v)) return "(" + text + " - 1)/" + text;
+    return "";
+  };
+  for (const Operand& input : d.e.inputs) {
+    std::string text;
+    if (input.values.size() == 1) text = of(input.values[0], input.name);
+    for (std::size_t a = 0; a < input.shape.size() && text.empty(); ++a) {
+      text = of(static_cast<double>(input.shape[a]), std::to_string(input.shape[a]));
+      if (!text.empty()) text += " (axis " + std::to_string(a) + " of '" + input.name + "')";
+    }
+    if (!text.empty()) return text;
+  }
+  for (const double v : {2.0, 3.0, 4.0, std::acos(-1.0), static_cast<double>(d.a.rows)}) {
+    std::string text = of(v, v == std::acos(-1.0) ? "π" : number(v, 3));
+    if (!text.empty()) return text;
+  }
+  return "";
+}
+
+inline Cause scale(const Comparison& d) {
+  double an = 0, nn = 0;
+  std::size_t terms = 0;
+  for (std::size_t p = 0; p < d.a.values.size(); ++p) {
+    an += d.a.values[p] * d.n.values[p];
+    nn += d.n.values[p] * d.n.values[p];
+    terms += std::abs(d.n.values[p]) > d.fuzz ? 1U : 0U;
+  }
+  const double c = nn > 0 ? an / nn : 0;
+  const bool sign = std::abs(c + 1) < 1e-6;
+  if ((terms < 2 && !sign) || !d.explains([&](auto i, auto j) { return c * d.n(i, j); })) return {};
+  if (sign) {
+    return {"SIGN", d.dx + " is right but for its sign", "a minus is missing, or one too many"};
+  }
+  const std::string named = name_of(d, c);
+  return {"SCALE",
+          d.dx + " is " + number(c, 7) + " times what it should be" +
+              (named.empty() ? "" : ", which is " + named),
+          "multiply " + d.dx + " by " + number(1 / c, 7) +
+              (named.empty() ? "" : ", 1/(" + named + ")")};
+}
+
+struct Factor {
+  std::string text;
+  Values values;
+  std::string hint;
+};
+
+/// What a missing term may be proportional to along an axis: 1, the output, the input, …
+inline std::vector<Factor> term_factors(const Comparison& d,
+                                        const std::vector<std::vector<std::size_t>>& groups,
+                                        const std::string& along) {
+  const std::string x = d.self.name;
+  std::vector<Factor> result{
+      {"the same for all elements", Values(d.a.columns, 1.0),
+       "a mean or a sum over " + along + " is left out: " + d.dx + " = … - mean(…)"}};
+  if (d.e.output_shape == d.self.shape) {
+    Values exponential = d.e.output;
+    for (double& v : exponential) v = std::exp(v);
+    result.push_back({"proportional to the output y", d.e.output,
+                      d.dx + " = … - y · sum(dy · …) over " + along + ", as in softmax"});
+    result.push_back({"proportional to exp(y)", exponential,
+                      d.dx + " = … - exp(y) · sum(dy) over " + along + ", as in log_softmax"});
+  }
+  result.push_back({"proportional to '" + x + "'", d.self.values,
+                    d.dx + " = … - " + x + " · mean(dy · " + x + " · …) over " + along +
+                        ", as in a quotient or an RMS norm"});
+  Values hat(d.a.columns);
+  for (const auto& group : groups) {
+    double mean = 0;
+    for (const std::size_t j : group) mean += d.self.values[j] / static_cast<double>(group.size());
+    for (const std::size_t j : group) hat[j] = d.self.values[j] - mean;
+  }
+  result.push_back({"proportional to " + x + " - mean(" + x + ")", hat,
+                    d.dx + " = … - x̂ · mean(g · x̂) over " + along +
+                        ", as in a layer norm (x̂ is the normalised " + x + ")"});
+  return result;
+}
+
+/// Is A - N = c·v along each group, with a c of its own for each output and group?
+inline bool is_term(const Comparison& d, const std::vector<std::vector<std::size_t>>& groups,
+                    const Values& v) {
+  std::size_t agreeing = 0;
+  for (std::size_t i = 0; i < d.a.rows; ++i) {
+    for (const auto& group : groups) {
+      double dv = 0, vv = 0;
+      for (const std::size_t j : group) {
+        dv += (d.a(i, j) - d.n(i, j)) * v[j];
+        vv += v[j] * v[j];
+      }
+      const double c = vv > 0 ? dv / vv : 0;
+      std::size_t seen = 0;
+      for (const std::size_t j : group) {
+        if (!(std::abs(d.a(i, j) - d.n(i, j) - c * v[j]) <= d.fuzz)) return false;
+        seen += d.wrong(i, j) ? 1U : 0U;
+      }
+      agreeing += seen > 1 ? seen - 1 : 0;
+    }
+  }
+  return agreeing >= 4;
+}
+
+inline Cause missing_term(const Comparison& d) {
+  for (std::size_t axis = 0; axis <= d.self.shape.size(); ++axis) {
+    const auto groups = groups_along(axis, d.self.shape);
+    const std::string along = axis_text(axis, d.self.shape);
+    if (groups.empty() || groups[0].size() < 3) continue;
+    for (const Factor& term : term_factors(d, groups, along)) {
+      if (!is_term(d, groups, term.values)) continue;
+      return {"MISSING TERM",
+              "what " + d.dx + " lacks (or has too much) is " + term.text + " along " + along,
+              term.hint};
+    }
+  }
+  return {};
+}
+
+/// A = c · N · v^power, v by element or by output. Enough different v must take part.
+inline Cause factor_of(const Comparison& d, const std::string& name, const Values& v,
+                       bool by_output) {
+  if (v.empty() || d.self.values.size() < 2) return {};
+  for (const int power : {-1, 1, -2, 2}) {
+    const auto at = [&](std::size_t i, std::size_t j) {
+      return d.n(i, j) * std::pow(v[by_output ? i : j], power);
+    };
+    double an = 0, nn = 0;
+    Values taking_part;
+    for (std::size_t i = 0; i < d.a.rows; ++i) {
+      for (std::size_t j = 0; j < d.a.columns; ++j) {
+        if (d.n(i, j) == 0) continue;
+        an += d.a(i, j) * at(i, j);
+        nn += at(i, j) * at(i, j);
+        if (std::abs(d.n(i, j)) > d.fuzz) taking_part.push_back(v[by_output ? i : j]);
+      }
+    }
+    std::sort(taking_part.begin(), taking_part.end());
+    const auto different = std::unique(taking_part.begin(), taking_part.end());
+    const double c = an / nn;
+    const auto enough = std::abs(std::abs(c) - 1) < 1e-6 ? 2 : 3;
+    if (!std::isfinite(c) || different - taking_part.begin() < enough) continue;
+    if (!d.explains([&](auto i, auto j) { return d.n(i, j) == 0 ? 0.0 : c * at(i, j); })) continue;
+    const std::string what = std::abs(power) == 2 ? name + "²" : name;
+    const std::string times = std::abs(c - 1) < 1e-6 ? "" : " (and a factor " + number(c, 7) + ")";
+    return {"FACTOR",
+            power < 0 ? "a factor " + what + " is missing from " + d.dx + times
+                      : d.dx + " has a factor " + what + " too many" + times,
+            (power < 0 ? "multiply " : "divide ") + d.dx + " by " + what};
+  }
+  return {};
+}
+
+inline Cause factor(const Comparison& d) {
+  for (const bool by_output : {false, true}) {
+    const Shape& shape = by_output ? d.e.output_shape : d.self.shape;
+    for (const Operand& input : d.e.inputs) {
+      const Values v = spread(input.values, input.shape, shape);
+      Cause cause = factor_of(d, input.name, v, by_output);
+      if (!cause.name.empty()) return cause;
+    }
+    Cause cause =
+        factor_of(d, "y (the output)", spread(d.e.output, d.e.output_shape, shape), by_output);
+    if (!cause.name.empty()) return cause;
+  }
+  return {};
+}
+
+inline bool one_factor_each(const Comparison& d,
+                            const std::vector<std::vector<std::size_t>>& groups, bool by_output) {
+  Values factor(by_output ? d.a.rows : d.a.columns);
+  std::size_t telling = 0;
+  for (const auto& group : groups) {
+    double an = 0, nn = 0;
+    std::size_t members = 0;
+    for (const std::size_t g : group) {
+      bool seen = false;
+      for (std::size_t o = 0; o < (by_output ? d.a.columns : d.a.rows); ++o) {
+        const std::size_t i = by_output ? g : o, j = by_output ? o : g;
+        an += d.a(i, j) * d.n(i, j);
+        nn += d.n(i, j) * d.n(i, j);
+        seen = seen || std::abs(d.n(i, j)) > d.fuzz;
+      }
+      members += seen ? 1U : 0U;
+    }
+    for (const std::size_t g : group) factor[g] = nn > 0 ? an / nn : 0;
+    if (nn > 0 && an == 0) return false;  // lost, not scaled
+    telling += members > 1 ? members - 1 : 0;
+  }
+  return telling >= 2 &&
+         d.explains([&](auto i, auto j) { return factor[by_output ? i : j] * d.n(i, j); });
+}
+
+/// One factor for each group along an axis: a statistic of rows.
+inline Cause group_factor(const Comparison& d) {
+  for (const bool by_output : {false, true}) {
+    const Shape& shape = by_output ? d.e.output_shape : d.self.shape;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const auto groups = groups_along(axis, shape);
+      if (groups.size() < 2 || groups[0].size() < 2) continue;
+      if (!one_factor_each(d, groups, by_output)) continue;
+      return {"FACTOR",
+              d.dx + " is off by a factor that is the same along " + axis_text(axis, shape) +
+                  (by_output ? " of the output" : "") + ", and another for each other index",
+              "is a statistic of each row (its sum, norm or 1/std) missing, or used twice?"};
+    }
+  }
+  return {};
+}
+
+inline Cause local(const Comparison& d) {
+  if (d.a.rows != d.a.columns || d.a.rows < 3) return {};
+  const auto off = [](auto i, auto j, double v) { return i == j ? 0.0 : std::abs(v); };
+  for (std::size_t i = 0; i < d.a.rows; ++i) {
+    for (std::size_t j = 0; j < d.a.columns; ++j) {
+      if (off(i, j, d.a(i, j)) > d.fuzz || off(i, j, d.n(i, j)) > d.fuzz) return {};
+    }
+  }
+  return {"LOCAL DERIVATIVE",
+          "each " + d.dx +
+              "[i] depends on dy[i] alone, as it should; the "
+              "formula that multiplies it is wrong",
+          "derive f'(" + d.self.name + ") again: at " + d.self.name + " = " +
+              number(d.self.values[0], 5) + " it is " + number(d.n(0, 0), 7) + ", not " +
+              number(d.a(0, 0), 7)};
+}
+
+}  // namespace gradus::check::core
