@@ -44,9 +44,9 @@ class Behaviour {
     for (const Input& input : subject_.inputs()) start.emplace_back(input.values.size(), 0.0);
     const Arguments clean = subject_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {
-      // Dirt of the gradient's size: neither drowns the other.
+      // Dirt of the gradient's size: neither drowns the other. Of floats, that any buffer can hold.
       const double size = std::max(largest_of(clean[k]), 1e-30);
-      for (double& v : start[k]) v = size * random.upstream();
+      for (double& v : start[k]) v = static_cast<float>(size * random.upstream());
     }
     const Arguments found = subject_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {

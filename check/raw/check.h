@@ -71,6 +71,7 @@ class Raw {
     (add(given), ...);
     const core::Adapter<F, G...> adapter(plan_);
     functions_.forward = adapter.template forward<core::AsGiven>(f, "forward");
+    functions_.shape = [plan = plan_] { return plan->output.shape; };
     put(adapter, std::move(d));
   }
 

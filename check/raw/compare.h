@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gradus/check/raw/differences.h"
+#include "gradus/check/raw/evidence.h"
 #include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/options.h"
 #include "gradus/check/raw/probe.h"
@@ -170,6 +171,36 @@ std::int64_t find_place(std::int64_t count, Wrong wrong) {
     }
   }
   return first;
+}
+
+/// Both Jacobians of input k, the measured one moved to the nearer end of a kink's interval, and the
+/// largest error of the measurements. `zero` is empty, or the answer to an upstream of zeros.
+inline Operand operand(std::size_t k, const Input& input, const Numeric& numeric,
+                       const std::vector<Probe>& probes, const std::vector<Arguments>& answers,
+                       const Arguments& zero) {
+  const std::size_t n = input.values.size();
+  const auto rows = static_cast<std::size_t>(
+      std::count_if(probes.begin(), probes.end(), [](const Probe& p) { return !p.dense(); }));
+  Operand result{input.name,
+                 input.shape,
+                 input.values,
+                 Matrix(rows, n),
+                 Matrix(rows, n),
+                 0,
+                 input.differentiable && !zero.empty() && largest_of(zero[k]) > 0};
+  for (std::size_t p = 0; p < probes.size() && input.differentiable; ++p) {
+    const Probe& probe = probes[p];
+    result.ignores_upstream = result.ignores_upstream && close(answers[p][k], zero[k], 1e-9);
+    for (std::size_t j = 0; j < n && !probe.dense(); ++j) {
+      const auto row = static_cast<std::size_t>(probe.row);
+      const Slope s = scaled(numeric.slopes[j][p], 1 / probe.weight[0]);
+      const double a = answers[p][k][j] / probe.weight[0];
+      result.analytic(row, j) = a;
+      result.numeric(row, j) = std::isfinite(a) ? std::clamp(a, s.lower(), s.upper()) : s.value;
+      result.unsure = std::max(result.unsure, s.finite() ? s.estimate() : 1e300);
+    }
+  }
+  return result;
 }
 
 }  // namespace gradus::check::core

@@ -45,7 +45,8 @@ struct Functions {
   Into into = {};            // the same derivative, where it writes to buffers of the caller
   bool accumulates = false;  // `into` adds to what it finds
   bool linear = false;       // vjp multiplies by a matrix that was given: it cannot but be linear
-  Forward reference = {};    // forward in double, where forward itself computes in float
+  std::function<Shape()> shape = {};  // of the output, asked after the first call of forward
+  Forward reference = {};             // forward in double, where forward itself computes in float
   double ulp = std::numeric_limits<double>::epsilon();  // of the arithmetic of both functions
 };
 
@@ -77,7 +78,7 @@ struct Options {
     Tolerance result;
     result.rtol = std::max(rtol, resolution);
     result.atol = std::max(atol, resolution);
-    result.faint_scale = std::max(result.faint_scale, resolution);
+    if (resolution > 0) result.faint = result.faint_scale = resolution;
     return result;
   }
 };

@@ -82,7 +82,9 @@ class VjpCheck {
 
   void look_at_output() {
     const auto count = static_cast<std::int64_t>(outputs());
-    if (options_.output_shape.empty() && count != 1) options_.output_shape = {count};
+    Shape& shape = options_.output_shape;
+    if (shape.empty() && subject_.functions().shape) shape = subject_.functions().shape();
+    if (shape.empty() && count != 1) shape = {count};
     if (count_of(options_.output_shape) != count) {
       throw BadInput(report_.name + ": output_shape " + list(options_.output_shape) +
                      " does not fit the " + std::to_string(count) + " values of forward");
@@ -348,34 +350,12 @@ class VjpCheck {
     }
   }
 
-  /// Both Jacobians of each input, the measured one moved to the end of a kink's interval that is
-  /// nearer, and the largest error of the measurements.
   Evidence gathered() const {
     Evidence e;
     e.output_shape = options_.output_shape;
     e.output = subject_.output();
     for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
-      const Input& input = subject_.inputs()[k];
-      const std::size_t n = input.values.size();
-      e.inputs.push_back({input.name, input.shape, input.values, Matrix(outputs(), n),
-                          Matrix(outputs(), n), 0, !zero_.empty() && largest_of(zero_[k]) > 0});
-      Operand& operand = e.inputs.back();
-      if (!input.differentiable) continue;
-      for (std::size_t p = 0; p < probes_.size(); ++p) {
-        const Probe& probe = probes_[p];
-        operand.ignores_upstream =
-            operand.ignores_upstream && close(answers_[p][k], zero_[k], 1e-9);
-        if (probe.dense()) continue;
-        const auto row = static_cast<std::size_t>(probe.row);
-        for (std::size_t j = 0; j < n; ++j) {
-          const Slope s = scaled(numeric_[k].slopes[j][p], 1 / probe.weight[0]);
-          const double a = answers_[p][k][j] / probe.weight[0];
-          operand.analytic(row, j) = a;
-          operand.numeric(row, j) =
-              std::isfinite(a) ? std::clamp(a, s.lower(), s.upper()) : s.value;
-          operand.unsure = std::max(operand.unsure, s.finite() ? s.estimate() : 1e300);
-        }
-      }
+      e.inputs.push_back(operand(k, subject_.inputs()[k], numeric_[k], probes_, answers_, zero_));
     }
     return e;
   }
