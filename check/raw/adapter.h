@@ -1,21 +1,9 @@
 // From functions as people write them to functions of numbers.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <memory>
-#include <span>
-#include <string>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "gradus/check/raw/calls.h"
-#include "gradus/check/raw/options.h"
 #include "gradus/check/raw/random.h"
 
 namespace gradus::check::core {
@@ -44,12 +32,12 @@ class Adapter {
 
   explicit Adapter(std::shared_ptr<Plan> plan) : plan_(std::move(plan)) {}
 
-  /// `f` may be F or its reference, for which Own gives the types in double.
-  template <template <class> class Own, class Function>
+  /// `f` may be F or its reference.
+  template <class Function>
   Forward forward(Function f, const std::string& who) const {
     return [f, who, self = *this](const Arguments& in) mutable {
       Plan& plan = *self.plan_;
-      auto x = inputs_of<Own, Function, G...>(plan, in);
+      auto x = inputs_of<Function, G...>(plan, in);
       Values y;
       if constexpr (writes<Function>()) {
         if (!plan.output_known) {
@@ -81,7 +69,7 @@ class Adapter {
                   "jacobian(inputs…) or check::jvp(f)");
     if constexpr (form == Form::vjp_returned) {
       functions.vjp = [d, self = *this](const Arguments& in, const Values& dy) mutable {
-        auto x = inputs_of<AsGiven, D, G...>(*self.plan_, in);
+        auto x = inputs_of<D, G...>(*self.plan_, in);
         auto up = self.template upstream<D>(dy);
         const auto& result = call(d, x, up);
         Arguments dx = self.parts(result, self.plan_->inputs);
@@ -92,7 +80,7 @@ class Adapter {
     } else if constexpr (form == Form::vjp_written) {
       functions.into = [d, self = *this](const Arguments& in, const Values& dy,
                                          const Arguments& start) mutable {
-        auto x = inputs_of<AsGiven, D, G...>(*self.plan_, in);
+        auto x = inputs_of<D, G...>(*self.plan_, in);
         auto up = self.template upstream<D>(dy);
         auto dx = gradients_of<D, count + 1, false, G...>(self.plan_->inputs, start);
         call(d, x, up, dx);
@@ -129,8 +117,8 @@ class Adapter {
   }
 
   template <class Function>
-  using Inputs = decltype(inputs_of<AsGiven, Function, G...>(std::declval<const Plan&>(),
-                                                             std::declval<const Arguments&>()));
+  using Inputs = decltype(inputs_of<Function, G...>(std::declval<const Plan&>(),
+                                                    std::declval<const Arguments&>()));
 
   /// What dy is where the derivative does not say: of the type that forward returns.
   static auto own_upstream() {
@@ -235,8 +223,7 @@ class Adapter {
         if (k < in.size() && known[k].size() != in[k].size() * dy.size() && !known[k].empty()) {
           throw Damage("the Jacobian has " + std::to_string(known[k].size()) + " values for " +
                        std::to_string(dy.size()) + " outputs and " + std::to_string(in[k].size()) +
-                       " elements of an input; it needs one for "
-                       "each pair");
+                       " elements of an input; it needs one for each pair");
         }
         dx.emplace_back(known[k].empty() ? 0 : in[k].size(), 0.0);
         for (std::size_t p = 0; p < known[k].size(); ++p) {
@@ -257,7 +244,7 @@ class Adapter {
     for (std::size_t k = 0; k < count && outputs != 1; ++k) {
       layouts[k] = {{static_cast<std::int64_t>(outputs), std::ssize(in[k])}, column_major};
     }
-    auto x = inputs_of<AsGiven, D, G...>(*plan_, in);
+    auto x = inputs_of<D, G...>(*plan_, in);
     Arguments result;
     if constexpr (form_of<D>() == Form::matrix_returned) {
       const auto& returned = call(d, x);
@@ -292,29 +279,11 @@ class Adapter {
   /// The derivatives along directions, one for each wanted input.
   template <class D>
   Values along(D& d, const Arguments& in, const Arguments& directions) const {
-    auto x = inputs_of<AsGiven, D, G...>(*plan_, in);
+    auto x = inputs_of<D, G...>(*plan_, in);
     auto v = gradients_of<D, count, true, G...>(plan_->inputs, directions);
-    Values dy;
-    if constexpr (writes_along<D>()) {
-      using Out = Buffer<Parameter<D, count + wanted, std::span<double>>>;
-      std::tuple<Out> out(Out(nans(plan_->output), plan_->output));
-      call(d, x, v, out);
-      std::get<0>(out).inspect("the derivative", "its output", true);
-      dy = std::get<0>(out).numbers();
-    } else {
-      const auto& result = call(d, x, v);
-      dy = numbers_of(result, plan_->output);
-    }
+    const auto& result = call(d, x, v);
     inspect(x, "the derivative");
-    return dy;
-  }
-
-  template <class D>
-  static constexpr bool writes_along() {
-    if constexpr (Plain<D>)
-      return SignatureOf<D>::arity == count + wanted + 1;
-    else
-      return false;
+    return numbers_of(result, plan_->output);
   }
 
   template <class D>
@@ -329,8 +298,7 @@ class Adapter {
       const std::size_t n = in[k].size();
       result[k].assign(outputs * n, 0.0);
       for (std::size_t j = 0; j < n; ++j) {
-        directions[k][j] =
-            2;  // a power of two: exact; not 1, which would hide an ignored direction
+        directions[k][j] = 2;  // exact, and not 1, which would hide an ignored direction
         const Values column = along(d, in, directions);
         directions[k][j] = 0;
         all[k][j] = random.upstream();

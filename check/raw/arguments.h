@@ -5,22 +5,13 @@
 // sides; one that takes a container gets a container.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <iterator>
 #include <span>
-#include <string>
 #include <tuple>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "gradus/check/raw/options.h"
-#include "gradus/check/raw/words.h"
 
 namespace gradus::check::core {
 
@@ -245,7 +236,7 @@ requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
 template <class F, std::size_t K, class Own>
 using Parameter = typename ParameterOf<F, K, Own>::type;
 
-/// The same kind of array to read, to write, and of doubles.
+/// The same kind of array to read and to write.
 template <class A>
 struct Kinds {
   using Read = A;
@@ -255,28 +246,6 @@ template <class T, std::size_t N>
 struct Kinds<std::span<T, N>> {
   using Read = std::span<const T>;
   using Write = std::span<std::remove_const_t<T>>;
-};
-
-template <class A>
-struct InDouble {
-  using type = A;
-};
-template <std::floating_point T>
-struct InDouble<T> {
-  using type = double;
-};
-template <std::floating_point T>
-struct InDouble<std::vector<T>> {
-  using type = std::vector<double>;
-};
-template <std::floating_point T, std::size_t N>
-struct InDouble<std::array<T, N>> {
-  using type = std::array<double, N>;
-};
-template <class T, std::size_t N>
-requires std::floating_point<std::remove_const_t<T>>
-struct InDouble<std::span<T, N>> {
-  using type = std::span<const double>;
 };
 
 }  // namespace gradus::check::core

@@ -2,18 +2,6 @@
 // it finds in its buffers as it was declared to.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "gradus/check/raw/findings.h"
-#include "gradus/check/raw/options.h"
-#include "gradus/check/raw/probe.h"
-#include "gradus/check/raw/random.h"
 #include "gradus/check/raw/subject.h"
 
 namespace gradus::check::core {

@@ -1,17 +1,7 @@
 // How a function is called: buffers for its arguments, made for its parameters, and what comes back.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <string>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "gradus/check/raw/arguments.h"
-#include "gradus/check/raw/options.h"
 
 namespace gradus::check::core {
 
@@ -35,17 +25,12 @@ struct Plan {
   bool accumulates = false;
 };
 
-template <class A>
-using AsGiven = typename Kinds<A>::Read;
-template <class A>
-using AsDouble = typename InDouble<typename Kinds<A>::Read>::type;
-
 /// Buffers for the inputs, as the parameters of F want them.
-template <template <class> class Own, class F, class... G>
+template <class F, class... G>
 auto inputs_of(const Plan& plan, const Arguments& in) {
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return std::tuple<Buffer<Parameter<F, K, Own<typename G::Type>>>...>(
-        Buffer<Parameter<F, K, Own<typename G::Type>>>(in[K], plan.inputs[K])...);
+    return std::tuple<Buffer<Parameter<F, K, typename Kinds<typename G::Type>::Read>>...>(
+        Buffer<Parameter<F, K, typename Kinds<typename G::Type>::Read>>(in[K], plan.inputs[K])...);
   }
   (std::index_sequence_for<G...>{});
 }

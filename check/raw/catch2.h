@@ -22,8 +22,6 @@ using CatchMatcher = Catch::MatcherBase<T>;
 }
 #endif
 
-#include <string>
-
 #include "gradus/check/raw/report.h"
 
 #if __has_include(<catch2/catch_all.hpp>) || __has_include(<catch2/catch.hpp>)

@@ -3,8 +3,6 @@
 // more entries agree than it has free numbers. A wrong name would cost more than none.
 #pragma once
 
-#include "gradus/check/raw/evidence.h"
-#include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/wrong_places.h"
 #include "gradus/check/raw/wrong_sizes.h"
 

@@ -9,17 +9,7 @@
 // docs/checking.md shows the other forms and how to read a report.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <memory>
 #include <optional>
-#include <ostream>
-#include <span>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "gradus/check/raw/adapter.h"
 #include "gradus/check/raw/report.h"
@@ -70,7 +60,7 @@ class Raw {
       : name_(std::move(name)), plan_(std::make_shared<core::Plan>()) {
     (add(given), ...);
     const core::Adapter<F, G...> adapter(plan_);
-    functions_.forward = adapter.template forward<core::AsGiven>(f, "forward");
+    functions_.forward = adapter.forward(f, "forward");
     functions_.shape = [plan = plan_] { return plan->output.shape; };
     put(adapter, std::move(d));
   }
@@ -89,8 +79,8 @@ class Raw {
   /// The same function computed in double, of which differences are taken.
   template <class R>
   Raw reference(R r) && {
-    functions_.reference = core::Adapter<F, G...>(plan_).template forward<core::AsDouble>(
-        std::move(r), "the reference");
+    static_assert(core::Plain<R>, "the parameters of the reference need types, those of double");
+    functions_.reference = core::Adapter<F, G...>(plan_).forward(std::move(r), "the reference");
     return std::move(*this);
   }
   /// Without a reference: how fine a comparison is enough, as a share of the largest derivative.
@@ -144,11 +134,6 @@ class Raw {
     const bool fits =
         core::count_of(layout.shape) == static_cast<std::int64_t>(core::size_of(given.value));
     core::Values values = core::numbers_of(given.value, layout);
-    if (core::MatrixLike<typename Input::Type> && !given.shape.empty() &&
-        given.shape != core::layout_of(given.value).shape) {
-      throw BadInput(name_ + ": input '" + name + "' is a matrix and has a shape of its own, " +
-                     core::list(core::layout_of(given.value).shape));
-    }
     if (fits)
       plan_->inputs.push_back(layout);
     else

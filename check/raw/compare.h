@@ -1,21 +1,9 @@
 // The comparison of one input's derivatives: what was measured, and what is said of a disagreement.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "gradus/check/raw/differences.h"
 #include "gradus/check/raw/evidence.h"
-#include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/options.h"
 #include "gradus/check/raw/probe.h"
-#include "gradus/check/raw/verdict.h"
-#include "gradus/check/raw/words.h"
 
 namespace gradus::check::core {
 

@@ -12,12 +12,9 @@
 // kink nearby), the step shrinks by 4 and the step with the smallest estimate is kept.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>

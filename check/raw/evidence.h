@@ -1,14 +1,6 @@
 // What a cause is looked for in: both Jacobians of each input, and the values around them.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "gradus/check/raw/differences.h"
 #include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/words.h"

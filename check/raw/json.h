@@ -1,12 +1,6 @@
 // A report as JSON. It is written only, and simple enough for a writer of our own.
 #pragma once
 
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/words.h"
 

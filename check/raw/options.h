@@ -1,18 +1,8 @@
 // What a check is given: inputs, functions, options.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <limits>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "gradus/check/raw/differences.h"
 #include "gradus/check/raw/findings.h"
-#include "gradus/check/raw/verdict.h"
 #include "gradus/check/raw/words.h"
 
 namespace gradus::check::core {
@@ -51,7 +41,7 @@ struct Functions {
 };
 
 enum class Mode {
-  automatic,   // full where there are at most 64 outputs, 2048 elements, and 1e6 pairs of them
+  automatic,   // full where there are at most 256 outputs, 2048 elements, 1e5 pairs of them
   full,        // every input element against every output element
   projections  // a sample of both, weighted sums of all outputs, directions of all elements
 };
@@ -70,7 +60,6 @@ struct Options {
   int columns = 64;       // elements of an input, likewise
   Steps steps = {};
   std::size_t findings = 3;  // shown for each input; the counts count all
-  bool diagnose = true;      // look for causes of what is wrong
   Shape output_shape = {};   // for the report; empty: one axis
   Values upstream = {};      // one more weighted sum of the outputs: the caller's own dy
 

@@ -7,13 +7,7 @@
 // the input's side, single elements and directions in which all elements move.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "gradus/check/raw/differences.h"
 #include "gradus/check/raw/random.h"

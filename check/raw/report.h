@@ -2,19 +2,13 @@
 // if there is one that explains them, and how to see it again.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <iostream>
-#include <string>
-#include <vector>
+#if __has_include(<unistd.h>)
+#include <unistd.h>
+#endif
 
-#include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/json.h"
-#include "gradus/check/raw/terminal.h"
-#include "gradus/check/raw/words.h"
 
 namespace gradus::check::core {
 
@@ -72,36 +66,26 @@ inline std::string described(const Finding& f) {
 
 /// The last two axes of the map around its first error, at most 12 rows of 60.
 inline std::string drawn_map(const InputSummary& input) {
-  constexpr std::int64_t most_rows = 12, most_columns = 60;
-  const std::size_t rank = input.shape.size();
-  const std::size_t first = input.map.find_first_not_of(".~");
+  const std::size_t rank = input.shape.size(), first = input.map.find_first_not_of(".~");
   if (rank == 0 || first == std::string::npos || input.elements < 2) return "";
-  const Shape at = place(static_cast<std::int64_t>(first), input.shape);
-  const std::int64_t columns = input.shape[rank - 1], rows = rank > 1 ? input.shape[rank - 2] : 1;
-  std::string where = input.name;
-  for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
-    where += (axis == 0 ? "[" : ",") + std::to_string(at[axis]);
-  }
-  if (rank > 2) where += ",:,:]";
-  const std::int64_t row = rank > 1 ? std::max<std::int64_t>(0, at[rank - 2] - most_rows + 1) : 0;
-  const std::int64_t column = std::max<std::int64_t>(0, at[rank - 1] - most_columns + 1);
-  if (row > 0 || column > 0) where += ", from " + list({row, column});
+  const auto columns = static_cast<std::size_t>(input.shape[rank - 1]);
+  const auto rows = rank > 1 ? static_cast<std::size_t>(input.shape[rank - 2]) : 1;
   static const char* const legend[] = {". right",      "- too small",    "+ too large", "0 missing",
                                        "! wrong sign", "? not a number", "~ not seen"};
-  std::string head = "map of " + where;
+  std::string head = "map of " + input.name, text;
+  const std::size_t page = first / (rows * columns) * rows * columns;
+  const std::size_t top = std::max<std::size_t>((first - page) / columns, 11) - 11;
+  if (page > 0 || top > 0) {
+    head += " from " + list(place(static_cast<std::int64_t>(page + top * columns), input.shape));
+  }
   for (const char* entry : legend) {
     if (input.map.find(entry[0]) != std::string::npos) head += std::string("   ") + entry;
   }
-  std::string text = wrapped(head, 4);
-  const std::int64_t start = static_cast<std::int64_t>(first) / (rows * columns) * rows * columns;
-  for (std::int64_t r = row; r < std::min(rows, row + most_rows); ++r) {
-    const std::int64_t begin = start + r * columns + column;
-    text += "      " +
-            input.map.substr(static_cast<std::size_t>(begin),
-                             static_cast<std::size_t>(std::min(columns - column, most_columns))) +
-            "\n";
+  for (std::size_t r = top; r < std::min(rows, top + 12); ++r) {
+    const std::string row = input.map.substr(page + r * columns, columns);
+    text += "      " + row.substr(0, 60) + (columns > 60 ? "…" : "") + "\n";
   }
-  return text;
+  return wrapped(head, 4) + text;
 }
 
 inline std::string Report::text(bool colour) const {
@@ -131,6 +115,16 @@ inline std::string Report::text(bool colour) const {
          wrapped(std::to_string(counts.forward) + " forward and " + std::to_string(counts.vjp) +
                      " vjp calls, seed " + std::to_string(seed),
                  2);
+}
+
+/// Does it write to a terminal? Only systems that have unistd.h can say.
+inline bool in_colour([[maybe_unused]] const std::ostream& out) {
+#if __has_include(<unistd.h>)
+  if (std::getenv("NO_COLOR") != nullptr) return false;
+  if (out.rdbuf() == std::cout.rdbuf()) return isatty(STDOUT_FILENO) == 1;
+  if (out.rdbuf() == std::cerr.rdbuf()) return isatty(STDERR_FILENO) == 1;
+#endif
+  return false;
 }
 
 inline std::ostream& operator<<(std::ostream& out, const Report& report) {

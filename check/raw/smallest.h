@@ -1,13 +1,7 @@
 // The smallest sizes at which a check still fails: what one wants to step through.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-
-#include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/report.h"
-#include "gradus/check/raw/words.h"
 
 namespace gradus::check {
 

@@ -2,20 +2,10 @@
 // cannot be compared at all.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "gradus/check/raw/differences.h"
-#include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/options.h"
 #include "gradus/check/raw/probe.h"
-#include "gradus/check/raw/random.h"
 
 namespace gradus::check::core {
 

@@ -7,25 +7,10 @@
 // treat what it finds in its buffers as declared. What is wrong is looked at for causes (causes.h).
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "gradus/check/raw/behaviour.h"
 #include "gradus/check/raw/causes.h"
 #include "gradus/check/raw/compare.h"
-#include "gradus/check/raw/differences.h"
-#include "gradus/check/raw/options.h"
-#include "gradus/check/raw/probe.h"
-#include "gradus/check/raw/random.h"
 #include "gradus/check/raw/report.h"
-#include "gradus/check/raw/subject.h"
-#include "gradus/check/raw/verdict.h"
 
 namespace gradus::check::core {
 
@@ -59,7 +44,7 @@ class VjpCheck {
         if (report_.inputs[k].differentiable) compare(k);
       }
       if (!probes_.empty()) behaviour().check_answer(answers_.back());
-      if (report_.verdict == Verdict::fail && options_.diagnose) diagnose();
+      if (report_.verdict == Verdict::fail) diagnose();
     } catch (const Stop& stop) {
       Finding finding;
       finding.kind = Kind::structure;
@@ -139,10 +124,10 @@ class VjpCheck {
     const auto count = static_cast<std::int64_t>(outputs());
     std::int64_t elements = 0;
     for (const InputSummary& input : report_.inputs) elements += input.elements;
-    const bool small = count <= 64 && elements <= 2048 && count * elements <= 1'000'000;
+    const bool small = count <= 256 && elements <= 2048 && count * elements <= 100'000;
     full_ = options_.mode == Mode::full || (options_.mode == Mode::automatic && small);
     all_rows_ =
-        full_ || (options_.mode == Mode::automatic && count <= 64) || count <= options_.rows;
+        full_ || (options_.mode == Mode::automatic && count <= 256) || count <= options_.rows;
     Random random(options_.seed);
     probes_ = make_probes(count, all_rows_ ? count : options_.rows, options_.projections, random);
     if (!options_.upstream.empty()) probes_.push_back({options_.upstream, -1});
@@ -326,22 +311,9 @@ class VjpCheck {
     candidate.finding = std::move(finding);
   }
 
-  /// Looks for causes; where the Jacobian was sampled and is not too large, in a full run.
+  /// Looks for causes where all of both Jacobians is known.
   void diagnose() {
-    std::size_t elements = 0;
-    for (const Input& input : subject_.inputs()) elements += input.values.size();
-    if (!full_ && outputs() * elements <= 100'000) {
-      Options options = options_;
-      options.mode = Mode::full;
-      const Report full =
-          VjpCheck(report_.name, subject_.functions(), subject_.inputs(), options).run();
-      for (std::size_t k = 0; k < full.inputs.size(); ++k) {
-        report_.inputs[k].map = full.inputs[k].map;
-        report_.inputs[k].cause = full.inputs[k].cause;
-      }
-      return;
-    }
-    if (!full_ || outputs() * elements > 1'000'000) return;
+    if (!full_) return;
     Evidence evidence = gathered();
     for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
       if (report_.inputs[k].wrong == 0 || !report_.inputs[k].cause.name.empty()) continue;

@@ -1,18 +1,9 @@
 // Hypotheses about gradients in the wrong place: swapped, transposed, shifted, lost, leaked.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "gradus/check/raw/evidence.h"
-#include "gradus/check/raw/findings.h"
-#include "gradus/check/raw/words.h"
 
 namespace gradus::check::core {
 

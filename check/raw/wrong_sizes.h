@@ -1,18 +1,9 @@
 // Hypotheses about gradients of the wrong size: a sign, a factor, a term.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "gradus/check/raw/evidence.h"
-#include "gradus/check/raw/findings.h"
-#include "gradus/check/raw/words.h"
 
 namespace gradus::check::core {
 

@@ -160,14 +160,14 @@ TEST_CASE("raw: missing values and gradients are structural", "[check][raw]") {
 }
 
 TEST_CASE("raw: large outputs are sampled, and a fault is traced to its output", "[check][raw]") {
-  const Case c = matmul(20, 3, 10);
+  const Case c = matmul(20, 3, 20);
   const Report right = run(c);
   CAPTURE(right.text());
   CHECK(right);
-  CHECK(right.counts.vjp == 1 + 16 + 3);
-  CHECK(mentions(right, "16 of its 200 rows"));
+  CHECK(right.counts.vjp == 1 + 16 + 3 + 3);
+  CHECK(mentions(right, "16 of its 400 rows"));
 
-  for (Index output : {Index{0}, Index{77}, Index{199}}) {
+  for (Index output : {Index{0}, Index{77}, Index{399}}) {
     const Spoil spoil = [output](Arguments& dx, const Arguments&, const Values& dy) {
       dx[1][4] += 1e-3 * dy[output];
     };
@@ -186,7 +186,7 @@ TEST_CASE("raw: large outputs are sampled, and a fault is traced to its output",
   CHECK(run_spoiled(c, roll).inputs[0].wrong == 60);
   Options full;
   full.mode = Mode::full;
-  CHECK(run(c, full).counts.vjp == 1 + 200 + 3);
+  CHECK(run(c, full).counts.vjp == 1 + 400 + 3 + 3);
 }
 
 }  // namespace gradus::raw_cases
