@@ -25,6 +25,7 @@ class Saved {
   Tensor take();
 
   bool defined() const { return tensor_.defined() || producer_; }
+  bool kept() const { return !producer_; }  // the numbers are here, not to be computed again
   const Shape& shape() const { return tensor_.shape(); }
   Dtype dtype() const { return tensor_.dtype(); }
 
@@ -88,7 +89,8 @@ class Op {
   virtual Gradients backward(const Tensor& dy);
 
   /// Ops that read little and compute little (norms, activations) let consumers drop their output
-  /// and make it again: remake() repeats the forward from what is saved.
+  /// and make it again: remake() repeats the forward from what is saved. Only where that is kept():
+  /// in a chain of such ops each would else ask the one before it, and that the one before it.
   virtual bool cheap_to_remake() const { return false; }
   virtual Tensor remake() const { return {}; }
 

@@ -87,7 +87,7 @@ struct Silu final : Op {
     return map(name(), input, [](auto v) { return vmath::silu(v); });
   }
 
-  bool cheap_to_remake() const override { return true; }
+  bool cheap_to_remake() const override { return x.kept(); }
   Tensor remake() const override { return activate(x.value()); }
 
   Gradients backward(const Tensor& dy) override {
@@ -111,7 +111,7 @@ struct GeluTanh final : Op {
     return map(name(), input, [](auto v) { return vmath::gelu_tanh(v); });
   }
 
-  bool cheap_to_remake() const override { return true; }
+  bool cheap_to_remake() const override { return x.kept(); }
   Tensor remake() const override { return activate(x.value()); }
 
   Gradients backward(const Tensor& dy) override {
@@ -135,7 +135,7 @@ struct GeluErf final : Op {
     return map(name(), input, [](auto v) { return vmath::gelu_erf(v); });
   }
 
-  bool cheap_to_remake() const override { return true; }
+  bool cheap_to_remake() const override { return x.kept(); }
   Tensor remake() const override { return activate(x.value()); }
 
   Gradients backward(const Tensor& dy) override {
@@ -160,7 +160,7 @@ struct Swiglu final : Op {
     return zip(name(), g, input, [](auto u, auto v) { return vmath::silu(u) * v; });
   }
 
-  bool cheap_to_remake() const override { return true; }
+  bool cheap_to_remake() const override { return gate.kept() && x.kept(); }
   Tensor remake() const override { return activate(gate.value(), x.value()); }
 
   Gradients backward(const Tensor& dy) override {

@@ -107,7 +107,7 @@ struct LayerNorm final : Op {
 
   explicit LayerNorm(double epsilon) : eps(epsilon) {}
   const char* name() const override { return "layer_norm"; }
-  bool cheap_to_remake() const override { return true; }
+  bool cheap_to_remake() const override { return x.kept(); }
 
   Tensor forward(const Tensor& input, const Tensor& w, const Tensor& b) {
     x = input, weight = w, bias = b;

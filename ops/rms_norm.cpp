@@ -80,7 +80,7 @@ struct RmsNorm final : Op {
 
   explicit RmsNorm(double epsilon) : eps(epsilon) {}
   const char* name() const override { return "rms_norm"; }
-  bool cheap_to_remake() const override { return true; }
+  bool cheap_to_remake() const override { return x.kept(); }
 
   Tensor forward(const Tensor& input, const Tensor& w) {
     x = input, weight = w;

@@ -4,8 +4,8 @@
 #include "gradus/base/memory.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
@@ -18,7 +18,7 @@ struct CheapSquare final : Op {  // y = x²,  dx = 2 x dy; computed again by who
   Saved x;
   static inline int remade = 0;
   const char* name() const override { return "cheap_square"; }
-  bool cheap_to_remake() const override { return true; }
+  bool cheap_to_remake() const override { return x.kept(); }
   Tensor forward(const Tensor& input) {
     x = input;
     return square(input.detach());
@@ -68,6 +68,16 @@ TEST_CASE("a cheap output is not kept by who needs it, but made again, once for 
   z.backward();
   CHECK(op::CheapSquare::remade == 1);
   CHECK(numbers(x.grad())[0] == 4 * 27);
+}
+
+TEST_CASE(
+    "in a chain of cheap ops each is made again from numbers, not from another to be remade") {
+  const Tensor x = full({1}, 0.5, Dtype::f64).requires_grad_();
+  Tensor y = x;
+  for (int i = 0; i < 100; ++i) y = cheap(y);
+  op::CheapSquare::remade = 0;
+  y.backward();
+  CHECK(op::CheapSquare::remade == 50);  // every second one is kept; without that 4950
 }
 
 TEST_CASE("a remade value has its place in the graph") {
