@@ -63,7 +63,7 @@ int demo(const std::string& tree) {
       "\nNext:\n"
       "  build/release/gpt train YOUR_TEXT.txt                           # learn your own text\n"
       "  ./step.sh 01 --at tanh                                          # see one go, in gdb\n"
-      "  cp examples/02_spiral.cpp my_model.cpp                          # start your own model\n");
+      "  cp -r examples/own_model mine                                   # start your own model\n");
   return 0;
 }
 
