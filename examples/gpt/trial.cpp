@@ -16,6 +16,7 @@ namespace gradus::examples {
 namespace {
 
 constexpr std::int64_t kSteps = 5;
+constexpr double kMostSteps = 1e9;
 constexpr double kSeconds = 0.25;  // five steps of a tiny model are over too soon to tell
 
 template <class F>
@@ -49,13 +50,12 @@ void time_steps(Trial& trial, nn::GPT& model, const Settings& s, const Corpus& c
   trial.step_seconds = seconds / static_cast<double>(trial.steps - 1);
 }
 
-/// Numbers that a run keeps and a trial does not: the batches' own tokens, and then the larger of
-/// an evaluation's windows and a checkpoint as it is written (weights and two moments in f32).
+/// Numbers that a run keeps and a trial does not: the batches' own tokens, an evaluation's windows,
+/// and a checkpoint as it is written (weights and two moments in f32).
 std::int64_t bytes_to_come(const nn::GPT& model, const Corpus& corpus) {
   const auto token = static_cast<std::int64_t>(sizeof(std::int64_t));
-  const std::int64_t checkpoint = 3 * 4 * model.parameter_count();
-  return token * std::ssize(corpus.training) +
-         std::max(3 * token * std::ssize(corpus.held_out), checkpoint);
+  return token * (std::ssize(corpus.training) + 3 * std::ssize(corpus.held_out)) +
+         3 * 4 * model.parameter_count();
 }
 
 }  // namespace
@@ -70,7 +70,9 @@ Trial try_out(const Settings& s, const Corpus& corpus) {
   const std::int64_t side_by_side = evaluation_batch(s);
   const std::vector<std::int64_t> part =
       beginning(corpus.held_out, side_by_side * s.model.context + 1);
-  trial.evaluation_seconds = seconds_of([&] { mean_loss(model, part, side_by_side); }) *
+  const auto evaluate = [&] { mean_loss(model, part, side_by_side); };
+  evaluate();  // as with steps, the first time does not count
+  trial.evaluation_seconds = seconds_of(evaluate) *
                              static_cast<double>(std::ssize(corpus.held_out)) /
                              static_cast<double>(std::ssize(part));
   trial.peak_bytes =
@@ -91,10 +93,10 @@ void fit_to(Settings& s, const Trial& trial, double seconds, std::int64_t evalua
   if (evaluations == 0) {
     each += trial.evaluation_seconds / static_cast<double>(s.eval_every);
   } else {
-    times = std::clamp(0.2 * seconds / trial.evaluation_seconds, 1.0, times);
+    times = std::clamp(std::floor(0.2 * seconds / trial.evaluation_seconds), 2.0, times);
     seconds -= times * trial.evaluation_seconds;
   }
-  s.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds / each));
+  s.steps = static_cast<std::int64_t>(std::clamp(seconds / each, 1.0, kMostSteps));
   s.warmup = std::min<std::int64_t>(s.warmup, s.steps / 10);
   if (evaluations > 0)
     s.eval_every = static_cast<std::int64_t>(std::ceil(static_cast<double>(s.steps) / times));

@@ -23,8 +23,8 @@ Trial try_out(const Settings& settings, const Corpus& corpus);
 double seconds_left(const Trial& trial, const Settings& settings, std::int64_t step);
 
 /// Sets steps, warm-up and the interval of evaluations so that the run takes `seconds`.
-/// It evaluates `evaluations` times, or less often if that took more than a fifth of the time;
-/// 0: the interval stays.
+/// It evaluates and saves `evaluations` times, or less often (twice at least) if that took more
+/// than a fifth of the time; 0: the interval stays.
 void fit_to(Settings& settings, const Trial& trial, double seconds, std::int64_t evaluations);
 
 }  // namespace gradus::examples
