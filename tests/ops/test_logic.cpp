@@ -144,6 +144,7 @@ TEST_CASE("logic: bad operands are named with both shapes and dtypes") {
   CHECK((has(message, "equal") && has(message, "f32 [2, 3]") && has(message, "i64 [3]")));
   message = message_of<DtypeError>([&] { logical_or(c, x); });
   CHECK((has(message, "logical_or") && has(message, "bool") && has(message, "f32 [2, 3]")));
+  CHECK(has(message, "compare first, as in not_equal(x, 0)"));
   message = message_of<DtypeError>([&] { where(x, x, x); });
   CHECK((has(message, "where") && has(message, "bool") && has(message, "f32")));
   message = message_of<DtypeError>([&] { where(c, x, zeros({2, 3}, Dtype::f64)); });
