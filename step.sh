@@ -11,10 +11,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh
 
-# What examples/ holds, one name a line.
+# What examples/ holds, one name a line, without the projects to copy: those build by themselves.
 programs() {
   local each
   for each in examples/*.cpp examples/*/main.cpp; do
+    [ ! -e "${each%/main.cpp}/CMakeLists.txt" ] || continue
     each=${each#examples/}
     each=${each%/main.cpp}
     echo "${each%.cpp}"
