@@ -65,17 +65,6 @@ struct ElementOf<T*> {
 template <class A>
 using Element = typename ElementOf<A>::type;
 
-template <class A>
-std::size_t size_of(const A& a) {
-  if constexpr (std::is_arithmetic_v<A>) {
-    return 1;
-  } else if constexpr (MatrixLike<A>) {
-    return static_cast<std::size_t>(a.rows()) * static_cast<std::size_t>(a.cols());
-  } else {
-    return std::size(a);
-  }
-}
-
 /// A shape and whether it lies in memory column by column.
 struct Layout {
   Shape shape = {};
@@ -101,6 +90,11 @@ Layout layout_of(const A& a) {
   } else {
     return {{static_cast<std::int64_t>(std::size(a))}, false};
   }
+}
+
+template <class A>
+std::size_t size_of(const A& a) {
+  return static_cast<std::size_t>(count_of(layout_of(a).shape));
 }
 
 /// The numbers of a row-major, whatever it is. A flat one lies as `layout` says, if it fits.

@@ -1,10 +1,12 @@
-// What a derivative must do beside being right: give the same twice, be linear in dy, and treat what
-// it finds in its buffers as it was declared to.
+// What a derivative must do beside being right: give the same twice, be linear in dy, and treat
+// what it finds in its buffers as it was declared to.
 #pragma once
 
 #include "gradus/check/raw/subject.h"
 
 namespace gradus::check::core {
+
+inline double sum_of(const Values& x) { return std::accumulate(x.begin(), x.end(), 0.0); }
 
 class Behaviour {
  public:
@@ -73,7 +75,8 @@ class Behaviour {
         Values expected = answer[k];
         for (double& v : expected) v *= factor;
         if (!wanted(k) || close(dx[k], expected, share)) continue;
-        if (close(dx[k], answer[k], 1e-9)) continue;  // dy is ignored, which is another cause
+        // What ignores dy, or is no number at all, has another cause.
+        if (close(dx[k], answer[k], 1e-9) || !std::isfinite(sum_of(answer[k]))) continue;
         if (report_.inputs[k].cause.name == "NOT LINEAR") continue;
         add(Kind::linearity, k,
             "the gradient of '" + name(k) + "' is not linear in dy: for " + number(factor, 4) +

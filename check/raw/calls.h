@@ -1,4 +1,4 @@
-// How a function is called: buffers for its arguments, made for its parameters, and what comes back.
+// How a function is called: buffers for its arguments, of its parameters' types; what comes back.
 #pragma once
 
 #include "gradus/check/raw/arguments.h"

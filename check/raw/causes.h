@@ -21,9 +21,8 @@ inline Cause likely_cause(const Evidence& evidence) {
             "multiply by dy: " + d.dx + " = dy · (the local derivative)"};
   }
   if (!d.telling()) return {};
-  for (const auto hypothesis :
-       {zero, scale, swapped, upstream_only, transposed, exchanged, shifted, permuted, leak,
-        missing_term, factor, group_factor, lost, subset, local}) {
+  for (const auto hypothesis : {zero, scale, swapped, upstream_only, transposed, exchanged, shifted,
+                                permuted, leak, missing_term, factor, lost, subset, local}) {
     Cause cause = hypothesis(d);
     if (!cause.name.empty()) return cause;
   }

@@ -1,5 +1,5 @@
-// Is this the derivative of that function? For code that knows no tensor of ours; needs the standard
-// library alone.
+// Is this the derivative of that function? For code that knows no tensor of ours; needs the
+// standard library alone.
 //
 //   std::vector<double> softmax(const std::vector<double>& x);
 //   std::vector<double> softmax_vjp(const std::vector<double>& x, const std::vector<double>& dy);
@@ -55,6 +55,8 @@ core::Jacobian<F> jacobian(F f, Order order = Order::row_major) {
 template <class F, class... G>
 class Raw {
  public:
+  core::Options options;  // what has no function below
+
   template <class D>
   Raw(std::string name, F f, D d, const G&... given)
       : name_(std::move(name)), plan_(std::make_shared<core::Plan>()) {
@@ -66,55 +68,32 @@ class Raw {
   }
 
   /// The shape of the result: needed where forward writes it, else for the report.
-  Raw output(Shape shape) && {
-    plan_->output.shape = options_.output_shape = std::move(shape);
+  Raw& output(Shape shape) {
+    plan_->output.shape = options.output_shape = std::move(shape);
     plan_->output_known = true;
-    return std::move(*this);
+    return *this;
   }
   /// The derivative adds to what its buffers hold.
-  Raw accumulates() && {
-    plan_->accumulates = functions_.accumulates = true;
-    return std::move(*this);
-  }
+  Raw& accumulates() { return plan_->accumulates = functions_.accumulates = true, *this; }
   /// The same function computed in double, of which differences are taken.
   template <class R>
-  Raw reference(R r) && {
+  Raw& reference(R r) {
     static_assert(core::Plain<R>, "the parameters of the reference need types, those of double");
     functions_.reference = core::Adapter<F, G...>(plan_).forward(std::move(r), "the reference");
-    return std::move(*this);
+    return *this;
   }
   /// Without a reference: how fine a comparison is enough, as a share of the largest derivative.
-  Raw resolution(double share) && {
-    return std::move(*this).with([&](auto& o) { o.resolution = share; });
-  }
+  Raw& resolution(double share) { return options.resolution = share, *this; }
   /// |analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest) + the measurement's error.
-  Raw tolerance(double rtol, double atol) && {
-    return std::move(*this).with([&](auto& o) { o.rtol = rtol, o.atol = atol; });
-  }
-  Raw seed(std::uint64_t s) && {
-    return std::move(*this).with([&](auto& o) { o.seed = s; });
-  }
-  /// Extrapolated differences: three times the calls, for functions that six points see badly.
-  Raw ridders() && {
-    return std::move(*this).with([](auto& o) { o.method = core::Method::ridders; });
-  }
+  Raw& tolerance(double r, double a) { return options.rtol = r, options.atol = a, *this; }
+  Raw& seed(std::uint64_t s) { return options.seed = s, *this; }
+  /// Extrapolated differences: four times the calls, for functions that six points see badly.
+  Raw& ridders() { return options.method = core::Method::ridders, *this; }
   /// The whole Jacobian, however large; or a sample of it, however small.
-  Raw full() && {
-    return std::move(*this).with([](auto& o) { o.mode = core::Mode::full; });
-  }
-  Raw sampled() && {
-    return std::move(*this).with([](auto& o) { o.mode = core::Mode::projections; });
-  }
+  Raw& full() { return options.mode = core::Mode::full, *this; }
+  Raw& sampled() { return options.mode = core::Mode::projections, *this; }
   /// A dy of one's own beside the random ones.
-  Raw upstream(std::vector<double> dy) && {
-    return std::move(*this).with([&](auto& o) { o.upstream = std::move(dy); });
-  }
-  /// Any other option: with([](core::Options& o) { o.findings = 10; }).
-  template <class Change>
-  Raw with(Change change) && {
-    change(options_);
-    return std::move(*this);
-  }
+  Raw& upstream(std::vector<double> dy) { return options.upstream = std::move(dy), *this; }
 
   /// BadInput where the check itself was called wrongly; all else is in the report.
   const Report& report() const {
@@ -159,7 +138,7 @@ class Raw {
   }
 
   Report run() const {
-    Report report = core::check_vjp(name_, functions_, inputs_, options_);
+    Report report = core::check_vjp(name_, functions_, inputs_, options);
     report.reproduce = "check::raw(\"" + name_ + "\", …).seed(" + std::to_string(report.seed) + ")";
     return report;
   }
@@ -168,7 +147,6 @@ class Raw {
   std::shared_ptr<core::Plan> plan_;
   core::Functions functions_;
   std::vector<core::Input> inputs_;
-  core::Options options_;
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 
@@ -185,9 +163,9 @@ auto given(const T (&value)[N]) {
   return input(std::span<const T>(value, N));
 }
 
-/// Checks `derivative` against differences of `forward` at `inputs`: scalars, vectors, arrays, spans
-/// (for pointers), and matrices with data(), rows() and cols(). Both functions are given what the
-/// inputs are, or, where their parameters are pointers or spans, guarded memory of ours.
+/// Checks `derivative` against differences of `forward` at `inputs`: scalars, vectors, arrays,
+/// spans (for pointers), and matrices with data(), rows() and cols(). Both functions are given
+/// what the inputs are, or, where their parameters are pointers or spans, guarded memory of ours.
 ///
 ///   forward(inputs…) → y                      or  forward(inputs…, y) with .output(shape)
 ///   derivative(inputs…, dy) → gradients       a vector-Jacobian product

@@ -77,8 +77,8 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   const Slope own = scaled(n, 1 / w);
   finding.kind = probe.dense() || finding.along ? Kind::projection : Kind::element;
   finding.verdict = judgement.verdict;
-  finding.analytic = a / w;
-  finding.numeric = own.value;
+  finding.analytic = a / w + 0.0;  // no -0
+  finding.numeric = own.value + 0.0;
   finding.allowed = judgement.allowed / std::abs(w);
   if (!n.finite()) {
     finding.note = "the differences around it are not finite, or grow as the step shrinks";
@@ -161,8 +161,8 @@ std::int64_t find_place(std::int64_t count, Wrong wrong) {
   return first;
 }
 
-/// Both Jacobians of input k, the measured one moved to the nearer end of a kink's interval, and the
-/// largest error of the measurements. `zero` is empty, or the answer to an upstream of zeros.
+/// Both Jacobians of input k, the measured one moved to the nearer end of a kink's interval, and
+/// the largest error of the measurements. `zero` is empty, or the answer to an upstream of zeros.
 inline Operand operand(std::size_t k, const Input& input, const Numeric& numeric,
                        const std::vector<Probe>& probes, const std::vector<Arguments>& answers,
                        const Arguments& zero) {

@@ -219,7 +219,7 @@ inline std::vector<Slope> column(const Line& f, double x, double unit, const Val
 
 /// Ridders (Adv. Eng. Software 4, 1982): central differences at steps halved nine times,
 /// extrapolated to step 0; kept is the entry of the table that moved least. `start` is what six
-/// points said: it tells kinks, of which a table knows nothing, and the rounding. Twenty calls of f.
+/// points said: it tells of kinks, which a table cannot see, and of rounding. Twenty calls of f.
 inline std::vector<Slope> ridders(const Line& f, double x, double unit, std::vector<Slope> start) {
   constexpr std::size_t levels = 10;
   double h = power_of_two_below(0.1 * unit);

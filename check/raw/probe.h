@@ -3,8 +3,8 @@
 // measure one.
 //
 // A row probe weighs a single output, a dense probe all of them. All row probes together compare
-// the full Jacobian; a few dense ones and a sample of rows stand for it where it is large. So do, on
-// the input's side, single elements and directions in which all elements move.
+// the full Jacobian; a few dense ones and a sample of rows stand for it where it is large. So do,
+// on the input's side, single elements and directions in which all elements move.
 #pragma once
 
 #include <numeric>

@@ -1,5 +1,5 @@
-// A report as text for people: what was compared, the worst findings, a map of the errors, the cause
-// if there is one that explains them, and how to see it again.
+// A report as text for people: what was compared, the worst findings, a map of the errors, the
+// cause if there is one that explains them, and how to see it again.
 #pragma once
 
 #include <cstdlib>
@@ -34,12 +34,16 @@ inline std::string in_words(const Finding& f) {
   return ": " + number(ratio, std::abs(size - 1) < 1e-3 ? 10 : 4) + " times what it should be";
 }
 
+/// "x[1,2]", or "x" for a single value.
+inline std::string indexed(const std::string& name, const Shape& at) {
+  return at.empty() ? name : name + list(at);
+}
+
 inline std::string place_of(const Finding& f) {
-  std::string result = f.kind == Kind::projection && f.output.empty()
-                           ? "d (weighted sum of all outputs)"
-                           : "d out" + list(f.output);
-  return result + (f.along ? " along a direction of all of " + f.input_name
-                           : " / d " + f.input_name + list(f.at));
+  const bool all = f.kind == Kind::projection && f.output.empty();
+  return (all ? "d (weighted sum of all outputs)" : "d " + indexed("out", f.output)) +
+         (f.along ? " along a direction of all of " + f.input_name
+                  : " / d " + indexed(f.input_name, f.at));
 }
 
 inline std::string numbers_in(const Finding& f) {
@@ -50,7 +54,7 @@ inline std::string numbers_in(const Finding& f) {
 inline std::string in_one_line(const Finding& f) {
   const bool numbers = f.kind == Kind::element || f.kind == Kind::projection;
   if (f.kind == Kind::zero_upstream) {
-    return "d" + f.input_name + list(f.at) + " is " + number(f.analytic, 10) +
+    return "d" + indexed(f.input_name, f.at) + " is " + number(f.analytic, 10) +
            " for an upstream gradient of zeros; it must be 0. " + f.note;
   }
   return numbers ? place_of(f) + "  " + numbers_in(f) : f.note;

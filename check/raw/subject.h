@@ -123,19 +123,25 @@ class Subject {
     return f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
   }
 
-  Values forward(const Forward& f, const std::string& who) {
-    ++counts_.forward;
+  /// call(), with what it throws made a part of the report.
+  template <class Call>
+  static auto guarded(Call call, const std::string& who, Verdict verdict) {
     try {
-      return f(arguments_);
+      return call();
     } catch (const Damage& damage) {
       throw Stop{Verdict::fail, damage.what()};
     } catch (const BadInput&) {
       throw;
     } catch (const std::exception& error) {
-      throw Stop{Verdict::inconclusive, who + " throws: " + error.what()};
+      throw Stop{verdict, who + " throws: " + error.what()};
     } catch (...) {
-      throw Stop{Verdict::inconclusive, who + " throws something that is no std::exception"};
+      throw Stop{verdict, who + " throws something that is no std::exception"};
     }
+  }
+
+  Values forward(const Forward& f, const std::string& who) {
+    ++counts_.forward;
+    return guarded([&] { return f(arguments_); }, who, Verdict::inconclusive);
   }
 
   Values moved(const std::vector<Move>& moves, double t) {
@@ -174,18 +180,7 @@ class Subject {
   template <class Call>
   Arguments derivative(Call call, Report& report) {
     ++counts_.vjp;
-    Arguments dx;
-    try {
-      dx = call();
-    } catch (const Damage& damage) {
-      throw Stop{Verdict::fail, damage.what()};
-    } catch (const BadInput&) {
-      throw;
-    } catch (const std::exception& error) {
-      throw Stop{Verdict::fail, std::string("the derivative throws: ") + error.what()};
-    } catch (...) {
-      throw Stop{Verdict::fail, "the derivative throws something that is no std::exception"};
-    }
+    Arguments dx = guarded(call, "the derivative", Verdict::fail);
     check_structure(dx, report);
     return dx;
   }

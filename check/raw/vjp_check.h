@@ -3,8 +3,8 @@
 //
 // For each probe w (probe.h) vjp(x, w) is compared with wᵀJ; the columns of J are measured by
 // differences (differences.h) and judged by the rule in verdict.h. What disagrees is measured again
-// with all steps before it is called wrong. Then vjp has to be linear in w, give the same twice, and
-// treat what it finds in its buffers as declared. What is wrong is looked at for causes (causes.h).
+// with all steps before it is called wrong. Then vjp has to be linear in w, give the same twice,
+// and treat what it finds in its buffers as declared. Causes of what is wrong: causes.h.
 #pragma once
 
 #include "gradus/check/raw/behaviour.h"

@@ -3,6 +3,8 @@
 
 #include <numeric>
 
+#include <set>
+
 #include "gradus/check/raw/evidence.h"
 
 namespace gradus::check::core {
@@ -146,91 +148,76 @@ inline Cause missing_term(const Comparison& d) {
   return {};
 }
 
-/// A = c · N · v^power, v by element or by output. Enough different v must take part.
-inline Cause factor_of(const Comparison& d, const std::string& name, const Values& v,
-                       bool by_output) {
-  if (v.empty() || d.self.values.size() < 2) return {};
-  for (const int power : {-1, 1, -2, 2}) {
-    const auto at = [&](std::size_t i, std::size_t j) {
-      return d.n(i, j) * std::pow(v[by_output ? i : j], power);
-    };
-    double an = 0, nn = 0;
-    Values taking_part;
-    for (std::size_t i = 0; i < d.a.rows; ++i) {
-      for (std::size_t j = 0; j < d.a.columns; ++j) {
-        if (d.n(i, j) == 0) continue;
-        an += d.a(i, j) * at(i, j);
-        nn += at(i, j) * at(i, j);
-        if (std::abs(d.n(i, j)) > d.fuzz) taking_part.push_back(v[by_output ? i : j]);
-      }
+/// Is A = r·N with one r for each element (or output)? Those r, NaN where N is 0; empty if not.
+inline Values ratios(const Comparison& d, bool by_output) {
+  Values an(by_output ? d.a.rows : d.a.columns, 0.0), nn = an;
+  for (std::size_t i = 0; i < d.a.rows; ++i) {
+    for (std::size_t j = 0; j < d.a.columns; ++j) {
+      if (std::abs(d.n(i, j)) <= d.fuzz) continue;
+      an[by_output ? i : j] += d.a(i, j) * d.n(i, j);
+      nn[by_output ? i : j] += d.n(i, j) * d.n(i, j);
     }
-    std::sort(taking_part.begin(), taking_part.end());
-    const auto different = std::unique(taking_part.begin(), taking_part.end());
-    const double c = an / nn;
-    const auto enough = std::abs(std::abs(c) - 1) < 1e-6 ? 2 : 3;
-    if (!std::isfinite(c) || different - taking_part.begin() < enough) continue;
-    if (!d.explains([&](auto i, auto j) { return d.n(i, j) == 0 ? 0.0 : c * at(i, j); })) continue;
-    const std::string what = std::abs(power) == 2 ? name + "²" : name;
-    const std::string times = std::abs(c - 1) < 1e-6 ? "" : " (and a factor " + number(c, 7) + ")";
-    return {"FACTOR",
-            power < 0 ? "a factor " + what + " is missing from " + d.dx + times
-                      : d.dx + " has a factor " + what + " too many" + times,
-            (power < 0 ? "multiply " : "divide ") + d.dx + " by " + what};
   }
-  return {};
+  for (std::size_t g = 0; g < an.size(); ++g) an[g] /= nn[g];
+  const auto predicted = [&](std::size_t i, std::size_t j) {
+    return std::abs(d.n(i, j)) <= d.fuzz ? 0.0 : an[by_output ? i : j] * d.n(i, j);
+  };
+  return d.explains(predicted) ? an : Values();
+}
+
+/// r = c · v^power? c where it is so, for enough different v; NaN where not.
+inline double common_factor(const Values& r, const Values& v, int power) {
+  double c = std::numeric_limits<double>::quiet_NaN();
+  std::set<double> different;
+  for (std::size_t g = 0; g < r.size() && g < v.size(); ++g) {
+    if (std::isnan(r[g])) continue;
+    const double now = r[g] / std::pow(v[g], power);
+    if (different.empty()) c = now;
+    if (!(std::abs(now - c) <= 1e-6 * std::abs(c))) return std::nan("");
+    different.insert(v[g]);
+  }
+  return different.size() < (std::abs(std::abs(c) - 1) < 1e-6 ? 2 : 3) ? std::nan("") : c;
 }
 
 inline Cause factor(const Comparison& d) {
   for (const bool by_output : {false, true}) {
     const Shape& shape = by_output ? d.e.output_shape : d.self.shape;
-    for (const Operand& input : d.e.inputs) {
-      const Values v = spread(input.values, input.shape, shape);
-      Cause cause = factor_of(d, input.name, v, by_output);
-      if (!cause.name.empty()) return cause;
+    const Values r = ratios(d, by_output);
+    if (r.size() < 2) continue;
+    std::vector<std::pair<std::string, Values>> known;
+    for (const Operand& in : d.e.inputs) {
+      known.emplace_back(in.name, spread(in.values, in.shape, shape));
     }
-    Cause cause =
-        factor_of(d, "y (the output)", spread(d.e.output, d.e.output_shape, shape), by_output);
-    if (!cause.name.empty()) return cause;
-  }
-  return {};
-}
-
-inline bool one_factor_each(const Comparison& d,
-                            const std::vector<std::vector<std::size_t>>& groups, bool by_output) {
-  Values factor(by_output ? d.a.rows : d.a.columns);
-  std::size_t telling = 0;
-  for (const auto& group : groups) {
-    double an = 0, nn = 0;
-    std::size_t members = 0;
-    for (const std::size_t g : group) {
-      bool seen = false;
-      for (std::size_t o = 0; o < (by_output ? d.a.columns : d.a.rows); ++o) {
-        const std::size_t i = by_output ? g : o, j = by_output ? o : g;
-        an += d.a(i, j) * d.n(i, j);
-        nn += d.n(i, j) * d.n(i, j);
-        seen = seen || std::abs(d.n(i, j)) > d.fuzz;
+    known.emplace_back("y (the output)", spread(d.e.output, d.e.output_shape, shape));
+    for (const auto& [name, v] : known) {
+      for (const int power : {-1, 1, -2, 2}) {
+        const double c = common_factor(r, v, power);
+        if (std::isnan(c)) continue;
+        const std::string what = name + (std::abs(power) == 2 ? "²" : "");
+        return {"FACTOR",
+                (power < 0 ? "missing from " : "too much in ") + d.dx + " is a factor " + what +
+                    (std::abs(c - 1) < 1e-6 ? "" : ", and one of " + number(1 / c, 7)),
+                (power < 0 ? "multiply " : "divide ") + d.dx + " by " + what};
       }
-      members += seen ? 1U : 0U;
     }
-    for (const std::size_t g : group) factor[g] = nn > 0 ? an / nn : 0;
-    if (nn > 0 && an == 0) return false;  // lost, not scaled
-    telling += members > 1 ? members - 1 : 0;
-  }
-  return telling >= 2 &&
-         d.explains([&](auto i, auto j) { return factor[by_output ? i : j] * d.n(i, j); });
-}
-
-/// One factor for each group along an axis: a statistic of rows.
-inline Cause group_factor(const Comparison& d) {
-  for (const bool by_output : {false, true}) {
-    const Shape& shape = by_output ? d.e.output_shape : d.self.shape;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      const auto groups = groups_along(axis, shape);
-      if (groups.size() < 2 || groups[0].size() < 2) continue;
-      if (!one_factor_each(d, groups, by_output)) continue;
+      std::size_t agreeing = 0, groups = 0;
+      for (const auto& group : groups_along(axis, shape)) {
+        double first = std::nan("");
+        for (const std::size_t g : group) {
+          if (std::isnan(r[g]) || r[g] == 0) continue;
+          groups += std::isnan(first) ? 1 : 0;
+          first = std::isnan(first) ? r[g] : first;
+          agreeing += std::abs(r[g] - first) <= 1e-6 * std::abs(first) ? 1 : 0;
+        }
+      }
+      const auto live = std::count_if(r.begin(), r.end(), [](double v) { return v == v; });
+      if (groups < 2 || static_cast<std::ptrdiff_t>(agreeing) < live || agreeing < groups + 2) {
+        continue;
+      }
       return {"FACTOR",
               d.dx + " is off by a factor that is the same along " + axis_text(axis, shape) +
-                  (by_output ? " of the output" : "") + ", and another for each other index",
+                  (by_output ? " of the output" : ""),
               "is a statistic of each row (its sum, norm or 1/std) missing, or used twice?"};
     }
   }

@@ -217,10 +217,16 @@ inline bool mentions(const Report& report, const std::string& words) {
   return report.text().find(words) != std::string::npos;
 }
 
+/// In characters: a byte 10xxxxxx of UTF-8 continues one.
 inline Index longest_line(const std::string& text) {
   std::istringstream in(text);
   Index longest = 0;
-  for (std::string line; std::getline(in, line);) longest = std::max(longest, line.size());
+  for (std::string line; std::getline(in, line);) {
+    const auto characters = std::count_if(line.begin(), line.end(), [](char c) {
+      return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    });
+    longest = std::max(longest, static_cast<Index>(characters));
+  }
   return longest;
 }
 

@@ -6,9 +6,9 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
-#include "gradus/ops/create.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/reduce.h"

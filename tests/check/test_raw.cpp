@@ -118,8 +118,7 @@ TEST_CASE("raw: a function that does not depend on its input", "[check][raw]") {
   CHECK(report);
   CHECK(mentions(report, "every measured derivative is 0"));
   const auto some = [](const Arguments&, const Values& dy) { return Arguments{{0, dy[0], 0}}; };
-  CHECK(check_vjp("constant", {constant, some}, {{"x", {3}, {1, 2, 3}}}).verdict ==
-        Verdict::fail);
+  CHECK(check_vjp("constant", {constant, some}, {{"x", {3}, {1, 2, 3}}}).verdict == Verdict::fail);
   // Exactly 0 to the left of -9, where the derivative is not yet.
   const Case underflow = elementwise("gelu", {-10, -12}, gelu, d_gelu);
   CHECK(underflow.forward({{-10, -12}}) == Values{0, 0});

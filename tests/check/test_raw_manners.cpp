@@ -1,5 +1,5 @@
-// Bad input to the checker, and functions with bad manners: each has a message that says so. Reports
-// as text, as JSON, and of the smallest sizes that fail.
+// Bad input to the checker, and functions with bad manners: each has a message that says so.
+// Reports as text, as JSON, and of the smallest sizes that fail.
 #include <cmath>
 #include <limits>
 #include <sstream>

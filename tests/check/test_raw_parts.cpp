@@ -10,7 +10,9 @@ namespace gradus::raw_cases {
 
 TEST_CASE("raw: a wrong call throws", "[check][raw]") {
   const Case c = elementwise("cube", {1, 2}, cube, d_cube);
-  const auto with = [&c](const Input& input) { return check_vjp("c", {c.forward, c.vjp}, {input}); };
+  const auto with = [&c](const Input& input) {
+    return check_vjp("c", {c.forward, c.vjp}, {input});
+  };
   CHECK_THROWS_AS(with({"x", {3}, {1, 2}}), BadInput);
   CHECK_THROWS_AS(with({"x", {-1, -2}, {1, 2}}), BadInput);
   CHECK_THROWS_AS(with({"x", {2}, {1, 2}, false}), BadInput);

@@ -1,4 +1,4 @@
-// The fault zoo: wrong derivatives of small functions, each with the cause that the report must name.
+// The fault zoo: wrong derivatives of small functions, each with the cause the report must name.
 #pragma once
 
 #include <string>

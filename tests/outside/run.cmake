@@ -10,7 +10,8 @@ function(run what)
 endfunction()
 
 set(flags -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug
-  -DCMAKE_CXX_FLAGS_DEBUG=-O0 "-DCMAKE_PREFIX_PATH=${WORK}/prefix;${FRAMEWORK_PREFIX}")
+  -DCMAKE_CXX_FLAGS_DEBUG=-O0)
+set(ENV{CMAKE_PREFIX_PATH} "${WORK}/prefix:${FRAMEWORK_PREFIX}")
 run("configuring the checker" ${CMAKE_COMMAND} -S ${TREE} -B ${WORK}/gradus ${flags}
   -DGRADUS_CHECK_ONLY=ON -DCMAKE_INSTALL_PREFIX=${WORK}/prefix)
 run("installing the checker" ${CMAKE_COMMAND} --install ${WORK}/gradus)
