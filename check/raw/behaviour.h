@@ -55,12 +55,7 @@ class Behaviour {
   const std::string& name(std::size_t k) const { return subject_.inputs()[k].name; }
 
   void add(Kind kind, std::size_t k, const std::string& note, const Cause& cause) {
-    Finding finding;
-    finding.kind = kind;
-    finding.input = k;
-    finding.input_name = name(k);
-    finding.note = note;
-    report_.add(finding);
+    report_.add({.kind = kind, .input = k, .input_name = name(k), .note = note});
     if (report_.inputs[k].cause.name.empty()) report_.inputs[k].cause = cause;
   }
 

@@ -53,10 +53,7 @@ inline bool graver_than(const Candidate& a, const Candidate& b) {
 }
 
 inline Finding located(std::size_t input, const InputSummary& summary, const Move& move) {
-  Finding result;
-  result.input = input;
-  result.input_name = summary.name;
-  result.along = move.along();
+  Finding result{.input = input, .input_name = summary.name, .along = move.along()};
   if (!move.along()) result.at = place(move.element, summary.shape);
   return result;
 }

@@ -30,7 +30,7 @@ struct Finding {
   Kind kind = Kind::element;
   Verdict verdict = Verdict::fail;
   std::size_t input = 0;
-  std::string input_name;
+  std::string input_name = {};
   Shape at = {};        // which element of the input; empty for a single value, or a direction
   Shape output = {};    // which output; empty for a single value, or all of them, weighted
   bool along = false;   // along a direction in which all elements of the input move
@@ -49,8 +49,8 @@ struct Cause {
 
 /// What was compared for one input.
 struct InputSummary {
-  std::string name;
-  Shape shape;
+  std::string name = {};
+  Shape shape = {};
   bool differentiable = true;
   std::int64_t elements = 0;
   std::int64_t compared = 0;  // pairs of numbers

@@ -30,54 +30,56 @@ inline std::string json_of(double value) {
 
 inline std::string json_of(bool value) { return value ? "true" : "false"; }
 inline std::string json_of(std::int64_t value) { return std::to_string(value); }
+inline std::string json_of(std::uint64_t value) { return std::to_string(value); }
 inline std::string json_of(const Shape& value) { return list(value); }
+inline std::string json_of(Verdict value) { return json_of(std::string(to_string(value))); }
+inline std::string json_of(Kind value) { return json_of(std::string(to_string(value))); }
 
-inline std::string member(const char* name, const std::string& json) {
-  return json_of(std::string(name)) + ": " + json;
-}
+template <class T>
+std::string json_of(const std::vector<T>& items);
 
-template <class T, class ToJson>
-std::string json_list(const std::vector<T>& items, ToJson to_json) {
-  std::string result = "[";
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    result += (i == 0 ? "\n    " : ",\n    ") + to_json(items[i]);
+/// {"name": value, …}
+class JsonObject {
+ public:
+  template <class T>
+  JsonObject& add(const char* name, const T& value) {
+    text_ += (text_.empty() ? "\"" : ", \"") + std::string(name) + "\": " + json_of(value);
+    return *this;
   }
-  return result + "]";
-}
+  std::string text() const { return "{" + text_ + "}"; }
+
+ private:
+  std::string text_;
+};
 
 inline std::string json_of(const InputSummary& i) {
-  return "{" + member("name", json_of(i.name)) + ", " + member("shape", json_of(i.shape)) + ", " +
-         member("differentiable", json_of(i.differentiable)) + ", " +
-         member("elements", json_of(i.elements)) + ", " + member("compared", json_of(i.compared)) +
-         ", " + member("wrong", json_of(i.wrong)) + ", " + member("unseen", json_of(i.unseen)) +
-         ", " + member("kinks", json_of(i.kinks)) + ", " + member("largest", json_of(i.largest)) +
-         ", " + member("map", json_of(i.map)) + ", " + member("cause", json_of(i.cause.name)) +
-         ", " + member("why", json_of(i.cause.why)) + ", " + member("hint", json_of(i.cause.hint)) +
-         "}";
+  JsonObject o;
+  o.add("name", i.name).add("shape", i.shape).add("differentiable", i.differentiable);
+  o.add("elements", i.elements).add("compared", i.compared).add("wrong", i.wrong);
+  o.add("unseen", i.unseen).add("kinks", i.kinks).add("largest", i.largest).add("map", i.map);
+  return o.add("cause", i.cause.name).add("why", i.cause.why).add("hint", i.cause.hint).text();
 }
 
 inline std::string json_of(const Finding& f) {
-  return "{" + member("kind", json_of(std::string(to_string(f.kind)))) + ", " +
-         member("verdict", json_of(std::string(to_string(f.verdict)))) + ", " +
-         member("input", json_of(f.input_name)) + ", " + member("at", json_of(f.at)) + ", " +
-         member("output", json_of(f.output)) + ", " + member("along", json_of(f.along)) + ", " +
-         member("analytic", json_of(f.analytic)) + ", " + member("numeric", json_of(f.numeric)) +
-         ", " + member("allowed", json_of(f.allowed)) + ", " + member("note", json_of(f.note)) +
-         "}";
+  JsonObject o;
+  o.add("kind", f.kind).add("verdict", f.verdict).add("input", f.input_name).add("at", f.at);
+  o.add("output", f.output).add("along", f.along).add("analytic", f.analytic);
+  return o.add("numeric", f.numeric).add("allowed", f.allowed).add("note", f.note).text();
+}
+
+template <class T>
+std::string json_of(const std::vector<T>& items) {
+  std::string result;
+  for (const T& item : items) result += (result.empty() ? "\n  " : ",\n  ") + json_of(item);
+  return "[" + result + "]";
 }
 
 inline std::string Report::json() const {
-  const auto any = [](const auto& item) { return json_of(item); };
-  return "{\n  " + member("name", json_of(name)) + ",\n  " +
-         member("verdict", json_of(std::string(to_string(verdict)))) + ",\n  " +
-         member("seed", std::to_string(seed)) + ",\n  " +
-         member("forward_calls", json_of(counts.forward)) + ",\n  " +
-         member("vjp_calls", json_of(counts.vjp)) + ",\n  " +
-         member("inputs", json_list(inputs, any)) + ",\n  " +
-         member("findings", json_list(findings, any)) + ",\n  " +
-         member("notes", json_list(notes, any)) + ",\n  " +
-         member("smallest_failing_shape", json_of(smallest)) + ",\n  " +
-         member("reproduce", json_of(reproduce)) + "\n}\n";
+  JsonObject o;
+  o.add("name", name).add("verdict", verdict).add("seed", seed);
+  o.add("forward_calls", counts.forward).add("vjp_calls", counts.vjp).add("inputs", inputs);
+  o.add("findings", findings).add("notes", notes).add("smallest_failing_shape", smallest);
+  return o.add("reproduce", reproduce).text() + "\n";
 }
 
 }  // namespace gradus::check::core

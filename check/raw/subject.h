@@ -9,7 +9,7 @@
 
 namespace gradus::check::core {
 
-/// Ends a run: nothing more can be compared.
+/// Ends a run: nothing more can be compared. The note may be empty where findings say why.
 struct Stop {
   Verdict verdict;
   std::string note;
@@ -186,8 +186,6 @@ class Subject {
   }
 
   void check_structure(const Arguments& dx, Report& report) const {
-    Finding finding;
-    finding.kind = Kind::structure;
     if (dx.size() != inputs_.size()) {
       throw Stop{Verdict::fail, "the derivative gives " + std::to_string(dx.size()) +
                                     " gradients for " + std::to_string(inputs_.size()) +
@@ -199,14 +197,13 @@ class Subject {
       if (dx[k].size() == input.values.size()) continue;
       if (!input.differentiable && dx[k].empty()) continue;
       fits = false;
-      finding.input = k;
-      finding.input_name = input.name;
-      finding.note = "the gradient of input " + std::to_string(k) + " '" + input.name + "' has " +
-                     std::to_string(dx[k].size()) + " values, the input has " +
-                     std::to_string(input.values.size()) + " (shape " + list(input.shape) + ")";
-      report.add(finding);
+      const std::string note = "the gradient of input " + std::to_string(k) + " '" + input.name +
+                               "' has " + std::to_string(dx[k].size()) + " values, the input has " +
+                               std::to_string(input.values.size()) + " (shape " +
+                               list(input.shape) + ")";
+      report.add({.kind = Kind::structure, .input = k, .input_name = input.name, .note = note});
     }
-    if (!fits) throw Stop{Verdict::fail, "nothing more was compared"};
+    if (!fits) throw Stop{Verdict::fail, ""};
   }
 
   Functions f_;

@@ -24,12 +24,10 @@ class VjpCheck {
     report_.name = name;
     report_.seed = options_.seed;
     for (const Input& input : subject_.inputs()) {
-      InputSummary summary;
-      summary.name = input.name;
-      summary.shape = input.shape;
-      summary.differentiable = input.differentiable;
-      summary.elements = static_cast<std::int64_t>(input.values.size());
-      report_.inputs.push_back(summary);
+      report_.inputs.push_back({.name = input.name,
+                                .shape = input.shape,
+                                .differentiable = input.differentiable,
+                                .elements = std::ssize(input.values)});
     }
   }
 
@@ -46,11 +44,10 @@ class VjpCheck {
       if (!probes_.empty()) behaviour().check_answer(answers_.back());
       if (report_.verdict == Verdict::fail) diagnose();
     } catch (const Stop& stop) {
-      Finding finding;
-      finding.kind = Kind::structure;
-      finding.verdict = stop.verdict;
-      finding.note = stop.note;
-      report_.add(finding);
+      report_.verdict = graver(report_.verdict, stop.verdict);
+      if (!stop.note.empty()) {
+        report_.add({.kind = Kind::structure, .verdict = stop.verdict, .note = stop.note});
+      }
     }
     report_.counts = subject_.counts();
     std::stable_sort(report_.findings.begin(), report_.findings.end(),

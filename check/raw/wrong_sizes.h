@@ -179,42 +179,50 @@ inline double common_factor(const Values& r, const Values& v, int power) {
   return different.size() < (std::abs(std::abs(c) - 1) < 1e-6 ? 2 : 3) ? std::nan("") : c;
 }
 
+/// Is the ratio r, of elements or of outputs, that of an input or of the output?
+inline Cause known_factor(const Comparison& d, const Values& r, const Shape& shape) {
+  std::vector<std::pair<std::string, Values>> known;
+  for (const Operand& in : d.e.inputs) {
+    known.emplace_back(in.name, spread(in.values, in.shape, shape));
+  }
+  known.emplace_back("y (the output)", spread(d.e.output, d.e.output_shape, shape));
+  for (const auto& [name, v] : known) {
+    for (const int power : {-1, 1, -2, 2}) {
+      const double c = common_factor(r, v, power);
+      if (std::isnan(c)) continue;
+      const std::string what = name + (std::abs(power) == 2 ? "²" : "");
+      return {"FACTOR",
+              (power < 0 ? "missing from " : "too much in ") + d.dx + " is a factor " + what +
+                  (std::abs(c - 1) < 1e-6 ? "" : ", and one of " + number(1 / c, 7)),
+              (power < 0 ? "multiply " : "divide ") + d.dx + " by " + what};
+    }
+  }
+  return {};
+}
+
+/// Is it the same in each group along an axis, at least twice in some, and not in all?
+inline bool same_in_groups(const Values& r, const std::vector<std::vector<std::size_t>>& groups) {
+  std::size_t agreeing = 0, filled = 0, live = 0;
+  for (const auto& group : groups) {
+    double first = std::nan("");
+    for (const std::size_t g : group) {
+      if (std::isnan(r[g])) continue;
+      ++live;
+      if (std::isnan(first) && r[g] != 0) first = r[g], ++filled;
+      agreeing += std::abs(r[g] - first) <= 1e-6 * std::abs(first) ? 1U : 0U;
+    }
+  }
+  return filled >= 2 && agreeing == live && agreeing >= filled + 2;
+}
+
 inline Cause factor(const Comparison& d) {
   for (const bool by_output : {false, true}) {
     const Shape& shape = by_output ? d.e.output_shape : d.self.shape;
     const Values r = ratios(d, by_output);
     if (r.size() < 2) continue;
-    std::vector<std::pair<std::string, Values>> known;
-    for (const Operand& in : d.e.inputs) {
-      known.emplace_back(in.name, spread(in.values, in.shape, shape));
-    }
-    known.emplace_back("y (the output)", spread(d.e.output, d.e.output_shape, shape));
-    for (const auto& [name, v] : known) {
-      for (const int power : {-1, 1, -2, 2}) {
-        const double c = common_factor(r, v, power);
-        if (std::isnan(c)) continue;
-        const std::string what = name + (std::abs(power) == 2 ? "²" : "");
-        return {"FACTOR",
-                (power < 0 ? "missing from " : "too much in ") + d.dx + " is a factor " + what +
-                    (std::abs(c - 1) < 1e-6 ? "" : ", and one of " + number(1 / c, 7)),
-                (power < 0 ? "multiply " : "divide ") + d.dx + " by " + what};
-      }
-    }
+    if (Cause cause = known_factor(d, r, shape); !cause.name.empty()) return cause;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      std::size_t agreeing = 0, groups = 0;
-      for (const auto& group : groups_along(axis, shape)) {
-        double first = std::nan("");
-        for (const std::size_t g : group) {
-          if (std::isnan(r[g]) || r[g] == 0) continue;
-          groups += std::isnan(first) ? 1 : 0;
-          first = std::isnan(first) ? r[g] : first;
-          agreeing += std::abs(r[g] - first) <= 1e-6 * std::abs(first) ? 1 : 0;
-        }
-      }
-      const auto live = std::count_if(r.begin(), r.end(), [](double v) { return v == v; });
-      if (groups < 2 || static_cast<std::ptrdiff_t>(agreeing) < live || agreeing < groups + 2) {
-        continue;
-      }
+      if (!same_in_groups(r, groups_along(axis, shape))) continue;
       return {"FACTOR",
               d.dx + " is off by a factor that is the same along " + axis_text(axis, shape) +
                   (by_output ? " of the output" : ""),
