@@ -199,9 +199,11 @@ std::vector<Tensor> starts(const char* name, const std::vector<Tensor>& outputs,
   std::vector<Tensor> out;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Tensor& y = outputs[k];
-    require<GraphError>(y.defined() && y.requires_grad(), name,
-                        ": nothing that this tensor was made from requires a gradient: call ",
-                        "requires_grad_() on a leaf, and do not compute it under NoGrad");
+    require<GraphError>(
+        y.defined() && y.requires_grad(), name,
+        ": nothing that this tensor was made from requires a gradient: call ",
+        "requires_grad_() on a leaf, and do not leave the graph by NoGrad, detach(), ",
+        "clone() or astype() (to(x, dtype) stays in it)");
     if (!given.empty() && given[k].defined()) {
       require<ShapeError>(given[k].shape() == y.shape(), name, ": the output is ", y.shape(),
                           " but the gradient given for it ", given[k].shape());

@@ -152,7 +152,8 @@ TEST_CASE("mistake 8: a loss that reaches no parameter") {
         "NoGrad, on a loss that depends on them");
   CHECK(mistake<GraphError>([&] { mse_loss(layer(x).detach(), target).backward(); }) ==
         "backward: nothing that this tensor was made from requires a gradient: call "
-        "requires_grad_() on a leaf, and do not compute it under NoGrad");
+        "requires_grad_() on a leaf, and do not leave the graph by NoGrad, detach(), clone() or "
+        "astype() (to(x, dtype) stays in it)");
 }
 
 TEST_CASE("mistake 9: training where nothing is recorded") {
@@ -163,7 +164,8 @@ TEST_CASE("mistake 9: training where nothing is recorded") {
           mse_loss(layer(x), target).backward();
         }) ==
         "backward: nothing that this tensor was made from requires a gradient: call "
-        "requires_grad_() on a leaf, and do not compute it under NoGrad");
+        "requires_grad_() on a leaf, and do not leave the graph by NoGrad, detach(), clone() or "
+        "astype() (to(x, dtype) stays in it)");
 }
 
 TEST_CASE("mistake 10: a mask the wrong way round") {
