@@ -105,7 +105,8 @@ inline std::string Report::text(bool colour) const {
     if (!last || k >= inputs.size()) continue;
     result += drawn_map(inputs[k]);
     const Cause& cause = inputs[k].cause;
-    if (cause.name.empty() && inputs[k].map.empty()) continue;
+    if (cause.name.empty() && (inputs[k].map.empty() || inputs[k].elements < 2))
+      continue;  // a single value shows no pattern
     result += cause.name.empty() ? wrapped("likely cause: no pattern that explains all of it", 4)
                                  : wrapped("likely cause: " + cause.name + " - " + cause.why, 4);
     if (!cause.hint.empty()) result += wrapped("try: " + cause.hint, 4);

@@ -140,7 +140,7 @@ TEST_CASE("raw: NaN, kinks, emptiness, wrong sizes", "[check][raw]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   says(with(
            [nan](const V& x) {
-             return V{x[0], nan};
+             return V{x[0], nan, x[2]};
            },
            squares_vjp),
        Verdict::fail, "forward gives nan at out[1]");
