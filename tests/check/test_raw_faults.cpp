@@ -189,4 +189,23 @@ TEST_CASE("raw: large outputs are sampled, and a fault is traced to its output",
   CHECK(run(c, full).counts.vjp == 1 + 400 + 3 + 3);
 }
 
+TEST_CASE("raw: large inputs are sampled, and a fault is traced to its element", "[check][raw]") {
+  const Case c = elementwise("cube", random_values(5000, 1), cube, d_cube);
+  const Report right = run(c);
+  CAPTURE(right.text());
+  CHECK(right);
+  CHECK(right.counts.forward == 2 + 6 * (64 + 3));  // 64 elements, three directions of all
+  CHECK(mentions(right, "64 of 5000 elements of input 'x' were compared one by one"));
+  for (Index element : {Index{0}, Index{1234}, Index{4999}}) {
+    const Report report = run_spoiled(
+        c, [element](Arguments& dx, const Arguments&, const Values&) { dx[0][element] *= 1.5; });
+    CAPTURE(element, report.text());
+    CHECK(report.verdict == Verdict::fail);
+    REQUIRE_FALSE(report.findings.empty());
+    CHECK(report.findings[0].at == At{static_cast<std::int64_t>(element)});
+    CHECK(report.findings[0].output == At{static_cast<std::int64_t>(element)});
+    CHECK(longest_line(report.text()) <= 76);
+  }
+}
+
 }  // namespace gradus::raw_cases
