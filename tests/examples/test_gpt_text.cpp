@@ -66,7 +66,7 @@ TEST_CASE("the trial steps leave no trace, and tell memory and time") {
   CHECK(said < 1.25 * held);
 }
 
-TEST_CASE("--minutes makes the run as long as that") {
+TEST_CASE("a run with --minutes is as long as that") {
   const Workplace here;
   const auto start = std::chrono::steady_clock::now();
   const Outcome done = here.gpt("train text.txt --out run --minutes 0.05 " + kSmall);
