@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds a program for the debugger and starts gdb on it, stopped where you ask.
 #   ./step.sh [PROGRAM] [--at WHERE] [--yes] [-- ARGUMENT…]
-#     PROGRAM        a lesson's number or name, gpt, or a path to an executable of yours
+#     PROGRAM        a lesson's number or name (06), gpt, or a path to an executable of yours
 #     --at softmax   stop in that operation's forward and backward (default: where main begins)
 #     --at 17        stop where node 17 is made, and before its backward
 #     --yes          install without asking
@@ -54,10 +54,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-if [ -z "$program" ]; then
-  program=01_neuron
-  [ ! -e examples/06_attention.cpp ] || program=06_attention
-fi
+program=${program:-06_attention}
 if [[ $program = */* ]]; then
   [[ $program = /* ]] || program=$started_in/$program
   [ -f "$program" ] && [ -x "$program" ] || { echo "step.sh: no executable $program" >&2; exit 2; }

@@ -55,7 +55,7 @@ struct Big {
 };
 
 struct Pool {
-  std::atomic_flag busy;  // held for some ten instructions: a mutex costs three times as much
+  std::atomic_flag busy;  // held for some ten instructions, seldom for a system call: no mutex
   Usage usage{};
   std::int64_t limit = 0;
   bool poison = false;

@@ -1,6 +1,6 @@
 // Operations one by one, forward and backward: ./bench.sh ops [--benchmark_filter=softmax]
 //
-// The chain of one-element additions is what an operation costs apart from its arithmetic.
+// The chains of one-element operations are what an operation costs apart from its arithmetic.
 
 #include <benchmark/benchmark.h>
 
@@ -29,13 +29,13 @@ void both_ways(benchmark::State& state, const Shape& shape, const Function& f) {
   state.SetItemsProcessed(state.iterations() * x.numel());
 }
 
-void chain(benchmark::State& state) {
+void chain(benchmark::State& state, Tensor (*link)(const Tensor&, const Tensor&)) {
   constexpr int kLinks = 1000;
   Tensor x = tensor(1.0, Dtype::f32).requires_grad_();
   const Tensor one = tensor(1.0, Dtype::f32);
   for (auto _ : state) {
     Tensor y = x;
-    for (int i = 0; i < kLinks; ++i) y = y + one;
+    for (int i = 0; i < kLinks; ++i) y = link(y, one);
     y.backward();
     x.set_grad({});
   }
@@ -49,7 +49,8 @@ void add(const std::string& name, const Shape& shape, const Function& f) {
 }
 
 void register_all() {
-  benchmark::RegisterBenchmark("chain of 1000 additions", chain);
+  benchmark::RegisterBenchmark("chain of 1000 additions", chain, gradus::add);
+  benchmark::RegisterBenchmark("chain of 1000 multiplications", chain, gradus::multiply);
   const std::int64_t N = 12 * 256, C = 384;  // the rows and the width of the baby12 preset
   add("gelu", {N, 4 * C}, [](const Tensor& x) { return gelu(x); });
   add("softmax", {N, 256}, [](const Tensor& x) { return softmax(x); });

@@ -69,9 +69,7 @@ std::string escaped(const std::string& words) {
 }
 
 double width_of(const std::string& words) {  // in pixels, on the generous side
-  return 7.5 * static_cast<double>(std::count_if(words.begin(), words.end(), [](char c) {
-           return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
-         }));
+  return 7.5 * static_cast<double>(count_characters(words));
 }
 
 std::string label(double x, double y, const char* anchor, const std::string& words,

@@ -1,6 +1,7 @@
 // Reading text, and UTF-8 both ways.
 #include "gradus/io/text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -136,6 +137,18 @@ std::string in_quotes(std::string_view name) {
       shown += c;
   }
   return shown + (name.size() > kLongest ? "…\"" : "\"");
+}
+
+std::int64_t count_characters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; });
+}
+
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > (number < 0 ? 1 : 0); at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return digits;
 }
 
 std::string shown(char32_t code_point) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,12 @@ std::string encode_utf8(char32_t code_point);  // ValueError for surrogates and 
 bool is_utf8(std::string_view text);
 /// `text` with U+FFFD for each maximal part of it that is not UTF-8, as Unicode recommends.
 std::string replace_invalid_utf8(std::string_view text);
+
+/// How many characters `text`, which is UTF-8, has: the bytes that do not continue one.
+std::int64_t count_characters(std::string_view text);
+
+/// 1,115,394: long numbers are easier to read so.
+std::string grouped(std::int64_t number);
 
 /// How messages show a name from outside: in quotes, control characters escaped, at most 80 bytes.
 std::string in_quotes(std::string_view name);

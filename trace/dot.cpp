@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "gradus/io/text.h"
 #include "gradus/trace/recorded.h"
 #include "gradus/trace/watch.h"
 
@@ -59,7 +60,9 @@ class Drawing {
     for (const Node* node : nodes_) write_edges(*node);
     if (left_out_ > 0)
       out_ += "  older [shape=note, label=" +
-              quoted("… " + grouped(left_out_) + " older nodes are not drawn") + "];\n";
+              quoted("… " + io::grouped(static_cast<std::int64_t>(left_out_)) +
+                     " older nodes are not drawn") +
+              "];\n";
     return out_ + "}\n";
   }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "gradus/io/text.h"
 #include "gradus/trace/recorded.h"
 #include "gradus/trace/watch.h"
 
@@ -125,11 +126,8 @@ class Writer {
     for (std::size_t i = 0; i < std::min(depth, kDeepest); ++i) out += "│ ";
     return depth > kDeepest ? out + "(depth " + std::to_string(depth) + ") " : out;
   }
-  /// Characters, not bytes: in UTF-8 a byte 10xxxxxx continues a character.
   static std::size_t columns(const std::string& s) {
-    return static_cast<std::size_t>(std::count_if(s.begin(), s.end(), [](char c) {
-      return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
-    }));
+    return static_cast<std::size_t>(io::count_characters(s));
   }
   static std::string padded(const std::string& s, std::size_t width) {
     const std::size_t has = columns(s);
@@ -143,14 +141,14 @@ class Writer {
 
 /// "999,994 nodes: 499,997 add, 499,997 multiply", the most frequent first.
 std::string tally(const Line* begin, const Line* end) {
-  std::map<std::string, std::size_t> counts;
+  std::map<std::string, std::int64_t> counts;
   for (const Line* line = begin; line != end; ++line) ++counts[line->node->name()];
-  std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
+  std::vector<std::pair<std::string, std::int64_t>> sorted(counts.begin(), counts.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string out = grouped(static_cast<std::size_t>(end - begin)) + " nodes: ";
+  std::string out = io::grouped(end - begin) + " nodes: ";
   for (std::size_t i = 0; i < sorted.size() && i < 6; ++i)
-    out += (i == 0 ? "" : ", ") + grouped(sorted[i].second) + " " + sorted[i].first;
+    out += (i == 0 ? "" : ", ") + io::grouped(sorted[i].second) + " " + sorted[i].first;
   return out + (sorted.size() > 6 ? ", …" : "");
 }
 

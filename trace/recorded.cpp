@@ -50,10 +50,4 @@ const nn::NamedTensor* Parameters::of(const Node& leaf) const {
   return at == index_.end() ? nullptr : &all_[at->second];
 }
 
-std::string grouped(std::size_t count) {
-  std::string digits = std::to_string(count);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-  return digits;
-}
-
 }  // namespace gradus::trace

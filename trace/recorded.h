@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "gradus/engine/graph.h"
@@ -31,8 +30,5 @@ class Parameters {
   std::vector<nn::NamedTensor> all_;
   std::map<const Node*, std::size_t> index_;
 };
-
-/// "999,994": long counts are easier to read so.
-std::string grouped(std::size_t count);
 
 }  // namespace gradus::trace

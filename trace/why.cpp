@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "gradus/io/text.h"
 #include "gradus/trace/recorded.h"
 #include "gradus/trace/watch.h"
 
@@ -14,8 +15,8 @@ namespace gradus {
 namespace trace {
 namespace {
 
-constexpr std::size_t kMost = 40;  // lines of one kind
-constexpr std::size_t kEnds = 3;   // ends of one parameter's paths
+constexpr std::int64_t kMost = 40;  // lines of one kind
+constexpr std::size_t kEnds = 3;    // ends of one parameter's paths
 
 constexpr const char* kMayBe =
     "the graph keeps no trace of what ran under NoGrad, was detached (detach(), clone(), astype(), "
@@ -126,7 +127,7 @@ class Lines {
  public:
   Lines(const char* head, std::string& out) : head_(head), out_(out) {}
   ~Lines() {
-    if (count_ > kMost) out_ += text("  … and ", grouped(count_ - kMost), " more\n");
+    if (count_ > kMost) out_ += text("  … and ", io::grouped(count_ - kMost), " more\n");
   }
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
@@ -137,7 +138,7 @@ class Lines {
  private:
   const char* head_;
   std::string& out_;
-  std::size_t count_ = 0;
+  std::int64_t count_ = 0;
 };
 
 /// Why nothing at all is recorded behind x.
@@ -171,15 +172,7 @@ std::string head(const Tensor& x, const Reach& reach) {
 
 std::string describe(const Node& leaf) { return text("leaf #", leaf.id, " ", leaf.shape); }
 
-}  // namespace
-
-std::string path_end(const Tensor& leaf) {
-  const Watch* watch = Watch::current();
-  return watch && leaf.node() ? Ends(*watch).of(leaf) : "";
-}
-
-std::vector<Unreached> unreached(const Tensor& x, const nn::Module& model) {
-  const Reach reach(x);
+std::vector<Unreached> beyond(const Reach& reach, const nn::Module& model) {
   std::vector<Unreached> out;
   std::unique_ptr<Ends> ends;
   for (const nn::NamedTensor& each : model.parameters()) {
@@ -190,6 +183,17 @@ std::vector<Unreached> unreached(const Tensor& x, const nn::Module& model) {
         {each.name, each.tensor.shape(), frozen, !frozen && ends ? ends->of(each.tensor) : ""});
   }
   return out;
+}
+
+}  // namespace
+
+std::string path_end(const Tensor& leaf) {
+  const Watch* watch = Watch::current();
+  return watch && leaf.node() ? Ends(*watch).of(leaf) : "";
+}
+
+std::vector<Unreached> unreached(const Tensor& x, const nn::Module& model) {
+  return beyond(Reach(x), model);
 }
 
 }  // namespace trace
@@ -226,7 +230,7 @@ std::string why(const Tensor& x, const nn::Module& model) {
   bool guess = false;
   {
     trace::Lines missing("not reached ", out);
-    for (const trace::Unreached& each : trace::unreached(x, model)) {
+    for (const trace::Unreached& each : trace::beyond(reach, model)) {
       const std::string reason =
           each.frozen ? "frozen: requires_grad_(true) or freeze(false)" : each.ended_at;
       guess = guess || reason.empty();

@@ -7,8 +7,8 @@
 
 #include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
-#include "gradus/ops/vmath.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/vmath.h"
 #include "gradus/trace/nan_finder.h"
 #include "gradus/trace/why.h"
 
@@ -113,25 +113,29 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
   trace::check_nan_if_asked();  // GRADUS_CHECK_NAN=1
 }
 
+std::vector<const Optimizer::Slot*> Optimizer::unreached_slots() const {
+  std::vector<const Slot*> slots;
+  for (const Slot& slot : slots_)
+    if (slot.parameter.requires_grad() && !slot.parameter.grad().defined()) slots.push_back(&slot);
+  return slots;
+}
+
 std::vector<std::string> Optimizer::unreached() const {
   std::vector<std::string> names;
-  for (const Slot& slot : slots_)
-    if (slot.parameter.requires_grad() && !slot.parameter.grad().defined())
-      names.push_back(slot.name);
+  for (const Slot* slot : unreached_slots()) names.push_back(slot->name);
   return names;
 }
 
 void Optimizer::note_unreached() const {
+  const std::vector<const Slot*> slots = unreached_slots();
+  const std::size_t count = slots.size();
+  if (count == 0) return;
   std::string named;
-  std::size_t count = 0;
-  for (const Slot& slot : slots_) {
-    if (!slot.parameter.requires_grad() || slot.parameter.grad().defined()) continue;
-    if (++count > kNamed) continue;
-    const std::string end = trace::path_end(slot.parameter);
-    named += text(named.empty() ? "" : ", ", slot.name, " ", slot.parameter.shape(),
+  for (std::size_t i = 0; i < std::min(count, kNamed); ++i) {
+    const std::string end = trace::path_end(slots[i]->parameter);
+    named += text(i == 0 ? "" : ", ", slots[i]->name, " ", slots[i]->parameter.shape(),
                   end.empty() ? "" : " (" + end + ")");
   }
-  if (count == 0) return;
   const std::string more = count > kNamed ? text(" and ", count - kNamed, " more") : "";
   std::fprintf(stderr,
                "gradus: backward did not reach %zu of %zu parameters: %s%s; why(loss, model) "

@@ -75,6 +75,7 @@ class Optimizer {
     std::vector<Tensor> tensors;
   };
   std::vector<Piece> pieces();
+  std::vector<const Slot*> unreached_slots() const;
   void note_unreached() const;
 
   bool reports_unreached_ = true;

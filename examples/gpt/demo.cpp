@@ -5,7 +5,7 @@
 
 #include "commands.h"
 #include "gradus/base/error.h"
-#include "gradus/examples/support/words.h"
+#include "gradus/io/text.h"
 #include "plan.h"
 #include "report.h"
 #include "run.h"
@@ -47,7 +47,7 @@ int demo(const std::string& tree) {
   flags.config = "cpu";
   Corpus corpus = read_corpus(flags.files, "", Tokens::automatic);
   std::printf("Learning this project's own text: %zu files, %s characters. About a minute.\n",
-              flags.files.size(), grouped(corpus.size()).c_str());
+              flags.files.size(), io::grouped(corpus.size()).c_str());
   std::fflush(stdout);
   Settings settings = settings_for(flags, corpus);
   const Trial trial = try_out(settings, corpus);

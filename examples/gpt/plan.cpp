@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "gradus/base/error.h"
-#include "gradus/examples/support/words.h"
+#include "gradus/io/text.h"
 
 namespace gradus::examples {
 namespace {
@@ -54,8 +54,8 @@ ChosenConfig config_for(std::int64_t tokens) {
   for (const ConfigForText& each : kConfigs) {
     const bool last = &each == std::end(kConfigs) - 1;
     if (last) range.replace(range.size() - 4, 4, " or more");
-    if (tokens <= each.tokens) return {each.config, range + (last ? "" : grouped(each.tokens))};
-    range = grouped(each.tokens) + " to ";
+    if (tokens <= each.tokens) return {each.config, range + (last ? "" : io::grouped(each.tokens))};
+    range = io::grouped(each.tokens) + " to ";
   }
   return {};
 }

@@ -27,9 +27,9 @@ void say(const char* topic, const Parts&... parts) {
 std::string three_digits(double value) { return text(std::setprecision(3), value); }
 
 void describe_text_and_model(const Corpus& corpus, const Settings& s, const std::string& why) {
-  say("text", grouped(corpus.size()), " ", corpus.tokenizer->name(), "s, ", s.model.vocab,
+  say("text", io::grouped(corpus.size()), " ", corpus.tokenizer->name(), "s, ", s.model.vocab,
       " kinds; held out: ", s.validation.empty() ? "the last tenth" : s.validation, ", ",
-      grouped(std::ssize(corpus.held_out)));
+      io::grouped(std::ssize(corpus.held_out)));
   say("model", s.config, ", ", why, ": ", s.model.layers, " layers, ", s.model.heads,
       " heads, width ", s.model.width, ", context ", s.model.context);
 }
@@ -37,11 +37,11 @@ void describe_text_and_model(const Corpus& corpus, const Settings& s, const std:
 void describe_run(const Run& run, const std::optional<Trial>& trial) {
   const Settings& s = run.settings();
   const auto seen = static_cast<double>(s.steps * s.batch * s.model.context);
-  say("training", grouped(run.model().parameter_count()), " parameters, ", grouped(s.steps),
+  say("training", io::grouped(run.model().parameter_count()), " parameters, ", io::grouped(s.steps),
       " steps of ", s.batch, " x ", s.model.context, " ", run.corpus().tokenizer->name(),
       "s: ", three_digits(seen / static_cast<double>(run.corpus().training.size())),
       " passes over the text",
-      run.step() > 0 ? text("; going on from step ", grouped(run.step())) : "");
+      run.step() > 0 ? text("; going on from step ", io::grouped(run.step())) : "");
   if (!trial) return;
   say("estimate", "about ", duration(seconds_left(*trial, s, run.step())), " and ",
       byte_size(trial->peak_bytes), " of memory, going by ", trial->steps, " steps of ",
@@ -127,7 +127,7 @@ int train(const TrainFlags& flags) {
   const RunEnd end = trained(run, paths);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   if (run.step() > first)
-    say("took", duration(taken.count()), " for ", grouped(run.step() - first), " steps, and ",
+    say("took", duration(taken.count()), " for ", io::grouped(run.step() - first), " steps, and ",
         byte_size(static_cast<std::int64_t>(platform::peak_resident_bytes())), " of memory");
   return report(run, end, paths);
 }

@@ -14,13 +14,6 @@ std::string short_number(double value) {
 
 }  // namespace
 
-std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > (number < 0 ? 1 : 0); at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
-}
-
 std::string byte_size(std::int64_t bytes) {
   const double size = static_cast<double>(bytes);
   if (bytes < 1000) return text(bytes, " bytes");

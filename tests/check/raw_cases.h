@@ -21,6 +21,17 @@ using Index = std::size_t;
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
+inline Values squares(const Values& x) {
+  Values y;
+  for (const double v : x) y.push_back(v * v);
+  return y;
+}
+inline Values squares_vjp(const Values& x, const Values& dy) {
+  Values dx;
+  for (std::size_t i = 0; i < x.size(); ++i) dx.push_back(2 * x[i] * dy[i]);
+  return dx;
+}
+
 struct Case {
   std::string name;
   std::vector<Input> inputs;

@@ -12,6 +12,7 @@
 #include "gradus/check/raw/catch2.h"
 #include "gradus/check/raw/check.h"
 #include "gradus/check/raw/smallest.h"
+#include "gradus/tests/check/raw_cases.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -21,19 +22,10 @@ namespace {
 using V = std::vector<double>;
 using check::Report;
 using check::Verdict;
+using raw_cases::squares;
+using raw_cases::squares_vjp;
 using testing::has;
 using testing::message_of;
-
-V squares(const V& x) {
-  V y;
-  for (const double v : x) y.push_back(v * v);
-  return y;
-}
-V squares_vjp(const V& x, const V& dy) {
-  V dx;
-  for (std::size_t i = 0; i < x.size(); ++i) dx.push_back(2 * x[i] * dy[i]);
-  return dx;
-}
 
 const V kX{0.5, -1.25, 2.0};
 

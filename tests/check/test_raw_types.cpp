@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gradus/check/raw/check.h"
+#include "gradus/tests/check/raw_cases.h"
 #include "gradus/tests/support/catch.h"
 
 namespace gradus {
@@ -16,6 +17,8 @@ using V = std::vector<double>;
 using F = std::vector<float>;
 using check::Report;
 using check::Verdict;
+using raw_cases::squares;
+using raw_cases::squares_vjp;
 
 /// What the checker needs of a matrix, as Eigen names it.
 template <class T, bool RowMajor>
@@ -70,16 +73,6 @@ G numbered(std::int64_t rows, std::int64_t cols, double from) {
   return g;
 }
 
-V squares(const V& x) {
-  V y;
-  for (const double v : x) y.push_back(v * v);
-  return y;
-}
-V squares_vjp(const V& x, const V& dy) {
-  V dx;
-  for (std::size_t i = 0; i < x.size(); ++i) dx.push_back(2 * x[i] * dy[i]);
-  return dx;
-}
 double dot(const V& a, const V& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];

@@ -1,4 +1,5 @@
 // Text: UTF-8 both ways, and what is shown of what is not.
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,16 @@ TEST_CASE("text: names and characters are shown safely") {
   CHECK(io::shown(U'é') == "'é' (U+00E9)");
   CHECK(io::shown(U'\a') == "U+0007");
   CHECK(io::shown(U'\u0085') == "U+0085");
+}
+
+TEST_CASE("text: characters are counted, not bytes, and long numbers grouped") {
+  CHECK(io::count_characters("") == 0);
+  CHECK(io::count_characters("né … √d") == 7);
+  CHECK(io::grouped(0) == "0");
+  CHECK(io::grouped(-999) == "-999");
+  CHECK(io::grouped(1000) == "1,000");
+  CHECK(io::grouped(-1115394) == "-1,115,394");
+  CHECK(io::grouped(std::numeric_limits<std::int64_t>::min()) == "-9,223,372,036,854,775,808");
 }
 
 }  // namespace gradus::testing
