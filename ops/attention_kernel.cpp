@@ -20,18 +20,23 @@
 #include <vector>
 
 #include "gradus/base/blas.h"
-#include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/attention_rows.h"
-#include "gradus/ops/vmath.h"
+#include "gradus/ops/attention_tile.h"
 
 namespace gradus::kernel {
 namespace {
 
 constexpr std::int64_t kQueries = 64;  // a block of scores stays in the second-level cache
-constexpr std::int64_t kTile = 64;     // keys: the grain in which masks are skipped
+constexpr std::int64_t kTile = 32;     // keys: the grain in which masks are skipped
 constexpr std::int64_t kSpan = 512;    // keys: the widest product
+
+/// Queries in a block. Of a short causal triangle, half blocks leave out more than the larger
+/// products would win.
+std::int64_t block_of(const AttentionPlan& plan) {
+  return plan.S <= kSpan ? kQueries / 2 : kQueries;
+}
 
 struct Range {
   std::int64_t first, last;
@@ -55,12 +60,6 @@ std::vector<Range> visible_spans(const AttentionPlan& plan, std::int64_t b, std:
       spans.push_back(tile);
   }
   return spans;
-}
-
-template <class T>
-GRADUS_KERNEL void hide_row(T* scores, const bool* allowed, std::int64_t n) {
-  for (std::int64_t j = 0; j < n; ++j)
-    scores[j] = allowed[j] ? scores[j] : -std::numeric_limits<T>::infinity();
 }
 
 /// −∞ where the mask hides, tile by tile where it hides only some.
@@ -94,37 +93,15 @@ void add_bias(const Tensor& bias, std::int64_t b, std::int64_t h, Range queries,
   }
 }
 
-/// scores = q kᵀ · scale + bias, hidden ones −∞; rows of keys.size().
+/// scores = q kᵀ · scale + bias, hidden ones −∞; rows of keys.size(). kt is kᵀ [D, S].
 template <class T>
 void compute_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
-                    Range keys, Heads<const T> q, Heads<const T> k, T* scores) {
-  blas::gemm_serial(false, true, queries.size(), keys.size(), plan.D, static_cast<T>(plan.scale),
-                    q.at(b, h, queries.first), q.row, k.at(b, h, keys.first), k.row, T{0}, scores,
+                    Range keys, Heads<const T> q, const T* kt, T* scores) {
+  blas::gemm_serial(false, false, queries.size(), keys.size(), plan.D, static_cast<T>(plan.scale),
+                    q.at(b, h, queries.first), q.row, kt + keys.first, plan.S, T{0}, scores,
                     keys.size());
   if (plan.bias.defined()) add_bias(plan.bias, b, h, queries, keys, scores);
   if (!plan.mask.allows_everything()) hide(plan, b, h, queries, keys, scores);
-}
-
-/// row = exp(row − m), and its sum.
-template <class T>
-GRADUS_KERNEL T exp_row(T* row, std::int64_t n, T m) {
-  return vmath::sum_of<T>(n, [=](std::int64_t j) { return row[j] = vmath::exp(row[j] - m); });
-}
-
-template <class T>
-GRADUS_KERNEL T max_row(const T* row, std::int64_t n) {
-  return vmath::max(row, n);
-}
-
-template <class T>
-GRADUS_KERNEL void scale_row(T* row, std::int64_t n, T factor) {
-  for (std::int64_t j = 0; j < n; ++j) row[j] *= factor;
-}
-
-template <class T>
-GRADUS_KERNEL void drop_row(T* row, const std::uint32_t* words, std::int64_t n,
-                            std::uint32_t threshold, T scale) {
-  for (std::int64_t j = 0; j < n; ++j) row[j] = words[j] >= threshold ? row[j] * scale : T{0};
 }
 
 /// The random words of one row of weights: its logical index in [B, H, T, S], as everywhere.
@@ -138,26 +115,20 @@ const std::uint32_t* draw(const AttentionPlan& plan, std::int64_t b, std::int64_
 /// One block of queries forward.
 template <class T>
 void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
-                   Heads<const T> q, Heads<const T> k, Heads<const T> v, Heads<T> o, T* lse,
-                   T* scores) {
-  constexpr T kNone = -std::numeric_limits<T>::infinity();
-  T m[kQueries], l[kQueries];
+                   Heads<const T> q, const T* kt, Heads<const T> v, Heads<T> o, T* lse, T* scores) {
+  T m[kQueries], l[kQueries], keep[kQueries];
   std::uint32_t words[kSpan];
-  std::fill_n(m, queries.size(), kNone), std::fill_n(l, queries.size(), T{0});
+  std::fill_n(m, queries.size(), -std::numeric_limits<T>::infinity()),
+      std::fill_n(l, queries.size(), T{0});
   bool first = true;
   for (const Range& keys : visible_spans(plan, b, h, queries)) {
-    compute_scores(plan, b, h, queries, keys, q, k, scores);
+    compute_scores(plan, b, h, queries, keys, q, kt, scores);
+    softmax_rows(scores, queries.size(), keys.size(), m, l, keep);
     for (std::int64_t r = 0; r < queries.size(); ++r) {
-      T* row = scores + r * keys.size();
-      const T highest = std::max(m[r], max_row(row, keys.size()));
-      const T shift = highest == kNone ? T{0} : highest;  // nothing seen yet: exp(−∞) = 0, not NaN
-      const T keep = std::exp(m[r] - shift);
-      l[r] = l[r] * keep + exp_row(row, keys.size(), shift);
       if (plan.dropout.threshold)
-        drop_row(row, draw(plan, b, h, queries.first + r, keys, words), keys.size(),
-                 plan.dropout.threshold, static_cast<T>(plan.dropout.scale));
-      if (!first && keep != T{1}) scale_row(o.at(b, h, queries.first + r), plan.Dv, keep);
-      m[r] = highest;
+        drop_row(scores + r * keys.size(), draw(plan, b, h, queries.first + r, keys, words),
+                 keys.size(), plan.dropout.threshold, static_cast<T>(plan.dropout.scale));
+      if (!first && keep[r] != T{1}) scale_row(o.at(b, h, queries.first + r), plan.Dv, keep[r]);
     }
     blas::gemm_serial(false, false, queries.size(), plan.Dv, keys.size(), T{1}, scores, keys.size(),
                       v.at(b, h, keys.first), v.row, first ? T{0} : T{1}, o.at(b, h, queries.first),
@@ -174,26 +145,6 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
   }
 }
 
-/// p = exp(s − lse), ds = p (dp − d); with dropout the weights that met v were p·z.
-template <class T>
-GRADUS_KERNEL void weights_row_backward(T* p, T* dp, std::int64_t n, T lse, T d) {
-  for (std::int64_t j = 0; j < n; ++j) {
-    p[j] = vmath::exp(p[j] - lse);
-    dp[j] = p[j] * (dp[j] - d);
-  }
-}
-
-template <class T>
-GRADUS_KERNEL void dropped_row_backward(T* p, T* dp, std::int64_t n, T lse, T d,
-                                        const std::uint32_t* words, std::uint32_t threshold,
-                                        T scale) {
-  for (std::int64_t j = 0; j < n; ++j) {
-    const T weight = vmath::exp(p[j] - lse), z = words[j] >= threshold ? scale : T{0};
-    p[j] = weight * z;
-    dp[j] = weight * (dp[j] * z - d);
-  }
-}
-
 template <class T>
 struct BackwardHeads {
   Heads<const T> q, k, v, o, dout;
@@ -201,37 +152,39 @@ struct BackwardHeads {
   Heads<T> dq, dk, dv;
 };
 
+/// What the blocks of one head share.
+template <class T>
+struct HeadBackward {
+  const T *kt, *vt;  // kᵀ [D, S], vᵀ [Dv, S]
+  const T *lse, *d;  // of each query
+  T *p, *dp;         // a block of scores
+};
+
 /// One block of queries against one span of keys, backward.
 template <class T>
 void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
-                   Range keys, const BackwardHeads<T>& x, const T* d, bool first, T* p, T* dp) {
+                   Range keys, const BackwardHeads<T>& x, const HeadBackward<T>& head, bool first) {
   std::uint32_t words[kSpan];
+  T *p = head.p, *dp = head.dp;
+  const T *lse = head.lse + queries.first, *d = head.d + queries.first;
   const std::int64_t rows = queries.size(), n = keys.size();
   const T scale = static_cast<T>(plan.scale);
-  compute_scores(plan, b, h, queries, keys, x.q, x.k, p);
-  blas::gemm_serial(false, true, rows, n, plan.Dv, T{1}, x.dout.at(b, h, queries.first), x.dout.row,
-                    x.v.at(b, h, keys.first), x.v.row, T{0}, dp, n);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const std::int64_t i = queries.first + r;
-    const T lse = x.lse[(b * plan.H + h) * plan.T + i];
-    const T shift = std::isinf(lse) ? T{0} : lse;  // a row without keys: all scores are −∞, p = 0
-    if (plan.dropout.threshold)
-      dropped_row_backward(p + r * n, dp + r * n, n, shift, d[i], draw(plan, b, h, i, keys, words),
-                           plan.dropout.threshold, static_cast<T>(plan.dropout.scale));
-    else
-      weights_row_backward(p + r * n, dp + r * n, n, shift, d[i]);
-  }
+  compute_scores(plan, b, h, queries, keys, x.q, head.kt, p);
+  blas::gemm_serial(false, false, rows, n, plan.Dv, T{1}, x.dout.at(b, h, queries.first),
+                    x.dout.row, head.vt + keys.first, plan.S, T{0}, dp, n);
+  if (plan.dropout.threshold)
+    for (std::int64_t r = 0; r < rows; ++r)
+      dropped_row_backward(p + r * n, dp + r * n, n, lse[r], d[r],
+                           draw(plan, b, h, queries.first + r, keys, words), plan.dropout.threshold,
+                           static_cast<T>(plan.dropout.scale));
+  else
+    weights_rows_backward(p, dp, rows, n, lse, d);
   blas::gemm_serial(true, false, n, plan.Dv, rows, T{1}, p, n, x.dout.at(b, h, queries.first),
                     x.dout.row, T{1}, x.dv.at(b, h, keys.first), x.dv.row);
   blas::gemm_serial(true, false, n, plan.D, rows, scale, dp, n, x.q.at(b, h, queries.first),
                     x.q.row, T{1}, x.dk.at(b, h, keys.first), x.dk.row);
   blas::gemm_serial(false, false, rows, plan.D, n, scale, dp, n, x.k.at(b, h, keys.first), x.k.row,
                     first ? T{0} : T{1}, x.dq.at(b, h, queries.first), x.dq.row);
-}
-
-template <class T>
-GRADUS_KERNEL T dot_row(const T* a, const T* b, std::int64_t n) {
-  return vmath::dot(a, b, n);
 }
 
 template <class T>
@@ -244,16 +197,22 @@ template <class T>
 void backward_head(const AttentionPlan& plan, std::int64_t b, std::int64_t h,
                    const BackwardHeads<T>& x) {
   clear(x.dk, b, h, plan.S, plan.D), clear(x.dv, b, h, plan.S, plan.Dv);
-  std::vector<T> d(static_cast<std::size_t>(plan.T));
-  for (std::int64_t i = 0; i < plan.T; ++i)
-    d[static_cast<std::size_t>(i)] = dot_row(x.dout.at(b, h, i), x.o.at(b, h, i), plan.Dv);
-  Tensor buffer = Tensor::empty({2, kQueries, std::min(plan.S, kSpan)}, dtype_of<T>);
-  T *p = buffer.mutable_data<T>(), *dp = p + buffer.numel() / 2;
-  for (std::int64_t i = 0; i < plan.T; i += kQueries) {
-    const Range queries{i, std::min(i + kQueries, plan.T)};
+  const std::int64_t tile = kQueries * std::min(plan.S, kSpan);
+  Tensor buffer = Tensor::empty({2 * tile + (plan.D + plan.Dv) * plan.S + 2 * plan.T}, dtype_of<T>);
+  T *p = buffer.mutable_data<T>(), *dp = p + tile, *kt = dp + tile, *vt = kt + plan.D * plan.S;
+  T *d = vt + plan.Dv * plan.S, *lse = d + plan.T;
+  transpose_head(x.k.at(b, h, 0), x.k.row, plan.S, plan.D, kt);
+  transpose_head(x.v.at(b, h, 0), x.v.row, plan.S, plan.Dv, vt);
+  dot_rows(x.dout.at(b, h, 0), x.dout.row, x.o.at(b, h, 0), x.o.row, plan.T, plan.Dv, d);
+  // A row without keys has lse −∞: all its scores are −∞ too, and 0 makes p = exp(−∞) = 0 of them.
+  std::transform(x.lse + (b * plan.H + h) * plan.T, x.lse + (b * plan.H + h + 1) * plan.T, lse,
+                 [](T value) { return std::isinf(value) ? T{0} : value; });
+  const HeadBackward<T> head{kt, vt, lse, d, p, dp};
+  for (std::int64_t i = 0; i < plan.T; i += block_of(plan)) {
+    const Range queries{i, std::min(i + block_of(plan), plan.T)};
     const std::vector<Range> spans = visible_spans(plan, b, h, queries);
     for (const Range& keys : spans)
-      backward_tile(plan, b, h, queries, keys, x, d.data(), &keys == &spans.front(), p, dp);
+      backward_tile(plan, b, h, queries, keys, x, head, &keys == &spans.front());
     if (spans.empty())
       for (std::int64_t r = queries.first; r < queries.last; ++r)
         std::fill_n(x.dq.at(b, h, r), plan.D, T{0});
@@ -279,19 +238,27 @@ bool all_finite(const Tensor& x) {
 template <class T>
 void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
                        Heads<const T> v, Heads<T> o, T* lse) {
-  const std::int64_t blocks = (plan.T + kQueries - 1) / kQueries;
+  const std::int64_t block = block_of(plan), blocks = (plan.T + block - 1) / block;
+  Tensor keys = Tensor::empty({plan.B * plan.H, plan.D, plan.S}, dtype_of<T>);
+  T* kt = keys.mutable_data<T>();
+  parallel_for(plan.B * plan.H, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t head = begin; head < end; ++head)
+      transpose_head(k.at(head / plan.H, head % plan.H, 0), k.row, plan.S, plan.D,
+                     kt + head * plan.D * plan.S);
+  });
   // Blocks from the last to the first: under a causal mask those are the longest.
   parallel_for(plan.B * plan.H * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     Tensor buffer = Tensor::empty({kQueries, std::min(plan.S, kSpan)}, dtype_of<T>);
     for (std::int64_t item = begin; item < end; ++item) {
       const std::int64_t head = item % (plan.B * plan.H), b = head / plan.H, h = head % plan.H;
-      const std::int64_t i = (blocks - 1 - item / (plan.B * plan.H)) * kQueries;
-      const Range queries{i, std::min(i + kQueries, plan.T)};
+      const std::int64_t i = (blocks - 1 - item / (plan.B * plan.H)) * block;
+      const Range queries{i, std::min(i + block, plan.T)};
       if (plan.by_pairs && may_leak(plan, b, h, q, k, v))
         for (std::int64_t r = queries.first; r < queries.last; ++r)
           forward_row(plan, b, h, r, q, k, v, o, lse);
       else
-        forward_block(plan, b, h, queries, q, k, v, o, lse, buffer.mutable_data<T>());
+        forward_block(plan, b, h, queries, q, kt + head * plan.D * plan.S, v, o, lse,
+                      buffer.mutable_data<T>());
     }
   });
 }
