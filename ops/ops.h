@@ -4,6 +4,7 @@
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention.h"
+#include "gradus/ops/derivatives.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/logic.h"

@@ -1,0 +1,108 @@
+#include "gradus/ops/derivatives.h"
+
+#include "gradus/engine/backward.h"
+#include "gradus/engine/graph.h"
+#include "gradus/ops/create.h"
+
+namespace gradus {
+namespace {
+
+/// The inputs as tensors that want gradients: themselves where they do, else leaves beside them.
+std::vector<Tensor> wanting(const char* who, const std::vector<Tensor>& inputs) {
+  require<ValueError>(!inputs.empty(), who, ": no inputs to differentiate by");
+  std::vector<Tensor> out;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& x = inputs[i];
+    require<ValueError>(x.defined(), who, ": input ", i, " is undefined");
+    require<DtypeError>(is_float(x.dtype()), who, ": input ", i, " is ", x.dtype(),
+                        ": derivatives are by f32 or f64 tensors; capture others in the function");
+    out.push_back(x.requires_grad() ? x : x.detach().requires_grad_());
+  }
+  return out;
+}
+
+void require_like(const char* who, const char* what, const std::vector<Tensor>& v,
+                  const std::vector<Tensor>& inputs) {
+  require<ValueError>(v.size() == inputs.size(), who, ": ", v.size(), " ", what, "s for ",
+                      inputs.size(), " inputs: one each");
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    require<ShapeError>(v[i].defined() && v[i].shape() == inputs[i].shape(), who, ": ", what, " ",
+                        i, " is ", v[i].defined() ? to_string(v[i].shape()) : "undefined",
+                        ", input ", i, " is ", inputs[i].shape(), ": they must be alike");
+    require<DtypeError>(v[i].dtype() == inputs[i].dtype(), who, ": ", what, " ", i, " is ",
+                        v[i].dtype(), ", input ", i, " is ", inputs[i].dtype());
+  }
+}
+
+/// grad(), with zeros where nothing is reached.
+std::vector<Tensor> grad_or_zeros(const std::vector<Tensor>& outputs,
+                                  const std::vector<Tensor>& inputs,
+                                  const std::vector<Tensor>& upstream, bool create_graph) {
+  std::vector<Tensor> y, dy;  // outputs that depend on something
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (outputs[k].defined() && outputs[k].requires_grad()) {
+      y.push_back(outputs[k]);
+      dy.push_back(upstream.empty() ? Tensor() : upstream[k]);
+    }
+  std::vector<Tensor> dx(inputs.size());
+  if (!y.empty())
+    dx = grad(y, inputs, dy,
+              {.create_graph = create_graph, .keep_graph = true, .allow_unused = true});
+  for (std::size_t i = 0; i < dx.size(); ++i)
+    if (!dx[i].defined()) dx[i] = zeros_like(inputs[i]);
+  return dx;
+}
+
+/// A result as it is handed out: part of a graph only where that was asked for.
+Tensor handed_out(const Tensor& x, DerivativeOptions options) {
+  return options.create_graph ? x : x.detach();
+}
+
+}  // namespace
+
+Vjp vjp(const TensorFunction& f, const std::vector<Tensor>& inputs, const Tensor& dy,
+        DerivativeOptions options) {
+  const GradMode recorded(true);
+  const std::vector<Tensor> x = wanting("vjp", inputs);
+  const Tensor y = f(x);
+  if (dy.defined()) require_like("vjp", "upstream gradient", {dy}, {y});
+  require<ShapeError>(dy.defined() || y.numel() == 1, "vjp: the function gives ", y.shape(),
+                      ", not one number: hand in an upstream gradient of that shape");
+  return {handed_out(y, options), grad_or_zeros({y}, x, {dy}, options.create_graph)};
+}
+
+Jvp jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
+        const std::vector<Tensor>& tangents, DerivativeOptions options) {
+  const GradMode recorded(true);
+  const std::vector<Tensor> x = wanting("jvp", inputs);
+  require_like("jvp", "tangent", tangents, x);
+  const Tensor y = f(x);
+  const Tensor u = zeros_like(y).requires_grad_();  // any u: what it multiplies is what counts
+  const std::vector<Tensor> uJ = grad_or_zeros({y}, x, {u}, true);
+  const Tensor tangent = grad_or_zeros(uJ, {u}, tangents, options.create_graph)[0];
+  return {handed_out(y, options), tangent};
+}
+
+std::vector<Tensor> hessian_vector_product(const Tensor& loss, const std::vector<Tensor>& inputs,
+                                           const std::vector<Tensor>& v,
+                                           DerivativeOptions options) {
+  constexpr const char* kName = "hessian_vector_product";
+  require<ShapeError>(loss.numel() == 1, kName, ": the function gives ", loss.shape(),
+                      ", not one number: sum() or mean() it");
+  require_like(kName, "vector", v, inputs);
+  const GradMode recorded(true);
+  const std::vector<Tensor> gradient = grad_or_zeros({loss}, inputs, {}, true);
+  return grad_or_zeros(gradient, inputs, v, options.create_graph);
+}
+
+HessianVectorProduct hessian_vector_product(const TensorFunction& f,
+                                            const std::vector<Tensor>& inputs,
+                                            const std::vector<Tensor>& v,
+                                            DerivativeOptions options) {
+  const GradMode recorded(true);
+  const std::vector<Tensor> x = wanting("hessian_vector_product", inputs);
+  const Tensor y = f(x);
+  return {handed_out(y, options), hessian_vector_product(y, x, v, options)};
+}
+
+}  // namespace gradus

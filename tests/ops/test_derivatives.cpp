@@ -1,0 +1,174 @@
+// vjp, jvp and hessian_vector_product: against each other, against differences, against matrices.
+#include "gradus/ops/derivatives.h"
+
+#include <cmath>
+#include <string>
+
+#include "gradus/engine/backward.h"
+#include "gradus/engine/graph.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/registry_run.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+/// Numbers alike in every dtype and order that `shape` may have.
+Tensor along(const Tensor& x, int which) { return values(x.shape(), which).astype(x.dtype()); }
+
+double dot(const Tensor& a, const Tensor& b) {
+  const Numbers u = numbers(a), v = numbers(b);
+  double total = 0;
+  for (std::size_t i = 0; i < u.size(); ++i) total += u[i] * v[i];
+  return total;
+}
+
+/// Attention of few numbers, causal: a function of q, k, v that no other test's is.
+Tensor attend(const std::vector<Tensor>& in) {
+  return scaled_dot_product_attention(in[0], in[1], in[2], causal_mask());
+}
+
+std::vector<Tensor> attention_inputs() {
+  return {values({1, 2, 3, 5}, 1), values({1, 2, 3, 5}, 2), values({1, 2, 3, 2}, 3)};
+}
+
+}  // namespace
+
+TEST_CASE("jvp and vjp are adjoint for every sample of the registry") {
+  for (const Sample& sample : all_samples()) {
+    if (!sample.second) continue;
+    INFO(sample.op << ": " << sample.what);
+    const std::vector<bool> wanted = wanted_inputs(sample);
+    std::vector<Tensor> x, v;
+    for (std::size_t k = 0; k < wanted.size(); ++k)
+      if (wanted[k]) {
+        x.push_back(sample.inputs[k].detach());
+        v.push_back(along(x.back(), 5));
+      }
+    const auto f = [&](const std::vector<Tensor>& some) {
+      Inputs all = sample.inputs;
+      for (std::size_t k = 0, i = 0; k < wanted.size(); ++k)
+        if (wanted[k]) all[k] = some[i++];
+      return sample.f(all);
+    };
+    const Jvp forward = jvp(f, x, v);
+    const Tensor u = upstream_for(forward.value);
+    const Vjp back = vjp(f, x, u);
+    double right = 0, scale = 1;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      right += dot(back.gradients[i], v[i]);
+      scale += largest(numbers(back.gradients[i])) * static_cast<double>(v[i].numel());
+    }
+    // uᵀ(Jv) and (uᵀJ)v are sums of the same products in another order: some hundred roundings of
+    // 1.1e-16 each way, of terms that add up to `scale`.
+    CHECK(std::abs(dot(u, forward.tangent) - right) <= 1e-12 * scale);
+  }
+}
+
+TEST_CASE("jvp is the change along a direction") {
+  const std::vector<Tensor> x = attention_inputs();
+  std::vector<Tensor> v, ahead, behind;
+  const double h = 1e-4;
+  for (const Tensor& each : x) {
+    v.push_back(along(each, 7));
+    ahead.push_back(each + h * v.back());
+    behind.push_back(each - h * v.back());
+  }
+  const Numbers exact = numbers(jvp(attend, x, v).tangent);
+  const Numbers differences = numbers((attend(ahead) - attend(behind)) / (2 * h));
+  // The error is h²/6 times a third derivative that is below 10 here, and 1e-16 / h of rounding.
+  CHECK(distance(exact, differences) < 1e-7);
+}
+
+TEST_CASE("hessian_vector_product of a quadratic form is its matrix times v") {
+  const Tensor A = values({3, 3}, 1), x = values({3}, 2), v = values({3}, 4);
+  const auto f = [&](const std::vector<Tensor>& in) { return 0.5 * sum(in[0] * matmul(A, in[0])); };
+  const auto [value, product] = hessian_vector_product(f, {x}, {v});
+  CHECK(!value.requires_grad());
+  const Tensor wanted = 0.5 * (matmul(A, v) + matmul(transpose(A, 0, 1), v));
+  CHECK(distance(numbers(product[0]), numbers(wanted)) < 1e-14);
+}
+
+TEST_CASE("hessian_vector_product through attention is symmetric, and the loss's form agrees") {
+  const auto f = [](const std::vector<Tensor>& in) { return sum(square(attend(in))); };
+  std::vector<Tensor> x = attention_inputs(), u, v;
+  for (const Tensor& each : x) u.push_back(along(each, 5)), v.push_back(along(each, 8));
+  const auto Hu = hessian_vector_product(f, x, u).product;
+  const auto Hv = hessian_vector_product(f, x, v).product;
+  double left = 0, right = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) left += dot(v[i], Hu[i]), right += dot(u[i], Hv[i]);
+  CHECK(std::abs(left) > 0.01);
+  CHECK(std::abs(left - right) < 1e-11);  // as above: sums of the same terms, of order 10
+  for (Tensor& each : x) each.requires_grad_();
+  const Tensor loss = f(x);
+  const std::vector<Tensor> again = hessian_vector_product(loss, x, v);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    CHECK(distance(numbers(again[i]), numbers(Hv[i])) < 1e-12);
+  loss.backward();  // its graph is still there
+  CHECK(x[0].grad().defined());
+}
+
+TEST_CASE("derivatives can be differentiated again: a gradient penalty") {
+  Tensor w = values({2, 3}, 1).requires_grad_();
+  const Tensor x = values({3}, 2);
+  const auto f = [&](const std::vector<Tensor>& in) { return sum(tanh(matmul(w, in[0]))); };
+  const auto penalty = [&] {
+    return sum(square(vjp(f, {x}, {}, {.create_graph = true}).gradients[0]));
+  };
+  const Tensor exact = grad(penalty(), w);
+  const double h = 1e-5;
+  for (std::int64_t i = 0; i < w.numel(); ++i) {
+    double sides[2];
+    for (const int side : {0, 1}) {
+      const NoGrad quiet;
+      double& one = w.mutable_data<double>()[i];
+      const double before = one;
+      one += side ? h : -h;
+      sides[side] = penalty().item();
+      one = before;
+    }
+    // As above: h² of a third derivative, and 1e-16 / h.
+    CHECK(std::abs(numbers(exact)[static_cast<std::size_t>(i)] - (sides[1] - sides[0]) / (2 * h)) <
+          1e-8);
+  }
+}
+
+TEST_CASE("derivatives are zeros where there is nothing to find") {
+  const Tensor x = values({2, 3}), c = values({2, 3}, 1);
+  const auto other = [&](const std::vector<Tensor>&) { return c * 2.0; };
+  const auto straight = [](const std::vector<Tensor>& in) { return sum(3.0 * in[0]); };
+  CHECK(largest(numbers(vjp(other, {x}, c).gradients[0])) == 0);
+  CHECK(largest(numbers(jvp(other, {x}, {c}).tangent)) == 0);
+  CHECK(largest(numbers(hessian_vector_product(straight, {x}, {c}).product[0])) == 0);
+  CHECK(jvp(straight, {x}, {c}).tangent.item() == Approx(3.0 * sum(c).item()));
+}
+
+TEST_CASE("derivatives leave no trace, and work where nothing is recorded") {
+  const Tensor x = values({3}).requires_grad_();
+  const NoGrad quiet;
+  const auto f = [](const std::vector<Tensor>& in) { return square(in[0]); };
+  CHECK(numbers(jvp(f, {x}, {values({3}, 1)}).tangent) == numbers(2.0 * x * values({3}, 1)));
+  CHECK(!x.grad().defined());
+  CHECK(!GradMode::enabled());
+}
+
+TEST_CASE("derivatives say what is wrong with their arguments") {
+  const Tensor x = values({2, 3}), ids = Tensor::empty({2}, Dtype::i64).fill_(1);
+  const auto f = [](const std::vector<Tensor>& in) { return square(in[0]); };
+  using V = std::vector<Tensor>;
+  CHECK(has(message_of<ValueError>([&] { vjp(f, V{}); }), "no inputs to differentiate by"));
+  CHECK(has(message_of<ValueError>([&] { vjp(f, V{Tensor()}); }), "input 0 is undefined"));
+  CHECK(has(message_of<DtypeError>([&] { vjp(f, V{ids}); }), "input 0 is i64"));
+  CHECK(has(message_of<ShapeError>([&] { vjp(f, V{x}); }), "gives [2, 3], not one number"));
+  CHECK(
+      has(message_of<ShapeError>([&] { vjp(f, V{x}, values({3})); }), "is [3], input 0 is [2, 3]"));
+  CHECK(has(message_of<ValueError>([&] { jvp(f, V{x}, V{}); }), "0 tangents for 1 inputs"));
+  CHECK(has(message_of<ShapeError>([&] { jvp(f, V{x}, V{values({3})}); }), "tangent 0 is [3]"));
+  CHECK(has(message_of<DtypeError>([&] { jvp(f, V{x}, V{x.astype(Dtype::f32)}); }), "is f32"));
+  CHECK(has(message_of<ShapeError>([&] { hessian_vector_product(f, V{x}, V{x}); }),
+            "hessian_vector_product: the function gives [2, 3], not one number"));
+}
+
+}  // namespace gradus::testing
