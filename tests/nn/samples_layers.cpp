@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/ops/create.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/embedding.h"
@@ -12,6 +11,7 @@
 #include "gradus/nn/gpt.h"
 #include "gradus/nn/linear.h"
 #include "gradus/nn/norm.h"
+#include "gradus/ops/create.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"
 
@@ -19,13 +19,9 @@ namespace gradus::testing {
 namespace {
 
 using naive::at;
-using naive::Numbers;
 using naive::numbers;
-using Parameters = std::vector<Numbers>;  // in the order of members()
-
-// A layer is a handful of operations, each good to a few roundings of its own scale; a norm divides
-// by a deviation that may be half of that. Errors of earlier ones pass through the later ones.
-constexpr double kRoundings = 64;
+template <class T>
+using Parameters = std::vector<List<T>>;  // in the order of members()
 
 /// Puts in[next…] in the place of m's parameters, in the order of members().
 void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) {
@@ -37,7 +33,7 @@ void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) {
 
 /// Values as parameters have them: smaller than inputs, so that no softmax is saturated.
 Tensor parameter_values(const Shape& shape, int which) {
-  Numbers x = numbers(values(shape, which));
+  List<double> x = numbers(values(shape, which));
   for (double& each : x) each *= 0.5;
   return from(x, shape);
 }
@@ -50,21 +46,19 @@ Sample layer(const char* op, std::string what, Inputs data, Make make, Call call
   int which = 3;
   for (const nn::NamedTensor& each : make().parameters())
     data.push_back(parameter_values(each.tensor.shape(), ++which));
-  Sample sample{op, std::move(what), std::move(data),
-                [=](const Inputs& in) {
-                  auto module = make();
-                  module.eval();  // its parameters are no leaves of its own now, and need not be
-                  std::size_t next = given;
-                  take_parameters(module, in, next);
-                  return call(module, in);
-                },
-                [=](const Inputs& in) {
-                  Parameters p;
-                  for (std::size_t i = given; i < in.size(); ++i) p.push_back(numbers(in[i]));
-                  return reference(in, p);
-                }};
-  sample.f32_factor = kRoundings;
-  return sample;
+  return {op, std::move(what), std::move(data),
+          [=](const Inputs& in) {
+            auto module = make();
+            module.eval();  // its parameters are no leaves of its own now, and need not be
+            std::size_t next = given;
+            take_parameters(module, in, next);
+            return call(module, in);
+          },
+          [=]<class T>(const Arguments<T>& in) {
+            Parameters<T> p;
+            for (std::size_t i = given; i < in.size(); ++i) p.push_back(numbers(in[i]));
+            return reference(in, p);
+          }};
 }
 
 constexpr auto call_one = [](const auto& module, const Inputs& in) { return module(in[0]); };
@@ -76,54 +70,56 @@ Tensor ids(std::initializer_list<std::int64_t> values, const Shape& shape) {
 void add_simple_layers(Samples& all) {
   all.push_back(layer(
       "linear", "Linear", {values({2, 3, 5})}, [] { return nn::Linear(5, 2); }, call_one,
-      [](const Inputs& in, const Parameters& p) {
+      []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         return naive::affine(numbers(in[0]), 5, p[0], p[1]);
       }));
   all.push_back(layer(
       "linear", "Linear without bias", {values({3, 5})},
       [] { return nn::Linear(5, 2, {.bias = false}); }, call_one,
-      [](const Inputs& in, const Parameters& p) {
+      []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         return naive::affine(numbers(in[0]), 5, p[0], {});
       }));
   all.push_back(layer(
       "embedding", "Embedding, ids that repeat and one that is not used",
       {ids({4, 0, 2, 4, 4, 0}, {2, 3})}, [] { return nn::Embedding(5, 3); }, call_one,
-      [](const Inputs& in, const Parameters& p) {
-        Numbers y;
-        for (const std::int64_t id : in[0].to_vector<std::int64_t>())
+      []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
+        List<T> y;
+        for (const std::int64_t id : in[0].integers)
           for (std::int64_t c = 0; c < 3; ++c) y.push_back(p[0][at(id * 3 + c)]);
         return y;
       }));
   all.push_back(layer(
       "layer_norm", "LayerNorm", {values({2, 3, 7})}, [] { return nn::LayerNorm(7); }, call_one,
-      [](const Inputs& in, const Parameters& p) {
+      []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         return naive::layer_norm(numbers(in[0]), 7, p[0], p[1]);
       }));
   all.push_back(layer(
       "rms_norm", "RMSNorm, a large eps", {values({3, 5})},
       [] { return nn::RMSNorm(5, {.eps = 0.1}); }, call_one,
-      [](const Inputs& in, const Parameters& p) {
-        Numbers y = numbers(in[0]);
+      []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
+        List<T> y = numbers(in[0]);
         for (std::size_t r = 0; r < 3; ++r) {
-          double squares = 0;
+          T squares = 0;
           for (std::size_t c = 0; c < 5; ++c) squares += y[r * 5 + c] * y[r * 5 + c];
           for (std::size_t c = 0; c < 5; ++c)
-            y[r * 5 + c] *= p[0][c] / std::sqrt(squares / 5 + 0.1);
+            y[r * 5 + c] *= p[0][c] / math::sqrt(squares / 5 + 0.1);
         }
         return y;
       }));
 }
 
-Numbers feed_forward(const Numbers& x, std::int64_t C, const Parameters& p, std::size_t first) {
-  const Numbers hidden = naive::gelu(naive::affine(x, C, p[first], p[first + 1]));
+template <class T>
+List<T> feed_forward(const List<T>& x, std::int64_t C, const Parameters<T>& p, std::size_t first) {
+  const List<T> hidden = naive::gelu(naive::affine(x, C, p[first], p[first + 1]));
   return naive::affine(hidden, std::ssize(p[first + 1]), p[first + 2], p[first + 3]);
 }
 
 /// Self-attention with its packed projection p[first], p[first + 1] and the output's, the next two.
-Numbers self_attention(const naive::Attention& a, const Numbers& x, const Parameters& p,
+template <class T>
+List<T> self_attention(const naive::Attention& a, const List<T>& x, const Parameters<T>& p,
                        std::size_t first) {
   const std::int64_t C = a.H * a.D;
-  const Numbers heads = naive::packed_attention(a, naive::affine(x, C, p[first], p[first + 1]));
+  const List<T> heads = naive::packed_attention(a, naive::affine(x, C, p[first], p[first + 1]));
   return naive::affine(heads, C, p[first + 2], p[first + 3]);
 }
 
@@ -135,7 +131,7 @@ void add_attention(Samples& all) {
     return layer(
         "packed_attention", what, {values({a.B, a.T, 4})}, make,
         [mask](const nn::MultiHeadAttention& m, const Inputs& in) { return m(in[0], mask); },
-        [a](const Inputs& in, const Parameters& p) {
+        [a]<class T>(const Arguments<T>& in, const Parameters<T>& p) {
           return self_attention(a, numbers(in[0]), p, 0);
         });
   };
@@ -153,33 +149,34 @@ void add_attention(Samples& all) {
       [](const nn::MultiHeadAttention& m, const Inputs& in) {
         return m(in[0], in[1], padding_mask({4}));
       },
-      [](const Inputs& in, const Parameters& p) {
+      []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         const auto first_four = [](std::int64_t, std::int64_t, std::int64_t, std::int64_t j) {
           return j < 4;
         };
-        const Numbers q =
+        const List<T> q =
             naive::split_heads(naive::affine(numbers(in[0]), 4, p[0], p[1]), 1, 3, 2, 2, 4);
-        const Numbers k =
+        const List<T> k =
             naive::split_heads(naive::affine(numbers(in[1]), 3, p[2], p[3]), 1, 5, 2, 2, 4);
-        const Numbers v =
+        const List<T> v =
             naive::split_heads(naive::affine(numbers(in[1]), 3, p[4], p[5]), 1, 5, 2, 2, 4);
-        const Numbers heads = naive::attention({1, 2, 3, 5, 2, 2, first_four}, q, k, v);
+        const List<T> heads = naive::attention({1, 2, 3, 5, 2, 2, first_four}, q, k, v);
         return naive::affine(naive::merge_heads(heads, 1, 2, 3, 2), 4, p[6], p[7]);
       }));
 }
 
 /// A block with p[first …]: norm1 (2), attention (4), norm2 (2), feed-forward (4).
-Numbers block(const naive::Attention& a, const Numbers& x, const Parameters& p, std::size_t first,
-              bool post) {
+template <class T>
+List<T> block(const naive::Attention& a, const List<T>& x, const Parameters<T>& p,
+              std::size_t first, bool post) {
   const std::int64_t C = a.H * a.D;
-  const auto norm = [&](const Numbers& y, std::size_t at) {
+  const auto norm = [&](const List<T>& y, std::size_t at) {
     return naive::layer_norm(y, C, p[first + at], p[first + at + 1]);
   };
   if (post) {
-    const Numbers y = norm(naive::plus(x, self_attention(a, x, p, first + 2)), 0);
+    const List<T> y = norm(naive::plus(x, self_attention(a, x, p, first + 2)), 0);
     return norm(naive::plus(y, feed_forward(y, C, p, first + 8)), 6);
   }
-  const Numbers y = naive::plus(x, self_attention(a, norm(x, 0), p, first + 2));
+  const List<T> y = naive::plus(x, self_attention(a, norm(x, 0), p, first + 2));
   return naive::plus(y, feed_forward(norm(y, 6), C, p, first + 8));
 }
 
@@ -187,7 +184,9 @@ void add_blocks(Samples& all) {
   all.push_back(layer(
       "gelu", "FeedForward", {values({3, 2})},
       [] { return nn::FeedForward({.width = 2, .hidden = 3}); }, call_one,
-      [](const Inputs& in, const Parameters& p) { return feed_forward(numbers(in[0]), 2, p, 0); }));
+      []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
+        return feed_forward(numbers(in[0]), 2, p, 0);
+      }));
   for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
     const bool post = norm == nn::NormPlacement::post;
     all.push_back(layer(
@@ -195,20 +194,20 @@ void add_blocks(Samples& all) {
         {values({1, 3, 4})},
         [norm] { return nn::Block({.width = 4, .heads = 2, .hidden = 3, .norm = norm}); },
         [](const nn::Block& m, const Inputs& in) { return m(in[0], causal_mask()); },
-        [post](const Inputs& in, const Parameters& p) {
+        [post]<class T>(const Arguments<T>& in, const Parameters<T>& p) {
           return block({1, 2, 3, 3, 2, 2, causal}, numbers(in[0]), p, 0, post);
         }));
   }
 }
 
 /// Mean over the tokens of log Σ exp(logits) − logits[target].
-double cross_entropy(const Numbers& logits, std::int64_t V,
-                     const std::vector<std::int64_t>& targets) {
-  double loss = 0;
+template <class T>
+T cross_entropy(const List<T>& logits, std::int64_t V, const std::vector<std::int64_t>& targets) {
+  T loss = 0;
   for (std::size_t t = 0; t < targets.size(); ++t) {
-    double sum = 0;
-    for (std::int64_t v = 0; v < V; ++v) sum += std::exp(logits[at(std::int64_t(t) * V + v)]);
-    loss += std::log(sum) - logits[at(std::int64_t(t) * V + targets[t])];
+    T sum = 0;
+    for (std::int64_t v = 0; v < V; ++v) sum += math::exp(logits[at(std::int64_t(t) * V + v)]);
+    loss += math::log(sum) - logits[at(std::int64_t(t) * V + targets[t])];
   }
   return loss / static_cast<double>(targets.size());
 }
@@ -223,15 +222,15 @@ void add_gpt(Samples& all) {
       "cross_entropy", "GPT's loss, one block, context longer than the text",
       {ids({4, 0, 2, 2, 1, 0}, {B, T}), ids({0, 2, 3, 1, 0, 4}, {B, T})}, make,
       [](const nn::GPT& m, const Inputs& in) { return m.loss(in[0], in[1]); },
-      [](const Inputs& in, const Parameters& p) {
-        Numbers x;
-        const std::vector<std::int64_t> tokens = in[0].to_vector<std::int64_t>();
+      []<class N>(const Arguments<N>& in, const Parameters<N>& p) {
+        List<N> x;
+        const std::vector<std::int64_t> tokens = in[0].integers;
         for (std::int64_t t = 0; t < B * T; ++t)
           for (std::int64_t c = 0; c < C; ++c)
             x.push_back(p[0][at(tokens[at(t)] * C + c)] + p[1][at(t % T * C + c)]);
-        const Numbers y = block({B, 2, T, T, 2, 2, causal}, x, p, 2, false);
-        const Numbers logits = naive::affine(naive::layer_norm(y, C, p[14], p[15]), C, p[0], {});
-        return Numbers{cross_entropy(logits, V, in[1].to_vector<std::int64_t>())};
+        const List<N> y = block({B, 2, T, T, 2, 2, causal}, x, p, 2, false);
+        const List<N> logits = naive::affine(naive::layer_norm(y, C, p[14], p[15]), C, p[0], {});
+        return List<N>{cross_entropy(logits, V, in[1].integers)};
       }));
 }
 

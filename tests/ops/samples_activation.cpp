@@ -1,56 +1,56 @@
 // Samples of the activations; the references are the formulas with the C++ library's functions.
-#include <algorithm>
-#include <cmath>
 #include <functional>
 #include <numbers>
 
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/movement.h"
+#include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {
 namespace {
 
-using List = std::vector<double>;
-
 struct Activation {
   std::string op;
   std::function<Tensor(const Tensor&)> f;
-  std::function<double(double)> of_number;
+  Generic<OfOne> of_number;
   std::string note = {};
 };
 
-double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
-
-double gelu_tanh_of(double x) {
-  return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+template <class T>
+T sigmoid_of(const T& x) {
+  return 1 / (1 + math::exp(-x));
 }
 
-double gelu_erf_of(double x) { return x / 2 * std::erfc(-x / std::numbers::sqrt2); }
+template <class T>
+T gelu_erf_of(const T& x) {
+  return x / 2 * (1 + math::erf(x / std::numbers::sqrt2));
+}
 
 std::vector<Activation> activations() {
   return {
-      {"relu", relu, [](double x) { return std::max(x, 0.0); }},
+      {"relu", relu, [](auto x) { return math::max(x, decltype(x)(0.0)); }},
       {"leaky_relu", [](const Tensor& x) { return leaky_relu(x, 0.3); },
-       [](double x) { return x > 0 ? x : 0.3 * x; }},
+       [](auto x) { return x > 0 ? x : 0.3 * x; }},
       {"elu", [](const Tensor& x) { return elu(x, 1.7); },
-       [](double x) { return x > 0 ? x : 1.7 * std::expm1(x); }},
-      {"softplus", softplus, [](double x) { return std::log(1 + std::exp(x)); }},
+       [](auto x) { return x > 0 ? x : 1.7 * math::expm1(x); }},
+      {"softplus", softplus, [](auto x) { return math::log(1 + math::exp(x)); }},
       {"softplus", [](const Tensor& x) { return softplus(8.0 * x); },
-       [](double x) { return std::log1p(std::exp(8 * x)); }, "far from 0"},
-      {"silu", silu, [](double x) { return x * sigmoid_of(x); }},
+       [](auto x) { return math::log(1 + math::exp(8 * x)); }, "far from 0"},
+      {"silu", silu, [](auto x) { return x * sigmoid_of(x); }},
       {"silu", [](const Tensor& x) { return silu(6.0 * x); },
-       [](double x) { return 6 * x * sigmoid_of(6 * x); }, "far from 0"},
-      {"gelu", [](const Tensor& x) { return gelu(x); }, gelu_tanh_of},
+       [](auto x) { return 3 * x * (1 + math::tanh(3 * x)); }, "far from 0"},
+      {"gelu", [](const Tensor& x) { return gelu(x); }, [](auto x) { return naive::gelu_of(x); }},
       {"gelu", [](const Tensor& x) { return gelu(3.0 * x); },
-       [](double x) { return gelu_tanh_of(3 * x); }, "far from 0"},
-      {"gelu_erf", [](const Tensor& x) { return gelu(x, Gelu::erf); }, gelu_erf_of},
+       [](auto x) { return naive::gelu_of(3 * x); }, "far from 0"},
+      {"gelu_erf", [](const Tensor& x) { return gelu(x, Gelu::erf); },
+       [](auto x) { return gelu_erf_of(x); }},
       {"gelu_erf", [](const Tensor& x) { return gelu(3.0 * x, Gelu::erf); },
-       [](double x) { return gelu_erf_of(3 * x); }, "far from 0"},
+       [](auto x) { return gelu_erf_of(3 * x); }, "far from 0"},
       {"gelu", [](const Tensor& x) { return square(gelu(gelu(x))); },
-       [](double x) {
-         const double y = gelu_tanh_of(gelu_tanh_of(x));
+       [](auto x) {
+         const auto y = naive::gelu_of(naive::gelu_of(x));
          return y * y;
        },
        "twice, the inner one made again"},
@@ -59,31 +59,30 @@ std::vector<Activation> activations() {
 
 void add_layouts(Samples& out, const Activation& activation) {
   const std::string note = activation.note.empty() ? "" : activation.note + ", ";
-  const auto each = [g = activation.of_number](List x) {
-    std::transform(x.begin(), x.end(), x.begin(), g);
-    return x;
-  };
+  const Generic<OfOne>& g = activation.of_number;
   for (const Shape& shape : {Shape{3, 7}, Shape{}, Shape{1}, Shape{0, 5}})
     out.push_back({.op = activation.op,
                    .what = note + "shape " + to_string(shape),
                    .inputs = {values(shape, 0)},
                    .f = [f = activation.f](const Inputs& x) { return f(x[0]); },
-                   .reference = [each](const Inputs& x) { return each(x[0].to_vector<double>()); },
-                   .f32_factor = 16});
+                   .reference =
+                       [g]<class T>(const Arguments<T>& x) {
+                         List<T> y = x[0].values;
+                         for (T& v : y) v = g(v);
+                         return y;
+                       }});
   out.push_back({.op = activation.op,
                  .what = note + "every second column of a slice",
                  .inputs = {values({3, 8}, 1)},
                  .f = [f = activation.f](const Inputs& x) { return f(slice(x[0], 1, 1, 8, 2)); },
                  .reference =
-                     [each](const Inputs& x) {
-                       const List v = x[0].to_vector<double>();
-                       List part;
+                     [g]<class T>(const Arguments<T>& x) {
+                       List<T> y;
                        for (std::size_t row = 0; row < 3; ++row)
                          for (std::size_t column = 1; column < 8; column += 2)
-                           part.push_back(v[row * 8 + column]);
-                       return each(part);
-                     },
-                 .f32_factor = 16});
+                           y.push_back(g(x[0].values[row * 8 + column]));
+                       return y;
+                     }});
 }
 
 /// x [outer, 2n, inner]: the gate lies n rows further on.
@@ -93,9 +92,9 @@ Sample glu_along(std::string what, const Shape& shape, int axis, std::size_t n, 
           .inputs = {values(shape, 2)},
           .f = [axis](const Inputs& x) { return glu(x[0], axis); },
           .reference =
-              [n, inner](const Inputs& x) {
-                const List v = x[0].to_vector<double>();
-                List out;
+              [n, inner]<class T>(const Arguments<T>& x) {
+                const List<T> v = x[0].values;
+                List<T> out;
                 for (std::size_t o = 0; o * 2 * n * inner < v.size(); ++o)
                   for (std::size_t i = 0; i < n * inner; ++i) {
                     const std::size_t at = o * 2 * n * inner + i;
@@ -111,14 +110,13 @@ Sample swiglu_of(const Shape& shape) {
           .inputs = {values(shape, 3), values(shape, 4)},
           .f = [](const Inputs& x) { return swiglu(x[0], x[1]); },
           .reference =
-              [](const Inputs& x) {
-                const List g = x[0].to_vector<double>(), v = x[1].to_vector<double>();
-                List out;
+              []<class T>(const Arguments<T>& x) {
+                const List<T> g = x[0].values, v = x[1].values;
+                List<T> out;
                 for (std::size_t i = 0; i < g.size(); ++i)
                   out.push_back(g[i] * sigmoid_of(g[i]) * v[i]);
                 return out;
-              },
-          .f32_factor = 16};
+              }};
 }
 
 /// The usual layout: gate and input are the halves of one packed projection, [3, 2·4].
@@ -128,17 +126,16 @@ Sample swiglu_packed() {
           .inputs = {values({4, 3}, 5), values({3, 8}, 6)},
           .f = [](const Inputs& x) { return swiglu(transpose(x[0]), slice(x[1], 1, 4, 8)); },
           .reference =
-              [](const Inputs& x) {
-                const List g = x[0].to_vector<double>(), v = x[1].to_vector<double>();
-                List out;
+              []<class T>(const Arguments<T>& x) {
+                const List<T> g = x[0].values, v = x[1].values;
+                List<T> out;
                 for (std::size_t i = 0; i < 3; ++i)
                   for (std::size_t j = 0; j < 4; ++j) {
-                    const double gate = g[j * 3 + i];
+                    const T gate = g[j * 3 + i];
                     out.push_back(gate * sigmoid_of(gate) * v[i * 8 + 4 + j]);
                   }
                 return out;
-              },
-          .f32_factor = 16};
+              }};
 }
 
 /// silu and swiglu of what is used elsewhere too: no gradient may be written over it.
@@ -152,12 +149,11 @@ Sample shared_input() {
                 return swiglu(twice, twice) + square(twice);
               },
           .reference =
-              [](const Inputs& x) {
-                List out = x[0].to_vector<double>();
-                for (double& v : out) v = 4 * v * v * (sigmoid_of(2 * v) + 1);
+              []<class T>(const Arguments<T>& x) {
+                List<T> out = x[0].values;
+                for (T& v : out) v = 4 * v * v * (sigmoid_of(2 * v) + 1);
                 return out;
-              },
-          .f32_factor = 16};
+              }};
 }
 
 }  // namespace

@@ -1,24 +1,18 @@
 // Samples of element-wise arithmetic: each binary operation on the same ways to broadcast, each
 // unary one on the same layouts. The references loop over coordinates and call the C++ library.
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <utility>
 
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {
 namespace {
 
-using List = std::vector<double>;
-using Dims = std::vector<std::int64_t>;
-using Number = std::function<double(double)>;
-using Numbers = std::function<double(double, double)>;
-
-Dims dims(const Tensor& x) { return Dims(x.shape().begin(), x.shape().end()); }
+using Dims = Sizes;
 
 std::int64_t product(const Dims& shape) {
   std::int64_t n = 1;
@@ -51,18 +45,20 @@ Dims broadcast(const Dims& a, const Dims& b) {
   return out;
 }
 
-List combined(const List& a, const Dims& a_shape, const List& b, const Dims& b_shape,
-              const Numbers& f) {
+template <class T>
+List<T> combined(const List<T>& a, const Dims& a_shape, const List<T>& b, const Dims& b_shape,
+                 const Generic<OfTwo>& f) {
   const Dims whole = broadcast(a_shape, b_shape);
-  List out;
+  List<T> out;
   for (std::int64_t i = 0; i < product(whole); ++i)
     out.push_back(f(a[source(i, whole, a_shape)], b[source(i, whole, b_shape)]));
   return out;
 }
 
 /// A row-major matrix [rows, columns], transposed.
-List turned(const List& x, std::size_t rows, std::size_t columns) {
-  List out;
+template <class T>
+List<T> turned(const List<T>& x, std::size_t rows, std::size_t columns) {
+  List<T> out;
   for (std::size_t c = 0; c < columns; ++c)
     for (std::size_t r = 0; r < rows; ++r) out.push_back(x[r * columns + c]);
   return out;
@@ -73,9 +69,8 @@ List turned(const List& x, std::size_t rows, std::size_t columns) {
 struct Binary {
   std::string op;
   std::function<Tensor(const Tensor&, const Tensor&)> f;
-  Numbers of_numbers;
+  Generic<OfTwo> of_numbers;
   bool positive_base = false;
-  double f32_factor = 8;
 };
 
 struct Pair {
@@ -98,34 +93,32 @@ std::vector<Pair> pairs() {
 
 void add_binary(Samples& out, const Binary& binary) {
   const auto base = binary.positive_base ? positive : values;
-  const Numbers g = binary.of_numbers;
+  const Generic<OfTwo> g = binary.of_numbers;
   const auto add_sample = [&](const std::string& what, const Inputs& inputs, auto f,
                               auto reference) {
-    out.push_back({binary.op, what, inputs, f, reference, {}, true, binary.f32_factor});
+    out.push_back({binary.op, what, inputs, f, reference});
   };
   for (const Pair& pair : pairs())
     add_sample(
         pair.what, {base(pair.a, 0), values(pair.b, 1)},
         [f = binary.f](const Inputs& x) { return f(x[0], x[1]); },
-        [g](const Inputs& x) {
-          return combined(x[0].to_vector<double>(), dims(x[0]), x[1].to_vector<double>(),
-                          dims(x[1]), g);
+        [g]<class T>(const Arguments<T>& x) {
+          return combined(x[0].values, x[0].shape, x[1].values, x[1].shape, g);
         });
   add_sample(
       "a transposed view on the left", {base({5, 3}, 0), values({3, 5}, 1)},
       [f = binary.f](const Inputs& x) { return f(transpose(x[0]), x[1]); },
-      [g](const Inputs& x) {
-        return combined(turned(x[0].to_vector<double>(), 5, 3), {3, 5}, x[1].to_vector<double>(),
-                        {3, 5}, g);
+      [g]<class T>(const Arguments<T>& x) {
+        return combined(turned(x[0].values, 5, 3), {3, 5}, x[1].values, {3, 5}, g);
       });
   // There a row meets itself: a tie, at which maximum and minimum have a kink.
   if (binary.positive_base || binary.op == "maximum" || binary.op == "minimum") return;
   add_sample(
       "a tensor with its own slice", {values({4, 3}, 2)},
       [f = binary.f](const Inputs& x) { return f(x[0], slice(x[0], 0, 1, 2)); },
-      [g](const Inputs& x) {
-        const List v = x[0].to_vector<double>();
-        return combined(v, {4, 3}, List(v.begin() + 3, v.begin() + 6), {1, 3}, g);
+      [g]<class T>(const Arguments<T>& x) {
+        const List<T> v = x[0].values;
+        return combined(v, {4, 3}, List<T>(v.begin() + 3, v.begin() + 6), {1, 3}, g);
       });
 }
 
@@ -134,59 +127,59 @@ void add_binary(Samples& out, const Binary& binary) {
 struct Unary {
   std::string op;
   std::function<Tensor(const Tensor&)> f;
-  Number of_number;
+  Generic<OfOne> of_number;
   bool positive_input = false;
-  double f32_factor = 8;
   std::string note = {};
 };
 
 void add_unary(Samples& out, const Unary& unary) {
   const auto input = unary.positive_input ? positive : values;
-  const auto each = [g = unary.of_number](List x) {
-    std::transform(x.begin(), x.end(), x.begin(), g);
+  const auto each = [g = unary.of_number]<class T>(List<T> x) {
+    for (T& v : x) v = g(v);
     return x;
   };
   const std::string note = unary.note.empty() ? "" : unary.note + ", ";
   const auto add_sample = [&](const std::string& what, const Tensor& x, auto f, auto reference) {
-    out.push_back({unary.op, note + what, {x}, f, reference, {}, true, unary.f32_factor});
+    out.push_back({unary.op, note + what, {x}, f, reference});
   };
   for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{1, 1}, Shape{2, 0}})
     add_sample(
         "shape " + to_string(shape), input(shape, 3),
         [f = unary.f](const Inputs& x) { return f(x[0]); },
-        [each](const Inputs& x) { return each(x[0].to_vector<double>()); });
+        [each]<class T>(const Arguments<T>& x) { return each(x[0].values); });
   add_sample(
       "a transposed view", input({2, 7}, 4),
       [f = unary.f](const Inputs& x) { return f(transpose(x[0])); },
-      [each](const Inputs& x) { return each(turned(x[0].to_vector<double>(), 2, 7)); });
+      [each]<class T>(const Arguments<T>& x) { return each(turned(x[0].values, 2, 7)); });
 }
 
 std::vector<Binary> binaries() {
   return {
-      {"add", add, [](double a, double b) { return a + b; }},
-      {"subtract", subtract, [](double a, double b) { return a - b; }},
-      {"multiply", multiply, [](double a, double b) { return a * b; }},
-      {"divide", divide, [](double a, double b) { return a / b; }},
-      {"maximum", maximum, [](double a, double b) { return std::max(a, b); }},
-      {"minimum", minimum, [](double a, double b) { return std::min(a, b); }},
+      {"add", add, [](auto a, auto b) { return a + b; }},
+      {"subtract", subtract, [](auto a, auto b) { return a - b; }},
+      {"multiply", multiply, [](auto a, auto b) { return a * b; }},
+      {"divide", divide, [](auto a, auto b) { return a / b; }},
+      {"maximum", maximum, [](auto a, auto b) { return math::max(a, b); }},
+      {"minimum", minimum, [](auto a, auto b) { return math::min(a, b); }},
       {"power", [](const Tensor& a, const Tensor& b) { return pow(a, b); },
-       [](double a, double b) { return std::pow(a, b); }, true, 16},
+       [](auto a, auto b) { return math::pow(a, b); }, true},
   };
 }
 
 Unary pow_by(double c, bool positive_input) {
   return {"pow", [c](const Tensor& x) { return pow(x, c); },
-          [c](double x) { return std::pow(x, c); }, positive_input, 16,
+          [c](auto x) { return math::pow(x, c); }, positive_input,
+
           "exponent " + std::to_string(c)};
 }
 
 std::vector<Unary> with_numbers() {
   return {
-      {"scale", [](const Tensor& x) { return x * -2.5; }, [](double x) { return x * -2.5; }},
-      {"shift", [](const Tensor& x) { return x + 0.75; }, [](double x) { return x + 0.75; }},
-      {"shift", [](const Tensor& x) { return 2.0 - x; }, [](double x) { return 2.0 - x; }},
-      {"scale", [](const Tensor& x) { return 3.0 / x; }, [](double x) { return 3.0 / x; }},
-      {"negative", negative, [](double x) { return -x; }},
+      {"scale", [](const Tensor& x) { return x * -2.5; }, [](auto x) { return x * -2.5; }},
+      {"shift", [](const Tensor& x) { return x + 0.75; }, [](auto x) { return x + 0.75; }},
+      {"shift", [](const Tensor& x) { return 2.0 - x; }, [](auto x) { return 2.0 - x; }},
+      {"scale", [](const Tensor& x) { return 3.0 / x; }, [](auto x) { return 3.0 / x; }},
+      {"negative", negative, [](auto x) { return -x; }},
       pow_by(3, false),
       pow_by(2, false),
       pow_by(1, false),
@@ -194,32 +187,33 @@ std::vector<Unary> with_numbers() {
       pow_by(-1.5, true),
       pow_by(0.5, true),
       {"clamp", [](const Tensor& x) { return clamp(x, -0.6, 0.9); },
-       [](double x) { return std::min(std::max(x, -0.6), 0.9); }},
+       [](auto x) { return x < -0.6  ? -0.6
+                           : 0.9 < x ? 0.9
+                                     : x; }},
   };
 }
 
 std::vector<Unary> functions() {
-  using D = double;
   return {
-      {"square", square, [](D x) { return x * x; }},
-      {"exp", exp, [](D x) { return std::exp(x); }},
-      {"expm1", expm1, [](D x) { return std::expm1(x); }},
-      {"log", log, [](D x) { return std::log(x); }, true},
-      {"log1p", log1p, [](D x) { return std::log1p(x); }, true},
+      {"square", square, [](auto x) { return x * x; }},
+      {"exp", exp, [](auto x) { return math::exp(x); }},
+      {"expm1", expm1, [](auto x) { return math::expm1(x); }},
+      {"log", log, [](auto x) { return math::log(x); }, true},
+      {"log1p", log1p, [](auto x) { return math::log1p(x); }, true},
       {"log1p", [](const Tensor& x) { return log1p(-0.5 * x); },
-       [](D x) { return std::log1p(-0.5 * x); }, false, 16, "of negative numbers"},
-      {"sqrt", sqrt, [](D x) { return std::sqrt(x); }, true},
-      {"rsqrt", rsqrt, [](D x) { return 1 / std::sqrt(x); }, true},
-      {"reciprocal", reciprocal, [](D x) { return 1 / x; }},
-      {"sin", sin, [](D x) { return std::sin(x); }},
-      {"cos", cos, [](D x) { return std::cos(x); }},
-      {"tanh", tanh, [](D x) { return std::tanh(x); }},
-      {"sigmoid", sigmoid, [](D x) { return 1 / (1 + std::exp(-x)); }},
-      {"erf", erf, [](D x) { return std::erf(x); }},
-      {"abs", abs, [](D x) { return std::abs(x); }},
-      {"floor", floor, [](D x) { return std::floor(x); }},
-      {"round", round, [](D x) { return std::nearbyint(x); }},
-      {"sign", sign, [](D x) { return x > 0 ? 1.0 : -1.0; }},
+       [](auto x) { return math::log1p(-0.5 * x); }, false, "of negative numbers"},
+      {"sqrt", sqrt, [](auto x) { return math::sqrt(x); }, true},
+      {"rsqrt", rsqrt, [](auto x) { return 1 / math::sqrt(x); }, true},
+      {"reciprocal", reciprocal, [](auto x) { return 1 / x; }},
+      {"sin", sin, [](auto x) { return math::sin(x); }},
+      {"cos", cos, [](auto x) { return math::cos(x); }},
+      {"tanh", tanh, [](auto x) { return math::tanh(x); }},
+      {"sigmoid", sigmoid, [](auto x) { return 1 / (1 + math::exp(-x)); }},
+      {"erf", erf, [](auto x) { return math::erf(x); }},
+      {"abs", abs, [](auto x) { return math::abs(x); }},
+      {"floor", floor, [](auto x) { return math::floor(x); }},
+      {"round", round, [](auto x) { return math::nearest_even(x); }},
+      {"sign", sign, [](auto x) { return decltype(x)(x > 0 ? 1.0 : -1.0); }},
   };
 }
 
@@ -227,31 +221,34 @@ std::vector<Unary> functions() {
 
 void add_sum_to(Samples& out) {
   using Case = std::pair<Shape, Shape>;
-  for (const Case& c : {Case{{5, 3}, {3}}, Case{{5, 3}, {5, 1}}, Case{{5, 3}, {}},
-                        Case{{2, 3, 5}, {1, 3, 1}}, Case{{2, 3, 5}, {3, 1}},
-                        Case{{2, 1, 5}, {2, 1, 1}}, Case{{0, 3}, {3}}, Case{{3, 0}, {1, 0}},
-                        Case{{1, 1}, {}}})
-    out.push_back({.op = "sum_to",
-                   .what = to_string(c.first) + " to " + to_string(c.second),
-                   .inputs = {values(c.first, 5)},
-                   .f = [to = c.second](const Inputs& x) { return sum_to(x[0], to); },
-                   .reference = [to = Dims(c.second.begin(), c.second.end())](const Inputs& x) {
-                     const List v = x[0].to_vector<double>();
-                     List sums(static_cast<std::size_t>(product(to)), 0.0);
-                     for (std::size_t i = 0; i < v.size(); ++i)
-                       sums[source(static_cast<std::int64_t>(i), dims(x[0]), to)] += v[i];
-                     return sums;
-                   }});
+  for (const Case& c :
+       {Case{{5, 3}, {3}}, Case{{5, 3}, {5, 1}}, Case{{5, 3}, {}}, Case{{2, 3, 5}, {1, 3, 1}},
+        Case{{2, 3, 5}, {3, 1}}, Case{{2, 1, 5}, {2, 1, 1}}, Case{{0, 3}, {3}},
+        Case{{3, 0}, {1, 0}}, Case{{1, 1}, {}}})
+    out.push_back(
+        {.op = "sum_to",
+         .what = to_string(c.first) + " to " + to_string(c.second),
+         .inputs = {values(c.first, 5)},
+         .f = [to = c.second](const Inputs& x) { return sum_to(x[0], to); },
+         .reference =
+             [to = Dims(c.second.begin(), c.second.end())]<class T>(const Arguments<T>& x) {
+               const List<T> v = x[0].values;
+               List<T> sums(static_cast<std::size_t>(product(to)), T(0));
+               for (std::size_t i = 0; i < v.size(); ++i)
+                 sums[source(static_cast<std::int64_t>(i), x[0].shape, to)] += v[i];
+               return sums;
+             }});
   out.push_back({.op = "sum_to",
                  .what = "a transposed view to a row",
                  .inputs = {values({3, 7}, 6)},
                  .f = [](const Inputs& x) { return sum_to(transpose(x[0]), {3}); },
-                 .reference = [](const Inputs& x) {
-                   const List v = x[0].to_vector<double>();
-                   List sums(3, 0.0);
-                   for (std::size_t i = 0; i < 21; ++i) sums[i / 7] += v[i];
-                   return sums;
-                 }});
+                 .reference =
+                     []<class T>(const Arguments<T>& x) {
+                       const List<T> v = x[0].values;
+                       List<T> sums(3, T(0));
+                       for (std::size_t i = 0; i < 21; ++i) sums[i / 7] += v[i];
+                       return sums;
+                     }});
 }
 
 Sample convert_integers() {
@@ -259,10 +256,11 @@ Sample convert_integers() {
           .what = "integers, to the dtype of the other factor",
           .inputs = {values({3}, 7), indices({-4, 0, 9})},
           .f = [](const Inputs& x) { return x[0] * to(x[1], x[0].dtype()); },
-          .reference = [](const Inputs& x) {
-            const List v = x[0].to_vector<double>();
-            return List{-4 * v[0], 0.0, 9 * v[2]};
-          }};
+          .reference =
+              []<class T>(const Arguments<T>& x) {
+                const List<T> v = x[0].values;
+                return List<T>{-4 * v[0], 0.0 * v[1], 9 * v[2]};
+              }};
 }
 
 /// Differences could not see through f32 what they need of an f64's digits; signs they can. That
@@ -271,15 +269,17 @@ Sample convert_and_back() {
   return {.op = "to",
           .what = "signs, to the other dtype and back",
           .inputs = {values({2, 5}, 8)},
-          .f = [](const Inputs& x) {
-            const Dtype other = x[0].dtype() == Dtype::f64 ? Dtype::f32 : Dtype::f64;
-            return x[0] * to(to(sign(x[0]), other), x[0].dtype());
-          },
-          .reference = [](const Inputs& x) {
-            List out = x[0].to_vector<double>();
-            for (double& v : out) v = std::abs(v);
-            return out;
-          }};
+          .f =
+              [](const Inputs& x) {
+                const Dtype other = x[0].dtype() == Dtype::f64 ? Dtype::f32 : Dtype::f64;
+                return x[0] * to(to(sign(x[0]), other), x[0].dtype());
+              },
+          .reference =
+              []<class T>(const Arguments<T>& x) {
+                List<T> out = x[0].values;
+                for (T& v : out) v = math::abs(v);
+                return out;
+              }};
 }
 
 }  // namespace

@@ -14,12 +14,7 @@ namespace gradus::testing {
 namespace {
 
 using naive::at;
-using naive::Numbers;
 using naive::numbers;
-
-// A score is a sum of D products, then come an exponential, a quotient and a sum over the keys; in
-// backward two more products. Each is good to a few roundings, and they add up.
-constexpr double kRoundings = 32;
 
 /// Inputs q, k, v of these sizes.
 Inputs inputs_of(const naive::Attention& a) {
@@ -28,14 +23,22 @@ Inputs inputs_of(const naive::Attention& a) {
 }
 
 Sample masked(std::string what, const naive::Attention& a, const Mask& mask) {
-  Sample sample{
+  return {
       "attention", std::move(what), inputs_of(a),
       [mask](const Inputs& in) { return scaled_dot_product_attention(in[0], in[1], in[2], mask); },
-      [a](const Inputs& in) {
+      [a]<class T>(const Arguments<T>& in) {
         return naive::attention(a, numbers(in[0]), numbers(in[1]), numbers(in[2]));
       }};
-  sample.f32_factor = kRoundings;
-  return sample;
+}
+
+/// A bias of each head and key, [H, 1, S], as one of each pair: [B, H, T, S].
+template <class T>
+List<T> spread(const List<T>& bias, const naive::Attention& a) {
+  List<T> y;
+  for (std::int64_t bh = 0; bh < a.B * a.H; ++bh)
+    for (std::int64_t i = 0; i < a.T; ++i)
+      for (std::int64_t j = 0; j < a.S; ++j) y.push_back(bias[at(bh % a.H * a.S + j)]);
+  return y;
 }
 
 /// Who may attend in the dense samples: [B, H, T, S], about two of three.
@@ -119,16 +122,16 @@ void add_options(Samples& all) {
   const Tensor bias = values({2, 1, 5}, 3);
   naive::Attention biased = sizes;
   biased.allows = causal;
-  const Numbers numbers_of_bias = numbers(bias);
-  biased.bias = [=](std::int64_t, std::int64_t h, std::int64_t, std::int64_t j) {
-    return numbers_of_bias[at(h * 5 + j)];
-  };
   all.push_back(
       masked("a constant bias, broadcast over examples and queries, and a mask", biased, {}));
   all.back().f = [bias](const Inputs& in) {
     AttentionOptions options;
     options.bias = bias.astype(in[0].dtype());
     return scaled_dot_product_attention(in[0], in[1], in[2], causal_mask(2), options);
+  };
+  all.back().reference = [=, b = numbers(bias)]<class T>(const Arguments<T>& in) {
+    const List<T> all_pairs = spread(List<T>(b.begin(), b.end()), biased);
+    return naive::attention(biased, numbers(in[0]), numbers(in[1]), numbers(in[2]), all_pairs);
   };
 
   naive::Attention dropped = sizes;
@@ -172,18 +175,14 @@ void add_learned_bias(Samples& all) {
                    return scaled_dot_product_attention(in[0], in[1], in[2], causal_mask(1),
                                                        options);
                  },
-                 [=](const Inputs& in) {
+                 [=]<class T>(const Arguments<T>& in) {
                    naive::Attention a = sizes;
-                   const Numbers bias = numbers(in[3]);
-                   a.bias = [=](std::int64_t, std::int64_t h, std::int64_t, std::int64_t j) {
-                     return bias[at(h * 5 + j)];
-                   };
                    a.allows = [](std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) {
                      return i + 1 >= j;
                    };
-                   return naive::attention(a, numbers(in[0]), numbers(in[1]), numbers(in[2]));
+                   return naive::attention(a, numbers(in[0]), numbers(in[1]), numbers(in[2]),
+                                           spread(numbers(in[3]), a));
                  }});
-  all.back().f32_factor = kRoundings;
 }
 
 void add_views(Samples& all) {
@@ -198,14 +197,13 @@ void add_views(Samples& all) {
                    return scaled_dot_product_attention(heads(in[0]), memory, memory,
                                                        causal_mask(2));
                  },
-                 [](const Inputs& in) {
-                   const Numbers q = naive::split_heads(numbers(in[0]), 1, 3, 2, 2, 4);
-                   const Numbers m = naive::split_heads(numbers(in[1]), 1, 5, 2, 2, 4);
+                 []<class T>(const Arguments<T>& in) {
+                   const List<T> q = naive::split_heads(numbers(in[0]), 1, 3, 2, 2, 4);
+                   const List<T> m = naive::split_heads(numbers(in[1]), 1, 5, 2, 2, 4);
                    const auto causal = [](std::int64_t, std::int64_t, std::int64_t i,
                                           std::int64_t j) { return i + 2 >= j; };
                    return naive::attention({1, 2, 3, 5, 2, 2, causal}, q, m, m);
                  }});
-  all.back().f32_factor = kRoundings;
   all.push_back({"attention",
                  "widths that do not lie side by side; one query for all",
                  {values({1, 1, 1, 3}), values({1, 1, 3, 5}, 1)},
@@ -213,29 +211,27 @@ void add_views(Samples& all) {
                    const Tensor k = transpose(in[1]);  // [1, 1, 5, 3]
                    return scaled_dot_product_attention(expand(in[0], {1, 1, 2, 3}), k, k);
                  },
-                 [](const Inputs& in) {
-                   const Numbers q = numbers(in[0]), k = naive::transpose(numbers(in[1]), 3, 5);
-                   Numbers y = naive::attention({1, 1, 1, 5, 3, 3}, q, k, k);
+                 []<class T>(const Arguments<T>& in) {
+                   const List<T> q = numbers(in[0]), k = naive::transpose(numbers(in[1]), 3, 5);
+                   List<T> y = naive::attention(naive::Attention{1, 1, 1, 5, 3, 3}, q, k, k);
                    y.insert(y.end(), y.begin(), y.begin() + 3);
                    return y;
                  }});
-  all.back().f32_factor = kRoundings;
 }
 
 Sample packed(std::string what, const naive::Attention& a, const Mask& mask, double dropout = 0) {
-  Sample sample{"packed_attention",
-                std::move(what),
-                {values({a.B, a.T, 3 * a.H * a.D})},
-                [=](const Inputs& in) {
-                  Generator seven(7);
-                  const GeneratorScope scope(seven);
-                  AttentionOptions options;
-                  options.dropout = dropout;
-                  return packed_self_attention(in[0], a.H, mask, options);
-                },
-                [=](const Inputs& in) { return naive::packed_attention(a, numbers(in[0])); }};
-  sample.f32_factor = kRoundings;
-  return sample;
+  return {
+      "packed_attention",
+      std::move(what),
+      {values({a.B, a.T, 3 * a.H * a.D})},
+      [=](const Inputs& in) {
+        Generator seven(7);
+        const GeneratorScope scope(seven);
+        AttentionOptions options;
+        options.dropout = dropout;
+        return packed_self_attention(in[0], a.H, mask, options);
+      },
+      [=]<class T>(const Arguments<T>& in) { return naive::packed_attention(a, numbers(in[0])); }};
 }
 
 void add_packed(Samples& all) {

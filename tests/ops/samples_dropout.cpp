@@ -10,15 +10,14 @@
 namespace gradus::testing {
 namespace {
 
-using List = std::vector<double>;
-
 /// x / (1 − p) where the stream's word, as a fraction of 2³², is p or more; else 0.
-List dropped(const List& x, double p, std::uint64_t seed) {
+template <class T>
+List<T> dropped(const List<T>& x, double p, std::uint64_t seed) {
   const RandomStream stream = Generator(seed).next();
-  List y;
+  List<T> y;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const bool kept = stream.word(static_cast<std::int64_t>(i)) / 4294967296.0 >= p;
-    y.push_back(kept ? x[i] / (1 - p) : 0);
+    y.push_back(kept ? x[i] / (1 - p) : T(0));
   }
   return y;
 }
@@ -32,7 +31,7 @@ Sample plain(const char* what, const Shape& shape, double p) {
             const GeneratorScope scope(own);
             return dropout(x[0], p);
           },
-          [p](const Inputs& x) { return dropped(x[0].to_vector<double>(), p, 7); }};
+          [p]<class T>(const Arguments<T>& x) { return dropped(x[0].values, p, 7); }};
 }
 
 Sample transposed() {
@@ -44,9 +43,9 @@ Sample transposed() {
             const GeneratorScope scope(own);
             return dropout(transpose(x[0]), 0.375);
           },
-          [](const Inputs& x) {
-            const List from = x[0].to_vector<double>();
-            List turned;
+          []<class T>(const Arguments<T>& x) {
+            const List<T> from = x[0].values;
+            List<T> turned;
             for (std::size_t j = 0; j < 3; ++j)
               for (std::size_t i = 0; i < 5; ++i) turned.push_back(from[i * 3 + j]);
             return dropped(turned, 0.375, 11);
@@ -62,9 +61,9 @@ Sample onto_residual(const char* what, const Shape& x, const Shape& residual) {
             const GeneratorScope scope(own);
             return dropout_residual(in[0], expand(in[1], x), 0.5);
           },
-          [](const Inputs& in) {
-            List y = dropped(in[0].to_vector<double>(), 0.5, 13);
-            const List below = in[1].to_vector<double>();  // repeats along the first axis
+          []<class T>(const Arguments<T>& in) {
+            List<T> y = dropped(in[0].values, 0.5, 13);
+            const List<T> below = in[1].values;  // repeats along the first axis
             for (std::size_t i = 0; i < y.size(); ++i) y[i] += below[i % below.size()];
             return y;
           }};

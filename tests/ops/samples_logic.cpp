@@ -9,7 +9,9 @@
 namespace gradus::testing {
 namespace {
 
-using List = std::vector<double>;
+/// Of the row-major c, a and b.
+template <class T>
+using OfThree = List<T>(const List<T>&, const List<T>&, const List<T>&);
 
 /// `shape` of true and false without a pattern: element i is true if i² mod 7 < 3.
 Tensor flags(const Shape& shape) {
@@ -19,28 +21,31 @@ Tensor flags(const Shape& shape) {
 }
 
 Sample chosen(std::string what, const Shape& c, const Shape& a, const Shape& b,
-              std::function<List(const List&, const List&, const List&)> reference) {
+              Generic<OfThree> reference) {
   return {.op = "where",
           .what = std::move(what),
           .inputs = {flags(c), values(a, 0), values(b, 1)},
           .f = [](const Inputs& x) { return where(x[0], x[1], x[2]); },
           .reference =
-              [reference](const Inputs& x) {
-                List condition;
-                for (const bool v : x[0].to_vector<bool>()) condition.push_back(v ? 1.0 : 0.0);
-                return reference(condition, x[1].to_vector<double>(), x[2].to_vector<double>());
+              [reference]<class T>(const Arguments<T>& x) {
+                List<T> condition;
+                for (const std::int64_t v : x[0].integers)
+                  condition.push_back(static_cast<double>(v));
+                return reference(condition, x[1].values, x[2].values);
               }};
 }
 
-List same_shape(const List& c, const List& a, const List& b) {
-  List out;
+template <class T>
+List<T> same_shape(const List<T>& c, const List<T>& a, const List<T>& b) {
+  List<T> out;
   for (std::size_t i = 0; i < c.size(); ++i) out.push_back(c[i] != 0 ? a[i] : b[i]);
   return out;
 }
 
 /// c [3, 1], a [5], b [2, 1, 1] → [2, 3, 5]
-List all_three(const List& c, const List& a, const List& b) {
-  List out;
+template <class T>
+List<T> all_three(const List<T>& c, const List<T>& a, const List<T>& b) {
+  List<T> out;
   for (std::size_t i = 0; i < 2; ++i)
     for (std::size_t j = 0; j < 3; ++j)
       for (std::size_t k = 0; k < 5; ++k) out.push_back(c[j] != 0 ? a[k] : b[i]);
@@ -48,8 +53,9 @@ List all_three(const List& c, const List& a, const List& b) {
 }
 
 /// c [5], a [3, 5], b []
-List row_condition(const List& c, const List& a, const List& b) {
-  List out;
+template <class T>
+List<T> row_condition(const List<T>& c, const List<T>& a, const List<T>& b) {
+  List<T> out;
   for (std::size_t i = 0; i < 3; ++i)
     for (std::size_t k = 0; k < 5; ++k) out.push_back(c[k] != 0 ? a[i * 5 + k] : b[0]);
   return out;
@@ -61,9 +67,9 @@ Sample filled(std::string what, const Shape& x, const Shape& mask, std::size_t r
           .inputs = {values(x, 2), flags(mask)},
           .f = [](const Inputs& in) { return masked_fill(in[0], in[1], -7.5); },
           .reference =
-              [repeats](const Inputs& in) {
-                List out = in[0].to_vector<double>();
-                const std::vector<bool> hidden = in[1].to_vector<bool>();
+              [repeats]<class T>(const Arguments<T>& in) {
+                List<T> out = in[0].values;
+                const std::vector<std::int64_t> hidden = in[1].integers;
                 for (std::size_t i = 0; i < out.size();
                      ++i)  // the mask starts again after its last element
                   if (hidden[i / repeats % hidden.size()]) out[i] = -7.5;
@@ -75,11 +81,15 @@ Sample filled(std::string what, const Shape& x, const Shape& mask, std::size_t r
 
 Samples logic_samples() {
   Samples out;
-  out.push_back(chosen("equal shapes", {3, 5}, {3, 5}, {3, 5}, same_shape));
-  out.push_back(chosen("rank 0", {}, {}, {}, same_shape));
-  out.push_back(chosen("nothing at all", {0, 2}, {0, 2}, {0, 2}, same_shape));
-  out.push_back(chosen("all three broadcast", {3, 1}, {5}, {2, 1, 1}, all_three));
-  out.push_back(chosen("a row of conditions, a number", {5}, {3, 5}, {}, row_condition));
+  out.push_back(chosen("equal shapes", {3, 5}, {3, 5}, {3, 5},
+                       [](const auto&... x) { return same_shape(x...); }));
+  out.push_back(chosen("rank 0", {}, {}, {}, [](const auto&... x) { return same_shape(x...); }));
+  out.push_back(chosen("nothing at all", {0, 2}, {0, 2}, {0, 2},
+                       [](const auto&... x) { return same_shape(x...); }));
+  out.push_back(chosen("all three broadcast", {3, 1}, {5}, {2, 1, 1},
+                       [](const auto&... x) { return all_three(x...); }));
+  out.push_back(chosen("a row of conditions, a number", {5}, {3, 5}, {},
+                       [](const auto&... x) { return row_condition(x...); }));
   out.push_back(
       {.op = "where",
        .what = "transposed views of one tensor on both sides",
@@ -87,10 +97,10 @@ Samples logic_samples() {
        .f =
            [](const Inputs& x) { return where(x[0], transpose(x[1]), transpose(flip(x[1], {0}))); },
        .reference =
-           [](const Inputs& x) {
-             const List v = x[1].to_vector<double>();
-             const std::vector<bool> c = x[0].to_vector<bool>();
-             List result;
+           []<class T>(const Arguments<T>& x) {
+             const List<T> v = x[1].values;
+             const std::vector<std::int64_t> c = x[0].integers;
+             List<T> result;
              for (std::size_t i = 0; i < 2; ++i)
                for (std::size_t j = 0; j < 3; ++j)
                  result.push_back(c[i * 3 + j] ? v[j * 2 + i] : v[(2 - j) * 2 + i]);

@@ -1,7 +1,6 @@
 // Samples of the losses. The references are the definitions in loss.h, one element after the other.
 // Losses that are made of other operations name one of those that they must reach.
 #include <algorithm>
-#include <cmath>
 
 #include "gradus/ops/create.h"
 #include "gradus/ops/loss.h"
@@ -11,33 +10,36 @@
 namespace gradus::testing {
 namespace {
 
-using List = std::vector<double>;
 using Count = std::size_t;
 
-List reduced(const List& each, Reduction reduction, double divisor) {
+template <class T>
+List<T> reduced(const List<T>& each, Reduction reduction, double divisor) {
   if (reduction == Reduction::none) return each;
-  double total = 0;
-  for (const double v : each) total += v;
-  return {reduction == Reduction::sum ? total : divisor == 0 ? 0 : total / divisor};
+  T total = 0;
+  for (const T& v : each) total += v;
+  if (reduction == Reduction::mean) total = divisor == 0 ? T(0) : total / divisor;
+  return {total};
 }
 
-List log_softmax_of(const List& x, Count V) {
-  List y;
+template <class T>
+List<T> log_softmax_of(const List<T>& x, Count V) {
+  List<T> y;
   for (Count i = 0; i < x.size(); ++i) {
-    double total = 0;
-    for (Count v = 0; v < V; ++v) total += std::exp(x[i / V * V + v]);
-    y.push_back(x[i] - std::log(total));
+    T total = 0;
+    for (Count v = 0; v < V; ++v) total += math::exp(x[i / V * V + v]);
+    y.push_back(x[i] - math::log(total));
   }
   return y;
 }
 
 /// Rows of V log-probabilities; the weight of class v is w[v], or 1.
-List nll_of(const List& log_p, Count V, const std::vector<std::int64_t>& target, const List& w,
-            const CrossEntropyOptions& o) {
-  List each;
+template <class T>
+List<T> nll_of(const List<T>& log_p, Count V, const std::vector<std::int64_t>& target,
+               const List<double>& w, const CrossEntropyOptions& o) {
+  List<T> each;
   double divisor = 0;
   for (Count r = 0; r < target.size(); ++r) {
-    double loss = 0;
+    T loss = 0;
     if (target[r] != o.ignore_index) {
       const Count t = static_cast<Count>(target[r]);
       for (Count v = 0; v < V; ++v) {
@@ -60,24 +62,25 @@ CrossEntropyOptions in_dtype(CrossEntropyOptions options, Dtype dtype) {
 
 void add_cross_entropy(Samples& samples, const char* what, const Shape& shape, const Tensor& target,
                        const CrossEntropyOptions& options) {
-  const List w = options.weight.defined() ? options.weight.to_vector<double>() : List{};
+  const List<double> w =
+      options.weight.defined() ? options.weight.to_vector<double>() : List<double>{};
   const Count V = static_cast<Count>(shape[shape.rank() - 1]);
   samples.push_back(
       {"cross_entropy",
        what,
        {values(shape), target},
        [=](const Inputs& x) { return cross_entropy(x[0], x[1], in_dtype(options, x[0].dtype())); },
-       [=](const Inputs& x) {
-         const List log_p = log_softmax_of(x[0].to_vector<double>(), V);
-         return nll_of(log_p, V, x[1].to_vector<std::int64_t>(), w, options);
+       [=]<class T>(const Arguments<T>& x) {
+         const List<T> log_p = log_softmax_of(x[0].values, V);
+         return nll_of(log_p, V, x[1].integers, w, options);
        }});
   samples.push_back(
       {"gather",
        std::string("nll_loss, ") + what,
        {values(shape, 1), target},
        [=](const Inputs& x) { return nll_loss(x[0], x[1], in_dtype(options, x[0].dtype())); },
-       [=](const Inputs& x) {
-         return nll_of(x[0].to_vector<double>(), V, x[1].to_vector<std::int64_t>(), w, options);
+       [=]<class T>(const Arguments<T>& x) {
+         return nll_of(x[0].values, V, x[1].integers, w, options);
        }});
 }
 
@@ -119,9 +122,9 @@ Sample transposed_logits() {
             return cross_entropy(slice(transpose(x[0]), 0, 0, 5, 2), slice(x[1], 0, 0, 5, 2),
                                  {.reduction = Reduction::sum});
           },
-          [](const Inputs& x) {
-            const List from = x[0].to_vector<double>();
-            List rows;  // columns 0, 2 and 4 of x
+          []<class T>(const Arguments<T>& x) {
+            const List<T> from = x[0].values;
+            List<T> rows;  // columns 0, 2 and 4 of x
             for (Count j = 0; j < 5; j += 2)
               for (Count i = 0; i < 7; ++i) rows.push_back(from[i * 5 + j]);
             return nll_of(log_softmax_of(rows, 7), 7, {2, 0, 6}, {}, {.reduction = Reduction::sum});
@@ -134,10 +137,9 @@ Sample soft(const char* what, const Shape& shape, Reduction reduction) {
           std::string("cross_entropy_soft, ") + what,
           {values(shape), positive(shape, 1)},
           [=](const Inputs& x) { return cross_entropy_soft(x[0], x[1], reduction); },
-          [=](const Inputs& x) {
-            const List log_p = log_softmax_of(x[0].to_vector<double>(), V),
-                       p = x[1].to_vector<double>();
-            List each(log_p.size() / V);
+          [=]<class T>(const Arguments<T>& x) {
+            const List<T> log_p = log_softmax_of(x[0].values, V), p = x[1].values;
+            List<T> each(log_p.size() / V);
             for (Count i = 0; i < log_p.size(); ++i) each[i / V] -= p[i] * log_p[i];
             return reduced(each, reduction, static_cast<double>(each.size()));
           }};
@@ -147,30 +149,32 @@ struct Pair {
   const char* name;
   const char* reaches;
   Tensor (*f)(const Tensor& x, const Tensor& target, Reduction reduction);
-  double (*of_element)(double x, double target);
+  Generic<OfTwo> of_element;
 };
 
 Tensor huber_half(const Tensor& x, const Tensor& t, Reduction r) {
   return huber_loss(x, t, 0.5, r);
 }
 
-double huber_half_of(double x, double t) {
-  const double d = std::abs(x - t);
+template <class T>
+T huber_half_of(const T& x, const T& t) {
+  const T d = math::abs(x - t);
   return d <= 0.5 ? 0.5 * d * d : 0.5 * (d - 0.25);
 }
 
-double bce_of(double x, double t) {
-  const double p = 1 / (1 + std::exp(-x));
-  return -t * std::log(p) - (1 - t) * std::log(1 - p);
+template <class T>
+T bce_of(const T& x, const T& t) {
+  const T p = 1 / (1 + math::exp(-x));
+  return -t * math::log(p) - (1 - t) * math::log(1 - p);
 }
 
 void add_pairs(Samples& samples) {
   const std::vector<Pair> pairs = {
-      {"mse_loss", "square", mse_loss, [](double x, double t) { return (x - t) * (x - t); }},
-      {"l1_loss", "abs", l1_loss, [](double x, double t) { return std::abs(x - t); }},
-      {"huber_loss", "clamp", huber_half, huber_half_of},
-      {"bce_with_logits", "softplus", bce_with_logits, bce_of},
-      {"kl_div", "masked_fill", kl_div, [](double q, double t) { return t * (std::log(t) - q); }},
+      {"mse_loss", "square", mse_loss, [](auto x, auto t) { return (x - t) * (x - t); }},
+      {"l1_loss", "abs", l1_loss, [](auto x, auto t) { return math::abs(x - t); }},
+      {"huber_loss", "clamp", huber_half, [](auto x, auto t) { return huber_half_of(x, t); }},
+      {"bce_with_logits", "softplus", bce_with_logits, [](auto x, auto t) { return bce_of(x, t); }},
+      {"kl_div", "masked_fill", kl_div, [](auto q, auto t) { return t * (math::log(t) - q); }},
   };
   for (const Pair& p : pairs) {
     const auto add = [&](const char* what, const Shape& a, const Shape& b, Reduction reduction) {
@@ -179,11 +183,11 @@ void add_pairs(Samples& samples) {
                          std::string(p.name) + ", " + what,
                          {values(a, 2), positive(b, 3)},
                          [=](const Inputs& x) { return p.f(x[0], x[1], reduction); },
-                         [=](const Inputs& x) {
-                           const List u = x[0].to_vector<double>(), v = x[1].to_vector<double>();
+                         [=]<class T>(const Arguments<T>& x) {
+                           const List<T> u = x[0].values, v = x[1].values;
                            const Count n =
                                std::min(u.size(), v.size()) == 0 ? 0 : std::max(u.size(), v.size());
-                           List each;  // the smaller one repeats along the first axis
+                           List<T> each;  // the smaller one repeats along the first axis
                            for (Count i = 0; i < n; ++i)
                              each.push_back(p.of_element(u[i % u.size()], v[i % v.size()]));
                            return reduced(each, reduction, static_cast<double>(n));

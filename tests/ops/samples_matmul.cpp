@@ -8,19 +8,18 @@
 namespace gradus::testing {
 namespace {
 
-using naive::Numbers;
 using naive::numbers;
 
 /// matmul of two inputs as they are; `as_a`, `as_b` are their sizes, with the axes that a vector
 /// gets.
-Sample product(const char* what, const Shape& a, const Shape& b, naive::Sizes as_a,
-               naive::Sizes as_b) {
-  return {
-      "matmul",
-      what,
-      {values(a), values(b, 1)},
-      [](const Inputs& in) { return matmul(in[0], in[1]); },
-      [=](const Inputs& in) { return naive::matmul(numbers(in[0]), as_a, numbers(in[1]), as_b); }};
+Sample product(const char* what, const Shape& a, const Shape& b, Sizes as_a, Sizes as_b) {
+  return {"matmul",
+          what,
+          {values(a), values(b, 1)},
+          [](const Inputs& in) { return matmul(in[0], in[1]); },
+          [=]<class T>(const Arguments<T>& in) {
+            return naive::matmul(numbers(in[0]), as_a, numbers(in[1]), as_b);
+          }};
 }
 
 Sample product(const char* what, const Shape& a, const Shape& b) {
@@ -28,8 +27,9 @@ Sample product(const char* what, const Shape& a, const Shape& b) {
 }
 
 /// Every second column of [rows, columns].
-Numbers even_columns(const Numbers& x, std::int64_t rows, std::int64_t columns) {
-  Numbers y;
+template <class T>
+List<T> even_columns(const List<T>& x, std::int64_t rows, std::int64_t columns) {
+  List<T> y;
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t c = 0; c < columns; c += 2) y.push_back(x[naive::at(r * columns + c)]);
   return y;
@@ -61,7 +61,7 @@ void add_strided_products(Samples& all) {
                  "both operands transposed",
                  {values({5, 3}), values({2, 5}, 1)},
                  [](const Inputs& in) { return matmul(transpose(in[0]), transpose(in[1])); },
-                 [](const Inputs& in) {
+                 []<class T>(const Arguments<T>& in) {
                    return naive::matmul(naive::transpose(numbers(in[0]), 5, 3), {3, 5},
                                         naive::transpose(numbers(in[1]), 2, 5), {5, 2});
                  }});
@@ -69,8 +69,8 @@ void add_strided_products(Samples& all) {
                  "x xᵀ: one tensor on both sides",
                  {values({3, 5})},
                  [](const Inputs& in) { return matmul(in[0], transpose(in[0])); },
-                 [](const Inputs& in) {
-                   const Numbers x = numbers(in[0]);
+                 []<class T>(const Arguments<T>& in) {
+                   const List<T> x = numbers(in[0]);
                    return naive::matmul(x, {3, 5}, naive::transpose(x, 3, 5), {5, 3});
                  }});
   all.push_back(
@@ -78,7 +78,7 @@ void add_strided_products(Samples& all) {
        "an operand with every second column",
        {values({3, 5}), values({3, 2}, 1)},
        [](const Inputs& in) { return matmul(slice(in[0], 1, 0, 5, 2), in[1]); },
-       [](const Inputs& in) {
+       []<class T>(const Arguments<T>& in) {
          return naive::matmul(even_columns(numbers(in[0]), 3, 5), {3, 3}, numbers(in[1]), {3, 2});
        }});
   all.push_back({"matmul",
@@ -87,10 +87,10 @@ void add_strided_products(Samples& all) {
                  [](const Inputs& in) {
                    return matmul(expand(in[0], {5, 3}), expand(in[1], {2, 3, 2}));
                  },
-                 [](const Inputs& in) {
-                   const Numbers row = numbers(in[0]), b = numbers(in[1]);
-                   Numbers y;
-                   for (const double each : b)
+                 []<class T>(const Arguments<T>& in) {
+                   const List<T> row = numbers(in[0]), b = numbers(in[1]);
+                   List<T> y;
+                   for (const T each : b)
                      for (int i = 0; i < 10; ++i) y.push_back((row[0] + row[1] + row[2]) * each);
                    return y;
                  }});
@@ -103,10 +103,10 @@ void add_strided_products(Samples& all) {
                    };
                    return matmul(heads(in[0]), transpose(heads(in[1])));
                  },
-                 [](const Inputs& in) {
-                   Numbers y;
-                   const Numbers q = naive::split_heads(numbers(in[0]), 2, 3, 2, 2, 4);
-                   const Numbers k = naive::split_heads(numbers(in[1]), 2, 3, 2, 2, 4);
+                 []<class T>(const Arguments<T>& in) {
+                   List<T> y;
+                   const List<T> q = naive::split_heads(numbers(in[0]), 2, 3, 2, 2, 4);
+                   const List<T> k = naive::split_heads(numbers(in[1]), 2, 3, 2, 2, 4);
                    for (std::int64_t bh = 0; bh < 4; ++bh)
                      for (std::int64_t i = 0; i < 3; ++i)
                        for (std::int64_t j = 0; j < 3; ++j) {
@@ -127,9 +127,9 @@ Sample affine(const char* what, Inputs inputs) {
             return residual ? linear_residual(in[0], in[1], bias, in[3])
                             : linear(in[0], in[1], bias);
           },
-          [=](const Inputs& in) {
-            const Numbers y = naive::affine(numbers(in[0]), in[0].size(-1), numbers(in[1]),
-                                            in.size() > 2 ? numbers(in[2]) : Numbers{});
+          [=]<class T>(const Arguments<T>& in) {
+            const List<T> y = naive::affine(numbers(in[0]), in[0].shape.back(), numbers(in[1]),
+                                            in.size() > 2 ? numbers(in[2]) : List<T>{});
             return residual ? naive::plus(y, numbers(in[3])) : y;
           }};
 }
@@ -156,8 +156,8 @@ void add_strided_affine(Samples& all) {
                  [](const Inputs& in) {
                    return linear(transpose(in[0]), transpose(in[1]), slice(in[2], 0, 0, 3, 2));
                  },
-                 [](const Inputs& in) {
-                   const Numbers b = numbers(in[2]);
+                 []<class T>(const Arguments<T>& in) {
+                   const List<T> b = numbers(in[2]);
                    return naive::affine(naive::transpose(numbers(in[0]), 5, 3), 5,
                                         naive::transpose(numbers(in[1]), 5, 2), {b[0], b[2]});
                  }});
@@ -169,10 +169,10 @@ void add_strided_affine(Samples& all) {
                    const Tensor y = linear(x, in[1], expand(in[2], {2}));
                    return linear_residual(x, in[1], {}, expand(in[3], {5, 2})) * y;
                  },
-                 [](const Inputs& in) {
-                   const Numbers x = numbers(in[0]), b = numbers(in[2]), r = numbers(in[3]);
-                   const Numbers y = naive::affine(x, 3, numbers(in[1]), {});
-                   Numbers out;
+                 []<class T>(const Arguments<T>& in) {
+                   const List<T> x = numbers(in[0]), b = numbers(in[2]), r = numbers(in[3]);
+                   const List<T> y = naive::affine(x, 3, numbers(in[1]), {});
+                   List<T> out;
                    for (int row = 0; row < 5; ++row)
                      for (std::size_t o = 0; o < 2; ++o)
                        out.push_back((y[o] + r[o]) * (y[o] + b[0]));
@@ -182,8 +182,8 @@ void add_strided_affine(Samples& all) {
                  "the weight is the input too",
                  {values({3, 3})},
                  [](const Inputs& in) { return linear_residual(in[0], in[0], {}, in[0]); },
-                 [](const Inputs& in) {
-                   const Numbers x = numbers(in[0]);
+                 []<class T>(const Arguments<T>& in) {
+                   const List<T> x = numbers(in[0]);
                    return naive::plus(naive::affine(x, 3, x, {}), x);
                  }});
 }

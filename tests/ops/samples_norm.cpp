@@ -10,63 +10,77 @@
 namespace gradus::testing {
 namespace {
 
-using List = std::vector<double>;
 using Count = std::size_t;
 
-List numbers(const Inputs& x, Count i) {
-  return x.size() > i && x[i].defined() ? x[i].to_vector<double>() : List{};
+template <class T>
+List<T> numbers(const Arguments<T>& x, Count i) {
+  return x.size() > i ? x[i].values : List<T>{};
 }
 
-double or_else(const List& v, Count i, double otherwise) { return v.empty() ? otherwise : v[i]; }
+template <class T>
+T or_else(const List<T>& v, Count i, double otherwise) {
+  return v.empty() ? T(otherwise) : v[i];
+}
+
+template <class T>
+T squared(const T& x) {
+  return x * x;
+}
 
 /// Rows of n of x; w and b may be empty.
-List layer_norm_of(const List& x, Count n, const List& w, const List& b, double eps) {
-  List y;
+template <class T>
+List<T> layer_norm_of(const List<T>& x, Count n, const List<T>& w, const List<T>& b, double eps) {
+  List<T> y;
   for (Count row = 0; n > 0 && row < x.size() / n; ++row) {
-    const double* v = x.data() + row * n;
-    double mean = 0, variance = 0;
+    const T* v = x.data() + row * n;
+    T mean = 0, variance = 0;
     for (Count i = 0; i < n; ++i) mean += v[i] / static_cast<double>(n);
-    for (Count i = 0; i < n; ++i) variance += std::pow(v[i] - mean, 2) / static_cast<double>(n);
+    for (Count i = 0; i < n; ++i) variance += squared(v[i] - mean) / static_cast<double>(n);
     for (Count i = 0; i < n; ++i)
-      y.push_back((v[i] - mean) / std::sqrt(variance + eps) * or_else(w, i, 1) + or_else(b, i, 0));
+      y.push_back((v[i] - mean) / math::sqrt(variance + eps) * or_else(w, i, 1) + or_else(b, i, 0));
   }
   return y;
 }
 
-List rms_norm_of(const List& x, Count n, const List& w, double eps) {
-  List y;
+template <class T>
+List<T> rms_norm_of(const List<T>& x, Count n, const List<T>& w, double eps) {
+  List<T> y;
   for (Count row = 0; n > 0 && row < x.size() / n; ++row) {
-    const double* v = x.data() + row * n;
-    double squares = 0;
+    const T* v = x.data() + row * n;
+    T squares = 0;
     for (Count i = 0; i < n; ++i) squares += v[i] * v[i];
-    const double rms = std::sqrt(squares / static_cast<double>(n) + eps);
+    const T rms = math::sqrt(squares / static_cast<double>(n) + eps);
     for (Count i = 0; i < n; ++i) y.push_back(v[i] / rms * or_else(w, i, 1));
   }
   return y;
 }
 
 /// x [N, C, L].
-List batch_norm_of(const List& x, Count N, Count C, Count L, const List& w, const List& b,
-                   double eps) {
-  List y(x.size());
+template <class T>
+List<T> batch_norm_of(const List<T>& x, Count N, Count C, Count L, const List<T>& w,
+                      const List<T>& b, double eps) {
+  List<T> y(x.size());
   for (Count c = 0; c < C; ++c) {
-    double total = 0, squares = 0;
+    T total = 0, squares = 0;
     for (Count i = 0; i < N; ++i)
       for (Count l = 0; l < L; ++l) total += x[(i * C + c) * L + l];
-    const double n = static_cast<double>(N * L), mean = total / n;
+    const double n = static_cast<double>(N * L);
+    const T mean = total / n;
     for (Count i = 0; i < N; ++i)
-      for (Count l = 0; l < L; ++l) squares += std::pow(x[(i * C + c) * L + l] - mean, 2);
+      for (Count l = 0; l < L; ++l) squares += squared(x[(i * C + c) * L + l] - mean);
     for (Count i = 0; i < N; ++i)
       for (Count l = 0; l < L; ++l) {
         const Count at = (i * C + c) * L + l;
-        y[at] = (x[at] - mean) / std::sqrt(squares / n + eps) * or_else(w, c, 1) + or_else(b, c, 0);
+        y[at] =
+            (x[at] - mean) / math::sqrt(squares / n + eps) * or_else(w, c, 1) + or_else(b, c, 0);
       }
   }
   return y;
 }
 
-List turned(const List& x, Count rows, Count columns) {
-  List y;
+template <class T>
+List<T> turned(const List<T>& x, Count rows, Count columns) {
+  List<T> y;
   for (Count j = 0; j < columns; ++j)
     for (Count i = 0; i < rows; ++i) y.push_back(x[i * columns + j]);
   return y;
@@ -80,7 +94,7 @@ void add_layer_norm(Samples& samples) {
                          return layer_norm(x[0], x.size() > 1 ? x[1] : Tensor(),
                                            x.size() > 2 ? x[2] : Tensor(), eps);
                        },
-                       [n, eps](const Inputs& x) {
+                       [n, eps]<class T>(const Arguments<T>& x) {
                          return layer_norm_of(numbers(x, 0), n, numbers(x, 1), numbers(x, 2), eps);
                        }});
   };
@@ -91,12 +105,13 @@ void add_layer_norm(Samples& samples) {
   // dx is 0, a difference of two products that eps keeps from being magnified.
   add("rows of one element", {values({3, 1}), values({1}, 1), values({1}, 2)}, 0.5);
   add("no rows", {values({0, 3}), values({3}, 1), values({3}, 2)}, 1e-5);
-  samples.push_back(
-      {"layer_norm",
-       "bias alone",
-       {values({3, 5}), values({5}, 1)},
-       [](const Inputs& x) { return layer_norm(x[0], {}, x[1]); },
-       [](const Inputs& x) { return layer_norm_of(numbers(x, 0), 5, {}, numbers(x, 1), 1e-5); }});
+  samples.push_back({"layer_norm",
+                     "bias alone",
+                     {values({3, 5}), values({5}, 1)},
+                     [](const Inputs& x) { return layer_norm(x[0], {}, x[1]); },
+                     []<class T>(const Arguments<T>& x) {
+                       return layer_norm_of(numbers(x, 0), 5, List<T>{}, numbers(x, 1), 1e-5);
+                     }});
   samples.push_back({"layer_norm",
                      "a transposed view, a weight that steps by two",
                      {values({5, 3}), values({10}, 1), values({1}, 2)},
@@ -104,11 +119,11 @@ void add_layer_norm(Samples& samples) {
                        return layer_norm(transpose(x[0]), slice(x[1], 0, 1, 10, 2),
                                          expand(x[2], {5}));
                      },
-                     [](const Inputs& x) {
-                       const List from = numbers(x, 1);
-                       List w;
+                     []<class T>(const Arguments<T>& x) {
+                       const List<T> from = numbers(x, 1);
+                       List<T> w;
                        for (Count i = 1; i < 10; i += 2) w.push_back(from[i]);
-                       const List b(5, numbers(x, 2)[0]);
+                       const List<T> b(5, numbers(x, 2)[0]);
                        return layer_norm_of(turned(numbers(x, 0), 5, 3), 5, w, b, 1e-5);
                      }});
 }
@@ -119,7 +134,9 @@ void add_rms_norm(Samples& samples) {
     samples.push_back(
         {"rms_norm", what, inputs,
          [eps](const Inputs& x) { return rms_norm(x[0], x.size() > 1 ? x[1] : Tensor(), eps); },
-         [n, eps](const Inputs& x) { return rms_norm_of(numbers(x, 0), n, numbers(x, 1), eps); }});
+         [n, eps]<class T>(const Arguments<T>& x) {
+           return rms_norm_of(numbers(x, 0), n, numbers(x, 1), eps);
+         }});
   };
   add("three axes, weight", {values({2, 3, 5}), values({5}, 1)}, 1e-5);
   add("no weight, rank 1", {values({7})}, 0.25);
@@ -131,7 +148,7 @@ void add_rms_norm(Samples& samples) {
                      "a transposed view",
                      {values({5, 3}), values({5}, 1)},
                      [](const Inputs& x) { return rms_norm(transpose(x[0]), x[1]); },
-                     [](const Inputs& x) {
+                     []<class T>(const Arguments<T>& x) {
                        return rms_norm_of(turned(numbers(x, 0), 5, 3), 5, numbers(x, 1), 1e-5);
                      }});
 }
@@ -151,7 +168,7 @@ void add_batch_norm(Samples& samples) {
                          return trained(x[0], x.size() > 1 ? x[1] : Tensor(),
                                         x.size() > 2 ? x[2] : Tensor(), eps);
                        },
-                       [=](const Inputs& x) {
+                       [=]<class T>(const Arguments<T>& x) {
                          return batch_norm_of(numbers(x, 0), N, C, L, numbers(x, 1), numbers(x, 2),
                                               eps);
                        }});
@@ -167,33 +184,33 @@ void add_batch_norm(Samples& samples) {
                      [](const Inputs& x) {
                        return trained(permute(x[0], {2, 1, 0}), x[1], {}, 1e-5);
                      },
-                     [](const Inputs& x) {
-                       const List from = numbers(x, 0);
-                       List other;  // [2, 3, 5]
+                     []<class T>(const Arguments<T>& x) {
+                       const List<T> from = numbers(x, 0);
+                       List<T> other;  // [2, 3, 5]
                        for (Count i = 0; i < 2; ++i)
                          for (Count c = 0; c < 3; ++c)
                            for (Count l = 0; l < 5; ++l) other.push_back(from[(l * 3 + c) * 2 + i]);
-                       return batch_norm_of(other, 2, 3, 5, numbers(x, 1), {}, 1e-5);
+                       return batch_norm_of(other, 2, 3, 5, numbers(x, 1), List<T>{}, 1e-5);
                      }});
   const Tensor mean = values({3}, 5), variance = positive({3}, 6);
-  samples.push_back({"multiply",
-                     "batch_norm in evaluation, [N, C, L]",
-                     {values({2, 3, 5}), values({3}, 1), values({3}, 2)},
-                     [=](const Inputs& x) {
-                       const Dtype dtype = x[0].dtype();
-                       return batch_norm(x[0], x[1], x[2], mean.astype(dtype),
-                                         variance.astype(dtype), false);
-                     },
-                     [=](const Inputs& x) {
-                       const List from = numbers(x, 0), w = numbers(x, 1), b = numbers(x, 2);
-                       const List mu = mean.to_vector<double>(), var = variance.to_vector<double>();
-                       List y;
-                       for (Count i = 0; i < from.size(); ++i) {
-                         const Count c = i / 5 % 3;
-                         y.push_back((from[i] - mu[c]) / std::sqrt(var[c] + 1e-5) * w[c] + b[c]);
-                       }
-                       return y;
-                     }});
+  samples.push_back(
+      {"multiply",
+       "batch_norm in evaluation, [N, C, L]",
+       {values({2, 3, 5}), values({3}, 1), values({3}, 2)},
+       [=](const Inputs& x) {
+         const Dtype dtype = x[0].dtype();
+         return batch_norm(x[0], x[1], x[2], mean.astype(dtype), variance.astype(dtype), false);
+       },
+       [=]<class T>(const Arguments<T>& x) {
+         const List<T> from = numbers(x, 0), w = numbers(x, 1), b = numbers(x, 2);
+         const List<double> mu = mean.to_vector<double>(), var = variance.to_vector<double>();
+         List<T> y;
+         for (Count i = 0; i < from.size(); ++i) {
+           const Count c = i / 5 % 3;
+           y.push_back((from[i] - mu[c]) / std::sqrt(var[c] + 1e-5) * w[c] + b[c]);
+         }
+         return y;
+       }});
 }
 
 }  // namespace

@@ -8,13 +8,12 @@
 namespace gradus::testing {
 namespace {
 
-using List = std::vector<double>;
-
 /// Each row of x [rows, n] sorted, the first k of it.
-List sorted_rows(const List& x, std::size_t n, std::size_t k, bool descending) {
-  List y;
+template <class T>
+List<T> sorted_rows(const List<T>& x, std::size_t n, std::size_t k, bool descending) {
+  List<T> y;
   for (std::size_t first = 0; first + n <= x.size(); first += n) {
-    List row(x.data() + first, x.data() + first + n);
+    List<T> row(x.data() + first, x.data() + first + n);
     std::sort(row.begin(), row.end());
     if (descending) std::reverse(row.begin(), row.end());
     y.insert(y.end(), row.data(), row.data() + k);
@@ -22,8 +21,9 @@ List sorted_rows(const List& x, std::size_t n, std::size_t k, bool descending) {
   return y;
 }
 
-List transposed(const List& x, std::size_t m, std::size_t n) {  // [m, n] → [n, m]
-  List y;
+template <class T>
+List<T> transposed(const List<T>& x, std::size_t m, std::size_t n) {  // [m, n] → [n, m]
+  List<T> y;
   for (std::size_t j = 0; j < n; ++j)
     for (std::size_t i = 0; i < m; ++i) y.push_back(x[i * n + j]);
   return y;
@@ -33,35 +33,51 @@ List transposed(const List& x, std::size_t m, std::size_t n) {  // [m, n] → [n
 
 Samples order_samples() {
   Samples s;
-  s.push_back({"gather", "sort, last axis", {values({3, 7})},
-               [](const Inputs& x) { return sort(x[0]).values; },
-               [](const Inputs& x) { return sorted_rows(x[0].to_vector<double>(), 7, 7, false); }});
-  s.push_back({"gather", "sort, descending, first axis", {values({5, 3})},
+  s.push_back(
+      {"gather",
+       "sort, last axis",
+       {values({3, 7})},
+       [](const Inputs& x) { return sort(x[0]).values; },
+       []<class T>(const Arguments<T>& x) { return sorted_rows(x[0].values, 7, 7, false); }});
+  s.push_back({"gather",
+               "sort, descending, first axis",
+               {values({5, 3})},
                [](const Inputs& x) { return sort(x[0], 0, true).values; },
-               [](const Inputs& x) {
-                 const List columns = transposed(x[0].to_vector<double>(), 5, 3);
+               []<class T>(const Arguments<T>& x) {
+                 const List<T> columns = transposed(x[0].values, 5, 3);
                  return transposed(sorted_rows(columns, 5, 5, true), 3, 5);
                }});
-  s.push_back({"gather", "sort, a transposed view", {values({5, 3})},
+  s.push_back({"gather",
+               "sort, a transposed view",
+               {values({5, 3})},
                [](const Inputs& x) { return sort(transpose(x[0])).values; },
-               [](const Inputs& x) {
-                 return sorted_rows(transposed(x[0].to_vector<double>(), 5, 3), 5, 5, false);
+               []<class T>(const Arguments<T>& x) {
+                 return sorted_rows(transposed(x[0].values, 5, 3), 5, 5, false);
                }});
-  s.push_back({"gather", "sort, size 1", {values({2, 1})},
+  s.push_back({"gather",
+               "sort, size 1",
+               {values({2, 1})},
                [](const Inputs& x) { return sort(x[0]).values; },
-               [](const Inputs& x) { return x[0].to_vector<double>(); }});
-  s.push_back({"gather", "topk, 3 of 7", {values({2, 7})},
-               [](const Inputs& x) { return topk(x[0], 3).values; },
-               [](const Inputs& x) { return sorted_rows(x[0].to_vector<double>(), 7, 3, true); }});
-  s.push_back({"gather", "topk, 2 of 5 along the first axis", {values({5, 3}, 1)},
+               []<class T>(const Arguments<T>& x) { return x[0].values; }});
+  s.push_back(
+      {"gather",
+       "topk, 3 of 7",
+       {values({2, 7})},
+       [](const Inputs& x) { return topk(x[0], 3).values; },
+       []<class T>(const Arguments<T>& x) { return sorted_rows(x[0].values, 7, 3, true); }});
+  s.push_back({"gather",
+               "topk, 2 of 5 along the first axis",
+               {values({5, 3}, 1)},
                [](const Inputs& x) { return topk(x[0], 2, 0).values; },
-               [](const Inputs& x) {
-                 const List columns = transposed(x[0].to_vector<double>(), 5, 3);
+               []<class T>(const Arguments<T>& x) {
+                 const List<T> columns = transposed(x[0].values, 5, 3);
                  return transposed(sorted_rows(columns, 5, 2, true), 3, 2);
                }});
-  s.push_back({"gather", "topk, 0 of 4", {values({2, 4})},
+  s.push_back({"gather",
+               "topk, 0 of 4",
+               {values({2, 4})},
                [](const Inputs& x) { return topk(x[0], 0).values; },
-               [](const Inputs&) { return List(); }});
+               []<class T>(const Arguments<T>&) { return List<T>(); }});
   return s;
 }
 

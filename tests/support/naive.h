@@ -1,43 +1,49 @@
-// Layers as the papers define them, in plain loops over row-major doubles: what the operations and
-// layers are compared with. Nothing here calls an operation of Gradus.
+// Layers as the papers define them, in plain loops over row-major numbers of any kind T: what the
+// operations and layers are compared with. Nothing here calls an operation of Gradus.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
+#include <numbers>
+#include <type_traits>
 #include <vector>
 
 #include "gradus/engine/tensor.h"
+#include "gradus/tests/support/reference.h"
 
 namespace gradus::testing::naive {
 
 using Numbers = std::vector<double>;
-using Sizes = std::vector<std::int64_t>;
 
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// The numbers of x, row-major, whatever its dtype and strides.
 inline Numbers numbers(const Tensor& x) { return x.astype(Dtype::f64).to_vector<double>(); }
+template <class T>
+const List<T>& numbers(const Argument<T>& x) {
+  return x.values;
+}
 
 /// [rows, columns] → [columns, rows]
-inline Numbers transpose(const Numbers& x, std::int64_t rows, std::int64_t columns) {
-  Numbers y(x.size());
+template <class T>
+List<T> transpose(const List<T>& x, std::int64_t rows, std::int64_t columns) {
+  List<T> y(x.size());
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) y[at(j * rows + i)] = x[at(i * columns + j)];
   return y;
 }
 
 /// a [..., m, k] · b [..., k, n], leading axes broadcast; both of rank ≥ 2.
-inline Numbers matmul(const Numbers& a, Sizes a_sizes, const Numbers& b, Sizes b_sizes) {
+template <class T>
+List<T> matmul(const List<T>& a, Sizes a_sizes, const List<T>& b, Sizes b_sizes) {
   while (a_sizes.size() < b_sizes.size()) a_sizes.insert(a_sizes.begin(), 1);
   while (b_sizes.size() < a_sizes.size()) b_sizes.insert(b_sizes.begin(), 1);
   const std::size_t rank = a_sizes.size();
   const std::int64_t m = a_sizes[rank - 2], k = a_sizes[rank - 1], n = b_sizes[rank - 1];
   std::int64_t batches = 1;
   for (std::size_t d = 0; d + 2 < rank; ++d) batches *= a_sizes[d] == 1 ? b_sizes[d] : a_sizes[d];
-  Numbers c;
+  List<T> c;
   for (std::int64_t batch = 0; batch < batches; ++batch) {
     std::int64_t rest = batch, ia = 0, ib = 0, step_a = 1, step_b = 1;
     for (std::size_t d = rank - 2; d-- > 0;) {
@@ -50,7 +56,7 @@ inline Numbers matmul(const Numbers& a, Sizes a_sizes, const Numbers& b, Sizes b
     }
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
-        double sum = 0;
+        T sum = 0;
         for (std::int64_t p = 0; p < k; ++p)
           sum += a[at((ia * m + i) * k + p)] * b[at((ib * k + p) * n + j)];
         c.push_back(sum);
@@ -60,46 +66,55 @@ inline Numbers matmul(const Numbers& a, Sizes a_sizes, const Numbers& b, Sizes b
 }
 
 /// x [rows, in] · wᵀ + b, with w [out, in]; an empty b counts as 0.
-inline Numbers affine(const Numbers& x, std::int64_t in, const Numbers& w, const Numbers& b) {
+template <class T>
+List<T> affine(const List<T>& x, std::int64_t in, const List<T>& w,
+               const std::type_identity_t<List<T>>& b) {
   const std::int64_t rows = std::ssize(x) / in, out = std::ssize(w) / in;
-  Numbers y;
+  List<T> y;
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t o = 0; o < out; ++o) {
-      double sum = b.empty() ? 0 : b[at(o)];
+      T sum = b.empty() ? T(0) : b[at(o)];
       for (std::int64_t i = 0; i < in; ++i) sum += x[at(r * in + i)] * w[at(o * in + i)];
       y.push_back(sum);
     }
   return y;
 }
 
-inline Numbers plus(Numbers x, const Numbers& y) {
+template <class T>
+List<T> plus(List<T> x, const List<T>& y) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
   return x;
 }
 
 /// Each row of n: (x − mean) / √(variance + eps) · w + b
-inline Numbers layer_norm(const Numbers& x, std::int64_t n, const Numbers& w, const Numbers& b,
-                          double eps = 1e-5) {
-  Numbers y;
+template <class T>
+List<T> layer_norm(const List<T>& x, std::int64_t n, const List<T>& w, const List<T>& b,
+                   double eps = 1e-5) {
+  List<T> y;
   for (std::int64_t r = 0; r < std::ssize(x) / n; ++r) {
-    double mean = 0, variance = 0;
+    T mean = 0, variance = 0;
     for (std::int64_t i = 0; i < n; ++i) mean += x[at(r * n + i)];
     mean /= static_cast<double>(n);
     for (std::int64_t i = 0; i < n; ++i) {
-      const double d = x[at(r * n + i)] - mean;
+      const T d = x[at(r * n + i)] - mean;
       variance += d * d;
     }
     variance /= static_cast<double>(n);
     for (std::int64_t i = 0; i < n; ++i)
-      y.push_back((x[at(r * n + i)] - mean) / std::sqrt(variance + eps) * w[at(i)] + b[at(i)]);
+      y.push_back((x[at(r * n + i)] - mean) / math::sqrt(variance + eps) * w[at(i)] + b[at(i)]);
   }
   return y;
 }
 
 /// GPT-2's: x/2 (1 + tanh(√(2/π) (x + 0.044715 x³)))
-inline Numbers gelu(Numbers x) {
-  for (double& v : x)
-    v = 0.5 * v * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v)));
+template <class T>
+T gelu_of(const T& x) {
+  return 0.5 * x * (1 + math::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+}
+
+template <class T>
+List<T> gelu(List<T> x) {
+  for (T& v : x) v = gelu_of(v);
   return x;
 }
 
@@ -108,44 +123,52 @@ struct Attention {
       std::function<double(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j)>;
   std::int64_t B, H, T, S, D, Dv;
   std::function<bool(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j)> allows = {};
-  AtPair bias = {};  // added to the score
   AtPair keep = {};  // what dropout multiplies a weight by
   double scale = 0;  // 0: 1/√D
 };
 
-/// q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] → [B, H, T, Dv]
-inline Numbers attention(const Attention& a, const Numbers& q, const Numbers& k, const Numbers& v) {
-  const double scale = a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(a.D));
-  Numbers out(at(a.B * a.H * a.T * a.Dv), 0.0);
+/// The score of query i and key j of head bh; `bias`, if it is not empty, is [B, H, T, S].
+template <class T>
+T attention_score(const Attention& a, const List<T>& q, const List<T>& k, const List<T>& bias,
+                  std::int64_t bh, std::int64_t i, std::int64_t j) {
+  T sum = 0;
+  for (std::int64_t c = 0; c < a.D; ++c)
+    sum += q[at((bh * a.T + i) * a.D + c)] * k[at((bh * a.S + j) * a.D + c)];
+  sum *= a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(a.D));
+  return bias.empty() ? sum : sum + bias[at((bh * a.T + i) * a.S + j)];
+}
+
+/// q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv], bias on the scores → [B, H, T, Dv].
+/// Exponentials are taken as they are: scores are of order 1.
+template <class T>
+List<T> attention(const Attention& a, const List<T>& q, const List<T>& k, const List<T>& v,
+                  const std::type_identity_t<List<T>>& bias = {}) {
+  List<T> out(at(a.B * a.H * a.T * a.Dv), T(0));
   for (std::int64_t bh = 0; bh < a.B * a.H; ++bh)
     for (std::int64_t i = 0; i < a.T; ++i) {
       const std::int64_t b = bh / a.H, h = bh % a.H;
-      Numbers score(at(a.S), -std::numeric_limits<double>::infinity());
-      double highest = -std::numeric_limits<double>::infinity(), total = 0;
+      List<T> weight(at(a.S), T(0));
+      T total = 0;
       for (std::int64_t j = 0; j < a.S; ++j) {
         if (a.allows && !a.allows(b, h, i, j)) continue;
-        double sum = 0;
-        for (std::int64_t c = 0; c < a.D; ++c)
-          sum += q[at((bh * a.T + i) * a.D + c)] * k[at((bh * a.S + j) * a.D + c)];
-        score[at(j)] = sum * scale + (a.bias ? a.bias(b, h, i, j) : 0);
-        highest = std::max(highest, score[at(j)]);
+        weight[at(j)] = math::exp(attention_score(a, q, k, bias, bh, i, j));
+        total += weight[at(j)];
       }
-      for (const double s : score) total += std::isinf(s) ? 0 : std::exp(s - highest);
       for (std::int64_t j = 0; j < a.S; ++j) {
-        if (std::isinf(score[at(j)])) continue;
-        const double weight =
-            std::exp(score[at(j)] - highest) / total * (a.keep ? a.keep(b, h, i, j) : 1);
+        if (a.allows && !a.allows(b, h, i, j)) continue;
+        const T share = weight[at(j)] / total * (a.keep ? a.keep(b, h, i, j) : 1.0);
         for (std::int64_t c = 0; c < a.Dv; ++c)
-          out[at((bh * a.T + i) * a.Dv + c)] += weight * v[at((bh * a.S + j) * a.Dv + c)];
+          out[at((bh * a.T + i) * a.Dv + c)] += share * v[at((bh * a.S + j) * a.Dv + c)];
       }
     }
   return out;
 }
 
 /// Columns [from, from + H·D) of x [B, T, row] as heads [B, H, T, D].
-inline Numbers split_heads(const Numbers& x, std::int64_t B, std::int64_t T, std::int64_t H,
-                           std::int64_t D, std::int64_t row, std::int64_t from = 0) {
-  Numbers y;
+template <class Number>
+List<Number> split_heads(const List<Number>& x, std::int64_t B, std::int64_t T, std::int64_t H,
+                         std::int64_t D, std::int64_t row, std::int64_t from = 0) {
+  List<Number> y;
   for (std::int64_t b = 0; b < B; ++b)
     for (std::int64_t h = 0; h < H; ++h)
       for (std::int64_t t = 0; t < T; ++t)
@@ -155,9 +178,10 @@ inline Numbers split_heads(const Numbers& x, std::int64_t B, std::int64_t T, std
 }
 
 /// [B, H, T, D] → [B, T, H·D]
-inline Numbers merge_heads(const Numbers& x, std::int64_t B, std::int64_t H, std::int64_t T,
-                           std::int64_t D) {
-  Numbers y;
+template <class Number>
+List<Number> merge_heads(const List<Number>& x, std::int64_t B, std::int64_t H, std::int64_t T,
+                         std::int64_t D) {
+  List<Number> y;
   for (std::int64_t b = 0; b < B; ++b)
     for (std::int64_t t = 0; t < T; ++t)
       for (std::int64_t h = 0; h < H; ++h)
@@ -166,10 +190,11 @@ inline Numbers merge_heads(const Numbers& x, std::int64_t B, std::int64_t H, std
 }
 
 /// Attention among the rows of packed projections [B, T, 3·H·D] → [B, T, H·D].
-inline Numbers packed_attention(Attention a, const Numbers& qkv) {
+template <class T>
+List<T> packed_attention(Attention a, const List<T>& qkv) {
   const std::int64_t C = a.H * a.D;
   a.S = a.T, a.Dv = a.D;
-  const Numbers o = attention(a, split_heads(qkv, a.B, a.T, a.H, a.D, 3 * C, 0),
+  const List<T> o = attention(a, split_heads(qkv, a.B, a.T, a.H, a.D, 3 * C, 0),
                               split_heads(qkv, a.B, a.T, a.H, a.D, 3 * C, C),
                               split_heads(qkv, a.B, a.T, a.H, a.D, 3 * C, 2 * C));
   return merge_heads(o, a.B, a.H, a.T, a.D);

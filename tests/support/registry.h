@@ -1,9 +1,9 @@
 // The registry: every differentiable operation and layer with samples and an independent reference.
 //
-// One list a family (samples_arithmetic.cpp …); test_registry.cpp runs each sample under every
-// condition: forward against the reference, gradients against differences, second derivatives,
-// kernel against formula, strided and expanded inputs and upstream gradients, f32 against f64. An
-// Op class that no sample reaches fails the last test.
+// One list a family (samples_arithmetic.cpp …). test_registry.cpp holds each sample against its
+// reference, run on dual numbers (oracle.h): values, gradients and second derivatives by the kernel
+// and by the formula, in f64 and f32; then against differences, and under strided and expanded
+// inputs and upstream gradients. An Op class that no sample reaches fails the last test.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gradus/engine/tensor.h"
+#include "gradus/tests/support/reference.h"
 
 namespace gradus::testing {
 
@@ -21,11 +22,9 @@ struct Sample {
   std::string what;  // what is tricky about it: "broadcast on both sides, unequal primes"
   Inputs inputs;     // f64, contiguous; i64 and bool inputs are handed through
   std::function<Tensor(const Inputs&)> f;
-  /// f again, naive: plain loops over row-major values, no Gradus operation. Row-major result.
-  std::function<std::vector<double>(const Inputs&)> reference;
+  Reference reference;                    // f again, naive
   std::vector<bool> differentiable = {};  // of each input; empty: the floating-point ones
   bool second = true;                     // has second derivatives (false where theory has none)
-  double f32_factor = 8;                  // f32 may be this many roundings of the scale from f64
 };
 using Samples = std::vector<Sample>;
 

@@ -113,7 +113,15 @@ bool equal_but_for_order(const Numbers& a, const Numbers& b) {
   return distance(a, b) <= 1.1e-12 * std::max({1.0, largest(a), largest(b)});
 }
 
-Poison::Poison() { memory::set_poison(true); }
-Poison::~Poison() { memory::set_poison(false); }
+namespace {
+int poisons = 0;  // how many live
+}
+
+Poison::Poison() {
+  if (poisons++ == 0) memory::set_poison(true);
+}
+Poison::~Poison() {
+  if (--poisons == 0) memory::set_poison(false);
+}
 
 }  // namespace gradus::testing

@@ -1,0 +1,88 @@
+// References: what an operation is, in naive loops, written once for every kind of number.
+//
+//   Reference square_of = []<class T>(const Arguments<T>& x) {
+//     List<T> y = x[0].values;
+//     for (T& v : y) v *= v;
+//     return y;
+//   };
+//
+// A reference shares nothing with the operation: no tensor, no kernel, no vmath. It is a generic
+// lambda, run on double, on dual numbers for the derivatives and on duals of duals for the second
+// ones; those consist of bounded numbers, which know how far rounding may take the result.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <tuple>
+#include <vector>
+
+#include "gradus/tests/support/bounded.h"
+#include "gradus/tests/support/dual.h"
+
+namespace gradus::testing {
+
+template <class T>
+using List = std::vector<T>;
+using Sizes = std::vector<std::int64_t>;
+
+/// An input: row-major, and its numbers in one of the two lists.
+template <class T>
+struct Argument {
+  Sizes shape;
+  List<T> values;                      // f32, f64
+  std::vector<std::int64_t> integers;  // i64; bool as 0 and 1
+};
+template <class T>
+using Arguments = std::vector<Argument<T>>;
+
+template <class T>
+struct NumberOf {
+  using type = T;
+};
+template <class T>
+struct NumberOf<Argument<T>> {
+  using type = T;
+};
+template <class T>
+struct NumberOf<std::vector<T>> : NumberOf<T> {};
+
+/// The kind of number in a list or in arguments.
+template <class T>
+using number_of = typename NumberOf<T>::type;
+
+using First = math::Dual<math::Bounded>;
+using Second = math::Dual<First>;
+
+/// A generic lambda, kept for all kinds of number. Signature<T> is its type for one of them.
+template <template <class> class Signature>
+class Generic {
+ public:
+  Generic() = default;
+  template <class F>
+  Generic(F f) : each_(f, f, f) {}  // implicit, like std::function
+
+  template <class A, class... Rest>
+  auto operator()(const A& first, const Rest&... rest) const {
+    return std::get<std::function<Signature<number_of<A>>>>(each_)(first, rest...);
+  }
+
+ private:
+  std::tuple<std::function<Signature<double>>, std::function<Signature<First>>,
+             std::function<Signature<Second>>>
+      each_;
+};
+
+template <class T>
+using OfInputs = List<T>(const Arguments<T>&);
+template <class T>
+using OfList = List<T>(const List<T>&);
+template <class T>
+using ListToNumber = T(const List<T>&);
+template <class T>
+using OfOne = T(const T&);
+template <class T>
+using OfTwo = T(const T&, const T&);
+
+using Reference = Generic<OfInputs>;  // row-major inputs → row-major result
+
+}  // namespace gradus::testing
