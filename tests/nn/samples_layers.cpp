@@ -1,5 +1,4 @@
-// Samples of the layers: each as a function of its inputs and of its parameters, which are put into
-// the module as handles, so that gradients reach the inputs. The references are plain loops.
+// Samples of the layers in evaluation. The references are plain loops.
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "gradus/nn/linear.h"
 #include "gradus/nn/norm.h"
 #include "gradus/ops/create.h"
+#include "gradus/tests/nn/layer_sample.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"
 
@@ -19,54 +19,6 @@ namespace gradus::testing {
 namespace {
 
 using naive::at;
-using naive::numbers;
-template <class T>
-using Parameters = std::vector<List<T>>;  // in the order of members()
-
-/// Puts in[next…] in the place of m's parameters, in the order of members().
-void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) {
-  for (const nn::Member& member : m.members()) {
-    if (Tensor* p = member.parameter(); p && p->defined()) *p = in[next++];
-    for (const auto& child : member.children()) take_parameters(*child.second, in, next);
-  }
-}
-
-/// Values as parameters have them: smaller than inputs, so that no softmax is saturated.
-Tensor parameter_values(const Shape& shape, int which) {
-  List<double> x = numbers(values(shape, which));
-  for (double& each : x) each *= 0.5;
-  return from(x, shape);
-}
-
-/// A layer applied to `data`. `make` gives one of the right sizes, `call` calls it with the inputs.
-template <class Make, class Call, class Reference>
-Sample layer(const char* op, std::string what, Inputs data, Make make, Call call,
-             Reference reference) {
-  const std::size_t given = data.size();
-  int which = 3;
-  for (const nn::NamedTensor& each : make().parameters())
-    data.push_back(parameter_values(each.tensor.shape(), ++which));
-  return {op, std::move(what), std::move(data),
-          [=](const Inputs& in) {
-            auto module = make();
-            module.eval();  // its parameters are no leaves of its own now, and need not be
-            std::size_t next = given;
-            take_parameters(module, in, next);
-            return call(module, in);
-          },
-          [=]<class T>(const Arguments<T>& in) {
-            Parameters<T> p;
-            for (std::size_t i = given; i < in.size(); ++i) p.push_back(numbers(in[i]));
-            return reference(in, p);
-          }};
-}
-
-constexpr auto call_one = [](const auto& module, const Inputs& in) { return module(in[0]); };
-
-Tensor ids(std::initializer_list<std::int64_t> values, const Shape& shape) {
-  return from(std::vector<std::int64_t>(values), shape);
-}
-
 void add_simple_layers(Samples& all) {
   all.push_back(layer(
       "linear", "Linear", {values({2, 3, 5})}, [] { return nn::Linear(5, 2); }, call_one,

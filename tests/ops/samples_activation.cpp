@@ -16,6 +16,7 @@ struct Activation {
   std::function<Tensor(const Tensor&)> f;
   Generic<OfOne> of_number;
   std::string note = {};
+  std::string function = {};
 };
 
 template <class T>
@@ -45,9 +46,9 @@ std::vector<Activation> activations() {
       {"gelu", [](const Tensor& x) { return gelu(3.0 * x); },
        [](auto x) { return naive::gelu_of(3 * x); }, "far from 0"},
       {"gelu_erf", [](const Tensor& x) { return gelu(x, Gelu::erf); },
-       [](auto x) { return gelu_erf_of(x); }},
+       [](auto x) { return gelu_erf_of(x); }, "", "gelu"},
       {"gelu_erf", [](const Tensor& x) { return gelu(3.0 * x, Gelu::erf); },
-       [](auto x) { return gelu_erf_of(3 * x); }, "far from 0"},
+       [](auto x) { return gelu_erf_of(3 * x); }, "far from 0", "gelu"},
       {"gelu", [](const Tensor& x) { return square(gelu(gelu(x))); },
        [](auto x) {
          const auto y = naive::gelu_of(naive::gelu_of(x));
@@ -70,7 +71,8 @@ void add_layouts(Samples& out, const Activation& activation) {
                          List<T> y = x[0].values;
                          for (T& v : y) v = g(v);
                          return y;
-                       }});
+                       },
+                   .function = activation.function});
   out.push_back({.op = activation.op,
                  .what = note + "every second column of a slice",
                  .inputs = {values({3, 8}, 1)},
@@ -82,7 +84,8 @@ void add_layouts(Samples& out, const Activation& activation) {
                          for (std::size_t column = 1; column < 8; column += 2)
                            y.push_back(g(x[0].values[row * 8 + column]));
                        return y;
-                     }});
+                     },
+                 .function = activation.function});
 }
 
 /// x [outer, 2n, inner]: the gate lies n rows further on.
@@ -101,7 +104,8 @@ Sample glu_along(std::string what, const Shape& shape, int axis, std::size_t n, 
                     out.push_back(v[at] * sigmoid_of(v[at + n * inner]));
                   }
                 return out;
-              }};
+              },
+          .function = "glu"};
 }
 
 Sample swiglu_of(const Shape& shape) {

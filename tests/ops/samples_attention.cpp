@@ -59,6 +59,7 @@ Tensor dense(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t S) {
 void add_plain_masks(Samples& all) {
   using I = std::int64_t;
   all.push_back(masked("no mask, unequal primes", {2, 1, 3, 5, 3, 2}, {}));
+  all.push_back(masked("all axes unequal", {2, 3, 5, 2, 4, 1}, {}));
   all.push_back(masked("several heads", {1, 3, 2, 3, 2, 2}, {}));
   all.push_back(masked("everything of size 1", {1, 1, 1, 1, 1, 1}, {}));
   all.push_back(masked("one query", {1, 2, 1, 5, 3, 2}, {}));
@@ -153,7 +154,7 @@ void add_options(Samples& all) {
 /// The composed path, on which hidden pairs have products of their own.
 void add_composed(Samples& all) {
   using I = std::int64_t;
-  const naive::Attention causal{1, 2, 3, 5, 2, 2, [](I, I, I i, I j) { return i + 1 >= j; }};
+  const naive::Attention causal{1, 2, 3, 7, 5, 2, [](I, I, I i, I j) { return i + 1 >= j; }};
   for (const char* op : {"pair_products", "weighted_sum"}) {
     all.push_back(masked("attention with its weights, causal", causal, {}));
     all.back().op = op;
@@ -165,7 +166,7 @@ void add_composed(Samples& all) {
 
 /// A bias that learns takes the composed path.
 void add_learned_bias(Samples& all) {
-  const naive::Attention sizes{1, 2, 3, 5, 2, 2};
+  const naive::Attention sizes{1, 2, 3, 5, 4, 2};
   Inputs inputs = inputs_of(sizes);
   inputs.push_back(values({2, 1, 5}, 3));
   all.push_back({"softmax", "attention with a bias that learns, broadcast over the queries", inputs,
@@ -263,6 +264,11 @@ Samples attention_samples() {
   add_learned_bias(all);
   add_views(all);
   add_packed(all);
+  for (Sample& sample : all)
+    sample.function = sample.op == "packed_attention" ? "packed_self_attention"
+                      : sample.op == "attention" || sample.op == "softmax"
+                          ? "scaled_dot_product_attention"
+                          : "attention_with_weights";
   return all;
 }
 

@@ -76,12 +76,13 @@ void add_cross_entropy(Samples& samples, const char* what, const Shape& shape, c
        }});
   samples.push_back(
       {"gather",
-       std::string("nll_loss, ") + what,
+       what,
        {values(shape, 1), target},
        [=](const Inputs& x) { return nll_loss(x[0], x[1], in_dtype(options, x[0].dtype())); },
        [=]<class T>(const Arguments<T>& x) {
          return nll_of(x[0].values, V, x[1].integers, w, options);
        }});
+  samples.back().function = "nll_loss";
 }
 
 Tensor classes(const std::vector<std::int64_t>& of_rows, const Shape& shape) {
@@ -134,7 +135,7 @@ Sample transposed_logits() {
 Sample soft(const char* what, const Shape& shape, Reduction reduction) {
   const Count V = static_cast<Count>(shape[shape.rank() - 1]);
   return {"log_softmax",
-          std::string("cross_entropy_soft, ") + what,
+          what,
           {values(shape), positive(shape, 1)},
           [=](const Inputs& x) { return cross_entropy_soft(x[0], x[1], reduction); },
           [=]<class T>(const Arguments<T>& x) {
@@ -142,7 +143,11 @@ Sample soft(const char* what, const Shape& shape, Reduction reduction) {
             List<T> each(log_p.size() / V);
             for (Count i = 0; i < log_p.size(); ++i) each[i / V] -= p[i] * log_p[i];
             return reduced(each, reduction, static_cast<double>(each.size()));
-          }};
+          },
+          {},
+          true,
+          true,
+          "cross_entropy_soft"};
 }
 
 struct Pair {
@@ -180,7 +185,7 @@ void add_pairs(Samples& samples) {
     const auto add = [&](const char* what, const Shape& a, const Shape& b, Reduction reduction) {
       // The magnitudes of both differ everywhere: no difference is at a kink of |d|.
       samples.push_back({p.reaches,
-                         std::string(p.name) + ", " + what,
+                         what,
                          {values(a, 2), positive(b, 3)},
                          [=](const Inputs& x) { return p.f(x[0], x[1], reduction); },
                          [=]<class T>(const Arguments<T>& x) {
@@ -191,7 +196,11 @@ void add_pairs(Samples& samples) {
                            for (Count i = 0; i < n; ++i)
                              each.push_back(p.of_element(u[i % u.size()], v[i % v.size()]));
                            return reduced(each, reduction, static_cast<double>(n));
-                         }});
+                         },
+                         {},
+                         true,
+                         true,
+                         p.name});
     };
     add("mean", {3, 5}, {3, 5}, Reduction::mean);
     add("sum, the target repeats", {3, 5}, {5}, Reduction::sum);

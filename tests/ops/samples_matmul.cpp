@@ -121,7 +121,9 @@ void add_strided_products(Samples& all) {
 /// linear of x and a weight, with a bias and a residual if there are so many inputs.
 Sample affine(const char* what, Inputs inputs) {
   const bool residual = inputs.size() == 4;
-  return {"linear", what, std::move(inputs),
+  return {"linear",
+          what,
+          std::move(inputs),
           [=](const Inputs& in) {
             const Tensor bias = in.size() > 2 ? in[2] : Tensor();
             return residual ? linear_residual(in[0], in[1], bias, in[3])
@@ -131,7 +133,11 @@ Sample affine(const char* what, Inputs inputs) {
             const List<T> y = naive::affine(numbers(in[0]), in[0].shape.back(), numbers(in[1]),
                                             in.size() > 2 ? numbers(in[2]) : List<T>{});
             return residual ? naive::plus(y, numbers(in[3])) : y;
-          }};
+          },
+          {},
+          true,
+          true,
+          residual ? "linear_residual" : "linear"};
 }
 
 void add_affine(Samples& all) {

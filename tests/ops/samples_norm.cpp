@@ -210,7 +210,11 @@ void add_batch_norm(Samples& samples) {
            y.push_back((from[i] - mu[c]) / std::sqrt(var[c] + 1e-5) * w[c] + b[c]);
          }
          return y;
-       }});
+       },
+       {},
+       true,
+       true,
+       "batch_norm"});
 }
 
 }  // namespace

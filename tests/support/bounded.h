@@ -57,6 +57,7 @@ inline Bounded function(const Bounded& x, double value, double derivative) {
   return {value, passed + 6 * std::abs(value)};
 }
 
+inline Bounded constant(const Bounded& x) { return x; }
 inline Bounded exp(const Bounded& x) {
   const double y = std::exp(x.value);
   return function(x, y, y);

@@ -63,6 +63,13 @@ struct Dual {
   friend bool operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
 };
 
+/// x as a constant: where a gradient stops by definition.
+inline double constant(double x) { return x; }
+template <class T>
+Dual<T> constant(const Dual<T>& x) {
+  return {constant(x.value), T(0.0)};
+}
+
 template <class T>
 Dual<T> exp(const Dual<T>& x) {
   const T y = exp(x.value);

@@ -25,8 +25,16 @@ struct Sample {
   Reference reference;                    // f again, naive
   std::vector<bool> differentiable = {};  // of each input; empty: the floating-point ones
   bool second = true;                     // has second derivatives (false where theory has none)
+  /// Differences of f can see its gradient. Not so at a kink or a tie, where the reference takes
+  /// the branch whose derivative is the declared one, and where a gradient stops by definition.
+  bool differences = true;
+  std::string function = {};  // the public function or layer that f calls; empty: it is called `op`
 };
 using Samples = std::vector<Sample>;
+
+inline const std::string& function_of(const Sample& sample) {
+  return sample.function.empty() ? sample.op : sample.function;
+}
 
 Samples activation_samples();
 Samples arithmetic_samples();
@@ -41,7 +49,10 @@ Samples norm_samples();
 Samples order_samples();  // sort, topk values
 Samples reduce_samples();
 Samples softmax_samples();
+Samples kink_samples();
 Samples layer_samples();
+Samples training_samples();  // of layers
+Samples view_samples();
 
 /// Values in ±[0.3, 1.7] with both signs, all different, the same in every run: nothing rounds to a
 /// special case and no two are tied. `which` gives other values.

@@ -1,0 +1,83 @@
+// Layers as samples: each as a function of its inputs and of its parameters, which are put into the
+// module as handles, so that gradients reach the inputs.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gradus/base/random.h"
+#include "gradus/nn/module.h"
+#include "gradus/ops/create.h"
+#include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/registry.h"
+
+namespace gradus::testing {
+
+using naive::numbers;
+template <class T>
+using Parameters = std::vector<List<T>>;  // in the order of members()
+
+/// Puts in[next…] in the place of m's parameters, in the order of members(). Buffers follow their
+/// dtype. A module in training insists on parameters that want a gradient: one that is not asked
+/// for goes to a leaf of the module's own.
+inline void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) {
+  for (const nn::Member& member : m.members()) {
+    if (Tensor* p = member.parameter(); p && p->defined()) {
+      const Tensor& given = in[next++];
+      *p = m.training() && !given.requires_grad() ? nn::parameter(given.clone()) : given;
+    }
+    if (Tensor* b = member.buffer()) *b = b->astype(in[0].dtype());
+    for (const auto& child : member.children()) take_parameters(*child.second, in, next);
+  }
+}
+
+/// Values as parameters have them: smaller than inputs, so that no softmax is saturated.
+inline Tensor parameter_values(const Shape& shape, int which) {
+  List<double> x = numbers(values(shape, which));
+  for (double& each : x) each *= 0.5;
+  return from(x, shape);
+}
+
+enum class Phase { training, evaluation };
+
+/// A layer applied to `data`. `make` gives one of the right sizes, `call` calls it with the inputs.
+/// What is random draws from a generator of the sample's own.
+template <class Make, class Call, class Reference>
+Sample layer(const char* op, std::string what, Inputs data, Make make, Call call,
+             Reference reference, Phase phase = Phase::evaluation) {
+  const std::size_t given = data.size();
+  int which = 3;
+  for (const nn::NamedTensor& each : make().parameters())
+    data.push_back(parameter_values(each.tensor.shape(), ++which));
+  return {op,
+          std::move(what),
+          std::move(data),
+          [=](const Inputs& in) {
+            auto module = make();
+            module.train(phase == Phase::training);
+            std::size_t next = given;
+            take_parameters(module, in, next);
+            Generator seven(7);
+            const GeneratorScope scope(seven);
+            return call(module, in);
+          },
+          [=]<class T>(const Arguments<T>& in) {
+            Parameters<T> p;
+            for (std::size_t i = given; i < in.size(); ++i) p.push_back(numbers(in[i]));
+            return reference(in, p);
+          },
+          {},
+          true,
+          true,
+          "nn::" + make().type_name()};
+}
+
+constexpr auto call_one = [](const auto& module, const Inputs& in) { return module(in[0]); };
+
+inline Tensor ids(std::initializer_list<std::int64_t> values, const Shape& shape) {
+  return from(std::vector<std::int64_t>(values), shape);
+}
+
+}  // namespace gradus::testing

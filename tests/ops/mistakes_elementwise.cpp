@@ -1,0 +1,118 @@
+// What element-wise functions refuse.
+#include <string>
+#include <utility>
+
+#include "gradus/ops/activation.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/logic.h"
+#include "gradus/tests/support/mistakes.h"
+#include "gradus/tests/support/registry.h"
+
+namespace gradus::testing {
+namespace {
+
+using One = Tensor (*)(const Tensor&);
+using Two = Tensor (*)(const Tensor&, const Tensor&);
+
+Tensor whole() { return indices({1, 2, 3}); }
+
+void add_functions(Mistakes& all) {
+  const std::pair<const char*, One> functions[] = {
+      {"square", square},
+      {"exp", exp},
+      {"expm1", expm1},
+      {"log", log},
+      {"log1p", log1p},
+      {"sqrt", sqrt},
+      {"rsqrt", rsqrt},
+      {"reciprocal", reciprocal},
+      {"sin", sin},
+      {"cos", cos},
+      {"tanh", tanh},
+      {"sigmoid", sigmoid},
+      {"erf", erf},
+      {"abs", abs},
+      {"floor", floor},
+      {"round", round},
+      {"sign", sign},
+      {"relu", relu},
+      {"softplus", softplus},
+      {"silu", silu},
+      {"leaky_relu", [](const Tensor& x) { return leaky_relu(x); }},
+      {"elu", [](const Tensor& x) { return elu(x); }},
+      {"gelu", [](const Tensor& x) { return gelu(x); }},
+      {"glu", [](const Tensor& x) { return glu(x); }},
+      {"pow", [](const Tensor& x) { return pow(x, 2); }},
+  };
+  const std::string wants = "wants f32 or f64, not i64: convert with to(x, Dtype::f32)";
+  for (const auto& [name, f] : functions) {
+    if (std::string(name) != "glu") all.push_back({name, wants, [f = f] { f(whole()); }});
+    all.push_back({name, "the tensor is undefined", [f = f] { f(Tensor()); }});
+  }
+}
+
+void add_pairs(Mistakes& all) {
+  const std::pair<const char*, Two> functions[] = {
+      {"add", add},
+      {"subtract", subtract},
+      {"multiply", multiply},
+      {"divide", divide},
+      {"maximum", maximum},
+      {"minimum", minimum},
+      {"pow", [](const Tensor& a, const Tensor& b) { return pow(a, b); }},
+      {"swiglu", swiglu},
+  };
+  for (const auto& [name, f] : functions) {
+    if (std::string(name) != "swiglu")
+      all.push_back({name, "[3, 5] and [2] do not broadcast: axis -1 is 5 against 2", [f = f] {
+                       f(values({3, 5}), values({2}));
+                     }});
+    all.push_back({name, "the operands are f64 [3] and f32 [3]: convert one with to(x, dtype)",
+                   [f = f] { f(values({3}), values({3}).astype(Dtype::f32)); }});
+    all.push_back({name, "the tensor is undefined", [f = f] { f(values({3}), Tensor()); }});
+  }
+}
+
+void add_others(Mistakes& all) {
+  const std::string no_integer = "an i64 tensor [3] and 0.5, which is no integer: convert with";
+  all.push_back({"scale", no_integer, [] { scale(whole(), 0.5); }});
+  all.push_back({"shift", no_integer, [] { shift(whole(), 0.5); }});
+  all.push_back({"negative", "wants f32, f64 or i64, not bool", [] { negative(whole() > 0); }});
+  all.push_back({"swiglu", "the gate is [3, 5] but x [2]: the shapes must be equal", [] {
+                   swiglu(values({3, 5}), values({2}));
+                 }});
+  all.push_back({"clamp", "clamp: low 1 is not below high -1: exchange them",
+                 [] { clamp(values({3}), 1, -1); }});
+  all.push_back({"glu", "glu: axis 1 of [2, 3] has 3 elements and cannot be halved: its", [] {
+                   glu(values({2, 3}));
+                 }});
+  all.push_back({"sum_to", "sum_to: [2, 3] cannot come from [2, 1, 3] by broadcasting: sizes,", [] {
+                   sum_to(values({2, 3}), {2, 1, 3});
+                 }});
+  all.push_back({"to", "to: the tensor is undefined (no numbers were ever put in it)",
+                 [] { to(Tensor(), Dtype::f32); }});
+  all.push_back({"where", "where: wants bool tensors, not f64 [3]: compare first, as in",
+                 [] { where(values({3}), values({3}), values({3})); }});
+  all.push_back({"where", "where: shapes [3] and [2] do not broadcast: axis -1 is 3 against 2;",
+                 [] { where(values({3}) > 0, values({3}), values({2})); }});
+  all.push_back({"masked_fill",
+                 "masked_fill: wants bool tensors, not f64 [3]: compare first, as in",
+                 [] { masked_fill(values({3}), values({3}), 0); }});
+  all.push_back(
+      {"masked_fill", "masked_fill: the mask [2, 3] does not fit into x [3]: expand x to the", [] {
+         masked_fill(values({3}), values({2, 3}) > 0, 0);
+       }});
+}
+
+}  // namespace
+
+Mistakes elementwise_mistakes() {
+  Mistakes all;
+  add_functions(all);
+  add_pairs(all);
+  add_others(all);
+  return all;
+}
+
+}  // namespace gradus::testing

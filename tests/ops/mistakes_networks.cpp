@@ -1,0 +1,136 @@
+// What products, norms, losses, attention and dropout refuse.
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/attention.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/dropout.h"
+#include "gradus/ops/loss.h"
+#include "gradus/ops/matmul.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/norm.h"
+#include "gradus/ops/softmax.h"
+#include "gradus/tests/support/mistakes.h"
+#include "gradus/tests/support/registry.h"
+
+namespace gradus::testing {
+namespace {
+
+Tensor x() { return values({2, 3}); }
+
+void add_products(Mistakes& all) {
+  all.push_back({"matmul", "matmul: [2, 3] x [2, 3]: inner sizes 3 and 2 differ; did you mean", [] {
+                   matmul(x(), values({2, 3}));
+                 }});
+  all.push_back(
+      {"matmul", "matmul: the operands are f64 and f32: convert one with to(x, dtype)", [] {
+         matmul(x(), values({3, 2}).astype(Dtype::f32));
+       }});
+  all.push_back(
+      {"linear", "linear: the input [2, 3] does not end in the weight's input size: [5,", [] {
+         linear(x(), values({5, 2}));
+       }});
+  all.push_back({"linear", "linear: the bias has shape [3] where the weight [5, 3] wants [5]", [] {
+                   linear(x(), values({5, 3}), values({3}));
+                 }});
+  all.push_back(
+      {"linear_residual", "linear: the residual has shape [2, 3] but the output [2, 5]", [] {
+         linear_residual(x(), values({5, 3}), {}, values({2, 3}));
+       }});
+}
+
+void add_norms(Mistakes& all) {
+  all.push_back({"softmax", "softmax: axis 2 of a tensor with 2 axes: give -2 to 1",
+                 [] { softmax(x(), 2); }});
+  all.push_back(
+      {"log_softmax", "log_softmax: wants f32 or f64, not i64: convert with to(x, Dtype::f32)", [] {
+         log_softmax(indices({1, 2}));
+       }});
+  all.push_back({"layer_norm",
+                 "layer_norm: x [2, 3] with weight [2]: it must have the size of x's last",
+                 [] { layer_norm(x(), values({2})); }});
+  all.push_back({"layer_norm", "layer_norm: eps is -1, but must not be negative",
+                 [] { layer_norm(x(), {}, {}, -1); }});
+  all.push_back({"rms_norm",
+                 "rms_norm: x [2, 3] with weight [2]: it must have the size of x's last",
+                 [] { rms_norm(x(), values({2})); }});
+  const auto batch = [](const Tensor& in, std::int64_t channels, bool training) {
+    batch_norm(in, {}, {}, zeros({channels}, Dtype::f64), ones({channels}, Dtype::f64), training);
+  };
+  all.push_back(
+      {"batch_norm", "batch_norm: x [1, 3] has one value a channel, which has no variance:", [=] {
+         batch(values({1, 3}), 3, true);
+       }});
+  all.push_back({"batch_norm",
+                 "batch_norm: x [2, 3] with running_mean [2]: it must have the size of x's", [=] {
+                   batch(values({2, 3}), 2, false);
+                 }});
+  all.push_back({"dropout", "dropout: p is 1, but must be in [0, 1)", [] { dropout(x(), 1); }});
+  all.push_back({"dropout_residual",
+                 "dropout_residual: x [2, 3] and residual [3, 2] must have equal shapes", [] {
+                   dropout_residual(x(), values({3, 2}), 0.5);
+                 }});
+}
+
+void add_losses(Mistakes& all) {
+  const Tensor target = indices({0, 2});
+  all.push_back({"cross_entropy",
+                 "cross_entropy: target 3 at [1] is not a class in [0, 3), nor ignore_index,", [=] {
+                   cross_entropy(x(), indices({0, 3}));
+                 }});
+  all.push_back({"cross_entropy", "cross_entropy: label_smoothing is 1, but must be in [0, 1)",
+                 [=] { cross_entropy(x(), target, {.label_smoothing = 1}); }});
+  all.push_back({"cross_entropy",
+                 "cross_entropy: input [2, 3] with class weights [2]: there must be one for",
+                 [=] { cross_entropy(x(), target, {.weight = values({2})}); }});
+  all.push_back(
+      {"nll_loss", "nll_loss: input [2, 3] with target [3]: the target must be [2], one", [=] {
+         nll_loss(x(), indices({0, 1, 2}));
+       }});
+  all.push_back({"cross_entropy_soft",
+                 "cross_entropy_soft: shapes [2, 3] and [3, 2] do not broadcast: axis -1 is 3", [] {
+                   cross_entropy_soft(x(), values({3, 2}));
+                 }});
+  all.push_back({"mse_loss",
+                 "mse_loss: shapes [2, 3] and [2] do not broadcast: axis -1 is 3 against",
+                 [] { mse_loss(x(), values({2})); }});
+  all.push_back({"l1_loss", "l1_loss: shapes [2, 3] and [2] do not broadcast: axis -1 is 3 against",
+                 [] { l1_loss(x(), values({2})); }});
+  all.push_back({"huber_loss", "huber_loss: delta is 0, but must be positive",
+                 [] { huber_loss(x(), x(), 0); }});
+  all.push_back({"bce_with_logits",
+                 "bce_with_logits: shapes [2, 3] and [2] do not broadcast: axis -1 is 3 against",
+                 [] { bce_with_logits(x(), values({2})); }});
+  all.push_back({"kl_div", "kl_div: shapes [2, 3] and [2] do not broadcast: axis -1 is 3 against",
+                 [] { kl_div(x(), values({2})); }});
+}
+
+void add_attention(Mistakes& all) {
+  const auto q = [] { return values({1, 2, 3, 4}); };
+  all.push_back({"scaled_dot_product_attention",
+                 "attention: q [1, 2, 3, 4], k [1, 2, 5, 3] and v [1, 2, 5, 3] do not fit:", [=] {
+                   scaled_dot_product_attention(q(), values({1, 2, 5, 3}), values({1, 2, 5, 3}));
+                 }});
+  all.push_back({"scaled_dot_product_attention", "padding_mask: 2 lengths for a batch of 1", [=] {
+                   scaled_dot_product_attention(q(), q(), q(), padding_mask({3, 3}));
+                 }});
+  all.push_back({"attention_with_weights",
+                 "attention: q [1, 2, 3, 4], k [1, 2, 3, 4] and v [1, 2, 5, 4] do not fit:", [=] {
+                   attention_with_weights(q(), q(), values({1, 2, 5, 4}));
+                 }});
+  all.push_back({"packed_self_attention",
+                 "attention: packed projections must be [batch, length, 3 · heads ·", [] {
+                   packed_self_attention(values({1, 3, 10}), 2, {});
+                 }});
+}
+
+}  // namespace
+
+Mistakes network_mistakes() {
+  Mistakes all;
+  add_products(all);
+  add_norms(all);
+  add_losses(all);
+  add_attention(all);
+  return all;
+}
+
+}  // namespace gradus::testing

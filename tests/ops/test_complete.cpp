@@ -1,0 +1,185 @@
+// Nothing public is left out of the registry: each function of ops/ and each layer has samples,
+// mistakes that it refuses, and a declared convention where it has a kink.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gradus/engine/graph.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/mistakes.h"
+#include "gradus/tests/support/registry_run.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using Names = std::set<std::string>;
+
+std::string contents(const std::string& path) {
+  std::ifstream file(std::filesystem::path(GRADUS_SOURCE_DIR) / path);
+  REQUIRE(file);
+  std::ostringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+/// The first group of each match.
+Names matches(const std::string& source, const char* pattern) {
+  const std::regex regex(pattern, std::regex::ECMAScript | std::regex::multiline);
+  Names found;
+  for (std::sregex_iterator at(source.begin(), source.end(), regex), end; at != end; ++at)
+    found.insert((*at)[1]);
+  return found;
+}
+
+/// The functions that a header declares at the start of a line and that return tensors. Operators
+/// are other spellings of some.
+Names functions_in(const std::string& header) {
+  return matches(header, R"(^(?:inline )?(?:Tensor|Attended|Ordered|std::vector<Tensor>) (\w+)\()");
+}
+
+/// What ops/ops.h, which gathers the public headers, names; and create.h, whose tensors are leaves.
+Names public_functions() {
+  Names found;
+  for (const std::string& header :
+       matches(contents("ops/ops.h"), R"re(#include "gradus/(ops/\w+\.h)")re"))
+    found.merge(functions_in(contents(header)));
+  return found;
+}
+
+/// The layers of nn/ that have a forward.
+Names public_layers() {
+  Names found;
+  const std::filesystem::path nn = std::filesystem::path(GRADUS_SOURCE_DIR) / "nn";
+  for (const auto& entry : std::filesystem::directory_iterator(nn)) {
+    if (entry.path().extension() != ".h") continue;
+    const std::string source = contents("nn/" + entry.path().filename().string());
+    for (const std::string& name : matches(source, R"(^class (\w+) : public Layer<)"))
+      if (source.find(" forward(") != std::string::npos) found.insert("nn::" + name);
+  }
+  return found;
+}
+
+/// Public functions whose results have no gradient, called with an input that wants one.
+std::map<std::string, std::function<Tensor(const Tensor&)>> without_gradient() {
+  using T = const Tensor&;
+  return {
+      {"equal", [](T x) { return equal(x, x); }},
+      {"not_equal", [](T x) { return not_equal(x, 0.5); }},
+      {"less", [](T x) { return less(x, x); }},
+      {"less_equal", [](T x) { return less_equal(x, 0.5); }},
+      {"greater", [](T x) { return greater(x, x); }},
+      {"greater_equal", [](T x) { return greater_equal(x, 0.5); }},
+      {"logical_and", [](T x) { return logical_and(x > 0, x > 1); }},
+      {"logical_or", [](T x) { return logical_or(x > 0, x > 1); }},
+      {"logical_xor", [](T x) { return logical_xor(x > 0, x > 1); }},
+      {"logical_not", [](T x) { return logical_not(x > 0); }},
+      {"isfinite", [](T x) { return isfinite(x); }},
+      {"isnan", [](T x) { return isnan(x); }},
+      {"all", [](T x) { return all(x > 0, 0); }},
+      {"any", [](T x) { return any(x > 0, 0); }},
+      {"one_hot", [](T x) { return one_hot(argmax(x, 0), 5); }},
+      {"argmax", [](T x) { return argmax(x, 0); }},
+      {"argmin", [](T x) { return argmin(x, 0); }},
+      {"argsort", [](T x) { return argsort(x); }},
+      {"multinomial", [](T x) { return multinomial(square(x), 2); }},
+  };
+}
+
+/// Functions with a kink, a tie or a gradient that stops by definition. The convention of each is
+/// that of its samples without differences.
+const Names kWithConvention = {"relu",    "leaky_relu", "elu",        "abs",           "clamp",
+                               "floor",   "round",      "sign",       "pow",           "maximum",
+                               "minimum", "max",        "min",        "norm",          "sort",
+                               "topk",    "l1_loss",    "huber_loss", "nn::Embedding", "embedding"};
+
+Names sampled(bool (*which)(const Sample&)) {
+  Names found;
+  for (const Sample& sample : all_samples())
+    if (which(sample)) found.insert(function_of(sample));
+  return found;
+}
+
+Names without(Names a, const Names& b) {
+  for (const std::string& name : b) a.erase(name);
+  return a;
+}
+
+Names differentiable_functions() {
+  Names all = public_functions();
+  for (const auto& [name, f] : without_gradient()) all.erase(name);
+  all.merge(public_layers());
+  return all;
+}
+
+Mistakes all_mistakes() {
+  Mistakes all;
+  for (Mistakes (*some)() :
+       {elementwise_mistakes, shape_mistakes, network_mistakes, layer_mistakes})
+    for (Mistake& mistake : some()) all.push_back(std::move(mistake));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("registry: declarations are found in a header") {
+  CHECK(functions_in("Tensor relu(const Tensor& x);\n"
+                     "inline Tensor twice(const Tensor& x) { return x + x; }\n"
+                     "Tensor operator/(double c, const Tensor& x);\n"
+                     "struct Ordered {\n  Tensor values(int);\n};\n"
+                     "Ordered sort(const Tensor& x);\n"
+                     "bool all(const Tensor& x);\n") == Names{"relu", "twice", "sort"});
+  CHECK(public_functions().size() >= 100);
+  CHECK(public_layers().count("nn::MultiHeadAttention") == 1);
+  CHECK(public_layers().count("nn::ModuleList") == 0);
+}
+
+TEST_CASE("registry: each public function and layer has samples") {
+  const Names have = sampled([](const Sample&) { return true; });
+  CHECK(without(differentiable_functions(), have) == Names{});
+  // Two products are ops of their own, of which attention_with_weights is composed.
+  CHECK(without(have, differentiable_functions()) == Names{});
+}
+
+TEST_CASE("registry: what has no gradient does not ask for one") {
+  const Names all = public_functions();
+  const Tensor x = values({3, 5}).requires_grad_();
+  for (const auto& [name, f] : without_gradient()) {
+    INFO(name);
+    CHECK(all.count(name) == 1);
+    CHECK(!f(x).requires_grad());
+  }
+}
+
+TEST_CASE("registry: each public function and layer has second derivatives") {
+  const Names have = sampled([](const Sample& sample) { return sample.second; });
+  CHECK(without(differentiable_functions(), have) == Names{});
+}
+
+TEST_CASE("registry: kinks and ties have the declared convention") {
+  CHECK(sampled([](const Sample& sample) { return !sample.differences; }) == kWithConvention);
+}
+
+TEST_CASE("registry: each public function and layer refuses mistakes in words that help") {
+  Names have;
+  for (const Mistake& mistake : all_mistakes()) {
+    INFO(mistake.function);
+    have.insert(mistake.function);
+    const std::string recording = message_of<Error>(mistake.make);
+    CHECK(has(recording, mistake.words));
+    const NoGrad quiet;
+    CHECK(message_of<Error>(mistake.make) == recording);
+  }
+  CHECK(without(differentiable_functions(), have) == Names{});
+  CHECK(without(have, differentiable_functions()) == Names{});
+}
+
+}  // namespace gradus::testing

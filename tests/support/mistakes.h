@@ -1,0 +1,22 @@
+// What each function and layer refuses, and in which words.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gradus::testing {
+
+struct Mistake {
+  std::string function;  // as Sample::function
+  std::string words;     // a part of the message, the part that helps
+  std::function<void()> make;
+};
+using Mistakes = std::vector<Mistake>;
+
+Mistakes elementwise_mistakes();
+Mistakes shape_mistakes();    // movement, reductions, indexing, order
+Mistakes network_mistakes();  // products, norms, losses, attention, dropout
+Mistakes layer_mistakes();
+
+}  // namespace gradus::testing
