@@ -1,4 +1,7 @@
-// No operation without a sample: every Op class of ops/ that has a backward is reached, both ways.
+// No operation without a sample: every Op class of ops/ that has a backward is reached, both ways,
+// and every branch on who wants a gradient is taken while the results are held against the oracle.
+#include <cctype>
+#include <compare>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -11,6 +14,7 @@
 #include "gradus/engine/graph.h"
 #include "gradus/engine/observer.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/oracle.h"
 #include "gradus/tests/support/registry_run.h"
 
 namespace gradus::testing {
@@ -22,6 +26,22 @@ struct Names : Observer {
     forward.insert(op.name());
   }
   void backward_end(const Node& node, const Gradients&) override { backward.insert(node.name()); }
+};
+
+/// Who wanted a gradient in the backward of an op, and was the walk recorded?
+struct Asked {
+  std::string op;
+  int input;
+  bool wanted, recorded;
+  auto operator<=>(const Asked&) const = default;
+};
+
+struct Branches : Observer {
+  std::set<Asked> taken;
+  void backward_begin(const Node& node, const Tensor&) override {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      taken.insert({node.name(), static_cast<int>(i), bool(node.inputs[i]), GradMode::enabled()});
+  }
 };
 
 /// What stands between quotes in a line.
@@ -41,6 +61,7 @@ struct Operation {
   std::string type;                // "Softmax", and the file
   std::vector<std::string> names;  // what its name() may return
   bool differentiable = false;     // has a backward
+  std::set<int> asks = {};         // inputs i of which it asks wants(i)
 };
 
 /// The classes derived from Op in a source, found by how the tree is written: from
@@ -51,7 +72,7 @@ std::vector<Operation> operations(std::istream& source, const std::string& file)
   for (std::string line; std::getline(source, line);) {
     if (line.rfind("struct ", 0) == 0 && line.find(" : ") != std::string::npos) {
       const std::size_t end = line.find(' ', 7);
-      found.push_back({line.substr(7, end - 7) + " in " + file, {}, false});
+      found.push_back({line.substr(7, end - 7) + " in " + file, {}, false, {}});
       inside = true;
     }
     if (line == "};") inside = false;
@@ -59,8 +80,24 @@ std::vector<Operation> operations(std::istream& source, const std::string& file)
     if (line.find(" name() const override") != std::string::npos)
       for (std::string& name : between_quotes(line)) found.back().names.push_back(std::move(name));
     if (line.find("Gradients backward(") != std::string::npos) found.back().differentiable = true;
+    for (std::size_t at = line.find("wants("); at != std::string::npos;
+         at = line.find("wants(", at + 1))
+      if (std::isdigit(static_cast<unsigned char>(line[at + 6])))
+        found.back().asks.insert(line[at + 6] - '0');
   }
   return found;
+}
+
+std::vector<Operation> all_operations() {
+  std::vector<Operation> all;
+  const std::filesystem::path ops = std::filesystem::path(GRADUS_SOURCE_DIR) / "ops";
+  for (const auto& entry : std::filesystem::directory_iterator(ops)) {
+    if (entry.path().extension() != ".cpp") continue;
+    std::ifstream source(entry.path());
+    for (Operation& op : operations(source, entry.path().filename().string()))
+      all.push_back(std::move(op));
+  }
+  return all;
 }
 
 }  // namespace
@@ -69,7 +106,9 @@ TEST_CASE("registry: an op is found in a source") {
   std::istringstream source(
       "struct Down final : Op {\n"
       "  const char* name() const override { return low ? \"floor\" : \"trunc\"; }\n"
-      "  Gradients backward(const Tensor&) override { return {Gradient{}}; }\n"
+      "  Gradients backward(const Tensor&) override {\n"
+      "    return {wants(0) ? a : b, wants(2) ? a : b};\n"
+      "  }\n"
       "};\n"
       "struct Equal final : Op {\n"
       "  const char* name() const override { return \"equal\"; }\n"
@@ -79,6 +118,7 @@ TEST_CASE("registry: an op is found in a source") {
   CHECK(found[0].type == "Down in x.cpp");
   CHECK(found[0].names == std::vector<std::string>{"floor", "trunc"});
   CHECK(found[0].differentiable);
+  CHECK(found[0].asks == std::set<int>{0, 2});
   CHECK(!found[1].differentiable);
 }
 
@@ -101,23 +141,37 @@ TEST_CASE("registry: every op with a backward has a sample") {
     for (const Sample& sample : all_samples()) run(sample);
   }
   std::size_t count = 0;
-  const std::filesystem::path ops = std::filesystem::path(GRADUS_SOURCE_DIR) / "ops";
-  for (const auto& entry : std::filesystem::directory_iterator(ops)) {
-    if (entry.path().extension() != ".cpp") continue;
-    std::ifstream source(entry.path());
-    for (const Operation& op : operations(source, entry.path().filename().string())) {
-      if (!op.differentiable) continue;
-      INFO(op.type);
-      CHECK(!op.names.empty());
-      for (const std::string& name : op.names) {
-        CAPTURE(name);
-        CHECK(reached.forward.count(name) == 1);
-        CHECK(reached.backward.count(name) == 1);
-        ++count;
-      }
+  for (const Operation& op : all_operations()) {
+    if (!op.differentiable) continue;
+    INFO(op.type);
+    CHECK(!op.names.empty());
+    for (const std::string& name : op.names) {
+      CAPTURE(name);
+      CHECK(reached.forward.count(name) == 1);
+      CHECK(reached.backward.count(name) == 1);
+      ++count;
     }
   }
   CHECK(count >= 50);  // the scan does find them
+}
+
+TEST_CASE("registry: every wants(i) of a backward was true and false under the oracle") {
+  Branches branches;
+  {
+    const ObserverScope scope(branches);
+    for (const Sample& sample : all_samples()) REQUIRE(run_oracle(sample) == "");
+  }
+  std::size_t count = 0;
+  for (const Operation& op : all_operations())
+    for (const std::string& name : op.names)
+      for (const int input : op.asks)
+        for (const bool wanted : {false, true})
+          for (const bool recorded : {false, true}) {
+            CAPTURE(op.type, name, input, wanted, recorded);
+            CHECK(branches.taken.count({name, input, wanted, recorded}) == 1);
+            ++count;
+          }
+  CHECK(count >= 100);
 }
 
 }  // namespace gradus::testing

@@ -144,25 +144,6 @@ TEST_CASE("registry: gradients add up in grad(), and inputs are left alone") {
   });
 }
 
-TEST_CASE("registry: any of the inputs may want a gradient alone, or be left out") {
-  each_sample([](const Sample& sample) {
-    const std::vector<bool> all = wanted_inputs(sample);
-    if (std::count(all.begin(), all.end(), true) < 2) return;
-    const Result whole = run(sample);
-    for (std::size_t k = 0, which = 0; k < all.size(); ++k) {
-      if (!all[k]) continue;
-      INFO("input " << k);
-      std::vector<bool> alone(all.size(), false), others = all;
-      alone[k] = true;
-      others[k] = false;
-      check_same({whole.y, {whole.dx[which]}}, run(sample, sample.inputs, alone));
-      Result rest = whole;
-      rest.dx.erase(rest.dx.begin() + static_cast<std::ptrdiff_t>(which++));
-      check_same(rest, run(sample, sample.inputs, others));
-    }
-  });
-}
-
 TEST_CASE("registry: nothing is left behind") {
   each_sample([](const Sample& sample) {
     run(sample);  // what is made once and kept, is made now

@@ -185,10 +185,22 @@ class Comparison {
   const std::string& wrong() const { return wrong_; }
 
   void first_order(const char* how, const Inputs& inputs, double half_ulp, bool create_graph) {
-    if (!wrong_.empty()) return;
-    const Result r = run(sample_, inputs, wanted_inputs(sample_), {}, create_graph);
-    check(how, "value", numbers(r.y), oracle_.y, half_ulp);
-    check(how, "gradient", joined(r.dx), oracle_.gradient, half_ulp);
+    first_order(how, inputs, half_ulp, create_graph, wanted_inputs(sample_));
+  }
+  /// Each input wants a gradient alone, and each is left out.
+  void subsets(const char* how, bool create_graph) {
+    const std::vector<bool> all = wanted_inputs(sample_);
+    const auto count = std::count(all.begin(), all.end(), true);
+    for (std::size_t k = 0; k < all.size() && count > 1; ++k) {
+      if (!all[k]) continue;
+      std::vector<bool> alone(all.size(), false), others = all;
+      alone[k] = true;
+      others[k] = false;
+      const std::string input = text(how, ", input ", k);
+      first_order(text(input, " alone").c_str(), sample_.inputs, 0x1p-53, create_graph, alone);
+      if (count == 2) continue;  // the other one alone
+      first_order(text(input, " left out").c_str(), sample_.inputs, 0x1p-53, create_graph, others);
+    }
   }
   void second_order(double half_ulp) {
     if (!wrong_.empty()) return;
@@ -198,6 +210,26 @@ class Comparison {
   }
 
  private:
+  void first_order(const char* how, const Inputs& inputs, double half_ulp, bool create_graph,
+                   const std::vector<bool>& wanted) {
+    if (!wrong_.empty()) return;
+    const Result r = run(sample_, inputs, wanted, {}, create_graph);
+    check(how, "value", numbers(r.y), oracle_.y, half_ulp);
+    check(how, "gradient", joined(r.dx), part_of(oracle_.gradient, wanted), half_ulp);
+  }
+  /// What belongs to these inputs.
+  Exact part_of(const Exact& whole, const std::vector<bool>& wanted) const {
+    const std::vector<bool> all = wanted_inputs(sample_);
+    Exact part;
+    auto from = whole.begin();
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const auto to = from + (all[k] ? sample_.inputs[k].numel() : 0);
+      if (wanted[k]) part.insert(part.end(), from, to);
+      from = to;
+    }
+    return part;
+  }
+
   void check(const char* how, const char* what, const Numbers& found, const Exact& right,
              double half_ulp) {
     if (!wrong_.empty()) return;
@@ -221,7 +253,9 @@ std::string run_oracle(const Sample& sample) {
   if (sample.second) {
     compare.first_order(" under create_graph", sample.inputs, kDouble, true);
     compare.second_order(kDouble);
+    compare.subsets(" under create_graph", true);
   }
+  compare.subsets("", false);
   const FormulaScope formula;
   compare.first_order(" of the formula", sample.inputs, kDouble, false);
   return compare.wrong();
