@@ -71,6 +71,7 @@ Sample layer(const char* op, std::string what, Inputs data, Make make, Call call
           {},
           true,
           true,
+          false,
           "nn::" + make().type_name()};
 }
 

@@ -50,6 +50,7 @@ inline void add(Samples& samples, std::string op, std::string what, Inputs input
                      {},
                      true,
                      true,
+                     false,
                      std::move(function)});
 }
 

@@ -1,6 +1,7 @@
 // Samples of attention: the fused operation, the packed one, and with a bias that learns.
 #include "gradus/ops/attention.h"
 
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -164,6 +165,36 @@ void add_composed(Samples& all) {
   }
 }
 
+/// x [1, 2, 5, width] with infinities in the last two rows of each head.
+Tensor hidden_tail(Tensor x) {
+  const std::int64_t width = x.size(-1);
+  List<double> v = numbers(x);
+  for (std::int64_t i = 0; i < std::ssize(v); ++i)
+    if (i / width % 5 >= 3) v[at(i)] = std::numeric_limits<double>::infinity();
+  return from(v, x.shape());
+}
+
+/// What is hidden never leaks, infinities included, with dropout on the rest.
+void add_hidden(Samples& all) {
+  naive::Attention a{1, 2, 3, 5, 4, 2};
+  a.allows = [](auto, auto, auto i, auto j) { return j < 3 && i + 1 >= j; };
+  a.keep = [](auto, auto h, auto i, auto j) {
+    const RandomStream first = Generator(7).next();
+    return first.word((h * 3 + i) * 5 + j) < 0.3 * 0x1p32 ? 0.0 : 1 / 0.7;
+  };
+  all.push_back(masked("hidden keys and values are infinite", a, {}));
+  all.back().f = [](const Inputs& in) {
+    Generator seven(7);
+    const GeneratorScope scope(seven);
+    AttentionOptions options;
+    options.dropout = 0.3;
+    return scaled_dot_product_attention(in[0], in[1], in[2], padding_mask({3}) & causal_mask(1),
+                                        options);
+  };
+  for (std::size_t k : {1u, 2u}) all.back().inputs[k] = hidden_tail(all.back().inputs[k]);
+  all.back().differences = false;
+}
+
 /// A bias that learns takes the composed path.
 void add_learned_bias(Samples& all) {
   const naive::Attention sizes{1, 2, 3, 5, 4, 2};
@@ -261,6 +292,7 @@ Samples attention_samples() {
   add_other_masks(all);
   add_options(all);
   add_composed(all);
+  add_hidden(all);
   add_learned_bias(all);
   add_views(all);
   add_packed(all);

@@ -147,6 +147,7 @@ Sample soft(const char* what, const Shape& shape, Reduction reduction) {
           {},
           true,
           true,
+          false,
           "cross_entropy_soft"};
 }
 
@@ -200,6 +201,7 @@ void add_pairs(Samples& samples) {
                          {},
                          true,
                          true,
+                         false,
                          p.name});
     };
     add("mean", {3, 5}, {3, 5}, Reduction::mean);

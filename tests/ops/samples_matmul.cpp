@@ -137,6 +137,7 @@ Sample affine(const char* what, Inputs inputs) {
           {},
           true,
           true,
+          false,
           residual ? "linear_residual" : "linear"};
 }
 

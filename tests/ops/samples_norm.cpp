@@ -214,6 +214,7 @@ void add_batch_norm(Samples& samples) {
        {},
        true,
        true,
+       false,
        "batch_norm"});
 }
 

@@ -94,12 +94,15 @@ std::map<std::string, std::function<Tensor(const Tensor&)>> without_gradient() {
   };
 }
 
-/// Functions with a kink, a tie or a gradient that stops by definition. The convention of each is
-/// that of its samples without differences.
-const Names kWithConvention = {"relu",    "leaky_relu", "elu",        "abs",           "clamp",
-                               "floor",   "round",      "sign",       "pow",           "maximum",
-                               "minimum", "max",        "min",        "norm",          "sort",
-                               "topk",    "l1_loss",    "huber_loss", "nn::Embedding", "embedding"};
+/// Functions with a kink, a tie, a gradient that stops by definition, or that must not see what is
+/// hidden. The convention of each is that of its samples without differences.
+const Names kWithConvention = {"relu",       "leaky_relu",    "elu",
+                               "abs",        "clamp",         "floor",
+                               "round",      "sign",          "pow",
+                               "maximum",    "max",           "minimum",
+                               "min",        "norm",          "sort",
+                               "topk",       "embedding",     "l1_loss",
+                               "huber_loss", "nn::Embedding", "scaled_dot_product_attention"};
 
 Names sampled(bool (*which)(const Sample&)) {
   Names found;

@@ -14,6 +14,7 @@ namespace gradus::testing {
 using Group = std::vector<const Sample*>;
 
 /// The samples by public function, and within one by the Op that they reach: "gelu by gelu_erf".
+/// Large ones see all that small ones see, and faults of size; they are not graded.
 std::map<std::string, Group> groups_of(const Samples& samples);
 
 /// What `group` cannot see, a line each: "samples of `permute` cannot see that the permutation is

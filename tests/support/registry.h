@@ -28,6 +28,7 @@ struct Sample {
   /// Differences of f can see its gradient. Not so at a kink or a tie, where the reference takes
   /// the branch whose derivative is the declared one, and where a gradient stops by definition.
   bool differences = true;
+  bool large = false;         // too large for differences and whole Jacobians
   std::string function = {};  // the public function or layer that f calls; empty: it is called `op`
 };
 using Samples = std::vector<Sample>;
@@ -50,6 +51,8 @@ Samples order_samples();  // sort, topk values
 Samples reduce_samples();
 Samples softmax_samples();
 Samples kink_samples();
+Samples large_samples();
+Samples large_row_samples();
 Samples layer_samples();
 Samples training_samples();  // of layers
 Samples view_samples();

@@ -1,0 +1,163 @@
+// An operation run in every way, and held against the oracle.
+#include <algorithm>
+
+#include "gradus/engine/backward.h"
+#include "gradus/engine/graph.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/support/oracle.h"
+
+namespace gradus::testing {
+namespace {
+
+Numbers joined(const std::vector<Numbers>& parts) {
+  Numbers out;
+  for (const Numbers& part : parts) out.insert(out.end(), part.begin(), part.end());
+  return out;
+}
+
+Inputs in_f32(const Inputs& inputs) {
+  Inputs out;
+  for (const Tensor& x : inputs) out.push_back(is_float(x.dtype()) ? x.astype(Dtype::f32) : x);
+  return out;
+}
+
+/// The gradients by all inputs and by dy of g(x, dy) = Σ_k ⟨u_k, ∂⟨dy, f(x)⟩/∂x_k⟩; zeros where
+/// g does not depend on them.
+struct SecondDerivatives {
+  Numbers by_inputs, by_upstream;
+};
+
+SecondDerivatives differentiate_operation(const Sample& sample, const Oracle& o) {
+  const std::vector<bool> wanted = wanted_inputs(sample);
+  Inputs x, leaves;
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    x.push_back(sample.inputs[k].detach());
+    if (wanted[k]) leaves.push_back(x.back().requires_grad_());
+  }
+  const Tensor y = sample.f(x);
+  SecondDerivatives out{Numbers(o.columns, 0.0), Numbers(o.y.size(), 0.0)};
+  if (!y.requires_grad()) return out;
+  Tensor w = from(o.dy, y.shape());
+  w.requires_grad_();
+  const std::vector<Tensor> dx =
+      grad({y}, leaves, {w}, {.create_graph = true, .allow_unused = true});
+  Tensor g = zeros({}, Dtype::f64);
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < leaves.size(); ++k) {
+    const auto count = static_cast<std::size_t>(leaves[k].numel());
+    const Numbers part(o.u.data() + first, o.u.data() + first + count);
+    first += count;
+    if (dx[k].defined()) g = g + sum(dx[k] * from(part, leaves[k].shape()));
+  }
+  if (!g.requires_grad()) return out;
+  leaves.push_back(w);
+  const std::vector<Tensor> found = grad({g}, leaves, {}, {.allow_unused = true});
+  std::vector<Numbers> by_inputs;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    const Numbers part = found[k].defined() ? numbers(found[k])
+                                            : Numbers(static_cast<std::size_t>(leaves[k].numel()));
+    if (k + 1 == found.size())
+      out.by_upstream = part;
+    else
+      by_inputs.push_back(part);
+  }
+  out.by_inputs = joined(by_inputs);
+  return out;
+}
+
+/// The comparisons of one sample, until one fails.
+class Comparison {
+ public:
+  explicit Comparison(const Sample& sample) : sample_(sample), oracle_(oracle_of(sample)) {}
+  const std::string& wrong() const { return wrong_; }
+
+  void first_order(const char* how, const Inputs& inputs, double half_ulp, bool create_graph) {
+    first_order(how, inputs, half_ulp, create_graph, wanted_inputs(sample_));
+  }
+  /// Each input wants a gradient alone, and each is left out.
+  void subsets(const char* how, bool create_graph) {
+    const std::vector<bool> all = wanted_inputs(sample_);
+    const auto count = std::count(all.begin(), all.end(), true);
+    for (std::size_t k = 0; k < all.size() && count > 1; ++k) {
+      if (!all[k]) continue;
+      std::vector<bool> alone(all.size(), false), others = all;
+      alone[k] = true;
+      others[k] = false;
+      const std::string input = text(how, ", input ", k);
+      first_order(text(input, " alone").c_str(), sample_.inputs, 0x1p-53, create_graph, alone);
+      if (count == 2) continue;  // the other one alone
+      first_order(text(input, " left out").c_str(), sample_.inputs, 0x1p-53, create_graph, others);
+    }
+  }
+  void second_order(double half_ulp) {
+    if (!wrong_.empty()) return;
+    const SecondDerivatives found = differentiate_operation(sample_, oracle_);
+    check("", "gradient of the gradient by an input", seen(oracle_, found.by_inputs),
+          oracle_.second, half_ulp);
+    check("", "gradient of the gradient by dy", found.by_upstream, oracle_.along, half_ulp);
+  }
+
+ private:
+  void first_order(const char* how, const Inputs& inputs, double half_ulp, bool create_graph,
+                   const std::vector<bool>& wanted) {
+    if (!wrong_.empty()) return;
+    const Result r = run(sample_, inputs, wanted, {}, create_graph);
+    check(how, "value", numbers(r.y), oracle_.y, half_ulp);
+    const std::vector<bool> all = wanted_inputs(sample_);
+    std::vector<Numbers> dx;  // zeros where none was asked for
+    for (std::size_t k = 0, next = 0; k < all.size(); ++k) {
+      const auto count = static_cast<std::size_t>(sample_.inputs[k].numel());
+      if (all[k]) dx.push_back(wanted[k] ? r.dx[next++] : Numbers(count, 0.0));
+    }
+    check(how, "gradient", part_of(seen(oracle_, joined(dx)), wanted),
+          part_of(oracle_.gradient, wanted), half_ulp);
+  }
+  /// What belongs to these inputs.
+  template <class T>
+  List<T> part_of(const List<T>& whole, const std::vector<bool>& wanted) const {
+    const std::vector<bool> all = wanted_inputs(sample_);
+    List<T> part;
+    auto from = whole.begin();
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      if (!all[k]) continue;
+      const auto to = from + (sample_.large ? kProbes : sample_.inputs[k].numel());
+      if (wanted[k]) part.insert(part.end(), from, to);
+      from = to;
+    }
+    return part;
+  }
+
+  void check(const char* how, const char* what, const Numbers& found, const Exact& right,
+             double half_ulp) {
+    if (!wrong_.empty()) return;
+    const std::string apart = difference(found, right, half_ulp);
+    if (!apart.empty()) wrong_ = text(sample_.op, ", ", sample_.what, ": ", what, how, ": ", apart);
+  }
+
+  const Sample& sample_;
+  const Oracle& oracle_;
+  std::string wrong_;
+};
+
+}  // namespace
+
+std::string run_oracle(const Sample& sample) {
+  constexpr double kDouble = 0x1p-53, kSingle = 0x1p-24;
+  Comparison compare(sample);
+  const Poison poison;
+  compare.first_order("", sample.inputs, kDouble, false);
+  compare.first_order(" in f32", in_f32(sample.inputs), kSingle, false);
+  if (sample.second) {
+    compare.first_order(" under create_graph", sample.inputs, kDouble, true);
+    compare.second_order(kDouble);
+    compare.subsets(" under create_graph", true);
+  }
+  compare.subsets("", false);
+  const FormulaScope formula;
+  compare.first_order(" of the formula", sample.inputs, kDouble, false);
+  return compare.wrong();
+}
+
+}  // namespace gradus::testing
