@@ -42,6 +42,13 @@ List<T> spread(const List<T>& bias, const naive::Attention& a) {
   return y;
 }
 
+/// What dropout by p multiplies the weights [1, H, T, S] by, on the first stream of Generator(7).
+naive::Attention::AtPair dropping(double p, std::int64_t T, std::int64_t S) {
+  return [=, first = Generator(7).next()](auto, auto h, auto i, auto j) {
+    return first.word((h * T + i) * S + j) < p * 0x1p32 ? 0.0 : 1 / (1 - p);
+  };
+}
+
 /// Who may attend in the dense samples: [B, H, T, S], about two of three.
 bool dense_allows(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
   return (b * 5 + h * 7 + i * 7 + j * 4) % 3 != 0;
@@ -138,10 +145,7 @@ void add_options(Samples& all) {
 
   naive::Attention dropped = sizes;
   dropped.allows = causal;
-  dropped.keep = [](std::int64_t, std::int64_t h, std::int64_t i, std::int64_t j) {
-    const RandomStream first = Generator(7).next();
-    return first.word((h * 3 + i) * 5 + j) < 0.3 * 0x1p32 ? 0.0 : 1 / 0.7;
-  };
+  dropped.keep = dropping(0.3, 3, 5);
   all.push_back(masked("dropout and a mask", dropped, {}));
   all.back().f = [](const Inputs& in) {
     Generator seven(7);
@@ -178,10 +182,7 @@ Tensor hidden_tail(Tensor x) {
 void add_hidden(Samples& all) {
   naive::Attention a{1, 2, 3, 5, 4, 2};
   a.allows = [](auto, auto, auto i, auto j) { return j < 3 && i + 1 >= j; };
-  a.keep = [](auto, auto h, auto i, auto j) {
-    const RandomStream first = Generator(7).next();
-    return first.word((h * 3 + i) * 5 + j) < 0.3 * 0x1p32 ? 0.0 : 1 / 0.7;
-  };
+  a.keep = dropping(0.3, 3, 5);
   all.push_back(masked("hidden keys and values are infinite", a, {}));
   all.back().f = [](const Inputs& in) {
     Generator seven(7);
@@ -277,10 +278,7 @@ void add_packed(Samples& all) {
                        {2, 2, 3, 3, 1, 1, [](I b, I, I, I j) { return j < (b == 0 ? 3 : 1); }},
                        padding_mask({3, 1})));
   naive::Attention dropped{1, 2, 3, 3, 2, 2, [](I, I, I i, I j) { return i >= j; }};
-  dropped.keep = [](I, I h, I i, I j) {
-    const RandomStream first = Generator(7).next();
-    return first.word((h * 3 + i) * 3 + j) < 0.4 * 0x1p32 ? 0.0 : 1 / 0.6;
-  };
+  dropped.keep = dropping(0.4, 3, 3);
   all.push_back(packed("causal with dropout", dropped, causal_mask(), 0.4));
 }
 

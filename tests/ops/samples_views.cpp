@@ -159,6 +159,9 @@ void add_slices(Samples& s) {
         return at(x[0], {3, 5}, {p[1], 2 * p[0]});
       }));
   add(
+      s, "slice", "nothing, by steps", {values({3, 2})},
+      [](const Inputs& x) { return slice(x[0], 0, 3, 3, 2); }, nothing);
+  add(
       s, "slice", "nothing", {values({3, 2})}, [](const Inputs& x) { return slice(x[0], 0, 2, 1); },
       nothing);
   add(

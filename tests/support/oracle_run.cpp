@@ -17,6 +17,11 @@ Numbers joined(const std::vector<Numbers>& parts) {
   return out;
 }
 
+Numbers halved(Numbers x) {
+  for (double& v : x) v /= 2;
+  return x;
+}
+
 Inputs in_f32(const Inputs& inputs) {
   Inputs out;
   for (const Tensor& x : inputs) out.push_back(is_float(x.dtype()) ? x.astype(Dtype::f32) : x);
@@ -73,11 +78,30 @@ class Comparison {
   explicit Comparison(const Sample& sample) : sample_(sample), oracle_(oracle_of(sample)) {}
   const std::string& wrong() const { return wrong_; }
 
-  void first_order(const char* how, const Inputs& inputs, double half_ulp, bool create_graph) {
-    first_order(how, inputs, half_ulp, create_graph, wanted_inputs(sample_));
+  void first_order(const char* how, const Inputs& inputs, double half_ulp, Backward backward) {
+    first_order(how, inputs, half_ulp, backward, wanted_inputs(sample_));
+  }
+  /// The same as a part of a larger graph, in which nobody else holds the inputs and the upstream
+  /// gradient: backward may write over them. Factors 1, 2 and ½ round nothing.
+  void between(const char* how, const Inputs& inputs, double half_ulp) {
+    if (!wrong_.empty()) return;
+    Sample longer = sample_;
+    const bool layer = function_of(sample_).find("nn::") == 0;  // its parameters must be leaves
+    longer.f = [&, layer](const Inputs& x) {
+      Inputs own;
+      for (const Tensor& each : x)
+        own.push_back(is_float(each.dtype()) && !layer ? scale(each, 1) : each);
+      return scale(sample_.f(own), 2);
+    };
+    const Numbers half = halved(oracle_.dy);
+    const Tensor like = sample_.f(inputs);
+    const Tensor dy = from(half, like.shape()).astype(like.dtype());
+    const Result r = run(longer, inputs, wanted_inputs(sample_), dy);
+    check(how, "value", halved(numbers(r.y)), oracle_.y, half_ulp);
+    check(how, "gradient", seen(oracle_, joined(r.dx)), oracle_.gradient, half_ulp);
   }
   /// Each input wants a gradient alone, and each is left out.
-  void subsets(const char* how, bool create_graph) {
+  void subsets(const char* how, Backward backward) {
     const std::vector<bool> all = wanted_inputs(sample_);
     const auto count = std::count(all.begin(), all.end(), true);
     for (std::size_t k = 0; k < all.size() && count > 1; ++k) {
@@ -86,9 +110,9 @@ class Comparison {
       alone[k] = true;
       others[k] = false;
       const std::string input = text(how, ", input ", k);
-      first_order(text(input, " alone").c_str(), sample_.inputs, 0x1p-53, create_graph, alone);
+      first_order(text(input, " alone").c_str(), sample_.inputs, 0x1p-53, backward, alone);
       if (count == 2) continue;  // the other one alone
-      first_order(text(input, " left out").c_str(), sample_.inputs, 0x1p-53, create_graph, others);
+      first_order(text(input, " left out").c_str(), sample_.inputs, 0x1p-53, backward, others);
     }
   }
   void second_order(double half_ulp) {
@@ -100,10 +124,10 @@ class Comparison {
   }
 
  private:
-  void first_order(const char* how, const Inputs& inputs, double half_ulp, bool create_graph,
+  void first_order(const char* how, const Inputs& inputs, double half_ulp, Backward backward,
                    const std::vector<bool>& wanted) {
     if (!wrong_.empty()) return;
-    const Result r = run(sample_, inputs, wanted, {}, create_graph);
+    const Result r = run(sample_, inputs, wanted, {}, backward);
     check(how, "value", numbers(r.y), oracle_.y, half_ulp);
     const std::vector<bool> all = wanted_inputs(sample_);
     std::vector<Numbers> dx;  // zeros where none was asked for
@@ -147,16 +171,20 @@ std::string run_oracle(const Sample& sample) {
   constexpr double kDouble = 0x1p-53, kSingle = 0x1p-24;
   Comparison compare(sample);
   const Poison poison;
-  compare.first_order("", sample.inputs, kDouble, false);
-  compare.first_order(" in f32", in_f32(sample.inputs), kSingle, false);
+  const Inputs single = in_f32(sample.inputs);
+  compare.first_order("", sample.inputs, kDouble, Backward::kernels);
+  compare.first_order(" in f32", single, kSingle, Backward::kernels);
+  compare.between(" between operations", sample.inputs, kDouble);
+  compare.between(" between operations in f32", single, kSingle);
+  compare.first_order(" by the formula's backward", sample.inputs, kDouble, Backward::formulas);
+  compare.subsets("", Backward::kernels);
   if (sample.second) {
-    compare.first_order(" under create_graph", sample.inputs, kDouble, true);
+    compare.first_order(" under create_graph", sample.inputs, kDouble, Backward::recorded);
+    compare.subsets(" under create_graph", Backward::recorded);
     compare.second_order(kDouble);
-    compare.subsets(" under create_graph", true);
   }
-  compare.subsets("", false);
   const FormulaScope formula;
-  compare.first_order(" of the formula", sample.inputs, kDouble, false);
+  compare.first_order(" of the formula", sample.inputs, kDouble, Backward::kernels);
   return compare.wrong();
 }
 

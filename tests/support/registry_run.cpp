@@ -71,7 +71,7 @@ Inputs laid_out(const Inputs& inputs, Layout layout) {
 Tensor upstream_for(const Tensor& y) { return values(y.shape(), 41).astype(y.dtype()); }
 
 Result run(const Sample& sample, const Inputs& inputs, const std::vector<bool>& wanted,
-           const Tensor& dy, bool create_graph) {
+           const Tensor& dy, Backward backward) {
   Inputs x, leaves;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     x.push_back(inputs[k].detach());
@@ -79,9 +79,10 @@ Result run(const Sample& sample, const Inputs& inputs, const std::vector<bool>& 
   }
   Result result{sample.f(x), {}};
   const Tensor& y = result.y;
-  const std::vector<Tensor> dx =
-      grad({y}, leaves, {dy.defined() ? dy : upstream_for(y)},
-           {.create_graph = create_graph, .keep_graph = false, .allow_unused = true});
+  const FormulaScope formulas(backward == Backward::formulas || formula_wanted());
+  const std::vector<Tensor> dx = grad(
+      {y}, leaves, {dy.defined() ? dy : upstream_for(y)},
+      {.create_graph = backward == Backward::recorded, .keep_graph = false, .allow_unused = true});
   for (std::size_t k = 0; k < leaves.size(); ++k) {
     const auto count = static_cast<std::size_t>(leaves[k].numel());
     result.dx.push_back(dx[k].defined() ? numbers(dx[k]) : Numbers(count, 0.0));

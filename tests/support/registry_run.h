@@ -32,9 +32,12 @@ struct Result {
   std::vector<Numbers> dx;  // of the wanted inputs, in order; zeros where y does not depend
 };
 
+/// How gradients are computed: by kernels, by formulas, or by formulas that are recorded.
+enum class Backward { kernels, formulas, recorded };
+
 /// Forward, and backward from dy (undefined: upstream_for(y)). `wanted`: see wanted_inputs().
 Result run(const Sample& sample, const Inputs& inputs, const std::vector<bool>& wanted,
-           const Tensor& dy = {}, bool create_graph = false);
+           const Tensor& dy = {}, Backward backward = Backward::kernels);
 Result run(const Sample& sample);  // as it stands
 
 double largest(const Numbers& x);  // magnitude; 0 of nothing
