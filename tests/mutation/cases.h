@@ -1,0 +1,25 @@
+// What mutants must fail: one case is one sample of the registry under one condition, one of the
+// tests of engine/, ops/ and nn/, or a scenario of mutation's own.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gradus::mutation {
+
+struct Case {
+  std::string name;
+  std::function<std::string()> run;  // "" or what was wrong; may throw
+  bool apart = false;                // runs in a process of its own even without a mutant
+};
+using Cases = std::vector<Case>;
+
+Cases sample_cases();
+Cases engine_cases();
+Cases test_cases();  // those of Catch2
+
+/// Did somebody write outside of a tensor's numbers since the start?
+bool memory_was_overrun();
+
+}  // namespace gradus::mutation

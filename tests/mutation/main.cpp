@@ -1,0 +1,171 @@
+// Runs mutants, each in a process of its own, against the cases that reach its place.
+//
+//   gradus_mutants LIST      LIST has a line for each mutant: its number, and its place's
+//
+// Prints a line for each: number, verdict (killed, survived, unreached) and by what. The cases are
+// run once without a mutant to learn which places they reach; one that fails then is an error.
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <fcntl.h>
+#include <numeric>
+
+#include "gradus/base/parallel.h"
+#include "gradus/tests/mutation/cases.h"
+#include "gradus/tests/mutation/mutant.h"
+
+namespace gradus {
+
+int gradus_mutant = 0;
+unsigned char* gradus_mutants_reached = nullptr;
+
+namespace mutation {
+namespace {
+
+constexpr rlim_t kMostMemory = rlim_t{8} << 30;  // a mutated size must not take the machine's
+constexpr double kPatience = 1;                  // seconds beyond ten times what a case takes
+
+struct Known {
+  double seconds = 0;
+  std::vector<int> places;
+};
+
+std::string outcome(const Case& one) {
+  try {
+    std::string wrong = one.run();
+    return wrong.empty() && memory_was_overrun() ? "wrote outside of a tensor" : wrong;
+  } catch (const std::exception& error) {
+    return std::string("threw: ") + error.what();
+  }
+}
+
+/// body() in a child, what it returns or how it died; "" if it returned nothing.
+template <class Body>
+std::string in_child(Body body) {
+  int pipe_ends[2];
+  if (pipe(pipe_ends) != 0) return "no pipe";
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int nowhere = open("/dev/null", O_WRONLY);
+    dup2(nowhere, 1), dup2(nowhere, 2);
+    const rlimit memory{kMostMemory, kMostMemory}, core{0, 0};
+    setrlimit(RLIMIT_AS, &memory), setrlimit(RLIMIT_CORE, &core);
+    const std::string text = body();
+    const ssize_t written = write(pipe_ends[1], text.data(), std::min<std::size_t>(text.size(), 400));
+    _exit(written < 0);
+  }
+  close(pipe_ends[1]);
+  char buffer[401];
+  const ssize_t got = read(pipe_ends[0], buffer, 400);
+  close(pipe_ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status))
+    return WTERMSIG(status) == SIGALRM ? "hung" : std::string("died: ") + strsignal(WTERMSIG(status));
+  return std::string(buffer, buffer + std::max<ssize_t>(got, 0));
+}
+
+void set_alarm(double seconds) {
+  const auto whole = static_cast<time_t>(seconds);
+  const itimerval timer{{0, 0}, {whole, static_cast<suseconds_t>((seconds - whole) * 1e6)}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+/// Runs each case once without a mutant. False, with a line for each, if some fail.
+bool learn(const Cases& cases, std::vector<Known>& known, std::size_t places) {
+  void* shared = mmap(nullptr, places, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  gradus_mutants_reached = static_cast<unsigned char*>(shared);
+  bool good = true;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    std::memset(gradus_mutants_reached, 0, places);
+    const auto start = std::chrono::steady_clock::now();
+    const auto run = [&] { return outcome(cases[i]); };
+    const std::string wrong = cases[i].apart ? in_child(run) : run();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    known[i].seconds = taken.count();
+    for (std::size_t place = 0; place < places; ++place)
+      if (gradus_mutants_reached[place]) known[i].places.push_back(static_cast<int>(place));
+    if (wrong.empty()) continue;
+    std::printf("0\tfails without a mutant\t%s: %s\n", cases[i].name.c_str(), wrong.c_str());
+    good = false;
+  }
+  gradus_mutants_reached = nullptr;
+  munmap(shared, places);
+  return good;
+}
+
+std::string run_mutant(int mutant, const Cases& cases, const std::vector<Known>& known,
+                       const std::vector<std::size_t>& reaching) {
+  return in_child([&]() -> std::string {
+    gradus_mutant = mutant;
+    for (const std::size_t i : reaching) {
+      set_alarm(kPatience + 10 * known[i].seconds);
+      const std::string wrong = outcome(cases[i]);
+      if (!wrong.empty()) return cases[i].name + ": " + wrong;
+    }
+    return "";
+  });
+}
+
+struct Task {
+  int mutant, place;
+};
+
+std::vector<Task> read_tasks(const char* file) {
+  std::ifstream in(file);
+  std::vector<Task> tasks;
+  for (Task task; in >> task.mutant >> task.place;) tasks.push_back(task);
+  return tasks;
+}
+
+}  // namespace
+
+int run(const char* file) {
+  set_num_threads(1);
+  const std::vector<Task> tasks = read_tasks(file);
+  int places = 0;
+  for (const Task& task : tasks) places = std::max(places, task.place + 1);
+  Cases cases = engine_cases();
+  for (Cases more : {sample_cases(), test_cases()})
+    cases.insert(cases.end(), more.begin(), more.end());
+  std::vector<Known> known(cases.size());
+  if (!learn(cases, known, 1 << 20)) return 2;
+  std::vector<std::size_t> order(cases.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return known[a].seconds < known[b].seconds;
+  });
+  std::vector<std::vector<std::size_t>> reaching(static_cast<std::size_t>(places));
+  for (const std::size_t i : order)
+    for (const int place : known[i].places)
+      if (place < places) reaching[static_cast<std::size_t>(place)].push_back(i);
+  for (const Task& task : tasks) {
+    const auto& at = reaching[static_cast<std::size_t>(task.place)];
+    std::string by = at.empty() ? "" : run_mutant(task.mutant, cases, known, at);
+    std::replace(by.begin(), by.end(), '\n', ' ');
+    const char* verdict = at.empty() ? "unreached" : by.empty() ? "survived" : "killed";
+    if (by.empty()) by = std::to_string(at.size()) + " cases";
+    std::printf("%d\t%s\t%s\n", task.mutant, verdict, by.c_str());
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+}  // namespace mutation
+}  // namespace gradus
+
+int main(int count, char** arguments) {
+  if (count != 2) return std::fputs("gradus_mutants LIST\n", stderr), 2;
+  return gradus::mutation::run(arguments[1]);
+}

@@ -1,0 +1,191 @@
+// The registry's conditions (tests/ops/test_registry.cpp), one sample and one condition a case.
+#include <algorithm>
+#include <cmath>
+
+#include "gradus/base/memory.h"
+#include "gradus/check/gradients.h"
+#include "gradus/engine/graph.h"
+#include "gradus/tests/mutation/cases.h"
+#include "gradus/tests/support/registry_run.h"
+
+namespace gradus::mutation {
+namespace {
+
+using testing::Inputs;
+using testing::Layout;
+using testing::numbers;
+using testing::Numbers;
+using testing::Result;
+using testing::Sample;
+
+std::string differs(const Result& a, const Result& b, const char* where) {
+  if (a.y.shape() != b.y.shape() || a.dx.size() != b.dx.size()) return where;
+  if (!testing::equal_but_for_order(numbers(a.y), numbers(b.y))) return where;
+  for (std::size_t k = 0; k < a.dx.size(); ++k)
+    if (!testing::equal_but_for_order(a.dx[k], b.dx[k])) return where;
+  return "";
+}
+
+std::string reference(const Sample& sample) {
+  const Numbers wanted = sample.reference(sample.inputs);
+  if (!testing::equal_but_for_order(numbers(sample.f(sample.inputs)), wanted)) return "fused";
+  const FormulaScope formula;
+  return testing::equal_but_for_order(numbers(sample.f(sample.inputs)), wanted) ? "" : "composed";
+}
+
+std::string differences(const Sample& sample, bool second) {
+  check::Options options;
+  options.differentiable = testing::wanted_inputs(sample);
+  options.second = second;
+  const check::Report report = check::gradients(sample.op, sample.f, sample.inputs, options);
+  return report.verdict == check::Verdict::pass ? "" : "not the derivative";
+}
+
+std::string first(const Sample& sample) { return differences(sample, false); }
+std::string second(const Sample& sample) { return sample.second ? differences(sample, true) : ""; }
+
+std::string formulas(const Sample& sample) {
+  const Result kernel = testing::run(sample);
+  if (sample.second) {
+    const Result recorded =
+        testing::run(sample, sample.inputs, testing::wanted_inputs(sample), {}, true);
+    if (std::string wrong = differs(kernel, recorded, "create_graph"); !wrong.empty()) return wrong;
+  }
+  const FormulaScope formula;
+  return differs(kernel, testing::run(sample), "FormulaScope");
+}
+
+std::string layouts(const Sample& sample) {
+  const Result packed = testing::run(sample);
+  for (const Layout layout : testing::kLayouts) {
+    const Result other = testing::run(sample, testing::laid_out(sample.inputs, layout),
+                                      testing::wanted_inputs(sample));
+    if (std::string wrong = differs(packed, other, name_of(layout)); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+std::string upstream(const Sample& sample) {
+  const Result packed = testing::run(sample);
+  const auto with = [&](const Tensor& dy) {
+    return testing::run(sample, sample.inputs, testing::wanted_inputs(sample), dy);
+  };
+  for (const Layout layout : testing::kLayouts) {
+    const Result other = with(testing::laid_out(testing::upstream_for(packed.y), layout));
+    if (std::string wrong = differs(packed, other, name_of(layout)); !wrong.empty()) return wrong;
+  }
+  const Shape shape = packed.y.shape();
+  const Tensor full = Tensor::empty(shape, Dtype::f64).fill_(0.7);
+  const Tensor one = Tensor::empty({}, Dtype::f64).fill_(0.7);
+  const Tensor spread = one.view(shape, Strides::filled(shape.rank(), 0), 0);
+  if (std::string wrong = differs(with(full), with(spread), "expanded"); !wrong.empty())
+    return wrong;
+  for (const Numbers& dx : with(Tensor::empty(shape, Dtype::f64).fill_(0)).dx)
+    if (!std::all_of(dx.begin(), dx.end(), [](double v) { return v == 0; })) return "zero upstream";
+  return "";
+}
+
+/// Two backward passes into the same leaves; inputs and upstream gradient stay as they are.
+std::string adding_up(const Sample& sample) {
+  const Result once = testing::run(sample);
+  const std::vector<bool> wanted = testing::wanted_inputs(sample);
+  Inputs x;
+  std::vector<std::uint32_t> versions;
+  for (std::size_t k = 0; k < sample.inputs.size(); ++k) {
+    x.push_back(sample.inputs[k].clone());
+    if (wanted[k]) x[k].requires_grad_();
+    versions.push_back(x[k].storage()->version());
+  }
+  std::vector<Tensor> after_first;
+  for (int i = 0; i < 2; ++i) {
+    const Tensor y = sample.f(x);
+    const Tensor dy = testing::upstream_for(y);
+    y.backward(dy);
+    if (numbers(dy) != numbers(testing::upstream_for(y))) return "upstream changed";
+    for (const Tensor& each : x)
+      if (i == 0) after_first.push_back(each.grad());
+  }
+  for (std::size_t k = 0, next = 0; k < x.size(); ++k) {
+    if (x[k].storage()->version() != versions[k] || numbers(x[k]) != numbers(sample.inputs[k]))
+      return "an input was written to";
+    if (!wanted[k]) continue;
+    const Numbers& dx = once.dx[next++];
+    if (!x[k].grad().defined() && testing::largest(dx) == 0) continue;
+    if (!x[k].grad().defined()) return "no gradient";
+    Numbers twice = dx;
+    for (double& v : twice) v *= 2;
+    if (numbers(after_first[k]) != dx) return "changed after it was handed out";
+    if (numbers(x[k].grad()) != twice) return "twice";
+  }
+  return "";
+}
+
+std::string subsets(const Sample& sample) {
+  const std::vector<bool> all = testing::wanted_inputs(sample);
+  if (std::count(all.begin(), all.end(), true) < 2) return "";
+  const Result whole = testing::run(sample);
+  for (std::size_t k = 0, which = 0; k < all.size(); ++k) {
+    if (!all[k]) continue;
+    std::vector<bool> alone(all.size(), false), others = all;
+    alone[k] = true;
+    others[k] = false;
+    const Result one = testing::run(sample, sample.inputs, alone);
+    if (std::string wrong = differs({whole.y, {whole.dx[which]}}, one, "alone"); !wrong.empty())
+      return wrong;
+    Result rest = whole;
+    rest.dx.erase(rest.dx.begin() + static_cast<std::ptrdiff_t>(which++));
+    const Result seen = testing::run(sample, sample.inputs, others);
+    if (std::string wrong = differs(rest, seen, "left out"); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+/// f32 against f64 from the same f32 numbers: see test_registry.cpp for the bounds.
+std::string single(const Sample& sample) {
+  Inputs rough_inputs, fine_inputs;
+  for (const Tensor& x : sample.inputs) {
+    rough_inputs.push_back(is_float(x.dtype()) ? x.astype(Dtype::f32) : x);
+    fine_inputs.push_back(rough_inputs.back().astype(x.dtype()));
+  }
+  const std::vector<bool> wanted = testing::wanted_inputs(sample);
+  const Tensor y = sample.f(rough_inputs), dy = testing::upstream_for(y);
+  if (y.dtype() != Dtype::f32) return "not f32";
+  const Result rough = testing::run(sample, rough_inputs, wanted, dy);
+  const Result fine = testing::run(sample, fine_inputs, wanted, dy.astype(Dtype::f64));
+  const double rounding = sample.f32_factor * 0x1p-24;
+  const auto close = [&](const Numbers& a, const Numbers& b, double times) {
+    return testing::distance(a, b) <= times * rounding * std::max(1.0, testing::largest(b));
+  };
+  if (!close(numbers(rough.y), numbers(fine.y), 1)) return "value";
+  for (std::size_t k = 0; k < fine.dx.size(); ++k)
+    if (!close(rough.dx[k], fine.dx[k], 3)) return "gradient";
+  return "";
+}
+
+std::string left_behind(const Sample& sample) {
+  testing::run(sample);
+  const std::int64_t before = memory::usage().live_bytes;
+  testing::run(sample);
+  testing::run(sample, sample.inputs, testing::wanted_inputs(sample), {}, sample.second);
+  return memory::usage().live_bytes == before ? "" : "memory";
+}
+
+}  // namespace
+
+Cases sample_cases() {
+  constexpr struct {
+    const char* name;
+    std::string (*run)(const Sample&);
+  } kConditions[] = {{"reference", reference},   {"formulas", formulas}, {"layouts", layouts},
+                     {"upstream", upstream},     {"adds up", adding_up}, {"subsets", subsets},
+                     {"f32", single},            {"first", first},       {"second", second},
+                     {"left behind", left_behind}};
+  Cases cases;
+  for (const auto& condition : kConditions)
+    for (const Sample& sample : testing::all_samples())
+      cases.push_back({sample.op + ": " + sample.what + ": " + condition.name,
+                       [&sample, run = condition.run] { return run(sample); }});
+  return cases;
+}
+
+}  // namespace gradus::mutation

@@ -1,0 +1,52 @@
+// The tests of engine/, ops/ and nn/ as cases, run by Catch2 one at a time.
+#define CATCH_CONFIG_RUNNER
+#include "gradus/tests/mutation/cases.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus::mutation {
+namespace {
+
+Catch::Session& session() {
+  static Catch::Session only;  // version 2 allows no second one
+  return only;
+}
+
+std::vector<std::string> names_of_tests() {
+  std::vector<std::string> names;
+  const auto& registry = Catch::getRegistryHub().getTestCaseRegistry();
+#if __has_include(<catch2/catch_all.hpp>)
+  for (const Catch::TestCaseInfo* test : registry.getAllInfos()) names.push_back(test->name);
+#else
+  for (const Catch::TestCase& test : registry.getAllTests()) names.push_back(test.name);
+#endif
+  return names;
+}
+
+/// As Catch2 wants a name on its command line.
+std::string quoted(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    if (std::string(",[]\\\"*").find(c) != std::string::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string run_test(const std::string& name) {
+  Catch::ConfigData config = session().configData();
+  config.testsOrTags = {quoted(name)};
+  config.abortAfter = 1;
+  session().useConfigData(config);
+  return session().run() == 0 ? "" : "failed";
+}
+
+}  // namespace
+
+Cases test_cases() {
+  Cases cases;
+  for (const std::string& name : names_of_tests())
+    cases.push_back({"test: " + name, [name] { return run_test(name); }, true});
+  return cases;
+}
+
+}  // namespace gradus::mutation

@@ -1,0 +1,113 @@
+"""The functions of a source, and the classes that they are in."""
+from dataclasses import dataclass, field
+
+CALLABLE = ("if", "for", "while", "switch", "return")
+
+
+@dataclass
+class Class:
+    name: str
+    members: set = field(default_factory=set)
+    saved: list = field(default_factory=list)  # members of type Saved, in their order
+
+
+@dataclass
+class Function:
+    name: str
+    owner: Class  # None: a free function
+    returns: str
+    tensors: list  # names of the parameters of type const Tensor&
+    body: tuple  # tokens between the braces
+    calls: set = field(default_factory=set)
+
+
+def functions_of(source):
+    found = []
+    _walk(source, 0, len(source.tokens), None, found)
+    for function in found:
+        begin, end = function.body
+        for i in range(begin, end):
+            token, after = source.tokens[i], source.text_of(i + 1)
+            if token.kind == "word" and (after in ("(", "<", ",", ")") or source.text_of(i + 2) == "("):
+                function.calls.add(token.text)
+    return found
+
+
+def _walk(source, begin, end, owner, found):
+    first, i = begin, begin
+    while i < end:
+        text = source.text_of(i)
+        if text == ";":
+            _member(source, first, i, owner)
+            first = i + 1
+        elif text in "([":
+            i = source.partner[i]
+        elif text == "{":
+            close = source.partner[i]
+            if _block(source, first, i, close, owner, found):
+                first = close + 1
+            i = close
+        elif text == ":" and source.text_of(i - 1) in ("public", "private", "protected"):
+            first = i + 1
+        i += 1
+
+
+def _block(source, first, opening, close, owner, found):
+    """What begins at `first` and has its block at `opening`. False: a declaration that goes on."""
+    words = [source.text_of(i) for i in range(first, opening)]
+    if "namespace" in words or (words[:1] == ["extern"] and len(words) == 2):
+        _walk(source, opening + 1, close, None, found)
+        return True
+    start = first
+    if words[:1] == ["template"]:
+        after = source.tokens and _template_list(source, first + 1)
+        start, words = after, [source.text_of(i) for i in range(after, opening)]
+    if words[:1] in (["struct"], ["class"]):
+        inside = Class(words[1])
+        _walk(source, opening + 1, close, inside, found)
+        return True
+    if words[:1] == ["enum"]:
+        return False
+    call = next((i for i in range(start, opening) if source.text_of(i) == "("), None)
+    if call is None or "=" in [source.text_of(i) for i in range(start, call)]:
+        return False
+    if source.text_of(call - 1) == "operator":  # operator()(…)
+        call = source.partner[call] + 1
+    name = source.text_of(call - 1)
+    found.append(Function(name, owner, source.joined(start, call - 1),
+                          _tensor_parameters(source, call), (opening + 1, close)))
+    return True
+
+
+def _template_list(source, i):
+    depth = 0
+    while True:
+        text = source.text_of(i)
+        depth += (text == "<") - (text == ">")
+        i += 1
+        if depth == 0:
+            return i
+
+
+def _tensor_parameters(source, call):
+    names = []
+    for begin, end in source.split(call + 1, source.partner[call]):
+        words = [source.text_of(i) for i in range(begin, end)]
+        if words[:3] == ["const", "Tensor", "&"] and len(words) == 4:
+            names.append(words[3])
+    return names
+
+
+def _member(source, begin, end, owner):
+    """`Saved x, weight;` and the like: members of a class."""
+    words = [source.text_of(i) for i in range(begin, end)]
+    if owner is None or not words or "(" in words or words[0] in ("using", "friend", "static", "typedef"):
+        return
+    for first, last in source.split(begin, end):
+        names = [source.text_of(i) for i in range(first, last)]
+        if "=" in names:
+            names = names[:names.index("=")]
+        if names and names[-1].isidentifier():
+            owner.members.add(names[-1])
+            if words[0] == "Saved":
+                owner.saved.append(names[-1])

@@ -1,0 +1,136 @@
+"""What can be wrong with one expression: other texts for it, each a fault that people make."""
+
+ARITHMETIC = {"+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["/"],
+              "<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"],
+              "==": ["!="], "!=": ["=="], "&&": ["||"], "||": ["&&"], "&": ["|"], "|": ["&"],
+              "<<": [">>"], ">>": ["<<"],
+              "+=": ["=", "-="], "-=": ["=", "+="], "*=": ["=", "/="], "/=": ["=", "*="], "|=": ["="]}
+DROPS_LEFT = {"+", "*", "&&", "||"}  # a + b → b; the right operand goes from all of BINARY
+DROPS_RIGHT = DROPS_LEFT | {"-", "/", "%", ">>", "&"}
+ANOTHER = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "std::max": "std::min",
+           "std::min": "std::max", "less": "less_equal", "less_equal": "less",
+           "greater": "greater_equal", "greater_equal": "greater", "equal": "not_equal",
+           "logical_or": "logical_and", "logical_and": "logical_or", "sin": "cos", "cos": "sin",
+           "tril": "triu", "triu": "tril", "index_select": "gather"}
+SYMMETRIC = {"std::swap", "std::max", "std::min", "vmath::dot", "dot_row", "logical_or", "logical_and", "equal",
+             "broadcast_shapes", "maximum", "minimum"}
+PRODUCTS = {"matmul", "weighted_sum", "pair_products"}
+DROPPED_CALLS = {"contiguous", "detach", "clone"}
+
+
+def number_alternatives(text):
+    digits = text.replace("'", "")
+    if digits.lower().startswith("0x"):
+        return [f"({text} * 2)"]
+    if any(c in digits for c in ".eEfF"):
+        return [f"({text} * 1.001)"] + (["0.0", "2.0"] if float(digits.rstrip("fF")) == 1 else [])
+    n = int(digits.rstrip("uUlL"))
+    return ["1", "-1"] if n == 0 else [str(n + 1), str(n - 1)]
+
+
+class Alternatives:
+    """Of the nodes of one function."""
+
+    def __init__(self, source, function):
+        self.source, self.function = source, function
+        self.saved = function.owner.saved if function.owner else []
+
+    def text(self, node):
+        return self.source.joined(node.begin, node.end)
+
+    def of(self, node, used=True):
+        """(fault, text) for each; not `used`: the value goes nowhere, so nothing may be put for it."""
+        if is_fixed(node):
+            return []
+        if node.kind == "call":
+            return self.call(node, used)
+        made = getattr(self, node.kind, lambda _: [])(node)
+        own = self.text(node)
+        return [(fault, text) for fault, text in made if text != own]
+
+    def name(self, node):
+        text = self.text(node)
+        return [("constant", {"true": "false", "false": "true"}[text])] if text in ("true", "false") else []
+
+    def number(self, node):
+        return [("constant", text) for text in number_alternatives(self.text(node))]
+
+    def unary(self, node):
+        inner = node.children[0]
+        if node.op == "-" and inner.kind == "number":
+            return [("constant", f"-({text})") for text in number_alternatives(self.text(inner))] + [
+                ("sign", self.text(inner))]
+        return [("sign" if node.op == "-" else "negation", self.text(inner))] if node.op in "-!" else []
+
+    def binary(self, node):
+        left, right = (self.text(child) for child in node.children)
+        made = [("operator", f"{left} {other} {right}") for other in ARITHMETIC.get(node.op, [])]
+        if node.op == "=":
+            if node.children[0].kind == "index":
+                made.append(("accumulate", f"{left} += {right}"))
+            if left in self.saved:
+                made += [("saved", f"{left} = {other}") for other in self.function.tensors if other != right]
+        if node.op == "-":
+            made.append(("sign", f"({right}) - ({left})"))
+        if node.op in DROPS_RIGHT:
+            made.append(("dropped", left))
+        if node.op in DROPS_LEFT:
+            made.append(("dropped", right))
+        return made
+
+    def ternary(self, node):
+        return [("branch", self.text(node.children[1])), ("branch", self.text(node.children[2]))]
+
+    def call(self, node, used):
+        callee, arguments = node.children[0], node.children[1:]
+        name, texts = self.text(callee), [self.text(argument) for argument in arguments]
+        made = []
+        if callee.kind == "member":
+            made += self.member_call(callee, arguments) if used else []
+        elif name == "wants":
+            made += [("wanted", "true"), ("wanted", f"!{self.text(node)}")]
+        elif name.startswith("static_cast"):
+            if name == "static_cast<double>":
+                made.append(("narrowed", f"static_cast<double>(static_cast<float>({texts[0]}))"))
+        elif not name[0].isupper() and used and name != "attached":
+            made += [("call dropped", text) for text in texts[:2]]
+        if name == "attached":
+            made += [("saved", f"{name}({other})") for other in self.saved if other != texts[0]]
+            made.append(("detached", f"{texts[0]}.value()"))
+        if name in ANOTHER:
+            made.append(("function", f"{ANOTHER[name]}({', '.join(texts)})"))
+        made += self.rearranged(name, texts)
+        return made
+
+    def member_call(self, callee, arguments):
+        thing, method = self.text(callee.children[0]), self.source.text_of(callee.end - 1)
+        if method in DROPPED_CALLS and not arguments:
+            return [("call dropped", thing)]
+        if method in ("value", "take") and thing in self.saved:
+            return [("saved", f"{other}.{method}()") for other in self.saved if other != thing]
+        return []
+
+    def rearranged(self, name, texts):
+        made = []
+        for i in range(len(texts) - 1 if name not in SYMMETRIC else 0):
+            if texts[i] != texts[i + 1] and '"' not in texts[i]:
+                other = texts[:i] + [texts[i + 1], texts[i]] + texts[i + 2:]
+                made.append(("swapped", f"{name}({', '.join(other)})"))
+        if name in PRODUCTS:
+            for i in range(2):
+                other = texts[:i] + [f"transpose({texts[i]})"] + texts[i + 1:]
+                made.append(("transposed", f"{name}({', '.join(other)})"))
+        return made
+
+
+def condition_alternatives(node, text, may_hold):
+    """Of a condition; not `may_hold`: true would never end."""
+    turned = node.op in ("==", "!=", "<", ">", "<=", ">=", "!")  # has its opposite already
+    made = ([] if turned else [("negation", f"!({text})")]) + [("never", "false")]
+    return made + ([("always", "true")] if may_hold else [])
+
+
+def is_fixed(node):
+    """Does it hold a lambda, which is not to be written twice, or a pack?"""
+    fixed = node.kind == "lambda" or node.op == "..."
+    return fixed or any(is_fixed(child) for child in node.children)

@@ -1,0 +1,85 @@
+"""Which functions bear derivatives, and so are mutated.
+
+In ops/: `backward` and whatever is named *_backward or *_derivative, what those call in the same
+file, what a forward remembers, remake(), and functions composed of differentiable operations. In
+nn/: what a layer computes. In engine/: the walk, the accumulation, the graph and saved tensors,
+whole, with their guards.
+"""
+import re
+
+from functions import functions_of
+
+ROOTS = re.compile(r"^(backward|\w+_backward|\w+_derivative|\w+_formula|remake|cheap_to_remake"
+                   r"|scaled_and_shifted)$")
+LAYER = re.compile(r"^(forward|add_to|attend|add_\w+|activate|split_heads|merge_heads|rows_for"
+                   r"|sinusoidal_positions|loss)$")
+ENGINE_WHOLE = {"engine/backward.cpp", "engine/accumulate.cpp", "engine/graph.cpp", "engine/apply.h"}
+ENGINE_PARTS = {
+    "engine/graph.h": {"GradMode", "Recorded", "let_op_go"},
+    "engine/op.h": {"defined", "kept", "is_whole"},
+    "engine/tensor.h": {"owns_alone"},
+    "engine/tensor.cpp": {"requires_grad", "is_leaf", "requires_grad_", "grad", "set_grad", "detach",
+                          "without_numbers", "backward", "retain_grad", "register_hook",
+                          "register_post_accumulate_hook", "reuse_or_empty", "check_writable"},
+}
+HEADERS = {
+    "ops/attention_rows.h": None,  # None: as in a .cpp
+    "ops/vmath.h": {"silu_derivative", "gelu_tanh_derivative", "gelu_erf_derivative"},
+    "ops/map.h": {"zip_backward"},
+    "ops/rows.h": {"RowSums", "partial", "total"},
+    "ops/fold.h": {"kept"},
+    "nn/residual.h": {"forward"},
+    "nn/sequential.h": {"forward"},
+}
+DIFFERENTIABLE_HEADERS = ("activation", "arithmetic", "attention", "dropout", "indexing", "logic",
+                          "loss", "masked_product", "matmul", "movement", "norm", "reduce", "softmax")
+NOT_HELPERS = {"forward", "name", "all", "size", "begin", "end", "data"}
+
+
+def is_check(name):
+    return name.startswith(("check_", "require", "fail", "advice", "broadcasts_to"))
+
+
+def differentiable(tree):
+    """Names of the public functions that make a Tensor of Tensors."""
+    names = set()
+    for header in DIFFERENTIABLE_HEADERS:
+        text = (tree / "ops" / f"{header}.h").read_text()
+        names |= set(re.findall(r"^Tensor (\w+)\(const Tensor&", text, re.MULTILINE))
+    return names
+
+
+def files(tree):
+    """The sources with anything to mutate, by path from the root of the tree."""
+    found = sorted(ENGINE_WHOLE | set(ENGINE_PARTS) | set(HEADERS))
+    for room in ("nn", "ops"):
+        found += sorted(str(p.relative_to(tree)) for p in (tree / room).glob("*.cpp"))
+    return [path for path in found if (tree / path).exists()]
+
+
+def in_scope(source, public):
+    """The functions of one source that are mutated."""
+    path, functions = source.path, functions_of(source)
+    if path in ENGINE_WHOLE:
+        return functions
+    chosen = ENGINE_PARTS.get(path) or HEADERS.get(path)
+    if chosen:
+        return [f for f in functions if f.name in chosen]
+    if path.startswith("nn/"):
+        return [f for f in functions if LAYER.match(f.name)]
+    return of_operations(functions, public)
+
+
+def of_operations(functions, public):
+    wanted = {f.name for f in functions if ROOTS.match(f.name)}
+    wanted |= {f.name for f in functions if f.owner is None and f.returns.split()[-1:] == ["Tensor"]
+               and f.tensors and f.calls & public - {f.name}}
+    while True:
+        called = set().union(*(f.calls for f in functions if f.name in wanted)) if wanted else set()
+        more = {f.name for f in functions if f.name in called and f.name not in wanted | NOT_HELPERS
+                and not is_check(f.name)}
+        if not more:
+            break
+        wanted |= more
+    return [f for f in functions
+            if f.name in wanted or f.name == "forward" and f.owner and f.owner.saved]

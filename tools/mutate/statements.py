@@ -1,0 +1,242 @@
+"""Statements of a function, and the sites in them at which something else can be put."""
+from dataclasses import dataclass, field
+
+from expressions import ASSIGNMENTS, parse
+from operators import Alternatives, condition_alternatives
+from tokens import Unreadable
+
+UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct", "delete", "throw"}
+CHECKS = ("require", "fail", "check_")
+# Arguments that change how fast or under which name something runs, never what comes out.
+ONLY_THE_BODY = {"parallel_for", "for_rows", "dispatch_float", "dispatch_number", "dispatch"}
+FREE_OF_FAULTS = {"rows_grain", "INFINITY"}
+
+
+@dataclass
+class Site:
+    begin: int  # offsets into the source
+    end: int
+    form: str  # expression, piece (of a comma expression, its value unused), statement
+    token: int  # the first one, for its line
+    alternatives: list = field(default_factory=list)  # (fault, text)
+
+
+class Walker:
+    """Collects the sites of one function. `checks`: what guards against misuse is mutated too."""
+
+    def __init__(self, source, function, checks, unread):
+        self.source, self.function, self.checks, self.unread = source, function, checks, unread
+        self.alternatives = Alternatives(source, function)
+        self.sites = []
+
+    def block(self, i, end):
+        while i < end:
+            i = self.statement(i, end)
+
+    def statement(self, i, end):
+        """The statement at i; returns where the next one begins."""
+        source, text = self.source, self.source.text_of(i)
+        if text == ";":
+            return i + 1
+        if text == "{":
+            self.block(i + 1, source.partner[i])
+            return source.partner[i] + 1
+        if text in ("if", "while", "for", "switch"):
+            return self.controlled(i, end)
+        if text in ("else", "do"):
+            return self.statement(i + 1, end)
+        if text in ("case", "default"):
+            while source.text_of(i) != ":":
+                i += 1
+            return i + 1
+        stop = i
+        while stop < end and source.text_of(stop) != ";":
+            stop = source.partner[stop] if source.text_of(stop) in ("(", "[", "{") else stop
+            stop += 1
+        self.simple(i, stop)
+        return stop + 1
+
+    def controlled(self, i, end):
+        source, text = self.source, self.source.text_of(i)
+        constant = source.text_of(i + 1) == "constexpr"
+        opening = i + 2 if constant else i + 1
+        close = source.partner[opening]
+        if text == "for":
+            self.loop(opening + 1, close)
+        elif not constant:
+            parts = source.split(opening + 1, close, ";")
+            if len(parts) == 2:
+                self.simple(*parts[0], deletable=False)
+            begin, last = parts[-1]
+            if not self.is_declaration(begin, last):
+                self.root(begin, last, condition=text != "switch", may_hold=text == "if")
+        close += 1
+        if source.text_of(close) == "[":  # [[unlikely]]
+            close = source.partner[close] + 1
+        return self.statement(close, end)
+
+    def loop(self, begin, end):
+        parts = self.source.split(begin, end, ";")
+        if len(parts) != 3:
+            return
+        self.simple(*parts[0], deletable=False)
+        self.root(*parts[1])
+        for piece in self.source.split(*parts[2])[1:]:
+            self.piece(*piece)
+
+    def simple(self, begin, end, deletable=True):
+        source, text = self.source, self.source.text_of(begin)
+        if text in UNTOUCHED:
+            return
+        if text == "return":
+            return self.returned(begin, end)
+        if text in ("continue", "break"):
+            return self.site(begin, end + 1, "statement", [("deleted", "")])
+        if text.startswith(CHECKS) and not self.checks:
+            return
+        if self.is_declaration(begin, end):
+            return self.declaration(begin, end)
+        if not self.in_scope(begin, end):
+            return
+        if deletable:
+            self.site(begin, end + 1, "statement", [("deleted", "")])
+        pieces = source.split(begin, end)
+        for piece in pieces:
+            if text.startswith("require"):
+                self.guard(*piece)
+            elif len(pieces) > 1:
+                self.piece(*piece)
+            else:
+                self.root(*piece, used=False)
+
+    def in_scope(self, begin, end):
+        """Of a forward only what it remembers for the backward: assignments to members."""
+        if self.function.name != "forward" or self.function.owner is None:
+            return True
+        return self.function.owner.saved and any(
+            self.source.text_of(first) in self.function.owner.members
+            for first, _ in self.source.split(begin, end))
+
+    def returned(self, begin, end):
+        if begin + 1 == end:
+            return
+        if self.source.text_of(begin + 1) != "{" or self.source.partner[begin + 1] + 1 != end:
+            return self.root(begin + 1, end)
+        pieces = self.source.split(begin + 2, end - 1)
+        texts = [self.source.joined(*piece) for piece in pieces]
+        others = []
+        if "[" not in "".join(texts):
+            for i in range(len(texts) - 1):
+                if texts[i] != texts[i + 1]:
+                    swapped = texts[:i] + [texts[i + 1], texts[i]] + texts[i + 2:]
+                    others.append(("swapped", f"return {{{', '.join(swapped)}}};"))
+        self.site(begin, end + 1, "statement", others)
+        for piece in pieces:
+            gradients = self.function.returns.endswith("Gradients")
+            extra = [("no gradient", "Gradient{}")] if gradients else []
+            self.root(*piece, extra=extra)
+
+    def guard(self, begin, end):
+        call = parse(self.source, begin, end)
+        first = call.children[1]
+        self.root(first.begin, first.end, condition=True)
+
+    def is_declaration(self, begin, end):
+        source, i = self.source, begin
+        if source.text_of(i) in ("const", "static", "auto", "thread_local"):
+            return True
+        while source.tokens[i].kind == "word":
+            after = source.template_end(i + 1) or i + 1
+            if source.text_of(after) != "::":
+                break
+            i = after + 1
+        else:
+            return False
+        pointer = source.text_of(after) in ("*", "&")
+        after += 1 if pointer else 0
+        if after >= end or source.tokens[after].kind != "word":
+            return False
+        following = source.text_of(after + 1) if after + 1 < end else ";"
+        return following in ("=", ";") if pointer else following in ("=", ";", "(", "{", "[", ",")
+
+    def declaration(self, begin, end):
+        source = self.source
+        doubles = [source.text_of(i) for i in range(begin, min(begin + 2, end))]
+        for first, last in source.split(begin, end):
+            equals, bracket = self.start_of_value(first, last)
+            if equals is not None:
+                text, extra = source.joined(equals + 1, last), []
+                if "double" in doubles and "*" not in text[:1] and "[" not in text[:1]:
+                    extra = [("narrowed", f"static_cast<double>(static_cast<float>({text}))")]
+                self.root(equals + 1, last, extra=extra)
+            elif bracket is not None:
+                for argument in source.split(bracket + 1, source.partner[bracket]):
+                    self.root(*argument)
+
+    def start_of_value(self, i, end):
+        """Of a declarator: where its `=` is, or else the bracket that holds its arguments."""
+        while i < end:
+            text = self.source.text_of(i)
+            if text in ("=", "(", "{"):
+                return (i, None) if text == "=" else (None, i)
+            if text == "[":
+                i = self.source.partner[i]
+            i = self.source.template_end(i) or i + 1
+        return None, None
+
+    def piece(self, begin, end):
+        self.site(begin, end, "piece", [("deleted", "(void)0")])
+        self.root(begin, end, used=False)
+
+    def root(self, begin, end, condition=False, may_hold=True, used=True, extra=()):
+        """A whole expression."""
+        if self.source.text_of(begin) == "." and self.source.text_of(begin + 2) == "=":
+            begin += 3
+        try:
+            node = parse(self.source, begin, end)
+        except Unreadable as why:
+            self.unread.append(f"{self.source.path}:{self.source.line(begin)}: {why}")
+            return
+        more = list(extra)
+        if condition:
+            more += condition_alternatives(node, self.source.joined(begin, end), may_hold)
+        self.visit(node, used=used, more=more)
+
+    def visit(self, node, used=True, more=(), place=False):
+        """The node and what is in it. `place`: it is written to, so it stays what it is."""
+        if node.kind == "lambda":
+            return self.block(*node.body)
+        if not place:
+            self.site_of(node, used, more)
+        if node.kind == "binary" and node.op in ASSIGNMENTS:
+            self.visit(node.children[0], place=True)
+            return self.visit(node.children[1])
+        if node.kind == "call":
+            return self.visit_call(node)
+        written = node.kind == "postfix" or node.kind == "unary" and node.op in ("&", "++", "--", "*")
+        for k, child in enumerate(node.children):
+            self.visit(child, place=(place and k == 0) or written)
+
+    def visit_call(self, node):
+        name = self.source.joined(node.children[0].begin, node.children[0].end)
+        if name in FREE_OF_FAULTS:
+            return
+        self.visit(node.children[0], place=node.children[0].kind == "name")
+        only_body = name in ONLY_THE_BODY
+        for argument in node.children[1:]:
+            if not only_body or argument.kind == "lambda":
+                self.visit(argument)
+
+    def site_of(self, node, used, more):
+        seen, made = {self.source.joined(node.begin, node.end)}, []
+        for fault, text in self.alternatives.of(node, used) + list(more):
+            if text not in seen:
+                seen.add(text)
+                made.append((fault, text))
+        form = "expression" if used else "piece"
+        self.site(node.begin, node.end, form, made)
+
+    def site(self, begin, end, form, alternatives):
+        if alternatives:
+            tokens = self.source.tokens
+            self.sites.append(Site(tokens[begin].start, tokens[end - 1].end, form, begin, alternatives))
