@@ -11,6 +11,7 @@ setup_has() {
     cmake) setup_cmake_is_new ;;
     ninja-build) command -v ninja >/dev/null ;;
     pkg-config) command -v pkg-config >/dev/null ;;
+    python3) command -v python3 >/dev/null ;;
     gdb) [ "$(gdb -nx -batch -ex 'python print(1)' 2>/dev/null)" = 1 ] ;;
     clang) command -v clang++ >/dev/null ;;
     llvm) command -v llvm-symbolizer >/dev/null ;;

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Plants faults in everything that bears derivatives, one at a time, and sees whether the tests notice.
+#   ./mutate.sh                          all of them; fails if one survives that is not known to be no fault
+#     --only PART                        mutants of files with PART in their path: softmax, engine/
+#     --list                             show them, run none
+#     --sample N --seed S                N of them
+#     --mutant ID                        this one alone
+#     --again                            those that survived the last time
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+. tools/setup.sh
+
+case " $* " in
+  *" --help "* | *" -h "*) sed -n '2,8s/^# //p' "$0"; exit 0 ;;
+esac
+yes=0
+setup_needs g++ cmake ninja-build python3 catch2
+exec python3 tools/mutate/run.py "$@"

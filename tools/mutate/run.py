@@ -1,0 +1,137 @@
+"""The mutation run: generate, build, run, judge. mutate.sh starts it and explains the options."""
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from build import Tree
+from verdicts import Results, read_excuses
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "mutants"
+PROGRAM = BUILD / "build" / "gradus_mutants"
+
+
+def say(text):
+    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="mutate.sh", allow_abbrev=False)
+    parser.add_argument("--only", default="", metavar="PART", help="mutants of files with this in their path")
+    parser.add_argument("--list", action="store_true", help="list the mutants and run none")
+    parser.add_argument("--mutant", type=int, default=0, metavar="ID", help="this one alone")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="N of them, chosen by --seed")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--again", action="store_true", help="those that survived the last run")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    return parser.parse_args()
+
+
+def chosen(mutants, args):
+    picked = [i for i, m in sorted(mutants.items()) if args.only in m.path]
+    if args.mutant:
+        picked = [i for i in picked if i == args.mutant]
+    if args.again:
+        last = json.loads((BUILD / "mutation.json").read_text())["mutants"]
+        alive = {(m["file"], m["text"], m["before"], m["after"]) for m in last
+                 if m["verdict"] in ("survived", "unreached")}
+        picked = [i for i in picked if (mutants[i].path, mutants[i].text, mutants[i].before,
+                                        mutants[i].after) in alive]
+    if args.sample:
+        picked = sorted(random.Random(args.seed).sample(picked, min(args.sample, len(picked))))
+    if not picked:
+        raise SystemExit("mutate.sh: no mutant is meant by that; --list shows all")
+    return {i: mutants[i] for i in picked}
+
+
+def compile_program(jobs):
+    say("building gradus_mutants")
+    configure = ["cmake", "-G", "Ninja", "-S", str(ROOT / "tests/mutation"), "-B",
+                 str(BUILD / "build"), f"-DGRADUS_MUTATED={BUILD}"]
+    subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(["ninja", "-C", str(BUILD / "build"), "-j", str(jobs)], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit("mutate.sh: the mutants do not build:\n" + done.stdout[-4000:])
+
+
+class Drivers:
+    """Several programs side by side, each with its share of the mutants."""
+
+    def __init__(self, mutants, jobs):
+        self.mutants, self.verdicts, self.problems = mutants, {}, []
+        ids = sorted(mutants)
+        self.shares = [share for share in (ids[k::jobs] for k in range(jobs)) if share]
+
+    def run(self):
+        threads = [threading.Thread(target=self.drive, args=(k,)) for k in range(len(self.shares))]
+        for thread in threads:
+            thread.start()
+        told = 0
+        while any(thread.is_alive() for thread in threads):
+            time.sleep(0.2)
+            if len(self.verdicts) >= told + 500:
+                told = len(self.verdicts)
+                say(f"{told} of {len(self.mutants)} done")
+        if self.problems:
+            raise SystemExit("mutate.sh: " + "\n".join(sorted(set(self.problems))))
+        return self.verdicts
+
+    def drive(self, k):
+        tasks = BUILD / f"tasks_{k}.txt"
+        tasks.write_text("".join(f"{i} {self.mutants[i].site}\n" for i in self.shares[k]))
+        program = subprocess.Popen([str(PROGRAM), str(tasks)], stdout=subprocess.PIPE, text=True,
+                                   errors="replace", stderr=subprocess.DEVNULL)
+        for line in program.stdout:
+            number, verdict, by = line.rstrip("\n").split("\t", 2)
+            if number == "0":
+                self.problems.append(f"{verdict}: {by}")
+            else:
+                self.verdicts[int(number)] = (verdict, by)
+        if program.wait() and not self.problems:
+            self.problems.append(f"gradus_mutants ended with {program.returncode}")
+
+
+def main():
+    args, start = options(), time.time()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    tree = Tree(ROOT, BUILD, say)
+    tree.write(args.jobs)
+    every = tree.mutants()
+    made = sum(len(source.mutants) for source in tree.sources.values())
+    mutants = chosen(every, args)
+    if args.list:
+        print("\n".join(f"{i:6} {m.shown()}" for i, m in mutants.items()))
+        return 0
+    compile_program(args.jobs)
+    say(f"{made} mutants written, {len(every)} compile, {len(mutants)} run")
+    results = Results(mutants, Drivers(mutants, args.jobs).run())
+    excuses = read_excuses(ROOT / "tests/mutation/equivalent.txt")
+    results.judge(excuses)
+    minutes = (time.time() - start) / 60
+    whole = len(mutants) == len(every)
+    results.write(BUILD / "mutation.json", {"written": made, "compiled": len(every), "run": len(mutants),
+                                            "minutes": round(minutes, 2), "unread": tree.unread})
+    return report(results, excuses if whole else [], minutes)
+
+
+def report(results, excuses, minutes):
+    print(results.table())
+    alive = results.survivors()
+    if alive:
+        print("\nSurvivors, as tests/mutation/equivalent.txt would have them:")
+        print(results.as_excuses(alive))
+    needless = [excuse for excuse in excuses if not excuse.used]
+    for excuse in needless:
+        print(f"tests/mutation/equivalent.txt:{excuse.place}: no survivor is {excuse.before} => {excuse.after}")
+    print(f"\n{minutes:.1f} minutes; build/mutants/mutation.json has every mutant and what killed it")
+    return 1 if alive or needless else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
