@@ -15,9 +15,10 @@ struct Case {
 };
 using Cases = std::vector<Case>;
 
-Cases sample_cases();
-Cases engine_cases();
-Cases test_cases();  // those of Catch2
+/// Where a file's cases come from; one of these in each file that has some.
+struct CaseSource {
+  explicit CaseSource(Cases (*make)());
+};
 
 /// Did somebody write outside of a tensor's numbers since the start?
 bool memory_was_overrun();

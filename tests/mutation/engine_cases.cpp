@@ -1,8 +1,225 @@
-// Scenarios of the walk that no test of engine/ has.
-#include "gradus/tests/mutation/cases.h"
+// Scenarios of the walk back: who is visited, who is asked for what, what is let go of.
+#include "gradus/base/memory.h"
+#include "gradus/tests/mutation/expect.h"
 
 namespace gradus::mutation {
+namespace {
 
-Cases engine_cases() { return {}; }
+std::int64_t live() { return memory::usage().live_bytes; }
 
+/// Each node would enter the walk twice as often as the one before it.
+void deep_diamond() {
+  const Tensor x = leaf({1});
+  Tensor y = x;
+  for (int i = 0; i < 60; ++i) y = y * 0.5 + y * 0.5;
+  y.backward();
+  expect(numbers(x.grad()) == List{1}, "60 diamonds halve and add");
+}
+
+void wide_fan() {
+  const Tensor x = leaf({1, 2});
+  Tensor y = x * 0.0;
+  for (int i = 1; i <= 300; ++i) y = y + x * static_cast<double>(i);
+  sum(y).backward();
+  expect(numbers(x.grad()) == List{45150, 45150}, "300 uses add up");
+}
+
+/// grad() walks only what leads to its inputs: the other branch cannot go back.
+void other_branches_rest() {
+  const Tensor x = leaf({2}), z = leaf({3});
+  const Tensor dead = custom(
+      z * 1.0, [](const Tensor&) -> Gradients { throw std::runtime_error("visited for nothing"); });
+  expect(grad(x * dead, x).item() == 3, "grad by one factor");
+}
+
+/// A hook on an output from which no path leads to the inputs is not called.
+void unwanted_outputs_rest() {
+  const Tensor x = leaf({2}), z = leaf({3});
+  const Tensor one = x * 2.0, other = z * 2.0;
+  bool called = false;
+  other.register_hook([&](const Tensor&) -> Tensor { return called = true, Tensor(); });
+  expect(grad({one, other}, {x})[0].item() == 2, "grad of two outputs by one leaf");
+  expect(!called, "the hook of an unwanted output stays silent");
+}
+
+/// An operation that returns nothing for an input: who made the input is not visited.
+void no_gradient_stops_the_walk() {
+  const Tensor x = leaf({2}), w = leaf({5});
+  int visits = 0;
+  const Tensor inner =
+      custom(x * 1.0, [&](const Tensor& dy) -> Gradients { return ++visits, Gradients{dy}; });
+  const Tensor outer = custom(inner, [](const Tensor&) -> Gradients { return {Gradient{}}; });
+  (outer + w).backward();
+  expect(visits == 0 && !x.grad().defined(), "nothing goes past a missing gradient");
+  expect(numbers(w.grad()) == List{1}, "the other term gets its own");
+  const Tensor direct = custom(x, [](const Tensor&) -> Gradients { return {Gradient{}}; });
+  (direct + w * 1.0).backward();
+  expect(!x.grad().defined(), "a leaf that got nothing has no grad");
+}
+
+void many_inputs() {
+  std::vector<Tensor> x;
+  for (int k = 0; k < 70; ++k) x.push_back(leaf({static_cast<double>(k)}));
+  const auto all = [&] { return apply(op::Many{}, std::span<const Tensor>(x)); };
+  all().backward();
+  for (int k = 0; k < 70; ++k)
+    expect(numbers(x[static_cast<std::size_t>(k)].grad()) == List{k + 1.0}, "each of 70 its own");
+  for (const std::size_t only : {0u, 1u, 62u, 63u, 64u, 65u, 69u}) {
+    expect(grad(all(), x[only]).item() == static_cast<double>(only + 1), "one of 70");
+    for (std::size_t k = 0; k < 64; ++k)
+      expect(op::Many::wanted[k] == (k == only), "the first 64 are asked for only if wanted");
+    for (std::size_t k = 64; k < 70; ++k) expect(op::Many::wanted[k], "the others always");
+  }
+  for (const std::size_t frozen : {0u, 63u, 64u, 66u}) x[frozen].requires_grad_(false);
+  for (Tensor& each : x) each.set_grad({});
+  all().backward();
+  for (std::size_t k = 0; k < 70; ++k) {
+    const bool has = k != 0 && k != 63 && k != 64 && k != 66;
+    expect(x[k].grad().defined() == has, "a frozen one of 70 gets nothing");
+    expect(!has || x[k].grad().item() == static_cast<double>(k + 1), "the others their own");
+  }
+}
+
+void sixty_four_and_sixty_five() {
+  std::vector<Tensor> x;
+  for (int k = 0; k < 64; ++k) x.push_back(leaf({1}));
+  apply(op::Many{}, std::span<const Tensor>(x)).backward();
+  expect(numbers(x[63].grad()) == List{64}, "the last of 64");
+  std::vector<Tensor> frozen(x);
+  for (Tensor& each : frozen) each = tensor({1.0}, Dtype::f64);
+  frozen.push_back(leaf({1}));
+  apply(op::Many{}, std::span<const Tensor>(frozen)).backward();
+  expect(numbers(frozen[64].grad()) == List{65}, "the 65th alone");
+}
+
+void retained() {
+  const Tensor x = leaf({2});
+  x.retain_grad();
+  const Tensor h = x * 3.0, other = h * 1.0;
+  h.register_hook([](const Tensor&) { return Tensor(); });
+  other.retain_grad();
+  (other * 2.0).backward();
+  expect(numbers(x.grad()) == List{6}, "a leaf that retains counts once");
+  expect(!h.grad().defined(), "a hook alone retains nothing");
+  expect(numbers(other.grad()) == List{2}, "what retains has its gradient");
+}
+
+/// What backward used up it lets go of: what ops saved, and the nodes before.
+void used_nodes_let_go() {
+  const Tensor x = full({1000}, 0.5, Dtype::f64).requires_grad_();
+  const std::int64_t before = live();
+  Tensor h = exp(x);
+  h.retain_grad();
+  const Tensor loss = sum(exp(h));
+  h = Tensor();
+  loss.backward();
+  x.node()->extra().grad = Tensor();
+  expect(live() < before + 8000, "what was computed is gone after backward");
+}
+
+void nodes_before_die() {
+  const Tensor x = leaf({1});
+  const auto token = std::make_shared<int>(1);
+  Tensor loss;
+  {
+    const Tensor h = custom(x, [token](const Tensor& dy) { return Gradients{dy}; });
+    h.register_hook([token](const Tensor&) { return Tensor(); });  // the node's own, not its op's
+    loss = h * 2.0;
+  }
+  const auto other = [&] { return custom(x, [token](const Tensor& dy) { return Gradients{dy}; }); };
+  const Tensor alone = other();
+  loss.backward();
+  alone.backward();
+  expect(token.use_count() == 1, "used nodes let go of those before them, and of their op");
+  Tensor kept = other();
+  kept.backward({.keep_graph = true});
+  expect(token.use_count() == 2, "kept ones do not");
+  {
+    const Tensor h = custom(x, [](const Tensor& dy) { return Gradients{dy}; });
+    h.register_hook([token](const Tensor&) { return Tensor(); });
+    loss = h * 3.0;
+  }
+  const Tensor d = grad(loss, x);
+  expect(token.use_count() == 2 && d.item() == 3, "grad() lets go too");
+}
+
+/// A walk inside a hook uses nodes up that the outer walk has in its list, and their last handle.
+void walk_in_a_walk() {
+  const Tensor x = leaf({1}), w = leaf({1});
+  Tensor inner = custom(w * 2.0, [](const Tensor& dy) { return Gradients{dy}; }) * 3.0;
+  const Tensor no_way = custom(inner, [](const Tensor&) -> Gradients { return {Gradient{}}; });
+  const Tensor y = x * 5.0;
+  y.register_hook([&inner](const Tensor&) {
+    inner.backward();
+    inner = Tensor();
+    return Tensor();
+  });
+  const Tensor loss = y + no_way;
+  loss.backward();
+  expect(numbers(x.grad()) == List{5} && numbers(w.grad()) == List{6}, "both walks arrive");
+  Tensor after = x * 7.0;
+  after.backward();
+  expect(numbers(x.grad()) == List{12}, "and the next one");
+}
+
+void starting_gradients() {
+  const Tensor x = leaf({1, 2});
+  const Tensor y = x * 2.0;
+  expect_error<ShapeError>("the gradient given for it", [&] { y.backward(ones({3}, Dtype::f64)); });
+  expect_error<DtypeError>("the gradient given for it", [&] { y.backward(ones({2}, Dtype::f32)); });
+  expect_error<GraphError>("requires a gradient", [&] { Tensor().backward(); });
+}
+
+/// grad() of a leaf is outside the graph and contiguous, whatever arrived.
+void deposited_gradients() {
+  const Tensor x = leaf({1, 2, 3, 4}), h = leaf({2, 2, 2, 2});
+  mean(x).backward();
+  expect(x.grad().is_contiguous() && numbers(x.grad()) == List(4, 0.25),
+         "an expanded gradient is packed");
+  const Tensor z = leaf({1, 1, 1, 1});
+  z.register_hook([&](const Tensor& dy) {
+    const GradMode on(true);
+    return dy * h;
+  });
+  sum(z * 1.0).backward();
+  expect(!z.grad().requires_grad() && numbers(z.grad()) == List(4, 2.0),
+         "what a hook recorded is cut off");
+}
+
+/// Frozen between forward and backward: nothing is wanted behind the output.
+void frozen_later() {
+  Tensor x = leaf({3});
+  const Tensor y = x * 2.0, z = y * 2.0;
+  x.requires_grad_(false);
+  z.backward();
+  expect(!x.grad().defined() && !y.grad().defined() && !z.grad().defined(), "nobody gets anything");
+  x.requires_grad_(true);
+  Tensor w = leaf({4});
+  w.requires_grad_(false);
+  const Tensor product = x * w;
+  w.requires_grad_(true);
+  product.backward();
+  expect(numbers(x.grad()) == List{4} && !w.grad().defined(), "what was frozen forward stays out");
+}
+
+Cases engine_cases() {
+  return {scenario("a deep diamond", deep_diamond),
+          scenario("a wide fan", wide_fan),
+          scenario("other branches rest", other_branches_rest),
+          scenario("unwanted outputs rest", unwanted_outputs_rest),
+          scenario("no gradient stops the walk", no_gradient_stops_the_walk),
+          scenario("many inputs", many_inputs),
+          scenario("64 and 65 inputs", sixty_four_and_sixty_five),
+          scenario("retained gradients", retained),
+          scenario("used nodes let go", used_nodes_let_go),
+          scenario("nodes before die", nodes_before_die),
+          scenario("a walk in a walk", walk_in_a_walk),
+          scenario("starting gradients", starting_gradients),
+          scenario("deposited gradients", deposited_gradients),
+          scenario("frozen later", frozen_later)};
+}
+
+const CaseSource source(engine_cases);
+
+}  // namespace
 }  // namespace gradus::mutation

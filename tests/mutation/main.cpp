@@ -1,6 +1,7 @@
 // Runs mutants, each in a process of its own, against the cases that reach its place.
 //
-//   gradus_mutants LIST      LIST has a line for each mutant: its number, and its place's
+//   gradus_mutants LIST [PART…]   LIST has a line for each mutant: its number, and its place's.
+//                                 Only cases whose name begins with a PART; all without one.
 //
 // Prints a line for each: number, verdict (killed, survived, unreached) and by what. The cases are
 // run once without a mutant to learn which places they reach; one that fails then is an error.
@@ -10,14 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fcntl.h>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <fstream>
-#include <fcntl.h>
 #include <numeric>
 
 #include "gradus/base/parallel.h"
@@ -35,6 +37,23 @@ namespace {
 constexpr rlim_t kMostMemory = rlim_t{8} << 30;  // a mutated size must not take the machine's
 constexpr double kPatience = 1;                  // seconds beyond ten times what a case takes
 
+using Makers = std::vector<Cases (*)()>;
+Makers& makers() {
+  static Makers all;
+  return all;
+}
+
+Cases all_cases(const std::vector<std::string>& parts) {
+  Cases cases;
+  for (Cases (*make)() : makers())
+    for (Case& one : make())
+      if (parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+            return one.name.starts_with(part);
+          }))
+        cases.push_back(std::move(one));
+  return cases;
+}
+
 struct Known {
   double seconds = 0;
   std::vector<int> places;
@@ -47,6 +66,12 @@ std::string outcome(const Case& one) {
   } catch (const std::exception& error) {
     return std::string("threw: ") + error.what();
   }
+}
+
+/// Prints what each case takes.
+void print_times(const Cases& cases, const std::vector<Known>& known) {
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    std::printf("%.6f\t%s\n", known[i].seconds, cases[i].name.c_str());
 }
 
 /// body() in a child, what it returns or how it died; "" if it returned nothing.
@@ -62,7 +87,8 @@ std::string in_child(Body body) {
     const rlimit memory{kMostMemory, kMostMemory}, core{0, 0};
     setrlimit(RLIMIT_AS, &memory), setrlimit(RLIMIT_CORE, &core);
     const std::string text = body();
-    const ssize_t written = write(pipe_ends[1], text.data(), std::min<std::size_t>(text.size(), 400));
+    const ssize_t written =
+        write(pipe_ends[1], text.data(), std::min<std::size_t>(text.size(), 400));
     _exit(written < 0);
   }
   close(pipe_ends[1]);
@@ -72,13 +98,15 @@ std::string in_child(Body body) {
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFSIGNALED(status))
-    return WTERMSIG(status) == SIGALRM ? "hung" : std::string("died: ") + strsignal(WTERMSIG(status));
+    return WTERMSIG(status) == SIGALRM ? "hung"
+                                       : std::string("died: ") + strsignal(WTERMSIG(status));
   return std::string(buffer, buffer + std::max<ssize_t>(got, 0));
 }
 
 void set_alarm(double seconds) {
-  const auto whole = static_cast<time_t>(seconds);
-  const itimerval timer{{0, 0}, {whole, static_cast<suseconds_t>((seconds - whole) * 1e6)}};
+  const double whole = std::floor(seconds);
+  const itimerval timer{
+      {0, 0}, {static_cast<time_t>(whole), static_cast<suseconds_t>((seconds - whole) * 1e6)}};
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
@@ -131,16 +159,17 @@ std::vector<Task> read_tasks(const char* file) {
 
 }  // namespace
 
-int run(const char* file) {
+CaseSource::CaseSource(Cases (*make)()) { makers().push_back(make); }
+
+int run(const char* file, const std::vector<std::string>& parts) {
   set_num_threads(1);
   const std::vector<Task> tasks = read_tasks(file);
   int places = 0;
   for (const Task& task : tasks) places = std::max(places, task.place + 1);
-  Cases cases = engine_cases();
-  for (Cases more : {sample_cases(), test_cases()})
-    cases.insert(cases.end(), more.begin(), more.end());
+  const Cases cases = all_cases(parts);
   std::vector<Known> known(cases.size());
   if (!learn(cases, known, 1 << 20)) return 2;
+  if (tasks.empty()) print_times(cases, known);
   std::vector<std::size_t> order(cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -166,6 +195,6 @@ int run(const char* file) {
 }  // namespace gradus
 
 int main(int count, char** arguments) {
-  if (count != 2) return std::fputs("gradus_mutants LIST\n", stderr), 2;
-  return gradus::mutation::run(arguments[1]);
+  if (count < 2) return std::fputs("gradus_mutants LIST [PART…]\n", stderr), 2;
+  return gradus::mutation::run(arguments[1], {arguments + 2, arguments + count});
 }

@@ -170,16 +170,15 @@ std::string left_behind(const Sample& sample) {
   return memory::usage().live_bytes == before ? "" : "memory";
 }
 
-}  // namespace
-
 Cases sample_cases() {
   constexpr struct {
     const char* name;
     std::string (*run)(const Sample&);
-  } kConditions[] = {{"reference", reference},   {"formulas", formulas}, {"layouts", layouts},
-                     {"upstream", upstream},     {"adds up", adding_up}, {"subsets", subsets},
-                     {"f32", single},            {"first", first},       {"second", second},
-                     {"left behind", left_behind}};
+  } kConditions[] = {{"reference", reference}, {"formulas", formulas},
+                     {"layouts", layouts},     {"upstream", upstream},
+                     {"adds up", adding_up},   {"subsets", subsets},
+                     {"f32", single},          {"first", first},
+                     {"second", second},       {"left behind", left_behind}};
   Cases cases;
   for (const auto& condition : kConditions)
     for (const Sample& sample : testing::all_samples())
@@ -188,4 +187,7 @@ Cases sample_cases() {
   return cases;
 }
 
+const CaseSource source(sample_cases);
+
+}  // namespace
 }  // namespace gradus::mutation

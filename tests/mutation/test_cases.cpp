@@ -1,5 +1,7 @@
 // The tests of engine/, ops/ and nn/ as cases, run by Catch2 one at a time.
 #define CATCH_CONFIG_RUNNER
+#include <algorithm>
+
 #include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/support/catch.h"
 
@@ -40,13 +42,19 @@ std::string run_test(const std::string& name) {
   return session().run() == 0 ? "" : "failed";
 }
 
-}  // namespace
-
 Cases test_cases() {
+  // They measure memory, and take seconds where every block has guards.
+  const std::string left_out[] = {
+      "a chain of a million nodes that save their inputs lives and dies on a small stack",
+      "no T × S buffer is ever held"};
   Cases cases;
   for (const std::string& name : names_of_tests())
-    cases.push_back({"test: " + name, [name] { return run_test(name); }, true});
+    if (std::find(std::begin(left_out), std::end(left_out), name) == std::end(left_out))
+      cases.push_back({"test: " + name, [name] { return run_test(name); }, true});
   return cases;
 }
 
+const CaseSource source(test_cases);
+
+}  // namespace
 }  // namespace gradus::mutation

@@ -15,6 +15,7 @@ ANOTHER = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "std::max":
 SYMMETRIC = {"std::swap", "std::max", "std::min", "vmath::dot", "dot_row", "logical_or", "logical_and", "equal",
              "broadcast_shapes", "maximum", "minimum"}
 PRODUCTS = {"matmul", "weighted_sum", "pair_products"}
+SAME_WITHOUT = {"std::move", "std::span", "attached"}  # a copy for a move
 DROPPED_CALLS = {"contiguous", "detach", "clone"}
 
 
@@ -84,7 +85,9 @@ class Alternatives:
     def call(self, node, used):
         callee, arguments = node.children[0], node.children[1:]
         name, texts = self.text(callee), [self.text(argument) for argument in arguments]
-        made = []
+        made, plain = [], name.split("<")[0]
+        if plain in ("require", "fail"):
+            return []
         if callee.kind == "member":
             made += self.member_call(callee, arguments) if used else []
         elif name == "wants":
@@ -92,13 +95,13 @@ class Alternatives:
         elif name.startswith("static_cast"):
             if name == "static_cast<double>":
                 made.append(("narrowed", f"static_cast<double>(static_cast<float>({texts[0]}))"))
-        elif not name[0].isupper() and used and name != "attached":
+        elif not name[0].isupper() and used and plain not in SAME_WITHOUT:
             made += [("call dropped", text) for text in texts[:2]]
         if name == "attached":
             made += [("saved", f"{name}({other})") for other in self.saved if other != texts[0]]
             made.append(("detached", f"{texts[0]}.value()"))
-        if name in ANOTHER:
-            made.append(("function", f"{ANOTHER[name]}({', '.join(texts)})"))
+        if plain in ANOTHER:
+            made.append(("function", f"{name.replace(plain, ANOTHER[plain])}({', '.join(texts)})"))
         made += self.rearranged(name, texts)
         return made
 
@@ -112,7 +115,7 @@ class Alternatives:
 
     def rearranged(self, name, texts):
         made = []
-        for i in range(len(texts) - 1 if name not in SYMMETRIC else 0):
+        for i in range(len(texts) - 1 if name.split("<")[0] not in SYMMETRIC else 0):
             if texts[i] != texts[i + 1] and '"' not in texts[i]:
                 other = texts[:i] + [texts[i + 1], texts[i]] + texts[i + 2:]
                 made.append(("swapped", f"{name}({', '.join(other)})"))

@@ -85,8 +85,10 @@ class Drivers:
     def drive(self, k):
         tasks = BUILD / f"tasks_{k}.txt"
         tasks.write_text("".join(f"{i} {self.mutants[i].site}\n" for i in self.shares[k]))
+        # What is freed is overwritten, so that whoever reads it afterwards is noticed.
         program = subprocess.Popen([str(PROGRAM), str(tasks)], stdout=subprocess.PIPE, text=True,
-                                   errors="replace", stderr=subprocess.DEVNULL)
+                                   errors="replace", stderr=subprocess.DEVNULL,
+                                   env=os.environ | {"MALLOC_PERTURB_": "165"})
         for line in program.stdout:
             number, verdict, by = line.rstrip("\n").split("\t", 2)
             if number == "0":

@@ -10,6 +10,7 @@ CHECKS = ("require", "fail", "check_")
 # Arguments that change how fast or under which name something runs, never what comes out.
 ONLY_THE_BODY = {"parallel_for", "for_rows", "dispatch_float", "dispatch_number", "dispatch"}
 FREE_OF_FAULTS = {"rows_grain", "INFINITY"}
+ONLY_HOW_FAST = {"grain"}  # a variable of this name
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Walker:
         close = source.partner[opening]
         if text == "for":
             self.loop(opening + 1, close)
-        elif not constant:
+        elif not constant and not self.is_limited_at(close + 1):
             parts = source.split(opening + 1, close, ";")
             if len(parts) == 2:
                 self.simple(*parts[0], deletable=False)
@@ -86,7 +87,7 @@ class Walker:
 
     def simple(self, begin, end, deletable=True):
         source, text = self.source, self.source.text_of(begin)
-        if text in UNTOUCHED:
+        if text in UNTOUCHED or not self.in_scope(begin, end):
             return
         if text == "return":
             return self.returned(begin, end)
@@ -96,8 +97,6 @@ class Walker:
             return
         if self.is_declaration(begin, end):
             return self.declaration(begin, end)
-        if not self.in_scope(begin, end):
-            return
         if deletable:
             self.site(begin, end + 1, "statement", [("deleted", "")])
         pieces = source.split(begin, end)
@@ -111,11 +110,12 @@ class Walker:
 
     def in_scope(self, begin, end):
         """Of a forward only what it remembers for the backward: assignments to members."""
-        if self.function.name != "forward" or self.function.owner is None:
-            return True
-        return self.function.owner.saved and any(
-            self.source.text_of(first) in self.function.owner.members
-            for first, _ in self.source.split(begin, end))
+        return not all(self.is_limited_at(first) for first, _ in self.source.split(begin, end))
+
+    def is_limited_at(self, i):
+        owner = self.function.owner
+        return (self.function.name == "forward" and owner is not None and bool(owner.saved)
+                and self.source.text_of(i) not in owner.members)
 
     def returned(self, begin, end):
         if begin + 1 == end:
@@ -164,6 +164,8 @@ class Walker:
         doubles = [source.text_of(i) for i in range(begin, min(begin + 2, end))]
         for first, last in source.split(begin, end):
             equals, bracket = self.start_of_value(first, last)
+            if equals is not None and source.text_of(equals - 1) in ONLY_HOW_FAST:
+                continue
             if equals is not None:
                 text, extra = source.joined(equals + 1, last), []
                 if "double" in doubles and "*" not in text[:1] and "[" not in text[:1]:

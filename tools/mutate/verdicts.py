@@ -1,15 +1,15 @@
 """What became of the mutants: the file of equivalent ones, the table, the JSON."""
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 
 
 @dataclass
 class Excuse:
     """Mutants of lines with this text that no test can tell from the original."""
     place: int  # line of equivalent.txt
-    files: str  # a pattern: ops/*.cpp
+    files: str  # a pattern: ops/….cpp
     text: str
     before: str
     after: str
@@ -17,8 +17,13 @@ class Excuse:
     used: bool = False
 
     def covers(self, mutant):
-        return (fnmatch(mutant.path, self.files) and self.text == mutant.text
-                and self.before in ("*", mutant.before) and self.after in ("*", mutant.after or "nothing"))
+        return (fits(self.files, mutant.path) and fits(self.text, mutant.text)
+                and fits(self.before, mutant.before) and fits(self.after, mutant.after or "nothing"))
+
+
+def fits(pattern, text):
+    """In a pattern … stands for anything."""
+    return re.fullmatch(".*".join(re.escape(part) for part in pattern.split("…")), text) is not None
 
 
 def read_excuses(path):

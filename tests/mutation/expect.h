@@ -1,0 +1,92 @@
+// How scenarios say what is wrong, and operations of their own to provoke it.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gradus/engine/apply.h"
+#include "gradus/engine/backward.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/mutation/cases.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus {
+
+namespace op {
+
+/// y = x, with whatever backward a scenario wants.
+struct Custom final : Op {
+  std::function<Gradients(const Tensor&)> back;
+  explicit Custom(std::function<Gradients(const Tensor&)> f) : back(std::move(f)) {}
+  const char* name() const override { return "custom"; }
+  Tensor forward(const Tensor& x) { return x.clone(); }
+  Gradients backward(const Tensor& dy) override { return back(dy); }
+};
+
+/// The sum of many inputs; notes what it is asked for. `wish`: the gradient of input k.
+struct Many final : Op {
+  static inline std::vector<bool> wanted;
+  const char* name() const override { return "many"; }
+  Tensor forward(std::span<const Tensor> x) {
+    Tensor y = x[0].clone();
+    count = static_cast<int>(x.size());
+    for (std::size_t k = 1; k < x.size(); ++k) y = (y + x[k]).detach();
+    return y;
+  }
+  Gradients backward(const Tensor& dy) override {
+    Gradients dx;
+    wanted.clear();
+    for (int k = 0; k < count; ++k) {
+      wanted.push_back(wants(k));
+      dx.push_back(dy * static_cast<double>(k + 1));
+    }
+    return dx;
+  }
+  int count = 0;
+};
+
+/// Hands its input on, as an operation may that has nothing to do.
+struct Nothing final : Op {
+  const char* name() const override { return "nothing"; }
+  Tensor forward(const Tensor& x) { return x; }
+};
+
+}  // namespace op
+
+namespace mutation {
+
+using List = std::vector<double>;
+
+inline void expect(bool holds, const std::string& what) {
+  if (!holds) throw std::runtime_error("not so: " + what);
+}
+
+inline List numbers(const Tensor& x) { return x.to_vector<double>(); }
+
+inline Tensor leaf(std::initializer_list<double> values) {
+  return tensor(values, Dtype::f64).requires_grad_();
+}
+
+inline Tensor custom(const Tensor& x, std::function<Gradients(const Tensor&)> back) {
+  return apply(op::Custom(std::move(back)), x);
+}
+
+/// What E says that f throws holds `part`.
+template <class E>
+void expect_error(const std::string& part, const std::function<void()>& f) {
+  expect(testing::has(testing::message_of<E>(f), part), "an error that says: " + part);
+}
+
+using Scenario = void (*)();
+
+inline Case scenario(const char* name, Scenario run) {
+  return {std::string("scenario: ") + name, [run]() -> std::string { return run(), ""; }};
+}
+
+}  // namespace mutation
+}  // namespace gradus

@@ -1,0 +1,135 @@
+"""Tests of the mutation run's own parts: python3 tools/mutate/test_mutate.py"""
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import build
+import schemata
+from expressions import parse
+from functions import functions_of
+from operators import number_alternatives
+from tokens import Source, Unreadable
+from verdicts import Excuse, Results, read_excuses
+
+KERNEL = """
+struct Scale final : Op {  // a comment with a (bracket
+  Saved x, w;
+  Tensor forward(const Tensor& a, const Tensor& b) { x = a; Tensor y = a * b; return y; }
+  Gradients backward(const Tensor& dy) override {
+    if (wants(0)) dx = dy * w.value();
+    for (std::int64_t i = 0; i < n; ++i) out[i] += dy[i];
+    return {dx, sum_to(dy, shape)};
+  }
+};
+void helper(int n) { twice(n); }
+"""
+
+
+def mutants_of(text, path="ops/some.cpp", choose=lambda source, _: functions_of(source)):
+    unread = []
+    source, sites = schemata.read(path, text, set(), choose, unread)
+    numbered, _ = schemata.number(source, sites, 1)
+    return source, numbered, unread
+
+
+def texts(text, **more):
+    return {(m.before, m.after) for _, mutants in mutants_of(text, **more)[1] for m in mutants}
+
+
+class Reading(unittest.TestCase):
+    def test_template_arguments_are_not_comparisons(self):
+        source = Source("f<a, b>(c) < d")
+        node = parse(source, 0, len(source.tokens))
+        self.assertEqual((node.kind, node.op), ("binary", "<"))
+        self.assertEqual(node.children[0].kind, "call")
+
+    def test_precedence(self):
+        source = Source("a + b * c == d && !e")
+        node = parse(source, 0, len(source.tokens))
+        self.assertEqual(node.op, "&&")
+        self.assertEqual(node.children[0].children[0].op, "+")
+
+    def test_what_is_no_expression_is_refused(self):
+        source = Source("a + ;")
+        with self.assertRaises(Unreadable):
+            parse(source, 0, len(source.tokens))
+
+    def test_functions_and_members_are_found(self):
+        found = {f.name: f for f in functions_of(Source(KERNEL))}
+        self.assertEqual(set(found), {"forward", "backward", "helper"})
+        self.assertEqual(found["backward"].owner.saved, ["x", "w"])
+        self.assertEqual(found["forward"].tensors, ["a", "b"])
+        self.assertIn("twice", found["helper"].calls)
+
+
+class Faults(unittest.TestCase):
+    def test_each_kind(self):
+        made = texts(KERNEL)
+        for before, after in [
+                ("dy * w.value()", "dy / w.value()"), ("dy * w.value()", "dy"), ("w.value()", "x.value()"),
+                ("wants(0)", "!wants(0)"), ("i < n", "i <= n"), ("out[i] += dy[i]", "out[i] = dy[i]"),
+                ("dx", "Gradient{}"), ("sum_to(dy, shape)", "dy"), ("x = a", "x = b"), ("x = a;", ""),
+                ("return {dx, sum_to(dy, shape)};", "return {sum_to(dy, shape), dx};")]:
+            self.assertIn((before, after), made)
+
+    def test_a_forward_is_mutated_where_it_remembers(self):
+        self.assertNotIn(("a * b", "a / b"), texts(KERNEL))
+
+    def test_numbers(self):
+        self.assertEqual(number_alternatives("2"), ["3", "1"])
+        self.assertEqual(number_alternatives("0.5"), ["(0.5 * 1.001)"])
+
+    def test_guards_are_mutated_in_the_engine_alone(self):
+        text = 'void f(int n) { require<GraphError>(n > 0, "f: ", n); }'
+        self.assertEqual(texts(text), set())
+        self.assertIn(("n > 0", "false"), texts(text, path="engine/some.cpp"))
+
+
+class Writing(unittest.TestCase):
+    def test_without_its_mutants_a_source_is_what_it_was(self):
+        source, numbered, unread = mutants_of(KERNEL)
+        every = {m.id for _, mutants in numbered for m in mutants}
+        self.assertEqual(schemata.Writer(source, numbered, every).write(), schemata.INCLUDE + KERNEL)
+        self.assertEqual(unread, [])
+
+    def test_each_mutant_has_lines_of_its_own(self):
+        source, numbered, _ = mutants_of(KERNEL)
+        writer = schemata.Writer(source, numbered)
+        written = writer.write().split("\n")
+        for line, owner in writer.lines.items():
+            if owner > 0:
+                self.assertIn(f"gradus_mutant == {owner}", written[line - 1])
+
+    def test_errors_name_their_line_and_where_it_was_instantiated(self):
+        output = "a.h:7:1:   required from here\nb.h:3:2: error: no\nc.h:1:1: error: no\n"
+        self.assertEqual(list(build.stretches(output)), [[("b.h", "3"), ("a.h", "7")], [("c.h", "1")]])
+
+
+class Judging(unittest.TestCase):
+    def excuses(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "equivalent.txt"
+            path.write_text(text)
+            return read_excuses(path)
+
+    def test_a_survivor_with_a_reason_is_equivalent(self):
+        mutant = schemata.Mutant(4, "ops/a.cpp", 9, "x = y;", "deleted", "x = y;", "")
+        results = Results({4: mutant, 5: mutant}, {4: ("survived", "3 cases"), 5: ("killed", "a case")})
+        found = self.excuses("file: ops/….cpp\nline: x = y;\n  x = y; => nothing\nwhy: it is there\n")
+        results.judge(found)
+        self.assertEqual(results.verdicts[4], ("equivalent", "it is there"))
+        self.assertTrue(found[0].used)
+        self.assertEqual(results.survivors(), [])
+
+    def test_another_line_is_not_excused(self):
+        mutant = schemata.Mutant(4, "ops/a.cpp", 9, "x = z;", "deleted", "x = z;", "")
+        self.assertFalse(Excuse(1, "…", "x = y;", "…", "…").covers(mutant))
+
+    def test_no_reason_is_an_error(self):
+        with self.assertRaises(SystemExit):
+            self.excuses("file: a\nline: b\n  c => d\n")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
