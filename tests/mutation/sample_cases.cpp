@@ -1,10 +1,13 @@
 // The registry's conditions (tests/ops/test_registry.cpp), one sample and one condition a case.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "gradus/base/memory.h"
+#include "gradus/base/parallel.h"
 #include "gradus/check/gradients.h"
 #include "gradus/engine/graph.h"
+#include "gradus/engine/observer.h"
 #include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/support/registry_run.h"
 
@@ -120,6 +123,33 @@ std::string adding_up(const Sample& sample) {
   return "";
 }
 
+/// Finds gradients that backward computed although their input wants none. One pass of attention's
+/// and of swiglu's kernel makes them all; dropout_residual hands its dy on, which costs nothing.
+struct Needless : Observer {
+  std::string name;
+  void backward_end(const Node& node, const Gradients& dx) override {
+    const std::string op = node.name();
+    if (op == "attention" || op == "swiglu" || op == "dropout_residual") return;
+    for (std::size_t k = 0; k < dx.size(); ++k)
+      if (!node.inputs[k] && dx[k].defined()) name = node.name();
+  }
+};
+
+/// The same numbers with fewer inputs that want a gradient, recorded or not.
+std::string with_fewer(const Sample& sample, const std::vector<bool>& wanted,
+                       const Result& expected) {
+  for (const bool recorded : {false, true}) {
+    if (recorded && !sample.second) continue;
+    Needless needless;
+    const ObserverScope scope(needless);
+    const Result seen = testing::run(sample, sample.inputs, wanted, {}, recorded);
+    if (std::string wrong = differs(expected, seen, "alone or left out"); !wrong.empty())
+      return wrong;
+    if (!needless.name.empty()) return "computed for nobody: " + needless.name;
+  }
+  return "";
+}
+
 std::string subsets(const Sample& sample) {
   const std::vector<bool> all = testing::wanted_inputs(sample);
   if (std::count(all.begin(), all.end(), true) < 2) return "";
@@ -129,13 +159,12 @@ std::string subsets(const Sample& sample) {
     std::vector<bool> alone(all.size(), false), others = all;
     alone[k] = true;
     others[k] = false;
-    const Result one = testing::run(sample, sample.inputs, alone);
-    if (std::string wrong = differs({whole.y, {whole.dx[which]}}, one, "alone"); !wrong.empty())
-      return wrong;
     Result rest = whole;
-    rest.dx.erase(rest.dx.begin() + static_cast<std::ptrdiff_t>(which++));
-    const Result seen = testing::run(sample, sample.inputs, others);
-    if (std::string wrong = differs(rest, seen, "left out"); !wrong.empty()) return wrong;
+    rest.dx.erase(rest.dx.begin() + static_cast<std::ptrdiff_t>(which));
+    if (std::string wrong = with_fewer(sample, alone, {whole.y, {whole.dx[which++]}});
+        !wrong.empty())
+      return wrong;
+    if (std::string wrong = with_fewer(sample, others, rest); !wrong.empty()) return wrong;
   }
   return "";
 }
@@ -162,6 +191,21 @@ std::string single(const Sample& sample) {
   return "";
 }
 
+/// Loops over many elements are cut into chunks, which here are short.
+std::string chunks(const Sample& sample) {
+#ifdef GRADUS_SHORT_CHUNKS
+  const Result whole = testing::run(sample);
+  struct Short {
+    const std::int64_t before = std::exchange(kCheapGrain, 8);
+    ~Short() { kCheapGrain = before; }
+  } const now;
+  return differs(whole, testing::run(sample), "short chunks");
+#else
+  (void)sample;
+  return "";
+#endif
+}
+
 std::string left_behind(const Sample& sample) {
   testing::run(sample);
   const std::int64_t before = memory::usage().live_bytes;
@@ -178,7 +222,8 @@ Cases sample_cases() {
                      {"layouts", layouts},     {"upstream", upstream},
                      {"adds up", adding_up},   {"subsets", subsets},
                      {"f32", single},          {"first", first},
-                     {"second", second},       {"left behind", left_behind}};
+                     {"second", second},       {"left behind", left_behind},
+                     {"chunks", chunks}};
   Cases cases;
   for (const auto& condition : kConditions)
     for (const Sample& sample : testing::all_samples())

@@ -41,13 +41,16 @@ def link_tree(tree, target):
         (include / "gradus").symlink_to(target)
 
 
-def shorten_chunks(tree, target):
-    """Loops in chunks of a few elements, so that small samples have several."""
+def chunks_by_choice(tree, target):
+    """How long the chunks of a loop are becomes a variable, so that small samples can have several."""
     text = (tree / "base/parallel.h").read_text()
-    short = text.replace("kCheapGrain = 16384", "kCheapGrain = 8")
-    if short == text:
-        raise SystemExit("mutate: base/parallel.h has no kCheapGrain = 16384 any more")
-    replace(target / "base/parallel.h", short)
+    for before, after in (("inline constexpr std::int64_t kCheapGrain", "inline std::int64_t kCheapGrain"),
+                          ("\nconstexpr std::int64_t rows_grain", "\ninline std::int64_t rows_grain"),
+                          ("#pragma once", "#pragma once\n#define GRADUS_SHORT_CHUNKS")):
+        if before not in text:
+            raise SystemExit(f"mutate: base/parallel.h has no '{before.strip()}' any more")
+        text = text.replace(before, after)
+    replace(target / "base/parallel.h", text)
 
 
 def replace(path, text):
@@ -106,7 +109,7 @@ class Tree:
 
     def write(self, jobs):
         link_tree(self.root, self.target)
-        shorten_chunks(self.root, self.target)
+        chunks_by_choice(self.root, self.target)
         memory, keys = self.build / "compiles.json", self.known()
         before = json.loads(memory.read_text()) if memory.exists() else {}
         fresh = []

@@ -24,7 +24,8 @@ def number_alternatives(text):
     if digits.lower().startswith("0x"):
         return [f"({text} * 2)"]
     if any(c in digits for c in ".eEfF"):
-        return [f"({text} * 1.001)"] + (["0.0", "2.0"] if float(digits.rstrip("fF")) == 1 else [])
+        value = float(digits.rstrip("fF"))
+        return {0: ["1.0"], 1: ["0.0", "2.0"]}.get(value, []) + ([f"({text} * 1.001)"] if value else [])
     n = int(digits.rstrip("uUlL"))
     return ["1", "-1"] if n == 0 else [str(n + 1), str(n - 1)]
 

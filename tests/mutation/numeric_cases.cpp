@@ -1,0 +1,333 @@
+// Scenarios of operations: numbers far from 0, edges of masks, which way is taken, shapes.
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "gradus/base/random.h"
+#include "gradus/engine/observer.h"
+#include "gradus/ops/activation.h"
+#include "gradus/ops/attention.h"
+#include "gradus/ops/dropout.h"
+#include "gradus/ops/indexing.h"
+#include "gradus/ops/logic.h"
+#include "gradus/ops/loss.h"
+#include "gradus/ops/masked_product.h"
+#include "gradus/ops/matmul.h"
+#include "gradus/ops/norm.h"
+#include "gradus/ops/softmax.h"
+#include "gradus/tests/mutation/expect.h"
+#include "gradus/tests/support/registry.h"
+
+namespace gradus::mutation {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+bool near(const List& a, const List& b, double tolerance = 1e-12) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(std::abs(a[i] - b[i]) <= tolerance)) return false;
+  return true;
+}
+
+Tensor ids(std::initializer_list<std::int64_t> values, const Shape& shape) {
+  return from(std::vector<std::int64_t>(values), shape);
+}
+
+/// (x − mean) / √(mean (x − mean)² + eps), in two passes.
+List normalised(const List& x, double eps) {
+  double mean = 0, square = 0;
+  for (const double v : x) mean += v / static_cast<double>(x.size());
+  for (const double v : x) square += (v - mean) * (v - mean) / static_cast<double>(x.size());
+  List y;
+  for (const double v : x) y.push_back((v - mean) / std::sqrt(square + eps));
+  return y;
+}
+
+/// Here the difference of two large squares would lose six digits more than the square of a
+/// difference, whose own error is about 3000 · 2⁻⁵³ = 3e-13.
+void far_from_zero() {
+  const Tensor row = testing::values({1, 9}) + 3000.0;
+  expect(near(numbers(layer_norm(row)), normalised(numbers(row), 1e-5), 1e-11),
+         "layer_norm far off");
+  const Tensor column = testing::values({9, 1}) + 3000.0;
+  const Tensor y = batch_norm(column, {}, {}, {}, {}, true);
+  expect(near(numbers(y), normalised(numbers(column), 1e-5), 1e-11), "batch_norm far off");
+}
+
+/// Names of the operations that run during the backward of f(x).
+struct Seen : Observer {
+  std::set<std::string> names;
+  void op_begin(const Op& op, std::span<const Tensor* const>) override { names.insert(op.name()); }
+};
+std::set<std::string> run_backward(const Tensor& y) {
+  Seen seen;
+  const ObserverScope scope(seen);
+  sum(y).backward();
+  return seen.names;
+}
+
+/// Kernels by default, and the formula where it is asked for.
+void which_way() {
+  const Tensor x = testing::values({2, 3, 4}).requires_grad_();
+  const Tensor w = testing::values({4}, 1).requires_grad_(),
+               b = testing::values({4}, 2).requires_grad_();
+  const Tensor square = testing::values({4, 4}, 3).requires_grad_();
+  const Tensor channels = testing::values({3}, 4).requires_grad_();
+  const std::vector<std::function<Tensor()>> fused = {
+      [&] { return softmax(x); },
+      [&] { return log_softmax(x); },
+      [&] { return layer_norm(x, w, b); },
+      [&] { return rms_norm(x, w); },
+      [&] { return batch_norm(x, channels, channels, {}, {}, true); },
+      [&] {
+        return cross_entropy(x, ids({0, 1, 2, 3, 0, 1}, {2, 3}));
+      }};
+  for (const auto& f : fused) {
+    const std::string name = f().node()->name();
+    expect(run_backward(f()).count("multiply") == 0, name + ": a kernel goes back");
+    const Tensor y = f();
+    const FormulaScope formula;
+    expect(run_backward(y).count("multiply") == 1, name + ": the formula where it is asked for");
+  }
+  expect(run_backward(linear(x, square, b)).count("matmul") == 0, "linear: a kernel goes back");
+}
+
+void composed() {
+  const Tensor x = testing::values({2, 3, 4}).requires_grad_(), w = testing::values({4}, 1);
+  const Tensor square = testing::values({4, 4}, 3), channels = testing::values({3}, 4);
+  const Tensor heads = testing::values({1, 2, 3, 4}, 5).requires_grad_();
+  const Tensor packed = testing::values({1, 3, 24}, 6).requires_grad_();
+  const std::vector<std::function<Tensor()>> fused = {
+      [&] { return linear(x, square, w); },
+      [&] { return gelu(x); },
+      [&] { return silu(x); },
+      [&] { return swiglu(x, x); },
+      [&] { return softplus(x); },
+      [&] { return layer_norm(x); },
+      [&] { return rms_norm(x); },
+      [&] { return batch_norm(x, channels, channels, {}, {}, true); },
+      [&] {
+        return cross_entropy(x, ids({0, 1, 2, 3, 0, 1}, {2, 3}));
+      },
+      [&] { return dropout_residual(x, x, 0.5); },
+      [&] { return scaled_dot_product_attention(heads, heads, heads); },
+      [&] { return packed_self_attention(packed, 2, causal_mask()); }};
+  for (const auto& f : fused) {
+    const std::string name = f().node()->name();
+    const FormulaScope formula;
+    expect(f().node()->name() != name, name + " is composed under FormulaScope");
+  }
+}
+
+/// A saved view that is the only one of its numbers, and does not lie row by row.
+void lonely_views() {
+  const Tensor x = testing::values({3, 4}).requires_grad_();
+  for (const auto& f : {silu, +[](const Tensor& in) { return gelu(in); }, relu,
+                        +[](const Tensor& in) { return gelu(in, Gelu::erf); }}) {
+    const Tensor up = testing::values({4, 3}, 2);
+    const Tensor expected = grad(sum(f(transpose(x * 2.0)) * up), x, {.create_graph = true});
+    const Tensor found = grad(sum(f(transpose(x * 2.0)) * up), x);
+    expect(near(numbers(found), numbers(expected)), "an activation of a transposed temporary");
+  }
+}
+
+void masked_products() {
+  const Tensor a = testing::values({1, 1, 2, 3}).requires_grad_();
+  const Tensor b = testing::values({1, 1, 2, 3}, 1).requires_grad_();
+  const Tensor hides = from(std::vector<bool>{false, true, true, false}, {1, 1, 2, 2});
+  const Tensor up = testing::values({1, 1, 2, 2}, 2);
+  sum(pair_products(a, b, hides) * up).backward();
+  sum(pair_products(a, b, hides)).backward(tensor(3.0, Dtype::f64));
+  // Only pairs (0, 0) and (1, 1): da_i = (up_ii + 3) b_i.
+  const List u = numbers(up), bv = numbers(b), da = numbers(a.grad());
+  List expected;
+  for (std::size_t i = 0; i < 6; ++i) expected.push_back((u[i < 3 ? 0 : 3] + 3) * bv[i]);
+  expect(near(da, expected), "hidden pairs have no gradient");
+  // A NaN that is hidden, in values that do not lie row by row.
+  const Tensor w = testing::values({1, 1, 2, 2}, 3);
+  const Tensor stored = tensor({1.0, 2.0, kNan, 3.0, 4.0, kNan}, Dtype::f64);  // columns of 2
+  const Tensor values = stored.view({1, 1, 2, 3}, {6, 6, 3, 1}, 0);
+  const Tensor turned =
+      tensor({1.0, 3.0, 2.0, 4.0, kNan, kNan}, Dtype::f64).view({1, 1, 2, 3}, {6, 6, 1, 2}, 0);
+  const List direct = numbers(weighted_sum(w, values, hides));
+  const List viewed = numbers(weighted_sum(w, turned, hides));
+  for (const std::size_t i : {0u, 1u, 3u, 4u})
+    expect(std::abs(direct[i] - viewed[i]) <= 1e-12, "weighted_sum of a transposed view with NaN");
+}
+
+void shapes() {
+  const Tensor m = testing::values({2, 3}), v = testing::values({3});
+  expect(matmul(m, v).shape() == Shape{2}, "matrix times vector");
+  expect(matmul(v, v).shape() == Shape{}, "vector times vector");
+  expect(matmul(testing::values({2}), m).shape() == Shape{3}, "vector times matrix");
+  expect(matmul(testing::values({2}), testing::values({5, 2, 3})).shape() == Shape{5, 3},
+         "vector times matrices");
+  expect(matmul(testing::values({5, 2, 3}), v).shape() == Shape{5, 2}, "matrices times vector");
+  expect(repeat(v, {1, 1}).shape() == Shape{1, 3}, "repeat with an axis more");
+  expect(repeat(m, {1, 2, 1}).shape() == Shape{1, 4, 3}, "repeat along the middle");
+  const Tensor cube = testing::values({2, 3, 4, 5});
+  expect(flatten(cube, 1, 2).shape() == Shape{2, 12, 5}, "flatten in the middle");
+  expect(flatten(cube, -3, -2).shape() == Shape{2, 12, 5}, "flatten counted from the end");
+  expect(flatten(cube, 1).shape() == Shape{2, 60}, "flatten to the end");
+  expect(flatten(cube, 0, 1).shape() == Shape{6, 4, 5}, "flatten at the front");
+  expect(flatten(cube, 3, 3).shape() == cube.shape(), "flatten of one axis");
+  expect(flatten(tensor(2.0)).shape() == Shape{1}, "flatten of a number");
+  expect(flatten(v).shape() == Shape{3}, "flatten of a vector");
+}
+
+void slices() {
+  const Tensor x = arange(10).astype(Dtype::f64).requires_grad_();
+  expect(numbers(slice(x, 0, 1, 5, 3)) == List{1, 4}, "two of a step");
+  expect(numbers(slice(x, 0, -20, 2)) == List{0, 1}, "a start before the first");
+  expect(numbers(slice(x, 0, 8, 30)) == List{8, 9}, "a stop after the last");
+  expect(numbers(slice(x, 0, -3, -1)) == List{7, 8}, "counted from the end");
+  expect(slice(x, 0, 5, 2).numel() == 0 && slice(x, 0, 3, 0).numel() == 0,
+         "stops before it starts");
+  expect(slice(x, 0, 0, 0).numel() == 0, "nothing at the front");
+  for (const bool recorded : {false, true}) {
+    const Tensor d = grad(sum(slice(x, 0, 1, 5, 3) * tensor({2.0, 3.0}, Dtype::f64)), x,
+                          {.create_graph = recorded});
+    expect(numbers(d) == List{0, 2, 0, 0, 3, 0, 0, 0, 0, 0}, "the gradient of a slice with a step");
+  }
+}
+
+void softmax_edges() {
+  const Tensor x = from(std::vector<double>{-kInfinity, 1}, {2, 1}).requires_grad_();
+  sum(log_softmax(x)).backward();
+  expect(numbers(x.grad()) == List{0, 0}, "rows of one element, one of them hidden");
+}
+
+/// The gradient of cross_entropy by x, upstream 1, as the formula gives it and as the kernel does.
+void both_ways(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options,
+               const List& expected, const std::string& what) {
+  for (const bool recorded : {false, true}) {
+    const Tensor d = grad(cross_entropy(x, target, options), x, {.create_graph = recorded});
+    expect(near(numbers(d), expected), what);
+  }
+}
+
+void cross_entropy_edges() {
+  const double e = std::exp(1.0), p = e / (1 + e);
+  const Tensor odd = from(std::vector<double>{kNan, 0, 0, 1}, {2, 2}).requires_grad_();
+  both_ways(odd, ids({-100, 1}, {2}), {}, {0, 0, 1 - p, p - 1}, "an ignored row of NaN");
+  const Tensor hidden =
+      from(std::vector<double>{-kInfinity, -kInfinity, 0, 1}, {2, 2}).requires_grad_();
+  both_ways(hidden, ids({0, 1}, {2}), {.reduction = Reduction::sum}, {0, 0, 1 - p, p - 1},
+            "a row of −∞");
+  const Tensor spaced = tensor({2.0, 9.0, 5.0, 9.0}, Dtype::f64).view({2}, {2}, 0);  // 2, 5
+  const Tensor x = from(std::vector<double>{1, 0, 0, 1}, {2, 2}).requires_grad_();
+  const double a = 2 * (p - 1), b = 5 * (p - 1);
+  both_ways(x, ids({0, 1}, {2}), {.weight = spaced, .reduction = Reduction::sum}, {a, -a, -b, b},
+            "class weights with a stride");
+  expect_error<IndexError>("[1, 2]", [&] {
+    cross_entropy(testing::values({2, 3, 4}), ids({0, 1, 2, 3, 0, 9}, {2, 3}));
+  });
+  const Tensor learns = tensor({2.0, 5.0}, Dtype::f64).requires_grad_();
+  {
+    const NoGrad off;
+    cross_entropy(x, ids({0, 1}, {2}), {.weight = learns});
+  }
+}
+
+void nll_edges() {
+  const Tensor log_p = log_softmax(testing::values({2, 2, 3}));
+  const Tensor w = tensor({2.0, 3.0, 5.0}, Dtype::f64), target = ids({0, 2, 1, 0}, {2, 2});
+  const List v = numbers(log_p);
+  const List expected{-2 * v[0], -5 * v[5], -3 * v[7], -2 * v[9]};
+  const Tensor loss = nll_loss(log_p, target, {.weight = w, .reduction = Reduction::none});
+  expect(loss.shape() == Shape{2, 2} && near(numbers(loss), expected),
+         "weights of targets in two axes");
+}
+
+void soft_targets() {
+  const Tensor x = from(std::vector<double>{0, 0, -kInfinity}, {1, 3});
+  const Tensor p = from(std::vector<double>{1, 0, 0}, {1, 3}).requires_grad_();
+  const Tensor loss = cross_entropy_soft(x, p);
+  loss.backward();
+  const double log2 = std::log(2.0);
+  expect(near(numbers(loss), {log2}), "a class that is hidden and not meant");
+  expect(near(numbers(p.grad()), {log2, log2, 0}), "the gradient by soft targets, 0 among them");
+  const Tensor meant = from(std::vector<double>{0.5, 0, 0.5}, {1, 3});
+  expect(cross_entropy_soft(x, meant).item() == kInfinity, "a class that is hidden and meant");
+}
+
+void divergence() {
+  const Tensor log_q = tensor({-1.0, -2.0}, Dtype::f64).requires_grad_();
+  const Tensor t = tensor({0.0, 0.5}, Dtype::f64).requires_grad_();
+  kl_div(log_q, t, Reduction::sum).backward();
+  expect(near(numbers(log_q.grad()), {0, -0.5}), "kl_div by log q");
+  expect(near(numbers(t.grad()), {0, std::log(0.5) + 2 + 1}), "kl_div by the target, 0 among it");
+}
+
+/// The element whose random word is the threshold stays; thresholds are rounded, and never 2³².
+void dropout_thresholds() {
+  const Tensor x = testing::values({3000}), residual = testing::values({3000}, 1);
+  const auto mask_of = [](double p) { return seed(9), make_dropout_mask(p); };
+  const double word = mask_of(0.5).stream.word(5);
+  for (const auto& [more, kept] : {std::pair(0.0, true), {-0.4, true}, {0.6, false}}) {
+    const double p = (word + more) / 4294967296.0;
+    const List y = numbers((seed(9), dropout(x, p))), v = numbers(x), r = numbers(residual);
+    const List onto = numbers((seed(9), dropout_residual(x, residual, p)));
+    expect((y[5] != 0) == kept, "a word at the threshold is kept");
+    const DropoutMask mask = mask_of(p);
+    for (std::int64_t i = 0; i < 3000; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const double expected = mask.stream.word(i) >= mask.threshold ? v[k] / (1 - p) : 0;
+      expect(std::abs(y[k] - expected) <= 1e-12 * 10, "each element by its own word");
+      expect(std::abs(onto[k] - r[k] - expected) <= 1e-12 * 10, "also on top of a residual");
+    }
+  }
+  expect(mask_of(1 - 1e-12).threshold == 4294967295u, "almost everything is dropped");
+}
+
+/// What is computed again for those who need it is what it was.
+void remade() {
+  const Tensor x = testing::values({3, 4}).requires_grad_(),
+               g = testing::values({3, 4}, 1).requires_grad_();
+  const Tensor w = testing::values({4}, 2), up = testing::values({3, 5}, 3);
+  const Tensor into = testing::values({5, 4}, 4).requires_grad_();
+  const std::vector<std::function<Tensor()>> cheap = {[&] { return silu(x); },
+                                                      [&] { return gelu(x); },
+                                                      [&] { return gelu(x, Gelu::erf); },
+                                                      [&] { return swiglu(g, x); },
+                                                      [&] { return layer_norm(x, w, w); },
+                                                      [&] { return rms_norm(x, w); }};
+  for (const auto& f : cheap) {
+    const Tensor h = f();
+    const List found = numbers(grad(sum(linear(h, into) * up), into));
+    const List expected = numbers(grad(sum(linear(h.detach(), into) * up), into));
+    expect(near(found, expected), std::string(h.node()->name()) + " made again");
+  }
+}
+
+void indices_from_the_end() {
+  const Tensor x = testing::values({2, 3}), source = testing::values({2, 2}, 1);
+  const Tensor index = ids({2, 0, 1, 1}, {2, 2});
+  expect(numbers(scatter_add(x, -1, index, source)) == numbers(scatter_add(x, 1, index, source)),
+         "scatter_add counts axes from the end");
+}
+
+Cases numeric_cases() {
+  return {scenario("far from zero", far_from_zero),
+          scenario("dropout's thresholds", dropout_thresholds),
+          scenario("made again", remade),
+          scenario("indices from the end", indices_from_the_end),
+          scenario("which way", which_way),
+          scenario("composed", composed),
+          scenario("lonely views", lonely_views),
+          scenario("masked products", masked_products),
+          scenario("shapes", shapes),
+          scenario("slices", slices),
+          scenario("softmax edges", softmax_edges),
+          scenario("cross_entropy edges", cross_entropy_edges),
+          scenario("nll edges", nll_edges),
+          scenario("soft targets", soft_targets),
+          scenario("divergence", divergence)};
+}
+
+const CaseSource source(numeric_cases);
+
+}  // namespace
+}  // namespace gradus::mutation
