@@ -28,7 +28,7 @@ struct Step {
     if (!dy) dy = std::make_unique<Tensor>();
     return *dy;
   }
-  Tensor take() { return dy ? std::move(*std::exchange(dy, nullptr)) : Tensor(); }
+  Tensor take() { return std::move(*std::exchange(dy, nullptr)); }  // where something has arrived
 };
 
 /// What walks inside this thread's outermost one have let go of. Its steps may still point there.
@@ -91,8 +91,7 @@ Step* Walk::find(const Node* node, std::size_t from) {
 }
 
 void Walk::want_leaves() {
-  for (Step& step : steps)
-    step.wanted = step.node->op || step.node->op_name || step.node->requires_grad;
+  for (Step& step : steps) step.wanted = step.node->requires_grad;  // false for frozen leaves alone
 }
 
 void Walk::want(const std::vector<Tensor>& inputs) {
@@ -200,7 +199,7 @@ std::vector<Tensor> starts(const char* name, const std::vector<Tensor>& outputs,
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Tensor& y = outputs[k];
     require<GraphError>(
-        y.defined() && y.requires_grad(), name,
+        y.requires_grad(), name,
         ": nothing that this tensor was made from requires a gradient: call ",
         "requires_grad_() on a leaf, and do not leave the graph by NoGrad, detach(), ",
         "clone() or astype() (to(x, dtype) stays in it)");
@@ -256,7 +255,7 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   const std::vector<Tensor> first = starts("grad", outputs, grad_outputs);
   for (const Tensor& x : inputs)
     require<GraphError>(
-        x.defined() && x.requires_grad(),
+        x.requires_grad(),
         "grad: an input does not require a gradient: call requires_grad_() on it first");
   Walk walk(outputs, options.create_graph, options.keep_graph);
   walk.want(inputs);

@@ -174,7 +174,7 @@ Tensor Tensor::view(const Shape& shape) const {
 
 // ---- the graph ----
 
-bool Tensor::requires_grad() const { return node_ && (node_->op_name || node_->requires_grad); }
+bool Tensor::requires_grad() const { return node_ && node_->requires_grad; }
 
 bool Tensor::is_leaf() const { return !node_ || !node_->op_name; }
 

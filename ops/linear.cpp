@@ -49,15 +49,13 @@ std::int64_t count_rows(const Tensor& x) {
 /// [..., n] seen as [rows, n].
 Tensor as_rows(const Tensor& x) { return x.view({count_rows(x), x.size(-1)}); }
 
-/// op(a) op(b) of two packed matrices, as a new tensor of `shape`.
-Tensor product(bool transpose_a, const Tensor& a, bool transpose_b, const Tensor& b,
-               const Shape& shape) {
+/// a b, or aᵀ b, of two packed matrices, as a new tensor of `shape`.
+Tensor product(bool transpose_a, const Tensor& a, const Tensor& b, const Shape& shape) {
   Tensor c = Tensor::empty(shape, a.dtype());
-  const std::int64_t n = b.size(transpose_b ? 0 : 1), k = b.size(transpose_b ? 1 : 0);
-  const std::int64_t m = a.size(transpose_a ? 1 : 0);
+  const std::int64_t m = a.size(transpose_a ? 1 : 0), n = b.size(1), k = b.size(0);
   dispatch_float("linear", a.dtype(), [&]<class T>() {
-    blas::gemm(transpose_a, transpose_b, m, n, k, T{1}, a.data<T>(), a.size(1), b.data<T>(),
-               b.size(1), T{0}, c.mutable_data<T>(), n);
+    blas::gemm(transpose_a, false, m, n, k, T{1}, a.data<T>(), a.size(1), b.data<T>(), n, T{0},
+               c.mutable_data<T>(), n);
   });
   return c;
 }
@@ -104,8 +102,8 @@ struct Linear final : Op {
     }
     const Tensor g = as_rows(dy);
     if (wants(2)) db = sum_to(g, {out});
-    if (wants(1)) dw = product(true, g, false, as_rows(x.value()), {out, in});
-    if (wants(0)) dx = product(false, g, false, weight.value().contiguous(), x.shape());
+    if (wants(1)) dw = product(true, g, as_rows(x.value()), {out, in});
+    if (wants(0)) dx = product(false, g, weight.value().contiguous(), x.shape());
     return {dx, dw, db, dresidual};
   }
 };

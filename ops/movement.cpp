@@ -209,7 +209,7 @@ Tensor repeat(const Tensor& x, const Shape& times) {
     if (times[axis] == 1) continue;
     std::int64_t outer = 1;
     for (int before = 0; before < axis; ++before) outer *= shape[before];
-    const std::int64_t inner = outer * shape[axis] == 0 ? 0 : y.numel() / outer;
+    const std::int64_t inner = outer == 0 ? 0 : y.numel() / outer;
     shape[axis] *= times[axis];
     y = reshape(expand(reshape(y, {outer, 1, inner}), {outer, times[axis], inner}), shape);
   }

@@ -153,7 +153,6 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   check_defined("reshape", x);
   Shape to = shape;
   int computed = -1;
-  std::int64_t others = 1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     require<ShapeError>(shape[axis] >= -1, "reshape: ", shape, " has a negative size, ",
                         shape[axis], ": only -1 (compute it) is allowed");
@@ -161,7 +160,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
                         " leaves more than one size ", "to be computed");
     if (shape[axis] == -1) computed = axis, to[axis] = 1;
   }
-  others = numel(to);
+  const std::int64_t others = numel(to);
   if (computed >= 0) {
     require<ShapeError>(others > 0 && x.numel() % others == 0, "reshape: ", x.shape(), " has ",
                         x.numel(), " elements, which no size in place of the -1 of ", shape,
