@@ -21,7 +21,14 @@ ERROR = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+: (?:fatal )?error: ")
 INSIDE = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+:\s+(?:required from|in .constexpr)")
 
 
-def link_tree(tree, target):
+def link_headers(tree, target, include):
+    for path in (target / "ops", include):
+        path.mkdir(parents=True, exist_ok=True)
+    if not (include / "gradus").exists():
+        (include / "gradus").symlink_to(tree)
+
+
+def link_tree(tree, target, include):
     """Symbolic links in `target` to every file of the rooms that the program is made of."""
     wanted = {}
     for room in ROOMS + tuple(f"tests/{name}" for name in TESTS):
@@ -35,7 +42,6 @@ def link_tree(tree, target):
         link.parent.mkdir(parents=True, exist_ok=True)
         if not link.exists():
             link.symlink_to(path)
-    include = target.parent / "include"
     include.mkdir(exist_ok=True)
     if not (include / "gradus").exists():
         (include / "gradus").symlink_to(target)
@@ -85,12 +91,14 @@ class Mutated:
 
 
 class Tree:
-    def __init__(self, root, build, say):
-        self.root, self.build, self.say = root, build, say
-        self.target = build / "tree"
+    """All mutated sources; or `only` some .cpp, which are then compiled with this tree's headers."""
+
+    def __init__(self, root, build, say, only=()):
+        self.root, self.build, self.say, self.only = root, build, say, only
+        self.target, self.include = build / "tree", build / "include"
         self.unread, self.sources, first = [], {}, 1
         public = scope.differentiable(root)
-        for path in scope.files(root):
+        for path in only or scope.files(root):
             mutated = Mutated(root, path, public, first, self.unread)
             if mutated.mutants:
                 self.sources[path], first = mutated, mutated.next
@@ -108,8 +116,11 @@ class Tree:
         return {path: hashlib.sha256((base + s.text).encode()).hexdigest() for path, s in self.sources.items()}
 
     def write(self, jobs):
-        link_tree(self.root, self.target)
-        chunks_by_choice(self.root, self.target)
+        if self.only:
+            link_headers(self.root, self.target, self.include)
+        else:
+            link_tree(self.root, self.target, self.include)
+            chunks_by_choice(self.root, self.target)
         memory, keys = self.build / "compiles.json", self.known()
         before = json.loads(memory.read_text()) if memory.exists() else {}
         fresh = []
@@ -145,7 +156,7 @@ class Tree:
 
     def errors(self, unit):
         command = ["c++", "-std=c++20", "-fsyntax-only", "-w", "-fmax-errors=0", "-DGRADUS_BLAS_PLAIN",
-                   "-I", str(self.build / "include"), str(self.target / unit)]
+                   "-I", str(self.include), str(self.target / unit)]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"})
         return done.stderr if done.returncode else ""
 
@@ -162,7 +173,7 @@ class Tree:
         """(source, owner of a line) for the lines that one error names, mutants before sites."""
         found = []
         for path, line in stretch:
-            for prefix in (str(self.target), str(self.build / "include" / "gradus")):
+            for prefix in (str(self.target), str(self.include / "gradus")):
                 source = self.sources.get(os.path.relpath(path, prefix)) if path.startswith(prefix) else None
                 if source and int(line) in source.lines:
                     found.append((source.path, source.lines[int(line)]))

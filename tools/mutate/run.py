@@ -5,20 +5,16 @@ import os
 import random
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 from build import Tree
+from drivers import Drivers, say
 from verdicts import Results, read_excuses
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutants"
 PROGRAM = BUILD / "build" / "gradus_mutants"
-
-
-def say(text):
-    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
 def options():
@@ -60,45 +56,6 @@ def compile_program(jobs):
         raise SystemExit("mutate.sh: the mutants do not build:\n" + done.stdout[-4000:])
 
 
-class Drivers:
-    """Several programs side by side, each with its share of the mutants."""
-
-    def __init__(self, mutants, jobs):
-        self.mutants, self.verdicts, self.problems = mutants, {}, []
-        ids = sorted(mutants)
-        self.shares = [share for share in (ids[k::jobs] for k in range(jobs)) if share]
-
-    def run(self):
-        threads = [threading.Thread(target=self.drive, args=(k,)) for k in range(len(self.shares))]
-        for thread in threads:
-            thread.start()
-        told = 0
-        while any(thread.is_alive() for thread in threads):
-            time.sleep(0.2)
-            if len(self.verdicts) >= told + 500:
-                told = len(self.verdicts)
-                say(f"{told} of {len(self.mutants)} done")
-        if self.problems:
-            raise SystemExit("mutate.sh: " + "\n".join(sorted(set(self.problems))))
-        return self.verdicts
-
-    def drive(self, k):
-        tasks = BUILD / f"tasks_{k}.txt"
-        tasks.write_text("".join(f"{i} {self.mutants[i].site}\n" for i in self.shares[k]))
-        # What is freed is overwritten, so that whoever reads it afterwards is noticed.
-        program = subprocess.Popen([str(PROGRAM), str(tasks)], stdout=subprocess.PIPE, text=True,
-                                   errors="replace", stderr=subprocess.DEVNULL,
-                                   env=os.environ | {"MALLOC_PERTURB_": "165"})
-        for line in program.stdout:
-            number, verdict, by = line.rstrip("\n").split("\t", 2)
-            if number == "0":
-                self.problems.append(f"{verdict}: {by}")
-            else:
-                self.verdicts[int(number)] = (verdict, by)
-        if program.wait() and not self.problems:
-            self.problems.append(f"gradus_mutants ended with {program.returncode}")
-
-
 def main():
     args, start = options(), time.time()
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -112,7 +69,7 @@ def main():
         return 0
     compile_program(args.jobs)
     say(f"{made} mutants written, {len(every)} compile, {len(mutants)} run")
-    results = Results(mutants, Drivers(mutants, args.jobs).run())
+    results = Results(mutants, Drivers(mutants, args.jobs, PROGRAM, BUILD).run())
     excuses = read_excuses(ROOT / "tests/mutation/equivalent.txt")
     results.judge(excuses)
     minutes = (time.time() - start) / 60
