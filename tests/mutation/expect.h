@@ -1,6 +1,7 @@
 // How scenarios say what is wrong, and operations of their own to provoke it.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -67,6 +68,17 @@ inline void expect(bool holds, const std::string& what) {
 }
 
 inline List numbers(const Tensor& x) { return x.to_vector<double>(); }
+
+inline bool near(const List& a, const List& b, double tolerance = 1e-12) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(std::abs(a[i] - b[i]) <= tolerance)) return false;
+  return true;
+}
+
+inline Tensor ids(std::initializer_list<std::int64_t> values, const Shape& shape) {
+  return from(std::vector<std::int64_t>(values), shape);
+}
 
 inline Tensor leaf(std::initializer_list<double> values) {
   return tensor(values, Dtype::f64).requires_grad_();

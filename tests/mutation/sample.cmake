@@ -17,7 +17,7 @@ add_custom_command(OUTPUT "${mutated}/tree/ops/softmax.cpp" "${mutated}/tree/ops
   COMMENT "Writing mutants of ops/softmax.cpp and ops/linear.cpp" VERBATIM)
 add_executable(gradus_mutants "${mutated}/tree/ops/softmax.cpp" "${mutated}/tree/ops/linear.cpp"
   "${mutation}/main.cpp" "${mutation}/sample_cases.cpp" "${mutation}/numeric_cases.cpp"
-  "${mutation}/guarded_memory.cpp")
+  "${mutation}/loss_cases.cpp" "${mutation}/guarded_memory.cpp")
 gradus_own_flags(gradus_mutants)
 target_compile_options(gradus_mutants PRIVATE -O1 -w)
 target_link_libraries(gradus_mutants PRIVATE gradus_samples gradus_tests_support)

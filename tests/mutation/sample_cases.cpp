@@ -116,9 +116,9 @@ struct Needless : Observer {
   std::string name;
   void backward_end(const Node& node, const Gradients& dx) override {
     const std::string op = node.name();
-    if (op == "attention" || op == "swiglu" || op == "dropout_residual") return;
+    if (op == "attention" || op == "swiglu") return;
     for (std::size_t k = 0; k < dx.size(); ++k)
-      if (!node.inputs[k] && dx[k].defined()) name = node.name();
+      if (!node.inputs[k] && dx[k].defined() && !(op == "dropout_residual" && k == 1)) name = op;
   }
 };
 

@@ -1,0 +1,196 @@
+// Scenarios of attention: what a mask hides holds NaN, so heads go pair by pair; that must give what
+// the tiles give where the same places hold 0.
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "gradus/base/random.h"
+#include "gradus/engine/graph.h"
+#include "gradus/ops/attention.h"
+#include "gradus/tests/mutation/expect.h"
+#include "gradus/tests/support/registry_run.h"
+
+namespace gradus::mutation {
+namespace {
+
+using testing::Layout;
+using testing::values;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+struct Sizes {
+  std::int64_t B, H, T, S, D, Dv;
+};
+
+/// x with `value` in row `row` of each head, or of head (1, 1) alone.
+Tensor with_row(const Tensor& x, std::int64_t row, double value, bool everywhere) {
+  Tensor y = x.clone();
+  for (std::int64_t b = 0; b < y.size(0); ++b)
+    for (std::int64_t h = 0; h < y.size(1); ++h) {
+      Tensor place = y[{b, h, row}].detach();
+      if (everywhere || (b == 1 && h == 1)) place.fill_(value);
+    }
+  return y;
+}
+
+/// Hides the last key from all, all keys from query 1 of head (0, 1), and every third pair.
+Tensor allowed_pairs(const Sizes& n) {
+  std::vector<bool> allowed;
+  for (std::int64_t i = 0; i < n.B * n.H * n.T * n.S; ++i) {
+    const std::int64_t key = i % n.S, query = i / n.S % n.T, head = i / (n.S * n.T);
+    allowed.push_back(key != n.S - 1 && (head != 1 || query != 1) && (i % 3 != 0 || key == 0));
+  }
+  return from(allowed, {n.B, n.H, n.T, n.S});
+}
+
+struct Run {
+  List y, dq, dk, dv;
+};
+
+Run run(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout, const Mask& mask,
+        const AttentionOptions& options, Layout layout) {
+  const auto leaf_of = [layout](const Tensor& x) {
+    return testing::laid_out(x, layout).requires_grad_();
+  };
+  const Tensor a = leaf_of(q), b = leaf_of(k), c = leaf_of(v);
+  seed(11);  // dropout draws the same in each run
+  const Tensor y = scaled_dot_product_attention(a, b, c, mask, options);
+  y.backward(testing::laid_out(dout, layout));
+  return {numbers(y), numbers(a.grad()), numbers(b.grad()), numbers(c.grad())};
+}
+
+/// Equal but for rounding: sums of about ten terms of order 1, backward of those again.
+void expect_same(const List& a, const List& b, const std::string& what) {
+  for (std::size_t i = 0; i < a.size(); ++i) expect(std::abs(a[i] - b[i]) <= 1e-12 * 10, what);
+}
+
+void same_run(const Run& a, const Run& b, const std::string& what) {
+  expect_same(a.y, b.y, what + ": output");
+  expect_same(a.dq, b.dq, what + ": dq");
+  expect_same(a.dk, b.dk, what + ": dk");
+  expect_same(a.dv, b.dv, what + ": dv");
+}
+
+/// NaN in the last key, which is hidden from all, and in a key that a bias of −∞ hides.
+void pairs(const Sizes& n, const AttentionOptions& options, Layout layout,
+           const std::string& what) {
+  const Tensor q = values({n.B, n.H, n.T, n.D}), k = values({n.B, n.H, n.S, n.D}, 1);
+  const Tensor v = values({n.B, n.H, n.S, n.Dv}, 2), dout = values({n.B, n.H, n.T, n.Dv}, 3);
+  const Mask mask = dense_mask(allowed_pairs(n));
+  for (const bool everywhere : {true, false}) {
+    const auto filled = [&](double value, const Tensor& x) {
+      return with_row(x, n.S - 1, value, everywhere);
+    };
+    const Run zeros = run(q, filled(0, k), filled(0, v), dout, mask, options, layout);
+    same_run(run(q, filled(kNan, k), filled(0, v), dout, mask, options, layout), zeros,
+             what + ", k");
+    same_run(run(q, filled(0, k), filled(kNan, v), dout, mask, options, layout), zeros,
+             what + ", v");
+  }
+}
+
+/// An upstream gradient that is NaN for one query reaches only what that query sees.
+void upstream_nan() {
+  const Sizes n{2, 2, 4, 5, 3, 2};
+  const Tensor q = values({n.B, n.H, n.T, n.D}), k = values({n.B, n.H, n.S, n.D}, 1);
+  const Tensor v = values({n.B, n.H, n.S, n.Dv}, 2), dout = values({n.B, n.H, n.T, n.Dv}, 3);
+  const Tensor allowed = allowed_pairs(n);
+  const std::vector<bool> sees = allowed.to_vector<bool>();
+  const Run whole =
+      run(q, k, v, with_row(dout, 2, 0, false), dense_mask(allowed), {}, Layout::packed);
+  const Run holed =
+      run(q, k, v, with_row(dout, 2, kNan, false), dense_mask(allowed), {}, Layout::packed);
+  for (std::int64_t head = 0; head < n.B * n.H; ++head)
+    for (std::int64_t key = 0; key < n.S; ++key)
+      for (std::int64_t c = 0; c < n.Dv; ++c) {
+        const auto at = static_cast<std::size_t>((head * n.S + key) * n.Dv + c);
+        const bool seen = head == 3 && sees[static_cast<std::size_t>((head * n.T + 2) * n.S + key)];
+        expect(std::isnan(holed.dv[at]) == seen, "NaN reaches the values that its query sees");
+        expect(seen || std::abs(holed.dv[at] - whole.dv[at]) <= 1e-12, "and the others not at all");
+      }
+}
+
+Tensor bias_of(const Shape& shape, bool hides_key_two) {
+  Tensor bias = values(shape, 5).clone();
+  for (std::int64_t b = 0; hides_key_two && b < shape[0]; ++b)
+    for (std::int64_t h = 0; h < shape[1]; ++h)
+      for (std::int64_t i = 0; i < shape[2]; ++i) {
+        Tensor place = bias[{b, h, i, 2}].detach();
+        place.fill_(-kInfinity);
+      }
+  return bias;
+}
+
+void pair_by_pair() {
+  const Sizes n{2, 3, 4, 5, 3, 2};
+  pairs(n, {}, Layout::packed, "plain");
+  pairs(n, {}, Layout::column_major, "columns first");
+  pairs(n, {.scale = 0.3}, Layout::padded, "a scale, padded rows");
+  pairs(n, {.dropout = 0.4}, Layout::packed, "dropout");
+  pairs(n, {.bias = bias_of({2, 3, 4, 5}, false)}, Layout::packed, "a bias for each pair");
+  pairs(n, {.bias = bias_of({2, 1, 4, 5}, true), .dropout = 0.3}, Layout::packed,
+        "bias and dropout");
+  pairs(n, {.bias = testing::laid_out(bias_of({2, 3, 4, 5}, true), Layout::column_major)},
+        Layout::packed, "a bias by columns");
+  pairs({2, 2, 3, 4, 1, 1}, {}, Layout::every_second, "width 1, with gaps");
+  pairs({2, 2, 1, 4, 3, 2}, {}, Layout::every_second, "one query");
+}
+
+/// A key that is allowed but has the score −∞ counts as hidden: its NaN stays where it is.
+void minus_infinity() {
+  const Sizes n{2, 3, 4, 5, 3, 2};
+  const Tensor q = values({n.B, n.H, n.T, n.D}), k = values({n.B, n.H, n.S, n.D}, 1);
+  const Tensor v = values({n.B, n.H, n.S, n.Dv}, 2), dout = values({n.B, n.H, n.T, n.Dv}, 3);
+  Tensor bias = bias_of({n.B, n.H, n.T, n.S}, true);
+  Tensor all = bias[{1, 1, 3}].detach();
+  all.fill_(-kInfinity);  // a query whose keys all have −∞
+  const AttentionOptions options{.bias = bias};
+  const Mask mask = dense_mask(allowed_pairs(n));
+  const auto filled = [](double value, const Tensor& x) { return with_row(x, 2, value, true); };
+  const Run zeros = run(q, k, filled(0, v), dout, mask, options, Layout::packed);
+  same_run(run(q, k, filled(kNan, v), dout, mask, options, Layout::packed), zeros, "NaN behind −∞");
+}
+
+/// The kernel against the formula, where blocks are full and keys need several spans.
+void against_the_formula(const Sizes& n, const Mask& mask, const AttentionOptions& options) {
+  const Tensor q = values({n.B, n.H, n.T, n.D}), k = values({n.B, n.H, n.S, n.D}, 1);
+  const Tensor v = values({n.B, n.H, n.S, n.Dv}, 2), dout = values({n.B, n.H, n.T, n.Dv}, 3);
+  const Run fused = run(q, k, v, dout, mask, options, Layout::packed);
+  const FormulaScope formula;
+  const Run composed = run(q, k, v, dout, mask, options, Layout::packed);
+  for (const auto& [a, b] : {std::pair(&fused.y, &composed.y),
+                             {&fused.dq, &composed.dq},
+                             {&fused.dk, &composed.dk},
+                             {&fused.dv, &composed.dv}})
+    for (std::size_t i = 0; i < a->size(); ++i)
+      expect(std::abs((*a)[i] - (*b)[i]) <= 1e-10, "large attention, kernel and formula");
+}
+
+void large() {
+  against_the_formula({1, 1, 64, 64, 2, 2}, causal_mask(), {.bias = values({1, 1, 64, 64}, 5)});
+  against_the_formula({1, 1, 64, 64, 2, 2}, {}, {.bias = values({1, 1, 64, 64}, 5)});
+  against_the_formula({1, 2, 3, 600, 2, 2}, {},
+                      {.bias = values({1, 2, 3, 600}, 5), .dropout = 0.3});
+  against_the_formula({1, 1, 70, 600, 2, 2}, causal_mask(500), {.dropout = 0.3});
+}
+
+/// The pair whose random word is the threshold keeps its weight.
+void at_the_threshold() {
+  seed(11);
+  const double word = generator().next().word(7);
+  against_the_formula({1, 1, 4, 5, 2, 2}, {}, {.dropout = word / 4294967296.0});
+  const Sizes n{2, 2, 4, 5, 3, 2};
+  pairs(n, {.dropout = word / 4294967296.0}, Layout::packed, "a word at the threshold");
+}
+
+Cases attention_cases() {
+  return {scenario("pair by pair", pair_by_pair), scenario("NaN upstream", upstream_nan),
+          scenario("minus infinity", minus_infinity), scenario("large attention", large),
+          scenario("at the threshold", at_the_threshold)};
+}
+
+const CaseSource source(attention_cases);
+
+}  // namespace
+}  // namespace gradus::mutation
