@@ -1,5 +1,5 @@
-// Scenarios of attention: what a mask hides holds NaN, so heads go pair by pair; that must give what
-// the tiles give where the same places hold 0.
+// Scenarios of attention: what a mask hides holds NaN, so heads go pair by pair; that must give
+// what the tiles give where the same places hold 0.
 #include <cmath>
 #include <limits>
 #include <utility>

@@ -162,6 +162,22 @@ void walk_in_a_walk() {
   expect(numbers(x.grad()) == List{12}, "and the next one");
 }
 
+/// What a walk inside another one used up is let go of when the outer one is done.
+void nested_walks_let_go() {
+  const Tensor x = leaf({1}), w = leaf({1});
+  const auto token = std::make_shared<int>(1);
+  Tensor z;
+  {
+    const Tensor h = custom(w, [](const Tensor& dy) { return Gradients{dy}; });
+    h.register_hook([token](const Tensor&) { return Tensor(); });
+    z = h * 2.0;
+  }
+  const Tensor y = x * 5.0;
+  y.register_hook([&z](const Tensor&) { return z.backward(), Tensor(); });
+  y.backward();
+  expect(token.use_count() == 1 && numbers(w.grad()) == List{2}, "a nested walk lets go");
+}
+
 void starting_gradients() {
   const Tensor x = leaf({1, 2});
   const Tensor y = x * 2.0;
@@ -214,6 +230,7 @@ Cases engine_cases() {
           scenario("used nodes let go", used_nodes_let_go),
           scenario("nodes before die", nodes_before_die),
           scenario("a walk in a walk", walk_in_a_walk),
+          scenario("nested walks let go", nested_walks_let_go),
           scenario("starting gradients", starting_gradients),
           scenario("deposited gradients", deposited_gradients),
           scenario("frozen later", frozen_later)};

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
+#include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/observer.h"
 #include "gradus/ops/activation.h"
@@ -181,6 +183,8 @@ void slices() {
   expect(numbers(slice(x, 0, -20, 2)) == List{0, 1}, "a start before the first");
   expect(numbers(slice(x, 0, 8, 30)) == List{8, 9}, "a stop after the last");
   expect(numbers(slice(x, 0, -3, -1)) == List{7, 8}, "counted from the end");
+  expect(numbers(slice(x, 0, -1, 10)) == List{9}, "the last one");
+  expect(slice(x, 0, 20, 30).numel() == 0, "all of it after the last");
   expect(slice(x, 0, 5, 2).numel() == 0 && slice(x, 0, 3, 0).numel() == 0,
          "stops before it starts");
   expect(slice(x, 0, 0, 0).numel() == 0, "nothing at the front");
@@ -247,6 +251,27 @@ void running_statistics() {
   expect(near(numbers(mean), {1.5, 3, 4.5}), "nothing seen changes nothing");
 }
 
+#ifdef GRADUS_SHORT_CHUNKS
+/// Sums over rows in more than two chunks, each with a place of its own.
+void sums_of_chunks() {
+  const Tensor x = testing::values({7, 3}), up = testing::values({7, 3}, 1);
+  const auto gradient = [&](bool rms) {
+    const Tensor w = testing::values({3}, 2).requires_grad_();
+    sum((rms ? rms_norm(x, w) : layer_norm(x, w, w)) * up).backward();
+    return numbers(w.grad());
+  };
+  for (const bool rms : {false, true}) {
+    const List whole = gradient(rms);
+    const std::int64_t before = std::exchange(kCheapGrain, 8);
+    const List cut = gradient(rms);
+    kCheapGrain = before;
+    expect(near(cut, whole), "the gradient of a norm's weight, in chunks");
+  }
+}
+#else
+void sums_of_chunks() {}
+#endif
+
 void indices_from_the_end() {
   const Tensor x = testing::values({2, 3}), source = testing::values({2, 2}, 1);
   const Tensor index = ids({2, 0, 1, 1}, {2, 2});
@@ -259,6 +284,7 @@ Cases numeric_cases() {
           scenario("dropout's thresholds", dropout_thresholds),
           scenario("made again", remade),
           scenario("running statistics", running_statistics),
+          scenario("sums of chunks", sums_of_chunks),
           scenario("indices from the end", indices_from_the_end),
           scenario("which way", which_way),
           scenario("composed", composed),

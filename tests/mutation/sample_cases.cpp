@@ -156,7 +156,7 @@ std::string subsets(const Sample& sample) {
   return "";
 }
 
-/// Loops over many elements are cut into chunks, which here are short.
+/// Loops over many elements are cut into chunks, here short ones; for all inputs, and for each.
 std::string chunks(const Sample& sample) {
 #ifdef GRADUS_SHORT_CHUNKS
   const Result whole = testing::run(sample);
@@ -164,6 +164,16 @@ std::string chunks(const Sample& sample) {
     const std::int64_t before = std::exchange(kCheapGrain, 8);
     ~Short() { kCheapGrain = before; }
   } const now;
+  const std::vector<bool> all = testing::wanted_inputs(sample);
+  for (std::size_t k = 0, which = 0; k < all.size(); ++k) {
+    if (!all[k]) continue;
+    std::vector<bool> alone(all.size(), false);
+    alone[k] = true;
+    const Result one = testing::run(sample, sample.inputs, alone);
+    if (std::string wrong = differs({whole.y, {whole.dx[which++]}}, one, "short chunks, one input");
+        !wrong.empty())
+      return wrong;
+  }
   return differs(whole, testing::run(sample), "short chunks");
 #else
   (void)sample;

@@ -4,6 +4,9 @@ import subprocess
 import threading
 import time
 
+# So that whoever reads it afterwards is noticed; small blocks are else kept aside as they are.
+FREED_IS_OVERWRITTEN = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
+
 
 def say(text):
     print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
@@ -35,10 +38,9 @@ class Drivers:
     def drive(self, k):
         tasks = self.folder / f"tasks_{k}.txt"
         tasks.write_text("".join(f"{i} {self.mutants[i].site}\n" for i in self.shares[k]))
-        # What is freed is overwritten, so that whoever reads it afterwards is noticed.
         program = subprocess.Popen([str(self.program), str(tasks), *self.cases],
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
-                                   env=os.environ | {"MALLOC_PERTURB_": "165"})
+                                   env=os.environ | FREED_IS_OVERWRITTEN)
         for line in program.stdout:
             number, verdict, by = line.rstrip("\n").split("\t", 2)
             if number == "0":
