@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Plants faults in everything that bears derivatives, one at a time, and sees whether the tests notice.
 #   ./mutate.sh                          all of them; fails if one survives that is not known to be no fault
-#     --only PART                        mutants of files with PART in their path: softmax, engine/
+#     --only PART,…                      mutants of files with one of these in their path: softmax,engine/
 #     --list                             show them, run none
 #     --sample N --seed S                N of them
 #     --mutant ID                        this one alone

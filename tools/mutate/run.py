@@ -19,7 +19,8 @@ PROGRAM = BUILD / "build" / "gradus_mutants"
 
 def options():
     parser = argparse.ArgumentParser(prog="mutate.sh", allow_abbrev=False)
-    parser.add_argument("--only", default="", metavar="PART", help="mutants of files with this in their path")
+    parser.add_argument("--only", default="", metavar="PART,…",
+                        help="mutants of files with one of these in their path")
     parser.add_argument("--list", action="store_true", help="list the mutants and run none")
     parser.add_argument("--mutant", type=int, default=0, metavar="ID", help="this one alone")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="N of them, chosen by --seed")
@@ -30,7 +31,8 @@ def options():
 
 
 def chosen(mutants, args):
-    picked = [i for i, m in sorted(mutants.items()) if args.only in m.path]
+    parts = args.only.split(",")
+    picked = [i for i, m in sorted(mutants.items()) if any(part in m.path for part in parts)]
     if args.mutant:
         picked = [i for i in picked if i == args.mutant]
     if args.again:
