@@ -2,6 +2,7 @@
 # Builds and runs a benchmark: ./bench.sh NAME [OPTION…] runs bench/bench_NAME.cpp.
 #   ./bench.sh step --config cpu --dropout 0.2      one JSON object a line
 #   ./bench.sh step --config cpu --peer pytorch     both engines in turn, and their ratio (needs torch)
+#   ./bench.sh check --peer pytorch                 gradient checks beside torch.autograd.gradcheck
 #   ./bench.sh ops                                  Google Benchmark, op by op
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -9,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 name=${1-}
 if [ ! -e "bench/bench_$name.cpp" ]; then
-  sed -n '2,5s/^# //p' "$0" >&2
+  sed -n '2,6s/^# //p' "$0" >&2
   exit 2
 fi
 shift
@@ -23,6 +24,10 @@ setup_needs g++ cmake ninja-build libopenblas-dev libcli11-dev nlohmann-json3-de
 } >&2
 
 case " $* " in
-  *" --peer "*) exec python3 bench/interleave.py "build/release/bench_$name" "$@" ;;
+  *" --peer "*)
+    script=bench/interleave_$name.py
+    [ -e "$script" ] || script=bench/interleave.py
+    exec python3 "$script" "build/release/bench_$name" "$@"
+    ;;
 esac
 exec "build/release/bench_$name" "$@"

@@ -6,13 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/check/gradients.h"
+#include "gradus/check/subject.h"
 #include "gradus/engine/graph.h"
 
 namespace gradus::check {
 namespace {
-
-using Tensors = std::vector<Tensor>;
 
 /// A parameter or buffer of a module: where it stands, and what stood there before.
 struct Slot {
@@ -50,11 +48,7 @@ class Borrowed {
     collect(m, "", slots_);
     std::map<const Node*, std::size_t> seen;
     for (const Slot& slot : slots_) {
-      if (!slot.trained) {
-        const Dtype dtype = slot.own.dtype();
-        *slot.place = slot.own.astype(is_float(dtype) ? Dtype::f64 : dtype).clone();
-        continue;
-      }
+      if (!slot.trained) continue;
       const auto at = seen.emplace(slot.own.node().get(), parameters_.size());
       if (at.second) {
         parameters_.push_back(slot.own.detach());
@@ -64,12 +58,17 @@ class Borrowed {
     }
   }
 
-  /// Lets the module compute with these leaves, one for each of names().
-  void put(std::span<const Tensor> leaves) const {
+  /// Lets the module compute with these tensors, one for each of names(), in this dtype.
+  void put(std::span<const Tensor> tensors, Dtype dtype) {
     for (const auto& [place, index] : uses_) {
-      *place = leaves[index];
-      place->node()->extra().tied = true;  // it may stand under several names
+      *place = tensors[index];
+      if (place->node()) place->node()->extra().tied = true;  // it may stand under several names
     }
+    if (std::exchange(buffers_, dtype) == dtype) return;
+    for (const Slot& slot : slots_)
+      if (!slot.trained)
+        *slot.place =
+            slot.own.astype(is_float(slot.own.dtype()) ? dtype : slot.own.dtype()).clone();
   }
   const Tensors& parameters() const { return parameters_; }
   const std::vector<std::string>& names() const { return names_; }
@@ -79,7 +78,34 @@ class Borrowed {
   std::vector<std::pair<Tensor*, std::size_t>> uses_;  // a place, and which parameter belongs there
   Tensors parameters_;
   std::vector<std::string> names_;
+  Dtype buffers_ = Dtype::bool_;  // of the copies that stand in the module: none yet
 };
+
+Dtype float_dtype(const Tensors& in) {
+  for (const Tensor& x : in)
+    if (is_float(x.dtype())) return x.dtype();
+  return Dtype::f64;
+}
+
+/// The options for all tensors, of which those of the inputs come after `borrowed`'s.
+Options extended(const Options& options, const Borrowed& borrowed, const Tensors& inputs) {
+  const std::size_t count = borrowed.parameters().size();
+  Options all = options;
+  all.names = borrowed.names();
+  all.differentiable.assign(count, true);
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    all.names.push_back(options.names.empty() ? text("input ", k) : options.names[k]);
+    all.differentiable.push_back(options.differentiable.empty() ? is_float(inputs[k].dtype())
+                                                                : options.differentiable[k]);
+  }
+  for (Kink& kink : all.kinks) kink.input += count;
+  for (Tensors& in : all.refused) {
+    Tensors with = borrowed.parameters();
+    with.insert(with.end(), in.begin(), in.end());
+    in = with;
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -89,25 +115,17 @@ Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Opt
   require(fits(options.names.size()) && fits(options.differentiable.size()), name, ": ",
           options.names.size(), " names and ", options.differentiable.size(),
           " differentiable flags for ", inputs.size(), " inputs");
-  const Borrowed borrowed(m);
+  Borrowed borrowed(m);
   const std::size_t count = borrowed.parameters().size();
   Tensors all = borrowed.parameters();
-  Options extended = options;
-  extended.names = borrowed.names();
-  extended.differentiable.assign(count, true);
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    all.push_back(inputs[k]);
-    extended.names.push_back(options.names.empty() ? text("input ", k) : options.names[k]);
-    extended.differentiable.push_back(options.differentiable.empty() ? is_float(inputs[k].dtype())
-                                                                     : options.differentiable[k]);
-  }
+  all.insert(all.end(), inputs.begin(), inputs.end());
   const auto call = [&](const Tensors& in) {
     const std::span<const Tensor> each(in);
-    borrowed.put(each.first(count));
+    borrowed.put(each.first(count), float_dtype(in));
     const std::span<const Tensor> rest = each.subspan(count);
     return f({rest.begin(), rest.end()});
   };
-  return gradients(name, call, all, extended);
+  return run(Subject(name, call, all, extended(options, borrowed, inputs)), "module");
 }
 
 }  // namespace gradus::check

@@ -22,7 +22,7 @@ inline Cause likely_cause(const Evidence& evidence) {
   }
   if (!d.telling()) return {};
   for (const auto hypothesis : {zero, scale, swapped, upstream_only, transposed, exchanged, shifted,
-                                permuted, leak, missing_term, factor, lost, subset, local}) {
+                                permuted, leak, missing_term, lost, subset, factor, local}) {
     Cause cause = hypothesis(d);
     if (!cause.name.empty()) return cause;
   }

@@ -82,6 +82,8 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   } else if (judgement.verdict == Verdict::inconclusive) {
     finding.note =
         "the error estimate of the differences, " + number(own.estimate(), 2) + ", is too large";
+  } else if (n.kink && own.lower() == own.upper()) {
+    finding.note = "at a kink, where by the declared convention it is " + number(own.value, 6);
   } else if (n.kink) {
     finding.note = "at a kink: from " + number(own.lower(), 6) + " to " + number(own.upper(), 6) +
                    " would be right";
@@ -97,19 +99,21 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
   const std::string who = "input '" + summary.name + "'";
   std::int64_t first_kink = -1;
   bool all_zero = true;
-  std::int64_t coarse = 0, sampled = 0;
+  std::int64_t coarse = 0, sampled = 0, loose = 0;
   for (std::size_t j = 0; j < numeric.slopes.size(); ++j) {
     if (numeric.moves[j].along()) break;
     ++sampled;
-    bool kink = false, rough = false;
+    bool kink = false, undeclared = false, rough = false;
     for (const Slope& n : numeric.slopes[j]) {
       kink = kink || n.kink;
+      undeclared = undeclared || (n.kink && n.lower() != n.upper());
       all_zero = all_zero && zero(n);
       rough = rough || (n.finite() && !zero(n) && !within(n, t.coarse, numeric.largest[0][0], t));
     }
     coarse += rough ? 1 : 0;
-    if (!kink) continue;
-    ++summary.kinks;
+    summary.kinks += kink ? 1 : 0;
+    if (!undeclared) continue;
+    ++loose;
     if (first_kink < 0) first_kink = numeric.moves[j].element;
   }
   summary.largest = std::max(numeric.largest[0][0], numeric.largest[0][1]);
@@ -133,7 +137,7 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
                     "derivatives hardly rise above the rounding of forward");
   }
   if (first_kink >= 0) {
-    notes.push_back(share(summary.kinks, summary.elements) + " of " + who +
+    notes.push_back(share(loose, summary.elements) + " of " + who +
                     " lie at a kink, the first at " + list(place(first_kink, summary.shape)) +
                     "; any value between the one-sided derivatives is taken as right there");
   }

@@ -189,6 +189,32 @@ inline double largest_clear(const std::vector<Slope>& slopes, double start, cons
   return start;
 }
 
+/// Is there a slope that the rounding of f hides, and nothing else?
+inline bool hidden(const Slope& s, double scale, const Tolerance& t) {
+  return s.finite() && only_rounding(s) && !zero(s) && !clear(s, scale, t) && !torn(s, scale, t);
+}
+
+/// Rounding grows as the step shrinks. Where it hides a slope (a saturated softmax, a small change
+/// on top of a large value) up to three larger steps see it better; `best` is what smaller ones
+/// said. Six calls each.
+inline void look_from_further(const Line& f, double x, double unit, const Values& y,
+                              const Goal& goal, double scale, std::vector<Slope>& best) {
+  const Tolerance& t = goal.tolerance;
+  double h = power_of_two_below(goal.steps.first * unit);
+  for (int step = 0; step < 3; ++step) {
+    if (std::none_of(best.begin(), best.end(),
+                     [&](const Slope& s) { return hidden(s, scale, t); })) {
+      return;
+    }
+    h /= goal.steps.shrink;
+    const std::vector<Slope> now = slopes_at(f, x, h, y, goal);
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      if (!hidden(best[i], scale, t) || !now[i].finite() || torn(now[i], scale, t)) continue;
+      if (now[i].estimate() < best[i].estimate()) best[i] = now[i];
+    }
+  }
+}
+
 /// One column of the Jacobian: the slope of every output along one input element. x is that
 /// element's value, y = f(x), unit as in unit_of. Calls f six times per step. Where x is not finite
 /// nothing can be measured, and every value is NaN.
@@ -214,6 +240,7 @@ inline std::vector<Slope> column(const Line& f, double x, double unit, const Val
     if (all_done && (step >= goal.steps.usual || !goal.thorough)) break;
   }
   for (std::size_t i = 0; i < y.size(); ++i) result[i] = conclude(tried[i], scale, t);
+  look_from_further(f, x, unit, y, goal, scale, result);
   return result;
 }
 

@@ -22,7 +22,8 @@ enum class Kind {
   linearity,      // dx must be linear in dy
   buffer,         // what was in dx before is added to, or written over, against the declaration
   element,        // one input element against one output element
-  projection      // against a weighted sum of all outputs, or along a direction of all elements
+  projection,     // against a weighted sum of all outputs, or along a direction of all elements
+  condition       // right as it stands, wrong under a condition: other strides, other precision …
 };
 
 /// One thing that is wrong, or that cannot be seen. Unused parts are empty or 0.
@@ -65,6 +66,7 @@ struct InputSummary {
 struct Counts {
   std::int64_t forward = 0;  // calls
   std::int64_t vjp = 0;
+  std::int64_t conditions = 0;  // under which the gradients were looked at
 };
 
 struct Report {
@@ -107,6 +109,8 @@ inline const char* to_string(Kind kind) {
       return "buffer";
     case Kind::element:
       return "element";
+    case Kind::condition:
+      return "condition";
     case Kind::projection:
       break;
   }

@@ -77,7 +77,8 @@ std::string json_of(const std::vector<T>& items) {
 inline std::string Report::json() const {
   JsonObject o;
   o.add("name", name).add("verdict", verdict).add("seed", seed);
-  o.add("forward_calls", counts.forward).add("vjp_calls", counts.vjp).add("inputs", inputs);
+  o.add("forward_calls", counts.forward).add("vjp_calls", counts.vjp);
+  o.add("conditions", counts.conditions).add("inputs", inputs);
   o.add("findings", findings).add("notes", notes).add("smallest_failing_shape", smallest);
   return o.add("reproduce", reproduce).text() + "\n";
 }

@@ -1,6 +1,8 @@
 // What a check is given: inputs, functions, options.
 #pragma once
 
+#include <optional>
+
 #include "gradus/check/raw/differences.h"
 #include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/words.h"
@@ -48,6 +50,14 @@ enum class Mode {
 
 enum class Method { six_points, ridders };
 
+/// What the derivative is, by convention, where there are two. relu at 0: the left one; abs: half
+/// way between its two.
+struct Kink {
+  std::size_t input = 0;
+  std::optional<double> at = {};  // where an element has this value; empty: at each of its kinks
+  double share = 0;               // 0: the one from the left, 1: from the right, 0.5: their mean
+};
+
 struct Options {
   Mode mode = Mode::automatic;
   Method method = Method::six_points;
@@ -62,12 +72,14 @@ struct Options {
   std::size_t findings = 3;  // shown for each input; the counts count all
   Shape output_shape = {};   // for the report; empty: one axis
   Values upstream = {};      // one more weighted sum of the outputs: the caller's own dy
+  std::vector<Kink> kinks = {};
 
   Tolerance tolerance() const {
     Tolerance result;
     result.rtol = std::max(rtol, resolution);
     result.atol = std::max(atol, resolution);
     if (resolution > 0) result.faint = result.faint_scale = resolution;
+    result.exact = resolution == 0;
     return result;
   }
 };

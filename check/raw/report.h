@@ -116,10 +116,13 @@ inline std::string Report::text(bool colour) const {
   if (verdict != Verdict::pass && !reproduce.empty()) {
     result += wrapped("reproduce: " + reproduce, 2);
   }
-  return result +
-         wrapped(std::to_string(counts.forward) + " forward and " + std::to_string(counts.vjp) +
-                     " vjp calls, seed " + std::to_string(seed),
-                 2);
+  return result + wrapped(std::to_string(counts.forward) + " forward and " +
+                              std::to_string(counts.vjp) + " vjp calls, " +
+                              (counts.conditions == 0
+                                   ? ""
+                                   : std::to_string(counts.conditions) + " conditions, ") +
+                              "seed " + std::to_string(seed),
+                          2);
 }
 
 /// Does it write to a terminal? Only systems that have unistd.h can say.

@@ -85,7 +85,8 @@ class Subject {
   }
 
   /// The slopes of all outputs along a move of input k.
-  std::vector<Slope> column_of(std::size_t k, const Move& move, const Goal& goal, Method method) {
+  std::vector<Slope> column_of(std::size_t k, const Move& move, const Goal& goal,
+                               const Options& options) {
     const Values& x = inputs_[k].values;
     const auto j = static_cast<std::size_t>(std::max<std::int64_t>(move.element, 0));
     const double at = move.along() ? 0 : x[j];
@@ -106,11 +107,12 @@ class Subject {
     };
     try {
       std::vector<Slope> slopes = column(line, at, unit, measured_, goal);
-      if (method == Method::ridders) slopes = ridders(line, at, unit, std::move(slopes));
+      if (options.method == Method::ridders) slopes = ridders(line, at, unit, std::move(slopes));
       // The derivative under test is rounded too: four roundings of each term are forgiven.
       for (Slope& s : slopes) {
         if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
       }
+      if (!move.along()) hold_to_convention(slopes, k, at, options.kinks);
       return slopes;
     } catch (const FunctionError& error) {
       throw Stop{Verdict::inconclusive, error.what()};
@@ -118,6 +120,19 @@ class Subject {
   }
 
  private:
+  /// At a declared kink there is one right derivative.
+  static void hold_to_convention(std::vector<Slope>& slopes, std::size_t k, double at,
+                                 const std::vector<Kink>& kinks) {
+    for (const Kink& kink : kinks) {
+      if (kink.input != k || (kink.at && *kink.at != at)) continue;
+      for (Slope& s : slopes) {
+        if (!s.kink) continue;
+        s.declared = true;
+        s.value = s.left + kink.share * (s.right - s.left);
+      }
+    }
+  }
+
   /// What differences are taken of.
   Values truth() {
     return f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");

@@ -144,7 +144,7 @@ class VjpCheck {
   std::vector<Slope> measure(std::size_t k, const Move& move, double scale, bool thorough) {
     goal_.scale = scale;
     goal_.thorough = thorough;
-    return subject_.column_of(k, move, goal_, options_.method);
+    return subject_.column_of(k, move, goal_, options_);
   }
 
   void measure_all(std::size_t k) {

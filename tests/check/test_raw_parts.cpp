@@ -63,8 +63,13 @@ TEST_CASE("raw: NaN never passes the rule", "[check][raw]") {
   CHECK(judge(1 + 2e-7, n, 1, {}).verdict == Verdict::fail);
   CHECK(judge(nan_value, n, 1, {}).verdict == Verdict::fail);
   CHECK(judge(infinity, n, 1, {}).verdict == Verdict::fail);
-  n.noise = 1e-2;  // 20 times that is a fifth of n
-  CHECK(judge(1, n, 1, {}).verdict == Verdict::inconclusive);
+  n.noise = 1e-2;  // of rounding alone: 5 times that is agreement, 20 times that is none
+  CHECK(judge(1.04, n, 1, {}).verdict == Verdict::pass);
+  CHECK(judge(1.06, n, 1, {}).verdict == Verdict::inconclusive);
+  CHECK(judge(1.3, n, 1, {}).verdict == Verdict::fail);
+  Tolerance noisy;
+  noisy.exact = false;
+  CHECK(judge(1, n, 1, noisy).verdict == Verdict::inconclusive);
   n.noise = infinity;
   CHECK(judge(1, n, 1, {}).verdict == Verdict::inconclusive);
 }

@@ -1,0 +1,124 @@
+// f32: differences see nothing there, but a gradient computed in f32 must be the f64 one but for
+// the roundings that f32 may have.
+//
+//   |g₃₂ - g₆₄|ᵢ ≤ 8 √k 2⁻²⁴ ( |J|ᵀ|dy| + |∂g/∂x| |x| + |dy| |y| / |x| )ᵢ
+//
+// The first term: gᵢ is a sum over outputs of products that carry a rounding each, and k of them
+// in random directions add up to √k (k: the longest sum, a tensor's size). The second: roundings on
+// the way are like roundings of x, and move g as far as g moves with x; measured by moving x. The
+// third: where a gradient's terms cancel (softmax of one element), their roundings stay. 8 for the
+// operations in a row.
+//
+// Terms may be larger than anything that is seen from outside (a layer norm over two elements that
+// are nearly equal, logits in the hundreds). What g₃₂ itself jitters by, when x moves by a rounding,
+// is allowed eightfold, up to 32 times the bound: a gradient that is noise is no gradient.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "gradus/check/condition.h"
+#include "gradus/ops/create.h"
+
+namespace gradus::check {
+namespace {
+
+const core::Cause kPrecision = {
+    "PRECISION", "right in f64; in f32 further off than roundings explain",
+    "sum in double where terms cancel, subtract the largest before exp, and look at constants that "
+    "f32 cannot hold: an eps of 1e-10, a mask of -1e300"};
+
+Tensors converted(const Tensors& x, Dtype dtype) {
+  Tensors out;
+  for (const Tensor& each : x) out.push_back(is_float(each.dtype()) ? each.astype(dtype) : each);
+  return out;
+}
+
+/// Do all numbers exist in f32? Beyond 1e30 products are at its end.
+bool fits_f32(const Tensors& x) {
+  for (const Tensor& each : x)
+    if (is_float(each.dtype()) && core::largest_of(numbers(each)) > 1e30) return false;
+  return true;
+}
+
+/// The same function in f32 and in f64, at numbers that both can hold.
+struct Pair {
+  Trial& f64;
+  Tensors x;  // f32
+  Tensor dy;  // f32
+  Answer found;
+};
+
+/// How far each number of f32's gradient moves when x moves by a rounding.
+core::Values jitter(const Pair& p, std::size_t k) {
+  const core::Values right = numbers(p.found.dx[k]);
+  core::Values most(right.size(), 0.0);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const Tensors moved = nudged(p.x, p.f64.subject.wanted(), 0x1p-23, seed);
+    const core::Values now = numbers(p.f64.answer(moved, p.dy).dx[k]);
+    for (std::size_t j = 0; j < most.size(); ++j)
+      most[j] = std::max(most[j], std::abs(now[j] - right[j]));
+  }
+  return most;
+}
+
+void compare(const Pair& p, std::size_t k) {
+  Trial& t = p.f64;
+  const core::Values found = numbers(p.found.dx[k]), right = numbers(t.base.dx[k]);
+  std::int64_t terms = t.base.y.numel();
+  for (const Tensor& x : t.x) terms = std::max(terms, x.numel());
+  const double rounding = 8 * std::sqrt(static_cast<double>(terms)) * 0x1p-24;
+  const double all = t.sensitivity()[k] / kNudge + size_of_terms(t.dy, t.base.y, t.x[k]);
+  core::Values noise;
+  std::size_t worst = 0;
+  double excess = 0;
+  for (std::size_t j = 0; j < found.size(); ++j) {
+    double allowed = rounding * (t.rows.sizes[k][j] + all) + 1e-36;  // f32 ends at 1e-38
+    const double off = std::abs(found[j] - right[j]);
+    if (!std::isfinite(right[j]) || off <= allowed) continue;
+    if (noise.empty()) noise = jitter(p, k);
+    allowed += std::min(8 * noise[j], 32 * allowed);
+    if (off <= allowed) continue;
+    const double now = std::isfinite(off) ? off / allowed : std::numeric_limits<double>::infinity();
+    if (now > excess) excess = now, worst = j;
+  }
+  if (excess == 0) return;
+  const core::Shape at = core::place(static_cast<std::int64_t>(worst), sizes_of(p.found.dx[k]));
+  t.add(k, kPrecision,
+        "in f32: " + core::indexed("d" + t.subject.options.names[k], at) + " is " +
+            core::number(found[worst], 8) + ", in f64 " + core::number(right[worst], 8) + ", " +
+            core::number(excess, 3) + " times as far apart as roundings explain");
+}
+
+}  // namespace
+
+/// Models train in f32: other kernels, other branches, sums that lose their digits.
+void check_precision(Trial& t) {
+  if (!t.subject.f32 || t.rows.dy.empty()) return;
+  const Tensors rough = converted(t.x, Dtype::f32);
+  const Tensor dy = from(t.rows.dy, t.dy.shape()).astype(Dtype::f32);
+  if (!fits_f32(rough) || !fits_f32({t.base.y})) {
+    t.report.notes.push_back("not checked in f32: the numbers are too large for it");
+    return;
+  }
+  ++t.report.counts.conditions;
+  Answer found;
+  try {
+    found = t.answer(rough, dy);
+    require<DtypeError>(found.y.dtype() == Dtype::f32, "the function returns ", found.y.dtype(),
+                        " although its inputs are f32");
+  } catch (const std::exception& error) {
+    if (t.subject.options.dtype)
+      t.add(0, kPrecision, std::string("in f32 it throws: ") + error.what());
+    else
+      t.report.notes.push_back(std::string("not checked in f32, where it throws: ") + error.what());
+    return;
+  }
+  // The oracle has the same inputs: those that f32 can hold.
+  Trial oracle = t.elsewhere(converted(rough, Dtype::f64), dy.astype(Dtype::f64));
+  const Pair pair{oracle, rough, dy, std::move(found)};
+  for (std::size_t k = 0; k < t.x.size(); ++k)
+    if (pair.found.dx[k].defined()) compare(pair, k);
+}
+
+}  // namespace gradus::check

@@ -1,0 +1,93 @@
+// A second derivative is checked as the first one of a function that takes gradients.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "gradus/check/condition.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/graph.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/reduce.h"
+
+namespace gradus::check {
+namespace {
+
+/// g(x, w) = unit + Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩; w comes after the x.
+class GradientOf {
+ public:
+  GradientOf(const Subject& f, Tensors u, double unit) : f_(f), u_(std::move(u)), unit_(unit) {}
+
+  Tensor operator()(const Tensors& in) const {
+    Tensors x, wanted;
+    for (std::size_t k = 0; k < u_.size(); ++k) {
+      x.push_back(u_[k].defined() ? apart(in, k) : in[k]);
+      if (u_[k].defined()) wanted.push_back(x[k]);
+    }
+    Tensors dx(wanted.size());
+    {
+      const GradMode on(true);
+      const Tensor y = f_.call(x);
+      if (y.requires_grad())
+        dx = grad({y}, wanted, {in.back()}, {.create_graph = true, .allow_unused = true});
+    }
+    Tensor total = full({}, unit_, Dtype::f64);
+    for (std::size_t k = 0, next = 0; k < u_.size(); ++k) {
+      if (!u_[k].defined()) continue;
+      if (const Tensor& d = dx[next++]; d.defined()) total = total + sum(u_[k] * d);
+    }
+    return total;
+  }
+
+ private:
+  /// Something to take a gradient by: a leaf where nothing is recorded, and each input by itself
+  /// where two of them, or one and w, are the same.
+  static Tensor apart(const Tensors& in, std::size_t k) {
+    if (!in[k].requires_grad()) return in[k].detach().requires_grad_();
+    const auto same = [&](const Tensor& x) { return x.node() == in[k].node(); };
+    return std::count_if(in.begin(), in.end(), same) > 1 ? in[k] * 1.0 : in[k];
+  }
+
+  const Subject& f_;
+  Tensors u_;
+  double unit_;
+};
+
+/// About |u| |w| |y| / |x|, the size of what a gradient's terms are before they are added.
+double size_of_all_terms(const Subject& subject) {
+  const double most = core::largest_of(numbers(subject.output));
+  double size = 0;
+  for (std::size_t k = 0; k < subject.inputs.size(); ++k)
+    if (subject.wanted()[k]) size = std::max(size, core::rms(numbers(subject.inputs[k])));
+  return size > 0 ? 4 * most / size : most;
+}
+
+}  // namespace
+
+Report second(std::string_view name, const Function& f, const Tensors& inputs,
+              const Options& given) {
+  Options options = given;
+  options.second = false;
+  options.upstream = {};
+  options.refused = {};
+  options.dtype = Dtype::f64;  // gradients of gradients in f32 are f32's first ones again
+  const Subject subject(std::string(name), f, inputs, options);
+  Tensors u;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    u.push_back(subject.wanted()[k] ? other_numbers(subject.inputs[k], options.seed + 7 + k)
+                                    : Tensor());
+  // Where the terms of a gradient cancel (softmax of equal rows, across them) g is rounding alone,
+  // and differences would take it for the truth. A constant of the terms' size tells them how large
+  // its rounding is.
+  const GradientOf g(subject, std::move(u), size_of_all_terms(subject));
+  Tensors in = subject.inputs;
+  in.push_back(other_numbers(subject.output, options.seed + 6));
+  options.names = subject.options.names;
+  options.names.push_back("upstream");
+  options.differentiable = subject.wanted();
+  options.differentiable.push_back(true);
+  options.smallest = false;  // u and the upstream gradient have the sizes of these inputs
+  return run(Subject(std::string(name) + ", second derivatives", g, in, options), "second");
+}
+
+}  // namespace gradus::check
