@@ -2,6 +2,8 @@
 // inputs that fail.
 #include "gradus/check/gradients.h"
 
+#include <algorithm>
+
 #include "gradus/check/condition.h"
 #include "gradus/check/smaller.h"
 
@@ -11,13 +13,18 @@ namespace {
 /// From here on a second thread is worth its start.
 constexpr std::int64_t kSmall = std::int64_t{1} << 16;  // elements
 
+bool holds(const Tensor& x, const std::optional<double>& value) {
+  const std::vector<double> all = numbers(x);
+  return !value || std::find(all.begin(), all.end(), *value) != all.end();
+}
+
 void add_notes(const Subject& subject, Report& report) {
   if (!report && !subject.output.requires_grad())
     report.notes.push_back(
         "the result has no place in the graph: was it computed under NoGrad, or "
         "from detached or converted tensors?");
   for (const Kink& kink : subject.options.kinks)
-    if (report.inputs[kink.input].kinks == 0)
+    if (report.inputs[kink.input].kinks == 0 || !holds(subject.inputs[kink.input], kink.at))
       report.notes.push_back("a kink is declared for input '" + report.inputs[kink.input].name +
                              "', and none was met");
 }

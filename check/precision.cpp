@@ -10,8 +10,8 @@
 // operations in a row.
 //
 // Terms may be larger than anything that is seen from outside (a layer norm over two elements that
-// are nearly equal, logits in the hundreds). What g₃₂ itself jitters by, when x moves by a rounding,
-// is allowed eightfold, up to 32 times the bound: a gradient that is noise is no gradient.
+// are nearly equal, logits in the hundreds). What g₃₂ itself jitters by, when x moves by a
+// rounding, is allowed eightfold, up to 32 times the bound: a gradient that is noise is none.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -19,6 +19,7 @@ inline std::string list(const std::vector<std::int64_t>& numbers) {
 }
 
 inline std::string number(double value, int digits) {
+  if (value != value) return "nan";  // some have a sign, which says nothing
   std::ostringstream out;
   out.imbue(std::locale::classic());
   out.precision(digits);

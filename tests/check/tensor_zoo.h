@@ -28,7 +28,7 @@ struct Host {
 struct Beast {
   std::string name;
   Host host;
-  Vjp wrong;
+  Vjp wrong;  // none: the host's forward runs an operation that is wrong
   std::string cause;
   std::size_t input = 0;  // that is wrong
   bool second = false;    // the first derivative is right, its own is not
@@ -51,12 +51,13 @@ Host loss_host();           // mean squared error of [3,4] and [3,4]
 Host cross_entropy_host();  // logits [4,3]
 std::vector<Host> all_hosts();
 
-std::vector<Beast> formula_beasts();  // tensor_zoo_formula.cpp
-std::vector<Beast> layout_beasts();   // tensor_zoo_layout.cpp
-std::vector<Beast> manners_beasts();  // tensor_zoo_manners.cpp: the rest
+std::vector<Beast> formula_beasts();    // tensor_zoo_formula.cpp
+std::vector<Beast> layout_beasts();     // tensor_zoo_layout.cpp
+std::vector<Beast> operation_beasts();  // tensor_zoo_ops.cpp
+std::vector<Beast> manners_beasts();    // tensor_zoo_manners.cpp: the rest
 inline std::vector<Beast> all_beasts() {
   std::vector<Beast> all;
-  for (const auto& part : {formula_beasts(), layout_beasts(), manners_beasts()})
+  for (const auto& part : {formula_beasts(), layout_beasts(), manners_beasts(), operation_beasts()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -126,9 +126,11 @@ TEST_CASE("what is wrong in the formula alone is found where the formula is aske
 }
 
 TEST_CASE("second derivatives are checked by the inputs and by the upstream gradient") {
-  Options options;
-  options.second = true;
-  const Report right = check_cube(op::Fault::none, options);
+  const auto second_of = [](op::Fault fault) {
+    return check::second("faulty_cube", [fault](const Tensors& in) { return cube(in[0], fault); },
+                         {values({2, 3})});
+  };
+  const Report right = second_of(op::Fault::none);
   INFO(right);
   CHECK(right);
   REQUIRE(right.inputs.size() == 2);
@@ -136,22 +138,19 @@ TEST_CASE("second derivatives are checked by the inputs and by the upstream grad
   CHECK(right.inputs[1].name == "upstream");
   // The first derivative is right, the term through the detached x is lost.
   CHECK(check_cube(op::Fault::second));
-  const Report wrong = check_cube(op::Fault::second, options);
+  const Report wrong = second_of(op::Fault::second);
   CHECK(wrong.verdict == Verdict::fail);
   CHECK(wrong.inputs[0].wrong == 6);
   CHECK(wrong.inputs[1].wrong == 0);
 }
 
 TEST_CASE("second derivatives that are zero, by cancelling or by nature, pass") {
-  Options options;
-  options.second = true;
-  const Report linear = check::gradients(
-      "sum", [](const Tensors& in) { return sum(in[0]) * 3.0; }, {values({5})}, options);
+  const Report linear =
+      check::second("sum", [](const Tensors& in) { return sum(in[0]) * 3.0; }, {values({5})});
   INFO(linear);
   CHECK(linear);
-  const Report cancels = check::gradients(
-      "softmax of one", [](const Tensors& in) { return softmax(in[0], -1); }, {values({4, 1})},
-      options);
+  const Report cancels = check::second(
+      "softmax of one", [](const Tensors& in) { return softmax(in[0], -1); }, {values({4, 1})});
   INFO(cancels);
   CHECK(cancels);
 }
