@@ -51,7 +51,6 @@ Report run(const Subject& subject, const std::string& call) {
 
 Report gradients(std::string_view name, const Function& f, const Tensors& inputs,
                  const Options& options) {
-  if (options.second) return second(name, f, inputs, options);
   return run(Subject(std::string(name), f, inputs, options), "gradients");
 }
 

@@ -43,7 +43,6 @@ struct Options {
   std::vector<std::string> names = {};    // of the inputs; empty: x0, x1 …
   std::vector<bool> differentiable = {};  // of each input; empty: the floating-point ones
   bool formula = false;  // take the gradients that create_graph records, not those of the kernels
-  bool second = false;   // check the gradient's own gradients instead, by the inputs and upstream
   double rtol = 1e-7;    // of the derivative
   double atol = 1e-9;    // of the largest derivative by the same input
   std::uint64_t seed = 0x5eed;        // of the upstream gradients, and of random ops inside

@@ -67,7 +67,6 @@ double size_of_all_terms(const Subject& subject) {
 Report second(std::string_view name, const Function& f, const Tensors& inputs,
               const Options& given) {
   Options options = given;
-  options.second = false;
   options.upstream = {};
   options.refused = {};
   options.dtype = Dtype::f64;  // gradients of gradients in f32 are f32's first ones again
