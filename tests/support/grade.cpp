@@ -79,6 +79,18 @@ bool is_vacuous(const Graded& g, std::size_t k) {
   return most <= 1e-3 * terms;
 }
 
+/// Has it second derivatives that are more than rounding, and could it see a wrong one?
+bool is_curved(const Graded& g) {
+  return std::any_of(g.oracle.second.begin(), g.oracle.second.end(), [](const math::Bounded& each) {
+    return std::abs(each.value) > 0x1p-53 * each.error;
+  });
+}
+bool sees_second(const Graded& g) {
+  Numbers wrong;
+  for (const math::Bounded& each : g.oracle.second) wrong.push_back(each.value * (1 + 1e-6));
+  return !difference(wrong, g.oracle.second, 0x1p-53).empty();
+}
+
 bool sees(const Graded& g, const Numbers& falsified) {
   return !difference(falsified, g.oracle.gradient, 0x1p-53).empty();
 }
@@ -122,6 +134,9 @@ std::vector<std::string> blind_spots(const std::string& name, const Group& group
     if (!std::any_of(graded.begin(), graded.end(), rule.concerns)) continue;
     if (!std::any_of(graded.begin(), graded.end(), rule.holds)) blind(rule.what, rule.cure);
   }
+  if (std::any_of(graded.begin(), graded.end(), is_curved) &&
+      std::none_of(graded.begin(), graded.end(), sees_second))
+    blind("second derivatives are 1e-6 too large", "larger second derivatives");
   const bool flat = name == "floor" || name == "round" || name == "sign";  // the derivative is 0
   for (std::size_t k = 0; k < inputs && !flat; ++k)
     if (std::all_of(graded.begin(), graded.end(),

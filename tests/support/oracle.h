@@ -63,10 +63,11 @@ std::string difference(const Numbers& found, const Exact& right, double half_ulp
 inline constexpr double kOrders = 4;
 
 /// Is this sample right? Values; gradients by the kernels, by the formula's backward, under
-/// create_graph and under FormulaScope, for all inputs, each alone and each left out, at the ends
-/// of a graph and inside; second derivatives; all in f64 with fresh memory that is NaN, and values
-/// and gradients in f32. Empty if so, else one line: what is wrong where, and both numbers. What
-/// the operation throws passes through. The oracle's side is computed at the first call and kept.
+/// create_graph and under FormulaScope, for all inputs, each alone and each left out, with strides,
+/// at the ends of a graph and inside; second derivatives; all in f64 with fresh memory that is NaN,
+/// and values and gradients in f32. Empty if so, else one line: what is wrong where, and both
+/// numbers. What the operation throws passes through. The oracle's side is computed at the first
+/// call and kept.
 std::string run_oracle(const Sample& sample);
 
 }  // namespace gradus::testing

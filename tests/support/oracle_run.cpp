@@ -100,6 +100,12 @@ class Comparison {
     check(how, "value", halved(numbers(r.y)), oracle_.y, half_ulp);
     check(how, "gradient", seen(oracle_, joined(r.dx)), oracle_.gradient, half_ulp);
   }
+  /// Inputs and upstream gradient with steps between their elements.
+  void strided(const char* how) {
+    for (const Layout layout : {Layout::column_major, Layout::every_second})
+      first_order(how, laid_out(sample_.inputs, layout), 0x1p-53, Backward::kernels,
+                  wanted_inputs(sample_), layout);
+  }
   /// Each input wants a gradient alone, and each is left out.
   void subsets(const char* how, Backward backward) {
     const std::vector<bool> all = wanted_inputs(sample_);
@@ -125,9 +131,14 @@ class Comparison {
 
  private:
   void first_order(const char* how, const Inputs& inputs, double half_ulp, Backward backward,
-                   const std::vector<bool>& wanted) {
+                   const std::vector<bool>& wanted, Layout layout = Layout::packed) {
     if (!wrong_.empty()) return;
-    const Result r = run(sample_, inputs, wanted, {}, backward);
+    Tensor dy;
+    if (layout != Layout::packed) {
+      const NoGrad quiet;
+      dy = laid_out(upstream_for(sample_.f(inputs)), layout);
+    }
+    const Result r = run(sample_, inputs, wanted, dy, backward);
     check(how, "value", numbers(r.y), oracle_.y, half_ulp);
     const std::vector<bool> all = wanted_inputs(sample_);
     std::vector<Numbers> dx;  // zeros where none was asked for
@@ -174,6 +185,7 @@ std::string run_oracle(const Sample& sample) {
   const Inputs single = in_f32(sample.inputs);
   compare.first_order("", sample.inputs, kDouble, Backward::kernels);
   compare.first_order(" in f32", single, kSingle, Backward::kernels);
+  compare.strided(" with strides");
   compare.between(" between operations", sample.inputs, kDouble);
   compare.between(" between operations in f32", single, kSingle);
   compare.first_order(" by the formula's backward", sample.inputs, kDouble, Backward::formulas);
