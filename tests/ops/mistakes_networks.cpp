@@ -1,7 +1,10 @@
 // What products, norms, losses, attention and dropout refuse.
+#include <vector>
+
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/derivatives.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
@@ -122,6 +125,14 @@ void add_attention(Mistakes& all) {
                  }});
 }
 
+void add_derivatives(Mistakes& all) {
+  const auto f = [](const std::vector<Tensor>& in) { return in[0] * in[0]; };
+  all.push_back({"vjp", "vjp: the function gives [2, 3], not one number", [=] { vjp(f, {x()}); }});
+  all.push_back({"jvp", "jvp: 0 tangents for 1 inputs: one each", [=] { jvp(f, {x()}, {}); }});
+  all.push_back({"hessian_vector_product", "the function gives [2, 3], not one number: sum()",
+                 [=] { hessian_vector_product(f, {x()}, {x()}); }});
+}
+
 }  // namespace
 
 Mistakes network_mistakes() {
@@ -130,6 +141,7 @@ Mistakes network_mistakes() {
   add_norms(all);
   add_losses(all);
   add_attention(all);
+  add_derivatives(all);
   return all;
 }
 

@@ -43,7 +43,9 @@ Names matches(const std::string& source, const char* pattern) {
 /// The functions that a header declares at the start of a line and that return tensors. Operators
 /// are other spellings of some.
 Names functions_in(const std::string& header) {
-  return matches(header, R"(^(?:inline )?(?:Tensor|Attended|Ordered|std::vector<Tensor>) (\w+)\()");
+  return matches(header,
+                 R"re(^(?:inline )?(?:Tensor|Attended|Ordered|Vjp|Jvp|HessianVectorProduct|)re"
+                 R"re(std::vector<Tensor>) (\w+)\()re");
 }
 
 /// What ops/ops.h, which gathers the public headers, names; and create.h, whose tensors are leaves.

@@ -40,6 +40,7 @@ inline const std::string& function_of(const Sample& sample) {
 Samples activation_samples();
 Samples arithmetic_samples();
 Samples attention_samples();
+Samples derivative_samples();
 Samples dropout_samples();
 Samples indexing_samples();
 Samples logic_samples();  // where, masked_fill
