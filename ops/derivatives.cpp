@@ -60,8 +60,8 @@ Tensor handed_out(const Tensor& x, DerivativeOptions options) {
 
 }  // namespace
 
-Vjp vjp(const TensorFunction& f, const std::vector<Tensor>& inputs, const Tensor& dy,
-        DerivativeOptions options) {
+ValueAndGradients vjp(const TensorFunction& f, const std::vector<Tensor>& inputs, const Tensor& dy,
+                      DerivativeOptions options) {
   const GradMode recorded(true);
   const std::vector<Tensor> x = wanting("vjp", inputs);
   const Tensor y = f(x);
@@ -71,8 +71,8 @@ Vjp vjp(const TensorFunction& f, const std::vector<Tensor>& inputs, const Tensor
   return {handed_out(y, options), grad_or_zeros({y}, x, {dy}, options.create_graph)};
 }
 
-Jvp jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
-        const std::vector<Tensor>& tangents, DerivativeOptions options) {
+ValueAndTangent jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
+                    const std::vector<Tensor>& tangents, DerivativeOptions options) {
   const GradMode recorded(true);
   const std::vector<Tensor> x = wanting("jvp", inputs);
   require_like("jvp", "tangent", tangents, x);
@@ -95,10 +95,8 @@ std::vector<Tensor> hessian_vector_product(const Tensor& loss, const std::vector
   return grad_or_zeros(gradient, inputs, v, options.create_graph);
 }
 
-HessianVectorProduct hessian_vector_product(const TensorFunction& f,
-                                            const std::vector<Tensor>& inputs,
-                                            const std::vector<Tensor>& v,
-                                            DerivativeOptions options) {
+ValueAndProduct hessian_vector_product(const TensorFunction& f, const std::vector<Tensor>& inputs,
+                                       const std::vector<Tensor>& v, DerivativeOptions options) {
   const GradMode recorded(true);
   const std::vector<Tensor> x = wanting("hessian_vector_product", inputs);
   const Tensor y = f(x);

@@ -20,33 +20,32 @@ struct DerivativeOptions {
 ///
 /// For this and those below: inputs are floating-point; one that wants no gradient is taken as if
 /// it did. `inputs` themselves, their grad() and what f gives are otherwise left alone.
-struct Vjp {
+struct ValueAndGradients {
   Tensor value;
   std::vector<Tensor> gradients;
 };
-Vjp vjp(const TensorFunction& f, const std::vector<Tensor>& inputs, const Tensor& dy = {},
-        DerivativeOptions options = {});
+ValueAndGradients vjp(const TensorFunction& f, const std::vector<Tensor>& inputs,
+                      const Tensor& dy = {}, DerivativeOptions options = {});
 
 /// What f gives at `inputs`, and J v = Σ_i ∂f/∂inputs[i] · v[i]: how f changes when the inputs move
 /// along v (one tangent an input, of its shape and dtype). Reverse mode twice: u ↦ uᵀJ is linear,
 /// and its own vᵀ(·) is J v (Townsend 2017, "A new trick for calculating Jacobian vector
 /// products").
-struct Jvp {
+struct ValueAndTangent {
   Tensor value, tangent;
 };
-Jvp jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
-        const std::vector<Tensor>& tangents, DerivativeOptions options = {});
+ValueAndTangent jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
+                    const std::vector<Tensor>& tangents, DerivativeOptions options = {});
 
 /// What f gives (one number), and H v, where H holds its second derivatives: one tensor an input,
 /// zeros where the gradient does not change. No matrix is made (Pearlmutter 1994).
-struct HessianVectorProduct {
+struct ValueAndProduct {
   Tensor value;
   std::vector<Tensor> product;
 };
-HessianVectorProduct hessian_vector_product(const TensorFunction& f,
-                                            const std::vector<Tensor>& inputs,
-                                            const std::vector<Tensor>& v,
-                                            DerivativeOptions options = {});
+ValueAndProduct hessian_vector_product(const TensorFunction& f, const std::vector<Tensor>& inputs,
+                                       const std::vector<Tensor>& v,
+                                       DerivativeOptions options = {});
 
 /// The same for a loss that was computed already, by leaves or other tensors that it came from
 /// (a model's parameters). The loss keeps its graph.

@@ -14,6 +14,7 @@
 namespace gradus::mutation {
 namespace {
 
+using testing::Backward;
 using testing::Inputs;
 using testing::Layout;
 using testing::numbers;
@@ -33,9 +34,9 @@ std::string differences(const Sample& sample, bool second) {
   check::Options options;
   options.differentiable = testing::wanted_inputs(sample);
   options.conditions = options.smallest = false;  // the other cases are the conditions
-  const check::Report report =
-      second ? check::second(sample.op, sample.f, sample.inputs, options)
-             : check::gradients(sample.op, sample.f, sample.inputs, options);
+  const check::Report report = second
+                                   ? check::second(sample.op, sample.f, sample.inputs, options)
+                                   : check::gradients(sample.op, sample.f, sample.inputs, options);
   // Rounding differs in this build: a derivative that is exactly 0 may be inconclusive in it.
   return report.verdict != check::Verdict::fail ? "" : "not the derivative";
 }
@@ -127,11 +128,11 @@ struct Needless : Observer {
 /// The same numbers with fewer inputs that want a gradient, recorded or not.
 std::string with_fewer(const Sample& sample, const std::vector<bool>& wanted,
                        const Result& expected) {
-  for (const bool recorded : {false, true}) {
-    if (recorded && !sample.second) continue;
+  for (const Backward backward : {Backward::kernels, Backward::recorded}) {
+    if (backward == Backward::recorded && !sample.second) continue;
     Needless needless;
     const ObserverScope scope(needless);
-    const Result seen = testing::run(sample, sample.inputs, wanted, {}, recorded);
+    const Result seen = testing::run(sample, sample.inputs, wanted, {}, backward);
     if (std::string wrong = differs(expected, seen, "alone or left out"); !wrong.empty())
       return wrong;
     if (!needless.name.empty()) return "computed for nobody: " + needless.name;
@@ -187,7 +188,8 @@ std::string left_behind(const Sample& sample) {
   testing::run(sample);
   const std::int64_t before = memory::usage().live_bytes;
   testing::run(sample);
-  testing::run(sample, sample.inputs, testing::wanted_inputs(sample), {}, sample.second);
+  testing::run(sample, sample.inputs, testing::wanted_inputs(sample), {},
+               sample.second ? Backward::recorded : Backward::kernels);
   return memory::usage().live_bytes == before ? "" : "memory";
 }
 

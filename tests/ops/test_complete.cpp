@@ -44,7 +44,7 @@ Names matches(const std::string& source, const char* pattern) {
 /// are other spellings of some.
 Names functions_in(const std::string& header) {
   return matches(header,
-                 R"re(^(?:inline )?(?:Tensor|Attended|Ordered|Vjp|Jvp|HessianVectorProduct|)re"
+                 R"re(^(?:inline )?(?:Tensor|Attended|Ordered|ValueAnd\w+|)re"
                  R"re(std::vector<Tensor>) (\w+)\()re");
 }
 

@@ -53,9 +53,9 @@ TEST_CASE("jvp and vjp are adjoint for every sample of the registry") {
         if (wanted[k]) all[k] = some[i++];
       return sample.f(all);
     };
-    const Jvp forward = jvp(f, x, v);
+    const ValueAndTangent forward = jvp(f, x, v);
     const Tensor u = upstream_for(forward.value);
-    const Vjp back = vjp(f, x, u);
+    const ValueAndGradients back = vjp(f, x, u);
     double right = 0, scale = 1;
     for (std::size_t i = 0; i < x.size(); ++i) {
       right += dot(back.gradients[i], v[i]);
