@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
-#include "gradus/base/random.h"
 #include "gradus/check/raw/random.h"
-#include "gradus/engine/graph.h"
 #include "gradus/ops/create.h"
 
 namespace gradus::check {
@@ -77,10 +76,12 @@ Trial::Trial(const Subject& s, const Rows& r, Report& to, Tensors at, Tensor ups
 const std::vector<double>& Trial::sensitivity() {
   if (!sensitivity_.empty()) return sensitivity_;
   const Answer moved = subject.answer(nudged(x, subject.wanted(), kNudge), dy);
-  for (std::size_t k = 0; k < x.size(); ++k)
-    sensitivity_.push_back(subject.wanted()[k] ? distance(numbers(moved.dx[k]), numbers(base.dx[k]))
-                                               : 0);
-  sensitivity_.push_back(distance(numbers(moved.y), numbers(base.y)));
+  const auto add_change = [this](const Tensor& now, const Tensor& before) {
+    const double change = before.defined() ? distance(numbers(now), numbers(before)) : 0;
+    sensitivity_.push_back(std::isfinite(change) ? change : 0);  // else: a domain's edge
+  };
+  for (std::size_t k = 0; k < x.size(); ++k) add_change(moved.dx[k], base.dx[k]);
+  add_change(moved.y, base.y);
   return sensitivity_;
 }
 

@@ -36,7 +36,7 @@ struct Case {
   std::string name;
   std::vector<Input> inputs;
   Forward forward;
-  Vjp vjp;
+  check::core::Vjp vjp;
 };
 
 inline Report run(const Case& c, const Options& options = {}) {
@@ -47,7 +47,7 @@ inline Report run(const Case& c, const Options& options = {}) {
 using Spoil = std::function<void(Arguments& dx, const Arguments& in, const Values& dy)>;
 
 inline Report run_spoiled(Case c, const Spoil& spoil, const Options& options = {}) {
-  const Vjp right = c.vjp;
+  const check::core::Vjp right = c.vjp;
   c.vjp = [right, spoil](const Arguments& in, const Values& dy) {
     Arguments dx = right(in, dy);
     spoil(dx, in, dy);
