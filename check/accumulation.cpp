@@ -49,6 +49,16 @@ Tensors grads_of(const Tensors& leaves) {
   return out;
 }
 
+/// What f makes of these inputs; undefined where it refuses them, as a module does with parameters
+/// that are no leaves, or one and the same.
+Tensor unless_refused(const Trial& t, const Tensors& in) {
+  try {
+    return t.subject.call(in);
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
 /// A second loss, or a second batch before optimizer.step(), adds to what .grad holds.
 void dirty_grad(Trial& t) {
   const Tensors dirt = dirt_for(t.base.dx);
@@ -108,7 +118,8 @@ void beside_another_path(Trial& t) {
               outputs.push_back(in[k]);
               upstream.push_back(beside[k]);
             }
-            const Tensor y = t.subject.call(in);
+            const Tensor y = unless_refused(t, in);
+            if (!y.defined()) return Answer{{}, Tensors(in.size())};
             if (y.requires_grad()) outputs.push_back(y), upstream.push_back(t.dy);
             backward(outputs, upstream);
             return Answer{{}, grads_of(leaves)};
@@ -131,7 +142,8 @@ void one_tensor_for_two_inputs(Trial& t, std::size_t i, std::size_t j) {
           const GradMode on(true);
           Tensors in = t.subject.leaves(copies);
           in[j] = in[i];
-          const Tensor y = t.subject.call(in);
+          const Tensor y = unless_refused(t, in);
+          if (!y.defined()) return Answer{{}, Tensors(in.size())};
           Answer found = {y.detach(), t.subject.gradients(y, in, t.dy)};
           found.dx[j] = {};
           return found;

@@ -158,4 +158,15 @@ TEST_CASE("conditions: an operation that adds to .grad by itself") {
   caught(check::gradients("square", f, {values({3})}), "ACCUMULATION");
 }
 
+TEST_CASE("conditions: a function may refuse what is no leaf, or one tensor for two inputs") {
+  const auto strict = [](const Tensors& in) {
+    for (const Tensor& x : in) require(x.is_leaf(), "leaves only");
+    require(in[0].node() != in[1].node() || !in[0].node(), "two tensors, please");
+    return in[0] * in[1];
+  };
+  const Report report = check::gradients("strict", strict, {values({3}), values({3}, 1)});
+  INFO(report);
+  CHECK(report);
+}
+
 }  // namespace gradus::conditions
