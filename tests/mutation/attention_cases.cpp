@@ -184,10 +184,34 @@ void at_the_threshold() {
   pairs(n, {.dropout = word / 4294967296.0}, Layout::packed, "a word at the threshold");
 }
 
+/// Packed projections: NaN in the padding, and in the upstream gradient of one query.
+void packed() {
+  const std::int64_t B = 2, T = 4, C = 6;
+  const Mask mask = padding_mask({3, 4});  // key 3 of example 0 is padding
+  const auto run_with = [&](double padding, double upstream) {
+    Tensor qkv = values({B, T, 3 * C}).clone(), dout = values({B, T, C}, 1).clone();
+    Tensor keys_and_values = slice(qkv[{0, 3}], 0, C, 3 * C).detach();
+    Tensor query = dout[{0, 1}].detach();
+    keys_and_values.fill_(padding), query.fill_(upstream);
+    const Tensor x = qkv.requires_grad_(), y = packed_self_attention(x, 2, mask);
+    y.backward(dout);
+    return std::pair(numbers(y), numbers(x.grad()));
+  };
+  const auto [y, dx] = run_with(0, 0);
+  const auto [padded_y, padded_dx] = run_with(kNan, 0);
+  expect_same(padded_y, y, "NaN in the padding: output");
+  expect_same(padded_dx, dx, "NaN in the padding: gradient");
+  const List holed = run_with(0, kNan).second;
+  for (std::size_t c = 3 * 18 + 6; c < 4 * 18; ++c)
+    expect(holed[c] == 0, "NaN upstream does not reach the padding");
+  for (std::size_t c = 4 * 18; c < holed.size(); ++c)
+    expect(std::abs(holed[c] - dx[c]) <= 1e-12, "nor another example");
+}
+
 Cases attention_cases() {
-  return {scenario("pair by pair", pair_by_pair), scenario("NaN upstream", upstream_nan),
-          scenario("minus infinity", minus_infinity), scenario("large attention", large),
-          scenario("at the threshold", at_the_threshold)};
+  return {scenario("pair by pair", pair_by_pair),         scenario("NaN upstream", upstream_nan),
+          scenario("minus infinity", minus_infinity),     scenario("large attention", large),
+          scenario("at the threshold", at_the_threshold), scenario("packed", packed)};
 }
 
 const CaseSource source(attention_cases);
