@@ -128,11 +128,11 @@ struct Needless : Observer {
 /// The same numbers with fewer inputs that want a gradient, recorded or not.
 std::string with_fewer(const Sample& sample, const std::vector<bool>& wanted,
                        const Result& expected) {
-  for (const Backward backward : {Backward::kernels, Backward::recorded}) {
-    if (backward == Backward::recorded && !sample.second) continue;
+  for (const Backward way : {Backward::kernels, Backward::recorded}) {
+    if (way == Backward::recorded && !sample.second) continue;
     Needless needless;
     const ObserverScope scope(needless);
-    const Result seen = testing::run(sample, sample.inputs, wanted, {}, backward);
+    const Result seen = testing::run(sample, sample.inputs, wanted, {}, way);
     if (std::string wrong = differs(expected, seen, "alone or left out"); !wrong.empty())
       return wrong;
     if (!needless.name.empty()) return "computed for nobody: " + needless.name;
