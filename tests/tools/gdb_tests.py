@@ -182,10 +182,14 @@ def at():
 
 
 def editor():
-    """What VS Code's gdb does: everything is set before there is a program."""
-    begin_without = ["source %s/tools/gdb/gradus.py" % root, "gradus-at cube"]
-    lines = ["-interpreter-exec console \"%s\"" % line for line in begin_without]
-    lines += ["-file-exec-and-symbols " + fixture, "-exec-run", ""]
+    """What VS Code's gdb does, from launch.json: everything is set before there is a program, and
+    the call stack that it shows leaves out what `bt` leaves out."""
+    path = os.path.join(root, ".vscode/launch.json")
+    setup = json.load(open(path, encoding="utf-8"))["configurations"][0]["setupCommands"]
+    lines = [each["text"].replace("${workspaceFolder}", root).replace("${input:at}", "cube")
+             for each in setup]
+    lines += ["-break-insert -f softmax_rows_backward", "-file-exec-and-symbols " + fixture,
+              "-exec-run", ""]
     gdb_ = subprocess.Popen(["gdb", "-q", "-nx", "-i=mi"], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, text=True)
     gdb_.stdin.write("\n".join(lines))
@@ -193,10 +197,19 @@ def editor():
     said = ""
     for line in gdb_.stdout:
         said += line
-        if line.startswith("*stopped") or line.startswith("^error"):
+        if line.startswith("*stopped") and "fixture::Cube::forward" in said:
+            if "softmax_rows_backward" in line:
+                gdb_.stdin.write("-stack-list-frames\n")
+            else:
+                gdb_.stdin.write("-exec-continue\n")
+            gdb_.stdin.flush()
+        elif line.startswith(("*stopped", "^error", "^done,stack")):
             break
     gdb_.kill()
     check("fixture::Cube::forward" in said, said)
+    stack = re.findall(r'func="([^"(]+)', said.splitlines()[-1].replace("(anonymous namespace)::", ""))
+    shown_ = [name for name in stack if name.startswith("gradus::")]
+    check(len(shown_) == 6, "\n".join(stack) or said)
 
     for name in ("launch.json", "tasks.json"):
         text = open(os.path.join(root, ".vscode", name), encoding="utf-8").read()
