@@ -1,4 +1,5 @@
-// The course quotes what the lessons print: each quoted line must be there, in that order.
+// The course quotes what the lessons print, and docs/checking.md an example and what it prints: each
+// quoted line must be there, in that order.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -14,33 +15,47 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using Lines = std::vector<std::string>;
+
 struct Section {
-  std::string number;                            // "03", of "## 03 Where does …"
-  std::vector<std::vector<std::string>> quotes;  // what stands between "```text" and "```"
-  std::size_t debugger_lines = 0;                // that begin with "(gdb) "
+  std::string title;               // "03 Where does …", of "## 03 Where does …"
+  std::vector<Lines> quotes;       // what stands between "```text" and "```"
+  std::vector<Lines> code;         // … and between "```cpp" and "```"
+  std::size_t debugger_lines = 0;  // that begin with "(gdb) "
 };
 
-std::vector<Section> course() {
-  std::ifstream file(GRADUS_SOURCE_DIR "/docs/course.md");
+std::vector<Section> sections_of(const std::string& document) {
+  std::ifstream file(GRADUS_SOURCE_DIR "/docs/" + document);
   std::vector<Section> sections;
-  bool quoting = false;
+  Lines* quote = nullptr;
   for (std::string line; std::getline(file, line);) {
-    if (line.rfind("## ", 0) == 0) sections.push_back({line.substr(3, 2), {}, 0});
+    if (line.rfind("## ", 0) == 0) sections.push_back({line.substr(3), {}, {}, 0});
     if (sections.empty()) continue;
     Section& section = sections.back();
     section.debugger_lines += line.rfind("(gdb) ", 0) == 0;
-    if (line == "```") quoting = false;
-    if (quoting) section.quotes.back().push_back(line);
-    if (line != "```text") continue;
-    quoting = true;
-    section.quotes.emplace_back();
+    if (line == "```") quote = nullptr;
+    if (quote != nullptr) quote->push_back(line);
+    if (line == "```text") quote = &section.quotes.emplace_back();
+    if (line == "```cpp") quote = &section.code.emplace_back();
   }
   return sections;
 }
 
+/// Each line of the quote stands in `original`, in that order; "    …" stands for some that are left out.
+void check_quote(const std::string& document, const Lines& quote, const Lines& original) {
+  auto at = original.begin();
+  for (const std::string& line : quote) {
+    if (line == "    …") continue;
+    at = std::find(at, original.end(), line);
+    INFO("docs/" << document << " quotes: " << line);
+    REQUIRE(at != original.end());
+    ++at;
+  }
+}
+
 /// The lessons by number, as their files are named: "03_tensors".
-std::vector<std::string> lessons() {
-  std::vector<std::string> names;
+Lines lessons() {
+  Lines names;
   for (const auto& entry : fs::directory_iterator(GRADUS_SOURCE_DIR "/examples")) {
     const std::string name = entry.path().stem().string();
     if (entry.path().extension() == ".cpp" && name.size() > 3 && name[2] == '_')
@@ -50,12 +65,12 @@ std::vector<std::string> lessons() {
   return names;
 }
 
-std::vector<std::string> output_of(const std::string& lesson) {
+Lines output_of(const std::string& lesson) {
   const std::string command =
       "cd '" GRADUS_SOURCE_DIR "' && '" GRADUS_BINARY_DIR "/" + lesson + "'";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   REQUIRE(pipe);
-  std::vector<std::string> lines(1);
+  Lines lines(1);
   for (int c = std::getc(pipe.get()); c != EOF; c = std::getc(pipe.get())) {
     if (c == '\n')
       lines.emplace_back();
@@ -68,26 +83,33 @@ std::vector<std::string> output_of(const std::string& lesson) {
 }  // namespace
 
 TEST_CASE("the course has each lesson, and quotes what it prints") {
-  const std::vector<std::string> names = lessons();
-  const std::vector<Section> sections = course();
+  const Lines names = lessons();
+  const std::vector<Section> sections = sections_of("course.md");
   REQUIRE(names.size() >= 6);
   REQUIRE(sections.size() == names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     INFO(names[i]);
-    REQUIRE(names[i].rfind(sections[i].number + "_", 0) == 0);
+    REQUIRE(names[i].rfind(sections[i].title.substr(0, 2) + "_", 0) == 0);
     CHECK(sections[i].debugger_lines > 0);
     CHECK(!sections[i].quotes.empty());
-    const std::vector<std::string> printed = output_of(names[i]);
-    for (const std::vector<std::string>& quote : sections[i].quotes) {
-      auto at = printed.begin();
-      for (const std::string& line : quote) {
-        at = std::find(at, printed.end(), line);
-        INFO("docs/course.md quotes: " << line);
-        REQUIRE(at != printed.end());
-        ++at;
-      }
-    }
+    const Lines printed = output_of(names[i]);
+    for (const Lines& quote : sections[i].quotes) check_quote("course.md", quote, printed);
   }
+}
+
+TEST_CASE("docs/checking.md quotes an operation of one's own, and what the checker says of it") {
+  const Lines printed = output_of("check_your_gradient");
+  std::ifstream file(GRADUS_SOURCE_DIR "/examples/check_your_gradient.cpp");
+  Lines source;
+  for (std::string line; std::getline(file, line);) source.push_back(line);
+  std::size_t quotes = 0;
+  for (const Section& section : sections_of("checking.md")) {
+    if (section.title != "Your own operation") continue;
+    for (const Lines& quote : section.quotes) check_quote("checking.md", quote, printed);
+    for (const Lines& quote : section.code) check_quote("checking.md", quote, source);
+    quotes += section.quotes.size() + section.code.size();
+  }
+  CHECK(quotes == 5);
 }
 
 }  // namespace gradus::testing

@@ -1,0 +1,8 @@
+// Every element gets dy.
+#include "gradus/examples/exercises/exercises.h"
+
+namespace gradus::exercises {
+
+Tensors sum_backward(const Tensor& x, const Tensor& dy) { return {expand(dy, x.shape())}; }
+
+}  // namespace gradus::exercises

@@ -1,0 +1,166 @@
+// The exercises: empty ones are not done, the solutions are, and each plausible mistake is wrong.
+#include <cmath>
+
+#include "gradus/examples/exercises/exercises.h"
+#include "gradus/examples/exercises/grader.h"
+#include "gradus/tests/examples/gpt_program.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::exercises {
+namespace {
+
+using testing::has;
+using testing::Outcome;
+using testing::Workplace;
+
+const std::string kProgram = "'" GRADUS_BINARY_DIR "/exercises'";
+
+/// The text of `grade_all` with this exercise, counted from 1, done in another way.
+std::string text_with(std::size_t number, check::Vjp backward) {
+  std::vector<Exercise> all = exercises();
+  all[number - 1].backward = std::move(backward);
+  const Result result = grade_all(all);
+  CHECK(result.done == all.size() - 1);
+  return result.text;
+}
+
+struct Mistake {
+  const char* what;
+  check::Vjp backward;
+};
+
+Tensor layer_norm_without_mean(const Tensors& in, const Tensor& dy) {
+  const Tensor centred = in[0] - mean(in[0], {-1}, true);
+  const Tensor r = rsqrt(mean(square(centred), {-1}, true) + 1e-5);
+  const Tensor g = dy * in[1];
+  return r * (g - centred * r * mean(g * centred * r, {-1}, true));
+}
+
+Tensor embedding_of_means(const Tensors& in, const Tensor& dy) {
+  const Tensor which = one_hot(in[1], in[0].size(0), dy.dtype());
+  return matmul(transpose(which / clamp(sum(which, {0}), 1, 100)), dy);
+}
+
+Tensors attention_without_factor_in_q(const Tensors& in, const Tensor& dy) {
+  Tensors dx = attention_backward(in[0], in[1], in[2], dy);
+  dx[0] = std::sqrt(static_cast<double>(in[0].size(-1))) * dx[0];
+  return dx;
+}
+
+/// One for each exercise, in their order.
+std::vector<Mistake> mistakes() {
+  return {
+      {"the mean's gradient",
+       [](const Tensors& in, const Tensor& dy) -> Tensors {
+         return {expand(dy / static_cast<double>(in[0].numel()), in[0].shape())};
+       }},
+      {"one gradient for two inputs",
+       [](const Tensors& in, const Tensor& dy) -> Tensors { return {dy * in[1]}; }},
+      {"operands exchanged, which does not even fit",
+       [](const Tensors& in, const Tensor& dy) -> Tensors {
+         return {matmul(transpose(in[1]), dy), matmul(dy, transpose(in[0]))};
+       }},
+      {"the other derivative at 0",
+       [](const Tensors& in, const Tensor& dy) -> Tensors {
+         return {dy * (in[0] >= 0.0).astype(dy.dtype())};
+       }},
+      {"the sum's gradient",
+       [](const Tensors& in, const Tensor& dy) -> Tensors {
+         return {expand(unsqueeze(dy, 1), in[0].shape())};
+       }},
+      {"each element by itself",
+       [](const Tensors& in, const Tensor& dy) -> Tensors {
+         const Tensor y = softmax(in[0]);
+         return {dy * y * (1.0 - y)};
+       }},
+      {"no mean over the rows",
+       [](const Tensors& in, const Tensor& dy) -> Tensors {
+         return {dy * (softmax(in[0]) - one_hot(in[1], 4, dy.dtype())), Tensor{}};
+       }},
+      {"mean(g) left out",
+       [](const Tensors& in, const Tensor& dy) -> Tensors {
+         Tensors dx = layer_norm_backward(in[0], in[1], in[2], dy);
+         dx[0] = layer_norm_without_mean(in, dy);
+         return dx;
+       }},
+      {"the mean over an id's places for their sum",
+       [](const Tensors& in, const Tensor& dy) -> Tensors {
+         return {embedding_of_means(in, dy), Tensor{}};
+       }},
+      {"the factor left out on the way to q", attention_without_factor_in_q},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("exercises: as they stand none is done, and the first is next") {
+  const Workplace place;
+  const Outcome outcome = place.shell(kProgram);
+  CAPTURE(outcome.out);
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.out, "\n10 attention      not done yet\n"));
+  CHECK(has(outcome.out, "0 of 10 done, the next is 1 sum: examples/exercises/01_sum.cpp\n"));
+  CHECK(!has(outcome.out, "wrong"));
+}
+
+TEST_CASE("exercises: the program's flag and exit codes") {
+  const Workplace place;
+  CHECK(place.shell(kProgram + " --strict").code == 1);
+  testing::check_refused(place.shell(kProgram + " --string"), {"'--string'", "--strict"});
+}
+
+TEST_CASE("exercises: the solutions are ten of ten") {
+  const Result result = grade_all(exercises());
+  CAPTURE(result.text);
+  CHECK(result.done == 10);
+  CHECK(has(result.text, "\n10 attention      done\n10 of 10 done\n"));
+  CHECK(!has(result.text, "the next is"));
+}
+
+TEST_CASE("exercises: one that is not done is named with its file") {
+  const std::vector<Exercise> all = exercises();
+  for (std::size_t number = 1; number <= all.size(); ++number) {
+    const std::string text =
+        text_with(number, [](const Tensors&, const Tensor& dy) { return not_done_yet(dy); });
+    const std::string next =
+        "9 of 10 done, the next is " + std::to_string(number) + " " + all[number - 1].name + ": ";
+    CAPTURE(text);
+    REQUIRE(has(text, next));
+    const std::size_t file = text.find(next) + next.size();
+    CHECK(testing::fs::is_regular_file(GRADUS_SOURCE_DIR "/" +
+                                       text.substr(file, text.size() - file - 1)));
+    CHECK(!has(text, "wrong"));
+  }
+}
+
+TEST_CASE("exercises: a plausible mistake in each is wrong, by its name, with the report") {
+  const std::vector<Exercise> all = exercises();
+  const std::vector<Mistake> wrong = mistakes();
+  REQUIRE(wrong.size() == all.size());
+  for (std::size_t number = 1; number <= all.size(); ++number) {
+    const std::string text = text_with(number, wrong[number - 1].backward);
+    const std::string& name = all[number - 1].name;
+    INFO(wrong[number - 1].what);
+    CAPTURE(text);
+    CHECK(has(text, std::to_string(number) + " " + name + std::string(15 - name.size(), ' ') +
+                        "wrong\n"));
+    CHECK(has(text, number == 3 ? "matmul throws: " : "GRADCHECK FAIL  " + name));
+    CHECK(has(text, "9 of 10 done, the next is " + std::to_string(number) + " " + name));
+  }
+  CHECK(has(text_with(8, wrong[7].backward), "MISSING TERM"));
+}
+
+TEST_CASE("exercises: of several wrong ones the first has its report") {
+  std::vector<Exercise> all = exercises();
+  all[4].backward = mistakes()[4].backward;
+  all[5].backward = mistakes()[5].backward;
+  const Result result = grade_all(all);
+  CAPTURE(result.text);
+  CHECK(result.done == 8);
+  CHECK(has(result.text, "GRADCHECK FAIL  mean"));
+  CHECK(!has(result.text, "GRADCHECK FAIL  softmax"));
+  CHECK(has(result.text, " 6 softmax        wrong\n"));
+}
+
+}  // namespace gradus::exercises
