@@ -4,8 +4,8 @@
 //
 // Were the shapes alike it would be da = dy b, db = dy a. But each b is used ten times, and has to
 // collect what comes back from all ten.
-// Worth knowing: sum_to(t, shape) undoes broadcasting. Use it for both: in another call a may be the
-// smaller one.
+// Worth knowing: sum_to(t, shape) undoes broadcasting. Use it for both: in another call a
+// may be the smaller one.
 #include "gradus/examples/exercises/exercises.h"
 
 namespace gradus::exercises {

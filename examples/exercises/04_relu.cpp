@@ -2,7 +2,8 @@
 //
 //   y_i = max(x_i, 0)                      x, y and dy [2, 3]
 //
-// The derivative is 1 above 0 and 0 below. At 0 it is either, and everybody takes 0; one x is 0 here.
+// The derivative is 1 above 0 and 0 below. At 0 there is none; by convention it is 0 too, and one x
+// is 0 here.
 // Worth knowing: (x > 0.0).astype(x.dtype()), or where(condition, this, that).
 #include "gradus/examples/exercises/exercises.h"
 

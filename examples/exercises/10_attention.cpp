@@ -4,8 +4,8 @@
 //   p = softmax(s)                         along S
 //   y = p v                                v [B, S, E 2], y and dy [B, T, E]
 //
-// Nothing here is new: y goes back through a product (3), p through softmax (6), s through a product
-// and a factor (3). Go in that order, and write the shape behind each line.
+// Nothing here is new: y goes back through a product (3), p through softmax (6), s through a
+// product (3) and a factor. Go in that order, and write the shape behind each line.
 // Worth knowing: std::sqrt from <cmath>; matmul and transpose leave the leading axis alone.
 #include "gradus/examples/exercises/exercises.h"
 

@@ -1,5 +1,5 @@
-// The course quotes what the lessons print, and docs/checking.md an example and what it prints: each
-// quoted line must be there, in that order.
+// The course quotes what the lessons print, and docs/checking.md an example and what it prints:
+// each quoted line must be there, in that order.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -41,7 +41,8 @@ std::vector<Section> sections_of(const std::string& document) {
   return sections;
 }
 
-/// Each line of the quote stands in `original`, in that order; "    …" stands for some that are left out.
+/// Each line of the quote stands in `original`, in that order; "    …" stands for
+/// some that are left out.
 void check_quote(const std::string& document, const Lines& quote, const Lines& original) {
   auto at = original.begin();
   for (const std::string& line : quote) {
