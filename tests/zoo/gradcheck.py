@@ -31,7 +31,7 @@ class Server:
     def beasts(self):
         line = self.ask("list")
         while line:
-            yield line.split("|")
+            yield line.split("\t")
             line = self.process.stdout.readline().rstrip("\n")
 
     def numbers(self, *words):

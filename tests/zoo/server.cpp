@@ -2,7 +2,7 @@
 // beasts, one line a question on standard input, one line an answer on standard output.
 //
 //   list                         → as many lines as there are beasts, then an empty one:
-//                                  name|family|cause|order|shape:values;shape:values…
+//                                  name, family, cause, order, shape:values;shape:values…, with tabs between
 //   forward NUMBER x…            → shape:values
 //   backward NUMBER x… | dy…     → one number a number of x
 //
@@ -78,7 +78,7 @@ Exhibit exhibit(const raw_cases::Beast& beast, const std::string& family) {
 }
 
 Array array_of(const Tensor& x) {
-  return {{x.shape().begin(), x.shape().end()}, x.to_vector<double>()};
+  return {{x.shape().begin(), x.shape().end()}, x.astype(Dtype::f64).to_vector<double>()};
 }
 
 Exhibit exhibit(const tensor_zoo::Beast& beast) {
@@ -136,7 +136,7 @@ void print(const Array& array) {
 
 void list(const std::vector<Exhibit>& zoo) {
   for (const Exhibit& e : zoo) {
-    std::printf("%s|%s|%s|%d|", e.name.c_str(), e.family.c_str(), e.cause.c_str(), e.order);
+    std::printf("%s\t%s\t%s\t%d\t", e.name.c_str(), e.family.c_str(), e.cause.c_str(), e.order);
     for (std::size_t k = 0; k < e.inputs.size(); ++k) {
       std::printf("%s", k ? ";" : "");
       print(e.inputs[k]);
