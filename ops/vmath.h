@@ -215,12 +215,17 @@ GRADUS_INLINE T gelu_erf_derivative(T x) {
 }
 
 // Reductions. The order depends on n alone: 32 running values of float or 16 of double, folded in
-// halves at the end. That vectorises, and leaves a sum n/32 + 5 roundings deep in place of n.
+// halves at the end. That vectorises, and leaves a sum n/32 + 5 roundings deep in place of n. Up to
+// 8 go one after the other: there the lanes would cost more than the numbers.
 
 /// combine(f(0), … f(n-1)); `nothing` if n is 0.
 template <class T, class F, class Combine>
 GRADUS_INLINE T fold_of(std::int64_t n, T nothing, F f, Combine combine) {
-  constexpr std::int64_t N = sizeof(T) == 4 ? 32 : 16;
+  constexpr std::int64_t N = sizeof(T) == 4 ? 32 : 16, kFew = 8;
+  if (n <= kFew) {
+    for (std::int64_t j = 0; j < n; ++j) nothing = combine(nothing, f(j));
+    return nothing;
+  }
   T lane[N];
   for (std::int64_t j = 0; j < N; ++j) lane[j] = nothing;
   std::int64_t i = 0;
