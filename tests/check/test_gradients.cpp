@@ -38,7 +38,7 @@ struct FaultyCube final : Op {
     if (fault == Fault::ignores_dy) return {3.0 * t * t};
     if (fault == Fault::formula && GradMode::enabled()) return {dy * 2.0 * t * t};
     Tensor dx = (dy * 3.0 * t * t);
-    if (fault == Fault::one_element) {
+    if (fault == Fault::one_element && dx.numel() > 3) {  // smaller ones are looked for, too
       dx = dx.clone();
       dx.mutable_data<double>()[3] *= 1.001;
     }

@@ -116,7 +116,7 @@ TEST_CASE("options: large inputs are sampled, and the report says what was") {
   // One element of 3000 has a wrong gradient, for one output.
   const check::Vjp wrong = [](const Tensors& x, const Tensor& dy) {
     Tensor dx = 2.0 * x[0] * dy * sum(x[1]);
-    dx.mutable_data<double>()[1717] *= 1.01;
+    if (dx.numel() > 1717) dx.mutable_data<double>()[1717] *= 1.01;
     return Tensors{dx, expand(reshape(sum(dy * x[0] * x[0]), {1}), {3}) * 1.0};
   };
   const Report found = check::vjp("large", f, wrong, in, bare);
@@ -161,7 +161,7 @@ TEST_CASE("bad input: a function that changes its inputs, openly or behind the c
     return y;
   };
   const auto behind = [](const Tensors& in) {
-    const_cast<double*>(in[0].data<double>())[1] = 1;
+    if (in[0].numel() > 1) const_cast<double*>(in[0].data<double>())[1] = 1;
     return in[0] * 2.0;
   };
   for (const check::Function& f : {check::Function(openly), check::Function(behind)}) {
