@@ -3,7 +3,7 @@
 In ops/: `backward` and whatever is named *_backward or *_derivative, what those call in the same
 file, what a forward remembers, remake(), and functions composed of differentiable operations. In
 nn/: what a layer computes. In engine/: the walk, the accumulation, the graph and saved tensors,
-whole, with their guards.
+whole, with their guards; and derivatives.cpp, which asks the walk.
 """
 import re
 
@@ -14,6 +14,7 @@ ROOTS = re.compile(r"^(backward|\w+_backward|\w+_derivative|\w+_formula|remake|c
 LAYER = re.compile(r"^(forward|add_to|attend|add_\w+|activate|split_heads|merge_heads|rows_for"
                    r"|sinusoidal_positions|loss)$")
 ENGINE_WHOLE = {"engine/backward.cpp", "engine/accumulate.cpp", "engine/graph.cpp", "engine/apply.h"}
+WALKS = {"ops/derivatives.cpp"}  # what asks the engine, and what it makes of the answer
 ENGINE_PARTS = {
     "engine/graph.h": {"GradMode", "Recorded", "let_op_go"},
     "engine/op.h": {"defined", "kept", "is_whole"},
@@ -24,6 +25,8 @@ ENGINE_PARTS = {
 }
 HEADERS = {
     "ops/attention_rows.h": None,  # None: as in a .cpp
+    "ops/attention_tile.h": {"transpose_head", "hide_row", "softmax_rows", "scale_row", "drop_row", "dot_rows",
+                             "weights_rows_backward", "dropped_row_backward"},
     "ops/vmath.h": {"silu_derivative", "gelu_tanh_derivative", "gelu_erf_derivative"},
     "ops/map.h": {"zip_backward"},
     "ops/rows.h": {"RowSums", "partial", "total"},
@@ -60,7 +63,7 @@ def files(tree):
 def in_scope(source, public):
     """The functions of one source that are mutated."""
     path, functions = source.path, functions_of(source)
-    if path in ENGINE_WHOLE:  # formula_wanted() chooses between two ways to the same numbers
+    if path in ENGINE_WHOLE | WALKS:  # formula_wanted() chooses between two ways to the same numbers
         return [f for f in functions if f.name != "formula_wanted"]
     chosen = ENGINE_PARTS.get(path) or HEADERS.get(path)
     if chosen:
