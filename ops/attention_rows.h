@@ -99,7 +99,7 @@ void rows_backward(const AttentionPlan& plan, std::int64_t b, std::int64_t h, He
     std::vector<T> p(row.keys.size()), dp(row.keys.size());
     T d = 0;
     for (std::size_t n = 0; n < p.size(); ++n) {
-      p[n] = std::isinf(log_sum) && log_sum < 0 ? T{0} : std::exp(row.scores[n] - log_sum);
+      p[n] = std::isinf(log_sum) ? T{0} : std::exp(row.scores[n] - log_sum);
       if (p[n] == T{0}) continue;
       for (std::int64_t c = 0; c < plan.Dv; ++c) {
         dp[n] += dout.at(b, h, i)[c] * v.at(b, h, row.keys[n])[c] * row.keep[n];

@@ -90,7 +90,6 @@ std::vector<Tensor> hessian_vector_product(const Tensor& loss, const std::vector
   require<ShapeError>(loss.numel() == 1, kName, ": the function gives ", loss.shape(),
                       ", not one number: sum() or mean() it");
   require_like(kName, "vector", v, inputs);
-  const GradMode recorded(true);
   const std::vector<Tensor> gradient = grad_or_zeros({loss}, inputs, {}, true);
   return grad_or_zeros(gradient, inputs, v, options.create_graph);
 }

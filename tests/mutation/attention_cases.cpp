@@ -48,16 +48,20 @@ struct Run {
   List y, dq, dk, dv;
 };
 
-Run run(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout, const Mask& mask,
-        const AttentionOptions& options, Layout layout) {
-  const auto leaf_of = [layout](const Tensor& x) {
-    return testing::laid_out(x, layout).requires_grad_();
-  };
-  const Tensor a = leaf_of(q), b = leaf_of(k), c = leaf_of(v);
+Run run_on(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout, const Mask& mask,
+           const AttentionOptions& options) {
+  const Tensor a = q.detach().requires_grad_(), b = k.detach().requires_grad_(),
+               c = v.detach().requires_grad_();
   seed(11);  // dropout draws the same in each run
   const Tensor y = scaled_dot_product_attention(a, b, c, mask, options);
-  y.backward(testing::laid_out(dout, layout));
+  y.backward(dout);
   return {numbers(y), numbers(a.grad()), numbers(b.grad()), numbers(c.grad())};
+}
+
+Run run(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout, const Mask& mask,
+        const AttentionOptions& options, Layout layout) {
+  const auto lie = [layout](const Tensor& x) { return testing::laid_out(x, layout); };
+  return run_on(lie(q), lie(k), lie(v), lie(dout), mask, options);
 }
 
 /// Equal but for rounding: sums of about ten terms of order 1, backward of those again.
@@ -91,24 +95,56 @@ void pairs(const Sizes& n, const AttentionOptions& options, Layout layout,
 }
 
 /// An upstream gradient that is NaN for one query reaches only what that query sees.
-void upstream_nan() {
+void upstream_nan(std::int64_t query) {
   const Sizes n{2, 2, 4, 5, 3, 2};
   const Tensor q = values({n.B, n.H, n.T, n.D}), k = values({n.B, n.H, n.S, n.D}, 1);
   const Tensor v = values({n.B, n.H, n.S, n.Dv}, 2), dout = values({n.B, n.H, n.T, n.Dv}, 3);
   const Tensor allowed = allowed_pairs(n);
   const std::vector<bool> sees = allowed.to_vector<bool>();
   const Run whole =
-      run(q, k, v, with_row(dout, 2, 0, false), dense_mask(allowed), {}, Layout::packed);
+      run(q, k, v, with_row(dout, query, 0, false), dense_mask(allowed), {}, Layout::packed);
   const Run holed =
-      run(q, k, v, with_row(dout, 2, kNan, false), dense_mask(allowed), {}, Layout::packed);
+      run(q, k, v, with_row(dout, query, kNan, false), dense_mask(allowed), {}, Layout::packed);
   for (std::int64_t head = 0; head < n.B * n.H; ++head)
     for (std::int64_t key = 0; key < n.S; ++key)
       for (std::int64_t c = 0; c < n.Dv; ++c) {
         const auto at = static_cast<std::size_t>((head * n.S + key) * n.Dv + c);
-        const bool seen = head == 3 && sees[static_cast<std::size_t>((head * n.T + 2) * n.S + key)];
+        const bool seen =
+            head == 3 && sees[static_cast<std::size_t>((head * n.T + query) * n.S + key)];
         expect(std::isnan(holed.dv[at]) == seen, "NaN reaches the values that its query sees");
         expect(seen || std::abs(holed.dv[at] - whole.dv[at]) <= 1e-12, "and the others not at all");
       }
+}
+
+void upstream_nans() { upstream_nan(2), upstream_nan(3); }
+
+/// As layers split heads, in the second half of a larger tensor; of width 1 with gaps.
+Tensor inside(const Tensor& x) {
+  Tensor y = transpose(x, 1, 2);
+  if (x.size(3) == 1) y = cat({y, zeros_like(y)}, 3);
+  const Tensor whole = cat({zeros_like(y), y}, 0);
+  const Tensor half = slice(whole, 0, x.size(0), 2 * x.size(0));
+  return transpose(slice(half, 3, 0, x.size(3)), 1, 2).detach();
+}
+
+/// What is not finite is found wherever it lies, in k and v that are not equally wide, too.
+void found_anywhere() {
+  for (const auto& [D, Dv] : {std::pair(3, 3), {1, 1}, {3, 2}, {2, 3}}) {
+    const Sizes n{2, 2, 4, 5, D, Dv};
+    const Tensor q = inside(values({n.B, n.H, n.T, n.D}));
+    const Tensor k = values({n.B, n.H, n.S, n.D}, 1), v = values({n.B, n.H, n.S, n.Dv}, 2);
+    const Tensor dout = inside(values({n.B, n.H, n.T, n.Dv}, 3));
+    const Mask mask = dense_mask(allowed_pairs(n));
+    const auto cornered = [&](const Tensor& x, double value) {
+      Tensor y = with_row(x, n.S - 1, 0, true);
+      Tensor last = y[{1, 1, n.S - 1, x.size(3) - 1}].detach();
+      last.fill_(value);
+      return inside(y);
+    };
+    const Run zeros = run_on(q, cornered(k, 0), cornered(v, 0), dout, mask, {});
+    same_run(run_on(q, cornered(k, kNan), cornered(v, 0), dout, mask, {}), zeros, "NaN inside k");
+    same_run(run_on(q, cornered(k, 0), cornered(v, kNan), dout, mask, {}), zeros, "NaN inside v");
+  }
 }
 
 Tensor bias_of(const Shape& shape, bool hides_key_two) {
@@ -129,6 +165,7 @@ void pair_by_pair() {
   pairs(n, {.scale = 0.3}, Layout::padded, "a scale, padded rows");
   pairs(n, {.dropout = 0.4}, Layout::packed, "dropout");
   pairs(n, {.bias = bias_of({2, 3, 4, 5}, false)}, Layout::packed, "a bias for each pair");
+  pairs(n, {.bias = bias_of({2, 3, 4, 5}, false) - 9.0}, Layout::packed, "weights far below 1");
   pairs(n, {.bias = bias_of({2, 1, 4, 5}, true), .dropout = 0.3}, Layout::packed,
         "bias and dropout");
   pairs(n, {.bias = testing::laid_out(bias_of({2, 3, 4, 5}, true), Layout::column_major)},
@@ -150,6 +187,13 @@ void minus_infinity() {
   const auto filled = [](double value, const Tensor& x) { return with_row(x, 2, value, true); };
   const Run zeros = run(q, k, filled(0, v), dout, mask, options, Layout::packed);
   same_run(run(q, k, filled(kNan, v), dout, mask, options, Layout::packed), zeros, "NaN behind −∞");
+  // The same score by a key at −∞.
+  Tensor ahead = q.clone(), far = filled(0, k);
+  Tensor positive = slice(ahead, 3, 0, 1).detach();
+  Tensor infinite = slice(slice(far, 2, 2, 3), 3, 0, 1).detach();
+  positive.fill_(0.5), infinite.fill_(-kInfinity);
+  same_run(run(ahead, far, v, dout, mask, options, Layout::packed),
+           run(ahead, filled(0, k), v, dout, mask, options, Layout::packed), "a key at −∞");
 }
 
 /// The kernel against the formula, where blocks are full and keys need several spans.
@@ -173,6 +217,14 @@ void large() {
   against_the_formula({1, 2, 3, 600, 2, 2}, {},
                       {.bias = values({1, 2, 3, 600}, 5), .dropout = 0.3});
   against_the_formula({1, 1, 70, 600, 2, 2}, causal_mask(500), {.dropout = 0.3});
+  against_the_formula({1, 1, 3, 600, 2, 2}, {}, {.bias = transpose(values({1, 1, 600, 3}, 5))});
+  std::vector<bool> two_of_three;
+  for (int i = 0; i < 70 * 520; ++i) two_of_three.push_back(i % 3 != 0);
+  against_the_formula({1, 1, 70, 520, 1, 1}, dense_mask(from(two_of_three, {70, 520})),
+                      {.bias = values({1, 1, 70, 520}, 5)});
+  std::vector<bool> gap;  // of whole tiles, after almost a whole span
+  for (int i = 0; i < 64 * 1000; ++i) gap.push_back(i % 1000 < 480 || i % 1000 >= 960);
+  against_the_formula({1, 1, 64, 1000, 1, 1}, dense_mask(from(gap, {64, 1000})), {});
 }
 
 /// The pair whose random word is the threshold keeps its weight.
@@ -208,10 +260,30 @@ void packed() {
     expect(std::abs(holed[c] - dx[c]) <= 1e-12, "nor another example");
 }
 
+/// Without dropout no random numbers are used up; without gradients no bias learns.
+void nothing_for_nothing() {
+  const Tensor x = values({1, 1, 3, 2}), bias = values({1, 1, 3, 3}).requires_grad_();
+  seed(5);
+  const std::uint32_t word = generator().next().word(0);
+  seed(5);
+  scaled_dot_product_attention(x, x, x);
+  expect(generator().next().word(0) == word, "no dropout draws nothing");
+  const NoGrad off;
+  Seen seen;
+  const ObserverScope scope(seen);
+  scaled_dot_product_attention(x, x, x, {}, {.bias = bias});
+  expect(seen.names.count("attention") == 1, "the kernel where a bias does not learn");
+}
+
 Cases attention_cases() {
-  return {scenario("pair by pair", pair_by_pair),         scenario("NaN upstream", upstream_nan),
-          scenario("minus infinity", minus_infinity),     scenario("large attention", large),
-          scenario("at the threshold", at_the_threshold), scenario("packed", packed)};
+  return {scenario("pair by pair", pair_by_pair),
+          scenario("NaN upstream", upstream_nans),
+          scenario("found anywhere", found_anywhere),
+          scenario("minus infinity", minus_infinity),
+          scenario("large attention", large),
+          scenario("at the threshold", at_the_threshold),
+          scenario("packed", packed),
+          scenario("nothing for nothing", nothing_for_nothing)};
 }
 
 const CaseSource source(attention_cases);

@@ -3,12 +3,14 @@
 
 #include <cmath>
 #include <functional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/observer.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
@@ -93,6 +95,12 @@ template <class E>
 void expect_error(const std::string& part, const std::function<void()>& f) {
   expect(testing::has(testing::message_of<E>(f), part), "an error that says: " + part);
 }
+
+/// Names of the operations that run.
+struct Seen : Observer {
+  std::set<std::string> names;
+  void op_begin(const Op& op, std::span<const Tensor* const>) override { names.insert(op.name()); }
+};
 
 using Scenario = void (*)();
 

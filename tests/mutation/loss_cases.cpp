@@ -58,6 +58,27 @@ void cross_entropy_edges() {
   }
 }
 
+/// With an upstream gradient of ±4 what is spread is ±1 a class; powers of two keep numbers exact.
+void smoothing_edges() {
+  const Tensor x = from(std::vector<double>{0.5, 0}, {1, 2}).requires_grad_();
+  const CrossEntropyOptions options{.label_smoothing = 0.5, .reduction = Reduction::sum};
+  const auto gradient = [&](double upstream) {
+    const Tensor up = tensor(upstream, Dtype::f64);
+    return numbers(grad({cross_entropy(x, ids({1}, {1}), options)}, {x}, {up})[0]);
+  };
+  const List once = gradient(1);
+  expect(gradient(4) == List{4 * once[0], 4 * once[1]}, "smoothing, times 4");
+  expect(gradient(-4) == List{-4 * once[0], -4 * once[1]}, "smoothing, times −4");
+}
+
+void far_ignored() {
+  constexpr std::int64_t kIgnored = (1 << 24) + 1;  // f32 has no such number
+  const Tensor x = from(std::vector<double>{3, 0, 0, 1}, {2, 2}).requires_grad_();
+  const double p = 1 / (1 + std::exp(-1.0));
+  both_ways(x, ids({kIgnored, 1}, {2}), {.ignore_index = kIgnored}, {0, 0, 1 - p, p - 1},
+            "an ignored target that f32 cannot hold");
+}
+
 void nll_edges() {
   const Tensor log_p = log_softmax(testing::values({2, 2, 3}));
   const Tensor w = tensor({2.0, 3.0, 5.0}, Dtype::f64), target = ids({0, 2, 1, 0}, {2, 2});
@@ -95,8 +116,12 @@ void divergence() {
 
 Cases loss_cases() {
   return {scenario("softmax edges", softmax_edges),
-          scenario("cross_entropy edges", cross_entropy_edges), scenario("nll edges", nll_edges),
-          scenario("soft targets", soft_targets), scenario("divergence", divergence)};
+          scenario("cross_entropy edges", cross_entropy_edges),
+          scenario("nll edges", nll_edges),
+          scenario("smoothing edges", smoothing_edges),
+          scenario("far ignored", far_ignored),
+          scenario("soft targets", soft_targets),
+          scenario("divergence", divergence)};
 }
 
 const CaseSource source(loss_cases);

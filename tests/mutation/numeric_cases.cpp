@@ -6,7 +6,6 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
-#include "gradus/engine/observer.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/attention.h"
 #include "gradus/ops/dropout.h"
@@ -47,11 +46,7 @@ void far_from_zero() {
   expect(near(numbers(y), normalised(numbers(column), 1e-5), 1e-11), "batch_norm far off");
 }
 
-/// Names of the operations that run during the backward of f(x).
-struct Seen : Observer {
-  std::set<std::string> names;
-  void op_begin(const Op& op, std::span<const Tensor* const>) override { names.insert(op.name()); }
-};
+/// Names of the operations that run during the backward of y.
 std::set<std::string> run_backward(const Tensor& y) {
   Seen seen;
   const ObserverScope scope(seen);

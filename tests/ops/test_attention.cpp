@@ -198,4 +198,17 @@ TEST_CASE("no T × S buffer is ever held") {
   CHECK(memory::usage().peak_bytes - before > H * T * T * 4);
 }
 
+TEST_CASE("packed projections take a bias") {
+  Generator own(16);
+  const GeneratorScope scope(own);
+  const Tensor qkv = randn({2, 4, 18}, Dtype::f64), bias = randn({2, 2, 4, 4}, Dtype::f64);
+  const auto heads = [&](std::int64_t which) {
+    return transpose(reshape(slice(qkv, 2, 6 * which, 6 * which + 6), {2, 4, 2, 3}), 1, 2);
+  };
+  const Tensor apart =
+      scaled_dot_product_attention(heads(0), heads(1), heads(2), causal_mask(), {.bias = bias});
+  const Tensor packed = packed_self_attention(qkv, 2, causal_mask(), {.bias = bias});
+  CHECK(numbers(packed) == numbers(reshape(transpose(apart, 1, 2), {2, 4, 6})));
+}
+
 }  // namespace gradus::testing::attending

@@ -154,6 +154,29 @@ TEST_CASE("derivatives leave no trace, and work where nothing is recorded") {
   CHECK(!GradMode::enabled());
 }
 
+TEST_CASE("derivatives are part of a graph where that is asked for, and else not") {
+  const Tensor x = values({3}).requires_grad_(), v = values({3}, 1);
+  const auto f = [](const std::vector<Tensor>& in) { return sum(exp(in[0])); };
+  for (const bool create : {false, true}) {
+    const DerivativeOptions options{.create_graph = create};
+    const ValueAndGradients back = vjp(f, {x}, {}, options);
+    const ValueAndTangent forward = jvp(f, {x}, {v}, options);
+    const ValueAndProduct second = hessian_vector_product(f, {x}, {v}, options);
+    for (const Tensor& result : {back.value, back.gradients[0], forward.value, forward.tangent,
+                                 second.value, second.product[0]})
+      CHECK(result.requires_grad() == create);
+  }
+}
+
+TEST_CASE("a loss keeps its graph when its Hessian is asked for") {
+  const Tensor x = values({3}).requires_grad_(), v = values({3}, 1);
+  const Tensor loss = sum(exp(x));
+  const Numbers once = numbers(hessian_vector_product(loss, {x}, {v})[0]);
+  CHECK(numbers(hessian_vector_product(loss, {x}, {v})[0]) == once);
+  loss.backward();
+  CHECK(numbers(x.grad()) == numbers(exp(x)));
+}
+
 TEST_CASE("derivatives say what is wrong with their arguments") {
   const Tensor x = values({2, 3}), ids = Tensor::empty({2}, Dtype::i64).fill_(1);
   const auto f = [](const std::vector<Tensor>& in) { return square(in[0]); };
