@@ -147,6 +147,26 @@ void found_anywhere() {
   }
 }
 
+/// All numbers in one row with gaps, and one of each tensor not finite.
+void found_in_gaps() {
+  const auto gaps = [](const Tensor& x) {
+    return slice(cat({x, zeros_like(x)}, 3), 3, 0, 1).detach();
+  };
+  const Tensor k = values({2, 2, 5, 1}, 1), v = values({2, 2, 5, 1}, 2);
+  const Mask mask = dense_mask(allowed_pairs({2, 2, 4, 5, 1, 1}));
+  for (const double first : {1.0, kNan}) {
+    Tensor q = values({2, 2, 4, 1}).clone(), place = q[{0, 0, 0}].detach();
+    place.fill_(first);
+    const auto output = [&](double hidden) {
+      return numbers(scaled_dot_product_attention(gaps(q), gaps(with_row(k, 4, hidden, false)),
+                                                  gaps(with_row(v, 4, hidden, false)), mask));
+    };
+    const List zeros = output(0), nans = output(kNan);
+    for (std::size_t i = 12; i < 16; ++i)
+      expect(std::abs(zeros[i] - nans[i]) <= 1e-12, "head (1, 1)");
+  }
+}
+
 Tensor bias_of(const Shape& shape, bool hides_key_two) {
   Tensor bias = values(shape, 5).clone();
   for (std::int64_t b = 0; hides_key_two && b < shape[0]; ++b)
@@ -279,6 +299,7 @@ Cases attention_cases() {
   return {scenario("pair by pair", pair_by_pair),
           scenario("NaN upstream", upstream_nans),
           scenario("found anywhere", found_anywhere),
+          scenario("found in gaps", found_in_gaps),
           scenario("minus infinity", minus_infinity),
           scenario("large attention", large),
           scenario("at the threshold", at_the_threshold),

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "gradus/engine/graph.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/mutation/expect.h"
@@ -73,10 +74,15 @@ void smoothing_edges() {
 
 void far_ignored() {
   constexpr std::int64_t kIgnored = (1 << 24) + 1;  // f32 has no such number
-  const Tensor x = from(std::vector<double>{3, 0, 0, 1}, {2, 2}).requires_grad_();
+  const Tensor x = from(std::vector<double>{kNan, 0, 0, 1}, {2, 2}).requires_grad_();
   const double p = 1 / (1 + std::exp(-1.0));
-  both_ways(x, ids({kIgnored, 1}, {2}), {.ignore_index = kIgnored}, {0, 0, 1 - p, p - 1},
-            "an ignored target that f32 cannot hold");
+  const auto check = [&] {
+    both_ways(x, ids({kIgnored, 1}, {2}), {.ignore_index = kIgnored}, {0, 0, 1 - p, p - 1},
+              "an ignored target that f32 cannot hold");
+  };
+  check();
+  const FormulaScope formula;
+  check();
 }
 
 void nll_edges() {
