@@ -2,7 +2,7 @@
 // beasts, one line a question on standard input, one line an answer on standard output.
 //
 //   list                         → as many lines as there are beasts, then an empty one:
-//                                  name, family, cause, order, shape:values;shape:values…, tabs between
+//                                  name, family, cause, order, shape:values;…, tabs between
 //   forward NUMBER x…            → shape:values
 //   backward NUMBER x… | dy…     → one number a number of x
 //
