@@ -1,8 +1,8 @@
 // What attention refuses, and what it says then.
 #include <string>
 
-#include "gradus/ops/create.h"
 #include "gradus/ops/attention.h"
+#include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -24,7 +24,8 @@ TEST_CASE("attention refuses what does not fit") {
   CHECK(has(thrown(q, ones({1, 3, 7, 4}), v), "batch"));
   CHECK(has(thrown(ones({2, 5, 4}), k, v), "[2, 5, 4]"));
   CHECK(has(thrown(q, k, v, padding_mask({3})), "1 lengths"));
-  CHECK(has(thrown(q, k, v, dense_mask(Tensor::empty({5, 5}, Dtype::bool_))), "[2, 3, 5, 7]"));
+  CHECK(has(thrown(q, k, v, dense_mask(Tensor::empty({5, 5}, Dtype::bool_).fill_(1))),
+            "[2, 3, 5, 7]"));
   CHECK_THROWS_AS(scaled_dot_product_attention(q, k, v, padding_mask({3, 8})), ValueError);
   CHECK_THROWS_AS(scaled_dot_product_attention(q, k, Tensor()), ValueError);
   CHECK_THROWS_AS(scaled_dot_product_attention(Tensor(), k, v), ValueError);
