@@ -42,6 +42,8 @@ class Drivers:
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
                                    env=os.environ | FREED_IS_OVERWRITTEN)
         for line in program.stdout:
+            if line.count("\t") < 2:  # what a case found has more lines than one
+                continue
             number, verdict, by = line.rstrip("\n").split("\t", 2)
             if number == "0":
                 self.problems.append(f"{verdict}: {by}")
