@@ -21,16 +21,23 @@ std::vector<Tensor> wanting(const char* who, const std::vector<Tensor>& inputs) 
   return out;
 }
 
-void require_like(const char* who, const char* what, const std::vector<Tensor>& v,
-                  const std::vector<Tensor>& inputs) {
-  require<ValueError>(v.size() == inputs.size(), who, ": ", v.size(), " ", what, "s for ",
-                      inputs.size(), " inputs: one each");
+Tensor value_of(const char* who, const TensorFunction& f, const std::vector<Tensor>& x) {
+  const Tensor y = f(x);
+  require<ValueError>(y.defined(), who, ": the function gives no tensor: return its result");
+  return y;
+}
+
+/// v[i] must look like of[i], which is an "input" or an "output".
+void require_like(const char* who, const char* what, const std::vector<Tensor>& v, const char* kind,
+                  const std::vector<Tensor>& of) {
+  require<ValueError>(v.size() == of.size(), who, ": ", v.size(), " ", what, "s for ", of.size(),
+                      " ", kind, "s: one each");
   for (std::size_t i = 0; i < v.size(); ++i) {
-    require<ShapeError>(v[i].defined() && v[i].shape() == inputs[i].shape(), who, ": ", what, " ",
-                        i, " is ", v[i].defined() ? to_string(v[i].shape()) : "undefined",
-                        ", input ", i, " is ", inputs[i].shape(), ": they must be alike");
-    require<DtypeError>(v[i].dtype() == inputs[i].dtype(), who, ": ", what, " ", i, " is ",
-                        v[i].dtype(), ", input ", i, " is ", inputs[i].dtype());
+    require<ShapeError>(v[i].defined() && v[i].shape() == of[i].shape(), who, ": ", what, " ", i,
+                        " is ", v[i].defined() ? to_string(v[i].shape()) : "undefined", ", ", kind,
+                        " ", i, " is ", of[i].shape(), ": they must be alike");
+    require<DtypeError>(v[i].dtype() == of[i].dtype(), who, ": ", what, " ", i, " is ",
+                        v[i].dtype(), ", ", kind, " ", i, " is ", of[i].dtype());
   }
 }
 
@@ -40,7 +47,7 @@ std::vector<Tensor> grad_or_zeros(const std::vector<Tensor>& outputs,
                                   const std::vector<Tensor>& upstream, bool create_graph) {
   std::vector<Tensor> y, dy;  // outputs that depend on something
   for (std::size_t k = 0; k < outputs.size(); ++k)
-    if (outputs[k].defined() && outputs[k].requires_grad()) {
+    if (outputs[k].requires_grad()) {
       y.push_back(outputs[k]);
       dy.push_back(upstream.empty() ? Tensor() : upstream[k]);
     }
@@ -64,8 +71,8 @@ ValueAndGradients vjp(const TensorFunction& f, const std::vector<Tensor>& inputs
                       DerivativeOptions options) {
   const GradMode recorded(true);
   const std::vector<Tensor> x = wanting("vjp", inputs);
-  const Tensor y = f(x);
-  if (dy.defined()) require_like("vjp", "upstream gradient", {dy}, {y});
+  const Tensor y = value_of("vjp", f, x);
+  if (dy.defined()) require_like("vjp", "upstream gradient", {dy}, "output", {y});
   require<ShapeError>(dy.defined() || y.numel() == 1, "vjp: the function gives ", y.shape(),
                       ", not one number: hand in an upstream gradient of that shape");
   return {handed_out(y, options), grad_or_zeros({y}, x, {dy}, options.create_graph)};
@@ -75,8 +82,8 @@ ValueAndTangent jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                     const std::vector<Tensor>& tangents, DerivativeOptions options) {
   const GradMode recorded(true);
   const std::vector<Tensor> x = wanting("jvp", inputs);
-  require_like("jvp", "tangent", tangents, x);
-  const Tensor y = f(x);
+  require_like("jvp", "tangent", tangents, "input", x);
+  const Tensor y = value_of("jvp", f, x);
   const Tensor u = zeros_like(y).requires_grad_();  // any u: what it multiplies is what counts
   const std::vector<Tensor> uJ = grad_or_zeros({y}, x, {u}, true);
   const Tensor tangent = grad_or_zeros(uJ, {u}, tangents, options.create_graph)[0];
@@ -87,9 +94,10 @@ std::vector<Tensor> hessian_vector_product(const Tensor& loss, const std::vector
                                            const std::vector<Tensor>& v,
                                            DerivativeOptions options) {
   constexpr const char* kName = "hessian_vector_product";
+  require<ValueError>(loss.defined(), kName, ": the loss is undefined: hand in a result");
   require<ShapeError>(loss.numel() == 1, kName, ": the function gives ", loss.shape(),
                       ", not one number: sum() or mean() it");
-  require_like(kName, "vector", v, inputs);
+  require_like(kName, "vector", v, "input", inputs);
   const std::vector<Tensor> gradient = grad_or_zeros({loss}, inputs, {}, true);
   return grad_or_zeros(gradient, inputs, v, options.create_graph);
 }
@@ -98,7 +106,7 @@ ValueAndProduct hessian_vector_product(const TensorFunction& f, const std::vecto
                                        const std::vector<Tensor>& v, DerivativeOptions options) {
   const GradMode recorded(true);
   const std::vector<Tensor> x = wanting("hessian_vector_product", inputs);
-  const Tensor y = f(x);
+  const Tensor y = value_of("hessian_vector_product", f, x);
   return {handed_out(y, options), hessian_vector_product(y, x, v, options)};
 }
 

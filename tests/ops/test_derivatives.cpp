@@ -192,8 +192,15 @@ TEST_CASE("derivatives say what is wrong with their arguments") {
   CHECK(has(message_of<ValueError>([&] { vjp(f, V{Tensor()}); }), "input 0 is undefined"));
   CHECK(has(message_of<DtypeError>([&] { vjp(f, V{ids}); }), "input 0 is i64"));
   CHECK(has(message_of<ShapeError>([&] { vjp(f, V{x}); }), "gives [2, 3], not one number"));
-  CHECK(
-      has(message_of<ShapeError>([&] { vjp(f, V{x}, values({3})); }), "is [3], input 0 is [2, 3]"));
+  CHECK(has(message_of<ShapeError>([&] { vjp(f, V{x}, values({3})); }),
+            "is [3], output 0 is [2, 3]"));
+  CHECK(has(message_of<ValueError>([&] { hessian_vector_product(Tensor(), V{x}, V{x}); }),
+            "hessian_vector_product: the loss is undefined"));
+  const auto nothing = [](const std::vector<Tensor>&) { return Tensor(); };
+  CHECK(has(message_of<ValueError>([&] { vjp(nothing, V{x}); }), "vjp: the function gives no"));
+  CHECK(has(message_of<ValueError>([&] { jvp(nothing, V{x}, V{x}); }), "jvp: the function gives"));
+  CHECK(has(message_of<ValueError>([&] { hessian_vector_product(nothing, V{x}, V{x}); }),
+            "hessian_vector_product: the function gives no tensor"));
   CHECK(has(message_of<ValueError>([&] { jvp(f, V{x}, V{}); }), "0 tangents for 1 inputs"));
   CHECK(has(message_of<ShapeError>([&] { jvp(f, V{x}, V{values({3})}); }), "tangent 0 is [3]"));
   CHECK(has(message_of<DtypeError>([&] { jvp(f, V{x}, V{x.astype(Dtype::f32)}); }), "is f32"));
