@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gradus/base/parallel.h"
-#include "gradus/nn/gpt.h"
+#include "gradus/models/gpt.h"
 
 namespace gradus::bench {
 

@@ -7,7 +7,7 @@
 
 #include "floor.h"
 #include "gradus/base/platform.h"
-#include "gradus/nn/gpt.h"
+#include "gradus/models/gpt.h"
 #include "gradus/ops/create.h"
 #include "gradus/train/optim.h"
 

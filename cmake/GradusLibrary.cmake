@@ -1,5 +1,5 @@
 # The library: what stands in the rooms, compiled. A new file is found without being listed.
-set(gradus_rooms base engine ops nn check trace io train)
+set(gradus_rooms base engine ops nn models check trace io train)
 set(gradus_globs ${gradus_rooms})
 list(TRANSFORM gradus_globs APPEND "/*.cpp")
 file(GLOB_RECURSE gradus_sources CONFIGURE_DEPENDS ${gradus_globs})

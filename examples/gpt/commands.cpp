@@ -11,7 +11,7 @@
 #include "gradus/examples/support/interrupt.h"
 #include "gradus/examples/support/words.h"
 #include "gradus/io/text.h"
-#include "gradus/nn/generate.h"
+#include "gradus/models/generate.h"
 #include "run.h"
 
 namespace gradus::examples {

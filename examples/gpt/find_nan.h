@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "gradus/nn/gpt.h"
+#include "gradus/models/gpt.h"
 #include "gradus/train/data.h"
 
 namespace gradus::examples {

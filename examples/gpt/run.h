@@ -17,7 +17,7 @@
 
 #include "corpus.h"
 #include "gradus/examples/support/directory_lock.h"
-#include "gradus/nn/gpt.h"
+#include "gradus/models/gpt.h"
 #include "gradus/train/data.h"
 #include "gradus/train/metrics.h"
 #include "gradus/train/optim.h"

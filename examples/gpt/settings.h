@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/nn/gpt.h"
+#include "gradus/models/gpt.h"
 
 namespace gradus::examples {
 

@@ -17,7 +17,7 @@ struct Source {
   bool ends_with_newline = false;
 };
 
-inline const std::vector<std::string> kLibrary = {"base",  "engine", "ops", "nn",
+inline const std::vector<std::string> kLibrary = {"base",  "engine", "ops", "nn",   "models",
                                                   "check", "trace",  "io",  "train"};
 
 inline bool contains(const std::vector<std::string>& list, const std::string& item) {

@@ -1,6 +1,6 @@
-// Who may include whom: base ← engine ← ops ← nn ← io ← train ← examples, check sees up to nn,
-// trace up to io; only train sees trace, and no room sees check. check/raw stands on the standard
-// library alone.
+// Who may include whom: base ← engine ← ops ← nn ← models ← io ← train ← examples, check sees up to
+// nn, trace up to io; only train sees trace, and no room sees check. check/raw stands on the
+// standard library alone.
 #include <map>
 #include <string>
 #include <vector>
@@ -16,10 +16,11 @@ const std::map<std::string, std::vector<std::string>> kMaySee = {
     {"engine", {"base", "engine"}},
     {"ops", {"base", "engine", "ops"}},
     {"nn", {"base", "engine", "ops", "nn"}},
-    {"io", {"base", "engine", "ops", "nn", "io"}},
-    {"train", {"base", "engine", "ops", "nn", "io", "trace", "train"}},
+    {"models", {"base", "engine", "ops", "nn", "models"}},
+    {"io", {"base", "engine", "ops", "nn", "models", "io"}},
+    {"train", {"base", "engine", "ops", "nn", "models", "io", "trace", "train"}},
     {"check", {"base", "engine", "ops", "nn", "check"}},
-    {"trace", {"base", "engine", "ops", "nn", "io", "trace"}},
+    {"trace", {"base", "engine", "ops", "nn", "models", "io", "trace"}},
 };
 
 /// `gradus/ops/sum.h` from either spelling of an include, "" where the line is none.

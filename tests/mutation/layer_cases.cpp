@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "gradus/base/random.h"
+#include "gradus/models/gpt.h"
 #include "gradus/nn/block.h"
-#include "gradus/nn/gpt.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/matmul.h"

@@ -1,10 +1,10 @@
 // What layers refuse.
+#include "gradus/models/gpt.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/dropout.h"
 #include "gradus/nn/embedding.h"
 #include "gradus/nn/feed_forward.h"
-#include "gradus/nn/gpt.h"
 #include "gradus/nn/linear.h"
 #include "gradus/nn/norm.h"
 #include "gradus/nn/position.h"

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "gradus/engine/graph.h"
+#include "gradus/models/gpt.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/dropout.h"
-#include "gradus/nn/gpt.h"
 #include "gradus/nn/linear.h"
 #include "gradus/nn/module_list.h"
 #include "gradus/nn/norm.h"

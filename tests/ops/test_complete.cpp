@@ -43,9 +43,8 @@ Names matches(const std::string& source, const char* pattern) {
 /// The functions that a header declares at the start of a line and that return tensors. Operators
 /// are other spellings of some.
 Names functions_in(const std::string& header) {
-  return matches(header,
-                 R"re(^(?:inline )?(?:Tensor|Attended|Ordered|ValueAnd\w+|)re"
-                 R"re(std::vector<Tensor>) (\w+)\()re");
+  return matches(header, R"re(^(?:inline )?(?:Tensor|Attended|Ordered|ValueAnd\w+|)re"
+                         R"re(std::vector<Tensor>) (\w+)\()re");
 }
 
 /// What ops/ops.h, which gathers the public headers, names; and create.h, whose tensors are leaves.
@@ -57,16 +56,17 @@ Names public_functions() {
   return found;
 }
 
-/// The layers of nn/ that have a forward.
+/// The layers of nn/ and the models that have a forward.
 Names public_layers() {
   Names found;
-  const std::filesystem::path nn = std::filesystem::path(GRADUS_SOURCE_DIR) / "nn";
-  for (const auto& entry : std::filesystem::directory_iterator(nn)) {
-    if (entry.path().extension() != ".h") continue;
-    const std::string source = contents("nn/" + entry.path().filename().string());
-    for (const std::string& name : matches(source, R"(^class (\w+) : public Layer<)"))
-      if (source.find(" forward(") != std::string::npos) found.insert("nn::" + name);
-  }
+  for (const std::string room : {"nn/", "models/"})
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(GRADUS_SOURCE_DIR) / room)) {
+      if (entry.path().extension() != ".h") continue;
+      const std::string source = contents(room + entry.path().filename().string());
+      for (const std::string& name : matches(source, R"(^class (\w+) : public Layer<)"))
+        if (source.find(" forward(") != std::string::npos) found.insert("nn::" + name);
+    }
   return found;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gradus/io/safetensors.h"
-#include "gradus/nn/gpt.h"
+#include "gradus/models/gpt.h"
 #include "gradus/train/optim.h"
 
 namespace gradus::testing {

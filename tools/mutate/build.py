@@ -15,8 +15,8 @@ import schemata
 import scope
 
 MAKERS = ("tokens", "expressions", "functions", "scope", "operators", "statements", "schemata")
-ROOMS = ("base", "engine", "ops", "nn", "check")
-TESTS = ("support", "engine", "nn", "ops", "mutation")
+ROOMS = ("base", "engine", "ops", "nn", "models", "check")
+TESTS = ("support", "engine", "nn", "models", "ops", "mutation")
 ERROR = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+: (?:fatal )?error: ")
 INSIDE = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+:\s+(?:required from|in .constexpr)")
 

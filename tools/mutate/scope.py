@@ -55,7 +55,7 @@ def differentiable(tree):
 def files(tree):
     """The sources with anything to mutate, by path from the root of the tree."""
     found = sorted(ENGINE_WHOLE | set(ENGINE_PARTS) | set(HEADERS))
-    for room in ("nn", "ops"):
+    for room in ("nn", "models", "ops"):
         found += sorted(str(p.relative_to(tree)) for p in (tree / room).glob("*.cpp"))
     return [path for path in found if (tree / path).exists()]
 
@@ -68,7 +68,7 @@ def in_scope(source, public):
     chosen = ENGINE_PARTS.get(path) or HEADERS.get(path)
     if chosen:
         return [f for f in functions if f.name in chosen]
-    if path.startswith("nn/"):
+    if path.startswith(("nn/", "models/")):
         return [f for f in functions if LAYER.match(f.name)]
     return of_operations(functions, public)
 

@@ -1,6 +1,6 @@
 // A token is drawn from softmax(logits / temperature) of the top_k largest, by one uniform number:
 // the first token at which the weights, summed from the largest down, exceed it.
-#include "gradus/nn/generate.h"
+#include "gradus/models/generate.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include "gradus/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
-#include "gradus/nn/gpt.h"
+#include "gradus/models/gpt.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"

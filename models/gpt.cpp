@@ -1,9 +1,9 @@
 // B batch, T tokens, C width, V vocabulary.
-#include "gradus/nn/gpt.h"
+#include "gradus/models/gpt.h"
 
-#include "gradus/ops/create.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"

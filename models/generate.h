@@ -6,7 +6,7 @@
 
 #include "gradus/base/function_ref.h"
 #include "gradus/base/random.h"
-#include "gradus/nn/gpt.h"
+#include "gradus/models/gpt.h"
 
 namespace gradus::nn {
 
