@@ -91,8 +91,8 @@ struct Attention final : Op {
       return {d.dq, d.dk, d.dv};
     }
     Tensor dq = empty_heads(plan.B, plan.H, plan.T, plan.D, dout.dtype());
-    Tensor dk = empty_heads(plan.B, plan.H, plan.S, plan.D, dout.dtype());
-    Tensor dv = empty_heads(plan.B, plan.H, plan.S, plan.Dv, dout.dtype());
+    Tensor dk = empty_heads(plan.B, plan.Hk, plan.S, plan.D, dout.dtype());
+    Tensor dv = empty_heads(plan.B, plan.Hk, plan.S, plan.Dv, dout.dtype());
     const Tensor x = with_packed_rows(q.value()), y = with_packed_rows(k.value()),
                  z = with_packed_rows(v.value());
     const Tensor out = o.value(), g = with_packed_rows(dout);
@@ -176,20 +176,19 @@ namespace {
 
 AttentionPlan make_plan(const Shape& q, const Shape& k, const Shape& v, const Mask& mask,
                         const AttentionOptions& options) {
-  const AttentionPlan plan{q[0],
-                           q[1],
-                           q[2],
-                           k[2],
-                           q[3],
-                           v[3],
-                           options.scale.value_or(1 / std::sqrt(static_cast<double>(q[3]))),
-                           mask,
-                           {},
-                           {}};
+  const AttentionPlan plan{
+      q[0], q[1], k[1], q[2],
+      k[2], q[3], v[3], options.scale.value_or(1 / std::sqrt(static_cast<double>(q[3]))),
+      mask, {},   {}};
   require<ShapeError>(
-      k == Shape{plan.B, plan.H, plan.S, plan.D} && v == Shape{plan.B, plan.H, plan.S, plan.Dv},
+      k == Shape{plan.B, plan.Hk, plan.S, plan.D} && v == Shape{plan.B, plan.Hk, plan.S, plan.Dv},
       "attention: q ", q, ", k ", k, " and v ", v, " do not fit: they must be [B, H, T, D], ",
-      "[B, H, S, D] and [B, H, S, Dv] with the same batch B and heads H, and q and k equally wide");
+      "[B, Hk, S, D] and [B, Hk, S, Dv] with the same batch B, k and v with the same heads Hk, ",
+      "q and k equally wide");
+  require<ShapeError>(plan.H == plan.Hk || (plan.Hk > 0 && plan.H % plan.Hk == 0),
+                      "attention: ", plan.H, " heads of q ", q, " cannot share the ", plan.Hk,
+                      " heads of k ", k,
+                      ": their number must be a multiple, each key head serves as many queries'");
   require(0 <= options.dropout && options.dropout < 1, "attention: dropout ", options.dropout,
           " is not in [0, 1)");
   mask.check_sizes({plan.B, plan.H, plan.T, plan.S});

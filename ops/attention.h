@@ -17,10 +17,12 @@ struct AttentionOptions {
 
 /// softmax(q kᵀ · scale + bias, over the keys that `mask` allows) v
 ///
-/// q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] → [B, H, T, Dv]; any strides (heads may be views
-/// of packed projections). A query that may attend to nothing gives 0, and 0 gradient. What a mask
-/// hides never leaks, NaN included. No T × S buffer is kept: the logarithm of each row's sum is,
-/// and backward computes the weights again (Dao et al. 2022).
+/// q [B, H, T, D], k [B, Hk, S, D], v [B, Hk, S, Dv] → [B, H, T, Dv]; any strides (heads may be
+/// views of packed projections). Hk divides H: query head h uses key head h / (H / Hk), nothing is
+/// copied (grouped queries, Ainslie et al. 2023; Hk = 1: Shazeer 2019). A query that may attend to
+/// nothing gives 0, and 0 gradient. What a mask hides never leaks, NaN included. No T × S buffer is
+/// kept: the logarithm of each row's sum is, and backward computes the weights again (Dao et al.
+/// 2022).
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Mask& mask = {}, const AttentionOptions& options = {});
 

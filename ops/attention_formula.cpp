@@ -28,6 +28,20 @@ Tensor hidden(const AttentionPlan& plan) {
   return logical_not(plan.mask.dense({plan.B, plan.H, plan.T, plan.S}));
 }
 
+/// A key head for each query head: [B, Hk, S, D] → [B, H, S, D]
+Tensor spread(const AttentionPlan& plan, const Tensor& x) {
+  if (plan.group() == 1) return x;
+  const std::int64_t S = x.size(2), D = x.size(3);
+  const Tensor one = reshape(x, {plan.B, plan.Hk, 1, S, D});
+  return reshape(expand(one, {plan.B, plan.Hk, plan.group(), S, D}), {plan.B, plan.H, S, D});
+}
+
+/// Its reverse: the sum over the query heads that a key head serves, [B, H, S, D] → [B, Hk, S, D]
+Tensor gather(const AttentionPlan& plan, const Tensor& x) {
+  if (plan.group() == 1) return x;
+  return sum(reshape(x, {plan.B, plan.Hk, plan.group(), x.size(2), x.size(3)}), {2});
+}
+
 /// The factors that dropout puts on the weights, from the same random numbers as in the kernel.
 Tensor dropout_factors(const AttentionPlan& plan, Dtype dtype) {
   Tensor z = Tensor::empty({plan.B, plan.H, plan.T, plan.S}, dtype);
@@ -50,17 +64,18 @@ Tensor attention_weights(const AttentionPlan& plan, const Tensor& q, const Tenso
 
 }  // namespace
 
-Attended composed(const AttentionPlan& plan, const Tensor& q, const Tensor& k, const Tensor& v,
-                  const Tensor& bias) {
-  const Tensor hides = hidden(plan);
+Attended composed(const AttentionPlan& plan, const Tensor& q, const Tensor& keys,
+                  const Tensor& values, const Tensor& bias) {
+  const Tensor hides = hidden(plan), k = spread(plan, keys), v = spread(plan, values);
   const Tensor weights = attention_weights(plan, q, k, bias, hides);
   const Tensor dropped =
       plan.dropout.threshold ? weights * dropout_factors(plan, q.dtype()) : weights;
   return {weighted_sum(dropped, v, hides), weights};
 }
 
-Derivatives formula_backward(const AttentionPlan& plan, const Tensor& q, const Tensor& k,
-                             const Tensor& v, const Tensor& dout) {
+Derivatives formula_backward(const AttentionPlan& plan, const Tensor& q, const Tensor& keys,
+                             const Tensor& values, const Tensor& dout) {
+  const Tensor k = spread(plan, keys), v = spread(plan, values);
   const Tensor hides = hidden(plan), hides_back = hides.defined() ? transpose(hides) : Tensor();
   const Tensor p = attention_weights(plan, q, k, plan.bias, hides);
   Tensor dropped = p, dp = pair_products(dout, v, hides);
@@ -68,10 +83,10 @@ Derivatives formula_backward(const AttentionPlan& plan, const Tensor& q, const T
     const Tensor z = dropout_factors(plan, q.dtype());
     dropped = p * z, dp = dp * z;
   }
-  const Tensor dv = weighted_sum(transpose(dropped), dout, hides_back);
+  const Tensor dv = gather(plan, weighted_sum(transpose(dropped), dout, hides_back));
   const Tensor ds = p * (dp - sum(p * dp, {-1}, true));
   const Tensor dq = weighted_sum(ds, k, hides) * plan.scale;
-  const Tensor dk = weighted_sum(transpose(ds), q, hides_back) * plan.scale;
+  const Tensor dk = gather(plan, weighted_sum(transpose(ds), q, hides_back)) * plan.scale;
   return {dq, dk, dv};
 }
 

@@ -131,8 +131,8 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
       if (!first && keep[r] != T{1}) scale_row(o.at(b, h, queries.first + r), plan.Dv, keep[r]);
     }
     blas::gemm_serial(false, false, queries.size(), plan.Dv, keys.size(), T{1}, scores, keys.size(),
-                      v.at(b, h, keys.first), v.row, first ? T{0} : T{1}, o.at(b, h, queries.first),
-                      o.row);
+                      v.at(b, h / plan.group(), keys.first), v.row, first ? T{0} : T{1},
+                      o.at(b, h, queries.first), o.row);
     first = false;
   }
   for (std::int64_t r = 0; r < queries.size(); ++r) {
@@ -167,7 +167,7 @@ void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
   std::uint32_t words[kSpan];
   T *p = head.p, *dp = head.dp;
   const T *lse = head.lse + queries.first, *d = head.d + queries.first;
-  const std::int64_t rows = queries.size(), n = keys.size();
+  const std::int64_t rows = queries.size(), n = keys.size(), hk = h / plan.group();
   const T scale = static_cast<T>(plan.scale);
   compute_scores(plan, b, h, queries, keys, x.q, head.kt, p);
   blas::gemm_serial(false, false, rows, n, plan.Dv, T{1}, x.dout.at(b, h, queries.first),
@@ -180,10 +180,10 @@ void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
   else
     weights_rows_backward(p, dp, rows, n, lse, d);
   blas::gemm_serial(true, false, n, plan.Dv, rows, T{1}, p, n, x.dout.at(b, h, queries.first),
-                    x.dout.row, T{1}, x.dv.at(b, h, keys.first), x.dv.row);
+                    x.dout.row, T{1}, x.dv.at(b, hk, keys.first), x.dv.row);
   blas::gemm_serial(true, false, n, plan.D, rows, scale, dp, n, x.q.at(b, h, queries.first),
-                    x.q.row, T{1}, x.dk.at(b, h, keys.first), x.dk.row);
-  blas::gemm_serial(false, false, rows, plan.D, n, scale, dp, n, x.k.at(b, h, keys.first), x.k.row,
+                    x.q.row, T{1}, x.dk.at(b, hk, keys.first), x.dk.row);
+  blas::gemm_serial(false, false, rows, plan.D, n, scale, dp, n, x.k.at(b, hk, keys.first), x.k.row,
                     first ? T{0} : T{1}, x.dq.at(b, h, queries.first), x.dq.row);
 }
 
@@ -192,30 +192,39 @@ void clear(Heads<T> x, std::int64_t b, std::int64_t h, std::int64_t rows, std::i
   for (std::int64_t r = 0; r < rows; ++r) std::fill_n(x.at(b, h, r), width, T{0});
 }
 
-/// One head backward. Blocks of queries add to dk and dv, so they go one after the other.
+/// One key head backward, with each query head that it serves. Blocks of queries add to dk and dv,
+/// so they go one after the other.
 template <class T>
-void backward_head(const AttentionPlan& plan, std::int64_t b, std::int64_t h,
+void backward_head(const AttentionPlan& plan, std::int64_t b, std::int64_t hk,
                    const BackwardHeads<T>& x) {
-  clear(x.dk, b, h, plan.S, plan.D), clear(x.dv, b, h, plan.S, plan.Dv);
+  clear(x.dk, b, hk, plan.S, plan.D), clear(x.dv, b, hk, plan.S, plan.Dv);
   const std::int64_t tile = kQueries * std::min(plan.S, kSpan);
   Tensor buffer = Tensor::empty({2 * tile + (plan.D + plan.Dv) * plan.S + 2 * plan.T}, dtype_of<T>);
   T *p = buffer.mutable_data<T>(), *dp = p + tile, *kt = dp + tile, *vt = kt + plan.D * plan.S;
   T *d = vt + plan.Dv * plan.S, *lse = d + plan.T;
-  transpose_head(x.k.at(b, h, 0), x.k.row, plan.S, plan.D, kt);
-  transpose_head(x.v.at(b, h, 0), x.v.row, plan.S, plan.Dv, vt);
-  dot_rows(x.dout.at(b, h, 0), x.dout.row, x.o.at(b, h, 0), x.o.row, plan.T, plan.Dv, d);
-  // A row without keys has lse −∞: all its scores are −∞ too, and 0 makes p = exp(−∞) = 0 of them.
-  std::transform(x.lse + (b * plan.H + h) * plan.T, x.lse + (b * plan.H + h + 1) * plan.T, lse,
-                 [](T value) { return std::isinf(value) ? T{0} : value; });
+  transpose_head(x.k.at(b, hk, 0), x.k.row, plan.S, plan.D, kt);
+  transpose_head(x.v.at(b, hk, 0), x.v.row, plan.S, plan.Dv, vt);
   const HeadBackward<T> head{kt, vt, lse, d, p, dp};
-  for (std::int64_t i = 0; i < plan.T; i += block_of(plan)) {
-    const Range queries{i, std::min(i + block_of(plan), plan.T)};
-    const std::vector<Range> spans = visible_spans(plan, b, h, queries);
-    for (const Range& keys : spans)
-      backward_tile(plan, b, h, queries, keys, x, head, &keys == &spans.front());
-    if (spans.empty())
-      for (std::int64_t r = queries.first; r < queries.last; ++r)
-        std::fill_n(x.dq.at(b, h, r), plan.D, T{0});
+  for (std::int64_t h = hk * plan.group(); h < (hk + 1) * plan.group(); ++h) {
+    if (plan.by_pairs &&
+        (may_leak(plan, b, h, x.q, x.k, x.v) || !all_finite(x.dout, b, h, plan.T, plan.Dv))) {
+      rows_backward(plan, b, h, x.q, x.k, x.v, x.dout, x.lse, x.dq, x.dk, x.dv);
+      continue;
+    }
+    dot_rows(x.dout.at(b, h, 0), x.dout.row, x.o.at(b, h, 0), x.o.row, plan.T, plan.Dv, d);
+    // A row without keys has lse −∞: all its scores are −∞ too, and 0 makes p = exp(−∞) = 0 of
+    // them.
+    std::transform(x.lse + (b * plan.H + h) * plan.T, x.lse + (b * plan.H + h + 1) * plan.T, lse,
+                   [](T value) { return std::isinf(value) ? T{0} : value; });
+    for (std::int64_t i = 0; i < plan.T; i += block_of(plan)) {
+      const Range queries{i, std::min(i + block_of(plan), plan.T)};
+      const std::vector<Range> spans = visible_spans(plan, b, h, queries);
+      for (const Range& keys : spans)
+        backward_tile(plan, b, h, queries, keys, x, head, &keys == &spans.front());
+      if (spans.empty())
+        for (std::int64_t r = queries.first; r < queries.last; ++r)
+          std::fill_n(x.dq.at(b, h, r), plan.D, T{0});
+    }
   }
 }
 
@@ -239,11 +248,11 @@ template <class T>
 void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
                        Heads<const T> v, Heads<T> o, T* lse) {
   const std::int64_t block = block_of(plan), blocks = (plan.T + block - 1) / block;
-  Tensor keys = Tensor::empty({plan.B * plan.H, plan.D, plan.S}, dtype_of<T>);
+  Tensor keys = Tensor::empty({plan.B * plan.Hk, plan.D, plan.S}, dtype_of<T>);
   T* kt = keys.mutable_data<T>();
-  parallel_for(plan.B * plan.H, 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(plan.B * plan.Hk, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t head = begin; head < end; ++head)
-      transpose_head(k.at(head / plan.H, head % plan.H, 0), k.row, plan.S, plan.D,
+      transpose_head(k.at(head / plan.Hk, head % plan.Hk, 0), k.row, plan.S, plan.D,
                      kt + head * plan.D * plan.S);
   });
   // Blocks from the last to the first: under a causal mask those are the longest.
@@ -257,7 +266,7 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
         for (std::int64_t r = queries.first; r < queries.last; ++r)
           forward_row(plan, b, h, r, q, k, v, o, lse);
       else
-        forward_block(plan, b, h, queries, q, kt + head * plan.D * plan.S, v, o, lse,
+        forward_block(plan, b, h, queries, q, kt + head / plan.group() * plan.D * plan.S, v, o, lse,
                       buffer.mutable_data<T>());
     }
   });
@@ -268,15 +277,9 @@ void attention_backward(const AttentionPlan& plan, Heads<const T> q, Heads<const
                         Heads<const T> v, Heads<const T> o, Heads<const T> dout, const T* lse,
                         Heads<T> dq, Heads<T> dk, Heads<T> dv) {
   const BackwardHeads<T> x{q, k, v, o, dout, lse, dq, dk, dv};
-  parallel_for(plan.B * plan.H, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t head = begin; head < end; ++head) {
-      const std::int64_t b = head / plan.H, h = head % plan.H;
-      if (plan.by_pairs &&
-          (may_leak(plan, b, h, q, k, v) || !all_finite(dout, b, h, plan.T, plan.Dv)))
-        rows_backward(plan, b, h, q, k, v, dout, lse, dq, dk, dv);
-      else
-        backward_head(plan, b, h, x);
-    }
+  parallel_for(plan.B * plan.Hk, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t head = begin; head < end; ++head)
+      backward_head(plan, head / plan.Hk, head % plan.Hk, x);
   });
 }
 

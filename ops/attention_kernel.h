@@ -21,12 +21,15 @@ struct Heads {
 
 /// What is asked for, beside the numbers.
 struct AttentionPlan {
-  std::int64_t B, H, T, S, D, Dv;  // batch, heads, queries, keys, widths of a key and a value
+  std::int64_t B, H, Hk;     // batch, heads of queries, and of keys and values
+  std::int64_t T, S, D, Dv;  // queries, keys, widths of a key and a value
   double scale;
   Mask mask;
-  Tensor bias;          // undefined, or seen as [B, H, T, S] by its strides; constant here
-  DropoutMask dropout;  // threshold 0: none
-  bool by_pairs = false;   // something is hidden and some number not finite: products could leak
+  Tensor bias;            // undefined, or seen as [B, H, T, S] by its strides; constant here
+  DropoutMask dropout;    // threshold 0: none
+  bool by_pairs = false;  // something is hidden and some number not finite: products could leak
+
+  std::int64_t group() const { return Hk == 0 ? 1 : H / Hk; }  // query heads of one key head
 };
 
 bool all_finite(const Tensor& x);
@@ -37,7 +40,8 @@ template <class T>
 void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
                        Heads<const T> v, Heads<T> o, T* lse);
 
-/// dq, dk, dv from dout (the gradient of o); each is overwritten.
+/// dq, dk, dv from dout (the gradient of o); each is overwritten. A key head's gradient is the sum
+/// over the query heads that it serves.
 template <class T>
 void attention_backward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
                         Heads<const T> v, Heads<const T> o, Heads<const T> dout, const T* lse,

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "gradus/ops/vmath.h"
 #include "gradus/ops/attention_kernel.h"
+#include "gradus/ops/vmath.h"
 
 namespace gradus::kernel {
 
@@ -36,9 +36,9 @@ bool all_finite(Heads<const T> x, std::int64_t b, std::int64_t h, std::int64_t r
 template <class T>
 bool may_leak(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Heads<const T> q,
               Heads<const T> k, Heads<const T> v) {
-  return !plan.mask.allows_everything() &&
-         !(all_finite(q, b, h, plan.T, plan.D) && all_finite(k, b, h, plan.S, plan.D) &&
-           all_finite(v, b, h, plan.S, plan.Dv));
+  return !plan.mask.allows_everything() && !(all_finite(q, b, h, plan.T, plan.D) &&
+                                             all_finite(k, b, h / plan.group(), plan.S, plan.D) &&
+                                             all_finite(v, b, h / plan.group(), plan.S, plan.Dv));
 }
 
 /// The keys that query i may see, their scores, and what dropout multiplies their weights by.
@@ -52,7 +52,8 @@ struct Row {
     for (std::int64_t j = 0; j < plan.S; ++j) {
       if (!plan.mask.allows({b, h, i, j})) continue;
       T score = 0;
-      for (std::int64_t c = 0; c < plan.D; ++c) score += q.at(b, h, i)[c] * k.at(b, h, j)[c];
+      const T *query = q.at(b, h, i), *key = k.at(b, h / plan.group(), j);
+      for (std::int64_t c = 0; c < plan.D; ++c) score += query[c] * key[c];
       score *= static_cast<T>(plan.scale);
       if (plan.bias.defined()) {
         const Strides& step = plan.bias.strides();
@@ -80,19 +81,18 @@ void forward_row(const AttentionPlan& plan, std::int64_t b, std::int64_t h, std:
   for (std::size_t n = 0; n < row.keys.size(); ++n) {
     const T weight = l == T{0} ? T{0} : std::exp(row.scores[n] - m) / l * row.keep[n];
     if (weight == T{0}) continue;  // dropped, or −∞: as absent as a hidden one
-    for (std::int64_t c = 0; c < plan.Dv; ++c) out[c] += weight * v.at(b, h, row.keys[n])[c];
+    const T* value = v.at(b, h / plan.group(), row.keys[n]);
+    for (std::int64_t c = 0; c < plan.Dv; ++c) out[c] += weight * value[c];
   }
   lse[(b * plan.H + h) * plan.T + i] = m + std::log(l);
 }
 
+/// Adds to dk and dv.
 template <class T>
 void rows_backward(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Heads<const T> q,
                    Heads<const T> k, Heads<const T> v, Heads<const T> dout, const T* lse,
                    Heads<T> dq, Heads<T> dk, Heads<T> dv) {
-  for (std::int64_t j = 0; j < plan.S; ++j) {
-    for (std::int64_t c = 0; c < plan.D; ++c) dk.at(b, h, j)[c] = 0;
-    for (std::int64_t c = 0; c < plan.Dv; ++c) dv.at(b, h, j)[c] = 0;
-  }
+  const std::int64_t hk = h / plan.group();
   for (std::int64_t i = 0; i < plan.T; ++i) {
     const Row<T> row(plan, b, h, i, q, k);
     const T log_sum = lse[(b * plan.H + h) * plan.T + i];
@@ -102,8 +102,8 @@ void rows_backward(const AttentionPlan& plan, std::int64_t b, std::int64_t h, He
       p[n] = std::isinf(log_sum) ? T{0} : std::exp(row.scores[n] - log_sum);
       if (p[n] == T{0}) continue;
       for (std::int64_t c = 0; c < plan.Dv; ++c) {
-        dp[n] += dout.at(b, h, i)[c] * v.at(b, h, row.keys[n])[c] * row.keep[n];
-        dv.at(b, h, row.keys[n])[c] += p[n] * row.keep[n] * dout.at(b, h, i)[c];
+        dp[n] += dout.at(b, h, i)[c] * v.at(b, hk, row.keys[n])[c] * row.keep[n];
+        dv.at(b, hk, row.keys[n])[c] += p[n] * row.keep[n] * dout.at(b, h, i)[c];
       }
       d += p[n] * dp[n];
     }
@@ -112,8 +112,8 @@ void rows_backward(const AttentionPlan& plan, std::int64_t b, std::int64_t h, He
       if (p[n] == T{0}) continue;
       const T ds = p[n] * (dp[n] - d) * static_cast<T>(plan.scale);
       for (std::int64_t c = 0; c < plan.D; ++c) {
-        dq.at(b, h, i)[c] += ds * k.at(b, h, row.keys[n])[c];
-        dk.at(b, h, row.keys[n])[c] += ds * q.at(b, h, i)[c];
+        dq.at(b, h, i)[c] += ds * k.at(b, hk, row.keys[n])[c];
+        dk.at(b, hk, row.keys[n])[c] += ds * q.at(b, h, i)[c];
       }
     }
   }

@@ -1,4 +1,4 @@
-// The rules that masks are made of: causal, padding, dense, and two combined by & or |.
+// What masks are: causal, lengths (padding, prefix), dense, and two combined by & or |.
 #include "gradus/ops/mask.h"
 
 #include <algorithm>
@@ -30,9 +30,11 @@ class Causal final : public Mask::Rule {
   std::int64_t offset_;
 };
 
-class Padding final : public Mask::Rule {
+/// Keys before a length: what is not padding, or a prefix. One length for all, or for each example.
+class Lengths final : public Mask::Rule {
  public:
-  explicit Padding(std::vector<std::int64_t> lengths) : lengths_(std::move(lengths)) {}
+  Lengths(const char* what, std::vector<std::int64_t> lengths, bool one)
+      : what_(what), lengths_(std::move(lengths)), one_(one) {}
 
   void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
     for (std::int64_t j = 0; j < n; ++j) allowed[j] = first.key + j < length(first.example);
@@ -44,23 +46,27 @@ class Padding final : public Mask::Rule {
     if (b.last_key <= length(b.example)) return Coverage::all;
     return b.first_key >= length(b.example) ? Coverage::none : Coverage::some;
   }
-  void check_sizes(const MaskSizes& sizes) const override {
-    require<ShapeError>(std::ssize(lengths_) == sizes.examples, "padding_mask: ", lengths_.size(),
-                        " lengths for a batch of ", sizes.examples);
+  void check_sizes(const MaskSizes& sizes, bool whole) const override {
+    const std::int64_t have = std::ssize(lengths_);
+    require<ShapeError>(one_ || (whole ? have == sizes.examples : have >= sizes.examples), what_,
+                        "_mask: ", have, " lengths for a batch of ", sizes.examples);
     for (const std::int64_t length : lengths_)
-      require(0 <= length && length <= sizes.keys, "padding_mask: a length of ", length,
+      require(0 <= length && (length <= sizes.keys || !whole), what_, "_mask: a length of ", length,
               " where there are ", sizes.keys, " keys");
   }
   std::string describe() const override {
-    return "lengths " + to_string(Sizes(std::span(lengths_).first(
-                            std::min<std::size_t>(kMaxRank, lengths_.size()))));
+    const std::string what = what_ == std::string("padding") ? "lengths " : "prefix ";
+    const auto shown = std::span(lengths_).first(std::min<std::size_t>(kMaxRank, lengths_.size()));
+    return what + (one_ ? std::to_string(lengths_[0]) : to_string(Sizes(shown)));
   }
 
  private:
   std::int64_t length(std::int64_t example) const {
-    return lengths_[static_cast<std::size_t>(example)];
+    return lengths_[one_ ? 0 : static_cast<std::size_t>(example)];
   }
+  const char* what_;
   std::vector<std::int64_t> lengths_;
+  bool one_;
 };
 
 class Dense final : public Mask::Rule {
@@ -77,19 +83,22 @@ class Dense final : public Mask::Rule {
   }
   Coverage coverage(const MaskBlock& b) const override {
     bool any = false, all = true;
-    for (std::int64_t i = b.first_query; i < b.last_query; ++i) {
+    for (std::int64_t i = b.first_query; i < b.last_query && (all || !any); ++i) {
       const bool* row = at(b.example, b.head, i);
       for (std::int64_t j = b.first_key; j < b.last_key; ++j) any |= row[j], all &= row[j];
     }
     return all ? Coverage::all : any ? Coverage::some : Coverage::none;
   }
-  void check_sizes(const MaskSizes& s) const override {
-    const bool fits = (shape_[0] == 1 || shape_[0] == s.examples) &&
-                      (shape_[1] == 1 || shape_[1] == s.heads) && shape_[2] == s.queries &&
-                      shape_[3] == s.keys;
-    require<ShapeError>(fits, "dense_mask: made for [batch, heads, queries, keys] = ", shape_,
-                        ", used on ", Shape{s.examples, s.heads, s.queries, s.keys}, ": ",
-                        advice(s));
+  void check_sizes(const MaskSizes& s, bool whole) const override {
+    const auto fits = [&](int axis, std::int64_t size) {
+      return (axis < 2 && shape_[axis] == 1) ||
+             (whole ? shape_[axis] == size : shape_[axis] >= size);
+    };
+    require<ShapeError>(
+        fits(0, s.examples) && fits(1, s.heads) && fits(2, s.queries) && fits(3, s.keys),
+        "dense_mask: made for [batch, heads, queries, keys] = ", shape_, ", used on ",
+        Shape{s.examples, s.heads, s.queries, s.keys}, ": ",
+        whole ? advice(s) : "it says nothing of positions beyond its own");
   }
   std::string describe() const override { return "dense " + to_string(shape_); }
 
@@ -139,8 +148,8 @@ class Combined final : public Mask::Rule {
     if (a == decides || b == decides) return decides;
     return a == Coverage::some || b == Coverage::some ? Coverage::some : a;
   }
-  void check_sizes(const MaskSizes& sizes) const override {
-    a_->check_sizes(sizes), b_->check_sizes(sizes);
+  void check_sizes(const MaskSizes& sizes, bool whole) const override {
+    a_->check_sizes(sizes, whole), b_->check_sizes(sizes, whole);
   }
   std::string describe() const override {
     return "(" + a_->describe() + (both_ ? " & " : " | ") + b_->describe() + ")";
@@ -188,8 +197,8 @@ Coverage Mask::coverage(const MaskBlock& block) const {
   return rule_ ? rule_->coverage(block) : Coverage::all;
 }
 
-void Mask::check_sizes(const MaskSizes& sizes) const {
-  if (rule_) rule_->check_sizes(sizes);
+void Mask::check_sizes(const MaskSizes& sizes, bool whole) const {
+  if (rule_) rule_->check_sizes(sizes, whole);
 }
 
 Tensor Mask::dense(const MaskSizes& sizes) const {
@@ -208,6 +217,7 @@ std::string Mask::describe() const { return rule_ ? rule_->describe() : "everyth
 
 std::string Mask::picture(std::int64_t queries, std::int64_t keys, std::int64_t example,
                           std::int64_t head) const {
+  check_sizes({example + 1, head + 1, queries, keys}, false);
   std::string out;
   for (std::int64_t i = 0; i < queries; ++i) {
     for (std::int64_t j = 0; j < keys; ++j) out += allows({example, head, i, j}) ? '#' : '.';
@@ -228,8 +238,22 @@ Mask operator|(const Mask& a, const Mask& b) {
 
 Mask causal_mask(std::int64_t offset) { return Mask(std::make_shared<Causal>(offset)); }
 
+Mask causal_lower_right(std::int64_t queries, std::int64_t keys) {
+  require(queries >= 0 && keys >= 0, "causal_lower_right: ", queries, " queries and ", keys,
+          " keys: sizes are not negative");
+  return causal_mask(keys - queries);
+}
+
 Mask padding_mask(std::vector<std::int64_t> lengths) {
-  return Mask(std::make_shared<Padding>(std::move(lengths)));
+  return Mask(std::make_shared<Lengths>("padding", std::move(lengths), false));
+}
+
+Mask prefix_mask(std::int64_t length) {
+  return Mask(std::make_shared<Lengths>("prefix", std::vector{length}, true));
+}
+
+Mask prefix_mask(std::vector<std::int64_t> lengths) {
+  return Mask(std::make_shared<Lengths>("prefix", std::move(lengths), false));
 }
 
 Mask dense_mask(const Tensor& allowed) {

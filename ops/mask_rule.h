@@ -1,4 +1,4 @@
-// What one kind of mask must answer. New kinds (windows, block patterns) derive from this.
+// What one kind of mask must answer. mask.cpp, mask_pattern.cpp and mask_place.cpp have the kinds.
 #pragma once
 
 #include "gradus/ops/mask.h"
@@ -14,7 +14,9 @@ class Mask::Rule {
   virtual std::int64_t prefix(const MaskPlace&, std::int64_t) const { return -1; }
   /// Of a block that is not empty; `some` is always a right answer, only a slower one.
   virtual Coverage coverage(const MaskBlock& block) const = 0;
-  virtual void check_sizes(const MaskSizes&) const {}
+  /// Throws if the mask was made for other sizes. Unless `whole` they are a part only, of which the
+  /// mask must be able to answer: what is drawn, or the positions that place() gives.
+  virtual void check_sizes(const MaskSizes&, bool /*whole*/) const {}
   virtual std::string describe() const = 0;
 };
 

@@ -7,9 +7,9 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
-#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/attention.h"
+#include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
 
@@ -24,9 +24,10 @@ struct Case {
   Dtype dtype = Dtype::f64;
   Mask mask = {};
   double dropout = 0;
+  std::int64_t Hk = H;
 
-  Tensor q = randn({B, H, T, D}, dtype), k = randn({B, H, S, D}, dtype),
-         v = randn({B, H, S, Dv}, dtype);
+  Tensor q = randn({B, H, T, D}, dtype), k = randn({B, Hk, S, D}, dtype),
+         v = randn({B, Hk, S, Dv}, dtype);
   Tensor dout = randn({B, H, T, Dv}, dtype);
 };
 

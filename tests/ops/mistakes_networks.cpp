@@ -115,6 +115,12 @@ void add_attention(Mistakes& all) {
   all.push_back({"scaled_dot_product_attention", "padding_mask: 2 lengths for a batch of 1", [=] {
                    scaled_dot_product_attention(q(), q(), q(), padding_mask({3, 3}));
                  }});
+  all.push_back({"scaled_dot_product_attention",
+                 "attention: 4 heads of q [1, 4, 3, 2] cannot share the 3 heads of k [1, 3, 3, 2]",
+                 [] {
+                   const Tensor k = values({1, 3, 3, 2});
+                   scaled_dot_product_attention(values({1, 4, 3, 2}), k, k);
+                 }});
   all.push_back({"attention_with_weights",
                  "attention: q [1, 2, 3, 4], k [1, 2, 3, 4] and v [1, 2, 5, 4] do not fit:", [=] {
                    attention_with_weights(q(), q(), values({1, 2, 5, 4}));

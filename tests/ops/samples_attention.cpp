@@ -113,6 +113,75 @@ void add_other_masks(Samples& all) {
       causal_mask() | dense_mask(dense(1, 2, 5, 5))));
 }
 
+/// Windows, prefixes, block patterns, and rows behind a cache.
+void add_patterns(Samples& all) {
+  using I = std::int64_t;
+  all.push_back(masked("a causal window",
+                       {1, 2, 7, 7, 2, 3, [](I, I, I i, I j) { return j <= i && i <= j + 2; }},
+                       window_mask(2)));
+  all.push_back(masked("a window to both sides, more keys than queries",
+                       {1, 1, 3, 7, 2, 2, [](I, I, I i, I j) { return j <= i + 2 && i <= j + 1; }},
+                       window_mask(1, 2)));
+  all.push_back(masked("a prefix of each example, then causal",
+                       {2, 1, 5, 5, 2, 2, [](I b, I, I i, I j) { return j <= i || j < 3 * b; }},
+                       causal_mask() | prefix_mask({0, 3})));
+  all.push_back(masked("causal, aligned at the lower right",
+                       {1, 2, 3, 5, 2, 1, [](I, I, I i, I j) { return j <= i + 2; }},
+                       causal_lower_right(3, 5)));
+  const BlockSparse blocks{.length = 7, .block = 2, .window = 0, .global = 1, .random = 0};
+  all.push_back(
+      masked("blocks: the first with everyone, the others with themselves",
+             {1, 2, 7, 7, 2, 2, [](I, I, I i, I j) { return i < 2 || j < 2 || i / 2 == j / 2; }},
+             block_sparse_mask(blocks)));
+  all.push_back(masked("queries and keys in a ring, the first example shorter",
+                       {2, 1, 2, 3, 2, 2,
+                        [](I b, I, I i, I j) {
+                          return b == 0 ? j <= i && j < 2 : i == 1 ? j != 2 : j != 1;
+                        }},
+                       place(window_mask(1), {{0, 1}, {3, 4}}, {{0, 1, -1}, {3, 4, 2}})));
+}
+
+/// Key heads that serve several query heads each: Hk of a.H, as a reference sees them.
+template <class T>
+List<T> for_each_query_head(const naive::Attention& a, std::int64_t Hk, const List<T>& x,
+                            std::int64_t width) {
+  List<T> y;
+  for (std::int64_t bh = 0; bh < a.B * a.H; ++bh) {
+    const std::int64_t from = (bh / a.H * Hk + bh % a.H / (a.H / Hk)) * a.S * width;
+    for (std::int64_t i = 0; i < a.S * width; ++i) y.push_back(x[at(from + i)]);
+  }
+  return y;
+}
+
+Sample grouped(std::string what, const naive::Attention& a, std::int64_t Hk, const Mask& mask) {
+  Sample sample = masked(std::move(what), a, mask);
+  sample.inputs = {values({a.B, a.H, a.T, a.D}), values({a.B, Hk, a.S, a.D}, 1),
+                   values({a.B, Hk, a.S, a.Dv}, 2)};
+  sample.reference = [=]<class T>(const Arguments<T>& in) {
+    return naive::attention(a, numbers(in[0]), for_each_query_head(a, Hk, numbers(in[1]), a.D),
+                            for_each_query_head(a, Hk, numbers(in[2]), a.Dv));
+  };
+  return sample;
+}
+
+void add_grouped(Samples& all) {
+  using I = std::int64_t;
+  const auto causal = [](I, I, I i, I j) { return j <= i + 2; };
+  all.push_back(grouped("two query heads for each of two key heads", {2, 4, 2, 3, 2, 3}, 2, {}));
+  all.push_back(grouped("three query heads for one key head, causal", {1, 3, 3, 5, 2, 2, causal}, 1,
+                        causal_mask(2)));
+  all.push_back(grouped("grouped heads, each query head with a mask of its own",
+                        {2, 4, 3, 5, 2, 1, dense_allows}, 2, dense_mask(dense(2, 4, 3, 5))));
+  for (const char* op : {"pair_products", "weighted_sum"}) {
+    all.push_back(
+        grouped("grouped heads with their weights", {1, 4, 3, 5, 2, 2, causal}, 2, causal_mask(2)));
+    all.back().op = op;
+    all.back().f = [](const Inputs& in) {
+      return attention_with_weights(in[0], in[1], in[2], causal_mask(2)).output;
+    };
+  }
+}
+
 void add_options(Samples& all) {
   const naive::Attention sizes{1, 2, 3, 5, 2, 2};
   const auto causal = [](std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) {
@@ -295,6 +364,8 @@ Samples attention_samples() {
   Samples all;
   add_plain_masks(all);
   add_other_masks(all);
+  add_patterns(all);
+  add_grouped(all);
   add_options(all);
   add_composed(all);
   add_hidden(all);

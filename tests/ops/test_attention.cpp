@@ -21,6 +21,17 @@ Mask random_mask(const Shape& shape) {
   return dense_mask(allowed);
 }
 
+/// Keys in a ring that has gone round, the last 9 not there in the second example.
+Mask ring(std::int64_t T, std::int64_t S) {
+  Positions queries(1), keys(2);
+  for (std::int64_t i = 0; i < T; ++i) queries[0].push_back(S + i);
+  for (std::int64_t j = 0; j < S; ++j) {
+    keys[0].push_back(j < T ? S + j : j);
+    keys[1].push_back(j < S - 9 ? keys[0].back() : -1);
+  }
+  return place(causal_mask(), queries, keys);
+}
+
 /// Writes through a view.
 void fill(Tensor view, double value) { view.fill_(value); }
 
@@ -44,6 +55,7 @@ TEST_CASE("several blocks of queries and tiles of keys equal the naive loops") {
 TEST_CASE("the kernel equals the formula, forward and backward") {
   Generator own(12);
   const GeneratorScope scope(own);
+  const Mask blocks = block_sparse_mask({.length = 200, .block = 24, .random = 1});
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     const std::vector<Case> cases = {
         {2, 2, 7, 5, 3, 2, dtype},
@@ -55,10 +67,17 @@ TEST_CASE("the kernel equals the formula, forward and backward") {
         {2, 1, 80, 80, 4, 4, dtype, causal_mask() & padding_mask({30, 80})},
         {1, 2, 80, 80, 4, 4, dtype, causal_mask() | random_mask({1, 2, 80, 80})},
         {1, 2, 70, 100, 4, 4, dtype, causal_mask(30), 0.3},
+        {2, 6, 70, 70, 3, 5, dtype, causal_mask(), 0.3, 2},
+        {1, 4, 40, 130, 4, 4, dtype, random_mask({1, 4, 40, 130}), 0, 1},
+        {1, 2, 300, 300, 4, 4, dtype, window_mask(50)},
+        {1, 1, 200, 300, 4, 4, dtype, window_mask(20, 30) | prefix_mask(5)},
+        {2, 1, 200, 200, 4, 4, dtype, blocks & causal_mask()},
+        {1, 4, 200, 190, 4, 4, dtype, blocks, 0, 2},
+        {2, 2, 70, 130, 4, 4, dtype, ring(70, 130) & window_mask(200)},
     };
     for (const Case& c : cases) {
-      INFO(c.dtype << ", " << c.mask << ", T " << c.T << ", S " << c.S << ", dropout "
-                   << c.dropout);
+      INFO(c.dtype << ", " << c.mask << ", Hk " << c.Hk << ", T " << c.T << ", S " << c.S
+                   << ", dropout " << c.dropout);
       const Results fused = run(c, Way::fused);
       check_alike(fused, run(c, Way::with_weights), dtype);
       check_alike(fused, run(c, Way::formula), dtype);

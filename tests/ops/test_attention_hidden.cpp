@@ -88,6 +88,27 @@ TEST_CASE("padding may hold anything") {
   }
 }
 
+TEST_CASE("heads that share keys: one that goes pair by pair adds to what the others add") {
+  Generator own(18);
+  const GeneratorScope scope(own);
+  for (const Way way : kWays) {
+    INFO("way " << static_cast<int>(way));
+    Case c{1, 4, 5, 7, 3, 2, Dtype::f64, padding_mask({4}), 0, 2};
+    const Results right = run(c, way);
+    fill(slice(slice(c.k, 1, 1, 2), 2, 4, 7), kNaN);  // of the second key head
+    const Results keys = run(c, way);
+    check_alike(keys, right, Dtype::f64);
+    // A query of head 1 that is NaN: keys and values of the second key head do not hear of it.
+    fill(slice(slice(c.q, 1, 1, 2), 2, 0, 1), kNaN);
+    const Results r = run(c, way);
+    CHECK(difference(slice(r.dk, 1, 1, 2), slice(right.dk, 1, 1, 2)) < tolerance(Dtype::f64));
+    CHECK(difference(slice(r.o, 1, 2, 4), slice(right.o, 1, 2, 4)) < tolerance(Dtype::f64));
+    CHECK(difference(slice(r.dq, 1, 0, 1), slice(right.dq, 1, 0, 1)) < tolerance(Dtype::f64));
+    CHECK(!all_finite(slice(slice(r.dk, 1, 0, 1), 2, 0, 4)));
+    CHECK(all_zero(slice(r.dk, 2, 4, 7)));
+  }
+}
+
 TEST_CASE("a query or an upstream gradient that is NaN stays in its row") {
   Generator own(17);
   const GeneratorScope scope(own);

@@ -21,6 +21,11 @@ TEST_CASE("attention refuses what does not fit") {
   CHECK(has(width, "[2, 3, 7, 5]"));
   CHECK(has(thrown(q, k, ones({2, 3, 8, 6})), "[2, 3, 8, 6]"));
   CHECK(has(thrown(q, ones({2, 1, 7, 4}), v), "heads"));
+  const Tensor two = ones({2, 2, 7, 4}), none = ones({2, 0, 7, 4});
+  const std::string shared = thrown(q, two, two);
+  CHECK(has(shared, "3 heads of q [2, 3, 5, 4]"));
+  CHECK(has(shared, "2 heads of k [2, 2, 7, 4]"));
+  CHECK(has(thrown(q, none, none), "0 heads of k"));
   CHECK(has(thrown(q, ones({1, 3, 7, 4}), v), "batch"));
   CHECK(has(thrown(ones({2, 5, 4}), k, v), "[2, 5, 4]"));
   CHECK(has(thrown(q, k, v, padding_mask({3})), "1 lengths"));

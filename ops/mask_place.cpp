@@ -1,0 +1,145 @@
+// A mask of rows that do not stand at 0, 1, 2, …
+//
+// Positions are kept as runs of rows that follow each other (or that are all absent, −1): a cache
+// is one run, a ring buffer two, padding one more. Within a run the mask answers as it stands.
+#include <algorithm>
+
+#include "gradus/ops/mask_rule.h"
+
+namespace gradus {
+namespace {
+
+struct Run {
+  std::int64_t first, last, position;  // rows [first, last) stand at position, position + 1, …
+};
+
+std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
+  std::vector<Run> runs;
+  for (std::int64_t row = 0; row < std::ssize(positions); ++row) {
+    const std::int64_t at = positions[static_cast<std::size_t>(row)];
+    require(at >= -1, "place: a position of ", at, " at row ", row,
+            ": positions count from 0, and −1 says that nothing is there");
+    const bool follows =
+        !runs.empty() && (at < 0 ? runs.back().position < 0
+                                 : runs.back().position >= 0 &&
+                                       runs.back().position + row - runs.back().first == at);
+    if (follows)
+      ++runs.back().last;
+    else
+      runs.push_back({row, row + 1, at});
+  }
+  return runs;
+}
+
+/// The rows of one axis: runs for each example, or one list for all.
+struct Axis {
+  std::vector<std::vector<Run>> runs;
+  std::vector<std::int64_t> rows;
+  std::int64_t end = 0;  // behind the largest position
+
+  explicit Axis(const Positions& positions) {
+    for (const std::vector<std::int64_t>& each : positions) {
+      runs.push_back(runs_of(each)), rows.push_back(std::ssize(each));
+      for (const std::int64_t at : each) end = std::max(end, at + 1);
+    }
+  }
+
+  /// visit(piece) for the parts of runs that lie in [first, last), until it says false.
+  template <class Visit>
+  bool each(std::int64_t example, std::int64_t first, std::int64_t last, Visit&& visit) const {
+    const std::vector<Run>& all = runs[runs.size() == 1 ? 0 : static_cast<std::size_t>(example)];
+    auto run = std::upper_bound(all.begin(), all.end(), first,
+                                [](std::int64_t row, const Run& r) { return row < r.last; });
+    for (; run != all.end() && run->first < last; ++run) {
+      const std::int64_t from = std::max(first, run->first);
+      const std::int64_t position = run->position < 0 ? -1 : run->position + from - run->first;
+      if (!visit(Run{from, std::min(last, run->last), position})) return false;
+    }
+    return true;
+  }
+
+  void check(const char* what, std::int64_t examples, std::int64_t size, bool whole) const {
+    const std::int64_t lists = std::ssize(runs);
+    require<ShapeError>(lists == 1 || (whole ? lists == examples : lists >= examples),
+                        "place: ", lists, " lists of positions of ", what, " for a batch of ",
+                        examples);
+    for (const std::int64_t n : rows)
+      require<ShapeError>(whole ? n == size : n >= size, "place: ", n, " positions for ", size, " ",
+                          what);
+  }
+};
+
+class Placed final : public Mask::Rule {
+ public:
+  Placed(Mask mask, const Positions& queries, const Positions& keys)
+      : mask_(std::move(mask)), queries_(queries), keys_(keys) {}
+
+  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
+    const std::int64_t query = position(first);
+    keys_.each(first.example, first.key, first.key + n, [&](const Run& keys) {
+      bool* to = allowed + (keys.first - first.key);
+      if (query < 0 || keys.position < 0)
+        std::fill_n(to, keys.last - keys.first, false);
+      else
+        mask_.row({first.example, first.head, query, keys.position}, keys.last - keys.first, to);
+      return true;
+    });
+  }
+  std::int64_t prefix(const MaskPlace& first, std::int64_t n) const override {
+    const std::int64_t query = position(first);
+    if (query < 0) return 0;
+    std::int64_t seen = 0;
+    const bool known = keys_.each(first.example, first.key, first.key + n, [&](const Run& keys) {
+      if (keys.position < 0) return true;
+      const std::int64_t more =
+          mask_.prefix({first.example, first.head, query, keys.position}, keys.last - keys.first);
+      if (more > 0 && first.key + seen != keys.first) return false;  // behind hidden ones
+      seen += more;
+      return more >= 0;
+    });
+    return known ? seen : -1;
+  }
+  Coverage coverage(const MaskBlock& b) const override {
+    bool any = false, all = true;
+    queries_.each(b.example, b.first_query, b.last_query, [&](const Run& q) {
+      return keys_.each(b.example, b.first_key, b.last_key, [&](const Run& k) {
+        const Coverage each =
+            q.position < 0 || k.position < 0
+                ? Coverage::none
+                : mask_.coverage({b.example, b.head, q.position, q.position + q.last - q.first,
+                                  k.position, k.position + k.last - k.first});
+        any |= each != Coverage::none, all &= each == Coverage::all;
+        return all || !any;
+      });
+    });
+    return all ? Coverage::all : any ? Coverage::some : Coverage::none;
+  }
+  void check_sizes(const MaskSizes& sizes, bool whole) const override {
+    queries_.check("queries", sizes.examples, sizes.queries, whole);
+    keys_.check("keys", sizes.examples, sizes.keys, whole);
+    mask_.check_sizes({sizes.examples, sizes.heads, queries_.end, keys_.end}, false);
+  }
+  std::string describe() const override { return mask_.describe() + ", placed"; }
+
+ private:
+  std::int64_t position(const MaskPlace& place) const {
+    std::int64_t at = -1;
+    queries_.each(place.example, place.query, place.query + 1, [&](const Run& query) {
+      at = query.position;
+      return false;
+    });
+    return at;
+  }
+  Mask mask_;
+  Axis queries_, keys_;
+};
+
+}  // namespace
+
+Mask place(const Mask& mask, const Positions& queries, const Positions& keys) {
+  require(!queries.empty() && !keys.empty(),
+          "place: wants a list of positions for all examples, or one for each; there is none");
+  return Mask(std::make_shared<Placed>(mask, queries, keys));
+}
+
+}  // namespace gradus
