@@ -1,10 +1,11 @@
-// Positions: B batch, T tokens, C width.
+// Positions: B batch, T tokens (queries), S keys, H heads, C width.
 #include "gradus/nn/position.h"
 
 #include <cmath>
 
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/indexing.h"
 #include "gradus/ops/movement.h"
 
 namespace gradus::nn {
@@ -63,6 +64,20 @@ LearnedPosition::LearnedPosition(std::int64_t length, std::int64_t width) {
 
 Tensor LearnedPosition::forward(const Tensor& x, std::int64_t first) const {
   return x + rows_for("LearnedPosition", weight, x, first);  // [B, T, C]
+}
+
+RelativeBias::RelativeBias(std::int64_t heads, const RelativeBuckets& given) : options(given) {
+  require(heads > 0, "RelativeBias: ", heads, " heads: needs at least 1");
+  relative_bucket(0, options);  // refuses what does not fit
+  weight = parameter(Tensor::empty({options.count, heads}, default_dtype()));
+  init::normal_(weight, 0, 0.02);
+}
+
+Tensor RelativeBias::forward(Positions queries, Positions keys, std::int64_t examples) const {
+  const Tensor ids = relative_buckets(queries, keys, options, examples);  // [T, S] or [B, T, S]
+  const Tensor bias = embedding(weight, ids);                             // [T, S, H], …
+  return examples == 0 ? permute(bias, {2, 0, 1})                         // [H, T, S]
+                       : permute(bias, {0, 3, 1, 2});                     // [B, H, T, S]
 }
 
 }  // namespace gradus::nn

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gradus/nn/module.h"
+#include "gradus/ops/position_bias.h"
 
 namespace gradus::nn {
 
@@ -31,6 +32,20 @@ class LearnedPosition : public Layer<LearnedPosition> {
   LearnedPosition blank() const { return {weight.size(0), weight.size(1)}; }
 
   Tensor weight;  // [length, width]
+};
+
+/// Raffel et al. 2020: a learned number for each head and bucket of distances, added to the scores
+/// (AttentionOptions::bias). All layers of a model may share one. From normal(0, 0.02).
+class RelativeBias : public Layer<RelativeBias> {
+ public:
+  explicit RelativeBias(std::int64_t heads, const RelativeBuckets& options = {});
+  /// Positions of queries and keys → [H, T, S]; of B examples, one after the other → [B, H, T, S].
+  Tensor forward(Positions queries, Positions keys, std::int64_t examples = 0) const;
+  Members members() override { return {{"weight", weight}}; }
+  RelativeBias blank() const { return RelativeBias(weight.size(1), options); }
+
+  RelativeBuckets options;
+  Tensor weight;  // [buckets, heads]
 };
 
 }  // namespace gradus::nn

@@ -14,5 +14,7 @@
 #include "gradus/ops/movement.h"
 #include "gradus/ops/norm.h"
 #include "gradus/ops/order.h"
+#include "gradus/ops/position_bias.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/rotary.h"
 #include "gradus/ops/softmax.h"

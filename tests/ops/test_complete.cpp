@@ -70,6 +70,8 @@ Names public_layers() {
   return found;
 }
 
+const std::vector<std::int64_t> kPlaces = {0, 3};
+
 /// Public functions whose results have no gradient, called with an input that wants one.
 std::map<std::string, std::function<Tensor(const Tensor&)>> without_gradient() {
   using T = const Tensor&;
@@ -93,6 +95,10 @@ std::map<std::string, std::function<Tensor(const Tensor&)>> without_gradient() {
       {"argmin", [](T x) { return argmin(x, 0); }},
       {"argsort", [](T x) { return argsort(x); }},
       {"multinomial", [](T x) { return multinomial(square(x), 2); }},
+      {"position_distances", [](T) { return position_distances(kPlaces, kPlaces); }},
+      {"alibi_slopes", [](T) { return alibi_slopes(3); }},
+      {"alibi_bias", [](T) { return alibi_bias(3, kPlaces, kPlaces); }},
+      {"relative_buckets", [](T) { return relative_buckets(kPlaces, kPlaces); }},
   };
 }
 
@@ -127,8 +133,8 @@ Names differentiable_functions() {
 
 Mistakes all_mistakes() {
   Mistakes all;
-  for (Mistakes (*some)() :
-       {elementwise_mistakes, shape_mistakes, network_mistakes, layer_mistakes})
+  for (Mistakes (*some)() : {elementwise_mistakes, shape_mistakes, network_mistakes, layer_mistakes,
+                             token_mistakes, token_layer_mistakes})
     for (Mistake& mistake : some()) all.push_back(std::move(mistake));
   return all;
 }

@@ -51,11 +51,16 @@ Samples norm_samples();
 Samples order_samples();  // sort, topk values
 Samples reduce_samples();
 Samples softmax_samples();
+Samples position_samples();     // rotary
+Samples convolution_samples();  // conv1d, einsum
+Samples linear_attention_samples();
+Samples measure_samples();  // entropy and span of weights, checkpoint
 Samples kink_samples();
 Samples large_samples();
 Samples large_row_samples();
 Samples layer_samples();
-Samples training_samples();  // of layers
+Samples training_samples();     // of layers
+Samples token_layer_samples();  // positions, convolution, linear attention, scores, pooling
 Samples view_samples();
 
 /// Values in ±[0.3, 1.7] with both signs, all different, the same in every run: nothing rounds to a

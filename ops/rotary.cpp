@@ -1,0 +1,97 @@
+// rotate: of each pair (a, b), at angle φ,
+//
+//   a' = a cos φ − b sin φ      b' = b cos φ + a sin φ
+//
+// that is x · cos + swapped(x) · sin, where the sine of a pair's first column is negative. Angles
+// are computed in f64: in f32 a position of 10⁵ would know its angle to two digits only.
+#include "gradus/ops/rotary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/movement.h"
+
+namespace gradus {
+namespace {
+
+/// Cosines and signed sines, [positions, D], and what they were made for.
+struct Table {
+  std::vector<std::int64_t> positions;
+  std::int64_t width = 0;
+  RotaryOptions options;
+  Tensor cos, sin;
+
+  bool serves(std::span<const std::int64_t> at, std::int64_t D, const RotaryOptions& o,
+              Dtype dtype) const {
+    return cos.defined() && cos.dtype() == dtype && width == D && options.base == o.base &&
+           options.interleaved == o.interleaved &&
+           std::equal(positions.begin(), positions.end(), at.begin(), at.end());
+  }
+};
+
+Table make_table(std::span<const std::int64_t> positions, std::int64_t D,
+                 const RotaryOptions& options, Dtype dtype) {
+  const auto n = static_cast<std::int64_t>(positions.size());
+  std::vector<double> cosines(static_cast<std::size_t>(n * D)), sines(cosines.size());
+  for (std::int64_t t = 0; t < n; ++t)
+    for (std::int64_t i = 0; i < D / 2; ++i) {
+      const double frequency =
+          std::pow(options.base, -2 * static_cast<double>(i) / static_cast<double>(D));
+      const double angle = static_cast<double>(positions[static_cast<std::size_t>(t)]) * frequency;
+      const auto a = static_cast<std::size_t>(t * D + (options.interleaved ? 2 * i : i));
+      const std::size_t b = a + (options.interleaved ? 1u : static_cast<std::size_t>(D / 2));
+      cosines[a] = cosines[b] = std::cos(angle);
+      sines[b] = std::sin(angle);
+      sines[a] = -sines[b];
+    }
+  return {{positions.begin(), positions.end()},
+          D,
+          options,
+          from(cosines, {n, D}).astype(dtype),
+          from(sines, {n, D}).astype(dtype)};
+}
+
+/// Queries and keys of every layer ask for the same one in turn: the last is remembered.
+Table table_for(std::span<const std::int64_t> positions, std::int64_t D,
+                const RotaryOptions& options, Dtype dtype) {
+  thread_local Table last;
+  if (!last.serves(positions, D, options, dtype)) last = make_table(positions, D, options, dtype);
+  return last;
+}
+
+void check_rotate(const Tensor& x, std::int64_t positions, const RotaryOptions& options) {
+  require(x.defined(), "rotate: the tensor is undefined");
+  require<ShapeError>(x.rank() == 4 && x.size(3) % 2 == 0, "rotate: x is ", x.shape(),
+                      ", not [batch, heads, length, an even width]");
+  const std::int64_t B = x.size(0), T = x.size(2);
+  require<ShapeError>(positions == T || positions == B * T, "rotate: ", positions,
+                      " positions for x ", x.shape(), ": give ", T,
+                      ", one for each place, or that many for each of ", B, " examples");
+  require(options.base > 0, "rotate: base is ", options.base, ", but must be positive");
+}
+
+/// The two columns of each pair exchanged.
+Tensor swapped(const Tensor& x, bool interleaved) {
+  Shape pairs = x.shape();
+  pairs[3] = interleaved ? x.size(3) / 2 : 2;
+  pairs.push_back(interleaved ? 2 : x.size(3) / 2);
+  return reshape(flip(reshape(x, pairs), {interleaved ? 4 : 3}), x.shape());
+}
+
+}  // namespace
+
+Tensor rotate(const Tensor& x, std::span<const std::int64_t> positions,
+              const RotaryOptions& options) {
+  const auto count = static_cast<std::int64_t>(positions.size());
+  check_rotate(x, count, options);
+  const std::int64_t B = x.size(0), T = x.size(2), D = x.size(3);
+  const Table table = table_for(positions, D, options, x.dtype());
+  const Shape shape = count == T ? Shape{1, 1, T, D} : Shape{B, 1, T, D};
+  return x * reshape(table.cos, shape) +
+         swapped(x, options.interleaved) * reshape(table.sin, shape);
+}
+
+}  // namespace gradus

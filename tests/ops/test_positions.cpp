@@ -1,0 +1,103 @@
+// Rotary positions, ALiBi and relative buckets: what they must not depend on, and golden values.
+#include <cmath>
+#include <vector>
+
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/registry_run.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using Places = std::vector<std::int64_t>;
+
+/// ⟨rotate(q, i), rotate(k, j)⟩ of two vectors of width 8.
+double product(std::int64_t i, std::int64_t j, const RotaryOptions& options) {
+  const Tensor q = rotate(values({1, 1, 1, 8}, 1), Places{i}, options);
+  const Tensor k = rotate(values({1, 1, 1, 8}, 2), Places{j}, options);
+  return sum(q * k).item();
+}
+
+}  // namespace
+
+TEST_CASE("rotated queries and keys know their distance, and nothing else") {
+  for (const bool interleaved : {false, true}) {
+    const RotaryOptions options{.interleaved = interleaved};
+    const double near = product(3, 1, options);
+    // An angle of 10⁵ is rounded by 10⁵ · 2⁻⁵³, a product of two widths of 8 by some more.
+    CHECK(std::abs(product(100003, 100001, options) - near) < 1e-9);
+    CHECK(std::abs(product(4, 1, options) - near) > 1e-3);
+    CHECK(std::abs(product(0, -2, options) - near) < 1e-12);
+  }
+}
+
+TEST_CASE("a part of the positions, as behind a cache, rotates as the whole does") {
+  const Tensor x = values({2, 3, 5, 4});
+  const Tensor whole = rotate(x, Places{0, 1, 2, 3, 4});
+  const Tensor tail = rotate(slice(x, 2, 3, 5), Places{3, 4});
+  CHECK(numbers(tail) == numbers(slice(whole, 2, 3, 5)));
+  CHECK(numbers(rotate(x, Places{0, 0, 0, 0, 0})) == numbers(x));
+  // The table that is remembered serves its own positions, width, dtype and options alone.
+  CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
+  CHECK(rotate(x.astype(Dtype::f32), Places{0, 1, 2, 3, 4}).dtype() == Dtype::f32);
+  CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4}, {.interleaved = true})) != numbers(whole));
+  CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4}, {.base = 100})) != numbers(whole));
+}
+
+TEST_CASE("ALiBi's slopes are the paper's, for any number of heads") {
+  const auto slopes = [](std::int64_t heads) {
+    return alibi_slopes(heads, Dtype::f64).to_vector<double>();
+  };
+  CHECK(slopes(1) == std::vector<double>{1.0 / 256});
+  CHECK(slopes(8) ==
+        std::vector<double>{0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625});
+  const std::vector<double> six = slopes(6);  // of 4: 2⁻², 2⁻⁴, 2⁻⁶, 2⁻⁸; of 8: 2⁻¹, 2⁻³
+  CHECK(six == std::vector<double>{0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125});
+  CHECK(has(message_of<ValueError>([] { alibi_slopes(0); }), "alibi_slopes: 0 heads"));
+}
+
+TEST_CASE("ALiBi's bias falls with the distance") {
+  const Places queries = {4, 5}, keys = {0, 4, 7};
+  const Tensor bias = alibi_bias(2, queries, keys, 0, Dtype::f64);
+  CHECK(bias.shape() == Shape{2, 2, 3});
+  const double a = 1.0 / 16, b = 1.0 / 256;
+  CHECK(numbers(bias) == Numbers{-4 * a, 0, -3 * a, -5 * a, -a, -2 * a,  //
+                                 -4 * b, 0, -3 * b, -5 * b, -b, -2 * b});
+  const Tensor own = alibi_bias(2, Places{4, 0}, Places{0, 4, 7, 7, 0, 1}, 2, Dtype::f64);
+  CHECK(own.shape() == Shape{2, 2, 1, 3});
+  CHECK(numbers(own) == Numbers{-4 * a, 0, -3 * a, -4 * b, 0, -3 * b,  //
+                                -7 * a, 0, -a, -7 * b, 0, -b});
+  CHECK(has(message_of<ShapeError>([] {
+              alibi_bias(2, Places{1}, Places{1, 2}, 2);
+            }),
+            "position_distances: 1 query and 2 key positions are not as many for each of 2"));
+  CHECK(has(message_of<ValueError>([] {
+              alibi_bias(2, Places{1}, Places{1, 2}, -1);
+            }),
+            "-1 examples: give 0 if all share the positions"));
+}
+
+TEST_CASE("relative buckets are T5's") {
+  // From the formula in exact arithmetic: a distance d ≥ 8 is in bucket 8 + k where k is the
+  // largest integer with 8 · 16^(k / 8) ≤ d, that is 8⁸ · 16ᵏ ≤ d⁸.
+  const Places distances = {0,  1,  7,  8,  9,  11, 12, 15, 16,  22,  23,
+                            31, 32, 45, 46, 63, 64, 90, 91, 127, 128, 1000};
+  const Places buckets = {0,  1,  7,  8,  8,  8,  9,  9,  10, 10, 11,
+                          11, 12, 12, 13, 13, 14, 14, 15, 15, 15, 15};
+  for (std::size_t i = 0; i < distances.size(); ++i) {
+    CAPTURE(distances[i]);
+    CHECK(relative_bucket(-distances[i]) == buckets[i]);
+    if (i > 0) CHECK(relative_bucket(distances[i]) == 16 + buckets[i]);
+    CHECK(relative_bucket(distances[i], {.bidirectional = false}) == 0);
+  }
+  // One way: 16 buckets of one distance, 16 up to 128.
+  for (const auto& [distance, bucket] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {15, 15}, {16, 16}, {18, 16}, {19, 17}, {63, 26}, {64, 26}, {127, 31}, {500, 31}})
+    CHECK(relative_bucket(-distance, {.bidirectional = false}) == bucket);
+  CHECK(relative_buckets(Places{3}, Places{0, 3, 5}).to_vector<std::int64_t>() == Places{3, 0, 18});
+  CHECK(relative_buckets(Places{3, 0}, Places{0, 3}, {}, 2).shape() == Shape{2, 1, 1});
+}
+
+}  // namespace gradus::testing
