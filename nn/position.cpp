@@ -1,4 +1,4 @@
-// Positions: B batch, T tokens (queries), S keys, H heads, C width.
+// PositionList: B batch, T tokens (queries), S keys, H heads, C width.
 #include "gradus/nn/position.h"
 
 #include <cmath>
@@ -73,7 +73,7 @@ RelativeBias::RelativeBias(std::int64_t heads, const RelativeBuckets& given) : o
   init::normal_(weight, 0, 0.02);
 }
 
-Tensor RelativeBias::forward(Positions queries, Positions keys, std::int64_t examples) const {
+Tensor RelativeBias::forward(PositionList queries, PositionList keys, std::int64_t examples) const {
   const Tensor ids = relative_buckets(queries, keys, options, examples);  // [T, S] or [B, T, S]
   const Tensor bias = embedding(weight, ids);                             // [T, S, H], …
   return examples == 0 ? permute(bias, {2, 0, 1})                         // [H, T, S]

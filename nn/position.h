@@ -1,4 +1,4 @@
-// Positions: where a token stands, added to what it is.
+// PositionList: where a token stands, added to what it is.
 #pragma once
 
 #include "gradus/nn/module.h"
@@ -38,9 +38,10 @@ class LearnedPosition : public Layer<LearnedPosition> {
 /// (AttentionOptions::bias). All layers of a model may share one. From normal(0, 0.02).
 class RelativeBias : public Layer<RelativeBias> {
  public:
+  RelativeBias() = default;  // undefined: a place for one
   explicit RelativeBias(std::int64_t heads, const RelativeBuckets& options = {});
-  /// Positions of queries and keys → [H, T, S]; of B examples, one after the other → [B, H, T, S].
-  Tensor forward(Positions queries, Positions keys, std::int64_t examples = 0) const;
+  /// PositionList of queries and keys → [H, T, S]; of B examples, one after the other → [B, H, T, S].
+  Tensor forward(PositionList queries, PositionList keys, std::int64_t examples = 0) const;
   Members members() override { return {{"weight", weight}}; }
   RelativeBias blank() const { return RelativeBias(weight.size(1), options); }
 

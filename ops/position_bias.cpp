@@ -12,7 +12,7 @@ namespace {
 
 /// value(key − query) for each pair, as [T, S] or [examples, T, S].
 template <class Value>
-Tensor for_each_pair(const char* name, Positions queries, Positions keys, std::int64_t examples,
+Tensor for_each_pair(const char* name, PositionList queries, PositionList keys, std::int64_t examples,
                      Value value) {
   require(examples >= 0, name, ": ", examples, " examples: give 0 if all share the positions");
   const std::size_t B = examples == 0 ? 1 : static_cast<std::size_t>(examples);
@@ -45,7 +45,7 @@ void check_buckets(const RelativeBuckets& o) {
 
 }  // namespace
 
-Tensor position_distances(Positions queries, Positions keys, std::int64_t examples, Dtype dtype) {
+Tensor position_distances(PositionList queries, PositionList keys, std::int64_t examples, Dtype dtype) {
   const Tensor apart =
       for_each_pair("position_distances", queries, keys, examples, [](std::int64_t d) {
         return static_cast<double>(d < 0 ? -d : d);
@@ -63,7 +63,7 @@ Tensor alibi_slopes(std::int64_t heads, Dtype dtype) {
   return from(slopes, {heads}).astype(dtype);
 }
 
-Tensor alibi_bias(std::int64_t heads, Positions queries, Positions keys, std::int64_t examples,
+Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys, std::int64_t examples,
                   Dtype dtype) {
   const Tensor slopes = reshape(alibi_slopes(heads, dtype), {heads, 1, 1});
   return -slopes * position_distances(queries, keys, examples, dtype);
@@ -86,7 +86,7 @@ std::int64_t relative_bucket(std::int64_t key_minus_query, const RelativeBuckets
   return first + std::min(exact + wide, one_way - 1);
 }
 
-Tensor relative_buckets(Positions queries, Positions keys, const RelativeBuckets& options,
+Tensor relative_buckets(PositionList queries, PositionList keys, const RelativeBuckets& options,
                         std::int64_t examples) {
   check_buckets(options);
   return for_each_pair("relative_buckets", queries, keys, examples,
