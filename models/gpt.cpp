@@ -21,19 +21,25 @@ void initialise(Linear& layer, double deviation) {
 }  // namespace
 
 GPT::GPT(const GPTOptions& given)
-    : options(given),
-      token(given.vocab, given.width),
-      position(given.context, given.width),
-      norm(given.width) {
+    : options(given), token(given.vocab, given.width), norm(given.width, given.norm_kind) {
   require(options.layers > 0, "GPT: ", options.layers, " layers: needs at least 1");
+  require(options.context > 0 && options.window >= 0, "GPT: a context of ", options.context,
+          ", a window of ", options.window, ": must be positive (a window of 0 means all)");
   init::normal_(token.weight, 0, kInitialDeviation);
-  init::normal_(position.weight, 0, kInitialDeviation);
+  if (options.position == HeadPosition::none) {
+    position = Embedding(options.context, options.width);
+    init::normal_(position.weight, 0, kInitialDeviation);
+  }
   const double onto_residual = init::residual_deviation(options.layers, kInitialDeviation);
   for (std::int64_t i = 0; i < options.layers; ++i) {
     Block& block = blocks.emplace_back(BlockOptions{.width = options.width,
                                                     .heads = options.heads,
                                                     .dropout = options.dropout,
-                                                    .norm = options.norm});
+                                                    .activation = options.activation,
+                                                    .norm = options.norm,
+                                                    .norm_kind = options.norm_kind,
+                                                    .kv_heads = options.kv_heads,
+                                                    .position = options.position});
     initialise(block.attention.qkv_proj, kInitialDeviation);
     initialise(block.attention.out_proj, onto_residual);
     initialise(block.feed_forward.up, kInitialDeviation);
@@ -41,18 +47,41 @@ GPT::GPT(const GPTOptions& given)
   }
 }
 
-Tensor GPT::forward(const Tensor& ids) const {
+Members GPT::members() {
+  Members all{{"token", token}};
+  if (options.position == HeadPosition::none) all.push_back({"position", position});
+  all.push_back({"blocks", blocks}), all.push_back({"norm", norm});
+  return all;
+}
+
+Mask GPT::mask() const {
+  return options.window > 0 ? causal_mask() & window_mask(options.window - 1) : causal_mask();
+}
+
+/// Tokens, and where they stand unless heads see that: [B, T] → [B, T, C]
+Tensor GPT::embed(const Tensor& ids, const KVCache* cache) const {
+  const std::int64_t T = ids.size(1);
+  if (options.position != HeadPosition::none) return token(ids);
+  const std::int64_t end = cache ? cache->length() : T;
+  require<ShapeError>(end <= options.context, "GPT: ", end, " tokens, but the model's context is ",
+                      options.context, ": pass the last ", options.context, " of them");
+  if (!cache) return token(ids) + position(arange(T));
+  const KVCache::Flat at = cache->flat();
+  return token(ids) + position(from(at.queries, {at.examples == 0 ? 1 : at.examples, T}));
+}
+
+Tensor GPT::forward(const Tensor& ids, KVCache* cache,
+                    const std::vector<std::int64_t>& lengths) const {
   require<ShapeError>(ids.defined() && ids.rank() == 2,
                       "GPT: token ids must be [batch, length], not ",
                       ids.defined() ? to_string(ids.shape()) : "undefined");
-  const std::int64_t T = ids.size(1);
-  require<ShapeError>(T <= options.context, "GPT: ", T, " tokens, but the model's context is ",
-                      options.context, ": pass the last ", options.context, " of them");
-  Tensor x = token(ids) + position(arange(T));  // [B, T, C]
+  require(cache || lengths.empty(), "GPT: lengths say what a cache takes: pass one");
+  if (cache) cache->advance(ids.size(0), ids.size(1), lengths);
+  Tensor x = embed(ids, cache);  // [B, T, C]
   x = dropout(x, options.dropout, training());
-  const Mask mask = causal_mask();
-  for (const Block& block : blocks) x = block(x, mask);  // [B, T, C]
-  return linear(norm(x), token.weight);                  // [B, T, V]
+  const Mask visible = mask();
+  for (const Block& block : blocks) x = block(x, visible, cache);  // [B, T, C]
+  return linear(norm(x), token.weight);                            // [B, T, V]
 }
 
 Tensor GPT::loss(const Tensor& ids, const Tensor& targets) const {

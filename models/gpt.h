@@ -15,6 +15,12 @@ struct GPTOptions {
   std::int64_t layers = 1, heads = 1, width = 0;
   double dropout = 0;
   NormPlacement norm = NormPlacement::pre;
+  // What GPT-2 did without, and later models have:
+  NormKind norm_kind = NormKind::layer;
+  Activation activation = Activation::gelu;
+  std::int64_t kv_heads = 0;                   // 0: heads
+  HeadPosition position = HeadPosition::none;  // none: a learned vector for each position
+  std::int64_t window = 0;  // a token sees itself and window − 1 before; 0: all
 };
 
 /// Radford et al. 2019: token + learned position, blocks under a causal mask, a last norm, and the
@@ -24,21 +30,25 @@ class GPT : public Layer<GPT> {
  public:
   explicit GPT(const GPTOptions& options);
 
-  /// Token ids, i64 [B, T] with T ≤ context → logits [B, T, V].
-  Tensor forward(const Tensor& ids) const;
+  /// Token ids, i64 [B, T] with T ≤ context → logits [B, T, V]. With a cache these come after the
+  /// tokens that it remembers, and of example b only the last lengths[b] are tokens (all, without).
+  Tensor forward(const Tensor& ids, KVCache* cache = nullptr,
+                 const std::vector<std::int64_t>& lengths = {}) const;
   /// Mean cross-entropy in nats a token; targets i64 [B, T].
   Tensor loss(const Tensor& ids, const Tensor& targets) const;
+  Mask mask() const;  // causal, within the window
 
-  Members members() override {
-    return {{"token", token}, {"position", position}, {"blocks", blocks}, {"norm", norm}};
-  }
+  Members members() override;
   GPT blank() const { return GPT(options); }
 
   GPTOptions options;
   Embedding token;     // [V, C]
-  Embedding position;  // [context, C]
+  Embedding position;  // [context, C]; undefined where heads see positions
   std::vector<Block> blocks;
-  LayerNorm norm;
+  Norm norm;
+
+ private:
+  Tensor embed(const Tensor& ids, const KVCache* cache) const;
 };
 
 /// Sizes with a name: "toy", "cpu" and "baby12"/"baby64" (nanoGPT's character-level settings),

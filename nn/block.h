@@ -1,4 +1,5 @@
-// Block: self-attention and a feed-forward net, each around a residual connection.
+// Block: self-attention and a feed-forward net, each around a residual connection. DecoderBlock:
+// the same with attention to a memory between them.
 #pragma once
 
 #include "gradus/nn/attention.h"
@@ -17,15 +18,19 @@ struct BlockOptions {
   bool bias = true;
   Activation activation = Activation::gelu;
   NormPlacement norm = NormPlacement::pre;
+  NormKind norm_kind = NormKind::layer;
+  std::int64_t kv_heads = 0;                   // 0: heads
+  HeadPosition position = HeadPosition::none;  // in self-attention
 };
 
 /// pre:   x = x + attention(norm1(x));   x = x + feed_forward(norm2(x))    (Xiong et al. 2020)
 /// post:  x = norm1(x + attention(x));   x = norm2(x + feed_forward(x))    (Vaswani et al. 2017)
-/// [B, T, C] → [B, T, C]. Dropout acts on what each branch adds.
+/// [B, T, C] → [B, T, C]. Dropout acts on what each branch adds. With a causal mask it is a block
+/// of a GPT, without one of an encoder.
 class Block : public Layer<Block> {
  public:
   explicit Block(const BlockOptions& options);
-  Tensor forward(const Tensor& x, const Mask& mask = {}) const;
+  Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
   Members members() override {
     return {{"norm1", norm1},
             {"attention", attention},
@@ -35,13 +40,31 @@ class Block : public Layer<Block> {
   Block blank() const { return Block(options); }
 
   BlockOptions options;
-  LayerNorm norm1, norm2;
+  Norm norm1, norm2;
   MultiHeadAttention attention;
   FeedForward feed_forward;
+};
+using EncoderBlock = Block;
 
- private:
-  Tensor add_attention(const Tensor& residual, const Tensor& x, const Mask& mask) const;
-  Tensor add_feed_forward(const Tensor& residual, const Tensor& x) const;
+/// pre:   x = x + attention(norm1(x));   x = x + cross_attention(norm2(x), memory);
+///        x = x + feed_forward(norm3(x));   post: each norm after its sum, as in Block.
+/// x [B, T, C] and memory [B, S, C] → [B, T, C].
+class DecoderBlock : public Layer<DecoderBlock> {
+ public:
+  explicit DecoderBlock(const BlockOptions& options);
+  Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = causal_mask(),
+                 const Mask& memory_mask = {}, KVCache* cache = nullptr) const;
+  Members members() override {
+    return {{"norm1", norm1}, {"attention", attention},
+            {"norm2", norm2}, {"cross_attention", cross_attention},
+            {"norm3", norm3}, {"feed_forward", feed_forward}};
+  }
+  DecoderBlock blank() const { return DecoderBlock(options); }
+
+  BlockOptions options;
+  Norm norm1, norm2, norm3;
+  MultiHeadAttention attention, cross_attention;
+  FeedForward feed_forward;
 };
 
 }  // namespace gradus::nn

@@ -6,7 +6,8 @@
 
 namespace gradus::nn {
 
-enum class Activation { gelu, gelu_erf, relu, silu };
+/// swiglu: the first half of the columns gates the second, [..., 2F] → [..., F]. Shazeer 2020.
+enum class Activation { gelu, gelu_erf, relu, silu, swiglu };
 Tensor activate(const Tensor& x, Activation activation);
 
 struct FeedForwardOptions {
@@ -16,7 +17,8 @@ struct FeedForwardOptions {
   bool bias = true;
 };
 
-/// down(activation(up(x))):  [..., C] → [..., F] → [..., C]
+/// down(activation(up(x))):  [..., C] → [..., F] → [..., C]. With swiglu `up` has 2F columns, gates
+/// first.
 class FeedForward : public Layer<FeedForward> {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
@@ -28,6 +30,18 @@ class FeedForward : public Layer<FeedForward> {
 
   FeedForwardOptions options;
   Linear up, down;
+};
+
+/// silu(x W + b) ⊗ (x V + c), the gate of LLaMA's feed-forward net: [..., in] → [..., hidden].
+/// Shazeer 2020.
+class SwiGLU : public Layer<SwiGLU> {
+ public:
+  SwiGLU(std::int64_t in, std::int64_t hidden, LinearOptions options = {});
+  Tensor forward(const Tensor& x) const;
+  Members members() override { return {{"gate", gate}, {"up", up}}; }
+  SwiGLU blank() const { return {gate.weight.size(1), gate.weight.size(0), {gate.bias.defined()}}; }
+
+  Linear gate, up;  // W and V, [hidden, in]
 };
 
 }  // namespace gradus::nn

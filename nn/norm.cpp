@@ -43,6 +43,20 @@ Tensor RMSNorm::forward(const Tensor& x) const {
   return rms_norm(x, weight, options.eps);
 }
 
+Norm::Norm(std::int64_t size, NormKind which, NormOptions given)
+    : width(size), kind(which), options(given) {
+  check_width("Norm", width, options.eps);
+  if (!options.affine) return;
+  weight = parameter(ones({width}));
+  if (kind == NormKind::layer) bias = parameter(zeros({width}));
+}
+
+Tensor Norm::forward(const Tensor& x) const {
+  check_input("Norm", x, width);
+  return kind == NormKind::rms ? rms_norm(x, weight, options.eps)
+                               : layer_norm(x, weight, bias, options.eps);
+}
+
 BatchNorm1d::BatchNorm1d(std::int64_t width, BatchNormOptions given) : options(given) {
   check_width("BatchNorm1d", width, options.eps);
   require(0 <= options.momentum && options.momentum <= 1, "BatchNorm1d: momentum ",

@@ -1,4 +1,4 @@
-// Normalisation: LayerNorm, RMSNorm, BatchNorm1d. The formulas stand in ops/norm.h.
+// Normalisation: LayerNorm, RMSNorm, Norm (one of both), BatchNorm1d. Formulas: ops/norm.h.
 #pragma once
 
 #include "gradus/nn/module.h"
@@ -36,6 +36,22 @@ class RMSNorm : public Layer<RMSNorm> {
   std::int64_t width;
   NormOptions options;
   Tensor weight;  // [width], from 1; undefined unless affine
+};
+
+enum class NormKind { layer, rms };
+
+/// LayerNorm or RMSNorm as an option of a block: [..., width] → the same.
+class Norm : public Layer<Norm> {
+ public:
+  explicit Norm(std::int64_t width, NormKind kind = NormKind::layer, NormOptions options = {});
+  Tensor forward(const Tensor& x) const;
+  Members members() override { return {{"weight", weight}, {"bias", bias}}; }
+  Norm blank() const { return Norm(width, kind, options); }
+
+  std::int64_t width;
+  NormKind kind;
+  NormOptions options;
+  Tensor weight, bias;  // [width], from 1 and 0; undefined unless affine; no bias with rms
 };
 
 struct BatchNormOptions {

@@ -40,7 +40,7 @@ class RelativeBias : public Layer<RelativeBias> {
  public:
   RelativeBias() = default;  // undefined: a place for one
   explicit RelativeBias(std::int64_t heads, const RelativeBuckets& options = {});
-  /// PositionList of queries and keys → [H, T, S]; of B examples, one after the other → [B, H, T, S].
+  /// Positions of queries and keys → [H, T, S]; of B examples, one after the other → [B, H, T, S].
   Tensor forward(PositionList queries, PositionList keys, std::int64_t examples = 0) const;
   Members members() override { return {{"weight", weight}}; }
   RelativeBias blank() const { return RelativeBias(weight.size(1), options); }

@@ -12,8 +12,8 @@ namespace {
 
 /// value(key − query) for each pair, as [T, S] or [examples, T, S].
 template <class Value>
-Tensor for_each_pair(const char* name, PositionList queries, PositionList keys, std::int64_t examples,
-                     Value value) {
+Tensor for_each_pair(const char* name, PositionList queries, PositionList keys,
+                     std::int64_t examples, Value value) {
   require(examples >= 0, name, ": ", examples, " examples: give 0 if all share the positions");
   const std::size_t B = examples == 0 ? 1 : static_cast<std::size_t>(examples);
   require<ShapeError>(queries.size() % B == 0 && keys.size() % B == 0, name, ": ", queries.size(),
@@ -45,7 +45,8 @@ void check_buckets(const RelativeBuckets& o) {
 
 }  // namespace
 
-Tensor position_distances(PositionList queries, PositionList keys, std::int64_t examples, Dtype dtype) {
+Tensor position_distances(PositionList queries, PositionList keys, std::int64_t examples,
+                          Dtype dtype) {
   const Tensor apart =
       for_each_pair("position_distances", queries, keys, examples, [](std::int64_t d) {
         return static_cast<double>(d < 0 ? -d : d);
@@ -63,8 +64,8 @@ Tensor alibi_slopes(std::int64_t heads, Dtype dtype) {
   return from(slopes, {heads}).astype(dtype);
 }
 
-Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys, std::int64_t examples,
-                  Dtype dtype) {
+Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys,
+                  std::int64_t examples, Dtype dtype) {
   const Tensor slopes = reshape(alibi_slopes(heads, dtype), {heads, 1, 1});
   return -slopes * position_distances(queries, keys, examples, dtype);
 }

@@ -1,5 +1,5 @@
 // What is added to attention's scores for the distance of a query and a key: ALiBi, T5's buckets.
-// PositionList are absolute, as masks and caches count them. `examples` > 0 says that each example has
+// Positions are absolute, as masks and caches count them. `examples` > 0 says that each example has
 // positions of its own, one example's after the other's; 0 that all share them.
 #pragma once
 
@@ -20,8 +20,8 @@ Tensor position_distances(PositionList queries, PositionList keys, std::int64_t 
 Tensor alibi_slopes(std::int64_t heads, Dtype dtype = default_dtype());
 
 /// −slope · |query − key|: [heads, T, S] or [B, heads, T, S], for AttentionOptions::bias.
-Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys, std::int64_t examples = 0,
-                  Dtype dtype = default_dtype());
+Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys,
+                  std::int64_t examples = 0, Dtype dtype = default_dtype());
 
 struct RelativeBuckets {
   std::int64_t count = 32;          // in all; even if bidirectional
@@ -33,7 +33,7 @@ struct RelativeBuckets {
 /// others grow in width geometrically up to max_distance.
 std::int64_t relative_bucket(std::int64_t key_minus_query, const RelativeBuckets& options = {});
 /// The same for each pair: i64 [T, S] or [B, T, S].
-Tensor relative_buckets(PositionList queries, PositionList keys, const RelativeBuckets& options = {},
-                        std::int64_t examples = 0);
+Tensor relative_buckets(PositionList queries, PositionList keys,
+                        const RelativeBuckets& options = {}, std::int64_t examples = 0);
 
 }  // namespace gradus

@@ -11,7 +11,7 @@
 #include "gradus/examples/support/interrupt.h"
 #include "gradus/examples/support/words.h"
 #include "gradus/io/text.h"
-#include "gradus/models/generate.h"
+#include "gradus/models/decode.h"
 #include "run.h"
 
 namespace gradus::examples {
@@ -58,10 +58,15 @@ int sample(const SampleFlags& flags) {
   end_when_nobody_reads();
   io::StreamDecoder decoder(*trained.tokenizer);  // whole characters only
   write_out(flags.prompt, flags.follow);
-  nn::generate(*trained.model, prompt, flags.tokens, {flags.temperature, flags.top_k},
-               RandomStream{static_cast<std::uint64_t>(flags.seed), 0, 0}, [&](std::int64_t id) {
+  nn::GPTContinuation model(*trained.model);
+  nn::generate(model, {prompt},
+               {.tokens = flags.tokens,
+                .sampling = {.temperature = flags.temperature, .top_k = flags.top_k}},
+               RandomStream{static_cast<std::uint64_t>(flags.seed), 0, 0},
+               [&](std::int64_t, std::int64_t id) {
                  write_out(decoder.push(id), flags.follow || interrupt_signal);
                  if (interrupt_signal) std::_Exit(128 + interrupt_signal);
+                 return true;
                });
   write_out(decoder.finish() + "\n", true);
   return 0;

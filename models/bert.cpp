@@ -1,0 +1,105 @@
+// B batch, T tokens, C width, V vocabulary.
+#include "gradus/models/bert.h"
+
+#include "gradus/nn/init.h"
+#include "gradus/ops/activation.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/dropout.h"
+#include "gradus/ops/loss.h"
+#include "gradus/ops/matmul.h"
+#include "gradus/ops/movement.h"
+
+namespace gradus::nn {
+namespace {
+
+/// Weights from normal(0, 0.02), truncated at two deviations; biases 0.
+void initialise(Module& module) {
+  for (const NamedTensor& each : module.parameters()) {
+    Tensor parameter = each.tensor;
+    if (parameter.rank() == 2) init::truncated_normal_(parameter, 0, 0.02, -0.04, 0.04);
+    if (each.name.ends_with("bias")) init::zeros_(parameter);
+  }
+}
+
+}  // namespace
+
+BERT::BERT(const BERTOptions& given)
+    : options(given),
+      token(given.vocab, given.width),
+      position(given.context, given.width),
+      segment(given.segments, given.width),
+      norm(given.width),
+      encoder({.block = {.width = given.width,
+                         .heads = given.heads,
+                         .dropout = given.dropout,
+                         .activation = Activation::gelu_erf,
+                         .norm = given.norm},
+               .layers = given.layers,
+               .final_norm = given.norm == NormPlacement::pre}) {
+  initialise(*this);
+}
+
+Tensor BERT::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths,
+                     const Tensor& segments) const {
+  require<ShapeError>(ids.defined() && ids.rank() == 2,
+                      "BERT: token ids must be [batch, length], not ",
+                      ids.defined() ? to_string(ids.shape()) : "undefined");
+  const std::int64_t T = ids.size(1);
+  require<ShapeError>(T <= options.context, "BERT: ", T, " tokens, but the model's context is ",
+                      options.context);
+  const Tensor kinds = segments.defined() ? segments : zeros({1, T}, Dtype::i64);
+  const Tensor x = token(ids) + position(arange(T)) + segment(kinds);  // [B, T, C]
+  const Tensor embedded = dropout(norm(x), options.dropout, training());
+  return encoder(embedded, lengths.empty() ? Mask() : padding_mask(lengths));  // [B, T, C]
+}
+
+MaskedLM::MaskedLM(const BERTOptions& options)
+    : bert(options), dense(options.width, options.width), norm(options.width) {
+  bias = parameter(zeros({options.vocab}));
+  initialise(dense);
+}
+
+Tensor MaskedLM::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths) const {
+  const Tensor x = bert(ids, lengths);                   // [B, T, C]
+  const Tensor guess = norm(gelu(dense(x), Gelu::erf));  // [B, T, C]
+  return linear(guess, bert.token.weight, bias);         // [B, T, V]
+}
+
+Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
+                      const std::vector<std::int64_t>& lengths) const {
+  return cross_entropy((*this)(ids, lengths), targets, {.ignore_index = -1});
+}
+
+TextClassifier::TextClassifier(const BERTOptions& options, std::int64_t classes)
+    : bert(options), pooler(options.width, options.width), head(options.width, classes) {
+  initialise(pooler), initialise(head);
+}
+
+Tensor TextClassifier::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths) const {
+  const Tensor first = select(bert(ids, lengths), 1, 0);  // [B, C]
+  return head(tanh(pooler(first)));                       // [B, classes]
+}
+
+MaskedTokens mask_tokens(const Tensor& ids, const MaskTokensOptions& options,
+                         const RandomStream& random) {
+  require(0 <= options.first_id && options.first_id < options.vocab, "mask_tokens: first_id ",
+          options.first_id, " is not in [0, ", options.vocab, ")");
+  require(0 <= options.rate && options.rate <= 1, "mask_tokens: a rate of ", options.rate,
+          " is not in [0, 1]");
+  std::vector<std::int64_t> seen = ids.to_vector<std::int64_t>(), wanted(seen.size(), -1);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(3 * i);  // three numbers for each token
+    if (seen[i] < options.first_id || random.uniform(at) >= options.rate) continue;
+    wanted[i] = seen[i];
+    const double fate = random.uniform(at + 1), pick = random.uniform(at + 2);
+    const auto kinds = static_cast<double>(options.vocab - options.first_id);
+    if (fate < 0.8)
+      seen[i] = options.mask_id;
+    else if (fate < 0.9)
+      seen[i] = options.first_id + static_cast<std::int64_t>(pick * kinds);
+  }
+  return {from(seen, ids.shape()), from(wanted, ids.shape())};
+}
+
+}  // namespace gradus::nn

@@ -1,0 +1,172 @@
+// Decoding with a cache: the prompts in one pass, then a token a step. B sequences, V vocabulary.
+#include "gradus/models/decode.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gradus/ops/create.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/softmax.h"
+
+namespace gradus::nn {
+namespace {
+
+void check_prompts(const char* who, const std::vector<Tokens>& prompts) {
+  require(!prompts.empty(), who, ": there is no prompt: give at least one");
+  for (const Tokens& prompt : prompts)
+    require(!prompt.empty(), who, ": the prompt has no token: give at least one");
+}
+
+}  // namespace
+
+Padded pad_left(const std::vector<Tokens>& sequences) {
+  Padded out;
+  std::int64_t longest = 0;
+  for (const Tokens& each : sequences) longest = std::max<std::int64_t>(longest, std::ssize(each));
+  Tokens ids;
+  for (const Tokens& each : sequences) {
+    ids.insert(ids.end(), static_cast<std::size_t>(longest - std::ssize(each)), 0);
+    ids.insert(ids.end(), each.begin(), each.end());
+    out.lengths.push_back(std::ssize(each));
+  }
+  out.ids = from(ids, {std::ssize(sequences), longest});
+  return out;
+}
+
+GPTContinuation::GPTContinuation(const GPT& model) : model_(model), cache_(cache_options()) {}
+
+CacheOptions GPTContinuation::cache_options() const {
+  const GPTOptions& of = model_.options;
+  const bool sliding = of.window > 0 && of.position != HeadPosition::none;
+  return {.capacity = sliding ? of.window : of.context, .sliding = sliding};
+}
+
+Tensor GPTContinuation::next(const std::vector<Tokens>& tokens) {
+  require<ShapeError>(seen_.empty() || seen_.size() == tokens.size(),
+                      "GPTContinuation: ", tokens.size(), " sequences, but it continues ",
+                      seen_.size());
+  check_prompts("GPTContinuation", tokens);
+  const NoGrad off;
+  seen_.resize(tokens.size());
+  Padded step = pad_left(tokens);
+  for (std::size_t b = 0; b < tokens.size(); ++b)
+    seen_[b].insert(seen_[b].end(), tokens[b].begin(), tokens[b].end());
+  const bool fits =
+      cache_.options().sliding || cache_.size() + step.ids.size(1) <= cache_.options().capacity;
+  if (!fits) {  // positions are learned and at their end: the last `context` tokens begin anew
+    cache_ = KVCache(cache_options());
+    for (Tokens& each : seen_)
+      each.erase(each.begin(), each.end() - std::min(std::ssize(each), model_.options.context));
+    step = pad_left(seen_);
+  }
+  const Tensor logits = model_(step.ids, &cache_, step.lengths);  // [B, T, V]
+  return gradus::select(logits, 1, -1);                           // [B, V]
+}
+
+void GPTContinuation::select(const std::vector<std::int64_t>& sequences) {
+  cache_.select(sequences);
+  std::vector<Tokens> chosen;
+  for (const std::int64_t i : sequences) chosen.push_back(seen_[static_cast<std::size_t>(i)]);
+  seen_ = std::move(chosen);
+}
+
+std::vector<Tokens> generate(Continuation& model, const std::vector<Tokens>& prompts,
+                             const GenerateOptions& options, const RandomStream& random,
+                             FunctionRef<bool(std::int64_t, std::int64_t)> on_token) {
+  check_prompts("generate", prompts);
+  const NoGrad off;
+  const auto B = std::ssize(prompts);
+  std::vector<Tokens> added(prompts.size()), seen = prompts, latest = prompts;
+  std::vector<bool> ended(prompts.size(), false);
+  for (std::int64_t n = 0; n < options.tokens; ++n) {
+    const Tensor logits = model.next(latest);  // [B, V]
+    for (std::int64_t b = 0; b < B; ++b) {
+      const auto at = static_cast<std::size_t>(b);
+      const std::int64_t token =
+          sample_token(select(logits, 0, b), options.sampling, random.uniform(n * B + b), seen[at]);
+      latest[at] = {token};
+      if (ended[at]) continue;
+      added[at].push_back(token), seen[at].push_back(token);
+      ended[at] = token == options.end;
+      if (!on_token(b, token)) return added;
+    }
+    if (std::all_of(ended.begin(), ended.end(), [](bool end) { return end; })) break;
+  }
+  return added;
+}
+
+namespace {
+
+struct Candidate {
+  double log_p;
+  std::int64_t beam, token;
+};
+
+/// The `count` best ways to go on, best first, as sums of log-probabilities.
+std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<double>& log_p,
+                                  std::int64_t count) {
+  const std::vector<double> steps =
+      log_softmax(logits.astype(Dtype::f64), -1).to_vector<double>();  // [beams · V]
+  const std::int64_t V = logits.size(1);
+  std::vector<Candidate> all;
+  for (std::int64_t i = 0; i < std::ssize(steps); ++i)
+    all.push_back({log_p[static_cast<std::size_t>(i / V)] + steps[static_cast<std::size_t>(i)],
+                   i / V, i % V});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.log_p > b.log_p; });
+  all.resize(std::min(all.size(), static_cast<std::size_t>(count)));
+  return all;
+}
+
+void sort_and_cut(std::vector<Beam>& beams, std::int64_t count) {
+  std::stable_sort(beams.begin(), beams.end(),
+                   [](const Beam& a, const Beam& b) { return a.score > b.score; });
+  if (std::ssize(beams) > count) beams.resize(static_cast<std::size_t>(count));
+}
+
+}  // namespace
+
+std::vector<Beam> beam_search(Continuation& model, const Tokens& prompt,
+                              const BeamOptions& options) {
+  check_prompts("beam_search", {prompt});
+  require(options.beams > 0 && options.tokens >= 0, "beam_search: ", options.beams, " beams, ",
+          options.tokens, " tokens: must be positive");
+  const NoGrad off;
+  const auto score = [&](double log_p, std::size_t length) {
+    return log_p / std::pow((5 + static_cast<double>(length)) / 6, options.length_penalty);
+  };
+  std::vector<Beam> finished;
+  std::vector<Tokens> open = {{}}, latest = {prompt};
+  std::vector<double> log_p = {0};
+  for (std::int64_t n = 0; n < options.tokens && !open.empty(); ++n) {
+    std::vector<Tokens> longer, newest;
+    std::vector<double> sums;
+    std::vector<std::int64_t> parents;
+    // Twice as many as beams: even if each of those ended, as many would go on.
+    for (const Candidate& way : best_steps(model.next(latest), log_p, 2 * options.beams)) {
+      Tokens text = open[static_cast<std::size_t>(way.beam)];
+      text.push_back(way.token);
+      if (way.token == options.end) {
+        if (std::ssize(longer) < options.beams)
+          finished.push_back({text, score(way.log_p, text.size())});
+      } else if (std::ssize(longer) < options.beams) {
+        longer.push_back(text), newest.push_back({way.token}), sums.push_back(way.log_p);
+        parents.push_back(way.beam);
+      }
+    }
+    open = std::move(longer), latest = std::move(newest), log_p = std::move(sums);
+    sort_and_cut(finished, options.beams);
+    // log p only falls; no open text can still overtake when each finished one is better.
+    const bool done =
+        std::ssize(finished) == options.beams && !open.empty() &&
+        finished.back().score >= score(log_p[0], static_cast<std::size_t>(options.tokens));
+    if (done) return finished;
+    if (!open.empty()) model.select(parents);
+  }
+  for (std::size_t i = 0; i < open.size(); ++i)
+    finished.push_back({open[i], score(log_p[i], open[i].size())});
+  sort_and_cut(finished, options.beams);
+  return finished;
+}
+
+}  // namespace gradus::nn

@@ -1,0 +1,36 @@
+// Recommender: what somebody will want next, from what they had so far.
+#pragma once
+
+#include <vector>
+
+#include "gradus/nn/embedding.h"
+#include "gradus/nn/transformer.h"
+
+namespace gradus::nn {
+
+struct RecommenderOptions {
+  std::int64_t items = 0;    // ids 1 … items; 0 is padding
+  std::int64_t context = 0;  // the longest history
+  std::int64_t layers = 2, heads = 1, width = 0;
+  double dropout = 0;
+};
+
+/// SASRec (Kang & McAuley 2018): item · √C + learned position, causal blocks, and the score of an
+/// item is its embedding's product with the last vector. Histories i64 [B, T] with the padding
+/// first → scores of what comes after each place, [B, T, items + 1]; item 0 scores −∞.
+class Recommender : public Layer<Recommender> {
+ public:
+  explicit Recommender(const RecommenderOptions& options);
+  Tensor forward(const Tensor& items) const;
+  /// Mean cross-entropy of the next items, i64 [B, T]; where they are 0 nothing is asked.
+  Tensor loss(const Tensor& items, const Tensor& next) const;
+  Members members() override { return {{"item", item}, {"position", position}, {"stack", stack}}; }
+  Recommender blank() const { return Recommender(options); }
+
+  RecommenderOptions options;
+  Embedding item;      // [items + 1, C]
+  Embedding position;  // [context, C]
+  Encoder stack;
+};
+
+}  // namespace gradus::nn

@@ -1,0 +1,42 @@
+// VisionTransformer: an image as a sequence of patches.
+#pragma once
+
+#include "gradus/nn/transformer.h"
+
+namespace gradus::nn {
+
+struct VisionTransformerOptions {
+  std::int64_t size = 0, patch = 0;  // of square images and patches, in pixels; patch divides size
+  std::int64_t channels = 1, classes = 0;
+  std::int64_t layers = 1, heads = 1, width = 0;
+  double dropout = 0;
+};
+
+/// [B, channels, size, size] → [B, (size / patch)², channels · patch²]: patches in reading order.
+Tensor patches_of(const Tensor& images, std::int64_t patch);
+
+/// Dosovitskiy et al. 2021: patches projected to vectors, a class token before them, learned
+/// positions, an encoder, and a head on the class token. Images [B, channels, size, size] → logits
+/// [B, classes].
+class VisionTransformer : public Layer<VisionTransformer> {
+ public:
+  explicit VisionTransformer(const VisionTransformerOptions& options);
+  Tensor forward(const Tensor& images) const;
+  Members members() override {
+    return {{"patch", patch},
+            {"class_token", class_token},
+            {"position", position},
+            {"encoder", encoder},
+            {"head", head}};
+  }
+  VisionTransformer blank() const { return VisionTransformer(options); }
+
+  VisionTransformerOptions options;
+  Linear patch;        // [C, channels · patch²]
+  Tensor class_token;  // [1, 1, C]
+  Tensor position;     // [1, 1 + patches, C]
+  Encoder encoder;
+  Linear head;  // [classes, C]
+};
+
+}  // namespace gradus::nn

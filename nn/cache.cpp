@@ -1,0 +1,177 @@
+// KVCache: bookkeeping of slots and positions once for all layers, and a buffer for each of them.
+// B batch, G heads of keys and values, S what may be looked at, T new tokens, D head width.
+#include "gradus/nn/cache.h"
+
+#include <algorithm>
+
+#include "gradus/ops/create.h"
+#include "gradus/ops/indexing.h"
+#include "gradus/ops/movement.h"
+
+namespace gradus::nn {
+namespace {
+
+Tensor picked(const Tensor& x, const std::vector<std::int64_t>& examples) {
+  return index_select(x, 0, from(examples, {std::ssize(examples)}));
+}
+
+/// Writes `fresh` into the slots from `first` on.
+void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
+  Tensor at = slice(kept, 2, first, first + fresh.size(2));
+  at.copy_(fresh);
+}
+
+void append(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+KVCache::KVCache(const CacheOptions& given) : options_(given) {
+  require(options_.capacity > 0, "KVCache: a capacity of ", options_.capacity,
+          " tokens: must be positive");
+}
+
+void KVCache::check_advance(std::int64_t batch, std::int64_t tokens,
+                            const std::vector<std::int64_t>& lengths) const {
+  require<ShapeError>(batch > 0 && tokens > 0, "KVCache: ", tokens, " tokens of ", batch,
+                      " examples: both must be positive");
+  require<ShapeError>(batch_ == 0 || batch == batch_, "KVCache: a batch of ", batch,
+                      ", but it remembers one of ", batch_, ": select() examples, or make another");
+  require<ShapeError>(lengths.empty() || std::ssize(lengths) == batch, "KVCache: ", lengths.size(),
+                      " lengths for a batch of ", batch);
+  for (const std::int64_t length : lengths)
+    require(0 <= length && length <= tokens, "KVCache: a length of ", length, " among ", tokens,
+            " tokens: must be in [0, ", tokens, "]");
+  require<ShapeError>(options_.sliding || held_ + tokens <= options_.capacity, "KVCache: ", tokens,
+                      " tokens after ", held_, " are more than its capacity of ", options_.capacity,
+                      ": make it longer, or sliding");
+}
+
+void KVCache::advance(std::int64_t batch, std::int64_t tokens,
+                      const std::vector<std::int64_t>& lengths) {
+  check_advance(batch, tokens, lengths);
+  const auto B = static_cast<std::size_t>(batch);
+  if (batch_ == 0) next_.assign(B, 0), slots_.assign(B, {});
+  batch_ = batch, before_ = held_, ++advances_;
+  held_ = std::min(held_ + tokens, options_.capacity);
+  way_ = before_ + tokens <= options_.capacity         ? Way::append
+         : tokens == 1 && before_ == options_.capacity ? Way::replace
+                                                       : Way::slide;
+  queries_.assign(B, {}), keys_.assign(B, {});
+  for (std::size_t b = 0; b < B; ++b) {
+    const std::int64_t padding = lengths.empty() ? 0 : tokens - lengths[b];
+    for (std::int64_t j = 0; j < tokens; ++j) queries_[b].push_back(j < padding ? -1 : next_[b]++);
+    place_keys(slots_[b], queries_[b], keys_[b]);
+  }
+  newest_ = oldest_;
+  oldest_ = way_ == Way::replace ? (oldest_ + 1) % options_.capacity
+            : way_ == Way::slide ? 0
+                                 : oldest_;
+}
+
+/// What the slots of one example hold after its new tokens, and what its queries may look at.
+void KVCache::place_keys(std::vector<std::int64_t>& slots, const std::vector<std::int64_t>& fresh,
+                         std::vector<std::int64_t>& keys) const {
+  if (way_ == Way::replace) {
+    slots[static_cast<std::size_t>(oldest_)] = fresh[0];
+  } else {
+    std::rotate(slots.begin(), slots.begin() + oldest_, slots.end());  // oldest first
+    gradus::nn::append(slots, fresh);
+  }
+  keys = slots;
+  if (way_ == Way::slide) slots.erase(slots.begin(), slots.end() - options_.capacity);
+}
+
+void KVCache::check_ready() const {
+  require<GraphError>(advances_ > 0, "KVCache: call advance(batch, tokens) before the layers");
+}
+
+KVCache::Flat KVCache::flat() const {
+  check_ready();
+  const auto alike = [](const Positions& all) {
+    return std::all_of(all.begin(), all.end(), [&](const auto& each) { return each == all[0]; });
+  };
+  const std::int64_t examples = alike(queries_) && alike(keys_) ? 0 : batch_;
+  const auto joined = [&](const Positions& all) {
+    std::vector<std::int64_t> list;
+    for (std::size_t b = 0; b < (examples == 0 ? 1 : all.size()); ++b)
+      for (const std::int64_t position : all[b])
+        list.push_back(std::max<std::int64_t>(position, 0));
+    return list;
+  };
+  return {joined(queries_), joined(keys_), examples};
+}
+
+std::int64_t KVCache::length() const {
+  return next_.empty() ? 0 : *std::max_element(next_.begin(), next_.end());
+}
+
+KeysValues KVCache::extend(const Named& layer, const Tensor& keys, const Tensor& values) {
+  require<GraphError>(!GradMode::enabled(), "KVCache: keys are written in place, which cannot be ",
+                      "recorded: call the model under NoGrad, or without a cache");
+  check_ready();
+  require<ShapeError>(
+      keys.rank() == 4 && keys.size(0) == batch_ && keys.size(2) == std::ssize(queries_[0]),
+      "KVCache: keys ", keys.shape(), " where advance() announced ", batch_, " examples of ",
+      queries_[0].size(), " tokens");
+  Layer& mine = layers_[&layer];
+  require<GraphError>(mine.advances + 1 == advances_, "KVCache: this ", layer.type_name(),
+                      " took part in ", mine.advances, " of ", advances_ - 1,
+                      " calls before: the cache belongs to another model");
+  mine.advances = advances_;
+  const KeysValues fresh{keys, values};
+  if (way_ == Way::slide) return slide(mine, fresh);
+  if (!mine.kept.keys.defined()) {
+    mine.kept = {
+        Tensor::empty({batch_, keys.size(1), options_.capacity, keys.size(3)}, keys.dtype()),
+        Tensor::empty({batch_, keys.size(1), options_.capacity, values.size(3)}, keys.dtype())};
+  }
+  const std::int64_t slot = way_ == Way::replace ? newest_ : before_;
+  put(mine.kept.keys, slot, keys), put(mine.kept.values, slot, values);
+  return {slice(mine.kept.keys, 2, 0, held_), slice(mine.kept.values, 2, 0, held_)};
+}
+
+/// Everything from the oldest slot on, then the new tokens; the last `capacity` of them are kept.
+KeysValues KVCache::slide(Layer& layer, const KeysValues& fresh) {
+  const auto both = [&](Tensor& kept, const Tensor& latest) {
+    const Tensor all =
+        kept.defined()
+            ? cat({slice(kept, 2, newest_, before_), slice(kept, 2, 0, newest_), latest}, 2)
+            : latest;
+    kept = slice(all, 2, -options_.capacity, all.size(2)).clone();
+    return all;
+  };
+  return {both(layer.kept.keys, fresh.keys), both(layer.kept.values, fresh.values)};
+}
+
+const KeysValues* KVCache::memory(const Named& layer) const {
+  const auto found = memories_.find(&layer);
+  return found == memories_.end() ? nullptr : &found->second;
+}
+
+void KVCache::remember(const Named& layer, KeysValues memory) {
+  require<GraphError>(!GradMode::enabled(), "KVCache: a memory that is remembered cannot be ",
+                      "recorded: call the model under NoGrad, or without a cache");
+  memories_[&layer] = std::move(memory);
+}
+
+void KVCache::select(const std::vector<std::int64_t>& examples) {
+  for (const std::int64_t example : examples)
+    require<IndexError>(0 <= example && example < batch_, "KVCache: example ", example,
+                        " of a batch of ", batch_);
+  const auto pick = [&](auto& lists) {
+    std::remove_reference_t<decltype(lists)> chosen;
+    for (const std::int64_t example : examples)
+      chosen.push_back(lists[static_cast<std::size_t>(example)]);
+    lists = std::move(chosen);
+  };
+  pick(next_), pick(slots_), pick(queries_), pick(keys_);
+  for (auto& [layer, mine] : layers_)
+    mine.kept = {picked(mine.kept.keys, examples), picked(mine.kept.values, examples)};
+  for (auto& [layer, memory] : memories_)
+    memory = {picked(memory.keys, examples), picked(memory.values, examples)};
+  batch_ = std::ssize(examples);
+}
+
+}  // namespace gradus::nn

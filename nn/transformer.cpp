@@ -1,0 +1,63 @@
+// Stacks of blocks. B batch, S places of the source, T of the target, C width.
+#include "gradus/nn/transformer.h"
+
+namespace gradus::nn {
+namespace {
+
+template <class B>
+std::vector<B> make_blocks(const char* stack, const StackOptions& options) {
+  require(options.layers > 0, stack, ": ", options.layers, " layers: needs at least 1");
+  std::vector<B> blocks;
+  for (std::int64_t i = 0; i < options.layers; ++i) blocks.emplace_back(options.block);
+  return blocks;
+}
+
+}  // namespace
+
+Encoder::Encoder(const StackOptions& given)
+    : options(given),
+      blocks(make_blocks<Block>("Encoder", given)),
+      norm(given.block.width, given.block.norm_kind) {}
+
+Members Encoder::members() {
+  Members all{{"blocks", blocks}};
+  if (options.final_norm) all.push_back({"norm", norm});
+  return all;
+}
+
+Tensor Encoder::forward(const Tensor& x, const Mask& mask, KVCache* cache) const {
+  Tensor y = x;                                                 // [B, S, C]
+  for (const Block& block : blocks) y = block(y, mask, cache);  // [B, S, C]
+  return options.final_norm ? norm(y) : y;
+}
+
+Decoder::Decoder(const StackOptions& given)
+    : options(given),
+      blocks(make_blocks<DecoderBlock>("Decoder", given)),
+      norm(given.block.width, given.block.norm_kind) {}
+
+Members Decoder::members() {
+  Members all{{"blocks", blocks}};
+  if (options.final_norm) all.push_back({"norm", norm});
+  return all;
+}
+
+Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& mask,
+                        const Mask& memory_mask, KVCache* cache) const {
+  Tensor y = x;  // [B, T, C]
+  for (const DecoderBlock& block : blocks) y = block(y, memory, mask, memory_mask, cache);
+  return options.final_norm ? norm(y) : y;
+}
+
+Transformer::Transformer(const TransformerOptions& given)
+    : options(given),
+      encoder({given.block, given.encoder_layers, given.final_norm}),
+      decoder({given.block, given.decoder_layers, given.final_norm}) {}
+
+Tensor Transformer::forward(const Tensor& source, const Tensor& target, const Mask& source_mask,
+                            const Mask& target_mask) const {
+  const Tensor memory = encoder(source, source_mask);        // [B, S, C]
+  return decoder(target, memory, target_mask, source_mask);  // [B, T, C]
+}
+
+}  // namespace gradus::nn

@@ -1,0 +1,65 @@
+// Encoder, Decoder, Transformer: stacks of blocks, over vectors that embeddings and positions made.
+#pragma once
+
+#include <vector>
+
+#include "gradus/nn/block.h"
+
+namespace gradus::nn {
+
+struct StackOptions {
+  BlockOptions block;
+  std::int64_t layers = 1;
+  bool final_norm = true;  // after the last block
+};
+
+/// Blocks that see each other's places as `mask` allows: [B, S, C] → [B, S, C].
+class Encoder : public Layer<Encoder> {
+ public:
+  explicit Encoder(const StackOptions& options);
+  Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
+  Members members() override;
+  Encoder blank() const { return Encoder(options); }
+
+  StackOptions options;
+  std::vector<Block> blocks;
+  Norm norm;
+};
+
+/// Blocks that also attend to a memory: x [B, T, C], memory [B, S, C] → [B, T, C].
+class Decoder : public Layer<Decoder> {
+ public:
+  explicit Decoder(const StackOptions& options);
+  Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = causal_mask(),
+                 const Mask& memory_mask = {}, KVCache* cache = nullptr) const;
+  Members members() override;
+  Decoder blank() const { return Decoder(options); }
+
+  StackOptions options;
+  std::vector<DecoderBlock> blocks;
+  Norm norm;
+};
+
+struct TransformerOptions {
+  BlockOptions block;
+  std::int64_t encoder_layers = 1, decoder_layers = 1;
+  bool final_norm = true;  // after both stacks, as PyTorch's nn.Transformer has it
+};
+
+/// Vaswani et al. 2017, figure 1, without embeddings: decoder(target, encoder(source)), where a
+/// target may look at those before it and at the whole source. source [B, S, C], target [B, T, C]
+/// → [B, T, C]. `source_mask` (padding) hides source places in both stacks.
+class Transformer : public Layer<Transformer> {
+ public:
+  explicit Transformer(const TransformerOptions& options);
+  Tensor forward(const Tensor& source, const Tensor& target, const Mask& source_mask = {},
+                 const Mask& target_mask = causal_mask()) const;
+  Members members() override { return {{"encoder", encoder}, {"decoder", decoder}}; }
+  Transformer blank() const { return Transformer(options); }
+
+  TransformerOptions options;
+  Encoder encoder;
+  Decoder decoder;
+};
+
+}  // namespace gradus::nn

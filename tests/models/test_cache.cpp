@@ -1,0 +1,279 @@
+// KVCache: what it hands out, that cached equals not cached, and what it refuses.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gradus/engine/graph.h"
+#include "gradus/models/decode.h"
+#include "gradus/models/gpt.h"
+#include "gradus/models/translator.h"
+#include "gradus/nn/attention_record.h"
+#include "gradus/nn/cache.h"
+#include "gradus/nn/init.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/movement.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using naive::numbers;
+using Ids = std::vector<std::int64_t>;
+
+/// Weights large enough that each token matters, f64.
+void enlarge(nn::Module& model) {
+  seed(11);
+  model.to(Dtype::f64);
+  for (const nn::NamedTensor& each : model.parameters()) {
+    Tensor p = each.tensor;
+    if (each.name.find("norm") == std::string::npos) nn::init::normal_(p, 0, 0.4);
+  }
+  model.eval();
+}
+
+nn::GPTOptions tiny() { return {.vocab = 13, .context = 24, .layers = 2, .heads = 4, .width = 16}; }
+
+Tensor ids_of(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
+  Ids ids;
+  for (std::int64_t i = 0; i < B * T; ++i) ids.push_back((i * i * 7 + i * 3 + first) % 13);
+  return from(ids, {B, T});
+}
+
+/// Values of order 1, sums of some tens of terms in f64, a dozen operations deep: 1e-12 is a few
+/// thousand roundings.
+void check_equal(const Tensor& got, const Tensor& want) {
+  const auto a = numbers(got), b = numbers(want);
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
+  CHECK(worst < 1e-12);
+  CHECK(a == a);  // no NaN
+}
+
+/// All tokens at once against a prompt of `prompt` and then steps of the sizes given, repeated.
+void check_steps(const nn::GPT& model, nn::CacheOptions options, std::int64_t T, const Ids& steps) {
+  const NoGrad off;
+  const Tensor ids = ids_of(2, T), whole = model(ids);
+  nn::KVCache cache(options);
+  std::int64_t at = 0;
+  for (std::size_t i = 0; at < T; ++i) {
+    const std::int64_t n = std::min(steps[i % steps.size()], T - at);
+    INFO("tokens " << at << " to " << at + n);
+    check_equal(model(slice(ids, 1, at, at + n), &cache), slice(whole, 1, at, at + n));
+    at += n;
+  }
+  CHECK(cache.length() == T);
+}
+
+nn::GPT made(nn::GPTOptions options) {
+  nn::GPT model(options);
+  enlarge(model);
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("cached equals not cached at every step, however the tokens are cut") {
+  nn::GPTOptions options = tiny();
+  const auto every_cut = [&] {
+    const nn::GPT model = made(options);
+    check_steps(model, {.capacity = 24}, 19, {1});
+    check_steps(model, {.capacity = 24}, 24, {5, 1, 1, 7, 2});
+  };
+  SECTION("learned positions") { every_cut(); }
+  SECTION("rotary positions") {
+    options.position = nn::HeadPosition::rotary;
+    every_cut();
+  }
+  SECTION("ALiBi") {
+    options.position = nn::HeadPosition::alibi;
+    every_cut();
+  }
+  SECTION("relative buckets") {
+    options.position = nn::HeadPosition::relative;
+    every_cut();
+  }
+  SECTION("grouped heads, rms norm, swiglu, a window") {
+    options.position = nn::HeadPosition::rotary;
+    options.kv_heads = 2, options.window = 6;
+    options.norm_kind = nn::NormKind::rms, options.activation = nn::Activation::swiglu;
+    every_cut();
+  }
+  SECTION("one head of keys and values") {
+    options.kv_heads = 1;
+    every_cut();
+  }
+}
+
+TEST_CASE("a sliding cache of a window's length is enough for ever") {
+  nn::GPTOptions options = tiny();
+  options.window = 5;
+  options.position =
+      GENERATE(nn::HeadPosition::rotary, nn::HeadPosition::alibi, nn::HeadPosition::relative);
+  const nn::GPT model = made(options);
+  check_steps(model, {.capacity = 5, .sliding = true}, 40, {1});
+  check_steps(model, {.capacity = 5, .sliding = true}, 40, {3, 1, 1, 9, 1});
+  check_steps(model, {.capacity = 7, .sliding = true}, 40, {7, 1, 1, 1, 2, 4});
+}
+
+TEST_CASE("examples of unequal lengths are the same together and alone") {
+  nn::GPTOptions options = tiny();
+  options.position = GENERATE(nn::HeadPosition::none, nn::HeadPosition::rotary,
+                              nn::HeadPosition::alibi, nn::HeadPosition::relative);
+  const bool slides = GENERATE(false, true),
+             sliding = slides && options.position != nn::HeadPosition::none;
+  if (sliding) options.window = 4;
+  const nn::GPT model = made(options);
+  const NoGrad off;
+  const std::vector<nn::Tokens> prompts = {{3, 1, 4, 1, 5, 9}, {2}, {6, 5, 3}};
+  const nn::CacheOptions size{.capacity = sliding ? 4 : 24, .sliding = sliding};
+  nn::KVCache together(size);
+  std::vector<nn::KVCache> alone(3, nn::KVCache(size));
+  std::vector<nn::Tokens> next = prompts;
+  for (int step = 0; step < 8; ++step) {
+    const nn::Padded batch = nn::pad_left(next);
+    const Tensor logits = select(model(batch.ids, &together, batch.lengths), 1, -1);
+    for (std::size_t b = 0; b < 3; ++b) {
+      INFO("step " << step << ", example " << b);
+      const Tensor one = model(from(next[b], {1, std::ssize(next[b])}), &alone[b]);
+      check_equal(select(logits, 0, static_cast<std::int64_t>(b)),
+                  select(select(one, 1, -1), 0, 0));
+      next[b] = {(static_cast<std::int64_t>(b) * 5 + step * 3) % 13};
+    }
+  }
+}
+
+TEST_CASE("a translator with a cache, sources of unequal lengths") {
+  nn::Translator model(
+      {.source_vocab = 13, .target_vocab = 13, .context = 16, .heads = 2, .width = 8});
+  enlarge(model);
+  const NoGrad off;
+  const Tensor source = ids_of(3, 7), target = ids_of(3, 9, 5);
+  const Ids lengths = {7, 2, 5};
+  const Tensor whole = model(source, target, lengths);
+  nn::TranslatorContinuation steps(model, source, lengths);
+  std::vector<nn::Tokens> columns(3);
+  const Ids all = target.to_vector<std::int64_t>();
+  for (std::int64_t t = 0; t < 9; ++t) {
+    for (std::size_t b = 0; b < 3; ++b) columns[b] = {all[b * 9 + static_cast<std::size_t>(t)]};
+    check_equal(steps.next(columns), select(whole, 1, t));
+  }
+}
+
+TEST_CASE("select() reorders what is remembered") {
+  const nn::GPT model = made(tiny());
+  const NoGrad off;
+  nn::KVCache cache({.capacity = 24});
+  const Tensor ids = ids_of(3, 6);
+  model(ids, &cache);
+  cache.select({2, 0, 2, 1});
+  CHECK(cache.batch() == 4);
+  const Tensor next = from(Ids{1, 2, 3, 4}, {4, 1});
+  const Tensor got = model(next, &cache);
+  const Ids rows = {2, 0, 2, 1};
+  for (std::int64_t b = 0; b < 4; ++b) {
+    const Tensor one = cat(
+        {slice(ids, 0, rows[static_cast<std::size_t>(b)], rows[static_cast<std::size_t>(b)] + 1),
+         slice(next, 0, b, b + 1)},
+        1);
+    check_equal(select(got, 0, b), slice(select(model(one), 0, 0), 0, 6, 7));
+  }
+}
+
+TEST_CASE("positions that a cache hands out") {
+  nn::KVCache cache({.capacity = 3, .sliding = true});
+  cache.advance(2, 2, {2, 1});
+  CHECK(cache.queries() == Positions{{0, 1}, {-1, 0}});
+  CHECK(cache.keys() == Positions{{0, 1}, {-1, 0}});
+  CHECK(cache.flat().examples == 2);
+  CHECK(cache.flat().queries == Ids{0, 1, 0, 0});
+  cache.advance(2, 1);
+  CHECK(cache.keys() == Positions{{0, 1, 2}, {-1, 0, 1}});
+  cache.advance(2, 1);  // over the oldest
+  CHECK(cache.keys() == Positions{{3, 1, 2}, {2, 0, 1}});
+  cache.advance(2, 2);  // in order again, the oldest first, all visible this once
+  CHECK(cache.keys() == Positions{{1, 2, 3, 4, 5}, {0, 1, 2, 3, 4}});
+  CHECK(cache.size() == 3);
+  cache.advance(2, 1);
+  CHECK(cache.keys() == Positions{{6, 4, 5}, {5, 3, 4}});
+  CHECK(cache.length() == 7);
+}
+
+TEST_CASE("what a cache refuses") {
+  const nn::GPT model = made(tiny()), other = made(tiny());
+  const Tensor ids = ids_of(2, 4);
+  nn::KVCache cache({.capacity = 6});
+  CHECK(has(message_of<GraphError>([&] { model(ids, &cache); }), "under NoGrad"));
+  const NoGrad off;
+  cache = nn::KVCache({.capacity = 6});
+  model(ids, &cache);
+  const auto says = [](const std::string& message, const char* what) {
+    INFO(message);
+    CHECK(has(message, what));
+  };
+  says(message_of<ShapeError>([&] { model(ids_of(3, 1), &cache); }),
+       "a batch of 3, but it remembers one of 2");
+  says(message_of<ShapeError>([&] { model(ids_of(2, 3), &cache); }),
+       "3 tokens after 4 are more than its capacity of 6");
+  says(message_of<ShapeError>([&] { cache.advance(2, 1, {1}); }), "1 lengths for a batch of 2");
+  says(message_of<ValueError>([&] {
+         cache.advance(2, 1, {1, 2});
+       }),
+       "a length of 2 among 1 tokens");
+  says(message_of<ShapeError>([&] { cache.advance(2, 0); }), "0 tokens of 2 examples");
+  says(message_of<GraphError>([&] { other(ids_of(2, 1), &cache); }),
+       "took part in 0 of 1 calls before: the cache belongs to another model");
+  says(message_of<IndexError>([&] { cache.select({0, 2}); }), "example 2 of a batch of 2");
+  says(message_of<ValueError>([&] { nn::KVCache({.capacity = 0}); }), "a capacity of 0");
+  nn::KVCache fresh({.capacity = 6});
+  const nn::MultiHeadAttention layer({.width = 8, .heads = 2});
+  says(message_of<GraphError>([&] {
+         layer(zeros({2, 3, 8}), Mask(), &fresh);
+       }),
+       "call advance(batch, tokens) before");
+  fresh.advance(2, 2);
+  says(message_of<ShapeError>([&] {
+         layer(zeros({2, 3, 8}), Mask(), &fresh);
+       }),
+       "announced 2 examples of 2 tokens");
+  nn::KVCache large({.capacity = 60});
+  model(ids_of(1, 24), &large);
+  says(message_of<ShapeError>([&] { model(ids_of(1, 1), &large); }),
+       "25 tokens, but the model's context is 24");
+  says(message_of<ValueError>([&] {
+         model(ids, nullptr, Ids{4, 4});
+       }),
+       "lengths say what a cache takes");
+}
+
+TEST_CASE("an attention record has the weights of every layer, from any model") {
+  const nn::GPT model = made(tiny());
+  const Tensor ids = ids_of(2, 5), plain = model(ids);
+  nn::AttentionRecord record;
+  check_equal(model(ids), plain);
+  REQUIRE(record.entries().size() == 2);
+  CHECK(record.entries()[1].layer == "blocks.1.attention");
+  const Tensor weights = record.weights("blocks.0.attention");
+  CHECK(weights.shape() == Shape{2, 4, 5, 5});
+  const auto w = numbers(weights);
+  for (std::size_t row = 0; row < w.size() / 5; ++row) {
+    double sum = 0;
+    for (std::size_t j = 0; j < 5; ++j) sum += w[row * 5 + j];
+    CHECK(std::abs(sum - 1) < 1e-14);  // five roundings
+    for (std::size_t j = row % 5 + 1; j < 5; ++j) CHECK(w[row * 5 + j] == 0);
+  }
+  CHECK(has(message_of<ValueError>([&] { record.weights("blocks.2.attention"); }),
+            "\"blocks.0.attention\", \"blocks.1.attention\""));
+  {
+    nn::AttentionRecord inner;
+    model(ids);
+    CHECK(inner.entries().size() == 2);
+    CHECK(record.entries().size() == 2);
+  }
+  record.clear();
+  CHECK(has(message_of<ValueError>([&] { record.weights("x"); }), "none has"));
+}
+
+}  // namespace gradus::testing
