@@ -38,6 +38,7 @@
 #include "gradus/trace/watch.h"
 #include "gradus/trace/why.h"
 #include "gradus/train/data.h"
+#include "gradus/train/loop.h"
 #include "gradus/train/metrics.h"
 #include "gradus/train/optim.h"
 #include "gradus/train/progress.h"

@@ -31,11 +31,12 @@ std::string clock_time(double seconds) {
   return text;
 }
 
-Progress::Progress(std::int64_t first, std::int64_t total, std::int64_t tokens_per_step,
-                   std::FILE* out)
+Progress::Progress(std::int64_t first, std::int64_t total, std::int64_t items_per_step,
+                   std::string item, std::FILE* out)
     : first_(first),
       total_(total),
-      tokens_per_step_(tokens_per_step),
+      items_per_step_(items_per_step),
+      item_(std::move(item)),
       out_(out),
       terminal_(shows_control_characters(out)),
       start_(Clock::now()) {}
@@ -48,15 +49,17 @@ void Progress::show(std::int64_t step, double loss, const std::string& note, boo
   const Clock::time_point now = Clock::now();
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const double done = static_cast<double>(step - first_);
-  rate_ = elapsed > 0 ? done * static_cast<double>(tokens_per_step_) / elapsed : 0;
+  rate_ = elapsed > 0 ? done * static_cast<double>(items_per_step_) / elapsed : 0;
   const double since = std::chrono::duration<double>(now - last_shown_).count();
   if (!keep && since < (terminal_ ? kTerminalSeconds : kPlainSeconds)) return;
   last_shown_ = now;
   const double left = done > 0 ? elapsed / done * static_cast<double>(total_ - step) : 0;
-  std::fprintf(out_, "%sstep %lld/%lld  loss %.4f  %.1fk tokens/s  left %s%s%s%s",
+  const bool many = rate_ >= 1000;
+  std::fprintf(out_, "%sstep %lld/%lld  loss %.4f  %.1f%s %ss/s  left %s%s%s%s",
                terminal_ ? "\r\033[K" : "", static_cast<long long>(step),
-               static_cast<long long>(total_), loss, rate_ / 1000, clock_time(left).c_str(),
-               note.empty() ? "" : "  ", note.c_str(), keep || !terminal_ ? "\n" : "");
+               static_cast<long long>(total_), loss, many ? rate_ / 1000 : rate_, many ? "k" : "",
+               item_.c_str(), clock_time(left).c_str(), note.empty() ? "" : "  ", note.c_str(),
+               keep || !terminal_ ? "\n" : "");
   std::fflush(out_);
   line_open_ = terminal_ && !keep;
 }

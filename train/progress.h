@@ -12,9 +12,9 @@ namespace gradus {
 /// every so often, without control characters. NO_COLOR and TERM=dumb count as no terminal.
 class Progress {
  public:
-  /// Steps run from `first` to `total`; `tokens_per_step` for the rate.
-  Progress(std::int64_t first, std::int64_t total, std::int64_t tokens_per_step,
-           std::FILE* out = stderr);
+  /// Steps run from `first` to `total`; `items_per_step`, each an `item`, for the rate.
+  Progress(std::int64_t first, std::int64_t total, std::int64_t items_per_step,
+           std::string item = "token", std::FILE* out = stderr);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -22,11 +22,12 @@ class Progress {
   /// `step` steps are done; `note` stands at the end ("val 1.93"). `keep` leaves the line standing.
   void show(std::int64_t step, double loss, const std::string& note = "", bool keep = false);
   void clear();  // makes room for other output on a terminal
-  double tokens_per_second() const { return rate_; }
+  double items_per_second() const { return rate_; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  std::int64_t first_, total_, tokens_per_step_;
+  std::int64_t first_, total_, items_per_step_;
+  std::string item_;
   std::FILE* out_;
   bool terminal_;
   Clock::time_point start_, last_shown_{};

@@ -52,7 +52,7 @@ int sample(const SampleFlags& flags) {
   require(flags.temperature >= 0 && std::isfinite(flags.temperature), "--temperature ",
           flags.temperature, ": must be 0 or positive");
   require(flags.top_k >= 0, "--top-k ", flags.top_k, ": must be 0 (all) or positive");
-  const Trained trained = load_trained({flags.directory});
+  const Trained trained = load_trained({{flags.directory}});
   std::vector<std::int64_t> prompt = trained.tokenizer->encode(flags.prompt);
   if (prompt.empty()) prompt = {0};  // something to start from: the first token of the vocabulary
   end_when_nobody_reads();
@@ -73,7 +73,7 @@ int sample(const SampleFlags& flags) {
 }
 
 int evaluate(const std::string& directory, const std::string& file) {
-  const Trained trained = load_trained({directory});
+  const Trained trained = load_trained({{directory}});
   const std::vector<std::int64_t> tokens = trained.tokenizer->encode(io::read_text(file));
   require(std::ssize(tokens) > trained.model->options.context, file, ": has ", tokens.size(),
           " tokens, but the model's context of ", trained.model->options.context,
@@ -85,7 +85,7 @@ int evaluate(const std::string& directory, const std::string& file) {
 }
 
 int info(const std::string& directory) {
-  const RunPaths paths{directory};
+  const RunPaths paths{{directory}};
   const Settings s = read_settings(paths);
   const std::unique_ptr<io::Tokenizer> tokenizer = io::load_tokenizer(paths.tokenizer());
   const SavedState saved = read_state(paths);

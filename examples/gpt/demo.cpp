@@ -39,7 +39,7 @@ std::vector<std::string> texts_below(const std::string& tree) {
 int demo(const std::string& tree) {
   constexpr double kSeconds = 50, kMostSteps = 2000;
   constexpr std::int64_t kEvaluations = 4;
-  const RunPaths paths{"build/demo"};
+  const RunPaths paths{{"build/demo"}};
   DirectoryLock lock(paths.directory);
   for (const std::string& file : paths.all()) std::filesystem::remove(file);
   TrainFlags flags;
@@ -54,9 +54,9 @@ int demo(const std::string& tree) {
   const double all = kMostSteps * trial.step_seconds + kEvaluations * trial.evaluation_seconds;
   fit_to(settings, trial, std::min(kSeconds, all), kEvaluations);
   const std::unique_ptr<Run> run = Run::start(std::move(lock), paths, settings, std::move(corpus));
-  const RunEnd end = run->train();
+  const TrainEnd end = run->train();
   const int code = report(*run, end, paths);
-  if (end != RunEnd::finished) return code;
+  if (end != TrainEnd::finished) return code;
   std::printf("\nWhat it writes now, after \"// \":\n\n");
   sample({.directory = paths.directory, .prompt = "// ", .tokens = 400, .follow = true});
   std::printf(

@@ -1,17 +1,8 @@
 // gpt: trains a small GPT on text, samples from it, evaluates it. `gpt --help` tells the rest.
-//
-// Exit codes: 0 done; 2 wrong flags, files or values, or a full disk, with one line on what to
-// mend; 130 stopped by Ctrl-C and saved.
-
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <exception>
-#include <new>
 
 #include "commands.h"
-#include "gradus/base/parallel.h"
-#include "gradus/examples/support/interrupt.h"
-#include "gradus/ops/create.h"
+#include "gradus/examples/support/program.h"
 
 namespace gradus::examples {
 namespace {
@@ -58,8 +49,6 @@ void describe_sample(CLI::App& app, SampleFlags& flags) {
 }
 
 struct Arguments {
-  int threads = 0;
-  bool config_asked = false;
   TrainFlags train;
   SampleFlags sample;
   std::string eval_directory, eval_file, info_directory, tree = ".";
@@ -67,10 +56,6 @@ struct Arguments {
 
 void describe(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);
-  app.add_option("--threads", arguments.threads, "how many; 0: one a core")
-      ->check(CLI::NonNegativeNumber);
-  app.add_flag("--build-info", arguments.config_asked, "say what this was built with");
-  app.fallthrough();
   describe_train(*app.add_subcommand("train", "learn a text"), arguments.train);
   describe_sample(*app.add_subcommand("sample", "write text in the manner of what was learnt"),
                   arguments.sample);
@@ -89,23 +74,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
 }
 
-int run(int argc, char** argv) {
-  CLI::App app(
-      "Trains a small GPT on your text.\n  gpt train book.txt    gpt sample runs/book --prompt "
-      "\"Once\"");
-  Arguments arguments;
-  describe(app, arguments);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    std::fprintf(stderr, "gpt: %s; see gpt --help\n", error.what());
-    return 2;
-  }
-  if (arguments.threads > 0) set_num_threads(arguments.threads);
-  if (arguments.config_asked) std::fputs(config().c_str(), stderr);
-  catch_interrupts();
-  const std::string command = app.get_subcommands().front()->get_name();
+int run(const std::string& command, const Arguments& arguments) {
   if (command == "train") return train(arguments.train);
   if (command == "sample") return sample(arguments.sample);
   if (command == "eval") return evaluate(arguments.eval_directory, arguments.eval_file);
@@ -117,12 +86,12 @@ int run(int argc, char** argv) {
 }  // namespace gradus::examples
 
 int main(int argc, char** argv) {
-  try {
-    return gradus::examples::run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    std::fputs("gpt: not enough memory: try a smaller --batch, --context or --width\n", stderr);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "gpt: %s\n", error.what());
-  }
-  return 2;
+  CLI::App app(
+      "Trains a small GPT on your text.\n  gpt train book.txt    gpt sample runs/book --prompt "
+      "\"Once\"");
+  gradus::examples::Arguments arguments;
+  gradus::examples::describe(app, arguments);
+  return gradus::examples::program(app, "gpt", argc, argv, [&] {
+    return gradus::examples::run(app.get_subcommands().front()->get_name(), arguments);
+  });
 }

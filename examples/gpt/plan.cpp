@@ -7,7 +7,7 @@
 #include <iterator>
 #include <limits>
 
-#include "gradus/base/error.h"
+#include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
 
 namespace gradus::examples {
@@ -38,13 +38,10 @@ void check(const Settings& s) {
   require(s.seed >= 0, "--seed ", s.seed, ": must not be negative");
 }
 
-/// A flag that was given and says something else than the run is an error; what was not given is
-/// the run's.
 template <class T>
 void must_agree(const char* flag, const std::optional<T>& given, const T& run,
                 const std::string& directory) {
-  require(!given || *given == run, flag, " ", given ? *given : run, " contradicts the run in ",
-          directory, ", which has ", run, ": leave the flag out to resume it, or start a new run");
+  if (given) examples::must_agree(flag, *given, run, directory);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <iomanip>
 
 #include "commands.h"
-#include "gradus/base/platform.h"
+#include "gradus/examples/support/run.h"
 #include "gradus/examples/support/words.h"
 #include "gradus/io/text.h"
 #include "plan.h"
@@ -18,11 +18,6 @@ namespace gradus::examples {
 namespace {
 
 constexpr std::int64_t kEvaluationsInTime = 10;  // of a run with --minutes
-
-template <class... Parts>
-void say(const char* topic, const Parts&... parts) {
-  std::fprintf(stderr, "%-9s %s\n", topic, text(parts...).c_str());
-}
 
 std::string three_digits(double value) { return text(std::setprecision(3), value); }
 
@@ -41,9 +36,10 @@ void describe_run(const Run& run, const std::optional<Trial>& trial) {
       " steps of ", s.batch, " x ", s.model.context, " ", run.corpus().tokenizer->name(),
       "s: ", three_digits(seen / static_cast<double>(run.corpus().training.size())),
       " passes over the text",
-      run.step() > 0 ? text("; going on from step ", io::grouped(run.step())) : "");
+      run.trainer().step() > 0 ? text("; going on from step ", io::grouped(run.trainer().step()))
+                               : "");
   if (!trial) return;
-  say("estimate", "about ", duration(seconds_left(*trial, s, run.step())), " and ",
+  say("estimate", "about ", duration(seconds_left(*trial, s, run.trainer().step())), " and ",
       byte_size(trial->peak_bytes), " of memory, going by ", trial->steps, " steps of ",
       three_digits(1e3 * trial->step_seconds), " ms that were thrown away");
 }
@@ -66,7 +62,7 @@ Prepared started(const TrainFlags& flags, const RunPaths& paths) {
   require(!flags.files.empty(), "train: which text? Give one or more files");
   check_time(flags);
   const Tokens tokens = tokens_of(flags.tokenizer.value_or("auto"));
-  require_no_run(paths);
+  require_no_run("gpt", paths);
   Corpus corpus = read_corpus(flags.files, flags.validation.value_or(""), tokens);
   Settings settings = settings_for(flags, corpus);
   require_long_enough(corpus, settings);
@@ -84,8 +80,7 @@ Prepared started(const TrainFlags& flags, const RunPaths& paths) {
 }
 
 Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
-  require<FileError>(std::filesystem::exists(paths.checkpoint()), paths.directory,
-                     ": there is no checkpoint to resume: leave --resume out to start a run");
+  require_checkpoint(paths);
   DirectoryLock lock(paths.directory);
   const Settings s = read_settings(paths);
   require_agreement(flags, s, paths.directory);
@@ -103,32 +98,19 @@ Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
   return out;
 }
 
-/// Trains; a disk that fills up is told with the way on.
-RunEnd trained(Run& run, const RunPaths& paths) {
-  try {
-    return run.train();
-  } catch (const FileError& error) {
-    fail<FileError>(error.what(), ". Stopped at step ", run.step(),
-                    "; make room, then go on from the last checkpoint with: gpt train --out ",
-                    paths.directory, " --resume");
-  }
-}
-
 }  // namespace
 
 int train(const TrainFlags& flags) {
-  const RunPaths paths{directory_of(flags)};
+  const RunPaths paths{{directory_of(flags)}};
   const Prepared prepared = flags.resume ? resumed(flags, paths) : started(flags, paths);
   Run& run = *prepared.run;
   describe_run(run, prepared.trial);
   say("run", paths.directory, flags.out ? "" : ", after the text's name (--out takes another)");
   const auto start = std::chrono::steady_clock::now();
-  const std::int64_t first = run.step();
-  const RunEnd end = trained(run, paths);
+  const std::int64_t first = run.trainer().step();
+  const TrainEnd end = run.train();
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  if (run.step() > first)
-    say("took", duration(taken.count()), " for ", io::grouped(run.step() - first), " steps, and ",
-        byte_size(static_cast<std::int64_t>(platform::peak_resident_bytes())), " of memory");
+  say_cost(taken.count(), run.trainer().step() - first);
   return report(run, end, paths);
 }
 

@@ -145,13 +145,14 @@ TEST_CASE("progress is a plain line where there is no terminal") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file);
   {
-    Progress progress(0, 10, 100, file);
+    Progress progress(0, 10, 100, "picture", file);
     progress.show(1, 2.5, "held-out 2.6", true);
   }
   std::rewind(file);
   char line[200] = {};
   REQUIRE(std::fgets(line, sizeof line, file));
   CHECK(std::string(line).find("step 1/10  loss 2.5000") == 0);
+  CHECK(std::string(line).find(" pictures/s  left ") != std::string::npos);
   CHECK(std::string(line).find("held-out 2.6\n") != std::string::npos);
   CHECK(std::string(line).find('\033') == std::string::npos);
   std::fclose(file);

@@ -1,0 +1,40 @@
+// The one place where an application's errors become words and exit codes.
+#include "program.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "gradus/base/parallel.h"
+#include "gradus/ops/create.h"
+#include "interrupt.h"
+
+namespace gradus::examples {
+
+int program(CLI::App& app, const std::string& name, int argc, char** argv,
+            const std::function<int()>& work) {
+  int threads = 0;
+  bool config_asked = false;
+  app.add_option("--threads", threads, "how many; 0: one a core")->check(CLI::NonNegativeNumber);
+  app.add_flag("--build-info", config_asked, "say what this was built with");
+  for (CLI::App* each : app.get_subcommands({})) each->fallthrough();  // theirs too
+  try {
+    app.parse(argc, argv);
+    if (threads > 0) set_num_threads(threads);
+    if (config_asked) std::fputs(config().c_str(), stderr);
+    catch_interrupts();
+    return work();
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::fprintf(stderr, "%s: %s; see %s --help\n", name.c_str(), error.what(), name.c_str());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "%s: not enough memory: try a smaller --batch, or a smaller model\n",
+                 name.c_str());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+  }
+  return 2;
+}
+
+}  // namespace gradus::examples

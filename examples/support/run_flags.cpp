@@ -1,0 +1,144 @@
+// settings.json: {"program": "translate", "steps": 1500, …}, one field a flag.
+#include "run_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "gradus/base/platform.h"
+#include "gradus/io/text.h"
+#include "interrupt.h"
+#include "run.h"
+
+namespace gradus::examples {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string field_of(const std::string& flag) {
+  std::string field = flag.substr(2);
+  std::replace(field.begin(), field.end(), '-', '_');
+  return field;
+}
+
+}  // namespace
+
+RunFlags::RunFlags(std::string program) : out("runs/" + program), program_(std::move(program)) {}
+
+void RunFlags::setting(CLI::App& app, const std::string& flag, Value value,
+                       const std::string& help) {
+  const CLI::Option* option = std::visit(
+      [&]<class T>(T* at) {
+        if constexpr (std::is_same_v<T, bool>)
+          return app.add_flag(flag, *at, help);
+        else
+          return app.add_option(flag, *at, help)->capture_default_str();
+      },
+      value);
+  settings_.push_back({flag, value, option});
+}
+
+void RunFlags::add_to(CLI::App& app) {
+  app.add_option("--out", out, "directory of the run")->type_name("DIR")->capture_default_str();
+  setting(app, "--steps", &steps, "how many");
+  setting(app, "--batch", &batch, "examples a step");
+  setting(app, "--lr", &learning_rate, "highest learning rate");
+  setting(app, "--seed", &seed, "of weights, data and dropout");
+  setting(app, "--eval-every", &eval_every, "steps between evaluations and checkpoints");
+  app.add_flag("--resume", resume, "go on with the run in --out; other flags may be left out");
+}
+
+void RunFlags::check() const {
+  require(steps > 0, "--steps ", steps, ": must be positive");
+  require(batch > 0, "--batch ", batch, ": must be positive");
+  require(learning_rate > 0 && std::isfinite(learning_rate), "--lr ", learning_rate,
+          ": must be positive");
+  require(seed >= 0, "--seed ", seed, ": must not be negative");
+  require(eval_every > 0, "--eval-every ", eval_every, ": must be positive");
+}
+
+DirectoryLock RunFlags::begin(const std::vector<std::string>& more) {
+  check();
+  if (resume)
+    require_checkpoint(files());
+  else
+    require_no_run(program_, files());
+  DirectoryLock lock(out);
+  std::vector<std::string> all = files().all();
+  all.insert(all.end(), more.begin(), more.end());
+  all.push_back(settings_file());
+  remove_leftovers(out, all);
+  if (resume) {
+    read(true);
+  } else {
+    require_no_run(program_, files());  // again: it may have come between
+    write();
+  }
+  return lock;
+}
+
+void RunFlags::load(const std::string& directory) {
+  out = directory;
+  require<FileError>(std::filesystem::exists(settings_file()), out, ": holds no ", program_,
+                     " run: there is no settings.json; train one with: ", program_, " train --out ",
+                     out);
+  read(false);
+}
+
+void RunFlags::read(bool flags_must_agree) {
+  const std::string text = io::read_text(settings_file());
+  try {
+    const Json json = Json::parse(text);
+    const std::string program = json.at("program");
+    require<FileError>(program == program_, out, ": is a run of ", io::in_quotes(program),
+                       ", not of ", program_);
+    for (const Setting& each : settings_)
+      std::visit(
+          [&]<class T>(T* at) {
+            const T run = json.at(field_of(each.flag)).template get<T>();
+            if (flags_must_agree && each.option->count() > 0) must_agree(each.flag, *at, run, out);
+            *at = run;
+          },
+          each.value);
+  } catch (const nlohmann::json::exception& error) {
+    fail<FileError>(settings_file(), ": is not the settings of a ", program_,
+                    " run: ", error.what());
+  }
+}
+
+void RunFlags::write() const {
+  Json json = {{"program", program_}};
+  for (const Setting& each : settings_)
+    std::visit([&](const auto* at) { json[field_of(each.flag)] = *at; }, each.value);
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  platform::write_file_atomically(settings_file(), text.data(), text.size());
+}
+
+TrainOptions RunFlags::options() const {
+  TrainOptions options;
+  options.directory = out;
+  options.steps = steps;
+  options.eval_every = eval_every;
+  options.program = program_;
+  options.stop = &interrupt_signal;
+  return options;
+}
+
+int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
+                    const Trainer::Evaluate& evaluate) const {
+  if (resume)
+    trainer.resume();
+  else
+    trainer.start();
+  const std::int64_t first = trainer.step();
+  const auto start = std::chrono::steady_clock::now();
+  const TrainEnd end = run_trainer(trainer, program_, loss_of, evaluate);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  say_cost(taken.count(), trainer.step() - first);
+  return end_of_run(end, program_, files());
+}
+
+}  // namespace gradus::examples

@@ -1,0 +1,94 @@
+// The flags that every application's `train` has, and the run that they describe.
+//
+//   struct Flags : RunFlags {
+//     std::int64_t width = 64;
+//     Flags() : RunFlags("translate") { steps = 1500; }
+//     void add_to(CLI::App& app) {
+//       RunFlags::add_to(app);
+//       setting(app, "--width", &width, "of the residual stream");
+//     }
+//   };
+//   int learn(Flags& flags) {
+//     const DirectoryLock lock = flags.begin();
+//     seed(static_cast<std::uint64_t>(flags.seed));
+//     Model model(flags.width);
+//     optim::AdamW optimizer(model.parameters(), {.learning_rate = flags.learning_rate});
+//     Trainer trainer(model, optimizer, optim::warmup_cosine(flags.steps / 20, flags.steps),
+//                     flags.options());
+//     const int code = flags.train(trainer, loss_of, evaluate);
+//     if (code == 0) std::printf("accuracy %.3f\n", trainer.best());
+//     return code;
+//   }
+//   int main(int argc, char** argv) {
+//     CLI::App app("Learns to write dates in one way.");
+//     Flags flags;
+//     CLI::App& train = *app.add_subcommand("train", "learn");
+//     flags.add_to(train);
+//     return program(app, "translate", argc, argv, [&] { return learn(flags); });
+//   }
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "directory_lock.h"
+#include "gradus/train/loop.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace gradus::examples {
+
+class RunFlags {
+ public:
+  explicit RunFlags(std::string program);  // --out is runs/PROGRAM where it is not given
+  RunFlags(const RunFlags&) = delete;      // settings point into it
+  RunFlags& operator=(const RunFlags&) = delete;
+
+  std::string out;
+  std::int64_t steps = 1000, batch = 32, seed = 1337, eval_every = 100;
+  double learning_rate = 1e-3;
+  bool resume = false;
+
+  void add_to(CLI::App& app);
+
+  /// One more flag, kept in the run's settings.json: a resumed run has it again.
+  using Value = std::variant<std::int64_t*, double*, bool*, std::string*>;
+  void setting(CLI::App& app, const std::string& flag, Value value, const std::string& help);
+
+  /// Before anything is written: checks the common flags; locks the directory; a new run writes
+  /// settings.json, a resumed one reads it. `more` are files that the application writes there.
+  /// FileError: the directory holds a run already, or none to resume, or is locked. ValueError: a
+  /// flag out of range, or one that contradicts the run.
+  DirectoryLock begin(const std::vector<std::string>& more = {});
+
+  /// All settings of the run in `directory`, for commands that use one. FileError.
+  void load(const std::string& directory);
+
+  RunFiles files() const { return {out}; }
+  TrainOptions options() const;  // directory, steps, eval_every, name, stop: add what else you want
+
+  /// Starts or resumes, trains, and says at the end what there is. Returns the exit code.
+  int train(Trainer& trainer, const Trainer::LossOf& loss_of,
+            const Trainer::Evaluate& evaluate) const;
+
+ private:
+  struct Setting {
+    std::string flag;  // "--eval-every", in the file "eval_every"
+    Value value;
+    const CLI::Option* option;
+  };
+  std::string settings_file() const { return out + "/settings.json"; }
+  void check() const;
+  void read(bool flags_must_agree);
+  void write() const;
+
+  std::string program_;
+  std::vector<Setting> settings_;
+};
+
+}  // namespace gradus::examples

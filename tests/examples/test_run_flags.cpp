@@ -1,0 +1,167 @@
+// What all applications share: flags, settings.json, exit codes, one-line errors, Ctrl-C.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include "gradus/examples/support/interrupt.h"
+#include "gradus/examples/support/program.h"
+#include "gradus/examples/support/run.h"
+#include "gradus/examples/support/run_flags.h"
+#include "gradus/nn/linear.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus::testing {
+namespace {
+
+struct Flags : examples::RunFlags {
+  std::int64_t width = 4;
+  double dropout = 0.5;
+  std::string kind = "plain";
+  bool tied = false;
+  Flags() : RunFlags("toy") { steps = 6, eval_every = 3; }
+  void describe(CLI::App& app) {
+    add_to(app);
+    setting(app, "--width", &width, "of the layer");
+    setting(app, "--drop-out", &dropout, "in [0, 1)");
+    setting(app, "--kind", &kind, "of data");
+    setting(app, "--tied", &tied, "or not");
+  }
+};
+
+/// An application in a few lines: learns that a sum is a sum. `stop_at`: Ctrl-C in that step.
+int learn(Flags& flags, std::int64_t stop_at) {
+  const examples::DirectoryLock lock = flags.begin();
+  seed(static_cast<std::uint64_t>(flags.seed));
+  nn::Linear model(flags.width, 1);
+  const Tensor x = randn({flags.batch, flags.width}), y = sum(x, {1}, true);
+  optim::AdamW optimizer(model.parameters(), {.learning_rate = flags.learning_rate});
+  Trainer trainer(model, optimizer, optim::constant_schedule(), flags.options());
+  return flags.train(
+      trainer,
+      [&](std::int64_t i) {
+        if (i == stop_at) examples::interrupt_signal = SIGINT;
+        return mse_loss(model(x), y);
+      },
+      [&] {
+        return Metrics{{"held_out_loss", mse_loss(model(x), y).item()}};
+      });
+}
+
+struct Outcome {
+  int code;
+  std::string out, err;
+};
+
+/// The program with these words as its command line, output and errors in files meanwhile.
+Outcome run(const Folder& here, std::vector<std::string> words, std::int64_t stop_at = -1) {
+  CLI::App app("a toy");
+  Flags flags;
+  flags.out = here / "runs/toy";
+  flags.describe(*app.add_subcommand("train", "learn"));
+  std::string directory;
+  app.add_subcommand("use", "use")->add_option("run", directory);
+  words.insert(words.begin(), "toy");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+
+  std::fflush(stdout), std::fflush(stderr);
+  const int out = ::dup(1), err = ::dup(2);
+  std::freopen((here / "out").c_str(), "wb", stdout);
+  std::freopen((here / "err").c_str(), "wb", stderr);
+  const int code =
+      examples::program(app, "toy", static_cast<int>(argv.size()), argv.data(), [&]() -> int {
+        if (app.got_subcommand("train")) return learn(flags, stop_at);
+        flags.load(directory);
+        nn::Linear model(flags.width, 1);
+        examples::load_best(model, flags.files());
+        std::printf("width %d, drop-out %g, %s, %d", static_cast<int>(flags.width), flags.dropout,
+                    flags.kind.c_str(), flags.tied);
+        return 0;
+      });
+  std::fflush(stdout), std::fflush(stderr);
+  ::dup2(out, 1), ::dup2(err, 2);
+  ::close(out), ::close(err);
+  examples::interrupt_signal = 0;
+  return {code, read_bytes(here / "out"), read_bytes(here / "err")};
+}
+
+void check_refused(const Outcome& outcome, const std::vector<std::string>& words) {
+  CAPTURE(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  for (const std::string& word : words) {
+    CAPTURE(word);
+    CHECK(contains(outcome.err, word));
+  }
+}
+
+TEST_CASE("an application trains, is interrupted, resumes with its own settings, and is used") {
+  const Folder here;
+  const Outcome whole =
+      run(here, {"train", "--out", here / "whole", "--width", "3", "--threads", "1"});
+  CAPTURE(whole.err);
+  CHECK(whole.code == 0);
+  CHECK(contains(whole.out, "loss curve: " + (here / "whole/loss.svg")));
+  CHECK(contains(whole.err, "for 6 steps, and "));
+
+  const std::vector<std::string> train = {"train",   "--threads",  "1",     "--width",
+                                          "3",       "--drop-out", "0.25",  "--kind",
+                                          "a \"b\"", "--tied",     "--out", here / "run"};
+  const Outcome stopped = run(here, train, 4);
+  CHECK(stopped.code == 130);
+  CHECK(contains(stopped.err, "toy: stopped and saved; go on with: toy train --out " +
+                                  (here / "run") + " --resume\n"));
+  const Outcome resumed = run(here, {"--threads", "1", "train", "--out", here / "run", "--resume"});
+  CAPTURE(resumed.err);
+  CHECK(resumed.code == 0);
+  CHECK(contains(resumed.err, "for 1 steps"));
+  CHECK(read_bytes(here / "run/metrics.jsonl") == read_bytes(here / "whole/metrics.jsonl"));
+  CHECK(run(here, {"use", here / "run"}).out == "width 3, drop-out 0.25, a \"b\", 1");
+}
+
+TEST_CASE("an application's mistakes are told in one line") {
+  const Folder here;
+  const std::string out = here / "run";
+  check_refused(run(here, {"train", "--nonsense"}), {"toy: ", "--nonsense", "see toy --help"});
+  check_refused(run(here, {"train", "--out", out, "--steps", "0"}),
+                {"--steps 0: must be positive"});
+  check_refused(run(here, {"train", "--out", out, "--batch", "-1"}), {"--batch -1: must be pos"});
+  check_refused(run(here, {"train", "--out", out, "--lr", "nan"}), {"--lr ", "must be positive"});
+  check_refused(run(here, {"train", "--out", out, "--seed", "-1"}), {"--seed -1: must not be neg"});
+  check_refused(run(here, {"train", "--out", out, "--eval-every", "0"}), {"--eval-every 0: must"});
+  check_refused(run(here, {"train", "--out", out, "--resume"}), {out + ": there is no checkpoint"});
+  check_refused(run(here, {"use", out}), {out + ": holds no toy run", "toy train --out " + out});
+  CHECK_FALSE(std::filesystem::exists(out));
+
+  CHECK(run(here, {"train", "--out", out}).code == 0);
+  check_refused(run(here, {"train", "--out", out}), {"holds a run already", "--resume", "--out"});
+  check_refused(run(here, {"train", "--out", out, "--resume", "--width", "5"}),
+                {"--width 5 contradicts the run in " + out + ", which has 4: leave the flag out"});
+  check_refused(run(here, {"train", "--out", out, "--resume", "--kind", "x"}),
+                {"--kind x", "plain"});
+  const std::string settings = read_bytes(here / "run/settings.json");
+  write_bytes(here / "run/settings.json", "{\"program\": \"other\"}");
+  check_refused(run(here, {"use", out}), {"run: is a run of \"other\", not of toy"});
+  write_bytes(here / "run/settings.json", "{\"program\": \"toy\"}");
+  check_refused(run(here, {"use", out}), {"settings.json: is not the settings of a toy run"});
+  write_bytes(here / "run/settings.json", settings);
+  std::filesystem::remove(here / "run/model.safetensors");
+  check_refused(run(here, {"use", out}), {"model.safetensors: not there yet"});
+  {
+    const examples::DirectoryLock lock(here / "locked");
+    CHECK(examples::lock_holder(here / "nowhere") == 0);
+  }
+  write_bytes(here / "file", "");
+  check_refused(run(here, {"train", "--out", here / "file"}),
+                {"file: the directory cannot be made"});
+  CHECK(run(here, {"--help"}).code == 0);
+}
+
+}  // namespace
+}  // namespace gradus::testing

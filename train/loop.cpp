@@ -1,0 +1,295 @@
+// All that a run is made of is written into one checkpoint, by one rename.
+#include "gradus/train/loop.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <iomanip>
+#include <limits>
+
+#include "gradus/base/platform.h"
+#include "gradus/base/random.h"
+#include "gradus/engine/graph.h"
+#include "gradus/io/chart.h"
+#include "gradus/io/safetensors.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/trace/nan_finder.h"
+#include "gradus/train/progress.h"
+
+namespace gradus {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kTurnsToTell = 3;
+
+std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
+                          const std::string& path) {
+  const auto at = checkpoint.facts.find(fact);
+  std::int64_t number = 0;
+  const bool good =
+      at != checkpoint.facts.end() &&
+      std::from_chars(at->second.data(), at->second.data() + at->second.size(), number).ec ==
+          std::errc();
+  require<FileError>(good, path, ": holds no number \"", fact,
+                     "\": it is not the checkpoint of a run");
+  return number;
+}
+
+/// Doubles as their bits: a resumed run compares with the very number.
+std::string exactly(double value) { return std::to_string(std::bit_cast<std::int64_t>(value)); }
+
+std::string four_digits(double value) { return text(std::fixed, std::setprecision(4), value); }
+
+/// "held_out_loss" → "held-out loss"
+std::string words(std::string name) {
+  if (name.starts_with("held_out")) name[4] = '-';
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+void check(const TrainOptions& o) {
+  require(!o.directory.empty(), "Trainer: no directory for the run's files");
+  require(o.steps > 0, "Trainer: ", o.steps, " steps: must be positive");
+  require(o.eval_every > 0, "Trainer: evaluations every ", o.eval_every,
+          " steps: must be positive");
+  require(o.clip_norm >= 0, "Trainer: a clip_norm of ", o.clip_norm, ": must be positive, or 0");
+  require(o.accumulate > 0, "Trainer: accumulate ", o.accumulate, ": must be at least 1");
+  require(o.patience >= 0, "Trainer: a patience of ", o.patience, ": must be positive, or 0");
+}
+
+}  // namespace
+
+bool holds_run(const RunFiles& files) {
+  std::error_code none;
+  const auto lines = std::filesystem::file_size(files.metrics(), none);
+  return (!none && lines > 0) || std::filesystem::exists(files.checkpoint(), none) ||
+         std::filesystem::exists(files.model(), none);
+}
+
+SavedState read_state(const RunFiles& files) {
+  const std::string path = files.checkpoint();
+  const io::Checkpoint checkpoint = io::load_checkpoint(path);
+  SavedState state{whole_number(checkpoint, "step", path),
+                   whole_number(checkpoint, "best_step", path),
+                   std::bit_cast<double>(whole_number(checkpoint, "best", path)), 0};
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    if (name.starts_with("model.")) state.parameters += tensor.numel();
+  return state;
+}
+
+std::map<std::string, Tensor> weights_of(const nn::Module& model) {
+  std::map<std::string, Tensor> weights;
+  for (const nn::NamedTensor& each : model.state()) weights[each.name] = each.tensor.detach();
+  return weights;
+}
+
+Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, optim::Schedule schedule,
+                 TrainOptions options)
+    : model_(model),
+      optimizer_(optimizer),
+      schedule_(std::move(schedule)),
+      options_(std::move(options)),
+      files_{options_.directory},
+      best_(options_.higher_is_better ? -kNever : kNever),
+      last_loss_(kNever),
+      last_judged_(best_) {
+  check(options_);
+}
+
+void Trainer::keep(std::function<void(io::Checkpoint&)> save,
+                   std::function<void(const io::Checkpoint&)> load) {
+  savers_.push_back(std::move(save));
+  loaders_.push_back(std::move(load));
+}
+
+void Trainer::start() {
+  require<FileError>(!holds_run(files_), files_.directory,
+                     ": holds a run already: resume it, or choose another directory");
+  std::error_code error;
+  std::filesystem::create_directories(files_.directory, error);  // if not, the log will say so
+  log_ = std::make_unique<MetricsLog>(files_.metrics(), 0);
+  save();
+}
+
+void Trainer::resume() {
+  const std::string path = files_.checkpoint();
+  const io::Checkpoint checkpoint = io::load_checkpoint(path);
+  std::map<std::string, Tensor> weights, state;
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    if (name.starts_with("model.")) weights[name.substr(6)] = tensor;
+    if (name.starts_with("optimizer.")) state[name.substr(10)] = tensor;
+  }
+  model_.load_state(weights);
+  optimizer_.load_state(state);
+  for (const auto& load : loaders_) load(checkpoint);
+  const auto fact = [&](const char* name) { return whole_number(checkpoint, name, path); };
+  step_ = fact("step");
+  best_step_ = fact("best_step");
+  turns_ = fact("rises");
+  best_ = std::bit_cast<double>(fact("best"));
+  last_loss_ = std::bit_cast<double>(fact("last_loss"));
+  last_judged_ = std::bit_cast<double>(fact("last_held_out"));
+  last_.assign(std::isfinite(last_judged_) ? 1 : 0, {options_.judge, last_judged_});
+  generator().restore(static_cast<std::uint64_t>(fact("random_seed")),
+                      static_cast<std::uint32_t>(fact("random_position")));
+  log_ = std::make_unique<MetricsLog>(files_.metrics(), fact("metrics_bytes"));
+}
+
+void Trainer::save() {
+  io::Checkpoint checkpoint;
+  for (const auto& [name, tensor] : weights_of(model_))
+    checkpoint.tensors["model." + name] = tensor;
+  for (const auto& [name, tensor] : optimizer_.state())
+    checkpoint.tensors["optimizer." + name] = tensor;
+  checkpoint.facts = {
+      {"step", std::to_string(step_)},
+      {"best_step", std::to_string(best_step_)},
+      {"rises", std::to_string(turns_)},
+      {"best", exactly(best_)},
+      {"last_loss", exactly(last_loss_)},
+      {"last_held_out", exactly(last_judged_)},
+      {"random_seed", std::to_string(static_cast<std::int64_t>(generator().seed()))},
+      {"random_position", std::to_string(generator().position())},
+      {"metrics_bytes", std::to_string(log_->flush())}};
+  require<FileError>(log_->complaint().empty(), log_->complaint());
+  for (const auto& save : savers_) save(checkpoint);
+  io::save_checkpoint(files_.checkpoint(), checkpoint);
+}
+
+TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
+  require<GraphError>(log_ != nullptr, "Trainer: run() before start() or resume()");
+  {
+    Progress progress(step_, options_.steps, options_.items_per_step, options_.item);
+    while (step_ < options_.steps && !(options_.stop && *options_.stop) && !out_of_patience()) {
+      train_step(loss_of);
+      ++step_;
+      const bool evaluates = step_ % options_.eval_every == 0 || step_ == options_.steps;
+      if (evaluates) judge(evaluate);
+      if (evaluates) save();
+      progress.show(step_, last_loss_, note(), evaluates);
+      if (evaluates && turns_ == kTurnsToTell)
+        tell(text("has ", options_.higher_is_better ? "fallen" : "risen",
+                  " three times running: the model may be learning by heart"));
+    }
+  }
+  const bool finished = step_ >= options_.steps, early = !finished && out_of_patience();
+  if (early) tell(text("has not become better in ", options_.patience, " evaluations: stopped"));
+  if (!finished && !early) save();
+  draw_losses();
+  return finished ? TrainEnd::finished : early ? TrainEnd::early : TrainEnd::interrupted;
+}
+
+double Trainer::backward(const LossOf& loss_of) {
+  const std::int64_t n = options_.accumulate;
+  double mean = 0;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const Tensor loss = loss_of(step_ * n + k);
+    if (k == 0) optimizer_.zero_grad();  // not earlier: a loss may look at the last gradients
+    (n == 1 ? loss : loss / static_cast<double>(n)).backward();
+    mean += loss.item() / static_cast<double>(n);
+  }
+  return mean;
+}
+
+void Trainer::train_step(const LossOf& loss_of) {
+  const std::uint32_t random = generator().position();
+  last_loss_ = backward(loss_of);
+  const double factor = schedule_(step_);
+  const double norm =
+      optimizer_.step({.clip_norm = options_.clip_norm, .factor = factor, .only_finite = true});
+  log_->write({{"step", static_cast<double>(step_)},
+               {"loss", last_loss_},
+               {"grad_norm", norm},
+               {"learning_rate", optimizer_.groups().front().learning_rate * factor}});
+  require_finite(norm, loss_of, random);
+}
+
+/// A step is a function of weights, batch and random position: repeated under a NanFinder it makes
+/// the same NaN again.
+void Trainer::require_finite(double norm, const LossOf& loss_of, std::uint32_t random) {
+  if (std::isfinite(last_loss_) && std::isfinite(norm)) return;
+  generator().restore(generator().seed(), random);
+  std::string report = "repeated, every result and gradient is finite: their norm overflowed";
+  {
+    const trace::NanFinder finder([&](const std::string& what) { report = what; });
+    backward(loss_of);
+  }
+  fail<ValueError>("the ", std::isfinite(last_loss_) ? "gradient" : "loss",
+                   " is not finite at step ", step_ + 1, ": ", report,
+                   "; try a smaller learning rate (--lr); ", files_.checkpoint(),
+                   " holds the last good step");
+}
+
+bool Trainer::better(double value, double than) const {
+  return options_.higher_is_better ? value > than : value < than;
+}
+
+bool Trainer::out_of_patience() const {
+  const std::int64_t since = step_ / options_.eval_every - best_step_ / options_.eval_every;
+  return options_.patience > 0 && since >= options_.patience;
+}
+
+void Trainer::judge(const Evaluate& evaluate) {
+  const double before = last_judged_;
+  model_.eval();
+  {
+    const NoGrad off;
+    Generator own(0);
+    const GeneratorScope scope(own);
+    last_ = evaluate();
+  }
+  model_.train();
+  std::vector<MetricsLog::Field> line = {{"step", static_cast<double>(step_)}};
+  bool found = false;
+  for (const auto& [name, value] : last_) {
+    line.emplace_back(name.c_str(), value);
+    if (name == options_.judge) last_judged_ = value, found = true;
+  }
+  require(found, "Trainer: the evaluation gave no \"", options_.judge,
+          "\", by which weights are judged: add it, or name another as TrainOptions::judge");
+  log_->write(line);
+  turns_ = better(before, last_judged_) ? turns_ + 1 : 0;
+  if (!better(last_judged_, best_)) return;
+  best_ = last_judged_;
+  best_step_ = step_;
+  io::save_safetensors(files_.model(), weights_of(model_));
+}
+
+std::string Trainer::note() const {
+  std::string line;
+  for (const auto& [name, value] : last_) {
+    std::string label = words(name);  // "held-out loss" is "held-out" in a line that begins "loss"
+    if (label.ends_with(" loss")) label.resize(label.size() - 5);
+    line += (line.empty() ? "" : "  ") + label + " " + four_digits(value);
+  }
+  return line;
+}
+
+void Trainer::tell(const std::string& what) const {
+  std::fprintf(stderr, "%s: the %s %s; the best was %.4f at step %lld, kept in %s\n",
+               options_.program.c_str(), words(options_.judge).c_str(), what.c_str(), best_,
+               static_cast<long long>(best_step_), files_.model().c_str());
+}
+
+/// Training loss of each step, judged loss of each evaluation, and the best of these: read from the
+/// log, so that a run that was resumed has all its steps.
+void Trainer::draw_losses() const {
+  io::Chart chart;
+  chart.title = files_.directory;
+  chart.x_label = "step";
+  chart.y_label = "loss" + (options_.loss_unit.empty() ? "" : ", " + options_.loss_unit);
+  log_->flush();
+  chart.curves = {{"training", read_metric(files_.metrics(), "loss")},
+                  {"held out", read_metric(files_.metrics(), "held_out_loss"), true}};
+  if (chart.curves[0].points.empty()) return;  // not one step was made
+  if (options_.judge == "held_out_loss" && std::isfinite(best_))
+    chart.mark = {static_cast<double>(best_step_), best_,
+                  text("best ", four_digits(best_), " at step ", best_step_)};
+  const std::string picture = io::svg(chart);
+  platform::write_file_atomically(files_.curve(), picture.data(), picture.size());
+}
+
+}  // namespace gradus
