@@ -98,6 +98,7 @@ inline double power_of_two_below(double v) {
 inline Slope slope(const std::array<double, 7>& f, double x, double h, double ulp, double noise) {
   const double d1 = f[4] - f[2], d2 = f[5] - f[1], d3 = f[6] - f[0];
   Slope result;
+  result.step = h;
   result.value = (45 * d1 - 9 * d2 + d3) / (60 * h);
   result.change = result.value - (8 * d1 - d2) / (12 * h);
   result.right = (18 * (f[4] - f[3]) - 9 * (f[5] - f[3]) + 2 * (f[6] - f[3])) / (6 * h);
@@ -109,16 +110,20 @@ inline Slope slope(const std::array<double, 7>& f, double x, double h, double ul
   return result;
 }
 
+/// f(t), which has as many values as f(x).
+inline Values values_at(const Line& f, double t, std::size_t outputs) {
+  Values values = f(t);
+  if (values.size() == outputs) return values;
+  throw FunctionError("forward gives " + std::to_string(outputs) + " values at the inputs and " +
+                      std::to_string(values.size()) + " close by");
+}
+
 /// The slopes of all outputs with one step; y = f(x).
 inline std::vector<Slope> slopes_at(const Line& f, double x, double h, const Values& y,
                                     const Goal& goal) {
   std::array<Values, 7> at;
   for (int k = -3; k <= 3; ++k) {
-    Values& values = at[static_cast<std::size_t>(k + 3)];
-    values = k == 0 ? y : f(x + k * h);
-    if (values.size() == y.size()) continue;
-    throw FunctionError("forward gives " + std::to_string(y.size()) + " values at the inputs and " +
-                        std::to_string(values.size()) + " close by");
+    at[static_cast<std::size_t>(k + 3)] = k == 0 ? y : values_at(f, x + k * h, y.size());
   }
   std::vector<Slope> result(y.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -167,18 +172,25 @@ inline Slope kink_of(const std::vector<Slope>& tried) {
   return result;
 }
 
-/// The best that the steps tried for one output can say.
+/// The best that the steps tried for one output can say. Where the best is torn and there is no
+/// kink, f rounds more than it seems to, and a step that is not torn says how much.
 inline Slope conclude(const std::vector<Slope>& tried, double scale, const Tolerance& t) {
-  const Slope *smooth = nullptr, *any = nullptr;
+  const Slope *smooth = nullptr, *calm = nullptr, *any = nullptr;
+  const auto better = [](const Slope& s, const Slope* best) {
+    return best == nullptr || s.estimate() < best->estimate();
+  };
   for (const Slope& s : tried) {
     if (!s.finite()) continue;
-    if (any == nullptr || s.estimate() < any->estimate()) any = &s;
-    if (torn(s, scale, t) || !clear(s, scale, t)) continue;
-    if (smooth == nullptr || s.estimate() < smooth->estimate()) smooth = &s;
+    if (better(s, any)) any = &s;
+    if (torn(s, scale, t)) continue;
+    if (better(s, calm)) calm = &s;
+    if (clear(s, scale, t) && better(s, smooth)) smooth = &s;
   }
   if (smooth != nullptr) return *smooth;
   if (any == nullptr) return Slope{};
-  return torn(*any, scale, t) ? kink_of(tried) : *any;
+  if (any == calm) return *any;
+  const Slope kink = kink_of(tried);
+  return kink.finite() || calm == nullptr ? kink : *calm;
 }
 
 /// The largest of `start` and the slopes that are measured well: garbage would be larger than all.
@@ -215,6 +227,30 @@ inline void look_from_further(const Line& f, double x, double unit, const Values
   }
 }
 
+/// Takes another look where no slope was found, or rounding hides it: where f hardly changes but
+/// rounds by many ulps (large numbers cancel inside it), one-sided slopes look torn at every step.
+/// Their gap is a fourth difference; of a kink, gap·step has shrunk to 1/16 from the third step on,
+/// so what is left there is rounding, if it is less than 1e4 ulps. 4 ulps are always granted.
+inline void look_at_rounding(const Values& y, const Goal& goal, double scale,
+                             std::vector<std::vector<Slope>>& tried, std::vector<Slope>& best) {
+  const Tolerance& t = goal.tolerance;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (best[i].finite() && !hidden(best[i], scale, t)) continue;
+    const double ulp = goal.ulp * std::abs(y[i]);
+    double rounding = 4 * ulp;
+    for (std::size_t s = 2; s < tried[i].size(); ++s)
+      rounding = std::max(rounding, tried[i][s].gap() * tried[i][s].step / 3);
+    if (!(rounding <= 1e4 * ulp)) continue;
+    const auto add = [&](Slope& s) { s.noise = std::max(s.noise, rounding / s.step); };
+    std::for_each(tried[i].begin(), tried[i].end(), add);
+    if (best[i].finite()) {
+      add(best[i]);
+    } else {
+      best[i] = conclude(tried[i], scale, t);
+    }
+  }
+}
+
 /// One column of the Jacobian: the slope of every output along one input element. x is that
 /// element's value, y = f(x), unit as in unit_of. Calls f six times per step. Where x is not finite
 /// nothing can be measured, and every value is NaN.
@@ -241,61 +277,7 @@ inline std::vector<Slope> column(const Line& f, double x, double unit, const Val
   }
   for (std::size_t i = 0; i < y.size(); ++i) result[i] = conclude(tried[i], scale, t);
   look_from_further(f, x, unit, y, goal, scale, result);
-  return result;
-}
-
-/// Ridders (Adv. Eng. Software 4, 1982): central differences at steps halved nine times,
-/// extrapolated to step 0; kept is the entry of the table that moved least. `start` is what six
-/// points said: it tells of kinks, which a table cannot see, and of rounding. Twenty calls of f.
-inline std::vector<Slope> ridders(const Line& f, double x, double unit, std::vector<Slope> start) {
-  constexpr std::size_t levels = 10;
-  double h = power_of_two_below(0.1 * unit);
-  std::vector<Values> before;  // the table's last row: [column][output]
-  Values least(start.size(), std::numeric_limits<double>::infinity());
-  for (std::size_t level = 0; level < levels; ++level, h /= 2) {
-    const Values up = f(x + h), down = f(x - h);
-    if (up.size() != start.size() || down.size() != start.size()) {
-      throw FunctionError("forward gives another number of values close by");
-    }
-    std::vector<Values> row(level + 1, Values(start.size()));
-    double power = 1;
-    for (std::size_t m = 0; m <= level; ++m, power *= 4) {
-      for (std::size_t i = 0; i < start.size(); ++i) {
-        double& now = row[m][i];
-        now = m == 0 ? (up[i] - down[i]) / (2 * h)
-                     : (power * row[m - 1][i] - before[m - 1][i]) / (power - 1);
-        if (m == 0 || start[i].kink) continue;
-        const double moved =
-            std::max(std::abs(now - row[m - 1][i]), std::abs(now - before[m - 1][i]));
-        if (!(moved < least[i])) continue;
-        least[i] = moved;
-        start[i].value = start[i].left = start[i].right = now;
-        start[i].change = moved;
-      }
-    }
-    before = std::move(row);
-  }
-  return start;
-}
-
-/// How much each output jitters by itself, from fourth differences of seven points close together:
-/// of independent errors σ they have the size √70 σ, of a smooth function none. `f(k)` gives the
-/// outputs at the k-th point. (Hamming, "Numerical Methods for Scientists and Engineers", ch. 6.)
-template <class Points>
-Values jitter(Points f, std::size_t outputs) {
-  std::vector<Values> table;
-  for (int k = 0; k < 7; ++k) table.push_back(f(k));
-  for (int order = 0; order < 4; ++order) {
-    for (std::size_t k = 0; k + 1 < table.size(); ++k) {
-      for (std::size_t i = 0; i < outputs; ++i) table[k][i] = table[k + 1][i] - table[k][i];
-    }
-    table.pop_back();
-  }
-  Values result(outputs, 0.0);
-  for (std::size_t i = 0; i < outputs; ++i) {
-    for (const Values& fourth : table) result[i] += fourth[i] * fourth[i] / 70 / 3;
-    result[i] = std::sqrt(result[i]);
-  }
+  look_at_rounding(y, goal, scale, tried, result);
   return result;
 }
 

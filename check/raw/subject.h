@@ -6,6 +6,7 @@
 
 #include "gradus/check/raw/options.h"
 #include "gradus/check/raw/probe.h"
+#include "gradus/check/raw/ridders.h"
 
 namespace gradus::check::core {
 
@@ -14,6 +15,27 @@ struct Stop {
   Verdict verdict;
   std::string note;
 };
+
+/// How much each output jitters by itself, from fourth differences of seven points close together:
+/// of independent errors σ they have the size √70 σ, of a smooth function none. `f(k)` gives the
+/// outputs at the k-th point. (Hamming, "Numerical Methods for Scientists and Engineers", ch. 6.)
+template <class Points>
+Values jitter(Points f, std::size_t outputs) {
+  std::vector<Values> table;
+  for (int k = 0; k < 7; ++k) table.push_back(f(k));
+  for (int order = 0; order < 4; ++order) {
+    for (std::size_t k = 0; k + 1 < table.size(); ++k) {
+      for (std::size_t i = 0; i < outputs; ++i) table[k][i] = table[k + 1][i] - table[k][i];
+    }
+    table.pop_back();
+  }
+  Values result(outputs, 0.0);
+  for (std::size_t i = 0; i < outputs; ++i) {
+    for (const Values& fourth : table) result[i] += fourth[i] * fourth[i] / 70 / 3;
+    result[i] = std::sqrt(result[i]);
+  }
+  return result;
+}
 
 class Subject {
  public:

@@ -56,6 +56,7 @@ struct Slope {
   double noise = 0;   // rounding of f and of x, carried to the derivative
   double left = 0;    // one-sided derivatives, from x and three points on that side
   double right = 0;
+  double step = 0;        // that it was measured with
   bool kink = false;      // left and right stay apart as the step shrinks
   bool declared = false;  // a kink whose derivative is, by convention, `value`
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -142,6 +143,42 @@ TEST_CASE("raw: a function that does not depend on its input", "[check][raw]") {
   c.vjp = [](const Arguments& in, const Values&) { return Arguments{Values(in[0].size())}; };
   CHECK(run(c));
   CHECK(mentions(run(c), "every measured derivative is 0"));
+}
+
+/// Attention of one query to four keys k + c, c all zeros: a shift of all scores by q·c, so the
+/// derivative by c is 0. The value keeps what rounding leaves, the more the larger the scores.
+Case shifted_attention(double size, std::uint64_t seed) {
+  constexpr Index keys = 4, width = 2;
+  const Values q = random_values(width, seed, size), k = random_values(keys * width, seed + 1, 1);
+  const Values v = random_values(keys, seed + 2);
+  const auto forward = [=](const Arguments& in) {
+    Values scores(keys, 0.0);
+    for (Index j = 0; j < keys; ++j)
+      for (Index d = 0; d < width; ++d) scores[j] += q[d] * (k[j * width + d] + in[0][d]);
+    const Values weights = softmax_rows(scores, keys);
+    return Values{std::inner_product(v.begin(), v.end(), weights.begin(), 0.0)};
+  };
+  const auto none = [](const Arguments&, const Values& dy) {
+    return Arguments{Values(width, 1e-17 * dy[0])};
+  };
+  return {"a shift of all scores", {{"c", {width}, Values(width, 0.0)}}, forward, none};
+}
+
+TEST_CASE("raw: a derivative of 0 is seen through rounding that is more than one ulp") {
+  int inconclusive = 0, wrong = 0, missed = 0;
+  for (const double size : {0.01, 0.3, 1.0, 4.0, 16.0, 100.0}) {
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+      const Case c = shifted_attention(size, 3 * seed);
+      const Report report = run(c);
+      inconclusive += report.verdict == Verdict::inconclusive ? 1 : 0;
+      wrong += report.verdict == Verdict::fail ? 1 : 0;
+      const Spoil spoil = [](Arguments& d, const Arguments&, const Values&) { d[0][1] += 1e-6; };
+      missed += run_spoiled(c, spoil).verdict == Verdict::fail ? 0 : 1;
+    }
+  }
+  CHECK(inconclusive == 0);
+  CHECK(wrong == 0);
+  CHECK(missed == 0);
 }
 
 TEST_CASE("raw: inputs that are not differentiable, empty, single", "[check][raw]") {

@@ -1,10 +1,11 @@
-// Scenarios of layers: dropout's places and the choice of an activation.
+// Scenarios of layers: dropout's places, the choice of an activation, what attention leaves undone.
 #include <cmath>
 
 #include "gradus/base/random.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/block.h"
 #include "gradus/ops/activation.h"
+#include "gradus/ops/attention.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/tests/mutation/expect.h"
@@ -80,9 +81,25 @@ void gpt_dropout() {
   expect(drawn([&] { return model(ids); }) == drawn(by_hand), "dropout of what GPT embeds");
 }
 
+/// Without dropout no random numbers are used up; without gradients no bias learns.
+void nothing_for_nothing() {
+  const Tensor x = values({1, 1, 3, 2}), bias = values({1, 1, 3, 3}).requires_grad_();
+  seed(5);
+  const std::uint32_t word = generator().next().word(0);
+  seed(5);
+  scaled_dot_product_attention(x, x, x);
+  expect(generator().next().word(0) == word, "no dropout draws nothing");
+  const NoGrad off;
+  Seen seen;
+  const ObserverScope scope(seen);
+  scaled_dot_product_attention(x, x, x, {}, {.bias = bias});
+  expect(seen.names.count("attention") == 1, "the kernel where a bias does not learn");
+}
+
 Cases layer_cases() {
   return {scenario("a block's dropout", block_dropout), scenario("activations", activations),
-          scenario("GPT's dropout", gpt_dropout)};
+          scenario("GPT's dropout", gpt_dropout),
+          scenario("nothing for nothing", nothing_for_nothing)};
 }
 
 const CaseSource source(layer_cases);

@@ -3,34 +3,23 @@
 #include <cmath>
 #include <utility>
 
-#include "gradus/base/memory.h"
 #include "gradus/base/parallel.h"
 #include "gradus/check/gradients.h"
 #include "gradus/engine/graph.h"
 #include "gradus/engine/observer.h"
 #include "gradus/tests/mutation/cases.h"
+#include "gradus/tests/support/conditions.h"
 #include "gradus/tests/support/oracle.h"
 
 namespace gradus::mutation {
 namespace {
 
 using testing::Backward;
-using testing::Inputs;
-using testing::Layout;
-using testing::numbers;
-using testing::Numbers;
+using testing::differs;
 using testing::Result;
 using testing::Sample;
 
 constexpr std::int64_t kMostDifferences = 300;  // elements of the inputs
-
-std::string differs(const Result& a, const Result& b, const char* where) {
-  if (a.y.shape() != b.y.shape() || a.dx.size() != b.dx.size()) return where;
-  if (!testing::equal_but_for_order(numbers(a.y), numbers(b.y))) return where;
-  for (std::size_t k = 0; k < a.dx.size(); ++k)
-    if (!testing::equal_but_for_order(a.dx[k], b.dx[k])) return where;
-  return "";
-}
 
 std::string differences(const Sample& sample, bool second) {
   std::int64_t elements = 0;
@@ -51,71 +40,6 @@ std::string first(const Sample& sample) {
 }
 std::string second(const Sample& sample) {
   return sample.differences && sample.second ? differences(sample, true) : "";
-}
-
-std::string layouts(const Sample& sample) {
-  const Result packed = testing::run(sample);
-  for (const Layout layout : testing::kLayouts) {
-    const Result other = testing::run(sample, testing::laid_out(sample.inputs, layout),
-                                      testing::wanted_inputs(sample));
-    if (std::string wrong = differs(packed, other, name_of(layout)); !wrong.empty()) return wrong;
-  }
-  return "";
-}
-
-std::string upstream(const Sample& sample) {
-  const Result packed = testing::run(sample);
-  const auto with = [&](const Tensor& dy) {
-    return testing::run(sample, sample.inputs, testing::wanted_inputs(sample), dy);
-  };
-  for (const Layout layout : testing::kLayouts) {
-    const Result other = with(testing::laid_out(testing::upstream_for(packed.y), layout));
-    if (std::string wrong = differs(packed, other, name_of(layout)); !wrong.empty()) return wrong;
-  }
-  const Shape shape = packed.y.shape();
-  const Tensor full = Tensor::empty(shape, Dtype::f64).fill_(0.7);
-  const Tensor one = Tensor::empty({}, Dtype::f64).fill_(0.7);
-  const Tensor spread = one.view(shape, Strides::filled(shape.rank(), 0), 0);
-  if (std::string wrong = differs(with(full), with(spread), "expanded"); !wrong.empty())
-    return wrong;
-  for (const Numbers& dx : with(Tensor::empty(shape, Dtype::f64).fill_(0)).dx)
-    if (!std::all_of(dx.begin(), dx.end(), [](double v) { return v == 0; })) return "zero upstream";
-  return "";
-}
-
-/// Two backward passes into the same leaves; inputs and upstream gradient stay as they are.
-std::string adding_up(const Sample& sample) {
-  const Result once = testing::run(sample);
-  const std::vector<bool> wanted = testing::wanted_inputs(sample);
-  Inputs x;
-  std::vector<std::uint32_t> versions;
-  for (std::size_t k = 0; k < sample.inputs.size(); ++k) {
-    x.push_back(sample.inputs[k].clone());
-    if (wanted[k]) x[k].requires_grad_();
-    versions.push_back(x[k].storage()->version());
-  }
-  std::vector<Tensor> after_first;
-  for (int i = 0; i < 2; ++i) {
-    const Tensor y = sample.f(x);
-    const Tensor dy = testing::upstream_for(y);
-    y.backward(dy);
-    if (numbers(dy) != numbers(testing::upstream_for(y))) return "upstream changed";
-    for (const Tensor& each : x)
-      if (i == 0) after_first.push_back(each.grad());
-  }
-  for (std::size_t k = 0, next = 0; k < x.size(); ++k) {
-    if (x[k].storage()->version() != versions[k] || numbers(x[k]) != numbers(sample.inputs[k]))
-      return "an input was written to";
-    if (!wanted[k]) continue;
-    const Numbers& dx = once.dx[next++];
-    if (!x[k].grad().defined() && testing::largest(dx) == 0) continue;
-    if (!x[k].grad().defined()) return "no gradient";
-    Numbers twice = dx;
-    for (double& v : twice) v *= 2;
-    if (numbers(after_first[k]) != dx) return "changed after it was handed out";
-    if (numbers(x[k].grad()) != twice) return "twice";
-  }
-  return "";
 }
 
 /// Finds gradients that backward computed although their input wants none. One pass of attention's
@@ -189,27 +113,18 @@ std::string chunks(const Sample& sample) {
 #endif
 }
 
-std::string left_behind(const Sample& sample) {
-  testing::run(sample);
-  const std::int64_t before = memory::usage().live_bytes;
-  testing::run(sample);
-  testing::run(sample, sample.inputs, testing::wanted_inputs(sample), {},
-               sample.second ? Backward::recorded : Backward::kernels);
-  return memory::usage().live_bytes == before ? "" : "memory";
-}
-
 Cases sample_cases() {
   constexpr struct {
     const char* name;
     std::string (*run)(const Sample&);
   } kConditions[] = {{"oracle", testing::run_oracle},
-                     {"layouts", layouts},
-                     {"upstream", upstream},
-                     {"adds up", adding_up},
+                     {"layouts", testing::layouts},
+                     {"upstream", testing::upstream},
+                     {"adds up", testing::adding_up},
                      {"subsets", subsets},
                      {"first", first},
                      {"second", second},
-                     {"left behind", left_behind},
+                     {"left behind", testing::left_behind},
                      {"chunks", chunks}};
   Cases cases;
   for (const auto& condition : kConditions)
