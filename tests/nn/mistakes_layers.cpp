@@ -47,7 +47,7 @@ Mistakes layer_mistakes() {
          const Tensor in = ones({1, 2, 4});
          nn::MultiHeadAttention({.width = 4, .heads = 2})(in, in);
        }},
-      {"nn::Block", "LayerNorm: the input [1, 2, 6] does not end in the width 4 that the",
+      {"nn::Block", "Norm: the input [1, 2, 6] does not end in the width 4 that the",
        [=] {
          nn::Block({.width = 4, .heads = 2})(ones({1, 2, 6}));
        }},

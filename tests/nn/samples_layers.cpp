@@ -12,6 +12,7 @@
 #include "gradus/nn/norm.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/nn/layer_sample.h"
+#include "gradus/tests/nn/naive_layers.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"
 
@@ -19,6 +20,10 @@ namespace gradus::testing {
 namespace {
 
 using naive::at;
+using naive::block;
+using naive::causal;
+using naive::feed_forward;
+using naive::self_attention;
 void add_simple_layers(Samples& all) {
   all.push_back(layer(
       "linear", "Linear", {values({2, 3, 5})}, [] { return nn::Linear(5, 2); }, call_one,
@@ -60,23 +65,6 @@ void add_simple_layers(Samples& all) {
       }));
 }
 
-template <class T>
-List<T> feed_forward(const List<T>& x, std::int64_t C, const Parameters<T>& p, std::size_t first) {
-  const List<T> hidden = naive::gelu(naive::affine(x, C, p[first], p[first + 1]));
-  return naive::affine(hidden, std::ssize(p[first + 1]), p[first + 2], p[first + 3]);
-}
-
-/// Self-attention with its packed projection p[first], p[first + 1] and the output's, the next two.
-template <class T>
-List<T> self_attention(const naive::Attention& a, const List<T>& x, const Parameters<T>& p,
-                       std::size_t first) {
-  const std::int64_t C = a.H * a.D;
-  const List<T> heads = naive::packed_attention(a, naive::affine(x, C, p[first], p[first + 1]));
-  return naive::affine(heads, C, p[first + 2], p[first + 3]);
-}
-
-bool causal(std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) { return i >= j; }
-
 void add_attention(Samples& all) {
   const auto make = [] { return nn::MultiHeadAttention({.width = 4, .heads = 2}); };
   const auto self = [&](const char* what, naive::Attention a, const Mask& mask) {
@@ -114,22 +102,6 @@ void add_attention(Samples& all) {
         const List<T> heads = naive::attention({1, 2, 3, 5, 2, 2, first_four}, q, k, v);
         return naive::affine(naive::merge_heads(heads, 1, 2, 3, 2), 4, p[6], p[7]);
       }));
-}
-
-/// A block with p[first …]: norm1 (2), attention (4), norm2 (2), feed-forward (4).
-template <class T>
-List<T> block(const naive::Attention& a, const List<T>& x, const Parameters<T>& p,
-              std::size_t first, bool post) {
-  const std::int64_t C = a.H * a.D;
-  const auto norm = [&](const List<T>& y, std::size_t at) {
-    return naive::layer_norm(y, C, p[first + at], p[first + at + 1]);
-  };
-  if (post) {
-    const List<T> y = norm(naive::plus(x, self_attention(a, x, p, first + 2)), 0);
-    return norm(naive::plus(y, feed_forward(y, C, p, first + 8)), 6);
-  }
-  const List<T> y = naive::plus(x, self_attention(a, norm(x, 0), p, first + 2));
-  return naive::plus(y, feed_forward(norm(y, 6), C, p, first + 8));
 }
 
 void add_blocks(Samples& all) {

@@ -1,10 +1,10 @@
 // Modules as a user writes them.
 #pragma once
 
-#include "gradus/ops/create.h"
 #include "gradus/nn/linear.h"
 #include "gradus/nn/module.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 
 namespace gradus::testing {
 

@@ -134,7 +134,7 @@ Names differentiable_functions() {
 Mistakes all_mistakes() {
   Mistakes all;
   for (Mistakes (*some)() : {elementwise_mistakes, shape_mistakes, network_mistakes, layer_mistakes,
-                             token_mistakes, token_layer_mistakes})
+                             token_mistakes, token_layer_mistakes, transformer_mistakes})
     for (Mistake& mistake : some()) all.push_back(std::move(mistake));
   return all;
 }
