@@ -35,6 +35,7 @@ Heads<const T> heads_of(const Tensor& x) {
 }
 template <class T>
 Heads<T> writable_heads_of(Tensor& x) {
+  if (!x.defined()) return {};
   T* data = x.mutable_data<T>();
   return {data, x.strides()[0], x.strides()[1], x.strides()[2]};
 }
@@ -90,17 +91,19 @@ struct Attention final : Op {
       const Derivatives d = formula_backward(plan, q.value(), k.value(), v.value(), dout);
       return {d.dq, d.dk, d.dv};
     }
-    Tensor dq = empty_heads(plan.B, plan.H, plan.T, plan.D, dout.dtype());
-    Tensor dk = empty_heads(plan.B, plan.Hk, plan.S, plan.D, dout.dtype());
-    Tensor dv = empty_heads(plan.B, plan.Hk, plan.S, plan.Dv, dout.dtype());
+    const auto empty = [&](int input, std::int64_t H, std::int64_t rows, std::int64_t width) {
+      return wants(input) ? empty_heads(plan.B, H, rows, width, dout.dtype()) : Tensor();
+    };
+    Tensor dq = empty(0, plan.H, plan.T, plan.D), dk = empty(1, plan.Hk, plan.S, plan.D),
+           dv = empty(2, plan.Hk, plan.S, plan.Dv);
     const Tensor x = with_packed_rows(q.value()), y = with_packed_rows(k.value()),
                  z = with_packed_rows(v.value());
     const Tensor out = o.value(), g = with_packed_rows(dout);
     dispatch_float("attention", dout.dtype(), [&]<class T>() {
-      kernel::attention_backward<T>(with_upstream(plan, g), heads_of<T>(x), heads_of<T>(y),
-                                    heads_of<T>(z), heads_of<T>(out), heads_of<T>(g), lse.data<T>(),
-                                    writable_heads_of<T>(dq), writable_heads_of<T>(dk),
-                                    writable_heads_of<T>(dv));
+      kernel::attention_backward<T>(
+          with_upstream(plan, g), {heads_of<T>(x), heads_of<T>(y), heads_of<T>(z), heads_of<T>(out),
+                                   heads_of<T>(g), lse.data<T>(), writable_heads_of<T>(dq),
+                                   writable_heads_of<T>(dk), writable_heads_of<T>(dv)});
     });
     return {dq, dk, dv};
   }
@@ -162,9 +165,10 @@ struct PackedAttention final : Op {
     dispatch_float("attention", dout.dtype(), [&]<class T>() {
       Tensor dq = part(dx, 0), dk = part(dx, 1), dv = part(dx, 2);
       kernel::attention_backward<T>(
-          with_upstream(plan, g), heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)),
-          heads_of<T>(part(x, 2)), heads_of<T>(split(out)), heads_of<T>(split(g)), lse.data<T>(),
-          writable_heads_of<T>(dq), writable_heads_of<T>(dk), writable_heads_of<T>(dv));
+          with_upstream(plan, g),
+          {heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)), heads_of<T>(part(x, 2)),
+           heads_of<T>(split(out)), heads_of<T>(split(g)), lse.data<T>(), writable_heads_of<T>(dq),
+           writable_heads_of<T>(dk), writable_heads_of<T>(dv)});
     });
     return {dx};
   }

@@ -40,11 +40,25 @@ template <class T>
 void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
                        Heads<const T> v, Heads<T> o, T* lse);
 
-/// dq, dk, dv from dout (the gradient of o); each is overwritten. A key head's gradient is the sum
-/// over the query heads that it serves.
+/// Rows from `first` on, of one head.
 template <class T>
-void attention_backward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
-                        Heads<const T> v, Heads<const T> o, Heads<const T> dout, const T* lse,
-                        Heads<T> dq, Heads<T> dk, Heads<T> dv);
+struct Rows {
+  T* data;
+  std::int64_t first, row;
+  T* at(std::int64_t r) const { return data + (r - first) * row; }
+};
+
+/// What backward reads, and what it overwrites: gradients without data are not wanted.
+template <class T>
+struct BackwardHeads {
+  Heads<const T> q, k, v, o, dout;
+  const T* lse;
+  Heads<T> dq, dk, dv;
+};
+
+/// dq, dk, dv from dout (the gradient of o). A key head's gradient is the sum over the query heads
+/// that it serves.
+template <class T>
+void attention_backward(const AttentionPlan& plan, const BackwardHeads<T>& x);
 
 }  // namespace gradus::kernel

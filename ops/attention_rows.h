@@ -2,6 +2,7 @@
 // mask hides something. Slow, and nothing leaks: what is hidden is never read.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -39,6 +40,18 @@ bool may_leak(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Heads<c
   return !plan.mask.allows_everything() && !(all_finite(q, b, h, plan.T, plan.D) &&
                                              all_finite(k, b, h / plan.group(), plan.S, plan.D) &&
                                              all_finite(v, b, h / plan.group(), plan.S, plan.Dv));
+}
+
+/// Which heads [B, H] must go pair by pair.
+template <class T>
+std::vector<char> leaking_heads(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
+                                Heads<const T> v) {
+  std::vector<char> leaks(static_cast<std::size_t>(plan.B * plan.H), 0);
+  for (std::size_t i = 0; plan.by_pairs && i < leaks.size(); ++i) {
+    const auto head = static_cast<std::int64_t>(i);
+    leaks[i] = may_leak(plan, head / plan.H, head % plan.H, q, k, v);
+  }
+  return leaks;
 }
 
 /// The keys that query i may see, their scores, and what dropout multiplies their weights by.
@@ -87,34 +100,34 @@ void forward_row(const AttentionPlan& plan, std::int64_t b, std::int64_t h, std:
   lse[(b * plan.H + h) * plan.T + i] = m + std::log(l);
 }
 
-/// Adds to dk and dv.
+/// Queries [first, last) backward; adds to dk and dv. A gradient without data is not wanted.
 template <class T>
-void rows_backward(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Heads<const T> q,
-                   Heads<const T> k, Heads<const T> v, Heads<const T> dout, const T* lse,
-                   Heads<T> dq, Heads<T> dk, Heads<T> dv) {
+void rows_backward(const AttentionPlan& plan, std::int64_t b, std::int64_t h, std::int64_t first,
+                   std::int64_t last, const BackwardHeads<T>& x, const Rows<T>& dk,
+                   const Rows<T>& dv) {
   const std::int64_t hk = h / plan.group();
-  for (std::int64_t i = 0; i < plan.T; ++i) {
-    const Row<T> row(plan, b, h, i, q, k);
-    const T log_sum = lse[(b * plan.H + h) * plan.T + i];
+  for (std::int64_t i = first; i < last; ++i) {
+    const Row<T> row(plan, b, h, i, x.q, x.k);
+    const T log_sum = x.lse[(b * plan.H + h) * plan.T + i];
+    const T *dout = x.dout.at(b, h, i), *q = x.q.at(b, h, i);
     std::vector<T> p(row.keys.size()), dp(row.keys.size());
     T d = 0;
     for (std::size_t n = 0; n < p.size(); ++n) {
       p[n] = std::isinf(log_sum) ? T{0} : std::exp(row.scores[n] - log_sum);
       if (p[n] == T{0}) continue;
-      for (std::int64_t c = 0; c < plan.Dv; ++c) {
-        dp[n] += dout.at(b, h, i)[c] * v.at(b, hk, row.keys[n])[c] * row.keep[n];
-        dv.at(b, hk, row.keys[n])[c] += p[n] * row.keep[n] * dout.at(b, h, i)[c];
-      }
+      const T* v = x.v.at(b, hk, row.keys[n]);
+      for (std::int64_t c = 0; c < plan.Dv; ++c) dp[n] += dout[c] * v[c] * row.keep[n];
+      for (std::int64_t c = 0; dv.data && c < plan.Dv; ++c)
+        dv.at(row.keys[n])[c] += p[n] * row.keep[n] * dout[c];
       d += p[n] * dp[n];
     }
-    for (std::int64_t c = 0; c < plan.D; ++c) dq.at(b, h, i)[c] = 0;
+    if (x.dq.data) std::fill_n(x.dq.at(b, h, i), plan.D, T{0});
     for (std::size_t n = 0; n < p.size(); ++n) {
       if (p[n] == T{0}) continue;
       const T ds = p[n] * (dp[n] - d) * static_cast<T>(plan.scale);
-      for (std::int64_t c = 0; c < plan.D; ++c) {
-        dq.at(b, h, i)[c] += ds * k.at(b, hk, row.keys[n])[c];
-        dk.at(b, hk, row.keys[n])[c] += ds * q.at(b, h, i)[c];
-      }
+      const T* k = x.k.at(b, hk, row.keys[n]);
+      for (std::int64_t c = 0; x.dq.data && c < plan.D; ++c) x.dq.at(b, h, i)[c] += ds * k[c];
+      for (std::int64_t c = 0; dk.data && c < plan.D; ++c) dk.at(row.keys[n])[c] += ds * q[c];
     }
   }
 }

@@ -11,15 +11,16 @@
 
 namespace gradus::kernel {
 
-/// xᵀ [width, rows] of one head. Small products x yᵀ take half as long again as x y in BLAS.
+/// xᵀ [width, rows] of one head, its rows `apart`. Small products x yᵀ take half as long again as
+/// x y in BLAS.
 template <class T>
 GRADUS_KERNEL void transpose_head(const T* x, std::int64_t row, std::int64_t rows,
-                                  std::int64_t width, T* transposed) {
+                                  std::int64_t width, T* transposed, std::int64_t apart) {
   constexpr std::int64_t kBlock = 16;  // rows that are read together, each from its own cache line
   for (std::int64_t first = 0; first < rows; first += kBlock) {
     const std::int64_t last = std::min(first + kBlock, rows);
     for (std::int64_t c = 0; c < width; ++c)
-      for (std::int64_t r = first; r < last; ++r) transposed[c * rows + r] = x[r * row + c];
+      for (std::int64_t r = first; r < last; ++r) transposed[c * apart + r] = x[r * row + c];
   }
 }
 
@@ -50,6 +51,11 @@ GRADUS_KERNEL void softmax_rows(T* scores, std::int64_t rows, std::int64_t n, T*
 template <class T>
 GRADUS_KERNEL void scale_row(T* row, std::int64_t n, T factor) {
   for (std::int64_t j = 0; j < n; ++j) row[j] *= factor;
+}
+
+template <class T>
+GRADUS_KERNEL void add_row(T* row, const T* more, std::int64_t n) {
+  for (std::int64_t j = 0; j < n; ++j) row[j] += more[j];
 }
 
 template <class T>

@@ -116,6 +116,46 @@ TEST_CASE("a later span with a far larger score takes over") {
         tolerance(Dtype::f64));
 }
 
+TEST_CASE("few heads: parts of one go side by side and add up") {
+  Generator own(22);
+  const GeneratorScope scope(own);
+  const std::vector<Case> cases = {
+      {1, 1, 600, 600, 16, 16, Dtype::f64, causal_mask()},
+      {1, 4, 500, 500, 8, 8, Dtype::f64, causal_mask(), 0.2, 1},
+      {2, 1, 300, 900, 16, 8, Dtype::f64, window_mask(400, 100) & padding_mask({900, 100})},
+      {1, 2, 200, 700, 16, 16, Dtype::f64, causal_mask(-190), 0, 1},  // most see nothing
+  };
+  const int before = num_threads();
+  for (const Case& c : cases) {
+    INFO(c.mask << ", H " << c.H << ", Hk " << c.Hk);
+    set_num_threads(1);
+    const Results one = run(c, Way::fused);
+    check_alike(one, run(c, Way::formula_backward), c.dtype);
+    set_num_threads(3);
+    const Results three = run(c, Way::fused);
+    CHECK(one.dq.to_vector<double>() == three.dq.to_vector<double>());
+    CHECK(one.dk.to_vector<double>() == three.dk.to_vector<double>());
+    CHECK(one.dv.to_vector<double>() == three.dv.to_vector<double>());
+  }
+  set_num_threads(before);
+}
+
+TEST_CASE("a window holds and computes what is in it") {
+  Generator own(23);
+  const GeneratorScope scope(own);
+  // Twice as long takes twice the memory, parts' sums included, and not four times.
+  const auto used = [](std::int64_t T) {
+    const Case c{1, 1, T, T, 8, 8, Dtype::f32, window_mask(20)};
+    const std::int64_t before = memory::usage().live_bytes;
+    memory::reset_peak();
+    run(c, Way::fused);
+    return static_cast<double>(memory::usage().peak_bytes - before);
+  };
+  const double ratio = used(32768) / used(16384);
+  CHECK(ratio > 1.5);
+  CHECK(ratio < 2.5);
+}
+
 TEST_CASE("the packed operation equals three views of the projection") {
   Generator own(18);
   const GeneratorScope scope(own);

@@ -1,0 +1,221 @@
+// Attention, forward and backward, against the length: ./bench.sh attention --length 1024 8192
+//
+// Prints one JSON object for each kind and length: the medians of rounds in which the kinds take
+// turns, and of the rounds' ratios to the first kind. peak_mb is what one forward and backward take
+// beside q, k, v and the upstream gradient, as the tensors' own counters say. floor_ms is what the
+// two products forward and five backward would take over the pairs that are visible, at the rate of
+// a product of 64 queries with 512 keys that stays in the caches, on as many threads.
+//
+// small is another thing: 12 examples, 4 heads, 64 positions of width 32 on one thread, causal.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gradus/base/blas.h"
+#include "gradus/base/memory.h"
+#include "gradus/base/parallel.h"
+#include "gradus/base/random.h"
+#include "gradus/engine/backward.h"
+#include "gradus/ops/attention.h"
+#include "gradus/ops/create.h"
+#include "trainer.h"
+
+namespace gradus::bench {
+namespace {
+
+struct Flags {
+  std::vector<std::string> kinds{"dense", "window", "blocks"};
+  std::vector<std::int64_t> lengths{256, 512, 1024, 2048, 4096, 8192};
+  std::int64_t examples = 1, heads = 4, key_heads = 0, width = 64, window = 256, block = 64;
+  int rounds = 7, threads = 0;
+  bool serve = false;
+};
+
+/// A way to attend: q, k, v [B, H, T, D] → [B, H, T, D].
+struct Kind {
+  std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)> attend;
+  double pairs;  // visible ones of one head, or as many as cost the same
+};
+
+Kind masked(const Mask& mask, std::int64_t T) {
+  const std::unique_ptr<bool[]> row(new bool[static_cast<std::size_t>(T)]);
+  double pairs = 0;
+  for (std::int64_t i = 0; i < T; ++i) {
+    mask.row({0, 0, i, 0}, T, row.get());
+    pairs += static_cast<double>(std::count(row.get(), row.get() + T, true));
+  }
+  return {[mask](const Tensor& q, const Tensor& k, const Tensor& v) {
+            return scaled_dot_product_attention(q, k, v, mask);
+          },
+          pairs};
+}
+
+/// The kinds by name: a new one is a line.
+Kind kind_of(const std::string& name, std::int64_t T, const Flags& flags) {
+  const std::map<std::string, std::function<Kind()>> table = {
+      {"everything", [&] { return masked({}, T); }},
+      {"dense", [&] { return masked(causal_mask(), T); }},
+      {"small", [&] { return masked(causal_mask(), T); }},
+      {"window", [&] { return masked(window_mask(flags.window - 1), T); }},
+      {"blocks", [&] {
+         return masked(block_sparse_mask({.length = T, .block = flags.block}) & causal_mask(), T);
+       }}};
+  const auto found = table.find(name);
+  require(found != table.end(), "no kind \"", name, "\"; there are ", [&] {
+    std::string names;
+    for (const auto& [each, make] : table) names += (names.empty() ? "" : ", ") + each;
+    return names;
+  }());
+  return found->second();
+}
+
+struct Measured {
+  double forward_ms, backward_ms;
+  std::int64_t peak_bytes;
+};
+
+/// One kind at one length, with inputs of its own.
+class Case {
+ public:
+  Case(const std::string& name, std::int64_t T, const Flags& flags)
+      : name_(name), kind_(kind_of(name, T, flags)) {
+    const std::int64_t Hk = flags.key_heads > 0 ? flags.key_heads : flags.heads;
+    const Shape queries{flags.examples, flags.heads, T, flags.width};
+    q_ = randn(queries).requires_grad_(), dout_ = randn(queries);
+    k_ = randn({flags.examples, Hk, T, flags.width}).requires_grad_();
+    v_ = randn({flags.examples, Hk, T, flags.width}).requires_grad_();
+    flop_ = 14.0 * static_cast<double>(flags.examples * flags.heads * flags.width) * kind_.pairs;
+  }
+
+  Measured measure() {
+    const std::int64_t before = memory::usage().live_bytes;
+    memory::reset_peak();
+    const double start = now_ms();
+    const Tensor y = kind_.attend(q_, k_, v_);
+    const double middle = now_ms();
+    y.backward(dout_);
+    const double end = now_ms();
+    const std::int64_t peak = memory::usage().peak_bytes - before;
+    for (Tensor* x : {&q_, &k_, &v_}) x->set_grad({});
+    return {middle - start, end - middle, peak};
+  }
+
+  const std::string& name() const { return name_; }
+  double flop() const { return flop_; }  // of seven products
+
+ private:
+  std::string name_;
+  Kind kind_;
+  Tensor q_, k_, v_, dout_;
+  double flop_;
+};
+
+/// Gflop/s of scores [64, 512] = q kᵀ on all threads, each with matrices of its own.
+double product_rate(std::int64_t width) {
+  const std::int64_t T = 64, S = 512, threads = num_threads(), count = 200;
+  const Tensor q = randn({threads, T, width}), k = randn({threads, width, S});
+  Tensor s = Tensor::empty({threads, T, S}, Dtype::f32);
+  const double start = now_ms();
+  float* scores = s.mutable_data<float>();
+  parallel_for(threads, 1, [&](std::int64_t i, std::int64_t) {
+    for (std::int64_t n = 0; n < count; ++n)
+      blas::gemm_serial(false, false, T, S, width, 1.0F, q.data<float>() + i * T * width, width,
+                        k.data<float>() + i * width * S, S, 0.0F, scores + i * T * S, S);
+  });
+  return 2.0 * static_cast<double>(threads * count * T * S * width) / (now_ms() - start) / 1e6;
+}
+
+void run_length(std::int64_t T, const Flags& flags) {
+  std::vector<Case> cases;
+  for (const std::string& name : flags.kinds) cases.emplace_back(name, T, flags);
+  std::vector<std::vector<double>> forward(cases.size()), backward(cases.size()),
+      ratio(cases.size());
+  std::vector<double> rates;
+  std::vector<std::int64_t> peak(cases.size());
+  for (int round = -1; round < flags.rounds; ++round) {
+    rates.push_back(product_rate(flags.width));
+    double first = 0;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const Measured m = cases[i].measure();
+      peak[i] = m.peak_bytes;
+      if (i == 0) first = m.forward_ms + m.backward_ms;
+      if (round < 0) continue;  // that warms up
+      forward[i].push_back(m.forward_ms), backward[i].push_back(m.backward_ms);
+      ratio[i].push_back((m.forward_ms + m.backward_ms) / first);
+    }
+  }
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    std::printf(
+        "{\"kind\": \"%s\", \"length\": %lld, \"threads\": %d, \"forward_ms\": %.3f, "
+        "\"backward_ms\": %.3f, \"floor_ms\": %.3f, \"of_%s\": %.4f, \"peak_mb\": %.3f}\n",
+        cases[i].name().c_str(), static_cast<long long>(T), num_threads(), median(forward[i]),
+        median(backward[i]), cases[i].flop() / median(rates) / 1e6, cases[0].name().c_str(),
+        median(ratio[i]), static_cast<double>(peak[i]) / 1048576);
+  std::fflush(stdout);
+}
+
+/// Answers "KIND LENGTH COUNT" on standard input with the milliseconds of COUNT times forward and
+/// backward on one line: interleave_attention.py asks.
+void serve(const Flags& flags) {
+  std::puts("ready");
+  std::fflush(stdout);
+  std::map<std::string, Case> made;
+  std::string name;
+  std::int64_t T = 0;
+  for (int count = 0; std::cin >> name >> T >> count;) {
+    Case& one = made.try_emplace(name + std::to_string(T), name, T, flags).first->second;
+    for (int i = 0; i < count; ++i) {
+      const Measured m = one.measure();
+      std::printf("%.4f ", m.forward_ms + m.backward_ms);
+    }
+    std::puts("");
+    std::fflush(stdout);
+  }
+}
+
+void run(Flags flags) {
+  if (flags.kinds == std::vector<std::string>{"small"})
+    flags.examples = 12, flags.heads = 4, flags.width = 32, flags.lengths = {64}, flags.threads = 1;
+  if (flags.threads > 0) set_num_threads(flags.threads);
+  seed(1);
+  if (flags.serve) return serve(flags);
+  for (const std::int64_t T : flags.lengths) run_length(T, flags);
+}
+
+}  // namespace
+}  // namespace gradus::bench
+
+int main(int argc, char** argv) {
+  gradus::bench::Flags flags;
+  CLI::App app("Times attention against the length; prints JSON");
+  const auto positive = CLI::PositiveNumber;
+  app.add_option("--kind", flags.kinds, "dense (causal), window, blocks, everything, or small")
+      ->capture_default_str();
+  app.add_option("--length", flags.lengths)->check(positive)->capture_default_str();
+  app.add_option("--examples", flags.examples)->check(positive)->capture_default_str();
+  app.add_option("--heads", flags.heads)->check(positive)->capture_default_str();
+  app.add_option("--key-heads", flags.key_heads, "0: as many")->check(CLI::NonNegativeNumber);
+  app.add_option("--width", flags.width, "of a head")->check(positive)->capture_default_str();
+  app.add_option("--window", flags.window, "keys that a query sees")
+      ->check(positive)
+      ->capture_default_str();
+  app.add_option("--block", flags.block)->check(positive)->capture_default_str();
+  app.add_option("--rounds", flags.rounds)->check(positive)->capture_default_str();
+  app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
+  app.add_flag("--serve", flags.serve, "answers \"KIND LENGTH COUNT\" lines");
+  try {
+    app.parse(argc, argv);
+    gradus::bench::run(flags);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_attention: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,228 @@
+// Attention backward in tiles (after Dao et al. 2022), for a block of queries and each span of keys
+// that it may see, with d = Σ dout·o for each query (which is Σ p·dp):
+//
+//   p = exp(s − lse)          dv += pᵀ dout             dp = dout vᵀ
+//   ds = p (dp − d) · scale   dq += ds k                dk += dsᵀ q
+//
+// Blocks of queries add to the same dk and dv, so those of one key head go one after the other,
+// with each query head that it serves. Where there are few heads, parts of such a sequence go side
+// by side: the first part adds to dk and dv themselves, each other to sums of its own, of the keys
+// that it sees, which are added in order at the end. The parts depend on sizes and mask alone.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "gradus/base/blas.h"
+#include "gradus/base/parallel.h"
+#include "gradus/ops/attention_rows.h"
+#include "gradus/ops/attention_scores.h"
+
+namespace gradus::kernel {
+namespace {
+
+constexpr std::int64_t kParts = 8;  // that the work should have at least, all heads together
+constexpr std::int64_t kPartWork = 1 << 21;  // pairs · widths below which a part is not worth it
+
+/// Items [first, last) of one key head: block `item / group` of queries, query head `item % group`
+/// of those that it serves. `keys` are all that they see.
+struct Part {
+  std::int64_t b, hk, first, last;
+  Range keys;
+};
+
+Range queries_of(const AttentionPlan& plan, std::int64_t item) {
+  const std::int64_t first = item / plan.group() * block_of(plan);
+  return {first, std::min(first + block_of(plan), plan.T)};
+}
+
+/// Cuts one key head's items into at most `most` parts of about equal work.
+void cut(const AttentionPlan& plan, Part whole, std::int64_t most, std::vector<Part>& parts) {
+  std::vector<std::int64_t> until;  // work up to and with an item
+  std::vector<Range> seen;
+  std::int64_t work = 0;
+  for (std::int64_t item = 0; item < whole.last; ++item) {
+    const std::int64_t h = whole.hk * plan.group() + item % plan.group();
+    const std::vector<Range> spans = visible_spans(plan, whole.b, h, queries_of(plan, item));
+    for (const Range& keys : spans)
+      work += keys.size() * queries_of(plan, item).size() * (plan.D + plan.Dv);
+    until.push_back(work);
+    seen.push_back(spans.empty() ? Range{plan.S, 0}
+                                 : Range{spans.front().first, spans.back().last});
+  }
+  const std::int64_t count = std::clamp<std::int64_t>(work / kPartWork, 1, most);
+  for (std::int64_t n = 0, item = 0; n < count; ++n) {
+    Part part{whole.b, whole.hk, item, item, {plan.S, 0}};
+    const auto enough = std::lower_bound(until.begin(), until.end(), work / count * (n + 1));
+    part.last = n + 1 == count ? whole.last : enough - until.begin() + 1;
+    if (part.last <= item) continue;  // the item before was worth two parts
+    item = part.last;
+    for (std::int64_t i = part.first; i < part.last; ++i) {
+      const Range& keys = seen[static_cast<std::size_t>(i)];
+      part.keys = {std::min(part.keys.first, keys.first), std::max(part.keys.last, keys.last)};
+    }
+    if (part.keys.first > part.keys.last) part.keys = {0, 0};
+    parts.push_back(part);
+  }
+}
+
+/// All the work, a key head's parts side by side.
+std::vector<Part> parts_of(const AttentionPlan& plan) {
+  const std::int64_t heads = plan.B * plan.Hk;
+  const std::int64_t items = (plan.T + block_of(plan) - 1) / block_of(plan) * plan.group();
+  std::vector<Part> parts;
+  for (std::int64_t head = 0; head < heads; ++head) {
+    const Part whole{head / plan.Hk, head % plan.Hk, 0, items, {0, plan.S}};
+    if (heads >= kParts || items < 2)
+      parts.push_back(whole);
+    else
+      cut(plan, whole, (kParts + heads - 1) / heads, parts);
+  }
+  return parts;
+}
+
+/// What the items of one part share.
+template <class T>
+struct PartBackward {
+  Columns<T> kt, vt;
+  T *p, *dp;  // a block of scores
+  Rows<T> dk, dv;
+};
+
+/// One block of queries against one span of keys, backward. `lse` and `d` are of each query.
+template <class T>
+void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
+                   Range keys, const BackwardHeads<T>& x, const PartBackward<T>& part, const T* lse,
+                   const T* d, bool first) {
+  std::uint32_t words[kSpan];
+  T *p = part.p, *dp = part.dp;
+  const std::int64_t rows = queries.size(), n = keys.size();
+  const T scale = static_cast<T>(plan.scale), *dout = x.dout.at(b, h, queries.first);
+  compute_scores(plan, b, h, queries, keys, x.q, part.kt, p);
+  blas::gemm_serial(false, false, rows, n, plan.Dv, T{1}, dout, x.dout.row, part.vt.at(keys.first),
+                    part.vt.row, T{0}, dp, n);
+  if (plan.dropout.threshold)
+    for (std::int64_t r = 0; r < rows; ++r)
+      dropped_row_backward(p + r * n, dp + r * n, n, lse[r], d[r],
+                           draw(plan, b, h, queries.first + r, keys, words), plan.dropout.threshold,
+                           static_cast<T>(plan.dropout.scale));
+  else
+    weights_rows_backward(p, dp, rows, n, lse, d);
+  if (part.dv.data)
+    blas::gemm_serial(true, false, n, plan.Dv, rows, T{1}, p, n, dout, x.dout.row, T{1},
+                      part.dv.at(keys.first), part.dv.row);
+  if (part.dk.data)
+    blas::gemm_serial(true, false, n, plan.D, rows, scale, dp, n, x.q.at(b, h, queries.first),
+                      x.q.row, T{1}, part.dk.at(keys.first), part.dk.row);
+  if (x.dq.data)
+    blas::gemm_serial(false, false, rows, plan.D, n, scale, dp, n,
+                      x.k.at(b, h / plan.group(), keys.first), x.k.row, first ? T{0} : T{1},
+                      x.dq.at(b, h, queries.first), x.dq.row);
+}
+
+/// One block of queries backward.
+template <class T>
+void backward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
+                    const BackwardHeads<T>& x, const PartBackward<T>& part) {
+  T lse[kQueries], d[kQueries];
+  const T* sums = x.lse + (b * plan.H + h) * plan.T;
+  // A row without keys has lse −∞: all its scores are −∞ too, and 0 makes p = exp(−∞) = 0 of them.
+  std::transform(sums + queries.first, sums + queries.last, lse,
+                 [](T value) { return std::isinf(value) ? T{0} : value; });
+  dot_rows(x.dout.at(b, h, queries.first), x.dout.row, x.o.at(b, h, queries.first), x.o.row,
+           queries.size(), plan.Dv, d);
+  const std::vector<Range> spans = visible_spans(plan, b, h, queries);
+  for (const Range& keys : spans)
+    backward_tile(plan, b, h, queries, keys, x, part, lse, d, &keys == &spans.front());
+  for (std::int64_t r = queries.first; spans.empty() && x.dq.data && r < queries.last; ++r)
+    std::fill_n(x.dq.at(b, h, r), plan.D, T{0});
+}
+
+template <class T>
+void clear(const Rows<T>& x, Range rows, std::int64_t width) {
+  for (std::int64_t r = rows.first; x.data && r < rows.last; ++r) std::fill_n(x.at(r), width, T{0});
+}
+
+/// The rows of one head, or none.
+template <class T>
+Rows<T> rows_of(const Heads<T>& x, std::int64_t b, std::int64_t h) {
+  return {x.data ? x.at(b, h, 0) : nullptr, 0, x.row};
+}
+
+template <class T>
+void backward_part(const AttentionPlan& plan, const Part& part, const std::vector<char>& leaks,
+                   const BackwardHeads<T>& x, const Rows<T>& dk, const Rows<T>& dv) {
+  const Range cleared = part.first == 0 ? Range{0, plan.S} : part.keys;
+  clear(dk, cleared, plan.D), clear(dv, cleared, plan.Dv);
+  const std::int64_t first = part.keys.first, n = part.keys.size(), apart = columns_apart(n);
+  const std::int64_t tile = kQueries * std::min(n, span_of(plan));
+  Tensor buffer = Tensor::empty({2 * tile + (plan.D + plan.Dv) * apart}, dtype_of<T>);
+  T *p = buffer.mutable_data<T>(), *dp = p + tile, *kt = dp + tile, *vt = kt + plan.D * apart;
+  transpose_head(x.k.at(part.b, part.hk, first), x.k.row, n, plan.D, kt, apart);
+  transpose_head(x.v.at(part.b, part.hk, first), x.v.row, n, plan.Dv, vt, apart);
+  const PartBackward<T> shared{{kt, first, apart}, {vt, first, apart}, p, dp, dk, dv};
+  for (std::int64_t item = part.first; item < part.last; ++item) {
+    const std::int64_t h = part.hk * plan.group() + item % plan.group();
+    const Range queries = queries_of(plan, item);
+    if (leaks[static_cast<std::size_t>(part.b * plan.H + h)])
+      rows_backward(plan, part.b, h, queries.first, queries.last, x, dk, dv);
+    else
+      backward_block(plan, part.b, h, queries, x, shared);
+  }
+}
+
+/// Adds the sums of the parts that are not a head's first, in their order.
+template <class T>
+void add_sums(const std::vector<Part>& parts, const std::vector<Rows<T>>& sums, std::int64_t S,
+              const Heads<T>& to, std::int64_t width) {
+  if (!to.data) return;
+  parallel_for(S, kSpan, [&](std::int64_t begin, std::int64_t end) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Part& part = parts[i];
+      if (part.first == 0) continue;
+      const std::int64_t last = std::min(end, part.keys.last);
+      for (std::int64_t r = std::max(begin, part.keys.first); r < last; ++r)
+        add_row(to.at(part.b, part.hk, r), sums[i].at(r), width);
+    }
+  });
+}
+
+/// The same heads as leak forward, and those whose upstream gradient would.
+template <class T>
+std::vector<char> leaking_back(const AttentionPlan& plan, const BackwardHeads<T>& x) {
+  std::vector<char> leaks = leaking_heads(plan, x.q, x.k, x.v);
+  for (std::size_t i = 0; plan.by_pairs && i < leaks.size(); ++i) {
+    const auto head = static_cast<std::int64_t>(i);
+    leaks[i] |= !all_finite(x.dout, head / plan.H, head % plan.H, plan.T, plan.Dv);
+  }
+  return leaks;
+}
+
+}  // namespace
+
+template <class T>
+void attention_backward(const AttentionPlan& plan, const BackwardHeads<T>& x) {
+  const std::vector<Part> parts = parts_of(plan);
+  const std::vector<char> leaks = leaking_back(plan, x);
+  std::vector<Tensor> buffers(parts.size());
+  std::vector<Rows<T>> dk(parts.size()), dv(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    dk[i] = rows_of(x.dk, part.b, part.hk), dv[i] = rows_of(x.dv, part.b, part.hk);
+    if (part.first == 0) continue;
+    buffers[i] = Tensor::empty({part.keys.size(), plan.D + plan.Dv}, dtype_of<T>);
+    T* own = buffers[i].mutable_data<T>();
+    dk[i] = {x.dk.data ? own : nullptr, part.keys.first, plan.D + plan.Dv};
+    dv[i] = {x.dv.data ? own + plan.D : nullptr, part.keys.first, plan.D + plan.Dv};
+  }
+  parallel_for(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      backward_part(plan, parts[i], leaks, x, dk[i], dv[i]);
+  });
+  if (std::ssize(parts) == plan.B * plan.Hk) return;
+  add_sums(parts, dk, plan.S, x.dk, plan.D), add_sums(parts, dv, plan.S, x.dv, plan.Dv);
+}
+
+template void attention_backward(const AttentionPlan&, const BackwardHeads<float>&);
+template void attention_backward(const AttentionPlan&, const BackwardHeads<double>&);
+
+}  // namespace gradus::kernel

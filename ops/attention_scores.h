@@ -1,0 +1,133 @@
+// What attention forward and backward share: the spans of keys that a block of queries may see, and
+// the scores of one.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "gradus/base/blas.h"
+#include "gradus/ops/attention_kernel.h"
+#include "gradus/ops/attention_tile.h"
+
+namespace gradus::kernel {
+
+inline constexpr std::int64_t kQueries = 64;  // a block of scores stays in the second-level cache
+inline constexpr std::int64_t kTile = 32;     // keys: the grain in which masks are skipped
+inline constexpr std::int64_t kSpan = 512;    // keys: the widest product
+
+/// Queries in a block. Of a short causal triangle, half blocks leave out more than the larger
+/// products would win.
+inline std::int64_t block_of(const AttentionPlan& plan) {
+  return plan.S <= kSpan ? kQueries / 2 : kQueries;
+}
+
+/// Keys in a span. OpenBLAS on AVX-512 multiplies without copying its operands first up to 10⁶
+/// multiplications: there with 64 queries of width 64 spans of 224 are a sixth faster than of 512.
+inline std::int64_t span_of(const AttentionPlan& plan) {
+  const std::int64_t work = block_of(plan) * std::max<std::int64_t>({plan.D, plan.Dv, 1});
+  const std::int64_t span = 1'000'000 / work / kTile * kTile;
+  return span < 3 * kTile ? kSpan : std::min(span, kSpan);
+}
+
+struct Range {
+  std::int64_t first, last;
+  std::int64_t size() const { return last - first; }
+};
+
+/// Appends keys to spans of at most `widest`; where they follow the last span, they fill it first.
+inline void append(std::vector<Range>& spans, Range keys, std::int64_t widest) {
+  while (keys.size() > 0) {
+    if (spans.empty() || spans.back().last != keys.first || spans.back().size() == widest)
+      spans.push_back({keys.first, keys.first});
+    const std::int64_t more = std::min(keys.size(), widest - spans.back().size());
+    spans.back().last += more, keys.first += more;
+  }
+}
+
+/// The part of `keys` that some query of the block may see, in whole tiles. What the mask says of
+/// the halves of a range is asked only where it hides some of it: a window costs the logarithm of
+/// what it leaves out.
+inline void add_visible(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
+                        Range keys, std::vector<Range>& spans) {
+  const Coverage seen =
+      plan.mask.coverage({b, h, queries.first, queries.last, keys.first, keys.last});
+  if (seen == Coverage::none) return;
+  if (seen == Coverage::all || keys.size() <= kTile) return append(spans, keys, span_of(plan));
+  const std::int64_t half = (keys.size() / 2 + kTile - 1) / kTile * kTile;
+  add_visible(plan, b, h, queries, {keys.first, keys.first + half}, spans);
+  add_visible(plan, b, h, queries, {keys.first + half, keys.last}, spans);
+}
+
+inline std::vector<Range> visible_spans(const AttentionPlan& plan, std::int64_t b, std::int64_t h,
+                                        Range queries) {
+  std::vector<Range> spans;
+  add_visible(plan, b, h, queries, {0, plan.S}, spans);
+  return spans;
+}
+
+/// xᵀ for some keys: number c of key j is at(j)[c · row].
+template <class T>
+struct Columns {
+  const T* data;
+  std::int64_t first, row;
+  const T* at(std::int64_t key) const { return data + (key - first); }
+};
+
+/// How far apart the rows of n columns lie: at a power of two all would share one set of the cache.
+inline std::int64_t columns_apart(std::int64_t n) { return n < 256 ? n : n + 16; }
+
+/// −∞ where the mask hides, tile by tile where it hides only some.
+template <class T>
+void hide(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries, Range keys,
+          T* scores) {
+  const auto seen = [&](std::int64_t first, std::int64_t last) {
+    return plan.mask.coverage({b, h, queries.first, queries.last, first, last});
+  };
+  if (seen(keys.first, keys.last) == Coverage::all) return;
+  bool allowed[kTile];
+  for (std::int64_t key = keys.first; key < keys.last; key += kTile) {
+    const std::int64_t last = std::min(key + kTile, keys.last);
+    if (seen(key, last) == Coverage::all) continue;
+    for (std::int64_t i = queries.first; i < queries.last; ++i) {
+      T* row = scores + (i - queries.first) * keys.size() + (key - keys.first);
+      if (const std::int64_t n = plan.mask.prefix({b, h, i, key}, last - key); n >= 0) {
+        std::fill_n(row + n, last - key - n, -std::numeric_limits<T>::infinity());
+        continue;
+      }
+      plan.mask.row({b, h, i, key}, last - key, allowed);
+      hide_row(row, allowed, last - key);
+    }
+  }
+}
+
+template <class T>
+void add_bias(const Tensor& bias, std::int64_t b, std::int64_t h, Range queries, Range keys,
+              T* scores) {
+  const Strides& step = bias.strides();
+  for (std::int64_t i = queries.first; i < queries.last; ++i, scores += keys.size()) {
+    const T* row = bias.data<T>() + b * step[0] + h * step[1] + i * step[2] + keys.first * step[3];
+    for (std::int64_t j = 0; j < keys.size(); ++j) scores[j] += row[j * step[3]];
+  }
+}
+
+/// scores = q kᵀ · scale + bias, hidden ones −∞; rows of keys.size().
+template <class T>
+void compute_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
+                    Range keys, Heads<const T> q, const Columns<T>& kt, T* scores) {
+  blas::gemm_serial(false, false, queries.size(), keys.size(), plan.D, static_cast<T>(plan.scale),
+                    q.at(b, h, queries.first), q.row, kt.at(keys.first), kt.row, T{0}, scores,
+                    keys.size());
+  if (plan.bias.defined()) add_bias(plan.bias, b, h, queries, keys, scores);
+  if (!plan.mask.allows_everything()) hide(plan, b, h, queries, keys, scores);
+}
+
+/// The random words of one row of weights: its logical index in [B, H, T, S], as everywhere.
+inline const std::uint32_t* draw(const AttentionPlan& plan, std::int64_t b, std::int64_t h,
+                                 std::int64_t i, Range keys, std::uint32_t* words) {
+  plan.dropout.stream.words(((b * plan.H + h) * plan.T + i) * plan.S + keys.first, keys.size(),
+                            words);
+  return words;
+}
+
+}  // namespace gradus::kernel
