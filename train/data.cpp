@@ -8,6 +8,19 @@
 #include "gradus/ops/indexing.h"
 
 namespace gradus {
+namespace {
+
+/// What a pair is bucketed by.
+std::vector<std::int64_t> longer_of(const std::vector<std::pair<Sequence, Sequence>>& pairs) {
+  std::vector<std::int64_t> lengths;
+  for (const auto& [source, target] : pairs) {
+    require(!source.empty(), "PairBatches: the source of pair ", lengths.size(), " is empty");
+    lengths.push_back(std::max(std::ssize(source), std::ssize(target) + 1));
+  }
+  return lengths;
+}
+
+}  // namespace
 
 std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size,
                            std::uint64_t seed) {
@@ -66,6 +79,99 @@ std::vector<Batch> TokenBatches::once() const {
   }
   if (!starts.empty()) out.push_back(windows(starts, context_));
   if (start + 1 < size()) out.push_back(windows({start}, size() - 1 - start));
+  return out;
+}
+
+Padded pad_sequences(const std::vector<std::vector<std::int64_t>>& sequences, std::int64_t pad) {
+  require(!sequences.empty(), "pad_sequences: no sequences");
+  const auto b = static_cast<std::int64_t>(sequences.size());
+  std::int64_t longest = 0;
+  for (const auto& each : sequences) {
+    require(!each.empty(), "pad_sequences: sequence ", &each - sequences.data(),
+            " is empty: leave it out");
+    longest = std::max(longest, std::ssize(each));
+  }
+  Padded out{full({b, longest}, static_cast<double>(pad), Dtype::i64),
+             Tensor::empty({b}, Dtype::i64)};
+  auto *ids = out.ids.mutable_data<std::int64_t>(), *n = out.lengths.mutable_data<std::int64_t>();
+  for (const auto& each : sequences) {
+    std::copy(each.begin(), each.end(), ids);
+    ids += longest;
+    *n++ = std::ssize(each);
+  }
+  return out;
+}
+
+LengthBuckets::LengthBuckets(std::vector<std::int64_t> lengths, std::int64_t batch,
+                             std::uint64_t seed, std::int64_t pool)
+    : lengths_(std::move(lengths)), batch_(batch), pool_(pool), seed_(seed) {
+  require(!lengths_.empty(), "LengthBuckets: no sequences");
+  require(batch > 0 && pool > 0, "LengthBuckets: batch ", batch, " and pool ", pool,
+          " must be positive");
+}
+
+std::int64_t LengthBuckets::batches_per_pass() const {
+  return (std::ssize(lengths_) + batch_ - 1) / batch_;
+}
+
+void LengthBuckets::shuffle_for(std::int64_t pass) const {
+  Generator own(seed_);
+  own.restore(seed_, static_cast<std::uint32_t>(2 * pass));
+  const GeneratorScope scope(own);
+  std::vector<std::int64_t> order = randperm(std::ssize(lengths_)).to_vector<std::int64_t>();
+  const std::vector<std::int64_t> places = randperm(batches_per_pass()).to_vector<std::int64_t>();
+  for (std::int64_t i = 0; i < std::ssize(order) && pool_ > 1; i += pool_ * batch_) {
+    const auto end = order.begin() + std::min(std::ssize(order), i + pool_ * batch_);
+    std::stable_sort(order.begin() + i, end, [&](std::int64_t a, std::int64_t b) {
+      return lengths_[static_cast<std::size_t>(a)] < lengths_[static_cast<std::size_t>(b)];
+    });
+  }
+  batches_.clear();
+  for (const std::int64_t place : places) {
+    const std::int64_t i = place * batch_, end = std::min(std::ssize(order), i + batch_);
+    batches_.emplace_back(order.begin() + i, order.begin() + end);
+  }
+  pass_ = pass;
+}
+
+std::vector<std::int64_t> LengthBuckets::at(std::int64_t step) const {
+  require(step >= 0, "LengthBuckets: there is no step ", step);
+  const std::int64_t pass = step / batches_per_pass();
+  if (pass != pass_) shuffle_for(pass);
+  return batches_[static_cast<std::size_t>(step % batches_per_pass())];
+}
+
+PairBatches::PairBatches(std::vector<std::pair<Sequence, Sequence>> pairs, std::int64_t batch,
+                         std::uint64_t seed, PairTokens tokens)
+    : pairs_(std::move(pairs)),
+      tokens_(tokens),
+      batch_(batch),
+      buckets_(longer_of(pairs_), batch, seed) {}
+
+PairBatch PairBatches::gather(const std::vector<std::int64_t>& which) const {
+  std::vector<Sequence> sources, inputs, outputs;
+  std::int64_t count = 0;
+  for (const std::int64_t i : which) {
+    const auto& [source, target] = pairs_[static_cast<std::size_t>(i)];
+    sources.push_back(source);
+    Sequence& input = inputs.emplace_back(Sequence{tokens_.begin});
+    input.insert(input.end(), target.begin(), target.end());
+    outputs.emplace_back(target).push_back(tokens_.end);
+    count += std::ssize(input);
+  }
+  return {pad_sequences(sources, tokens_.pad), pad_sequences(inputs, tokens_.pad),
+          pad_sequences(outputs, tokens_.pad).ids, count};
+}
+
+PairBatch PairBatches::at(std::int64_t step) const { return gather(buckets_.at(step)); }
+
+std::vector<PairBatch> PairBatches::once() const {
+  std::vector<PairBatch> out;
+  std::vector<std::int64_t> which;
+  for (std::int64_t i = 0; i < size(); ++i) {
+    which.push_back(i);
+    if (std::ssize(which) == batch_ || i + 1 == size()) out.push_back(gather(which)), which.clear();
+  }
   return out;
 }
 
