@@ -18,7 +18,7 @@ target_link_libraries(gradus PRIVATE ${CMAKE_DL_LIBS})
 target_compile_options(gradus PRIVATE
   "$<$<NOT:$<CONFIG:Debug>>:-O2>" "$<$<BOOL:${GRADUS_NATIVE}>:-march=native>")
 set(gradus_kernels ${gradus_sources})
-list(FILTER gradus_kernels INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/(base|ops)/|/(train/optim|engine/accumulate)[.]cpp$")
+list(FILTER gradus_kernels INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/(base|ops)/|/(train/optim(_rules)?|engine/accumulate)[.]cpp$")
 set(gradus_kernel_flags -O3 -funroll-loops -fno-math-errno -fno-trapping-math)
 set_property(SOURCE ${gradus_kernels} APPEND PROPERTY COMPILE_OPTIONS
   "$<$<NOT:$<CONFIG:Debug>>:${gradus_kernel_flags}>")

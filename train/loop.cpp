@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iomanip>
 #include <limits>
+#include <optional>
 
 #include "gradus/base/platform.h"
 #include "gradus/base/random.h"
@@ -38,6 +39,14 @@ std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
   return number;
 }
 
+/// The tensors whose names begin so, without that.
+std::map<std::string, Tensor> part_of(const io::Checkpoint& checkpoint, const std::string& begin) {
+  std::map<std::string, Tensor> out;
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    if (name.starts_with(begin)) out[name.substr(begin.size())] = tensor;
+  return out;
+}
+
 /// Doubles as their bits: a resumed run compares with the very number.
 std::string exactly(double value) { return std::to_string(std::bit_cast<std::int64_t>(value)); }
 
@@ -56,6 +65,7 @@ void check(const TrainOptions& o) {
   require(o.eval_every > 0, "Trainer: evaluations every ", o.eval_every,
           " steps: must be positive");
   require(o.clip_norm >= 0, "Trainer: a clip_norm of ", o.clip_norm, ": must be positive, or 0");
+  require(o.clip_value >= 0, "Trainer: a clip_value of ", o.clip_value, ": must be positive, or 0");
   require(o.accumulate > 0, "Trainer: accumulate ", o.accumulate, ": must be at least 1");
   require(o.patience >= 0, "Trainer: a patience of ", o.patience, ": must be positive, or 0");
 }
@@ -105,6 +115,15 @@ void Trainer::keep(std::function<void(io::Checkpoint&)> save,
   loaders_.push_back(std::move(load));
 }
 
+void Trainer::average(optim::EMA& ema) {
+  ema_ = &ema;
+  keep(
+      [&ema](io::Checkpoint& checkpoint) {
+        for (const auto& [name, tensor] : ema.state()) checkpoint.tensors["ema." + name] = tensor;
+      },
+      [&ema](const io::Checkpoint& checkpoint) { ema.load_state(part_of(checkpoint, "ema.")); });
+}
+
 void Trainer::start() {
   require<FileError>(!holds_run(files_), files_.directory,
                      ": holds a run already: resume it, or choose another directory");
@@ -117,13 +136,8 @@ void Trainer::start() {
 void Trainer::resume() {
   const std::string path = files_.checkpoint();
   const io::Checkpoint checkpoint = io::load_checkpoint(path);
-  std::map<std::string, Tensor> weights, state;
-  for (const auto& [name, tensor] : checkpoint.tensors) {
-    if (name.starts_with("model.")) weights[name.substr(6)] = tensor;
-    if (name.starts_with("optimizer.")) state[name.substr(10)] = tensor;
-  }
-  model_.load_state(weights);
-  optimizer_.load_state(state);
+  model_.load_state(part_of(checkpoint, "model."));
+  optimizer_.load_state(part_of(checkpoint, "optimizer."));
   for (const auto& load : loaders_) load(checkpoint);
   const auto fact = [&](const char* name) { return whole_number(checkpoint, name, path); };
   step_ = fact("step");
@@ -197,9 +211,11 @@ double Trainer::backward(const LossOf& loss_of) {
 void Trainer::train_step(const LossOf& loss_of) {
   const std::uint32_t random = generator().position();
   last_loss_ = backward(loss_of);
+  if (options_.clip_value > 0) optim::clip_grad_value(model_.parameters(), options_.clip_value);
   const double factor = schedule_(step_);
   const double norm =
       optimizer_.step({.clip_norm = options_.clip_norm, .factor = factor, .only_finite = true});
+  if (ema_ && std::isfinite(norm)) ema_->update();
   log_->write({{"step", static_cast<double>(step_)},
                {"loss", last_loss_},
                {"grad_norm", norm},
@@ -234,6 +250,8 @@ bool Trainer::out_of_patience() const {
 
 void Trainer::judge(const Evaluate& evaluate) {
   const double before = last_judged_;
+  std::optional<optim::EMA::Scope> averaged;
+  if (ema_) averaged.emplace(*ema_);
   model_.eval();
   {
     const NoGrad off;

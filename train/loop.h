@@ -21,6 +21,7 @@
 
 #include "gradus/io/checkpoint.h"
 #include "gradus/nn/module.h"
+#include "gradus/train/ema.h"
 #include "gradus/train/metrics.h"
 #include "gradus/train/optim.h"
 #include "gradus/train/schedule.h"
@@ -57,6 +58,7 @@ struct TrainOptions {
   std::int64_t steps = 1000;
   std::int64_t eval_every = 100;        // steps between evaluations, each with a checkpoint
   double clip_norm = 1;                 // of the gradients, globally; 0: not clipped
+  double clip_value = 0;                // of each number of a gradient, before that; 0: not
   std::int64_t accumulate = 1;          // losses a step, whose mean counts
   std::int64_t patience = 0;            // evaluations without a better one until it stops; 0: none
   std::string judge = "held_out_loss";  // the metric that tells which weights are best
@@ -90,6 +92,9 @@ class Trainer {
   void keep(std::function<void(io::Checkpoint&)> save,
             std::function<void(const io::Checkpoint&)> load);
 
+  /// The average of the weights is kept up, judged and saved as the best, in place of the weights.
+  void average(optim::EMA& ema);
+
   void start();   // a new run, from the model as it is. FileError: there is one already
   void resume();  // goes on from the checkpoint. FileError: there is none, or it does not fit
 
@@ -119,6 +124,7 @@ class Trainer {
   optim::Schedule schedule_;
   TrainOptions options_;
   RunFiles files_;
+  optim::EMA* ema_ = nullptr;
   std::vector<std::function<void(io::Checkpoint&)>> savers_;
   std::vector<std::function<void(const io::Checkpoint&)>> loaders_;
   std::unique_ptr<MetricsLog> log_;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 #include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
+#include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/vmath.h"
 #include "gradus/trace/nan_finder.h"
@@ -27,12 +29,6 @@ void check_rates(const char* name, double learning_rate, double weight_decay) {
           weight_decay, ": must be finite and not negative");
 }
 
-/// The numbers of one piece, for writing: step() has counted the write, once for all.
-template <class T>
-T* numbers(const Tensor& x, std::int64_t begin) {
-  return const_cast<T*>(x.data<T>()) + begin;
-}
-
 /// Σ g², in pieces of 1024 added up in double: f32 would lose small gradients in large models.
 template <class T>
 GRADUS_KERNEL double sum_of_squares(const T* g, std::int64_t n) {
@@ -42,57 +38,15 @@ GRADUS_KERNEL double sum_of_squares(const T* g, std::int64_t n) {
   return total;
 }
 
-struct SGDConstants {
-  double learning_rate, scale, decay, momentum;
-  bool nesterov, first;
-};
-
-template <class T>
-GRADUS_KERNEL void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
-  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
-          decay = static_cast<T>(c.decay);
-  const T momentum = static_cast<T>(c.momentum);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const T gradient = g[i] * scale + decay * p[i];
-    velocity[i] = c.first ? gradient : momentum * velocity[i] + gradient;
-    p[i] -= rate * (c.nesterov ? gradient + momentum * velocity[i] : velocity[i]);
-  }
-}
-
-template <class T>
-GRADUS_KERNEL void plain_sgd_kernel(T* p, const T* g, std::int64_t n, SGDConstants c) {
-  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
-          decay = static_cast<T>(c.decay);
-  for (std::int64_t i = 0; i < n; ++i) p[i] -= rate * (g[i] * scale + decay * p[i]);
-}
-
-struct AdamConstants {
-  double scale, decay_gradient, keep, beta1, beta2, step_size, root_correction, eps;
-};
-
-template <class T>
-GRADUS_KERNEL void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t n, AdamConstants c) {
-  const T scale = static_cast<T>(c.scale), decay = static_cast<T>(c.decay_gradient),
-          keep = static_cast<T>(c.keep);
-  const T b1 = static_cast<T>(c.beta1), b2 = static_cast<T>(c.beta2),
-          new1 = static_cast<T>(1 - c.beta1);
-  const T new2 = static_cast<T>(1 - c.beta2), size = static_cast<T>(c.step_size);
-  const T correction = static_cast<T>(c.root_correction), eps = static_cast<T>(c.eps);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const T gradient = g[i] * scale + decay * p[i];
-    m[i] = b1 * m[i] + new1 * gradient;
-    v[i] = b2 * v[i] + new2 * gradient * gradient;
-    p[i] = p[i] * keep - size * m[i] / (std::sqrt(v[i]) * correction + eps);
-  }
-}
-
 }  // namespace
 
 Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double weight_decay,
-                     std::vector<std::string> slots)
+                     std::vector<std::vector<std::string>> slots)
     : groups_(std::move(groups)), slot_names_(std::move(slots)) {
   check_rates("optimiser", learning_rate, weight_decay);
-  for (Group& group : groups_) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Group& group = groups_[i];
+    const std::vector<std::string>& names = slot_names_[std::min(i, slot_names_.size() - 1)];
     if (group.learning_rate < 0) group.learning_rate = learning_rate;
     if (group.weight_decay < 0) group.weight_decay = weight_decay;
     check_rates("parameter group", group.learning_rate, group.weight_decay);
@@ -103,8 +57,8 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
         require<GraphError>(other.parameter.node() != each.tensor.node(), "optimiser: ", each.name,
                             " is given twice (also as ", other.name,
                             "): each parameter belongs to one group");
-      Slot slot{each.name, each.tensor, &group, {}};
-      for (std::size_t k = 0; k < slot_names_.size(); ++k)
+      Slot slot{each.name, each.tensor, &group, &names, {}};
+      for (std::size_t k = 0; k < names.size(); ++k)
         slot.tensors.push_back(zeros_like(each.tensor));
       slots_.push_back(std::move(slot));
     }
@@ -143,18 +97,27 @@ void Optimizer::note_unreached() const {
                count, slots_.size(), named.c_str(), more.c_str());
 }
 
-std::vector<Optimizer::Piece> Optimizer::pieces() {
+std::vector<Optimizer::Piece> Optimizer::pieces_of(const Slot& slot) const {
+  std::vector<Piece> out;
+  const Node::Extra* extra = slot.parameter.node()->extra_or_null();
+  require<GraphError>(!extra || !extra->replaced, "optimiser: ", slot.name,
+                      " was replaced by model.to(dtype) after this optimiser was made: make the "
+                      "optimiser after it");
+  if (!extra || !extra->grad.defined() || !slot.parameter.requires_grad()) return out;
+  const Tensor gradient = extra->grad.contiguous();
+  const std::int64_t all = slot.parameter.numel(), size = takes_whole(*slot.group) ? all : kPiece;
+  for (std::int64_t begin = 0; begin < all; begin += size)
+    out.push_back({slot.group, slot.parameter, gradient, slot.tensors, begin,
+                   std::min(begin + size, all), 0, 1});
+  return out;
+}
+
+std::vector<Optimizer::Piece> Optimizer::pieces() const {
   std::vector<Piece> out;
   for (const Slot& slot : slots_) {
-    const Node::Extra* extra = slot.parameter.node()->extra_or_null();
-    require<GraphError>(!extra || !extra->replaced, "optimiser: ", slot.name,
-                        " was replaced by model.to(dtype) after this optimiser was made: make the "
-                        "optimiser after it");
-    if (!extra || !extra->grad.defined() || !slot.parameter.requires_grad()) continue;
-    const Tensor gradient = extra->grad.contiguous();
-    for (std::int64_t begin = 0; begin < slot.parameter.numel(); begin += kPiece)
-      out.push_back({slot.group, slot.parameter, gradient, slot.tensors, begin,
-                     std::min(begin + kPiece, slot.parameter.numel()), 0, 1});
+    std::vector<Piece> more = pieces_of(slot);
+    out.insert(out.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
   }
   require<GraphError>(
       !out.empty(), "optimiser: no parameter has a gradient: call loss.backward() before step(), ",
@@ -185,15 +148,47 @@ double Optimizer::step(const StepOptions& options) {
       options.clip_norm > 0 ? std::min(1.0, options.clip_norm / (norm + 1e-6)) : 1.0;
 
   ++steps_;
+  update_all(work, options.factor, scale);
+  return norm;
+}
+
+void Optimizer::update_all(std::vector<Piece>& work, double factor, double scale) const {
   for (Piece& piece : work) {
-    piece.learning_rate = piece.group->learning_rate * options.factor;
+    piece.learning_rate = piece.group->learning_rate * factor;
     piece.scale = scale;
     piece.parameter.storage()->written(SourceLocation::current());
   }
-  parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(std::ssize(work), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) update(work[static_cast<std::size_t>(i)]);
   });
-  return norm;
+}
+
+void Optimizer::step_in_backward(double factor) {
+  ++steps_;
+  const bool first = !in_backward_;
+  if (first) in_backward_ = std::make_shared<double>();
+  *in_backward_ = factor;
+  for (Slot& slot : slots_) slot.due = true;
+  if (!first) return;
+  for (Slot& slot : slots_)  // hooks outlive optimisers; slots_ never grows
+    slot.parameter.register_post_accumulate_hook(
+        [this, &slot, alive = std::weak_ptr(in_backward_)](Tensor&) {
+          const std::shared_ptr<double> factor_now = alive.lock();
+          if (!factor_now || !slot.due) return;
+          const NoGrad off;
+          std::vector<Piece> work = pieces_of(slot);
+          update_all(work, *factor_now, 1);
+          slot.parameter.set_grad({});
+          slot.due = false;
+        });
+}
+
+void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit) {
+  require(limit > 0, "clip_grad_value: a limit of ", limit, ": must be positive");
+  const NoGrad off;
+  for (nn::NamedTensor each : parameters)
+    if (each.tensor.grad().defined())
+      each.tensor.set_grad(clamp(each.tensor.grad(), -limit, limit));
 }
 
 void Optimizer::zero_grad() {
@@ -209,8 +204,8 @@ std::map<std::string, Tensor> Optimizer::state() const {
   std::map<std::string, Tensor> out;
   out["step"] = full({}, static_cast<double>(steps_), Dtype::i64);
   for (const Slot& slot : slots_)
-    for (std::size_t k = 0; k < slot_names_.size(); ++k)
-      out[slot_names_[k] + "." + slot.name] = slot.tensors[k];
+    for (std::size_t k = 0; k < slot.tensors.size(); ++k)
+      out[(*slot.names)[k] + "." + slot.name] = slot.tensors[k];
   return out;
 }
 
@@ -230,58 +225,6 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
                         " is not of this optimiser");
   for (const auto& [name, target] : own) Tensor(target).copy_(given.at(name));
   steps_ = static_cast<std::int64_t>(given.at("step").item());
-}
-
-// ---- the rules ----
-
-SGD::SGD(std::vector<Group> groups, const SGDOptions& options)
-    : Optimizer(std::move(groups), options.learning_rate, options.weight_decay,
-                options.momentum != 0 ? std::vector<std::string>{"velocity"}
-                                      : std::vector<std::string>{}),
-      options_(options) {
-  require(options.momentum >= 0 && options.momentum < 1, "SGD: momentum ", options.momentum,
-          " is not in [0, 1)");
-  require(!options.nesterov || options.momentum > 0,
-          "SGD: Nesterov's rule wants a momentum above 0");
-}
-
-void SGD::update(const Piece& piece) const {
-  const SGDConstants constants{piece.learning_rate, piece.scale,       piece.group->weight_decay,
-                               options_.momentum,   options_.nesterov, steps_ == 1};
-  dispatch_float("SGD", piece.parameter.dtype(), [&]<class T>() {
-    T* p = numbers<T>(piece.parameter, piece.begin);
-    const T* g = piece.gradient.data<T>() + piece.begin;
-    const std::int64_t n = piece.end - piece.begin;
-    if (piece.slots.empty()) return plain_sgd_kernel(p, g, n, constants);
-    sgd_kernel(p, g, numbers<T>(piece.slots[0], piece.begin), n, constants);
-  });
-}
-
-Adam::Adam(std::vector<Group> groups, const AdamOptions& options, bool decoupled)
-    : Optimizer(std::move(groups), options.learning_rate, options.weight_decay,
-                {"exp_avg", "exp_avg_sq"}),
-      options_(options),
-      decoupled_(decoupled) {
-  require(0 <= options.beta1 && options.beta1 < 1 && 0 <= options.beta2 && options.beta2 < 1,
-          "Adam: betas ", options.beta1, " and ", options.beta2, " must lie in [0, 1)");
-  require(options.eps > 0, "Adam: eps ", options.eps, " must be positive");
-}
-
-void Adam::update(const Piece& piece) const {
-  const double t = static_cast<double>(steps_), decay = piece.group->weight_decay;
-  const AdamConstants constants{piece.scale,
-                                decoupled_ ? 0 : decay,
-                                decoupled_ ? 1 - piece.learning_rate * decay : 1,
-                                options_.beta1,
-                                options_.beta2,
-                                piece.learning_rate / (1 - std::pow(options_.beta1, t)),
-                                1 / std::sqrt(1 - std::pow(options_.beta2, t)),
-                                options_.eps};
-  dispatch_float("Adam", piece.parameter.dtype(), [&]<class T>() {
-    adam_kernel(numbers<T>(piece.parameter, piece.begin), piece.gradient.data<T>() + piece.begin,
-                numbers<T>(piece.slots[0], piece.begin), numbers<T>(piece.slots[1], piece.begin),
-                piece.end - piece.begin, constants);
-  });
 }
 
 std::vector<Group> decay_matrices_only(const std::vector<nn::NamedTensor>& parameters,

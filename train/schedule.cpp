@@ -48,6 +48,18 @@ Schedule warmup_linear(std::int64_t warmup, std::int64_t total, double floor) {
   };
 }
 
+Schedule warmup_stable_decay(std::int64_t warmup, std::int64_t decay, std::int64_t total,
+                             double floor) {
+  check_plan("warmup_stable_decay", warmup, total, floor);
+  require(0 < decay && warmup + decay <= total, "warmup_stable_decay: a decay of ", decay,
+          " steps after ", warmup, " of warm-up does not fit into ", total);
+  return [=](std::int64_t step) {
+    if (step < warmup) return warm(step, warmup);
+    if (step < total - decay) return 1.0;
+    return 1 - (1 - floor) * std::sqrt(progress(step, total - decay, total));
+  };
+}
+
 Schedule noam(std::int64_t width, std::int64_t warmup) {
   require(width > 0 && warmup > 0, "noam: width ", width, " and warm-up ", warmup,
           " must be positive");

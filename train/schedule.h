@@ -15,6 +15,10 @@ Schedule constant_schedule();
 Schedule warmup_cosine(std::int64_t warmup, std::int64_t total, double floor = 0.1);
 /// The same warm-up, then a straight line down to `floor`.
 Schedule warmup_linear(std::int64_t warmup, std::int64_t total, double floor = 0.0);
+/// The same warm-up, then 1 until the last `decay` steps, in which it falls by 1 − √ of their part
+/// that is over, to `floor` at `total`: warm-up, stable, decay. Hägele et al. 2024 ("1-sqrt").
+Schedule warmup_stable_decay(std::int64_t warmup, std::int64_t decay, std::int64_t total,
+                             double floor = 0.0);
 /// width^−½ · min(s^−½, s · warmup^−1.5) with s = step + 1: Vaswani et al. 2017, §5.3. The factor
 /// is the rate itself: use it with a learning rate of 1.
 Schedule noam(std::int64_t width, std::int64_t warmup);

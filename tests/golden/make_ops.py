@@ -191,7 +191,48 @@ def write_optimizers(directory):
             tensors[f"{name}.after{k}"] = torch.stack(after[k])
         if norms:
             tensors[f"{name}.norms"] = torch.stack(norms)
+    write_muon(start, gradients, tensors)
+    write_average(start, gradients, tensors)
     save_file(tensors, os.path.join(directory, "optimizers.safetensors"))
+
+
+def write_muon(start, gradients, tensors):
+    """Muon for the matrix (and for its transpose, tall), AdamW for the vector. PyTorch rounds to
+    bfloat16 on the way; here that is left out, so that all is float64."""
+    keep = torch.Tensor.bfloat16
+    torch.Tensor.bfloat16 = lambda self: self.clone()
+    options = {"muon": {}, "muon_plain": {"nesterov": False, "weight_decay": 0.3},
+               "muon_tall": {"momentum": 0.8}}
+    for name, extra in options.items():
+        turned = (lambda t: t.transpose(-1, -2)) if name == "muon_tall" else (lambda t: t)
+        p = [turned(start[0]).clone().requires_grad_(), start[1].clone().requires_grad_()]
+        made = [torch.optim.Muon(p[:1], lr=0.1, **{"weight_decay": 0.0, **extra}),
+                torch.optim.AdamW(p[1:], lr=0.05, weight_decay=extra.get("weight_decay", 0.0))]
+        after = [], []
+        for step in range(10):
+            for k in range(2):
+                g = gradients[k][step]
+                p[k].grad = (turned(g) if k == 0 else g).clone()
+                made[k].step()
+                after[k].append(p[k].detach().clone())
+        for k in range(2):
+            tensors[f"{name}.after{k}"] = torch.stack(after[k])
+    torch.Tensor.bfloat16 = keep
+
+
+def write_average(start, gradients, tensors):
+    """torch.optim.swa_utils.AveragedModel with a decay of 0.8, of a parameter that moves by SGD."""
+    model = torch.nn.ParameterList([start[0].clone()])
+    average = torch.optim.swa_utils.AveragedModel(
+        model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.8))
+    optimizer, after = torch.optim.SGD(model.parameters(), lr=0.1), []
+    for step in range(10):
+        model[0].grad = gradients[0][step].clone()
+        torch.nn.utils.clip_grad_value_(model.parameters(), 0.5)
+        optimizer.step()
+        average.update_parameters(model)
+        after.append(average.module[0].detach().clone())
+    tensors["average.after0"] = torch.stack(after)
 
 
 def write_schedules(directory):

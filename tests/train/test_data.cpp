@@ -83,6 +83,15 @@ TEST_CASE("schedules rise, fall and end where they say") {
   CHECK(std::abs(noam(3999) - 1 / std::sqrt(512.0 * 4000)) < 1e-15);  // its peak
   CHECK(noam(1999) < noam(3999));
   CHECK(noam(8000) < noam(3999));
+  const optim::Schedule stable = optim::warmup_stable_decay(10, 16, 100, 0.2);
+  CHECK(stable(4) == 0.5);
+  CHECK(stable(10) == 1.0);
+  CHECK(stable(84) == 1.0);
+  CHECK(std::abs(stable(88) - 0.6) < 1e-15);  // a quarter of the decay is over: √ ¼ of the way
+  CHECK(std::abs(stable(100) - 0.2) < 1e-15);
+  CHECK(std::abs(stable(5000) - 0.2) < 1e-15);
+  CHECK_THROWS_AS(optim::warmup_stable_decay(10, 91, 100), ValueError);
+  CHECK_THROWS_AS(optim::warmup_stable_decay(10, 0, 100), ValueError);
   CHECK(optim::constant_schedule()(123) == 1.0);
   CHECK_THROWS_AS(optim::warmup_cosine(10, 10), ValueError);
   CHECK_THROWS_AS(optim::warmup_linear(1, 10, 2), ValueError);

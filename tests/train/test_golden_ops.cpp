@@ -16,6 +16,8 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/train/ema.h"
+#include "gradus/train/muon.h"
 #include "gradus/train/optim.h"
 #include "gradus/train/schedule.h"
 
@@ -274,6 +276,53 @@ TEST_CASE("golden: ten steps of each optimiser equal PyTorch's") {
                     select(after, 0, step)) < 1e-12);
       }
     }
+  }
+}
+
+// Five iterations of Newton-Schulz a step, each with slopes of up to 3.4: below 1e-11.
+TEST_CASE("golden: ten steps of Muon, with AdamW for the rest, equal PyTorch's") {
+  const std::map<std::string, Tensor> data =
+      io::load_safetensors(golden("optimizers.safetensors")).tensors;
+  const std::map<std::string, optim::MuonOptions> made = {
+      {"muon", {.learning_rate = 0.1, .adam = {.learning_rate = 0.05}}},
+      {"muon_plain",
+       {.learning_rate = 0.1,
+        .nesterov = false,
+        .weight_decay = 0.3,
+        .adam = {.learning_rate = 0.05}}},
+      {"muon_tall", {.learning_rate = 0.1, .momentum = 0.8, .adam = {.learning_rate = 0.05}}}};
+  for (const auto& [name, options] : made) {
+    INFO(name);
+    const bool tall = name == "muon_tall";
+    std::vector<nn::NamedTensor> p = parameters_from(data);
+    if (tall) p[0].tensor = nn::parameter(transpose(data.at("start0"), 0, 1).clone());
+    optim::Muon optimizer({{p[0]}}, {{p[1]}}, options);
+    for (std::int64_t step = 0; step < 10; ++step) {
+      const Tensor gradient = select(data.at("gradient0"), 0, step);
+      p[0].tensor.set_grad(tall ? transpose(gradient, 0, 1) : gradient);
+      p[1].tensor.set_grad(select(data.at("gradient1"), 0, step));
+      optimizer.step();
+      for (std::size_t k = 0; k < 2; ++k)
+        CHECK(apart(p[k].tensor.detach(),
+                    select(data.at(name + ".after" + std::to_string(k)), 0, step)) < 1e-11);
+    }
+  }
+}
+
+TEST_CASE("golden: gradients clipped by value, and an average of the weights, equal PyTorch's") {
+  const std::map<std::string, Tensor> data =
+      io::load_safetensors(golden("optimizers.safetensors")).tensors;
+  const std::vector<nn::NamedTensor> p = {parameters_from(data)[0]};
+  optim::SGD optimizer(p, {.learning_rate = 0.1});
+  optim::EMA average(p, 0.8);
+  Tensor weight = p[0].tensor;
+  for (std::int64_t step = 0; step < 10; ++step) {
+    weight.set_grad(select(data.at("gradient0"), 0, step));
+    optim::clip_grad_value(p, 0.5);
+    optimizer.step();
+    average.update();
+    const optim::EMA::Scope averaged(average);
+    CHECK(apart(weight.detach(), select(data.at("average.after0"), 0, step)) < 1e-12);
   }
 }
 

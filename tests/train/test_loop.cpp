@@ -131,7 +131,44 @@ TEST_CASE("what an application keeps in the checkpoint comes back") {
   }
 }
 
-/// The parameters after `steps` steps on the rows that `rows` at a time say.
+TEST_CASE("the average of the weights is judged and saved, and comes back from the checkpoint") {
+  const Folder here;
+  const auto train = [&](const std::string& name, std::int64_t stop_at) {
+    Task task;
+    optim::EMA ema(task.net.parameters(), 0.9);
+    volatile std::sig_atomic_t stop = 0;
+    TrainOptions own = options(here / name);
+    own.stop = &stop;
+    Trainer trainer(task.net, task.optimizer, kSchedule, own);
+    trainer.average(ema);
+    if (holds_run(trainer.files()))
+      trainer.resume();
+    else
+      trainer.start();
+    trainer.run(
+        [&](std::int64_t i) {
+          stop = i == stop_at;
+          return task.loss(i);
+        },
+        [&] { return task.evaluate(); });
+    Net best;
+    best.load_state(io::load_safetensors(trainer.files().model()).tensors);
+    best.eval();
+    CHECK(mse_loss(best(task.x), task.y).item() == trainer.best());
+    const std::vector<float> now = task.net.up.weight.to_vector<float>();
+    const optim::EMA::Scope averaged(ema);
+    CHECK(task.net.up.weight.to_vector<float>() != now);
+    if (trainer.best_step() == trainer.step())
+      CHECK(task.net.up.weight.to_vector<float>() == best.up.weight.to_vector<float>());
+  };
+  train("whole", -1);
+  train("run", 16);
+  train("run", -1);
+  for (const std::string name : {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"})
+    CHECK(read_bytes(here / ("run/" + name)) == read_bytes(here / ("whole/" + name)));
+}
+
+/// The first weights after three steps on 16 rows each, `rows` at a time.
 std::vector<double> trained(const std::string& directory, std::int64_t accumulate,
                             std::int64_t rows) {
   Task task;
@@ -230,6 +267,8 @@ TEST_CASE("a trainer says what is wrong") {
         "Trainer: evaluations every -2 steps: must be positive");
   CHECK(made([](TrainOptions& o) { o.clip_norm = -1; }) ==
         "Trainer: a clip_norm of -1: must be positive, or 0");
+  CHECK(made([](TrainOptions& o) { o.clip_value = -1; }) ==
+        "Trainer: a clip_value of -1: must be positive, or 0");
   CHECK(made([](TrainOptions& o) { o.accumulate = 0; }) ==
         "Trainer: accumulate 0: must be at least 1");
   CHECK(made([](TrainOptions& o) { o.patience = -1; }) ==

@@ -1,0 +1,59 @@
+#include "gradus/train/ema.h"
+
+#include "gradus/engine/graph.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+
+namespace gradus::optim {
+
+EMA::EMA(const std::vector<nn::NamedTensor>& parameters, double decay)
+    : weights_(parameters), decay_(decay) {
+  require(0 <= decay && decay < 1, "EMA: a decay of ", decay, " is not in [0, 1)");
+  require(!parameters.empty(), "EMA: no parameters were given");
+  for (const nn::NamedTensor& each : parameters) averages_.push_back(zeros_like(each.tensor));
+}
+
+void EMA::update() {
+  const NoGrad off;
+  for (std::size_t i = 0; i < averages_.size(); ++i) {
+    const Tensor& now = weights_[i].tensor;
+    averages_[i].copy_(updates_ == 0 ? now : averages_[i] * decay_ + now * (1 - decay_));
+  }
+  ++updates_;
+}
+
+void EMA::swap() {
+  if (updates_ == 0) return;
+  const NoGrad off;
+  for (std::size_t i = 0; i < averages_.size(); ++i) {
+    const Tensor now = weights_[i].tensor.detach().clone();
+    weights_[i].tensor.copy_(averages_[i]);
+    averages_[i].copy_(now);
+  }
+}
+
+std::map<std::string, Tensor> EMA::state() const {
+  std::map<std::string, Tensor> out;
+  for (std::size_t i = 0; i < averages_.size(); ++i) out[weights_[i].name] = averages_[i];
+  out["updates"] = full({}, static_cast<double>(updates_), Dtype::i64);
+  return out;
+}
+
+void EMA::load_state(const std::map<std::string, Tensor>& given) {
+  const std::map<std::string, Tensor> own = state();
+  for (const auto& [name, target] : own) {
+    const auto at = given.find(name);
+    require<ShapeError>(at != given.end() && at->second.shape() == target.shape() &&
+                            at->second.dtype() == target.dtype(),
+                        "EMA state: ", name, " ", target.shape(), " of ", target.dtype(), " is ",
+                        at == given.end()
+                            ? "missing"
+                            : text("given as ", at->second.shape(), " of ", at->second.dtype()));
+  }
+  require<ShapeError>(given.size() == own.size(), "EMA state: ", given.size(),
+                      " tensors are given, but this average has ", own.size());
+  for (std::size_t i = 0; i < averages_.size(); ++i) averages_[i].copy_(given.at(weights_[i].name));
+  updates_ = static_cast<std::int64_t>(given.at("updates").item());
+}
+
+}  // namespace gradus::optim

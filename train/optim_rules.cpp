@@ -1,0 +1,148 @@
+// Each rule is one pass over the numbers of a piece.
+#include <cmath>
+
+#include "gradus/base/kernel.h"
+#include "gradus/train/optim.h"
+
+namespace gradus::optim {
+namespace {
+
+/// The numbers of one piece, for writing: step() has counted the write, once for all.
+template <class T>
+T* numbers(const Tensor& x, std::int64_t begin) {
+  return const_cast<T*>(x.data<T>()) + begin;
+}
+
+struct SGDConstants {
+  double learning_rate, scale, decay, momentum;
+  bool nesterov, first;
+};
+
+template <class T>
+GRADUS_KERNEL void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
+  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
+          decay = static_cast<T>(c.decay);
+  const T momentum = static_cast<T>(c.momentum);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T gradient = g[i] * scale + decay * p[i];
+    velocity[i] = c.first ? gradient : momentum * velocity[i] + gradient;
+    p[i] -= rate * (c.nesterov ? gradient + momentum * velocity[i] : velocity[i]);
+  }
+}
+
+template <class T>
+GRADUS_KERNEL void plain_sgd_kernel(T* p, const T* g, std::int64_t n, SGDConstants c) {
+  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
+          decay = static_cast<T>(c.decay);
+  for (std::int64_t i = 0; i < n; ++i) p[i] -= rate * (g[i] * scale + decay * p[i]);
+}
+
+struct AdamConstants {
+  double scale, decay_gradient, keep, beta1, beta2, step_size, root_correction, eps;
+};
+
+template <class T>
+GRADUS_KERNEL void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t n, AdamConstants c) {
+  const T scale = static_cast<T>(c.scale), decay = static_cast<T>(c.decay_gradient),
+          keep = static_cast<T>(c.keep);
+  const T b1 = static_cast<T>(c.beta1), b2 = static_cast<T>(c.beta2),
+          new1 = static_cast<T>(1 - c.beta1);
+  const T new2 = static_cast<T>(1 - c.beta2), size = static_cast<T>(c.step_size);
+  const T correction = static_cast<T>(c.root_correction), eps = static_cast<T>(c.eps);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T gradient = g[i] * scale + decay * p[i];
+    m[i] = b1 * m[i] + new1 * gradient;
+    v[i] = b2 * v[i] + new2 * gradient * gradient;
+    p[i] = p[i] * keep - size * m[i] / (std::sqrt(v[i]) * correction + eps);
+  }
+}
+
+struct LionConstants {
+  double scale, keep, beta1, beta2, step_size;
+};
+
+template <class T>
+GRADUS_KERNEL void lion_kernel(T* p, const T* g, T* m, std::int64_t n, LionConstants c) {
+  const T scale = static_cast<T>(c.scale), keep = static_cast<T>(c.keep);
+  const T b1 = static_cast<T>(c.beta1), new1 = static_cast<T>(1 - c.beta1);
+  const T b2 = static_cast<T>(c.beta2), new2 = static_cast<T>(1 - c.beta2);
+  const T size = static_cast<T>(c.step_size);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T gradient = g[i] * scale, mixed = b1 * m[i] + new1 * gradient;
+    const T sign = static_cast<T>(mixed > 0) - static_cast<T>(mixed < 0);
+    p[i] = p[i] * keep - size * sign;
+    m[i] = b2 * m[i] + new2 * gradient;
+  }
+}
+
+}  // namespace
+
+SGD::SGD(std::vector<Group> groups, const SGDOptions& options)
+    : Optimizer(std::move(groups), options.learning_rate, options.weight_decay,
+                options.momentum != 0 ? std::vector<std::vector<std::string>>{{"velocity"}}
+                                      : std::vector<std::vector<std::string>>{{}}),
+      options_(options) {
+  require(options.momentum >= 0 && options.momentum < 1, "SGD: momentum ", options.momentum,
+          " is not in [0, 1)");
+  require(!options.nesterov || options.momentum > 0,
+          "SGD: Nesterov's rule wants a momentum above 0");
+}
+
+void SGD::update(const Piece& piece) const {
+  const SGDConstants constants{piece.learning_rate, piece.scale,       piece.group->weight_decay,
+                               options_.momentum,   options_.nesterov, steps_ == 1};
+  dispatch_float("SGD", piece.parameter.dtype(), [&]<class T>() {
+    T* p = numbers<T>(piece.parameter, piece.begin);
+    const T* g = piece.gradient.data<T>() + piece.begin;
+    const std::int64_t n = piece.end - piece.begin;
+    if (piece.slots.empty()) return plain_sgd_kernel(p, g, n, constants);
+    sgd_kernel(p, g, numbers<T>(piece.slots[0], piece.begin), n, constants);
+  });
+}
+
+Adam::Adam(std::vector<Group> groups, const AdamOptions& options, bool decoupled)
+    : Optimizer(std::move(groups), options.learning_rate, options.weight_decay,
+                {{"exp_avg", "exp_avg_sq"}}),
+      options_(options),
+      decoupled_(decoupled) {
+  require(0 <= options.beta1 && options.beta1 < 1 && 0 <= options.beta2 && options.beta2 < 1,
+          "Adam: betas ", options.beta1, " and ", options.beta2, " must lie in [0, 1)");
+  require(options.eps > 0, "Adam: eps ", options.eps, " must be positive");
+}
+
+void Optimizer::adam_step(const Piece& piece, const AdamOptions& options, bool decoupled) const {
+  const double t = static_cast<double>(steps_), decay = piece.group->weight_decay;
+  const AdamConstants constants{piece.scale,
+                                decoupled ? 0 : decay,
+                                decoupled ? 1 - piece.learning_rate * decay : 1,
+                                options.beta1,
+                                options.beta2,
+                                piece.learning_rate / (1 - std::pow(options.beta1, t)),
+                                1 / std::sqrt(1 - std::pow(options.beta2, t)),
+                                options.eps};
+  dispatch_float("Adam", piece.parameter.dtype(), [&]<class T>() {
+    adam_kernel(numbers<T>(piece.parameter, piece.begin), piece.gradient.data<T>() + piece.begin,
+                numbers<T>(piece.slots[0], piece.begin), numbers<T>(piece.slots[1], piece.begin),
+                piece.end - piece.begin, constants);
+  });
+}
+
+void Adam::update(const Piece& piece) const { adam_step(piece, options_, decoupled_); }
+
+Lion::Lion(std::vector<Group> groups, const LionOptions& options)
+    : Optimizer(std::move(groups), options.learning_rate, options.weight_decay, {{"exp_avg"}}),
+      options_(options) {
+  require(0 <= options.beta1 && options.beta1 < 1 && 0 <= options.beta2 && options.beta2 < 1,
+          "Lion: betas ", options.beta1, " and ", options.beta2, " must lie in [0, 1)");
+}
+
+void Lion::update(const Piece& piece) const {
+  const LionConstants constants{piece.scale, 1 - piece.learning_rate * piece.group->weight_decay,
+                                options_.beta1, options_.beta2, piece.learning_rate};
+  dispatch_float("Lion", piece.parameter.dtype(), [&]<class T>() {
+    lion_kernel(numbers<T>(piece.parameter, piece.begin), piece.gradient.data<T>() + piece.begin,
+                numbers<T>(piece.slots[0], piece.begin), piece.end - piece.begin, constants);
+  });
+}
+
+}  // namespace gradus::optim
