@@ -4,21 +4,20 @@
 
 #include <cxxabi.h>
 #include <dlfcn.h>
-#include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sched.h>
+#ifdef __GLIBC__
+#include <execinfo.h>
+#include <link.h>
 #endif
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -75,10 +74,9 @@ int usable_cores() {
   if (sched_getaffinity(0, sizeof mask, &mask) == 0)
     for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
       if (!CPU_ISSET(cpu, &mask)) continue;
-      const std::string name = "/sys/devices/system/cpu/cpu" + std::to_string(cpu);
-      std::ifstream in(name + "/topology/thread_siblings_list");
-      std::string siblings;
-      cores.insert(std::getline(in, siblings) ? siblings : name);
+      std::string core = text("/sys/devices/system/cpu/cpu", cpu, "/topology/thread_siblings_list");
+      std::ifstream(core) >> core;  // where there is no such file it stays its name
+      cores.insert(core);
     }
 #endif
   const double found = cores.empty() ? std::thread::hardware_concurrency() : double(cores.size());
@@ -132,35 +130,6 @@ std::string system_name() {
   return uname(&name) < 0 ? "unknown" : text(name.sysname, " ", name.release, " ", name.machine);
 }
 
-void write_file_atomically(const std::string& path, const void* data, std::size_t size) {
-  static std::atomic<int> counter{0};
-  const std::string temporary = text(path, ".tmp-", getpid(), "-", counter++);
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  int cause = file < 0 ? errno : 0;
-  const char* rest = static_cast<const char*>(data);
-  while (cause == 0 && size > 0) {
-    const ssize_t written = write(file, rest, std::min(size, std::size_t{1} << 30));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) cause = written < 0 ? errno : EIO;
-    if (written > 0) rest += written, size -= static_cast<std::size_t>(written);
-  }
-  if (cause == 0 && fsync(file) < 0) cause = errno;
-  if (file >= 0 && close(file) < 0 && cause == 0) cause = errno;
-  if (cause == 0 && rename(temporary.c_str(), path.c_str()) < 0) cause = errno;
-  if (cause != 0) {
-    if (file >= 0) unlink(temporary.c_str());
-    fail<FileError>("cannot write ", path, ": ", std::strerror(cause),
-                    cause == ENOSPC || cause == EDQUOT ? " (disk full)" : "",
-                    ". What was there before is unchanged");
-  }
-  const auto slash = path.find_last_of('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int parent = open(directory.c_str(), O_RDONLY | O_CLOEXEC);
-  if (parent < 0) return;  // readable or not, the new file is whole; only its name may come late
-  fsync(parent);
-  close(parent);
-}
-
 bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
 
 bool sync_file(std::FILE* file) {
@@ -171,6 +140,33 @@ std::string readable_type(const char* mangled) {
   const std::unique_ptr<char, void (*)(void*)> name(
       abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr), std::free);
   return name ? name.get() : mangled;
+}
+
+std::vector<void*> calls() {
+  std::vector<void*> at(64);
+#ifdef __GLIBC__
+  at.resize(static_cast<std::size_t>(backtrace(at.data(), 64)));
+#endif
+  return at;
+}
+
+std::vector<Frame> frames_of(void* call) {
+  std::vector<Frame> frames;
+#ifdef __GLIBC__
+  Dl_info info{};
+  void* map = nullptr;
+  if (dladdr1(call, &info, &map, RTLD_DL_LINKMAP) == 0) return frames;
+  std::string file = static_cast<link_map*>(map)->l_name;
+  if (file.empty()) file = text("/proc/", getpid(), "/exe");
+  if (file.find('\'') != std::string::npos) return frames;  // it goes through a shell
+  const auto at = reinterpret_cast<std::uintptr_t>(call) - 1 - static_cast<link_map*>(map)->l_addr;
+  const std::string ask = text("addr2line -fie '", file, "' 0x", std::hex, at, " 2>&-");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(popen(ask.c_str(), "r"), pclose);
+  for (char name[4096], place[4096];
+       answer && std::fscanf(answer.get(), " %4095[^\n] %4095[^\n]", name, place) == 2;)
+    frames.push_back({name, place});
+#endif
+  return frames;
 }
 
 }  // namespace gradus::platform

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 namespace gradus::platform {
 
@@ -22,7 +23,7 @@ void* find_symbol(const char* name);
 std::string instruction_set();
 std::string system_name();
 
-/// "gradus::nn::Linear" from what typeid(x).name() says.
+/// "gradus::nn::Linear" from what typeid(x).name() says, or from a mangled function.
 std::string readable_type(const char* mangled);
 
 /// Resident bytes now and at their highest.
@@ -33,8 +34,16 @@ bool is_terminal(std::FILE* file);
 /// What was written and flushed is on the disk; false: errno says why.
 bool sync_file(std::FILE* file);
 
-/// Writes `size` bytes to `path` so that a reader, a crash or a full disk sees the whole new file
-/// or the whole old one: beside it, synced, renamed, directory synced. FileError: path and cause.
-void write_file_atomically(const std::string& path, const void* data, std::size_t size);
+/// The calls that led here, innermost first; null pointers where the system cannot tell.
+std::vector<void*> calls();
+
+struct Frame {
+  std::string function,
+      place;  // mangled, or "??"; "file:line", or "??:0" without debug information
+};
+
+/// What addr2line, which comes with compilers, knows of a call: innermost what was inlined there.
+/// Empty where it is not installed. Takes some tenths of a second.
+std::vector<Frame> frames_of(void* call);
 
 }  // namespace gradus::platform

@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "gradus/base/error.h"
-#include "gradus/base/platform.h"
 #include "gradus/io/text.h"
+#include "gradus/io/write_file.h"
 
 namespace gradus::io {
 namespace {
@@ -181,7 +181,7 @@ void save_csv(const std::string& path, const Table& table) {
       out += '\n';
     }
   });
-  platform::write_file_atomically(path, out.data(), out.size());
+  write_file_atomically(path, out.data(), out.size());
 }
 
 }  // namespace gradus::io

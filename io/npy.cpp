@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "gradus/base/error.h"
-#include "gradus/base/platform.h"
 #include "gradus/io/input.h"
 #include "gradus/io/text.h"
+#include "gradus/io/write_file.h"
 
 namespace gradus::io {
 namespace {
@@ -205,7 +205,7 @@ void save_npy(const std::string& path, const Tensor& x) {
     bytes.append(reinterpret_cast<const char*>(packed.data<T>()),
                  static_cast<std::size_t>(packed.numel()) * sizeof(T));
   });
-  platform::write_file_atomically(path, bytes.data(), bytes.size());
+  write_file_atomically(path, bytes.data(), bytes.size());
 }
 
 }  // namespace gradus::io

@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "gradus/base/error.h"
-#include "gradus/base/platform.h"
 #include "gradus/io/input.h"
 #include "gradus/io/safetensors_header.h"
 #include "gradus/io/text.h"
+#include "gradus/io/write_file.h"
 
 namespace gradus::io {
 namespace {
@@ -144,7 +144,7 @@ std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& te
 void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata) {
   const std::vector<std::byte> bytes = safetensors_bytes(tensors, metadata);
-  platform::write_file_atomically(path, bytes.data(), bytes.size());
+  write_file_atomically(path, bytes.data(), bytes.size());
 }
 
 }  // namespace gradus::io

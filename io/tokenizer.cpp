@@ -7,8 +7,8 @@
 #include <map>
 
 #include "gradus/base/error.h"
-#include "gradus/base/platform.h"
 #include "gradus/io/text.h"
+#include "gradus/io/write_file.h"
 
 namespace gradus::io {
 namespace {
@@ -190,7 +190,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std:
 
 void save_tokenizer(const std::string& path, const Tokenizer& tokenizer) {
   const std::string json = tokenizer.to_json();
-  platform::write_file_atomically(path, json.data(), json.size());
+  write_file_atomically(path, json.data(), json.size());
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {

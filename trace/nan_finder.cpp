@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "gradus/engine/graph.h"
+#include "gradus/trace/caller.h"
 
 namespace gradus::trace {
 namespace {
@@ -54,6 +55,11 @@ bool is_meant(const char* op, const Range& y) {
 
 std::string in_layer(const std::string& layer) { return layer.empty() ? "" : " in " + layer; }
 
+std::string called_at(const std::vector<void*>& calls) {
+  const std::string caller = caller_of(calls);
+  return caller.empty() ? "" : ", called at " + caller;
+}
+
 }  // namespace
 
 NanFinder::NanFinder(Report report) : report_(std::move(report)), scope_(*this) {}
@@ -92,13 +98,14 @@ void NanFinder::op_end(const Op& op, std::span<const Tensor* const> inputs, cons
     if (made_it(range, in) && !is_meant(op.name(), range))
       return tell(text(op.name(), " made ", y.shape(), " ", to_string(range), ", from ",
                        with_ranges(inputs), in.finite() ? "" : "; the infinity came from " + origin,
-                       y.node() ? text(" (node ", y.node()->id, ")") : ""));
+                       y.node() ? text(" (node ", y.node()->id, ")") : "",
+                       called_at(platform::calls())));
     origins_[y.storage().get()] = {y.storage(), origin};
     if (origins_.size() > kManyOrigins)
       std::erase_if(origins_, [](const auto& each) { return each.second.storage.expired(); });
   }
   if (!y.node()) return;
-  made_[y.node()->id] = {where_am_i(), with_ranges(inputs), origin};
+  made_[y.node()->id] = {where_am_i(), with_ranges(inputs), origin, platform::calls()};
   if (made_.size() > kMostNodes) made_.erase(made_.begin());
 }
 
@@ -117,7 +124,7 @@ std::string NanFinder::forward_of(const Node& node) const {
   const auto at = made_.find(node.id);
   if (at == made_.end()) return text(node.name(), " (node ", node.id, ")");
   return text(node.name(), in_layer(at->second.layer), " (node ", node.id, ", made from ",
-              at->second.inputs, ")");
+              at->second.inputs, called_at(at->second.calls), ")");
 }
 
 void NanFinder::backward_begin(const Node& node, const Tensor& dy) {

@@ -26,6 +26,8 @@ class NanError : public Error {
 ///   const trace::NanFinder finder;          // or GRADUS_CHECK_NAN=1
 ///   model.loss(x, y).backward();            // NanError: divide made [2] 0, 1 nan of 2, from …
 ///
+/// The report ends with the file and line of the user's code that called the operation, where that
+/// was built with -g (cmake --preset debug) and addr2line is installed; else with what is known.
 /// Reported: NaN from inputs without NaN; ±∞ from finite inputs; a gradient that is not finite
 /// where what arrived was; gradients that overflow when they are added up.
 /// Not reported by themselves: masked_fill with ±∞ and log 0 = −∞ (that is how log space writes 0),
@@ -50,6 +52,7 @@ class NanFinder final : public Observer {
  private:
   struct Made {  // what the report of a node's backward will want to know of its forward
     std::string layer, inputs, origin;
+    std::vector<void*> calls;  // what called it
   };
   struct Origin {  // who made what is not finite in a storage, as long as that lives
     std::weak_ptr<Storage> storage;

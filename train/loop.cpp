@@ -1,5 +1,6 @@
 // All that a run is made of is written into one checkpoint, by one rename.
 #include "gradus/train/loop.h"
+#include "gradus/io/write_file.h"
 
 #include <algorithm>
 #include <bit>
@@ -307,7 +308,7 @@ void Trainer::draw_losses() const {
     chart.mark = {static_cast<double>(best_step_), best_,
                   text("best ", four_digits(best_), " at step ", best_step_)};
   const std::string picture = io::svg(chart);
-  platform::write_file_atomically(files_.curve(), picture.data(), picture.size());
+  io::write_file_atomically(files_.curve(), picture.data(), picture.size());
 }
 
 }  // namespace gradus

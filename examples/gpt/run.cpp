@@ -9,12 +9,13 @@
 #include "gradus/examples/support/interrupt.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
+#include "gradus/io/write_file.h"
 
 namespace gradus::examples {
 namespace {
 
 void write_text(const std::string& path, const std::string& text) {
-  platform::write_file_atomically(path, text.data(), text.size());
+  io::write_file_atomically(path, text.data(), text.size());
 }
 
 TrainOptions options_for(const Settings& s, const RunPaths& paths, const io::Tokenizer& tokens) {

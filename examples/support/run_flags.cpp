@@ -10,6 +10,7 @@
 
 #include "gradus/base/platform.h"
 #include "gradus/io/text.h"
+#include "gradus/io/write_file.h"
 #include "interrupt.h"
 #include "run.h"
 
@@ -114,7 +115,7 @@ void RunFlags::write() const {
   for (const Setting& each : settings_)
     std::visit([&](const auto* at) { json[field_of(each.flag)] = *at; }, each.value);
   const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  platform::write_file_atomically(settings_file(), text.data(), text.size());
+  io::write_file_atomically(settings_file(), text.data(), text.size());
 }
 
 TrainOptions RunFlags::options() const {

@@ -40,11 +40,13 @@ Mistakes transformer_mistakes() {
        }},
       {"nn::DecoderBlock", "linear: the input [1, 3, 6] does not end in the weight's input size",
        [=] {
-         nn::DecoderBlock(small)(ones({1, 2, 4}), ones({1, 3, 6}));
+         const nn::DecoderBlock block(small);
+         block(ones({1, 2, 4}), ones({1, 3, 6}));
        }},
       {"nn::DecoderBlock", "attention: q [1, 2, 2, 2], k [2, 2, 3, 2]",
        [=] {
-         nn::DecoderBlock(small)(ones({1, 2, 4}), ones({2, 3, 4}));
+         const nn::DecoderBlock block(small);
+         block(ones({1, 2, 4}), ones({2, 3, 4}));
        }},
       {"nn::Encoder", "Encoder: 0 layers: needs at least 1",
        [=] { nn::Encoder({.block = small, .layers = 0}); }},

@@ -85,7 +85,7 @@ TEST_CASE("an exponential that overflows is named, and the step if it was told")
     finder.set_step(12);
     exp(tensor({1, 100}));
   });
-  CHECK(said == "step 12: exp made [2] 2.718, 1 inf of 2, from [2] 1 … 100");
+  CHECK(said.starts_with("step 12: exp made [2] 2.718, 1 inf of 2, from [2] 1 … 100"));
   CHECK(has(found_in([] { tensor({-1.0}) / tensor({0.0}); }), "divide made [1] 1 -inf of 1"));
   CHECK(has(found_in([] { sqrt(tensor({-1.0})); }), "sqrt made [1] 1 nan"));
   CHECK(has(found_in([] { log(tensor({-1.0})); }), "log made [1] 1 nan"));

@@ -1,0 +1,106 @@
+// Whose code called, from frames and from a NaN report. This file is compiled with -g everywhere,
+// and lies apart: what is in a directory called trace counts as the library.
+#include "gradus/trace/caller.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "gradus/base/error.h"
+#include "gradus/engine/backward.h"
+#include "gradus/nn/module.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+#include "gradus/trace/nan_finder.h"
+
+namespace gradus {
+namespace {
+
+using testing::has;
+using testing::message_of;
+using trace::NanError;
+using trace::NanFinder;
+
+int line_of_division = 0, line_of_root = 0;
+
+/// A user's layer: its forward is the user's code, and what calls forward is not.
+struct Ratio : nn::Layer<Ratio> {
+  nn::Members members() override { return {}; }
+  Tensor forward(const Tensor& x) const {
+    line_of_division = __LINE__ + 1;
+    return x / (x - x);
+  }
+};
+
+Tensor root_of(const Tensor& x) {
+  line_of_root = __LINE__ + 1;
+  return sqrt(x);
+}
+
+std::string report_of(const std::function<void()>& f) {
+  return message_of<NanError>([&] {
+    const NanFinder finder;
+    f();
+  });
+}
+
+std::string place(int line) { return text("/trace/user/test_caller.cpp:", line); }
+
+}  // namespace
+
+TEST_CASE("a NaN report names the line that called the operation") {
+  const Ratio ratio;
+  const std::string said = report_of([&] { ratio(zeros({2})); });
+  INFO(said);
+  CHECK(has(said, place(line_of_division)));
+  CHECK(has(said, "(in Ratio)"));
+}
+
+TEST_CASE("a NaN in backward is told with the line of the forward") {
+  const Tensor x = tensor({0.0, 1.0}).requires_grad_();
+  const std::string said = report_of([&] { sum(root_of(x)).backward(); });
+  INFO(said);
+  CHECK(has(said, "backward of sqrt"));
+  CHECK(has(said, place(line_of_root)));
+}
+
+TEST_CASE("without addr2line a NaN is reported without its line") {
+  const std::string before = std::getenv("PATH");
+  setenv("PATH", "/nowhere", 1);
+  const std::string said = report_of([] { Ratio()(zeros({2})); });
+  setenv("PATH", before.c_str(), 1);
+  CHECK(has(said, "divide made [2] 2 nan of 2"));
+  CHECK_FALSE(has(said, "called at"));
+}
+
+TEST_CASE("the caller is the first frame that is not the library's") {
+  const std::vector<platform::Frame> inner = {
+      {"_ZN6gradus5applyEv", "??:0"},
+      {"_ZN6gradusdvERKNS_6TensorES2_", "/src/gradus/ops/arithmetic.cpp:7"},
+      {"_ZNSt8functionIFvvEEclEv", "/usr/include/c++/12/bits/std_function.h:591"},
+      {"_ZN6gradus2nn5LayerclEv", "/opt/x/include/gradus/nn/layer.h:30"},
+      {"GOMP_parallel", "??:0"},
+      {"??", "??:0"}};
+  const auto with = [&](const platform::Frame& user) {
+    std::vector<platform::Frame> all = inner;
+    all.push_back(user);
+    all.push_back({"main", "main.cpp:99"});
+    return trace::caller_among(all);
+  };
+  CHECK(trace::caller_among({}) == "");
+  CHECK(trace::caller_among(inner) == "");
+  CHECK(with({"_Z4stepi", "/home/me/train/step.cpp:12 (discriminator 3)"}) ==
+        "/home/me/train/step.cpp:12");
+  CHECK(with({"_Z4stepi", "/home/me/ops/step.cpp:12"}) == "/home/me/ops/step.cpp:12");
+  CHECK(with({"main", "/home/me/nn/step.cpp:12"}) == "/home/me/nn/step.cpp:12");
+  CHECK(with({"_Z4stepi", "/home/me/build/../step.cpp:12"}) == "/home/me/step.cpp:12");
+  CHECK(with({"_ZN6gradus2me4stepEv", "/src/gradus/examples/01.cpp:4"}) ==
+        "/src/gradus/examples/01.cpp:4");
+  CHECK(has(with({"main", "??:0"}), "main (its line is known if"));
+  CHECK(has(with({"_Z4stepi", "step.cpp:?"}), "step(int) (its line is known if"));
+  CHECK(has(with({"_Z4stepi", "??:?"}), "cmake --preset debug"));
+}
+
+}  // namespace gradus

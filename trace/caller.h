@@ -1,0 +1,19 @@
+// Whose code called: the first call outside of the library.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gradus/base/platform.h"
+
+namespace gradus::trace {
+
+/// "train.cpp:42", the innermost place that is not the library's (base, engine, ops, nn, trace) or
+/// the standard library's. Where that was built without debug information: "step(Model&) (its line
+/// is known if it is built with -g, as cmake --preset debug does)". "" where nothing is known.
+std::string caller_among(const std::vector<platform::Frame>& frames);
+
+/// The same of calls(). Asks addr2line: about a second.
+std::string caller_of(const std::vector<void*>& calls);
+
+}  // namespace gradus::trace
