@@ -1,0 +1,209 @@
+// Each check calls f in two ways that must give the same numbers, and names the first place where
+// they do not. B examples, T positions.
+#include "gradus/check/invariance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <ostream>
+
+#include "gradus/base/random.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/graph.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/indexing.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+
+namespace gradus::check {
+namespace {
+
+/// f(x), unrecorded, with the same random numbers at each call.
+template <class F, class... Args>
+Tensor call(const F& f, const Args&... args) {
+  const NoGrad off;
+  Generator own(1);
+  const GeneratorScope scope(own);
+  const Tensor y = f(args...);
+  require(y.defined() && is_float(y.dtype()), "invariance: the function gave ",
+          y.defined() ? name_of(y.dtype()) : "an undefined tensor", ", wants numbers");
+  return y;
+}
+
+void check_input(const char* check, const Tensor& x) {
+  require(x.defined() && x.rank() >= 2 && x.numel() > 0, check,
+          ": wants sequences [batch, length, …] that are not empty, not ",
+          x.defined() ? to_string(x.shape()) : "an undefined tensor");
+}
+
+/// "[1, 3]": where number i of a row-major tensor stands.
+std::string place_of(std::int64_t i, const Shape& shape) {
+  std::string words;
+  for (int axis = shape.rank(); axis-- > 0; i /= shape[axis])
+    words = std::to_string(i % shape[axis]) + (words.empty() ? "" : ", ") + words;
+  return "[" + words + "]";
+}
+
+/// Holds where a and b are alike; else says by how much they differ most, and why that is wrong.
+Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& options,
+                   const std::string& why) {
+  if (a.shape() != b.shape())
+    return {false, text("shapes ", a.shape(), " and ", b.shape(), " differ: ", why)};
+  const double standard = a.dtype() == Dtype::f64 ? 1e-9 : 1e-4;
+  const double tolerance = options.tolerance > 0 ? options.tolerance : standard;
+  const std::vector<double> x = a.astype(Dtype::f64).to_vector<double>(),
+                            y = b.astype(Dtype::f64).to_vector<double>();
+  double worst = 0;
+  std::size_t where = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double apart = std::abs(x[i] - y[i]) / std::max(1.0, std::abs(x[i]));
+    if (x[i] == y[i] || apart <= worst) continue;
+    worst = std::isnan(apart) ? INFINITY : apart, where = i;
+    if (std::isinf(worst)) break;
+  }
+  if (worst <= tolerance) return {true, why};
+  return {false, text("output ", place_of(static_cast<std::int64_t>(where), a.shape()), " is ",
+                      x[where], " and ", y[where], ": ", why)};
+}
+
+/// x with other contents from position `first` on: ids of the next example and position, numbers
+/// that are far away.
+Tensor changed_from(const Tensor& x, std::int64_t first) {
+  Tensor y = x.clone();
+  Tensor tail = slice(y, 1, first, x.size(1));
+  if (is_float(x.dtype())) {
+    tail.copy_(tail * -2.0 + 3.0);
+  } else {
+    std::vector<std::int64_t> ids = x.to_vector<std::int64_t>();
+    std::vector<std::int64_t> kinds = ids;
+    std::sort(kinds.begin(), kinds.end());
+    kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+    require(kinds.size() > 1, "invariance: all ids are ", kinds[0], ": give at least two kinds");
+    for (std::int64_t& id : ids) {
+      const auto next = std::upper_bound(kinds.begin(), kinds.end(), id);
+      id = next == kinds.end() ? kinds.front() : *next;
+    }
+    tail.copy_(slice(from(ids, x.shape()), 1, first, x.size(1)));
+  }
+  return y;
+}
+
+/// The gradient of the outputs before position t for the inputs from t on must be 0.
+Invariance no_gradient_from(const SequenceFunction& f, const Tensor& x, std::int64_t t) {
+  Generator own(1);
+  const GeneratorScope scope(own);
+  const Tensor in = x.clone().requires_grad_();
+  const Tensor y = f(in);
+  const Tensor before = slice(y, 1, 0, t);
+  if (!before.requires_grad()) return {true, ""};
+  const Tensor dx = grad({sum(before * before)}, {in}, {.allow_unused = true})[0];
+  if (!dx.defined()) return {true, ""};
+  for (const double value : slice(dx, 1, t, x.size(1)).astype(Dtype::f64).to_vector<double>())
+    if (value != 0)
+      return {false, text("outputs before position ", t, " have a gradient of ", value,
+                          " at an input from there on: it sees the future")};
+  return {true, ""};
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Invariance& found) { return out << found.words; }
+
+Invariance causal(const SequenceFunction& f, const Tensor& x, const InvarianceOptions& options) {
+  check_input("causal", x);
+  const Tensor y = call(f, x);
+  for (std::int64_t t = 1; t < x.size(1); ++t) {
+    const Invariance same =
+        compare(slice(y, 1, 0, t), slice(call(f, changed_from(x, t)), 1, 0, t), options,
+                text("inputs from position ", t, " on were changed: it sees the future"));
+    if (!same) return same;
+    if (!is_float(x.dtype())) continue;
+    if (const Invariance none = no_gradient_from(f, x, t); !none) return none;
+  }
+  return {true, "no output depends on an input after it"};
+}
+
+Invariance padding_invariant(
+    const std::function<Tensor(const Tensor&, const std::vector<std::int64_t>&)>& f,
+    const Tensor& x, const std::vector<std::int64_t>& lengths, const InvarianceOptions& options) {
+  check_input("padding_invariant", x);
+  const std::int64_t B = x.size(0), T = x.size(1);
+  require<ShapeError>(std::ssize(lengths) == B, "padding_invariant: ", lengths.size(),
+                      " lengths for a batch of ", B);
+  require(*std::min_element(lengths.begin(), lengths.end()) < T,
+          "padding_invariant: no length is below ", T, ": nothing is padding");
+  const Tensor y = call(f, x, lengths);
+  for (std::int64_t b = 0; b < B; ++b) {
+    const std::int64_t n = lengths[static_cast<std::size_t>(b)];
+    const Tensor mine = slice(slice(y, 0, b, b + 1), 1, 0, n), one = slice(x, 0, b, b + 1);
+    const Tensor alone = call(f, slice(one, 1, 0, n), std::vector<std::int64_t>{n});
+    const Invariance same =
+        compare(mine, alone, options,
+                text("example ", b, " of length ", n, " with padding behind it, and without"));
+    if (!same || n == T) {
+      if (!same) return same;
+      continue;
+    }
+    const Tensor other = call(f, changed_from(one, n), std::vector<std::int64_t>{n});
+    const Invariance unread =
+        compare(mine, slice(other, 1, 0, n), options,
+                text("the padding of example ", b, " was changed: it is read"));
+    if (!unread) return unread;
+  }
+  return {true, "padding changes nothing"};
+}
+
+Invariance cache_invariant(const SequenceFunction& whole,
+                           const std::function<SequenceFunction()>& start, const Tensor& x,
+                           const InvarianceOptions& options) {
+  check_input("cache_invariant", x);
+  const Tensor y = call(whole, x);
+  const SequenceFunction step = start();
+  for (std::int64_t t = 0; t < x.size(1); ++t) {
+    const Invariance same = compare(slice(y, 1, t, t + 1), call(step, slice(x, 1, t, t + 1)),
+                                    options, text("all at once, and step ", t, " with the cache"));
+    if (!same) return same;
+  }
+  return {true, "with and without the cache are the same"};
+}
+
+Invariance mode_invariant(nn::Module& module, const SequenceFunction& f, const Tensor& x,
+                          const InvarianceOptions& options) {
+  check_input("mode_invariant", x);
+  const bool training = module.training();
+  module.train();
+  const Tensor y = call(f, x);
+  module.eval();
+  const Tensor z = call(f, x);
+  module.train(training);
+  return compare(y, z, options, "in training, and after eval()");
+}
+
+Invariance permutation_equivariant(const SequenceFunction& f, const Tensor& x,
+                                   const InvarianceOptions& options) {
+  check_input("permutation_equivariant", x);
+  const std::int64_t T = x.size(1);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(T));
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin(), order.begin() + (T + 1) / 2, order.end());
+  if (T > 2) std::swap(order[0], order[1]);
+  const Tensor index = from(order, {T});
+  return compare(index_select(call(f, x), 1, index), call(f, index_select(x, 1, index)), options,
+                 "positions in another order, after and before: it knows where tokens stand");
+}
+
+Invariance batch_invariant(const SequenceFunction& f, const Tensor& x,
+                           const InvarianceOptions& options) {
+  check_input("batch_invariant", x);
+  require<ShapeError>(x.size(0) > 1, "batch_invariant: a batch of 1 has nobody to depend on");
+  const Tensor y = call(f, x);
+  for (std::int64_t b = 0; b < x.size(0); ++b) {
+    const Invariance same = compare(slice(y, 0, b, b + 1), call(f, slice(x, 0, b, b + 1)), options,
+                                    text("example ", b, " in its batch, and alone"));
+    if (!same) return same;
+  }
+  return {true, "each example gives what it gives alone"};
+}
+
+}  // namespace gradus::check
