@@ -1,13 +1,12 @@
 // Checkpoints as safetensors files with a checksum of all that they hold.
 #include "gradus/io/checkpoint.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "gradus/base/error.h"
+#include "gradus/io/crc32.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
 
@@ -18,38 +17,9 @@ constexpr const char* kFormatKey = "gradus.checkpoint";
 constexpr const char* kChecksumKey = "gradus.crc32";
 constexpr const char* kFormat = "1";
 
-/// CRC-32 as in PNG and zip: the polynomial 0x04C11DB7 with its bits reversed. Table k holds the
-/// checksums of a byte followed by k zero bytes, so that eight bytes are taken at once.
-using CrcTables = std::array<std::array<std::uint32_t, 256>, 8>;
-constexpr CrcTables crc_tables() {
-  CrcTables tables{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1u ? 0xEDB88320u : 0u);
-    tables[0][byte] = crc;
-  }
-  for (std::size_t k = 1; k < 8; ++k)
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t before = tables[k - 1][byte];
-      tables[k][byte] = before >> 8 ^ tables[0][before & 0xFFu];
-    }
-  return tables;
-}
-constexpr CrcTables kTables = crc_tables();
-
 class Checksum {
  public:
-  void add(const void* data, std::size_t bytes) {
-    const auto* at = static_cast<const unsigned char*>(data);
-    for (; bytes >= 8; bytes -= 8, at += 8) {
-      std::uint64_t eight = 0;
-      std::memcpy(&eight, at, 8);
-      eight ^= crc_;
-      crc_ = 0;
-      for (std::size_t k = 0; k < 8; ++k) crc_ ^= kTables[7 - k][eight >> (8 * k) & 0xFFu];
-    }
-    for (; bytes > 0; --bytes, ++at) crc_ = crc_ >> 8 ^ kTables[0][(crc_ ^ *at) & 0xFFu];
-  }
+  void add(const void* data, std::size_t bytes) { crc_ = crc32(data, bytes, crc_); }
   void add(std::string_view text) {
     const std::uint64_t length = text.size();  // so that "ab" "c" and "a" "bc" differ
     add(&length, sizeof length);
@@ -57,12 +27,12 @@ class Checksum {
   }
   std::string hex() const {
     std::string digits(8, '0');
-    for (std::size_t i = 0; i < 8; ++i) digits[7 - i] = "0123456789abcdef"[~crc_ >> (4 * i) & 15u];
+    for (std::size_t i = 0; i < 8; ++i) digits[7 - i] = "0123456789abcdef"[crc_ >> (4 * i) & 15u];
     return digits;
   }
 
  private:
-  std::uint32_t crc_ = 0xFFFFFFFFu;
+  std::uint32_t crc_ = 0;
 };
 
 /// Of everything in it, in this order whatever the file's: facts, names, dtypes, shapes, numbers.

@@ -7,7 +7,10 @@
 #include <map>
 
 #include "gradus/base/error.h"
+#include "gradus/io/bpe.h"
+#include "gradus/io/pieces.h"
 #include "gradus/io/text.h"
+#include "gradus/io/word_tokenizer.h"
 #include "gradus/io/write_file.h"
 
 namespace gradus::io {
@@ -60,13 +63,12 @@ std::string string_field(const json& object, const char* key, const std::string&
   return field->get<std::string>();
 }
 
-void check_id(std::int64_t id, const Tokenizer& tokenizer) {
-  require<IndexError>(0 <= id && id < tokenizer.vocab_size(), tokenizer.name(),
-                      " tokenizer: there is no token ", id, ": ids are 0 to ",
-                      tokenizer.vocab_size() - 1);
-}
-
 }  // namespace
+
+void Tokenizer::check_id(std::int64_t id) const {
+  require<IndexError>(0 <= id && id < vocab_size(), name(), " tokenizer: there is no token ", id,
+                      ": ids are 0 to ", vocab_size() - 1);
+}
 
 std::string Tokenizer::decode(std::span<const std::int64_t> ids) const {
   std::string bytes;
@@ -118,7 +120,7 @@ std::vector<std::int64_t> CharTokenizer::encode(std::string_view text) const {
 }
 
 std::string CharTokenizer::bytes_of(std::int64_t id) const {
-  check_id(id, *this);
+  check_id(id);
   return encode_utf8(characters_[static_cast<std::size_t>(id)]);
 }
 
@@ -136,7 +138,7 @@ std::vector<std::int64_t> ByteTokenizer::encode(std::string_view text) const {
 }
 
 std::string ByteTokenizer::bytes_of(std::int64_t id) const {
-  check_id(id, *this);
+  check_id(id);
   return {static_cast<char>(static_cast<unsigned char>(id))};
 }
 
@@ -176,8 +178,19 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std:
     check_fields(object, {kFormatKey, "type"}, name);
     return std::make_unique<ByteTokenizer>();
   }
+  if (type == "word") {
+    check_fields(object, {kFormatKey, "type", "words"}, name);
+    std::vector<std::string> words = split_text(string_field(object, "words", name), ' ');
+    for (std::string& each : words) each = from_visible(each, name);
+    return std::make_unique<WordTokenizer>(std::move(words), name);
+  }
+  if (type == "bpe") {
+    check_fields(object, {kFormatKey, "type", "tokens", "merges"}, name);
+    return std::make_unique<BpeTokenizer>(bpe_from_text(
+        string_field(object, "tokens", name), string_field(object, "merges", name), name));
+  }
   require<FileError>(type == "character", name, ": unknown type of tokenizer ", in_quotes(type),
-                     ": there are \"character\" and \"byte\"");
+                     ": there are \"character\", \"byte\", \"word\" and \"bpe\"");
   check_fields(object, {kFormatKey, "type", "characters"}, name);
   const std::string characters = string_field(object, "characters", name);
   require<FileError>(!characters.empty(), name, ": \"characters\" is empty");

@@ -1,4 +1,4 @@
-// Text ↔ token ids: characters or bytes.
+// Text ↔ token ids: characters or bytes here; words in word_tokenizer.h, byte pairs in bpe.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  virtual std::string name() const = 0;  // "character", "byte"
+  virtual std::string name() const = 0;  // of one token: "character", "byte", "word", "bpe token"
   virtual std::int64_t vocab_size() const = 0;
   virtual std::vector<std::int64_t> encode(std::string_view text) const = 0;
   /// The bytes that one token stands for. IndexError for an id outside the vocabulary.
@@ -24,6 +24,9 @@ class Tokenizer {
 
   /// The text of `ids`; what is not UTF-8 (a model may sample half a character) becomes U+FFFD.
   std::string decode(std::span<const std::int64_t> ids) const;
+
+ protected:
+  void check_id(std::int64_t id) const;
 };
 
 /// One token for each code point that some text has, in rising order.

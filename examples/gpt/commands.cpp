@@ -74,13 +74,18 @@ int sample(const SampleFlags& flags) {
 
 int evaluate(const std::string& directory, const std::string& file) {
   const Trained trained = load_trained({{directory}});
-  const std::vector<std::int64_t> tokens = trained.tokenizer->encode(io::read_text(file));
+  const std::string text = io::read_text(file);
+  const std::vector<std::int64_t> tokens = trained.tokenizer->encode(text);
   require(std::ssize(tokens) > trained.model->options.context, file, ": has ", tokens.size(),
           " tokens, but the model's context of ", trained.model->options.context,
           " wants at least ", trained.model->options.context + 1);
   const double loss = mean_loss(*trained.model, tokens, 32);
-  std::printf("%.4f nats a %s, perplexity %.3f\n", loss, trained.tokenizer->name().c_str(),
+  std::printf("%.4f nats a %s, perplexity %.3f", loss, trained.tokenizer->name().c_str(),
               std::exp(loss));
+  if (trained.settings.tokenizer_vocab > 0)  // to compare with other tokens
+    std::printf(", %.4f nats a byte",
+                loss * static_cast<double>(tokens.size()) / static_cast<double>(text.size()));
+  std::printf("\n");
   return 0;
 }
 

@@ -12,7 +12,7 @@ namespace gradus::examples {
 struct TrainFlags {
   std::vector<std::string> files;
   std::optional<std::string> out, config, tokenizer, validation;
-  std::optional<std::int64_t> steps, batch, context, layers, heads, width, seed, eval_every;
+  std::optional<std::int64_t> vocab, steps, batch, context, layers, heads, width, seed, eval_every;
   std::optional<double> dropout, learning_rate, minutes;
   bool resume = false;
   bool no_trial = false;

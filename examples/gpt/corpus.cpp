@@ -6,7 +6,9 @@
 #include <unordered_map>
 
 #include "gradus/base/error.h"
+#include "gradus/io/bpe.h"
 #include "gradus/io/text.h"
+#include "gradus/io/word_tokenizer.h"
 
 namespace gradus::examples {
 namespace {
@@ -45,9 +47,13 @@ void must_be_utf8(const std::string& file, const std::string& text) {
 }
 
 std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text, Tokens tokens) {
-  if (tokens != Tokens::bytes && io::is_utf8(text)) {
+  if (tokens.kind == Tokens::words)
+    return std::make_unique<io::WordTokenizer>(io::WordTokenizer::train(text, tokens.vocab));
+  if (tokens.kind == Tokens::pairs)
+    return std::make_unique<io::BpeTokenizer>(io::BpeTokenizer::train(text, tokens.vocab));
+  if (tokens.kind != Tokens::bytes && io::is_utf8(text)) {
     auto characters = std::make_unique<io::CharTokenizer>(text);
-    if (tokens == Tokens::characters || characters->vocab_size() <= kMaxCharacters)
+    if (tokens.kind == Tokens::characters || characters->vocab_size() <= kMaxCharacters)
       return characters;
   }
   return std::make_unique<io::ByteTokenizer>();
@@ -71,7 +77,7 @@ Corpus read_corpus(const std::vector<std::string>& files, const std::string& val
   std::string text;
   for (const std::string& file : files) {
     const std::string part = read_nonempty(file);
-    if (tokens == Tokens::characters) must_be_utf8(file, part);
+    if (tokens.kind == Tokens::characters) must_be_utf8(file, part);
     text += part;
   }
   digest.add(text);

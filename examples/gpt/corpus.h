@@ -19,8 +19,11 @@ struct Corpus {
 };
 
 /// Which tokens. `automatic` takes characters while the text is UTF-8 and has at most 512 kinds of
-/// them, else bytes.
-enum class Tokens { automatic, characters, bytes };
+/// them, else bytes. Words and byte pairs are learnt from the text, at most `vocab` of them.
+struct Tokens {
+  enum Kind { automatic, characters, bytes, words, pairs } kind = automatic;
+  std::int64_t vocab = 0;
+};
 
 /// Reads `files` one after the other. The last tenth is held out, or, where `validation` names a
 /// file, all that is in that one. FileError: missing, unreadable or empty files, text that is not

@@ -45,7 +45,7 @@ int demo(const std::string& tree) {
   TrainFlags flags;
   flags.files = texts_below(tree);
   flags.config = "cpu";
-  Corpus corpus = read_corpus(flags.files, "", Tokens::automatic);
+  Corpus corpus = read_corpus(flags.files, "", {});
   std::printf("Learning this project's own text: %zu files, %s characters. About a minute.\n",
               flags.files.size(), io::grouped(corpus.size()).c_str());
   std::fflush(stdout);

@@ -14,8 +14,9 @@ void describe_train(CLI::App& app, TrainFlags& flags) {
   app.add_option("--val", flags.validation, "text that is held out (the last tenth of FILE)")
       ->type_name("FILE");
   app.add_option("--tokenizer", flags.tokenizer,
-                 "auto, char or byte (auto: characters up to 512 kinds, else bytes)")
+                 "auto, char, byte, word or bpe (auto: characters up to 512 kinds, else bytes)")
       ->type_name("KIND");
+  app.add_option("--vocab", flags.vocab, "kinds of tokens, of word (4096) and bpe (1024) at most");
   app.add_option("--config", flags.config,
                  "sizes with a name: toy, cpu, baby12, baby64, gpt2, long (by the text's size)")
       ->type_name("NAME");

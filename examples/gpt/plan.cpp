@@ -44,6 +44,21 @@ void must_agree(const char* flag, const std::optional<T>& given, const T& run,
   if (given) examples::must_agree(flag, *given, run, directory);
 }
 
+Tokens tokens_of(const std::string& flag, std::optional<std::int64_t> vocab) {
+  if (flag == "word" || flag == "bpe") {
+    const bool words = flag == "word";
+    const std::int64_t least = words ? 2 : 256, most = 1'000'000;
+    const std::int64_t kinds = vocab.value_or(words ? 4096 : 1024);
+    require(least <= kinds && kinds <= most, "--vocab ", kinds, ": must be ", least, " to ",
+            io::grouped(most), " for --tokenizer ", flag);
+    return {words ? Tokens::words : Tokens::pairs, kinds};
+  }
+  require(flag == "auto" || flag == "char" || flag == "byte", "--tokenizer ", flag,
+          ": there are auto, char, byte, word and bpe");
+  require(!vocab, "--vocab is for --tokenizer word and bpe: the text has the characters it has");
+  return {flag == "auto" ? Tokens::automatic : flag == "char" ? Tokens::characters : Tokens::bytes};
+}
+
 }  // namespace
 
 ChosenConfig config_for(std::int64_t tokens) {
@@ -57,13 +72,6 @@ ChosenConfig config_for(std::int64_t tokens) {
   return {};
 }
 
-Tokens tokens_of(const std::string& flag) {
-  if (flag == "auto") return Tokens::automatic;
-  require(flag == "char" || flag == "byte", "--tokenizer ", flag,
-          ": there are auto, char and byte");
-  return flag == "char" ? Tokens::characters : Tokens::bytes;
-}
-
 std::string directory_of(const TrainFlags& flags) {
   if (flags.out) return *flags.out;
   require(!flags.files.empty(),
@@ -73,6 +81,15 @@ std::string directory_of(const TrainFlags& flags) {
   return "runs/" + (stem.empty() || stem == "." || stem == ".." ? "text" : stem);
 }
 
+Tokens tokens_of(const TrainFlags& flags) {
+  return tokens_of(flags.tokenizer.value_or("auto"), flags.vocab);
+}
+
+Tokens tokens_of(const Settings& s) {
+  return tokens_of(s.tokenizer,
+                   s.tokenizer_vocab > 0 ? std::optional(s.tokenizer_vocab) : std::nullopt);
+}
+
 Settings settings_for(const TrainFlags& flags, const Corpus& corpus) {
   const nn::GPTPreset& preset =
       nn::gpt_preset(flags.config.value_or(config_for(corpus.size()).name));
@@ -80,7 +97,11 @@ Settings settings_for(const TrainFlags& flags, const Corpus& corpus) {
   s.files = flags.files;
   s.validation = flags.validation.value_or("");
   s.text_digest = corpus.digest;
-  s.tokenizer = corpus.tokenizer->name() == "byte" ? "byte" : "char";
+  const Tokens tokens = tokens_of(flags);
+  s.tokenizer_vocab = tokens.vocab;
+  s.tokenizer = tokens.vocab > 0                     ? *flags.tokenizer
+                : corpus.tokenizer->name() == "byte" ? "byte"
+                                                     : "char";
   s.config = preset.name;
   s.model = preset.options;
   s.model.vocab = corpus.tokenizer->vocab_size();
@@ -126,6 +147,7 @@ void require_agreement(const TrainFlags& flags, const Settings& s, const std::st
   must_agree("--seed", flags.seed, s.seed, directory);
   must_agree("--eval-every", flags.eval_every, s.eval_every, directory);
   if (flags.tokenizer != "auto") must_agree("--tokenizer", flags.tokenizer, s.tokenizer, directory);
+  must_agree("--vocab", flags.vocab, s.tokenizer_vocab, directory);
   require(!flags.validation || !s.validation.empty(), "--val contradicts the run in ", directory,
           ", which holds out the last tenth of its text: leave the flag out, or start a new run");
   require(!flags.minutes, "--minutes contradicts --resume: the run in ", directory, " has its ",

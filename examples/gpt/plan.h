@@ -13,7 +13,8 @@ namespace gradus::examples {
 /// --out, else runs/book for texts/book.txt.
 std::string directory_of(const TrainFlags& flags);
 
-Tokens tokens_of(const std::string& flag);  // "auto", "char" or "byte"
+Tokens tokens_of(const TrainFlags& flags);
+Tokens tokens_of(const Settings& run);
 
 /// The config for a text of so many tokens, and for which texts it is: "10,000 to 10,000,000".
 struct ChosenConfig {

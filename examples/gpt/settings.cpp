@@ -14,6 +14,7 @@ std::string to_json(const Settings& s) {
                      {"validation", s.validation},
                      {"text_digest", s.text_digest},
                      {"tokenizer", s.tokenizer},
+                     {"tokenizer_vocab", s.tokenizer_vocab},
                      {"config", s.config},
                      {"vocab", s.model.vocab},
                      {"context", s.model.context},
@@ -42,6 +43,7 @@ Settings settings_from_json(const std::string& text, const std::string& name) {
     json.at("validation").get_to(s.validation);
     json.at("text_digest").get_to(s.text_digest);
     json.at("tokenizer").get_to(s.tokenizer);
+    s.tokenizer_vocab = json.value("tokenizer_vocab", s.tokenizer_vocab);  // older runs lack it
     json.at("config").get_to(s.config);
     json.at("vocab").get_to(s.model.vocab);
     json.at("context").get_to(s.model.context);

@@ -11,11 +11,12 @@
 namespace gradus::examples {
 
 struct Settings {
-  std::vector<std::string> files;  // the text, one after the other
-  std::string validation;          // the file that is held out; "": the last tenth of the text
-  std::string text_digest;         // of the bytes read, so that a resumed run sees the same
-  std::string tokenizer = "auto";  // --tokenizer: auto, char or byte
-  std::string config;              // the preset that the sizes come from
+  std::vector<std::string> files;    // the text, one after the other
+  std::string validation;            // the file that is held out; "": the last tenth of the text
+  std::string text_digest;           // of the bytes read, so that a resumed run sees the same
+  std::string tokenizer = "auto";    // --tokenizer: char, byte, word or bpe
+  std::int64_t tokenizer_vocab = 0;  // --vocab, of word and bpe
+  std::string config;                // the preset that the sizes come from
   nn::GPTOptions model;
   std::int64_t batch = 12;
   std::int64_t steps = 2000;

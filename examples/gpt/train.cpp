@@ -61,7 +61,7 @@ void check_time(const TrainFlags& flags) {
 Prepared started(const TrainFlags& flags, const RunPaths& paths) {
   require(!flags.files.empty(), "train: which text? Give one or more files");
   check_time(flags);
-  const Tokens tokens = tokens_of(flags.tokenizer.value_or("auto"));
+  const Tokens tokens = tokens_of(flags);
   require_no_run("gpt", paths);
   Corpus corpus = read_corpus(flags.files, flags.validation.value_or(""), tokens);
   Settings settings = settings_for(flags, corpus);
@@ -85,7 +85,7 @@ Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
   const Settings s = read_settings(paths);
   require_agreement(flags, s, paths.directory);
   Corpus corpus = read_corpus(flags.files.empty() ? s.files : flags.files,
-                              flags.validation.value_or(s.validation), tokens_of(s.tokenizer));
+                              flags.validation.value_or(s.validation), tokens_of(s));
   require<FileError>(corpus.digest == s.text_digest, paths.directory,
                      ": was trained on another text (digest ", s.text_digest,
                      ") than what these files hold now (", corpus.digest,

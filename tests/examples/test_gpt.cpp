@@ -16,7 +16,10 @@ TEST_CASE("gpt refuses wrong flags in one line, with exit code 2") {
   check_refused(here.gpt("train text.txt --minutes 1 --no-trial"), {"--minutes", "--no-trial"});
   check_refused(here.gpt("train text.txt --minutes 0"), {"--minutes 0", "positive"});
   check_refused(here.gpt("train text.txt --minutes nan"), {"--minutes", "positive"});
-  check_refused(here.gpt("train text.txt --tokenizer word"), {"word", "auto", "char", "byte"});
+  check_refused(here.gpt("train text.txt --tokenizer morse"), {"morse", "auto", "char", "bpe"});
+  check_refused(here.gpt("train text.txt --tokenizer bpe --vocab 7"), {"--vocab 7", "256", "bpe"});
+  check_refused(here.gpt("train text.txt --tokenizer word --vocab 1"), {"--vocab 1", "2", "word"});
+  check_refused(here.gpt("train text.txt --vocab 300"), {"--vocab", "--tokenizer word and bpe"});
   check_refused(here.gpt("train text.txt --out run --config huge"), {"huge", "toy", "baby12"});
   check_refused(here.gpt("train text.txt --out run --steps 0"), {"--steps 0"});
   check_refused(here.gpt("train text.txt --out run --steps many"), {"--steps"});

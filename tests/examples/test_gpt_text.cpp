@@ -103,6 +103,35 @@ TEST_CASE("characters, or bytes where there are too many kinds or no UTF-8") {
   CHECK_FALSE(fs::exists(here.directory / "x"));
 }
 
+TEST_CASE("words and byte pairs go through train, resume, info, sample and eval") {
+  const Workplace here;
+  for (const std::string kind : {"word", "bpe"}) {
+    INFO(kind);
+    const std::string vocab = kind == "word" ? "20" : "290";
+    const Outcome done = here.gpt("train text.txt --tokenizer " + kind + " --vocab " + vocab +
+                                  " --out " + kind + " " + kQuick);
+    CAPTURE(done.err);
+    REQUIRE(done.code == 0);
+    const std::string one = kind == "word" ? "word" : "bpe token";
+    CHECK(has(done.err, one + "s, " + vocab + " kinds"));
+    CHECK(has(done.out, "nats a " + one));
+    CHECK(here.gpt("train --resume --out " + kind).code == 0);
+    CHECK(here.gpt("train --resume --tokenizer " + kind + " --out " + kind).code == 0);
+    check_refused(here.gpt("train --resume --vocab 333 --out " + kind), {"--vocab 333", vocab});
+    CHECK(has(here.gpt("info " + kind).out, one + ", " + vocab + " kinds"));
+    const Outcome drawn = here.gpt("sample " + kind + " --prompt 'the cat' --tokens 5");
+    CHECK(drawn.code == 0);
+    CHECK(has(drawn.out, "the cat"));
+    const Outcome judged = here.gpt("eval " + kind + " text.txt");
+    const double a_token = number_after(judged.out, ""),
+                 a_byte = number_after(judged.out, "perplexity ") > 0
+                              ? number_after(judged.out.substr(judged.out.find("perplexity")), ", ")
+                              : 0;
+    CHECK(has(judged.out, "nats a byte"));
+    CHECK(a_byte < 0.7 * a_token);  // a token of this text has two bytes or more
+  }
+}
+
 TEST_CASE("a text of its own can be held out") {
   const Workplace here;
   here.write("val.txt", "the cat sat on mat 12, and so on.\n");

@@ -132,7 +132,7 @@ TEST_CASE("tokenizer: a file that is not quite one is refused") {
       {"{\"gradus_tokenizer\":2}", "written in tokenizer format 2, but this Gradus reads format 1"},
       {"{\"gradus_tokenizer\":1}", "\"type\" is missing"},
       {"{\"gradus_tokenizer\":1,\"type\":3}", "\"type\" is missing or not a string"},
-      {"{\"gradus_tokenizer\":1,\"type\":\"bpe\"}", "unknown type of tokenizer \"bpe\""},
+      {"{\"gradus_tokenizer\":1,\"type\":\"nope\"}", "unknown type of tokenizer \"nope\""},
       {"{\"gradus_tokenizer\":1,\"type\":\"byte\",\"x\":1}",
        "not known in a tokenizer of this type: \"x\""},
       {"{\"gradus_tokenizer\":1,\"type\":\"byte\",\"type\":\"byte\"}",

@@ -1,0 +1,127 @@
+// Learning merges. Each distinct piece is kept once with its count. A merge visits only the pieces
+// that have the pair, and a heap knows the most frequent pair; entries of the heap whose count is
+// no longer true are put right when they come up.
+#include <algorithm>
+#include <queue>
+
+#include "gradus/base/error.h"
+#include "gradus/io/bpe.h"
+#include "gradus/io/pieces.h"
+
+namespace gradus::io {
+namespace {
+
+using Pair = BpeTokenizer::Merge;
+
+struct PairHash {
+  std::size_t operator()(const Pair& p) const {
+    return std::hash<std::int64_t>()(p.first * 0x9E3779B97F4A7C15 + p.second);
+  }
+};
+
+class Learner {
+ public:
+  explicit Learner(std::string_view text) {
+    std::unordered_map<std::string_view, std::size_t> places;
+    for (const std::string_view piece : pieces(text)) {
+      const auto [at, fresh] = places.try_emplace(piece, words_.size());
+      if (fresh) words_.push_back({{}, 0});
+      Word& word = words_[at->second];
+      if (fresh)
+        for (const char c : piece) word.ids.push_back(static_cast<unsigned char>(c));
+      ++word.count;
+    }
+    for (std::size_t i = 0; i < words_.size(); ++i) count(i, 1);
+    for (const auto& [pair, seen] : pairs_) heap_.push({seen.count, pair});
+  }
+
+  /// The most frequent pair, if it stands there twice at least; it becomes `id`.
+  bool merge(std::int64_t id, Pair& merged) {
+    while (!heap_.empty()) {
+      const Entry top = heap_.top();
+      heap_.pop();
+      const std::int64_t now = pairs_[top.pair].count;
+      if (now != top.count) {  // this entry is old; it comes again with what is true
+        if (now > 1 && now < top.count) heap_.push({now, top.pair});
+        continue;
+      }
+      if (now < 2) return false;
+      merged = top.pair;
+      const std::vector<std::size_t> words = std::move(pairs_[merged].words);
+      for (const std::size_t i : words) join(i, merged, id);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Word {
+    std::vector<std::int64_t> ids;
+    std::int64_t count;
+  };
+  struct Seen {
+    std::int64_t count = 0;
+    std::vector<std::size_t> words;  // that have it, or had it
+  };
+  struct Entry {
+    std::int64_t count;
+    Pair pair;
+    bool operator<(const Entry& other) const {  // the largest count, then the smallest ids, on top
+      return count != other.count ? count < other.count : pair > other.pair;
+    }
+  };
+
+  /// Adds the pairs of word i, or takes them away.
+  void count(std::size_t i, std::int64_t sign) {
+    const Word& word = words_[i];
+    for (std::size_t k = 0; k + 1 < word.ids.size(); ++k) {
+      Seen& seen = pairs_[{word.ids[k], word.ids[k + 1]}];
+      seen.count += sign * word.count;
+      if (sign > 0 && (seen.words.empty() || seen.words.back() != i)) seen.words.push_back(i);
+    }
+  }
+
+  void join(std::size_t i, const Pair& pair, std::int64_t id) {
+    std::vector<std::int64_t>& ids = words_[i].ids;
+    std::vector<std::int64_t> joined;
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      const bool here = k + 1 < ids.size() && ids[k] == pair.first && ids[k + 1] == pair.second;
+      joined.push_back(here ? id : ids[k]);
+      if (here) ++k;
+    }
+    if (joined.size() == ids.size()) return;
+    count(i, -1);
+    ids = std::move(joined);
+    count(i, 1);
+    for (std::size_t k = 0; k + 1 < ids.size(); ++k) {
+      if (ids[k] != id && ids[k + 1] != id) continue;
+      const Pair grown{ids[k], ids[k + 1]};
+      heap_.push({pairs_[grown].count, grown});
+    }
+  }
+
+  std::vector<Word> words_;
+  std::unordered_map<Pair, Seen, PairHash> pairs_;
+  std::priority_queue<Entry> heap_;
+};
+
+}  // namespace
+
+BpeTokenizer BpeTokenizer::train(std::string_view text, std::int64_t vocab_size) {
+  require(!text.empty(), "bpe tokenizer: the text is empty, so there is nothing to learn");
+  require(256 <= vocab_size && vocab_size <= 1 << 20, "bpe tokenizer: a vocabulary of ", vocab_size,
+          ": must be 256, the bytes, to 1,048,576");
+  std::vector<std::string> tokens;
+  std::vector<Merge> merges;
+  for (int b = 0; b < 256; ++b) tokens.emplace_back(1, static_cast<char>(b));
+  Learner learner(text);
+  Merge merged;
+  while (std::ssize(tokens) < vocab_size && learner.merge(std::ssize(tokens), merged)) {
+    tokens.push_back(tokens[static_cast<std::size_t>(merged.first)] +
+                     tokens[static_cast<std::size_t>(merged.second)]);
+    merges.push_back(merged);
+  }
+  return {std::move(tokens), std::move(merges), "bpe tokenizer"};
+}
+
+}  // namespace gradus::io

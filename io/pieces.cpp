@@ -1,0 +1,107 @@
+#include "gradus/io/pieces.h"
+
+#include <array>
+
+#include "gradus/base/error.h"
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+constexpr std::size_t kLongest = 128;  // bytes: keeps the work on a text without spaces linear
+
+enum class Kind { space, letter, digit, other };
+
+Kind kind_of(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  if (byte == ' ' || (byte >= '\t' && byte <= '\r')) return Kind::space;
+  if (byte >= 0x80 || (byte | 0x20u) - 'a' < 26u) return Kind::letter;
+  return byte >= '0' && byte <= '9' ? Kind::digit : Kind::other;
+}
+
+/// 's 't 'm 'd 're 've 'll at the beginning: how long that is, else 0.
+std::size_t contraction(std::string_view text) {
+  for (const std::string_view each : {"'s", "'t", "'m", "'d", "'re", "'ve", "'ll"})
+    if (text.starts_with(each)) return each.size();
+  return 0;
+}
+
+/// How long the first piece is. The text is not empty.
+std::size_t first_piece(std::string_view text) {
+  if (const std::size_t length = contraction(text)) return length;
+  const auto run = [&](std::size_t from) {  // to the end of one kind
+    std::size_t end = from;
+    while (end < text.size() && kind_of(text[end]) == kind_of(text[from])) ++end;
+    return end;
+  };
+  const std::size_t begin = text[0] == ' ' && text.size() > 1 && kind_of(text[1]) != Kind::space;
+  if (kind_of(text[begin]) != Kind::space) return run(begin);
+  const std::size_t end = run(0);  // the last space belongs to the word after it
+  return end == text.size() || end == 1 ? end : end - 1;
+}
+
+struct Alphabet {
+  std::array<char32_t, 256> letter;
+  std::array<int, 0x144> byte;  // of a letter; −1: none
+};
+Alphabet make_alphabet() {
+  Alphabet a;
+  a.byte.fill(-1);
+  char32_t next = 0x100;
+  for (unsigned b = 0; b < 256; ++b) {
+    const bool itself = (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xAC) || b >= 0xAE;
+    a.letter[b] = itself ? static_cast<char32_t>(b) : next++;
+    a.byte[a.letter[b]] = static_cast<int>(b);
+  }
+  return a;
+}
+const Alphabet& alphabet() {
+  static const Alphabet made = make_alphabet();
+  return made;
+}
+
+}  // namespace
+
+std::vector<std::string_view> pieces(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    std::size_t length = first_piece(text);
+    if (length > kLongest) {
+      length = kLongest;  // back to where a character begins, if that is near
+      for (int i = 0; i < 3 && (static_cast<unsigned char>(text[length]) & 0xC0u) == 0x80u; ++i)
+        --length;
+    }
+    out.push_back(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string visible(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) out += encode_utf8(alphabet().letter[static_cast<unsigned char>(c)]);
+  return out;
+}
+
+std::string from_visible(std::string_view text, const std::string& name) {
+  std::string out;
+  for (const char32_t c : decode_utf8(text, name)) {
+    const int byte = c < alphabet().byte.size() ? alphabet().byte[c] : -1;
+    require<FileError>(byte >= 0, name, ": ", shown(c), " in ", in_quotes(text),
+                       " stands for no byte");
+    out += static_cast<char>(byte);
+  }
+  return out;
+}
+
+std::vector<std::string> split_text(std::string_view text, char separator) {
+  std::vector<std::string> out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    out.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+}  // namespace gradus::io

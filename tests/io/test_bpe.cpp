@@ -1,0 +1,267 @@
+// Pieces of text, words and byte pairs as tokens.
+#include <chrono>
+#include <map>
+#include <memory>
+#include <random>
+
+#include "gradus/io/bpe.h"
+#include "gradus/io/pieces.h"
+#include "gradus/io/text.h"
+#include "gradus/io/word_tokenizer.h"
+#include "gradus/tests/io/files.h"
+
+namespace gradus::testing {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+/// The pieces with | between them.
+std::string cut(const std::string& text) {
+  std::string out;
+  for (const std::string_view piece : io::pieces(text))
+    out += (out.empty() ? "" : "|") + std::string(piece);
+  return out;
+}
+
+std::string any_bytes(unsigned seed, std::size_t size) {
+  std::mt19937 random(seed);
+  std::string out;
+  for (std::size_t i = 0; i < size; ++i) out += static_cast<char>(random() % 256);
+  return out;
+}
+
+std::string join(const io::Tokenizer& tokenizer, const Ids& ids) {
+  std::string out;
+  for (const std::int64_t id : ids) out += tokenizer.bytes_of(id);
+  return out;
+}
+
+const std::string kText =
+    "the cat sat on the mat; the cats sat, and the mats. It's the cat's mat, isn't it? 12 cats\n";
+
+/// Byte-pair encoding as its definition says it, on one piece, without a heap or a cache.
+Ids merged(const std::string& piece,
+           const std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>& joined) {
+  Ids ids;
+  for (const char c : piece) ids.push_back(static_cast<unsigned char>(c));
+  for (const auto& [id, pair] : [&] {
+         std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> by_id;
+         for (const auto& [two, one] : joined) by_id[one] = two;
+         return by_id;
+       }())
+    for (std::size_t i = 0; i + 1 < ids.size(); ++i)
+      if (ids[i] == pair.first && ids[i + 1] == pair.second)
+        ids[i] = id, ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  return ids;
+}
+
+/// Learning as its definition says it: count all pairs anew for each merge.
+std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> learnt(const std::string& text,
+                                                                     std::int64_t vocab) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> joined;
+  for (std::int64_t id = 256; id < vocab; ++id) {
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> counts;
+    for (const std::string_view piece : io::pieces(text)) {
+      const Ids ids = merged(std::string(piece), joined);
+      for (std::size_t i = 0; i + 1 < ids.size(); ++i) ++counts[{ids[i], ids[i + 1]}];
+    }
+    std::pair<std::int64_t, std::int64_t> best;
+    std::int64_t most = 1;
+    for (const auto& [pair, count] : counts)
+      if (count > most) most = count, best = pair;
+    if (most == 1) break;
+    joined[best] = id;
+  }
+  return joined;
+}
+
+}  // namespace
+
+TEST_CASE("pieces are words with the space before them, as GPT-2 cuts them") {
+  CHECK(cut("It's 12 o'clock,  now") == "It|'s| 12| o|'|clock|,| | now");
+  CHECK(cut("we'll they've I'm you're don't he'd") ==
+        "we|'ll| they|'ve| I|'m| you|'re| don|'t| he|'d");
+  CHECK(cut("a\n\n  b") == "a|\n\n | b");
+  CHECK(cut("\n\nx") == "\n|\n|x");
+  CHECK(cut("x  ") == "x|  ");
+  CHECK(cut(" ") == " ");
+  CHECK(cut("f(x)+=1;//") == "f|(|x|)+=|1|;//");
+  CHECK(cut("naïve 日本 a1") == "naïve| 日本| a|1");
+  CHECK(cut("\tx").substr(0, 2) == "\t|");
+  CHECK(cut("").empty());
+  for (unsigned seed = 1; seed < 20; ++seed) {
+    const std::string text = any_bytes(seed, 500);
+    std::string all;
+    for (const std::string_view piece : io::pieces(text)) {
+      CHECK_FALSE(piece.empty());
+      all += piece;
+    }
+    CHECK(all == text);
+  }
+  // a run without end is cut, between characters
+  std::string run;
+  for (int i = 0; i < 100; ++i) run += "日";
+  for (const std::string_view piece : io::pieces(run)) {
+    CHECK(piece.size() <= 128);
+    CHECK(io::is_utf8(piece));
+  }
+}
+
+TEST_CASE("bytes have visible letters, and come back") {
+  CHECK(io::visible(" the\n") == "ĠtheĊ");
+  CHECK(io::visible("é") == "Ã©");
+  std::string all;
+  for (int b = 0; b < 256; ++b) all += static_cast<char>(b);
+  const std::string shown = io::visible(all);
+  CHECK(io::from_visible(shown, "x") == all);
+  CHECK(shown.find(' ') == std::string::npos);
+  CHECK(io::count_characters(shown) == 256);
+  CHECK(contains(message_of<FileError>([] { io::from_visible("a b", "f.json"); }),
+                 "f.json: ' ' (U+0020) in \"a b\" stands for no byte"));
+  CHECK_THROWS_AS(io::from_visible("日", "f.json"), FileError);
+}
+
+TEST_CASE("bpe learns the pairs that its definition says, and joins them in that order") {
+  std::string text = kText;
+  for (unsigned seed = 1; seed < 4; ++seed) {
+    const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(text, 300);
+    const auto joined = learnt(text, 300);
+    CHECK(tokenizer.vocab_size() == 256 + std::ssize(joined));
+    for (const auto& [pair, id] : joined)
+      CHECK(tokenizer.bytes_of(id) ==
+            tokenizer.bytes_of(pair.first) + tokenizer.bytes_of(pair.second));
+    Ids expected;
+    for (const std::string_view piece : io::pieces(text)) {
+      const Ids ids = merged(std::string(piece), joined);
+      expected.insert(expected.end(), ids.begin(), ids.end());
+    }
+    CHECK(tokenizer.encode(text) == expected);
+    for (std::mt19937 random(seed); text.size() < 400 * seed;)  // few letters: many ties
+      text += "aab b\n"[random() % 6];
+  }
+}
+
+TEST_CASE("bpe takes any bytes and gives them back; more tokens make less of them") {
+  const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(kText + kText, 280);
+  for (unsigned seed = 1; seed < 20; ++seed) {
+    const std::string text = any_bytes(seed, 700) + kText;
+    CHECK(join(tokenizer, tokenizer.encode(text)) == text);
+  }
+  CHECK(tokenizer.encode(kText).size() < kText.size() / 2 + 10);
+  CHECK(tokenizer.encode("").empty());
+  CHECK(io::BpeTokenizer::train("abc", 300).vocab_size() == 256);  // no pair stands there twice
+  CHECK_THROWS_AS(tokenizer.bytes_of(280), IndexError);
+  CHECK(contains(message_of<ValueError>([] { io::BpeTokenizer::train("", 300); }), "empty"));
+  CHECK(contains(message_of<ValueError>([] { io::BpeTokenizer::train("a", 255); }),
+                 "a vocabulary of 255: must be 256"));
+}
+
+TEST_CASE("bpe learns from a megabyte in seconds") {
+  std::mt19937 random(5);
+  std::vector<std::string> words;
+  for (int i = 0; i < 20000; ++i) {
+    std::string word;
+    for (unsigned k = 0; k < 3 + random() % 7; ++k) word += "etaoinshrdlu"[random() % 12];
+    words.push_back(word);
+  }
+  std::string text;
+  while (text.size() < 1'000'000) text += words[random() % 20000 * (random() % 100) / 100] + " ";
+  const auto start = std::chrono::steady_clock::now();
+  const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(text, 4000);
+  const Ids ids = tokenizer.encode(text);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  CHECK(tokenizer.vocab_size() == 4000);
+  CHECK(join(tokenizer, ids) == text);
+  WARN("1 MB, 4,000 tokens: " << taken.count() << " s");
+  CHECK(taken.count() < 20);  // a second or two; sanitizers and neighbours take ten times as long
+}
+
+TEST_CASE("bpe: files, ours and Hugging Face's") {
+  const Folder folder;
+  const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(kText, 275);
+  io::save_tokenizer(folder / "t.json", tokenizer);
+  const std::unique_ptr<io::Tokenizer> loaded = io::load_tokenizer(folder / "t.json");
+  CHECK(loaded->name() == "bpe token");
+  CHECK(loaded->encode(kText) == tokenizer.encode(kText));
+  CHECK(loaded->to_json() == tokenizer.to_json());
+
+  // ids in another order, a token that no merge makes, a version line, Windows' line ends
+  std::string vocab = "{\"<|end|>\": 0";
+  for (int b = 0; b < 256; ++b) {
+    const std::string letter = io::visible(std::string(1, static_cast<char>(b)));
+    vocab += ", " +
+             std::string(letter == "\""   ? "\"\\\"\""
+                         : letter == "\\" ? "\"\\\\\""
+                                          : "\"" + letter + "\"") +
+             ": " + std::to_string(256 - b);
+  }
+  write_bytes(folder / "vocab.json", vocab + ", \"Ġt\": 257, \"he\": 258, \"Ġthe\": 259}");
+  write_bytes(folder / "merges.txt", "#version: 0.2\nĠ t\r\nh e\nĠt he\n");
+  const io::BpeTokenizer theirs =
+      io::load_hugging_face_bpe(folder / "vocab.json", folder / "merges.txt");
+  CHECK(theirs.vocab_size() == 260);
+  CHECK(theirs.encode("the the") == Ids{256 - 't', 258, 259});
+  CHECK(theirs.bytes_of(0) == "<|end|>");
+  CHECK(theirs.decode(theirs.encode("naïve\n")) == "naïve\n");
+
+  const auto fault = [&](const std::string& v, const std::string& m) {
+    write_bytes(folder / "v.json", v);
+    write_bytes(folder / "m.txt", m);
+    return message_of<FileError>(
+        [&] { io::load_hugging_face_bpe(folder / "v.json", folder / "m.txt"); });
+  };
+  CHECK(contains(fault("[", ""), "v.json: not a vocabulary"));
+  CHECK(contains(fault("{\"a\": 7}", ""), "the token \"a\" has the id 7: ids must be 0 to 0"));
+  CHECK(contains(fault("{\"a\": 0}", ""), "no token for the byte 0"));
+  const std::string whole = read_bytes(folder / "vocab.json");
+  CHECK(contains(fault(whole, "Ġ t x\n"), "the merge \"Ġ t x\" is not of two tokens"));
+  CHECK(contains(fault(whole, "a bc\n"), "is not of two tokens"));
+  CHECK(contains(fault(whole, "a b\n"), "merge 0 makes \"ab\", which is no token"));
+}
+
+TEST_CASE("words: the frequent ones, one token for the others") {
+  const io::WordTokenizer tokenizer = io::WordTokenizer::train("a cat a dog a cat,", 5);
+  CHECK(tokenizer.vocab_size() == 5);  // " a" and " cat" stand there twice; then in byte order
+  CHECK(tokenizer.bytes_of(0) == "<unknown>");
+  CHECK(tokenizer.bytes_of(1) == " a");
+  CHECK(tokenizer.bytes_of(2) == " cat");
+  CHECK(tokenizer.bytes_of(3) == " dog");
+  CHECK(tokenizer.bytes_of(4) == ",");
+  CHECK(tokenizer.encode("a cat, a fish") == Ids{0, 2, 4, 1, 0});
+  CHECK(tokenizer.decode(Ids{1, 2, 4, 0}) == " a cat,<unknown>");
+  CHECK(io::WordTokenizer::train("a cat a dog a cat,", 100, 2).vocab_size() == 3);
+  CHECK_THROWS_AS(tokenizer.bytes_of(5), IndexError);
+
+  const Folder folder;
+  const io::WordTokenizer all = io::WordTokenizer::train(kText + "\"\\ \xFF é\n\n", 1000);
+  CHECK(join(all, all.encode(kText)) == kText);
+  io::save_tokenizer(folder / "w.json", all);
+  const std::unique_ptr<io::Tokenizer> loaded = io::load_tokenizer(folder / "w.json");
+  CHECK(loaded->name() == "word");
+  CHECK(loaded->encode(kText) == all.encode(kText));
+  CHECK(loaded->to_json() == all.to_json());
+
+  CHECK(contains(message_of<ValueError>([] { io::WordTokenizer::train("", 9); }), "empty"));
+  CHECK(contains(message_of<ValueError>([] { io::WordTokenizer::train("a", 1); }),
+                 "a vocabulary of 1"));
+  CHECK(contains(message_of<ValueError>([] { io::WordTokenizer::train("a b", 9, 2); }),
+                 "no word stands there 2 times"));
+}
+
+TEST_CASE("tokenizer files of words and byte pairs that are not quite ones are refused") {
+  const auto fault = [](const std::string& rest) {
+    return message_of<FileError>(
+        [&] { io::tokenizer_from_json("{\"gradus_tokenizer\": 1, " + rest + "}", "t.json"); });
+  };
+  CHECK(contains(fault("\"type\": \"word\""), "\"words\" is missing"));
+  CHECK(contains(fault("\"type\": \"word\", \"words\": \"a\""), "a vocabulary of 1 words"));
+  CHECK(contains(fault("\"type\": \"word\", \"words\": \"a b b\""), "\"b\" stands there twice"));
+  CHECK(contains(fault("\"type\": \"word\", \"words\": \"a 日\""), "stands for no byte"));
+  CHECK(contains(fault("\"type\": \"bpe\", \"tokens\": \"a\""), "\"merges\" is missing"));
+  CHECK(contains(fault("\"type\": \"bpe\", \"tokens\": \"a\", \"merges\": \"\""),
+                 "no token for the byte 0"));
+  CHECK(contains(fault("\"type\": \"bpe\", \"tokens\": \"a a\", \"merges\": \"\""),
+                 "the token \"a\" stands there twice"));
+}
+
+}  // namespace gradus::testing
