@@ -19,6 +19,14 @@ std::size_t bytes_for(const Shape& shape, Dtype dtype) {
   return static_cast<std::size_t>(count) * size_of(dtype);
 }
 
+/// A conversion that C++ leaves undefined is an error.
+template <class T, class S>
+T convert(S x) {
+  if constexpr (std::is_same_v<T, std::int64_t> && std::is_floating_point_v<S>)
+    require(x >= S(-0x1p63) && x < S(0x1p63), x, " cannot be i64: replace it first, as by where()");
+  return static_cast<T>(x);
+}
+
 /// target[i] = source[i], converted, both of one shape.
 void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
   const Strides strides[] = {target.strides(), source.strides()};
@@ -28,13 +36,11 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
       const S* from = source.data<S>();
       for_each_row(target.shape(), strides,
                    [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-                     T* y = to + at[0];
-                     const S* x = from + at[1];
                      if (std::is_same_v<T, S> && step[0] == 1 && step[1] == 1)
-                       std::copy_n(x, n, y);
+                       std::copy_n(from + at[1], n, to + at[0]);
                      else
                        for (std::int64_t i = 0; i < n; ++i)
-                         y[i * step[0]] = static_cast<T>(x[i * step[1]]);
+                         to[at[0] + i * step[0]] = convert<T>(from[at[1] + i * step[1]]);
                    });
     });
   });
@@ -79,7 +85,6 @@ std::int64_t Tensor::numel() const {
 bool Tensor::is_contiguous() const {
   std::int64_t step = 1;
   for (int i = rank() - 1; i >= 0; --i) {
-    if (shape_[i] == 0) return true;
     if (shape_[i] != 1 && strides_[i] != step) return numel() == 0;
     step *= shape_[i];
   }
@@ -132,7 +137,7 @@ Tensor& Tensor::fill_(double value, SourceLocation where) {
   check_writable("fill_", *this);
   dispatch(dtype_, [&]<class T>() {
     T* to = mutable_data<T>(where);
-    const T v = static_cast<T>(value);
+    const T v = convert<T>(value);
     for_each_row(shape_, std::span(&strides_, 1),
                  [&](const Offsets& at, std::int64_t n, const Offsets& step) {
                    for (std::int64_t i = 0; i < n; ++i) to[at[0] + i * step[0]] = v;
@@ -185,10 +190,8 @@ Tensor& Tensor::requires_grad_(bool wanted) {
   require<GraphError>(is_leaf(), "requires_grad_: ", node_ ? node_->name() : "",
                       " made this tensor ", shape_,
                       ": only leaves are switched; detach() it first");
-  if (node_)
-    node_->requires_grad = wanted;
-  else if (wanted)
-    node_ = make_leaf(*this);
+  if (!node_ && wanted) node_ = make_leaf(*this);
+  if (node_) node_->requires_grad = wanted;
   return *this;
 }
 

@@ -2,12 +2,25 @@
 #include "gradus/nn/module.h"
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
 #include <typeinfo>
 
 #include "gradus/base/platform.h"
 
 namespace gradus::nn {
+namespace {
+
+/// Equal bit for bit (NaN too) once both are as `a` is, so that a file may hold another dtype.
+bool same(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape()) return false;
+  const Tensor x = a.contiguous(), y = b.astype(a.dtype()).contiguous();
+  return dispatch(a.dtype(), [&]<class T>() {
+    return std::memcmp(x.data<T>(), y.data<T>(), sizeof(T) * std::size_t(x.numel())) == 0;
+  });
+}
+
+}  // namespace
 
 Tensor parameter(Tensor x) { return x.requires_grad_(); }
 
@@ -85,7 +98,17 @@ void Module::load_state(const std::map<std::string, Tensor>& tensors, bool stric
     }
   }
   std::map<std::string, bool> known;  // tied names too: files may hold a tensor under both
-  each_member("", [&](const std::string& name, const Member&) { known[name] = true; });
+  std::map<const Node*, std::string> first;
+  each_member("", [&](const std::string& name, const Member& member) {
+    known[name] = true;
+    if (!member.parameter() || !member.parameter()->defined()) return;
+    const std::string& original =
+        first.emplace(member.parameter()->node().get(), name).first->second;
+    const auto one = tensors.find(original), other = tensors.find(name);
+    if (one != tensors.end() && other != tensors.end() && !same(one->second, other->second))
+      problems << "\n  tied        " << original << " and " << name
+               << " are one tensor in the model, and differ in what is given";
+  });
   for (const auto& [name, tensor] : tensors)
     if (strict && !known.count(name))
       problems << "\n  unexpected  " << name << " " << tensor.shape();

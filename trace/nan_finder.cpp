@@ -57,7 +57,7 @@ std::string in_layer(const std::string& layer) { return layer.empty() ? "" : " i
 
 std::string called_at(const std::vector<void*>& calls) {
   const std::string caller = caller_of(calls);
-  return caller.empty() ? "" : ", called at " + caller;
+  return caller.empty() ? "" : ", called from " + caller;
 }
 
 }  // namespace

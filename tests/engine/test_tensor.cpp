@@ -10,8 +10,8 @@
 
 #include "gradus/base/memory.h"
 #include "gradus/base/random.h"
-#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
+#include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -235,6 +235,19 @@ TEST_CASE("conversion") {
   CHECK(x.astype(Dtype::bool_).to_vector<bool>() == std::vector<bool>{true, false, true});
   CHECK(x.astype(Dtype::f32).to_vector<float>() == std::vector<float>{-1.75f, 0, 2.5f});
   CHECK(x.astype(Dtype::f64).storage() == x.storage());
+}
+
+TEST_CASE("what no integer can hold is not converted to one") {
+  constexpr double kHuge = 0x1p63, kInfinity = std::numeric_limits<double>::infinity();
+  for (const double v : {std::nan(""), kInfinity, -kInfinity, kHuge, -1.1 * kHuge})
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+      const Tensor x = tensor({1, v, 2}).astype(dtype);
+      CHECK(has(message_of<ValueError>([&] { x.astype(Dtype::i64); }), "cannot be i64"));
+      CHECK_THROWS_AS(zeros({3}, Dtype::i64).copy_(x), ValueError);
+      CHECK_THROWS_AS(zeros({3}, Dtype::i64).fill_(v), ValueError);
+    }
+  CHECK(tensor({-kHuge}, Dtype::f64).astype(Dtype::i64).item() == -kHuge);
+  CHECK(tensor({std::nan("")}).astype(Dtype::bool_).to_vector<bool>() == std::vector<bool>{true});
 }
 
 TEST_CASE("shapes that no machine can hold are errors, not crashes") {

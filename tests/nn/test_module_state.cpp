@@ -1,4 +1,5 @@
 // What a module holds: copied, loaded, converted and shared, with every fault that this may have.
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -125,6 +126,24 @@ TEST_CASE("loading writes in place and converts") {
   CHECK(handle.to_vector<float>() == other.up.weight.to_vector<float>());
   CHECK(tiny.up.weight.dtype() == Dtype::f32);
   CHECK(tiny.up.weight.requires_grad());
+}
+
+TEST_CASE("a tied tensor that is given under both names must be the same") {
+  Shared shared;
+  nn::tie(shared.b.weight, shared.a.weight);
+  std::map<std::string, Tensor> file;
+  for (const nn::NamedTensor& each : shared.state()) file[each.name] = each.tensor.clone();
+  file["a.weight"].fill_(std::nan(""));
+  file["b.weight"] = file["a.weight"].astype(Dtype::f64);
+  shared.load_state(file);
+  file["b.weight"] = ones({2, 2});
+  const std::string differ = message_of<ShapeError>([&] { shared.load_state(file); });
+  CHECK(has(differ, "tied        a.weight and b.weight are one tensor in the model, and differ"));
+  file["b.weight"] = ones({4});
+  CHECK(has(message_of<ShapeError>([&] { shared.load_state(file); }), "a.weight and b.weight"));
+  file["a.weight"] = ones({2, 2}), file["b.weight"] = ones({2, 2});
+  shared.load_state(file);
+  CHECK(shared.b.weight.to_vector<float>() == std::vector<float>{1, 1, 1, 1});
 }
 
 TEST_CASE("to() makes new leaves and marks the ones it replaced") {

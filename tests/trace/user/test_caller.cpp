@@ -3,6 +3,8 @@
 #include "gradus/trace/caller.h"
 
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "gradus/base/error.h"
@@ -66,13 +68,23 @@ TEST_CASE("a NaN in backward is told with the line of the forward") {
   CHECK(has(said, place(line_of_root)));
 }
 
+TEST_CASE("the page of mistakes shows what is said") {
+  const Tensor a = ones({4, 3}).requires_grad_(), b = ones({4, 3});
+  const std::string said = report_of([&] { mean(sqrt(sum(square(a - b), {-1}))).backward(); });
+  const auto from = said.find(" gave ");
+  REQUIRE(from != std::string::npos);
+  std::stringstream page;
+  page << std::ifstream(GRADUS_SOURCE_DIR "/docs/mistakes.md").rdbuf();
+  CHECK(has(page.str(), said.substr(from, said.find(" (in backward") - from)));
+}
+
 TEST_CASE("without addr2line a NaN is reported without its line") {
   const std::string before = std::getenv("PATH");
   setenv("PATH", "/nowhere", 1);
   const std::string said = report_of([] { Ratio()(zeros({2})); });
   setenv("PATH", before.c_str(), 1);
   CHECK(has(said, "divide made [2] 2 nan of 2"));
-  CHECK_FALSE(has(said, "called at"));
+  CHECK_FALSE(has(said, "called from"));
 }
 
 TEST_CASE("the caller is the first frame that is not the library's") {
