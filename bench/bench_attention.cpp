@@ -24,6 +24,7 @@
 #include "gradus/engine/backward.h"
 #include "gradus/ops/attention.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/movement.h"
 #include "trainer.h"
 
 namespace gradus::bench {
@@ -37,7 +38,7 @@ struct Flags {
   bool serve = false;
 };
 
-/// A way to attend: q, k, v [B, H, T, D] → [B, H, T, D].
+/// A way to attend: q, k, v as heads of projections, [B, H, T, D] → [B, H, T, D].
 struct Kind {
   std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)> attend;
   double pairs;  // visible ones of one head, or as many as cost the same
@@ -86,10 +87,10 @@ class Case {
   Case(const std::string& name, std::int64_t T, const Flags& flags)
       : name_(name), kind_(kind_of(name, T, flags)) {
     const std::int64_t Hk = flags.key_heads > 0 ? flags.key_heads : flags.heads;
-    const Shape queries{flags.examples, flags.heads, T, flags.width};
+    const Shape queries{flags.examples, T, flags.heads, flags.width};
     q_ = randn(queries).requires_grad_(), dout_ = randn(queries);
-    k_ = randn({flags.examples, Hk, T, flags.width}).requires_grad_();
-    v_ = randn({flags.examples, Hk, T, flags.width}).requires_grad_();
+    k_ = randn({flags.examples, T, Hk, flags.width}).requires_grad_();
+    v_ = randn({flags.examples, T, Hk, flags.width}).requires_grad_();
     flop_ = 14.0 * static_cast<double>(flags.examples * flags.heads * flags.width) * kind_.pairs;
   }
 
@@ -97,9 +98,9 @@ class Case {
     const std::int64_t before = memory::usage().live_bytes;
     memory::reset_peak();
     const double start = now_ms();
-    const Tensor y = kind_.attend(q_, k_, v_);
+    const Tensor y = kind_.attend(transpose(q_, 1, 2), transpose(k_, 1, 2), transpose(v_, 1, 2));
     const double middle = now_ms();
-    y.backward(dout_);
+    y.backward(transpose(dout_, 1, 2));
     const double end = now_ms();
     const std::int64_t peak = memory::usage().peak_bytes - before;
     for (Tensor* x : {&q_, &k_, &v_}) x->set_grad({});
@@ -112,7 +113,7 @@ class Case {
  private:
   std::string name_;
   Kind kind_;
-  Tensor q_, k_, v_, dout_;
+  Tensor q_, k_, v_, dout_;  // [B, T, H, D], as projections lie
   double flop_;
 };
 

@@ -80,12 +80,14 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
   const std::int64_t block = block_of(plan), blocks = (plan.T + block - 1) / block;
   const std::int64_t apart = columns_apart(plan.S), heads = plan.B * plan.H;
   const std::vector<char> leaks = leaking_heads(plan, q, k, v);
-  Tensor keys = Tensor::empty({plan.B * plan.Hk, plan.D, apart}, dtype_of<T>);
-  T* kt = keys.mutable_data<T>();
+  std::vector<Tensor> keys(static_cast<std::size_t>(plan.B * plan.Hk));  // kᵀ [D, apart] of each
   parallel_for(plan.B * plan.Hk, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t head = begin; head < end; ++head)
+    for (std::int64_t head = begin; head < end; ++head) {
+      Tensor& kt = keys[static_cast<std::size_t>(head)];
+      kt = Tensor::empty({plan.D, apart}, dtype_of<T>);
       transpose_head(k.at(head / plan.Hk, head % plan.Hk, 0), k.row, plan.S, plan.D,
-                     kt + head * plan.D * apart, apart);
+                     kt.mutable_data<T>(), apart);
+    }
   });
   // Blocks from the last to the first: under a causal mask those are the longest.
   parallel_for(heads * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -99,8 +101,8 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
           forward_row(plan, b, h, r, q, k, v, o, lse);
       else
         forward_block(plan, b, h, queries, q,
-                      Columns<T>{kt + head / plan.group() * plan.D * apart, 0, apart}, v, o, lse,
-                      buffer.mutable_data<T>());
+                      {keys[static_cast<std::size_t>(head / plan.group())].data<T>(), 0, apart}, v,
+                      o, lse, buffer.mutable_data<T>());
     }
   });
 }
