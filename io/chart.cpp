@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "gradus/base/error.h"
+#include "gradus/io/markup.h"
 #include "gradus/io/text.h"
 
 namespace gradus::io {
@@ -49,24 +50,6 @@ std::string fixed(double value, int digits) {
 }
 
 std::string at(double coordinate) { return fixed(coordinate, 1); }
-
-/// Names come from outside: XML's own characters are escaped, control characters dropped.
-std::string escaped(const std::string& words) {
-  std::string out;
-  for (const char c : replace_invalid_utf8(words)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) >= ' ')
-      out += c;
-  }
-  return out;
-}
 
 double width_of(const std::string& words) {  // in pixels, on the generous side
   return 7.5 * static_cast<double>(count_characters(words));

@@ -1,0 +1,78 @@
+#include "gradus/io/markup.h"
+
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+constexpr std::int64_t kLabelColumns = 14;
+
+/// East Asian wide characters and emoji, by their blocks.
+bool wide(char32_t c) {
+  return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) ||
+         (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0xF900 && c <= 0xFAFF) ||
+         (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) || c >= 0x1F300;
+}
+
+std::int64_t width(char32_t c) { return wide(c) ? 2 : 1; }
+
+/// What stands for a character that cannot be seen, else the character.
+char32_t visible_form(char32_t c) {
+  if (c == ' ') return U'␣';
+  if (c == '\n') return U'↵';
+  if (c == '\t') return U'⇥';
+  if (c < 0x20) return 0x2400 + c;  // Unicode's pictures of control characters
+  if (c == 0x7F) return U'␡';
+  return c > 0x7F && c < 0xA1 ? U'·' : c;
+}
+
+}  // namespace
+
+std::string escaped(const std::string& words) {
+  std::string out;
+  for (const char c : replace_invalid_utf8(words)) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) >= ' ')
+      out += c;
+  }
+  return out;
+}
+
+std::string label(const std::string& token) {
+  std::string out;
+  std::int64_t columns = 0;
+  for (const char32_t c : decode_utf8(replace_invalid_utf8(token), "label")) {
+    columns += width(c);
+    if (columns >= kLabelColumns) return out + "…";
+    out += encode_utf8(visible_form(c));
+  }
+  return out;
+}
+
+std::int64_t columns_of(std::string_view words) {
+  std::int64_t columns = 0;
+  for (const char32_t c : decode_utf8(replace_invalid_utf8(words), "label")) columns += width(c);
+  return columns;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t three = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (std::size_t k = 0; k < 4; ++k)
+      out += i + k <= bytes.size() ? digits[three >> (18 - 6 * k) & 63u] : '=';
+  }
+  return out;
+}
+
+}  // namespace gradus::io
