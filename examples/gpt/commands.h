@@ -28,6 +28,14 @@ struct SampleFlags {
 };
 int sample(const SampleFlags& flags);
 
+struct AttendFlags {
+  std::string directory, prompt;
+  std::optional<std::string> out;
+  std::optional<std::int64_t> layer, head;
+};
+/// Writes what the model's heads look at in the prompt: a page with all, or a picture of one.
+int attend(const AttendFlags& flags);
+
 int evaluate(const std::string& directory, const std::string& file);
 
 /// What is in a run's directory, for people.

@@ -49,9 +49,20 @@ void describe_sample(CLI::App& app, SampleFlags& flags) {
   app.add_flag("--follow", flags.follow, "show each character as soon as it is drawn");
 }
 
+void describe_attend(CLI::App& app, AttendFlags& flags) {
+  app.add_option("run", flags.directory, "directory of a run")->required()->type_name("DIR");
+  app.add_option("--prompt", flags.prompt, "text to look at")->required();
+  app.add_option("--out", flags.out,
+                 "FILE.html: all heads; FILE.svg, FILE.png: one (DIR/attention.html)")
+      ->type_name("FILE");
+  app.add_option("--layer", flags.layer, "of the picture, from 0 (0)");
+  app.add_option("--head", flags.head, "of the picture, from 0 (0)");
+}
+
 struct Arguments {
   TrainFlags train;
   SampleFlags sample;
+  AttendFlags attend;
   std::string eval_directory, eval_file, info_directory, tree = ".";
 };
 
@@ -60,6 +71,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   describe_train(*app.add_subcommand("train", "learn a text"), arguments.train);
   describe_sample(*app.add_subcommand("sample", "write text in the manner of what was learnt"),
                   arguments.sample);
+  describe_attend(*app.add_subcommand("attend", "draw which token looks at which"),
+                  arguments.attend);
   CLI::App& eval = *app.add_subcommand("eval", "mean loss on a file");
   eval.add_option("run", arguments.eval_directory, "directory of a run")
       ->required()
@@ -78,6 +91,7 @@ void describe(CLI::App& app, Arguments& arguments) {
 int run(const std::string& command, const Arguments& arguments) {
   if (command == "train") return train(arguments.train);
   if (command == "sample") return sample(arguments.sample);
+  if (command == "attend") return attend(arguments.attend);
   if (command == "eval") return evaluate(arguments.eval_directory, arguments.eval_file);
   if (command == "info") return info(arguments.info_directory);
   return demo(arguments.tree);
