@@ -15,7 +15,8 @@ using Pair = BpeTokenizer::Merge;
 
 struct PairHash {
   std::size_t operator()(const Pair& p) const {
-    return std::hash<std::int64_t>()(p.first * 0x9E3779B97F4A7C15 + p.second);
+    return static_cast<std::size_t>(p.first) * 0x9E3779B97F4A7C15u +
+           static_cast<std::size_t>(p.second);
   }
 };
 

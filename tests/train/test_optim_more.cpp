@@ -97,8 +97,8 @@ TEST_CASE("Muon moves matrices by its formula, clipped gradients too, and the ot
   optim::AdamW adam({{"b", alone}}, {.learning_rate = 3e-4, .weight_decay = 0.01});
   Matrix p = matrix_of(w), buffer(5, std::vector<double>(3));
   for (int step = 1; step <= 4; ++step) {
-    w.set_grad(values({5, 3}, static_cast<std::uint64_t>(step)));
-    b.set_grad(values({4}, static_cast<std::uint64_t>(step)));
+    w.set_grad(values({5, 3}, step));
+    b.set_grad(values({4}, step));
     alone.set_grad(b.grad() * 1.0);
     const Matrix g = matrix_of(w.grad());
     const double norm = muon.step({.factor = 0.5});
@@ -117,7 +117,7 @@ TEST_CASE("Lion moves every number by the rate, along the sign of a mixture") {
   optim::Lion lion({{"p", p}}, {.learning_rate = 0.125, .weight_decay = 0.5});
   std::vector<double> expected = p.to_vector<double>(), m(7);
   for (int t = 1; t <= 6; ++t) {
-    p.set_grad(values({7}, static_cast<std::uint64_t>(t)));
+    p.set_grad(values({7}, t));
     const std::vector<double> g = p.grad().to_vector<double>();
     lion.step({.factor = 0.5});
     for (std::size_t i = 0; i < 7; ++i) {
