@@ -12,10 +12,13 @@ namespace gradus::io {
 namespace {
 
 constexpr const char* kStyle = R"(<style>
-body { font: 14px/1.4 system-ui, "DejaVu Sans", sans-serif; margin: 1.5em; color: #222; background: #fff }
+body { font: 14px/1.4 system-ui, "DejaVu Sans", sans-serif; margin: 1.5em }
+body { color: #222; background: #fff }
 h1 { font-size: 1.2em } .all { display: flex; gap: 2em; align-items: flex-start; flex-wrap: wrap }
-table { border-collapse: collapse } th { font-weight: 500; text-align: right; padding-right: .6em; color: #666 }
-td { padding: 2px } td canvas { width: 72px; height: 72px; border: 2px solid #ddd; cursor: pointer; image-rendering: pixelated }
+table { border-collapse: collapse }
+th { font-weight: 500; text-align: right; padding-right: .6em; color: #666 }
+td { padding: 2px } td canvas { width: 72px; height: 72px; border: 2px solid #ddd }
+td canvas { cursor: pointer; image-rendering: pixelated }
 td canvas.chosen { border-color: #d55e00 }
 #big { cursor: crosshair } #told { min-height: 1.4em; font-variant-numeric: tabular-nums }
 </style>
@@ -52,7 +55,8 @@ const cell = Math.max(2, Math.min(26, 560 / Math.max(Q.length, K.length)));
 const left = 7 * wide(Q) + 14, top_ = 7 * wide(K) + 14;
 function draw(row = -1, column = -1) {
   const g = big.getContext('2d'), r = window.devicePixelRatio || 1;
-  big.style.width = left + K.length * cell + 10 + 'px'; big.style.height = top_ + Q.length * cell + 10 + 'px';
+  big.style.width = left + K.length * cell + 10 + 'px';
+  big.style.height = top_ + Q.length * cell + 10 + 'px';
   big.width = parseFloat(big.style.width) * r; big.height = parseFloat(big.style.height) * r;
   g.scale(r, r); g.imageSmoothingEnabled = false;
   g.drawImage(pixels(now), left, top_, K.length * cell, Q.length * cell);
@@ -67,18 +71,21 @@ function draw(row = -1, column = -1) {
     g.fillText(s, 0, 0); g.restore();
   });
   write(Q, row, false); write(K, column, true);
-  if (row >= 0) { g.strokeStyle = '#d55e00'; g.strokeRect(left + column * cell, top_ + row * cell, cell, cell); }
+  g.strokeStyle = '#d55e00';
+  if (row >= 0) g.strokeRect(left + column * cell, top_ + row * cell, cell, cell);
 }
 big.onmousemove = e => {
   const i = Math.floor((e.offsetY - top_) / cell), j = Math.floor((e.offsetX - left) / cell);
   const inside = i >= 0 && j >= 0 && i < Q.length && j < K.length;
   told.textContent = inside ?
-    `query ${i} "${Q[i]}" looks at key ${j} "${K[j]}": ${weights(now)[i * K.length + j].toFixed(4)}` : '';
+    `query ${i} "${Q[i]}" looks at key ${j} "${K[j]}": ` +
+    weights(now)[i * K.length + j].toFixed(4) : '';
   draw(inside ? i : -1, inside ? j : -1);
 };
 function choose(layer, head, canvas) {
   now = layer.heads[head];
-  heading.textContent = `${layer.name}, head ${head}; dark blue is ${now.largest.toFixed(3)}, white is 0`;
+  heading.textContent =
+    `${layer.name}, head ${head}; dark blue is ${now.largest.toFixed(3)}, white is 0`;
   document.querySelectorAll('td canvas').forEach(c => c.classList.toggle('chosen', c === canvas));
   draw();
 }
