@@ -1,5 +1,6 @@
 #include "gradus/ops/position_bias.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -21,11 +21,118 @@ void add_rotary(Mistakes& all) {
                  }});
 }
 
+void add_convolution(Mistakes& all) {
+  const auto conv = [](const Shape& x, const Shape& weight, const Conv1dOptions& options) {
+    return [=] { conv1d(values(x), values(weight), {}, options); };
+  };
+  all.push_back({"conv1d", "conv1d: the input [3, 7] must be [batch, channels, length] and the",
+                 conv({3, 7}, {2, 3, 2}, {})});
+  all.push_back({"conv1d", "conv1d: the weight [2, 4, 2] does not fit 3 channels in 1 groups: it",
+                 conv({1, 3, 7}, {2, 4, 2}, {})});
+  all.push_back({"conv1d", "conv1d: the weight [4, 1, 2] does not fit 3 channels in 2 groups",
+                 conv({1, 3, 7}, {4, 1, 2}, {.groups = 2})});
+  all.push_back({"conv1d",
+                 "conv1d: a length of 4 with padding 1 at both ends is shorter than the 7",
+                 conv({1, 1, 4}, {1, 1, 4}, {.dilation = 2, .padding = 1})});
+  all.push_back({"conv1d",
+                 "conv1d: stride 0, dilation 1, groups 1, padding 0: the first three must",
+                 conv({1, 3, 7}, {2, 3, 2}, {.stride = 0})});
+  all.push_back(
+      {"conv1d", "conv1d: the bias has shape [3] where the weight [2, 3, 2] wants [2]", [] {
+         conv1d(values({1, 3, 7}), values({2, 3, 2}), values({3}));
+       }});
+  all.push_back({"conv1d", "conv1d: the input is f64, the weight f32: convert one with to(x,", [] {
+                   conv1d(values({1, 3, 7}), values({2, 3, 2}).astype(Dtype::f32));
+                 }});
+}
+
+void add_einsum(Mistakes& all) {
+  const auto of = [](const char* formula, const Shape& a, const Shape& b) {
+    return [=] { einsum(formula, values(a), values(b)); };
+  };
+  all.push_back({"einsum",
+                 "einsum: \"ij,jk->ik\": 'j' is 3 in the first operand [2, 3] and 5 in the second",
+                 of("ij,jk->ik", {2, 3}, {5, 2})});
+  all.push_back({"einsum",
+                 "einsum: \"...i,...i->...\": an axis of \"...\" is 2 in the first operand",
+                 of("...i,...i->...", {2, 5}, {3, 5})});
+  all.push_back({"einsum", "einsum: \"ijk\" names 3 axes, but operand 2 is [5, 2]",
+                 of("ij,ijk->k", {2, 3}, {5, 2})});
+  all.push_back({"einsum", "einsum: 'i' stands twice in \"ii\" of \"ii,i->i\": a diagonal is not",
+                 of("ii,i->i", {2, 2}, {2})});
+  all.push_back({"einsum", "einsum: 'z' of the result stands in no operand of \"ij,jk->iz\"",
+                 of("ij,jk->iz", {2, 3}, {3, 2})});
+  all.push_back({"einsum", "einsum: \"ij,jk\" has no \"->\": write the letters of the result after",
+                 of("ij,jk", {2, 3}, {3, 2})});
+  all.push_back({"einsum", "einsum: \"ij->ji\" is for 1 tensors, but there are 2",
+                 of("ij->ji", {2, 3}, {3, 2})});
+  all.push_back({"einsum", "einsum: '1' in \"i1,i->i\" is no letter: axes are a to z and A to Z",
+                 of("i1,i->i", {2, 3}, {2})});
+  all.push_back({"einsum", "einsum: \"...i,i->i\" has \"...\" in an operand, but not in the result",
+                 of("...i,i->i", {2, 3}, {3})});
+}
+
+void add_linear_attention(Mistakes& all) {
+  const auto x = [](std::int64_t length, std::int64_t width) {
+    return values({1, 2, length, width});
+  };
+  all.push_back({"linear_attention",
+                 "linear_attention: q [1, 2, 3, 4], k [1, 2, 3, 5] and v [1, 2, 3, 2] do not fit:",
+                 [=] { linear_attention(x(3, 4), x(3, 5), x(3, 2)); }});
+  all.push_back({"linear_attention",
+                 "linear_attention: causal with 3 queries and 5 keys: there must",
+                 [=] { linear_attention(x(3, 4), x(5, 4), x(5, 2), {.causal = true}); }});
+  all.push_back({"linear_attention", "linear_attention: eps is -1, but must not be negative",
+                 [=] { linear_attention(x(3, 4), x(3, 4), x(3, 4), {.eps = -1}); }});
+  all.push_back({"linear_attention",
+                 "mask_padding: a length of 6 for [1, 2, 3, 4], which has 3 places",
+                 [=] { linear_attention(x(3, 4), x(3, 4), x(3, 4), {.lengths = {6}}); }});
+  all.push_back(
+      {"performer_attention", "linear: the input [1, 2, 3, 4] does not end in the weight's", [=] {
+         performer_attention(x(3, 4), x(3, 4), x(3, 4), values({7, 3}));
+       }});
+  all.push_back({"performer_attention",
+                 "performer_attention: q [3, 4], k [1, 2, 3, 4], v [1, 2, 3, 4] must be [batch,",
+                 [=] {
+                   performer_attention(values({3, 4}), x(3, 4), x(3, 4), values({7, 4}));
+                 }});
+  all.push_back(
+      {"favor_features", "linear: the input [2, 3] does not end in the weight's input size", [] {
+         favor_features(values({2, 3}), values({5, 2}));
+       }});
+  all.push_back(
+      {"mask_padding", "mask_padding: wants [batch, heads, length, width], not [2, 3]", [] {
+         mask_padding(values({2, 3}), {1, 2});
+       }});
+  all.push_back({"mask_padding", "padding_mask: 3 lengths for a batch of 1", [=] {
+                   mask_padding(x(3, 4), {1, 2, 3});
+                 }});
+}
+
+void add_measures(Mistakes& all) {
+  const std::vector<std::int64_t> three = {0, 1, 2};
+  all.push_back({"attention_entropy", "attention_entropy: a single number has no rows",
+                 [] { attention_entropy(tensor(0.5)); }});
+  all.push_back(
+      {"attention_span",
+       "attention_span: weights [1, 2, 3, 5] for 3 query and 3 key positions of 0 examples", [=] {
+         attention_span(values({1, 2, 3, 5}), three, three);
+       }});
+  all.push_back({"checkpoint", "checkpoint: the function gives no tensor: return its result", [] {
+                   const Tensor x = values({2, 3}).requires_grad_();
+                   checkpoint([](const Tensor&) { return Tensor(); }, x);
+                 }});
+}
+
 }  // namespace
 
 Mistakes token_mistakes() {
   Mistakes all;
   add_rotary(all);
+  add_convolution(all);
+  add_einsum(all);
+  add_linear_attention(all);
+  add_measures(all);
   return all;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "gradus/base/random.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -98,19 +99,36 @@ std::map<std::string, std::function<Tensor(const Tensor&)>> without_gradient() {
       {"position_distances", [](T) { return position_distances(kPlaces, kPlaces); }},
       {"alibi_slopes", [](T) { return alibi_slopes(3); }},
       {"alibi_bias", [](T) { return alibi_bias(3, kPlaces, kPlaces); }},
+      {"orthogonal_projection", [](T) { return orthogonal_projection(3, 2, Generator(7).next()); }},
       {"relative_buckets", [](T) { return relative_buckets(kPlaces, kPlaces); }},
   };
 }
 
 /// Functions with a kink, a tie, a gradient that stops by definition, or that must not see what is
 /// hidden. The convention of each is that of its samples without differences.
-const Names kWithConvention = {"relu",       "leaky_relu",    "elu",
-                               "abs",        "clamp",         "floor",
-                               "round",      "sign",          "pow",
-                               "maximum",    "max",           "minimum",
-                               "min",        "norm",          "sort",
-                               "topk",       "embedding",     "l1_loss",
-                               "huber_loss", "nn::Embedding", "scaled_dot_product_attention"};
+const Names kWithConvention = {"relu",
+                               "leaky_relu",
+                               "elu",
+                               "abs",
+                               "clamp",
+                               "floor",
+                               "round",
+                               "sign",
+                               "pow",
+                               "maximum",
+                               "max",
+                               "minimum",
+                               "min",
+                               "norm",
+                               "sort",
+                               "topk",
+                               "embedding",
+                               "l1_loss",
+                               "huber_loss",
+                               "nn::Embedding",
+                               "scaled_dot_product_attention",
+                               "attention_entropy",
+                               "linear_attention"};
 
 Names sampled(bool (*which)(const Sample&)) {
   Names found;

@@ -1,0 +1,69 @@
+// Attention from its parts: how well a query fits a key, and what the keys' values add up to.
+// `weighted_values(score(q, k), v, mask)` is attention, whatever the score.
+#pragma once
+
+#include "gradus/nn/linear.h"
+#include "gradus/ops/attention.h"
+
+namespace gradus::nn {
+
+// Scores: q [B, T, Cq], k [B, S, Ck] → [B, T, S].
+
+/// q · k, over √C unless `scaled` is false (Vaswani et al. 2017; Luong et al. 2015, "dot"). Cq = Ck.
+class DotScore : public Layer<DotScore> {
+ public:
+  explicit DotScore(bool scaled = true) : scaled(scaled) {}
+  Tensor forward(const Tensor& q, const Tensor& k) const;
+  Members members() override { return {}; }
+  DotScore blank() const { return DotScore(scaled); }
+
+  bool scaled;
+};
+
+/// vᵀ tanh(W q + U k), through `hidden` units. Bahdanau et al. 2015.
+class AdditiveScore : public Layer<AdditiveScore> {
+ public:
+  AdditiveScore(std::int64_t query_width, std::int64_t key_width, std::int64_t hidden);
+  Tensor forward(const Tensor& q, const Tensor& k) const;
+  Members members() override {
+    return {{"query_proj", query_proj}, {"key_proj", key_proj}, {"out_proj", out_proj}};
+  }
+  AdditiveScore blank() const {
+    return {query_proj.weight.size(1), key_proj.weight.size(1), out_proj.weight.size(1)};
+  }
+
+  Linear query_proj, key_proj;  // W [hidden, Cq], U [hidden, Ck], without bias
+  Linear out_proj;              // v as [1, hidden]
+};
+
+/// qᵀ W k. Luong et al. 2015, "general".
+class BilinearScore : public Layer<BilinearScore> {
+ public:
+  BilinearScore(std::int64_t query_width, std::int64_t key_width);
+  Tensor forward(const Tensor& q, const Tensor& k) const;
+  Members members() override { return {{"proj", proj}}; }
+  BilinearScore blank() const { return {proj.weight.size(1), proj.weight.size(0)}; }
+
+  Linear proj;  // Wᵀ [Ck, Cq]: one product a query, then products with keys as they are
+};
+
+/// softmax(scores, over the keys that `mask` allows) values: scores [B, T, S], values [B, S, C] →
+/// [B, T, C] and the weights [B, T, S]. A query without keys gives 0. Hidden values and scores never
+/// leak, NaN included; whether a hidden key does is the score's affair.
+Attended weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask = {});
+
+/// One learned query asks a sequence: softmax(x q / √C) x. The simplest attention there is.
+class AttentionPooling : public Layer<AttentionPooling> {
+ public:
+  explicit AttentionPooling(std::int64_t width);
+  /// x [B, S, C] → [B, C]; padding_mask(lengths) leaves padding out, an example of nothing but is 0.
+  Tensor forward(const Tensor& x, const Mask& mask = {}) const;
+  /// The same with the weights [B, S] beside it.
+  Attended with_weights(const Tensor& x, const Mask& mask = {}) const;
+  Members members() override { return {{"query", query}}; }
+  AttentionPooling blank() const { return AttentionPooling(query.size(0)); }
+
+  Tensor query;  // [C], from normal(0, 0.02): at first almost the mean
+};
+
+}  // namespace gradus::nn

@@ -1,0 +1,28 @@
+#include "gradus/ops/attention_measures.h"
+
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/logic.h"
+#include "gradus/ops/reduce.h"
+
+namespace gradus {
+
+Tensor attention_entropy(const Tensor& weights) {
+  require(weights.defined(), "attention_entropy: the weights are undefined");
+  require<ShapeError>(weights.rank() >= 1, "attention_entropy: a single number has no rows");
+  const Tensor logs = log(masked_fill(weights, equal(weights, 0.0), 1));
+  return -sum(weights * logs, {-1});
+}
+
+Tensor attention_span(const Tensor& weights, Positions queries, Positions keys,
+                      std::int64_t examples) {
+  require(weights.defined(), "attention_span: the weights are undefined");
+  const Tensor apart = position_distances(queries, keys, examples, weights.dtype());
+  require<ShapeError>(
+      weights.rank() == 4 && weights.size(2) == apart.size(-2) &&
+          weights.size(3) == apart.size(-1) && (examples == 0 || weights.size(0) == examples),
+      "attention_span: weights ", weights.shape(), " for ", apart.size(-2), " query and ",
+      apart.size(-1), " key positions of ", examples, " examples (0: shared)");
+  return sum(weights * apart, {-1});
+}
+
+}  // namespace gradus

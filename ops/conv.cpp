@@ -1,0 +1,248 @@
+// conv1d: y[b, o, t] = bias[o] + Σ_ck weight[o, c, k] x[b, c, t·stride + k·dilation].
+//
+//   unfold   u[b, t, c, k] = x[b, c, t·stride + k·dilation]      dx = fold(du)
+//   fold     y[b, c, l] = Σ u[b, t, c, k] over the (t, k) with t·stride + k·dilation = l
+//                                                                du = unfold(dy)
+// A convolution is the product of the windows u and the weight, by BLAS. Depthwise that product is
+// one number wide; there a kernel goes along the rows of x, tap by tap:
+//
+//   y[b, c, t] = Σ_k w[c, k] x[b, c, t·stride + k·dilation]
+//   dx = fold(dy w)      dw[c, k] = Σ_bt dy[b, c, t] x[b, c, t·stride + k·dilation]
+#include "gradus/ops/conv.h"
+
+#include <algorithm>
+
+#include "gradus/base/kernel.h"
+#include "gradus/base/parallel.h"
+#include "gradus/engine/apply.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/matmul.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/ops/vmath.h"
+
+namespace gradus {
+namespace {
+
+struct Windows {
+  std::int64_t length, count, taps, stride, dilation;  // L, Lout, K
+};
+
+template <class T>
+void unfold_windows(const Windows& w, std::int64_t B, std::int64_t C, const T* x, T* u) {
+  parallel_for(B * w.count, rows_grain(C * w.taps), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* from = x + i / w.count * C * w.length + i % w.count * w.stride;
+      T* to = u + i * C * w.taps;
+      for (std::int64_t c = 0; c < C; ++c)
+        for (std::int64_t k = 0; k < w.taps; ++k) *to++ = from[c * w.length + k * w.dilation];
+    }
+  });
+}
+
+template <class T>
+void fold_windows(const Windows& w, std::int64_t B, std::int64_t C, const T* u, T* y) {
+  parallel_for(B * C, rows_grain(w.count * w.taps), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      T* to = y + i * w.length;
+      std::fill_n(to, w.length, T{0});
+      for (std::int64_t t = 0; t < w.count; ++t) {
+        const T* from = u + ((i / C * w.count + t) * C + i % C) * w.taps;
+        for (std::int64_t k = 0; k < w.taps; ++k) to[t * w.stride + k * w.dilation] += from[k];
+      }
+    }
+  });
+}
+
+/// y[t] += w · x[t·stride] for n places, and its backward x[t·stride] += w · y[t].
+template <class T>
+GRADUS_KERNEL void add_tap(T w, const T* x, std::int64_t stride, T* y, std::int64_t n) {
+  if (stride == 1)
+    for (std::int64_t t = 0; t < n; ++t) y[t] += w * x[t];
+  else
+    for (std::int64_t t = 0; t < n; ++t) y[t] += w * x[t * stride];
+}
+template <class T>
+GRADUS_KERNEL void add_tap_backward(T w, const T* dy, std::int64_t stride, T* dx, std::int64_t n) {
+  if (stride == 1)
+    for (std::int64_t t = 0; t < n; ++t) dx[t] += w * dy[t];
+  else
+    for (std::int64_t t = 0; t < n; ++t) dx[t * stride] += w * dy[t];
+}
+template <class T>
+GRADUS_KERNEL T tap_dot(const T* dy, const T* x, std::int64_t stride, std::int64_t n) {
+  return vmath::sum_of<T>(n, [=](std::int64_t t) { return dy[t] * x[t * stride]; });
+}
+
+}  // namespace
+
+namespace op {
+
+struct Unfold final : Op {  // x [B, C, L] → [B, Lout, C, K]
+  Windows w;
+  explicit Unfold(const Windows& windows) : w(windows) {}
+  const char* name() const override { return "unfold"; }
+  Tensor forward(const Tensor& x) {
+    const Tensor from = x.contiguous();
+    Tensor u = Tensor::empty({x.size(0), w.count, x.size(1), w.taps}, x.dtype());
+    dispatch_float("conv1d", x.dtype(), [&]<class T>() {
+      unfold_windows(w, x.size(0), x.size(1), from.data<T>(), u.mutable_data<T>());
+    });
+    return u;
+  }
+  Gradients backward(const Tensor& du) override;
+};
+
+struct Fold final : Op {  // u [B, Lout, C, K] → [B, C, L]
+  Windows w;
+  explicit Fold(const Windows& windows) : w(windows) {}
+  const char* name() const override { return "fold"; }
+  Tensor forward(const Tensor& u) {
+    const Tensor from = u.contiguous();
+    Tensor y = Tensor::empty({u.size(0), u.size(2), w.length}, u.dtype());
+    dispatch_float("conv1d", u.dtype(), [&]<class T>() {
+      fold_windows(w, u.size(0), u.size(2), from.data<T>(), y.mutable_data<T>());
+    });
+    return y;
+  }
+  Gradients backward(const Tensor& dy) override { return {apply(Unfold(w), dy)}; }
+};
+
+Gradients Unfold::backward(const Tensor& du) { return {apply(Fold(w), du)}; }
+
+struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
+  Windows w;
+  Saved x, weight;
+  explicit Depthwise(const Windows& windows) : w(windows) {}
+  const char* name() const override { return "depthwise_conv1d"; }
+
+  Tensor forward(const Tensor& input, const Tensor& taps) {
+    x = input, weight = taps;
+    const std::int64_t C = input.size(1);
+    const Tensor from = input.contiguous(), factors = taps.contiguous();
+    Tensor y = Tensor::empty({input.size(0), C, w.count}, input.dtype()).fill_(0);
+    dispatch_float("conv1d", y.dtype(), [&]<class T>() {
+      const T *rows = from.data<T>(), *f = factors.data<T>();
+      T* to = y.mutable_data<T>();
+      parallel_for(input.size(0) * C, rows_grain(w.count * w.taps), [&](auto begin, auto end) {
+        for (std::int64_t i = begin; i < end; ++i)
+          for (std::int64_t k = 0; k < w.taps; ++k)
+            add_tap(f[i % C * w.taps + k], rows + i * w.length + k * w.dilation, w.stride,
+                    to + i * w.count, w.count);
+      });
+    });
+    return y;
+  }
+
+  Gradients backward(const Tensor& dy) override {
+    Tensor dx, dw;
+    if (GradMode::enabled()) {
+      const Tensor du = unsqueeze(transpose(dy, 1, 2), 3);  // [B, Lout, C, 1]
+      if (wants(0)) dx = apply(Fold(w), du * weight.value());
+      if (wants(1)) dw = sum(du * apply(Unfold(w), x.value()), {0, 1});
+      return {dx, dw};
+    }
+    const Tensor g = dy.contiguous();
+    if (wants(0)) dx = dx_backward(g, weight.value().contiguous());
+    if (wants(1)) dw = dw_backward(g, x.value().contiguous());
+    return {dx, dw};
+  }
+
+  Tensor dx_backward(const Tensor& dy, const Tensor& factors) const {
+    const std::int64_t C = factors.size(0);
+    Tensor dx = Tensor::empty({dy.size(0), C, w.length}, dy.dtype()).fill_(0);
+    dispatch_float("conv1d", dx.dtype(), [&]<class T>() {
+      const T *g = dy.data<T>(), *f = factors.data<T>();
+      T* to = dx.mutable_data<T>();
+      parallel_for(dy.size(0) * C, rows_grain(w.count * w.taps), [&](auto begin, auto end) {
+        for (std::int64_t i = begin; i < end; ++i)
+          for (std::int64_t k = 0; k < w.taps; ++k)
+            add_tap_backward(f[i % C * w.taps + k], g + i * w.count, w.stride,
+                             to + i * w.length + k * w.dilation, w.count);
+      });
+    });
+    return dx;
+  }
+
+  Tensor dw_backward(const Tensor& dy, const Tensor& input) const {
+    const std::int64_t B = dy.size(0), C = dy.size(1);
+    Tensor dw = Tensor::empty({C, w.taps}, dy.dtype());
+    dispatch_float("conv1d", dw.dtype(), [&]<class T>() {
+      const T *g = dy.data<T>(), *from = input.data<T>();
+      T* to = dw.mutable_data<T>();
+      parallel_for(C * w.taps, rows_grain(B * w.count), [&](auto begin, auto end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const std::int64_t c = i / w.taps, k = i % w.taps;
+          T total = 0;
+          for (std::int64_t row = c; row < B * C; row += C)
+            total += tap_dot(g + row * w.count, from + row * w.length + k * w.dilation, w.stride,
+                             w.count);
+          to[i] = total;
+        }
+      });
+    });
+    return dw;
+  }
+};
+
+}  // namespace op
+
+namespace {
+
+void check_conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  const Conv1dOptions& o) {
+  require(x.defined() && weight.defined(), "conv1d: the input or the weight is undefined");
+  require<ShapeError>(x.rank() == 3 && weight.rank() == 3, "conv1d: the input ", x.shape(),
+                      " must be [batch, channels, length] and the weight ", weight.shape(),
+                      " [out, in / groups, taps]");
+  require(o.stride > 0 && o.dilation > 0 && o.groups > 0 && o.padding >= 0, "conv1d: stride ",
+          o.stride, ", dilation ", o.dilation, ", groups ", o.groups, ", padding ", o.padding,
+          ": the first three must be positive, padding not negative");
+  const std::int64_t Cin = x.size(1), Cout = weight.size(0), K = weight.size(2);
+  require<ShapeError>(
+      Cin % o.groups == 0 && Cout % o.groups == 0 && weight.size(1) == Cin / o.groups,
+      "conv1d: the weight ", weight.shape(), " does not fit ", Cin, " channels in ", o.groups,
+      " groups: it must be [out, ", Cin, " / groups, ", "taps], and groups divide both");
+  require<ShapeError>(!bias.defined() || bias.shape() == Shape{Cout}, "conv1d: the bias has shape ",
+                      bias.shape(), " where the weight ", weight.shape(), " wants [", Cout, "]");
+  const std::int64_t reach = o.dilation * (K - 1) + 1;
+  require<ShapeError>(K > 0 && x.size(2) + 2 * o.padding >= reach, "conv1d: a length of ",
+                      x.size(2), " with padding ", o.padding, " at both ends is shorter than ",
+                      "the ", reach, " places that ", K, " taps reach");
+  for (const Tensor* each : {&weight, &bias})
+    require<DtypeError>(!each->defined() || each->dtype() == x.dtype(), "conv1d: the input is ",
+                        x.dtype(), ", the ", each == &weight ? "weight " : "bias ", each->dtype(),
+                        ": convert one with to(x, dtype)");
+}
+
+/// Windows [B, Lout, Cin, K] times the weights of each group: [B, Lout, Cout]
+Tensor grouped_product(const Tensor& windows, const Tensor& weight, std::int64_t groups) {
+  const std::int64_t rows = windows.size(0) * windows.size(1), Cout = weight.size(0),
+                     n = weight.size(1) * weight.size(2);
+  const Tensor x = transpose(reshape(windows, {rows, groups, n}), 0, 1);    // [groups, rows, n]
+  const Tensor w = transpose(reshape(weight, {groups, Cout / groups, n}));  // [groups, n, out]
+  const Tensor y = transpose(matmul(x, w), 0, 1);                           // [rows, groups, out]
+  return reshape(y, {windows.size(0), windows.size(1), Cout});
+}
+
+}  // namespace
+
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& o) {
+  check_conv1d(x, weight, bias, o);
+  const std::int64_t B = x.size(0), Cin = x.size(1), Cout = weight.size(0), K = weight.size(2);
+  const Tensor padded = o.padding > 0 ? pad(x, 2, o.padding, o.padding) : x;
+  const std::int64_t L = padded.size(2), count = (L - o.dilation * (K - 1) - 1) / o.stride + 1;
+  const Windows windows{L, count, K, o.stride, o.dilation};
+  if (o.groups == Cin && o.groups == Cout && !formula_wanted()) {
+    const Tensor y = apply(op::Depthwise(windows), padded, reshape(weight, {Cout, K}));
+    return bias.defined() ? y + unsqueeze(bias, 1) : y;
+  }
+  const Tensor u = apply(op::Unfold(windows), padded);  // [B, Lout, Cin, K]
+  if (o.groups == 1)
+    return transpose(
+        linear(reshape(u, {B, count, Cin * K}), reshape(weight, {Cout, Cin * K}), bias), 1, 2);
+  const Tensor y = grouped_product(u, weight, o.groups);
+  return transpose(bias.defined() ? y + bias : y, 1, 2);
+}
+
+}  // namespace gradus

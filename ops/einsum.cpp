@@ -1,0 +1,162 @@
+// einsum: axes summed away, put into order and merged, so that what is left is a product that there
+// is already: matmul where both sides have a letter to sum, else element by element. Everything is
+// made of public operations, so derivatives of any order follow.
+//
+// The axes of "..." become letters of their own, counted from the right: '0' is the last.
+#include "gradus/ops/einsum.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/matmul.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+
+namespace gradus {
+namespace {
+
+bool in(const std::string& letters, char c) { return letters.find(c) != std::string::npos; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+struct Formula {
+  std::vector<std::string> operands;
+  std::string result;
+};
+
+/// Split at "->" and commas, blanks left out.
+Formula parse(std::string_view formula, std::size_t operands) {
+  std::string spelled;
+  std::copy_if(formula.begin(), formula.end(), std::back_inserter(spelled),
+               [](char c) { return c != ' '; });
+  const std::size_t arrow = spelled.find("->");
+  require(arrow != std::string::npos, "einsum: \"", formula, "\" has no \"->\": write the letters ",
+          "of the result after one");
+  Formula out{{}, spelled.substr(arrow + 2)};
+  std::string left = spelled.substr(0, arrow) + ",";
+  for (std::size_t comma; (comma = left.find(',')) != std::string::npos; left.erase(0, comma + 1))
+    out.operands.push_back(left.substr(0, comma));
+  require(out.operands.size() == operands, "einsum: \"", formula, "\" is for ", out.operands.size(),
+          " tensors, but there are ", operands);
+  return out;
+}
+
+/// `term` with "..." written as `dots` digits, the last axis '0'.
+std::string spell(std::string_view formula, std::string term, std::int64_t dots) {
+  std::string digits;
+  for (std::int64_t i = dots; i-- > 0;) digits += static_cast<char>('0' + i);
+  const std::size_t at = term.find("...");
+  if (at != std::string::npos) term.erase(at, 3);
+  for (std::size_t i = 0; i < term.size(); ++i) {
+    require(is_letter(term[i]), "einsum: '", term[i], "' in \"", formula,
+            "\" is no letter: axes are a to z and A to Z, \"...\" those in between");
+    require(term.find(term[i], i + 1) == std::string::npos, "einsum: '", term[i],
+            "' stands twice in \"", term, "\" of \"", formula, "\": a diagonal is not taken");
+  }
+  return at == std::string::npos ? term : term.insert(at, digits);
+}
+
+/// The letters of operand `number`, one an axis.
+std::string letters_of(std::string_view formula, const std::string& term, const Tensor& x,
+                       int number) {
+  require(x.defined(), "einsum: operand ", number, " is undefined");
+  const bool dots = term.find("...") != std::string::npos;
+  const auto named = static_cast<std::int64_t>(term.size()) - (dots ? 3 : 0);
+  require<ShapeError>(dots ? x.rank() >= named : x.rank() == named, "einsum: \"", term, "\" names ",
+                      named, " axes, but operand ", number, " is ", x.shape());
+  return spell(formula, term, dots ? x.rank() - named : 0);
+}
+
+/// x with its axes `have` as `want`: summed over what is not wanted, with size 1 for what it lacks.
+Tensor arranged(Tensor x, std::string have, const std::string& want) {
+  Axes gone, order;
+  for (std::size_t i = have.size(); i-- > 0;)
+    if (!in(want, have[i])) gone.push_back(static_cast<std::int64_t>(i));
+  if (gone.rank() > 0) x = sum(x, gone);
+  std::erase_if(have, [&](char c) { return !in(want, c); });
+  for (const char c : want)
+    if (in(have, c)) order.push_back(static_cast<std::int64_t>(have.find(c)));
+  x = permute(x, order);
+  for (std::size_t i = 0; i < want.size(); ++i)
+    if (!in(have, want[i])) x = unsqueeze(x, static_cast<int>(i));
+  return x;
+}
+
+/// The last `axes` axes but `kept` of them as one: [..., m·n] of [..., m, n].
+std::int64_t product_of(const Tensor& x, std::size_t first, std::size_t count) {
+  std::int64_t n = 1;
+  for (std::size_t i = first; i < first + count; ++i) n *= x.shape()[static_cast<int>(i)];
+  return n;
+}
+
+/// Axes as batch, m of them, n of them, merged: [batch…, M, N].
+Tensor as_matrices(const Tensor& x, std::size_t batch, std::size_t m, std::size_t n) {
+  Shape shape(std::span(x.shape().begin(), batch));
+  shape.push_back(product_of(x, batch, m));
+  shape.push_back(product_of(x, batch + m, n));
+  return reshape(x, shape);
+}
+
+void check_sizes(std::string_view formula, const std::string& la, const Tensor& a,
+                 const std::string& lb, const Tensor& b) {
+  for (std::size_t i = 0; i < la.size(); ++i) {
+    if (!in(lb, la[i])) continue;
+    const std::int64_t m = a.shape()[static_cast<int>(i)],
+                       n = b.shape()[static_cast<int>(lb.find(la[i]))];
+    const bool letter = is_letter(la[i]);
+    require<ShapeError>(
+        m == n || (!letter && (m == 1 || n == 1)), "einsum: \"", formula,
+        "\": ", letter ? std::string("'") + la[i] + "'" : std::string("an axis of \"...\""), " is ",
+        m, " in the first operand ", a.shape(), " and ", n, " in the second ", b.shape());
+  }
+}
+
+void check_result(std::string_view formula, const std::string& result, const std::string& have) {
+  for (const char c : result)
+    require(in(have, c), "einsum: '", c, "' of the result stands in no operand of \"", formula,
+            "\"");
+  for (const char c : have)
+    require(is_letter(c) || in(result, c), "einsum: \"", formula,
+            "\" has \"...\" in an operand, but not in the result");
+}
+
+}  // namespace
+
+Tensor einsum(std::string_view formula, const Tensor& a) {
+  const Formula parts = parse(formula, 1);
+  const std::string la = letters_of(formula, parts.operands[0], a, 1);
+  const auto dots = std::count_if(la.begin(), la.end(), [](char c) { return !is_letter(c); });
+  const std::string result = spell(formula, parts.result, dots);
+  check_result(formula, result, la);
+  return arranged(a, la, result);
+}
+
+Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b) {
+  const Formula parts = parse(formula, 2);
+  const std::string la = letters_of(formula, parts.operands[0], a, 1),
+                    lb = letters_of(formula, parts.operands[1], b, 2);
+  const auto dots = [](const std::string& letters) {
+    return std::count_if(letters.begin(), letters.end(), [](char c) { return !is_letter(c); });
+  };
+  const std::string result = spell(formula, parts.result, std::max(dots(la), dots(lb)));
+  check_result(formula, result, la + lb);
+  check_sizes(formula, la, a, lb, b);
+  std::string batch, left, right, summed;  // in both and the result, in one and it, in both only
+  for (const char c : result) (in(la, c) ? in(lb, c) ? batch : left : right) += c;
+  for (const char c : la)
+    if (in(lb, c) && !in(result, c)) summed += c;
+  if (summed.empty()) return arranged(a, la, result) * arranged(b, lb, result);
+  const Tensor x =
+      as_matrices(arranged(a, la, batch + left + summed), batch.size(), left.size(), summed.size());
+  const Tensor y = as_matrices(arranged(b, lb, batch + summed + right), batch.size(), summed.size(),
+                               right.size());
+  const Tensor z = matmul(x, y);  // [batch…, M, N]
+  Shape shape(std::span(z.shape().begin(), batch.size()));
+  for (const char c : left) shape.push_back(a.shape()[static_cast<int>(la.find(c))]);
+  for (const char c : right) shape.push_back(b.shape()[static_cast<int>(lb.find(c))]);
+  return arranged(reshape(z, shape), batch + left + right, result);
+}
+
+}  // namespace gradus

@@ -1,0 +1,152 @@
+#include "gradus/ops/linear_attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gradus/ops/activation.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/logic.h"
+#include "gradus/ops/mask.h"
+#include "gradus/ops/masked_product.h"
+#include "gradus/ops/matmul.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
+
+namespace gradus {
+namespace {
+
+constexpr std::int64_t kChunk = 64;  // a chunk's pairs cost about as much as its sums
+
+/// Σ_{j ≤ i} (q_i · k_j) v_j: q, k [B, H, T, F], v [B, H, T, D] → [B, H, T, D].
+Tensor causal_sums(const Tensor& q, const Tensor& k, const Tensor& v) {
+  const std::int64_t B = q.size(0), H = q.size(1), T = q.size(2);
+  const std::int64_t C = std::clamp<std::int64_t>(T, 1, kChunk), N = (T + C - 1) / C;
+  const auto chunked = [&](const Tensor& x) {
+    const Tensor whole = N * C > T ? pad(x, 2, 0, N * C - T) : x;  // [B, H, N·C, …]
+    return reshape(whole, {B, H, N, C, x.size(3)});                // [B, H, N, C, …]
+  };
+  const Tensor qc = chunked(q), kc = chunked(k), vc = chunked(v);
+  const Tensor later = triu(ones({C, C}, Dtype::bool_), 1);  // [C, C]
+  const Tensor hides = expand(later, {B, H, N, C, C});
+  const Tensor inside = weighted_sum(pair_products(qc, kc, hides), vc, hides);  // [B, H, N, C, D]
+  const Tensor sums = matmul(transpose(kc), vc);                                // [B, H, N, F, D]
+  const Tensor before = slice(cumsum(pad(sums, 2, 1, 0), 2), 2, 0, N);  // of the chunks before
+  const Tensor y = reshape(inside + matmul(qc, before), {B, H, N * C, v.size(3)});
+  return slice(y, 2, 0, T);
+}
+
+/// Features and values → attention. A column of ones beside the values gives the divisor.
+Tensor normalised(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double eps) {
+  const std::int64_t Dv = v.size(3);
+  const Tensor with_ones = cat({v, ones({v.size(0), v.size(1), v.size(2), 1}, v.dtype())}, 3);
+  const Tensor sums = causal ? causal_sums(q, k, with_ones)
+                             : matmul(q, matmul(transpose(k), with_ones));  // [B, H, T, Dv + 1]
+  const Tensor divisor = slice(sums, 3, Dv, Dv + 1) + eps;
+  return slice(sums, 3, 0, Dv) / masked_fill(divisor, equal(divisor, 0.0), 1);
+}
+
+void check_sizes(const char* name, const Tensor& q, const Tensor& k, const Tensor& v, bool causal) {
+  require(q.defined() && k.defined() && v.defined(), name, ": an input is undefined");
+  require<ShapeError>(q.rank() == 4 && k.rank() == 4 && v.rank() == 4, name, ": q ", q.shape(),
+                      ", k ", k.shape(), ", v ", v.shape(),
+                      " must be [batch, heads, length, width]");
+  const bool fit = q.size(0) == k.size(0) && q.size(1) == k.size(1) && q.size(3) == k.size(3) &&
+                   k.size(0) == v.size(0) && k.size(1) == v.size(1) && k.size(2) == v.size(2);
+  require<ShapeError>(fit, name, ": q ", q.shape(), ", k ", k.shape(), " and v ", v.shape(),
+                      " do not fit: batch and heads are equal, q and k alike in width, k and v in ",
+                      "length");
+  require<ShapeError>(!causal || q.size(2) == k.size(2), name, ": causal with ", q.size(2),
+                      " queries and ", k.size(2), " keys: there must be as many of both");
+}
+
+/// The exponents of favor_features: w_m · x − |x|² / 2.
+Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
+  return linear(x, projection) - 0.5 * sum(square(x), {-1}, true);
+}
+
+/// No exponent exceeds max |w|² / 2: with that, less 60, all keys fit into f32, sums included.
+double safe_shift(const Tensor& projection) {
+  const Tensor squares = sum(square(projection.detach()), {1});
+  return projection.numel() == 0 ? 0 : std::max(0.0, 0.5 * max(squares).item() - 60);
+}
+
+}  // namespace
+
+Tensor mask_padding(const Tensor& x, const std::vector<std::int64_t>& lengths) {
+  if (lengths.empty()) return x;
+  require<ShapeError>(x.defined() && x.rank() == 4, "mask_padding: wants ",
+                      "[batch, heads, length, width], not ",
+                      x.defined() ? to_string(x.shape()) : "undefined");
+  for (const std::int64_t length : lengths)
+    require<ShapeError>(length <= x.size(2), "mask_padding: a length of ", length, " for ",
+                        x.shape(), ", which has ", x.size(2), " places");
+  const Tensor seen = padding_mask(lengths).dense({x.size(0), 1, 1, x.size(2)});  // [B, 1, 1, S]
+  return masked_fill(x, transpose(logical_not(seen)), 0);
+}
+
+Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                        const LinearAttentionOptions& options) {
+  check_sizes("linear_attention", q, k, v, options.causal);
+  require(options.eps >= 0, "linear_attention: eps is ", options.eps, ", but must not be negative");
+  const auto feature = [&](const Tensor& x) {
+    return options.feature == FeatureMap::relu ? relu(x) : elu(x) + 1;
+  };
+  const Tensor keys = mask_padding(feature(mask_padding(k, options.lengths)), options.lengths);
+  return normalised(feature(q), keys, mask_padding(v, options.lengths), options.causal,
+                    options.eps);
+}
+
+Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                           const Tensor& projection, const PerformerOptions& options) {
+  check_sizes("performer_attention", q, k, v, options.causal);
+  const double scale = std::pow(static_cast<double>(std::max<std::int64_t>(q.size(3), 1)), -0.25);
+  Tensor qe = favor_exponents(q * scale, projection);  // [B, H, T, M]
+  Tensor ke =
+      favor_exponents(mask_padding(k, options.lengths) * scale, projection);  // [B, H, S, M]
+  if (qe.numel() > 0) qe = qe - max(qe.detach(), {3}, true);
+  if (options.causal)
+    ke = ke - safe_shift(projection);
+  else if (ke.numel() > 0)
+    ke = ke - max(ke.detach(), {2, 3}, true);
+  const Tensor keys = mask_padding(exp(ke), options.lengths);
+  return normalised(exp(qe), keys, mask_padding(v, options.lengths), options.causal, 0);
+}
+
+Tensor favor_features(const Tensor& x, const Tensor& projection, const Tensor& shift) {
+  const Tensor exponents = favor_exponents(x, projection);
+  const double norm = 1 / std::sqrt(static_cast<double>(projection.size(0)));
+  return exp(shift.defined() ? exponents - shift : exponents) * norm;
+}
+
+Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const RandomStream& stream,
+                             Dtype dtype) {
+  require(features > 0 && width > 0, "orthogonal_projection: ", features, " features of width ",
+          width, ": both must be positive");
+  const auto rows = static_cast<std::size_t>(features), D = static_cast<std::size_t>(width);
+  std::vector<double> w(rows * D);
+  for (std::size_t r = 0; r < rows; ++r) {
+    double* row = &w[r * D];
+    double length = 0;  // of another normal vector
+    for (std::size_t c = 0; c < D; ++c) {
+      const auto index = static_cast<std::int64_t>(r * D + c);
+      row[c] = stream.normal(index);
+      length += std::pow(stream.normal(features * width + index), 2);
+    }
+    for (int pass = 0; pass < 2; ++pass)  // twice: once leaves what rounding has brought in
+      for (std::size_t other = r / D * D; other < r; ++other) {
+        double along = 0, squares = 0;
+        for (std::size_t c = 0; c < D; ++c) {
+          along += row[c] * w[other * D + c];
+          squares += w[other * D + c] * w[other * D + c];
+        }
+        for (std::size_t c = 0; c < D; ++c) row[c] -= along / squares * w[other * D + c];
+      }
+    double squares = 0;
+    for (std::size_t c = 0; c < D; ++c) squares += row[c] * row[c];
+    for (std::size_t c = 0; c < D; ++c) row[c] *= std::sqrt(length / squares);
+  }
+  return from(w, {features, width}).astype(dtype);
+}
+
+}  // namespace gradus

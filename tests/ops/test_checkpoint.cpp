@@ -1,0 +1,184 @@
+// Checkpoints: the gradients, the random numbers and the derivatives that there are without, in less
+// memory.
+#include "gradus/ops/checkpoint.h"
+
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "gradus/base/memory.h"
+#include "gradus/base/random.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/graph.h"
+#include "gradus/engine/observer.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/registry_run.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+/// A layer with a captured weight and dropout.
+struct Unit {
+  Tensor w;
+  Tensor operator()(const Tensor& x) const { return dropout(tanh(matmul(x, w)), 0.5); }
+};
+
+struct Outcome {
+  Numbers y, dx, dw;
+};
+
+Outcome outcome(bool checkpointed) {
+  seed(5);
+  const Unit unit{values({7, 7}, 1).requires_grad_()};
+  const Tensor x = values({3, 7}).requires_grad_();
+  const Tensor h = unit(x);
+  const Tensor z = checkpointed ? checkpoint(unit, h) : unit(h);
+  const Tensor y = unit(z);
+  sum(square(y)).backward();
+  return {numbers(y), numbers(x.grad()), numbers(unit.w.grad())};
+}
+
+struct Counter : Observer {
+  int tanhs = 0;
+  void op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
+    tanhs += std::string(op.name()) == "tanh";
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a checkpoint changes no bit: captured leaves, dropout and what comes after") {
+  const Outcome with = outcome(true), without = outcome(false);
+  CHECK(with.y == without.y);
+  CHECK(with.dx == without.dx);
+  CHECK(with.dw == without.dw);
+}
+
+TEST_CASE("a checkpoint keeps nothing but its inputs, and runs again in backward") {
+  constexpr std::int64_t kLayers = 16, kRows = 256, kWidth = 64;
+  constexpr std::int64_t kBytes = kRows * kWidth * 4;  // of one activation in f32
+  const Tensor w = (values({kWidth, kWidth}) * 0.1).astype(Dtype::f32).requires_grad_();
+  // Four activations are kept by each layer, one by each checkpoint.
+  const auto deep = [&](const Tensor& x) { return tanh(matmul(sin(matmul(cos(x), w)), w)); };
+  const auto peak = [&](bool checkpointed) {
+    Tensor x = zeros({kRows, kWidth}, Dtype::f32).requires_grad_();
+    const std::int64_t before = memory::usage().live_bytes;
+    memory::reset_peak();
+    Tensor h = x;
+    for (std::int64_t i = 0; i < kLayers; ++i) h = checkpointed ? checkpoint(deep, h) : deep(h);
+    const std::int64_t kept = memory::usage().live_bytes - before;
+    sum(h).backward();
+    return std::pair(kept, memory::usage().peak_bytes - before);
+  };
+  const auto [kept, highest] = peak(true);
+  const auto [all_kept, all_highest] = peak(false);
+  CHECK(kept == kLayers * kBytes);
+  CHECK(all_kept >= 3 * kLayers * kBytes);
+  // One layer's activations and their gradients on top: not more than a dozen.
+  CHECK(highest <= (kLayers + 12) * kBytes);
+  CHECK(all_highest >= all_kept);
+  Counter counter;
+  const ObserverScope scope(counter);
+  const Tensor y = sum(checkpoint(deep, zeros({2, kWidth}, Dtype::f32)));
+  CHECK(counter.tanhs == 1);
+  y.backward();
+  CHECK(counter.tanhs == 2);
+}
+
+TEST_CASE("second derivatives go through a checkpoint, captured leaves included") {
+  const Tensor w = values({5, 5}, 1).requires_grad_();
+  const auto f = [&](const Tensor& x) { return tanh(matmul(x, w)); };
+  const auto second = [&](bool checkpointed, bool nested) {
+    const Tensor x = values({3, 5}).requires_grad_();
+    const auto inner = [&](const Tensor& z) { return checkpoint(f, z); };
+    const Tensor y = !checkpointed ? f(x) : nested ? checkpoint(inner, x) : checkpoint(f, x);
+    const std::vector<Tensor> d = grad({sum(y * y)}, {x, w}, {}, {.create_graph = true});
+    const std::vector<Tensor> dd = grad({sum(d[0] * d[0]) + sum(square(d[1]))}, {x, w});
+    return std::pair(numbers(dd[0]), numbers(dd[1]));
+  };
+  const auto right = second(false, false);
+  for (const bool nested : {false, true}) {
+    const auto found = second(true, nested);
+    CHECK(equal_but_for_order(found.first, right.first));
+    CHECK(equal_but_for_order(found.second, right.second));
+  }
+}
+
+TEST_CASE("a checkpoint inside a checkpoint, with dropout in both") {
+  const auto run = [](bool outer, bool inner) {
+    seed(3);
+    const Unit unit{values({5, 5}, 1).requires_grad_()};
+    const auto two = [&](const Tensor& x) {
+      return dropout(inner ? checkpoint(unit, unit(x)) : unit(unit(x)), 0.25);
+    };
+    const Tensor x = values({2, 5}).requires_grad_();
+    sum(outer ? checkpoint(two, x) : two(x)).backward();
+    return std::pair(numbers(x.grad()), numbers(unit.w.grad()));
+  };
+  const auto right = run(false, false);
+  CHECK(run(true, false) == right);
+  CHECK(run(false, true) == right);
+  CHECK(run(true, true) == right);
+}
+
+TEST_CASE("only what is asked for is computed; nothing is recorded where nothing is wanted") {
+  const Tensor frozen = values({5, 5}, 1);
+  const auto f = [&](const std::vector<Tensor>& in) { return matmul(in[0], frozen) + in[1]; };
+  const Tensor x = values({2, 5}).requires_grad_(), bias = values({5}, 2);
+  CHECK(!checkpoint(f, {values({2, 5}), bias}).requires_grad());
+  sum(checkpoint(f, {x, bias})).backward();
+  CHECK(x.grad().defined());
+  CHECK(!bias.grad().defined());
+  const NoGrad off;
+  CHECK(!checkpoint(f, {x, bias}).requires_grad());
+}
+
+TEST_CASE("the formula is run again as a formula") {
+  const Tensor x = values({2, 5}).requires_grad_(), w = values({3, 5}, 1);
+  Counter counter;
+  Tensor y;
+  {
+    const FormulaScope formulas;
+    y = checkpoint([&](const Tensor& in) { return tanh(linear(in, w)); }, x);
+  }
+  struct Linears : Observer {
+    int linears = 0;
+    void op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
+      linears += std::string(op.name()) == "linear";
+    }
+  } watch;
+  const ObserverScope scope(watch);
+  sum(y).backward();
+  CHECK(watch.linears == 0);
+}
+
+TEST_CASE("checkpoints say what they cannot do, and let errors through") {
+  const Tensor w = values({5}).requires_grad_(), made = square(w);
+  const auto uses = [&](const Tensor& x) { return x * made; };
+  const std::string refused = message_of<GraphError>([&] {
+    checkpoint(uses, values({2, 5}).requires_grad_());
+  });
+  CHECK(has(refused, "checkpoint: the function uses a tensor [5] in multiply that square (node "));
+  CHECK(has(refused, "made outside it: hand it in among the inputs"));
+  const auto throws = [](const Tensor&) -> Tensor { throw std::out_of_range("mine"); };
+  CHECK_THROWS_AS(checkpoint(throws, w), std::out_of_range);
+  int calls = 0;
+  const auto changes = [&](const Tensor& x) { return ++calls == 1 ? x * 2.0 : sum(x * 2.0); };
+  CHECK(has(message_of<GraphError>([&] { sum(checkpoint(changes, w)).backward(); }),
+            "checkpoint: run again, the function gives [], but gave [5] before"));
+  const auto wide = [&](const Tensor& x) { return matmul(x, ones({x.size(1) + 1, 2})); };
+  CHECK_THROWS_AS(checkpoint(wide, ones({2, 3})), ShapeError);
+  // What was written to in between would give the gradient of another function.
+  Tensor v = values({5}, 2).requires_grad_();
+  const Tensor y = checkpoint([&](const Tensor& x) { return x * v; }, w);
+  {
+    const NoGrad off;
+    v.fill_(1);
+  }
+  CHECK(has(message_of<GraphError>([&] { sum(y).backward(); }), "has since been written to"));
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,124 @@
+// Linear attention: what must not leak, what stays linear, and how good a performer's estimate is.
+#include "gradus/ops/linear_attention.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gradus/base/memory.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/registry_run.h"
+
+namespace gradus::testing {
+namespace {
+
+struct Heads {
+  Tensor q, k, v;
+};
+
+Heads heads(std::int64_t T, std::int64_t D, double size, Dtype dtype = Dtype::f64) {
+  Generator seven(7);
+  const GeneratorScope scope(seven);
+  const Shape shape{1, 2, T, D};
+  return {randn(shape, dtype) * size, randn(shape, dtype) * size, randn(shape, dtype)};
+}
+
+/// x with another number, or NaN, at `place` of the length.
+Tensor with(const Tensor& x, std::int64_t place, double value) {
+  Tensor y = x.clone();
+  Tensor part = slice(y, 2, place, place + 1);
+  part.fill_(value);
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("causal linear attention sees nothing that comes later, to the last bit; NaN neither") {
+  const std::int64_t T = 150;
+  const Heads h = heads(T, 4, 1);
+  const Tensor w = orthogonal_projection(9, 4, Generator(1).next(), Dtype::f64);
+  const auto run = [&](bool performer, const Tensor& k, const Tensor& v) {
+    return performer ? performer_attention(h.q, k, v, w, {.causal = true})
+                     : linear_attention(h.q, k, v, {.causal = true});
+  };
+  for (const bool performer : {false, true}) {
+    const Tensor y = run(performer, h.k, h.v);
+    for (const std::int64_t t : {1, 63, 64, 100, 149})
+      for (const double value : {3.0, std::numeric_limits<double>::quiet_NaN()}) {
+        const Tensor other = run(performer, with(h.k, t, value), with(h.v, t, value));
+        const Numbers before = numbers(slice(y, 2, 0, t)), now = numbers(slice(other, 2, 0, t));
+        // Beside a NaN sums are taken pair by pair, in another order than BLAS takes them.
+        CHECK(distance(now, before) <= (std::isnan(value) ? 1e-13 : 0.0));
+        CHECK(numbers(slice(other, 2, t, T)) != numbers(slice(y, 2, t, T)));
+      }
+  }
+}
+
+TEST_CASE("linear attention's memory grows with the length, not with its square") {
+  const auto peak = [](std::int64_t T) {
+    const Heads h = heads(T, 16, 1, Dtype::f32);
+    Tensor q = h.q.detach().requires_grad_();
+    const std::int64_t before = memory::usage().live_bytes;
+    memory::reset_peak();
+    sum(linear_attention(q, h.k, h.v, {.causal = true})).backward();
+    return static_cast<double>(memory::usage().peak_bytes - before);
+  };
+  CHECK(peak(2048) < 4.5 * peak(512));
+}
+
+TEST_CASE("the features estimate exp(x · y), and a performer's error falls with their number") {
+  const Heads h = heads(32, 8, 0.4);
+  const Numbers right = numbers(scaled_dot_product_attention(h.q, h.k, h.v));
+  const auto error = [&](std::int64_t M) {  // root mean square over 16 draws
+    double squares = 0;
+    Generator draws(11);
+    for (int draw = 0; draw < 16; ++draw) {
+      const Tensor w = orthogonal_projection(M, 8, draws.next(), Dtype::f64);
+      const Numbers got = numbers(performer_attention(h.q, h.k, h.v, w));
+      for (std::size_t i = 0; i < got.size(); ++i)
+        squares += std::pow(got[i] - right[i], 2) / static_cast<double>(16 * got.size());
+    }
+    return std::sqrt(squares);
+  };
+  // 64 times the features: an eighth of the error, but for what 16 draws leave to chance.
+  const double few = error(16), many = error(1024);
+  CAPTURE(few, many);
+  CHECK(many < few / 5);
+  CHECK(many > few / 13);
+  CHECK(many < 0.01);  // of values of order 1
+}
+
+TEST_CASE("a performer's result does not depend on the shift that keeps it in range") {
+  // Keys and queries of norm 40: exp(−|x|²/2) alone would be 0 in f32.
+  const Tensor w = orthogonal_projection(32, 8, Generator(3).next(), Dtype::f64);
+  const Heads h = heads(5, 8, 14);
+  const Tensor y = performer_attention(h.q, h.k, h.v, w);
+  const Heads f = {h.q.astype(Dtype::f32), h.k.astype(Dtype::f32), h.v.astype(Dtype::f32)};
+  const Tensor y32 = performer_attention(f.q, f.k, f.v, w.astype(Dtype::f32));
+  for (const double each : numbers(y32)) CHECK(std::isfinite(each));
+  // Exponents of some 200, rounded to 2⁻²⁴ of that, are off by 10⁻⁵; the sums of products no more.
+  CHECK(distance(numbers(y32), numbers(y)) < 1e-3);
+}
+
+TEST_CASE("a projection's blocks are orthogonal, its rows as long as normal vectors") {
+  const std::int64_t D = 5, M = 12;
+  const Numbers w = numbers(orthogonal_projection(M, D, Generator(2).next(), Dtype::f64));
+  double squares = 0;
+  for (std::int64_t i = 0; i < M; ++i)
+    for (std::int64_t j = 0; j <= i; ++j) {
+      double dot = 0;
+      for (std::int64_t c = 0; c < D; ++c)
+        dot += w[static_cast<std::size_t>(i * D + c)] * w[static_cast<std::size_t>(j * D + c)];
+      if (i == j) squares += dot;
+      if (i != j && i / D == j / D) CHECK(std::abs(dot) < 1e-12);
+    }
+  // A sum of 60 squares of normal numbers: 60 ± √120, within four deviations.
+  CHECK(std::abs(squares - 60) < 44);
+  CHECK(numbers(orthogonal_projection(M, D, Generator(2).next(), Dtype::f64)) == w);
+  CHECK(numbers(orthogonal_projection(M, D, Generator(3).next(), Dtype::f64)) != w);
+  CHECK_THROWS_AS(orthogonal_projection(0, 3, Generator(1).next()), ValueError);
+}
+
+}  // namespace gradus::testing
