@@ -9,7 +9,7 @@ namespace gradus::nn {
 
 // Scores: q [B, T, Cq], k [B, S, Ck] → [B, T, S].
 
-/// q · k, over √C unless `scaled` is false (Vaswani et al. 2017; Luong et al. 2015, "dot"). Cq = Ck.
+/// q · k, over √C if `scaled`. Vaswani et al. 2017; without, Luong et al. 2015, "dot". Cq = Ck.
 class DotScore : public Layer<DotScore> {
  public:
   explicit DotScore(bool scaled = true) : scaled(scaled) {}
@@ -48,15 +48,15 @@ class BilinearScore : public Layer<BilinearScore> {
 };
 
 /// softmax(scores, over the keys that `mask` allows) values: scores [B, T, S], values [B, S, C] →
-/// [B, T, C] and the weights [B, T, S]. A query without keys gives 0. Hidden values and scores never
-/// leak, NaN included; whether a hidden key does is the score's affair.
+/// [B, T, C] and the weights [B, T, S]. A query without keys gives 0. Hidden values and scores do
+/// not leak, NaN included; whether a hidden key does is the score's affair.
 Attended weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask = {});
 
 /// One learned query asks a sequence: softmax(x q / √C) x. The simplest attention there is.
 class AttentionPooling : public Layer<AttentionPooling> {
  public:
   explicit AttentionPooling(std::int64_t width);
-  /// x [B, S, C] → [B, C]; padding_mask(lengths) leaves padding out, an example of nothing but is 0.
+  /// x [B, S, C] → [B, C]; padding_mask(lengths) leaves padding out; of it alone: 0.
   Tensor forward(const Tensor& x, const Mask& mask = {}) const;
   /// The same with the weights [B, S] beside it.
   Attended with_weights(const Tensor& x, const Mask& mask = {}) const;

@@ -43,7 +43,7 @@ struct PerformerOptions {
 Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                            const Tensor& projection, const PerformerOptions& options = {});
 
-/// φ(x)_m = exp(w_m · x − |x|² / 2 − shift) / √M, positive, with E φ(x) · φ(y) = exp(x · y − shifts)
+/// φ(x)_m = exp(w_m · x − |x|² / 2 − shift) / √M > 0; E φ(x) · φ(y) = exp(x · y − shifts)
 /// for rows w_m of `projection` [M, D] of independent normal numbers: x [..., D] → [..., M].
 /// `shift` broadcasts to the result, undefined it is 0; it is part of the function like any input.
 Tensor favor_features(const Tensor& x, const Tensor& projection, const Tensor& shift = {});

@@ -5,6 +5,8 @@
 
 #include "gradus/engine/graph.h"
 #include "gradus/ops/conv.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/derivatives.h"
 #include "gradus/ops/einsum.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/naive.h"
@@ -66,7 +68,7 @@ void add_convolutions(Samples& all) {
                             {.stride = 2, .dilation = 2, .padding = 1}));
   all.push_back(
       convolution("linear", "one tap", {x, values({2, 3, 1}, 1), values({2}, 2)}, {.stride = 3}));
-  all.push_back(convolution("linear", "everything of size 1",
+  all.push_back(convolution("depthwise_conv1d", "everything of size 1",
                             {values({1, 1, 1}), values({1, 1, 1}, 1), values({1}, 2)}, {}));
   all.push_back(
       convolution("linear", "no examples", {values({0, 3, 5}), values({2, 3, 3}, 1)}, {}));
@@ -82,13 +84,28 @@ void add_convolutions(Samples& all) {
     all.push_back(convolution(op, "depthwise, stride and dilation", {x, values({3, 1, 2}, 1)},
                               {.stride = 2, .dilation = 3, .groups = 3}, formula));
   }
-  all.push_back(
-      {.op = "fold",
-       .what = "the derivative of a convolution, differentiated",
-       .inputs = {values({1, 2, 5}), values({3, 2, 2}, 1)},
-       .f = [](const Inputs& in) { return conv1d(in[0], in[1]); },
-       .reference = []<class T>(const Arguments<T>& in) { return convolved(in[0], in[1], {}, {}); },
-       .function = "conv1d"});
+  // The gradient by x is a sum over the outputs that each place has a part in.
+  all.push_back({.op = "fold",
+                 .what = "the gradient by x, as a function of dy and the weight",
+                 .inputs = {values({1, 3, 4}), values({3, 2, 2}, 1)},
+                 .f =
+                     [](const Inputs& in) {
+                       const auto of_x = [&](const Inputs& x) { return conv1d(x[0], in[1]); };
+                       const Tensor x = zeros({1, 2, 5}, in[0].dtype());
+                       return vjp(of_x, {x}, in[0], {.create_graph = true}).gradients[0];
+                     },
+                 .reference =
+                     []<class T>(const Arguments<T>& in) {
+                       List<T> dx(10, T(0));
+                       for (std::int64_t o = 0; o < 3; ++o)
+                         for (std::int64_t t = 0; t < 4; ++t)
+                           for (std::int64_t c = 0; c < 2; ++c)
+                             for (std::int64_t k = 0; k < 2; ++k)
+                               dx[at(c * 5 + t + k)] += in[0].values[at(o * 4 + t)] *
+                                                        in[1].values[at((o * 2 + c) * 2 + k)];
+                       return dx;
+                     },
+                 .function = "conv1d"});
 }
 
 /// What einsum is: over every value of every letter. "..." has no part in the references.

@@ -1,5 +1,4 @@
-// Checkpoints: the gradients, the random numbers and the derivatives that there are without, in less
-// memory.
+// Checkpoints: gradients, random numbers and second derivatives as without them, in less memory.
 #include "gradus/ops/checkpoint.h"
 
 #include <cmath>
