@@ -13,7 +13,7 @@ Tensor attention_entropy(const Tensor& weights) {
   return -sum(weights * logs, {-1});
 }
 
-Tensor attention_span(const Tensor& weights, Positions queries, Positions keys,
+Tensor attention_span(const Tensor& weights, PositionList queries, PositionList keys,
                       std::int64_t examples) {
   require(weights.defined(), "attention_span: the weights are undefined");
   const Tensor apart = position_distances(queries, keys, examples, weights.dtype());
