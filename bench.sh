@@ -3,6 +3,7 @@
 #   ./bench.sh step --config cpu --dropout 0.2      one JSON object a line
 #   ./bench.sh step --config cpu --peer pytorch     both engines in turn, and their ratio (needs torch)
 #   ./bench.sh check --peer pytorch                 gradient checks beside torch.autograd.gradcheck
+#   ./bench.sh small                                operations on one number, forward and backward
 #   ./bench.sh ops                                  Google Benchmark, op by op
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -10,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 name=${1-}
 if [ ! -e "bench/bench_$name.cpp" ]; then
-  sed -n '2,6s/^# //p' "$0" >&2
+  sed -n '2,7s/^# //p' "$0" >&2
   exit 2
 fi
 shift

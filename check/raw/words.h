@@ -59,6 +59,10 @@ inline std::int64_t element_at(const std::vector<std::int64_t>& place,
   return result;
 }
 
+inline std::string without_blanks_behind(std::string text) {
+  return text.erase(text.find_last_not_of(' ') + 1);
+}
+
 /// Breaks at spaces (or inside a word that is longer than a line) so that no line is over 76
 /// columns; what follows the first line is indented further. Counts characters of UTF-8.
 inline std::string wrapped(const std::string& text, std::size_t indent) {
@@ -75,7 +79,7 @@ inline std::string wrapped(const std::string& text, std::size_t indent) {
         rest = result.substr(last_space + 1);
         result.resize(last_space);
       }
-      result += "\n" + std::string(indent + 2, ' ') + rest;
+      result = without_blanks_behind(result) + "\n" + std::string(indent + 2, ' ') + rest;
       column = indent + 2;
       for (char r : rest) column += (static_cast<unsigned char>(r) & 0xC0U) != 0x80U ? 1U : 0U;
       last_space = std::string::npos;
@@ -85,7 +89,7 @@ inline std::string wrapped(const std::string& text, std::size_t indent) {
     result += c;
     if (!continues) ++column;
   }
-  return result + "\n";
+  return without_blanks_behind(result) + "\n";
 }
 
 }  // namespace gradus::check::core

@@ -241,6 +241,10 @@ inline Index longest_line(const std::string& text) {
   return longest;
 }
 
+inline bool ends_a_line_with_a_blank(const std::string& text) {
+  return text.find(" \n") != std::string::npos;
+}
+
 using At = std::vector<std::int64_t>;
 
 }  // namespace gradus::raw_cases

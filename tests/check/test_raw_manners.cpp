@@ -187,6 +187,20 @@ TEST_CASE("raw: the report as text and as JSON", "[check][raw]") {
   CHECK_THAT(report, !check::HasCorrectGradients());
 }
 
+TEST_CASE("raw: no line of a report ends with a blank") {
+  for (std::size_t before = 0; before < 80; ++before)
+    for (const char* gap : {" ", "  ", "   "})
+      for (std::size_t indent : {0U, 4U}) {
+        const std::string text =
+            check::core::wrapped(std::string(before, 'x') + gap + "two words ", indent);
+        CAPTURE(before, gap, indent, text);
+        CHECK(text.find(" \n") == std::string::npos);
+        CHECK(has(text, "words\n"));
+      }
+  const Report nameless = check::raw("", squares, squares_vjp, kX);
+  CHECK(has(nameless.text(), "GRADCHECK PASS\n"));
+}
+
 TEST_CASE("raw: the smallest sizes that fail", "[check][raw]") {
   // Wrong from the second row on, for rows of three and more.
   const auto sized = [](const check::Shape& n) {

@@ -55,6 +55,7 @@ struct Tally {
     CHECK(report.verdict == Verdict::fail);
     CHECK(cause == expected);
     CHECK(longest_line(report.text()) <= 76);
+    CHECK_FALSE(ends_a_line_with_a_blank(report.text()));
     ++beasts;
     failed += report.verdict == Verdict::fail ? 1 : 0;
     named += !cause.empty() && cause == expected ? 1 : 0;
