@@ -110,12 +110,12 @@ TEST_CASE("a file has at most 400 lines, and should have at most 300") {
 TEST_CASE("rooms keep their budgets") {
   CHECK(lines_in({"base"}) <= 900);
   CHECK(lines_in({"engine"}) <= 1500);
-  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 11500);
+  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 12000);
   CHECK(lines_in({"models"}) <= 1500);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
   CHECK(raw <= 3000);
   CHECK(raw > 0);
-  CHECK(lines_in({"check", "trace", "io", "train"}) - raw <= 6000);
+  CHECK(lines_in({"check", "trace", "io", "train"}) - raw <= 7500);
   CHECK(lines_in({"base"}) > 0);  // the walk does find the tree
 }
 
