@@ -142,7 +142,7 @@ TEST_CASE("derivatives are zeros where there is nothing to find") {
   CHECK(largest(numbers(vjp(other, {x}, c).gradients[0])) == 0);
   CHECK(largest(numbers(jvp(other, {x}, {c}).tangent)) == 0);
   CHECK(largest(numbers(hessian_vector_product(straight, {x}, {c}).product[0])) == 0);
-  CHECK(jvp(straight, {x}, {c}).tangent.item() == Approx(3.0 * sum(c).item()));
+  CHECK(std::abs(jvp(straight, {x}, {c}).tangent.item() - 3.0 * sum(c).item()) <= 1e-13);
 }
 
 TEST_CASE("derivatives leave no trace, and work where nothing is recorded") {
