@@ -3,6 +3,7 @@
 
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/checkpoint.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/loss.h"
@@ -80,8 +81,11 @@ Tensor GPT::forward(const Tensor& ids, KVCache* cache,
   Tensor x = embed(ids, cache);  // [B, T, C]
   x = dropout(x, options.dropout, training());
   const Mask visible = mask();
-  for (const Block& block : blocks) x = block(x, visible, cache);  // [B, T, C]
-  return linear(norm(x), token.weight);                            // [B, T, V]
+  const bool again = options.checkpoint && training() && GradMode::enabled();
+  for (const Block& block : blocks)  // [B, T, C]
+    x = again ? checkpoint([&block, visible](const Tensor& y) { return block(y, visible); }, x)
+              : block(x, visible, cache);
+  return linear(norm(x), token.weight);  // [B, T, V]
 }
 
 Tensor GPT::loss(const Tensor& ids, const Tensor& targets) const {

@@ -21,6 +21,7 @@ struct GPTOptions {
   std::int64_t kv_heads = 0;                   // 0: heads
   HeadPosition position = HeadPosition::none;  // none: a learned vector for each position
   std::int64_t window = 0;  // a token sees itself and window − 1 before; 0: all
+  bool checkpoint = false;  // training keeps one block at a time, for a third more arithmetic
 };
 
 /// Radford et al. 2019: token + learned position, blocks under a causal mask, a last norm, and the

@@ -1,7 +1,11 @@
 // AttentionRecord: a stack of records, one a thread.
 #include "gradus/nn/attention_record.h"
 
+#include "gradus/engine/graph.h"
 #include "gradus/engine/observer.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/attention_measures.h"
+#include "gradus/ops/reduce.h"
 
 namespace gradus::nn {
 namespace {
@@ -26,6 +30,35 @@ const Tensor& AttentionRecord::weights(const std::string& layer) const {
   }
   fail<ValueError>("AttentionRecord: no attention layer \"", layer,
                    "\" has run: ", known.empty() ? "none has" : "there are " + known);
+}
+
+Tensor AttentionRecord::mean_entropy() const {
+  require(!entries_.empty(), "AttentionRecord: no attention layer has run, so none has an entropy");
+  Tensor total;
+  for (const Entry& each : entries_) {
+    const Tensor entropy = mean(attention_entropy(each.weights));
+    total = total.defined() ? total + entropy : entropy;
+  }
+  return total / static_cast<double>(entries_.size());
+}
+
+std::vector<AttentionRecord::Head> AttentionRecord::heads() const {
+  const NoGrad off;
+  std::vector<Head> found;
+  for (const Entry& each : entries_) {
+    std::vector<std::int64_t> queries, keys;
+    for (std::int64_t i = 0; i < each.weights.size(2); ++i) queries.push_back(i);
+    for (std::int64_t j = 0; j < each.weights.size(3); ++j) keys.push_back(j);
+    const auto by_head = [](const Tensor& x) {  // [B, H, T] → H numbers
+      return mean(x, {0, 2}).astype(Dtype::f64).to_vector<double>();
+    };
+    const std::vector<double> entropy = by_head(attention_entropy(each.weights)),
+                              span = by_head(attention_span(each.weights, queries, keys)),
+                              maximum = by_head(max(each.weights, {-1}));
+    for (std::size_t h = 0; h < entropy.size(); ++h)
+      found.push_back({each.layer, static_cast<std::int64_t>(h), entropy[h], span[h], maximum[h]});
+  }
+  return found;
 }
 
 }  // namespace gradus::nn

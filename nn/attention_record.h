@@ -31,6 +31,19 @@ class AttentionRecord {
   const Tensor& weights(const std::string& layer) const;
   void clear() { entries_.clear(); }
 
+  /// Mean over all layers, heads and queries of −Σ p log p, in nats; a loss may ask for more or
+  /// less of it. ValueError where nothing was recorded.
+  Tensor mean_entropy() const;
+  /// How each head looks, in the order of the entries: what a training run logs.
+  struct Head {
+    std::string layer;
+    std::int64_t head;
+    double entropy;  // nats: 0 where each query looks at one key
+    double span;     // |query − key| on average, rows counted as positions
+    double maximum;  // the largest weight of a query, on average
+  };
+  std::vector<Head> heads() const;
+
   /// The innermost record of this thread, or null. Called by attention layers.
   static AttentionRecord* current();
   void add(const Tensor& weights);  // of the layer that is running

@@ -52,6 +52,10 @@ int sample(const SampleFlags& flags) {
   require(flags.temperature >= 0 && std::isfinite(flags.temperature), "--temperature ",
           flags.temperature, ": must be 0 or positive");
   require(flags.top_k >= 0, "--top-k ", flags.top_k, ": must be 0 (all) or positive");
+  require(0 < flags.top_p && flags.top_p <= 1, "--top-p ", flags.top_p, ": must be in (0, 1]");
+  require(0 <= flags.min_p && flags.min_p <= 1, "--min-p ", flags.min_p, ": must be in [0, 1]");
+  require(flags.repetition_penalty > 0 && std::isfinite(flags.repetition_penalty),
+          "--repetition-penalty ", flags.repetition_penalty, ": must be positive (1: none)");
   const Trained trained = load_trained({{flags.directory}});
   std::vector<std::int64_t> prompt = trained.tokenizer->encode(flags.prompt);
   if (prompt.empty()) prompt = {0};  // something to start from: the first token of the vocabulary
@@ -61,7 +65,11 @@ int sample(const SampleFlags& flags) {
   nn::GPTContinuation model(*trained.model);
   nn::generate(model, {prompt},
                {.tokens = flags.tokens,
-                .sampling = {.temperature = flags.temperature, .top_k = flags.top_k}},
+                .sampling = {.temperature = flags.temperature,
+                             .top_k = flags.top_k,
+                             .top_p = flags.top_p,
+                             .min_p = flags.min_p,
+                             .repetition_penalty = flags.repetition_penalty}},
                RandomStream{static_cast<std::uint64_t>(flags.seed), 0, 0},
                [&](std::int64_t, std::int64_t id) {
                  write_out(decoder.push(id), flags.follow || interrupt_signal);

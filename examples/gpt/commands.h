@@ -24,6 +24,7 @@ struct SampleFlags {
   std::int64_t tokens = 500;
   double temperature = 0.8;
   std::int64_t top_k = 0, seed = 1;
+  double top_p = 1, min_p = 0, repetition_penalty = 1;
   bool follow = false;
 };
 int sample(const SampleFlags& flags);

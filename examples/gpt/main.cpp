@@ -45,6 +45,13 @@ void describe_sample(CLI::App& app, SampleFlags& flags) {
   app.add_option("--temperature", flags.temperature, "0: always the likeliest")
       ->capture_default_str();
   app.add_option("--top-k", flags.top_k, "only the k likeliest; 0: all")->capture_default_str();
+  app.add_option("--top-p", flags.top_p, "only the likeliest that make up this much; 1: all")
+      ->capture_default_str();
+  app.add_option("--min-p", flags.min_p, "only those at least this likely beside the likeliest")
+      ->capture_default_str();
+  app.add_option("--repetition-penalty", flags.repetition_penalty,
+                 "above 1: what is there already becomes less likely")
+      ->capture_default_str();
   app.add_option("--seed", flags.seed, "of the draws")->capture_default_str();
   app.add_flag("--follow", flags.follow, "show each character as soon as it is drawn");
 }

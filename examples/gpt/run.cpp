@@ -10,6 +10,8 @@
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
+#include "gradus/nn/attention_record.h"
+#include "gradus/ops/create.h"
 
 namespace gradus::examples {
 namespace {
@@ -88,13 +90,28 @@ double Run::evaluate() const {
   return mean_loss(model_, corpus_.held_out, evaluation_batch(settings_));
 }
 
+/// How each head looks at the beginning of the held-out text: entropy, span, largest weight.
+void Run::log_heads(Metrics& metrics) const {
+  const std::int64_t T = settings_.model.context;
+  nn::AttentionRecord record;
+  model_(from(std::span(corpus_.held_out).first(static_cast<std::size_t>(T)), {1, T}));
+  for (const nn::AttentionRecord::Head& head : record.heads()) {
+    const std::string name = text(head.layer, ".head", head.head);
+    metrics.emplace_back(name + ".entropy", head.entropy);
+    metrics.emplace_back(name + ".span", head.span);
+    metrics.emplace_back(name + ".maximum", head.maximum);
+  }
+}
+
 TrainEnd Run::train() {
   const auto loss_of = [&](std::int64_t step) {
     const Batch batch = batches_.at(step);
     return model_.loss(batch.x, batch.y);
   };
   return run_trainer(trainer_, "gpt", loss_of, [&] {
-    return Metrics{{"held_out_loss", evaluate()}};
+    Metrics found{{"held_out_loss", evaluate()}};
+    log_heads(found);
+    return found;
   });
 }
 

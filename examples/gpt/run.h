@@ -51,6 +51,7 @@ class Run {
 
  private:
   Run(DirectoryLock lock, const RunPaths& paths, const Settings& settings, Corpus corpus);
+  void log_heads(Metrics& metrics) const;
 
   DirectoryLock lock_;
   RunPaths paths_;

@@ -123,7 +123,7 @@ TEST_CASE("products may be called inside parallel_for") {
     auto& c = results[static_cast<std::size_t>(begin)];
     blas::gemm(false, true, d, d, d, 1.0, a.data(), d, b.data(), d, 0.0, c.data(), d);
   });
-  // An OpenBLAS that was built with OpenMP uses threads of its own outside of a team, and so adds in
+  // An OpenBLAS built with OpenMP uses threads of its own outside of a team, and so adds in
   // another order: 110 additions of at most 28, each way.
   for (const auto& c : results) {
     CHECK(c == results[0]);

@@ -52,6 +52,13 @@ TEST_CASE("gpt trains, samples and evaluates; refuses what does not fit the run"
   check_refused(here.gpt("sample run --prompt 'Ω'"), {"U+03A9"});
   check_refused(here.gpt("sample run --temperature -1"), {"--temperature -1"});
   check_refused(here.gpt("sample run --top-k -2"), {"--top-k -2"});
+  check_refused(here.gpt("sample run --top-p 0"), {"--top-p 0"});
+  check_refused(here.gpt("sample run --min-p 2"), {"--min-p 2"});
+  check_refused(here.gpt("sample run --repetition-penalty 0"), {"--repetition-penalty 0"});
+  const std::string one = "sample run --prompt 'the ' --tokens 30 --seed 4";
+  CHECK(here.gpt(one + " --top-p 1e-9").out == here.gpt(one + " --temperature 0").out);
+  CHECK(contents(here.directory / "run/metrics.jsonl").find("blocks.0.attention.head0.entropy") !=
+        std::string::npos);
   check_refused(here.gpt("train text.txt --out run " + kSmall), {"--resume", "--out"});
   check_refused(here.gpt("train --out run --resume --width 32"), {"--width 32", "16"});
   check_refused(here.gpt("train --out run --resume --config cpu"), {"--config cpu", "toy"});

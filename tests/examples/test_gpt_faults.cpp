@@ -83,7 +83,7 @@ TEST_CASE("a full disk stops a run with one line, and what was saved goes on whe
   CHECK(here.gpt("sample run --tokens 3").code == 0);
   check_goes_on(here, "run");
 
-  // The thread sanitizer's runtime maps a file when a program starts, which a smaller limit cuts off.
+  // The thread sanitizer's runtime maps a file at a program's start; a smaller limit cuts it off.
   if (kThreadSanitizer) return;
 
   // and where the checkpoint itself does not fit, but the one before is good

@@ -7,50 +7,15 @@
 #include "gradus/models/decode.h"
 #include "gradus/models/gpt.h"
 #include "gradus/models/translator.h"
-#include "gradus/nn/attention_record.h"
 #include "gradus/nn/cache.h"
-#include "gradus/nn/init.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
+#include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
-#include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 namespace {
-
-using naive::numbers;
-using Ids = std::vector<std::int64_t>;
-
-/// Weights large enough that each token matters, f64.
-void enlarge(nn::Module& model) {
-  seed(11);
-  model.to(Dtype::f64);
-  for (const nn::NamedTensor& each : model.parameters()) {
-    Tensor p = each.tensor;
-    if (each.name.find("norm") == std::string::npos) nn::init::normal_(p, 0, 0.4);
-  }
-  model.eval();
-}
-
-nn::GPTOptions tiny() { return {.vocab = 13, .context = 24, .layers = 2, .heads = 4, .width = 16}; }
-
-Tensor ids_of(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
-  Ids ids;
-  for (std::int64_t i = 0; i < B * T; ++i) ids.push_back((i * i * 7 + i * 3 + first) % 13);
-  return from(ids, {B, T});
-}
-
-/// Values of order 1, sums of some tens of terms in f64, a dozen operations deep: 1e-12 is a few
-/// thousand roundings.
-void check_equal(const Tensor& got, const Tensor& want) {
-  const auto a = numbers(got), b = numbers(want);
-  REQUIRE(a.size() == b.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
-  CHECK(worst < 1e-12);
-  CHECK(a == a);  // no NaN
-}
 
 /// All tokens at once against a prompt of `prompt` and then steps of the sizes given, repeated.
 void check_steps(const nn::GPT& model, nn::CacheOptions options, std::int64_t T, const Ids& steps) {
@@ -65,12 +30,6 @@ void check_steps(const nn::GPT& model, nn::CacheOptions options, std::int64_t T,
     at += n;
   }
   CHECK(cache.length() == T);
-}
-
-nn::GPT made(nn::GPTOptions options) {
-  nn::GPT model(options);
-  enlarge(model);
-  return model;
 }
 
 }  // namespace
@@ -246,34 +205,6 @@ TEST_CASE("what a cache refuses") {
          model(ids, nullptr, Ids{4, 4});
        }),
        "lengths say what a cache takes");
-}
-
-TEST_CASE("an attention record has the weights of every layer, from any model") {
-  const nn::GPT model = made(tiny());
-  const Tensor ids = ids_of(2, 5), plain = model(ids);
-  nn::AttentionRecord record;
-  check_equal(model(ids), plain);
-  REQUIRE(record.entries().size() == 2);
-  CHECK(record.entries()[1].layer == "blocks.1.attention");
-  const Tensor weights = record.weights("blocks.0.attention");
-  CHECK(weights.shape() == Shape{2, 4, 5, 5});
-  const auto w = numbers(weights);
-  for (std::size_t row = 0; row < w.size() / 5; ++row) {
-    double sum = 0;
-    for (std::size_t j = 0; j < 5; ++j) sum += w[row * 5 + j];
-    CHECK(std::abs(sum - 1) < 1e-14);  // five roundings
-    for (std::size_t j = row % 5 + 1; j < 5; ++j) CHECK(w[row * 5 + j] == 0);
-  }
-  CHECK(has(message_of<ValueError>([&] { record.weights("blocks.2.attention"); }),
-            "\"blocks.0.attention\", \"blocks.1.attention\""));
-  {
-    nn::AttentionRecord inner;
-    model(ids);
-    CHECK(inner.entries().size() == 2);
-    CHECK(record.entries().size() == 2);
-  }
-  record.clear();
-  CHECK(has(message_of<ValueError>([&] { record.weights("x"); }), "none has"));
 }
 
 }  // namespace gradus::testing

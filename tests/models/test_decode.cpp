@@ -149,8 +149,8 @@ TEST_CASE("a beam as wide as all texts finds the best of them") {
       for (std::int64_t b = 0; b < 3; ++b)
         for (std::int64_t c = 0; c < 3; ++c) {
           Tokens text = {a, b, c};
-          for (std::size_t i = 0; i < 3; ++i)
-            if (text[i] == kEnd) text.resize(i + 1);
+          const auto end = std::find(text.begin(), text.end(), kEnd);
+          if (end != text.end()) text.erase(end + 1, text.end());
           scores[text] = log_p(model, {1, 0}, text) /
                          std::pow((5 + static_cast<double>(text.size())) / 6, alpha);
         }

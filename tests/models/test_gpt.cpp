@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/models/gpt.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"

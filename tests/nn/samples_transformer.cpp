@@ -107,9 +107,10 @@ constexpr auto turn_pairs = []<class T>(List<T>& heads) {
 };
 
 void add_positioned(Samples& all) {
-  const auto sample = [&](const char* what, nn::HeadPosition position, auto reference) {
+  const auto sample = [&](const char* op, const char* what, nn::HeadPosition position,
+                          auto reference) {
     all.push_back(layer(
-        "attention", what, {values({1, 3, 4})},
+        op, what, {values({1, 3, 4})},
         [position] {
           return nn::MultiHeadAttention(
               {.width = 4,
@@ -121,21 +122,21 @@ void add_positioned(Samples& all) {
         [](const nn::MultiHeadAttention& m, const Inputs& in) { return m(in[0], causal_mask()); },
         reference));
   };
-  sample("MultiHeadAttention, one head of keys", nn::HeadPosition::none,
+  sample("attention", "MultiHeadAttention, one head of keys", nn::HeadPosition::none,
          []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
            return grouped(numbers(in[0]), p, no_turn, [](auto...) { return T(0); });
          });
-  sample("MultiHeadAttention, rotary", nn::HeadPosition::rotary,
+  sample("attention", "MultiHeadAttention, rotary", nn::HeadPosition::rotary,
          []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
            return grouped(numbers(in[0]), p, turn_pairs, [](auto...) { return T(0); });
          });
-  sample("MultiHeadAttention, ALiBi", nn::HeadPosition::alibi,
+  sample("attention", "MultiHeadAttention, ALiBi", nn::HeadPosition::alibi,
          []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
            return grouped(numbers(in[0]), p, no_turn, [](auto h, auto i, auto j) {
              return T((h == 0 ? -0.0625 : -0.00390625) * static_cast<double>(std::abs(i - j)));
            });
          });
-  sample("MultiHeadAttention, relative buckets", nn::HeadPosition::relative,
+  sample("pair_products", "MultiHeadAttention, relative buckets", nn::HeadPosition::relative,
          []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
            return grouped(numbers(in[0]), p, no_turn, [&](auto h, auto i, auto j) {
              return p[4][at(std::max<std::int64_t>(i - j, 0) * 2 + h)];  // 0, 1, 2: one bucket each
@@ -157,8 +158,8 @@ void add_positioned(Samples& all) {
       }));
 }
 
-const naive::Attention kTarget{1, 2, 2, 2, 1, 1, causal}, kSource{1, 2, 3, 3, 1, 1};
-const naive::Attention kCross{1, 2, 2, 3, 1, 1};
+const naive::Attention kTarget{1, 1, 2, 2, 3, 3, causal}, kSource{1, 1, 3, 3, 3, 3};
+const naive::Attention kCross{1, 1, 2, 3, 3, 3};
 
 void add_decoders(Samples& all) {
   for (const bool post : {false, true}) {
@@ -168,7 +169,7 @@ void add_decoders(Samples& all) {
                                    .norm = post ? nn::NormPlacement::post : nn::NormPlacement::pre};
     all.push_back(layer(
         "attention", post ? "DecoderBlock, norms after" : "DecoderBlock, norms before",
-        {values({1, 2, 2}), values({1, 3, 2}, 1)}, [=] { return nn::DecoderBlock(options); },
+        {values({1, 2, 3}), values({1, 3, 3}, 1)}, [=] { return nn::DecoderBlock(options); },
         [](const nn::DecoderBlock& m, const Inputs& in) { return m(in[0], in[1]); },
         [post]<class T>(const Arguments<T>& in, const Parameters<T>& p) {
           return naive::decoder_block(kTarget, kCross, numbers(in[0]), numbers(in[1]), p, 0, post);
@@ -177,23 +178,23 @@ void add_decoders(Samples& all) {
 }
 
 void add_stacks(Samples& all) {
-  const nn::BlockOptions options{.width = 2, .heads = 2, .hidden = 2};
+  const nn::BlockOptions options{.width = 3, .heads = 1, .hidden = 2};
   all.push_back(layer(
-      "attention", "Encoder of one block", {values({1, 3, 2})},
+      "packed_attention", "Encoder of one block", {values({1, 3, 3})},
       [=] { return nn::Encoder({.block = options}); }, call_one,
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
-        return naive::layer_norm(naive::block(kSource, numbers(in[0]), p, 0, false), 2, p[12],
+        return naive::layer_norm(naive::block(kSource, numbers(in[0]), p, 0, false), 3, p[12],
                                  p[13]);
       }));
   all.push_back(layer(
-      "attention", "Decoder without a last norm", {values({1, 2, 2}), values({1, 3, 2}, 1)},
+      "attention", "Decoder without a last norm", {values({1, 2, 3}), values({1, 3, 3}, 1)},
       [=] { return nn::Decoder({.block = options, .final_norm = false}); },
       [](const nn::Decoder& m, const Inputs& in) { return m(in[0], in[1]); },
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         return naive::decoder_block(kTarget, kCross, numbers(in[0]), numbers(in[1]), p, 0, false);
       }));
   all.push_back(layer(
-      "attention", "Transformer, a source with padding", {values({1, 3, 2}), values({1, 2, 2}, 1)},
+      "attention", "Transformer, a source with padding", {values({1, 3, 3}), values({1, 2, 3}, 1)},
       [=] { return nn::Transformer({.block = options}); },
       [](const nn::Transformer& m, const Inputs& in) { return m(in[0], in[1], padding_mask({2})); },
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
@@ -203,10 +204,10 @@ void add_stacks(Samples& all) {
         naive::Attention source = kSource, cross = kCross;
         source.allows = two, cross.allows = two;
         const List<T> memory =
-            naive::layer_norm(naive::block(source, numbers(in[0]), p, 0, false), 2, p[12], p[13]);
+            naive::layer_norm(naive::block(source, numbers(in[0]), p, 0, false), 3, p[12], p[13]);
         const List<T> y =
             naive::decoder_block(kTarget, cross, numbers(in[1]), memory, p, 14, false);
-        return naive::layer_norm(y, 2, p[36], p[37]);
+        return naive::layer_norm(y, 3, p[36], p[37]);
       }));
 }
 
