@@ -22,8 +22,11 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
+#include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/linear_attention.h"
+#include "gradus/ops/matmul.h"
 #include "gradus/ops/movement.h"
 #include "trainer.h"
 
@@ -31,7 +34,7 @@ namespace gradus::bench {
 namespace {
 
 struct Flags {
-  std::vector<std::string> kinds{"dense", "window", "blocks"};
+  std::vector<std::string> kinds{"dense", "window", "blocks", "linear", "performer", "linformer"};
   std::vector<std::int64_t> lengths{256, 512, 1024, 2048, 4096, 8192};
   std::int64_t examples = 1, heads = 4, key_heads = 0, width = 64, window = 256, block = 64;
   int rounds = 7, threads = 0;
@@ -57,12 +60,42 @@ Kind masked(const Mask& mask, std::int64_t T) {
           pairs};
 }
 
+constexpr std::int64_t kFeatures = 128;  // of a performer; places that a linformer maps keys to
+
+/// Sums over keys meet each query once, and pairs within chunks of 64 do.
+Kind linear(const Flags& flags, std::int64_t T) {
+  return {[](const Tensor& q, const Tensor& k, const Tensor& v) {
+            return linear_attention(q, k, v, {.causal = true});
+          },
+          static_cast<double>(T * (64 + flags.width))};
+}
+
+Kind performer(const Flags& flags, std::int64_t T) {
+  const Tensor projection = orthogonal_projection(kFeatures, flags.width, generator().next());
+  return {[projection](const Tensor& q, const Tensor& k, const Tensor& v) {
+            return performer_attention(q, k, v, projection, {.causal = true});
+          },
+          static_cast<double>(T * (64 + kFeatures))};
+}
+
+/// Wang et al. 2020, without its projections of tokens: keys and values mapped to fewer places.
+Kind linformer(std::int64_t T) {
+  const Tensor map = randn({kFeatures, T}) / static_cast<double>(T);
+  return {[map](const Tensor& q, const Tensor& k, const Tensor& v) {
+            return scaled_dot_product_attention(q, matmul(map, k), matmul(map, v));
+          },
+          static_cast<double>(2 * T * kFeatures)};
+}
+
 /// The kinds by name: a new one is a line.
 Kind kind_of(const std::string& name, std::int64_t T, const Flags& flags) {
   const std::map<std::string, std::function<Kind()>> table = {
       {"everything", [&] { return masked({}, T); }},
       {"dense", [&] { return masked(causal_mask(), T); }},
       {"small", [&] { return masked(causal_mask(), T); }},
+      {"linear", [&] { return linear(flags, T); }},
+      {"performer", [&] { return performer(flags, T); }},
+      {"linformer", [&] { return linformer(T); }},
       {"window", [&] { return masked(window_mask(flags.window - 1), T); }},
       {"blocks", [&] {
          return masked(block_sparse_mask({.length = T, .block = flags.block}) & causal_mask(), T);
@@ -196,7 +229,9 @@ int main(int argc, char** argv) {
   gradus::bench::Flags flags;
   CLI::App app("Times attention against the length; prints JSON");
   const auto positive = CLI::PositiveNumber;
-  app.add_option("--kind", flags.kinds, "dense (causal), window, blocks, everything, or small")
+  app.add_option(
+         "--kind", flags.kinds,
+         "dense (causal), window, blocks, linear, performer, linformer, everything, or small")
       ->capture_default_str();
   app.add_option("--length", flags.lengths)->check(positive)->capture_default_str();
   app.add_option("--examples", flags.examples)->check(positive)->capture_default_str();
