@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
+#include <iterator>
 
 namespace gradus::trace {
 namespace {
@@ -22,9 +23,10 @@ bool is_standard(const std::string& mangled) {
 /// A room's source, or a header of ours or of the system. Only our functions can be in a room, as a
 /// user may have a directory of that name; of some inlined ones the plain name is known alone.
 bool is_ours(const std::filesystem::path& file, const std::string& function) {
+  constexpr const char* kRooms[] = {"base",  "engine", "ops",   "nn",   "models",
+                                    "check", "io",     "trace", "train"};
   const std::string room = file.parent_path().filename();
-  const bool in_room =
-      room == "base" || room == "engine" || room == "ops" || room == "nn" || room == "trace";
+  const bool in_room = std::find(std::begin(kRooms), std::end(kRooms), room) != std::end(kRooms);
   const bool named_so = is_library(function) || (!function.starts_with("_Z") && function != "main");
   return (in_room && named_so) || file.string().find("/include/gradus/") != std::string::npos ||
          file.string().find("/include/c++/") != std::string::npos ||

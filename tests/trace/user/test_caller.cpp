@@ -93,6 +93,7 @@ TEST_CASE("the caller is the first frame that is not the library's") {
       {"_ZN6gradusdvERKNS_6TensorES2_", "/src/gradus/ops/arithmetic.cpp:7"},
       {"_ZNSt8functionIFvvEEclEv", "/usr/include/c++/12/bits/std_function.h:591"},
       {"_ZN6gradus2nn5LayerclEv", "/opt/x/include/gradus/nn/layer.h:30"},
+      {"_ZNK6gradus6models3GPT7forwardEv", "/src/gradus/models/gpt.cpp:30"},
       {"GOMP_parallel", "??:0"},
       {"??", "??:0"}};
   const auto with = [&](const platform::Frame& user) {
