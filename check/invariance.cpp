@@ -97,7 +97,7 @@ Invariance no_gradient_from(const SequenceFunction& f, const Tensor& x, std::int
   const Tensor y = f(in);
   const Tensor before = slice(y, 1, 0, t);
   if (!before.requires_grad()) return {true, ""};
-  const Tensor dx = grad({sum(before * before)}, {in}, {.allow_unused = true})[0];
+  const Tensor dx = grad(sum(before * before), in, {.allow_unused = true});
   if (!dx.defined()) return {true, ""};
   for (const double value : slice(dx, 1, t, x.size(1)).astype(Dtype::f64).to_vector<double>())
     if (value != 0)
