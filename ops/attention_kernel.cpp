@@ -24,18 +24,45 @@
 namespace gradus::kernel {
 namespace {
 
-/// One block of queries forward.
+/// So few queries, as in decoding, read keys and values where they lie: transposing or packing them
+/// for a product costs more than the product.
+constexpr std::int64_t kFewQueries = 4;
+
+/// o += p v for one block of queries and one span of keys; over what is there if it is the first.
+template <class T>
+void add_weighted(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
+                  Range keys, const T* p, Heads<const T> v, Heads<T> o, bool first) {
+  const T* values = v.at(b, h / plan.group(), keys.first);
+  if (plan.T > kFewQueries)
+    return blas::gemm_serial(false, false, queries.size(), plan.Dv, keys.size(), T{1}, p,
+                             keys.size(), values, v.row, first ? T{0} : T{1},
+                             o.at(b, h, queries.first), o.row);
+  for (std::int64_t r = 0; r < queries.size(); ++r) {
+    T* out = o.at(b, h, queries.first + r);
+    if (first) std::fill_n(out, plan.Dv, T{0});
+    add_values(p + r * keys.size(), values, v.row, keys.size(), plan.Dv, out);
+  }
+}
+
+/// One block of queries forward. Of few queries kt is not there, and k is read.
 template <class T>
 void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
-                   Heads<const T> q, const Columns<T>& kt, Heads<const T> v, Heads<T> o, T* lse,
-                   T* scores) {
+                   Heads<const T> q, Heads<const T> k, const Columns<T>& kt, Heads<const T> v,
+                   Heads<T> o, T* lse, T* scores) {
   T m[kQueries], l[kQueries], keep[kQueries];
   std::uint32_t words[kSpan];
   std::fill_n(m, queries.size(), -std::numeric_limits<T>::infinity()),
       std::fill_n(l, queries.size(), T{0});
   bool first = true;
   for (const Range& keys : visible_spans(plan, b, h, queries)) {
-    compute_scores(plan, b, h, queries, keys, q, kt, scores);
+    if (kt.data) {
+      compute_scores(plan, b, h, queries, keys, q, kt, scores);
+    } else {
+      for (std::int64_t r = 0; r < queries.size(); ++r)
+        dot_keys(q.at(b, h, queries.first + r), k.at(b, h / plan.group(), keys.first), k.row,
+                 keys.size(), plan.D, static_cast<T>(plan.scale), scores + r * keys.size());
+      finish_scores(plan, b, h, queries, keys, scores);
+    }
     softmax_rows(scores, queries.size(), keys.size(), m, l, keep);
     for (std::int64_t r = 0; r < queries.size(); ++r) {
       if (plan.dropout.threshold)
@@ -43,9 +70,7 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
                  keys.size(), plan.dropout.threshold, static_cast<T>(plan.dropout.scale));
       if (!first && keep[r] != T{1}) scale_row(o.at(b, h, queries.first + r), plan.Dv, keep[r]);
     }
-    blas::gemm_serial(false, false, queries.size(), plan.Dv, keys.size(), T{1}, scores, keys.size(),
-                      v.at(b, h / plan.group(), keys.first), v.row, first ? T{0} : T{1},
-                      o.at(b, h, queries.first), o.row);
+    add_weighted(plan, b, h, queries, keys, scores, v, o, first);
     first = false;
   }
   for (std::int64_t r = 0; r < queries.size(); ++r) {
@@ -81,7 +106,8 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
   const std::int64_t apart = columns_apart(plan.S), heads = plan.B * plan.H;
   const std::vector<char> leaks = leaking_heads(plan, q, k, v);
   std::vector<Tensor> keys(static_cast<std::size_t>(plan.B * plan.Hk));  // kᵀ [D, apart] of each
-  parallel_for(plan.B * plan.Hk, 1, [&](std::int64_t begin, std::int64_t end) {
+  const bool few = plan.T <= kFewQueries;
+  parallel_for(few ? 0 : plan.B * plan.Hk, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t head = begin; head < end; ++head) {
       Tensor& kt = keys[static_cast<std::size_t>(head)];
       kt = Tensor::empty({plan.D, apart}, dtype_of<T>);
@@ -89,6 +115,10 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
                      kt.mutable_data<T>(), apart);
     }
   });
+  const auto columns_of = [&](std::int64_t head) {
+    const Tensor& kt = keys[static_cast<std::size_t>(head)];
+    return Columns<T>{few ? nullptr : kt.data<T>(), 0, apart};
+  };
   // Blocks from the last to the first: under a causal mask those are the longest.
   parallel_for(heads * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     Tensor buffer = Tensor::empty({kQueries, std::min(plan.S, span_of(plan))}, dtype_of<T>);
@@ -100,9 +130,8 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
         for (std::int64_t r = queries.first; r < queries.last; ++r)
           forward_row(plan, b, h, r, q, k, v, o, lse);
       else
-        forward_block(plan, b, h, queries, q,
-                      {keys[static_cast<std::size_t>(head / plan.group())].data<T>(), 0, apart}, v,
-                      o, lse, buffer.mutable_data<T>());
+        forward_block(plan, b, h, queries, q, k, columns_of(head / plan.group()), v, o, lse,
+                      buffer.mutable_data<T>());
     }
   });
 }

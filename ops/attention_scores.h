@@ -111,6 +111,14 @@ void add_bias(const Tensor& bias, std::int64_t b, std::int64_t h, Range queries,
   }
 }
 
+/// What comes to the products of queries and keys: the bias, and −∞ where the mask hides.
+template <class T>
+void finish_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
+                   Range keys, T* scores) {
+  if (plan.bias.defined()) add_bias(plan.bias, b, h, queries, keys, scores);
+  if (!plan.mask.allows_everything()) hide(plan, b, h, queries, keys, scores);
+}
+
 /// scores = q kᵀ · scale + bias, hidden ones −∞; rows of keys.size().
 template <class T>
 void compute_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
@@ -118,8 +126,7 @@ void compute_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, R
   blas::gemm_serial(false, false, queries.size(), keys.size(), plan.D, static_cast<T>(plan.scale),
                     q.at(b, h, queries.first), q.row, kt.at(keys.first), kt.row, T{0}, scores,
                     keys.size());
-  if (plan.bias.defined()) add_bias(plan.bias, b, h, queries, keys, scores);
-  if (!plan.mask.allows_everything()) hide(plan, b, h, queries, keys, scores);
+  finish_scores(plan, b, h, queries, keys, scores);
 }
 
 /// The random words of one row of weights: its logical index in [B, H, T, S], as everywhere.

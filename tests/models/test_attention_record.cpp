@@ -60,6 +60,7 @@ TEST_CASE("entropy as a regulariser: a loss that asks for more of it gets more")
 TEST_CASE("what is said of heads: entropy, span, largest weight") {
   nn::MultiHeadAttention layer({.width = 4, .heads = 2});
   for (const nn::NamedTensor& each : layer.parameters()) {
+    const NoGrad off;
     Tensor p = each.tensor;
     p.fill_(0);  // equal scores: each query looks at all that it may see alike
   }

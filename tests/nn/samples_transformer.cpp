@@ -163,9 +163,9 @@ const naive::Attention kCross{1, 1, 2, 3, 3, 3};
 
 void add_decoders(Samples& all) {
   for (const bool post : {false, true}) {
-    const nn::BlockOptions options{.width = 2,
-                                   .heads = 2,
-                                   .hidden = 3,
+    const nn::BlockOptions options{.width = 3,
+                                   .heads = 1,
+                                   .hidden = 2,
                                    .norm = post ? nn::NormPlacement::post : nn::NormPlacement::pre};
     all.push_back(layer(
         "attention", post ? "DecoderBlock, norms after" : "DecoderBlock, norms before",
