@@ -52,6 +52,17 @@ Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t 
   return x.view({B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
 }
 
+/// Is anything hidden? Of few queries (decoding) the mask is asked for all of them at once, which
+/// costs less than to look whether every key is finite.
+bool hides(const AttentionPlan& plan) {
+  if (plan.mask.allows_everything() || plan.T > kernel::kFewQueries)
+    return !plan.mask.allows_everything();
+  for (std::int64_t head = 0; head < plan.B * plan.H; ++head)
+    if (plan.mask.coverage({head / plan.H, head % plan.H, 0, plan.T, 0, plan.S}) != Coverage::all)
+      return true;
+  return false;
+}
+
 /// The plan for backward, where dout may leak too.
 AttentionPlan with_upstream(AttentionPlan plan, const Tensor& dout) {
   plan.by_pairs |= !plan.mask.allows_everything() && !kernel::all_finite(dout);
@@ -76,8 +87,8 @@ struct Attention final : Op {
     lse = Tensor::empty({plan.B, plan.H, plan.T}, queries.dtype());
     const Tensor x = with_packed_rows(queries), y = with_packed_rows(keys),
                  z = with_packed_rows(values);
-    plan.by_pairs = !plan.mask.allows_everything() &&
-                    !(kernel::all_finite(x) && kernel::all_finite(y) && kernel::all_finite(z));
+    plan.by_pairs =
+        hides(plan) && !(kernel::all_finite(x) && kernel::all_finite(y) && kernel::all_finite(z));
     dispatch_float("attention", out.dtype(), [&]<class T>() {
       kernel::attention_forward<T>(plan, heads_of<T>(x), heads_of<T>(y), heads_of<T>(z),
                                    writable_heads_of<T>(out), lse.mutable_data<T>());

@@ -24,26 +24,6 @@
 namespace gradus::kernel {
 namespace {
 
-/// So few queries, as in decoding, read keys and values where they lie: transposing or packing them
-/// for a product costs more than the product.
-constexpr std::int64_t kFewQueries = 4;
-
-/// o += p v for one block of queries and one span of keys; over what is there if it is the first.
-template <class T>
-void add_weighted(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
-                  Range keys, const T* p, Heads<const T> v, Heads<T> o, bool first) {
-  const T* values = v.at(b, h / plan.group(), keys.first);
-  if (plan.T > kFewQueries)
-    return blas::gemm_serial(false, false, queries.size(), plan.Dv, keys.size(), T{1}, p,
-                             keys.size(), values, v.row, first ? T{0} : T{1},
-                             o.at(b, h, queries.first), o.row);
-  for (std::int64_t r = 0; r < queries.size(); ++r) {
-    T* out = o.at(b, h, queries.first + r);
-    if (first) std::fill_n(out, plan.Dv, T{0});
-    add_values(p + r * keys.size(), values, v.row, keys.size(), plan.Dv, out);
-  }
-}
-
 /// One block of queries forward. Of few queries kt is not there, and k is read.
 template <class T>
 void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
@@ -55,14 +35,10 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
       std::fill_n(l, queries.size(), T{0});
   bool first = true;
   for (const Range& keys : visible_spans(plan, b, h, queries)) {
-    if (kt.data) {
+    if (kt.data)
       compute_scores(plan, b, h, queries, keys, q, kt, scores);
-    } else {
-      for (std::int64_t r = 0; r < queries.size(); ++r)
-        dot_keys(q.at(b, h, queries.first + r), k.at(b, h / plan.group(), keys.first), k.row,
-                 keys.size(), plan.D, static_cast<T>(plan.scale), scores + r * keys.size());
-      finish_scores(plan, b, h, queries, keys, scores);
-    }
+    else
+      compute_few_scores(plan, b, h, queries, keys, q, k, scores);
     softmax_rows(scores, queries.size(), keys.size(), m, l, keep);
     for (std::int64_t r = 0; r < queries.size(); ++r) {
       if (plan.dropout.threshold)
@@ -70,7 +46,9 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
                  keys.size(), plan.dropout.threshold, static_cast<T>(plan.dropout.scale));
       if (!first && keep[r] != T{1}) scale_row(o.at(b, h, queries.first + r), plan.Dv, keep[r]);
     }
-    add_weighted(plan, b, h, queries, keys, scores, v, o, first);
+    blas::gemm_serial(false, false, queries.size(), plan.Dv, keys.size(), T{1}, scores, keys.size(),
+                      v.at(b, h / plan.group(), keys.first), v.row, first ? T{0} : T{1},
+                      o.at(b, h, queries.first), o.row);
     first = false;
   }
   for (std::int64_t r = 0; r < queries.size(); ++r) {

@@ -32,6 +32,10 @@ struct AttentionPlan {
   std::int64_t group() const { return Hk == 0 ? 1 : H / Hk; }  // query heads of one key head
 };
 
+/// So few queries, as in decoding, read keys where they lie: transposing all of them first costs
+/// more than the slower product.
+inline constexpr std::int64_t kFewQueries = 4;
+
 bool all_finite(const Tensor& x);
 
 /// o = softmax(q kᵀ · scale + bias, masked) v, and lse[b, h, t] = log Σ_s exp(score): all that

@@ -129,6 +129,16 @@ void compute_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, R
   finish_scores(plan, b, h, queries, keys, scores);
 }
 
+/// The same from the keys themselves.
+template <class T>
+void compute_few_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
+                        Range keys, Heads<const T> q, Heads<const T> k, T* scores) {
+  blas::gemm_serial(false, true, queries.size(), keys.size(), plan.D, static_cast<T>(plan.scale),
+                    q.at(b, h, queries.first), q.row, k.at(b, h / plan.group(), keys.first), k.row,
+                    T{0}, scores, keys.size());
+  finish_scores(plan, b, h, queries, keys, scores);
+}
+
 /// The random words of one row of weights: its logical index in [B, H, T, S], as everywhere.
 inline const std::uint32_t* draw(const AttentionPlan& plan, std::int64_t b, std::int64_t h,
                                  std::int64_t i, Range keys, std::uint32_t* words) {

@@ -24,21 +24,6 @@ GRADUS_KERNEL void transpose_head(const T* x, std::int64_t row, std::int64_t row
   }
 }
 
-/// scores[j] = q · key j · scale, for n keys whose rows are `row` apart.
-template <class T>
-GRADUS_KERNEL void dot_keys(const T* q, const T* k, std::int64_t row, std::int64_t n,
-                            std::int64_t width, T scale, T* scores) {
-  for (std::int64_t j = 0; j < n; ++j) scores[j] = vmath::dot(q, k + j * row, width) * scale;
-}
-
-/// out += Σ_j p[j] · value j, for n values whose rows are `row` apart.
-template <class T>
-GRADUS_KERNEL void add_values(const T* p, const T* v, std::int64_t row, std::int64_t n,
-                              std::int64_t width, T* out) {
-  for (std::int64_t j = 0; j < n; ++j)
-    for (std::int64_t c = 0; c < width; ++c) out[c] += p[j] * v[j * row + c];
-}
-
 template <class T>
 GRADUS_KERNEL void hide_row(T* scores, const bool* allowed, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j)

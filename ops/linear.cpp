@@ -16,7 +16,6 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/movement.h"
-#include "gradus/ops/vmath.h"
 
 namespace gradus {
 namespace {
@@ -37,33 +36,6 @@ void prefill(T* y, const T* bias, const T* residual, std::int64_t rows, std::int
       else
         std::copy_n(bias ? bias : residual + r * out, out, row);
     }
-  });
-}
-
-/// Of so few rows each weight is used once or twice: dot products read it where it lies, while BLAS
-/// would copy it into an order of its own first.
-constexpr std::int64_t kFewRows = 4;
-
-/// y[r, o] += x[r] · w[o] for the outputs [first, last).
-template <class T>
-GRADUS_KERNEL void dot_columns(const T* x, const T* w, T* y, std::int64_t rows, std::int64_t in,
-                               std::int64_t out, std::int64_t first, std::int64_t last) {
-  for (std::int64_t o = first; o < last; ++o)
-    for (std::int64_t r = 0; r < rows; ++r)
-      y[r * out + o] += vmath::dot(x + r * in, w + o * in, in);
-}
-
-/// y = x wᵀ, or y += x wᵀ where something `is_there` already.
-template <class T>
-void multiply(const T* x, const T* w, T* y, std::int64_t rows, std::int64_t in, std::int64_t out,
-              bool is_there) {
-  if (rows > kFewRows) {
-    blas::gemm(false, true, rows, out, in, T{1}, x, in, w, in, is_there ? T{1} : T{0}, y, out);
-    return;
-  }
-  if (!is_there) std::fill_n(y, rows * out, T{0});
-  parallel_for(out, rows_grain(in), [&](std::int64_t first, std::int64_t last) {
-    dot_columns(x, w, y, rows, in, out, first, last);
   });
 }
 
@@ -112,7 +84,8 @@ struct Linear final : Op {
       if (adds)
         prefill(to, b.defined() ? b.data<T>() : nullptr, r.defined() ? r.data<T>() : nullptr, rows,
                 out);
-      multiply(from.data<T>(), packed.data<T>(), to, rows, in, out, adds);
+      blas::gemm(false, true, rows, out, in, T{1}, from.data<T>(), in, packed.data<T>(), in,
+                 adds ? T{1} : T{0}, to, out);
     });
     return y;
   }
