@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gradus/nn/init.h"
+#include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
@@ -12,6 +13,7 @@
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
 
 namespace gradus::nn {
 
@@ -42,10 +44,13 @@ Tensor Recommender::forward(const Tensor& items) const {
   const Tensor there = unsqueeze(not_equal(items, 0), 1);  // [B, 1, T]: who is no padding
   const Mask mask = causal_mask() & dense_mask(expand(there, {items.size(0), T, T}));
   const double scale = std::sqrt(static_cast<double>(options.width));
-  const Tensor x = item(items) * scale + position(arange(T));             // [B, T, C]
-  const Tensor y = stack(dropout(x, options.dropout, training()), mask);  // [B, T, C]
-  const Tensor scores = linear(y, item.weight);                           // [B, T, V]
-  const Tensor padding = equal(arange(options.items + 1), 0);             // [V]
+  // The first item stands at position 0, however much padding is before it.
+  const Tensor count = cumsum(not_equal(items, 0).astype(Dtype::f32), 1);  // [B, T]
+  const Tensor place = relu(count - 1.0).astype(Dtype::i64);               // [B, T]
+  const Tensor x = item(items) * scale + position(place);                  // [B, T, C]
+  const Tensor y = stack(dropout(x, options.dropout, training()), mask);   // [B, T, C]
+  const Tensor scores = linear(y, item.weight);                            // [B, T, V]
+  const Tensor padding = equal(arange(options.items + 1), 0);              // [V]
   return masked_fill(scores, padding, -std::numeric_limits<double>::infinity());
 }
 

@@ -17,7 +17,9 @@ struct RecommenderOptions {
 
 /// SASRec (Kang & McAuley 2018): item · √C + learned position, causal blocks, and the score of an
 /// item is its embedding's product with the last vector. Histories i64 [B, T] with the padding
-/// first → scores of what comes after each place, [B, T, items + 1]; item 0 scores −∞.
+/// first → scores of what comes after each place, [B, T, items + 1]; item 0 scores −∞. Positions
+/// count from the first item: padding changes nothing, and short histories are what beginnings of
+/// long ones were in training.
 class Recommender : public Layer<Recommender> {
  public:
   explicit Recommender(const RecommenderOptions& options);

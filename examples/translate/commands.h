@@ -1,0 +1,26 @@
+// What translate does, one function a command. Each returns the exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gradus/examples/support/run_flags.h"
+
+namespace gradus::examples {
+
+struct TranslateFlags : RunFlags {
+  std::string task = "dates";
+  std::int64_t examples = 40000, width = 64, heads = 4, layers = 2;
+
+  TranslateFlags();
+  void add_to(CLI::App& app);
+};
+
+int train(TranslateFlags& flags);
+/// The best translation of each text; with beams > 1 so many of each.
+int translate(TranslateFlags& flags, const std::string& directory,
+              const std::vector<std::string>& texts, std::int64_t beams);
+/// How many of the texts that were held out come out right, and how those that do not.
+int evaluate(TranslateFlags& flags, const std::string& directory);
+
+}  // namespace gradus::examples

@@ -1,0 +1,56 @@
+// Two languages. The first is like English. In the second, Nolu, whose words are made up, the verb
+// comes last, the place first, who gets something before what, adjectives and possessives come
+// after their noun and take its endings, and relative clauses before it:
+//
+//   the old dog that saw a bird gives my friend two books in the garden
+//   hamasu peluni dakiveje kelo tavo …  garden-in bird-(object) seen-having dog old …
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "task.h"
+
+namespace gradus::examples {
+
+enum class Tense { present, past, future };
+enum class Case { subject, object, receiver, place };
+
+/// Words by their number in the lists of sentences.cpp; −1: none.
+struct Noun {
+  int noun = 0;
+  bool plural = false;
+  int determiner = 0;  // the, my, your, every; two, three, many with a plural
+  int adjective = -1;
+};
+struct Relative {  // "that saw a bird"
+  int verb = 0;
+  Tense tense = Tense::present;
+  Noun object;
+};
+struct NounPhrase {
+  Noun noun;
+  std::optional<Relative> relative;
+};
+struct Sentence {
+  NounPhrase subject;
+  int verb = 0;  // of those that take no object, one, or one and a receiver
+  Tense tense = Tense::present;
+  bool negated = false;
+  std::optional<NounPhrase> object;
+  std::optional<Noun> receiver;
+  std::optional<Noun> place;
+  int preposition = 0;  // in, under, behind
+};
+
+std::string english(const Sentence& sentence);
+std::string nolu(const Sentence& sentence);
+/// Has it a pair of adjective and noun, or of verb and object, that no example has?
+bool is_new(const Sentence& sentence);
+
+/// Word by word with a dictionary, in the order of the source: what reordering is measured by.
+std::string word_by_word(const std::string& source);
+
+Task sentences_task(std::int64_t count, std::int64_t seed);
+
+}  // namespace gradus::examples

@@ -1,0 +1,33 @@
+// What there is to learn: pairs of texts that the program makes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "vocabulary.h"
+
+namespace gradus::examples {
+
+struct Example {
+  std::string source, target;
+};
+
+struct Task {
+  std::string name, what;  // "dates", "dates in 1,234 formats, to ISO 8601"
+  Vocabulary source, target;
+  std::vector<Example> training, validation, test;  // validation chooses the weights
+  std::string held_out;                             // what is new in the last two
+  std::string baseline_name;
+  std::function<std::string(const std::string& source)> baseline;
+};
+
+constexpr std::int64_t kValidation = 300, kTest = 1000;  // examples
+
+/// "dates" or "sentences": `count` pairs to learn from, a function of the seed. ValueError.
+Task make_task(const std::string& name, std::int64_t count, std::int64_t seed);
+
+/// How many of the translations are the examples' targets, in [0, 1].
+double exact(const std::vector<Example>& examples, const std::vector<std::string>& translations);
+
+}  // namespace gradus::examples

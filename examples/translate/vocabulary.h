@@ -1,0 +1,34 @@
+// Which tokens there are: the characters of a text, or its words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace gradus::examples {
+
+using Ids = std::vector<std::int64_t>;
+
+/// Ids 0, 1 and 2 are padding, begin and end, as PairBatches has them; tokens follow.
+class Vocabulary {
+ public:
+  static constexpr std::int64_t kBegin = 1, kEnd = 2;
+  enum class Unit { character, word };
+
+  /// Those of `texts`, in byte order.
+  Vocabulary(Unit unit, const std::vector<std::string>& texts);
+
+  std::int64_t size() const { return kEnd + 1 + static_cast<std::int64_t>(tokens_.size()); }
+  std::string unit() const { return unit_ == Unit::word ? "word" : "character"; }
+  /// ValueError names a character or word that is not there.
+  Ids encode(const std::string& text) const;
+  std::string decode(const Ids& ids) const;  // up to the end token
+
+ private:
+  Unit unit_;
+  std::vector<std::string> tokens_;
+  std::unordered_map<std::string, std::int64_t> ids_;
+};
+
+}  // namespace gradus::examples
