@@ -10,7 +10,7 @@ namespace gradus::examples {
 
 struct RecommendFlags : RunFlags {
   std::int64_t users = 6000, width = 64, heads = 2, layers = 2;
-  double dropout = 0.1;
+  double dropout = 0;
 
   RecommendFlags();
   void add_to(CLI::App& app);

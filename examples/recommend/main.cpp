@@ -15,7 +15,7 @@
 namespace gradus::examples {
 
 RecommendFlags::RecommendFlags() : RunFlags("recommend") {
-  steps = 2000, batch = 64, learning_rate = 2e-3, eval_every = 250;
+  steps = 1600, batch = 64, learning_rate = 3e-3, eval_every = 200;
 }
 
 void RecommendFlags::add_to(CLI::App& app) {

@@ -19,7 +19,7 @@ const std::array<const char*, kShelf> kAdjectives = {
 const std::array<const char*, kGenres> kNouns = {
     "Harbour", "Comet",  "Orchard", "Violin",  "Castle",  "Desert", "Engine", "Falcon",
     "Glacier", "Island", "Jungle",  "Kitchen", "Lantern", "Mirror", "Opera",  "Shadow"};
-constexpr double kFashion = 0.1;  // of all steps take what is in fashion
+constexpr double kFashion = 0.1;  // of all steps
 constexpr std::int64_t kFashionable = 30;
 
 std::int64_t item_at(std::int64_t genre, std::int64_t place) { return 1 + genre * kShelf + place; }
@@ -33,7 +33,7 @@ std::string lower(std::string text) {
 class Walk {
  public:
   explicit Walk(Draws draws) : draws_(draws) {
-    stride_ = draws_.one_of(std::vector<std::int64_t>{-1, 1});
+    stride_ = draws_.chance(0.5) ? 1 : -1;
     const std::int64_t likes = 3 + draws_.below(3);
     while (std::ssize(genres_) < likes) {
       const std::int64_t genre = draws_.below(kGenres);

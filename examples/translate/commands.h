@@ -10,7 +10,7 @@ namespace gradus::examples {
 
 struct TranslateFlags : RunFlags {
   std::string task = "dates";
-  std::int64_t examples = 40000, width = 64, heads = 4, layers = 2;
+  std::int64_t examples = 100000, width = 64, heads = 4, layers = 2;
 
   TranslateFlags();
   void add_to(CLI::App& app);

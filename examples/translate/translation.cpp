@@ -17,7 +17,7 @@ std::vector<Ids> greedy(const nn::Translator& model, const std::vector<Ids>& sou
                                           padded.lengths.to_vector<std::int64_t>());
   const std::vector<Ids> begin(sources.size(), Ids{Vocabulary::kBegin});
   return nn::generate(continuation, begin,
-                      {.tokens = kContext, .end = Vocabulary::kEnd, .sampling = {.temperature = 0}},
+                      {.tokens = kLongest, .end = Vocabulary::kEnd, .sampling = {.temperature = 0}},
                       RandomStream(), [](std::int64_t, std::int64_t) { return true; });
 }
 
@@ -54,7 +54,7 @@ std::vector<nn::Beam> best_translations(const nn::Translator& model, const Ids& 
                                         std::int64_t beams) {
   nn::TranslatorContinuation continuation(model, from(source, {1, std::ssize(source)}));
   return nn::beam_search(continuation, {Vocabulary::kBegin},
-                         {.beams = beams, .tokens = kContext, .end = Vocabulary::kEnd});
+                         {.beams = beams, .tokens = kLongest, .end = Vocabulary::kEnd});
 }
 
 }  // namespace gradus::examples

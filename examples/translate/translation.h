@@ -11,7 +11,8 @@
 
 namespace gradus::examples {
 
-constexpr std::int64_t kContext = 80;  // tokens of the longest source, and target
+constexpr std::int64_t kContext = 80;  // tokens of the longest source
+constexpr std::int64_t kLongest = 24;  // tokens of the longest target, with its end
 
 /// The ids of one source. ValueError: it is empty or too long, or has an unknown token.
 Ids encoded(const Vocabulary& vocabulary, const std::string& text);

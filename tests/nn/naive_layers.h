@@ -8,9 +8,13 @@
 
 namespace gradus::testing::naive {
 
+enum class Bend { gelu, relu };  // of a feed-forward net
+
 template <class T>
-List<T> feed_forward(const List<T>& x, std::int64_t C, const Parameters<T>& p, std::size_t first) {
-  const List<T> hidden = gelu(affine(x, C, p[first], p[first + 1]));
+List<T> feed_forward(const List<T>& x, std::int64_t C, const Parameters<T>& p, std::size_t first,
+                     Bend bend = Bend::gelu) {
+  List<T> hidden = affine(x, C, p[first], p[first + 1]);
+  for (T& v : hidden) v = bend == Bend::gelu ? gelu_of(v) : v > 0 ? v : T(0);
   return affine(hidden, std::ssize(p[first + 1]), p[first + 2], p[first + 3]);
 }
 
@@ -28,17 +32,17 @@ inline bool causal(std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) {
 /// A block with p[first …]: norm1 (2), attention (4), norm2 (2), feed-forward (4).
 template <class T>
 List<T> block(const Attention& a, const List<T>& x, const Parameters<T>& p, std::size_t first,
-              bool post) {
+              bool post, Bend bend = Bend::gelu) {
   const std::int64_t C = a.H * a.D;
   const auto norm = [&](const List<T>& y, std::size_t at) {
     return layer_norm(y, C, p[first + at], p[first + at + 1]);
   };
   if (post) {
     const List<T> y = norm(plus(x, self_attention(a, x, p, first + 2)), 0);
-    return norm(plus(y, feed_forward(y, C, p, first + 8)), 6);
+    return norm(plus(y, feed_forward(y, C, p, first + 8, bend)), 6);
   }
   const List<T> y = plus(x, self_attention(a, norm(x, 0), p, first + 2));
-  return plus(y, feed_forward(norm(y, 6), C, p, first + 8));
+  return plus(y, feed_forward(norm(y, 6), C, p, first + 8, bend));
 }
 
 /// Rows of keys or values of G heads [B, G, S, D] for H: each serves H / G heads in a row.
@@ -70,7 +74,8 @@ List<T> cross_attention(const Attention& a, const List<T>& x, const List<T>& mem
 /// (4). `a` is of the self-attention, `cross` of the other.
 template <class T>
 List<T> decoder_block(const Attention& a, const Attention& cross, const List<T>& x,
-                      const List<T>& memory, const Parameters<T>& p, std::size_t first, bool post) {
+                      const List<T>& memory, const Parameters<T>& p, std::size_t first, bool post,
+                      Bend bend = Bend::gelu) {
   const std::int64_t C = a.H * a.D;
   const auto norm = [&](const List<T>& y, std::size_t which) {
     return layer_norm(y, C, p[first + which], p[first + which + 1]);
@@ -78,11 +83,11 @@ List<T> decoder_block(const Attention& a, const Attention& cross, const List<T>&
   if (post) {
     const List<T> y = norm(plus(x, self_attention(a, x, p, first + 2)), 0);
     const List<T> z = norm(plus(y, cross_attention(cross, y, memory, p, first + 8)), 6);
-    return norm(plus(z, feed_forward(z, C, p, first + 18)), 16);
+    return norm(plus(z, feed_forward(z, C, p, first + 18, bend)), 16);
   }
   const List<T> y = plus(x, self_attention(a, norm(x, 0), p, first + 2));
   const List<T> z = plus(y, cross_attention(cross, norm(y, 6), memory, p, first + 8));
-  return plus(z, feed_forward(norm(z, 16), C, p, first + 18));
+  return plus(z, feed_forward(norm(z, 16), C, p, first + 18, bend));
 }
 
 }  // namespace gradus::testing::naive

@@ -18,8 +18,9 @@ Mistakes elementwise_mistakes();
 Mistakes shape_mistakes();    // movement, reductions, indexing, order
 Mistakes network_mistakes();  // products, norms, losses, attention, dropout
 Mistakes layer_mistakes();
-Mistakes token_mistakes();        // positions, convolution, einsum, linear attention, checkpoint
-Mistakes transformer_mistakes();  // attention layers, decoders, stacks
-Mistakes token_layer_mistakes();  // the layers of those
+Mistakes token_mistakes();           // positions, convolution, einsum, linear attention, checkpoint
+Mistakes transformer_mistakes();     // attention layers, decoders, stacks
+Mistakes sequence_model_mistakes();  // translator, recommender
+Mistakes token_layer_mistakes();     // the layers of those
 
 }  // namespace gradus::testing

@@ -59,9 +59,10 @@ Samples kink_samples();
 Samples large_samples();
 Samples large_row_samples();
 Samples layer_samples();
-Samples training_samples();     // of layers
-Samples token_layer_samples();  // positions, convolution, linear attention, scores, pooling
-Samples transformer_samples();  // attention layers, decoders, stacks
+Samples training_samples();        // of layers
+Samples token_layer_samples();     // positions, convolution, linear attention, scores, pooling
+Samples transformer_samples();     // attention layers, decoders, stacks
+Samples sequence_model_samples();  // translator, recommender
 Samples view_samples();
 
 /// Values in ±[0.3, 1.7] with both signs, all different, the same in every run: nothing rounds to a

@@ -14,14 +14,20 @@ namespace gradus::testing {
 const Samples& all_samples() {
   static const Samples all = [] {
     Samples list;
-    for (Samples (*family)() :
-         {activation_samples,       arithmetic_samples,  attention_samples,   derivative_samples,
-          dropout_samples,          indexing_samples,    logic_samples,       loss_samples,
-          matmul_samples,           movement_samples,    norm_samples,        order_samples,
-          reduce_samples,           softmax_samples,     kink_samples,        large_samples,
-          large_row_samples,        layer_samples,       training_samples,    view_samples,
-          position_samples,         token_layer_samples, transformer_samples, convolution_samples,
-          linear_attention_samples, measure_samples})
+    for (Samples (*family)() : {activation_samples,  arithmetic_samples,
+                                attention_samples,   derivative_samples,
+                                dropout_samples,     indexing_samples,
+                                logic_samples,       loss_samples,
+                                matmul_samples,      movement_samples,
+                                norm_samples,        order_samples,
+                                reduce_samples,      softmax_samples,
+                                kink_samples,        large_samples,
+                                large_row_samples,   layer_samples,
+                                training_samples,    view_samples,
+                                position_samples,    token_layer_samples,
+                                transformer_samples, sequence_model_samples,
+                                convolution_samples, linear_attention_samples,
+                                measure_samples})
       for (Sample& sample : family()) list.push_back(std::move(sample));
     return list;
   }();

@@ -1,0 +1,145 @@
+// recommend: the world that it makes, its measures, the program as its user sees it.
+#include <cmath>
+
+#include "gradus/base/error.h"
+#include "gradus/examples/recommend/ranking.h"
+#include "gradus/examples/recommend/world.h"
+#include "gradus/tests/examples/gpt_program.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using namespace examples;
+
+TEST_CASE("items have names, and are found by name or number") {
+  CHECK(name_of(1) == "Silent Harbour");
+  CHECK(name_of(18) == "Amber Comet");
+  CHECK(name_of(kItems) == "Tender Shadow");
+  for (std::int64_t item = 1; item <= kItems; ++item) CHECK(item_of(name_of(item)) == item);
+  CHECK(item_of("amber cOMET") == 18);
+  CHECK(item_of("256") == 256);
+  CHECK(has(message_of<IndexError>([] { item_of("257"); }), "item 257 is not in [1, 256]"));
+  CHECK(has(message_of<IndexError>([] { item_of("0"); }), "item 0 is not in [1, 256]"));
+  CHECK(has(message_of<ValueError>([] { item_of("Amber"); }), "\"Amber\": no item has this name"));
+}
+
+TEST_CASE("users walk as the world says") {
+  const std::vector<History> all = histories(400, 3);
+  CHECK(all == histories(400, 3));
+  CHECK(histories(5, 3)[4] == all[4]);
+  CHECK(histories(5, 4)[4] != all[4]);
+  const auto genre = [](std::int64_t item) { return (item - 1) / kShelf; };
+  int triples = 0, three_alike = 0, returns = 0, far_returns = 0, on = 0, back = 0;
+  for (const History& h : all) {
+    REQUIRE(std::ssize(h) == kLength);
+    std::vector<std::int64_t> last(static_cast<std::size_t>(kGenres), -1);
+    int steps[2] = {0, 0};  // up, down
+    for (std::size_t i = 0; i < h.size(); ++i) {
+      REQUIRE(1 <= h[i]);
+      REQUIRE(h[i] <= kItems);
+      const auto g = static_cast<std::size_t>(genre(h[i]));
+      if (i > 1 && genre(h[i - 2]) == genre(h[i - 1])) {
+        ++triples;
+        three_alike += genre(h[i]) == genre(h[i - 1]);
+      }
+      if (last[g] >= 0) {
+        const auto before = h[static_cast<std::size_t>(last[g])];
+        ++returns;
+        far_returns += static_cast<std::int64_t>(i) - last[g] > 5;
+        steps[0] += (before - h[i] + 1 + kShelf) % kShelf == 0;
+        steps[1] += (before - h[i] - 1 + kShelf) % kShelf == 0;
+      }
+      last[g] = static_cast<std::int64_t>(i);
+    }
+    on += std::max(steps[0], steps[1]);
+    back += std::min(steps[0], steps[1]);
+  }
+  CHECK(three_alike < triples / 10);  // but for what is in fashion, never
+  CHECK(on > returns * 3 / 4);        // the next on the shelf, in the user's direction
+  CHECK(back < returns / 20);         // and not in the other one
+  CHECK(far_returns > returns / 10);  // to places that were left long ago
+}
+
+TEST_CASE("ranks, hit rate and NDCG") {
+  Scores scores(kItems + 1, 0.0);
+  scores[0] = 100;  // padding does not count
+  scores[5] = 3, scores[6] = 2, scores[7] = 2, scores[8] = 1;
+  CHECK(rank_of(5, scores) == 1);
+  CHECK(rank_of(6, scores) == 3);  // what scores the same is better
+  CHECK(rank_of(8, scores) == 4);
+  CHECK(rank_of(9, scores) == kItems);
+  const Quality quality = quality_of({1, 3, 10, 11, 200});
+  CHECK(quality.hit_rate == 0.6);
+  CHECK(std::abs(quality.ndcg - (1 + 0.5 + 1 / std::log2(11.0)) / 5) < 1e-15);  // a few roundings
+}
+
+TEST_CASE("what the model is compared with") {
+  const std::vector<History> all = {{1, 2, 3, 1, 2, 4}, {9, 2, 3, 3}};
+  const Scores counts = popularity(all);
+  CHECK(counts[2] == 3);
+  CHECK(counts[3] == 3);
+  CHECK(counts[5] == 0);
+  const Markov chain(all);
+  CHECK(rank_of(3, chain.after(2)) == 1);  // 2 → 3 twice, 2 → 4 once
+  CHECK(rank_of(4, chain.after(2)) == 2);
+  CHECK(rank_of(2, chain.after(1)) == 1);
+  CHECK(rank_of(3, chain.after(1)) == 2);  // never: the most popular of the others
+  CHECK(rank_of(3, chain.after(9, 2)) == 1);
+  CHECK(rank_of(4, chain.after(1, 2)) == 2);  // once each; after 2 alone 3 is the likelier
+  CHECK(rank_of(3, chain.after(8, 2)) == 1);  // not seen: after 2 alone
+  CHECK(chain.after(1, 2)[4] > 1);
+  CHECK(chain.after(8, 2)[3] < 1);
+}
+
+const std::string kTiny =
+    " --users 60 --batch 8 --width 16 --heads 2 --layers 1 --threads 1 --out ";
+
+Outcome run(const Workplace& here, const std::string& arguments) {
+  return here.shell("'" GRADUS_BINARY_DIR "/recommend' " + arguments);
+}
+
+TEST_CASE("recommend tells mistakes in one line, with exit code 2") {
+  const Workplace here;
+  check_refused(run(here, ""), {"subcommand"});
+  check_refused(run(here, "train --users 0 --out x"), {"--users 0"});
+  check_refused(run(here, "train --heads 5 --out x"), {"--heads 5", "divide --width 64"});
+  check_refused(run(here, "train --layers 0 --out x"), {"--layers 0"});
+  check_refused(run(here, "train --dropout 1 --out x"), {"--dropout 1"});
+  check_refused(run(here, "for nowhere 3"), {"nowhere", "no recommend run"});
+  check_refused(run(here, "for nowhere 300"), {"item 300", "[1, 256]"});
+  check_refused(run(here, "for nowhere 'Amber Cow'"), {"\"Amber Cow\"", "Silent Harbour"});
+  check_refused(run(here, "for nowhere"), {"items is required"});
+  check_refused(run(here, "eval text.txt"), {"text.txt", "no recommend run"});
+  CHECK_FALSE(fs::exists(here.directory / "x"));
+}
+
+TEST_CASE("recommend learns, stops, goes on bit for bit, recommends and is evaluated") {
+  const Workplace here;
+  const std::string train = "train --steps 800 --eval-every 100 --dropout 0.1 --lr 5e-3" + kTiny;
+  const Outcome whole = run(here, train + "whole");
+  CAPTURE(whole.err);
+  REQUIRE(whole.code == 0);
+  for (const char* words : {"the last item of 60 users, out of 256", "the model  ",
+                            "Markov, from the last two items", "popularity"})
+    CHECK(has(whole.out, words));
+
+  const Outcome stopped = here.shell("'" GRADUS_BINARY_DIR "/recommend' " + train + "run & p=$!; " +
+                                     saved("run") + "sleep 0.1; kill -INT $p; wait $p");
+  CHECK(stopped.code == 130);
+  CHECK(has(stopped.err, "recommend train --out run --resume"));
+  REQUIRE(run(here, "train --resume --threads 1 --out run").code == 0);
+  for (const char* file : {"metrics.jsonl", "model.safetensors"})
+    CHECK(contents(here.directory / "run" / file) == contents(here.directory / "whole" / file));
+
+  const Outcome offered = run(here, "for run 'Silent Harbour' 'amber harbour' 77");
+  CHECK(offered.out.rfind("after Silent Harbour, Amber Harbour, " + name_of(77) + "\n", 0) == 0);
+  CHECK(std::count(offered.out.begin(), offered.out.end(), '%') == 5);
+  std::string many;
+  for (int i = 1; i <= 50; ++i) many += std::to_string(i) + " ";
+  CHECK(run(here, "for run " + many).code == 0);  // the last 40 count
+  CHECK(has(whole.out, run(here, "eval run").out));
+}
+
+}  // namespace
+}  // namespace gradus::testing

@@ -1,0 +1,67 @@
+// What translator and recommender refuse.
+#include "gradus/models/recommender.h"
+#include "gradus/models/translator.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/movement.h"
+#include "gradus/tests/support/mistakes.h"
+
+namespace gradus::testing {
+
+Mistakes sequence_model_mistakes() {
+  const nn::TranslatorOptions small{
+      .source_vocab = 5, .target_vocab = 5, .context = 3, .heads = 2, .width = 4};
+  const nn::RecommenderOptions few{.items = 5, .context = 3, .width = 4};
+  const auto row = [](std::int64_t length) { return reshape(arange(length), {1, length}); };
+  return {
+      {"nn::Translator", "Translator: 4 tokens, but its context is 3",
+       [=] {
+         const nn::Translator model(small);
+         model(row(4), row(2));
+       }},
+      {"nn::Translator", "Translator: ids must be [batch, length], not [3]",
+       [=] {
+         const nn::Translator model(small);
+         model(arange(3), row(2));
+       }},
+      {"nn::Translator", "Translator: a shared embedding, but 5 source tokens and 7 target tokens",
+       [=] {
+         nn::TranslatorOptions other = small;
+         other.target_vocab = 7, other.shared = true;
+         const nn::Translator made(other);
+       }},
+      {"nn::Translator", "embedding: id 9 at [0, 1] of [1, 2] is not in [0, 5)",
+       [=] {
+         const nn::Translator model(small);
+         model(reshape(indices({1, 9}), {1, 2}), row(2));
+       }},
+      {"nn::Translator", "padding_mask: 1 lengths for a batch of 2",
+       [=] {
+         const Tensor two = reshape(arange(4), {2, 2});
+         const nn::Translator model(small);
+         model(two, two, nn::Tokens{2});
+       }},
+      {"nn::Translator", "TranslatorContinuation: 1 targets for 2 sources",
+       [=] {
+         const nn::Translator model(small);
+         nn::TranslatorContinuation(model, reshape(arange(4), {2, 2})).next({{1}});
+       }},
+      {"nn::Recommender", "Recommender: histories must be [batch, length], not [3]",
+       [=] {
+         const nn::Recommender model(few);
+         model(arange(3));
+       }},
+      {"nn::Recommender",
+       "Recommender: histories of 4 items, but its context is 3: pass the last ones",
+       [=] {
+         const nn::Recommender model(few);
+         model(row(4));
+       }},
+      {"nn::Recommender", "embedding: id 6 at [0, 1] of [1, 2] is not in [0, 6)",
+       [=] {
+         const nn::Recommender model(few);
+         model(reshape(indices({1, 6}), {1, 2}));
+       }},
+  };
+}
+
+}  // namespace gradus::testing

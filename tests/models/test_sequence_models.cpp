@@ -1,0 +1,109 @@
+// Translator and recommender: padding changes nothing, nothing sees the future, decoding alone and
+// side by side.
+#include <limits>
+
+#include "gradus/check/invariance.h"
+#include "gradus/engine/graph.h"
+#include "gradus/models/recommender.h"
+#include "gradus/models/translator.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/movement.h"
+#include "gradus/tests/models/tiny_models.h"
+
+namespace gradus::testing {
+namespace {
+
+nn::Translator tiny_translator(bool shared = false) {
+  nn::Translator model({.source_vocab = 13,
+                        .target_vocab = 13,
+                        .context = 16,
+                        .heads = 2,
+                        .width = 8,
+                        .shared = shared});
+  enlarge(model);
+  return model;
+}
+
+nn::Recommender tiny_recommender() {
+  nn::Recommender model({.items = 12, .context = 9, .heads = 2, .width = 8});
+  enlarge(model);
+  return model;
+}
+
+/// The scores of real items: that of padding is −∞.
+Tensor of_items(const Tensor& scores) { return slice(scores, -1, 1, 13); }
+
+TEST_CASE("a translator reads no padding and no future, and mixes no examples") {
+  const nn::Translator model = tiny_translator();
+  const Tensor source = ids_of(3, 7), target = ids_of(3, 5, 4);
+  const Ids lengths = {7, 2, 5};
+  CHECK(check::padding_invariant([&](const Tensor& x, const Ids& n) { return model.encode(x, n); },
+                                 source, lengths));
+  CHECK(check::causal([&](const Tensor& x) { return model(source, x, lengths); }, target));
+  const NoGrad off;
+  const Tensor together = model(source, target, lengths);
+  for (std::int64_t b = 0; b < 3; ++b) {
+    const Tensor alone =
+        slice(slice(source, 0, b, b + 1), 1, 0, lengths[static_cast<std::size_t>(b)]);
+    check_equal(slice(together, 0, b, b + 1), model(alone, slice(target, 0, b, b + 1)));
+  }
+}
+
+TEST_CASE("a shared embedding is one tensor for both languages") {
+  const nn::Translator shared = tiny_translator(true), own = tiny_translator();
+  CHECK(shared.parameters().size() + 1 == own.parameters().size());
+  CHECK(shared.parameter_count() + 13 * 8 == own.parameter_count());
+}
+
+TEST_CASE("translations side by side are those that come alone, and those of one beam") {
+  const nn::Translator model = tiny_translator();
+  const std::vector<nn::Tokens> sources = {{3, 1, 4, 1, 5}, {9}, {2, 6}};
+  const Tensor padded = from(Ids{3, 1, 4, 1, 5, 9, 0, 0, 0, 0, 2, 6, 0, 0, 0}, {3, 5});
+  const nn::GenerateOptions greedy{.tokens = 9, .end = 2, .sampling = {.temperature = 0}};
+  const auto go_on = [](std::int64_t, std::int64_t) { return true; };
+  nn::TranslatorContinuation batch(model, padded, {5, 1, 2});
+  const auto together = nn::generate(batch, {{1}, {1}, {1}}, greedy, RandomStream(), go_on);
+  CHECK(together[0] != together[1]);
+  for (std::size_t b = 0; b < sources.size(); ++b) {
+    const Tensor source = from(sources[b], {1, std::ssize(sources[b])});
+    nn::TranslatorContinuation alone(model, source), beam(model, source);
+    CHECK(nn::generate(alone, {{1}}, greedy, RandomStream(), go_on)[0] == together[b]);
+    CHECK(nn::beam_search(beam, {1}, {.beams = 1, .tokens = 9, .end = 2})[0].tokens == together[b]);
+  }
+}
+
+TEST_CASE("a recommender sees no padding and no future, and mixes no users") {
+  const nn::Recommender model = tiny_recommender();
+  const Tensor items = from(Ids{3, 1, 4, 11, 5, 9, 2, 6, 12, 3}, {2, 5});
+  CHECK(check::causal([&](const Tensor& x) { return of_items(model(x)); }, items));
+  CHECK(check::batch_invariant([&](const Tensor& x) { return of_items(model(x)); }, items));
+  const NoGrad off;
+  const Tensor plain = of_items(model(items));  // [2, 5, 12]
+  for (std::int64_t more = 1; more <= 4; ++more) {
+    INFO(more << " places of padding before");
+    const Tensor padded = cat({zeros({2, more}, Dtype::i64), items}, 1);
+    check_equal(slice(of_items(model(padded)), 1, more, more + 5), plain);
+  }
+  // beside a longer history
+  const Tensor mixed = from(Ids{7, 8, 3, 1, 4, 11, 5, 0, 0, 9, 2, 6, 12, 3}, {2, 7});
+  check_equal(slice(select(of_items(model(mixed)), 0, 1), 0, 2, 7), select(plain, 0, 1));
+}
+
+TEST_CASE("nobody is recommended padding, and nothing is learnt about it") {
+  const nn::Recommender model = tiny_recommender();
+  const Tensor items = from(Ids{0, 0, 4, 11, 5}, {1, 5}), next = from(Ids{0, 0, 11, 5, 7}, {1, 5});
+  for (const double score : numbers(select(model(items), 2, 0)))
+    CHECK(score == -std::numeric_limits<double>::infinity());
+  model.loss(items, next).backward();
+  const auto gradient = numbers(model.item.weight.grad());
+  for (std::size_t c = 0; c < 8; ++c) CHECK(gradient[c] == 0);
+  CHECK(gradient[8] != 0);
+  // what is not asked does not count: the mean is over three places
+  const Tensor last = from(Ids{0, 0, 0, 0, 7}, {1, 5}), first = from(Ids{0, 0, 11, 5, 0}, {1, 5});
+  const NoGrad off;
+  check_equal(model.loss(items, next),
+              (model.loss(items, last) + 2.0 * model.loss(items, first)) / 3.0);
+}
+
+}  // namespace
+}  // namespace gradus::testing
