@@ -1,11 +1,10 @@
 #include "commands.h"
 
-#include <algorithm>
 #include <cstdio>
 
+#include "gradus/base/random.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/loss.h"
 #include "translation.h"
 

@@ -1,8 +1,8 @@
 // translate: a Transformer with encoder and decoder (models/translator.h) that learns to translate,
 // on pairs of texts that the program makes.
 //
-//   translate train --task dates              dates in some thousand formats, to ISO 8601, by letters
-//   translate train --task sentences          a small English to a language with the verb at the end
+//   translate train --task dates        dates in 1,684 formats, to ISO 8601, by characters
+//   translate train --task sentences    a small English to a language with the verb last, by words
 //   translate run runs/translate "May 3, '98" "3-V-1998" --beams 3
 //   translate eval runs/translate             accuracy on what was held out, beside a baseline
 //

@@ -1,9 +1,11 @@
 // Two languages. The first is like English. In the second, Nolu, whose words are made up, the verb
-// comes last, the place first, who gets something before what, adjectives and possessives come
-// after their noun and take its endings, and relative clauses before it:
+// comes last, the place first, and who gets something before what they get. Adjectives and
+// possessives follow their noun and take its ending, which says class, number and case; relative
+// clauses come before it:
 //
-//   the old dog that saw a bird gives my friend two books in the garden
-//   hamasu peluni dakiveje kelo tavo …  garden-in bird-(object) seen-having dog old …
+//   the old dog that saw my bird gives two books to the friend in the garden
+//   hamasu     pelam enam vekakjeo  kelo tavo  lanake     tivarim dva  donen
+//   garden-in  bird  my   who-saw   dog  old   friend-to  books   two  gives
 #pragma once
 
 #include <optional>
