@@ -1,7 +1,7 @@
 // A world to learn from: items on shelves, and users who walk along some of them.
 //
 // There are 16 shelves, one a genre, of 16 items in a circle. A user likes three to five genres,
-// has a place on each of their shelves, and goes along all of them up, or all of them down. Somebody
+// has a place on each of their shelves, and goes along all of them up, or along all down. Somebody
 // who took two items of one genre in a row turns to another one; otherwise they stay, or return to
 // a liked genre, the likelier the longer it was left, and go on where they were. One item in ten is
 // taken because it is in fashion. So what comes next hangs on the last two items, on the direction,
