@@ -6,6 +6,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
+#include "gradus/ops/indexing.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/movement.h"
@@ -61,14 +62,26 @@ MaskedLM::MaskedLM(const BERTOptions& options)
 }
 
 Tensor MaskedLM::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths) const {
-  const Tensor x = bert(ids, lengths);                   // [B, T, C]
-  const Tensor guess = norm(gelu(dense(x), Gelu::erf));  // [B, T, C]
-  return linear(guess, bert.token.weight, bias);         // [B, T, V]
+  return words(bert(ids, lengths));  // [B, T, V]
 }
 
 Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
                       const std::vector<std::int64_t>& lengths) const {
-  return cross_entropy((*this)(ids, lengths), targets, {.ignore_index = -1});
+  const std::vector<std::int64_t> wanted = targets.to_vector<std::int64_t>();
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t i = 0; i < std::ssize(wanted); ++i)
+    if (wanted[static_cast<std::size_t>(i)] != -1) chosen.push_back(i);
+  if (chosen.empty()) chosen = {0};  // whose target does not count: the loss is 0
+  const Tensor places = from(chosen, {std::ssize(chosen)});                     // [M]
+  const Tensor x = index_select(flatten(bert(ids, lengths), 0, 1), 0, places);  // [M, C]
+  const Tensor target = index_select(flatten(targets), 0, places);              // [M]
+  return cross_entropy(words(x), target, {.ignore_index = -1});
+}
+
+/// Vectors [..., C] → logits [..., V].
+Tensor MaskedLM::words(const Tensor& x) const {
+  const Tensor guess = norm(gelu(dense(x), Gelu::erf));  // [..., C]
+  return linear(guess, bert.token.weight, bias);         // [..., V]
 }
 
 TextClassifier::TextClassifier(const BERTOptions& options, std::int64_t classes)

@@ -44,7 +44,8 @@ class MaskedLM : public Layer<MaskedLM> {
  public:
   explicit MaskedLM(const BERTOptions& options);
   Tensor forward(const Tensor& ids, const std::vector<std::int64_t>& lengths = {}) const;
-  /// Mean cross-entropy over the places whose target is not −1.
+  /// Mean cross-entropy over the places whose target is not −1, 0 where there are none. Logits are
+  /// made for these places alone.
   Tensor loss(const Tensor& ids, const Tensor& targets,
               const std::vector<std::int64_t>& lengths = {}) const;
   Members members() override {
@@ -56,6 +57,9 @@ class MaskedLM : public Layer<MaskedLM> {
   Linear dense;  // [C, C]
   LayerNorm norm;
   Tensor bias;  // [V]
+
+ private:
+  Tensor words(const Tensor& x) const;
 };
 
 /// Class logits [B, classes] of the first token's vector, through tanh(pooler); Devlin et al. 2019.

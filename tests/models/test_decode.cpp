@@ -181,7 +181,7 @@ TEST_CASE("one beam is greedy; more find at least as much") {
   const std::vector<nn::Beam> several =
       nn::beam_search(four, {3, 1}, {.beams = 4, .tokens = 6, .length_penalty = 0});
   CHECK(several.size() == 4);
-  CHECK(several[0].score >= single[0].score);
+  CHECK(several[0].score >= single[0].score - 1e-12);  // side by side sums round otherwise
 }
 
 TEST_CASE("what decoding refuses") {

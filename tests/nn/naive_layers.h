@@ -1,6 +1,7 @@
 // Layers of layers in plain loops, from their parameters p[first …] in the order of members().
 #pragma once
 
+#include <numbers>
 #include <vector>
 
 #include "gradus/tests/nn/layer_sample.h"
@@ -8,13 +9,28 @@
 
 namespace gradus::testing::naive {
 
-enum class Bend { gelu, relu };  // of a feed-forward net
+/// x/2 (1 + erf(x/√2))
+template <class T>
+T gelu_erf_of(const T& x) {
+  return 0.5 * x * (1 + math::erf(x / std::numbers::sqrt2));
+}
+template <class T>
+List<T> gelu_erf(List<T> x) {
+  for (T& v : x) v = gelu_erf_of(v);
+  return x;
+}
+
+enum class Bend { gelu, gelu_erf, relu };  // of a feed-forward net
 
 template <class T>
 List<T> feed_forward(const List<T>& x, std::int64_t C, const Parameters<T>& p, std::size_t first,
                      Bend bend = Bend::gelu) {
   List<T> hidden = affine(x, C, p[first], p[first + 1]);
-  for (T& v : hidden) v = bend == Bend::gelu ? gelu_of(v) : v > 0 ? v : T(0);
+  for (T& v : hidden)
+    v = bend == Bend::gelu       ? gelu_of(v)
+        : bend == Bend::gelu_erf ? gelu_erf_of(v)
+        : v > 0                  ? v
+                                 : T(0);
   return affine(hidden, std::ssize(p[first + 1]), p[first + 2], p[first + 3]);
 }
 

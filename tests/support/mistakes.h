@@ -21,6 +21,7 @@ Mistakes layer_mistakes();
 Mistakes token_mistakes();           // positions, convolution, einsum, linear attention, checkpoint
 Mistakes transformer_mistakes();     // attention layers, decoders, stacks
 Mistakes sequence_model_mistakes();  // translator, recommender
+Mistakes encoder_model_mistakes();   // BERT, ViT, listener
 Mistakes token_layer_mistakes();     // the layers of those
 
 }  // namespace gradus::testing

@@ -42,6 +42,7 @@ Samples arithmetic_samples();
 Samples attention_samples();
 Samples derivative_samples();
 Samples dropout_samples();
+Samples encoder_model_samples();  // BERT and what stands on it, ViT, the listener
 Samples indexing_samples();
 Samples logic_samples();  // where, masked_fill
 Samples loss_samples();

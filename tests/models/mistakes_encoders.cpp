@@ -1,0 +1,65 @@
+// What models refuse that are an encoder with something before and after it.
+#include "gradus/models/bert.h"
+#include "gradus/models/listener.h"
+#include "gradus/models/vit.h"
+#include "gradus/ops/create.h"
+#include "gradus/tests/support/mistakes.h"
+
+namespace gradus::testing {
+namespace {
+
+const nn::BERTOptions kSmall{.vocab = 5, .context = 2, .width = 4};
+
+nn::VisionTransformerOptions images() { return {.size = 6, .patch = 3, .classes = 2, .width = 4}; }
+
+}  // namespace
+
+Mistakes encoder_model_mistakes() {
+  const Tensor three = zeros({1, 3}, Dtype::i64), two = zeros({2, 2}, Dtype::i64);
+  return {
+      {"nn::BERT", "BERT: 3 tokens, but the model's context is 2",
+       [=] { nn::BERT{kSmall}(three); }},
+      {"nn::BERT", "BERT: token ids must be [batch, length], not [2]",
+       [] {
+         nn::BERT{kSmall}(indices({1, 2}));
+       }},
+      {"nn::BERT", "BERT: token ids must be [batch, length], not undefined",
+       [] { nn::BERT{kSmall}(Tensor()); }},
+      {"nn::MaskedLM", "BERT: 3 tokens, but the model's context is 2",
+       [=] { nn::MaskedLM{kSmall}(three); }},
+      {"nn::TextClassifier", "lengths",
+       [=] {
+         nn::TextClassifier{kSmall, 3}(two, std::vector<std::int64_t>{2});
+       }},
+      {"nn::VisionTransformer", "VisionTransformer: patches of 4 do not divide images of 6 pixels",
+       [] {
+         nn::VisionTransformerOptions options = images();
+         options.patch = 4;
+         nn::VisionTransformer{options};
+       }},
+      {"nn::VisionTransformer", "VisionTransformer: 1 channels, 0 classes: must be positive",
+       [] {
+         nn::VisionTransformerOptions options = images();
+         options.classes = 0;
+         nn::VisionTransformer{options};
+       }},
+      {"nn::VisionTransformer",
+       "VisionTransformer: images must be [batch, 1, 6, 6], not [2, 1, 6, 5]",
+       [] {
+         nn::VisionTransformer model(images());
+         model(ones({2, 1, 6, 5}));
+       }},
+      {"nn::ConvolutionBlock", "ConvolutionBlock: a kernel of 4: must be odd",
+       [] { nn::ConvolutionBlock({.block = {.width = 4}, .kernel = 4}); }},
+      {"nn::Listener",
+       "Listener: 3 bands, 5 frames, 0 classes, width 4, 1 layers: all must be positive",
+       [] { nn::Listener({.bands = 3, .frames = 5, .width = 4}); }},
+      {"nn::Listener", "Listener: spectrograms must be [batch, 3, 1 to 5], not [2, 3, 6]",
+       [] {
+         nn::Listener model({.bands = 3, .frames = 5, .classes = 2, .width = 4});
+         model(ones({2, 3, 6}));
+       }},
+  };
+}
+
+}  // namespace gradus::testing

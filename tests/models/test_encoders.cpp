@@ -1,0 +1,83 @@
+// Masking for BERT, patches for ViT, and what their models promise beyond their formulas.
+#include <algorithm>
+#include <cmath>
+
+#include "gradus/models/bert.h"
+#include "gradus/models/vit.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/movement.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+TEST_CASE("mask_tokens chooses 15 %, of which 80 % are hidden, 10 % another, 10 % as they were") {
+  constexpr std::int64_t n = 100000, vocab = 50, mask = 2, first = 4;
+  Ids given;
+  for (std::int64_t i = 0; i < n; ++i) given.push_back(i % vocab);
+  const nn::MaskTokensOptions options{.vocab = vocab, .mask_id = mask, .first_id = first};
+  const nn::MaskedTokens out = nn::mask_tokens(from(given, {10, n / 10}), options, {5, 3, 0});
+  CHECK(out.ids.shape() == Shape{10, n / 10});
+  const Ids seen = out.ids.to_vector<std::int64_t>(),
+            wanted = out.targets.to_vector<std::int64_t>();
+  double chosen = 0, hidden = 0, other = 0, may = 0;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    may += given[i] >= first;
+    if (wanted[i] < 0) {
+      CHECK(seen[i] == given[i]);
+      continue;
+    }
+    CHECK((wanted[i] == given[i] && given[i] >= first));
+    CHECK((seen[i] == mask || (first <= seen[i] && seen[i] < vocab)));
+    ++chosen, hidden += seen[i] == mask, other += seen[i] != mask && seen[i] != given[i];
+  }
+  // four standard deviations of a share p of m draws: 4 √(p (1 − p) / m)
+  CHECK(std::abs(chosen / may - 0.15) < 4 * std::sqrt(0.15 * 0.85 / may));
+  CHECK(std::abs(hidden / chosen - 0.8) < 4 * std::sqrt(0.8 * 0.2 / chosen));
+  // a random token is the old one once in 46
+  CHECK(std::abs(other / chosen - 0.1 * 45 / 46) < 4 * std::sqrt(0.1 * 0.9 / chosen));
+
+  const nn::MaskedTokens again = nn::mask_tokens(from(given, {10, n / 10}), options, {5, 3, 0});
+  CHECK(again.ids.to_vector<std::int64_t>() == seen);
+  const Tensor one = from(Ids{4}, {1, 1});
+  CHECK(has(message_of<ValueError>([&] { nn::mask_tokens(one, {.vocab = 3, .first_id = 3}, {}); }),
+            "mask_tokens: first_id 3 is not in [0, 3)"));
+  CHECK(has(message_of<ValueError>([&] { nn::mask_tokens(one, {.vocab = 5, .rate = 1.5}, {}); }),
+            "mask_tokens: a rate of 1.5 is not in [0, 1]"));
+}
+
+TEST_CASE("patches_of reads patches in reading order, channels within them") {
+  const Tensor x = reshape(arange(2 * 4 * 4), {1, 2, 4, 4});
+  const Ids y = nn::patches_of(x, 2).to_vector<std::int64_t>();
+  CHECK(nn::patches_of(x, 2).shape() == Shape{1, 4, 8});
+  CHECK(Ids(y.begin(), y.begin() + 8) == Ids{0, 1, 4, 5, 16, 17, 20, 21});
+  CHECK(Ids(y.begin() + 8, y.begin() + 16) == Ids{2, 3, 6, 7, 18, 19, 22, 23});
+  CHECK(has(message_of<ShapeError>([&] { nn::patches_of(x, 3); }),
+            "patches_of: images must be [batch, channels, height, width], and patches of 3"));
+}
+
+TEST_CASE("a masked loss without masks is 0, with gradient 0") {
+  nn::MaskedLM model({.vocab = 7, .context = 5, .layers = 1, .heads = 2, .width = 8});
+  const Tensor loss = model.loss(from(Ids{1, 2, 3}, {1, 3}), full({1, 3}, -1, Dtype::i64));
+  CHECK(loss.item() == 0);
+  loss.backward();
+  for (const float each : model.dense.weight.grad().to_vector<float>()) CHECK(each == 0.0f);
+}
+
+TEST_CASE("what stands behind a text's length changes nothing, and a clone gives the same") {
+  seed(3);
+  nn::TextClassifier model({.vocab = 7, .context = 5, .layers = 2, .heads = 2, .width = 8}, 3);
+  model.eval();
+  const Tensor padded = from(Ids{1, 2, 3, 0, 0}, {1, 5}), other = from(Ids{1, 2, 3, 6, 5}, {1, 5});
+  const Ids three = {3}, four = {4};
+  const std::vector<float> y = model(padded, three).to_vector<float>();
+  CHECK(model(other, three).to_vector<float>() == y);
+  CHECK(model(other, four).to_vector<float>() != y);
+  CHECK(model.clone()(padded, three).to_vector<float>() == y);
+}
+
+}  // namespace
+}  // namespace gradus::testing
