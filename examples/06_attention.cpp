@@ -19,6 +19,7 @@
 
 using namespace gradus;
 using examples::expect;
+using examples::head;
 using examples::same;
 using examples::show;
 
@@ -44,12 +45,6 @@ struct Recorder : Observer {
     return entries.begin()->second;
   }
 };
-
-/// A leaf [B 1, H 1, rows, width]: one example, one head.
-Tensor head(std::initializer_list<std::initializer_list<double>> rows) {
-  const Tensor x = tensor(rows);
-  return reshape(x, {1, 1, x.size(0), x.size(1)}).requires_grad_();
-}
 
 }  // namespace
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "gradus/engine/tensor.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/movement.h"
 
 namespace gradus::examples {
 
@@ -26,6 +28,12 @@ inline bool same(const Tensor& a, const Tensor& b) {
   for (std::size_t i = 0; alike && i < left.size(); ++i)
     alike = std::abs(left[i] - right[i]) < 1e-12;
   return alike;
+}
+
+/// A leaf [B 1, H 1, rows, width]: one example, one head.
+inline Tensor head(std::initializer_list<std::initializer_list<double>> rows) {
+  const Tensor x = tensor(rows);
+  return reshape(x, {1, 1, x.size(0), x.size(1)}).requires_grad_();
 }
 
 /// An f64 tensor as a table: its last axis goes to the right, each row may have a label.

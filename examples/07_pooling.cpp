@@ -1,0 +1,119 @@
+// Lesson 07: one query pools a sequence of vectors into one; four ways to score a key.
+//
+//   scores_s = score(q, k_s)      weights = softmax(scores)      pooled = Σ_s weights_s x_s
+//
+//   dot        q · k                  additive   v · tanh(W q + U k)   Bahdanau et al. 2015
+//   scaled     q · k / √C             bilinear   q · W k               Luong et al. 2015
+//
+// and back, with k = x and the scaled score:
+//
+//   dweights_s = x_s · dpooled        dscores = weights (dweights − Σ weights dweights)
+//   dq = Σ_s dscores_s x_s / √C
+//
+// In a debugger: break gradus::nn::AttentionPooling::with_weights, and look at x and q.
+
+#include "gradus/examples/support/lesson.h"
+#include "gradus/gradus.h"
+
+using namespace gradus;
+using examples::expect;
+using examples::same;
+using examples::show;
+
+namespace {
+
+void set(Tensor weight, const Tensor& numbers) {
+  const NoGrad not_recorded;
+  weight.copy_(numbers);
+}
+
+/// A task's query: "which of these is the verb?" Columns: article, noun, verb, and what it is about.
+void pooling() {
+  const FormulaScope as_formula;
+  const Tensor x = tensor({{2, 0, 0, 0}, {0, 2, 0, 5}, {0, 0, 2, 3}});  // [S 3, C 4]
+  nn::AttentionPooling pool(4);
+  set(pool.query, tensor({0, 0, 3, 0}));
+  const Attended y = pool.with_weights(unsqueeze(x, 0));
+  y.output.backward(tensor({{0, 0, 0, 1}}));
+  show("x", x, {"the", "cat", "sat"});
+  show("weights of the query 0 0 3 0", y.weights);
+  show("pooled = Σ weights x", y.output);
+  show("dq of pooled's last number", pool.query.grad());
+
+  const NoGrad by_hand;
+  const Tensor weights = softmax(matmul(x, pool.query) / 2.0);  // √C = 2; [3]
+  expect(same(y.weights[0], weights), "weights = softmax(x q / √C)");
+  expect(same(y.output[0], matmul(weights, x)), "pooled = Σ weights x");
+  const Tensor dweights = matmul(x, tensor({0, 0, 0, 1}));                // [3]
+  const Tensor dscores = weights * (dweights - sum(weights * dweights));  // [3]
+  expect(same(pool.query.grad(), matmul(dscores, x) / 2.0), "dq = Σ dscores x / √C");
+}
+
+/// The same three keys, scored in four ways.
+void four_scores() {
+  const Tensor q = tensor({2, 1, 0, 0});                                // [C 4]
+  const Tensor k = tensor({{2, 0, 0, 1}, {1, 1, 1, 1}, {0, 0, 2, 1}});  // [S 3, C 4]
+  nn::AdditiveScore additive(4, 4, 2);
+  const Tensor W = additive.query_proj.weight, U = additive.key_proj.weight;  // [2, 4]
+  set(W, tensor({{1, 0, 0, 0}, {0, 1, 0, 0}})), set(U, W * -1.0);
+  set(additive.out_proj.weight, tensor({{-2, -2}}));  // v: alike is best
+  nn::BilinearScore bilinear(4, 4);
+  set(bilinear.proj.weight, tensor({{0, 0, 1, 0}, {0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}}));
+  const Tensor Q = reshape(q, {1, 1, 4}), K = unsqueeze(k, 0);  // [1, 1, 4], [1, 3, 4]
+  const Tensor dot = nn::DotScore(false)(Q, K), scaled = nn::DotScore()(Q, K);  // [1, 1, 3]
+  const Tensor a = additive(Q, K), b = bilinear(Q, K);                          // [1, 1, 3]
+  const Tensor scores = cat({dot, scaled, a, b}, 1)[0];                         // [4, 3]
+  show("\ndot, scaled, additive and bilinear scores of three keys", scores);
+  show("weights = softmax(scores)", softmax(scores));
+  for (int s = 0; s < 3; ++s) {
+    const Tensor units = tanh(matmul(W, q) + matmul(U, k[s]));  // [2]
+    expect(same(scores[0][s], sum(q * k[s])), "q · k");
+    expect(same(scores[1][s], sum(q * k[s]) / 2.0), "q · k / √C");
+    expect(same(scores[2][s], sum(additive.out_proj.weight[0] * units)), "v · tanh(W q + U k)");
+    expect(same(scores[3][s], sum(matmul(bilinear.proj.weight, q) * k[s])), "q · W k");
+  }
+  expect(same(nn::weighted_values(b, K).output, matmul(softmax(b), K)), "the rest is the same");
+}
+
+/// Of numbers with variance 1, q · k has variance d: softmax of that is almost one key alone.
+void scale() {
+  std::printf("\n         q · k                           q · k / √d\n");
+  std::printf("    d  variance  largest  exp(entropy)  variance  largest  exp(entropy)\n");
+  for (const int d : {4, 64, 1024}) {
+    const Tensor q = randn({1, 400, d}), k = randn({1, 10, d});
+    std::printf("%5d", d);
+    for (const bool scaled : {false, true}) {
+      const Tensor scores = nn::DotScore(scaled)(q, k), p = softmax(scores);  // [1, 400, 10]
+      const double variance = mean(square(scores)).item(), expected = scaled ? 1 : d;
+      std::printf("%10.2f%9.2f%14.2f", variance, mean(max(p, {-1})).item(),
+                  mean(exp(attention_entropy(p))).item());
+      expect(std::abs(variance / expected - 1) < 0.4, "variance d, or 1");
+    }
+    std::printf("\n");
+  }
+}
+
+/// The query is a parameter: here it learns that the word with a 1 in column 0 is the one to report.
+void learning() {
+  nn::AttentionPooling pool(4);
+  optim::Adam optimizer(pool.parameters(), {.learning_rate = 0.1});
+  for (int step = 0; step <= 100; ++step) {
+    const Tensor marks = one_hot(randint(0, 5, {64}), 5);               // [64, S 5]
+    const Tensor x = cat({unsqueeze(marks, 2), randn({64, 5, 3})}, 2);  // [64, 5, 4]
+    const Tensor marked = sum(x * unsqueeze(marks, 2), {1});            // [64, 4]
+    const Tensor loss = mse_loss(pool(x), marked);
+    if (step % 50 == 0) show("query at step " + std::to_string(step), pool.query);
+    optimizer.zero_grad();
+    loss.backward();
+    optimizer.step();
+  }
+  expect(pool.query[0].item() > 5, "it asks for the mark");
+}
+
+}  // namespace
+
+int main() {
+  set_default_dtype(Dtype::f64);
+  seed(1);
+  pooling(), four_scores(), scale(), learning();
+}

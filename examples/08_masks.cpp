@@ -1,0 +1,120 @@
+// Lesson 08: masks: who may attend to whom, and what becomes of one who may attend to nobody.
+//
+//   weights = softmax(scores, over the allowed keys)     a hidden key: weight 0, and dscore 0
+//   out     = Σ weight · v, over the allowed keys        no key allowed: out 0, and no gradient
+//
+// true = may attend, everywhere. In a picture a row is a query (who looks) and a column a key (who
+// is looked at); '#' may. A mask is a rule, not a T × S tensor: it answers for a place, and for a
+// block of places at once, so a kernel skips what is hidden.
+//
+// In a debugger: break gradus::op::WeightedSum::forward, and look at weights and hides.
+
+#include <optional>
+#include <sstream>
+
+#include "gradus/check/invariance.h"
+#include "gradus/examples/support/lesson.h"
+#include "gradus/gradus.h"
+
+using namespace gradus;
+using namespace examples;
+
+namespace {
+
+/// Pictures beside each other, each under its title.
+void draw(const std::vector<std::pair<std::string, std::string>>& drawings) {
+  std::vector<std::istringstream> texts;
+  for (const auto& [title, picture] : drawings) texts.emplace_back(title + "\n" + picture);
+  for (std::string line = " "; !line.empty(); std::printf("%s\n", line.c_str())) {
+    line.clear();
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      if (std::string row; std::getline(texts[i], row)) line.resize(28 * i, ' '), line += row;
+  }
+}
+
+void kinds() {
+  draw({{"causal_mask()", causal_mask().picture(3, 5)},
+        {"causal_lower_right(3, 5)", causal_lower_right(3, 5).picture(3, 5)},
+        {"causal_lower_right(5, 3)", causal_lower_right(5, 3).picture(5, 3)}});
+  expect(causal_mask().picture(2, 4) == "#...\n##..\n", "the first query meets the first key");
+  expect(causal_lower_right(2, 4).picture(2, 4) == "###.\n####\n", "the last meets the last");
+  const Mask padding = padding_mask({5, 3}), prefix = causal_mask() | prefix_mask(3);
+  const Mask blocks = block_sparse_mask({.length = 10, .block = 2, .window = 0, .random = 0});
+  draw({{"window_mask(2)", window_mask(2).picture(5, 5)},
+        {"causal | prefix_mask(3)", prefix.picture(5, 5)},
+        {"blocks: own and first", blocks.picture(10, 10)}});
+  draw({{"padding {5, 3}, example 0", padding.picture(4, 5, 0)},
+        {"padding {5, 3}, example 1", padding.picture(4, 5, 1)},
+        {"causal & padding, example 1", (causal_mask() & padding).picture(4, 5, 1)}});
+  expect(prefix.picture(1, 5) == "###..\n", "|: one of the two allows it");
+  // A ring of 4, where 4 and 5 have taken the place of 0 and 1; a prompt with padding before it.
+  const Mask ring = place(window_mask(2), {{5}}, {{4, 5, 2, 3}});
+  const Mask left = place(causal_mask(), {{-1, 0, 1, 2}}, {{-1, 0, 1, 2}});
+  draw({{"window 2: 5 asks 4 5 2 3", ring.picture(1, 4)}, {"-1 0 1 2", left.picture(4, 4)}});
+  expect(ring.picture(1, 4) == "##.#\n", "positions decide, not places in memory");
+}
+
+/// Under FormulaScope attention runs operation by operation, and here its weights are in sight.
+void three_words() {
+  const FormulaScope as_formula;
+  const Tensor q = head({{1, 2, 0, 1}, {0, 1, 2, 0}, {1, 0, 1, 1}});
+  const Tensor k = head({{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}});
+  const Tensor bias = zeros({3, 3}).requires_grad_();  // joins the scores: gets dscores
+  const Attended y = attention_with_weights(q, k, k, causal_mask(), {.bias = bias});
+  sum(y.output * y.output).backward();
+  show("weights under causal_mask()", y.weights, {"the", "cat", "sat"});
+  show("dscores", bias.grad(), {"the", "cat", "sat"});
+  const NoGrad by_hand;
+  const Tensor hiding = log(tril(ones({3, 3})));  // 0 where allowed, −∞ where not
+  expect(same(y.weights, softmax(matmul(q, transpose(k)) / 2.0 + hiding)), "softmax(scores - ∞)");
+  expect(same(tril(bias.grad()), bias.grad()), "no gradient goes through a hidden place");
+  try {
+    dense_mask(triu(ones({3, 3}), 1) > 0);
+    expect(false, "a causal mask in which true hides is refused");
+  } catch (const Error& error) {
+    std::printf("\ntriu(…, 1) > 0, which would be true = hidden:\n%s\n\n", error.what());
+  }
+}
+
+/// The first query sees no key, and the last key, a NaN, is seen by none.
+void nobody_and_nan(bool formula) {
+  std::optional<FormulaScope> as_formula;  // else the fused kernel
+  if (formula) as_formula.emplace();
+  const Mask mask = causal_mask(-1) & padding_mask({2});
+  const Tensor q = head({{1, 2}, {0, 1}, {3, -1}}), k = head({{1, 0}, {2, 1}, {NAN, NAN}});
+  const Tensor out = scaled_dot_product_attention(q, k, k, mask);
+  sum(out * out).backward();
+  if (formula) {
+    draw({{"causal_mask(-1) & padding_mask({2})", mask.picture(3, 3)}});
+    show("out", out, {"0", "1", "2"});
+    show("dq", q.grad(), {"0", "1", "2"});
+    show("dk + dv, of keys that are values too", k.grad(), {"0", "1", "NaN"});
+  }
+  const Tensor clean = head({{1, 0}, {2, 1}});  // [1, 1, 2, 2]
+  const Tensor alone = scaled_dot_product_attention(q, clean, clean, causal_mask(-1));
+  expect(same(out, alone), "what is hidden might as well not be there, even a NaN");
+  expect(same(slice(out, 2, 0, 1), zeros({1, 1, 1, 2})), "nobody to attend to: out 0");
+  expect(same(slice(q.grad(), 2, 0, 1), zeros({1, 1, 1, 2})), "and no gradient");
+  expect(same(slice(k.grad(), 2, 2, 3), zeros({1, 1, 1, 2})), "nor for a key that nobody sees");
+}
+
+void off_by_one() {
+  seed(1);
+  const nn::SelfAttention layer(4);
+  for (const int offset : {0, 1}) {
+    const auto masked = [&](const Tensor& x) { return layer(x, causal_mask(offset)); };
+    const check::Invariance found = check::causal(masked, randn({1, 5, 4}));
+    std::printf("causal_mask(%d): %s\n", offset, found.words.c_str());
+    expect(found.holds == (offset == 0), "check::causal sees a mask that is off by one");
+  }
+}
+
+}  // namespace
+
+int main() {
+  set_default_dtype(Dtype::f64);
+  kinds();
+  three_words();
+  nobody_and_nan(true), nobody_and_nan(false);
+  off_by_one();
+}

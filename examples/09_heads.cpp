@@ -1,0 +1,120 @@
+// Lesson 09: heads: several attentions side by side, each on columns of its own.
+//
+//   Q, K, V = x Wᵀ, W [3C, C]: one product for all    head_h = softmax(Q_h K_hᵀ / √D) V_h, D = C / H
+//   y = [head_1 … head_H] W_outᵀ                      Q_h: columns h · D … (h + 1) · D of Q
+//
+//   dW = [dQ_1; … dQ_H; dK_1; … dV_H]ᵀ x: the heads share nothing but x, so each has rows of its own
+//
+// x says of each word: an article, a noun, and an angle, 45° more from word to word. By weights
+// written by hand, head 0 asks for the same kind; head 1 turns back by 45°: for the word before.
+//
+// In a debugger: break gradus::nn::split_heads, and look at x, heads, and what finish returns.
+
+#include "gradus/examples/support/lesson.h"
+#include "gradus/gradus.h"
+
+using namespace gradus;
+using examples::expect;
+using examples::same;
+using examples::show;
+
+namespace {
+
+const std::vector<std::string> kWords = {"the", "cat", "and", "the", "dog"};
+
+/// [1, T 5, C 4]: article, noun, cos and sin of the position's angle.
+Tensor words() {
+  const Tensor kinds = tensor({{1, 0}, {0, 1}, {0, 0}, {1, 0}, {0, 1}});  // [5, 2]
+  const Tensor angles = arange(0, 5) * (M_PI / 4);                        // [5]
+  return unsqueeze(cat({kinds, stack({cos(angles), sin(angles)}, 1)}, 1), 0);
+}
+
+/// W [3C 12, C 4]: rows 0–1 make head 0's queries, 2–3 head 1's; then their keys, then their values.
+Tensor projection() {
+  const double c = 4 * std::cos(M_PI / 4), s = 4 * std::sin(M_PI / 4);
+  const Tensor queries = tensor({{3, 0, 0, 0}, {0, 3, 0, 0}, {0, 0, c, s}, {0, 0, -s, c}});
+  const Tensor keys = tensor({{3, 0, 0, 0}, {0, 3, 0, 0}, {0, 0, 4, 0}, {0, 0, 0, 4}});
+  const Tensor values = tensor({{0, 0, 1, 0}, {0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}});
+  return cat({queries, keys, values});
+}
+
+/// Columns h · width … of the last axis.
+Tensor columns(const Tensor& x, std::int64_t h, std::int64_t width) {
+  return slice(x, -1, h * width, (h + 1) * width);
+}
+
+/// One head on its own: y and, from dy, the gradients of q, k and v (the formulas of lesson 06).
+struct Head {
+  Tensor q, k, v;                                                                       // [1, T, D]
+  Tensor weights() const { return softmax(matmul(q, transpose(k)) / std::sqrt(2.0)); }  // [1, T, T]
+  Tensor out() const { return matmul(weights(), v); }                                   // [1, T, D]
+  std::vector<Tensor> backward(const Tensor& dout) const {
+    const Tensor w = weights(), dw = matmul(dout, transpose(v));                 // [1, T, T]
+    const Tensor dscores = w * (dw - sum(w * dw, {-1}, true)) / std::sqrt(2.0);  // [1, T, T]
+    return {matmul(dscores, k), matmul(transpose(dscores), q), matmul(transpose(w), dout)};
+  }
+};
+
+void two_heads() {
+  nn::MultiHeadAttention layer({.width = 4, .heads = 2, .bias = false});
+  layer.qkv_proj.weight = projection().requires_grad_();
+  layer.out_proj.weight = eye(4).requires_grad_();  // only puts the heads beside each other
+  const Tensor x = words(), dy = arange(0, 20) / 10.0 - 1.0;
+  const FormulaScope as_formula;
+  nn::AttentionRecord record;
+  const Tensor y = layer(x);                           // [1, 5, 4]
+  const Tensor weights = record.entries()[0].weights;  // [1, 2, 5, 5]
+  const Tensor entropy = attention_entropy(weights);   // [1, 2, 5]
+  y.backward(reshape(dy, {1, 5, 4}));
+  show("weights of head 0, who asks for the same kind", weights[0][0], kWords);
+  show("weights of head 1, who asks for the word before", weights[0][1], kWords);
+  show("exp(entropy): how many words each looks at, a row a head", exp(entropy[0]));
+  show("y = head 0 beside head 1", y[0], kWords);
+
+  const NoGrad by_hand;
+  const std::vector<Tensor> qkv = chunk(matmul(x, transpose(projection())), 3, -1);  // [1, 5, 4]
+  std::vector<Tensor> outs, dq, dk, dv;
+  for (std::int64_t h = 0; h < 2; ++h) {
+    const Head head{columns(qkv[0], h, 2), columns(qkv[1], h, 2), columns(qkv[2], h, 2)};
+    expect(same(head.weights()[0], weights[0][h]), "a head knows only its own columns");
+    const std::vector<Tensor> back = head.backward(columns(reshape(dy, {1, 5, 4}), h, 2));
+    outs.push_back(head.out()), dq.push_back(back[0]), dk.push_back(back[1]), dv.push_back(back[2]);
+  }
+  expect(same(cat(outs, -1), y), "y = [head_0 head_1]");
+  const Tensor stacked = stack(outs, 1);  // [1, H 2, T 5, D 2]
+  expect(same(nn::merge_heads(stacked), y) && same(nn::split_heads(y, 2), stacked), "views");
+  const Tensor d = cat({cat(dq, -1), cat(dk, -1), cat(dv, -1)}, -1)[0];  // [5, 12]
+  const Tensor dW = layer.qkv_proj.weight.grad();                        // [12, 4]
+  show("dW = [dQ dK dV]ᵀ x", dW,
+       {"q 0", "", "q 1", "", "k 0", "", "k 1", "", "v 0", "", "v 1", ""});
+  expect(same(matmul(transpose(d), x[0]), dW), "dW: the heads' gradients, one below the other");
+  expect(same(entropy, sum(weights * log(weights), {-1}) * -1.0), "entropy = -Σ p log p");
+}
+
+/// G heads of keys and values for H of queries: what H of each give if those of a group are alike.
+void fewer_keys() {
+  seed(1);
+  const Tensor x = randn({2, 5, 12});
+  std::printf("\nC 12, H 6     qkv_proj   parameters   numbers a word in a cache\n");
+  for (const std::int64_t G : {6, 2, 1}) {
+    const nn::MultiHeadAttention few({.width = 12, .heads = 6, .kv_heads = G, .bias = false});
+    std::printf("G %d          %s %12d %12d\n", static_cast<int>(G),
+                to_string(few.qkv_proj.weight.shape()).c_str(),
+                static_cast<int>(few.parameter_count()), static_cast<int>(2 * G * 2));
+    const NoGrad off;
+    std::vector<Tensor> rows = split(few.qkv_proj.weight, {12, 2 * G, 2 * G}, 0);
+    for (const std::size_t part :
+         {1, 2})  // each head's two rows once for each query head it serves
+      rows[part] = reshape(expand(reshape(rows[part], {G, 1, 2, 12}), {G, 6 / G, 2, 12}), {12, 12});
+    nn::MultiHeadAttention all({.width = 12, .heads = 6, .bias = false});
+    all.qkv_proj.weight.copy_(cat(rows)), all.out_proj.weight.copy_(few.out_proj.weight);
+    expect(same(few(x), all(x)), "a group shares its keys and values");
+  }
+}
+
+}  // namespace
+
+int main() {
+  set_default_dtype(Dtype::f64);
+  two_heads(), fewer_keys();
+}

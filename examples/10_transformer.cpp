@@ -1,0 +1,120 @@
+// Lesson 10: a Transformer learns to write words backwards, and shows where it looks.
+//
+//   memory = encoder(source)                         every letter sees every letter
+//   logits = decoder(target so far, memory)          each sees those before it, and the memory:
+//     cross-attention: Q from the target, K and V from the memory;  weights [T, S]
+//   loss   = −log p(next letter), for all places at once, since the causal mask hides the answer
+//
+// To read backwards, place t must look at place S − 1 − t of the source. Nobody tells it so; its
+// weights say that it does. With a cache it writes letter by letter, and the same.
+//
+// In a debugger: break gradus::nn::DecoderBlock::forward, and look at x and memory.
+
+#include "gradus/examples/support/lesson.h"
+#include "gradus/gradus.h"
+#include "gradus/models/translator.h"
+
+using namespace gradus;
+using examples::expect;
+using examples::same;
+
+namespace {
+
+constexpr std::int64_t kLetters = 10, kStart = 10, kEnd = 11, kLongest = 7;
+
+struct Words {
+  Tensor source;         // [B, S]
+  Tensor given, wanted;  // [B, S + 1]: to the decoder, start first; from it, end last
+};
+
+Words draw(std::int64_t count, std::int64_t length) {
+  const Tensor source = randint(0, kLetters, {count, length}), backwards = flip(source, {1});
+  const Tensor start = from(nn::Tokens(static_cast<std::size_t>(count), kStart), {count, 1});
+  return {source, cat({start, backwards}, 1), cat({backwards, start + 1}, 1)};
+}
+
+std::string spell(const Tensor& ids) {
+  std::string word;
+  for (const std::int64_t id : ids.to_vector<std::int64_t>())
+    word += id == kEnd ? '.' : static_cast<char>('a' + id);
+  return word;
+}
+
+void train(nn::Translator& model) {
+  constexpr int kSteps = 2000;
+  optim::Adam optimizer(model.parameters(), {.learning_rate = 3e-3});
+  const optim::Schedule rate = optim::warmup_cosine(50, kSteps, 0.01);
+  for (int step = 0; step < kSteps; ++step) {
+    const Words words = draw(32, 3 + step % (kLongest - 2));  // 3 … 7 letters
+    const Tensor loss = cross_entropy(model(words.source, words.given), words.wanted);
+    optimizer.zero_grad();
+    loss.backward();
+    optimizer.step({.factor = rate(step)});
+    if (step % 500 == 499) std::printf("step %4d  loss %.4f\n", step + 1, loss.item());
+  }
+}
+
+/// How many of 200 new words come out right, letter after letter, with a cache.
+double accuracy(const nn::Translator& model, std::int64_t length) {
+  const Words words = draw(200, length);
+  nn::TranslatorContinuation writer(model, words.source);
+  const std::vector<nn::Tokens> starts(200, {kStart});
+  const auto written = nn::generate(
+      writer, starts, {.tokens = kLongest + 1, .end = kEnd, .sampling = {.temperature = 0}},
+      generator().next(), [](std::int64_t, std::int64_t) { return true; });
+  double right = 0;
+  for (std::int64_t b = 0; b < 200; ++b)
+    right += written[static_cast<std::size_t>(b)] == words.wanted[b].to_vector<std::int64_t>();
+  return right / 200;
+}
+
+/// Weights [T, S]: a row for each letter that is written, a column for each that is read.
+void draw_weights(const Tensor& weights, const std::string& read, const std::string& written) {
+  std::printf("\nwho looks where: . < 0.1 < + < 0.5 < #\n    %s\n", read.c_str());
+  for (std::int64_t t = 0; t < weights.size(0); ++t) {
+    std::printf("  %c ", written[static_cast<std::size_t>(t)]);
+    for (const double p : weights[t].to_vector<double>())
+      std::printf("%c", p > 0.5 ? '#' : p > 0.1 ? '+' : '.');
+    std::printf("\n");
+  }
+}
+
+/// Where the letters that it writes come from, and the same numbers with a cache as without.
+void look_inside(const nn::Translator& model) {
+  const NoGrad off;
+  const Words words = draw(50, kLongest);
+  const Tensor memory = model.encode(words.source);  // [B 50, S 7, C]
+  nn::AttentionRecord record;
+  const Tensor logits = model.decode(words.given, memory);                          // [B, T 8, V]
+  const Tensor weights = select(record.weights("blocks.0.cross_attention"), 1, 0);  // [B, T 8, S 7]
+  draw_weights(weights[0], spell(words.source[0]), spell(words.wanted[0]));
+  const nn::Tokens places = argmax(mean(weights, {0}), 1).to_vector<std::int64_t>();
+  for (std::int64_t t = 0; t < kLongest; ++t)
+    expect(places[static_cast<std::size_t>(t)] == kLongest - 1 - t, "t looks at S - 1 - t");
+
+  nn::KVCache cache({.capacity = kLongest + 1});
+  for (std::int64_t t = 0; t <= kLongest; ++t) {
+    cache.advance(50, 1);
+    const Tensor one = model.decode(slice(words.given, 1, t, t + 1), memory, {}, &cache);
+    expect(same(one, slice(logits, 1, t, t + 1)), "with the cache as without");  // [B, 1, V]
+  }
+}
+
+}  // namespace
+
+int main() {
+  seed(1);
+  nn::TranslatorOptions options{kLetters, kEnd + 1, kLongest + 1};  // vocabularies, context
+  options.encoder_layers = options.decoder_layers = options.heads = 1, options.width = 32;
+  nn::Translator model(options);
+  std::printf("%d parameters\n", static_cast<int>(model.parameter_count()));
+  train(model), model.eval();
+  for (const int length : {3, 5, 7}) {
+    const double right = accuracy(model, length);
+    std::printf("%d letters: %.1f %% of 200 new words are right\n", length, 100 * right);
+    expect(right > 0.95, "it has learnt to write backwards");
+  }
+  model.to(Dtype::f64);  // so that rounding does not hide a mistake
+  look_inside(model);
+  std::printf("\nwith a cache, one letter at a time: the same numbers\n");
+}
