@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "gradus/base/random.h"
@@ -70,7 +71,8 @@ void print_accuracy(const Task& task, const std::vector<std::string>& found) {
 
 int train(TranslateFlags& flags) {
   check(flags);
-  make_task(flags.task, 1, flags.seed);  // a wrong name is told before anything is written
+  // What is wrong in name or number is told before anything is written.
+  make_task(flags.task, std::min<std::int64_t>(flags.examples, 1), flags.seed);
   const DirectoryLock lock = flags.begin();
   const Task task = make_task(flags.task, flags.examples, flags.seed);
   const PairBatches pairs(pairs_of(task, task.training), flags.batch,
