@@ -50,9 +50,11 @@ struct Trained {
   Task task;
   nn::Translator model;
 };
-Trained load_trained(TranslateFlags& flags, const std::string& directory) {
+enum class Examples { as_trained, not_needed };  // of the task
+Trained load_trained(TranslateFlags& flags, const std::string& directory, Examples examples) {
   flags.load(directory);
-  Task task = make_task(flags.task, flags.examples, flags.seed);
+  const bool all = examples == Examples::as_trained;
+  Task task = make_task(flags.task, all ? flags.examples : 1, flags.seed);
   nn::Translator model = model_for(flags, task);
   load_best(model, flags.files());
   return {std::move(task), std::move(model)};
@@ -103,7 +105,7 @@ int train(TranslateFlags& flags) {
 int translate(TranslateFlags& flags, const std::string& directory,
               const std::vector<std::string>& texts, std::int64_t beams) {
   require(beams > 0, "--beams ", beams, ": must be positive");
-  const Trained trained = load_trained(flags, directory);
+  const Trained trained = load_trained(flags, directory, Examples::not_needed);
   std::vector<Ids> sources;  // all of them, before the first is shown
   for (const std::string& text : texts) sources.push_back(encoded(trained.task.source, text));
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -118,7 +120,7 @@ int translate(TranslateFlags& flags, const std::string& directory,
 
 int evaluate(TranslateFlags& flags, const std::string& directory) {
   constexpr int kShown = 5;
-  const Trained trained = load_trained(flags, directory);
+  const Trained trained = load_trained(flags, directory, Examples::as_trained);
   const std::vector<Example>& test = trained.task.test;
   const std::vector<std::string> found = translations(trained.model, trained.task, test);
   print_accuracy(trained.task, found);
