@@ -27,7 +27,7 @@ void set(Tensor weight, const Tensor& numbers) {
   weight.copy_(numbers);
 }
 
-/// A task's query: "which of these is the verb?" Columns: article, noun, verb, and what it is about.
+/// A task asks: which of these is the verb? Columns: article, noun, verb, and what it is about.
 void pooling() {
   const FormulaScope as_formula;
   const Tensor x = tensor({{2, 0, 0, 0}, {0, 2, 0, 5}, {0, 0, 2, 3}});  // [S 3, C 4]
@@ -93,7 +93,7 @@ void scale() {
   }
 }
 
-/// The query is a parameter: here it learns that the word with a 1 in column 0 is the one to report.
+/// The query is a parameter: here it learns that a 1 in column 0 marks the word to report.
 void learning() {
   nn::AttentionPooling pool(4);
   optim::Adam optimizer(pool.parameters(), {.learning_rate = 0.1});

@@ -1,9 +1,9 @@
 // Lesson 09: heads: several attentions side by side, each on columns of its own.
 //
-//   Q, K, V = x Wᵀ, W [3C, C]: one product for all    head_h = softmax(Q_h K_hᵀ / √D) V_h, D = C / H
-//   y = [head_1 … head_H] W_outᵀ                      Q_h: columns h · D … (h + 1) · D of Q
+//   Q, K, V = x Wᵀ, W [3C, C]: one product for all   head_h = softmax(Q_h K_hᵀ / √D) V_h, D = C / H
+//   y = [head_1 … head_H] W_outᵀ                     Q_h: columns h · D … (h + 1) · D of Q
 //
-//   dW = [dQ_1; … dQ_H; dK_1; … dV_H]ᵀ x: the heads share nothing but x, so each has rows of its own
+//   dW = [dQ_1; … dQ_H; dK_1; … dV_H]ᵀ x: heads share nothing but x, so each has rows of its own
 //
 // x says of each word: an article, a noun, and an angle, 45° more from word to word. By weights
 // written by hand, head 0 asks for the same kind; head 1 turns back by 45°: for the word before.
@@ -29,7 +29,7 @@ Tensor words() {
   return unsqueeze(cat({kinds, stack({cos(angles), sin(angles)}, 1)}, 1), 0);
 }
 
-/// W [3C 12, C 4]: rows 0–1 make head 0's queries, 2–3 head 1's; then their keys, then their values.
+/// W [3C 12, C 4]: rows 0–1 are head 0's queries, 2–3 head 1's; then their keys, then their values.
 Tensor projection() {
   const double c = 4 * std::cos(M_PI / 4), s = 4 * std::sin(M_PI / 4);
   const Tensor queries = tensor({{3, 0, 0, 0}, {0, 3, 0, 0}, {0, 0, c, s}, {0, 0, -s, c}});
