@@ -12,6 +12,7 @@ from functions import functions_of
 ROOTS = re.compile(r"^(backward|\w+_backward|\w+_derivative|\w+_formula|remake|cheap_to_remake"
                    r"|scaled_and_shifted)$")
 LAYER = re.compile(r"^(forward|add_to|attend|add_\w+|activate|split_heads|merge_heads|rows_for"
+                   r"|packed_heads|weighted_values|position_bias|weigh|embed|encode|decode|patches_of"
                    r"|sinusoidal_positions|loss)$")
 ENGINE_WHOLE = {"engine/backward.cpp", "engine/accumulate.cpp", "engine/graph.cpp", "engine/apply.h"}
 WALKS = {"ops/derivatives.cpp"}  # what asks the engine, and what it makes of the answer
@@ -24,9 +25,13 @@ ENGINE_PARTS = {
                           "register_post_accumulate_hook", "reuse_or_empty", "check_writable"},
 }
 HEADERS = {
-    "ops/attention_rows.h": None,  # None: as in a .cpp
-    "ops/attention_tile.h": {"transpose_head", "hide_row", "softmax_rows", "scale_row", "drop_row", "dot_rows",
-                             "weights_rows_backward", "dropped_row_backward"},
+    "ops/attention_kernel.h": {"group", "at"},
+    "ops/attention_rows.h": {"finite_row", "finite_steps", "all_finite", "may_leak", "leaking_heads", "Row",
+                             "rows_backward"},
+    "ops/attention_scores.h": {"block_of", "span_of", "size", "append", "add_visible", "visible_spans", "at",
+                               "columns_apart", "hide", "add_bias", "finish_scores", "compute_scores", "draw"},
+    "ops/attention_tile.h": {"transpose_head", "dot_keys", "add_values", "hide_row", "softmax_rows", "scale_row",
+                             "add_row", "drop_row", "dot_rows", "weights_rows_backward", "dropped_row_backward"},
     "ops/vmath.h": {"silu_derivative", "gelu_tanh_derivative", "gelu_erf_derivative"},
     "ops/map.h": {"zip_backward"},
     "ops/rows.h": {"RowSums", "partial", "total"},
@@ -34,8 +39,15 @@ HEADERS = {
     "nn/residual.h": {"forward"},
     "nn/sequential.h": {"forward"},
 }
-DIFFERENTIABLE_HEADERS = ("activation", "arithmetic", "attention", "dropout", "indexing", "logic",
-                          "loss", "masked_product", "matmul", "movement", "norm", "reduce", "softmax")
+ALSO = {  # of what other files call backward, or hand to another function
+    "ops/attention.cpp": {"attention_with_weights"},
+    "ops/attention_formula.cpp": {"composed"},
+    "ops/attention_kernel.cpp": {"all_finite"},
+    "ops/conv.cpp": {"unfold_windows", "fold_windows"},  # each is the other's backward
+}
+DIFFERENTIABLE_HEADERS = ("activation", "arithmetic", "attention", "attention_measures", "conv", "dropout",
+                          "einsum", "indexing", "linear_attention", "logic", "loss", "masked_product", "matmul",
+                          "movement", "norm", "reduce", "rotary", "softmax")
 NOT_HELPERS = {"forward", "name", "all", "size", "begin", "end", "data"}
 
 
@@ -48,7 +60,7 @@ def differentiable(tree):
     names = set()
     for header in DIFFERENTIABLE_HEADERS:
         text = (tree / "ops" / f"{header}.h").read_text()
-        names |= set(re.findall(r"^Tensor (\w+)\(const Tensor&", text, re.MULTILINE))
+        names |= set(re.findall(r"^Tensor (\w+)\((?:std::string_view \w+, )?const Tensor&", text, re.MULTILINE))
     return names
 
 
@@ -70,11 +82,11 @@ def in_scope(source, public):
         return [f for f in functions if f.name in chosen]
     if path.startswith(("nn/", "models/")):
         return [f for f in functions if LAYER.match(f.name)]
-    return of_operations(functions, public)
+    return of_operations(functions, public, ALSO.get(path, set()))
 
 
-def of_operations(functions, public):
-    wanted = {f.name for f in functions if ROOTS.match(f.name)}
+def of_operations(functions, public, also):
+    wanted = {f.name for f in functions if ROOTS.match(f.name) or f.name in also}
     wanted |= {f.name for f in functions if f.owner is None and f.returns.split()[-1:] == ["Tensor"]
                and f.tensors and f.calls & public - {f.name}}
     while True:
