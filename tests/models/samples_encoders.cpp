@@ -210,14 +210,14 @@ List<N> listener(const List<N>& spectrograms, const Parameters<N>& p) {
 
 void add_listener(Samples& all) {
   all.push_back(layer(
-      "conv1d", "ConvolutionBlock", {values({1, 3, C})},
+      "depthwise_conv1d", "ConvolutionBlock", {values({1, 3, C})},
       [] { return nn::ConvolutionBlock({.block = {.width = C, .heads = 2}, .kernel = 3}); },
       call_one,
       []<class N>(const Arguments<N>& in, const Parameters<N>& p) {
         return convolution_block({1, 2, 3, 3, 2, 2}, numbers(in[0]), p, 0);
       }));
   all.push_back(layer(
-      "conv1d", "Listener, fewer frames than it may have", {values({2, 3, 5})},
+      "depthwise_conv1d", "Listener, fewer frames than it may have", {values({2, 3, 5})},
       [] {
         return nn::Listener({.bands = 3,
                              .frames = 7,

@@ -36,7 +36,7 @@ refused() {
 
 step_sh() {
   refused "no program 'nerve': 01_neuron, " nerve
-  refused "gpt, or a path to an executable" nerve
+  refused "or a path to an executable" nerve
   refused "no executable $work/nothing" "$work/nothing"
   refused "--at wants an operation or a node's number" 01 --at
   refused "what is '--break'?" --break

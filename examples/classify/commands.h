@@ -1,0 +1,34 @@
+// What a run of classify is made of.
+#pragma once
+
+#include <string>
+
+#include "gradus/examples/support/run_flags.h"
+#include "gradus/models/bert.h"
+
+namespace gradus::examples {
+
+struct ClassifyFlags : RunFlags {
+  std::string tree = ".";
+  std::int64_t pretrain = 1000, length = 64, vocabulary = 1500;
+  std::int64_t layers = 2, heads = 4, width = 96;
+  double dropout = 0.1;
+  ClassifyFlags() : RunFlags("classify") {
+    steps = 300, batch = 32, learning_rate = 3e-3, eval_every = 100;
+  }
+  void add_to(CLI::App& app);
+  void check() const;  // ValueError names a flag that is out of range
+  nn::BERTOptions bert(std::int64_t vocabulary_size) const;
+  std::string vocabulary_file() const { return out + "/vocabulary.json"; }
+};
+
+int learn(ClassifyFlags& flags);
+
+/// Prints the kinds of a file, or of `text` itself where there is no such file, from the likeliest
+/// on. Returns the exit code.
+int name_kind(ClassifyFlags& flags, const std::string& directory, const std::string& text);
+
+/// Prints the likeliest pieces for each [MASK] in `text`. Returns the exit code.
+int fill(ClassifyFlags& flags, const std::string& directory, const std::string& text);
+
+}  // namespace gradus::examples

@@ -1,0 +1,70 @@
+#include "reader.h"
+
+#include <algorithm>
+
+#include "gradus/engine/graph.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/order.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/ops/softmax.h"
+#include "gradus/train/loop.h"
+
+namespace gradus::examples {
+namespace {
+
+nn::MaskedTokens masked(const Reader& reader, const Snippets& snippets,
+                        const RandomStream& random) {
+  return nn::mask_tokens(snippets.ids,
+                         {.vocab = reader.language.bert.options.vocab,
+                          .mask_id = Vocabulary::kMask,
+                          .first_id = Vocabulary::kFirst},
+                         random);
+}
+
+}  // namespace
+
+void Reader::begin_to_classify() { classifier.bert.load_state(weights_of(language.bert)); }
+
+Tensor Reader::masked_loss(const Snippets& snippets, const RandomStream& random) const {
+  const nn::MaskedTokens tokens = masked(*this, snippets, random);
+  return language.loss(tokens.ids, tokens.targets, snippets.lengths);
+}
+
+Tensor Reader::scores(const Snippets& snippets) const {
+  return classifier(snippets.ids, snippets.lengths);
+}
+
+FilledIn fill_in(const Reader& reader, const Snippets& snippets) {
+  const NoGrad off;
+  const nn::MaskedTokens tokens = masked(reader, snippets, {0, 0, 0});
+  const Tensor guess = argmax(reader.language(tokens.ids, snippets.lengths), 2);  // [B, T]
+  const std::vector<std::int64_t> guessed = guess.to_vector<std::int64_t>(),
+                                  wanted = tokens.targets.to_vector<std::int64_t>();
+  std::vector<double> counts(static_cast<std::size_t>(reader.language.bert.options.vocab));
+  double right = 0, all = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] < 0) continue;
+    right += guessed[i] == wanted[i], ++all, ++counts[static_cast<std::size_t>(wanted[i])];
+  }
+  return {right / all, *std::max_element(counts.begin(), counts.end()) / all};
+}
+
+std::vector<double> kinds_of(const Reader& reader, const Snippets& snippets) {
+  const NoGrad off;
+  const Tensor shares = softmax(reader.scores(snippets));           // [B, kKinds]
+  return mean(shares, {0}).astype(Dtype::f64).to_vector<double>();  // [kKinds]
+}
+
+Tensor bags_of(const Snippets& snippets, std::int64_t vocabulary) {
+  const std::int64_t B = snippets.ids.size(0), T = snippets.ids.size(1);
+  const std::vector<std::int64_t> ids = snippets.ids.to_vector<std::int64_t>();
+  std::vector<float> counts(static_cast<std::size_t>(B * vocabulary));
+  for (std::int64_t i = 0; i < B * T; ++i)
+    if (const std::int64_t id = ids[static_cast<std::size_t>(i)]; id != Vocabulary::kPadding)
+      ++counts[static_cast<std::size_t>(i / T * vocabulary + id)];
+  return log1p(from(counts, {B, vocabulary}));
+}
+
+}  // namespace gradus::examples

@@ -1,0 +1,118 @@
+// vision: a Transformer that reads digits, which the program draws by chance: turned, slanted,
+// shifted, with pens of many widths, under noise.
+//
+//   vision train                          learns them, in half a minute; into runs/vision
+//   vision look runs/vision --digit 7     draws a 7, guesses, and shows where it looked
+//   vision look runs/vision FILE.npy      the same for a picture of yours
+//
+// At its defaults it reads more than 99 of 100 digits that it has not seen; logistic regression on
+// the pixels about 73.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "digits.h"
+#include "gradus/examples/support/classification.h"
+#include "gradus/examples/support/program.h"
+#include "gradus/examples/support/run.h"
+#include "gradus/examples/support/run_flags.h"
+#include "gradus/models/vit.h"
+#include "gradus/ops/create.h"
+#include "picture.h"
+
+namespace gradus::examples {
+namespace {
+
+struct Flags : RunFlags {
+  std::int64_t layers = 3, heads = 4, width = 64, patch = 6;
+  double dropout = 0;
+  Flags() : RunFlags("vision") { steps = 2000, batch = 64, learning_rate = 2e-3; }
+  void add_to(CLI::App& app) {
+    RunFlags::add_to(app);
+    setting(app, "--layers", &layers, "blocks");
+    setting(app, "--heads", &heads, "attention heads; must divide --width");
+    setting(app, "--width", &width, "of the residual stream");
+    setting(app, "--patch", &patch, "pixels on a side; must divide 24");
+    setting(app, "--dropout", &dropout, "in [0, 1)");
+  }
+  nn::VisionTransformer model() const {
+    return nn::VisionTransformer({.size = kSide,
+                                  .patch = patch,
+                                  .classes = kDigits,
+                                  .layers = layers,
+                                  .heads = heads,
+                                  .width = width,
+                                  .dropout = dropout});
+  }
+};
+
+int learn(Flags& flags) {
+  flags.model();  // complains of sizes before anything is written
+  const DirectoryLock lock = flags.begin();
+  seed(static_cast<std::uint64_t>(flags.seed));
+  nn::VisionTransformer model = flags.model();
+  return train_classifier(flags, model,
+                          {.classes = kDigits,
+                           .make =
+                               [&](std::int64_t count, Part part, std::int64_t block) {
+                                 return draw_digits(count, seed_of(flags.seed, part), block);
+                               },
+                           .scores = [&](const Tensor& x) { return model(x); },
+                           .features = [](const Tensor& x) { return x; },
+                           .model_name = "vision Transformer",
+                           .features_name = "pixels"});
+}
+
+struct Look {
+  std::string directory, file;
+  std::int64_t digit = 7, seed = 1;
+};
+
+/// The picture to look at: [1, 1, kSide, kSide].
+Tensor picture_of(const Look& look) {
+  require(look.seed >= 0, "--seed ", look.seed, ": must not be negative");
+  return look.file.empty() ? draw_one(look.digit, static_cast<std::uint64_t>(look.seed))
+                           : load_picture(look.file);
+}
+
+int look_with(Flags& flags, const Look& look) {
+  const Tensor picture = picture_of(look);
+  flags.load(look.directory);
+  nn::VisionTransformer model = flags.model();
+  load_best(model, flags.files());
+  const Looked looked = look_at(model, picture);
+  std::fputs(side_by_side(picture, looked.where).c_str(), stdout);
+  const auto& [first, second] = std::pair(looked.guess[0], looked.guess[1]);
+  std::printf("guess %d (%.3f), then %d (%.3f)", static_cast<int>(first.first), first.second,
+              static_cast<int>(second.first), second.second);
+  std::printf(look.file.empty() ? "; drawn as %d\n" : "\n", static_cast<int>(look.digit));
+  return 0;
+}
+
+}  // namespace
+}  // namespace gradus::examples
+
+int main(int argc, char** argv) {
+  using namespace gradus::examples;
+  CLI::App app("Learns to read digits.\n  vision train    vision look runs/vision --digit 7");
+  app.require_subcommand(1);
+  Flags flags;
+  flags.add_to(*app.add_subcommand("train", "learn to read digits"));
+  Look look;
+  CLI::App& look_command =
+      *app.add_subcommand("look", "a picture, the guess, and where the model looked");
+  look_command.add_option("run", look.directory, "directory of a run")
+      ->required()
+      ->type_name("DIR");
+  CLI::Option* file =
+      look_command.add_option("file", look.file, "24 x 24 numbers from 0, paper, to 1, ink")
+          ->type_name("FILE.npy");
+  look_command.add_option("--digit", look.digit, "which one to draw")
+      ->capture_default_str()
+      ->excludes(file);
+  look_command.add_option("--seed", look.seed, "of the drawing")
+      ->capture_default_str()
+      ->excludes(file);
+  return program(app, "vision", argc, argv, [&] {
+    return app.got_subcommand("train") ? learn(flags) : look_with(flags, look);
+  });
+}
