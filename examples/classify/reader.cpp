@@ -18,8 +18,8 @@ nn::MaskedTokens masked(const Reader& reader, const Snippets& snippets,
                         const RandomStream& random) {
   return nn::mask_tokens(snippets.ids,
                          {.vocab = reader.language.bert.options.vocab,
-                          .mask_id = Vocabulary::kMask,
-                          .first_id = Vocabulary::kFirst},
+                          .mask_id = WordList::kMask,
+                          .first_id = WordList::kFirst},
                          random);
 }
 
@@ -62,7 +62,7 @@ Tensor bags_of(const Snippets& snippets, std::int64_t vocabulary) {
   const std::vector<std::int64_t> ids = snippets.ids.to_vector<std::int64_t>();
   std::vector<float> counts(static_cast<std::size_t>(B * vocabulary));
   for (std::int64_t i = 0; i < B * T; ++i)
-    if (const std::int64_t id = ids[static_cast<std::size_t>(i)]; id != Vocabulary::kPadding)
+    if (const std::int64_t id = ids[static_cast<std::size_t>(i)]; id != WordList::kPadding)
       ++counts[static_cast<std::size_t>(i / T * vocabulary + id)];
   return log1p(from(counts, {B, vocabulary}));
 }

@@ -21,8 +21,8 @@ constexpr std::int64_t kForLogistic = 4000;            // that logistic regressi
 struct Texts {
   Texts(const ClassifyFlags& flags, const std::vector<SourceFile>& files)
       : digest(digest_of(files)),
-        vocabulary(flags.resume ? Vocabulary::load(flags.vocabulary_file())
-                                : Vocabulary::of(training_texts(files), flags.vocabulary)),
+        vocabulary(flags.resume ? WordList::load(flags.vocabulary_file())
+                                : WordList::of(training_texts(files), flags.vocabulary)),
         training(files, Part::training, vocabulary, flags.length),
         validation(files, Part::validation, vocabulary, flags.length),
         test(files, Part::test, vocabulary, flags.length) {}
@@ -35,7 +35,7 @@ struct Texts {
   }
 
   std::string digest;
-  Vocabulary vocabulary;
+  WordList vocabulary;
   SnippetSource training, validation, test;
 };
 

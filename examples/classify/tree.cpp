@@ -39,7 +39,7 @@ bool skipped(const std::filesystem::path& folder) {
 
 /// kStart and the pieces from `at` on; fewer where the text ends.
 Ids snippet(const Ids& text, std::size_t at, std::int64_t length) {
-  Ids ids = {Vocabulary::kStart};
+  Ids ids = {WordList::kStart};
   for (; at < text.size() && std::ssize(ids) < length; ++at) ids.push_back(text[at]);
   return ids;
 }
@@ -49,7 +49,7 @@ Snippets padded(std::vector<Ids> texts, std::int64_t length, const Ids& kinds) {
   Ids all;
   for (Ids& each : texts) {
     out.lengths.push_back(std::ssize(each));
-    each.resize(static_cast<std::size_t>(length), Vocabulary::kPadding);
+    each.resize(static_cast<std::size_t>(length), WordList::kPadding);
     all.insert(all.end(), each.begin(), each.end());
   }
   out.ids = from(all, {std::ssize(texts), length});
@@ -104,7 +104,7 @@ std::string digest_of(const std::vector<SourceFile>& files) {
 }
 
 SnippetSource::SnippetSource(const std::vector<SourceFile>& files, Part part,
-                             const Vocabulary& vocabulary, std::int64_t length)
+                             const WordList& vocabulary, std::int64_t length)
     : length_(length) {
   for (const SourceFile& file : files) {
     if (file.part != part) continue;
@@ -168,7 +168,7 @@ Snippets SnippetSource::some(std::int64_t most) const {
   return gather(chosen);
 }
 
-Snippets snippets_of(std::string_view text, const Vocabulary& vocabulary, std::int64_t length) {
+Snippets snippets_of(std::string_view text, const WordList& vocabulary, std::int64_t length) {
   const Ids ids = vocabulary.encode(text);
   require(!ids.empty(), "the text is empty: there is nothing to read");
   std::vector<Ids> texts;

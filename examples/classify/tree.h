@@ -43,7 +43,7 @@ struct Snippets {
 /// All places of a part's files where a snippet may begin: its lines' beginnings.
 class SnippetSource {
  public:
-  SnippetSource(const std::vector<SourceFile>& files, Part part, const Vocabulary& vocabulary,
+  SnippetSource(const std::vector<SourceFile>& files, Part part, const WordList& vocabulary,
                 std::int64_t length);
   /// `count` random ones: of every line as likely, or of every kind.
   enum class Evenly { among_lines, among_kinds };
@@ -64,6 +64,6 @@ class SnippetSource {
 };
 
 /// One text as snippets, one after the other: for what a user gives.
-Snippets snippets_of(std::string_view text, const Vocabulary& vocabulary, std::int64_t length);
+Snippets snippets_of(std::string_view text, const WordList& vocabulary, std::int64_t length);
 
 }  // namespace gradus::examples

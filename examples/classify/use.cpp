@@ -22,11 +22,11 @@ struct Trained {
       : vocabulary(loaded(flags, directory)), reader(flags.bert(vocabulary.size())) {
     load_best(reader, flags.files());
   }
-  static Vocabulary loaded(ClassifyFlags& flags, const std::string& directory) {
+  static WordList loaded(ClassifyFlags& flags, const std::string& directory) {
     flags.load(directory);
-    return Vocabulary::load(flags.vocabulary_file());
+    return WordList::load(flags.vocabulary_file());
   }
-  Vocabulary vocabulary;
+  WordList vocabulary;
   Reader reader;
 };
 
@@ -58,7 +58,7 @@ int fill(ClassifyFlags& flags, const std::string& directory, const std::string& 
   const std::vector<std::int64_t> ids = snippets.ids.to_vector<std::int64_t>();
   std::int64_t masks = 0;
   for (std::int64_t i = 0; i < std::ssize(ids); ++i) {
-    if (ids[static_cast<std::size_t>(i)] != Vocabulary::kMask) continue;
+    if (ids[static_cast<std::size_t>(i)] != WordList::kMask) continue;
     std::printf("[MASK] %lld:", static_cast<long long>(++masks));
     const Tensor row = select(select(scores, 0, i / flags.length), 0, i % flags.length);  // [V]
     const auto guesses = ranked(row);

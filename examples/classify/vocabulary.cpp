@@ -42,7 +42,7 @@ std::vector<std::string_view> pieces_of(std::string_view text) {
   return pieces;
 }
 
-Vocabulary Vocabulary::of(const std::vector<std::string>& texts, std::int64_t size) {
+WordList WordList::of(const std::vector<std::string>& texts, std::int64_t size) {
   require(size > kFirst, "a vocabulary of ", size, ": ", kFirst, " are taken, more are needed");
   std::map<std::string_view, std::int64_t> counts;
   for (const std::string& text : texts)
@@ -53,15 +53,15 @@ Vocabulary Vocabulary::of(const std::vector<std::string>& texts, std::int64_t si
   order.resize(std::min(order.size(), static_cast<std::size_t>(size - kFirst)));
   std::vector<std::string> pieces;
   for (const auto& [piece, count] : order) pieces.emplace_back(piece);
-  return Vocabulary(std::move(pieces));
+  return WordList(std::move(pieces));
 }
 
-Vocabulary::Vocabulary(std::vector<std::string> pieces) : pieces_(std::move(pieces)) {
+WordList::WordList(std::vector<std::string> pieces) : pieces_(std::move(pieces)) {
   for (const std::string& piece : pieces_) ids_.emplace(piece, kFirst + std::ssize(ids_));
   ids_[std::string(kMaskWritten)] = kMask;
 }
 
-std::vector<std::int64_t> Vocabulary::encode(std::string_view text) const {
+std::vector<std::int64_t> WordList::encode(std::string_view text) const {
   std::vector<std::int64_t> ids;
   for (const std::string_view piece : pieces_of(text)) {
     const auto known = ids_.find(piece);
@@ -70,7 +70,7 @@ std::vector<std::int64_t> Vocabulary::encode(std::string_view text) const {
   return ids;
 }
 
-std::string Vocabulary::piece(std::int64_t id) const {
+std::string WordList::piece(std::int64_t id) const {
   static const char* const special[] = {"[PAD]", "[START]", "[MASK]", "[UNKNOWN]"};
   require<IndexError>(0 <= id && id < size(), "piece ", id, " is not in [0, ", size(), ")");
   if (id < kFirst) return special[id];
@@ -79,15 +79,15 @@ std::string Vocabulary::piece(std::int64_t id) const {
   return shown;
 }
 
-void Vocabulary::save(const std::string& path) const {
+void WordList::save(const std::string& path) const {
   const std::string json =
       nlohmann::json(pieces_).dump(0, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
   io::write_file_atomically(path, json.data(), json.size());
 }
 
-Vocabulary Vocabulary::load(const std::string& path) {
+WordList WordList::load(const std::string& path) {
   try {
-    return Vocabulary(nlohmann::json::parse(io::read_text(path)).get<std::vector<std::string>>());
+    return WordList(nlohmann::json::parse(io::read_text(path)).get<std::vector<std::string>>());
   } catch (const nlohmann::json::exception& error) {
     fail<FileError>(path, ": is not the vocabulary of a classify run: ", error.what());
   }

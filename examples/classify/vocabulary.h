@@ -15,21 +15,21 @@ namespace gradus::examples {
 std::vector<std::string_view> pieces_of(std::string_view text);
 
 /// The most frequent pieces, with ids from kFirst on.
-class Vocabulary {
+class WordList {
  public:
   static constexpr std::int64_t kPadding = 0, kStart = 1, kMask = 2, kUnknown = 3, kFirst = 4;
 
   /// The `size` − kFirst most frequent pieces of `texts`; of equally frequent ones the first in
   /// byte order.
-  static Vocabulary of(const std::vector<std::string>& texts, std::int64_t size);
-  explicit Vocabulary(std::vector<std::string> pieces);
+  static WordList of(const std::vector<std::string>& texts, std::int64_t size);
+  explicit WordList(std::vector<std::string> pieces);
 
   std::int64_t size() const { return kFirst + std::ssize(pieces_); }
   std::vector<std::int64_t> encode(std::string_view text) const;
   std::string piece(std::int64_t id) const;  // "\\n+4": a line end, 4 blanks
 
   void save(const std::string& path) const;
-  static Vocabulary load(const std::string& path);  // FileError
+  static WordList load(const std::string& path);  // FileError
 
  private:
   std::vector<std::string> pieces_;

@@ -17,7 +17,7 @@ using examples::Part;
 using examples::Snippets;
 using examples::SnippetSource;
 using examples::SourceFile;
-using examples::Vocabulary;
+using examples::WordList;
 using Ids = std::vector<std::int64_t>;
 
 std::string joined(std::string_view text) {
@@ -38,21 +38,21 @@ TEST_CASE("text falls into words, marks, and line ends with what is indented aft
 }
 
 TEST_CASE("a vocabulary has the most frequent words, and is kept in a file") {
-  const Vocabulary words = Vocabulary::of({"b a b\n  c", "c b d"}, 4 + 3);
+  const WordList words = WordList::of({"b a b\n  c", "c b d"}, 4 + 3);
   CHECK(words.size() == 7);
-  CHECK(words.encode("b c a d [MASK]") == Ids{4, 5, 3, 3, Vocabulary::kMask});
+  CHECK(words.encode("b c a d [MASK]") == Ids{4, 5, 3, 3, WordList::kMask});
   CHECK(words.piece(4) == "b");
   CHECK(words.piece(6) == "\\n+2");
-  CHECK(words.piece(Vocabulary::kUnknown) == "[UNKNOWN]");
+  CHECK(words.piece(WordList::kUnknown) == "[UNKNOWN]");
   CHECK(has(message_of<IndexError>([&] { words.piece(7); }), "piece 7 is not in [0, 7)"));
-  CHECK(has(message_of<ValueError>([] { Vocabulary::of({"a"}, 4); }), "a vocabulary of 4"));
+  CHECK(has(message_of<ValueError>([] { WordList::of({"a"}, 4); }), "a vocabulary of 4"));
 
   const Workplace here;
   const std::string path = (here.directory / "words.json").string();
   words.save(path);
-  CHECK(Vocabulary::load(path).encode("a b\n  c") == words.encode("a b\n  c"));
+  CHECK(WordList::load(path).encode("a b\n  c") == words.encode("a b\n  c"));
   here.write("words.json", "{}");
-  CHECK(has(message_of<FileError>([&] { Vocabulary::load(path); }), "is not the vocabulary"));
+  CHECK(has(message_of<FileError>([&] { WordList::load(path); }), "is not the vocabulary"));
 }
 
 TEST_CASE("files have the kinds that their paths say") {
@@ -98,17 +98,17 @@ TEST_CASE("a tree is split by whole files, and its snippets begin where lines do
   changed[3].text += "x";
   CHECK(examples::digest_of(changed) != examples::digest_of(files));
 
-  const Vocabulary words = Vocabulary::of({files[0].text, "return CHECK def A set"}, 100);
+  const WordList words = WordList::of({files[0].text, "return CHECK def A set"}, 100);
   const SnippetSource test(files, Part::test, words, 5);
   const Snippets some = test.some(3);
   CHECK(some.ids.shape() == Shape{18, 5});  // three of each kind
   const Ids ids = some.ids.to_vector<std::int64_t>(), kinds = some.kinds.to_vector<std::int64_t>();
   for (std::size_t i = 0; i < 18; ++i) {
-    CHECK(ids[5 * i] == Vocabulary::kStart);
+    CHECK(ids[5 * i] == WordList::kStart);
     CHECK(kinds[i] == static_cast<std::int64_t>(i / 3));
     CHECK((1 < some.lengths[i] && some.lengths[i] <= 5));
     for (std::int64_t t = 0; t < 5; ++t)
-      CHECK((ids[5 * i + static_cast<std::size_t>(t)] == Vocabulary::kPadding) ==
+      CHECK((ids[5 * i + static_cast<std::size_t>(t)] == WordList::kPadding) ==
             (t >= some.lengths[i]));
   }
   const Snippets drawn = test.draw(60, {3, 1, 0});
@@ -122,8 +122,8 @@ TEST_CASE("a tree is split by whole files, and its snippets begin where lines do
   CHECK(user.lengths == Ids{4, 3});
   CHECK(has(message_of<ValueError>([&] { examples::snippets_of(" ", words, 4); }), "is empty"));
   const std::vector<float> bag = examples::bags_of(user, words.size()).to_vector<float>();
-  CHECK(bag[Vocabulary::kStart] == std::log1p(1.0f));
-  CHECK(bag[Vocabulary::kPadding] == 0.0f);
+  CHECK(bag[WordList::kStart] == std::log1p(1.0f));
+  CHECK(bag[WordList::kPadding] == 0.0f);
   CHECK(bag[static_cast<std::size_t>(words.encode("return")[0])] == std::log1p(1.0f));
 }
 
