@@ -5,8 +5,8 @@
 //   vision look runs/vision --digit 7     draws a 7, guesses, and shows where it looked
 //   vision look runs/vision FILE.npy      the same for a picture of yours
 //
-// At its defaults it reads more than 99 of 100 digits that it has not seen; logistic regression on
-// the pixels about 73.
+// At its defaults it reads more than 99 of 100 digits that it has not seen; logistic regression,
+// which learns the pixels of 4,000, about 65.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
