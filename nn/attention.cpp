@@ -155,9 +155,13 @@ Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& keys, const Ten
     if (cache) cache->remember(*this, memory);
   }
   const Tensor q = split_heads(q_proj(x), H);  // [B, H, T, D]
-  const Mask placed = cache ? place(mask, cache->queries(), {up_to(keys.size(1))}) : mask;
-  return weigh(q, memory.keys, memory.values, placed,
-               position_bias({up_to(x.size(1)), up_to(keys.size(1)), 0}, x.dtype()));
+  const std::vector<std::int64_t> places = up_to(keys.size(1));
+  const Mask placed = cache ? place(mask, cache->queries(), {places}) : mask;
+  KVCache::Flat at = cache ? cache->flat() : KVCache::Flat{up_to(x.size(1)), {}, 0};
+  at.keys = places;
+  for (std::int64_t b = 1; b < at.examples; ++b)  // the memory stands alike for every example
+    at.keys.insert(at.keys.end(), places.begin(), places.end());
+  return weigh(q, memory.keys, memory.values, placed, position_bias(at, x.dtype()));
 }
 
 /// What positions add to the scores, [H, T, S] or [B, H, T, S]; undefined where they add nothing.

@@ -60,7 +60,6 @@ Attended weighted_values(const Tensor& scores, const Tensor& values, const Mask&
     return {matmul(all, values), all};   // [B, T, C]
   }
   const MaskSizes sizes{scores.size(0), 1, scores.size(1), scores.size(2)};
-  mask.check_sizes(sizes);
   const Tensor hides = squeeze(logical_not(mask.dense(sizes)), 1);        // [B, T, S]
   const Tensor weights = softmax(masked_fill(scores, hides, -INFINITY));  // [B, T, S]
   return {weighted_sum(weights, values, hides), weights};                 // [B, T, C]

@@ -66,6 +66,14 @@ TEST_CASE("cached equals not cached at every step, however the tokens are cut") 
   }
 }
 
+TEST_CASE("a cache is used by a model in training whose blocks are checkpointed, too") {
+  nn::GPTOptions options = tiny();
+  options.checkpoint = true;
+  nn::GPT model = made(options);
+  model.train();
+  check_steps(model, {.capacity = 8}, 8, {3, 1});
+}
+
 TEST_CASE("a sliding cache of a window's length is enough for ever") {
   nn::GPTOptions options = tiny();
   options.window = 5;

@@ -1,5 +1,5 @@
 // Scenarios of layers: dropout's places, the choice of an activation, what attention leaves undone.
-#include <cmath>
+#include <functional>
 
 #include "gradus/base/random.h"
 #include "gradus/models/gpt.h"
@@ -17,41 +17,58 @@ namespace {
 using testing::values;
 
 /// f's numbers when random ones begin anew.
-std::vector<float> drawn(const std::function<Tensor()>& f) {
+List drawn(const std::function<Tensor()>& f) {
   seed(7);
-  return f().to_vector<float>();
+  return numbers(f());
 }
 
-/// Dropout acts on what each branch adds, and only in training.
+/// Equal but for rounding: sums of about 24 terms of order 1, a few layers deep.
+bool close(const List& a, const List& b) { return near(a, b, 1e-12); }
+
+/// What a branch adds is dropped in training, with its exact probability, and in evaluation not.
+template <class Model>
+void drops(Model& model, const std::function<Tensor()>& run,
+           const std::function<Tensor(double p)>& by_hand) {
+  model.to(Dtype::f64);
+  const List in_training = drawn(run);
+  expect(close(in_training, drawn([&] { return by_hand(0.4); })), "dropout in training");
+  model.eval();
+  const List evaluated = drawn(run);
+  expect(close(evaluated, drawn([&] { return by_hand(0); })), "none in evaluation");
+  expect(!close(evaluated, in_training), "which is something else");
+}
+
+Tensor add(const Tensor& onto, const Tensor& branch, double p) {
+  return onto + dropout(branch, p, p > 0);
+}
+
 void block_dropout() {
   seed(3);
+  const Tensor x = values({2, 3, 6}), memory = values({2, 4, 6}, 1);
+  const Mask mask = causal_mask();
   for (const nn::NormPlacement placement : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
-    nn::Block block({.width = 6, .heads = 2, .dropout = 0.4, .norm = placement});
-    const Tensor x = values({2, 3, 6}).astype(Dtype::f32);
-    const Mask mask = causal_mask();
     const bool pre = placement == nn::NormPlacement::pre;
-    const auto by_hand = [&](double p) {
-      const auto add = [&](const Tensor& onto, const Tensor& branch) {
-        return onto + dropout(branch, p, p > 0);
-      };
-      const Tensor a = add(x, block.attention(pre ? block.norm1(x) : x, mask));
-      const Tensor attended = pre ? a : block.norm1(a);
-      const Tensor y = add(attended, block.feed_forward(pre ? block.norm2(attended) : attended));
-      return pre ? y : block.norm2(y);
-    };
-    const auto close = [](const std::vector<float>& a, const std::vector<float>& b) {
-      for (std::size_t i = 0; i < a.size(); ++i)
-        if (!(std::abs(a[i] - b[i]) <= 1e-5f))
-          return false;  // f32 sums of about 24 terms of order 1
-      return true;
-    };
-    const auto in_training = drawn([&] { return block(x, mask); });
-    expect(close(in_training, drawn([&] { return by_hand(0.4); })),
-           "a block's dropout in training");
-    block.eval();
-    const auto evaluated = drawn([&] { return block(x, mask); });
-    expect(close(evaluated, drawn([&] { return by_hand(0); })), "none in evaluation");
-    expect(!close(evaluated, in_training), "which is something else");
+    const auto before = [&](const nn::Norm& norm, const Tensor& y) { return pre ? norm(y) : y; };
+    const auto after = [&](const nn::Norm& norm, const Tensor& y) { return pre ? y : norm(y); };
+    const nn::BlockOptions options{.width = 6, .heads = 2, .dropout = 0.4, .norm = placement};
+    nn::Block block(options);
+    drops(
+        block, [&] { return block(x, mask); },
+        [&](double p) {
+          const Tensor a =
+              after(block.norm1, add(x, block.attention(before(block.norm1, x), mask), p));
+          return after(block.norm2, add(a, block.feed_forward(before(block.norm2, a)), p));
+        });
+    nn::DecoderBlock decoder(options);
+    drops(
+        decoder, [&] { return decoder(x, memory, mask); },
+        [&](double p) {
+          const Tensor a =
+              after(decoder.norm1, add(x, decoder.attention(before(decoder.norm1, x), mask), p));
+          const Tensor b = after(
+              decoder.norm2, add(a, decoder.cross_attention(before(decoder.norm2, a), memory), p));
+          return after(decoder.norm3, add(b, decoder.feed_forward(before(decoder.norm3, b)), p));
+        });
   }
 }
 

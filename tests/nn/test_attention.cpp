@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/block.h"
+#include "gradus/nn/transformer.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
@@ -178,6 +179,40 @@ TEST_CASE("a block is its parts, with dropout on what they add") {
   CHECK(tokens(pre(x, mask), 0, 5) != a);
 }
 
+TEST_CASE("attention to a memory token by token: the same places, masks and memory") {
+  const NoGrad off;
+  const Tensor x = randn({2, 4, 6}), memory = randn({2, 5, 5});
+  // f32: sums of about ten terms of order 1, twice
+  const auto close = [](const Tensor& a, const Tensor& b) { return max(abs(a - b)).item() < 1e-5; };
+  for (const nn::HeadPosition position :
+       {nn::HeadPosition::none, nn::HeadPosition::alibi, nn::HeadPosition::relative}) {
+    MultiHeadAttention layer({.width = 6, .heads = 2, .memory_width = 5, .position = position});
+    if (position == nn::HeadPosition::relative) layer.relative.weight.copy_(randn({32, 2}));
+    const Tensor whole = layer(x, memory, causal_mask());
+    nn::KVCache cache({.capacity = 4});
+    for (std::int64_t t = 0; t < 4; ++t) {
+      cache.advance(2, 1);
+      const Tensor given = t == 0 ? memory : zeros({2, 5, 5});  // the first one is remembered
+      CHECK(close(layer(slice(x, 1, t, t + 1), given, causal_mask(), &cache),
+                  slice(whole, 1, t, t + 1)));
+    }
+    nn::KVCache ragged({.capacity = 3});
+    ragged.advance(2, 3, {3, 2});  // the second example begins with padding
+    const Tensor together = layer(slice(x, 1, 0, 3), memory, Mask(), &ragged);
+    const Tensor last = slice(x, 0, 1, 2), alone = slice(memory, 0, 1, 2);
+    CHECK(close(slice(slice(together, 0, 1, 2), 1, 1, 3), layer(slice(last, 1, 1, 3), alone)));
+  }
+}
+
+TEST_CASE("a stack without its last norm is its blocks") {
+  const nn::BlockOptions block{.width = 4, .heads = 2};
+  const nn::Encoder encoder({.block = block, .final_norm = false});
+  const nn::Decoder decoder({.block = block, .final_norm = false});
+  const Tensor x = randn({2, 5, 4}), memory = randn({2, 3, 4});
+  CHECK(numbers(encoder(x)) == numbers(encoder.blocks[0](x)));
+  CHECK(numbers(decoder(x, memory)) == numbers(decoder.blocks[0](x, memory)));
+}
+
 TEST_CASE("heads are split and merged again") {
   const Tensor x = randn({2, 3, 6});
   const Tensor heads = nn::split_heads(x, 3);
@@ -188,6 +223,10 @@ TEST_CASE("heads are split and merged again") {
   CHECK(has(message_of<ShapeError>([&] { nn::split_heads(x, 4); }), "[2, 3, 6] with 4 heads"));
   CHECK_THROWS_AS(nn::split_heads(ones({3, 6}), 3), ShapeError);
   CHECK_THROWS_AS(nn::merge_heads(x), ShapeError);
+}
+
+TEST_CASE("one head alone keeps the shape of its input, but for the width of values") {
+  CHECK(nn::SelfAttention(4, {.value_width = 3})(randn({2, 5, 4})).shape() == Shape{2, 5, 3});
 }
 
 TEST_CASE("MultiHeadAttention refuses what does not fit") {

@@ -12,7 +12,7 @@ from functions import functions_of
 ROOTS = re.compile(r"^(backward|\w+_backward|\w+_derivative|\w+_formula|remake|cheap_to_remake"
                    r"|scaled_and_shifted)$")
 LAYER = re.compile(r"^(forward|add_to|attend|add_\w+|activate|split_heads|merge_heads|rows_for"
-                   r"|packed_heads|weighted_values|position_bias|weigh|embed|encode|decode|patches_of"
+                   r"|packed_heads|weighted_values|position_bias|weigh|embed|encode|decode|words|patches_of"
                    r"|sinusoidal_positions|loss)$")
 ENGINE_WHOLE = {"engine/backward.cpp", "engine/accumulate.cpp", "engine/graph.cpp", "engine/apply.h"}
 WALKS = {"ops/derivatives.cpp"}  # what asks the engine, and what it makes of the answer
@@ -29,9 +29,10 @@ HEADERS = {
     "ops/attention_rows.h": {"finite_row", "finite_steps", "all_finite", "may_leak", "leaking_heads", "Row",
                              "rows_backward"},
     "ops/attention_scores.h": {"block_of", "span_of", "size", "append", "add_visible", "visible_spans", "at",
-                               "columns_apart", "hide", "add_bias", "finish_scores", "compute_scores", "draw"},
-    "ops/attention_tile.h": {"transpose_head", "dot_keys", "add_values", "hide_row", "softmax_rows", "scale_row",
-                             "add_row", "drop_row", "dot_rows", "weights_rows_backward", "dropped_row_backward"},
+                               "columns_apart", "hide", "add_bias", "finish_scores", "compute_scores",
+                               "compute_few_scores", "draw"},
+    "ops/attention_tile.h": {"transpose_head", "hide_row", "softmax_rows", "scale_row", "add_row", "drop_row",
+                             "dot_rows", "weights_rows_backward", "dropped_row_backward"},
     "ops/vmath.h": {"silu_derivative", "gelu_tanh_derivative", "gelu_erf_derivative"},
     "ops/map.h": {"zip_backward"},
     "ops/rows.h": {"RowSums", "partial", "total"},
@@ -40,7 +41,7 @@ HEADERS = {
     "nn/sequential.h": {"forward"},
 }
 ALSO = {  # of what other files call backward, or hand to another function
-    "ops/attention.cpp": {"attention_with_weights"},
+    "ops/attention.cpp": {"attention_with_weights", "hides"},
     "ops/attention_formula.cpp": {"composed"},
     "ops/attention_kernel.cpp": {"all_finite"},
     "ops/conv.cpp": {"unfold_windows", "fold_windows"},  # each is the other's backward
