@@ -1,0 +1,155 @@
+// Scenarios of attention at its edges: no heads, no width, very wide heads, parts of one head that
+// begin far into the keys, and the last places that are looked at for a NaN.
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gradus/engine/graph.h"
+#include "gradus/ops/attention.h"
+#include "gradus/tests/mutation/expect.h"
+#include "gradus/tests/support/registry.h"
+
+namespace gradus::mutation {
+namespace {
+
+using testing::values;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// Output and gradients of q, k and v, one after the other.
+std::vector<List> all_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout,
+                         const Mask& mask, const AttentionOptions& options = {}) {
+  const Tensor a = q.detach().requires_grad_(), b = k.detach().requires_grad_(),
+               c = v.detach().requires_grad_();
+  const Tensor y = scaled_dot_product_attention(a, b, c, mask, options);
+  y.backward(dout);
+  return {numbers(y), numbers(a.grad()), numbers(b.grad()), numbers(c.grad())};
+}
+
+struct Inputs {
+  Tensor q, k, v, dout;
+  Inputs(std::int64_t B, std::int64_t H, std::int64_t Hk, std::int64_t T, std::int64_t S,
+         std::int64_t D, std::int64_t Dv)
+      : q(values({B, H, T, D})),
+        k(values({B, Hk, S, D}, 1)),
+        v(values({B, Hk, S, Dv}, 2)),
+        dout(values({B, H, T, Dv}, 3)) {}
+  std::vector<List> run(const Mask& mask, const AttentionOptions& options = {}) const {
+    return all_of(q, k, v, dout, mask, options);
+  }
+};
+
+/// f64 sums of up to a thousand terms of order 1, a softmax, and sums of those.
+void same(const std::vector<List>& a, const std::vector<List>& b, const std::string& what) {
+  for (std::size_t i = 0; i < a.size(); ++i) expect(near(a[i], b[i], 1e-10), what);
+}
+
+void against_the_formula(const Inputs& x, const Mask& mask, const AttentionOptions& options,
+                         const std::string& what) {
+  const std::vector<List> kernel = x.run(mask, options);
+  const FormulaScope formula;
+  same(kernel, x.run(mask, options), what);
+}
+
+/// Sizes of 0, and heads so wide that a span of keys is cut by their width.
+void sizes() {
+  expect(
+      scaled_dot_product_attention(values({2, 0, 3, 4}), values({2, 0, 5, 4}), values({2, 0, 5, 3}))
+              .shape() == Shape{2, 0, 3, 3},
+      "attention of no heads");
+  Inputs(2, 0, 0, 3, 5, 4, 3).run({});
+  Inputs(1, 1, 1, 2, 3, 0, 0).run({}, {.scale = 1});
+  const std::vector<List> mean = Inputs(1, 1, 1, 5, 4, 0, 3).run({}, {.scale = 1});
+  const List v = numbers(values({1, 1, 4, 3}, 2));
+  for (std::size_t c = 0; c < 3; ++c)
+    expect(std::abs(mean[0][c] - (v[c] + v[3 + c] + v[6 + c] + v[9 + c]) / 4) <= 1e-12,
+           "keys of no width weigh alike");
+  against_the_formula({1, 1, 1, 5, 4, 1000, 3}, {}, {}, "wide keys");
+  against_the_formula({1, 1, 1, 5, 4, 3, 1000}, {}, {}, "wide values");
+}
+
+/// One head whose work is done in parts, each of which sees a window of the keys.
+void windows() {
+  against_the_formula({1, 1, 1, 600, 600, 64, 64}, window_mask(100), {}, "parts in windows");
+  against_the_formula({1, 2, 1, 400, 400, 64, 64}, window_mask(120), {}, "with shared keys");
+}
+
+/// Hides one key from all queries.
+Mask without(std::int64_t T, std::int64_t S, std::int64_t key) {
+  std::vector<bool> allowed;
+  for (std::int64_t i = 0; i < T * S; ++i) allowed.push_back(i % S != key);
+  return dense_mask(from(allowed, {T, S}));
+}
+
+/// x with `value` at one place.
+Tensor with(const Tensor& x, std::vector<std::int64_t> place, double value) {
+  Tensor y = x.clone();
+  Tensor at = slice(y[{place[0], place[1], place[2]}], 0, place[3], place[3] + 1).detach();
+  at.fill_(value);
+  return y;
+}
+
+/// A NaN in any one number of a hidden key or its value changes nothing.
+void hidden_anywhere() {
+  const Inputs x(2, 2, 2, 3, 5, 2, 2), shared(2, 4, 2, 3, 5, 2, 2);
+  for (const std::int64_t key : {0, 4})
+    for (const Inputs* n : {&x, &shared})
+      for (std::int64_t place = 0; place < 8; ++place) {
+        const std::vector<std::int64_t> at{place & 1, place >> 1 & 1, key, place >> 2};
+        const Mask mask = without(3, 5, key);
+        const auto run = [&](double k, double v) {
+          return all_of(n->q, with(n->k, at, k), with(n->v, at, v), n->dout, mask);
+        };
+        const std::vector<List> zeros = run(0, 0);
+        same(run(kNan, 0), zeros, "NaN in a hidden key");
+        same(run(0, kNan), zeros, "NaN in a hidden value");
+      }
+}
+
+/// A NaN in one number of a query, or of an upstream gradient with gaps, reaches no hidden key.
+void queries_anywhere() {
+  const Inputs x(2, 2, 2, 6, 5, 2, 2);
+  const Mask mask = without(6, 5, 4);
+  for (std::int64_t place = 0; place < 16; ++place) {
+    const std::int64_t b = place & 1, h = place >> 1 & 1, row = place >> 2 & 1 ? 5 : 0;
+    const Tensor q = with(x.q, {b, h, row, place >> 3}, kNan);
+    const Tensor dout = with(x.dout, {b, h, row, place >> 3}, kNan);
+    const Tensor apart = transpose(transpose(dout).contiguous());  // numbers of a row lie apart
+    for (const std::vector<List>& dx :
+         {all_of(q, x.k, x.v, x.dout, mask), all_of(x.q, x.k, x.v, dout, mask),
+          all_of(x.q, x.k, x.v, apart, mask)})
+      for (const std::size_t input : {2u, 3u})
+        for (std::size_t i = 0; i < dx[input].size(); ++i)
+          expect(i / 2 % 5 != 4 || dx[input][i] == 0, "a hidden key gets gradient 0");
+  }
+}
+
+/// Where nothing at all is finite, a query that sees no key still has output and gradient 0.
+void nothing_finite() {
+  const Mask mask = dense_mask(from(std::vector<bool>{true, false}, {2, 1}));
+  const auto check = [&](const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout) {
+    const std::vector<List> found = all_of(q, k, v, dout, mask);
+    const std::size_t width = found[0].size() / 2;
+    for (std::size_t i = width; i < 2 * width; ++i)
+      expect(found[0][i] == 0 && found[1][i] == 0, "the query that sees nothing");
+  };
+  const auto nans = [](std::int64_t rows, std::int64_t width) {
+    return full({1, 1, rows, width}, kNan, Dtype::f64);
+  };
+  const auto gaps = [](const Tensor& x) { return slice(cat({x, x}, 3), 3, 0, 1).detach(); };
+  check(nans(2, 3), nans(1, 3), nans(1, 3), values({1, 1, 2, 3}));
+  check(gaps(nans(2, 1)), gaps(nans(1, 1)), gaps(nans(1, 1)), values({1, 1, 2, 1}));
+  check(values({1, 1, 2, 3}), values({1, 1, 1, 3}), values({1, 1, 1, 3}), nans(2, 3));
+}
+
+Cases edge_cases() {
+  return {scenario("sizes of attention", sizes), scenario("parts of a window", windows),
+          scenario("NaN in any hidden place", hidden_anywhere),
+          scenario("NaN in any query", queries_anywhere),
+          scenario("NaN everywhere", nothing_finite)};
+}
+
+const CaseSource source(edge_cases);
+
+}  // namespace
+}  // namespace gradus::mutation
