@@ -70,6 +70,9 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& given) :
   }
   out_proj = Linear(C, C, bias);
   if (options.position == HeadPosition::relative) relative = RelativeBias(H, options.relative);
+  require(options.position != HeadPosition::rotary || M == 0,
+          "MultiHeadAttention: rotary positions are those of one sequence, but it attends to a ",
+          "memory of width ", M, ": use none, or a bias (alibi, relative)");
   require(options.position != HeadPosition::rotary || D % 2 == 0,
           "MultiHeadAttention: rotary positions turn pairs, but a head is ", D, " wide");
 }

@@ -28,6 +28,12 @@ Mistakes transformer_mistakes() {
          nn::MultiHeadAttention({.width = 6, .heads = 2, .position = nn::HeadPosition::rotary});
        }},
       {"nn::MultiHeadAttention",
+       "MultiHeadAttention: rotary positions are those of one sequence, but it attends to a memory",
+       [] {
+         nn::MultiHeadAttention(
+             {.width = 4, .memory_width = 4, .position = nn::HeadPosition::rotary});
+       }},
+      {"nn::MultiHeadAttention",
        "MultiHeadAttention: values of width 5 come from a memory: set memory_width too",
        [] { nn::MultiHeadAttention({.width = 4, .value_width = 5}); }},
       {"nn::MultiHeadAttention", "linear: the input [1, 3, 4] does not end in the weight's input",
