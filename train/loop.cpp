@@ -280,6 +280,7 @@ void Trainer::judge(const Evaluate& evaluate) {
 std::string Trainer::note() const {
   std::string line;
   for (const auto& [name, value] : last_) {
+    if (name.find('.') != std::string::npos) continue;
     std::string label = words(name);  // "held-out loss" is "held-out" in a line that begins "loss"
     if (label.ends_with(" loss")) label.resize(label.size() - 5);
     line += (line.empty() ? "" : "  ") + label + " " + four_digits(value);

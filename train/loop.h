@@ -50,7 +50,8 @@ struct SavedState {
 };
 SavedState read_state(const RunFiles& files);
 
-/// What an evaluation found, by name: {{"held_out_loss", 1.93}, {"accuracy", 0.7}}.
+/// What an evaluation found, by name: {{"held_out_loss", 1.93}, {"accuracy", 0.7}}. Names with a
+/// dot ("blocks.0.attention.head1.span") go to metrics.jsonl alone, not into the progress line.
 using Metrics = std::vector<std::pair<std::string, double>>;
 
 struct TrainOptions {

@@ -41,7 +41,10 @@ TEST_CASE("gpt refuses wrong flags in one line, with exit code 2") {
 
 TEST_CASE("gpt trains, samples and evaluates; refuses what does not fit the run") {
   const Workplace here;
-  REQUIRE(here.gpt("train text.txt --out run --steps 40 --eval-every 20 " + kSmall).code == 0);
+  const Outcome trained = here.gpt("train text.txt --out run --steps 40 --eval-every 20 " + kSmall);
+  REQUIRE(trained.code == 0);
+  CHECK(trained.err.find("held-out") != std::string::npos);  // a progress line has the loss …
+  CHECK(trained.err.find(".entropy") == std::string::npos);  // … not what each head does
   const Outcome sampled = here.gpt("sample run --prompt 'the ' --tokens 30 --seed 3");
   CHECK(sampled.code == 0);
   CHECK(sampled.out.substr(0, 4) == "the ");
