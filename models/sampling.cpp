@@ -39,8 +39,8 @@ std::vector<double> scores_of(const Tensor& logits, const SamplingOptions& optio
 std::size_t kept(const std::vector<double>& weights, const SamplingOptions& options) {
   std::size_t n = weights.size();
   if (options.top_k > 0) n = std::min(n, static_cast<std::size_t>(options.top_k));
-  const double wanted =
-      options.top_p * std::accumulate(weights.begin(), weights.begin() + std::ssize(weights), 0.0);
+  const auto end = weights.begin() + static_cast<std::ptrdiff_t>(n);
+  const double wanted = options.top_p * std::accumulate(weights.begin(), end, 0.0);
   double sum = 0;
   for (std::size_t i = 0; i < n && options.top_p < 1; ++i)
     if ((sum += weights[i]) >= wanted) n = i + 1;

@@ -69,6 +69,7 @@ TEST_CASE("each limit leaves the tokens that it should") {
   CHECK(drawn(p, {.temperature = 1, .top_p = 0.69}) == Set{1, 3});
   CHECK(drawn(p, {.temperature = 1, .top_p = 0.71}) == Set{1, 3, 4});
   CHECK(drawn(p, {.temperature = 1, .top_p = 1e-9}) == Set{1});
+  CHECK(drawn(p, {.temperature = 1, .top_k = 2, .top_p = 0.5}) == Set{1});  // 0.4 of 0.7
   CHECK(drawn(p, {.temperature = 1, .min_p = 0.3}) == Set{1, 3, 4});  // 0.15 ≥ 0.3 · 0.4 > 0.1
   CHECK(drawn(p, {.temperature = 1, .min_p = 1}) == Set{1});
   CHECK(drawn(p, {.temperature = 1, .top_k = 3, .top_p = 0.5, .min_p = 0.8}) == Set{1});
