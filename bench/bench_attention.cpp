@@ -8,7 +8,6 @@
 //
 // small is another thing: 12 examples, 4 heads, 64 positions of width 32 on one thread, causal.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <functional>
 #include <iostream>
@@ -28,6 +27,7 @@
 #include "gradus/ops/linear_attention.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/movement.h"
+#include "program.h"
 #include "trainer.h"
 
 namespace gradus::bench {
@@ -245,13 +245,6 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", flags.rounds)->check(positive)->capture_default_str();
   app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
   app.add_flag("--serve", flags.serve, "answers \"KIND LENGTH COUNT\" lines");
-  try {
-    app.parse(argc, argv);
-    gradus::bench::run(flags);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_attention: %s\n", error.what());
-    return 2;
-  }
+  return gradus::bench::program(app, "bench_attention", argc, argv,
+                                [&] { gradus::bench::run(flags); });
 }

@@ -3,7 +3,6 @@
 // Four cases, each with all conditions ("default") and without ("bare"), on one thread; prints one
 // JSON object a line. bench/pytorch_check.py has the same cases for torch.autograd.gradcheck.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,6 +20,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/norm.h"
 #include "gradus/ops/softmax.h"
+#include "program.h"
 #include "trainer.h"
 
 namespace gradus::bench {
@@ -110,13 +110,6 @@ int main(int argc, char** argv) {
   CLI::App app("Times gradient checks; prints JSON");
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_flag("--serve", served, "answers \"CASE KIND COUNT\" lines: interleave_check.py asks");
-  try {
-    app.parse(argc, argv);
-    gradus::bench::run(rounds, served);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_check: %s\n", error.what());
-    return 2;
-  }
+  return gradus::bench::program(app, "bench_check", argc, argv,
+                                [&] { gradus::bench::run(rounds, served); });
 }

@@ -4,7 +4,6 @@
 // cache it takes that one; without, it takes all of them again. Rounds alternate; one JSON object a
 // position with both medians and their ratio, for a quarter of the length, half of it and all.
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -15,6 +14,7 @@
 #include "gradus/models/gpt.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
+#include "program.h"
 #include "trainer.h"
 
 namespace gradus::bench {
@@ -84,13 +84,6 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
-  try {
-    app.parse(argc, argv);
-    gradus::bench::run(flags);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_decode: %s\n", error.what());
-    return 2;
-  }
+  return gradus::bench::program(app, "bench_decode", argc, argv,
+                                [&] { gradus::bench::run(flags); });
 }

@@ -5,13 +5,13 @@
 
 #include <sys/wait.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "gradus/base/parallel.h"
+#include "program.h"
 #include "trainer.h"
 
 namespace gradus::bench {
@@ -62,13 +62,6 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--steps", steps, "a round")->check(CLI::PositiveNumber)->capture_default_str();
-  try {
-    app.parse(argc, argv);
-    gradus::bench::run(config, rounds, steps);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_neighbour: %s\n", error.what());
-    return 2;
-  }
+  return gradus::bench::program(app, "bench_neighbour", argc, argv,
+                                [&] { gradus::bench::run(config, rounds, steps); });
 }

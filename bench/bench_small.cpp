@@ -4,7 +4,6 @@
 // JSON object a line with the time of one operation of the chain, both ways together.
 // The design asks for at most 0.5 µs.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "program.h"
 #include "trainer.h"
 
 namespace gradus::bench {
@@ -72,13 +72,6 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber)->capture_default_str();
-  try {
-    app.parse(argc, argv);
-    gradus::bench::run(length, rounds);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_small: %s\n", error.what());
-    return 2;
-  }
+  return gradus::bench::program(app, "bench_small", argc, argv,
+                                [&] { gradus::bench::run(length, rounds); });
 }

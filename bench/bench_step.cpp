@@ -7,7 +7,6 @@
 // repeated on matrices that stay in the caches; floor_in_order_ms takes the same products in the
 // order of a step, each layer with matrices of its own, as a step has them.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -16,6 +15,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
+#include "program.h"
 #include "trainer.h"
 
 namespace gradus::bench {
@@ -101,13 +101,5 @@ int main(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
   app.add_flag("--serve", flags.serve, "time steps on request, for interleave.py");
-  try {
-    app.parse(argc, argv);
-    gradus::bench::run(flags);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_step: %s\n", error.what());
-    return 2;
-  }
+  return gradus::bench::program(app, "bench_step", argc, argv, [&] { gradus::bench::run(flags); });
 }
