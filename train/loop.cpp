@@ -1,6 +1,5 @@
 // All that a run is made of is written into one checkpoint, by one rename.
 #include "gradus/train/loop.h"
-#include "gradus/io/write_file.h"
 
 #include <algorithm>
 #include <bit>
@@ -17,6 +16,7 @@
 #include "gradus/engine/graph.h"
 #include "gradus/io/chart.h"
 #include "gradus/io/safetensors.h"
+#include "gradus/io/write_file.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/trace/nan_finder.h"
 #include "gradus/train/progress.h"

@@ -8,16 +8,14 @@
 
 namespace gradus::examples {
 
-struct ClassifyFlags : RunFlags {
+struct ClassifyFlags : ModelFlags {
   std::string tree = ".";
   std::int64_t pretrain = 1000, length = 64, vocabulary = 1500;
-  std::int64_t layers = 2, heads = 4, width = 96;
-  double dropout = 0.1;
-  ClassifyFlags() : RunFlags("classify") {
-    steps = 300, batch = 32, learning_rate = 3e-3, eval_every = 100;
+  ClassifyFlags() : ModelFlags("classify") {
+    steps = 300, batch = 32, learning_rate = 3e-3, eval_every = 100, width = 96, dropout = 0.1;
   }
   void add_to(CLI::App& app);
-  void check() const;  // ValueError names a flag that is out of range
+  void check() const override;
   nn::BERTOptions bert(std::int64_t vocabulary_size) const;
   std::string vocabulary_file() const { return out + "/vocabulary.json"; }
 };

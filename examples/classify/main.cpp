@@ -18,25 +18,18 @@
 namespace gradus::examples {
 
 void ClassifyFlags::add_to(CLI::App& app) {
-  RunFlags::add_to(app);
+  ModelFlags::add_to(app);
   setting(app, "--tree", &tree, "directory of the sources and documents");
   setting(app, "--pretrain", &pretrain, "steps of filling in before; 0: none");
   setting(app, "--length", &length, "words a snippet");
   setting(app, "--vocabulary", &vocabulary, "kinds of words, the most frequent");
-  setting(app, "--layers", &layers, "blocks");
-  setting(app, "--heads", &heads, "attention heads; must divide --width");
-  setting(app, "--width", &width, "of the residual stream");
-  setting(app, "--dropout", &dropout, "in [0, 1)");
 }
 
 void ClassifyFlags::check() const {
+  ModelFlags::check();
   require(pretrain >= 0, "--pretrain ", pretrain, ": must not be negative");
   require(length >= 2, "--length ", length, ": must be 2 or more");
   require(vocabulary > 4, "--vocabulary ", vocabulary, ": must be 5 or more");
-  require(layers > 0, "--layers ", layers, ": must be positive");
-  require(heads > 0 && width > 0 && width % heads == 0, "--heads ", heads, ": must divide --width ",
-          width);
-  require(0 <= dropout && dropout < 1, "--dropout ", dropout, ": must be in [0, 1)");
 }
 
 nn::BERTOptions ClassifyFlags::bert(std::int64_t vocabulary_size) const {
@@ -62,9 +55,10 @@ int main(int argc, char** argv) {
   std::string directory, text;
   flags.add_to(*app.add_subcommand("train", "learn to fill in words, then to name kinds"));
   const auto add = [&](const char* name, const char* help, const char* what) {
-    CLI::App& command = *app.add_subcommand(name, help);
-    command.add_option("run", directory, "directory of a run")->required()->type_name("DIR");
-    command.add_option("text", text, what)->required()->type_name("TEXT");
+    add_command_on_run(app, name, help, directory)
+        .add_option("text", text, what)
+        ->required()
+        ->type_name("TEXT");
   };
   add("text", "which kind a text is of", "a file, or the text itself");
   add("fill", "what stands in the gaps of a text", "words, and [MASK] where one is wanted");

@@ -27,17 +27,8 @@
 namespace gradus::examples {
 namespace {
 
-struct Flags : RunFlags {
-  std::int64_t layers = 2, heads = 4, width = 64;
-  double dropout = 0;
-  Flags() : RunFlags("listen") { steps = 800, batch = 32, learning_rate = 2e-3; }
-  void add_to(CLI::App& app) {
-    RunFlags::add_to(app);
-    setting(app, "--layers", &layers, "blocks");
-    setting(app, "--heads", &heads, "attention heads; must divide --width");
-    setting(app, "--width", &width, "of the residual stream");
-    setting(app, "--dropout", &dropout, "in [0, 1)");
-  }
+struct Flags : ModelFlags {
+  Flags() : ModelFlags("listen") { steps = 800, batch = 32, learning_rate = 2e-3; }
   nn::Listener model() const {
     return nn::Listener({.bands = kBands,
                          .frames = (kSamples - kFrame) / kHop + 1,
@@ -119,9 +110,8 @@ int main(int argc, char** argv) {
   Flags flags;
   Which which;
   flags.add_to(*app.add_subcommand("train", "learn kinds of sounds"));
-  CLI::App& to = *app.add_subcommand("to", "what a sound is");
+  CLI::App& to = add_command_on_run(app, "to", "what a sound is", which.directory);
   CLI::App& made = *app.add_subcommand("make", "write a sound");
-  to.add_option("run", which.directory, "directory of a run")->required()->type_name("DIR");
   to.add_option("file", which.file, "16 bits, one channel, 8000 samples a second")
       ->type_name("FILE.wav");
   made.add_option("file", which.file, "to write")->required()->type_name("FILE.wav");

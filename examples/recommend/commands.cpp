@@ -23,15 +23,6 @@ namespace {
 constexpr std::int64_t kContext = kLength;  // items of the longest history
 constexpr std::int64_t kJudges = 2000;      // users by whom weights are chosen
 
-void check(const RecommendFlags& flags) {
-  require(flags.users > 0, "--users ", flags.users, ": must be positive");
-  require(flags.layers > 0, "--layers ", flags.layers, ": must be positive");
-  require(flags.width > 0 && flags.heads > 0 && flags.width % flags.heads == 0, "--heads ",
-          flags.heads, ": must divide --width ", flags.width);
-  require(0 <= flags.dropout && flags.dropout < 1, "--dropout ", flags.dropout,
-          ": must be in [0, 1)");
-}
-
 nn::Recommender model_for(const RecommendFlags& flags) {
   return nn::Recommender({.items = kItems,
                           .context = kContext,
@@ -128,8 +119,12 @@ nn::Recommender load_trained(RecommendFlags& flags, const std::string& directory
 
 }  // namespace
 
+void RecommendFlags::check() const {
+  ModelFlags::check();
+  require(users > 0, "--users ", users, ": must be positive");
+}
+
 int train(RecommendFlags& flags) {
-  check(flags);
   const DirectoryLock lock = flags.begin();
   const std::vector<History> all = histories(flags.users, flags.seed);
   const LengthBuckets order(std::vector<std::int64_t>(all.size(), kLength), flags.batch,

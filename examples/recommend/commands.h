@@ -8,12 +8,12 @@
 
 namespace gradus::examples {
 
-struct RecommendFlags : RunFlags {
-  std::int64_t users = 6000, width = 64, heads = 2, layers = 2;
-  double dropout = 0;
+struct RecommendFlags : ModelFlags {
+  std::int64_t users = 6000;
 
   RecommendFlags();
   void add_to(CLI::App& app);
+  void check() const override;
 };
 
 int train(RecommendFlags& flags);

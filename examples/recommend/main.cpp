@@ -14,17 +14,13 @@
 
 namespace gradus::examples {
 
-RecommendFlags::RecommendFlags() : RunFlags("recommend") {
-  steps = 1600, batch = 64, learning_rate = 3e-3, eval_every = 200;
+RecommendFlags::RecommendFlags() : ModelFlags("recommend") {
+  steps = 1600, batch = 64, learning_rate = 3e-3, eval_every = 200, heads = 2;
 }
 
 void RecommendFlags::add_to(CLI::App& app) {
-  RunFlags::add_to(app);
+  ModelFlags::add_to(app);
   setting(app, "--users", &users, "how many to learn from");
-  setting(app, "--layers", &layers, "blocks");
-  setting(app, "--heads", &heads, "of attention; must divide --width");
-  setting(app, "--width", &width, "of the residual stream");
-  setting(app, "--dropout", &dropout, "in [0, 1)");
 }
 
 namespace {
@@ -38,15 +34,11 @@ struct Arguments {
 void describe(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);
   arguments.flags.add_to(*app.add_subcommand("train", "learn what users take"));
-  CLI::App& offer = *app.add_subcommand("for", "the five best items for somebody");
-  CLI::App& eval = *app.add_subcommand("eval", "hit rate on what was held out");
-  for (CLI::App* each : {&offer, &eval})
-    each->add_option("run", arguments.directory, "directory of a run")
-        ->required()
-        ->type_name("DIR");
-  offer.add_option("items", arguments.items, "what they took, the latest last: names or numbers")
+  add_command_on_run(app, "for", "the five best items for somebody", arguments.directory)
+      .add_option("items", arguments.items, "what they took, the latest last: names or numbers")
       ->required()
       ->type_name("ITEM");
+  add_command_on_run(app, "eval", "hit rate on what was held out", arguments.directory);
 }
 
 int run(const std::string& command, Arguments& arguments) {

@@ -12,6 +12,13 @@
 
 namespace gradus::examples {
 
+CLI::App& add_command_on_run(CLI::App& app, const std::string& name, const std::string& help,
+                             std::string& directory) {
+  CLI::App& command = *app.add_subcommand(name, help);
+  command.add_option("run", directory, "directory of a run")->required()->type_name("DIR");
+  return command;
+}
+
 int program(CLI::App& app, const std::string& name, int argc, char** argv,
             const std::function<int()>& work) {
   int threads = 0;

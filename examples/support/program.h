@@ -13,6 +13,10 @@ class App;
 
 namespace gradus::examples {
 
+/// A subcommand that uses a run: its first argument is the run's directory.
+CLI::App& add_command_on_run(CLI::App& app, const std::string& name, const std::string& help,
+                             std::string& directory);
+
 /// Adds --threads and --build-info to `app`, reads the command line, notes Ctrl-C from now on
 /// (interrupt.h), and calls `work`. What is thrown becomes one line that begins with `name`.
 int program(CLI::App& app, const std::string& name, int argc, char** argv,

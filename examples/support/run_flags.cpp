@@ -142,4 +142,20 @@ int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
   return end_of_run(end, program_, files());
 }
 
+void ModelFlags::add_to(CLI::App& app) {
+  RunFlags::add_to(app);
+  setting(app, "--layers", &layers, "blocks");
+  setting(app, "--heads", &heads, "of attention; must divide --width");
+  setting(app, "--width", &width, "of the residual stream");
+  setting(app, "--dropout", &dropout, "in [0, 1)");
+}
+
+void ModelFlags::check() const {
+  RunFlags::check();
+  require(layers > 0, "--layers ", layers, ": must be positive");
+  require(heads > 0 && width > 0 && width % heads == 0, "--heads ", heads, ": must divide --width ",
+          width);
+  require(0 <= dropout && dropout < 1, "--dropout ", dropout, ": must be in [0, 1)");
+}
+
 }  // namespace gradus::examples

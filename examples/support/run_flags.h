@@ -46,7 +46,8 @@ namespace gradus::examples {
 class RunFlags {
  public:
   explicit RunFlags(std::string program);  // --out is runs/PROGRAM where it is not given
-  RunFlags(const RunFlags&) = delete;      // settings point into it
+  virtual ~RunFlags() = default;
+  RunFlags(const RunFlags&) = delete;  // settings point into it
   RunFlags& operator=(const RunFlags&) = delete;
 
   std::string out;
@@ -60,7 +61,10 @@ class RunFlags {
   using Value = std::variant<std::int64_t*, double*, bool*, std::string*>;
   void setting(CLI::App& app, const std::string& flag, Value value, const std::string& help);
 
-  /// Before anything is written: checks the common flags; locks the directory; a new run writes
+  /// ValueError names a flag that is out of range.
+  virtual void check() const;
+
+  /// Before anything is written: check(); then locks the directory; a new run writes
   /// settings.json, a resumed one reads it. `more` are files that the application writes there.
   /// FileError: the directory holds a run already, or none to resume, or is locked. ValueError: a
   /// flag out of range, or one that contradicts the run.
@@ -83,12 +87,22 @@ class RunFlags {
     const CLI::Option* option;
   };
   std::string settings_file() const { return out + "/settings.json"; }
-  void check() const;
   void read(bool flags_must_agree);
   void write() const;
 
   std::string program_;
   std::vector<Setting> settings_;
+};
+
+/// The same of a program that trains a Transformer: its sizes, too.
+class ModelFlags : public RunFlags {
+ public:
+  using RunFlags::RunFlags;
+  std::int64_t layers = 2, heads = 4, width = 64;
+  double dropout = 0;
+
+  void add_to(CLI::App& app);
+  void check() const override;
 };
 
 }  // namespace gradus::examples

@@ -12,12 +12,6 @@
 namespace gradus::examples {
 namespace {
 
-void check(const TranslateFlags& flags) {
-  require(flags.layers > 0, "--layers ", flags.layers, ": must be positive");
-  require(flags.width > 0 && flags.heads > 0 && flags.width % flags.heads == 0, "--heads ",
-          flags.heads, ": must divide --width ", flags.width);
-}
-
 nn::Translator model_for(const TranslateFlags& flags, const Task& task) {
   return nn::Translator({.source_vocab = task.source.size(),
                          .target_vocab = task.target.size(),
@@ -25,7 +19,8 @@ nn::Translator model_for(const TranslateFlags& flags, const Task& task) {
                          .encoder_layers = flags.layers,
                          .decoder_layers = flags.layers,
                          .heads = flags.heads,
-                         .width = flags.width});
+                         .width = flags.width,
+                         .dropout = flags.dropout});
 }
 
 Tensor loss_of(const nn::Translator& model, const PairBatch& batch) {
@@ -71,10 +66,12 @@ void print_accuracy(const Task& task, const std::vector<std::string>& found) {
 
 }  // namespace
 
+void TranslateFlags::check() const {
+  ModelFlags::check();
+  make_task(task, std::min<std::int64_t>(examples, 1), seed);  // knows what is wrong with it
+}
+
 int train(TranslateFlags& flags) {
-  check(flags);
-  // What is wrong in name or number is told before anything is written.
-  make_task(flags.task, std::min<std::int64_t>(flags.examples, 1), flags.seed);
   const DirectoryLock lock = flags.begin();
   const Task task = make_task(flags.task, flags.examples, flags.seed);
   const PairBatches pairs(pairs_of(task, task.training), flags.batch,

@@ -8,12 +8,13 @@
 
 namespace gradus::examples {
 
-struct TranslateFlags : RunFlags {
+struct TranslateFlags : ModelFlags {
   std::string task = "dates";
-  std::int64_t examples = 100000, width = 64, heads = 4, layers = 2;
+  std::int64_t examples = 100000;
 
   TranslateFlags();
   void add_to(CLI::App& app);
+  void check() const override;
 };
 
 int train(TranslateFlags& flags);

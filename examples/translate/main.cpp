@@ -15,17 +15,14 @@
 
 namespace gradus::examples {
 
-TranslateFlags::TranslateFlags() : RunFlags("translate") {
+TranslateFlags::TranslateFlags() : ModelFlags("translate") {
   steps = 3000, batch = 64, learning_rate = 3e-3, eval_every = 250;
 }
 
 void TranslateFlags::add_to(CLI::App& app) {
-  RunFlags::add_to(app);
+  ModelFlags::add_to(app);
   setting(app, "--task", &task, "dates or sentences");
   setting(app, "--examples", &examples, "how many pairs to learn from");
-  setting(app, "--layers", &layers, "of the encoder, and of the decoder");
-  setting(app, "--heads", &heads, "of attention; must divide --width");
-  setting(app, "--width", &width, "of the residual stream");
 }
 
 namespace {
@@ -40,12 +37,8 @@ struct Arguments {
 void describe(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);
   arguments.flags.add_to(*app.add_subcommand("train", "learn a task"));
-  CLI::App& run = *app.add_subcommand("run", "translate texts");
-  CLI::App& eval = *app.add_subcommand("eval", "accuracy on what was held out");
-  for (CLI::App* each : {&run, &eval})
-    each->add_option("run", arguments.directory, "directory of a run")
-        ->required()
-        ->type_name("DIR");
+  CLI::App& run = add_command_on_run(app, "run", "translate texts", arguments.directory);
+  add_command_on_run(app, "eval", "accuracy on what was held out", arguments.directory);
   run.add_option("texts", arguments.texts, "one or more, in quotes")->required()->type_name("TEXT");
   run.add_option("--beams", arguments.beams, "so many of the likeliest translations")
       ->capture_default_str();

@@ -22,17 +22,12 @@
 namespace gradus::examples {
 namespace {
 
-struct Flags : RunFlags {
-  std::int64_t layers = 3, heads = 4, width = 64, patch = 6;
-  double dropout = 0;
-  Flags() : RunFlags("vision") { steps = 2000, batch = 64, learning_rate = 2e-3; }
+struct Flags : ModelFlags {
+  std::int64_t patch = 6;
+  Flags() : ModelFlags("vision") { steps = 2000, batch = 64, learning_rate = 2e-3, layers = 3; }
   void add_to(CLI::App& app) {
-    RunFlags::add_to(app);
-    setting(app, "--layers", &layers, "blocks");
-    setting(app, "--heads", &heads, "attention heads; must divide --width");
-    setting(app, "--width", &width, "of the residual stream");
+    ModelFlags::add_to(app);
     setting(app, "--patch", &patch, "pixels on a side; must divide 24");
-    setting(app, "--dropout", &dropout, "in [0, 1)");
   }
   nn::VisionTransformer model() const {
     return nn::VisionTransformer({.size = kSide,
@@ -98,11 +93,8 @@ int main(int argc, char** argv) {
   Flags flags;
   flags.add_to(*app.add_subcommand("train", "learn to read digits"));
   Look look;
-  CLI::App& look_command =
-      *app.add_subcommand("look", "a picture, the guess, and where the model looked");
-  look_command.add_option("run", look.directory, "directory of a run")
-      ->required()
-      ->type_name("DIR");
+  CLI::App& look_command = add_command_on_run(
+      app, "look", "a picture, the guess, and where the model looked", look.directory);
   CLI::Option* file =
       look_command.add_option("file", look.file, "24 x 24 numbers from 0, paper, to 1, ink")
           ->type_name("FILE.npy");

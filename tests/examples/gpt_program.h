@@ -70,6 +70,16 @@ inline std::string saved(const std::string& run) {
   return "while [ ! -e " + run + "/checkpoint.safetensors ]; do sleep 0.01; done; ";
 }
 
+/// Two runs came to the same bits.
+inline void check_alike(const Workplace& here, const std::string& run, const std::string& other,
+                        const std::vector<std::string>& files = {"metrics.jsonl",
+                                                                 "model.safetensors"}) {
+  for (const std::string& file : files) {
+    CAPTURE(file);
+    CHECK(contents(here.directory / run / file) == contents(here.directory / other / file));
+  }
+}
+
 /// One line that says it, and exit code 2.
 inline void check_refused(const Outcome& outcome, const std::vector<std::string>& words) {
   CAPTURE(outcome.err);

@@ -145,9 +145,8 @@ TEST_CASE("classify trains both lessons, goes on where it was stopped, reads and
   const Outcome resumed = here.shell(kClassify + "train --out runs/run --resume --threads 1");
   CAPTURE(resumed.err);
   REQUIRE(resumed.code == 0);
-  for (const char* file : {"/metrics.jsonl", "/model.safetensors", "/vocabulary.json"})
-    CHECK(contents(here.directory / ("runs/run" + std::string(file))) ==
-          contents(here.directory / ("runs/whole" + std::string(file))));
+  check_alike(here, "runs/run", "runs/whole",
+              {"metrics.jsonl", "model.safetensors", "vocabulary.json"});
 
   const Outcome named = here.shell(kClassify + "text runs/run tests/file1.cpp");
   CHECK(named.code == 0);

@@ -86,18 +86,14 @@ TEST_CASE("a run that was killed, or stopped by Ctrl-C, resumes bit for bit") {
   const std::string resume = Workplace::program() + " train --threads 1 --resume --out ";
   here.shell(resume + "killed & p=$!; sleep 0.5; kill -9 $p; wait $p");
   REQUIRE(here.gpt("train --threads 1 --resume --out killed").code == 0);
-  CHECK(contents(here.directory / "killed/metrics.jsonl") ==
-        contents(here.directory / "whole/metrics.jsonl"));
-  CHECK(contents(here.directory / "killed/model.safetensors") ==
-        contents(here.directory / "whole/model.safetensors"));
+  check_alike(here, "killed", "whole");
 
   const Outcome stopped = here.shell(Workplace::program() + " " + train + "stopped & p=$!; " +
                                      saved("stopped") + "sleep 0.1; kill -INT $p; wait $p");
   CHECK(stopped.code == 130);
   CHECK(stopped.err.find("--resume") != std::string::npos);
   REQUIRE(here.gpt("train --threads 1 --resume --out stopped").code == 0);
-  CHECK(contents(here.directory / "stopped/metrics.jsonl") ==
-        contents(here.directory / "whole/metrics.jsonl"));
+  check_alike(here, "stopped", "whole");
 }
 
 TEST_CASE("a loss that is not finite is traced to the operation that made it") {

@@ -55,8 +55,8 @@ TEST_CASE("the trial steps leave no trace, and tell memory and time") {
   const Outcome tried = here.gpt(train + "tried");
   REQUIRE(tried.code == 0);
   REQUIRE(here.gpt(train + "untried --no-trial").code == 0);
-  for (const char* file : {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"})
-    CHECK(contents(here.directory / "tried" / file) == contents(here.directory / "untried" / file));
+  check_alike(here, "tried", "untried",
+              {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"});
   // What grew is activations, weights and checkpoint, which the trial saw or computes: 60 MB here
   // over a program of 15. A fifth is left for what the system's allocator rounds and keeps.
   CAPTURE(tried.err);

@@ -129,8 +129,7 @@ TEST_CASE("recommend learns, stops, goes on bit for bit, recommends and is evalu
   CHECK(stopped.code == 130);
   CHECK(has(stopped.err, "recommend train --out run --resume"));
   REQUIRE(run(here, "train --resume --threads 1 --out run").code == 0);
-  for (const char* file : {"metrics.jsonl", "model.safetensors"})
-    CHECK(contents(here.directory / "run" / file) == contents(here.directory / "whole" / file));
+  check_alike(here, "run", "whole");
 
   const Outcome offered = run(here, "for run 'Silent Harbour' 'amber harbour' 77");
   CHECK(offered.out.rfind("after Silent Harbour, Amber Harbour, " + name_of(77) + "\n", 0) == 0);

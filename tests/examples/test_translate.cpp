@@ -190,8 +190,7 @@ TEST_CASE("translate learns, stops, goes on bit for bit, translates and is evalu
   CHECK(stopped.code == 130);
   CHECK(has(stopped.err, "translate train --out run --resume"));
   REQUIRE(run(here, "train --resume --threads 1 --out run").code == 0);
-  for (const char* file : {"metrics.jsonl", "model.safetensors"})
-    CHECK(contents(here.directory / "run" / file) == contents(here.directory / "whole" / file));
+  check_alike(here, "run", "whole");
 
   const Outcome said = run(here, "run run 'May 3, 1998' '3-V-98'");
   CHECK(said.code == 0);

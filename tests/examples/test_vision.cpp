@@ -110,10 +110,7 @@ TEST_CASE("vision trains, goes on where it was stopped, and looks") {
   const Outcome resumed = here.shell(kVision + "train --out run --resume --threads 1");
   CAPTURE(resumed.err);
   REQUIRE(resumed.code == 0);
-  CHECK(contents(here.directory / "run/metrics.jsonl") ==
-        contents(here.directory / "whole/metrics.jsonl"));
-  CHECK(contents(here.directory / "run/model.safetensors") ==
-        contents(here.directory / "whole/model.safetensors"));
+  check_alike(here, "run", "whole");
 
   const Outcome seven = here.shell(kVision + "look run --digit 7 --seed 3");
   CHECK(seven.code == 0);
