@@ -23,7 +23,7 @@ void check(const AttentionMap& map);  // throws where a map is none; all functio
 /// maps with more than 128 rows or columns a cell shows the largest weight of several.
 std::string svg(const AttentionMap& map);
 
-/// The cells alone as a PNG, without labels; the bytes of the file.
+/// The same as a PNG, its letters those of bitmap_font.h; the bytes of the file.
 std::string png(const AttentionMap& map);
 
 /// Several heads of several layers: weights [H, T, S], or [B, H, T, S] of which `example` counts.
