@@ -4,7 +4,8 @@
 #   ./bench.sh step --config cpu --peer pytorch     both engines in turn, and their ratio (needs torch)
 #   ./bench.sh check --peer pytorch                 gradient checks beside torch.autograd.gradcheck
 #   ./bench.sh small                                operations on one number, forward and backward
-#   ./bench.sh attention --kind dense window        against the length: time and memory
+#   ./bench.sh attention --table                    time and memory against the length, kind by kind
+#   ./bench.sh attention --peer pytorch             dense, or --kind window, beside its attention
 #   ./bench.sh decode --config gpt2                 the next token, with a cache and without
 #   ./bench.sh ops                                  Google Benchmark, op by op
 set -euo pipefail
@@ -13,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 name=${1-}
 if [ ! -e "bench/bench_$name.cpp" ]; then
-  sed -n '2,9s/^# //p' "$0" >&2
+  sed -n '2,10s/^# //p' "$0" >&2
   exit 2
 fi
 shift

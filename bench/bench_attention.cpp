@@ -1,7 +1,7 @@
 // Attention, forward and backward, against the length: ./bench.sh attention --length 1024 8192
 //
-// Prints one JSON object for each kind and length: the medians of rounds in which the kinds take
-// turns, and of the rounds' ratios to the first kind. peak_mb is what one forward and backward take
+// Prints one JSON object for each kind and length (with --table a table at the end instead): the
+// medians of rounds in which the kinds take turns, and of the rounds' ratios to the first kind. peak_mb is what one forward and backward take
 // beside q, k, v and the upstream gradient, as the tensors' own counters say. floor_ms is what the
 // two products forward and five backward would take over the pairs that are visible, at the rate of
 // a product of 64 queries with 512 keys that stays in the caches, on as many threads.
@@ -37,8 +37,9 @@ struct Flags {
   std::vector<std::string> kinds{"dense", "window", "blocks", "linear", "performer", "linformer"};
   std::vector<std::int64_t> lengths{256, 512, 1024, 2048, 4096, 8192};
   std::int64_t examples = 1, heads = 4, key_heads = 0, width = 64, window = 256, block = 64;
+  double dropout = 0;
   int rounds = 7, threads = 0;
-  bool serve = false;
+  bool serve = false, table = false;
 };
 
 /// A way to attend: q, k, v as heads of projections, [B, H, T, D] → [B, H, T, D].
@@ -47,27 +48,27 @@ struct Kind {
   double pairs;  // visible ones of one head, or as many as cost the same
 };
 
-Kind masked(const Mask& mask, std::int64_t T) {
+Kind masked(const Mask& mask, std::int64_t T, double dropout) {
   const std::unique_ptr<bool[]> row(new bool[static_cast<std::size_t>(T)]);
   double pairs = 0;
   for (std::int64_t i = 0; i < T; ++i) {
     mask.row({0, 0, i, 0}, T, row.get());
     pairs += static_cast<double>(std::count(row.get(), row.get() + T, true));
   }
-  return {[mask](const Tensor& q, const Tensor& k, const Tensor& v) {
-            return scaled_dot_product_attention(q, k, v, mask);
+  return {[mask, dropout](const Tensor& q, const Tensor& k, const Tensor& v) {
+            return scaled_dot_product_attention(q, k, v, mask, {.dropout = dropout});
           },
           pairs};
 }
 
 constexpr std::int64_t kFeatures = 128;  // of a performer; places that a linformer maps keys to
 
-/// Sums over keys meet each query once, and pairs within chunks of 64 do.
-Kind linear(const Flags& flags, std::int64_t T) {
-  return {[](const Tensor& q, const Tensor& k, const Tensor& v) {
-            return linear_attention(q, k, v, {.causal = true});
+/// Sums over keys meet each query once, and, where it is causal, pairs within chunks of 64 do.
+Kind linear(const Flags& flags, std::int64_t T, bool causal) {
+  return {[causal](const Tensor& q, const Tensor& k, const Tensor& v) {
+            return linear_attention(q, k, v, {.causal = causal});
           },
-          static_cast<double>(T * (64 + flags.width))};
+          static_cast<double>(T * ((causal ? 64 : 0) + flags.width))};
 }
 
 Kind performer(const Flags& flags, std::int64_t T) {
@@ -89,17 +90,23 @@ Kind linformer(std::int64_t T) {
 
 /// The kinds by name: a new one is a line.
 Kind kind_of(const std::string& name, std::int64_t T, const Flags& flags) {
-  const std::map<std::string, std::function<Kind()>> table = {
-      {"everything", [&] { return masked({}, T); }},
-      {"dense", [&] { return masked(causal_mask(), T); }},
-      {"small", [&] { return masked(causal_mask(), T); }},
-      {"linear", [&] { return linear(flags, T); }},
-      {"performer", [&] { return performer(flags, T); }},
-      {"linformer", [&] { return linformer(T); }},
-      {"window", [&] { return masked(window_mask(flags.window - 1), T); }},
+  const auto fused = [&](const Mask& mask) { return masked(mask, T, flags.dropout); };
+  const std::map<std::string, std::function<Kind()>> with_dropout = {
+      {"everything", [&] { return fused({}); }},
+      {"dense", [&] { return fused(causal_mask()); }},
+      {"small", [&] { return fused(causal_mask()); }},
+      {"window", [&] { return fused(window_mask(flags.window - 1)); }},
       {"blocks", [&] {
-         return masked(block_sparse_mask({.length = T, .block = flags.block}) & causal_mask(), T);
+         return fused(block_sparse_mask({.length = T, .block = flags.block}) & causal_mask());
        }}};
+  std::map<std::string, std::function<Kind()>> table = {
+      {"linear", [&] { return linear(flags, T, true); }},
+      {"linear_everything", [&] { return linear(flags, T, false); }},
+      {"performer", [&] { return performer(flags, T); }},
+      {"linformer", [&] { return linformer(T); }}};
+  require(flags.dropout == 0 || !table.contains(name), "--dropout: ", name,
+          " has no weights to drop");
+  table.insert(with_dropout.begin(), with_dropout.end());
   const auto found = table.find(name);
   require(found != table.end(), "no kind \"", name, "\"; there are ", [&] {
     std::string names;
@@ -165,7 +172,13 @@ double product_rate(std::int64_t width) {
   return 2.0 * static_cast<double>(threads * count * T * S * width) / (now_ms() - start) / 1e6;
 }
 
-void run_length(std::int64_t T, const Flags& flags) {
+struct Row {
+  std::string kind;
+  std::int64_t length;
+  double forward_ms, backward_ms, floor_ms, of_first, peak_mb;
+};
+
+std::vector<Row> rows_of_length(std::int64_t T, const Flags& flags) {
   std::vector<Case> cases;
   for (const std::string& name : flags.kinds) cases.emplace_back(name, T, flags);
   std::vector<std::vector<double>> forward(cases.size()), backward(cases.size()),
@@ -184,14 +197,34 @@ void run_length(std::int64_t T, const Flags& flags) {
       ratio[i].push_back((m.forward_ms + m.backward_ms) / first);
     }
   }
+  std::vector<Row> rows;
   for (std::size_t i = 0; i < cases.size(); ++i)
-    std::printf(
-        "{\"kind\": \"%s\", \"length\": %lld, \"threads\": %d, \"forward_ms\": %.3f, "
-        "\"backward_ms\": %.3f, \"floor_ms\": %.3f, \"of_%s\": %.4f, \"peak_mb\": %.3f}\n",
-        cases[i].name().c_str(), static_cast<long long>(T), num_threads(), median(forward[i]),
-        median(backward[i]), cases[i].flop() / median(rates) / 1e6, cases[0].name().c_str(),
-        median(ratio[i]), static_cast<double>(peak[i]) / 1048576);
+    rows.push_back({cases[i].name(), T, median(forward[i]), median(backward[i]),
+                    cases[i].flop() / median(rates) / 1e6, median(ratio[i]),
+                    static_cast<double>(peak[i]) / 1048576});
+  return rows;
+}
+
+void print_json(const Row& row, const std::string& first) {
+  std::printf(
+      "{\"kind\": \"%s\", \"length\": %lld, \"threads\": %d, \"forward_ms\": %.3f, "
+      "\"backward_ms\": %.3f, \"floor_ms\": %.3f, \"of_%s\": %.4f, \"peak_mb\": %.3f}\n",
+      row.kind.c_str(), static_cast<long long>(row.length), num_threads(), row.forward_ms,
+      row.backward_ms, row.floor_ms, first.c_str(), row.of_first, row.peak_mb);
   std::fflush(stdout);
+}
+
+/// Milliseconds forward and backward, and megabytes: a line a kind, a column a length.
+void print_table(const std::vector<Row>& rows, const Flags& flags) {
+  std::string head = "| T |", rule = "|---|";
+  for (const std::int64_t T : flags.lengths) head += " " + std::to_string(T) + " |", rule += "---|";
+  std::printf("%s\n%s\n", head.c_str(), rule.c_str());
+  for (std::size_t i = 0; i < flags.kinds.size(); ++i) {
+    std::printf("| %s |", flags.kinds[i].c_str());
+    for (std::size_t k = i; k < rows.size(); k += flags.kinds.size())
+      std::printf(" %.3g ms, %.3g MB |", rows[k].forward_ms + rows[k].backward_ms, rows[k].peak_mb);
+    std::puts("");
+  }
 }
 
 /// Answers "KIND LENGTH COUNT" on standard input with the milliseconds of COUNT times forward and
@@ -219,7 +252,13 @@ void run(Flags flags) {
   if (flags.threads > 0) set_num_threads(flags.threads);
   seed(1);
   if (flags.serve) return serve(flags);
-  for (const std::int64_t T : flags.lengths) run_length(T, flags);
+  std::vector<Row> rows;
+  for (const std::int64_t T : flags.lengths)
+    for (const Row& row : rows_of_length(T, flags)) {
+      rows.push_back(row);
+      if (!flags.table) print_json(row, flags.kinds.front());
+    }
+  if (flags.table) print_table(rows, flags);
 }
 
 }  // namespace
@@ -229,9 +268,9 @@ int main(int argc, char** argv) {
   gradus::bench::Flags flags;
   CLI::App app("Times attention against the length; prints JSON");
   const auto positive = CLI::PositiveNumber;
-  app.add_option(
-         "--kind", flags.kinds,
-         "dense (causal), window, blocks, linear, performer, linformer, everything, or small")
+  app.add_option("--kind", flags.kinds,
+                 "dense (causal), window, blocks, linear, performer, linformer, everything, "
+                 "linear_everything, or small")
       ->capture_default_str();
   app.add_option("--length", flags.lengths)->check(positive)->capture_default_str();
   app.add_option("--examples", flags.examples)->check(positive)->capture_default_str();
@@ -242,8 +281,10 @@ int main(int argc, char** argv) {
       ->check(positive)
       ->capture_default_str();
   app.add_option("--block", flags.block)->check(positive)->capture_default_str();
+  app.add_option("--dropout", flags.dropout, "on the weights, in [0, 1)")->capture_default_str();
   app.add_option("--rounds", flags.rounds)->check(positive)->capture_default_str();
   app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
+  app.add_flag("--table", flags.table, "milliseconds and megabytes, a line a kind");
   app.add_flag("--serve", flags.serve, "answers \"KIND LENGTH COUNT\" lines");
   return gradus::bench::program(app, "bench_attention", argc, argv,
                                 [&] { gradus::bench::run(flags); });

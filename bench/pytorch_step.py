@@ -35,6 +35,11 @@ def parse():
     return parser.parse_args()
 
 
+def start_with_allocator():
+    if os.path.exists(ALLOCATOR) and "LD_PRELOAD" not in os.environ:
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"LD_PRELOAD": ALLOCATOR})
+
+
 def resident_mb():
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * resource.getpagesize() >> 20
@@ -111,8 +116,7 @@ def flop(config):
 
 def main():
     flags = parse()
-    if os.path.exists(ALLOCATOR) and "LD_PRELOAD" not in os.environ:
-        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"LD_PRELOAD": ALLOCATOR})
+    start_with_allocator()
     import torch
 
     torch.set_num_threads(flags.threads)

@@ -12,10 +12,10 @@ constexpr std::int64_t kLetterWidth = 6, kLetterHeight = 8;  // in dots, with th
 
 enum class Writing { rightwards, upwards };
 
-/// Draws `words` in `ink`, a place in the palette, each dot as scale · scale pixels: printable ASCII
-/// and ␣ ↵ ⇥ · …, any other code point as a hollow box; what is not UTF-8 as U+FFFD would be. The
-/// first letter's upper left corner (of `upwards`, turned by 90°, its lower left one) is (x, y). What
-/// lies outside of the picture is not drawn.
+/// Draws `words` in `ink`, a place in the palette, each dot as scale · scale pixels: printable
+/// ASCII and ␣ ↵ ⇥ · …; any other code point as a hollow box, and so what is not UTF-8. (x, y) is
+/// the first letter's upper left corner (of `upwards`, turned by 90°, its lower left one). What lies
+/// outside of the picture is not drawn.
 void draw_text(Picture& picture, std::int64_t x, std::int64_t y, std::string_view words,
                std::uint8_t ink, std::int64_t scale = 1, Writing writing = Writing::rightwards);
 
