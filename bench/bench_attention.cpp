@@ -1,10 +1,11 @@
 // Attention, forward and backward, against the length: ./bench.sh attention --length 1024 8192
 //
 // Prints one JSON object for each kind and length (with --table a table at the end instead): the
-// medians of rounds in which the kinds take turns, and of the rounds' ratios to the first kind. peak_mb is what one forward and backward take
-// beside q, k, v and the upstream gradient, as the tensors' own counters say. floor_ms is what the
-// two products forward and five backward would take over the pairs that are visible, at the rate of
-// a product of 64 queries with 512 keys that stays in the caches, on as many threads.
+// medians of rounds in which the kinds take turns, and of the rounds' ratios to the first kind.
+// peak_mb is what one forward and backward take beside q, k, v and the upstream gradient, as the
+// tensors' own counters say. floor_ms is what the two products forward and five backward would take
+// over the pairs that are visible, at the rate of a product of 64 queries with 512 keys that stays
+// in the caches, on as many threads.
 //
 // small is another thing: 12 examples, 4 heads, 64 positions of width 32 on one thread, causal.
 

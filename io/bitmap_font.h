@@ -14,8 +14,8 @@ enum class Writing { rightwards, upwards };
 
 /// Draws `words` in `ink`, a place in the palette, each dot as scale · scale pixels: printable
 /// ASCII and ␣ ↵ ⇥ · …; any other code point as a hollow box, and so what is not UTF-8. (x, y) is
-/// the first letter's upper left corner (of `upwards`, turned by 90°, its lower left one). What lies
-/// outside of the picture is not drawn.
+/// the first letter's upper left corner; `upwards` turns it by 90°, and (x, y) is its lower left
+/// one. What lies outside of the picture is not drawn.
 void draw_text(Picture& picture, std::int64_t x, std::int64_t y, std::string_view words,
                std::uint8_t ink, std::int64_t scale = 1, Writing writing = Writing::rightwards);
 
