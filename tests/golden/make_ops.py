@@ -143,9 +143,49 @@ def cases():
            [randn(2, 5, 8), *weights])
 
 
+def convolutions():
+    f = F.conv1d
+    yield "conv1d", f, [randn(2, 3, 7), randn(5, 3, 2), randn(5)]
+    yield "conv1d_one", f, [randn(1, 1, 3), randn(1, 1, 3), randn(1)]
+    yield "conv1d_stride", lambda *x: f(*x, stride=3, padding=2), [randn(2, 3, 11), randn(5, 3, 4), randn(5)]
+    yield "conv1d_stride_wide", lambda *x: f(*x, stride=5), [randn(2, 1, 13), randn(3, 1, 2), randn(3)]
+    yield ("conv1d_dilation", lambda *x: f(*x, stride=2, padding=3, dilation=4),
+           [randn(1, 2, 13), randn(3, 2, 3), randn(3)])
+    yield "conv1d_padding", lambda *x: f(*x, padding=3), [randn(2, 2, 1), randn(3, 2, 3), randn(3)]
+    yield "conv1d_groups", lambda *x: f(*x, padding=1, groups=3), [randn(2, 6, 7), randn(9, 2, 3), randn(9)]
+    yield "conv1d_depthwise", lambda *x: f(*x, padding=2, groups=5), [randn(2, 5, 7), randn(5, 1, 3)]
+    yield ("conv1d_all", lambda *x: f(*x, stride=3, padding=5, dilation=2, groups=2),
+           [randn(3, 4, 17), randn(6, 2, 5), randn(6)])
+
+
+def sums_of_products():
+    e = torch.einsum
+    yield "einsum_scores", lambda *x: e("bhtd,bhsd->bhts", *x), [randn(2, 3, 4, 5), randn(2, 3, 7, 5)]
+    yield "einsum_values", lambda *x: e("bhts,bshd->bthd", *x), [randn(2, 3, 4, 7), randn(2, 7, 3, 5)]
+    yield "einsum_summed_batch", lambda *x: e("bij,bjk->ik", *x), [randn(3, 2, 5), randn(3, 5, 7)]
+    yield "einsum_bilinear", lambda *x: e("bi,ijk->bjk", *x), [randn(5, 3), randn(3, 2, 7)]
+    yield "einsum_outer", lambda *x: e("i,j->ji", *x), [randn(5), randn(3)]
+    yield "einsum_dot", lambda *x: e("ij,ij->", *x), [randn(3, 5), randn(3, 5)]
+    yield "einsum_elementwise", lambda *x: e("bi,bj->jbi", *x), [randn(3, 5), randn(3, 2)]
+    yield "einsum_alone", lambda *x: e("ij,kj->i", *x), [randn(2, 5), randn(3, 5)]
+    yield "einsum_dots", lambda *x: e("...ij,...jk->...ki", *x), [randn(2, 1, 3, 5), randn(7, 5, 2)]
+    yield "einsum_dots_summed", lambda *x: e("b...c,cd->...bd", *x), [randn(2, 3, 1, 5), randn(5, 7)]
+    yield "einsum_permuted", lambda x: e("abcd->dbac", x), [randn(2, 3, 1, 5)]
+    yield "einsum_reduced", lambda x: e("ijk->ki", x), [randn(2, 3, 5)]
+    yield "einsum_sum", lambda x: e("ij->", x), [randn(3, 5)]
+
+
+def all_cases():
+    yield from cases()
+    with torch.random.fork_rng():  # so that what was recorded before stays what it is
+        torch.manual_seed(12)
+        yield from convolutions()
+        yield from sums_of_products()
+
+
 def write_cases(directory):
     tensors = {}
-    for name, f, inputs in cases():
+    for name, f, inputs in all_cases():
         x = [t.clone().requires_grad_() if t.is_floating_point() else t for t in inputs]
         y = f(*x)
         dy = torch.randn(y.shape)

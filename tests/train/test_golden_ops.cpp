@@ -1,13 +1,8 @@
-// Operations, layers, optimisers and schedules against PyTorch's, made by tests/golden/make_ops.py.
-#include <cmath>
-#include <fstream>
+// Operations and layers against PyTorch's, made by tests/golden/make_ops.py.
 #include <functional>
 #include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gradus/io/safetensors.h"
@@ -16,10 +11,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
-#include "gradus/train/ema.h"
-#include "gradus/train/muon.h"
-#include "gradus/train/optim.h"
-#include "gradus/train/schedule.h"
+#include "gradus/tests/train/golden.h"
 
 namespace gradus::testing {
 namespace {
@@ -27,22 +19,6 @@ namespace {
 using Inputs = std::vector<Tensor>;
 using Function = std::function<Tensor(const Inputs&)>;
 using Functions = std::map<std::string, Function>;
-
-std::string golden(const std::string& file) {
-  return std::string(GRADUS_SOURCE_DIR "/tests/golden/ops/") + file;
-}
-
-/// The largest difference, in units of the larger of 1 and the largest number.
-double apart(const Tensor& a, const Tensor& b) {
-  if (a.shape() != b.shape()) return INFINITY;
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  double most = 0, size = 1;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!(std::abs(x[i] - y[i]) <= most)) most = std::abs(x[i] - y[i]);
-    size = std::max(size, std::abs(y[i]));
-  }
-  return most / size;
-}
 
 void add_activations_and_norms(Functions& f) {
   f["softmax"] = [](const Inputs& x) { return softmax(x[0], 1); };
@@ -153,6 +129,43 @@ void add_movement_and_products(Functions& f) {
   f["matmul"] = f["matmul_vector"] = [](const Inputs& x) { return matmul(x[0], x[1]); };
 }
 
+void add_convolutions(Functions& f) {
+  const auto with = [](const Conv1dOptions& options) {
+    return [options](const Inputs& x) {
+      return conv1d(x[0], x[1], x.size() > 2 ? x[2] : Tensor(), options);
+    };
+  };
+  f["conv1d"] = f["conv1d_one"] = with({});
+  f["conv1d_stride"] = with({.stride = 3, .padding = 2});
+  f["conv1d_stride_wide"] = with({.stride = 5});
+  f["conv1d_dilation"] = with({.stride = 2, .dilation = 4, .padding = 3});
+  f["conv1d_padding"] = with({.padding = 3});
+  f["conv1d_groups"] = with({.padding = 1, .groups = 3});
+  f["conv1d_depthwise"] = with({.padding = 2, .groups = 5});
+  f["conv1d_all"] = with({.stride = 3, .dilation = 2, .padding = 5, .groups = 2});
+}
+
+void add_einsum(Functions& f) {
+  const auto formula = [](const std::string& words) {
+    return [words](const Inputs& x) {
+      return x.size() > 1 ? einsum(words, x[0], x[1]) : einsum(words, x[0]);
+    };
+  };
+  f["einsum_scores"] = formula("bhtd,bhsd->bhts");
+  f["einsum_values"] = formula("bhts,bshd->bthd");
+  f["einsum_summed_batch"] = formula("bij,bjk->ik");
+  f["einsum_bilinear"] = formula("bi,ijk->bjk");
+  f["einsum_outer"] = formula("i,j->ji");
+  f["einsum_dot"] = formula("ij,ij->");
+  f["einsum_elementwise"] = formula("bi,bj->jbi");
+  f["einsum_alone"] = formula("ij,kj->i");
+  f["einsum_dots"] = formula("...ij,...jk->...ki");
+  f["einsum_dots_summed"] = formula("b...c,cd->...bd");
+  f["einsum_permuted"] = formula("abcd->dbac");
+  f["einsum_reduced"] = formula("ijk->ki");
+  f["einsum_sum"] = formula("ij->");
+}
+
 void add_layers(Functions& f) {
   f["nn_linear"] = [](const Inputs& x) {
     nn::Linear layer(5, 7);
@@ -186,39 +199,10 @@ Functions all_functions() {
   add_reductions(f);
   add_elementwise(f);
   add_movement_and_products(f);
+  add_convolutions(f);
+  add_einsum(f);
   add_layers(f);
   return f;
-}
-
-std::vector<nn::NamedTensor> parameters_from(const std::map<std::string, Tensor>& data) {
-  return {{"p0", nn::parameter(data.at("start0").clone())},
-          {"p1", nn::parameter(data.at("start1").clone())}};
-}
-
-using Made = std::unique_ptr<optim::Optimizer>;
-using Maker = std::function<Made(std::vector<nn::NamedTensor>)>;
-
-std::map<std::string, Maker> optimizers() {
-  const auto sgd = [](const optim::SGDOptions& options) {
-    return [=](auto p) -> Made { return std::make_unique<optim::SGD>(std::move(p), options); };
-  };
-  const auto adamw = [](const optim::AdamOptions& options) {
-    return [=](auto p) -> Made { return std::make_unique<optim::AdamW>(std::move(p), options); };
-  };
-  const auto adam = [](const optim::AdamOptions& options) {
-    return [=](auto p) -> Made { return std::make_unique<optim::Adam>(std::move(p), options); };
-  };
-  return {
-      {"sgd", sgd({.learning_rate = 0.1})},
-      {"sgd_momentum", sgd({.learning_rate = 0.1, .momentum = 0.9})},
-      {"sgd_nesterov", sgd({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true})},
-      {"sgd_decay", sgd({.learning_rate = 0.1, .momentum = 0.5, .weight_decay = 0.2})},
-      {"adam", adam({.learning_rate = 0.05, .beta1 = 0.8, .beta2 = 0.97, .eps = 1e-6})},
-      {"adam_decay", adam({.learning_rate = 0.05, .weight_decay = 0.3})},
-      {"adamw", adamw({.learning_rate = 0.05, .weight_decay = 0.3})},
-      {"adamw_clipped", adamw({.learning_rate = 0.05, .weight_decay = 0.01})},
-      {"sgd_clipped", sgd({.learning_rate = 0.1, .momentum = 0.9})},
-  };
 }
 
 }  // namespace
@@ -227,7 +211,7 @@ std::map<std::string, Maker> optimizers() {
 // layer_norm_small: below 1e-10.
 TEST_CASE("golden: operations and layers equal PyTorch's, values and gradients") {
   const std::map<std::string, Tensor> data =
-      io::load_safetensors(golden("ops.safetensors")).tensors;
+      io::load_safetensors(GRADUS_SOURCE_DIR "/tests/golden/ops/ops.safetensors").tensors;
   std::set<std::string> recorded;
   for (const auto& [name, tensor] : data) recorded.insert(name.substr(0, name.find('.')));
   const Functions functions = all_functions();
@@ -250,96 +234,6 @@ TEST_CASE("golden: operations and layers equal PyTorch's, values and gradients")
     }
   }
   CHECK(recorded.size() == functions.size());
-}
-
-// Ten steps of about ten roundings each, divided by roots of the size of 1: below 1e-12.
-TEST_CASE("golden: ten steps of each optimiser equal PyTorch's") {
-  const std::map<std::string, Tensor> data =
-      io::load_safetensors(golden("optimizers.safetensors")).tensors;
-  for (const auto& [name, make] : optimizers()) {
-    INFO(name);
-    const bool clipped = data.count(name + ".norms") > 0;
-    const std::vector<nn::NamedTensor> parameters = parameters_from(data);
-    const Made optimizer = make(parameters);
-    for (std::int64_t step = 0; step < 10; ++step) {
-      CAPTURE(step);
-      optimizer->zero_grad();
-      for (int k = 0; k < 2; ++k) {
-        const Tensor& gradients = data.at("gradient" + std::to_string(k));
-        parameters[static_cast<std::size_t>(k)].tensor.backward(select(gradients, 0, step));
-      }
-      const double norm = optimizer->step({.clip_norm = clipped ? 2.0 : 0.0});
-      if (clipped) CHECK(std::abs(norm - select(data.at(name + ".norms"), 0, step).item()) < 1e-12);
-      for (int k = 0; k < 2; ++k) {
-        const Tensor& after = data.at(name + ".after" + std::to_string(k));
-        CHECK(apart(parameters[static_cast<std::size_t>(k)].tensor.detach(),
-                    select(after, 0, step)) < 1e-12);
-      }
-    }
-  }
-}
-
-// Five iterations of Newton-Schulz a step, each with slopes of up to 3.4: below 1e-11.
-TEST_CASE("golden: ten steps of Muon, with AdamW for the rest, equal PyTorch's") {
-  const std::map<std::string, Tensor> data =
-      io::load_safetensors(golden("optimizers.safetensors")).tensors;
-  const std::map<std::string, optim::MuonOptions> made = {
-      {"muon", {.learning_rate = 0.1, .adam = {.learning_rate = 0.05}}},
-      {"muon_plain",
-       {.learning_rate = 0.1,
-        .nesterov = false,
-        .weight_decay = 0.3,
-        .adam = {.learning_rate = 0.05}}},
-      {"muon_tall", {.learning_rate = 0.1, .momentum = 0.8, .adam = {.learning_rate = 0.05}}}};
-  for (const auto& [name, options] : made) {
-    INFO(name);
-    const bool tall = name == "muon_tall";
-    std::vector<nn::NamedTensor> p = parameters_from(data);
-    if (tall) p[0].tensor = nn::parameter(transpose(data.at("start0"), 0, 1).clone());
-    optim::Muon optimizer({{p[0]}}, {{p[1]}}, options);
-    for (std::int64_t step = 0; step < 10; ++step) {
-      const Tensor gradient = select(data.at("gradient0"), 0, step);
-      p[0].tensor.set_grad(tall ? transpose(gradient, 0, 1) : gradient);
-      p[1].tensor.set_grad(select(data.at("gradient1"), 0, step));
-      optimizer.step();
-      for (std::size_t k = 0; k < 2; ++k)
-        CHECK(apart(p[k].tensor.detach(),
-                    select(data.at(name + ".after" + std::to_string(k)), 0, step)) < 1e-11);
-    }
-  }
-}
-
-TEST_CASE("golden: gradients clipped by value, and an average of the weights, equal PyTorch's") {
-  const std::map<std::string, Tensor> data =
-      io::load_safetensors(golden("optimizers.safetensors")).tensors;
-  const std::vector<nn::NamedTensor> p = {parameters_from(data)[0]};
-  optim::SGD optimizer(p, {.learning_rate = 0.1});
-  optim::EMA average(p, 0.8);
-  Tensor weight = p[0].tensor;
-  for (std::int64_t step = 0; step < 10; ++step) {
-    weight.set_grad(select(data.at("gradient0"), 0, step));
-    optim::clip_grad_value(p, 0.5);
-    optimizer.step();
-    average.update();
-    const optim::EMA::Scope averaged(average);
-    CHECK(apart(weight.detach(), select(data.at("average.after0"), 0, step)) < 1e-12);
-  }
-}
-
-TEST_CASE("golden: schedules equal PyTorch's") {
-  std::ifstream file(golden("schedules.json"));
-  const nlohmann::json expected = nlohmann::json::parse(file);
-  const std::map<std::string, optim::Schedule> schedules = {
-      {"warmup_linear", optim::warmup_linear(5, 20, 0.1)},
-      {"warmup_cosine", optim::warmup_cosine(5, 20, 0.1)}};
-  CHECK(expected.size() == schedules.size());
-  for (const auto& [name, schedule] : schedules) {
-    INFO(name);
-    CHECK(expected[name].size() >= 21);
-    for (std::size_t step = 0; step < expected[name].size(); ++step)
-      CHECK(std::abs(schedule(static_cast<std::int64_t>(step)) -
-                     expected[name][step].get<double>()) < 1e-12);
-  }
 }
 
 }  // namespace gradus::testing

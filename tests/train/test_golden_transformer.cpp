@@ -1,6 +1,5 @@
 // Attention layers, blocks and the Transformer against PyTorch's, made by
 // tests/golden/make_transformer.py: outputs, and the gradients of all inputs and parameters.
-#include <cmath>
 #include <functional>
 #include <map>
 #include <string>
@@ -10,6 +9,7 @@
 #include "gradus/nn/transformer.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/train/golden.h"
 
 namespace gradus::testing {
 namespace {
@@ -22,18 +22,6 @@ const Tensors& golden() {
       io::load_safetensors(GRADUS_SOURCE_DIR "/tests/golden/transformer/layers.safetensors")
           .tensors;
   return all;
-}
-
-/// The largest difference, in units of the larger of 1 and the largest number.
-double apart(const Tensor& a, const Tensor& b) {
-  if (a.shape() != b.shape()) return INFINITY;
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  double most = 0, size = 1;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!(std::abs(x[i] - y[i]) <= most)) most = std::abs(x[i] - y[i]);
-    size = std::max(size, std::abs(y[i]));
-  }
-  return most / size;
 }
 
 /// Both are f64 sums of some hundred products through at most twelve blocks of a residual stream;
