@@ -111,9 +111,9 @@ int info(const std::string& directory) {
            "tokenizer  ", tokenizer->name(), ", ", tokenizer->vocab_size(), " kinds\n",
            "model      ", s.config, ": ", s.model.layers, " layers, ", s.model.heads,
            " heads, width ", s.model.width, ", context ", s.model.context, ", dropout ",
-           s.model.dropout, "; ", io::grouped(saved.parameters), " parameters\n", "training   ",
-           saved.step, " of ", s.steps, " steps done, batch ", s.batch, ", learning rate ",
-           s.learning_rate, ", seed ", s.seed, "\n", "held out   ",
+           s.model.dropout, peculiarities(s.model), "; ", io::grouped(saved.parameters),
+           " parameters\n", "training   ", saved.step, " of ", s.steps, " steps done, batch ",
+           s.batch, ", learning rate ", s.learning_rate, ", seed ", s.seed, "\n", "held out   ",
            saved.best_step > 0 ? text("best loss ", std::fixed, std::setprecision(4), saved.best,
                                       " nats a ", tokenizer->name(), " at step ", saved.best_step)
                                : "not evaluated yet",

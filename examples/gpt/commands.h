@@ -11,9 +11,11 @@ namespace gradus::examples {
 /// Flags that were not given are empty: the text, a preset, or the run that is resumed, decides.
 struct TrainFlags {
   std::vector<std::string> files;
-  std::optional<std::string> out, config, tokenizer, validation;
+  std::optional<std::string> out, config, tokenizer, validation, positions, norm, activation;
   std::optional<std::int64_t> vocab, steps, batch, context, layers, heads, width, seed, eval_every;
+  std::optional<std::int64_t> kv_heads, window;
   std::optional<double> dropout, learning_rate, minutes;
+  bool checkpoint = false;  // of gradients
   bool resume = false;
   bool no_trial = false;
 };

@@ -7,6 +7,24 @@
 namespace gradus::examples {
 namespace {
 
+void describe_model(CLI::App& app, TrainFlags& flags) {
+  app.add_option("--context", flags.context, "tokens a sequence");
+  app.add_option("--layers", flags.layers, "blocks");
+  app.add_option("--heads", flags.heads, "attention heads; must divide --width");
+  app.add_option("--width", flags.width, "of the residual stream");
+  app.add_option("--dropout", flags.dropout, "in [0, 1) (0)");
+  app.add_option("--positions", flags.positions, "learned, rotary, alibi or relative (learned)")
+      ->type_name("KIND");
+  app.add_option("--kv-heads", flags.kv_heads,
+                 "heads of keys and values; must divide --heads (as many)");
+  app.add_option("--window", flags.window, "tokens that a token sees, itself included; 0: all (0)");
+  app.add_option("--norm", flags.norm, "layer or rms (layer)")->type_name("KIND");
+  app.add_option("--activation", flags.activation, "gelu, gelu_erf, relu, silu or swiglu (gelu)")
+      ->type_name("KIND");
+  app.add_flag("--checkpoint", flags.checkpoint,
+               "keep one block's numbers at a time and compute them again: less memory, more time");
+}
+
 void describe_train(CLI::App& app, TrainFlags& flags) {
   app.add_option("files", flags.files, "text to learn, one or more files")->type_name("FILE");
   app.add_option("--out", flags.out, "directory of the run (runs/NAME, after the first file)")
@@ -23,11 +41,7 @@ void describe_train(CLI::App& app, TrainFlags& flags) {
   app.add_option("--steps", flags.steps, "how many (2000)");
   app.add_option("--minutes", flags.minutes, "as many steps as fit into this time");
   app.add_option("--batch", flags.batch, "sequences a step");
-  app.add_option("--context", flags.context, "tokens a sequence");
-  app.add_option("--layers", flags.layers, "blocks");
-  app.add_option("--heads", flags.heads, "attention heads; must divide --width");
-  app.add_option("--width", flags.width, "of the residual stream");
-  app.add_option("--dropout", flags.dropout, "in [0, 1) (0)");
+  describe_model(app, flags);
   app.add_option("--lr", flags.learning_rate, "highest learning rate (0.001)");
   app.add_option("--seed", flags.seed, "of weights, batches and dropout (1337)");
   app.add_option("--eval-every", flags.eval_every,

@@ -9,6 +9,7 @@
 
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
+#include "names.h"
 
 namespace gradus::examples {
 namespace {
@@ -22,16 +23,25 @@ struct ConfigForText {
 constexpr ConfigForText kConfigs[] = {
     {"toy", 10'000}, {"cpu", 10'000'000}, {"baby12", std::numeric_limits<std::int64_t>::max()}};
 
+void check(const nn::GPTOptions& model) {
+  require(model.layers > 0 && model.width > 0 && model.heads > 0 && model.width % model.heads == 0,
+          "--layers ", model.layers, ", --width ", model.width, ", --heads ", model.heads,
+          ": must be positive, and the heads must divide the width");
+  require(0 <= model.dropout && model.dropout < 1, "--dropout ", model.dropout,
+          ": must be in [0, 1)");
+  require(model.kv_heads > 0 && model.heads % model.kv_heads == 0, "--kv-heads ", model.kv_heads,
+          ": must be positive and divide the ", model.heads, " heads");
+  require(model.window >= 0, "--window ", model.window, ": must be positive, or 0 for all");
+  require(model.position != nn::HeadPosition::rotary || model.width / model.heads % 2 == 0,
+          "--positions rotary turns pairs of numbers, but --width ", model.width, " by --heads ",
+          model.heads, " is odd");
+}
+
 void check(const Settings& s) {
   require(s.steps > 0, "--steps ", s.steps, ": must be positive");
   require(s.batch > 0 && s.model.context > 0, "--batch ", s.batch, " and --context ",
           s.model.context, ": must be positive");
-  require(s.model.layers > 0 && s.model.width > 0 && s.model.heads > 0 &&
-              s.model.width % s.model.heads == 0,
-          "--layers ", s.model.layers, ", --width ", s.model.width, ", --heads ", s.model.heads,
-          ": must be positive, and the heads must divide the width");
-  require(0 <= s.model.dropout && s.model.dropout < 1, "--dropout ", s.model.dropout,
-          ": must be in [0, 1)");
+  check(s.model);
   require(s.learning_rate > 0 && std::isfinite(s.learning_rate), "--lr ", s.learning_rate,
           ": must be positive");
   require(s.eval_every > 0, "--eval-every ", s.eval_every, ": must be positive");
@@ -42,6 +52,23 @@ template <class T>
 void must_agree(const char* flag, const std::optional<T>& given, const T& run,
                 const std::string& directory) {
   if (given) examples::must_agree(flag, *given, run, directory);
+}
+
+/// The preset's, but where flags say something else.
+nn::GPTOptions model_for(const TrainFlags& flags, const nn::GPTOptions& preset) {
+  nn::GPTOptions model = preset;
+  model.context = flags.context.value_or(preset.context);
+  model.layers = flags.layers.value_or(preset.layers);
+  model.heads = flags.heads.value_or(preset.heads);
+  model.width = flags.width.value_or(preset.width);
+  model.dropout = flags.dropout.value_or(0);
+  model.position = called(kPositions, "--positions", flags.positions.value_or("learned"));
+  model.kv_heads = flags.kv_heads.value_or(model.heads);
+  model.window = flags.window.value_or(0);
+  model.norm_kind = called(kNorms, "--norm", flags.norm.value_or("layer"));
+  model.activation = called(kActivations, "--activation", flags.activation.value_or("gelu"));
+  model.checkpoint = flags.checkpoint;
+  return model;
 }
 
 Tokens tokens_of(const std::string& flag, std::optional<std::int64_t> vocab) {
@@ -103,13 +130,8 @@ Settings settings_for(const TrainFlags& flags, const Corpus& corpus) {
                 : corpus.tokenizer->name() == "byte" ? "byte"
                                                      : "char";
   s.config = preset.name;
-  s.model = preset.options;
+  s.model = model_for(flags, preset.options);
   s.model.vocab = corpus.tokenizer->vocab_size();
-  s.model.context = flags.context.value_or(preset.options.context);
-  s.model.layers = flags.layers.value_or(preset.options.layers);
-  s.model.heads = flags.heads.value_or(preset.options.heads);
-  s.model.width = flags.width.value_or(preset.options.width);
-  s.model.dropout = flags.dropout.value_or(0);
   s.batch = flags.batch.value_or(preset.batch);
   s.steps = flags.steps.value_or(s.steps);
   s.eval_every = flags.eval_every.value_or(s.eval_every);
@@ -143,6 +165,14 @@ void require_agreement(const TrainFlags& flags, const Settings& s, const std::st
   must_agree("--heads", flags.heads, s.model.heads, directory);
   must_agree("--width", flags.width, s.model.width, directory);
   must_agree("--dropout", flags.dropout, s.model.dropout, directory);
+  must_agree("--positions", flags.positions, name_of(kPositions, s.model.position), directory);
+  must_agree("--kv-heads", flags.kv_heads, s.model.kv_heads, directory);
+  must_agree("--window", flags.window, s.model.window, directory);
+  must_agree("--norm", flags.norm, name_of(kNorms, s.model.norm_kind), directory);
+  must_agree("--activation", flags.activation, name_of(kActivations, s.model.activation),
+             directory);
+  require(!flags.checkpoint || s.model.checkpoint, "--checkpoint contradicts the run in ",
+          directory, ", which has none: leave the flag out to resume it, or start a new run");
   must_agree("--lr", flags.learning_rate, s.learning_rate, directory);
   must_agree("--seed", flags.seed, s.seed, directory);
   must_agree("--eval-every", flags.eval_every, s.eval_every, directory);

@@ -4,10 +4,44 @@
 #include <nlohmann/json.hpp>
 
 #include "gradus/base/error.h"
+#include "names.h"
 
 namespace gradus::examples {
 
 using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// Runs that are older than these lack them: a GPT-2 then, which the defaults are.
+void read_peculiarities(const Json& json, nn::GPTOptions& model) {
+  const auto choice = [&](const char* key, auto& value, const auto& names) {
+    if (json.contains(key)) value = called(names, key, json.at(key).get<std::string>());
+  };
+  choice("positions", model.position, kPositions);
+  choice("norm", model.norm_kind, kNorms);
+  choice("activation", model.activation, kActivations);
+  model.kv_heads = json.value("kv_heads", model.heads);
+  model.window = json.value("window", model.window);
+  model.checkpoint = json.value("checkpoint", model.checkpoint);
+}
+
+}  // namespace
+
+std::string peculiarities(const nn::GPTOptions& model) {
+  const nn::GPTOptions usual;
+  std::string out;
+  const auto add = [&](bool peculiar, const std::string& words) {
+    if (peculiar) out += ", " + words;
+  };
+  add(model.position != usual.position, name_of(kPositions, model.position) + " positions");
+  add(model.kv_heads > 0 && model.kv_heads != model.heads,
+      text(model.kv_heads, model.kv_heads == 1 ? " key head" : " key heads"));
+  add(model.window > 0, text("a window of ", model.window));
+  add(model.norm_kind != usual.norm_kind, name_of(kNorms, model.norm_kind) + " norm");
+  add(model.activation != usual.activation, name_of(kActivations, model.activation));
+  add(model.checkpoint, "gradient checkpointing");
+  return out;
+}
 
 std::string to_json(const Settings& s) {
   const Json json = {{"files", s.files},
@@ -22,6 +56,12 @@ std::string to_json(const Settings& s) {
                      {"heads", s.model.heads},
                      {"width", s.model.width},
                      {"dropout", s.model.dropout},
+                     {"positions", name_of(kPositions, s.model.position)},
+                     {"kv_heads", s.model.kv_heads},
+                     {"window", s.model.window},
+                     {"norm", name_of(kNorms, s.model.norm_kind)},
+                     {"activation", name_of(kActivations, s.model.activation)},
+                     {"checkpoint", s.model.checkpoint},
                      {"batch", s.batch},
                      {"steps", s.steps},
                      {"warmup", s.warmup},
@@ -51,6 +91,7 @@ Settings settings_from_json(const std::string& text, const std::string& name) {
     json.at("heads").get_to(s.model.heads);
     json.at("width").get_to(s.model.width);
     json.at("dropout").get_to(s.model.dropout);
+    read_peculiarities(json, s.model);
     json.at("batch").get_to(s.batch);
     json.at("steps").get_to(s.steps);
     json.at("warmup").get_to(s.warmup);
@@ -64,6 +105,8 @@ Settings settings_from_json(const std::string& text, const std::string& name) {
     return s;
   } catch (const nlohmann::json::exception& error) {
     fail<FileError>(name, ": is not the settings of a gpt run: ", error.what());
+  } catch (const ValueError& error) {
+    fail<FileError>(name, ": ", error.what());
   }
 }
 

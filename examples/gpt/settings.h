@@ -27,6 +27,9 @@ struct Settings {
   std::int64_t seed = 1337;
 };
 
+/// Where the model is not GPT-2's: ", rotary positions, 2 key heads"; else "".
+std::string peculiarities(const nn::GPTOptions& model);
+
 std::string to_json(const Settings& settings);
 /// FileError names `name` and what is missing or wrong.
 Settings settings_from_json(const std::string& json, const std::string& name);

@@ -26,7 +26,7 @@ void describe_text_and_model(const Corpus& corpus, const Settings& s, const std:
       " kinds; held out: ", s.validation.empty() ? "the last tenth" : s.validation, ", ",
       io::grouped(std::ssize(corpus.held_out)));
   say("model", s.config, ", ", why, ": ", s.model.layers, " layers, ", s.model.heads,
-      " heads, width ", s.model.width, ", context ", s.model.context);
+      " heads, width ", s.model.width, ", context ", s.model.context, peculiarities(s.model));
 }
 
 void describe_run(const Run& run, const std::optional<Trial>& trial) {

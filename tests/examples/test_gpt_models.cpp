@@ -1,0 +1,111 @@
+// gpt with models that GPT-2 is not: the flags, what a run remembers of them, and older runs.
+#include <algorithm>
+#include <string>
+
+#include "gradus/tests/examples/gpt_program.h"
+
+namespace gradus::testing {
+namespace {
+
+const std::string kOther =
+    "--positions rotary --kv-heads 1 --window 5 --norm rms --activation swiglu --checkpoint ";
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("gpt trains another model than GPT-2, resumes it bit for bit, and knows what it is") {
+  const Workplace here;
+  const std::string train =
+      "train text.txt --steps 600 --eval-every 50 --dropout 0.1 " + kSmall + kOther + "--out ";
+  const Outcome whole = here.gpt(train + "whole");
+  CAPTURE(whole.err);
+  REQUIRE(whole.code == 0);
+  const std::string what =
+      ", rotary positions, 1 key head, a window of 5, rms norm, swiglu, gradient checkpointing";
+  CHECK(holds(whole.out + whole.err, "context 8" + what));
+  CHECK(holds(here.gpt("info whole").out, "dropout 0.1" + what));
+
+  const Outcome killed = here.shell(Workplace::program() + " " + train + "killed & p=$!; " +
+                                    saved("killed") + "kill -9 $p; wait $p");
+  CHECK(killed.code == 137);
+  REQUIRE(here.gpt("train --threads 1 --resume --out killed " + kOther).code == 0);
+  for (const char* file : {"metrics.jsonl", "model.safetensors"})
+    CHECK(contents(here.directory / "killed" / file) == contents(here.directory / "whole" / file));
+
+  const std::string weights = contents(here.directory / "whole/model.safetensors");
+  CHECK_FALSE(holds(weights, "\"position.weight\""));  // rotary
+  CHECK_FALSE(holds(weights, "\"norm.bias\""));        // rms
+  CHECK(holds(weights,
+              "\"blocks.0.attention.qkv_proj.weight\":{\"dtype\":\"F32\",\"shape\":[32,16]"));
+  CHECK(
+      holds(weights, "\"blocks.0.feed_forward.up.weight\":{\"dtype\":\"F32\",\"shape\":[128,16]"));
+
+  const Outcome sampled =
+      here.gpt("sample whole --prompt 'the ' --tokens 30");  // beyond its context
+  CHECK(sampled.code == 0);
+  CHECK(sampled.out.size() > 30);
+  CHECK(holds(here.gpt("eval whole text.txt").out, "nats"));
+  CHECK(here.gpt("attend whole --prompt 'the cat' --out map.png --head 1").code == 0);
+}
+
+TEST_CASE("gpt: a model's flags are checked, and must agree with the run that is resumed") {
+  const Workplace here;
+  const std::string train = "train text.txt --steps 3 --no-trial " + kSmall + "--out ";
+  check_refused(here.gpt(train + "a --positions sundial"), {"--positions sundial", "alibi"});
+  check_refused(here.gpt(train + "a --norm batch"), {"--norm batch", "layer, rms"});
+  check_refused(here.gpt(train + "a --activation step"), {"--activation step", "swiglu"});
+  check_refused(here.gpt(train + "a --kv-heads 3"), {"--kv-heads 3", "2 heads"});
+  check_refused(here.gpt(train + "a --kv-heads 0"), {"--kv-heads 0", "positive"});
+  check_refused(here.gpt(train + "a --window -1"), {"--window -1", "0 for all"});
+  check_refused(here.gpt("train text.txt --out a --width 6 --heads 2 --positions rotary"),
+                {"--positions rotary", "odd"});
+  CHECK_FALSE(fs::exists(here.directory / "a"));
+
+  REQUIRE(here.gpt(train + "plain").code == 0);
+  const std::string resume = "train --resume --out plain ";
+  check_refused(here.gpt(resume + "--positions alibi"), {"--positions alibi", "learned"});
+  check_refused(here.gpt(resume + "--kv-heads 1"), {"--kv-heads 1", "plain, which has 2"});
+  check_refused(here.gpt(resume + "--window 4"), {"--window 4", "which has 0"});
+  check_refused(here.gpt(resume + "--norm rms"), {"--norm rms", "layer"});
+  check_refused(here.gpt(resume + "--activation relu"), {"--activation relu", "gelu"});
+  check_refused(here.gpt(resume + "--checkpoint"), {"--checkpoint", "has none"});
+  CHECK(here.gpt(resume + "--positions learned --kv-heads 2 --window 0 --norm layer").code == 0);
+
+  for (const char* kind : {"alibi", "relative"}) {
+    INFO(kind);
+    const std::string out = std::string(kind) + " --positions " + kind;
+    REQUIRE(here.gpt(train + out).code == 0);
+    CHECK(here.gpt(std::string("sample ") + kind + " --tokens 20").code == 0);
+  }
+}
+
+TEST_CASE("gpt reads runs that were begun before models had a choice") {
+  const Workplace here;
+  REQUIRE(
+      here.gpt("train text.txt --steps 30 --eval-every 10 --no-trial --out run " + kSmall).code ==
+      0);
+  const std::string settings = contents(here.directory / "run/settings.json");
+  const std::string sample = "sample run --prompt 'the ' --tokens 20";
+  const Outcome now = here.gpt(sample), told = here.gpt("info run");
+  const std::string names =
+      "/positions\\|kv_heads\\|window\\|\"norm\"\\|activation\\|\"checkpoint/d";
+  REQUIRE(here.shell("sed -i '" + names + "' run/settings.json").code == 0);
+  const std::string older = contents(here.directory / "run/settings.json");
+  CHECK(std::count(older.begin(), older.end(), '\n') ==
+        std::count(settings.begin(), settings.end(), '\n') - 6);
+  CHECK(here.gpt(sample).out == now.out);
+  CHECK(now.code == 0);
+  CHECK(here.gpt("info run").out.substr(0, told.out.find("files\n")) ==
+        told.out.substr(0, told.out.find("files\n")));
+  CHECK(here.gpt("train --threads 1 --resume --out run").code == 0);
+  CHECK(here.gpt("train --threads 1 --resume --out run --kv-heads 2 --norm layer").code == 0);
+
+  here.write("run/settings.json", settings);
+  REQUIRE(here.shell("sed -i s/learned/sundial/ run/settings.json").code == 0);
+  check_refused(here.gpt("info run"), {"run/settings.json: positions sundial", "rotary"});
+}
+
+}  // namespace gradus::testing
