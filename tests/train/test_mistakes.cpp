@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gradus/engine/backward.h"
 #include "gradus/engine/graph.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/embedding.h"
@@ -199,6 +200,17 @@ TEST_CASE("mistake 10: a mask the wrong way round") {
   CHECK(mistake<ValueError>([&] { dense_mask(future); }) ==
         "dense_mask: this lets each query attend only to keys after it, and the last to none: "
         "true = may attend: turn it round with logical_not(), or use causal_mask()");
+}
+
+TEST_CASE("grad({y}, {x}) is a gradient and no list of them, as the page says") {
+  const Tensor x = randn({3, 2}).requires_grad_(), w = randn({3, 2}).requires_grad_();
+  const auto y = [&] { return sum(x * w); };
+  CHECK(grad({y()}, {x})[0].shape() == Shape{2});  // the mistake: a row
+  CHECK(grad(y(), x).shape() == x.shape());
+  CHECK(grad({y()}, {x, w}).size() == 2);
+  CHECK(grad(std::vector{y()}, std::vector{x})[0].shape() == x.shape());
+  const Tensor number = tensor(2.0).requires_grad_();
+  CHECK_THROWS_AS(grad({square(number)}, {number})[0], Error);
 }
 
 TEST_CASE("a mask that somebody may mean is taken as it is") {
