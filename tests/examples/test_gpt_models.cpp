@@ -32,8 +32,7 @@ TEST_CASE("gpt trains another model than GPT-2, resumes it bit for bit, and know
                                     saved("killed") + "kill -9 $p; wait $p");
   CHECK(killed.code == 137);
   REQUIRE(here.gpt("train --threads 1 --resume --out killed " + kOther).code == 0);
-  for (const char* file : {"metrics.jsonl", "model.safetensors"})
-    CHECK(contents(here.directory / "killed" / file) == contents(here.directory / "whole" / file));
+  check_alike(here, "killed", "whole");
 
   const std::string weights = contents(here.directory / "whole/model.safetensors");
   CHECK_FALSE(holds(weights, "\"position.weight\""));  // rotary

@@ -1,5 +1,5 @@
-// Second derivatives of attention where it takes several tiles of keys and blocks of queries: by the
-// checker, and against differences of what the backward kernel gives.
+// Second derivatives of attention where it takes several tiles of keys and blocks of queries: by
+// the checker, and against differences of what the backward kernel gives.
 #include <vector>
 
 #include "gradus/check/gradients.h"
