@@ -4,40 +4,61 @@ set(gradus_globs ${gradus_rooms})
 list(TRANSFORM gradus_globs APPEND "/*.cpp")
 file(GLOB_RECURSE gradus_sources CONFIGURE_DEPENDS ${gradus_globs})
 
-add_library(gradus ${gradus_sources})
+# Three parts. What runs once an element or once an operation is optimised for speed, what runs once a
+# layer or once a step for size, which takes half the time to compile. The checker is a part because
+# gpt goes without it.
+set(gradus_fast_sources ${gradus_sources})
+list(FILTER gradus_fast_sources INCLUDE REGEX
+  "^${PROJECT_SOURCE_DIR}/((base|engine|ops)/|train/optim(_rules)?[.]cpp$)")
+set(gradus_check_sources ${gradus_sources})
+list(FILTER gradus_check_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/check/")
+list(REMOVE_ITEM gradus_sources ${gradus_fast_sources} ${gradus_check_sources})
+add_library(gradus_fast OBJECT ${gradus_fast_sources})
+add_library(gradus_small OBJECT ${gradus_sources})
+add_library(gradus ${gradus_check_sources}
+  $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
 gradus_library(gradus gradus PUBLIC)
-gradus_own_flags(gradus)
 set_target_properties(gradus PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-target_compile_definitions(gradus PRIVATE GRADUS_VERSION="${PROJECT_VERSION}")
-target_link_libraries(gradus PRIVATE ${CMAKE_DL_LIBS})
+get_target_property(gradus_kind gradus TYPE)
 
-# Optimisation. Row kernels want every loop transformation, the rest stays small. Neither flag below
-# changes a result: errno and floating-point traps, which Gradus never reads, are all that they give
-# up. -ffast-math is never used: it would change results and lose NaN.
-target_compile_options(gradus PRIVATE
-  "$<$<NOT:$<CONFIG:Debug>>:-O2>" "$<$<BOOL:${GRADUS_NATIVE}>:-march=native>")
-set(gradus_kernels ${gradus_sources})
-list(FILTER gradus_kernels INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/(base|ops)/|/(train/optim(_rules)?|engine/accumulate)[.]cpp$")
-set(gradus_kernel_flags -O3 -funroll-loops -fno-math-errno -fno-trapping-math)
-set_property(SOURCE ${gradus_kernels} APPEND PROPERTY COMPILE_OPTIONS
-  "$<$<NOT:$<CONFIG:Debug>>:${gradus_kernel_flags}>")
+# No flag below changes a result: errno and floating-point traps, which Gradus never reads, are all
+# that they give up. -ffast-math is never used: it would change results and lose NaN.
+target_compile_options(gradus_fast PRIVATE
+  "$<$<NOT:$<CONFIG:Debug>>:-O3;-fno-math-errno;-fno-trapping-math>")
+foreach(part IN ITEMS gradus_small gradus)
+  target_compile_options(${part} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os>")
+endforeach()
+foreach(part IN ITEMS gradus_fast gradus_small gradus)
+  gradus_own_flags(${part})
+  target_compile_features(${part} PRIVATE cxx_std_20)
+  target_include_directories(${part} PRIVATE "${GRADUS_INCLUDE_DIR}")
+  target_compile_definitions(${part} PRIVATE GRADUS_VERSION="${PROJECT_VERSION}")
+  target_compile_options(${part} PRIVATE "$<$<BOOL:${GRADUS_NATIVE}>:-march=native>")
+  if(gradus_kind STREQUAL "SHARED_LIBRARY")
+    set_target_properties(${part} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
+endforeach()
+gradus_precompile(gradus_fast)
+gradus_precompile(gradus_small)
 
 # One build of a kernel for each instruction set, where compiler, linker and loader can.
 if(GRADUS_KERNEL_CLONES)
   include(cmake/GradusClones.cmake)
   if(GRADUS_CLONES_WORK)
-    target_compile_definitions(gradus PRIVATE GRADUS_KERNEL_CLONES=1)
+    target_compile_definitions(gradus_fast PRIVATE GRADUS_KERNEL_CLONES=1)
   endif()
 endif()
+
+set(gradus_stands_on ${CMAKE_DL_LIBS})
 
 # Products. `plain` is the triple loop in base/, for stepping, sanitizers and comparison.
 list(APPEND CMAKE_MODULE_PATH "${PROJECT_SOURCE_DIR}/cmake")
 if(GRADUS_BLAS STREQUAL "plain")
-  target_compile_definitions(gradus PRIVATE GRADUS_BLAS_PLAIN)
+  target_compile_definitions(gradus_fast PRIVATE GRADUS_BLAS_PLAIN)
 else()
   find_package(GradusBlas REQUIRED)
-  target_link_libraries(gradus PRIVATE gradus::blas)
+  list(APPEND gradus_stands_on gradus::blas)
 endif()
 
 # Threads. One file sees OpenMP; everything else links it.
@@ -50,7 +71,9 @@ if(GRADUS_OPENMP)
   separate_arguments(gradus_openmp_flags NATIVE_COMMAND "${OpenMP_CXX_FLAGS}")
   set_property(SOURCE "${PROJECT_SOURCE_DIR}/base/parallel.cpp" APPEND PROPERTY
     COMPILE_OPTIONS ${gradus_openmp_flags})
-  target_link_libraries(gradus PRIVATE "$<LINK_ONLY:OpenMP::OpenMP_CXX>")
+  set_property(SOURCE "${PROJECT_SOURCE_DIR}/base/parallel.cpp" PROPERTY
+    SKIP_PRECOMPILE_HEADERS ON)  # those were read without OpenMP
+  list(APPEND gradus_stands_on "$<LINK_ONLY:OpenMP::OpenMP_CXX>")
 endif()
 
 # JSON, for files. Header-only and seen by io/ alone: whoever links Gradus does not need it.
@@ -59,4 +82,14 @@ if(NOT nlohmann_json_FOUND)
   message(FATAL_ERROR "Gradus: io/ needs nlohmann_json 3.9 or newer: "
     "apt-get install nlohmann-json3-dev, or -Dnlohmann_json_DIR=DIR.")
 endif()
-target_link_libraries(gradus PRIVATE "$<BUILD_INTERFACE:nlohmann_json::nlohmann_json>")
+target_link_libraries(gradus_small PRIVATE nlohmann_json::nlohmann_json)
+
+target_link_libraries(gradus PRIVATE ${gradus_stands_on})
+if(gradus_kind STREQUAL "STATIC_LIBRARY")
+  add_library(gradus_without_check STATIC EXCLUDE_FROM_ALL
+    $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
+  set_target_properties(gradus_without_check PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(gradus_without_check PRIVATE ${gradus_stands_on})
+else()
+  add_library(gradus_without_check ALIAS gradus)
+endif()

@@ -34,3 +34,14 @@ function(gradus_own_flags target)
     endif()
   endif()
 endfunction()
+
+# gradus_precompile(TARGET): the standard library's headers are read once. Its sources must all have
+# the same -O: GCC takes the header's. Not where compiling is cached, for caches do not see into it;
+# not in Debug, so that some build notices a file that includes too little.
+function(gradus_precompile target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER
+      AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <cmath> <functional> <map> <memory> <sstream> <string> <vector>)
+  endif()
+endfunction()

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <iterator>
 
-#include <nlohmann/json.hpp>
-
 #include "gradus/base/error.h"
 #include "gradus/io/input.h"
 #include "gradus/io/safetensors_header.h"
@@ -55,12 +53,6 @@ struct Kind {
 constexpr Kind kKinds[] = {{"F32", 2}, {"F64", 1}, {"I64", 0}, {"BOOL", 3}};
 static_assert(std::size(kKinds) == static_cast<std::size_t>(Dtype::bool_) + 1);
 const Kind& kind_of(const Tensor& x) { return kKinds[static_cast<std::size_t>(x.dtype())]; }
-
-/// `text` as a JSON string.
-std::string json_string(const std::string& text, const char* what) {
-  require(is_utf8(text), "save_safetensors: ", what, " ", in_quotes(text), " is not UTF-8");
-  return nlohmann::json(text).dump();
-}
 
 using Entry = std::map<std::string, Tensor>::const_pointer;
 

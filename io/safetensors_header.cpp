@@ -176,4 +176,9 @@ SafetensorsHeader parse_safetensors_header(std::string_view json_text, std::uint
   return std::move(reader.header);
 }
 
+std::string json_string(const std::string& text, const char* what) {
+  require(is_utf8(text), "save_safetensors: ", what, " ", in_quotes(text), " is not UTF-8");
+  return json(text).dump();
+}
+
 }  // namespace gradus::io

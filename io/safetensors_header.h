@@ -32,4 +32,7 @@ struct SafetensorsHeader {
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                            const std::string& file);
 
+/// `text` as a JSON string. ValueError, which calls it `what`, unless it is UTF-8.
+std::string json_string(const std::string& text, const char* what);
+
 }  // namespace gradus::io

@@ -27,7 +27,7 @@ def measure(build):
 
 
 def reports(build):
-    objects = build / "CMakeFiles" / "gradus.dir" / "ops"
+    objects = build / "CMakeFiles" / "gradus_fast.dir" / "ops"
     for data in sorted(objects.glob("*.gcda")):
         out = subprocess.run(["gcov", "--json-format", "--stdout", data],
                              check=True, capture_output=True, text=True, cwd=build)

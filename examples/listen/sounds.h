@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/examples/support/classification.h"
+#include "gradus/examples/support/training/classification.h"
 
 namespace gradus::examples {
 

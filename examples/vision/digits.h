@@ -6,7 +6,7 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/tensor.h"
-#include "gradus/examples/support/classification.h"
+#include "gradus/examples/support/training/classification.h"
 
 namespace gradus::examples {
 

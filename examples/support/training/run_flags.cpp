@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "gradus/base/platform.h"
+#include "gradus/examples/support/interrupt.h"
+#include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
-#include "interrupt.h"
-#include "run.h"
 
 namespace gradus::examples {
 namespace {

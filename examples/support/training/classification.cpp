@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "gradus/engine/graph.h"
+#include "gradus/examples/support/run.h"
 #include "gradus/nn/init.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/arithmetic.h"
@@ -14,7 +15,6 @@
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/train/optim.h"
-#include "run.h"
 
 namespace gradus::examples {
 namespace {

@@ -33,7 +33,7 @@
 #include <variant>
 #include <vector>
 
-#include "directory_lock.h"
+#include "gradus/examples/support/directory_lock.h"
 #include "gradus/train/loop.h"
 
 namespace CLI {
