@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "gradus/base/error.h"
+#include "gradus/base/kernel.h"
 #include "gradus/base/thread_state.h"
 
 namespace gradus {
@@ -26,9 +27,10 @@ void mix(Word& x0, Word& x1, Word& x2, Word& x3, Word k0, Word k1) {
   x0 = high(p1) ^ x1 ^ k0, x1 = low(p1), x2 = high(p0) ^ x3 ^ k1, x3 = low(p0);
 }
 
-// The words of kLanes · groups blocks from `block` on, as philox() gives them one by one. Not a
-// GRADUS_KERNEL: GCC repacks these 64-bit products at greater cost with AVX2 than it saves.
-void fill_blocks(const RandomStream& s, std::uint64_t block, std::int64_t groups, Word* words) {
+// The words of kLanes · groups blocks from `block` on, as philox() gives them one by one. Only wide
+// vectors pay: with AVX2, GCC repacks these 64-bit products at greater cost than it saves.
+GRADUS_WIDE_KERNEL void fill_blocks(const RandomStream& s, std::uint64_t block, std::int64_t groups,
+                                    Word* words) {
   for (std::int64_t g = 0; g < groups; ++g, block += kLanes, words += 4 * kLanes) {
     Word x[4][kLanes];
     for (std::uint64_t i = 0; i < kLanes; ++i)
@@ -84,11 +86,15 @@ std::int64_t RandomStream::below(std::int64_t index, std::int64_t n) const {
 }
 
 void RandomStream::words(std::int64_t first, std::int64_t count, Word* words) const {
-  std::int64_t done = 0;
-  for (; done < count && (first + done) % 4 != 0; ++done) words[done] = word(first + done);
-  const std::int64_t groups = (count - done) / (4 * kLanes);
-  fill_blocks(*this, static_cast<std::uint64_t>(first + done) / 4, groups, words + done);
-  for (done += groups * 4 * kLanes; done < count; ++done) words[done] = word(first + done);
+  constexpr std::int64_t kGroup = 4 * kLanes;
+  Word some[kGroup];  // a group of which only a part is wanted
+  for (std::int64_t n = 0; count > 0; first += n, words += n, count -= n) {
+    const auto block = static_cast<std::uint64_t>(first) / 4;
+    const std::int64_t skip = first % 4, groups = skip == 0 ? count / kGroup : 0;
+    n = groups > 0 ? groups * kGroup : std::min(count, kGroup - skip);
+    fill_blocks(*this, block, std::max<std::int64_t>(groups, 1), groups > 0 ? words : some);
+    if (groups == 0) std::copy_n(some + skip, n, words);
+  }
 }
 
 // Not locked: a program with several threads that draw gives each a GeneratorScope of its own.
