@@ -71,7 +71,6 @@ Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < std::ssize(wanted); ++i)
     if (wanted[static_cast<std::size_t>(i)] != -1) chosen.push_back(i);
-  if (chosen.empty()) chosen = {0};  // whose target does not count: the loss is 0
   const Tensor places = from(chosen, {std::ssize(chosen)});                     // [M]
   const Tensor x = index_select(flatten(bert(ids, lengths), 0, 1), 0, places);  // [M, C]
   const Tensor target = index_select(flatten(targets), 0, places);              // [M]

@@ -30,7 +30,6 @@ Tensor hidden(const AttentionPlan& plan) {
 
 /// A key head for each query head: [B, Hk, S, D] → [B, H, S, D]
 Tensor spread(const AttentionPlan& plan, const Tensor& x) {
-  if (plan.group() == 1) return x;
   const std::int64_t S = x.size(2), D = x.size(3);
   const Tensor one = reshape(x, {plan.B, plan.Hk, 1, S, D});
   return reshape(expand(one, {plan.B, plan.Hk, plan.group(), S, D}), {plan.B, plan.H, S, D});
@@ -38,7 +37,6 @@ Tensor spread(const AttentionPlan& plan, const Tensor& x) {
 
 /// Its reverse: the sum over the query heads that a key head serves, [B, H, S, D] → [B, Hk, S, D]
 Tensor gather(const AttentionPlan& plan, const Tensor& x) {
-  if (plan.group() == 1) return x;
   return sum(reshape(x, {plan.B, plan.Hk, plan.group(), x.size(2), x.size(3)}), {2});
 }
 

@@ -68,15 +68,12 @@ struct Replay {
 using Places = std::vector<std::size_t>;
 
 /// The gradients of run(inputs) by the inputs at `by` and by `leaves`, undefined where it does not
-/// depend on one. Inputs are leaves, or outside any graph.
+/// depend on one. Inputs are outside any graph.
 Tensors gradients(const Replay& run, const Tensors& inputs, const Places& by, const Tensors& leaves,
                   const Tensor& dy, bool create_graph) {
   const GradMode recorded(true);
   Tensors x = inputs, wanted;
-  for (const std::size_t i : by) {
-    if (!x[i].requires_grad()) x[i] = x[i].detach().requires_grad_();
-    wanted.push_back(x[i]);
-  }
+  for (const std::size_t i : by) wanted.push_back(x[i].requires_grad_());
   wanted.insert(wanted.end(), leaves.begin(), leaves.end());
   const Tensor y = run(x);
   require<GraphError>(y.defined() && y.shape() == dy.shape() && y.dtype() == dy.dtype(),
@@ -132,8 +129,7 @@ struct Checkpoint final : Op {
     if (GradMode::enabled()) {
       dx = again(dy, x, by, reached);
     } else {
-      for (Tensor& each : x)
-        if (each.defined()) each = each.detach();
+      for (Tensor& each : x) each = each.detach();
       dx = gradients(run, x, by, reached, dy, false);
     }
     Gradients out(inputs.size() + leaves.size());
@@ -177,7 +173,7 @@ Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs) {
   Tensor y;
   {
     Tensors x;
-    for (const Tensor& each : inputs) x.push_back(each.defined() ? each.detach() : each);
+    for (const Tensor& each : inputs) x.push_back(each.detach());
     Reached reached(Tensor::empty({}, default_dtype()));
     const NoGrad unrecorded;
     y = checked(x);

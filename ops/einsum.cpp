@@ -66,7 +66,7 @@ std::string letters_of(std::string_view formula, const std::string& term, const 
   const auto named = static_cast<std::int64_t>(term.size()) - (dots ? 3 : 0);
   require<ShapeError>(dots ? x.rank() >= named : x.rank() == named, "einsum: \"", term, "\" names ",
                       named, " axes, but operand ", number, " is ", x.shape());
-  return spell(formula, term, dots ? x.rank() - named : 0);
+  return spell(formula, term, x.rank() - named);
 }
 
 /// x with its axes `have` as `want`: summed over what is not wanted, with size 1 for what it lacks.

@@ -67,8 +67,7 @@ Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
 
 /// No exponent exceeds max |w|² / 2: with that, less 60, all keys fit into f32, sums included.
 double safe_shift(const Tensor& projection) {
-  const Tensor squares = sum(square(projection.detach()), {1});
-  return projection.numel() == 0 ? 0 : std::max(0.0, 0.5 * max(squares).item() - 60);
+  return std::max(0.0, 0.5 * max(sum(square(projection), {1})).item() - 60);
 }
 
 }  // namespace
@@ -100,11 +99,11 @@ Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
 Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                            const Tensor& projection, const PerformerOptions& options) {
   check_sizes("performer_attention", q, k, v, options.causal);
-  const double scale = std::pow(static_cast<double>(std::max<std::int64_t>(q.size(3), 1)), -0.25);
+  const double scale = std::pow(static_cast<double>(q.size(3)), -0.25);
   Tensor qe = favor_exponents(q * scale, projection);  // [B, H, T, M]
   Tensor ke =
       favor_exponents(mask_padding(k, options.lengths) * scale, projection);  // [B, H, S, M]
-  if (qe.numel() > 0) qe = qe - max(qe.detach(), {3}, true);
+  qe = qe - max(qe.detach(), {3}, true);
   if (options.causal)
     ke = ke - safe_shift(projection);
   else if (ke.numel() > 0)

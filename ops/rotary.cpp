@@ -20,13 +20,13 @@ namespace {
 /// Cosines and signed sines, [positions, D], and what they were made for.
 struct Table {
   std::vector<std::int64_t> positions;
-  std::int64_t width = 0;
+  std::int64_t width = -1;  // nobody asks for that
   RotaryOptions options;
   Tensor cos, sin;
 
   bool serves(std::span<const std::int64_t> at, std::int64_t D, const RotaryOptions& o,
               Dtype dtype) const {
-    return cos.defined() && cos.dtype() == dtype && width == D && options.base == o.base &&
+    return width == D && cos.dtype() == dtype && options.base == o.base &&
            options.interleaved == o.interleaved &&
            std::equal(positions.begin(), positions.end(), at.begin(), at.end());
   }

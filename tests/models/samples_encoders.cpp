@@ -78,18 +78,28 @@ N mean_loss(const List<N>& logits, const std::vector<std::int64_t>& targets) {
   return loss / count;
 }
 
+/// MaskedLM's logits. p: bert, dense (2), norm (2), bias
+template <class N>
+List<N> words(const std::vector<std::int64_t>& tokens, const Parameters<N>& p) {
+  const List<N> x = bert(tokens, kOneSegment, p, true);
+  const List<N> guess = naive::layer_norm(
+      naive::gelu_erf(naive::affine(x, C, p[kBert], p[kBert + 1])), C, p[kBert + 2], p[kBert + 3]);
+  return naive::affine(guess, C, p[0], p[kBert + 4]);
+}
+
 void add_heads_of_bert(Samples& all) {
   all.push_back(layer(
       "cross_entropy", "MaskedLM's loss at three of six places",
-      {text(), ids({-1, 3, 2, 3, -1, -1}, {B, T})}, [] { return nn::MaskedLM(bert_options()); },
+      {text(), ids({0, 3, -1, 1, -1, -1}, {B, T})}, [] { return nn::MaskedLM(bert_options()); },
       [](const nn::MaskedLM& m, const Inputs& in) { return m.loss(in[0], in[1], kLengths); },
       []<class N>(const Arguments<N>& in, const Parameters<N>& p) {
-        // p: bert, dense (2), norm (2), bias
-        const List<N> x = bert(in[0].integers, kOneSegment, p, true);
-        const List<N> guess =
-            naive::layer_norm(naive::gelu_erf(naive::affine(x, C, p[kBert], p[kBert + 1])), C,
-                              p[kBert + 2], p[kBert + 3]);
-        return List<N>{mean_loss(naive::affine(guess, C, p[0], p[kBert + 4]), in[1].integers)};
+        return List<N>{mean_loss(words(in[0].integers, p), in[1].integers)};
+      }));
+  all.push_back(layer(
+      "linear", "MaskedLM, all places", {text()}, [] { return nn::MaskedLM(bert_options()); },
+      [](const nn::MaskedLM& m, const Inputs& in) { return m(in[0], kLengths); },
+      []<class N>(const Arguments<N>& in, const Parameters<N>& p) {
+        return words(in[0].integers, p);
       }));
   all.push_back(layer(
       "tanh", "TextClassifier, padding", {text()},
@@ -106,11 +116,11 @@ void add_heads_of_bert(Samples& all) {
       }));
 }
 
-/// images [2, 2, 6, 6] → four patches [2, 4, 2 · 9], with a loop for each axis.
+/// images [3, 2, 6, 6] → four patches [3, 4, 2 · 9], with a loop for each axis.
 template <class N>
 List<N> patches(const List<N>& images) {
   List<N> y;
-  for (std::int64_t b = 0; b < 2; ++b)
+  for (std::int64_t b = 0; b < 3; ++b)
     for (std::int64_t patch = 0; patch < 4; ++patch)
       for (std::int64_t channel = 0; channel < 2; ++channel)
         for (std::int64_t row = 0; row < 3; ++row)
@@ -122,7 +132,7 @@ List<N> patches(const List<N>& images) {
 
 void add_vit(Samples& all) {
   all.push_back(layer(
-      "packed_attention", "VisionTransformer, two channels, four patches", {values({2, 2, 6, 6})},
+      "packed_attention", "VisionTransformer, two channels, four patches", {values({3, 2, 6, 6})},
       [] {
         return nn::VisionTransformer({.size = 6,
                                       .patch = 3,
@@ -137,15 +147,15 @@ void add_vit(Samples& all) {
         // p: patch (2), class token, positions, a block (12), norm (2), head (2)
         const List<N> vectors = naive::affine(patches(numbers(in[0])), 18, p[0], p[1]);
         List<N> x;
-        for (std::int64_t b = 0; b < 2; ++b)
+        for (std::int64_t b = 0; b < 3; ++b)
           for (std::int64_t t = 0; t < 5; ++t)
             for (std::int64_t c = 0; c < C; ++c)
               x.push_back((t == 0 ? p[2][at(c)] : vectors[at((b * 4 + t - 1) * C + c)]) +
                           p[3][at(t * C + c)]);
         const List<N> y =
-            naive::layer_norm(naive::block({2, 2, 5, 5, 2, 2}, x, p, 4, false), C, p[16], p[17]);
+            naive::layer_norm(naive::block({3, 2, 5, 5, 2, 2}, x, p, 4, false), C, p[16], p[17]);
         List<N> first;
-        for (std::int64_t b = 0; b < 2; ++b)
+        for (std::int64_t b = 0; b < 3; ++b)
           for (std::int64_t c = 0; c < C; ++c) first.push_back(y[at(b * 5 * C + c)]);
         return naive::affine(first, C, p[18], p[19]);
       }));

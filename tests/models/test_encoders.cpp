@@ -6,13 +6,12 @@
 #include "gradus/models/vit.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
+#include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 namespace {
-
-using Ids = std::vector<std::int64_t>;
 
 TEST_CASE("mask_tokens chooses 15 %, of which 80 % are hidden, 10 % another, 10 % as they were") {
   constexpr std::int64_t n = 100000, vocab = 50, mask = 2, first = 4;
@@ -55,6 +54,7 @@ TEST_CASE("patches_of reads patches in reading order, channels within them") {
   CHECK(nn::patches_of(x, 2).shape() == Shape{1, 4, 8});
   CHECK(Ids(y.begin(), y.begin() + 8) == Ids{0, 1, 4, 5, 16, 17, 20, 21});
   CHECK(Ids(y.begin() + 8, y.begin() + 16) == Ids{2, 3, 6, 7, 18, 19, 22, 23});
+  CHECK(nn::patches_of(reshape(x, {1, 2, 2, 8}), 2).shape() == Shape{1, 4, 8});
   CHECK(has(message_of<ShapeError>([&] { nn::patches_of(x, 3); }),
             "patches_of: images must be [batch, channels, height, width], and patches of 3"));
 }
@@ -65,6 +65,17 @@ TEST_CASE("a masked loss without masks is 0, with gradient 0") {
   CHECK(loss.item() == 0);
   loss.backward();
   for (const float each : model.dense.weight.grad().to_vector<float>()) CHECK(each == 0.0f);
+}
+
+TEST_CASE("in training some of what an encoder is given is dropped") {
+  const nn::BERT bert(
+      {.vocab = 7, .context = 5, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
+  const Tensor x = ones({1, 5, 8});
+  const int inside = dropouts([&] { bert.encoder(x); });
+  CHECK(dropouts([&] { bert(from(Ids{1, 2, 3}, {1, 3})); }) == inside + 1);
+  const nn::VisionTransformer vit(
+      {.size = 4, .patch = 2, .classes = 3, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
+  CHECK(dropouts([&] { vit(ones({2, 1, 4, 4})); }) == inside + 1);
 }
 
 TEST_CASE("what stands behind a text's length changes nothing, and a clone gives the same") {

@@ -9,6 +9,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/models/tiny_models.h"
+#include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 namespace {
@@ -49,6 +50,31 @@ TEST_CASE("a translator reads no padding and no future, and mixes no examples") 
   }
 }
 
+TEST_CASE("in training some of what translator and recommender are given is dropped") {
+  const nn::Translator model({.source_vocab = 13,
+                              .target_vocab = 13,
+                              .context = 16,
+                              .heads = 2,
+                              .width = 8,
+                              .dropout = 0.5});
+  const Tensor x = ones({1, 5, 8});
+  CHECK(dropouts([&] { model.encode(ids_of(1, 5)); }) ==
+        dropouts([&] { model.transformer.encoder(x); }) + 1);
+  const nn::Recommender other({.items = 12, .context = 9, .heads = 2, .width = 8, .dropout = 0.5});
+  CHECK(dropouts([&] { other(ids_of(1, 5)); }) == dropouts([&] { other.stack(x); }) + 1);
+}
+
+TEST_CASE("a translator counts what its cache has seen against its context") {
+  const nn::Translator model = tiny_translator();
+  const NoGrad off;
+  nn::KVCache cache({.capacity = 99});
+  cache.advance(1, 10);
+  cache.advance(1, 7);
+  CHECK(has(message_of<ShapeError>(
+                [&] { model.decode(ids_of(1, 7), model.encode(ids_of(1, 3)), {}, &cache); }),
+            "Translator: 17 tokens, but its context is 16"));
+}
+
 TEST_CASE("a shared embedding is one tensor for both languages") {
   const nn::Translator shared = tiny_translator(true), own = tiny_translator();
   CHECK(shared.parameters().size() + 1 == own.parameters().size());
@@ -62,13 +88,15 @@ TEST_CASE("translations side by side are those that come alone, and those of one
   const nn::GenerateOptions greedy{.tokens = 9, .end = 2, .sampling = {.temperature = 0}};
   const auto go_on = [](std::int64_t, std::int64_t) { return true; };
   nn::TranslatorContinuation batch(model, padded, {5, 1, 2});
-  const auto together = nn::generate(batch, {{1}, {1}, {1}}, greedy, RandomStream(), go_on);
+  const std::vector<nn::Tokens> begin = {{1}, {1, 4, 7}, {1, 8}};
+  const auto together = nn::generate(batch, begin, greedy, RandomStream(), go_on);
   CHECK(together[0] != together[1]);
   for (std::size_t b = 0; b < sources.size(); ++b) {
     const Tensor source = from(sources[b], {1, std::ssize(sources[b])});
     nn::TranslatorContinuation alone(model, source), beam(model, source);
-    CHECK(nn::generate(alone, {{1}}, greedy, RandomStream(), go_on)[0] == together[b]);
-    CHECK(nn::beam_search(beam, {1}, {.beams = 1, .tokens = 9, .end = 2})[0].tokens == together[b]);
+    CHECK(nn::generate(alone, {begin[b]}, greedy, RandomStream(), go_on)[0] == together[b]);
+    CHECK(nn::beam_search(beam, begin[b], {.beams = 1, .tokens = 9, .end = 2})[0].tokens ==
+          together[b]);
   }
 }
 

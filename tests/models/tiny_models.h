@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "gradus/base/random.h"
+#include "gradus/engine/observer.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/create.h"
@@ -48,6 +50,19 @@ inline void check_equal(const Tensor& got, const Tensor& want) {
   for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
   CHECK(worst < 1e-12);
   CHECK(a == a);  // no NaN
+}
+
+/// How many dropouts run in f, but for those that are part of a sum or of attention.
+inline int dropouts(const std::function<void()>& f) {
+  struct Counter : Observer {
+    int count = 0;
+    void op_begin(const Op& op, std::span<const Tensor* const>) override {
+      count += std::string(op.name()) == "dropout";
+    }
+  } counter;
+  const ObserverScope scope(counter);
+  f();
+  return counter.count;
 }
 
 inline nn::GPT made(nn::GPTOptions options) {

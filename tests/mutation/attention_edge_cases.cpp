@@ -106,6 +106,24 @@ void hidden_anywhere() {
       }
 }
 
+/// Few queries: a key that is hidden from one query of one head, and NaN, does not reach it.
+void hidden_from_one() {
+  const Inputs x(3, 3, 3, 2, 3, 2, 2);
+  for (std::int64_t place = 0; place < 36; ++place) {
+    const std::int64_t b = place % 3, h = place / 3 % 3, i = place / 9 % 2, key = place / 18 * 2;
+    std::vector<bool> allowed(54, true);
+    allowed[static_cast<std::size_t>(((b * 3 + h) * 2 + i) * 3 + key)] = false;
+    const Mask mask = dense_mask(from(allowed, {3, 3, 2, 3}));
+    const auto row = [&](double value) {
+      const std::vector<std::int64_t> at{b, h, key, 0};
+      const Tensor y =
+          scaled_dot_product_attention(x.q, with(x.k, at, value), with(x.v, at, value), mask);
+      return numbers(y[{b, h, i}]);
+    };
+    expect(near(row(kNan), row(0)), "NaN in a key that one query does not see");
+  }
+}
+
 /// A NaN in one number of a query, or of an upstream gradient with gaps, reaches no hidden key.
 void queries_anywhere() {
   const Inputs x(2, 2, 2, 6, 5, 2, 2);
@@ -143,8 +161,10 @@ void nothing_finite() {
 }
 
 Cases edge_cases() {
-  return {scenario("sizes of attention", sizes), scenario("parts of a window", windows),
+  return {scenario("sizes of attention", sizes),
+          scenario("parts of a window", windows),
           scenario("NaN in any hidden place", hidden_anywhere),
+          scenario("NaN hidden from one of few queries", hidden_from_one),
           scenario("NaN in any query", queries_anywhere),
           scenario("NaN everywhere", nothing_finite)};
 }

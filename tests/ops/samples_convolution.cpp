@@ -77,8 +77,13 @@ void add_convolutions(Samples& all) {
                             {.padding = 1, .groups = 2}));
   all.push_back(convolution("matmul", "two channels from each", {x, values({6, 1, 2}, 1)},
                             {.stride = 2, .groups = 3}));
+  all.push_back(convolution("matmul", "one channel from each two",
+                            {values({2, 4, 5}), values({2, 2, 3}, 1), values({2}, 2)},
+                            {.groups = 2}));
   for (const bool formula : {false, true}) {
     const char* op = formula ? "unfold" : "depthwise_conv1d";
+    all.push_back(convolution(op, "depthwise, a stride shorter than the taps",
+                              {x, values({3, 1, 3}, 1)}, {.stride = 2, .groups = 3}, formula));
     all.push_back(convolution(op, "depthwise, with bias", {x, values({3, 1, 5}, 1), values({3}, 2)},
                               {.padding = 2, .groups = 3}, formula));
     all.push_back(convolution(op, "depthwise, stride and dilation", {x, values({3, 1, 2}, 1)},
@@ -171,6 +176,10 @@ void add_einsums(Samples& all) {
   two("matmul", "...ij,...jk->...ik", {"xyij", "xyjk"}, "xyik", {1, 3, 2, 3}, {2, 3, 3, 1});
   two("matmul", "i...j,kj->...ik", {"ixj", "kj"}, "xik", {2, 3, 5}, {2, 5});
   two("matmul", "...i,i...->...", {"xyi", "iy"}, "xy", {2, 3, 5}, {5, 3});
+  two("matmul", "jbi,kbj->bik", {"jbi", "kbj"}, "bik", {2, 3, 5}, {7, 3, 2});
+  two("matmul", "...ij,...jk->...ik", {"ij", "xyjk"}, "xyik", {2, 3}, {2, 3, 3, 1});
+  two("multiply", "k,ij->ijk", {"k", "ij"}, "ijk", {5}, {2, 3});
+  two("matmul", "az,AZz->aAZ", {"az", "AZz"}, "aAZ", {2, 3}, {3, 5, 3});
   two("matmul", "ij,jk->ik", {"ij", "jk"}, "ik", {3, 0}, {0, 2});
   two("matmul", "ij,jk->ik", {"ij", "jk"}, "ik", {1, 1}, {1, 1});
   all.push_back(named("sum", "bij->ji", {"bij"}, "ji", {values({2, 3, 5})}));

@@ -83,6 +83,18 @@ Sample linear_sample(std::string what, const naive::Attention& a,
           .function = "linear_attention"};
 }
 
+const naive::Attention kHidden{1, 1, 3, 5, 2, 2, [](auto, auto, auto, auto j) { return j < 3; }};
+
+/// Keys and values that kHidden hides become infinite.
+void spoil(Sample& sample) {
+  sample.differences = false;
+  for (const std::size_t k : {1u, 2u}) {
+    List<double> x = numbers(sample.inputs[k]);
+    for (std::size_t i = 6; i < 10; ++i) x[i] = std::numeric_limits<double>::infinity();
+    sample.inputs[k] = from(x, {1, 1, 5, 2});
+  }
+}
+
 void add_linear(Samples& all) {
   using I = std::int64_t;
   const auto causal = [](I, I, I i, I j) { return i >= j; };
@@ -106,14 +118,8 @@ void add_linear(Samples& all) {
         linear_sample("causal, several chunks", {1, 1, T, T, 2, 1, causal}, {.causal = true}));
     all.back().large = true;
   }
-  const naive::Attention hidden{1, 1, 3, 5, 2, 2, [](I, I, I, I j) { return j < 3; }};
-  all.push_back(linear_sample("hidden keys and values are infinite", hidden, {.lengths = {3}}));
-  all.back().differences = false;
-  for (const std::size_t k : {1u, 2u}) {
-    List<double> x = numbers(all.back().inputs[k]);
-    for (std::size_t i = 6; i < 10; ++i) x[i] = std::numeric_limits<double>::infinity();
-    all.back().inputs[k] = from(x, {1, 1, 5, 2});
-  }
+  all.push_back(linear_sample("hidden keys and values are infinite", kHidden, {.lengths = {3}}));
+  spoil(all.back());
 }
 
 /// exp(w · x − |x|² / 2 − shift) / √M for one vector x and rows w.
@@ -164,6 +170,10 @@ void add_performers(Samples& all) {
                                  {2, 1, 2, 5, 2, 3, [](I b, I, I, I j) { return j < 3 * b; }},
                                  {.lengths = {0, 3}}));
   all.push_back(performer_sample("no keys", {1, 1, 3, 0, 2, 2}, {}));
+  all.push_back(performer_sample("everything of size 1", {1, 1, 1, 1, 1, 1}, {}));
+  all.push_back(performer_sample("no examples", {0, 2, 3, 5, 2, 2}, {}));
+  all.push_back(performer_sample("hidden keys and values are infinite", kHidden, {.lengths = {3}}));
+  spoil(all.back());
   const Tensor projection = orthogonal_projection(5, 3, Generator(7).next(), Dtype::f64);
   for (const bool shifted : {false, true})
     all.push_back({.op = "exp",

@@ -92,6 +92,23 @@ void add_checkpoints(Samples& all) {
                  .reference = product,
                  .function = "checkpoint"});
   all.push_back({.op = "checkpoint",
+                 .what = "of three inputs",
+                 .inputs = {values({3, 2}), values({2}, 1), values({3, 1}, 2)},
+                 .f =
+                     [](const Inputs& in) {
+                       return checkpoint([](const Tensor& a, const Tensor& b,
+                                            const Tensor& c) { return a * b * c; },
+                                         in[0], in[1], in[2]);
+                     },
+                 .reference =
+                     []<class T>(const Arguments<T>& in) {
+                       List<T> y = numbers(in[0]);
+                       for (std::size_t i = 0; i < 6; ++i)
+                         y[i] *= in[1].values[i % 2] * in[2].values[i / 2];
+                       return y;
+                     },
+                 .function = "checkpoint"});
+  all.push_back({.op = "checkpoint",
                  .what = "an input that is not used, indices and one number",
                  .inputs = {values({3, 1}), values({2}, 1), indices({1, 0, 1})},
                  .f =

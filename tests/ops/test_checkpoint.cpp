@@ -135,6 +135,35 @@ TEST_CASE("only what is asked for is computed; nothing is recorded where nothing
   CHECK(!checkpoint(f, {x, bias}).requires_grad());
 }
 
+TEST_CASE("a checkpoint of many inputs: some undefined, indices, or frozen, and captured leaves") {
+  const Tensor w = values({5}, 1).requires_grad_(), v = values({5}, 2).requires_grad_();
+  std::vector<Tensor> in(70);
+  in[0] = values({5}, 3).requires_grad_(), in[69] = values({5}, 4).requires_grad_();
+  in[65] = arange(5), in[66] = values({5}, 5);
+  std::size_t most = 0;
+  const auto f = [&](const std::vector<Tensor>& x) {
+    most = std::max(most, x.size());
+    return x[0] * w + x[69] * x[66] * v * v;
+  };
+  sum(checkpoint(f, in)).backward();
+  CHECK(most == 70);
+  CHECK(numbers(in[0].grad()) == numbers(w));
+  CHECK(numbers(w.grad()) == numbers(in[0]));
+  CHECK(equal_but_for_order(numbers(in[69].grad()), numbers(in[66] * v * v)));
+  CHECK(!in[66].grad().defined());
+  // By the second of two leaves alone, and by one that is handed on as it is.
+  const Tensor dv = grad(sum(checkpoint(f, in)), v);
+  CHECK(equal_but_for_order(numbers(dv), numbers(2.0 * in[69] * in[66] * v)));
+  const Tensor dw = grad(sum(checkpoint([&](const Tensor&) { return w; }, in[0]) * 3.0), w);
+  CHECK(numbers(dw) == Numbers(5, 3));
+}
+
+TEST_CASE("where nothing is recorded a checkpoint may use whatever it likes") {
+  const Tensor w = values({5}).requires_grad_(), made = square(w);
+  const NoGrad off;
+  CHECK(numbers(checkpoint([&](const Tensor& x) { return x * made; }, w)) == numbers(w * made));
+}
+
 TEST_CASE("the formula is run again as a formula") {
   const Tensor x = values({2, 5}).requires_grad_(), w = values({3, 5}, 1);
   Counter counter;

@@ -128,7 +128,8 @@ const Names kWithConvention = {"relu",
                                "nn::Embedding",
                                "scaled_dot_product_attention",
                                "attention_entropy",
-                               "linear_attention"};
+                               "linear_attention",
+                               "performer_attention"};
 
 Names sampled(bool (*which)(const Sample&)) {
   Names found;

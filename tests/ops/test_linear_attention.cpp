@@ -56,6 +56,23 @@ TEST_CASE("causal linear attention sees nothing that comes later, to the last bi
   }
 }
 
+TEST_CASE("a NaN in padding reaches no result and no gradient") {
+  const Heads h = heads(5, 4, 1);
+  const Tensor w = orthogonal_projection(9, 4, Generator(1).next(), Dtype::f64);
+  const auto run = [&](bool performer, bool relu, double value) {
+    const Tensor q = h.q.detach().requires_grad_(), k = with(h.k, 4, value).requires_grad_(),
+                 v = with(h.v, 4, value).requires_grad_();
+    const FeatureMap feature = relu ? FeatureMap::relu : FeatureMap::elu_plus_one;
+    const Tensor y = performer ? performer_attention(q, k, v, w, {.lengths = {4}})
+                               : linear_attention(q, k, v, {.feature = feature, .lengths = {4}});
+    sum(square(y)).backward();
+    return std::vector{numbers(y), numbers(q.grad()), numbers(k.grad()), numbers(v.grad())};
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const bool relu : {false, true}) CHECK(run(false, relu, nan) == run(false, relu, 0));
+  CHECK(run(true, false, nan) == run(true, false, 0));
+}
+
 TEST_CASE("linear attention's memory grows with the length, not with its square") {
   const auto peak = [](std::int64_t T) {
     const Heads h = heads(T, 16, 1, Dtype::f32);
@@ -100,6 +117,37 @@ TEST_CASE("a performer's result does not depend on the shift that keeps it in ra
   for (const double each : numbers(y32)) CHECK(std::isfinite(each));
   // Exponents of some 200, rounded to 2⁻²⁴ of that, are off by 10⁻⁵; the sums of products no more.
   CHECK(distance(numbers(y32), numbers(y)) < 1e-3);
+}
+
+TEST_CASE("a causal performer's shift keeps keys along a long row of the projection in f32") {
+  // Along the first row, |w|² = 200, a key's exponent is 100; that of the key 0 is 0. In f32 one of
+  // them is lost unless they are moved by 12 to 87: e^88 is too large, e^−103 too small.
+  const Tensor w = cat({full({1, 8}, 5, Dtype::f64), values({2, 8}) * 0.2}, 0);
+  const Tensor along = reshape(select(w, 0, 0) * std::pow(8, 0.25), {1, 1, 1, 8});
+  const Tensor k = cat({along * 0.0, along, along * 0.5}, 2), q = values({1, 1, 3, 8}) * 0.1;
+  const Tensor v = values({1, 1, 3, 2}, 2);
+  const auto run = [&](Dtype dtype) {
+    return numbers(performer_attention(q.astype(dtype), k.astype(dtype), v.astype(dtype),
+                                       w.astype(dtype), {.causal = true}));
+  };
+  const Numbers y = run(Dtype::f64), y32 = run(Dtype::f32);
+  for (std::size_t c = 0; c < 2; ++c) CHECK(std::abs(y[c] - numbers(v)[c]) < 1e-14);
+  // Exponents of 100, rounded to 2⁻²⁴ of that a few times.
+  CHECK(distance(y32, y) < 1e-4);
+}
+
+TEST_CASE("a short projection shifts nothing, so that large values stay within f32") {
+  const Heads h = heads(3, 2, 1, Dtype::f32);
+  const Tensor w = orthogonal_projection(5, 2, Generator(1).next(), Dtype::f32);
+  const Numbers y = numbers(performer_attention(h.q, h.k, h.v * 1e15, w, {.causal = true}));
+  for (const double each : y) CHECK(std::abs(each) < 1e16);
+}
+
+TEST_CASE("keys of no width weigh alike") {
+  const Tensor none = zeros({1, 1, 4, 0}, Dtype::f64), v = values({1, 1, 4, 3}, 2);
+  const Numbers y = numbers(performer_attention(none, none, v, zeros({5, 0}, Dtype::f64)));
+  const Numbers average = numbers(mean(v, {2}));
+  for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::abs(y[i] - average[i % 3]) < 1e-14);
 }
 
 TEST_CASE("a projection's blocks are orthogonal, its rows as long as normal vectors") {

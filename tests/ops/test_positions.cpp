@@ -30,6 +30,8 @@ TEST_CASE("rotated queries and keys know their distance, and nothing else") {
     CHECK(std::abs(product(100003, 100001, options) - near) < 1e-9);
     CHECK(std::abs(product(4, 1, options) - near) > 1e-3);
     CHECK(std::abs(product(0, -2, options) - near) < 1e-12);
+    // 2²⁴ + 1 and + 3 are no floats.
+    CHECK(std::abs(product(16777219, 16777217, options) - near) < 1e-7);
   }
 }
 
@@ -42,8 +44,15 @@ TEST_CASE("a part of the positions, as behind a cache, rotates as the whole does
   // The table that is remembered serves its own positions, width, dtype and options alone.
   CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
   CHECK(rotate(x.astype(Dtype::f32), Places{0, 1, 2, 3, 4}).dtype() == Dtype::f32);
-  CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4}, {.interleaved = true})) != numbers(whole));
-  CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4}, {.base = 100})) != numbers(whole));
+  for (const RotaryOptions& other : {RotaryOptions{.interleaved = true}, RotaryOptions{100}}) {
+    CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
+    CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4}, other)) != numbers(whole));
+  }
+  CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
+  const Tensor wide = rotate(values({2, 3, 5, 6}), Places{0, 1, 2, 3, 4});
+  CHECK(numbers(slice(wide, 2, 0, 1)) == numbers(slice(values({2, 3, 5, 6}), 2, 0, 1)));
+  const Tensor no_width = zeros({2, 3, 5, 0}, Dtype::f64);
+  CHECK(rotate(no_width, Places{0, 1, 2, 3, 4}).shape() == no_width.shape());
 }
 
 TEST_CASE("ALiBi's slopes are the paper's, for any number of heads") {

@@ -1,0 +1,36 @@
+// einsum beside its samples: the shape of a result, and which characters name an axis.
+#include "gradus/ops/einsum.h"
+
+#include <string>
+
+#include "gradus/ops/movement.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/registry.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+
+TEST_CASE("an einsum has one axis for each letter of its result") {
+  const Tensor a = values({2, 3}), b = values({3, 5});
+  CHECK(einsum("ij,jk->ki", a, b).shape() == Shape{5, 2});
+  CHECK(einsum("ij,kl->likj", a, b).shape() == Shape{5, 2, 3, 3});
+  CHECK(einsum("ij,ji->", a, transpose(a)).shape() == Shape{});
+  CHECK(einsum("...j->j...", a).shape() == Shape{3, 2});
+}
+
+TEST_CASE("letters alone name axes, each once, and an operand is called by its number") {
+  const Tensor x = values({2, 3});
+  for (const std::string beside : {"@", "[", "`", "{", "0"})
+    for (const std::string& formula : {beside + "j->j", "j" + beside + "->j"})
+      CHECK(has(message_of<ValueError>([&] { einsum(formula, x); }),
+                "einsum: '" + beside + "' in \"" + formula + "\" is no letter"));
+  CHECK(has(message_of<ValueError>([&] {
+              einsum("iij->j", values({2, 2, 3}));
+            }),
+            "einsum: 'i' stands twice in \"iij\""));
+  CHECK(has(message_of<ShapeError>([&] { einsum("i->i", x); }), "but operand 1 is [2, 3]"));
+  CHECK(has(message_of<ShapeError>([&] { einsum("i,ij->j", x, x); }), "but operand 1 is [2, 3]"));
+  CHECK(has(message_of<ShapeError>([&] { einsum("ij,i->j", x, x); }), "but operand 2 is [2, 3]"));
+}
+
+}  // namespace gradus::testing
