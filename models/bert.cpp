@@ -74,7 +74,7 @@ Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
   const Tensor places = from(chosen, {std::ssize(chosen)});                     // [M]
   const Tensor x = index_select(flatten(bert(ids, lengths), 0, 1), 0, places);  // [M, C]
   const Tensor target = index_select(flatten(targets), 0, places);              // [M]
-  return cross_entropy(words(x), target, {.ignore_index = -1});
+  return cross_entropy(words(x), target);
 }
 
 /// Vectors [..., C] → logits [..., V].

@@ -76,7 +76,7 @@ TEST_CASE("order: bad input") {
   CHECK(has(message_of<ValueError>([&] { topk(x, 4); }),
             "topk: 4 of the 3 elements along axis 1 of [2, 3]"));
   CHECK(has(message_of<ValueError>([&] { topk(x, -1); }), "topk: -1"));
-  CHECK(has(message_of<IndexError>([&] { sort(x, 2); }), "sort: axis 2"));
+  CHECK(message_of<IndexError>([&] { sort(x, 2); }).starts_with("sort: axis 2"));
   CHECK(has(message_of<IndexError>([&] { argmax(x, -3); }), "argmax: axis -3"));
   CHECK(has(message_of<ShapeError>([&] { argmin(zeros({2, 0}), 1); }), "argmin: [2, 0]"));
   CHECK(

@@ -45,7 +45,9 @@ ALSO = {  # of what other files call backward, or hand to another function
     "ops/attention_formula.cpp": {"composed"},
     "ops/attention_kernel.cpp": {"all_finite"},
     "ops/conv.cpp": {"unfold_windows", "fold_windows"},  # each is the other's backward
+    "ops/order.cpp": {"sort", "topk"},  # their values are differentiable, positions are not
 }
+# Not derivatives.h and checkpoint.h, whose functions take functions, nor position_bias.h: constants.
 DIFFERENTIABLE_HEADERS = ("activation", "arithmetic", "attention", "attention_measures", "conv", "dropout",
                           "einsum", "indexing", "linear_attention", "logic", "loss", "masked_product", "matmul",
                           "movement", "norm", "reduce", "rotary", "softmax")
