@@ -6,79 +6,19 @@
 //
 // Blocks of queries add to the same dk and dv, so those of one key head go one after the other,
 // with each query head that it serves. Where there are few heads, parts of such a sequence go side
-// by side: the first part adds to dk and dv themselves, each other to sums of its own, of the keys
-// that it sees, which are added in order at the end. The parts depend on sizes and mask alone.
+// by side (attention_parts.h): the first part adds to dk and dv themselves, each other to sums of
+// its own, of the keys that it sees, which are added in order at the end.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "gradus/base/blas.h"
 #include "gradus/base/parallel.h"
+#include "gradus/ops/attention_parts.h"
 #include "gradus/ops/attention_rows.h"
-#include "gradus/ops/attention_scores.h"
 
 namespace gradus::kernel {
 namespace {
-
-constexpr std::int64_t kParts = 8;  // that the work should have at least, all heads together
-constexpr std::int64_t kPartWork = 1 << 21;  // pairs · widths below which a part is not worth it
-
-/// Items [first, last) of one key head: block `item / group` of queries, query head `item % group`
-/// of those that it serves. `keys` are all that they see.
-struct Part {
-  std::int64_t b, hk, first, last;
-  Range keys;
-};
-
-Range queries_of(const AttentionPlan& plan, std::int64_t item) {
-  const std::int64_t first = item / plan.group() * block_of(plan);
-  return {first, std::min(first + block_of(plan), plan.T)};
-}
-
-/// Cuts one key head's items into at most `most` parts of about equal work.
-void cut(const AttentionPlan& plan, Part whole, std::int64_t most, std::vector<Part>& parts) {
-  std::vector<std::int64_t> until;  // work up to and with an item
-  std::vector<Range> seen;
-  std::int64_t work = 0;
-  for (std::int64_t item = 0; item < whole.last; ++item) {
-    const std::int64_t h = whole.hk * plan.group() + item % plan.group();
-    const std::vector<Range> spans = visible_spans(plan, whole.b, h, queries_of(plan, item));
-    for (const Range& keys : spans)
-      work += keys.size() * queries_of(plan, item).size() * (plan.D + plan.Dv);
-    until.push_back(work);
-    seen.push_back(spans.empty() ? Range{plan.S, 0}
-                                 : Range{spans.front().first, spans.back().last});
-  }
-  const std::int64_t count = std::clamp<std::int64_t>(work / kPartWork, 1, most);
-  for (std::int64_t n = 0, item = 0; n < count; ++n) {
-    Part part{whole.b, whole.hk, item, item, {plan.S, 0}};
-    const auto enough = std::lower_bound(until.begin(), until.end(), work / count * (n + 1));
-    part.last = n + 1 == count ? whole.last : enough - until.begin() + 1;
-    if (part.last <= item) continue;  // the item before was worth two parts
-    item = part.last;
-    for (std::int64_t i = part.first; i < part.last; ++i) {
-      const Range& keys = seen[static_cast<std::size_t>(i)];
-      part.keys = {std::min(part.keys.first, keys.first), std::max(part.keys.last, keys.last)};
-    }
-    if (part.keys.first > part.keys.last) part.keys = {0, 0};
-    parts.push_back(part);
-  }
-}
-
-/// All the work, a key head's parts side by side.
-std::vector<Part> parts_of(const AttentionPlan& plan) {
-  const std::int64_t heads = plan.B * plan.Hk;
-  const std::int64_t items = (plan.T + block_of(plan) - 1) / block_of(plan) * plan.group();
-  std::vector<Part> parts;
-  for (std::int64_t head = 0; head < heads; ++head) {
-    const Part whole{head / plan.Hk, head % plan.Hk, 0, items, {0, plan.S}};
-    if (heads >= kParts || items < 2)
-      parts.push_back(whole);
-    else
-      cut(plan, whole, (kParts + heads - 1) / heads, parts);
-  }
-  return parts;
-}
 
 /// What the items of one part share.
 template <class T>
@@ -142,10 +82,10 @@ void clear(const Rows<T>& x, Range rows, std::int64_t width) {
   for (std::int64_t r = rows.first; x.data && r < rows.last; ++r) std::fill_n(x.at(r), width, T{0});
 }
 
-/// The rows of one head, or none.
+/// The rows of one head, or none: what has no data has no steps either.
 template <class T>
 Rows<T> rows_of(const Heads<T>& x, std::int64_t b, std::int64_t h) {
-  return {x.data ? x.at(b, h, 0) : nullptr, 0, x.row};
+  return {x.at(b, h, 0), 0, x.row};
 }
 
 template <class T>

@@ -74,6 +74,19 @@ void windows() {
   against_the_formula({1, 2, 1, 400, 400, 64, 64}, window_mask(120), {}, "with shared keys");
 }
 
+/// Two parts of each of four heads, whose sums are added where a gradient is wanted.
+void parts_of_some() {
+  const Inputs x(2, 2, 2, 200, 200, 64, 64);
+  const std::vector<List> all = x.run({});
+  against_the_formula(x, {}, {}, "two parts of each head");
+  for (std::size_t k = 0; k < 3; ++k) {
+    std::vector<Tensor> in{x.q.detach(), x.k.detach(), x.v.detach()};
+    in[k].requires_grad_();
+    scaled_dot_product_attention(in[0], in[1], in[2]).backward(x.dout);
+    expect(numbers(in[k].grad()) == all[k + 1], "one gradient alone");
+  }
+}
+
 /// Hides one key from all queries.
 Mask without(std::int64_t T, std::int64_t S, std::int64_t key) {
   std::vector<bool> allowed;
@@ -163,6 +176,7 @@ void nothing_finite() {
 Cases edge_cases() {
   return {scenario("sizes of attention", sizes),
           scenario("parts of a window", windows),
+          scenario("parts of some gradients", parts_of_some),
           scenario("NaN in any hidden place", hidden_anywhere),
           scenario("NaN hidden from one of few queries", hidden_from_one),
           scenario("NaN in any query", queries_anywhere),

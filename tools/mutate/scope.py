@@ -26,6 +26,7 @@ ENGINE_PARTS = {
 }
 HEADERS = {
     "ops/attention_kernel.h": {"group", "at"},
+    "ops/attention_parts.h": {"queries_of", "around", "cut", "parts_of"},
     "ops/attention_rows.h": {"finite_row", "finite_steps", "all_finite", "may_leak", "leaking_heads", "Row",
                              "rows_backward"},
     "ops/attention_scores.h": {"block_of", "span_of", "size", "append", "add_visible", "visible_spans", "at",
