@@ -155,22 +155,40 @@ void queries_anywhere() {
   }
 }
 
+/// Numbers of a row with gaps between them.
+Tensor gaps(const Tensor& x) { return slice(cat({x, x}, 3), 3, 0, 1).detach(); }
+
+/// A NaN in a hidden key or value that lies in gaps, whichever it is.
+void hidden_in_gaps() {
+  const Inputs x(1, 1, 1, 6, 3, 1, 1);
+  for (const std::int64_t key : {0, 1, 2}) {
+    const auto run = [&](double k, double v) {
+      return all_of(x.q, gaps(with(x.k, {0, 0, key, 0}, k)), gaps(with(x.v, {0, 0, key, 0}, v)),
+                    x.dout, without(6, 3, key));
+    };
+    same(run(kNan, 0), run(0, 0), "NaN in a hidden key between gaps");
+    same(run(0, kNan), run(0, 0), "NaN in a hidden value between gaps");
+  }
+}
+
 /// Where nothing at all is finite, a query that sees no key still has output and gradient 0.
-void nothing_finite() {
-  const Mask mask = dense_mask(from(std::vector<bool>{true, false}, {2, 1}));
+void nothing_finite(std::int64_t T) {
+  std::vector<bool> allowed(static_cast<std::size_t>(T), true);
+  allowed.back() = false;
+  const Mask mask = dense_mask(from(allowed, {T, 1}));
   const auto check = [&](const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout) {
     const std::vector<List> found = all_of(q, k, v, dout, mask);
-    const std::size_t width = found[0].size() / 2;
-    for (std::size_t i = width; i < 2 * width; ++i)
+    const std::size_t end = found[0].size(), width = end / static_cast<std::size_t>(T);
+    for (std::size_t i = end - width; i < end; ++i)
       expect(found[0][i] == 0 && found[1][i] == 0, "the query that sees nothing");
   };
   const auto nans = [](std::int64_t rows, std::int64_t width) {
     return full({1, 1, rows, width}, kNan, Dtype::f64);
   };
-  const auto gaps = [](const Tensor& x) { return slice(cat({x, x}, 3), 3, 0, 1).detach(); };
-  check(nans(2, 3), nans(1, 3), nans(1, 3), values({1, 1, 2, 3}));
-  check(gaps(nans(2, 1)), gaps(nans(1, 1)), gaps(nans(1, 1)), values({1, 1, 2, 1}));
-  check(values({1, 1, 2, 3}), values({1, 1, 1, 3}), values({1, 1, 1, 3}), nans(2, 3));
+  check(nans(T, 3), nans(1, 3), nans(1, 3), values({1, 1, T, 3}));
+  check(nans(T, 3), nans(1, 3), nans(1, 3), nans(T, 3));
+  check(gaps(nans(T, 1)), gaps(nans(1, 1)), gaps(nans(1, 1)), values({1, 1, T, 1}));
+  check(values({1, 1, T, 3}), values({1, 1, 1, 3}), values({1, 1, 1, 3}), nans(T, 3));
 }
 
 Cases edge_cases() {
@@ -180,7 +198,9 @@ Cases edge_cases() {
           scenario("NaN in any hidden place", hidden_anywhere),
           scenario("NaN hidden from one of few queries", hidden_from_one),
           scenario("NaN in any query", queries_anywhere),
-          scenario("NaN everywhere", nothing_finite)};
+          scenario("NaN in gaps", hidden_in_gaps),
+          scenario("NaN everywhere, few queries", [] { nothing_finite(2); }),
+          scenario("NaN everywhere", [] { nothing_finite(6); })};
 }
 
 const CaseSource source(edge_cases);
