@@ -24,7 +24,9 @@ namespace {
 template <class T>
 struct PartBackward {
   Columns<T> kt, vt;
-  T *p, *dp;  // a block of scores
+  Rows<T> k;
+  T *p, *dp;    // a block of scores
+  T *q, *dout;  // of a block of queries, their rows side by side
   Rows<T> dk, dv;
 };
 
@@ -36,10 +38,10 @@ void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
   std::uint32_t words[kSpan];
   T *p = part.p, *dp = part.dp;
   const std::int64_t rows = queries.size(), n = keys.size();
-  const T scale = static_cast<T>(plan.scale), *dout = x.dout.at(b, h, queries.first);
-  compute_scores(plan, b, h, queries, keys, x.q, part.kt, p);
-  blas::gemm_serial(false, false, rows, n, plan.Dv, T{1}, dout, x.dout.row, part.vt.at(keys.first),
-                    part.vt.row, T{0}, dp, n);
+  const T scale = static_cast<T>(plan.scale);
+  compute_scores(plan, b, h, queries, keys, part.q, part.kt, p);
+  blas::gemm_serial(false, false, rows, n, plan.Dv, T{1}, part.dout, plan.Dv,
+                    part.vt.at(keys.first), part.vt.row, T{0}, dp, n);
   if (plan.dropout.threshold)
     for (std::int64_t r = 0; r < rows; ++r)
       dropped_row_backward(p + r * n, dp + r * n, n, lse[r], d[r],
@@ -48,15 +50,14 @@ void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
   else
     weights_rows_backward(p, dp, rows, n, lse, d);
   if (part.dv.data)
-    blas::gemm_serial(true, false, n, plan.Dv, rows, T{1}, p, n, dout, x.dout.row, T{1},
+    blas::gemm_serial(true, false, n, plan.Dv, rows, T{1}, p, n, part.dout, plan.Dv, T{1},
                       part.dv.at(keys.first), part.dv.row);
   if (part.dk.data)
-    blas::gemm_serial(true, false, n, plan.D, rows, scale, dp, n, x.q.at(b, h, queries.first),
-                      x.q.row, T{1}, part.dk.at(keys.first), part.dk.row);
+    blas::gemm_serial(true, false, n, plan.D, rows, scale, dp, n, part.q, plan.D, T{1},
+                      part.dk.at(keys.first), part.dk.row);
   if (x.dq.data)
-    blas::gemm_serial(false, false, rows, plan.D, n, scale, dp, n,
-                      x.k.at(b, h / plan.group(), keys.first), x.k.row, first ? T{0} : T{1},
-                      x.dq.at(b, h, queries.first), x.dq.row);
+    blas::gemm_serial(false, false, rows, plan.D, n, scale, dp, n, part.k.at(keys.first),
+                      part.k.row, first ? T{0} : T{1}, x.dq.at(b, h, queries.first), x.dq.row);
 }
 
 /// One block of queries backward.
@@ -64,6 +65,8 @@ template <class T>
 void backward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
                     const BackwardHeads<T>& x, const PartBackward<T>& part) {
   T lse[kQueries], d[kQueries];
+  pack_head(x.q.at(b, h, queries.first), x.q.row, queries.size(), plan.D, part.q);
+  pack_head(x.dout.at(b, h, queries.first), x.dout.row, queries.size(), plan.Dv, part.dout);
   const T* sums = x.lse + (b * plan.H + h) * plan.T;
   // A row without keys has lse −∞: all its scores are −∞ too, and 0 makes p = exp(−∞) = 0 of them.
   std::transform(sums + queries.first, sums + queries.last, lse,
@@ -95,11 +98,15 @@ void backward_part(const AttentionPlan& plan, const Part& part, const std::vecto
   clear(dk, cleared, plan.D), clear(dv, cleared, plan.Dv);
   const std::int64_t first = part.keys.first, n = part.keys.size(), apart = columns_apart(n);
   const std::int64_t tile = kQueries * std::min(n, span_of(plan));
-  Tensor buffer = Tensor::empty({2 * tile + (plan.D + plan.Dv) * apart}, dtype_of<T>);
+  Tensor buffer =
+      Tensor::empty({2 * tile + (plan.D + plan.Dv) * (apart + kQueries) + n * plan.D}, dtype_of<T>);
   T *p = buffer.mutable_data<T>(), *dp = p + tile, *kt = dp + tile, *vt = kt + plan.D * apart;
+  T *k = vt + plan.Dv * apart, *q = k + n * plan.D, *dout = q + kQueries * plan.D;
+  pack_head(x.k.at(part.b, part.hk, first), x.k.row, n, plan.D, k);
   transpose_head(x.k.at(part.b, part.hk, first), x.k.row, n, plan.D, kt, apart);
   transpose_head(x.v.at(part.b, part.hk, first), x.v.row, n, plan.Dv, vt, apart);
-  const PartBackward<T> shared{{kt, first, apart}, {vt, first, apart}, p, dp, dk, dv};
+  const PartBackward<T> shared{
+      {kt, first, apart}, {vt, first, apart}, {k, first, plan.D}, p, dp, q, dout, dk, dv};
   for (std::int64_t item = part.first; item < part.last; ++item) {
     const std::int64_t h = part.hk * plan.group() + item % plan.group();
     const Range queries = queries_of(plan, item);

@@ -24,21 +24,44 @@
 namespace gradus::kernel {
 namespace {
 
-/// One block of queries forward. Of few queries kt is not there, and k is read.
+/// What the blocks of queries that share a key head read of it.
+template <class T>
+struct KeyHead {
+  Tensor packed;       // kᵀ [D, apart], then v [S, Dv]; none for few queries
+  Columns<T> kt;       // in `packed`, or none: then k is read
+  Rows<const T> k, v;  // v in `packed`, or where it lies
+};
+
+template <class T>
+KeyHead<T> key_head(const AttentionPlan& plan, Heads<const T> k, Heads<const T> v,
+                    std::int64_t head) {
+  const std::int64_t b = head / plan.Hk, h = head % plan.Hk, apart = columns_apart(plan.S);
+  KeyHead<T> out{{}, {}, {k.at(b, h, 0), 0, k.row}, {v.at(b, h, 0), 0, v.row}};
+  if (plan.T <= kFewQueries) return out;
+  out.packed = Tensor::empty({plan.D * apart + plan.S * plan.Dv}, dtype_of<T>);
+  T *kt = out.packed.template mutable_data<T>(), *values = kt + plan.D * apart;
+  transpose_head(out.k.data, k.row, plan.S, plan.D, kt, apart);
+  pack_head(out.v.data, v.row, plan.S, plan.Dv, values);
+  out.kt = {kt, 0, apart}, out.v = {values, 0, plan.Dv};
+  return out;
+}
+
+/// One block of queries forward.
 template <class T>
 void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
-                   Heads<const T> q, Heads<const T> k, const Columns<T>& kt, Heads<const T> v,
-                   Heads<T> o, T* lse, T* scores) {
+                   Heads<const T> q, const KeyHead<T>& shared, Heads<T> o, T* lse, T* buffer) {
+  T *packed = buffer, *scores = packed + kQueries * plan.D;
+  pack_head(q.at(b, h, queries.first), q.row, queries.size(), plan.D, packed);
   T m[kQueries], l[kQueries], keep[kQueries];
   std::uint32_t words[kSpan];
   std::fill_n(m, queries.size(), -std::numeric_limits<T>::infinity()),
       std::fill_n(l, queries.size(), T{0});
   bool first = true;
   for (const Range& keys : visible_spans(plan, b, h, queries)) {
-    if (kt.data)
-      compute_scores(plan, b, h, queries, keys, q, kt, scores);
+    if (shared.kt.data)
+      compute_scores(plan, b, h, queries, keys, packed, shared.kt, scores);
     else
-      compute_few_scores(plan, b, h, queries, keys, q, k, scores);
+      compute_few_scores(plan, b, h, queries, keys, packed, shared.k, scores);
     softmax_rows(scores, queries.size(), keys.size(), m, l, keep);
     for (std::int64_t r = 0; r < queries.size(); ++r) {
       if (plan.dropout.threshold)
@@ -47,7 +70,7 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
       if (!first && keep[r] != T{1}) scale_row(o.at(b, h, queries.first + r), plan.Dv, keep[r]);
     }
     blas::gemm_serial(false, false, queries.size(), plan.Dv, keys.size(), T{1}, scores, keys.size(),
-                      v.at(b, h / plan.group(), keys.first), v.row, first ? T{0} : T{1},
+                      shared.v.at(keys.first), shared.v.row, first ? T{0} : T{1},
                       o.at(b, h, queries.first), o.row);
     first = false;
   }
@@ -81,25 +104,17 @@ template <class T>
 void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
                        Heads<const T> v, Heads<T> o, T* lse) {
   const std::int64_t block = block_of(plan), blocks = (plan.T + block - 1) / block;
-  const std::int64_t apart = columns_apart(plan.S), heads = plan.B * plan.H;
+  const std::int64_t heads = plan.B * plan.H;
   const std::vector<char> leaks = leaking_heads(plan, q, k, v);
-  std::vector<Tensor> keys(static_cast<std::size_t>(plan.B * plan.Hk));  // kᵀ [D, apart] of each
-  const bool few = plan.T <= kFewQueries;
-  parallel_for(few ? 0 : plan.B * plan.Hk, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t head = begin; head < end; ++head) {
-      Tensor& kt = keys[static_cast<std::size_t>(head)];
-      kt = Tensor::empty({plan.D, apart}, dtype_of<T>);
-      transpose_head(k.at(head / plan.Hk, head % plan.Hk, 0), k.row, plan.S, plan.D,
-                     kt.mutable_data<T>(), apart);
-    }
+  std::vector<KeyHead<T>> shared(static_cast<std::size_t>(plan.B * plan.Hk));
+  parallel_for(std::ssize(shared), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t head = begin; head < end; ++head)
+      shared[static_cast<std::size_t>(head)] = key_head(plan, k, v, head);
   });
-  const auto columns_of = [&](std::int64_t head) {
-    const Tensor& kt = keys[static_cast<std::size_t>(head)];
-    return Columns<T>{few ? nullptr : kt.data<T>(), 0, apart};
-  };
   // Blocks from the last to the first: under a causal mask those are the longest.
   parallel_for(heads * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-    Tensor buffer = Tensor::empty({kQueries, std::min(plan.S, span_of(plan))}, dtype_of<T>);
+    Tensor buffer =
+        Tensor::empty({kQueries, plan.D + std::min(plan.S, span_of(plan))}, dtype_of<T>);
     for (std::int64_t item = begin; item < end; ++item) {
       const std::int64_t head = item % heads, b = head / plan.H, h = head % plan.H;
       const std::int64_t i = (blocks - 1 - item / heads) * block;
@@ -108,8 +123,8 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
         for (std::int64_t r = queries.first; r < queries.last; ++r)
           forward_row(plan, b, h, r, q, k, v, o, lse);
       else
-        forward_block(plan, b, h, queries, q, k, columns_of(head / plan.group()), v, o, lse,
-                      buffer.mutable_data<T>());
+        forward_block(plan, b, h, queries, q, shared[static_cast<std::size_t>(head / plan.group())],
+                      o, lse, buffer.mutable_data<T>());
     }
   });
 }

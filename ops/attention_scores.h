@@ -22,12 +22,14 @@ inline std::int64_t block_of(const AttentionPlan& plan) {
   return plan.S <= kSpan ? kQueries / 2 : kQueries;
 }
 
-/// Keys in a span. OpenBLAS on AVX-512 multiplies without copying its operands first up to 10⁶
-/// multiplications: there with 64 queries of width 64 spans of 224 are a sixth faster than of 512.
+/// Keys in a span: as many as the first-level cache has room for (8,192 numbers). Up to 10⁶
+/// multiplications OpenBLAS does not copy its operands first (on AVX-512); where not even two tiles
+/// of keys stay below that, the widest span is best.
 inline std::int64_t span_of(const AttentionPlan& plan) {
-  const std::int64_t work = block_of(plan) * std::max<std::int64_t>({plan.D, plan.Dv, 1});
-  const std::int64_t span = 1'000'000 / work / kTile * kTile;
-  return span < 3 * kTile ? kSpan : std::min(span, kSpan);
+  const std::int64_t width = std::max<std::int64_t>({plan.D, plan.Dv, 1});
+  const std::int64_t most = std::min(8192 / width, 1'000'000 / (block_of(plan) * width));
+  const std::int64_t span = most / kTile * kTile;
+  return span < 2 * kTile ? kSpan : std::min(span, kSpan);
 }
 
 struct Range {
@@ -119,23 +121,21 @@ void finish_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
   if (!plan.mask.allows_everything()) hide(plan, b, h, queries, keys, scores);
 }
 
-/// scores = q kᵀ · scale + bias, hidden ones −∞; rows of keys.size().
+/// scores = q kᵀ · scale + bias, hidden ones −∞; rows of keys.size(). q is packed.
 template <class T>
 void compute_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
-                    Range keys, Heads<const T> q, const Columns<T>& kt, T* scores) {
+                    Range keys, const T* q, const Columns<T>& kt, T* scores) {
   blas::gemm_serial(false, false, queries.size(), keys.size(), plan.D, static_cast<T>(plan.scale),
-                    q.at(b, h, queries.first), q.row, kt.at(keys.first), kt.row, T{0}, scores,
-                    keys.size());
+                    q, plan.D, kt.at(keys.first), kt.row, T{0}, scores, keys.size());
   finish_scores(plan, b, h, queries, keys, scores);
 }
 
 /// The same from the keys themselves.
 template <class T>
 void compute_few_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
-                        Range keys, Heads<const T> q, Heads<const T> k, T* scores) {
-  blas::gemm_serial(false, true, queries.size(), keys.size(), plan.D, static_cast<T>(plan.scale),
-                    q.at(b, h, queries.first), q.row, k.at(b, h / plan.group(), keys.first), k.row,
-                    T{0}, scores, keys.size());
+                        Range keys, const T* q, const Rows<const T>& k, T* scores) {
+  blas::gemm_serial(false, true, queries.size(), keys.size(), plan.D, static_cast<T>(plan.scale), q,
+                    plan.D, k.at(keys.first), k.row, T{0}, scores, keys.size());
   finish_scores(plan, b, h, queries, keys, scores);
 }
 

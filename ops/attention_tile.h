@@ -24,6 +24,13 @@ GRADUS_KERNEL void transpose_head(const T* x, std::int64_t row, std::int64_t row
   }
 }
 
+/// Rows of one head side by side. A power of two apart, as in a projection, few of them would fit
+/// into the cache together: its sets are chosen by address.
+template <class T>
+void pack_head(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width, T* packed) {
+  for (std::int64_t r = 0; r < rows; ++r) std::copy_n(x + r * row, width, packed + r * width);
+}
+
 template <class T>
 GRADUS_KERNEL void hide_row(T* scores, const bool* allowed, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j)
