@@ -115,10 +115,13 @@ class Judging(unittest.TestCase):
 
     def test_a_survivor_with_a_reason_is_equivalent(self):
         mutant = schemata.Mutant(4, "ops/a.cpp", 9, "x = y;", "deleted", "x = y;", "")
-        results = Results({4: mutant, 5: mutant}, {4: ("survived", "3 cases"), 5: ("killed", "a case")})
+        results = Results(dict.fromkeys((4, 5, 6), mutant),
+                          {4: ("survived", "3 cases"), 5: ("killed", "a case"), 6: ("killed", "hung")})
         found = self.excuses("file: ops/….cpp\nline: x = y;\n  x = y; => nothing\nwhy: it is there\n")
         results.judge(found)
         self.assertEqual(results.verdicts[4], ("equivalent", "it is there"))
+        self.assertEqual(results.verdicts[5], ("killed", "a case"))
+        self.assertEqual(results.verdicts[6], ("equivalent", "it is there"))
         self.assertTrue(found[0].used)
         self.assertEqual(results.survivors(), [])
 

@@ -58,9 +58,10 @@ class Results:
     verdicts: dict = field(default_factory=dict)  # id → (verdict, by what)
 
     def judge(self, excuses):
-        """Survivors that equivalent.txt has become equivalent."""
+        """Survivors that equivalent.txt has become equivalent; so do those that are only slower, and took
+        too long."""
         for i, (verdict, by) in self.verdicts.items():
-            if verdict == "killed":
+            if verdict == "killed" and by != "hung":
                 continue
             for excuse in excuses:
                 if excuse.covers(self.mutants[i]):
