@@ -25,7 +25,16 @@ get_target_property(gradus_kind gradus TYPE)
 # No flag below changes a result: errno and floating-point traps, which Gradus never reads, are all
 # that they give up. -ffast-math is never used: it would change results and lose NaN.
 target_compile_options(gradus_fast PRIVATE
-  "$<$<NOT:$<CONFIG:Debug>>:-O3;-fno-math-errno;-fno-trapping-math>")
+  "$<$<NOT:$<CONFIG:Debug>>:-O2;-ftree-vectorize;-fvect-cost-model=dynamic;-fno-math-errno;-fno-trapping-math>")
+# Loops over rows, where steps of training spend their time, gain a few percent by unrolling; of all
+# kernels it would cost a tenth of the time to compile.
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/base/random.cpp
+  ${PROJECT_SOURCE_DIR}/ops/attention_kernel.cpp ${PROJECT_SOURCE_DIR}/ops/attention_backward.cpp
+  ${PROJECT_SOURCE_DIR}/ops/cross_entropy.cpp ${PROJECT_SOURCE_DIR}/ops/dropout.cpp
+  ${PROJECT_SOURCE_DIR}/ops/gelu.cpp ${PROJECT_SOURCE_DIR}/ops/layer_norm.cpp
+  ${PROJECT_SOURCE_DIR}/ops/rms_norm.cpp ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
+  ${PROJECT_SOURCE_DIR}/ops/linear.cpp ${PROJECT_SOURCE_DIR}/ops/sum_to.cpp
+  APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
 foreach(part IN ITEMS gradus_small gradus)
   target_compile_options(${part} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os>")
 endforeach()
