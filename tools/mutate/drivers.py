@@ -15,8 +15,8 @@ def say(text):
 class Drivers:
     """Each program has its share of the mutants, and writes a line for each."""
 
-    def __init__(self, mutants, jobs, program, folder, cases=()):
-        self.mutants, self.verdicts, self.problems = mutants, {}, []
+    def __init__(self, mutants, jobs, program, folder, cases=(), excuses=()):
+        self.mutants, self.excuses, self.verdicts, self.problems = mutants, excuses, {}, []
         self.program, self.folder, self.cases = program, folder, cases
         ids = sorted(mutants)
         self.shares = [share for share in (ids[k::jobs] for k in range(jobs)) if share]
@@ -35,9 +35,13 @@ class Drivers:
             raise SystemExit("mutate.sh: " + "\n".join(sorted(set(self.problems))))
         return self.verdicts
 
+    def excused(self, i):
+        """Known to be no fault: a few cases see whether that is still so."""
+        return any(excuse.covers(self.mutants[i]) for excuse in self.excuses)
+
     def drive(self, k):
         tasks = self.folder / f"tasks_{k}.txt"
-        tasks.write_text("".join(f"{i} {self.mutants[i].site}\n" for i in self.shares[k]))
+        tasks.write_text("".join(f"{i} {self.mutants[i].site} {self.excused(i):d}\n" for i in self.shares[k]))
         program = subprocess.Popen([str(self.program), str(tasks), *self.cases],
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
                                    env=os.environ | FREED_IS_OVERWRITTEN)

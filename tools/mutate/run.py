@@ -71,8 +71,8 @@ def main():
         return 0
     compile_program(args.jobs)
     say(f"{made} mutants written, {len(every)} compile, {len(mutants)} run")
-    results = Results(mutants, Drivers(mutants, args.jobs, PROGRAM, BUILD).run())
     excuses = read_excuses(ROOT / "tests/mutation/equivalent.txt")
+    results = Results(mutants, Drivers(mutants, args.jobs, PROGRAM, BUILD, excuses=excuses).run())
     results.judge(excuses)
     minutes = (time.time() - start) / 60
     whole = len(mutants) == len(every)
