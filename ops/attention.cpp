@@ -13,7 +13,7 @@
 
 #include "gradus/engine/apply.h"
 #include "gradus/ops/attention_formula.h"
-#include "gradus/ops/attention_kernel.h"
+#include "gradus/ops/attention_scores.h"
 #include "gradus/ops/movement.h"
 
 namespace gradus {
@@ -63,12 +63,6 @@ bool hides(const AttentionPlan& plan) {
   return false;
 }
 
-/// The plan for backward, where dout may leak too.
-AttentionPlan with_upstream(AttentionPlan plan, const Tensor& dout) {
-  plan.by_pairs |= !plan.mask.allows_everything() && !kernel::all_finite(dout);
-  return plan;
-}
-
 }  // namespace
 
 namespace op {
@@ -87,8 +81,6 @@ struct Attention final : Op {
     lse = Tensor::empty({plan.B, plan.H, plan.T}, queries.dtype());
     const Tensor x = with_packed_rows(queries), y = with_packed_rows(keys),
                  z = with_packed_rows(values);
-    plan.by_pairs =
-        hides(plan) && !(kernel::all_finite(x) && kernel::all_finite(y) && kernel::all_finite(z));
     dispatch_float("attention", out.dtype(), [&]<class T>() {
       kernel::attention_forward<T>(plan, heads_of<T>(x), heads_of<T>(y), heads_of<T>(z),
                                    writable_heads_of<T>(out), lse.mutable_data<T>());
@@ -112,9 +104,9 @@ struct Attention final : Op {
     const Tensor out = o.value(), g = with_packed_rows(dout);
     dispatch_float("attention", dout.dtype(), [&]<class T>() {
       kernel::attention_backward<T>(
-          with_upstream(plan, g), {heads_of<T>(x), heads_of<T>(y), heads_of<T>(z), heads_of<T>(out),
-                                   heads_of<T>(g), lse.data<T>(), writable_heads_of<T>(dq),
-                                   writable_heads_of<T>(dk), writable_heads_of<T>(dv)});
+          plan, {heads_of<T>(x), heads_of<T>(y), heads_of<T>(z), heads_of<T>(out), heads_of<T>(g),
+                 lse.data<T>(), writable_heads_of<T>(dq), writable_heads_of<T>(dk),
+                 writable_heads_of<T>(dv)});
     });
     return {dq, dk, dv};
   }
@@ -139,7 +131,6 @@ struct PackedAttention final : Op {
   Tensor forward(const Tensor& packed) {
     qkv = packed;
     const Tensor x = packed.contiguous();
-    plan.by_pairs = !plan.mask.allows_everything() && !kernel::all_finite(x);
     Tensor out = empty_heads(plan.B, plan.H, plan.T, plan.D, packed.dtype());
     lse = Tensor::empty({plan.B, plan.H, plan.T}, packed.dtype());
     dispatch_float("attention", out.dtype(), [&]<class T>() {
@@ -176,10 +167,9 @@ struct PackedAttention final : Op {
     dispatch_float("attention", dout.dtype(), [&]<class T>() {
       Tensor dq = part(dx, 0), dk = part(dx, 1), dv = part(dx, 2);
       kernel::attention_backward<T>(
-          with_upstream(plan, g),
-          {heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)), heads_of<T>(part(x, 2)),
-           heads_of<T>(split(out)), heads_of<T>(split(g)), lse.data<T>(), writable_heads_of<T>(dq),
-           writable_heads_of<T>(dk), writable_heads_of<T>(dv)});
+          plan, {heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)), heads_of<T>(part(x, 2)),
+                 heads_of<T>(split(out)), heads_of<T>(split(g)), lse.data<T>(),
+                 writable_heads_of<T>(dq), writable_heads_of<T>(dk), writable_heads_of<T>(dv)});
     });
     return {dx};
   }
@@ -191,7 +181,7 @@ namespace {
 
 AttentionPlan make_plan(const Shape& q, const Shape& k, const Shape& v, const Mask& mask,
                         const AttentionOptions& options) {
-  const AttentionPlan plan{
+  AttentionPlan plan{
       q[0], q[1], k[1], q[2],
       k[2], q[3], v[3], options.scale.value_or(1 / std::sqrt(static_cast<double>(q[3]))),
       mask, {},   {}};
@@ -207,6 +197,7 @@ AttentionPlan make_plan(const Shape& q, const Shape& k, const Shape& v, const Ma
   require(0 <= options.dropout && options.dropout < 1, "attention: dropout ", options.dropout,
           " is not in [0, 1)");
   mask.check_sizes({plan.B, plan.H, plan.T, plan.S});
+  plan.hides = hides(plan), plan.sees_few = kernel::few_visible(plan);
   return plan;
 }
 

@@ -60,13 +60,11 @@ void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
                       part.k.row, first ? T{0} : T{1}, x.dq.at(b, h, queries.first), x.dq.row);
 }
 
-/// One block of queries backward.
+/// One block of queries, packed, backward.
 template <class T>
 void backward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
                     const BackwardHeads<T>& x, const PartBackward<T>& part) {
   T lse[kQueries], d[kQueries];
-  pack_head(x.q.at(b, h, queries.first), x.q.row, queries.size(), plan.D, part.q);
-  pack_head(x.dout.at(b, h, queries.first), x.dout.row, queries.size(), plan.Dv, part.dout);
   const T* sums = x.lse + (b * plan.H + h) * plan.T;
   // A row without keys has lse −∞: all its scores are −∞ too, and 0 makes p = exp(−∞) = 0 of them.
   std::transform(sums + queries.first, sums + queries.last, lse,
@@ -92,8 +90,8 @@ Rows<T> rows_of(const Heads<T>& x, std::int64_t b, std::int64_t h) {
 }
 
 template <class T>
-void backward_part(const AttentionPlan& plan, const Part& part, const std::vector<char>& leaks,
-                   const BackwardHeads<T>& x, const Rows<T>& dk, const Rows<T>& dv) {
+void backward_part(const AttentionPlan& plan, const Part& part, const BackwardHeads<T>& x,
+                   const Rows<T>& dk, const Rows<T>& dv) {
   const Range cleared = part.first == 0 ? Range{0, plan.S} : part.keys;
   clear(dk, cleared, plan.D), clear(dv, cleared, plan.Dv);
   const std::int64_t first = part.keys.first, n = part.keys.size(), apart = columns_apart(n);
@@ -102,15 +100,27 @@ void backward_part(const AttentionPlan& plan, const Part& part, const std::vecto
       Tensor::empty({2 * tile + (plan.D + plan.Dv) * (apart + kQueries) + n * plan.D}, dtype_of<T>);
   T *p = buffer.mutable_data<T>(), *dp = p + tile, *kt = dp + tile, *vt = kt + plan.D * apart;
   T *k = vt + plan.Dv * apart, *q = k + n * plan.D, *dout = q + kQueries * plan.D;
-  pack_head(x.k.at(part.b, part.hk, first), x.k.row, n, plan.D, k);
-  transpose_head(x.k.at(part.b, part.hk, first), x.k.row, n, plan.D, kt, apart);
-  transpose_head(x.v.at(part.b, part.hk, first), x.v.row, n, plan.Dv, vt, apart);
+  bool leaks = false;
+  for (std::int64_t i = 0; i < n; i += kSpan) {  // what is read once stays near
+    const std::int64_t rows = std::min(kSpan, n - i);
+    const T *keys = x.k.at(part.b, part.hk, first + i),
+            *values = x.v.at(part.b, part.hk, first + i);
+    pack_head(keys, x.k.row, rows, plan.D, k + i * plan.D);
+    transpose_head(keys, x.k.row, rows, plan.D, kt + i, apart);
+    transpose_head(values, x.v.row, rows, plan.Dv, vt + i, apart);
+    leaks |= plan.hides && !(finite_row(k + i * plan.D, rows * plan.D) &&
+                             all_finite(vt + i, apart, plan.Dv, rows));
+  }
   const PartBackward<T> shared{
       {kt, first, apart}, {vt, first, apart}, {k, first, plan.D}, p, dp, q, dout, dk, dv};
   for (std::int64_t item = part.first; item < part.last; ++item) {
     const std::int64_t h = part.hk * plan.group() + item % plan.group();
     const Range queries = queries_of(plan, item);
-    if (leaks[static_cast<std::size_t>(part.b * plan.H + h)])
+    const std::int64_t i = queries.first, rows = queries.size();
+    pack_head(x.q.at(part.b, h, i), x.q.row, rows, plan.D, q);
+    pack_head(x.dout.at(part.b, h, i), x.dout.row, rows, plan.Dv, dout);
+    if (leaks ||
+        (plan.hides && !(finite_row(q, rows * plan.D) && finite_row(dout, rows * plan.Dv))))
       rows_backward(plan, part.b, h, queries.first, queries.last, x, dk, dv);
     else
       backward_block(plan, part.b, h, queries, x, shared);
@@ -133,23 +143,11 @@ void add_sums(const std::vector<Part>& parts, const std::vector<Rows<T>>& sums, 
   });
 }
 
-/// The same heads as leak forward, and those whose upstream gradient would.
-template <class T>
-std::vector<char> leaking_back(const AttentionPlan& plan, const BackwardHeads<T>& x) {
-  std::vector<char> leaks = leaking_heads(plan, x.q, x.k, x.v);
-  for (std::size_t i = 0; plan.by_pairs && i < leaks.size(); ++i) {
-    const auto head = static_cast<std::int64_t>(i);
-    leaks[i] |= !all_finite(x.dout, head / plan.H, head % plan.H, plan.T, plan.Dv);
-  }
-  return leaks;
-}
-
 }  // namespace
 
 template <class T>
 void attention_backward(const AttentionPlan& plan, const BackwardHeads<T>& x) {
   const std::vector<Part> parts = parts_of(plan);
-  const std::vector<char> leaks = leaking_back(plan, x);
   std::vector<Tensor> buffers(parts.size());
   std::vector<Rows<T>> dk(parts.size()), dv(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -163,7 +161,7 @@ void attention_backward(const AttentionPlan& plan, const BackwardHeads<T>& x) {
   }
   parallel_for(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      backward_part(plan, parts[i], leaks, x, dk[i], dv[i]);
+      backward_part(plan, parts[i], x, dk[i], dv[i]);
   });
   if (std::ssize(parts) == plan.B * plan.Hk) return;
   add_sums(parts, dk, plan.S, x.dk, plan.D), add_sums(parts, dv, plan.S, x.dv, plan.Dv);

@@ -6,18 +6,16 @@
 //     l = l·exp(m − m') + Σ p   o = o·exp(m − m') + p v   at the end: o / l, lse = m + log l
 //
 // Spans that the mask hides are skipped. Where something is hidden, a NaN in q, k or v would leak
-// through 0 × NaN inside the products: such heads go through attention_rows.h instead.
+// through 0 × NaN inside the products: such blocks go through attention_rows.h instead.
 
 #include "gradus/ops/attention_kernel.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "gradus/base/parallel.h"
-#include "gradus/engine/strided.h"
 #include "gradus/ops/attention_rows.h"
 #include "gradus/ops/attention_scores.h"
 
@@ -30,6 +28,7 @@ struct KeyHead {
   Tensor packed;       // kᵀ [D, apart], then v [S, Dv]; none for few queries
   Columns<T> kt;       // in `packed`, or none: then k is read
   Rows<const T> k, v;  // v in `packed`, or where it lies
+  bool leaks = false;  // what the mask hides may not be finite
 };
 
 template <class T>
@@ -37,21 +36,28 @@ KeyHead<T> key_head(const AttentionPlan& plan, Heads<const T> k, Heads<const T> 
                     std::int64_t head) {
   const std::int64_t b = head / plan.Hk, h = head % plan.Hk, apart = columns_apart(plan.S);
   KeyHead<T> out{{}, {}, {k.at(b, h, 0), 0, k.row}, {v.at(b, h, 0), 0, v.row}};
-  if (plan.T <= kFewQueries) return out;
+  if (plan.T <= kFewQueries) {
+    out.leaks = plan.hides && !(all_finite(out.k.data, k.row, plan.S, plan.D) &&
+                                all_finite(out.v.data, v.row, plan.S, plan.Dv));
+    return out;
+  }
   out.packed = Tensor::empty({plan.D * apart + plan.S * plan.Dv}, dtype_of<T>);
   T *kt = out.packed.template mutable_data<T>(), *values = kt + plan.D * apart;
-  transpose_head(out.k.data, k.row, plan.S, plan.D, kt, apart);
-  pack_head(out.v.data, v.row, plan.S, plan.Dv, values);
+  for (std::int64_t first = 0; first < plan.S; first += kSpan) {  // what is read once stays near
+    const std::int64_t n = std::min(kSpan, plan.S - first);
+    transpose_head(out.k.at(first), k.row, n, plan.D, kt + first, apart);
+    pack_head(out.v.at(first), v.row, n, plan.Dv, values + first * plan.Dv);
+    out.leaks |= plan.hides && !(all_finite(kt + first, apart, plan.D, n) &&
+                                 finite_row(values + first * plan.Dv, n * plan.Dv));
+  }
   out.kt = {kt, 0, apart}, out.v = {values, 0, plan.Dv};
   return out;
 }
 
-/// One block of queries forward.
+/// One block of queries, packed, forward.
 template <class T>
 void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
-                   Heads<const T> q, const KeyHead<T>& shared, Heads<T> o, T* lse, T* buffer) {
-  T *packed = buffer, *scores = packed + kQueries * plan.D;
-  pack_head(q.at(b, h, queries.first), q.row, queries.size(), plan.D, packed);
+                   const T* q, const KeyHead<T>& shared, Heads<T> o, T* lse, T* scores) {
   T m[kQueries], l[kQueries], keep[kQueries];
   std::uint32_t words[kSpan];
   std::fill_n(m, queries.size(), -std::numeric_limits<T>::infinity()),
@@ -59,9 +65,9 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
   bool first = true;
   for (const Range& keys : visible_spans(plan, b, h, queries)) {
     if (shared.kt.data)
-      compute_scores(plan, b, h, queries, keys, packed, shared.kt, scores);
+      compute_scores(plan, b, h, queries, keys, q, shared.kt, scores);
     else
-      compute_few_scores(plan, b, h, queries, keys, packed, shared.k, scores);
+      compute_few_scores(plan, b, h, queries, keys, q, shared.k, scores);
     softmax_rows(scores, queries.size(), keys.size(), m, l, keep);
     for (std::int64_t r = 0; r < queries.size(); ++r) {
       if (plan.dropout.threshold)
@@ -86,26 +92,11 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
 
 }  // namespace
 
-bool all_finite(const Tensor& x) {
-  std::atomic<bool> finite{true};
-  dispatch_float("attention", x.dtype(), [&]<class T>() {
-    const T* data = x.data<T>();
-    for_each_row(
-        x.shape(), std::span(&x.strides(), 1),
-        [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-          if (step[0] == 1 ? !finite_row(data + at[0], n) : !finite_steps(data + at[0], step[0], n))
-            finite.store(false, std::memory_order_relaxed);
-        });
-  });
-  return finite;
-}
-
 template <class T>
 void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
                        Heads<const T> v, Heads<T> o, T* lse) {
   const std::int64_t block = block_of(plan), blocks = (plan.T + block - 1) / block;
   const std::int64_t heads = plan.B * plan.H;
-  const std::vector<char> leaks = leaking_heads(plan, q, k, v);
   std::vector<KeyHead<T>> shared(static_cast<std::size_t>(plan.B * plan.Hk));
   parallel_for(std::ssize(shared), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t head = begin; head < end; ++head)
@@ -116,15 +107,17 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
     Tensor buffer =
         Tensor::empty({kQueries, plan.D + std::min(plan.S, span_of(plan))}, dtype_of<T>);
     for (std::int64_t item = begin; item < end; ++item) {
-      const std::int64_t head = item % heads, b = head / plan.H, h = head % plan.H;
-      const std::int64_t i = (blocks - 1 - item / heads) * block;
+      const std::int64_t head = item / blocks, b = head / plan.H, h = head % plan.H;
+      const std::int64_t i = (blocks - 1 - item % blocks) * block;
       const Range queries{i, std::min(i + block, plan.T)};
-      if (leaks[static_cast<std::size_t>(head)])
+      const KeyHead<T>& keys = shared[static_cast<std::size_t>(head / plan.group())];
+      T *packed = buffer.mutable_data<T>(), *scores = packed + kQueries * plan.D;
+      pack_head(q.at(b, h, i), q.row, queries.size(), plan.D, packed);
+      if (keys.leaks || (plan.hides && !finite_row(packed, queries.size() * plan.D)))
         for (std::int64_t r = queries.first; r < queries.last; ++r)
           forward_row(plan, b, h, r, q, k, v, o, lse);
       else
-        forward_block(plan, b, h, queries, q, shared[static_cast<std::size_t>(head / plan.group())],
-                      o, lse, buffer.mutable_data<T>());
+        forward_block(plan, b, h, queries, packed, keys, o, lse, scores);
     }
   });
 }

@@ -27,7 +27,8 @@ struct AttentionPlan {
   Mask mask;
   Tensor bias;            // undefined, or seen as [B, H, T, S] by its strides; constant here
   DropoutMask dropout;    // threshold 0: none
-  bool by_pairs = false;  // something is hidden and some number not finite: products could leak
+  bool hides = false;     // some pair: what is not finite there could leak out of a product
+  bool sees_few = false;  // a block of queries sees few keys
 
   std::int64_t group() const { return Hk == 0 ? 1 : H / Hk; }  // query heads of one key head
 };
@@ -35,8 +36,6 @@ struct AttentionPlan {
 /// So few queries, as in decoding, read keys where they lie: transposing all of them first costs
 /// more than the slower product.
 inline constexpr std::int64_t kFewQueries = 4;
-
-bool all_finite(const Tensor& x);
 
 /// o = softmax(q kᵀ · scale + bias, masked) v, and lse[b, h, t] = log Σ_s exp(score): all that
 /// backward needs to compute the weights again.

@@ -1,4 +1,4 @@
-// Attention one allowed pair at a time: the way of heads that hold a NaN or an infinity while a
+// Attention one allowed pair at a time: the way of blocks that meet a NaN or an infinity while a
 // mask hides something. Slow, and nothing leaks: what is hidden is never read.
 #pragma once
 
@@ -20,38 +20,10 @@ GRADUS_KERNEL bool finite_row(const T* row, std::int64_t n) {
 }
 
 template <class T>
-bool finite_steps(const T* x, std::int64_t step, std::int64_t n) {
-  for (std::int64_t j = 0; j < n; ++j)
-    if (!std::isfinite(x[j * step])) return false;
-  return true;
-}
-
-template <class T>
-bool all_finite(Heads<const T> x, std::int64_t b, std::int64_t h, std::int64_t rows,
-                std::int64_t width) {
+bool all_finite(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width) {
   for (std::int64_t r = 0; r < rows; ++r)
-    if (!finite_row(x.at(b, h, r), width)) return false;
+    if (!finite_row(x + r * row, width)) return false;
   return true;
-}
-
-template <class T>
-bool may_leak(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Heads<const T> q,
-              Heads<const T> k, Heads<const T> v) {
-  return !plan.mask.allows_everything() && !(all_finite(q, b, h, plan.T, plan.D) &&
-                                             all_finite(k, b, h / plan.group(), plan.S, plan.D) &&
-                                             all_finite(v, b, h / plan.group(), plan.S, plan.Dv));
-}
-
-/// Which heads [B, H] must go pair by pair.
-template <class T>
-std::vector<char> leaking_heads(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
-                                Heads<const T> v) {
-  std::vector<char> leaks(static_cast<std::size_t>(plan.B * plan.H), 0);
-  for (std::size_t i = 0; plan.by_pairs && i < leaks.size(); ++i) {
-    const auto head = static_cast<std::int64_t>(i);
-    leaks[i] = may_leak(plan, head / plan.H, head % plan.H, q, k, v);
-  }
-  return leaks;
 }
 
 /// The keys that query i may see, their scores, and what dropout multiplies their weights by.

@@ -16,18 +16,19 @@ inline constexpr std::int64_t kQueries = 64;  // a block of scores stays in the 
 inline constexpr std::int64_t kTile = 32;     // keys: the grain in which masks are skipped
 inline constexpr std::int64_t kSpan = 512;    // keys: the widest product
 
-/// Queries in a block. Of a short causal triangle, half blocks leave out more than the larger
-/// products would win.
+/// Queries in a block. Of a short causal triangle, and of a narrow window, half blocks leave out
+/// more than the larger products would win.
 inline std::int64_t block_of(const AttentionPlan& plan) {
-  return plan.S <= kSpan ? kQueries / 2 : kQueries;
+  return plan.S <= kSpan || plan.sees_few ? kQueries / 2 : kQueries;
 }
 
-/// Keys in a span: as many as the first-level cache has room for (8,192 numbers). Up to 10⁶
-/// multiplications OpenBLAS does not copy its operands first (on AVX-512); where not even two tiles
-/// of keys stay below that, the widest span is best.
+/// Keys in a span: as many as the first-level cache has room for (8,192 numbers), or all where few
+/// are seen. Up to 10⁶ multiplications OpenBLAS does not copy its operands first (on AVX-512);
+/// where not even two tiles of keys stay below that, the widest span is best.
 inline std::int64_t span_of(const AttentionPlan& plan) {
   const std::int64_t width = std::max<std::int64_t>({plan.D, plan.Dv, 1});
-  const std::int64_t most = std::min(8192 / width, 1'000'000 / (block_of(plan) * width));
+  const std::int64_t room = plan.sees_few ? kSpan : 8192 / width;
+  const std::int64_t most = std::min(room, 1'000'000 / (block_of(plan) * width));
   const std::int64_t span = most / kTile * kTile;
   return span < 2 * kTile ? kSpan : std::min(span, kSpan);
 }
@@ -68,6 +69,15 @@ inline std::vector<Range> visible_spans(const AttentionPlan& plan, std::int64_t 
   return spans;
 }
 
+/// For plan.sees_few: what the middle of the first head's queries see stands for all.
+inline bool few_visible(const AttentionPlan& plan) {
+  if (plan.mask.allows_everything() || plan.B * plan.H == 0) return false;
+  const std::int64_t first = plan.T / 2, last = std::min(first + kQueries, plan.T);
+  std::int64_t keys = 0;
+  for (const Range& span : visible_spans(plan, 0, 0, {first, last})) keys += span.size();
+  return keys <= kSpan;
+}
+
 /// xᵀ for some keys: number c of key j is at(j)[c · row].
 template <class T>
 struct Columns {
@@ -78,6 +88,14 @@ struct Columns {
 
 /// How far apart the rows of n columns lie: at a power of two all would share one set of the cache.
 inline std::int64_t columns_apart(std::int64_t n) { return n < 256 ? n : n + 16; }
+
+/// −∞ in a row of n but for what is seen of it.
+template <class T>
+void hide_around(T* row, MaskStretch seen, std::int64_t n) {
+  const std::int64_t begin = seen.begin < seen.end ? seen.begin : n;
+  std::fill(row, row + begin, -std::numeric_limits<T>::infinity());
+  std::fill(row + std::max(begin, seen.end), row + n, -std::numeric_limits<T>::infinity());
+}
 
 /// −∞ where the mask hides, tile by tile where it hides only some.
 template <class T>
@@ -93,8 +111,8 @@ void hide(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queri
     if (seen(key, last) == Coverage::all) continue;
     for (std::int64_t i = queries.first; i < queries.last; ++i) {
       T* row = scores + (i - queries.first) * keys.size() + (key - keys.first);
-      if (const std::int64_t n = plan.mask.prefix({b, h, i, key}, last - key); n >= 0) {
-        std::fill_n(row + n, last - key - n, -std::numeric_limits<T>::infinity());
+      if (const auto seen_by = plan.mask.stretch({b, h, i, key}, last - key)) {
+        hide_around(row, *seen_by, last - key);
         continue;
       }
       plan.mask.row({b, h, i, key}, last - key, allowed);

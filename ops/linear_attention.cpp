@@ -62,6 +62,12 @@ void check_sizes(const char* name, const Tensor& q, const Tensor& k, const Tenso
 
 /// The exponents of favor_features: w_m · x − |x|² / 2.
 Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
+  require<ShapeError>(projection.defined() && projection.rank() == 2 && projection.size(0) > 0 &&
+                          projection.size(1) == x.size(-1),
+                      "FAVOR+ features: the projection ",
+                      projection.defined() ? to_string(projection.shape()) : "is undefined and",
+                      " must be [features, ", x.size(-1),
+                      "] with at least one: as wide as the queries and keys ", x.shape());
   return linear(x, projection) - 0.5 * sum(square(x), {-1}, true);
 }
 

@@ -15,8 +15,8 @@ class Causal final : public Mask::Rule {
   void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
     for (std::int64_t j = 0; j < n; ++j) allowed[j] = first.key + j <= first.query + offset_;
   }
-  std::int64_t prefix(const MaskPlace& first, std::int64_t n) const override {
-    return std::clamp<std::int64_t>(first.query + offset_ - first.key + 1, 0, n);
+  std::optional<MaskStretch> stretch(const MaskPlace& first, std::int64_t n) const override {
+    return {{0, std::min(first.query + offset_ - first.key + 1, n)}};
   }
   Coverage coverage(const MaskBlock& b) const override {
     if (b.last_key - 1 <= b.first_query + offset_) return Coverage::all;
@@ -39,8 +39,8 @@ class Lengths final : public Mask::Rule {
   void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
     for (std::int64_t j = 0; j < n; ++j) allowed[j] = first.key + j < length(first.example);
   }
-  std::int64_t prefix(const MaskPlace& first, std::int64_t n) const override {
-    return std::clamp<std::int64_t>(length(first.example) - first.key, 0, n);
+  std::optional<MaskStretch> stretch(const MaskPlace& first, std::int64_t n) const override {
+    return {{0, std::min(length(first.example) - first.key, n)}};
   }
   Coverage coverage(const MaskBlock& b) const override {
     if (b.last_key <= length(b.example)) return Coverage::all;
@@ -138,9 +138,13 @@ class Combined final : public Mask::Rule {
         allowed[from + j] = both_ ? allowed[from + j] && other[j] : allowed[from + j] || other[j];
     }
   }
-  std::int64_t prefix(const MaskPlace& first, std::int64_t n) const override {
-    const std::int64_t a = a_->prefix(first, n), b = b_->prefix(first, n);
-    return a < 0 || b < 0 ? -1 : both_ ? std::min(a, b) : std::max(a, b);
+  std::optional<MaskStretch> stretch(const MaskPlace& first, std::int64_t n) const override {
+    const auto a = a_->stretch(first, n), b = b_->stretch(first, n);
+    if (!a || !b) return {};
+    if (both_) return {{std::max(a->begin, b->begin), std::min(a->end, b->end)}};
+    if (a->begin >= a->end || b->begin >= b->end) return a->begin >= a->end ? b : a;
+    if (std::max(a->begin, b->begin) > std::min(a->end, b->end)) return {};  // a gap between them
+    return {{std::min(a->begin, b->begin), std::max(a->end, b->end)}};
   }
   Coverage coverage(const MaskBlock& block) const override {
     const Coverage a = a_->coverage(block), b = b_->coverage(block);
@@ -187,8 +191,8 @@ void Mask::row(const MaskPlace& first, std::int64_t n, bool* allowed) const {
     std::fill_n(allowed, n, true);
 }
 
-std::int64_t Mask::prefix(const MaskPlace& first, std::int64_t n) const {
-  return rule_ ? rule_->prefix(first, n) : n;
+std::optional<MaskStretch> Mask::stretch(const MaskPlace& first, std::int64_t n) const {
+  return rule_ ? rule_->stretch(first, n) : MaskStretch{0, n};
 }
 
 Coverage Mask::coverage(const MaskBlock& block) const {

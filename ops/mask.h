@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -28,6 +29,11 @@ struct MaskSizes {
 
 enum class Coverage { none, some, all };
 
+/// Keys that lie side by side: [begin, end), counted from the first that was asked about.
+struct MaskStretch {
+  std::int64_t begin, end;  // begin ≥ end: none
+};
+
 /// A small value that answers for single places and for whole blocks, so that kernels skip what is
 /// hidden without a T × S tensor. Combine with & and |. The default allows everything.
 class Mask {
@@ -41,8 +47,8 @@ class Mask {
 
   /// allowed[j] = allows(first.query, first.key + j), for n keys: what kernels call.
   void row(const MaskPlace& first, std::int64_t n, bool* allowed) const;
-  /// The number of keys that row() allows if those are the first of the n, else −1: "not known".
-  std::int64_t prefix(const MaskPlace& first, std::int64_t n) const;
+  /// The keys that row() allows, if they lie side by side and that is easily seen.
+  std::optional<MaskStretch> stretch(const MaskPlace& first, std::int64_t n) const;
 
   /// ShapeError if the mask was made for others. Unless `whole` these may be a part of its own.
   void check_sizes(const MaskSizes& sizes, bool whole = true) const;

@@ -15,11 +15,9 @@ class Window final : public Mask::Rule {
     for (std::int64_t j = 0; j < n; ++j)
       allowed[j] = first.query - before_ <= first.key + j && first.key + j <= first.query + after_;
   }
-  std::int64_t prefix(const MaskPlace& first, std::int64_t n) const override {
-    const std::int64_t begin = first.query - before_ - first.key,
-                       end = begin + before_ + after_ + 1;
-    if (begin >= n || end <= 0) return 0;
-    return begin <= 0 ? std::min(end, n) : -1;
+  std::optional<MaskStretch> stretch(const MaskPlace& first, std::int64_t n) const override {
+    const std::int64_t own = first.query - first.key;
+    return {{std::max<std::int64_t>(own - before_, 0), std::min(own + after_ + 1, n)}};
   }
   Coverage coverage(const MaskBlock& b) const override {
     const std::int64_t last_query = b.last_query - 1, last_key = b.last_key - 1;

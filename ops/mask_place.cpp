@@ -85,19 +85,23 @@ class Placed final : public Mask::Rule {
       return true;
     });
   }
-  std::int64_t prefix(const MaskPlace& first, std::int64_t n) const override {
+  std::optional<MaskStretch> stretch(const MaskPlace& first, std::int64_t n) const override {
     const std::int64_t query = position(first);
-    if (query < 0) return 0;
-    std::int64_t seen = 0;
+    MaskStretch seen{0, 0};
+    if (query < 0) return seen;
     const bool known = keys_.each(first.example, first.key, first.key + n, [&](const Run& keys) {
       if (keys.position < 0) return true;
-      const std::int64_t more =
-          mask_.prefix({first.example, first.head, query, keys.position}, keys.last - keys.first);
-      if (more > 0 && first.key + seen != keys.first) return false;  // behind hidden ones
-      seen += more;
-      return more >= 0;
+      const std::int64_t at = keys.first - first.key;
+      const auto more =
+          mask_.stretch({first.example, first.head, query, keys.position}, keys.last - keys.first);
+      if (!more) return false;
+      if (more->begin >= more->end) return true;
+      const bool any = seen.begin < seen.end;
+      if (any && seen.end != at + more->begin) return false;  // a gap between them
+      seen = {any ? seen.begin : at + more->begin, at + more->end};
+      return true;
     });
-    return known ? seen : -1;
+    return known ? std::optional(seen) : std::nullopt;
   }
   Coverage coverage(const MaskBlock& b) const override {
     bool any = false, all = true;

@@ -10,8 +10,8 @@ class Mask::Rule {
   virtual ~Rule() = default;
   /// allowed[j] = may first.query attend to key first.key + j, for n keys.
   virtual void row(const MaskPlace& first, std::int64_t n, bool* allowed) const = 0;
-  /// See Mask::prefix. −1 is always a right answer, only a slower one.
-  virtual std::int64_t prefix(const MaskPlace&, std::int64_t) const { return -1; }
+  /// See Mask::stretch. None is always a right answer, only a slower one.
+  virtual std::optional<MaskStretch> stretch(const MaskPlace&, std::int64_t) const { return {}; }
   /// Of a block that is not empty; `some` is always a right answer, only a slower one.
   virtual Coverage coverage(const MaskBlock& block) const = 0;
   /// Throws if the mask was made for other sizes. Unless `whole` they are a part only, of which the

@@ -87,17 +87,18 @@ void add_linear_attention(Mistakes& all) {
   all.push_back({"linear_attention",
                  "mask_padding: a length of 6 for [1, 2, 3, 4], which has 3 places",
                  [=] { linear_attention(x(3, 4), x(3, 4), x(3, 4), {.lengths = {6}}); }});
-  all.push_back(
-      {"performer_attention", "linear: the input [1, 2, 3, 4] does not end in the weight's", [=] {
-         performer_attention(x(3, 4), x(3, 4), x(3, 4), values({7, 3}));
-       }});
+  for (const Shape& shape : {Shape{7, 3}, Shape{0, 4}, Shape{4}})
+    all.push_back({"performer_attention",
+                   "FAVOR+ features: the projection " + to_string(shape) +
+                       " must be [features, 4] with at least one",
+                   [=] { performer_attention(x(3, 4), x(3, 4), x(3, 4), values(shape)); }});
   all.push_back({"performer_attention",
                  "performer_attention: q [3, 4], k [1, 2, 3, 4], v [1, 2, 3, 4] must be [batch,",
                  [=] {
                    performer_attention(values({3, 4}), x(3, 4), x(3, 4), values({7, 4}));
                  }});
   all.push_back(
-      {"favor_features", "linear: the input [2, 3] does not end in the weight's input size", [] {
+      {"favor_features", "FAVOR+ features: the projection [5, 2] must be [features, 3] with", [] {
          favor_features(values({2, 3}), values({5, 2}));
        }});
   all.push_back(

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "gradus/base/error.h"
 #include "gradus/base/random.h"
 #include "gradus/ops/mask.h"
 #include "gradus/tests/support/catch.h"
@@ -19,15 +20,17 @@ void check_block(const Mask& mask, const MaskBlock& b, bool exact) {
   std::int64_t allowed = 0, wrong = 0;
   for (std::int64_t i = b.first_query; i < b.last_query; ++i) {
     const MaskPlace first{b.example, b.head, i, b.first_key};
-    const std::int64_t before = allowed, seen = mask.prefix(first, n);
+    const std::int64_t before = allowed;
+    const auto seen = mask.stretch(first, n);
     mask.row(first, n, row.get());
     for (std::int64_t j = 0; j < n; ++j) {
       const bool may = mask.allows({b.example, b.head, i, b.first_key + j});
       allowed += may;
       wrong += may != row[static_cast<std::size_t>(j)];
-      wrong += seen >= 0 && may != (j < seen);
+      wrong += seen && may != (seen->begin <= j && j < seen->end);
     }
-    wrong += seen >= 0 && seen != allowed - before;
+    const bool none = seen && seen->begin >= seen->end;
+    wrong += seen && (none ? 0 : seen->end - seen->begin) != allowed - before;
   }
   const std::int64_t places = n * (b.last_query - b.first_query);
   const Coverage right = allowed == 0        ? Coverage::none
@@ -86,6 +89,9 @@ std::vector<Mask> kinds() {
           placed(window_mask(6)),
           placed(causal_mask()),
           placed(Mask()),
+          window_mask(3) & causal_mask(-1),
+          window_mask(3, 2) | prefix_mask(6),
+          placed(window_mask(3) | prefix_mask(25)),
           place(window_mask(2, 2), {std::vector<std::int64_t>(19, 4)},
                 {{9, 8, 7, 6, 5, 4, 3, 2, 1, 0, -1, 0, 2, 4, 6, 8, 10, 1, 2, 3, -1, -1, 5}})};
 }
@@ -103,6 +109,23 @@ TEST_CASE("windows, prefixes and lower-right alignment are drawn as they are mea
   CHECK(causal_lower_right(3, 3).picture(3, 3) == causal_mask().picture(3, 3));
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK(window_mask(most, most).picture(2, 2) == "##\n##\n");
+}
+
+TEST_CASE("what a row sees is told as one stretch where it is one") {
+  const auto told = [](const Mask& mask, std::int64_t query) {
+    const auto seen = mask.stretch({0, 0, query, 2}, 5);  // of the keys 2 … 6
+    return seen ? text(seen->begin, "-", seen->end) : "";
+  };
+  CHECK(told(Mask(), 4) == "0-5");
+  CHECK(told(causal_mask(), 4) == "0-3");
+  CHECK(told(window_mask(1, 1), 4) == "1-4");
+  CHECK(told(window_mask(1, 9) & causal_mask(), 4) == "1-3");
+  CHECK(told(window_mask(1) | prefix_mask(3), 4) == "0-3");
+  CHECK(told(window_mask(1) | prefix_mask(1), 4) == "1-3");
+  CHECK(told(prefix_mask(1) | window_mask(1), 4) == "1-3");
+  CHECK(told(window_mask(1) | prefix_mask(3), 6).empty());  // keys 2, and 5 and 6
+  CHECK(told(place(causal_mask(), {{9}}, {{-1, -1, -1, 8, 9, 10, 11}}), 0) == "1-3");
+  CHECK(told(block_sparse_mask({.length = 9}), 4).empty());
 }
 
 TEST_CASE("block patterns: global, window, and as many random blocks as asked for") {
