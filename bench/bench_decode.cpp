@@ -42,7 +42,7 @@ void time_position(const nn::GPT& model, const Flags& flags, std::int64_t length
   std::vector<double> cached, whole;
   for (int round = 0; round < flags.rounds + 1; ++round) {
     double step = 0;
-    constexpr int kSteps = 5;  // each from a copy of the cache, whose buffers are shared
+    constexpr int kSteps = 50;  // as in decoding; a copy of the cache each, which shares buffers
     for (int i = 0; i < kSteps; ++i) {
       nn::KVCache cache = seen;
       step += milliseconds([&] { model(last, &cache); }) / kSteps;

@@ -125,8 +125,9 @@ Tensor MultiHeadAttention::attend(const Tensor& x, const Mask& mask, KVCache* ca
                                  {.dropout = options.dropout, .training = training()});
 
   const std::vector<Tensor> parts = split(qkv, {H * D, G * D, G * D}, -1);
-  const KVCache::Flat at =
-      cache ? cache->flat() : KVCache::Flat{up_to(x.size(1)), up_to(x.size(1)), 0};
+  const KVCache::Flat at = options.position == HeadPosition::none ? KVCache::Flat{}
+                           : cache                                ? cache->flat()
+                                   : KVCache::Flat{up_to(x.size(1)), up_to(x.size(1)), 0};
   Tensor q = split_heads(parts[0], H);  // [B, H, T, D]
   Tensor k = split_heads(parts[1], G);  // [B, G, T, D]
   Tensor v = split_heads(parts[2], G);  // [B, G, T, D]

@@ -5,8 +5,9 @@
 //     s = q kᵀ · scale          m' = max(m, max s)        p = exp(s − m')
 //     l = l·exp(m − m') + Σ p   o = o·exp(m − m') + p v   at the end: o / l, lse = m + log l
 //
-// Spans that the mask hides are skipped. Where something is hidden, a NaN in q, k or v would leak
-// through 0 × NaN inside the products: such blocks go through attention_rows.h instead.
+// Spans that the mask hides are skipped. Where something else is hidden, a NaN in v would leak
+// through 0 × NaN inside the product: such heads go through attention_rows.h instead. One in q or k
+// stays in its row or column of s, where −∞ replaces what is hidden.
 
 #include "gradus/ops/attention_kernel.h"
 
@@ -28,7 +29,7 @@ struct KeyHead {
   Tensor packed;       // kᵀ [D, apart], then v [S, Dv]; none for few queries
   Columns<T> kt;       // in `packed`, or none: then k is read
   Rows<const T> k, v;  // v in `packed`, or where it lies
-  bool leaks = false;  // what the mask hides may not be finite
+  bool leaks = false;  // v is not finite, and something is hidden
 };
 
 template <class T>
@@ -37,8 +38,7 @@ KeyHead<T> key_head(const AttentionPlan& plan, Heads<const T> k, Heads<const T> 
   const std::int64_t b = head / plan.Hk, h = head % plan.Hk, apart = columns_apart(plan.S);
   KeyHead<T> out{{}, {}, {k.at(b, h, 0), 0, k.row}, {v.at(b, h, 0), 0, v.row}};
   if (plan.T <= kFewQueries) {
-    out.leaks = plan.hides && !(all_finite(out.k.data, k.row, plan.S, plan.D) &&
-                                all_finite(out.v.data, v.row, plan.S, plan.Dv));
+    out.leaks = plan.hides && !all_finite(out.v.data, v.row, plan.S, plan.Dv);
     return out;
   }
   out.packed = Tensor::empty({plan.D * apart + plan.S * plan.Dv}, dtype_of<T>);
@@ -47,17 +47,18 @@ KeyHead<T> key_head(const AttentionPlan& plan, Heads<const T> k, Heads<const T> 
     const std::int64_t n = std::min(kSpan, plan.S - first);
     transpose_head(out.k.at(first), k.row, n, plan.D, kt + first, apart);
     pack_head(out.v.at(first), v.row, n, plan.Dv, values + first * plan.Dv);
-    out.leaks |= plan.hides && !(all_finite(kt + first, apart, plan.D, n) &&
-                                 finite_row(values + first * plan.Dv, n * plan.Dv));
+    out.leaks |= plan.hides && !finite_row(values + first * plan.Dv, n * plan.Dv);
   }
   out.kt = {kt, 0, apart}, out.v = {values, 0, plan.Dv};
   return out;
 }
 
-/// One block of queries, packed, forward.
+/// One block of queries forward.
 template <class T>
 void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
-                   const T* q, const KeyHead<T>& shared, Heads<T> o, T* lse, T* scores) {
+                   Heads<const T> q, const KeyHead<T>& shared, Heads<T> o, T* lse, T* buffer) {
+  T *packed = buffer, *scores = packed + kQueries * plan.D;
+  pack_head(q.at(b, h, queries.first), q.row, queries.size(), plan.D, packed);
   T m[kQueries], l[kQueries], keep[kQueries];
   std::uint32_t words[kSpan];
   std::fill_n(m, queries.size(), -std::numeric_limits<T>::infinity()),
@@ -65,9 +66,9 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
   bool first = true;
   for (const Range& keys : visible_spans(plan, b, h, queries)) {
     if (shared.kt.data)
-      compute_scores(plan, b, h, queries, keys, q, shared.kt, scores);
+      compute_scores(plan, b, h, queries, keys, packed, shared.kt, scores);
     else
-      compute_few_scores(plan, b, h, queries, keys, q, shared.k, scores);
+      compute_few_scores(plan, b, h, queries, keys, packed, shared.k, scores);
     softmax_rows(scores, queries.size(), keys.size(), m, l, keep);
     for (std::int64_t r = 0; r < queries.size(); ++r) {
       if (plan.dropout.threshold)
@@ -111,13 +112,11 @@ void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const 
       const std::int64_t i = (blocks - 1 - item % blocks) * block;
       const Range queries{i, std::min(i + block, plan.T)};
       const KeyHead<T>& keys = shared[static_cast<std::size_t>(head / plan.group())];
-      T *packed = buffer.mutable_data<T>(), *scores = packed + kQueries * plan.D;
-      pack_head(q.at(b, h, i), q.row, queries.size(), plan.D, packed);
-      if (keys.leaks || (plan.hides && !finite_row(packed, queries.size() * plan.D)))
+      if (keys.leaks)
         for (std::int64_t r = queries.first; r < queries.last; ++r)
           forward_row(plan, b, h, r, q, k, v, o, lse);
       else
-        forward_block(plan, b, h, queries, packed, keys, o, lse, scores);
+        forward_block(plan, b, h, queries, q, keys, o, lse, buffer.mutable_data<T>());
     }
   });
 }

@@ -179,19 +179,36 @@ Tensor bias_of(const Shape& shape, bool hides_key_two) {
 }
 
 void pair_by_pair() {
-  const Sizes n{2, 3, 4, 5, 3, 2};
+  const Sizes n{2, 3, 6, 5, 3, 2};
   pairs(n, {}, Layout::packed, "plain");
+  pairs({2, 3, 4, 5, 3, 2}, {}, Layout::packed, "few queries");
   pairs(n, {}, Layout::column_major, "columns first");
   pairs(n, {.scale = 0.3}, Layout::padded, "a scale, padded rows");
   pairs(n, {.dropout = 0.4}, Layout::packed, "dropout");
-  pairs(n, {.bias = bias_of({2, 3, 4, 5}, false)}, Layout::packed, "a bias for each pair");
-  pairs(n, {.bias = bias_of({2, 3, 4, 5}, false) - 9.0}, Layout::packed, "weights far below 1");
-  pairs(n, {.bias = bias_of({2, 1, 4, 5}, true), .dropout = 0.3}, Layout::packed,
+  pairs(n, {.bias = bias_of({2, 3, 6, 5}, false)}, Layout::packed, "a bias for each pair");
+  pairs(n, {.bias = bias_of({2, 3, 6, 5}, false) - 9.0}, Layout::packed, "weights far below 1");
+  pairs(n, {.bias = bias_of({2, 1, 6, 5}, true), .dropout = 0.3}, Layout::packed,
         "bias and dropout");
-  pairs(n, {.bias = testing::laid_out(bias_of({2, 3, 4, 5}, true), Layout::column_major)},
+  pairs(n, {.bias = testing::laid_out(bias_of({2, 3, 6, 5}, true), Layout::column_major)},
         Layout::packed, "a bias by columns");
   pairs({2, 2, 3, 4, 1, 1}, {}, Layout::every_second, "width 1, with gaps");
   pairs({2, 2, 1, 4, 3, 2}, {}, Layout::every_second, "one query");
+}
+
+/// NaN in one of two keys that are hidden from all, among more than are looked at in one piece.
+void far_apart() {
+  const Sizes n{1, 1, 6, 600, 2, 3};
+  const Tensor q = values({1, 1, n.T, n.D}), k = values({1, 1, n.S, n.D}, 1);
+  const Tensor v = values({1, 1, n.S, n.Dv}, 2), dout = values({1, 1, n.T, n.Dv}, 3);
+  std::vector<bool> allowed;
+  for (std::int64_t i = 0; i < n.T * n.S; ++i)
+    allowed.push_back(i % n.S != 3 && i % n.S != n.S - 3);
+  const Mask mask = dense_mask(from(allowed, {n.T, n.S}));
+  const Run zeros = run(q, k, v, dout, mask, {}, Layout::packed);
+  for (const std::int64_t key : {std::int64_t{3}, n.S - 3}) {
+    same_run(run(q, with_row(k, key, kNan, true), v, dout, mask, {}, Layout::packed), zeros, "k");
+    same_run(run(q, k, with_row(v, key, kNan, true), dout, mask, {}, Layout::packed), zeros, "v");
+  }
 }
 
 /// A key that is allowed but has the score −∞ counts as hidden: its NaN stays where it is.
@@ -281,10 +298,15 @@ void packed() {
 }
 
 Cases attention_cases() {
-  return {scenario("pair by pair", pair_by_pair),         scenario("NaN upstream", upstream_nans),
-          scenario("found anywhere", found_anywhere),     scenario("found in gaps", found_in_gaps),
-          scenario("minus infinity", minus_infinity),     scenario("large attention", large),
-          scenario("at the threshold", at_the_threshold), scenario("packed", packed)};
+  return {scenario("pair by pair", pair_by_pair),
+          scenario("NaN upstream", upstream_nans),
+          scenario("found anywhere", found_anywhere),
+          scenario("found in gaps", found_in_gaps),
+          scenario("minus infinity", minus_infinity),
+          scenario("large attention", large),
+          scenario("at the threshold", at_the_threshold),
+          scenario("packed", packed),
+          scenario("far apart", far_apart)};
 }
 
 const CaseSource source(attention_cases);

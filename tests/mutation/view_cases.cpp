@@ -27,6 +27,7 @@ void attention_of_views() {
   expect_as_packed(row.view({1, 1, 2, 3}, {9, 9, 2, 1}, 0), "rows that overlap");
   expect_as_packed(transpose(slice(square, 3, 0, 1)), "one row that lies as a column");
   expect_as_packed(square.view({1, 1, 2, 1}, {6, 6, 0, 1}, 1), "a stride of 0");
+  expect_as_packed(square.view({1, 1, 1, 2}, {6, 6, 0, 1}, 2), "one row, whatever its stride");
 }
 
 Cases view_cases() { return {scenario("attention of views", attention_of_views)}; }

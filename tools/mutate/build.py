@@ -28,8 +28,9 @@ def link_headers(tree, target, include):
         (include / "gradus").symlink_to(tree)
 
 
-def link_tree(tree, target, include):
-    """Symbolic links in `target` to every file of the rooms that the program is made of."""
+def link_tree(tree, target, include, written):
+    """Symbolic links in `target` to every file of the rooms that the program is made of, but for those
+    that are `written` there."""
     wanted = {}
     for room in ROOMS + tuple(f"tests/{name}" for name in TESTS):
         for path in (tree / room).rglob("*"):
@@ -40,6 +41,8 @@ def link_tree(tree, target, include):
             link.unlink()
     for link, path in wanted.items():
         link.parent.mkdir(parents=True, exist_ok=True)
+        if not link.is_symlink() and link not in written:  # mutated once, and no more
+            link.unlink(missing_ok=True)
         if not link.exists():
             link.symlink_to(path)
     include.mkdir(exist_ok=True)
@@ -120,7 +123,8 @@ class Tree:
         if self.only:
             link_headers(self.root, self.target, self.include)
         else:
-            link_tree(self.root, self.target, self.include)
+            written = {self.target / path for path in (*self.sources, "base/parallel.h")}
+            link_tree(self.root, self.target, self.include, written)
             chunks_by_choice(self.root, self.target)
         memory, keys = self.build / "compiles.json", self.known()
         before = json.loads(memory.read_text()) if memory.exists() else {}

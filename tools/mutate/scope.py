@@ -27,10 +27,9 @@ ENGINE_PARTS = {
 HEADERS = {
     "ops/attention_kernel.h": {"group", "at"},
     "ops/attention_parts.h": {"queries_of", "around", "cut", "parts_of"},
-    "ops/attention_rows.h": {"finite_row", "finite_steps", "all_finite", "may_leak", "leaking_heads", "Row",
-                             "rows_backward"},
-    "ops/attention_scores.h": {"block_of", "span_of", "size", "append", "add_visible", "visible_spans", "at",
-                               "columns_apart", "hide", "add_bias", "finish_scores", "compute_scores",
+    "ops/attention_rows.h": {"finite_row", "all_finite", "Row", "rows_backward"},
+    "ops/attention_scores.h": {"size", "append", "add_visible", "visible_spans", "at", "columns_apart",
+                               "hide_around", "hide", "add_bias", "finish_scores", "compute_scores",
                                "compute_few_scores", "draw"},
     "ops/attention_tile.h": {"transpose_head", "pack_head", "hide_row", "softmax_rows", "scale_row",
                              "add_row", "drop_row", "dot_rows", "weights_rows_backward", "dropped_row_backward"},
@@ -44,7 +43,7 @@ HEADERS = {
 ALSO = {  # of what other files call backward, or hand to another function
     "ops/attention.cpp": {"attention_with_weights", "hides"},
     "ops/attention_formula.cpp": {"composed"},
-    "ops/attention_kernel.cpp": {"all_finite"},
+    "ops/attention_kernel.cpp": {"key_head", "attention_forward"},  # who decides what could leak
     "ops/conv.cpp": {"unfold_windows", "fold_windows"},  # each is the other's backward
     "ops/order.cpp": {"sort", "topk"},  # their values are differentiable, positions are not
 }
