@@ -53,7 +53,7 @@ Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t 
 }
 
 /// Is anything hidden? Of few queries (decoding) the mask is asked for all of them at once, which
-/// costs less than to look whether every key is finite.
+/// costs less than to look whether every value is finite.
 bool hides(const AttentionPlan& plan) {
   if (plan.mask.allows_everything() || plan.T > kernel::kFewQueries)
     return !plan.mask.allows_everything();
