@@ -166,10 +166,11 @@ struct PackedAttention final : Op {
     Tensor dx = Tensor::empty_like(x);
     dispatch_float("attention", dout.dtype(), [&]<class T>() {
       Tensor dq = part(dx, 0), dk = part(dx, 1), dv = part(dx, 2);
-      kernel::attention_backward<T>(
-          plan, {heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)), heads_of<T>(part(x, 2)),
-                 heads_of<T>(split(out)), heads_of<T>(split(g)), lse.data<T>(),
-                 writable_heads_of<T>(dq), writable_heads_of<T>(dk), writable_heads_of<T>(dv)});
+      const kernel::BackwardHeads<T> heads{
+          heads_of<T>(part(x, 0)),  heads_of<T>(part(x, 1)),  heads_of<T>(part(x, 2)),
+          heads_of<T>(split(out)),  heads_of<T>(split(g)),    lse.data<T>(),
+          writable_heads_of<T>(dq), writable_heads_of<T>(dk), writable_heads_of<T>(dv)};
+      kernel::attention_backward<T>(plan, heads);
     });
     return {dx};
   }

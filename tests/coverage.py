@@ -4,9 +4,10 @@
   tests/coverage.py [BUILD]      BUILD: build/coverage, made by
       cmake --preset coverage && cmake --build --preset coverage --target gradus_tests_ops
 
-Runs the registry's oracle test alone, reads gcov's counts for all functions of ops/ with `backward`
-in their name (lambdas inside included), and fails with a list unless every line was reached. That
-each wants(i) was true and false is demanded by ops/test_coverage.cpp.
+Runs the registry's oracle test alone, and for attention's parts, which no sample is long enough for,
+the test that holds them against the formula; reads gcov's counts for all functions of ops/ with
+`backward` in their name (lambdas inside included), and fails with a list unless every line was
+reached. That each wants(i) was true and false is demanded by ops/test_coverage.cpp.
 """
 import collections
 import json
@@ -19,11 +20,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def measure(build):
-    """Counts of nothing but the oracle test."""
+    """Counts of nothing but comparisons with an oracle."""
     for old in build.rglob("*.gcda"):
         old.unlink()
     test = build / "tests" / "gradus_tests_ops"
-    subprocess.run([test, "registry: values*"], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+    subprocess.run([test, "registry: values*,few heads: parts*"], check=True,
+                   stdout=subprocess.DEVNULL, cwd=ROOT)
 
 
 def reports(build):
