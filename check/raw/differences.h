@@ -227,26 +227,36 @@ inline void look_from_further(const Line& f, double x, double unit, const Values
   }
 }
 
+/// What each step gave for output i; `tried` is overwritten.
+inline void gather(const std::vector<std::vector<Slope>>& steps, std::size_t i,
+                   std::vector<Slope>& tried) {
+  tried.clear();
+  for (const std::vector<Slope>& step : steps) tried.push_back(step[i]);
+}
+
 /// Takes another look where no slope was found, or rounding hides it: where f hardly changes but
 /// rounds by many ulps (large numbers cancel inside it), one-sided slopes look torn at every step.
 /// Their gap is a fourth difference; of a kink, gap·step has shrunk to 1/16 from the third step on,
 /// so what is left there is rounding, if it is less than 1e4 ulps. 4 ulps are always granted.
 inline void look_at_rounding(const Values& y, const Goal& goal, double scale,
-                             std::vector<std::vector<Slope>>& tried, std::vector<Slope>& best) {
+                             const std::vector<std::vector<Slope>>& steps,
+                             std::vector<Slope>& best) {
   const Tolerance& t = goal.tolerance;
   for (std::size_t i = 0; i < y.size(); ++i) {
     if (best[i].finite() && !hidden(best[i], scale, t)) continue;
     const double ulp = goal.ulp * std::abs(y[i]);
     double rounding = 4 * ulp;
-    for (std::size_t s = 2; s < tried[i].size(); ++s)
-      rounding = std::max(rounding, tried[i][s].gap() * tried[i][s].step / 3);
+    std::vector<Slope> tried;
+    gather(steps, i, tried);
+    for (std::size_t s = 2; s < tried.size(); ++s)
+      rounding = std::max(rounding, tried[s].gap() * tried[s].step / 3);
     if (!(rounding <= 1e4 * ulp)) continue;
     const auto add = [&](Slope& s) { s.noise = std::max(s.noise, rounding / s.step); };
-    std::for_each(tried[i].begin(), tried[i].end(), add);
+    std::for_each(tried.begin(), tried.end(), add);
     if (best[i].finite()) {
       add(best[i]);
     } else {
-      best[i] = conclude(tried[i], scale, t);
+      best[i] = conclude(tried, scale, t);
     }
   }
 }
@@ -260,24 +270,28 @@ inline std::vector<Slope> column(const Line& f, double x, double unit, const Val
   if (!std::isfinite(x) || !std::isfinite(unit)) return result;
   const Tolerance& t = goal.tolerance;
   double h = power_of_two_below(goal.steps.first * unit);
-  std::vector<std::vector<Slope>> tried(y.size());
+  std::vector<std::vector<Slope>> steps;  // each a slope for every output
   std::vector<bool> fine(y.size(), false), seen(y.size(), false);
   double scale = goal.scale;
   for (int step = 1; step <= std::max(1, goal.steps.most); ++step, h *= goal.steps.shrink) {
-    const std::vector<Slope> now = slopes_at(f, x, h, y, goal);
+    steps.push_back(slopes_at(f, x, h, y, goal));
+    const std::vector<Slope>& now = steps.back();
     if (step == 1) scale = largest_clear(now, scale, t);
     bool all_done = true;
     for (std::size_t i = 0; i < y.size(); ++i) {
-      tried[i].push_back(now[i]);
       fine[i] = fine[i] || settled(now[i], scale, t);
       seen[i] = seen[i] || (clear(now[i], scale, t) && !torn(now[i], scale, t));
       all_done = all_done && (fine[i] || (seen[i] && step >= goal.steps.usual));
     }
     if (all_done && (step >= goal.steps.usual || !goal.thorough)) break;
   }
-  for (std::size_t i = 0; i < y.size(); ++i) result[i] = conclude(tried[i], scale, t);
+  std::vector<Slope> tried;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    gather(steps, i, tried);
+    result[i] = conclude(tried, scale, t);
+  }
   look_from_further(f, x, unit, y, goal, scale, result);
-  look_at_rounding(y, goal, scale, tried, result);
+  look_at_rounding(y, goal, scale, steps, result);
   return result;
 }
 
