@@ -37,7 +37,7 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/base/random.cpp
   APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
 target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os>")
 # The checker looks at each pair of elements, in small functions that must be inlined: for size, its
-# checks take half as long again.
+# checks take up to twice as long.
 target_compile_options(gradus PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O2>")
 foreach(part IN ITEMS gradus_fast gradus_small gradus)
   gradus_own_flags(${part})
