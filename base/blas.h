@@ -10,7 +10,7 @@ namespace gradus::blas {
 /// lda, ldb, ldc are the distances between rows as stored (A is [m,k], or [k,m] when transposed).
 /// beta = 0 overwrites C, NaN included. Sizes may be 0 (k = 0 scales C by beta). A dimension above
 /// 2³¹−1 is a ValueError. T is float or double. A large product runs as one slab per thread along
-/// its longer side, each a single-threaded BLAS call: same bits for the same number of threads.
+/// its longer side, each on a thread of its own: same bits for the same number of threads.
 template <class T>
 void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
           T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
@@ -21,6 +21,13 @@ template <class T>
 void gemm_serial(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
                  std::int64_t ldc);
+
+/// The same as one call of the library, however large, on as many threads as it is set to: what the
+/// others are measured against. Sizes of at least 1, and unchecked.
+template <class T>
+void library_gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
+                  std::int64_t k, T alpha, const T* a, std::int64_t lda, const T* b,
+                  std::int64_t ldb, T beta, T* c, std::int64_t ldc);
 
 /// For config(): "OpenBLAS 0.3.21 … Zen, pthread pool set to one thread", "BLIS …", "plain".
 std::string describe();

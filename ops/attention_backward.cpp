@@ -14,6 +14,7 @@
 
 #include "gradus/base/blas.h"
 #include "gradus/base/parallel.h"
+#include "gradus/base/transpose.h"
 #include "gradus/ops/attention_parts.h"
 #include "gradus/ops/attention_rows.h"
 
@@ -105,9 +106,9 @@ void backward_part(const AttentionPlan& plan, const Part& part, const BackwardHe
     const std::int64_t rows = std::min(kSpan, n - i);
     const T *keys = x.k.at(part.b, part.hk, first + i),
             *values = x.v.at(part.b, part.hk, first + i);
-    pack_head(keys, x.k.row, rows, plan.D, k + i * plan.D);
-    transpose_head(keys, x.k.row, rows, plan.D, kt + i, apart);
-    transpose_head(values, x.v.row, rows, plan.Dv, vt + i, apart);
+    copy_rows(keys, x.k.row, rows, plan.D, k + i * plan.D, plan.D);
+    transpose(keys, x.k.row, rows, plan.D, kt + i, apart);
+    transpose(values, x.v.row, rows, plan.Dv, vt + i, apart);
     leaks |= plan.hides && !(finite_row(k + i * plan.D, rows * plan.D) &&
                              all_finite(vt + i, apart, plan.Dv, rows));
   }
@@ -117,8 +118,8 @@ void backward_part(const AttentionPlan& plan, const Part& part, const BackwardHe
     const std::int64_t h = part.hk * plan.group() + item % plan.group();
     const Range queries = queries_of(plan, item);
     const std::int64_t i = queries.first, rows = queries.size();
-    pack_head(x.q.at(part.b, h, i), x.q.row, rows, plan.D, q);
-    pack_head(x.dout.at(part.b, h, i), x.dout.row, rows, plan.Dv, dout);
+    copy_rows(x.q.at(part.b, h, i), x.q.row, rows, plan.D, q, plan.D);
+    copy_rows(x.dout.at(part.b, h, i), x.dout.row, rows, plan.Dv, dout, plan.Dv);
     if (leaks ||
         (plan.hides && !(finite_row(q, rows * plan.D) && finite_row(dout, rows * plan.Dv))))
       rows_backward(plan, part.b, h, queries.first, queries.last, x, dk, dv);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "gradus/base/parallel.h"
+#include "gradus/base/transpose.h"
 #include "gradus/ops/attention_rows.h"
 #include "gradus/ops/attention_scores.h"
 
@@ -45,8 +46,8 @@ KeyHead<T> key_head(const AttentionPlan& plan, Heads<const T> k, Heads<const T> 
   T *kt = out.packed.template mutable_data<T>(), *values = kt + plan.D * apart;
   for (std::int64_t first = 0; first < plan.S; first += kSpan) {  // what is read once stays near
     const std::int64_t n = std::min(kSpan, plan.S - first);
-    transpose_head(out.k.at(first), k.row, n, plan.D, kt + first, apart);
-    pack_head(out.v.at(first), v.row, n, plan.Dv, values + first * plan.Dv);
+    transpose(out.k.at(first), k.row, n, plan.D, kt + first, apart);
+    copy_rows(out.v.at(first), v.row, n, plan.Dv, values + first * plan.Dv, plan.Dv);
     out.leaks |= plan.hides && !finite_row(values + first * plan.Dv, n * plan.Dv);
   }
   out.kt = {kt, 0, apart}, out.v = {values, 0, plan.Dv};
@@ -58,7 +59,7 @@ template <class T>
 void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
                    Heads<const T> q, const KeyHead<T>& shared, Heads<T> o, T* lse, T* buffer) {
   T *packed = buffer, *scores = packed + kQueries * plan.D;
-  pack_head(q.at(b, h, queries.first), q.row, queries.size(), plan.D, packed);
+  copy_rows(q.at(b, h, queries.first), q.row, queries.size(), plan.D, packed, plan.D);
   T m[kQueries], l[kQueries], keep[kQueries];
   std::uint32_t words[kSpan];
   std::fill_n(m, queries.size(), -std::numeric_limits<T>::infinity()),

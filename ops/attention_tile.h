@@ -1,7 +1,6 @@
 // The row kernels of attention_kernel.cpp: what happens to a block of scores between the products.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -10,26 +9,6 @@
 #include "gradus/ops/vmath.h"
 
 namespace gradus::kernel {
-
-/// xᵀ [width, rows] of one head, its rows `apart`. Small products x yᵀ take half as long again as
-/// x y in BLAS.
-template <class T>
-GRADUS_KERNEL void transpose_head(const T* x, std::int64_t row, std::int64_t rows,
-                                  std::int64_t width, T* transposed, std::int64_t apart) {
-  constexpr std::int64_t kBlock = 16;  // rows that are read together, each from its own cache line
-  for (std::int64_t first = 0; first < rows; first += kBlock) {
-    const std::int64_t last = std::min(first + kBlock, rows);
-    for (std::int64_t c = 0; c < width; ++c)
-      for (std::int64_t r = first; r < last; ++r) transposed[c * apart + r] = x[r * row + c];
-  }
-}
-
-/// Rows of one head side by side. A power of two apart, as in a projection, few of them would fit
-/// into the cache together: its sets are chosen by address.
-template <class T>
-void pack_head(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width, T* packed) {
-  for (std::int64_t r = 0; r < rows; ++r) std::copy_n(x + r * row, width, packed + r * width);
-}
 
 template <class T>
 GRADUS_KERNEL void hide_row(T* scores, const bool* allowed, std::int64_t n) {

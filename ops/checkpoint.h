@@ -1,7 +1,6 @@
 // Checkpoints: forward again instead of remembering.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <utility>
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "gradus/base/blas.h"
 #include "gradus/base/parallel.h"

@@ -6,7 +6,6 @@
 #include "gradus/ops/einsum.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 

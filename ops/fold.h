@@ -6,14 +6,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
-#include "gradus/ops/vmath.h"
 #include "gradus/engine/op.h"
 #include "gradus/ops/movement.h"
+#include "gradus/ops/vmath.h"
 
 namespace gradus {
 

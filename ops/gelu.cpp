@@ -9,11 +9,11 @@
 // Each remembers its inputs. What follows it need not keep y, for that is made again backward; and
 // the gradients are written into the remembered inputs, where nobody else needs those any more.
 
-#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/map.h"
+#include "gradus/ops/vmath.h"
 
 namespace gradus {
 namespace {
@@ -73,22 +73,27 @@ GRADUS_KERNEL void swiglu_row_backward(const T* g, std::int64_t g_step, const T*
 
 namespace op {
 
-struct Silu final : Op {
+/// Keeps x. What it makes of it is cheaper to compute again than to keep.
+struct SmoothActivation : Op {
   Saved x;
 
-  const char* name() const override { return "silu"; }
+  virtual Tensor activate(const Tensor& input) const = 0;
 
   Tensor forward(const Tensor& input) {
     x = input;
     return activate(input);
   }
 
-  Tensor activate(const Tensor& input) const {
-    return map(name(), input, [](auto v) { return vmath::silu(v); });
-  }
-
   bool cheap_to_remake() const override { return x.kept(); }
   Tensor remake() const override { return activate(x.value()); }
+};
+
+struct Silu final : SmoothActivation {
+  const char* name() const override { return "silu"; }
+
+  Tensor activate(const Tensor& input) const override {
+    return map(name(), input, [](auto v) { return vmath::silu(v); });
+  }
 
   Gradients backward(const Tensor& dy) override {
     if (GradMode::enabled()) return {dy * silu_slope(x.value())};
@@ -97,22 +102,12 @@ struct Silu final : Op {
   }
 };
 
-struct GeluTanh final : Op {
-  Saved x;
-
+struct GeluTanh final : SmoothActivation {
   const char* name() const override { return "gelu"; }
 
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return activate(input);
-  }
-
-  Tensor activate(const Tensor& input) const {
+  Tensor activate(const Tensor& input) const override {
     return map(name(), input, [](auto v) { return vmath::gelu_tanh(v); });
   }
-
-  bool cheap_to_remake() const override { return x.kept(); }
-  Tensor remake() const override { return activate(x.value()); }
 
   Gradients backward(const Tensor& dy) override {
     if (GradMode::enabled()) return {dy * gelu_slope(x.value(), Gelu::tanh)};
@@ -121,22 +116,12 @@ struct GeluTanh final : Op {
   }
 };
 
-struct GeluErf final : Op {
-  Saved x;
-
+struct GeluErf final : SmoothActivation {
   const char* name() const override { return "gelu_erf"; }
 
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return activate(input);
-  }
-
-  Tensor activate(const Tensor& input) const {
+  Tensor activate(const Tensor& input) const override {
     return map(name(), input, [](auto v) { return vmath::gelu_erf(v); });
   }
-
-  bool cheap_to_remake() const override { return x.kept(); }
-  Tensor remake() const override { return activate(x.value()); }
 
   Gradients backward(const Tensor& dy) override {
     if (GradMode::enabled()) return {dy * gelu_slope(x.value(), Gelu::erf)};

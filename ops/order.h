@@ -1,8 +1,6 @@
 // Order: where the largest are. Positions are i64 and carry no gradient; sorted values do.
 #pragma once
 
-#include <utility>
-
 #include "gradus/engine/tensor.h"
 
 namespace gradus {

@@ -139,6 +139,22 @@ TEST_CASE("inside a user's own OpenMP region loops run serially") {
 }
 #endif
 
+#ifdef _OPENMP
+TEST_CASE("each thread starts with its own part of the chunks") {
+  const Threads team(2);
+  const auto caller = std::this_thread::get_id();
+  std::atomic<int> begun{0};
+  int64_t of_caller = -1, of_worker = -1;
+  gradus::parallel_for(4, 1, [&](int64_t begin, int64_t) {
+    if (begun.fetch_add(1) >= 2) return;
+    (std::this_thread::get_id() == caller ? of_caller : of_worker) = begin;
+    while (begun.load() < 2) std::this_thread::yield();  // until both have their first chunk
+  });
+  CHECK(of_caller == 0);
+  CHECK(of_worker == 2);
+}
+#endif
+
 TEST_CASE("workers inherit the caller's state and get their own back") {
   const Threads team(3);
   gradus::Generator own(7);
