@@ -19,9 +19,9 @@ struct Tile {
 inline constexpr Tile kTile{96, 64, 128}, kTileOfTransposed{96, 128, 64};
 
 /// Like gemm of base/blas.h, on this thread; multiply is called as library_gemm is, with the sizes
-/// of a tile. Tiles of B are copied, and transposed if they have to be: the library is slow at a bᵀ,
-/// and of rows that lie a power of two apart few fit into the first cache together. Only aᵀ b reads
-/// b where it lies: the rows of a that a tile of b meets are too few to pay for a copy.
+/// of a tile. Tiles of B are copied, and transposed where they have to be: the library is slow at a
+/// bᵀ, and of rows that lie a power of two apart few fit into the first cache together. Only aᵀ b
+/// reads b where it lies: the rows of a that a tile of b meets are too few to pay for a copy.
 template <class T, class Multiply>
 void tiled_gemm(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
                 const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
