@@ -98,7 +98,8 @@ bool tiles_pay(bool tb, int64_t m, int64_t n, int64_t k) {
   }();
   constexpr double kNear = 3 << 17;  // numbers: 1.5 MiB
   return std::is_same_v<T, float> && small_products_are_fast && std::min(m, n) >= 16 &&
-         double(m + n) * double(k) <= kNear && (tb || m * n * k > kTile.multiplications());
+         double(m + n) * double(k) <= kNear &&
+         (tb || double(m) * double(n) * double(k) > kTile.multiplications());
 }
 
 void check_size(const char* name, int64_t value, int64_t least) {

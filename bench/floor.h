@@ -12,11 +12,15 @@ double now_ms();
 /// for every engine.
 double step_flop(const nn::GPTPreset& preset);
 
-/// Milliseconds of the products of one step, measured now, each by the better of slabs on our own
-/// threads and the library's own threads; attention's arithmetic at the mean rate of the rest.
+/// Milliseconds of the products of one step, measured now, each by the better of two ways;
+/// attention's arithmetic at the mean rate of the rest.
 struct Floor {
-  double ms;           // each shape again and again on the same three matrices: they stay in caches
-  double in_order_ms;  // one after the other as in a step, each layer on matrices of its own
+  /// Each shape again and again on the same three matrices, which stay in caches: one call of the
+  /// library a thread, or one on the library's own threads.
+  double ms;
+  /// One after the other as in a step, each layer on matrices of its own: called as Gradus does, by
+  /// slabs and tiles, or once on the library's own threads.
+  double in_order_ms;
 };
 Floor measure_floor(const nn::GPTPreset& preset);
 
