@@ -27,8 +27,9 @@ namespace {
 /// What the blocks of queries that share a key head read of it.
 template <class T>
 struct KeyHead {
-  Tensor packed;       // kᵀ [D, apart], then v [S, Dv]; none for few queries
-  Columns<T> kt;       // in `packed`, or none: then k is read
+  Tensor packed;  // kᵀ [D, apart], then v [S, Dv]; none for few queries
+  // kᵀ in `packed`, for a small x yᵀ takes BLAS half as long again as x y; or none: k is read.
+  Columns<T> kt;
   Rows<const T> k, v;  // v in `packed`, or where it lies
   bool leaks = false;  // v is not finite, and something is hidden
 };

@@ -9,32 +9,20 @@
 #include "gradus/base/error.h"
 #include "gradus/base/parallel.h"
 #include "gradus/base/plain_gemm.h"
-#include "gradus/base/random.h"
+#include "gradus/tests/base/products.h"
 #include "gradus/tests/support/catch.h"
 
 namespace blas = gradus::blas;
+using gradus::tests::numbers;
+using gradus::tests::Product;
+using gradus::tests::product_tolerance;
 using std::int64_t;
 
 namespace {
 
+// Compares all of C, the gaps between its rows included.
 template <class T>
-std::vector<T> numbers(int64_t count, std::uint32_t stream) {
-  const gradus::RandomStream s{17, stream, 0};
-  std::vector<T> out(static_cast<std::size_t>(count));
-  for (int64_t i = 0; i < count; ++i)
-    out[static_cast<std::size_t>(i)] = static_cast<T>(s.uniform(i) - 0.5);
-  return out;
-}
-
-struct Shape {
-  int64_t m, n, k;
-};
-
-// Compares all of C, the gaps between its rows included. |a·b| ≤ 1/4, so any order of the k
-// products and sums is within k·ε/2 · k/4 of the exact sum, and two of them within twice that;
-// alpha and beta add a rounding or two of numbers below k/4 + 1.
-template <class T>
-void compare(const Shape& s, bool ta, bool tb, T alpha, T beta, bool serial) {
+void compare(const Product& s, bool ta, bool tb, T alpha, T beta, bool serial) {
   CAPTURE(s.m, s.n, s.k, ta, tb, alpha, beta, serial);
   const int64_t lda = (ta ? s.m : s.k) + 3, ldb = (tb ? s.k : s.n) + 2, ldc = s.n + 1;
   const auto a = numbers<T>((ta ? s.k : s.m) * lda, 1), b = numbers<T>((tb ? s.n : s.k) * ldb, 2);
@@ -44,15 +32,14 @@ void compare(const Shape& s, bool ta, bool tb, T alpha, T beta, bool serial) {
                    expected.data(), ldc);
   const auto gemm = serial ? &blas::gemm_serial<T> : &blas::gemm<T>;
   gemm(ta, tb, s.m, s.n, s.k, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
-  const auto k = static_cast<T>(s.k);
-  const T tolerance = std::numeric_limits<T>::epsilon() * (std::abs(alpha) * k * k / 4 + k + 4);
+  const T tolerance = product_tolerance<T>(s.k, alpha);
   int wrong = 0;
   for (std::size_t i = 0; i < c.size(); ++i) wrong += !(std::abs(c[i] - expected[i]) <= tolerance);
   CHECK(wrong == 0);
 }
 
 template <class T>
-void compare_all(const Shape& s) {
+void compare_all(const Product& s) {
   for (const bool ta : {false, true})
     for (const bool tb : {false, true})
       for (const T beta : {T{0}, T{1}, T(-0.5)})
@@ -73,9 +60,10 @@ std::string message_of(F&& f) {
 }  // namespace
 
 TEST_CASE("products agree with the plain loop") {
-  for (const Shape& s :
-       {Shape{1, 1, 1}, Shape{2, 3, 4}, Shape{7, 5, 3}, Shape{17, 33, 19}, Shape{64, 64, 64},
-        Shape{65, 31, 70}, Shape{1, 40, 30}, Shape{40, 1, 30}, Shape{1, 1, 50}, Shape{9, 8, 1}}) {
+  for (const Product& s :
+       {Product{1, 1, 1}, Product{2, 3, 4}, Product{7, 5, 3}, Product{17, 33, 19},
+        Product{64, 64, 64}, Product{65, 31, 70}, Product{1, 40, 30}, Product{40, 1, 30},
+        Product{1, 1, 50}, Product{9, 8, 1}}) {
     compare_all<float>(s);
     compare_all<double>(s);
   }
@@ -85,8 +73,8 @@ TEST_CASE("products that are split into slabs agree with the plain loop") {
   const int before = gradus::num_threads();
   for (const int threads : {1, 2, 3}) {
     gradus::set_num_threads(threads);
-    for (const Shape& s : {Shape{211, 67, 83}, Shape{67, 211, 83}, Shape{1, 701, 503},
-                           Shape{701, 1, 503}, Shape{1030, 3, 350}}) {
+    for (const Product& s : {Product{211, 67, 83}, Product{67, 211, 83}, Product{1, 701, 503},
+                             Product{701, 1, 503}, Product{1030, 3, 350}}) {
       for (const bool ta : {false, true})
         for (const bool tb : {false, true}) {
           compare<float>(s, ta, tb, 1.0F, 0.0F, false);
@@ -134,8 +122,8 @@ TEST_CASE("products may be called inside parallel_for") {
 
 TEST_CASE("beta 0 overwrites NaN, other betas keep it, NaN in A arrives in C") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const Shape& s :
-       {Shape{4, 5, 6}, Shape{1, 5, 6}, Shape{4, 1, 6}, Shape{4, 5, 0}, Shape{200, 90, 70}}) {
+  for (const Product& s : {Product{4, 5, 6}, Product{1, 5, 6}, Product{4, 1, 6}, Product{4, 5, 0},
+                           Product{200, 90, 70}}) {
     for (const bool t : {false, true}) {
       CAPTURE(s.m, s.n, s.k, t);
       auto a = numbers<float>(s.m * s.k + 1, 1);

@@ -3,36 +3,26 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "gradus/base/blas.h"
 #include "gradus/base/plain_gemm.h"
-#include "gradus/base/random.h"
 #include "gradus/base/tiled_gemm.h"
 #include "gradus/base/transpose.h"
+#include "gradus/tests/base/products.h"
 #include "gradus/tests/support/catch.h"
 
 namespace blas = gradus::blas;
+using gradus::tests::numbers;
+using gradus::tests::Product;
+using gradus::tests::product_tolerance;
 using std::int64_t;
 
 namespace {
 
-template <class T>
-std::vector<T> numbers(int64_t count, std::uint32_t stream) {
-  const gradus::RandomStream s{23, stream, 0};
-  std::vector<T> out(static_cast<std::size_t>(count));
-  for (int64_t i = 0; i < count; ++i)
-    out[static_cast<std::size_t>(i)] = static_cast<T>(s.uniform(i) - 0.5);
-  return out;
-}
-
-struct Shape {
-  int64_t m, n, k;
-};
-
-// |a·b| ≤ 1/4: any order of the k products and sums is within k·ε/2 · k/4 of the exact sum, two of
-// them within twice that; alpha and beta add roundings of numbers below k/4 + 1.
-void compare(const Shape& s, bool ta, bool tb, double beta) {
+// All of C, the gaps between its rows included.
+void compare(const Product& s, bool ta, bool tb, double beta) {
   CAPTURE(s.m, s.n, s.k, ta, tb, beta);
   const int64_t lda = (ta ? s.m : s.k) + 3, ldb = (tb ? s.k : s.n) + 2, ldc = s.n + 1;
   const auto a = numbers<double>((ta ? s.k : s.m) * lda, 1);
@@ -43,8 +33,7 @@ void compare(const Shape& s, bool ta, bool tb, double beta) {
                    ldc);
   blas::tiled_gemm(ta, tb, s.m, s.n, s.k, 1.5, a.data(), lda, b.data(), ldb, beta, c.data(), ldc,
                    blas::plain_gemm<double>);
-  const auto k = static_cast<double>(s.k);
-  const double tolerance = std::numeric_limits<double>::epsilon() * (1.5 * k * k / 4 + k + 4);
+  const double tolerance = product_tolerance<double>(s.k, 1.5);
   int wrong = 0;
   for (std::size_t i = 0; i < c.size(); ++i) wrong += !(std::abs(c[i] - expected[i]) <= tolerance);
   CHECK(wrong == 0);
@@ -69,8 +58,8 @@ void check_transpose(int64_t rows, int64_t width) {
 
 TEST_CASE("products by tiles agree with the plain loop") {
   // Below one tile, just one, one more than a tile along each axis, and several.
-  for (const Shape& s : {Shape{1, 1, 1}, Shape{96, 64, 64}, Shape{97, 65, 129}, Shape{95, 129, 65},
-                         Shape{193, 31, 257}, Shape{17, 150, 20}})
+  for (const Product& s : {Product{1, 1, 1}, Product{96, 64, 64}, Product{97, 65, 129},
+                           Product{95, 129, 65}, Product{193, 31, 257}, Product{17, 150, 20}})
     for (const bool ta : {false, true})
       for (const bool tb : {false, true})
         for (const double beta : {0.0, 1.0, -0.5}) compare(s, ta, tb, beta);
@@ -92,14 +81,14 @@ TEST_CASE("a tile is small enough for the library to read it where it lies") {
 
 TEST_CASE("blocks are transposed and nothing beside them is written") {
   for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{8, 8},
-                                   {16, 24},
-                                   {17, 9},
-                                   {7, 31},
-                                   {15, 8},
-                                   {23, 40},
-                                   {1, 5},
-                                   {0, 3},
-                                   {3, 0}}) {
+                                    {16, 24},
+                                    {17, 9},
+                                    {7, 31},
+                                    {15, 8},
+                                    {23, 40},
+                                    {1, 5},
+                                    {0, 3},
+                                    {3, 0}}) {
     check_transpose<float>(rows, width);
     check_transpose<double>(rows, width);
   }
