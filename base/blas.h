@@ -10,7 +10,7 @@ namespace gradus::blas {
 /// lda, ldb, ldc are the distances between rows as stored (A is [m,k], or [k,m] when transposed).
 /// beta = 0 overwrites C, NaN included. Sizes may be 0 (k = 0 scales C by beta). A dimension above
 /// 2³¹−1 is a ValueError. T is float or double. A large product runs as one slab per thread along
-/// its longer side, in tiles where those pay: same bits for the same number of threads.
+/// its longer side, our own kernel where that pays: same bits for the same number of threads.
 template <class T>
 void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
           T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,

@@ -3,7 +3,7 @@
 // Empty where that is not to be had or not wanted: other compilers, sanitizers, the `step` preset,
 // and builds made for one instruction set (-DGRADUS_KERNEL_CLONES=OFF). GRADUS_INLINE makes sure
 // that a kernel's helpers are compiled with it, for each set. GRADUS_WIDE_KERNEL: where AVX2 does
-// not pay, but AVX-512 does.
+// not pay, but AVX-512 does; GRADUS_HAS_WIDE_KERNELS says whether it is built for that.
 #pragma once
 
 #if defined(GRADUS_KERNEL_CLONES) && GRADUS_KERNEL_CLONES
@@ -14,4 +14,10 @@
 #define GRADUS_KERNEL
 #define GRADUS_WIDE_KERNEL
 #define GRADUS_INLINE inline
+#endif
+
+#if (defined(GRADUS_KERNEL_CLONES) && GRADUS_KERNEL_CLONES) || defined(__AVX512F__)
+#define GRADUS_HAS_WIDE_KERNELS 1
+#else
+#define GRADUS_HAS_WIDE_KERNELS 0
 #endif

@@ -13,6 +13,19 @@ inline constexpr std::size_t kAlignment = 64;  // bytes: a cache line, and the w
 void* allocate(std::size_t bytes);
 void release(void* data, std::size_t bytes) noexcept;  // the same `bytes`
 
+/// Room for `count` numbers while it lives; counted like a tensor's.
+template <class T>
+struct Scratch {
+  explicit Scratch(std::int64_t count)
+      : bytes(static_cast<std::size_t>(count) * sizeof(T)),
+        data(static_cast<T*>(allocate(bytes))) {}
+  ~Scratch() { release(data, bytes); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::size_t bytes;
+  T* data;
+};
+
 struct Usage {
   std::int64_t live_bytes;      // asked for by tensors that are alive
   std::int64_t peak_bytes;      // the most since the start or since reset_peak()

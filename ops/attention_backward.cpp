@@ -6,8 +6,9 @@
 //
 // Blocks of queries add to the same dk and dv, so those of one key head go one after the other,
 // with each query head that it serves. Where there are few heads, parts of such a sequence go side
-// by side (attention_parts.h): the first part adds to dk and dv themselves, each other to sums of
-// its own, of the keys that it sees, which are added in order at the end.
+// by side (attention_parts.h). Each part has sums of its own, their rows side by side: a power of
+// two apart, as in the gradient of a projection, they would drive each other out of the cache. The
+// first part's are dk and dv, to which the others' are added in order at the end.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -79,22 +80,20 @@ void backward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, R
     std::fill_n(x.dq.at(b, h, r), plan.D, T{0});
 }
 
+/// The keys whose sums a part makes. A head's first part makes all of dk and dv.
+Range summed(const AttentionPlan& plan, const Part& part) {
+  return part.first == 0 ? Range{0, plan.S} : part.keys;
+}
+
 template <class T>
 void clear(const Rows<T>& x, Range rows, std::int64_t width) {
   for (std::int64_t r = rows.first; x.data && r < rows.last; ++r) std::fill_n(x.at(r), width, T{0});
 }
 
-/// The rows of one head, or none: what has no data has no steps either.
-template <class T>
-Rows<T> rows_of(const Heads<T>& x, std::int64_t b, std::int64_t h) {
-  return {x.at(b, h, 0), 0, x.row};
-}
-
 template <class T>
 void backward_part(const AttentionPlan& plan, const Part& part, const BackwardHeads<T>& x,
                    const Rows<T>& dk, const Rows<T>& dv) {
-  const Range cleared = part.first == 0 ? Range{0, plan.S} : part.keys;
-  clear(dk, cleared, plan.D), clear(dv, cleared, plan.Dv);
+  clear(dk, summed(plan, part), plan.D), clear(dv, summed(plan, part), plan.Dv);
   const std::int64_t first = part.keys.first, n = part.keys.size(), apart = columns_apart(n);
   const std::int64_t tile = kQueries * std::min(n, span_of(plan));
   Tensor buffer =
@@ -128,6 +127,13 @@ void backward_part(const AttentionPlan& plan, const Part& part, const BackwardHe
   }
 }
 
+/// The sums of a head's first part, where they belong.
+template <class T>
+void copy_out(const Rows<T>& sums, const Heads<T>& to, const Part& part, std::int64_t S,
+              std::int64_t width) {
+  if (to.data) copy_rows(sums.data, sums.row, S, width, to.at(part.b, part.hk, 0), to.row);
+}
+
 /// Adds the sums of the parts that are not a head's first, in their order.
 template <class T>
 void add_sums(const std::vector<Part>& parts, const std::vector<Rows<T>>& sums, std::int64_t S,
@@ -151,18 +157,19 @@ void attention_backward(const AttentionPlan& plan, const BackwardHeads<T>& x) {
   const std::vector<Part> parts = parts_of(plan);
   std::vector<Tensor> buffers(parts.size());
   std::vector<Rows<T>> dk(parts.size()), dv(parts.size());
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Part& part = parts[i];
-    dk[i] = rows_of(x.dk, part.b, part.hk), dv[i] = rows_of(x.dv, part.b, part.hk);
-    if (part.first == 0) continue;
-    buffers[i] = Tensor::empty({part.keys.size(), plan.D + plan.Dv}, dtype_of<T>);
-    T* own = buffers[i].mutable_data<T>();
-    dk[i] = {x.dk.data ? own : nullptr, part.keys.first, plan.D + plan.Dv};
-    dv[i] = {x.dv.data ? own + plan.D : nullptr, part.keys.first, plan.D + plan.Dv};
-  }
   parallel_for(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      backward_part(plan, parts[i], x, dk[i], dv[i]);
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const Part& part = parts[i];
+      const Range keys = summed(plan, part);
+      buffers[i] = Tensor::empty({keys.size() * (plan.D + plan.Dv)}, dtype_of<T>);
+      T* sums = buffers[i].mutable_data<T>();
+      if (x.dk.data) dk[i] = {sums, keys.first, plan.D};
+      if (x.dv.data) dv[i] = {sums + keys.size() * plan.D, keys.first, plan.Dv};
+      backward_part(plan, part, x, dk[i], dv[i]);
+      if (part.first > 0) continue;
+      copy_out(dk[i], x.dk, part, plan.S, plan.D), copy_out(dv[i], x.dv, part, plan.S, plan.Dv);
+      buffers[i] = {};
+    }
   });
   if (std::ssize(parts) == plan.B * plan.Hk) return;
   add_sums(parts, dk, plan.S, x.dk, plan.D), add_sums(parts, dv, plan.S, x.dv, plan.Dv);

@@ -74,7 +74,7 @@ TEST_CASE("products that are split into slabs agree with the plain loop") {
   for (const int threads : {1, 2, 3}) {
     gradus::set_num_threads(threads);
     for (const Product& s : {Product{211, 67, 83}, Product{67, 211, 83}, Product{1, 701, 503},
-                             Product{701, 1, 503}, Product{1030, 3, 350}}) {
+                             Product{701, 1, 503}, Product{1030, 3, 350}, Product{290, 150, 70}}) {
       for (const bool ta : {false, true})
         for (const bool tb : {false, true}) {
           compare<float>(s, ta, tb, 1.0F, 0.0F, false);

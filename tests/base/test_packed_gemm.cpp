@@ -1,0 +1,136 @@
+// Our own products, whatever this machine would choose, and the transposing that they rest on.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "gradus/base/blas.h"
+#include "gradus/base/packed_gemm.h"
+#include "gradus/base/plain_gemm.h"
+#include "gradus/base/transpose.h"
+#include "gradus/tests/base/products.h"
+#include "gradus/tests/support/catch.h"
+
+namespace blas = gradus::blas;
+using gradus::tests::numbers;
+using gradus::tests::Product;
+using gradus::tests::product_tolerance;
+using std::int64_t;
+
+namespace {
+
+template <class T>
+void multiply(const Product& s, bool ta, bool tb, T alpha, const T* a, int64_t lda, const T* b,
+              int64_t ldb, T beta, T* c, int64_t ldc) {
+  const auto gemm = ta ? blas::packed_gemm<true, T> : blas::packed_gemm<false, T>;
+  gemm(tb, s.m, s.n, s.k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+// All of C, the gaps between its rows included.
+template <class T>
+void compare(const Product& s, bool ta, bool tb, T beta) {
+  CAPTURE(s.m, s.n, s.k, ta, tb, beta);
+  const int64_t lda = (ta ? s.m : s.k) + 3, ldb = (tb ? s.k : s.n) + 2, ldc = s.n + 1;
+  const auto a = numbers<T>((ta ? s.k : s.m) * lda, 1), b = numbers<T>((tb ? s.n : s.k) * ldb, 2);
+  auto c = numbers<T>(s.m * ldc, 3);
+  auto expected = c;
+  const T alpha = beta == 1 ? T{1} : T(1.5);
+  blas::plain_gemm(ta, tb, s.m, s.n, s.k, alpha, a.data(), lda, b.data(), ldb, beta,
+                   expected.data(), ldc);
+  multiply(s, ta, tb, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
+  const T tolerance = product_tolerance<T>(s.k, alpha);
+  int wrong = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) wrong += !(std::abs(c[i] - expected[i]) <= tolerance);
+  CHECK(wrong == 0);
+}
+
+// Below one tile, just one, one more along each axis, several; more than one depth, and more
+// columns than are packed at a time.
+template <class T>
+void compare_all() {
+  using P = blas::Packing<T>;
+  const int64_t rows = P::rows, columns = P::columns, depth = P::depth;
+  for (const Product& s :
+       {Product{1, 1, 1}, Product{rows, columns, 16}, Product{rows + 1, columns + 1, 17},
+        Product{rows - 1, columns - 1, 5}, Product{3 * rows + 5, 2 * columns + 7, 31},
+        Product{17, 20, depth}, Product{2 * rows, columns, 2 * depth + 1},
+        Product{5, P::all_columns + 3, 7}})
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true})
+        for (const T beta : {T{0}, T{1}, T(-0.5)}) compare<T>(s, ta, tb, beta);
+}
+
+template <class T>
+void check_transpose(int64_t rows, int64_t width) {
+  CAPTURE(rows, width);
+  const int64_t row = width + 3, apart = rows + 2;
+  const auto x = numbers<T>(rows * row, 4);
+  std::vector<T> to(static_cast<std::size_t>(width * apart), T{7});
+  gradus::kernel::transpose(x.data(), row, rows, width, to.data(), apart);
+  int wrong = 0;
+  for (int64_t c = 0; c < width; ++c)
+    for (int64_t r = 0; r < apart; ++r)
+      wrong += to[static_cast<std::size_t>(c * apart + r)] !=
+               (r < rows ? x[static_cast<std::size_t>(r * row + c)] : T{7});
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("packed products agree with the plain loop") {
+  compare_all<float>();
+  compare_all<double>();
+}
+
+TEST_CASE("packed products overwrite NaN where beta is 0") {
+  for (const bool ta : {false, true}) {
+    const Product s{29, 65, 300};  // whole tiles and parts of one, twice the depth
+    const auto a = numbers<float>(s.m * s.k, 1), b = numbers<float>(s.k * s.n, 2);
+    std::vector<float> c(static_cast<std::size_t>(s.m * s.n),
+                         std::numeric_limits<float>::quiet_NaN());
+    multiply(s, ta, true, 1.0F, a.data(), ta ? s.m : s.k, b.data(), s.k, 0.0F, c.data(), s.n);
+    CHECK(std::all_of(c.begin(), c.end(), [](float x) { return std::isfinite(x); }));
+  }
+}
+
+TEST_CASE("packed products keep NaN and infinity in their rows and columns") {
+  const Product s{30, 70, 20};
+  auto a = numbers<double>(s.m * s.k, 1), b = numbers<double>(s.k * s.n, 2);
+  a[16 * 20 + 3] = std::numeric_limits<double>::quiet_NaN();  // row 16
+  b[7 * 70 + 41] = std::numeric_limits<double>::infinity();   // column 41
+  std::vector<double> c(static_cast<std::size_t>(s.m * s.n));
+  multiply(s, false, false, 1.0, a.data(), s.k, b.data(), s.n, 0.0, c.data(), s.n);
+  for (int64_t i = 0; i < s.m; ++i)
+    for (int64_t j = 0; j < s.n; ++j)
+      REQUIRE(std::isfinite(c[static_cast<std::size_t>(i * s.n + j)]) == (i != 16 && j != 41));
+}
+
+// Reading too far is seen by the address sanitizer's build.
+TEST_CASE("packed products read and write nothing behind their matrices") {
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) {
+      const Product s{31, 45, 19};
+      const auto a = numbers<float>(s.m * s.k, 1), b = numbers<float>(s.k * s.n, 2);
+      std::vector<float> c(static_cast<std::size_t>(s.m * s.n) + 64, 7.0F);
+      multiply(s, ta, tb, 1.0F, a.data(), ta ? s.m : s.k, b.data(), tb ? s.k : s.n, 0.0F, c.data(),
+               s.n);
+      CHECK(std::all_of(c.end() - 64, c.end(), [](float x) { return x == 7.0F; }));
+    }
+}
+
+TEST_CASE("blocks are transposed and nothing beside them is written") {
+  for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{8, 8},
+                                    {16, 24},
+                                    {17, 9},
+                                    {7, 31},
+                                    {15, 8},
+                                    {23, 40},
+                                    {1, 5},
+                                    {0, 3},
+                                    {3, 0}}) {
+    check_transpose<float>(rows, width);
+    check_transpose<double>(rows, width);
+  }
+}
