@@ -27,8 +27,7 @@ struct Packing {
   static constexpr std::int64_t depth = 256, all_columns = 32 * columns;
   // How far apart rows of A are copied: a power of two apart they would share a few cache sets.
   static constexpr std::int64_t apart = depth + lanes;
-  // Rows of A that are to be columns are fetched so far ahead: they lie too far apart for the
-  // processor to guess.
+  // So many rows of A that are to be columns are fetched ahead.
   static constexpr std::int64_t ahead = 16;
 };
 
@@ -42,20 +41,21 @@ GRADUS_INLINE void store(Vector x, T beta, T* c) {
 }
 
 /// A tile of C = alpha · a b + beta · C, where b is a panel of B, and a holds the tile's rows of A,
-/// copied, or its columns where they lie in the matrix that is to be transposed.
+/// copied, or its columns where they lie in the matrix that is to be transposed. What lies at `next`
+/// is needed soon, and too far from here for the processor to guess.
 template <bool transpose_a, class T>
 GRADUS_INLINE void multiply_panel(std::int64_t depth, T alpha, const T* a, std::int64_t lda,
-                                  const T* b, T beta, T* c, std::int64_t ldc) {
+                                  const T* b, T beta, T* c, std::int64_t ldc, const T* next) {
   using P = Packing<T>;
+  constexpr int cache = transpose_a ? 3 : 2;  // 3: the first level
   typename P::Vector sums[P::rows][2] = {}, left, right;
   for (std::int64_t i = 0; i < P::rows; ++i)  // C is needed at the end, and comes meanwhile
     __builtin_prefetch(c + i * ldc, 1), __builtin_prefetch(c + i * ldc + P::lanes, 1);
   for (std::int64_t p = 0; p < depth; ++p) {
     std::memcpy(&left, b + p * P::columns, sizeof left);
     std::memcpy(&right, b + p * P::columns + P::lanes, sizeof right);
-    if (transpose_a)  // both ends of a row: it may lie in two lines
-      __builtin_prefetch(a + (p + P::ahead) * lda),
-          __builtin_prefetch(a + (p + P::ahead) * lda + P::rows - 1);
+    __builtin_prefetch(next + p * (transpose_a ? lda : 1), 0, cache);
+    if (transpose_a) __builtin_prefetch(next + p * lda + P::rows - 1);  // may be another line
 #pragma GCC unroll 14
     for (std::int64_t i = 0; i < P::rows; ++i) {
       const T factor = transpose_a ? a[p * lda + i] : a[i * P::apart + p];
@@ -73,13 +73,13 @@ GRADUS_INLINE void multiply_panel(std::int64_t depth, T alpha, const T* a, std::
 template <bool transpose_a, class T>
 GRADUS_WIDE_KERNEL void multiply_tile(std::int64_t rows, std::int64_t columns, std::int64_t depth,
                                       T alpha, const T* a, std::int64_t lda, const T* b, T beta,
-                                      T* c, std::int64_t ldc) {
+                                      T* c, std::int64_t ldc, const T* next) {
   using P = Packing<T>;
   if (rows == P::rows && columns == P::columns)
-    return multiply_panel<transpose_a>(depth, alpha, a, lda, b, beta, c, ldc);
+    return multiply_panel<transpose_a>(depth, alpha, a, lda, b, beta, c, ldc, next);
   alignas(64) T tile[P::rows * P::columns] = {};
   kernel::copy_rows(c, ldc, rows, columns, tile, P::columns);
-  multiply_panel<transpose_a>(depth, alpha, a, lda, b, beta, tile, P::columns);
+  multiply_panel<transpose_a>(depth, alpha, a, lda, b, beta, tile, P::columns, next);
   kernel::copy_rows(tile, P::columns, rows, columns, c, ldc);
 }
 
@@ -127,10 +127,14 @@ void packed_gemm(bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t 
           kernel::copy_rows(left, lda, depth, rows, strip.data, P::rows);
           left = strip.data, apart = P::rows;
         }
-        for (std::int64_t s = 0; s < columns; s += P::columns)
+        for (std::int64_t s = 0; s < columns; s += P::columns) {
+          // A row that will be copied: in the course of a strip, most of the next one.
+          const T* soon = a + (i + P::rows + s / P::columns) * lda + p;
           multiply_tile<transpose_a>(rows, std::min(P::columns, columns - s), depth, alpha, left,
                                      apart, packed.data + s * depth, p == 0 ? beta : T{1},
-                                     c + i * ldc + j + s, ldc);
+                                     c + i * ldc + j + s, ldc,
+                                     transpose_a ? left + P::ahead * apart : soon);
+        }
       }
     }
 }
