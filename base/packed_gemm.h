@@ -41,8 +41,8 @@ GRADUS_INLINE void store(Vector x, T beta, T* c) {
 }
 
 /// A tile of C = alpha · a b + beta · C, where b is a panel of B, and a holds the tile's rows of A,
-/// copied, or its columns where they lie in the matrix to be transposed. What lies at `next` will be
-/// needed soon, and is too far from here for the processor to guess.
+/// copied, or its columns where they lie in the matrix to be transposed. What lies at `next` will
+/// be needed soon, and is too far from here for the processor to guess.
 template <bool transpose_a, class T>
 GRADUS_INLINE void multiply_panel(std::int64_t depth, T alpha, const T* a, std::int64_t lda,
                                   const T* b, T beta, T* c, std::int64_t ldc, const T* next) {
