@@ -80,11 +80,6 @@ void backward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, R
     std::fill_n(x.dq.at(b, h, r), plan.D, T{0});
 }
 
-/// The keys whose sums a part makes. A head's first part makes all of dk and dv.
-Range summed(const AttentionPlan& plan, const Part& part) {
-  return part.first == 0 ? Range{0, plan.S} : part.keys;
-}
-
 template <class T>
 void clear(const Rows<T>& x, Range rows, std::int64_t width) {
   for (std::int64_t r = rows.first; x.data && r < rows.last; ++r) std::fill_n(x.at(r), width, T{0});
@@ -93,7 +88,7 @@ void clear(const Rows<T>& x, Range rows, std::int64_t width) {
 template <class T>
 void backward_part(const AttentionPlan& plan, const Part& part, const BackwardHeads<T>& x,
                    const Rows<T>& dk, const Rows<T>& dv) {
-  clear(dk, summed(plan, part), plan.D), clear(dv, summed(plan, part), plan.Dv);
+  clear(dk, part.keys, plan.D), clear(dv, part.keys, plan.Dv);
   const std::int64_t first = part.keys.first, n = part.keys.size(), apart = columns_apart(n);
   const std::int64_t tile = kQueries * std::min(n, span_of(plan));
   Tensor buffer =
@@ -127,11 +122,14 @@ void backward_part(const AttentionPlan& plan, const Part& part, const BackwardHe
   }
 }
 
-/// The sums of a head's first part, where they belong.
+/// The sums of a head's first part, where they belong, and 0 beside them.
 template <class T>
 void copy_out(const Rows<T>& sums, const Heads<T>& to, const Part& part, std::int64_t S,
               std::int64_t width) {
-  if (to.data) copy_rows(sums.data, sums.row, S, width, to.at(part.b, part.hk, 0), to.row);
+  if (!to.data) return;
+  const Rows<T> rows{to.at(part.b, part.hk, 0), 0, to.row};
+  clear(rows, {0, part.keys.first}, width), clear(rows, {part.keys.last, S}, width);
+  copy_rows(sums.data, sums.row, part.keys.size(), width, rows.at(part.keys.first), rows.row);
 }
 
 /// Adds the sums of the parts that are not a head's first, in their order.
@@ -160,7 +158,7 @@ void attention_backward(const AttentionPlan& plan, const BackwardHeads<T>& x) {
   parallel_for(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       const Part& part = parts[i];
-      const Range keys = summed(plan, part);
+      const Range keys = part.keys;
       buffers[i] = Tensor::empty({keys.size() * (plan.D + plan.Dv)}, dtype_of<T>);
       T* sums = buffers[i].mutable_data<T>();
       if (x.dk.data) dk[i] = {sums, keys.first, plan.D};
