@@ -67,4 +67,12 @@ void copy_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t wid
   for (std::int64_t r = 0; r < rows; ++r) std::copy_n(x + r * row, width, to + r * apart);
 }
 
+/// Brings rows that will be written into the cache meanwhile.
+template <class T>
+void fetch_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width) {
+  constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = 0; c < width; c += line) __builtin_prefetch(x + r * row + c, 1);
+}
+
 }  // namespace gradus::kernel

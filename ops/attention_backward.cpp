@@ -67,6 +67,7 @@ template <class T>
 void backward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
                     const BackwardHeads<T>& x, const PartBackward<T>& part) {
   T lse[kQueries], d[kQueries];
+  if (x.dq.data) fetch_rows(x.dq.at(b, h, queries.first), x.dq.row, queries.size(), plan.D);
   const T* sums = x.lse + (b * plan.H + h) * plan.T;
   // A row without keys has lse −∞: all its scores are −∞ too, and 0 makes p = exp(−∞) = 0 of them.
   std::transform(sums + queries.first, sums + queries.last, lse,

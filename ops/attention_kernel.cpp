@@ -61,6 +61,7 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
                    Heads<const T> q, const KeyHead<T>& shared, Heads<T> o, T* lse, T* buffer) {
   T *packed = buffer, *scores = packed + kQueries * plan.D;
   copy_rows(q.at(b, h, queries.first), q.row, queries.size(), plan.D, packed, plan.D);
+  fetch_rows(o.at(b, h, queries.first), o.row, queries.size(), plan.Dv);
   T m[kQueries], l[kQueries], keep[kQueries];
   std::uint32_t words[kSpan];
   std::fill_n(m, queries.size(), -std::numeric_limits<T>::infinity()),
