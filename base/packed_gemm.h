@@ -31,12 +31,12 @@ struct Packing {
   static constexpr std::int64_t ahead = 16;
 };
 
-/// c = x + beta · c, where beta = 0 does not read c.
+/// c = alpha · sum + beta · c, where beta = 0 does not read c.
 template <class Vector, class T>
-GRADUS_INLINE void store(Vector x, T beta, T* c) {
+GRADUS_INLINE void store(T alpha, const Vector& sum, T beta, T* c) {
   Vector old{};
   if (beta != 0) std::memcpy(&old, c, sizeof old);
-  x += beta * old;
+  const Vector x = alpha * sum + beta * old;
   std::memcpy(c, &x, sizeof x);
 }
 
@@ -64,8 +64,8 @@ GRADUS_INLINE void multiply_panel(std::int64_t depth, T alpha, const T* a, std::
   }
 #pragma GCC unroll 14
   for (std::int64_t i = 0; i < P::rows; ++i) {
-    store(alpha * sums[i][0], beta, c + i * ldc);
-    store(alpha * sums[i][1], beta, c + i * ldc + P::lanes);
+    store(alpha, sums[i][0], beta, c + i * ldc);
+    store(alpha, sums[i][1], beta, c + i * ldc + P::lanes);
   }
 }
 

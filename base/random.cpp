@@ -54,7 +54,7 @@ __attribute__((target("avx512f"))) void fill_blocks_wide(const RandomStream& s, 
   const __m512i factor0 = _mm512_set1_epi64(kFactor0), factor1 = _mm512_set1_epi64(kFactor1);
   for (const Word* end = words + 4 * kLanes * groups; words < end; block += kLanes) {
     Lanes x[4][kVectors];
-    for (int v = 0; v < kVectors; ++v) {
+    for (std::uint64_t v = 0; v < kVectors; ++v) {
       x[0][v] = Lanes{0, 1, 2, 3, 4, 5, 6, 7} + (block + 8 * v), x[1][v] = x[0][v] >> 32;
       x[2][v] = Lanes{} + s.stream, x[3][v] = Lanes{} + s.rank;
     }
