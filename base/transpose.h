@@ -1,4 +1,5 @@
-// xᵀ, by blocks of eight rows and columns that are turned in the processor's registers.
+// xᵀ, by blocks of eight rows and columns that are turned in the processor's registers; and rows
+// copied, or fetched into the cache.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +68,8 @@ void copy_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t wid
   for (std::int64_t r = 0; r < rows; ++r) std::copy_n(x + r * row, width, to + r * apart);
 }
 
-/// Brings rows that will be written into the cache meanwhile.
+/// Asks for rows [rows, width] that will be written, `row` apart: they reach the cache while
+/// something else is computed.
 template <class T>
 void fetch_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width) {
   constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));

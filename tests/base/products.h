@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "gradus/base/plain_gemm.h"
 #include "gradus/base/random.h"
 
 namespace gradus::tests {
@@ -31,6 +32,23 @@ template <class T>
 T product_tolerance(std::int64_t products, T alpha) {
   const auto k = static_cast<T>(products);
   return std::numeric_limits<T>::epsilon() * (std::abs(alpha) * k * k / 4 + k + 4);
+}
+
+/// How many numbers of C are further from the plain loop's than that, the gaps between rows
+/// included. multiply is called as blas::gemm is.
+template <class T, class Multiply>
+int wrong_numbers(const Product& s, bool ta, bool tb, T alpha, T beta, Multiply&& multiply) {
+  const std::int64_t lda = (ta ? s.m : s.k) + 3, ldb = (tb ? s.k : s.n) + 2, ldc = s.n + 1;
+  const auto a = numbers<T>((ta ? s.k : s.m) * lda, 1), b = numbers<T>((tb ? s.n : s.k) * ldb, 2);
+  auto c = numbers<T>(s.m * ldc, 3);
+  auto expected = c;
+  blas::plain_gemm(ta, tb, s.m, s.n, s.k, alpha, a.data(), lda, b.data(), ldb, beta,
+                   expected.data(), ldc);
+  multiply(ta, tb, s.m, s.n, s.k, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
+  const T tolerance = product_tolerance<T>(s.k, alpha);
+  int wrong = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) wrong += !(std::abs(c[i] - expected[i]) <= tolerance);
+  return wrong;
 }
 
 }  // namespace gradus::tests

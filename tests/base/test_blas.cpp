@@ -15,27 +15,16 @@
 namespace blas = gradus::blas;
 using gradus::tests::numbers;
 using gradus::tests::Product;
-using gradus::tests::product_tolerance;
+using gradus::tests::wrong_numbers;
 using std::int64_t;
 
 namespace {
 
-// Compares all of C, the gaps between its rows included.
 template <class T>
 void compare(const Product& s, bool ta, bool tb, T alpha, T beta, bool serial) {
   CAPTURE(s.m, s.n, s.k, ta, tb, alpha, beta, serial);
-  const int64_t lda = (ta ? s.m : s.k) + 3, ldb = (tb ? s.k : s.n) + 2, ldc = s.n + 1;
-  const auto a = numbers<T>((ta ? s.k : s.m) * lda, 1), b = numbers<T>((tb ? s.n : s.k) * ldb, 2);
-  auto c = numbers<T>(s.m * ldc, 3);
-  auto expected = c;
-  blas::plain_gemm(ta, tb, s.m, s.n, s.k, alpha, a.data(), lda, b.data(), ldb, beta,
-                   expected.data(), ldc);
   const auto gemm = serial ? &blas::gemm_serial<T> : &blas::gemm<T>;
-  gemm(ta, tb, s.m, s.n, s.k, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
-  const T tolerance = product_tolerance<T>(s.k, alpha);
-  int wrong = 0;
-  for (std::size_t i = 0; i < c.size(); ++i) wrong += !(std::abs(c[i] - expected[i]) <= tolerance);
-  CHECK(wrong == 0);
+  CHECK(wrong_numbers(s, ta, tb, alpha, beta, gemm) == 0);
 }
 
 template <class T>

@@ -6,9 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/base/blas.h"
 #include "gradus/base/packed_gemm.h"
-#include "gradus/base/plain_gemm.h"
 #include "gradus/base/transpose.h"
 #include "gradus/tests/base/products.h"
 #include "gradus/tests/support/catch.h"
@@ -16,34 +14,22 @@
 namespace blas = gradus::blas;
 using gradus::tests::numbers;
 using gradus::tests::Product;
-using gradus::tests::product_tolerance;
+using gradus::tests::wrong_numbers;
 using std::int64_t;
 
 namespace {
 
 template <class T>
-void multiply(const Product& s, bool ta, bool tb, T alpha, const T* a, int64_t lda, const T* b,
-              int64_t ldb, T beta, T* c, int64_t ldc) {
+void multiply(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
+              const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
   const auto gemm = ta ? blas::packed_gemm<true, T> : blas::packed_gemm<false, T>;
-  gemm(tb, s.m, s.n, s.k, alpha, a, lda, b, ldb, beta, c, ldc);
+  gemm(tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-// All of C, the gaps between its rows included.
 template <class T>
 void compare(const Product& s, bool ta, bool tb, T beta) {
   CAPTURE(s.m, s.n, s.k, ta, tb, beta);
-  const int64_t lda = (ta ? s.m : s.k) + 3, ldb = (tb ? s.k : s.n) + 2, ldc = s.n + 1;
-  const auto a = numbers<T>((ta ? s.k : s.m) * lda, 1), b = numbers<T>((tb ? s.n : s.k) * ldb, 2);
-  auto c = numbers<T>(s.m * ldc, 3);
-  auto expected = c;
-  const T alpha = beta == 1 ? T{1} : T(1.5);
-  blas::plain_gemm(ta, tb, s.m, s.n, s.k, alpha, a.data(), lda, b.data(), ldb, beta,
-                   expected.data(), ldc);
-  multiply(s, ta, tb, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
-  const T tolerance = product_tolerance<T>(s.k, alpha);
-  int wrong = 0;
-  for (std::size_t i = 0; i < c.size(); ++i) wrong += !(std::abs(c[i] - expected[i]) <= tolerance);
-  CHECK(wrong == 0);
+  CHECK(wrong_numbers(s, ta, tb, beta == 1 ? T{1} : T(1.5), beta, multiply<T>) == 0);
 }
 
 // Below one tile, just one, one more along each axis, several; more than one depth, and more
@@ -90,7 +76,8 @@ TEST_CASE("packed products overwrite NaN where beta is 0") {
     const auto a = numbers<float>(s.m * s.k, 1), b = numbers<float>(s.k * s.n, 2);
     std::vector<float> c(static_cast<std::size_t>(s.m * s.n),
                          std::numeric_limits<float>::quiet_NaN());
-    multiply(s, ta, true, 1.0F, a.data(), ta ? s.m : s.k, b.data(), s.k, 0.0F, c.data(), s.n);
+    multiply(ta, true, s.m, s.n, s.k, 1.0F, a.data(), ta ? s.m : s.k, b.data(), s.k, 0.0F, c.data(),
+             s.n);
     CHECK(std::all_of(c.begin(), c.end(), [](float x) { return std::isfinite(x); }));
   }
 }
@@ -101,7 +88,7 @@ TEST_CASE("packed products keep NaN and infinity in their rows and columns") {
   a[16 * 20 + 3] = std::numeric_limits<double>::quiet_NaN();  // row 16
   b[7 * 70 + 41] = std::numeric_limits<double>::infinity();   // column 41
   std::vector<double> c(static_cast<std::size_t>(s.m * s.n));
-  multiply(s, false, false, 1.0, a.data(), s.k, b.data(), s.n, 0.0, c.data(), s.n);
+  multiply(false, false, s.m, s.n, s.k, 1.0, a.data(), s.k, b.data(), s.n, 0.0, c.data(), s.n);
   for (int64_t i = 0; i < s.m; ++i)
     for (int64_t j = 0; j < s.n; ++j)
       REQUIRE(std::isfinite(c[static_cast<std::size_t>(i * s.n + j)]) == (i != 16 && j != 41));
@@ -114,8 +101,8 @@ TEST_CASE("packed products read and write nothing behind their matrices") {
       const Product s{31, 45, 19};
       const auto a = numbers<float>(s.m * s.k, 1), b = numbers<float>(s.k * s.n, 2);
       std::vector<float> c(static_cast<std::size_t>(s.m * s.n) + 64, 7.0F);
-      multiply(s, ta, tb, 1.0F, a.data(), ta ? s.m : s.k, b.data(), tb ? s.k : s.n, 0.0F, c.data(),
-               s.n);
+      multiply(ta, tb, s.m, s.n, s.k, 1.0F, a.data(), ta ? s.m : s.k, b.data(), tb ? s.k : s.n,
+               0.0F, c.data(), s.n);
       CHECK(std::all_of(c.end() - 64, c.end(), [](float x) { return x == 7.0F; }));
     }
 }
