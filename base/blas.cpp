@@ -137,21 +137,37 @@ void library_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, co
 #endif
 }
 
+namespace {
+
+/// c [m, n] = what it is added to, for a product that only adds to C; how often C counts then.
 template <class T>
-void gemm_serial(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a,
-                 int64_t lda, const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
-  check_sizes(ta, tb, m, n, k, lda, ldb, ldc);
-  if (m == 0 || n == 0) return;
-  if (k == 0) return plain_gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-  if (!packing_pays<T>(m, n, k))
-    return library_gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-  const auto packed = ta ? packed_gemm<true, T> : packed_gemm<false, T>;
-  packed(tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+T prefill(const Addend<T>& to, int64_t m, int64_t n, T* c, int64_t ldc) {
+  if (to.old == c && to.bias == nullptr) return to.beta;
+  for (int64_t i = 0; i < m; ++i, c += ldc) {
+    const T* old = to.beta != 0 ? to.old + i * to.ldo : nullptr;
+    for (int64_t j = 0; j < n; ++j)
+      c[j] = (old != nullptr ? to.beta * old[j] : 0) + (to.bias != nullptr ? to.bias[j] : 0);
+  }
+  return T{1};
 }
 
 template <class T>
-void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
-          const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+void serial(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
+            const T* b, int64_t ldb, const Addend<T>& to, T* c, int64_t ldc) {
+  if (m == 0 || n == 0) return;
+  if (k > 0 && packing_pays<T>(m, n, k)) {
+    const auto packed = ta ? packed_gemm<true, T> : packed_gemm<false, T>;
+    return packed(tb, m, n, k, alpha, a, lda, b, ldb, to, c, ldc);
+  }
+  const T beta = prefill(to, m, n, c, ldc);
+  const auto other = k > 0 ? library_gemm<T> : plain_gemm<T>;
+  other(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+/// One slab a thread along the longer side.
+template <class T>
+void slabs(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
+           const T* b, int64_t ldb, const Addend<T>& to, T* c, int64_t ldc) {
   check_sizes(ta, tb, m, n, k, lda, ldb, ldc);
   const double flop = 2.0 * double(m) * double(n) * double(k);
   const int64_t longer = std::max(m, n), threads = num_threads();
@@ -160,17 +176,45 @@ void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a
   const bool split =
       flop >= (std::min(m, n) == 1 ? kSplitVector : kSplit) && !thread_state.parallel;
   parallel_for(longer, split ? rounded : longer, [&](int64_t begin, int64_t end) {
-    if (m >= n)
-      gemm_serial(ta, tb, end - begin, n, k, alpha, a + begin * (ta ? 1 : lda), lda, b, ldb, beta,
-                  c + begin * ldc, ldc);
-    else
-      gemm_serial(ta, tb, m, end - begin, k, alpha, a, lda, b + begin * (tb ? ldb : 1), ldb, beta,
-                  c + begin, ldc);
+    Addend<T> part = to;
+    if (m >= n) {
+      part.old += begin * to.ldo;
+      return serial(ta, tb, end - begin, n, k, alpha, a + begin * (ta ? 1 : lda), lda, b, ldb,
+                    part, c + begin * ldc, ldc);
+    }
+    part.old += begin, part.bias += part.bias != nullptr ? begin : 0;
+    serial(ta, tb, m, end - begin, k, alpha, a, lda, b + begin * (tb ? ldb : 1), ldb, part,
+           c + begin, ldc);
   });
+}
+
+}  // namespace
+
+template <class T>
+void gemm_serial(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a,
+                 int64_t lda, const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+  check_sizes(ta, tb, m, n, k, lda, ldb, ldc);
+  serial(ta, tb, m, n, k, alpha, a, lda, b, ldb, {beta, c, ldc, nullptr}, c, ldc);
+}
+
+template <class T>
+void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
+          const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+  slabs(ta, tb, m, n, k, alpha, a, lda, b, ldb, {beta, c, ldc, nullptr}, c, ldc);
+}
+
+template <class T>
+void gemm_plus(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda,
+               const T* b, int64_t ldb, const T* bias, const T* residual, T* c, int64_t ldc) {
+  const bool adds = residual != nullptr;
+  slabs(ta, tb, m, n, k, T{1}, a, lda, b, ldb, {adds ? T{1} : T{0}, adds ? residual : c, ldc, bias},
+        c, ldc);
 }
 
 template decltype(gemm<float>) gemm<float>;
 template decltype(gemm<double>) gemm<double>;
+template decltype(gemm_plus<float>) gemm_plus<float>;
+template decltype(gemm_plus<double>) gemm_plus<double>;
 template decltype(gemm_serial<float>) gemm_serial<float>;
 template decltype(gemm_serial<double>) gemm_serial<double>;
 template decltype(library_gemm<float>) library_gemm<float>;
@@ -192,3 +236,4 @@ std::string describe() {
 void allow_pool_setting(bool allowed) { setting_allowed = allowed; }
 
 }  // namespace gradus::blas
+

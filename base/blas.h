@@ -16,7 +16,14 @@ void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, st
           T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
           std::int64_t ldc);
 
-/// The same on the calling thread alone: for use inside parallel_for.
+/// C = op(A) · op(B) + bias + residual, in one pass over C: bias [n] is added to every row, the
+/// rows of residual [m,n] are ldc apart; either may be null.
+template <class T>
+void gemm_plus(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+               const T* a, std::int64_t lda, const T* b, std::int64_t ldb, const T* bias,
+               const T* residual, T* c, std::int64_t ldc);
+
+/// gemm on the calling thread alone: for use inside parallel_for.
 template <class T>
 void gemm_serial(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,

@@ -22,6 +22,8 @@ struct Packing {
   // A tile of C: 14 rows of two vectors. With two of B and a number of A that is all but one of the
   // processor's 32 registers.
   static constexpr std::int64_t rows = 14, columns = 2 * lanes;
+  // The rows left over are a tile of 8, of 4, of 2 and of 1, as needed.
+  static constexpr std::int64_t fewer(std::int64_t rows) { return rows == 14 ? 8 : rows / 2; }
   // How much belongs together: while what a tile needs of A stays in the first-level cache (15 KiB
   // of floats), the panels of B come from the second (1 MiB).
   static constexpr std::int64_t depth = 256, all_columns = 32 * columns;
@@ -31,55 +33,85 @@ struct Packing {
   static constexpr std::int64_t ahead = 16;
 };
 
-/// c = alpha · sum + beta · c, where beta = 0 does not read c.
-template <class Vector, class T>
-GRADUS_INLINE void store(T alpha, const Vector& sum, T beta, T* c) {
-  Vector old{};
-  if (beta != 0) std::memcpy(&old, c, sizeof old);
-  const Vector x = alpha * sum + beta * old;
-  std::memcpy(c, &x, sizeof x);
-}
+/// What a product adds itself to: beta · `old` (rows `ldo` apart), and `bias`, one row for all, if
+/// there is one.
+template <class T>
+struct Addend {
+  T beta;
+  const T* old;
+  std::int64_t ldo;
+  const T* bias;
+};
 
-/// A tile of C = alpha · a b + beta · C, where b is a panel of B, and a holds the tile's rows of A,
-/// copied, or its columns where they lie in the matrix to be transposed. What lies at `next` will
-/// be needed soon, and is too far from here for the processor to guess.
-template <bool transpose_a, class T>
+/// `rows` rows of a tile of C = alpha · a b + addend, where b is a panel of B, and a holds the
+/// tile's rows of A, copied, or its columns where they lie in the matrix to be transposed. What
+/// lies at `next` will be needed soon, and is too far from here for the processor to guess.
+template <bool transpose_a, std::int64_t rows, class T>
 GRADUS_INLINE void multiply_panel(std::int64_t depth, T alpha, const T* a, std::int64_t lda,
-                                  const T* b, T beta, T* c, std::int64_t ldc, const T* next) {
+                                  const T* b, const Addend<T>& to, T* c, std::int64_t ldc,
+                                  const T* next) {
   using P = Packing<T>;
   constexpr int cache = transpose_a ? 3 : 2;  // 3: the first level
-  typename P::Vector sums[P::rows][2] = {}, left, right;
-  for (std::int64_t i = 0; i < P::rows; ++i)  // C is needed at the end, and comes meanwhile
-    __builtin_prefetch(c + i * ldc, 1), __builtin_prefetch(c + i * ldc + P::lanes, 1);
+  typename P::Vector sums[rows][2] = {}, left, right;
+  for (std::int64_t i = 0; i < rows; ++i)  // C is needed at the end, and comes meanwhile
+    for (int h = 0; h < 2; ++h) {
+      __builtin_prefetch(c + i * ldc + h * P::lanes, 1);
+      __builtin_prefetch(to.old + i * to.ldo + h * P::lanes);
+    }
   for (std::int64_t p = 0; p < depth; ++p) {
     std::memcpy(&left, b + p * P::columns, sizeof left);
     std::memcpy(&right, b + p * P::columns + P::lanes, sizeof right);
     __builtin_prefetch(next + p * (transpose_a ? lda : 1), 0, cache);
     if (transpose_a) __builtin_prefetch(next + p * lda + P::rows - 1);  // may be another line
 #pragma GCC unroll 14
-    for (std::int64_t i = 0; i < P::rows; ++i) {
+    for (std::int64_t i = 0; i < rows; ++i) {
       const T factor = transpose_a ? a[p * lda + i] : a[i * P::apart + p];
       sums[i][0] += factor * left, sums[i][1] += factor * right;
     }
   }
+  typename P::Vector bias_left{}, bias_right{};
+  if (to.bias != nullptr) {
+    std::memcpy(&bias_left, to.bias, sizeof left);
+    std::memcpy(&bias_right, to.bias + P::lanes, sizeof right);
+  }
 #pragma GCC unroll 14
-  for (std::int64_t i = 0; i < P::rows; ++i) {
-    store(alpha, sums[i][0], beta, c + i * ldc);
-    store(alpha, sums[i][1], beta, c + i * ldc + P::lanes);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    typename P::Vector x{}, y{};
+    if (to.beta != 0) {
+      std::memcpy(&x, to.old + i * to.ldo, sizeof x);
+      std::memcpy(&y, to.old + i * to.ldo + P::lanes, sizeof y);
+    }
+    x = alpha * sums[i][0] + to.beta * x + bias_left;
+    y = alpha * sums[i][1] + to.beta * y + bias_right;
+    std::memcpy(c + i * ldc, &x, sizeof x);
+    std::memcpy(c + i * ldc + P::lanes, &y, sizeof y);
   }
 }
 
-/// The same, where only `rows` and `columns` of the tile belong to C.
+/// The same, where `rows` is known at run time, and at most `most`.
+template <bool transpose_a, std::int64_t most, class T>
+GRADUS_INLINE void multiply_rows(std::int64_t rows, std::int64_t depth, T alpha, const T* a,
+                                 std::int64_t lda, const T* b, const Addend<T>& to, T* c,
+                                 std::int64_t ldc, const T* next) {
+  if (rows == most)
+    return multiply_panel<transpose_a, most>(depth, alpha, a, lda, b, to, c, ldc, next);
+  if constexpr (most > 1)
+    multiply_rows<transpose_a, Packing<T>::fewer(most)>(rows, depth, alpha, a, lda, b, to, c, ldc, next);
+}
+
+/// The same, where only `columns` of the tile belong to C.
 template <bool transpose_a, class T>
 GRADUS_WIDE_KERNEL void multiply_tile(std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                                      T alpha, const T* a, std::int64_t lda, const T* b, T beta,
-                                      T* c, std::int64_t ldc, const T* next) {
+                                      T alpha, const T* a, std::int64_t lda, const T* b,
+                                      const Addend<T>& to, T* c, std::int64_t ldc, const T* next) {
   using P = Packing<T>;
-  if (rows == P::rows && columns == P::columns)
-    return multiply_panel<transpose_a>(depth, alpha, a, lda, b, beta, c, ldc, next);
-  alignas(64) T tile[P::rows * P::columns] = {};
-  kernel::copy_rows(c, ldc, rows, columns, tile, P::columns);
-  multiply_panel<transpose_a>(depth, alpha, a, lda, b, beta, tile, P::columns, next);
+  if (columns == P::columns)
+    return multiply_rows<transpose_a, P::rows>(rows, depth, alpha, a, lda, b, to, c, ldc, next);
+  alignas(64) T tile[P::rows * P::columns] = {}, bias[P::columns] = {};
+  if (to.beta != 0) kernel::copy_rows(to.old, to.ldo, rows, columns, tile, P::columns);
+  if (to.bias != nullptr) std::copy_n(to.bias, columns, bias);
+  const Addend<T> inside{to.beta, tile, P::columns, bias};
+  multiply_rows<transpose_a, P::rows>(rows, depth, alpha, a, lda, b, inside, tile, P::columns, next);
   kernel::copy_rows(tile, P::columns, rows, columns, c, ldc);
 }
 
@@ -104,8 +136,8 @@ GRADUS_WIDE_KERNEL void pack(bool transpose, const T* b, std::int64_t ldb, std::
 /// Like gemm of base/blas.h, on this thread.
 template <bool transpose_a, class T>
 void packed_gemm(bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
-                 const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
-                 std::int64_t ldc) {
+                 const T* a, std::int64_t lda, const T* b, std::int64_t ldb,
+                 const Addend<T>& to, T* c, std::int64_t ldc) {
   using P = Packing<T>;
   const std::int64_t panels = (std::min(n, P::all_columns) + P::columns - 1) / P::columns;
   const memory::Scratch<T> strip(P::rows * P::apart),
@@ -116,23 +148,25 @@ void packed_gemm(bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t 
                          depth = std::min(P::depth, k - p);
       pack(transpose_b, b + (transpose_b ? j * ldb + p : p * ldb + j), ldb, depth, columns,
            packed.data);
-      for (std::int64_t i = 0; i < m; i += P::rows) {
-        const std::int64_t rows = std::min(P::rows, m - i);
+      std::int64_t rows = P::rows;
+      for (std::int64_t i = 0; i < m; i += rows) {
+        while (rows > m - i) rows = P::fewer(rows);
         const T* left = a + (transpose_a ? p * lda + i : i * lda + p);
         std::int64_t apart = lda;
         if (!transpose_a) {
           kernel::copy_rows(left, lda, rows, depth, strip.data, P::apart);
           left = strip.data;
-        } else if (rows < P::rows) {  // nothing behind the matrix is read
-          kernel::copy_rows(left, lda, depth, rows, strip.data, P::rows);
-          left = strip.data, apart = P::rows;
         }
         for (std::int64_t s = 0; s < columns; s += P::columns) {
           // A row that will be copied: in the course of a strip, most of the next one.
-          const T* soon = a + (i + P::rows + s / P::columns) * lda + p;
+          const T* soon = a + (i + rows + s / P::columns) * lda + p;
+          T* tile = c + i * ldc + j + s;
+          Addend<T> onto{T{1}, tile, ldc, nullptr};
+          if (p == 0)
+            onto = {to.beta, to.old + i * to.ldo + j + s, to.ldo,
+                    to.bias != nullptr ? to.bias + j + s : nullptr};
           multiply_tile<transpose_a>(rows, std::min(P::columns, columns - s), depth, alpha, left,
-                                     apart, packed.data + s * depth, p == 0 ? beta : T{1},
-                                     c + i * ldc + j + s, ldc,
+                                     apart, packed.data + s * depth, onto, tile, ldc,
                                      transpose_a ? left + P::ahead * apart : soon);
         }
       }

@@ -4,14 +4,10 @@
 //   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n      dresidual = dy
 //
 // x and W are remembered; x not at all where its producer (a norm, an activation) can make it
-// again. Bias and residual are written into y before the product, which then adds to it: BLAS does
-// that for nothing, while a pass of its own over y would cost two more trips to memory.
-
-#include <algorithm>
+// again. Bias and residual are added while y is written: a pass of its own over y would cost two
+// more trips to memory.
 
 #include "gradus/base/blas.h"
-#include "gradus/base/kernel.h"
-#include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
@@ -19,25 +15,6 @@
 
 namespace gradus {
 namespace {
-
-template <class T>
-GRADUS_KERNEL void add_rows(const T* a, const T* b, T* y, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] = a[i] + b[i];
-}
-
-/// y[r, :] = bias + residual[r, :], where either may be missing.
-template <class T>
-void prefill(T* y, const T* bias, const T* residual, std::int64_t rows, std::int64_t out) {
-  parallel_for(rows, rows_grain(out), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r) {
-      T* row = y + r * out;
-      if (bias && residual)
-        add_rows(bias, residual + r * out, row, out);
-      else
-        std::copy_n(bias ? bias : residual + r * out, out, row);
-    }
-  });
-}
 
 /// The product of all sizes but the last.
 std::int64_t count_rows(const Tensor& x) {
@@ -78,14 +55,10 @@ struct Linear final : Op {
     const Tensor from = input.contiguous(), packed = w.contiguous();
     const Tensor b = bias.defined() ? bias.contiguous() : bias;
     const Tensor r = residual.defined() ? residual.contiguous() : residual;
-    const bool adds = b.defined() || r.defined();
     dispatch_float("linear", y.dtype(), [&]<class T>() {
-      T* to = y.mutable_data<T>();
-      if (adds)
-        prefill(to, b.defined() ? b.data<T>() : nullptr, r.defined() ? r.data<T>() : nullptr, rows,
-                out);
-      blas::gemm(false, true, rows, out, in, T{1}, from.data<T>(), in, packed.data<T>(), in,
-                 adds ? T{1} : T{0}, to, out);
+      blas::gemm_plus(false, true, rows, out, in, from.data<T>(), in, packed.data<T>(), in,
+                      b.defined() ? b.data<T>() : nullptr, r.defined() ? r.data<T>() : nullptr,
+                      y.mutable_data<T>(), out);
     });
     return y;
   }
