@@ -139,14 +139,15 @@ void library_gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, co
 
 namespace {
 
-/// c [m, n] = what it is added to, for a product that only adds to C; how often C counts then.
+/// c [m, n] = what a product is added to, for one that can only add to C; returns the beta to use.
 template <class T>
 T prefill(const Addend<T>& to, int64_t m, int64_t n, T* c, int64_t ldc) {
   if (to.old == c && to.bias == nullptr) return to.beta;
-  for (int64_t i = 0; i < m; ++i, c += ldc) {
-    const T* old = to.beta != 0 ? to.old + i * to.ldo : nullptr;
-    for (int64_t j = 0; j < n; ++j)
-      c[j] = (old != nullptr ? to.beta * old[j] : 0) + (to.bias != nullptr ? to.bias[j] : 0);
+  for (int64_t i = 0; i < m; ++i) {
+    T* row = c + i * ldc;
+    const T* old = to.old + i * to.ldo;
+    for (int64_t j = 0; j < n; ++j) row[j] = to.beta != 0 ? to.beta * old[j] : T{0};
+    for (int64_t j = 0; to.bias != nullptr && j < n; ++j) row[j] += to.bias[j];
   }
   return T{1};
 }
@@ -176,15 +177,12 @@ void slabs(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* 
   const bool split =
       flop >= (std::min(m, n) == 1 ? kSplitVector : kSplit) && !thread_state.parallel;
   parallel_for(longer, split ? rounded : longer, [&](int64_t begin, int64_t end) {
-    Addend<T> part = to;
-    if (m >= n) {
-      part.old += begin * to.ldo;
-      return serial(ta, tb, end - begin, n, k, alpha, a + begin * (ta ? 1 : lda), lda, b, ldb,
-                    part, c + begin * ldc, ldc);
-    }
-    part.old += begin, part.bias += part.bias != nullptr ? begin : 0;
-    serial(ta, tb, m, end - begin, k, alpha, a, lda, b + begin * (tb ? ldb : 1), ldb, part,
-           c + begin, ldc);
+    if (m >= n)
+      serial(ta, tb, end - begin, n, k, alpha, a + begin * (ta ? 1 : lda), lda, b, ldb,
+             to.at(begin, 0), c + begin * ldc, ldc);
+    else
+      serial(ta, tb, m, end - begin, k, alpha, a, lda, b + begin * (tb ? ldb : 1), ldb,
+             to.at(0, begin), c + begin, ldc);
   });
 }
 
@@ -236,4 +234,3 @@ std::string describe() {
 void allow_pool_setting(bool allowed) { setting_allowed = allowed; }
 
 }  // namespace gradus::blas
-

@@ -34,14 +34,18 @@ struct Packing {
   static constexpr std::int64_t often = 8;
 };
 
-/// What a product adds itself to: beta · `old` (rows `ldo` apart), and `bias`, one row for all, if
-/// there is one.
+/// What a product adds itself to: beta · `old` (rows `ldo` apart; not read where beta is 0), and
+/// `bias`, one row for all, unless null.
 template <class T>
 struct Addend {
   T beta;
   const T* old;
   std::int64_t ldo;
   const T* bias;
+
+  Addend at(std::int64_t row, std::int64_t column) const {
+    return {beta, old + row * ldo + column, ldo, bias != nullptr ? bias + column : nullptr};
+  }
 };
 
 /// What will be needed soon, and is too far from here for the processor to guess: lines of memory
@@ -52,8 +56,8 @@ struct Ahead {
   std::int64_t step;
 };
 
-/// `rows` rows of a tile of C = alpha · a b + addend, where b is a panel of B, and a holds copies of
-/// the tile's rows of A, or of its columns if A is to be transposed.
+/// `rows` rows of a tile of C = alpha · a b + addend, where b is a panel of B, and a holds copies
+/// of rows of A, or of its columns if A is to be transposed.
 template <bool transpose_a, std::int64_t rows, class T>
 GRADUS_INLINE void multiply_panel(std::int64_t depth, T alpha, const T* a, const T* b,
                                   const Addend<T>& to, T* c, std::int64_t ldc, Ahead<T> next) {
@@ -76,23 +80,19 @@ GRADUS_INLINE void multiply_panel(std::int64_t depth, T alpha, const T* a, const
       }
     }
   }
-  typename P::Vector bias_left{}, bias_right{};
-  if (to.bias != nullptr) {
-    std::memcpy(&bias_left, to.bias, sizeof left);
-    std::memcpy(&bias_right, to.bias + P::lanes, sizeof right);
-  }
+  typename P::Vector bias[2] = {};
+#pragma GCC unroll 2
+  for (int h = 0; h < 2; ++h)
+    if (to.bias != nullptr) std::memcpy(&bias[h], to.bias + h * P::lanes, sizeof bias[h]);
 #pragma GCC unroll 14
-  for (std::int64_t i = 0; i < rows; ++i) {
-    typename P::Vector x{}, y{};
-    if (to.beta != 0) {
-      std::memcpy(&x, to.old + i * to.ldo, sizeof x);
-      std::memcpy(&y, to.old + i * to.ldo + P::lanes, sizeof y);
+  for (std::int64_t i = 0; i < rows; ++i)
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+      typename P::Vector x{};
+      if (to.beta != 0) std::memcpy(&x, to.old + i * to.ldo + h * P::lanes, sizeof x);
+      x = alpha * sums[i][h] + to.beta * x + bias[h];
+      std::memcpy(c + i * ldc + h * P::lanes, &x, sizeof x);
     }
-    x = alpha * sums[i][0] + to.beta * x + bias_left;
-    y = alpha * sums[i][1] + to.beta * y + bias_right;
-    std::memcpy(c + i * ldc, &x, sizeof x);
-    std::memcpy(c + i * ldc + P::lanes, &y, sizeof y);
-  }
 }
 
 /// The same, where `rows` is known at run time, and at most `most`.
@@ -100,8 +100,7 @@ template <bool transpose_a, std::int64_t most, class T>
 GRADUS_INLINE void multiply_rows(std::int64_t rows, std::int64_t depth, T alpha, const T* a,
                                  const T* b, const Addend<T>& to, T* c, std::int64_t ldc,
                                  Ahead<T> next) {
-  if (rows == most)
-    return multiply_panel<transpose_a, most>(depth, alpha, a, b, to, c, ldc, next);
+  if (rows == most) return multiply_panel<transpose_a, most>(depth, alpha, a, b, to, c, ldc, next);
   if constexpr (most > 1)
     multiply_rows<transpose_a, Packing<T>::fewer(most)>(rows, depth, alpha, a, b, to, c, ldc, next);
 }
@@ -150,11 +149,37 @@ GRADUS_WIDE_KERNEL void pack(bool transpose, const T* b, std::int64_t ldb, std::
     }
 }
 
+/// C [m, columns] = alpha · A · B + addend, where A is [m, depth], to be transposed or not, B is in
+/// panels, and `strip` has room for copies of a tile's rows of A.
+template <bool transpose_a, class T>
+void multiply_block(std::int64_t m, std::int64_t columns, std::int64_t depth, T alpha, const T* a,
+                    std::int64_t lda, const T* panels, const Addend<T>& to, T* c, std::int64_t ldc,
+                    T* strip) {
+  using P = Packing<T>;
+  std::int64_t rows = P::rows;
+  for (std::int64_t i = 0; i < m; i += rows) {
+    while (rows > m - i) rows = P::fewer(rows);
+    if (transpose_a)
+      copy_columns(a + i, lda, rows, depth, strip);
+    else
+      kernel::copy_rows(a + i * lda, lda, rows, depth, strip, P::apart);
+    // In the course of a strip most of the next one is fetched: a row of it a tile, or the line
+    // where its columns end in the next 32 rows.
+    Ahead<T> next{a + (i + rows) * lda, P::often};
+    if (transpose_a) next = {a + i + 2 * rows - 1, lda};
+    for (std::int64_t j = 0; j < columns; j += P::columns) {
+      multiply_tile<transpose_a>(rows, std::min(P::columns, columns - j), depth, alpha, strip,
+                                 panels + j * depth, to.at(i, j), c + i * ldc + j, ldc, next);
+      next.line += transpose_a ? P::depth / P::often * lda : lda;
+    }
+  }
+}
+
 /// Like gemm of base/blas.h, on this thread.
 template <bool transpose_a, class T>
 void packed_gemm(bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
-                 const T* a, std::int64_t lda, const T* b, std::int64_t ldb,
-                 const Addend<T>& to, T* c, std::int64_t ldc) {
+                 const T* a, std::int64_t lda, const T* b, std::int64_t ldb, const Addend<T>& to,
+                 T* c, std::int64_t ldc) {
   using P = Packing<T>;
   const std::int64_t panels = (std::min(n, P::all_columns) + P::columns - 1) / P::columns;
   const memory::Scratch<T> strip(P::rows * P::apart),
@@ -165,29 +190,10 @@ void packed_gemm(bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t 
                          depth = std::min(P::depth, k - p);
       pack(transpose_b, b + (transpose_b ? j * ldb + p : p * ldb + j), ldb, depth, columns,
            packed.data);
-      std::int64_t rows = P::rows;
-      for (std::int64_t i = 0; i < m; i += rows) {
-        while (rows > m - i) rows = P::fewer(rows);
-        if (transpose_a)
-          copy_columns(a + p * lda + i, lda, rows, depth, strip.data);
-        else
-          kernel::copy_rows(a + i * lda + p, lda, rows, depth, strip.data, P::apart);
-        for (std::int64_t s = 0; s < columns; s += P::columns) {
-          // In the course of a strip, most of the next one: of its columns the last.
-          const std::int64_t tile = s / P::columns;
-          const Ahead<T> next =
-              transpose_a
-                  ? Ahead<T>{a + (p + tile * P::depth / P::often) * lda + i + 2 * rows - 1, lda}
-                  : Ahead<T>{a + (i + rows + tile) * lda + p, P::often};
-          T* to_c = c + i * ldc + j + s;
-          Addend<T> onto{T{1}, to_c, ldc, nullptr};
-          if (p == 0)
-            onto = {to.beta, to.old + i * to.ldo + j + s, to.ldo,
-                    to.bias != nullptr ? to.bias + j + s : nullptr};
-          multiply_tile<transpose_a>(rows, std::min(P::columns, columns - s), depth, alpha,
-                                     strip.data, packed.data + s * depth, onto, to_c, ldc, next);
-        }
-      }
+      const Addend<T> sums_so_far{T{1}, c + j, ldc, nullptr};
+      multiply_block<transpose_a>(m, columns, depth, alpha, a + p * (transpose_a ? lda : 1), lda,
+                                  packed.data, p == 0 ? to.at(0, j) : sums_so_far, c + j, ldc,
+                                  strip.data);
     }
 }
 

@@ -15,6 +15,7 @@
 namespace blas = gradus::blas;
 using gradus::tests::numbers;
 using gradus::tests::Product;
+using gradus::tests::product_tolerance;
 using gradus::tests::wrong_numbers;
 using std::int64_t;
 
@@ -34,6 +35,30 @@ void compare_all(const Product& s) {
       for (const T beta : {T{0}, T{1}, T(-0.5)})
         for (const bool serial : {false, true})
           compare<T>(s, ta, tb, beta == 1 ? T(1.5) : T{1}, beta, serial);
+}
+
+/// gemm_plus against the plain loop, which adds to what bias and residual make of C. C is NaN
+/// before: it must not be read.
+template <class T>
+void compare_plus(const Product& s, bool ta, bool tb, bool has_bias, bool has_residual) {
+  CAPTURE(s.m, s.n, s.k, ta, tb, has_bias, has_residual);
+  const int64_t lda = (ta ? s.m : s.k) + 3, ldb = (tb ? s.k : s.n) + 2, ldc = s.n + 1;
+  const auto a = numbers<T>((ta ? s.k : s.m) * lda, 1), b = numbers<T>((tb ? s.n : s.k) * ldb, 2);
+  const auto bias = numbers<T>(s.n, 3), residual = numbers<T>(s.m * ldc, 4);
+  std::vector<T> c(residual.size(), std::numeric_limits<T>::quiet_NaN()), expected(c.size());
+  for (int64_t i = 0; i < s.m * ldc; ++i)
+    expected[i] =
+        (has_residual ? residual[i] : 0) + (has_bias && i % ldc < s.n ? bias[i % ldc] : 0);
+  blas::plain_gemm(ta, tb, s.m, s.n, s.k, T{1}, a.data(), lda, b.data(), ldb, T{1}, expected.data(),
+                   ldc);
+  blas::gemm_plus<T>(ta, tb, s.m, s.n, s.k, a.data(), lda, b.data(), ldb,
+                     has_bias ? bias.data() : nullptr, has_residual ? residual.data() : nullptr,
+                     c.data(), ldc);
+  int wrong = 0;
+  for (int64_t i = 0; i < s.m * ldc; ++i)
+    wrong += i % ldc == s.n ? !std::isnan(c[i])  // between two rows
+                            : !(std::abs(c[i] - expected[i]) <= product_tolerance<T>(s.k, 1));
+  CHECK(wrong == 0);
 }
 
 template <class F>
@@ -70,6 +95,22 @@ TEST_CASE("products that are split into slabs agree with the plain loop") {
           compare<double>(s, ta, tb, 0.5, 1.0, false);
         }
     }
+  }
+  gradus::set_num_threads(before);
+}
+
+TEST_CASE("a product with bias and residual agrees with the plain loop") {
+  const int before = gradus::num_threads();
+  for (const int threads : {1, 3}) {
+    gradus::set_num_threads(threads);
+    for (const Product& s :
+         {Product{7, 5, 3}, Product{1, 40, 30}, Product{40, 1, 30}, Product{5, 3, 0},
+          Product{431, 67, 83}, Product{131, 421, 83}, Product{131, 1100, 8}})
+      for (const int adds : {0, 1, 2, 3})
+        for (const bool transpose : {false, true}) {
+          compare_plus<float>(s, transpose, !transpose, (adds & 1) != 0, (adds & 2) != 0);
+          compare_plus<double>(s, transpose, transpose, (adds & 1) != 0, (adds & 2) != 0);
+        }
   }
   gradus::set_num_threads(before);
 }

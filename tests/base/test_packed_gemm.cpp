@@ -14,6 +14,7 @@
 namespace blas = gradus::blas;
 using gradus::tests::numbers;
 using gradus::tests::Product;
+using gradus::tests::product_tolerance;
 using gradus::tests::wrong_numbers;
 using std::int64_t;
 
@@ -23,7 +24,7 @@ template <class T>
 void multiply(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
               const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
   const auto gemm = ta ? blas::packed_gemm<true, T> : blas::packed_gemm<false, T>;
-  gemm(tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  gemm(tb, m, n, k, alpha, a, lda, b, ldb, {beta, c, ldc, nullptr}, c, ldc);
 }
 
 template <class T>
@@ -32,8 +33,8 @@ void compare(const Product& s, bool ta, bool tb, T beta) {
   CHECK(wrong_numbers(s, ta, tb, beta == 1 ? T{1} : T(1.5), beta, multiply<T>) == 0);
 }
 
-// Below one tile, just one, one more along each axis, several; more than one depth, and more
-// columns than are packed at a time.
+// Below one tile, just one, one more along each axis, several, and each number of rows that may be
+// left over; more than one depth, and more columns than are packed at a time.
 template <class T>
 void compare_all() {
   using P = blas::Packing<T>;
@@ -46,6 +47,7 @@ void compare_all() {
     for (const bool ta : {false, true})
       for (const bool tb : {false, true})
         for (const T beta : {T{0}, T{1}, T(-0.5)}) compare<T>(s, ta, tb, beta);
+  for (int64_t left = 1; left < rows; ++left) compare<T>({rows + left, columns, 9}, true, true, 1);
 }
 
 template <class T>
@@ -80,6 +82,25 @@ TEST_CASE("packed products overwrite NaN where beta is 0") {
              s.n);
     CHECK(std::all_of(c.begin(), c.end(), [](float x) { return std::isfinite(x); }));
   }
+}
+
+TEST_CASE("packed products add a bias and what lies elsewhere once") {
+  const Product s{29, 65, 300};
+  const int64_t apart = s.n + 4;
+  const auto a = numbers<double>(s.m * s.k, 1), b = numbers<double>(s.k * s.n, 2);
+  const auto old = numbers<double>(s.m * apart, 3), bias = numbers<double>(s.n, 4);
+  const std::size_t count = static_cast<std::size_t>(s.m * s.n);
+  std::vector<double> c(count, std::numeric_limits<double>::quiet_NaN()), expected(count);
+  for (int64_t i = 0; i < s.m * s.n; ++i)
+    expected[i] = 2 * old[i / s.n * apart + i % s.n] + bias[i % s.n];
+  blas::plain_gemm(false, false, s.m, s.n, s.k, 1.5, a.data(), s.k, b.data(), s.n, 1.0,
+                   expected.data(), s.n);
+  blas::packed_gemm<false, double>(false, s.m, s.n, s.k, 1.5, a.data(), s.k, b.data(), s.n,
+                                   {2.0, old.data(), apart, bias.data()}, c.data(), s.n);
+  double worst = 0;
+  for (std::size_t i = 0; i < count; ++i) worst = std::fmax(worst, std::abs(c[i] - expected[i]));
+  CHECK(worst <= product_tolerance(s.k, 1.5));
+  CHECK(std::all_of(c.begin(), c.end(), [](double x) { return std::isfinite(x); }));
 }
 
 TEST_CASE("packed products keep NaN and infinity in their rows and columns") {
