@@ -103,8 +103,8 @@ void fewer_keys() {
                 static_cast<int>(few.parameter_count()), static_cast<int>(2 * G * 2));
     const NoGrad off;
     std::vector<Tensor> rows = split(few.qkv_proj.weight, {12, 2 * G, 2 * G}, 0);
-    for (const std::size_t part :
-         {1, 2})  // each head's two rows once for each query head it serves
+    // Each head's two rows once for each query head it serves.
+    for (const std::size_t part : {std::size_t{1}, std::size_t{2}})
       rows[part] = reshape(expand(reshape(rows[part], {G, 1, 2, 12}), {G, 6 / G, 2, 12}), {12, 12});
     nn::MultiHeadAttention all({.width = 12, .heads = 6, .bias = false});
     all.qkv_proj.weight.copy_(cat(rows)), all.out_proj.weight.copy_(few.out_proj.weight);

@@ -46,18 +46,19 @@ void compare_plus(const Product& s, bool ta, bool tb, bool has_bias, bool has_re
   const auto a = numbers<T>((ta ? s.k : s.m) * lda, 1), b = numbers<T>((tb ? s.n : s.k) * ldb, 2);
   const auto bias = numbers<T>(s.n, 3), residual = numbers<T>(s.m * ldc, 4);
   std::vector<T> c(residual.size(), std::numeric_limits<T>::quiet_NaN()), expected(c.size());
-  for (int64_t i = 0; i < s.m * ldc; ++i)
+  const std::size_t n = static_cast<std::size_t>(s.n);
+  for (std::size_t i = 0; i < c.size(); ++i)
     expected[i] =
-        (has_residual ? residual[i] : 0) + (has_bias && i % ldc < s.n ? bias[i % ldc] : 0);
+        (has_residual ? residual[i] : 0) + (has_bias && i % (n + 1) < n ? bias[i % (n + 1)] : 0);
   blas::plain_gemm(ta, tb, s.m, s.n, s.k, T{1}, a.data(), lda, b.data(), ldb, T{1}, expected.data(),
                    ldc);
   blas::gemm_plus<T>(ta, tb, s.m, s.n, s.k, a.data(), lda, b.data(), ldb,
                      has_bias ? bias.data() : nullptr, has_residual ? residual.data() : nullptr,
                      c.data(), ldc);
   int wrong = 0;
-  for (int64_t i = 0; i < s.m * ldc; ++i)
-    wrong += i % ldc == s.n ? !std::isnan(c[i])  // between two rows
-                            : !(std::abs(c[i] - expected[i]) <= product_tolerance<T>(s.k, 1));
+  for (std::size_t i = 0; i < c.size(); ++i)
+    wrong += i % (n + 1) == n ? !std::isnan(c[i])  // between two rows
+                              : !(std::abs(c[i] - expected[i]) <= product_tolerance<T>(s.k, 1));
   CHECK(wrong == 0);
 }
 

@@ -86,13 +86,12 @@ TEST_CASE("packed products overwrite NaN where beta is 0") {
 
 TEST_CASE("packed products add a bias and what lies elsewhere once") {
   const Product s{29, 65, 300};
-  const int64_t apart = s.n + 4;
+  const int64_t apart = 69;
   const auto a = numbers<double>(s.m * s.k, 1), b = numbers<double>(s.k * s.n, 2);
   const auto old = numbers<double>(s.m * apart, 3), bias = numbers<double>(s.n, 4);
-  const std::size_t count = static_cast<std::size_t>(s.m * s.n);
+  const std::size_t n = 65, count = 29 * n;
   std::vector<double> c(count, std::numeric_limits<double>::quiet_NaN()), expected(count);
-  for (int64_t i = 0; i < s.m * s.n; ++i)
-    expected[i] = 2 * old[i / s.n * apart + i % s.n] + bias[i % s.n];
+  for (std::size_t i = 0; i < count; ++i) expected[i] = 2 * old[i / n * 69 + i % n] + bias[i % n];
   blas::plain_gemm(false, false, s.m, s.n, s.k, 1.5, a.data(), s.k, b.data(), s.n, 1.0,
                    expected.data(), s.n);
   blas::packed_gemm<false, double>(false, s.m, s.n, s.k, 1.5, a.data(), s.k, b.data(), s.n,

@@ -74,7 +74,8 @@ void write_tree(const Workplace& here, int each) {
     for (int i = 0; i < each; ++i) {
       std::string name = names[kind], text;
       name.replace(name.find('%'), 1, "file" + std::to_string(i));
-      for (int line = 0; line < 9; ++line) text += lines[kind] + std::string(line % 2, '\n');
+      for (int line = 0; line < 9; ++line)
+        text += lines[kind] + std::string(static_cast<std::size_t>(line % 2), '\n');
       here.write(name, text);
     }
   here.write("build/made.cpp", "int none;\n");

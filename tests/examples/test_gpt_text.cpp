@@ -181,7 +181,7 @@ TEST_CASE("a held-out loss that rises three times running is told once, and trai
   here.write("noise.txt", noise);
   const Outcome done = here.gpt(
       "train noise.txt --out run --layers 1 --width 64 --heads 2 --context 8 --batch 32 "
-      "--threads 1 --no-trial --steps 240 --eval-every 20 --lr 0.02");
+      "--threads 1 --no-trial --steps 240 --eval-every 20 --lr 0.005");
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
   const std::size_t told = done.err.find("risen three times running");

@@ -257,6 +257,7 @@ def resolves(file, name):
 def breakpoints():
     begin(library)
     found, lessons = list(places()), os.listdir(os.path.join(root, "examples"))
+    inlined = []
     check(len(found) >= 2, "only %d breakpoints are named in README, docs and lessons" % len(found))
     for file, line, kind, name in found:
         where = "%s:%d: %s %s" % (os.path.relpath(file, root), line, kind, name)
@@ -264,9 +265,12 @@ def breakpoints():
             run("gradus-at " + name)
         elif kind == "lesson":
             check(any(each.startswith(name + "_") for each in lessons), where + " is not there")
-        elif kind == "break":
-            check(resolves(file, name), where + " is not to be found")
+        elif kind == "break" and not resolves(file, name):
+            inlined.append((file, where, name))
         print(where)
+    begin()  # what an optimiser put into its callers stands in the unoptimised fixture
+    for file, where, name in inlined:
+        check(resolves(file, name), where + " is not to be found")
 
 
 try:
