@@ -146,8 +146,12 @@ T prefill(const Addend<T>& to, int64_t m, int64_t n, T* c, int64_t ldc) {
   for (int64_t i = 0; i < m; ++i) {
     T* row = c + i * ldc;
     const T* old = to.old + i * to.ldo;
-    for (int64_t j = 0; j < n; ++j) row[j] = to.beta != 0 ? to.beta * old[j] : T{0};
-    for (int64_t j = 0; to.bias != nullptr && j < n; ++j) row[j] += to.bias[j];
+    if (to.beta == 0)
+      std::fill_n(row, n, T{0});
+    else
+      for (int64_t j = 0; j < n; ++j) row[j] = to.beta * old[j];
+    if (to.bias != nullptr)
+      for (int64_t j = 0; j < n; ++j) row[j] += to.bias[j];
   }
   return T{1};
 }

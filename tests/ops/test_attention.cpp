@@ -9,6 +9,7 @@
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/ops/attention_case.h"
+#include "gradus/tests/support/registry_run.h"
 
 namespace gradus::testing::attending {
 namespace {
@@ -124,6 +125,7 @@ TEST_CASE("few heads: parts of one go side by side and add up") {
       {1, 4, 500, 500, 8, 8, Dtype::f64, causal_mask(), 0.2, 1},
       {2, 1, 300, 900, 16, 8, Dtype::f64, window_mask(400, 100) & padding_mask({900, 100})},
       {1, 2, 200, 700, 16, 16, Dtype::f64, causal_mask(-190), 0, 1},  // most see nothing
+      {1, 1, 128, 1024, 64, 64, Dtype::f64},                          // parts of one block each
   };
   const int before = num_threads();
   for (const Case& c : cases) {
@@ -138,6 +140,17 @@ TEST_CASE("few heads: parts of one go side by side and add up") {
     CHECK(one.dv.to_vector<double>() == three.dv.to_vector<double>());
   }
   set_num_threads(before);
+}
+
+TEST_CASE("keys before and behind all that are seen get gradient 0") {
+  Generator own(24);
+  const GeneratorScope scope(own);
+  const Poison poison;
+  Positions queries(1), keys(1);
+  for (std::int64_t i = 0; i < 70; ++i) queries[0].push_back(600 + i);
+  for (std::int64_t j = 0; j < 1100; ++j) keys[0].push_back(j);
+  const Case c{1, 1, 70, 1100, 4, 3, Dtype::f64, place(window_mask(20), queries, keys)};
+  check_alike(run(c, Way::fused), run(c, Way::formula), c.dtype);
 }
 
 TEST_CASE("a window holds and computes what is in it") {
