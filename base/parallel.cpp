@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <string_view>
@@ -134,17 +135,28 @@ class Crew {
 
   void forget() { hired_ = 0; }  // in a forked child: threads do not survive that
 
+  // At the end of the program: LLVM's OpenMP, taken down while it makes a team, crashes. Threads
+  // that a second is too short for will not come.
+  void meet() const {
+    for (int i = 0; i < 1000 && arrived_ < hired_; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
  private:
   void hire(int workers) {
     if (workers <= hired_) return;
-    std::thread([this, first = hired_, more = workers - hired_] {
+    std::thread([this, first = hired_.load(), more = workers - hired_] {
 #pragma omp parallel num_threads(more)
-      serve(first + omp_get_thread_num());
+      {
+        if (omp_get_thread_num() == 0) arrived_ += more - omp_get_num_threads();  // were refused
+        serve(first + omp_get_thread_num());
+      }
     }).detach();
     hired_ = workers;
   }
 
   [[noreturn]] void serve(int number) {
+    ++arrived_;
     omp_set_num_threads(1);  // for an OpenMP BLAS, as in run()
     for (int seen = 0;;) {
       for (int spins = 0; loops_.load() == seen && spins < kSpins; ++spins) relax();
@@ -159,7 +171,7 @@ class Crew {
 
   std::mutex busy_;
   Share shares_[kMaxThreads];
-  int hired_ = 0;
+  std::atomic<int> hired_{0}, arrived_{0};
   std::atomic<int> wanted_{0};
   std::atomic<int> loops_{0};   // counts up: there is, or was, a new one
   std::atomic<int> inside_{0};  // workers that may be in a chunk
@@ -168,7 +180,10 @@ class Crew {
 
 // Never destroyed: its threads wait in it until the process ends.
 Crew& crew() {
-  static Crew& only = *new Crew;
+  static Crew& only = *[] {
+    std::atexit([] { crew().meet(); });
+    return new Crew;
+  }();
   return only;
 }
 #endif
