@@ -156,6 +156,7 @@ T prefill(const Addend<T>& to, int64_t m, int64_t n, T* c, int64_t ldc) {
   return T{1};
 }
 
+/// On this thread: by our own kernel where that pays, else by the library.
 template <class T>
 void serial(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
             const T* b, int64_t ldb, const Addend<T>& to, T* c, int64_t ldc) {

@@ -17,7 +17,7 @@ void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, st
           std::int64_t ldc);
 
 /// C = op(A) · op(B) + bias + residual, in one pass over C: bias [n] is added to every row, the
-/// rows of residual [m,n] are ldc apart; either may be null.
+/// rows of residual [m,n] are ldc apart; either may be null. C is not read. Else like gemm.
 template <class T>
 void gemm_plus(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                const T* a, std::int64_t lda, const T* b, std::int64_t ldb, const T* bias,

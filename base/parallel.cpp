@@ -133,7 +133,7 @@ class Crew {
     return true;
   }
 
-  void forget() { hired_ = 0; }  // in a forked child: threads do not survive that
+  void forget() { hired_ = arrived_ = 0; }  // in a forked child: threads do not survive that
 
   // At the end of the program: LLVM's OpenMP, taken down while it makes a team, crashes. Threads
   // that a second is too short for will not come.

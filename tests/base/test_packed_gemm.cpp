@@ -85,13 +85,13 @@ TEST_CASE("packed products overwrite NaN where beta is 0") {
 }
 
 TEST_CASE("packed products add a bias and what lies elsewhere once") {
-  const Product s{29, 65, 300};
-  const int64_t apart = 69;
+  constexpr std::size_t m = 29, n = 65, apart = n + 4, count = m * n;
+  const Product s{m, n, 300};
   const auto a = numbers<double>(s.m * s.k, 1), b = numbers<double>(s.k * s.n, 2);
   const auto old = numbers<double>(s.m * apart, 3), bias = numbers<double>(s.n, 4);
-  const std::size_t n = 65, count = 29 * n;
   std::vector<double> c(count, std::numeric_limits<double>::quiet_NaN()), expected(count);
-  for (std::size_t i = 0; i < count; ++i) expected[i] = 2 * old[i / n * 69 + i % n] + bias[i % n];
+  for (std::size_t i = 0; i < count; ++i)
+    expected[i] = 2 * old[i / n * apart + i % n] + bias[i % n];
   blas::plain_gemm(false, false, s.m, s.n, s.k, 1.5, a.data(), s.k, b.data(), s.n, 1.0,
                    expected.data(), s.n);
   blas::packed_gemm<false, double>(false, s.m, s.n, s.k, 1.5, a.data(), s.k, b.data(), s.n,
