@@ -12,6 +12,12 @@
 #include <utility>
 #include <vector>
 
+// The thread sanitizer does not follow a process with threads through fork().
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1  // as GCC says it
+#endif
+#endif
 #if defined(__unix__) && !defined(__SANITIZE_THREAD__)
 #include <sys/wait.h>
 #include <unistd.h>
