@@ -14,8 +14,9 @@
 #include <atomic>
 #include <string_view>
 
+#define GRADUS_ALWAYS_INLINE inline __attribute__((always_inline))
 #if defined(GRADUS_KERNEL_CLONES) && GRADUS_KERNEL_CLONES
-#define GRADUS_INLINE inline __attribute__((always_inline))
+#define GRADUS_INLINE GRADUS_ALWAYS_INLINE
 #else
 #define GRADUS_INLINE inline
 #endif

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/blas.h"
+#include "gradus/base/products/multiply.h"
 #include "gradus/base/memory.h"
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
@@ -167,8 +167,9 @@ double product_rate(std::int64_t width) {
   float* scores = s.mutable_data<float>();
   parallel_for(threads, 1, [&](std::int64_t i, std::int64_t) {
     for (std::int64_t n = 0; n < count; ++n)
-      blas::gemm_serial(false, false, T, S, width, 1.0F, q.data<float>() + i * T * width, width,
-                        k.data<float>() + i * width * S, S, 0.0F, scores + i * T * S, S);
+      products::multiply(products::Matrix<float>(scores + i * T * S, T, S),
+                         {q.data<float>() + i * T * width, T, width},
+                         {k.data<float>() + i * width * S, width, S});
   });
   return 2.0 * static_cast<double>(threads * count * T * S * width) / (now_ms() - start) / 1e6;
 }

@@ -15,6 +15,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
+#include "peak.h"
 #include "program.h"
 #include "trainer.h"
 
@@ -76,15 +77,16 @@ void run(const Flags& flags) {
   std::vector<double> repeated, in_order;
   for (const Floor& floor : floors)
     repeated.push_back(floor.ms), in_order.push_back(floor.in_order_ms);
-  const double typical = median(times);
+  const double typical = median(times), gflops = step_flop(trainer.preset()) / typical / 1e6;
+  const double peak_gflops = measure_peak_gflops();
   std::printf(
       "{\"engine\": \"gradus\", \"config\": \"%s\", \"dropout\": %g, \"threads\": %d, "
       "\"median_ms\": %.3f, \"min_ms\": %.3f, \"gflops\": %.1f, \"floor_ms\": %.3f, "
-      "\"floor_in_order_ms\": %.3f, "
+      "\"floor_in_order_ms\": %.3f, \"peak_gflops\": %.1f, \"share_of_peak\": %.3f, "
       "\"peak_rss_mb\": %zu, \"base_rss_mb\": %zu, \"loss0\": %.4f}\n",
       flags.config.c_str(), flags.dropout, num_threads(), typical,
-      *std::min_element(times.begin(), times.end()), step_flop(trainer.preset()) / typical / 1e6,
-      median(repeated), median(in_order), megabytes(peak), megabytes(trainer.base_bytes()), loss0);
+      *std::min_element(times.begin(), times.end()), gflops, median(repeated), median(in_order),
+      peak_gflops, gflops / peak_gflops, megabytes(peak), megabytes(trainer.base_bytes()), loss0);
 }
 
 }  // namespace

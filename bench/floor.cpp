@@ -1,18 +1,25 @@
-// A step's products: by shape, each timed on its own, and all of them in the order of a step; with
-// our threads and with the library's.
+// A step's products: by shape, each timed on its own, and all of them in the order of a step; by our
+// own products and by the library, with our threads and with its own.
 #include "floor.h"
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <limits>
+#include <numeric>
 #include <vector>
 
-#include "gradus/base/blas.h"
 #include "gradus/base/parallel.h"
-#include "gradus/base/platform.h"
+#include "gradus/base/products/backend.h"
+#include "gradus/base/products/library.h"
 #include "gradus/ops/create.h"
 
 namespace gradus::bench {
 namespace {
+
+using products::Backend;
+using products::Choice;
+using products::Matrix;
 
 struct Product {
   std::int64_t m, n, k;
@@ -35,57 +42,57 @@ std::vector<Product> products_of(const nn::GPTPreset& preset) {
   return out;
 }
 
-using Gemm = void (*)(bool, bool, std::int64_t, std::int64_t, std::int64_t, float, const float*,
-                      std::int64_t, const float*, std::int64_t, float, float*, std::int64_t);
+Matrix<const float> matrix(const Tensor& x, bool transpose) {
+  const Matrix<const float> stored(x.data<float>(), x.size(0), x.size(1));
+  return transpose ? stored.transpose() : stored;
+}
+
+Matrix<float> result(Tensor& c) { return {c.mutable_data<float>(), c.size(0), c.size(1)}; }
+
+/// One way to compute a product with all threads.
+using Way = std::function<void(Matrix<float>, Matrix<const float>, Matrix<const float>)>;
+
+/// Our own products; the library by slabs of ours; the library with its own threads.
+std::vector<Way> ways() {
+  const simd::Level level = simd::level();
+  const auto by = [level](Backend backend, products::Threads threads) {
+    return [choice = Choice{backend, level, ""}, threads](auto c, auto a, auto b) {
+      products::multiply_by(choice, c, a, b, {.threads = threads});
+    };
+  };
+  std::vector<Way> out{by(Backend::own, products::Threads::all)};
+  if (products::linked_library() == products::Library::none) return out;
+  out.push_back(by(Backend::library, products::Threads::all));
+  out.push_back([one = by(Backend::library, products::Threads::one)](auto c, auto a, auto b) {
+    products::set_library_threads(num_threads());
+    one(c, a, b);
+    products::set_library_threads(1);
+  });
+  return out;
+}
 
 /// The median of at least 5 runs and 20 ms.
-double median_ms(const Product& p, Gemm gemm, const Tensor& a, const Tensor& b, Tensor& c) {
+double median_ms(const Way& way, const Product& p, const Tensor& a, const Tensor& b, Tensor& c) {
   std::vector<double> times;
-  const std::int64_t lda = p.transpose_a ? p.m : p.k, ldb = p.transpose_b ? p.k : p.n;
   const double end = now_ms() + 20;
   while (times.size() < 5 || now_ms() < end) {
     const double start = now_ms();
-    gemm(p.transpose_a, p.transpose_b, p.m, p.n, p.k, 1, a.data<float>(), lda, b.data<float>(), ldb,
-         0, c.mutable_data<float>(), p.n);
+    way(result(c), matrix(a, p.transpose_a), matrix(b, p.transpose_b));
     times.push_back(now_ms() - start);
   }
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];
 }
 
-/// Lets the BLAS library use its own threads while it lives, where it can be told.
-struct LibraryThreads {
-  using Set = void (*)(int);
-  Set set = reinterpret_cast<Set>(platform::find_symbol("openblas_set_num_threads"));
-  LibraryThreads() {
-    if (set) set(num_threads());
-  }
-  ~LibraryThreads() {
-    if (set) set(1);
-  }
-};
-
-/// One call of the library a thread, each for its part of the longer side.
-void slabs(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
-           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
-           std::int64_t ldc) {
-  const std::int64_t threads = num_threads(), longer = std::max(m, n);
-  parallel_for(longer, (longer + threads - 1) / threads, [&](std::int64_t i, std::int64_t end) {
-    if (m >= n)
-      blas::library_gemm(ta, tb, end - i, n, k, alpha, a + i * (ta ? 1 : lda), lda, b, ldb, beta,
-                         c + i * ldc, ldc);
-    else
-      blas::library_gemm(ta, tb, m, end - i, k, alpha, a, lda, b + i * (tb ? ldb : 1), ldb, beta,
-                         c + i, ldc);
-  });
-}
-
 double best_ms(const Product& p) {
-  const Tensor a = rand({p.m, p.k}, Dtype::f32), b = rand({p.k, p.n}, Dtype::f32);
+  const auto stored = [](std::int64_t rows, std::int64_t columns, bool transposed) {
+    return transposed ? rand({columns, rows}, Dtype::f32) : rand({rows, columns}, Dtype::f32);
+  };
+  const Tensor a = stored(p.m, p.k, p.transpose_a), b = stored(p.k, p.n, p.transpose_b);
   Tensor c = Tensor::empty({p.m, p.n}, Dtype::f32);
-  const double by_slabs = median_ms(p, slabs, a, b, c);
-  const LibraryThreads own;
-  return std::min(by_slabs, median_ms(p, blas::library_gemm<float>, a, b, c));
+  double best = std::numeric_limits<double>::infinity();
+  for (const Way& way : ways()) best = std::min(best, median_ms(way, p, a, b, c));
+  return best;
 }
 
 /// The linear layers of a step in their order, with the matrices that a step would hold.
@@ -99,16 +106,16 @@ class InOrder {
   }
 
   /// Milliseconds of each product, forward first, then dW and dx from the last layer to the first.
-  std::vector<double> run(Gemm gemm) {
+  std::vector<double> run(const Way& way) {
     std::vector<double> ms;
     for (Layer& l : layers_)
-      ms.push_back(time(gemm, false, true, rows_, l.out, l.in, l.x, l.weight, l.y));
+      ms.push_back(time(way, l.y, matrix(l.x, false), matrix(l.weight, true)));
     Tensor dy = Tensor::empty_like(layers_.back().y).fill_(1e-3);
     for (auto l = layers_.rbegin(); l != layers_.rend(); ++l) {
       if (dy.size(1) != l->out) dy = Tensor::empty_like(l->y).fill_(1e-3);
       Tensor dx = Tensor::empty_like(l->x);
-      ms.push_back(time(gemm, true, false, l->out, l->in, rows_, dy, l->x, l->dweight));
-      ms.push_back(time(gemm, false, false, rows_, l->in, l->out, dy, l->weight, dx));
+      ms.push_back(time(way, l->dweight, matrix(dy, true), matrix(l->x, false)));
+      ms.push_back(time(way, dx, matrix(dy, false), matrix(l->weight, false)));
       dy = dx;
     }
     return ms;
@@ -125,11 +132,10 @@ class InOrder {
                        rand({rows_, out}, Dtype::f32), rand({out, in}, Dtype::f32)});
   }
 
-  static double time(Gemm gemm, bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k,
-                     const Tensor& a, const Tensor& b, Tensor& c) {
+  static double time(const Way& way, Tensor& c, const Matrix<const float>& a,
+                     const Matrix<const float>& b) {
     const double start = now_ms();
-    gemm(ta, tb, m, n, k, 1, a.data<float>(), ta ? m : k, b.data<float>(), tb ? k : n, 0,
-         c.mutable_data<float>(), n);
+    way(result(c), a, b);
     return now_ms() - start;
   }
 
@@ -138,9 +144,9 @@ class InOrder {
 };
 
 /// The median of each product over 7 runs.
-std::vector<double> medians(InOrder& products, Gemm gemm) {
+std::vector<double> medians(InOrder& products, const Way& way) {
   std::vector<std::vector<double>> runs;
-  for (int run = 0; run < 7; ++run) runs.push_back(products.run(gemm));
+  for (int run = 0; run < 7; ++run) runs.push_back(products.run(way));
   std::vector<double> out;
   for (std::size_t i = 0; i < runs[0].size(); ++i) {
     std::vector<double> one;
@@ -153,12 +159,13 @@ std::vector<double> medians(InOrder& products, Gemm gemm) {
 
 double in_order_ms(const nn::GPTPreset& preset) {
   InOrder products(preset);
-  const std::vector<double> ours = medians(products, blas::gemm<float>);
-  const LibraryThreads own;
-  const std::vector<double> library = medians(products, blas::library_gemm<float>);
-  double sum = 0;
-  for (std::size_t i = 0; i < ours.size(); ++i) sum += std::min(ours[i], library[i]);
-  return sum;
+  std::vector<double> best;
+  for (const Way& way : ways()) {
+    const std::vector<double> ms = medians(products, way);
+    if (best.empty()) best = ms;
+    for (std::size_t i = 0; i < ms.size(); ++i) best[i] = std::min(best[i], ms[i]);
+  }
+  return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
 double attention_flop(const nn::GPTPreset& preset) {

@@ -12,14 +12,13 @@ double now_ms();
 /// for every engine.
 double step_flop(const nn::GPTPreset& preset);
 
-/// Milliseconds of the products of one step, measured now, each by the better of two ways;
-/// attention's arithmetic at the mean rate of the rest.
+/// Milliseconds of the products of one step, measured now, each by the best of three ways: our own,
+/// one call of the library a thread, or one on the library's own threads. Attention's arithmetic is
+/// taken at the mean rate of the rest.
 struct Floor {
-  /// Each shape again and again on the same three matrices, which stay in caches: one call of the
-  /// library a thread, or one on the library's own threads.
+  /// Each shape again and again on the same three matrices, which stay in caches.
   double ms;
-  /// One after the other as in a step, each layer on matrices of its own: called as Gradus does, by
-  /// slabs and tiles, or once on the library's own threads.
+  /// One after the other as in a step, each layer on matrices of its own.
   double in_order_ms;
 };
 Floor measure_floor(const nn::GPTPreset& preset);

@@ -37,6 +37,8 @@ class Engine:
         rate = facts["gflops"] * facts["median_ms"]  # flop of a step, whatever was timed
         facts["median_ms"], facts["min_ms"] = round(median(self.times), 3), round(min(self.times), 3)
         facts["gflops"] = round(rate / facts["median_ms"], 1)
+        if "peak_gflops" in facts:
+            facts["share_of_peak"] = round(facts["gflops"] / facts["peak_gflops"], 3)
         return facts
 
 
@@ -73,6 +75,7 @@ def main():
         "config": flags.config, "dropout": float(flags.dropout), "rounds": flags.rounds, "steps_a_round": steps,
         "speedup": round(facts[0]["median_ms"] / facts[1]["median_ms"], 3),
         "speedup_rounds": [round(min(ratios), 3), round(median(ratios), 3), round(max(ratios), 3)],
+        "share_of_peak": facts[1]["share_of_peak"],
         "of_floor": round(facts[1]["floor_ms"] / facts[1]["median_ms"], 3),
         "of_floor_in_order": round(facts[1]["floor_in_order_ms"] / facts[1]["median_ms"], 3),
         "memory_ratio": round((facts[1]["peak_rss_mb"] - facts[1]["base_rss_mb"])

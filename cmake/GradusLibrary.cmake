@@ -63,12 +63,14 @@ endif()
 
 set(gradus_stands_on ${CMAKE_DL_LIBS})
 
-# Products. `plain` is the triple loop in base/, for stepping, sanitizers and comparison.
+# Products: our own, and beside them a BLAS library, which base/products/backend.cpp may prefer.
+# `own` links none; `plain` is the triple loop, for stepping.
 list(APPEND CMAKE_MODULE_PATH "${PROJECT_SOURCE_DIR}/cmake")
 if(GRADUS_BLAS STREQUAL "plain")
   target_compile_definitions(gradus_fast PRIVATE GRADUS_BLAS_PLAIN)
-else()
+elseif(NOT GRADUS_BLAS STREQUAL "own")
   find_package(GradusBlas REQUIRED)
+  target_compile_definitions(gradus_fast PRIVATE GRADUS_BLAS_LIBRARY)
   list(APPEND gradus_stands_on gradus::blas)
 endif()
 

@@ -13,7 +13,6 @@
 #include <cmath>
 #include <vector>
 
-#include "gradus/base/blas.h"
 #include "gradus/base/parallel.h"
 #include "gradus/base/transpose.h"
 #include "gradus/ops/attention_parts.h"
@@ -42,8 +41,10 @@ void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
   const std::int64_t rows = queries.size(), n = keys.size();
   const T scale = static_cast<T>(plan.scale);
   compute_scores(plan, b, h, queries, keys, part.q, part.kt, p);
-  blas::gemm_serial(false, false, rows, n, plan.Dv, T{1}, part.dout, plan.Dv,
-                    part.vt.at(keys.first), part.vt.row, T{0}, dp, n);
+  const Matrix<const T> weights(p, rows, n), dscores(dp, rows, n), q(part.q, rows, plan.D),
+      dout(part.dout, rows, plan.Dv);
+  multiply(Matrix<T>(dp, rows, n), dout,
+           {part.vt.at(keys.first), plan.Dv, n, Stride{part.vt.row}});
   if (plan.dropout.threshold)
     for (std::int64_t r = 0; r < rows; ++r)
       dropped_row_backward(p + r * n, dp + r * n, n, lse[r], d[r],
@@ -52,14 +53,15 @@ void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
   else
     weights_rows_backward(p, dp, rows, n, lse, d);
   if (part.dv.data)
-    blas::gemm_serial(true, false, n, plan.Dv, rows, T{1}, p, n, part.dout, plan.Dv, T{1},
-                      part.dv.at(keys.first), part.dv.row);
+    multiply(Matrix<T>(part.dv.at(keys.first), n, plan.Dv, Stride{part.dv.row}),
+             weights.transpose(), dout, {.beta = 1});
   if (part.dk.data)
-    blas::gemm_serial(true, false, n, plan.D, rows, scale, dp, n, part.q, plan.D, T{1},
-                      part.dk.at(keys.first), part.dk.row);
+    multiply(Matrix<T>(part.dk.at(keys.first), n, plan.D, Stride{part.dk.row}),
+             dscores.transpose(), q, {.alpha = scale, .beta = 1});
   if (x.dq.data)
-    blas::gemm_serial(false, false, rows, plan.D, n, scale, dp, n, part.k.at(keys.first),
-                      part.k.row, first ? T{0} : T{1}, x.dq.at(b, h, queries.first), x.dq.row);
+    multiply(Matrix<T>(x.dq.at(b, h, queries.first), rows, plan.D, Stride{x.dq.row}), dscores,
+             {part.k.at(keys.first), n, plan.D, Stride{part.k.row}},
+             {.alpha = scale, .beta = first ? T{0} : T{1}});
 }
 
 /// One block of queries, packed, backward.

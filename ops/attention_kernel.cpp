@@ -79,9 +79,10 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
                  keys.size(), plan.dropout.threshold, static_cast<T>(plan.dropout.scale));
       if (!first && keep[r] != T{1}) scale_row(o.at(b, h, queries.first + r), plan.Dv, keep[r]);
     }
-    blas::gemm_serial(false, false, queries.size(), plan.Dv, keys.size(), T{1}, scores, keys.size(),
-                      shared.v.at(keys.first), shared.v.row, first ? T{0} : T{1},
-                      o.at(b, h, queries.first), o.row);
+    multiply(Matrix<T>(o.at(b, h, queries.first), queries.size(), plan.Dv, Stride{o.row}),
+             {scores, queries.size(), keys.size()},
+             {shared.v.at(keys.first), keys.size(), plan.Dv, Stride{shared.v.row}},
+             {.beta = first ? T{0} : T{1}});
     first = false;
   }
   for (std::int64_t r = 0; r < queries.size(); ++r) {

@@ -6,11 +6,15 @@
 #include <limits>
 #include <vector>
 
-#include "gradus/base/blas.h"
+#include "gradus/base/products/multiply.h"
 #include "gradus/ops/attention_kernel.h"
 #include "gradus/ops/attention_tile.h"
 
 namespace gradus::kernel {
+
+using products::Matrix;
+using products::multiply;
+using products::Stride;
 
 inline constexpr std::int64_t kQueries = 64;  // a block of scores stays in the second-level cache
 inline constexpr std::int64_t kTile = 32;     // keys: the grain in which masks are skipped
@@ -143,8 +147,9 @@ void finish_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
 template <class T>
 void compute_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
                     Range keys, const T* q, const Columns<T>& kt, T* scores) {
-  blas::gemm_serial(false, false, queries.size(), keys.size(), plan.D, static_cast<T>(plan.scale),
-                    q, plan.D, kt.at(keys.first), kt.row, T{0}, scores, keys.size());
+  multiply(Matrix<T>(scores, queries.size(), keys.size()), {q, queries.size(), plan.D},
+           {kt.at(keys.first), plan.D, keys.size(), Stride{kt.row}},
+           {.alpha = static_cast<T>(plan.scale)});
   finish_scores(plan, b, h, queries, keys, scores);
 }
 
@@ -152,8 +157,9 @@ void compute_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, R
 template <class T>
 void compute_few_scores(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
                         Range keys, const T* q, const Rows<const T>& k, T* scores) {
-  blas::gemm_serial(false, true, queries.size(), keys.size(), plan.D, static_cast<T>(plan.scale), q,
-                    plan.D, k.at(keys.first), k.row, T{0}, scores, keys.size());
+  const Matrix<const T> seen(k.at(keys.first), keys.size(), plan.D, Stride{k.row});
+  multiply(Matrix<T>(scores, queries.size(), keys.size()), {q, queries.size(), plan.D},
+           seen.transpose(), {.alpha = static_cast<T>(plan.scale)});
   finish_scores(plan, b, h, queries, keys, scores);
 }
 

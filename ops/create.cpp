@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gradus/base/blas.h"
+#include "gradus/base/products/backend.h"
 #include "gradus/base/parallel.h"
 #include "gradus/base/platform.h"
 #include "gradus/base/random.h"
@@ -178,7 +178,7 @@ template Tensor borrow(std::span<bool>, const Shape&, std::shared_ptr<const void
 
 std::string config() {
   return text("gradus ", GRADUS_VERSION, "\nthreads: ", num_threads(), " of ",
-              platform::usable_cores(), " usable cores\nproducts: ", blas::describe(),
+              platform::usable_cores(), " usable cores\nproducts: ", products::describe(),
               "\nkernels: ", platform::instruction_set(), "\nsystem: ", platform::system_name(),
               "\ncompiler: ", __VERSION__, "\n");
 }

@@ -7,13 +7,17 @@
 // again. Bias and residual are added while y is written: a pass of its own over y would cost two
 // more trips to memory.
 
-#include "gradus/base/blas.h"
+#include "gradus/base/products/multiply.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/movement.h"
 
 namespace gradus {
+
+using products::Matrix;
+using products::multiply;
+
 namespace {
 
 /// The product of all sizes but the last.
@@ -29,10 +33,11 @@ Tensor as_rows(const Tensor& x) { return x.view({count_rows(x), x.size(-1)}); }
 /// a b, or aᵀ b, of two packed matrices, as a new tensor of `shape`.
 Tensor product(bool transpose_a, const Tensor& a, const Tensor& b, const Shape& shape) {
   Tensor c = Tensor::empty(shape, a.dtype());
-  const std::int64_t m = a.size(transpose_a ? 1 : 0), n = b.size(1), k = b.size(0);
   dispatch_float("linear", a.dtype(), [&]<class T>() {
-    blas::gemm(transpose_a, false, m, n, k, T{1}, a.data<T>(), a.size(1), b.data<T>(), n, T{0},
-               c.mutable_data<T>(), n);
+    const Matrix<const T> left(a.data<T>(), a.size(0), a.size(1));
+    const Matrix<const T> right(b.data<T>(), b.size(0), b.size(1));
+    const Matrix<T> result(c.mutable_data<T>(), a.size(transpose_a ? 1 : 0), b.size(1));
+    multiply(result, transpose_a ? left.transpose() : left, right);
   });
   return c;
 }
@@ -56,9 +61,12 @@ struct Linear final : Op {
     const Tensor b = bias.defined() ? bias.contiguous() : bias;
     const Tensor r = residual.defined() ? residual.contiguous() : residual;
     dispatch_float("linear", y.dtype(), [&]<class T>() {
-      blas::gemm_plus(false, true, rows, out, in, from.data<T>(), in, packed.data<T>(), in,
-                      b.defined() ? b.data<T>() : nullptr, r.defined() ? r.data<T>() : nullptr,
-                      y.mutable_data<T>(), out);
+      const Matrix<const T> matrix(packed.data<T>(), out, in);
+      products::Options<T> options;
+      if (b.defined()) options.bias = b.data<T>();
+      if (r.defined()) options.residual = {r.data<T>(), rows, out};
+      multiply(Matrix<T>(y.mutable_data<T>(), rows, out), {from.data<T>(), rows, in},
+               matrix.transpose(), options);
     });
     return y;
   }

@@ -3,49 +3,37 @@
 //   forward     c = a b
 //   backward    da = dc bᵀ      db = aᵀ dc      summed over the axes that were broadcast
 //
-// Both operands are remembered. BLAS reads transposed and head-split views where they lie.
+// Both operands are remembered. Products read transposed and head-split views where they lie.
 
 #include "gradus/ops/matmul.h"
 
 #include <algorithm>
 
-#include "gradus/base/blas.h"
 #include "gradus/base/parallel.h"
+#include "gradus/base/products/multiply.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/masked_product.h"
 #include "gradus/ops/movement.h"
 
 namespace gradus {
+
+using products::Matrix;
+using products::multiply;
+
 namespace {
 
-/// Does BLAS take the last two axes as they are, perhaps as a transpose? Rows must not overlap.
-bool is_blas_matrix(const Tensor& x, bool& transposed, std::int64_t& distance) {
-  const int r = x.rank();
-  const std::int64_t m = x.shape()[r - 2], n = x.shape()[r - 1];
-  const std::int64_t row = m == 1 ? n : x.strides()[r - 2],
-                     column = n == 1 ? 1 : x.strides()[r - 1];
-  transposed = false;
-  distance = std::max<std::int64_t>(row, 1);
-  if (column == 1 && row >= n) return true;
-  const std::int64_t down = m == 1 ? 1 : x.strides()[r - 2],
-                     across = n == 1 ? m : x.strides()[r - 1];
-  transposed = true;
-  distance = std::max<std::int64_t>(across, 1);
-  return down == 1 && across >= m;
-}
-
-/// One operand: where its matrices lie, and how BLAS shall read them.
+/// One operand: where its matrices lie, and how they are read.
 struct Operand {
   Tensor x;
   bool transposed = false;
-  std::int64_t distance = 0;  // between rows as stored
-  Strides batch;              // strides of the leading axes, broadcast to the result's
+  std::int64_t stride = 0;  // between rows as stored
+  Strides batch;            // strides of the leading axes, broadcast to the result's
 
   Operand(const Tensor& given, const Shape& leading) : x(given) {
-    if (!is_blas_matrix(x, transposed, distance)) {
+    if (!is_matrix()) {
       x = x.contiguous();
-      is_blas_matrix(x, transposed, distance);
+      is_matrix();
     }
     Shape own = x.shape();
     Strides strides = x.strides();
@@ -53,11 +41,32 @@ struct Operand {
     batch = broadcast_strides(own, strides, leading);
   }
 
-  std::int64_t offset(std::int64_t index, const Shape& leading) const {
+  /// The matrix of one place in the leading axes.
+  template <class T>
+  Matrix<const T> matrix(std::int64_t index, const Shape& leading) const {
     std::int64_t at = 0;
     for (int axis = leading.rank() - 1; axis >= 0; index /= leading[axis--])
       at += index % leading[axis] * batch[axis];
-    return at;
+    const std::int64_t rows = x.size(-2), columns = x.size(-1);
+    if (!transposed) return {x.data<T>() + at, rows, columns, products::Stride{stride}};
+    return Matrix<const T>(x.data<T>() + at, columns, rows, products::Stride{stride}).transpose();
+  }
+
+ private:
+  /// Are the last two axes a matrix as they lie, perhaps a transpose? Rows must not overlap.
+  bool is_matrix() {
+    const int r = x.rank();
+    const std::int64_t m = x.shape()[r - 2], n = x.shape()[r - 1];
+    const std::int64_t row = m == 1 ? n : x.strides()[r - 2],
+                       column = n == 1 ? 1 : x.strides()[r - 1];
+    transposed = false;
+    stride = std::max<std::int64_t>(row, 1);
+    if (column == 1 && row >= n) return true;
+    const std::int64_t down = m == 1 ? 1 : x.strides()[r - 2],
+                       across = n == 1 ? m : x.strides()[r - 1];
+    transposed = true;
+    stride = std::max<std::int64_t>(across, 1);
+    return down == 1 && across >= m;
   }
 };
 
@@ -77,23 +86,22 @@ void check_inner(const Tensor& a, const Tensor& b) {
 Tensor kernel::batched_product(const Tensor& a, const Tensor& b) {
   check_inner(a, b);
   const Shape leading = broadcast_shapes("matmul", leading_axes(a), leading_axes(b));
-  const std::int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1), batches = numel(leading);
+  const std::int64_t m = a.size(-2), n = b.size(-1), batches = numel(leading);
   Shape shape = leading;
   shape.push_back(m), shape.push_back(n);
   Tensor c = Tensor::empty(shape, a.dtype());
   const Operand left(a, leading), right(b, leading);
   dispatch_float("matmul", a.dtype(), [&]<class T>() {
-    const T *pa = left.x.data<T>(), *pb = right.x.data<T>();
-    T* pc = c.mutable_data<T>();
-    const auto product = [&](auto&& gemm, std::int64_t i) {
-      gemm(left.transposed, right.transposed, m, n, k, T{1}, pa + left.offset(i, leading),
-           left.distance, pb + right.offset(i, leading), right.distance, T{0}, pc + i * m * n, n);
+    T* to = c.mutable_data<T>();
+    const auto product = [&](std::int64_t i, products::Threads threads) {
+      multiply(Matrix<T>(to + i * m * n, m, n), left.matrix<T>(i, leading),
+               right.matrix<T>(i, leading), {.threads = threads});
     };
     if (batches < num_threads())  // few products: each is split over the threads
-      for (std::int64_t i = 0; i < batches; ++i) product(blas::gemm<T>, i);
+      for (std::int64_t i = 0; i < batches; ++i) product(i, products::Threads::all);
     else
       parallel_for(batches, rows_grain(m * n), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) product(blas::gemm_serial<T>, i);
+        for (std::int64_t i = begin; i < end; ++i) product(i, products::Threads::one);
       });
   });
   return c;

@@ -1,0 +1,72 @@
+#include "gradus/base/products/backend.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "gradus/base/error.h"
+#include "gradus/base/products/library.h"
+
+namespace gradus::products {
+namespace {
+
+// Measured with `./bench.sh products` (docs/performance.md has the tables):
+//
+//   linked      processor           who        why
+//   none        any                 own
+//   OpenBLAS    x86-64, any width   own        0.3.21 knows no processor made after it and then runs
+//                                              at a half or a quarter; where it does know the
+//                                              processor, ours take 0.9 to 1.1 times as long
+//   OpenBLAS    others              library    its kernels are as wide as ours (NEON), and measured
+//   MKL, BLIS   any                 library    they look at what the processor can do, and whoever
+//                                              links one of them has chosen it
+//   another     any                 own        nothing is known of it (Netlib's has plain loops)
+Choice rule() {
+  switch (linked_library()) {
+    case Library::none: return {Backend::own, simd::level(), "no library is linked"};
+    case Library::mkl:
+    case Library::blis:
+      return {Backend::library, simd::level(), "it was chosen when configuring"};
+    case Library::openblas:
+      if (!GRADUS_HAS_LEVELS)
+        return {Backend::library, simd::level(), "ours are not measured on this architecture"};
+      return {Backend::own, simd::level(), "ours need not know the processor's name"};
+    case Library::other: break;
+  }
+  return {Backend::own, simd::level(), "nothing is known of the library"};
+}
+
+Choice choose() {
+  const char* variable = std::getenv("GRADUS_BLAS");
+  const std::string_view asked = variable != nullptr ? variable : "";
+  require(asked.empty() || asked == "own" || asked == "library", "GRADUS_BLAS=", asked,
+          " is neither own nor library");
+#ifdef GRADUS_BLAS_PLAIN
+  return {Backend::plain, simd::level(), "built with -DGRADUS_BLAS=plain"};
+#endif
+  if (asked.empty()) return rule();
+  require(asked == "own" || linked_library() != Library::none,
+          "GRADUS_BLAS=library: this build links none; configure with -DGRADUS_BLAS=OpenBLAS");
+  return {asked == "own" ? Backend::own : Backend::library, simd::level(),
+          text("GRADUS_BLAS=", asked)};
+}
+
+}  // namespace
+
+const Choice& chosen() {
+  static const Choice choice = choose();
+  return choice;
+}
+
+std::string describe() {
+  const Choice& choice = chosen();
+  switch (choice.backend) {
+    case Backend::plain: return text("plain loops (", choice.reason, ")");
+    case Backend::own:
+      return text("own, ", simd::name(choice.level), " (", choice.reason, "; linked: ",
+                  describe_library(), ")");
+    case Backend::library: return text(describe_library(), " (", choice.reason, ")");
+  }
+  return "";
+}
+
+}  // namespace gradus::products

@@ -1,0 +1,32 @@
+// Who multiplies: our own products, a BLAS library, or the plain loop. Decided once, by rule.
+#pragma once
+
+#include <string>
+
+#include "gradus/base/products/multiply.h"
+#include "gradus/base/simd.h"
+
+namespace gradus::products {
+
+enum class Backend { own, library, plain };
+
+struct Choice {
+  Backend backend;
+  simd::Level level;   // of our own products
+  std::string reason;  // "ours are as fast at each width"
+};
+
+/// What the build, the library, the processor, GRADUS_BLAS=own|library and GRADUS_SIMD say; the same
+/// for the whole process. The first call throws a ValueError where a variable is wrong.
+const Choice& chosen();
+
+/// multiply by a given backend and level: what tests and benchmarks compare.
+template <class T>
+void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<const T>> a,
+                 std::type_identity_t<Matrix<const T>> b,
+                 const std::type_identity_t<Options<T>>& options = {});
+
+/// For config(): "own, avx512 (reason; OpenBLAS 0.3.21 … is linked)".
+std::string describe();
+
+}  // namespace gradus::products

@@ -1,0 +1,67 @@
+// A matrix as products see it: where its numbers lie, and whether they are read transposed.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace gradus::products {
+
+/// The distance between two rows as stored, in numbers: a type of its own, so that it cannot be
+/// mistaken for a size.
+struct Stride {
+  std::int64_t value;
+};
+
+/// A view of rows × columns numbers: element (i, j) is data[i · stride + j], or data[j · stride + i]
+/// where it is read transposed. It owns nothing. T is float or double, or const.
+template <class T>
+struct Matrix {
+  T* data = nullptr;
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t stride = 0;
+  bool transposed = false;
+
+  Matrix() = default;
+  Matrix(T* data, std::int64_t rows, std::int64_t columns)
+      : Matrix(data, rows, columns, Stride{columns}) {}
+  Matrix(T* data, std::int64_t rows, std::int64_t columns, Stride stride)
+      : data(data), rows(rows), columns(columns), stride(stride.value) {}
+
+  // NOLINTNEXTLINE(google-explicit-constructor): what may be written may be read
+  operator Matrix<const T>() const
+    requires(!std::is_const_v<T>)
+  {
+    Matrix<const T> same(data, rows, columns, Stride{stride});
+    same.transposed = transposed;
+    return same;
+  }
+
+  Matrix transpose() const {
+    Matrix turned(data, columns, rows, Stride{stride});
+    turned.transposed = !transposed;
+    return turned;
+  }
+
+  T* at(std::int64_t row, std::int64_t column) const {
+    return data + (transposed ? column * stride + row : row * stride + column);
+  }
+
+  /// `rows` rows and `columns` columns of it, from (row, column) on.
+  Matrix block(std::int64_t row, std::int64_t column, std::int64_t rows,
+               std::int64_t columns) const {
+    Matrix part(at(row, column), rows, columns, Stride{stride});
+    part.transposed = transposed;
+    return part;
+  }
+  Matrix row_range(std::int64_t begin, std::int64_t end) const {
+    return block(begin, 0, end - begin, columns);
+  }
+  Matrix column_range(std::int64_t begin, std::int64_t end) const {
+    return block(0, begin, rows, end - begin);
+  }
+
+  /// Numbers in a row as stored.
+  std::int64_t stored_columns() const { return transposed ? rows : columns; }
+};
+
+}  // namespace gradus::products

@@ -1,0 +1,260 @@
+#include "gradus/base/products/own.h"
+
+#include "gradus/base/memory.h"
+#include "gradus/base/products/dots.h"
+#include "gradus/base/products/tile.h"
+
+namespace gradus::products {
+namespace {
+
+// Rows of B that are on their way from memory while others are packed.
+constexpr std::int64_t kFetched = 16;
+// Rows of C up to which B is not packed: each panel of it is used by so few strips.
+constexpr std::int64_t kFewStrips = 5;
+// Rows, or columns, of C up to which dot products are faster than tiles.
+constexpr std::int64_t kFewRows = 8, kFewColumns = 4;
+
+/// n numbers; for few of them a call of memcpy would take longer than the copy.
+template <class Set, class T>
+GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
+  using P = Tile<Set, T>;
+  std::int64_t i = 0;
+  for (; i + P::lanes <= n; i += P::lanes) std::memcpy(to + i, from + i, sizeof(typename P::Vector));
+  for (; i < n; ++i) to[i] = from[i];
+}
+
+/// Rows of A as they lie, `strip_stride` apart, or, of a transposed A, its columns side by side.
+template <class Set, class T>
+GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, T* to) {
+  using P = Tile<Set, T>;
+  if (!a.transposed) {
+    for (std::int64_t i = 0; i < a.rows; ++i)
+      copy_numbers<Set>(a.data + i * a.stride, a.columns, to + i * P::strip_stride);
+    return;
+  }
+  for (std::int64_t p = 0; a.rows == P::rows && p < a.columns; ++p)
+    std::memcpy(to + p * P::rows, a.data + p * a.stride, P::rows * sizeof(T));
+  if (a.rows < P::rows) kernel::copy_rows(a.data, a.stride, a.columns, a.rows, to, P::rows);
+}
+
+/// kernel::transpose, that fetches the next rows meanwhile: those of a panel are too far apart, and
+/// too short, for the processor to guess.
+template <class T>
+GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::int64_t stride) {
+  constexpr std::int64_t kBlock = kernel::kBlock, line = 64 / sizeof(T);
+  const std::int64_t whole = b.rows - b.rows % kBlock;
+  for (std::int64_t j = 0; j < b.columns; j += kBlock) {
+    const T* x = b.data + j * b.stride;
+    const bool block = j + kBlock <= b.columns;
+    for (std::int64_t p = 0; p < whole && block; p += kBlock) {
+      if (p % line == 0)
+        for (int r = 0; r < kBlock; ++r) __builtin_prefetch(x + (kFetched + r) * b.stride + p);
+      kernel::transpose_block(x + p, b.stride, to + p * stride + j, stride);
+    }
+    for (std::int64_t r = 0; r < std::min(kBlock, b.columns - j); ++r)
+      for (std::int64_t p = block ? whole : 0; p < b.rows; ++p)
+        to[p * stride + j + r] = x[r * b.stride + p];
+  }
+}
+
+/// One panel of B: rows as wide as a tile, 0 where B has no more columns.
+template <class Set, class T>
+GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
+  using P = Tile<Set, T>;
+  if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
+  if (b.transposed)
+    pack_transposed(b, to, P::columns);
+  else if (b.columns < P::columns)
+    kernel::copy_rows(b.data, b.stride, b.rows, b.columns, to, P::columns);
+  else
+    for (std::int64_t p = 0; p < b.rows; ++p)
+      std::memcpy(to + p * P::columns, b.data + p * b.stride, P::columns * sizeof(T));
+}
+
+/// B, or a part of it, as tiles read it: panel after panel, or as it lies.
+template <class T>
+struct Panels {
+  const T* data;
+  std::int64_t stride;  // between rows of a panel
+  std::int64_t next;    // from one panel to the next
+  const T* edge;        // the last one where it is narrower than a tile: packed
+};
+
+template <class T>
+Finish<T> finish_of(const Options<T>& options) {
+  return {options.alpha, options.beta, options.bias, options.residual.data,
+          options.residual.stride};
+}
+
+/// One element of C, of alpha times its sum.
+template <class T>
+GRADUS_ALWAYS_INLINE void finish_one(const Matrix<T>& c, std::int64_t i, std::int64_t j, T sum,
+                                     const Finish<T>& finish) {
+  T* to = c.data + i * c.stride + j;
+  if (finish.bias != nullptr) sum += finish.bias[j];
+  if (finish.beta != 0) sum += finish.beta * *to;
+  if (finish.residual != nullptr) sum += finish.residual[i * finish.residual_stride + j];
+  *to = sum;
+}
+
+/// All tiles of some rows of C, `strip` of A against each panel of B.
+template <class Set, bool transposed_a, class T>
+GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const Terms<T>& strip,
+                                         const Panels<T>& b, const Finish<T>& finish,
+                                         Ahead<T> next) {
+  using P = Tile<Set, T>;
+  alignas(64) T edge[P::rows * P::columns];
+  for (std::int64_t j = 0, panel = 0; j < c.columns; j += P::columns, ++panel) {
+    const std::int64_t columns = std::min(P::columns, c.columns - j);
+    const bool whole = columns == P::columns || columns == P::lanes;
+    T* to = c.at(0, j);
+    Terms<T> terms = strip;
+    terms.b = columns < P::columns ? b.edge : b.data + panel * b.next;
+    terms.b_stride = columns < P::columns ? P::columns : b.stride;
+    const Finish<T> here = finish.at(0, j), sums_alone{finish.alpha, 0, nullptr, nullptr, 0};
+    multiply_rows<Set, transposed_a, static_cast<int>(P::rows)>(
+        c.rows, columns, terms, whole ? to : edge, whole ? c.stride : P::columns,
+        whole ? here : sums_alone, next);
+    next.line += transposed_a ? P::depth / P::fetch_interval * next.step : strip.a_stride;
+    for (std::int64_t i = 0; !whole && i < c.rows; ++i)
+      for (std::int64_t l = 0; l < columns; ++l)
+        finish_one(c, i, j + l, edge[i * P::columns + l], finish);
+  }
+}
+
+/// C = A · (panels of B), strip by strip.
+template <class Set, bool transposed_a, class T>
+GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const T>& a,
+                                          const Panels<T>& b, const Finish<T>& finish) {
+  using P = Tile<Set, T>;
+  alignas(64) T strip[P::rows * P::strip_stride];
+  std::int64_t rows = P::rows;
+  for (std::int64_t i = 0; i < c.rows; i += rows) {
+    while (rows > c.rows - i) rows = P::fewer(rows);
+    copy_strip<Set>(a.row_range(i, i + rows), strip);
+    // While this strip is multiplied most of the next one is fetched: a row of it a tile, or the
+    // lines where its columns end.
+    Ahead<T> next{a.at(i + rows, 0), P::fetch_interval};
+    if (transposed_a) next = {a.at(i + 2 * rows - 1, 0), a.stride};
+    const Terms<T> terms{strip, nullptr, transposed_a ? P::rows : a.stride, 0, a.columns};
+    multiply_strip<Set, transposed_a>(c.row_range(i, i + rows), terms, b, finish.at(i, 0), next);
+  }
+}
+
+/// Room for n numbers: of few on the stack.
+template <class T>
+class Room {
+ public:
+  explicit Room(std::int64_t n) : far_(n > kNear ? n : 0), data(n > kNear ? far_.data : near_) {}
+
+ private:
+  static constexpr std::int64_t kNear = 32768 / sizeof(T);
+  alignas(64) T near_[kNear];
+  memory::Scratch<T> far_;
+
+ public:
+  T* data;
+};
+
+/// Some columns of B, as tiles will read them: where they lie, if that is cheaper than packing them.
+template <class Set, class T>
+GRADUS_ALWAYS_INLINE Panels<T> pack(const Matrix<const T>& b, bool in_place, T* to) {
+  using P = Tile<Set, T>;
+  const std::int64_t whole = b.columns - b.columns % P::columns;
+  T* edge = in_place ? to : to + whole * b.rows;
+  for (std::int64_t j = 0; j < whole && !in_place; j += P::columns)
+    pack_panel<Set>(b.block(0, j, b.rows, P::columns), to + j * b.rows);
+  if (whole < b.columns) pack_panel<Set>(b.block(0, whole, b.rows, b.columns - whole), edge);
+  if (in_place) return {b.data, b.stride, P::columns, edge};
+  return {to, P::columns, P::columns * b.rows, edge};
+}
+
+/// Tiles of C, after as much of B as the caches hold is packed.
+template <class Set, class T>
+GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
+                                const Matrix<const T>& b, const Options<T>& options) {
+  using P = Tile<Set, T>;
+  const std::int64_t k = a.columns, parts = (k + P::depth - 1) / P::depth,
+                     depth = (k + parts - 1) / parts;
+  const bool in_place = !b.transposed && c.rows <= kFewStrips * P::rows;
+  const std::int64_t panels = (std::min(c.columns, P::panel_columns) + P::columns - 1) / P::columns;
+  const Room<T> packed(depth * P::columns * (in_place ? 1 : panels));
+  for (std::int64_t j = 0; j < c.columns; j += P::panel_columns)
+    for (std::int64_t p = 0; p < k; p += depth) {
+      const std::int64_t columns = std::min(P::panel_columns, c.columns - j),
+                         terms = std::min(depth, k - p);
+      const Panels<T> right = pack<Set>(b.block(p, j, terms, columns), in_place, packed.data);
+      const Matrix<T> part = c.column_range(j, j + columns);
+      const Matrix<const T> left = a.column_range(p, p + terms);
+      Finish<T> finish{options.alpha, 1, nullptr, nullptr, 0};  // adds to what came before
+      if (p == 0) finish = finish_of(options).at(0, j);
+      if (a.transposed)
+        multiply_strips<Set, true>(part, left, right, finish);
+      else
+        multiply_strips<Set, false>(part, left, right, finish);
+    }
+}
+
+/// `few` rows, side by side.
+template <class T>
+RowsOf<T> rows_of(const Matrix<const T>& few, T* room) {
+  if (!few.transposed) return {few.data, few.rows, few.stride};
+  for (std::int64_t i = 0; i < few.rows; ++i)
+    for (std::int64_t p = 0; p < few.columns; ++p) room[i * few.columns + p] = *few.at(i, p);
+  return {room, few.rows, few.columns};
+}
+
+/// The whole product on one thread.
+template <class Set, class T>
+GRADUS_ALWAYS_INLINE void product(const Matrix<T>& c, const Matrix<const T>& a,
+                                  const Matrix<const T>& b, const Options<T>& options) {
+  const Finish<T> finish = finish_of(options);
+  const auto write = [&](std::int64_t i, std::int64_t j, T sum) { finish_one(c, i, j, options.alpha * sum, finish); };
+  const std::int64_t k = a.columns;
+  if (b.transposed && c.rows <= kFewRows) {
+    const Room<T> room(a.transposed ? c.rows * k : 0);
+    dots<Set>(k, rows_of(a, room.data), {b.data, c.columns, b.stride}, write);
+  } else if (!a.transposed && c.columns <= kFewColumns) {
+    const Room<T> room(b.transposed ? 0 : c.columns * k);
+    dots<Set>(k, rows_of(b.transpose(), room.data), {a.data, c.rows, a.stride},
+              [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
+  } else {
+    tiles<Set>(c, a, b, options);
+  }
+}
+
+template <class T>
+void baseline_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b,
+                      const Options<T>& options) {
+  product<Baseline>(c, a, b, options);
+}
+
+#if GRADUS_HAS_LEVELS
+template <class T>
+GRADUS_TARGET_AVX2 void avx2_product(const Matrix<T>& c, const Matrix<const T>& a,
+                                     const Matrix<const T>& b, const Options<T>& options) {
+  product<Avx2>(c, a, b, options);
+}
+template <class T>
+GRADUS_TARGET_AVX512 void avx512_product(const Matrix<T>& c, const Matrix<const T>& a,
+                                         const Matrix<const T>& b, const Options<T>& options) {
+  product<Avx512>(c, a, b, options);
+}
+#endif
+
+}  // namespace
+
+template <class T>
+void own_product(simd::Level level, const Matrix<T>& c, const Matrix<const T>& a,
+                 const Matrix<const T>& b, const Options<T>& options) {
+#if GRADUS_HAS_LEVELS
+  if (level == simd::Level::avx512) return avx512_product(c, a, b, options);
+  if (level == simd::Level::avx2) return avx2_product(c, a, b, options);
+#endif
+  baseline_product(c, a, b, options);
+}
+
+template decltype(own_product<float>) own_product<float>;
+template decltype(own_product<double>) own_product<double>;
+
+}  // namespace gradus::products

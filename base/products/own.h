@@ -1,0 +1,16 @@
+// Our own products: B is packed into panels as wide as a tile, the rows of A that a tile needs are
+// copied beside each other, and tiles of C follow (tile.h). Few rows are dot products instead.
+#pragma once
+
+#include "gradus/base/products/multiply.h"
+#include "gradus/base/simd.h"
+
+namespace gradus::products {
+
+/// Like multiply, on this thread, with the vectors of one level, which the processor must have.
+/// Sizes of at least 1.
+template <class T>
+void own_product(simd::Level level, const Matrix<T>& c, const Matrix<const T>& a,
+                 const Matrix<const T>& b, const Options<T>& options);
+
+}  // namespace gradus::products

@@ -1,0 +1,204 @@
+// Each backend and each width of vectors against a plain loop: all transposes, options, edges of
+// tiles, few rows, vectors, sums of one term, and what NaN and infinity may reach.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "gradus/base/parallel.h"
+#include "gradus/base/products/tile.h"
+#include "gradus/base/transpose.h"
+#include "gradus/tests/base/products.h"
+#include "gradus/tests/support/catch.h"
+
+namespace products = gradus::products;
+using gradus::tests::Case;
+using gradus::tests::every_choice;
+using gradus::tests::numbers;
+using gradus::tests::wrong_numbers;
+using std::int64_t;
+
+namespace {
+
+template <class T>
+void check(const products::Choice& choice, const Case<T>& s) {
+  CAPTURE(choice.reason, s.m, s.n, s.k, s.ta, s.tb, s.alpha, s.beta, s.bias, s.residual);
+  CHECK(wrong_numbers(choice, s) == 0);
+}
+
+/// One size with every transpose, and with options that meet each other.
+template <class T>
+void check_options(const products::Choice& choice, int64_t m, int64_t n, int64_t k) {
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) {
+      check<T>(choice, {m, n, k, ta, tb});
+      check<T>(choice, {m, n, k, ta, tb, T(1.5), 1});
+      check<T>(choice, {m, n, k, ta, tb, 1, T(-0.5)});
+      check<T>(choice, {m, n, k, ta, tb, 1, 0, true, false});
+      check<T>(choice, {m, n, k, ta, tb, 1, 0, false, true});
+      check<T>(choice, {m, n, k, ta, tb, T(-0.75), 2, true, true});
+    }
+}
+
+// Below one tile, just one, one more along each axis, several; more than one depth, and more columns
+// than are packed at a time.
+template <class T, class Set>
+void check_tiles(const products::Choice& choice) {
+  using P = products::Tile<Set, T>;
+  const int64_t rows = P::rows, columns = P::columns, depth = P::depth;
+  check_options<T>(choice, rows, columns, 16);
+  check_options<T>(choice, rows + 1, columns + 1, 17);
+  check_options<T>(choice, rows - 1, columns - 1, 5);
+  check_options<T>(choice, 3 * rows + 5, 2 * columns + 7, 31);
+  check_options<T>(choice, 6 * rows, columns / 2, 9);  // a tile of one vector; B is packed
+  check_options<T>(choice, 2 * rows, columns, 2 * depth + 1);
+  for (int64_t left = 1; left < rows; ++left)
+    check<T>(choice, {5 * rows + left, columns + left, 9, true, true, 1, 1});
+  const int64_t wide = P::panel_columns + 3;
+  for (const int64_t m : {int64_t{9}, 6 * rows})
+    for (const bool t : {false, true}) check<T>(choice, {m, wide, depth + 3, t, !t, 1, 1, true, true});
+}
+
+template <class T>
+void check_all(const products::Choice& choice) {
+  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1, 1},
+                                                                   {2, 3, 4},
+                                                                   {7, 5, 3},
+                                                                   {17, 33, 19},
+                                                                   {9, 8, 1},
+                                                                   {65, 71, 1},
+                                                                   {1, 40, 30},
+                                                                   {40, 1, 30},
+                                                                   {1, 1, 50},
+                                                                   {3, 130, 67},
+                                                                   {8, 37, 100},
+                                                                   {131, 4, 67},
+                                                                   {131, 3, 129},
+                                                                   {5, 3, 0}})
+    check_options<T>(choice, m, n, k);
+  check_tiles<T, products::Avx512>(choice);
+  check_tiles<T, products::Avx2>(choice);
+  check_tiles<T, products::Baseline>(choice);
+}
+
+struct ThreadsScope {
+  int before = gradus::num_threads();
+  explicit ThreadsScope(int n) { gradus::set_num_threads(n); }
+  ~ThreadsScope() { gradus::set_num_threads(before); }
+};
+
+}  // namespace
+
+TEST_CASE("every backend and width agrees with a plain loop") {
+  for (const products::Choice& choice : every_choice()) {
+    check_all<float>(choice);
+    check_all<double>(choice);
+  }
+}
+
+TEST_CASE("slabs of every backend agree with a plain loop") {
+  for (const int threads : {1, 2, 3}) {
+    const ThreadsScope scope(threads);
+    for (const products::Choice& choice : every_choice())
+      for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{211, 67, 83},
+                                                                       {67, 211, 83},
+                                                                       {1, 701, 503},
+                                                                       {701, 1, 503},
+                                                                       {1030, 3, 350},
+                                                                       {131, 1100, 8}})
+        for (const bool t : {false, true}) {
+          check<float>(choice, {m, n, k, t, !t, 1, 0, true, true});
+          check<double>(choice, {m, n, k, t, t, 0.5, 1, true, false});
+        }
+  }
+}
+
+TEST_CASE("our own products have the same bits for any number of threads, each time") {
+  const int64_t m = 300, n = 90, k = 570;
+  const auto a = numbers<float>(m * k, 1), b = numbers<float>(k * n, 2);
+  for (const products::Choice& choice : every_choice()) {
+    if (choice.backend != products::Backend::own) continue;
+    std::vector<float> first(static_cast<std::size_t>(m * n)), again(first.size());
+    multiply_by(choice, products::Matrix<float>(first.data(), m, n), {a.data(), m, k},
+                {b.data(), k, n}, {.threads = products::Threads::one});
+    for (const int threads : {1, 2, 3, 4, 4, 4}) {
+      const ThreadsScope scope(threads);
+      multiply_by(choice, products::Matrix<float>(again.data(), m, n), {a.data(), m, k},
+                  {b.data(), k, n});
+      CAPTURE(choice.reason, threads);
+      REQUIRE(first == again);
+    }
+  }
+}
+
+TEST_CASE("NaN and infinity stay in their rows and columns, in every backend") {
+  for (const products::Choice& choice : every_choice())
+    for (const int64_t m : {int64_t{3}, int64_t{30}, int64_t{120}}) {
+      const int64_t n = 70, k = 20;
+      auto a = numbers<double>(m * k, 1), b = numbers<double>(k * n, 2);
+      a[static_cast<std::size_t>((m - 1) * k + 3)] = std::numeric_limits<double>::quiet_NaN();
+      b[7 * 70 + 41] = std::numeric_limits<double>::infinity();  // column 41
+      std::vector<double> c(static_cast<std::size_t>(m * n));
+      multiply_by(choice, products::Matrix<double>(c.data(), m, n), {a.data(), m, k},
+                  {b.data(), k, n});
+      CAPTURE(choice.reason, m);
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j)
+          REQUIRE(std::isfinite(c[static_cast<std::size_t>(i * n + j)]) == (i != m - 1 && j != 41));
+    }
+}
+
+// Reading too far is seen by the address sanitizer's build: the matrices end where memory does.
+TEST_CASE("every backend reads and writes nothing behind its matrices") {
+  for (const products::Choice& choice : every_choice())
+    for (const auto& [m, n] : std::vector<std::pair<int64_t, int64_t>>{
+             {31, 45}, {95, 45}, {3, 45}, {95, 3}, {31, 64}, {1, 64}})
+      for (const bool ta : {false, true})
+        for (const bool tb : {false, true}) {
+          const int64_t k = 19;
+          const auto a = numbers<float>(m * k, 1), b = numbers<float>(k * n, 2);
+          std::vector<float> c(static_cast<std::size_t>(m * n) + 64, 7.0F);
+          const products::Matrix<const float> left(a.data(), ta ? k : m, ta ? m : k),
+              right(b.data(), tb ? n : k, tb ? k : n);
+          multiply_by(choice, products::Matrix<float>(c.data(), m, n), ta ? left.transpose() : left,
+                      tb ? right.transpose() : right);
+          CHECK(std::all_of(c.end() - 64, c.end(), [](float x) { return x == 7.0F; }));
+        }
+}
+
+namespace {
+
+template <class T>
+void check_transpose(int64_t rows, int64_t width) {
+  CAPTURE(rows, width);
+  const int64_t row = width + 3, apart = rows + 2;
+  const auto x = numbers<T>(rows * row, 4);
+  std::vector<T> to(static_cast<std::size_t>(width * apart), T{7});
+  gradus::kernel::transpose(x.data(), row, rows, width, to.data(), apart);
+  int wrong = 0;
+  for (int64_t c = 0; c < width; ++c)
+    for (int64_t r = 0; r < apart; ++r)
+      wrong += to[static_cast<std::size_t>(c * apart + r)] !=
+               (r < rows ? x[static_cast<std::size_t>(r * row + c)] : T{7});
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("blocks are transposed and nothing beside them is written") {
+  for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{8, 8},
+                                    {16, 24},
+                                    {17, 9},
+                                    {7, 31},
+                                    {15, 8},
+                                    {23, 40},
+                                    {1, 5},
+                                    {0, 3},
+                                    {3, 0}}) {
+    check_transpose<float>(rows, width);
+    check_transpose<double>(rows, width);
+  }
+}
