@@ -2,6 +2,7 @@
 # Builds and runs a benchmark: ./bench.sh NAME [OPTION…] runs bench/bench_NAME.cpp.
 #   ./bench.sh step --config cpu --dropout 0.2      one JSON object a line
 #   ./bench.sh step --config cpu --peer pytorch     both engines in turn, and their ratio (needs torch)
+#   ./bench.sh products --type f64                  matrix products by every backend, side by side
 #   ./bench.sh check --peer pytorch                 gradient checks beside torch.autograd.gradcheck
 #   ./bench.sh small                                operations on one number, forward and backward
 #   ./bench.sh attention --table                    time and memory against the length, kind by kind
@@ -14,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 name=${1-}
 if [ ! -e "bench/bench_$name.cpp" ]; then
-  sed -n '2,10s/^# //p' "$0" >&2
+  sed -n '2,11s/^# //p' "$0" >&2
   exit 2
 fi
 shift

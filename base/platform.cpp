@@ -83,15 +83,6 @@ int usable_cores() {
   return static_cast<int>(std::max(1.0, std::round(std::min(found, cpu_quota()))));
 }
 
-std::string instruction_set() {
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) return "x86-64-v4";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "x86-64-v3";
-#endif
-  utsname name{};
-  return uname(&name) < 0 ? "unknown" : name.machine;
-}
-
 std::size_t resident_bytes() { return status_bytes("VmRSS:"); }
 std::size_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
 

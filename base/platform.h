@@ -19,8 +19,7 @@ int usable_cores();
 /// A function of some loaded library by name (openblas_set_num_threads …), or nullptr.
 void* find_symbol(const char* name);
 
-/// "openblas 0.3.21", "x86-64-v3", "Linux 6.1": one line each for config().
-std::string instruction_set();
+/// "Linux 6.1.0 x86_64"
 std::string system_name();
 
 /// "gradus::nn::Linear" from what typeid(x).name() says, or from a mangled function.

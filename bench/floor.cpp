@@ -21,27 +21,6 @@ using products::Backend;
 using products::Choice;
 using products::Matrix;
 
-struct Product {
-  std::int64_t m, n, k;
-  bool transpose_a, transpose_b;
-  double times;  // a step
-  double flop() const { return 2.0 * static_cast<double>(m * n * k); }
-};
-
-std::vector<Product> products_of(const nn::GPTPreset& preset) {
-  const std::int64_t N = preset.batch * preset.options.context, C = preset.options.width;
-  std::vector<Product> out;
-  const auto linear = [&](std::int64_t from, std::int64_t to, double times) {
-    out.push_back({N, to, from, false, true, times});   // y = x Wᵀ
-    out.push_back({N, from, to, false, false, times});  // dx = dy W
-    out.push_back({to, from, N, true, false, times});   // dW = dyᵀ x
-  };
-  const double L = static_cast<double>(preset.options.layers);
-  linear(C, 3 * C, L), linear(C, C, L), linear(C, 4 * C, L), linear(4 * C, C, L);
-  linear(C, preset.options.vocab, 1);
-  return out;
-}
-
 Matrix<const float> matrix(const Tensor& x, bool transpose) {
   const Matrix<const float> stored(x.data<float>(), x.size(0), x.size(1));
   return transpose ? stored.transpose() : stored;
@@ -180,6 +159,20 @@ double now_ms() {
   return std::chrono::duration<double, std::milli>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+std::vector<Product> products_of(const nn::GPTPreset& preset) {
+  const std::int64_t N = preset.batch * preset.options.context, C = preset.options.width;
+  std::vector<Product> out;
+  const auto linear = [&](std::int64_t from, std::int64_t to, double times) {
+    out.push_back({N, to, from, false, true, times});   // y = x Wᵀ
+    out.push_back({N, from, to, false, false, times});  // dx = dy W
+    out.push_back({to, from, N, true, false, times});   // dW = dyᵀ x
+  };
+  const double L = static_cast<double>(preset.options.layers);
+  linear(C, 3 * C, L), linear(C, C, L), linear(C, 4 * C, L), linear(4 * C, C, L);
+  linear(C, preset.options.vocab, 1);
+  return out;
 }
 
 double step_flop(const nn::GPTPreset& preset) {

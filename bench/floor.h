@@ -1,12 +1,25 @@
 // The floor: a step's matrix products alone.
 #pragma once
 
-#include "gradus/base/parallel.h"
+#include <cstdint>
+#include <vector>
+
 #include "gradus/models/gpt.h"
 
 namespace gradus::bench {
 
 double now_ms();
+
+/// C [m, n] = A [m, k] B [k, n].
+struct Product {
+  std::int64_t m, n, k;
+  bool transpose_a, transpose_b;
+  double times;  // a step
+  double flop() const {
+    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  }
+};
+std::vector<Product> products_of(const nn::GPTPreset& preset);  // of its linear layers
 
 /// 6 · matmul weights · tokens + exactly causal attention, forward and backward: the one formula
 /// for every engine.

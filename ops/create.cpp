@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gradus/base/products/backend.h"
 #include "gradus/base/parallel.h"
 #include "gradus/base/platform.h"
+#include "gradus/base/products/backend.h"
+#include "gradus/base/products/library.h"
 #include "gradus/base/random.h"
+#include "gradus/base/simd.h"
 
 namespace gradus {
 namespace {
@@ -179,7 +181,8 @@ template Tensor borrow(std::span<bool>, const Shape&, std::shared_ptr<const void
 std::string config() {
   return text("gradus ", GRADUS_VERSION, "\nthreads: ", num_threads(), " of ",
               platform::usable_cores(), " usable cores\nproducts: ", products::describe(),
-              "\nkernels: ", platform::instruction_set(), "\nsystem: ", platform::system_name(),
+              "\nlibrary: ", products::describe_library(), "\nkernels: ",
+              simd::name(simd::level()), " of ", simd::name(simd::widest()), "\nsystem: ", platform::system_name(),
               "\ncompiler: ", __VERSION__, "\n");
 }
 

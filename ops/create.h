@@ -53,7 +53,8 @@ Tensor from(const std::vector<bool>& values, const Shape& shape);
 template <class T>
 Tensor borrow(std::span<T> values, const Shape& shape, std::shared_ptr<const void> owner = nullptr);
 
-/// What Gradus was built with and runs on, a line each: threads, BLAS, instruction set, compiler.
+/// What Gradus was built with and runs on, a line each: threads, who multiplies and why, the BLAS
+/// library that is linked, vectors, compiler.
 std::string config();
 
 }  // namespace gradus

@@ -60,11 +60,9 @@ const Choice& chosen() {
 std::string describe() {
   const Choice& choice = chosen();
   switch (choice.backend) {
-    case Backend::plain: return text("plain loops (", choice.reason, ")");
-    case Backend::own:
-      return text("own, ", simd::name(choice.level), " (", choice.reason, "; linked: ",
-                  describe_library(), ")");
-    case Backend::library: return text(describe_library(), " (", choice.reason, ")");
+    case Backend::plain: return text("plain loops: ", choice.reason);
+    case Backend::own: return text("own, ", simd::name(choice.level), ": ", choice.reason);
+    case Backend::library: return text("the BLAS library: ", choice.reason);
   }
   return "";
 }

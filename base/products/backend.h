@@ -26,7 +26,7 @@ void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<
                  std::type_identity_t<Matrix<const T>> b,
                  const std::type_identity_t<Options<T>>& options = {});
 
-/// For config(): "own, avx512 (reason; OpenBLAS 0.3.21 … is linked)".
+/// "own, avx512: ours need not know the processor's name"
 std::string describe();
 
 }  // namespace gradus::products
