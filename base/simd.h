@@ -59,12 +59,18 @@ inline std::atomic<int> chosen{-1};  // −1: not asked for yet
 Level choose();
 
 #if GRADUS_DISPATCHES
+// flatten: whatever a kernel calls is compiled with it, also lambdas that are too large to be
+// inlined three times of the compiler's own accord.
 template <auto kernel, class... Arguments>
-GRADUS_TARGET_AVX512 auto run_avx512(Arguments... arguments) {
+GRADUS_TARGET_AVX512 __attribute__((flatten)) auto run_avx512(Arguments... arguments) {
   return kernel(arguments...);
 }
 template <auto kernel, class... Arguments>
-GRADUS_TARGET_AVX2 auto run_avx2(Arguments... arguments) {
+GRADUS_TARGET_AVX2 __attribute__((flatten)) auto run_avx2(Arguments... arguments) {
+  return kernel(arguments...);
+}
+template <auto kernel, class... Arguments>
+__attribute__((flatten)) auto run_baseline(Arguments... arguments) {
   return kernel(arguments...);
 }
 #endif
@@ -87,8 +93,10 @@ auto run(Arguments... arguments) {
     case Level::avx2: return detail::run_avx2<kernel>(arguments...);
     case Level::baseline: break;
   }
-#endif
+  return detail::run_baseline<kernel>(arguments...);
+#else
   return kernel(arguments...);
+#endif
 }
 
 }  // namespace GRADUS_RUN_NAMESPACE
