@@ -84,19 +84,27 @@ inline Level level() {
 
 inline namespace GRADUS_RUN_NAMESPACE {
 
+/// One of three kernels, each compiled for the level that it is named after, by level().
+template <auto avx512, auto avx2, auto baseline, class... Arguments>
+auto run_one(Arguments... arguments) {
+#if GRADUS_DISPATCHES
+  switch (level()) {
+    case Level::avx512:
+      return detail::run_avx512<avx512>(arguments...);
+    case Level::avx2:
+      return detail::run_avx2<avx2>(arguments...);
+    case Level::baseline: break;
+  }
+  return detail::run_baseline<baseline>(arguments...);
+#else
+  return baseline(arguments...);
+#endif
+}
+
 /// kernel(arguments…), compiled for level(). The kernel is GRADUS_INLINE, as is what it calls.
 template <auto kernel, class... Arguments>
 auto run(Arguments... arguments) {
-#if GRADUS_DISPATCHES
-  switch (level()) {
-    case Level::avx512: return detail::run_avx512<kernel>(arguments...);
-    case Level::avx2: return detail::run_avx2<kernel>(arguments...);
-    case Level::baseline: break;
-  }
-  return detail::run_baseline<kernel>(arguments...);
-#else
-  return kernel(arguments...);
-#endif
+  return run_one<kernel, kernel, kernel>(arguments...);
 }
 
 }  // namespace GRADUS_RUN_NAMESPACE
