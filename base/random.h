@@ -24,7 +24,7 @@ struct RandomStream {
   double normal(std::int64_t index) const;       // mean 0, variance 1 (Box–Muller)
   std::int64_t below(std::int64_t index, std::int64_t n) const;  // [0, n)
 
-  /// words[i] = word(first + i), vectorised: some 1.4 ns each, 0.9 with AVX-512.
+  /// words[i] = word(first + i), vectorised.
   void words(std::int64_t first, std::int64_t count, std::uint32_t* words) const;
 };
 

@@ -60,12 +60,18 @@ inline std::atomic<int> chosen{-1};  // −1: not asked for yet
 Level choose();
 
 #if GRADUS_DISPATCHES
+// flatten: whatever a kernel calls is compiled with it, also lambdas that are too large to be
+// inlined three times of the compiler's own accord.
 template <auto kernel, class... Arguments>
-GRADUS_TARGET_AVX512 auto run_avx512(Arguments... arguments) {
+GRADUS_TARGET_AVX512 __attribute__((flatten)) auto run_avx512(Arguments... arguments) {
   return kernel(arguments...);
 }
 template <auto kernel, class... Arguments>
-GRADUS_TARGET_AVX2 auto run_avx2(Arguments... arguments) {
+GRADUS_TARGET_AVX2 __attribute__((flatten)) auto run_avx2(Arguments... arguments) {
+  return kernel(arguments...);
+}
+template <auto kernel, class... Arguments>
+__attribute__((flatten)) auto run_baseline(Arguments... arguments) {
   return kernel(arguments...);
 }
 #endif
@@ -79,17 +85,27 @@ inline Level level() {
 
 inline namespace GRADUS_RUN_NAMESPACE {
 
+/// One of three kernels, each compiled for the level that it is named after, by level().
+template <auto avx512, auto avx2, auto baseline, class... Arguments>
+auto run_one(Arguments... arguments) {
+#if GRADUS_DISPATCHES
+  switch (level()) {
+    case Level::avx512:
+      return detail::run_avx512<avx512>(arguments...);
+    case Level::avx2:
+      return detail::run_avx2<avx2>(arguments...);
+    case Level::baseline: break;
+  }
+  return detail::run_baseline<baseline>(arguments...);
+#else
+  return baseline(arguments...);
+#endif
+}
+
 /// kernel(arguments…), compiled for level(). The kernel is GRADUS_INLINE, as is what it calls.
 template <auto kernel, class... Arguments>
 auto run(Arguments... arguments) {
-#if GRADUS_DISPATCHES
-  switch (level()) {
-    case Level::avx512: return detail::run_avx512<kernel>(arguments...);
-    case Level::avx2: return detail::run_avx2<kernel>(arguments...);
-    case Level::baseline: break;
-  }
-#endif
-  return kernel(arguments...);
+  return run_one<kernel, kernel, kernel>(arguments...);
 }
 
 }  // namespace GRADUS_RUN_NAMESPACE

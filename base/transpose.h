@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "gradus/base/kernel.h"
+#include "gradus/base/simd.h"
 
 namespace gradus::kernel {
 
@@ -46,7 +46,7 @@ GRADUS_INLINE void transpose_block(const T* x, std::int64_t row, T* to, std::int
 /// xᵀ [width, rows], its rows `apart`, of x [rows, width], its rows `row` numbers apart. Sixteen
 /// rows are read together: their column of floats fills a cache line of the result.
 template <class T>
-GRADUS_KERNEL void transpose(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width,
+GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width,
                              T* to, std::int64_t apart) {
   const std::int64_t whole = width - width % kBlock;
   for (std::int64_t first = 0; first < rows; first += 2 * kBlock) {

@@ -53,12 +53,9 @@ endforeach()
 gradus_precompile(gradus_fast)
 gradus_precompile(gradus_small)
 
-# One build of a kernel for each instruction set, where compiler, linker and loader can.
+# Each kernel compiled for several instruction sets, and one of them chosen at run time: base/simd.h.
 if(GRADUS_KERNEL_CLONES)
-  include(cmake/GradusClones.cmake)
-  if(GRADUS_CLONES_WORK)
-    target_compile_definitions(gradus_fast PRIVATE GRADUS_KERNEL_CLONES=1)
-  endif()
+  target_compile_definitions(gradus_fast PRIVATE GRADUS_KERNEL_CLONES=1)
 endif()
 
 set(gradus_stands_on ${CMAKE_DL_LIBS})

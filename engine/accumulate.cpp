@@ -2,8 +2,8 @@
 // two buffers is nobody else's. A partial gradient is checked, then added where it belongs.
 #include "gradus/engine/accumulate.h"
 
-#include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
+#include "gradus/base/simd.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
 
@@ -26,7 +26,7 @@ struct Accumulate final : Op {  // y = a + b,  da = db = dy
 namespace {
 
 template <class T>
-GRADUS_KERNEL void add_row(T* target, std::int64_t step, const T* source, std::int64_t source_step,
+GRADUS_INLINE void add_row(T* target, std::int64_t step, const T* source, std::int64_t source_step,
                            std::int64_t n) {
   if (step == 1 && source_step == 1)
     for (std::int64_t i = 0; i < n; ++i) target[i] += source[i];
@@ -46,7 +46,8 @@ void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
     const T* source = from.data<T>();
     parallel_for(columns, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = 0; i < rows; ++i)
-        add_row(target + row[i] * columns + begin, 1, source + i * columns + begin, 1, end - begin);
+        simd::run<add_row<T>>(target + row[i] * columns + begin, 1, source + i * columns + begin, 1,
+                              end - begin);
     });
   });
 }
@@ -111,7 +112,7 @@ void add_(Tensor& target, const Tensor& source) {
     const T* from = source.data<T>();
     for_each_row(target.shape(), strides,
                  [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-                   add_row(to + at[0], step[0], from + at[1], step[1], n);
+                   simd::run<add_row<T>>(to + at[0], step[0], from + at[1], step[1], n);
                  });
   });
 }

@@ -47,11 +47,11 @@ void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
            {part.vt.at(keys.first), plan.Dv, n, Stride{part.vt.row}});
   if (plan.dropout.threshold)
     for (std::int64_t r = 0; r < rows; ++r)
-      dropped_row_backward(p + r * n, dp + r * n, n, lse[r], d[r],
-                           draw(plan, b, h, queries.first + r, keys, words), plan.dropout.threshold,
-                           static_cast<T>(plan.dropout.scale));
+      simd::run<dropped_row_backward<T>>(
+          p + r * n, dp + r * n, n, lse[r], d[r], draw(plan, b, h, queries.first + r, keys, words),
+          plan.dropout.threshold, static_cast<T>(plan.dropout.scale));
   else
-    weights_rows_backward(p, dp, rows, n, lse, d);
+    simd::run<weights_rows_backward<T>>(p, dp, rows, n, lse, d);
   if (part.dv.data)
     multiply(Matrix<T>(part.dv.at(keys.first), n, plan.Dv, Stride{part.dv.row}),
              weights.transpose(), dout, {.beta = 1});
@@ -74,8 +74,8 @@ void backward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, R
   // A row without keys has lse −∞: all its scores are −∞ too, and 0 makes p = exp(−∞) = 0 of them.
   std::transform(sums + queries.first, sums + queries.last, lse,
                  [](T value) { return std::isinf(value) ? T{0} : value; });
-  dot_rows(x.dout.at(b, h, queries.first), x.dout.row, x.o.at(b, h, queries.first), x.o.row,
-           queries.size(), plan.Dv, d);
+  simd::run<dot_rows<T>>(x.dout.at(b, h, queries.first), x.dout.row, x.o.at(b, h, queries.first),
+                         x.o.row, queries.size(), plan.Dv, d);
   const std::vector<Range> spans = visible_spans(plan, b, h, queries);
   for (const Range& keys : spans)
     backward_tile(plan, b, h, queries, keys, x, part, lse, d, &keys == &spans.front());
@@ -104,9 +104,9 @@ void backward_part(const AttentionPlan& plan, const Part& part, const BackwardHe
     const T *keys = x.k.at(part.b, part.hk, first + i),
             *values = x.v.at(part.b, part.hk, first + i);
     copy_rows(keys, x.k.row, rows, plan.D, k + i * plan.D, plan.D);
-    transpose(keys, x.k.row, rows, plan.D, kt + i, apart);
-    transpose(values, x.v.row, rows, plan.Dv, vt + i, apart);
-    leaks |= plan.hides && !(finite_row(k + i * plan.D, rows * plan.D) &&
+    simd::run<transpose<T>>(keys, x.k.row, rows, plan.D, kt + i, apart);
+    simd::run<transpose<T>>(values, x.v.row, rows, plan.Dv, vt + i, apart);
+    leaks |= plan.hides && !(simd::run<finite_row<T>>(k + i * plan.D, rows * plan.D) &&
                              all_finite(vt + i, apart, plan.Dv, rows));
   }
   const PartBackward<T> shared{
@@ -117,8 +117,8 @@ void backward_part(const AttentionPlan& plan, const Part& part, const BackwardHe
     const std::int64_t i = queries.first, rows = queries.size();
     copy_rows(x.q.at(part.b, h, i), x.q.row, rows, plan.D, q, plan.D);
     copy_rows(x.dout.at(part.b, h, i), x.dout.row, rows, plan.Dv, dout, plan.Dv);
-    if (leaks ||
-        (plan.hides && !(finite_row(q, rows * plan.D) && finite_row(dout, rows * plan.Dv))))
+    if (leaks || (plan.hides && !(simd::run<finite_row<T>>(q, rows * plan.D) &&
+                                  simd::run<finite_row<T>>(dout, rows * plan.Dv))))
       rows_backward(plan, part.b, h, queries.first, queries.last, x, dk, dv);
     else
       backward_block(plan, part.b, h, queries, x, shared);
@@ -146,7 +146,7 @@ void add_sums(const std::vector<Part>& parts, const std::vector<Rows<T>>& sums, 
       if (part.first == 0) continue;
       const std::int64_t last = std::min(end, part.keys.last);
       for (std::int64_t r = std::max(begin, part.keys.first); r < last; ++r)
-        add_row(to.at(part.b, part.hk, r), sums[i].at(r), width);
+        simd::run<add_row<T>>(to.at(part.b, part.hk, r), sums[i].at(r), width);
     }
   });
 }

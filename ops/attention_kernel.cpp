@@ -47,9 +47,9 @@ KeyHead<T> key_head(const AttentionPlan& plan, Heads<const T> k, Heads<const T> 
   T *kt = out.packed.template mutable_data<T>(), *values = kt + plan.D * apart;
   for (std::int64_t first = 0; first < plan.S; first += kSpan) {  // what is read once stays near
     const std::int64_t n = std::min(kSpan, plan.S - first);
-    transpose(out.k.at(first), k.row, n, plan.D, kt + first, apart);
+    simd::run<transpose<T>>(out.k.at(first), k.row, n, plan.D, kt + first, apart);
     copy_rows(out.v.at(first), v.row, n, plan.Dv, values + first * plan.Dv, plan.Dv);
-    out.leaks |= plan.hides && !finite_row(values + first * plan.Dv, n * plan.Dv);
+    out.leaks |= plan.hides && !simd::run<finite_row<T>>(values + first * plan.Dv, n * plan.Dv);
   }
   out.kt = {kt, 0, apart}, out.v = {values, 0, plan.Dv};
   return out;
@@ -72,12 +72,14 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
       compute_scores(plan, b, h, queries, keys, packed, shared.kt, scores);
     else
       compute_few_scores(plan, b, h, queries, keys, packed, shared.k, scores);
-    softmax_rows(scores, queries.size(), keys.size(), m, l, keep);
+    simd::run<softmax_rows<T>>(scores, queries.size(), keys.size(), m, l, keep);
     for (std::int64_t r = 0; r < queries.size(); ++r) {
       if (plan.dropout.threshold)
-        drop_row(scores + r * keys.size(), draw(plan, b, h, queries.first + r, keys, words),
-                 keys.size(), plan.dropout.threshold, static_cast<T>(plan.dropout.scale));
-      if (!first && keep[r] != T{1}) scale_row(o.at(b, h, queries.first + r), plan.Dv, keep[r]);
+        simd::run<drop_row<T>>(scores + r * keys.size(),
+                               draw(plan, b, h, queries.first + r, keys, words), keys.size(),
+                               plan.dropout.threshold, static_cast<T>(plan.dropout.scale));
+      if (!first && keep[r] != T{1})
+        simd::run<scale_row<T>>(o.at(b, h, queries.first + r), plan.Dv, keep[r]);
     }
     multiply(Matrix<T>(o.at(b, h, queries.first), queries.size(), plan.Dv, Stride{o.row}),
              {scores, queries.size(), keys.size()},
@@ -90,7 +92,7 @@ void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
     if (l[r] == T{0})
       std::fill_n(row, plan.Dv, T{0});
     else
-      scale_row(row, plan.Dv, T{1} / l[r]);
+      simd::run<scale_row<T>>(row, plan.Dv, T{1} / l[r]);
     lse[(b * plan.H + h) * plan.T + queries.first + r] = m[r] + std::log(l[r]);
   }
 }

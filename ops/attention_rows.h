@@ -14,14 +14,14 @@ namespace gradus::kernel {
 
 /// x·0 is 0 for finite x only, so the sum tells.
 template <class T>
-GRADUS_KERNEL bool finite_row(const T* row, std::int64_t n) {
+GRADUS_INLINE bool finite_row(const T* row, std::int64_t n) {
   return vmath::sum_of<T>(n, [=](std::int64_t j) { return row[j] * T{0}; }) == T{0};
 }
 
 template <class T>
 bool all_finite(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width) {
   for (std::int64_t r = 0; r < rows; ++r)
-    if (!finite_row(x + r * row, width)) return false;
+    if (!simd::run<finite_row<T>>(x + r * row, width)) return false;
   return true;
 }
 

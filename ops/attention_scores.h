@@ -120,7 +120,7 @@ void hide(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queri
         continue;
       }
       plan.mask.row({b, h, i, key}, last - key, allowed);
-      hide_row(row, allowed, last - key);
+      simd::run<hide_row<T>>(row, allowed, last - key);
     }
   }
 }

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <limits>
 
-#include "gradus/base/kernel.h"
+#include "gradus/base/simd.h"
 #include "gradus/ops/vmath.h"
 
 namespace gradus::kernel {
 
 template <class T>
-GRADUS_KERNEL void hide_row(T* scores, const bool* allowed, std::int64_t n) {
+GRADUS_INLINE void hide_row(T* scores, const bool* allowed, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j)
     scores[j] = allowed[j] ? scores[j] : -std::numeric_limits<T>::infinity();
 }
@@ -20,7 +20,7 @@ GRADUS_KERNEL void hide_row(T* scores, const bool* allowed, std::int64_t n) {
 /// s = exp(s − m'), l' = l·keep + Σ s, where keep = exp(m − m') is what earlier weights are worth.
 /// The maximum may miss a NaN: exp makes one of it all the same.
 template <class T>
-GRADUS_KERNEL void softmax_rows(T* scores, std::int64_t rows, std::int64_t n, T* m, T* l, T* keep) {
+GRADUS_INLINE void softmax_rows(T* scores, std::int64_t rows, std::int64_t n, T* m, T* l, T* keep) {
   constexpr T kNone = -std::numeric_limits<T>::infinity();
   for (std::int64_t r = 0; r < rows; ++r) {
     T* row = scores + r * n;
@@ -35,31 +35,31 @@ GRADUS_KERNEL void softmax_rows(T* scores, std::int64_t rows, std::int64_t n, T*
 }
 
 template <class T>
-GRADUS_KERNEL void scale_row(T* row, std::int64_t n, T factor) {
+GRADUS_INLINE void scale_row(T* row, std::int64_t n, T factor) {
   for (std::int64_t j = 0; j < n; ++j) row[j] *= factor;
 }
 
 template <class T>
-GRADUS_KERNEL void add_row(T* row, const T* more, std::int64_t n) {
+GRADUS_INLINE void add_row(T* row, const T* more, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j) row[j] += more[j];
 }
 
 template <class T>
-GRADUS_KERNEL void drop_row(T* row, const std::uint32_t* words, std::int64_t n,
+GRADUS_INLINE void drop_row(T* row, const std::uint32_t* words, std::int64_t n,
                             std::uint32_t threshold, T scale) {
   for (std::int64_t j = 0; j < n; ++j) row[j] = words[j] >= threshold ? row[j] * scale : T{0};
 }
 
 /// d[r] = a[r]·b[r] for rows of n, `step_a` and `step_b` apart.
 template <class T>
-GRADUS_KERNEL void dot_rows(const T* a, std::int64_t step_a, const T* b, std::int64_t step_b,
+GRADUS_INLINE void dot_rows(const T* a, std::int64_t step_a, const T* b, std::int64_t step_b,
                             std::int64_t rows, std::int64_t n, T* d) {
   for (std::int64_t r = 0; r < rows; ++r) d[r] = vmath::dot(a + r * step_a, b + r * step_b, n);
 }
 
 /// p = exp(s − lse), ds = p (dp − d); with dropout the weights that met v were p·z.
 template <class T>
-GRADUS_KERNEL void weights_rows_backward(T* p, T* dp, std::int64_t rows, std::int64_t n,
+GRADUS_INLINE void weights_rows_backward(T* p, T* dp, std::int64_t rows, std::int64_t n,
                                          const T* lse, const T* d) {
   for (std::int64_t r = 0; r < rows; ++r, p += n, dp += n)
     for (std::int64_t j = 0; j < n; ++j) {
@@ -69,7 +69,7 @@ GRADUS_KERNEL void weights_rows_backward(T* p, T* dp, std::int64_t rows, std::in
 }
 
 template <class T>
-GRADUS_KERNEL void dropped_row_backward(T* p, T* dp, std::int64_t n, T lse, T d,
+GRADUS_INLINE void dropped_row_backward(T* p, T* dp, std::int64_t n, T lse, T d,
                                         const std::uint32_t* words, std::uint32_t threshold,
                                         T scale) {
   for (std::int64_t j = 0; j < n; ++j) {

@@ -25,7 +25,7 @@ namespace {
 
 /// w and b may be null: 1 and 0. statistics [C, 2] receives μ and Σ (x − μ)² of each channel.
 template <class T>
-GRADUS_KERNEL void batch_norm_rows(const T* x, const T* w, const T* b, T eps, T* y, T* statistics,
+GRADUS_INLINE void batch_norm_rows(const T* x, const T* w, const T* b, T eps, T* y, T* statistics,
                                    std::int64_t rows, std::int64_t n) {
   const T count = static_cast<T>(n);
   for (std::int64_t c = 0; c < rows; ++c, x += n, y += n, statistics += 2) {
@@ -39,7 +39,7 @@ GRADUS_KERNEL void batch_norm_rows(const T* x, const T* w, const T* b, T eps, T*
 }
 
 template <class T>
-GRADUS_KERNEL void batch_norm_rows_backward(const T* x, const T* w, const T* statistics, T eps,
+GRADUS_INLINE void batch_norm_rows_backward(const T* x, const T* w, const T* statistics, T eps,
                                             const T* dy, T* dx, T* dw, T* db, std::int64_t rows,
                                             std::int64_t n) {
   const T count = static_cast<T>(n);
@@ -148,8 +148,9 @@ struct BatchNorm final : Op {
               *t = b.defined() ? shift.data<T>() : nullptr;
       T *to = y.mutable_data<T>(), *kept = statistics.mutable_data<T>();
       parallel_for(channels, rows_grain(2 * n), [&](std::int64_t first, std::int64_t last) {
-        batch_norm_rows(from + first * n, s ? s + first : s, t ? t + first : t, static_cast<T>(eps),
-                        to + first * n, kept + 2 * first, last - first, n);
+        simd::run<batch_norm_rows<T>>(from + first * n, s ? s + first : s, t ? t + first : t,
+                                      static_cast<T>(eps), to + first * n, kept + 2 * first,
+                                      last - first, n);
       });
     });
     return channels_exchanged(y);
@@ -167,9 +168,9 @@ struct BatchNorm final : Op {
       const T* scale = w.defined() ? w.data<T>() : nullptr;
       T *out = dx.mutable_data<T>(), *dscale = dw.mutable_data<T>(), *dshift = db.mutable_data<T>();
       parallel_for(channels, rows_grain(2 * n), [&](std::int64_t first, std::int64_t last) {
-        batch_norm_rows_backward(from + first * n, scale ? scale + first : scale, kept + 2 * first,
-                                 static_cast<T>(eps), in + first * n, out + first * n,
-                                 dscale + first, dshift + first, last - first, n);
+        simd::run<batch_norm_rows_backward<T>>(
+            from + first * n, scale ? scale + first : scale, kept + 2 * first, static_cast<T>(eps),
+            in + first * n, out + first * n, dscale + first, dshift + first, last - first, n);
       });
     });
     return {wants(0) ? channels_exchanged(dx) : Tensor(),

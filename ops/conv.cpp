@@ -12,8 +12,8 @@
 
 #include <algorithm>
 
-#include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
+#include "gradus/base/simd.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
@@ -56,21 +56,21 @@ void fold_windows(const Windows& w, std::int64_t B, std::int64_t C, const T* u, 
 
 /// y[t] += w · x[t·stride] for n places, and its backward x[t·stride] += w · y[t].
 template <class T>
-GRADUS_KERNEL void add_tap(T w, const T* x, std::int64_t stride, T* y, std::int64_t n) {
+GRADUS_INLINE void add_tap(T w, const T* x, std::int64_t stride, T* y, std::int64_t n) {
   if (stride == 1)
     for (std::int64_t t = 0; t < n; ++t) y[t] += w * x[t];
   else
     for (std::int64_t t = 0; t < n; ++t) y[t] += w * x[t * stride];
 }
 template <class T>
-GRADUS_KERNEL void add_tap_backward(T w, const T* dy, std::int64_t stride, T* dx, std::int64_t n) {
+GRADUS_INLINE void add_tap_backward(T w, const T* dy, std::int64_t stride, T* dx, std::int64_t n) {
   if (stride == 1)
     for (std::int64_t t = 0; t < n; ++t) dx[t] += w * dy[t];
   else
     for (std::int64_t t = 0; t < n; ++t) dx[t * stride] += w * dy[t];
 }
 template <class T>
-GRADUS_KERNEL T tap_dot(const T* dy, const T* x, std::int64_t stride, std::int64_t n) {
+GRADUS_INLINE T tap_dot(const T* dy, const T* x, std::int64_t stride, std::int64_t n) {
   return vmath::sum_of<T>(n, [=](std::int64_t t) { return dy[t] * x[t * stride]; });
 }
 
@@ -127,8 +127,8 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
       parallel_for(input.size(0) * C, rows_grain(w.count * w.taps), [&](auto begin, auto end) {
         for (std::int64_t i = begin; i < end; ++i)
           for (std::int64_t k = 0; k < w.taps; ++k)
-            add_tap(f[i % C * w.taps + k], rows + i * w.length + k * w.dilation, w.stride,
-                    to + i * w.count, w.count);
+            simd::run<add_tap<T>>(f[i % C * w.taps + k], rows + i * w.length + k * w.dilation,
+                                  w.stride, to + i * w.count, w.count);
       });
     });
     return y;
@@ -157,8 +157,8 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
       parallel_for(dy.size(0) * C, rows_grain(w.count * w.taps), [&](auto begin, auto end) {
         for (std::int64_t i = begin; i < end; ++i)
           for (std::int64_t k = 0; k < w.taps; ++k)
-            add_tap_backward(f[i % C * w.taps + k], g + i * w.count, w.stride,
-                             to + i * w.length + k * w.dilation, w.count);
+            simd::run<add_tap_backward<T>>(f[i % C * w.taps + k], g + i * w.count, w.stride,
+                                           to + i * w.length + k * w.dilation, w.count);
       });
     });
     return dx;
@@ -175,8 +175,8 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
           const std::int64_t c = i / w.taps, k = i % w.taps;
           T total = 0;
           for (std::int64_t row = c; row < B * C; row += C)
-            total += tap_dot(g + row * w.count, from + row * w.length + k * w.dilation, w.stride,
-                             w.count);
+            total += simd::run<tap_dot<T>>(
+                g + row * w.count, from + row * w.length + k * w.dilation, w.stride, w.count);
           to[i] = total;
         }
       });

@@ -44,7 +44,7 @@ struct Rule {
 
 /// x, loss and lse begin with row `begin`'s. A row that is ignored has loss 0.
 template <class T>
-GRADUS_KERNEL void cross_entropy_rows(const Rule<T>& rule, const T* x, T* loss, T* lse,
+GRADUS_INLINE void cross_entropy_rows(const Rule<T>& rule, const T* x, T* loss, T* lse,
                                       std::int64_t begin, std::int64_t end, std::int64_t V) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   for (std::int64_t r = begin; r < end; ++r, x += V, ++loss, ++lse) {
@@ -69,7 +69,7 @@ GRADUS_KERNEL void cross_entropy_rows(const Rule<T>& rule, const T* x, T* loss, 
 
 /// dx may be x itself. `dloss` of a row is dloss[row · step].
 template <class T>
-GRADUS_KERNEL void cross_entropy_rows_backward(const Rule<T>& rule, const T* x, const T* lse,
+GRADUS_INLINE void cross_entropy_rows_backward(const Rule<T>& rule, const T* x, const T* lse,
                                                const T* dloss, std::int64_t step, T* dx,
                                                std::int64_t begin, std::int64_t end,
                                                std::int64_t V) {
@@ -190,8 +190,8 @@ struct CrossEntropy final : Op {
       const T* from = packed.data<T>();
       T *each = loss.mutable_data<T>(), *sums = lse.mutable_data<T>();
       for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
-        cross_entropy_rows(q, from + begin * rows.length, each + begin, sums + begin, begin, end,
-                           rows.length);
+        simd::run<cross_entropy_rows<T>>(q, from + begin * rows.length, each + begin, sums + begin,
+                                         begin, end, rows.length);
       });
       if (options.reduction == Reduction::none) return;
       const double total = vmath::sum_of<double>(
@@ -217,8 +217,8 @@ struct CrossEntropy final : Op {
       T* out = dx.mutable_data<T>();
       for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t at = begin * rows.length;
-        cross_entropy_rows_backward(q, from + at, sums, step ? in : &shared, step, out + at, begin,
-                                    end, rows.length);
+        simd::run<cross_entropy_rows_backward<T>>(q, from + at, sums, step ? in : &shared, step,
+                                                  out + at, begin, end, rows.length);
       });
     });
     return {dx, {}};

@@ -11,8 +11,8 @@
 #include <array>
 #include <cmath>
 
-#include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
+#include "gradus/base/simd.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 
@@ -24,12 +24,12 @@ constexpr std::int64_t kGrain = 8 * kBlock;  // a word costs as much as several 
 
 /// y may be x or residual itself. What is dropped is 0, whatever it was: no product with 0.
 template <class T>
-GRADUS_KERNEL void drop(const std::uint32_t* words, std::uint32_t threshold, T scale, const T* x,
+GRADUS_INLINE void drop(const std::uint32_t* words, std::uint32_t threshold, T scale, const T* x,
                         T* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = words[i] >= threshold ? x[i] * scale : T(0);
 }
 template <class T>
-GRADUS_KERNEL void drop_onto(const std::uint32_t* words, std::uint32_t threshold, T scale,
+GRADUS_INLINE void drop_onto(const std::uint32_t* words, std::uint32_t threshold, T scale,
                              const T* x, const T* residual, T* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i)
     y[i] = residual[i] + (words[i] >= threshold ? x[i] * scale : T(0));
@@ -48,9 +48,10 @@ void drop_into(Tensor& y, const DropoutMask& mask, const Tensor& x, const Tensor
         const std::int64_t n = std::min(kBlock, end - i);
         mask.stream.words(i, n, words.data());
         if (under)
-          drop_onto(words.data(), mask.threshold, scale, from + i, under + i, to + i, n);
+          simd::run<drop_onto<T>>(words.data(), mask.threshold, scale, from + i, under + i, to + i,
+                                  n);
         else
-          drop(words.data(), mask.threshold, scale, from + i, to + i, n);
+          simd::run<drop<T>>(words.data(), mask.threshold, scale, from + i, to + i, n);
       }
     });
   });

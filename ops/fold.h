@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
+#include "gradus/base/simd.h"
 #include "gradus/engine/op.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/vmath.h"
@@ -96,7 +96,7 @@ inline constexpr std::int64_t kShortRow = 16;       // below: lanes cost more th
 
 /// y[r] = fold of x[r, 0 … n), rows r apart by n; centers may be null.
 template <class Rule, class T>
-GRADUS_KERNEL void fold_rows(const T* x, std::int64_t rows, std::int64_t n,
+GRADUS_INLINE void fold_rows(const T* x, std::int64_t rows, std::int64_t n,
                              const typename Rule::Value* centers, typename Rule::Value* y) {
   using Value = typename Rule::Value;
   for (std::int64_t r = 0; r < rows; ++r, x += n) {
@@ -114,7 +114,7 @@ GRADUS_KERNEL void fold_rows(const T* x, std::int64_t rows, std::int64_t n,
 
 /// y[j] = fold of x[0 … n, j], rows `stride` apart; centers may be null.
 template <class Rule, class T>
-GRADUS_KERNEL void fold_columns(const T* x, std::int64_t n, std::int64_t stride,
+GRADUS_INLINE void fold_columns(const T* x, std::int64_t n, std::int64_t stride,
                                 std::int64_t columns, const typename Rule::Value* centers,
                                 typename Rule::Value* y) {
   using Value = typename Rule::Value;
@@ -137,9 +137,9 @@ void fold_block(const Groups& g, std::int64_t o, std::int64_t i, std::int64_t co
   const T* x = g.x.data<T>() + (o * g.n + i) * g.inner + j;
   if (centers) centers += o * g.inner + j;
   if (g.inner == 1)
-    fold_rows<Rule>(x, 1, count, centers, y);
+    simd::run<fold_rows<Rule, T>>(x, 1, count, centers, y);
   else
-    fold_columns<Rule>(x, count, g.inner, columns, centers, y);
+    simd::run<fold_columns<Rule, T>>(x, count, g.inner, columns, centers, y);
 }
 
 /// Groups longer than a block: the blocks' results, then those combined.
@@ -180,7 +180,8 @@ void fold(const Groups& g, const typename Rule::Value* centers, Finish finish) {
       Value values[kFoldRows];
       for (std::int64_t o = begin; o < end; o += kFoldRows) {
         const std::int64_t rows = std::min(kFoldRows, end - o);
-        fold_rows<Rule>(x + o * g.n, rows, g.n, centers ? centers + o : nullptr, values);
+        simd::run<fold_rows<Rule, T>>(x + o * g.n, rows, g.n, centers ? centers + o : nullptr,
+                                      values);
         for (std::int64_t r = 0; r < rows; ++r) finish(o + r, values[r]);
       }
     });

@@ -51,7 +51,7 @@ Tensor gelu_slope(const Tensor& x, Gelu form) {
 }
 
 template <class T>
-GRADUS_KERNEL void swiglu_row_backward(const T* g, std::int64_t g_step, const T* x,
+GRADUS_INLINE void swiglu_row_backward(const T* g, std::int64_t g_step, const T* x,
                                        std::int64_t x_step, const T* dy, std::int64_t dy_step,
                                        T* dg, T* dx, std::int64_t n) {
   if (g_step != 1 || x_step != 1 || dy_step != 1) {
@@ -163,8 +163,8 @@ struct Swiglu final : Op {
       const T *from_g = g.data<T>(), *from_x = up.data<T>(), *from_dy = dy.data<T>();
       T *to_g = dg.mutable_data<T>(), *to_x = dx.mutable_data<T>();
       for_each_row(g.shape(), strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-        swiglu_row_backward(from_g + at[0], step[0], from_x + at[1], step[1], from_dy + at[2],
-                            step[2], to_g + at[3], to_x + at[3], n);
+        simd::run<swiglu_row_backward<T>>(from_g + at[0], step[0], from_x + at[1], step[1],
+                                          from_dy + at[2], step[2], to_g + at[3], to_x + at[3], n);
       });
     });
     return {dg, dx};

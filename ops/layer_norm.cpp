@@ -24,7 +24,7 @@ namespace {
 
 /// statistics [rows, 2] receives μ and r of each row.
 template <class T>
-GRADUS_KERNEL void layer_norm_rows(const T* x, const T* w, const T* b, T eps, T* y, T* statistics,
+GRADUS_INLINE void layer_norm_rows(const T* x, const T* w, const T* b, T eps, T* y, T* statistics,
                                    std::int64_t rows, std::int64_t n) {
   const T count = static_cast<T>(n);
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n, statistics += 2) {
@@ -39,7 +39,7 @@ GRADUS_KERNEL void layer_norm_rows(const T* x, const T* w, const T* b, T eps, T*
 
 /// dw and db are added to. dx may be dy itself. Each of the two may be null: not wanted.
 template <class T>
-GRADUS_KERNEL void layer_norm_rows_backward(const T* x, const T* w, const T* statistics,
+GRADUS_INLINE void layer_norm_rows_backward(const T* x, const T* w, const T* statistics,
                                             const T* dy, T* dx, T* dw_db, std::int64_t rows,
                                             std::int64_t n) {
   const T count = static_cast<T>(n);
@@ -130,8 +130,8 @@ struct LayerNorm final : Op {
       T *to = y.mutable_data<T>(), *kept = numbers.mutable_data<T>();
       for_rows(rows, 2, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t at = begin * rows.length;
-        layer_norm_rows(from + at, s, t, static_cast<T>(eps), to + at, kept + 2 * begin,
-                        end - begin, rows.length);
+        simd::run<layer_norm_rows<T>>(from + at, s, t, static_cast<T>(eps), to + at,
+                                      kept + 2 * begin, end - begin, rows.length);
       });
     });
     return y;
@@ -154,9 +154,9 @@ struct LayerNorm final : Op {
       T* dw_db = dw_wanted || db_wanted ? sums.partial<T>() : nullptr;
       parallel_for(rows.count, sums.grain, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t at = begin * rows.length;
-        layer_norm_rows_backward(from + at, scale, kept + 2 * begin, in + at, out ? out + at : out,
-                                 dw_db ? dw_db + begin / sums.grain * 2 * rows.length : dw_db,
-                                 end - begin, rows.length);
+        simd::run<layer_norm_rows_backward<T>>(
+            from + at, scale, kept + 2 * begin, in + at, out ? out + at : out,
+            dw_db ? dw_db + begin / sums.grain * 2 * rows.length : dw_db, end - begin, rows.length);
       });
     });
     return {dx, dw_wanted ? sums.total(0, rows.length) : Tensor(),

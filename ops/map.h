@@ -1,17 +1,17 @@
 // map and zip: one element-wise function over whole tensors, whatever their strides.
 //
 // The function is a small lambda over any number type, its body made of GRADUS_INLINE functions;
-// the row loops below are kernels, so that it is compiled for each instruction set.
+// the row loops below are called by simd::run, so that it is compiled for each instruction set.
 #pragma once
 
-#include "gradus/base/kernel.h"
+#include "gradus/base/simd.h"
 #include "gradus/engine/strided.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
 template <class R, class T, class F>
-GRADUS_KERNEL void map_row(const T* x, std::int64_t x_step, R* y, std::int64_t n, F f) {
+GRADUS_INLINE void map_row(const T* x, std::int64_t x_step, R* y, std::int64_t n, F f) {
   if (x_step == 1)
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
   else
@@ -19,7 +19,7 @@ GRADUS_KERNEL void map_row(const T* x, std::int64_t x_step, R* y, std::int64_t n
 }
 
 template <class R, class T, class F>
-GRADUS_KERNEL void zip_row(const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, R* y,
+GRADUS_INLINE void zip_row(const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, R* y,
                            std::int64_t n, F f) {
   if (a_step == 1 && b_step == 1) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
@@ -40,10 +40,11 @@ template <class T, class R = T, class F>
 void map_into(Tensor& y, const Tensor& x, F f) {
   const T* from = x.data<T>();
   R* to = y.mutable_data<R>();
-  if (x.numel() <= kSmall && x.is_contiguous()) return map_row(from, 1, to, x.numel(), f);
+  if (x.numel() <= kSmall && x.is_contiguous())
+    return simd::run<map_row<R, T, F>>(from, 1, to, x.numel(), f);
   const Strides strides[] = {x.strides(), y.strides()};
   for_each_row(y.shape(), strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-    map_row(from + at[0], step[0], to + at[1], n, f);
+    simd::run<map_row<R, T, F>>(from + at[0], step[0], to + at[1], n, f);
   });
 }
 
@@ -53,11 +54,11 @@ void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
   const T *left = a.data<T>(), *right = b.data<T>();
   R* to = y.mutable_data<R>();
   if (y.numel() <= kSmall && a.shape() == b.shape() && a.is_contiguous() && b.is_contiguous())
-    return zip_row(left, 1, right, 1, to, y.numel(), f);
+    return simd::run<zip_row<R, T, F>>(left, 1, right, 1, to, y.numel(), f);
   const Strides strides[] = {broadcast_strides(a.shape(), a.strides(), y.shape()),
                              broadcast_strides(b.shape(), b.strides(), y.shape()), y.strides()};
   for_each_row(y.shape(), strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-    zip_row(left + at[0], step[0], right + at[1], step[1], to + at[2], n, f);
+    simd::run<zip_row<R, T, F>>(left + at[0], step[0], right + at[1], step[1], to + at[2], n, f);
   });
 }
 

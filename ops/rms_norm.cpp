@@ -23,7 +23,7 @@ namespace {
 
 /// rstd [rows] receives r of each row.
 template <class T>
-GRADUS_KERNEL void rms_norm_rows(const T* x, const T* w, T eps, T* y, T* rstd, std::int64_t rows,
+GRADUS_INLINE void rms_norm_rows(const T* x, const T* w, T eps, T* y, T* rstd, std::int64_t rows,
                                  std::int64_t n) {
   const T count = static_cast<T>(n);
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
@@ -35,7 +35,7 @@ GRADUS_KERNEL void rms_norm_rows(const T* x, const T* w, T eps, T* y, T* rstd, s
 
 /// dw is added to. dx may be dy itself. Each of the two may be null: not wanted.
 template <class T>
-GRADUS_KERNEL void rms_norm_rows_backward(const T* x, const T* w, const T* rstd, const T* dy, T* dx,
+GRADUS_INLINE void rms_norm_rows_backward(const T* x, const T* w, const T* rstd, const T* dy, T* dx,
                                           T* dw, std::int64_t rows, std::int64_t n) {
   const T count = static_cast<T>(n);
   for (std::int64_t r = 0; r < rows; ++r, x += n, dy += n) {
@@ -102,8 +102,8 @@ struct RmsNorm final : Op {
       T *to = y.mutable_data<T>(), *kept = numbers.mutable_data<T>();
       for_rows(rows, 2, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t at = begin * rows.length;
-        rms_norm_rows(from + at, s, static_cast<T>(eps), to + at, kept + begin, end - begin,
-                      rows.length);
+        simd::run<rms_norm_rows<T>>(from + at, s, static_cast<T>(eps), to + at, kept + begin,
+                                    end - begin, rows.length);
       });
     });
     return y;
@@ -126,9 +126,9 @@ struct RmsNorm final : Op {
       T* dw = dw_wanted ? sums.partial<T>() : nullptr;
       parallel_for(rows.count, sums.grain, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t at = begin * rows.length;
-        rms_norm_rows_backward(from + at, scale, kept + begin, in + at, out ? out + at : out,
-                               dw ? dw + begin / sums.grain * rows.length : dw, end - begin,
-                               rows.length);
+        simd::run<rms_norm_rows_backward<T>>(
+            from + at, scale, kept + begin, in + at, out ? out + at : out,
+            dw ? dw + begin / sums.grain * rows.length : dw, end - begin, rows.length);
       });
     });
     return {dx, dw_wanted ? sums.total(0, rows.length) : Tensor()};

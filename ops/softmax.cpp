@@ -25,7 +25,7 @@ namespace gradus {
 namespace {
 
 template <class T>
-GRADUS_KERNEL void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) {
+GRADUS_INLINE void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) {
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const T m = vmath::max(x, n);
     if (m == -std::numeric_limits<T>::infinity()) {
@@ -40,7 +40,7 @@ GRADUS_KERNEL void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_
 
 /// dx may be dy itself.
 template <class T>
-GRADUS_KERNEL void softmax_rows_backward(const T* y, const T* dy, T* dx, std::int64_t rows,
+GRADUS_INLINE void softmax_rows_backward(const T* y, const T* dy, T* dx, std::int64_t rows,
                                          std::int64_t n) {
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
     if (dx != dy) std::copy_n(dy, n, dx);
@@ -50,7 +50,7 @@ GRADUS_KERNEL void softmax_rows_backward(const T* y, const T* dy, T* dx, std::in
 }
 
 template <class T>
-GRADUS_KERNEL void log_softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) {
+GRADUS_INLINE void log_softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) {
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const T m = vmath::max(x, n);
     if (m == -std::numeric_limits<T>::infinity()) {
@@ -65,7 +65,7 @@ GRADUS_KERNEL void log_softmax_rows(const T* x, T* y, std::int64_t rows, std::in
 
 /// dx may be dy itself.
 template <class T>
-GRADUS_KERNEL void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std::int64_t rows,
+GRADUS_INLINE void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std::int64_t rows,
                                              std::int64_t n) {
   constexpr T kMasked = -std::numeric_limits<T>::infinity();
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
@@ -153,7 +153,9 @@ struct Softmax final : Op {
   const char* name() const override { return "softmax"; }
 
   Tensor forward(const Tensor& x) {
-    Tensor result = on_rows(name(), x, axis, [](auto... a) { softmax_rows(a...); });
+    Tensor result = on_rows(name(), x, axis, []<class T>(const T* x, auto... rest) {
+      simd::run<softmax_rows<T>>(x, rest...);
+    });
     y = result;
     return result;
   }
@@ -164,7 +166,9 @@ struct Softmax final : Op {
       const Tensor inner = sum(p * dy, axes_for_sum(p, axis), true);
       return {p * (dy - inner)};
     }
-    return {on_rows_backward(y.value(), dy, axis, [](auto... a) { softmax_rows_backward(a...); })};
+    return {on_rows_backward(y.value(), dy, axis, []<class T>(const T* y, auto... rest) {
+      simd::run<softmax_rows_backward<T>>(y, rest...);
+    })};
   }
 };
 
@@ -176,15 +180,18 @@ struct LogSoftmax final : Op {
   const char* name() const override { return "log_softmax"; }
 
   Tensor forward(const Tensor& x) {
-    Tensor result = on_rows(name(), x, axis, [](auto... a) { log_softmax_rows(a...); });
+    Tensor result = on_rows(name(), x, axis, []<class T>(const T* x, auto... rest) {
+      simd::run<log_softmax_rows<T>>(x, rest...);
+    });
     y = result;
     return result;
   }
 
   Gradients backward(const Tensor& dy) override {
     if (GradMode::enabled() || formula_wanted()) return {formula_backward(dy)};
-    return {
-        on_rows_backward(y.value(), dy, axis, [](auto... a) { log_softmax_rows_backward(a...); })};
+    return {on_rows_backward(y.value(), dy, axis, []<class T>(const T* y, auto... rest) {
+      simd::run<log_softmax_rows_backward<T>>(y, rest...);
+    })};
   }
 
   Tensor formula_backward(const Tensor& dy) {

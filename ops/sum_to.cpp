@@ -19,13 +19,13 @@ namespace gradus {
 namespace {
 
 template <class T>
-GRADUS_KERNEL T sum_of_row(const T* x, std::int64_t n) {
+GRADUS_INLINE T sum_of_row(const T* x, std::int64_t n) {
   return vmath::sum(x, n);
 }
 
 /// y[c] = Σ_i x[i, c]: four rows at a time, so that y is read and written a fourth as often.
 template <class T>
-GRADUS_KERNEL void sum_of_rows(const T* x, std::int64_t rows, std::int64_t columns, T* y) {
+GRADUS_INLINE void sum_of_rows(const T* x, std::int64_t rows, std::int64_t columns, T* y) {
   for (std::int64_t c = 0; c < columns; ++c) y[c] = 0;
   std::int64_t i = 0;
   for (; i + 4 <= rows; i += 4) {
@@ -48,9 +48,9 @@ Tensor sum_middle(const Tensor& x, std::int64_t outer, std::int64_t n, std::int6
     const std::int64_t first = i % parts * part, rows = std::min(part, n - first);
     const T* at = from + (i / parts * n + first) * inner;
     if (inner == 1)
-      to[i] = sum_of_row(at, rows);
+      to[i] = simd::run<sum_of_row<T>>(at, rows);
     else
-      sum_of_rows(at, rows, inner, to + i * inner);
+      simd::run<sum_of_rows<T>>(at, rows, inner, to + i * inner);
   };
   const std::int64_t grain = rows_grain(std::min(n, part) * inner);
   parallel_for(outer * parts, grain, [&](std::int64_t begin, std::int64_t end) {

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "gradus/base/kernel.h"
+#include "gradus/base/simd.h"
 
 namespace gradus::vmath {
 

@@ -18,7 +18,7 @@ namespace {
 /// y[i] = c[i] ? a[i] : b[i]. Both are loaded first, so that the choice is no branch, and the bools
 /// are read as the bytes that they are: so compilers vectorise it.
 template <class T>
-GRADUS_KERNEL void select_row(const unsigned char* c, std::int64_t c_step, const T* a,
+GRADUS_INLINE void select_row(const unsigned char* c, std::int64_t c_step, const T* a,
                               std::int64_t a_step, const T* b, std::int64_t b_step, T* y,
                               std::int64_t n) {
   if (c_step == 1 && a_step == 1 && b_step == 1) {
@@ -54,8 +54,8 @@ Tensor select(const Tensor& c, const Tensor& a, const Tensor& b, const Shape& sh
     const T *left = a.data<T>(), *right = b.data<T>();
     T* to = y.mutable_data<T>();
     for_each_row(shape, strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-      select_row(which + at[0], step[0], left + at[1], step[1], right + at[2], step[2], to + at[3],
-                 n);
+      simd::run<select_row<T>>(which + at[0], step[0], left + at[1], step[1], right + at[2],
+                               step[2], to + at[3], n);
     });
   });
   return y;

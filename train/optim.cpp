@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <iterator>
 
-#include "gradus/base/kernel.h"
 #include "gradus/base/parallel.h"
+#include "gradus/base/simd.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/vmath.h"
@@ -31,7 +31,7 @@ void check_rates(const char* name, double learning_rate, double weight_decay) {
 
 /// Σ g², in pieces of 1024 added up in double: f32 would lose small gradients in large models.
 template <class T>
-GRADUS_KERNEL double sum_of_squares(const T* g, std::int64_t n) {
+GRADUS_INLINE double sum_of_squares(const T* g, std::int64_t n) {
   double total = 0;
   for (std::int64_t i = 0; i < n; i += 1024)
     total += static_cast<double>(vmath::sum_squares(g + i, std::min<std::int64_t>(1024, n - i)));
@@ -135,7 +135,8 @@ double Optimizer::step(const StepOptions& options) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       const Piece& piece = work[i];
       squares[i] = dispatch_float("optimiser", piece.gradient.dtype(), [&]<class T>() {
-        return sum_of_squares(piece.gradient.data<T>() + piece.begin, piece.end - piece.begin);
+        return simd::run<sum_of_squares<T>>(piece.gradient.data<T>() + piece.begin,
+                                            piece.end - piece.begin);
       });
     }
   });

@@ -1,7 +1,7 @@
 // Each rule is one pass over the numbers of a piece.
 #include <cmath>
 
-#include "gradus/base/kernel.h"
+#include "gradus/base/simd.h"
 #include "gradus/train/optim.h"
 
 namespace gradus::optim {
@@ -19,7 +19,7 @@ struct SGDConstants {
 };
 
 template <class T>
-GRADUS_KERNEL void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
+GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
   const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
           decay = static_cast<T>(c.decay);
   const T momentum = static_cast<T>(c.momentum);
@@ -31,7 +31,7 @@ GRADUS_KERNEL void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGD
 }
 
 template <class T>
-GRADUS_KERNEL void plain_sgd_kernel(T* p, const T* g, std::int64_t n, SGDConstants c) {
+GRADUS_INLINE void plain_sgd_kernel(T* p, const T* g, std::int64_t n, SGDConstants c) {
   const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
           decay = static_cast<T>(c.decay);
   for (std::int64_t i = 0; i < n; ++i) p[i] -= rate * (g[i] * scale + decay * p[i]);
@@ -42,7 +42,7 @@ struct AdamConstants {
 };
 
 template <class T>
-GRADUS_KERNEL void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t n, AdamConstants c) {
+GRADUS_INLINE void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t n, AdamConstants c) {
   const T scale = static_cast<T>(c.scale), decay = static_cast<T>(c.decay_gradient),
           keep = static_cast<T>(c.keep);
   const T b1 = static_cast<T>(c.beta1), b2 = static_cast<T>(c.beta2),
@@ -62,7 +62,7 @@ struct LionConstants {
 };
 
 template <class T>
-GRADUS_KERNEL void lion_kernel(T* p, const T* g, T* m, std::int64_t n, LionConstants c) {
+GRADUS_INLINE void lion_kernel(T* p, const T* g, T* m, std::int64_t n, LionConstants c) {
   const T scale = static_cast<T>(c.scale), keep = static_cast<T>(c.keep);
   const T b1 = static_cast<T>(c.beta1), new1 = static_cast<T>(1 - c.beta1);
   const T b2 = static_cast<T>(c.beta2), new2 = static_cast<T>(1 - c.beta2);
@@ -95,8 +95,8 @@ void SGD::update(const Piece& piece) const {
     T* p = numbers<T>(piece.parameter, piece.begin);
     const T* g = piece.gradient.data<T>() + piece.begin;
     const std::int64_t n = piece.end - piece.begin;
-    if (piece.slots.empty()) return plain_sgd_kernel(p, g, n, constants);
-    sgd_kernel(p, g, numbers<T>(piece.slots[0], piece.begin), n, constants);
+    if (piece.slots.empty()) return simd::run<plain_sgd_kernel<T>>(p, g, n, constants);
+    simd::run<sgd_kernel<T>>(p, g, numbers<T>(piece.slots[0], piece.begin), n, constants);
   });
 }
 
@@ -121,9 +121,10 @@ void Optimizer::adam_step(const Piece& piece, const AdamOptions& options, bool d
                                 1 / std::sqrt(1 - std::pow(options.beta2, t)),
                                 options.eps};
   dispatch_float("Adam", piece.parameter.dtype(), [&]<class T>() {
-    adam_kernel(numbers<T>(piece.parameter, piece.begin), piece.gradient.data<T>() + piece.begin,
-                numbers<T>(piece.slots[0], piece.begin), numbers<T>(piece.slots[1], piece.begin),
-                piece.end - piece.begin, constants);
+    simd::run<adam_kernel<T>>(
+        numbers<T>(piece.parameter, piece.begin), piece.gradient.data<T>() + piece.begin,
+        numbers<T>(piece.slots[0], piece.begin), numbers<T>(piece.slots[1], piece.begin),
+        piece.end - piece.begin, constants);
   });
 }
 
@@ -140,8 +141,9 @@ void Lion::update(const Piece& piece) const {
   const LionConstants constants{piece.scale, 1 - piece.learning_rate * piece.group->weight_decay,
                                 options_.beta1, options_.beta2, piece.learning_rate};
   dispatch_float("Lion", piece.parameter.dtype(), [&]<class T>() {
-    lion_kernel(numbers<T>(piece.parameter, piece.begin), piece.gradient.data<T>() + piece.begin,
-                numbers<T>(piece.slots[0], piece.begin), piece.end - piece.begin, constants);
+    simd::run<lion_kernel<T>>(
+        numbers<T>(piece.parameter, piece.begin), piece.gradient.data<T>() + piece.begin,
+        numbers<T>(piece.slots[0], piece.begin), piece.end - piece.begin, constants);
   });
 }
 
