@@ -8,14 +8,21 @@
 #   ./bench.sh attention --table                    time and memory against the length, kind by kind
 #   ./bench.sh attention --peer pytorch             dense, or --kind window, beside its attention
 #   ./bench.sh decode --config gpt2                 the next token, with a cache and without
+#   ./bench.sh table                                the whole table of steps beside PyTorch, as Markdown
+#   ./bench.sh recipe FILE                          nanoGPT's CPU recipe in both engines
 #   ./bench.sh ops                                  Google Benchmark, op by op
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh
 
 name=${1-}
-if [ ! -e "bench/bench_$name.cpp" ]; then
-  sed -n '2,11s/^# //p' "$0" >&2
+case $name in
+  table) target=bench_step ;;
+  recipe) target=gpt ;;
+  *) target=bench_$name ;;
+esac
+if [ ! -e "bench/bench_$name.cpp" ] && [ ! -e "bench/run_$name.py" ]; then
+  sed -n '2,13s/^# //p' "$0" >&2
   exit 2
 fi
 shift
@@ -25,9 +32,10 @@ setup_needs g++ cmake ninja-build libopenblas-dev libcli11-dev nlohmann-json3-de
 {
   [ -e build/release/build.ninja ] || cmake --preset release -DGRADUS_BUILD_TESTS=OFF
   cmake -DGRADUS_BUILD_BENCHMARKS=ON build/release >/dev/null
-  cmake --build --preset release --target "bench_$name" -j "$(setup_cores)"
+  cmake --build --preset release --target "$target" -j "$(setup_cores)"
 } >&2
 
+[ ! -e "bench/run_$name.py" ] || exec python3 "bench/run_$name.py" build/release "$@"
 case " $* " in
   *" --peer "*)
     script=bench/interleave_$name.py

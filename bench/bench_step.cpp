@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "gradus/base/parallel.h"
+#include "gradus/base/products/backend.h"
 #include "gradus/base/random.h"
 #include "peak.h"
 #include "program.h"
@@ -80,11 +81,11 @@ void run(const Flags& flags) {
   const double typical = median(times), gflops = step_flop(trainer.preset()) / typical / 1e6;
   const double peak_gflops = measure_peak_gflops();
   std::printf(
-      "{\"engine\": \"gradus\", \"config\": \"%s\", \"dropout\": %g, \"threads\": %d, "
+      "{\"engine\": \"gradus\", \"products\": \"%s\", \"config\": \"%s\", \"dropout\": %g, \"threads\": %d, "
       "\"median_ms\": %.3f, \"min_ms\": %.3f, \"gflops\": %.1f, \"floor_ms\": %.3f, "
       "\"floor_in_order_ms\": %.3f, \"peak_gflops\": %.1f, \"share_of_peak\": %.3f, "
       "\"peak_rss_mb\": %zu, \"base_rss_mb\": %zu, \"loss0\": %.4f}\n",
-      flags.config.c_str(), flags.dropout, num_threads(), typical,
+      products::describe().c_str(), flags.config.c_str(), flags.dropout, num_threads(), typical,
       *std::min_element(times.begin(), times.end()), gflops, median(repeated), median(in_order),
       peak_gflops, gflops / peak_gflops, megabytes(peak), megabytes(trainer.base_bytes()), loss0);
 }

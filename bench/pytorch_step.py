@@ -7,6 +7,7 @@ Best settings: fused AdamW, scaled_dot_product_attention, gradients set to None,
 installed (libtcmalloc-minimal4), with which the script starts itself again. Needs torch; nothing else does.
 """
 import argparse
+import glob
 import json
 import os
 import resource
@@ -21,7 +22,7 @@ SIZES = {  # layers, heads, width, context, batch, vocabulary: the presets of nn
     "gpt2": (12, 12, 768, 64, 4, 50257),
     "long": (4, 4, 256, 1024, 4, 65),
 }
-ALLOCATOR = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"
+ALLOCATORS = "/usr/lib/*/libtcmalloc_minimal.so.4"
 
 
 def parse():
@@ -36,8 +37,18 @@ def parse():
 
 
 def start_with_allocator():
-    if os.path.exists(ALLOCATOR) and "LD_PRELOAD" not in os.environ:
-        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"LD_PRELOAD": ALLOCATOR})
+    """Starts the script again with tcmalloc; says what it found instead where that is not installed."""
+    found = glob.glob(ALLOCATORS)
+    if "LD_PRELOAD" in os.environ:
+        return
+    if not found:
+        print("no tcmalloc here (libtcmalloc-minimal4), so PyTorch is not at its best", file=sys.stderr)
+        return
+    os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"LD_PRELOAD": found[0]})
+
+
+def allocator():
+    return "tcmalloc" if "tcmalloc" in os.environ.get("LD_PRELOAD", "") else "the system's"
 
 
 def resident_mb():
@@ -45,10 +56,10 @@ def resident_mb():
         return int(statm.read().split()[1]) * resource.getpagesize() >> 20
 
 
-def build(torch, flags):
-    """The step as a closure; it returns the loss."""
+def model_of(torch, sizes, dropout):
+    """A GPT whose forward returns the mean loss."""
     nn, F = torch.nn, torch.nn.functional
-    layers, heads, width, context, batch, vocab = SIZES[flags.config]
+    layers, heads, width, context, _, vocab = sizes
 
     class Block(nn.Module):
         def __init__(self):
@@ -59,13 +70,13 @@ def build(torch, flags):
 
         def attend(self, x):
             q, k, v = (t.unflatten(-1, (heads, -1)).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=-1))
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=flags.dropout)
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout if self.training else 0.0)
             return self.out(y.transpose(1, 2).flatten(2))
 
         def forward(self, x):
-            x = x + F.dropout(self.attend(self.norm1(x)), flags.dropout)
+            x = x + F.dropout(self.attend(self.norm1(x)), dropout, self.training)
             hidden = F.gelu(self.up(self.norm2(x)), approximate="tanh")
-            return x + F.dropout(self.down(hidden), flags.dropout)
+            return x + F.dropout(self.down(hidden), dropout, self.training)
 
     class GPT(nn.Module):
         def __init__(self):
@@ -80,18 +91,24 @@ def build(torch, flags):
                     nn.init.normal_(parameter, std=0.02)
 
         def forward(self, ids, targets):
-            h = F.dropout(self.token(ids) + self.position.weight, flags.dropout)
+            h = F.dropout(self.token(ids) + self.position.weight, dropout, self.training)
             logits = F.linear(self.norm(self.blocks(h)), self.token.weight)
             return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
-    model = GPT()
+    return GPT()
+
+
+def build(torch, flags):
+    """The step as a closure; it returns the loss."""
+    _, _, _, context, batch, vocab = SIZES[flags.config]
+    model = model_of(torch, SIZES[flags.config], flags.dropout)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-2, fused=True)
     ids, targets = torch.randint(vocab, (2, batch, context))
 
     def step():
         loss = model(ids, targets)
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         return loss.item()
@@ -136,7 +153,7 @@ def main():
     median = sorted(times)[len(times) // 2]
     print(json.dumps({
         "engine": f"pytorch {torch.__version__}", "config": flags.config, "dropout": flags.dropout,
-        "threads": flags.threads, "median_ms": round(median, 3), "min_ms": round(min(times), 3),
+        "allocator": allocator(), "threads": flags.threads, "median_ms": round(median, 3), "min_ms": round(min(times), 3),
         "gflops": round(flop(flags.config) / median / 1e6, 1), "floor_ms": None,
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, "base_rss_mb": base_mb,
         "loss0": round(loss0, 4)}), flush=True)
