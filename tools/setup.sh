@@ -13,6 +13,8 @@ setup_has() {
     pkg-config) command -v pkg-config >/dev/null ;;
     python3) command -v python3 >/dev/null ;;
     gdb) [ "$(gdb -nx -batch -ex 'python print(1)' 2>/dev/null)" = 1 ] ;;
+    g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
+    qemu-user) command -v qemu-aarch64 >/dev/null ;;
     clang) command -v clang++ >/dev/null ;;
     llvm) command -v llvm-symbolizer >/dev/null ;;
     libomp-dev) clang++ -fopenmp -x c++ -o /dev/null - <<<'int main() {}' 2>/dev/null ;;

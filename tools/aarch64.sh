@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds the tests of base, engine, ops and check for aarch64 and runs them under qemu-user: what runs on
+# another architecture, on this machine. Installs what is missing (Debian's cross compiler and qemu).
+#   tools/aarch64.sh [--yes] [-- CATCH2-OPTION…]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. tools/setup.sh
+
+yes=0
+while [ $# -gt 0 ]; do
+  case $1 in
+    --yes | -y) yes=1 ;;
+    --help | -h) sed -n '2,4s/^# //p' "$0"; exit 0 ;;
+    --) shift; break ;;
+    *) echo "aarch64.sh: what is '$1'? It knows --yes, --help and -- …" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+setup_needs g++ cmake ninja-build libcli11-dev nlohmann-json3-dev catch2 g++-aarch64-linux-gnu qemu-user
+cmake --preset aarch64 >/dev/null
+for component in base engine ops check; do
+  cmake --build --preset aarch64 --target "gradus_tests_$component" -j "$(setup_cores)"
+done
+for component in base engine ops check; do
+  echo "$component"
+  qemu-aarch64 -L /usr/aarch64-linux-gnu "build/aarch64/tests/gradus_tests_$component" "$@"
+done
