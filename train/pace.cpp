@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <sstream>
+#include <utility>
 
 #include "gradus/base/error.h"
 
@@ -76,16 +77,27 @@ std::optional<Refit> Pace::refit(std::int64_t step) {
   if (limit_.seconds == 0 || step >= now_.steps || time - now_.looked < kLook * limit_.seconds)
     return std::nullopt;
   const double t = now_.steps_seconds / static_cast<double>(now_.steps_seen);
-  now_.step_seconds = t;
+  const double before = std::exchange(now_.step_seconds, t);
+  const double late_before = std::exchange(now_.late, 0);
   now_.looked = time;
   now_.steps_seen = 0;
   now_.steps_seconds = 0;
   if (!(t > 0)) return std::nullopt;  // faster than the clock can tell
-  const double e = now_.evaluation_steps * t, left = std::max(0.0, limit_.seconds - time);
-  const double late = static_cast<double>(now_.steps - step) * t +
-                      static_cast<double>(evaluations_left(step)) * e - left;
+  const double left = std::max(0.0, limit_.seconds - time);
+  const double late = (static_cast<double>(now_.steps - step) +
+                       static_cast<double>(evaluations_left(step)) * now_.evaluation_steps) *
+                          t -
+                      left;
   if (std::abs(late) <= std::max(kOfTimeLeft * left, kOfAllTime * limit_.seconds))
     return std::nullopt;
+  now_.late = late;
+  if (left > 0 && late * late_before <= 0) return std::nullopt;
+  now_.late = 0;
+  return fit(step, left, late > 0 ? std::min(t, before) : std::max(t, before));
+}
+
+std::optional<Refit> Pace::fit(std::int64_t step, double left, double t) {
+  const double e = now_.evaluation_steps * t;
   const double at = place(step);
   double times = std::ceil((static_cast<double>(planned_) - at) /
                            static_cast<double>(planned_every_));
@@ -106,7 +118,7 @@ std::string Pace::state() const {
   const auto bits = [](double value) { return std::bit_cast<std::int64_t>(value); };
   out << now_.steps << ' ' << now_.every << ' ' << now_.from << ' ' << now_.steps_seen;
   for (const double each : {now_.at, seconds(), now_.looked, now_.steps_seconds, now_.step_seconds,
-                            now_.evaluation_steps})
+                            now_.late, now_.evaluation_steps})
     out << ' ' << bits(each);
   return out.str();
 }
@@ -116,7 +128,7 @@ bool Pace::load_state(const std::string& text) {
   State read{};
   in >> read.steps >> read.every >> read.from >> read.steps_seen;
   for (double* each : {&read.at, &read.seconds, &read.looked, &read.steps_seconds,
-                       &read.step_seconds, &read.evaluation_steps}) {
+                       &read.step_seconds, &read.late, &read.evaluation_steps}) {
     std::int64_t bits = 0;
     in >> bits;
     *each = std::bit_cast<double>(bits);

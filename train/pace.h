@@ -6,7 +6,8 @@
 //
 //   (N − s)·t + m·e − r
 //
-// seconds. More than 10 % of r, and 5 % of the whole time, before or after it, it gets the goal
+// seconds. Where two looks in a row say that this is more than 10 % of r, and 5 % of the whole time,
+// or as much too early, the run gets another goal, by the milder of the two:
 //
 //   N' = s + (r − m'·e) / t
 //
@@ -69,9 +70,11 @@ class Pace {
     double seconds = 0, looked = 0;        // until start(), until the last look
     std::int64_t steps_seen = 0;           // since then
     double steps_seconds = 0;              // of these
-    double step_seconds = 0;               // of each before the last look
+    double step_seconds = 0, late = 0;     // said the last look; late 0: near enough
     double evaluation_steps = 0;           // of the last one
   };
+
+  std::optional<Refit> fit(std::int64_t step, double left, double step_seconds);
 
   TimeLimit limit_;
   std::int64_t planned_, planned_every_;
