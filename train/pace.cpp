@@ -14,8 +14,9 @@
 namespace gradus {
 namespace {
 
-constexpr double kLook = 0.05;   // of the whole time, from one look at the clock to the next
-constexpr double kOfTimeLeft = 0.1, kOfAllTime = 0.05;  // by which a run may be late or early
+constexpr double kLook = 0.05;  // of the whole time, from one look at the clock to the next
+constexpr double kLateOfLeft = 0.1, kLateOfAll = 0.05;  // a run may be late by the greater …
+constexpr double kEarlyOfAll = 0.1;                     // … and early by this, which costs nothing
 constexpr double kEvaluations = 0.2;                    // their most of the time left
 
 double steady_seconds() {
@@ -88,8 +89,8 @@ std::optional<Refit> Pace::refit(std::int64_t step) {
                        static_cast<double>(evaluations_left(step)) * now_.evaluation_steps) *
                           t -
                       left;
-  if (std::abs(late) <= std::max(kOfTimeLeft * left, kOfAllTime * limit_.seconds))
-    return std::nullopt;
+  const double least = std::max(kLateOfLeft * left, kLateOfAll * limit_.seconds);
+  if (-kEarlyOfAll * limit_.seconds <= late && late <= least) return std::nullopt;
   now_.late = late;
   if (left > 0 && late * late_before <= 0) return std::nullopt;
   now_.late = 0;

@@ -55,7 +55,8 @@ TEST_CASE("a machine as fast as its plan, or nearly, keeps the plan") {
     for (std::size_t i = 0; i < run.places.size(); ++i)
       REQUIRE(run.places[i] == static_cast<double>(i));  // exactly: the schedule as it was
   }
-  for (const double factor : {0.92, 1.08}) CHECK(simulated(0.1 * factor, factor).refits.size() == 1);
+  CHECK(simulated(0.092, 0.92).step == 500);  // early is less of a harm than late
+  CHECK(simulated(0.108, 1.08).refits.size() == 1);
 }
 
 TEST_CASE("a slower or faster machine makes fewer or more steps, in the same time") {
@@ -65,8 +66,9 @@ TEST_CASE("a slower or faster machine makes fewer or more steps, in the same tim
     CHECK_FALSE(run.refits.empty());
     CHECK(run.refits.size() <= 4);
     CHECK((run.step < 500) == (factor > 1));
-    // a step, an evaluation, and 5 % of the time are what it may be off by
-    CHECK(std::abs(run.time - 60) <= 0.05 * 60 + 1.1 * factor);
+    // a step, an evaluation, and 5 % of the time are what it may be late by
+    CHECK(run.time <= 1.05 * 60 + 1.1 * factor);
+    CHECK(run.time >= 0.9 * 60 - 1.1 * factor);
     CHECK(run.evaluations >= 1);
     CHECK(run.evaluations <= 12);
   }
