@@ -60,9 +60,9 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 struct TrainOptions {
   std::string directory;  // made where it is missing
   std::int64_t steps = 1000;
-  TimeLimit time;      // fits the steps, and with them the schedule, again while the run is going
-  Pace::Clock clock;   // for `time`; empty: the system's
-  std::int64_t eval_every = 100;        // steps between evaluations, each with a checkpoint; of the plan
+  TimeLimit time;     // fits the steps, and with them the schedule, again while the run is going
+  Pace::Clock clock;  // for `time`; empty: the system's
+  std::int64_t eval_every = 100;        // planned steps between evaluations, each with a checkpoint
   double clip_norm = 1;                 // of the gradients, globally; 0: not clipped
   double clip_value = 0;                // of each number of a gradient, before that; 0: not
   std::int64_t accumulate = 1;          // losses a step, whose mean counts

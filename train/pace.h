@@ -6,8 +6,8 @@
 //
 //   (N − s)·t + m·e − r
 //
-// seconds. Where two looks in a row say that this is more than 10 % of r, and 5 % of the whole time,
-// or that it would end early by 10 % of the whole time, the run gets another goal, by the milder of
+// seconds. Where two looks in a row say that this is more than 10 % of r and 5 % of the whole time,
+// or that the end is early by 10 % of the whole time, the run gets another goal, by the milder of
 // the two looks:
 //
 //   N' = s + (r − m'·e) / t

@@ -46,7 +46,7 @@ int demo(const std::string& tree, double minutes) {
   TrainFlags flags;
   flags.files = texts_below(tree);
   flags.config = "cpu";
-  flags.learning_rate = 4e-3;  // for few steps
+  flags.learning_rate = 3e-3;  // a slow machine has but a few hundred steps
   Corpus corpus = read_corpus(flags.files, "", {});
   std::printf("Learning this project's own text: %zu files, %s characters, %s at most.\n",
               flags.files.size(), io::grouped(corpus.size()).c_str(),

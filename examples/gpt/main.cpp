@@ -39,7 +39,8 @@ void describe_train(CLI::App& app, TrainFlags& flags) {
                  "sizes with a name: toy, cpu, baby12, baby64, gpt2, long (by the text's size)")
       ->type_name("NAME");
   app.add_option("--steps", flags.steps, "how many (2000)");
-  app.add_option("--minutes", flags.minutes, "as many steps as fit into this time, fitted again on the way");
+  app.add_option("--minutes", flags.minutes,
+                 "as many steps as fit into this time, fitted again on the way");
   app.add_option("--batch", flags.batch, "sequences a step");
   describe_model(app, flags);
   app.add_option("--lr", flags.learning_rate, "highest learning rate (0.001)");

@@ -30,17 +30,17 @@ void describe_text_and_model(const Corpus& corpus, const Settings& s, const std:
 
 void describe_run(const Run& run, const std::optional<Trial>& trial) {
   const Settings& s = run.settings();
-  const std::int64_t steps = run.trainer().pace().steps();
+  const Trainer& trainer = run.trainer();
+  const std::int64_t steps = trainer.pace().steps();
   const auto seen = static_cast<double>(steps * s.batch * s.model.context);
   say("training", io::grouped(run.model().parameter_count()), " parameters, ", io::grouped(steps),
       " steps of ", s.batch, " x ", s.model.context, " ", run.corpus().tokenizer->name(),
       "s: ", three_digits(seen / static_cast<double>(run.corpus().training.size())),
       " passes over the text",
-      run.trainer().step() > 0 ? text("; going on from step ", io::grouped(run.trainer().step()))
-                               : "");
+      trainer.step() > 0 ? text("; going on from step ", io::grouped(trainer.step())) : "");
   if (!trial) return;
-  say("estimate", "about ", duration(seconds_left(*trial, run.trainer().pace(), run.trainer().step())),
-      " and ",      byte_size(trial->peak_bytes), " of memory, going by ", trial->steps, " steps of ",
+  say("estimate", "about ", duration(seconds_left(*trial, trainer.pace(), trainer.step())), " and ",
+      byte_size(trial->peak_bytes), " of memory, going by ", trial->steps, " steps of ",
       three_digits(1e3 * trial->step_seconds), " ms that were thrown away");
 }
 

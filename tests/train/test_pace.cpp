@@ -147,7 +147,8 @@ TEST_CASE("a time limit says what is wrong, and a state that is none is none") {
   CHECK(message_of<ValueError>([] { Pace({1, 0, 0}, 5, 5, {}); }) ==
         "TimeLimit: at most 0 steps: must be positive");
   Pace pace({60, 10, 900}, 500, 50, {});
-  for (const char* text : {"", "500", "500 0 0 0 0 0 0 0 0 0 0", "500 50 600 0 0 0 0 0 0 0 0", "x y"})
+  for (const char* text :
+       {"", "500", "500 0 0 0 0 0 0 0 0 0 0", "500 50 600 0 0 0 0 0 0 0 0", "x y"})
     CHECK_FALSE(pace.load_state(text));
   CHECK(pace.load_state(Pace({60, 10, 900}, 70, 50, {}).state()));
   CHECK(pace.steps() == 70);
@@ -199,7 +200,8 @@ TEST_CASE("a trainer fits its steps again, records it, and its rate makes no jum
   CHECK(trainer.step() < 250);
   const std::string log = trainer.files().metrics();
   const auto goals = read_metric(log, "steps"), before = read_metric(log, "steps_before"),
-             took = read_metric(log, "step_milliseconds"), rates = read_metric(log, "learning_rate");
+             took = read_metric(log, "step_milliseconds"),
+             rates = read_metric(log, "learning_rate");
   REQUIRE(goals.size() >= 1);
   CHECK(before.front().second == 500);
   CHECK(took.front().second == Approx(312.5));
