@@ -60,7 +60,7 @@ std::string words(std::string name) {
   return name;
 }
 
-void check(const TrainOptions& o) {
+TrainOptions checked(TrainOptions o) {
   require(!o.directory.empty(), "Trainer: no directory for the run's files");
   require(o.steps > 0, "Trainer: ", o.steps, " steps: must be positive");
   require(o.eval_every > 0, "Trainer: evaluations every ", o.eval_every,
@@ -69,6 +69,9 @@ void check(const TrainOptions& o) {
   require(o.clip_value >= 0, "Trainer: a clip_value of ", o.clip_value, ": must be positive, or 0");
   require(o.accumulate > 0, "Trainer: accumulate ", o.accumulate, ": must be at least 1");
   require(o.patience >= 0, "Trainer: a patience of ", o.patience, ": must be positive, or 0");
+  require(o.patience == 0 || o.time.seconds == 0, "Trainer: a patience of ", o.patience,
+          " counts evaluations, which move in a run with a time limit: give one of them");
+  return o;
 }
 
 }  // namespace
@@ -85,7 +88,8 @@ SavedState read_state(const RunFiles& files) {
   const io::Checkpoint checkpoint = io::load_checkpoint(path);
   SavedState state{whole_number(checkpoint, "step", path),
                    whole_number(checkpoint, "best_step", path),
-                   std::bit_cast<double>(whole_number(checkpoint, "best", path)), 0};
+                   std::bit_cast<double>(whole_number(checkpoint, "best", path)), 0, {}};
+  if (checkpoint.facts.contains("pace")) state.steps = whole_number(checkpoint, "pace", path);
   for (const auto& [name, tensor] : checkpoint.tensors)
     if (name.starts_with("model.")) state.parameters += tensor.numel();
   return state;
@@ -102,13 +106,12 @@ Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, optim::Schedule
     : model_(model),
       optimizer_(optimizer),
       schedule_(std::move(schedule)),
-      options_(std::move(options)),
+      options_(checked(std::move(options))),
+      pace_(options_.time, options_.steps, options_.eval_every, options_.clock),
       files_{options_.directory},
       best_(options_.higher_is_better ? -kNever : kNever),
       last_loss_(kNever),
-      last_judged_(best_) {
-  check(options_);
-}
+      last_judged_(best_) {}
 
 void Trainer::keep(std::function<void(io::Checkpoint&)> save,
                    std::function<void(const io::Checkpoint&)> load) {
@@ -150,6 +153,10 @@ void Trainer::resume() {
   last_.assign(std::isfinite(last_judged_) ? 1 : 0, {options_.judge, last_judged_});
   generator().restore(static_cast<std::uint64_t>(fact("random_seed")),
                       static_cast<std::uint32_t>(fact("random_position")));
+  const auto pace = checkpoint.facts.find("pace");  // only a time limit makes one
+  require<FileError>((pace != checkpoint.facts.end()) == (options_.time.seconds > 0) &&
+                         (pace == checkpoint.facts.end() || pace_.load_state(pace->second)),
+                     path, ": has another time limit than its run");
   log_ = std::make_unique<MetricsLog>(files_.metrics(), fact("metrics_bytes"));
 }
 
@@ -169,6 +176,7 @@ void Trainer::save() {
       {"random_seed", std::to_string(static_cast<std::int64_t>(generator().seed()))},
       {"random_position", std::to_string(generator().position())},
       {"metrics_bytes", std::to_string(log_->flush())}};
+  if (options_.time.seconds > 0) checkpoint.facts["pace"] = pace_.state();
   require<FileError>(log_->complaint().empty(), log_->complaint());
   for (const auto& save : savers_) save(checkpoint);
   io::save_checkpoint(files_.checkpoint(), checkpoint);
@@ -177,20 +185,21 @@ void Trainer::save() {
 TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
   require<GraphError>(log_ != nullptr, "Trainer: run() before start() or resume()");
   {
-    Progress progress(step_, options_.steps, options_.items_per_step, options_.item);
-    while (step_ < options_.steps && !(options_.stop && *options_.stop) && !out_of_patience()) {
+    Progress progress(step_, pace_.steps(), options_.items_per_step, options_.item);
+    pace_.start();
+    while (step_ < pace_.steps() && !(options_.stop && *options_.stop) && !out_of_patience()) {
       train_step(loss_of);
       ++step_;
-      const bool evaluates = step_ % options_.eval_every == 0 || step_ == options_.steps;
+      const bool fitted = fit_again(progress), evaluates = pace_.evaluates(step_);
       if (evaluates) judge(evaluate);
-      if (evaluates) save();
+      if (evaluates || fitted) save();
       progress.show(step_, last_loss_, note(), evaluates);
       if (evaluates && turns_ == kTurnsToTell)
         tell(text("has ", options_.higher_is_better ? "fallen" : "risen",
                   " three times running: the model may be learning by heart"));
     }
   }
-  const bool finished = step_ >= options_.steps, early = !finished && out_of_patience();
+  const bool finished = step_ >= pace_.steps(), early = !finished && out_of_patience();
   if (early) tell(text("has not become better in ", options_.patience, " evaluations: stopped"));
   if (!finished && !early) save();
   draw_losses();
@@ -209,19 +218,47 @@ double Trainer::backward(const LossOf& loss_of) {
   return mean;
 }
 
+/// Between two steps of the plan the rate lies on a straight line.
+double Trainer::factor() const {
+  const double place = pace_.place(step_), whole = std::floor(place);
+  const auto step = static_cast<std::int64_t>(whole);
+  const double before = schedule_(step);
+  return place == whole ? before : std::lerp(before, schedule_(step + 1), place - whole);
+}
+
+/// The decision goes into the log and, with the caller's save(), into a checkpoint at once: a run
+/// that is killed between the two is resumed from before it, and its log is cut back to there.
+bool Trainer::fit_again(Progress& progress) {
+  const std::optional<Refit> refit = pace_.refit(step_);
+  if (!refit) return false;
+  const double ms = 1e3 * refit->step_seconds;
+  log_->write({{"step", static_cast<double>(step_)},
+               {"steps_before", static_cast<double>(refit->steps_before)},
+               {"steps", static_cast<double>(refit->steps)},
+               {"step_milliseconds", ms}});
+  progress.clear();
+  progress.aim_at(refit->steps);
+  std::fprintf(stderr, "%s: a step takes %.3g ms now: %lld steps instead of %lld, to end in time\n",
+               options_.program.c_str(), ms, static_cast<long long>(refit->steps),
+               static_cast<long long>(refit->steps_before));
+  return true;
+}
+
 void Trainer::train_step(const LossOf& loss_of) {
+  const double begin = pace_.seconds();
   const std::uint32_t random = generator().position();
   last_loss_ = backward(loss_of);
   if (options_.clip_value > 0) optim::clip_grad_value(model_.parameters(), options_.clip_value);
-  const double factor = schedule_(step_);
+  const double part = factor();
   const double norm =
-      optimizer_.step({.clip_norm = options_.clip_norm, .factor = factor, .only_finite = true});
+      optimizer_.step({.clip_norm = options_.clip_norm, .factor = part, .only_finite = true});
   if (ema_ && std::isfinite(norm)) ema_->update();
   log_->write({{"step", static_cast<double>(step_)},
                {"loss", last_loss_},
                {"grad_norm", norm},
-               {"learning_rate", optimizer_.groups().front().learning_rate * factor}});
+               {"learning_rate", optimizer_.groups().front().learning_rate * part}});
   require_finite(norm, loss_of, random);
+  pace_.stepped(pace_.seconds() - begin);
 }
 
 /// A step is a function of weights, batch and random position: repeated under a NanFinder it makes
@@ -250,7 +287,7 @@ bool Trainer::out_of_patience() const {
 }
 
 void Trainer::judge(const Evaluate& evaluate) {
-  const double before = last_judged_;
+  const double before = last_judged_, begin = pace_.seconds();
   std::optional<optim::EMA::Scope> averaged;
   if (ema_) averaged.emplace(*ema_);
   model_.eval();
@@ -270,6 +307,7 @@ void Trainer::judge(const Evaluate& evaluate) {
   require(found, "Trainer: the evaluation gave no \"", options_.judge,
           "\", by which weights are judged: add it, or name another as TrainOptions::judge");
   log_->write(line);
+  pace_.evaluated(pace_.seconds() - begin);
   turns_ = better(before, last_judged_) ? turns_ + 1 : 0;
   if (!better(last_judged_, best_)) return;
   best_ = last_judged_;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "gradus/train/ema.h"
 #include "gradus/train/metrics.h"
 #include "gradus/train/optim.h"
+#include "gradus/train/pace.h"
 #include "gradus/train/schedule.h"
 
 namespace gradus {
@@ -47,6 +49,7 @@ struct SavedState {
   std::int64_t step, best_step;  // best_step 0: not yet evaluated
   double best;
   std::int64_t parameters;
+  std::optional<std::int64_t> steps;  // the goal, of a run with a time limit
 };
 SavedState read_state(const RunFiles& files);
 
@@ -57,7 +60,11 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 struct TrainOptions {
   std::string directory;  // made where it is missing
   std::int64_t steps = 1000;
-  std::int64_t eval_every = 100;        // steps between evaluations, each with a checkpoint
+  /// Fits the steps, and with them the schedule, again while the run is going: pace.h. Each fit is
+  /// a line in metrics.jsonl: step (how many are done), steps_before, steps, step_milliseconds.
+  TimeLimit time;
+  Pace::Clock clock;  // for `time`; empty: the system's
+  std::int64_t eval_every = 100;        // planned steps between evaluations, each with a checkpoint
   double clip_norm = 1;                 // of the gradients, globally; 0: not clipped
   double clip_value = 0;                // of each number of a gradient, before that; 0: not
   std::int64_t accumulate = 1;          // losses a step, whose mean counts
@@ -76,6 +83,8 @@ enum class TrainEnd {
   early,       // patience was at its end
   interrupted  // by the stop flag
 };
+
+class Progress;
 
 class Trainer {
  public:
@@ -104,7 +113,9 @@ class Trainer {
   TrainEnd run(const LossOf& loss_of, const Evaluate& evaluate);
 
   const RunFiles& files() const { return files_; }
+  const Pace& pace() const { return pace_; }             // how many steps there are to be
   std::int64_t step() const { return step_; }            // how many are done
+  double last() const { return last_judged_; }           // of the judge, at the last evaluation
   double best() const { return best_; }                  // of the judge; ±∞ before the first
   std::int64_t best_step() const { return best_step_; }  // 0: none yet
 
@@ -113,6 +124,8 @@ class Trainer {
   double backward(const LossOf& loss_of);  // gradients of one step; the mean loss
   void require_finite(double norm, const LossOf& loss_of, std::uint32_t random);
   void judge(const Evaluate& evaluate);      // keeps the weights if they are the best
+  bool fit_again(Progress& progress);        // to the time that is left; false: no need
+  double factor() const;                     // of the learning rate, for the next step
   void save();                               // the checkpoint
   void tell(const std::string& what) const;  // of the judge, on stderr
   void draw_losses() const;
@@ -124,6 +137,7 @@ class Trainer {
   optim::Optimizer& optimizer_;
   optim::Schedule schedule_;
   TrainOptions options_;
+  Pace pace_;
   RunFiles files_;
   optim::EMA* ema_ = nullptr;
   std::vector<std::function<void(io::Checkpoint&)>> savers_;

@@ -12,6 +12,7 @@ namespace gradus {
 namespace {
 
 constexpr double kTerminalSeconds = 0.1, kPlainSeconds = 5;
+constexpr double kMemorySeconds = 30;  // after it a step counts 1/e as much
 
 bool shows_control_characters(std::FILE* out) {
   const char* term = std::getenv("TERM");
@@ -33,13 +34,13 @@ std::string clock_time(double seconds) {
 
 Progress::Progress(std::int64_t first, std::int64_t total, std::int64_t items_per_step,
                    std::string item, std::FILE* out)
-    : first_(first),
+    : last_(first),
       total_(total),
       items_per_step_(items_per_step),
       item_(std::move(item)),
       out_(out),
       terminal_(shows_control_characters(out)),
-      start_(Clock::now()) {}
+      last_time_(Clock::now()) {}
 
 Progress::~Progress() {
   if (line_open_) std::fputc('\n', out_);
@@ -47,13 +48,17 @@ Progress::~Progress() {
 
 void Progress::show(std::int64_t step, double loss, const std::string& note, bool keep) {
   const Clock::time_point now = Clock::now();
-  const double elapsed = std::chrono::duration<double>(now - start_).count();
-  const double done = static_cast<double>(step - first_);
-  rate_ = elapsed > 0 ? done * static_cast<double>(items_per_step_) / elapsed : 0;
+  const double taken = std::chrono::duration<double>(now - last_time_).count();
+  const double forget = std::exp(-taken / kMemorySeconds);
+  steps_ = forget * steps_ + static_cast<double>(step - last_);
+  seconds_ = forget * seconds_ + taken;
+  last_ = step;
+  last_time_ = now;
+  rate_ = seconds_ > 0 ? steps_ * static_cast<double>(items_per_step_) / seconds_ : 0;
   const double since = std::chrono::duration<double>(now - last_shown_).count();
   if (!keep && since < (terminal_ ? kTerminalSeconds : kPlainSeconds)) return;
   last_shown_ = now;
-  const double left = done > 0 ? elapsed / done * static_cast<double>(total_ - step) : 0;
+  const double left = steps_ > 0 ? seconds_ / steps_ * static_cast<double>(total_ - step) : 0;
   const bool many = rate_ >= 1000;
   std::fprintf(out_, "%sstep %lld/%lld  loss %.4f  %.1f%s %ss/s  left %s%s%s%s",
                terminal_ ? "\r\033[K" : "", static_cast<long long>(step),

@@ -9,7 +9,8 @@
 namespace gradus {
 
 /// On a terminal one line that is rewritten (at most ten times a second); elsewhere a plain line
-/// every so often, without control characters. NO_COLOR and TERM=dumb count as no terminal.
+/// so often, without control characters. NO_COLOR and TERM=dumb count as no terminal.
+/// Rate and time left go by about the last half minute.
 class Progress {
  public:
   /// Steps run from `first` to `total`; `items_per_step`, each an `item`, for the rate.
@@ -21,16 +22,18 @@ class Progress {
 
   /// `step` steps are done; `note` stands at the end ("val 1.93"). `keep` leaves the line standing.
   void show(std::int64_t step, double loss, const std::string& note = "", bool keep = false);
+  void aim_at(std::int64_t total) { total_ = total; }
   void clear();  // makes room for other output on a terminal
   double items_per_second() const { return rate_; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  std::int64_t first_, total_, items_per_step_;
+  std::int64_t last_, total_, items_per_step_;
   std::string item_;
   std::FILE* out_;
   bool terminal_;
-  Clock::time_point start_, last_shown_{};
+  Clock::time_point last_time_, last_shown_{};
+  double steps_ = 0, seconds_ = 0;  // that the rate is the quotient of
   double rate_ = 0;
   bool line_open_ = false;
 };

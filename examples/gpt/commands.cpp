@@ -102,6 +102,7 @@ int info(const std::string& directory) {
   const Settings s = read_settings(paths);
   const std::unique_ptr<io::Tokenizer> tokenizer = io::load_tokenizer(paths.tokenizer());
   const SavedState saved = read_state(paths);
+  const std::int64_t steps = saved.steps.value_or(s.steps);
   const int writer = lock_holder(directory);
   std::string files;
   for (const std::string& file : s.files) files += (files.empty() ? "" : ", ") + file;
@@ -112,14 +113,14 @@ int info(const std::string& directory) {
            "model      ", s.config, ": ", s.model.layers, " layers, ", s.model.heads,
            " heads, width ", s.model.width, ", context ", s.model.context, ", dropout ",
            s.model.dropout, peculiarities(s.model), "; ", io::grouped(saved.parameters),
-           " parameters\n", "training   ", saved.step, " of ", s.steps, " steps done, batch ",
+           " parameters\n", "training   ", saved.step, " of ", steps, " steps done, batch ",
            s.batch, ", learning rate ", s.learning_rate, ", seed ", s.seed, "\n", "held out   ",
            saved.best_step > 0 ? text("best loss ", std::fixed, std::setprecision(4), saved.best,
                                       " nats a ", tokenizer->name(), " at step ", saved.best_step)
                                : "not evaluated yet",
            "\n", "state      ",
            writer > 0              ? text("process ", writer, " is training it")
-           : saved.step == s.steps ? "finished"
+           : saved.step == steps   ? "finished"
                                    : text("go on with: gpt train --out ", directory, " --resume"),
            "\n", "files\n")
           .c_str(),

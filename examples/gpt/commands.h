@@ -44,7 +44,8 @@ int evaluate(const std::string& directory, const std::string& file);
 /// What is in a run's directory, for people.
 int info(const std::string& directory);
 
-/// Trains for about a minute on the sources and documents below `tree`, and shows what came of it.
-int demo(const std::string& tree);
+/// Trains for so many minutes at most on the sources and documents below `tree`, and shows what
+/// came of it.
+int demo(const std::string& tree, double minutes);
 
 }  // namespace gradus::examples

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "gradus/base/error.h"
+#include "gradus/examples/support/words.h"
 #include "gradus/io/text.h"
 #include "plan.h"
 #include "report.h"
@@ -36,23 +37,24 @@ std::vector<std::string> texts_below(const std::string& tree) {
 
 }  // namespace
 
-int demo(const std::string& tree) {
-  constexpr double kSeconds = 50, kMostSteps = 2000;
-  constexpr std::int64_t kEvaluations = 4;
+int demo(const std::string& tree, double minutes) {
+  constexpr std::int64_t kEvaluations = 4, kMostSteps = 2000;
+  check_minutes(minutes);
   const RunPaths paths{{"build/demo"}};
   DirectoryLock lock(paths.directory);
   for (const std::string& file : paths.all()) std::filesystem::remove(file);
   TrainFlags flags;
   flags.files = texts_below(tree);
   flags.config = "cpu";
+  flags.learning_rate = 3e-3;  // a slow machine has but a few hundred steps
   Corpus corpus = read_corpus(flags.files, "", {});
-  std::printf("Learning this project's own text: %zu files, %s characters. About a minute.\n",
-              flags.files.size(), io::grouped(corpus.size()).c_str());
+  std::printf("Learning this project's own text: %zu files, %s characters, %s at most.\n",
+              flags.files.size(), io::grouped(corpus.size()).c_str(),
+              duration(60 * minutes).c_str());
   std::fflush(stdout);
   Settings settings = settings_for(flags, corpus);
-  const Trial trial = try_out(settings, corpus);
-  const double all = kMostSteps * trial.step_seconds + kEvaluations * trial.evaluation_seconds;
-  fit_to(settings, trial, std::min(kSeconds, all), kEvaluations);
+  settings.time = {.seconds = 60 * minutes, .most_steps = kMostSteps};
+  fit_to_time(settings, try_out(settings, corpus), kEvaluations);
   const std::unique_ptr<Run> run = Run::start(std::move(lock), paths, settings, std::move(corpus));
   const TrainEnd end = run->train();
   const int code = report(*run, end, paths);

@@ -39,7 +39,8 @@ void describe_train(CLI::App& app, TrainFlags& flags) {
                  "sizes with a name: toy, cpu, baby12, baby64, gpt2, long (by the text's size)")
       ->type_name("NAME");
   app.add_option("--steps", flags.steps, "how many (2000)");
-  app.add_option("--minutes", flags.minutes, "as many steps as fit into this time");
+  app.add_option("--minutes", flags.minutes,
+                 "as many steps as fit into this time, fitted again on the way");
   app.add_option("--batch", flags.batch, "sequences a step");
   describe_model(app, flags);
   app.add_option("--lr", flags.learning_rate, "highest learning rate (0.001)");
@@ -85,6 +86,7 @@ struct Arguments {
   SampleFlags sample;
   AttendFlags attend;
   std::string eval_directory, eval_file, info_directory, tree = ".";
+  double demo_minutes = 0.8;
 };
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -103,9 +105,11 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->add_option("run", arguments.info_directory, "directory of a run")
       ->required()
       ->type_name("DIR");
-  app.add_subcommand("demo", "a minute of training on this project's own text")
-      ->add_option("tree", arguments.tree, "directory of the sources")
+  CLI::App& demo = *app.add_subcommand("demo", "a minute of training on this project's own text");
+  demo.add_option("tree", arguments.tree, "directory of the sources")
       ->type_name("DIR")
+      ->capture_default_str();
+  demo.add_option("--minutes", arguments.demo_minutes, "at most, of training")
       ->capture_default_str();
 }
 
@@ -115,7 +119,7 @@ int run(const std::string& command, const Arguments& arguments) {
   if (command == "attend") return attend(arguments.attend);
   if (command == "eval") return evaluate(arguments.eval_directory, arguments.eval_file);
   if (command == "info") return info(arguments.info_directory);
-  return demo(arguments.tree);
+  return demo(arguments.tree, arguments.demo_minutes);
 }
 
 }  // namespace

@@ -117,6 +117,10 @@ Tokens tokens_of(const Settings& s) {
                    s.tokenizer_vocab > 0 ? std::optional(s.tokenizer_vocab) : std::nullopt);
 }
 
+void check_minutes(double minutes) {
+  require(minutes > 0 && std::isfinite(minutes), "--minutes ", minutes, ": must be positive");
+}
+
 Settings settings_for(const TrainFlags& flags, const Corpus& corpus) {
   const nn::GPTPreset& preset =
       nn::gpt_preset(flags.config.value_or(config_for(corpus.size()).name));

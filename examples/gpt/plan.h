@@ -22,6 +22,9 @@ struct ChosenConfig {
 };
 ChosenConfig config_for(std::int64_t tokens);
 
+/// Of --minutes.
+void check_minutes(double minutes);
+
 /// A new run's settings. The steps are not yet fitted to --minutes.
 Settings settings_for(const TrainFlags& flags, const Corpus& corpus);
 

@@ -24,6 +24,7 @@ TrainOptions options_for(const Settings& s, const RunPaths& paths, const io::Tok
   TrainOptions options;
   options.directory = paths.directory;
   options.steps = s.steps;
+  options.time = s.time;
   options.eval_every = s.eval_every;
   options.clip_norm = s.clip_norm;
   options.items_per_step = s.batch * s.model.context;

@@ -44,34 +44,38 @@ std::string peculiarities(const nn::GPTOptions& model) {
 }
 
 std::string to_json(const Settings& s) {
-  const Json json = {{"files", s.files},
-                     {"validation", s.validation},
-                     {"text_digest", s.text_digest},
-                     {"tokenizer", s.tokenizer},
-                     {"tokenizer_vocab", s.tokenizer_vocab},
-                     {"config", s.config},
-                     {"vocab", s.model.vocab},
-                     {"context", s.model.context},
-                     {"layers", s.model.layers},
-                     {"heads", s.model.heads},
-                     {"width", s.model.width},
-                     {"dropout", s.model.dropout},
-                     {"positions", name_of(kPositions, s.model.position)},
-                     {"kv_heads", s.model.kv_heads},
-                     {"window", s.model.window},
-                     {"norm", name_of(kNorms, s.model.norm_kind)},
-                     {"activation", name_of(kActivations, s.model.activation)},
-                     {"checkpoint", s.model.checkpoint},
-                     {"batch", s.batch},
-                     {"steps", s.steps},
-                     {"warmup", s.warmup},
-                     {"eval_every", s.eval_every},
-                     {"learning_rate", s.learning_rate},
-                     {"final_factor", s.final_factor},
-                     {"beta2", s.beta2},
-                     {"weight_decay", s.weight_decay},
-                     {"clip_norm", s.clip_norm},
-                     {"seed", s.seed}};
+  Json json = {{"files", s.files},
+               {"validation", s.validation},
+               {"text_digest", s.text_digest},
+               {"tokenizer", s.tokenizer},
+               {"tokenizer_vocab", s.tokenizer_vocab},
+               {"config", s.config},
+               {"vocab", s.model.vocab},
+               {"context", s.model.context},
+               {"layers", s.model.layers},
+               {"heads", s.model.heads},
+               {"width", s.model.width},
+               {"dropout", s.model.dropout},
+               {"positions", name_of(kPositions, s.model.position)},
+               {"kv_heads", s.model.kv_heads},
+               {"window", s.model.window},
+               {"norm", name_of(kNorms, s.model.norm_kind)},
+               {"activation", name_of(kActivations, s.model.activation)},
+               {"checkpoint", s.model.checkpoint},
+               {"batch", s.batch},
+               {"steps", s.steps},
+               {"warmup", s.warmup},
+               {"eval_every", s.eval_every},
+               {"learning_rate", s.learning_rate},
+               {"final_factor", s.final_factor},
+               {"beta2", s.beta2},
+               {"weight_decay", s.weight_decay},
+               {"clip_norm", s.clip_norm},
+               {"seed", s.seed}};
+  if (s.time.seconds > 0)
+    json["time"] = {{"seconds", s.time.seconds},
+                    {"evaluation_steps", s.time.evaluation_steps},
+                    {"most_steps", s.time.most_steps}};
   return json.dump(2) + "\n";
 }
 
@@ -94,6 +98,12 @@ Settings settings_from_json(const std::string& text, const std::string& name) {
     read_peculiarities(json, s.model);
     json.at("batch").get_to(s.batch);
     json.at("steps").get_to(s.steps);
+    if (json.contains("time")) {
+      const Json& time = json.at("time");
+      time.at("seconds").get_to(s.time.seconds);
+      time.at("evaluation_steps").get_to(s.time.evaluation_steps);
+      time.at("most_steps").get_to(s.time.most_steps);
+    }
     json.at("warmup").get_to(s.warmup);
     json.at("eval_every").get_to(s.eval_every);
     json.at("learning_rate").get_to(s.learning_rate);

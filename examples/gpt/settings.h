@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gradus/models/gpt.h"
+#include "gradus/train/pace.h"
 
 namespace gradus::examples {
 
@@ -19,7 +20,8 @@ struct Settings {
   std::string config;                // the preset that the sizes come from
   nn::GPTOptions model;
   std::int64_t batch = 12;
-  std::int64_t steps = 2000;
+  std::int64_t steps = 2000;  // where there is a time limit: the plan it began with
+  TimeLimit time;
   std::int64_t warmup = 100;
   std::int64_t eval_every = 250;
   double learning_rate = 1e-3, final_factor = 0.1;  // the cosine ends at this part of the rate

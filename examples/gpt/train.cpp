@@ -1,6 +1,5 @@
 // gpt train: says what it is about to do and what that will cost, does it, says what came of it.
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iomanip>
@@ -31,15 +30,16 @@ void describe_text_and_model(const Corpus& corpus, const Settings& s, const std:
 
 void describe_run(const Run& run, const std::optional<Trial>& trial) {
   const Settings& s = run.settings();
-  const auto seen = static_cast<double>(s.steps * s.batch * s.model.context);
-  say("training", io::grouped(run.model().parameter_count()), " parameters, ", io::grouped(s.steps),
+  const Trainer& trainer = run.trainer();
+  const std::int64_t steps = trainer.pace().steps();
+  const auto seen = static_cast<double>(steps * s.batch * s.model.context);
+  say("training", io::grouped(run.model().parameter_count()), " parameters, ", io::grouped(steps),
       " steps of ", s.batch, " x ", s.model.context, " ", run.corpus().tokenizer->name(),
       "s: ", three_digits(seen / static_cast<double>(run.corpus().training.size())),
       " passes over the text",
-      run.trainer().step() > 0 ? text("; going on from step ", io::grouped(run.trainer().step()))
-                               : "");
+      trainer.step() > 0 ? text("; going on from step ", io::grouped(trainer.step())) : "");
   if (!trial) return;
-  say("estimate", "about ", duration(seconds_left(*trial, s, run.trainer().step())), " and ",
+  say("estimate", "about ", duration(seconds_left(*trial, trainer.pace(), trainer.step())), " and ",
       byte_size(trial->peak_bytes), " of memory, going by ", trial->steps, " steps of ",
       three_digits(1e3 * trial->step_seconds), " ms that were thrown away");
 }
@@ -54,8 +54,7 @@ void check_time(const TrainFlags& flags) {
   require(!flags.minutes || !flags.steps, "--minutes contradicts --steps: give one of them");
   require(!flags.minutes || !flags.no_trial,
           "--minutes contradicts --no-trial: the trial tells how many steps fit");
-  const double minutes = flags.minutes.value_or(1);
-  require(minutes > 0 && std::isfinite(minutes), "--minutes ", minutes, ": must be positive");
+  if (flags.minutes) check_minutes(*flags.minutes);
 }
 
 Prepared started(const TrainFlags& flags, const RunPaths& paths) {
@@ -73,8 +72,10 @@ Prepared started(const TrainFlags& flags, const RunPaths& paths) {
                                               corpus.tokenizer->name(), "s"));
   Prepared out;
   if (!flags.no_trial) out.trial = try_out(settings, corpus);
-  if (flags.minutes)
-    fit_to(settings, *out.trial, 60 * *flags.minutes, flags.eval_every ? 0 : kEvaluationsInTime);
+  if (flags.minutes) {
+    settings.time.seconds = 60 * *flags.minutes;
+    fit_to_time(settings, *out.trial, flags.eval_every ? 0 : kEvaluationsInTime);
+  }
   out.run = Run::start(std::move(lock), paths, settings, std::move(corpus));
   return out;
 }
@@ -83,14 +84,17 @@ Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
   require_checkpoint(paths);
   DirectoryLock lock(paths.directory);
   const Settings s = read_settings(paths);
-  require_agreement(flags, s, paths.directory);
+  const SavedState saved = read_state(paths);
+  Settings now = s;
+  now.steps = saved.steps.value_or(s.steps);
+  require_agreement(flags, now, paths.directory);
   Corpus corpus = read_corpus(flags.files.empty() ? s.files : flags.files,
                               flags.validation.value_or(s.validation), tokens_of(s));
   require<FileError>(corpus.digest == s.text_digest, paths.directory,
                      ": was trained on another text (digest ", s.text_digest,
                      ") than what these files hold now (", corpus.digest,
                      "): restore the text, or start a new run");
-  const bool more = read_state(paths).step < s.steps;
+  const bool more = saved.step < now.steps;
   describe_text_and_model(corpus, s, "as it began");
   Prepared out;
   if (more && !flags.no_trial) out.trial = try_out(s, corpus);

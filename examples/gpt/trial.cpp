@@ -16,7 +16,6 @@ namespace gradus::examples {
 namespace {
 
 constexpr std::int64_t kSteps = 5;
-constexpr double kMostSteps = 1e9;
 constexpr double kSeconds = 0.25;  // five steps of a tiny model are over too soon to tell
 
 template <class F>
@@ -80,23 +79,23 @@ Trial try_out(const Settings& s, const Corpus& corpus) {
   return trial;
 }
 
-double seconds_left(const Trial& trial, const Settings& s, std::int64_t step) {
-  const std::int64_t evaluations =
-      (s.steps + s.eval_every - 1) / s.eval_every - step / s.eval_every;
-  return static_cast<double>(s.steps - step) * trial.step_seconds +
-         static_cast<double>(evaluations) * trial.evaluation_seconds;
+double seconds_left(const Trial& trial, const Pace& pace, std::int64_t step) {
+  return static_cast<double>(pace.steps() - step) * trial.step_seconds +
+         static_cast<double>(pace.evaluations_left(step)) * trial.evaluation_seconds;
 }
 
-void fit_to(Settings& s, const Trial& trial, double seconds, std::int64_t evaluations) {
-  double each = trial.step_seconds;
+void fit_to_time(Settings& s, const Trial& trial, std::int64_t evaluations) {
+  s.time.evaluation_steps = trial.evaluation_seconds / trial.step_seconds;
+  double seconds = s.time.seconds, each = trial.step_seconds;
   double times = static_cast<double>(evaluations);
   if (evaluations == 0) {
     each += trial.evaluation_seconds / static_cast<double>(s.eval_every);
   } else {
-    times = std::clamp(std::floor(0.2 * seconds / trial.evaluation_seconds), 2.0, times);
+    times = std::clamp(std::floor(0.2 * seconds / trial.evaluation_seconds), 1.0, times);
     seconds -= times * trial.evaluation_seconds;
   }
-  s.steps = static_cast<std::int64_t>(std::clamp(seconds / each, 1.0, kMostSteps));
+  const auto most = static_cast<double>(s.time.most_steps);
+  s.steps = static_cast<std::int64_t>(std::clamp(seconds / each, 1.0, most));
   s.warmup = std::min<std::int64_t>(s.warmup, s.steps / 10);
   if (evaluations > 0)
     s.eval_every = static_cast<std::int64_t>(std::ceil(static_cast<double>(s.steps) / times));

@@ -20,11 +20,11 @@ struct Trial {
 Trial try_out(const Settings& settings, const Corpus& corpus);
 
 /// Seconds from `step` to the end.
-double seconds_left(const Trial& trial, const Settings& settings, std::int64_t step);
+double seconds_left(const Trial& trial, const Pace& pace, std::int64_t step);
 
-/// Sets steps, warm-up and the interval of evaluations so that the run takes `seconds`.
-/// It evaluates and saves `evaluations` times, or less often (twice at least) if that took more
-/// than a fifth of the time; 0: the interval stays.
-void fit_to(Settings& settings, const Trial& trial, double seconds, std::int64_t evaluations);
+/// Sets steps, warm-up and the interval of evaluations so that the run takes settings.time.seconds,
+/// or settings.time.most_steps. It evaluates and saves `evaluations` times, or less often (once at
+/// least) if that took more than a fifth of the time; 0: the interval stays.
+void fit_to_time(Settings& settings, const Trial& trial, std::int64_t evaluations);
 
 }  // namespace gradus::examples

@@ -1,4 +1,5 @@
 // gpt with a text of one's own: what it decides by itself, what it says, what it leaves behind.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -6,6 +7,7 @@
 #include "gradus/io/text.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/thrown.h"
+#include "gradus/train/metrics.h"
 
 namespace gradus::testing {
 namespace {
@@ -82,6 +84,72 @@ TEST_CASE("a run with --minutes is as long as that") {
   const double steps = number_after(settings, "\"steps\"");
   CHECK(number_after(settings, "\"eval_every\"") == std::ceil(steps / 10));
   CHECK(number_after(settings, "\"warmup\"") == std::min(100.0, std::floor(steps / 10)));
+  CHECK(number_after(settings, "\"seconds\"") == 3);
+}
+
+/// How many steps the log has, and how many it says that there are to be.
+void check_log_agrees(const Workplace& here, const std::string& run) {
+  const std::string log = (here.directory / run / "metrics.jsonl").string();
+  const auto losses = read_metric(log, "loss"), goals = read_metric(log, "steps");
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    REQUIRE(losses[i].first == static_cast<double>(i));  // each once, in their order
+  const double goal = goals.empty() ? number_after(contents(here.directory / run / "settings.json"),
+                                                   "\"steps\"")
+                                    : goals.back().second;
+  CHECK(static_cast<double>(losses.size()) == goal);
+  const std::string steps = std::to_string(losses.size());
+  CHECK(has(here.gpt("info " + run).out, steps + " of " + steps + " steps done"));
+}
+
+TEST_CASE("a run with --minutes that was killed, or stopped, has the steps that its log says") {
+  const Workplace here;
+  const std::string train = Workplace::program() + " train text.txt --minutes 0.05 " + kSmall;
+  for (const std::string signal : {"9", "INT"}) {
+    const std::string run = "run" + signal;
+    here.shell(train + "--out " + run + " & p=$!; " + saved(run) + "sleep 0.6; kill -" + signal +
+               " $p; wait $p");
+    const Outcome done = here.gpt("train --threads 1 --no-trial --resume --out " + run);
+    CAPTURE(done.err);
+    REQUIRE(done.code == 0);
+    check_log_agrees(here, run);
+    CHECK(here.gpt("train --resume --out " + run).code == 0);  // it is finished
+  }
+}
+
+TEST_CASE("the demo writes with its best weights, in the time that it is given") {
+  const Workplace here;
+  std::string words;
+  for (int i = 0; i < 90; ++i) words += "// step " + std::to_string(i * i % 89) + " is one.\n";
+  fs::create_directory(here.directory / "docs");
+  here.write("docs/text.md", words);
+  const Outcome done = here.gpt("demo --minutes 0.02");
+  CAPTURE(done.out, done.err);
+  REQUIRE(done.code == 0);
+  check_log_agrees(here, "build/demo");
+  const Outcome again =
+      here.gpt("sample build/demo --prompt '// ' --tokens 400 --temperature 0.8");
+  CHECK(has(done.out, again.out));
+  const auto judged = read_metric((here.directory / "build/demo/metrics.jsonl").string(),
+                                  "held_out_loss");
+  double lowest = judged.at(0).second;
+  for (const auto& [step, loss] : judged) lowest = std::min(lowest, loss);
+  CHECK(std::abs(number_after(done.out, "held-out loss") - lowest) < 1e-4);
+  check_refused(here.gpt("demo --minutes 0"), {"--minutes 0", "positive"});
+  check_refused(here.gpt("demo nowhere"), {"nowhere"});
+}
+
+TEST_CASE("a run that ends above the bigram line says what to change") {
+  const Workplace here;
+  const std::string train = "train text.txt --no-trial --eval-every 5 " + kSmall;
+  const Outcome few = here.gpt(train + "--steps 5 --out few");
+  CHECK(few.code == 0);
+  for (const char* words : {"above the bigram line", "more steps (20)", "--lr 0.001"})
+    CHECK(has(few.err, words));
+  const Outcome wild = here.gpt(train + "--steps 5 --lr 3 --out wild");
+  CAPTURE(wild.err);
+  for (const char* words : {"above the bigram line", "the loss rose", "--lr 0.75"})
+    CHECK(has(wild.err, words));
+  CHECK_FALSE(has(here.gpt(train + "--steps 400 --lr 0.01 --out good").err, "bigram line"));
 }
 
 TEST_CASE("characters, or bytes where there are too many kinds or no UTF-8") {
@@ -187,6 +255,8 @@ TEST_CASE("a held-out loss that rises three times running is told once, and trai
   const std::size_t told = done.err.find("risen three times running");
   REQUIRE(told != std::string::npos);
   CHECK(done.err.find("step 240/240", told) != std::string::npos);
+  CHECK(has(done.err, "ended above the bigram line"));
+  CHECK(has(done.err, "the loss rose; try --lr 0.00125"));
   const double step = number_after(done.err.substr(told), "at step");
   CHECK(number_after(done.out, "best, at step") == step);
   CHECK(number_after(here.gpt("info run").out, "at step") == step);

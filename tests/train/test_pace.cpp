@@ -1,0 +1,293 @@
+// A run with a time to end in, by a clock that only the test moves.
+#include <cmath>
+#include <csignal>
+
+#include "gradus/nn/linear.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/train/loop.h"
+
+namespace gradus::testing {
+namespace {
+
+/// A Pace whose steps take what the machine says, and what became of it.
+struct Simulated {
+  double time = 0;
+  std::int64_t step = 0, evaluations = 0;
+  std::vector<Refit> refits;
+  std::vector<double> places;
+
+  /// step_seconds(time): how long the next step takes.
+  template <class StepSeconds>
+  void run(Pace& pace, StepSeconds step_seconds, double evaluation_seconds) {
+    pace.start();
+    while (step < pace.steps()) {
+      places.push_back(pace.place(step));
+      const double taken = step_seconds(time);
+      time += taken;
+      pace.stepped(taken);
+      ++step;
+      if (const auto refit = pace.refit(step)) refits.push_back(*refit);
+      if (!pace.evaluates(step)) continue;
+      time += evaluation_seconds;
+      pace.evaluated(evaluation_seconds);
+      ++evaluations;
+    }
+  }
+};
+
+/// A plan for 60 seconds: 500 steps of 0.1, ten evaluations of 1.
+Simulated simulated(double step, double evaluation, std::int64_t most = 1'000'000) {
+  Simulated out;
+  Pace pace({60, 10, most}, 500, 50, [&] { return out.time; });
+  out.run(pace, [&](double) { return step; }, evaluation);
+  return out;
+}
+
+TEST_CASE("a machine as fast as its plan, or nearly, keeps the plan") {
+  for (const double factor : {0.96, 1.0, 1.04}) {
+    const Simulated run = simulated(0.1 * factor, factor);
+    CHECK(run.refits.empty());
+    CHECK(run.step == 500);
+    CHECK(run.evaluations == 10);
+    for (std::size_t i = 0; i < run.places.size(); ++i)
+      REQUIRE(run.places[i] == static_cast<double>(i));  // exactly: the schedule as it was
+  }
+  CHECK(simulated(0.092, 0.92).step == 500);  // early is less of a harm than late
+  CHECK(simulated(0.108, 1.08).refits.size() == 1);
+}
+
+TEST_CASE("a slower or faster machine makes fewer or more steps, in the same time") {
+  for (const double factor : {0.2, 0.5, 1.5, 3.0, 12.0, 40.0}) {
+    CAPTURE(factor);
+    const Simulated run = simulated(0.1 * factor, factor);
+    CHECK_FALSE(run.refits.empty());
+    CHECK(run.refits.size() <= 4);
+    CHECK((run.step < 500) == (factor > 1));
+    // a step, an evaluation, and 5 % of the time are what it may be late by
+    CHECK(run.time <= 1.05 * 60 + 1.1 * factor);
+    CHECK(run.time >= 0.9 * 60 - 1.1 * factor);
+    CHECK(run.evaluations >= 1);
+    CHECK(run.evaluations <= 12);
+  }
+}
+
+TEST_CASE("a machine that changes on the way is followed, and told only when it changes") {
+  Simulated run;
+  Pace pace({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
+  run.run(pace, [](double time) { return 20 < time && time < 35 ? 0.25 : 0.1; }, 1);
+  CHECK(std::abs(run.time - 60) < 3);
+  CHECK(run.step < 450);
+  CHECK(run.refits.size() >= 2);
+  CHECK(run.refits.size() <= 8);
+}
+
+TEST_CASE("a machine that is busy for a moment keeps the plan") {
+  Simulated run;
+  Pace pace({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
+  run.run(pace, [](double time) { return 20 < time && time < 21 ? 0.3 : 0.1; }, 1);
+  CHECK(run.refits.empty());
+  CHECK(std::abs(run.time - 60) < 3);
+}
+
+TEST_CASE("a goal that is the most stays, however fast the machine") {
+  const Simulated run = simulated(0.01, 0.1, 500);
+  CHECK(run.refits.empty());
+  CHECK(run.step == 500);
+  CHECK(run.time == Approx(6));
+  CHECK(simulated(0.05, 0.5, 600).step == 600);
+}
+
+TEST_CASE("places in the plan go on from where they are, to its end") {
+  for (const double factor : {0.3, 2.5, 12.0}) {
+    CAPTURE(factor);
+    const Simulated run = simulated(0.1 * factor, factor);
+    for (std::size_t i = 1; i < run.places.size(); ++i) {
+      const double gone = run.places[i] - run.places[i - 1];
+      CHECK(gone > 0);
+      CHECK(gone < 30);
+    }
+    CHECK(run.places.back() < 500);
+    CHECK(run.places.back() > 450);
+  }
+  // by hand: after 24 steps of 1/4 second 54 seconds are left, less ten evaluations of 1: 176 steps
+  double time = 0;
+  Pace pace({60, 4, 1'000'000}, 500, 50, [&] { return time; });
+  pace.start();
+  for (int i = 0; i < 12; ++i) pace.stepped(0.25);
+  time = 3;
+  CHECK_FALSE(pace.refit(12));  // one look is not believed
+  for (int i = 0; i < 12; ++i) pace.stepped(0.5);
+  time = 6;
+  const std::optional<Refit> refit = pace.refit(24);
+  REQUIRE(refit);
+  CHECK(refit->steps_before == 500);
+  CHECK(refit->steps == 24 + 176);
+  CHECK(refit->step_seconds == 0.25);
+  CHECK(pace.place(24) == 24);
+  CHECK(pace.place(24 + 88) == 24 + 476 / 2);
+  CHECK(pace.place(24 + 176) == 500);
+  CHECK(pace.evaluations_left(24) == 10);
+  CHECK_FALSE(pace.evaluates(24));
+  CHECK(pace.evaluates(24 + 18));
+  CHECK_FALSE(pace.refit(25));  // it has just been looked at
+}
+
+TEST_CASE("evaluations that would take all the time become fewer") {
+  const Simulated run = simulated(0.1, 10);
+  CHECK(run.evaluations <= 3);
+  CHECK(std::abs(run.time - 60) <= 0.05 * 60 + 10);
+}
+
+TEST_CASE("a time limit says what is wrong, and a state that is none is none") {
+  CHECK(message_of<ValueError>([] { Pace({-1, 0, 5}, 5, 5, {}); }) ==
+        "TimeLimit: -1 seconds: must be positive, or 0");
+  CHECK(message_of<ValueError>([] { Pace({1, 0, 0}, 5, 5, {}); }) ==
+        "TimeLimit: at most 0 steps: must be positive");
+  Pace pace({60, 10, 900}, 500, 50, {});
+  for (const char* text :
+       {"", "500", "500 0 0 0 0 0 0 0 0 0 0", "500 50 600 0 0 0 0 0 0 0 0", "x y"})
+    CHECK_FALSE(pace.load_state(text));
+  CHECK(pace.load_state(Pace({60, 10, 900}, 70, 50, {}).state()));
+  CHECK(pace.steps() == 70);
+}
+
+/// A run of a small net in which a step takes what `step_seconds` says.
+struct Timed {
+  nn::Linear net{(seed(3), 3), 1};
+  optim::AdamW optimizer{net.parameters(), {.learning_rate = 1e-2}};
+  Tensor x = randn({16, 3}), y = sum(x, {1}, true);
+  double time = 0;
+  volatile std::sig_atomic_t stop = 0;
+  std::function<double(std::int64_t)> step_seconds = [](std::int64_t) { return 0.3125; };
+  std::int64_t stop_at = -1;
+
+  TrainOptions options(const std::string& directory, double seconds) {
+    TrainOptions options;
+    options.directory = directory;
+    options.steps = 500;
+    options.eval_every = 50;
+    options.time = {seconds, 10};
+    options.clock = [this] { return time; };
+    options.stop = &stop;
+    return options;
+  }
+  TrainEnd run(Trainer& trainer) {
+    return trainer.run(
+        [this](std::int64_t i) {
+          time += step_seconds(i);
+          if (i == stop_at) stop = 1;
+          return mse_loss(net(x), y) + randn({}) * 0.0;  // it draws, as dropout does
+        },
+        [this] {
+          time += 1;
+          return Metrics{{"held_out_loss", mse_loss(net(x), y).item()}};
+        });
+  }
+};
+
+const optim::Schedule kWarmCosine = optim::warmup_cosine(50, 500);
+
+TEST_CASE("a trainer fits its steps again, records it, and its rate makes no jump") {
+  const Folder here;
+  Timed task;
+  Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
+  trainer.start();
+  CHECK(task.run(trainer) == TrainEnd::finished);
+  CHECK(std::abs(task.time - 60) < 3);
+  CHECK(trainer.step() < 250);
+  const std::string log = trainer.files().metrics();
+  const auto goals = read_metric(log, "steps"), before = read_metric(log, "steps_before"),
+             took = read_metric(log, "step_milliseconds"),
+             rates = read_metric(log, "learning_rate");
+  REQUIRE(goals.size() >= 1);
+  CHECK(before.front().second == 500);
+  CHECK(took.front().second == Approx(312.5));
+  CHECK(goals.back().second == static_cast<double>(trainer.step()));
+  REQUIRE(std::ssize(rates) == trainer.step());
+  double highest = 0;
+  for (std::size_t i = 1; i < rates.size(); ++i) {
+    CHECK(std::abs(rates[i].second - rates[i - 1].second) < 1e-3);  // a tenth of the highest
+    highest = std::max(highest, rates[i].second);
+  }
+  CHECK(highest > 0.95e-2);
+  CHECK(rates.back().second == Approx(1e-3).margin(1e-4));
+  CHECK(read_state(trainer.files()).steps == trainer.step());
+}
+
+TEST_CASE("a timed run that was stopped before or after a fit goes on bit for bit") {
+  const Folder here;
+  // slower than its plan, faster in the middle: several fits
+  const auto machine = [](std::int64_t i) { return i < 80 || i > 200 ? 0.3125 : 0.0625; };
+  Timed whole;
+  whole.step_seconds = machine;
+  Trainer first(whole.net, whole.optimizer, kWarmCosine, whole.options(here / "whole", 60));
+  first.start();
+  whole.run(first);
+  REQUIRE(read_metric(first.files().metrics(), "steps").size() >= 2);
+
+  for (const std::int64_t at : {3, 12, 60, 130, 240}) {
+    CAPTURE(at);
+    const std::string run = "run" + std::to_string(at);
+    for (const bool again : {false, true}) {
+      Timed task;
+      task.step_seconds = machine;
+      task.stop_at = again ? -1 : at;
+      task.time = again ? 1e6 : 0;  // another process, another beginning of time
+      Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / run, 60));
+      again ? trainer.resume() : trainer.start();
+      CHECK(task.run(trainer) == (again ? TrainEnd::finished : TrainEnd::interrupted));
+    }
+    for (const std::string name : {"/metrics.jsonl", "/model.safetensors"})
+      CHECK(read_bytes(here / (run + name)) == read_bytes(here / ("whole" + name)));
+  }
+}
+
+TEST_CASE("a run that dies after a fit is resumed with it: the checkpoint has it at once") {
+  const Folder here;
+  struct Death {};
+  std::int64_t goal = 0;
+  {
+    Timed task;
+    Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
+    trainer.start();
+    task.step_seconds = [&](std::int64_t i) {
+      if (trainer.pace().steps() != 500 && i % 5 == 4) throw Death();
+      return 0.3125;
+    };
+    CHECK_THROWS_AS(task.run(trainer), Death);
+    goal = trainer.pace().steps();
+  }
+  Timed task;
+  Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
+  trainer.resume();
+  CHECK(trainer.pace().steps() == goal);
+  CHECK(read_metric(trainer.files().metrics(), "steps").size() == 1);
+  CHECK(task.run(trainer) == TrainEnd::finished);
+  CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // the time before the death counts
+}
+
+TEST_CASE("steps that were given stay, however slow the machine") {
+  const Folder here;
+  Timed task;
+  task.step_seconds = [](std::int64_t) { return 1000.0; };
+  Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 0));
+  trainer.start();
+  CHECK(task.run(trainer) == TrainEnd::finished);
+  CHECK(trainer.step() == 500);
+  CHECK(read_metric(trainer.files().metrics(), "steps").empty());
+  CHECK_FALSE(read_state(trainer.files()).steps);
+
+  Trainer timed(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
+  CHECK(contains(message_of<FileError>([&] { timed.resume(); }), "another time limit"));
+  TrainOptions both = task.options(here / "run", 60);
+  both.patience = 2;
+  CHECK(contains(
+      message_of<ValueError>([&] { Trainer bad(task.net, task.optimizer, kWarmCosine, both); }),
+      "a patience of 2"));
+}
+
+}  // namespace
+}  // namespace gradus::testing
