@@ -5,6 +5,8 @@
 #include <iomanip>
 
 #include "commands.h"
+#include "gradus/base/parallel.h"
+#include "gradus/base/products/backend.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/examples/support/words.h"
 #include "gradus/io/text.h"
@@ -106,6 +108,8 @@ Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
 
 int train(const TrainFlags& flags) {
   const RunPaths paths{{directory_of(flags)}};
+  say("machine", num_threads(), num_threads() == 1 ? " thread" : " threads", "; products: ",
+      products::describe());
   const Prepared prepared = flags.resume ? resumed(flags, paths) : started(flags, paths);
   Run& run = *prepared.run;
   describe_run(run, prepared.trial);

@@ -16,7 +16,7 @@ import scope
 
 MAKERS = ("tokens", "expressions", "functions", "scope", "operators", "statements", "schemata")
 ROOMS = ("base", "engine", "ops", "nn", "models", "check")
-TESTS = ("support", "engine", "nn", "models", "ops", "mutation")
+TESTS = ("support", "base", "engine", "nn", "models", "ops", "mutation")
 ERROR = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+: (?:fatal )?error: ")
 INSIDE = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+:\s+(?:required from|in .constexpr)")
 

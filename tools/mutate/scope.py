@@ -2,7 +2,7 @@
 
 In ops/: `backward` and whatever is named *_backward or *_derivative, what those call in the same
 file, what a forward remembers, remake(), and functions composed of differentiable operations. In
-nn/: what a layer computes. In engine/: the walk, the accumulation, the graph and saved tensors,
+nn/: what a layer computes. In base/: matrix products. In engine/: the walk, the accumulation, the graph and saved tensors,
 whole, with their guards; and derivatives.cpp, which asks the walk.
 """
 import re
@@ -15,6 +15,8 @@ LAYER = re.compile(r"^(forward|add_to|attend|add_\w+|activate|split_heads|merge_
                    r"|packed_heads|weighted_values|position_bias|weigh|embed|encode|decode|words|patches_of"
                    r"|sinusoidal_positions|loss)$")
 ENGINE_WHOLE = {"engine/backward.cpp", "engine/accumulate.cpp", "engine/graph.cpp", "engine/apply.h"}
+# Products, whole: a wrong one is a wrong gradient. (library.cpp asks a library, backend.cpp decides who.)
+PRODUCTS = {f"base/products/{name}" for name in ("matrix.h", "multiply.cpp", "own.cpp", "tile.h", "dots.h", "plain.h")}
 WALKS = {"ops/derivatives.cpp"}  # what asks the engine, and what it makes of the answer
 ENGINE_PARTS = {
     "engine/graph.h": {"GradMode", "Recorded", "let_op_go"},
@@ -69,7 +71,7 @@ def differentiable(tree):
 
 def files(tree):
     """The sources with anything to mutate, by path from the root of the tree."""
-    found = sorted(ENGINE_WHOLE | set(ENGINE_PARTS) | set(HEADERS))
+    found = sorted(ENGINE_WHOLE | PRODUCTS | set(ENGINE_PARTS) | set(HEADERS))
     for room in ("nn", "models", "ops"):
         found += sorted(str(p.relative_to(tree)) for p in (tree / room).glob("*.cpp"))
     return [path for path in found if (tree / path).exists()]
@@ -78,7 +80,7 @@ def files(tree):
 def in_scope(source, public):
     """The functions of one source that are mutated."""
     path, functions = source.path, functions_of(source)
-    if path in ENGINE_WHOLE | WALKS:  # formula_wanted() chooses between two ways to the same numbers
+    if path in ENGINE_WHOLE | WALKS | PRODUCTS:  # formula_wanted() chooses between two ways to the same numbers
         return [f for f in functions if f.name != "formula_wanted"]
     chosen = ENGINE_PARTS.get(path) or HEADERS.get(path)
     if chosen:
