@@ -7,6 +7,7 @@
 #   ./bench.sh attention --table                    time and memory against the length, kind by kind
 #   ./bench.sh attention --peer pytorch             dense, or --kind window, beside its attention
 #   ./bench.sh decode --config gpt2                 the next token, with a cache and without
+#   ./bench.sh rows                                 row kernels; GRADUS_SIMD=avx2: with narrower vectors
 #   ./bench.sh ops                                  Google Benchmark, op by op
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -14,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 name=${1-}
 if [ ! -e "bench/bench_$name.cpp" ]; then
-  sed -n '2,10s/^# //p' "$0" >&2
+  sed -n '2,11s/^# //p' "$0" >&2
   exit 2
 fi
 shift
