@@ -1,5 +1,5 @@
-// What packed_gemm.h is compiled with: GRADUS_WIDE_KERNEL where AVX2 does not pay, but AVX-512 does;
-// GRADUS_HAS_WIDE_KERNELS says whether it is built for that. Only g++ has target_clones for
+// What packed_gemm.h is compiled with: GRADUS_WIDE_KERNEL where AVX2 does not pay, but AVX-512
+// does; GRADUS_HAS_WIDE_KERNELS says whether it is built for that. Only g++ has target_clones for
 // templates. Other kernels: simd.h.
 #pragma once
 

@@ -1,9 +1,9 @@
 // The row kernels, one by one, on one thread: ./bench.sh rows
 //
 // Prints one JSON object a line: processor time of an element, and the bytes a second of the arrays
-// that the kernel cannot do without (read or written once each), beside those of a copy. All of them
-// fit into a core's own cache. GRADUS_SIMD=avx2 or baseline asks for narrower vectors. "both" is
-// forward and backward; what the engine does around the kernels is within.
+// that the kernel cannot do without (read or written once each), beside those of a copy. They fit
+// into a core's own cache. GRADUS_SIMD=avx2 or baseline asks for narrower vectors. "both" is forward
+// and backward; what the engine does around the kernels is within.
 
 #include <algorithm>
 #include <cstdio>

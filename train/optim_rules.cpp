@@ -18,8 +18,8 @@ struct SGDConstants {
   bool first;
 };
 
-/// Nesterov's rule or not is known when it is compiled, and the first step's velocity, the gradient,
-/// is made of a momentum of 0: with such choices inside, the loop is not vectorised.
+/// Whether the rule is Nesterov's is known when it is compiled, and the first step, whose velocity
+/// is the gradient, has a momentum of 0: with such choices inside, the loop is not vectorised.
 template <class T, bool nesterov>
 GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
   const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
