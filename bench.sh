@@ -10,6 +10,7 @@
 #   ./bench.sh decode --config gpt2                 the next token, with a cache and without
 #   ./bench.sh table                                the whole table of steps beside PyTorch, as Markdown
 #   ./bench.sh recipe FILE                          nanoGPT's CPU recipe in both engines
+#   ./bench.sh rows                                 row kernels; GRADUS_SIMD=avx2: with narrower vectors
 #   ./bench.sh ops                                  Google Benchmark, op by op
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -22,7 +23,7 @@ case $name in
   *) target=bench_$name ;;
 esac
 if [ ! -e "bench/bench_$name.cpp" ] && [ ! -e "bench/run_$name.py" ]; then
-  sed -n '2,13s/^# //p' "$0" >&2
+  sed -n '2,14s/^# //p' "$0" >&2
   exit 2
 fi
 shift

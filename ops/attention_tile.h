@@ -12,8 +12,10 @@ namespace gradus::kernel {
 
 template <class T>
 GRADUS_INLINE void hide_row(T* scores, const bool* allowed, std::int64_t n) {
-  for (std::int64_t j = 0; j < n; ++j)
-    scores[j] = allowed[j] ? scores[j] : -std::numeric_limits<T>::infinity();
+  for (std::int64_t j = 0; j < n; ++j) {
+    const T score = scores[j];  // read in any case: no branch
+    scores[j] = allowed[j] ? score : -std::numeric_limits<T>::infinity();
+  }
 }
 
 /// One step of a running softmax, for each row of scores [rows, n]: m' = max(m, max s),
@@ -47,7 +49,10 @@ GRADUS_INLINE void add_row(T* row, const T* more, std::int64_t n) {
 template <class T>
 GRADUS_INLINE void drop_row(T* row, const std::uint32_t* words, std::int64_t n,
                             std::uint32_t threshold, T scale) {
-  for (std::int64_t j = 0; j < n; ++j) row[j] = words[j] >= threshold ? row[j] * scale : T{0};
+  for (std::int64_t j = 0; j < n; ++j) {
+    const T kept = row[j] * scale;
+    row[j] = words[j] >= threshold ? kept : T{0};
+  }
 }
 
 /// d[r] = a[r]·b[r] for rows of n, `step_a` and `step_b` apart.

@@ -22,17 +22,23 @@ namespace {
 constexpr std::int64_t kBlock = 1024;        // words drawn at a time, on the stack
 constexpr std::int64_t kGrain = 8 * kBlock;  // a word costs as much as several cheap elements
 
-/// y may be x or residual itself. What is dropped is 0, whatever it was: no product with 0.
+/// y may be x or residual itself. What is dropped is 0, whatever it was: no product with 0. x is
+/// read in any case: a read that depends on the mask would be a branch without AVX.
 template <class T>
 GRADUS_INLINE void drop(const std::uint32_t* words, std::uint32_t threshold, T scale, const T* x,
                         T* y, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] = words[i] >= threshold ? x[i] * scale : T(0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T kept = x[i] * scale;
+    y[i] = words[i] >= threshold ? kept : T(0);
+  }
 }
 template <class T>
 GRADUS_INLINE void drop_onto(const std::uint32_t* words, std::uint32_t threshold, T scale,
                              const T* x, const T* residual, T* y, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i)
-    y[i] = residual[i] + (words[i] >= threshold ? x[i] * scale : T(0));
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T kept = x[i] * scale;
+    y[i] = residual[i] + (words[i] >= threshold ? kept : T(0));
+  }
 }
 
 /// y = dropout(x), on top of `residual` where that is defined. y may share x's buffer.

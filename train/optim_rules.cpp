@@ -15,18 +15,20 @@ T* numbers(const Tensor& x, std::int64_t begin) {
 
 struct SGDConstants {
   double learning_rate, scale, decay, momentum;
-  bool nesterov, first;
+  bool first;
 };
 
-template <class T>
+/// Whether the rule is Nesterov's is known when it is compiled, and the first step, whose velocity
+/// is the gradient, has a momentum of 0: with such choices inside, the loop is not vectorised.
+template <class T, bool nesterov>
 GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
   const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
           decay = static_cast<T>(c.decay);
-  const T momentum = static_cast<T>(c.momentum);
+  const T momentum = static_cast<T>(c.momentum), kept = c.first ? T(0) : momentum;
   for (std::int64_t i = 0; i < n; ++i) {
     const T gradient = g[i] * scale + decay * p[i];
-    velocity[i] = c.first ? gradient : momentum * velocity[i] + gradient;
-    p[i] -= rate * (c.nesterov ? gradient + momentum * velocity[i] : velocity[i]);
+    velocity[i] = kept * velocity[i] + gradient;
+    p[i] -= rate * (nesterov ? gradient + momentum * velocity[i] : velocity[i]);
   }
 }
 
@@ -51,9 +53,10 @@ GRADUS_INLINE void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t n, Ada
   const T correction = static_cast<T>(c.root_correction), eps = static_cast<T>(c.eps);
   for (std::int64_t i = 0; i < n; ++i) {
     const T gradient = g[i] * scale + decay * p[i];
-    m[i] = b1 * m[i] + new1 * gradient;
-    v[i] = b2 * v[i] + new2 * gradient * gradient;
-    p[i] = p[i] * keep - size * m[i] / (std::sqrt(v[i]) * correction + eps);
+    const T mean = b1 * m[i] + new1 * gradient, square = b2 * v[i] + new2 * gradient * gradient;
+    m[i] = mean;
+    v[i] = square;
+    p[i] = p[i] * keep - size * mean / (std::sqrt(square) * correction + eps);
   }
 }
 
@@ -69,7 +72,7 @@ GRADUS_INLINE void lion_kernel(T* p, const T* g, T* m, std::int64_t n, LionConst
   const T size = static_cast<T>(c.step_size);
   for (std::int64_t i = 0; i < n; ++i) {
     const T gradient = g[i] * scale, mixed = b1 * m[i] + new1 * gradient;
-    const T sign = static_cast<T>(mixed > 0) - static_cast<T>(mixed < 0);
+    const T sign = mixed > 0 ? T(1) : (mixed < 0 ? T(-1) : T(0));
     p[i] = p[i] * keep - size * sign;
     m[i] = b2 * m[i] + new2 * gradient;
   }
@@ -89,14 +92,16 @@ SGD::SGD(std::vector<Group> groups, const SGDOptions& options)
 }
 
 void SGD::update(const Piece& piece) const {
-  const SGDConstants constants{piece.learning_rate, piece.scale,       piece.group->weight_decay,
-                               options_.momentum,   options_.nesterov, steps_ == 1};
+  const SGDConstants constants{piece.learning_rate, piece.scale, piece.group->weight_decay,
+                               options_.momentum, steps_ == 1};
   dispatch_float("SGD", piece.parameter.dtype(), [&]<class T>() {
     T* p = numbers<T>(piece.parameter, piece.begin);
     const T* g = piece.gradient.data<T>() + piece.begin;
     const std::int64_t n = piece.end - piece.begin;
     if (piece.slots.empty()) return simd::run<plain_sgd_kernel<T>>(p, g, n, constants);
-    simd::run<sgd_kernel<T>>(p, g, numbers<T>(piece.slots[0], piece.begin), n, constants);
+    T* velocity = numbers<T>(piece.slots[0], piece.begin);
+    if (options_.nesterov) return simd::run<sgd_kernel<T, true>>(p, g, velocity, n, constants);
+    simd::run<sgd_kernel<T, false>>(p, g, velocity, n, constants);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "gradus/base/error.h"
 #include "gradus/base/random.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/simd_levels.h"
 
 using gradus::RandomStream;
 using std::int64_t;
@@ -32,7 +33,8 @@ TEST_CASE("a word is an element of the block that its index, stream, rank and se
   CHECK(s.word(far) == gradus::philox({9, 7, s.stream, s.rank}, {0xa4093822, 0x299f31d0})[0]);
 }
 
-TEST_CASE("words equals word from any start, for any count") {
+TEST_CASE("words equals word from any start, for any count, at every level") {
+  const gradus::testing::LevelScope scope(GENERATE(from_range(gradus::testing::simd_levels())));
   const RandomStream s{12345, 6, 7};
   for (const int64_t first :
        {int64_t{0}, int64_t{1}, int64_t{3}, int64_t{130}, (int64_t{1} << 34) - 70}) {

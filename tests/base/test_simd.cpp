@@ -1,0 +1,97 @@
+// The level that kernels run at: GRADUS_SIMD's, each value in a process of its own.
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gradus/base/error.h"
+#include "gradus/base/simd.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/simd_levels.h"
+
+namespace simd = gradus::simd;
+using simd::Level;
+
+namespace {
+
+template <int n>
+GRADUS_INLINE int number(int more) {
+  return n + more;
+}
+
+struct Outcome {
+  int status;
+  std::string output;
+};
+
+/// This program's test `name` with GRADUS_SIMD=value.
+Outcome with_level(const std::string& value, const std::string& name) {
+  const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = "GRADUS_SIMD=" + value + " '" + self + "' '" + name + "' 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Outcome outcome{0, ""};
+  std::array<char, 256> some;
+  while (std::fgets(some.data(), some.size(), pipe) != nullptr) outcome.output += some.data();
+  outcome.status = pclose(pipe);
+  return outcome;
+}
+
+}  // namespace
+
+// Run by the tests below, in a process of its own.
+TEST_CASE("the level is told", "[.]") {
+  try {
+    std::printf("level=%s\n", std::string(simd::name(simd::level())).c_str());
+  } catch (const gradus::ValueError& error) {
+    std::printf("error=%s\n", error.what());
+  }
+}
+
+TEST_CASE("levels have names, and run asks what level() says") {
+  CHECK(simd::name(Level::baseline) == "baseline");
+  CHECK(simd::name(Level::avx2) == "avx2");
+  CHECK(simd::name(Level::avx512) == "avx512");
+  CHECK(simd::level() <= simd::widest());
+  for (const Level level : gradus::testing::simd_levels()) {
+    const gradus::testing::LevelScope scope(level);
+    CAPTURE(simd::name(level));
+    CHECK(simd::level() == level);
+    const int ran = simd::run_one<number<512>, number<256>, number<0>>(1) - 1;
+    const int wanted = level == Level::avx512 ? 512 : level == Level::avx2 ? 256 : 0;
+    CHECK(ran == (GRADUS_DISPATCHES ? wanted : 0));
+    CHECK(simd::run<number<5>>(2) == 7);
+  }
+}
+
+#ifdef __linux__
+TEST_CASE("GRADUS_SIMD chooses the level") {
+  for (const Level level : gradus::testing::simd_levels()) {
+    const std::string name(simd::name(level));
+    CAPTURE(name);
+    const Outcome told = with_level(name, "the level is told");
+    CHECK(told.status == 0);
+    CHECK(told.output.find("level=" + name + "\n") != std::string::npos);
+  }
+  const std::string widest(simd::name(simd::widest()));
+  CHECK(with_level("", "the level is told").output.find("level=" + widest) != std::string::npos);
+}
+
+TEST_CASE("GRADUS_SIMD that is no level, or too wide, is a ValueError that says what to set") {
+  const std::string wrong = with_level("sse", "the level is told").output;
+  CHECK(wrong.find("error=GRADUS_SIMD=sse is none of avx512, avx2, baseline\n") !=
+        std::string::npos);
+  CHECK(wrong.find("level=") == std::string::npos);
+  const std::string widest(simd::name(simd::widest()));
+  for (const Level level : {Level::avx2, Level::avx512}) {
+    if (level <= simd::widest()) continue;
+    const std::string name(simd::name(level));
+    CHECK(with_level(name, "the level is told").output.find(
+              "error=GRADUS_SIMD=" + name + ": this processor has " + widest + " at most") !=
+          std::string::npos);
+  }
+}
+#endif

@@ -1,0 +1,32 @@
+// The levels of base/simd.h, one after the other in one process.
+#pragma once
+
+#include <vector>
+
+#include "gradus/base/simd.h"
+
+namespace gradus::testing {
+
+/// Those that this processor has, the narrowest first.
+inline std::vector<simd::Level> simd_levels() {
+  std::vector<simd::Level> levels;
+  for (const simd::Level level : {simd::Level::baseline, simd::Level::avx2, simd::Level::avx512})
+    if (level <= simd::widest()) levels.push_back(level);
+  return levels;
+}
+
+/// Kernels run at `level` while it lives.
+class LevelScope {
+ public:
+  explicit LevelScope(simd::Level level) : before_(static_cast<int>(simd::level())) {
+    simd::detail::chosen = static_cast<int>(level);
+  }
+  ~LevelScope() { simd::detail::chosen = before_; }
+  LevelScope(const LevelScope&) = delete;
+  LevelScope& operator=(const LevelScope&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace gradus::testing
