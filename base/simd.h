@@ -1,6 +1,6 @@
 // One loop, compiled for several instruction sets; the processor says at run time which one runs.
 //
-//   template <class T> GRADUS_INLINE void add_rows(T* y, const T* x, std::int64_t n) { … plain loop … }
+//   template <class T> GRADUS_INLINE void add_rows(T* y, const T* x, std::int64_t n) { … a loop … }
 //   simd::run<add_rows<T>>(y, x, n);
 //
 // `run` holds add_rows three times, each inside a function with the vectors of one level, and calls
@@ -23,11 +23,11 @@
 
 #if defined(__x86_64__)
 // x86-64-v3 and x86-64-v4, spelled out: of "arch=x86-64-v4" clang makes vectors of 32 bytes.
-#define GRADUS_TARGET_AVX2 \
-  __attribute__((target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt")))
-#define GRADUS_TARGET_AVX512                                                                  \
-  __attribute__((target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt,avx512f,avx512bw,avx512cd," \
-                        "avx512dq,avx512vl")))
+#define GRADUS_TARGET_AVX2 __attribute__((target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt")))
+#define GRADUS_TARGET_AVX512                                                            \
+  __attribute__((                                                                       \
+      target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt,avx512f,avx512bw,avx512cd," \
+             "avx512dq,avx512vl")))
 #define GRADUS_HAS_LEVELS 1
 #else
 #define GRADUS_HAS_LEVELS 0
@@ -94,7 +94,8 @@ auto run_one(Arguments... arguments) {
       return detail::run_avx512<avx512>(arguments...);
     case Level::avx2:
       return detail::run_avx2<avx2>(arguments...);
-    case Level::baseline: break;
+    case Level::baseline:
+      break;
   }
   return detail::run_baseline<baseline>(arguments...);
 #else

@@ -1,8 +1,8 @@
-// Matrix products of every shape that a step has, by every backend and width of vectors, side by side:
+// Matrix products of every shape that a step has, by every backend and width of vectors:
 //   ./bench.sh products [--config cpu] [--type f64] [--rounds N]
 //
-// Prints one JSON object a line: Gflop/s of each on one thread and on all, the best of the rounds (the
-// ways take turns within a round). The last lines have the mean over all shapes of how many times as
+// Prints one JSON object a line: Gflop/s of each on one thread and on all, the best of the rounds,
+// in which the ways take turns. The last lines have the mean over all shapes of how many times as
 // fast as the library our products are, at each width. OPENBLAS_CORETYPE=Haswell and the like say
 // which of its kernels the library uses.
 #include <algorithm>
@@ -32,11 +32,11 @@ struct Flags {
 
 /// Small products and vectors, as attention and decoding have them.
 std::vector<Product> others() {
-  return {{64, 256, 32, false, false, 1},  {64, 256, 64, false, false, 1},
-          {64, 64, 256, false, false, 1},  {256, 64, 64, true, false, 1},
-          {4, 768, 768, false, true, 1},   {1, 768, 768, false, true, 1},
-          {1, 768, 768, false, false, 1},  {768, 1, 768, false, false, 1},
-          {768, 768, 1, false, false, 1},  {1024, 1024, 1024, false, false, 1}};
+  return {{64, 256, 32, false, false, 1}, {64, 256, 64, false, false, 1},
+          {64, 64, 256, false, false, 1}, {256, 64, 64, true, false, 1},
+          {4, 768, 768, false, true, 1},  {1, 768, 768, false, true, 1},
+          {1, 768, 768, false, false, 1}, {768, 1, 768, false, false, 1},
+          {768, 768, 1, false, false, 1}, {1024, 1024, 1024, false, false, 1}};
 }
 
 std::vector<Choice> choices() {
@@ -106,20 +106,21 @@ void time_all(const std::vector<Product>& shapes, const Flags& flags) {
     for (const Product& p : shapes) {
       const std::vector<double> gflops = rates<T>(p, all, flags.rounds);
       means.add(gflops);
-      std::printf("{\"m\": %lld, \"n\": %lld, \"k\": %lld, \"form\": \"%c%c\", \"type\": \"%s\", "
-                  "\"threads\": %d, \"gflops\": {",
-                  static_cast<long long>(p.m), static_cast<long long>(p.n),
-                  static_cast<long long>(p.k), p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N',
-                  flags.type.c_str(), threads);
+      std::printf(
+          "{\"m\": %lld, \"n\": %lld, \"k\": %lld, \"form\": \"%c%c\", \"type\": \"%s\", "
+          "\"threads\": %d, \"gflops\": {",
+          static_cast<long long>(p.m), static_cast<long long>(p.n), static_cast<long long>(p.k),
+          p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', flags.type.c_str(), threads);
       for (std::size_t i = 0; i < all.size(); ++i)
         std::printf("%s\"%s\": %.1f", i == 0 ? "" : ", ", all[i].reason.c_str(), gflops[i]);
       std::puts("}}");
     }
     for (std::size_t i = 0; i + 1 < all.size() && all.back().reason == "library"; ++i)
-      std::printf("{\"type\": \"%s\", \"threads\": %d, \"shapes\": %d, \"own\": \"%s\", "
-                  "\"times_as_fast_as_library\": %.3f, \"library\": \"%s\"}\n",
-                  flags.type.c_str(), threads, means.shapes, all[i].reason.c_str(), means.of(i),
-                  products::describe_library().c_str());
+      std::printf(
+          "{\"type\": \"%s\", \"threads\": %d, \"shapes\": %d, \"own\": \"%s\", "
+          "\"times_as_fast_as_library\": %.3f, \"library\": \"%s\"}\n",
+          flags.type.c_str(), threads, means.shapes, all[i].reason.c_str(), means.of(i),
+          products::describe_library().c_str());
   }
 }
 
@@ -142,7 +143,8 @@ void run(const Flags& flags) {
 int main(int argc, char** argv) {
   gradus::bench::Flags flags;
   CLI::App app("Times matrix products by every backend and prints JSON");
-  app.add_option("--config", flags.configs, "whose linear layers: toy, cpu, baby12, baby64, gpt2, long");
+  app.add_option("--config", flags.configs,
+                 "whose linear layers: toy, cpu, baby12, baby64, gpt2, long");
   app.add_option("--type", flags.type)->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
   app.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
   return gradus::bench::program(app, "bench_products", argc, argv,

@@ -2,8 +2,8 @@
 //
 // Prints one JSON object a line: processor time of an element, and the bytes a second of the arrays
 // that the kernel cannot do without (read or written once each), beside those of a copy. They fit
-// into a core's own cache. GRADUS_SIMD=avx2 or baseline asks for narrower vectors. "both" is forward
-// and backward; what the engine does around the kernels is within.
+// into a core's own cache. GRADUS_SIMD=avx2 or baseline asks for narrower vectors. "both" is
+// forward and backward; what the engine does around the kernels is within.
 
 #include <algorithm>
 #include <cstdio>

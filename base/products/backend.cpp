@@ -13,16 +13,16 @@ namespace {
 //
 //   linked      processor           who        why
 //   none        any                 own
-//   OpenBLAS    x86-64, any width   own        0.3.21 knows no processor made after it and then runs
-//                                              at a half or a quarter; where it does know the
-//                                              processor, ours take 0.9 to 1.1 times as long
+//   OpenBLAS    x86-64, any width   own        it runs at a half or a quarter on processors made
+//                                              after it; on those that it knows ours are as fast
 //   OpenBLAS    others              library    its kernels are as wide as ours (NEON), and measured
 //   MKL, BLIS   any                 library    they look at what the processor can do, and whoever
 //                                              links one of them has chosen it
 //   another     any                 own        nothing is known of it (Netlib's has plain loops)
 Choice rule() {
   switch (linked_library()) {
-    case Library::none: return {Backend::own, simd::level(), "no library is linked"};
+    case Library::none:
+      return {Backend::own, simd::level(), "no library is linked"};
     case Library::mkl:
     case Library::blis:
       return {Backend::library, simd::level(), "it was chosen when configuring"};
@@ -30,7 +30,8 @@ Choice rule() {
       if (!GRADUS_HAS_LEVELS)
         return {Backend::library, simd::level(), "ours are not measured on this architecture"};
       return {Backend::own, simd::level(), "ours need not know the processor's name"};
-    case Library::other: break;
+    case Library::other:
+      break;
   }
   return {Backend::own, simd::level(), "nothing is known of the library"};
 }
@@ -60,9 +61,12 @@ const Choice& chosen() {
 std::string describe() {
   const Choice& choice = chosen();
   switch (choice.backend) {
-    case Backend::plain: return text("plain loops: ", choice.reason);
-    case Backend::own: return text("own, ", simd::name(choice.level), ": ", choice.reason);
-    case Backend::library: return text("the BLAS library: ", choice.reason);
+    case Backend::plain:
+      return text("plain loops: ", choice.reason);
+    case Backend::own:
+      return text("own, ", simd::name(choice.level), ": ", choice.reason);
+    case Backend::library:
+      return text("the BLAS library: ", choice.reason);
   }
   return "";
 }

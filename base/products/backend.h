@@ -16,8 +16,8 @@ struct Choice {
   std::string reason;  // "ours are as fast at each width"
 };
 
-/// What the build, the library, the processor, GRADUS_BLAS=own|library and GRADUS_SIMD say; the same
-/// for the whole process. The first call throws a ValueError where a variable is wrong.
+/// What the build, the library, the processor, GRADUS_BLAS=own|library and GRADUS_SIMD say, asked
+/// once. ValueError where a variable is wrong.
 const Choice& chosen();
 
 /// multiply by a given backend and level: what tests and benchmarks compare.

@@ -46,27 +46,29 @@ GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const T* x, std::int64_t x_s
   for (int i = 0; i < few; ++i)
     for (int j = 0; j < many; ++j) {
       T sum = sum_lanes<P::lanes, T>(sums[i][j]);
-      for (std::int64_t rest = p; rest < k; ++rest) sum += x[i * x_stride + rest] * y[j * y_stride + rest];
+      for (std::int64_t rest = p; rest < k; ++rest)
+        sum += x[i * x_stride + rest] * y[j * y_stride + rest];
       write(i, j, sum);
     }
 }
 
 /// All rows of x against all rows of y: write(i, j, x_i · y_j).
 template <class Set, int few, class T, class Write>
-GRADUS_ALWAYS_INLINE void dot_rows(std::int64_t k, const RowsOf<T>& x, const RowsOf<T>& y, std::int64_t first,
-                                   Write write) {
+GRADUS_ALWAYS_INLINE void dot_rows(std::int64_t k, const RowsOf<T>& x, const RowsOf<T>& y,
+                                   std::int64_t first, Write write) {
   constexpr int many = 8 / few;  // eight sums at once hide what a multiplication waits for
   std::int64_t j = 0;
   for (; j + many <= y.rows; j += many)
-    dot_block<Set, few, many>(k, x.data + first * x.stride, x.stride, y.data + j * y.stride, y.stride,
-                         [&](int i, int l, T sum) { write(first + i, j + l, sum); });
+    dot_block<Set, few, many>(k, x.data + first * x.stride, x.stride, y.data + j * y.stride,
+                              y.stride, [&](int i, int l, T sum) { write(first + i, j + l, sum); });
   for (; j < y.rows; ++j)
     dot_block<Set, few, 1>(k, x.data + first * x.stride, x.stride, y.data + j * y.stride, y.stride,
-                      [&](int i, int, T sum) { write(first + i, j, sum); });
+                           [&](int i, int, T sum) { write(first + i, j, sum); });
 }
 
 template <class Set, class T, class Write>
-GRADUS_ALWAYS_INLINE void dots(std::int64_t k, const RowsOf<T>& x, const RowsOf<T>& y, Write write) {
+GRADUS_ALWAYS_INLINE void dots(std::int64_t k, const RowsOf<T>& x, const RowsOf<T>& y,
+                               Write write) {
   std::int64_t i = 0;
   for (; i + 4 <= x.rows; i += 4) dot_rows<Set, 4>(k, x, y, i, write);
   for (; i + 2 <= x.rows; i += 2) dot_rows<Set, 2>(k, x, y, i, write);

@@ -39,15 +39,17 @@ std::string ask_library(const char* name) {
 }
 
 #ifdef GRADUS_BLAS_LIBRARY
-// OpenBLAS maps a buffer of 128 MiB for each thread that calls it, and where the system refuses tries
-// again for ever.
+// OpenBLAS maps a buffer of 128 MiB for each thread that calls it, and where the system refuses it
+// tries again for ever.
 void require_room() {
   if (linked_library() != Library::openblas) return;
-  const std::size_t room = std::size_t{130} << 20, wanted = room * static_cast<std::size_t>(num_threads());
+  const std::size_t room = std::size_t{130} << 20,
+                    wanted = room * static_cast<std::size_t>(num_threads());
   void* pages = platform::map_pages(wanted);
-  require<MemoryError>(pages != nullptr, "products: OpenBLAS wants ", wanted >> 20,
-                       " MiB for its buffers and the system has no more (ulimit -v, the container): "
-                       "raise the limit or set GRADUS_BLAS=own");
+  require<MemoryError>(
+      pages != nullptr, "products: OpenBLAS wants ", wanted >> 20,
+      " MiB for its buffers and the system has no more (ulimit -v, the container): "
+      "raise the limit or set GRADUS_BLAS=own");
   platform::unmap_pages(pages, wanted);
 }
 
@@ -83,13 +85,14 @@ int size(std::int64_t value) {
 /// One row or column of C: gemv reads the matrix once, where gemm would copy it first. Not every
 /// gemv clears NaN at beta = 0, so c is cleared here.
 template <class T>
-void vector_product(const Matrix<const T>& matrix, T alpha, const T* x, std::int64_t x_stride, T beta,
-                    T* y, std::int64_t y_stride) {
+void vector_product(const Matrix<const T>& matrix, T alpha, const T* x, std::int64_t x_stride,
+                    T beta, T* y, std::int64_t y_stride) {
   for (std::int64_t i = 0; beta == 0 && i < matrix.rows; ++i) y[i * y_stride] = 0;
   const bool turned = matrix.transposed;
   cblas_gemv(T{})(kRowMajor, flag(turned), size(turned ? matrix.columns : matrix.rows),
-                  size(turned ? matrix.rows : matrix.columns), alpha, matrix.data, size(matrix.stride),
-                  x, size(x_stride), beta == 0 ? T{1} : beta, y, size(y_stride));
+                  size(turned ? matrix.rows : matrix.columns), alpha, matrix.data,
+                  size(matrix.stride), x, size(x_stride), beta == 0 ? T{1} : beta, y,
+                  size(y_stride));
 }
 
 template <class T>
@@ -97,12 +100,13 @@ void call_library(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<con
                   T beta) {
   prepare_once();
   if (c.rows == 1)
-    return vector_product(b.transpose(), alpha, a.data, a.transposed ? a.stride : 1, beta, c.data, 1);
+    return vector_product(b.transpose(), alpha, a.data, a.transposed ? a.stride : 1, beta, c.data,
+                          1);
   if (c.columns == 1)
     return vector_product(a, alpha, b.data, b.transposed ? 1 : b.stride, beta, c.data, c.stride);
   cblas_gemm(T{})(kRowMajor, flag(a.transposed), flag(b.transposed), size(c.rows), size(c.columns),
-                  size(a.columns), alpha, a.data, size(a.stride), b.data, size(b.stride), beta, c.data,
-                  size(c.stride));
+                  size(a.columns), alpha, a.data, size(a.stride), b.data, size(b.stride), beta,
+                  c.data, size(c.stride));
 }
 #endif
 
@@ -148,13 +152,17 @@ Library linked_library() {
 
 std::string describe_library() {
   switch (linked_library()) {
-    case Library::none: return "no library";
+    case Library::none:
+      return "no library";
     case Library::openblas:
       return text(ask_library("openblas_get_config"), ", ", ask_library("openblas_get_corename"),
                   setting_done ? ", its thread pool set to one thread" : "");
-    case Library::mkl: return "MKL";
-    case Library::blis: return "BLIS";
-    case Library::other: return "a CBLAS";
+    case Library::mkl:
+      return "MKL";
+    case Library::blis:
+      return "BLIS";
+    case Library::other:
+      return "a CBLAS";
   }
   return "";
 }

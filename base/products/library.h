@@ -15,14 +15,14 @@ Library linked_library();
 /// "OpenBLAS 0.3.21 … Zen, its thread pool set to one thread", "MKL", "no library".
 std::string describe_library();
 
-/// Like multiply, on the calling thread alone. Sizes of at least 1, and at most 2³¹ − 1. MemoryError
-/// where the system has no room for the buffers of OpenBLAS, which would ask for ever.
+/// Like multiply, on the calling thread alone. Sizes of at least 1; ValueError above 2³¹ − 1.
+/// MemoryError where the system has no room for the buffers of OpenBLAS, which would ask for ever.
 template <class T>
 void library_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b,
                      const Options<T>& options);
 
-/// Lets the library use `threads` of its own for what is called next, where it can be told: what our
-/// products are measured against.
+/// Lets the library use `threads` of its own for what is called next, where it can be told: for
+/// measuring.
 void set_library_threads(int threads);
 
 /// The pthread build of OpenBLAS keeps a spinning pool, which Gradus sets to one thread at the

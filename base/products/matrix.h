@@ -12,8 +12,8 @@ struct Stride {
   std::int64_t value;
 };
 
-/// A view of rows × columns numbers: element (i, j) is data[i · stride + j], or data[j · stride + i]
-/// where it is read transposed. It owns nothing. T is float or double, or const.
+/// A view of rows × columns numbers: element (i, j) is data[i · stride + j], or, where it is read
+/// transposed, data[j · stride + i]. It owns nothing. T is float or double, or const.
 template <class T>
 struct Matrix {
   T* data = nullptr;
@@ -28,9 +28,7 @@ struct Matrix {
       : data(data), rows(rows), columns(columns), stride(stride.value) {}
 
   // NOLINTNEXTLINE(google-explicit-constructor): what may be written may be read
-  operator Matrix<const T>() const
-    requires(!std::is_const_v<T>)
-  {
+  operator Matrix<const T>() const requires(!std::is_const_v<T>) {
     Matrix<const T> same(data, rows, columns, Stride{stride});
     same.transposed = transposed;
     return same;

@@ -1,7 +1,7 @@
 // The one way to multiply matrices: C = alpha · A B + beta · C + bias + residual.
 //
-//   using products::Matrix;
-//   multiply(Matrix(y, rows, out), Matrix(x, rows, in), Matrix(w, out, in).transpose(), {.bias = b});
+//   const Matrix<const float> x(…, rows, in), w(…, out, in);
+//   multiply(Matrix(y, rows, out), x, w.transpose(), {.bias = b});
 //
 // Backends are chosen in backend.h: our own products, a BLAS library, or the plain loop.
 #pragma once
@@ -18,21 +18,21 @@ enum class Threads { one, all };
 template <class T>
 struct Options {
   T alpha = 1;
-  T beta = 0;                 // 0: C is not read, and NaN in it is overwritten
-  const T* bias = nullptr;    // [columns of C], added to every row
+  T beta = 0;                  // 0: C is not read, and NaN in it is overwritten
+  const T* bias = nullptr;     // [columns of C], added to every row
   Matrix<const T> residual{};  // rows × columns like C, added to it; not transposed, no part of C
   Threads threads = Threads::all;
 };
 
-/// C [m, n] = alpha · A [m, k] B [k, n] + beta · C + bias + residual. C is not transposed and shares
-/// no memory with A and B. Sizes may be 0 (k = 0: the product is 0). Float or double. ShapeError
+/// C [m, n] = alpha · A [m, k] B [k, n] + beta · C + bias + residual. C is not transposed, and is
+/// no part of A and B. Sizes may be 0 (k = 0: the product is 0). Float or double. ShapeError
 /// where sizes do not fit, ValueError for a stride shorter than a row or, in a library that counts
 /// in 32 bits, a size above 2³¹ − 1. A large product runs as one slab a thread along its longer
 /// side. Every element is summed in an order that depends on k alone, so the result does not depend
 /// on threads with our own products; with a library it is the same for the same number of threads.
 template <class T>
-void multiply(Matrix<T> c, std::type_identity_t<Matrix<const T>> a,
-              std::type_identity_t<Matrix<const T>> b,
-              const std::type_identity_t<Options<T>>& options = {});
+requires(!std::is_const_v<T>) void multiply(Matrix<T> c, std::type_identity_t<Matrix<const T>> a,
+                                            std::type_identity_t<Matrix<const T>> b,
+                                            const std::type_identity_t<Options<T>>& options = {});
 
 }  // namespace gradus::products

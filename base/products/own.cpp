@@ -19,7 +19,8 @@ template <class Set, class T>
 GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
   using P = Tile<Set, T>;
   std::int64_t i = 0;
-  for (; i + P::lanes <= n; i += P::lanes) std::memcpy(to + i, from + i, sizeof(typename P::Vector));
+  for (; i + P::lanes <= n; i += P::lanes)
+    std::memcpy(to + i, from + i, sizeof(typename P::Vector));
   for (; i < n; ++i) to[i] = from[i];
 }
 
@@ -156,7 +157,7 @@ class Room {
   T* data;
 };
 
-/// Some columns of B, as tiles will read them: where they lie, if that is cheaper than packing them.
+/// Some columns of B, as tiles will read them: where they lie, if that is cheaper than packing.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE Panels<T> pack(const Matrix<const T>& b, bool in_place, T* to) {
   using P = Tile<Set, T>;
@@ -209,7 +210,9 @@ template <class Set, class T>
 GRADUS_ALWAYS_INLINE void product(const Matrix<T>& c, const Matrix<const T>& a,
                                   const Matrix<const T>& b, const Options<T>& options) {
   const Finish<T> finish = finish_of(options);
-  const auto write = [&](std::int64_t i, std::int64_t j, T sum) { finish_one(c, i, j, options.alpha * sum, finish); };
+  const auto write = [&](std::int64_t i, std::int64_t j, T sum) {
+    finish_one(c, i, j, options.alpha * sum, finish);
+  };
   const std::int64_t k = a.columns;
   if (b.transposed && c.rows <= kFewRows) {
     const Room<T> room(a.transposed ? c.rows * k : 0);

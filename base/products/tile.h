@@ -37,14 +37,14 @@ struct Tile {
   static constexpr std::int64_t rows = Set::rows, columns = 2 * lanes;
   // Fewer rows are left at the end: half as many, again and again, and 8 of 14.
   static constexpr std::int64_t fewer(std::int64_t rows) { return rows == 14 ? 8 : rows / 2; }
-  // The most of a sum that is taken at once: what a tile needs of A and B fits the first-level cache.
+  // The most of a sum that is taken at once: what a tile needs fits the first-level cache.
   static constexpr std::int64_t depth = 256;
   // The most columns of B that are packed at once: half a second-level cache of 1 MiB.
   static constexpr std::int64_t panel_columns = 512 * 4 / sizeof(T);
   // Between copied rows of A: a power of two apart, they would share a few sets of the cache.
   static constexpr std::int64_t strip_stride = depth + 64 / sizeof(T);
-  // Every so many terms of a sum one line of what comes next is fetched. (At each term it would cost
-  // 6 % of the arithmetic's speed.)
+  // Every so many terms of a sum one line of what comes next is fetched: at each term it would cost
+  // 6 % of the arithmetic's speed.
   static constexpr std::int64_t fetch_interval = 8;
 };
 

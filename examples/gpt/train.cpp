@@ -23,6 +23,8 @@ constexpr std::int64_t kEvaluationsInTime = 10;  // of a run with --minutes
 std::string three_digits(double value) { return text(std::setprecision(3), value); }
 
 void describe_text_and_model(const Corpus& corpus, const Settings& s, const std::string& why) {
+  say("machine", num_threads(), num_threads() == 1 ? " thread" : " threads",
+      "; products: ", products::describe());
   say("text", io::grouped(corpus.size()), " ", corpus.tokenizer->name(), "s, ", s.model.vocab,
       " kinds; held out: ", s.validation.empty() ? "the last tenth" : s.validation, ", ",
       io::grouped(std::ssize(corpus.held_out)));
@@ -108,8 +110,6 @@ Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
 
 int train(const TrainFlags& flags) {
   const RunPaths paths{{directory_of(flags)}};
-  say("machine", num_threads(), num_threads() == 1 ? " thread" : " threads", "; products: ",
-      products::describe());
   const Prepared prepared = flags.resume ? resumed(flags, paths) : started(flags, paths);
   Run& run = *prepared.run;
   describe_run(run, prepared.trial);

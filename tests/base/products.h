@@ -1,5 +1,5 @@
-// What the tests of matrix products have in common: a product with all its options, and what it must
-// give, by a loop that shares nothing with the library's.
+// What the tests of matrix products have in common: a product with all its options, and what it
+// must give, by a loop that shares nothing with the library's.
 #pragma once
 
 #include <cmath>
@@ -30,7 +30,8 @@ inline std::vector<products::Choice> every_choice() {
   using products::Backend;
   std::vector<products::Choice> out{{Backend::plain, simd::Level::baseline, "plain"}};
   for (const simd::Level level : {simd::Level::baseline, simd::Level::avx2, simd::Level::avx512})
-    if (level <= simd::widest()) out.push_back({Backend::own, level, std::string(simd::name(level))});
+    if (level <= simd::widest())
+      out.push_back({Backend::own, level, std::string(simd::name(level))});
   if (products::linked_library() != products::Library::none)
     out.push_back({Backend::library, simd::Level::baseline, "library"});
   return out;
@@ -78,7 +79,9 @@ std::vector<T> expected_product(const Case<T>& s, const std::vector<T>& a, const
                                 const std::vector<T>& c, const std::vector<T>& bias,
                                 const std::vector<T>& residual) {
   std::vector<T> out = c;
-  const auto at = [](const std::vector<T>& x, std::int64_t i) { return x[static_cast<std::size_t>(i)]; };
+  const auto at = [](const std::vector<T>& x, std::int64_t i) {
+    return x[static_cast<std::size_t>(i)];
+  };
   for (std::int64_t i = 0; i < s.m; ++i)
     for (std::int64_t j = 0; j < s.n; ++j) {
       double sum = 0;
@@ -94,8 +97,8 @@ std::vector<T> expected_product(const Case<T>& s, const std::vector<T>& a, const
   return out;
 }
 
-/// How many numbers of C are wrong, the gaps between its rows included. Where C is not to be read it
-/// holds NaN before.
+/// How many numbers of C are wrong, the gaps between its rows included. Where C is not to be read,
+/// it holds NaN before.
 template <class T>
 int wrong_numbers(const products::Choice& choice, const Case<T>& s) {
   const auto a = s.a(), b = s.b();

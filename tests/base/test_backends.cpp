@@ -43,8 +43,8 @@ void check_options(const products::Choice& choice, int64_t m, int64_t n, int64_t
     }
 }
 
-// Below one tile, just one, one more along each axis, several; more than one depth, and more columns
-// than are packed at a time.
+// Below one tile, just one, one more along each axis, several; more than one depth, and more
+// columns than are packed at a time.
 template <class T, class Set>
 void check_tiles(const products::Choice& choice) {
   using P = products::Tile<Set, T>;
@@ -59,7 +59,8 @@ void check_tiles(const products::Choice& choice) {
     check<T>(choice, {5 * rows + left, columns + left, 9, true, true, 1, 1});
   const int64_t wide = P::panel_columns + 3;
   for (const int64_t m : {int64_t{9}, 6 * rows})
-    for (const bool t : {false, true}) check<T>(choice, {m, wide, depth + 3, t, !t, 1, 1, true, true});
+    for (const bool t : {false, true})
+      check<T>(choice, {m, wide, depth + 3, t, !t, 1, 1, true, true});
 }
 
 template <class T>

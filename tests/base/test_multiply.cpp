@@ -75,8 +75,8 @@ TEST_CASE("products may be called inside parallel_for, and then stay on their th
 
 TEST_CASE("beta 0 overwrites NaN, other betas keep it, NaN in A arrives in C") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const gradus::tests::Case<float>& s : {gradus::tests::Case<float>{4, 5, 6}, {1, 5, 6},
-                                              {4, 1, 6}, {4, 5, 0}, {200, 90, 70}}) {
+  for (const gradus::tests::Case<float>& s :
+       {gradus::tests::Case<float>{4, 5, 6}, {1, 5, 6}, {4, 1, 6}, {4, 5, 0}, {200, 90, 70}}) {
     CAPTURE(s.m, s.n, s.k);
     auto a = numbers<float>(s.m * s.k + 1, 1);
     const auto b = numbers<float>(s.k * s.n + 1, 2);
@@ -128,8 +128,9 @@ TEST_CASE("sizes that do not fit are named, both of them") {
         "multiply: rows of C are 2 apart, but 3 numbers long");
   CHECK(says([&] { multiply(M(p, -1, 3), M(p, -1, 3), M(p, 3, 3)); }) ==
         "multiply: A is -1 x 3: a size below 0");
-  CHECK(says([&] { multiply(M(p, 2, 3).transpose(), M(p, 3, 3), M(p, 3, 2)); }).find(
-            "transpose A and B instead") != std::string::npos);
+  CHECK(says([&] {
+          multiply(M(p, 2, 3).transpose(), M(p, 3, 3), M(p, 3, 2));
+        }).find("transpose A and B instead") != std::string::npos);
   CHECK(says([&] { multiply(M(p, 2, 3), M(p, 2, 3), M(p, 3, 3), {.residual = M(p, 3, 2)}); }) ==
         "multiply: the residual is [3, 2] where C is [2, 3]");
   CHECK(says([&] { multiply(M(p, 2, 2), M(p + 9, 2, 2), M(p + 18, 2, 2)); }).empty());
@@ -146,6 +147,7 @@ TEST_CASE("a library counts in 32 bits, our own products do not") {
     });
     const bool library = choice.backend == gradus::products::Backend::library;
     CHECK(said.empty() == !library);
-    if (library) CHECK(said.find("2147483648; the BLAS library counts in 32 bits") != std::string::npos);
+    if (library)
+      CHECK(said.find("2147483648; the BLAS library counts in 32 bits") != std::string::npos);
   }
 }

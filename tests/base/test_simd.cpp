@@ -1,4 +1,5 @@
-// The level that kernels run at: GRADUS_SIMD's, each value in a process of its own.
+// The level that kernels run at and who multiplies: GRADUS_SIMD's and GRADUS_BLAS's, each value in a
+// process of its own.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include "gradus/base/error.h"
+#include "gradus/base/products/backend.h"
+#include "gradus/base/products/library.h"
 #include "gradus/base/simd.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/simd_levels.h"
@@ -27,10 +30,10 @@ struct Outcome {
   std::string output;
 };
 
-/// This program's test `name` with GRADUS_SIMD=value.
-Outcome with_level(const std::string& value, const std::string& name) {
+/// This program's test `name` with a setting in the environment: "GRADUS_SIMD=avx2".
+Outcome with(const std::string& setting, const std::string& name) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command = "GRADUS_SIMD=" + value + " '" + self + "' '" + name + "' 2>&1";
+  const std::string command = setting + " '" + self + "' '" + name + "' 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
   Outcome outcome{0, ""};
@@ -40,12 +43,25 @@ Outcome with_level(const std::string& value, const std::string& name) {
   return outcome;
 }
 
+Outcome with_level(const std::string& value, const std::string& name) {
+  return with("GRADUS_SIMD=" + value, name);
+}
+
 }  // namespace
 
 // Run by the tests below, in a process of its own.
 TEST_CASE("the level is told", "[.]") {
   try {
     std::printf("level=%s\n", std::string(simd::name(simd::level())).c_str());
+  } catch (const gradus::ValueError& error) {
+    std::printf("error=%s\n", error.what());
+  }
+}
+
+// Run by the tests below, in a process of its own.
+TEST_CASE("who multiplies is told", "[.]") {
+  try {
+    std::printf("products=%s\n", gradus::products::describe().c_str());
   } catch (const gradus::ValueError& error) {
     std::printf("error=%s\n", error.what());
   }
@@ -89,9 +105,34 @@ TEST_CASE("GRADUS_SIMD that is no level, or too wide, is a ValueError that says 
   for (const Level level : {Level::avx2, Level::avx512}) {
     if (level <= simd::widest()) continue;
     const std::string name(simd::name(level));
-    CHECK(with_level(name, "the level is told").output.find(
-              "error=GRADUS_SIMD=" + name + ": this processor has " + widest + " at most") !=
-          std::string::npos);
+    CHECK(with_level(name, "the level is told")
+              .output.find("error=GRADUS_SIMD=" + name + ": this processor has " + widest +
+                           " at most") != std::string::npos);
   }
+}
+
+TEST_CASE("GRADUS_BLAS chooses who multiplies, whatever a library calls the processor") {
+  const auto says = [](const std::string& setting, const std::string& what) {
+    CAPTURE(setting);
+    const std::string output = with(setting, "who multiplies is told").output;
+    CAPTURE(output);
+    CHECK(output.find(what) != std::string::npos);
+  };
+  using gradus::products::Backend;
+  if (gradus::products::chosen().backend == Backend::plain) return;  // the build says so
+  const std::string widest(simd::name(simd::widest()));
+  says("GRADUS_BLAS=own", "products=own, " + widest + ": GRADUS_BLAS=own\n");
+  says("GRADUS_BLAS=own GRADUS_SIMD=baseline", "products=own, baseline: GRADUS_BLAS=own\n");
+  says("GRADUS_BLAS=mkl", "error=GRADUS_BLAS=mkl is neither own nor library\n");
+  const auto library = gradus::products::linked_library();
+  if (library == gradus::products::Library::none) {
+    says("GRADUS_BLAS=library", "error=GRADUS_BLAS=library: this build links none");
+    says("GRADUS_BLAS=", "products=own, " + widest + ": no library is linked\n");
+  } else {
+    says("GRADUS_BLAS=library", "products=the BLAS library: GRADUS_BLAS=library\n");
+  }
+  if (library == gradus::products::Library::openblas && GRADUS_HAS_LEVELS)
+    for (const char* core : {"Prescott", "Haswell", "SkylakeX"})
+      says(std::string("GRADUS_BLAS= OPENBLAS_CORETYPE=") + core, "products=own, " + widest);
 }
 #endif

@@ -195,7 +195,7 @@ def only_hands_on(frame):
     if path.startswith("/usr/include/c++/"):
         return True
     ours = os.path.basename(os.path.dirname(path)) in ("base", "engine", "ops", "nn", "models")
-    callable_ = re.search(r"lambda|operator\(\)|_FUN|FunctionRef|parallel_for|^_Z.*Ul", name)
+    callable_ = re.search(r"lambda|operator\(\)|_FUN|FunctionRef|parallel_for|simd::|^_Z.*Ul", name)
     return ours and callable_ is not None
 
 

@@ -114,7 +114,7 @@ class Tree:
         """What did not compile the last time these very sources were tried."""
         key = hashlib.sha256()
         makers = [self.root / "tools/mutate" / f"{name}.py" for name in MAKERS]
-        for path in makers + sorted(self.root.glob("*/*.h")):
+        for path in makers + sorted(p for room in ROOMS for p in (self.root / room).rglob("*.h")):
             key.update(path.read_bytes())
         base = key.hexdigest()
         return {path: hashlib.sha256((base + s.text).encode()).hexdigest() for path, s in self.sources.items()}
