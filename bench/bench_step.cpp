@@ -27,7 +27,7 @@ struct Flags {
   std::string config = "cpu";
   double dropout = 0;
   int rounds = 7, steps = 0, threads = 0;
-  bool serve = false;
+  bool serve = false, no_floor = false;
 };
 
 std::size_t megabytes(std::size_t bytes) { return bytes >> 20; }
@@ -60,7 +60,10 @@ void time_rounds(Trainer& trainer, const Flags& flags, std::vector<double>& time
       flags.steps > 0 ? flags.steps : std::clamp(static_cast<int>(800 / about), 1, 200);
   for (int round = 0; round < flags.rounds; ++round) {
     for (const double ms : trainer.time_steps(steps)) times.push_back(ms);
-    measure_floor_again(trainer, floors);
+    if (flags.no_floor)
+      floors.push_back({0, 0});
+    else
+      measure_floor_again(trainer, floors);
   }
 }
 
@@ -110,6 +113,7 @@ int main(int argc, char** argv) {
   app.add_option("--steps", flags.steps, "a round; 0: about a second's")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
+  app.add_flag("--no-floor", flags.no_floor, "steps alone");
   app.add_flag("--serve", flags.serve, "time steps on request, for interleave.py");
   return gradus::bench::program(app, "bench_step", argc, argv, [&] { gradus::bench::run(flags); });
 }

@@ -3,7 +3,7 @@
 
 namespace gradus::bench {
 
-/// Gflop/s of all threads at once, with the vectors of simd::level(); measured now, in some 60 ms.
+/// Gflop/s of all threads at once, with the vectors of simd::level(); measured now, in some 100 ms.
 double measure_peak_gflops();
 
 }  // namespace gradus::bench

@@ -24,18 +24,21 @@ GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
   for (; i < n; ++i) to[i] = from[i];
 }
 
-/// Rows of A as they lie, `strip_stride` apart, or, of a transposed A, its columns side by side.
+/// Rows of A as they lie, `strip_stride` apart, or, of a transposed A, its columns side by side,
+/// `whole_rows` apart. Columns may be read in whole vectors while `left` rows of A are left.
 template <class Set, class T>
-GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, T* to) {
+GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left, T* to) {
   using P = Tile<Set, T>;
   if (!a.transposed) {
     for (std::int64_t i = 0; i < a.rows; ++i)
       copy_numbers<Set>(a.data + i * a.stride, a.columns, to + i * P::strip_stride);
     return;
   }
-  for (std::int64_t p = 0; a.rows == P::rows && p < a.columns; ++p)
-    std::memcpy(to + p * P::rows, a.data + p * a.stride, P::rows * sizeof(T));
-  if (a.rows < P::rows) kernel::copy_rows(a.data, a.stride, a.columns, a.rows, to, P::rows);
+  for (std::int64_t p = 0; p < a.columns; ++p)
+    if (left >= P::whole_rows)
+      std::memcpy(to + p * P::whole_rows, a.data + p * a.stride, P::whole_rows * sizeof(T));
+    else
+      copy_numbers<Set>(a.data + p * a.stride, a.rows, to + p * P::whole_rows);
 }
 
 /// kernel::transpose, that fetches the next rows meanwhile: those of a panel are too far apart, and
@@ -128,16 +131,16 @@ template <class Set, bool transposed_a, class T>
 GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const T>& a,
                                           const Panels<T>& b, const Finish<T>& finish) {
   using P = Tile<Set, T>;
-  alignas(64) T strip[P::rows * P::strip_stride];
+  alignas(64) T strip[P::whole_rows * P::strip_stride];
   std::int64_t rows = P::rows;
   for (std::int64_t i = 0; i < c.rows; i += rows) {
     while (rows > c.rows - i) rows = P::fewer(rows);
-    copy_strip<Set>(a.row_range(i, i + rows), strip);
+    copy_strip<Set>(a.row_range(i, i + rows), c.rows - i, strip);
     // While this strip is multiplied most of the next one is fetched: a row of it a tile, or the
     // lines where its columns end.
     Ahead<T> next{a.at(i + rows, 0), P::fetch_interval};
     if (transposed_a) next = {a.at(i + 2 * rows - 1, 0), a.stride};
-    const Terms<T> terms{strip, nullptr, transposed_a ? P::rows : a.stride, 0, a.columns};
+    const Terms<T> terms{strip, nullptr, transposed_a ? P::whole_rows : a.stride, 0, a.columns};
     multiply_strip<Set, transposed_a>(c.row_range(i, i + rows), terms, b, finish.at(i, 0), next);
   }
 }
@@ -221,6 +224,12 @@ GRADUS_ALWAYS_INLINE void product(const Matrix<T>& c, const Matrix<const T>& a,
     const Room<T> room(b.transposed ? 0 : c.columns * k);
     dots<Set>(k, rows_of(b.transpose(), room.data), {a.data, c.rows, a.stride},
               [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
+  } else if (c.columns == 1 && c.stride == 1 && options.bias == nullptr &&
+             options.residual.stride <= 1) {
+    // A column whose elements lie side by side is a row: rows of A are then read as they lie.
+    Options<T> turned = options;
+    if (options.residual.data != nullptr) turned.residual = {options.residual.data, 1, c.rows};
+    tiles<Set>(Matrix<T>(c.data, 1, c.rows), b.transpose(), a.transpose(), turned);
   } else {
     tiles<Set>(c, a, b, options);
   }

@@ -37,10 +37,12 @@ struct Tile {
   static constexpr std::int64_t rows = Set::rows, columns = 2 * lanes;
   // Fewer rows are left at the end: half as many, again and again, and 8 of 14.
   static constexpr std::int64_t fewer(std::int64_t rows) { return rows == 14 ? 8 : rows / 2; }
-  // The most of a sum that is taken at once: what a tile needs fits the first-level cache.
+  static constexpr std::int64_t whole_rows = (rows + lanes - 1) / lanes * lanes;  // in vectors
+  // The most of a sum that is taken at once: what a tile needs of A fits the first-level cache.
   static constexpr std::int64_t depth = 256;
-  // The most columns of B that are packed at once: half a second-level cache of 1 MiB.
-  static constexpr std::int64_t panel_columns = 512 * 4 / sizeof(T);
+  // The most columns of B that are packed at once: half a second-level cache, which has 1 MiB or
+  // more where there is AVX-512, and else often half of that.
+  static constexpr std::int64_t panel_columns = (Set::bytes == 64 ? 512 : 256) * 4 / sizeof(T);
   // Between copied rows of A: a power of two apart, they would share a few sets of the cache.
   static constexpr std::int64_t strip_stride = depth + 64 / sizeof(T);
   // Every so many terms of a sum one line of what comes next is fetched: at each term it would cost

@@ -135,6 +135,34 @@ TEST_CASE("our own products have the same bits for any number of threads, each t
   }
 }
 
+TEST_CASE("a column of C that lies side by side, of a transposed A, with all that is added") {
+  for (const products::Choice& choice : every_choice())
+    for (const int64_t m : {int64_t{1}, int64_t{7}, int64_t{67}}) {
+      const int64_t k = 41;
+      const auto a = numbers<double>(k * m, 1), b = numbers<double>(k, 2),
+                 old = numbers<double>(m, 3), residual = numbers<double>(m, 4);
+      const double bias = 0.375;
+      for (const bool adds_bias : {false, true}) {
+        std::vector<double> c = old;
+        products::Options<double> options{.alpha = 1.5, .beta = -2};
+        options.residual = {residual.data(), m, 1};
+        if (adds_bias) options.bias = &bias;
+        multiply_by(choice, products::Matrix<double>(c.data(), m, 1),
+                    products::Matrix<const double>(a.data(), k, m).transpose(), {b.data(), k, 1},
+                    options);
+        CAPTURE(choice.reason, m, adds_bias);
+        for (int64_t i = 0; i < m; ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          double sum = 0;
+          for (int64_t p = 0; p < k; ++p)
+            sum += a[static_cast<std::size_t>(p * m + i)] * b[static_cast<std::size_t>(p)];
+          const double expected = 1.5 * sum - 2 * old[at] + residual[at] + (adds_bias ? bias : 0);
+          REQUIRE(std::abs(c[at] - expected) <= gradus::tests::product_tolerance(k, 1.5));
+        }
+      }
+    }
+}
+
 TEST_CASE("NaN and infinity stay in their rows and columns, in every backend") {
   for (const products::Choice& choice : every_choice())
     for (const int64_t m : {int64_t{3}, int64_t{30}, int64_t{120}}) {

@@ -1,5 +1,5 @@
-// The level that kernels run at and who multiplies: GRADUS_SIMD's and GRADUS_BLAS's, each value in a
-// process of its own.
+// The level that kernels run at, and who multiplies: what GRADUS_SIMD and GRADUS_BLAS say, each
+// value in a process of its own.
 #include <array>
 #include <cstdint>
 #include <cstdio>
