@@ -52,14 +52,14 @@ void check_sizes(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<cons
 
 /// On this thread.
 template <class T>
-void serial(const Choice& choice, const Matrix<T>& c, const Matrix<const T>& a,
+void serial(const Choice& choice, Form form, const Matrix<T>& c, const Matrix<const T>& a,
             const Matrix<const T>& b, const Options<T>& options) {
   if (choice.backend == Backend::plain || a.columns == 0)
     plain_product(c, a, b, options);
   else if (choice.backend == Backend::library)
     library_product(c, a, b, options);
   else
-    own_product(choice.level, c, a, b, options);
+    own_product(choice.level, form, c, a, b, options);
 }
 
 /// What belongs to some rows and columns of C.
@@ -81,10 +81,11 @@ void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<
   check_sizes(c, a, b, options.residual);
   if (c.rows == 0 || c.columns == 0) return;
   const double flop = 2.0 * double(c.rows) * double(c.columns) * double(a.columns);
+  const Form form = form_of(c, a, b);
   const bool vector = std::min(c.rows, c.columns) == 1;
   if (options.threads == Threads::one || thread_state.parallel || num_threads() == 1 ||
       flop < (vector ? kSplitVector : kSplit))
-    return serial(choice, c, a, b, options);
+    return serial(choice, form, c, a, b, options);
   const bool by_rows = c.rows >= c.columns;
   const std::int64_t longer = std::max(c.rows, c.columns), threads = num_threads();
   const std::int64_t even = (longer + threads - 1) / threads,
@@ -93,9 +94,9 @@ void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<
     const Matrix<T> part = by_rows ? c.row_range(begin, end) : c.column_range(begin, end);
     const Options<T> own = part_of(options, by_rows ? begin : 0, by_rows ? 0 : begin, part);
     if (by_rows)
-      serial(choice, part, a.row_range(begin, end), b, own);
+      serial(choice, form, part, a.row_range(begin, end), b, own);
     else
-      serial(choice, part, a, b.column_range(begin, end), own);
+      serial(choice, form, part, a, b.column_range(begin, end), own);
   });
 }
 

@@ -210,17 +210,17 @@ RowsOf<T> rows_of(const Matrix<const T>& few, T* room) {
 
 /// The whole product on one thread.
 template <class Set, class T>
-GRADUS_ALWAYS_INLINE void product(const Matrix<T>& c, const Matrix<const T>& a,
+GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                   const Matrix<const T>& b, const Options<T>& options) {
   const Finish<T> finish = finish_of(options);
   const auto write = [&](std::int64_t i, std::int64_t j, T sum) {
     finish_one(c, i, j, options.alpha * sum, finish);
   };
   const std::int64_t k = a.columns;
-  if (b.transposed && c.rows <= kFewRows) {
+  if (form == Form::few_rows) {
     const Room<T> room(a.transposed ? c.rows * k : 0);
     dots<Set>(k, rows_of(a, room.data), {b.data, c.columns, b.stride}, write);
-  } else if (!a.transposed && c.columns <= kFewColumns) {
+  } else if (form == Form::few_columns) {
     const Room<T> room(b.transposed ? 0 : c.columns * k);
     dots<Set>(k, rows_of(b.transpose(), room.data), {a.data, c.rows, a.stride},
               [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
@@ -236,36 +236,44 @@ GRADUS_ALWAYS_INLINE void product(const Matrix<T>& c, const Matrix<const T>& a,
 }
 
 template <class T>
-void baseline_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b,
-                      const Options<T>& options) {
-  product<Baseline>(c, a, b, options);
+void baseline_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                      const Matrix<const T>& b, const Options<T>& options) {
+  product<Baseline>(form, c, a, b, options);
 }
 
 #if GRADUS_HAS_LEVELS
 template <class T>
-GRADUS_TARGET_AVX2 void avx2_product(const Matrix<T>& c, const Matrix<const T>& a,
+GRADUS_TARGET_AVX2 void avx2_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                      const Matrix<const T>& b, const Options<T>& options) {
-  product<Avx2>(c, a, b, options);
+  product<Avx2>(form, c, a, b, options);
 }
 template <class T>
-GRADUS_TARGET_AVX512 void avx512_product(const Matrix<T>& c, const Matrix<const T>& a,
+GRADUS_TARGET_AVX512 void avx512_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                          const Matrix<const T>& b, const Options<T>& options) {
-  product<Avx512>(c, a, b, options);
+  product<Avx512>(form, c, a, b, options);
 }
 #endif
 
 }  // namespace
 
 template <class T>
-void own_product(simd::Level level, const Matrix<T>& c, const Matrix<const T>& a,
-                 const Matrix<const T>& b, const Options<T>& options) {
-#if GRADUS_HAS_LEVELS
-  if (level == simd::Level::avx512) return avx512_product(c, a, b, options);
-  if (level == simd::Level::avx2) return avx2_product(c, a, b, options);
-#endif
-  baseline_product(c, a, b, options);
+Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b) {
+  if (b.transposed && c.rows <= kFewRows) return Form::few_rows;
+  return !a.transposed && c.columns <= kFewColumns ? Form::few_columns : Form::tiles;
 }
 
+template <class T>
+void own_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                 const Matrix<const T>& b, const Options<T>& options) {
+#if GRADUS_HAS_LEVELS
+  if (level == simd::Level::avx512) return avx512_product(form, c, a, b, options);
+  if (level == simd::Level::avx2) return avx2_product(form, c, a, b, options);
+#endif
+  baseline_product(form, c, a, b, options);
+}
+
+template decltype(form_of<float>) form_of<float>;
+template decltype(form_of<double>) form_of<double>;
 template decltype(own_product<float>) own_product<float>;
 template decltype(own_product<double>) own_product<double>;
 

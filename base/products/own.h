@@ -7,10 +7,16 @@
 
 namespace gradus::products {
 
+/// How a product is added up. Decided for the whole of it, so that a slab of few rows has the same
+/// bits as any other.
+enum class Form { tiles, few_rows, few_columns };
+template <class T>
+Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b);
+
 /// Like multiply, on this thread, with the vectors of one level, which the processor must have.
 /// Sizes of at least 1.
 template <class T>
-void own_product(simd::Level level, const Matrix<T>& c, const Matrix<const T>& a,
+void own_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
                  const Matrix<const T>& b, const Options<T>& options);
 
 }  // namespace gradus::products
