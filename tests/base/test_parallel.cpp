@@ -157,7 +157,7 @@ int failures(const std::string& test, int runs) {
 }  // namespace
 
 // With LLVM's OpenMP one of ten crashed; that 40 in a row do not would be luck once in 70 times.
-TEST_CASE("a program may end while its threads are still starting") {
+TEST_CASE("a program may end while its threads are still starting", "[process]") {
   CHECK(failures("a loop and then the end", 40) == 0);
 #ifdef GRADUS_TEST_FORK
   CHECK(failures("a child with a loop and then the end", 40) == 0);

@@ -62,7 +62,7 @@ TEST_CASE("types are named as they are written") {
 }
 
 #ifdef __GLIBC__
-TEST_CASE("the calls that led here go back to main") {
+TEST_CASE("the calls that led here go back to main", "[process]") {
   std::vector<std::string> functions;
   for (void* call : platform::calls())
     for (const platform::Frame& frame : platform::frames_of(call))

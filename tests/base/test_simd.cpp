@@ -84,7 +84,7 @@ TEST_CASE("levels have names, and run asks what level() says") {
 }
 
 #ifdef __linux__
-TEST_CASE("GRADUS_SIMD chooses the level") {
+TEST_CASE("GRADUS_SIMD chooses the level", "[process]") {
   for (const Level level : gradus::testing::simd_levels()) {
     const std::string name(simd::name(level));
     CAPTURE(name);
@@ -96,7 +96,8 @@ TEST_CASE("GRADUS_SIMD chooses the level") {
   CHECK(with_level("", "the level is told").output.find("level=" + widest) != std::string::npos);
 }
 
-TEST_CASE("GRADUS_SIMD that is no level, or too wide, is a ValueError that says what to set") {
+TEST_CASE("GRADUS_SIMD that is no level, or too wide, is a ValueError that says what to set",
+          "[process]") {
   const std::string wrong = with_level("sse", "the level is told").output;
   CHECK(wrong.find("error=GRADUS_SIMD=sse is none of avx512, avx2, baseline\n") !=
         std::string::npos);
@@ -111,7 +112,8 @@ TEST_CASE("GRADUS_SIMD that is no level, or too wide, is a ValueError that says 
   }
 }
 
-TEST_CASE("GRADUS_BLAS chooses who multiplies, whatever a library calls the processor") {
+TEST_CASE("GRADUS_BLAS chooses who multiplies, whatever a library calls the processor",
+          "[process]") {
   const auto says = [](const std::string& setting, const std::string& what) {
     CAPTURE(setting);
     const std::string output = with(setting, "who multiplies is told").output;
