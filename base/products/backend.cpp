@@ -20,20 +20,16 @@ namespace {
 //                                              links one of them has chosen it
 //   another     any                 own        nothing is known of it (Netlib's has plain loops)
 Choice rule() {
-  switch (linked_library()) {
-    case Library::none:
-      return {Backend::own, simd::level(), "no library is linked"};
-    case Library::mkl:
-    case Library::blis:
-      return {Backend::library, simd::level(), "it was chosen when configuring"};
-    case Library::openblas:
-      if (!GRADUS_HAS_LEVELS)
-        return {Backend::library, simd::level(), "ours are not measured on this architecture"};
-      return {Backend::own, simd::level(), "ours need not know the processor's name"};
-    case Library::other:
-      break;
-  }
-  return {Backend::own, simd::level(), "nothing is known of the library"};
+  const auto by = [](Backend backend, const char* reason) {
+    return Choice{backend, simd::level(), reason};
+  };
+  const Library library = linked_library();
+  if (library == Library::none) return by(Backend::own, "no library is linked");
+  if (library == Library::mkl || library == Library::blis)
+    return by(Backend::library, "it was chosen when configuring");
+  if (library != Library::openblas) return by(Backend::own, "nothing is known of the library");
+  if (GRADUS_HAS_LEVELS) return by(Backend::own, "ours need not know the processor's name");
+  return by(Backend::library, "ours are not measured on this architecture");
 }
 
 Choice choose() {
@@ -60,15 +56,9 @@ const Choice& chosen() {
 
 std::string describe() {
   const Choice& choice = chosen();
-  switch (choice.backend) {
-    case Backend::plain:
-      return text("plain loops: ", choice.reason);
-    case Backend::own:
-      return text("own, ", simd::name(choice.level), ": ", choice.reason);
-    case Backend::library:
-      return text("the BLAS library: ", choice.reason);
-  }
-  return "";
+  if (choice.backend == Backend::plain) return text("plain loops: ", choice.reason);
+  if (choice.backend == Backend::library) return text("the BLAS library: ", choice.reason);
+  return text("own, ", simd::name(choice.level), ": ", choice.reason);
 }
 
 }  // namespace gradus::products

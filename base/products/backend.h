@@ -1,4 +1,5 @@
-// Which backend multiplies: our own products, a BLAS library, or the plain loop. Decided once, by rule.
+// Which backend multiplies: our own products, a BLAS library, or the plain loop. Decided once, by
+// rule.
 #pragma once
 
 #include <string>
