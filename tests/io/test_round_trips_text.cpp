@@ -6,6 +6,7 @@
 #include "gradus/io/bpe.h"
 #include "gradus/io/csv.h"
 #include "gradus/io/pieces.h"
+#include "gradus/io/text.h"
 #include "gradus/io/word_tokenizer.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/movement.h"
@@ -58,6 +59,19 @@ TEST_CASE("csv: blanks, quotes and line ends that mean nothing change nothing") 
     text += one_of({"", "\n", " \r\n\n"});
     INFO(text);
     CHECK(same(io::parse_csv(text, "t", Dtype::f64).values, x));
+  }
+}
+
+TEST_CASE("pieces: a run of letters without end is cut between characters, wherever they begin") {
+  Random random(6);
+  const Names letters = {"x", "é", "日", "🙂"};
+  for (int round = 0; round < 50; ++round) {
+    std::string run;
+    for (int i = 0; i < 200; ++i) run += letters[random() % 4];
+    for (const std::string_view piece : io::pieces(run)) {
+      CHECK(piece.size() <= 128);
+      CHECK(io::is_utf8(piece));
+    }
   }
 }
 
