@@ -2,6 +2,7 @@
 // which group a parameter comes into.
 #include <functional>
 #include <memory>
+#include <random>
 
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
@@ -16,9 +17,9 @@ using Parameters = std::vector<nn::NamedTensor>;
 /// Small whole numbers: sums of their squares are exact, so that a norm has the same bits however
 /// its parameters are cut.
 std::vector<float> whole_numbers(std::size_t count, unsigned step) {
+  std::mt19937 random(step);
   std::vector<float> out(count);
-  for (std::size_t i = 0; i < count; ++i)
-    out[i] = static_cast<float>((i * 2654435761u + step * 40503u) % 65536 / 4369) - 7;
+  for (float& each : out) each = static_cast<float>(random() % 15) - 7;
   return out;
 }
 
