@@ -7,6 +7,7 @@
 #include <numbers>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "gradus/tests/io/files.h"
 #include "gradus/train/data.h"
@@ -130,6 +131,7 @@ TEST_CASE("windows of a text: random ones by seed and step, all of them once in 
       for (std::size_t i = 0; i < x.size(); ++i, ++at) CHECK((x[i] == at && y[i] == at + 1));
     }
     CHECK(at == std::ssize(tokens) - 1);
+    CHECK_THROWS_AS(TokenBatches(tokens, context, 0, 1), ValueError);
   }
   Ids numbered(1000);
   for (std::size_t i = 0; i < numbered.size(); ++i) numbered[i] = static_cast<std::int64_t>(i);
@@ -216,6 +218,46 @@ TEST_CASE("metrics: any numbers come back from whole lines; a cut line is refuse
       }
     }
   }
+}
+
+TEST_CASE("metrics that wait reach the file before anybody asks, but for the last few") {
+  const Folder here;
+  MetricsLog log(here / "metrics.jsonl", 0);
+  const std::string line = "{\"step\": 12345}\n";
+  for (std::size_t i = 1; i <= 1000; ++i) {
+    log.write({{"step", 12345}});
+    const std::size_t there = std::filesystem::file_size(here / "metrics.jsonl");
+    CHECK(there % line.size() == 0);
+    CHECK(there + 4096 + line.size() >= i * line.size());
+  }
+}
+
+TEST_CASE("a time is shown in whole seconds, the nearest") {
+  for (int tenths = 0; tenths < 80'000; tenths += 3) {
+    std::istringstream shown(clock_time(tenths / 10.0));
+    int seconds = 0, part = 0, parts = 0;
+    for (char colon = 0; shown >> part; shown >> colon, ++parts) {
+      seconds = 60 * seconds + part;
+      if (parts > 0) CHECK(part < 60);
+    }
+    CHECK(seconds == (tenths + 5) / 10);
+    CHECK(parts == (seconds < 3600 ? 2 : 3));
+  }
+}
+
+TEST_CASE("progress is shown now and then, or where it must stay") {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file);
+  {
+    Progress progress(0, 1000, 1, "step", file);
+    for (int step = 1; step <= 100; ++step) progress.show(step, 1.0, "", step == 50);
+  }
+  std::rewind(file);
+  int lines = 0;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) lines += c == '\n';
+  CHECK(lines >= 2);  // the first, and the 50th
+  CHECK(lines < 50);  // one in five seconds, however slow this is
+  std::fclose(file);
 }
 
 TEST_CASE("progress shows the goal that it has, and no time left at its end") {

@@ -1,10 +1,15 @@
 // What an optimiser's rules do not depend on: how parameters are cut into pieces and tensors; and
 // which group a parameter comes into.
+#include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
 #include <random>
 
+#include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/movement.h"
+#include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/train/muon.h"
 
@@ -75,6 +80,34 @@ TEST_CASE("a large parameter is updated as its parts would be") {
     for (const bool in_backward : {false, true})
       CHECK(after_steps(make, {2 * kPiece + 1024}, in_backward) ==
             after_steps(make, {kPiece - 1024, 2048, kPiece}, in_backward));
+  }
+}
+
+TEST_CASE("a step counts as a write, takes any strides, and its settings are finite") {
+  for (std::size_t which = 0; which < kElementwise.size(); ++which) {
+    CAPTURE(which);
+    const auto& make = kElementwise[which];
+    Tensor p = zeros({3, 5}).requires_grad_(), q = zeros({3, 5}).requires_grad_();
+    const Made one = make({{"p", p}}), other = make({{"p", q}});
+    const Tensor gradient = transpose(from(whole_numbers(15, 1), {5, 3}), 0, 1);
+    p.set_grad(gradient), q.set_grad(gradient.contiguous());
+    const Tensor before = sum(square(p));  // it has saved p
+    one->step(), other->step();
+    CHECK(p.to_vector<float>() == q.to_vector<float>());
+    CHECK_THROWS_AS(before.backward(), GraphError);
+    std::map<std::string, Tensor> state = one->state();
+    state["more"] = zeros({1});
+    CHECK_THROWS_AS(other->load_state(state), ShapeError);
+    for (auto& [name, tensor] : std::map<std::string, Tensor>(one->state())) {
+      state = one->state();
+      state[name] = tensor.astype(Dtype::f64);
+      CHECK_THROWS_AS(other->load_state(state), ShapeError);
+    }
+    for (const double bad : {HUGE_VAL, std::nan(""), -0.5}) {
+      CHECK_THROWS_AS(one->set_learning_rate(bad), ValueError);
+      if (!(bad < 0)) CHECK_THROWS_AS(optim::SGD({optim::Group{{{"p", p}}, bad}}), ValueError);
+      if (!(bad < 0)) CHECK_THROWS_AS(optim::SGD({optim::Group{{{"p", p}}, -1, bad}}), ValueError);
+    }
   }
 }
 
