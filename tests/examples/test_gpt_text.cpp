@@ -168,7 +168,7 @@ TEST_CASE("words and byte pairs go through train, resume, info, sample and eval"
   const Workplace here;
   for (const std::string kind : {"word", "bpe"}) {
     INFO(kind);
-    const std::string vocab = kind == "word" ? "20" : "290";
+    const std::string vocab = kind == "word" ? "20" : "280";
     const Outcome done = here.gpt("train text.txt --tokenizer " + kind + " --vocab " + vocab +
                                   " --out " + kind + " " + kQuick);
     CAPTURE(done.err);
