@@ -1,4 +1,4 @@
-// io::parse_hugging_face_bpe. Of an input, vocab.json ends at the first NUL, and merges.txt follows.
+// io::parse_hugging_face_bpe. vocab.json ends at the first NUL of an input, and merges.txt follows.
 #include "gradus/fuzz/watch.h"
 #include "gradus/io/bpe.h"
 

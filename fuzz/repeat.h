@@ -1,5 +1,5 @@
-// Inputs that grow: a part of one, many times. Work or memory that grows faster than the input shows
-// in them, and a fuzzer that changes a few bytes at a time seldom makes them.
+// Inputs that grow: a part of one, many times. Work or memory that grows faster than the input
+// shows in them, and a fuzzer that changes a few bytes at a time seldom makes them.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Feeds a target the files of a folder, each as it is, cut off, and with parts of it repeated: what
-// the ordinary build can do without libFuzzer. `replay FOLDER`; ends with 1 where a limit is broken.
+// the ordinary build can do without libFuzzer. `replay FOLDER`; it ends with 1 at a violation.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
-// Bytes as text and as ids: UTF-8, the pieces that tokenizers see, and both tokenizers that take any
-// bytes.
+// Bytes as text and as ids: UTF-8, the pieces that tokenizers see, and both tokenizers that take
+// any bytes.
 #include "gradus/io/text.h"
 
 #include "gradus/fuzz/watch.h"

@@ -120,17 +120,17 @@ BpeTokenizer parse_hugging_face_bpe(std::string_view vocab_text, const std::stri
     const nlohmann::json vocab = nlohmann::json::parse(vocab_text);
     by_id.resize(vocab.size());
     for (const auto& [token, id] : vocab.items()) {
-      const std::int64_t at = id.get<std::int64_t>();
-      require<FileError>(0 <= at && at < std::ssize(by_id) &&
-                             by_id[static_cast<std::size_t>(at)].empty() && !token.empty() &&
-                             token.find(' ') == std::string::npos,
-                         vocab_name, ": the token ", in_quotes(token), " has the id ", at,
-                         ": ids must be 0 to ", by_id.size() - 1, ", each once");
+      // Of 0.5 the JSON library makes 0, and of 1e300 anything.
+      const std::int64_t at = id.is_number_integer() ? id.get<std::int64_t>() : -1;
+      require<FileError>(
+          0 <= at && at < std::ssize(by_id) && by_id[static_cast<std::size_t>(at)].empty() &&
+              !token.empty() && token.find(' ') == std::string::npos,
+          vocab_name, ": the token ", in_quotes(token), " has the id ", in_short(id.dump()),
+          ": ids must be 0 to ", by_id.size() - 1, ", each once");
       by_id[static_cast<std::size_t>(at)] = token;
     }
   } catch (const nlohmann::json::exception& error) {
-    fail<FileError>(vocab_name, ": not a vocabulary: ",
-                    replace_invalid_utf8(std::string(error.what()).substr(0, 160)));
+    fail<FileError>(vocab_name, ": not a vocabulary: ", in_short(error.what()));
   }
   std::string tokens, merges;
   for (const std::string& each : by_id) tokens += (tokens.empty() ? "" : " ") + each;
