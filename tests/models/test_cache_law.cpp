@@ -136,10 +136,13 @@ TEST_CASE("whatever is taken, padded and reordered: a cache is not seen in what 
           Walk walk{model,
                     {.capacity = sliding ? window + spare : 24, .sliding = sliding},
                     {{6, stream++}}};
+          std::optional<Walk> copy;
           for (int n = 0; n < 9; ++n) {
             // Padding that came later would push tokens out of a window that slides.
             walk.take(n > 0 && (sliding || walk.dice.below(2) == 0), walk.dice.below(2) == 0);
             if (walk.dice.below(3) == 0) walk.reorder();
+            if (n == 4) copy.emplace(walk), copy->dice.at = 1000;
+            if (copy) copy->take(true, false);  // each goes on by itself
           }
         }
       }
