@@ -42,7 +42,8 @@ struct Simulated {
 Simulated simulated(double step, double evaluation, std::int64_t most = 1'000'000) {
   Simulated out;
   Pace pace({60, 10, most}, 500, 50, [&] { return out.time; });
-  out.run(pace, [&](double) { return step; }, evaluation);
+  out.run(
+      pace, [&](double) { return step; }, evaluation);
   return out;
 }
 
@@ -74,10 +75,25 @@ TEST_CASE("a slower or faster machine makes fewer or more steps, in the same tim
   }
 }
 
+TEST_CASE("however fast the machine, a run ends as near to its time as it is said") {
+  for (int percent = 60; percent <= 150; percent += 2) {
+    CAPTURE(percent);
+    const double factor = percent / 100.0;
+    const Simulated run = simulated(0.1 * factor, factor);
+    // a step, an evaluation, and 5 % of the time are what it may be late by; early by a tenth
+    CHECK(run.time <= 1.05 * 60 + 1.1 * factor);
+    CHECK(run.time >= 0.9 * 60 - 1.1 * factor);
+    CHECK(run.refits.size() <= 2);
+  }
+  for (const double seconds : {-1.0, HUGE_VAL, std::nan("")})
+    CHECK_THROWS_AS(Pace({seconds, 0, 5}, 5, 5, {}), ValueError);
+}
+
 TEST_CASE("a machine that changes on the way is followed, and told only when it changes") {
   Simulated run;
   Pace pace({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
-  run.run(pace, [](double time) { return 20 < time && time < 35 ? 0.25 : 0.1; }, 1);
+  run.run(
+      pace, [](double time) { return 20 < time && time < 35 ? 0.25 : 0.1; }, 1);
   CHECK(std::abs(run.time - 60) < 3);
   CHECK(run.step < 450);
   CHECK(run.refits.size() >= 2);
@@ -87,7 +103,8 @@ TEST_CASE("a machine that changes on the way is followed, and told only when it 
 TEST_CASE("a machine that is busy for a moment keeps the plan") {
   Simulated run;
   Pace pace({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
-  run.run(pace, [](double time) { return 20 < time && time < 21 ? 0.3 : 0.1; }, 1);
+  run.run(
+      pace, [](double time) { return 20 < time && time < 21 ? 0.3 : 0.1; }, 1);
   CHECK(run.refits.empty());
   CHECK(std::abs(run.time - 60) < 3);
 }
@@ -142,10 +159,12 @@ TEST_CASE("evaluations that would take all the time become fewer") {
 }
 
 TEST_CASE("a time limit says what is wrong, and a state that is none is none") {
-  CHECK(message_of<ValueError>([] { Pace({-1, 0, 5}, 5, 5, {}); }) ==
-        "TimeLimit: -1 seconds: must be positive, or 0");
-  CHECK(message_of<ValueError>([] { Pace({1, 0, 0}, 5, 5, {}); }) ==
-        "TimeLimit: at most 0 steps: must be positive");
+  CHECK(message_of<ValueError>([] {
+          Pace({-1, 0, 5}, 5, 5, {});
+        }) == "TimeLimit: -1 seconds: must be positive, or 0");
+  CHECK(message_of<ValueError>([] {
+          Pace({1, 0, 0}, 5, 5, {});
+        }) == "TimeLimit: at most 0 steps: must be positive");
   Pace pace({60, 10, 900}, 500, 50, {});
   for (const char* text :
        {"", "500", "500 0 0 0 0 0 0 0 0 0 0", "500 50 600 0 0 0 0 0 0 0 0", "x y"})

@@ -1,0 +1,291 @@
+// What an application says of its weights, beside the same computed plainly: one example at a time,
+// by the definitions in its documents.
+#include <cmath>
+#include <set>
+
+#include "gradus/base/random.h"
+#include "gradus/engine/graph.h"
+#include "gradus/examples/classify/commands.h"
+#include "gradus/examples/classify/reader.h"
+#include "gradus/examples/gpt/run.h"
+#include "gradus/examples/listen/sounds.h"
+#include "gradus/examples/listen/spectrogram.h"
+#include "gradus/examples/recommend/ranking.h"
+#include "gradus/examples/translate/translation.h"
+#include "gradus/examples/vision/digits.h"
+#include "gradus/io/checkpoint.h"
+#include "gradus/io/safetensors.h"
+#include "gradus/io/text.h"
+#include "gradus/models/listener.h"
+#include "gradus/models/recommender.h"
+#include "gradus/models/vit.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/examples/applications.h"
+#include "gradus/tests/support/crashes.h"
+#include "gradus/tests/support/thrown.h"
+#include "gradus/train/metrics.h"
+
+namespace gradus::testing {
+namespace {
+
+using namespace examples;
+using Weights = std::map<std::string, Tensor>;
+
+constexpr std::int64_t kSeed = 1337;  // the applications' own
+
+/// Of weights on a part: loss, and share of what comes out right.
+struct Judged {
+  double loss = 0, accuracy = 0;
+};
+
+/// −log of the probability that scores [V] give to `right`, and whether it is the highest.
+Judged judged(const std::vector<double>& scores, std::int64_t right) {
+  double total = 0;
+  for (const double score : scores) total += std::exp(score);
+  const double mine = scores[static_cast<std::size_t>(right)];
+  return {std::log(total) - mine,
+          *std::max_element(scores.begin(), scores.end()) == mine ? 1.0 : 0};
+}
+
+std::vector<double> numbers(const Tensor& x) {
+  return flatten(x).astype(Dtype::f64).to_vector<double>();
+}
+
+class Mean {
+ public:
+  void add(const Judged& one) { sum_.loss += one.loss, sum_.accuracy += one.accuracy, ++count_; }
+  operator Judged() const { return {sum_.loss / count_, sum_.accuracy / count_}; }
+
+ private:
+  Judged sum_;
+  double count_ = 0;
+};
+
+template <class Model>
+Model with(Model model, const Weights& weights) {
+  if (!weights.empty()) model.load_state(weights);
+  model.eval();
+  return model;
+}
+
+template <class Scores>
+Judged judge_examples(const Labelled& all, Scores scores) {
+  Mean mean;
+  const std::vector<std::int64_t> labels = all.y.to_vector<std::int64_t>();
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    mean.add(judged(numbers(scores(slice(all.x, 0, at, at + 1))), labels[i]));
+  }
+  return mean;
+}
+
+Judged judge_vision(const Workplace&, const Weights& weights, Part part) {
+  const auto model = with(
+      nn::VisionTransformer(
+          {.size = kSide, .patch = 8, .classes = kDigits, .layers = 1, .heads = 2, .width = 8}),
+      weights);
+  return judge_examples(draw_digits_of_test(500, seed_of(kSeed, part), 0),
+                        [&](const Tensor& x) { return model(x); });
+}
+
+Judged judge_listen(const Workplace&, const Weights& weights, Part part) {
+  const auto model = with(nn::Listener({.bands = kBands,
+                                        .frames = (kSamples - kFrame) / kHop + 1,
+                                        .classes = kSounds,
+                                        .layers = 1,
+                                        .heads = 2,
+                                        .width = 8}),
+                          weights);
+  return judge_examples(make_sounds_of_test(500, seed_of(kSeed, part), 0),
+                        [&](const Tensor& x) { return model(spectrogram(x)); });
+}
+
+Judged judge_recommend(const Workplace&, const Weights& weights, Part part) {
+  const auto model = with(
+      nn::Recommender({.items = kItems, .context = kLength, .layers = 1, .heads = 2, .width = 8}),
+      weights);
+  Mean mean;
+  for (History known : histories_of_test(300, kSeed)) {
+    if (part == Part::validation) known.pop_back();
+    const std::int64_t next = known.back();
+    known.pop_back();
+    const Tensor scores = select(model(from(known, {1, std::ssize(known)})), 1, -1);
+    Judged one = judged(numbers(scores), next);
+    one.accuracy = rank_of(next, numbers(scores)) <= kTop;
+    mean.add(one);
+  }
+  return mean;
+}
+
+Judged judge_classify(const Workplace& here, const Weights& weights, Part part) {
+  const WordList words = WordList::load((here.directory / "run/vocabulary.json").string());
+  ClassifyFlags flags;
+  flags.layers = 1, flags.heads = 2, flags.width = 8, flags.length = 6;
+  Reader reader(flags.bert(words.size()));
+  reader.load_state(weights);
+  reader.eval();
+  const SnippetSource source(read_tree((here.directory / "tree").string()), part, words, 6);
+  const Snippets all = source.some(part == Part::test ? 150 : 40);
+  Mean mean;
+  for (std::size_t i = 0; i < all.lengths.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const Tensor scores = reader.classifier(slice(all.ids, 0, at, at + 1), Ids{all.lengths[i]});
+    mean.add(judged(numbers(scores), all.kinds.to_vector<std::int64_t>()[i]));
+  }
+  return mean;
+}
+
+nn::Translator translator(const Task& task, const Weights& weights) {
+  return with(nn::Translator({.source_vocab = task.source.size(),
+                              .target_vocab = task.target.size(),
+                              .context = kContext,
+                              .encoder_layers = 1,
+                              .decoder_layers = 1,
+                              .heads = 2,
+                              .width = 8}),
+              weights);
+}
+
+/// Of all tokens of the targets, ends included.
+Judged judge_translate(const Workplace&, const Weights& weights, Part) {
+  const Task task = make_task_of_test("dates", 40, kSeed);
+  const nn::Translator model = translator(task, weights);
+  Mean mean;
+  for (const auto& [source, target] : pairs_of(task, task.validation)) {
+    Ids input = {Vocabulary::kBegin}, output = target;
+    input.insert(input.end(), target.begin(), target.end());
+    output.push_back(Vocabulary::kEnd);
+    const Tensor logits =
+        model(from(source, {1, std::ssize(source)}), from(input, {1, std::ssize(input)}));
+    for (std::size_t t = 0; t < output.size(); ++t)
+      mean.add(judged(numbers(select(logits, 1, static_cast<std::int64_t>(t))), output[t]));
+  }
+  return mean;
+}
+
+/// Of all tokens but the first, each given those before it in its window.
+Judged judge_gpt(const Workplace& here, const Weights& weights, Part) {
+  const Trained trained = load_trained({{(here.directory / "run").string()}});
+  trained.model->load_state(weights);
+  const Ids ids = trained.tokenizer->encode(contents(here.directory / "held_out.txt"));
+  const std::int64_t context = trained.settings.model.context;
+  Mean mean;
+  for (std::int64_t begin = 0; begin + 1 < std::ssize(ids); begin += context) {
+    const std::int64_t n = std::min(context, std::ssize(ids) - 1 - begin);
+    const Ids window(ids.begin() + begin, ids.begin() + begin + n);
+    const Tensor logits = (*trained.model)(from(window, {1, n}));
+    for (std::int64_t t = 0; t < n; ++t)
+      mean.add(judged(numbers(select(logits, 1, t)), ids[static_cast<std::size_t>(begin + t + 1)]));
+  }
+  return mean;
+}
+
+struct Way {
+  Judged (*judge)(const Workplace&, const Weights&, Part);
+  std::string judge_by, said;  // the metric; the last word, whose number is of the test part
+};
+const std::map<std::string, Way> kWays = {
+    {"gpt", {judge_gpt, "held_out_loss", "loss %.4f nats"}},
+    {"translate", {judge_translate, "held_out_loss", ""}},
+    {"recommend", {judge_recommend, "held_out_loss", "the model %.3f"}},
+    {"classify", {judge_classify, "accuracy", "BERT, pre-trained %.3f"}},
+    {"listen", {judge_listen, "accuracy", "convolution and attention %.3f"}},
+    {"vision", {judge_vision, "accuracy", "vision Transformer %.3f"}}};
+
+Weights last_of(const Workplace& here) {
+  Weights weights;
+  for (const auto& [name, tensor] :
+       io::load_checkpoint((here.directory / "run/checkpoint.safetensors").string()).tensors)
+    if (name.starts_with("model.")) weights[name.substr(6)] = tensor;
+  return weights;
+}
+
+Weights best_of(const Workplace& here) {
+  return io::load_safetensors((here.directory / "run/model.safetensors").string()).tensors;
+}
+
+std::string squeezed(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    if (c != ' ' || (!out.empty() && out.back() != ' ')) out += c;
+  return out;
+}
+
+/// The line of the last word.
+std::string said(const Way& way, const Judged& judged) {
+  char line[100];
+  const double number = way.said.find("loss") == std::string::npos ? judged.accuracy : judged.loss;
+  std::snprintf(line, sizeof line, way.said.c_str(), number);
+  return line;
+}
+
+TEST_CASE("judged values are means over examples or tokens, of the last weights and the best") {
+  const Watching quick;
+  std::set<std::string> apart;
+  for (const Application& app : applications()) {
+    INFO(app.name << " " << app.flags);
+    const Workplace here;
+    const Outcome outcome = app.train(here, "run");
+    CAPTURE(outcome.err, outcome.out);
+    REQUIRE(outcome.code == 0);
+    const NoGrad off;
+    const Way& way = kWays.at(app.name);
+    const std::string log = (here.directory / "run/metrics.jsonl").string();
+    // Scores are sums of some tens of products in f32, near 1: a relative 1e-6, and room for ten
+    // such in a row. A mean over batches of unequal size is off by 1e-3 and more.
+    const auto near = [](double a, double b) { return std::abs(a - b) < 1e-5 * (1 + std::abs(b)); };
+    const Judged last = way.judge(here, last_of(here), Part::validation),
+                 best = way.judge(here, best_of(here), Part::validation);
+    CHECK(near(read_metric(log, "held_out_loss").back().second, last.loss));
+    const bool by_loss = way.judge_by == "held_out_loss";
+    double record = by_loss ? 1e9 : -1;
+    for (const auto& [step, value] : read_metric(log, way.judge_by))
+      record = by_loss ? std::min(record, value) : std::max(record, value);
+    CHECK(near(record, by_loss ? best.loss : best.accuracy));
+    if (app.main == gpt_main)  // which prints the number alone
+      CHECK(("loss " + app.run(here, "eval run held_out.txt").out).starts_with(said(way, best)));
+    if (way.said.empty()) continue;
+    const std::string final = said(way, way.judge(here, best_of(here), Part::test));
+    INFO(final);
+    CHECK(has(squeezed(outcome.out), final));
+    if (final != said(way, way.judge(here, last_of(here), Part::test))) apart.insert(app.name);
+  }
+  CAPTURE(apart);
+  CHECK(apart.size() == 5);  // so that the last weights would have been noticed
+}
+
+/// Always the likeliest token, all that there are so far read anew each time.
+std::string plainly_translated(const nn::Translator& model, const Task& task, const Ids& source) {
+  Ids ids = {Vocabulary::kBegin};
+  for (std::int64_t i = 0; i < kLongest && ids.back() != Vocabulary::kEnd; ++i) {
+    const Tensor logits =
+        model(from(source, {1, std::ssize(source)}), from(ids, {1, std::ssize(ids)}));
+    ids.push_back(argmax(flatten(select(logits, 1, -1)), 0).to_vector<std::int64_t>()[0]);
+  }
+  return task.target.decode(ids);
+}
+
+TEST_CASE("translate's last word is about the weights that were kept, and the test examples") {
+  const Watching quick;
+  const Application& app = *std::find_if(applications().begin(), applications().end(),
+                                         [](auto& each) { return each.main == translate_main; });
+  const Workplace here;
+  REQUIRE(app.train(here, "run").code == 0);
+  const Task task = make_task_of_test("dates", 40, kSeed);
+  seed(8);  // others than the last of the run: none has learnt anything that tells them apart
+  const nn::Translator kept = translator(task, {});
+  io::save_safetensors((here.directory / "run/model.safetensors").string(), weights_of(kept));
+  for (const auto& [source, target] : pairs_of(task, task.test)) {
+    const NoGrad off;
+    translations_wanted.push_back(plainly_translated(kept, task, source));
+  }
+  const Outcome again = app.run(here, "train --out run --resume");
+  const Outcome judged = app.run(here, "eval run");
+  translations_wanted.clear();
+  CHECK(has(again.out, "100.0 % of 40 exactly right"));
+  CHECK(has(judged.out, "100.0 % of 40 exactly right"));
+}
+
+}  // namespace
+}  // namespace gradus::testing
