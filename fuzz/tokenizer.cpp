@@ -29,7 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::read_within_limits(size, [&] { return io::tokenizer_from_json(input, "input"); });
   if (!tokenizer) return 0;
   const std::string json = (*tokenizer)->to_json();
-  fuzz::law(io::tokenizer_from_json(json, "written")->to_json() == json, "it reads what it wrote");
+  const auto again = io::tokenizer_from_json(json, "written");
+  fuzz::law(again->to_json() == json, "it reads what it wrote");
+  fuzz::law(again->vocab_size() == (*tokenizer)->vocab_size(), "no token is lost");
   check_use(**tokenizer);
   return 0;
 }

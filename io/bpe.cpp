@@ -24,6 +24,7 @@ BpeTokenizer::BpeTokenizer(std::vector<std::string> tokens, std::vector<Merge> m
   std::unordered_map<std::string, std::int64_t> ids;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const auto id = static_cast<std::int64_t>(i);
+    require<FileError>(!tokens_[i].empty(), name, ": token ", i, " is empty");
     require<FileError>(ids.emplace(tokens_[i], id).second, name, ": the token ",
                        in_quotes(tokens_[i]), " stands there twice");
     if (tokens_[i].size() == 1) bytes_[static_cast<unsigned char>(tokens_[i][0])] = id;

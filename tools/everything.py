@@ -42,8 +42,8 @@ def compiles(compiler, *flags, code="int main() {}"):
                           capture_output=True).returncode == 0
 
 
-def lacks_clang(*flags, package="clang and libomp-dev"):
-    return "" if compiles("clang++", *flags) else f"apt-get install {package}"
+def lacks_clang(*flags, packages="clang libomp-dev"):
+    return "" if compiles("clang++", *flags) else f"clang++ {' '.join(flags)} does not work: apt-get install {packages}"
 
 
 def lacks_width(level, flags):
@@ -55,8 +55,9 @@ def lacks_width(level, flags):
     return f"this processor has no {missing[0]}" if missing else ""
 
 
-def lacks_programs(*programs, package):
-    return "" if all(map(shutil.which, programs)) else f"apt-get install {package}"
+def lacks_programs(*programs, packages):
+    missing = [program for program in programs if not shutil.which(program)]
+    return f"there is no {missing[0]}: apt-get install {packages}" if missing else ""
 
 
 def lacks_catch(version):
@@ -114,9 +115,9 @@ def parts():
         preset_part("asan", "addresses, leaks, undefined behaviour"),
         preset_part("tsan", "races", lacks=lambda: lacks_clang("-fopenmp", "-fsanitize=thread")),
         Part("aarch64", "another architecture, under qemu", [["tools/aarch64.sh"]], lacks=lambda: lacks_programs(
-            "aarch64-linux-gnu-g++", "qemu-aarch64", package="g++-aarch64-linux-gnu qemu-user")),
+            "aarch64-linux-gnu-g++", "qemu-aarch64", packages="g++-aarch64-linux-gnu qemu-user")),
         Part("fuzz", f"each fuzz target for {FUZZ_SECONDS} s", [["tools/fuzz.sh", str(FUZZ_SECONDS)]],
-             lacks=lambda: lacks_clang("-fsanitize=fuzzer", "-c", package="clang")),
+             lacks=lambda: lacks_clang("-fsanitize=fuzzer", "-c", packages="clang")),
         Part("repeat", f"the suite {REPEATS} times while all cores are busy",
              release + [["tools/under_load.py", "--times", str(REPEATS)]]),
     ]

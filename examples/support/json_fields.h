@@ -13,9 +13,9 @@
 
 namespace gradus::examples {
 
-/// The fields of an object in `file`. The JSON library itself makes 2 of 2.5, and anything of 1e300,
-/// where a whole number is asked for: here that is a FileError. All other faults are exceptions of
-/// its own.
+/// The fields of an object in `file`. The JSON library itself makes 2 of 2.5, and anything of
+/// 1e300, where a whole number is asked for: here that is a FileError. All other faults are
+/// exceptions of its own.
 class JsonFields {
  public:
   JsonFields(const nlohmann::json& object, std::string file)
