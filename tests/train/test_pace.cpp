@@ -214,6 +214,11 @@ TEST_CASE("a trainer fits its steps again, records it, and its rate makes no jum
   Timed task;
   Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
   trainer.start();
+  std::vector<double> places;
+  task.step_seconds = [&](std::int64_t i) {
+    places.push_back(trainer.pace().place(i));
+    return 0.3125;
+  };
   CHECK(task.run(trainer) == TrainEnd::finished);
   CHECK(std::abs(task.time - 60) < 3);
   CHECK(trainer.step() < 250);
@@ -226,6 +231,13 @@ TEST_CASE("a trainer fits its steps again, records it, and its rate makes no jum
   CHECK(took.front().second == Approx(312.5));
   CHECK(goals.back().second == static_cast<double>(trainer.step()));
   REQUIRE(std::ssize(rates) == trainer.step());
+  for (std::size_t i = 0; i < rates.size();
+       ++i) {  // between two steps of the plan: a straight line
+    const auto step = static_cast<std::int64_t>(places[i]);
+    const double on = places[i] - static_cast<double>(step);
+    const double factor = (1 - on) * kWarmCosine(step) + on * kWarmCosine(step + 1);
+    CHECK(std::abs(rates[i].second - 1e-2 * factor) <= 1e-17);  // roundings of a hundredth
+  }
   double highest = 0;
   for (std::size_t i = 1; i < rates.size(); ++i) {
     CHECK(std::abs(rates[i].second - rates[i - 1].second) < 1e-3);  // a tenth of the highest
