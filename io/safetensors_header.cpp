@@ -94,7 +94,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     const std::string what = e.what();  // "[json.exception.…] where and what": quotes the file
     const std::size_t first = std::min(what.size(), what.find("] ") + 2);
     fail<FileError>(file_, ": the header is not JSON at its byte ", at, ": ",
-                    replace_invalid_utf8(what.substr(first, 160)));
+                    in_short(std::string_view(what).substr(first)));
   }
 
  private:

@@ -168,7 +168,7 @@ TEST_CASE("words and byte pairs go through train, resume, info, sample and eval"
   const Workplace here;
   for (const std::string kind : {"word", "bpe"}) {
     INFO(kind);
-    const std::string vocab = kind == "word" ? "20" : "290";
+    const std::string vocab = kind == "word" ? "20" : "280";
     const Outcome done = here.gpt("train text.txt --tokenizer " + kind + " --vocab " + vocab +
                                   " --out " + kind + " " + kQuick);
     CAPTURE(done.err);
@@ -281,8 +281,7 @@ TEST_CASE("sample --follow shows whole characters as they are drawn") {
   // --follow that would be a buffer's 4096 bytes.
   const Outcome seen = here.shell(
       Workplace::program() + " sample run --tokens 1000000 --follow >drawn & p=$!; " +
-      "while [ ! -s drawn ]; do sleep 0.01; done; kill -STOP $p; cp drawn part; kill -CONT $p; "
-      "kill -INT $p; wait $p");
+      until("[ -s drawn ]") + "kill -STOP $p; cp drawn part; kill -CONT $p; kill -INT $p; wait $p");
   CHECK(seen.code == 130);
   const std::string part = contents(here.directory / "part");
   CHECK(part.size() < 4096);
@@ -324,7 +323,7 @@ TEST_CASE("the loss curve is drawn at the end, after Ctrl-C, and over all of a r
   const Workplace here;
   const Outcome stopped = here.shell(
       Workplace::program() + " train text.txt --out run --steps 100000 --eval-every 100 " + kSmall +
-      "& p=$!; while [ ! -s run/model.safetensors ]; do sleep 0.01; done; kill -INT $p; wait $p");
+      "& p=$!; " + until("[ -s run/model.safetensors ]") + "kill -INT $p; wait $p");
   CHECK(stopped.code == 130);
   CHECK(has(stopped.out, "loss curve: run/loss.svg"));
   CHECK(has(contents(here.directory / "run/loss.svg"), "training"));

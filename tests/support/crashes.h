@@ -20,6 +20,15 @@ using Files = std::map<std::string, std::string>;  // of one directory: name and
 Files files_in(const std::string& directory);  // {} where it is missing; without run.lock
 void put_files(const std::string& directory, const Files& files);  // nothing else is there then
 
+/// Sees changes while it lives, and may make them fail; none waits for the disk then.
+class Watching {
+ public:
+  explicit Watching(std::function<int(const io::FileChange&)> watch = {});
+  ~Watching() { io::file_watch = nullptr; }
+  Watching(const Watching&) = delete;
+  Watching& operator=(const Watching&) = delete;
+};
+
 struct Change {
   io::FileChange::Kind kind;
   std::string path, to, bytes;
@@ -45,12 +54,13 @@ void check_saves_whole(const std::string& path, const std::function<void()>& sav
 struct Resumable {
   std::string directory;
   std::function<void()> start, resume;
+  bool tidy = false;  // resume removes what interrupted writes have left
 };
 
 /// CHECKs that each crash of the run is resumed to the very files of a whole run, or begun again
 /// where there is no checkpoint yet; also if the power goes again while a crashed run is resumed.
-/// Prints how many prefixes that were.
-void check_every_prefix_resumes(const Resumable& run);
+/// `most`: resumes from so many alone, evenly chosen, and once. Prints how many prefixes that were.
+void check_every_prefix_resumes(const Resumable& run, std::size_t most = 1'000'000);
 
 /// CHECKs the same with each change failing once, and with all writes failing from it on: then the
 /// run ends in an error of one line, or as if nothing had been.
