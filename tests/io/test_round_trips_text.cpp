@@ -110,21 +110,6 @@ TEST_CASE("tokenizers: any text they know comes back, from a file too; a cut fil
   }
 }
 
-TEST_CASE("bpe: bytes come back whatever other tokens there are, before or after them") {
-  Names bytes;
-  std::string all;
-  for (int b = 0; b < 256; ++b) bytes.emplace_back(1, static_cast<char>(b)), all += bytes.back();
-  for (const std::string other : {"", "<|end|>", "ab"})
-    for (const bool first : {false, true}) {
-      Names tokens = bytes;
-      tokens.insert(first ? tokens.begin() : tokens.end(), other);
-      const io::BpeTokenizer tokenizer(tokens, {}, "t");
-      std::string back;
-      for (const std::int64_t id : tokenizer.encode(all)) back += tokenizer.bytes_of(id);
-      CHECK(back == all);
-    }
-}
-
 TEST_CASE("bpe: Hugging Face's files say the same with their ids in any order") {
   const Folder here;
   Random random(5);
