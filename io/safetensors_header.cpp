@@ -26,7 +26,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   SafetensorsHeader header;
 
   bool start_object(std::size_t) override {
-    if (depth_ == 2 || list_ != nullptr) misplaced("an object");
+    if (depth_ == 2) misplaced("an object");
     if (depth_ == 1 && !in_metadata_) header.entries.emplace_back().name = name_;
     ++depth_;
     return true;
