@@ -20,7 +20,9 @@ using testing::exchanged;
 template <class Make>
 Labelled few(Make make, std::int64_t count, std::uint64_t seed, std::int64_t block) {
   constexpr std::int64_t kMost = 60;
-  const bool other = exchanged == static_cast<Part>(seed >> 62);
+  const Part part = static_cast<Part>(seed >> 62);
+  const bool other = exchanged == part;
+  testing::asked.emplace_back(part, block);
   return make(std::min(count, kMost), seed + (other ? 1 : 0), block);
 }
 
@@ -53,8 +55,10 @@ Task make_task_of_test(const std::string& name, std::int64_t count, std::int64_t
   if (exchanged == Part::test) task.test = other.test;
   task.validation.resize(150);
   task.test.resize(40);
-  for (std::size_t i = 0; i < testing::translations_wanted.size(); ++i)
-    task.test[i].target = testing::translations_wanted[i];
+  for (const auto& [part, wanted] : testing::translations_wanted) {
+    std::vector<Example>& examples = part == Part::test ? task.test : task.validation;
+    for (std::size_t i = 0; i < wanted.size(); ++i) examples[i].target = wanted[i];
+  }
   return task;
 }
 
@@ -123,7 +127,10 @@ Outcome Application::run(const Workplace& here, const std::string& arguments) co
 }
 
 const std::vector<Application>& applications() {
-  const std::string small = "--threads 1 --layers 1 --heads 2 --width 8 --batch 4 --dropout 0.1 ";
+  const std::string small =
+      "--threads 1 --layers 1 --heads 2 --width 8 --batch 4 --dropout 0.1 "
+      "--seed " +
+      std::to_string(kSeed) + " ";
   const std::string gpt = small + "--steps 3 --eval-every 1 --no-trial --context 8 ";
   const std::string other = small + "--steps 6 --eval-every 2 ";
   static const std::vector<Application> all = {

@@ -2,8 +2,10 @@
 // which the test can exchange. tests/CMakeLists.txt compiles their sources with these names.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gradus/examples/recommend/world.h"
@@ -31,8 +33,12 @@ using examples::Part;
 
 /// The part whose examples are others than usual.
 inline std::optional<Part> exchanged;
-/// Of translate's test examples; empty: their own.
-inline std::vector<std::string> translations_wanted;
+/// Of translate's examples of a part; empty: their own.
+inline std::map<Part, std::vector<std::string>> translations_wanted;
+/// What listen and vision asked for, in that order: of which part, which block.
+inline std::vector<std::pair<Part, std::int64_t>> asked;
+/// The seed of all runs.
+constexpr std::int64_t kSeed = 12;
 
 struct Application {
   std::string name;

@@ -12,7 +12,7 @@ Resumable run_of(const Application& app, const Workplace& here) {
   const std::string resume = std::string("train --out run --resume --threads 1") +
                              (app.main == gpt_main ? " --no-trial" : "");
   return {(here.directory / "run").string(), [=, &app, &here] { must(app.train(here, "run")); },
-          [=, &app, &here] { must(app.run(here, resume)); }};
+          [=, &app, &here] { must(app.run(here, resume)); }, true};
 }
 
 TEST_CASE("a run of gpt resumes bit for bit from whatever a crash leaves of it") {

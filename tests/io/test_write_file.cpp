@@ -83,7 +83,7 @@ TEST_CASE("files are written whole, replaced whole, and leave nothing beside the
 TEST_CASE("a reader sees one version or the other while a file is replaced") {
   const Folder here;
   const std::string path = here / "file", old(200'000, 'a');
-  for (const std::size_t size : {0, 100'000, 200'000, 300'000}) {
+  for (const std::size_t size : {0u, 100'000u, 200'000u, 300'000u}) {
     write(path, old);
     std::ifstream reader(path, std::ios::binary);  // opened before: it has the old one, to its end
     std::filesystem::remove(here / "name of the old one");

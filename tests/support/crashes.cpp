@@ -165,6 +165,7 @@ void check_goes_on(const Resumable& run, const Files& whole) {
     CHECK((files.count(name) != 0 && files.at(name) == bytes));
   }
   CHECK(files.size() == whole.size());
+  CHECK((!run.tidy || files_in(run.directory) == files));
 }
 
 struct Whole {

@@ -54,6 +54,7 @@ void check_saves_whole(const std::string& path, const std::function<void()>& sav
 struct Resumable {
   std::string directory;
   std::function<void()> start, resume;
+  bool tidy = false;  // resume removes what interrupted writes have left
 };
 
 /// CHECKs that each crash of the run is resumed to the very files of a whole run, or begun again

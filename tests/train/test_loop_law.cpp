@@ -155,8 +155,11 @@ TEST_CASE("a trainer keeps the first of the best weights, ends and tells when it
     options.judge = options.higher_is_better ? "accuracy" : "held_out_loss";
     options.patience = round % 5;
     options.loss_unit = "nats a word";
-    std::vector<double> values(12);
-    for (double& each : values) each = static_cast<double>(random() % 5);
+    std::vector<double> values;  // a walk that mostly rises or mostly falls, and stands still
+    for (double at = 20; values.size() < 12; values.push_back(at)) {
+      constexpr double kSteps[] = {1, 1, 1, 0, -1};
+      at += (round % 4 < 2 ? 1 : -1) * kSteps[random() % 5];
+    }
     CAPTURE(round, values);
     Task task;
     Trainer trainer(task.net, task.optimizer, kSchedule, options);
