@@ -40,7 +40,8 @@ def main():
             seconds, failed, content = run_once(flags.preset, flags.options)
             failures.update(failed)
             broken += not content
-            print(f"run {number} of {flags.times}: {seconds:.0f} s, {len(failed)} failed {'; '.join(failed)}", flush=True)
+            names = "".join(f"; {name}" for name in failed)
+            print(f"run {number} of {flags.times}: {seconds:.0f} s, {len(failed)} failed{names}", flush=True)
     finally:
         for each in load:
             each.kill()
