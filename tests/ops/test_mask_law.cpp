@@ -227,19 +227,18 @@ void check_attention(const Kind& kind, const Extent& n, const Options& how) {
 TEST_CASE("every mask and every pair of masks is what its description says, and so is attention") {
   Generator own(31);
   const GeneratorScope scope(own);
-  const Extent n{2, 4, 7, 9};
-  const std::vector<Kind> all = simple(n);
   int turn = 0;
-  const auto check = [&](const Kind& kind) {
-    CAPTURE(kind.mask.describe(), turn);
+  const auto check = [&](const Kind& kind, const Extent& n) {
+    CAPTURE(kind.mask.describe(), n.T, turn);
     check_dense(kind, n);
     const std::int64_t key_heads[] = {4, 2, 1};
     check_attention(kind, n, {key_heads[turn % 3], kWays[turn % 4], turn % 5 < 2});
     ++turn;
   };
-  for (const Kind& a : all)
-    for (const Kind& b : all)
-      for (const bool both : {true, false}) check(combined(a, b, both));
+  for (const Extent& n : {Extent{2, 4, 7, 9}, Extent{2, 4, 2, 9}})  // and as in decoding
+    for (const Kind& a : simple(n))
+      for (const Kind& b : simple(n))
+        for (const bool both : {true, false}) check(combined(a, b, both), n);
 }
 
 TEST_CASE("masks of rows in a ring, with nothing in some") {
@@ -276,7 +275,7 @@ TEST_CASE("attention of several blocks of queries, tiles and spans of keys under
 TEST_CASE("what is added to the scores, under masks too: where it is −∞ there is no key") {
   Generator own(34);
   const GeneratorScope scope(own);
-  for (const Extent& n : {Extent{2, 4, 7, 9}, Extent{2, 2, 40, 70}}) {
+  for (const Extent& n : {Extent{2, 4, 7, 9}, Extent{2, 2, 34, 530}}) {
     const auto [B, H, T, S] = n;
     const std::vector<Kind> kinds = {simple(n)[0], simple(n)[1], simple(n).back()};
     for (const Shape& shape : {Shape{T, S}, Shape{H, T, S}, Shape{B, 1, T, S}, Shape{1, H, 1, S},
@@ -284,6 +283,7 @@ TEST_CASE("what is added to the scores, under masks too: where it is −∞ ther
       for (const bool absent : {false, true})
         for (const Kind& kind : kinds)
           for (const Way way : kWays) {
+            if (S > 500 && way != Way::fused) continue;  // the others know no spans
             CAPTURE(shape, absent, kind.mask.describe(), int(way));
             Tensor bias = randn(shape, Dtype::f64);
             for (std::int64_t i = 0; absent && i < bias.numel(); i += 3)
