@@ -27,8 +27,11 @@ def safetensors(tensors, metadata=None, pad=0):
         else:
             data += struct.pack(f"<{len(numbers)}{NUMBERS[dtype][0]}", *numbers)
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, len(data)]}
-    text = json.dumps(header, separators=(",", ":")).encode() + b" " * pad
-    return struct.pack("<Q", len(text)) + text + data
+    return framed(json.dumps(header, separators=(",", ":")).encode() + b" " * pad) + data
+
+
+def framed(header):
+    return struct.pack("<Q", len(header)) + header
 
 
 def checkpoint(tensors, facts):
@@ -94,7 +97,8 @@ def safetensors_seeds():
     return {"every_dtype": safetensors(numbers), "metadata": safetensors(one, {"format": "pt", "k": "v"}, pad=3),
             "empty_axis": safetensors({"e": ("I64", [0, 3], []), "s": ("F64", [], [3.0])}), "none": safetensors({}),
             "cut_off": safetensors(one)[:-1], "too_long": safetensors(one) + b"\0",
-            "wide": safetensors({"\u00e9": ("U8", [1] * 8, [7])})}
+            "wide": safetensors({"\u00e9": ("U8", [1] * 8, [7])}), "too_wide": safetensors({"a": ("U8", [1] * 9, [7])}),
+            "large": framed(b'{"a":{"dtype":"F32","shape":[1000000000],"data_offsets":[0,4000000000]}}')}
 
 
 def checkpoint_seeds():
@@ -102,7 +106,8 @@ def checkpoint_seeds():
     facts = {"step": "7", "settings": "{\"a\": 1}"}
     right = checkpoint(tensors, facts)
     return {"right": right, "no_tensors": checkpoint({}, facts), "damaged": right[:-1] + b"\1",
-            "no_checkpoint": safetensors(tensors, {"format": "pt"})}
+            "no_checkpoint": safetensors(tensors, {"format": "pt"}),
+            "no_checksum": safetensors(tensors, {"format": "pt", "gradus.checkpoint": "1"})}
 
 
 def npy_seeds():
@@ -110,7 +115,8 @@ def npy_seeds():
             "fortran": npy("<i4", "(2, 2)", struct.pack("<4i", *range(4)), fortran=True),
             "v2": npy("|b1", "(3,)", b"\0\1\2", version=2), "v3": npy("<f2", "(2,)", b"\0\x3c\0\x7c", version=3),
             "u1": npy("|u1", "(0, 4)", b""), "i8": npy("<i8", "(1,)", struct.pack("<q", -1)),
-            "big_endian": npy(">f4", "(1,)", b"\0" * 4), "huge": npy("<f4", "(4611686018427387904, 4)", b"")}
+            "big_endian": npy(">f4", "(1,)", b"\0" * 4), "huge": npy("<f4", "(4611686018427387904, 4)", b""),
+            "large": npy("<f4", "(1000000000,)", b""), "axes": npy("|u1", "(1, 1, 1, 1, 1, 1, 1, 1, 1)", b"\1")}
 
 
 def csv_seeds():
@@ -135,13 +141,16 @@ def hugging_face_seeds():
     vocab = json.dumps({token: i for i, token in enumerate(tokens)}, ensure_ascii=False).encode()
     few = b'{"a": 0, "b": 1, "ab": 2}'
     return {"right": vocab + b"\0#version: 0.2\nt h\r\nth e\n", "few": few + b"\0a b\n", "real": b'{"a": 1e300}\0',
-            "twice": b'{"a": 0, "b": 0}\0', "list": b"[0, 1]\0", "no_merges": few}
+            "twice": b'{"a": 0, "b": 0}\0', "list": b"[0, 1]\0", "no_merges": few,
+            "merge_of_one": vocab + b"\0t\n"}
 
 
 def text_seeds():
     return {"ascii": b"It's 12 o'clock,  now\n\tthe cat\r\n", "wide": "é→𝄞 \ufffd café".encode(), "empty": b"",
             "broken": b"\xc3 \xe2\x82 \xf0\x9d\x84 \xed\xa0\x80 \xc0\xaf \xf5 \x80", "nul": b"a\0b",
-            "letters": b"a" * 300}
+            "letters": b"a" * 300,
+            "overlong": b"\xe0\x9f\xbf", "surrogate": b"\xed\xa0\x80", "beyond": b"\xf4\x90\x80\x80",
+            "overlong_4": b"\xf0\x8f\xbf\xbf"}
 
 
 def wav_seeds():

@@ -88,7 +88,7 @@ def preset_part(name, about, **more):
 
 
 def parts():
-    release = built("release")
+    release = built("release", "-DGRADUS_TEST_EVERYTHING=ON")
     inside = tested("release", "-E", ELSEWHERE)
     widths = {"baseline": [], "avx2": ["avx2", "fma", "bmi1", "bmi2"],
               "avx512": ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]}

@@ -1,11 +1,8 @@
-// How small an error each tolerance lets pass, and no smaller; and two conditions, each with a
-// fault that it alone sees.
+// How small an error each tolerance lets pass, and no smaller.
 #include <cmath>
 #include <optional>
 
 #include "gradus/check/raw/check.h"
-#include "gradus/engine/apply.h"
-#include "gradus/ops/reduce.h"
 #include "gradus/tests/check/conditions.h"
 
 namespace gradus {
@@ -95,76 +92,6 @@ TEST_CASE("graded errors: f32 may have its roundings, and no more") {
   };
   // 8 √12 2⁻²⁴ = 1.7e-6 of the gradient and its terms; the smallest elements have the least.
   graded(6e-6, 5, passes);
-}
-
-}  // namespace
-}  // namespace conditions
-
-namespace op {
-
-/// x², whose backward is wrong for the second node that one leaf has.
-struct Jealous final : Op {
-  static inline std::uint64_t latest = 0;  // the leaf
-  Saved x;
-  double factor = 2;
-  const char* name() const override { return "jealous"; }
-  Tensor forward(const Tensor& input) {
-    const std::uint64_t leaf = input.node() ? input.node()->id : 0;
-    factor = leaf != 0 && leaf == latest ? 3 : 2;
-    latest = leaf;
-    x = input;
-    const Tensor t = input.detach();
-    return (t * t).detach();
-  }
-  Gradients backward(const Tensor& dy) override { return {dy * factor * x.value()}; }
-};
-
-/// x², whose second backward writes into what the first returned.
-struct Rewriting final : Op {
-  Saved x;
-  Tensor first;
-  const char* name() const override { return "rewriting"; }
-  Tensor forward(const Tensor& input) {
-    x = input;
-    const Tensor t = input.detach();
-    return (t * t).detach();
-  }
-  Gradients backward(const Tensor& dy) override {
-    Tensor dx = dy * 2.0 * x.value();
-    if (first.defined()) first.fill_(0);
-    return {first = dx};
-  }
-};
-
-}  // namespace op
-
-namespace conditions {
-namespace {
-
-/// Fails by one finding, which says this.
-void found_by(const Report& report, const std::string& words) {
-  INFO(report);
-  CHECK(report.verdict == Verdict::fail);
-  REQUIRE(report.findings.size() == 1);
-  CHECK(has(report.findings[0].note, words));
-}
-
-TEST_CASE("conditions: the gradients of a first backward pass are written to by the second") {
-  Options options;
-  options.smallest = false;
-  found_by(check::gradients(
-               "rewriting", [](const Tensors& in) { return apply(op::Rewriting{}, in[0]); },
-               {values({3})}, options),
-           "after a second backward pass");
-}
-
-TEST_CASE("conditions: f(x) twice in one network is wrong where once is right") {
-  Options options;
-  options.smallest = false;
-  found_by(check::gradients(
-               "jealous", [](const Tensors& in) { return apply(op::Jealous{}, in[0]); },
-               {values({3})}, options),
-           "for the sum of f(x) and 2 f(x)");
 }
 
 }  // namespace

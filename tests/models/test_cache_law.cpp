@@ -40,6 +40,8 @@ List picked(const List& from, const Ids& which) {
   return chosen;
 }
 
+enum class Padding { none, any, level };
+
 /// Texts that a model goes on with, and the cache that must not be seen in what it says.
 struct Walk {
   const nn::GPT& model;
@@ -48,22 +50,40 @@ struct Walk {
   nn::KVCache cache{size};
   std::vector<Tokens> texts = {{}, {}, {}};
 
-  /// Up to 5 more places of each text; the first of them are padding, unless all are `equal`.
-  void take(bool equal, bool recorded) {
+  /// Up to 5 places and their lengths: all of them tokens, the last of them, or as many tokens as
+  /// make the texts equally long while what is before them is not.
+  Ids lengths(Padding padding, std::int64_t room) {
+    const auto shorter = [](const Tokens& a, const Tokens& b) { return a.size() < b.size(); };
+    const auto [least, most] = std::minmax_element(texts.begin(), texts.end(), shorter);
+    const std::int64_t all = std::ssize(*most) + 1;
+    if (padding == Padding::level && all - std::ssize(*least) > room) padding = Padding::none;
+    const std::int64_t T = padding == Padding::level
+                               ? all - std::ssize(*least)
+                               : 1 + dice.below(std::min<std::int64_t>(room, 5));
+    Ids n;
+    for (const Tokens& text : texts)
+      n.push_back(padding == Padding::none    ? T
+                  : padding == Padding::level ? all - std::ssize(text)
+                                              : dice.below(T + 1));
+    n.push_back(T);
+    return n;
+  }
+
+  void take(Padding padding, bool recorded) {
     const std::int64_t room = size.sliding ? 5 : size.capacity - cache.size();
     if (room == 0) return;
-    const std::int64_t B = std::ssize(texts), T = 1 + dice.below(std::min<std::int64_t>(room, 5));
-    Ids ids, lengths;
-    for (Tokens& text : texts) {
-      lengths.push_back(equal ? T : dice.below(T + 1));
+    Ids ids, lengths = this->lengths(padding, room);
+    const std::int64_t B = std::ssize(texts), T = lengths.back();
+    lengths.pop_back();
+    for (std::size_t b = 0; b < texts.size(); ++b)
       for (std::int64_t j = 0; j < T; ++j) {
         ids.push_back(dice.below(13));
-        if (j >= T - lengths.back()) text.push_back(ids.back());
+        if (j >= T - lengths[b]) texts[b].push_back(ids.back());
       }
-    }
     std::optional<AttentionRecord> record;
     if (recorded) record.emplace();
-    const Tensor logits = model(from(ids, {B, T}), &cache, equal ? Ids{} : lengths);
+    const Tensor logits =
+        model(from(ids, {B, T}), &cache, padding == Padding::none ? Ids{} : lengths);
     std::int64_t longest = 0;
     for (std::size_t b = 0; b < texts.size(); ++b) {
       CAPTURE(b, lengths, texts[b]);
@@ -139,10 +159,11 @@ TEST_CASE("whatever is taken, padded and reordered: a cache is not seen in what 
           std::optional<Walk> copy;
           for (int n = 0; n < 9; ++n) {
             // Padding that came later would push tokens out of a window that slides.
-            walk.take(n > 0 && (sliding || walk.dice.below(2) == 0), walk.dice.below(2) == 0);
+            const Padding padding = n > 0 && sliding ? Padding::none : Padding(walk.dice.below(3));
+            walk.take(padding, walk.dice.below(2) == 0);
             if (walk.dice.below(3) == 0) walk.reorder();
             if (n == 4) copy.emplace(walk), copy->dice.at = 1000;
-            if (copy) copy->take(true, false);  // each goes on by itself
+            if (copy) copy->take(Padding::none, false);  // each goes on by itself
           }
         }
       }

@@ -257,17 +257,18 @@ TEST_CASE("masks of rows in a ring, with nothing in some") {
         }
 }
 
-TEST_CASE("attention of several blocks of queries and tiles of keys under each kind of mask") {
+TEST_CASE("attention of several blocks of queries, tiles and spans of keys under each mask") {
   Generator own(33);
   const GeneratorScope scope(own);
-  const Extent n{2, 2, 70, 135};
-  const std::vector<Kind> all = simple(n);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Kind pair = combined(all[i], all[(i + 5) % all.size()], i % 2 == 0);
-    for (const Kind& kind : {all[i], pair}) {
-      CAPTURE(kind.mask.describe());
-      check_dense(kind, n);
-      check_attention(kind, n, {std::int64_t(i % 2 + 1), Way::fused});
+  for (const Extent& n : {Extent{2, 2, 70, 135}, Extent{2, 2, 34, 600}}) {
+    const std::vector<Kind> all = simple(n);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Kind pair = combined(all[i], all[(i + 5) % all.size()], i % 2 == 0);
+      for (const Kind& kind : {all[i], pair}) {
+        CAPTURE(kind.mask.describe(), n.S);
+        check_dense(kind, n);
+        check_attention(kind, n, {std::int64_t(i % 2 + 1), Way::fused});
+      }
     }
   }
 }
