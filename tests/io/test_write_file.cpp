@@ -114,6 +114,17 @@ TEST_CASE("what an output file has written is in the file at once, not in a buff
   CHECK(read_bytes(path) == all);
 }
 
+TEST_CASE("an output file says what closing it came to") {
+  const Folder here;
+  io::OutputFile file;
+  const int next = dup(STDERR_FILENO);  // the number that the file will have
+  close(next);
+  REQUIRE(file.create(here / "file") == 0);
+  close(next);
+  CHECK(file.close() == EBADF);
+  CHECK(file.close() == 0);  // it is closed
+}
+
 TEST_CASE("a file that cannot be written is named with its cause") {
   const Folder here;
   const std::string missing = refusal(here / "no such directory/file", "x");
