@@ -1,5 +1,6 @@
 // Loaders against writers: random contents come back bit for bit, whatever dtype, shape and strides
 // they have, and what was changed or cut off is refused.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -237,6 +238,34 @@ TEST_CASE("checkpoint: its checksum tells apart what differs in one thing") {
     io::save_safetensors(here / "changed", file.tensors, file.metadata);
     CHECK(contains(message_of([&] { io::load_checkpoint(here / "changed"); }), "damaged"));
   }
+}
+
+TEST_CASE("checkpoint: names of facts that the format has are refused, others come back") {
+  const Folder here;
+  const auto save = [&](const char* name) {
+    io::save_checkpoint(here / "file", {{}, {{name, "x"}}});
+  };
+  for (const char* name : {"format", "gradus.checkpoint", "gradus.crc32", "gradus.", "gradus.a"})
+    CHECK_THROWS_AS(save(name), ValueError);
+  for (const char* name : {"formats", "Format", "gradus", "a.gradus.crc32", ""}) {
+    save(name);
+    CHECK(io::load_checkpoint(here / "file").facts.at(name) == "x");
+  }
+}
+
+TEST_CASE("sizes have a product where a tensor of it has less than 2⁶³ bytes") {
+  const auto size = [](int power) { return power < 0 ? 0u : std::uint64_t{1} << power; };
+  std::size_t wrong = 0;
+  for (int a = -1; a < 64; ++a)  // −1: an axis of size 0, which strides do not count
+    for (int b = -1; b < 64; ++b)
+      for (int c = -1; c < 64; c += 7) {
+        const std::uint64_t sizes[] = {size(a), size(b), size(c)};
+        const int power = std::max(a, 0) + std::max(b, 0) + std::max(c, 0);
+        const auto count = io::count_of(sizes);
+        if (power > 59) wrong += count.has_value();  // 2⁶⁰ numbers of 8 bytes
+        if (power <= 59) wrong += count != (std::min({a, b, c}) < 0 ? 0 : size(power));
+      }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("a file that shrinks while it is read is an error") {

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gradus/io/output_file.h"
 #include "gradus/tests/io/files.h"
 
 namespace gradus::testing {
@@ -94,6 +95,34 @@ TEST_CASE("a reader sees one version or the other while a file is replaced") {
     CHECK(read_bytes(here / "name of the old one") == old);
     CHECK(read_bytes(path) == fresh);
   }
+}
+
+TEST_CASE("what an output file has written is in the file at once, not in a buffer") {
+  const Folder here;
+  const std::string path = here / "file";
+  std::string all;
+  for (const bool again : {false, true}) {
+    io::OutputFile file;
+    CHECK((again ? file.open(path) : file.create(path)) == 0);
+    for (const std::string part : {"one", "", "two and three", "\n"}) {
+      CHECK(file.write(part.data(), part.size()) == 0);
+      CHECK(read_bytes(path) == (all += part));
+    }
+  }
+  io::OutputFile other;
+  CHECK(other.create(path) == EEXIST);
+  CHECK(read_bytes(path) == all);
+}
+
+TEST_CASE("an output file says what closing it came to") {
+  const Folder here;
+  io::OutputFile file;
+  const int next = dup(STDERR_FILENO);  // the number that the file will have
+  close(next);
+  REQUIRE(file.create(here / "file") == 0);
+  close(next);
+  CHECK(file.close() == EBADF);
+  CHECK(file.close() == 0);  // it is closed
 }
 
 TEST_CASE("a file that cannot be written is named with its cause") {
