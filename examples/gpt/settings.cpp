@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "gradus/base/error.h"
+#include "gradus/examples/support/json_fields.h"
+#include "gradus/io/text.h"
 #include "names.h"
 
 namespace gradus::examples {
@@ -13,16 +15,19 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 /// Runs that are older than these lack them: a GPT-2 then, which the defaults are.
-void read_peculiarities(const Json& json, nn::GPTOptions& model) {
+void read_peculiarities(const JsonFields& fields, nn::GPTOptions& model) {
   const auto choice = [&](const char* key, auto& value, const auto& names) {
-    if (json.contains(key)) value = called(names, key, json.at(key).get<std::string>());
+    std::string name = name_of(names, value);
+    fields.read_if_there(key, name);
+    value = called(names, key, name);
   };
   choice("positions", model.position, kPositions);
   choice("norm", model.norm_kind, kNorms);
   choice("activation", model.activation, kActivations);
-  model.kv_heads = json.value("kv_heads", model.heads);
-  model.window = json.value("window", model.window);
-  model.checkpoint = json.value("checkpoint", model.checkpoint);
+  model.kv_heads = model.heads;
+  fields.read_if_there("kv_heads", model.kv_heads);
+  fields.read_if_there("window", model.window);
+  fields.read_if_there("checkpoint", model.checkpoint);
 }
 
 }  // namespace
@@ -81,40 +86,41 @@ std::string to_json(const Settings& s) {
 
 Settings settings_from_json(const std::string& text, const std::string& name) {
   try {
-    const Json json = Json::parse(text);
+    const auto json = nlohmann::json::parse(text);  // the ordered one seeks each key among all
+    const JsonFields fields(json, name);
     Settings s;
-    json.at("files").get_to(s.files);
-    json.at("validation").get_to(s.validation);
-    json.at("text_digest").get_to(s.text_digest);
-    json.at("tokenizer").get_to(s.tokenizer);
-    s.tokenizer_vocab = json.value("tokenizer_vocab", s.tokenizer_vocab);  // older runs lack it
-    json.at("config").get_to(s.config);
-    json.at("vocab").get_to(s.model.vocab);
-    json.at("context").get_to(s.model.context);
-    json.at("layers").get_to(s.model.layers);
-    json.at("heads").get_to(s.model.heads);
-    json.at("width").get_to(s.model.width);
-    json.at("dropout").get_to(s.model.dropout);
-    read_peculiarities(json, s.model);
-    json.at("batch").get_to(s.batch);
-    json.at("steps").get_to(s.steps);
+    fields.read("files", s.files);
+    fields.read("validation", s.validation);
+    fields.read("text_digest", s.text_digest);
+    fields.read("tokenizer", s.tokenizer);
+    fields.read_if_there("tokenizer_vocab", s.tokenizer_vocab);  // older runs lack it
+    fields.read("config", s.config);
+    fields.read("vocab", s.model.vocab);
+    fields.read("context", s.model.context);
+    fields.read("layers", s.model.layers);
+    fields.read("heads", s.model.heads);
+    fields.read("width", s.model.width);
+    fields.read("dropout", s.model.dropout);
+    read_peculiarities(fields, s.model);
+    fields.read("batch", s.batch);
+    fields.read("steps", s.steps);
     if (json.contains("time")) {
-      const Json& time = json.at("time");
-      time.at("seconds").get_to(s.time.seconds);
-      time.at("evaluation_steps").get_to(s.time.evaluation_steps);
-      time.at("most_steps").get_to(s.time.most_steps);
+      const JsonFields time(json.at("time"), name);
+      time.read("seconds", s.time.seconds);
+      time.read("evaluation_steps", s.time.evaluation_steps);
+      time.read("most_steps", s.time.most_steps);
     }
-    json.at("warmup").get_to(s.warmup);
-    json.at("eval_every").get_to(s.eval_every);
-    json.at("learning_rate").get_to(s.learning_rate);
-    json.at("final_factor").get_to(s.final_factor);
-    json.at("beta2").get_to(s.beta2);
-    json.at("weight_decay").get_to(s.weight_decay);
-    json.at("clip_norm").get_to(s.clip_norm);
-    json.at("seed").get_to(s.seed);
+    fields.read("warmup", s.warmup);
+    fields.read("eval_every", s.eval_every);
+    fields.read("learning_rate", s.learning_rate);
+    fields.read("final_factor", s.final_factor);
+    fields.read("beta2", s.beta2);
+    fields.read("weight_decay", s.weight_decay);
+    fields.read("clip_norm", s.clip_norm);
+    fields.read("seed", s.seed);
     return s;
   } catch (const nlohmann::json::exception& error) {
-    fail<FileError>(name, ": is not the settings of a gpt run: ", error.what());
+    fail<FileError>(name, ": is not the settings of a gpt run: ", io::in_short(error.what()));
   } catch (const ValueError& error) {
     fail<FileError>(name, ": ", error.what());
   }

@@ -27,8 +27,8 @@
 namespace gradus::examples {
 namespace {
 
-struct Flags : ModelFlags {
-  Flags() : ModelFlags("listen") { steps = 800, batch = 32, learning_rate = 2e-3; }
+struct Flags : ClassifierFlags {
+  Flags() : ClassifierFlags("listen") { steps = 800, batch = 32, learning_rate = 2e-3; }
   nn::Listener model() const {
     return nn::Listener({.bands = kBands,
                          .frames = (kSamples - kFrame) / kHop + 1,

@@ -22,11 +22,11 @@
 namespace gradus::examples {
 namespace {
 
-struct Flags : ModelFlags {
+struct Flags : ClassifierFlags {
   std::int64_t patch = 6;
-  Flags() : ModelFlags("vision") { steps = 2000, batch = 64, learning_rate = 2e-3, layers = 3; }
+  Flags() : ClassifierFlags("vision") { steps = 2000, batch = 64, learning_rate = 2e-3, layers = 3; }
   void add_to(CLI::App& app) {
-    ModelFlags::add_to(app);
+    ClassifierFlags::add_to(app);
     setting(app, "--patch", &patch, "pixels on a side; must divide 24");
   }
   nn::VisionTransformer model() const {

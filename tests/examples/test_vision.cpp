@@ -95,14 +95,14 @@ TEST_CASE("a picture in characters stands beside where the model looked") {
 
 const std::string kVision = "'" GRADUS_BINARY_DIR "/vision' ";
 const std::string kTiny =
-    "--threads 1 --steps 12 --eval-every 4 --batch 4 --layers 1 --heads 2 --width 8 --patch 8 ";
+    "--threads 1 --tested 200 --steps 12 --eval-every 4 --batch 4 --layers 1 --heads 2 --width 8 --patch 8 ";
 
 TEST_CASE("vision trains, goes on where it was stopped, and looks") {
   const Workplace here;
   const Outcome whole = here.shell(kVision + "train --out whole --dropout 0.1 " + kTiny);
   CAPTURE(whole.err);
   REQUIRE(whole.code == 0);
-  for (const char* words : {"accuracy on 2000 test examples", "majority", "pixels", "vision Trans"})
+  for (const char* words : {"accuracy on 200 test examples", "majority", "pixels", "vision Trans"})
     CHECK(has(whole.out, words));
   // stopped in the middle by a limit that a full disk would be: kill -9 after the first checkpoint
   here.shell(kVision + "train --out run --dropout 0.1 " + kTiny + "& p=$!; " + saved("run") +

@@ -47,7 +47,7 @@ TEST_CASE("registry: gradients are the derivatives") {
   });
 }
 
-TEST_CASE("registry: gradients have the right gradients") {
+TEST_CASE("registry: gradients have the right gradients", "[once]") {
   const OneThread one;
   each_sample([](const Sample& sample) {
     if (!sample.second || !sample.differences || sample.large) return;

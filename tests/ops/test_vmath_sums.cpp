@@ -70,7 +70,7 @@ void check_reductions(std::int64_t n) {
 
 }  // namespace
 
-TEST_CASE("vmath: sums, dot products and maxima of rows of any length") {
+TEST_CASE("vmath: sums, dot products and maxima of rows of any length", "[once]") {
   for (const std::int64_t n : {0, 1, 15, 16, 17, 31, 32, 33, 64, 1000}) {
     check_reductions<float>(n);
     check_reductions<double>(n);
@@ -80,7 +80,7 @@ TEST_CASE("vmath: sums, dot products and maxima of rows of any length") {
   }
 }
 
-TEST_CASE("vmath: a sum has the same bits for any instruction set") {
+TEST_CASE("vmath: a sum has the same bits for any instruction set", "[once]") {
   const std::vector<float> x = numbers<float>(1000, 3);
   float lane[32] = {};
   for (std::size_t i = 0; i < x.size(); ++i) lane[i % 32] += x[i];
@@ -94,7 +94,7 @@ TEST_CASE("vmath: a sum has the same bits for any instruction set") {
   }
 }
 
-TEST_CASE("vmath: max keeps NaN wherever it stands, and -∞") {
+TEST_CASE("vmath: max keeps NaN wherever it stands, and -∞", "[once]") {
   for (const std::int64_t n : {1, 31, 33, 70}) {
     std::vector<float> x(static_cast<std::size_t>(n), -kInf);
     CHECK(vmath::max(x.data(), n) == -kInf);

@@ -1,12 +1,17 @@
 // Batches, schedules, metrics and progress.
+#include <sys/resource.h>
+
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <set>
 #include <sstream>
 
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
+#include "gradus/tests/io/files.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/train/data.h"
 #include "gradus/train/metrics.h"
@@ -67,6 +72,20 @@ TEST_CASE("next-token batches are windows and the same one later") {
   CHECK_THROWS_AS(TokenBatches(tokens, 0, 5, 3), ValueError);
 }
 
+TEST_CASE("each window of a text is drawn, and none beyond its end") {
+  std::vector<std::int64_t> tokens(13);
+  std::iota(tokens.begin(), tokens.end(), 0);
+  for (const std::int64_t context : {1, 5, 12}) {
+    const TokenBatches data(tokens, context, 16, 3);
+    std::set<std::int64_t> starts, expected;
+    for (std::int64_t start = 0; start + context < 13; ++start) expected.insert(start);
+    for (int step = 0; step < 40; ++step)  // 640 draws miss one of 12 once in 10²³ times
+      for (const std::int64_t id : select(data.at(step).x, 1, 0).to_vector<std::int64_t>())
+        starts.insert(id);
+    CHECK(starts == expected);
+  }
+}
+
 TEST_CASE("schedules rise, fall and end where they say") {
   const optim::Schedule cosine = optim::warmup_cosine(10, 110, 0.1);
   CHECK(cosine(0) == 0.1);
@@ -99,46 +118,42 @@ TEST_CASE("schedules rise, fall and end where they say") {
 }
 
 TEST_CASE("the metrics log keeps whole lines and is cut back to a checkpoint") {
-  const auto path = std::filesystem::temp_directory_path() / "gradus-metrics-test.jsonl";
-  std::filesystem::remove(path);
-  const auto read = [&] {
-    std::ifstream file(path);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
+  const Folder here;
+  const std::string path = here / "metrics.jsonl";
+  const auto read = [&] { return read_bytes(path); };
   std::int64_t kept = 0;
   {
-    MetricsLog log(path.string(), 0);
+    MetricsLog log(path, 0);
     log.write({{"step", 0}, {"loss", 0.1}});
     kept = log.flush();
     log.write({{"step", 1}, {"loss", std::nan("")}});
   }
   CHECK(read() == "{\"step\": 0, \"loss\": 0.1}\n{\"step\": 1, \"loss\": null}\n");
-  { MetricsLog log(path.string(), kept); }
+  { MetricsLog log(path, kept); }
   CHECK(read() == "{\"step\": 0, \"loss\": 0.1}\n");
-  CHECK_THROWS_AS(MetricsLog(path.string(), 1000), FileError);
+  CHECK_THROWS_AS(MetricsLog(path, 1000), FileError);
   CHECK_THROWS_AS(MetricsLog("/nowhere/at/all.jsonl", 0), FileError);
-  std::filesystem::remove(path);
 }
 
 TEST_CASE("metrics are read back by name") {
-  const auto path = std::filesystem::temp_directory_path() / "gradus-metrics-read.jsonl";
+  const Folder here;
+  const std::string path = here / "metrics.jsonl";
   {
-    MetricsLog log(path.string(), 0);
+    MetricsLog log(path, 0);
     log.write({{"step", 0}, {"loss", 0.1}});
     log.write({{"step", 1}, {"loss", std::nan("")}});
     log.write({{"step", 2}, {"held_out_loss", 7}});
     log.write({{"step", 2}, {"loss", -1e-9}});
   }
   using Points = std::vector<std::pair<double, double>>;
-  CHECK(read_metric(path.string(), "loss") == Points{{0, 0.1}, {2, -1e-9}});
-  CHECK(read_metric(path.string(), "held_out_loss") == Points{{2, 7}});
-  CHECK(read_metric(path.string(), "other").empty());
+  CHECK(read_metric(path, "loss") == Points{{0, 0.1}, {2, -1e-9}});
+  CHECK(read_metric(path, "held_out_loss") == Points{{2, 7}});
+  CHECK(read_metric(path, "other").empty());
   for (const char* bad : {"{\"step\": 0}\nno line", "{\"loss\": 1}\n", "{\"step\": x}\n"}) {
     std::ofstream(path) << bad;
-    CHECK_THROWS_AS(read_metric(path.string(), "loss"), FileError);
+    CHECK_THROWS_AS(read_metric(path, "loss"), FileError);
   }
-  std::filesystem::remove(path);
-  CHECK_THROWS_AS(read_metric(path.string(), "loss"), FileError);
+  CHECK_THROWS_AS(read_metric(here / "none.jsonl", "loss"), FileError);
 }
 
 TEST_CASE("a full disk is reported, and the lines wait") {
@@ -148,6 +163,42 @@ TEST_CASE("a full disk is reported, and the lines wait") {
   log.write({{"step", 0}});
   CHECK(log.flush() == 0);
   CHECK(log.complaint().find("/dev/full") != std::string::npos);
+}
+
+/// No file of this process may grow beyond `bytes` while it lives: a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST_CASE("a line that did not fit leaves nothing behind, and comes whole when there is room") {
+  const Folder here;
+  const std::string path = here / "metrics.jsonl", first = "{\"step\": 1}\n";
+  MetricsLog log(path, 0);
+  log.write({{"step", 1}});
+  CHECK(log.flush() == std::ssize(first));
+  for (rlim_t room = 0; room < 12; ++room) {
+    const FullDisk disk(first.size() + room);
+    if (room == 0) log.write({{"step", 2}});
+    CHECK(log.flush() == std::ssize(first));
+    CHECK(contains(log.complaint(), path));
+    CHECK(read_bytes(path) == first);
+  }
+  CHECK(log.flush() == 2 * std::ssize(first));
+  CHECK(log.complaint().empty());
+  CHECK(read_bytes(path) == first + "{\"step\": 2}\n");
 }
 
 TEST_CASE("progress is a plain line where there is no terminal") {

@@ -83,38 +83,55 @@ TEST_CASE("a trainer keeps the best weights, the log, and the curve") {
   CHECK(saved.parameters == 3 * 8 + 8 + 8 + 1);
 }
 
-TEST_CASE("a run that was interrupted goes on bit for bit") {
-  const Folder here;
-  Task whole;
-  Trainer first(whole.net, whole.optimizer, kSchedule, options(here / "whole"));
-  first.start();
-  whole.run(first);
+/// Judged better and worse by turns, worse at the end.
+Metrics up_and_down(const Task& task, const Trainer& trainer) {
+  const double part = trainer.step() % 2 == 0 ? 100.0 : 1.0;
+  return {{"held_out_loss", part * task.evaluate()[0].second}};
+}
 
-  volatile std::sig_atomic_t stop = 0;
-  {
+TEST_CASE("a run that was interrupted at any step goes on bit for bit") {
+  constexpr std::int64_t kSteps = 16;
+  const Folder here;
+  const auto settings = [&](const std::string& name) {
+    TrainOptions with = options(here / name, kSteps);
+    with.eval_every = 3, with.clip_norm = 1, with.accumulate = 2;
+    return with;
+  };
+  Task whole;
+  Trainer first(whole.net, whole.optimizer, kSchedule, settings("whole"));
+  first.start();
+  const auto go = [](Task& task, Trainer& trainer, const Trainer::LossOf& loss) {
+    return trainer.run(loss, [&] { return up_and_down(task, trainer); });
+  };
+  go(whole, first, [&](std::int64_t i) { return whole.loss(i); });
+
+  for (std::int64_t last = 1; last < kSteps; ++last) {
+    CAPTURE(last);
+    const std::string name = "run" + std::to_string(last);
+    volatile std::sig_atomic_t stop = 0;
+    {
+      Task task;
+      TrainOptions with_stop = settings(name);
+      with_stop.stop = &stop;
+      Trainer trainer(task.net, task.optimizer, kSchedule, with_stop);
+      trainer.start();
+      const TrainEnd end = go(task, trainer, [&](std::int64_t i) {
+        stop = i / 2 + 1 == last;
+        return task.loss(i);
+      });
+      CHECK(end == TrainEnd::interrupted);
+      CHECK(trainer.step() == last);
+    }
     Task task;
-    TrainOptions with_stop = options(here / "run");
-    with_stop.stop = &stop;
-    Trainer trainer(task.net, task.optimizer, kSchedule, with_stop);
-    trainer.start();
-    const TrainEnd end = trainer.run(
-        [&](std::int64_t i) {
-          if (i == 16) stop = 1;  // in the middle between two checkpoints
-          return task.loss(i);
-        },
-        [&] { return task.evaluate(); });
-    CHECK(end == TrainEnd::interrupted);
-    CHECK(trainer.step() == 17);
+    randn({3});  // what was drawn until now does not matter
+    Trainer trainer(task.net, task.optimizer, kSchedule, settings(name));
+    trainer.resume();
+    CHECK(trainer.step() == last);
+    CHECK(go(task, trainer, [&](std::int64_t i) { return task.loss(i); }) == TrainEnd::finished);
+    for (const std::string file : {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"})
+      CHECK(read_bytes(here / (name + "/" + file)) == read_bytes(here / ("whole/" + file)));
+    CHECK(trainer.best() == first.best());
   }
-  Task task;
-  randn({3});  // what was drawn until now does not matter
-  Trainer trainer(task.net, task.optimizer, kSchedule, options(here / "run"));
-  trainer.resume();
-  CHECK(trainer.step() == 17);
-  CHECK(task.run(trainer) == TrainEnd::finished);
-  for (const std::string name : {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"})
-    CHECK(read_bytes(here / ("run/" + name)) == read_bytes(here / ("whole/" + name)));
-  CHECK(trainer.best() == first.best());
 }
 
 TEST_CASE("what an application keeps in the checkpoint comes back") {

@@ -1,5 +1,6 @@
 #include "classification.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,9 +20,9 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::int64_t kValidation = 500, kTest = 2000;
-constexpr std::int64_t kForLogistic = 4000;  // examples that logistic regression learns
-constexpr std::int64_t kSideBySide = 250;    // when nothing is recorded
+constexpr std::int64_t kValidation = 500;
+constexpr std::int64_t kForLogistic = 2;   // examples it learns from, for one that is tested
+constexpr std::int64_t kSideBySide = 250;  // when nothing is recorded
 
 /// Scores of all of x, some rows at a time.
 Tensor scores_of(const Classification& task, const Tensor& x) {
@@ -31,10 +32,10 @@ Tensor scores_of(const Classification& task, const Tensor& x) {
   return cat(parts);  // [N, classes]
 }
 
-void print_comparison(const Classification& task) {
-  const Labelled known = task.make(kForLogistic, Part::training, 0);
-  const Labelled test = task.make(kTest, Part::test, 0);
-  std::printf("accuracy on %lld test examples\n", static_cast<long long>(kTest));
+void print_comparison(const Classification& task, std::int64_t tested) {
+  const Labelled known = task.make(kForLogistic * tested, Part::training, 0);
+  const Labelled test = task.make(tested, Part::test, 0);
+  std::printf("accuracy on %lld test examples\n", static_cast<long long>(tested));
   print_accuracies({{"majority", majority_accuracy(known, test)},
                     {"logistic regression on " + task.features_name,
                      logistic_accuracy({task.features(known.x), known.y},
@@ -48,7 +49,17 @@ std::uint64_t seed_of(std::int64_t seed, Part part) {
   return static_cast<std::uint64_t>(seed) + (static_cast<std::uint64_t>(part) << 62);
 }
 
-int train_classifier(const RunFlags& flags, nn::Module& model, const Classification& task) {
+void ClassifierFlags::add_to(CLI::App& app) {
+  ModelFlags::add_to(app);
+  setting(app, "--tested", &tested, "new examples for the accuracy at the end");
+}
+
+void ClassifierFlags::check() const {
+  ModelFlags::check();
+  require(0 < tested && tested <= 1'000'000, "--tested ", tested, ": must be 1 to 1,000,000");
+}
+
+int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task) {
   optim::AdamW optimizer(model.parameters(), {.learning_rate = flags.learning_rate});
   TrainOptions options = flags.options();
   options.judge = "accuracy", options.higher_is_better = true;
@@ -71,7 +82,7 @@ int train_classifier(const RunFlags& flags, nn::Module& model, const Classificat
   const int code = flags.train(trainer, loss_of, evaluate);
   if (code != 0) return code;
   load_best(model, flags.files());
-  print_comparison(task);
+  print_comparison(task, flags.tested);
   return 0;
 }
 

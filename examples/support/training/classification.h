@@ -24,6 +24,13 @@ enum class Part { training, validation, test };
 /// Another seed for each part, so that none repeats an example of another.
 std::uint64_t seed_of(std::int64_t seed, Part part);
 
+struct ClassifierFlags : ModelFlags {
+  using ModelFlags::ModelFlags;
+  std::int64_t tested = 2000;
+  void add_to(CLI::App& app);
+  void check() const override;
+};
+
 struct Classification {
   std::int64_t classes;
   /// The block-th `count` examples of a part: a function of these three.
@@ -36,7 +43,7 @@ struct Classification {
 /// Trains `model` with AdamW on flags.batch new examples a step, keeps what is best on validation
 /// examples, and prints the accuracy on test examples beside those of the simpler models. Returns
 /// the exit code.
-int train_classifier(const RunFlags& flags, nn::Module& model, const Classification& task);
+int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task);
 
 /// The share of rows of `scores` [N, classes] whose largest score is that of label y [N].
 double accuracy(const Tensor& scores, const Tensor& y);

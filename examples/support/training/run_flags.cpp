@@ -10,6 +10,7 @@
 
 #include "gradus/base/platform.h"
 #include "gradus/examples/support/interrupt.h"
+#include "gradus/examples/support/json_fields.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
@@ -92,21 +93,23 @@ void RunFlags::load(const std::string& directory) {
 void RunFlags::read(bool flags_must_agree) {
   const std::string text = io::read_text(settings_file());
   try {
-    const Json json = Json::parse(text);
+    const auto json = nlohmann::json::parse(text);  // the ordered one seeks each key among all
+    const JsonFields fields(json, settings_file());
     const std::string program = json.at("program");
     require<FileError>(program == program_, out, ": is a run of ", io::in_quotes(program),
                        ", not of ", program_);
     for (const Setting& each : settings_)
       std::visit(
           [&]<class T>(T* at) {
-            const T run = json.at(field_of(each.flag)).template get<T>();
+            T run{};
+            fields.read(field_of(each.flag), run);
             if (flags_must_agree && each.option->count() > 0) must_agree(each.flag, *at, run, out);
             *at = run;
           },
           each.value);
   } catch (const nlohmann::json::exception& error) {
     fail<FileError>(settings_file(), ": is not the settings of a ", program_,
-                    " run: ", error.what());
+                    " run: ", io::in_short(error.what()));
   }
 }
 
