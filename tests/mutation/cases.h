@@ -1,5 +1,4 @@
-// What mutants must fail: one case is one sample of the registry under one condition, one of the
-// tests of engine/, ops/ and nn/, or a scenario of mutation's own.
+// What mutants must fail: one case is one sample of the registry under one condition, or one test.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,10 @@
 // Runs mutants, each in a process of its own, against the cases that reach its place.
 //
-//   gradus_mutants LIST [PART…]   LIST has a line for each mutant: its number, its place's, and 1
-//                                 if it is known to be no fault, else 0.
-//                                 Only cases whose name begins with a PART; all without one.
+//   gradus_mutants LIST JOBS SCRATCH [PART…]
+//
+// LIST has a line for each mutant: its number, its place's, and how many seconds of cases it is worth.
+// Only cases whose name begins with a PART; all without one. Each of JOBS processes has a folder in
+// SCRATCH for the files that tests write.
 //
 // Prints a line for each: number, verdict (killed, survived, unreached) and by what. The cases are
 // run once without a mutant to learn which places they reach; one that fails then is an error.
@@ -14,13 +16,17 @@
 
 #include <fcntl.h>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fstream>
+#include <new>
 #include <numeric>
 
 #include "gradus/base/parallel.h"
@@ -36,10 +42,12 @@ namespace mutation {
 namespace {
 
 constexpr rlim_t kMostMemory = rlim_t{8} << 30;  // a mutated size must not take the machine's
-constexpr double kPatience = 1;                  // seconds beyond ten times what a case takes
-constexpr double kDoubt = 1;         // seconds of cases for a mutant that is known to be no fault
+constexpr rlim_t kLargestFile = rlim_t{256} << 20;
+constexpr uid_t kNobody = 65534;
+constexpr double kPatience = 1;      // seconds beyond ten times what a case takes
 constexpr std::size_t kLatest = 12;  // quick cases that killed the mutants before: tried first
 constexpr double kQuick = 0.3;       // seconds
+constexpr std::size_t kMostReached = std::size_t{1} << 28;  // places, by all cases together
 
 using Makers = std::vector<Cases (*)()>;
 Makers& makers() {
@@ -58,11 +66,6 @@ Cases all_cases(const std::vector<std::string>& parts) {
   return cases;
 }
 
-struct Known {
-  double seconds = 0;
-  std::vector<int> places;
-};
-
 std::string outcome(const Case& one) {
   try {
     std::string wrong = one.run();
@@ -70,12 +73,6 @@ std::string outcome(const Case& one) {
   } catch (const std::exception& error) {
     return std::string("threw: ") + error.what();
   }
-}
-
-/// Prints what each case takes.
-void print_times(const Cases& cases, const std::vector<Known>& known) {
-  for (std::size_t i = 0; i < cases.size(); ++i)
-    std::printf("%.6f\t%s\n", known[i].seconds, cases[i].name.c_str());
 }
 
 /// body() in a child, what it returns or how it died; "" if it returned nothing.
@@ -88,8 +85,8 @@ std::string in_child(Body body) {
   if (child == 0) {
     const int nowhere = open("/dev/null", O_WRONLY);
     dup2(nowhere, 1), dup2(nowhere, 2);
-    const rlimit memory{kMostMemory, kMostMemory}, core{0, 0};
-    setrlimit(RLIMIT_AS, &memory), setrlimit(RLIMIT_CORE, &core);
+    const rlimit memory{kMostMemory, kMostMemory}, core{0, 0}, file{kLargestFile, kLargestFile};
+    setrlimit(RLIMIT_AS, &memory), setrlimit(RLIMIT_CORE, &core), setrlimit(RLIMIT_FSIZE, &file);
     const std::string text = body();
     const ssize_t written =
         write(pipe_ends[1], text.data(), std::min<std::size_t>(text.size(), 400));
@@ -120,40 +117,97 @@ void set_alarm(double seconds) {
   set_timer(ITIMER_PROF, seconds), set_timer(ITIMER_REAL, 20 * seconds);
 }
 
-/// Runs each case once without a mutant. False, with a line for each, if some fail.
-bool learn(const Cases& cases, std::vector<Known>& known, std::size_t places) {
-  void* shared = mmap(nullptr, places, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  gradus_mutants_reached = static_cast<unsigned char*>(shared);
+/// `count` numbers that are 0, between this process and its children; pages come when touched.
+template <class T>
+T* shared(std::size_t count) {
+  void* const place = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED) std::perror("gradus_mutants"), std::exit(2);
+  return static_cast<T*>(place);
+}
+
+/// A folder of its own for what the tests of one process write. What a mutant makes of a path can
+/// be any path, so it must not be root's to write.
+std::filesystem::path own_folder(const std::string& scratch, int job) {
+  const std::filesystem::path folder = scratch + "/" + std::to_string(job);
+  std::filesystem::create_directories(folder);
+  std::filesystem::permissions(folder, std::filesystem::perms::all);
+  setenv("TMPDIR", folder.c_str(), 1);
+  if (chdir(folder.c_str()) != 0) std::exit(2);
+  if (geteuid() == 0 && seteuid(kNobody) == 0 &&
+      (open(GRADUS_SOURCE_DIR "/README.md", O_RDONLY) < 0 || access(".", W_OK) != 0))
+    if (seteuid(0) != 0) std::exit(2);  // a tree that only root can read
+  return folder;
+}
+
+void empty(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    std::filesystem::remove_all(entry, ignored);
+}
+
+/// body(folder) in `jobs` processes side by side. False if one of them fails.
+template <class Body>
+bool side_by_side(int jobs, const std::string& scratch, Body body) {
+  std::fflush(stdout);
+  for (int job = 0; job < jobs; ++job)
+    if (fork() == 0) {
+      const bool good = body(own_folder(scratch, job));
+      std::fflush(stdout);
+      _exit(!good);
+    }
   bool good = true;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    std::memset(gradus_mutants_reached, 0, places);
-    const auto start = std::chrono::steady_clock::now();
-    const auto run = [&] { return outcome(cases[i]); };
-    const std::string wrong = cases[i].apart ? in_child(run) : run();
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    known[i].seconds = taken.count();
-    for (std::size_t place = 0; place < places; ++place)
-      if (gradus_mutants_reached[place]) known[i].places.push_back(static_cast<int>(place));
-    if (wrong.empty()) continue;
-    std::printf("0\tfails without a mutant\t%s: %s\n", cases[i].name.c_str(), wrong.c_str());
-    good = false;
-  }
-  gradus_mutants_reached = nullptr;
-  munmap(shared, places);
+  for (int status = 0; wait(&status) > 0;) good = status == 0 && good;
   return good;
 }
 
-/// A number that a child writes and its parent reads.
-std::size_t& shared_number() {
-  static void* const place =
-      mmap(nullptr, sizeof(std::size_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  return *static_cast<std::size_t*>(place);
+struct Known {
+  double seconds;
+  std::size_t begin, count;  // the places that it reaches: reached[begin] …
+};
+
+struct Learnt {
+  Known* known;
+  int* reached;
+};
+
+/// Runs one case without a mutant; false if it fails.
+bool learn(const Case& one, std::size_t places, Known& known, int* reached,
+           std::atomic<std::size_t>& used) {
+  std::memset(gradus_mutants_reached, 0, places);
+  const auto start = std::chrono::steady_clock::now();
+  const auto run = [&] { return outcome(one); };
+  const std::string wrong = one.apart ? in_child(run) : run();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  std::vector<int> seen;
+  for (std::size_t place = 0; place < places; ++place)
+    if (gradus_mutants_reached[place]) seen.push_back(static_cast<int>(place));
+  known = {taken.count(), used.fetch_add(seen.size()), seen.size()};
+  std::copy(seen.begin(), seen.end(), reached + known.begin);
+  if (!wrong.empty())
+    std::printf("0\tfails without a mutant\t%s: %s\n", one.name.c_str(), wrong.c_str());
+  return wrong.empty();
 }
 
-/// What noticed the mutant, or "". shared_number() is then the case's.
-std::string run_mutant(int mutant, const Cases& cases, const std::vector<Known>& known,
-                       const std::vector<std::size_t>& reaching) {
-  return in_child([&, &running = shared_number()]() -> std::string {
+/// Runs each case once without a mutant. False, with a line for each, if some fail.
+bool learn(const Cases& cases, int jobs, const std::string& scratch, std::size_t places,
+           Learnt& learnt) {
+  learnt = {shared<Known>(cases.size()), shared<int>(kMostReached)};
+  auto& next = *shared<std::atomic<std::size_t>>(1);
+  auto& used = *shared<std::atomic<std::size_t>>(1);
+  return side_by_side(jobs, scratch, [&](const std::filesystem::path& folder) {
+    gradus_mutants_reached = shared<unsigned char>(places);
+    bool good = true;
+    for (std::size_t i; (i = next++) < cases.size(); empty(folder))
+      good = learn(cases[i], places, learnt.known[i], learnt.reached, used) && good;
+    return good;
+  });
+}
+
+/// What noticed the mutant, or "". `running` is then the case's number.
+std::string run_mutant(int mutant, const Cases& cases, const Known* known,
+                       const std::vector<std::size_t>& reaching, std::size_t& running) {
+  return in_child([&]() -> std::string {
     gradus_mutant = mutant;
     for (const std::size_t i : reaching) {
       running = i;
@@ -179,67 +233,87 @@ void remember(std::size_t killer, std::vector<std::size_t>& latest) {
 }
 
 struct Task {
-  int mutant, place, excused;
+  int mutant, place;
+  double seconds;
 };
 
 std::vector<Task> read_tasks(const char* file) {
   std::ifstream in(file);
   std::vector<Task> tasks;
-  for (Task task; in >> task.mutant >> task.place >> task.excused;) tasks.push_back(task);
+  for (Task task; in >> task.mutant >> task.place >> task.seconds;) tasks.push_back(task);
   return tasks;
 }
 
 /// The first of `cases`, which are in order, that together take no longer than `seconds`.
-std::vector<std::size_t> cheapest(const std::vector<std::size_t>& cases,
-                                  const std::vector<Known>& known, double seconds) {
+std::vector<std::size_t> cheapest(const std::vector<std::size_t>& cases, const Known* known,
+                                  double seconds) {
   std::vector<std::size_t> some;
   for (const std::size_t i : cases)
     if (some.empty() || (seconds -= known[i].seconds) > 0) some.push_back(i);
   return some;
 }
 
+/// For each place the cases that reach it, quick ones first.
+std::vector<std::vector<std::size_t>> cases_of(std::size_t places, std::size_t count,
+                                               const Learnt& learnt) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return learnt.known[a].seconds < learnt.known[b].seconds;
+  });
+  std::vector<std::vector<std::size_t>> reaching(places);
+  for (const std::size_t i : order)
+    for (std::size_t k = 0; k < learnt.known[i].count; ++k)
+      reaching[static_cast<std::size_t>(learnt.reached[learnt.known[i].begin + k])].push_back(i);
+  return reaching;
+}
+
+void print_verdict(const Task& task, std::size_t reaching, std::string by) {
+  std::replace(by.begin(), by.end(), '\n', ' ');
+  const char* verdict = reaching == 0 ? "unreached" : by.empty() ? "survived" : "killed";
+  if (by.empty()) by = std::to_string(reaching) + " cases";
+  std::printf("%d\t%s\t%s\n", task.mutant, verdict, by.c_str());
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 CaseSource::CaseSource(Cases (*make)()) { makers().push_back(make); }
 
-int run(const char* file, const std::vector<std::string>& parts) {
+int run(const char* file, int jobs, const std::string& scratch,
+        const std::vector<std::string>& parts) {
   set_num_threads(1);
   const std::vector<Task> tasks = read_tasks(file);
-  int places = 0;
-  for (const Task& task : tasks) places = std::max(places, task.place + 1);
+  std::size_t places = 1;
+  for (const Task& task : tasks)
+    places = std::max(places, static_cast<std::size_t>(task.place) + 1);
   const Cases cases = all_cases(parts);
-  std::vector<Known> known(cases.size());
-  if (!learn(cases, known, 1 << 20)) return 2;
-  if (tasks.empty()) print_times(cases, known);
-  std::vector<std::size_t> order(cases.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return known[a].seconds < known[b].seconds;
-  });
-  std::vector<std::vector<std::size_t>> reaching(static_cast<std::size_t>(places));
-  for (const std::size_t i : order)
-    for (const int place : known[i].places)
-      if (place < places) reaching[static_cast<std::size_t>(place)].push_back(i);
-  std::vector<std::size_t> latest;
-  for (const Task& task : tasks) {
-    std::vector<std::size_t> at = reaching[static_cast<std::size_t>(task.place)];
-    if (task.excused) at = cheapest(at, known, kDoubt);
-    put_first(latest, at);
-    std::string by = at.empty() ? "" : run_mutant(task.mutant, cases, known, at);
-    if (!by.empty() && known[shared_number()].seconds < kQuick) remember(shared_number(), latest);
-    std::replace(by.begin(), by.end(), '\n', ' ');
-    const char* verdict = at.empty() ? "unreached" : by.empty() ? "survived" : "killed";
-    if (by.empty()) by = std::to_string(at.size()) + " cases";
-    std::printf("%d\t%s\t%s\n", task.mutant, verdict, by.c_str());
-    std::fflush(stdout);
-  }
-  return 0;
+  Learnt learnt;
+  if (!learn(cases, jobs, scratch, places, learnt)) return 2;
+  const auto reaching = cases_of(places, cases.size(), learnt);
+  auto& next = *shared<std::atomic<std::size_t>>(1);
+  const auto work = [&](const std::filesystem::path& folder) {
+    std::size_t& running = *shared<std::size_t>(1);
+    std::vector<std::size_t> latest;
+    for (std::size_t k; (k = next++) < tasks.size(); empty(folder)) {
+      std::vector<std::size_t> at = reaching[static_cast<std::size_t>(tasks[k].place)];
+      put_first(latest, at);
+      at = cheapest(at, learnt.known, tasks[k].seconds);
+      const std::string by =
+          at.empty() ? "" : run_mutant(tasks[k].mutant, cases, learnt.known, at, running);
+      if (!by.empty() && learnt.known[running].seconds < kQuick) remember(running, latest);
+      print_verdict(tasks[k], at.size(), by);
+    }
+    return true;
+  };
+  return side_by_side(jobs, scratch, work) ? 0 : 2;
 }
 
 }  // namespace mutation
 }  // namespace gradus
 
 int main(int count, char** arguments) {
-  if (count < 2) return std::fputs("gradus_mutants LIST [PART…]\n", stderr), 2;
-  return gradus::mutation::run(arguments[1], {arguments + 2, arguments + count});
+  if (count < 4) return std::fputs("gradus_mutants LIST JOBS SCRATCH [PART…]\n", stderr), 2;
+  return gradus::mutation::run(arguments[1], std::atoi(arguments[2]), arguments[3],
+                               {arguments + 4, arguments + count});
 }

@@ -16,9 +16,11 @@ add_custom_command(OUTPUT "${mutated}/tree/ops/softmax.cpp" "${mutated}/tree/ops
   DEPENDS ${writers} "${PROJECT_SOURCE_DIR}/ops/softmax.cpp" "${PROJECT_SOURCE_DIR}/ops/linear.cpp"
   COMMENT "Writing mutants of ops/softmax.cpp and ops/linear.cpp" VERBATIM)
 add_executable(gradus_mutants "${mutated}/tree/ops/softmax.cpp" "${mutated}/tree/ops/linear.cpp"
-  "${mutation}/main.cpp" "${mutation}/sample_cases.cpp" "${mutation}/numeric_cases.cpp"
-  "${mutation}/loss_cases.cpp" "${mutation}/guarded_memory.cpp")
+  "${mutation}/main.cpp" "${mutation}/sample_cases.cpp" "${mutation}/test_cases.cpp"
+  "${mutation}/guarded_memory.cpp" ops/test_softmax.cpp ops/test_matmul.cpp ops/test_loss_edges.cpp
+  ops/test_numeric_edges.cpp)
 gradus_own_flags(gradus_mutants)
+target_compile_definitions(gradus_mutants PRIVATE GRADUS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_compile_options(gradus_mutants PRIVATE -O1 -w -Wno-narrowing)  # an error of clang, in T{1}
 target_link_libraries(gradus_mutants PRIVATE gradus_samples gradus_tests_support)
 

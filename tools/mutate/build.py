@@ -13,11 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import schemata
 import scope
+from scope import ROOMS
 
-MAKERS = ("tokens", "expressions", "functions", "scope", "operators", "statements", "schemata")
-ROOMS = ("base", "engine", "ops", "nn", "models", "check")
-TESTS = ("support", "base", "engine", "nn", "models", "ops", "mutation")
+MAKERS = ("tokens", "expressions", "functions", "operators", "statements", "schemata")
+TESTS = ("support", "mutation") + scope.ROOMS
+FEW = 8
+ROOM_OF_IDS = 1000  # a source's ids begin at a multiple of it: what changes one renumbers few others
 ERROR = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+: (?:fatal )?error: ")
+INCLUDED = re.compile(r'^#include "gradus/(.+)"', re.MULTILINE)
 INSIDE = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+:\s+(?:required from|in .constexpr)")
 
 
@@ -51,16 +54,14 @@ def link_tree(tree, target, include, written):
             link.symlink_to(path)
 
 
-def chunks_by_choice(tree, target):
-    """How long the chunks of a loop are becomes a variable, so that small samples can have several."""
-    text = (tree / "base/parallel.h").read_text()
+def chunks_by_choice(text):
+    """base/parallel.h where the length of a loop's chunks is a variable, so that small samples have several."""
     for before, after in (("inline constexpr std::int64_t kCheapGrain", "inline std::int64_t kCheapGrain"),
-                          ("\nconstexpr std::int64_t rows_grain", "\ninline std::int64_t rows_grain"),
-                          ("#pragma once", "#pragma once\n#define GRADUS_SHORT_CHUNKS")):
+                          ("\nconstexpr std::int64_t rows_grain", "\ninline std::int64_t rows_grain")):
         if before not in text:
             raise SystemExit(f"mutate: base/parallel.h has no '{before.strip()}' any more")
         text = text.replace(before, after)
-    replace(target / "base/parallel.h", text)
+    return text + "#define GRADUS_SHORT_CHUNKS\n"
 
 
 def replace(path, text):
@@ -76,10 +77,12 @@ class Mutated:
 
     def __init__(self, tree, path, public, first, unread, lines=None):
         self.path, self.text = path, (tree / path).read_text()
-        self.source, sites = schemata.read(path, self.text, public, scope.in_scope, unread)
+        if path == "base/parallel.h":
+            self.text = chunks_by_choice(self.text)
+        self.source, sites = schemata.read(path, self.text, public, unread)
         if lines is not None:
             sites = [site for site in sites if lines.intersection(self.source.lines_between(site.begin, site.end))]
-        self.numbered, self.next = schemata.number(self.source, sites, first)
+        self.numbered, self.next, self.excuses = schemata.number(self.source, sites, first)
         self.mutants = {m.id: m for _, mutants in self.numbered for m in mutants}
         self.without, self.lines = set(), {}
 
@@ -102,7 +105,7 @@ class Tree:
 
     def __init__(self, root, build, say, only=(), changed=None):
         self.root, self.build, self.say, self.only, self.changed = root, build, say, only, changed
-        self.target, self.include = build / "tree", build / "include"
+        self.target, self.include, self.memory = build / "tree", build / "include", build / "compiles.json"
         self.unread, self.sources, first = [], {}, 1
         public = scope.differentiable(root)
         for path in only or scope.files(root):
@@ -111,32 +114,36 @@ class Tree:
             lines = None if changed is None else changed[path]
             mutated = Mutated(root, path, public, first, self.unread, lines)
             if mutated.mutants:
-                self.sources[path], first = mutated, mutated.next
+                self.sources[path] = mutated
+                first = (mutated.next // ROOM_OF_IDS + 1) * ROOM_OF_IDS
 
     def mutants(self):
         return {i: m for s in self.sources.values() for i, m in s.mutants.items() if i not in s.without}
 
-    def known(self):
-        """What did not compile the last time these very sources were tried."""
-        key = hashlib.sha256()
-        makers = [self.root / "tools/mutate" / f"{name}.py" for name in MAKERS]
-        for path in makers + sorted(p for room in ROOMS for p in (self.root / room).rglob("*.h")):
-            key.update(path.read_bytes())
-        base = key.hexdigest()
-        if self.changed is not None:
-            base += repr({path: sorted(self.changed[path]) for path in self.sources})
-        return {path: hashlib.sha256((base + s.text).encode()).hexdigest() for path, s in self.sources.items()}
+    def excuses(self):
+        return [excuse for s in self.sources.values() for excuse in s.excuses]
+
+    def keys(self):
+        """What says that a source is the one whose complaints are remembered: comments are no part of it."""
+        makers = "".join((self.root / "tools/mutate" / f"{name}.py").read_text() for name in MAKERS)
+        keys = {}
+        for path, s in self.sources.items():
+            words = [token.text for token in s.source.tokens] + [str(len(s.mutants))]
+            keys[path] = hashlib.sha256(" ".join([makers, path, *words]).encode()).hexdigest()
+        return keys
+
+    def remember(self):
+        keys = self.keys()
+        self.memory.write_text(json.dumps({keys[path]: sorted(i - min(s.mutants) for i in s.without)
+                                           for path, s in self.sources.items()}))
 
     def write(self, jobs):
         if self.only:
             link_headers(self.root, self.target, self.include)
         else:
-            written = {self.target / path for path in (*self.sources, "base/parallel.h")}
-            link_tree(self.root, self.target, self.include, written)
-            chunks_by_choice(self.root, self.target)
-        memory, keys = self.build / "compiles.json", self.known()
-        before = json.loads(memory.read_text()) if memory.exists() else {}
-        fresh = []
+            link_tree(self.root, self.target, self.include, {self.target / path for path in self.sources})
+        keys, fresh = self.keys(), []
+        before = json.loads(self.memory.read_text()) if self.memory.exists() else {}
         for path, source in self.sources.items():
             first = min(source.mutants)
             if keys[path] in before:
@@ -146,54 +153,65 @@ class Tree:
             source.write(self.target)
         if fresh:
             self.settle(fresh, jobs)
-        memory.write_text(json.dumps({keys[path]: sorted(i - min(s.mutants) for i in s.without)
-                                      for path, s in self.sources.items()}))
 
     def settle(self, fresh, jobs):
-        units = [path for path in fresh if path.endswith(".cpp")]
-        if any(path.endswith(".h") for path in fresh):  # a header is compiled where it is used
-            units = [path for path in self.sources if path.endswith(".cpp")]
-            if self.changed is not None:
-                units = self.users()
-        for turn in range(25):
-            self.say(f"compiling {len(units)} mutated sources for their errors, turn {turn + 1}")
+        """Leaves out what does not compile: headers first with a few of the sources that include them."""
+        includes = self.includes()
+        users = sorted(u for u, seen in includes.items() if u.endswith(".cpp") and seen.intersection(fresh))
+        headers = {path for path in fresh if path.endswith(".h")}
+        for units in (few_that_see(headers, users, includes), users):
+            self.compile(units, jobs)
+        self.remember()
+
+    def compile(self, units, jobs):
+        """Until there are no complaints. As many sources complain of one header, and of the next one only
+        when that is mended, a few of them go first."""
+        while units:
+            self.say(f"compiling {len(units)} sources for their errors")
             with ThreadPoolExecutor(jobs) as pool:
                 outputs = dict(zip(units, pool.map(self.errors, units)))
             units = [unit for unit, output in outputs.items() if output]
-            if not units:
-                return
-            if not self.learn([output for output in outputs.values() if output]):
-                raise SystemExit("mutate: this does not compile, and no mutant is in it:\n"
-                                 + "\n".join(outputs[unit][:1500] for unit in units))
-            for source in self.sources.values():
-                source.write(self.target)
-        raise SystemExit("mutate: still errors after 25 turns")
+            if units:
+                self.leave_out("".join(outputs.values()))
+            if len(units) > FEW:
+                self.compile(units[::len(units) // FEW + 1], jobs)
 
-    def users(self):
-        """Every .cpp that is mutated, or includes what is, in however many steps."""
-        texts = {str(p.relative_to(self.root)): p.read_text() for room in ROOMS
-                 for p in (self.root / room).rglob("*") if p.suffix in (".cpp", ".h")}
-        found, more = set(), set(self.sources)
-        while more:
-            found |= more
-            more = {path for path, text in texts.items() if path not in found
-                    and any(f'"gradus/{header}"' in text for header in more)}
-        return sorted(path for path in found if path.endswith(".cpp"))
+    def leave_out(self, output):
+        """The mutants that a compiler complains of; writes the sources again."""
+        if not self.learn(output):
+            raise SystemExit("mutate: this does not compile, and no mutant is in it:\n" + output[:4000])
+        for source in self.sources.values():
+            source.write(self.target)
+        self.remember()
+
+    def includes(self):
+        """path → itself and what it includes, in however many steps; of sources and tests."""
+        paths = [str(p.relative_to(self.target)) for p in self.target.rglob("*") if p.suffix in (".cpp", ".h")]
+        direct = {path: set(INCLUDED.findall((self.target / path).read_text())) for path in paths}
+
+        def all_of(path, seen):
+            if path not in seen and path in direct:
+                seen.add(path)
+                for header in direct[path]:
+                    all_of(header, seen)
+            return seen
+
+        return {path: all_of(path, set()) for path in paths}
 
     def errors(self, unit):
         command = ["c++", "-std=c++20", "-fsyntax-only", "-w", "-fmax-errors=0", "-DGRADUS_BLAS_PLAIN",
-                   "-I", str(self.include), str(self.target / unit)]
+                   '-DGRADUS_SOURCE_DIR=""', '-DGRADUS_BINARY_DIR=""', '-DGRADUS_VERSION=""', "-I", str(self.include), str(self.target / unit)]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"})
         return done.stderr if done.returncode else ""
 
-    def learn(self, outputs):
+    def learn(self, output):
         """Leaves out what the errors point at: mutants that they or their instantiations lie in; where
         there is none, whole sites."""
-        owners = [self.owners(stretch) for output in outputs for stretch in stretches(output)]
-        certain = {owner for found in owners for owner in found[:1] if owner[1] > 0}
-        suspects = {owner for found in owners for owner in found[:1]}
-        moved = [self.sources[path].leave_out(owner) for path, owner in sorted(certain or suspects)]
-        return any(moved)
+        first = {found[0] for stretch in stretches(output) if (found := self.owners(stretch))}
+        certain = {owner for owner in first if owner[1] > 0}
+        sources = {path for path, _ in certain}  # a site may be wrong only because of a mutant in it
+        suspects = {owner for owner in first if owner[1] < 0 and owner[0] not in sources}
+        return any([self.sources[path].leave_out(owner) for path, owner in sorted(certain | suspects)])
 
     def owners(self, stretch):
         """(source, owner of a line) for the lines that one error names, mutants before sites."""
@@ -204,6 +222,18 @@ class Tree:
                 if source and int(line) in source.lines:
                     found.append((source.path, source.lines[int(line)]))
         return sorted(found, key=lambda owner: owner[1] < 0)
+
+
+def few_that_see(wanted, units, includes):
+    """Some of `units` that together see as much of what is wanted as all of them."""
+    some, units = [], list(units)
+    while units:
+        best = max(units, key=lambda unit: len(wanted & includes[unit]))
+        if not wanted & includes[best]:
+            break
+        some.append(best)
+        wanted = wanted - includes[best]
+    return some
 
 
 def stretches(output):

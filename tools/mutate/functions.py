@@ -63,7 +63,7 @@ def _block(source, first, opening, close, owner, found):
         after = source.tokens and _template_list(source, first + 1)
         start, words = after, [source.text_of(i) for i in range(after, opening)]
     if words[:1] in (["struct"], ["class"]):
-        inside = Class(words[1])
+        inside = Class(next((word for word in words[1:] if word.isidentifier() and word != "alignas"), ""))
         _walk(source, opening + 1, close, inside, found)
         return True
     if words[:1] == ["enum"]:
@@ -73,10 +73,20 @@ def _block(source, first, opening, close, owner, found):
         return False
     if source.text_of(call - 1) == "operator":  # operator()(…)
         call = source.partner[call] + 1
+    if _initialises(source, source.partner[call] + 1, opening):  # a member, before the body
+        return False
     name = source.text_of(call - 1)
     found.append(Function(name, owner, source.joined(start, call - 1),
                           _tensor_parameters(source, call), (opening + 1, close)))
     return True
+
+
+def _initialises(source, i, opening):
+    """Is the brace that of a member, `: first(1), second{2} {`? Then a word and no sign stands before it."""
+    while i < opening and source.text_of(i) != ":":
+        i = source.partner[i] + 1 if source.text_of(i) in ("(", "[") else i + 1
+    before = source.tokens[opening - 1]
+    return i < opening and (before.kind == "word" or before.text == ">")
 
 
 def _template_list(source, i):

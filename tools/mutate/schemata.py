@@ -5,9 +5,13 @@ so that a compiler's complaint names it; it is then left out, and the source wri
 """
 from dataclasses import dataclass
 
+from excuses import Excuse, excuses_of
+from functions import functions_of
+from scope import bears_derivatives
 from statements import Walker
 from tokens import Source, Unreadable
 
+CONSTANTS = {"__builtin_shufflevector"}  # takes constants alone
 INCLUDE = '#include "gradus/tests/mutation/mutant.h"\n'
 
 
@@ -21,38 +25,46 @@ class Mutant:
     before: str
     after: str
     site: int = 0  # the id of its site's first mutant: coverage is noted by site
+    strict: bool = False  # in what bears derivatives
+    excuse: Excuse = None
 
     def shown(self):
         after = self.after if self.after else "nothing"
         return f"{self.path}:{self.line}: {self.fault}: {self.before}  ⇒  {after}"
 
 
-def read(path, text, public, choose, unread):
+def read(path, text, public, unread):
     """The source, and its sites, in order, outer ones before those inside them."""
     source = Source(text, path)
-    sites = []
-    for function in choose(source, public):
-        walker = Walker(source, function, path.startswith("engine/"), unread)
+    functions, sites = functions_of(source), []
+    strict = {function.body for function in bears_derivatives(path, functions, public)}
+    for function in functions:
+        if "constexpr" in function.returns.split() or function.calls & CONSTANTS:  # not chosen while it runs
+            continue
+        walker = Walker(source, function, unread)
         try:
             walker.block(*function.body)
         except Unreadable as why:
             unread.append(f"{path}: {function.name}: {why}")
+        for site in walker.sites:
+            site.strict = function.body in strict
         sites += walker.sites
     sites.sort(key=lambda site: (site.begin, -site.end))
     return source, sites
 
 
 def number(source, sites, first):
-    """[(site, its mutants)]; ids from `first` on."""
-    numbered, next_id = [], first
+    """[(site, its mutants)], ids from `first` on; the id after them; the excuses of this source."""
+    numbered, next_id, excuses = [], first, excuses_of(source)
     for site in sites:
         line = source.line(site.token)
         before = " ".join(source.text[site.begin:site.end].split())
+        excuse = next((e for e in excuses if e.first <= line <= e.last), None)
         mutants = [Mutant(next_id + k, source.path, line, source.line_text(line), fault, before, after,
-                          next_id) for k, (fault, after) in enumerate(site.alternatives)]
+                          next_id, site.strict, excuse) for k, (fault, after) in enumerate(site.alternatives)]
         next_id += len(mutants)
         numbered.append((site, mutants))
-    return numbered, next_id
+    return numbered, next_id, excuses
 
 
 class Writer:
@@ -98,6 +110,7 @@ class Writer:
         first, last = mutants[0].site, mutants[-1].id
         statement = site.form == "statement"
         void = "(void)" if site.form == "piece" else ""
+        self.lines.setdefault(self.line, -first)
         self.put(f"{{ if (gradus_mutant_among({first}, {last})) {{\n" if statement else
                  f"(gradus_mutant_among({first}, {last})\n? (")
         for mutant in mutants:

@@ -6,7 +6,6 @@ from operators import Alternatives, condition_alternatives
 from tokens import Unreadable
 
 UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct", "delete", "throw"}
-CHECKS = ("require", "fail", "check_")
 # Arguments that change how fast or under which name something runs, never what comes out.
 ONLY_THE_BODY = {"parallel_for", "for_rows", "dispatch_float", "dispatch_number", "dispatch"}
 FREE_OF_FAULTS = {"rows_grain", "INFINITY"}
@@ -20,13 +19,14 @@ class Site:
     form: str  # expression, piece (of a comma expression, its value unused), statement
     token: int  # the first one, for its line
     alternatives: list = field(default_factory=list)  # (fault, text)
+    strict: bool = False  # in what bears derivatives
 
 
 class Walker:
-    """Collects the sites of one function. `checks`: what guards against misuse is mutated too."""
+    """Collects the sites of one function."""
 
-    def __init__(self, source, function, checks, unread):
-        self.source, self.function, self.checks, self.unread = source, function, checks, unread
+    def __init__(self, source, function, unread):
+        self.source, self.function, self.unread = source, function, unread
         self.alternatives = Alternatives(source, function)
         self.sites = []
 
@@ -44,8 +44,10 @@ class Walker:
             return source.partner[i] + 1
         if text in ("if", "while", "for", "switch"):
             return self.controlled(i, end)
-        if text in ("else", "do"):
+        if text in ("else", "do", "try"):
             return self.statement(i + 1, end)
+        if text == "catch":
+            return self.statement(source.partner[i + 1] + 1, end)
         if text in ("case", "default"):
             while source.text_of(i) != ":":
                 i += 1
@@ -64,7 +66,7 @@ class Walker:
         close = source.partner[opening]
         if text == "for":
             self.loop(opening + 1, close)
-        elif not constant and not self.is_limited_at(close + 1):
+        elif not constant:
             parts = source.split(opening + 1, close, ";")
             if len(parts) == 2:
                 self.simple(*parts[0], deletable=False)
@@ -87,35 +89,24 @@ class Walker:
 
     def simple(self, begin, end, deletable=True):
         source, text = self.source, self.source.text_of(begin)
-        if text in UNTOUCHED or not self.in_scope(begin, end):
+        if text in UNTOUCHED:
             return
         if text == "return":
             return self.returned(begin, end)
         if text in ("continue", "break"):
             return self.site(begin, end + 1, "statement", [("deleted", "")])
-        if text.startswith(CHECKS) and not self.checks:
-            return
         if self.is_declaration(begin, end):
             return self.declaration(begin, end)
         if deletable:
             self.site(begin, end + 1, "statement", [("deleted", "")])
         pieces = source.split(begin, end)
         for piece in pieces:
-            if text.startswith("require"):
+            if source.text_of(piece[0]) == "require":
                 self.guard(*piece)
             elif len(pieces) > 1:
                 self.piece(*piece)
             else:
                 self.root(*piece, used=False)
-
-    def in_scope(self, begin, end):
-        """Of a forward only what it remembers for the backward: assignments to members."""
-        return not all(self.is_limited_at(first) for first, _ in self.source.split(begin, end))
-
-    def is_limited_at(self, i):
-        owner = self.function.owner
-        return (self.function.name == "forward" and owner is not None and bool(owner.saved)
-                and self.source.text_of(i) not in owner.members)
 
     def returned(self, begin, end):
         if begin + 1 == end:
@@ -143,7 +134,7 @@ class Walker:
 
     def is_declaration(self, begin, end):
         source, i = self.source, begin
-        if source.text_of(i) in ("const", "static", "auto", "thread_local"):
+        if source.text_of(i) in ("const", "static", "auto", "thread_local", "typename", "alignas"):
             return True
         while source.tokens[i].kind == "word":
             after = source.template_end(i + 1) or i + 1
@@ -208,6 +199,8 @@ class Walker:
         """The node and what is in it. `place`: it is written to, so it stays what it is."""
         if node.kind == "lambda":
             return self.block(*node.body)
+        if node.op == "...":
+            return None
         if not place:
             self.site_of(node, used, more)
         if node.kind == "binary" and node.op in ASSIGNMENTS:

@@ -7,11 +7,12 @@ from pathlib import Path
 import build
 import changed
 import schemata
+from excuses import Excuse, excuses_of
 from expressions import parse
 from functions import functions_of
 from operators import number_alternatives
 from tokens import Source, Unreadable
-from verdicts import Excuse, Results, read_excuses
+from verdicts import Results
 
 KERNEL = """
 struct Scale final : Op {  // a comment with a (bracket
@@ -27,11 +28,10 @@ void helper(int n) { twice(n); }
 """
 
 
-def mutants_of(text, path="ops/some.cpp", choose=lambda source, _: functions_of(source)):
+def mutants_of(text, path="ops/some.cpp"):
     unread = []
-    source, sites = schemata.read(path, text, set(), choose, unread)
-    numbered, _ = schemata.number(source, sites, 1)
-    return source, numbered, unread
+    source, sites = schemata.read(path, text, set(), unread)
+    return source, schemata.number(source, sites, 1)[0], unread
 
 
 def texts(text, **more):
@@ -74,17 +74,25 @@ class Faults(unittest.TestCase):
                 ("return {dx, sum_to(dy, shape)};", "return {sum_to(dy, shape), dx};")]:
             self.assertIn((before, after), made)
 
-    def test_a_forward_is_mutated_where_it_remembers(self):
-        self.assertNotIn(("a * b", "a / b"), texts(KERNEL))
+    def test_forwards_and_guards(self):
+        self.assertIn(("a * b", "a / b"), texts(KERNEL))
+        self.assertIn(("n > 0", "false"), texts('void f(int n) { require<GraphError>(n > 0, "f: ", n); }'))
+
+    def test_what_is_tried_and_caught(self):
+        made = texts("void f() { try { a = b + c; } catch (const Error&) { d = e - f; } g = h * i; }")
+        for before, after in [("b + c", "b - c"), ("e - f", "e + f"), ("h * i", "h / i")]:
+            self.assertIn((before, after), made)
+
+    def test_which_bear_derivatives(self):
+        strict = {m.before for _, mutants in mutants_of(KERNEL)[1] for m in mutants if m.strict}
+        self.assertIn("wants(0)", strict)
+        self.assertNotIn("a * b", strict)
+        for path, expected in [("engine/some.cpp", True), ("train/some.cpp", False)]:
+            self.assertEqual({m.strict for _, mutants in mutants_of(KERNEL, path)[1] for m in mutants}, {expected})
 
     def test_numbers(self):
         self.assertEqual(number_alternatives("2"), ["3", "1"])
         self.assertEqual(number_alternatives("0.5"), ["(0.5 * 1.001)"])
-
-    def test_guards_are_mutated_in_the_engine_alone(self):
-        text = 'void f(int n) { require<GraphError>(n > 0, "f: ", n); }'
-        self.assertEqual(texts(text), set())
-        self.assertIn(("n > 0", "false"), texts(text, path="engine/some.cpp"))
 
 
 class Writing(unittest.TestCase):
@@ -152,23 +160,51 @@ class Changes(unittest.TestCase):
             self.assertEqual((target / "ops/a.cpp").read_text(), "plain")
 
 
-class Judging(unittest.TestCase):
-    def excuses(self, text):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "equivalent.txt"
-            path.write_text(text)
-            return read_excuses(path)
+EXCUSED = """
+int f(int a) {
+  a += 1;  // equivalent: nobody looks
+  return a;
+}
+// equivalent: only how fast;
+// nothing else
+int g(int a) {
+  if (a > 0) { a = 2; }
+  return a;
+}
+// equivalent: one statement
+int k = 3;
+int m = 4;
+void loop() {
+  // equivalent: as often
+  for (int i = 0; i < 3; ++i) {
+    m += i;
+  }
+}
+"""
 
+
+class Excuses(unittest.TestCase):
+    def test_lines_and_reasons(self):
+        found = [(e.first, e.last, e.why) for e in excuses_of(Source(EXCUSED))]
+        self.assertEqual(found, [(3, 3, "nobody looks"), (8, 11, "only how fast; nothing else"),
+                                 (13, 13, "one statement"), (17, 17, "as often")])
+
+    def test_mutants_have_theirs(self):
+        excused = {m.line for _, mutants in mutants_of(EXCUSED)[1] for m in mutants if m.excuse}
+        self.assertEqual(excused, {3, 9, 17})
+
+
+class Judging(unittest.TestCase):
     def test_a_survivor_with_a_reason_is_equivalent(self):
-        mutant = schemata.Mutant(4, "ops/a.cpp", 9, "x = y;", "deleted", "x = y;", "")
+        excuse = Excuse("ops/a.cpp", 9, 9, 9, "it is there")
+        mutant = schemata.Mutant(4, "ops/a.cpp", 9, "x = y;", "deleted", "x = y;", "", excuse=excuse)
         results = Results(dict.fromkeys((4, 5, 6), mutant),
                           {4: ("survived", "3 cases"), 5: ("killed", "a case"), 6: ("killed", "hung")})
-        found = self.excuses("file: ops/….cpp\nline: x = y;\n  x = y; => nothing\nwhy: it is there\n")
-        results.judge(found)
+        results.judge()
         self.assertEqual(results.verdicts[4], ("equivalent", "it is there"))
         self.assertEqual(results.verdicts[5], ("killed", "a case"))
         self.assertEqual(results.verdicts[6], ("equivalent", "it is there"))
-        self.assertTrue(found[0].used)
+        self.assertTrue(excuse.used)
         self.assertEqual(results.survivors(), [])
 
     def test_a_table_of_each_kind_of_fault(self):
@@ -180,13 +216,15 @@ class Judging(unittest.TestCase):
                                 "sign": ["2", "1", "1", "50.0%"], "deleted": ["1", "1"],
                                 "all": ["3", "1", "1", "1", "50.0%"]})
 
-    def test_another_line_is_not_excused(self):
-        mutant = schemata.Mutant(4, "ops/a.cpp", 9, "x = z;", "deleted", "x = z;", "")
-        self.assertFalse(Excuse(1, "…", "x = y;", "…", "…").covers(mutant))
+    def test_how_many_may_survive(self):
+        def too_many(strict, killed, survived):
+            mutants = {i: schemata.Mutant(i, "a.cpp", 1, "", "", "", "", strict=strict and i == 0)
+                       for i in range(killed + survived)}
+            return Results(mutants, {i: ("survived" if i < survived else "killed", "") for i in mutants}).too_many()
 
-    def test_no_reason_is_an_error(self):
-        with self.assertRaises(SystemExit):
-            self.excuses("file: a\nline: b\n  c => d\n")
+        self.assertFalse(too_many(False, 97, 3))
+        self.assertTrue(too_many(False, 97, 4))
+        self.assertTrue(too_many(True, 99, 1))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 PATTERN = re.compile(r"""
     (?P<space>\s+|//[^\n]*|/\*.*?\*/|\#(?:[^\n\\]|\\.)*(?:\\\n[^\n]*)*)
-  | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+')
+  | (?P<string>R"\((?:.*?)\)"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+')
   | (?P<number>0x[0-9a-fA-F.']+(?:p[+-]?\d+)?[uUlL]*|(?:\d[\d']*\.?\d*|\.\d+)(?:e[+-]?\d+)?[fFuUlL]*)
   | (?P<word>[A-Za-z_]\w*)
   | (?P<sign>::|->|\+\+|--|<<|<=>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|\.\.\.|.)
@@ -62,6 +62,11 @@ class Source:
     def lines_between(self, start, end):
         """Of offsets [start, end)."""
         return range(self.text.count("\n", 0, start) + 1, self.text.count("\n", 0, end) + 2)
+
+    def first_token_of(self, line):
+        """The first token on this line or after it."""
+        at = sum(len(text) + 1 for text in self.text.split("\n")[:line - 1])
+        return next((i for i, token in enumerate(self.tokens) if token.start >= at), len(self.tokens))
 
     def line_text(self, number):
         return self.text.split("\n")[number - 1].strip()

@@ -1,4 +1,4 @@
-// Scenarios of attention at its edges: no heads, no width, very wide heads, parts of one head that
+// Attention at its edges: no heads, no width, very wide heads, parts of one head that
 // begin far into the keys, and the last places that are looked at for a NaN.
 #include <cmath>
 #include <limits>
@@ -6,19 +6,18 @@
 
 #include "gradus/engine/graph.h"
 #include "gradus/ops/attention.h"
-#include "gradus/tests/mutation/expect.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"
 
-namespace gradus::mutation {
+namespace gradus::testing {
 namespace {
-
-using testing::values;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Output and gradients of q, k and v, one after the other.
-std::vector<List> all_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout,
-                         const Mask& mask, const AttentionOptions& options = {}) {
+std::vector<Numbers> all_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout,
+                            const Mask& mask, const AttentionOptions& options = {}) {
   const Tensor a = q.detach().requires_grad_(), b = k.detach().requires_grad_(),
                c = v.detach().requires_grad_();
   const Tensor y = scaled_dot_product_attention(a, b, c, mask, options);
@@ -34,33 +33,33 @@ struct Inputs {
         k(values({B, Hk, S, D}, 1)),
         v(values({B, Hk, S, Dv}, 2)),
         dout(values({B, H, T, Dv}, 3)) {}
-  std::vector<List> run(const Mask& mask, const AttentionOptions& options = {}) const {
+  std::vector<Numbers> run(const Mask& mask, const AttentionOptions& options = {}) const {
     return all_of(q, k, v, dout, mask, options);
   }
 };
 
 /// f64 sums of up to a thousand terms of order 1, a softmax, and sums of those.
-void same(const std::vector<List>& a, const std::vector<List>& b, const std::string& what) {
+void same(const std::vector<Numbers>& a, const std::vector<Numbers>& b, const std::string& what) {
   for (std::size_t i = 0; i < a.size(); ++i) expect(near(a[i], b[i], 1e-10), what);
 }
 
 void against_the_formula(const Inputs& x, const Mask& mask, const AttentionOptions& options,
                          const std::string& what) {
-  const std::vector<List> kernel = x.run(mask, options);
+  const std::vector<Numbers> kernel = x.run(mask, options);
   const FormulaScope formula;
   same(kernel, x.run(mask, options), what);
 }
 
 /// Sizes of 0, and heads so wide that a span of keys is cut by their width.
-void sizes() {
+TEST_CASE("sizes of attention") {
   expect(
       scaled_dot_product_attention(values({2, 0, 3, 4}), values({2, 0, 5, 4}), values({2, 0, 5, 3}))
               .shape() == Shape{2, 0, 3, 3},
       "attention of no heads");
   Inputs(2, 0, 0, 3, 5, 4, 3).run({});
   Inputs(1, 1, 1, 2, 3, 0, 0).run({}, {.scale = 1});
-  const std::vector<List> mean = Inputs(1, 1, 1, 5, 4, 0, 3).run({}, {.scale = 1});
-  const List v = numbers(values({1, 1, 4, 3}, 2));
+  const std::vector<Numbers> mean = Inputs(1, 1, 1, 5, 4, 0, 3).run({}, {.scale = 1});
+  const Numbers v = numbers(values({1, 1, 4, 3}, 2));
   for (std::size_t c = 0; c < 3; ++c)
     expect(std::abs(mean[0][c] - (v[c] + v[3 + c] + v[6 + c] + v[9 + c]) / 4) <= 1e-12,
            "keys of no width weigh alike");
@@ -69,15 +68,15 @@ void sizes() {
 }
 
 /// One head whose work is done in parts, each of which sees a window of the keys.
-void windows() {
+TEST_CASE("parts of a window") {
   against_the_formula({1, 1, 1, 600, 600, 64, 64}, window_mask(100), {}, "parts in windows");
   against_the_formula({1, 2, 1, 400, 400, 64, 64}, window_mask(120), {}, "with shared keys");
 }
 
 /// Two parts of each of four heads, whose sums are added where a gradient is wanted.
-void parts_of_some() {
+TEST_CASE("parts of some gradients") {
   const Inputs x(2, 2, 2, 200, 200, 64, 64);
-  const std::vector<List> all = x.run({});
+  const std::vector<Numbers> all = x.run({});
   against_the_formula(x, {}, {}, "two parts of each head");
   for (std::size_t k = 0; k < 3; ++k) {
     std::vector<Tensor> in{x.q.detach(), x.k.detach(), x.v.detach()};
@@ -103,7 +102,7 @@ Tensor with(const Tensor& x, std::vector<std::int64_t> place, double value) {
 }
 
 /// A NaN in any one number of a hidden key or its value changes nothing.
-void hidden_anywhere() {
+TEST_CASE("NaN in any hidden place") {
   const Inputs x(2, 2, 2, 3, 5, 2, 2), shared(2, 4, 2, 3, 5, 2, 2);
   for (const std::int64_t key : {0, 4})
     for (const Inputs* n : {&x, &shared})
@@ -113,14 +112,14 @@ void hidden_anywhere() {
         const auto run = [&](double k, double v) {
           return all_of(n->q, with(n->k, at, k), with(n->v, at, v), n->dout, mask);
         };
-        const std::vector<List> zeros = run(0, 0);
+        const std::vector<Numbers> zeros = run(0, 0);
         same(run(kNan, 0), zeros, "NaN in a hidden key");
         same(run(0, kNan), zeros, "NaN in a hidden value");
       }
 }
 
 /// Few queries: a key that is hidden from one query of one head, and NaN, does not reach it.
-void hidden_from_one() {
+TEST_CASE("NaN hidden from one of few queries") {
   const Inputs x(3, 3, 3, 2, 3, 2, 2);
   for (std::int64_t place = 0; place < 36; ++place) {
     const std::int64_t b = place % 3, h = place / 3 % 3, i = place / 9 % 2, key = place / 18 * 2;
@@ -138,7 +137,7 @@ void hidden_from_one() {
 }
 
 /// A NaN in one number of a query, or of an upstream gradient with gaps, reaches no hidden key.
-void queries_anywhere() {
+TEST_CASE("NaN in any query") {
   const Inputs x(2, 2, 2, 6, 5, 2, 2);
   const Mask mask = without(6, 5, 4);
   for (std::int64_t place = 0; place < 16; ++place) {
@@ -146,7 +145,7 @@ void queries_anywhere() {
     const Tensor q = with(x.q, {b, h, row, place >> 3}, kNan);
     const Tensor dout = with(x.dout, {b, h, row, place >> 3}, kNan);
     const Tensor apart = transpose(transpose(dout).contiguous());  // numbers of a row lie apart
-    for (const std::vector<List>& dx :
+    for (const std::vector<Numbers>& dx :
          {all_of(q, x.k, x.v, x.dout, mask), all_of(x.q, x.k, x.v, dout, mask),
           all_of(x.q, x.k, x.v, apart, mask)})
       for (const std::size_t input : {2u, 3u})
@@ -159,7 +158,7 @@ void queries_anywhere() {
 Tensor gaps(const Tensor& x) { return slice(cat({x, x}, 3), 3, 0, 1).detach(); }
 
 /// A NaN in a hidden key or value that lies in gaps, whichever it is.
-void hidden_in_gaps() {
+TEST_CASE("NaN in gaps") {
   const Inputs x(1, 1, 1, 6, 3, 1, 1);
   for (const std::int64_t key : {0, 1, 2}) {
     const auto run = [&](double k, double v) {
@@ -177,7 +176,7 @@ void nothing_finite(std::int64_t T) {
   allowed.back() = false;
   const Mask mask = dense_mask(from(allowed, {T, 1}));
   const auto check = [&](const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout) {
-    const std::vector<List> found = all_of(q, k, v, dout, mask);
+    const std::vector<Numbers> found = all_of(q, k, v, dout, mask);
     const std::size_t end = found[0].size(), width = end / static_cast<std::size_t>(T);
     for (std::size_t i = end - width; i < end; ++i)
       expect(found[0][i] == 0 && found[1][i] == 0, "the query that sees nothing");
@@ -191,19 +190,9 @@ void nothing_finite(std::int64_t T) {
   check(values({1, 1, T, 3}), values({1, 1, 1, 3}), values({1, 1, 1, 3}), nans(T, 3));
 }
 
-Cases edge_cases() {
-  return {scenario("sizes of attention", sizes),
-          scenario("parts of a window", windows),
-          scenario("parts of some gradients", parts_of_some),
-          scenario("NaN in any hidden place", hidden_anywhere),
-          scenario("NaN hidden from one of few queries", hidden_from_one),
-          scenario("NaN in any query", queries_anywhere),
-          scenario("NaN in gaps", hidden_in_gaps),
-          scenario("NaN everywhere, few queries", [] { nothing_finite(2); }),
-          scenario("NaN everywhere", [] { nothing_finite(6); })};
-}
+TEST_CASE("NaN everywhere, few queries") { nothing_finite(2); }
 
-const CaseSource source(edge_cases);
+TEST_CASE("NaN everywhere") { nothing_finite(6); }
 
 }  // namespace
-}  // namespace gradus::mutation
+}  // namespace gradus::testing

@@ -1,4 +1,4 @@
-// Scenarios of attention: what a mask hides holds NaN, so heads go pair by pair; that must give
+// Attention: what a mask hides holds NaN, so heads go pair by pair; that must give
 // what the tiles give where the same places hold 0.
 #include <cmath>
 #include <limits>
@@ -7,14 +7,12 @@
 #include "gradus/base/random.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/attention.h"
-#include "gradus/tests/mutation/expect.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry_run.h"
 
-namespace gradus::mutation {
+namespace gradus::testing {
 namespace {
-
-using testing::Layout;
-using testing::values;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -45,7 +43,7 @@ Tensor allowed_pairs(const Sizes& n) {
 }
 
 struct Run {
-  List y, dq, dk, dv;
+  Numbers y, dq, dk, dv;
 };
 
 Run run_on(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout, const Mask& mask,
@@ -60,12 +58,12 @@ Run run_on(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout
 
 Run run(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout, const Mask& mask,
         const AttentionOptions& options, Layout layout) {
-  const auto lie = [layout](const Tensor& x) { return testing::laid_out(x, layout); };
+  const auto lie = [layout](const Tensor& x) { return laid_out(x, layout); };
   return run_on(lie(q), lie(k), lie(v), lie(dout), mask, options);
 }
 
 /// Equal but for rounding: sums of about ten terms of order 1, backward of those again.
-void expect_same(const List& a, const List& b, const std::string& what) {
+void expect_same(const Numbers& a, const Numbers& b, const std::string& what) {
   for (std::size_t i = 0; i < a.size(); ++i) expect(std::abs(a[i] - b[i]) <= 1e-12 * 10, what);
 }
 
@@ -116,7 +114,7 @@ void upstream_nan(std::int64_t query) {
       }
 }
 
-void upstream_nans() { upstream_nan(2), upstream_nan(3); }
+TEST_CASE("NaN upstream") { upstream_nan(2), upstream_nan(3); }
 
 /// As layers split heads, in the second half of a larger tensor; of width 1 with gaps.
 Tensor inside(const Tensor& x) {
@@ -128,7 +126,7 @@ Tensor inside(const Tensor& x) {
 }
 
 /// What is not finite is found wherever it lies, in k and v that are not equally wide, too.
-void found_anywhere() {
+TEST_CASE("found anywhere") {
   for (const auto& [D, Dv] : {std::pair(3, 3), {1, 1}, {3, 2}, {2, 3}}) {
     const Sizes n{2, 2, 4, 5, D, Dv};
     const Tensor q = inside(values({n.B, n.H, n.T, n.D}));
@@ -148,7 +146,7 @@ void found_anywhere() {
 }
 
 /// All numbers in one row with gaps, and one of each tensor not finite.
-void found_in_gaps() {
+TEST_CASE("found in gaps") {
   const auto gaps = [](const Tensor& x) {
     return slice(cat({x, zeros_like(x)}, 3), 3, 0, 1).detach();
   };
@@ -161,7 +159,7 @@ void found_in_gaps() {
       return numbers(scaled_dot_product_attention(gaps(q), gaps(with_row(k, 4, hidden, false)),
                                                   gaps(with_row(v, 4, hidden, false)), mask));
     };
-    const List zeros = output(0), nans = output(kNan);
+    const Numbers zeros = output(0), nans = output(kNan);
     for (std::size_t i = 12; i < 16; ++i)
       expect(std::abs(zeros[i] - nans[i]) <= 1e-12, "head (1, 1)");
   }
@@ -178,7 +176,7 @@ Tensor bias_of(const Shape& shape, bool hides_key_two) {
   return bias;
 }
 
-void pair_by_pair() {
+TEST_CASE("pair by pair") {
   const Sizes n{2, 3, 6, 5, 3, 2};
   pairs(n, {}, Layout::packed, "plain");
   pairs({2, 3, 4, 5, 3, 2}, {}, Layout::packed, "few queries");
@@ -189,14 +187,14 @@ void pair_by_pair() {
   pairs(n, {.bias = bias_of({2, 3, 6, 5}, false) - 9.0}, Layout::packed, "weights far below 1");
   pairs(n, {.bias = bias_of({2, 1, 6, 5}, true), .dropout = 0.3}, Layout::packed,
         "bias and dropout");
-  pairs(n, {.bias = testing::laid_out(bias_of({2, 3, 6, 5}, true), Layout::column_major)},
-        Layout::packed, "a bias by columns");
+  pairs(n, {.bias = laid_out(bias_of({2, 3, 6, 5}, true), Layout::column_major)}, Layout::packed,
+        "a bias by columns");
   pairs({2, 2, 3, 4, 1, 1}, {}, Layout::every_second, "width 1, with gaps");
   pairs({2, 2, 1, 4, 3, 2}, {}, Layout::every_second, "one query");
 }
 
 /// NaN in one of two keys that are hidden from all, among more than are looked at in one piece.
-void far_apart() {
+TEST_CASE("far apart") {
   const Sizes n{1, 1, 6, 600, 2, 3};
   const Tensor q = values({1, 1, n.T, n.D}), k = values({1, 1, n.S, n.D}, 1);
   const Tensor v = values({1, 1, n.S, n.Dv}, 2), dout = values({1, 1, n.T, n.Dv}, 3);
@@ -212,7 +210,7 @@ void far_apart() {
 }
 
 /// A key that is allowed but has the score −∞ counts as hidden: its NaN stays where it is.
-void minus_infinity() {
+TEST_CASE("minus infinity") {
   const Sizes n{2, 3, 4, 5, 3, 2};
   const Tensor q = values({n.B, n.H, n.T, n.D}), k = values({n.B, n.H, n.S, n.D}, 1);
   const Tensor v = values({n.B, n.H, n.S, n.Dv}, 2), dout = values({n.B, n.H, n.T, n.Dv}, 3);
@@ -248,7 +246,7 @@ void against_the_formula(const Sizes& n, const Mask& mask, const AttentionOption
       expect(std::abs((*a)[i] - (*b)[i]) <= 1e-10, "large attention, kernel and formula");
 }
 
-void large() {
+TEST_CASE("large attention") {
   against_the_formula({1, 1, 64, 64, 2, 2}, causal_mask(), {.bias = values({1, 1, 64, 64}, 5)});
   against_the_formula({1, 1, 64, 64, 2, 2}, {}, {.bias = values({1, 1, 64, 64}, 5)});
   against_the_formula({1, 2, 3, 600, 2, 2}, {},
@@ -265,7 +263,7 @@ void large() {
 }
 
 /// The pair whose random word is the threshold keeps its weight.
-void at_the_threshold() {
+TEST_CASE("at the threshold") {
   seed(11);
   const double word = generator().next().word(7);
   against_the_formula({1, 1, 4, 5, 2, 2}, {}, {.dropout = word / 4294967296.0});
@@ -274,7 +272,7 @@ void at_the_threshold() {
 }
 
 /// Packed projections: NaN in the padding, and in the upstream gradient of one query.
-void packed() {
+TEST_CASE("packed") {
   const std::int64_t B = 2, T = 4, C = 6;
   const Mask mask = padding_mask({3, 4});  // key 3 of example 0 is padding
   const auto run_with = [&](double padding, double upstream) {
@@ -290,26 +288,12 @@ void packed() {
   const auto [padded_y, padded_dx] = run_with(kNan, 0);
   expect_same(padded_y, y, "NaN in the padding: output");
   expect_same(padded_dx, dx, "NaN in the padding: gradient");
-  const List holed = run_with(0, kNan).second;
+  const Numbers holed = run_with(0, kNan).second;
   for (std::size_t c = 3 * 18 + 6; c < 4 * 18; ++c)
     expect(holed[c] == 0, "NaN upstream does not reach the padding");
   for (std::size_t c = 4 * 18; c < holed.size(); ++c)
     expect(std::abs(holed[c] - dx[c]) <= 1e-12, "nor another example");
 }
 
-Cases attention_cases() {
-  return {scenario("pair by pair", pair_by_pair),
-          scenario("NaN upstream", upstream_nans),
-          scenario("found anywhere", found_anywhere),
-          scenario("found in gaps", found_in_gaps),
-          scenario("minus infinity", minus_infinity),
-          scenario("large attention", large),
-          scenario("at the threshold", at_the_threshold),
-          scenario("packed", packed),
-          scenario("far apart", far_apart)};
-}
-
-const CaseSource source(attention_cases);
-
 }  // namespace
-}  // namespace gradus::mutation
+}  // namespace gradus::testing

@@ -1,4 +1,4 @@
-// Scenarios of operations: numbers far from 0, edges of masks, which way is taken, shapes.
+// Operations: numbers far from 0, edges of masks, which way is taken, shapes.
 #include <cmath>
 #include <limits>
 #include <set>
@@ -16,32 +16,33 @@
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/norm.h"
 #include "gradus/ops/softmax.h"
-#include "gradus/tests/mutation/expect.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"
 
-namespace gradus::mutation {
+namespace gradus::testing {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// (x − mean) / √(mean (x − mean)² + eps), in two passes.
-List normalised(const List& x, double eps) {
+Numbers normalised(const Numbers& x, double eps) {
   double mean = 0, square = 0;
   for (const double v : x) mean += v / static_cast<double>(x.size());
   for (const double v : x) square += (v - mean) * (v - mean) / static_cast<double>(x.size());
-  List y;
+  Numbers y;
   for (const double v : x) y.push_back((v - mean) / std::sqrt(square + eps));
   return y;
 }
 
 /// Here the difference of two large squares would lose six digits more than the square of a
 /// difference, whose own error is about 3000 · 2⁻⁵³ = 3e-13.
-void far_from_zero() {
-  const Tensor row = testing::values({1, 9}) + 3000.0;
+TEST_CASE("far from zero") {
+  const Tensor row = values({1, 9}) + 3000.0;
   expect(near(numbers(layer_norm(row)), normalised(numbers(row), 1e-5), 1e-11),
          "layer_norm far off");
-  const Tensor column = testing::values({9, 1}) + 3000.0;
+  const Tensor column = values({9, 1}) + 3000.0;
   const Tensor y = batch_norm(column, {}, {}, {}, {}, true);
   expect(near(numbers(y), normalised(numbers(column), 1e-5), 1e-11), "batch_norm far off");
 }
@@ -55,12 +56,11 @@ std::set<std::string> run_backward(const Tensor& y) {
 }
 
 /// Kernels by default, and the formula where it is asked for.
-void which_way() {
-  const Tensor x = testing::values({2, 3, 4}).requires_grad_();
-  const Tensor w = testing::values({4}, 1).requires_grad_(),
-               b = testing::values({4}, 2).requires_grad_();
-  const Tensor square = testing::values({4, 4}, 3).requires_grad_();
-  const Tensor channels = testing::values({3}, 4).requires_grad_();
+TEST_CASE("which way") {
+  const Tensor x = values({2, 3, 4}).requires_grad_();
+  const Tensor w = values({4}, 1).requires_grad_(), b = values({4}, 2).requires_grad_();
+  const Tensor square = values({4, 4}, 3).requires_grad_();
+  const Tensor channels = values({3}, 4).requires_grad_();
   const std::vector<std::function<Tensor()>> fused = {
       [&] { return softmax(x); },
       [&] { return log_softmax(x); },
@@ -80,11 +80,11 @@ void which_way() {
   expect(run_backward(linear(x, square, b)).count("matmul") == 0, "linear: a kernel goes back");
 }
 
-void composed() {
-  const Tensor x = testing::values({2, 3, 4}).requires_grad_(), w = testing::values({4}, 1);
-  const Tensor square = testing::values({4, 4}, 3), channels = testing::values({3}, 4);
-  const Tensor heads = testing::values({1, 2, 3, 4}, 5).requires_grad_();
-  const Tensor packed = testing::values({1, 3, 24}, 6).requires_grad_();
+TEST_CASE("composed") {
+  const Tensor x = values({2, 3, 4}).requires_grad_(), w = values({4}, 1);
+  const Tensor square = values({4, 4}, 3), channels = values({3}, 4);
+  const Tensor heads = values({1, 2, 3, 4}, 5).requires_grad_();
+  const Tensor packed = values({1, 3, 24}, 6).requires_grad_();
   const Tensor target = ids({0, 1, 2, 3, 0, 1}, {2, 3});
   const std::vector<std::pair<std::string, std::function<Tensor()>>> fused = {
       {"linear", [&] { return linear(x, square, w); }},
@@ -116,11 +116,11 @@ void composed() {
 }
 
 /// A saved view that is the only one of its numbers, and does not lie row by row.
-void lonely_views() {
-  const Tensor x = testing::values({3, 4}).requires_grad_();
+TEST_CASE("lonely views") {
+  const Tensor x = values({3, 4}).requires_grad_();
   for (const auto& f : {silu, +[](const Tensor& in) { return gelu(in); }, relu,
                         +[](const Tensor& in) { return gelu(in, Gelu::erf); }}) {
-    const Tensor up = testing::values({4, 3}, 2);
+    const Tensor up = values({4, 3}, 2);
     const Tensor expected = grad(sum(f(transpose(x * 2.0)) * up), x, {.create_graph = true});
     const Tensor loss = sum(f(transpose(x * 2.0)) * up);  // alone: nobody holds x · 2 any more
     const Tensor found = grad(loss, x);
@@ -128,41 +128,40 @@ void lonely_views() {
   }
 }
 
-void masked_products() {
-  const Tensor a = testing::values({1, 1, 2, 3}).requires_grad_();
-  const Tensor b = testing::values({1, 1, 2, 3}, 1).requires_grad_();
+TEST_CASE("masked products") {
+  const Tensor a = values({1, 1, 2, 3}).requires_grad_();
+  const Tensor b = values({1, 1, 2, 3}, 1).requires_grad_();
   const Tensor hides = from(std::vector<bool>{false, true, true, false}, {1, 1, 2, 2});
-  const Tensor up = testing::values({1, 1, 2, 2}, 2);
+  const Tensor up = values({1, 1, 2, 2}, 2);
   sum(pair_products(a, b, hides) * up).backward();
   sum(pair_products(a, b, hides)).backward(tensor(3.0, Dtype::f64));
   // Only pairs (0, 0) and (1, 1): da_i = (up_ii + 3) b_i.
-  const List u = numbers(up), bv = numbers(b), da = numbers(a.grad());
-  List expected;
+  const Numbers u = numbers(up), bv = numbers(b), da = numbers(a.grad());
+  Numbers expected;
   for (std::size_t i = 0; i < 6; ++i) expected.push_back((u[i < 3 ? 0 : 3] + 3) * bv[i]);
   expect(near(da, expected), "hidden pairs have no gradient");
   // A NaN that is hidden, in values that do not lie row by row.
-  const Tensor w = testing::values({1, 1, 2, 2}, 3);
+  const Tensor w = values({1, 1, 2, 2}, 3);
   const Tensor stored = tensor({1.0, 2.0, kNan, 3.0, 4.0, kNan}, Dtype::f64);  // columns of 2
   const Tensor values = stored.view({1, 1, 2, 3}, {6, 6, 3, 1}, 0);
   const Tensor turned =
       tensor({1.0, 3.0, 2.0, 4.0, kNan, kNan}, Dtype::f64).view({1, 1, 2, 3}, {6, 6, 1, 2}, 0);
-  const List direct = numbers(weighted_sum(w, values, hides));
-  const List viewed = numbers(weighted_sum(w, turned, hides));
+  const Numbers direct = numbers(weighted_sum(w, values, hides));
+  const Numbers viewed = numbers(weighted_sum(w, turned, hides));
   for (const std::size_t i : {0u, 1u, 3u, 4u})
     expect(std::abs(direct[i] - viewed[i]) <= 1e-12, "weighted_sum of a transposed view with NaN");
 }
 
-void shapes() {
-  const Tensor m = testing::values({2, 3}), v = testing::values({3});
+TEST_CASE("shapes") {
+  const Tensor m = values({2, 3}), v = values({3});
   expect(matmul(m, v).shape() == Shape{2}, "matrix times vector");
   expect(matmul(v, v).shape() == Shape{}, "vector times vector");
-  expect(matmul(testing::values({2}), m).shape() == Shape{3}, "vector times matrix");
-  expect(matmul(testing::values({2}), testing::values({5, 2, 3})).shape() == Shape{5, 3},
-         "vector times matrices");
-  expect(matmul(testing::values({5, 2, 3}), v).shape() == Shape{5, 2}, "matrices times vector");
+  expect(matmul(values({2}), m).shape() == Shape{3}, "vector times matrix");
+  expect(matmul(values({2}), values({5, 2, 3})).shape() == Shape{5, 3}, "vector times matrices");
+  expect(matmul(values({5, 2, 3}), v).shape() == Shape{5, 2}, "matrices times vector");
   expect(repeat(v, {1, 1}).shape() == Shape{1, 3}, "repeat with an axis more");
   expect(repeat(m, {1, 2, 1}).shape() == Shape{1, 4, 3}, "repeat along the middle");
-  const Tensor cube = testing::values({2, 3, 4, 5});
+  const Tensor cube = values({2, 3, 4, 5});
   expect(flatten(cube, 1, 2).shape() == Shape{2, 12, 5}, "flatten in the middle");
   expect(flatten(cube, -3, -2).shape() == Shape{2, 12, 5}, "flatten counted from the end");
   expect(flatten(cube, 1).shape() == Shape{2, 60}, "flatten to the end");
@@ -172,13 +171,13 @@ void shapes() {
   expect(flatten(v).shape() == Shape{3}, "flatten of a vector");
 }
 
-void slices() {
+TEST_CASE("slices") {
   const Tensor x = arange(10).astype(Dtype::f64).requires_grad_();
-  expect(numbers(slice(x, 0, 1, 5, 3)) == List{1, 4}, "two of a step");
-  expect(numbers(slice(x, 0, -20, 2)) == List{0, 1}, "a start before the first");
-  expect(numbers(slice(x, 0, 8, 30)) == List{8, 9}, "a stop after the last");
-  expect(numbers(slice(x, 0, -3, -1)) == List{7, 8}, "counted from the end");
-  expect(numbers(slice(x, 0, -1, 10)) == List{9}, "the last one");
+  expect(numbers(slice(x, 0, 1, 5, 3)) == Numbers{1, 4}, "two of a step");
+  expect(numbers(slice(x, 0, -20, 2)) == Numbers{0, 1}, "a start before the first");
+  expect(numbers(slice(x, 0, 8, 30)) == Numbers{8, 9}, "a stop after the last");
+  expect(numbers(slice(x, 0, -3, -1)) == Numbers{7, 8}, "counted from the end");
+  expect(numbers(slice(x, 0, -1, 10)) == Numbers{9}, "the last one");
   expect(slice(x, 0, 20, 30).numel() == 0, "all of it after the last");
   expect(slice(x, 0, 5, 2).numel() == 0 && slice(x, 0, 3, 0).numel() == 0,
          "stops before it starts");
@@ -186,19 +185,20 @@ void slices() {
   for (const bool recorded : {false, true}) {
     const Tensor d = grad(sum(slice(x, 0, 1, 5, 3) * tensor({2.0, 3.0}, Dtype::f64)), x,
                           {.create_graph = recorded});
-    expect(numbers(d) == List{0, 2, 0, 0, 3, 0, 0, 0, 0, 0}, "the gradient of a slice with a step");
+    expect(numbers(d) == Numbers{0, 2, 0, 0, 3, 0, 0, 0, 0, 0},
+           "the gradient of a slice with a step");
   }
 }
 
 /// The element whose random word is the threshold stays; thresholds are rounded, and never 2³².
-void dropout_thresholds() {
-  const Tensor x = testing::values({3000}), residual = testing::values({3000}, 1);
+TEST_CASE("dropout's thresholds") {
+  const Tensor x = values({3000}), residual = values({3000}, 1);
   const auto mask_of = [](double p) { return seed(9), make_dropout_mask(p); };
   const double word = mask_of(0.5).stream.word(5);
   for (const auto& [more, kept] : {std::pair(0.0, true), {-0.4, true}, {0.6, false}}) {
     const double p = (word + more) / 4294967296.0;
-    const List y = numbers((seed(9), dropout(x, p))), v = numbers(x), r = numbers(residual);
-    const List onto = numbers((seed(9), dropout_residual(x, residual, p)));
+    const Numbers y = numbers((seed(9), dropout(x, p))), v = numbers(x), r = numbers(residual);
+    const Numbers onto = numbers((seed(9), dropout_residual(x, residual, p)));
     expect((y[5] != 0) == kept, "a word at the threshold is kept");
     const DropoutMask mask = mask_of(p);
     for (std::int64_t i = 0; i < 3000; ++i) {
@@ -212,11 +212,10 @@ void dropout_thresholds() {
 }
 
 /// What is computed again for those who need it is what it was.
-void remade() {
-  const Tensor x = testing::values({3, 4}).requires_grad_(),
-               g = testing::values({3, 4}, 1).requires_grad_();
-  const Tensor w = testing::values({4}, 2), up = testing::values({3, 5}, 3);
-  const Tensor into = testing::values({5, 4}, 4).requires_grad_();
+TEST_CASE("made again") {
+  const Tensor x = values({3, 4}).requires_grad_(), g = values({3, 4}, 1).requires_grad_();
+  const Tensor w = values({4}, 2), up = values({3, 5}, 3);
+  const Tensor into = values({5, 4}, 4).requires_grad_();
   const std::vector<std::function<Tensor()>> cheap = {[&] { return silu(x); },
                                                       [&] { return gelu(x); },
                                                       [&] { return gelu(x, Gelu::erf); },
@@ -225,14 +224,14 @@ void remade() {
                                                       [&] { return rms_norm(x, w); }};
   for (const auto& f : cheap) {
     const Tensor h = f();
-    const List found = numbers(grad(sum(linear(h, into) * up), into));
-    const List expected = numbers(grad(sum(linear(h.detach(), into) * up), into));
+    const Numbers found = numbers(grad(sum(linear(h, into) * up), into));
+    const Numbers expected = numbers(grad(sum(linear(h.detach(), into) * up), into));
     expect(near(found, expected), std::string(h.node()->name()) + " made again");
   }
 }
 
 /// running ← running + momentum (seen − running), the variance with n − 1, in strided buffers.
-void running_statistics() {
+TEST_CASE("running statistics") {
   Tensor kept = tensor({1.0, 9.0, 2.0, 9.0, 3.0, 9.0}, Dtype::f64);
   Tensor mean = kept.view({3}, {2}, 0), var = Tensor::empty({3}, Dtype::f64).fill_(1);
   const Tensor x = from(std::vector<double>{1, 2, 3, 3, 6, 9}, {2, 3});
@@ -249,16 +248,16 @@ void running_statistics() {
 #ifdef GRADUS_SHORT_CHUNKS
 /// Sums over rows in more than two chunks, each with a place of its own.
 void sums_of_chunks() {
-  const Tensor x = testing::values({7, 3}), up = testing::values({7, 3}, 1);
+  const Tensor x = values({7, 3}), up = values({7, 3}, 1);
   const auto gradient = [&](bool rms) {
-    const Tensor w = testing::values({3}, 2).requires_grad_();
+    const Tensor w = values({3}, 2).requires_grad_();
     sum((rms ? rms_norm(x, w) : layer_norm(x, w, w)) * up).backward();
     return numbers(w.grad());
   };
   for (const bool rms : {false, true}) {
-    const List whole = gradient(rms);
+    const Numbers whole = gradient(rms);
     const std::int64_t before = std::exchange(kCheapGrain, 8);
-    const List cut = gradient(rms);
+    const Numbers cut = gradient(rms);
     kCheapGrain = before;
     expect(near(cut, whole), "the gradient of a norm's weight, in chunks");
   }
@@ -267,29 +266,14 @@ void sums_of_chunks() {
 void sums_of_chunks() {}
 #endif
 
-void indices_from_the_end() {
-  const Tensor x = testing::values({2, 3}), source = testing::values({2, 2}, 1);
+TEST_CASE("indices from the end") {
+  const Tensor x = values({2, 3}), source = values({2, 2}, 1);
   const Tensor index = ids({2, 0, 1, 1}, {2, 2});
   expect(numbers(scatter_add(x, -1, index, source)) == numbers(scatter_add(x, 1, index, source)),
          "scatter_add counts axes from the end");
 }
 
-Cases numeric_cases() {
-  return {scenario("far from zero", far_from_zero),
-          scenario("dropout's thresholds", dropout_thresholds),
-          scenario("made again", remade),
-          scenario("running statistics", running_statistics),
-          scenario("sums of chunks", sums_of_chunks),
-          scenario("indices from the end", indices_from_the_end),
-          scenario("which way", which_way),
-          scenario("composed", composed),
-          scenario("lonely views", lonely_views),
-          scenario("masked products", masked_products),
-          scenario("shapes", shapes),
-          scenario("slices", slices)};
-}
-
-const CaseSource source(numeric_cases);
+TEST_CASE("sums of chunks") { sums_of_chunks(); }
 
 }  // namespace
-}  // namespace gradus::mutation
+}  // namespace gradus::testing

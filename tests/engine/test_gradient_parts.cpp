@@ -1,7 +1,8 @@
-// Scenarios of gradients in parts, of saved tensors, and of the doors to the graph.
-#include "gradus/tests/mutation/expect.h"
+// Gradients in parts, of saved tensors, and of the doors to the graph.
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/expect.h"
 
-namespace gradus::mutation {
+namespace gradus::testing {
 namespace {
 
 /// x as the input of an operation that returns `d`.
@@ -9,12 +10,12 @@ void walk_with(const Tensor& x, const Gradient& d) {
   custom(x, [d](const Tensor&) { return Gradients{d}; }).backward(ones(x.shape(), x.dtype()));
 }
 
-void rows_anywhere() {
+TEST_CASE("rows anywhere") {
   const Tensor x = zeros({4, 200}, Dtype::f64).requires_grad_();
   const Tensor part = reshape(arange(600).astype(Dtype::f64), {3, 200});
   const Tensor both = from(std::vector<std::int64_t>{2, 9, 0, 9, 2, 9}, {6});
   walk_with(x, Gradient::rows(part, both.view({3}, {2}, 0)));  // every second: 2, 0, 2
-  List expected(800, 0.0);
+  Numbers expected(800, 0.0);
   for (std::size_t c = 0; c < 200; ++c) {
     expected[400 + c] = static_cast<double>(c + 400 + c);
     expected[c] = static_cast<double>(200 + c);
@@ -26,7 +27,7 @@ void rows_anywhere() {
   for (int i = 0; i < 300; ++i) ones_and_zeros.push_back(i % 3 == 0);
   const Tensor many = reshape(arange(60000).astype(Dtype::f64), {300, 200});
   walk_with(wide, Gradient::rows(many, from(ones_and_zeros, {300})));
-  const List sums = numbers(wide.grad());
+  const Numbers sums = numbers(wide.grad());
   for (std::size_t c = 0; c < 200; ++c) {
     const double column = static_cast<double>(c);
     expect(sums[200 + c] == 100 * column + 200 * 14850,
@@ -36,17 +37,17 @@ void rows_anywhere() {
   const Tensor v = zeros({5}, Dtype::f64).requires_grad_();
   walk_with(v, Gradient::rows(tensor({1.0, 2.0, 4.0}, Dtype::f64),
                               from(std::vector<std::int64_t>{1, 4, 1}, {3})));
-  expect(numbers(v.grad()) == List{0, 5, 0, 0, 2}, "elements of a vector");
+  expect(numbers(v.grad()) == Numbers{0, 5, 0, 0, 2}, "elements of a vector");
   const Tensor none = from(std::vector<std::int64_t>{}, {0});
   const Tensor w = zeros({3, 2}, Dtype::f64).requires_grad_();
   walk_with(w, Gradient::rows(zeros({0, 2}, Dtype::f64), none));
-  expect(numbers(w.grad()) == List(6, 0.0), "no rows at all");
+  expect(numbers(w.grad()) == Numbers(6, 0.0), "no rows at all");
   const Tensor scalar = zeros({}, Dtype::f64).requires_grad_();
   expect_error<ShapeError>(
       "rows", [&] { walk_with(scalar, Gradient::rows(zeros({0}, Dtype::f64), none)); });
 }
 
-void slices_that_do_not_fit() {
+TEST_CASE("slices that do not fit") {
   const Tensor x = zeros({3, 4}, Dtype::f64).requires_grad_();
   const auto refused = [&](const Tensor& part, int axis, std::int64_t start, std::int64_t step) {
     expect_error<ShapeError>("partial gradient",
@@ -63,13 +64,13 @@ void slices_that_do_not_fit() {
   refused(ones({3, 2}, Dtype::f64), 1, -1, 1);
   refused(ones({3, 2}, Dtype::f64), 1, 0, 0);
   walk_with(x, Gradient::slice(ones({3, 0}, Dtype::f64), 1, 9, 1));
-  expect(numbers(x.grad()) == List(12, 0.0), "nothing fits anywhere");
+  expect(numbers(x.grad()) == Numbers(12, 0.0), "nothing fits anywhere");
   walk_with(x, Gradient::slice(ones({3, 2}, Dtype::f64), 1, 1, 2));
-  expect(numbers(x.grad()) == List{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, "every second column");
+  expect(numbers(x.grad()) == Numbers{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, "every second column");
 }
 
 /// A whole gradient that begins inside a buffer, then a part of it.
-void part_onto_a_view() {
+TEST_CASE("a part onto a view") {
   const Tensor x = zeros({2, 2}, Dtype::f64).requires_grad_();
   const Tensor first = custom(x, [](const Tensor& dy) {
     return Gradients{Gradient::slice(dy.view({2, 1}, {2, 1}, 0), 1, 1)};
@@ -78,36 +79,36 @@ void part_onto_a_view() {
     return Gradients{arange(9).astype(Dtype::f64).view({2, 2}, {2, 1}, 5)};
   });
   sum(first * 10.0 + second).backward();
-  expect(numbers(x.grad()) == List{5, 16, 7, 18}, "a part onto a view with an offset");
+  expect(numbers(x.grad()) == Numbers{5, 16, 7, 18}, "a part onto a view with an offset");
 }
 
 /// What somebody else holds, and what repeats one number, is not added to in place.
-void neither_may_be_written() {
+TEST_CASE("neither may be written") {
   const Tensor x = leaf({0, 0, 0}), held = tensor({1.0, 2.0, 3.0}, Dtype::f64);
   const Tensor average = mean(x);
   const Tensor other = custom(x, [held](const Tensor&) { return Gradients{held}; });
   (average + sum(other)).backward();
   const double third = 1.0 / 3;
-  expect(numbers(x.grad()) == List{1 + third, 2 + third, 3 + third}, "held and expanded, added");
+  expect(numbers(x.grad()) == Numbers{1 + third, 2 + third, 3 + third}, "held and expanded, added");
   const Tensor z = leaf({0, 0, 0});
   sum(custom(z, [held](const Tensor&) { return Gradients{held}; })).backward();
   z.grad().fill_(7);
-  expect(numbers(held) == List{1, 2, 3}, "what is held stays");
+  expect(numbers(held) == Numbers{1, 2, 3}, "what is held stays");
 }
 
-void ops_that_hand_on() {
+TEST_CASE("ops that hand on") {
   const Tensor x = leaf({1});
   const NoGrad off;
   expect(!apply(op::Nothing{}, x).requires_grad(), "nothing is recorded under NoGrad");
 }
 
-void no_derivative() {
+TEST_CASE("no derivative") {
   const Tensor x = leaf({1});
   expect_error<GraphError>("nothing has no derivative",
                            [&] { apply(op::Nothing{}, x).backward(); });
 }
 
-void outside_of_a_walk() {
+TEST_CASE("outside of a walk") {
   const Tensor inputs[] = {leaf({1}), leaf({2})};
   op::Many many;
   many.forward(inputs);
@@ -115,11 +116,11 @@ void outside_of_a_walk() {
   expect(op::Many::wanted == std::vector<bool>{true, true}, "everything is wanted");
   const Tensor x = leaf({1, 2});
   Saved saved(x);
-  expect(numbers(saved.take()) == List{1, 2}, "take() outside of a walk");
-  expect(numbers(saved.value()) == List{1, 2}, "leaves the numbers");
+  expect(numbers(saved.take()) == Numbers{1, 2}, "take() outside of a walk");
+  expect(numbers(saved.value()) == Numbers{1, 2}, "leaves the numbers");
 }
 
-void used_up_producer() {
+TEST_CASE("a used-up producer") {
   const Tensor x = leaf({1, 2}), w = leaf({3, 4}), b = leaf({0, 0});
   struct Cheap final : Op {
     Saved x;
@@ -135,7 +136,7 @@ void used_up_producer() {
   expect_error<GraphError>("another backward used that node up", [&] { grad(sum(y), w); });
 }
 
-void doors() {
+TEST_CASE("doors") {
   Tensor x = tensor({1.0}, Dtype::f64);
   x.requires_grad_(false);
   expect(!x.requires_grad() && !x.node(), "frozen before it was a leaf");
@@ -145,23 +146,9 @@ void doors() {
   Tensor w = leaf({1});
   expect_error<DtypeError>("set_grad", [&] { w.set_grad(ones({1}, Dtype::f32)); });
   w.set_grad(leaf({2}) * 3.0);
-  expect(!w.grad().requires_grad() && numbers(w.grad()) == List{6}, "set_grad cuts off");
+  expect(!w.grad().requires_grad() && numbers(w.grad()) == Numbers{6}, "set_grad cuts off");
   expect(!reuse_or_empty(leaf({2}) * 3.0).requires_grad(), "a buffer has no place in the graph");
 }
 
-Cases gradient_cases() {
-  return {scenario("rows anywhere", rows_anywhere),
-          scenario("slices that do not fit", slices_that_do_not_fit),
-          scenario("a part onto a view", part_onto_a_view),
-          scenario("neither may be written", neither_may_be_written),
-          scenario("ops that hand on", ops_that_hand_on),
-          scenario("no derivative", no_derivative),
-          scenario("outside of a walk", outside_of_a_walk),
-          scenario("a used-up producer", used_up_producer),
-          scenario("doors", doors)};
-}
-
-const CaseSource source(gradient_cases);
-
 }  // namespace
-}  // namespace gradus::mutation
+}  // namespace gradus::testing

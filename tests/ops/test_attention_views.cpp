@@ -1,12 +1,11 @@
-// Scenarios of views that attention may be given: rows that overlap or repeat, one row by columns.
+// Views that attention may be given: rows that overlap or repeat, one row by columns.
 #include "gradus/ops/attention.h"
-#include "gradus/tests/mutation/expect.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"
 
-namespace gradus::mutation {
+namespace gradus::testing {
 namespace {
-
-using testing::values;
 
 /// q, k and v lie as `x` does; the same numbers packed give the same.
 void expect_as_packed(const Tensor& x, const std::string& what) {
@@ -15,13 +14,14 @@ void expect_as_packed(const Tensor& x, const std::string& what) {
                  v = in.detach().requires_grad_();
     const Tensor y = scaled_dot_product_attention(q, k, v);
     y.backward(values(y.shape(), 3));
-    return std::vector<List>{numbers(y), numbers(q.grad()), numbers(k.grad()), numbers(v.grad())};
+    return std::vector<Numbers>{numbers(y), numbers(q.grad()), numbers(k.grad()),
+                                numbers(v.grad())};
   };
-  const std::vector<List> viewed = outcome(x), packed = outcome(x.clone());
+  const std::vector<Numbers> viewed = outcome(x), packed = outcome(x.clone());
   for (std::size_t i = 0; i < viewed.size(); ++i) expect(near(viewed[i], packed[i], 1e-13), what);
 }
 
-void attention_of_views() {
+TEST_CASE("attention of views") {
   const Tensor one = values({1, 1, 1, 1}), row = values({9}), square = values({1, 1, 3, 2});
   expect_as_packed(expand(one, {1, 1, 5, 1}), "rows of one number that repeat");
   expect_as_packed(row.view({1, 1, 2, 3}, {9, 9, 2, 1}, 0), "rows that overlap");
@@ -30,9 +30,5 @@ void attention_of_views() {
   expect_as_packed(square.view({1, 1, 1, 2}, {6, 6, 0, 1}, 2), "one row, whatever its stride");
 }
 
-Cases view_cases() { return {scenario("attention of views", attention_of_views)}; }
-
-const CaseSource source(view_cases);
-
 }  // namespace
-}  // namespace gradus::mutation
+}  // namespace gradus::testing

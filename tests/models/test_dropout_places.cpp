@@ -1,4 +1,4 @@
-// Scenarios of layers: dropout's places, the choice of an activation, what attention leaves undone.
+// Layers: dropout's places, the choice of an activation, what attention leaves undone.
 #include <functional>
 
 #include "gradus/base/random.h"
@@ -8,32 +8,31 @@
 #include "gradus/ops/attention.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/tests/mutation/expect.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"
 
-namespace gradus::mutation {
+namespace gradus::testing {
 namespace {
 
-using testing::values;
-
 /// f's numbers when random ones begin anew.
-List drawn(const std::function<Tensor()>& f) {
+Numbers drawn(const std::function<Tensor()>& f) {
   seed(7);
   return numbers(f());
 }
 
 /// Equal but for rounding: sums of about 24 terms of order 1, a few layers deep.
-bool close(const List& a, const List& b) { return near(a, b, 1e-12); }
+bool close(const Numbers& a, const Numbers& b) { return near(a, b, 1e-12); }
 
 /// What a branch adds is dropped in training, with its exact probability, and in evaluation not.
 template <class Model>
 void drops(Model& model, const std::function<Tensor()>& run,
            const std::function<Tensor(double p)>& by_hand) {
   model.to(Dtype::f64);
-  const List in_training = drawn(run);
+  const Numbers in_training = drawn(run);
   expect(close(in_training, drawn([&] { return by_hand(0.4); })), "dropout in training");
   model.eval();
-  const List evaluated = drawn(run);
+  const Numbers evaluated = drawn(run);
   expect(close(evaluated, drawn([&] { return by_hand(0); })), "none in evaluation");
   expect(!close(evaluated, in_training), "which is something else");
 }
@@ -42,7 +41,7 @@ Tensor add(const Tensor& onto, const Tensor& branch, double p) {
   return onto + dropout(branch, p, p > 0);
 }
 
-void block_dropout() {
+TEST_CASE("a block's dropout") {
   seed(3);
   const Tensor x = values({2, 3, 6}), memory = values({2, 4, 6}, 1);
   const Mask mask = causal_mask();
@@ -72,7 +71,7 @@ void block_dropout() {
   }
 }
 
-void activations() {
+TEST_CASE("activations") {
   seed(3);
   const Tensor x = values({2, 4}).astype(Dtype::f32);
   for (const nn::Activation activation : {nn::Activation::gelu, nn::Activation::gelu_erf,
@@ -87,7 +86,7 @@ void activations() {
   }
 }
 
-void gpt_dropout() {
+TEST_CASE("GPT's dropout") {
   seed(3);
   nn::GPT model({.vocab = 5, .context = 4, .layers = 1, .heads = 1, .width = 6, .dropout = 0.4});
   model.to(Dtype::f64);
@@ -100,7 +99,7 @@ void gpt_dropout() {
 }
 
 /// Without dropout no random numbers are used up; without gradients no bias learns.
-void nothing_for_nothing() {
+TEST_CASE("nothing for nothing") {
   const Tensor x = values({1, 1, 3, 2}), bias = values({1, 1, 3, 3}).requires_grad_();
   seed(5);
   const std::uint32_t word = generator().next().word(0);
@@ -114,13 +113,5 @@ void nothing_for_nothing() {
   expect(seen.names.count("attention") == 1, "the kernel where a bias does not learn");
 }
 
-Cases layer_cases() {
-  return {scenario("a block's dropout", block_dropout), scenario("activations", activations),
-          scenario("GPT's dropout", gpt_dropout),
-          scenario("nothing for nothing", nothing_for_nothing)};
-}
-
-const CaseSource source(layer_cases);
-
 }  // namespace
-}  // namespace gradus::mutation
+}  // namespace gradus::testing

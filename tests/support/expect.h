@@ -1,4 +1,4 @@
-// How scenarios say what is wrong, and operations of their own to provoke it.
+// How tests of edges say what is wrong, and operations of their own to provoke it.
 #pragma once
 
 #include <cmath>
@@ -15,14 +15,13 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
-#include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus {
 
 namespace op {
 
-/// y = x, with whatever backward a scenario wants.
+/// y = x, with whatever backward a test wants.
 struct Custom final : Op {
   std::function<Gradients(const Tensor&)> back;
   explicit Custom(std::function<Gradients(const Tensor&)> f) : back(std::move(f)) {}
@@ -61,17 +60,17 @@ struct Nothing final : Op {
 
 }  // namespace op
 
-namespace mutation {
+namespace testing {
 
-using List = std::vector<double>;
+using Numbers = std::vector<double>;
 
 inline void expect(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error("not so: " + what);
 }
 
-inline List numbers(const Tensor& x) { return x.to_vector<double>(); }
+inline Numbers numbers(const Tensor& x) { return x.to_vector<double>(); }
 
-inline bool near(const List& a, const List& b, double tolerance = 1e-12) {
+inline bool near(const Numbers& a, const Numbers& b, double tolerance = 1e-12) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i)
     if (!(std::abs(a[i] - b[i]) <= tolerance)) return false;
@@ -93,7 +92,7 @@ inline Tensor custom(const Tensor& x, std::function<Gradients(const Tensor&)> ba
 /// What E says that f throws holds `part`.
 template <class E>
 void expect_error(const std::string& part, const std::function<void()>& f) {
-  expect(testing::has(testing::message_of<E>(f), part), "an error that says: " + part);
+  expect(has(message_of<E>(f), part), "an error that says: " + part);
 }
 
 /// Names of the operations that run.
@@ -102,11 +101,5 @@ struct Seen : Observer {
   void op_begin(const Op& op, std::span<const Tensor* const>) override { names.insert(op.name()); }
 };
 
-using Scenario = void (*)();
-
-inline Case scenario(const char* name, Scenario run) {
-  return {std::string("scenario: ") + name, [run]() -> std::string { return run(), ""; }};
-}
-
-}  // namespace mutation
+}  // namespace testing
 }  // namespace gradus

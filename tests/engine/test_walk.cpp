@@ -1,31 +1,32 @@
-// Scenarios of the walk back: who is visited, who is asked for what, what is let go of.
+// The walk back: who is visited, who is asked for what, what is let go of.
 #include "gradus/base/memory.h"
-#include "gradus/tests/mutation/expect.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/expect.h"
 
-namespace gradus::mutation {
+namespace gradus::testing {
 namespace {
 
 std::int64_t live() { return memory::usage().live_bytes; }
 
 /// Each node would enter the walk twice as often as the one before it.
-void deep_diamond() {
+TEST_CASE("a deep diamond") {
   const Tensor x = leaf({1});
   Tensor y = x;
   for (int i = 0; i < 60; ++i) y = y * 0.5 + y * 0.5;
   y.backward();
-  expect(numbers(x.grad()) == List{1}, "60 diamonds halve and add");
+  expect(numbers(x.grad()) == Numbers{1}, "60 diamonds halve and add");
 }
 
-void wide_fan() {
+TEST_CASE("a wide fan") {
   const Tensor x = leaf({1, 2});
   Tensor y = x * 0.0;
   for (int i = 1; i <= 300; ++i) y = y + x * static_cast<double>(i);
   sum(y).backward();
-  expect(numbers(x.grad()) == List{45150, 45150}, "300 uses add up");
+  expect(numbers(x.grad()) == Numbers{45150, 45150}, "300 uses add up");
 }
 
 /// grad() walks only what leads to its inputs: the other branch cannot go back.
-void other_branches_rest() {
+TEST_CASE("other branches rest") {
   const Tensor x = leaf({2}), z = leaf({3});
   const Tensor dead = custom(
       z * 1.0, [](const Tensor&) -> Gradients { throw std::runtime_error("visited for nothing"); });
@@ -33,7 +34,7 @@ void other_branches_rest() {
 }
 
 /// A hook on an output from which no path leads to the inputs is not called.
-void unwanted_outputs_rest() {
+TEST_CASE("unwanted outputs rest") {
   const Tensor x = leaf({2}), z = leaf({3});
   const Tensor one = x * 2.0, other = z * 2.0;
   bool called = false;
@@ -43,7 +44,7 @@ void unwanted_outputs_rest() {
 }
 
 /// An operation that returns nothing for an input: who made the input is not visited.
-void no_gradient_stops_the_walk() {
+TEST_CASE("no gradient stops the walk") {
   const Tensor x = leaf({2}), w = leaf({5});
   int visits = 0;
   const Tensor inner =
@@ -51,19 +52,20 @@ void no_gradient_stops_the_walk() {
   const Tensor outer = custom(inner, [](const Tensor&) -> Gradients { return {Gradient{}}; });
   (outer + w).backward();
   expect(visits == 0 && !x.grad().defined(), "nothing goes past a missing gradient");
-  expect(numbers(w.grad()) == List{1}, "the other term gets its own");
+  expect(numbers(w.grad()) == Numbers{1}, "the other term gets its own");
   const Tensor direct = custom(x, [](const Tensor&) -> Gradients { return {Gradient{}}; });
   (direct + w * 1.0).backward();
   expect(!x.grad().defined(), "a leaf that got nothing has no grad");
 }
 
-void many_inputs() {
+TEST_CASE("many inputs") {
   std::vector<Tensor> x;
   for (int k = 0; k < 70; ++k) x.push_back(leaf({static_cast<double>(k)}));
   const auto all = [&] { return apply(op::Many{}, std::span<const Tensor>(x)); };
   all().backward();
   for (int k = 0; k < 70; ++k)
-    expect(numbers(x[static_cast<std::size_t>(k)].grad()) == List{k + 1.0}, "each of 70 its own");
+    expect(numbers(x[static_cast<std::size_t>(k)].grad()) == Numbers{k + 1.0},
+           "each of 70 its own");
   for (const std::size_t only : {0u, 1u, 62u, 63u, 64u, 65u, 69u}) {
     expect(grad(all(), x[only]).item() == static_cast<double>(only + 1), "one of 70");
     for (std::size_t k = 0; k < 64; ++k)
@@ -80,32 +82,32 @@ void many_inputs() {
   }
 }
 
-void sixty_four_and_sixty_five() {
+TEST_CASE("64 and 65 inputs") {
   std::vector<Tensor> x;
   for (int k = 0; k < 64; ++k) x.push_back(leaf({1}));
   apply(op::Many{}, std::span<const Tensor>(x)).backward();
-  expect(numbers(x[63].grad()) == List{64}, "the last of 64");
+  expect(numbers(x[63].grad()) == Numbers{64}, "the last of 64");
   std::vector<Tensor> frozen(x);
   for (Tensor& each : frozen) each = tensor({1.0}, Dtype::f64);
   frozen.push_back(leaf({1}));
   apply(op::Many{}, std::span<const Tensor>(frozen)).backward();
-  expect(numbers(frozen[64].grad()) == List{65}, "the 65th alone");
+  expect(numbers(frozen[64].grad()) == Numbers{65}, "the 65th alone");
 }
 
-void retained() {
+TEST_CASE("retained gradients") {
   const Tensor x = leaf({2});
   x.retain_grad();
   const Tensor h = x * 3.0, other = h * 1.0;
   h.register_hook([](const Tensor&) { return Tensor(); });
   other.retain_grad();
   (other * 2.0).backward();
-  expect(numbers(x.grad()) == List{6}, "a leaf that retains counts once");
+  expect(numbers(x.grad()) == Numbers{6}, "a leaf that retains counts once");
   expect(!h.grad().defined(), "a hook alone retains nothing");
-  expect(numbers(other.grad()) == List{2}, "what retains has its gradient");
+  expect(numbers(other.grad()) == Numbers{2}, "what retains has its gradient");
 }
 
 /// What backward used up it lets go of: what ops saved, and the nodes before.
-void used_nodes_let_go() {
+TEST_CASE("used nodes let go") {
   const Tensor x = full({1000}, 0.5, Dtype::f64).requires_grad_();
   const std::int64_t before = live();
   Tensor h = exp(x);
@@ -117,7 +119,7 @@ void used_nodes_let_go() {
   expect(live() < before + 8000, "what was computed is gone after backward");
 }
 
-void nodes_before_die() {
+TEST_CASE("nodes before die") {
   const Tensor x = leaf({1});
   const auto token = std::make_shared<int>(1);
   Tensor loss;
@@ -144,7 +146,7 @@ void nodes_before_die() {
 }
 
 /// A walk inside a hook uses nodes up that the outer walk has in its list, and their last handle.
-void walk_in_a_walk() {
+TEST_CASE("a walk in a walk") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor inner = custom(w * 2.0, [](const Tensor& dy) { return Gradients{dy}; }) * 3.0;
   const Tensor no_way = custom(inner, [](const Tensor&) -> Gradients { return {Gradient{}}; });
@@ -156,14 +158,14 @@ void walk_in_a_walk() {
   });
   const Tensor loss = y + no_way;
   loss.backward();
-  expect(numbers(x.grad()) == List{5} && numbers(w.grad()) == List{6}, "both walks arrive");
+  expect(numbers(x.grad()) == Numbers{5} && numbers(w.grad()) == Numbers{6}, "both walks arrive");
   Tensor after = x * 7.0;
   after.backward();
-  expect(numbers(x.grad()) == List{12}, "and the next one");
+  expect(numbers(x.grad()) == Numbers{12}, "and the next one");
 }
 
 /// What a walk inside another one used up is let go of when the outer one is done.
-void nested_walks_let_go() {
+TEST_CASE("nested walks let go") {
   const Tensor x = leaf({1}), w = leaf({1});
   const auto token = std::make_shared<int>(1);
   Tensor z;
@@ -175,10 +177,10 @@ void nested_walks_let_go() {
   const Tensor y = x * 5.0;
   y.register_hook([&z](const Tensor&) { return z.backward(), Tensor(); });
   y.backward();
-  expect(token.use_count() == 1 && numbers(w.grad()) == List{2}, "a nested walk lets go");
+  expect(token.use_count() == 1 && numbers(w.grad()) == Numbers{2}, "a nested walk lets go");
 }
 
-void starting_gradients() {
+TEST_CASE("starting gradients") {
   const Tensor x = leaf({1, 2});
   const Tensor y = x * 2.0;
   expect_error<ShapeError>("the gradient given for it", [&] { y.backward(ones({3}, Dtype::f64)); });
@@ -187,10 +189,10 @@ void starting_gradients() {
 }
 
 /// grad() of a leaf is outside the graph and contiguous, whatever arrived.
-void deposited_gradients() {
+TEST_CASE("deposited gradients") {
   const Tensor x = leaf({1, 2, 3, 4}), h = leaf({2, 2, 2, 2});
   mean(x).backward();
-  expect(x.grad().is_contiguous() && numbers(x.grad()) == List(4, 0.25),
+  expect(x.grad().is_contiguous() && numbers(x.grad()) == Numbers(4, 0.25),
          "an expanded gradient is packed");
   const Tensor z = leaf({1, 1, 1, 1});
   z.register_hook([&](const Tensor& dy) {
@@ -198,12 +200,12 @@ void deposited_gradients() {
     return dy * h;
   });
   sum(z * 1.0).backward();
-  expect(!z.grad().requires_grad() && numbers(z.grad()) == List(4, 2.0),
+  expect(!z.grad().requires_grad() && numbers(z.grad()) == Numbers(4, 2.0),
          "what a hook recorded is cut off");
 }
 
 /// Frozen between forward and backward: nothing is wanted behind the output.
-void frozen_later() {
+TEST_CASE("frozen later") {
   Tensor x = leaf({3});
   const Tensor y = x * 2.0, z = y * 2.0;
   x.requires_grad_(false);
@@ -215,28 +217,9 @@ void frozen_later() {
   const Tensor product = x * w;
   w.requires_grad_(true);
   product.backward();
-  expect(numbers(x.grad()) == List{4} && !w.grad().defined(), "what was frozen forward stays out");
+  expect(numbers(x.grad()) == Numbers{4} && !w.grad().defined(),
+         "what was frozen forward stays out");
 }
-
-Cases engine_cases() {
-  return {scenario("a deep diamond", deep_diamond),
-          scenario("a wide fan", wide_fan),
-          scenario("other branches rest", other_branches_rest),
-          scenario("unwanted outputs rest", unwanted_outputs_rest),
-          scenario("no gradient stops the walk", no_gradient_stops_the_walk),
-          scenario("many inputs", many_inputs),
-          scenario("64 and 65 inputs", sixty_four_and_sixty_five),
-          scenario("retained gradients", retained),
-          scenario("used nodes let go", used_nodes_let_go),
-          scenario("nodes before die", nodes_before_die),
-          scenario("a walk in a walk", walk_in_a_walk),
-          scenario("nested walks let go", nested_walks_let_go),
-          scenario("starting gradients", starting_gradients),
-          scenario("deposited gradients", deposited_gradients),
-          scenario("frozen later", frozen_later)};
-}
-
-const CaseSource source(engine_cases);
 
 }  // namespace
-}  // namespace gradus::mutation
+}  // namespace gradus::testing
