@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gradus/engine/graph.h"
 #include "gradus/models/bert.h"
 #include "gradus/models/vit.h"
+#include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/indexing.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
@@ -65,6 +68,31 @@ TEST_CASE("a masked loss without masks is 0, with gradient 0") {
   CHECK(loss.item() == 0);
   loss.backward();
   for (const float each : model.dense.weight.grad().to_vector<float>()) CHECK(each == 0.0f);
+}
+
+TEST_CASE("a BERT ends with a norm where its blocks begin with one") {
+  for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
+    nn::BERT bert({.vocab = 7, .context = 5, .layers = 1, .heads = 2, .width = 8, .norm = norm});
+    bool last = false;
+    for (const nn::NamedTensor& each : bert.parameters())
+      last = last || each.name == "encoder.norm.weight";
+    CHECK(last == (norm == nn::NormPlacement::pre));
+  }
+}
+
+TEST_CASE("a vision Transformer reads its class token, to which patches have no order") {
+  seed(4);
+  nn::VisionTransformer model(
+      {.size = 4, .patch = 2, .classes = 3, .layers = 1, .heads = 2, .width = 8});
+  enlarge(model);
+  const NoGrad off;
+  const Tensor x = reshape(arange(16).astype(Dtype::f64) / 16.0, {1, 1, 4, 4});
+  const Tensor halves = cat({slice(x, 2, 2, 4), slice(x, 2, 0, 2)}, 2);  // patches 2 3 0 1
+  const Tensor before = model(x);
+  CHECK(numbers(model(halves)) != numbers(before));
+  const Tensor moved = index_select(model.position, 1, from(Ids{0, 3, 4, 1, 2}, {5}));
+  model.position.copy_(moved);  // each patch keeps its place
+  check_equal(model(halves), before);
 }
 
 TEST_CASE("in training some of what an encoder is given is dropped") {

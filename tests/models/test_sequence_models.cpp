@@ -126,6 +126,9 @@ TEST_CASE("nobody is recommended padding, and nothing is learnt about it") {
   const auto gradient = numbers(model.item.weight.grad());
   for (std::size_t c = 0; c < 8; ++c) CHECK(gradient[c] == 0);
   CHECK(gradient[8] != 0);
+  // three items stand at the first three positions, whatever stands before them
+  const auto moved = numbers(model.position.weight.grad());
+  for (std::size_t i = 0; i < moved.size(); ++i) CHECK((moved[i] != 0) == (i < 3 * 8));
   // what is not asked does not count: the mean is over three places
   const Tensor last = from(Ids{0, 0, 0, 0, 7}, {1, 5}), first = from(Ids{0, 0, 11, 5, 0}, {1, 5});
   const NoGrad off;
