@@ -50,7 +50,7 @@ TEST_CASE("a translator reads no padding and no future, and mixes no examples") 
   }
 }
 
-TEST_CASE("in training some of what translator and recommender are given is dropped") {
+TEST_CASE("in training some of what a model of sequences is given is dropped") {
   const nn::Translator model({.source_vocab = 13,
                               .target_vocab = 13,
                               .context = 16,
@@ -62,6 +62,9 @@ TEST_CASE("in training some of what translator and recommender are given is drop
         dropouts([&] { model.transformer.encoder(x); }) + 1);
   const nn::Recommender other({.items = 12, .context = 9, .heads = 2, .width = 8, .dropout = 0.5});
   CHECK(dropouts([&] { other(ids_of(1, 5)); }) == dropouts([&] { other.stack(x); }) + 1);
+  const nn::GPT gpt(
+      {.vocab = 13, .context = 9, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
+  CHECK(dropouts([&] { gpt(ids_of(1, 5)); }) == dropouts([&] { gpt.blocks[0](x); }) + 1);
 }
 
 TEST_CASE("a translator counts what its cache has seen against its context") {
