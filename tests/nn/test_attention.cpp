@@ -213,6 +213,16 @@ TEST_CASE("a stack without its last norm is its blocks") {
   CHECK(numbers(decoder(x, memory)) == numbers(decoder.blocks[0](x, memory)));
 }
 
+TEST_CASE("a decoder's memory has no order, whatever its own positions are") {
+  for (const nn::HeadPosition position :
+       {nn::HeadPosition::alibi, nn::HeadPosition::relative, nn::HeadPosition::rotary}) {
+    const nn::DecoderBlock block({.width = 8, .heads = 2, .position = position});
+    const Tensor x = randn({2, 5, 8}), memory = randn({2, 4, 8});
+    const Tensor turned = cat({slice(memory, 1, 2, 4), slice(memory, 1, 0, 2)}, 1);
+    CHECK(roundings(block(x, turned), numbers(block(x, memory))) < 64);
+  }
+}
+
 TEST_CASE("heads are split and merged again") {
   const Tensor x = randn({2, 3, 6});
   const Tensor heads = nn::split_heads(x, 3);
