@@ -5,6 +5,7 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/graph.h"
+#include "gradus/engine/observer.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/transformer.h"
@@ -177,6 +178,28 @@ TEST_CASE("a block is its parts, with dropout on what they add") {
   seed(1);
   CHECK(tokens(pre(x, mask), 0, 5) == a);
   CHECK(tokens(pre(x, mask), 0, 5) != a);
+}
+
+TEST_CASE("each branch of a block is dropped in training, before the norms or after") {
+  struct Counter : Observer {
+    int count = 0;
+    void op_begin(const Op& op, std::span<const Tensor* const>) override {
+      count += std::string(op.name()) == "dropout_residual";
+    }
+  };
+  const Tensor x = randn({2, 5, 4});
+  for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
+    const nn::BlockOptions options{.width = 4, .heads = 2, .dropout = 0.3, .norm = norm};
+    nn::Block block(options);
+    nn::DecoderBlock decoder(options);
+    Counter counter;
+    const ObserverScope scope(counter);
+    block(x), decoder(x, x);
+    CHECK(counter.count == 2 + 3);
+    block.eval(), decoder.eval();
+    block(x), decoder(x, x);
+    CHECK(counter.count == 2 + 3);
+  }
 }
 
 TEST_CASE("attention to a memory token by token: the same places, masks and memory") {
