@@ -190,6 +190,8 @@ TEST_CASE("words and byte pairs go through train, resume, info, sample and eval"
                               : 0;
     CHECK(has(judged.out, "nats a byte"));
     CHECK(a_byte < 0.7 * a_token);  // a token of this text has two bytes or more
+    std::ofstream(here.directory / kind / "tokenizer.json") << "{}";  // is read, not made anew
+    check_refused(here.gpt("train --resume --out " + kind), {"tokenizer.json"});
   }
 }
 
