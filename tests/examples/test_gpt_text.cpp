@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "gradus/examples/gpt/corpus.h"
 #include "gradus/io/text.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/thrown.h"
@@ -162,6 +163,22 @@ TEST_CASE("characters, or bytes where there are too many kinds or no UTF-8") {
   check_refused(here.gpt("train bytes.bin --tokenizer char --out x"),
                 {"bytes.bin", "UTF-8", "byte 0", "--tokenizer byte"});
   CHECK_FALSE(fs::exists(here.directory / "x"));
+}
+
+TEST_CASE("the last tenth begins with a whole character") {
+  std::string text;
+  for (int i = 0; i < 15; ++i) text += "é";  // 30 bytes, of which the 27th ends no character
+  const auto corpus = examples::tokenized({text, "", "", ""}, {examples::Tokens::pairs, 257});
+  CHECK(corpus.tokenizer->decode(corpus.held_out) == "é");
+  CHECK(corpus.tokenizer->decode(corpus.training) + "é" == text);
+}
+
+TEST_CASE("the entropies of a text are those of its tokens, alone and after another") {
+  const auto corpus = examples::tokenized({"abac", "none", "", ""}, {examples::Tokens::characters});
+  const auto [unigram, bigram] = examples::entropies(corpus);
+  // a half of the tokens are a, a quarter b and c each; of three pairs two begin with a
+  CHECK(std::abs(unigram - 1.5 * std::log(2.0)) < 1e-15);
+  CHECK(std::abs(bigram - 2.0 / 3 * std::log(2.0)) < 1e-15);
 }
 
 TEST_CASE("words and byte pairs go through train, resume, info, sample and eval") {
