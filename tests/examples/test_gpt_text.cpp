@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gradus/examples/gpt/corpus.h"
+#include "gradus/examples/gpt/plan.h"
 #include "gradus/io/text.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/thrown.h"
@@ -163,6 +164,15 @@ TEST_CASE("characters, or bytes where there are too many kinds or no UTF-8") {
   check_refused(here.gpt("train bytes.bin --tokenizer char --out x"),
                 {"bytes.bin", "UTF-8", "byte 0", "--tokenizer byte"});
   CHECK_FALSE(fs::exists(here.directory / "x"));
+}
+
+TEST_CASE("a text has the model for its length") {
+  const auto name = [](std::int64_t tokens) { return examples::config_for(tokens).name; };
+  CHECK((name(1) == "toy" && name(10'000) == "toy" && name(10'001) == "cpu"));
+  CHECK((name(10'000'000) == "cpu" && name(10'000'001) == "baby12"));
+  CHECK(examples::config_for(10'000).range == "up to 10,000");
+  CHECK(examples::config_for(10'001).range == "10,000 to 10,000,000");
+  CHECK(examples::config_for(10'000'001).range == "10,000,000 or more");
 }
 
 TEST_CASE("the last tenth begins with a whole character") {
