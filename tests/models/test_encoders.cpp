@@ -25,7 +25,7 @@ TEST_CASE("mask_tokens chooses 15 %, of which 80 % are hidden, 10 % another, 10 
   CHECK(out.ids.shape() == Shape{10, n / 10});
   const Ids seen = out.ids.to_vector<std::int64_t>(),
             wanted = out.targets.to_vector<std::int64_t>();
-  double chosen = 0, hidden = 0, other = 0, may = 0, least = 0;
+  double chosen = 0, hidden = 0, other = 0, may = 0, least = 0, ids = 0;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     may += given[i] >= first;
     if (wanted[i] < 0) {
@@ -34,6 +34,7 @@ TEST_CASE("mask_tokens chooses 15 %, of which 80 % are hidden, 10 % another, 10 
     }
     CHECK((wanted[i] == given[i] && given[i] >= first));
     CHECK((seen[i] == mask || (first <= seen[i] && seen[i] < vocab)));
+    if (seen[i] != mask && seen[i] != given[i]) ids += double(seen[i]);
     ++chosen, least += given[i] == first, hidden += seen[i] == mask,
         other += seen[i] != mask && seen[i] != given[i];
   }
@@ -41,6 +42,8 @@ TEST_CASE("mask_tokens chooses 15 %, of which 80 % are hidden, 10 % another, 10 
   CHECK(std::abs(chosen / may - 0.15) < 4 * std::sqrt(0.15 * 0.85 / may));
   CHECK(std::abs(hidden / chosen - 0.8) < 4 * std::sqrt(0.8 * 0.2 / chosen));
   CHECK(std::abs(least / chosen - 1.0 / 46) < 4 * std::sqrt(1.0 / 46 / chosen));
+  // another is as likely each: 46 in a row have the deviation √((46² − 1) / 12) = 13.3
+  CHECK(std::abs(ids / other - (first + vocab - 1) / 2.0) < 4 * 13.3 / std::sqrt(other));
   // a random token is the old one once in 46
   CHECK(std::abs(other / chosen - 0.1 * 45 / 46) < 4 * std::sqrt(0.1 * 0.9 / chosen));
 
