@@ -235,8 +235,11 @@ TEST_CASE("conditions: the smallest inputs that fail too") {
       check::vjp("matmul", [](const Tensors& in) { return matmul(in[0], in[1]); }, by_rows,
                  {values({7, 5}), values({5, 6}, 1)});
   INFO(product);
-  CHECK(has(product.smallest, "x0 [3,1], x1 [1,1]"));
-  Options options;
+  CHECK(has(product.smallest, "x0 [3,1], x1 [1,1]: d out["));
+  CHECK(has(product.smallest, "/ d x1[0,0]"));
+  Options given, options;
+  given.upstream = values({3, 5, 7}, 2);  // which fits no smaller ones
+  CHECK(has(check::vjp("softmax", f, no_dot, {values({3, 5, 7})}, given).smallest, "[1,1,1]"));
   options.smallest = false;
   CHECK(check::vjp("softmax", f, no_dot, {values({3, 5})}, options).smallest.empty());
 }
