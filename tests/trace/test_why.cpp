@@ -157,6 +157,15 @@ TEST_CASE("why does not list a thousand leaves") {
   CHECK(!has(why(product_of(40)), "more"));
 }
 
+TEST_CASE("a watch looks at no steps of a derivative that nothing goes back through") {
+  const trace::Watch watch;
+  const Tensor x = leaf({1}), y = x * x * x;
+  const std::size_t count = watch.events().size();
+  CHECK(count == 2);
+  y.backward();
+  CHECK(watch.events().size() == count);
+}
+
 TEST_CASE("a watch forgets numbers that are gone, and ends with its scope") {
   CHECK(trace::Watch::current() == nullptr);
   {
