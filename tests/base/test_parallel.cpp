@@ -122,7 +122,12 @@ TEST_CASE("an exception of a chunk arrives at the caller, and the team works on"
   }
 }
 
-// These two are run by the next test, in a process of their own.
+// These are run by the next tests, in a process of their own.
+TEST_CASE("as many threads as are expected", "[.]") {
+  const char* expected = std::getenv("GRADUS_TEST_EXPECTED");
+  std::exit(expected && gradus::num_threads() == std::atoi(expected) ? 0 : 1);
+}
+
 TEST_CASE("a loop and then the end", "[.]") {
   gradus::set_num_threads(64);
   gradus::parallel_for(30, 1, [](int64_t, int64_t) {});
@@ -148,17 +153,29 @@ TEST_CASE("a child with a loop and then the end", "[.]") {
 
 namespace {
 
-int failures(const std::string& test, int runs) {
+int failures(const std::string& test, int runs, const std::string& variables = "") {
   std::error_code none;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", none);
   if (none) return 0;  // another system
-  const std::string command = "'" + self.string() + "' '" + test + "' >/dev/null 2>&1";
+  const std::string command = variables + " '" + self.string() + "' '" + test + "' >/dev/null 2>&1";
   int count = 0;
   for (int run = 0; run < runs; ++run) count += std::system(command.c_str()) != 0;
   return count;
 }
 
 }  // namespace
+
+TEST_CASE("the first variable that is a number of threads says how many", "[process]") {
+  const auto are = [](const std::string& own, const std::string& of_openmp, int expected) {
+    return failures("as many threads as are expected", 1,
+                    "GRADUS_NUM_THREADS=" + own + " OMP_NUM_THREADS=" + of_openmp +
+                        " GRADUS_TEST_EXPECTED=" + std::to_string(expected)) == 0;
+  };
+  CHECK(are("2", "5", 2));
+  CHECK(are("1024", "5", 1024));
+  for (const char* none : {"", "0", "-1", "3x", "1025"}) CHECK(are(none, "5", 5));
+  CHECK(are("", "6,2", 6));  // the outermost level of OpenMP's list
+}
 
 // With LLVM's OpenMP one of ten crashed; that 40 in a row do not would be luck once in 70 times.
 TEST_CASE("a program may end while its threads are still starting", "[process]") {

@@ -79,6 +79,19 @@ TEST_CASE("uniform numbers have the moments of the uniform distribution") {
   CHECK(std::abs(neighbours / n) < 5 * (1.0 / 12) / root);
 }
 
+TEST_CASE("uniform and normal numbers are those of the words that they say") {
+  const RandomStream s{3, 1, 0};
+  for (int64_t i = 0; i < 20; ++i) {
+    const double high = s.word(2 * i) >> 5, low = s.word(2 * i + 1) >> 6;
+    CHECK(s.uniform(i) == std::ldexp(high * 0x1p26 + low, -53));
+    // Box and Muller's, each two of one pair of uniform numbers
+    const int64_t pair = i / 2 * 2;
+    const double r = std::sqrt(-2 * std::log(1 - s.uniform(pair)));
+    const double phi = 2 * std::acos(-1.0) * s.uniform(pair + 1);
+    CHECK(std::abs(s.normal(i) - r * (i % 2 == 0 ? std::cos(phi) : std::sin(phi))) < 1e-14);
+  }
+}
+
 TEST_CASE("uniform numbers use 53 bits") {
   const RandomStream s{3, 0, 0};
   std::uint64_t ever = 0;

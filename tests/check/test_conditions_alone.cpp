@@ -113,6 +113,32 @@ TEST_CASE("conditions: each layout of an input or of dy is looked at") {
   CHECK(square_wrong_for("none", true).verdict == Verdict::pass);
 }
 
+TEST_CASE("conditions: every second run gives another output, and the same gradient") {
+  int runs = 0;
+  const auto f = [&](const Tensors& in) {
+    runs += in[0].requires_grad();
+    return in[0] * in[0] + (in[0].requires_grad() && runs % 2 == 0 ? 0.5 : 0.0);
+  };
+  const Report report = check::gradients("alternating", f, {values({3})}, plain());
+  INFO(report);  // what is not the same twice is not called memory that is never written
+  REQUIRE(!report.findings.empty());
+  CHECK(has(report.findings[0].note, "in a second run"));
+  CHECK(report.inputs[0].cause.name == "NOT DETERMINISTIC");
+}
+
+TEST_CASE("conditions: what is wrong for two causes is told for both") {
+  const Report report = square_with(
+      [](const Tensors& x, const Tensor& dy) {
+        const bool wrong = layout_of(x[0]) == "transposed" || layout_of(dy) == "one row";
+        return Tensors{2.0 * x[0] * dy * (wrong ? 1.5 : 1.0)};
+      },
+      plain());
+  INFO(report);
+  REQUIRE(report.findings.size() == 2);
+  CHECK(has(report.findings[0].note, "for transposed inputs"));
+  CHECK(has(report.findings[1].note, "repeated along axis 0"));
+}
+
 TEST_CASE("conditions: each input alone wants a gradient, and all but one") {
   const auto wrong_for = [](int count) {
     return check::gradients(

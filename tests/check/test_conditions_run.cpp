@@ -180,7 +180,16 @@ TEST_CASE("conditions: f32 is held to the roundings it may have") {
   CHECK(check::gradients("fine", rough(0), in));
   const Report report = check::gradients("rough", rough(1e-4), in);
   caught(report, "PRECISION");
-  CHECK(has(report.text(), "in f32: dx0["));
+  Tensor off = ones({3, 4});
+  off.mutable_data<float>()[9] = 1.001f;
+  const auto at_one = [&](const Tensors& x) {
+    return x[0].dtype() == Dtype::f32 ? x[0] * x[1] * off : x[0] * x[1];
+  };
+  Options whole;
+  whole.smallest = false;  // `off` fits no others
+  const Report one = check::gradients("one", at_one, in, whole);
+  INFO(one);
+  CHECK(has(one.text(), "in f32: dx0[2,1]"));
   Options options;
   options.dtype = Dtype::f64;
   CHECK(check::gradients("rough", rough(1e-4), in, options));
@@ -226,8 +235,11 @@ TEST_CASE("conditions: the smallest inputs that fail too") {
       check::vjp("matmul", [](const Tensors& in) { return matmul(in[0], in[1]); }, by_rows,
                  {values({7, 5}), values({5, 6}, 1)});
   INFO(product);
-  CHECK(has(product.smallest, "x0 [3,1], x1 [1,1]"));
-  Options options;
+  CHECK(has(product.smallest, "x0 [3,1], x1 [1,1]: d out["));
+  CHECK(has(product.smallest, "/ d x1[0,0]"));
+  Options given, options;
+  given.upstream = values({3, 5, 7}, 2);  // which fits no smaller ones
+  CHECK(has(check::vjp("softmax", f, no_dot, {values({3, 5, 7})}, given).smallest, "[1,1,1]"));
   options.smallest = false;
   CHECK(check::vjp("softmax", f, no_dot, {values({3, 5})}, options).smallest.empty());
 }

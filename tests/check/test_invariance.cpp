@@ -165,4 +165,14 @@ TEST_CASE("what the detectors refuse") {
             "shapes [1, 1, 4] and [3, 1, 4] differ"));
 }
 
+TEST_CASE("roundings are no difference, and how much is one is a choice") {
+  const auto alike = [](double error, Dtype dtype, const check::InvarianceOptions& options = {}) {
+    const auto f = [error](const Tensor& x) { return x + (x.size(0) == 1 ? error : 0.0); };
+    return check::batch_invariant(f, ones({2, 3}, dtype), options).holds;
+  };
+  CHECK((alike(5e-10, Dtype::f64) && !alike(5e-9, Dtype::f64)));
+  CHECK((alike(5e-5, Dtype::f32) && !alike(5e-4, Dtype::f32)));
+  CHECK((alike(5e-3, Dtype::f64, {.tolerance = 1e-2}) && !alike(5e-2, Dtype::f64, {1e-2})));
+}
+
 }  // namespace gradus::testing

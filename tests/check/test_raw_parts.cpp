@@ -22,6 +22,18 @@ TEST_CASE("raw: a wrong call throws", "[check][raw]") {
   CHECK_THROWS_AS(run(c, options), BadInput);
 }
 
+TEST_CASE("raw: a map says how each wrong element is wrong", "[check][raw]") {
+  const auto of = [](double analytic, double numeric) {
+    Slope n;
+    n.value = numeric;
+    return map_character(analytic, n);
+  };
+  CHECK(of(NAN, 1) == '?');
+  CHECK((of(0, 1) == '0' && of(1, 0) == '+'));
+  CHECK((of(1, -2) == '!' && of(-2, 1) == '!'));
+  CHECK((of(1, 2) == '-' && of(-1, -2) == '-' && of(2, 1) == '+' && of(-2, -1) == '+'));
+}
+
 TEST_CASE("raw: the same seed gives the same report", "[check][raw]") {
   const Spoil spoil = [](Arguments& dx, const Arguments&, const Values&) { dx[0][1] = 7; };
   const auto text = [&](std::uint64_t seed) {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "gradus/examples/gpt/corpus.h"
+#include "gradus/examples/gpt/plan.h"
 #include "gradus/io/text.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/thrown.h"
@@ -164,6 +166,31 @@ TEST_CASE("characters, or bytes where there are too many kinds or no UTF-8") {
   CHECK_FALSE(fs::exists(here.directory / "x"));
 }
 
+TEST_CASE("a text has the model for its length") {
+  const auto name = [](std::int64_t tokens) { return examples::config_for(tokens).name; };
+  CHECK((name(1) == "toy" && name(10'000) == "toy" && name(10'001) == "cpu"));
+  CHECK((name(10'000'000) == "cpu" && name(10'000'001) == "baby12"));
+  CHECK(examples::config_for(10'000).range == "up to 10,000");
+  CHECK(examples::config_for(10'001).range == "10,000 to 10,000,000");
+  CHECK(examples::config_for(10'000'001).range == "10,000,000 or more");
+}
+
+TEST_CASE("the last tenth begins with a whole character") {
+  std::string text;
+  for (int i = 0; i < 15; ++i) text += "é";  // 30 bytes, of which the 27th ends no character
+  const auto corpus = examples::tokenized({text, "", "", ""}, {examples::Tokens::pairs, 257});
+  CHECK(corpus.tokenizer->decode(corpus.held_out) == "é");
+  CHECK(corpus.tokenizer->decode(corpus.training) + "é" == text);
+}
+
+TEST_CASE("the entropies of a text are those of its tokens, alone and after another") {
+  const auto corpus = examples::tokenized({"abac", "none", "", ""}, {examples::Tokens::characters});
+  const auto [unigram, bigram] = examples::entropies(corpus);
+  // a half of the tokens are a, a quarter b and c each; of three pairs two begin with a
+  CHECK(std::abs(unigram - 1.5 * std::log(2.0)) < 1e-15);
+  CHECK(std::abs(bigram - 2.0 / 3 * std::log(2.0)) < 1e-15);
+}
+
 TEST_CASE("words and byte pairs go through train, resume, info, sample and eval") {
   const Workplace here;
   for (const std::string kind : {"word", "bpe"}) {
@@ -190,6 +217,8 @@ TEST_CASE("words and byte pairs go through train, resume, info, sample and eval"
                               : 0;
     CHECK(has(judged.out, "nats a byte"));
     CHECK(a_byte < 0.7 * a_token);  // a token of this text has two bytes or more
+    std::ofstream(here.directory / kind / "tokenizer.json") << "{}";  // is read, not made anew
+    check_refused(here.gpt("train --resume --out " + kind), {"tokenizer.json"});
   }
 }
 

@@ -21,6 +21,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/examples/applications.h"
+#include "gradus/tests/examples/beside.h"
 #include "gradus/tests/support/crashes.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/thrown.h"
@@ -176,65 +177,18 @@ Judged judge_gpt(const Workplace& here, const Weights& weights, Part) {
   return mean;
 }
 
-/// What is said of those that know less: learnt of what training may see, judged by the test.
-std::string logistic(Labelled (*make)(std::int64_t, std::uint64_t, std::int64_t),
-                     std::int64_t classes, const std::string& name,
-                     Tensor (*features)(const Tensor&)) {
-  const Labelled known = make(4000, seed_of(kSeed, Part::training), 0),
-                 test = make(2000, seed_of(kSeed, Part::test), 0);
-  char line[100];
-  std::snprintf(
-      line, sizeof line, "logistic regression on %s %.3f\n", name.c_str(),
-      logistic_accuracy({features(known.x), known.y}, {features(test.x), test.y}, classes));
-  return line;
-}
-
-std::string beside_vision() {
-  return logistic(draw_digits_of_test, kDigits, "pixels", [](const Tensor& x) { return x; });
-}
-
-std::string beside_listen() {
-  return logistic(make_sounds_of_test, kSounds, "the mean spectrum",
-                  [](const Tensor& x) { return mean(spectrogram(x), {2}); });
-}
-
-std::string beside_recommend() {
-  std::vector<History> known = histories_of_test(300, kSeed);
-  History last;
-  for (History& each : known) last.push_back(each.back()), each.pop_back();
-  const Markov chain(known);
-  std::vector<std::int64_t> by_two, by_one, by_popularity;
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    by_two.push_back(rank_of(last[i], chain.after(known[i].end()[-2], known[i].back())));
-    by_one.push_back(rank_of(last[i], chain.after(known[i].back())));
-    by_popularity.push_back(rank_of(last[i], popularity(known)));
-  }
-  std::string lines;
-  for (const auto& [name, ranks] : std::vector<std::pair<std::string, std::vector<std::int64_t>>>{
-           {"Markov, from the last two items", by_two},
-           {"Markov, from the last item", by_one},
-           {"popularity", by_popularity}}) {
-    char line[100];
-    const Quality quality = quality_of(ranks);
-    std::snprintf(line, sizeof line, " %s %.3f %.3f\n", name.c_str(), quality.hit_rate,
-                  quality.ndcg);
-    lines += line;
-  }
-  return lines;
-}
-
-std::string nothing() { return ""; }
+std::string nothing(const Workplace&) { return ""; }
 
 struct Way {
   Judged (*judge)(const Workplace&, const Weights&, Part);
-  std::string judge_by, said;         // the metric; the last word, whose number is of the test part
-  std::string (*beside)() = nothing;  // what stands beside it
+  std::string judge_by, said;  // the metric; the last word, whose number is of the test part
+  std::string (*beside)(const Workplace&) = nothing;  // what stands beside it
 };
 const std::map<std::string, Way> kWays = {
     {"gpt", {judge_gpt, "held_out_loss", "loss %.4f nats"}},
     {"translate", {judge_translate, "held_out_loss", ""}},
     {"recommend", {judge_recommend, "held_out_loss", "the model %.3f", beside_recommend}},
-    {"classify", {judge_classify, "accuracy", "BERT, pre-trained %.3f"}},
+    {"classify", {judge_classify, "accuracy", "BERT, pre-trained %.3f", beside_classify}},
     {"listen", {judge_listen, "accuracy", "convolution and attention %.3f", beside_listen}},
     {"vision", {judge_vision, "accuracy", "vision Transformer %.3f", beside_vision}}};
 
@@ -289,7 +243,7 @@ TEST_CASE("judged values are means over examples or tokens, and the last word is
       wanted.emplace_back(Part::training, 0), wanted.emplace_back(Part::test, 0);
       CHECK(asked == wanted);
     }
-    CHECK(has(squeezed(outcome.out), kWays.at(app.name).beside()));
+    CHECK(has(squeezed(outcome.out), kWays.at(app.name).beside(here)));
     const Way& way = kWays.at(app.name);
     const auto judge = [&](const Weights& weights, Part part) {
       const NoGrad off;

@@ -51,7 +51,10 @@ TEST_CASE("a curve's points stand where the axes say") {
   chart.curves[0].dots = true;
   chart.mark = {5, 2, "here"};
   CHECK(count(svg(chart), "<circle") == 5);  // three points, one in the legend, the mark
-  CHECK(has(svg(chart), ">here</text>"));
+  CHECK(has(svg(chart), "\"start\">here</text>"));
+  chart.mark->text =
+      "here, where a text as long as this would end outside of the picture, on the right";
+  CHECK(has(svg(chart), "\"end\">here, where"));
 }
 
 TEST_CASE("a curve of many points is a mean over a band") {

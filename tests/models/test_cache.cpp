@@ -5,6 +5,7 @@
 #include "gradus/engine/graph.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/cache.h"
+#include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/models/tiny_models.h"
@@ -99,6 +100,16 @@ TEST_CASE("positions that a cache hands out") {
   cache.advance(2, 1);
   CHECK(cache.keys() == Positions{{6, 4, 5}, {5, 3, 4}});
   CHECK(cache.length() == 7);
+}
+
+TEST_CASE("a cache keeps values of another width than keys") {
+  const NoGrad off;
+  const nn::Linear layer(1, 1);
+  nn::KVCache cache({.capacity = 3});
+  cache.advance(1, 2);
+  const nn::KeysValues all = cache.extend(layer, ones({1, 1, 2, 3}), ones({1, 1, 2, 5}));
+  CHECK(all.keys.shape() == Shape{1, 1, 2, 3});
+  CHECK(all.values.shape() == Shape{1, 1, 2, 5});
 }
 
 TEST_CASE("what a cache refuses") {

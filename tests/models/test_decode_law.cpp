@@ -226,17 +226,18 @@ TEST_CASE("beam search stops early only where nothing better can come") {
 
 TEST_CASE("a model's texts are reordered with its cache, beyond the end of its context too") {
   const NoGrad off;
-  for (const bool learned : {true, false}) {
+  for (const std::int64_t window : {0, 3, 8}) {
+    const bool learned = window < 8;
     nn::GPTOptions options = tiny();
-    options.context = 8, options.layers = 1;
-    if (!learned) options.position = nn::HeadPosition::rotary, options.window = 8;
+    options.context = 8, options.layers = 1, options.window = window;
+    if (!learned) options.position = nn::HeadPosition::rotary;
     nn::GPT model(options);
     enlarge(model);
     nn::GPTContinuation steps(model);
     std::vector<Tokens> texts = {{1, 2, 3}, {4}, {5, 6}}, latest = texts;
     const RandomStream random{5, 0, 0};
     for (std::int64_t n = 0; n < 24; ++n) {
-      CAPTURE(learned, n);
+      CAPTURE(window, n);
       const Tensor logits = steps.next(latest);
       for (std::size_t b = 0; b < texts.size() && learned; ++b) {
         const auto most = std::min<std::ptrdiff_t>(std::ssize(texts[b]), 8);

@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gradus/engine/graph.h"
 #include "gradus/models/bert.h"
 #include "gradus/models/vit.h"
+#include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/indexing.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
@@ -22,7 +25,7 @@ TEST_CASE("mask_tokens chooses 15 %, of which 80 % are hidden, 10 % another, 10 
   CHECK(out.ids.shape() == Shape{10, n / 10});
   const Ids seen = out.ids.to_vector<std::int64_t>(),
             wanted = out.targets.to_vector<std::int64_t>();
-  double chosen = 0, hidden = 0, other = 0, may = 0;
+  double chosen = 0, hidden = 0, other = 0, may = 0, least = 0, ids = 0;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     may += given[i] >= first;
     if (wanted[i] < 0) {
@@ -31,11 +34,16 @@ TEST_CASE("mask_tokens chooses 15 %, of which 80 % are hidden, 10 % another, 10 
     }
     CHECK((wanted[i] == given[i] && given[i] >= first));
     CHECK((seen[i] == mask || (first <= seen[i] && seen[i] < vocab)));
-    ++chosen, hidden += seen[i] == mask, other += seen[i] != mask && seen[i] != given[i];
+    if (seen[i] != mask && seen[i] != given[i]) ids += double(seen[i]);
+    ++chosen, least += given[i] == first, hidden += seen[i] == mask,
+        other += seen[i] != mask && seen[i] != given[i];
   }
   // four standard deviations of a share p of m draws: 4 √(p (1 − p) / m)
   CHECK(std::abs(chosen / may - 0.15) < 4 * std::sqrt(0.15 * 0.85 / may));
   CHECK(std::abs(hidden / chosen - 0.8) < 4 * std::sqrt(0.8 * 0.2 / chosen));
+  CHECK(std::abs(least / chosen - 1.0 / 46) < 4 * std::sqrt(1.0 / 46 / chosen));
+  // another is as likely each: 46 in a row have the deviation √((46² − 1) / 12) = 13.3
+  CHECK(std::abs(ids / other - (first + vocab - 1) / 2.0) < 4 * 13.3 / std::sqrt(other));
   // a random token is the old one once in 46
   CHECK(std::abs(other / chosen - 0.1 * 45 / 46) < 4 * std::sqrt(0.1 * 0.9 / chosen));
 
@@ -65,6 +73,31 @@ TEST_CASE("a masked loss without masks is 0, with gradient 0") {
   CHECK(loss.item() == 0);
   loss.backward();
   for (const float each : model.dense.weight.grad().to_vector<float>()) CHECK(each == 0.0f);
+}
+
+TEST_CASE("a BERT ends with a norm where its blocks begin with one") {
+  for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
+    nn::BERT bert({.vocab = 7, .context = 5, .layers = 1, .heads = 2, .width = 8, .norm = norm});
+    bool last = false;
+    for (const nn::NamedTensor& each : bert.parameters())
+      last = last || each.name == "encoder.norm.weight";
+    CHECK(last == (norm == nn::NormPlacement::pre));
+  }
+}
+
+TEST_CASE("a vision Transformer reads its class token, to which patches have no order") {
+  seed(4);
+  nn::VisionTransformer model(
+      {.size = 4, .patch = 2, .classes = 3, .layers = 1, .heads = 2, .width = 8});
+  enlarge(model);
+  const NoGrad off;
+  const Tensor x = reshape(arange(16).astype(Dtype::f64) / 16.0, {1, 1, 4, 4});
+  const Tensor halves = cat({slice(x, 2, 2, 4), slice(x, 2, 0, 2)}, 2);  // patches 2 3 0 1
+  const Tensor before = model(x);
+  CHECK(numbers(model(halves)) != numbers(before));
+  const Tensor moved = index_select(model.position, 1, from(Ids{0, 3, 4, 1, 2}, {5}));
+  model.position.copy_(moved);  // each patch keeps its place
+  check_equal(model(halves), before);
 }
 
 TEST_CASE("in training some of what an encoder is given is dropped") {

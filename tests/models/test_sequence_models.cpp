@@ -50,7 +50,7 @@ TEST_CASE("a translator reads no padding and no future, and mixes no examples") 
   }
 }
 
-TEST_CASE("in training some of what translator and recommender are given is dropped") {
+TEST_CASE("in training some of what a model of sequences is given is dropped") {
   const nn::Translator model({.source_vocab = 13,
                               .target_vocab = 13,
                               .context = 16,
@@ -62,6 +62,9 @@ TEST_CASE("in training some of what translator and recommender are given is drop
         dropouts([&] { model.transformer.encoder(x); }) + 1);
   const nn::Recommender other({.items = 12, .context = 9, .heads = 2, .width = 8, .dropout = 0.5});
   CHECK(dropouts([&] { other(ids_of(1, 5)); }) == dropouts([&] { other.stack(x); }) + 1);
+  const nn::GPT gpt(
+      {.vocab = 13, .context = 9, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
+  CHECK(dropouts([&] { gpt(ids_of(1, 5)); }) == dropouts([&] { gpt.blocks[0](x); }) + 1);
 }
 
 TEST_CASE("a translator counts what its cache has seen against its context") {
@@ -126,6 +129,9 @@ TEST_CASE("nobody is recommended padding, and nothing is learnt about it") {
   const auto gradient = numbers(model.item.weight.grad());
   for (std::size_t c = 0; c < 8; ++c) CHECK(gradient[c] == 0);
   CHECK(gradient[8] != 0);
+  // three items stand at the first three positions, whatever stands before them
+  const auto moved = numbers(model.position.weight.grad());
+  for (std::size_t i = 0; i < moved.size(); ++i) CHECK((moved[i] != 0) == (i < 3 * 8));
   // what is not asked does not count: the mean is over three places
   const Tensor last = from(Ids{0, 0, 0, 0, 7}, {1, 5}), first = from(Ids{0, 0, 11, 5, 0}, {1, 5});
   const NoGrad off;

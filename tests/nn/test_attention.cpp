@@ -5,6 +5,7 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/graph.h"
+#include "gradus/engine/observer.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/transformer.h"
@@ -179,6 +180,28 @@ TEST_CASE("a block is its parts, with dropout on what they add") {
   CHECK(tokens(pre(x, mask), 0, 5) != a);
 }
 
+TEST_CASE("each branch of a block is dropped in training, before the norms or after") {
+  struct Counter : Observer {
+    int count = 0;
+    void op_begin(const Op& op, std::span<const Tensor* const>) override {
+      count += std::string(op.name()) == "dropout_residual";
+    }
+  };
+  const Tensor x = randn({2, 5, 4});
+  for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
+    const nn::BlockOptions options{.width = 4, .heads = 2, .dropout = 0.3, .norm = norm};
+    nn::Block block(options);
+    nn::DecoderBlock decoder(options);
+    Counter counter;
+    const ObserverScope scope(counter);
+    block(x), decoder(x, x);
+    CHECK(counter.count == 2 + 3);
+    block.eval(), decoder.eval();
+    block(x), decoder(x, x);
+    CHECK(counter.count == 2 + 3);
+  }
+}
+
 TEST_CASE("attention to a memory token by token: the same places, masks and memory") {
   const NoGrad off;
   const Tensor x = randn({2, 4, 6}), memory = randn({2, 5, 5});
@@ -211,6 +234,16 @@ TEST_CASE("a stack without its last norm is its blocks") {
   const Tensor x = randn({2, 5, 4}), memory = randn({2, 3, 4});
   CHECK(numbers(encoder(x)) == numbers(encoder.blocks[0](x)));
   CHECK(numbers(decoder(x, memory)) == numbers(decoder.blocks[0](x, memory)));
+}
+
+TEST_CASE("a decoder's memory has no order, whatever its own positions are") {
+  for (const nn::HeadPosition position :
+       {nn::HeadPosition::alibi, nn::HeadPosition::relative, nn::HeadPosition::rotary}) {
+    const nn::DecoderBlock block({.width = 8, .heads = 2, .position = position});
+    const Tensor x = randn({2, 5, 8}), memory = randn({2, 4, 8});
+    const Tensor turned = cat({slice(memory, 1, 2, 4), slice(memory, 1, 0, 2)}, 1);
+    CHECK(roundings(block(x, turned), numbers(block(x, memory))) < 64);
+  }
 }
 
 TEST_CASE("heads are split and merged again") {

@@ -1,12 +1,13 @@
 // Initialisers: their ranges, means and deviations, what they depend on, and what they refuse.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
-#include "gradus/ops/create.h"
 #include "gradus/nn/init.h"
 #include "gradus/nn/module.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
@@ -74,6 +75,11 @@ TEST_CASE("a truncated normal stays inside and keeps its shape") {
   // mean + deviation (φ(α) − φ(β)) / (Φ(β) − Φ(α)), α = −½, β = 1½
   const double phi_a = 0.3520653, phi_b = 0.1295176, part = 0.9331928 - 0.3085375;
   CHECK(std::abs(s.mean - (1 + 2 * (phi_a - phi_b) / part)) < kMean * s.deviation);
+  // each from numbers of its own: two of a hundred are equal once in 10^11
+  Tensor some = zeros({10, 10}, Dtype::f64);
+  init::truncated_normal_(some, 1, 2, 0, 4);
+  const Numbers all = numbers(some);
+  CHECK(std::set<double>(all.begin(), all.end()).size() == all.size());
 }
 
 TEST_CASE("Xavier's and Kaiming's deviations are those of the papers") {

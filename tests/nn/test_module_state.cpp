@@ -162,6 +162,9 @@ TEST_CASE("to() makes new leaves and marks the ones it replaced") {
   CHECK(tiny.up.weight.requires_grad());
   CHECK(!tiny.down.weight.requires_grad());
   CHECK(tiny(ones({1, 2}, Dtype::f64)).dtype() == Dtype::f64);
+  tiny.seen = zeros({1}, Dtype::i64);  // a count stays one
+  tiny.to(Dtype::f32);
+  CHECK(tiny.seen.dtype() == Dtype::i64);
 }
 
 }  // namespace gradus::testing

@@ -88,6 +88,22 @@ TEST_CASE("padding may hold anything") {
   }
 }
 
+TEST_CASE("of few queries the last may see less than the first") {
+  Generator own(19);
+  const GeneratorScope scope(own);
+  Tensor sees = full({1, 3, 7}, true, Dtype::bool_);
+  sees.mutable_data<bool>()[20] = false;
+  for (const Way way : kWays) {
+    INFO("way " << static_cast<int>(way));
+    Case c{1, 1, 3, 7, 3, 2, Dtype::f64, dense_mask(sees)};
+    const Results right = run(c, way);
+    c.k = with_row(c.k, 6, kNaN), c.v = with_row(c.v, 6, kNaN);
+    const Results r = run(c, way);
+    CHECK(difference(row(r.o, 2), row(right.o, 2)) < tolerance(Dtype::f64));
+    CHECK(!all_finite(row(r.o, 0)));
+  }
+}
+
 TEST_CASE("heads that share keys: one that goes pair by pair adds to what the others add") {
   Generator own(18);
   const GeneratorScope scope(own);

@@ -55,6 +55,10 @@ TEST_CASE("to_dot draws nodes, and edges with shapes") {
   const std::size_t first = dot.find(edge);
   REQUIRE(first != std::string::npos);
   CHECK(dot.find(edge, first + 1) != std::string::npos);  // x·x: one edge for each use
+  CHECK(!has(dot, "gray"));
+  y.backward();
+  CHECK(has(to_dot(y), n(y) + " [label=\"sum #" + std::to_string(y.node()->id) +
+                           " []\", color=gray];"));  // used up
 }
 
 TEST_CASE("to_dot puts layers into clusters after a watch") {

@@ -119,6 +119,17 @@ TEST_CASE("explain leaves out the middle of a chain of a million nodes, and coun
   CHECK(has(lines.back(), "leaf"));
 }
 
+TEST_CASE("explain leaves out no fewer than three nodes") {
+  const auto lines_for = [](int length) {
+    Tensor y = leaf({1});
+    for (int i = 0; i < length; ++i) y = y + 1.0;
+    return lines_of(explain(y));
+  };
+  CHECK(lines_for(8).size() == 9);  // all of them, and the leaf
+  CHECK(lines_for(9).size() == 8);
+  CHECK(has(lines_for(9)[3], "… 3 nodes: 3 shift"));
+}
+
 TEST_CASE("explain keeps to its number of lines where nothing is a chain") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor y = x;

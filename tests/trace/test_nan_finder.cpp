@@ -169,6 +169,12 @@ TEST_CASE("gradients that overflow when they are added up are found") {
 TEST_CASE("a gradient that is given so is told apart") {
   const Tensor y = exp(leaf({0, 1}));
   CHECK(has(found_in([&] { y.backward(tensor({1, kNan})); }), "it was given so to backward()"));
+  const auto after_another = [] {  // whose nodes are younger
+    const Tensor x = leaf({0, 1}), older = exp(x), younger = exp(x);
+    sum(younger).backward();
+    older.backward(tensor({1, kNan}));
+  };
+  CHECK(has(found_in(after_another), "it was given so to backward()"));
 }
 
 TEST_CASE("a bias of minus infinity is no false alarm, forward and backward") {

@@ -146,11 +146,24 @@ TEST_CASE("why stands a chain of a million nodes") {
 }
 
 TEST_CASE("why does not list a thousand leaves") {
-  Tensor y = leaf({1});
-  for (int i = 0; i < 999; ++i) y = y * leaf({1});
-  const std::string all = why(y);
+  const auto product_of = [](int leaves) {
+    Tensor y = leaf({1});
+    for (int i = 1; i < leaves; ++i) y = y * leaf({1});
+    return y;
+  };
+  const std::string all = why(product_of(1000));
   CHECK(has(all, "reaches 1000 leaves"));
   CHECK(has(all, "… and 960 more"));
+  CHECK(!has(why(product_of(40)), "more"));
+}
+
+TEST_CASE("a watch looks at no steps of a derivative that nothing goes back through") {
+  const trace::Watch watch;
+  const Tensor x = leaf({1}), y = x * x * x;
+  const std::size_t count = watch.events().size();
+  CHECK(count == 2);
+  y.backward();
+  CHECK(watch.events().size() == count);
 }
 
 TEST_CASE("a watch forgets numbers that are gone, and ends with its scope") {

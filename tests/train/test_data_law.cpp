@@ -112,6 +112,22 @@ TEST_CASE("batches of a pool come in no order of their lengths") {
   CHECK(orders.size() == 4);
 }
 
+TEST_CASE("each shuffling of each pass has random numbers of its own") {
+  Ids lengths(16);
+  for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
+  const LengthBuckets sorted(lengths, 1, 3, 16), plain(lengths, 1, 3, 1);
+  std::set<Ids> seen;  // one of 16! orders each
+  for (std::int64_t step = 0; step < 4 * 16;) {
+    Ids places, order(16);
+    for (int i = 0; i < 16; ++i, ++step) {
+      places.push_back(sorted.at(step)[0]);  // sorted, a batch is its place
+      order[static_cast<std::size_t>(places.back())] = plain.at(step)[0];
+    }
+    seen.insert(places), seen.insert(order);
+  }
+  CHECK(seen.size() == 8);
+}
+
 TEST_CASE("windows of a text: random ones by seed and step, all of them once in order") {
   Random random(4);
   std::set<Ids> seen;
