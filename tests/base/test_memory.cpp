@@ -1,4 +1,5 @@
 // The pool: alignment, reuse, counting, the limit, poison, several threads.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -72,6 +73,14 @@ TEST_CASE("blocks of every size are aligned, writable and do not overlap") {
     }
     for (const auto& block : blocks) memory::release(block.first, block.second);
   }
+}
+
+TEST_CASE("no two blocks that live have a byte in common, large ones neither") {
+  const Block a(6 * kMiB), b(6 * kMiB), c(6 * kMiB);
+  std::vector<unsigned char*> starts = {a.data, b.data, c.data};
+  std::sort(starts.begin(), starts.end());
+  CHECK(starts[1] >= starts[0] + 6 * kMiB);
+  CHECK(starts[2] >= starts[1] + 6 * kMiB);
 }
 
 TEST_CASE("live and peak count the bytes that were asked for") {

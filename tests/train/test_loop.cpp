@@ -9,6 +9,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/said.h"
 #include "gradus/train/data.h"
 #include "gradus/train/loop.h"
 
@@ -242,6 +243,34 @@ TEST_CASE("patience ends a run that does not get better, and a resumed one stays
   CHECK(task.run(trainer) == TrainEnd::early);
   CHECK(trainer.step() == 50);
   CHECK(trainer.best() == 0.5);
+}
+
+TEST_CASE("a resumed run shows the value that was judged last from its first step on") {
+  const Folder here;
+  volatile std::sig_atomic_t stop = 0;
+  TrainOptions own = options(here / "run");
+  own.stop = &stop;
+  const auto train = [&](bool resume) {
+    Task task;
+    Trainer trainer(task.net, task.optimizer, kSchedule, own);
+    stop = 0;
+    resume ? trainer.resume() : trainer.start();
+    return said_by([&] {
+      trainer.run(
+          [&](std::int64_t i) {
+            stop = i == 12;  // after an evaluation, at step 10
+            return task.loss(i);
+          },
+          [] {
+            return Metrics{{"held_out_loss", 0.25}};
+          });
+    });
+  };
+  train(false);
+  const std::string said = train(true), first = said.substr(0, said.find('\n'));
+  INFO(said);
+  CHECK(first.find("step 14/40") != std::string::npos);
+  CHECK(first.find("held-out 0.2500") != std::string::npos);
 }
 
 TEST_CASE("evaluations see a model in eval mode, and draw nothing from the run's random numbers") {
