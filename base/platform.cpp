@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #ifdef __GLIBC__
@@ -108,9 +109,13 @@ void unmap_pages(void* pages, std::size_t bytes) noexcept { munmap(pages, bytes)
 
 std::size_t physical_memory() {
   double bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
-  each_cgroup("memory.max", [&](const std::string& text) {
-    if (double most = 0; std::istringstream(text) >> most) bytes = std::min(bytes, most);
-  });
+  const auto at_most = [&](std::istream&& in) {
+    if (double most = 0; in >> most) bytes = std::min(bytes, most);
+  };
+  each_cgroup("memory.max", [&](const std::string& text) { at_most(std::istringstream(text)); });
+  at_most(std::ifstream("/sys/fs/cgroup/memory/memory.limit_in_bytes"));  // version 1
+  if (rlimit most; getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
+    bytes = std::min(bytes, std::max(1.0, double(most.rlim_cur) - status_bytes("VmSize:")));
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 

@@ -125,7 +125,7 @@ int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
 }  // namespace
 
 int learn(ClassifyFlags& flags) {
-  flags.check();
+  flags.judge(Judge());
   std::vector<SourceFile> files;
   if (!flags.resume) files = read_tree(flags.tree);  // complains before anything is written
   const DirectoryLock lock = flags.begin({flags.vocabulary_file()});

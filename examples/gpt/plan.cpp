@@ -2,7 +2,6 @@
 #include "plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iterator>
 #include <limits>
@@ -22,31 +21,6 @@ struct ConfigForText {
 };
 constexpr ConfigForText kConfigs[] = {
     {"toy", 10'000}, {"cpu", 10'000'000}, {"baby12", std::numeric_limits<std::int64_t>::max()}};
-
-void check(const nn::GPTOptions& model) {
-  require(model.layers > 0 && model.width > 0 && model.heads > 0 && model.width % model.heads == 0,
-          "--layers ", model.layers, ", --width ", model.width, ", --heads ", model.heads,
-          ": must be positive, and the heads must divide the width");
-  require(0 <= model.dropout && model.dropout < 1, "--dropout ", model.dropout,
-          ": must be in [0, 1)");
-  require(model.kv_heads > 0 && model.heads % model.kv_heads == 0, "--kv-heads ", model.kv_heads,
-          ": must be positive and divide the ", model.heads, " heads");
-  require(model.window >= 0, "--window ", model.window, ": must be positive, or 0 for all");
-  require(model.position != nn::HeadPosition::rotary || model.width / model.heads % 2 == 0,
-          "--positions rotary turns pairs of numbers, but --width ", model.width, " by --heads ",
-          model.heads, " is odd");
-}
-
-void check(const Settings& s) {
-  require(s.steps > 0, "--steps ", s.steps, ": must be positive");
-  require(s.batch > 0 && s.model.context > 0, "--batch ", s.batch, " and --context ",
-          s.model.context, ": must be positive");
-  check(s.model);
-  require(s.learning_rate > 0 && std::isfinite(s.learning_rate), "--lr ", s.learning_rate,
-          ": must be positive");
-  require(s.eval_every > 0, "--eval-every ", s.eval_every, ": must be positive");
-  require(s.seed >= 0, "--seed ", s.seed, ": must not be negative");
-}
 
 template <class T>
 void must_agree(const char* flag, const std::optional<T>& given, const T& run,
@@ -117,9 +91,7 @@ Tokens tokens_of(const Settings& s) {
                    s.tokenizer_vocab > 0 ? std::optional(s.tokenizer_vocab) : std::nullopt);
 }
 
-void check_minutes(double minutes) {
-  require(minutes > 0 && std::isfinite(minutes), "--minutes ", minutes, ": must be positive");
-}
+void check_minutes(double minutes) { Judge().number("minutes", minutes); }
 
 Settings settings_for(const TrainFlags& flags, const Corpus& corpus) {
   const nn::GPTPreset& preset =
@@ -142,7 +114,7 @@ Settings settings_for(const TrainFlags& flags, const Corpus& corpus) {
   s.learning_rate = flags.learning_rate.value_or(s.learning_rate);
   s.seed = flags.seed.value_or(s.seed);
   s.warmup = std::min<std::int64_t>(s.warmup, s.steps / 10);
-  check(s);
+  judge(s, Judge(), true);
   return s;
 }
 

@@ -116,16 +116,16 @@ TrainEnd Run::train() {
   });
 }
 
-Settings read_settings(const RunPaths& paths) {
+Settings read_settings(const RunPaths& paths, bool to_train) {
   require<FileError>(
       std::filesystem::exists(paths.settings()), paths.directory,
       ": holds no gpt run: there is no settings.json; train one with: gpt train FILE --out ",
       paths.directory);
-  return settings_from_json(io::read_text(paths.settings()), paths.settings());
+  return settings_from(paths.settings(), to_train);
 }
 
 Trained load_trained(const RunPaths& paths) {
-  Settings settings = read_settings(paths);
+  Settings settings = read_settings(paths, false);
   Trained trained{settings, io::load_tokenizer(paths.tokenizer()),
                   std::make_unique<nn::GPT>(settings.model)};
   load_best(*trained.model, paths);

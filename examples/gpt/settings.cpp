@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gradus/base/error.h"
+#include "gradus/models/sizes.h"
 #include "names.h"
 
 namespace gradus::examples {
@@ -12,20 +13,94 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Runs that are older than these lack them: a GPT-2 then, which the defaults are.
-void read_peculiarities(const Json& json, nn::GPTOptions& model) {
+void read_model(SettingsFile& file, const std::string& name, nn::GPTOptions& model) {
+  file.read("vocab", model.vocab);
+  file.read("context", model.context);
+  file.read("layers", model.layers);
+  file.read("heads", model.heads);
+  file.read("width", model.width);
+  file.read("dropout", model.dropout);
+  // Runs that are older than these lack them: a GPT-2 then, which the defaults are.
   const auto choice = [&](const char* key, auto& value, const auto& names) {
-    if (json.contains(key)) value = called(names, key, json.at(key).get<std::string>());
+    std::string chosen = name_of(names, value);
+    file.read_if_there(key, chosen);
+    value = called(names, name + ": " + key, chosen);
   };
   choice("positions", model.position, kPositions);
   choice("norm", model.norm_kind, kNorms);
   choice("activation", model.activation, kActivations);
-  model.kv_heads = json.value("kv_heads", model.heads);
-  model.window = json.value("window", model.window);
-  model.checkpoint = json.value("checkpoint", model.checkpoint);
+  model.kv_heads = model.heads;
+  file.read_if_there("kv_heads", model.kv_heads);
+  file.read_if_there("window", model.window);
+  file.read_if_there("checkpoint", model.checkpoint);
+}
+
+void judge_model(const Judge& judge, const nn::GPTOptions& model) {
+  for (const auto& [key, value] : {std::pair("vocab", model.vocab),
+                                   {"context", model.context},
+                                   {"layers", model.layers},
+                                   {"heads", model.heads},
+                                   {"width", model.width},
+                                   {"kv_heads", model.kv_heads},
+                                   {"window", model.window}})
+    judge.number(key, value);
+  judge.number("dropout", model.dropout);
+  judge.require(model.width % model.heads == 0, "heads", model.heads, ": must divide ",
+                judge.name("width"), " ", model.width);
+  judge.require(model.heads % model.kv_heads == 0, "kv_heads", model.kv_heads,
+                ": must be positive and divide the ", model.heads, " heads");
+  judge.require(model.position != nn::HeadPosition::rotary || model.width / model.heads % 2 == 0,
+                "positions", "rotary", " turns pairs of numbers, but a width of ", model.width,
+                " by ", model.heads, " heads is odd");
+}
+
+/// What attention adds to its scores is made for each layer, and kept.
+double bytes_of_bias(const nn::GPTOptions& m) {
+  if (m.position != nn::HeadPosition::alibi && m.position != nn::HeadPosition::relative) return 0;
+  const auto T = static_cast<double>(m.context);
+  return 4 * static_cast<double>(m.checkpoint ? 1 : m.layers) * static_cast<double>(m.heads) * T *
+         T;
 }
 
 }  // namespace
+
+Need need_of(const Settings& s) {
+  const auto C = static_cast<double>(s.model.width);
+  const double tokens = static_cast<double>(s.batch) * static_cast<double>(s.model.context);
+  const auto layers = static_cast<double>(s.model.layers);
+  const double kept = s.model.checkpoint ? kept_by_blocks(1, tokens, C) + 4 * layers * tokens * C
+                                         : kept_by_blocks(layers, tokens, C);
+  return {.parameters = nn::GPT::count(s.model),
+          .step = kept + bytes_of_bias(s.model) + 4 * tokens * static_cast<double>(s.model.vocab),
+          .data = 2 * sizeof(std::int64_t) * tokens};  // x and y of a batch
+}
+
+void judge(const Settings& s, const Judge& judge, bool to_train) {
+  for (const auto& [key, value] : {std::pair("batch", s.batch),
+                                   {"steps", s.steps},
+                                   {"warmup", s.warmup},
+                                   {"eval_every", s.eval_every},
+                                   {"seed", s.seed},
+                                   {"most_steps", s.time.most_steps}})
+    judge.number(key, value);
+  for (const auto& [key, value] : {std::pair("learning_rate", s.learning_rate),
+                                   {"final_factor", s.final_factor},
+                                   {"beta2", s.beta2},
+                                   {"weight_decay", s.weight_decay},
+                                   {"clip_norm", s.clip_norm},
+                                   {"evaluation_steps", s.time.evaluation_steps}})
+    judge.number(key, value);
+  if (s.time.seconds != 0) judge.number("seconds", s.time.seconds);
+  judge.require(s.warmup <= s.steps, "warmup", s.warmup, ": must be at most the ", s.steps,
+                " steps");
+  judge_model(judge, s.model);
+  const Need need = need_of(s);
+  judge.memory(to_train ? need.training() : need.using_it(), {{"batch", s.batch},
+                                                              {"context", s.model.context},
+                                                              {"layers", s.model.layers},
+                                                              {"width", s.model.width},
+                                                              {"vocab", s.model.vocab}});
+}
 
 std::string peculiarities(const nn::GPTOptions& model) {
   const nn::GPTOptions usual;
@@ -79,45 +154,36 @@ std::string to_json(const Settings& s) {
   return json.dump(2) + "\n";
 }
 
-Settings settings_from_json(const std::string& text, const std::string& name) {
-  try {
-    const Json json = Json::parse(text);
-    Settings s;
-    json.at("files").get_to(s.files);
-    json.at("validation").get_to(s.validation);
-    json.at("text_digest").get_to(s.text_digest);
-    json.at("tokenizer").get_to(s.tokenizer);
-    s.tokenizer_vocab = json.value("tokenizer_vocab", s.tokenizer_vocab);  // older runs lack it
-    json.at("config").get_to(s.config);
-    json.at("vocab").get_to(s.model.vocab);
-    json.at("context").get_to(s.model.context);
-    json.at("layers").get_to(s.model.layers);
-    json.at("heads").get_to(s.model.heads);
-    json.at("width").get_to(s.model.width);
-    json.at("dropout").get_to(s.model.dropout);
-    read_peculiarities(json, s.model);
-    json.at("batch").get_to(s.batch);
-    json.at("steps").get_to(s.steps);
-    if (json.contains("time")) {
-      const Json& time = json.at("time");
-      time.at("seconds").get_to(s.time.seconds);
-      time.at("evaluation_steps").get_to(s.time.evaluation_steps);
-      time.at("most_steps").get_to(s.time.most_steps);
-    }
-    json.at("warmup").get_to(s.warmup);
-    json.at("eval_every").get_to(s.eval_every);
-    json.at("learning_rate").get_to(s.learning_rate);
-    json.at("final_factor").get_to(s.final_factor);
-    json.at("beta2").get_to(s.beta2);
-    json.at("weight_decay").get_to(s.weight_decay);
-    json.at("clip_norm").get_to(s.clip_norm);
-    json.at("seed").get_to(s.seed);
-    return s;
-  } catch (const nlohmann::json::exception& error) {
-    fail<FileError>(name, ": is not the settings of a gpt run: ", error.what());
-  } catch (const ValueError& error) {
-    fail<FileError>(name, ": ", error.what());
+Settings settings_from(const std::string& name, bool to_train) {
+  SettingsFile file(name, "gpt");
+  Settings s;
+  file.read("files", s.files);
+  file.read("validation", s.validation);
+  file.read("text_digest", s.text_digest);
+  file.read("tokenizer", s.tokenizer);
+  file.read_if_there("tokenizer_vocab", s.tokenizer_vocab);  // older runs lack it
+  file.read("config", s.config);
+  read_model(file, name, s.model);
+  file.read("batch", s.batch);
+  file.read("steps", s.steps);
+  if (file.has("time")) {
+    SettingsFile time = file.part("time");
+    time.read("seconds", s.time.seconds);
+    time.read("evaluation_steps", s.time.evaluation_steps);
+    time.read("most_steps", s.time.most_steps);
+    time.finish();
   }
+  file.read("warmup", s.warmup);
+  file.read("eval_every", s.eval_every);
+  file.read("learning_rate", s.learning_rate);
+  file.read("final_factor", s.final_factor);
+  file.read("beta2", s.beta2);
+  file.read("weight_decay", s.weight_decay);
+  file.read("clip_norm", s.clip_norm);
+  file.read("seed", s.seed);
+  file.finish();
+  judge(s, Judge(name), to_train);
+  return s;
 }
 
 }  // namespace gradus::examples

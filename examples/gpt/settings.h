@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gradus/examples/support/judge.h"
 #include "gradus/models/gpt.h"
 #include "gradus/train/pace.h"
 
@@ -33,7 +34,11 @@ struct Settings {
 std::string peculiarities(const nn::GPTOptions& model);
 
 std::string to_json(const Settings& settings);
-/// FileError names `name` and what is missing or wrong.
-Settings settings_from_json(const std::string& json, const std::string& name);
+/// Of the file `name`, judged. FileError says in one line what is missing or wrong.
+Settings settings_from(const std::string& name, bool to_train);
+
+Need need_of(const Settings& settings);
+/// Ranges, what must fit together, and memory: all of it before anything is made.
+void judge(const Settings& settings, const Judge& judge, bool to_train);
 
 }  // namespace gradus::examples

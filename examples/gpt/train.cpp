@@ -36,7 +36,7 @@ void describe_run(const Run& run, const std::optional<Trial>& trial) {
   const Settings& s = run.settings();
   const Trainer& trainer = run.trainer();
   const std::int64_t steps = trainer.pace().steps();
-  const auto seen = static_cast<double>(steps * s.batch * s.model.context);
+  const auto seen = static_cast<double>(steps) * static_cast<double>(s.batch * s.model.context);
   say("training", io::grouped(run.model().parameter_count()), " parameters, ", io::grouped(steps),
       " steps of ", s.batch, " x ", s.model.context, " ", run.corpus().tokenizer->name(),
       "s: ", three_digits(seen / static_cast<double>(run.corpus().training.size())),
@@ -87,7 +87,7 @@ Prepared started(const TrainFlags& flags, const RunPaths& paths) {
 Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
   require_checkpoint(paths);
   DirectoryLock lock(paths.directory);
-  const Settings s = read_settings(paths);
+  const Settings s = read_settings(paths, true);
   const SavedState saved = read_state(paths);
   Settings now = s;
   now.steps = saved.steps.value_or(s.steps);
@@ -98,6 +98,10 @@ Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
                      ": was trained on another text (digest ", s.text_digest,
                      ") than what these files hold now (", corpus.digest,
                      "): restore the text, or start a new run");
+  require<FileError>(corpus.tokenizer->vocab_size() == s.model.vocab, paths.settings(), ": vocab ",
+                     s.model.vocab, ": but the text has ", corpus.tokenizer->vocab_size(),
+                     " kinds of tokens; put back what the run began with, or start a new one");
+  require_long_enough(corpus, s);
   const bool more = saved.step < now.steps;
   describe_text_and_model(corpus, s, "as it began");
   Prepared out;
