@@ -3,6 +3,8 @@
 #   ./test.sh [--yes] [--preset NAME] [-- CTEST-OPTION…]
 #     --yes            install without asking
 #     --preset NAME    release (default), debug, step, asan, tsan or coverage
+#     --everything …   every width of vectors, number of threads, compiler, sanitizer …: hours, and a table of
+#                      what passed; --everything --help says more
 #     -- -R softmax    whatever follows goes to ctest: here, tests with softmax in their name
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -15,7 +17,8 @@ while [ $# -gt 0 ]; do
     --yes | -y) yes=1 ;;
     --preset) preset=${2:?--preset wants a name}; shift ;;
     --preset=*) preset=${1#*=} ;;
-    --help | -h) sed -n '2,6s/^# //p' "$0"; exit 0 ;;
+    --everything) shift; exec python3 tools/everything.py "$@" ;;
+    --help | -h) sed -n '2,8s/^# //p' "$0"; exit 0 ;;
     --) shift; break ;;
     *) echo "test.sh: what is '$1'? It knows --yes, --preset NAME, --help and -- …" >&2; exit 2 ;;
   esac
@@ -33,7 +36,8 @@ esac
 setup_needs $packages
 
 echo "Building everything, in build/$preset"
-cmake --preset "$preset" -DGRADUS_BUILD_TESTS=ON -DGRADUS_BUILD_EXAMPLES=ON >/dev/null
+cmake --preset "$preset" -DGRADUS_BUILD_TESTS=ON -DGRADUS_BUILD_EXAMPLES=ON -DGRADUS_TEST_EVERYTHING=OFF \
+  >/dev/null
 cmake --build --preset "$preset" -j "$(setup_cores)"
 
 exec ctest --preset "$preset" -j "$(setup_cores)" "$@"

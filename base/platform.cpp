@@ -22,7 +22,6 @@
 #include <fstream>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "gradus/base/error.h"
@@ -30,7 +29,7 @@
 namespace gradus::platform {
 namespace {
 
-// Calls use(text) with what `file` holds in this process's control group and each group around it
+// Calls use(stream) with what `file` holds in this process's control group and each group around it
 // (version 2: limits add up along the path; inside a container the path is "/").
 template <class F>
 void each_cgroup(const std::string& file, F&& use) {
@@ -39,8 +38,7 @@ void each_cgroup(const std::string& file, F&& use) {
   for (std::string line; std::getline(groups, line);)
     if (line.starts_with("0::/")) path = line.substr(3);
   for (;; path.erase(path.find_last_of('/'))) {
-    std::ifstream in("/sys/fs/cgroup" + path + "/" + file);
-    if (std::string text; std::getline(in, text)) use(text);
+    use(std::ifstream("/sys/fs/cgroup" + path + "/" + file));
     if (path.find('/') == std::string::npos) return;
   }
 }
@@ -48,8 +46,8 @@ void each_cgroup(const std::string& file, F&& use) {
 // Processors' worth of time that the control groups grant; infinite without a quota.
 double cpu_quota() {
   double cores = INFINITY, quota = 0, period = 0;
-  each_cgroup("cpu.max", [&](const std::string& text) {
-    if (std::istringstream(text) >> quota >> period) cores = std::min(cores, quota / period);
+  each_cgroup("cpu.max", [&](std::istream&& in) {
+    if (in >> quota >> period) cores = std::min(cores, quota / period);
   });
   if (std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") >> quota && quota > 0 &&  // version 1
       std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period)
@@ -109,13 +107,14 @@ void unmap_pages(void* pages, std::size_t bytes) noexcept { munmap(pages, bytes)
 
 std::size_t physical_memory() {
   double bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
+  double most = 0;
   const auto at_most = [&](std::istream&& in) {
-    if (double most = 0; in >> most) bytes = std::min(bytes, most);
+    bytes = in >> most ? std::min(bytes, most) : bytes;
   };
-  each_cgroup("memory.max", [&](const std::string& text) { at_most(std::istringstream(text)); });
+  each_cgroup("memory.max", at_most);
   at_most(std::ifstream("/sys/fs/cgroup/memory/memory.limit_in_bytes"));  // version 1
-  if (rlimit most; getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
-    bytes = std::min(bytes, std::max(1.0, double(most.rlim_cur) - status_bytes("VmSize:")));
+  if (rlimit mapped; getrlimit(RLIMIT_AS, &mapped) == 0 && mapped.rlim_cur != RLIM_INFINITY)
+    bytes = std::min(bytes, std::max(1.0, double(mapped.rlim_cur) - status_bytes("VmSize:")));
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 

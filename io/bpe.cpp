@@ -24,6 +24,7 @@ BpeTokenizer::BpeTokenizer(std::vector<std::string> tokens, std::vector<Merge> m
   std::unordered_map<std::string, std::int64_t> ids;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const auto id = static_cast<std::int64_t>(i);
+    require<FileError>(!tokens_[i].empty(), name, ": token ", i, " is empty");
     require<FileError>(ids.emplace(tokens_[i], id).second, name, ": the token ",
                        in_quotes(tokens_[i]), " stands there twice");
     if (tokens_[i].size() == 1) bytes_[static_cast<unsigned char>(tokens_[i][0])] = id;
@@ -109,30 +110,36 @@ BpeTokenizer bpe_from_text(const std::string& tokens, const std::string& merges,
 }
 
 BpeTokenizer load_hugging_face_bpe(const std::string& vocab_json, const std::string& merges_txt) {
+  return parse_hugging_face_bpe(read_text(vocab_json), vocab_json, read_text(merges_txt),
+                                merges_txt);
+}
+
+BpeTokenizer parse_hugging_face_bpe(std::string_view vocab_text, const std::string& vocab_name,
+                                    std::string_view merges_text, const std::string& merges_name) {
   std::vector<std::string> by_id;
   try {
-    const nlohmann::json vocab = nlohmann::json::parse(read_text(vocab_json));
+    const nlohmann::json vocab = nlohmann::json::parse(vocab_text);
     by_id.resize(vocab.size());
     for (const auto& [token, id] : vocab.items()) {
-      const std::int64_t at = id.get<std::int64_t>();
-      require<FileError>(0 <= at && at < std::ssize(by_id) &&
-                             by_id[static_cast<std::size_t>(at)].empty() && !token.empty() &&
-                             token.find(' ') == std::string::npos,
-                         vocab_json, ": the token ", in_quotes(token), " has the id ", at,
-                         ": ids must be 0 to ", by_id.size() - 1, ", each once");
+      // Of 0.5 the JSON library makes 0, and of 1e300 anything.
+      const std::int64_t at = id.is_number_integer() ? id.get<std::int64_t>() : -1;
+      require<FileError>(
+          0 <= at && at < std::ssize(by_id) && by_id[static_cast<std::size_t>(at)].empty() &&
+              !token.empty() && token.find(' ') == std::string::npos,
+          vocab_name, ": the token ", in_quotes(token), " has the id ", in_short(id.dump()),
+          ": ids must be 0 to ", by_id.size() - 1, ", each once");
       by_id[static_cast<std::size_t>(at)] = token;
     }
   } catch (const nlohmann::json::exception& error) {
-    fail<FileError>(vocab_json, ": not a vocabulary: ",
-                    replace_invalid_utf8(std::string(error.what()).substr(0, 160)));
+    fail<FileError>(vocab_name, ": not a vocabulary: ", in_short(error.what()));
   }
   std::string tokens, merges;
   for (const std::string& each : by_id) tokens += (tokens.empty() ? "" : " ") + each;
-  for (std::string line : split_text(read_text(merges_txt), '\n')) {
+  for (std::string line : split_text(merges_text, '\n')) {
     if (line.ends_with('\r')) line.pop_back();
     if (!line.empty() && !line.starts_with("#version")) merges += line + "\n";
   }
-  return bpe_from_text(tokens, merges, merges_txt);
+  return bpe_from_text(tokens, merges, merges_name);
 }
 
 }  // namespace gradus::io

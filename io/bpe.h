@@ -45,6 +45,9 @@ class BpeTokenizer final : public Tokenizer {
 /// The two files that Hugging Face keeps of a GPT-2-like tokenizer: {"Ġthe": 262, …}, and a line
 /// "Ġ t" for each merge. Ids must be 0 … n − 1. FileError.
 BpeTokenizer load_hugging_face_bpe(const std::string& vocab_json, const std::string& merges_txt);
+/// The same from their texts; the names stand for the paths in messages.
+BpeTokenizer parse_hugging_face_bpe(std::string_view vocab, const std::string& vocab_name,
+                                    std::string_view merges, const std::string& merges_name);
 
 /// What to_json() wrote: tokens and merges in visible letters.
 BpeTokenizer bpe_from_text(const std::string& tokens, const std::string& merges,

@@ -59,6 +59,22 @@ std::string take(std::map<std::string, std::string>& facts, const char* key) {
   return value;
 }
 
+Checkpoint checked(TensorFile file, const std::string& path) {
+  Checkpoint checkpoint{std::move(file.tensors), std::move(file.metadata)};
+  const std::string format = take(checkpoint.facts, kFormatKey);
+  require<FileError>(!format.empty(), path,
+                     ": a safetensors file, but not a checkpoint of a training run: ", "it holds ",
+                     checkpoint.tensors.size(), " tensors and no \"", kFormatKey, "\"");
+  require<FileError>(format == kFormat, path, ": written in checkpoint format ", in_quotes(format),
+                     ", but this Gradus reads format ", kFormat, ": update it");
+  const std::string claimed = take(checkpoint.facts, kChecksumKey);
+  take(checkpoint.facts, "format");  // "pt", which every safetensors file says
+  const std::string found = checksum_of(checkpoint);
+  require<FileError>(claimed == found, path, ": damaged: its checksum says ", in_quotes(claimed),
+                     ", its contents give \"", found, "\": go back to an earlier checkpoint");
+  return checkpoint;
+}
+
 }  // namespace
 
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
@@ -74,20 +90,11 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 }
 
 Checkpoint load_checkpoint(const std::string& path) {
-  TensorFile file = load_safetensors(path);
-  Checkpoint checkpoint{std::move(file.tensors), std::move(file.metadata)};
-  const std::string format = take(checkpoint.facts, kFormatKey);
-  require<FileError>(!format.empty(), path,
-                     ": a safetensors file, but not a checkpoint of a training run: ", "it holds ",
-                     checkpoint.tensors.size(), " tensors and no \"", kFormatKey, "\"");
-  require<FileError>(format == kFormat, path, ": written in checkpoint format ", in_quotes(format),
-                     ", but this Gradus reads format ", kFormat, ": update it");
-  const std::string claimed = take(checkpoint.facts, kChecksumKey);
-  take(checkpoint.facts, "format");  // "pt", which every safetensors file says
-  const std::string found = checksum_of(checkpoint);
-  require<FileError>(claimed == found, path, ": damaged: its checksum says ", in_quotes(claimed),
-                     ", its contents give \"", found, "\": go back to an earlier checkpoint");
-  return checkpoint;
+  return checked(load_safetensors(path), path);
+}
+
+Checkpoint parse_checkpoint(std::span<const std::byte> bytes, const std::string& name) {
+  return checked(parse_safetensors(bytes, name), name);
 }
 
 }  // namespace gradus::io

@@ -4,7 +4,9 @@
 // and renamed, so that a crash at any moment leaves the old one or the new one, whole.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 
 #include "gradus/engine/tensor.h"
@@ -24,5 +26,7 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 /// FileError: not there, damaged (its checksum covers tensors and facts), no checkpoint, or written
 /// in a newer format.
 Checkpoint load_checkpoint(const std::string& path);
+/// The same from memory; `name` stands for the path in messages.
+Checkpoint parse_checkpoint(std::span<const std::byte> bytes, const std::string& name);
 
 }  // namespace gradus::io

@@ -1,5 +1,6 @@
 #include "gradus/io/pieces.h"
 
+#include <algorithm>
 #include <array>
 
 #include "gradus/base/error.h"
@@ -29,9 +30,10 @@ std::size_t contraction(std::string_view text) {
 /// How long the first piece is. The text is not empty.
 std::size_t first_piece(std::string_view text) {
   if (const std::size_t length = contraction(text)) return length;
-  const auto run = [&](std::size_t from) {  // to the end of one kind
+  const auto run = [&](std::size_t from) {  // to the end of one kind, or beyond kLongest
     std::size_t end = from;
-    while (end < text.size() && kind_of(text[end]) == kind_of(text[from])) ++end;
+    const std::size_t most = std::min(text.size(), from + kLongest + 2);  // it is cut before that
+    while (end < most && kind_of(text[end]) == kind_of(text[from])) ++end;
     return end;
   };
   const std::size_t begin = text[0] == ' ' && text.size() > 1 && kind_of(text[1]) != Kind::space;
@@ -87,8 +89,8 @@ std::string from_visible(std::string_view text, const std::string& name) {
   std::string out;
   for (const char32_t c : decode_utf8(text, name)) {
     const int byte = c < alphabet().byte.size() ? alphabet().byte[c] : -1;
-    require<FileError>(byte >= 0, name, ": ", shown(c), " in ", in_quotes(text),
-                       " stands for no byte");
+    if (byte < 0)  // shown() costs: not for every character
+      fail<FileError>(name, ": ", shown(c), " in ", in_quotes(text), " stands for no byte");
     out += static_cast<char>(byte);
   }
   return out;

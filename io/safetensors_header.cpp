@@ -26,7 +26,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   SafetensorsHeader header;
 
   bool start_object(std::size_t) override {
-    if (depth_ == 2 || list_ != nullptr) misplaced("an object");
+    if (depth_ == 2) misplaced("an object");
     if (depth_ == 1 && !in_metadata_) header.entries.emplace_back().name = name_;
     ++depth_;
     return true;
@@ -94,7 +94,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     const std::string what = e.what();  // "[json.exception.…] where and what": quotes the file
     const std::size_t first = std::min(what.size(), what.find("] ") + 2);
     fail<FileError>(file_, ": the header is not JSON at its byte ", at, ": ",
-                    replace_invalid_utf8(what.substr(first, 160)));
+                    in_short(std::string_view(what).substr(first)));
   }
 
  private:

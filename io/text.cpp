@@ -77,9 +77,10 @@ std::vector<char32_t> decode_utf8(std::string_view text, const std::string& name
   code_points.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const Utf8 found = utf8_at(text, at);
-    require<FileError>(found.kind == Utf8::character, name, ": not UTF-8 at byte ", at, " (0x",
-                       hex(static_cast<unsigned char>(text[at]), 2),
-                       "): convert it, or use the byte tokenizer, which takes any bytes");
+    if (found.kind != Utf8::character)  // hex() costs: not for every character
+      fail<FileError>(name, ": not UTF-8 at byte ", at, " (0x",
+                      hex(static_cast<unsigned char>(text[at]), 2),
+                      "): convert it, or use the byte tokenizer, which takes any bytes");
     code_points.push_back(found.code_point);
     at += found.length;
   }
@@ -88,8 +89,8 @@ std::vector<char32_t> decode_utf8(std::string_view text, const std::string& name
 
 std::string encode_utf8(char32_t code_point) {
   const std::uint32_t c = code_point;
-  require(c < 0xD800 || (c > 0xDFFF && c < 0x110000), "U+", hex(c, 4),
-          " is not a Unicode character");
+  if ((c >= 0xD800 && c <= 0xDFFF) || c >= 0x110000)  // hex() costs: not for every character
+    fail<ValueError>("U+", hex(c, 4), " is not a Unicode character");
   const auto tail = [c](int shift) { return static_cast<char>(0x80u | (c >> shift & 0x3Fu)); };
   if (c < 0x80) return {static_cast<char>(c)};
   if (c < 0x800) return {static_cast<char>(0xC0u | c >> 6), tail(0)};
@@ -137,6 +138,10 @@ std::string in_quotes(std::string_view name) {
       shown += c;
   }
   return shown + (name.size() > kLongest ? "…\"" : "\"");
+}
+
+std::string in_short(std::string_view complaint) {
+  return replace_invalid_utf8(complaint.substr(0, 160));
 }
 
 std::int64_t count_characters(std::string_view text) {

@@ -40,8 +40,7 @@ json parse_object(std::string_view text, const std::string& name) {
   try {
     object = json::parse(text.begin(), text.end(), look);
   } catch (const json::exception& e) {
-    const std::string what = e.what();  // quotes bytes from the file
-    fail<FileError>(name, ": not JSON: ", replace_invalid_utf8(what.substr(0, 160)));
+    fail<FileError>(name, ": not JSON: ", in_short(e.what()));
   }
   require<FileError>(object.is_object(), name, ": not a tokenizer: JSON, but not an object");
   return object;
@@ -89,12 +88,8 @@ CharTokenizer::CharTokenizer(std::string_view text) {
     largest = std::max(largest, found.code_point);
     at += found.length;
   }
-  ids_.assign(std::size_t{largest} + 1, -1);
-  for (char32_t c = 0; c <= largest; ++c) {
-    if (!present[c]) continue;
-    ids_[c] = static_cast<std::int32_t>(characters_.size());
-    characters_.push_back(c);
-  }
+  for (char32_t c = 0; c <= largest; ++c)
+    if (present[c]) characters_.push_back(c);
 }
 
 std::int64_t CharTokenizer::vocab_size() const {
@@ -108,12 +103,13 @@ std::vector<std::int64_t> CharTokenizer::encode(std::string_view text) const {
     const Utf8 found = utf8_at(text, at);
     require(found.kind == Utf8::character, "character tokenizer: the text is not UTF-8 at byte ",
             at);
-    const std::size_t c = found.code_point;
-    if (c >= ids_.size() || ids_[c] < 0)  // shown() costs: not for every character
+    const auto place = std::lower_bound(characters_.begin(), characters_.end(), found.code_point);
+    if (place == characters_.end() ||
+        *place != found.code_point)  // shown() costs: not for every character
       fail<ValueError>("character tokenizer: ", shown(found.code_point), " at byte ", at,
                        " is none of the ", vocab_size(),
                        " characters of the vocabulary: leave it out, or train on text that has it");
-    ids.push_back(ids_[c]);
+    ids.push_back(place - characters_.begin());
     at += found.length;
   }
   return ids;

@@ -45,8 +45,7 @@ class CharTokenizer final : public Tokenizer {
   const std::vector<char32_t>& characters() const { return characters_; }
 
  private:
-  std::vector<char32_t> characters_;  // of each id
-  std::vector<std::int32_t> ids_;     // of each code point up to the largest; −1: none
+  std::vector<char32_t> characters_;  // of each id, rising
 };
 
 /// 256 tokens, the bytes. Takes any text, valid or not, and gives it back.

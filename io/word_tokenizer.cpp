@@ -30,6 +30,8 @@ WordTokenizer WordTokenizer::train(std::string_view text, std::int64_t vocab_siz
 WordTokenizer::WordTokenizer(std::vector<std::string> words, const std::string& name)
     : words_(std::move(words)) {
   require<FileError>(words_.size() >= 2, name, ": a vocabulary of ", words_.size(), " words");
+  for (std::size_t i = 0; i < words_.size(); ++i)
+    require<FileError>(!words_[i].empty(), name, ": word ", i, " is empty");
   for (std::size_t i = 1; i < words_.size(); ++i)
     require<FileError>(ids_.emplace(words_[i], static_cast<std::int64_t>(i)).second, name,
                        ": the word ", in_quotes(words_[i]), " stands there twice");

@@ -1,4 +1,4 @@
-// Counts follow the members of nn/block.h: C width, G heads of keys and values, D = C / H, F hidden.
+// Counts follow the members of nn/block.h: C width, G heads of keys and values, F hidden.
 #include "gradus/models/sizes.h"
 
 #include <cmath>

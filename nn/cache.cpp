@@ -17,6 +17,7 @@ Tensor picked(const Tensor& x, const std::vector<std::int64_t>& examples) {
 
 /// Writes `fresh` into the slots from `first` on.
 void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
+  if (!kept.owns_alone()) kept = kept.clone();  // a copy of the cache keeps the old
   Tensor at = slice(kept, 2, first, first + fresh.size(2));
   at.copy_(fresh);
 }

@@ -26,7 +26,8 @@ struct CacheOptions {
 /// One for a whole model: each of its attention layers finds its own keys in it. The model says
 /// with advance() which tokens come, then calls its layers; those attend to what is remembered and
 /// to the new tokens. It hands out positions, so masks, rotations and biases stay right in a ring
-/// and in a batch of unequal lengths. Keys are written in place: only under NoGrad.
+/// and in a batch of unequal lengths. Keys are written in place: only under NoGrad. A copy of a
+/// cache goes on by itself.
 ///
 ///   nn::KVCache cache({.capacity = 64});
 ///   model(prompt, cache);                          // [B, T] ids

@@ -339,7 +339,6 @@ void Trainer::draw_losses() const {
   chart.title = files_.directory;
   chart.x_label = "step";
   chart.y_label = "loss" + (options_.loss_unit.empty() ? "" : ", " + options_.loss_unit);
-  log_->flush();
   chart.curves = {{"training", read_metric(files_.metrics(), "loss")},
                   {"held out", read_metric(files_.metrics(), "held_out_loss"), true}};
   if (chart.curves[0].points.empty()) return;  // not one step was made

@@ -2,7 +2,6 @@
 #include "gradus/train/metrics.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -11,7 +10,6 @@
 #include <string_view>
 
 #include "gradus/base/error.h"
-#include "gradus/base/platform.h"
 #include "gradus/io/text.h"
 
 namespace gradus {
@@ -53,20 +51,14 @@ MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
   require<FileError>(!error && size >= keep_bytes, path, ": has ", size,
                      " bytes where its checkpoint knows ", keep_bytes,
                      ": it was changed by hand, or belongs to another run");
-  if (there) std::filesystem::resize_file(path, static_cast<std::uintmax_t>(keep_bytes), error);
-  require<FileError>(!error, path, ": cannot be cut back to ", keep_bytes,
-                     " bytes: ", error.message());
-  file_ = std::fopen(path.c_str(), "ab");
-  require<FileError>(file_ != nullptr, path,
-                     ": cannot be opened for writing: ", std::strerror(errno));
-  // Unbuffered, so that nothing hides in a buffer when writing fails.
-  std::setvbuf(file_, nullptr, _IONBF, 0);
+  int cause = there ? io::truncate_file(path, keep_bytes) : 0;
+  require<FileError>(cause == 0, path, ": cannot be cut back to ", keep_bytes,
+                     " bytes: ", std::strerror(cause));
+  cause = file_.open(path);
+  require<FileError>(cause == 0, path, ": cannot be opened for writing: ", std::strerror(cause));
 }
 
-MetricsLog::~MetricsLog() {
-  flush();
-  std::fclose(file_);
-}
+MetricsLog::~MetricsLog() { flush(); }
 
 void MetricsLog::write(const std::vector<Field>& fields) {
   std::string line = "{";
@@ -84,18 +76,16 @@ std::int64_t MetricsLog::flush() {
 }
 
 void MetricsLog::append(bool sync) {
-  const bool written = std::fwrite(waiting_.data(), 1, waiting_.size(), file_) == waiting_.size() &&
-                       std::fflush(file_) == 0 && (!sync || platform::sync_file(file_));
-  if (written) {
+  int cause = file_.write(waiting_.data(), waiting_.size());
+  if (cause == 0 && sync) cause = file_.sync();
+  if (cause == 0) {
     saved_ += static_cast<std::int64_t>(waiting_.size());
     waiting_.clear();
     complaint_.clear();
     return;
   }
-  complaint_ = text("cannot write ", path_, ": ", std::strerror(errno));
-  std::clearerr(file_);
-  std::error_code ignored;  // half a line must not stay; if even that fails, resuming cuts it off
-  std::filesystem::resize_file(path_, static_cast<std::uintmax_t>(saved_), ignored);
+  complaint_ = text("cannot write ", path_, ": ", std::strerror(cause));
+  io::truncate_file(path_, saved_);  // half a line must not stay; else resuming cuts it off
 }
 
 std::vector<std::pair<double, double>> read_metric(const std::string& path,

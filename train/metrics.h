@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "gradus/io/output_file.h"
 
 namespace gradus {
 
@@ -30,7 +31,7 @@ class MetricsLog {
   void append(bool sync);
 
   std::string path_;
-  std::FILE* file_ = nullptr;
+  io::OutputFile file_;
   std::int64_t saved_ = 0;  // bytes in the file, whole lines
   std::string waiting_;
   std::string complaint_;

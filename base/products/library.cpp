@@ -141,10 +141,12 @@ template decltype(library_product<double>) library_product<double>;
 
 Library linked_library() {
 #ifdef GRADUS_BLAS_LIBRARY
-  if (find<char*()>("openblas_get_config") != nullptr) return Library::openblas;
-  if (find<void()>("MKL_Get_Version") != nullptr) return Library::mkl;
-  if (find<void()>("bli_info_get_version_str") != nullptr) return Library::blis;
-  return Library::other;
+  static const Library linked = find<char*()>("openblas_get_config") != nullptr ? Library::openblas
+                                : find<void()>("MKL_Get_Version") != nullptr    ? Library::mkl
+                                : find<void()>("bli_info_get_version_str") != nullptr
+                                    ? Library::blis
+                                    : Library::other;
+  return linked;
 #else
   return Library::none;
 #endif

@@ -119,7 +119,7 @@ GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const Terms<T>& str
     multiply_rows<Set, transposed_a, static_cast<int>(P::rows)>(
         c.rows, columns, terms, whole ? to : edge, whole ? c.stride : P::columns,
         whole ? here : sums_alone, next);
-    next.line += transposed_a ? P::depth / P::fetch_interval * next.step : strip.a_stride;
+    next.line += next.tile;
     for (std::int64_t i = 0; !whole && i < c.rows; ++i)
       for (std::int64_t l = 0; l < columns; ++l)
         finish_one(c, i, j + l, edge[i * P::columns + l], finish);
@@ -138,9 +138,10 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
     copy_strip<Set>(a.row_range(i, i + rows), c.rows - i, strip);
     // While this strip is multiplied most of the next one is fetched: a row of it a tile, or the
     // lines where its columns end.
-    Ahead<T> next{a.at(i + rows, 0), P::fetch_interval};
-    if (transposed_a) next = {a.at(i + 2 * rows - 1, 0), a.stride};
-    const Terms<T> terms{strip, nullptr, transposed_a ? P::whole_rows : a.stride, 0, a.columns};
+    Ahead<T> next{a.at(i + rows, 0), P::fetch_interval, a.stride};
+    if (transposed_a)
+      next = {a.at(i + 2 * rows - 1, 0), a.stride, P::depth / P::fetch_interval * a.stride};
+    const Terms<T> terms{strip, nullptr, 0, a.columns};
     multiply_strip<Set, transposed_a>(c.row_range(i, i + rows), terms, b, finish.at(i, 0), next);
   }
 }

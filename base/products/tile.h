@@ -65,20 +65,20 @@ struct Finish {
   }
 };
 
-/// Lines of memory, `step` numbers apart, that will be needed soon, and that the processor cannot
-/// guess.
+/// Lines of memory that will be needed soon, and that the processor cannot guess: `step` numbers
+/// apart, and those that the next tile fetches `tile` numbers on.
 template <class T>
 struct Ahead {
   const T* line;
-  std::int64_t step;
+  std::int64_t step, tile;
 };
 
-/// What one tile reads: `depth` terms of A (rows `a_stride` apart, or columns where `transposed_a`)
-/// and of B (rows `b_stride` apart).
+/// What one tile reads: `depth` terms of a strip of A (rows, strip_stride apart, or where
+/// `transposed_a` columns, whole_rows apart) and of B (rows, b_stride apart).
 template <class T>
 struct Terms {
   const T *a, *b;
-  std::int64_t a_stride, b_stride, depth;
+  std::int64_t b_stride, depth;
 };
 
 /// Asks for the lines of C and of the residual that a tile ends in: they come while it is summed.
@@ -138,7 +138,7 @@ GRADUS_ALWAYS_INLINE void multiply_tile(const Terms<T>& terms, T* c, std::int64_
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; ++v) sums[i][v] += factor * b[v];
       }
-      pa += transposed_a ? terms.a_stride : 1;
+      pa += transposed_a ? P::whole_rows : 1;
     }
   }
   write_tile<Set, rows, vectors>(sums, c, stride, finish);

@@ -89,7 +89,8 @@ WordList WordList::load(const std::string& path) {
   try {
     return WordList(nlohmann::json::parse(io::read_text(path)).get<std::vector<std::string>>());
   } catch (const nlohmann::json::exception& error) {
-    fail<FileError>(path, ": is not the vocabulary of a classify run: ", error.what());
+    fail<FileError>(path,
+                    ": is not the vocabulary of a classify run: ", io::in_short(error.what()));
   }
 }
 

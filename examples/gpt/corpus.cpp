@@ -59,6 +59,15 @@ std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text, Tokens 
   return std::make_unique<io::ByteTokenizer>();
 }
 
+/// Takes the last tenth of the bytes off `text`, in whole characters.
+std::string cut_last_tenth(std::string& text) {
+  std::size_t at = text.size() - text.size() / 10;
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80u) ++at;
+  const std::string tenth = text.substr(at);
+  text.resize(at);
+  return tenth;
+}
+
 std::vector<std::int64_t> encode_validation(const io::Tokenizer& tokenizer, const std::string& file,
                                             const std::string& text) {
   try {
@@ -70,31 +79,43 @@ std::vector<std::int64_t> encode_validation(const io::Tokenizer& tokenizer, cons
 
 }  // namespace
 
-Corpus read_corpus(const std::vector<std::string>& files, const std::string& validation,
-                   Tokens tokens) {
-  Corpus corpus;
-  Digest digest;
-  std::string text;
+Texts read_texts(const std::vector<std::string>& files, const std::string& validation,
+                 Tokens tokens) {
+  Texts texts{.text = "", .validation = validation, .held_out = "", .digest = ""};
   for (const std::string& file : files) {
     const std::string part = read_nonempty(file);
     if (tokens.kind == Tokens::characters) must_be_utf8(file, part);
-    text += part;
+    texts.text += part;
   }
-  digest.add(text);
-  corpus.tokenizer = choose_tokenizer(text, tokens);
-  corpus.training = corpus.tokenizer->encode(text);
-  if (!validation.empty()) {
-    text = read_nonempty(validation);
-    digest.add(text);
-    corpus.held_out = encode_validation(*corpus.tokenizer, validation, text);
-  } else {
-    const std::size_t tenth = corpus.training.size() / 10;
-    corpus.held_out.assign(corpus.training.end() - static_cast<std::ptrdiff_t>(tenth),
-                           corpus.training.end());
-    corpus.training.resize(corpus.training.size() - tenth);
+  if (!validation.empty()) texts.held_out = read_nonempty(validation);
+  Digest digest;
+  digest.add(texts.text);
+  digest.add(texts.held_out);
+  texts.digest = digest.hex();
+  return texts;
+}
+
+Corpus tokenized(Texts texts, Tokens tokens, std::unique_ptr<io::Tokenizer> known) {
+  Corpus corpus;
+  corpus.digest = texts.digest;
+  const bool learns = tokens.kind == Tokens::words || tokens.kind == Tokens::pairs;
+  const bool tenth = texts.validation.empty();
+  if (tenth && learns) texts.held_out = cut_last_tenth(texts.text);
+  corpus.tokenizer = known ? std::move(known) : choose_tokenizer(texts.text, tokens);
+  corpus.training = corpus.tokenizer->encode(texts.text);
+  if (!tenth || learns) {
+    corpus.held_out = encode_validation(*corpus.tokenizer, texts.validation, texts.held_out);
+    return corpus;
   }
-  corpus.digest = digest.hex();
+  const auto end = corpus.training.end();
+  corpus.held_out.assign(end - std::ssize(corpus.training) / 10, end);
+  corpus.training.resize(corpus.training.size() - corpus.held_out.size());
   return corpus;
+}
+
+Corpus read_corpus(const std::vector<std::string>& files, const std::string& validation,
+                   Tokens tokens) {
+  return tokenized(read_texts(files, validation, tokens), tokens);
 }
 
 Entropies entropies(const Corpus& corpus) {

@@ -19,15 +19,30 @@ struct Corpus {
 };
 
 /// Which tokens. `automatic` takes characters while the text is UTF-8 and has at most 512 kinds of
-/// them, else bytes. Words and byte pairs are learnt from the text, at most `vocab` of them.
+/// them, else bytes. Words and byte pairs, at most `vocab` of them, are learnt from the training
+/// part; characters are those of all the text.
 struct Tokens {
   enum Kind { automatic, characters, bytes, words, pairs } kind = automatic;
   std::int64_t vocab = 0;
 };
 
-/// Reads `files` one after the other. The last tenth is held out, or, where `validation` names a
-/// file, all that is in that one. FileError: missing, unreadable or empty files, text that is not
-/// UTF-8 where characters are asked for, a validation text with characters that `files` lack.
+/// What files hold.
+struct Texts {
+  std::string text;        // of all files, one after the other
+  std::string validation;  // the file that is held out; "": the last tenth of the text is
+  std::string held_out;    // what is in it
+  std::string digest;      // of all bytes
+};
+/// FileError: missing, unreadable or empty files, text that is not UTF-8 where characters are asked
+/// for.
+Texts read_texts(const std::vector<std::string>& files, const std::string& validation,
+                 Tokens tokens);
+
+/// A resumed run knows its tokenizer. FileError: a validation text with characters that the text
+/// lacks.
+Corpus tokenized(Texts texts, Tokens tokens, std::unique_ptr<io::Tokenizer> known = nullptr);
+
+/// Both, for a new run.
 Corpus read_corpus(const std::vector<std::string>& files, const std::string& validation,
                    Tokens tokens);
 

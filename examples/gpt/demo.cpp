@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "gradus/base/error.h"
 #include "gradus/examples/support/words.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
 #include "plan.h"
 #include "report.h"
@@ -42,7 +43,7 @@ int demo(const std::string& tree, double minutes) {
   check_minutes(minutes);
   const RunPaths paths{{"build/demo"}};
   DirectoryLock lock(paths.directory);
-  for (const std::string& file : paths.all()) std::filesystem::remove(file);
+  for (const std::string& file : paths.all()) io::remove_file(file);
   TrainFlags flags;
   flags.files = texts_below(tree);
   flags.config = "cpu";

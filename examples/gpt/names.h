@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gradus/base/error.h"
+#include "gradus/io/text.h"
 #include "gradus/models/gpt.h"
 
 namespace gradus::examples {
@@ -40,7 +41,7 @@ E called(const Names<E>& names, const std::string& what, const std::string& name
     if (each == name) return value;
     known += (known.empty() ? "" : ", ") + each;
   }
-  fail<ValueError>(what, " ", name, ": there are ", known);
+  fail<ValueError>(what, " ", io::in_quotes(name), ": there are ", known);
 }
 
 }  // namespace gradus::examples

@@ -121,7 +121,10 @@ Settings read_settings(const RunPaths& paths, bool to_train) {
       std::filesystem::exists(paths.settings()), paths.directory,
       ": holds no gpt run: there is no settings.json; train one with: gpt train FILE --out ",
       paths.directory);
-  return settings_from(paths.settings(), to_train);
+  const std::string file = paths.settings();
+  const Settings settings = settings_from_json(SettingsFile::text_of(file), file);
+  judge(settings, Judge(file), to_train);
+  return settings;
 }
 
 Trained load_trained(const RunPaths& paths) {

@@ -24,7 +24,11 @@ void read_model(SettingsFile& file, const std::string& name, nn::GPTOptions& mod
   const auto choice = [&](const char* key, auto& value, const auto& names) {
     std::string chosen = name_of(names, value);
     file.read_if_there(key, chosen);
-    value = called(names, name + ": " + key, chosen);
+    try {
+      value = called(names, name + ": " + key, chosen);
+    } catch (const ValueError& error) {
+      fail<FileError>(error.what());
+    }
   };
   choice("positions", model.position, kPositions);
   choice("norm", model.norm_kind, kNorms);
@@ -93,6 +97,7 @@ void judge(const Settings& s, const Judge& judge, bool to_train) {
   if (s.time.seconds != 0) judge.number("seconds", s.time.seconds);
   judge.require(s.warmup <= s.steps, "warmup", s.warmup, ": must be at most the ", s.steps,
                 " steps");
+  judge.require(!s.files.empty(), "files", "[]", ": name at least one text");
   judge_model(judge, s.model);
   const Need need = need_of(s);
   judge.memory(to_train ? need.training() : need.using_it(), {{"batch", s.batch},
@@ -154,8 +159,8 @@ std::string to_json(const Settings& s) {
   return json.dump(2) + "\n";
 }
 
-Settings settings_from(const std::string& name, bool to_train) {
-  SettingsFile file(name, "gpt");
+Settings settings_from_json(const std::string& json, const std::string& name) {
+  SettingsFile file(json, name, "gpt");
   Settings s;
   file.read("files", s.files);
   file.read("validation", s.validation);
@@ -182,7 +187,6 @@ Settings settings_from(const std::string& name, bool to_train) {
   file.read("clip_norm", s.clip_norm);
   file.read("seed", s.seed);
   file.finish();
-  judge(s, Judge(name), to_train);
   return s;
 }
 

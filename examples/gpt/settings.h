@@ -34,8 +34,9 @@ struct Settings {
 std::string peculiarities(const nn::GPTOptions& model);
 
 std::string to_json(const Settings& settings);
-/// Of the file `name`, judged. FileError says in one line what is missing or wrong.
-Settings settings_from(const std::string& name, bool to_train);
+/// Of what the file `name` holds, not yet judged. FileError says in one line what is missing, or of
+/// another type.
+Settings settings_from_json(const std::string& json, const std::string& name);
 
 Need need_of(const Settings& settings);
 /// Ranges, what must fit together, and memory: all of it before anything is made.

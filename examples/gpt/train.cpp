@@ -92,12 +92,13 @@ Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
   Settings now = s;
   now.steps = saved.steps.value_or(s.steps);
   require_agreement(flags, now, paths.directory);
-  Corpus corpus = read_corpus(flags.files.empty() ? s.files : flags.files,
-                              flags.validation.value_or(s.validation), tokens_of(s));
-  require<FileError>(corpus.digest == s.text_digest, paths.directory,
+  Texts texts = read_texts(flags.files.empty() ? s.files : flags.files,
+                           flags.validation.value_or(s.validation), tokens_of(s));
+  require<FileError>(texts.digest == s.text_digest, paths.directory,
                      ": was trained on another text (digest ", s.text_digest,
-                     ") than what these files hold now (", corpus.digest,
+                     ") than what these files hold now (", texts.digest,
                      "): restore the text, or start a new run");
+  Corpus corpus = tokenized(std::move(texts), tokens_of(s), io::load_tokenizer(paths.tokenizer()));
   require<FileError>(corpus.tokenizer->vocab_size() == s.model.vocab, paths.settings(), ": vocab ",
                      s.model.vocab, ": but the text has ", corpus.tokenizer->vocab_size(),
                      " kinds of tokens; put back what the run began with, or start a new one");

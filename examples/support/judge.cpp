@@ -76,11 +76,6 @@ const std::map<std::string, Range>& ranges() {
 constexpr std::uintmax_t kLargestFile = 4'000'000;  // bytes; the names of texts are in it
 constexpr int kDeepest = 4;                         // brackets in brackets
 
-std::string shortened(const std::string& text) {
-  constexpr std::size_t kMost = 160;
-  return text.size() <= kMost ? text : text.substr(0, kMost) + " ...";
-}
-
 }  // namespace
 
 double Need::training() const { return 16 * parameters + std::max(step, 12 * parameters) + data; }
@@ -129,19 +124,23 @@ void Judge::refuse(const std::string& what) const {
   fail<FileError>(what, "; put back what the run began with, or start a new one");
 }
 
-SettingsFile::SettingsFile(std::string file, std::string program)
-    : file_(std::move(file)), program_(std::move(program)) {
+std::string SettingsFile::text_of(const std::string& file) {
   std::error_code none;
-  const std::uintmax_t bytes = std::filesystem::file_size(file_, none);
-  if (!none && bytes > kLargestFile) refuse(text("it has ", bytes, " bytes"));
-  const std::string text = io::read_text(file_);
+  const std::uintmax_t bytes = std::filesystem::file_size(file, none);
+  gradus::require<FileError>(none || bytes <= kLargestFile, file, ": has ", bytes,
+                             " bytes, more than settings have; put back what it was");
+  return io::read_text(file);
+}
+
+SettingsFile::SettingsFile(const std::string& text, std::string file, std::string program)
+    : file_(std::move(file)), program_(std::move(program)) {
   try {
     json_ = nlohmann::json::parse(text, [this](int depth, auto, auto&) {
       if (depth > kDeepest) refuse("its brackets are nested too deep");
       return true;
     });
   } catch (const nlohmann::json::exception& error) {
-    refuse(shortened(error.what()));
+    refuse(io::in_short(error.what()));
   }
   if (!json_.is_object()) refuse("it is no object {...}");
 }
@@ -151,7 +150,8 @@ const nlohmann::json& SettingsFile::field(const std::string& key, Kind kind) {
   if (at == json_.end()) refuse("it lacks \"" + key + "\"");
   known_.insert(key);
   const auto expect = [&](bool right, const char* what) {
-    if (!right) refuse(text(key, " must be ", what, ", not ", shortened(at->dump(-1, ' ', true))));
+    if (!right)
+      refuse(text(key, " must be ", what, ", not ", io::in_short(at->dump(-1, ' ', true))));
   };
   const bool fits = !at->is_number_unsigned() ||
                     at->get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
@@ -176,7 +176,7 @@ SettingsFile SettingsFile::part(const std::string& key) {
 
 void SettingsFile::finish() const {
   for (const auto& [key, value] : json_.items())
-    if (!known_.contains(key)) refuse("nothing is called " + shortened(io::in_quotes(key)));
+    if (!known_.contains(key)) refuse("nothing is called " + io::in_quotes(key));
 }
 
 void SettingsFile::refuse(const std::string& what) const {

@@ -57,7 +57,9 @@ class Judge {
 /// type, one that is missing, or (finish) one that nobody asked for.
 class SettingsFile {
  public:
-  SettingsFile(std::string file, std::string program);
+  /// `text` is what `file` holds: text_of(file).
+  SettingsFile(const std::string& text, std::string file, std::string program);
+  static std::string text_of(const std::string& file);
   bool has(const std::string& key) const { return json_.contains(key); }
 
   template <class T>

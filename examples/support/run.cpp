@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "gradus/base/platform.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
 #include "interrupt.h"
@@ -35,8 +36,7 @@ void remove_leftovers(const std::string& directory, const std::vector<std::strin
       if (entry.path().filename().string().starts_with(
               std::filesystem::path(file).filename().string() + ".tmp-"))
         leftovers.push_back(entry.path());
-  std::error_code ignored;
-  for (const std::filesystem::path& each : leftovers) std::filesystem::remove(each, ignored);
+  for (const std::filesystem::path& each : leftovers) io::remove_file(each.string());
 }
 
 TrainEnd run_trainer(Trainer& trainer, const std::string& program, const Trainer::LossOf& loss_of,

@@ -4,28 +4,17 @@
 
 #include "gradus/base/error.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
 
-namespace {
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const gradus::Error& e) {
-    return e.what();
-  }
-  return "nothing thrown";
-}
-
-}  // namespace
+using gradus::testing::message_of;
 
 TEST_CASE("require throws what it is asked to, with the parts written one after the other") {
   const auto wrong = [] {
     gradus::require<gradus::ShapeError>(false, "add: ", 2, " and ", 3.5, " differ");
   };
   CHECK_THROWS_AS(wrong(), gradus::ShapeError);
-  CHECK(message_of(wrong) == "add: 2 and 3.5 differ");
-  CHECK(message_of([] { gradus::require(true, "not built"); }) == "nothing thrown");
+  CHECK(message_of<gradus::Error>(wrong) == "add: 2 and 3.5 differ");
+  CHECK_NOTHROW(gradus::require(true, "not built"));
   CHECK_THROWS_AS(gradus::require(false, "a value"), gradus::ValueError);
 }
 
@@ -41,11 +30,11 @@ TEST_CASE("a message ends with the path of the layer that is running") {
   const auto before = gradus::error_context;
   const auto wrong = [] { gradus::fail<gradus::ValueError>("p is 2"); };
   gradus::error_context = [] { return std::string("encoder.blocks.0"); };
-  CHECK(message_of(wrong) == "p is 2 (in encoder.blocks.0)");
+  CHECK(message_of<gradus::Error>(wrong) == "p is 2 (in encoder.blocks.0)");
   gradus::error_context = [] { return std::string(); };
-  CHECK(message_of(wrong) == "p is 2");
+  CHECK(message_of<gradus::Error>(wrong) == "p is 2");
   gradus::error_context = nullptr;
-  CHECK(message_of(wrong) == "p is 2");
+  CHECK(message_of<gradus::Error>(wrong) == "p is 2");
   gradus::error_context = before;
 }
 

@@ -24,6 +24,10 @@
 #define GRADUS_TEST_FORK 1
 #endif
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "gradus/base/error.h"
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
@@ -211,26 +215,52 @@ TEST_CASE("each thread starts with its own part of the chunks") {
 }
 #endif
 
+#ifdef _OPENMP
 TEST_CASE("workers inherit the caller's state and get their own back") {
-  const Threads team(3);
+  constexpr int kThreads = 3;
+  const Threads team(kThreads);
   gradus::Generator own(7);
   const gradus::GeneratorScope scope(own);
-  gradus::thread_state.grad_enabled = false;
-  std::atomic<int> wrong{0};
-  gradus::parallel_for(300, 1, [&](int64_t, int64_t) {
-    const gradus::ThreadState& s = gradus::thread_state;
-    if (s.grad_enabled || s.generator != &own || !s.parallel) wrong++;
-    gradus::thread_state.formula = true;  // must not be seen after the loop
-  });
-  CHECK(wrong == 0);
-  CHECK_FALSE(gradus::thread_state.formula);
-  CHECK_FALSE(gradus::thread_state.parallel);
-  gradus::thread_state.grad_enabled = true;
-  gradus::parallel_for(300, 1, [&](int64_t, int64_t) {
-    if (!gradus::thread_state.grad_enabled || gradus::thread_state.formula) wrong++;
-  });
-  CHECK(wrong == 0);
+  gradus::Observer* const observer = reinterpret_cast<gradus::Observer*>(&own);  // never called
+  for (const bool grad : {false, true})
+    for (const bool formula : {true, false}) {
+      gradus::ThreadState& mine = gradus::thread_state;
+      mine.grad_enabled = grad, mine.formula = formula, mine.observer = grad ? observer : nullptr;
+      std::atomic<int> arrived{0}, wrong{0};
+      std::vector<std::thread::id> who(kThreads);
+      gradus::parallel_for(kThreads, 1, [&](int64_t begin, int64_t) {
+        arrived++;  // no chunk ends before each thread has one
+        const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (arrived < kThreads && std::chrono::steady_clock::now() < late)
+          std::this_thread::yield();
+        gradus::ThreadState& s = gradus::thread_state;
+        if (s.grad_enabled != grad || s.formula != formula || s.generator != &own || !s.parallel ||
+            s.observer != (grad ? observer : nullptr))
+          wrong++;
+        s.formula = !formula, s.generator = nullptr;  // must not be seen after the loop
+        who[static_cast<std::size_t>(begin)] = std::this_thread::get_id();
+      });
+      CHECK(wrong == 0);
+      CHECK(std::set<std::thread::id>(who.begin(), who.end()).size() == kThreads);
+      CHECK(mine.formula == formula);
+      CHECK(mine.generator == &own);
+      CHECK_FALSE(mine.parallel);
+    }
+  gradus::thread_state.grad_enabled = true, gradus::thread_state.formula = false;
+  gradus::thread_state.observer = nullptr;
 }
+
+TEST_CASE("a user's own OpenMP has as many threads after a loop as before") {
+  const Threads team(2);
+  const int before = omp_get_max_threads();
+  for (const int wanted : {5, 2, 1}) {
+    omp_set_num_threads(wanted);
+    gradus::parallel_for(100, 1, [](int64_t, int64_t) {});
+    CHECK(omp_get_max_threads() == wanted);
+  }
+  omp_set_num_threads(before);
+}
+#endif
 
 TEST_CASE("one chunk runs as a plain call: a loop inside it may use the team") {
   const Threads team(2);

@@ -1,13 +1,12 @@
 // The gpt program as its user sees it: a directory to run it in, and what came of it.
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -35,10 +34,10 @@ struct Workplace {
   fs::path directory;
 
   Workplace() {
-    static int count = 0;
-    directory = fs::temp_directory_path() /
-                ("gradus-gpt-" + std::to_string(::getpid()) + "-" + std::to_string(++count));
-    fs::create_directories(directory);
+    std::random_device random;  // and no process id, which another container may have as well
+    do {
+      directory = fs::temp_directory_path() / ("gradus-program-" + std::to_string(random()));
+    } while (!fs::create_directory(directory));
     std::string text;
     for (int i = 0; i < 60; ++i)
       text += "the cat sat on mat " + std::to_string(i * i % 97) + ", and so on.\n";
@@ -65,9 +64,14 @@ struct Workplace {
 inline const std::string kSmall =
     "--layers 1 --width 16 --heads 2 --context 8 --batch 4 --threads 1 ";
 
-/// Shell: waits for the first checkpoint of a run.
+/// Shell: waits until `condition` holds, or process $p has ended.
+inline std::string until(const std::string& condition) {
+  return "until " + condition + " || ! kill -0 $p 2>/dev/null; do sleep 0.01; done; ";
+}
+
+/// Shell: waits for the first checkpoint of a run, which is process $p.
 inline std::string saved(const std::string& run) {
-  return "while [ ! -e " + run + "/checkpoint.safetensors ]; do sleep 0.01; done; ";
+  return until("[ -e " + run + "/checkpoint.safetensors ]");
 }
 
 /// Two runs came to the same bits.

@@ -36,8 +36,8 @@ TEST_CASE("one process writes into a run; a lock dies with its owner") {
   here.write("run/notes.txt.tmp-1-2", "mine");
   const Outcome third =
       here.shell(resume +
-                 " & p=$!; for i in $(seq 500); do [ -e run/checkpoint.safetensors.tmp-4711-0 ] || "
-                 "break; sleep 0.01; done; kill -INT $p; wait $p");
+                 " & p=$!; " + until("[ ! -e run/checkpoint.safetensors.tmp-4711-0 ]") +
+                 "kill -INT $p; wait $p");
   CAPTURE(third.out, third.err);
   CHECK(third.code == 130);
   CHECK_FALSE(fs::exists(here.directory / "run/checkpoint.safetensors.tmp-4711-0"));

@@ -53,9 +53,9 @@ TEST_CASE("gpt trains another model than GPT-2, resumes it bit for bit, and know
 TEST_CASE("gpt: a model's flags are checked, and must agree with the run that is resumed") {
   const Workplace here;
   const std::string train = "train text.txt --steps 3 --no-trial " + kSmall + "--out ";
-  check_refused(here.gpt(train + "a --positions sundial"), {"--positions sundial", "alibi"});
-  check_refused(here.gpt(train + "a --norm batch"), {"--norm batch", "layer, rms"});
-  check_refused(here.gpt(train + "a --activation step"), {"--activation step", "swiglu"});
+  check_refused(here.gpt(train + "a --positions sundial"), {"--positions \"sundial\"", "alibi"});
+  check_refused(here.gpt(train + "a --norm batch"), {"--norm \"batch\"", "layer, rms"});
+  check_refused(here.gpt(train + "a --activation step"), {"--activation \"step\"", "swiglu"});
   check_refused(here.gpt(train + "a --kv-heads 3"), {"--kv-heads 3", "2 heads"});
   check_refused(here.gpt(train + "a --kv-heads 0"), {"--kv-heads 0", "positive"});
   check_refused(here.gpt(train + "a --window -1"), {"--window -1", "0 for all"});
@@ -104,7 +104,13 @@ TEST_CASE("gpt reads runs that were begun before models had a choice") {
 
   here.write("run/settings.json", settings);
   REQUIRE(here.shell("sed -i s/learned/sundial/ run/settings.json").code == 0);
-  check_refused(here.gpt("info run"), {"run/settings.json: positions sundial", "rotary"});
+  check_refused(here.gpt("info run"), {"run/settings.json: positions \"sundial\"", "rotary"});
+  here.write("run/settings.json", settings);
+  for (const std::string number : {"1.5", "1e300", "9223372036854775808"}) {
+    REQUIRE(here.shell("sed -i 's/\"layers\": [^,]*/\"layers\": " + number + "/' run/settings.json")
+                .code == 0);
+    check_refused(here.gpt("info run"), {"run/settings.json: layers is ", "not a whole number"});
+  }
 }
 
 }  // namespace gradus::testing

@@ -150,6 +150,10 @@ TEST_CASE("an application's mistakes are told in one line") {
   check_refused(run(here, {"use", out}), {"run: is a run of \"other\", not of toy"});
   write_bytes(here / "run/settings.json", "{\"program\": \"toy\"}");
   check_refused(run(here, {"use", out}), {"settings.json: is not the settings of a toy run"});
+  std::string half = settings;
+  half.insert(half.find(',', half.find("\"steps\"")), ".5");
+  write_bytes(here / "run/settings.json", half);
+  check_refused(run(here, {"use", out}), {"settings.json: steps is ", ".5", "not a whole number"});
   write_bytes(here / "run/settings.json", settings);
   std::filesystem::remove(here / "run/model.safetensors");
   check_refused(run(here, {"use", out}), {"model.safetensors: not there yet"});

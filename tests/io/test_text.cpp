@@ -1,4 +1,5 @@
 // Text: UTF-8 both ways, and what is shown of what is not.
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -7,6 +8,64 @@
 #include "gradus/tests/io/files.h"
 
 namespace gradus::testing {
+namespace {
+
+/// Is all of `bytes` one character? By the bits of its form, its least value, and what is none.
+bool one_character(std::string_view bytes) {
+  const std::size_t n = bytes.size();
+  const unsigned first = static_cast<unsigned char>(bytes[0]);
+  constexpr unsigned form[] = {0, 0x00, 0xC0, 0xE0, 0xF0}, mask[] = {0, 0x80, 0xE0, 0xF0, 0xF8};
+  constexpr unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+  if ((first & mask[n]) != form[n]) return false;
+  unsigned c = first & ~mask[n];
+  for (const char each : bytes.substr(1)) {
+    const unsigned byte = static_cast<unsigned char>(each);
+    if ((byte & 0xC0u) != 0x80) return false;
+    c = c << 6 | (byte & 0x3Fu);
+  }
+  return least[n] <= c && c < 0x110000 && (c < 0xD800 || c > 0xDFFF);
+}
+
+/// Could more bytes make it one?
+bool beginning(const std::string& bytes) {
+  if (bytes.size() > 3) return false;
+  for (const char next : {'\x80', '\xBF'})  // what may follow is a range that has one of these
+    if (one_character(bytes + next) || beginning(bytes + next)) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("text: what stands at a place is what the forms of UTF-8 say") {
+  const std::string telling =
+      "\x41\x7F\x80\x8F\x90\x9F\xA0\xBF\xC0\xC1\xC2\xDF\xE0\xE1\xEC\xED\xEE\xEF\xF0\xF1\xF3\xF4\xF5"
+      "\xFF";
+  const auto judge = [](const std::string& bytes) {
+    const io::Utf8 found = io::utf8_at(bytes, 0);
+    std::size_t whole = 0, begun = 0;  // bytes of a character, or of the longest beginning of one
+    for (std::size_t n = 1; n <= bytes.size(); ++n) {
+      if (one_character(bytes.substr(0, n))) whole = n;
+      if (beginning(bytes.substr(0, n))) begun = n;
+    }
+    const io::Utf8::Kind kind = whole > 0               ? io::Utf8::character
+                                : begun == bytes.size() ? io::Utf8::incomplete
+                                                        : io::Utf8::invalid;
+    return found.kind == kind &&
+           found.length == std::max<std::size_t>(1, whole > 0 ? whole : begun);
+  };
+  std::size_t wrong = 0;
+  for (const char a : telling) {
+    wrong += !judge({a});
+    for (const char b : telling) {
+      wrong += !judge({a, b});
+      for (const char c : telling) {
+        wrong += !judge({a, b, c});
+        for (const char d : {'\x41', '\x80', '\xBF'}) wrong += !judge({a, b, c, d});
+      }
+    }
+  }
+  CHECK(wrong == 0);
+}
 
 TEST_CASE("text: every code point is encoded and decoded") {
   std::vector<char32_t> all;
@@ -77,6 +136,20 @@ TEST_CASE("text: names and characters are shown safely") {
   CHECK(io::shown(U'é') == "'é' (U+00E9)");
   CHECK(io::shown(U'\a') == "U+0007");
   CHECK(io::shown(U'\u0085') == "U+0085");
+}
+
+TEST_CASE("text: of ASCII and Latin-1 what cannot be seen is shown as its number, once") {
+  for (char32_t c = 0; c < 0x180; ++c) {
+    const bool control = c < 0x20 || (0x7F <= c && c < 0xA0);
+    CHECK((io::shown(c).front() == 'U') == control);
+    if (c >= 0x80) continue;
+    const char letter = static_cast<char>(c);
+    const std::string quoted = io::in_quotes({&letter, 1});
+    const bool escaped = letter == '"' || letter == '\\';
+    CHECK(quoted.size() == (control ? 8u : escaped ? 4u : 3u));
+    CHECK((control ? std::stoul(quoted.substr(3, 4), nullptr, 16)
+                   : static_cast<unsigned long>(quoted[quoted.size() - 2])) == c);
+  }
 }
 
 TEST_CASE("text: characters are counted, not bytes, and long numbers grouped") {

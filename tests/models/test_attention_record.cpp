@@ -32,8 +32,24 @@ TEST_CASE("an attention record has the weights of every layer, from any model") 
     CHECK(inner.entries().size() == 2);
     CHECK(record.entries().size() == 2);
   }
+  model(ids);
+  CHECK(record.entries().size() == 4);  // its turn again
   record.clear();
   CHECK(has(message_of<ValueError>([&] { record.weights("x"); }), "none has"));
+}
+
+TEST_CASE("the mean entropy is that of all layers, heads and queries") {
+  const nn::GPT model = made(tiny());
+  const nn::AttentionRecord record;
+  model(ids_of(2, 5)), model(ids_of(1, 7));  // a layer counts as often as it ran
+  double mean = 0;
+  for (const nn::AttentionRecord::Entry& each : record.entries()) {
+    double sum = 0;
+    for (const double p : numbers(each.weights)) sum -= p > 0 ? p * std::log(p) : 0;
+    const double queries = double(each.weights.numel() / each.weights.size(3));
+    mean += sum / queries / double(record.entries().size());
+  }
+  check_equal(record.mean_entropy(), from(std::vector<double>{mean}, {}));
 }
 
 TEST_CASE("entropy as a regulariser: a loss that asks for more of it gets more") {

@@ -1,12 +1,9 @@
 // KVCache: what it hands out, that cached equals not cached, and what it refuses.
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "gradus/engine/graph.h"
-#include "gradus/models/decode.h"
 #include "gradus/models/gpt.h"
-#include "gradus/models/translator.h"
 #include "gradus/nn/cache.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
@@ -83,70 +80,6 @@ TEST_CASE("a sliding cache of a window's length is enough for ever") {
   check_steps(model, {.capacity = 5, .sliding = true}, 40, {1});
   check_steps(model, {.capacity = 5, .sliding = true}, 40, {3, 1, 1, 9, 1});
   check_steps(model, {.capacity = 7, .sliding = true}, 40, {7, 1, 1, 1, 2, 4});
-}
-
-TEST_CASE("examples of unequal lengths are the same together and alone") {
-  nn::GPTOptions options = tiny();
-  options.position = GENERATE(nn::HeadPosition::none, nn::HeadPosition::rotary,
-                              nn::HeadPosition::alibi, nn::HeadPosition::relative);
-  const bool slides = GENERATE(false, true),
-             sliding = slides && options.position != nn::HeadPosition::none;
-  if (sliding) options.window = 4;
-  const nn::GPT model = made(options);
-  const NoGrad off;
-  const std::vector<nn::Tokens> prompts = {{3, 1, 4, 1, 5, 9}, {2}, {6, 5, 3}};
-  const nn::CacheOptions size{.capacity = sliding ? 4 : 24, .sliding = sliding};
-  nn::KVCache together(size);
-  std::vector<nn::KVCache> alone(3, nn::KVCache(size));
-  std::vector<nn::Tokens> next = prompts;
-  for (int step = 0; step < 8; ++step) {
-    const nn::Padded batch = nn::pad_left(next);
-    const Tensor logits = select(model(batch.ids, &together, batch.lengths), 1, -1);
-    for (std::size_t b = 0; b < 3; ++b) {
-      INFO("step " << step << ", example " << b);
-      const Tensor one = model(from(next[b], {1, std::ssize(next[b])}), &alone[b]);
-      check_equal(select(logits, 0, static_cast<std::int64_t>(b)),
-                  select(select(one, 1, -1), 0, 0));
-      next[b] = {(static_cast<std::int64_t>(b) * 5 + step * 3) % 13};
-    }
-  }
-}
-
-TEST_CASE("a translator with a cache, sources of unequal lengths") {
-  nn::Translator model(
-      {.source_vocab = 13, .target_vocab = 13, .context = 16, .heads = 2, .width = 8});
-  enlarge(model);
-  const NoGrad off;
-  const Tensor source = ids_of(3, 7), target = ids_of(3, 9, 5);
-  const Ids lengths = {7, 2, 5};
-  const Tensor whole = model(source, target, lengths);
-  nn::TranslatorContinuation steps(model, source, lengths);
-  std::vector<nn::Tokens> columns(3);
-  const Ids all = target.to_vector<std::int64_t>();
-  for (std::int64_t t = 0; t < 9; ++t) {
-    for (std::size_t b = 0; b < 3; ++b) columns[b] = {all[b * 9 + static_cast<std::size_t>(t)]};
-    check_equal(steps.next(columns), select(whole, 1, t));
-  }
-}
-
-TEST_CASE("select() reorders what is remembered") {
-  const nn::GPT model = made(tiny());
-  const NoGrad off;
-  nn::KVCache cache({.capacity = 24});
-  const Tensor ids = ids_of(3, 6);
-  model(ids, &cache);
-  cache.select({2, 0, 2, 1});
-  CHECK(cache.batch() == 4);
-  const Tensor next = from(Ids{1, 2, 3, 4}, {4, 1});
-  const Tensor got = model(next, &cache);
-  const Ids rows = {2, 0, 2, 1};
-  for (std::int64_t b = 0; b < 4; ++b) {
-    const Tensor one = cat(
-        {slice(ids, 0, rows[static_cast<std::size_t>(b)], rows[static_cast<std::size_t>(b)] + 1),
-         slice(next, 0, b, b + 1)},
-        1);
-    check_equal(select(got, 0, b), slice(select(model(one), 0, 0), 0, 6, 7));
-  }
 }
 
 TEST_CASE("positions that a cache hands out") {

@@ -29,6 +29,7 @@ struct Case {
   Tensor q = randn({B, H, T, D}, dtype), k = randn({B, Hk, S, D}, dtype),
          v = randn({B, Hk, S, Dv}, dtype);
   Tensor dout = randn({B, H, T, Dv}, dtype);
+  Tensor bias = {};
 };
 
 struct Results {
@@ -51,7 +52,7 @@ inline Results run(const Case& c, Way way) {
   };
   const Tensor q = leaf(c.q), k = leaf(c.k), v = leaf(c.v);
   AttentionOptions options;
-  options.dropout = c.dropout;
+  options.dropout = c.dropout, options.bias = c.bias;
   const Tensor o = way == Way::with_weights
                        ? attention_with_weights(q, k, v, c.mask, options).output
                        : scaled_dot_product_attention(q, k, v, c.mask, options);

@@ -33,6 +33,15 @@ struct BadKernel final : Op {
   }
 };
 
+/// y = a, with a gradient of NaN for b, which may be wanted or not.
+struct BadSecond final : Op {
+  const char* name() const override { return "bad_second"; }
+  Tensor forward(const Tensor& a, const Tensor&) { return a.clone(); }
+  Gradients backward(const Tensor& dy) override {
+    return {dy, full(dy.shape(), std::numeric_limits<double>::quiet_NaN(), dy.dtype())};
+  }
+};
+
 }  // namespace op
 
 namespace {
@@ -122,6 +131,16 @@ TEST_CASE("a layer's path is told in backward too, where the layer is long left"
   };
   const Outer m;
   CHECK(has(found_in([&] { sum(m(leaf({0}))).backward(); }), "backward of sqrt in Outer root"));
+}
+
+TEST_CASE("a gradient that nobody wants may be anything") {
+  const auto run = [](bool wanted) {
+    Tensor b = tensor({3, 4});
+    if (wanted) b.requires_grad_();
+    return found_in([&] { sum(apply(op::BadSecond{}, leaf({1, 2}), b)).backward(); });
+  };
+  CHECK(run(false) == kNothing);
+  CHECK(has(run(true), "gave [2] 2 nan of 2 for its input 1"));
 }
 
 TEST_CASE("a kernel that is wrong in backward is found by what it returns") {

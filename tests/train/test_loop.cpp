@@ -83,9 +83,9 @@ TEST_CASE("a trainer keeps the best weights, the log, and the curve") {
   CHECK(saved.parameters == 3 * 8 + 8 + 8 + 1);
 }
 
-/// Losses of the plane that are judged better and worse by turns, and never all better.
+/// Judged better and worse by turns, worse at the end.
 Metrics up_and_down(const Task& task, const Trainer& trainer) {
-  const double part = trainer.step() / 3 % 3 == 1 ? 2.0 : 1.0;
+  const double part = trainer.step() % 2 == 0 ? 100.0 : 1.0;
   return {{"held_out_loss", part * task.evaluate()[0].second}};
 }
 

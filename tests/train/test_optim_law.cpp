@@ -20,26 +20,31 @@ using Made = std::unique_ptr<optim::Optimizer>;
 enum class Rule { sgd, momentum, nesterov, adam, adamw, lion, muon };
 enum class Clip { none, norm, value };
 
+/// What the second parameter's group says; a negative setting is the optimiser's own.
+struct Own {
+  double rate = -1, decay = -1;
+  bool any() const { return rate >= 0 || decay >= 0; }
+};
+
 struct Setup {
   Rule rule;
   Clip clip;
   double decay;
-  bool own_settings;  // the second parameter's rate and decay are its group's
+  Own own;
   bool schedule;
   int accumulate;
   bool in_backward, stops;  // each step by a new optimiser, from the state of the one before
 };
 
-constexpr double kRate = 0.1, kOwnRate = 0.03, kOwnDecay = 0.4, kAdamRate = 0.05;
+constexpr double kRate = 0.1, kAdamRate = 0.05;
 constexpr double kMomentum = 0.9, kBeta1 = 0.8, kBeta2 = 0.95, kEps = 1e-3, kNorm = 1.5,
                  kValue = 0.7;
 constexpr std::int64_t kRows = 3, kColumns = 2;  // of the matrix; the other parameter has one axis
 constexpr int kSteps = 4;
 
 std::vector<optim::Group> groups_of(const Setup& s, const std::vector<nn::NamedTensor>& all) {
-  if (!s.own_settings && s.rule != Rule::muon) return {{all}};
-  return {{{all[0]}},
-          s.own_settings ? optim::Group{{all[1]}, kOwnRate, kOwnDecay} : optim::Group{{all[1]}}};
+  if (!s.own.any() && s.rule != Rule::muon) return {{all}};
+  return {{{all[0]}}, {{all[1]}, s.own.rate, s.own.decay}};
 }
 
 Made make(const Setup& s, const std::vector<nn::NamedTensor>& all) {
@@ -190,7 +195,8 @@ std::array<Plain, 2> plain_of(const Setup& s, const Both& x) {
     out[i] = {p, List(p.size()), List(p.size()), kRate, s.decay, i == 0};
   }
   if (s.rule == Rule::muon) out[1].rate = kAdamRate;
-  if (s.own_settings) out[1].rate = kOwnRate, out[1].decay = kOwnDecay;
+  if (s.own.rate >= 0) out[1].rate = s.own.rate;
+  if (s.own.decay >= 0) out[1].decay = s.own.decay;
   return out;
 }
 
@@ -202,7 +208,7 @@ std::map<std::string, Tensor> copy_of_state(const optim::Optimizer& optimizer) {
 
 /// The parameters after each step, which must be those of the formula.
 void walk(const Setup& s) {
-  CAPTURE(int(s.rule), int(s.clip), s.decay, s.own_settings, s.schedule, s.accumulate,
+  CAPTURE(int(s.rule), int(s.clip), s.decay, s.own.rate, s.own.decay, s.schedule, s.accumulate,
           s.in_backward, s.stops);
   Both x;
   std::array<Plain, 2> plain = plain_of(s, x);
@@ -228,13 +234,13 @@ TEST_CASE("each optimiser is its formula, whatever surrounds it") {
   for (const Rule rule :
        {Rule::sgd, Rule::momentum, Rule::nesterov, Rule::adam, Rule::adamw, Rule::lion, Rule::muon})
     for (const double decay : {0.0, 0.3})
-      for (const bool own_settings : {false, true})
+      for (const Own own : {Own{}, Own{0.03, 0.4}, Own{-1, 0}, Own{0, -1}})
         for (const bool schedule : {false, true})
           for (const bool stops : {false, true}) {
-            walk({rule, Clip::none, decay, own_settings, schedule, 1, true, stops});
+            walk({rule, Clip::none, decay, own, schedule, 1, true, stops});
             for (const Clip clip : {Clip::none, Clip::norm, Clip::value})
               for (const int accumulate : {1, 3})
-                walk({rule, clip, decay, own_settings, schedule, accumulate, false, stops});
+                walk({rule, clip, decay, own, schedule, accumulate, false, stops});
           }
 }
 

@@ -42,7 +42,8 @@ struct Simulated {
 Simulated simulated(double step, double evaluation, std::int64_t most = 1'000'000) {
   Simulated out;
   Pace pace({60, 10, most}, 500, 50, [&] { return out.time; });
-  out.run(pace, [&](double) { return step; }, evaluation);
+  out.run(
+      pace, [&](double) { return step; }, evaluation);
   return out;
 }
 
@@ -74,10 +75,53 @@ TEST_CASE("a slower or faster machine makes fewer or more steps, in the same tim
   }
 }
 
+TEST_CASE("however fast the machine, a run ends as near to its time as it is said") {
+  for (int percent = 60; percent <= 150; percent += 2) {
+    CAPTURE(percent);
+    const double factor = percent / 100.0;
+    const Simulated run = simulated(0.1 * factor, factor);
+    // a step, an evaluation, and 5 % of the time are what it may be late by; early by a tenth
+    CHECK(run.time <= 1.05 * 60 + 1.1 * factor);
+    CHECK(run.time >= 0.9 * 60 - 1.1 * factor);
+    CHECK(run.refits.size() <= 2);
+  }
+  for (const double seconds : {-1.0, HUGE_VAL, std::nan("")})
+    CHECK_THROWS_AS(Pace({seconds, 0, 5}, 5, 5, {}), ValueError);
+}
+
+TEST_CASE("each fit is what pace.h says: the steps that the time left has room for") {
+  for (const double t : {0.03, 0.25, 1.0})
+    for (const double ratio : {1.0, 10.0, 60.0}) {  // an evaluation is as long as so many steps
+      CAPTURE(t, ratio);
+      double time = 0;
+      std::int64_t step = 0, evaluations = 0, fits = 0;
+      Pace pace({60, 10, 1'000'000}, 500, 50, [&] { return time; });
+      pace.start();
+      while (step < pace.steps()) {
+        const double place = pace.place(++step);
+        time += t, pace.stepped(t);
+        if (const auto refit = pace.refit(step)) {
+          const double left = std::max(0.0, 60 - time), e = (evaluations > 0 ? ratio : 10) * t;
+          const double planned = std::ceil((500 - place) / 50);
+          const double times = std::max(1.0, std::min(planned, std::floor(0.2 * left / e)));
+          const double more = std::max(0.0, (left - times * e) / t);
+          CHECK(std::abs(static_cast<double>(refit->steps - step) - more) < 1 + 1e-9);
+          CHECK(static_cast<double>(pace.evaluations_left(step)) <= times);
+          ++fits;
+        }
+        if (!pace.evaluates(step)) continue;
+        time += ratio * t, ++evaluations;
+        pace.evaluated(ratio * t);
+      }
+      CHECK(fits > 0);
+    }
+}
+
 TEST_CASE("a machine that changes on the way is followed, and told only when it changes") {
   Simulated run;
   Pace pace({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
-  run.run(pace, [](double time) { return 20 < time && time < 35 ? 0.25 : 0.1; }, 1);
+  run.run(
+      pace, [](double time) { return 20 < time && time < 35 ? 0.25 : 0.1; }, 1);
   CHECK(std::abs(run.time - 60) < 3);
   CHECK(run.step < 450);
   CHECK(run.refits.size() >= 2);
@@ -87,7 +131,8 @@ TEST_CASE("a machine that changes on the way is followed, and told only when it 
 TEST_CASE("a machine that is busy for a moment keeps the plan") {
   Simulated run;
   Pace pace({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
-  run.run(pace, [](double time) { return 20 < time && time < 21 ? 0.3 : 0.1; }, 1);
+  run.run(
+      pace, [](double time) { return 20 < time && time < 21 ? 0.3 : 0.1; }, 1);
   CHECK(run.refits.empty());
   CHECK(std::abs(run.time - 60) < 3);
 }
@@ -142,10 +187,12 @@ TEST_CASE("evaluations that would take all the time become fewer") {
 }
 
 TEST_CASE("a time limit says what is wrong, and a state that is none is none") {
-  CHECK(message_of<ValueError>([] { Pace({-1, 0, 5}, 5, 5, {}); }) ==
-        "TimeLimit: -1 seconds: must be positive, or 0");
-  CHECK(message_of<ValueError>([] { Pace({1, 0, 0}, 5, 5, {}); }) ==
-        "TimeLimit: at most 0 steps: must be positive");
+  CHECK(message_of<ValueError>([] {
+          Pace({-1, 0, 5}, 5, 5, {});
+        }) == "TimeLimit: -1 seconds: must be positive, or 0");
+  CHECK(message_of<ValueError>([] {
+          Pace({1, 0, 0}, 5, 5, {});
+        }) == "TimeLimit: at most 0 steps: must be positive");
   Pace pace({60, 10, 900}, 500, 50, {});
   for (const char* text :
        {"", "500", "500 0 0 0 0 0 0 0 0 0 0", "500 50 600 0 0 0 0 0 0 0 0", "x y"})
@@ -195,6 +242,11 @@ TEST_CASE("a trainer fits its steps again, records it, and its rate makes no jum
   Timed task;
   Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
   trainer.start();
+  std::vector<double> places;
+  task.step_seconds = [&](std::int64_t i) {
+    places.push_back(trainer.pace().place(i));
+    return 0.3125;
+  };
   CHECK(task.run(trainer) == TrainEnd::finished);
   CHECK(std::abs(task.time - 60) < 3);
   CHECK(trainer.step() < 250);
@@ -207,6 +259,13 @@ TEST_CASE("a trainer fits its steps again, records it, and its rate makes no jum
   CHECK(took.front().second == Approx(312.5));
   CHECK(goals.back().second == static_cast<double>(trainer.step()));
   REQUIRE(std::ssize(rates) == trainer.step());
+  for (std::size_t i = 0; i < rates.size();
+       ++i) {  // between two steps of the plan: a straight line
+    const auto step = static_cast<std::int64_t>(places[i]);
+    const double on = places[i] - static_cast<double>(step);
+    const double factor = (1 - on) * kWarmCosine(step) + on * kWarmCosine(step + 1);
+    CHECK(std::abs(rates[i].second - 1e-2 * factor) <= 1e-17);  // roundings of a hundredth
+  }
   double highest = 0;
   for (std::size_t i = 1; i < rates.size(); ++i) {
     CHECK(std::abs(rates[i].second - rates[i - 1].second) < 1e-3);  // a tenth of the highest

@@ -1,12 +1,6 @@
 // Parameters that backward did not reach: an optimiser names them, once, in its first step.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,32 +8,13 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/said.h"
 #include "gradus/tests/support/thrown.h"
 #include "gradus/trace/watch.h"
 #include "gradus/train/optim.h"
 
 namespace gradus::testing {
 namespace {
-
-/// What f writes to standard error.
-template <class F>
-std::string said_by(F&& f) {
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("gradus-stderr-" + std::to_string(::getpid()));
-  std::fflush(stderr);
-  const int before = ::dup(STDERR_FILENO);
-  std::FILE* to = std::fopen(file.c_str(), "w");
-  ::dup2(::fileno(to), STDERR_FILENO);
-  f();
-  std::fflush(stderr);
-  ::dup2(before, STDERR_FILENO);
-  ::close(before);
-  std::fclose(to);
-  std::ostringstream out;
-  out << std::ifstream(file).rdbuf();
-  std::filesystem::remove(file);
-  return out.str();
-}
 
 struct Parameters {
   Tensor used = ones({2}).requires_grad_(), lost = ones({3}).requires_grad_(),

@@ -105,7 +105,7 @@ void RunFlags::load(const std::string& directory) {
 }
 
 void RunFlags::read(bool flags_must_agree) {
-  SettingsFile file(settings_file(), program_);
+  SettingsFile file(SettingsFile::text_of(settings_file()), settings_file(), program_);
   std::string program;
   file.read("program", program);
   require<FileError>(program == program_, out, ": is a run of ", io::in_quotes(program),

@@ -1,0 +1,88 @@
+#include "gradus/io/output_file.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "gradus/base/platform.h"
+
+namespace gradus::io {
+
+std::function<int(const FileChange&)> file_watch;
+
+namespace {
+
+int asked(const FileChange& change) { return file_watch ? file_watch(change) : 0; }
+
+int cause_unless(bool good) { return good ? 0 : errno; }
+
+}  // namespace
+
+int OutputFile::start(FileChange::Kind kind, const std::string& path) {
+  path_ = path;
+  if (const int cause = asked({kind, path})) return cause;
+  file_ = std::fopen(path.c_str(), kind == FileChange::create ? "wbx" : "ab");
+  if (file_ == nullptr) return errno;
+  std::setvbuf(file_, nullptr, _IONBF, 0);
+  return 0;
+}
+
+int OutputFile::create(const std::string& path) { return start(FileChange::create, path); }
+
+int OutputFile::open(const std::string& path) { return start(FileChange::open, path); }
+
+int OutputFile::write(const void* data, std::size_t size) {
+  const std::string_view bytes(static_cast<const char*>(data), size);
+  const int cause = asked({.kind = FileChange::write, .path = path_, .bytes = bytes});
+  const std::size_t wanted = cause == 0 ? size : size / 2;
+  const bool written = std::fwrite(data, 1, wanted, file_) == wanted;
+  if (written) return cause;
+  const int why = errno;
+  std::clearerr(file_);
+  return why;
+}
+
+int OutputFile::sync() {
+  const int cause = asked({FileChange::sync, path_});
+  if (cause != 0) return cause == kSkipped ? 0 : cause;
+  return cause_unless(platform::sync_file(file_));
+}
+
+int OutputFile::close() {
+  if (file_ == nullptr) return 0;
+  const int cause = asked({FileChange::close, path_});  // closed all the same
+  const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
+  return cause != 0 ? cause : cause_unless(closed);
+}
+
+int truncate_file(const std::string& path, std::int64_t size) {
+  if (const int cause = asked({.kind = FileChange::truncate, .path = path, .size = size}))
+    return cause;
+  std::error_code error;
+  std::filesystem::resize_file(path, static_cast<std::uintmax_t>(size), error);
+  return error.value();
+}
+
+int rename_file(const std::string& path, const std::string& to) {
+  const int cause = asked({FileChange::rename, path, to});
+  return cause != 0 ? cause : cause_unless(std::rename(path.c_str(), to.c_str()) == 0);
+}
+
+int remove_file(const std::string& path) {
+  const int cause = asked({FileChange::remove, path});
+  return cause != 0 ? cause : cause_unless(std::remove(path.c_str()) == 0);
+}
+
+int sync_directory_of(const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  int cause = asked({FileChange::sync_directory, directory});
+  if (cause != 0) return cause == kSkipped ? 0 : cause;
+  std::FILE* file = std::fopen(directory.c_str(), "rb");
+  if (file == nullptr) return errno;
+  cause = cause_unless(platform::sync_file(file));
+  std::fclose(file);
+  return cause;
+}
+
+}  // namespace gradus::io

@@ -1,0 +1,99 @@
+// How small an error each tolerance lets pass, and no smaller.
+#include <cmath>
+#include <optional>
+
+#include "gradus/check/raw/check.h"
+#include "gradus/tests/check/conditions.h"
+
+namespace gradus {
+namespace conditions {
+namespace {
+
+const std::vector<double> kErrors = {1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11};
+
+/// Whether x² at {large, small} passes where the derivative by `which` is off by `error`.
+bool tensor_passes(double small, int which, double error, const Options& options) {
+  const auto backward = [&](const Tensors& x, const Tensor& dy) {
+    Tensor dx = 2.0 * x[0] * dy;
+    const double off = dy.to_vector<double>()[static_cast<std::size_t>(which)] * error;
+    return Tensors{dx +
+                   (which == 0 ? tensor({off, 0.0}, Dtype::f64) : tensor({0.0, off}, Dtype::f64))};
+  };
+  return check::vjp("square", square_of, backward, {tensor({1.0, small}, Dtype::f64)}, options)
+             .verdict == Verdict::pass;
+}
+
+bool raw_passes(double small, int which, double error, const std::optional<Options>& options) {
+  using Values = std::vector<double>;
+  const auto f = [](const Values& x) { return Values{x[0] * x[0], x[1] * x[1]}; };
+  const auto backward = [&](const Values& x, const Values& dy) {
+    Values dx = {2 * x[0] * dy[0], 2 * x[1] * dy[1]};
+    dx[static_cast<std::size_t>(which)] += dy[static_cast<std::size_t>(which)] * error;
+    return dx;
+  };
+  check::Raw checked = check::raw("square", f, backward, Values{1.0, small});
+  if (options) checked.tolerance(options->rtol, options->atol);
+  return checked.report().verdict == Verdict::pass;
+}
+
+/// Errors above `limit` fail and errors below it pass, as near as `margin` times. The estimate of
+/// the differences' own error adds about 1e-12.
+template <class Passes>
+void graded(double limit, double margin, Passes passes) {
+  CAPTURE(limit);
+  for (const double error : kErrors) {
+    CAPTURE(error);
+    if (error > margin * limit) CHECK_FALSE(passes(error));
+    if (error < limit / margin) CHECK(passes(error));
+  }
+  CHECK_FALSE(passes(margin * limit));
+  CHECK(passes(limit / margin));
+}
+
+TEST_CASE("graded errors: rtol and atol let pass what they say, and no more") {
+  Options mine;
+  mine.conditions = mine.smallest = false;
+  std::optional<Options> plain;  // its own defaults
+  // Of the large derivative, 2: rtol · 2 + atol · 2. Of the small one, 2e-6: atol · 2, and the
+  // upstream gradients in between 1 and 3 that weigh the two are why a margin of 4 is left.
+  const auto both = [&](double rtol, double atol) {
+    CAPTURE(rtol, atol);
+    graded(2 * (rtol + atol), 1.02, [&](double e) { return tensor_passes(1e-6, 0, e, mine); });
+    graded(2 * (rtol + atol), 1.02, [&](double e) { return raw_passes(1e-6, 0, e, plain); });
+    graded(2 * atol, 4, [&](double e) { return tensor_passes(1e-6, 1, e, mine); });
+    graded(2 * atol, 4, [&](double e) { return raw_passes(1e-6, 1, e, plain); });
+  };
+  both(1e-7, 1e-9);  // by default
+  mine.rtol = 1e-5, mine.atol = 1e-6;
+  plain = mine;
+  both(1e-5, 1e-6);
+}
+
+TEST_CASE("graded errors: two gradients that must be equal are, but for roundings") {
+  const auto passes = [](double error) {
+    return square_with([&](const Tensors& x, const Tensor& dy) {
+             const Tensor dx = 2.0 * x[0] * dy;
+             return Tensors{dy.is_contiguous() ? dx : dx * (1.0 + error)};
+           }).verdict == Verdict::pass;
+  };
+  // 64 √12 2⁻⁵² = 4.9e-14 of the largest of gradient and terms, and of how far roundings of x
+  // would move it: between one and eight times the gradient here.
+  graded(1.5e-13, 5, passes);
+}
+
+TEST_CASE("graded errors: f32 may have its roundings, and no more") {
+  const auto passes = [](double error) {
+    const auto f = [error](const Tensors& in) {
+      const Tensor y = in[0] * in[0];
+      return in[0].dtype() == Dtype::f32 ? y * (1.0 + error) : y;
+    };
+    return check::gradients("square", f, {values({3, 4}).astype(Dtype::f32)}).verdict ==
+           Verdict::pass;
+  };
+  // 8 √12 2⁻²⁴ = 1.7e-6 of the gradient and its terms; the smallest elements have the least.
+  graded(6e-6, 5, passes);
+}
+
+}  // namespace
+}  // namespace conditions
+}  // namespace gradus

@@ -1,0 +1,57 @@
+// The applications as functions of the test's own process, on fewer examples than usual, a part of
+// which the test can exchange. tests/CMakeLists.txt compiles their sources with these names.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gradus/examples/recommend/world.h"
+#include "gradus/examples/support/training/classification.h"
+#include "gradus/examples/translate/task.h"
+#include "gradus/tests/examples/gpt_program.h"
+
+int gpt_main(int argc, char** argv);
+int translate_main(int argc, char** argv);
+int recommend_main(int argc, char** argv);
+int classify_main(int argc, char** argv);
+int listen_main(int argc, char** argv);
+int vision_main(int argc, char** argv);
+
+namespace gradus::examples {
+Labelled draw_digits_of_test(std::int64_t count, std::uint64_t seed, std::int64_t block);
+Labelled make_sounds_of_test(std::int64_t count, std::uint64_t seed, std::int64_t block);
+std::vector<History> histories_of_test(std::int64_t users, std::int64_t seed);
+Task make_task_of_test(const std::string& name, std::int64_t count, std::int64_t seed);
+}  // namespace gradus::examples
+
+namespace gradus::testing {
+
+using examples::Part;
+
+/// The part whose examples are others than usual.
+inline std::optional<Part> exchanged;
+/// Of translate's examples of a part; empty: their own.
+inline std::map<Part, std::vector<std::string>> translations_wanted;
+/// What listen and vision asked for, in that order: of which part, which block.
+inline std::vector<std::pair<Part, std::int64_t>> asked;
+/// The seed of all runs.
+constexpr std::int64_t kSeed = 12;
+
+struct Application {
+  std::string name;
+  int (*main)(int, char**);
+  std::string flags;     // of train, but for --out
+  bool has_test = true;  // gpt has no third part
+
+  /// Writes what it learns from, where that is files, and runs it in `here`.
+  Outcome run(const Workplace& here, const std::string& arguments) const;
+  Outcome train(const Workplace& here, const std::string& out) const {
+    return run(here, "train " + flags + " --out " + out);
+  }
+};
+const std::vector<Application>& applications();
+
+}  // namespace gradus::testing

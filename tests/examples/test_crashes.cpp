@@ -1,0 +1,33 @@
+// Each application's run, when the power goes or the disk is full at any moment of what it writes.
+#include "gradus/tests/examples/applications.h"
+#include "gradus/tests/support/crashes.h"
+
+namespace gradus::testing {
+namespace {
+
+Resumable run_of(const Application& app, const Workplace& here) {
+  const auto must = [](const Outcome& outcome) {
+    if (outcome.code != 0) throw FileError(outcome.err.substr(0, outcome.err.rfind('\n')));
+  };
+  const std::string resume = std::string("train --out run --resume --threads 1") +
+                             (app.main == gpt_main ? " --no-trial" : "");
+  return {(here.directory / "run").string(), [=, &app, &here] { must(app.train(here, "run")); },
+          [=, &app, &here] { must(app.run(here, resume)); }, true};
+}
+
+TEST_CASE("a run of gpt resumes bit for bit from whatever a crash leaves of it") {
+  const Workplace here;
+  check_every_prefix_resumes(run_of(applications().front(), here));
+}
+
+TEST_CASE("a run of any application resumes bit for bit from what a crash leaves of it") {
+  for (const Application& app : applications()) {
+    if (app.main == gpt_main) continue;
+    INFO(app.name << " " << app.flags);
+    const Workplace here;
+    check_every_prefix_resumes(run_of(app, here), 3);
+  }
+}
+
+}  // namespace
+}  // namespace gradus::testing

@@ -1,0 +1,111 @@
+// A training run and its files, when the power goes or a disk fills at any moment.
+#include <cerrno>
+#include <csignal>
+
+#include "gradus/nn/linear.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/crashes.h"
+#include "gradus/tests/support/said.h"
+#include "gradus/train/loop.h"
+
+namespace gradus::testing {
+namespace {
+
+struct Net : nn::Layer<Net> {
+  nn::Linear only{3, 1};
+  nn::Members members() override { return {{"only", only}}; }
+  Tensor forward(const Tensor& x) const { return dropout(only(x), 0.2, training()); }
+};
+
+/// A run of a library's user: everything that a checkpoint may hold. What is judged rises three
+/// times running, so that the best weights are not the last.
+/// Stops at Ctrl-C in step `stop_at`; returns what was judged last.
+double train(const std::string& directory, bool resume, std::int64_t stop_at = 0) {
+  seed(3);
+  const Tensor x = randn({8, 3}), y = sum(x, {1}, true);
+  Net net;
+  optim::AdamW optimizer(net.parameters(), {.learning_rate = 0.1});
+  optim::EMA ema(net.parameters(), 0.5);
+  volatile std::sig_atomic_t stop = 0;
+  TrainOptions options;
+  options.stop = &stop;
+  options.directory = directory;
+  options.steps = 8, options.eval_every = 2, options.accumulate = 2;
+  Trainer trainer(net, optimizer, optim::warmup_cosine(2, 8), options);
+  trainer.average(ema);
+  resume ? trainer.resume() : trainer.start();
+  trainer.run(
+      [&](std::int64_t) {
+        stop = trainer.step() + 1 == stop_at;
+        return mse_loss(net(x), y);
+      },
+      [&] {
+        const auto step = static_cast<double>(trainer.step());
+        const double judged = step == 2 ? 3 : step;
+        return Metrics{{"held_out_loss", judged}, {"real", mse_loss(net(x), y).item()}};
+      });
+  return trainer.last();
+}
+
+Resumable run_in(const Folder& here) {
+  const std::string directory = here / "run";
+  return {directory, [=] { train(directory, false); }, [=] { train(directory, true); }};
+}
+
+TEST_CASE("a run resumes bit for bit from whatever a crash leaves of it") {
+  const Folder here;
+  check_every_prefix_resumes(run_in(here));
+}
+
+TEST_CASE("a run whose writes fail ends in one line, and resumes bit for bit") {
+  const Folder here;
+  check_every_failure_resumes(run_in(here));
+}
+
+TEST_CASE("a metrics log has each line once and whole, whichever change fails") {
+  const Folder here;
+  const std::string path = here / "metrics.jsonl";
+  const auto write = [&] {
+    MetricsLog log(path, 0);
+    for (int i = 0; i < 150; ++i) {  // more than wait in memory
+      log.write(
+          {{"step", double(i)}, {"loss", 0.123456789}, {"a longer name than usual", 1.0 / 3}});
+      if (i % 60 == 59) log.flush();
+    }
+    const std::int64_t there = log.flush();
+    CHECK(there == static_cast<std::int64_t>(read_bytes(path).size()));
+  };
+  const std::size_t changes = changes_of(write).size();
+  REQUIRE(changes > 8);
+  const std::string whole = read_bytes(path);
+  for (std::size_t fails = 1; fails < changes; ++fails) {  // before the first there is no log
+    INFO("change " << fails << " fails");
+    std::filesystem::remove(path);
+    std::size_t at = 0;
+    const Watching watching([&](const io::FileChange&) { return at++ == fails ? ENOSPC : 0; });
+    write();
+    CHECK(read_bytes(path) == whole);
+  }
+}
+
+TEST_CASE("a resumed run knows what was judged before") {
+  const Folder here;
+  for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: never
+    const std::string directory = here / ("run" + std::to_string(stop_at));
+    double judged = 0, again = 0;
+    const std::string said = said_by([&] {
+      again = judged = train(directory, false, stop_at);
+      if (stop_at > 0) again = train(directory, true);
+    });
+    CHECK(again == 8);
+    CHECK(judged == (stop_at == 0 ? 8.0 : stop_at == 3 ? 3.0 : double(stop_at - 1)));
+    CHECK(contains(said, "has risen three times running"));
+    CHECK(train(directory, true) == 8);  // finished, and its report asks for it
+  }
+}
+
+}  // namespace
+}  // namespace gradus::testing

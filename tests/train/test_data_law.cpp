@@ -1,0 +1,281 @@
+// Batches, schedules and metrics against what they are said to be, with random contents.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numbers>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "gradus/tests/io/files.h"
+#include "gradus/train/data.h"
+#include "gradus/train/metrics.h"
+#include "gradus/train/progress.h"
+#include "gradus/train/schedule.h"
+
+namespace gradus::testing {
+namespace {
+
+using Random = std::mt19937_64;
+using Ids = std::vector<std::int64_t>;
+using Pairs = std::vector<std::pair<Sequence, Sequence>>;
+
+std::int64_t between(Random& random, std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
+}
+
+Sequence any_sequence(Random& random, std::int64_t least) {
+  Sequence out(static_cast<std::size_t>(between(random, least, 7)));
+  for (std::int64_t& each : out) each = between(random, 10, 99);
+  return out;
+}
+
+/// A row of a padded batch up to its length; what follows must be padding.
+Sequence row_of(const Tensor& ids, std::int64_t row, std::int64_t length, std::int64_t pad) {
+  const Ids all = ids.to_vector<std::int64_t>();
+  const auto begin = all.begin() + row * ids.size(1), end = begin + ids.size(1);
+  CHECK(std::all_of(begin + length, end, [&](std::int64_t id) { return id == pad; }));
+  return {begin, begin + length};
+}
+
+/// The pairs of a batch, and that all of it says the same.
+Pairs pairs_of(const PairBatch& batch, const PairTokens& tokens) {
+  Pairs out;
+  const Ids sources = batch.source.lengths.to_vector<std::int64_t>(),
+            inputs = batch.input.lengths.to_vector<std::int64_t>();
+  std::int64_t count = 0;
+  for (std::int64_t row = 0; row < std::ssize(sources); ++row) {
+    const std::int64_t length = inputs[static_cast<std::size_t>(row)];
+    Sequence input = row_of(batch.input.ids, row, length, tokens.pad),
+             output = row_of(batch.output, row, length, tokens.pad);
+    CHECK(input.front() == tokens.begin);
+    CHECK(output.back() == tokens.end);
+    input.erase(input.begin()), output.pop_back();
+    CHECK(input == output);
+    count += length;
+    out.emplace_back(
+        row_of(batch.source.ids, row, sources[static_cast<std::size_t>(row)], tokens.pad), output);
+  }
+  CHECK(batch.tokens == count);
+  CHECK(batch.source.ids.size(1) == *std::max_element(sources.begin(), sources.end()));
+  CHECK(batch.output.size(1) == *std::max_element(inputs.begin(), inputs.end()));
+  return out;
+}
+
+TEST_CASE("pairs come back from their batches, in order once, in buckets' order a step") {
+  Random random(1);
+  for (const PairTokens tokens : {PairTokens{}, PairTokens{3, 4, 5}, PairTokens{5, 4, 3}})
+    for (int round = 0; round < 6; ++round) {
+      Pairs pairs;
+      Ids longer;
+      for (std::int64_t n = between(random, 1, 20); n > 0; --n) {
+        pairs.emplace_back(any_sequence(random, 1), any_sequence(random, 0));
+        longer.push_back(
+            std::max(std::ssize(pairs.back().first), std::ssize(pairs.back().second) + 1));
+      }
+      const std::int64_t batch = between(random, 1, 6);
+      const PairBatches data(pairs, batch, 9, tokens);
+      Pairs once;
+      for (const PairBatch& each : data.once()) {
+        const Pairs more = pairs_of(each, tokens);
+        CHECK(std::ssize(more) == std::min(batch, std::ssize(pairs) - std::ssize(once)));
+        once.insert(once.end(), more.begin(), more.end());
+      }
+      CHECK(once == pairs);
+      const LengthBuckets buckets(longer, batch, 9);
+      for (std::int64_t step = 0; step < 2 * buckets.batches_per_pass(); ++step) {
+        Pairs expected;
+        for (const std::int64_t i : buckets.at(step))
+          expected.push_back(pairs[static_cast<std::size_t>(i)]);
+        CHECK(pairs_of(data.at(step), tokens) == expected);
+      }
+    }
+}
+
+TEST_CASE("batches of a pool come in no order of their lengths") {
+  Ids lengths(64);
+  for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
+  const LengthBuckets buckets(lengths, 4, 2, 16);  // one pool: 16 batches of neighbours
+  std::set<Ids> orders;
+  for (std::int64_t pass = 0; pass < 4; ++pass) {
+    Ids order;
+    for (std::int64_t step = 0; step < 16; ++step) {
+      Ids batch = buckets.at(16 * pass + step);
+      std::sort(batch.begin(), batch.end());
+      CHECK(batch.back() == batch.front() + 3);
+      order.push_back(batch.front());
+    }
+    orders.insert(order);  // one of 16! orders each
+  }
+  CHECK(orders.size() == 4);
+}
+
+TEST_CASE("windows of a text: random ones by seed and step, all of them once in order") {
+  Random random(4);
+  std::set<Ids> seen;
+  for (int round = 0; round < 20; ++round) {
+    Ids tokens(static_cast<std::size_t>(between(random, 200, 260)));
+    for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int64_t>(i);
+    const std::int64_t context = between(random, 1, 20), batch = between(random, 1, 5);
+    const TokenBatches data(tokens, context, batch, static_cast<std::uint64_t>(round));
+    std::int64_t at = 0;
+    for (const Batch& each : data.once()) {
+      const std::int64_t whole = (std::ssize(tokens) - 1 - at) / context;
+      const Shape expected = whole > 0 ? Shape{std::min(batch, whole), context}
+                                       : Shape{1, std::ssize(tokens) - 1 - at};
+      CHECK(each.x.shape() == expected);
+      CHECK(each.y.shape() == expected);
+      const Ids x = each.x.to_vector<std::int64_t>(), y = each.y.to_vector<std::int64_t>();
+      for (std::size_t i = 0; i < x.size(); ++i, ++at) CHECK((x[i] == at && y[i] == at + 1));
+    }
+    CHECK(at == std::ssize(tokens) - 1);
+    CHECK_THROWS_AS(TokenBatches(tokens, context, 0, 1), ValueError);
+  }
+  Ids numbered(1000);
+  for (std::size_t i = 0; i < numbered.size(); ++i) numbered[i] = static_cast<std::int64_t>(i);
+  for (std::uint64_t seed = 0; seed < 8; ++seed)
+    for (std::int64_t step = 0; step < 8; ++step)
+      seen.insert(TokenBatches(numbered, 3, 8, seed).at(step).x.to_vector<std::int64_t>());
+  CHECK(seen.size() == 64);  // of 997⁸ each
+}
+
+TEST_CASE("each schedule is its formula at each step, and refuses a floor outside [0, 1]") {
+  constexpr std::int64_t kTotal = 20, kDecay = 6;
+  using Formula = std::function<double(double)>;  // of the part of the way that is over
+  for (const std::int64_t warmup : {0, 1, 5})
+    for (const double floor : {0.0, 0.25, 1.0}) {
+      CAPTURE(warmup, floor);
+      const std::vector<std::tuple<optim::Schedule, std::int64_t, Formula>> all = {
+          {optim::warmup_cosine(warmup, kTotal, floor), warmup,
+           [&](double t) {
+             return floor + (1 - floor) * (1 + std::cos(std::numbers::pi * t)) / 2;
+           }},
+          {optim::warmup_linear(warmup, kTotal, floor), warmup,
+           [&](double t) { return 1 + (floor - 1) * t; }},
+          {optim::warmup_stable_decay(warmup, kDecay, kTotal, floor), kTotal - kDecay,
+           [&](double t) { return 1 + (floor - 1) * std::sqrt(t); }}};
+      for (const auto& [schedule, from, formula] : all)
+        for (std::int64_t step = 0; step < 2 * kTotal; ++step) {
+          const double over = static_cast<double>(step - from) / static_cast<double>(kTotal - from);
+          const double rising = static_cast<double>(step + 1) / static_cast<double>(warmup);
+          const double expected = step < warmup ? rising : formula(std::clamp(over, 0.0, 1.0));
+          CHECK(std::abs(schedule(step) - expected) <= 1e-15);  // some roundings of 2⁻⁵³
+        }
+      if (warmup == 0) continue;
+      const optim::Schedule noam = optim::noam(64, warmup);
+      for (std::int64_t step = 0; step < 2 * kTotal; ++step) {
+        const double s = static_cast<double>(step + 1), w = static_cast<double>(warmup);
+        const double expected = std::min(std::pow(s, -0.5), s * std::pow(w, -1.5)) / 8;
+        CHECK(std::abs(noam(step) - expected) <= 1e-15);
+      }
+    }
+  for (const double floor : {-0.1, 1.1, std::nan("")}) {
+    CHECK_THROWS_AS(optim::warmup_cosine(1, 9, floor), ValueError);
+    CHECK_THROWS_AS(optim::warmup_linear(1, 9, floor), ValueError);
+    CHECK_THROWS_AS(optim::warmup_stable_decay(1, 2, 9, floor), ValueError);
+  }
+}
+
+TEST_CASE("metrics: any numbers come back from whole lines; a cut line is refused") {
+  const Folder here;
+  const std::string path = here / "metrics.jsonl";
+  Random random(6);
+  using Points = std::vector<std::pair<double, double>>;
+  const char* const names[] = {"loss", "held_out_loss", "a.loss", "x"};
+  std::map<std::string, std::vector<Points>> expected;  // after each line
+  std::vector<std::size_t> ends = {0};
+  {
+    MetricsLog log(path, 0);
+    for (int line = 0; line < 8; ++line) {
+      std::vector<MetricsLog::Field> fields = {{"step", line}};
+      for (const char* name : names) {
+        Points points = line == 0 ? Points{} : expected[name].back();
+        if (random() % 2 == 0) {
+          const double value = std::bit_cast<double>(random());
+          fields.emplace_back(name, value);
+          if (std::isfinite(value)) points.emplace_back(line, value);
+        }
+        expected[name].push_back(points);
+      }
+      log.write(fields);
+      ends.push_back(static_cast<std::size_t>(log.flush()));
+    }
+  }
+  const std::string whole = read_bytes(path);
+  REQUIRE(whole.size() == ends.back());
+  for (std::size_t lines = 0, n = 0; n <= whole.size(); ++n) {
+    if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // its line end may be lost
+    const bool cut = n > ends[lines];
+    if (!cut && n + 1 < ends[lines]) continue;
+    write_bytes(path, whole.substr(0, n));
+    for (const char* name : names) {
+      if (cut) {
+        CHECK_THROWS_AS(read_metric(path, name), FileError);
+      } else {
+        CHECK(read_metric(path, name) == (lines == 0 ? Points{} : expected[name][lines - 1]));
+      }
+    }
+  }
+}
+
+TEST_CASE("metrics that wait reach the file before anybody asks, but for the last few") {
+  const Folder here;
+  MetricsLog log(here / "metrics.jsonl", 0);
+  const std::string line = "{\"step\": 12345}\n";
+  for (std::size_t i = 1; i <= 1000; ++i) {
+    log.write({{"step", 12345}});
+    const std::size_t there = std::filesystem::file_size(here / "metrics.jsonl");
+    CHECK(there % line.size() == 0);
+    CHECK(there + 4096 + line.size() >= i * line.size());
+  }
+}
+
+TEST_CASE("a time is shown in whole seconds, the nearest") {
+  for (int tenths = 0; tenths < 80'000; tenths += 3) {
+    std::istringstream shown(clock_time(tenths / 10.0));
+    int seconds = 0, part = 0, parts = 0;
+    for (char colon = 0; shown >> part; shown >> colon, ++parts) {
+      seconds = 60 * seconds + part;
+      if (parts > 0) CHECK(part < 60);
+    }
+    CHECK(seconds == (tenths + 5) / 10);
+    CHECK(parts == (seconds < 3600 ? 2 : 3));
+  }
+}
+
+TEST_CASE("progress is shown now and then, or where it must stay") {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file);
+  {
+    Progress progress(0, 1000, 1, "step", file);
+    for (int step = 1; step <= 100; ++step) progress.show(step, 1.0, "", step == 50);
+  }
+  std::rewind(file);
+  int lines = 0;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) lines += c == '\n';
+  CHECK(lines >= 2);  // the first, and the 50th
+  CHECK(lines < 50);  // one in five seconds, however slow this is
+  std::fclose(file);
+}
+
+TEST_CASE("progress shows the goal that it has, and no time left at its end") {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file);
+  {
+    Progress progress(0, 10, 1, "step", file);
+    progress.aim_at(20);
+    progress.show(20, 1.0, "", true);
+  }
+  std::rewind(file);
+  char line[200] = {};
+  REQUIRE(std::fgets(line, sizeof line, file));
+  CHECK(contains(line, "step 20/20  loss 1.0000"));
+  CHECK(contains(line, "left 0:00\n"));
+  CHECK(std::fgetc(file) == EOF);
+  std::fclose(file);
+}
+
+}  // namespace
+}  // namespace gradus::testing

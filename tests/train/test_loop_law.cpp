@@ -1,0 +1,266 @@
+// The training loop against a loop written out: what it steps, judges, keeps and says, with random
+// options.
+#include <cmath>
+#include <csignal>
+#include <random>
+
+#include "gradus/io/output_file.h"
+#include "gradus/io/safetensors.h"
+#include "gradus/nn/linear.h"
+#include "gradus/nn/norm.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/said.h"
+#include "gradus/train/loop.h"
+
+namespace gradus::testing {
+namespace {
+
+/// While one lives, nobody waits for the disk: these tests are of what is written.
+struct Quick {
+  Quick() {
+    io::file_watch = [](const io::FileChange& change) {
+      const bool syncs =
+          change.kind == io::FileChange::sync || change.kind == io::FileChange::sync_directory;
+      return syncs ? io::kSkipped : 0;
+    };
+  }
+  ~Quick() { io::file_watch = nullptr; }
+};
+
+struct Net : nn::Layer<Net> {
+  nn::Linear last{3, 1};
+  nn::BatchNorm1d first{3};  // its buffers belong to the weights too
+  nn::Members members() override { return {{"last", last}, {"first", first}}; }
+  Tensor forward(const Tensor& x) const { return last(first(x)); }  // [N, 3] → [N, 1]
+};
+
+/// A plane to learn, and all that a run of it is made of.
+struct Task {
+  Task() : Task((seed(3), Net{})) {}
+  explicit Task(Net made) : net(std::move(made)) {}
+  Net net;
+  Tensor x = randn({24, 3}), y = 3.0 * sum(x, {1}, true);
+  optim::AdamW optimizer{net.parameters(), {.learning_rate = 0.1}};
+  optim::EMA ema{net.parameters(), 0.5};
+
+  Tensor loss(std::int64_t i) const {
+    const std::int64_t begin = i % 6 * 4;
+    const Tensor noise = 0.1 * randn({4, 1});  // it draws, as dropout does
+    return mse_loss(net(slice(x, 0, begin, begin + 4)) + noise, slice(y, 0, begin, begin + 4));
+  }
+  std::vector<float> weights() const {
+    std::vector<float> out;
+    for (const nn::NamedTensor& each : net.state()) {
+      const std::vector<float> more = each.tensor.to_vector<float>();
+      out.insert(out.end(), more.begin(), more.end());
+    }
+    return out;
+  }
+};
+
+const optim::Schedule kSchedule = optim::warmup_cosine(2, 8);
+
+/// Eight steps as PyTorch's users write them; fields of metrics.jsonl by name.
+std::map<std::string, std::vector<double>> plain_run(Task& task, const TrainOptions& o) {
+  std::map<std::string, std::vector<double>> log;
+  for (std::int64_t step = 0; step < o.steps; ++step) {
+    task.optimizer.zero_grad();
+    double mean = 0;
+    for (std::int64_t k = 0; k < o.accumulate; ++k) {
+      const Tensor loss = task.loss(step * o.accumulate + k);
+      (loss / static_cast<double>(o.accumulate)).backward();
+      mean += loss.item() / static_cast<double>(o.accumulate);
+    }
+    if (o.clip_value > 0) optim::clip_grad_value(task.net.parameters(), o.clip_value);
+    log["grad_norm"].push_back(
+        task.optimizer.step({.clip_norm = o.clip_norm, .factor = kSchedule(step)}));
+    log["loss"].push_back(mean);
+    log["learning_rate"].push_back(0.1 * kSchedule(step));
+    task.ema.update();
+  }
+  return log;
+}
+
+TEST_CASE("a trainer's steps are those of a loop written out, whatever its options") {
+  const Quick quick;
+  for (const double clip_norm : {0.0, 0.5, 1e9})
+    for (const double clip_value : {0.0, 0.25})
+      for (const std::int64_t accumulate : {1, 3}) {
+        CAPTURE(clip_norm, clip_value, accumulate);
+        const Folder here;
+        TrainOptions options;
+        options.directory = here / "run", options.steps = 8, options.eval_every = 5;
+        options.clip_norm = clip_norm, options.clip_value = clip_value;
+        options.accumulate = accumulate;
+        Task own, plain;
+        const std::uint32_t position = generator().position();
+        Trainer trainer(own.net, own.optimizer, kSchedule, options);
+        trainer.average(own.ema);
+        trainer.start();
+        trainer.run([&](std::int64_t i) { return own.loss(i); },
+                    [] {
+                      return Metrics{{"held_out_loss", 1.0}};
+                    });
+        generator().restore(3, position);
+        const auto expected = plain_run(plain, options);
+        CHECK(own.weights() == plain.weights());
+        const optim::EMA::Scope a(own.ema), b(plain.ema);
+        CHECK(own.weights() == plain.weights());
+        for (const auto& [name, values] : expected) {
+          const auto logged = read_metric(trainer.files().metrics(), name);
+          REQUIRE(logged.size() == values.size());
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            CHECK(logged[i].first == static_cast<double>(i));
+            CHECK(logged[i].second == values[i]);
+          }
+        }
+      }
+}
+
+std::int64_t count_of(const std::string& text, const std::string& part) {
+  std::int64_t count = 0;
+  for (std::size_t at = text.find(part); at < text.size(); at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+/// What evaluations of these values in a row must come to.
+struct Judged {
+  double best;
+  std::int64_t best_step = 0, steps = 0, told = 0;
+};
+Judged judged(const std::vector<double>& values, bool higher, std::int64_t patience) {
+  Judged out{values[0]};
+  std::int64_t turns = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto better = [&](double a, double b) { return higher ? a > b : a < b; };
+    ++out.steps;
+    turns = i > 0 && better(values[i - 1], values[i]) ? turns + 1 : 0;
+    out.told += turns == 3;
+    if (i == 0 || better(values[i], out.best)) out.best = values[i], out.best_step = out.steps;
+    if (patience > 0 && out.steps - out.best_step >= patience) break;
+  }
+  return out;
+}
+
+TEST_CASE("a trainer keeps the first of the best weights, ends and tells when it says") {
+  const Quick quick;
+  std::mt19937 random(1);
+  for (int round = 0; round < 40; ++round) {
+    const Folder here;
+    TrainOptions options;
+    options.directory = here / "run", options.steps = 12, options.eval_every = 1;
+    options.higher_is_better = round % 2 == 1;
+    options.judge = options.higher_is_better ? "accuracy" : "held_out_loss";
+    options.patience = round % 5;
+    options.loss_unit = "nats a word";
+    std::vector<double> values;  // a walk that mostly rises or mostly falls, and stands still
+    for (double at = 20; values.size() < 12; values.push_back(at)) {
+      constexpr double kSteps[] = {1, 1, 1, 0, -1};
+      at += (round % 4 < 2 ? 1 : -1) * kSteps[random() % 5];
+    }
+    CAPTURE(round, values);
+    Task task;
+    Trainer trainer(task.net, task.optimizer, kSchedule, options);
+    trainer.start();
+    std::vector<std::vector<float>> weights = {{}};
+    TrainEnd end{};
+    const std::string said = said_by([&] {
+      end = trainer.run([&](std::int64_t i) { return task.loss(i); },
+                        [&] {
+                          weights.push_back(task.weights());
+                          const double value = values[static_cast<std::size_t>(trainer.step() - 1)];
+                          return Metrics{{"deep.other", 1.5}, {options.judge, value}};
+                        });
+    });
+    const Judged expected = judged(values, options.higher_is_better, options.patience);
+    CHECK(trainer.best() == expected.best);
+    CHECK(trainer.best_step() == expected.best_step);
+    CHECK(trainer.step() == expected.steps);
+    CHECK(trainer.last() == values[static_cast<std::size_t>(expected.steps - 1)]);
+    CHECK((end == TrainEnd::early) == (expected.steps < 12));
+    CHECK(count_of(said, "three times running") == expected.told);
+    CHECK(contains(said, options.higher_is_better ? "has fallen three" : "has risen three") ==
+          (expected.told > 0));
+    CHECK(contains(said, "has not become better") == (end == TrainEnd::early));
+    CHECK(contains(said, options.higher_is_better ? "  accuracy " : "  held-out "));
+    CHECK_FALSE(contains(said, "1.5000"));  // names with a dot are for the log alone
+    task.net.load_state(io::load_safetensors(trainer.files().model()).tensors);
+    CHECK(task.weights() == weights[static_cast<std::size_t>(expected.best_step)]);
+    const std::string curve = read_bytes(trainer.files().curve());
+    CHECK(contains(curve, "loss, nats a word"));
+    CHECK(contains(curve, ">best ") == !options.higher_is_better);  // the mark is on a curve
+  }
+}
+
+TEST_CASE("what is resumed and stopped at once is saved as it was: a checkpoint holds all") {
+  const Quick quick;
+  for (const bool timed : {false, true})
+    for (std::int64_t last = 1; last < 14; ++last) {
+      CAPTURE(timed, last);
+      const Folder here;
+      volatile std::sig_atomic_t stop = 0;
+      double time = 0;
+      TrainOptions options;
+      options.directory = here / "run", options.steps = 20, options.eval_every = 3;
+      options.stop = &stop;
+      options.clock = [&] { return time; };
+      if (timed) options.time = {10, 1};
+      const auto session = [&](bool again) {
+        Task task;
+        Trainer trainer(task.net, task.optimizer, kSchedule, options);
+        trainer.average(task.ema);
+        again ? trainer.resume() : trainer.start();
+        const TrainEnd end = trainer.run(
+            [&](std::int64_t i) {
+              stop = i + 1 == last;
+              time += i % 5 < 2 ? 0.25 : 0.75;
+              return task.loss(i);
+            },
+            [&] {  // up three times running, down once
+              return Metrics{{"held_out_loss", static_cast<double>(trainer.step() / 3 % 4)}};
+            });
+        CHECK(end == TrainEnd::interrupted);
+        CHECK(trainer.step() == last);
+        return read_bytes(trainer.files().checkpoint());
+      };
+      const std::string before = session(false);
+      randn({5}), seed(17);  // another process
+      time = timed ? 1000 : 0;
+      CHECK(session(true) == before);
+    }
+}
+
+TEST_CASE("a NaN that hangs on what was drawn is found again") {
+  const Quick quick;
+  for (std::uint64_t run = 0; run < 4; ++run) {
+    const Folder here;
+    Task task;
+    seed(100 + run);
+    TrainOptions options;
+    options.directory = here / "run", options.steps = 1000;
+    Trainer trainer(task.net, task.optimizer, optim::constant_schedule(), options);
+    trainer.start();
+    const auto loss_of = [&](std::int64_t i) {
+      const Tensor loss = task.loss(i);
+      return rand({}).item() < 0.2 ? log(loss - loss.item() - 1.0) : loss;
+    };
+    CHECK(contains(message_of<ValueError>([&] {
+                     trainer.run(loss_of, [] { return Metrics{{"held_out_loss", 1.0}}; });
+                   }),
+                   "log made "));
+  }
+}
+
+TEST_CASE("an empty log without a checkpoint is no run yet") {
+  const Folder here;
+  std::filesystem::create_directory(here / "run");
+  write_bytes(here / "run/metrics.jsonl", "");
+  CHECK_FALSE(holds_run({here / "run"}));
+  write_bytes(here / "run/metrics.jsonl", "{\"step\": 0}\n");
+  CHECK(holds_run({here / "run"}));
+}
+
+}  // namespace
+}  // namespace gradus::testing

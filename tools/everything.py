@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Runs the tests in every way that this machine allows, and prints a table: hours of work, for the night.
+
+    ./test.sh --everything                       all parts, one after the other; one that fails stops no other
+    ./test.sh --everything --only asan,threads   parts with one of these at the beginning of their name
+    ./test.sh --everything --list                the parts; none is run
+
+What each part printed is in build/everything/PART.log. Ends with 1 if a part failed. Nothing is installed: a part
+that lacks something is skipped, and its row says what it lacks. CATCH2_V2 and CATCH2_V3 name the folders in which a
+Catch2 of that version is installed, beside the one that is found without."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build" / "everything"
+CORES = str(os.cpu_count() or 1)
+REPEATS = 20
+FUZZ_SECONDS = 60
+# Tests that look at the tree or build programs of their own: nothing in them is another with other vectors or threads.
+ELSEWHERE = "^(house|outside|consumer|mutation|tools|simd|fuzz)/"
+
+
+@dataclass
+class Part:
+    name: str
+    about: str
+    commands: list  # one after the other, until one fails
+    environment: dict = field(default_factory=dict)
+    lacks: object = lambda: ""  # why it cannot run here
+
+
+def compiles(compiler, *flags, code="int main() {}"):
+    if not shutil.which(compiler):
+        return False
+    return subprocess.run([compiler, *flags, "-x", "c++", "-", "-o", os.devnull], input=code.encode(),
+                          capture_output=True).returncode == 0
+
+
+def lacks_clang(*flags, packages="clang libomp-dev"):
+    return "" if compiles("clang++", *flags) else f"clang++ {' '.join(flags)} does not work: apt-get install {packages}"
+
+
+def lacks_width(level, flags):
+    try:
+        known = set(re.search(r"^flags\s*:(.*)", Path("/proc/cpuinfo").read_text(), re.M)[1].split())
+    except (OSError, TypeError):
+        return "this system does not say what its processor can do"
+    missing = [flag for flag in flags if flag not in known]
+    return f"this processor has no {missing[0]}" if missing else ""
+
+
+def lacks_programs(*programs, packages):
+    missing = [program for program in programs if not shutil.which(program)]
+    return f"there is no {missing[0]}: apt-get install {packages}" if missing else ""
+
+
+def lacks_catch(version):
+    prefix = os.environ.get(f"CATCH2_V{version}")
+    if prefix:
+        return "" if Path(prefix).is_dir() else f"CATCH2_V{version}={prefix} is no folder"
+    header = {2: "catch.hpp", 3: "catch_all.hpp"}[version]
+    if compiles("c++", "-fsyntax-only", code=f"#include <catch2/{header}>\n"):
+        return f"release has run with it: Catch2 {version} is the one that is installed"
+    return f"there is no Catch2 {version}: CATCH2_V{version}=FOLDER names one (cmake --install --prefix FOLDER)"
+
+
+def built(folder, *options, preset="release"):
+    """Commands that build all tests and programs in build/FOLDER."""
+    binary = f"build/{folder}"
+    return [["cmake", "--preset", preset, "-B", binary, "-DGRADUS_BUILD_TESTS=ON", "-DGRADUS_BUILD_EXAMPLES=ON",
+             *options], ["cmake", "--build", binary, "-j", CORES]]
+
+
+def tested(folder, *options):
+    return [["ctest", "--test-dir", f"build/{folder}", "--output-on-failure", "--no-tests=error", "-j", CORES,
+             *options]]
+
+
+def preset_part(name, about, **more):
+    test = [["ctest", "--preset", name, "-j", CORES]]  # whose environment sanitizers need
+    return Part(name, about, built(name, preset=name) + test, **more)
+
+
+def parts():
+    release = built("release", "-DGRADUS_TEST_EVERYTHING=ON")
+    inside = tested("release", "-E", ELSEWHERE)
+    widths = {"baseline": [], "avx2": ["avx2", "fma", "bmi1", "bmi2"],
+              "avx512": ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]}
+    all_parts = [Part("release", "everything as people build it", release + tested("release"))]
+    for width, flags in widths.items():
+        all_parts.append(Part(f"simd-{width}", f"GRADUS_SIMD={width}", release + inside, {"GRADUS_SIMD": width},
+                              lambda width=width, flags=flags: lacks_width(width, flags)))
+    for threads in range(1, 5):
+        all_parts.append(Part(f"threads-{threads}", f"GRADUS_NUM_THREADS={threads}", release + inside,
+                              {"GRADUS_NUM_THREADS": str(threads)}))
+    for blas in ["own", "library"]:
+        all_parts.append(Part(f"blas-{blas}", f"GRADUS_BLAS={blas}: who multiplies", release + inside,
+                              {"GRADUS_BLAS": blas}))
+    for version in [2, 3]:
+        prefix = os.environ.get(f"CATCH2_V{version}", "")
+        all_parts.append(Part(f"catch2-v{version}", f"with Catch2 {version}",
+                              built(f"catch2-v{version}", f"-DCMAKE_PREFIX_PATH={prefix}") +
+                              tested(f"catch2-v{version}"), lacks=lambda version=version: lacks_catch(version)))
+    return all_parts + [
+        Part("clang", "clang instead of g++", built("clang", "-DCMAKE_CXX_COMPILER=clang++") + tested("clang"),
+             lacks=lambda: lacks_clang("-fopenmp")),
+        preset_part("debug", "-Og"),
+        preset_part("step", "-O0, one thread, plain loops"),
+        preset_part("asan", "addresses, leaks, undefined behaviour"),
+        preset_part("tsan", "races", lacks=lambda: lacks_clang("-fopenmp", "-fsanitize=thread")),
+        Part("aarch64", "another architecture, under qemu", [["tools/aarch64.sh"]], lacks=lambda: lacks_programs(
+            "aarch64-linux-gnu-g++", "qemu-aarch64", packages="g++-aarch64-linux-gnu qemu-user")),
+        Part("fuzz", f"each fuzz target for {FUZZ_SECONDS} s", [["tools/fuzz.sh", str(FUZZ_SECONDS)]],
+             lacks=lambda: lacks_clang("-fsanitize=fuzzer", "-c", packages="clang")),
+        Part("repeat", f"the suite {REPEATS} times while all cores are busy",
+             release + [["tools/under_load.py", "--times", str(REPEATS)]]),
+    ]
+
+
+def run(part, log):
+    """The command that failed, or nothing."""
+    for command in part.commands:
+        log.write(f"$ {' '.join(command)}\n".encode())
+        log.flush()
+        try:
+            code = subprocess.run(command, cwd=ROOT, env={**os.environ, **part.environment}, stdin=subprocess.DEVNULL,
+                                  stdout=log, stderr=subprocess.STDOUT).returncode
+        except OSError as error:
+            log.write(f"{error}\n".encode())
+            code = 127
+        if code != 0:
+            return command
+    return None
+
+
+def summary(text):
+    """What ctest said at its end, in a few words."""
+    tests = re.findall(r"tests passed, (\d+) tests failed out of (\d+)", text)
+    if not tests:
+        return ""
+    failed = re.findall(r"^\s*\d+ - (.*?) \((?!Skipped|Disabled|Not Run \(Disabled)[^)]*\)$", text, re.M)
+    skipped = len(re.findall(r"^\s*\d+ - .* \(Skipped\)$", text, re.M))
+    words = f"{tests[-1][1]} tests" + (f", {skipped} skipped" if skipped else "")
+    return words + (f", {tests[-1][0]} failed: {'; '.join(failed[:3])}" if failed else "")
+
+
+def row(part, seconds, result):
+    print(f"{part.name:16} {seconds / 60:8.1f}  {result}", flush=True)
+
+
+def run_and_tell(part):
+    """'passed', 'failed' or 'skipped'; prints the part's row."""
+    reason = part.lacks()
+    if reason:
+        row(part, 0, f"skipped: {reason}")
+        return "skipped"
+    LOGS.mkdir(parents=True, exist_ok=True)
+    path = LOGS / f"{part.name}.log"
+    start = time.monotonic()
+    with open(path, "wb") as log:
+        failed = run(part, log)
+    words = summary(path.read_text(errors="replace"))
+    if failed and not words:
+        words = " ".join(failed[:3])
+    result = "FAILED" if failed else "passed"
+    at = f" ({path.relative_to(ROOT)})" if failed else ""
+    row(part, time.monotonic() - start, f"{result}{': ' if words else ''}{words}{at}")
+    return result.lower()
+
+
+def chosen(all_parts, words):
+    for word in words:
+        if not any(part.name.startswith(word) for part in all_parts):
+            sys.exit(f"everything: no part begins with '{word}': {' '.join(part.name for part in all_parts)}")
+    return [part for part in all_parts if not words or any(part.name.startswith(word) for word in words)]
+
+
+def main(arguments, all_parts):
+    words, listed = [], False
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument == "--list":
+            listed = True
+        elif argument == "--only" and rest:
+            words += rest.pop(0).split(",")
+        elif argument in ("--help", "-h"):
+            print(__doc__)
+            return 0
+        else:
+            print(f"everything: what is '{argument}'? It knows --only PART,…, --list, --help", file=sys.stderr)
+            return 2
+    selected = chosen(all_parts, words)
+    if listed:
+        for part in selected:
+            print(f"{part.name:16} {part.about}")
+        return 0
+    print(f"{'part':16} {'minutes':>8}  result")
+    start = time.monotonic()
+    results = [run_and_tell(part) for part in selected]
+    counts = ", ".join(f"{results.count(each)} {each}" for each in ["passed", "failed", "skipped"])
+    print(f"{len(results)} parts: {counts}; {(time.monotonic() - start) / 60:.1f} minutes")
+    return 1 if "failed" in results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], parts()))
