@@ -6,12 +6,14 @@
 #     --sample N --seed S                N of them
 #     --mutant ID                        this one alone
 #     --again                            those that survived the last time
+#     --changed [REF]                    those on lines that differ from REF (default: where this branch
+#                                        left main), edits not yet committed among them
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh
 
 case " $* " in
-  *" --help "* | *" -h "*) sed -n '2,8s/^# //p' "$0"; exit 0 ;;
+  *" --help "* | *" -h "*) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
 esac
 yes=0
 setup_needs g++ cmake ninja-build python3 catch2

@@ -11,9 +11,9 @@
 #include <cstdio>
 
 #include "digits.h"
-#include "gradus/examples/support/training/classification.h"
 #include "gradus/examples/support/program.h"
 #include "gradus/examples/support/run.h"
+#include "gradus/examples/support/training/classification.h"
 #include "gradus/examples/support/training/run_flags.h"
 #include "gradus/models/vit.h"
 #include "gradus/ops/create.h"
@@ -24,7 +24,9 @@ namespace {
 
 struct Flags : ClassifierFlags {
   std::int64_t patch = 6;
-  Flags() : ClassifierFlags("vision") { steps = 2000, batch = 64, learning_rate = 2e-3, layers = 3; }
+  Flags() : ClassifierFlags("vision") {
+    steps = 2000, batch = 64, learning_rate = 2e-3, layers = 3;
+  }
   void add_to(CLI::App& app) {
     ClassifierFlags::add_to(app);
     setting(app, "--patch", &patch, "pixels on a side; must divide 24");

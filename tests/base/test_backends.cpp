@@ -1,31 +1,18 @@
 // Each backend and each width of vectors against a plain loop: all transposes, options, edges of
 // tiles, few rows, vectors, sums of one term, and what NaN and infinity may reach.
-#ifdef __linux__
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#endif
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "gradus/base/error.h"
 #include "gradus/base/parallel.h"
-#include "gradus/base/products/library.h"
 #include "gradus/base/products/tile.h"
 #include "gradus/base/transpose.h"
 #include "gradus/tests/base/products.h"
 #include "gradus/tests/support/catch.h"
-#include "gradus/tests/support/thrown.h"
 
 namespace products = gradus::products;
 using gradus::tests::Case;
@@ -232,38 +219,6 @@ void check_transpose(int64_t rows, int64_t width) {
 }
 
 }  // namespace
-
-#ifdef __linux__
-// Run by the next test, in a process of its own: ends with 3 where the library is refused its room.
-TEST_CASE("a library's product where there is no room for its buffers", "[.]") {
-  std::ifstream file("/proc/self/statm");
-  rlim_t pages = 0;
-  file >> pages;
-  const rlim_t most = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{64} << 20);
-  const rlimit limit{most, most};
-  setrlimit(RLIMIT_AS, &limit);
-  alarm(60);  // OpenBLAS would ask for ever
-  const std::vector<float> one(9, 1);
-  std::vector<float> c(9);
-  try {
-    products::multiply_by<float>({products::Backend::library, gradus::simd::level(), ""},
-                                 {c.data(), 3, 3}, {one.data(), 3, 3}, {one.data(), 3, 3});
-  } catch (const gradus::MemoryError& error) {
-    std::exit(gradus::testing::has(error.what(), "for its buffers and the system has no more") ? 3
-                                                                                               : 1);
-  }
-  std::exit(0);
-}
-
-TEST_CASE("a library without room for its buffers is refused in words", "[process]") {
-  if (products::linked_library() != products::Library::openblas) return;
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const int status = std::system(
-      ("'" + self + "' \"a library's product where there is no room for its buffers\" >/dev/null")
-          .c_str());
-  CHECK(WEXITSTATUS(status) == 3);
-}
-#endif
 
 TEST_CASE("blocks are transposed and nothing beside them is written") {
   for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{8, 8},

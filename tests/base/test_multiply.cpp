@@ -124,7 +124,8 @@ TEST_CASE("sizes that do not fit are named, both of them") {
         }).find("transpose A and B instead") != std::string::npos);
   CHECK(says([&] { multiply(M(p, 2, 3), M(p, 2, 3), M(p, 3, 3), {.residual = M(p, 3, 2)}); }) ==
         "multiply: the residual is [3, 2] where C is [2, 3]");
-  CHECK(says([&] { multiply(M(p, 2, 2), M(p + 9, 2, 2), M(p + 18, 2, 2)); }).empty());
+  CHECK(says([&] { multiply(M(p, 2, 2), M(p + 9, 2, 2), M(p + 18, 2, 2)); }) ==
+        "nothing was thrown");
 }
 
 TEST_CASE("a library counts in 32 bits, our own products do not") {

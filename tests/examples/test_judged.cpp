@@ -22,6 +22,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/examples/applications.h"
 #include "gradus/tests/support/crashes.h"
+#include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/thrown.h"
 #include "gradus/train/metrics.h"
 
@@ -29,6 +30,7 @@ namespace gradus::testing {
 namespace {
 
 using namespace examples;
+using naive::numbers;
 using Weights = std::map<std::string, Tensor>;
 
 /// Of weights on a part: loss, and share of what comes out right.
@@ -43,10 +45,6 @@ Judged judged(const std::vector<double>& scores, std::int64_t right) {
   const double mine = scores[static_cast<std::size_t>(right)];
   const auto first = std::max_element(scores.begin(), scores.end()) - scores.begin();
   return {std::log(total) - mine, first == right ? 1.0 : 0};
-}
-
-std::vector<double> numbers(const Tensor& x) {
-  return flatten(x).astype(Dtype::f64).to_vector<double>();
 }
 
 class Mean {

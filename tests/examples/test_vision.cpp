@@ -95,7 +95,8 @@ TEST_CASE("a picture in characters stands beside where the model looked") {
 
 const std::string kVision = "'" GRADUS_BINARY_DIR "/vision' ";
 const std::string kTiny =
-    "--threads 1 --tested 200 --steps 12 --eval-every 4 --batch 4 --layers 1 --heads 2 --width 8 --patch 8 ";
+    "--threads 1 --tested 200 --steps 12 --eval-every 4 --batch 4 --layers 1 --heads 2 --width 8 "
+    "--patch 8 ";
 
 TEST_CASE("vision trains, goes on where it was stopped, and looks") {
   const Workplace here;

@@ -41,8 +41,8 @@ def link_tree(tree, target, include, written):
             link.unlink()
     for link, path in wanted.items():
         link.parent.mkdir(parents=True, exist_ok=True)
-        if not link.is_symlink() and link not in written:  # mutated once, and no more
-            link.unlink(missing_ok=True)
+        if link.exists() and not link.is_symlink() and link not in written:  # mutated once, and no more:
+            replace(link, path.read_text())  # a link would be older than the object that has the mutants
         if not link.exists():
             link.symlink_to(path)
     include.mkdir(exist_ok=True)
@@ -74,9 +74,11 @@ def replace(path, text):
 class Mutated:
     """One source of the tree, with its mutants."""
 
-    def __init__(self, tree, path, public, first, unread):
+    def __init__(self, tree, path, public, first, unread, lines=None):
         self.path, self.text = path, (tree / path).read_text()
         self.source, sites = schemata.read(path, self.text, public, scope.in_scope, unread)
+        if lines is not None:
+            sites = [site for site in sites if lines.intersection(self.source.lines_between(site.begin, site.end))]
         self.numbered, self.next = schemata.number(self.source, sites, first)
         self.mutants = {m.id: m for _, mutants in self.numbered for m in mutants}
         self.without, self.lines = set(), {}
@@ -95,15 +97,19 @@ class Mutated:
 
 
 class Tree:
-    """All mutated sources; or `only` some .cpp, which are then compiled with this tree's headers."""
+    """All mutated sources; or `only` some .cpp, which are then compiled with this tree's headers; or what
+    is on the lines that are `changed`, by path."""
 
-    def __init__(self, root, build, say, only=()):
-        self.root, self.build, self.say, self.only = root, build, say, only
+    def __init__(self, root, build, say, only=(), changed=None):
+        self.root, self.build, self.say, self.only, self.changed = root, build, say, only, changed
         self.target, self.include = build / "tree", build / "include"
         self.unread, self.sources, first = [], {}, 1
         public = scope.differentiable(root)
         for path in only or scope.files(root):
-            mutated = Mutated(root, path, public, first, self.unread)
+            if changed is not None and path not in changed:
+                continue
+            lines = None if changed is None else changed[path]
+            mutated = Mutated(root, path, public, first, self.unread, lines)
             if mutated.mutants:
                 self.sources[path], first = mutated, mutated.next
 
@@ -117,6 +123,8 @@ class Tree:
         for path in makers + sorted(p for room in ROOMS for p in (self.root / room).rglob("*.h")):
             key.update(path.read_bytes())
         base = key.hexdigest()
+        if self.changed is not None:
+            base += repr({path: sorted(self.changed[path]) for path in self.sources})
         return {path: hashlib.sha256((base + s.text).encode()).hexdigest() for path, s in self.sources.items()}
 
     def write(self, jobs):
@@ -145,6 +153,8 @@ class Tree:
         units = [path for path in fresh if path.endswith(".cpp")]
         if any(path.endswith(".h") for path in fresh):  # a header is compiled where it is used
             units = [path for path in self.sources if path.endswith(".cpp")]
+            if self.changed is not None:
+                units = self.users()
         for turn in range(25):
             self.say(f"compiling {len(units)} mutated sources for their errors, turn {turn + 1}")
             with ThreadPoolExecutor(jobs) as pool:
@@ -158,6 +168,17 @@ class Tree:
             for source in self.sources.values():
                 source.write(self.target)
         raise SystemExit("mutate: still errors after 25 turns")
+
+    def users(self):
+        """Every .cpp that is mutated, or includes what is, in however many steps."""
+        texts = {str(p.relative_to(self.root)): p.read_text() for room in ROOMS
+                 for p in (self.root / room).rglob("*") if p.suffix in (".cpp", ".h")}
+        found, more = set(), set(self.sources)
+        while more:
+            found |= more
+            more = {path for path, text in texts.items() if path not in found
+                    and any(f'"gradus/{header}"' in text for header in more)}
+        return sorted(path for path in found if path.endswith(".cpp"))
 
     def errors(self, unit):
         command = ["c++", "-std=c++20", "-fsyntax-only", "-w", "-fmax-errors=0", "-DGRADUS_BLAS_PLAIN",

@@ -8,13 +8,14 @@ import sys
 import time
 from pathlib import Path
 
+import changed
 from build import Tree
 from drivers import Drivers, say
 from verdicts import Results, read_excuses
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutants"
-PROGRAM = BUILD / "build" / "gradus_mutants"
+CHANGED = ROOT / "build" / "mutants_changed"  # where all that is not touched stays compiled
 
 
 def options():
@@ -26,17 +27,19 @@ def options():
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="N of them, chosen by --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--again", action="store_true", help="those that survived the last run")
+    parser.add_argument("--changed", nargs="?", const="", metavar="REF",
+                        help="those on lines that differ from REF, or from where this branch left main")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     return parser.parse_args()
 
 
-def chosen(mutants, args):
+def chosen(mutants, args, build):
     parts = args.only.split(",")
     picked = [i for i, m in sorted(mutants.items()) if any(part in m.path for part in parts)]
     if args.mutant:
         picked = [i for i in picked if i == args.mutant]
     if args.again:
-        last = json.loads((BUILD / "mutation.json").read_text())["mutants"]
+        last = json.loads((build / "mutation.json").read_text())["mutants"]
         alive = {(m["file"], m["text"], m["before"], m["after"]) for m in last
                  if m["verdict"] in ("survived", "unreached")}
         picked = [i for i in picked if (mutants[i].path, mutants[i].text, mutants[i].before,
@@ -48,41 +51,49 @@ def chosen(mutants, args):
     return {i: mutants[i] for i in picked}
 
 
-def compile_program(jobs):
+def compile_program(build, jobs):
     say("building gradus_mutants")
     configure = ["cmake", "-G", "Ninja", "-S", str(ROOT / "tests/mutation"), "-B",
-                 str(BUILD / "build"), f"-DGRADUS_MUTATED={BUILD}"]
+                 str(build / "build"), f"-DGRADUS_MUTATED={build}"]
     subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
-    done = subprocess.run(["ninja", "-C", str(BUILD / "build"), "-j", str(jobs)], capture_output=True, text=True)
+    done = subprocess.run(["ninja", "-C", str(build / "build"), "-j", str(jobs)], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit("mutate.sh: the mutants do not build:\n" + done.stdout[-4000:])
 
 
 def main():
     args, start = options(), time.time()
-    BUILD.mkdir(parents=True, exist_ok=True)
-    tree = Tree(ROOT, BUILD, say)
+    touched = None if args.changed is None else changed.since(ROOT, args.changed)
+    build = BUILD if touched is None else CHANGED
+    build.mkdir(parents=True, exist_ok=True)
+    tree = Tree(ROOT, build, say, changed=touched)
+    if not tree.sources and touched is not None:
+        print("no mutant is on a line that was touched")
+        return 0
     tree.write(args.jobs)
     every = tree.mutants()
     made = sum(len(source.mutants) for source in tree.sources.values())
-    mutants = chosen(every, args)
+    mutants = chosen(every, args, build)
     if args.list:
         print("\n".join(f"{i:6} {m.shown()}" for i, m in mutants.items()))
         return 0
-    compile_program(args.jobs)
+    compile_program(build, args.jobs)
     say(f"{made} mutants written, {len(every)} compile, {len(mutants)} run")
     excuses = read_excuses(ROOT / "tests/mutation/equivalent.txt")
-    results = Results(mutants, Drivers(mutants, args.jobs, PROGRAM, BUILD, excuses=excuses).run())
+    program = build / "build" / "gradus_mutants"
+    results = Results(mutants, Drivers(mutants, args.jobs, program, build, excuses=excuses).run())
     results.judge(excuses)
     minutes = (time.time() - start) / 60
-    whole = len(mutants) == len(every)
-    results.write(BUILD / "mutation.json", {"written": made, "compiled": len(every), "run": len(mutants),
+    whole = touched is None and len(mutants) == len(every)
+    results.write(build / "mutation.json", {"written": made, "compiled": len(every), "run": len(mutants),
                                             "minutes": round(minutes, 2), "unread": tree.unread})
-    return report(results, excuses if whole else [], minutes)
+    return report(results, excuses if whole else [], f"{minutes:.1f} minutes; {build.relative_to(ROOT)}")
 
 
-def report(results, excuses, minutes):
-    print(results.table())
+def report(results, excuses, about):
+    for title, kind in (("file", lambda m: m.path), ("room", lambda m: m.path.split("/")[0]),
+                        ("fault", lambda m: m.fault)):
+        print(results.table(title, kind) + "\n")
     alive = results.survivors()
     if alive:
         print("\nSurvivors, as tests/mutation/equivalent.txt would have them:")
@@ -90,7 +101,7 @@ def report(results, excuses, minutes):
     needless = [excuse for excuse in excuses if not excuse.used]
     for excuse in needless:
         print(f"tests/mutation/equivalent.txt:{excuse.place}: no survivor is {excuse.before} => {excuse.after}")
-    print(f"\n{minutes:.1f} minutes; build/mutants/mutation.json has every mutant and what killed it")
+    print(f"\n{about}/mutation.json has every mutant and what killed it")
     return 1 if alive or needless else 0
 
 

@@ -5,6 +5,7 @@ import unittest
 from pathlib import Path
 
 import build
+import changed
 import schemata
 from expressions import parse
 from functions import functions_of
@@ -106,6 +107,51 @@ class Writing(unittest.TestCase):
         self.assertEqual(list(build.stretches(output)), [[("b.h", "3"), ("a.h", "7")], [("c.h", "1")]])
 
 
+class Changes(unittest.TestCase):
+    def test_lines_of_a_diff(self):
+        diff = ("--- a/ops/a.cpp\n+++ b/ops/a.cpp\n@@ -3,0 +4,2 @@ f\n+x\n+y\n@@ -9 +11 @@\n-a\n+b\n"
+                "@@ -20,2 +21,0 @@\n-c\n-d\n--- a/ops/b.h\n+++ /dev/null\n@@ -1 +0,0 @@\n-e\n")
+        self.assertEqual(changed.lines_of(diff), {"ops/a.cpp": {4, 5, 11, 21, 22}})
+
+    def test_since_a_commit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree = Path(folder)
+            changed.git(tree, "init", "-q", "-b", "main")
+            (tree / "a.cpp").write_text("one\ntwo\nthree\n")
+            changed.git(tree, "add", "a.cpp")
+            changed.git(tree, "-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "first")
+            self.assertEqual(changed.since(tree), {})
+            (tree / "a.cpp").write_text("one\n2\nthree\n")
+            (tree / "b.h").write_text("new\n")
+            self.assertEqual(changed.since(tree), {"a.cpp": {2}, "b.h": {1, 2}})
+            with self.assertRaises(SystemExit):
+                changed.since(tree, "unknown")
+
+    def test_mutants_of_touched_lines_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree = Path(folder)
+            (tree / "ops").mkdir()
+            (tree / "ops/some.cpp").write_text(KERNEL)
+            line = KERNEL.split("\n").index("    if (wants(0)) dx = dy * w.value();") + 1
+            some = build.Mutated(tree, "ops/some.cpp", set(), 1, [], {line})
+            every = build.Mutated(tree, "ops/some.cpp", set(), 1, [])
+            self.assertEqual({m.line for m in some.mutants.values()}, {line})
+            self.assertEqual(len(some.mutants), sum(m.line == line for m in every.mutants.values()))
+
+    def test_a_source_that_is_mutated_no_more_is_newer_than_its_object(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree, target = Path(folder) / "tree", Path(folder) / "target"
+            for room in ("ops", "docs"):
+                (tree / room).mkdir(parents=True)
+            (tree / "ops/a.cpp").write_text("plain")
+            build.link_tree(tree, target, Path(folder) / "include", set())
+            self.assertTrue((target / "ops/a.cpp").is_symlink())
+            build.replace(target / "ops/a.cpp", "mutated")
+            build.link_tree(tree, target, Path(folder) / "include", set())
+            self.assertFalse((target / "ops/a.cpp").is_symlink())
+            self.assertEqual((target / "ops/a.cpp").read_text(), "plain")
+
+
 class Judging(unittest.TestCase):
     def excuses(self, text):
         with tempfile.TemporaryDirectory() as folder:
@@ -124,6 +170,15 @@ class Judging(unittest.TestCase):
         self.assertEqual(results.verdicts[6], ("equivalent", "it is there"))
         self.assertTrue(found[0].used)
         self.assertEqual(results.survivors(), [])
+
+    def test_a_table_of_each_kind_of_fault(self):
+        mutants = {i: schemata.Mutant(i, "ops/a.cpp", 1, "", fault, "", "")
+                   for i, fault in ((1, "sign"), (2, "sign"), (3, "deleted"))}
+        results = Results(mutants, {1: ("killed", ""), 2: ("survived", ""), 3: ("equivalent", "")})
+        rows = {row.split()[0]: row.split()[1:] for row in results.table("fault", lambda m: m.fault).split("\n")}
+        self.assertEqual(rows, {"fault": ["mutants", "killed", "equivalent", "survived", "unreached", "noticed"],
+                                "sign": ["2", "1", "1", "50.0%"], "deleted": ["1", "1"],
+                                "all": ["3", "1", "1", "1", "50.0%"]})
 
     def test_another_line_is_not_excused(self):
         mutant = schemata.Mutant(4, "ops/a.cpp", 9, "x = z;", "deleted", "x = z;", "")

@@ -59,6 +59,10 @@ class Source:
     def line(self, i):
         return self.text.count("\n", 0, self.tokens[i].start) + 1
 
+    def lines_between(self, start, end):
+        """Of offsets [start, end)."""
+        return range(self.text.count("\n", 0, start) + 1, self.text.count("\n", 0, end) + 2)
+
     def line_text(self, number):
         return self.text.split("\n")[number - 1].strip()
 

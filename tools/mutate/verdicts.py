@@ -72,16 +72,19 @@ class Results:
     def survivors(self):
         return [i for i, (verdict, _) in self.verdicts.items() if verdict in ("survived", "unreached")]
 
-    def table(self):
+    def table(self, title="file", kind=lambda mutant: mutant.path):
+        """Counts for each kind of mutant, and what share was noticed of those that have no excuse."""
         counts = {}
         for i, (verdict, _) in self.verdicts.items():
-            counts.setdefault(self.mutants[i].path, Counter())[verdict] += 1
+            counts.setdefault(kind(self.mutants[i]), Counter())[verdict] += 1
         total = sum(counts.values(), Counter())
         columns = ("killed", "equivalent", "survived", "unreached")
-        lines = [f"{'':28}{'mutants':>9}" + "".join(f"{c:>12}" for c in columns)]
-        for path, count in sorted(counts.items()) + [("all", total)]:
-            lines.append(f"{path:28}{sum(count.values()):>9}"
-                         + "".join(f"{count[c] or '':>12}" for c in columns))
+        lines = [f"{title:28}{'mutants':>9}" + "".join(f"{c:>12}" for c in columns) + f"{'noticed':>10}"]
+        for name, count in sorted(counts.items()) + [("all", total)]:
+            faults = sum(count.values()) - count["equivalent"]
+            lines.append(f"{name:28}{sum(count.values()):>9}"
+                         + "".join(f"{count[c] or '':>12}" for c in columns)
+                         + (f"{count['killed'] / faults:>10.1%}" if faults else ""))
         return "\n".join(lines)
 
     def write(self, path, about):
