@@ -31,18 +31,6 @@ BlockOptions block_of(const GPTOptions& o) {
           .position = o.position};
 }
 
-const GPTOptions& checked(const GPTOptions& o) {
-  check_sizes("GPT",
-              {{"tokens of context", o.context},
-               {"layers", o.layers},
-               {"kinds of tokens", o.vocab},
-               {"of width", o.width},
-               {"heads", o.heads}},
-              GPT::count(o));
-  require(o.window >= 0, "GPT: a window of ", o.window, ": must be positive, or 0 for all");
-  return o;
-}
-
 }  // namespace
 
 double GPT::count(const GPTOptions& o) {
@@ -54,7 +42,10 @@ double GPT::count(const GPTOptions& o) {
 }
 
 GPT::GPT(const GPTOptions& given)
-    : options(checked(given)), token(given.vocab, given.width), norm(given.width, given.norm_kind) {
+    : options(given), token(given.vocab, given.width), norm(given.width, given.norm_kind) {
+  require(options.layers > 0, "GPT: ", options.layers, " layers: needs at least 1");
+  require(options.context > 0 && options.window >= 0, "GPT: a context of ", options.context,
+          ", a window of ", options.window, ": must be positive (a window of 0 means all)");
   init::normal_(token.weight, 0, kInitialDeviation);
   if (options.position == HeadPosition::none) {
     position = Embedding(options.context, options.width);

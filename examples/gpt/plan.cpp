@@ -60,6 +60,20 @@ Tokens tokens_of(const std::string& flag, std::optional<std::int64_t> vocab) {
   return {flag == "auto" ? Tokens::automatic : flag == "char" ? Tokens::characters : Tokens::bytes};
 }
 
+/// What flags and preset say.
+Settings without_text(const TrainFlags& flags, const nn::GPTPreset& preset) {
+  Settings s;
+  s.config = preset.name;
+  s.model = model_for(flags, preset.options);
+  s.batch = flags.batch.value_or(preset.batch);
+  s.steps = flags.steps.value_or(s.steps);
+  s.eval_every = flags.eval_every.value_or(s.eval_every);
+  s.learning_rate = flags.learning_rate.value_or(s.learning_rate);
+  s.seed = flags.seed.value_or(s.seed);
+  s.warmup = std::min<std::int64_t>(s.warmup, s.steps / 10);
+  return s;
+}
+
 }  // namespace
 
 ChosenConfig config_for(std::int64_t tokens) {
@@ -93,10 +107,15 @@ Tokens tokens_of(const Settings& s) {
 
 void check_minutes(double minutes) { Judge().number("minutes", minutes); }
 
+void judge_flags(const TrainFlags& flags) {
+  Settings least = without_text(flags, nn::gpt_preset(flags.config.value_or(kConfigs[0].config)));
+  least.model.vocab = 1;
+  judge_sizes(least, Judge(), true);
+}
+
 Settings settings_for(const TrainFlags& flags, const Corpus& corpus) {
-  const nn::GPTPreset& preset =
-      nn::gpt_preset(flags.config.value_or(config_for(corpus.size()).name));
-  Settings s;
+  Settings s =
+      without_text(flags, nn::gpt_preset(flags.config.value_or(config_for(corpus.size()).name)));
   s.files = flags.files;
   s.validation = flags.validation.value_or("");
   s.text_digest = corpus.digest;
@@ -105,15 +124,7 @@ Settings settings_for(const TrainFlags& flags, const Corpus& corpus) {
   s.tokenizer = tokens.vocab > 0                     ? *flags.tokenizer
                 : corpus.tokenizer->name() == "byte" ? "byte"
                                                      : "char";
-  s.config = preset.name;
-  s.model = model_for(flags, preset.options);
   s.model.vocab = corpus.tokenizer->vocab_size();
-  s.batch = flags.batch.value_or(preset.batch);
-  s.steps = flags.steps.value_or(s.steps);
-  s.eval_every = flags.eval_every.value_or(s.eval_every);
-  s.learning_rate = flags.learning_rate.value_or(s.learning_rate);
-  s.seed = flags.seed.value_or(s.seed);
-  s.warmup = std::min<std::int64_t>(s.warmup, s.steps / 10);
   judge(s, Judge(), true);
   return s;
 }

@@ -39,16 +39,7 @@ void read_model(SettingsFile& file, const std::string& name, nn::GPTOptions& mod
   file.read_if_there("checkpoint", model.checkpoint);
 }
 
-void judge_model(const Judge& judge, const nn::GPTOptions& model) {
-  for (const auto& [key, value] : {std::pair("vocab", model.vocab),
-                                   {"context", model.context},
-                                   {"layers", model.layers},
-                                   {"heads", model.heads},
-                                   {"width", model.width},
-                                   {"kv_heads", model.kv_heads},
-                                   {"window", model.window}})
-    judge.number(key, value);
-  judge.number("dropout", model.dropout);
+void judge_fit(const Judge& judge, const nn::GPTOptions& model) {
   judge.require(model.width % model.heads == 0, "heads", model.heads, ": must divide ",
                 judge.name("width"), " ", model.width);
   judge.require(model.heads % model.kv_heads == 0, "kv_heads", model.kv_heads,
@@ -58,36 +49,42 @@ void judge_model(const Judge& judge, const nn::GPTOptions& model) {
                 " by ", model.heads, " heads is odd");
 }
 
-/// What attention adds to its scores is made for each layer, and kept.
-double bytes_of_bias(const nn::GPTOptions& m) {
-  if (m.position != nn::HeadPosition::alibi && m.position != nn::HeadPosition::relative) return 0;
-  const auto T = static_cast<double>(m.context);
-  return 4 * static_cast<double>(m.checkpoint ? 1 : m.layers) * static_cast<double>(m.heads) * T *
-         T;
-}
-
 }  // namespace
 
 Need need_of(const Settings& s) {
   const auto C = static_cast<double>(s.model.width);
-  const double tokens = static_cast<double>(s.batch) * static_cast<double>(s.model.context);
+  const auto T = static_cast<double>(s.model.context), H = static_cast<double>(s.model.heads);
+  const double tokens = static_cast<double>(s.batch) * T;
   const auto layers = static_cast<double>(s.model.layers);
   const double kept = s.model.checkpoint ? kept_by_blocks(1, tokens, C) + 4 * layers * tokens * C
                                          : kept_by_blocks(layers, tokens, C);
+  const bool biased =
+      s.model.position == nn::HeadPosition::alibi || s.model.position == nn::HeadPosition::relative;
+  const double bias = biased ? 4 * (s.model.checkpoint ? 1 : layers) * H * T * T : 0;
   return {.parameters = nn::GPT::count(s.model),
-          .step = kept + bytes_of_bias(s.model) + 4 * tokens * static_cast<double>(s.model.vocab),
+          .step = kept + bias + 4 * tokens * static_cast<double>(s.model.vocab),
+          .evaluation = 4 * layers * H * T * T,        // the weights of all heads: Run::log_heads
           .data = 2 * sizeof(std::int64_t) * tokens};  // x and y of a batch
 }
 
-void judge(const Settings& s, const Judge& judge, bool to_train) {
-  for (const auto& [key, value] : {std::pair("batch", s.batch),
+void judge_sizes(const Settings& s, const Judge& judge, bool to_train) {
+  for (const auto& [key, value] : {std::pair("vocab", s.model.vocab),
+                                   {"context", s.model.context},
+                                   {"layers", s.model.layers},
+                                   {"heads", s.model.heads},
+                                   {"width", s.model.width},
+                                   {"kv_heads", s.model.kv_heads},
+                                   {"window", s.model.window},
+                                   {"batch", s.batch},
                                    {"steps", s.steps},
+                                   {"tokenizer_vocab", s.tokenizer_vocab},
                                    {"warmup", s.warmup},
                                    {"eval_every", s.eval_every},
                                    {"seed", s.seed},
                                    {"most_steps", s.time.most_steps}})
     judge.number(key, value);
-  for (const auto& [key, value] : {std::pair("learning_rate", s.learning_rate),
+  for (const auto& [key, value] : {std::pair("dropout", s.model.dropout),
+                                   {"learning_rate", s.learning_rate},
                                    {"final_factor", s.final_factor},
                                    {"beta2", s.beta2},
                                    {"weight_decay", s.weight_decay},
@@ -95,16 +92,20 @@ void judge(const Settings& s, const Judge& judge, bool to_train) {
                                    {"evaluation_steps", s.time.evaluation_steps}})
     judge.number(key, value);
   if (s.time.seconds != 0) judge.number("seconds", s.time.seconds);
-  judge.require(s.warmup <= s.steps, "warmup", s.warmup, ": must be at most the ", s.steps,
-                " steps");
-  judge.require(!s.files.empty(), "files", "[]", ": name at least one text");
-  judge_model(judge, s.model);
   const Need need = need_of(s);
   judge.memory(to_train ? need.training() : need.using_it(), {{"batch", s.batch},
                                                               {"context", s.model.context},
                                                               {"layers", s.model.layers},
                                                               {"width", s.model.width},
                                                               {"vocab", s.model.vocab}});
+}
+
+void judge(const Settings& s, const Judge& judge, bool to_train) {
+  judge_sizes(s, judge, to_train);
+  judge.require(s.warmup <= s.steps, "warmup", s.warmup, ": must be at most the ", s.steps,
+                " steps");
+  judge.require(!s.files.empty(), "files", "[]", ": name at least one text");
+  judge_fit(judge, s.model);
 }
 
 std::string peculiarities(const nn::GPTOptions& model) {

@@ -39,7 +39,9 @@ std::string to_json(const Settings& settings);
 Settings settings_from_json(const std::string& json, const std::string& name);
 
 Need need_of(const Settings& settings);
-/// Ranges, what must fit together, and memory: all of it before anything is made.
+/// Ranges, and memory.
+void judge_sizes(const Settings& settings, const Judge& judge, bool to_train);
+/// All before anything is made: sizes, and what must fit together.
 void judge(const Settings& settings, const Judge& judge, bool to_train);
 
 }  // namespace gradus::examples

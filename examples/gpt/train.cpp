@@ -66,6 +66,7 @@ Prepared started(const TrainFlags& flags, const RunPaths& paths) {
   check_time(flags);
   const Tokens tokens = tokens_of(flags);
   require_no_run("gpt", paths);
+  judge_flags(flags);
   Corpus corpus = read_corpus(flags.files, flags.validation.value_or(""), tokens);
   Settings settings = settings_for(flags, corpus);
   require_long_enough(corpus, settings);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "gradus/base/memory.h"
 #include "gradus/base/platform.h"
 #include "gradus/io/text.h"
 #include "words.h"
@@ -41,6 +42,7 @@ const std::map<std::string, Range>& ranges() {
       {"heads", kSize},
       {"width", kSize},
       {"vocab", kCount},
+      {"tokenizer_vocab", kFromZero},
       {"kv_heads", kSize},
       {"dropout", kShare},
       {"lr", kRate},
@@ -78,7 +80,9 @@ constexpr int kDeepest = 4;                         // brackets in brackets
 
 }  // namespace
 
-double Need::training() const { return 16 * parameters + std::max(step, 12 * parameters) + data; }
+double Need::training() const {
+  return 16 * parameters + std::max({step, evaluation, 12 * parameters}) + data;
+}
 
 double kept_by_blocks(double layers, double tokens, double width) {
   return 4 * layers * tokens * 8 * width;
@@ -108,8 +112,10 @@ void Judge::number(const std::string& key, std::int64_t value) const {
 
 void Judge::memory(double bytes,
                    const std::vector<std::pair<const char*, std::int64_t>>& sizes) const {
-  const auto most = static_cast<double>(platform::physical_memory());
-  if (most == 0 || bytes <= most) return;
+  const auto machine = static_cast<double>(platform::physical_memory());
+  const auto limit = static_cast<double>(memory::usage().limit_bytes);
+  const double most = machine > 0 ? std::min(machine, limit) : limit;
+  if (bytes <= most) return;
   std::string all;
   for (const auto& [key, value] : sizes)
     all += text(all.empty() ? "" : ", ", file_.empty() ? name(key) : key, " ", value);

@@ -17,8 +17,9 @@ namespace gradus::examples {
 struct Need {
   double parameters = 0;  // numbers in the model: f32
   double step = 0;        // bytes that a training step keeps for its backward pass
+  double evaluation = 0;  // bytes that an evaluation keeps
   double data = 0;        // bytes of what is learnt from
-  /// Weights, gradients and two moments, and then either a step or the checkpoint's copy.
+  /// Weights, gradients and two moments, and then a step, an evaluation or the checkpoint's copy.
   double training() const;
   double using_it() const { return 4 * parameters; }
 };
