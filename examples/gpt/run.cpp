@@ -66,7 +66,7 @@ std::unique_ptr<Run> Run::resume(DirectoryLock lock, const RunPaths& paths,
                                  const Settings& settings, Corpus corpus) {
   remove_leftovers(paths.directory, paths.all());
   std::unique_ptr<Run> run(new Run(std::move(lock), paths, settings, std::move(corpus)));
-  run->trainer_.resume();
+  load_fitting(paths.checkpoint(), [&] { run->trainer_.resume(); });
   return run;
 }
 

@@ -75,11 +75,12 @@ std::vector<std::pair<const char*, std::int64_t>> RunFlags::sizes() const {
 }
 
 DirectoryLock RunFlags::begin(const std::vector<std::string>& more) {
-  judge(Judge());
-  if (resume)
+  if (resume) {
     require_checkpoint(files());
-  else
+  } else {
+    judge(Judge());
     require_no_run(program_, files());
+  }
   DirectoryLock lock(out);
   std::vector<std::string> all = files().all();
   all.insert(all.end(), more.begin(), more.end());
@@ -143,7 +144,7 @@ TrainOptions RunFlags::options() const {
 int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
                     const Trainer::Evaluate& evaluate) const {
   if (resume)
-    trainer.resume();
+    load_fitting(files().checkpoint(), [&] { trainer.resume(); });
   else
     trainer.start();
   const std::int64_t first = trainer.step();
