@@ -26,7 +26,7 @@ constexpr double kBelow1 = 1 - std::numeric_limits<double>::epsilon() / 2;
 constexpr Range kCount{1, 1e9, "must be positive, at most 1,000,000,000"};
 constexpr Range kSize{1, 1e6, "must be positive, at most 1,000,000"};
 constexpr Range kFew{1, 1e5, "must be positive, at most 100,000"};
-constexpr Range kRate{kTiny, 1e3, "must be positive, at most 1,000"};
+constexpr Range kRate{kTiny, std::numeric_limits<double>::max(), "must be positive"};
 constexpr Range kShare{0, kBelow1, "must be in [0, 1)"};
 constexpr Range kPart{0, 1, "must be in [0, 1]"};
 constexpr Range kPositive{kTiny, 1e9, "must be positive, at most 1,000,000,000"};
@@ -77,6 +77,7 @@ const std::map<std::string, Range>& ranges() {
 
 constexpr std::uintmax_t kLargestFile = 4'000'000;  // bytes; the names of texts are in it
 constexpr int kDeepest = 4;                         // brackets in brackets
+constexpr const char* kWayOn = "; put back what the run began with, or start a new one";
 
 }  // namespace
 
@@ -127,14 +128,14 @@ void Judge::memory(double bytes,
 
 void Judge::refuse(const std::string& what) const {
   if (file_.empty()) fail<ValueError>(what);
-  fail<FileError>(what, "; put back what the run began with, or start a new one");
+  fail<FileError>(what, kWayOn);
 }
 
 std::string SettingsFile::text_of(const std::string& file) {
   std::error_code none;
   const std::uintmax_t bytes = std::filesystem::file_size(file, none);
   gradus::require<FileError>(none || bytes <= kLargestFile, file, ": has ", bytes,
-                             " bytes, more than settings have; put back what it was");
+                             " bytes, more than settings have", kWayOn);
   return io::read_text(file);
 }
 
@@ -156,12 +157,13 @@ const nlohmann::json& SettingsFile::field(const std::string& key, Kind kind) {
   if (at == json_.end()) refuse("it lacks \"" + key + "\"");
   known_.insert(key);
   const auto expect = [&](bool right, const char* what) {
-    if (!right)
-      refuse(text(key, " must be ", what, ", not ", io::in_short(at->dump(-1, ' ', true))));
+    gradus::require<FileError>(right, file_, ": ", key, " is ",
+                               io::in_short(at->dump(-1, ' ', true)), ", and not ", what, kWayOn);
   };
   const bool fits = !at->is_number_unsigned() ||
                     at->get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
-  if (kind == Kind::whole) expect(at->is_number_integer() && fits, "a whole number below 2^63");
+  if (kind == Kind::whole)
+    expect(at->is_number_integer() && fits, "a whole number that 64 bits hold");
   if (kind == Kind::number) expect(at->is_number(), "a number");
   if (kind == Kind::truth) expect(at->is_boolean(), "true or false");
   if (kind == Kind::words) expect(at->is_string(), "text");
@@ -186,8 +188,7 @@ void SettingsFile::finish() const {
 }
 
 void SettingsFile::refuse(const std::string& what) const {
-  fail<FileError>(file_, ": is not the settings of a ", program_, " run: ", what,
-                  "; put back what it was, or start a new run");
+  fail<FileError>(file_, ": is not the settings of a ", program_, " run: ", what, kWayOn);
 }
 
 }  // namespace gradus::examples

@@ -1,6 +1,6 @@
-// The process is this program again, with a test case that is for nothing else: a copy by fork alone
-// would begin with the memory of the tests. It says itself how much it took: wait4's ru_maxrss counts
-// what it was a copy of.
+// The process is this program again, with a test case that is for nothing else: a copy by fork
+// alone would begin with the memory of the tests. It says itself how much it took: wait4's
+// ru_maxrss counts what it was a copy of.
 #include "gradus/tests/examples/judge_child.h"
 
 #include <fcntl.h>

@@ -56,7 +56,7 @@ TEST_CASE("numbers have their ranges, both ends included") {
       {0, below1, {}, {"dropout", "beta2"}},
       {0, 1, {}, {"final_factor", "min_p"}},
       {tiny, 1, {}, {"top_p"}},
-      {tiny, 1e3, {}, {"lr", "learning_rate"}},
+      {tiny, std::numeric_limits<double>::max(), {}, {"lr", "learning_rate"}},
       {tiny, 1e6, {}, {"minutes"}},
       {tiny, 1e9, {}, {"seconds", "repetition_penalty"}}};
   for (const Row& row : rows) {
@@ -186,6 +186,83 @@ TEST_CASE("every number of every application goes through the judge") {
     CHECK(check_flags(app, here) == all.at(app.name).first);
     CHECK(check_fields(app, here) == all.at(app.name).second);
     check_refused(app.run(here, "--threads -1 train"), {"--threads", "-1", "1024"});
+  }
+}
+
+/// What a run's file must not say, and what is said of it.
+struct Wrong {
+  const char *key, *value;  // JSON
+  std::vector<std::string> say;
+};
+const std::vector<Wrong> kWrong = {
+    {"layers", "1000000", {"layers 1000000", "at most 100,000"}},
+    {"context", "10000000", {"context 10000000", "need at least", "one of them smaller"}},
+    {"batch", "100000000", {"batch 100000000", "need at least", "one of them smaller"}},
+    {"seed", "18446744073709551615", {"seed is 1844", "not a whole number that 64 bits hold"}},
+    {"width", "8.0", {"width is 8.0", "not a whole number"}},
+    {"width", "\"8\"", {"width is \"8\"", "not a whole number"}},
+    {"width", "null", {"width is null", "not a whole number"}},
+    {"heads", "3", {"heads 3: must divide run/settings.json: width 8"}},
+    {"kv_heads", "4", {"kv_heads 4", "divide the 2 heads"}},
+    {"warmup", "4", {"warmup 4", "at most the 3 steps"}},
+    {"dropout", "\"none\"", {"dropout is \"none\", and not a number"}},
+    {"dropout", "true", {"dropout is true, and not a number"}},
+    {"checkpoint", "1", {"checkpoint is 1, and not true or false"}},
+    {"positions", "\"odd\"", {"run/settings.json: positions", "odd", "rotary"}},
+    {"config", "5", {"config is 5, and not text"}},
+    {"files", "[]", {"files []", "at least one text"}},
+    {"files", "[1]", {"files is [1], and not a list of texts"}},
+    {"widht", "8", {"nothing is called \"widht\""}},
+    {"time", "3", {"time is no object"}},
+    {"time", R"({"seconds": -1, "evaluation_steps": 1, "most_steps": 5})", {"seconds -1"}},
+    {"time", R"({"seconds": 1, "evaluation_steps": -1, "most_steps": 5})", {"evaluation_steps -1"}},
+    {"time", R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 0})", {"most_steps 0"}},
+    {"time", R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 5, "x": 0})", {"called \"x\""}},
+    {"time", R"({"seconds": 1, "most_steps": 5})", {"it lacks \"evaluation_steps\""}}};
+
+TEST_CASE("what a run's file must not say is refused by name, with the way on") {
+  const Workplace here;
+  const Application& gpt = applications().front();
+  REQUIRE(gpt.train(here, "run").code == 0);
+  const Json whole = Json::parse(contents(here.directory / "run/settings.json"));
+  const auto check = [&](const std::string& file, std::vector<std::string> say, bool to_use) {
+    INFO(file);
+    say.insert(say.end(), {"run/settings.json", "put back what the run began with"});
+    here.write("run/settings.json", file);
+    check_refused(gpt.run(here, "train --threads 1 --resume --out run"), say);
+    if (to_use) check_refused(gpt.run(here, "sample run --tokens 1"), say);
+  };
+  const Limit limit(1'000'000'000);
+  for (const auto& [key, value, say] : kWrong) {
+    Json json = whole;
+    json[key] = Json::parse(value);
+    check(json.dump(), say, say[1 % say.size()] != "need at least");
+  }
+  for (const auto& [key, value] : whole.items()) {
+    Json json = whole;
+    json.erase(key);
+    const std::set<std::string> old = {"tokenizer_vocab", "positions", "kv_heads", "window", "norm",
+                                       "activation",      "checkpoint"};
+    if (old.count(key) == 0) check(json.dump(), {"it lacks \"" + key + "\""}, true);
+  }
+  check("{", {"parse error"}, true);
+  check("[]", {"it is no object {...}"}, true);
+  check("{\"a\":" + std::string(9, '[') + std::string(9, ']') + "}", {"nested too deep"}, true);
+  check(std::string(4'000'001, ' '), {"has 4000001 bytes"}, true);
+  Json json = whole;
+  json["vocab"] = 20;
+  here.write("run/settings.json", json.dump());
+  check_refused(gpt.run(here, "train --resume --out run"), {"vocab 20", "kinds of tokens"});
+  json = whole, json["context"] = 400;  // the held-out tenth is shorter
+  here.write("run/settings.json", json.dump());
+  check_refused(gpt.run(here, "train --resume --out run"), {"context of 400", "at least 401"});
+  json = whole, json["width"] = 16;
+  here.write("run/settings.json", json.dump());
+  for (const char* command : {"train --resume --out run", "sample run"}) {
+    const std::string said = gpt.run(here, command).err;
+    CAPTURE(said);
+    CHECK(has(said, ".safetensors: is of a model of other sizes than settings.json says: "));
+    CHECK(said.find("the model has [", said.find("other sizes")) < said.find("; put back what"));
   }
 }
 

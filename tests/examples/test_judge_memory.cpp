@@ -26,10 +26,10 @@ double estimate(const Application& app, const Workplace& here, const std::string
   return std::stod(found[1]) * units.at(found[2]);
 }
 
-/// Sizes with which parameters, a step or an evaluation are most of it, and how many times as much a
-/// run takes at most. Of a block's 14 to 20 widths a token that a step keeps 8 are counted, which no
-/// option does without: hence 3. Of what evaluations hold only gpt's weights of heads are counted,
-/// and the other applications judge up to 250 examples side by side.
+/// Sizes with which parameters, a step or an evaluation are most of it, and how many times as much
+/// a run takes at most. Of the 14 to 20 widths a token that a block keeps for a step 8 are counted,
+/// which no option does without: hence 3. Of what evaluations hold only gpt's weights of heads are
+/// counted, and the other applications judge up to 250 examples side by side.
 struct Size {
   std::string app, flags;
   double most = 3;
@@ -81,8 +81,6 @@ void check(const Size& size) {
   const double taken = done.megabytes - program;
   CAPTURE(words, said, taken, done.err);
   CHECK(done.code == 0);
-  std::printf("%-10s said %5.1f took %5.1f ratio %.2f in %.2f s  %s\n", app.name.c_str(), said,
-              taken, taken / said, done.seconds, size.flags.c_str());
   CHECK(said > 10);
   if (!kMeasured) return;
   CHECK(taken > 0.98 * said);  // as it is rounded

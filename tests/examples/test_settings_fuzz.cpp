@@ -157,10 +157,10 @@ Worst fuzz(const Application& app, std::int64_t inputs, std::uint32_t seed, bool
 
 TEST_CASE("settings and flags with something wrong end in one line, or in a run") {
   const char *many = std::getenv("GRADUS_JUDGE_INPUTS"), *other = std::getenv("GRADUS_JUDGE_SEED");
+  auto seed = other ? static_cast<std::uint32_t>(std::atoll(other)) : 1;
   for (const Application& app : applications()) {
     INFO(app.name << " " << app.flags);
-    const Worst worst = fuzz(app, many ? std::atoll(many) : 6,
-                             other ? static_cast<std::uint32_t>(std::atoll(other)) : 1, many);
+    const Worst worst = fuzz(app, many ? std::atoll(many) : 6, seed++, many);
     CHECK(worst.refused > 0);
     if (many)
       std::printf("%-10s %d inputs, %d refused, at most %.2f s and %.0f MB\n", app.name.c_str(),

@@ -62,8 +62,8 @@ class RunFlags {
   using Value = std::variant<std::int64_t*, double*, bool*, std::string*>;
   void setting(CLI::App& app, const std::string& flag, Value value, const std::string& help);
 
-  /// Before anything is made: ranges, check(), and memory for need(). The error names a flag, or the
-  /// field of a file.
+  /// Before anything is made: ranges, check(), and memory for need(). The error names a flag, or
+  /// the field of a file.
   void judge(const Judge& judge, bool to_train = true) const;
   /// What no range says: one that must divide another.
   virtual void check(const Judge&) const {}
