@@ -27,7 +27,7 @@ void read_model(SettingsFile& file, const std::string& name, nn::GPTOptions& mod
     try {
       value = called(names, name + ": " + key, chosen);
     } catch (const ValueError& error) {
-      fail<FileError>(error.what());
+      fail<FileError>(error.what(), kWayOn);
     }
   };
   choice("positions", model.position, kPositions);

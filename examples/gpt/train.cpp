@@ -102,7 +102,7 @@ Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
   Corpus corpus = tokenized(std::move(texts), tokens_of(s), io::load_tokenizer(paths.tokenizer()));
   require<FileError>(corpus.tokenizer->vocab_size() == s.model.vocab, paths.settings(), ": vocab ",
                      s.model.vocab, ": but the text has ", corpus.tokenizer->vocab_size(),
-                     " kinds of tokens; put back what the run began with, or start a new one");
+                     " kinds of tokens", kWayOn);
   require_long_enough(corpus, s);
   const bool more = saved.step < now.steps;
   describe_text_and_model(corpus, s, "as it began");

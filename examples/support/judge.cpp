@@ -77,7 +77,6 @@ const std::map<std::string, Range>& ranges() {
 
 constexpr std::uintmax_t kLargestFile = 4'000'000;  // bytes; the names of texts are in it
 constexpr int kDeepest = 4;                         // brackets in brackets
-constexpr const char* kWayOn = "; put back what the run began with, or start a new one";
 
 }  // namespace
 

@@ -27,6 +27,9 @@ struct Need {
 /// What a block keeps of each token: norms, queries, keys, values, the feed-forward net's inputs.
 double kept_by_blocks(double layers, double tokens, double width);
 
+/// How errors about a run's file end.
+inline constexpr const char* kWayOn = "; put back what the run began with, or start a new one";
+
 class Judge {
  public:
   /// Of the command line, or of a run's settings.json.

@@ -8,6 +8,7 @@
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
 #include "interrupt.h"
+#include "judge.h"
 #include "words.h"
 
 namespace gradus::examples {
@@ -83,7 +84,7 @@ void load_fitting(const std::string& file, const std::function<void()>& load) {
     std::string first;
     std::getline(lines, first), std::getline(lines >> std::ws, first);
     fail<FileError>(file, ": is of a model of other sizes than settings.json says: ", first,
-                    "; put back what the run began with, or start a new one");
+                    kWayOn);
   }
 }
 

@@ -220,6 +220,15 @@ const std::vector<Wrong> kWrong = {
     {"time", R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 5, "x": 0})", {"called \"x\""}},
     {"time", R"({"seconds": 1, "most_steps": 5})", {"it lacks \"evaluation_steps\""}}};
 
+TEST_CASE("gpt judges its flags before it reads a text") {
+  const Workplace here;
+  const Application& gpt = applications().front();
+  const Limit limit(1'000'000'000);
+  for (const char* flag : {"--layers 1000000", "--batch 100000000", "--context 10000000"})
+    check_refused(gpt.run(here, "train missing.txt " + std::string(flag)), {flag});
+  check_refused(gpt.run(here, "train missing.txt --heads 6"), {"missing.txt"});  // of which width?
+}
+
 TEST_CASE("what a run's file must not say is refused by name, with the way on") {
   const Workplace here;
   const Application& gpt = applications().front();
