@@ -105,6 +105,14 @@ TEST_CASE("the judge names flags and fields, and knows the limits of memory") {
   CHECK_THROWS_AS(judge.memory(machine * 1.1, {}), ValueError);
 }
 
+TEST_CASE("weights, gradients, two moments, and the largest of what comes to them") {
+  using examples::Need;
+  CHECK(Need{.parameters = 100}.training() == 2800);  // f32: 4 times 4, and a copy of 3 as saved
+  CHECK(Need{.parameters = 100, .step = 1201}.training() == 2801);
+  CHECK(Need{.parameters = 100, .step = 2, .evaluation = 1300, .data = 7}.training() == 2907);
+  CHECK(Need{.parameters = 100, .step = 9999, .data = 7}.using_it() == 400);
+}
+
 /// `words` without `flag` and its value.
 std::string without(const std::string& words, const std::string& flag) {
   return std::regex_replace(words, std::regex(flag + " [^ ]+"), "");

@@ -35,7 +35,7 @@ struct Size {
   double most = 3;
 };
 const std::vector<Size> kSizes = {
-    {"gpt", "--width 256 --layers 1"},
+    {"gpt", "--width 256 --layers 1", 1.8},  // hardly anything but parameters
     {"gpt", "--width 64 --layers 4 --context 64 --batch 40"},
     {"gpt", "--width 64 --layers 4 --context 64 --batch 80 --checkpoint"},
     {"gpt", "--width 64 --layers 8 --context 128 --batch 1 --heads 32 --positions alibi"},
