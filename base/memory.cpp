@@ -57,7 +57,6 @@ struct Big {
 struct Pool {
   std::atomic_flag busy;  // held for some ten instructions, seldom for a system call: no mutex
   Usage usage{};
-  std::int64_t limit = 0;
   bool poison = false;
   Free* lists[kSmallClasses] = {};
   char* fresh = nullptr;  // the part of the newest region that no block has had yet
@@ -72,10 +71,10 @@ struct Pool {
   }
 
   void admit(std::size_t bytes) const {
-    static const std::size_t machine = platform::physical_memory();
+    static const auto machine = static_cast<std::int64_t>(platform::physical_memory());
     if (bytes > kMost) refuse(bytes, "a process can address ", kMost);
-    const std::size_t total = bytes + static_cast<std::size_t>(usage.live_bytes);
-    if (limit > 0 && total > static_cast<std::size_t>(limit)) refuse(bytes, "the limit is ", limit);
+    const std::int64_t total = static_cast<std::int64_t>(bytes) + usage.live_bytes;
+    if (total > usage.limit_bytes) refuse(bytes, "the limit is ", usage.limit_bytes);
     if (machine > 0 && total > machine) refuse(bytes, "the machine has ", machine);
   }
 
@@ -173,7 +172,7 @@ void release_cached() { Locked()->trim(); }
 
 void set_limit(std::int64_t bytes) {
   require(bytes >= 0, "memory::set_limit: ", bytes, " is negative; 0 means no limit");
-  Locked()->limit = bytes;
+  Locked()->usage.limit_bytes = bytes > 0 ? bytes : Usage{}.limit_bytes;
 }
 
 void set_poison(bool on) { Locked()->poison = on; }

@@ -27,9 +27,10 @@ struct Scratch {
 };
 
 struct Usage {
-  std::int64_t live_bytes;      // asked for by tensors that are alive
-  std::int64_t peak_bytes;      // the most since the start or since reset_peak()
-  std::int64_t reserved_bytes;  // taken from the system, in use or cached
+  std::int64_t live_bytes = 0;           // asked for by tensors that are alive
+  std::int64_t peak_bytes = 0;           // the most since the start or since reset_peak()
+  std::int64_t reserved_bytes = 0;       // taken from the system, in use or cached
+  std::int64_t limit_bytes = INT64_MAX;  // set_limit's
 };
 Usage usage();
 void reset_peak();

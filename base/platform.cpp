@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #ifdef __GLIBC__
@@ -21,7 +22,6 @@
 #include <fstream>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "gradus/base/error.h"
@@ -29,17 +29,16 @@
 namespace gradus::platform {
 namespace {
 
-// Calls use(text) with what `file` holds in this process's control group and each group around it
+// Calls use(stream) with what `file` holds in this process's control group and each group around it
 // (version 2: limits add up along the path; inside a container the path is "/").
 template <class F>
-void each_cgroup(const std::string& file, F&& use) {
-  std::ifstream groups("/proc/self/cgroup");
+void each_cgroup(const std::string& root, const std::string& file, F&& use) {
+  std::ifstream groups(root + "/proc/self/cgroup");
   std::string path;
   for (std::string line; std::getline(groups, line);)
     if (line.starts_with("0::/")) path = line.substr(3);
   for (;; path.erase(path.find_last_of('/'))) {
-    std::ifstream in("/sys/fs/cgroup" + path + "/" + file);
-    if (std::string text; std::getline(in, text)) use(text);
+    use(std::ifstream(root + "/sys/fs/cgroup" + path + "/" + file));
     if (path.find('/') == std::string::npos) return;
   }
 }
@@ -47,8 +46,8 @@ void each_cgroup(const std::string& file, F&& use) {
 // Processors' worth of time that the control groups grant; infinite without a quota.
 double cpu_quota() {
   double cores = INFINITY, quota = 0, period = 0;
-  each_cgroup("cpu.max", [&](const std::string& text) {
-    if (std::istringstream(text) >> quota >> period) cores = std::min(cores, quota / period);
+  each_cgroup("", "cpu.max", [&](std::istream&& in) {
+    if (in >> quota >> period) cores = std::min(cores, quota / period);
   });
   if (std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") >> quota && quota > 0 &&  // version 1
       std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period)
@@ -106,11 +105,14 @@ void* map_pages(std::size_t bytes) {
 
 void unmap_pages(void* pages, std::size_t bytes) noexcept { munmap(pages, bytes); }
 
-std::size_t physical_memory() {
+std::size_t physical_memory(const std::string& root) {
   double bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
-  each_cgroup("memory.max", [&](const std::string& text) {
-    if (double most = 0; std::istringstream(text) >> most) bytes = std::min(bytes, most);
-  });
+  for (const char* file : {"memory.max", "memory/memory.limit_in_bytes"})  // versions 2 and 1
+    each_cgroup(root, file, [&](std::istream&& in) {
+      if (double most = 0; in >> most) bytes = std::min(bytes, most);
+    });
+  if (rlimit mapped; getrlimit(RLIMIT_AS, &mapped) == 0 && mapped.rlim_cur != RLIM_INFINITY)
+    bytes = std::min(bytes, std::max(1.0, double(mapped.rlim_cur) - status_bytes("VmSize:")));
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 

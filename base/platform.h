@@ -11,7 +11,9 @@ namespace gradus::platform {
 /// Fresh zeroed pages, huge ones where the system grants them; nullptr when it has none.
 void* map_pages(std::size_t bytes);
 void unmap_pages(void* pages, std::size_t bytes) noexcept;
-std::size_t physical_memory();  // bytes; 0 if unknown
+/// Bytes of the machine, or fewer where a control group, or RLIMIT_AS less what is mapped already,
+/// grants no more; 0 if unknown. `root` is what /proc and /sys are in.
+std::size_t physical_memory(const std::string& root = "");
 
 /// Physical cores within this process's affinity mask and cgroup quota; at least 1.
 int usable_cores();

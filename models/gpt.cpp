@@ -1,6 +1,7 @@
 // B batch, T tokens, C width, V vocabulary.
 #include "gradus/models/gpt.h"
 
+#include "gradus/models/sizes.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/checkpoint.h"
@@ -19,7 +20,26 @@ void initialise(Linear& layer, double deviation) {
   init::zeros_(layer.bias);
 }
 
+BlockOptions block_of(const GPTOptions& o) {
+  return {.width = o.width,
+          .heads = o.heads,
+          .dropout = o.dropout,
+          .activation = o.activation,
+          .norm = o.norm,
+          .norm_kind = o.norm_kind,
+          .kv_heads = o.kv_heads,
+          .position = o.position};
+}
+
 }  // namespace
+
+double GPT::count(const GPTOptions& o) {
+  const bool learned = o.position == HeadPosition::none;
+  const auto C = static_cast<double>(o.width);
+  const double rows = static_cast<double>(o.vocab) + static_cast<double>(learned ? o.context : 0);
+  return rows * C + static_cast<double>(o.layers) * block_count(block_of(o)) +
+         norm_count(C, o.norm_kind);
+}
 
 GPT::GPT(const GPTOptions& given)
     : options(given), token(given.vocab, given.width), norm(given.width, given.norm_kind) {
@@ -33,14 +53,7 @@ GPT::GPT(const GPTOptions& given)
   }
   const double onto_residual = init::residual_deviation(options.layers, kInitialDeviation);
   for (std::int64_t i = 0; i < options.layers; ++i) {
-    Block& block = blocks.emplace_back(BlockOptions{.width = options.width,
-                                                    .heads = options.heads,
-                                                    .dropout = options.dropout,
-                                                    .activation = options.activation,
-                                                    .norm = options.norm,
-                                                    .norm_kind = options.norm_kind,
-                                                    .kv_heads = options.kv_heads,
-                                                    .position = options.position});
+    Block& block = blocks.emplace_back(block_of(options));
     initialise(block.attention.qkv_proj, kInitialDeviation);
     initialise(block.attention.out_proj, onto_residual);
     initialise(block.feed_forward.up, kInitialDeviation);

@@ -30,6 +30,7 @@ struct GPTOptions {
 class GPT : public Layer<GPT> {
  public:
   explicit GPT(const GPTOptions& options);
+  static double count(const GPTOptions& options);  // of its parameters, before it is made
 
   /// Token ids, i64 [B, T] with T ≤ context → logits [B, T, V]. With a cache these come after the
   /// tokens that it remembers, and of example b only the last lengths[b] are tokens (all, without).

@@ -15,7 +15,7 @@ struct ClassifyFlags : ModelFlags {
     steps = 300, batch = 32, learning_rate = 3e-3, eval_every = 100, width = 96, dropout = 0.1;
   }
   void add_to(CLI::App& app);
-  void check() const override;
+  Need need() const override;
   nn::BERTOptions bert(std::int64_t vocabulary_size) const;
   std::string vocabulary_file() const { return out + "/vocabulary.json"; }
 };

@@ -25,11 +25,8 @@ void ClassifyFlags::add_to(CLI::App& app) {
   setting(app, "--vocabulary", &vocabulary, "kinds of words, the most frequent");
 }
 
-void ClassifyFlags::check() const {
-  ModelFlags::check();
-  require(pretrain >= 0, "--pretrain ", pretrain, ": must not be negative");
-  require(length >= 2, "--length ", length, ": must be 2 or more");
-  require(vocabulary > 4, "--vocabulary ", vocabulary, ": must be 5 or more");
+Need ClassifyFlags::need() const {  // the tree may hold fewer words than --vocabulary
+  return transformer(static_cast<double>(length), static_cast<double>(length), 0);
 }
 
 nn::BERTOptions ClassifyFlags::bert(std::int64_t vocabulary_size) const {

@@ -125,9 +125,11 @@ int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
 }  // namespace
 
 int learn(ClassifyFlags& flags) {
-  flags.check();
   std::vector<SourceFile> files;
-  if (!flags.resume) files = read_tree(flags.tree);  // complains before anything is written
+  if (!flags.resume) {
+    flags.judge(Judge());
+    files = read_tree(flags.tree);  // complains before anything is written
+  }
   const DirectoryLock lock = flags.begin({flags.vocabulary_file()});
   if (flags.resume) files = read_tree(flags.tree);
   const Texts texts(flags, files);

@@ -47,15 +47,14 @@ void write_out(const std::string& text, bool at_once) {
 }  // namespace
 
 int sample(const SampleFlags& flags) {
-  require(flags.tokens >= 0, "--tokens ", flags.tokens, ": must not be negative");
-  require(flags.seed >= 0, "--seed ", flags.seed, ": must not be negative");
-  require(flags.temperature >= 0 && std::isfinite(flags.temperature), "--temperature ",
-          flags.temperature, ": must be 0 or positive");
-  require(flags.top_k >= 0, "--top-k ", flags.top_k, ": must be 0 (all) or positive");
-  require(0 < flags.top_p && flags.top_p <= 1, "--top-p ", flags.top_p, ": must be in (0, 1]");
-  require(0 <= flags.min_p && flags.min_p <= 1, "--min-p ", flags.min_p, ": must be in [0, 1]");
-  require(flags.repetition_penalty > 0 && std::isfinite(flags.repetition_penalty),
-          "--repetition-penalty ", flags.repetition_penalty, ": must be positive (1: none)");
+  const Judge judge;
+  judge.number("tokens", flags.tokens);
+  judge.number("seed", flags.seed);
+  judge.number("temperature", flags.temperature);
+  judge.number("top_k", flags.top_k);
+  judge.number("top_p", flags.top_p);
+  judge.number("min_p", flags.min_p);
+  judge.number("repetition_penalty", flags.repetition_penalty);
   const Trained trained = load_trained({{flags.directory}});
   std::vector<std::int64_t> prompt = trained.tokenizer->encode(flags.prompt);
   if (prompt.empty()) prompt = {0};  // something to start from: the first token of the vocabulary
@@ -99,7 +98,7 @@ int evaluate(const std::string& directory, const std::string& file) {
 
 int info(const std::string& directory) {
   const RunPaths paths{{directory}};
-  const Settings s = read_settings(paths);
+  const Settings s = read_settings(paths, false);
   const std::unique_ptr<io::Tokenizer> tokenizer = io::load_tokenizer(paths.tokenizer());
   const SavedState saved = read_state(paths);
   const std::int64_t steps = saved.steps.value_or(s.steps);
@@ -119,9 +118,9 @@ int info(const std::string& directory) {
                                       " nats a ", tokenizer->name(), " at step ", saved.best_step)
                                : "not evaluated yet",
            "\n", "state      ",
-           writer > 0              ? text("process ", writer, " is training it")
-           : saved.step == steps   ? "finished"
-                                   : text("go on with: gpt train --out ", directory, " --resume"),
+           writer > 0            ? text("process ", writer, " is training it")
+           : saved.step == steps ? "finished"
+                                 : text("go on with: gpt train --out ", directory, " --resume"),
            "\n", "files\n")
           .c_str(),
       stdout);

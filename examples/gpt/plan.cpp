@@ -2,7 +2,6 @@
 #include "plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iterator>
 #include <limits>
@@ -22,31 +21,6 @@ struct ConfigForText {
 };
 constexpr ConfigForText kConfigs[] = {
     {"toy", 10'000}, {"cpu", 10'000'000}, {"baby12", std::numeric_limits<std::int64_t>::max()}};
-
-void check(const nn::GPTOptions& model) {
-  require(model.layers > 0 && model.width > 0 && model.heads > 0 && model.width % model.heads == 0,
-          "--layers ", model.layers, ", --width ", model.width, ", --heads ", model.heads,
-          ": must be positive, and the heads must divide the width");
-  require(0 <= model.dropout && model.dropout < 1, "--dropout ", model.dropout,
-          ": must be in [0, 1)");
-  require(model.kv_heads > 0 && model.heads % model.kv_heads == 0, "--kv-heads ", model.kv_heads,
-          ": must be positive and divide the ", model.heads, " heads");
-  require(model.window >= 0, "--window ", model.window, ": must be positive, or 0 for all");
-  require(model.position != nn::HeadPosition::rotary || model.width / model.heads % 2 == 0,
-          "--positions rotary turns pairs of numbers, but --width ", model.width, " by --heads ",
-          model.heads, " is odd");
-}
-
-void check(const Settings& s) {
-  require(s.steps > 0, "--steps ", s.steps, ": must be positive");
-  require(s.batch > 0 && s.model.context > 0, "--batch ", s.batch, " and --context ",
-          s.model.context, ": must be positive");
-  check(s.model);
-  require(s.learning_rate > 0 && std::isfinite(s.learning_rate), "--lr ", s.learning_rate,
-          ": must be positive");
-  require(s.eval_every > 0, "--eval-every ", s.eval_every, ": must be positive");
-  require(s.seed >= 0, "--seed ", s.seed, ": must not be negative");
-}
 
 template <class T>
 void must_agree(const char* flag, const std::optional<T>& given, const T& run,
@@ -86,6 +60,20 @@ Tokens tokens_of(const std::string& flag, std::optional<std::int64_t> vocab) {
   return {flag == "auto" ? Tokens::automatic : flag == "char" ? Tokens::characters : Tokens::bytes};
 }
 
+/// What flags and preset say.
+Settings without_text(const TrainFlags& flags, const nn::GPTPreset& preset) {
+  Settings s;
+  s.config = preset.name;
+  s.model = model_for(flags, preset.options);
+  s.batch = flags.batch.value_or(preset.batch);
+  s.steps = flags.steps.value_or(s.steps);
+  s.eval_every = flags.eval_every.value_or(s.eval_every);
+  s.learning_rate = flags.learning_rate.value_or(s.learning_rate);
+  s.seed = flags.seed.value_or(s.seed);
+  s.warmup = std::min<std::int64_t>(s.warmup, s.steps / 10);
+  return s;
+}
+
 }  // namespace
 
 ChosenConfig config_for(std::int64_t tokens) {
@@ -117,14 +105,17 @@ Tokens tokens_of(const Settings& s) {
                    s.tokenizer_vocab > 0 ? std::optional(s.tokenizer_vocab) : std::nullopt);
 }
 
-void check_minutes(double minutes) {
-  require(minutes > 0 && std::isfinite(minutes), "--minutes ", minutes, ": must be positive");
+void check_minutes(double minutes) { Judge().number("minutes", minutes); }
+
+void judge_flags(const TrainFlags& flags) {
+  Settings least = without_text(flags, nn::gpt_preset(flags.config.value_or(kConfigs[0].config)));
+  least.model.vocab = 1;
+  judge_sizes(least, Judge(), true);
 }
 
 Settings settings_for(const TrainFlags& flags, const Corpus& corpus) {
-  const nn::GPTPreset& preset =
-      nn::gpt_preset(flags.config.value_or(config_for(corpus.size()).name));
-  Settings s;
+  Settings s =
+      without_text(flags, nn::gpt_preset(flags.config.value_or(config_for(corpus.size()).name)));
   s.files = flags.files;
   s.validation = flags.validation.value_or("");
   s.text_digest = corpus.digest;
@@ -133,16 +124,8 @@ Settings settings_for(const TrainFlags& flags, const Corpus& corpus) {
   s.tokenizer = tokens.vocab > 0                     ? *flags.tokenizer
                 : corpus.tokenizer->name() == "byte" ? "byte"
                                                      : "char";
-  s.config = preset.name;
-  s.model = model_for(flags, preset.options);
   s.model.vocab = corpus.tokenizer->vocab_size();
-  s.batch = flags.batch.value_or(preset.batch);
-  s.steps = flags.steps.value_or(s.steps);
-  s.eval_every = flags.eval_every.value_or(s.eval_every);
-  s.learning_rate = flags.learning_rate.value_or(s.learning_rate);
-  s.seed = flags.seed.value_or(s.seed);
-  s.warmup = std::min<std::int64_t>(s.warmup, s.steps / 10);
-  check(s);
+  judge(s, Judge(), true);
   return s;
 }
 

@@ -25,6 +25,9 @@ ChosenConfig config_for(std::int64_t tokens);
 /// Of --minutes.
 void check_minutes(double minutes);
 
+/// Before a long text is read: ranges, and the memory that the smallest config takes at least.
+void judge_flags(const TrainFlags& flags);
+
 /// A new run's settings. The steps are not yet fitted to --minutes.
 Settings settings_for(const TrainFlags& flags, const Corpus& corpus);
 

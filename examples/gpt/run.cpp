@@ -66,7 +66,7 @@ std::unique_ptr<Run> Run::resume(DirectoryLock lock, const RunPaths& paths,
                                  const Settings& settings, Corpus corpus) {
   remove_leftovers(paths.directory, paths.all());
   std::unique_ptr<Run> run(new Run(std::move(lock), paths, settings, std::move(corpus)));
-  run->trainer_.resume();
+  load_fitting(paths.checkpoint(), [&] { run->trainer_.resume(); });
   return run;
 }
 
@@ -116,16 +116,19 @@ TrainEnd Run::train() {
   });
 }
 
-Settings read_settings(const RunPaths& paths) {
+Settings read_settings(const RunPaths& paths, bool to_train) {
   require<FileError>(
       std::filesystem::exists(paths.settings()), paths.directory,
       ": holds no gpt run: there is no settings.json; train one with: gpt train FILE --out ",
       paths.directory);
-  return settings_from_json(io::read_text(paths.settings()), paths.settings());
+  const std::string file = paths.settings();
+  const Settings settings = settings_from_json(SettingsFile::text_of(file), file);
+  judge(settings, Judge(file), to_train);
+  return settings;
 }
 
 Trained load_trained(const RunPaths& paths) {
-  Settings settings = read_settings(paths);
+  Settings settings = read_settings(paths, false);
   Trained trained{settings, io::load_tokenizer(paths.tokenizer()),
                   std::make_unique<nn::GPT>(settings.model)};
   load_best(*trained.model, paths);

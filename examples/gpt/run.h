@@ -64,7 +64,7 @@ class Run {
 };
 
 /// FileError where the directory holds no run.
-Settings read_settings(const RunPaths& paths);
+Settings read_settings(const RunPaths& paths, bool to_train);
 
 /// The settings, tokenizer and best weights of a run, for sampling and evaluating.
 struct Trained {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gradus/examples/support/judge.h"
 #include "gradus/models/gpt.h"
 #include "gradus/train/pace.h"
 
@@ -33,7 +34,14 @@ struct Settings {
 std::string peculiarities(const nn::GPTOptions& model);
 
 std::string to_json(const Settings& settings);
-/// FileError names `name` and what is missing or wrong.
+/// Of what the file `name` holds, not yet judged. FileError says in one line what is missing, or of
+/// another type.
 Settings settings_from_json(const std::string& json, const std::string& name);
+
+Need need_of(const Settings& settings);
+/// Ranges, and memory.
+void judge_sizes(const Settings& settings, const Judge& judge, bool to_train);
+/// All before anything is made: sizes, and what must fit together.
+void judge(const Settings& settings, const Judge& judge, bool to_train);
 
 }  // namespace gradus::examples

@@ -36,7 +36,7 @@ void describe_run(const Run& run, const std::optional<Trial>& trial) {
   const Settings& s = run.settings();
   const Trainer& trainer = run.trainer();
   const std::int64_t steps = trainer.pace().steps();
-  const auto seen = static_cast<double>(steps * s.batch * s.model.context);
+  const auto seen = static_cast<double>(steps) * static_cast<double>(s.batch * s.model.context);
   say("training", io::grouped(run.model().parameter_count()), " parameters, ", io::grouped(steps),
       " steps of ", s.batch, " x ", s.model.context, " ", run.corpus().tokenizer->name(),
       "s: ", three_digits(seen / static_cast<double>(run.corpus().training.size())),
@@ -66,6 +66,7 @@ Prepared started(const TrainFlags& flags, const RunPaths& paths) {
   check_time(flags);
   const Tokens tokens = tokens_of(flags);
   require_no_run("gpt", paths);
+  judge_flags(flags);
   Corpus corpus = read_corpus(flags.files, flags.validation.value_or(""), tokens);
   Settings settings = settings_for(flags, corpus);
   require_long_enough(corpus, settings);
@@ -87,7 +88,7 @@ Prepared started(const TrainFlags& flags, const RunPaths& paths) {
 Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
   require_checkpoint(paths);
   DirectoryLock lock(paths.directory);
-  const Settings s = read_settings(paths);
+  const Settings s = read_settings(paths, true);
   const SavedState saved = read_state(paths);
   Settings now = s;
   now.steps = saved.steps.value_or(s.steps);
@@ -99,6 +100,10 @@ Prepared resumed(const TrainFlags& flags, const RunPaths& paths) {
                      ") than what these files hold now (", texts.digest,
                      "): restore the text, or start a new run");
   Corpus corpus = tokenized(std::move(texts), tokens_of(s), io::load_tokenizer(paths.tokenizer()));
+  require<FileError>(corpus.tokenizer->vocab_size() == s.model.vocab, paths.settings(), ": vocab ",
+                     s.model.vocab, ": but the text has ", corpus.tokenizer->vocab_size(),
+                     " kinds of tokens", kWayOn);
+  require_long_enough(corpus, s);
   const bool more = saved.step < now.steps;
   describe_text_and_model(corpus, s, "as it began");
   Prepared out;

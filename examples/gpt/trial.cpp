@@ -49,12 +49,14 @@ void time_steps(Trial& trial, nn::GPT& model, const Settings& s, const Corpus& c
   trial.step_seconds = seconds / static_cast<double>(trial.steps - 1);
 }
 
-/// Numbers that a run keeps and a trial does not: the batches' own tokens, an evaluation's windows,
-/// and a checkpoint as it is written (weights and two moments in f32).
+/// Numbers that a run keeps and a trial does not: the batches' own tokens, an evaluation's windows
+/// and the weights of all its heads in one of them (Run::log_heads), and a checkpoint as it is
+/// written (weights and two moments in f32).
 std::int64_t bytes_to_come(const nn::GPT& model, const Corpus& corpus) {
   const auto token = static_cast<std::int64_t>(sizeof(std::int64_t));
+  const nn::GPTOptions& o = model.options;
   return token * (std::ssize(corpus.training) + 3 * std::ssize(corpus.held_out)) +
-         3 * 4 * model.parameter_count();
+         4 * o.layers * o.heads * o.context * o.context + 3 * 4 * model.parameter_count();
 }
 
 }  // namespace

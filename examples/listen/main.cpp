@@ -27,11 +27,14 @@
 namespace gradus::examples {
 namespace {
 
+constexpr std::int64_t kFrames = (kSamples - kFrame) / kHop + 1;
+
 struct Flags : ClassifierFlags {
   Flags() : ClassifierFlags("listen") { steps = 800, batch = 32, learning_rate = 2e-3; }
+  Need need() const override { return classifier(kFrames / 2, kBands * kFrames); }
   nn::Listener model() const {
     return nn::Listener({.bands = kBands,
-                         .frames = (kSamples - kFrame) / kHop + 1,
+                         .frames = kFrames,
                          .classes = kSounds,
                          .layers = layers,
                          .heads = heads,
@@ -41,7 +44,6 @@ struct Flags : ClassifierFlags {
 };
 
 int learn(Flags& flags) {
-  flags.model();  // complains of sizes before anything is written
   const DirectoryLock lock = flags.begin();
   seed(static_cast<std::uint64_t>(flags.seed));
   nn::Listener model = flags.model();

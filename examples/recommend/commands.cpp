@@ -119,9 +119,11 @@ nn::Recommender load_trained(RecommendFlags& flags, const std::string& directory
 
 }  // namespace
 
-void RecommendFlags::check() const {
-  ModelFlags::check();
-  require(users > 0, "--users ", users, ": must be positive");
+Need RecommendFlags::need() const {
+  Need need = transformer(kContext, kContext + kItems, kItems);
+  need.step *= std::min(1.0, static_cast<double>(users) / static_cast<double>(batch));
+  need.data = 2.0 * sizeof(std::int64_t) * kLength * static_cast<double>(users);  // known, ranks
+  return need;
 }
 
 int train(RecommendFlags& flags) {

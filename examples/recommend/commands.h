@@ -13,7 +13,7 @@ struct RecommendFlags : ModelFlags {
 
   RecommendFlags();
   void add_to(CLI::App& app);
-  void check() const override;
+  Need need() const override;
 };
 
 int train(RecommendFlags& flags);

@@ -23,7 +23,7 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
             const std::function<int()>& work) {
   int threads = 0;
   bool config_asked = false;
-  app.add_option("--threads", threads, "how many; 0: one a core")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", threads, "how many; 0: one a core")->check(CLI::Range(0, 1024));
   app.add_flag("--build-info", config_asked, "say what this was built with");
   for (CLI::App* each : app.get_subcommands({})) each->fallthrough();  // theirs too
   try {

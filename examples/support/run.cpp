@@ -1,12 +1,14 @@
 #include "run.h"
 
 #include <filesystem>
+#include <sstream>
 
 #include "gradus/base/platform.h"
 #include "gradus/io/output_file.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
 #include "interrupt.h"
+#include "judge.h"
 #include "words.h"
 
 namespace gradus::examples {
@@ -69,8 +71,21 @@ int end_of_run(TrainEnd end, const std::string& program, const RunFiles& files) 
 void load_best(nn::Module& model, const RunFiles& files) {
   require<FileError>(std::filesystem::exists(files.model()), files.model(),
                      ": not there yet: the run has not come to its first evaluation");
-  model.load_state(io::load_safetensors(files.model()).tensors);
+  load_fitting(files.model(),
+               [&] { model.load_state(io::load_safetensors(files.model()).tensors); });
   model.eval();
+}
+
+void load_fitting(const std::string& file, const std::function<void()>& load) {
+  try {
+    load();
+  } catch (const ShapeError& error) {  // a line for each tensor
+    std::istringstream lines(error.what());
+    std::string first;
+    std::getline(lines, first), std::getline(lines >> std::ws, first);
+    fail<FileError>(file, ": is of a model of other sizes than settings.json says: ", first,
+                    kWayOn);
+  }
 }
 
 }  // namespace gradus::examples

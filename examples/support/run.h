@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 #include <string>
 
 #include "gradus/base/error.h"
@@ -49,5 +50,8 @@ int end_of_run(TrainEnd end, const std::string& program, const RunFiles& files);
 
 /// The best weights of a run, into `model`, which then is in eval mode. FileError: not yet there.
 void load_best(nn::Module& model, const RunFiles& files);
+
+/// load(), which reads weights from `file`. FileError, in one line: they are of another model.
+void load_fitting(const std::string& file, const std::function<void()>& load);
 
 }  // namespace gradus::examples

@@ -66,9 +66,17 @@ void print_accuracy(const Task& task, const std::vector<std::string>& found) {
 
 }  // namespace
 
-void TranslateFlags::check() const {
-  ModelFlags::check();
-  make_task(task, std::min<std::int64_t>(examples, 1), seed);  // knows what is wrong with it
+void TranslateFlags::check(const Judge& judge) const {
+  ModelFlags::check(judge);
+  judge.require(task == "dates" || task == "sentences", "task", io::in_quotes(task),
+                ": take dates or sentences");
+}
+
+Need TranslateFlags::need() const {  // texts of few tokens, so that no step is counted
+  Need need = transformer(0, 0, 0);
+  need.parameters *= 2;  // encoder and decoder
+  need.data = static_cast<double>(examples * 2 * std::int64_t{sizeof(Example)});
+  return need;
 }
 
 int train(TranslateFlags& flags) {
@@ -101,7 +109,7 @@ int train(TranslateFlags& flags) {
 
 int translate(TranslateFlags& flags, const std::string& directory,
               const std::vector<std::string>& texts, std::int64_t beams) {
-  require(beams > 0, "--beams ", beams, ": must be positive");
+  Judge().number("beams", beams);
   const Trained trained = load_trained(flags, directory, Examples::not_needed);
   std::vector<Ids> sources;  // all of them, before the first is shown
   for (const std::string& text : texts) sources.push_back(encoded(trained.task.source, text));

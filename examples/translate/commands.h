@@ -14,7 +14,8 @@ struct TranslateFlags : ModelFlags {
 
   TranslateFlags();
   void add_to(CLI::App& app);
-  void check() const override;
+  void check(const Judge& judge) const override;
+  Need need() const override;
 };
 
 int train(TranslateFlags& flags);

@@ -31,6 +31,14 @@ struct Flags : ClassifierFlags {
     ClassifierFlags::add_to(app);
     setting(app, "--patch", &patch, "pixels on a side; must divide 24");
   }
+  void check(const Judge& judge) const override {
+    ClassifierFlags::check(judge);
+    judge.require(kSide % patch == 0, "patch", patch, ": must divide ", kSide);
+  }
+  Need need() const override {
+    const auto side = static_cast<double>(kSide / patch);
+    return classifier(side * side, kSide * kSide);
+  }
   nn::VisionTransformer model() const {
     return nn::VisionTransformer({.size = kSide,
                                   .patch = patch,
@@ -43,7 +51,6 @@ struct Flags : ClassifierFlags {
 };
 
 int learn(Flags& flags) {
-  flags.model();  // complains of sizes before anything is written
   const DirectoryLock lock = flags.begin();
   seed(static_cast<std::uint64_t>(flags.seed));
   nn::VisionTransformer model = flags.model();

@@ -1,7 +1,13 @@
 // Pages, symbols, calls, and counts of the machine.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
 #include <string>
 #include <thread>
 #include <typeinfo>
@@ -34,7 +40,56 @@ TEST_CASE("the machine is described") {
   CHECK(platform::physical_memory() > (std::size_t{16} << 20));
 }
 
+TEST_CASE("memory is what the control groups around a process grant") {
+  namespace fs = std::filesystem;
+  std::random_device random;
+  const fs::path root = fs::temp_directory_path() / ("gradus-groups-" + std::to_string(random()));
+  const auto write = [&](const std::string& path, const std::string& text) {
+    fs::create_directories((root / path).parent_path());
+    std::ofstream(root / path) << text << '\n';
+  };
+  const auto memory = [&] { return platform::physical_memory(root.string()); };
+  const std::string groups = "sys/fs/cgroup/";
+  const std::size_t machine = memory();  // no groups
+  CHECK(machine >= platform::physical_memory());
+  write("proc/self/cgroup", "12:cpu:/other\n0::/outer/inner");
+  write(groups + "outer/inner/memory.max", "max");
+  CHECK(memory() == machine);
+  write(groups + "memory.max", "9000000");
+  CHECK(memory() == 9'000'000);
+  write(groups + "outer/memory.max", "7000000");
+  CHECK(memory() == 7'000'000);
+  write(groups + "outer/inner/memory.max", "8000000");
+  CHECK(memory() == 7'000'000);
+  write(groups + "outer/inner/memory.max", "6000000");
+  CHECK(memory() == 6'000'000);
+  fs::remove_all(root / "proc");  // version 1
+  fs::remove(root / groups / "memory.max");
+  CHECK(memory() == machine);
+  write(groups + "memory/memory.limit_in_bytes", "5000000");
+  CHECK(memory() == 5'000'000);
+  write(groups + "memory/memory.limit_in_bytes", "9223372036854771712");  // its word for none
+  CHECK(memory() == machine);
+  fs::remove_all(root);
+}
+
 #ifdef __linux__
+TEST_CASE("memory is what may still be mapped") {
+  const std::size_t before = platform::physical_memory();
+  rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_AS, &usual) == 0);
+  std::ifstream statm("/proc/self/statm");
+  std::size_t mapped = 0;
+  statm >> mapped, mapped *= static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  rlimit less = usual;
+  less.rlim_cur = mapped + before / 2;  // far more than this process maps meanwhile
+  REQUIRE(::setrlimit(RLIMIT_AS, &less) == 0);
+  const std::size_t now = platform::physical_memory();
+  ::setrlimit(RLIMIT_AS, &usual);
+  CHECK(now <= before / 2);
+  CHECK(now > before / 4);
+}
+
 TEST_CASE("resident memory follows what is touched") {
   constexpr std::size_t bytes = std::size_t{32} << 20;
   const std::size_t before = platform::resident_bytes();

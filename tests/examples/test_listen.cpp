@@ -215,8 +215,8 @@ TEST_CASE("listen refuses what cannot be, in one line") {
   check_refused(here.shell(kListen + "make x.wav --class moo"), {"--class moo: there are tone, "});
   check_refused(here.shell(kListen + "make x.wav --class up --seed -1"), {"--seed -1: must not"});
   check_refused(here.shell(kListen + "make x.wav"), {"--class"});
-  check_refused(here.shell(kListen + "train --layers 0"), {"0 layers: all must be positive"});
-  check_refused(here.shell(kListen + "train --heads 3"), {"3 heads do not divide a width of 64"});
+  check_refused(here.shell(kListen + "train --layers 0"), {"--layers 0: must be positive"});
+  check_refused(here.shell(kListen + "train --heads 3"), {"--heads 3: must divide --width 64"});
   check_refused(here.shell(kListen + "to nowhere --class up"), {"nowhere: holds no listen run"});
   CHECK_FALSE(fs::exists(here.directory / "runs"));
 }

@@ -136,8 +136,8 @@ TEST_CASE("vision trains, goes on where it was stopped, and looks") {
 TEST_CASE("vision refuses what cannot be, in one line") {
   const Workplace here;
   check_refused(here.shell(kVision), {"subcommand"});
-  check_refused(here.shell(kVision + "train --patch 5"), {"patches of 5 do not divide", "24"});
-  check_refused(here.shell(kVision + "train --heads 3"), {"3 heads do not divide a width of 64"});
+  check_refused(here.shell(kVision + "train --patch 5"), {"--patch 5: must divide 24"});
+  check_refused(here.shell(kVision + "train --heads 3"), {"--heads 3: must divide --width 64"});
   check_refused(here.shell(kVision + "train --steps 0"), {"--steps 0: must be positive"});
   check_refused(here.shell(kVision + "look nowhere"), {"nowhere: holds no vision run"});
   CHECK_FALSE(fs::exists(here.directory / "runs"));

@@ -54,9 +54,11 @@ void ClassifierFlags::add_to(CLI::App& app) {
   setting(app, "--tested", &tested, "new examples for the accuracy at the end");
 }
 
-void ClassifierFlags::check() const {
-  ModelFlags::check();
-  require(0 < tested && tested <= 1'000'000, "--tested ", tested, ": must be 1 to 1,000,000");
+Need ClassifierFlags::classifier(double tokens, double numbers) const {
+  Need need = transformer(tokens, tokens, 0);
+  const auto known = static_cast<double>(batch + (1 + kForLogistic) * tested);
+  need.data = 4 * numbers * known;
+  return need;
 }
 
 int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task) {

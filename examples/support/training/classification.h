@@ -28,7 +28,10 @@ struct ClassifierFlags : ModelFlags {
   using ModelFlags::ModelFlags;
   std::int64_t tested = 2000;
   void add_to(CLI::App& app);
-  void check() const override;
+
+ protected:
+  /// transformer(), and so many numbers an example for those of a step and of the test.
+  Need classifier(double tokens, double numbers) const;
 };
 
 struct Classification {

@@ -4,16 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "gradus/base/platform.h"
 #include "gradus/examples/support/interrupt.h"
-#include "gradus/examples/support/json_fields.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
+#include "gradus/models/sizes.h"
 
 namespace gradus::examples {
 namespace {
@@ -40,7 +39,7 @@ void RunFlags::setting(CLI::App& app, const std::string& flag, Value value,
           return app.add_option(flag, *at, help)->capture_default_str();
       },
       value);
-  settings_.push_back({flag, value, option});
+  settings_.push_back({flag, field_of(flag), value, option});
 }
 
 void RunFlags::add_to(CLI::App& app) {
@@ -53,21 +52,35 @@ void RunFlags::add_to(CLI::App& app) {
   app.add_flag("--resume", resume, "go on with the run in --out; other flags may be left out");
 }
 
-void RunFlags::check() const {
-  require(steps > 0, "--steps ", steps, ": must be positive");
-  require(batch > 0, "--batch ", batch, ": must be positive");
-  require(learning_rate > 0 && std::isfinite(learning_rate), "--lr ", learning_rate,
-          ": must be positive");
-  require(seed >= 0, "--seed ", seed, ": must not be negative");
-  require(eval_every > 0, "--eval-every ", eval_every, ": must be positive");
+void RunFlags::judge(const Judge& judge, bool to_train) const {
+  for (const Setting& each : settings_)
+    std::visit(
+        [&]<class T>(const T* at) {
+          if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>)
+            judge.number(each.field, *at);
+        },
+        each.value);
+  check(judge);
+  const Need need = this->need();
+  judge.memory(to_train ? need.training() : need.using_it(), sizes());
+}
+
+std::vector<std::pair<const char*, std::int64_t>> RunFlags::sizes() const {
+  std::vector<std::pair<const char*, std::int64_t>> all;
+  for (const Setting& each : settings_)
+    if (const auto* at = std::get_if<std::int64_t*>(&each.value))
+      if (each.field != "seed" && each.field != "steps" && each.field != "eval_every")
+        all.emplace_back(each.field.c_str(), **at);
+  return all;
 }
 
 DirectoryLock RunFlags::begin(const std::vector<std::string>& more) {
-  check();
-  if (resume)
+  if (resume) {
     require_checkpoint(files());
-  else
+  } else {
+    judge(Judge());
     require_no_run(program_, files());
+  }
   DirectoryLock lock(out);
   std::vector<std::string> all = files().all();
   all.insert(all.end(), more.begin(), more.end());
@@ -75,6 +88,7 @@ DirectoryLock RunFlags::begin(const std::vector<std::string>& more) {
   remove_leftovers(out, all);
   if (resume) {
     read(true);
+    judge(Judge(settings_file()));
   } else {
     require_no_run(program_, files());  // again: it may have come between
     write();
@@ -88,35 +102,31 @@ void RunFlags::load(const std::string& directory) {
                      " run: there is no settings.json; train one with: ", program_, " train --out ",
                      out);
   read(false);
+  judge(Judge(settings_file()), false);
 }
 
 void RunFlags::read(bool flags_must_agree) {
-  const std::string text = io::read_text(settings_file());
-  try {
-    const auto json = nlohmann::json::parse(text);  // the ordered one seeks each key among all
-    const JsonFields fields(json, settings_file());
-    const std::string program = json.at("program");
-    require<FileError>(program == program_, out, ": is a run of ", io::in_quotes(program),
-                       ", not of ", program_);
-    for (const Setting& each : settings_)
-      std::visit(
-          [&]<class T>(T* at) {
-            T run{};
-            fields.read(field_of(each.flag), run);
-            if (flags_must_agree && each.option->count() > 0) must_agree(each.flag, *at, run, out);
-            *at = run;
-          },
-          each.value);
-  } catch (const nlohmann::json::exception& error) {
-    fail<FileError>(settings_file(), ": is not the settings of a ", program_,
-                    " run: ", io::in_short(error.what()));
-  }
+  SettingsFile file(SettingsFile::text_of(settings_file()), settings_file(), program_);
+  std::string program;
+  file.read("program", program);
+  require<FileError>(program == program_, out, ": is a run of ", io::in_quotes(program),
+                     ", not of ", program_);
+  for (const Setting& each : settings_)
+    std::visit(
+        [&]<class T>(T* at) {
+          T run;
+          file.read(each.field, run);
+          if (flags_must_agree && each.option->count() > 0) must_agree(each.flag, *at, run, out);
+          *at = run;
+        },
+        each.value);
+  file.finish();
 }
 
 void RunFlags::write() const {
   Json json = {{"program", program_}};
   for (const Setting& each : settings_)
-    std::visit([&](const auto* at) { json[field_of(each.flag)] = *at; }, each.value);
+    std::visit([&](const auto* at) { json[each.field] = *at; }, each.value);
   const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   io::write_file_atomically(settings_file(), text.data(), text.size());
 }
@@ -134,7 +144,7 @@ TrainOptions RunFlags::options() const {
 int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
                     const Trainer::Evaluate& evaluate) const {
   if (resume)
-    trainer.resume();
+    load_fitting(files().checkpoint(), [&] { trainer.resume(); });
   else
     trainer.start();
   const std::int64_t first = trainer.step();
@@ -153,12 +163,16 @@ void ModelFlags::add_to(CLI::App& app) {
   setting(app, "--dropout", &dropout, "in [0, 1)");
 }
 
-void ModelFlags::check() const {
-  RunFlags::check();
-  require(layers > 0, "--layers ", layers, ": must be positive");
-  require(heads > 0 && width > 0 && width % heads == 0, "--heads ", heads, ": must divide --width ",
-          width);
-  require(0 <= dropout && dropout < 1, "--dropout ", dropout, ": must be in [0, 1)");
+void ModelFlags::check(const Judge& judge) const {
+  judge.require(width % heads == 0, "heads", heads, ": must divide ", judge.name("width"), " ",
+                width);
+}
+
+Need ModelFlags::transformer(double tokens, double rows, double outputs) const {
+  const auto C = static_cast<double>(width), L = static_cast<double>(layers);
+  const double seen = static_cast<double>(batch) * tokens;  // tokens of a step
+  return {.parameters = L * nn::block_count({.width = width, .heads = heads}) + rows * C,
+          .step = kept_by_blocks(L, seen, C) + 8 * seen * outputs};
 }
 
 }  // namespace gradus::examples

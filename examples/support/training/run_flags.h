@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "gradus/examples/support/directory_lock.h"
+#include "gradus/examples/support/judge.h"
 #include "gradus/train/loop.h"
 
 namespace CLI {
@@ -61,10 +62,14 @@ class RunFlags {
   using Value = std::variant<std::int64_t*, double*, bool*, std::string*>;
   void setting(CLI::App& app, const std::string& flag, Value value, const std::string& help);
 
-  /// ValueError names a flag that is out of range.
-  virtual void check() const;
+  /// Before anything is made: ranges, check(), and memory for need(). The error names a flag, or
+  /// the field of a file.
+  void judge(const Judge& judge, bool to_train = true) const;
+  /// What no range says: one that must divide another.
+  virtual void check(const Judge&) const {}
+  virtual Need need() const { return {}; }
 
-  /// Before anything is written: check(); then locks the directory; a new run writes
+  /// Before anything is written: judge(); then locks the directory; a new run writes
   /// settings.json, a resumed one reads it. `more` are files that the application writes there.
   /// FileError: the directory holds a run already, or none to resume, or is locked. ValueError: a
   /// flag out of range, or one that contradicts the run.
@@ -82,11 +87,12 @@ class RunFlags {
 
  private:
   struct Setting {
-    std::string flag;  // "--eval-every", in the file "eval_every"
+    std::string flag, field;  // "--eval-every", in the file "eval_every"
     Value value;
     const CLI::Option* option;
   };
   std::string settings_file() const { return out + "/settings.json"; }
+  std::vector<std::pair<const char*, std::int64_t>> sizes() const;  // what memory depends on
   void read(bool flags_must_agree);
   void write() const;
 
@@ -102,7 +108,11 @@ class ModelFlags : public RunFlags {
   double dropout = 0;
 
   void add_to(CLI::App& app);
-  void check() const override;
+  void check(const Judge& judge) const override;
+
+ protected:
+  /// So many tokens an example, and logits a token; `rows` of parameters beside those of blocks.
+  Need transformer(double tokens, double rows, double outputs) const;
 };
 
 }  // namespace gradus::examples

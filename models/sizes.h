@@ -1,0 +1,12 @@
+// How many parameters a model will have, told before it is made. Counts are doubles: no product of
+// sizes overflows them, and below 2⁵³ they are exact.
+#pragma once
+
+#include "gradus/nn/block.h"
+
+namespace gradus::nn {
+
+double norm_count(double width, NormKind kind = NormKind::layer);
+double block_count(const BlockOptions& options);
+
+}  // namespace gradus::nn
