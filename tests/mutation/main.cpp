@@ -2,7 +2,7 @@
 //
 //   gradus_mutants LIST JOBS SCRATCH [PART…]
 //
-// LIST has a line for each mutant: its number, its place's, and how many seconds of cases it is worth.
+// LIST has a line for each mutant: its number, its place's, and the seconds of cases it is worth.
 // Only cases whose name begins with a PART; all without one. Each of JOBS processes has a folder in
 // SCRATCH for the files that tests write.
 //

@@ -54,14 +54,20 @@ def link_tree(tree, target, include, written):
             link.symlink_to(path)
 
 
-def chunks_by_choice(text):
-    """base/parallel.h where the length of a loop's chunks is a variable, so that small samples have several."""
-    for before, after in (("inline constexpr std::int64_t kCheapGrain", "inline std::int64_t kCheapGrain"),
-                          ("\nconstexpr std::int64_t rows_grain", "\ninline std::int64_t rows_grain")):
+# What is different before there are mutants: the length of a loop's chunks is a variable, so that small
+# samples have several; and no kernel is inlined whatever it costs, which with its mutants never ends.
+CHANGES = {"base/parallel.h": (("inline constexpr std::int64_t kCheapGrain", "inline std::int64_t kCheapGrain"),
+                               ("\nconstexpr std::int64_t rows_grain", "\ninline std::int64_t rows_grain")),
+           "base/simd.h": (("inline __attribute__((always_inline))", "inline"),)}
+
+
+def prepared(tree, path):
+    text = (tree / path).read_text()
+    for before, after in CHANGES.get(path, ()):
         if before not in text:
-            raise SystemExit(f"mutate: base/parallel.h has no '{before.strip()}' any more")
+            raise SystemExit(f"mutate: {path} has no '{before.strip()}' any more")
         text = text.replace(before, after)
-    return text + "#define GRADUS_SHORT_CHUNKS\n"
+    return text + "#define GRADUS_SHORT_CHUNKS\n" * (path == "base/parallel.h")
 
 
 def replace(path, text):
@@ -76,9 +82,7 @@ class Mutated:
     """One source of the tree, with its mutants."""
 
     def __init__(self, tree, path, public, first, unread, lines=None):
-        self.path, self.text = path, (tree / path).read_text()
-        if path == "base/parallel.h":
-            self.text = chunks_by_choice(self.text)
+        self.path, self.text = path, prepared(tree, path)
         self.source, sites = schemata.read(path, self.text, public, unread)
         if lines is not None:
             sites = [site for site in sites if lines.intersection(self.source.lines_between(site.begin, site.end))]

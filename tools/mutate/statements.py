@@ -134,7 +134,7 @@ class Walker:
 
     def is_declaration(self, begin, end):
         source, i = self.source, begin
-        if source.text_of(i) in ("const", "static", "auto", "thread_local", "typename", "alignas"):
+        if source.text_of(i) in ("const", "static", "auto", "thread_local", "typename", "alignas", "unsigned"):
             return True
         while source.tokens[i].kind == "word":
             after = source.template_end(i + 1) or i + 1
@@ -144,7 +144,8 @@ class Walker:
         else:
             return False
         pointer = source.text_of(after) in ("*", "&")
-        after += 1 if pointer else 0
+        while source.text_of(after) in ("*", "&", "const"):
+            after += 1
         if after >= end or source.tokens[after].kind != "word":
             return False
         following = source.text_of(after + 1) if after + 1 < end else ";"
