@@ -25,5 +25,5 @@ for component in base engine ops check; do
 done
 for component in base engine ops check; do
   echo "$component"
-  qemu-aarch64 -L /usr/aarch64-linux-gnu "build/aarch64/tests/gradus_tests_$component" "~[process]" "$@"
+  qemu-aarch64 -L /usr/aarch64-linux-gnu "build/aarch64/tests/gradus_tests_$component" "~[process]~[.]" "$@"
 done

@@ -1,6 +1,8 @@
 // The number of the mutant that runs. Mutated sources ask it at every place where one differs.
 #pragma once
 
+#include <type_traits>
+
 namespace gradus {
 
 extern int gradus_mutant;                      // 0: none
@@ -10,6 +12,22 @@ extern unsigned char* gradus_mutants_reached;  // by the first mutant of a place
 inline bool gradus_mutant_among(int first, int last) {
   if (gradus_mutants_reached) gradus_mutants_reached[first] = 1;
   return static_cast<unsigned>(gradus_mutant - first) <= static_cast<unsigned>(last - first);
+}
+
+/// `x` as what stands for an expression of type To: of `c ? x : y` both have y's type, as y itself
+/// would else be computed in another one; and where y is a reference, no copy that dies at once
+/// may stand for it.
+template <class To, class X>
+constexpr decltype(auto) gradus_like(X&& x) {
+  using T = std::decay_t<To>;
+  if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<std::decay_t<X>>) {
+    return static_cast<T>(x);
+  } else if constexpr (std::is_pointer_v<T>) {
+    return std::decay_t<X>(x);
+  } else {
+    static_assert(!std::is_lvalue_reference_v<To> || std::is_same_v<To, X&&>, "no such reference");
+    return static_cast<X&&>(x);
+  }
 }
 
 }  // namespace gradus

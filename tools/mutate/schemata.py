@@ -117,7 +117,8 @@ class Writer:
             if statement:
                 self.put(f"if (gradus_mutant == {mutant.id}) {{ {mutant.after} }}", mutant)
             else:
-                self.put(f"gradus_mutant == {mutant.id} ? {void}({mutant.after}) :", mutant)
+                like = void or f"gradus::gradus_like<decltype(({mutant.before}))>"
+                self.put(f"gradus_mutant == {mutant.id} ? {like}({mutant.after}) :", mutant)
             self.put("\n")
         if not statement:  # what each is compared with: a complaint about two types names its line
             self.put(f"{void}({mutants[0].before})\n", Mutant(-first, "", 0, "", "", "", ""))
