@@ -14,19 +14,17 @@ inline bool gradus_mutant_among(int first, int last) {
   return static_cast<unsigned>(gradus_mutant - first) <= static_cast<unsigned>(last - first);
 }
 
-/// `x` as what stands for an expression of type To: of `c ? x : y` both have y's type, as y itself
-/// would else be computed in another one; and where y is a reference, no copy that dies at once
-/// may stand for it.
+/// `x` as what stands for an expression of type To: `c ? x : y` is of a type that both can be, and y
+/// itself must be computed as ever. Where y is a reference, no copy that dies at once may stand for
+/// it; but numbers are read, not kept.
 template <class To, class X>
 constexpr decltype(auto) gradus_like(X&& x) {
   using T = std::decay_t<To>;
-  if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<std::decay_t<X>>) {
-    return static_cast<T>(x);
-  } else if constexpr (std::is_pointer_v<T>) {
-    return std::decay_t<X>(x);
-  } else {
-    static_assert(!std::is_lvalue_reference_v<To> || std::is_same_v<To, X&&>, "no such reference");
+  if constexpr (std::is_lvalue_reference_v<To> && std::is_class_v<T>) {
+    static_assert(std::is_same_v<To, X&&>, "no such reference");
     return static_cast<X&&>(x);
+  } else {
+    return static_cast<T>(static_cast<X&&>(x));
   }
 }
 
