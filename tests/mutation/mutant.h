@@ -14,17 +14,19 @@ inline bool gradus_mutant_among(int first, int last) {
   return static_cast<unsigned>(gradus_mutant - first) <= static_cast<unsigned>(last - first);
 }
 
-/// `x` as what stands for an expression of type To: `c ? x : y` is of a type that both can be, and y
-/// itself must be computed as ever. Where y is a reference, no copy that dies at once may stand for
-/// it; but numbers are read, not kept.
+/// `x` as what stands for an expression y of type To: `c ? x : y` is of a type that both can be, and
+/// y must be computed as ever. Where y is a reference, no copy that dies at once may stand for it;
+/// but numbers are read, not kept.
 template <class To, class X>
 constexpr decltype(auto) gradus_like(X&& x) {
   using T = std::decay_t<To>;
   if constexpr (std::is_lvalue_reference_v<To> && std::is_class_v<T>) {
     static_assert(std::is_same_v<To, X&&>, "no such reference");
     return static_cast<X&&>(x);
-  } else {
+  } else if constexpr (std::is_constructible_v<T, X&&>) {
     return static_cast<T>(static_cast<X&&>(x));
+  } else {
+    return static_cast<X&&>(x);  // as a gradient that is none for a tensor
   }
 }
 

@@ -15,7 +15,8 @@ import schemata
 import scope
 from scope import ROOMS
 
-MAKERS = ("tokens", "expressions", "functions", "operators", "statements", "schemata")
+MAKERS = (*(f"tools/mutate/{name}.py" for name in ("tokens", "expressions", "functions", "operators",
+                                                   "statements", "schemata")), "tests/mutation/mutant.h")
 TESTS = ("support", "mutation") + scope.ROOMS
 FEW = 8
 ROOM_OF_IDS = 1000  # a source's ids begin at a multiple of it: what changes one renumbers few others
@@ -129,7 +130,7 @@ class Tree:
 
     def keys(self):
         """What says that a source is the one whose complaints are remembered: comments are no part of it."""
-        makers = "".join((self.root / "tools/mutate" / f"{name}.py").read_text() for name in MAKERS)
+        makers = "".join((self.root / name).read_text() for name in MAKERS)
         keys = {}
         for path, s in self.sources.items():
             words = [token.text for token in s.source.tokens] + [str(len(s.mutants))]
