@@ -14,9 +14,9 @@ inline bool gradus_mutant_among(int first, int last) {
   return static_cast<unsigned>(gradus_mutant - first) <= static_cast<unsigned>(last - first);
 }
 
-/// `x` as what stands for an expression y of type To: `c ? x : y` is of a type that both can be, and
-/// y must be computed as ever. Where y is a reference, no copy that dies at once may stand for it;
-/// but numbers are read, not kept.
+/// `x` as what stands for an expression y of type To: `c ? x : y` is of a type that both can be,
+/// and y must be computed as ever. Where y is a reference, no copy that dies at once may stand for
+/// it; but numbers are read, not kept.
 template <class To, class X>
 constexpr decltype(auto) gradus_like(X&& x) {
   using T = std::decay_t<To>;

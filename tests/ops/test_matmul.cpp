@@ -74,6 +74,10 @@ TEST_CASE("linear refuses what does not fit") {
   CHECK(has(input, "linear"));
   CHECK(has(input, "[2, 4]"));
   CHECK(has(input, "[5, 3]"));
+  // The axes are the other way round, and only then is that said.
+  CHECK(has(message_of<ShapeError>([&] { linear(ones({3, 2}), w); }), "transpose(x)"));
+  CHECK(!has(message_of<ShapeError>([&] { linear(ones({3, 2, 2}), w); }), "transpose(x)"));
+  CHECK(!has(input, "transpose(x)"));
   CHECK(has(message_of<ShapeError>([&] { linear(x, w, ones({3})); }), "[3]"));
   CHECK_THROWS_AS(linear(x, w, ones({1, 5})), ShapeError);
   CHECK_THROWS_AS(linear(x, ones({3})), ShapeError);
