@@ -26,7 +26,6 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <new>
 #include <numeric>
 
 #include "gradus/base/parallel.h"
@@ -129,13 +128,12 @@ T* shared(std::size_t count) {
 /// A folder of its own for what the tests of one process write. What a mutant makes of a path can
 /// be any path, so it must not be root's to write.
 std::filesystem::path own_folder(const std::string& scratch, int job) {
-  const std::filesystem::path folder = scratch + "/" + std::to_string(job);
+  const auto folder = std::filesystem::absolute(scratch) / std::to_string(job);
   std::filesystem::create_directories(folder);
   std::filesystem::permissions(folder, std::filesystem::perms::all);
   setenv("TMPDIR", folder.c_str(), 1);
   if (chdir(folder.c_str()) != 0) std::exit(2);
-  if (geteuid() == 0 && seteuid(kNobody) == 0 &&
-      (open(GRADUS_SOURCE_DIR "/README.md", O_RDONLY) < 0 || access(".", W_OK) != 0))
+  if (geteuid() == 0 && seteuid(kNobody) == 0 && !std::ifstream(GRADUS_SOURCE_DIR "/README.md"))
     if (seteuid(0) != 0) std::exit(2);  // a tree that only root can read
   return folder;
 }

@@ -30,7 +30,7 @@ struct Custom final : Op {
   Gradients backward(const Tensor& dy) override { return back(dy); }
 };
 
-/// The sum of many inputs; notes what it is asked for. `wish`: the gradient of input k.
+/// The sum of many inputs; notes which gradients it is asked for. That of input k is (k + 1) · dy.
 struct Many final : Op {
   static inline std::vector<bool> wanted;
   const char* name() const override { return "many"; }

@@ -7,8 +7,6 @@ and models/ what a layer computes.
 """
 import re
 
-from functions import functions_of
-
 ROOMS = ("base", "engine", "ops", "nn", "models", "train", "io", "trace", "check")
 ROOTS = re.compile(r"^(backward|\w+_backward|\w+_derivative|\w+_formula|remake|cheap_to_remake)$")
 LAYER = re.compile(r"^(forward|add_to|attend|activate|add_\w+|embed|encode|decode|loss)$")
