@@ -50,9 +50,8 @@ def link_tree(tree, target, include, written):
         if not link.exists():
             link.symlink_to(path)
     include.mkdir(exist_ok=True)
-    for link, path in ((include / "gradus", target), (target / "docs", tree / "docs")):  # tests read some pages
-        if not link.exists():
-            link.symlink_to(path)
+    if not (include / "gradus").exists():
+        (include / "gradus").symlink_to(target)
 
 
 # What is different before there are mutants: the length of a loop's chunks is a variable, so that small
@@ -146,7 +145,11 @@ class Tree:
         if self.only:
             link_headers(self.root, self.target, self.include)
         else:
-            link_tree(self.root, self.target, self.include, {self.target / path for path in self.sources})
+            written = {self.target / path for path in (*self.sources, *CHANGES)}
+            link_tree(self.root, self.target, self.include, written)
+            for path in CHANGES:  # also where nothing in it is mutated
+                if path not in self.sources:
+                    replace(self.target / path, prepared(self.root, path))
         keys, fresh = self.keys(), []
         before = json.loads(self.memory.read_text()) if self.memory.exists() else {}
         for path, source in self.sources.items():
@@ -205,7 +208,8 @@ class Tree:
 
     def errors(self, unit):
         command = ["c++", "-std=c++20", "-fsyntax-only", "-w", "-fmax-errors=0", "-DGRADUS_BLAS_PLAIN",
-                   '-DGRADUS_SOURCE_DIR=""', '-DGRADUS_BINARY_DIR=""', '-DGRADUS_VERSION=""', "-I", str(self.include), str(self.target / unit)]
+                   '-DGRADUS_SOURCE_DIR=""', '-DGRADUS_BINARY_DIR=""', '-DGRADUS_VERSION=""',
+                   "-I", str(self.include), str(self.target / unit)]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"})
         return done.stderr if done.returncode else ""
 
