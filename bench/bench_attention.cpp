@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/products/multiply.h"
 #include "gradus/base/memory.h"
 #include "gradus/base/parallel.h"
+#include "gradus/base/products/multiply.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
 #include "gradus/ops/arithmetic.h"

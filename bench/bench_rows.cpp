@@ -79,9 +79,11 @@ std::vector<Kernel> element_wise() {
   static std::vector<std::uint32_t> words(static_cast<std::size_t>(kElements));
   kernels.push_back({"random words", 4, [=] { stream.words(0, kElements, words.data()); }});
   add(kernels, "dropout", [](const Tensor& x) { return dropout(x, 0.2); });
-  add(kernels, "dropout_residual",
-      [=](const Tensor& x) { return dropout_residual(x, other, 0.2); }, 4);
-  add(kernels, "add", [=](const Tensor& x) { return x + other; }, 4);
+  add(
+      kernels, "dropout_residual", [=](const Tensor& x) { return dropout_residual(x, other, 0.2); },
+      4);
+  add(
+      kernels, "add", [=](const Tensor& x) { return x + other; }, 4);
   add(kernels, "gelu", [](const Tensor& x) { return gelu(x); });
   add(kernels, "gelu tanh", [](const Tensor& x) { return gelu(x, Gelu::tanh); });
   add(kernels, "silu", [](const Tensor& x) { return silu(x); });
@@ -101,7 +103,8 @@ std::vector<Kernel> by_rows() {
       [=](const Tensor& x) { return train(x) ? rms_norm(x, weight) : rms_norm(x, w); });
   add(kernels, "softmax", [](const Tensor& x) { return softmax(x, -1); });
   add(kernels, "log_softmax", [](const Tensor& x) { return log_softmax(x, -1); });
-  add(kernels, "cross_entropy", [=](const Tensor& x) { return cross_entropy(x, target); }, -4);
+  add(
+      kernels, "cross_entropy", [=](const Tensor& x) { return cross_entropy(x, target); }, -4);
   const Tensor x = randn({kRows, kColumns}, Dtype::f32);
   kernels.push_back({"sum_to a row", 4, [=] { sum_to(x, {kColumns}); }});
   kernels.push_back({"sum_to a column", 4, [=] { sum_to(x, {kRows, 1}); }});
@@ -130,8 +133,8 @@ void run(int rounds) {
   set_num_threads(1);
   seed(1);
   std::vector<float> from(static_cast<std::size_t>(kElements), 1), to(from.size());
-  const double copy = least_ns(
-      [&] { std::memcpy(to.data(), from.data(), from.size() * sizeof from[0]); }, rounds);
+  const double copy =
+      least_ns([&] { std::memcpy(to.data(), from.data(), from.size() * sizeof from[0]); }, rounds);
   for (const auto& some : {element_wise(), by_rows(), optimizers()})
     for (const Kernel& kernel : some) {
       const double ns = least_ns(kernel.run, rounds) / kElements;

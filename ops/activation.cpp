@@ -13,14 +13,14 @@
 
 #include <cmath>
 
-#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/map.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/vmath.h"
 
 namespace gradus {
 namespace op {

@@ -43,8 +43,7 @@ void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
   compute_scores(plan, b, h, queries, keys, part.q, part.kt, p);
   const Matrix<const T> weights(p, rows, n), dscores(dp, rows, n), q(part.q, rows, plan.D),
       dout(part.dout, rows, plan.Dv);
-  multiply(Matrix<T>(dp, rows, n), dout,
-           {part.vt.at(keys.first), plan.Dv, n, Stride{part.vt.row}});
+  multiply(Matrix<T>(dp, rows, n), dout, {part.vt.at(keys.first), plan.Dv, n, Stride{part.vt.row}});
   if (plan.dropout.threshold)
     for (std::int64_t r = 0; r < rows; ++r)
       simd::run<dropped_row_backward<T>>(
@@ -56,8 +55,8 @@ void backward_tile(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Ra
     multiply(Matrix<T>(part.dv.at(keys.first), n, plan.Dv, Stride{part.dv.row}),
              weights.transpose(), dout, {.beta = 1});
   if (part.dk.data)
-    multiply(Matrix<T>(part.dk.at(keys.first), n, plan.D, Stride{part.dk.row}),
-             dscores.transpose(), q, {.alpha = scale, .beta = 1});
+    multiply(Matrix<T>(part.dk.at(keys.first), n, plan.D, Stride{part.dk.row}), dscores.transpose(),
+             q, {.alpha = scale, .beta = 1});
   if (x.dq.data)
     multiply(Matrix<T>(x.dq.at(b, h, queries.first), rows, plan.D, Stride{x.dq.row}), dscores,
              {part.k.at(keys.first), n, plan.D, Stride{part.k.row}},

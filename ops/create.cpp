@@ -181,9 +181,9 @@ template Tensor borrow(std::span<bool>, const Shape&, std::shared_ptr<const void
 std::string config() {
   return text("gradus ", GRADUS_VERSION, "\nthreads: ", num_threads(), " of ",
               platform::usable_cores(), " usable cores\nproducts: ", products::describe(),
-              "\nlibrary: ", products::describe_library(), "\nkernels: ",
-              simd::name(simd::level()), " of ", simd::name(simd::widest()),
-              "\nsystem: ", platform::system_name(), "\ncompiler: ", __VERSION__, "\n");
+              "\nlibrary: ", products::describe_library(), "\nkernels: ", simd::name(simd::level()),
+              " of ", simd::name(simd::widest()), "\nsystem: ", platform::system_name(),
+              "\ncompiler: ", __VERSION__, "\n");
 }
 
 }  // namespace gradus

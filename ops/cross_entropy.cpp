@@ -14,10 +14,9 @@
 #include <limits>
 #include <vector>
 
-#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
@@ -25,6 +24,7 @@
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/rows.h"
 #include "gradus/ops/softmax.h"
+#include "gradus/ops/vmath.h"
 
 namespace gradus {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
-#include "gradus/ops/create.h"
 #include "gradus/engine/strided.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/map.h"
 #include "gradus/ops/movement.h"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "gradus/engine/apply.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/map.h"
 

@@ -5,8 +5,8 @@
 // y / x_i would be the shorter way to the products of the others, but not with zeros in a group.
 // They are computed as products, so every derivative is right with none, one or several zeros.
 #include "gradus/engine/apply.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/fold.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"

@@ -10,13 +10,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/norm.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/rows.h"
+#include "gradus/ops/vmath.h"
 
 namespace gradus {
 namespace {

@@ -14,12 +14,12 @@
 #include <limits>
 #include <utility>
 
-#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/rows.h"
+#include "gradus/ops/vmath.h"
 
 namespace gradus {
 namespace {

@@ -9,11 +9,11 @@
 #include <algorithm>
 
 #include "gradus/base/parallel.h"
-#include "gradus/ops/vmath.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/map.h"
 #include "gradus/ops/movement.h"
+#include "gradus/ops/vmath.h"
 
 namespace gradus {
 namespace {

@@ -7,8 +7,8 @@
 // infinite or NaN does not reach the values that were not chosen.
 
 #include "gradus/engine/apply.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/map.h"
 

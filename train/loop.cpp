@@ -88,7 +88,9 @@ SavedState read_state(const RunFiles& files) {
   const io::Checkpoint checkpoint = io::load_checkpoint(path);
   SavedState state{whole_number(checkpoint, "step", path),
                    whole_number(checkpoint, "best_step", path),
-                   std::bit_cast<double>(whole_number(checkpoint, "best", path)), 0, {}};
+                   std::bit_cast<double>(whole_number(checkpoint, "best", path)),
+                   0,
+                   {}};
   if (checkpoint.facts.contains("pace")) state.steps = whole_number(checkpoint, "pace", path);
   for (const auto& [name, tensor] : checkpoint.tensors)
     if (name.starts_with("model.")) state.parameters += tensor.numel();

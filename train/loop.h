@@ -63,7 +63,7 @@ struct TrainOptions {
   /// Fits the steps, and with them the schedule, again while the run is going: pace.h. Each fit is
   /// a line in metrics.jsonl: step (how many are done), steps_before, steps, step_milliseconds.
   TimeLimit time;
-  Pace::Clock clock;  // for `time`; empty: the system's
+  Pace::Clock clock;                    // for `time`; empty: the system's
   std::int64_t eval_every = 100;        // planned steps between evaluations, each with a checkpoint
   double clip_norm = 1;                 // of the gradients, globally; 0: not clipped
   double clip_value = 0;                // of each number of a gradient, before that; 0: not

@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kLook = 0.05;  // of the whole time, from one look at the clock to the next
 constexpr double kLateOfLeft = 0.1, kLateOfAll = 0.05;  // a run may be late by the greater …
-constexpr double kEarlyOfAll = 0.1;                     // … and early by this, which costs nothing
-constexpr double kEvaluations = 0.2;                    // their most of the time left
+constexpr double kEarlyOfAll = 0.1;   // … and early by this, which costs nothing
+constexpr double kEvaluations = 0.2;  // their most of the time left
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -67,9 +67,8 @@ void Pace::stepped(double seconds) {
 }
 
 void Pace::evaluated(double seconds) {
-  const double t = now_.steps_seen > 0
-                       ? now_.steps_seconds / static_cast<double>(now_.steps_seen)
-                       : now_.step_seconds;
+  const double t = now_.steps_seen > 0 ? now_.steps_seconds / static_cast<double>(now_.steps_seen)
+                                       : now_.step_seconds;
   if (t > 0) now_.evaluation_steps = seconds / t;
 }
 
@@ -100,8 +99,8 @@ std::optional<Refit> Pace::refit(std::int64_t step) {
 std::optional<Refit> Pace::fit(std::int64_t step, double left, double t) {
   const double e = now_.evaluation_steps * t;
   const double at = place(step);
-  double times = std::ceil((static_cast<double>(planned_) - at) /
-                           static_cast<double>(planned_every_));
+  double times =
+      std::ceil((static_cast<double>(planned_) - at) / static_cast<double>(planned_every_));
   if (e > 0) times = std::max(1.0, std::min(times, std::floor(kEvaluations * left / e)));
   const double most = static_cast<double>(limit_.most_steps - step);
   const auto more = static_cast<std::int64_t>(std::clamp((left - times * e) / t, 0.0, most));

@@ -66,13 +66,13 @@ class Pace {
 
  private:
   struct State {
-    std::int64_t steps, every, from = 0;   // of the last fit: goal, interval, the step it was at …
-    double at = 0;                         // … and that step's place
-    double seconds = 0, looked = 0;        // until start(), until the last look
-    std::int64_t steps_seen = 0;           // since then
-    double steps_seconds = 0;              // of these
-    double step_seconds = 0, late = 0;     // said the last look; late 0: near enough
-    double evaluation_steps = 0;           // of the last one
+    std::int64_t steps, every, from = 0;  // of the last fit: goal, interval, the step it was at …
+    double at = 0;                        // … and that step's place
+    double seconds = 0, looked = 0;       // until start(), until the last look
+    std::int64_t steps_seen = 0;          // since then
+    double steps_seconds = 0;             // of these
+    double step_seconds = 0, late = 0;    // said the last look; late 0: near enough
+    double evaluation_steps = 0;          // of the last one
   };
 
   std::optional<Refit> fit(std::int64_t step, double left, double step_seconds);

@@ -13,9 +13,9 @@
 
 #include "gradus/base/error.h"
 #include "gradus/engine/graph.h"
-#include "gradus/examples/support/training/classification.h"
 #include "gradus/examples/support/program.h"
 #include "gradus/examples/support/run.h"
+#include "gradus/examples/support/training/classification.h"
 #include "gradus/examples/support/training/run_flags.h"
 #include "gradus/models/listener.h"
 #include "gradus/ops/create.h"

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"

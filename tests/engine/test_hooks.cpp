@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "gradus/engine/backward.h"
-#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"

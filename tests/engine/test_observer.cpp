@@ -7,9 +7,9 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
-#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"

@@ -3,8 +3,8 @@
 #include <limits>
 #include <sstream>
 
-#include "gradus/ops/create.h"
 #include "gradus/engine/tensor.h"
+#include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 
 namespace gradus {

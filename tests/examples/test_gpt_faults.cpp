@@ -35,8 +35,7 @@ TEST_CASE("one process writes into a run; a lock dies with its owner") {
   here.write("run/checkpoint.safetensors.tmp-4711-0", "half a checkpoint");
   here.write("run/notes.txt.tmp-1-2", "mine");
   const Outcome third =
-      here.shell(resume +
-                 " & p=$!; " + until("[ ! -e run/checkpoint.safetensors.tmp-4711-0 ]") +
+      here.shell(resume + " & p=$!; " + until("[ ! -e run/checkpoint.safetensors.tmp-4711-0 ]") +
                  "kill -INT $p; wait $p");
   CAPTURE(third.out, third.err);
   CHECK(third.code == 130);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/ops/create.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/dropout.h"
 #include "gradus/nn/embedding.h"
@@ -18,6 +17,7 @@
 #include "gradus/nn/sequential.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/ops/create.h"
 #include "gradus/nn/dropout.h"
 #include "gradus/nn/embedding.h"
 #include "gradus/nn/feed_forward.h"
 #include "gradus/nn/linear.h"
 #include "gradus/nn/norm.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"

@@ -8,9 +8,9 @@
 #include "gradus/base/memory.h"
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 

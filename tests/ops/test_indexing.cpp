@@ -2,8 +2,8 @@
 // indices.
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"

@@ -4,8 +4,8 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/movement.h"
 #include "gradus/tests/support/catch.h"

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "gradus/base/parallel.h"
-#include "gradus/ops/create.h"
 #include "gradus/engine/graph.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry.h"
 #include "gradus/tests/support/thrown.h"

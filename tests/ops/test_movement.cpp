@@ -2,8 +2,8 @@
 // gradients, bad input.
 #include <limits>
 
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"

@@ -5,8 +5,8 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"

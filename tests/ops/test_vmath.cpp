@@ -39,9 +39,7 @@ const Real kRootTwoOverPi = std::sqrt(2.0L / std::acos(-1.0L));
 
 Real exact_sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
 Real exact_silu(Real x) { return x * exact_sigmoid(x); }
-Real exact_silu_derivative(Real x) {
-  return exact_sigmoid(x) * (1 + x * exact_sigmoid(-x));
-}
+Real exact_silu_derivative(Real x) { return exact_sigmoid(x) * (1 + x * exact_sigmoid(-x)); }
 Real exact_gelu_tanh(Real x) {
   return x / 2 * (1 + std::tanh(kRootTwoOverPi * (x + 0.044715L * x * x * x)));
 }
@@ -177,31 +175,56 @@ TEST_CASE("vmath: NaN, infinities, zeros and the ends of ranges", "[once]") {
     float x, y;
   };
   const Special specials[] = {
-      {"exp", -kInf, 0}, {"exp", kInf, kInf}, {"exp", 0, 1},
-      {"exp", -0.0f, 1}, {"exp", -1e30f, 0}, {"exp", 1e30f, kInf},
-      {"exp", 88.73f, kInf}, {"exp", -103.9f, kDenormal},
-      {"exp", -104, 0}, {"exp", -200, 0},
-      {"expm1", -kInf, -1}, {"expm1", kInf, kInf},
-      {"expm1", -0.0f, -0.0f}, {"expm1", kDenormal, kDenormal},
-      {"log", 0, -kInf}, {"log", -0.0f, -kInf}, {"log", 1, 0},
-      {"log", -1, kNan}, {"log", -kDenormal, kNan},
-      {"log", -kInf, kNan}, {"log", kInf, kInf},
+      {"exp", -kInf, 0},
+      {"exp", kInf, kInf},
+      {"exp", 0, 1},
+      {"exp", -0.0f, 1},
+      {"exp", -1e30f, 0},
+      {"exp", 1e30f, kInf},
+      {"exp", 88.73f, kInf},
+      {"exp", -103.9f, kDenormal},
+      {"exp", -104, 0},
+      {"exp", -200, 0},
+      {"expm1", -kInf, -1},
+      {"expm1", kInf, kInf},
+      {"expm1", -0.0f, -0.0f},
+      {"expm1", kDenormal, kDenormal},
+      {"log", 0, -kInf},
+      {"log", -0.0f, -kInf},
+      {"log", 1, 0},
+      {"log", -1, kNan},
+      {"log", -kDenormal, kNan},
+      {"log", -kInf, kNan},
+      {"log", kInf, kInf},
       {"log", kDenormal, -103.27893f},
-      {"log1p", -1, -kInf}, {"log1p", -2, kNan},
-      {"log1p", -kInf, kNan}, {"log1p", kInf, kInf},
-      {"log1p", -0.0f, -0.0f}, {"log1p", kDenormal, kDenormal},
-      {"tanh", kInf, 1}, {"tanh", -kInf, -1}, {"tanh", 12, 1},
-      {"tanh", -0.0f, -0.0f}, {"tanh", kDenormal, kDenormal},
-      {"erf", kInf, 1}, {"erf", -kInf, -1}, {"erf", -4, -1},
+      {"log1p", -1, -kInf},
+      {"log1p", -2, kNan},
+      {"log1p", -kInf, kNan},
+      {"log1p", kInf, kInf},
+      {"log1p", -0.0f, -0.0f},
+      {"log1p", kDenormal, kDenormal},
+      {"tanh", kInf, 1},
+      {"tanh", -kInf, -1},
+      {"tanh", 12, 1},
+      {"tanh", -0.0f, -0.0f},
+      {"tanh", kDenormal, kDenormal},
+      {"erf", kInf, 1},
+      {"erf", -kInf, -1},
+      {"erf", -4, -1},
       {"erf", -0.0f, -0.0f},
-      {"sigmoid", kInf, 1}, {"sigmoid", -kInf, 0},
+      {"sigmoid", kInf, 1},
+      {"sigmoid", -kInf, 0},
       {"sigmoid", 0, 0.5f},
-      {"silu", kInf, kInf}, {"silu", -kInf, 0},
-      {"silu'", kInf, 1}, {"silu'", -kInf, 0},
-      {"gelu_tanh", kInf, kInf}, {"gelu_tanh", -kInf, 0},
+      {"silu", kInf, kInf},
+      {"silu", -kInf, 0},
+      {"silu'", kInf, 1},
+      {"silu'", -kInf, 0},
+      {"gelu_tanh", kInf, kInf},
+      {"gelu_tanh", -kInf, 0},
       {"gelu_tanh'", kInf, 1},
       {"gelu_tanh'", -kInf, 0},
-      {"gelu_erf", kInf, kInf}, {"gelu_erf", -kInf, 0},
+      {"gelu_erf", kInf, kInf},
+      {"gelu_erf", -kInf, 0},
       {"gelu_erf'", kInf, 1},
       {"gelu_erf'", -kInf, 0},
   };
@@ -235,14 +258,14 @@ TEST_CASE("vmath: double gives the same functions, at its own precision", "[once
       if (std::isnan(want)) continue;  // the logarithms, left of their range
       // Some ten operations, each off by u = 2⁻⁵³ of something not above max(1, |x|, |f(x)|), save
       // for the exponents: |2u| ≤ 4100 in gelu_tanh makes e^-2u worse only where it has vanished.
-      const Real allowed = 10 * 0x1p-53L * std::max({1.0L, std::abs(static_cast<Real>(x)),
-                                                     std::abs(want)});
+      const Real allowed =
+          10 * 0x1p-53L * std::max({1.0L, std::abs(static_cast<Real>(x)), std::abs(want)});
       CAPTURE(f.name, x, got);
       CHECK((static_cast<Real>(got) == want || std::abs(got - want) <= allowed));
     }
   }
-  for (const double inf : {-std::numeric_limits<double>::infinity(),
-                           std::numeric_limits<double>::infinity()}) {
+  for (const double inf :
+       {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()}) {
     const bool up = inf > 0;
     CHECK(vmath::silu(inf) == (up ? inf : 0));
     CHECK(vmath::gelu_tanh(inf) == (up ? inf : 0));
