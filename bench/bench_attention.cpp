@@ -23,11 +23,11 @@
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/linear_attention.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "program.h"
 #include "trainer.h"
 

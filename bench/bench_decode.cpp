@@ -13,7 +13,7 @@
 #include "gradus/base/random.h"
 #include "gradus/models/gpt.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "program.h"
 #include "trainer.h"
 

@@ -22,7 +22,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/loss.h"
-#include "gradus/ops/norm.h"
+#include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/train/optim.h"

@@ -15,7 +15,8 @@ install(EXPORT gradusTargets NAMESPACE gradus:: DESTINATION "${gradus_package_di
 foreach(dir IN LISTS gradus_header_dirs)
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}/"
-      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gradus/${dir}" FILES_MATCHING PATTERN "*.h")
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gradus/${dir}" FILES_MATCHING PATTERN "*.h"
+      PATTERN "kernels" EXCLUDE)  # what the operations share inside
   endif()
 endforeach()
 

@@ -12,7 +12,7 @@
 #include "gradus/io/markup.h"
 #include "gradus/io/png.h"
 #include "gradus/io/text.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus::io {
 namespace {

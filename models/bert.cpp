@@ -9,7 +9,7 @@
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
 namespace {

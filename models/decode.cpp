@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 
 namespace gradus::nn {

@@ -3,8 +3,8 @@
 
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
 namespace {

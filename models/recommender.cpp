@@ -12,8 +12,8 @@
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
 

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "gradus/nn/attention_record.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/rotary.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
 namespace {

@@ -5,7 +5,7 @@
 #include "gradus/nn/linear.h"
 #include "gradus/nn/module.h"
 #include "gradus/nn/position.h"
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 
 namespace gradus::nn {
 

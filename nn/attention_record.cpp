@@ -4,7 +4,7 @@
 #include "gradus/engine/graph.h"
 #include "gradus/engine/observer.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/attention_measures.h"
+#include "gradus/ops/attention/measures.h"
 #include "gradus/ops/reduce.h"
 
 namespace gradus::nn {

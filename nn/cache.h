@@ -8,7 +8,7 @@
 
 #include "gradus/engine/graph.h"
 #include "gradus/engine/observer.h"
-#include "gradus/ops/mask.h"
+#include "gradus/ops/mask/mask.h"
 
 namespace gradus::nn {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "gradus/nn/init.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
 

@@ -2,7 +2,7 @@
 #include "gradus/nn/feed_forward.h"
 
 #include "gradus/ops/activation.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
 

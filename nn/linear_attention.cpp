@@ -4,9 +4,9 @@
 #include "gradus/base/random.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/init.h"
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
 namespace {

@@ -1,8 +1,8 @@
-// Norms: their parameters and buffers, and the calls of ops/norm.h.
+// Norms: their parameters and buffers, and the calls of ops/normalization.h.
 #include "gradus/nn/norm.h"
 
 #include "gradus/ops/create.h"
-#include "gradus/ops/norm.h"
+#include "gradus/ops/normalization.h"
 
 namespace gradus::nn {
 namespace {

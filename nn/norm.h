@@ -1,4 +1,4 @@
-// Normalisation: LayerNorm, RMSNorm, Norm (one of both), BatchNorm1d. Formulas: ops/norm.h.
+// Normalisation: LayerNorm, RMSNorm, Norm (one of both), BatchNorm1d. Formulas: ops/normalization.h.
 #pragma once
 
 #include "gradus/nn/module.h"

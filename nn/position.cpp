@@ -6,7 +6,7 @@
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/attention/masked_product.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/masked_product.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 
 namespace gradus::nn {

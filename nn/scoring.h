@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gradus/nn/linear.h"
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 
 namespace gradus::nn {
 

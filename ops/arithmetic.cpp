@@ -14,7 +14,7 @@
 #include <cmath>
 
 #include "gradus/engine/apply.h"
-#include "gradus/ops/map.h"
+#include "gradus/ops/kernels/map.h"
 
 namespace gradus {
 namespace op {

@@ -14,11 +14,11 @@
 
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/movement.h"
-#include "gradus/ops/norm.h"
+#include "gradus/ops/kernels/rows.h"
+#include "gradus/ops/kernels/vmath.h"
+#include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
-#include "gradus/ops/rows.h"
-#include "gradus/ops/vmath.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {

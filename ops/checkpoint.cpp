@@ -13,7 +13,7 @@
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {

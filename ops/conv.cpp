@@ -16,10 +16,10 @@
 #include "gradus/base/simd.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
-#include "gradus/ops/vmath.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {

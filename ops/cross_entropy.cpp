@@ -18,13 +18,13 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/kernels/rows.h"
+#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
-#include "gradus/ops/rows.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
-#include "gradus/ops/vmath.h"
 
 namespace gradus {
 namespace {

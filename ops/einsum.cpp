@@ -11,8 +11,8 @@
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {

@@ -12,8 +12,8 @@
 #include "gradus/engine/apply.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/map.h"
-#include "gradus/ops/vmath.h"
+#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/kernels/vmath.h"
 
 namespace gradus {
 namespace {

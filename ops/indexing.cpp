@@ -14,8 +14,8 @@
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/map.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
-#include "gradus/ops/map.h"
+#include "gradus/ops/kernels/map.h"
 
 namespace gradus {
 namespace {

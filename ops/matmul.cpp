@@ -13,8 +13,8 @@
 #include "gradus/base/products/multiply.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/masked_product.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/attention/masked_product.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 

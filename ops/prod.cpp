@@ -7,9 +7,9 @@
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/fold.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/kernels/fold.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {

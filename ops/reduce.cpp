@@ -17,10 +17,10 @@
 
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/fold.h"
+#include "gradus/ops/kernels/fold.h"
+#include "gradus/ops/kernels/map.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/map.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {

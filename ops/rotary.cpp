@@ -12,7 +12,7 @@
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {

@@ -16,10 +16,10 @@
 
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/rows.h"
+#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
-#include "gradus/ops/rows.h"
-#include "gradus/ops/vmath.h"
 
 namespace gradus {
 namespace {

@@ -11,9 +11,9 @@
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/map.h"
-#include "gradus/ops/movement.h"
-#include "gradus/ops/vmath.h"
+#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/kernels/vmath.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {

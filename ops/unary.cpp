@@ -6,9 +6,9 @@
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/map.h"
-#include "gradus/ops/vmath.h"
 
 namespace gradus {
 namespace op {

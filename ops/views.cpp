@@ -10,8 +10,8 @@
 
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/map.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {

@@ -9,8 +9,8 @@
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/kernels/map.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/map.h"
 
 namespace gradus {
 namespace {

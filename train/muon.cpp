@@ -6,8 +6,8 @@
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/train/groups.h"
 
 namespace gradus::optim {

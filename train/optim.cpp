@@ -10,7 +10,7 @@
 #include "gradus/base/simd.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/vmath.h"
+#include "gradus/ops/kernels/vmath.h"
 #include "gradus/trace/nan_finder.h"
 #include "gradus/trace/why.h"
 

@@ -5,10 +5,10 @@
 #include "gradus/engine/graph.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
-#include "gradus/ops/order.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
+#include "gradus/ops/sort.h"
 #include "gradus/train/loop.h"
 
 namespace gradus::examples {

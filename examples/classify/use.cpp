@@ -8,7 +8,7 @@
 #include "gradus/engine/graph.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "reader.h"
 
 namespace gradus::examples {

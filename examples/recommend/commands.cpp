@@ -12,7 +12,7 @@
 #include "gradus/io/text.h"
 #include "gradus/models/recommender.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/train/data.h"
 #include "ranking.h"

@@ -9,7 +9,7 @@
 
 #include "gradus/engine/tensor.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus::examples {
 

@@ -7,8 +7,8 @@
 #include "gradus/engine/graph.h"
 #include "gradus/io/npy.h"
 #include "gradus/nn/attention_record.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus::examples {
 

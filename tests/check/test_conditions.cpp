@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
-#include "gradus/ops/norm.h"
+#include "gradus/ops/normalization.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/check/conditions.h"
 

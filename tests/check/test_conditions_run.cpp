@@ -9,8 +9,8 @@
 #include "gradus/engine/graph.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/check/conditions.h"
 

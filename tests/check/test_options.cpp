@@ -7,8 +7,8 @@
 
 #include "gradus/ops/activation.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/check/conditions.h"
 
 namespace gradus::conditions {

@@ -7,7 +7,7 @@
 #include "gradus/examples/vision/picture.h"
 #include "gradus/io/npy.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/thrown.h"
 

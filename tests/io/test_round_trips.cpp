@@ -12,7 +12,7 @@
 #include "gradus/io/input.h"
 #include "gradus/io/npy.h"
 #include "gradus/io/safetensors.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/io/random.h"
 
 namespace gradus::testing {

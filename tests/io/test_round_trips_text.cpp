@@ -10,7 +10,7 @@
 #include "gradus/io/text.h"
 #include "gradus/io/word_tokenizer.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/io/random.h"
 
 namespace gradus::testing {

@@ -2,7 +2,7 @@
 #include "gradus/models/recommender.h"
 #include "gradus/models/translator.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/mistakes.h"
 
 namespace gradus::testing {

@@ -7,7 +7,7 @@
 #include "gradus/nn/cache.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"

@@ -11,7 +11,7 @@
 #include "gradus/nn/attention_record.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
 

@@ -10,7 +10,7 @@
 #include "gradus/models/decode.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"

@@ -5,7 +5,7 @@
 #include "gradus/models/gpt.h"
 #include "gradus/nn/block.h"
 #include "gradus/ops/activation.h"
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/tests/support/catch.h"

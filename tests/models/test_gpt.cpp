@@ -8,7 +8,7 @@
 #include "gradus/engine/graph.h"
 #include "gradus/models/gpt.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/thrown.h"

@@ -7,7 +7,7 @@
 #include "gradus/models/recommender.h"
 #include "gradus/models/translator.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/thrown.h"
 

@@ -11,7 +11,7 @@
 #include "gradus/nn/residual.h"
 #include "gradus/nn/sequential.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/mistakes.h"
 
 namespace gradus::testing {

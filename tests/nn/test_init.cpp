@@ -8,7 +8,7 @@
 #include "gradus/nn/init.h"
 #include "gradus/nn/module.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/thrown.h"

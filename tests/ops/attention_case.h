@@ -8,7 +8,7 @@
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
 #include "gradus/engine/graph.h"
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"

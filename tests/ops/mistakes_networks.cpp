@@ -2,14 +2,14 @@
 #include <vector>
 
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/derivatives.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
-#include "gradus/ops/norm.h"
+#include "gradus/ops/normalization.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/support/mistakes.h"
 #include "gradus/tests/support/registry.h"

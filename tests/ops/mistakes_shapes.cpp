@@ -5,9 +5,9 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/movement.h"
-#include "gradus/ops/order.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
+#include "gradus/ops/sort.h"
 #include "gradus/tests/support/mistakes.h"
 #include "gradus/tests/support/registry.h"
 

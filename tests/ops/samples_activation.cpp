@@ -4,7 +4,7 @@
 
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"
 

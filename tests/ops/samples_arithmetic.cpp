@@ -6,7 +6,7 @@
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {

@@ -1,5 +1,5 @@
 // Samples of attention: the fused operation, the packed one, and with a bias that learns.
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 
 #include <limits>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "gradus/base/random.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"
 

@@ -8,7 +8,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/derivatives.h"
 #include "gradus/ops/einsum.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"
 

@@ -4,7 +4,7 @@
 
 #include "gradus/base/random.h"
 #include "gradus/ops/dropout.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {

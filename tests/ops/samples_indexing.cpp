@@ -1,7 +1,7 @@
 // Samples of picking by index. Indices repeat, leave positions out, and come as views.
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {

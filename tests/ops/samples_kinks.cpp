@@ -10,8 +10,8 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/loss.h"
-#include "gradus/ops/order.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/sort.h"
 #include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {

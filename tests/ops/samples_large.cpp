@@ -11,7 +11,7 @@
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/ops/large.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/norm.h"
+#include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/ops/large.h"

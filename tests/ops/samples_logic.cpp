@@ -3,7 +3,7 @@
 
 #include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {

@@ -1,7 +1,7 @@
 // Samples of matmul and linear, with triple loops beside them.
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
-#include "gradus/ops/norm.h"
+#include "gradus/ops/normalization.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {

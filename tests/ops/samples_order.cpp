@@ -1,8 +1,8 @@
 // Samples of sort and topk: their values are gathered, which is the operation they reach.
 #include <algorithm>
 
-#include "gradus/ops/movement.h"
-#include "gradus/ops/order.h"
+#include "gradus/ops/shape_ops.h"
+#include "gradus/ops/sort.h"
 #include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {

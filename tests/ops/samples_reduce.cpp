@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {

@@ -1,6 +1,6 @@
 // Samples of views.
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/ops/places.h"
 #include "gradus/tests/support/registry.h"
 

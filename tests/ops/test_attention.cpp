@@ -6,8 +6,8 @@
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/ops/attention_case.h"
 #include "gradus/tests/support/registry_run.h"
 

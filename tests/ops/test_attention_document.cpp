@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/ops/mask.h"
+#include "gradus/ops/mask/mask.h"
 #include "gradus/tests/support/catch.h"
 
 namespace gradus::testing {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gradus/engine/graph.h"
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"

@@ -1,7 +1,7 @@
 // What attention refuses, and what it says then.
 #include <string>
 
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"

@@ -6,7 +6,7 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/graph.h"
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry_run.h"

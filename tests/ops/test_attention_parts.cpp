@@ -1,6 +1,6 @@
 // How attention backward divides its work: everything once, in equal shares, with all keys that it
 // sees.
-#include "gradus/ops/attention_parts.h"
+#include "gradus/ops/attention/parts.h"
 
 #include <cmath>
 #include <vector>

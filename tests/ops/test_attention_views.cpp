@@ -1,5 +1,5 @@
 // Views that attention may be given: rows that overlap or repeat, one row by columns.
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"

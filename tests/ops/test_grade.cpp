@@ -5,7 +5,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/ops/places.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/grade.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gradus/ops/create.h"
-#include "gradus/ops/mask.h"
+#include "gradus/ops/mask/mask.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 

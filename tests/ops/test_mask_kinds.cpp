@@ -6,7 +6,7 @@
 
 #include "gradus/base/error.h"
 #include "gradus/base/random.h"
-#include "gradus/ops/mask.h"
+#include "gradus/ops/mask/mask.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 

@@ -1,5 +1,5 @@
 // layer_norm, rms_norm and batch_norm: statistics, remade outputs, bad arguments, threads.
-#include "gradus/ops/norm.h"
+#include "gradus/ops/normalization.h"
 
 #include <algorithm>
 #include <cmath>

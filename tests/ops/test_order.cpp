@@ -8,9 +8,9 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
-#include "gradus/ops/order.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
+#include "gradus/ops/sort.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 

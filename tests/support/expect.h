@@ -13,8 +13,8 @@
 #include "gradus/engine/observer.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus {

@@ -5,8 +5,8 @@
 #include "gradus/nn/module.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/order.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/sort.h"
 
 namespace gradus::testing {
 

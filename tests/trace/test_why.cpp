@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 #include "gradus/tests/trace/leaky.h"

@@ -11,10 +11,10 @@
 #include "gradus/nn/linear.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/loss.h"
-#include "gradus/ops/movement.h"
-#include "gradus/ops/order.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
+#include "gradus/ops/sort.h"
 #include "gradus/train/optim.h"
 
 namespace gradus::examples {

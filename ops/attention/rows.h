@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "gradus/ops/attention_kernel.h"
-#include "gradus/ops/vmath.h"
+#include "gradus/ops/attention/kernel.h"
+#include "gradus/ops/kernels/vmath.h"
 
 namespace gradus::kernel {
 

@@ -38,7 +38,7 @@ struct MaskStretch {
 /// hidden without a T × S tensor. Combine with & and |. The default allows everything.
 class Mask {
  public:
-  class Rule;  // one kind of mask; ops/mask_rule.h
+  class Rule;  // one kind of mask; ops/mask/rule.h
   Mask() = default;
 
   bool allows(const MaskPlace& place) const;

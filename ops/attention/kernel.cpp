@@ -6,10 +6,10 @@
 //     l = l·exp(m − m') + Σ p   o = o·exp(m − m') + p v   at the end: o / l, lse = m + log l
 //
 // Spans that the mask hides are skipped. Where something else is hidden, a NaN in v would leak
-// through 0 × NaN inside the product: such heads go through attention_rows.h instead. One in q or k
+// through 0 × NaN inside the product: such heads go through rows.h instead. One in q or k
 // stays in its row or column of s, where −∞ replaces what is hidden.
 
-#include "gradus/ops/attention_kernel.h"
+#include "gradus/ops/attention/kernel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,8 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/transpose.h"
-#include "gradus/ops/attention_rows.h"
-#include "gradus/ops/attention_scores.h"
+#include "gradus/ops/attention/rows.h"
+#include "gradus/ops/attention/scores.h"
 
 namespace gradus::kernel {
 namespace {

@@ -1,4 +1,4 @@
-// The row kernels of attention_kernel.cpp: what happens to a block of scores between the products.
+// The row kernels of kernel.cpp: what happens to a block of scores between the products.
 #pragma once
 
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "gradus/base/simd.h"
-#include "gradus/ops/vmath.h"
+#include "gradus/ops/kernels/vmath.h"
 
 namespace gradus::kernel {
 

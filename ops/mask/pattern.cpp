@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "gradus/base/random.h"
-#include "gradus/ops/mask_rule.h"
+#include "gradus/ops/mask/rule.h"
 
 namespace gradus {
 namespace {

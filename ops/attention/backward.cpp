@@ -6,7 +6,7 @@
 //
 // Blocks of queries add to the same dk and dv, so those of one key head go one after the other,
 // with each query head that it serves. Where there are few heads, parts of such a sequence go side
-// by side (attention_parts.h). Each part has sums of its own, their rows side by side: a power of
+// by side (parts.h). Each part has sums of its own, their rows side by side: a power of
 // two apart, as in the gradient of a projection, they would drive each other out of the cache. The
 // first part's are dk and dv, to which the others' are added in order at the end.
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/transpose.h"
-#include "gradus/ops/attention_parts.h"
-#include "gradus/ops/attention_rows.h"
+#include "gradus/ops/attention/parts.h"
+#include "gradus/ops/attention/rows.h"
 
 namespace gradus::kernel {
 namespace {

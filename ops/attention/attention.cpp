@@ -4,17 +4,17 @@
 //     dv = pᵀ do   dp = do vᵀ   ds = p (dp − Σ_s p dp)   dq = ds k · scale   dk = dsᵀ q · scale
 //
 // Remembered: q, k, v, o and the logarithm of each row's sum, from which the kernel computes p
-// again. attention_formula.h has both directions composed of public operations.
+// again. formula.h has both directions composed of public operations.
 
-#include "gradus/ops/attention.h"
+#include "gradus/ops/attention/attention.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "gradus/engine/apply.h"
-#include "gradus/ops/attention_formula.h"
-#include "gradus/ops/attention_scores.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/attention/formula.h"
+#include "gradus/ops/attention/scores.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 

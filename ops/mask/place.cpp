@@ -4,7 +4,7 @@
 // is one run, a ring buffer two, padding one more. Within a run the mask answers as it stands.
 #include <algorithm>
 
-#include "gradus/ops/mask_rule.h"
+#include "gradus/ops/mask/rule.h"
 
 namespace gradus {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "gradus/ops/attention_scores.h"
+#include "gradus/ops/attention/scores.h"
 
 namespace gradus::kernel {
 

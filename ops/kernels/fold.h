@@ -11,8 +11,8 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/simd.h"
 #include "gradus/engine/op.h"
-#include "gradus/ops/movement.h"
-#include "gradus/ops/vmath.h"
+#include "gradus/ops/kernels/vmath.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 

@@ -5,15 +5,15 @@
 //
 // Dropout multiplies p in o and dv, and dp. What the mask hides is never multiplied, so a NaN there
 // does not leak.
-#include "gradus/ops/attention_formula.h"
+#include "gradus/ops/attention/formula.h"
 
 #include <cmath>
 
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/attention/masked_product.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/masked_product.h"
-#include "gradus/ops/movement.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 
 namespace gradus::formula {

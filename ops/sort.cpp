@@ -5,7 +5,7 @@
 //
 // Equal elements keep their order. NaN: argmax and argmin find the first one, as max and min give
 // it; for topk it counts as the largest; sort puts it last in both directions.
-#include "gradus/ops/order.h"
+#include "gradus/ops/sort.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,9 +14,9 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
-#include "gradus/ops/fold.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/map.h"
+#include "gradus/ops/kernels/fold.h"
+#include "gradus/ops/kernels/map.h"
 
 namespace gradus {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "gradus/engine/tensor.h"
-#include "gradus/ops/mask.h"
+#include "gradus/ops/mask/mask.h"
 
 namespace gradus {
 

@@ -1,7 +1,7 @@
 // What one kind of mask must answer. mask.cpp, mask_pattern.cpp and mask_place.cpp have the kinds.
 #pragma once
 
-#include "gradus/ops/mask.h"
+#include "gradus/ops/mask/mask.h"
 
 namespace gradus {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "gradus/base/products/multiply.h"
-#include "gradus/ops/attention_kernel.h"
-#include "gradus/ops/attention_tile.h"
+#include "gradus/ops/attention/kernel.h"
+#include "gradus/ops/attention/tile.h"
 
 namespace gradus::kernel {
 

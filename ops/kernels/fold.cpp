@@ -1,7 +1,7 @@
 // Before a reduction: the result's shape, and how its groups lie in memory.
-#include "gradus/ops/fold.h"
+#include "gradus/ops/kernels/fold.h"
 
-#include "gradus/ops/map.h"
+#include "gradus/ops/kernels/map.h"
 
 namespace gradus {
 namespace {

@@ -1,9 +1,9 @@
 // What masks are: causal, lengths (padding, prefix), dense, and two combined by & or |.
-#include "gradus/ops/mask.h"
+#include "gradus/ops/mask/mask.h"
 
 #include <algorithm>
 
-#include "gradus/ops/mask_rule.h"
+#include "gradus/ops/mask/rule.h"
 
 namespace gradus {
 namespace {

@@ -5,15 +5,15 @@
 //
 // Each is the other's derivative, so nothing leaks in derivatives of any order. Where all numbers
 // are finite both are one product by BLAS; only otherwise a loop goes over the pairs one by one.
-#include "gradus/ops/masked_product.h"
+#include "gradus/ops/attention/masked_product.h"
 
 #include <utility>
 
 #include "gradus/engine/apply.h"
-#include "gradus/ops/attention_rows.h"
+#include "gradus/ops/attention/rows.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {

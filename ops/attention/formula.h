@@ -1,8 +1,8 @@
 // Attention's formula, composed of public operations: what the fused kernel must equal.
 #pragma once
 
-#include "gradus/ops/attention.h"
-#include "gradus/ops/attention_kernel.h"
+#include "gradus/ops/attention/attention.h"
+#include "gradus/ops/attention/kernel.h"
 
 namespace gradus::formula {
 

@@ -7,13 +7,13 @@
 //
 // All are linear and remember sizes only. stack is unsqueeze and cat; repeat is expand and reshape;
 // split and chunk are slices.
-#include "gradus/ops/movement.h"
+#include "gradus/ops/shape_ops.h"
 
 #include <algorithm>
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
-#include "gradus/ops/map.h"
+#include "gradus/ops/kernels/map.h"
 
 namespace gradus {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "gradus/ops/dropout.h"
-#include "gradus/ops/mask.h"
+#include "gradus/ops/mask/mask.h"
 
 namespace gradus::kernel {
 
