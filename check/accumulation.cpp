@@ -4,8 +4,10 @@
 
 #include "gradus/check/condition.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::check {
 namespace {
@@ -67,7 +69,7 @@ void dirty_grad(Trial& t) {
             const GradMode on(true);
             Tensors in = t.subject.leaves(t.x);
             for (std::size_t k = 0; k < in.size(); ++k)
-              if (in[k].requires_grad()) in[k].set_grad(dirt[k].clone());
+              if (in[k].requires_grad()) in[k].set_grad(kernel::copy(dirt[k]));
             const Tensor y = t.subject.call(in);
             if (y.requires_grad()) y.backward(t.dy);
             return Answer{y.detach(), grads_of(in)};
@@ -130,7 +132,7 @@ void beside_another_path(Trial& t) {
 /// f(x, x): attention with q = k = v, a product with itself. One leaf gets both gradients.
 void one_tensor_for_two_inputs(Trial& t, std::size_t i, std::size_t j) {
   Tensors copies = t.x;
-  copies[j] = t.x[i].clone();
+  copies[j] = kernel::copy(t.x[i]);
   try {
     Trial apart = t.elsewhere(copies, t.dy);
     Answer expected = {apart.base.y, Tensors(t.x.size())};

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 
 namespace gradus::check {

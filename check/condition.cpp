@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "gradus/check/raw/random.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::check {
 namespace {
@@ -25,9 +27,9 @@ double distance(const core::Values& a, const core::Values& b) {
 
 /// Nobody else's numbers: a later run may write to what an earlier one gave.
 Answer copied(Answer answer) {
-  answer.y = answer.y.clone();
+  answer.y = kernel::copy(answer.y);
   for (Tensor& d : answer.dx)
-    if (d.defined()) d = d.clone();
+    if (d.defined()) d = kernel::copy(d);
   return answer;
 }
 
@@ -43,7 +45,7 @@ Tensor other_numbers(const Tensor& like, std::uint64_t seed) {
   core::Random random(seed);
   core::Values values(static_cast<std::size_t>(like.numel()));
   for (double& v : values) v = random.upstream();
-  return from(values, like.shape()).astype(like.dtype());
+  return kernel::convert(from(values, like.shape()), like.dtype());
 }
 
 Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_t seed) {
@@ -53,7 +55,7 @@ Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_
     if (!wanted[k]) continue;
     core::Values values = numbers(x[k]);
     for (double& v : values) v *= 1 + share * random.upstream() / 2;
-    out[k] = from(values, x[k].shape()).astype(x[k].dtype());
+    out[k] = kernel::convert(from(values, x[k].shape()), x[k].dtype());
   }
   return out;
 }

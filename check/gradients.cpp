@@ -6,6 +6,7 @@
 
 #include "gradus/check/condition.h"
 #include "gradus/check/smaller.h"
+#include "gradus/engine/grad_mode.h"
 
 namespace gradus::check {
 namespace {

@@ -4,16 +4,20 @@
 #include <utility>
 
 #include "gradus/check/condition.h"
+#include "gradus/engine/strided.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::check {
 namespace {
 
 const core::Cause kInputLayout = {
     "LAYOUT", "the same numbers with other strides or another offset give another result",
-    "data() walked as if it were row-major? Take x.contiguous() first, or walk by strides()"};
+    "data() walked as if it were row-major? Take kernel::contiguous(x) first, or walk by "
+    "strides()"};
 const core::Cause kUpstreamLayout = {
     "UPSTREAM LAYOUT", "dy's numbers are read as if they lay in row-major order, and they need not",
-    "take dy.contiguous() before data(), or walk by dy.strides(): sum() and expand() hand back "
+    "take kernel::contiguous(dy) before data(), or walk by dy.strides(): sum() and expand() hand "
+    "back "
     "strides of 0, transpose() hands them back swapped"};
 const core::Cause kOutside = {"WRITES OUTSIDE",
                               "memory beside a tensor was written to: it belongs to others",
@@ -34,7 +38,7 @@ Tensor place_for(const Tensor& x, Layout layout) {
   if (layout == Layout::offset) offset += 5;  // of a single value too
   Tensor whole = Tensor::empty({step + offset + 5}, x.dtype());
   whole.fill_(is_float(x.dtype()) ? std::nan("") : 0);
-  return whole.view(x.shape(), strides, offset);
+  return kernel::strided_view(whole, x.shape(), strides, offset);
 }
 
 Tensor laid_out(const Tensor& x, Layout layout) { return place_for(x, layout).copy_(x); }
@@ -49,14 +53,14 @@ Tensors laid_out(const Tensors& x, Layout layout) {
 Tensor repeated(const Tensor& x, int axis) {
   Strides strides = x.strides();
   strides[axis] = 0;
-  return x.view(x.shape(), strides, x.offset());
+  return kernel::strided_view(x, x.shape(), strides, x.offset());
 }
 
 /// Are the numbers around x's own in its buffer what they were?
 bool frame_is_whole(const Tensor& x) {
   const auto count = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
-  Tensor rest = x.view({count}, {1}, 0).clone();
-  rest.view(x.shape(), x.strides(), x.offset()).fill_(std::nan(""));
+  Tensor rest = kernel::copy(kernel::strided_view(x, {count}, {1}, 0));
+  kernel::strided_view(rest, x.shape(), x.strides(), x.offset()).fill_(std::nan(""));
   for (const double v : numbers(rest))
     if (!std::isnan(v)) return false;
   return true;
@@ -99,7 +103,7 @@ void repeated_inputs(Trial& t) {
     while (axis < t.x[k].rank() && t.x[k].size(axis) < 2) ++axis;
     if (axis == t.x[k].rank()) continue;
     views[k] = repeated(t.x[k], axis);
-    copies[k] = views[k].clone();
+    copies[k] = kernel::copy(views[k]);
     any = true;
   }
   if (!any) return;
@@ -128,10 +132,11 @@ void strided_upstream(Trial& t) {
 /// on from it reads past the end. A sum over one axis repeats a row, or a column.
 void repeated_upstream(Trial& t) {
   for (int axis = -1; axis < t.dy.rank(); ++axis) {
-    const Tensor dy = axis < 0 ? t.dy.view(t.dy.shape(), Strides::filled(t.dy.rank(), 0), 0)
-                               : repeated(t.dy, axis);
+    const Tensor dy =
+        axis < 0 ? kernel::strided_view(t.dy, t.dy.shape(), Strides::filled(t.dy.rank(), 0), 0)
+                 : repeated(t.dy, axis);
     if (t.dy.numel() == 0 || (axis >= 0 && (t.dy.rank() == 1 || t.dy.size(axis) == 1))) continue;
-    Trial there = t.elsewhere(t.x, dy.clone());
+    Trial there = t.elsewhere(t.x, kernel::copy(dy));
     there.same(axis < 0 ? "for an upstream gradient of one repeated number, as sum() gives"
                         : "for an upstream gradient repeated along axis " + std::to_string(axis),
                kUpstreamLayout, [&] { return there.answer(t.x, dy); });

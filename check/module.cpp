@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "gradus/check/subject.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
+#include "gradus/engine/strided.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::check {
 namespace {
@@ -67,8 +69,8 @@ class Borrowed {
     if (std::exchange(buffers_, dtype) == dtype) return;
     for (const Slot& slot : slots_)
       if (!slot.trained)
-        *slot.place =
-            slot.own.astype(is_float(slot.own.dtype()) ? dtype : slot.own.dtype()).clone();
+        *slot.place = kernel::copy(
+            kernel::convert(slot.own, is_float(slot.own.dtype()) ? dtype : slot.own.dtype()));
   }
   const Tensors& parameters() const { return parameters_; }
   const std::vector<std::string>& names() const { return names_; }

@@ -18,7 +18,9 @@
 #include <utility>
 
 #include "gradus/check/condition.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::check {
 namespace {
@@ -30,7 +32,8 @@ const core::Cause kPrecision = {
 
 Tensors converted(const Tensors& x, Dtype dtype) {
   Tensors out;
-  for (const Tensor& each : x) out.push_back(is_float(each.dtype()) ? each.astype(dtype) : each);
+  for (const Tensor& each : x)
+    out.push_back(is_float(each.dtype()) ? kernel::convert(each, dtype) : each);
   return out;
 }
 
@@ -96,7 +99,7 @@ void compare(const Pair& p, std::size_t k) {
 void check_precision(Trial& t) {
   if (!t.subject.f32 || t.rows.dy.empty()) return;
   const Tensors rough = converted(t.x, Dtype::f32);
-  const Tensor dy = from(t.rows.dy, t.dy.shape()).astype(Dtype::f32);
+  const Tensor dy = kernel::convert(from(t.rows.dy, t.dy.shape()), Dtype::f32);
   if (!fits_f32(rough) || !fits_f32({t.base.y})) {
     t.report.notes.push_back("not checked in f32: the numbers are too large for it");
     return;
@@ -115,7 +118,7 @@ void check_precision(Trial& t) {
     return;
   }
   // The oracle has the same inputs: those that f32 can hold.
-  Trial oracle = t.elsewhere(converted(rough, Dtype::f64), dy.astype(Dtype::f64));
+  Trial oracle = t.elsewhere(converted(rough, Dtype::f64), kernel::convert(dy, Dtype::f64));
   const Pair pair{oracle, rough, dy, std::move(found)};
   for (std::size_t k = 0; k < t.x.size(); ++k)
     if (pair.found.dx[k].defined()) compare(pair, k);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gradus/check/smaller.h"
+#include "gradus/engine/strided.h"
 
 namespace gradus::check {
 namespace {
@@ -22,8 +23,8 @@ Tensors cut(const Tensors& x, std::int64_t from, std::int64_t to) {
     // In a buffer of the old size: a function that counts on it meets zeros, and stays inside.
     Tensor whole = Tensor::empty({each.numel()}, each.dtype());
     whole.fill_(0);
-    Tensor smaller = whole.view(shape, contiguous_strides(shape), 0);
-    smaller.copy_(each.view(shape, each.strides(), each.offset()));
+    Tensor smaller = kernel::strided_view(whole, shape, contiguous_strides(shape), 0);
+    smaller.copy_(kernel::strided_view(each, shape, each.strides(), each.offset()));
     out.push_back(smaller);
   }
   return out;

@@ -5,11 +5,15 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::check {
 
-std::vector<double> numbers(const Tensor& x) { return x.astype(Dtype::f64).to_vector<double>(); }
+std::vector<double> numbers(const Tensor& x) {
+  return kernel::convert(x, Dtype::f64).to_vector<double>();
+}
 std::vector<std::int64_t> sizes_of(const Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
 
 std::int64_t count_of_all(const Tensors& x) {
@@ -24,7 +28,7 @@ Subject::Subject(std::string called, Function f, const Tensors& given, const Opt
   complete(given);
   const GradMode recorded(true);
   Tensors copies;
-  for (const Tensor& x : inputs) copies.push_back(x.clone());
+  for (const Tensor& x : inputs) copies.push_back(kernel::copy(x));
   output = call(leaves(copies));
   require(output.defined(), name, ": the function returns an undefined tensor");
   require<DtypeError>(output.dtype() == Dtype::f64, name, ": the function returns ", output.dtype(),
@@ -53,7 +57,8 @@ void Subject::complete(const Tensors& given) {
                         options.names[k], " is ", x.dtype(), " and cannot be differentiable");
     any = any || options.differentiable[k];
     rough = rough || x.dtype() == Dtype::f32;
-    inputs.push_back(is_float(x.dtype()) ? x.astype(Dtype::f64).clone() : x.detach().clone());
+    inputs.push_back(is_float(x.dtype()) ? kernel::copy(kernel::convert(x, Dtype::f64))
+                                         : kernel::copy(x.detach()));
   }
   require(any, name, ": none of the ", given.size(), " inputs is differentiable, so there is ",
           "nothing to check: give an f32 or f64 input");
@@ -107,7 +112,7 @@ Answer Subject::answer(const Tensors& x, const Tensor& dy, const Flags& wanted) 
   const GradMode recorded(true);
   const Tensors in = leaves(x, wanted);
   const Tensor y = call(in);
-  Tensor before = y.clone();  // as forward gave it: backward may write to y
+  Tensor before = kernel::copy(y);  // as forward gave it: backward may write to y
   return {std::move(before), gradients(y, in, dy)};
 }
 
