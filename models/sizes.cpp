@@ -6,7 +6,7 @@ namespace {
 
 double attention_count(const BlockOptions& o) {
   const auto C = static_cast<double>(o.width), H = static_cast<double>(o.heads);
-  const double keys = (o.kv_heads > 0 ? static_cast<double>(o.kv_heads) : H) * (C / H);  // G · D
+  const double keys = static_cast<double>(o.kv_heads.value_or(o.heads)) * (C / H);  // G · D
   const double biases = o.bias ? 2 * C + 2 * keys : 0;
   const double relative =
       o.position == HeadPosition::relative ? static_cast<double>(RelativeBuckets{}.count) * H : 0;
@@ -15,7 +15,7 @@ double attention_count(const BlockOptions& o) {
 
 double feed_forward_count(const BlockOptions& o) {
   const auto C = static_cast<double>(o.width);
-  const double F = o.hidden > 0 ? static_cast<double>(o.hidden) : 4 * C;
+  const double F = o.hidden ? static_cast<double>(*o.hidden) : 4 * C;
   const double columns = o.activation == Activation::swiglu ? 2 : 1;
   return C * F * (columns + 1) + (o.bias ? columns * F + C : 0);
 }

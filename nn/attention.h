@@ -1,5 +1,7 @@
-// Attention layers: MultiHeadAttention, to oneself and to others; SelfAttention with one head.
+// Attention layers: MultiHeadAttention (self), CrossAttention (to a memory), SelfAttention (one head).
 #pragma once
+
+#include <optional>
 
 #include "gradus/nn/cache.h"
 #include "gradus/nn/linear.h"
@@ -19,61 +21,76 @@ Tensor merge_heads(const Tensor& x);
 enum class HeadPosition { none, rotary, alibi, relative };
 
 struct MultiHeadAttentionOptions {
-  std::int64_t width = 0;         // C, of queries and output
-  std::int64_t heads = 1;         // H; divides C
-  std::int64_t memory_width = 0;  // M, of what is attended to; 0: it is the input itself
-  std::int64_t value_width = 0;   // of what the values are made of, if that is not the memory; 0: M
-  std::int64_t kv_heads = 0;      // G heads of keys and values, each for H / G queries; 0: H
-  bool bias = true;               // in the projections
-  double dropout = 0;             // on the attention weights
+  std::int64_t width = 0;                // C
+  std::int64_t heads = 1;                // H; divides C
+  std::optional<std::int64_t> kv_heads;  // G heads of keys and values, each for H / G queries; H
+  bool bias = true;                      // in the projections
+  double dropout = 0;                    // on the attention weights
   HeadPosition position = HeadPosition::none;
   RelativeBuckets relative = {};  // of HeadPosition::relative
 };
 
-/// Concat(head_1 … head_H) W_O with head_i = attention(x W_Q, m W_K, m W_V) on its D = C / H
-/// columns; Vaswani et al. 2017, §3.2.2. Self-attention has one packed projection, qkv_proj;
-/// attention to a memory has q_proj, k_proj and v_proj. With G < H heads of keys and values it is
-/// grouped-query attention (Ainslie et al. 2023), with G = 1 multi-query attention (Shazeer 2019).
-/// An AttentionRecord gets the weights.
+/// Self-attention: Concat(head_1 … head_H) W_O with head_i = attention(x W_Q, x W_K, x W_V) on its
+/// D = C / H columns; Vaswani et al. 2017, §3.2.2. The three projections are one, qkv_proj. With
+/// G < H heads of keys and values it is grouped-query attention (Ainslie et al. 2023), with G = 1
+/// multi-query attention (Shazeer 2019). An AttentionRecord gets the weights.
 class MultiHeadAttention : public Layer<MultiHeadAttention> {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
 
-  /// Self-attention: [B, T, C] → the same. With a cache, to the tokens before these too.
+  /// [B, T, C] → the same. With a cache, to the tokens before these too.
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
-  /// To a memory [B, S, M]; a cache remembers its keys and values.
-  Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {},
-                 KVCache* cache = nullptr) const;
-  /// Keys of one memory [B, S, M], values of another [B, S, value_width].
-  Tensor forward(const Tensor& x, const Tensor& keys, const Tensor& values,
-                 const Mask& mask = {}) const;
-  /// residual + forward(x, …), the sum taken in the last product.
-  Tensor add_to(const Tensor& residual, const Tensor& x, const Mask& mask,
-                KVCache* cache = nullptr) const;
-  Tensor add_to(const Tensor& residual, const Tensor& x, const Tensor& memory, const Mask& mask,
-                KVCache* cache = nullptr) const;
-
   Members members() override;
   MultiHeadAttention blank() const { return MultiHeadAttention(options); }
 
   MultiHeadAttentionOptions options;
-  Linear qkv_proj;  // [C + 2·G·D, C]: q, k, v one after the other. Self-attention only
-  Linear q_proj, k_proj, v_proj;  // attention to a memory only
+  Linear qkv_proj;        // [C + 2·G·D, C]: q, k, v one after the other
+  Linear out_proj;        // [C, C]
+  RelativeBias relative;  // HeadPosition::relative only
+
+ private:
+  std::int64_t kv_heads() const { return options.kv_heads.value_or(options.heads); }
+};
+
+struct CrossAttentionOptions {
+  std::int64_t width = 0;                    // C, of queries and output
+  std::int64_t heads = 1;                    // H; divides C
+  std::optional<std::int64_t> memory_width;  // M, of what keys are made of; C
+  std::optional<std::int64_t> value_width;   // of what values are made of; M
+  std::optional<std::int64_t> kv_heads;      // as above
+  bool bias = true;
+  double dropout = 0;
+  HeadPosition position = HeadPosition::none;  // not rotary: that is of one sequence
+  RelativeBuckets relative = {};
+};
+
+/// Attention to a memory: head_i = attention(x W_Q, m W_K, m W_V), else as MultiHeadAttention.
+class CrossAttention : public Layer<CrossAttention> {
+ public:
+  explicit CrossAttention(const CrossAttentionOptions& options);
+
+  /// x [B, T, C], memory [B, S, M] → [B, T, C]. A cache remembers the memory's keys and values.
+  Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {},
+                 KVCache* cache = nullptr) const;
+  /// Keys of one memory [B, S, M], values of another [B, S, value_width].
+  Tensor forward(const Tensor& x, const Tensor& keys, const Tensor& values, const Mask& mask = {},
+                 KVCache* cache = nullptr) const;
+  Members members() override;
+  CrossAttention blank() const { return CrossAttention(options); }
+
+  CrossAttentionOptions options;
+  Linear q_proj, k_proj, v_proj;  // [C, C], [G·D, M], [G·D, value_width]
   Linear out_proj;                // [C, C]
   RelativeBias relative;          // HeadPosition::relative only
 
  private:
-  Tensor attend(const Tensor& x, const Mask& mask, KVCache* cache) const;
-  Tensor attend(const Tensor& x, const Tensor& keys, const Tensor& values, const Mask& mask,
-                KVCache* cache) const;
-  Tensor position_bias(const KVCache::Flat& positions, Dtype dtype) const;
-  Tensor weigh(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
-               const Tensor& bias) const;
+  KeysValues project(const Tensor& x, const Tensor& keys, const Tensor& values,
+                     KVCache* cache) const;
 };
 
 struct SelfAttentionOptions {
-  std::int64_t key_width = 0;    // d_k; 0: the input's width
-  std::int64_t value_width = 0;  // d_v; 0: the input's width
+  std::optional<std::int64_t> key_width;    // d_k; the input's width
+  std::optional<std::int64_t> value_width;  // d_v; the input's width
   bool bias = true;
   double dropout = 0;  // on the attention weights
 };

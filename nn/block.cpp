@@ -1,7 +1,7 @@
 // Blocks: residual branches, normed before or after. B batch, T tokens, C width.
 #include "gradus/nn/block.h"
 
-#include "gradus/ops/dropout.h"
+#include "gradus/ops/arithmetic.h"
 
 namespace gradus::nn {
 namespace {
@@ -15,11 +15,12 @@ MultiHeadAttentionOptions attention_of(const BlockOptions& block) {
           .position = block.position};
 }
 
-MultiHeadAttentionOptions cross_attention_of(const BlockOptions& block) {
-  MultiHeadAttentionOptions options = attention_of(block);
-  options.memory_width = block.width;
-  options.position = HeadPosition::none;
-  return options;
+CrossAttentionOptions cross_attention_of(const BlockOptions& block) {
+  return {.width = block.width,
+          .heads = block.heads,
+          .kv_heads = block.kv_heads,
+          .bias = block.bias,
+          .dropout = block.dropout};
 }
 
 FeedForwardOptions feed_forward_of(const BlockOptions& block) {
@@ -29,14 +30,6 @@ FeedForwardOptions feed_forward_of(const BlockOptions& block) {
           .bias = block.bias};
 }
 
-/// residual + dropout(layer(x, args…)); without dropout the sum is part of the last product.
-template <class L, class... Args>
-Tensor add_branch(const L& layer, double dropout, const Tensor& residual, const Tensor& x,
-                  const Args&... args) {
-  if (dropout == 0 || !layer.training()) return layer.add_to(residual, x, args...);
-  return dropout_residual(layer(x, args...), residual, dropout);
-}
-
 }  // namespace
 
 Block::Block(const BlockOptions& given)
@@ -44,16 +37,17 @@ Block::Block(const BlockOptions& given)
       norm1(given.width, given.norm_kind),
       norm2(given.width, given.norm_kind),
       attention(attention_of(given)),
-      feed_forward(feed_forward_of(given)) {}
+      feed_forward(feed_forward_of(given)),
+      dropout(given.dropout) {}
 
-Tensor Block::forward(const Tensor& x, const Mask& mask, KVCache* cache) const {
-  const double p = options.dropout;
+Tensor Block::forward(const Tensor& input, const Mask& mask, KVCache* cache) const {
+  Tensor x = input;  // [B, T, C]
   if (options.norm == NormPlacement::post) {
-    const Tensor attended = norm1(add_branch(attention, p, x, x, mask, cache));
-    return norm2(add_branch(feed_forward, p, attended, attended));
+    x = norm1(x + dropout(attention(x, mask, cache)));
+    return norm2(x + dropout(feed_forward(x)));
   }
-  const Tensor attended = add_branch(attention, p, x, norm1(x), mask, cache);
-  return add_branch(feed_forward, p, attended, norm2(attended));
+  x = x + dropout(attention(norm1(x), mask, cache));
+  return x + dropout(feed_forward(norm2(x)));
 }
 
 DecoderBlock::DecoderBlock(const BlockOptions& given)
@@ -63,22 +57,20 @@ DecoderBlock::DecoderBlock(const BlockOptions& given)
       norm3(given.width, given.norm_kind),
       attention(attention_of(given)),
       cross_attention(cross_attention_of(given)),
-      feed_forward(feed_forward_of(given)) {}
+      feed_forward(feed_forward_of(given)),
+      dropout(given.dropout) {}
 
-Tensor DecoderBlock::forward(const Tensor& x, const Tensor& memory, const Mask& mask,
+Tensor DecoderBlock::forward(const Tensor& input, const Tensor& memory, const Mask& mask,
                              const Mask& memory_mask, KVCache* cache) const {
-  const double p = options.dropout;
-  const MultiHeadAttention& cross = cross_attention;
+  Tensor x = input;  // [B, T, C]
   if (options.norm == NormPlacement::post) {
-    const Tensor attended = norm1(add_branch(attention, p, x, x, mask, cache));
-    const Tensor informed =
-        norm2(add_branch(cross, p, attended, attended, memory, memory_mask, cache));
-    return norm3(add_branch(feed_forward, p, informed, informed));
+    x = norm1(x + dropout(attention(x, mask, cache)));
+    x = norm2(x + dropout(cross_attention(x, memory, memory_mask, cache)));
+    return norm3(x + dropout(feed_forward(x)));
   }
-  const Tensor attended = add_branch(attention, p, x, norm1(x), mask, cache);
-  const Tensor informed =
-      add_branch(cross, p, attended, norm2(attended), memory, memory_mask, cache);
-  return add_branch(feed_forward, p, informed, norm3(informed));
+  x = x + dropout(attention(norm1(x), mask, cache));
+  x = x + dropout(cross_attention(norm2(x), memory, memory_mask, cache));
+  return x + dropout(feed_forward(norm3(x)));
 }
 
 }  // namespace gradus::nn

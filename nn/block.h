@@ -13,13 +13,13 @@ enum class NormPlacement { pre, post };
 
 struct BlockOptions {
   std::int64_t width = 0, heads = 1;
-  std::int64_t hidden = 0;  // of the feed-forward net; 0: 4 · width
-  double dropout = 0;       // on attention weights and on both branches
+  std::optional<std::int64_t> hidden;  // of the feed-forward net; 4 · width
+  double dropout = 0;                  // on attention weights and on both branches
   bool bias = true;
   Activation activation = Activation::gelu_tanh;
   NormPlacement norm = NormPlacement::pre;
   NormKind norm_kind = NormKind::layer;
-  std::int64_t kv_heads = 0;                   // 0: heads
+  std::optional<std::int64_t> kv_heads;        // heads
   HeadPosition position = HeadPosition::none;  // in self-attention
 };
 
@@ -35,7 +35,8 @@ class Block : public Layer<Block> {
     return {{"norm1", norm1},
             {"attention", attention},
             {"norm2", norm2},
-            {"feed_forward", feed_forward}};
+            {"feed_forward", feed_forward},
+            {"dropout", dropout}};
   }
   Block blank() const { return Block(options); }
 
@@ -43,6 +44,7 @@ class Block : public Layer<Block> {
   Norm norm1, norm2;
   MultiHeadAttention attention;
   FeedForward feed_forward;
+  Dropout dropout;
 };
 using EncoderBlock = Block;
 
@@ -55,16 +57,19 @@ class DecoderBlock : public Layer<DecoderBlock> {
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = causal_mask(),
                  const Mask& memory_mask = {}, KVCache* cache = nullptr) const;
   Members members() override {
-    return {{"norm1", norm1}, {"attention", attention},
-            {"norm2", norm2}, {"cross_attention", cross_attention},
-            {"norm3", norm3}, {"feed_forward", feed_forward}};
+    return {{"norm1", norm1},    {"attention", attention},
+            {"norm2", norm2},    {"cross_attention", cross_attention},
+            {"norm3", norm3},    {"feed_forward", feed_forward},
+            {"dropout", dropout}};
   }
   DecoderBlock blank() const { return DecoderBlock(options); }
 
   BlockOptions options;
   Norm norm1, norm2, norm3;
-  MultiHeadAttention attention, cross_attention;
+  MultiHeadAttention attention;
+  CrossAttention cross_attention;
   FeedForward feed_forward;
+  Dropout dropout;
 };
 
 }  // namespace gradus::nn

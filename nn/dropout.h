@@ -10,7 +10,7 @@ namespace gradus::nn {
 class Dropout : public Layer<Dropout> {
  public:
   explicit Dropout(double p);
-  Tensor forward(const Tensor& x) const;
+  Tensor forward(Tensor x) const;
   Members members() override { return {}; }
   Dropout blank() const { return Dropout(p); }
 

@@ -25,21 +25,14 @@ Tensor activate(const Tensor& x, Activation activation) {
 }
 
 FeedForward::FeedForward(const FeedForwardOptions& given) : options(given) {
-  require(options.width > 0 && options.hidden >= 0, "FeedForward: width ", options.width,
-          ", hidden ", options.hidden, ": sizes must be positive (hidden 0 means 4 · width)");
-  if (options.hidden == 0) options.hidden = 4 * options.width;
-  const std::int64_t columns = options.activation == Activation::swiglu ? 2 : 1;
-  up = Linear(options.width, columns * options.hidden, {options.bias});
-  down = Linear(options.hidden, options.width, {options.bias});
+  const std::int64_t C = options.width, F = options.hidden.value_or(4 * C);
+  require(C > 0 && F > 0, "FeedForward: width ", C, ", hidden ", F, ": sizes must be positive");
+  up = Linear(C, options.activation == Activation::swiglu ? 2 * F : F, {options.bias});
+  down = Linear(F, C, {options.bias});
 }
 
 Tensor FeedForward::forward(const Tensor& x) const {
   return down(activate(up(x), options.activation));  // [..., C] → [..., F] → [..., C]
-}
-
-Tensor FeedForward::add_to(const Tensor& residual, const Tensor& x) const {
-  const Scope scope(*this);
-  return down.add_to(residual, activate(up(x), options.activation));
 }
 
 SwiGLU::SwiGLU(std::int64_t in, std::int64_t hidden, LinearOptions options)

@@ -1,6 +1,8 @@
 // FeedForward: the position-wise two-layer net of a Transformer block.
 #pragma once
 
+#include <optional>
+
 #include "gradus/nn/linear.h"
 #include "gradus/nn/module.h"
 
@@ -11,8 +13,8 @@ enum class Activation { gelu, gelu_tanh, relu, silu, swiglu };  // gelu_tanh: as
 Tensor activate(const Tensor& x, Activation activation);
 
 struct FeedForwardOptions {
-  std::int64_t width = 0;   // C
-  std::int64_t hidden = 0;  // F; 0: 4C
+  std::int64_t width = 0;              // C
+  std::optional<std::int64_t> hidden;  // F; 4C
   Activation activation = Activation::gelu_tanh;
   bool bias = true;
 };
@@ -23,8 +25,6 @@ class FeedForward : public Layer<FeedForward> {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
   Tensor forward(const Tensor& x) const;
-  /// residual + forward(x), the sum taken in the last product.
-  Tensor add_to(const Tensor& residual, const Tensor& x) const;
   Members members() override { return {{"up", up}, {"down", down}}; }
   FeedForward blank() const { return FeedForward(options); }
 

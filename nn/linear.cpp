@@ -20,9 +20,4 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options) {
 
 Tensor Linear::forward(const Tensor& x) const { return linear(x, weight, bias); }
 
-Tensor Linear::add_to(const Tensor& residual, const Tensor& x) const {
-  const Scope scope(*this);
-  return linear_residual(x, weight, bias, residual);
-}
-
 }  // namespace gradus::nn

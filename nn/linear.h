@@ -15,8 +15,6 @@ class Linear : public Layer<Linear> {
   Linear() = default;  // undefined: a place for one
   Linear(std::int64_t in, std::int64_t out, LinearOptions options = {});
   Tensor forward(const Tensor& x) const;
-  /// residual + forward(x), in one pass.
-  Tensor add_to(const Tensor& residual, const Tensor& x) const;
   Members members() override { return {{"weight", weight}, {"bias", bias}}; }
   Linear blank() const { return {weight.size(1), weight.size(0), {bias.defined()}}; }
 

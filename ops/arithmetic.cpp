@@ -12,6 +12,7 @@
 #include "gradus/ops/arithmetic.h"
 
 #include <cmath>
+#include <utility>
 
 #include "gradus/engine/apply.h"
 #include "gradus/engine/grad_mode.h"
@@ -21,10 +22,16 @@ namespace gradus {
 namespace op {
 
 struct Add final : Op {
+  Tensor buffer;  // b's own, where nothing else needs its values: a + b is written over them
+
   const char* name() const override { return "add"; }
 
   Tensor forward(const Tensor& a, const Tensor& b) {
-    return zip_numbers(name(), a, b, [](auto u, auto v) { return u + v; });
+    const auto sum = [](auto u, auto v) { return u + v; };
+    if (!buffer.defined()) return zip_numbers(name(), a, b, sum);
+    Tensor y = std::exchange(buffer, {});
+    dispatch_number(name(), y.dtype(), [&]<class T>() { zip_into<T>(y, a, b, sum); });
+    return y;
   }
 
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy, dy}; }
@@ -208,6 +215,16 @@ struct To final : Op {
 }  // namespace op
 
 Tensor add(const Tensor& a, const Tensor& b) { return apply(op::Add{}, a, b); }
+
+Tensor operator+(const Tensor& a, Tensor&& b) {
+  const bool in_place = a.defined() && b.defined() && a.shape() == b.shape() &&
+                        a.dtype() == b.dtype() && b.dtype() != Dtype::bool_ &&
+                        b.has_unique_storage() && b.is_contiguous() && !thread_state.observer;
+  op::Add sum;
+  if (in_place) sum.buffer = b.detach();
+  return apply(std::move(sum), a, b);
+}
+
 Tensor subtract(const Tensor& a, const Tensor& b) { return apply(op::Subtract{}, a, b); }
 Tensor multiply(const Tensor& a, const Tensor& b) { return apply(op::Multiply{}, a, b); }
 Tensor divide(const Tensor& a, const Tensor& b) { return apply(op::Divide{}, a, b); }

@@ -16,6 +16,7 @@ Tensor shift(const Tensor& x, double term);         // x + term
 Tensor negative(const Tensor& x);                   // −x
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+Tensor operator+(const Tensor& a, Tensor&& b);  // a temporary b is written over
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b); }

@@ -1,11 +1,11 @@
 // linear: y = x Wᵀ + b, the product of almost all the arithmetic in a Transformer.
 //
-//   forward     y = x Wᵀ + b (+ residual)       x [N, in], W [out, in], y [N, out]
-//   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n      dresidual = dy
+//   forward     y = x Wᵀ + b                    x [N, in], W [out, in], y [N, out]
+//   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n
 //
 // x and W are remembered; x not at all where its producer (a norm, an activation) can make it
-// again. Bias and residual are added while y is written: a pass of its own over y would cost two
-// more trips to memory.
+// again. The bias is added while y is written: a pass of its own over y would cost two more trips to
+// memory.
 
 #include "gradus/base/products/multiply.h"
 #include "gradus/engine/apply.h"
@@ -50,23 +50,21 @@ namespace op {
 
 struct Linear final : Op {
   Saved x, weight;
-  bool has_residual = false;
   const char* name() const override { return "linear"; }
 
-  Tensor forward(const Tensor& input, const Tensor& w, const Tensor& bias, const Tensor& residual) {
-    x = input, weight = w, has_residual = residual.defined();
+  Tensor forward(const Tensor& input, const Tensor& w, const Tensor& bias) {
+    x = input;
+    weight = w;
     const std::int64_t rows = count_rows(input), out = w.size(0), in = w.size(1);
     Shape shape = input.shape();
     shape[input.rank() - 1] = out;
     Tensor y = Tensor::empty(shape, input.dtype());
     const Tensor from = kernel::contiguous(input), packed = kernel::contiguous(w);
     const Tensor b = bias.defined() ? kernel::contiguous(bias) : bias;
-    const Tensor r = residual.defined() ? kernel::contiguous(residual) : residual;
     dispatch_float("linear", y.dtype(), [&]<class T>() {
       const Matrix<const T> matrix(packed.data<T>(), out, in);
       products::Options<T> options;
       if (b.defined()) options.bias = b.data<T>();
-      if (r.defined()) options.residual = {r.data<T>(), rows, out};
       multiply(Matrix<T>(y.mutable_data<T>(), rows, out), {from.data<T>(), rows, in},
                matrix.transpose(), options);
     });
@@ -75,19 +73,18 @@ struct Linear final : Op {
 
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
     const std::int64_t out = weight.shape()[0], in = weight.shape()[1];
-    Tensor dx, dw, db, dresidual;
-    if (has_residual && wants(3)) dresidual = dy;
+    Tensor dx, dw, db;
     if (GradMode::enabled()) {
       if (wants(0)) dx = matmul(dy, weight.value());
       if (wants(1)) dw = matmul(transpose(reshape(dy, {-1, out})), reshape(x.value(), {-1, in}));
-      if (wants(2)) db = sum_to(dy, {out});
-      return {dx, dw, db, dresidual};
+      if (wants(2)) db = dy;
+      return {dx, dw, db};
     }
     const Tensor g = as_rows(dy);
     if (wants(2)) db = sum_to(g, {out});
     if (wants(1)) dw = product(true, g, as_rows(x.value()), {out, in});
     if (wants(0)) dx = product(false, g, kernel::contiguous(weight.value()), x.shape());
-    return {dx, dw, db, dresidual};
+    return {dx, dw, db};
   }
 };
 
@@ -101,8 +98,7 @@ const char* advice(const Tensor& x, std::int64_t in) {
   return "give the layer as many inputs as the last axis has";
 }
 
-void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                  const Tensor& residual) {
+void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require<ValueError>(x.defined() && weight.defined(),
                       "linear: the input or the weight is undefined");
   require<ShapeError>(weight.rank() == 2, "linear: the weight has shape ", weight.shape(),
@@ -115,32 +111,17 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
                       bias.shape(), " where the weight ", weight.shape(), " wants [", out, "]");
   require<DtypeError>(x.dtype() == weight.dtype(), "linear: the input is ", x.dtype(),
                       " but the weight ", weight.dtype(), ": convert one with to(x, dtype)");
-  for (const Tensor* each : {&bias, &residual})
-    require<DtypeError>(!each->defined() || each->dtype() == x.dtype(), "linear: the ",
-                        each == &bias ? "bias" : "residual", " is ", each->dtype(),
-                        " but the input ", x.dtype());
-  Shape expected = x.shape();
-  expected[x.rank() - 1] = out;
-  require<ShapeError>(!residual.defined() || residual.shape() == expected,
-                      "linear: the residual has shape ", residual.shape(), " but the output ",
-                      expected);
+  require<DtypeError>(!bias.defined() || bias.dtype() == x.dtype(), "linear: the bias is ",
+                      bias.dtype(), " but the input ", x.dtype());
 }
 
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return linear_residual(x, weight, bias, {});
-}
-
-Tensor linear_residual(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                       const Tensor& residual) {
-  check_linear(x, weight, bias, residual);
-  if (formula_wanted()) {
-    Tensor y = matmul(x, transpose(weight));
-    if (bias.defined()) y = y + bias;
-    return residual.defined() ? residual + y : y;
-  }
-  return apply(op::Linear{}, x, weight, bias, residual);
+  check_linear(x, weight, bias);
+  if (!formula_wanted()) return apply(op::Linear{}, x, weight, bias);
+  const Tensor y = matmul(x, transpose(weight));
+  return bias.defined() ? y + bias : y;
 }
 
 }  // namespace gradus

@@ -12,8 +12,4 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 /// y = x Wᵀ + b:  x [..., in], weight [out, in], bias [out] or undefined → [..., out]
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
-/// linear(x, weight, bias) + residual, in one pass over the output; residual [..., out].
-Tensor linear_residual(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                       const Tensor& residual);
-
 }  // namespace gradus

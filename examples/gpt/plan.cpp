@@ -153,7 +153,7 @@ void require_agreement(const TrainFlags& flags, const Settings& s, const std::st
   must_agree("--width", flags.width, s.model.width, directory);
   must_agree("--dropout", flags.dropout, s.model.dropout, directory);
   must_agree("--positions", flags.positions, name_of(kPositions, s.model.position), directory);
-  must_agree("--kv-heads", flags.kv_heads, s.model.kv_heads, directory);
+  must_agree("--kv-heads", flags.kv_heads, s.model.kv_heads.value_or(s.model.heads), directory);
   must_agree("--window", flags.window, s.model.window, directory);
   must_agree("--norm", flags.norm, name_of(kNorms, s.model.norm_kind), directory);
   must_agree("--activation", flags.activation, name_of(kActivations, s.model.activation),

@@ -34,7 +34,7 @@ void read_model(SettingsFile& file, const std::string& name, nn::GPTOptions& mod
   choice("norm", model.norm_kind, kNorms);
   choice("activation", model.activation, kActivations);
   model.kv_heads = model.heads;
-  file.read_if_there("kv_heads", model.kv_heads);
+  file.read_if_there("kv_heads", *model.kv_heads);
   file.read_if_there("window", model.window);
   file.read_if_there("checkpoint", model.checkpoint);
 }
@@ -42,7 +42,7 @@ void read_model(SettingsFile& file, const std::string& name, nn::GPTOptions& mod
 void judge_fit(const Judge& judge, const nn::GPTOptions& model) {
   judge.require(model.width % model.heads == 0, "heads", model.heads, ": must divide ",
                 judge.name("width"), " ", model.width);
-  judge.require(model.heads % model.kv_heads == 0, "kv_heads", model.kv_heads,
+  judge.require(model.heads % *model.kv_heads == 0, "kv_heads", *model.kv_heads,
                 ": must be positive and divide the ", model.heads, " heads");
   judge.require(model.position != nn::HeadPosition::rotary || model.width / model.heads % 2 == 0,
                 "positions", "rotary", " turns pairs of numbers, but a width of ", model.width,
@@ -73,7 +73,7 @@ void judge_sizes(const Settings& s, const Judge& judge, bool to_train) {
                                    {"layers", s.model.layers},
                                    {"heads", s.model.heads},
                                    {"width", s.model.width},
-                                   {"kv_heads", s.model.kv_heads},
+                                   {"kv_heads", s.model.kv_heads.value_or(s.model.heads)},
                                    {"window", s.model.window},
                                    {"batch", s.batch},
                                    {"steps", s.steps},
@@ -115,8 +115,8 @@ std::string peculiarities(const nn::GPTOptions& model) {
     if (peculiar) out += ", " + words;
   };
   add(model.position != usual.position, name_of(kPositions, model.position) + " positions");
-  add(model.kv_heads > 0 && model.kv_heads != model.heads,
-      text(model.kv_heads, model.kv_heads == 1 ? " key head" : " key heads"));
+  add(model.kv_heads.value_or(model.heads) != model.heads,
+      text(model.kv_heads.value_or(model.heads), model.kv_heads == 1 ? " key head" : " key heads"));
   add(model.window > 0, text("a window of ", model.window));
   add(model.norm_kind != usual.norm_kind, name_of(kNorms, model.norm_kind) + " norm");
   add(model.activation != usual.activation, name_of(kActivations, model.activation));
@@ -138,7 +138,7 @@ std::string to_json(const Settings& s) {
                {"width", s.model.width},
                {"dropout", s.model.dropout},
                {"positions", name_of(kPositions, s.model.position)},
-               {"kv_heads", s.model.kv_heads},
+               {"kv_heads", s.model.kv_heads.value_or(s.model.heads)},
                {"window", s.model.window},
                {"norm", name_of(kNorms, s.model.norm_kind)},
                {"activation", name_of(kActivations, s.model.activation)},

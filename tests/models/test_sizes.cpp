@@ -13,20 +13,22 @@ TEST_CASE("parameters are counted before there are any") {
   const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n); };
   for (int i = 0; i < 200; ++i) {
     nn::GPTOptions o;
-    o.kv_heads = 1 + below(3), o.heads = o.kv_heads * (1 + below(3));
+    const std::int64_t groups = 1 + below(3);
+    o.heads = groups * (1 + below(3));
+    if (below(3) != 0) o.kv_heads = groups;
     o.width = 2 * o.heads * (1 + below(3));
     o.vocab = 1 + below(9), o.context = 1 + below(9), o.layers = 1 + below(3);
     o.position = static_cast<nn::HeadPosition>(below(4));
     o.activation = static_cast<nn::Activation>(below(5));
     o.norm_kind = static_cast<nn::NormKind>(below(2));
-    if (below(3) == 0) o.kv_heads = 0;
-    INFO(o.width << " wide, " << o.heads << " and " << o.kv_heads << " heads, " << o.layers
-                 << " layers, position " << static_cast<int>(o.position) << ", activation "
-                 << static_cast<int>(o.activation));
+    INFO(o.width << " wide, " << o.heads << " and " << o.kv_heads.value_or(o.heads) << " heads, "
+                 << o.layers << " layers, position " << static_cast<int>(o.position)
+                 << ", activation " << static_cast<int>(o.activation));
     nn::GPT gpt(o);
     CHECK(nn::GPT::count(o) == static_cast<double>(gpt.parameter_count()));
 
-    nn::BlockOptions b{.width = o.width, .heads = o.heads, .hidden = below(7), .bias = i % 2 == 0};
+    nn::BlockOptions b{
+        .width = o.width, .heads = o.heads, .hidden = 1 + below(7), .bias = i % 2 == 0};
     b.kv_heads = o.kv_heads, b.position = o.position, b.activation = o.activation;
     nn::Block block(b);
     CHECK(nn::block_count(b) == static_cast<double>(block.parameter_count()));

@@ -27,18 +27,16 @@ Mistakes transformer_mistakes() {
        [] {
          nn::MultiHeadAttention({.width = 6, .heads = 2, .position = nn::HeadPosition::rotary});
        }},
-      {"nn::MultiHeadAttention",
-       "MultiHeadAttention: rotary positions are those of one sequence, but it attends to a memory",
+      {"nn::CrossAttention",
+       "CrossAttention: rotary positions are those of one sequence, but it attends to a memory",
+       [] { nn::CrossAttention({.width = 4, .position = nn::HeadPosition::rotary}); }},
+      {"nn::CrossAttention", "CrossAttention: 3 kv_heads do not divide 2 heads",
+       [] { nn::CrossAttention({.width = 4, .heads = 2, .kv_heads = 3}); }},
+      {"nn::CrossAttention", "CrossAttention: a memory_width of 4, a value_width of 0: must be",
+       [] { nn::CrossAttention({.width = 4, .value_width = 0}); }},
+      {"nn::CrossAttention", "linear: the input [1, 3, 4] does not end in the weight's input",
        [] {
-         nn::MultiHeadAttention(
-             {.width = 4, .memory_width = 4, .position = nn::HeadPosition::rotary});
-       }},
-      {"nn::MultiHeadAttention",
-       "MultiHeadAttention: values of width 5 come from a memory: set memory_width too",
-       [] { nn::MultiHeadAttention({.width = 4, .value_width = 5}); }},
-      {"nn::MultiHeadAttention", "linear: the input [1, 3, 4] does not end in the weight's input",
-       [] {
-         nn::MultiHeadAttention({.width = 4, .memory_width = 3})(ones({1, 2, 4}), ones({1, 3, 4}));
+         nn::CrossAttention({.width = 4, .memory_width = 3})(ones({1, 2, 4}), ones({1, 3, 4}));
        }},
       {"nn::MultiHeadAttention", "padding_mask: a length of 5 where there are 3 keys",
        [] {

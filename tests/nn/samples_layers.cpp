@@ -83,10 +83,10 @@ void add_attention(Samples& all) {
   all.push_back(
       self("MultiHeadAttention, padding", {2, 2, 3, 3, 2, 2, padded}, padding_mask({3, 1})));
   all.push_back(layer(
-      "attention", "MultiHeadAttention to a memory of another width",
+      "attention", "CrossAttention, a memory of another width",
       {values({1, 3, 4}), values({1, 5, 3}, 1)},
-      [] { return nn::MultiHeadAttention({.width = 4, .heads = 2, .memory_width = 3}); },
-      [](const nn::MultiHeadAttention& m, const Inputs& in) {
+      [] { return nn::CrossAttention({.width = 4, .heads = 2, .memory_width = 3}); },
+      [](const nn::CrossAttention& m, const Inputs& in) {
         return m(in[0], in[1], padding_mask({4}));
       },
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {

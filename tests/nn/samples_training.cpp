@@ -109,7 +109,7 @@ void add_dropout(Samples& all) {
 void add_block(Samples& all) {
   constexpr double p_drop = 0.25;
   all.push_back(layer(
-      "dropout_residual", "training, dropout at all places", {values({1, 3, 4})},
+      "dropout", "training, dropout at all places", {values({1, 3, 4})},
       [] { return nn::Block({.width = 4, .heads = 2, .hidden = 3, .dropout = p_drop}); },
       [](const nn::Block& m, const Inputs& in) { return m(in[0], causal_mask()); },
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {

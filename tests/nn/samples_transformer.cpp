@@ -143,13 +143,13 @@ void add_positioned(Samples& all) {
            });
          });
   all.push_back(layer(
-      "attention", "MultiHeadAttention, keys and values of two memories",
+      "attention", "CrossAttention, keys and values of two memories",
       {values({1, 2, 2}), values({1, 3, 3}, 1), values({1, 3, 5}, 2)},
       [] {
-        return nn::MultiHeadAttention(
+        return nn::CrossAttention(
             {.width = 2, .heads = 1, .memory_width = 3, .value_width = 5, .bias = false});
       },
-      [](const nn::MultiHeadAttention& m, const Inputs& in) { return m(in[0], in[1], in[2]); },
+      [](const nn::CrossAttention& m, const Inputs& in) { return m(in[0], in[1], in[2]); },
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         const List<T> heads = naive::attention(
             {1, 1, 2, 3, 2, 2}, naive::affine(numbers(in[0]), 2, p[0], {}),

@@ -80,7 +80,7 @@ TEST_CASE("self-attention equals plain loops, with and without bias and mask") {
 
 TEST_CASE("attention to a memory of another width and length equals plain loops") {
   const std::int64_t B = 2, T = 3, S = 7, C = 4, H = 2, M = 5;
-  const MultiHeadAttention layer({.width = C, .heads = H, .memory_width = M});
+  const nn::CrossAttention layer({.width = C, .heads = H, .memory_width = M});
   CHECK(layer.k_proj.weight.shape() == Shape{C, M});
   CHECK(layer.parameters()[2].name == "k_proj.weight");
   const Tensor x = randn({B, T, C}), memory = randn({B, S, M});
@@ -210,7 +210,7 @@ TEST_CASE("attention to a memory token by token: the same places, masks and memo
   const auto close = [](const Tensor& a, const Tensor& b) { return max(abs(a - b)).item() < 1e-5; };
   for (const nn::HeadPosition position :
        {nn::HeadPosition::none, nn::HeadPosition::alibi, nn::HeadPosition::relative}) {
-    MultiHeadAttention layer({.width = 6, .heads = 2, .memory_width = 5, .position = position});
+    nn::CrossAttention layer({.width = 6, .heads = 2, .memory_width = 5, .position = position});
     if (position == nn::HeadPosition::relative) layer.relative.weight.copy_(randn({32, 2}));
     const Tensor whole = layer(x, memory, causal_mask());
     nn::KVCache cache({.capacity = 4});
@@ -270,13 +270,10 @@ TEST_CASE("MultiHeadAttention refuses what does not fit") {
   CHECK(has(made({.width = 6, .heads = 4}), "4 heads do not divide a width of 6"));
   CHECK(has(made({.width = 0}), "width of 0"));
   CHECK(has(made({.width = 4, .heads = 0}), "0 heads"));
-  CHECK(has(made({.width = 4, .memory_width = -1}), "-1"));
   CHECK(has(made({.width = 4, .dropout = 1}), "dropout 1"));
   const MultiHeadAttention self({.width = 4, .heads = 2});
-  const MultiHeadAttention cross({.width = 4, .heads = 2, .memory_width = 3});
+  const nn::CrossAttention cross({.width = 4, .heads = 2, .memory_width = 3});
   const Tensor x = ones({2, 5, 4});
-  CHECK(has(message_of<ValueError>([&] { cross(x); }), "memory of width 3"));
-  CHECK(has(message_of<ValueError>([&] { self(x, x); }), "memory_width"));
   CHECK(has(message_of<ShapeError>([&] { self(ones({2, 5, 3})); }), "MultiHeadAttention qkv_proj"));
   CHECK(has(message_of<ShapeError>([&] { cross(x, ones({2, 7, 4})); }), "k_proj"));
   CHECK_THROWS_AS(cross(x, ones({3, 7, 3})), ShapeError);

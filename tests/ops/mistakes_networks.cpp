@@ -35,10 +35,6 @@ void add_products(Mistakes& all) {
   all.push_back({"linear", "linear: the bias has shape [3] where the weight [5, 3] wants [5]", [] {
                    linear(x(), values({5, 3}), values({3}));
                  }});
-  all.push_back(
-      {"linear_residual", "linear: the residual has shape [2, 3] but the output [2, 5]", [] {
-         linear_residual(x(), values({5, 3}), {}, values({2, 3}));
-       }});
 }
 
 void add_norms(Mistakes& all) {
@@ -68,10 +64,6 @@ void add_norms(Mistakes& all) {
                    batch(values({2, 3}), 2, false);
                  }});
   all.push_back({"dropout", "dropout: p is 1, but must be in [0, 1)", [] { dropout(x(), 1); }});
-  all.push_back({"dropout_residual",
-                 "dropout_residual: x [2, 3] and residual [3, 2] must have equal shapes", [] {
-                   dropout_residual(x(), values({3, 2}), 0.5);
-                 }});
 }
 
 void add_losses(Mistakes& all) {

@@ -118,39 +118,24 @@ void add_strided_products(Samples& all) {
                  }});
 }
 
-/// linear of x and a weight, with a bias and a residual if there are so many inputs.
+/// linear of x and a weight, with a bias if there is one.
 Sample affine(const char* what, Inputs inputs) {
-  const bool residual = inputs.size() == 4;
-  return {"linear",
-          what,
-          std::move(inputs),
-          [=](const Inputs& in) {
-            const Tensor bias = in.size() > 2 ? in[2] : Tensor();
-            return residual ? linear_residual(in[0], in[1], bias, in[3])
-                            : linear(in[0], in[1], bias);
-          },
-          [=]<class T>(const Arguments<T>& in) {
-            const List<T> y = naive::affine(numbers(in[0]), in[0].shape.back(), numbers(in[1]),
-                                            in.size() > 2 ? numbers(in[2]) : List<T>{});
-            return residual ? naive::plus(y, numbers(in[3])) : y;
-          },
-          {},
-          true,
-          true,
-          false,
-          residual ? "linear_residual" : "linear"};
+  return {"linear", what, std::move(inputs),
+          [](const Inputs& in) { return linear(in[0], in[1], in.size() > 2 ? in[2] : Tensor()); },
+          []<class T>(const Arguments<T>& in) {
+            return naive::affine(numbers(in[0]), in[0].shape.back(), numbers(in[1]),
+                                 in.size() > 2 ? numbers(in[2]) : List<T>{});
+          }};
 }
 
 void add_affine(Samples& all) {
   const Tensor w = values({2, 5}, 1), b = values({2}, 2);
   all.push_back(affine("without bias", {values({3, 5}), w}));
   all.push_back(affine("with bias", {values({3, 5}), w, b}));
-  all.push_back(affine("with bias and residual", {values({3, 5}), w, b, values({3, 2}, 3)}));
-  all.push_back(affine("three axes", {values({2, 3, 5}), w, b, values({2, 3, 2}, 3)}));
+  all.push_back(affine("three axes", {values({2, 3, 5}), w, b}));
   all.push_back(affine("one vector", {values({5}), w, b}));
   all.push_back(affine("no rows", {values({0, 5}), w, b}));
-  all.push_back(
-      affine("no rows in the middle, with residual", {values({2, 0, 5}), w, b, values({2, 0, 2})}));
+  all.push_back(affine("no rows in the middle", {values({2, 0, 5}), w, b}));
   all.push_back(
       affine("everything of size 1", {values({1, 1}), values({1, 1}, 1), values({1}, 2)}));
   all.push_back(affine("one input column", {values({7, 1}), values({3, 1}, 1), values({3}, 2)}));
@@ -169,12 +154,12 @@ void add_strided_affine(Samples& all) {
                                         naive::transpose(numbers(in[1]), 5, 2), {b[0], b[2]});
                  }});
   all.push_back({"linear",
-                 "one row for all, a bias of one number, no bias but a residual of one row",
+                 "one row for all, a bias of one number",
                  {values({1, 3}), values({2, 3}, 1), values({1}, 2), values({1, 2}, 3)},
                  [](const Inputs& in) {
                    const Tensor x = expand(in[0], {5, 3});
                    const Tensor y = linear(x, in[1], expand(in[2], {2}));
-                   return linear_residual(x, in[1], {}, expand(in[3], {5, 2})) * y;
+                   return (linear(x, in[1]) + in[3]) * y;
                  },
                  []<class T>(const Arguments<T>& in) {
                    const List<T> x = numbers(in[0]), b = numbers(in[2]), r = numbers(in[3]);
@@ -188,10 +173,10 @@ void add_strided_affine(Samples& all) {
   all.push_back({"linear",
                  "the weight is the input too",
                  {values({3, 3})},
-                 [](const Inputs& in) { return linear_residual(in[0], in[0], {}, in[0]); },
+                 [](const Inputs& in) { return linear(in[0], in[0]); },
                  []<class T>(const Arguments<T>& in) {
                    const List<T> x = numbers(in[0]);
-                   return naive::plus(naive::affine(x, 3, x, {}), x);
+                   return naive::affine(x, 3, x, {});
                  }});
 }
 

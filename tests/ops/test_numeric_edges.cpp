@@ -99,7 +99,6 @@ TEST_CASE("composed") {
       {"rms_norm", [&] { return rms_norm(x); }},
       {"batch_norm", [&] { return batch_norm(x, channels, channels, {}, {}, true); }},
       {"cross_entropy", [&] { return cross_entropy(x, target); }},
-      {"dropout_residual", [&] { return dropout_residual(x, x, 0.5); }},
       {"attention", [&] { return scaled_dot_product_attention(heads, heads, heads); }},
       {"packed_attention", [&] { return packed_self_attention(packed, 2, causal_mask()); }}};
   const std::set<std::string> composing{"multiply", "matmul", "softmax", "masked_fill", "where"};
@@ -195,20 +194,18 @@ TEST_CASE("slices") {
 
 /// The element whose random word is the threshold stays; thresholds are rounded, and never 2³².
 TEST_CASE("dropout's thresholds") {
-  const Tensor x = values({3000}), residual = values({3000}, 1);
+  const Tensor x = values({3000});
   const auto mask_of = [](double p) { return seed(9), make_dropout_mask(p); };
   const double word = mask_of(0.5).stream.word(5);
   for (const auto& [more, kept] : {std::pair(0.0, true), {-0.4, true}, {0.6, false}}) {
     const double p = (word + more) / 4294967296.0;
-    const Numbers y = numbers((seed(9), dropout(x, p))), v = numbers(x), r = numbers(residual);
-    const Numbers onto = numbers((seed(9), dropout_residual(x, residual, p)));
+    const Numbers y = numbers((seed(9), dropout(x, p))), v = numbers(x);
     expect((y[5] != 0) == kept, "a word at the threshold is kept");
     const DropoutMask mask = mask_of(p);
     for (std::int64_t i = 0; i < 3000; ++i) {
       const auto k = static_cast<std::size_t>(i);
       const double expected = mask.stream.word(i) >= mask.threshold ? v[k] / (1 - p) : 0;
       expect(std::abs(y[k] - expected) <= 1e-12 * 10, "each element by its own word");
-      expect(std::abs(onto[k] - r[k] - expected) <= 1e-12 * 10, "also on top of a residual");
     }
   }
   expect(mask_of(1 - 1e-12).threshold == 4294967295u, "almost everything is dropped");

@@ -68,7 +68,7 @@ TEST_CASE("multi-head attention equals PyTorch's, to itself and to keys and valu
   nn::MultiHeadAttention self({.width = 6, .heads = 3});
   check_case("self", self, 1,
              [&](const Inputs& x) { return self(x[0], causal_mask() & kPadding); });
-  nn::MultiHeadAttention cross({.width = 6, .heads = 3, .memory_width = 5, .value_width = 7});
+  nn::CrossAttention cross({.width = 6, .heads = 3, .memory_width = 5, .value_width = 7});
   check_case("cross", cross, 3, [&](const Inputs& x) { return cross(x[0], x[1], x[2], kPadding); });
 }
 
