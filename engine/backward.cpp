@@ -71,9 +71,9 @@ class Walk {
   std::vector<Step> steps;  // newest first
 
  private:
+  bool arrive(std::size_t i);
   void visit(std::size_t i);
   bool find_wanted(std::size_t i);
-  Gradients gradients_of(Node& node, const Tensor& dy);
   bool is_outermost() const { return released_inputs == &released_; }
 
   bool create_graph_, keep_graph_;
@@ -134,7 +134,7 @@ void Walk::seed(const Tensor& output, const Tensor& gradient) {
 void Walk::run() {
   const GradMode mode(create_graph_);
   for (std::size_t i = 0; i < steps.size(); ++i)
-    if (steps[i].wanted && steps[i].dy) visit(i);
+    if (steps[i].wanted && steps[i].dy && arrive(i)) visit(i);
 }
 
 /// Sets wanted_, and says whether it holds any.
@@ -162,36 +162,32 @@ void run_hooks(const Node& node, Tensor& dy) {
   }
 }
 
-void Walk::visit(std::size_t i) {
+/// A node's gradient is complete: its hooks run. False where the walk does not go on from here.
+bool Walk::arrive(std::size_t i) {
   Node& node = *steps[i].node;
   if (const Node::Extra* extra = node.extra_or_null()) {
     run_hooks(node, *steps[i].dy);
     if (extra->retains_grad && node.op) node.extra().grad = kernel::copy(*steps[i].dy);
   }
-  if (!node.op_name) return;  // a leaf keeps what has arrived
+  if (!node.op_name) return false;  // a leaf keeps what has arrived
   require<GraphError>(!node.used, "backward: ", node.name(), " (node ", node.id,
                       ") was used by an earlier backward and has released what it saved: ",
                       "call the first one with {.keep_graph = true}, or run the forward again");
-  if (!find_wanted(i)) return;  // a target with nothing wanted behind it
+  return find_wanted(i);  // a target may have nothing wanted behind it
+}
+
+/// Hands dy to the node's backward, and what that gives to the inputs that want it.
+void Walk::visit(std::size_t i) {
+  Node& node = *steps[i].node;
   const bool is_target =
       to_inputs_ && std::find(targets_.begin(), targets_.end(), &node) != targets_.end();
+  const Tensor dy = is_target ? *steps[i].dy : steps[i].take();
+  Observers::tell([&](Observer& o) { o.backward_begin(node, dy); });
   struct Restore {
     const Node* before = thread_state.backward;
     ~Restore() { thread_state.backward = before; }
   } restore;
   thread_state.backward = &node;
-  Gradients dx = gradients_of(node, is_target ? *steps[i].dy : steps[i].take());
-  for (std::size_t k = 0; k < dx.size(); ++k) {
-    if (!dx[k].defined()) continue;
-    Step& input = *find(node.inputs[k].get(), i + 1);
-    accumulate(input.gradient(), input.node->shape, input.node->dtype, std::exchange(dx[k], {}),
-               create_graph_);
-  }
-}
-
-/// node.op->backward(dy), without what was given for inputs that are not wanted.
-Gradients Walk::gradients_of(Node& node, const Tensor& dy) {
-  Observers::tell([&](Observer& o) { o.backward_begin(node, dy); });
   const std::uint64_t operations = thread_state.operations;
   Gradients dx = node.op->backward(dy, {wanted_, !keep_graph_});
   require<GraphError>(dx.size() == node.inputs.size(), node.name(), ": backward returned ",
@@ -204,7 +200,12 @@ Gradients Walk::gradients_of(Node& node, const Tensor& dy) {
     node.release_op();
     node.used = true;
   }
-  return dx;
+  for (std::size_t k = 0; k < dx.size(); ++k) {
+    if (!dx[k].defined()) continue;
+    Step& input = *find(node.inputs[k].get(), i + 1);
+    accumulate(input.gradient(), input.node->shape, input.node->dtype, std::exchange(dx[k], {}),
+               create_graph_);
+  }
 }
 
 /// Oldest first, so that each node is still alive when its turn comes.
