@@ -30,7 +30,7 @@ target_compile_options(gradus_fast PRIVATE
 # Loops over rows, where steps of training spend their time, gain a few percent by unrolling; of all
 # kernels it would cost a tenth of the time to compile.
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/base/random.cpp
-  ${PROJECT_SOURCE_DIR}/ops/attention/kernel.cpp ${PROJECT_SOURCE_DIR}/ops/attention/backward.cpp
+  ${PROJECT_SOURCE_DIR}/ops/attention/kernel.cpp
   ${PROJECT_SOURCE_DIR}/ops/cross_entropy.cpp ${PROJECT_SOURCE_DIR}/ops/dropout.cpp
   ${PROJECT_SOURCE_DIR}/ops/gelu.cpp ${PROJECT_SOURCE_DIR}/ops/layer_norm.cpp
   ${PROJECT_SOURCE_DIR}/ops/rms_norm.cpp ${PROJECT_SOURCE_DIR}/ops/softmax.cpp

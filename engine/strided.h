@@ -35,6 +35,7 @@ Tensor convert(const Tensor& x, Dtype dtype);  // a converted copy; x where it h
 /// would reach outside x's storage.
 Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
                     std::int64_t offset);
+Tensor transposed(const Tensor& x, int a = -2, int b = -1);  // a view with two axes exchanged
 /// The same values, contiguous, seen as `shape`. ShapeError if the element counts differ.
 Tensor reshaped(const Tensor& x, const Shape& shape);
 

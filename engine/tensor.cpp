@@ -193,6 +193,16 @@ Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
   return TensorAccess::make(x, shape, strides, offset);
 }
 
+Tensor transposed(const Tensor& x, int a, int b) {
+  a = normal_axis("transpose", a, x.rank());
+  b = normal_axis("transpose", b, x.rank());
+  Shape shape = x.shape();
+  Strides strides = x.strides();
+  std::swap(shape[a], shape[b]);
+  std::swap(strides[a], strides[b]);
+  return strided_view(x, shape, strides, x.offset());
+}
+
 Tensor reshaped(const Tensor& x, const Shape& shape) {
   require<ShapeError>(numel(shape) == x.numel(), "reshape: ", x.shape(), " has ", x.numel(),
                       " elements, ", shape, " has ", numel(shape));

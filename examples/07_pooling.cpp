@@ -33,7 +33,7 @@ void pooling() {
   const Tensor x = tensor({{2, 0, 0, 0}, {0, 2, 0, 5}, {0, 0, 2, 3}});  // [S 3, C 4]
   nn::AttentionPooling pool(4);
   set(pool.query, tensor({0, 0, 3, 0}));
-  const Attended y = pool.with_weights(unsqueeze(x, 0));
+  const AttentionOutput y = pool.with_weights(unsqueeze(x, 0));
   y.output.backward(tensor({{0, 0, 0, 1}}));
   show("x", x, {"the", "cat", "sat"});
   show("weights of the query 0 0 3 0", y.weights);

@@ -60,7 +60,7 @@ void three_words() {
   const Tensor q = head({{1, 2, 0, 1}, {0, 1, 2, 0}, {1, 0, 1, 1}});
   const Tensor k = head({{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}});
   const Tensor bias = zeros({3, 3}).requires_grad_();  // joins the scores: gets dscores
-  const Attended y = attention_with_weights(q, k, k, causal_mask(), {.bias = bias});
+  const AttentionOutput y = attention_with_weights(q, k, k, causal_mask(), {.bias = bias});
   sum(y.output * y.output).backward();
   show("weights under causal_mask()", y.weights, {"the", "cat", "sat"});
   show("dscores", bias.grad(), {"the", "cat", "sat"});

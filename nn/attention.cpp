@@ -21,7 +21,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& 
                  const AttentionOptions& options) {
   AttentionRecord* record = AttentionRecord::current();
   if (!record) return scaled_dot_product_attention(q, k, v, mask, options);
-  const Attended attended = attention_with_weights(q, k, v, mask, options);
+  const AttentionOutput attended = attention_with_weights(q, k, v, mask, options);
   record->add(attended.weights);
   return attended.output;
 }

@@ -5,7 +5,7 @@
 #include "gradus/engine/observer.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/attention/measures.h"
+#include "gradus/ops/attention_measures.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 

@@ -5,9 +5,9 @@
 
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/attention/masked_product.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/pair_products.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 
@@ -49,7 +49,7 @@ Tensor BilinearScore::forward(const Tensor& q, const Tensor& k) const {
   return matmul(proj(q), transpose(k));  // [B, T, Ck] [B, Ck, S] → [B, T, S]
 }
 
-Attended weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask) {
+AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask) {
   require(scores.defined() && values.defined(), "weighted_values: an input is undefined");
   require<ShapeError>(scores.rank() == 3 && values.rank() == 3 &&
                           scores.size(0) == values.size(0) && scores.size(2) == values.size(1),
@@ -75,16 +75,16 @@ Tensor AttentionPooling::forward(const Tensor& x, const Mask& mask) const {
   return with_weights(x, mask).output;  // [B, C]
 }
 
-Attended AttentionPooling::with_weights(const Tensor& x, const Mask& mask) const {
+AttentionOutput AttentionPooling::with_weights(const Tensor& x, const Mask& mask) const {
   const std::int64_t C = query.size(0);
   require(x.defined(), "AttentionPooling: the input is undefined");
   require<ShapeError>(x.rank() == 3 && x.size(2) == C, "AttentionPooling: the input is ", x.shape(),
                       ", not [batch, length, ", C, "]");
-  const Tensor q = expand(query, {x.size(0), 1, 1, C});        // [B, 1, 1, C]
-  const Tensor k = unsqueeze(x, 1);                            // [B, 1, S, C]
-  const Attended all = attention_with_weights(q, k, k, mask);  // one head
-  return {select(select(all.output, 1, 0), 1, 0),              // [B, C]
-          select(select(all.weights, 1, 0), 1, 0)};            // [B, S]
+  const Tensor q = expand(query, {x.size(0), 1, 1, C});               // [B, 1, 1, C]
+  const Tensor k = unsqueeze(x, 1);                                   // [B, 1, S, C]
+  const AttentionOutput all = attention_with_weights(q, k, k, mask);  // one head
+  return {select(select(all.output, 1, 0), 1, 0),                     // [B, C]
+          select(select(all.weights, 1, 0), 1, 0)};                   // [B, S]
 }
 
 }  // namespace gradus::nn

@@ -50,7 +50,7 @@ class BilinearScore : public Layer<BilinearScore> {
 /// softmax(scores, over the keys that `mask` allows) values: scores [B, T, S], values [B, S, C] →
 /// [B, T, C] and the weights [B, T, S]. A query without keys gives 0. Hidden values and scores do
 /// not leak, NaN included; whether a hidden key does is the score's affair.
-Attended weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask = {});
+AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask = {});
 
 /// One learned query asks a sequence: softmax(x q / √C) x. The simplest attention there is.
 class AttentionPooling : public Layer<AttentionPooling> {
@@ -59,7 +59,7 @@ class AttentionPooling : public Layer<AttentionPooling> {
   /// x [B, S, C] → [B, C]; padding_mask(lengths) leaves padding out; of it alone: 0.
   Tensor forward(const Tensor& x, const Mask& mask = {}) const;
   /// The same with the weights [B, S] beside it.
-  Attended with_weights(const Tensor& x, const Mask& mask = {}) const;
+  AttentionOutput with_weights(const Tensor& x, const Mask& mask = {}) const;
   Members members() override { return {{"query", query}}; }
   AttentionPooling blank() const { return AttentionPooling(query.size(0)); }
 

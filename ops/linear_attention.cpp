@@ -6,11 +6,11 @@
 #include "gradus/engine/strided.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/attention/masked_product.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/mask/mask.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/pair_products.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 

@@ -14,7 +14,6 @@
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/attention/masked_product.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus {

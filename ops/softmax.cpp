@@ -83,21 +83,12 @@ GRADUS_INLINE void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std
 
 bool is_last(const Tensor& x, int axis) { return axis >= x.rank() - 1; }
 
-/// x with `axis` and the last one exchanged: a view. Twice gives x.
-Tensor exchanged(const Tensor& x, int axis) {
-  Shape shape = x.shape();
-  Strides strides = x.strides();
-  std::swap(shape[axis], shape[x.rank() - 1]);
-  std::swap(strides[axis], strides[x.rank() - 1]);
-  return kernel::strided_view(x, shape, strides, x.offset());
-}
-
 /// kernel(x, y, rows, n) on chunks of rows of x along `axis`.
 template <class Kernel>
 Tensor on_rows(const char* name, const Tensor& x, int axis, Kernel kernel) {
   if (!is_last(x, axis))
-    return kernel::contiguous(
-        exchanged(on_rows(name, exchanged(x, axis), x.rank() - 1, kernel), axis));
+    return kernel::contiguous(kernel::transposed(
+        on_rows(name, kernel::transposed(x, axis, -1), x.rank() - 1, kernel), axis, -1));
   const Tensor packed = kernel::contiguous(x);
   Tensor y = Tensor::empty_like(packed);
   const Rows rows(packed);
@@ -116,9 +107,9 @@ Tensor on_rows(const char* name, const Tensor& x, int axis, Kernel kernel) {
 template <class Kernel>
 Tensor on_rows_backward(const Tensor& y, const Tensor& dy, int axis, Kernel kernel) {
   if (!is_last(y, axis)) {
-    const Tensor dx =
-        on_rows_backward(exchanged(y, axis), exchanged(dy, axis), y.rank() - 1, kernel);
-    return kernel::contiguous(exchanged(dx, axis));
+    const Tensor dx = on_rows_backward(kernel::transposed(y, axis, -1),
+                                       kernel::transposed(dy, axis, -1), y.rank() - 1, kernel);
+    return kernel::contiguous(kernel::transposed(dx, axis, -1));
   }
   Tensor dx = reuse_or_empty(dy);
   const Tensor packed_y = kernel::contiguous(y), packed_dy = kernel::contiguous(dy);

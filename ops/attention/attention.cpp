@@ -3,9 +3,8 @@
 //   backward, with weights p and upstream do:
 //     dv = pᵀ do   dp = do vᵀ   ds = p (dp − Σ_s p dp)   dq = ds k · scale   dk = dsᵀ q · scale
 //
-// Remembered: q, k, v, o and the logarithm of each row's sum, from which the kernel computes p
-// again. formula.h has both directions composed of public operations.
-
+// Remembered: q, k, v, o and the logarithm of each row's sum, from which kernel.cpp computes p
+// again. formula.cpp has both directions composed of public operations.
 #include "gradus/ops/attention/attention.h"
 
 #include <algorithm>
@@ -14,35 +13,31 @@
 #include "gradus/engine/apply.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
-#include "gradus/ops/attention/formula.h"
-#include "gradus/ops/attention/scores.h"
+#include "gradus/ops/attention/tiling.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 
-using formula::composed;
-using formula::Derivatives;
-using formula::formula_backward;
-using kernel::AttentionPlan;
-using kernel::Heads;
+using kernel::AttentionProblem;
+using kernel::HeadsView;
 
 namespace {
 
-/// [B, H, T, D] as its heads; columns must lie side by side.
+/// [B, H, T, D] as the kernel reads it. A single row may have any stride, 0 too; products want one
+/// that is as long as a row.
 template <class T>
-Heads<const T> heads_of(const Tensor& x) {
-  // A single row may have any stride, 0 too; BLAS wants a distance that is as long as a row.
-  const std::int64_t row = std::max(x.strides()[2], x.size(3));
-  return {x.data<T>(), x.strides()[0], x.strides()[1], row};
+HeadsView<const T> view_of(const Tensor& x) {
+  return {x.data<T>(), x.strides()[0], x.strides()[1], std::max(x.strides()[2], x.size(3)),
+          x.size(3)};
 }
 template <class T>
-Heads<T> writable_heads_of(Tensor& x) {
+HeadsView<T> writable_view_of(Tensor& x) {
   if (!x.defined()) return {};
   T* data = x.mutable_data<T>();
-  return {data, x.strides()[0], x.strides()[1], x.strides()[2]};
+  return {data, x.strides()[0], x.strides()[1], x.strides()[2], x.size(3)};
 }
 
-/// A view whose columns lie side by side, else a copy. BLAS wants rows that do not overlap.
+/// A view whose columns lie side by side in rows that do not overlap, else a copy.
 Tensor with_packed_rows(const Tensor& x) {
   const bool rows_apart = x.size(2) <= 1 || x.strides()[2] >= x.size(3);
   return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : kernel::contiguous(x);
@@ -54,126 +49,109 @@ Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t 
   return kernel::strided_view(x, {B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
 }
 
-/// Is anything hidden? Of few queries (decoding) the mask is asked for all of them at once, which
-/// costs less than to look whether every value is finite.
-bool hides(const AttentionPlan& plan) {
-  if (plan.mask.allows_everything() || plan.T > kernel::kFewQueries)
-    return !plan.mask.allows_everything();
-  for (std::int64_t head = 0; head < plan.B * plan.H; ++head)
-    if (plan.mask.coverage({head / plan.H, head % plan.H, 0, plan.T, 0, plan.S}) != Coverage::all)
-      return true;
-  return false;
+/// Heads of a packed tensor, recorded: [B, T, H·D] → [B, H, T, D]; and back.
+Tensor split_heads(const Tensor& x, std::int64_t heads) {
+  return reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
 }
+Tensor merge_heads(const Tensor& x) {
+  return reshape(transpose(x, 1, 2), {x.size(0), x.size(2), x.size(1) * x.size(3)});
+}
+
+struct Heads {
+  Tensor q, k, v;
+};
 
 }  // namespace
 
 namespace op {
 
+/// Of q, k and v; or of packed projections [B, T, 3·H·D], where they are read, and their gradients
+/// written, in place.
 struct Attention final : Op {
-  AttentionPlan plan;
-  Saved q, k, v, o;
-  Tensor lse;  // [B, H, T], log of each row's sum
+  AttentionProblem p;
+  bool packed;
+  Saved q, k, v, o;  // q is all three where they are packed
+  Tensor lse;        // [B, H, T], log of each row's sum
 
-  explicit Attention(AttentionPlan p) : plan(std::move(p)) {}
-  const char* name() const override { return "attention"; }
+  Attention(AttentionProblem problem, bool packed) : p(std::move(problem)), packed(packed) {}
+  const char* name() const override { return packed ? "packed_attention" : "attention"; }
 
   Tensor forward(const Tensor& queries, const Tensor& keys, const Tensor& values) {
-    q = queries, k = keys, v = values;
-    Tensor out = empty_heads(plan.B, plan.H, plan.T, plan.Dv, queries.dtype());
-    lse = Tensor::empty({plan.B, plan.H, plan.T}, queries.dtype());
-    const Tensor x = with_packed_rows(queries), y = with_packed_rows(keys),
-                 z = with_packed_rows(values);
-    dispatch_float("attention", out.dtype(), [&]<class T>() {
-      kernel::attention_forward<T>(plan, heads_of<T>(x), heads_of<T>(y), heads_of<T>(z),
-                                   writable_heads_of<T>(out), lse.mutable_data<T>());
-    });
+    q = queries;
+    k = keys;
+    v = values;
+    const Tensor out =
+        attend({with_packed_rows(queries), with_packed_rows(keys), with_packed_rows(values)});
     o = out;
     return out;
   }
-
-  Gradients backward(const Tensor& dout, const Wanted& wants) override {
-    if (GradMode::enabled()) {
-      const Derivatives d = formula_backward(plan, q.value(), k.value(), v.value(), dout);
-      return {d.dq, d.dk, d.dv};
-    }
-    const auto empty = [&](int input, std::int64_t H, std::int64_t rows, std::int64_t width) {
-      return wants(input) ? empty_heads(plan.B, H, rows, width, dout.dtype()) : Tensor();
-    };
-    Tensor dq = empty(0, plan.H, plan.T, plan.D), dk = empty(1, plan.Hk, plan.S, plan.D),
-           dv = empty(2, plan.Hk, plan.S, plan.Dv);
-    const Tensor x = with_packed_rows(q.value()), y = with_packed_rows(k.value()),
-                 z = with_packed_rows(v.value());
-    const Tensor out = o.value(), g = with_packed_rows(dout);
-    dispatch_float("attention", dout.dtype(), [&]<class T>() {
-      kernel::attention_backward<T>(
-          plan, {heads_of<T>(x), heads_of<T>(y), heads_of<T>(z), heads_of<T>(out), heads_of<T>(g),
-                 lse.data<T>(), writable_heads_of<T>(dq), writable_heads_of<T>(dk),
-                 writable_heads_of<T>(dv)});
-    });
-    return {dq, dk, dv};
-  }
-};
-
-/// The same on packed projections [B, T, 3·H·D]: q, k, v are read, gradients written, in place.
-struct PackedAttention final : Op {
-  AttentionPlan plan;
-  Saved qkv, o;
-  Tensor lse;
-
-  explicit PackedAttention(AttentionPlan p) : plan(std::move(p)) {}
-  const char* name() const override { return "packed_attention"; }
-
-  /// part 0, 1, 2: q, k, v as [B, H, T, D].
-  Tensor part(const Tensor& packed, std::int64_t which) const {
-    const std::int64_t C = plan.H * plan.D;
-    return kernel::strided_view(packed, {plan.B, plan.H, plan.T, plan.D},
-                                {plan.T * 3 * C, plan.D, 3 * C, 1}, packed.offset() + which * C);
-  }
-
-  Tensor forward(const Tensor& packed) {
-    qkv = packed;
-    const Tensor x = kernel::contiguous(packed);
-    Tensor out = empty_heads(plan.B, plan.H, plan.T, plan.D, packed.dtype());
-    lse = Tensor::empty({plan.B, plan.H, plan.T}, packed.dtype());
-    dispatch_float("attention", out.dtype(), [&]<class T>() {
-      kernel::attention_forward<T>(plan, heads_of<T>(part(x, 0)), heads_of<T>(part(x, 1)),
-                                   heads_of<T>(part(x, 2)), writable_heads_of<T>(out),
-                                   lse.mutable_data<T>());
-    });
-    const Tensor merged = kernel::strided_view(out, {plan.B, plan.T, plan.H * plan.D},
-                                               {plan.T * plan.H * plan.D, plan.H * plan.D, 1}, 0);
+  Tensor forward(const Tensor& qkv) {
+    q = qkv;
+    const Tensor out = attend(parts(kernel::contiguous(qkv)));
+    const std::int64_t C = p.H * p.D;
+    const Tensor merged = kernel::strided_view(out, {p.B, p.T, C}, {p.T * C, C, 1}, 0);
     o = merged;
     return merged;
   }
 
-  /// [B, T, H·D] as [B, H, T, D].
-  Tensor split(const Tensor& merged) const {
-    const std::int64_t C = plan.H * plan.D;
-    return kernel::strided_view(merged, {plan.B, plan.H, plan.T, plan.D},
-                                {plan.T * C, plan.D, C, 1}, merged.offset());
+  Gradients backward(const Tensor& dout, const Wanted& wants) override {
+    if (packed) return packed_backward(dout);
+    if (GradMode::enabled()) {
+      std::vector<Tensor> d = formula::backward(p, q.value(), k.value(), v.value(), dout);
+      return {d[0], d[1], d[2]};
+    }
+    const Heads x{with_packed_rows(q.value()), with_packed_rows(k.value()),
+                  with_packed_rows(v.value())};
+    Heads d;
+    if (wants(0)) d.q = empty_heads(p.B, p.H, p.T, p.D, dout.dtype());
+    if (wants(1)) d.k = empty_heads(p.B, p.Hk, p.S, p.D, dout.dtype());
+    if (wants(2)) d.v = empty_heads(p.B, p.Hk, p.S, p.Dv, dout.dtype());
+    differentiate(x, o.value(), with_packed_rows(dout), d);
+    return {d.q, d.k, d.v};
   }
 
-  Gradients backward(const Tensor& dout, const Wanted&) override {
-    if (GradMode::enabled()) {
-      const Shape heads{plan.B, plan.T, plan.H, plan.D};
-      const std::vector<Tensor> x = chunk(qkv.value(), 3, -1);
-      const auto split_heads = [&](const Tensor& t) { return transpose(reshape(t, heads), 1, 2); };
-      const Derivatives d = formula_backward(plan, split_heads(x[0]), split_heads(x[1]),
-                                             split_heads(x[2]), split_heads(dout));
-      const Shape merged{plan.B, plan.T, plan.H * plan.D};
-      const auto merge = [&](const Tensor& t) { return reshape(transpose(t, 1, 2), merged); };
-      return {cat({merge(d.dq), merge(d.dk), merge(d.dv)}, -1)};
-    }
-    const Tensor x = kernel::contiguous(qkv.value()), out = o.value(), g = kernel::contiguous(dout);
-    Tensor dx = Tensor::empty_like(x);
-    dispatch_float("attention", dout.dtype(), [&]<class T>() {
-      Tensor dq = part(dx, 0), dk = part(dx, 1), dv = part(dx, 2);
-      const kernel::BackwardHeads<T> heads{
-          heads_of<T>(part(x, 0)),  heads_of<T>(part(x, 1)),  heads_of<T>(part(x, 2)),
-          heads_of<T>(split(out)),  heads_of<T>(split(g)),    lse.data<T>(),
-          writable_heads_of<T>(dq), writable_heads_of<T>(dk), writable_heads_of<T>(dv)};
-      kernel::attention_backward<T>(plan, heads);
+ private:
+  Tensor attend(const Heads& x) {
+    Tensor out = empty_heads(p.B, p.H, p.T, p.Dv, x.q.dtype());
+    lse = Tensor::empty({p.B, p.H, p.T}, x.q.dtype());
+    dispatch_float("attention", out.dtype(), [&]<class T>() {
+      kernel::attention_forward<T>(p, {view_of<T>(x.q), view_of<T>(x.k), view_of<T>(x.v)},
+                                   writable_view_of<T>(out), lse.mutable_data<T>());
     });
+    return out;
+  }
+
+  void differentiate(const Heads& x, const Tensor& out, const Tensor& dout, Heads& d) const {
+    dispatch_float("attention", dout.dtype(), [&]<class T>() {
+      kernel::attention_backward<T>(
+          p, {view_of<T>(x.q), view_of<T>(x.k), view_of<T>(x.v)},
+          {view_of<T>(out), view_of<T>(dout), lse.data<T>(), writable_view_of<T>(d.q),
+           writable_view_of<T>(d.k), writable_view_of<T>(d.v)});
+    });
+  }
+
+  /// `count` tensors [B, H, T, D] side by side in [B, T, count·H·D]: the one at `which`.
+  Tensor part(const Tensor& x, std::int64_t which, std::int64_t count) const {
+    const std::int64_t C = p.H * p.D, row = count * C;
+    return kernel::strided_view(x, {p.B, p.H, p.T, p.D}, {p.T * row, p.D, row, 1},
+                                x.offset() + which * C);
+  }
+  Heads parts(const Tensor& qkv) const {
+    return {part(qkv, 0, 3), part(qkv, 1, 3), part(qkv, 2, 3)};
+  }
+
+  Gradients packed_backward(const Tensor& dout) const {
+    if (GradMode::enabled()) {
+      const std::vector<Tensor> x = chunk(q.value(), 3, -1);
+      const std::vector<Tensor> d =
+          formula::backward(p, split_heads(x[0], p.H), split_heads(x[1], p.H),
+                            split_heads(x[2], p.H), split_heads(dout, p.H));
+      return {cat({merge_heads(d[0]), merge_heads(d[1]), merge_heads(d[2])}, -1)};
+    }
+    const Tensor x = kernel::contiguous(q.value());
+    const Tensor dx = Tensor::empty_like(x);
+    Heads d = parts(dx);
+    differentiate(parts(x), part(o.value(), 0, 1), part(kernel::contiguous(dout), 0, 1), d);
     return {dx};
   }
 };
@@ -182,30 +160,47 @@ struct PackedAttention final : Op {
 
 namespace {
 
-AttentionPlan make_plan(const Shape& q, const Shape& k, const Shape& v, const Mask& mask,
-                        const AttentionOptions& options) {
-  AttentionPlan plan{
-      q[0], q[1], k[1], q[2],
-      k[2], q[3], v[3], options.scale.value_or(1 / std::sqrt(static_cast<double>(q[3]))),
-      mask, {},   {}};
+/// Checks all arguments but the tensors' being there. Draws the dropout's stream.
+AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dtype dtype,
+                              const Mask& mask, const AttentionOptions& options) {
+  AttentionProblem p{.B = q[0],
+                     .H = q[1],
+                     .Hk = k[1],
+                     .T = q[2],
+                     .S = k[2],
+                     .D = q[3],
+                     .Dv = v[3],
+                     .scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q[3]))),
+                     .mask = mask};
   require<ShapeError>(
-      k == Shape{plan.B, plan.Hk, plan.S, plan.D} && v == Shape{plan.B, plan.Hk, plan.S, plan.Dv},
-      "attention: q ", q, ", k ", k, " and v ", v, " do not fit: they must be [B, H, T, D], ",
+      k == Shape{p.B, p.Hk, p.S, p.D} && v == Shape{p.B, p.Hk, p.S, p.Dv}, "attention: q ", q,
+      ", k ", k, " and v ", v, " do not fit: they must be [B, H, T, D], ",
       "[B, Hk, S, D] and [B, Hk, S, Dv] with the same batch B, k and v with the same heads Hk, ",
       "q and k equally wide");
-  require<ShapeError>(plan.H == plan.Hk || (plan.Hk > 0 && plan.H % plan.Hk == 0),
-                      "attention: ", plan.H, " heads of q ", q, " cannot share the ", plan.Hk,
-                      " heads of k ", k,
+  require<ShapeError>(p.H == p.Hk || (p.Hk > 0 && p.H % p.Hk == 0), "attention: ", p.H,
+                      " heads of q ", q, " cannot share the ", p.Hk, " heads of k ", k,
                       ": their number must be a multiple, each key head serves as many queries'");
   require(0 <= options.dropout && options.dropout < 1, "attention: dropout ", options.dropout,
           " is not in [0, 1)");
-  mask.check_sizes({plan.B, plan.H, plan.T, plan.S});
-  plan.hides = hides(plan), plan.sees_few = kernel::few_visible(plan);
-  return plan;
+  mask.check_sizes({p.B, p.H, p.T, p.S});
+  if (options.bias.defined()) {
+    const Tensor& bias = options.bias;
+    const Shape scores{p.B, p.H, p.T, p.S};
+    require<DtypeError>(bias.dtype() == dtype, "attention: the bias is ", bias.dtype(),
+                        " but q is ", dtype);
+    require<ShapeError>(broadcast_shapes("attention bias", bias.shape(), scores) == scores,
+                        "attention: the bias ", bias.shape(),
+                        " does not broadcast to [B, H, T, S] = ", scores);
+    p.bias = kernel::strided_view(
+        bias, scores, broadcast_strides(bias.shape(), bias.strides(), scores), bias.offset());
+  }
+  p.narrow = kernel::sees_few_keys(p);
+  if (options.training && options.dropout > 0) p.dropout = make_dropout_mask(options.dropout);
+  return p;
 }
 
-AttentionPlan make_plan(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
-                        const AttentionOptions& options) {
+AttentionProblem make_problem(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
+                              const AttentionOptions& options) {
   for (const Tensor* x : {&q, &k, &v}) {
     require<ValueError>(x->defined(), "attention: q, k or v is undefined");
     require<ShapeError>(x->rank() == 4,
@@ -214,43 +209,27 @@ AttentionPlan make_plan(const Tensor& q, const Tensor& k, const Tensor& v, const
     require<DtypeError>(x->dtype() == q.dtype(), "attention: q is ", q.dtype(), " but k or v is ",
                         x->dtype());
   }
-  AttentionPlan plan = make_plan(q.shape(), k.shape(), v.shape(), mask, options);
-  if (options.bias.defined()) {
-    const Shape scores{plan.B, plan.H, plan.T, plan.S};
-    require<DtypeError>(options.bias.dtype() == q.dtype(), "attention: the bias is ",
-                        options.bias.dtype(), " but q is ", q.dtype());
-    require<ShapeError>(broadcast_shapes("attention bias", options.bias.shape(), scores) == scores,
-                        "attention: the bias ", options.bias.shape(),
-                        " does not broadcast to [B, H, T, S] = ", scores);
-    plan.bias = kernel::strided_view(
-        options.bias, scores,
-        broadcast_strides(options.bias.shape(), options.bias.strides(), scores),
-        options.bias.offset());
-  }
-  return plan;
+  return make_problem(q.shape(), k.shape(), v.shape(), q.dtype(), mask, options);
 }
 
-void draw_dropout(AttentionPlan& plan, const AttentionOptions& options) {
-  if (options.training && options.dropout > 0) plan.dropout = make_dropout_mask(options.dropout);
+/// The kernel knows no gradient of the bias.
+bool runs_as_formula(const AttentionOptions& options) {
+  return formula_wanted() ||
+         (options.bias.defined() && options.bias.requires_grad() && GradMode::enabled());
 }
 
 }  // namespace
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Mask& mask, const AttentionOptions& options) {
-  AttentionPlan plan = make_plan(q, k, v, mask, options);
-  draw_dropout(plan, options);
-  const bool bias_learns =
-      options.bias.defined() && options.bias.requires_grad() && GradMode::enabled();
-  if (formula_wanted() || bias_learns) return composed(plan, q, k, v, options.bias).output;
-  return apply(op::Attention(std::move(plan)), q, k, v);
+  AttentionProblem p = make_problem(q, k, v, mask, options);
+  if (runs_as_formula(options)) return formula::composed(p, q, k, v, options.bias).output;
+  return apply(op::Attention(std::move(p), false), q, k, v);
 }
 
-Attended attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
-                                const AttentionOptions& options) {
-  AttentionPlan plan = make_plan(q, k, v, mask, options);
-  draw_dropout(plan, options);
-  return composed(plan, q, k, v, options.bias);
+AttentionOutput attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
+                                       const Mask& mask, const AttentionOptions& options) {
+  return formula::composed(make_problem(q, k, v, mask, options), q, k, v, options.bias);
 }
 
 Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& mask,
@@ -259,20 +238,13 @@ Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& 
   require<ShapeError>(qkv.rank() == 3 && heads > 0 && qkv.size(2) % (3 * heads) == 0,
                       "attention: packed projections must be [batch, length, 3 · heads · width]; ",
                       qkv.shape(), " with ", heads, " heads is not");
-  const std::int64_t B = qkv.size(0), T = qkv.size(1), D = qkv.size(2) / (3 * heads);
-  if (formula_wanted() || options.bias.defined()) {
-    const std::vector<Tensor> parts = chunk(qkv, 3, -1);
-    const auto split_heads = [&](const Tensor& t) {
-      return transpose(reshape(t, {B, T, heads, D}), 1, 2);
-    };
-    const Tensor y = scaled_dot_product_attention(split_heads(parts[0]), split_heads(parts[1]),
-                                                  split_heads(parts[2]), mask, options);
-    return reshape(transpose(y, 1, 2), {B, T, heads * D});
-  }
-  const Shape shape{B, heads, T, D};
-  AttentionPlan plan = make_plan(shape, shape, shape, mask, options);
-  draw_dropout(plan, options);
-  return apply(op::PackedAttention(std::move(plan)), qkv);
+  const Shape shape{qkv.size(0), heads, qkv.size(1), qkv.size(2) / (3 * heads)};
+  AttentionProblem p = make_problem(shape, shape, shape, qkv.dtype(), mask, options);
+  if (!runs_as_formula(options)) return apply(op::Attention(std::move(p), true), qkv);
+  const std::vector<Tensor> x = chunk(qkv, 3, -1);
+  return merge_heads(formula::composed(p, split_heads(x[0], heads), split_heads(x[1], heads),
+                                       split_heads(x[2], heads), options.bias)
+                         .output);
 }
 
 }  // namespace gradus

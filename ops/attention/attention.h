@@ -28,12 +28,12 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
 
 /// The same composed of matmul, mask, softmax, dropout, matmul, with the weights [B, H, T, S]
 /// beside the output: what the fused one must equal, and what runs under FormulaScope.
-struct Attended {
+struct AttentionOutput {
   Tensor output;   // [B, H, T, Dv]
   Tensor weights;  // [B, H, T, S], before dropout
 };
-Attended attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
-                                const Mask& mask = {}, const AttentionOptions& options = {});
+AttentionOutput attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
+                                       const Mask& mask = {}, const AttentionOptions& options = {});
 
 /// Self-attention on packed projections, as MultiHeadAttention computes them with one product:
 /// qkv [B, T, 3·H·D] (q, k, v one after the other, heads inside each) → [B, T, H·D].

@@ -1,134 +1,363 @@
-// Attention forward in tiles (after Dao et al. 2022, Milakov & Gimelshein 2018 for the running
-// maximum).
+// Attention in tiles (after Dao et al. 2022; Milakov & Gimelshein 2018 for the running maximum).
+// Forward, for a block of queries and each span of keys that it may see:
 //
-//   for a block of queries and each span of keys that it may see:
-//     s = q kᵀ · scale          m' = max(m, max s)        p = exp(s − m')
-//     l = l·exp(m − m') + Σ p   o = o·exp(m − m') + p v   at the end: o / l, lse = m + log l
+//   s = q kᵀ · scale + bias   m' = max(m, max s)        p = exp(s − m')
+//   l = l·exp(m − m') + Σ p   o = o·exp(m − m') + p v   at the end: o / l, lse = m + log l
 //
-// Spans that the mask hides are skipped. Where something else is hidden, a NaN in v would leak
-// through 0 × NaN inside the product: such heads go through rows.h instead. One in q or k
-// stays in its row or column of s, where −∞ replaces what is hidden.
-
-#include "gradus/ops/attention/kernel.h"
-
+// Backward, with d = Σ dout·o for each query (which is Σ p·dp):
+//
+//   p = exp(s − lse)          dv += pᵀ dout             dp = dout vᵀ
+//   ds = p (dp − d) · scale   dq += ds k                dk += dsᵀ q
+//
+// Spans that the mask hides are skipped. Where it hides some pairs of a tile, their weight is 0, but
+// 0 × NaN is NaN: a value that is not finite could leak. It always shows in the result, which is
+// looked at where the mask hides anything; then the pairs are computed one by one.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "gradus/base/parallel.h"
+#include "gradus/base/products/multiply.h"
 #include "gradus/base/transpose.h"
-#include "gradus/ops/attention/rows.h"
-#include "gradus/ops/attention/scores.h"
+#include "gradus/ops/attention/row_kernels.h"
+#include "gradus/ops/attention/tiling.h"
 
 namespace gradus::kernel {
+
+using products::Matrix;
+using products::multiply;
+using products::Stride;
+
 namespace {
 
-/// What the blocks of queries that share a key head read of it.
+constexpr double kHidden = -std::numeric_limits<double>::infinity();
+
+template <class T>
+bool all_finite(const Matrix<T>& x) {
+  for (std::int64_t r = 0; r < x.rows; ++r)
+    if (!simd::run<finite_row<std::remove_const_t<T>>>(x.at(r, 0), x.columns)) return false;
+  return true;
+}
+
+template <class T>
+void clear(const Matrix<T>& x) {
+  for (std::int64_t r = 0; r < x.rows; ++r) std::fill_n(x.at(r, 0), x.columns, T{0});
+}
+
+// ---- scores ----
+
+/// −∞ where the mask hides, tile by tile where it hides only some.
+template <class T>
+void hide(const AttentionProblem& p, const Block& block, Range keys, T* scores) {
+  const Range queries = block.queries;
+  const auto coverage = [&](std::int64_t first, std::int64_t last) {
+    return p.mask.coverage({block.b, block.h, queries.first, queries.last, first, last});
+  };
+  if (coverage(keys.first, keys.last) == Coverage::all) return;
+  bool allowed[kTile];
+  for (std::int64_t key = keys.first; key < keys.last; key += kTile) {
+    const std::int64_t n = std::min(kTile, keys.last - key);
+    if (coverage(key, key + n) == Coverage::all) continue;
+    for (std::int64_t i = queries.first; i < queries.last; ++i) {
+      p.mask.row({block.b, block.h, i, key}, n, allowed);
+      T* row = scores + (i - queries.first) * keys.size() + (key - keys.first);
+      simd::run<hide_row<T>>(row, allowed, n);
+    }
+  }
+}
+
+template <class T>
+void add_bias(const AttentionProblem& p, const Block& block, Range keys, T* scores) {
+  const Strides& stride = p.bias.strides();
+  const T* first = p.bias.data<T>() + block.b * stride[0] + block.h * stride[1];
+  for (std::int64_t i = block.queries.first; i < block.queries.last; ++i, scores += keys.size())
+    for (std::int64_t j = 0; j < keys.size(); ++j)
+      scores[j] += first[i * stride[2] + (keys.first + j) * stride[3]];
+}
+
+/// scores = q kᵀ · scale + bias, −∞ where hidden; kt [D, keys], however it is stored.
+template <class T>
+void compute_scores(const AttentionProblem& p, const Block& block, Range keys,
+                    const Matrix<const T>& q, const Matrix<const T>& kt, T* scores) {
+  multiply(Matrix<T>(scores, q.rows, keys.size()), q, kt, {.alpha = static_cast<T>(p.scale)});
+  if (p.bias.defined()) add_bias(p, block, keys, scores);
+  if (!p.mask.allows_everything()) hide(p, block, keys, scores);
+}
+
+/// The random words of one query's weights.
+const std::uint32_t* draw(const AttentionProblem& p, const Block& block, std::int64_t row,
+                          Range keys, std::uint32_t* words) {
+  const std::int64_t i = block.queries.first + row;
+  p.dropout.stream.words(p.index(block.b, block.h, i, keys.first), keys.size(), words);
+  return words;
+}
+
+// ---- forward ----
+
+/// What the blocks of queries that share a key head read of it: kᵀ [D, S] and v [S, Dv], packed, or
+/// where they lie.
 template <class T>
 struct KeyHead {
-  Tensor packed;  // kᵀ [D, apart], then v [S, Dv]; none for few queries
-  // kᵀ in `packed`, for a small x yᵀ takes BLAS half as long again as x y; or none: k is read.
-  Columns<T> kt;
-  Rows<const T> k, v;  // v in `packed`, or where it lies
-  bool leaks = false;  // v is not finite, and something is hidden
+  Tensor packed;
+  Matrix<const T> kt, v;
 };
 
 template <class T>
-KeyHead<T> key_head(const AttentionPlan& plan, Heads<const T> k, Heads<const T> v,
-                    std::int64_t head) {
-  const std::int64_t b = head / plan.Hk, h = head % plan.Hk, apart = columns_apart(plan.S);
-  KeyHead<T> out{{}, {}, {k.at(b, h, 0), 0, k.row}, {v.at(b, h, 0), 0, v.row}};
-  if (plan.T <= kFewQueries) {
-    out.leaks = plan.hides && !all_finite(out.v.data, v.row, plan.S, plan.Dv);
-    return out;
+KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std::int64_t b,
+                    std::int64_t h) {
+  const Matrix<const T> k = x.k.rows(b, h, {0, p.S}), v = x.v.rows(b, h, {0, p.S});
+  if (p.T <= kFewQueries) return {{}, k.transpose(), v};
+  const std::int64_t stride = padded_stride(p.S);
+  Tensor packed = Tensor::empty({p.D * stride + p.S * p.Dv}, dtype_of<T>);
+  T *kt = packed.mutable_data<T>(), *values = kt + p.D * stride;
+  for (std::int64_t first = 0; first < p.S; first += kMaxSpan) {  // what is read once stays near
+    const std::int64_t n = std::min(kMaxSpan, p.S - first);
+    simd::run<transpose<T>>(k.at(first, 0), k.stride, n, p.D, kt + first, stride);
+    copy_rows(v.at(first, 0), v.stride, n, p.Dv, values + first * p.Dv, p.Dv);
   }
-  out.packed = Tensor::empty({plan.D * apart + plan.S * plan.Dv}, dtype_of<T>);
-  T *kt = out.packed.template mutable_data<T>(), *values = kt + plan.D * apart;
-  for (std::int64_t first = 0; first < plan.S; first += kSpan) {  // what is read once stays near
-    const std::int64_t n = std::min(kSpan, plan.S - first);
-    simd::run<transpose<T>>(out.k.at(first), k.row, n, plan.D, kt + first, apart);
-    copy_rows(out.v.at(first), v.row, n, plan.Dv, values + first * plan.Dv, plan.Dv);
-    out.leaks |= plan.hides && !simd::run<finite_row<T>>(values + first * plan.Dv, n * plan.Dv);
-  }
-  out.kt = {kt, 0, apart}, out.v = {values, 0, plan.Dv};
-  return out;
+  return {packed, {kt, p.D, p.S, Stride{stride}}, {values, p.S, p.Dv}};
 }
 
-/// One block of queries forward.
+/// Divides by the sums; a query that sees nothing gets 0.
 template <class T>
-void forward_block(const AttentionPlan& plan, std::int64_t b, std::int64_t h, Range queries,
-                   Heads<const T> q, const KeyHead<T>& shared, Heads<T> o, T* lse, T* buffer) {
-  T *packed = buffer, *scores = packed + kQueries * plan.D;
-  copy_rows(q.at(b, h, queries.first), q.row, queries.size(), plan.D, packed, plan.D);
-  fetch_rows(o.at(b, h, queries.first), o.row, queries.size(), plan.Dv);
-  T m[kQueries], l[kQueries], keep[kQueries];
-  std::uint32_t words[kSpan];
-  std::fill_n(m, queries.size(), -std::numeric_limits<T>::infinity()),
-      std::fill_n(l, queries.size(), T{0});
-  bool first = true;
-  for (const Range& keys : visible_spans(plan, b, h, queries)) {
-    if (shared.kt.data)
-      compute_scores(plan, b, h, queries, keys, packed, shared.kt, scores);
+void finish_rows(const Matrix<T>& o, const T* m, const T* l, T* lse) {
+  for (std::int64_t r = 0; r < o.rows; ++r) {
+    if (l[r] == T{0})
+      std::fill_n(o.at(r, 0), o.columns, T{0});
     else
-      compute_few_scores(plan, b, h, queries, keys, packed, shared.k, scores);
-    simd::run<softmax_rows<T>>(scores, queries.size(), keys.size(), m, l, keep);
-    for (std::int64_t r = 0; r < queries.size(); ++r) {
-      if (plan.dropout.threshold)
-        simd::run<drop_row<T>>(scores + r * keys.size(),
-                               draw(plan, b, h, queries.first + r, keys, words), keys.size(),
-                               plan.dropout.threshold, static_cast<T>(plan.dropout.scale));
-      if (!first && keep[r] != T{1})
-        simd::run<scale_row<T>>(o.at(b, h, queries.first + r), plan.Dv, keep[r]);
+      simd::run<scale_row<T>>(o.at(r, 0), o.columns, T{1} / l[r]);
+    lse[r] = m[r] + std::log(l[r]);
+  }
+}
+
+template <class T>
+void forward_block(const AttentionProblem& p, const Block& block, const AttentionInputs<T>& x,
+                   const KeyHead<T>& head, const Matrix<T>& o, T* lse, T* buffer) {
+  const std::int64_t rows = o.rows;
+  T *packed = buffer, *scores = packed + kMaxQueries * p.D;
+  copy_rows(x.q.row(block.b, block.h, block.queries.first), x.q.row_stride, rows, p.D, packed, p.D);
+  fetch_rows(o.data, o.stride, rows, p.Dv);
+  T m[kMaxQueries], l[kMaxQueries], keep[kMaxQueries];
+  std::uint32_t words[kMaxSpan];
+  std::fill_n(m, rows, static_cast<T>(kHidden));
+  std::fill_n(l, rows, T{0});
+  bool first = true;
+  for (const Range& keys : visible_spans(p, block)) {
+    const std::int64_t n = keys.size();
+    compute_scores(p, block, keys, {packed, rows, p.D}, head.kt.column_range(keys.first, keys.last),
+                   scores);
+    simd::run<softmax_rows<T>>(scores, rows, n, m, l, keep);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      if (p.dropout.threshold)
+        simd::run<drop_row<T>>(scores + r * n, draw(p, block, r, keys, words), n,
+                               p.dropout.threshold, static_cast<T>(p.dropout.scale));
+      if (!first && keep[r] != T{1}) simd::run<scale_row<T>>(o.at(r, 0), p.Dv, keep[r]);
     }
-    multiply(Matrix<T>(o.at(b, h, queries.first), queries.size(), plan.Dv, Stride{o.row}),
-             {scores, queries.size(), keys.size()},
-             {shared.v.at(keys.first), keys.size(), plan.Dv, Stride{shared.v.row}},
+    multiply(o, {scores, rows, n}, head.v.row_range(keys.first, keys.last),
              {.beta = first ? T{0} : T{1}});
     first = false;
   }
-  for (std::int64_t r = 0; r < queries.size(); ++r) {
-    T* row = o.at(b, h, queries.first + r);
-    if (l[r] == T{0})
-      std::fill_n(row, plan.Dv, T{0});
-    else
-      simd::run<scale_row<T>>(row, plan.Dv, T{1} / l[r]);
-    lse[(b * plan.H + h) * plan.T + queries.first + r] = m[r] + std::log(l[r]);
-  }
+  finish_rows(o, m, l, lse + (block.b * p.H + block.h) * p.T + block.queries.first);
 }
 
 }  // namespace
 
 template <class T>
-void attention_forward(const AttentionPlan& plan, Heads<const T> q, Heads<const T> k,
-                       Heads<const T> v, Heads<T> o, T* lse) {
-  const std::int64_t block = block_of(plan), blocks = (plan.T + block - 1) / block;
-  const std::int64_t heads = plan.B * plan.H;
-  std::vector<KeyHead<T>> shared(static_cast<std::size_t>(plan.B * plan.Hk));
+void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
+                       const HeadsView<T>& o, T* lse) {
+  const std::int64_t size = block_size(p), blocks = (p.T + size - 1) / size;
+  std::vector<KeyHead<T>> shared(static_cast<std::size_t>(p.B * p.Hk));
   parallel_for(std::ssize(shared), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t head = begin; head < end; ++head)
-      shared[static_cast<std::size_t>(head)] = key_head(plan, k, v, head);
+    for (std::int64_t n = begin; n < end; ++n)
+      shared[static_cast<std::size_t>(n)] = key_head(p, x, n / p.Hk, n % p.Hk);
   });
   // Blocks from the last to the first: under a causal mask those are the longest.
-  parallel_for(heads * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-    Tensor buffer =
-        Tensor::empty({kQueries, plan.D + std::min(plan.S, span_of(plan))}, dtype_of<T>);
+  parallel_for(p.B * p.H * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t width = p.D + std::min(p.S, span_size(p));
+    Tensor buffer = Tensor::empty({kMaxQueries, width}, dtype_of<T>);
     for (std::int64_t item = begin; item < end; ++item) {
-      const std::int64_t head = item / blocks, b = head / plan.H, h = head % plan.H;
-      const std::int64_t i = (blocks - 1 - item % blocks) * block;
-      const Range queries{i, std::min(i + block, plan.T)};
-      const KeyHead<T>& keys = shared[static_cast<std::size_t>(head / plan.group())];
-      if (keys.leaks)
-        for (std::int64_t r = queries.first; r < queries.last; ++r)
-          forward_row(plan, b, h, r, q, k, v, o, lse);
-      else
-        forward_block(plan, b, h, queries, q, keys, o, lse, buffer.mutable_data<T>());
+      const std::int64_t head = item / blocks, first = (blocks - 1 - item % blocks) * size;
+      const Block block{head / p.H, head % p.H, {first, std::min(first + size, p.T)}};
+      const Matrix<T> rows = o.rows(block.b, block.h, block.queries);
+      const KeyHead<T>& keys = shared[static_cast<std::size_t>(head / p.group())];
+      forward_block(p, block, x, keys, rows, lse, buffer.mutable_data<T>());
+      if (!p.mask.allows_everything() && !all_finite(rows)) forward_pairs(p, block, x, o, lse);
     }
   });
 }
 
-template void attention_forward(const AttentionPlan&, Heads<const float>, Heads<const float>,
-                                Heads<const float>, Heads<float>, float*);
-template void attention_forward(const AttentionPlan&, Heads<const double>, Heads<const double>,
-                                Heads<const double>, Heads<double>, double*);
+// ---- backward ----
+
+namespace {
+
+/// What the blocks of one part share, and their buffers. Sums of dk and dv are its own, their rows
+/// side by side: a power of two apart, as in the gradient of a projection, they would drive each
+/// other out of the cache.
+template <class T>
+struct PartBuffers {
+  Tensor memory;
+  Matrix<T> kt, vt, k;  // of the keys that the part sees
+  Matrix<T> q, dout;    // of a block of queries
+  T *p, *dp;            // a block of scores
+  Matrix<T> dk, dv;     // without data: not wanted
+  std::int64_t first;   // key
+
+  PartBuffers(const AttentionProblem& x, Range keys, bool dk_wanted, bool dv_wanted)
+      : first(keys.first) {
+    const std::int64_t n = keys.size(), stride = padded_stride(n);
+    const std::int64_t tile = kMaxQueries * std::min(n, span_size(x)), width = x.D + x.Dv;
+    const std::int64_t numbers = width * (stride + kMaxQueries) + n * (x.D + width) + 2 * tile;
+    memory = Tensor::empty({numbers}, dtype_of<T>);
+    T* at = memory.mutable_data<T>();
+    const auto take = [&](std::int64_t rows, std::int64_t columns, std::int64_t row_stride) {
+      const Matrix<T> matrix(at, rows, columns, Stride{row_stride});
+      at += rows * row_stride;
+      return matrix;
+    };
+    kt = take(x.D, n, stride);
+    vt = take(x.Dv, n, stride);
+    k = take(n, x.D, x.D);
+    q = take(kMaxQueries, x.D, x.D);
+    dout = take(kMaxQueries, x.Dv, x.Dv);
+    p = take(1, tile, tile).data;
+    dp = take(1, tile, tile).data;
+    if (dk_wanted) dk = take(n, x.D, x.D);
+    if (dv_wanted) dv = take(n, x.Dv, x.Dv);
+  }
+};
+
+/// One block of queries against one span of keys. `lse` and `d` are of each query; dq is
+/// overwritten by the first span.
+template <class T>
+void backward_tile(const AttentionProblem& p, const Block& block, Range keys,
+                   const PartBuffers<T>& part, const T* lse, const T* d, const Matrix<T>& dq) {
+  const std::int64_t rows = block.queries.size(), n = keys.size(), first = keys.first - part.first,
+                     last = keys.last - part.first;
+  const T scale = static_cast<T>(p.scale);
+  const Matrix<const T> q(part.q.data, rows, p.D), dout(part.dout.data, rows, p.Dv);
+  compute_scores<T>(p, block, keys, q, part.kt.column_range(first, last), part.p);
+  multiply(Matrix<T>(part.dp, rows, n), dout, part.vt.column_range(first, last));
+  std::uint32_t words[kMaxSpan];
+  for (std::int64_t r = 0; r < rows && p.dropout.threshold; ++r)
+    simd::run<dropped_row_backward<T>>(part.p + r * n, part.dp + r * n, n, lse[r], d[r],
+                                       draw(p, block, r, keys, words), p.dropout.threshold,
+                                       static_cast<T>(p.dropout.scale));
+  if (!p.dropout.threshold) simd::run<softmax_rows_backward<T>>(part.p, part.dp, rows, n, lse, d);
+  const Matrix<const T> weights(part.p, rows, n), ds(part.dp, rows, n);
+  if (part.dv.data)
+    multiply(part.dv.row_range(first, last), weights.transpose(), dout, {.beta = 1});
+  if (part.dk.data)
+    multiply(part.dk.row_range(first, last), ds.transpose(), q, {.alpha = scale, .beta = 1});
+  if (dq.data) multiply(dq, ds, part.k.row_range(first, last), {.alpha = scale, .beta = 1});
+}
+
+/// One block of queries.
+template <class T>
+void backward_block(const AttentionProblem& p, const Block& block, const AttentionInputs<T>& x,
+                    const AttentionGradients<T>& g, const PartBuffers<T>& part) {
+  const std::int64_t b = block.b, h = block.h, i = block.queries.first, rows = block.queries.size();
+  Matrix<T> dq;
+  if (g.dq.data) dq = g.dq.rows(b, h, block.queries);
+  clear(dq);
+  copy_rows(x.q.row(b, h, i), x.q.row_stride, rows, p.D, part.q.data, p.D);
+  copy_rows(g.dout.row(b, h, i), g.dout.row_stride, rows, p.Dv, part.dout.data, p.Dv);
+  T lse[kMaxQueries], d[kMaxQueries];
+  const T* sums = g.lse + (b * p.H + h) * p.T + i;
+  // A row without keys has lse −∞: all its scores are −∞ too, and 0 makes p = exp(−∞) = 0 of them.
+  std::transform(sums, sums + rows, lse, [](T value) { return std::isinf(value) ? T{0} : value; });
+  simd::run<dot_rows<T>>(part.dout.data, p.Dv, g.o.row(b, h, i), g.o.row_stride, rows, p.Dv, d);
+  for (const Range& keys : visible_spans(p, block)) backward_tile(p, block, keys, part, lse, d, dq);
+}
+
+template <class T>
+void backward_part(const AttentionProblem& p, const Part& part, const AttentionInputs<T>& x,
+                   const AttentionGradients<T>& g, const PartBuffers<T>& buffers) {
+  clear(buffers.dk);
+  clear(buffers.dv);
+  const Matrix<const T> k = x.k.rows(part.b, part.hk, part.keys),
+                        v = x.v.rows(part.b, part.hk, part.keys);
+  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {  // what is read once stays near
+    const std::int64_t n = std::min(kMaxSpan, k.rows - i);
+    copy_rows(k.at(i, 0), k.stride, n, p.D, buffers.k.at(i, 0), p.D);
+    simd::run<transpose<T>>(k.at(i, 0), k.stride, n, p.D, buffers.kt.at(0, i), buffers.kt.stride);
+    simd::run<transpose<T>>(v.at(i, 0), v.stride, n, p.Dv, buffers.vt.at(0, i), buffers.vt.stride);
+  }
+  for (std::int64_t item = part.first; item < part.last; ++item)
+    backward_block(p, block_of(p, part, item), x, g, buffers);
+}
+
+/// to = Σ of the parts' sums, in their order; 0 where no part has any.
+template <class T>
+void add_parts(const Matrix<T>& to, const std::vector<const Matrix<T>*>& sums,
+               const std::vector<Range>& keys) {
+  clear(to);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    for (std::int64_t r = 0; r < keys[i].size(); ++r)
+      simd::run<add_row<T>>(to.at(keys[i].first + r, 0), sums[i]->at(r, 0), to.columns);
+}
+
+/// Something that the mask hides has leaked into a key head's gradients: once more, pair by pair.
+template <class T>
+void recompute_if_leaked(const AttentionProblem& p, std::int64_t b, std::int64_t hk,
+                         const AttentionInputs<T>& x, const AttentionGradients<T>& g) {
+  const auto rows = [&](const HeadsView<T>& view, std::int64_t h, std::int64_t n) {
+    return view.data ? view.rows(b, h, {0, n}) : Matrix<T>();
+  };
+  const std::int64_t first = hk * p.group(), last = first + p.group();
+  bool finite = all_finite(rows(g.dk, hk, p.S)) && all_finite(rows(g.dv, hk, p.S));
+  for (std::int64_t h = first; h < last; ++h) finite = finite && all_finite(rows(g.dq, h, p.T));
+  if (finite) return;
+  clear(rows(g.dk, hk, p.S));
+  clear(rows(g.dv, hk, p.S));
+  for (std::int64_t h = first; h < last; ++h) backward_pairs(p, {b, h, {0, p.T}}, x, g);
+}
+
+}  // namespace
+
+template <class T>
+void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
+                        const AttentionGradients<T>& g) {
+  const std::vector<Part> parts = parts_of(p);
+  const std::int64_t heads = p.B * p.Hk, each = heads == 0 ? 0 : std::ssize(parts) / heads;
+  std::vector<std::unique_ptr<PartBuffers<T>>> buffers(parts.size());
+  const auto finish = [&](std::int64_t head) {
+    const std::int64_t b = head / p.Hk, hk = head % p.Hk;
+    std::vector<const Matrix<T>*> dk, dv;
+    std::vector<Range> keys;
+    for (std::int64_t n = head * each; n < (head + 1) * each; ++n) {
+      const auto i = static_cast<std::size_t>(n);
+      keys.push_back(parts[i].keys);
+      dk.push_back(&buffers[i]->dk);
+      dv.push_back(&buffers[i]->dv);
+    }
+    if (g.dk.data) add_parts(g.dk.rows(b, hk, {0, p.S}), dk, keys);
+    if (g.dv.data) add_parts(g.dv.rows(b, hk, {0, p.S}), dv, keys);
+    if (!p.mask.allows_everything()) recompute_if_leaked(p, b, hk, x, g);
+    for (std::int64_t n = head * each; n < (head + 1) * each; ++n)
+      buffers[static_cast<std::size_t>(n)].reset();
+  };
+  parallel_for(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      buffers[i] = std::make_unique<PartBuffers<T>>(p, parts[i].keys, g.dk.data, g.dv.data);
+      backward_part(p, parts[i], x, g, *buffers[i]);
+      if (each == 1) finish(static_cast<std::int64_t>(i));
+    }
+  });
+  if (each > 1)
+    parallel_for(heads, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t head = begin; head < end; ++head) finish(head);
+    });
+}
+
+template void attention_forward(const AttentionProblem&, const AttentionInputs<float>&,
+                                const HeadsView<float>&, float*);
+template void attention_forward(const AttentionProblem&, const AttentionInputs<double>&,
+                                const HeadsView<double>&, double*);
+template void attention_backward(const AttentionProblem&, const AttentionInputs<float>&,
+                                 const AttentionGradients<float>&);
+template void attention_backward(const AttentionProblem&, const AttentionInputs<double>&,
+                                 const AttentionGradients<double>&);
+
 }  // namespace gradus::kernel

@@ -138,15 +138,6 @@ TEST_CASE("padding changes nothing, whatever it holds") {
   CHECK(roundings(slice(example(y, 1), 1, 0, 3), numbers(alone)) < 16);
 }
 
-TEST_CASE("add_to is the residual plus forward") {
-  const MultiHeadAttention layer({.width = 4, .heads = 2});
-  const Tensor x = randn({2, 5, 4}), residual = randn({2, 5, 4});
-  const Tensor sum = residual + layer(x, causal_mask());
-  CHECK(roundings(layer.add_to(residual, x, causal_mask()), numbers(sum)) < 16);
-  const FormulaScope formula;
-  CHECK(roundings(layer.add_to(residual, x, causal_mask()), numbers(sum)) < 16);
-}
-
 TEST_CASE("dropout on the weights: by seed, in training only") {
   MultiHeadAttention layer({.width = 4, .heads = 2, .dropout = 0.5});
   const Tensor x = randn({2, 9, 4});

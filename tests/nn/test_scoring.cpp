@@ -21,8 +21,8 @@ TEST_CASE("weighted values with scaled dots are attention") {
   const Tensor q = randn({2, 3, 4}, Dtype::f64), k = randn({2, 5, 4}, Dtype::f64),
                v = randn({2, 5, 3}, Dtype::f64);
   for (const Mask& mask : {Mask(), causal_mask(1), padding_mask({5, 2})}) {
-    const Attended found = nn::weighted_values(nn::DotScore()(q, k), v, mask);
-    const Attended right =
+    const AttentionOutput found = nn::weighted_values(nn::DotScore()(q, k), v, mask);
+    const AttentionOutput right =
         attention_with_weights(unsqueeze(q, 1), unsqueeze(k, 1), unsqueeze(v, 1), mask);
     CHECK(max(abs(found.output - squeeze(right.output, 1))).item() < 1e-14);
     CHECK(max(abs(found.weights - squeeze(right.weights, 1))).item() < 1e-14);
@@ -45,7 +45,7 @@ TEST_CASE("pooling leaves padding out, whatever it holds; of nothing it is 0, wi
   Tensor x = randn({3, 5, 3});
   slice(x, 1, 4, 5).fill_(std::numeric_limits<double>::quiet_NaN());
   x.requires_grad_();
-  const Attended found = pool.with_weights(x, padding_mask({4, 2, 0}));
+  const AttentionOutput found = pool.with_weights(x, padding_mask({4, 2, 0}));
   CHECK(found.output.shape() == Shape{3, 3});
   CHECK(found.weights.shape() == Shape{3, 5});
   const std::vector<double> w = numbers(found.weights);

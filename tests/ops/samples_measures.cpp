@@ -1,7 +1,7 @@
 // Samples of what is measured of attention's weights, and of checkpoints.
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/attention/measures.h"
+#include "gradus/ops/attention_measures.h"
 #include "gradus/ops/checkpoint.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/matmul.h"

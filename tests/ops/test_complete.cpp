@@ -44,7 +44,7 @@ Names matches(const std::string& source, const char* pattern) {
 /// The functions that a header declares at the start of a line and that return tensors. Operators
 /// are other spellings of some.
 Names functions_in(const std::string& header) {
-  return matches(header, R"re(^(?:inline )?(?:Tensor|Attended|Ordered|ValueAnd\w+|)re"
+  return matches(header, R"re(^(?:inline )?(?:Tensor|AttentionOutput|Ordered|ValueAnd\w+|)re"
                          R"re(std::vector<Tensor>) (\w+)\()re");
 }
 

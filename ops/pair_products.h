@@ -17,10 +17,4 @@ Tensor pair_products(const Tensor& a, const Tensor& b, const Tensor& hides);
 /// (or NaN, which then is not read), x [..., S, D] → [..., T, D].
 Tensor weighted_sum(const Tensor& w, const Tensor& x, const Tensor& hides);
 
-namespace kernel {
-
-/// matmul's numbers, without a place in the graph; both of rank ≥ 2.
-Tensor batched_product(const Tensor& a, const Tensor& b);
-
-}  // namespace kernel
 }  // namespace gradus

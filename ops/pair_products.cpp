@@ -3,15 +3,17 @@
 //   y = pair_products(a, b)     da = weighted_sum(dy, b)       db = weighted_sum(dyᵀ, a)
 //   y = weighted_sum(w, x)      dw = pair_products(dy, x)      dx = weighted_sum(wᵀ, dy)
 //
-// Each is the other's derivative, so nothing leaks in derivatives of any order. Where all numbers
-// are finite both are one product by BLAS; only otherwise a loop goes over the pairs one by one.
-#include "gradus/ops/attention/masked_product.h"
+// Each is the other's derivative, so nothing leaks in derivatives of any order. Where all values
+// are finite both are one matrix product; only otherwise a loop goes over the pairs one by one.
+#include "gradus/ops/pair_products.h"
 
+#include <algorithm>
+#include <cmath>
+#include <span>
 #include <utility>
 
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
-#include "gradus/ops/attention/rows.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/shape_ops.h"
@@ -22,16 +24,9 @@ namespace {
 bool finite(const Tensor& x) {
   const Tensor packed = kernel::contiguous(x);
   return dispatch_float("attention", x.dtype(), [&]<class T>() {
-    return kernel::finite_row(packed.data<T>(), packed.numel());
+    const std::span values(packed.data<T>(), static_cast<std::size_t>(packed.numel()));
+    return std::all_of(values.begin(), values.end(), [](T value) { return std::isfinite(value); });
   });
-}
-
-Tensor transposed_view(const Tensor& x) {
-  Shape shape = x.shape();
-  Strides strides = x.strides();
-  std::swap(shape[x.rank() - 2], shape[x.rank() - 1]);
-  std::swap(strides[x.rank() - 2], strides[x.rank() - 1]);
-  return kernel::strided_view(x, shape, strides, x.offset());
 }
 
 Tensor sum_over_visible(const Tensor& weights, const Tensor& values, const Tensor& hides) {
@@ -76,8 +71,9 @@ struct PairProducts final : Op {
   const char* name() const override { return "pair_products"; }
 
   Tensor forward(const Tensor& left, const Tensor& right) {
-    a = left, b = right;
-    Tensor y = kernel::batched_product(left, transposed_view(right));
+    a = left;
+    b = right;
+    Tensor y = kernel::batched_product(left, kernel::transposed(right));
     clear_hidden(y, hides);
     return y;
   }
@@ -99,7 +95,8 @@ struct WeightedSum final : Op {
   const char* name() const override { return "weighted_sum"; }
 
   Tensor forward(const Tensor& weights, const Tensor& values) {
-    w = weights, x = values;
+    w = weights;
+    x = values;
     if (finite(weights) && finite(values)) return kernel::batched_product(weights, values);
     return sum_over_visible(weights, values, hides);
   }

@@ -1,4 +1,4 @@
-#include "gradus/ops/attention/measures.h"
+#include "gradus/ops/attention_measures.h"
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/logic.h"

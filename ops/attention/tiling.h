@@ -1,0 +1,115 @@
+// How attention is cut into tiles: every size with its reason, and the keys that a block may see.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "gradus/ops/attention/problem.h"
+
+namespace gradus::kernel {
+
+inline constexpr std::int64_t kMaxQueries = 64;     // scores of a block fit the second-level cache
+inline constexpr std::int64_t kTile = 32;           // keys: the grain in which masks are skipped
+inline constexpr std::int64_t kMaxSpan = 512;       // keys of the widest product
+inline constexpr std::int64_t kSpanNumbers = 8192;  // of keys in a span: the first-level cache
+inline constexpr std::int64_t kFewQueries = 4;      // decoding: packing the keys costs more
+inline constexpr std::int64_t kParts = 8;           // of backward, all heads together
+inline constexpr std::int64_t kPartWork = 1 << 21;  // pairs · widths that are worth a part
+
+/// Of a short causal triangle, and of a narrow window, half blocks leave out more than the larger
+/// products would win.
+inline std::int64_t block_size(const AttentionProblem& p) {
+  return p.S <= kMaxSpan || p.narrow ? kMaxQueries / 2 : kMaxQueries;
+}
+
+/// Keys in a span: all where few are seen, else what the first-level cache has room for; where that
+/// is less than two tiles, the widest span is best.
+inline std::int64_t span_size(const AttentionProblem& p) {
+  const std::int64_t room = kSpanNumbers / std::max<std::int64_t>({p.D, p.Dv, 1}) / kTile * kTile;
+  return p.narrow || room < 2 * kTile ? kMaxSpan : std::min(room, kMaxSpan);
+}
+
+/// The distance between rows of n columns: at a power of two all would share a set of the cache.
+inline std::int64_t padded_stride(std::int64_t n) { return n < 256 ? n : n + 16; }
+
+/// Appends keys to spans of at most `widest`; where they follow the last span, they fill it first.
+inline void append(std::vector<Range>& spans, Range keys, std::int64_t widest) {
+  while (keys.size() > 0) {
+    if (spans.empty() || spans.back().last != keys.first || spans.back().size() == widest)
+      spans.push_back({keys.first, keys.first});
+    const std::int64_t more = std::min(keys.size(), widest - spans.back().size());
+    spans.back().last += more;
+    keys.first += more;
+  }
+}
+
+/// The part of `keys` that some query of the block may see, in whole tiles. The halves of a range
+/// are asked about only where some of it is hidden: a window costs the logarithm of what it leaves
+/// out.
+inline void add_visible(const AttentionProblem& p, const Block& block, Range keys,
+                        std::vector<Range>& spans) {
+  const Range q = block.queries;
+  const Coverage seen = p.mask.coverage({block.b, block.h, q.first, q.last, keys.first, keys.last});
+  if (seen == Coverage::none) return;
+  if (seen == Coverage::all || keys.size() <= kTile) return append(spans, keys, span_size(p));
+  const std::int64_t half = (keys.size() / 2 + kTile - 1) / kTile * kTile;
+  add_visible(p, block, {keys.first, keys.first + half}, spans);
+  add_visible(p, block, {keys.first + half, keys.last}, spans);
+}
+
+inline std::vector<Range> visible_spans(const AttentionProblem& p, const Block& block) {
+  std::vector<Range> spans;
+  add_visible(p, block, {0, p.S}, spans);
+  return spans;
+}
+
+/// For AttentionProblem::narrow: what the middle of the first head's queries see stands for all.
+inline bool sees_few_keys(const AttentionProblem& p) {
+  if (p.mask.allows_everything() || p.B * p.H == 0) return false;
+  const std::int64_t first = p.T / 2, last = std::min(first + kMaxQueries, p.T);
+  std::int64_t keys = 0;
+  for (const Range& span : visible_spans(p, {0, 0, {first, last}})) keys += span.size();
+  return keys <= kMaxSpan;
+}
+
+/// A piece of backward: of key head hk, items [first, last), where item n is block n / group() of
+/// query head hk · group() + n % group(). All keys that they see are among `keys`.
+struct Part {
+  std::int64_t b, hk, first, last;
+  Range keys;
+};
+
+inline Block block_of(const AttentionProblem& p, const Part& part, std::int64_t item) {
+  const std::int64_t first = item / p.group() * block_size(p);
+  return {part.b,
+          part.hk * p.group() + item % p.group(),
+          {first, std::min(first + block_size(p), p.T)}};
+}
+
+inline Range keys_of(const AttentionProblem& p, const Part& part) {
+  Range keys{p.S, 0};
+  for (std::int64_t item = part.first; item < part.last; ++item)
+    for (const Range& span : visible_spans(p, block_of(p, part, item)))
+      keys = {std::min(keys.first, span.first), std::max(keys.last, span.last)};
+  return keys.size() > 0 ? keys : Range{0, 0};
+}
+
+/// All the work: each key head's items in one part, or, where heads are few, in equal parts. It
+/// depends on sizes and mask alone, so that the sums come out the same in every run.
+inline std::vector<Part> parts_of(const AttentionProblem& p, std::int64_t least = kPartWork) {
+  const std::int64_t heads = p.B * p.Hk;
+  const std::int64_t items = (p.T + block_size(p) - 1) / block_size(p) * p.group();
+  const std::int64_t work = p.group() * p.T * p.S * (p.D + p.Dv);
+  const std::int64_t wanted = heads == 0 ? 1 : (kParts + heads - 1) / heads;
+  const std::int64_t count = std::clamp<std::int64_t>(work / least, 1, wanted);
+  std::vector<Part> parts;
+  for (std::int64_t n = 0; n < heads * count; ++n) {
+    const std::int64_t head = n / count, i = n % count;
+    parts.push_back(
+        {head / p.Hk, head % p.Hk, items * i / count, items * (i + 1) / count, {0, p.S}});
+    if (heads < kParts) parts.back().keys = keys_of(p, parts.back());
+  }
+  return parts;
+}
+
+}  // namespace gradus::kernel
