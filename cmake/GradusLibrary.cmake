@@ -29,12 +29,11 @@ target_compile_options(gradus_fast PRIVATE
   "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-fvect-cost-model=dynamic>")
 # Loops over rows, where steps of training spend their time, gain a few percent by unrolling; of all
 # kernels it would cost a tenth of the time to compile.
-set_property(SOURCE ${PROJECT_SOURCE_DIR}/base/random.cpp
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/base/random.cpp ${PROJECT_SOURCE_DIR}/engine/broadcast.cpp
   ${PROJECT_SOURCE_DIR}/ops/attention/kernel.cpp
   ${PROJECT_SOURCE_DIR}/ops/cross_entropy.cpp ${PROJECT_SOURCE_DIR}/ops/dropout.cpp
-  ${PROJECT_SOURCE_DIR}/ops/gelu.cpp ${PROJECT_SOURCE_DIR}/ops/layer_norm.cpp
-  ${PROJECT_SOURCE_DIR}/ops/rms_norm.cpp ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
-  ${PROJECT_SOURCE_DIR}/ops/sum_to.cpp
+  ${PROJECT_SOURCE_DIR}/ops/gelu.cpp ${PROJECT_SOURCE_DIR}/ops/normalization.cpp
+  ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
   APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
 target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os>")
 # The checker looks at each pair of elements, in small functions that must be inlined: for size, its

@@ -5,7 +5,7 @@
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/kernels/unary.h"
 #include "gradus/ops/logic.h"
 
 namespace gradus {
@@ -31,16 +31,9 @@ struct Pow final : Op {  // y = xᶜ,  dx = dy · c xᶜ⁻¹
   }
 };
 
-struct Square final : Op {  // y = x²,  dx = dy · 2x
-  Saved x;
-
+struct Square final : OfInput<Square> {  // y = x²,  dx = dy · 2x
   const char* name() const override { return "square"; }
-
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return map(name(), input, [](auto v) { return v * v; });
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return v * v; }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * (2.0 * x.value())}; }
 };
 
@@ -73,50 +66,26 @@ struct Power final : Op {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de = dy · x�
   }
 };
 
-struct Sqrt final : Op {  // y = √x,  dx = dy / 2y
-  Saved y;
-
+struct Sqrt final : OfOutput<Sqrt> {  // y = √x,  dx = dy / 2y
   const char* name() const override { return "sqrt"; }
-
-  Tensor forward(const Tensor& x) {
-    Tensor result = map(name(), x, [](auto v) { return std::sqrt(v); });
-    y = result;
-    return result;
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return std::sqrt(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     return {dy / (2.0 * attached(y))};
   }
 };
 
-struct Rsqrt final : Op {  // y = 1 / √x,  dx = −½ dy · y³
-  Saved y;
-
+struct Rsqrt final : OfOutput<Rsqrt> {  // y = 1 / √x,  dx = −½ dy · y³
   const char* name() const override { return "rsqrt"; }
-
-  Tensor forward(const Tensor& x) {
-    Tensor result = map(name(), x, [](auto v) { return decltype(v)(1) / std::sqrt(v); });
-    y = result;
-    return result;
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return decltype(v)(1) / std::sqrt(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor root = attached(y);
     return {dy * (-0.5 * root) * square(root)};
   }
 };
 
-struct Reciprocal final : Op {  // y = 1 / x,  dx = −dy · y²
-  Saved y;
-
+struct Reciprocal final : OfOutput<Reciprocal> {  // y = 1 / x,  dx = −dy · y²
   const char* name() const override { return "reciprocal"; }
-
-  Tensor forward(const Tensor& x) {
-    Tensor result = map(name(), x, [](auto v) { return decltype(v)(1) / v; });
-    y = result;
-    return result;
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return decltype(v)(1) / v; }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     return {negative(dy * square(attached(y)))};
   }

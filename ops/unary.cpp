@@ -7,151 +7,79 @@
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/kernels/unary.h"
 #include "gradus/ops/logic.h"
 
 namespace gradus {
 namespace op {
 
-struct Exp final : Op {  // y = eˣ,  dx = dy · y
-  Saved y;
-
+struct Exp final : OfOutput<Exp> {  // y = eˣ,  dx = dy · y
   const char* name() const override { return "exp"; }
-
-  Tensor forward(const Tensor& x) {
-    Tensor result = map(name(), x, [](auto v) { return vmath::exp(v); });
-    y = result;
-    return result;
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return vmath::exp(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * attached(y)}; }
 };
 
-struct Expm1 final : Op {  // y = eˣ − 1,  dx = dy · eˣ, which y + 1 would round to 0 early
-  Saved x;
-
+struct Expm1 final
+    : OfInput<Expm1> {  // y = eˣ − 1,  dx = dy · eˣ, which y + 1 would round to 0 early
   const char* name() const override { return "expm1"; }
-
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return map(name(), input, [](auto v) { return vmath::expm1(v); });
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return vmath::expm1(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * exp(x.value())}; }
 };
 
-struct Log final : Op {  // y = log x,  dx = dy / x
-  Saved x;
-
+struct Log final : OfInput<Log> {  // y = log x,  dx = dy / x
   const char* name() const override { return "log"; }
-
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return map(name(), input, [](auto v) { return vmath::log(v); });
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return vmath::log(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy / x.value()}; }
 };
 
-struct Log1p final : Op {  // y = log(1 + x),  dx = dy / (1 + x)
-  Saved x;
-
+struct Log1p final : OfInput<Log1p> {  // y = log(1 + x),  dx = dy / (1 + x)
   const char* name() const override { return "log1p"; }
-
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return map(name(), input, [](auto v) { return vmath::log1p(v); });
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return vmath::log1p(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy / (1.0 + x.value())}; }
 };
 
-struct Sin final : Op {  // dx = dy · cos x
-  Saved x;
-
+struct Sin final : OfInput<Sin> {  // dx = dy · cos x
   const char* name() const override { return "sin"; }
-
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return map(name(), input, [](auto v) { return std::sin(v); });
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return std::sin(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * cos(x.value())}; }
 };
 
-struct Cos final : Op {  // dx = −dy · sin x
-  Saved x;
-
+struct Cos final : OfInput<Cos> {  // dx = −dy · sin x
   const char* name() const override { return "cos"; }
-
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return map(name(), input, [](auto v) { return std::cos(v); });
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return std::cos(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     return {negative(dy * sin(x.value()))};
   }
 };
 
-struct Tanh final : Op {  // y = tanh x,  dx = dy · (1 − y²)
-  Saved y;
-
+struct Tanh final : OfOutput<Tanh> {  // y = tanh x,  dx = dy · (1 − y²)
   const char* name() const override { return "tanh"; }
-
-  Tensor forward(const Tensor& x) {
-    Tensor result = map(name(), x, [](auto v) { return vmath::tanh(v); });
-    y = result;
-    return result;
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return vmath::tanh(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     return {dy * (1.0 - square(attached(y)))};
   }
 };
 
-struct Sigmoid final : Op {  // y = 1 / (1 + e⁻ˣ),  dx = dy · y (1 − y)
-  Saved y;
-
+struct Sigmoid final : OfOutput<Sigmoid> {  // y = 1 / (1 + e⁻ˣ),  dx = dy · y (1 − y)
   const char* name() const override { return "sigmoid"; }
-
-  Tensor forward(const Tensor& x) {
-    Tensor result = map(name(), x, [](auto v) { return vmath::sigmoid(v); });
-    y = result;
-    return result;
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return vmath::sigmoid(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor s = attached(y);
     return {dy * (s * (1.0 - s))};
   }
 };
 
-struct Erf final : Op {  // dx = dy · 2/√π · exp(−x²)
-  Saved x;
-
+struct Erf final : OfInput<Erf> {  // dx = dy · 2/√π · exp(−x²)
   const char* name() const override { return "erf"; }
-
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return map(name(), input, [](auto v) { return vmath::erf(v); });
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return vmath::erf(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     return {dy * scale(exp(negative(square(x.value()))), 1.1283791670955126)};
   }
 };
 
-struct Abs final : Op {  // dx = dy · sign x
-  Saved x;
-
+struct Abs final : OfInput<Abs> {  // dx = dy · sign x
   const char* name() const override { return "abs"; }
-
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return map(name(), input, [](auto v) { return std::abs(v); });
-  }
-
+  static GRADUS_INLINE auto of(auto v) { return std::abs(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * sign(x.value())}; }
 };
 
@@ -178,37 +106,22 @@ struct Clamp final : Op {  // dx = dy on [low, high], 0 outside
 
 // Steps are flat between their jumps: the derivative is 0.
 
-struct Floor final : Op {
+struct Floor final : Steps<Floor> {
   const char* name() const override { return "floor"; }
-
-  Tensor forward(const Tensor& x) {
-    return map(name(), x, [](auto v) { return std::floor(v); });
-  }
-
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {zeros_like(dy)}; }
+  static GRADUS_INLINE auto of(auto v) { return std::floor(v); }
 };
 
-struct Round final : Op {
+struct Round final : Steps<Round> {
   const char* name() const override { return "round"; }
-
-  Tensor forward(const Tensor& x) {
-    return map(name(), x, [](auto v) { return std::nearbyint(v); });
-  }
-
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {zeros_like(dy)}; }
+  static GRADUS_INLINE auto of(auto v) { return std::nearbyint(v); }
 };
 
-struct Sign final : Op {
+struct Sign final : Steps<Sign> {  // ±0 and NaN stay what they are
   const char* name() const override { return "sign"; }
-
-  Tensor forward(const Tensor& x) {
-    return map(name(), x, [](auto v) {
-      using T = decltype(v);
-      return v > T(0) ? T(1) : (v < T(0) ? T(-1) : v);  // ±0 and NaN stay what they are
-    });
+  static GRADUS_INLINE auto of(auto v) {
+    using T = decltype(v);
+    return v > T(0) ? T(1) : (v < T(0) ? T(-1) : v);
   }
-
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {zeros_like(dy)}; }
 };
 
 }  // namespace op
