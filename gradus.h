@@ -3,6 +3,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
+#include "gradus/base/version.h"
 #include "gradus/check/gradients.h"
 #include "gradus/check/invariance.h"
 #include "gradus/engine/apply.h"

@@ -18,7 +18,7 @@ struct GPTOptions {
   // What GPT-2 did without, and later models have:
   NormKind norm_kind = NormKind::layer;
   Activation activation = Activation::gelu_tanh;
-  std::optional<std::int64_t> kv_heads;        // heads
+  std::optional<std::int64_t> kv_heads = {};   // heads
   HeadPosition position = HeadPosition::none;  // none: a learned vector for each position
   std::int64_t window = 0;  // a token sees itself and window − 1 before; 0: all
   bool checkpoint = false;  // training keeps one block at a time, for a third more arithmetic

@@ -21,11 +21,12 @@ Tensor merge_heads(const Tensor& x);
 enum class HeadPosition { none, rotary, alibi, relative };
 
 struct MultiHeadAttentionOptions {
-  std::int64_t width = 0;                // C
-  std::int64_t heads = 1;                // H; divides C
-  std::optional<std::int64_t> kv_heads;  // G heads of keys and values, each for H / G queries; H
-  bool bias = true;                      // in the projections
-  double dropout = 0;                    // on the attention weights
+  std::int64_t width = 0;  // C
+  std::int64_t heads = 1;  // H; divides C
+  std::optional<std::int64_t> kv_heads =
+      {};              // G heads of keys and values, each for H / G queries; H
+  bool bias = true;    // in the projections
+  double dropout = 0;  // on the attention weights
   HeadPosition position = HeadPosition::none;
   RelativeBuckets relative = {};  // of HeadPosition::relative
 };
@@ -53,11 +54,11 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
 };
 
 struct CrossAttentionOptions {
-  std::int64_t width = 0;                    // C, of queries and output
-  std::int64_t heads = 1;                    // H; divides C
-  std::optional<std::int64_t> memory_width;  // M, of what keys are made of; C
-  std::optional<std::int64_t> value_width;   // of what values are made of; M
-  std::optional<std::int64_t> kv_heads;      // as above
+  std::int64_t width = 0;                         // C, of queries and output
+  std::int64_t heads = 1;                         // H; divides C
+  std::optional<std::int64_t> memory_width = {};  // M, of what keys are made of; C
+  std::optional<std::int64_t> value_width = {};   // of what values are made of; M
+  std::optional<std::int64_t> kv_heads = {};      // as above
   bool bias = true;
   double dropout = 0;
   HeadPosition position = HeadPosition::none;  // not rotary: that is of one sequence
@@ -89,8 +90,8 @@ class CrossAttention : public Layer<CrossAttention> {
 };
 
 struct SelfAttentionOptions {
-  std::optional<std::int64_t> key_width;    // d_k; the input's width
-  std::optional<std::int64_t> value_width;  // d_v; the input's width
+  std::optional<std::int64_t> key_width = {};    // d_k; the input's width
+  std::optional<std::int64_t> value_width = {};  // d_v; the input's width
   bool bias = true;
   double dropout = 0;  // on the attention weights
 };

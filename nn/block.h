@@ -13,13 +13,13 @@ enum class NormPlacement { pre, post };
 
 struct BlockOptions {
   std::int64_t width = 0, heads = 1;
-  std::optional<std::int64_t> hidden;  // of the feed-forward net; 4 · width
-  double dropout = 0;                  // on attention weights and on both branches
+  std::optional<std::int64_t> hidden = {};  // of the feed-forward net; 4 · width
+  double dropout = 0;                       // on attention weights and on both branches
   bool bias = true;
   Activation activation = Activation::gelu_tanh;
   NormPlacement norm = NormPlacement::pre;
   NormKind norm_kind = NormKind::layer;
-  std::optional<std::int64_t> kv_heads;        // heads
+  std::optional<std::int64_t> kv_heads = {};   // heads
   HeadPosition position = HeadPosition::none;  // in self-attention
 };
 

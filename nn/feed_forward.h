@@ -13,8 +13,8 @@ enum class Activation { gelu, gelu_tanh, relu, silu, swiglu };  // gelu_tanh: as
 Tensor activate(const Tensor& x, Activation activation);
 
 struct FeedForwardOptions {
-  std::int64_t width = 0;              // C
-  std::optional<std::int64_t> hidden;  // F; 4C
+  std::int64_t width = 0;                   // C
+  std::optional<std::int64_t> hidden = {};  // F; 4C
   Activation activation = Activation::gelu_tanh;
   bool bias = true;
 };

@@ -12,10 +12,4 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 /// y = x Wᵀ + b:  x [..., in], weight [out, in], bias [out] or undefined → [..., out]
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
-namespace kernel {
-
-/// matmul's values, outside the graph; both of rank ≥ 2.
-Tensor batched_product(const Tensor& a, const Tensor& b);
-
-}  // namespace kernel
 }  // namespace gradus

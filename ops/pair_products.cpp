@@ -14,6 +14,7 @@
 
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
+#include "gradus/ops/kernels/batched_product.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/shape_ops.h"

@@ -51,7 +51,7 @@ Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t 
 
 /// Heads of a packed tensor, recorded: [B, T, H·D] → [B, H, T, D]; and back.
 Tensor split_heads(const Tensor& x, std::int64_t heads) {
-  return reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
+  return transpose(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
 }
 Tensor merge_heads(const Tensor& x) {
   return reshape(transpose(x, 1, 2), {x.size(0), x.size(2), x.size(1) * x.size(3)});

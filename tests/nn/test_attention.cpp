@@ -176,7 +176,7 @@ TEST_CASE("each branch of a block is dropped in training, before the norms or af
   struct Counter : Observer {
     int count = 0;
     void op_begin(const Op& op, std::span<const Tensor* const>) override {
-      count += std::string(op.name()) == "dropout_residual";
+      count += std::string(op.name()) == "dropout";
     }
   };
   const Tensor x = randn({2, 5, 4});

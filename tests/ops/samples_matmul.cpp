@@ -132,6 +132,7 @@ void add_affine(Samples& all) {
   const Tensor w = values({2, 5}, 1), b = values({2}, 2);
   all.push_back(affine("without bias", {values({3, 5}), w}));
   all.push_back(affine("with bias", {values({3, 5}), w, b}));
+  all.push_back(affine("a square result", {values({3, 5}), values({3, 5}, 1), values({3}, 2)}));
   all.push_back(affine("three axes", {values({2, 3, 5}), w, b}));
   all.push_back(affine("one vector", {values({5}), w, b}));
   all.push_back(affine("no rows", {values({0, 5}), w, b}));
