@@ -1,4 +1,4 @@
-// Attention layers: MultiHeadAttention (self), CrossAttention (to a memory), SelfAttention (one head).
+// Attention layers: MultiHeadAttention (to oneself), CrossAttention (to a memory), SelfAttention.
 #pragma once
 
 #include <optional>

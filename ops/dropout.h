@@ -8,11 +8,11 @@ namespace gradus {
 
 /// Each element is 0 with probability p, else x / (1 − p). x itself where p = 0 or not training.
 /// ValueError unless 0 ≤ p < 1. Srivastava et al. 2014. The mask is a function of the stream drawn
-/// from generator() and of the element's logical index, so any thread count gives the same. A temporary
-/// x is written over.
+/// from generator() and of the element's logical index, so any thread count gives the same. A
+/// temporary x is written over.
 Tensor dropout(Tensor x, double p, bool training = true);
 
-/// The rule for operations that contain a dropout: element `index` is kept if word(index) ≥ threshold.
+/// For operations that contain a dropout: element `index` is kept if word(index) ≥ threshold.
 struct DropoutMask {
   RandomStream stream;
   std::uint32_t threshold = 0;  // p · 2³²

@@ -4,8 +4,8 @@
 //   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n
 //
 // x and W are remembered; x not at all where its producer (a norm, an activation) can make it
-// again. The bias is added while y is written: a pass of its own over y would cost two more trips to
-// memory.
+// again. The bias is added while y is written: a pass of its own over y would cost two more trips
+// to memory.
 
 #include "gradus/base/products/multiply.h"
 #include "gradus/engine/apply.h"
@@ -77,8 +77,7 @@ struct Linear final : Op {
     if (GradMode::enabled()) {
       if (wants(0)) dx = matmul(dy, weight.value());
       if (wants(1)) dw = matmul(transpose(reshape(dy, {-1, out})), reshape(x.value(), {-1, in}));
-      if (wants(2)) db = dy;
-      return {dx, dw, db};
+      return {dx, dw, dy};
     }
     const Tensor g = as_rows(dy);
     if (wants(2)) db = sum_to(g, {out});

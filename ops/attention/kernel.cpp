@@ -9,9 +9,9 @@
 //   p = exp(s − lse)          dv += pᵀ dout             dp = dout vᵀ
 //   ds = p (dp − d) · scale   dq += ds k                dk += dsᵀ q
 //
-// Spans that the mask hides are skipped. Where it hides some pairs of a tile, their weight is 0, but
-// 0 × NaN is NaN: a value that is not finite could leak. It always shows in the result, which is
-// looked at where the mask hides anything; then the pairs are computed one by one.
+// Spans that the mask hides are skipped. Where it hides some pairs of a tile, their weight is 0,
+// but 0 × NaN is NaN: a value that is not finite could leak. It always shows in the result, which
+// is looked at where the mask hides anything; then the pairs are computed one by one.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -197,7 +197,7 @@ namespace {
 /// other out of the cache.
 template <class T>
 struct PartBuffers {
-  Tensor memory;
+  Tensor memory, sums;
   Matrix<T> kt, vt, k;  // of the keys that the part sees
   Matrix<T> q, dout;    // of a block of queries
   T *p, *dp;            // a block of scores
@@ -208,8 +208,9 @@ struct PartBuffers {
       : first(keys.first) {
     const std::int64_t n = keys.size(), stride = padded_stride(n);
     const std::int64_t tile = kMaxQueries * std::min(n, span_size(x)), width = x.D + x.Dv;
-    const std::int64_t numbers = width * (stride + kMaxQueries) + n * (x.D + width) + 2 * tile;
+    const std::int64_t numbers = width * (stride + kMaxQueries) + n * x.D + 2 * tile;
     memory = Tensor::empty({numbers}, dtype_of<T>);
+    sums = Tensor::empty({n * width}, dtype_of<T>);
     T* at = memory.mutable_data<T>();
     const auto take = [&](std::int64_t rows, std::int64_t columns, std::int64_t row_stride) {
       const Matrix<T> matrix(at, rows, columns, Stride{row_stride});
@@ -223,6 +224,7 @@ struct PartBuffers {
     dout = take(kMaxQueries, x.Dv, x.Dv);
     p = take(1, tile, tile).data;
     dp = take(1, tile, tile).data;
+    at = sums.mutable_data<T>();
     if (dk_wanted) dk = take(n, x.D, x.D);
     if (dv_wanted) dv = take(n, x.Dv, x.Dv);
   }
@@ -342,6 +344,7 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       buffers[i] = std::make_unique<PartBuffers<T>>(p, parts[i].keys, g.dk.data, g.dv.data);
       backward_part(p, parts[i], x, g, *buffers[i]);
+      buffers[i]->memory = {};
       if (each == 1) finish(static_cast<std::int64_t>(i));
     }
   });
