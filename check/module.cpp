@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/check/subject.h"
+#include "gradus/check/tensor_function.h"
 #include "gradus/engine/graph.h"
 
 namespace gradus::check {
@@ -125,7 +125,7 @@ Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Opt
     const std::span<const Tensor> rest = each.subspan(count);
     return f({rest.begin(), rest.end()});
   };
-  return run(Subject(name, call, all, extended(options, borrowed, inputs)), "module");
+  return run(TensorFunction(name, call, all, extended(options, borrowed, inputs)), "module");
 }
 
 }  // namespace gradus::check

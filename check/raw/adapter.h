@@ -6,7 +6,7 @@
 #include "gradus/check/raw/calls.h"
 #include "gradus/check/raw/random.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 /// A derivative that takes a direction for each input and gives the output's derivative along it.
 template <class F>
@@ -21,7 +21,10 @@ struct Jacobian {
   bool column_major = false;
 };
 
-enum class Form { unknown, vjp_returned, vjp_written, matrix_returned, matrix_written };
+/// What a derivative is, as its parameters say.
+struct Form {
+  bool known = false, takes_upstream = false, writes = false;
+};
 
 /// Functions of the arguments G…, and a forward F.
 template <class F, class... G>
@@ -34,19 +37,19 @@ class Adapter {
 
   /// `f` may be F or its reference.
   template <class Function>
-  Forward forward(Function f, const std::string& who) const {
-    return [f, who, self = *this](const Arguments& in) mutable {
+  Forward forward(Function f, const std::string& name) const {
+    return [f, name, self = *this](const Arguments& in) mutable {
       Plan& plan = *self.plan_;
       auto x = inputs_of<Function, G...>(plan, in);
       Values y;
       if constexpr (writes<Function>()) {
         if (!plan.output_known) {
-          throw BadInput(who + " writes its result: say how large that is, .output({2, 3})");
+          throw BadInput(name + " writes its result: say how large that is, .output({2, 3})");
         }
         using Out = Buffer<Parameter<Function, count, std::span<double>>>;
         std::tuple<Out> out(Out(nans(plan.output), plan.output));
         call(f, x, out);
-        std::get<0>(out).inspect(who, "its output", true);
+        std::get<0>(out).inspect(name, "its output", true);
         y = std::get<0>(out).numbers();
       } else {
         const auto& result = call(f, x);
@@ -54,56 +57,54 @@ class Adapter {
         plan.output_known = true;
         y = numbers_of(result, plan.output);
       }
-      self.inspect(x, who);
+      self.inspect(x, name);
       return y;
     };
   }
 
-  /// A vjp that is returned or written, or a gradient or a Jacobian.
+  /// A vjp, a gradient or a Jacobian, returned or written.
   template <class D>
-  void derivative(D d, bool column_major, Functions& functions) const {
+  void derivative(D d, Functions& functions, bool column_major = false) const {
     constexpr Form form = form_of<D>();
-    static_assert(form != Form::unknown,
+    static_assert(form.known,
                   "the derivative must be vjp(inputs…, dy) that returns the gradients, "
                   "vjp(inputs…, dy, gradients…) that writes them, gradient(inputs…), "
                   "jacobian(inputs…) or check::jvp(f)");
-    if constexpr (form == Form::vjp_returned) {
-      functions.vjp = [d, self = *this](const Arguments& in, const Values& dy) mutable {
-        auto x = inputs_of<D, G...>(*self.plan_, in);
-        auto up = self.template upstream<D>(dy);
-        const auto& result = call(d, x, up);
-        Arguments dx = self.parts(result, self.plan_->inputs);
-        self.inspect(x, "the derivative");
+    if constexpr (form.takes_upstream) {
+      DerivativeInto into = [d, self = *this](const Arguments& in, const Values& dy,
+                                              const Arguments& start) mutable {
+        std::tuple<Upstream<D>> up(Upstream<D>(dy, self.plan_->output));
+        Arguments dx = self.evaluate(d, in, self.plan_->inputs, start, up);
         std::get<0>(up).inspect("the derivative", "dy", false);
         return dx;
       };
-    } else if constexpr (form == Form::vjp_written) {
-      functions.into = [d, self = *this](const Arguments& in, const Values& dy,
-                                         const Arguments& start) mutable {
-        auto x = inputs_of<D, G...>(*self.plan_, in);
-        auto up = self.template upstream<D>(dy);
-        auto dx = gradients_of<D, count + 1, false, G...>(self.plan_->inputs, start);
-        call(d, x, up, dx);
-        self.inspect(x, "the derivative");
-        std::get<0>(up).inspect("the derivative", "dy", false);
-        return self.collect(dx);
-      };
-      functions.vjp = [into = functions.into, self = *this](const Arguments& in, const Values& dy) {
+      if (form.writes) functions.into = into;
+      functions.vjp = [into, self = *this](const Arguments& in, const Values& dy) mutable {
         return into(in, dy, self.starts(self.plan_->inputs));
       };
     } else {
-      matrix_vjp(functions,
-                 [d, column_major, self = *this](const Arguments& in, std::size_t outputs) mutable {
-                   return self.matrices(d, in, outputs, column_major);
-                 });
+      matrix_vjp(functions, [d, column_major, self = *this](const Arguments& in,
+                                                            std::size_t outputs) mutable {
+        std::vector<Layout> layouts = self.plan_->inputs;
+        for (std::size_t k = 0; k < count && outputs != 1; ++k) {
+          layouts[k] = {{static_cast<std::int64_t>(outputs), std::ssize(in[k])}, column_major};
+        }
+        Arguments result = self.evaluate(d, in, layouts, self.starts(layouts));
+        if (outputs != 1 && result.size() == count) self.arrange(result, outputs);
+        return result;
+      });
     }
   }
-
+  template <class D>
+  void derivative(Jacobian<D> d, Functions& functions) const {
+    derivative(std::move(d.f), functions, d.column_major);
+  }
   /// Forward mode: one call for each element of the inputs makes the Jacobian.
   template <class D>
-  void forward_mode(D d, Functions& functions) const {
-    matrix_vjp(functions, [d, self = *this](const Arguments& in, std::size_t outputs) mutable {
-      return self.by_columns(d, in, outputs);
+  void derivative(Jvp<D> d, Functions& functions) const {
+    matrix_vjp(functions, [f = std::move(d.f), self = *this](const Arguments& in,
+                                                             std::size_t outputs) mutable {
+      return self.by_columns(f, in, outputs);
     });
   }
 
@@ -133,30 +134,38 @@ class Adapter {
   using Upstream = Buffer<Parameter<D, count, typename decltype(own_upstream())::type>>;
 
   template <class D>
-  std::tuple<Upstream<D>> upstream(const Values& dy) const {
-    return std::tuple<Upstream<D>>(Upstream<D>(dy, plan_->output));
-  }
-
-  template <class D>
   static constexpr Form form_of() {
     if constexpr (Plain<D>) {
       using S = SignatureOf<D>;
-      constexpr bool written = std::is_void_v<typename S::Result>;
-      if (S::arity == count && !written) return Form::matrix_returned;
-      if (S::arity == count + 1 && !written) return Form::vjp_returned;
-      if (S::arity == count + 1 + wanted && written) return Form::vjp_written;
-      if (S::arity == count + wanted && written) return Form::matrix_written;
+      constexpr bool writes = std::is_void_v<typename S::Result>;
+      constexpr std::size_t inputs = count + (writes ? wanted : 0);
+      return {S::arity == inputs || S::arity == inputs + 1, S::arity == inputs + 1, writes};
     } else {
       // What has `auto` parameters returns its gradients; to look further would compile its body.
-      if (std::is_invocable_v<D&, typename G::Type&...>) return Form::matrix_returned;
-      return Form::vjp_returned;
+      return {true, !std::is_invocable_v<D&, typename G::Type&...>, false};
     }
-    return Form::unknown;
+  }
+
+  /// Calls d with the inputs, dy if it takes one, and buffers that hold `start` if it writes.
+  template <class D, class... Up>
+  Arguments evaluate(D& d, const Arguments& in, const std::vector<Layout>& layouts,
+                     const Arguments& start, Up&... up) const {
+    auto x = inputs_of<D, G...>(*plan_, in);
+    Arguments result;
+    if constexpr (form_of<D>().writes) {
+      auto dx = gradients_of<D, count + sizeof...(Up), false, G...>(layouts, start);
+      call(d, x, up..., dx);
+      result = collect(dx);
+    } else {
+      const auto& returned = call(d, x, up...);
+      result = parts(returned, layouts);
+    }
+    inspect(x, "the derivative");
+    return result;
   }
 
   static Values nans(const Layout& layout) {
-    return Values(static_cast<std::size_t>(count_of(layout.shape)),
-                  std::numeric_limits<double>::quiet_NaN());
+    return Values(count_of(layout.shape), std::numeric_limits<double>::quiet_NaN());
   }
 
   /// What gradients' buffers hold before the call: zeros where they are added to, or else NaN.
@@ -170,10 +179,12 @@ class Adapter {
   }
 
   template <class Buffers>
-  void inspect(const Buffers& buffers, const std::string& who) const {
-    std::apply([&, k = std::size_t{0}](
-                   const auto&... b) mutable { (b.inspect(who, plan_->names[k++], false), ...); },
-               buffers);
+  void inspect(const Buffers& buffers, const std::string& function) const {
+    std::apply(
+        [&, k = std::size_t{0}](const auto&... b) mutable {
+          (b.inspect(function, plan_->names[k++], false), ...);
+        },
+        buffers);
   }
 
   /// The numbers of the gradients' buffers, one part for each input.
@@ -221,9 +232,9 @@ class Adapter {
       Arguments dx;
       for (std::size_t k = 0; k < known.size(); ++k) {
         if (k < in.size() && known[k].size() != in[k].size() * dy.size() && !known[k].empty()) {
-          throw Damage("the Jacobian has " + std::to_string(known[k].size()) + " values for " +
-                       std::to_string(dy.size()) + " outputs and " + std::to_string(in[k].size()) +
-                       " elements of an input; it needs one for each pair");
+          throw Damage(joined("the Jacobian has ", known[k].size(), " values for ", dy.size(),
+                              " outputs and ", in[k].size(),
+                              " elements of an input; it needs one for each pair"));
         }
         dx.emplace_back(known[k].empty() ? 0 : in[k].size(), 0.0);
         for (std::size_t p = 0; p < known[k].size(); ++p) {
@@ -238,37 +249,12 @@ class Adapter {
     return std::any_of(all.begin(), all.end(), [](const Values& part) { return part != part; });
   }
 
-  template <class D>
-  Arguments matrices(D& d, const Arguments& in, std::size_t outputs, bool column_major) const {
-    std::vector<Layout> layouts = plan_->inputs;
-    for (std::size_t k = 0; k < count && outputs != 1; ++k) {
-      layouts[k] = {{static_cast<std::int64_t>(outputs), std::ssize(in[k])}, column_major};
-    }
-    auto x = inputs_of<D, G...>(*plan_, in);
-    Arguments result;
-    if constexpr (form_of<D>() == Form::matrix_returned) {
-      const auto& returned = call(d, x);
-      result = parts(returned, layouts);
-    } else {
-      auto buffers = gradients_of<D, count, false, G...>(layouts, starts(layouts));
-      call(d, x, buffers);
-      result = collect(buffers);
-    }
-    inspect(x, "the derivative");
-    if (outputs != 1 && result.size() == count) arrange(result, outputs);
-    return result;
-  }
-
   /// Rows and columns follow the outputs and elements as they lie in memory: makes them row-major.
   void arrange(Arguments& matrices, std::size_t outputs) const {
     for (std::size_t k = 0; k < count; ++k) {
       const Values found = matrices[k];
       const std::size_t n = found.size() / outputs;
-      if (n * outputs != found.size() ||
-          std::ssize(found) !=
-              static_cast<std::int64_t>(outputs) * count_of(plan_->inputs[k].shape)) {
-        continue;  // the caller will see that it does not fit
-      }
+      if (found.size() != outputs * count_of(plan_->inputs[k].shape)) continue;  // reported later
       for (std::size_t p = 0; p < found.size(); ++p) {
         matrices[k][p] =
             found[plan_->output.position(p / n) * n + plan_->inputs[k].position(p % n)];
@@ -319,4 +305,4 @@ class Adapter {
   std::shared_ptr<Plan> plan_;
 };
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

@@ -13,7 +13,7 @@
 
 #include "gradus/check/raw/options.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 template <class M>
 concept MatrixLike = requires(const M& m) {
@@ -73,10 +73,8 @@ struct Layout {
   /// Where row-major element i stands.
   std::size_t position(std::size_t i) const {
     if (!column_major) return i;
-    Shape at = place(static_cast<std::int64_t>(i), shape), reversed = shape;
-    std::reverse(at.begin(), at.end());
-    std::reverse(reversed.begin(), reversed.end());
-    return static_cast<std::size_t>(element_at(at, reversed));
+    const Shape at = index_of(i, shape);
+    return element_at({at.rbegin(), at.rend()}, {shape.rbegin(), shape.rend()});
   }
 };
 
@@ -94,7 +92,7 @@ Layout layout_of(const A& a) {
 
 template <class A>
 std::size_t size_of(const A& a) {
-  return static_cast<std::size_t>(count_of(layout_of(a).shape));
+  return count_of(layout_of(a).shape);
 }
 
 /// The numbers of a row-major, whatever it is. A flat one lies as `layout` says, if it fits.
@@ -102,7 +100,7 @@ template <Numbers A>
 Values numbers_of(const A& a, Layout layout) {
   if constexpr (MatrixLike<A>) layout = layout_of(a);
   Values result(size_of(a));
-  const bool fits = count_of(layout.shape) == std::ssize(result);
+  const bool fits = count_of(layout.shape) == result.size();
   for (std::size_t i = 0; i < result.size(); ++i) {
     result[i] = static_cast<double>(data_of(a)[fits ? layout.position(i) : i]);
   }
@@ -125,8 +123,7 @@ class Buffer {
       object_.resize(size_);
     }
     if (size() != size_) {
-      throw BadInput("a parameter takes " + std::to_string(size()) + " numbers, and is given " +
-                     std::to_string(size_));
+      throw BadInput(joined("a parameter takes ", size(), " numbers, and is given ", size_));
     }
     for (std::size_t i = 0; i < size_; ++i) data()[layout_.position(i)] = static_cast<T>(values[i]);
     before_ = numbers();
@@ -155,17 +152,16 @@ class Buffer {
   void inspect(const std::string& function, const std::string& name, bool writable) const {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       if ((i >= kGuard && i < kGuard + size_) || memory_[i] == kCanary) continue;
-      throw Damage(
-          function + " writes " + (i < kGuard ? "before the start" : "past the end") + " of " +
-          name + ", which has " + std::to_string(size_) + " elements: at [" +
-          std::to_string(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(kGuard)) + "]");
+      throw Damage(joined(function, " writes ", i < kGuard ? "before the start" : "past the end",
+                          " of ", name, ", which has ", size_, " elements: at [",
+                          static_cast<std::int64_t>(i) - static_cast<std::int64_t>(kGuard), "]"));
     }
     const Values now = writable ? before_ : numbers();
     for (std::size_t i = 0; i < before_.size(); ++i) {
       if (i < now.size() && (now[i] == before_[i] || before_[i] != before_[i])) continue;
       throw Damage(function + " changes " + name + ", which it may only read: element " +
-                   list(place(static_cast<std::int64_t>(i), layout_.shape)) + " was " +
-                   number(before_[i], 7) + (i < now.size() ? " and is " + number(now[i], 7) : ""));
+                   list(index_of(i, layout_.shape)) + " was " + number(before_[i], 7) +
+                   (i < now.size() ? " and is " + number(now[i], 7) : ""));
     }
   }
 
@@ -242,4 +238,4 @@ struct Kinds<std::span<T, N>> {
   using Write = std::span<std::remove_const_t<T>>;
 };
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

@@ -3,7 +3,7 @@
 
 #include "gradus/check/raw/arguments.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 /// One argument as it was given.
 template <class A, bool Differentiable>
@@ -79,4 +79,4 @@ void each_part(const R& r, Read read) {
   }
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

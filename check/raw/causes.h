@@ -6,7 +6,7 @@
 #include "gradus/check/raw/wrong_places.h"
 #include "gradus/check/raw/wrong_sizes.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 /// Of the input that evidence.input names; empty where nothing explains all of it.
 inline Cause likely_cause(const Evidence& evidence) {
@@ -21,12 +21,13 @@ inline Cause likely_cause(const Evidence& evidence) {
             "multiply by dy: " + d.dx + " = dy · (the local derivative)"};
   }
   if (!d.telling()) return {};
-  for (const auto hypothesis : {zero, scale, swapped, upstream_only, transposed, exchanged, shifted,
-                                permuted, leak, missing_term, lost, subset, factor, local}) {
+  for (const auto hypothesis : {no_gradient, constant_factor, swapped, upstream_only, transposed,
+                                operand_transposed, off_by_one, permuted, gradient_leak,
+                                missing_term, left_out, subset, varying_factor, local_derivative}) {
     Cause cause = hypothesis(d);
     if (!cause.name.empty()) return cause;
   }
   return {};
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

@@ -1,15 +1,13 @@
 // Hypotheses about gradients of the wrong size: a sign, a factor, a term.
 #pragma once
 
-#include <numeric>
-
 #include <set>
 
 #include "gradus/check/raw/evidence.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
-inline Cause zero(const Comparison& d) {
+inline Cause no_gradient(const Comparison& d) {
   if (!d.explains([](auto, auto) { return 0.0; })) return {};
   return {"NO GRADIENT", "nothing reaches '" + d.self.name + "': every derivative is 0",
           "is " + d.dx + " computed, and written to the right place?"};
@@ -51,7 +49,7 @@ inline std::string name_of(const Comparison& d, double c) {
   return "";
 }
 
-inline Cause scale(const Comparison& d) {
+inline Cause constant_factor(const Comparison& d) {
   double an = 0, nn = 0;
   std::size_t terms = 0;
   for (std::size_t p = 0; p < d.a.values.size(); ++p) {
@@ -215,7 +213,7 @@ inline bool same_in_groups(const Values& r, const std::vector<std::vector<std::s
   return filled >= 2 && agreeing == live && agreeing >= filled + 2;
 }
 
-inline Cause factor(const Comparison& d) {
+inline Cause varying_factor(const Comparison& d) {
   for (const bool by_output : {false, true}) {
     const Shape& shape = by_output ? d.e.output_shape : d.self.shape;
     const Values r = ratios(d, by_output);
@@ -232,7 +230,7 @@ inline Cause factor(const Comparison& d) {
   return {};
 }
 
-inline Cause local(const Comparison& d) {
+inline Cause local_derivative(const Comparison& d) {
   if (d.a.rows != d.a.columns || d.a.rows < 3) return {};
   const auto off = [](auto i, auto j, double v) { return i == j ? 0.0 : std::abs(v); };
   for (std::size_t i = 0; i < d.a.rows; ++i) {
@@ -249,4 +247,4 @@ inline Cause local(const Comparison& d) {
               number(d.a(0, 0), 7)};
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check
