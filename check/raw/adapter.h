@@ -40,12 +40,11 @@ class Adapter {
   Forward forward(Function f, const std::string& name) const {
     return [f, name, self = *this](const Arguments& in) mutable {
       Plan& plan = *self.plan_;
-      auto x = inputs_of<Function, G...>(plan, in);
+      auto x = inputs_for<Function>(plan, in);
       Values y;
       if constexpr (writes<Function>()) {
-        if (!plan.output_known) {
+        if (!plan.output_known)
           throw BadInput(name + " writes its result: say how large that is, .output({2, 3})");
-        }
         using Out = Buffer<Parameter<Function, count, std::span<double>>>;
         std::tuple<Out> out(Out(nans(plan.output), plan.output));
         call(f, x, out);
@@ -86,9 +85,8 @@ class Adapter {
       matrix_vjp(functions, [d, column_major, self = *this](const Arguments& in,
                                                             std::size_t outputs) mutable {
         std::vector<Layout> layouts = self.plan_->inputs;
-        for (std::size_t k = 0; k < count && outputs != 1; ++k) {
+        for (std::size_t k = 0; k < count && outputs != 1; ++k)
           layouts[k] = {{static_cast<std::int64_t>(outputs), std::ssize(in[k])}, column_major};
-        }
         Arguments result = self.evaluate(d, in, layouts, self.starts(layouts));
         if (outputs != 1 && result.size() == count) self.arrange(result, outputs);
         return result;
@@ -118,16 +116,18 @@ class Adapter {
   }
 
   template <class Function>
-  using Inputs = decltype(inputs_of<Function, G...>(std::declval<const Plan&>(),
-                                                    std::declval<const Arguments&>()));
+  static auto inputs_for(const Plan& plan, const Arguments& in) {
+    return buffers_for<Function, 0, Which::all, G...>(plan.inputs, in);
+  }
 
   /// What dy is where the derivative does not say: of the type that forward returns.
   static auto own_upstream() {
     if constexpr (writes<F>()) {
-      return std::type_identity<std::span<const Element<Parameter<F, count, std::span<double>>>>>{};
+      return std::type_identity<std::span<Element<Parameter<F, count, std::span<double>>>>>{};
     } else {
-      using R = std::remove_cvref_t<decltype(call(std::declval<F&>(), std::declval<Inputs<F>&>()))>;
-      return std::type_identity<typename Kinds<R>::Read>{};
+      using Inputs = decltype(inputs_for<F>(Plan(), Arguments()));
+      using R = std::remove_cvref_t<decltype(call(std::declval<F&>(), std::declval<Inputs&>()))>;
+      return Writable<R>{};
     }
   }
   template <class D>
@@ -150,10 +150,10 @@ class Adapter {
   template <class D, class... Up>
   Arguments evaluate(D& d, const Arguments& in, const std::vector<Layout>& layouts,
                      const Arguments& start, Up&... up) const {
-    auto x = inputs_of<D, G...>(*plan_, in);
+    auto x = inputs_for<D>(*plan_, in);
     Arguments result;
     if constexpr (form_of<D>().writes) {
-      auto dx = gradients_of<D, count + sizeof...(Up), false, G...>(layouts, start);
+      auto dx = buffers_for<D, count + sizeof...(Up), Which::wanted, G...>(layouts, start);
       call(d, x, up..., dx);
       result = collect(dx);
     } else {
@@ -225,21 +225,18 @@ class Adapter {
       if (known.empty() || at != in) {
         known = make(in, dy.size());
         at = in;
-        if (make(in, dy.size()) != known && !has_nan(known)) {
+        if (make(in, dy.size()) != known && !has_nan(known))
           throw Damage("the derivative differs from call to call, with the same inputs");
-        }
       }
       Arguments dx;
       for (std::size_t k = 0; k < known.size(); ++k) {
-        if (k < in.size() && known[k].size() != in[k].size() * dy.size() && !known[k].empty()) {
+        if (k < in.size() && known[k].size() != in[k].size() * dy.size() && !known[k].empty())
           throw Damage(joined("the Jacobian has ", known[k].size(), " values for ", dy.size(),
                               " outputs and ", in[k].size(),
                               " elements of an input; it needs one for each pair"));
-        }
         dx.emplace_back(known[k].empty() ? 0 : in[k].size(), 0.0);
-        for (std::size_t p = 0; p < known[k].size(); ++p) {
+        for (std::size_t p = 0; p < known[k].size(); ++p)
           dx[k][p % dx[k].size()] += dy[p / dx[k].size()] * known[k][p];
-        }
       }
       return dx;
     };
@@ -255,18 +252,17 @@ class Adapter {
       const Values found = matrices[k];
       const std::size_t n = found.size() / outputs;
       if (found.size() != outputs * count_of(plan_->inputs[k].shape)) continue;  // reported later
-      for (std::size_t p = 0; p < found.size(); ++p) {
+      for (std::size_t p = 0; p < found.size(); ++p)
         matrices[k][p] =
             found[plan_->output.position(p / n) * n + plan_->inputs[k].position(p % n)];
-      }
     }
   }
 
   /// The derivatives along directions, one for each wanted input.
   template <class D>
   Values along(D& d, const Arguments& in, const Arguments& directions) const {
-    auto x = inputs_of<D, G...>(*plan_, in);
-    auto v = gradients_of<D, count, true, G...>(plan_->inputs, directions);
+    auto x = inputs_for<D>(*plan_, in);
+    auto v = buffers_for<D, count, Which::wanted, G...>(plan_->inputs, directions);
     const auto& result = call(d, x, v);
     inspect(x, "the derivative");
     return numbers_of(result, plan_->output);
@@ -294,11 +290,10 @@ class Adapter {
         }
       }
     }
-    if (!close(along(d, in, all), sum, 1e-4)) {
+    if (!close(along(d, in, all), sum, 1e-4))
       throw Damage(
           "the derivative is not linear in its direction: along a sum of directions it is "
           "not the sum of what it is along each");
-    }
     return result;
   }
 

@@ -101,9 +101,8 @@ Values numbers_of(const A& a, Layout layout) {
   if constexpr (MatrixLike<A>) layout = layout_of(a);
   Values result(size_of(a));
   const bool fits = count_of(layout.shape) == result.size();
-  for (std::size_t i = 0; i < result.size(); ++i) {
+  for (std::size_t i = 0; i < result.size(); ++i)
     result[i] = static_cast<double>(data_of(a)[fits ? layout.position(i) : i]);
-  }
   return result;
 }
 
@@ -122,9 +121,8 @@ class Buffer {
     } else if constexpr (requires { object_.resize(size_); }) {
       object_.resize(size_);
     }
-    if (size() != size_) {
+    if (size() != size_)
       throw BadInput(joined("a parameter takes ", size(), " numbers, and is given ", size_));
-    }
     for (std::size_t i = 0; i < size_; ++i) data()[layout_.position(i)] = static_cast<T>(values[i]);
     before_ = numbers();
   }
@@ -142,9 +140,8 @@ class Buffer {
 
   Values numbers() const {
     Values result(size());
-    for (std::size_t i = 0; i < result.size(); ++i) {
+    for (std::size_t i = 0; i < result.size(); ++i)
       result[i] = static_cast<double>(data()[size() == size_ ? layout_.position(i) : i]);
-    }
     return result;
   }
 
@@ -226,16 +223,14 @@ requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
 template <class F, std::size_t K, class Own>
 using Parameter = typename ParameterOf<F, K, Own>::type;
 
-/// The same kind of array to read and to write.
+/// A, or a span of what can be written.
 template <class A>
-struct Kinds {
-  using Read = A;
-  using Write = A;
+struct Writable {
+  using type = A;
 };
 template <class T, std::size_t N>
-struct Kinds<std::span<T, N>> {
-  using Read = std::span<const T>;
-  using Write = std::span<std::remove_const_t<T>>;
+struct Writable<std::span<T, N>> {
+  using type = std::span<std::remove_const_t<T>>;
 };
 
 }  // namespace gradus::check

@@ -123,20 +123,17 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
                     ": every measured derivative is 0. The output does not depend on it "
                     "here, so this sample tells little; choose other values");
   }
-  if (sampled < summary.elements) {
+  if (sampled < summary.elements)
     notes.push_back(joined(some(sampled), " were compared one by one, all of them along ",
                            std::ssize(numeric.moves) - sampled, " directions"));
-  }
-  if (coarse > 0) {
+  if (coarse > 0)
     notes.push_back(some(coarse) +
                     " could be compared in their first digits only: their derivatives hardly rise "
                     "above the rounding of forward");
-  }
-  if (first_kink) {
+  if (first_kink)
     notes.push_back(some(undeclared) + " lie at a kink, the first at " +
                     list(index_of(*first_kink, summary.shape)) +
                     "; any value between the one-sided derivatives is taken as right there");
-  }
   return notes;
 }
 

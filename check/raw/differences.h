@@ -64,9 +64,8 @@ inline Values values_at(const Line& f, double t, std::size_t outputs) {
 inline std::vector<Slope> slopes_at(const Line& f, double x, double h, const Values& y,
                                     const Goal& goal) {
   std::array<Values, 7> at;
-  for (int k = -3; k <= 3; ++k) {
+  for (int k = -3; k <= 3; ++k)
     at[static_cast<std::size_t>(k + 3)] = k == 0 ? y : values_at(f, x + k * h, y.size());
-  }
   std::vector<Slope> result(y.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
     std::array<double, 7> one;
@@ -117,9 +116,8 @@ inline Slope best_of(const std::vector<Slope>& tried, const Goal& goal) {
 
 /// The largest of `start` and the slopes that are measured well: garbage would be larger than all.
 inline double largest_resolved(const std::vector<Slope>& slopes, double start, const Tolerance& t) {
-  for (const Slope& s : slopes) {
+  for (const Slope& s : slopes)
     if (resolved(s, 0, t)) start = std::max(start, s.size());
-  }
   return start;
 }
 
@@ -147,9 +145,8 @@ inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal&
                                Slope& best) {
   if (best.finite() && !hidden(best, goal)) return;
   double rounding = 4 * ulp;
-  for (std::size_t s = 2; s < tried.size(); ++s) {
+  for (std::size_t s = 2; s < tried.size(); ++s)
     rounding = std::max(rounding, tried[s].gap() * tried[s].step / 3);
-  }
   if (!(rounding <= 1e4 * ulp)) return;
   if (best.finite()) {
     best.noise = std::max(best.noise, rounding / best.step);
@@ -184,9 +181,8 @@ inline std::vector<Slope> column(const Line& f, double x, double unit, const Val
   }
   for (std::size_t i = 0; i < y.size(); ++i) best[i] = best_of(tried[i], goal);
   try_larger_steps(f, x, first, y, goal, best);
-  for (std::size_t i = 0; i < y.size(); ++i) {
+  for (std::size_t i = 0; i < y.size(); ++i)
     allow_for_rounding(tried[i], goal.ulp * std::abs(y[i]), goal, best[i]);
-  }
   return best;
 }
 

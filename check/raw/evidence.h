@@ -52,11 +52,9 @@ struct Comparison {
   /// Is A(i, j) what `predicted` says, everywhere?
   template <class Predicted>
   bool explains(Predicted predicted) const {
-    for (std::size_t i = 0; i < a.rows; ++i) {
-      for (std::size_t j = 0; j < a.columns; ++j) {
+    for (std::size_t i = 0; i < a.rows; ++i)
+      for (std::size_t j = 0; j < a.columns; ++j)
         if (!(std::abs(a(i, j) - predicted(i, j)) <= fuzz)) return false;
-      }
-    }
     return true;
   }
 
@@ -66,11 +64,9 @@ struct Comparison {
   template <class Property>
   std::vector<bool> having(bool outputs, Property property) const {
     std::vector<bool> result(outputs ? a.rows : a.columns, false);
-    for (std::size_t i = 0; i < a.rows; ++i) {
-      for (std::size_t j = 0; j < a.columns; ++j) {
+    for (std::size_t i = 0; i < a.rows; ++i)
+      for (std::size_t j = 0; j < a.columns; ++j)
         if (property(i, j)) result[outputs ? i : j] = true;
-      }
-    }
     return result;
   }
 
@@ -91,9 +87,8 @@ inline std::string axis_text(std::size_t axis, const Shape& shape) {
 inline Values spread(const Values& x, const Shape& shape, const Shape& to) {
   if (x.size() < 2 || shape.size() > to.size()) return {};
   const std::size_t before = to.size() - shape.size();
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
     if (shape[axis] != 1 && shape[axis] != to[axis + before]) return {};
-  }
   Values result(count_of(to));
   for (std::size_t j = 0; j < result.size(); ++j) {
     Shape at = index_of(j, to);
@@ -125,9 +120,8 @@ inline std::string location(const std::vector<bool>& in, const Shape& shape, con
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     for (std::int64_t index = 0; index < shape[axis]; ++index) {
       bool same = true;
-      for (std::size_t j = 0; j < in.size() && same; ++j) {
+      for (std::size_t j = 0; j < in.size() && same; ++j)
         same = in[j] == (index_of(j, shape)[axis] == index);
-      }
       if (!same) continue;
       const std::string which = index + 1 == shape[axis] ? "the last index"
                                 : index == 0             ? "the first index"

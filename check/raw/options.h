@@ -89,13 +89,11 @@ inline std::vector<Input> completed(const std::string& name, std::vector<Input> 
     if (input.shape.empty() && input.values.size() != 1) input.shape = {std::ssize(input.values)};
     const std::string which =
         joined(name, ": input '", input.name, "' has the shape ", list(input.shape));
-    if (std::any_of(input.shape.begin(), input.shape.end(), [](auto n) { return n < 0; })) {
+    if (std::any_of(input.shape.begin(), input.shape.end(), [](auto n) { return n < 0; }))
       throw BadInput(which + "; an axis cannot be negative");
-    }
-    if (count_of(input.shape) != input.values.size()) {
+    if (count_of(input.shape) != input.values.size())
       throw BadInput(joined(which, ", which takes ", count_of(input.shape), " values, but ",
                             input.values.size(), " were given"));
-    }
     any = any || input.differentiable;
   }
   if (any) return inputs;

@@ -57,9 +57,8 @@ inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Rand
 inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int dense,
                                       Random& random) {
   std::vector<Probe> result;
-  for (const std::size_t row : sample(outputs, rows, random)) {
+  for (const std::size_t row : sample(outputs, rows, random))
     result.push_back({{random.upstream()}, row});
-  }
   for (int i = 0; i < dense && outputs > 1; ++i) {
     result.push_back({Values(outputs)});
     for (double& w : result.back().weight) w = random.upstream();
@@ -72,15 +71,12 @@ inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int
 inline std::vector<Move> make_moves(const Values& x, bool all, std::size_t some, int dense,
                                     Random& random) {
   std::vector<Move> result;
-  for (const std::size_t j : sample(x.size(), all ? x.size() : some, random)) {
-    result.push_back({j});
-  }
+  for (const std::size_t j : sample(x.size(), all ? x.size() : some, random)) result.push_back({j});
   const double typical = rms(x);
   for (int d = 0; d < dense && !all; ++d) {
     result.emplace_back();
-    for (const double v : x) {
+    for (const double v : x)
       result.back().direction.push_back(unit_of(v, typical) * random.upstream() / 2.5);
-    }
   }
   return result;
 }

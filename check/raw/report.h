@@ -72,9 +72,8 @@ inline std::string drawn_map(const InputSummary& input) {
   const std::size_t page = first / (rows * columns) * rows * columns;
   const std::size_t top = std::max<std::size_t>((first - page) / columns, 11) - 11;
   if (page + top > 0) head += " from " + list(index_of(page + top * columns, input.shape));
-  for (const char* entry : legend) {
+  for (const char* entry : legend)
     if (input.map.find(entry[0]) != std::string::npos) head += std::string("   ") + entry;
-  }
   for (std::size_t r = top; r < std::min(rows, top + 12); ++r) {
     const std::string row = input.map.substr(page + r * columns, columns);
     text += "      " + row.substr(0, 60) + (columns > 60 ? "…" : "") + "\n";
@@ -97,9 +96,8 @@ inline std::string Report::text(bool colour) const {
   static constexpr std::array codes{"\033[1;32m", "\033[1;31m", "\033[1;33m"};
   const std::string word = to_string(verdict);
   std::string result = wrapped("GRADCHECK " + word + "  " + name, 0);
-  if (colour) {
+  if (colour)
     result.replace(10, word.size(), codes[static_cast<std::size_t>(verdict)] + word + "\033[0m");
-  }
   for (std::size_t k = 0; k < inputs.size(); ++k) result += wrapped(summary_line(inputs[k], k), 2);
   for (std::size_t f = 0; f < findings.size(); ++f) {
     const std::size_t k = findings[f].input;
@@ -109,9 +107,8 @@ inline std::string Report::text(bool colour) const {
   }
   for (const std::string& note : notes) result += wrapped("note: " + note, 2);
   if (!smallest.empty()) result += wrapped("smallest failing shape: " + smallest, 2);
-  if (verdict != Verdict::pass && !reproduce.empty()) {
+  if (verdict != Verdict::pass && !reproduce.empty())
     result += wrapped("reproduce: " + reproduce, 2);
-  }
   const std::string more = counts.conditions == 0 ? "" : joined(counts.conditions, " conditions, ");
   return result + wrapped(joined(counts.forward, " forward and ", counts.vjp, " vjp calls, ", more,
                                  "seed ", seed),

@@ -23,9 +23,8 @@ struct Stop {
 inline Values noise_of(std::vector<Values> table) {
   Values result(table[0].size(), 0.0);
   for (int order = 0; order < 4; ++order) {
-    for (std::size_t k = 0; k + 1 < table.size(); ++k) {
+    for (std::size_t k = 0; k + 1 < table.size(); ++k)
       for (std::size_t i = 0; i < result.size(); ++i) table[k][i] = table[k + 1][i] - table[k][i];
-    }
     table.pop_back();
   }
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -45,15 +44,15 @@ class Subject {
   const Functions& functions() const { return f_; }
   const std::vector<Input>& inputs() const { return inputs_; }
   const Values& output() const { return output_; }
+  std::size_t outputs() const { return output_.size(); }
   const Counts& counts() const { return counts_; }
 
   /// Runs forward twice: what changes by itself has no derivative that could be measured.
   void measure_output() {
     output_ = forward(f_.forward, "forward");
-    if (!close(output_, forward(f_.forward, "forward"), 0)) {
+    if (!close(output_, forward(f_.forward, "forward"), 0))
       throw Stop{Verdict::inconclusive,
                  "forward gives different values for the same inputs; freeze its randomness"};
-    }
     measured_ = output_;
     if (f_.reference) compare_with_reference();
   }
@@ -61,15 +60,15 @@ class Subject {
   /// Measures the noise of forward, and makes the steps as long as that asks for.
   void measure_noise(Goal& goal, std::uint64_t seed) {
     Random random(seed);
-    Arguments directions;
-    for (const Input& input : inputs_) {
-      directions.push_back(make_moves(input.values, false, 0, 1, random).front().direction);
-    }
-    std::vector<Values> table;
-    for (int k = 0; k < 7; ++k) table.push_back(moved(directions, std::ldexp(k, -16)));
-    noise_ = noise_of(std::move(table));
-    for (std::size_t i = 0; i < output_.size(); ++i) {
-      noise_[i] = std::max(2 * noise_[i], 0.5 * f_.ulp * std::abs(output_[i]));
+    for (const double y : output_) noise_.push_back(0.5 * f_.ulp * std::abs(y));
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      if (!inputs_[k].differentiable) continue;
+      const Move move = make_moves(inputs_[k].values, false, 0, 1, random).front();
+      const Line line = line_of(k, move);
+      std::vector<Values> table;
+      for (int t = 0; t < 7; ++t) table.push_back(values_at(line, std::ldexp(t, -16), outputs()));
+      const Values noise = noise_of(std::move(table));
+      for (std::size_t i = 0; i < outputs(); ++i) noise_[i] = std::max(noise_[i], 2 * noise[i]);
     }
     // The best step of six points goes with the seventh root of the noise (0.58: as for rounding
     // in double, where Steps::first is 3e-3).
@@ -108,21 +107,13 @@ class Subject {
     const Values& x = inputs_[k].values;
     const double at = move.along() ? 0 : x[*move.element];
     const double unit = move.along() ? 1 : unit_of(at, rms(x));
-    const Line line = [&](double t) {
-      Values& now = arguments_[k];
-      if (!move.along()) now[*move.element] = t;
-      for (std::size_t i = 0; i < move.direction.size(); ++i) now[i] = x[i] + t * move.direction[i];
-      Values y = truth();
-      now = x;
-      return y;
-    };
+    const Line line = line_of(k, move);
     try {
       std::vector<Slope> slopes = column(line, at, unit, measured_, goal);
       if (options.ridders) slopes = ridders(line, at, unit, std::move(slopes));
       // The derivative under test is rounded too: four roundings of each term are forgiven.
-      for (Slope& s : slopes) {
+      for (Slope& s : slopes)
         if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
-      }
       if (!move.along()) apply_conventions(options.kinks, k, at, slopes);
       return slopes;
     } catch (const FunctionError& error) {
@@ -131,9 +122,19 @@ class Subject {
   }
 
  private:
-  /// What differences are taken of.
-  Values truth() {
-    return f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
+  /// What differences are taken of, where input k has moved: its element is t, or all of them have
+  /// gone t times the direction.
+  Line line_of(std::size_t k, const Move& move) {
+    return [this, k, &move](double t) {
+      Values& now = arguments_[k];
+      const Values& x = inputs_[k].values;
+      if (!move.along()) now[*move.element] = t;
+      for (std::size_t i = 0; i < move.direction.size(); ++i) now[i] = x[i] + t * move.direction[i];
+      Values y =
+          f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
+      now = x;
+      return y;
+    };
   }
 
   /// call(), with what it throws made a part of the report.
@@ -157,25 +158,11 @@ class Subject {
     return guarded([&] { return f(arguments_); }, function, Verdict::inconclusive);
   }
 
-  /// The outputs where all inputs have moved by t times their direction.
-  Values moved(const Arguments& directions, double t) {
-    const Arguments before = arguments_;
-    for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      if (!inputs_[k].differentiable) continue;
-      for (std::size_t i = 0; i < before[k].size(); ++i) arguments_[k][i] += t * directions[k][i];
-    }
-    Values y = truth();
-    arguments_ = before;
-    y.resize(output_.size());
-    return y;
-  }
-
   void compare_with_reference() {
     measured_ = forward(f_.reference, "the reference");
-    if (measured_.size() != output_.size()) {
+    if (measured_.size() != output_.size())
       throw Stop{Verdict::inconclusive, joined("the reference gives ", measured_.size(),
                                                " values, forward ", output_.size())};
-    }
     // A thousandth of the largest: no rounding is that large, and few mistakes are smaller.
     double largest = 0;
     for (const double v : measured_) largest = std::max(largest, std::abs(v));
@@ -197,10 +184,9 @@ class Subject {
   }
 
   void check_structure(const Arguments& dx, Report& report) const {
-    if (dx.size() != inputs_.size()) {
+    if (dx.size() != inputs_.size())
       throw Stop{Verdict::fail, joined("the derivative gives ", dx.size(), " gradients for ",
                                        inputs_.size(), " inputs; it must give one for each")};
-    }
     bool fits = true;
     for (std::size_t k = 0; k < dx.size(); ++k) {
       const Input& input = inputs_[k];

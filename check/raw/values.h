@@ -35,18 +35,16 @@ inline Shape index_of(std::size_t element, const Shape& shape) {
 /// The inverse: [1,2] of [2,5] is element 7.
 inline std::size_t element_at(const Shape& index, const Shape& shape) {
   std::int64_t result = 0;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
     result = result * shape[axis] + index[axis];
-  }
   return static_cast<std::size_t>(result);
 }
 
 /// The largest absolute value, of the finite ones.
 inline double largest_of(const Values& x) {
   double result = 0;
-  for (const double v : x) {
+  for (const double v : x)
     if (std::isfinite(v)) result = std::max(result, std::abs(v));
-  }
   return result;
 }
 

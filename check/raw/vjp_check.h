@@ -22,17 +22,15 @@ class VjpCheck {
       : subject_(std::move(functions), completed(name, std::move(inputs))),
         options_(std::move(options)),
         goal_{options_.tolerance(), options_.steps} {
-    if (!subject_.functions().forward || !subject_.functions().vjp) {
+    if (!subject_.functions().forward || !subject_.functions().vjp)
       throw BadInput(name + ": the function to check, or its derivative, is empty");
-    }
     report_.name = name;
     report_.seed = options_.seed;
-    for (const Input& input : subject_.inputs()) {
+    for (const Input& input : subject_.inputs())
       report_.inputs.push_back({.name = input.name,
                                 .shape = input.shape,
                                 .differentiable = input.differentiable,
                                 .elements = std::ssize(input.values)});
-    }
   }
 
   Report run() {
@@ -42,16 +40,14 @@ class VjpCheck {
       set_precision();
       ask();
       numeric_.resize(report_.inputs.size());
-      for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
+      for (std::size_t k = 0; k < report_.inputs.size(); ++k)
         if (report_.inputs[k].differentiable) compare(k);
-      }
       if (!probes_.empty()) side_effects().check_answer(answers_.back());
       if (report_.verdict == Verdict::fail && full_) name_causes();
     } catch (const Stop& stop) {
       report_.verdict = worse(report_.verdict, stop.verdict);
-      if (!stop.note.empty()) {
+      if (!stop.note.empty())
         report_.add({.kind = Kind::structure, .verdict = stop.verdict, .note = stop.note});
-      }
     }
     report_.counts = subject_.counts();
     std::stable_sort(report_.findings.begin(), report_.findings.end(),
@@ -75,14 +71,12 @@ class VjpCheck {
     Shape& shape = options_.output_shape;
     if (shape.empty() && subject_.functions().shape) shape = subject_.functions().shape();
     if (shape.empty() && count != 1) shape = {static_cast<std::int64_t>(count)};
-    if (count_of(shape) != count) {
+    if (count_of(shape) != count)
       throw BadInput(joined(report_.name, ": output_shape ", list(shape), " does not fit the ",
                             count, " values of forward"));
-    }
-    if (!options_.upstream.empty() && options_.upstream.size() != count) {
+    if (!options_.upstream.empty() && options_.upstream.size() != count)
       throw BadInput(joined(report_.name, ": the upstream gradient has ", options_.upstream.size(),
                             " values, but forward gives ", count, "; it needs one for each"));
-    }
     for (std::size_t i = 0; i < count; ++i) {
       const double y = subject_.output()[i];
       if (std::isfinite(y)) continue;
@@ -133,13 +127,11 @@ class VjpCheck {
     Random random(options_.seed);
     probes_ = make_probes(count, all_rows_ ? count : options_.rows, options_.projections, random);
     if (!options_.upstream.empty()) probes_.push_back({options_.upstream});
-    if (subject_.functions().into && count > 0 && !side_effects().check_buffers()) {
+    if (subject_.functions().into && count > 0 && !side_effects().check_buffers())
       subject_.start_from_zeros();
-    }
     if (!subject_.functions().linear) zero_ = subject_.vjp(Values(count, 0.0), report_);
-    for (const Probe& probe : probes_) {
+    for (const Probe& probe : probes_)
       answers_.push_back(subject_.vjp(probe.upstream(count), report_));
-    }
     if (all_rows_) return;
     report_.notes.push_back(joined("the Jacobian was sampled: ", options_.rows, " of its ", count,
                                    " rows, and ", options_.projections,
@@ -203,9 +195,8 @@ class VjpCheck {
       if (worst.finding.verdict != Verdict::pass) {
         const std::vector<Slope> column =
             measure(k, numeric.moves[m], numeric.largest[numeric.moves[m].along()][0], true);
-        for (std::size_t p = 0; p < probes_.size(); ++p) {
+        for (std::size_t p = 0; p < probes_.size(); ++p)
           numeric.slopes[m][p] = contract(column, probes_[p]);
-        }
         worst = judge_move(k, m);
       }
       count(summary, k, m, worst);

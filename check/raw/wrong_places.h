@@ -126,9 +126,8 @@ inline bool shuffled(const Comparison& d, bool rows) {
     std::size_t k = 0;
     for (; k < count; ++k) {
       bool same = !used[k];
-      for (std::size_t i = 0; i < length && same; ++i) {
+      for (std::size_t i = 0; i < length && same; ++i)
         same = std::abs(at(d.a, j, i) - at(d.n, k, i)) <= d.fuzz;
-      }
       if (same) break;
     }
     if (k == count) return false;

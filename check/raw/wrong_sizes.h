@@ -60,9 +60,8 @@ inline Cause constant_factor(const Comparison& d) {
   const double c = nn > 0 ? an / nn : 0;
   const bool sign = std::abs(c + 1) < 1e-6;
   if ((terms < 2 && !sign) || !d.explains([&](auto i, auto j) { return c * d.n(i, j); })) return {};
-  if (sign) {
+  if (sign)
     return {"SIGN", d.dx + " is right but for its sign", "a minus is missing, or one too many"};
-  }
   const std::string named = name_of(d, c);
   return {"SCALE",
           d.dx + " is " + number(c, 7) + " times what it should be" +
@@ -180,9 +179,8 @@ inline double common_factor(const Values& r, const Values& v, int power) {
 /// Is the ratio r, of elements or of outputs, that of an input or of the output?
 inline Cause known_factor(const Comparison& d, const Values& r, const Shape& shape) {
   std::vector<std::pair<std::string, Values>> known;
-  for (const Operand& in : d.e.inputs) {
+  for (const Operand& in : d.e.inputs)
     known.emplace_back(in.name, spread(in.values, in.shape, shape));
-  }
   known.emplace_back("y (the output)", spread(d.e.output, d.e.output_shape, shape));
   for (const auto& [name, v] : known) {
     for (const int power : {-1, 1, -2, 2}) {
@@ -233,11 +231,9 @@ inline Cause varying_factor(const Comparison& d) {
 inline Cause local_derivative(const Comparison& d) {
   if (d.a.rows != d.a.columns || d.a.rows < 3) return {};
   const auto off = [](auto i, auto j, double v) { return i == j ? 0.0 : std::abs(v); };
-  for (std::size_t i = 0; i < d.a.rows; ++i) {
-    for (std::size_t j = 0; j < d.a.columns; ++j) {
+  for (std::size_t i = 0; i < d.a.rows; ++i)
+    for (std::size_t j = 0; j < d.a.columns; ++j)
       if (off(i, j, d.a(i, j)) > d.fuzz || off(i, j, d.n(i, j)) > d.fuzz) return {};
-    }
-  }
   return {"LOCAL DERIVATIVE",
           "each " + d.dx +
               "[i] depends on dy[i] alone, as it should; the "
