@@ -1,20 +1,23 @@
 // What a thread carries with it, and what parallel_for hands on to its workers.
 #pragma once
 
+#include <cstdint>
+
 namespace gradus {
 
-class Observer;       // engine/observer.h
-class Generator;      // base/random.h
-class Scope;          // engine/observer.h
-struct BackwardCall;  // engine/graph.h
+class Observer;   // engine/observer.h
+class Generator;  // base/random.h
+class Scope;      // engine/observer.h
+class Node;       // engine/node.h
 
 struct ThreadState {
-  bool grad_enabled = true;      // off: nothing is recorded (no_grad)
-  bool formula = false;          // on: fused ops run as their formula (FormulaScope)
-  bool parallel = false;         // inside parallel_for: further ones run serially
-  Observer* observer = nullptr;  // who is told about ops, scopes and gradients; null: nobody
-  const Scope* scope = nullptr;  // the innermost layer that is running
-  const BackwardCall* backward = nullptr;  // the Op::backward that is running
+  bool grad_enabled = true;        // off: nothing is recorded (no_grad)
+  bool formula = false;            // on: fused ops run as their formula (FormulaScope)
+  bool parallel = false;           // inside parallel_for: further ones run serially
+  Observer* observer = nullptr;    // who is told about ops, scopes and gradients; null: nobody
+  const Scope* scope = nullptr;    // the innermost layer that is running
+  const Node* backward = nullptr;  // the node whose backward is running
+  std::uint64_t operations = 0;    // that ran on this thread
   Generator* generator = nullptr;  // where random ops draw their stream; null: the global one
 };
 

@@ -11,6 +11,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/models/gpt.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"

@@ -52,7 +52,7 @@ void register_all() {
   benchmark::RegisterBenchmark("chain of 1000 additions", chain, gradus::add);
   benchmark::RegisterBenchmark("chain of 1000 multiplications", chain, gradus::multiply);
   const std::int64_t N = 12 * 256, C = 384;  // the rows and the width of the baby12 preset
-  add("gelu", {N, 4 * C}, [](const Tensor& x) { return gelu(x); });
+  add("gelu", {N, 4 * C}, [](const Tensor& x) { return gelu(x, Gelu::tanh); });
   add("softmax", {N, 256}, [](const Tensor& x) { return softmax(x); });
   const Tensor w = ones({C}, Dtype::f32), b = zeros({C}, Dtype::f32);
   add("layer_norm", {N, C}, [=](const Tensor& x) { return layer_norm(x, w, b); });

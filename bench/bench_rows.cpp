@@ -22,6 +22,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/loss.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/softmax.h"
@@ -84,7 +85,7 @@ std::vector<Kernel> element_wise() {
       4);
   add(
       kernels, "add", [=](const Tensor& x) { return x + other; }, 4);
-  add(kernels, "gelu", [](const Tensor& x) { return gelu(x); });
+  add(kernels, "gelu erf", [](const Tensor& x) { return gelu(x, Gelu::erf); });
   add(kernels, "gelu tanh", [](const Tensor& x) { return gelu(x, Gelu::tanh); });
   add(kernels, "silu", [](const Tensor& x) { return silu(x); });
   return kernels;

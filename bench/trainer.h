@@ -24,7 +24,7 @@ class Trainer {
       : preset_(nn::gpt_preset(config)),
         base_bytes_(platform::resident_bytes()),
         model_(with_dropout(preset_.options, dropout)),
-        optimizer_(model_.parameters(), {.learning_rate = 1e-3, .weight_decay = 1e-2}) {
+        optimizer_(model_.parameters(), {.lr = 1e-3, .weight_decay = 1e-2}) {
     const std::int64_t V = preset_.options.vocab;
     x_ = randint(0, V, {preset_.batch, preset_.options.context});
     y_ = randint(0, V, {preset_.batch, preset_.options.context});

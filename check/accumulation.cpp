@@ -4,6 +4,7 @@
 
 #include "gradus/check/condition.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 
 namespace gradus::check {
@@ -54,7 +55,7 @@ void grad_in_use(Trial& t) {
   const auto run = [&] {
     Tensors in = t.f.leaves(t.x);
     for (std::size_t k = 0; k < in.size(); ++k)
-      if (in[k].requires_grad()) in[k].set_grad(before[k].clone());
+      if (in[k].requires_grad()) in[k].set_grad(kernel::copy(before[k]));
     const Tensor y = t.f.call(in);
     if (y.requires_grad()) y.backward(t.dy);
     return Result{y.detach(), grads_of(in)};
@@ -117,7 +118,7 @@ void beside_another_path(Trial& t) {
 /// f(x, x): attention with q = k = v, a product with itself. One leaf gets both gradients.
 void one_tensor_for_two_inputs(Trial& t, std::size_t i, std::size_t j) {
   Tensors copies = t.x;
-  copies[j] = t.x[i].clone();
+  copies[j] = kernel::copy(t.x[i]);
   try {
     Trial apart = t.elsewhere(copies, t.dy);
     Result expected = {apart.base.y, Tensors(t.x.size())};

@@ -4,7 +4,7 @@
 
 #include "gradus/check/raw/vjp_check.h"
 #include "gradus/check/tensor_function.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
 #include "gradus/ops/create.h"
 
 namespace gradus::check {

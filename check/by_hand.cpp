@@ -4,7 +4,7 @@
 #include "gradus/check/raw/options.h"
 #include "gradus/check/tensor_function.h"
 #include "gradus/engine/apply.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 
 namespace gradus {
 namespace op {
@@ -27,7 +27,7 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
     return (*f)(plain);
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     std::vector<Tensor> in;
     for (const Saved& each : x) in.push_back(each.value());
     std::vector<Tensor> dx = (*vjp)(in, dy);

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "gradus/check/raw/random.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 
 namespace gradus::check {
@@ -37,7 +38,8 @@ double largest_distance(const Values& a, const Values& b) {
 
 /// In memory of its own: a later run may write to what an earlier one gave.
 Result copied(const Result& r) {
-  return {r.y.clone(), for_each_defined(r.dx, [&](std::size_t k) { return r.dx[k].clone(); })};
+  return {kernel::copy(r.y),
+          for_each_defined(r.dx, [&](std::size_t k) { return kernel::copy(r.dx[k]); })};
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ Tensor other_numbers(const Tensor& like, std::uint64_t seed) {
   Random random(seed);
   Values values(static_cast<std::size_t>(like.numel()));
   for (double& v : values) v = random.upstream();
-  return from(values, like.shape()).astype(like.dtype());
+  return kernel::convert(from(values, like.shape()), like.dtype());
 }
 
 Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_t seed) {
@@ -56,7 +58,7 @@ Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_
     if (!wanted[k]) continue;
     Values values = numbers(x[k]);
     for (double& v : values) v *= 1 + share * random.upstream() / 2;
-    out[k] = from(values, x[k].shape()).astype(x[k].dtype());
+    out[k] = kernel::convert(from(values, x[k].shape()), x[k].dtype());
   }
   return out;
 }

@@ -8,6 +8,7 @@
 
 #include "gradus/check/condition.h"
 #include "gradus/check/raw/smallest.h"
+#include "gradus/engine/strided.h"
 
 namespace gradus::check {
 namespace {
@@ -62,8 +63,8 @@ Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const ch
     // In a buffer of the old size: a function that counts on it meets zeros, and stays inside.
     Tensor whole = Tensor::empty({each.numel()}, each.dtype());
     whole.fill_(0);
-    Tensor smaller = whole.view(shape, contiguous_strides(shape), 0);
-    smaller.copy_(each.view(shape, each.strides(), each.offset()));
+    Tensor smaller = kernel::strided_view(whole, shape, contiguous_strides(shape), 0);
+    smaller.copy_(kernel::strided_view(each, shape, each.strides(), each.offset()));
     out.push_back(smaller);
   }
   return out;

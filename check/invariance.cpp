@@ -9,10 +9,12 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -52,8 +54,8 @@ Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& op
     return {false, text("shapes ", a.shape(), " and ", b.shape(), " differ: ", why)};
   const double standard = a.dtype() == Dtype::f64 ? 1e-9 : 1e-4;
   const double tolerance = options.tolerance > 0 ? options.tolerance : standard;
-  const std::vector<double> x = a.astype(Dtype::f64).to_vector<double>(),
-                            y = b.astype(Dtype::f64).to_vector<double>();
+  const std::vector<double> x = kernel::convert(a, Dtype::f64).to_vector<double>(),
+                            y = kernel::convert(b, Dtype::f64).to_vector<double>();
   double worst = 0;
   std::size_t where = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -70,7 +72,7 @@ Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& op
 /// x with other contents from position `first` on: ids of the next example and position, numbers
 /// that are far away.
 Tensor changed_from(const Tensor& x, std::int64_t first) {
-  Tensor y = x.clone();
+  Tensor y = kernel::copy(x);
   Tensor tail = slice(y, 1, first, x.size(1));
   if (is_float(x.dtype())) {
     tail.copy_(tail * -2.0 + 3.0);
@@ -93,13 +95,14 @@ Tensor changed_from(const Tensor& x, std::int64_t first) {
 Invariance no_gradient_from(const SequenceFunction& f, const Tensor& x, std::int64_t t) {
   Generator own(1);
   const GeneratorScope scope(own);
-  const Tensor in = x.clone().requires_grad_();
+  const Tensor in = kernel::copy(x).requires_grad_();
   const Tensor y = f(in);
   const Tensor before = slice(y, 1, 0, t);
   if (!before.requires_grad()) return {true, ""};
   const Tensor dx = grad(sum(before * before), in, {.allow_unused = true});
   if (!dx.defined()) return {true, ""};
-  for (const double value : slice(dx, 1, t, x.size(1)).astype(Dtype::f64).to_vector<double>())
+  for (const double value :
+       kernel::convert(slice(dx, 1, t, x.size(1)), Dtype::f64).to_vector<double>())
     if (value != 0)
       return {false, text("outputs before position ", t, " have a gradient of ", value,
                           " at an input from there on: it sees the future")};

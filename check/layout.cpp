@@ -5,17 +5,19 @@
 #include <tuple>
 
 #include "gradus/check/condition.h"
+#include "gradus/engine/strided.h"
 
 namespace gradus::check {
 namespace {
 
 const Cause kInputLayout = {
     "LAYOUT", "the same numbers with other strides or another offset give another result",
-    "data() walked as if it were row-major? Take x.contiguous() first, or walk by strides()"};
+    "data() walked as if it were row-major? Take kernel::contiguous(x) first, or walk by "
+    "strides()"};
 const Cause kUpstreamLayout = {
     "UPSTREAM LAYOUT", "dy's numbers are read as if they lay in row-major order, and they need not",
-    "take dy.contiguous() before data(), or walk by dy.strides(): sum() and expand() hand back "
-    "strides of 0, transpose() hands them back swapped"};
+    "take kernel::contiguous(dy) before data(), or walk by dy.strides(): sum() and expand() hand "
+    "back strides of 0, transpose() hands them back swapped"};
 const Cause kOutside = {"WRITES OUTSIDE",
                         "memory beside a tensor was written to: it belongs to others",
                         "do the loops end where the tensor ends, and begin at its offset()?"};
@@ -35,7 +37,7 @@ Tensor laid_out(const Tensor& x, MemoryLayout layout) {
   }
   Tensor whole = Tensor::empty({step + offset + 5}, x.dtype());
   whole.fill_(is_float(x.dtype()) ? std::nan("") : 0);
-  return whole.view(x.shape(), strides, offset).copy_(x);
+  return kernel::strided_view(whole, x.shape(), strides, offset).copy_(x);
 }
 
 Tensors laid_out(const Tensors& x, MemoryLayout layout) {
@@ -48,14 +50,14 @@ Tensors laid_out(const Tensors& x, MemoryLayout layout) {
 Tensor repeated(const Tensor& x, std::optional<int> axis) {
   Strides strides = axis ? x.strides() : Strides::filled(x.rank(), 0);
   if (axis) strides[*axis] = 0;
-  return x.view(x.shape(), strides, x.offset());
+  return kernel::strided_view(x, x.shape(), strides, x.offset());
 }
 
 /// Are the numbers around x's own in its buffer what they were?
 bool frame_is_whole(const Tensor& x) {
   const auto count = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
-  Tensor rest = x.view({count}, {1}, 0).clone();
-  rest.view(x.shape(), x.strides(), x.offset()).fill_(std::nan(""));
+  Tensor rest = kernel::copy(kernel::strided_view(x, {count}, {1}, 0));
+  kernel::strided_view(rest, x.shape(), x.strides(), x.offset()).fill_(std::nan(""));
   const Values all = numbers(rest);
   return std::all_of(all.begin(), all.end(), [](double v) { return std::isnan(v); });
 }
@@ -95,7 +97,7 @@ void repeated_inputs(Trial& t) {
     while (axis < t.x[k].rank() && t.x[k].size(axis) < 2) ++axis;
     if (axis == t.x[k].rank()) continue;
     views[k] = repeated(t.x[k], axis);
-    copies[k] = views[k].clone();
+    copies[k] = kernel::copy(views[k]);
     any = true;
   }
   if (!any) return;
@@ -112,7 +114,7 @@ void repeated_inputs(Trial& t) {
 /// on from it reads past the end. A sum over one axis repeats a row, or a column.
 void repeated_upstream(Trial& t) {
   const auto check = [&t](const Tensor& dy, const std::string& what) {
-    Trial there = t.elsewhere(t.x, dy.clone());
+    Trial there = t.elsewhere(t.x, kernel::copy(dy));
     there.same(what, kUpstreamLayout, [&] { return there.f.run(t.x, dy); });
   };
   if (t.dy.numel() == 0) return;

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "gradus/check/tensor_function.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
+#include "gradus/engine/strided.h"
 
 namespace gradus::check {
 namespace {
@@ -35,7 +36,7 @@ class Borrowed {
     if (std::exchange(dtype_, dtype) == dtype) return;
     for (Tensor* const place : buffers_) {
       const Tensor& own = own_.at(place);
-      *place = own.astype(is_float(own.dtype()) ? dtype : own.dtype()).clone();
+      *place = kernel::copy(kernel::convert(own, is_float(own.dtype()) ? dtype : own.dtype()));
     }
   }
   const Tensors& parameters() const { return parameters_; }

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "gradus/check/condition.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 
 namespace gradus::check {
@@ -29,7 +30,8 @@ const Cause kPrecision = {
 
 Tensors converted(const Tensors& x, Dtype dtype) {
   Tensors out;
-  for (const Tensor& each : x) out.push_back(is_float(each.dtype()) ? each.astype(dtype) : each);
+  for (const Tensor& each : x)
+    out.push_back(is_float(each.dtype()) ? kernel::convert(each, dtype) : each);
   return out;
 }
 
@@ -88,7 +90,7 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
 void check_precision(Trial& t) {
   if (!t.f.f32 || t.rows.dy.empty()) return;
   const Tensors rough = converted(t.x, Dtype::f32);
-  const Tensor dy = from(t.rows.dy, t.dy.shape()).astype(Dtype::f32);
+  const Tensor dy = kernel::convert(from(t.rows.dy, t.dy.shape()), Dtype::f32);
   if (!fits_f32(rough) || !fits_f32({t.base.y})) {
     t.report.notes.push_back("not checked in f32: the numbers are too large for it");
     return;
@@ -107,7 +109,7 @@ void check_precision(Trial& t) {
     return;
   }
   // The oracle has the same inputs: those that f32 can hold.
-  Trial oracle = t.elsewhere(converted(rough, Dtype::f64), dy.astype(Dtype::f64));
+  Trial oracle = t.elsewhere(converted(rough, Dtype::f64), kernel::convert(dy, Dtype::f64));
   for (std::size_t k = 0; k < t.x.size(); ++k)
     if (found.dx[k].defined()) compare(oracle, rough, dy, k, found.dx[k]);
 }

@@ -5,11 +5,12 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
+#include "gradus/engine/strided.h"
 
 namespace gradus::check {
 
-Values numbers(const Tensor& x) { return x.astype(Dtype::f64).to_vector<double>(); }
+Values numbers(const Tensor& x) { return kernel::convert(x, Dtype::f64).to_vector<double>(); }
 check::Shape sizes_of(const Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
 
 TensorFunction::TensorFunction(std::string called, Function f, const Tensors& given,
@@ -19,7 +20,7 @@ TensorFunction::TensorFunction(std::string called, Function f, const Tensors& gi
   complete(given);
   const GradMode recorded(true);
   Tensors copies;
-  for (const Tensor& x : inputs) copies.push_back(x.clone());
+  for (const Tensor& x : inputs) copies.push_back(kernel::copy(x));
   output = call(leaves(copies));
   require(output.defined(), name, ": the function returns an undefined tensor");
   require<DtypeError>(output.dtype() == Dtype::f64, name, ": the function returns ", output.dtype(),
@@ -49,7 +50,8 @@ void TensorFunction::complete(const Tensors& given) {
                         " is ", x.dtype(), " and cannot be differentiable");
     any = any || wanted[k];
     rough = rough || x.dtype() == Dtype::f32;
-    inputs.push_back(is_float(x.dtype()) ? x.astype(Dtype::f64).clone() : x.detach().clone());
+    inputs.push_back(
+        kernel::copy(is_float(x.dtype()) ? kernel::convert(x, Dtype::f64) : x.detach()));
   }
   require(any, name, ": none of the ", given.size(), " inputs is differentiable, so there is ",
           "nothing to check: give an f32 or f64 input");
@@ -102,7 +104,7 @@ Result TensorFunction::run(const Tensors& x, const Tensor& dy, const Flags& want
   const GradMode recorded(true);
   const Tensors in = leaves(x, wanted);
   const Tensor y = call(in);
-  Tensor before = y.clone();  // as forward gave it: backward may write to y
+  Tensor before = kernel::copy(y);  // as forward gave it: backward may write to y
   return {std::move(before), gradients(y, in, dy)};
 }
 

@@ -5,6 +5,8 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/simd.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/broadcast.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 
 namespace gradus {
@@ -14,11 +16,11 @@ namespace op {
 struct Accumulate final : Op {  // y = a + b,  da = db = dy
   const char* name() const override { return "accumulate"; }
   Tensor forward(const Tensor& a, const Tensor& b) {
-    Tensor y = a.clone();
+    Tensor y = kernel::copy(a);
     add_(y, b);
     return y;
   }
-  Gradients backward(const Tensor& dy) override { return {dy, dy}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy, dy}; }
 };
 
 }  // namespace op
@@ -38,7 +40,7 @@ GRADUS_INLINE void add_row(T* target, std::int64_t step, const T* source, std::i
 /// order of the additions is that of the index, with any number of threads.
 void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
   const std::int64_t rows = index.numel(), columns = rows == 0 ? 0 : part.numel() / rows;
-  const Tensor from = part.contiguous(), at = index.contiguous();
+  const Tensor from = kernel::contiguous(part), at = kernel::contiguous(index);
   const std::int64_t* row = at.data<std::int64_t>();
   const std::int64_t grain = std::max<std::int64_t>(64, rows_grain(rows));
   dispatch_float("accumulate", sum.dtype(), [&]<class T>() {
@@ -59,7 +61,7 @@ Tensor region_of(const Tensor& sum, const Gradient::Region& region, std::int64_t
   const std::int64_t offset = sum.offset() + region.start * strides[region.axis];
   shape[region.axis] = count;
   strides[region.axis] *= region.step;
-  return sum.view(shape, strides, offset);
+  return kernel::strided_view(sum, shape, strides, offset);
 }
 
 /// Does a partial gradient lie inside `shape`? What a backward returned is not trusted with memory.
@@ -90,8 +92,8 @@ void check_region(const Shape& shape, const Gradient& gradient) {
 void make_own(Tensor& sum, const Shape& shape, Dtype dtype) {
   if (!sum.defined())
     sum = Tensor::empty(shape, dtype).fill_(0);
-  else if (!sum.owns_alone() || !sum.is_contiguous())
-    sum = sum.clone();
+  else if (!sum.has_unique_storage() || !sum.is_contiguous())
+    sum = kernel::copy(sum);
 }
 
 void accumulate_part(Tensor& sum, const Shape& shape, Dtype dtype, const Gradient& gradient) {
@@ -119,7 +121,7 @@ void add_(Tensor& target, const Tensor& source) {
 
 void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                 bool differentiable) {
-  const Tensor& part = gradient.part();
+  Tensor part = gradient.part();
   require<DtypeError>(part.dtype() == dtype, "a gradient is ", part.dtype(),
                       " where its tensor is ", dtype);
   if (!gradient.is_whole()) {
@@ -127,20 +129,22 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                         "GradMode::enabled(), backward must return whole tensors");
     return accumulate_part(sum, shape, dtype, gradient);
   }
-  require<ShapeError>(part.shape() == shape, "a gradient has shape ", part.shape(),
-                      " where its tensor has ", shape);
+  require<ShapeError>(broadcasts_to(shape, part.shape()), "a gradient has shape ", part.shape(),
+                      " where its tensor has ", shape,
+                      ": it may be larger by broadcasting, but not smaller or of other sizes");
+  if (part.shape() != shape) part = sum_to(part, shape);
   if (!sum.defined()) {
     sum = part;
   } else if (differentiable) {
     sum = apply(op::Accumulate{}, sum, part);
-  } else if (sum.owns_alone() && sum.is_contiguous()) {
+  } else if (sum.has_unique_storage() && sum.is_contiguous()) {
     add_(sum, part);
-  } else if (part.owns_alone() && part.is_contiguous()) {
+  } else if (part.has_unique_storage() && part.is_contiguous()) {
     Tensor own = part;
     add_(own, sum);
     sum = own;
   } else {
-    sum = sum.clone();
+    sum = kernel::copy(sum);
     add_(sum, part);
   }
 }

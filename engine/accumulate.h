@@ -7,8 +7,9 @@
 namespace gradus {
 
 /// sum += gradient, for a tensor of `shape` and `dtype`; an undefined sum counts as zero. In place
-/// where nobody else can see one of the two buffers. With `differentiable` the addition is
-/// recorded. ShapeError or DtypeError when the gradient does not fit.
+/// where nothing else can see one of the two buffers. A gradient that is larger by broadcasting is
+/// summed down to `shape`, here and nowhere else. With `differentiable` both are recorded.
+/// ShapeError or DtypeError when the gradient does not fit.
 void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                 bool differentiable);
 

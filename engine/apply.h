@@ -5,18 +5,25 @@
 #include <span>
 #include <utility>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
 
 namespace gradus {
 
 /// Does any of these lead to a leaf whose gradient is wanted, and is recording on?
-bool wants_gradient(std::span<const Tensor* const> inputs);
+inline bool wants_gradient(std::span<const Tensor* const> inputs) {
+  if (!GradMode::enabled()) return false;
+  for (const Tensor* x : inputs)
+    if (x->requires_grad()) return true;
+  return false;
+}
 
 /// Runs `op`, and gives its output a Node if a gradient is wanted. `forward` calls op.forward(…).
 /// Without a gradient nothing of this goes to the heap.
 template <class O, std::size_t N, class Forward>
 Tensor run(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward) {
+  ++thread_state.operations;
   const OpEvent event(op, inputs);
   Tensor y = forward();
   y.set_node(nullptr);  // a forward that hands its input on must not hand on its place in the graph

@@ -9,11 +9,14 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <queue>
 #include <utility>
 
 #include "gradus/engine/accumulate.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/observer.h"
+#include "gradus/engine/strided.h"
 
 namespace gradus {
 namespace {
@@ -31,14 +34,29 @@ struct Step {
   Tensor take() { return std::move(*std::exchange(dy, nullptr)); }  // where something has arrived
 };
 
-/// What walks inside this thread's outermost one have let go of. Its steps may still point there.
-thread_local std::vector<NodePtr>* let_go = nullptr;
+/// Inputs released by walks that run inside this thread's outermost one. They are kept alive until
+/// that one ends: its steps hold plain pointers, which may point to them.
+thread_local std::vector<NodePtr>* released_inputs = nullptr;
+
+/// Under create_graph a backward that ran no operation handed dy on, or gave zeros, or computed by
+/// a kernel of its own: then the next derivative would miss it without a word.
+void check_differentiable(const Node& node, const Tensor& dy, const Gradients& dx) {
+  for (const Gradient& each : dx) {
+    if (!each.defined() || each.part().storage() == dy.storage() || each.part().node()) continue;
+    const std::vector<double> values = kernel::convert(each.part(), Dtype::f64).to_vector<double>();
+    require<GraphError>(std::all_of(values.begin(), values.end(), [](double x) { return x == 0; }),
+                        node.name(), " (node ", node.id,
+                        ") cannot be differentiated twice: its backward ran no operation, so ",
+                        "create_graph would lose its part. Write the backward in operations where ",
+                        "GradMode::enabled()");
+  }
+}
 
 class Walk {
  public:
   Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph);
   ~Walk() {
-    if (let_go == &inner_let_go_) let_go = nullptr;
+    if (is_outermost()) released_inputs = nullptr;
   }
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
@@ -48,18 +66,21 @@ class Walk {
   void want(const std::vector<Tensor>& inputs);
   void seed(const Tensor& output, const Tensor& gradient);
   void run();      // leaves dy in the steps of leaves and of wanted inputs
-  void release();  // used nodes let go of their inputs
+  void release();  // drops the inputs of used nodes
 
   std::vector<Step> steps;  // newest first
 
  private:
+  bool arrive(std::size_t i);
   void visit(std::size_t i);
-  std::uint64_t wanted_inputs(std::size_t i);
+  bool find_wanted(std::size_t i);
+  bool is_outermost() const { return released_inputs == &released_; }
 
   bool create_graph_, keep_graph_;
   bool to_inputs_ = false;  // grad(): intermediate results may be targets
   std::vector<const Node*> targets_;
-  std::vector<NodePtr> inner_let_go_;
+  std::vector<std::uint8_t> wanted_;  // of the node that is visited: is input k wanted?
+  std::vector<NodePtr> released_;
 };
 
 /// Finds the nodes with a queue of the newest first. A node that several others use enters the
@@ -77,7 +98,7 @@ Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_grap
     for (const NodePtr& input : node->inputs)
       if (input) queue.push(input.get());
   }
-  if (!let_go) let_go = &inner_let_go_;
+  if (!released_inputs) released_inputs = &released_;
 }
 
 Step* Walk::find(const Node* node, std::size_t from) {
@@ -113,15 +134,16 @@ void Walk::seed(const Tensor& output, const Tensor& gradient) {
 void Walk::run() {
   const GradMode mode(create_graph_);
   for (std::size_t i = 0; i < steps.size(); ++i)
-    if (steps[i].wanted && steps[i].dy) visit(i);
+    if (steps[i].wanted && steps[i].dy && arrive(i)) visit(i);
 }
 
-std::uint64_t Walk::wanted_inputs(std::size_t i) {
+/// Sets wanted_, and says whether it holds any.
+bool Walk::find_wanted(std::size_t i) {
   const Node& node = *steps[i].node;
-  std::uint64_t mask = 0;
-  for (std::size_t k = 0; k < node.inputs.size() && k < 64; ++k)
-    if (node.inputs[k] && find(node.inputs[k].get(), i + 1)->wanted) mask |= std::uint64_t{1} << k;
-  return mask;
+  wanted_.assign(node.inputs.size(), 0);
+  for (std::size_t k = 0; k < node.inputs.size(); ++k)
+    wanted_[k] = node.inputs[k] && find(node.inputs[k].get(), i + 1)->wanted;
+  return std::find(wanted_.begin(), wanted_.end(), 1) != wanted_.end();
 }
 
 /// Each hook sees what the one before it made of dy. A hook may add hooks: those run the next time.
@@ -140,37 +162,46 @@ void run_hooks(const Node& node, Tensor& dy) {
   }
 }
 
-void Walk::visit(std::size_t i) {
+/// A node's gradient is complete: its hooks run. False where the walk does not go on from here.
+bool Walk::arrive(std::size_t i) {
   Node& node = *steps[i].node;
   if (const Node::Extra* extra = node.extra_or_null()) {
     run_hooks(node, *steps[i].dy);
-    if (extra->retains_grad && node.op) node.extra().grad = steps[i].dy->detach().clone();
+    if (extra->retains_grad && node.op) node.extra().grad = kernel::copy(*steps[i].dy);
   }
-  if (!node.op_name) return;  // a leaf keeps what has arrived
+  if (!node.op_name) return false;  // a leaf keeps what has arrived
   require<GraphError>(!node.used, "backward: ", node.name(), " (node ", node.id,
-                      ") was used by an earlier backward and has let go of what it saved: ",
+                      ") was used by an earlier backward and has released what it saved: ",
                       "call the first one with {.keep_graph = true}, or run the forward again");
+  return find_wanted(i);  // a target may have nothing wanted behind it
+}
+
+/// Hands dy to the node's backward, and what that gives to the inputs that want it.
+void Walk::visit(std::size_t i) {
+  Node& node = *steps[i].node;
   const bool is_target =
       to_inputs_ && std::find(targets_.begin(), targets_.end(), &node) != targets_.end();
-  const std::uint64_t mask = wanted_inputs(i);
-  if (mask == 0 && node.inputs.size() < 64) return;  // a target with nothing wanted behind it
-
   const Tensor dy = is_target ? *steps[i].dy : steps[i].take();
   Observers::tell([&](Observer& o) { o.backward_begin(node, dy); });
-  const BackwardCall call{node, mask, !keep_graph_};
   struct Restore {
-    const BackwardCall* before = thread_state.backward;
+    const Node* before = thread_state.backward;
     ~Restore() { thread_state.backward = before; }
   } restore;
-  thread_state.backward = &call;
-
-  Gradients dx = node.op->backward(dy);
+  thread_state.backward = &node;
+  const std::uint64_t operations = thread_state.operations;
+  Gradients dx = node.op->backward(dy, {wanted_, !keep_graph_});
   require<GraphError>(dx.size() == node.inputs.size(), node.name(), ": backward returned ",
                       dx.size(), " gradients for ", node.inputs.size(), " inputs");
+  for (std::size_t k = 0; k < dx.size(); ++k)
+    if (!wanted_[k]) dx[k] = {};
+  if (create_graph_ && thread_state.operations == operations) check_differentiable(node, dy, dx);
   Observers::tell([&](Observer& o) { o.backward_end(node, dx); });
-  if (!keep_graph_) node.let_op_go(), node.used = true;
+  if (!keep_graph_) {
+    node.release_op();
+    node.used = true;
+  }
   for (std::size_t k = 0; k < dx.size(); ++k) {
-    if (!(k >= 64 || mask >> k & 1) || !node.inputs[k] || !dx[k].defined()) continue;
+    if (!dx[k].defined()) continue;
     Step& input = *find(node.inputs[k].get(), i + 1);
     accumulate(input.gradient(), input.node->shape, input.node->dtype, std::exchange(dx[k], {}),
                create_graph_);
@@ -181,11 +212,10 @@ void Walk::visit(std::size_t i) {
 void Walk::release() {
   for (std::size_t i = steps.size(); i-- > 0;) {
     if (!steps[i].node->used) continue;
-    for (NodePtr& input : steps[i].node->inputs)
-      if (let_go == &inner_let_go_)
-        input = nullptr;
-      else
-        let_go->push_back(std::exchange(input, nullptr));
+    for (NodePtr& input : steps[i].node->inputs) {
+      NodePtr dropped = std::exchange(input, nullptr);
+      if (!is_outermost()) released_inputs->push_back(std::move(dropped));
+    }
   }
 }
 
@@ -201,8 +231,7 @@ std::vector<Tensor> starts(const char* name, const std::vector<Tensor>& outputs,
     require<GraphError>(
         y.requires_grad(), name,
         ": nothing that this tensor was made from requires a gradient: call ",
-        "requires_grad_() on a leaf, and do not leave the graph by NoGrad, detach(), ",
-        "clone() or astype() (to(x, dtype) stays in it)");
+        "requires_grad_() on a leaf, and do not leave the graph by NoGrad or detach()");
     if (!given.empty() && given[k].defined()) {
       require<ShapeError>(given[k].shape() == y.shape(), name, ": the output is ", y.shape(),
                           " but the gradient given for it ", given[k].shape());
@@ -220,16 +249,22 @@ std::vector<Tensor> starts(const char* name, const std::vector<Tensor>& outputs,
   return out;
 }
 
-/// Adds what has arrived at a leaf to its grad, which nobody else's numbers may share.
+/// Adds what has arrived at a leaf to its grad, whose values nothing else shares. Several threads
+/// may walk to one leaf at the same time.
 void deposit(Step& step) {
+  static std::mutex one_at_a_time;
   Node& leaf = *step.node;
   Node::Extra& extra = leaf.extra();
-  Tensor arrived = step.take().detach();
-  if (extra.grad.defined()) {
-    const NoGrad off;
-    accumulate(extra.grad, leaf.shape, leaf.dtype, arrived, false);
-  } else {
-    extra.grad = arrived.owns_alone() && arrived.is_contiguous() ? arrived : arrived.clone();
+  const Tensor arrived = step.take().detach();
+  {
+    const std::lock_guard lock(one_at_a_time);
+    if (extra.grad.defined()) {
+      const NoGrad off;
+      accumulate(extra.grad, leaf.shape, leaf.dtype, arrived, false);
+    } else {
+      extra.grad =
+          arrived.has_unique_storage() && arrived.is_contiguous() ? arrived : kernel::copy(arrived);
+    }
   }
   Observers::tell([&](Observer& o) { o.accumulated(leaf, extra.grad); });
   const auto hooks = extra.post_accumulate_hooks;  // a hook may add hooks
@@ -253,10 +288,9 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& grad_outputs, GradOptions options) {
   const std::vector<Tensor> first = starts("grad", outputs, grad_outputs);
-  for (const Tensor& x : inputs)
-    require<GraphError>(
-        x.requires_grad(),
-        "grad: an input does not require a gradient: call requires_grad_() on it first");
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    require<GraphError>(inputs[k].requires_grad(), "grad: input ", k, ", ", inputs[k].shape(),
+                        ", does not require a gradient: call requires_grad_() on it first");
   Walk walk(outputs, options.create_graph, options.keep_graph);
   walk.want(inputs);
   for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(outputs[k], first[k]);
@@ -271,6 +305,11 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   }
   walk.release();
   return gradients;
+}
+
+std::vector<Tensor> grad(std::initializer_list<Tensor> outputs,
+                         std::initializer_list<Tensor> inputs, GradOptions options) {
+  return grad(std::vector(outputs), std::vector(inputs), {}, options);
 }
 
 Tensor grad(const Tensor& output, const Tensor& input, GradOptions options) {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
@@ -19,6 +19,10 @@ struct GradOptions {
 /// inputs may be leaves or intermediate tensors. GraphError if an input is not reached.
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& grad_outputs = {}, GradOptions options = {});
+
+/// The same with lists: grad({y}, {x})[0].
+std::vector<Tensor> grad(std::initializer_list<Tensor> outputs,
+                         std::initializer_list<Tensor> inputs, GradOptions options = {});
 
 /// The same for one output and one input.
 Tensor grad(const Tensor& output, const Tensor& input, GradOptions options = {});

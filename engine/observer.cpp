@@ -1,7 +1,7 @@
 // Observers and scopes are linked lists, innermost first; thread_state has their heads.
 #include "gradus/engine/observer.h"
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
 
 namespace gradus {
 namespace {
@@ -36,9 +36,8 @@ std::string where_am_i() {
     const std::string path = scope->path();
     out = root->who().type_name() + (path.empty() ? "" : " " + path);
   }
-  if (const BackwardCall* call = thread_state.backward)
-    out +=
-        text(out.empty() ? "" : ", ", "backward of ", call->node.name(), ", node ", call->node.id);
+  if (const Node* node = thread_state.backward)
+    out += text(out.empty() ? "" : ", ", "backward of ", node->name(), ", node ", node->id);
   return out;
 }
 

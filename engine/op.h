@@ -3,40 +3,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "gradus/engine/saved.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
-/// A tensor that backward will need. Knows if its numbers were written to in the meantime, and lets
-/// go of numbers that are cheaper to compute again than to keep (see Op::cheap_to_remake).
-class Saved {
- public:
-  Saved() = default;
-  Saved(const Tensor& x);  // NOLINT: implicit, an op saves by `x_ = x`
-
-  /// The tensor as it was saved, with its place in the graph (for second derivatives).
-  /// GraphError if the numbers were written to since: names the op that saved and who wrote.
-  Tensor value() const;
-
-  /// value(), given up: its buffer may be overwritten by whoever takes it, if nobody else has it
-  /// and no second backward is to come (keep_graph).
-  Tensor take();
-
-  bool defined() const { return tensor_.defined() || producer_; }
-  bool kept() const { return !producer_; }  // the numbers are here, not to be computed again
-  const Shape& shape() const { return tensor_.shape(); }
-  Dtype dtype() const { return tensor_.dtype(); }
-
- private:
-  Tensor tensor_;     // without numbers when it is to be remade, or was taken
-  NodePtr producer_;  // who can remake it
-  std::uint32_t version_ = 0;
-};
+class Node;
 
 /// What backward returns for one input: nothing, the gradient, or only the part that is not zero.
-/// Parts are added where they belong by the engine; with create_graph on, return whole tensors.
+/// A whole gradient may be larger than its input by broadcasting: the engine sums it down, and adds
+/// parts where they belong. With create_graph on, return whole tensors.
 class Gradient {
  public:
   Gradient() = default;                                // this input gets nothing
@@ -64,6 +43,18 @@ class Gradient {
 
 using Gradients = std::vector<Gradient>;
 
+/// Which gradients a backward is asked for: wants(i) of input i.
+class Wanted {
+ public:
+  Wanted(std::span<const std::uint8_t> inputs, bool last) : last(last), inputs_(inputs) {}
+  bool operator()(int input) const { return inputs_[static_cast<std::size_t>(input)] != 0; }
+
+  const bool last;  // the graph is not kept: saved buffers may be given away
+
+ private:
+  std::span<const std::uint8_t> inputs_;
+};
+
 /// One differentiable operation, applied once. A subclass has named Saved members, a forward that
 /// computes the output, and a backward that returns the gradients:
 ///
@@ -71,7 +62,7 @@ using Gradients = std::vector<Gradient>;
 ///     Saved y;
 ///     const char* name() const override { return "tanh"; }
 ///     Tensor forward(const Tensor& x);              // … y = result; return result;
-///     Gradients backward(const Tensor& dy) override {
+///     Gradients backward(const Tensor& dy, const Wanted&) override {
 ///       const Tensor t = attached(y);
 ///       return {dy * (1.0 - t * t)};
 ///     }
@@ -86,22 +77,21 @@ class Op {
   /// wants(i) is false. Written in public ops it can be differentiated again; a kernel must not be
   /// used while gradients are recorded (GradMode::enabled()). `dy` may have any strides; its buffer
   /// may be overwritten only through reuse_or_empty(dy).
-  virtual Gradients backward(const Tensor& dy);
+  virtual Gradients backward(const Tensor& dy, const Wanted& wants);
 
   /// Ops that read little and compute little (norms, activations) let consumers drop their output
-  /// and make it again: remake() repeats the forward from what is saved. Only where that is kept():
-  /// in a chain of such ops each would else ask the one before it, and that the one before it.
-  virtual bool cheap_to_remake() const { return false; }
-  virtual Tensor remake() const { return {}; }
+  /// and recompute it from what is saved. True only where that is_stored(): in a chain of such ops
+  /// each would else ask the one before it.
+  virtual bool is_recomputable() const { return false; }
+  virtual Tensor recompute() const { return {}; }
 
  protected:
-  bool wants(int input) const;                 // is a gradient for this input asked for now?
   const Shape& shape_of(int input) const;      // of an input that wants a gradient
   Tensor attached(const Saved& output) const;  // a saved output, as the result of this very op
 
  private:
   friend class Node;
-  Node* node_ = nullptr;  // who owns this op; null until it is recorded
+  Node* node_ = nullptr;  // owns this op; null until it is recorded
 };
 
 }  // namespace gradus

@@ -47,7 +47,15 @@ class Sizes {
 
 using Shape = Sizes;
 using Strides = Sizes;  // elements, not bytes, from one index of an axis to the next
-using Axes = Sizes;     // axis numbers; negative ones count from the end
+
+/// Axis numbers; negative ones count from the end. One axis is a list of one: sum(x, 0).
+class Axes : public Sizes {
+ public:
+  using Sizes::Sizes;
+  Axes() = default;
+  Axes(int axis) : Sizes({axis}) {}           // NOLINT: implicit
+  Axes(const Sizes& sizes) : Sizes(sizes) {}  // NOLINT: implicit
+};
 
 std::string to_string(const Sizes& sizes);  // "[2, 3]"
 std::ostream& operator<<(std::ostream& out, const Sizes& sizes);

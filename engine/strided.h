@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "gradus/base/function_ref.h"
-#include "gradus/engine/shape.h"
+#include "gradus/engine/tensor.h"
 
 namespace gradus {
 
@@ -22,5 +22,22 @@ using Offsets = std::array<std::int64_t, kMaxOperands>;  // one entry an operand
 void for_each_row(
     const Shape& shape, std::span<const Strides> operands,
     FunctionRef<void(const Offsets& offsets, std::int64_t n, const Offsets& steps)> body);
+
+/// What kernels do to tensors, outside the graph. Public operations of these names are recorded.
+namespace kernel {
+
+/// A row-major tensor whose values are in `storage`, which must be large enough.
+Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype);
+Tensor copy(const Tensor& x);                  // contiguous, in a buffer of its own
+Tensor contiguous(const Tensor& x);            // x where it is contiguous, else a copy
+Tensor convert(const Tensor& x, Dtype dtype);  // a converted copy; x where it has the dtype
+/// The same values seen with other sizes, strides and offset (in elements). ShapeError where that
+/// would reach outside x's storage.
+Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
+                    std::int64_t offset);
+/// The same values, contiguous, seen as `shape`. ShapeError if the element counts differ.
+Tensor reshaped(const Tensor& x, const Shape& shape);
+
+}  // namespace kernel
 
 }  // namespace gradus

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
 
 namespace gradus {
@@ -64,16 +65,7 @@ void set_default_dtype(Dtype dtype) {
 }
 
 Tensor Tensor::empty(const Shape& shape, Dtype dtype) {
-  return over(std::make_shared<Storage>(bytes_for(shape, dtype)), shape, dtype);
-}
-
-Tensor Tensor::over(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype) {
-  Tensor x;
-  x.shape_ = shape;
-  x.strides_ = contiguous_strides(shape);
-  x.dtype_ = dtype;
-  x.storage_ = std::move(storage);
-  return x;
+  return kernel::over(std::make_shared<Storage>(bytes_for(shape, dtype)), shape, dtype);
 }
 
 std::int64_t Tensor::numel() const {
@@ -105,7 +97,7 @@ void* Tensor::mutable_address(Dtype wanted, SourceLocation where) {
   return const_cast<void*>(at);
 }
 
-double Tensor::item() const {
+double Tensor::only_value() const {
   require<GraphError>(defined(), "item: the tensor is undefined");
   require<ShapeError>(numel() == 1, "item: the tensor has shape ", shape_, ", which is ", numel(),
                       " elements, not one");
@@ -114,7 +106,7 @@ double Tensor::item() const {
 
 template <class T>
 std::vector<T> Tensor::to_vector() const {
-  const Tensor packed = contiguous();
+  const Tensor packed = kernel::contiguous(*this);
   const T* first = packed.data<T>();
   return std::vector<T>(first, first + numel());
 }
@@ -129,7 +121,7 @@ Tensor& Tensor::copy_(const Tensor& source, SourceLocation where) {
   require<ShapeError>(source.shape() == shape_, "copy_: the target is ", shape_, " but the source ",
                       source.shape());
   // Two views of one storage may overlap: x.copy_(transpose(x)) must not read what it has written.
-  copy_elements(*this, source.storage_ == storage_ ? source.clone() : source, where);
+  copy_elements(*this, source.storage_ == storage_ ? kernel::copy(source) : source, where);
   return *this;
 }
 
@@ -146,36 +138,69 @@ Tensor& Tensor::fill_(double value, SourceLocation where) {
   return *this;
 }
 
-Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
+// ---- outside the graph ----
 
-Tensor Tensor::clone() const {
-  require<GraphError>(defined(), "clone: the tensor is undefined");
-  Tensor copy = empty(shape_, dtype_);
-  copy_elements(copy, *this, SourceLocation::current());
-  return copy;
+struct TensorAccess {
+  static Tensor make(const Tensor& like, const Shape& shape, const Strides& strides,
+                     std::int64_t offset) {
+    Tensor out = like.detach();
+    out.shape_ = shape;
+    out.strides_ = strides;
+    out.offset_ = offset;
+    return out;
+  }
+  static Tensor make(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype) {
+    Tensor out;
+    out.shape_ = shape;
+    out.strides_ = contiguous_strides(shape);
+    out.dtype_ = dtype;
+    out.storage_ = std::move(storage);
+    return out;
+  }
+};
+
+namespace kernel {
+
+Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype) {
+  return TensorAccess::make(std::move(storage), shape, dtype);
 }
 
-Tensor Tensor::astype(Dtype dtype) const {
-  if (dtype == dtype_) return detach();
-  Tensor out = empty(shape_, dtype);
-  copy_elements(out, *this, SourceLocation::current());
+Tensor copy(const Tensor& x) {
+  require<GraphError>(x.defined(), "copy: the tensor is undefined");
+  Tensor out = Tensor::empty_like(x);
+  copy_elements(out, x, SourceLocation::current());
   return out;
 }
 
-Tensor Tensor::view(const Shape& shape, const Strides& strides, std::int64_t offset) const {
-  Tensor out = detach();
-  out.shape_ = shape;
-  out.strides_ = strides;
-  out.offset_ = offset;
+Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : copy(x); }
+
+Tensor convert(const Tensor& x, Dtype dtype) {
+  if (dtype == x.dtype()) return x.detach();
+  Tensor out = Tensor::empty(x.shape(), dtype);
+  copy_elements(out, x, SourceLocation::current());
   return out;
 }
 
-Tensor Tensor::view(const Shape& shape) const {
-  require<ShapeError>(gradus::numel(shape) == numel(), "view: ", shape_, " has ", numel(),
-                      " elements, ", shape, " has ", gradus::numel(shape));
-  const Tensor packed = contiguous();
-  return packed.view(shape, contiguous_strides(shape), packed.offset_);
+Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
+                    std::int64_t offset) {
+  std::int64_t first = offset, last = offset;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    (strides[axis] < 0 ? first : last) += (shape[axis] - 1) * strides[axis];
+  const auto room = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
+  require<ShapeError>(numel(shape) == 0 || (first >= 0 && last < room), "strided_view: ", shape,
+                      " with strides ", strides, " from ", offset, " reaches ", first, " to ", last,
+                      " of ", room, " elements");
+  return TensorAccess::make(x, shape, strides, offset);
 }
+
+Tensor reshaped(const Tensor& x, const Shape& shape) {
+  require<ShapeError>(numel(shape) == x.numel(), "reshape: ", x.shape(), " has ", x.numel(),
+                      " elements, ", shape, " has ", numel(shape));
+  const Tensor packed = contiguous(x);
+  return TensorAccess::make(packed, shape, contiguous_strides(shape), packed.offset());
+}
+
+}  // namespace kernel
 
 // ---- the graph ----
 
@@ -215,7 +240,7 @@ Tensor Tensor::detach() const {
   return out;
 }
 
-Tensor Tensor::without_numbers() const {
+Tensor Tensor::metadata_only() const {
   Tensor out = detach();
   out.storage_.reset();
   return out;
@@ -244,7 +269,7 @@ void Tensor::register_post_accumulate_hook(std::function<void(Tensor&)> f) const
 }
 
 Tensor reuse_or_empty(const Tensor& x) {
-  return x.owns_alone() && x.is_contiguous() ? x.detach() : Tensor::empty_like(x);
+  return x.has_unique_storage() && x.is_contiguous() ? x.detach() : Tensor::empty_like(x);
 }
 
 }  // namespace gradus

@@ -1,86 +1,42 @@
 // Tensor: an n-dimensional array, and its place in the graph.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
-#include <limits>
 #include <memory>
-#include <span>
+#include <ostream>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "gradus/base/source_location.h"
 #include "gradus/engine/dtype.h"
+#include "gradus/engine/index.h"
+#include "gradus/engine/node_ptr.h"
 #include "gradus/engine/shape.h"
 #include "gradus/engine/storage.h"
 
 namespace gradus {
 
-class Node;
-class Tensor;
-
-/// A reference to a Node, which lives as long as there is one: a shared_ptr whose count is in the
-/// node, so that a node with its operation is one block of memory and a handle half the size.
-class NodePtr {
- public:
-  NodePtr() = default;
-  NodePtr(std::nullptr_t) {}  // NOLINT: implicit
-  explicit NodePtr(Node* node) : node_(node) { hold(); }
-  NodePtr(const NodePtr& other) : NodePtr(other.node_) {}
-  NodePtr(NodePtr&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
-  NodePtr& operator=(NodePtr other) noexcept { return std::swap(node_, other.node_), *this; }
-  ~NodePtr() {
-    if (node_) let_go();
-  }
-
-  Node* get() const { return node_; }
-  Node& operator*() const { return *node_; }
-  Node* operator->() const { return node_; }
-  explicit operator bool() const { return node_ != nullptr; }
-  friend bool operator==(const NodePtr&, const NodePtr&) = default;
-
- private:
-  void hold();    // both are in graph.cpp: what a Node is stands in graph.h
-  void let_go();  // the last one deletes the node
-
-  Node* node_ = nullptr;
-};
-
-/// Part of an axis, as NumPy's start:stop:step; negative start and stop count from the end.
-struct Slice {
-  std::int64_t start = 0;
-  std::int64_t stop = std::numeric_limits<std::int64_t>::max();
-  std::int64_t step = 1;  // ≥ 1
-};
-inline Slice slice(std::int64_t start, std::int64_t stop, std::int64_t step = 1) {
-  return {start, stop, step};
-}
-inline Slice all() { return {}; }
-
-/// One entry of x[{1, slice(2, 5)}]: a position (the axis goes) or a slice (it stays).
-struct Index {
-  Index(std::int64_t position) : position(position), is_position(true) {}  // NOLINT: implicit
-  Index(int position) : Index(std::int64_t{position}) {}                   // NOLINT: implicit
-  Index(Slice range) : range(range) {}                                     // NOLINT: implicit
-  Slice range;
-  std::int64_t position = 0;
-  bool is_position = false;
-};
-
 struct BackwardOptions {
   bool keep_graph = false;  // keep what the nodes saved, for another backward through them
 };
 
-/// A Tensor is a small value: a copy shares the numbers and the place in the graph, and copies
-/// neither. Views (reshape, transpose, slice, expand …) share the numbers too. `x += y` makes x
-/// name a new tensor; only copy_, fill_, mutable_data and optimisers write.
-class Tensor {
+/// A Tensor is a small value: a copy shares the values and the place in the graph, and copies
+/// neither. Views (reshape, transpose, slice, expand …) share the values too. `x += y` makes x name
+/// a new tensor; only copy_, fill_, mutable_data and optimisers write, and `parameter -= …` under
+/// NoGrad. A member that is also a free function (x.sum(), x.reshape({2, 3})) is that function.
+class [[nodiscard]] Tensor {
  public:
   Tensor() = default;  // undefined: "no tensor", as for a Linear without bias
-  static Tensor empty(const Shape& shape, Dtype dtype);  // numbers not set
-  static Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype);
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  ~Tensor() = default;
+  Tensor& operator=(const Tensor&) & = default;  // not of a temporary: x[0] = y would do nothing;
+  Tensor& operator=(Tensor&&) & noexcept = default;  // x[0].copy_(y) writes
+
+  static Tensor empty(const Shape& shape, Dtype dtype);  // values not set
   static Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.dtype()); }
 
   bool defined() const { return storage_ != nullptr; }
@@ -93,37 +49,83 @@ class Tensor {
   std::int64_t numel() const;
   bool is_contiguous() const;  // row-major without gaps
 
-  // ---- the numbers ----
+  // ---- values ----
 
   /// The first element; neighbours are strides() apart. DtypeError unless T matches.
   template <class T>
   const T* data() const {
     return static_cast<const T*>(address(dtype_of<T>));
   }
-  /// The same for writing: counts as a write to every tensor that shares the numbers.
+  /// The same for writing: counts as a write to every tensor that shares the values.
   template <class T>
   T* mutable_data(SourceLocation where = SourceLocation::current()) {
     return static_cast<T*>(mutable_address(dtype_of<T>, where));
   }
 
-  double item() const;  // the value of a tensor with one element; ShapeError otherwise
+  /// The value of a tensor with one element; ShapeError otherwise.
+  template <class T = double>
+  T item() const {
+    return static_cast<T>(only_value());
+  }
   template <class T>
   std::vector<T> to_vector() const;  // row-major; T = float, double, int64_t or bool must match
 
   Tensor& copy_(const Tensor& source, SourceLocation where = SourceLocation::current());
   Tensor& fill_(double value, SourceLocation where = SourceLocation::current());
 
-  Tensor contiguous() const;         // itself where it is contiguous, else a copy. Not recorded
-  Tensor clone() const;              // a copy of the numbers, outside the graph
-  Tensor astype(Dtype dtype) const;  // a converted copy (itself if equal), outside the graph
-
-  /// The same numbers seen with other sizes, strides and offset, outside the graph.
-  Tensor view(const Shape& shape, const Strides& strides, std::int64_t offset) const;
-  /// The same numbers, contiguous, seen as `shape`. ShapeError if the element counts differ.
-  Tensor view(const Shape& shape) const;
-
-  Tensor operator[](std::initializer_list<Index> indices) const;  // recorded; defined in ops/
+  /// x[1], x[{1, slice(2, 5)}]: views. IndexError names the axis.
+  Tensor operator[](std::initializer_list<Index> indices) const;
   Tensor operator[](std::int64_t position) const { return (*this)[{Index(position)}]; }
+  Tensor operator[](const Tensor& index) const;  // i64: rows by number; bool: where it is true
+
+  // ---- operations, by the free functions of these names (ops/members.h) ----
+
+  Tensor clone() const;
+  Tensor contiguous() const;
+  Tensor to(Dtype dtype) const;
+  Tensor reshape(const Shape& shape) const;
+  Tensor view(const Shape& shape) const;
+  Tensor flatten(int first = 0, int last = -1) const;
+  Tensor transpose(int a, int b) const;
+  Tensor t() const;
+  Tensor permute(const Axes& order) const;
+  Tensor expand(const Shape& shape) const;
+  Tensor squeeze(int axis) const;
+  Tensor unsqueeze(int axis) const;
+  Tensor slice(int axis, std::int64_t start, std::int64_t stop, std::int64_t step = 1) const;
+  Tensor select(int axis, std::int64_t position) const;
+  std::vector<Tensor> split(std::int64_t size, int axis = 0) const;
+  std::vector<Tensor> chunk(std::int64_t chunks, int axis = 0) const;
+  Tensor flip(const Axes& axes) const;
+
+  Tensor sum(const Axes& axes = {}, bool keepdim = false) const;
+  Tensor mean(const Axes& axes = {}, bool keepdim = false) const;
+  Tensor var(const Axes& axes = {}, bool keepdim = false) const;
+  Tensor std(const Axes& axes = {}, bool keepdim = false) const;
+  Tensor max(const Axes& axes = {}, bool keepdim = false) const;
+  Tensor min(const Axes& axes = {}, bool keepdim = false) const;
+  Tensor prod(const Axes& axes = {}, bool keepdim = false) const;
+  Tensor norm(const Axes& axes = {}, bool keepdim = false) const;
+  Tensor argmax(int axis, bool keepdim = false) const;
+  Tensor argmin(int axis, bool keepdim = false) const;
+  Tensor cumsum(int axis) const;
+
+  Tensor matmul(const Tensor& other) const;
+  Tensor pow(double exponent) const;
+  Tensor square() const;
+  Tensor exp() const;
+  Tensor log() const;
+  Tensor sqrt() const;
+  Tensor abs() const;
+  Tensor tanh() const;
+  Tensor sigmoid() const;
+  Tensor relu() const;
+  Tensor clamp(double low, double high) const;
+  Tensor softmax(int axis) const;
+  Tensor log_softmax(int axis) const;
+  Tensor masked_fill(const Tensor& mask, double value) const;
+  Tensor index_select(int axis, const Tensor& index) const;
+  Tensor gather(int axis, const Tensor& index) const;
 
   // ---- the graph ----
 
@@ -137,7 +139,7 @@ class Tensor {
 
   Tensor grad() const;             // what backward() has added up; undefined if nothing has
   void set_grad(Tensor gradient);  // an undefined tensor clears it
-  Tensor detach() const;           // the same numbers, outside the graph
+  Tensor detach() const;           // the same values, outside the graph
 
   /// d(this)/d(leaf) is added to the grad() of every leaf it depends on. Without `gradient` this
   /// must have one element. GraphError when nothing requires a gradient or the graph is used up.
@@ -153,11 +155,13 @@ class Tensor {
   const NodePtr& node() const { return node_; }
   void set_node(NodePtr node) { node_ = std::move(node); }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
-  Tensor without_numbers() const;  // undefined, but with this one's shape and dtype
-  /// Nobody else can see these numbers: they may be overwritten in place.
-  bool owns_alone() const { return storage_.use_count() == 1 && !storage_->borrowed(); }
+  Tensor metadata_only() const;  // undefined, but with this one's shape and dtype
+  /// Nothing else can see these values: they may be overwritten in place.
+  bool has_unique_storage() const { return storage_.use_count() == 1 && !storage_->borrowed(); }
 
  private:
+  friend struct TensorAccess;  // engine/strided.h: other strides over the same storage
+  double only_value() const;
   const void* address(Dtype wanted) const;
   void* mutable_address(Dtype wanted, SourceLocation where);
 

@@ -34,13 +34,13 @@ double accuracy(const TwoLayerNet& net, const Tensor& points, const Tensor& arms
 
 int run(const char* file) {
   seed(1);
-  const Tensor table = io::load_csv(file).values.astype(Dtype::f32);  // [N, 3]
-  const Tensor points = slice(table, 1, 0, 2);                        // [N, 2]
-  const Tensor arms = select(table, 1, 2).astype(Dtype::i64);         // [N]
+  const Tensor table = io::load_csv(file).values.to(Dtype::f32);  // [N, 3]
+  const Tensor points = slice(table, 1, 0, 2);                    // [N, 2]
+  const Tensor arms = select(table, 1, 2).to(Dtype::i64);         // [N]
   std::printf("%lld points from %s\n", static_cast<long long>(points.size(0)), file);
 
   TwoLayerNet net(48);
-  optim::Adam optimizer(net.parameters(), {.learning_rate = 2e-2});
+  optim::Adam optimizer(net.parameters(), {.lr = 2e-2});
   std::printf("%s", net.summary().c_str());
   for (std::uint64_t epoch = 0; epoch < 300; ++epoch) {
     double total = 0;

@@ -84,7 +84,7 @@ void learning() {
   const Tensor x = randn({20, 3});                                               // [N, in]
   const Tensor target = linear(x, wanted);                                       // [N, out]
   nn::Linear layer(3, 4);
-  optim::SGD optimizer(layer.parameters(), {.learning_rate = 0.2});
+  optim::SGD optimizer(layer.parameters(), {.lr = 0.2});
   for (int step = 0; step <= 200; ++step) {
     const Tensor loss = mse_loss(layer(x), target);
     if (step % 50 == 0) std::printf("step %3d  loss %.4f\n", step, loss.item());

@@ -96,7 +96,7 @@ void scale() {
 /// The query is a parameter: here it learns that a 1 in column 0 marks the word to report.
 void learning() {
   nn::AttentionPooling pool(4);
-  optim::Adam optimizer(pool.parameters(), {.learning_rate = 0.1});
+  optim::Adam optimizer(pool.parameters(), {.lr = 0.1});
   for (int step = 0; step <= 100; ++step) {
     const Tensor marks = one_hot(randint(0, 5, {64}), 5);               // [64, S 5]
     const Tensor x = cat({unsqueeze(marks, 2), randn({64, 5, 3})}, 2);  // [64, 5, 4]

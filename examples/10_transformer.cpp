@@ -42,7 +42,7 @@ std::string spell(const Tensor& ids) {
 
 void train(nn::Translator& model) {
   constexpr int kSteps = 2000;
-  optim::Adam optimizer(model.parameters(), {.learning_rate = 3e-3});
+  optim::Adam optimizer(model.parameters(), {.lr = 3e-3});
   const optim::Schedule rate = optim::warmup_cosine(50, kSteps, 0.01);
   for (int step = 0; step < kSteps; ++step) {
     const Words words = draw(32, 3 + step % (kLongest - 2));  // 3 … 7 letters

@@ -76,7 +76,7 @@ int run() {
   for (const nn::NamedTensor& each : net.parameters()) parameters.push_back(each.tensor);
   const auto loss = [&] { return mean(square(net(x) - y)); };
 
-  optim::Adam optimizer(net.parameters(), {.learning_rate = 2e-2});
+  optim::Adam optimizer(net.parameters(), {.lr = 2e-2});
   for (int step = 0; step < 1500; ++step) {
     optimizer.zero_grad();
     loss().backward();

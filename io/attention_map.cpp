@@ -8,10 +8,12 @@
 #include <iomanip>
 
 #include "gradus/base/error.h"
+#include "gradus/engine/strided.h"
 #include "gradus/io/bitmap_font.h"
 #include "gradus/io/markup.h"
 #include "gradus/io/png.h"
 #include "gradus/io/text.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::io {
@@ -57,7 +59,7 @@ Cells cells_of(const AttentionMap& map) {
   out.rows = (t + out.row_step - 1) / out.row_step;
   out.columns = (s + out.column_step - 1) / out.column_step;
   std::vector<double> most(static_cast<std::size_t>(out.rows * out.columns));
-  const std::vector<double> weights = map.weights.astype(Dtype::f64).to_vector<double>();
+  const std::vector<double> weights = kernel::convert(map.weights, Dtype::f64).to_vector<double>();
   for (std::int64_t i = 0; i < t * s; ++i) {
     const double w = weights[static_cast<std::size_t>(i)];
     double& cell = most[static_cast<std::size_t>(i / s / out.row_step * out.columns +
@@ -195,7 +197,7 @@ void check(const AttentionMap& map) {
       std::ssize(map.queries) == map.weights.size(0) && std::ssize(map.keys) == map.weights.size(1),
       "attention map: ", map.queries.size(), " and ", map.keys.size(), " labels for weights ",
       map.weights.shape(), ": a label for each query and each key");
-  for (const double w : map.weights.astype(Dtype::f64).to_vector<double>())
+  for (const double w : kernel::convert(map.weights, Dtype::f64).to_vector<double>())
     require(w >= 0 && std::isfinite(w), "attention map: a weight of ", w,
             ": must be finite and not negative");
 }

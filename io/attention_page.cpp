@@ -4,9 +4,11 @@
 #include <iomanip>
 
 #include "gradus/base/error.h"
+#include "gradus/engine/strided.h"
 #include "gradus/io/attention_map.h"
 #include "gradus/io/markup.h"
 #include "gradus/io/text.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::io {
 namespace {
@@ -125,7 +127,7 @@ std::string list_of(const std::vector<std::string>& tokens) {
 /// {largest, data}: big-endian 16-bit parts of the largest weight.
 std::string head_text(const AttentionMap& map) {
   check(map);
-  const std::vector<double> weights = map.weights.astype(Dtype::f64).to_vector<double>();
+  const std::vector<double> weights = kernel::convert(map.weights, Dtype::f64).to_vector<double>();
   const double largest = *std::max_element(weights.begin(), weights.end());
   std::string bytes;
   for (const double w : weights) {

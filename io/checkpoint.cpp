@@ -6,9 +6,11 @@
 #include <string_view>
 
 #include "gradus/base/error.h"
+#include "gradus/engine/strided.h"
 #include "gradus/io/crc32.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::io {
 namespace {
@@ -42,7 +44,7 @@ std::string checksum_of(const Checkpoint& checkpoint) {
   for (const auto& [name, tensor] : checkpoint.tensors) {
     sum.add(name);
     sum.add(text(tensor.dtype(), " ", tensor.shape()));
-    const Tensor packed = tensor.contiguous();
+    const Tensor packed = kernel::contiguous(tensor);
     dispatch(packed.dtype(), [&]<class T>() {
       sum.add(packed.data<T>(), static_cast<std::size_t>(packed.numel()) * sizeof(T));
     });

@@ -7,8 +7,10 @@
 #include <type_traits>
 
 #include "gradus/base/error.h"
+#include "gradus/engine/strided.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::io {
 namespace {
@@ -152,7 +154,7 @@ Table parse_csv(std::string_view text, const std::string& name, Dtype dtype) {
     ++rows;
   }
   const Shape shape = {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
-  table.values = from(values, shape).astype(dtype);
+  table.values = kernel::convert(from(values, shape), dtype);
   return table;
 }
 
@@ -173,7 +175,7 @@ void save_csv(const std::string& path, const Table& table) {
   }
   if (names > 0) out += '\n';
   dispatch(table.values.dtype(), [&]<class T>() {
-    const Tensor packed = table.values.contiguous();
+    const Tensor packed = kernel::contiguous(table.values);
     const T* value = packed.data<T>();
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "gradus/base/error.h"
+#include "gradus/engine/strided.h"
 #include "gradus/io/input.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::io {
 namespace {
@@ -121,7 +123,7 @@ class HeaderReader {
 Stored stored_as(const std::string& description, const std::string& file) {
   const auto found = kDescriptions.find(description);
   if (found != kDescriptions.end()) return found->second;
-  const char* hint = description.rfind('>', 0) == 0 ? " (big-endian: write x.astype('<f4'))"
+  const char* hint = description.rfind('>', 0) == 0 ? " (big-endian: write x.to('<f4'))"
                      : description.find('O') < description.size() ? " (Python objects)"
                                                                   : "";
   fail<FileError>(file, ": dtype ", in_quotes(description), hint,
@@ -175,7 +177,7 @@ Tensor read_file(Input input) {
   const Tensor x = read_numbers(input, data, stored, reversed);
   Strides strides;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) strides.push_back(x.strides()[axis]);
-  return x.view(shape, strides, 0).contiguous();
+  return kernel::contiguous(kernel::strided_view(x, shape, strides, 0));
 }
 
 }  // namespace
@@ -200,7 +202,7 @@ void save_npy(const std::string& path, const Tensor& x) {
   bytes +=
       {'\1', '\0', static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)};
   bytes += header;
-  const Tensor packed = x.contiguous();
+  const Tensor packed = kernel::contiguous(x);
   dispatch(x.dtype(), [&]<class T>() {
     bytes.append(reinterpret_cast<const char*>(packed.data<T>()),
                  static_cast<std::size_t>(packed.numel()) * sizeof(T));

@@ -7,10 +7,12 @@
 #include <iterator>
 
 #include "gradus/base/error.h"
+#include "gradus/engine/strided.h"
 #include "gradus/io/input.h"
 #include "gradus/io/safetensors_header.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::io {
 namespace {
@@ -127,7 +129,7 @@ std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& te
   append(bytes, &length, kLength);
   append(bytes, header.data(), header.size());
   for (const Entry entry : order) {
-    const Tensor packed = entry->second.contiguous();
+    const Tensor packed = kernel::contiguous(entry->second);
     dispatch(packed.dtype(), [&]<class T>() { append(bytes, packed.data<T>(), bytes_of(packed)); });
   }
   return bytes;

@@ -34,7 +34,7 @@ BERT::BERT(const BERTOptions& given)
       encoder({.block = {.width = given.width,
                          .heads = given.heads,
                          .dropout = given.dropout,
-                         .activation = Activation::gelu_erf,
+                         .activation = Activation::gelu,
                          .norm = given.norm},
                .layers = given.layers,
                .final_norm = given.norm == NormPlacement::pre}) {

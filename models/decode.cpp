@@ -1,10 +1,12 @@
 // Decoding with a cache: the prompts in one pass, then a token a step. B sequences, V vocabulary.
 #include "gradus/models/decode.h"
+#include "gradus/engine/grad_mode.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 
@@ -106,7 +108,7 @@ struct Candidate {
 std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<double>& log_p,
                                   std::int64_t count) {
   const std::vector<double> steps =
-      log_softmax(logits.astype(Dtype::f64), -1).to_vector<double>();  // [beams · V]
+      log_softmax(logits.to(Dtype::f64), -1).to_vector<double>();  // [beams · V]
   const std::int64_t V = logits.size(1);
   std::vector<Candidate> all;
   for (std::int64_t i = 0; i < std::ssize(steps); ++i)

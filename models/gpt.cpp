@@ -1,5 +1,6 @@
 // B batch, T tokens, C width, V vocabulary.
 #include "gradus/models/gpt.h"
+#include "gradus/engine/grad_mode.h"
 
 #include "gradus/models/sizes.h"
 #include "gradus/nn/init.h"

@@ -17,7 +17,7 @@ struct GPTOptions {
   NormPlacement norm = NormPlacement::pre;
   // What GPT-2 did without, and later models have:
   NormKind norm_kind = NormKind::layer;
-  Activation activation = Activation::gelu;
+  Activation activation = Activation::gelu_tanh;
   std::int64_t kv_heads = 0;                   // 0: heads
   HeadPosition position = HeadPosition::none;  // none: a learned vector for each position
   std::int64_t window = 0;  // a token sees itself and window − 1 before; 0: all

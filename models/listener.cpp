@@ -32,9 +32,9 @@ ConvolutionBlock::ConvolutionBlock(const ConvolutionBlockOptions& given)
       block(given.block) {}
 
 Tensor ConvolutionBlock::forward(const Tensor& x) const {
-  const Tensor channels = transpose(norm(x), 1, 2);  // [B, C, T]
-  const Tensor near = gelu(convolution(channels));   // [B, C, T]
-  return block(x + transpose(near, 1, 2));           // [B, T, C]
+  const Tensor channels = transpose(norm(x), 1, 2);             // [B, C, T]
+  const Tensor near = gelu(convolution(channels), Gelu::tanh);  // [B, C, T]
+  return block(x + transpose(near, 1, 2));                      // [B, T, C]
 }
 
 Listener::Listener(const ListenerOptions& given)
@@ -56,10 +56,10 @@ Tensor Listener::forward(const Tensor& spectrograms) const {
           spectrograms.size(2) > 0 && spectrograms.size(2) <= options.frames,
       "Listener: spectrograms must be [batch, ", options.bands, ", 1 to ", options.frames,
       "], not ", spectrograms.defined() ? to_string(spectrograms.shape()) : "undefined");
-  const Tensor heard = gelu(half(gelu(front(spectrograms))));  // [B, C, T']
-  Tensor x = position(transpose(heard, 1, 2));                 // [B, T', C]
-  for (const ConvolutionBlock& block : blocks) x = block(x);   // [B, T', C]
-  return head(mean(norm(x), {1}));                             // [B, classes]
+  const Tensor heard = gelu(half(gelu(front(spectrograms), Gelu::tanh)), Gelu::tanh);  // [B, C, T']
+  Tensor x = position(transpose(heard, 1, 2));                                         // [B, T', C]
+  for (const ConvolutionBlock& block : blocks) x = block(x);                           // [B, T', C]
+  return head(mean(norm(x), {1}));  // [B, classes]
 }
 
 }  // namespace gradus::nn

@@ -1,5 +1,6 @@
 // B batch, T places of a history, C width, V = items + 1.
 #include "gradus/models/recommender.h"
+#include "gradus/engine/grad_mode.h"
 
 #include <cmath>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -45,12 +47,12 @@ Tensor Recommender::forward(const Tensor& items) const {
   const Mask mask = causal_mask() & dense_mask(expand(there, {items.size(0), T, T}));
   const double scale = std::sqrt(static_cast<double>(options.width));
   // The first item stands at position 0, however much padding is before it.
-  const Tensor count = cumsum(not_equal(items, 0).astype(Dtype::f32), 1);  // [B, T]
-  const Tensor place = relu(count - 1.0).astype(Dtype::i64);               // [B, T]
-  const Tensor x = item(items) * scale + position(place);                  // [B, T, C]
-  const Tensor y = stack(dropout(x, options.dropout, training()), mask);   // [B, T, C]
-  const Tensor scores = linear(y, item.weight);                            // [B, T, V]
-  const Tensor padding = equal(arange(options.items + 1), 0);              // [V]
+  const Tensor count = cumsum(not_equal(items, 0).to(Dtype::f32), 1);     // [B, T]
+  const Tensor place = relu(count - 1.0).to(Dtype::i64);                  // [B, T]
+  const Tensor x = item(items) * scale + position(place);                 // [B, T, C]
+  const Tensor y = stack(dropout(x, options.dropout, training()), mask);  // [B, T, C]
+  const Tensor scores = linear(y, item.weight);                           // [B, T, V]
+  const Tensor padding = equal(arange(options.items + 1), 0);             // [V]
   return masked_fill(scores, padding, -std::numeric_limits<double>::infinity());
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "gradus/models/decode.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::nn {
 namespace {
@@ -22,7 +23,7 @@ void check_options(const SamplingOptions& o) {
 
 std::vector<double> scores_of(const Tensor& logits, const SamplingOptions& options,
                               const Tokens& seen) {
-  std::vector<double> scores = logits.astype(Dtype::f64).to_vector<double>();
+  std::vector<double> scores = logits.to(Dtype::f64).to_vector<double>();
   for (const double score : scores)
     require(!std::isnan(score), "sample_token: a logit is NaN: the model has diverged");
   if (options.repetition_penalty == 1) return scores;

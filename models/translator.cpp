@@ -1,5 +1,6 @@
 // B batch, S places of the source, T of the target, C width, V target vocabulary.
 #include "gradus/models/translator.h"
+#include "gradus/engine/grad_mode.h"
 
 #include <cmath>
 
@@ -9,6 +10,7 @@
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
@@ -65,7 +67,7 @@ Tensor Translator::embed(const Embedding& token, const Tensor& ids, const KVCach
     const std::int64_t B = at.examples == 0 ? 1 : at.examples;
     places = embedding(positions, from(at.queries, {B, T}));  // [B or 1, T, C]
   }
-  const Tensor x = vectors + places.astype(vectors.dtype());  // [B, T, C]
+  const Tensor x = vectors + places.to(vectors.dtype());  // [B, T, C]
   return dropout(x, options.dropout, training());
 }
 

@@ -1,10 +1,12 @@
 // AttentionRecord: a stack of records, one a thread.
 #include "gradus/nn/attention_record.h"
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/observer.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/measures.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 
 namespace gradus::nn {
@@ -50,7 +52,7 @@ std::vector<AttentionRecord::Head> AttentionRecord::heads() const {
     for (std::int64_t i = 0; i < each.weights.size(2); ++i) queries.push_back(i);
     for (std::int64_t j = 0; j < each.weights.size(3); ++j) keys.push_back(j);
     const auto by_head = [](const Tensor& x) {  // [B, H, T] → H numbers
-      return mean(x, {0, 2}).astype(Dtype::f64).to_vector<double>();
+      return kernel::convert(mean(x, {0, 2}), Dtype::f64).to_vector<double>();
     };
     const std::vector<double> entropy = by_head(attention_entropy(each.weights)),
                               span = by_head(attention_span(each.weights, queries, keys)),

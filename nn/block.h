@@ -16,7 +16,7 @@ struct BlockOptions {
   std::int64_t hidden = 0;  // of the feed-forward net; 0: 4 · width
   double dropout = 0;       // on attention weights and on both branches
   bool bias = true;
-  Activation activation = Activation::gelu;
+  Activation activation = Activation::gelu_tanh;
   NormPlacement norm = NormPlacement::pre;
   NormKind norm_kind = NormKind::layer;
   std::int64_t kv_heads = 0;                   // 0: heads

@@ -1,11 +1,14 @@
 // KVCache: bookkeeping of slots and positions once for all layers, and a buffer for each of them.
 // B batch, G heads of keys and values, S what may be looked at, T new tokens, D head width.
 #include "gradus/nn/cache.h"
+#include "gradus/engine/grad_mode.h"
 
 #include <algorithm>
 
+#include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
@@ -17,7 +20,7 @@ Tensor picked(const Tensor& x, const std::vector<std::int64_t>& examples) {
 
 /// Writes `fresh` into the slots from `first` on.
 void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
-  if (!kept.owns_alone()) kept = kept.clone();  // a copy of the cache keeps the old
+  if (!kept.has_unique_storage()) kept = kernel::copy(kept);  // a copy of the cache keeps the old
   Tensor at = slice(kept, 2, first, first + fresh.size(2));
   at.copy_(fresh);
 }
@@ -140,7 +143,7 @@ KeysValues KVCache::slide(Layer& layer, const KeysValues& fresh) {
         kept.defined()
             ? cat({slice(kept, 2, newest_, before_), slice(kept, 2, 0, newest_), latest}, 2)
             : latest;
-    kept = slice(all, 2, -options_.capacity, all.size(2)).clone();
+    kept = kernel::copy(slice(all, 2, -options_.capacity, all.size(2)));
     return all;
   };
   return {both(layer.kept.keys, fresh.keys), both(layer.kept.values, fresh.values)};

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/observer.h"
 #include "gradus/ops/mask/mask.h"
 

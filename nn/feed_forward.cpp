@@ -8,10 +8,10 @@ namespace gradus::nn {
 
 Tensor activate(const Tensor& x, Activation activation) {
   switch (activation) {
+    case Activation::gelu_tanh:
+      return gelu(x, Gelu::tanh);
     case Activation::gelu:
       return gelu(x);
-    case Activation::gelu_erf:
-      return gelu(x, Gelu::erf);
     case Activation::relu:
       return relu(x);
     case Activation::silu:

@@ -7,13 +7,13 @@
 namespace gradus::nn {
 
 /// swiglu: the first half of the columns gates the second, [..., 2F] → [..., F]. Shazeer 2020.
-enum class Activation { gelu, gelu_erf, relu, silu, swiglu };
+enum class Activation { gelu, gelu_tanh, relu, silu, swiglu };  // gelu_tanh: as GPT-2
 Tensor activate(const Tensor& x, Activation activation);
 
 struct FeedForwardOptions {
   std::int64_t width = 0;   // C
   std::int64_t hidden = 0;  // F; 0: 4C
-  Activation activation = Activation::gelu;
+  Activation activation = Activation::gelu_tanh;
   bool bias = true;
 };
 

@@ -3,7 +3,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 
 namespace gradus::nn::init {
 namespace {

@@ -7,6 +7,9 @@
 #include <typeinfo>
 
 #include "gradus/base/platform.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::nn {
 namespace {
@@ -14,7 +17,7 @@ namespace {
 /// Equal bit for bit (NaN too) once both are as `a` is, so that a file may hold another dtype.
 bool same(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape()) return false;
-  const Tensor x = a.contiguous(), y = b.astype(a.dtype()).contiguous();
+  const Tensor x = kernel::contiguous(a), y = kernel::contiguous(kernel::convert(b, a.dtype()));
   return dispatch(a.dtype(), [&]<class T>() {
     return std::memcmp(x.data<T>(), y.data<T>(), sizeof(T) * std::size_t(x.numel())) == 0;
   });
@@ -72,7 +75,7 @@ std::vector<NamedTensor> Module::buffers() const {
   return found;
 }
 
-std::vector<NamedTensor> Module::state() const {
+std::vector<NamedTensor> Module::named_tensors() const {
   std::vector<NamedTensor> all = parameters();
   for (NamedTensor& each : buffers()) all.push_back(std::move(each));
   return all;
@@ -84,10 +87,16 @@ std::int64_t Module::parameter_count() const {
   return count;
 }
 
-void Module::load_state(const std::map<std::string, Tensor>& tensors, bool strict) {
+StateDict Module::state_dict() const {
+  StateDict out;
+  for (const NamedTensor& each : named_tensors()) out[each.name] = each.tensor.detach();
+  return out;
+}
+
+void Module::load_state_dict(const StateDict& tensors, bool strict) {
   std::ostringstream problems;
   std::map<std::string, Tensor> own;
-  for (const NamedTensor& each : state()) own[each.name] = each.tensor;
+  for (const NamedTensor& each : named_tensors()) own[each.name] = each.tensor;
   for (const auto& [name, target] : own) {
     const auto given = tensors.find(name);
     if (given == tensors.end()) {
@@ -130,12 +139,12 @@ void Module::to(Dtype dtype) {
   std::map<const Node*, Tensor> converted;  // tied parameters stay tied
   each_member("", [&](const std::string&, const Member& member) {
     if (Tensor* b = member.buffer(); b && b->defined() && is_float(b->dtype()))
-      *b = b->astype(dtype);
+      *b = kernel::convert(*b, dtype);
     Tensor* p = member.parameter();
     if (!p || !p->defined() || p->dtype() == dtype) return;
     Tensor& now = converted[p->node().get()];
     if (!now.defined()) {
-      now = parameter(p->astype(dtype)).requires_grad_(p->requires_grad());
+      now = parameter(kernel::convert(*p, dtype)).requires_grad_(p->requires_grad());
       now.node()->extra().tied = p->node()->extra().tied;
       p->node()->extra().replaced = true;
     }
@@ -161,11 +170,11 @@ void Module::copy_members(const Module& from, Copies& copies) {
   training_ = from.training_;
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (const Tensor* b = others[i].buffer())
-      *own[i].buffer() = b->defined() ? b->clone() : Tensor();
+      *own[i].buffer() = b->defined() ? kernel::copy(*b) : Tensor();
     if (const Tensor* p = others[i].parameter()) {
       Tensor& copy = copies[p->node().get()];
       if (p->defined() && !copy.defined()) {
-        copy = parameter(p->clone()).requires_grad_(p->requires_grad());
+        copy = parameter(kernel::copy(*p)).requires_grad_(p->requires_grad());
         copy.node()->extra().tied = p->node()->extra().tied;
       }
       *own[i].parameter() = copy;

@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
 #include "gradus/engine/tensor.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::nn {
 
@@ -57,6 +59,8 @@ struct NamedTensor {
 /// x as a parameter: a leaf whose gradient is wanted.
 Tensor parameter(Tensor x);
 
+using StateDict = std::map<std::string, Tensor>;
+
 /// Lets `alias` be `original` from now on, on purpose: one tensor under two names, listed once.
 void tie(Tensor& alias, const Tensor& original);
 
@@ -80,12 +84,14 @@ class Module : public Named {
   /// hold one tensor without tie().
   std::vector<NamedTensor> parameters() const;
   std::vector<NamedTensor> buffers() const;
-  std::vector<NamedTensor> state() const;  // parameters, then buffers: what a file holds
+  std::vector<NamedTensor> named_tensors() const;  // parameters, then buffers
+  /// The same by name, detached: what a file holds. They share their values with the module's.
+  StateDict state_dict() const;
   std::int64_t parameter_count() const;
 
   /// Writes the tensors' numbers into this module's, in place, converted to its dtype. One
   /// ShapeError lists every missing, unexpected or misshapen name; not strict: misshapen ones only.
-  void load_state(const std::map<std::string, Tensor>& tensors, bool strict = true);
+  void load_state_dict(const StateDict& tensors, bool strict = true);
 
   void train(bool on = true);  // dropout and batch statistics, here and below
   void eval() { train(false); }
@@ -93,6 +99,7 @@ class Module : public Named {
 
   /// Parameters and buffers become new tensors of this dtype; an earlier optimiser refuses to step.
   void to(Dtype dtype);
+  static Tensor to(const Tensor& x, Dtype dtype) { return gradus::to(x, dtype); }  // not hidden
   void zero_grad();
   void freeze(bool frozen = true);  // parameters stop (or start) wanting gradients
 

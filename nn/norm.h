@@ -1,4 +1,4 @@
-// Normalisation: LayerNorm, RMSNorm, Norm (one of both), BatchNorm1d. Formulas: ops/normalization.h.
+// Normalisation: LayerNorm, RMSNorm, Norm (one of both), BatchNorm1d. See ops/normalization.h.
 #pragma once
 
 #include "gradus/nn/module.h"

@@ -6,6 +6,7 @@
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
@@ -52,7 +53,7 @@ SinusoidalPosition::SinusoidalPosition(std::int64_t length, std::int64_t width) 
 
 Tensor SinusoidalPosition::forward(const Tensor& x, std::int64_t first) const {
   const Tensor rows = rows_for("SinusoidalPosition", table, x, first);  // [T, C]
-  return x + rows.astype(x.dtype());                                    // [B, T, C]
+  return x + rows.to(x.dtype());                                        // [B, T, C]
 }
 
 LearnedPosition::LearnedPosition(std::int64_t length, std::int64_t width) {

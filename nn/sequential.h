@@ -26,7 +26,7 @@ concept SequentialStep =
 /// as activations do in PyTorch. A function with further arguments needs a lambda, or an
 /// Activation:
 ///
-///   nn::Sequential net(nn::Linear(2, 16), relu, nn::Linear(16, 16), nn::Activation::gelu, …);
+///   nn::Sequential net(nn::Linear(2, 16), relu, nn::Linear(16, 16), nn::Activation::gelu_tanh, …);
 class Sequential : public Layer<Sequential> {
  public:
   Sequential() = default;

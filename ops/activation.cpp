@@ -13,11 +13,12 @@
 
 #include <cmath>
 
+#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/map.h"
-#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
@@ -36,9 +37,9 @@ struct Relu final : Op {
     return result;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     if (GradMode::enabled()) return {masked_fill(dy, less_equal(y.value(), 0), 0)};
-    return {zip_backward(name(), y.take(), dy,
+    return {zip_backward(name(), y.take(wants), dy,
                          [](auto v, auto d) { return v <= 0 ? decltype(d)(0) : d; })};
   }
 };
@@ -55,7 +56,7 @@ struct LeakyRelu final : Op {
     return map(name(), input, [a = slope](auto v) { return v > 0 ? v : decltype(v)(a) * v; });
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {where(greater(x.value(), 0), dy, scale(dy, slope))};
   }
 };
@@ -73,7 +74,7 @@ struct Elu final : Op {
                [a = alpha](auto v) { return v > 0 ? v : decltype(v)(a) * vmath::expm1(v); });
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor at = x.value();
     const Tensor positive = greater(at, 0);
     const Tensor below =
@@ -95,7 +96,7 @@ struct Softplus final : Op {
                [](auto v, auto u) { return (v > 0 ? v : decltype(v)(0)) + vmath::log1p(u); });
   }
 
-  Gradients backward(const Tensor& dy) override { return {dy * sigmoid(x.value())}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * sigmoid(x.value())}; }
 };
 
 }  // namespace op

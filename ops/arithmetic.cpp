@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/kernels/map.h"
 
 namespace gradus {
@@ -26,12 +27,7 @@ struct Add final : Op {
     return zip_numbers(name(), a, b, [](auto u, auto v) { return u + v; });
   }
 
-  Gradients backward(const Tensor& dy) override {
-    Gradient da, db;
-    if (wants(0)) da = sum_to(dy, shape_of(0));
-    if (wants(1)) db = sum_to(dy, shape_of(1));
-    return {da, db};
-  }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy, dy}; }
 };
 
 struct Subtract final : Op {
@@ -41,9 +37,9 @@ struct Subtract final : Op {
     return zip_numbers(name(), a, b, [](auto u, auto v) { return u - v; });
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     Gradient da, db;
-    if (wants(0)) da = sum_to(dy, shape_of(0));
+    if (wants(0)) da = dy;
     if (wants(1)) db = negative(sum_to(dy, shape_of(1)));
     return {da, db};
   }
@@ -60,10 +56,10 @@ struct Multiply final : Op {
     return zip_numbers(name(), left, right, [](auto u, auto v) { return u * v; });
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     Gradient da, db;
-    if (wants(0)) da = sum_to(dy * b.value(), shape_of(0));
-    if (wants(1)) db = sum_to(dy * a.value(), shape_of(1));
+    if (wants(0)) da = dy * b.value();
+    if (wants(1)) db = dy * a.value();
     return {da, db};
   }
 };
@@ -80,10 +76,10 @@ struct Divide final : Op {
     return quotient;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     Gradient da, db;
     const Tensor slope = dy / b.value();
-    if (wants(0)) da = sum_to(slope, shape_of(0));
+    if (wants(0)) da = slope;
     if (wants(1)) db = negative(sum_to(slope * attached(y), shape_of(1)));
     return {da, db};
   }
@@ -115,7 +111,7 @@ struct Scale final : Op {  // y = factor · x,  dx = factor · dy
     });
   }
 
-  Gradients backward(const Tensor& dy) override { return {scale(dy, factor)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {scale(dy, factor)}; }
 };
 
 struct Shift final : Op {  // y = x + term,  dx = dy
@@ -134,7 +130,7 @@ struct Shift final : Op {  // y = x + term,  dx = dy
     });
   }
 
-  Gradients backward(const Tensor& dy) override { return {dy}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy}; }
 };
 
 struct Negative final : Op {
@@ -144,7 +140,7 @@ struct Negative final : Op {
     return map_numbers(name(), x, [](auto v) { return -v; });
   }
 
-  Gradients backward(const Tensor& dy) override { return {negative(dy)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {negative(dy)}; }
 };
 
 /// Maximum and minimum send the gradient to where the value came from, and half of it to each of a
@@ -152,10 +148,10 @@ struct Negative final : Op {
 struct Extremum : Op {
   Saved a, b;
 
-  Gradients share_backward(const Tensor& dy, const Tensor& share_of_a) const {
+  Gradients share_backward(const Tensor& dy, const Tensor& share_of_a, const Wanted& wants) const {
     Gradient da, db;
-    if (wants(0)) da = sum_to(dy * share_of_a, a.shape());
-    if (wants(1)) db = sum_to(dy * (1.0 - share_of_a), b.shape());
+    if (wants(0)) da = dy * share_of_a;
+    if (wants(1)) db = dy * (1.0 - share_of_a);
     return {da, db};
   }
 };
@@ -169,11 +165,14 @@ struct Maximum final : Extremum {
     return zip(name(), left, right, [](auto u, auto v) { return u > v || u != u ? u : v; });
   }
 
-  Gradients backward(const Tensor& dy) override {
-    return share_backward(dy, zip(name(), a.value(), b.value(), [](auto u, auto v) {
-                            using T = decltype(u);
-                            return u > v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
-                          }));
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+    return share_backward(dy,
+                          zip(name(), a.value(), b.value(),
+                              [](auto u, auto v) {
+                                using T = decltype(u);
+                                return u > v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
+                              }),
+                          wants);
   }
 };
 
@@ -186,12 +185,24 @@ struct Minimum final : Extremum {
     return zip(name(), left, right, [](auto u, auto v) { return u < v || u != u ? u : v; });
   }
 
-  Gradients backward(const Tensor& dy) override {
-    return share_backward(dy, zip(name(), a.value(), b.value(), [](auto u, auto v) {
-                            using T = decltype(u);
-                            return u < v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
-                          }));
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+    return share_backward(dy,
+                          zip(name(), a.value(), b.value(),
+                              [](auto u, auto v) {
+                                using T = decltype(u);
+                                return u < v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
+                              }),
+                          wants);
   }
+};
+
+struct To final : Op {
+  Dtype from, wanted;
+
+  explicit To(Dtype from, Dtype wanted) : from(from), wanted(wanted) {}
+  const char* name() const override { return "to"; }
+  Tensor forward(const Tensor& x) { return kernel::convert(x, wanted); }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {gradus::to(dy, from)}; }
 };
 
 }  // namespace op
@@ -206,5 +217,32 @@ Tensor negative(const Tensor& x) { return apply(op::Negative{}, x); }
 Tensor operator/(double c, const Tensor& x) { return scale(reciprocal(x), c); }
 Tensor maximum(const Tensor& a, const Tensor& b) { return apply(op::Maximum{}, a, b); }
 Tensor minimum(const Tensor& a, const Tensor& b) { return apply(op::Minimum{}, a, b); }
+
+Tensor to(const Tensor& x, Dtype dtype) {
+  check_defined("to", x);
+  if (x.dtype() == dtype) return x;
+  return apply(op::To{x.dtype(), dtype}, x);
+}
+
+namespace {
+
+/// x becomes `value`: as a name for it, or, of a parameter, in place.
+Tensor& assign(const char* op, Tensor& x, const Tensor& value) {
+  if (!x.requires_grad() || !x.is_leaf()) return x = value;
+  require<GraphError>(!GradMode::enabled(), op, ": ", x.shape(), " is a leaf whose gradient is ",
+                      "wanted: change it under NoGrad, or name the result anew (x = x + y)");
+  return x.copy_(value);
+}
+
+}  // namespace
+
+Tensor& operator+=(Tensor& x, const Tensor& y) { return assign("+=", x, x + y); }
+Tensor& operator-=(Tensor& x, const Tensor& y) { return assign("-=", x, x - y); }
+Tensor& operator*=(Tensor& x, const Tensor& y) { return assign("*=", x, x * y); }
+Tensor& operator/=(Tensor& x, const Tensor& y) { return assign("/=", x, x / y); }
+Tensor& operator+=(Tensor& x, double y) { return assign("+=", x, x + y); }
+Tensor& operator-=(Tensor& x, double y) { return assign("-=", x, x - y); }
+Tensor& operator*=(Tensor& x, double y) { return assign("*=", x, x * y); }
+Tensor& operator/=(Tensor& x, double y) { return assign("/=", x, x / y); }
 
 }  // namespace gradus

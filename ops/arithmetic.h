@@ -2,6 +2,7 @@
 // the tensor's). f32 and f64; + − × and comparisons also i64.
 #pragma once
 
+#include "gradus/engine/broadcast.h"  // sum_to, expand
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
@@ -28,15 +29,16 @@ inline Tensor operator/(const Tensor& x, double c) { return scale(x, 1 / c); }
 Tensor operator/(double c, const Tensor& x);
 inline Tensor operator-(const Tensor& x) { return negative(x); }
 
-// x += y makes x name x + y; nothing is written.
-inline Tensor& operator+=(Tensor& x, const Tensor& y) { return x = x + y; }
-inline Tensor& operator-=(Tensor& x, const Tensor& y) { return x = x - y; }
-inline Tensor& operator*=(Tensor& x, const Tensor& y) { return x = x * y; }
-inline Tensor& operator/=(Tensor& x, const Tensor& y) { return x = x / y; }
-inline Tensor& operator+=(Tensor& x, double y) { return x = x + y; }
-inline Tensor& operator-=(Tensor& x, double y) { return x = x - y; }
-inline Tensor& operator*=(Tensor& x, double y) { return x = x * y; }
-inline Tensor& operator/=(Tensor& x, double y) { return x = x / y; }
+// x += y makes x name x + y, so that what was computed from x before stays as it was. A leaf whose
+// gradient is wanted (a parameter) is written in place instead, under NoGrad; GraphError otherwise.
+Tensor& operator+=(Tensor& x, const Tensor& y);
+Tensor& operator-=(Tensor& x, const Tensor& y);
+Tensor& operator*=(Tensor& x, const Tensor& y);
+Tensor& operator/=(Tensor& x, const Tensor& y);
+Tensor& operator+=(Tensor& x, double y);
+Tensor& operator-=(Tensor& x, double y);
+Tensor& operator*=(Tensor& x, double y);
+Tensor& operator/=(Tensor& x, double y);
 
 Tensor pow(const Tensor& x, double exponent);  // x^exponent; dx = exponent · x^(exponent−1) · dy
 Tensor pow(const Tensor& x,
@@ -66,8 +68,5 @@ Tensor clamp(const Tensor& x, double low,
 
 /// x converted to another dtype; the gradient comes back converted. Recorded between f32 and f64.
 Tensor to(const Tensor& x, Dtype dtype);
-
-/// x summed down to `shape`, from which x's shape was broadcast: the backward of broadcasting.
-Tensor sum_to(const Tensor& x, const Shape& shape);
 
 }  // namespace gradus

@@ -12,10 +12,12 @@
 // constants: that is element by element, and written in the operations for it.
 #include <cmath>
 
+#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/kernels/rows.h"
-#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
@@ -59,7 +61,7 @@ Tensor channels_exchanged(const Tensor& x) {
   Strides strides = x.strides();
   std::swap(shape[0], shape[1]);
   std::swap(strides[0], strides[1]);
-  return x.view(shape, strides, x.offset()).contiguous();
+  return kernel::contiguous(kernel::strided_view(x, shape, strides, x.offset()));
 }
 
 std::int64_t values_per_channel(const Tensor& x) {
@@ -137,8 +139,9 @@ struct BatchNorm final : Op {
 
   Tensor forward(const Tensor& input, const Tensor& w, const Tensor& b) {
     x = input, weight = w, bias = b;
-    const Tensor packed = channels_exchanged(input), scale = w.defined() ? w.contiguous() : w;
-    const Tensor shift = b.defined() ? b.contiguous() : b;
+    const Tensor packed = channels_exchanged(input),
+                 scale = w.defined() ? kernel::contiguous(w) : w;
+    const Tensor shift = b.defined() ? kernel::contiguous(b) : b;
     const std::int64_t channels = input.size(1), n = values_per_channel(input);
     statistics = Tensor::empty({channels, 2}, input.dtype());
     Tensor y = Tensor::empty_like(packed);
@@ -156,10 +159,10 @@ struct BatchNorm final : Op {
     return channels_exchanged(y);
   }
 
-  Gradients backward(const Tensor& dy) override {
-    if (GradMode::enabled() || formula_wanted()) return formula_backward(dy);
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+    if (GradMode::enabled() || formula_wanted()) return formula_backward(dy, wants);
     const Tensor input = channels_exchanged(x.value()), upstream = channels_exchanged(dy);
-    const Tensor w = weight.defined() ? weight.value().contiguous() : Tensor();
+    const Tensor w = weight.defined() ? kernel::contiguous(weight.value()) : Tensor();
     const std::int64_t channels = input.size(0), n = values_per_channel(x.value());
     Tensor dx = Tensor::empty_like(input), dw = Tensor::empty({channels}, x.dtype());
     Tensor db = Tensor::empty({channels}, x.dtype());
@@ -178,7 +181,7 @@ struct BatchNorm final : Op {
             bias.defined() && wants(2) ? db : Tensor()};
   }
 
-  Gradients formula_backward(const Tensor& dy) {
+  Gradients formula_backward(const Tensor& dy, const Wanted& wants) {
     const Tensor input = x.value();
     const auto [rstd, xhat] = Normalised(input, eps);
     const Axes axes = others(input);
@@ -222,7 +225,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Ten
     return result;
   };
   if (formula_wanted()) {
-    forward();
+    static_cast<void>(forward());
     y = scaled_and_shifted(Normalised(x, eps).xhat, weight, bias);
   } else {
     const Tensor* const inputs[] = {&x, &weight, &bias};

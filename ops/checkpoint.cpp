@@ -12,6 +12,7 @@
 #include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -113,7 +114,7 @@ struct Checkpoint final : Op {
     return std::exchange(y, {});
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     Tensors x, reached;
     Places by, out_of;  // which inputs, and of all that apply() got
     for (std::size_t i = 0; i < inputs.size() + leaves.size(); ++i) {
@@ -141,8 +142,8 @@ struct Checkpoint final : Op {
   Tensors again(const Tensor& dy, const Tensors& x, const Places& by,
                 const Tensors& reached) const {
     Tensors like, all{dy};
-    for (const std::size_t i : by) like.push_back(x[i].without_numbers());
-    for (const Tensor& leaf : reached) like.push_back(leaf.without_numbers());
+    for (const std::size_t i : by) like.push_back(x[i].metadata_only());
+    for (const Tensor& leaf : reached) like.push_back(leaf.metadata_only());
     all.insert(all.end(), x.begin(), x.end());
     const auto row_of = [run = run, by, reached, like](const Tensors& in) {
       const Tensors inner(in.begin() + 1, in.end());

@@ -14,9 +14,11 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/simd.h"
+#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
@@ -83,14 +85,14 @@ struct Unfold final : Op {  // x [B, C, L] → [B, Lout, C, K]
   explicit Unfold(const Windows& windows) : w(windows) {}
   const char* name() const override { return "unfold"; }
   Tensor forward(const Tensor& x) {
-    const Tensor from = x.contiguous();
+    const Tensor from = kernel::contiguous(x);
     Tensor u = Tensor::empty({x.size(0), w.count, x.size(1), w.taps}, x.dtype());
     dispatch_float("conv1d", x.dtype(), [&]<class T>() {
       unfold_windows(w, x.size(0), x.size(1), from.data<T>(), u.mutable_data<T>());
     });
     return u;
   }
-  Gradients backward(const Tensor& du) override;
+  Gradients backward(const Tensor& du, const Wanted&) override;
 };
 
 struct Fold final : Op {  // u [B, Lout, C, K] → [B, C, L]
@@ -98,17 +100,17 @@ struct Fold final : Op {  // u [B, Lout, C, K] → [B, C, L]
   explicit Fold(const Windows& windows) : w(windows) {}
   const char* name() const override { return "fold"; }
   Tensor forward(const Tensor& u) {
-    const Tensor from = u.contiguous();
+    const Tensor from = kernel::contiguous(u);
     Tensor y = Tensor::empty({u.size(0), u.size(2), w.length}, u.dtype());
     dispatch_float("conv1d", u.dtype(), [&]<class T>() {
       fold_windows(w, u.size(0), u.size(2), from.data<T>(), y.mutable_data<T>());
     });
     return y;
   }
-  Gradients backward(const Tensor& dy) override { return {apply(Unfold(w), dy)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {apply(Unfold(w), dy)}; }
 };
 
-Gradients Unfold::backward(const Tensor& du) { return {apply(Fold(w), du)}; }
+Gradients Unfold::backward(const Tensor& du, const Wanted&) { return {apply(Fold(w), du)}; }
 
 struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
   Windows w;
@@ -119,7 +121,7 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
   Tensor forward(const Tensor& input, const Tensor& taps) {
     x = input, weight = taps;
     const std::int64_t C = input.size(1);
-    const Tensor from = input.contiguous(), factors = taps.contiguous();
+    const Tensor from = kernel::contiguous(input), factors = kernel::contiguous(taps);
     Tensor y = Tensor::empty({input.size(0), C, w.count}, input.dtype()).fill_(0);
     dispatch_float("conv1d", y.dtype(), [&]<class T>() {
       const T *rows = from.data<T>(), *f = factors.data<T>();
@@ -134,7 +136,7 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
     return y;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     Tensor dx, dw;
     if (GradMode::enabled()) {
       const Tensor du = unsqueeze(transpose(dy, 1, 2), 3);  // [B, Lout, C, 1]
@@ -142,9 +144,9 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
       if (wants(1)) dw = sum(du * apply(Unfold(w), x.value()), {0, 1});
       return {dx, dw};
     }
-    const Tensor g = dy.contiguous();
-    if (wants(0)) dx = dx_backward(g, weight.value().contiguous());
-    if (wants(1)) dw = dw_backward(g, x.value().contiguous());
+    const Tensor g = kernel::contiguous(dy);
+    if (wants(0)) dx = dx_backward(g, kernel::contiguous(weight.value()));
+    if (wants(1)) dw = dw_backward(g, kernel::contiguous(x.value()));
     return {dx, dw};
   }
 

@@ -10,6 +10,7 @@
 #include "gradus/base/products/library.h"
 #include "gradus/base/random.h"
 #include "gradus/base/simd.h"
+#include "gradus/engine/strided.h"
 
 namespace gradus {
 namespace {
@@ -49,9 +50,9 @@ Tensor blocks_of(std::span<const Rows> blocks, Dtype dtype) {
       values.insert(values.end(), row.begin(), row.end());
     }
   }
-  return from(values, {static_cast<std::int64_t>(blocks.size()), static_cast<std::int64_t>(m),
-                       static_cast<std::int64_t>(n)})
-      .astype(dtype);
+  const Shape shape = {std::ssize(blocks), static_cast<std::int64_t>(m),
+                       static_cast<std::int64_t>(n)};
+  return kernel::convert(from(values, shape), dtype);
 }
 
 }  // namespace
@@ -123,9 +124,8 @@ Tensor randperm(std::int64_t n) {
 Tensor tensor(double value, Dtype dtype) { return full({}, value, dtype); }
 
 Tensor tensor(std::initializer_list<double> values, Dtype dtype) {
-  return from(std::span<const double>(values.begin(), values.size()),
-              {static_cast<std::int64_t>(values.size())})
-      .astype(dtype);
+  return kernel::convert(from(std::span(values.begin(), values.size()), {std::ssize(values)}),
+                         dtype);
 }
 
 Tensor tensor(std::initializer_list<std::initializer_list<double>> rows, Dtype dtype) {
@@ -169,7 +169,7 @@ Tensor from(const std::vector<bool>& values,
 template <class T>
 Tensor borrow(std::span<T> values, const Shape& shape, std::shared_ptr<const void> owner) {
   check_count("borrow", values, shape);
-  return Tensor::over(
+  return kernel::over(
       std::make_shared<Storage>(values.data(), values.size_bytes(), std::move(owner)), shape,
       dtype_of<T>);
 }

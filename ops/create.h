@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gradus/engine/tensor.h"
+#include "gradus/ops/members.h"
 
 namespace gradus {
 

@@ -14,12 +14,14 @@
 #include <limits>
 #include <vector>
 
+#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/kernels/rows.h"
-#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/reduce.h"
@@ -143,7 +145,7 @@ Tensor counted_rows(const Tensor& x, const Tensor& classes, std::int64_t ignored
 }
 
 std::vector<double> as_doubles(const Tensor& w) {
-  return w.defined() ? w.astype(Dtype::f64).to_vector<double>() : std::vector<double>{};
+  return w.defined() ? kernel::convert(w, Dtype::f64).to_vector<double>() : std::vector<double>{};
 }
 
 }  // namespace
@@ -181,7 +183,7 @@ struct CrossEntropy final : Op {
 
   Tensor forward(const Tensor& x, const Tensor& classes) {
     logits = x, target = classes;
-    const Tensor packed = x.contiguous();
+    const Tensor packed = kernel::contiguous(x);
     const Rows rows(packed);
     lse = Tensor::empty(classes.shape(), x.dtype());
     Tensor loss = Tensor::empty_like(lse), result = loss;
@@ -202,13 +204,13 @@ struct CrossEntropy final : Op {
     return result;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     if (GradMode::enabled() || formula_wanted()) return {formula_backward(dy), {}};
-    const Tensor x = logits.take(), classes = target.value();
+    const Tensor x = logits.take(wants), classes = target.value();
     Tensor dx = reuse_or_empty(x);
-    const Tensor packed = x.contiguous();
+    const Tensor packed = kernel::contiguous(x);
     const Rows rows(packed);
-    const Tensor upstream = dy.contiguous();
+    const Tensor upstream = kernel::contiguous(dy);
     const std::int64_t step = options.reduction == Reduction::none ? 1 : 0;
     dispatch_float(name(), x.dtype(), [&]<class T>() {
       const Rule<T> q = rule<T>(classes);
@@ -238,7 +240,7 @@ struct CrossEntropy final : Op {
   };
   Distribution distribution(const Tensor& classes, Dtype dtype) const {
     const std::int64_t V = logits.shape()[logits.shape().rank() - 1];
-    const Tensor sums = lse.astype(Dtype::f64);
+    const Tensor sums = kernel::convert(lse, Dtype::f64);
     const std::vector<double> w = as_doubles(options.weight);
     Tensor q = zeros(logits.shape(), Dtype::f64);
     double* to = q.mutable_data<double>();
@@ -252,7 +254,7 @@ struct CrossEntropy final : Op {
         to[v] = weight * (e / static_cast<double>(V) + (v == t[r] ? 1 - e : 0));
       }
     }
-    return {q.astype(dtype), sum(q, {-1}, true).astype(dtype)};
+    return {kernel::convert(q, dtype), kernel::convert(sum(q, {-1}, true), dtype)};
   }
 };
 
@@ -261,7 +263,7 @@ struct CrossEntropy final : Op {
 Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      const CrossEntropyOptions& options) {
   check_arguments("cross_entropy", logits, target, options);
-  const Tensor classes = target.contiguous();
+  const Tensor classes = kernel::contiguous(target);
   const double counted = checked_weights("cross_entropy", classes, logits.size(-1),
                                          options.ignore_index, as_doubles(options.weight));
   if (formula_wanted()) {
@@ -269,14 +271,14 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
     return nll_loss(log_softmax(rows), classes, options);
   }
   CrossEntropyOptions chosen = options;
-  if (options.weight.defined()) chosen.weight = options.weight.detach().contiguous();
+  if (options.weight.defined()) chosen.weight = kernel::contiguous(options.weight.detach());
   return apply(op::CrossEntropy(chosen, counted), logits, classes);
 }
 
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
                 const CrossEntropyOptions& options) {
   check_arguments("nll_loss", log_probabilities, target, options);
-  const Tensor classes = target.contiguous();
+  const Tensor classes = kernel::contiguous(target);
   const std::int64_t V = log_probabilities.size(-1);
   const double counted =
       checked_weights("nll_loss", classes, V, options.ignore_index, as_doubles(options.weight));

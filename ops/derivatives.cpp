@@ -1,7 +1,7 @@
 #include "gradus/ops/derivatives.h"
 
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 
 namespace gradus {

@@ -14,6 +14,8 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/simd.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 
 namespace gradus {
@@ -81,16 +83,16 @@ struct Dropout final : Op {
   const char* name() const override { return "dropout"; }
 
   Tensor forward(const Tensor& x) {
-    const Tensor packed = x.contiguous();
+    const Tensor packed = kernel::contiguous(x);
     Tensor y = Tensor::empty_like(packed);
     drop_into(y, mask, packed, {});
     return y;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     if (GradMode::enabled()) return {apply(Dropout(mask), dy)};
     Tensor dx = reuse_or_empty(dy);
-    drop_into(dx, mask, dy.contiguous(), {});
+    drop_into(dx, mask, kernel::contiguous(dy), {});
     return {dx};
   }
 };
@@ -102,13 +104,13 @@ struct DropoutResidual final : Op {  // y = residual + dropout(x)
   const char* name() const override { return "dropout_residual"; }
 
   Tensor forward(const Tensor& x, const Tensor& residual) {
-    const Tensor packed = x.contiguous();
+    const Tensor packed = kernel::contiguous(x);
     Tensor y = Tensor::empty_like(packed);
-    drop_into(y, mask, packed, residual.contiguous());
+    drop_into(y, mask, packed, kernel::contiguous(residual));
     return y;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     return {wants(0) ? apply(Dropout(mask), dy) : Tensor(), dy};
   }
 };

@@ -9,11 +9,12 @@
 // Each remembers its inputs. What follows it need not keep y, for that is made again backward; and
 // the gradients are written into the remembered inputs, where nobody else needs those any more.
 
+#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/kernels/map.h"
-#include "gradus/ops/kernels/vmath.h"
 
 namespace gradus {
 namespace {
@@ -84,8 +85,8 @@ struct SmoothActivation : Op {
     return activate(input);
   }
 
-  bool cheap_to_remake() const override { return x.kept(); }
-  Tensor remake() const override { return activate(x.value()); }
+  bool is_recomputable() const override { return x.is_stored(); }
+  Tensor recompute() const override { return activate(x.value()); }
 };
 
 struct Silu final : SmoothActivation {
@@ -95,9 +96,9 @@ struct Silu final : SmoothActivation {
     return map(name(), input, [](auto v) { return vmath::silu(v); });
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     if (GradMode::enabled()) return {dy * silu_slope(x.value())};
-    return {zip_backward(name(), x.take(), dy,
+    return {zip_backward(name(), x.take(wants), dy,
                          [](auto v, auto d) { return d * vmath::silu_derivative(v); })};
   }
 };
@@ -109,9 +110,9 @@ struct GeluTanh final : SmoothActivation {
     return map(name(), input, [](auto v) { return vmath::gelu_tanh(v); });
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     if (GradMode::enabled()) return {dy * gelu_slope(x.value(), Gelu::tanh)};
-    return {zip_backward(name(), x.take(), dy,
+    return {zip_backward(name(), x.take(wants), dy,
                          [](auto v, auto d) { return d * vmath::gelu_tanh_derivative(v); })};
   }
 };
@@ -123,9 +124,9 @@ struct GeluErf final : SmoothActivation {
     return map(name(), input, [](auto v) { return vmath::gelu_erf(v); });
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     if (GradMode::enabled()) return {dy * gelu_slope(x.value(), Gelu::erf)};
-    return {zip_backward(name(), x.take(), dy,
+    return {zip_backward(name(), x.take(wants), dy,
                          [](auto v, auto d) { return d * vmath::gelu_erf_derivative(v); })};
   }
 };
@@ -145,15 +146,15 @@ struct Swiglu final : Op {
     return zip(name(), g, input, [](auto u, auto v) { return vmath::silu(u) * v; });
   }
 
-  bool cheap_to_remake() const override { return gate.kept() && x.kept(); }
-  Tensor remake() const override { return activate(gate.value(), x.value()); }
+  bool is_recomputable() const override { return gate.is_stored() && x.is_stored(); }
+  Tensor recompute() const override { return activate(gate.value(), x.value()); }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     if (GradMode::enabled()) {
       const Tensor g = gate.value(), up = x.value();
       return {dy * up * silu_slope(g), dy * silu_formula(g)};
     }
-    return kernel_backward(gate.take(), x.take(), dy);
+    return kernel_backward(gate.take(wants), x.take(wants), dy);
   }
 
   Gradients kernel_backward(const Tensor& g, const Tensor& up, const Tensor& dy) const {

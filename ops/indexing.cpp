@@ -12,6 +12,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/map.h"
@@ -108,7 +109,7 @@ struct IndexSelect final : Op {
   IndexSelect(int axis, const Shape& from) : axis(axis), from(from) {}
   const char* name() const override { return "index_select"; }
   Tensor forward(const Tensor& x, const Tensor& positions) {
-    const Tensor packed = x.contiguous(), at = positions.contiguous();
+    const Tensor packed = kernel::contiguous(x), at = kernel::contiguous(positions);
     check_range("index_select", "index", at, from[axis]);
     index = at;
     Shape shape = from;
@@ -122,7 +123,7 @@ struct IndexSelect final : Op {
     });
     return y;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor at = index.value();
     if (axis == 0 && !GradMode::enabled()) return {Gradient::rows(dy, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), axis, along(at, axis, dy.shape()), dy), {}};
@@ -136,7 +137,7 @@ struct Gather final : Op {
   Gather(int axis, const Shape& from) : axis(axis), from(from) {}
   const char* name() const override { return "gather"; }
   Tensor forward(const Tensor& x, const Tensor& positions) {
-    const Tensor at = positions.contiguous();
+    const Tensor at = kernel::contiguous(positions);
     check_range("gather", "index", at, from[axis]);
     index = at;
     Tensor y = Tensor::empty(at.shape(), x.dtype());
@@ -147,7 +148,7 @@ struct Gather final : Op {
     });
     return y;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {scatter_add(zeros(from, dy.dtype()), axis, index.value(), dy), {}};
   }
 };
@@ -158,10 +159,10 @@ struct ScatterAdd final : Op {
   explicit ScatterAdd(int axis) : axis(axis) {}
   const char* name() const override { return "scatter_add"; }
   Tensor forward(const Tensor& x, const Tensor& positions, const Tensor& source) {
-    const Tensor at = positions.contiguous();
+    const Tensor at = kernel::contiguous(positions);
     check_range("scatter_add", "index", at, x.shape()[axis]);
     index = at;
-    Tensor y = x.clone();
+    Tensor y = kernel::copy(x);
     const std::int64_t step = y.strides()[axis];
     dispatch_number("scatter_add", x.dtype(), [&]<class T>() {
       for_each_picked(at, axis, y.strides(), y.mutable_data<T>(), source.strides(),
@@ -170,7 +171,7 @@ struct ScatterAdd final : Op {
     });
     return y;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     return {wants(0) ? dy : Tensor(), {}, wants(2) ? gather(dy, axis, index.value()) : Tensor()};
   }
 };
@@ -181,7 +182,7 @@ struct OneHot final : Op {
   OneHot(std::int64_t classes, Dtype dtype) : classes(classes), dtype(dtype) {}
   const char* name() const override { return "one_hot"; }
   Tensor forward(const Tensor& index) {
-    const Tensor at = index.contiguous();
+    const Tensor at = kernel::contiguous(index);
     check_range("one_hot", "class", at, classes);
     Shape shape = index.shape();
     shape.push_back(classes);
@@ -203,7 +204,7 @@ struct Embedding final : Op {
   Embedding(std::int64_t padding_id, const Shape& from) : padding_id(padding_id), from(from) {}
   const char* name() const override { return "embedding"; }
   Tensor forward(const Tensor& weight, const Tensor& positions) {
-    const Tensor packed = weight.contiguous(), at = positions.contiguous();
+    const Tensor packed = kernel::contiguous(weight), at = kernel::contiguous(positions);
     check_range("embedding", "id", at, from[0],
                 ": make the table for a larger vocabulary, or give what is unknown an id that it "
                 "has");
@@ -216,9 +217,9 @@ struct Embedding final : Op {
     });
     return y;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     Tensor rows = reshape(dy, {ids.value().numel(), from[1]});
-    Tensor at = ids.value().view({rows.size(0)});
+    Tensor at = kernel::reshaped(ids.value(), {rows.size(0)});
     if (const Tensor kept = without_padding(at); kept.defined()) {
       rows = index_select(rows, 0, kept);
       at = index_select(at, 0, kept);
@@ -282,6 +283,31 @@ Tensor embedding(const Tensor& weight, const Tensor& ids, std::int64_t padding_i
   require(-1 <= padding_id && padding_id < weight.size(0), "embedding: padding_id ", padding_id,
           " is no row of ", weight.shape(), ": give one, or -1 for none");
   return apply(op::Embedding(padding_id, weight.shape()), weight, ids);
+}
+
+Tensor Tensor::operator[](const Tensor& index) const {
+  check_defined("[]", *this);
+  check_defined("[]", index);
+  if (index.dtype() != Dtype::bool_) {
+    Shape shape = index.shape();
+    for (int axis = 1; axis < rank(); ++axis) shape.push_back(size(axis));
+    return gradus::reshape(gradus::index_select(*this, 0, gradus::flatten(index)), shape);
+  }
+  Shape shape = {-1};
+  for (int axis = 0; axis < rank(); ++axis) {
+    require<ShapeError>(axis >= index.rank() || size(axis) == index.size(axis), "[]: a mask ",
+                        index.shape(), " for ", shape_, ": the axes it has must be the first ones");
+    if (axis >= index.rank()) shape.push_back(size(axis));
+  }
+  require<ShapeError>(index.rank() <= rank(), "[]: a mask ", index.shape(), " for ", shape_,
+                      " has more axes");
+  const std::vector<bool> chosen = index.to_vector<bool>();
+  std::vector<std::int64_t> rows;
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    if (chosen[i]) rows.push_back(static_cast<std::int64_t>(i));
+  const auto count = static_cast<std::int64_t>(rows.size());
+  shape[0] = std::ssize(chosen);
+  return gradus::index_select(gradus::reshape(*this, shape), 0, from(rows, {count}));
 }
 
 }  // namespace gradus

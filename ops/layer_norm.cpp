@@ -11,11 +11,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/rows.h"
-#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
 
@@ -107,7 +109,7 @@ struct LayerNorm final : Op {
 
   explicit LayerNorm(double epsilon) : eps(epsilon) {}
   const char* name() const override { return "layer_norm"; }
-  bool cheap_to_remake() const override { return x.kept(); }
+  bool is_recomputable() const override { return x.is_stored(); }
 
   Tensor forward(const Tensor& input, const Tensor& w, const Tensor& b) {
     x = input, weight = w, bias = b;
@@ -115,15 +117,15 @@ struct LayerNorm final : Op {
     return normalised(input, w, b, statistics);
   }
 
-  Tensor remake() const override {
+  Tensor recompute() const override {
     return normalised(x.value(), weight.value(), bias.value(), Tensor::empty_like(statistics));
   }
 
   Tensor normalised(const Tensor& input, const Tensor& w, const Tensor& b, Tensor numbers) const {
-    const Tensor packed = input.contiguous();
+    const Tensor packed = kernel::contiguous(input);
     const Rows rows(packed);
-    const Tensor scale = w.defined() ? w.contiguous() : ones({rows.length}, input.dtype());
-    const Tensor shift = b.defined() ? b.contiguous() : zeros({rows.length}, input.dtype());
+    const Tensor scale = w.defined() ? kernel::contiguous(w) : ones({rows.length}, input.dtype());
+    const Tensor shift = b.defined() ? kernel::contiguous(b) : zeros({rows.length}, input.dtype());
     Tensor y = Tensor::empty_like(packed);
     dispatch_float(name(), input.dtype(), [&]<class T>() {
       const T *from = packed.data<T>(), *s = scale.data<T>(), *t = shift.data<T>();
@@ -137,16 +139,16 @@ struct LayerNorm final : Op {
     return y;
   }
 
-  Gradients backward(const Tensor& dy) override {
-    if (GradMode::enabled() || formula_wanted()) return formula_backward(dy);
-    const Tensor input = x.value().contiguous();
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+    if (GradMode::enabled() || formula_wanted()) return formula_backward(dy, wants);
+    const Tensor input = kernel::contiguous(x.value());
     const Rows rows(input);
     const Tensor w =
-        weight.defined() ? weight.value().contiguous() : ones({rows.length}, x.dtype());
+        weight.defined() ? kernel::contiguous(weight.value()) : ones({rows.length}, x.dtype());
     const bool dw_wanted = weight.defined() && wants(1), db_wanted = bias.defined() && wants(2);
     RowSums sums(rows, dw_wanted || db_wanted ? 2 * rows.length : 0, x.dtype());
     Tensor dx = wants(0) ? reuse_or_empty(dy) : Tensor();
-    const Tensor upstream = dy.contiguous();
+    const Tensor upstream = kernel::contiguous(dy);
     dispatch_float(name(), x.dtype(), [&]<class T>() {
       const T *from = input.data<T>(), *scale = w.data<T>(), *kept = statistics.data<T>();
       const T* in = upstream.data<T>();
@@ -163,15 +165,15 @@ struct LayerNorm final : Op {
             db_wanted ? sums.total(rows.length, rows.length) : Tensor()};
   }
 
-  Gradients formula_backward(const Tensor& dy) {
+  Gradients formula_backward(const Tensor& dy, const Wanted& wants) {
     const auto [rstd, xhat] = Normalised(x.value(), eps);
     Gradients d(3);
     if (wants(0)) {
       const Tensor g = weight.defined() ? dy * weight.value() : dy;
       d[0] = rstd * (g - mean(g, {-1}, true) - xhat * mean(g * xhat, {-1}, true));
     }
-    if (weight.defined() && wants(1)) d[1] = sum_to(dy * xhat, weight.shape());
-    if (bias.defined() && wants(2)) d[2] = sum_to(dy, bias.shape());
+    if (weight.defined() && wants(1)) d[1] = dy * xhat;
+    if (bias.defined() && wants(2)) d[2] = dy;
     return d;
   }
 };

@@ -9,6 +9,8 @@
 
 #include "gradus/base/products/multiply.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/shape_ops.h"
@@ -28,7 +30,7 @@ std::int64_t count_rows(const Tensor& x) {
 }
 
 /// [..., n] seen as [rows, n].
-Tensor as_rows(const Tensor& x) { return x.view({count_rows(x), x.size(-1)}); }
+Tensor as_rows(const Tensor& x) { return kernel::reshaped(x, {count_rows(x), x.size(-1)}); }
 
 /// a b, or aᵀ b, of two packed matrices, as a new tensor of `shape`.
 Tensor product(bool transpose_a, const Tensor& a, const Tensor& b, const Shape& shape) {
@@ -57,9 +59,9 @@ struct Linear final : Op {
     Shape shape = input.shape();
     shape[input.rank() - 1] = out;
     Tensor y = Tensor::empty(shape, input.dtype());
-    const Tensor from = input.contiguous(), packed = w.contiguous();
-    const Tensor b = bias.defined() ? bias.contiguous() : bias;
-    const Tensor r = residual.defined() ? residual.contiguous() : residual;
+    const Tensor from = kernel::contiguous(input), packed = kernel::contiguous(w);
+    const Tensor b = bias.defined() ? kernel::contiguous(bias) : bias;
+    const Tensor r = residual.defined() ? kernel::contiguous(residual) : residual;
     dispatch_float("linear", y.dtype(), [&]<class T>() {
       const Matrix<const T> matrix(packed.data<T>(), out, in);
       products::Options<T> options;
@@ -71,7 +73,7 @@ struct Linear final : Op {
     return y;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     const std::int64_t out = weight.shape()[0], in = weight.shape()[1];
     Tensor dx, dw, db, dresidual;
     if (has_residual && wants(3)) dresidual = dy;
@@ -84,7 +86,7 @@ struct Linear final : Op {
     const Tensor g = as_rows(dy);
     if (wants(2)) db = sum_to(g, {out});
     if (wants(1)) dw = product(true, g, as_rows(x.value()), {out, in});
-    if (wants(0)) dx = product(false, g, weight.value().contiguous(), x.shape());
+    if (wants(0)) dx = product(false, g, kernel::contiguous(weight.value()), x.shape());
     return {dx, dw, db, dresidual};
   }
 };

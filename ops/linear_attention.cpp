@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gradus/engine/strided.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/masked_product.h"
@@ -151,7 +152,7 @@ Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const Ra
     for (std::size_t c = 0; c < D; ++c) squares += row[c] * row[c];
     for (std::size_t c = 0; c < D; ++c) row[c] *= std::sqrt(length / squares);
   }
-  return from(w, {features, width}).astype(dtype);
+  return kernel::convert(from(w, {features, width}), dtype);
 }
 
 }  // namespace gradus

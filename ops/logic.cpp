@@ -7,6 +7,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/kernels/map.h"
 
 namespace gradus {
@@ -158,7 +159,7 @@ struct Quantifier final : Op {
   const char* name() const override { return every ? "all" : "any"; }
 
   Tensor forward(const Tensor& input) {
-    const Tensor x = input.contiguous();
+    const Tensor x = kernel::contiguous(input);
     Shape shape = x.shape();
     std::int64_t outer = 1, inner = 1;
     for (int i = 0; i < axis; ++i) outer *= shape[i];
@@ -203,7 +204,7 @@ Tensor quantify(bool every, const Tensor& x, int axis, bool keepdim) {
 /// Is `wanted` among the elements?
 bool contains(const char* op, const Tensor& input, bool wanted) {
   check_bool(op, input);
-  const Tensor x = input.contiguous();
+  const Tensor x = kernel::contiguous(input);
   const bool* first = x.data<bool>();
   std::atomic<bool> found = false;
   parallel_for(x.numel(), 8 * kCheapGrain, [&](std::int64_t begin, std::int64_t end) {

@@ -18,10 +18,14 @@ Tensor less_equal(const Tensor& a, double b);
 Tensor greater(const Tensor& a, double b);
 Tensor greater_equal(const Tensor& a, double b);
 
+inline Tensor operator==(const Tensor& a, const Tensor& b) { return equal(a, b); }
+inline Tensor operator!=(const Tensor& a, const Tensor& b) { return not_equal(a, b); }
 inline Tensor operator<(const Tensor& a, const Tensor& b) { return less(a, b); }
 inline Tensor operator<=(const Tensor& a, const Tensor& b) { return less_equal(a, b); }
 inline Tensor operator>(const Tensor& a, const Tensor& b) { return greater(a, b); }
 inline Tensor operator>=(const Tensor& a, const Tensor& b) { return greater_equal(a, b); }
+inline Tensor operator==(const Tensor& a, double b) { return equal(a, b); }
+inline Tensor operator!=(const Tensor& a, double b) { return not_equal(a, b); }
 inline Tensor operator<(const Tensor& a, double b) { return less(a, b); }
 inline Tensor operator<=(const Tensor& a, double b) { return less_equal(a, b); }
 inline Tensor operator>(const Tensor& a, double b) { return greater(a, b); }

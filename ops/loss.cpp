@@ -20,7 +20,9 @@ void check_pair(const char* name, const Tensor& x, const Tensor& target) {
   require<DtypeError>(is_float(x.dtype()) && x.dtype() == target.dtype(), name,
                       ": wants both f32 or both f64, not ", x.dtype(), " with target ",
                       target.dtype(), ": convert with to(x, dtype)");
-  broadcast_shapes(name, x.shape(), target.shape());
+  require<ShapeError>(x.shape() == target.shape(), name, ": the input is ", x.shape(),
+                      " but the target ", target.shape(),
+                      ": they must be equal; reshape(), or expand() where repeating is meant");
 }
 
 Tensor reduced(const Tensor& each, Reduction reduction) {

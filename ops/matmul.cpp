@@ -12,6 +12,7 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/products/multiply.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/masked_product.h"
 #include "gradus/ops/shape_ops.h"
@@ -32,7 +33,7 @@ struct Operand {
 
   Operand(const Tensor& given, const Shape& leading) : x(given) {
     if (!is_matrix()) {
-      x = x.contiguous();
+      x = kernel::contiguous(x);
       is_matrix();
     }
     Shape own = x.shape();
@@ -118,10 +119,10 @@ struct MatMul final : Op {
     return kernel::batched_product(left, right);
   }
 
-  Gradients backward(const Tensor& dc) override {
+  Gradients backward(const Tensor& dc, const Wanted& wants) override {
     Tensor da, db;
-    if (wants(0)) da = sum_to(matmul(dc, transpose(b.value())), a.shape());
-    if (wants(1)) db = sum_to(matmul(transpose(a.value()), dc), b.shape());
+    if (wants(0)) da = matmul(dc, transpose(b.value()));
+    if (wants(1)) db = matmul(transpose(a.value()), dc);
     return {da, db};
   }
 };

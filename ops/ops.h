@@ -16,6 +16,7 @@
 #include "gradus/ops/loss.h"
 #include "gradus/ops/mask/mask.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"
 #include "gradus/ops/position_bias.h"
 #include "gradus/ops/reduce.h"

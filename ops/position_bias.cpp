@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
@@ -48,10 +49,10 @@ void check_buckets(const RelativeBuckets& o) {
 
 Tensor position_distances(PositionList queries, PositionList keys, std::int64_t examples,
                           Dtype dtype) {
-  const Tensor apart =
-      for_each_pair("position_distances", queries, keys, examples, [](std::int64_t d) {
-        return static_cast<double>(d < 0 ? -d : d);
-      }).astype(dtype);
+  const Tensor apart = kernel::convert(
+      for_each_pair("position_distances", queries, keys, examples,
+                    [](std::int64_t d) { return static_cast<double>(d < 0 ? -d : d); }),
+      dtype);
   return examples == 0 ? apart : unsqueeze(apart, 1);
 }
 
@@ -62,7 +63,7 @@ Tensor alibi_slopes(std::int64_t heads, Dtype dtype) {
   std::vector<double> slopes;
   for (std::int64_t i = 0; i < power; ++i) slopes.push_back(slope(i, power));
   for (std::int64_t i = 0; i < heads - power; ++i) slopes.push_back(slope(2 * i, 2 * power));
-  return from(slopes, {heads}).astype(dtype);
+  return kernel::convert(from(slopes, {heads}), dtype);
 }
 
 Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys,

@@ -25,7 +25,7 @@ struct Pow final : Op {  // y = xᶜ,  dx = dy · c xᶜ⁻¹
     return map(name(), base, [c = exponent](auto v) { return std::pow(v, decltype(v)(c)); });
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     if (exponent == 0) return {scale(dy, 0)};  // 0 · 0⁻¹ would be NaN
     return {dy * scale(pow(x.value(), exponent - 1), exponent)};
   }
@@ -41,7 +41,7 @@ struct Square final : Op {  // y = x²,  dx = dy · 2x
     return map(name(), input, [](auto v) { return v * v; });
   }
 
-  Gradients backward(const Tensor& dy) override { return {dy * (2.0 * x.value())}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * (2.0 * x.value())}; }
 };
 
 struct Power final : Op {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de = dy · xᵉ log x
@@ -57,7 +57,7 @@ struct Power final : Op {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de = dy · x�
     return result;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     const Tensor base = x.value(), exponent = e.value();
     const Tensor at_zero = equal(base, 0.0);
     const Tensor one = ones({}, dy.dtype());
@@ -66,9 +66,9 @@ struct Power final : Op {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de = dy · x�
       // At x = e = 0, where e xᵉ⁻¹ would be 0 · ∞, x⁰ is taken for xᵉ⁻¹.
       const Tensor lowered =
           where(logical_and(at_zero, equal(exponent, 0.0)), exponent, exponent - one);
-      dx = sum_to(dy * exponent * pow(base, lowered), x.shape());
+      dx = dy * exponent * pow(base, lowered);
     }
-    if (wants(1)) de = sum_to(dy * attached(y) * log(where(at_zero, one, base)), e.shape());
+    if (wants(1)) de = dy * attached(y) * log(where(at_zero, one, base));
     return {dx, de};
   }
 };
@@ -84,7 +84,9 @@ struct Sqrt final : Op {  // y = √x,  dx = dy / 2y
     return result;
   }
 
-  Gradients backward(const Tensor& dy) override { return {dy / (2.0 * attached(y))}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    return {dy / (2.0 * attached(y))};
+  }
 };
 
 struct Rsqrt final : Op {  // y = 1 / √x,  dx = −½ dy · y³
@@ -98,7 +100,7 @@ struct Rsqrt final : Op {  // y = 1 / √x,  dx = −½ dy · y³
     return result;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor root = attached(y);
     return {dy * (-0.5 * root) * square(root)};
   }
@@ -115,7 +117,9 @@ struct Reciprocal final : Op {  // y = 1 / x,  dx = −dy · y²
     return result;
   }
 
-  Gradients backward(const Tensor& dy) override { return {negative(dy * square(attached(y)))}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    return {negative(dy * square(attached(y)))};
+  }
 };
 
 }  // namespace op

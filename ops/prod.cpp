@@ -59,7 +59,7 @@ struct Prod final : OverAxes {
                                          [](std::int64_t, double product) { return product; });
     });
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Axes order = reduced_last(r);
     const Tensor rows = permute(x.value(), order);
     const Tensor others = products_of_others(reshape(rows, {numel(r.kept), r.n}));

@@ -16,6 +16,7 @@
 #include <cmath>
 
 #include "gradus/engine/apply.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/kernels/fold.h"
 #include "gradus/ops/kernels/map.h"
@@ -75,7 +76,9 @@ struct Sum final : OverAxes {
                                     [](std::int64_t, auto total) { return total; });
     });
   }
-  Gradients backward(const Tensor& dy) override { return {expand(kept(dy), r.from)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    return {expand(kept(dy), r.from)};
+  }
 };
 
 struct Mean final : OverAxes {
@@ -88,7 +91,7 @@ struct Mean final : OverAxes {
                                     [=](std::int64_t, double total) { return total / n; });
     });
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {expand(kept(dy / static_cast<double>(r.n)), r.from)};
   }
 };
@@ -102,7 +105,7 @@ struct Var final : OverAxes {
     x = in;
     return spread_of("var", in, r, m, [](double variance) { return variance; });
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor in = x.value();
     return {kept(dy * (2 / m)) * (in - mean(in, r.axes, true))};
   }
@@ -119,7 +122,7 @@ struct Std final : OverAxes {
     y = out;
     return out;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor in = x.value();
     return {kept(dy / (nonzero(attached(y)) * m)) * (in - mean(in, r.axes, true))};
   }
@@ -139,7 +142,7 @@ struct Extreme final : OverAxes {
     y = out;
     return out;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor in = x.value().detach();
     const Tensor best = logical_or(equal(in, kept(y.value().detach())), isnan(in));
     const Tensor share = to(best, dy.dtype());
@@ -167,7 +170,7 @@ struct LogSumExp final : OverAxes {
     y = out;
     return out;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor out = attached(y);
     const Tensor nothing = equal(out, -std::numeric_limits<double>::infinity());
     const Tensor finite = masked_fill(out, nothing, 0.0);  // exp(−∞ − 0) = 0 is the gradient
@@ -188,7 +191,7 @@ struct Norm final : OverAxes {
     y = out;
     return out;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {kept(dy / nonzero(attached(y))) * x.value()};
   }
 };
@@ -217,7 +220,8 @@ struct Cumsum final : Op {
   explicit Cumsum(int axis) : axis(axis) {}
   const char* name() const override { return "cumsum"; }
   Tensor forward(const Tensor& x) {
-    const Tensor packed = x.contiguous();  // one axis of a contiguous tensor: groups are a view
+    const Tensor packed =
+        kernel::contiguous(x);  // one axis of a contiguous tensor: groups are a view
     const Groups g = groups_of(packed, reduced("cumsum", packed, {axis}, false));
     Tensor y = Tensor::empty(x.shape(), x.dtype());
     return dispatch_number("cumsum", x.dtype(), [&]<class T>() {
@@ -225,7 +229,7 @@ struct Cumsum final : Op {
       return y;
     });
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {flip(cumsum(flip(dy, {axis}), axis), {axis})};
   }
 };

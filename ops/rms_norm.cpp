@@ -10,11 +10,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/rows.h"
-#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
 
@@ -80,7 +82,7 @@ struct RmsNorm final : Op {
 
   explicit RmsNorm(double epsilon) : eps(epsilon) {}
   const char* name() const override { return "rms_norm"; }
-  bool cheap_to_remake() const override { return x.kept(); }
+  bool is_recomputable() const override { return x.is_stored(); }
 
   Tensor forward(const Tensor& input, const Tensor& w) {
     x = input, weight = w;
@@ -88,14 +90,14 @@ struct RmsNorm final : Op {
     return normalised(input, w, rstd);
   }
 
-  Tensor remake() const override {
+  Tensor recompute() const override {
     return normalised(x.value(), weight.value(), Tensor::empty_like(rstd));
   }
 
   Tensor normalised(const Tensor& input, const Tensor& w, Tensor numbers) const {
-    const Tensor packed = input.contiguous();
+    const Tensor packed = kernel::contiguous(input);
     const Rows rows(packed);
-    const Tensor scale = w.defined() ? w.contiguous() : ones({rows.length}, input.dtype());
+    const Tensor scale = w.defined() ? kernel::contiguous(w) : ones({rows.length}, input.dtype());
     Tensor y = Tensor::empty_like(packed);
     dispatch_float(name(), input.dtype(), [&]<class T>() {
       const T *from = packed.data<T>(), *s = scale.data<T>();
@@ -109,16 +111,16 @@ struct RmsNorm final : Op {
     return y;
   }
 
-  Gradients backward(const Tensor& dy) override {
-    if (GradMode::enabled() || formula_wanted()) return formula_backward(dy);
-    const Tensor input = x.value().contiguous();
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+    if (GradMode::enabled() || formula_wanted()) return formula_backward(dy, wants);
+    const Tensor input = kernel::contiguous(x.value());
     const Rows rows(input);
     const Tensor w =
-        weight.defined() ? weight.value().contiguous() : ones({rows.length}, x.dtype());
+        weight.defined() ? kernel::contiguous(weight.value()) : ones({rows.length}, x.dtype());
     const bool dw_wanted = weight.defined() && wants(1);
     RowSums sums(rows, dw_wanted ? rows.length : 0, x.dtype());
     Tensor dx = wants(0) ? reuse_or_empty(dy) : Tensor();
-    const Tensor upstream = dy.contiguous();
+    const Tensor upstream = kernel::contiguous(dy);
     dispatch_float(name(), x.dtype(), [&]<class T>() {
       const T *from = input.data<T>(), *scale = w.data<T>(), *kept = rstd.data<T>();
       const T* in = upstream.data<T>();
@@ -134,14 +136,14 @@ struct RmsNorm final : Op {
     return {dx, dw_wanted ? sums.total(0, rows.length) : Tensor()};
   }
 
-  Gradients formula_backward(const Tensor& dy) {
+  Gradients formula_backward(const Tensor& dy, const Wanted& wants) {
     const Tensor input = x.value(), r = inverse_rms(input, eps);
     Gradients d(2);
     if (wants(0)) {
       const Tensor g = weight.defined() ? dy * weight.value() : dy;
       d[0] = r * (g - input * square(r) * mean(g * input, {-1}, true));
     }
-    if (weight.defined() && wants(1)) d[1] = sum_to(dy * (input * r), weight.shape());
+    if (weight.defined() && wants(1)) d[1] = dy * (input * r);
     return d;
   }
 };

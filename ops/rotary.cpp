@@ -10,6 +10,7 @@
 #include <cmath>
 #include <vector>
 
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
@@ -50,8 +51,8 @@ Table make_table(std::span<const std::int64_t> positions, std::int64_t D,
   return {{positions.begin(), positions.end()},
           D,
           options,
-          from(cosines, {n, D}).astype(dtype),
-          from(sines, {n, D}).astype(dtype)};
+          kernel::convert(from(cosines, {n, D}), dtype),
+          kernel::convert(from(sines, {n, D}), dtype)};
 }
 
 /// Queries and keys of every layer ask for the same one in turn: the last is remembered.

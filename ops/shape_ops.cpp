@@ -13,6 +13,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/kernels/map.h"
 
 namespace gradus {
@@ -22,7 +23,8 @@ namespace {
 Tensor part_of(const Tensor& y, int axis, std::int64_t start, std::int64_t count) {
   Shape shape = y.shape();
   shape[axis] = count;
-  return y.view(shape, y.strides(), y.offset() + (count ? start * y.strides()[axis] : 0));
+  return kernel::strided_view(y, shape, y.strides(),
+                              y.offset() + (count ? start * y.strides()[axis] : 0));
 }
 
 /// Each row j of `y` [..., m, n]: 0 right of the diagonal (lower) or left of it.
@@ -48,8 +50,14 @@ namespace op {
 
 struct Contiguous final : Op {
   const char* name() const override { return "contiguous"; }
-  Tensor forward(const Tensor& x) { return x.contiguous(); }
-  Gradients backward(const Tensor& dy) override { return {dy}; }
+  Tensor forward(const Tensor& x) { return kernel::contiguous(x); }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy}; }
+};
+
+struct Clone final : Op {
+  const char* name() const override { return "clone"; }
+  Tensor forward(const Tensor& x) { return kernel::copy(x); }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy}; }
 };
 
 struct Cat final : Op {
@@ -72,7 +80,7 @@ struct Cat final : Op {
     }
     return y;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     Gradients dx(sizes.size());
     std::int64_t start = 0;
     for (std::size_t i = 0; i < sizes.size(); start += sizes[i++])
@@ -94,9 +102,10 @@ struct Flip final : Op {
       offset += (x.shape()[axis] - 1) * strides[axis];
       strides[axis] = -strides[axis];
     }
-    return x.view(x.shape(), strides, offset).clone();  // nobody else has to walk backward
+    return kernel::copy(
+        kernel::strided_view(x, x.shape(), strides, offset));  // nobody else has to walk backward
   }
-  Gradients backward(const Tensor& dy) override { return {flip(dy, axes)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {flip(dy, axes)}; }
 };
 
 struct Triangle final : Op {
@@ -105,7 +114,7 @@ struct Triangle final : Op {
   Triangle(bool lower, std::int64_t diagonal) : lower(lower), diagonal(diagonal) {}
   const char* name() const override { return lower ? "tril" : "triu"; }
   Tensor forward(const Tensor& x) {
-    Tensor y = x.clone();
+    Tensor y = kernel::copy(x);
     const std::int64_t m = y.size(-2), n = y.size(-1);
     if (y.numel() == 0) return y;
     dispatch(y.dtype(), [&]<class T>() {
@@ -113,7 +122,7 @@ struct Triangle final : Op {
     });
     return y;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {lower ? tril(dy, diagonal) : triu(dy, diagonal)};
   }
 };
@@ -134,7 +143,9 @@ struct Pad final : Op {
     part_of(y, axis, before + n, after).fill_(value);
     return y;
   }
-  Gradients backward(const Tensor& dy) override { return {slice(dy, axis, before, before + n)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    return {slice(dy, axis, before, before + n)};
+  }
 };
 
 }  // namespace op
@@ -162,6 +173,11 @@ Tensor triangle(const char* op, const Tensor& x, bool lower, std::int64_t diagon
 }
 
 }  // namespace
+
+Tensor clone(const Tensor& x) {
+  check_defined("clone", x);
+  return apply(op::Clone{}, x);
+}
 
 Tensor contiguous(const Tensor& x) {
   check_defined("contiguous", x);

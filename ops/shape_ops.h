@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "gradus/engine/broadcast.h"  // expand
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
@@ -11,10 +12,10 @@ namespace gradus {
 // ---- views ----
 /// One size may be −1: it is computed. A view where strides allow, else a copy. ShapeError.
 Tensor reshape(const Tensor& x, const Shape& shape);
+Tensor view(const Tensor& x, const Shape& shape);  // reshape that never copies, else ShapeError
 Tensor flatten(const Tensor& x, int first = 0, int last = -1);
 Tensor transpose(const Tensor& x, int a = -2, int b = -1);
 Tensor permute(const Tensor& x, const Axes& order);  // axis i of the result is axis order[i] of x
-Tensor expand(const Tensor& x, const Shape& shape);  // repeats axes of size 1; −1 keeps a size
 Tensor squeeze(const Tensor& x, int axis);           // ShapeError unless its size is 1
 Tensor unsqueeze(const Tensor& x, int axis);
 /// [start, stop) of `axis`, every step-th; negative ends count from the end, and are cut to size.
@@ -27,6 +28,7 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& size
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, int axis = 0);
 
 // ---- copies ----
+Tensor clone(const Tensor& x);       // the same values in a buffer of its own; recorded
 Tensor contiguous(const Tensor& x);  // x itself where it is contiguous already; recorded
 Tensor cat(std::span<const Tensor> x, int axis = 0);
 Tensor cat(std::initializer_list<Tensor> x, int axis = 0);

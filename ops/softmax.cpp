@@ -14,10 +14,12 @@
 #include <limits>
 #include <utility>
 
+#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/kernels/rows.h"
-#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
 
@@ -87,15 +89,16 @@ Tensor exchanged(const Tensor& x, int axis) {
   Strides strides = x.strides();
   std::swap(shape[axis], shape[x.rank() - 1]);
   std::swap(strides[axis], strides[x.rank() - 1]);
-  return x.view(shape, strides, x.offset());
+  return kernel::strided_view(x, shape, strides, x.offset());
 }
 
 /// kernel(x, y, rows, n) on chunks of rows of x along `axis`.
 template <class Kernel>
 Tensor on_rows(const char* name, const Tensor& x, int axis, Kernel kernel) {
   if (!is_last(x, axis))
-    return exchanged(on_rows(name, exchanged(x, axis), x.rank() - 1, kernel), axis).contiguous();
-  const Tensor packed = x.contiguous();
+    return kernel::contiguous(
+        exchanged(on_rows(name, exchanged(x, axis), x.rank() - 1, kernel), axis));
+  const Tensor packed = kernel::contiguous(x);
   Tensor y = Tensor::empty_like(packed);
   const Rows rows(packed);
   dispatch_float(name, x.dtype(), [&]<class T>() {
@@ -115,10 +118,10 @@ Tensor on_rows_backward(const Tensor& y, const Tensor& dy, int axis, Kernel kern
   if (!is_last(y, axis)) {
     const Tensor dx =
         on_rows_backward(exchanged(y, axis), exchanged(dy, axis), y.rank() - 1, kernel);
-    return exchanged(dx, axis).contiguous();
+    return kernel::contiguous(exchanged(dx, axis));
   }
   Tensor dx = reuse_or_empty(dy);
-  const Tensor packed_y = y.contiguous(), packed_dy = dy.contiguous();
+  const Tensor packed_y = kernel::contiguous(y), packed_dy = kernel::contiguous(dy);
   const Rows rows(y);
   dispatch_float("softmax", y.dtype(), [&]<class T>() {
     const T *output = packed_y.data<T>(), *upstream = packed_dy.data<T>();
@@ -160,7 +163,7 @@ struct Softmax final : Op {
     return result;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     if (GradMode::enabled() || formula_wanted()) {
       const Tensor p = attached(y);
       const Tensor inner = sum(p * dy, axes_for_sum(p, axis), true);
@@ -187,7 +190,7 @@ struct LogSoftmax final : Op {
     return result;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     if (GradMode::enabled() || formula_wanted()) return {formula_backward(dy)};
     return {on_rows_backward(y.value(), dy, axis, []<class T>(const T* y, auto... rest) {
       simd::run<log_softmax_rows_backward<T>>(y, rest...);

@@ -14,6 +14,7 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/kernels/fold.h"
 #include "gradus/ops/kernels/map.h"
@@ -57,7 +58,7 @@ struct Line {
 /// y is like x but for that axis.
 template <class T, class Body>
 void for_each_line(const Tensor& x, int axis, Tensor& y, Body body) {
-  const Tensor packed = x.contiguous();
+  const Tensor packed = kernel::contiguous(x);
   const T* from = packed.data<T>();
   std::int64_t* to = y.mutable_data<std::int64_t>();
   const std::int64_t n = x.shape()[axis];
@@ -172,7 +173,7 @@ struct Multinomial final : Op {
     Shape shape = weights.shape();
     shape[axis] = count;
     Tensor y = Tensor::empty(shape, Dtype::i64);
-    const Tensor packed = weights.astype(Dtype::f64).contiguous();
+    const Tensor packed = kernel::contiguous(kernel::convert(weights, Dtype::f64));
     const double* first = packed.data<double>();
     std::int64_t* out = y.mutable_data<std::int64_t>();
     const std::int64_t rows = n == 0 ? numel(shape) / count : packed.numel() / n;

@@ -3,11 +3,11 @@
 
 #include <cmath>
 
+#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/map.h"
-#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/logic.h"
 
 namespace gradus {
@@ -24,7 +24,7 @@ struct Exp final : Op {  // y = eˣ,  dx = dy · y
     return result;
   }
 
-  Gradients backward(const Tensor& dy) override { return {dy * attached(y)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * attached(y)}; }
 };
 
 struct Expm1 final : Op {  // y = eˣ − 1,  dx = dy · eˣ, which y + 1 would round to 0 early
@@ -37,7 +37,7 @@ struct Expm1 final : Op {  // y = eˣ − 1,  dx = dy · eˣ, which y + 1 would 
     return map(name(), input, [](auto v) { return vmath::expm1(v); });
   }
 
-  Gradients backward(const Tensor& dy) override { return {dy * exp(x.value())}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * exp(x.value())}; }
 };
 
 struct Log final : Op {  // y = log x,  dx = dy / x
@@ -50,7 +50,7 @@ struct Log final : Op {  // y = log x,  dx = dy / x
     return map(name(), input, [](auto v) { return vmath::log(v); });
   }
 
-  Gradients backward(const Tensor& dy) override { return {dy / x.value()}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy / x.value()}; }
 };
 
 struct Log1p final : Op {  // y = log(1 + x),  dx = dy / (1 + x)
@@ -63,7 +63,7 @@ struct Log1p final : Op {  // y = log(1 + x),  dx = dy / (1 + x)
     return map(name(), input, [](auto v) { return vmath::log1p(v); });
   }
 
-  Gradients backward(const Tensor& dy) override { return {dy / (1.0 + x.value())}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy / (1.0 + x.value())}; }
 };
 
 struct Sin final : Op {  // dx = dy · cos x
@@ -76,7 +76,7 @@ struct Sin final : Op {  // dx = dy · cos x
     return map(name(), input, [](auto v) { return std::sin(v); });
   }
 
-  Gradients backward(const Tensor& dy) override { return {dy * cos(x.value())}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * cos(x.value())}; }
 };
 
 struct Cos final : Op {  // dx = −dy · sin x
@@ -89,7 +89,9 @@ struct Cos final : Op {  // dx = −dy · sin x
     return map(name(), input, [](auto v) { return std::cos(v); });
   }
 
-  Gradients backward(const Tensor& dy) override { return {negative(dy * sin(x.value()))}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    return {negative(dy * sin(x.value()))};
+  }
 };
 
 struct Tanh final : Op {  // y = tanh x,  dx = dy · (1 − y²)
@@ -103,7 +105,9 @@ struct Tanh final : Op {  // y = tanh x,  dx = dy · (1 − y²)
     return result;
   }
 
-  Gradients backward(const Tensor& dy) override { return {dy * (1.0 - square(attached(y)))}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    return {dy * (1.0 - square(attached(y)))};
+  }
 };
 
 struct Sigmoid final : Op {  // y = 1 / (1 + e⁻ˣ),  dx = dy · y (1 − y)
@@ -117,7 +121,7 @@ struct Sigmoid final : Op {  // y = 1 / (1 + e⁻ˣ),  dx = dy · y (1 − y)
     return result;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor s = attached(y);
     return {dy * (s * (1.0 - s))};
   }
@@ -133,7 +137,7 @@ struct Erf final : Op {  // dx = dy · 2/√π · exp(−x²)
     return map(name(), input, [](auto v) { return vmath::erf(v); });
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {dy * scale(exp(negative(square(x.value()))), 1.1283791670955126)};
   }
 };
@@ -148,7 +152,7 @@ struct Abs final : Op {  // dx = dy · sign x
     return map(name(), input, [](auto v) { return std::abs(v); });
   }
 
-  Gradients backward(const Tensor& dy) override { return {dy * sign(x.value())}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * sign(x.value())}; }
 };
 
 struct Clamp final : Op {  // dx = dy on [low, high], 0 outside
@@ -166,7 +170,7 @@ struct Clamp final : Op {  // dx = dy on [low, high], 0 outside
     });
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor at = x.value();
     return {masked_fill(dy, logical_or(less(at, low), greater(at, high)), 0)};
   }
@@ -181,7 +185,7 @@ struct Floor final : Op {
     return map(name(), x, [](auto v) { return std::floor(v); });
   }
 
-  Gradients backward(const Tensor& dy) override { return {zeros_like(dy)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {zeros_like(dy)}; }
 };
 
 struct Round final : Op {
@@ -191,7 +195,7 @@ struct Round final : Op {
     return map(name(), x, [](auto v) { return std::nearbyint(v); });
   }
 
-  Gradients backward(const Tensor& dy) override { return {zeros_like(dy)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {zeros_like(dy)}; }
 };
 
 struct Sign final : Op {
@@ -204,7 +208,7 @@ struct Sign final : Op {
     });
   }
 
-  Gradients backward(const Tensor& dy) override { return {zeros_like(dy)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {zeros_like(dy)}; }
 };
 
 }  // namespace op

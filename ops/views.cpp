@@ -3,12 +3,13 @@
 //
 //   reshape                 dx = dy in x's shape
 //   transpose, permute      dx = dy with the axes put back
-//   expand                  dx = dy summed over the repeats
 //   slice, select           dx = dy at its place, 0 elsewhere
 #include <algorithm>
 #include <optional>
 
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/kernels/map.h"
 #include "gradus/ops/shape_ops.h"
@@ -63,9 +64,9 @@ struct Reshape final : Op {
   const char* name() const override { return "reshape"; }
   Tensor forward(const Tensor& x) {
     const std::optional<Strides> strides = strides_for(x, to);
-    return strides ? x.view(to, *strides, x.offset()) : x.view(to);
+    return strides ? kernel::strided_view(x, to, *strides, x.offset()) : kernel::reshaped(x, to);
   }
-  Gradients backward(const Tensor& dy) override { return {reshape(dy, from)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {reshape(dy, from)}; }
 };
 
 struct Transpose final : Op {
@@ -77,9 +78,9 @@ struct Transpose final : Op {
     Strides strides = x.strides();
     std::swap(shape[a], shape[b]);
     std::swap(strides[a], strides[b]);
-    return x.view(shape, strides, x.offset());
+    return kernel::strided_view(x, shape, strides, x.offset());
   }
-  Gradients backward(const Tensor& dy) override { return {transpose(dy, a, b)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {transpose(dy, a, b)}; }
 };
 
 struct Permute final : Op {
@@ -93,23 +94,13 @@ struct Permute final : Op {
       shape[i] = x.shape()[static_cast<int>(order[i])];
       strides[i] = x.strides()[static_cast<int>(order[i])];
     }
-    return x.view(shape, strides, x.offset());
+    return kernel::strided_view(x, shape, strides, x.offset());
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     Axes back = order;
     for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
     return {permute(dy, back)};
   }
-};
-
-struct Expand final : Op {
-  Shape from, to;
-  Expand(const Shape& from, const Shape& to) : from(from), to(to) {}
-  const char* name() const override { return "expand"; }
-  Tensor forward(const Tensor& x) {
-    return x.view(to, broadcast_strides(x.shape(), x.strides(), to), x.offset());
-  }
-  Gradients backward(const Tensor& dy) override { return {sum_to(dy, from)}; }
 };
 
 struct Slice final : Op {
@@ -123,9 +114,10 @@ struct Slice final : Op {
     Strides strides = x.strides();
     shape[axis] = count;
     strides[axis] *= step;
-    return x.view(shape, strides, x.offset() + (count ? start * x.strides()[axis] : 0));
+    return kernel::strided_view(x, shape, strides,
+                                x.offset() + (count ? start * x.strides()[axis] : 0));
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {slice_backward(dy, axis, n, start, step)};
   }
 };
@@ -140,9 +132,9 @@ struct Select final : Op {
     Strides strides = x.strides();
     shape.erase(axis);
     strides.erase(axis);
-    return x.view(shape, strides, x.offset() + position * x.strides()[axis]);
+    return kernel::strided_view(x, shape, strides, x.offset() + position * x.strides()[axis]);
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {slice_backward(unsqueeze(dy, axis), axis, n, position, 1)};
   }
 };
@@ -171,6 +163,14 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
                       " elements but ", shape, " has ", numel(to),
                       ": the products of the sizes must be equal");
   return apply(op::Reshape(x.shape(), to), x);
+}
+
+Tensor view(const Tensor& x, const Shape& shape) {
+  Tensor y = reshape(x, shape);
+  require<ShapeError>(y.storage() == x.storage(), "view: the values of ", x.shape(),
+                      " with strides ", x.strides(), " do not lie as ", shape,
+                      " needs them: use reshape(), or contiguous() first");
+  return y;
 }
 
 Tensor flatten(const Tensor& x, int first, int last) {
@@ -210,21 +210,6 @@ Tensor permute(const Tensor& x, const Axes& order) {
             " twice: name each axis once");
   }
   return apply(op::Permute(axes), x);
-}
-
-Tensor expand(const Tensor& x, const Shape& shape) {
-  check_defined("expand", x);
-  const int added = shape.rank() - x.rank();
-  require<ShapeError>(added >= 0, "expand: ", shape, " has fewer axes than ", x.shape());
-  Shape to = shape;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    const std::int64_t size = axis >= added ? x.shape()[axis - added] : 1;
-    if (shape[axis] == -1 && axis >= added) to[axis] = size;
-    require<ShapeError>(to[axis] == size || (size == 1 && to[axis] >= 0), "expand: ", x.shape(),
-                        " to ", shape, ": axis ", axis, " is ", size, " and cannot become ",
-                        to[axis], ": only axes of size 1 can be repeated");
-  }
-  return apply(op::Expand(x.shape(), to), x);
 }
 
 Tensor squeeze(const Tensor& x, int axis) {

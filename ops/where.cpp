@@ -80,11 +80,11 @@ struct Where final : Op {
     return select(c, a, b, shape);
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     const Tensor c = condition.value(), zero = zeros({}, dy.dtype());
     Gradient da, db;
-    if (wants(1)) da = sum_to(where(c, dy, zero), a_shape);
-    if (wants(2)) db = sum_to(where(c, zero, dy), b_shape);
+    if (wants(1)) da = where(c, dy, zero);
+    if (wants(2)) db = where(c, zero, dy);
     return {Gradient{}, da, db};
   }
 };
@@ -101,7 +101,7 @@ struct MaskedFill final : Op {
     return select(m, full({}, value, x.dtype()), x, x.shape());
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {masked_fill(dy, mask.value(), 0), Gradient{}};
   }
 };

@@ -1,5 +1,6 @@
 """How Gradus's objects look in a debugger, for gdb (tools/gdb) and LLDB (tools/lldb) alike."""
 import difflib
+import glob
 import math
 import os
 import re
@@ -311,10 +312,10 @@ MODULE, OP, NODE = "gradus::nn::Module", "gradus::Op", "gradus::Node"
 def operations():
     """Class by name, as graphs and errors show it, from the sources: {"softmax": "Softmax", …}."""
     found = {}
-    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "ops")
-    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+    root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    for file in sorted(glob.glob(root + "/ops/**/*.*", recursive=True) + glob.glob(root + "/engine/*.cpp")):
         current = ""
-        for line in open(os.path.join(folder, file), encoding="utf-8"):
+        for line in open(file, encoding="utf-8"):
             opens = re.match(r"struct (\w+).*: .*\{", line)
             current = opens.group(1) if opens else current
             if "const char* name() const override" in line:

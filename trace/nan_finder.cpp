@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
 #include "gradus/trace/caller.h"
 
 namespace gradus::trace {
@@ -154,7 +154,6 @@ void NanFinder::backward_end(const Node& node, const Gradients& dx) {
   }
   for (std::size_t k = 0; k < dx.size(); ++k) {
     if (!dx[k].defined()) continue;
-    if (k < 64 && thread_state.backward && !(thread_state.backward->wanted >> k & 1)) continue;
     if (!range_of(dx[k].part()).all_finite())
       return tell(text("backward of ", forward_of(node), " gave ", with_range(dx[k].part()),
                        " for its input ", k, ", from dy ", visit.dy, visit.inside));

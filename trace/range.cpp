@@ -1,5 +1,7 @@
 // Ranges, as numbers and as text.
 #include "gradus/trace/range.h"
+#include "gradus/engine/strided.h"
+#include "gradus/ops/members.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +41,7 @@ std::string short_number(double value) {
 
 Range range_of(const Tensor& x) {
   if (!x.defined()) return {};
-  const Tensor packed = x.contiguous();
+  const Tensor packed = kernel::contiguous(x);
   return dispatch(packed.dtype(),
                   [&]<class T>() { return range_of_numbers(packed.data<T>(), packed.numel()); });
 }

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
 #include "gradus/nn/module.h"
 
 namespace gradus::trace {

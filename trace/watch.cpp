@@ -1,7 +1,8 @@
 // Watch writes one event an operation, and which node's numbers each storage holds.
 #include "gradus/trace/watch.h"
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
 
 namespace gradus::trace {
 namespace {

@@ -1,6 +1,7 @@
 // What the graph knows is read off it. What it does not know, the end of a path, is looked for in
 // the events of a Watch, from the parameter on, in the direction of the forward.
 #include "gradus/trace/why.h"
+#include "gradus/engine/grad_mode.h"
 
 #include <algorithm>
 #include <deque>

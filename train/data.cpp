@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gradus/base/random.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 
@@ -36,7 +37,7 @@ std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size,
   std::vector<Batch> out;
   for (std::int64_t i = 0; i < rows; i += size) {
     const std::int64_t n = std::min(size, rows - i);
-    const Tensor chosen = order.view({n}, {1}, i);
+    const Tensor chosen = kernel::strided_view(order, {n}, {1}, i);
     out.push_back({index_select(x, 0, chosen), index_select(y, 0, chosen)});
   }
   return out;

@@ -1,8 +1,10 @@
 #include "gradus/train/ema.h"
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::optim {
 
@@ -26,21 +28,21 @@ void EMA::swap() {
   if (updates_ == 0) return;
   const NoGrad off;
   for (std::size_t i = 0; i < averages_.size(); ++i) {
-    const Tensor now = weights_[i].tensor.detach().clone();
+    const Tensor now = kernel::copy(weights_[i].tensor.detach());
     weights_[i].tensor.copy_(averages_[i]);
     averages_[i].copy_(now);
   }
 }
 
-std::map<std::string, Tensor> EMA::state() const {
+nn::StateDict EMA::state_dict() const {
   std::map<std::string, Tensor> out;
   for (std::size_t i = 0; i < averages_.size(); ++i) out[weights_[i].name] = averages_[i];
   out["updates"] = full({}, static_cast<double>(updates_), Dtype::i64);
   return out;
 }
 
-void EMA::load_state(const std::map<std::string, Tensor>& given) {
-  const std::map<std::string, Tensor> own = state();
+void EMA::load_state_dict(const nn::StateDict& given) {
+  const nn::StateDict own = state_dict();
   for (const auto& [name, target] : own) {
     const auto at = given.find(name);
     require<ShapeError>(at != given.end() && at->second.shape() == target.shape() &&

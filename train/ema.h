@@ -35,8 +35,8 @@ class EMA {
   };
 
   /// What a checkpoint must hold: the averages by name, and "updates". load_state refuses misfits.
-  std::map<std::string, Tensor> state() const;
-  void load_state(const std::map<std::string, Tensor>& state);
+  nn::StateDict state_dict() const;
+  void load_state_dict(const nn::StateDict& state);
 
  private:
   std::vector<nn::NamedTensor> weights_;

@@ -62,7 +62,7 @@ std::vector<Group> groups(const std::vector<nn::NamedTensor>& parameters,
   std::vector<nn::NamedTensor> rest = parameters;
   for (const Rule& rule : rules) {
     matching(parameters, rule.pattern);  // the error, where it matches none at all
-    Group group{{}, rule.learning_rate, rule.weight_decay};
+    Group group{{}, rule.lr, rule.weight_decay};
     const auto mine = std::stable_partition(
         rest.begin(), rest.end(),
         [&](const nn::NamedTensor& each) { return !matches(rule.pattern, each.name); });

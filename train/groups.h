@@ -25,7 +25,7 @@ void freeze(nn::Module& model, const std::string& pattern, bool frozen = true);
 /// Settings for a pattern; a negative one stands for the optimiser's own.
 struct Rule {
   std::string pattern;
-  double learning_rate = -1;
+  double lr = -1;
   double weight_decay = -1;
 };
 /// One group for each rule, and a last one for all others: a parameter belongs to the first rule

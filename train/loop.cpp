@@ -13,7 +13,7 @@
 
 #include "gradus/base/platform.h"
 #include "gradus/base/random.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/io/chart.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/write_file.h"
@@ -97,12 +97,6 @@ SavedState read_state(const RunFiles& files) {
   return state;
 }
 
-std::map<std::string, Tensor> weights_of(const nn::Module& model) {
-  std::map<std::string, Tensor> weights;
-  for (const nn::NamedTensor& each : model.state()) weights[each.name] = each.tensor.detach();
-  return weights;
-}
-
 Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, optim::Schedule schedule,
                  TrainOptions options)
     : model_(model),
@@ -125,9 +119,12 @@ void Trainer::average(optim::EMA& ema) {
   ema_ = &ema;
   keep(
       [&ema](io::Checkpoint& checkpoint) {
-        for (const auto& [name, tensor] : ema.state()) checkpoint.tensors["ema." + name] = tensor;
+        for (const auto& [name, tensor] : ema.state_dict())
+          checkpoint.tensors["ema." + name] = tensor;
       },
-      [&ema](const io::Checkpoint& checkpoint) { ema.load_state(part_of(checkpoint, "ema.")); });
+      [&ema](const io::Checkpoint& checkpoint) {
+        ema.load_state_dict(part_of(checkpoint, "ema."));
+      });
 }
 
 void Trainer::start() {
@@ -142,8 +139,8 @@ void Trainer::start() {
 void Trainer::resume() {
   const std::string path = files_.checkpoint();
   const io::Checkpoint checkpoint = io::load_checkpoint(path);
-  model_.load_state(part_of(checkpoint, "model."));
-  optimizer_.load_state(part_of(checkpoint, "optimizer."));
+  model_.load_state_dict(part_of(checkpoint, "model."));
+  optimizer_.load_state_dict(part_of(checkpoint, "optimizer."));
   for (const auto& load : loaders_) load(checkpoint);
   const auto fact = [&](const char* name) { return whole_number(checkpoint, name, path); };
   step_ = fact("step");
@@ -164,9 +161,9 @@ void Trainer::resume() {
 
 void Trainer::save() {
   io::Checkpoint checkpoint;
-  for (const auto& [name, tensor] : weights_of(model_))
+  for (const auto& [name, tensor] : model_.state_dict())
     checkpoint.tensors["model." + name] = tensor;
-  for (const auto& [name, tensor] : optimizer_.state())
+  for (const auto& [name, tensor] : optimizer_.state_dict())
     checkpoint.tensors["optimizer." + name] = tensor;
   checkpoint.facts = {
       {"step", std::to_string(step_)},
@@ -258,7 +255,7 @@ void Trainer::train_step(const LossOf& loss_of) {
   log_->write({{"step", static_cast<double>(step_)},
                {"loss", last_loss_},
                {"grad_norm", norm},
-               {"learning_rate", optimizer_.groups().front().learning_rate * part}});
+               {"learning_rate", optimizer_.groups().front().lr * part}});
   require_finite(norm, loss_of, random);
   pace_.stepped(pace_.seconds() - begin);
 }
@@ -314,7 +311,7 @@ void Trainer::judge(const Evaluate& evaluate) {
   if (!better(last_judged_, best_)) return;
   best_ = last_judged_;
   best_step_ = step_;
-  io::save_safetensors(files_.model(), weights_of(model_));
+  io::save_safetensors(files_.model(), model_.state_dict());
 }
 
 std::string Trainer::note() const {

@@ -149,7 +149,4 @@ class Trainer {
   double best_, last_loss_, last_judged_;
 };
 
-/// The weights of `model` by name, as a file holds them.
-std::map<std::string, Tensor> weights_of(const nn::Module& model);
-
 }  // namespace gradus

@@ -18,7 +18,7 @@ constexpr int kIterations = 5;
 constexpr double kEps = 1e-7;  // Jordan's: a gradient of 0 stays 0
 
 std::vector<Group> two_groups(Group matrices, Group others, const MuonOptions& options) {
-  if (others.learning_rate < 0) others.learning_rate = options.adam.learning_rate;
+  if (others.lr < 0) others.lr = options.adam.lr;
   for (const nn::NamedTensor& each : matrices.parameters)
     require<ShapeError>(each.tensor.rank() == 2, "Muon: ", each.name, " ", each.tensor.shape(),
                         " is no matrix: put it among the others, which AdamW updates");
@@ -40,7 +40,7 @@ Tensor newton_schulz(const Tensor& x) {
 }
 
 Muon::Muon(Group matrices, Group others, const MuonOptions& options)
-    : Optimizer(two_groups(std::move(matrices), std::move(others), options), options.learning_rate,
+    : Optimizer(two_groups(std::move(matrices), std::move(others), options), options.lr,
                 options.weight_decay, {{"momentum_buffer"}, {"exp_avg", "exp_avg_sq"}}),
       options_(options) {
   require(0 <= options.momentum && options.momentum < 1, "Muon: momentum ", options.momentum,

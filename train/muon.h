@@ -6,11 +6,11 @@
 namespace gradus::optim {
 
 struct MuonOptions {
-  double learning_rate = 0.02;  // of the matrices
+  double lr = 0.02;  // of the matrices
   double momentum = 0.95;
   bool nesterov = true;
-  double weight_decay = 0;                     // of both, on the parameter, as AdamW's
-  AdamOptions adam = {.learning_rate = 3e-4};  // of the others; its weight_decay is not used
+  double weight_decay = 0;          // of both, on the parameter, as AdamW's
+  AdamOptions adam = {.lr = 3e-4};  // of the others; its weight_decay is not used
 };
 
 /// Jordan et al. 2024, https://kellerjordan.github.io/posts/muon, for p [m, n]:

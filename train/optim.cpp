@@ -8,9 +8,12 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/simd.h"
+#include "gradus/base/vmath.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/kernels/vmath.h"
+#include "gradus/ops/members.h"
 #include "gradus/trace/nan_finder.h"
 #include "gradus/trace/why.h"
 
@@ -47,9 +50,9 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     Group& group = groups_[i];
     const std::vector<std::string>& names = slot_names_[std::min(i, slot_names_.size() - 1)];
-    if (group.learning_rate < 0) group.learning_rate = learning_rate;
+    if (group.lr < 0) group.lr = learning_rate;
     if (group.weight_decay < 0) group.weight_decay = weight_decay;
-    check_rates("parameter group", group.learning_rate, group.weight_decay);
+    check_rates("parameter group", group.lr, group.weight_decay);
     for (const nn::NamedTensor& each : group.parameters) {
       require<GraphError>(each.tensor.defined() && each.tensor.node() && each.tensor.is_leaf(),
                           "optimiser: ", each.name, " is no parameter: give it model.parameters()");
@@ -104,7 +107,7 @@ std::vector<Optimizer::Piece> Optimizer::pieces_of(const Slot& slot) const {
                       " was replaced by model.to(dtype) after this optimiser was made: make the "
                       "optimiser after it");
   if (!extra || !extra->grad.defined() || !slot.parameter.requires_grad()) return out;
-  const Tensor gradient = extra->grad.contiguous();
+  const Tensor gradient = kernel::contiguous(extra->grad);
   const std::int64_t all = slot.parameter.numel(), size = takes_whole(*slot.group) ? all : kPiece;
   for (std::int64_t begin = 0; begin < all; begin += size)
     out.push_back({slot.group, slot.parameter, gradient, slot.tensors, begin,
@@ -155,7 +158,7 @@ double Optimizer::step(const StepOptions& options) {
 
 void Optimizer::update_all(std::vector<Piece>& work, double factor, double scale) const {
   for (Piece& piece : work) {
-    piece.learning_rate = piece.group->learning_rate * factor;
+    piece.learning_rate = piece.group->lr * factor;
     piece.scale = scale;
     piece.parameter.storage()->written(SourceLocation::current());
   }
@@ -198,10 +201,10 @@ void Optimizer::zero_grad() {
 
 void Optimizer::set_learning_rate(double learning_rate) {
   check_rates("optimiser", learning_rate, 0);
-  for (Group& group : groups_) group.learning_rate = learning_rate;
+  for (Group& group : groups_) group.lr = learning_rate;
 }
 
-std::map<std::string, Tensor> Optimizer::state() const {
+nn::StateDict Optimizer::state_dict() const {
   std::map<std::string, Tensor> out;
   out["step"] = full({}, static_cast<double>(steps_), Dtype::i64);
   for (const Slot& slot : slots_)
@@ -210,8 +213,8 @@ std::map<std::string, Tensor> Optimizer::state() const {
   return out;
 }
 
-void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
-  const std::map<std::string, Tensor> own = state();
+void Optimizer::load_state_dict(const nn::StateDict& given) {
+  const nn::StateDict own = state_dict();
   for (const auto& [name, target] : own) {
     const auto at = given.find(name);
     require<ShapeError>(

@@ -1,8 +1,8 @@
 // Optimisers: what turns gradients into new parameters.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace gradus::optim {
 /// Parameters that share their settings. A negative setting stands for the optimiser's own.
 struct Group {
   std::vector<nn::NamedTensor> parameters;
-  double learning_rate = -1;
+  double lr = -1;
   double weight_decay = -1;
 };
 
@@ -25,10 +25,16 @@ struct StepOptions {
 };
 
 struct AdamOptions {
-  double learning_rate = 1e-3;
-  double beta1 = 0.9, beta2 = 0.999;
+  double lr = 1e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 0;
+};
+struct AdamWOptions {
+  double lr = 1e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 1e-2;
 };
 
 /// The base of all. An optimiser keeps handles on the parameters it was made with: build it after
@@ -58,8 +64,8 @@ class Optimizer {
   void set_learning_rate(double learning_rate);  // of every group
 
   /// What a checkpoint must hold: "exp_avg.blocks.0.…", "step". load_state refuses misfits.
-  std::map<std::string, Tensor> state() const;
-  void load_state(const std::map<std::string, Tensor>& state);
+  nn::StateDict state_dict() const;
+  void load_state_dict(const nn::StateDict& state);
 
  protected:
   Optimizer(std::vector<Group> groups, double learning_rate, double weight_decay,
@@ -103,7 +109,7 @@ class Optimizer {
 };
 
 struct SGDOptions {
-  double learning_rate = 1e-2;
+  double lr = 1e-2;
   double momentum = 0;
   double weight_decay = 0;  // added to the gradient
   bool nesterov = false;
@@ -141,15 +147,16 @@ class Adam : public Optimizer {
 /// Adam with the decay on the parameter: p −= lr · weight_decay · p. Loshchilov & Hutter 2019.
 class AdamW : public Adam {
  public:
-  AdamW(std::vector<Group> groups, AdamOptions options = {.weight_decay = 1e-2})
-      : Adam(std::move(groups), options, true) {}
-  AdamW(std::vector<nn::NamedTensor> parameters, AdamOptions options = {.weight_decay = 1e-2})
+  AdamW(std::vector<Group> groups, const AdamWOptions& options = {})
+      : Adam(std::move(groups), {options.lr, options.betas, options.eps, options.weight_decay},
+             true) {}
+  AdamW(std::vector<nn::NamedTensor> parameters, const AdamWOptions& options = {})
       : AdamW(std::vector<Group>{{std::move(parameters)}}, options) {}
 };
 
 struct LionOptions {
-  double learning_rate = 1e-4;
-  double beta1 = 0.9, beta2 = 0.99;
+  double lr = 1e-4;
+  std::array<double, 2> betas = {0.9, 0.99};
   double weight_decay = 0;
 };
 /// p −= lr · (sign(β1 m + (1−β1) g) + weight_decay · p);  m = β2 m + (1−β2) g. Chen et al. 2023,

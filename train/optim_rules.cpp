@@ -81,7 +81,7 @@ GRADUS_INLINE void lion_kernel(T* p, const T* g, T* m, std::int64_t n, LionConst
 }  // namespace
 
 SGD::SGD(std::vector<Group> groups, const SGDOptions& options)
-    : Optimizer(std::move(groups), options.learning_rate, options.weight_decay,
+    : Optimizer(std::move(groups), options.lr, options.weight_decay,
                 options.momentum != 0 ? std::vector<std::vector<std::string>>{{"velocity"}}
                                       : std::vector<std::vector<std::string>>{{}}),
       options_(options) {
@@ -106,12 +106,12 @@ void SGD::update(const Piece& piece) const {
 }
 
 Adam::Adam(std::vector<Group> groups, const AdamOptions& options, bool decoupled)
-    : Optimizer(std::move(groups), options.learning_rate, options.weight_decay,
-                {{"exp_avg", "exp_avg_sq"}}),
+    : Optimizer(std::move(groups), options.lr, options.weight_decay, {{"exp_avg", "exp_avg_sq"}}),
       options_(options),
       decoupled_(decoupled) {
-  require(0 <= options.beta1 && options.beta1 < 1 && 0 <= options.beta2 && options.beta2 < 1,
-          "Adam: betas ", options.beta1, " and ", options.beta2, " must lie in [0, 1)");
+  require(0 <= options.betas[0] && options.betas[0] < 1 && 0 <= options.betas[1] &&
+              options.betas[1] < 1,
+          "Adam: betas ", options.betas[0], " and ", options.betas[1], " must lie in [0, 1)");
   require(options.eps > 0, "Adam: eps ", options.eps, " must be positive");
 }
 
@@ -120,10 +120,10 @@ void Optimizer::adam_step(const Piece& piece, const AdamOptions& options, bool d
   const AdamConstants constants{piece.scale,
                                 decoupled ? 0 : decay,
                                 decoupled ? 1 - piece.learning_rate * decay : 1,
-                                options.beta1,
-                                options.beta2,
-                                piece.learning_rate / (1 - std::pow(options.beta1, t)),
-                                1 / std::sqrt(1 - std::pow(options.beta2, t)),
+                                options.betas[0],
+                                options.betas[1],
+                                piece.learning_rate / (1 - std::pow(options.betas[0], t)),
+                                1 / std::sqrt(1 - std::pow(options.betas[1], t)),
                                 options.eps};
   dispatch_float("Adam", piece.parameter.dtype(), [&]<class T>() {
     simd::run<adam_kernel<T>>(
@@ -136,15 +136,16 @@ void Optimizer::adam_step(const Piece& piece, const AdamOptions& options, bool d
 void Adam::update(const Piece& piece) const { adam_step(piece, options_, decoupled_); }
 
 Lion::Lion(std::vector<Group> groups, const LionOptions& options)
-    : Optimizer(std::move(groups), options.learning_rate, options.weight_decay, {{"exp_avg"}}),
+    : Optimizer(std::move(groups), options.lr, options.weight_decay, {{"exp_avg"}}),
       options_(options) {
-  require(0 <= options.beta1 && options.beta1 < 1 && 0 <= options.beta2 && options.beta2 < 1,
-          "Lion: betas ", options.beta1, " and ", options.beta2, " must lie in [0, 1)");
+  require(0 <= options.betas[0] && options.betas[0] < 1 && 0 <= options.betas[1] &&
+              options.betas[1] < 1,
+          "Lion: betas ", options.betas[0], " and ", options.betas[1], " must lie in [0, 1)");
 }
 
 void Lion::update(const Piece& piece) const {
   const LionConstants constants{piece.scale, 1 - piece.learning_rate * piece.group->weight_decay,
-                                options_.beta1, options_.beta2, piece.learning_rate};
+                                options_.betas[0], options_.betas[1], piece.learning_rate};
   dispatch_float("Lion", piece.parameter.dtype(), [&]<class T>() {
     simd::run<lion_kernel<T>>(
         numbers<T>(piece.parameter, piece.begin), piece.gradient.data<T>() + piece.begin,

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
@@ -25,7 +26,7 @@ nn::MaskedTokens masked(const Reader& reader, const Snippets& snippets,
 
 }  // namespace
 
-void Reader::begin_to_classify() { classifier.bert.load_state(weights_of(language.bert)); }
+void Reader::begin_to_classify() { classifier.bert.load_state_dict(language.bert.state_dict()); }
 
 Tensor Reader::masked_loss(const Snippets& snippets, const RandomStream& random) const {
   const nn::MaskedTokens tokens = masked(*this, snippets, random);
@@ -53,8 +54,8 @@ FilledIn fill_in(const Reader& reader, const Snippets& snippets) {
 
 std::vector<double> kinds_of(const Reader& reader, const Snippets& snippets) {
   const NoGrad off;
-  const Tensor shares = softmax(reader.scores(snippets));           // [B, kKinds]
-  return mean(shares, {0}).astype(Dtype::f64).to_vector<double>();  // [kKinds]
+  const Tensor shares = softmax(reader.scores(snippets));       // [B, kKinds]
+  return mean(shares, {0}).to(Dtype::f64).to_vector<double>();  // [kKinds]
 }
 
 Tensor bags_of(const Snippets& snippets, std::int64_t vocabulary) {

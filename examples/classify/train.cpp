@@ -5,7 +5,7 @@
 #include "commands.h"
 #include "gradus/base/error.h"
 #include "gradus/base/random.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/loss.h"
@@ -94,7 +94,7 @@ TrainOptions options_of(const ClassifyFlags& flags) {
 }
 
 int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
-  optim::AdamW optimizer(reader.parameters(), {.learning_rate = flags.learning_rate});
+  optim::AdamW optimizer(reader.parameters(), {.lr = flags.learning_rate});
   optimizer.report_unreached(false);  // each lesson leaves the other's parameters alone
   Trainer trainer(reader, optimizer, two_lessons(flags.pretrain, flags.steps), options_of(flags));
   keep_digest(trainer, flags, texts.digest);

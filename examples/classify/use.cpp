@@ -5,7 +5,7 @@
 
 #include "commands.h"
 #include "gradus/base/error.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/shape_ops.h"

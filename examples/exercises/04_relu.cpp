@@ -4,8 +4,9 @@
 //
 // The derivative is 1 above 0 and 0 below. At 0 there is none; by convention it is 0 too, and one x
 // is 0 here.
-// Worth knowing: (x > 0.0).astype(x.dtype()), or where(condition, this, that).
+// Worth knowing: (x > 0.0).to(x.dtype()), or where(condition, this, that).
 #include "gradus/examples/exercises/exercises.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::exercises {
 

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "commands.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/io/attention_map.h"
 #include "gradus/io/write_file.h"
 #include "gradus/nn/attention_record.h"
@@ -16,7 +17,7 @@ std::vector<io::AttentionLayer> attention_of(const nn::GPT& model,
                                              const std::vector<std::int64_t>& ids) {
   const NoGrad off;
   const nn::AttentionRecord record;
-  model(from(ids, {1, std::ssize(ids)}));
+  static_cast<void>(model(from(ids, {1, std::ssize(ids)})));
   std::vector<io::AttentionLayer> layers;
   for (const auto& entry : record.entries()) layers.push_back({entry.layer, entry.weights});
   return layers;

@@ -20,8 +20,8 @@ inline const Names<nn::HeadPosition> kPositions = {{"learned", nn::HeadPosition:
                                                    {"relative", nn::HeadPosition::relative}};
 inline const Names<nn::NormKind> kNorms = {{"layer", nn::NormKind::layer},
                                            {"rms", nn::NormKind::rms}};
-inline const Names<nn::Activation> kActivations = {{"gelu", nn::Activation::gelu},
-                                                   {"gelu_erf", nn::Activation::gelu_erf},
+inline const Names<nn::Activation> kActivations = {{"gelu", nn::Activation::gelu_tanh},
+                                                   {"gelu_erf", nn::Activation::gelu},
                                                    {"relu", nn::Activation::relu},
                                                    {"silu", nn::Activation::silu},
                                                    {"swiglu", nn::Activation::swiglu}};

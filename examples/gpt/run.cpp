@@ -6,6 +6,7 @@
 
 #include "gradus/base/platform.h"
 #include "gradus/base/random.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/examples/support/interrupt.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
@@ -44,7 +45,7 @@ Run::Run(DirectoryLock lock, const RunPaths& paths, const Settings& settings, Co
       corpus_(std::move(corpus)),
       model_((seed(static_cast<std::uint64_t>(settings.seed)), settings.model)),
       optimizer_(optim::decay_matrices_only(model_.parameters(), settings.weight_decay),
-                 {.learning_rate = settings.learning_rate, .beta2 = settings.beta2}),
+                 {.lr = settings.learning_rate, .betas = {0.9, settings.beta2}}),
       batches_(corpus_.training, settings.model.context, settings.batch,
                static_cast<std::uint64_t>(settings.seed)),
       trainer_(model_, optimizer_,
@@ -95,7 +96,8 @@ double Run::evaluate() const {
 void Run::log_heads(Metrics& metrics) const {
   const std::int64_t T = settings_.model.context;
   nn::AttentionRecord record;
-  model_(from(std::span(corpus_.held_out).first(static_cast<std::size_t>(T)), {1, T}));
+  const auto first = std::span(corpus_.held_out).first(static_cast<std::size_t>(T));
+  static_cast<void>(model_(from(first, {1, T})));
   for (const nn::AttentionRecord::Head& head : record.heads()) {
     const std::string name = text(head.layer, ".head", head.head);
     metrics.emplace_back(name + ".entropy", head.entropy);

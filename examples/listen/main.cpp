@@ -12,7 +12,7 @@
 #include <cstdio>
 
 #include "gradus/base/error.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/examples/support/program.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/examples/support/training/classification.h"

@@ -5,10 +5,12 @@
 #include <numbers>
 #include <vector>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -39,7 +41,8 @@ Tensor spectrogram(const Tensor& samples) {
   const NoGrad off;
   const Tensor x = samples.contiguous();
   const std::int64_t B = x.size(0), N = x.size(1), frames = (N - kFrame) / kHop + 1;
-  const Tensor framed = x.view({B, frames, kFrame}, {N, kHop, 1}, x.offset()).contiguous();
+  const Tensor framed =
+      kernel::strided_view(x, {B, frames, kFrame}, {N, kHop, 1}, x.offset()).contiguous();
   const Tensor waves = square(matmul(framed, transform));          // [B, frames, 4 · kBands]
   const Tensor parts = reshape(waves, {B, frames, 2, kBands, 2});  // cos or sin, two pitches
   const Tensor power = sum(parts, {2, 4});                         // [B, frames, kBands]
@@ -50,7 +53,7 @@ std::string picture_of(const Tensor& spectrogram) {
   constexpr std::int64_t together = 4;
   const std::string shades = " .:-=+*#%@";
   const std::int64_t frames = spectrogram.size(2);
-  const std::vector<double> x = spectrogram.astype(Dtype::f64).to_vector<double>();
+  const std::vector<double> x = spectrogram.to(Dtype::f64).to_vector<double>();
   const double low = *std::min_element(x.begin(), x.end());
   const double span = std::max(*std::max_element(x.begin(), x.end()) - low, 1e-9);
   std::string lines;

@@ -31,7 +31,7 @@ int main() {
 
   seed(1);
   Writer writer(characters.vocab_size(), context, 32);
-  optim::AdamW optimizer(writer.parameters(), {.learning_rate = 1e-2});
+  optim::AdamW optimizer(writer.parameters(), {.lr = 1e-2});
   Progress progress(0, steps, 16 * context);
   for (std::int64_t step = 0; step < steps; ++step) {
     const auto [x, y] = batches.at(step);
@@ -42,11 +42,9 @@ int main() {
     progress.show(step + 1, loss.item());
   }
 
-  std::map<std::string, Tensor> weights;
-  for (const auto& [name, tensor] : writer.state()) weights[name] = tensor;
-  io::save_safetensors("writer.safetensors", weights);
+  io::save("writer.safetensors", writer);
   Writer again(characters.vocab_size(), context, 32);
-  again.load_state(io::load_safetensors("writer.safetensors").tensors);
+  io::load("writer.safetensors", again);
 
   const NoGrad no_training;
   std::vector<std::int64_t> ids = characters.encode("a model of my ow");  // as long as the context

@@ -8,10 +8,12 @@
 #include <numeric>
 
 #include "gradus/base/random.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/models/recommender.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/train/data.h"
@@ -71,7 +73,7 @@ Judged judged(const nn::Recommender& model, const std::vector<History>& all, std
     const Tensor ids = batch_of(known, known).x;      // [B, T]
     const Tensor scores = select(model(ids), 1, -1);  // [B, V]
     const Tensor log_p = log_softmax(scores, -1);     // [B, V]
-    const std::vector<double> flat = log_p.astype(Dtype::f64).to_vector<double>();
+    const std::vector<double> flat = log_p.to(Dtype::f64).to_vector<double>();
     for (std::size_t u = 0; u < known.size(); ++u) {
       const auto row = flat.begin() + static_cast<std::ptrdiff_t>(u) * (kItems + 1);
       out.ranks.push_back(rank_of(next[u][0], Scores(row, row + kItems + 1)));
@@ -134,7 +136,7 @@ int train(RecommendFlags& flags) {
   const std::vector<History> judges(all.begin(), all.begin() + std::min(std::ssize(all), kJudges));
   seed(static_cast<std::uint64_t>(flags.seed));
   nn::Recommender model = model_for(flags);
-  optim::AdamW optimizer(model.parameters(), {.learning_rate = flags.learning_rate, .beta2 = 0.98});
+  optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate, .betas = {0.9, 0.98}});
   TrainOptions options = flags.options();
   options.items_per_step = flags.batch;
   options.item = "user";
@@ -168,7 +170,7 @@ int recommend(RecommendFlags& flags, const std::string& directory,
   if (std::ssize(history) > kContext) history.erase(history.begin(), history.end() - kContext);
   const NoGrad off;
   const Tensor scores = model(from(history, {1, std::ssize(history)}))[{0, -1}];  // [V]
-  const std::vector<double> p = softmax(scores.astype(Dtype::f64), -1).to_vector<double>();
+  const std::vector<double> p = softmax(scores.to(Dtype::f64), -1).to_vector<double>();
   std::vector<std::int64_t> best(p.size());
   std::iota(best.begin(), best.end(), std::int64_t{0});
   std::stable_sort(best.begin(), best.end(), [&](std::int64_t a, std::int64_t b) {

@@ -72,7 +72,7 @@ void load_best(nn::Module& model, const RunFiles& files) {
   require<FileError>(std::filesystem::exists(files.model()), files.model(),
                      ": not there yet: the run has not come to its first evaluation");
   load_fitting(files.model(),
-               [&] { model.load_state(io::load_safetensors(files.model()).tensors); });
+               [&] { model.load_state_dict(io::load_safetensors(files.model()).tensors); });
   model.eval();
 }
 

@@ -87,7 +87,7 @@ int train(TranslateFlags& flags) {
   const PairBatches validation(pairs_of(task, task.validation), 128, 0);
   seed(static_cast<std::uint64_t>(flags.seed));
   nn::Translator model = model_for(flags, task);
-  optim::AdamW optimizer(model.parameters(), {.learning_rate = flags.learning_rate, .beta2 = 0.98});
+  optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate, .betas = {0.9, 0.98}});
   TrainOptions options = flags.options();
   options.items_per_step = flags.batch;
   options.item = "pair";

@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "digits.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/io/npy.h"
 #include "gradus/nn/attention_record.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -16,10 +17,10 @@ Tensor load_picture(const std::string& file) {
   const Tensor x = io::load_npy(file);
   require<FileError>(x.shape() == Shape{kSide, kSide}, file, ": has the shape ", x.shape(),
                      ", but a picture is [", kSide, ", ", kSide, "]");
-  for (const double ink : x.astype(Dtype::f64).to_vector<double>())
+  for (const double ink : x.to(Dtype::f64).to_vector<double>())
     require<FileError>(0 <= ink && ink <= 1, file, ": ", ink,
                        " is no ink: 0 is paper, 1 is ink, and nothing is beyond");
-  return reshape(x.astype(Dtype::f32), {1, 1, kSide, kSide});
+  return reshape(x.to(Dtype::f32), {1, 1, kSide, kSide});
 }
 
 Looked look_at(const nn::VisionTransformer& model, const Tensor& picture) {
@@ -28,8 +29,7 @@ Looked look_at(const nn::VisionTransformer& model, const Tensor& picture) {
   Looked looked{ranked(model(picture)), {}};
   const Tensor weights = record.entries().back().weights;  // [1, H, 1 + N, 1 + N]
   const Tensor first = select(mean(weights, {1}), 1, 0);   // [1, 1 + N]: the class token's row
-  std::vector<double> share =
-      slice(first, 1, 1, first.size(1)).astype(Dtype::f64).to_vector<double>();
+  std::vector<double> share = slice(first, 1, 1, first.size(1)).to(Dtype::f64).to_vector<double>();
   const double most = *std::max_element(share.begin(), share.end());
   const std::int64_t patch = model.options.patch, columns = kSide / patch;
   for (std::int64_t y = 0; y < kSide; ++y)
@@ -41,7 +41,7 @@ Looked look_at(const nn::VisionTransformer& model, const Tensor& picture) {
 
 std::string side_by_side(const Tensor& picture, const std::vector<double>& where) {
   const std::string shades = " .:-=+*#%@";
-  const std::vector<double> ink = picture.astype(Dtype::f64).to_vector<double>();
+  const std::vector<double> ink = picture.to(Dtype::f64).to_vector<double>();
   const auto row = [&](const std::vector<double>& x, std::int64_t y) {
     std::string line;
     for (std::int64_t i = y * kSide; i < (y + 1) * kSide; ++i) {

@@ -12,6 +12,8 @@
 #include <cmath>
 
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/attention/formula.h"
 #include "gradus/ops/attention/scores.h"
 #include "gradus/ops/shape_ops.h"
@@ -43,13 +45,13 @@ Heads<T> writable_heads_of(Tensor& x) {
 /// A view whose columns lie side by side, else a copy. BLAS wants rows that do not overlap.
 Tensor with_packed_rows(const Tensor& x) {
   const bool rows_apart = x.size(2) <= 1 || x.strides()[2] >= x.size(3);
-  return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : x.contiguous();
+  return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : kernel::contiguous(x);
 }
 
 /// A fresh [B, H, T, D] that lies as [B, T, H, D], so that merging the heads again copies nothing.
 Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t D, Dtype dtype) {
   const Tensor x = Tensor::empty({B, T, H, D}, dtype);
-  return x.view({B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
+  return kernel::strided_view(x, {B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
 }
 
 /// Is anything hidden? Of few queries (decoding) the mask is asked for all of them at once, which
@@ -89,7 +91,7 @@ struct Attention final : Op {
     return out;
   }
 
-  Gradients backward(const Tensor& dout) override {
+  Gradients backward(const Tensor& dout, const Wanted& wants) override {
     if (GradMode::enabled()) {
       const Derivatives d = formula_backward(plan, q.value(), k.value(), v.value(), dout);
       return {d.dq, d.dk, d.dv};
@@ -124,13 +126,13 @@ struct PackedAttention final : Op {
   /// part 0, 1, 2: q, k, v as [B, H, T, D].
   Tensor part(const Tensor& packed, std::int64_t which) const {
     const std::int64_t C = plan.H * plan.D;
-    return packed.view({plan.B, plan.H, plan.T, plan.D}, {plan.T * 3 * C, plan.D, 3 * C, 1},
-                       packed.offset() + which * C);
+    return kernel::strided_view(packed, {plan.B, plan.H, plan.T, plan.D},
+                                {plan.T * 3 * C, plan.D, 3 * C, 1}, packed.offset() + which * C);
   }
 
   Tensor forward(const Tensor& packed) {
     qkv = packed;
-    const Tensor x = packed.contiguous();
+    const Tensor x = kernel::contiguous(packed);
     Tensor out = empty_heads(plan.B, plan.H, plan.T, plan.D, packed.dtype());
     lse = Tensor::empty({plan.B, plan.H, plan.T}, packed.dtype());
     dispatch_float("attention", out.dtype(), [&]<class T>() {
@@ -138,8 +140,8 @@ struct PackedAttention final : Op {
                                    heads_of<T>(part(x, 2)), writable_heads_of<T>(out),
                                    lse.mutable_data<T>());
     });
-    const Tensor merged = out.view({plan.B, plan.T, plan.H * plan.D},
-                                   {plan.T * plan.H * plan.D, plan.H * plan.D, 1}, 0);
+    const Tensor merged = kernel::strided_view(out, {plan.B, plan.T, plan.H * plan.D},
+                                               {plan.T * plan.H * plan.D, plan.H * plan.D, 1}, 0);
     o = merged;
     return merged;
   }
@@ -147,11 +149,11 @@ struct PackedAttention final : Op {
   /// [B, T, H·D] as [B, H, T, D].
   Tensor split(const Tensor& merged) const {
     const std::int64_t C = plan.H * plan.D;
-    return merged.view({plan.B, plan.H, plan.T, plan.D}, {plan.T * C, plan.D, C, 1},
-                       merged.offset());
+    return kernel::strided_view(merged, {plan.B, plan.H, plan.T, plan.D},
+                                {plan.T * C, plan.D, C, 1}, merged.offset());
   }
 
-  Gradients backward(const Tensor& dout) override {
+  Gradients backward(const Tensor& dout, const Wanted&) override {
     if (GradMode::enabled()) {
       const Shape heads{plan.B, plan.T, plan.H, plan.D};
       const std::vector<Tensor> x = chunk(qkv.value(), 3, -1);
@@ -162,7 +164,7 @@ struct PackedAttention final : Op {
       const auto merge = [&](const Tensor& t) { return reshape(transpose(t, 1, 2), merged); };
       return {cat({merge(d.dq), merge(d.dk), merge(d.dv)}, -1)};
     }
-    const Tensor x = qkv.value().contiguous(), out = o.value(), g = dout.contiguous();
+    const Tensor x = kernel::contiguous(qkv.value()), out = o.value(), g = kernel::contiguous(dout);
     Tensor dx = Tensor::empty_like(x);
     dispatch_float("attention", dout.dtype(), [&]<class T>() {
       Tensor dq = part(dx, 0), dk = part(dx, 1), dv = part(dx, 2);
@@ -220,8 +222,9 @@ AttentionPlan make_plan(const Tensor& q, const Tensor& k, const Tensor& v, const
     require<ShapeError>(broadcast_shapes("attention bias", options.bias.shape(), scores) == scores,
                         "attention: the bias ", options.bias.shape(),
                         " does not broadcast to [B, H, T, S] = ", scores);
-    plan.bias = options.bias.view(
-        scores, broadcast_strides(options.bias.shape(), options.bias.strides(), scores),
+    plan.bias = kernel::strided_view(
+        options.bias, scores,
+        broadcast_strides(options.bias.shape(), options.bias.strides(), scores),
         options.bias.offset());
   }
   return plan;

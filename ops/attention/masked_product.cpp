@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "gradus/engine/apply.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/attention/rows.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/matmul.h"
@@ -19,7 +20,7 @@ namespace gradus {
 namespace {
 
 bool finite(const Tensor& x) {
-  const Tensor packed = x.contiguous();
+  const Tensor packed = kernel::contiguous(x);
   return dispatch_float("attention", x.dtype(), [&]<class T>() {
     return kernel::finite_row(packed.data<T>(), packed.numel());
   });
@@ -30,11 +31,12 @@ Tensor transposed_view(const Tensor& x) {
   Strides strides = x.strides();
   std::swap(shape[x.rank() - 2], shape[x.rank() - 1]);
   std::swap(strides[x.rank() - 2], strides[x.rank() - 1]);
-  return x.view(shape, strides, x.offset());
+  return kernel::strided_view(x, shape, strides, x.offset());
 }
 
 Tensor sum_over_visible(const Tensor& weights, const Tensor& values, const Tensor& hides) {
-  const Tensor w = weights.contiguous(), x = values.contiguous(), h = hides.contiguous();
+  const Tensor w = kernel::contiguous(weights), x = kernel::contiguous(values),
+               h = kernel::contiguous(hides);
   const std::int64_t S = w.size(-1), D = x.size(-1);
   Shape shape = w.shape();
   shape[w.rank() - 1] = D;
@@ -54,7 +56,7 @@ Tensor sum_over_visible(const Tensor& weights, const Tensor& values, const Tenso
 }
 
 void clear_hidden(Tensor& y, const Tensor& hides) {
-  const Tensor h = hides.contiguous();
+  const Tensor h = kernel::contiguous(hides);
   dispatch_float("attention", y.dtype(), [&]<class T>() {
     T* values = y.mutable_data<T>();
     const bool* hidden = h.data<bool>();
@@ -80,7 +82,7 @@ struct PairProducts final : Op {
     return y;
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     const Tensor visible = masked_fill(dy, hides, 0);
     Tensor da, db;
     if (wants(0)) da = weighted_sum(visible, b.value(), hides);
@@ -102,7 +104,7 @@ struct WeightedSum final : Op {
     return sum_over_visible(weights, values, hides);
   }
 
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     Tensor dw, dx;
     if (wants(0)) dw = pair_products(dy, x.value(), hides);
     if (wants(1)) dx = weighted_sum(transpose(w.value()), dy, transpose(hides));

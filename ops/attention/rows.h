@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "gradus/base/vmath.h"
 #include "gradus/ops/attention/kernel.h"
-#include "gradus/ops/kernels/vmath.h"
 
 namespace gradus::kernel {
 

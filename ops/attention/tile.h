@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "gradus/base/simd.h"
-#include "gradus/ops/kernels/vmath.h"
+#include "gradus/base/vmath.h"
 
 namespace gradus::kernel {
 

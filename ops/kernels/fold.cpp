@@ -1,6 +1,7 @@
 // Before a reduction: the result's shape, and how its groups lie in memory.
 #include "gradus/ops/kernels/fold.h"
 
+#include "gradus/engine/strided.h"
 #include "gradus/ops/kernels/map.h"
 
 namespace gradus {
@@ -58,7 +59,7 @@ Groups groups_of(const Tensor& x, const Reduced& r) {
       strides.push_back(x.strides()[axis]);
       if (!reducing) g.outer *= r.from[axis];
     }
-  g.x = x.view(shape, strides, x.offset()).contiguous();
+  g.x = kernel::contiguous(kernel::strided_view(x, shape, strides, x.offset()));
   return g;
 }
 

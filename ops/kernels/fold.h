@@ -10,8 +10,8 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/simd.h"
+#include "gradus/base/vmath.h"
 #include "gradus/engine/op.h"
-#include "gradus/ops/kernels/vmath.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus {

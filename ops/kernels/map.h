@@ -62,15 +62,6 @@ void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
   });
 }
 
-/// dispatch for what has sums and an order: f32, f64 and i64; `op` is named in the error.
-template <class F>
-decltype(auto) dispatch_number(const char* op, Dtype dtype, F&& f) {
-  if (dtype == Dtype::f32) return f.template operator()<float>();
-  if (dtype == Dtype::f64) return f.template operator()<double>();
-  if (dtype == Dtype::i64) return f.template operator()<std::int64_t>();
-  fail<DtypeError>(op, ": wants f32, f64 or i64, not ", dtype, ": convert with to(x, Dtype::f32)");
-}
-
 inline void check_defined(const char* op, const Tensor& x) {
   require<ValueError>(x.defined(), op,
                       ": the tensor is undefined (no numbers were ever put in it)");
@@ -142,7 +133,7 @@ Tensor zip_numbers(const char* op, const Tensor& a, const Tensor& b, F f) {
 /// dx = f(x, dy), written over x or dy where nobody else sees one of them.
 template <class F>
 Tensor zip_backward(const char* op, const Tensor& x, const Tensor& dy, F f) {
-  Tensor dx = x.owns_alone() && x.is_contiguous() ? x.detach() : reuse_or_empty(dy);
+  Tensor dx = x.has_unique_storage() && x.is_contiguous() ? x.detach() : reuse_or_empty(dy);
   dispatch_float(op, x.dtype(), [&]<class T>() { zip_into<T>(dx, x, dy, f); });
   return dx;
 }

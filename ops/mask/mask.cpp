@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gradus/engine/strided.h"
 #include "gradus/ops/mask/rule.h"
 
 namespace gradus {
@@ -71,7 +72,7 @@ class Lengths final : public Mask::Rule {
 
 class Dense final : public Mask::Rule {
  public:
-  explicit Dense(const Tensor& allowed) : allowed_(allowed.clone()) {
+  explicit Dense(const Tensor& allowed) : allowed_(kernel::copy(allowed)) {
     Shape shape = allowed.shape();
     if (shape.rank() == 3) shape.insert(1, 1);
     while (shape.rank() < 4) shape.insert(0, 1);

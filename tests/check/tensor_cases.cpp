@@ -137,9 +137,10 @@ Case product(Draw& d) {
               [](const Tensors& in) { return linear(in[0], in[1], in[2]); },
               {d.tensor({m, k}), d.tensor({n, k}), d.tensor({n})}};
     default:
-      return {"linear and gelu",
-              [](const Tensors& in) { return linear(gelu(linear(in[0], in[1])), in[2]); },
-              {d.tensor({m, k}), d.tensor({n, k}), d.tensor({k, n})}};
+      return {
+          "linear and gelu",
+          [](const Tensors& in) { return linear(gelu(linear(in[0], in[1]), Gelu::tanh), in[2]); },
+          {d.tensor({m, k}), d.tensor({n, k}), d.tensor({k, n})}};
   }
 }
 

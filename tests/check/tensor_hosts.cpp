@@ -1,6 +1,7 @@
 // Functions of tensors with their backward passes, as one writes them in tensor operations.
 #include <cmath>
 
+#include "gradus/ops/members.h"
 #include "gradus/tests/check/tensor_zoo.h"
 
 namespace gradus::tensor_zoo {

@@ -1,6 +1,7 @@
 // Wrong formulas: signs, factors, terms, axes, masks, indices.
 #include <cmath>
 
+#include "gradus/ops/members.h"
 #include "gradus/tests/check/tensor_zoo.h"
 
 namespace gradus::tensor_zoo {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "gradus/engine/strided.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/check/tensor_zoo.h"
 
 namespace gradus::tensor_zoo {
@@ -13,10 +15,10 @@ namespace {
 Tensor careless(const Tensor& x) {
   const auto held = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   std::vector<double> read;
-  const Tensor all = x.view({held}, {1}, 0).astype(Dtype::f64);
+  const Tensor all = kernel::strided_view(x, {held}, {1}, 0).to(Dtype::f64);
   for (std::int64_t i = 0; i < x.numel(); ++i)
     read.push_back(all.data<double>()[std::min(x.offset() + i, held - 1)]);
-  return from(read, x.shape()).astype(x.dtype());
+  return from(read, x.shape()).to(x.dtype());
 }
 
 bool repeats(const Tensor& x) {
@@ -49,10 +51,10 @@ Vjp x_read(const Host& host, std::size_t input, const std::function<Tensor(const
 /// Right for at most `most` elements; what comes after gets no gradient: a block without the rest.
 Vjp first_block_only(const Host& host, std::size_t input, std::int64_t most) {
   return changed(host, input, [most](const Tensor& dx, const Tensors&, const Tensor&) {
-    std::vector<double> v = dx.astype(Dtype::f64).to_vector<double>();
+    std::vector<double> v = dx.to(Dtype::f64).to_vector<double>();
     const std::size_t whole = v.size() - v.size() % static_cast<std::size_t>(most);
     for (std::size_t i = whole; i < v.size(); ++i) v[i] = 0;
-    return from(v, dx.shape()).astype(dx.dtype());
+    return from(v, dx.shape()).to(dx.dtype());
   });
 }
 

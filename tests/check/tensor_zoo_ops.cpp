@@ -1,6 +1,7 @@
 // Wrong operations of one's own: what they save, what they leave out, which part they return.
 #include "gradus/engine/apply.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/check/tensor_zoo.h"
 
 namespace gradus {
@@ -16,7 +17,7 @@ struct OddLinear final : Op {
     w = weight;
     return matmul(in.detach(), transpose(weight.detach()));
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     const Tensor dx = wants(0) ? matmul(dy, w.value()) : Tensor();
     Tensor dw = matmul(transpose(dy), x.value());
     if (fault == 2 && !wants(0)) dw = dw * 0.5;             // a sum that was shared with dx
@@ -32,7 +33,7 @@ struct OddSlice final : Op {
   bool whole = false;
   const char* name() const override { return "odd_slice"; }
   Tensor forward(const Tensor& x) { return slice(x.detach(), 0, from, from + 2).clone(); }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     if (whole) return {cat({dy, dy}, 0)};
     return {Gradient::slice(dy, 0, back, step)};
   }
@@ -43,7 +44,9 @@ struct OddRows final : Op {
   Tensor rows, back;
   const char* name() const override { return "odd_rows"; }
   Tensor forward(const Tensor& x) { return index_select(x.detach(), 0, rows); }
-  Gradients backward(const Tensor& dy) override { return {Gradient::rows(dy, back)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    return {Gradient::rows(dy, back)};
+  }
 };
 
 /// y = eˣ, which saves the wrong side of itself, or works on what it saved.
@@ -61,7 +64,7 @@ struct OddExp final : Op {
     }
     return y;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     if (fault == 2) return {dy * kept.value().detach()};  // its own derivative is lost
     return {dy * kept.value()};
   }
@@ -76,9 +79,9 @@ struct OddRelu final : Op {
     x = in;
     return relu(in.detach());
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor in = x.value().detach();
-    const Tensor positive = greater(fault == 1 ? dy : in, 0.0).astype(dy.dtype());
+    const Tensor positive = greater(fault == 1 ? dy : in, 0.0).to(dy.dtype());
     if (fault == 0) return {dy * 1.0};
     if (fault == 2) return {dy * (1.0 - positive)};
     return {dy * positive};

@@ -3,7 +3,8 @@
 #include <cmath>
 #include <memory>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/check/tensor_zoo.h"
 
 namespace gradus::tensor_zoo {
@@ -49,7 +50,7 @@ Vjp same_twice(const Host& host, std::size_t first, std::size_t second) {
 Vjp thresholded(const Host& host) {
   return [right = host.right](const Tensors& x, const Tensor& dy) {
     const Tensor size = abs(dy);
-    return right(x, dy * (size > 0.1 * max(size).item()).astype(dy.dtype()));
+    return right(x, dy * (size > 0.1 * max(size).item()).to(dy.dtype()));
   };
 }
 
@@ -69,7 +70,7 @@ Vjp in_f32(const Host& host, const std::function<Tensor(const Tensor&)>& f) {
 
 Host of_f32(Host host) {
   for (Tensor& x : host.inputs)
-    if (is_float(x.dtype())) x = x.astype(Dtype::f32);
+    if (is_float(x.dtype())) x = x.to(Dtype::f32);
   return host;
 }
 

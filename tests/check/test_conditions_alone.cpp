@@ -22,7 +22,7 @@ struct Jealous final : Op {
     const Tensor t = input.detach();
     return (t * t).detach();
   }
-  Gradients backward(const Tensor& dy) override { return {dy * factor * x.value()}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * factor * x.value()}; }
 };
 
 /// x², whose second backward writes into what the first returned.
@@ -35,7 +35,7 @@ struct Rewriting final : Op {
     const Tensor t = input.detach();
     return (t * t).detach();
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     Tensor dx = dy * 2.0 * x.value();
     if (first.defined()) first.fill_(0);
     return {first = dx};
@@ -51,7 +51,7 @@ struct Product final : Op {
     a = x, b = y, c = z;
     return (x.detach() * y.detach() * z.detach()).detach();
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     const double factor = wants(0) + wants(1) + wants(2) == wrong_for ? 1.5 : 1.0;
     const Tensor x = a.value(), y = b.value(), z = c.value(), d = dy * factor;
     return {d * y * z, d * x * z, d * x * y};

@@ -6,9 +6,10 @@
 
 #include "gradus/base/memory.h"
 #include "gradus/engine/apply.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
@@ -39,7 +40,7 @@ struct HastyMul final : Op {
     a = x, b = z;
     return (x.detach() * z.detach()).detach();
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     const Tensor da = dy * b.value();
     return {da, wants(0) ? dy * a.value() : dy};
   }
@@ -60,7 +61,7 @@ struct Unfinished final : Op {
   }
   const char* name() const override { return "unfinished"; }
   Tensor forward(const Tensor& x) { return twice(x, !forward_too); }
-  Gradients backward(const Tensor& dy) override { return {twice(dy, forward_too)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {twice(dy, forward_too)}; }
 };
 
 }  // namespace op
@@ -111,7 +112,7 @@ TEST_CASE("conditions: a forward that is another one when nothing is recorded") 
 TEST_CASE("conditions: a backward that is not additive in dy") {
   const Report report = square_with([](const Tensors& x, const Tensor& dy) {
     const double share = 0.1 * max(abs(dy)).item();  // drops what is small beside the largest
-    return Tensors{2.0 * x[0] * dy * greater(abs(dy), share).astype(Dtype::f64)};
+    return Tensors{2.0 * x[0] * dy * greater(abs(dy), share).to(Dtype::f64)};
   });
   caught(report, "NOT LINEAR");
 }
@@ -176,7 +177,7 @@ TEST_CASE("conditions: f32 is held to the roundings it may have") {
       return in[0].dtype() == Dtype::f32 ? y * (1.0 + off) : y;
     };
   };
-  const Tensors in = {values({3, 4}).astype(Dtype::f32), values({4}, 1).astype(Dtype::f32)};
+  const Tensors in = {values({3, 4}).to(Dtype::f32), values({4}, 1).to(Dtype::f32)};
   CHECK(check::gradients("fine", rough(0), in));
   const Report report = check::gradients("rough", rough(1e-4), in);
   caught(report, "PRECISION");
@@ -203,7 +204,7 @@ TEST_CASE("conditions: f32 is held to the roundings it may have") {
 TEST_CASE("conditions: a function that has no f32") {
   const Tensor other = values({3});
   const auto f = [&](const Tensors& in) { return in[0] * other; };
-  const Report noted = check::gradients("fixed", f, {values({3}).astype(Dtype::f32)});
+  const Report noted = check::gradients("fixed", f, {values({3}).to(Dtype::f32)});
   INFO(noted);
   CHECK(noted);
   CHECK(has(noted.text(), "not checked in f32, where it throws"));

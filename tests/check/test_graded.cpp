@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "gradus/check/raw/check.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/check/conditions.h"
 
 namespace gradus {
@@ -86,7 +87,7 @@ TEST_CASE("graded errors: f32 may have its roundings, and no more") {
   mine.smallest = false;
   // 8 √n 2⁻²⁴ of the gradient and its terms, 1.7e-6 for 12 elements; the smallest have the least.
   for (const std::int64_t rows : {3, 30}) {
-    const Tensor x = values({rows, 4}).astype(Dtype::f32);
+    const Tensor x = values({rows, 4}).to(Dtype::f32);
     graded(6e-6 * std::sqrt(double(rows) / 3), 5, [&](double error) {
       const auto f = [error](const Tensors& in) {
         const Tensor y = in[0] * in[0];

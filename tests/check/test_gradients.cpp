@@ -6,11 +6,13 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/support/catch.h"
@@ -33,7 +35,7 @@ struct FaultyCube final : Op {
     const Tensor t = input.detach();
     return (t * t * t).detach();
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor t = fault == Fault::second ? x.value().detach() : x.value();
     if (fault == Fault::ignores_dy) return {3.0 * t * t};
     if (fault == Fault::formula && GradMode::enabled()) return {dy * 2.0 * t * t};
@@ -73,8 +75,8 @@ Report check_cube(op::Fault fault, const Options& options = {}) {
 
 /// Mixes two rows of a weight, and adds scale · b³ with a derivative by b that may be wrong.
 struct Affine : nn::Layer<Affine> {
-  Tensor weight = nn::parameter(values({2, 3}).astype(Dtype::f32));
-  Tensor bias = nn::parameter(values({2}).astype(Dtype::f32));
+  Tensor weight = nn::parameter(values({2, 3}).to(Dtype::f32));
+  Tensor bias = nn::parameter(values({2}).to(Dtype::f32));
   Tensor scale = tensor({0.5, 2.0});
   nn::Linear inner{2, 3};
   op::Fault fault = op::Fault::none;
@@ -162,7 +164,7 @@ TEST_CASE("f32 inputs are converted, integers are handed through") {
     return index_select(in[0], 0, in[1]);
   };
   const Report report =
-      check::gradients("index_select", f, {values({3, 2}).astype(Dtype::f32), indices({2, 0, 2})});
+      check::gradients("index_select", f, {values({3, 2}).to(Dtype::f32), indices({2, 0, 2})});
   INFO(report);
   CHECK(report);
   CHECK(has(report.text(), "input 1 'x1' [3]: not differentiable"));
@@ -219,7 +221,7 @@ TEST_CASE("what makes no sense is an error that says so") {
             "2 names"));
   CHECK_THROWS_AS(check::gradients(same, {values({1})}, flags), ValueError);
   CHECK_THROWS_AS(check::gradients(same, {values({1}), indices({1})}, flags), DtypeError);
-  const auto rough = [](const Tensors& in) { return in[0].astype(Dtype::f32); };
+  const auto rough = [](const Tensors& in) { return in[0].to(Dtype::f32); };
   const std::string dtype =
       message_of<DtypeError>([&] { check::gradients("rough", rough, {values({2})}); });
   CHECK(has(dtype, "rough"));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gradus/check/invariance.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/create.h"

@@ -7,6 +7,7 @@
 
 #include "gradus/ops/activation.h"
 #include "gradus/ops/logic.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/check/conditions.h"
@@ -31,8 +32,8 @@ Tensor at_kinks() { return tensor({-1.0, 0.0, 2.0, 0.0}, Dtype::f64); }
 Report relu_with(double derivative_at_0, const Options& options) {
   const auto f = [](const Tensors& in) { return relu(in[0]); };
   const check::Vjp backward = [derivative_at_0](const Tensors& x, const Tensor& dy) {
-    const Tensor at = equal(x[0], 0.0).astype(dy.dtype());
-    return Tensors{dy * (greater(x[0], 0.0).astype(dy.dtype()) + at * derivative_at_0)};
+    const Tensor at = equal(x[0], 0.0).to(dy.dtype());
+    return Tensors{dy * (greater(x[0], 0.0).to(dy.dtype()) + at * derivative_at_0)};
   };
   return check::vjp("relu", f, backward, {at_kinks()}, options);
 }
@@ -196,7 +197,7 @@ TEST_CASE("bad input: a backward pass by hand that returns what does not fit") {
   CHECK(has(returns({values({3, 4}), values({3, 4})}), "vjp returns 2 gradients for 1 inputs"));
   CHECK(has(returns({values({4, 3})}),
             "vjp returns f64 [4, 3] as the gradient of input 0, which is f64 [3, 4]"));
-  CHECK(has(returns({values({3, 4}).astype(Dtype::f32)}), "vjp returns f32 [3, 4]"));
+  CHECK(has(returns({values({3, 4}).to(Dtype::f32)}), "vjp returns f32 [3, 4]"));
   const Report nothing =
       square_with([](const Tensors&, const Tensor&) { return Tensors{Tensor()}; });
   CHECK(nothing.verdict == Verdict::fail);

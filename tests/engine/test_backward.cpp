@@ -1,5 +1,6 @@
 // Going backward: what arrives where, what is added up, and what refuses.
 #include "gradus/engine/backward.h"
+#include "gradus/engine/grad_mode.h"
 
 #include <vector>
 

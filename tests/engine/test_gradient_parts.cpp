@@ -1,4 +1,7 @@
 // Gradients in parts, of saved tensors, and of the doors to the graph.
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 
@@ -12,9 +15,10 @@ void walk_with(const Tensor& x, const Gradient& d) {
 
 TEST_CASE("rows anywhere") {
   const Tensor x = zeros({4, 200}, Dtype::f64).requires_grad_();
-  const Tensor part = reshape(arange(600).astype(Dtype::f64), {3, 200});
+  const Tensor part = reshape(arange(600).to(Dtype::f64), {3, 200});
   const Tensor both = from(std::vector<std::int64_t>{2, 9, 0, 9, 2, 9}, {6});
-  walk_with(x, Gradient::rows(part, both.view({3}, {2}, 0)));  // every second: 2, 0, 2
+  walk_with(
+      x, Gradient::rows(part, kernel::strided_view(both, {3}, {2}, 0)));  // every second: 2, 0, 2
   Numbers expected(800, 0.0);
   for (std::size_t c = 0; c < 200; ++c) {
     expected[400 + c] = static_cast<double>(c + 400 + c);
@@ -25,7 +29,7 @@ TEST_CASE("rows anywhere") {
   const Tensor wide = zeros({2, 200}, Dtype::f64).requires_grad_();
   std::vector<std::int64_t> ones_and_zeros;
   for (int i = 0; i < 300; ++i) ones_and_zeros.push_back(i % 3 == 0);
-  const Tensor many = reshape(arange(60000).astype(Dtype::f64), {300, 200});
+  const Tensor many = reshape(arange(60000).to(Dtype::f64), {300, 200});
   walk_with(wide, Gradient::rows(many, from(ones_and_zeros, {300})));
   const Numbers sums = numbers(wide.grad());
   for (std::size_t c = 0; c < 200; ++c) {
@@ -73,10 +77,10 @@ TEST_CASE("slices that do not fit") {
 TEST_CASE("a part onto a view") {
   const Tensor x = zeros({2, 2}, Dtype::f64).requires_grad_();
   const Tensor first = custom(x, [](const Tensor& dy) {
-    return Gradients{Gradient::slice(dy.view({2, 1}, {2, 1}, 0), 1, 1)};
+    return Gradients{Gradient::slice(kernel::strided_view(dy, {2, 1}, {2, 1}, 0), 1, 1)};
   });
   const Tensor second = custom(x, [](const Tensor&) {
-    return Gradients{arange(9).astype(Dtype::f64).view({2, 2}, {2, 1}, 5)};
+    return Gradients{kernel::strided_view(arange(9).to(Dtype::f64), {2, 2}, {2, 1}, 5)};
   });
   sum(first * 10.0 + second).backward();
   expect(numbers(x.grad()) == Numbers{5, 16, 7, 18}, "a part onto a view with an offset");
@@ -108,16 +112,14 @@ TEST_CASE("no derivative") {
                            [&] { apply(op::Nothing{}, x).backward(); });
 }
 
-TEST_CASE("outside of a walk") {
-  const Tensor inputs[] = {leaf({1}), leaf({2})};
-  op::Many many;
-  many.forward(inputs);
-  many.backward(inputs[0].detach());
-  expect(op::Many::wanted == std::vector<bool>{true, true}, "everything is wanted");
+TEST_CASE("what is taken while the graph is kept stays") {
   const Tensor x = leaf({1, 2});
   Saved saved(x);
-  expect(numbers(saved.take()) == Numbers{1, 2}, "take() outside of a walk");
-  expect(numbers(saved.value()) == Numbers{1, 2}, "leaves the numbers");
+  const Wanted kept({}, false), last({}, true);
+  expect(numbers(saved.take(kept)) == Numbers{1, 2}, "take() with the graph kept");
+  expect(numbers(saved.value()) == Numbers{1, 2}, "leaves the values");
+  expect(numbers(saved.take(last)) == Numbers{1, 2}, "the last take()");
+  expect(!saved.value().defined(), "leaves the shape alone");
 }
 
 TEST_CASE("a used-up producer") {
@@ -125,10 +127,10 @@ TEST_CASE("a used-up producer") {
   struct Cheap final : Op {
     Saved x;
     const char* name() const override { return "cheap"; }
-    bool cheap_to_remake() const override { return true; }
+    bool is_recomputable() const override { return true; }
     Tensor forward(const Tensor& in) { return x = in, in.clone(); }
-    Tensor remake() const override { return x.value().clone(); }
-    Gradients backward(const Tensor& dy) override { return {dy}; }
+    Tensor recompute() const override { return x.value().clone(); }
+    Gradients backward(const Tensor& dy, const Wanted&) override { return {dy}; }
   };
   const Tensor h = apply(Cheap{}, x);
   const Tensor y = h * w;

@@ -1,5 +1,5 @@
 // The graph: long chains on small stacks, memory that comes back, and operations of a user's own.
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
 
 #include <pthread.h>
 
@@ -12,6 +12,7 @@
 #include "gradus/engine/backward.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
@@ -28,14 +29,16 @@ struct Cube final : Op {  // y = x³,  dx = 3 x² dy
     x = input;
     return (input.detach() * input.detach() * input.detach()).detach();
   }
-  Gradients backward(const Tensor& dy) override { return {dy * 3.0 * square(x.value())}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    return {dy * 3.0 * square(x.value())};
+  }
 };
 
 struct Careless final : Op {  // returns what it is told to
   std::function<Gradients(const Tensor&)> answer;
   const char* name() const override { return "careless"; }
   Tensor forward(const Tensor& input) { return input.clone(); }
-  Gradients backward(const Tensor& dy) override { return answer(dy); }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return answer(dy); }
 };
 
 struct OneWay final : Op {

@@ -7,7 +7,8 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"

@@ -4,6 +4,7 @@
 #include "gradus/base/memory.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
@@ -18,13 +19,13 @@ struct CheapSquare final : Op {  // y = x²,  dx = 2 x dy; computed again by who
   Saved x;
   static inline int remade = 0;
   const char* name() const override { return "cheap_square"; }
-  bool cheap_to_remake() const override { return x.kept(); }
+  bool is_recomputable() const override { return x.is_stored(); }
   Tensor forward(const Tensor& input) {
     x = input;
     return square(input.detach());
   }
-  Tensor remake() const override { return ++remade, square(x.value().detach()); }
-  Gradients backward(const Tensor& dy) override { return {dy * 2.0 * x.value()}; }
+  Tensor recompute() const override { return ++remade, square(x.value().detach()); }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * 2.0 * x.value()}; }
 };
 
 struct Taking final : Op {  // y = x³, whose backward writes into what it saved if it may
@@ -36,8 +37,8 @@ struct Taking final : Op {  // y = x³, whose backward writes into what it saved
     const Tensor t = input.detach();
     return (t * t * t).detach();
   }
-  Gradients backward(const Tensor& dy) override {
-    const Tensor t = x.take();
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+    const Tensor t = x.take(wants);
     Tensor dx = reuse_or_empty(t);
     in_place = dx.storage() == t.storage();
     return {dx.copy_(dy * 3.0 * square(t))};

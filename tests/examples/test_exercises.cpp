@@ -3,6 +3,7 @@
 
 #include "gradus/examples/exercises/exercises.h"
 #include "gradus/examples/exercises/grader.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
@@ -63,7 +64,7 @@ std::vector<Mistake> mistakes() {
        }},
       {"the other derivative at 0",
        [](const Tensors& in, const Tensor& dy) -> Tensors {
-         return {dy * (in[0] >= 0.0).astype(dy.dtype())};
+         return {dy * (in[0] >= 0.0).to(dy.dtype())};
        }},
       {"the sum's gradient",
        [](const Tensors& in, const Tensor& dy) -> Tensors {

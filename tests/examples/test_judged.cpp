@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "gradus/base/random.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/examples/classify/commands.h"
 #include "gradus/examples/classify/reader.h"
 #include "gradus/examples/gpt/run.h"
@@ -60,7 +60,7 @@ class Mean {
 
 template <class Model>
 Model with(Model model, const Weights& weights) {
-  if (!weights.empty()) model.load_state(weights);
+  if (!weights.empty()) model.load_state_dict(weights);
   model.eval();
   return model;
 }
@@ -119,7 +119,7 @@ Judged judge_classify(const Workplace& here, const Weights& weights, Part part) 
   ClassifyFlags flags;
   flags.layers = 1, flags.heads = 2, flags.width = 8, flags.length = 6;
   Reader reader(flags.bert(words.size()));
-  reader.load_state(weights);
+  reader.load_state_dict(weights);
   reader.eval();
   const SnippetSource source(read_tree((here.directory / "tree").string()), part, words, 6);
   const Snippets all = source.some(part == Part::test ? 150 : 40);
@@ -163,7 +163,7 @@ Judged judge_translate(const Workplace&, const Weights& weights, Part) {
 /// Of all tokens but the first, each given those before it in its window.
 Judged judge_gpt(const Workplace& here, const Weights& weights, Part) {
   const Trained trained = load_trained({{(here.directory / "run").string()}});
-  trained.model->load_state(weights);
+  trained.model->load_state_dict(weights);
   const Ids ids = trained.tokenizer->encode(contents(here.directory / "held_out.txt"));
   const std::int64_t context = trained.settings.model.context;
   Mean mean;
@@ -308,7 +308,7 @@ TEST_CASE("translate's last word is about the weights that were kept, and the te
   const Task task = make_task_of_test("dates", 40, kSeed);
   seed(8);  // others than the last of the run: none has learnt anything that tells them apart
   const nn::Translator kept = translator(task, {});
-  io::save_safetensors((here.directory / "run/model.safetensors").string(), weights_of(kept));
+  io::save_safetensors((here.directory / "run/model.safetensors").string(), kept.state_dict());
   translations_wanted[Part::test] = plainly_translated(kept, task, task.test);
   const Outcome again = app.run(here, "train --out run --resume");
   const Outcome judged = app.run(here, "eval run");

@@ -8,6 +8,7 @@
 #include "gradus/examples/listen/spectrogram.h"
 #include "gradus/examples/listen/wav.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/thrown.h"
 

@@ -40,7 +40,7 @@ int learn(Flags& flags, std::int64_t stop_at) {
   seed(static_cast<std::uint64_t>(flags.seed));
   nn::Linear model(flags.width, 1);
   const Tensor x = randn({flags.batch, flags.width}), y = sum(x, {1}, true);
-  optim::AdamW optimizer(model.parameters(), {.learning_rate = flags.learning_rate});
+  optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate});
   Trainer trainer(model, optimizer, optim::constant_schedule(), flags.options());
   return flags.train(
       trainer,

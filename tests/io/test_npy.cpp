@@ -2,7 +2,9 @@
 #include <string>
 #include <vector>
 
+#include "gradus/engine/strided.h"
 #include "gradus/io/npy.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/io/files.h"
 
 namespace gradus::testing {
@@ -34,9 +36,9 @@ TEST_CASE("npy: what is written is read again") {
                                        randn({7}, Dtype::f32),
                                        randn({2, 1, 3, 1, 2, 1, 1, 5}, Dtype::f64),
                                        indices({-1, 5}),
-                                       indices({1, 0, 1}).astype(Dtype::bool_),
+                                       indices({1, 0, 1}).to(Dtype::bool_),
                                        Tensor::empty({2, 0, 3}, Dtype::f32),
-                                       odd.view({3, 4}, {1, 3}, 0)};
+                                       kernel::strided_view(odd, {3, 4}, {1, 3}, 0)};
   for (const Tensor& x : tensors) {
     INFO(x.shape() << " " << x.dtype());
     io::save_npy(folder / "x.npy", x);
@@ -66,7 +68,7 @@ TEST_CASE("npy: Fortran order, other spellings and narrow numbers are understood
   CHECK(same(parse(file_of(dict("|u1", "True", "(6,)"), six)), indices({1, 2, 3, 4, 5, 6})));
   CHECK(same(
       parse(file_of("{\"shape\":(2,),\"fortran_order\":False,\"descr\":\"|b1\"}", {'\0', '\3'})),
-      indices({0, 1}).astype(Dtype::bool_)));
+      indices({0, 1}).to(Dtype::bool_)));
   CHECK(
       same(parse(file_of(dict("<i4", "False", "()"), "\xFE\xFF\xFF\xFF")), indices({-2}).view({})));
   CHECK(same(parse(file_of(dict("<f2", "False", "(1,)"), std::string("\0\xC0", 2))),

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "gradus/engine/strided.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/io/files.h"
 
 namespace gradus::testing {
@@ -47,8 +49,8 @@ std::map<std::string, Tensor> awkward_tensors() {
           {"none", Tensor::empty({3, 0, 2}, Dtype::f32)},
           {"also none", Tensor::empty({0}, Dtype::i64)},
           {"rank 8", from(positions, {1, 2, 3, 1, 4, 5, 1, 1})},
-          {"mask", from(std::vector<std::int64_t>{1, 0, 7, 0, -1, 0, 0}, {7}).astype(Dtype::bool_)},
-          {"view", odd.view({3, 5}, {1, 3}, 15)},
+          {"mask", from(std::vector<std::int64_t>{1, 0, 7, 0, -1, 0, 0}, {7}).to(Dtype::bool_)},
+          {"view", kernel::strided_view(odd, {3, 5}, {1, 3}, 15)},
           {"layers.0.größe\n\"quoted\"", randn({2, 2}, Dtype::f32)},
           {"f64", odd}};
 }
@@ -89,7 +91,7 @@ TEST_CASE("safetensors: the bytes are those of the format's own writer") {
       26);
   const std::string blanks((8 - header.size() % 8) % 8, ' ');
   const auto bytes = io::safetensors_bytes({{"a", tensor(1.0, Dtype::f64)},
-                                            {"A", indices({1, 0}).astype(Dtype::bool_)},
+                                            {"A", indices({1, 0}).to(Dtype::bool_)},
                                             {"z", indices({7})},
                                             {"b", from(std::vector<float>{1, -2}, {1, 2})}});
   const std::string written(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -124,7 +126,7 @@ TEST_CASE("safetensors: narrow numbers are widened") {
   CHECK(same(file.tensors.at("b"), from(std::vector<float>{1, -2}, {2})));
   CHECK(same(file.tensors.at("i"), indices({-1, -2147483648})));
   CHECK(same(file.tensors.at("u"), indices({255, 7})));
-  CHECK(same(file.tensors.at("t"), indices({0, 1, 1}).astype(Dtype::bool_)));  // bytes 0, 2, 255
+  CHECK(same(file.tensors.at("t"), indices({0, 1, 1}).to(Dtype::bool_)));  // bytes 0, 2, 255
 }
 
 TEST_CASE("safetensors: the length of the header is not trusted") {

@@ -1,8 +1,9 @@
 // AttentionRecord: the weights of all layers, and what can be said of them; checkpointed blocks.
 #include "gradus/base/memory.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/nn/attention_record.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/thrown.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/cache.h"
 #include "gradus/nn/linear.h"

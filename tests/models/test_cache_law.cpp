@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/models/decode.h"
 #include "gradus/models/translator.h"
 #include "gradus/nn/attention_record.h"

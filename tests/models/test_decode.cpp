@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/models/decode.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/support/catch.h"

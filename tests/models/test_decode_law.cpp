@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/models/decode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"

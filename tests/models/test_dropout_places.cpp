@@ -2,12 +2,14 @@
 #include <functional>
 
 #include "gradus/base/random.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/block.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"
@@ -73,15 +75,15 @@ TEST_CASE("a block's dropout") {
 
 TEST_CASE("activations") {
   seed(3);
-  const Tensor x = values({2, 4}).astype(Dtype::f32);
-  for (const nn::Activation activation : {nn::Activation::gelu, nn::Activation::gelu_erf,
+  const Tensor x = values({2, 4}).to(Dtype::f32);
+  for (const nn::Activation activation : {nn::Activation::gelu_tanh, nn::Activation::gelu,
                                           nn::Activation::relu, nn::Activation::silu}) {
     const nn::FeedForward layer({.width = 4, .hidden = 5, .activation = activation});
     const Tensor up = layer.up(x);
-    const Tensor acted = activation == nn::Activation::gelu       ? gelu(up)
-                         : activation == nn::Activation::gelu_erf ? gelu(up, Gelu::erf)
-                         : activation == nn::Activation::relu     ? relu(up)
-                                                                  : silu(up);
+    const Tensor acted = activation == nn::Activation::gelu_tanh ? gelu(up, Gelu::tanh)
+                         : activation == nn::Activation::gelu    ? gelu(up, Gelu::erf)
+                         : activation == nn::Activation::relu    ? relu(up)
+                                                                 : silu(up);
     expect(layer(x).to_vector<float>() == layer.down(acted).to_vector<float>(), "each activation");
   }
 }

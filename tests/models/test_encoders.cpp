@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/models/bert.h"
 #include "gradus/models/vit.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
@@ -91,7 +92,7 @@ TEST_CASE("a vision Transformer reads its class token, to which patches have no 
       {.size = 4, .patch = 2, .classes = 3, .layers = 1, .heads = 2, .width = 8});
   enlarge(model);
   const NoGrad off;
-  const Tensor x = reshape(arange(16).astype(Dtype::f64) / 16.0, {1, 1, 4, 4});
+  const Tensor x = reshape(arange(16).to(Dtype::f64) / 16.0, {1, 1, 4, 4});
   const Tensor halves = cat({slice(x, 2, 2, 4), slice(x, 2, 0, 2)}, 2);  // patches 2 3 0 1
   const Tensor before = model(x);
   CHECK(numbers(model(halves)) != numbers(before));

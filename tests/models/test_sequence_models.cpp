@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "gradus/check/invariance.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/models/recommender.h"
 #include "gradus/models/translator.h"
 #include "gradus/ops/arithmetic.h"

@@ -26,6 +26,7 @@ constexpr decltype(auto) gradus_like(X&& x) {
   } else if constexpr (std::is_constructible_v<T, X&&>) {
     return static_cast<T>(static_cast<X&&>(x));
   } else {
+    static_assert(!std::is_pointer_v<T>, "a pointer to const would stand for one that is not");
     return static_cast<X&&>(x);  // as a gradient that is none for a tensor
   }
 }

@@ -5,7 +5,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/check/gradients.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
 #include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/support/conditions.h"

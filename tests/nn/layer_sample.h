@@ -28,7 +28,7 @@ inline void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) 
       const Tensor& given = in[next++];
       *p = m.training() && !given.requires_grad() ? nn::parameter(given.clone()) : given;
     }
-    if (Tensor* b = member.buffer(); b && b->defined()) *b = b->astype(in[0].dtype());
+    if (Tensor* b = member.buffer(); b && b->defined()) *b = b->to(in[0].dtype());
     for (const auto& child : member.children()) take_parameters(*child.second, in, next);
   }
 }

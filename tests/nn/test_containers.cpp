@@ -18,6 +18,7 @@
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
@@ -45,7 +46,7 @@ static_assert(!std::is_constructible_v<nn::Sequential, nn::Embedding, int>);
 
 TEST_CASE("Sequential calls layers, functions and activations in order") {
   const nn::Sequential net(
-      nn::Linear(2, 16), gradus::tanh, nn::Linear(16, 5), nn::Activation::gelu,
+      nn::Linear(2, 16), gradus::tanh, nn::Linear(16, 5), nn::Activation::gelu_tanh,
       [](const Tensor& x) { return x * 2.0; }, nn::Linear(5, 3, {.bias = false}));
   CHECK(net.size() == 6);
   std::vector<std::string> names;
@@ -159,10 +160,10 @@ TEST_CASE("position layers add the rows from `first` on") {
   const Numbers xs = numbers(x), table = numbers(nn::sinusoidal_positions(8, 4, Dtype::f64));
   const Numbers got = numbers(fixed(x, 5));
   for (std::int64_t i = 0; i < 24; ++i) CHECK(got[at(i)] == xs[at(i)] + table[at(5 * 4 + i % 12)]);
-  CHECK(fixed(x.astype(Dtype::f32)).dtype() == Dtype::f32);
+  CHECK(fixed(x.to(Dtype::f32)).dtype() == Dtype::f32);
   CHECK(fixed.parameters().empty());
 
-  sum(learned(x.astype(Dtype::f32), 4)).backward();
+  sum(learned(x.to(Dtype::f32), 4)).backward();
   const Numbers dw = numbers(learned.weight.grad());
   for (std::int64_t i = 0; i < 32; ++i) CHECK(dw[at(i)] == (i / 4 >= 4 && i / 4 < 7 ? 2 : 0));
   CHECK(numbers(learned.clone().weight) == numbers(learned.weight));

@@ -11,6 +11,7 @@
 #include "gradus/nn/linear.h"
 #include "gradus/nn/norm.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/dropout.h"
@@ -54,7 +54,7 @@ struct Outer : nn::Layer<Outer> {
 TEST_CASE("members are found by path, parameters first") {
   Tiny tiny;
   std::vector<std::string> names;
-  for (const nn::NamedTensor& each : tiny.state()) names.push_back(each.name);
+  for (const nn::NamedTensor& each : tiny.named_tensors()) names.push_back(each.name);
   CHECK(names == std::vector<std::string>{"up.weight", "up.bias", "down.weight", "down.bias",
                                           "gain", "seen"});
   CHECK(tiny.parameters().size() == 5);

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/nn/user_modules.h"
 #include "gradus/tests/support/catch.h"
@@ -61,7 +62,7 @@ TEST_CASE("a clone shares nothing, and is alike in everything") {
   tiny.down.eval();
   tiny.seen.fill_(3);
   const Tiny copy = tiny.clone();
-  const std::vector<nn::NamedTensor> a = tiny.state(), b = copy.state();
+  const std::vector<nn::NamedTensor> a = tiny.named_tensors(), b = copy.named_tensors();
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     CHECK(a[i].name == b[i].name);
@@ -97,7 +98,7 @@ TEST_CASE("loading lists everything that does not fit, at once") {
   file["down.weight"] = ones({3, 2});
   file["gain"] = ones({2});
   file["old.weight"] = ones({7, 7});
-  const std::string message = message_of<ShapeError>([&] { tiny.load_state(file); });
+  const std::string message = message_of<ShapeError>([&] { tiny.load_state_dict(file); });
   CHECK(has(message, "Tiny"));
   CHECK(has(message, "missing     down.bias [2]"));
   CHECK(has(message, "missing     seen [1]"));
@@ -106,12 +107,12 @@ TEST_CASE("loading lists everything that does not fit, at once") {
   CHECK(has(message, "unexpected  old.weight [7, 7]"));
   CHECK(tiny.up.bias.to_vector<float>() == before);  // nothing was written
 
-  const std::string loose = message_of<ShapeError>([&] { tiny.load_state(file, false); });
+  const std::string loose = message_of<ShapeError>([&] { tiny.load_state_dict(file, false); });
   CHECK(has(loose, "up.bias"));
   CHECK(!has(loose, "missing"));
   CHECK(!has(loose, "unexpected"));
   file["up.bias"] = ones({3}), file["down.weight"] = ones({2, 3});
-  tiny.load_state(file, false);
+  tiny.load_state_dict(file, false);
   CHECK(tiny.up.bias.to_vector<float>() == std::vector<float>{1, 1, 1});
 }
 
@@ -119,9 +120,9 @@ TEST_CASE("loading writes in place and converts") {
   Tiny tiny, other;
   const Tensor handle = tiny.up.weight;
   std::map<std::string, Tensor> file;
-  for (const nn::NamedTensor& each : other.state())
-    file[each.name] = each.tensor.astype(Dtype::f64);
-  tiny.load_state(file);
+  for (const nn::NamedTensor& each : other.named_tensors())
+    file[each.name] = each.tensor.to(Dtype::f64);
+  tiny.load_state_dict(file);
   CHECK(handle.node() == tiny.up.weight.node());
   CHECK(handle.to_vector<float>() == other.up.weight.to_vector<float>());
   CHECK(tiny.up.weight.dtype() == Dtype::f32);
@@ -131,18 +132,19 @@ TEST_CASE("loading writes in place and converts") {
 TEST_CASE("a tied tensor that is given under both names must be the same") {
   Shared shared;
   nn::tie(shared.b.weight, shared.a.weight);
-  std::map<std::string, Tensor> file;
-  for (const nn::NamedTensor& each : shared.state()) file[each.name] = each.tensor.clone();
+  nn::StateDict file = shared.state_dict();
+  for (auto& [name, tensor] : file) tensor = tensor.clone();
   file["a.weight"].fill_(std::nan(""));
-  file["b.weight"] = file["a.weight"].astype(Dtype::f64);
-  shared.load_state(file);
+  file["b.weight"] = file["a.weight"].to(Dtype::f64);
+  shared.load_state_dict(file);
   file["b.weight"] = ones({2, 2});
-  const std::string differ = message_of<ShapeError>([&] { shared.load_state(file); });
+  const std::string differ = message_of<ShapeError>([&] { shared.load_state_dict(file); });
   CHECK(has(differ, "tied        a.weight and b.weight are one tensor in the model, and differ"));
   file["b.weight"] = ones({4});
-  CHECK(has(message_of<ShapeError>([&] { shared.load_state(file); }), "a.weight and b.weight"));
+  CHECK(
+      has(message_of<ShapeError>([&] { shared.load_state_dict(file); }), "a.weight and b.weight"));
   file["a.weight"] = ones({2, 2}), file["b.weight"] = ones({2, 2});
-  shared.load_state(file);
+  shared.load_state_dict(file);
   CHECK(shared.b.weight.to_vector<float>() == std::vector<float>{1, 1, 1, 1});
 }
 

@@ -6,6 +6,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/support/mistakes.h"
 #include "gradus/tests/support/registry.h"
 
@@ -69,7 +70,7 @@ void add_pairs(Mistakes& all) {
                        f(values({3, 5}), values({2}));
                      }});
     all.push_back({name, "the operands are f64 [3] and f32 [3]: convert one with to(x, dtype)",
-                   [f = f] { f(values({3}), values({3}).astype(Dtype::f32)); }});
+                   [f = f] { f(values({3}), values({3}).to(Dtype::f32)); }});
     all.push_back({name, "the tensor is undefined", [f = f] { f(values({3}), Tensor()); }});
   }
 }

@@ -8,6 +8,7 @@
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
@@ -25,7 +26,7 @@ void add_products(Mistakes& all) {
                  }});
   all.push_back(
       {"matmul", "matmul: the operands are f64 and f32: convert one with to(x, dtype)", [] {
-         matmul(x(), values({3, 2}).astype(Dtype::f32));
+         matmul(x(), values({3, 2}).to(Dtype::f32));
        }});
   all.push_back(
       {"linear", "linear: the input [2, 3] does not end in the weight's input size: [5,", [] {
@@ -88,21 +89,25 @@ void add_losses(Mistakes& all) {
       {"nll_loss", "nll_loss: input [2, 3] with target [3]: the target must be [2], one", [=] {
          nll_loss(x(), indices({0, 1, 2}));
        }});
-  all.push_back({"cross_entropy_soft",
-                 "cross_entropy_soft: shapes [2, 3] and [3, 2] do not broadcast: axis -1 is 3", [] {
-                   cross_entropy_soft(x(), values({3, 2}));
-                 }});
+  all.push_back(
+      {"cross_entropy_soft",
+       "cross_entropy_soft: the input is [2, 3] but the target [3, 2]: they must be equal;", [] {
+         cross_entropy_soft(x(), values({3, 2}));
+       }});
   all.push_back({"mse_loss",
-                 "mse_loss: shapes [2, 3] and [2] do not broadcast: axis -1 is 3 against",
+                 "mse_loss: the input is [2, 3] but the target [2]: they must be equal; reshape(),",
                  [] { mse_loss(x(), values({2})); }});
-  all.push_back({"l1_loss", "l1_loss: shapes [2, 3] and [2] do not broadcast: axis -1 is 3 against",
+  all.push_back({"l1_loss",
+                 "l1_loss: the input is [2, 3] but the target [2]: they must be equal; reshape(),",
                  [] { l1_loss(x(), values({2})); }});
   all.push_back({"huber_loss", "huber_loss: delta is 0, but must be positive",
                  [] { huber_loss(x(), x(), 0); }});
-  all.push_back({"bce_with_logits",
-                 "bce_with_logits: shapes [2, 3] and [2] do not broadcast: axis -1 is 3 against",
-                 [] { bce_with_logits(x(), values({2})); }});
-  all.push_back({"kl_div", "kl_div: shapes [2, 3] and [2] do not broadcast: axis -1 is 3 against",
+  all.push_back(
+      {"bce_with_logits",
+       "bce_with_logits: the input is [2, 3] but the target [2]: they must be equal; reshape(),",
+       [] { bce_with_logits(x(), values({2})); }});
+  all.push_back({"kl_div",
+                 "kl_div: the input is [2, 3] but the target [2]: they must be equal; reshape(),",
                  [] { kl_div(x(), values({2})); }});
 }
 

@@ -51,6 +51,11 @@ void add_movement(Mistakes& all) {
   all.push_back(
       {"split", "split: parts of size 0 of [2, 3]: give at least 1", [] { split(x(), 0); }});
   all.push_back({"chunk", "chunk: 0 chunks of [2, 3]: give at least 1", [] { chunk(x(), 0); }});
+  all.push_back({"clone", "clone: the tensor is undefined (no numbers were ever put in it)",
+                 [] { clone(Tensor()); }});
+  all.push_back({"view",
+                 "view: the values of [3, 2] with strides [1, 3] do not lie as [6] needs them: use",
+                 [] { view(transpose(x()), {6}); }});
   all.push_back({"contiguous",
                  "contiguous: the tensor is undefined (no numbers were ever put in it)",
                  [] { contiguous(Tensor()); }});

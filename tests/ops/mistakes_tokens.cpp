@@ -42,7 +42,7 @@ void add_convolution(Mistakes& all) {
          conv1d(values({1, 3, 7}), values({2, 3, 2}), values({3}));
        }});
   all.push_back({"conv1d", "conv1d: the input is f64, the weight f32: convert one with to(x,", [] {
-                   conv1d(values({1, 3, 7}), values({2, 3, 2}).astype(Dtype::f32));
+                   conv1d(values({1, 3, 7}), values({2, 3, 2}).to(Dtype::f32));
                  }});
 }
 

@@ -42,14 +42,15 @@ std::vector<Activation> activations() {
       {"silu", silu, [](auto x) { return x * sigmoid_of(x); }},
       {"silu", [](const Tensor& x) { return silu(6.0 * x); },
        [](auto x) { return 3 * x * (1 + math::tanh(3 * x)); }, "far from 0"},
-      {"gelu", [](const Tensor& x) { return gelu(x); }, [](auto x) { return naive::gelu_of(x); }},
-      {"gelu", [](const Tensor& x) { return gelu(3.0 * x); },
+      {"gelu", [](const Tensor& x) { return gelu(x, Gelu::tanh); },
+       [](auto x) { return naive::gelu_of(x); }},
+      {"gelu", [](const Tensor& x) { return gelu(3.0 * x, Gelu::tanh); },
        [](auto x) { return naive::gelu_of(3 * x); }, "far from 0"},
       {"gelu_erf", [](const Tensor& x) { return gelu(x, Gelu::erf); },
        [](auto x) { return gelu_erf_of(x); }, "", "gelu"},
       {"gelu_erf", [](const Tensor& x) { return gelu(3.0 * x, Gelu::erf); },
        [](auto x) { return gelu_erf_of(3 * x); }, "far from 0", "gelu"},
-      {"gelu", [](const Tensor& x) { return square(gelu(gelu(x))); },
+      {"gelu", [](const Tensor& x) { return square(gelu(gelu(x, Gelu::tanh), Gelu::tanh)); },
        [](auto x) {
          const auto y = naive::gelu_of(naive::gelu_of(x));
          return y * y;

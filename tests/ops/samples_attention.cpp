@@ -7,6 +7,7 @@
 
 #include "gradus/base/random.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"
@@ -204,7 +205,7 @@ void add_options(Samples& all) {
       masked("a constant bias, broadcast over examples and queries, and a mask", biased, {}));
   all.back().f = [bias](const Inputs& in) {
     AttentionOptions options;
-    options.bias = bias.astype(in[0].dtype());
+    options.bias = bias.to(in[0].dtype());
     return scaled_dot_product_attention(in[0], in[1], in[2], causal_mask(2), options);
   };
   all.back().reference = [=, b = numbers(bias)]<class T>(const Arguments<T>& in) {
@@ -264,7 +265,7 @@ void add_hidden(Samples& all) {
     const GeneratorScope scope(seven);
     AttentionOptions options;
     options.dropout = 0.3;
-    options.bias = bias.astype(in[0].dtype());
+    options.bias = bias.to(in[0].dtype());
     return scaled_dot_product_attention(in[0], in[1], in[2], padding_mask({3}) & causal_mask(1),
                                         options);
   };

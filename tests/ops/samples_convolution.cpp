@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/conv.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/derivatives.h"

@@ -48,7 +48,7 @@ void add_functions(Samples& all) {
   add_each(all, "silu", silu, [](const auto& x) { return x * sigmoid_of(x); });
   add_each(all, "softplus", softplus, [](const auto& x) { return math::log(1 + math::exp(x)); });
   add_each(
-      all, "gelu", [](const Tensor& x) { return gelu(x); },
+      all, "gelu", [](const Tensor& x) { return gelu(x, Gelu::tanh); },
       [](const auto& x) { return naive::gelu_of(x); });
   add_each(
       all, "gelu_erf", [](const Tensor& x) { return gelu(x, Gelu::erf); },

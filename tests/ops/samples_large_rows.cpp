@@ -9,6 +9,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/softmax.h"
@@ -138,7 +139,7 @@ void add_loss(Samples& all) {
       all, "cross_entropy", {values({70, 131}), from(target, {70})},
       [=](const Inputs& x) {
         return cross_entropy(x[0], x[1],
-                             {.label_smoothing = 0.25, .weight = weight.astype(x[0].dtype())});
+                             {.label_smoothing = 0.25, .weight = weight.to(x[0].dtype())});
       },
       [w = numbers(weight)]<class T>(const Arguments<T>& x) {
         T loss = 0;

@@ -8,6 +8,7 @@
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/registry.h"
 
@@ -146,7 +147,7 @@ Sample performer_sample(std::string what, naive::Attention a, const PerformerOpt
                      values({a.B, a.H, a.S, a.Dv}, 2)},
           .f =
               [=](const Inputs& in) {
-                return performer_attention(in[0], in[1], in[2], projection.astype(in[0].dtype()),
+                return performer_attention(in[0], in[1], in[2], projection.to(in[0].dtype()),
                                            options);
               },
           .reference =
@@ -183,7 +184,7 @@ void add_performers(Samples& all) {
                        [=](const Inputs& in) {
                          const Dtype dtype = in[0].dtype();
                          const Tensor shift = shifted ? full({1}, 0.25, dtype) : Tensor();
-                         return favor_features(in[0], projection.astype(dtype), shift);
+                         return favor_features(in[0], projection.to(dtype), shift);
                        },
                    .reference =
                        [=, w = numbers(projection)]<class T>(const Arguments<T>& in) {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/ops/places.h"
 #include "gradus/tests/support/registry.h"
@@ -18,6 +19,24 @@ void add_copies(Samples& s) {
       each({5, 3}, [](const auto& x, const Place& p) {
         return at(x[0], {3, 5}, {p[1], p[0]});
       }));
+  add(
+      s, "clone", "a transposed view", {values({3, 5})},
+      [](const Inputs& x) { return clone(transpose(x[0])); },
+      each({5, 3}, [](const auto& x, const Place& p) {
+        return at(x[0], {3, 5}, {p[1], p[0]});
+      }));
+  s.push_back({.op = "reshape",
+               .what = "two axes become one",
+               .inputs = {values({3, 2, 5})},
+               .f =
+                   [](const Inputs& x) {
+                     return view(clone(x[0]), {-1, 5});
+                   },
+               .reference = each({6, 5},
+                                 [](const auto& x, const Place& p) {
+                                   return at(x[0], {6, 5}, p);
+                                 }),
+               .function = "view"});
   add(
       s, "cat", "unequal sizes, one of them 0, one a view",
       {values({2, 3}), values({2, 0}), values({1, 2}, 1)},

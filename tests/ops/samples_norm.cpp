@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/registry.h"
@@ -199,7 +200,7 @@ void add_batch_norm(Samples& samples) {
        {values({2, 3, 5}), values({3}, 1), values({3}, 2)},
        [=](const Inputs& x) {
          const Dtype dtype = x[0].dtype();
-         return batch_norm(x[0], x[1], x[2], mean.astype(dtype), variance.astype(dtype), false);
+         return batch_norm(x[0], x[1], x[2], mean.to(dtype), variance.to(dtype), false);
        },
        [=]<class T>(const Arguments<T>& x) {
          const List<T> from = numbers(x, 0), w = numbers(x, 1), b = numbers(x, 2);

@@ -8,9 +8,11 @@
 #include "gradus/base/memory.h"
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -26,12 +28,12 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Tensor gelu_erf(const Tensor& x) { return gelu(x, Gelu::erf); }
-Tensor gelu_tanh(const Tensor& x) { return gelu(x); }
+Tensor gelu_tanh(const Tensor& x) { return gelu(x, Gelu::tanh); }
 
 List slope(const Function& f, std::initializer_list<double> at, Dtype dtype = Dtype::f64) {
   const Tensor x = tensor(at, dtype).requires_grad_();
   f(x).backward(ones_like(x));
-  return x.grad().astype(Dtype::f64).to_vector<double>();
+  return x.grad().to(Dtype::f64).to_vector<double>();
 }
 
 }  // namespace
@@ -68,9 +70,9 @@ TEST_CASE("activation: far ends and infinities") {
     const Tensor x = tensor({-kInf, -1e4, 1e4, kInf}, dtype);
     for (const Function& f :
          {Function(relu), Function(silu), Function(gelu_tanh), Function(gelu_erf)})
-      CHECK(f(x).astype(Dtype::f64).to_vector<double>() == List{0, 0, 1e4, kInf});
-    CHECK(softplus(x).astype(Dtype::f64).to_vector<double>() == List{0, 0, 1e4, kInf});
-    CHECK(elu(x, 2).astype(Dtype::f64).to_vector<double>() == List{-2, -2, 1e4, kInf});
+      CHECK(f(x).to(Dtype::f64).to_vector<double>() == List{0, 0, 1e4, kInf});
+    CHECK(softplus(x).to(Dtype::f64).to_vector<double>() == List{0, 0, 1e4, kInf});
+    CHECK(elu(x, 2).to(Dtype::f64).to_vector<double>() == List{-2, -2, 1e4, kInf});
     for (const Function& f :
          {Function(relu), Function(silu), Function(gelu_tanh), Function(gelu_erf),
           Function(softplus), Function([](const Tensor& v) { return elu(v); })})

@@ -1,6 +1,7 @@
 // What attention's masks hide: it does not leak, and a query that may attend to nothing gives 0.
 #include <limits>
 
+#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/ops/attention_case.h"
 

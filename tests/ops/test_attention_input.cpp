@@ -3,6 +3,7 @@
 
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -34,7 +35,7 @@ TEST_CASE("attention refuses what does not fit") {
   CHECK_THROWS_AS(scaled_dot_product_attention(q, k, v, padding_mask({3, 8})), ValueError);
   CHECK_THROWS_AS(scaled_dot_product_attention(q, k, Tensor()), ValueError);
   CHECK_THROWS_AS(scaled_dot_product_attention(Tensor(), k, v), ValueError);
-  CHECK_THROWS_AS(scaled_dot_product_attention(q, k, v.astype(Dtype::f64)), DtypeError);
+  CHECK_THROWS_AS(scaled_dot_product_attention(q, k, v.to(Dtype::f64)), DtypeError);
   const Tensor whole = ones({1, 1, 1, 1}, Dtype::i64);
   CHECK_THROWS_AS(scaled_dot_product_attention(whole, whole, whole), DtypeError);
 }

@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "gradus/base/random.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/attention/attention.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry_run.h"

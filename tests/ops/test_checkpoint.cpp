@@ -8,7 +8,7 @@
 #include "gradus/base/memory.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/observer.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -59,7 +59,7 @@ TEST_CASE("a checkpoint changes no bit: captured leaves, dropout and what comes 
 TEST_CASE("a checkpoint keeps nothing but its inputs, and runs again in backward") {
   constexpr std::int64_t kLayers = 16, kRows = 256, kWidth = 64;
   constexpr std::int64_t kBytes = kRows * kWidth * 4;  // of one activation in f32
-  const Tensor w = (values({kWidth, kWidth}) * 0.1).astype(Dtype::f32).requires_grad_();
+  const Tensor w = (values({kWidth, kWidth}) * 0.1).to(Dtype::f32).requires_grad_();
   // Four activations are kept by each layer, one by each checkpoint.
   const auto deep = [&](const Tensor& x) { return tanh(matmul(sin(matmul(cos(x), w)), w)); };
   const auto peak = [&](bool checkpointed) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
@@ -52,7 +52,8 @@ Names functions_in(const std::string& header) {
 Names public_functions() {
   Names found;
   for (const std::string& header :
-       matches(contents("ops/ops.h"), R"re(#include "gradus/(ops/\w+\.h)")re"))
+       matches(contents("ops/ops.h") + contents("ops/arithmetic.h"),
+               R"re(#include "gradus/((?:ops|engine/broadcast)[\w/]*\.h)")re"))
     found.merge(functions_in(contents(header)));
   return found;
 }

@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/oracle.h"
@@ -106,7 +107,7 @@ TEST_CASE("registry: an op is found in a source") {
   std::istringstream source(
       "struct Down final : Op {\n"
       "  const char* name() const override { return low ? \"floor\" : \"trunc\"; }\n"
-      "  Gradients backward(const Tensor&) override {\n"
+      "  Gradients backward(const Tensor&, const Wanted& wants) override {\n"
       "    return {wants(0) ? a : b, wants(2) ? a : b};\n"
       "  }\n"
       "};\n"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
@@ -16,7 +16,7 @@ namespace gradus::testing {
 namespace {
 
 /// Numbers alike in every dtype and order that `shape` may have.
-Tensor along(const Tensor& x, int which) { return values(x.shape(), which).astype(x.dtype()); }
+Tensor along(const Tensor& x, int which) { return values(x.shape(), which).to(x.dtype()); }
 
 double dot(const Tensor& a, const Tensor& b) {
   const Numbers u = numbers(a), v = numbers(b);
@@ -203,7 +203,7 @@ TEST_CASE("derivatives say what is wrong with their arguments") {
             "hessian_vector_product: the function gives no tensor"));
   CHECK(has(message_of<ValueError>([&] { jvp(f, V{x}, V{}); }), "0 tangents for 1 inputs"));
   CHECK(has(message_of<ShapeError>([&] { jvp(f, V{x}, V{values({3})}); }), "tangent 0 is [3]"));
-  CHECK(has(message_of<DtypeError>([&] { jvp(f, V{x}, V{x.astype(Dtype::f32)}); }), "is f32"));
+  CHECK(has(message_of<DtypeError>([&] { jvp(f, V{x}, V{x.to(Dtype::f32)}); }), "is f32"));
   CHECK(has(message_of<ShapeError>([&] { hessian_vector_product(f, V{x}, V{x}); }),
             "hessian_vector_product: the function gives [2, 3], not one number"));
 }

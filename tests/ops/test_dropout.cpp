@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gradus/base/parallel.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry.h"

@@ -5,6 +5,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
@@ -44,7 +45,7 @@ TEST_CASE("index_select and gather: whole numbers and truth values too") {
   const Tensor x = arange(6).view({2, 3});
   CHECK(index_select(x, 1, indices({2, 0})).to_vector<std::int64_t>() == Whole{2, 0, 5, 3});
   CHECK(gather(x, 0, from(Whole{1, 0, 1}, {1, 3})).to_vector<std::int64_t>() == Whole{3, 1, 5});
-  const Tensor truth = x.astype(Dtype::bool_);
+  const Tensor truth = x.to(Dtype::bool_);
   CHECK(index_select(truth, 0, indices({0})).to_vector<bool>() ==
         std::vector<bool>{false, true, true});
   const Tensor counts =

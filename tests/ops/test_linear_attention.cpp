@@ -112,8 +112,8 @@ TEST_CASE("a performer's result does not depend on the shift that keeps it in ra
   const Tensor w = orthogonal_projection(32, 8, Generator(3).next(), Dtype::f64);
   const Heads h = heads(5, 8, 14);
   const Tensor y = performer_attention(h.q, h.k, h.v, w);
-  const Heads f = {h.q.astype(Dtype::f32), h.k.astype(Dtype::f32), h.v.astype(Dtype::f32)};
-  const Tensor y32 = performer_attention(f.q, f.k, f.v, w.astype(Dtype::f32));
+  const Heads f = {h.q.to(Dtype::f32), h.k.to(Dtype::f32), h.v.to(Dtype::f32)};
+  const Tensor y32 = performer_attention(f.q, f.k, f.v, w.to(Dtype::f32));
   for (const double each : numbers(y32)) CHECK(std::isfinite(each));
   // Exponents of some 200, rounded to 2⁻²⁴ of that, are off by 10⁻⁵; the sums of products no more.
   CHECK(distance(numbers(y32), numbers(y)) < 1e-3);
@@ -127,8 +127,8 @@ TEST_CASE("a causal performer's shift keeps keys along a long row of the project
   const Tensor k = cat({along * 0.0, along, along * 0.5}, 2), q = values({1, 1, 3, 8}) * 0.1;
   const Tensor v = values({1, 1, 3, 2}, 2);
   const auto run = [&](Dtype dtype) {
-    return numbers(performer_attention(q.astype(dtype), k.astype(dtype), v.astype(dtype),
-                                       w.astype(dtype), {.causal = true}));
+    return numbers(
+        performer_attention(q.to(dtype), k.to(dtype), v.to(dtype), w.to(dtype), {.causal = true}));
   };
   const Numbers y = run(Dtype::f64), y32 = run(Dtype::f32);
   for (std::size_t c = 0; c < 2; ++c) CHECK(std::abs(y[c] - numbers(v)[c]) < 1e-14);

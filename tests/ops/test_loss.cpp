@@ -8,9 +8,10 @@
 #include <string>
 
 #include "gradus/base/parallel.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry.h"
 #include "gradus/tests/support/thrown.h"

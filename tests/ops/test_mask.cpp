@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/mask/mask.h"
 #include "gradus/tests/support/catch.h"
@@ -59,7 +60,7 @@ TEST_CASE("a dense mask speaks for all heads, each example, or each head of each
 
 TEST_CASE("a dense mask keeps the values it was made of, whatever their strides") {
   Tensor allowed = bools({true, false, true, true, true, false}, {2, 3});
-  const Mask turned = dense_mask(allowed.view({3, 2}, {1, 3}, 0));
+  const Mask turned = dense_mask(kernel::strided_view(allowed, {3, 2}, {1, 3}, 0));
   const Mask straight = dense_mask(allowed);
   allowed.fill_(0);
   CHECK(turned.picture(3, 2) == "##\n.#\n#.\n");

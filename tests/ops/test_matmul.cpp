@@ -10,10 +10,12 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/node.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
@@ -177,8 +179,8 @@ TEST_CASE("operands that BLAS cannot take are copied, not misread") {
   const GeneratorScope scope(own);
   const Tensor base = randn({6, 8}, Dtype::f64);
   const Tensor stepped = slice(slice(base, 1, 1, 8, 3), 0, 1, 6, 2);  // [3, 3], strides [16, 3]
-  const Tensor overlapping = base.view({3, 4}, {2, 1}, 1);            // rows that overlap
-  const Tensor row = expand(slice(base, 0, 2, 3), {5, 8});            // stride 0
+  const Tensor overlapping = kernel::strided_view(base, {3, 4}, {2, 1}, 1);  // rows that overlap
+  const Tensor row = expand(slice(base, 0, 2, 3), {5, 8});                   // stride 0
   const Tensor square = randn({3, 3}, Dtype::f64), tall = randn({4, 2}, Dtype::f64);
   CHECK(roundings(matmul(stepped, square),
                   naive::matmul(numbers(stepped), {3, 3}, numbers(square), {3, 3}), 3) < 8);

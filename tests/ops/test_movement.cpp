@@ -4,6 +4,7 @@
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
@@ -65,7 +66,7 @@ TEST_CASE("movement: whole numbers and truth values too") {
   CHECK(whole(tril(x)) == Whole{0, 0, 0, 3, 4, 0});
   CHECK(whole(pad(x, 1, 0, 1, -1)) == Whole{0, 1, 2, -1, 3, 4, 5, -1});
   CHECK(whole(contiguous(transpose(x))) == Whole{0, 3, 1, 4, 2, 5});
-  const Tensor truth = x.astype(Dtype::bool_);
+  const Tensor truth = x.to(Dtype::bool_);
   CHECK(triu(truth, 1).to_vector<bool>() ==
         std::vector<bool>{false, true, true, false, false, true});
   CHECK(stack({truth, truth}).shape() == Shape{2, 2, 3});
@@ -74,7 +75,7 @@ TEST_CASE("movement: whole numbers and truth values too") {
 TEST_CASE("x[…] takes positions and slices") {
   const Tensor x = counted({3, 4, 5});
   CHECK(whole(x[2]) == whole(select(x, 0, 2)));
-  CHECK(x[{all(), 1}].shape() == Shape{3, 5});
+  CHECK(x[{Slice{}, 1}].shape() == Shape{3, 5});
   CHECK(whole(x[{-1, 0, slice(1, 3)}]) == Whole{41, 42});
   CHECK(whole(x[{0, slice(-2, 100), 4}]) == Whole{14, 19});
   CHECK(x[{slice(2, 1)}].shape() == Shape{0, 4, 5});

@@ -1,7 +1,7 @@
 // The NaN finder has nothing to say of the samples, whose infinities and empty rows are all meant.
 #include <string>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry_run.h"
 #include "gradus/trace/nan_finder.h"

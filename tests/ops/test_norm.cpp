@@ -8,9 +8,11 @@
 #include <string>
 
 #include "gradus/base/parallel.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry.h"
@@ -43,7 +45,7 @@ TEST_CASE("layer_norm far from 0 keeps its digits in f32") {
   for (int i = 0; i < 512; ++i)
     numbers.push_back(1000.0f + static_cast<float>(i * 37 % 512) / 1024);
   const Tensor x = from(numbers, {512});
-  const Tensor y = layer_norm(x).astype(Dtype::f64), exact = layer_norm(x.astype(Dtype::f64));
+  const Tensor y = layer_norm(x).to(Dtype::f64), exact = layer_norm(x.to(Dtype::f64));
   // A mean that is off by an ulp of 1000, against a standard deviation of 0.144.
   CHECK(near(y.to_vector<double>(), exact.to_vector<double>(), 6e-5 / 0.144));
 }
@@ -74,8 +76,8 @@ TEST_CASE("a product of a norm's output needs it again, and gets it from x") {
     Tensor copy;
     {
       const Tensor y = norm(x);
-      CHECK(y.node()->op->cheap_to_remake());
-      CHECK(y.node()->op->remake().to_vector<double>() == y.to_vector<double>());
+      CHECK(y.node()->op->is_recomputable());
+      CHECK(y.node()->op->recompute().to_vector<double>() == y.to_vector<double>());
       copy = square(y) * other;
     }
     copy.backward(other);

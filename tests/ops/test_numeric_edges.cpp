@@ -6,6 +6,8 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/attention/masked_product.h"
@@ -14,6 +16,7 @@
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/support/catch.h"
@@ -88,7 +91,7 @@ TEST_CASE("composed") {
   const Tensor target = ids({0, 1, 2, 3, 0, 1}, {2, 3});
   const std::vector<std::pair<std::string, std::function<Tensor()>>> fused = {
       {"linear", [&] { return linear(x, square, w); }},
-      {"gelu", [&] { return gelu(x); }},
+      {"gelu", [&] { return gelu(x, Gelu::tanh); }},
       {"silu", [&] { return silu(x); }},
       {"swiglu", [&] { return swiglu(x, x); }},
       {"softplus", [&] { return softplus(x); }},
@@ -143,9 +146,9 @@ TEST_CASE("masked products") {
   // A NaN that is hidden, in values that do not lie row by row.
   const Tensor w = values({1, 1, 2, 2}, 3);
   const Tensor stored = tensor({1.0, 2.0, kNan, 3.0, 4.0, kNan}, Dtype::f64);  // columns of 2
-  const Tensor values = stored.view({1, 1, 2, 3}, {6, 6, 3, 1}, 0);
-  const Tensor turned =
-      tensor({1.0, 3.0, 2.0, 4.0, kNan, kNan}, Dtype::f64).view({1, 1, 2, 3}, {6, 6, 1, 2}, 0);
+  const Tensor values = kernel::strided_view(stored, {1, 1, 2, 3}, {6, 6, 3, 1}, 0);
+  const Tensor turned = kernel::strided_view(tensor({1.0, 3.0, 2.0, 4.0, kNan, kNan}, Dtype::f64),
+                                             {1, 1, 2, 3}, {6, 6, 1, 2}, 0);
   const Numbers direct = numbers(weighted_sum(w, values, hides));
   const Numbers viewed = numbers(weighted_sum(w, turned, hides));
   for (const std::size_t i : {0u, 1u, 3u, 4u})
@@ -172,7 +175,7 @@ TEST_CASE("shapes") {
 }
 
 TEST_CASE("slices") {
-  const Tensor x = arange(10).astype(Dtype::f64).requires_grad_();
+  const Tensor x = arange(10).to(Dtype::f64).requires_grad_();
   expect(numbers(slice(x, 0, 1, 5, 3)) == Numbers{1, 4}, "two of a step");
   expect(numbers(slice(x, 0, -20, 2)) == Numbers{0, 1}, "a start before the first");
   expect(numbers(slice(x, 0, 8, 30)) == Numbers{8, 9}, "a stop after the last");
@@ -217,7 +220,7 @@ TEST_CASE("made again") {
   const Tensor w = values({4}, 2), up = values({3, 5}, 3);
   const Tensor into = values({5, 4}, 4).requires_grad_();
   const std::vector<std::function<Tensor()>> cheap = {[&] { return silu(x); },
-                                                      [&] { return gelu(x); },
+                                                      [&] { return gelu(x, Gelu::tanh); },
                                                       [&] { return gelu(x, Gelu::erf); },
                                                       [&] { return swiglu(g, x); },
                                                       [&] { return layer_norm(x, w, w); },
@@ -233,12 +236,13 @@ TEST_CASE("made again") {
 /// running ← running + momentum (seen − running), the variance with n − 1, in strided buffers.
 TEST_CASE("running statistics") {
   Tensor kept = tensor({1.0, 9.0, 2.0, 9.0, 3.0, 9.0}, Dtype::f64);
-  Tensor mean = kept.view({3}, {2}, 0), var = Tensor::empty({3}, Dtype::f64).fill_(1);
+  Tensor mean = kernel::strided_view(kept, {3}, {2}, 0),
+         var = Tensor::empty({3}, Dtype::f64).fill_(1);
   const Tensor x = from(std::vector<double>{1, 2, 3, 3, 6, 9}, {2, 3});
   batch_norm(x, {}, {}, mean, var, true, 0.5);
   expect(near(numbers(kept), {1.5, 9, 3, 9, 4.5, 9}), "running means with gaps");
   expect(near(numbers(var), {1.5, 4.5, 9.5}), "running variances of two values");
-  Tensor spread = kept.view({3}, {2}, 1);
+  Tensor spread = kernel::strided_view(kept, {3}, {2}, 1);
   batch_norm(x, {}, {}, {}, spread, true, 0.5);
   expect(near(numbers(kept), {1.5, 5.5, 3, 8.5, 4.5, 13.5}), "running variances with gaps");
   batch_norm(Tensor::empty({0, 3}, Dtype::f64), {}, {}, mean, var, true, 0.5);

@@ -43,7 +43,7 @@ TEST_CASE("a part of the positions, as behind a cache, rotates as the whole does
   CHECK(numbers(rotate(x, Places{0, 0, 0, 0, 0})) == numbers(x));
   // The table that is remembered serves its own positions, width, dtype and options alone.
   CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
-  CHECK(rotate(x.astype(Dtype::f32), Places{0, 1, 2, 3, 4}).dtype() == Dtype::f32);
+  CHECK(rotate(x.to(Dtype::f32), Places{0, 1, 2, 3, 4}).dtype() == Dtype::f32);
   for (const RotaryOptions& other : {RotaryOptions{.interleaved = true}, RotaryOptions{100}}) {
     CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
     const Tensor beside = rotate(x, Places{0, 1, 2, 3, 4}, other);

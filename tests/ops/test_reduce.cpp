@@ -7,6 +7,7 @@
 #include "gradus/engine/backward.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
@@ -156,7 +157,7 @@ TEST_CASE("sum: f32 is added up in double") {
   // 2²⁴ + 1 + … + 1: in f32 each 1 would be lost.
   List x(101, 1.0);
   x[0] = 0x1p24;
-  const Tensor single = leaf(x).astype(Dtype::f32);
+  const Tensor single = leaf(x).to(Dtype::f32);
   CHECK(sum(single).item() == 0x1p24 + 100);
   CHECK(sum(single.view({101, 1}), {0}).item() == 0x1p24 + 100);
   CHECK(cumsum(single, 0).to_vector<float>()[100] == 0x1p24f + 100);
@@ -214,7 +215,7 @@ TEST_CASE("reductions: bad input") {
             }),
             "mean: axis -1 is named twice in [1, -1]"));
   CHECK(has(message_of<ValueError>([&] { norm(Tensor()); }), "norm: the tensor is undefined"));
-  CHECK_THROWS_AS(logsumexp(x.astype(Dtype::i64)), DtypeError);
+  CHECK_THROWS_AS(logsumexp(x.to(Dtype::i64)), DtypeError);
 }
 
 }  // namespace gradus::testing

@@ -15,7 +15,7 @@
 #pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic", "no-math-errno", \
                      "no-trapping-math")
 #endif
-#include "gradus/ops/kernels/vmath.h"
+#include "gradus/base/vmath.h"
 #include "gradus/tests/support/simd_levels.h"
 
 namespace gradus {

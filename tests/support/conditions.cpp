@@ -6,6 +6,8 @@
 
 #include "gradus/base/error.h"
 #include "gradus/base/memory.h"
+#include "gradus/engine/strided.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/support/registry_run.h"
 
 namespace gradus::testing {
@@ -43,7 +45,7 @@ std::string upstream(const Sample& sample) {
   const Shape shape = packed.y.shape();
   const Tensor full = Tensor::empty(shape, Dtype::f64).fill_(0.7);
   const Tensor one = Tensor::empty({}, Dtype::f64).fill_(0.7);
-  const Tensor spread = one.view(shape, Strides::filled(shape.rank(), 0), 0);
+  const Tensor spread = kernel::strided_view(one, shape, Strides::filled(shape.rank(), 0), 0);
   if (std::string wrong = differs(with(full), with(spread), "upstream expanded from one number");
       !wrong.empty())
     return wrong;

@@ -27,7 +27,7 @@ struct Custom final : Op {
   explicit Custom(std::function<Gradients(const Tensor&)> f) : back(std::move(f)) {}
   const char* name() const override { return "custom"; }
   Tensor forward(const Tensor& x) { return x.clone(); }
-  Gradients backward(const Tensor& dy) override { return back(dy); }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return back(dy); }
 };
 
 /// The sum of many inputs; notes which gradients it is asked for. That of input k is (k + 1) · dy.
@@ -40,7 +40,7 @@ struct Many final : Op {
     for (std::size_t k = 1; k < x.size(); ++k) y = (y + x[k]).detach();
     return y;
   }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
     Gradients dx;
     wanted.clear();
     for (int k = 0; k < count; ++k) {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 
 namespace gradus::testing {

@@ -19,7 +19,7 @@ using Numbers = std::vector<double>;
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// The numbers of x, row-major, whatever its dtype and strides.
-inline Numbers numbers(const Tensor& x) { return x.astype(Dtype::f64).to_vector<double>(); }
+inline Numbers numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 template <class T>
 const List<T>& numbers(const Argument<T>& x) {
   return x.values;

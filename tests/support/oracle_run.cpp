@@ -2,9 +2,10 @@
 #include <algorithm>
 
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/oracle.h"
 
@@ -24,7 +25,7 @@ Numbers halved(Numbers x) {
 
 Inputs in_f32(const Inputs& inputs) {
   Inputs out;
-  for (const Tensor& x : inputs) out.push_back(is_float(x.dtype()) ? x.astype(Dtype::f32) : x);
+  for (const Tensor& x : inputs) out.push_back(is_float(x.dtype()) ? x.to(Dtype::f32) : x);
   return out;
 }
 
@@ -95,7 +96,7 @@ class Comparison {
     };
     const Numbers half = halved(oracle_.dy);
     const Tensor like = sample_.f(inputs);
-    const Tensor dy = from(half, like.shape()).astype(like.dtype());
+    const Tensor dy = from(half, like.shape()).to(like.dtype());
     const Result r = run(longer, inputs, wanted_inputs(sample_), dy);
     check(how, "value", halved(numbers(r.y)), oracle_.y, half_ulp);
     check(how, "gradient", seen(oracle_, joined(r.dx)), oracle_.gradient, half_ulp);

@@ -7,7 +7,9 @@
 
 #include "gradus/base/memory.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::testing {
 
@@ -34,7 +36,7 @@ const Samples& all_samples() {
   return all;
 }
 
-Numbers numbers(const Tensor& x) { return x.astype(Dtype::f64).to_vector<double>(); }
+Numbers numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 
 std::vector<bool> wanted_inputs(const Sample& sample) {
   if (!sample.differentiable.empty()) return sample.differentiable;
@@ -67,7 +69,8 @@ Tensor laid_out(const Tensor& x, Layout layout) {
   };
   for (int i = 0; i < x.rank(); ++i) place(layout == Layout::column_major ? i : x.rank() - 1 - i);
   if (layout == Layout::padded) offset += 1;  // rank 0 has an offset too
-  Tensor view = Tensor::empty({step + offset + 1}, x.dtype()).view(x.shape(), strides, offset);
+  Tensor view = kernel::strided_view(Tensor::empty({step + offset + 1}, x.dtype()), x.shape(),
+                                     strides, offset);
   return view.copy_(x);
 }
 
@@ -77,7 +80,7 @@ Inputs laid_out(const Inputs& inputs, Layout layout) {
   return out;
 }
 
-Tensor upstream_for(const Tensor& y) { return values(y.shape(), 41).astype(y.dtype()); }
+Tensor upstream_for(const Tensor& y) { return values(y.shape(), 41).to(y.dtype()); }
 
 Result run(const Sample& sample, const Inputs& inputs, const std::vector<bool>& wanted,
            const Tensor& dy, Backward backward) {

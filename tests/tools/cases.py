@@ -25,7 +25,7 @@ TEXT = [
         "shape_only": "undefined, f32 [2, 3] without numbers",
         "source": "undefined, f32 [2, 3] without numbers",
         "thief": "f32 [2, 3]" + MATRIX,
-        "past": "f32 [4] offset 4 <outside of its storage>",
+        "past": "f32 [8] <outside of its storage>",
         "zeroed": "undefined",
         "all_ones": "<not initialised: rank -1>",
         "all_sevens": "<not initialised: rank 117901063>",

@@ -1,6 +1,7 @@
 // A module whose parameters are lost on their way to the loss, each in another manner.
 #pragma once
 
+#include "gradus/engine/grad_mode.h"
 #include "gradus/nn/linear.h"
 #include "gradus/nn/module.h"
 #include "gradus/ops/arithmetic.h"

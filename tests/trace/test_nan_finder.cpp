@@ -8,12 +8,14 @@
 
 #include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
@@ -28,7 +30,7 @@ namespace op {
 struct BadKernel final : Op {
   const char* name() const override { return "bad_kernel"; }
   Tensor forward(const Tensor& x) { return x.clone(); }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {full(dy.shape(), std::numeric_limits<double>::quiet_NaN(), dy.dtype())};
   }
 };
@@ -37,7 +39,7 @@ struct BadKernel final : Op {
 struct BadSecond final : Op {
   const char* name() const override { return "bad_second"; }
   Tensor forward(const Tensor& a, const Tensor&) { return a.clone(); }
-  Gradients backward(const Tensor& dy) override {
+  Gradients backward(const Tensor& dy, const Wanted&) override {
     return {dy, full(dy.shape(), std::numeric_limits<double>::quiet_NaN(), dy.dtype())};
   }
 };

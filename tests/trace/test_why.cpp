@@ -1,4 +1,5 @@
 // Which leaves are reached, which are not, and where the paths ended.
+#include "gradus/engine/grad_mode.h"
 #include "gradus/trace/why.h"
 
 #include <string>

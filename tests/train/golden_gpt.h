@@ -31,8 +31,8 @@ inline Trajectory train_20_steps(const std::string& preset, const std::string& d
       io::load_safetensors(directory + "/batch.safetensors").tensors;
   nn::GPT model(nn::gpt_preset(preset).options);
   model.to(dtype);
-  model.load_state(weights);
-  optim::AdamW optimizer(model.parameters(), {.learning_rate = 1e-3, .weight_decay = 1e-2});
+  model.load_state_dict(weights);
+  optim::AdamW optimizer(model.parameters(), {.lr = 1e-3, .weight_decay = 1e-2});
   Trajectory out;
   for (int i = 0; i < 20; ++i) {
     const Tensor loss = model.loss(batch.at("x"), batch.at("y"));

@@ -27,7 +27,7 @@ double train(const std::string& directory, bool resume, std::int64_t stop_at = 0
   seed(3);
   const Tensor x = randn({8, 3}), y = sum(x, {1}, true);
   Net net;
-  optim::AdamW optimizer(net.parameters(), {.learning_rate = 0.1});
+  optim::AdamW optimizer(net.parameters(), {.lr = 0.1});
   optim::EMA ema(net.parameters(), 0.5);
   volatile std::sig_atomic_t stop = 0;
   TrainOptions options;

@@ -31,7 +31,7 @@ void add_activations_and_norms(Functions& f) {
   f["batch_norm"] = [](const Inputs& x) {
     return batch_norm(x[0], x[1], x[2], zeros({3}, Dtype::f64), ones({3}, Dtype::f64), true);
   };
-  f["gelu_tanh"] = [](const Inputs& x) { return gelu(x[0]); };
+  f["gelu_tanh"] = [](const Inputs& x) { return gelu(x[0], Gelu::tanh); };
   f["gelu_erf"] = [](const Inputs& x) { return gelu(x[0], Gelu::erf); };
   f["silu"] = [](const Inputs& x) { return silu(x[0]); };
   f["elu"] = [](const Inputs& x) { return elu(x[0]); };

@@ -38,22 +38,22 @@ std::map<std::string, Maker> optimizers() {
   const auto sgd = [](const optim::SGDOptions& options) {
     return [=](auto p) -> Made { return std::make_unique<optim::SGD>(std::move(p), options); };
   };
-  const auto adamw = [](const optim::AdamOptions& options) {
+  const auto adamw = [](const optim::AdamWOptions& options) {
     return [=](auto p) -> Made { return std::make_unique<optim::AdamW>(std::move(p), options); };
   };
   const auto adam = [](const optim::AdamOptions& options) {
     return [=](auto p) -> Made { return std::make_unique<optim::Adam>(std::move(p), options); };
   };
   return {
-      {"sgd", sgd({.learning_rate = 0.1})},
-      {"sgd_momentum", sgd({.learning_rate = 0.1, .momentum = 0.9})},
-      {"sgd_nesterov", sgd({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true})},
-      {"sgd_decay", sgd({.learning_rate = 0.1, .momentum = 0.5, .weight_decay = 0.2})},
-      {"adam", adam({.learning_rate = 0.05, .beta1 = 0.8, .beta2 = 0.97, .eps = 1e-6})},
-      {"adam_decay", adam({.learning_rate = 0.05, .weight_decay = 0.3})},
-      {"adamw", adamw({.learning_rate = 0.05, .weight_decay = 0.3})},
-      {"adamw_clipped", adamw({.learning_rate = 0.05, .weight_decay = 0.01})},
-      {"sgd_clipped", sgd({.learning_rate = 0.1, .momentum = 0.9})},
+      {"sgd", sgd({.lr = 0.1})},
+      {"sgd_momentum", sgd({.lr = 0.1, .momentum = 0.9})},
+      {"sgd_nesterov", sgd({.lr = 0.1, .momentum = 0.9, .nesterov = true})},
+      {"sgd_decay", sgd({.lr = 0.1, .momentum = 0.5, .weight_decay = 0.2})},
+      {"adam", adam({.lr = 0.05, .betas = {0.8, 0.97}, .eps = 1e-6})},
+      {"adam_decay", adam({.lr = 0.05, .weight_decay = 0.3})},
+      {"adamw", adamw({.lr = 0.05, .weight_decay = 0.3})},
+      {"adamw_clipped", adamw({.lr = 0.05, .weight_decay = 0.01})},
+      {"sgd_clipped", sgd({.lr = 0.1, .momentum = 0.9})},
   };
 }
 
@@ -91,13 +91,9 @@ TEST_CASE("golden: ten steps of Muon, with AdamW for the rest, equal PyTorch's")
   const std::map<std::string, Tensor> data =
       io::load_safetensors(golden("optimizers.safetensors")).tensors;
   const std::map<std::string, optim::MuonOptions> made = {
-      {"muon", {.learning_rate = 0.1, .adam = {.learning_rate = 0.05}}},
-      {"muon_plain",
-       {.learning_rate = 0.1,
-        .nesterov = false,
-        .weight_decay = 0.3,
-        .adam = {.learning_rate = 0.05}}},
-      {"muon_tall", {.learning_rate = 0.1, .momentum = 0.8, .adam = {.learning_rate = 0.05}}}};
+      {"muon", {.lr = 0.1, .adam = {.lr = 0.05}}},
+      {"muon_plain", {.lr = 0.1, .nesterov = false, .weight_decay = 0.3, .adam = {.lr = 0.05}}},
+      {"muon_tall", {.lr = 0.1, .momentum = 0.8, .adam = {.lr = 0.05}}}};
   for (const auto& [name, options] : made) {
     INFO(name);
     const bool tall = name == "muon_tall";
@@ -120,7 +116,7 @@ TEST_CASE("golden: gradients clipped by value, and an average of the weights, eq
   const std::map<std::string, Tensor> data =
       io::load_safetensors(golden("optimizers.safetensors")).tensors;
   const std::vector<nn::NamedTensor> p = {parameters_from(data)[0]};
-  optim::SGD optimizer(p, {.learning_rate = 0.1});
+  optim::SGD optimizer(p, {.lr = 0.1});
   optim::EMA average(p, 0.8);
   Tensor weight = p[0].tensor;
   for (std::int64_t step = 0; step < 10; ++step) {

@@ -35,7 +35,7 @@ void check_case(const std::string& name, nn::Module& module, std::size_t count,
   for (const auto& [key, value] : golden())
     if (key.starts_with(name + "/p.")) weights[key.substr(name.size() + 3)] = value;
   module.to(Dtype::f64);
-  module.load_state(weights);
+  module.load_state_dict(weights);
   Inputs inputs;
   for (std::size_t i = 0; i < count; ++i)
     inputs.push_back(golden().at(name + "/x" + std::to_string(i)).clone().requires_grad_());
@@ -58,7 +58,7 @@ nn::BlockOptions block(bool pre) {
   return {.width = 6,
           .heads = 3,
           .hidden = 5,
-          .activation = pre ? nn::Activation::gelu_erf : nn::Activation::relu,
+          .activation = pre ? nn::Activation::gelu : nn::Activation::relu,
           .norm = pre ? nn::NormPlacement::pre : nn::NormPlacement::post};
 }
 

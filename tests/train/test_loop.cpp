@@ -34,7 +34,7 @@ struct Task {
   Task() : x((seed(5), randn({48, 3}))), y(sum(x, {1}, true)) {}
   Tensor x, y;
   Net net;
-  optim::AdamW optimizer{net.parameters(), {.learning_rate = 1e-2}};
+  optim::AdamW optimizer{net.parameters(), {.lr = 1e-2}};
 
   Tensor loss(std::int64_t i) const {
     return mse_loss(net(part(x, i % 3, 16)), part(y, i % 3, 16));
@@ -74,7 +74,7 @@ TEST_CASE("a trainer keeps the best weights, the log, and the curve") {
   CHECK(losses.size() == 40);
   CHECK(losses.back().second < 0.5 * losses.front().second);
   Net best;
-  best.load_state(io::load_safetensors(trainer.files().model()).tensors);
+  best.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);
   best.eval();
   CHECK(mse_loss(best(task.x), task.y).item() == lowest);
   CHECK(contains(read_bytes(trainer.files().curve()), "best "));
@@ -170,7 +170,7 @@ TEST_CASE("the average of the weights is judged and saved, and comes back from t
         },
         [&] { return task.evaluate(); });
     Net best;
-    best.load_state(io::load_safetensors(trainer.files().model()).tensors);
+    best.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);
     best.eval();
     CHECK(mse_loss(best(task.x), task.y).item() == trainer.best());
     const std::vector<float> now = task.net.up.weight.to_vector<float>();
@@ -192,8 +192,8 @@ std::vector<double> trained(const std::string& directory, std::int64_t accumulat
   Task task;
   task.net.eval();  // dropout would differ; Linear is what counts here
   task.net.to(Dtype::f64);
-  const Tensor x = task.x.astype(Dtype::f64), y = task.y.astype(Dtype::f64);
-  optim::SGD optimizer(task.net.parameters(), {.learning_rate = 0.1});
+  const Tensor x = task.x.to(Dtype::f64), y = task.y.to(Dtype::f64);
+  optim::SGD optimizer(task.net.parameters(), {.lr = 0.1});
   TrainOptions own = options(directory, 3);
   own.accumulate = accumulate;
   Trainer trainer(task.net, optimizer, optim::constant_schedule(), own);

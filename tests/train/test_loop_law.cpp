@@ -42,7 +42,7 @@ struct Task {
   explicit Task(Net made) : net(std::move(made)) {}
   Net net;
   Tensor x = randn({24, 3}), y = 3.0 * sum(x, {1}, true);
-  optim::AdamW optimizer{net.parameters(), {.learning_rate = 0.1}};
+  optim::AdamW optimizer{net.parameters(), {.lr = 0.1}};
   optim::EMA ema{net.parameters(), 0.5};
 
   Tensor loss(std::int64_t i) const {
@@ -52,7 +52,7 @@ struct Task {
   }
   std::vector<float> weights() const {
     std::vector<float> out;
-    for (const nn::NamedTensor& each : net.state()) {
+    for (const nn::NamedTensor& each : net.named_tensors()) {
       const std::vector<float> more = each.tensor.to_vector<float>();
       out.insert(out.end(), more.begin(), more.end());
     }
@@ -186,7 +186,7 @@ TEST_CASE("a trainer keeps the first of the best weights, ends and tells when it
     CHECK(contains(said, "has not become better") == (end == TrainEnd::early));
     CHECK(contains(said, options.higher_is_better ? "  accuracy " : "  held-out "));
     CHECK_FALSE(contains(said, "1.5000"));  // names with a dot are for the log alone
-    task.net.load_state(io::load_safetensors(trainer.files().model()).tensors);
+    task.net.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);
     CHECK(task.weights() == weights[static_cast<std::size_t>(expected.best_step)]);
     const std::string curve = read_bytes(trainer.files().curve());
     CHECK(contains(curve, "loss, nats a word"));

@@ -8,6 +8,7 @@
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
@@ -95,13 +96,13 @@ TEST_CASE("a step counts as a write, takes any strides, and its settings are fin
     one->step(), other->step();
     CHECK(p.to_vector<float>() == q.to_vector<float>());
     CHECK_THROWS_AS(before.backward(), GraphError);
-    std::map<std::string, Tensor> state = one->state();
+    std::map<std::string, Tensor> state = one->state_dict();
     state["more"] = zeros({1});
-    CHECK_THROWS_AS(other->load_state(state), ShapeError);
-    for (auto& [name, tensor] : std::map<std::string, Tensor>(one->state())) {
-      state = one->state();
-      state[name] = tensor.astype(Dtype::f64);
-      CHECK_THROWS_AS(other->load_state(state), ShapeError);
+    CHECK_THROWS_AS(other->load_state_dict(state), ShapeError);
+    for (auto& [name, tensor] : std::map<std::string, Tensor>(one->state_dict())) {
+      state = one->state_dict();
+      state[name] = tensor.to(Dtype::f64);
+      CHECK_THROWS_AS(other->load_state_dict(state), ShapeError);
     }
     for (const double bad : {HUGE_VAL, std::nan(""), -0.5}) {
       CHECK_THROWS_AS(one->set_learning_rate(bad), ValueError);
@@ -130,12 +131,12 @@ TEST_CASE("matrices and more axes decay; Muon takes matrices alone; others keep 
   optim::MuonGroups muon = optim::muon_groups(all);
   CHECK(names(muon.matrices) == "2");
   CHECK(names(muon.others) == "0134");
-  muon.others.learning_rate = 0.25;
-  CHECK(optim::Muon(muon.matrices, muon.others).groups()[1].learning_rate == 0.25);
+  muon.others.lr = 0.25;
+  CHECK(optim::Muon(muon.matrices, muon.others).groups()[1].lr == 0.25);
 
   optim::SGD sgd(optim::decay_matrices_only(all, 0.1));
   sgd.set_learning_rate(0.125);
-  for (const optim::Group& group : sgd.groups()) CHECK(group.learning_rate == 0.125);
+  for (const optim::Group& group : sgd.groups()) CHECK(group.lr == 0.125);
   CHECK_THROWS_AS(sgd.set_learning_rate(-1), ValueError);
 }
 

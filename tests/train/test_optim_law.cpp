@@ -49,15 +49,16 @@ std::vector<optim::Group> groups_of(const Setup& s, const std::vector<nn::NamedT
 
 Made make(const Setup& s, const std::vector<nn::NamedTensor>& all) {
   const std::vector<optim::Group> groups = groups_of(s, all);
-  const optim::AdamOptions adam{kRate, kBeta1, kBeta2, kEps, s.decay};
+  const optim::AdamOptions adam{kRate, {kBeta1, kBeta2}, kEps, s.decay};
   switch (s.rule) {
     case Rule::adam:
       return std::make_unique<optim::Adam>(groups, adam);
     case Rule::adamw:
-      return std::make_unique<optim::AdamW>(groups, adam);
+      return std::make_unique<optim::AdamW>(
+          groups, optim::AdamWOptions{kRate, {kBeta1, kBeta2}, kEps, s.decay});
     case Rule::lion:
       return std::make_unique<optim::Lion>(groups,
-                                           optim::LionOptions{kRate, kBeta1, kBeta2, s.decay});
+                                           optim::LionOptions{kRate, {kBeta1, kBeta2}, s.decay});
     case Rule::muon:
       return std::make_unique<optim::Muon>(
           groups[0], groups[1],
@@ -202,7 +203,7 @@ std::array<Plain, 2> plain_of(const Setup& s, const Both& x) {
 
 std::map<std::string, Tensor> copy_of_state(const optim::Optimizer& optimizer) {
   std::map<std::string, Tensor> copy;
-  for (const auto& [name, tensor] : optimizer.state()) copy[name] = tensor.clone();
+  for (const auto& [name, tensor] : optimizer.state_dict()) copy[name] = tensor.clone();
   return copy;
 }
 
@@ -226,7 +227,7 @@ void walk(const Setup& s) {
     if (!s.stops) continue;
     const std::map<std::string, Tensor> state = copy_of_state(*optimizer);
     optimizer = make(s, x.parameters());
-    optimizer->load_state(state);
+    optimizer->load_state_dict(state);
   }
 }
 

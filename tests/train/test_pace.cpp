@@ -204,7 +204,7 @@ TEST_CASE("a time limit says what is wrong, and a state that is none is none") {
 /// A run of a small net in which a step takes what `step_seconds` says.
 struct Timed {
   nn::Linear net{(seed(3), 3), 1};
-  optim::AdamW optimizer{net.parameters(), {.learning_rate = 1e-2}};
+  optim::AdamW optimizer{net.parameters(), {.lr = 1e-2}};
   Tensor x = randn({16, 3}), y = sum(x, {1}, true);
   double time = 0;
   volatile std::sig_atomic_t stop = 0;

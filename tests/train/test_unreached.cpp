@@ -83,7 +83,7 @@ TEST_CASE("a step may be told to change nothing for a norm that is not finite") 
   CHECK(std::isinf(adamw.step({.only_finite = true})));
   CHECK(adamw.steps() == 0);
   CHECK(p.used.to_vector<float>() == std::vector<float>{1, 1});
-  CHECK(adamw.state().at("exp_avg.used").to_vector<float>() == std::vector<float>{0, 0});
+  CHECK(adamw.state_dict().at("exp_avg.used").to_vector<float>() == std::vector<float>{0, 0});
   p.used.set_grad(tensor({1, 1}));
   CHECK(adamw.step({.only_finite = true}) > 1.41);
   CHECK(adamw.steps() == 1);

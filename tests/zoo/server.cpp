@@ -17,6 +17,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
+#include "gradus/ops/members.h"
 #include "gradus/tests/check/tensor_zoo.h"
 #include "gradus/tests/check/zoo.h"
 
@@ -78,7 +79,7 @@ Exhibit exhibit(const raw_cases::Beast& beast, const std::string& family) {
 }
 
 Array array_of(const Tensor& x) {
-  return {{x.shape().begin(), x.shape().end()}, x.astype(Dtype::f64).to_vector<double>()};
+  return {{x.shape().begin(), x.shape().end()}, x.to(Dtype::f64).to_vector<double>()};
 }
 
 Exhibit exhibit(const tensor_zoo::Beast& beast) {

@@ -5,12 +5,13 @@
 #include <cmath>
 #include <cstdio>
 
-#include "gradus/engine/graph.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/nn/init.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/loss.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
@@ -62,7 +63,7 @@ Need ClassifierFlags::classifier(double tokens, double numbers) const {
 }
 
 int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task) {
-  optim::AdamW optimizer(model.parameters(), {.learning_rate = flags.learning_rate});
+  optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate});
   TrainOptions options = flags.options();
   options.judge = "accuracy", options.higher_is_better = true;
   options.items_per_step = flags.batch, options.item = "example";
@@ -115,7 +116,7 @@ double logistic_accuracy(const Labelled& training, const Labelled& test, std::in
   const Tensor x = (raw - centre) / spread;                             // [N, F]
   nn::Linear model(x.size(1), classes);
   nn::init::zeros_(model.weight), nn::init::zeros_(model.bias);
-  optim::AdamW optimizer(model.parameters(), {.learning_rate = 1e-2, .weight_decay = 0.1});
+  optim::AdamW optimizer(model.parameters(), {.lr = 1e-2, .weight_decay = 0.1});
   for (int step = 0; step < kSteps; ++step) {
     const Tensor loss = cross_entropy(model(x), training.y);
     optimizer.zero_grad();
@@ -134,7 +135,7 @@ void print_accuracies(const std::vector<std::pair<std::string, double>>& rows) {
 }
 
 std::vector<std::pair<std::int64_t, double>> ranked(const Tensor& scores) {
-  const std::vector<double> share = softmax(flatten(scores).astype(Dtype::f64)).to_vector<double>();
+  const std::vector<double> share = softmax(flatten(scores).to(Dtype::f64)).to_vector<double>();
   std::vector<std::pair<std::int64_t, double>> all;
   for (const double each : share) all.emplace_back(std::ssize(all), each);
   std::stable_sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.second > b.second; });

@@ -12,7 +12,7 @@
 //     const DirectoryLock lock = flags.begin();
 //     seed(static_cast<std::uint64_t>(flags.seed));
 //     Model model(flags.width);
-//     optim::AdamW optimizer(model.parameters(), {.learning_rate = flags.learning_rate});
+//     optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate});
 //     Trainer trainer(model, optimizer, optim::warmup_cosine(flags.steps / 20, flags.steps),
 //                     flags.options());
 //     const int code = flags.train(trainer, loss_of, evaluate);

@@ -11,44 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/base/thread_state.h"
 #include "gradus/engine/op.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
-
-/// Whether operations are recorded on this thread, and scopes that say so.
-struct GradMode {
-  static bool enabled() { return thread_state.grad_enabled; }
-  explicit GradMode(bool enabled) : before_(thread_state.grad_enabled) {
-    thread_state.grad_enabled = enabled;
-  }
-  ~GradMode() { thread_state.grad_enabled = before_; }
-  GradMode(const GradMode&) = delete;
-  GradMode& operator=(const GradMode&) = delete;
-
- private:
-  bool before_;
-};
-/// Nothing is recorded while one of these lives: evaluation, sampling, optimiser steps.
-struct NoGrad : GradMode {
-  NoGrad() : GradMode(false) {}
-};
-
-/// While one of these lives, fused operations run as the formula they stand for: attention is
-/// matmul, scale, mask, softmax, matmul, each a node to step through. Also GRADUS_FORMULA=1.
-struct FormulaScope {
-  explicit FormulaScope(bool on = true) : before_(thread_state.formula) {
-    thread_state.formula = on;
-  }
-  ~FormulaScope() { thread_state.formula = before_; }
-  FormulaScope(const FormulaScope&) = delete;
-  FormulaScope& operator=(const FormulaScope&) = delete;
-
- private:
-  bool before_;
-};
-bool formula_wanted();  // by a scope or by the environment
 
 /// A vertex of the graph: bookkeeping only, the mathematics is in `op`. Ids rise with creation and
 /// an input exists before its output, so descending id is an order in which to go backward.
@@ -59,24 +25,23 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  const char* name() const;    // of its op, "leaf", or the op it had before backward used it up
-  virtual void let_op_go() {}  // with all that it saved
+  const char* name() const;     // of its op, "leaf", or the op it had before backward used it up
+  virtual void release_op() {}  // with all that it saved
 
   const std::uint64_t id;
   Op* op = nullptr;           // null for a leaf, and once used
   std::span<NodePtr> inputs;  // inputs[i] receives backward(dy)[i]; null: no gradient
-  const Shape shape;          // what an arriving gradient must look like
+  const Shape shape;          // what an arriving gradient is summed down to
   const Dtype dtype;
   const char* const op_name;  // stays when the op is gone; null for a leaf
   bool requires_grad = true;  // a leaf may be frozen
   bool used = false;          // backward went through and did not keep the graph
 
-  struct Extra {  // what few nodes have
+  struct Extra {  // what leaves have, and few other nodes
     Tensor grad;
     bool retains_grad = false;
-    bool tied = false;  // several modules or names share this leaf on purpose
-    bool replaced =
-        false;  // a module took another tensor in its place: an optimiser must not go on
+    bool tied = false;      // set by modules: several names share this leaf on purpose
+    bool replaced = false;  // set by modules: another leaf took its place
     std::vector<std::function<Tensor(const Tensor&)>> hooks;
     std::vector<std::function<void(Tensor&)>> post_accumulate_hooks;
   };
@@ -91,7 +56,7 @@ class Node {
   friend class NodePtr;
   std::unique_ptr<Extra> extra_;
   std::atomic<std::uint32_t> references_{0};
-  Node* next_to_die_ = nullptr;  // see NodePtr::let_go
+  Node* next_pending_ = nullptr;  // see NodePtr::release
 };
 
 /// A node with its operation and N inputs (dynamic_extent: as many as there are) in one block.
@@ -106,7 +71,7 @@ class Recorded final : public Node {
     inputs = inputs_;
     set_op(&*op_);
   }
-  void let_op_go() override {
+  void release_op() override {
     set_op(nullptr);
     op_.reset();
   }
@@ -116,13 +81,6 @@ class Recorded final : public Node {
       std::conditional_t<N == std::dynamic_extent, std::vector<NodePtr>, std::array<NodePtr, N>>;
   std::optional<O> op_;
   Inputs inputs_;
-};
-
-/// What an Op::backward may ask about the walk that calls it.
-struct BackwardCall {
-  const Node& node;
-  std::uint64_t wanted;  // bit i: input i wants a gradient (inputs from 64 on always do)
-  bool last;             // the graph is not kept: saved buffers may be given away
 };
 
 /// A new leaf for `x`: its gradient is wanted.

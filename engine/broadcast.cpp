@@ -1,19 +1,19 @@
-// What goes between shapes and dtypes for others: sum_to and to; declared in arithmetic.h.
+// expand and sum_to are each other's backward:
 //
-//   y = x summed to a shape    dx = dy repeated to x's shape
-//   y = x converted            dx = dy converted back
+//   y = x repeated to a shape    dx = dy, which the walk back sums down to x's shape (accumulate)
+//   y = x summed to a shape      dx = dy repeated to x's shape
 //
-// Neither remembers numbers. A sum is made of parts of fixed size, added in their order: the same
+// Neither remembers values. A sum is made of parts of fixed size, added in their order: the same
 // bits with any number of threads, and an error that grows far slower than the number of elements.
+#include "gradus/engine/broadcast.h"
 
 #include <algorithm>
 
 #include "gradus/base/parallel.h"
+#include "gradus/base/simd.h"
+#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
-#include "gradus/ops/arithmetic.h"
-#include "gradus/ops/kernels/map.h"
-#include "gradus/ops/kernels/vmath.h"
-#include "gradus/ops/shape_ops.h"
+#include "gradus/engine/strided.h"
 
 namespace gradus {
 namespace {
@@ -67,7 +67,7 @@ Tensor sum_axes(const Tensor& x, const Shape& shape) {
   const auto goes = [&](int axis) {
     return axis < added || shape[axis - added] != x.shape()[axis];
   };
-  Tensor rest = x.contiguous();
+  Tensor rest = kernel::contiguous(x);
   std::int64_t inner = 1;  // elements of what stays, right of here
   for (int axis = x.rank() - 1; axis >= 0; --axis) {
     if (!goes(axis)) {
@@ -79,20 +79,22 @@ Tensor sum_axes(const Tensor& x, const Shape& shape) {
     for (int left = 0; left < axis; ++left) outer *= x.shape()[left];
     rest = sum_middle<T>(rest, outer, n, inner);
   }
-  return rest.view(shape);
-}
-
-bool broadcasts_to(const Shape& shape, const Shape& target) {
-  const int added = target.rank() - shape.rank();
-  if (added < 0) return false;
-  for (int i = 0; i < shape.rank(); ++i)
-    if (shape[i] != 1 && shape[i] != target[i + added]) return false;
-  return true;
+  return kernel::reshaped(rest, shape);
 }
 
 }  // namespace
 
 namespace op {
+
+struct Expand final : Op {
+  Shape to;
+  explicit Expand(const Shape& to) : to(to) {}
+  const char* name() const override { return "expand"; }
+  Tensor forward(const Tensor& x) {
+    return kernel::strided_view(x, to, broadcast_strides(x.shape(), x.strides(), to), x.offset());
+  }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy}; }
+};
 
 struct SumTo final : Op {
   Shape from, to;
@@ -105,33 +107,41 @@ struct SumTo final : Op {
     return dispatch_number(name(), x.dtype(), [&]<class T>() { return sum_axes<T>(x, to); });
   }
 
-  Gradients backward(const Tensor& dy) override { return {expand(dy, from)}; }
-};
-
-struct To final : Op {
-  Dtype from, wanted;
-
-  explicit To(Dtype from, Dtype wanted) : from(from), wanted(wanted) {}
-  const char* name() const override { return "to"; }
-  Tensor forward(const Tensor& x) { return x.astype(wanted); }
-  Gradients backward(const Tensor& dy) override { return {gradus::to(dy, from)}; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {expand(dy, from)}; }
 };
 
 }  // namespace op
 
+bool broadcasts_to(const Shape& shape, const Shape& target) {
+  const int added = target.rank() - shape.rank();
+  if (added < 0) return false;
+  for (int i = 0; i < shape.rank(); ++i)
+    if (shape[i] != 1 && shape[i] != target[i + added]) return false;
+  return true;
+}
+
+Tensor expand(const Tensor& x, const Shape& shape) {
+  require<ValueError>(x.defined(), "expand: the tensor is undefined");
+  const int added = shape.rank() - x.rank();
+  require<ShapeError>(added >= 0, "expand: ", shape, " has fewer axes than ", x.shape());
+  Shape to = shape;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const std::int64_t size = axis >= added ? x.shape()[axis - added] : 1;
+    if (shape[axis] == -1 && axis >= added) to[axis] = size;
+    require<ShapeError>(to[axis] == size || (size == 1 && to[axis] >= 0), "expand: ", x.shape(),
+                        " to ", shape, ": axis ", axis, " is ", size, " and cannot become ",
+                        to[axis], ": only axes of size 1 can be repeated");
+  }
+  return apply(op::Expand(to), x);
+}
+
 Tensor sum_to(const Tensor& x, const Shape& shape) {
-  check_defined("sum_to", x);
+  require<ValueError>(x.defined(), "sum_to: the tensor is undefined");
   if (x.shape() == shape) return x;
   require<ShapeError>(
       broadcasts_to(shape, x.shape()), "sum_to: ", x.shape(), " cannot come from ", shape,
       " by broadcasting: sizes, aligned at the right, must be equal or 1 in the latter");
   return apply(op::SumTo{shape}, x);
-}
-
-Tensor to(const Tensor& x, Dtype dtype) {
-  check_defined("to", x);
-  if (x.dtype() == dtype) return x;
-  return apply(op::To{x.dtype(), dtype}, x);
 }
 
 }  // namespace gradus

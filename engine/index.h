@@ -1,0 +1,30 @@
+// What stands between the brackets of x[{1, slice(2, 5)}].
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace gradus {
+
+/// Part of an axis, as NumPy's start:stop:step; negative start and stop count from the end. Slice{}
+/// is the whole axis.
+struct Slice {
+  std::int64_t start = 0;
+  std::int64_t stop = std::numeric_limits<std::int64_t>::max();
+  std::int64_t step = 1;  // ≥ 1
+};
+inline Slice slice(std::int64_t start, std::int64_t stop, std::int64_t step = 1) {
+  return {start, stop, step};
+}
+
+/// One entry: a position (the axis goes) or a slice (it stays).
+struct Index {
+  Index(std::int64_t position) : position(position), is_position(true) {}  // NOLINT: implicit
+  Index(int position) : Index(std::int64_t{position}) {}                   // NOLINT: implicit
+  Index(Slice range) : range(range) {}                                     // NOLINT: implicit
+  Slice range;
+  std::int64_t position = 0;
+  bool is_position = false;
+};
+
+}  // namespace gradus

@@ -1,0 +1,55 @@
+// Nodes: their ids, and a destructor that takes apart chains of any length without recursion.
+#include "gradus/engine/node.h"
+
+namespace gradus {
+namespace {
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+/// Nodes whose last reference goes while another node is being deleted wait in a list until that is
+/// done, so that no chain makes the stack deep.
+thread_local Node* pending_deletion = nullptr;
+thread_local bool deleting = false;
+
+}  // namespace
+
+void NodePtr::retain() {
+  if (node_) node_->references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void NodePtr::release() {
+  if (node_->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  node_->next_pending_ = std::exchange(pending_deletion, node_);
+  if (std::exchange(deleting, true)) return;
+  while (Node* next = pending_deletion) {
+    pending_deletion = next->next_pending_;
+    delete next;
+  }
+  deleting = false;
+}
+
+Node::Node(const Tensor& output, const char* op_name)
+    : id(next_id()), shape(output.shape()), dtype(output.dtype()), op_name(op_name) {}
+
+void Node::set_op(Op* recipe) {
+  op = recipe;
+  if (op) op->node_ = this;
+}
+
+const char* Node::name() const { return op_name ? op_name : "leaf"; }
+
+Node::Extra& Node::extra() {
+  if (!extra_) extra_ = std::make_unique<Extra>();
+  return *extra_;
+}
+
+NodePtr make_leaf(const Tensor& x) {
+  NodePtr leaf(new Node(x));
+  leaf->extra();  // made now: several threads may find the leaf at the end of their walks
+  return leaf;
+}
+
+}  // namespace gradus

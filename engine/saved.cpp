@@ -1,0 +1,46 @@
+#include "gradus/engine/saved.h"
+
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
+
+namespace gradus {
+
+Saved::Saved(const Tensor& x) {
+  if (!x.defined()) return;
+  const NodePtr& node = x.node();
+  if (GradMode::enabled() && node && node->op && node->op->is_recomputable()) {
+    tensor_ = x.metadata_only();
+    producer_ = node;
+    return;
+  }
+  tensor_ = x;
+  version_ = x.storage()->version();
+}
+
+Tensor Saved::value() const {
+  if (producer_) {
+    require<GraphError>(producer_->op != nullptr, "backward needs the output of ",
+                        producer_->name(), " (node ", producer_->id,
+                        ") again, but another backward used that node up: ",
+                        "call the first backward with {.keep_graph = true}");
+    Tensor recomputed = producer_->op->recompute();
+    recomputed.set_node(producer_);
+    return recomputed;
+  }
+  if (tensor_.defined() && tensor_.storage()->version() != version_) {
+    const SourceLocation by = tensor_.storage()->last_write();
+    fail<GraphError>("a tensor ", shape(), " that backward needs was saved at version ", version_,
+                     " and has since been written to (now version ", tensor_.storage()->version(),
+                     ") at ", by.file_name(), ":", by.line(),
+                     ": write before the forward, or to a clone()");
+  }
+  return tensor_;
+}
+
+Tensor Saved::take(const Wanted& wants) {
+  Tensor x = value();
+  if (wants.last) tensor_ = tensor_.metadata_only();
+  return x;
+}
+
+}  // namespace gradus

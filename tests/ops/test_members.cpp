@@ -1,0 +1,163 @@
+// What somebody types who comes from PyTorch: it does the same, or it is refused; nothing is lost
+// without a word.
+#include <thread>
+#include <type_traits>
+
+#include "gradus/engine/apply.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using Numbers = std::vector<double>;
+
+Numbers numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
+
+Tensor leaf(std::initializer_list<double> values) {
+  return tensor(values, Dtype::f64).requires_grad_();
+}
+
+// x[0] = y would name something that is gone at the end of the line.
+static_assert(std::is_assignable_v<Tensor&, Tensor>);
+static_assert(!std::is_assignable_v<Tensor, Tensor>);
+static_assert(!std::is_assignable_v<Tensor, const Tensor&>);
+
+}  // namespace
+
+TEST_CASE("clone, contiguous, view, reshape and to keep the graph, whatever the layout") {
+  const Tensor w = tensor({{1, 2, 3}, {4, 5, 6}}, Dtype::f64).requires_grad_();
+  const Tensor factors = tensor({{1, 10}, {100, 1000}, {1e4, 1e5}}, Dtype::f64);
+  for (const Tensor& x :
+       {w.t(), w.t().contiguous(), w.t().clone(), w.t().clone().view({3, 2}),
+        w.t().reshape({-1}).reshape({3, 2}), w.to(Dtype::f32).to(Dtype::f64).transpose(0, 1)}) {
+    REQUIRE(x.requires_grad());
+    const Tensor dw = grad((x * factors).sum(), w);
+    CHECK(numbers(dw) == Numbers{1, 100, 1e4, 10, 1000, 1e5});
+  }
+  CHECK(w.clone().storage() != w.storage());
+  CHECK(w.contiguous().storage() == w.storage());
+}
+
+TEST_CASE("members are the free functions of their names") {
+  const Tensor x = tensor({{1, -2, 3}, {-4, 5, 6}}, Dtype::f64);
+  CHECK(x.sum().item<int>() == 9);
+  CHECK(numbers(x.sum(0)) == Numbers{-3, 3, 9});
+  CHECK(numbers(sum(x, {0, 1})) == Numbers{9});
+  CHECK(x.mean(-1, true).shape() == Shape{2, 1});
+  CHECK(numbers(x.argmax(1)) == Numbers{2, 2});
+  CHECK(numbers(x.relu().max(1)) == Numbers{3, 6});
+  CHECK(numbers(x.matmul(x.t()).select(0, 1)) == Numbers{4, 77});
+  CHECK(numbers(x.slice(1, 1, 3).flatten()) == Numbers{-2, 3, 5, 6});
+  CHECK(numbers((x == 5.0).to(Dtype::f64)) == Numbers{0, 0, 0, 0, 1, 0});
+  CHECK(numbers((x != x).to(Dtype::f64)) == Numbers(6, 0.0));
+}
+
+TEST_CASE("a tensor as index: rows by number, elements by truth") {
+  const Tensor x = tensor({{1, 2}, {3, 4}, {5, 6}}, Dtype::f64).requires_grad_();
+  const Tensor rows = x[indices({2, 0, 2})];
+  CHECK(numbers(rows) == Numbers{5, 6, 1, 2, 5, 6});
+  CHECK(numbers(grad(rows.sum(), x)) == Numbers{1, 1, 0, 0, 2, 2});
+  CHECK(x[indices({1, 1, 0, 2}).reshape({2, 2})].shape() == Shape{2, 2, 2});
+  CHECK(numbers(x[x > 2.5]) == Numbers{3, 4, 5, 6});
+  CHECK(numbers(x[x.detach().sum(1) > 4]) == Numbers{3, 4, 5, 6});
+  CHECK(numbers(x[x > 9.0]).empty());
+  CHECK(message_of<ShapeError>([&] {
+          x[tensor({1, 0}) > 0.5];
+        }) == "[]: a mask [2] for [3, 2]: the axes it has must be the first ones");
+  CHECK(message_of<ShapeError>([&] {
+          x[ones({3, 2, 1}) > 0.5];
+        }) == "[]: a mask [3, 2, 1] for [3, 2] has more axes");
+}
+
+TEST_CASE("minus-assign writes to a parameter under NoGrad, and is refused else") {
+  const Tensor parameter = leaf({1, 2});
+  Tensor p = parameter;  // as in: for (auto& p : net.parameters()) p.tensor -= …
+  {
+    const NoGrad off;
+    p -= 0.5 * ones({2}, Dtype::f64);
+    p *= 2.0;
+  }
+  CHECK(numbers(parameter) == Numbers{1, 3});
+  CHECK(p.requires_grad());
+  CHECK(message_of<GraphError>([&] { p -= 1.0; }) ==
+        "-=: [2] is a leaf whose gradient is wanted: change it under NoGrad, or name the result "
+        "anew (x = x + y)");
+  Tensor y = p * 2.0;
+  const Tensor before = y;
+  y += 1.0;
+  CHECK(numbers(before) == Numbers{2, 6});
+  CHECK(numbers(y) == Numbers{3, 7});
+}
+
+TEST_CASE("grad takes lists") {
+  const Tensor x = leaf({2, 3}), w = leaf({5, 7});
+  const std::vector<Tensor> d = grad({sum(x * w)}, {x, w});
+  REQUIRE(d.size() == 2);
+  CHECK(numbers(d[0]) == Numbers{5, 7});
+  CHECK(numbers(grad({sum(x * x)}, {x})[0]) == Numbers{4, 6});
+  CHECK(message_of<GraphError>([&] {
+          grad({sum(x)}, {x, ones({2})});
+        }) == "grad: input 1, [2], does not require a gradient: call requires_grad_() on it first");
+}
+
+TEST_CASE("a loss does not broadcast") {
+  CHECK(message_of<ShapeError>([] {
+          mse_loss(ones({5, 1}), ones({5}));
+        }) ==
+        "mse_loss: the input is [5, 1] but the target [5]: they must be equal; reshape(), or "
+        "expand() where repeating is meant");
+}
+
+namespace {
+
+/// x² whose backward is a kernel: right once, and nothing that could be differentiated again.
+struct OnceOnly final : Op {
+  Saved x;
+  const char* name() const override { return "once_only"; }
+  Tensor forward(const Tensor& in) {
+    x = in;
+    Tensor y = Tensor::empty_like(in);
+    for (std::int64_t i = 0; i < in.numel(); ++i)
+      y.mutable_data<double>()[i] = in.data<double>()[i] * in.data<double>()[i];
+    return y;
+  }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    Tensor dx = Tensor::empty_like(dy);
+    const Tensor in = x.value();
+    const std::vector<double> upstream = dy.to_vector<double>();  // dy may have any strides
+    for (std::int64_t i = 0; i < dy.numel(); ++i)
+      dx.mutable_data<double>()[i] =
+          2 * in.data<double>()[i] * upstream[static_cast<std::size_t>(i)];
+    return {dx};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an op that cannot be differentiated twice says so") {
+  const Tensor x = leaf({2, 3});
+  const auto y = [&] { return sum(apply(OnceOnly{}, x) + x * x * x); };
+  CHECK(numbers(grad(y(), x)) == Numbers{16, 33});  // 2x + 3x²
+  const std::string said = message_of<GraphError>([&] { grad(y(), x, {.create_graph = true}); });
+  CHECK(said.find("once_only (node ") == 0);
+  CHECK(said.find("cannot be differentiated twice") != std::string::npos);
+  CHECK(numbers(grad(sum(floor(x) + x * x), x, {.create_graph = true})) == Numbers{4, 6});
+}
+
+TEST_CASE("backward from several threads adds every gradient to a leaf that they share") {
+  const Tensor w = leaf({1, 1, 1});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) sum(ones({3}, Dtype::f64) * w).backward();
+    });
+  for (std::thread& each : threads) each.join();
+  CHECK(numbers(w.grad()) == Numbers{2000, 2000, 2000});
+}
+
+}  // namespace gradus::testing
