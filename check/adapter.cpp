@@ -17,61 +17,68 @@ class Numbers {
 
   Values forward(const Arguments& values) {
     const NoGrad off;
-    const Made made(f_, values);
-    Values y = f_.call(made.in).to_vector<double>();
-    made.require_unwritten(++forwards_ <= 2, "forward writes to its input '",
-                           "': who calls it does not expect that. Write to a clone()");
+    const Tensors in = tensors(values);
+    const Versions versions = versions_of(in);
+    Values y = f_.call(in).to_vector<double>();
+    require_unwritten(in, versions, ++forwards_ <= 2 ? &values : nullptr,
+                      "forward writes to its input '",
+                      "': its caller does not expect that. Write to a clone()");
     return y;
   }
 
   Arguments vjp(const Arguments& values, const Values& dy) {
-    if (!y_.defined() || made_.values != values) {  // asked often at the same inputs
+    if (!y_.defined() || values_ != values) {  // asked often at the same inputs
       const GradMode on(true);
-      made_ = Made(f_, values);
-      made_.in = f_.leaves(made_.in);
-      y_ = f_.call(made_.in);
+      values_ = values;
+      in_ = f_.leaves(tensors(values));
+      versions_ = versions_of(in_);
+      y_ = f_.call(in_);
     }
     const Tensor upstream = from(dy, y_.shape());
     const std::uint32_t version = upstream.storage()->version();
     Arguments dx;
-    for (const Tensor& d : f_.gradients(y_, made_.in, upstream))
+    for (const Tensor& d : f_.gradients(y_, in_, upstream))
       dx.push_back(d.defined() ? numbers(d) : Values());
     if (upstream.storage()->version() != version || !close(numbers(upstream), dy, 0))
       throw Damage(
           "backward writes to its upstream gradient, which others may still need: write to a "
           "clone(), or through reuse_or_empty(dy)");
-    made_.require_unwritten(true, "backward writes to the input '",
-                            "', which is not its own: write to a clone()");
+    require_unwritten(in_, versions_, &values_, "backward writes to the input '",
+                      "', which is not its own: write to a clone()");
     return dx;
   }
 
  private:
+  using Versions = std::vector<std::uint32_t>;  // of the inputs' storage
+
   /// Fresh tensors of these numbers.
-  struct Made {
-    Made() = default;
-    Made(const TensorFunction& f, const Arguments& numbers)
-        : function(&f), values(numbers), in(f.inputs) {
-      for (std::size_t k = 0; k < in.size(); ++k) {
-        if (f.wanted()[k]) in[k] = from(values[k], in[k].shape());
-        versions.push_back(in[k].storage()->version());
-      }
-    }
-    /// Writes are counted; `look` finds also those that went around the counter.
-    void require_unwritten(bool look, const char* before, const char* after) const {
-      for (std::size_t k = 0; k < in.size(); ++k)
-        if (in[k].storage()->version() != versions[k] ||
-            (look && !close(numbers(in[k]), values[k], 0)))
-          throw Damage(before + function->options.names[k] + after);
-    }
-    const TensorFunction* function = nullptr;
-    Arguments values;
-    Tensors in;
-    std::vector<std::uint32_t> versions;  // of the inputs' storage
-  };
+  Tensors tensors(const Arguments& values) const {
+    Tensors in = f_.inputs;
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (f_.wanted()[k]) in[k] = from(values[k], in[k].shape());
+    return in;
+  }
+
+  static Versions versions_of(const Tensors& in) {
+    Versions out;
+    for (const Tensor& x : in) out.push_back(x.storage()->version());
+    return out;
+  }
+
+  /// Writes are counted; `values` show also those that went around the counter.
+  void require_unwritten(const Tensors& in, const Versions& versions, const Arguments* values,
+                         const char* before, const char* after) const {
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (in[k].storage()->version() != versions[k] ||
+          (values != nullptr && !close(numbers(in[k]), (*values)[k], 0)))
+        throw Damage(before + f_.options.names[k] + after);
+  }
 
   const TensorFunction& f_;
   std::int64_t forwards_ = 0;
-  Made made_;
+  Arguments values_;  // of the last graph
+  Tensors in_;
+  Versions versions_;
   Tensor y_;
 };
 

@@ -1,4 +1,4 @@
-// From functions as people write them to functions of numbers.
+// Turns functions of any of the supported forms into functions of numbers.
 #pragma once
 
 #include <memory>

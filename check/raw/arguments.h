@@ -1,7 +1,7 @@
-// The arrays that people's functions take, and numbers: vectors, arrays, spans, pointers, scalars,
-// and anything with data(), rows() and cols(), as Eigen's matrices have.
+// The arrays that functions under test may take: scalars, vectors, arrays, spans, pointers, and
+// anything with data(), rows() and cols(), as Eigen's matrices have.
 //
-// A function whose parameter is a pointer or a span gets memory of ours, with guard zones on both
+// A function whose parameter is a pointer or a span gets memory of the checker, with guard zones on both
 // sides; one that takes a container gets a container.
 #pragma once
 
@@ -35,7 +35,7 @@ inline constexpr bool is_span = false;
 template <class T, std::size_t N>
 inline constexpr bool is_span<std::span<T, N>> = true;
 
-/// Does a function that takes an A see memory of ours?
+/// Does a function that takes an A see memory of the checker?
 template <class A>
 inline constexpr bool is_view = std::is_pointer_v<A> || is_span<A>;
 

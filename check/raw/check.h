@@ -87,7 +87,7 @@ class Raw {
   /// The whole Jacobian, however large; or a sample of it, however small.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }
-  /// A dy of one's own beside the random ones.
+  /// One more dy, beside the random ones.
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }
 
   /// BadInput where the check itself was called wrongly; all else is in the report.
@@ -149,7 +149,7 @@ auto given(const T (&value)[N]) {
 
 /// Checks `derivative` against differences of `forward` at `inputs`: scalars, vectors, arrays,
 /// spans (for pointers), and matrices with data(), rows() and cols(). Both functions are given
-/// what the inputs are, or, where their parameters are pointers or spans, guarded memory of ours.
+/// what the inputs are, or, where their parameters are pointers or spans, guarded memory of the checker.
 ///
 ///   forward(inputs…) → y                      or  forward(inputs…, y) with .output(shape)
 ///   derivative(inputs…, dy) → gradients       a vector-Jacobian product

@@ -100,20 +100,19 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
   bool all_zero = true;
   std::int64_t coarse = 0, sampled = 0, undeclared = 0;
   for (std::size_t m = 0; m < numeric.slopes.size() && !numeric.moves[m].along(); ++m) {
-    const std::vector<Slope>& all = numeric.slopes[m];
-    const auto any = [&all](auto is) { return std::any_of(all.begin(), all.end(), is); };
-    const double largest = numeric.largest[0][0];
+    bool kink = false, loose = false, rough = false;
+    for (const Slope& n : numeric.slopes[m]) {
+      const bool zero = n.looks_zero();
+      all_zero = all_zero && zero;
+      kink = kink || n.kink;
+      loose = loose || (n.kink && n.lower() != n.upper());
+      rough = rough || (!zero && n.finite() && !within(n, 1e-3, numeric.largest[0][0], t));
+    }
     ++sampled;
-    all_zero = all_zero && !any([](const Slope& n) { return !n.looks_zero(); });
-    summary.kinks += any([](const Slope& n) { return n.kink; }) ? 1 : 0;
-    coarse += any([&](const Slope& n) {
-      return n.finite() && !n.looks_zero() && !within(n, 1e-3, largest, t);
-    })
-                  ? 1
-                  : 0;
-    if (!any([](const Slope& n) { return n.kink && n.lower() != n.upper(); })) continue;
-    ++undeclared;
-    if (!first_kink) first_kink = numeric.moves[m].element;
+    summary.kinks += kink ? 1 : 0;
+    coarse += rough ? 1 : 0;
+    undeclared += loose ? 1 : 0;
+    if (loose && !first_kink) first_kink = numeric.moves[m].element;
   }
   summary.largest = std::max(numeric.largest[0][0], numeric.largest[0][1]);
   if (summary.elements == 0) {

@@ -97,9 +97,9 @@ inline bool hidden(const Slope& s, const Goal& goal) {
 /// The best that the steps tried for one output can say. Where the best has one-sided derivatives
 /// that differ and there is no kink, f rounds more than it seems to; a smooth one says how much.
 inline Slope best_of(const std::vector<Slope>& tried, const Goal& goal) {
-  Slope best, best_smooth, best_resolved;
-  const auto keep = [](const Slope& s, Slope& least) {
-    if (!least.finite() || s.estimate() < least.estimate()) least = s;
+  const Slope *best = nullptr, *best_smooth = nullptr, *best_resolved = nullptr;
+  const auto keep = [](const Slope& s, const Slope*& least) {
+    if (least == nullptr || s.estimate() < least->estimate()) least = &s;
   };
   for (const Slope& s : tried) {
     if (!s.finite()) continue;
@@ -108,10 +108,11 @@ inline Slope best_of(const std::vector<Slope>& tried, const Goal& goal) {
     keep(s, best_smooth);
     if (resolved(s, goal.scale, goal.tolerance)) keep(s, best_resolved);
   }
-  if (best_resolved.finite()) return best_resolved;
-  if (!best.finite() || (best_smooth.finite() && best_smooth.step == best.step)) return best;
+  if (best_resolved != nullptr) return *best_resolved;
+  if (best == nullptr) return {};
+  if (best == best_smooth) return *best;
   const Slope kink = kink_of(tried);
-  return kink.finite() ? kink : best_smooth;
+  return kink.finite() || best_smooth == nullptr ? kink : *best_smooth;
 }
 
 /// The largest of `start` and the slopes that are measured well: garbage would be larger than all.
@@ -143,7 +144,6 @@ inline void try_larger_steps(const Line& f, double x, double h, const Values& y,
 /// so what is left there is rounding, if it is less than 1e4 ulps. 4 ulps are always granted.
 inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal& goal,
                                Slope& best) {
-  if (best.finite() && !hidden(best, goal)) return;
   double rounding = 4 * ulp;
   for (std::size_t s = 2; s < tried.size(); ++s)
     rounding = std::max(rounding, tried[s].gap() * tried[s].step / 3);
@@ -156,6 +156,13 @@ inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal&
   }
 }
 
+/// What each step gave for output i.
+inline void gather(const std::vector<std::vector<Slope>>& steps, std::size_t i,
+                   std::vector<Slope>& tried) {
+  tried.clear();
+  for (const std::vector<Slope>& step : steps) tried.push_back(step[i]);
+}
+
 /// One column of the Jacobian: the slope of every output along one input element. x is that
 /// element's value, y = f(x), unit as in unit_of. Calls f six times per step. Where x is not finite
 /// nothing can be measured, and every value is NaN.
@@ -163,26 +170,33 @@ inline std::vector<Slope> column(const Line& f, double x, double unit, const Val
   std::vector<Slope> best(y.size());
   if (!std::isfinite(x) || !std::isfinite(unit)) return best;
   const double first = power_of_two_below(goal.steps.first * unit);
-  std::vector<std::vector<Slope>> tried(y.size());  // [output][step]
+  std::vector<std::vector<Slope>> steps;  // [step][output]
   std::vector<bool> done(y.size(), false), seen(y.size(), false);
   double h = first;
   for (int step = 1; step <= std::max(1, goal.steps.most); ++step, h *= goal.steps.shrink) {
-    const std::vector<Slope> now = slopes_at(f, x, h, y, goal);
+    steps.push_back(slopes_at(f, x, h, y, goal));
+    const std::vector<Slope>& now = steps.back();
     if (step == 1) goal.scale = largest_resolved(now, goal.scale, goal.tolerance);
     bool all_done = true;
     for (std::size_t i = 0; i < y.size(); ++i) {
       const Slope& s = now[i];
-      tried[i].push_back(s);
       done[i] = done[i] || settled(s, goal);
       seen[i] = seen[i] || (resolved(s, goal.scale, goal.tolerance) && smooth(s, goal));
       all_done = all_done && (done[i] || (seen[i] && step >= goal.steps.usual));
     }
     if (all_done && (step >= goal.steps.usual || !goal.thorough)) break;
   }
-  for (std::size_t i = 0; i < y.size(); ++i) best[i] = best_of(tried[i], goal);
+  std::vector<Slope> tried;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    gather(steps, i, tried);
+    best[i] = best_of(tried, goal);
+  }
   try_larger_steps(f, x, first, y, goal, best);
-  for (std::size_t i = 0; i < y.size(); ++i)
-    allow_for_rounding(tried[i], goal.ulp * std::abs(y[i]), goal, best[i]);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (best[i].finite() && !hidden(best[i], goal)) continue;
+    gather(steps, i, tried);
+    allow_for_rounding(tried, goal.ulp * std::abs(y[i]), goal, best[i]);
+  }
   return best;
 }
 

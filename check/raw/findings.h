@@ -82,7 +82,7 @@ struct Report {
     findings.push_back(std::move(finding));
   }
 
-  /// For people: no line over 76 columns; escape sequences only where `colour` asks for them.
+  /// Plain text: no line over 76 columns; escape sequences only where `colour` asks for them.
   std::string text(bool colour = false) const;
 
   /// All of it, for programs. Numbers that JSON does not have are strings: "nan", "inf", "-inf".

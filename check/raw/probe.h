@@ -89,7 +89,10 @@ inline Values part_of(const Values& all, std::size_t from, std::size_t to) {
 }
 
 inline Slope scaled(Slope s, double w) {
-  for (double* part : {&s.value, &s.change, &s.left, &s.right}) *part *= w;
+  s.value *= w;
+  s.change *= w;
+  s.left *= w;
+  s.right *= w;
   s.noise *= std::abs(w);
   return s;
 }

@@ -1,4 +1,4 @@
-// A report as text for people: what was compared, the worst findings, a map of the errors, the
+// A report as plain text: what was compared, the worst findings, a map of the errors, the
 // cause if there is one that explains them, and how to see it again.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Ridders' method: differences extrapolated to step 0, for those who ask for it.
+// Ridders' method: differences extrapolated to step 0 (an option).
 #pragma once
 
 #include "gradus/check/raw/differences.h"

@@ -1,5 +1,5 @@
 // Is this vector-Jacobian product the derivative of that function? Numbers in, report out; check.h
-// is the same for the types that people's code has, gradients.h for tensors.
+// takes functions of other types, gradients.h functions of tensors.
 //
 // For each probe w (probe.h) vjp(x, w) is compared with wᵀJ; the columns of J are measured by
 // differences (differences.h) and judged by the rule in verdict.h. What disagrees is measured again
@@ -87,7 +87,7 @@ class VjpCheck {
     }
   }
 
-  /// What float can tell, and with whose help.
+  /// Sets what can be told of functions in float, and notes it.
   void set_precision() {
     const Functions& f = subject_.functions();
     const bool rough = f.ulp > std::numeric_limits<double>::epsilon();

@@ -204,7 +204,10 @@ inline bool same_in_groups(const Values& r, const std::vector<std::vector<std::s
     for (const std::size_t g : group) {
       if (std::isnan(r[g])) continue;
       ++live;
-      if (std::isnan(first) && r[g] != 0) first = r[g], ++filled;
+      if (std::isnan(first) && r[g] != 0) {
+        first = r[g];
+        ++filled;
+      }
       agreeing += std::abs(r[g] - first) <= 1e-6 * std::abs(first) ? 1U : 0U;
     }
   }
