@@ -175,6 +175,6 @@ void set_limit(std::int64_t bytes) {
   Locked()->usage.limit_bytes = bytes > 0 ? bytes : Usage{}.limit_bytes;
 }
 
-void set_poison(bool on) { Locked()->poison = on; }
+bool set_poison(bool on) { return std::exchange(Locked()->poison, on); }
 
 }  // namespace gradus::memory

@@ -37,6 +37,7 @@ void reset_peak();
 void release_cached();  // gives whole free regions back to the system
 
 void set_limit(std::int64_t bytes);  // live bytes may not exceed it; 0: no limit
-void set_poison(bool on);            // fresh memory is filled with 0xFF: NaN in f32 and f64
+/// Fresh memory is filled with 0xFF: NaN in f32 and f64. Returns whether it was before.
+bool set_poison(bool on);
 
 }  // namespace gradus::memory

@@ -2,58 +2,57 @@
 // once, at the inputs as they stand; each condition then compares a gradient with a gradient, for a
 // forward and a backward pass or two.
 //
-// A condition is a function that says in its comment why users' gradients break there, and
-// runs the subject under it: layout.cpp, accumulation.cpp, manners.cpp, precision.cpp.
+// A condition says in its comment why users' gradients break there, and runs the function under it:
+// layout.cpp, accumulation.cpp, side_effects.cpp, precision.cpp.
 #pragma once
 
 #include <functional>
 #include <string>
 
-#include "gradus/check/adapter.h"
+#include "gradus/check/raw/report.h"
+#include "gradus/check/tensor_function.h"
 
 namespace gradus::check {
 
-/// One place at which the subject is run: inputs and an upstream gradient, with the answer that
+/// One place at which the function is run: inputs and an upstream gradient, with the result that
 /// all others are compared with.
 class Trial {
  public:
-  Trial(const Subject& subject, const Rows& rows, Report& report, Tensors x, Tensor dy);
+  Trial(const TensorFunction& function, const RowSum& rows, Report& report, Tensors x, Tensor dy);
 
-  using Run = std::function<Answer()>;
+  using Run = std::function<Result()>;
 
-  /// Does `run` give what the subject gives here? If not, a finding: "with `what` …". What it
-  /// throws is a finding too. Returns false there.
-  bool same(const std::string& what, const core::Cause& cause, const Run& run);
-  /// The same with another expectation.
-  bool equal(const std::string& what, const core::Cause& cause, const Run& run,
-             const Answer& expected);
-  void add(std::size_t input, const core::Cause& cause, const std::string& note);
-
-  Answer answer(const Tensors& in, const Tensor& upstream) const {
-    return subject.answer(in, upstream);
+  /// Does `run`, which is recorded, give what is expected? If not, a finding: "`what`: …". What it
+  /// throws is a finding too. Returns false there. Undefined parts of either are not compared.
+  bool equal(const std::string& what, const Cause& cause, const Run& run, const Result& expected);
+  /// The same, expecting what the function gives here.
+  bool same(const std::string& what, const Cause& cause, const Run& run) {
+    return equal(what, cause, run, base);
   }
+  void add(std::size_t input, const Cause& cause, const std::string& note);
+
   /// The same report, another place.
   Trial elsewhere(Tensors at, Tensor upstream) const {
-    return {subject, rows, report, std::move(at), std::move(upstream)};
+    return {f, rows, report, std::move(at), std::move(upstream)};
   }
 
-  /// How far the gradients here move when the inputs move in their 30th bit, for each input; last
-  /// that of y. Tells how much of a rounding arrives in the result.
-  const std::vector<double>& sensitivity();
+  /// How much of a rounding of the inputs arrives in the gradient by input k, and what roundings of
+  /// its terms can be as large as: both as factors of a relative rounding.
+  double carried(std::size_t k);
 
-  const Subject& subject;
-  const Rows& rows;
+  const TensorFunction& f;
+  const RowSum& rows;
   Report& report;
   const Tensors x;
   const Tensor dy;
-  const Answer base;
+  const Result base;
 
  private:
-  /// What two ways to compute the same may differ by; k = x.size(): y.
-  double allowed(std::size_t k, double largest);
-  bool compare(const std::string& what, const core::Cause& cause, std::size_t k,
-               const Tensor& found, const Tensor& expected);
-  std::vector<double> sensitivity_;
+  bool compare(const std::string& what, const Cause& cause, std::size_t k, const Tensor& found,
+               const Tensor& expected);
+  double sensitivity(std::size_t k);
+  double size_of_terms(std::size_t k) const;
+  Values sensitivity_;
 };
 
 /// Random numbers in ±[1.5, 2.5), of like's shape and dtype.
@@ -62,18 +61,21 @@ Tensor other_numbers(const Tensor& like, std::uint64_t seed = 77);
 /// Each number moved by up to 5/4 of its `share`, one way or the other.
 Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_t seed = 11);
 
-/// The change of the inputs by which sensitivity() is measured.
-inline constexpr double kNudge = 0x1p-30;
-
-/// f's gradients by roundings of the inputs are of this size: |dy| |y| / |x|.
-double size_of_terms(const Tensor& dy, const Tensor& y, const Tensor& x);
+/// f(k) for each input that has a gradient in dx; undefined for the others.
+template <class F>
+Tensors for_each_defined(const Tensors& dx, F f) {
+  Tensors out(dx.size());
+  for (std::size_t k = 0; k < dx.size(); ++k)
+    if (dx[k].defined()) out[k] = f(k);
+  return out;
+}
 
 /// Runs the conditions and adds what they find.
-void check_conditions(const Subject& subject, const Rows& rows, Report& report);
+void check_conditions(const TensorFunction& function, const RowSum& rows, Report& report);
 
 void check_layouts(Trial& trial);       // strided, offset, repeated, transposed
-void check_accumulation(Trial& trial);  // dirty .grad, twice, f(x, x), fan-out, subsets of inputs
-void check_manners(Trial& trial);       // fresh memory, sums of upstream gradients, errors
+void check_accumulation(Trial& trial);  // .grad in use, twice, f(x, x), fan-out, subsets of inputs
+void check_side_effects(Trial& trial);  // fresh memory, sums of upstream gradients, errors
 void check_precision(Trial& trial);     // f32
 
 }  // namespace gradus::check

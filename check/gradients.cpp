@@ -3,10 +3,12 @@
 #include "gradus/check/gradients.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "gradus/check/condition.h"
-#include "gradus/check/smaller.h"
-#include "gradus/engine/grad_mode.h"
+#include "gradus/check/raw/smallest.h"
+#include "gradus/engine/strided.h"
 
 namespace gradus::check {
 namespace {
@@ -14,45 +16,105 @@ namespace {
 /// From here on a second thread is worth its start.
 constexpr std::int64_t kSmall = std::int64_t{1} << 16;  // elements
 
+/// While it lives, kernels and products run on this thread alone: for a few numbers a second thread
+/// costs more than it gives. (thread_state.parallel is what makes parallel_for run serially.)
+class SingleThreadScope {
+ public:
+  explicit SingleThreadScope(bool on)
+      : before_(std::exchange(thread_state.parallel, thread_state.parallel || on)) {}
+  ~SingleThreadScope() { thread_state.parallel = before_; }
+  SingleThreadScope(const SingleThreadScope&) = delete;
+  SingleThreadScope& operator=(const SingleThreadScope&) = delete;
+
+ private:
+  bool before_;
+};
+
 bool holds(const Tensor& x, const std::optional<double>& value) {
-  const std::vector<double> all = numbers(x);
+  const Values all = numbers(x);
   return !value || std::find(all.begin(), all.end(), *value) != all.end();
 }
 
-void add_notes(const Subject& subject, Report& report) {
-  if (!report && !subject.output.requires_grad())
+Report check(const TensorFunction& f) {
+  RowSum rows;
+  Report report = f.compare(rows);
+  if (f.options.conditions) check_conditions(f, rows, report);
+  if (!report && !f.output.requires_grad())
     report.notes.push_back(
         "the result has no place in the graph: was it computed under NoGrad, or "
         "from detached or converted tensors?");
-  for (const Kink& kink : subject.options.kinks)
-    if (report.inputs[kink.input].kinks == 0 || !holds(subject.inputs[kink.input], kink.at))
+  for (const Kink& kink : f.options.kinks)
+    if (report.inputs[kink.input].kinks == 0 || !holds(f.inputs[kink.input], kink.at))
       report.notes.push_back("a kink is declared for input '" + report.inputs[kink.input].name +
                              "', and none was met");
+  return report;
 }
 
-Report check(const Subject& subject) {
-  Adapter adapter(subject);
-  Report report = adapter.compare();
-  if (subject.options.conditions) check_conditions(subject, adapter.rows(), report);
-  add_notes(subject, report);
-  return report;
+/// x with its axes of these lengths cut to these sizes. Axes of one length belong together, as far
+/// as can be told from outside.
+Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const check::Shape& sizes) {
+  Tensors out;
+  for (const Tensor& each : x) {
+    gradus::Shape shape = each.shape();
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const auto at = std::find(lengths.begin(), lengths.end(), shape[axis]);
+      if (at != lengths.end()) shape[axis] = sizes[static_cast<std::size_t>(at - lengths.begin())];
+    }
+    // In a buffer of the old size: a function that counts on it meets zeros, and stays inside.
+    Tensor whole = Tensor::empty({each.numel()}, each.dtype());
+    whole.fill_(0);
+    Tensor smaller = kernel::strided_view(whole, shape, contiguous_strides(shape), 0);
+    smaller.copy_(kernel::strided_view(each, shape, each.strides(), each.offset()));
+    out.push_back(smaller);
+  }
+  return out;
+}
+
+/// Puts into report.smallest the shapes of the smallest inputs, cut out of f's, for which the check
+/// fails in the same way, and what it says there. What f does not take is not smaller.
+void add_smallest(const TensorFunction& f, Report& report) {
+  if (report.findings.empty() || report.findings[0].kind == Kind::structure) return;
+  std::set<std::int64_t> different;
+  for (const Tensor& x : f.inputs)
+    for (const std::int64_t n : x.shape())
+      if (n > 1) different.insert(n);
+  const std::vector<std::int64_t> lengths(different.begin(), different.end());
+  const bool condition = report.findings[0].kind == Kind::condition;
+  int tries = 60;
+  Report found = report;
+  const check::Shape least = find_smallest(lengths, found, [&](const check::Shape& sizes) {
+    try {
+      if (--tries < 0) return Report();
+      Report tried = check(f.at(cut(f.inputs, lengths, sizes)));
+      const bool same =
+          !tried.findings.empty() && (tried.findings[0].kind == Kind::condition) == condition;
+      return same ? tried : Report();
+    } catch (const std::exception&) {
+      return Report();
+    }
+  });
+  const Tensors smallest = cut(f.inputs, lengths, least);
+  for (std::size_t k = 0; k < smallest.size() && k < 5; ++k)
+    report.smallest +=
+        (k == 0 ? "" : ", ") + f.options.names[k] + " " + list(sizes_of(smallest[k]));
+  report.smallest += (smallest.size() > 5 ? " …: " : ": ") + in_one_line(found.findings[0]);
 }
 
 }  // namespace
 
-Report run(const Subject& subject, const std::string& call) {
-  const Serial serial(count_of_all(subject.inputs) + subject.output.numel() <= kSmall);
-  Report report = check(subject);
-  if (report.verdict == Verdict::fail && subject.options.smallest)
-    find_smallest(subject, report, check);
-  report.reproduce =
-      text("check::", call, "(\"", subject.name, "\", …, {.seed = ", subject.options.seed, "})");
+Report run(const TensorFunction& f, const std::string& call) {
+  std::int64_t count = f.output.numel();
+  for (const Tensor& x : f.inputs) count += x.numel();
+  const SingleThreadScope serial(count <= kSmall);
+  Report report = check(f);
+  if (report.verdict == Verdict::fail && f.options.smallest) add_smallest(f, report);
+  report.reproduce = text("check::", call, "(\"", f.name, "\", …, {.seed = ", f.options.seed, "})");
   return report;
 }
 
 Report gradients(std::string_view name, const Function& f, const Tensors& inputs,
                  const Options& options) {
-  return run(Subject(std::string(name), f, inputs, options), "gradients");
+  return run(TensorFunction(std::string(name), f, inputs, options), "gradients");
 }
 
 Report gradients(const Function& f, const Tensors& inputs, const Options& options) {

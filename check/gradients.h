@@ -24,11 +24,6 @@
 
 namespace gradus::check {
 
-using core::Kink;     // what the derivative is, by convention, where there are two
-using core::Mode;     // automatic, full, projections: how much of a Jacobian is compared
-using core::Report;   // converts to true if every gradient is right; prints what is not
-using core::Verdict;  // pass, fail, or inconclusive: the derivative cannot be measured there
-
 using Tensors = std::vector<Tensor>;
 
 /// Called often, recorded or not: it must give the same for the same inputs. Random ops inside draw

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "gradus/base/random.h"
+#include "gradus/check/tensor_function.h"
 #include "gradus/engine/backward.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
@@ -39,14 +40,6 @@ void check_input(const char* check, const Tensor& x) {
           x.defined() ? to_string(x.shape()) : "an undefined tensor");
 }
 
-/// "[1, 3]": where number i of a row-major tensor stands.
-std::string place_of(std::int64_t i, const Shape& shape) {
-  std::string words;
-  for (int axis = shape.rank(); axis-- > 0; i /= shape[axis])
-    words = std::to_string(i % shape[axis]) + (words.empty() ? "" : ", ") + words;
-  return "[" + words + "]";
-}
-
 /// Holds where a and b are alike; else says by how much they differ most, and why that is wrong.
 Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& options,
                    const std::string& why) {
@@ -54,19 +47,18 @@ Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& op
     return {false, text("shapes ", a.shape(), " and ", b.shape(), " differ: ", why)};
   const double standard = a.dtype() == Dtype::f64 ? 1e-9 : 1e-4;
   const double tolerance = options.tolerance > 0 ? options.tolerance : standard;
-  const std::vector<double> x = kernel::convert(a, Dtype::f64).to_vector<double>(),
-                            y = kernel::convert(b, Dtype::f64).to_vector<double>();
+  const Values x = numbers(a), y = numbers(b);
   double worst = 0;
   std::size_t where = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
+  for (std::size_t i = 0; i < x.size() && !std::isinf(worst); ++i) {
     const double apart = std::abs(x[i] - y[i]) / std::max(1.0, std::abs(x[i]));
     if (x[i] == y[i] || apart <= worst) continue;
-    worst = std::isnan(apart) ? INFINITY : apart, where = i;
-    if (std::isinf(worst)) break;
+    worst = std::isnan(apart) ? INFINITY : apart;
+    where = i;
   }
   if (worst <= tolerance) return {true, why};
-  return {false, text("output ", place_of(static_cast<std::int64_t>(where), a.shape()), " is ",
-                      x[where], " and ", y[where], ": ", why)};
+  return {false, text("output ", Sizes(index_of(where, sizes_of(a))), " is ", x[where], " and ",
+                      y[where], ": ", why)};
 }
 
 /// x with other contents from position `first` on: ids of the next example and position, numbers
@@ -101,8 +93,7 @@ Invariance no_gradient_from(const SequenceFunction& f, const Tensor& x, std::int
   if (!before.requires_grad()) return {true, ""};
   const Tensor dx = grad(sum(before * before), in, {.allow_unused = true});
   if (!dx.defined()) return {true, ""};
-  for (const double value :
-       kernel::convert(slice(dx, 1, t, x.size(1)), Dtype::f64).to_vector<double>())
+  for (const double value : numbers(slice(dx, 1, t, x.size(1))))
     if (value != 0)
       return {false, text("outputs before position ", t, " have a gradient of ", value,
                           " at an input from there on: it sees the future")};
@@ -144,10 +135,8 @@ Invariance padding_invariant(
     const Invariance same =
         compare(mine, alone, options,
                 text("example ", b, " of length ", n, " with padding behind it, and without"));
-    if (!same || n == T) {
-      if (!same) return same;
-      continue;
-    }
+    if (!same) return same;
+    if (n == T) continue;
     const Tensor other = call(f, changed_from(one, n), std::vector<std::int64_t>{n});
     const Invariance unread =
         compare(mine, slice(other, 1, 0, n), options,
@@ -199,7 +188,8 @@ Invariance permutation_equivariant(const SequenceFunction& f, const Tensor& x,
 Invariance batch_invariant(const SequenceFunction& f, const Tensor& x,
                            const InvarianceOptions& options) {
   check_input("batch_invariant", x);
-  require<ShapeError>(x.size(0) > 1, "batch_invariant: a batch of 1 has nobody to depend on");
+  require<ShapeError>(x.size(0) > 1,
+                      "batch_invariant: a batch of 1 has no other examples to depend on");
   const Tensor y = call(f, x);
   for (std::int64_t b = 0; b < x.size(0); ++b) {
     const Invariance same = compare(slice(y, 0, b, b + 1), call(f, slice(x, 0, b, b + 1)), options,

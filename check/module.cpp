@@ -6,59 +6,26 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/check/subject.h"
+#include "gradus/check/tensor_function.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
-#include "gradus/ops/members.h"
 
 namespace gradus::check {
 namespace {
 
-/// A parameter or buffer of a module: where it stands, and what stood there before.
-struct Slot {
-  std::string name;
-  Tensor* place;
-  Tensor own;
-  bool trained;
-};
-
-/// Puts back what stood there.
-struct Slots : std::vector<Slot> {
-  Slots() = default;
-  Slots(const Slots&) = delete;
-  Slots& operator=(const Slots&) = delete;
-  ~Slots() {
-    for (Slot& slot : *this) *slot.place = std::move(slot.own);
-  }
-};
-
-void collect(nn::Module& m, const std::string& prefix, Slots& slots) {
-  for (const nn::Member& member : m.members()) {
-    Tensor* const place = member.parameter() ? member.parameter() : member.buffer();
-    if (place && place->defined())
-      slots.push_back({prefix + member.name(), place, *place, member.parameter() != nullptr});
-    for (const auto& child : member.children())
-      collect(*child.second, prefix + member.name() + child.first + ".", slots);
-  }
-}
-
-/// A module's parameters as inputs of a function, each tied one once. Buffers become f64 copies.
+/// A module's parameters as inputs of a function, each tied one once. Buffers become copies of the
+/// dtype that is computed in. In the end the module's own tensors stand where they stood.
 class Borrowed {
  public:
   explicit Borrowed(nn::Module& m) {
     (void)m.parameters();  // GraphError where two names share a tensor without tie()
-    collect(m, "", slots_);
-    std::map<const Node*, std::size_t> seen;
-    for (const Slot& slot : slots_) {
-      if (!slot.trained) continue;
-      const auto at = seen.emplace(slot.own.node().get(), parameters_.size());
-      if (at.second) {
-        parameters_.push_back(slot.own.detach());
-        names_.push_back(slot.name);
-      }
-      uses_.push_back({slot.place, at.first->second});
-    }
+    collect(m, "");
   }
+  ~Borrowed() {
+    for (const auto& [place, own] : own_) *place = own;
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
 
   /// Lets the module compute with these tensors, one for each of names(), in this dtype.
   void put(std::span<const Tensor> tensors, Dtype dtype) {
@@ -66,21 +33,45 @@ class Borrowed {
       *place = tensors[index];
       if (place->node()) place->node()->extra().tied = true;  // it may stand under several names
     }
-    if (std::exchange(buffers_, dtype) == dtype) return;
-    for (const Slot& slot : slots_)
-      if (!slot.trained)
-        *slot.place = kernel::copy(
-            kernel::convert(slot.own, is_float(slot.own.dtype()) ? dtype : slot.own.dtype()));
+    if (std::exchange(dtype_, dtype) == dtype) return;
+    for (Tensor* const place : buffers_) {
+      const Tensor& own = own_.at(place);
+      *place = kernel::copy(kernel::convert(own, is_float(own.dtype()) ? dtype : own.dtype()));
+    }
   }
   const Tensors& parameters() const { return parameters_; }
   const std::vector<std::string>& names() const { return names_; }
 
  private:
-  Slots slots_;
+  void collect(nn::Module& m, const std::string& prefix) {
+    for (const nn::Member& member : m.members()) {
+      if (member.parameter() && member.parameter()->defined())
+        add_parameter(member.parameter(), prefix + member.name());
+      if (member.buffer() && member.buffer()->defined()) {
+        own_.emplace(member.buffer(), *member.buffer());
+        buffers_.push_back(member.buffer());
+      }
+      for (const auto& child : member.children())
+        collect(*child.second, prefix + member.name() + child.first + ".");
+    }
+  }
+
+  void add_parameter(Tensor* place, const std::string& name) {
+    own_.emplace(place, *place);
+    const auto [at, fresh] = indices_.emplace(place->node().get(), parameters_.size());
+    uses_.emplace_back(place, at->second);
+    if (!fresh) return;
+    parameters_.push_back(place->detach());
+    names_.push_back(name);
+  }
+
+  std::map<Tensor*, Tensor> own_;                      // what stood at each place
   std::vector<std::pair<Tensor*, std::size_t>> uses_;  // a place, and which parameter belongs there
+  std::vector<Tensor*> buffers_;
+  std::map<const Node*, std::size_t> indices_;  // of tied parameters
   Tensors parameters_;
   std::vector<std::string> names_;
-  Dtype buffers_ = Dtype::bool_;  // of the copies that stand in the module: none yet
+  Dtype dtype_ = Dtype::bool_;  // of the copies that stand in the module: none yet
 };
 
 Dtype float_dtype(const Tensors& in) {
@@ -127,7 +118,7 @@ Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Opt
     const std::span<const Tensor> rest = each.subspan(count);
     return f({rest.begin(), rest.end()});
   };
-  return run(Subject(name, call, all, extended(options, borrowed, inputs)), "module");
+  return run(TensorFunction(name, call, all, extended(options, borrowed, inputs)), "module");
 }
 
 }  // namespace gradus::check

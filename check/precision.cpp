@@ -14,18 +14,16 @@
 // rounding, is allowed eightfold, up to 32 times the bound: a gradient that is noise is none.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "gradus/check/condition.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/members.h"
 
 namespace gradus::check {
 namespace {
 
-const core::Cause kPrecision = {
+const Cause kPrecision = {
     "PRECISION", "right in f64; in f32 further off than roundings explain",
     "sum in double where terms cancel, subtract the largest before exp, and look at constants that "
     "f32 cannot hold: an eps of 1e-10, a mask of -1e300"};
@@ -39,65 +37,58 @@ Tensors converted(const Tensors& x, Dtype dtype) {
 
 /// Do all numbers exist in f32? Beyond 1e30 products are at its end.
 bool fits_f32(const Tensors& x) {
-  for (const Tensor& each : x)
-    if (is_float(each.dtype()) && core::largest_of(numbers(each)) > 1e30) return false;
-  return true;
+  return std::all_of(x.begin(), x.end(), [](const Tensor& each) {
+    return !is_float(each.dtype()) || largest_of(numbers(each)) <= 1e30;
+  });
 }
 
-/// The same function in f32 and in f64, at numbers that both can hold.
-struct Pair {
-  Trial& f64;
-  Tensors x;  // f32
-  Tensor dy;  // f32
-  Answer found;
-};
-
 /// How far each number of f32's gradient moves when x moves by a rounding.
-core::Values jitter(const Pair& p, std::size_t k) {
-  const core::Values right = numbers(p.found.dx[k]);
-  core::Values most(right.size(), 0.0);
+Values jitter(const Trial& f64, const Tensors& x, const Tensor& dy, std::size_t k,
+              const Values& found) {
+  Values most(found.size(), 0.0);
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    const Tensors moved = nudged(p.x, p.f64.subject.wanted(), 0x1p-23, seed);
-    const core::Values now = numbers(p.f64.answer(moved, p.dy).dx[k]);
+    const Tensors moved = nudged(x, f64.f.wanted(), 0x1p-23, seed);
+    const Values now = numbers(f64.f.run(moved, dy).dx[k]);
     for (std::size_t j = 0; j < most.size(); ++j)
-      most[j] = std::max(most[j], std::abs(now[j] - right[j]));
+      most[j] = std::max(most[j], std::abs(now[j] - found[j]));
   }
   return most;
 }
 
-void compare(const Pair& p, std::size_t k) {
-  Trial& t = p.f64;
-  const core::Values found = numbers(p.found.dx[k]), right = numbers(t.base.dx[k]);
+/// `t` is the same function in f64, at the numbers of x and dy, which are f32.
+void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const Tensor& dx) {
+  const Values found = numbers(dx), right = numbers(t.base.dx[k]);
   std::int64_t terms = t.base.y.numel();
-  for (const Tensor& x : t.x) terms = std::max(terms, x.numel());
+  for (const Tensor& each : t.x) terms = std::max(terms, each.numel());
   const double rounding = 8 * std::sqrt(static_cast<double>(terms)) * 0x1p-24;
-  const double all = t.sensitivity()[k] / kNudge + size_of_terms(t.dy, t.base.y, t.x[k]);
-  core::Values noise;
+  const double all = t.carried(k);
+  Values noise;
   std::size_t worst = 0;
   double excess = 0;
   for (std::size_t j = 0; j < found.size(); ++j) {
-    double allowed = rounding * (t.rows.sizes[k][j] + all) + 1e-36;  // f32 ends at 1e-38
+    double allowed = rounding * (t.rows.magnitude[k][j] + all) + 1e-36;  // f32 ends at 1e-38
     const double off = std::abs(found[j] - right[j]);
     if (!std::isfinite(right[j]) || off <= allowed) continue;
-    if (noise.empty()) noise = jitter(p, k);
+    if (noise.empty()) noise = jitter(t, x, dy, k, found);
     allowed += std::min(8 * noise[j], 32 * allowed);
     if (off <= allowed) continue;
-    const double now = std::isfinite(off) ? off / allowed : std::numeric_limits<double>::infinity();
-    if (now > excess) excess = now, worst = j;
+    const double now = std::isfinite(off) ? off / allowed : INFINITY;
+    if (now <= excess) continue;
+    excess = now;
+    worst = j;
   }
   if (excess == 0) return;
-  const core::Shape at = core::place(static_cast<std::int64_t>(worst), sizes_of(p.found.dx[k]));
   t.add(k, kPrecision,
-        "in f32: " + core::indexed("d" + t.subject.options.names[k], at) + " is " +
-            core::number(found[worst], 8) + ", in f64 " + core::number(right[worst], 8) + ", " +
-            core::number(excess, 3) + " times as far apart as roundings explain");
+        joined("in f32: ", indexed("d" + t.f.options.names[k], index_of(worst, sizes_of(dx))),
+               " is ", number(found[worst], 8), ", in f64 ", number(right[worst], 8), ", ",
+               number(excess, 3), " times as far apart as roundings explain"));
 }
 
 }  // namespace
 
 /// Models train in f32: other kernels, other branches, sums that lose their digits.
 void check_precision(Trial& t) {
-  if (!t.subject.f32 || t.rows.dy.empty()) return;
+  if (!t.f.f32 || t.rows.dy.empty()) return;
   const Tensors rough = converted(t.x, Dtype::f32);
   const Tensor dy = kernel::convert(from(t.rows.dy, t.dy.shape()), Dtype::f32);
   if (!fits_f32(rough) || !fits_f32({t.base.y})) {
@@ -105,13 +96,13 @@ void check_precision(Trial& t) {
     return;
   }
   ++t.report.counts.conditions;
-  Answer found;
+  Result found;
   try {
-    found = t.answer(rough, dy);
+    found = t.f.run(rough, dy);
     require<DtypeError>(found.y.dtype() == Dtype::f32, "the function returns ", found.y.dtype(),
                         " although its inputs are f32");
   } catch (const std::exception& error) {
-    if (t.subject.options.dtype)
+    if (t.f.options.dtype)
       t.add(0, kPrecision, std::string("in f32 it throws: ") + error.what());
     else
       t.report.notes.push_back(std::string("not checked in f32, where it throws: ") + error.what());
@@ -119,9 +110,8 @@ void check_precision(Trial& t) {
   }
   // The oracle has the same inputs: those that f32 can hold.
   Trial oracle = t.elsewhere(converted(rough, Dtype::f64), kernel::convert(dy, Dtype::f64));
-  const Pair pair{oracle, rough, dy, std::move(found)};
   for (std::size_t k = 0; k < t.x.size(); ++k)
-    if (pair.found.dx[k].defined()) compare(pair, k);
+    if (found.dx[k].defined()) compare(oracle, rough, dy, k, found.dx[k]);
 }
 
 }  // namespace gradus::check

@@ -1,4 +1,4 @@
-// From functions as people write them to functions of numbers.
+// Turns functions of any of the supported forms into functions of numbers.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 #include "gradus/check/raw/calls.h"
 #include "gradus/check/raw/random.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 /// A derivative that takes a direction for each input and gives the output's derivative along it.
 template <class F>
@@ -21,7 +21,10 @@ struct Jacobian {
   bool column_major = false;
 };
 
-enum class Form { unknown, vjp_returned, vjp_written, matrix_returned, matrix_written };
+/// What a derivative is, as its parameters say.
+struct Form {
+  bool known = false, takes_upstream = false, writes = false;
+};
 
 /// Functions of the arguments G…, and a forward F.
 template <class F, class... G>
@@ -34,19 +37,18 @@ class Adapter {
 
   /// `f` may be F or its reference.
   template <class Function>
-  Forward forward(Function f, const std::string& who) const {
-    return [f, who, self = *this](const Arguments& in) mutable {
+  Forward forward(Function f, const std::string& name) const {
+    return [f, name, self = *this](const Arguments& in) mutable {
       Plan& plan = *self.plan_;
-      auto x = inputs_of<Function, G...>(plan, in);
+      auto x = inputs_for<Function>(plan, in);
       Values y;
       if constexpr (writes<Function>()) {
-        if (!plan.output_known) {
-          throw BadInput(who + " writes its result: say how large that is, .output({2, 3})");
-        }
+        if (!plan.output_known)
+          throw BadInput(name + " writes its result: say how large that is, .output({2, 3})");
         using Out = Buffer<Parameter<Function, count, std::span<double>>>;
         std::tuple<Out> out(Out(nans(plan.output), plan.output));
         call(f, x, out);
-        std::get<0>(out).inspect(who, "its output", true);
+        std::get<0>(out).inspect(name, "its output", true);
         y = std::get<0>(out).numbers();
       } else {
         const auto& result = call(f, x);
@@ -54,56 +56,53 @@ class Adapter {
         plan.output_known = true;
         y = numbers_of(result, plan.output);
       }
-      self.inspect(x, who);
+      self.inspect(x, name);
       return y;
     };
   }
 
-  /// A vjp that is returned or written, or a gradient or a Jacobian.
+  /// A vjp, a gradient or a Jacobian, returned or written.
   template <class D>
-  void derivative(D d, bool column_major, Functions& functions) const {
+  void derivative(D d, Functions& functions, bool column_major = false) const {
     constexpr Form form = form_of<D>();
-    static_assert(form != Form::unknown,
+    static_assert(form.known,
                   "the derivative must be vjp(inputs…, dy) that returns the gradients, "
                   "vjp(inputs…, dy, gradients…) that writes them, gradient(inputs…), "
                   "jacobian(inputs…) or check::jvp(f)");
-    if constexpr (form == Form::vjp_returned) {
-      functions.vjp = [d, self = *this](const Arguments& in, const Values& dy) mutable {
-        auto x = inputs_of<D, G...>(*self.plan_, in);
-        auto up = self.template upstream<D>(dy);
-        const auto& result = call(d, x, up);
-        Arguments dx = self.parts(result, self.plan_->inputs);
-        self.inspect(x, "the derivative");
+    if constexpr (form.takes_upstream) {
+      DerivativeInto into = [d, self = *this](const Arguments& in, const Values& dy,
+                                              const Arguments& start) mutable {
+        std::tuple<Upstream<D>> up(Upstream<D>(dy, self.plan_->output));
+        Arguments dx = self.evaluate(d, in, self.plan_->inputs, start, up);
         std::get<0>(up).inspect("the derivative", "dy", false);
         return dx;
       };
-    } else if constexpr (form == Form::vjp_written) {
-      functions.into = [d, self = *this](const Arguments& in, const Values& dy,
-                                         const Arguments& start) mutable {
-        auto x = inputs_of<D, G...>(*self.plan_, in);
-        auto up = self.template upstream<D>(dy);
-        auto dx = gradients_of<D, count + 1, false, G...>(self.plan_->inputs, start);
-        call(d, x, up, dx);
-        self.inspect(x, "the derivative");
-        std::get<0>(up).inspect("the derivative", "dy", false);
-        return self.collect(dx);
-      };
-      functions.vjp = [into = functions.into, self = *this](const Arguments& in, const Values& dy) {
+      if (form.writes) functions.into = into;
+      functions.vjp = [into, self = *this](const Arguments& in, const Values& dy) mutable {
         return into(in, dy, self.starts(self.plan_->inputs));
       };
     } else {
-      matrix_vjp(functions,
-                 [d, column_major, self = *this](const Arguments& in, std::size_t outputs) mutable {
-                   return self.matrices(d, in, outputs, column_major);
-                 });
+      matrix_vjp(functions, [d, column_major, self = *this](const Arguments& in,
+                                                            std::size_t outputs) mutable {
+        std::vector<Layout> layouts = self.plan_->inputs;
+        for (std::size_t k = 0; k < count && outputs != 1; ++k)
+          layouts[k] = {{static_cast<std::int64_t>(outputs), std::ssize(in[k])}, column_major};
+        Arguments result = self.evaluate(d, in, layouts, self.starts(layouts));
+        if (outputs != 1 && result.size() == count) self.arrange(result, outputs);
+        return result;
+      });
     }
   }
-
+  template <class D>
+  void derivative(Jacobian<D> d, Functions& functions) const {
+    derivative(std::move(d.f), functions, d.column_major);
+  }
   /// Forward mode: one call for each element of the inputs makes the Jacobian.
   template <class D>
-  void forward_mode(D d, Functions& functions) const {
-    matrix_vjp(functions, [d, self = *this](const Arguments& in, std::size_t outputs) mutable {
-      return self.by_columns(d, in, outputs);
+  void derivative(Jvp<D> d, Functions& functions) const {
+    matrix_vjp(functions, [f = std::move(d.f), self = *this](const Arguments& in,
+                                                             std::size_t outputs) mutable {
+      return self.by_columns(f, in, outputs);
     });
   }
 
@@ -117,46 +116,56 @@ class Adapter {
   }
 
   template <class Function>
-  using Inputs = decltype(inputs_of<Function, G...>(std::declval<const Plan&>(),
-                                                    std::declval<const Arguments&>()));
+  static auto inputs_for(const Plan& plan, const Arguments& in) {
+    return buffers_for<Function, 0, Which::all, G...>(plan.inputs, in);
+  }
 
   /// What dy is where the derivative does not say: of the type that forward returns.
   static auto own_upstream() {
     if constexpr (writes<F>()) {
-      return std::type_identity<std::span<const Element<Parameter<F, count, std::span<double>>>>>{};
+      return std::type_identity<std::span<Element<Parameter<F, count, std::span<double>>>>>{};
     } else {
-      using R = std::remove_cvref_t<decltype(call(std::declval<F&>(), std::declval<Inputs<F>&>()))>;
-      return std::type_identity<typename Kinds<R>::Read>{};
+      using Inputs = decltype(inputs_for<F>(Plan(), Arguments()));
+      using R = std::remove_cvref_t<decltype(call(std::declval<F&>(), std::declval<Inputs&>()))>;
+      return Writable<R>{};
     }
   }
   template <class D>
   using Upstream = Buffer<Parameter<D, count, typename decltype(own_upstream())::type>>;
 
   template <class D>
-  std::tuple<Upstream<D>> upstream(const Values& dy) const {
-    return std::tuple<Upstream<D>>(Upstream<D>(dy, plan_->output));
-  }
-
-  template <class D>
   static constexpr Form form_of() {
     if constexpr (Plain<D>) {
       using S = SignatureOf<D>;
-      constexpr bool written = std::is_void_v<typename S::Result>;
-      if (S::arity == count && !written) return Form::matrix_returned;
-      if (S::arity == count + 1 && !written) return Form::vjp_returned;
-      if (S::arity == count + 1 + wanted && written) return Form::vjp_written;
-      if (S::arity == count + wanted && written) return Form::matrix_written;
+      constexpr bool writes = std::is_void_v<typename S::Result>;
+      constexpr std::size_t inputs = count + (writes ? wanted : 0);
+      return {S::arity == inputs || S::arity == inputs + 1, S::arity == inputs + 1, writes};
     } else {
       // What has `auto` parameters returns its gradients; to look further would compile its body.
-      if (std::is_invocable_v<D&, typename G::Type&...>) return Form::matrix_returned;
-      return Form::vjp_returned;
+      return {true, !std::is_invocable_v<D&, typename G::Type&...>, false};
     }
-    return Form::unknown;
+  }
+
+  /// Calls d with the inputs, dy if it takes one, and buffers that hold `start` if it writes.
+  template <class D, class... Up>
+  Arguments evaluate(D& d, const Arguments& in, const std::vector<Layout>& layouts,
+                     const Arguments& start, Up&... up) const {
+    auto x = inputs_for<D>(*plan_, in);
+    Arguments result;
+    if constexpr (form_of<D>().writes) {
+      auto dx = buffers_for<D, count + sizeof...(Up), Which::wanted, G...>(layouts, start);
+      call(d, x, up..., dx);
+      result = collect(dx);
+    } else {
+      const auto& returned = call(d, x, up...);
+      result = parts(returned, layouts);
+    }
+    inspect(x, "the derivative");
+    return result;
   }
 
   static Values nans(const Layout& layout) {
-    return Values(static_cast<std::size_t>(count_of(layout.shape)),
-                  std::numeric_limits<double>::quiet_NaN());
+    return Values(count_of(layout.shape), std::numeric_limits<double>::quiet_NaN());
   }
 
   /// What gradients' buffers hold before the call: zeros where they are added to, or else NaN.
@@ -170,10 +179,12 @@ class Adapter {
   }
 
   template <class Buffers>
-  void inspect(const Buffers& buffers, const std::string& who) const {
-    std::apply([&, k = std::size_t{0}](
-                   const auto&... b) mutable { (b.inspect(who, plan_->names[k++], false), ...); },
-               buffers);
+  void inspect(const Buffers& buffers, const std::string& function) const {
+    std::apply(
+        [&, k = std::size_t{0}](const auto&... b) mutable {
+          (b.inspect(function, plan_->names[k++], false), ...);
+        },
+        buffers);
   }
 
   /// The numbers of the gradients' buffers, one part for each input.
@@ -214,21 +225,18 @@ class Adapter {
       if (known.empty() || at != in) {
         known = make(in, dy.size());
         at = in;
-        if (make(in, dy.size()) != known && !has_nan(known)) {
+        if (make(in, dy.size()) != known && !has_nan(known))
           throw Damage("the derivative differs from call to call, with the same inputs");
-        }
       }
       Arguments dx;
       for (std::size_t k = 0; k < known.size(); ++k) {
-        if (k < in.size() && known[k].size() != in[k].size() * dy.size() && !known[k].empty()) {
-          throw Damage("the Jacobian has " + std::to_string(known[k].size()) + " values for " +
-                       std::to_string(dy.size()) + " outputs and " + std::to_string(in[k].size()) +
-                       " elements of an input; it needs one for each pair");
-        }
+        if (k < in.size() && known[k].size() != in[k].size() * dy.size() && !known[k].empty())
+          throw Damage(joined("the Jacobian has ", known[k].size(), " values for ", dy.size(),
+                              " outputs and ", in[k].size(),
+                              " elements of an input; it needs one for each pair"));
         dx.emplace_back(known[k].empty() ? 0 : in[k].size(), 0.0);
-        for (std::size_t p = 0; p < known[k].size(); ++p) {
+        for (std::size_t p = 0; p < known[k].size(); ++p)
           dx[k][p % dx[k].size()] += dy[p / dx[k].size()] * known[k][p];
-        }
       }
       return dx;
     };
@@ -238,49 +246,23 @@ class Adapter {
     return std::any_of(all.begin(), all.end(), [](const Values& part) { return part != part; });
   }
 
-  template <class D>
-  Arguments matrices(D& d, const Arguments& in, std::size_t outputs, bool column_major) const {
-    std::vector<Layout> layouts = plan_->inputs;
-    for (std::size_t k = 0; k < count && outputs != 1; ++k) {
-      layouts[k] = {{static_cast<std::int64_t>(outputs), std::ssize(in[k])}, column_major};
-    }
-    auto x = inputs_of<D, G...>(*plan_, in);
-    Arguments result;
-    if constexpr (form_of<D>() == Form::matrix_returned) {
-      const auto& returned = call(d, x);
-      result = parts(returned, layouts);
-    } else {
-      auto buffers = gradients_of<D, count, false, G...>(layouts, starts(layouts));
-      call(d, x, buffers);
-      result = collect(buffers);
-    }
-    inspect(x, "the derivative");
-    if (outputs != 1 && result.size() == count) arrange(result, outputs);
-    return result;
-  }
-
   /// Rows and columns follow the outputs and elements as they lie in memory: makes them row-major.
   void arrange(Arguments& matrices, std::size_t outputs) const {
     for (std::size_t k = 0; k < count; ++k) {
       const Values found = matrices[k];
       const std::size_t n = found.size() / outputs;
-      if (n * outputs != found.size() ||
-          std::ssize(found) !=
-              static_cast<std::int64_t>(outputs) * count_of(plan_->inputs[k].shape)) {
-        continue;  // the caller will see that it does not fit
-      }
-      for (std::size_t p = 0; p < found.size(); ++p) {
+      if (found.size() != outputs * count_of(plan_->inputs[k].shape)) continue;  // reported later
+      for (std::size_t p = 0; p < found.size(); ++p)
         matrices[k][p] =
             found[plan_->output.position(p / n) * n + plan_->inputs[k].position(p % n)];
-      }
     }
   }
 
   /// The derivatives along directions, one for each wanted input.
   template <class D>
   Values along(D& d, const Arguments& in, const Arguments& directions) const {
-    auto x = inputs_of<D, G...>(*plan_, in);
-    auto v = gradients_of<D, count, true, G...>(plan_->inputs, directions);
+    auto x = inputs_for<D>(*plan_, in);
+    auto v = buffers_for<D, count, Which::wanted, G...>(plan_->inputs, directions);
     const auto& result = call(d, x, v);
     inspect(x, "the derivative");
     return numbers_of(result, plan_->output);
@@ -308,15 +290,14 @@ class Adapter {
         }
       }
     }
-    if (!close(along(d, in, all), sum, 1e-4)) {
+    if (!close(along(d, in, all), sum, 1e-4))
       throw Damage(
           "the derivative is not linear in its direction: along a sum of directions it is "
           "not the sum of what it is along each");
-    }
     return result;
   }
 
   std::shared_ptr<Plan> plan_;
 };
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

@@ -1,7 +1,7 @@
-// The arrays that people's functions take, and numbers: vectors, arrays, spans, pointers, scalars,
-// and anything with data(), rows() and cols(), as Eigen's matrices have.
+// The arrays that functions under test may take: scalars, vectors, arrays, spans, pointers, and
+// anything with data(), rows() and cols(), as Eigen's matrices have.
 //
-// A function whose parameter is a pointer or a span gets memory of ours, with guard zones on both
+// A function whose parameter is a pointer or a span gets memory of the checker, with guard zones on both
 // sides; one that takes a container gets a container.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 #include "gradus/check/raw/options.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 template <class M>
 concept MatrixLike = requires(const M& m) {
@@ -35,7 +35,7 @@ inline constexpr bool is_span = false;
 template <class T, std::size_t N>
 inline constexpr bool is_span<std::span<T, N>> = true;
 
-/// Does a function that takes an A see memory of ours?
+/// Does a function that takes an A see memory of the checker?
 template <class A>
 inline constexpr bool is_view = std::is_pointer_v<A> || is_span<A>;
 
@@ -73,10 +73,8 @@ struct Layout {
   /// Where row-major element i stands.
   std::size_t position(std::size_t i) const {
     if (!column_major) return i;
-    Shape at = place(static_cast<std::int64_t>(i), shape), reversed = shape;
-    std::reverse(at.begin(), at.end());
-    std::reverse(reversed.begin(), reversed.end());
-    return static_cast<std::size_t>(element_at(at, reversed));
+    const Shape at = index_of(i, shape);
+    return element_at({at.rbegin(), at.rend()}, {shape.rbegin(), shape.rend()});
   }
 };
 
@@ -94,7 +92,7 @@ Layout layout_of(const A& a) {
 
 template <class A>
 std::size_t size_of(const A& a) {
-  return static_cast<std::size_t>(count_of(layout_of(a).shape));
+  return count_of(layout_of(a).shape);
 }
 
 /// The numbers of a row-major, whatever it is. A flat one lies as `layout` says, if it fits.
@@ -102,10 +100,9 @@ template <Numbers A>
 Values numbers_of(const A& a, Layout layout) {
   if constexpr (MatrixLike<A>) layout = layout_of(a);
   Values result(size_of(a));
-  const bool fits = count_of(layout.shape) == std::ssize(result);
-  for (std::size_t i = 0; i < result.size(); ++i) {
+  const bool fits = count_of(layout.shape) == result.size();
+  for (std::size_t i = 0; i < result.size(); ++i)
     result[i] = static_cast<double>(data_of(a)[fits ? layout.position(i) : i]);
-  }
   return result;
 }
 
@@ -124,10 +121,8 @@ class Buffer {
     } else if constexpr (requires { object_.resize(size_); }) {
       object_.resize(size_);
     }
-    if (size() != size_) {
-      throw BadInput("a parameter takes " + std::to_string(size()) + " numbers, and is given " +
-                     std::to_string(size_));
-    }
+    if (size() != size_)
+      throw BadInput(joined("a parameter takes ", size(), " numbers, and is given ", size_));
     for (std::size_t i = 0; i < size_; ++i) data()[layout_.position(i)] = static_cast<T>(values[i]);
     before_ = numbers();
   }
@@ -145,9 +140,8 @@ class Buffer {
 
   Values numbers() const {
     Values result(size());
-    for (std::size_t i = 0; i < result.size(); ++i) {
+    for (std::size_t i = 0; i < result.size(); ++i)
       result[i] = static_cast<double>(data()[size() == size_ ? layout_.position(i) : i]);
-    }
     return result;
   }
 
@@ -155,17 +149,16 @@ class Buffer {
   void inspect(const std::string& function, const std::string& name, bool writable) const {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       if ((i >= kGuard && i < kGuard + size_) || memory_[i] == kCanary) continue;
-      throw Damage(
-          function + " writes " + (i < kGuard ? "before the start" : "past the end") + " of " +
-          name + ", which has " + std::to_string(size_) + " elements: at [" +
-          std::to_string(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(kGuard)) + "]");
+      throw Damage(joined(function, " writes ", i < kGuard ? "before the start" : "past the end",
+                          " of ", name, ", which has ", size_, " elements: at [",
+                          static_cast<std::int64_t>(i) - static_cast<std::int64_t>(kGuard), "]"));
     }
     const Values now = writable ? before_ : numbers();
     for (std::size_t i = 0; i < before_.size(); ++i) {
       if (i < now.size() && (now[i] == before_[i] || before_[i] != before_[i])) continue;
       throw Damage(function + " changes " + name + ", which it may only read: element " +
-                   list(place(static_cast<std::int64_t>(i), layout_.shape)) + " was " +
-                   number(before_[i], 7) + (i < now.size() ? " and is " + number(now[i], 7) : ""));
+                   list(index_of(i, layout_.shape)) + " was " + number(before_[i], 7) +
+                   (i < now.size() ? " and is " + number(now[i], 7) : ""));
     }
   }
 
@@ -230,16 +223,14 @@ requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
 template <class F, std::size_t K, class Own>
 using Parameter = typename ParameterOf<F, K, Own>::type;
 
-/// The same kind of array to read and to write.
+/// A, or a span of what can be written.
 template <class A>
-struct Kinds {
-  using Read = A;
-  using Write = A;
+struct Writable {
+  using type = A;
 };
 template <class T, std::size_t N>
-struct Kinds<std::span<T, N>> {
-  using Read = std::span<const T>;
-  using Write = std::span<std::remove_const_t<T>>;
+struct Writable<std::span<T, N>> {
+  using type = std::span<std::remove_const_t<T>>;
 };
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

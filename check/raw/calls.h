@@ -3,7 +3,7 @@
 
 #include "gradus/check/raw/arguments.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 /// One argument as it was given.
 template <class A, bool Differentiable>
@@ -25,30 +25,20 @@ struct Plan {
   bool accumulates = false;
 };
 
-/// Buffers for the inputs, as the parameters of F want them.
-template <class F, class... G>
-auto inputs_of(const Plan& plan, const Arguments& in) {
-  return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return std::tuple<Buffer<Parameter<F, K, typename Kinds<typename G::Type>::Read>>...>(
-        Buffer<Parameter<F, K, typename Kinds<typename G::Type>::Read>>(in[K], plan.inputs[K])...);
-  }
-  (std::index_sequence_for<G...>{});
-}
+enum class Which { all, wanted };
 
-/// Buffers for one gradient (or direction, or Jacobian) of each input that wants one; the first of
-/// them is parameter number First of F.
-template <class F, std::size_t First, bool Read, class... G>
-auto gradients_of(const std::vector<Layout>& layouts, const Arguments& start) {
-  constexpr std::array<bool, sizeof...(G)> wanted{G::wanted...};
+/// Buffers for what belongs to each input (to each that wants a gradient), of the types that the
+/// parameters of F have from number First on.
+template <class F, std::size_t First, Which which, class... G>
+auto buffers_for(const std::vector<Layout>& layouts, const Arguments& values) {
+  constexpr std::array<bool, sizeof...(G)> taken{(which == Which::all || G::wanted)...};
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
     return std::tuple_cat([&] {
-      if constexpr (wanted[K]) {
-        constexpr auto at =
-            First + static_cast<std::size_t>(std::count(wanted.begin(), wanted.begin() + K, true));
-        using A = typename G::Type;
-        using Own = std::conditional_t<Read, typename Kinds<A>::Read, typename Kinds<A>::Write>;
-        using B = Buffer<Parameter<F, at, Own>>;
-        return std::tuple<B>(B(start[K], layouts[K]));
+      if constexpr (taken[K]) {
+        constexpr auto at = std::count(taken.begin(), taken.begin() + K, true);
+        using B = Buffer<Parameter<F, First + static_cast<std::size_t>(at),
+                                   typename Writable<typename G::Type>::type>>;
+        return std::tuple<B>(B(values[K], layouts[K]));
       } else {
         return std::tuple<>();
       }
@@ -79,4 +69,4 @@ void each_part(const R& r, Read read) {
   }
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

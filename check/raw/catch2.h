@@ -10,13 +10,13 @@
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/matchers/catch_matchers.hpp>
-namespace gradus::check::core {
+namespace gradus::check {
 template <class T>
 using CatchMatcher = Catch::Matchers::MatcherBase<T>;
 }
 #elif __has_include(<catch2/catch.hpp>)
 #include <catch2/catch.hpp>
-namespace gradus::check::core {
+namespace gradus::check {
 template <class T>
 using CatchMatcher = Catch::MatcherBase<T>;
 }
@@ -27,9 +27,9 @@ using CatchMatcher = Catch::MatcherBase<T>;
 #if __has_include(<catch2/catch_all.hpp>) || __has_include(<catch2/catch.hpp>)
 namespace gradus::check {
 
-class HasCorrectGradients : public core::CatchMatcher<core::Report> {
+class HasCorrectGradients : public CatchMatcher<Report> {
  public:
-  bool match(const core::Report& report) const override { return static_cast<bool>(report); }
+  bool match(const Report& report) const override { return static_cast<bool>(report); }
   std::string describe() const override { return "^ expected: all gradients are right"; }
 };
 

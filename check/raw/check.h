@@ -17,28 +17,23 @@
 
 namespace gradus::check {
 
-using core::BadInput;
-using core::Report;
-using core::Shape;
-using core::Verdict;
-
 /// An input with a name and a shape for the report. One of integers gets no gradient.
-template <core::Numbers A>
+template <Numbers A>
 auto input(const A& value, std::string name = {}, Shape shape = {}) {
-  constexpr bool wanted = std::is_floating_point_v<core::Element<const A>>;
-  return core::Given<A, wanted>{value, std::move(name), std::move(shape)};
+  constexpr bool wanted = std::is_floating_point_v<Element<const A>>;
+  return Given<A, wanted>{value, std::move(name), std::move(shape)};
 }
 
 /// An input that gets no gradient.
-template <core::Numbers A>
-core::Given<A, false> constant(const A& value, std::string name = {}, Shape shape = {}) {
+template <Numbers A>
+Given<A, false> constant(const A& value, std::string name = {}, Shape shape = {}) {
   return {value, std::move(name), std::move(shape)};
 }
 
 /// A derivative in forward mode: jvp(inputs…, directions…) returns the output's derivative along
 /// the directions, or writes it to a last argument.
 template <class F>
-core::Jvp<F> jvp(F f) {
+Jvp<F> jvp(F f) {
   return {std::move(f)};
 }
 
@@ -47,7 +42,7 @@ enum class Order { row_major, column_major };
 /// A derivative that returns the Jacobian, or writes it: flat, one row for each output, in this
 /// order; or a matrix. For several inputs a tuple, or one argument each.
 template <class F>
-core::Jacobian<F> jacobian(F f, Order order = Order::row_major) {
+Jacobian<F> jacobian(F f, Order order = Order::row_major) {
   return {std::move(f), order == Order::column_major};
 }
 
@@ -55,16 +50,16 @@ core::Jacobian<F> jacobian(F f, Order order = Order::row_major) {
 template <class F, class... G>
 class Raw {
  public:
-  core::Options options;  // what has no function below
+  RawOptions options;  // what has no function below
 
   template <class D>
   Raw(std::string name, F f, D d, const G&... given)
-      : name_(std::move(name)), plan_(std::make_shared<core::Plan>()) {
+      : name_(std::move(name)), plan_(std::make_shared<Plan>()) {
     (add(given), ...);
-    const core::Adapter<F, G...> adapter(plan_);
+    const Adapter<F, G...> adapter(plan_);
     functions_.forward = adapter.forward(f, "forward");
     functions_.shape = [plan = plan_] { return plan->output.shape; };
-    put(adapter, std::move(d));
+    adapter.derivative(std::move(d), functions_);
   }
 
   /// The shape of the result: needed where forward writes it, else for the report.
@@ -74,26 +69,26 @@ class Raw {
     return *this;
   }
   /// The derivative adds to what its buffers hold.
-  Raw& accumulates() { return plan_->accumulates = functions_.accumulates = true, *this; }
+  Raw& accumulates() { return set(plan_->accumulates, true).set(functions_.accumulates, true); }
   /// The same function computed in double, of which differences are taken.
   template <class R>
   Raw& reference(R r) {
-    static_assert(core::Plain<R>, "the parameters of the reference need types, those of double");
-    functions_.reference = core::Adapter<F, G...>(plan_).forward(std::move(r), "the reference");
+    static_assert(Plain<R>, "the parameters of the reference need types, those of double");
+    functions_.reference = Adapter<F, G...>(plan_).forward(std::move(r), "the reference");
     return *this;
   }
   /// Without a reference: how fine a comparison is enough, as a share of the largest derivative.
-  Raw& resolution(double share) { return options.resolution = share, *this; }
+  Raw& resolution(double share) { return set(options.resolution, share); }
   /// |analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest) + the measurement's error.
-  Raw& tolerance(double r, double a) { return options.rtol = r, options.atol = a, *this; }
-  Raw& seed(std::uint64_t s) { return options.seed = s, *this; }
+  Raw& tolerance(double r, double a) { return set(options.rtol, r).set(options.atol, a); }
+  Raw& seed(std::uint64_t s) { return set(options.seed, s); }
   /// Extrapolated differences: four times the calls, for functions that six points see badly.
-  Raw& ridders() { return options.method = core::Method::ridders, *this; }
+  Raw& ridders() { return set(options.ridders, true); }
   /// The whole Jacobian, however large; or a sample of it, however small.
-  Raw& full() { return options.mode = core::Mode::full, *this; }
-  Raw& sampled() { return options.mode = core::Mode::projections, *this; }
-  /// A dy of one's own beside the random ones.
-  Raw& upstream(std::vector<double> dy) { return options.upstream = std::move(dy), *this; }
+  Raw& full() { return set(options.mode, Mode::full); }
+  Raw& sampled() { return set(options.mode, Mode::projections); }
+  /// One more dy, beside the random ones.
+  Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }
 
   /// BadInput where the check itself was called wrongly; all else is in the report.
   const Report& report() const {
@@ -105,56 +100,45 @@ class Raw {
   friend std::ostream& operator<<(std::ostream& out, const Raw& raw) { return out << raw.report(); }
 
  private:
+  template <class T, class V>
+  Raw& set(T& option, V value) {
+    option = std::move(value);
+    return *this;
+  }
+
   template <class Input>
   void add(const Input& given) {
-    core::Layout layout = core::layout_of(given.value);
+    Layout layout = layout_of(given.value);
     if (!given.shape.empty()) layout.shape = given.shape;
     const std::string name = given.name.empty() ? "x" + std::to_string(inputs_.size()) : given.name;
-    const bool fits =
-        core::count_of(layout.shape) == static_cast<std::int64_t>(core::size_of(given.value));
-    core::Values values = core::numbers_of(given.value, layout);
-    if (fits)
-      plan_->inputs.push_back(layout);
-    else
-      plan_->inputs.push_back({{std::ssize(values)}, false});
+    Values values = numbers_of(given.value, layout);
+    const bool fits = count_of(layout.shape) == values.size();
+    plan_->inputs.push_back(fits ? layout : Layout{{std::ssize(values)}, false});
     plan_->names.push_back(name);
     plan_->wanted.push_back(Input::wanted);
     inputs_.push_back({name, layout.shape, std::move(values), Input::wanted});
-    using T = core::Element<const typename Input::Type>;
+    using T = Element<const typename Input::Type>;
     if constexpr (std::is_same_v<T, float>) functions_.ulp = std::numeric_limits<float>::epsilon();
   }
 
-  template <class Adapter, class D>
-  void put(const Adapter& adapter, D d) {
-    adapter.derivative(std::move(d), false, functions_);
-  }
-  template <class Adapter, class D>
-  void put(const Adapter& adapter, core::Jacobian<D> d) {
-    adapter.derivative(std::move(d.f), d.column_major, functions_);
-  }
-  template <class Adapter, class D>
-  void put(const Adapter& adapter, core::Jvp<D> d) {
-    adapter.forward_mode(std::move(d.f), functions_);
-  }
-
   Report run() const {
-    Report report = core::check_vjp(name_, functions_, inputs_, options);
+    Report report = check_vjp(name_, functions_, inputs_, options);
     report.reproduce = "check::raw(\"" + name_ + "\", …).seed(" + std::to_string(report.seed) + ")";
     return report;
   }
 
   std::string name_;
-  std::shared_ptr<core::Plan> plan_;
-  core::Functions functions_;
-  std::vector<core::Input> inputs_;
+  std::shared_ptr<Plan> plan_;
+  Functions functions_;
+  std::vector<Input> inputs_;
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 
 template <class A, bool Wanted>
-core::Given<A, Wanted> given(const core::Given<A, Wanted>& value) {
+Given<A, Wanted> given(const Given<A, Wanted>& value) {
   return value;
 }
-template <core::Numbers A>
+template <Numbers A>
 auto given(const A& value) {
   return input(value);
 }
@@ -165,7 +149,7 @@ auto given(const T (&value)[N]) {
 
 /// Checks `derivative` against differences of `forward` at `inputs`: scalars, vectors, arrays,
 /// spans (for pointers), and matrices with data(), rows() and cols(). Both functions are given
-/// what the inputs are, or, where their parameters are pointers or spans, guarded memory of ours.
+/// what the inputs are, or, where their parameters are pointers or spans, guarded memory of the checker.
 ///
 ///   forward(inputs…) → y                      or  forward(inputs…, y) with .output(shape)
 ///   derivative(inputs…, dy) → gradients       a vector-Jacobian product

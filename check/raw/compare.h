@@ -2,10 +2,9 @@
 #pragma once
 
 #include "gradus/check/raw/evidence.h"
-#include "gradus/check/raw/options.h"
 #include "gradus/check/raw/probe.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 /// The slopes of one input, [move][probe], and the largest of each kind of both.
 struct Numeric {
@@ -13,40 +12,39 @@ struct Numeric {
   std::vector<std::vector<Slope>> slopes;
   double largest[2][2] = {{0, 0}, {0, 0}};  // [is the move a direction][is the probe dense]
 
-  double scale(const Move& move, const Probe& probe) const {
+  double& scale(const Move& move, const Probe& probe) {
     return largest[move.along() ? 1 : 0][probe.dense() ? 1 : 0];
   }
 
   /// Is there an output whose derivative by this move could not be measured at all?
   bool blind(std::size_t move) const {
-    const std::vector<Slope>& all = slopes[move];
-    return std::any_of(all.begin(), all.end(), [](const Slope& n) { return !n.finite(); });
+    return !std::all_of(slopes[move].begin(), slopes[move].end(),
+                        [](const Slope& n) { return n.finite(); });
   }
 
   /// Takes the next move's column of the Jacobian.
   void append(const std::vector<Slope>& column, const std::vector<Probe>& probes,
               const Tolerance& tolerance) {
     const Move& move = moves[slopes.size()];
-    std::vector<Slope> all;
+    slopes.emplace_back();
     for (const Probe& probe : probes) {
-      all.push_back(contract(column, probe));
-      double& most = largest[move.along() ? 1 : 0][probe.dense() ? 1 : 0];
-      if (clear(all.back(), 0, tolerance)) most = std::max(most, all.back().size());
+      const Slope n = contract(column, probe);
+      if (resolved(n, 0, tolerance)) scale(move, probe) = std::max(scale(move, probe), n.size());
+      slopes.back().push_back(n);
     }
-    slopes.push_back(std::move(all));
   }
 };
 
 /// What is wrong with one move, and how badly: the error in units of what is allowed.
 struct Candidate {
-  Finding finding;
+  Finding finding = {.verdict = Verdict::pass};
   std::size_t move = 0;
   std::size_t probe = 0;
-  double excess = -1;  // -1: nothing is wrong
+  double excess = 0;
 };
 
-/// Failures first, then rows before weighted sums (a row names the output), then the worst.
-inline bool graver_than(const Candidate& a, const Candidate& b) {
+/// Failures first, then rows before weighted sums (a row names the output), then the largest.
+inline bool worse_than(const Candidate& a, const Candidate& b) {
   if (a.finding.verdict != b.finding.verdict) return a.finding.verdict == Verdict::fail;
   if (a.finding.kind != b.finding.kind) return a.finding.kind == Kind::element;
   return a.excess > b.excess;
@@ -54,7 +52,7 @@ inline bool graver_than(const Candidate& a, const Candidate& b) {
 
 inline Finding located(std::size_t input, const InputSummary& summary, const Move& move) {
   Finding result{.input = input, .input_name = summary.name, .along = move.along()};
-  if (!move.along()) result.at = place(move.element, summary.shape);
+  if (!move.along()) result.at = index_of(*move.element, summary.shape);
   return result;
 }
 
@@ -96,100 +94,64 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
 inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric& numeric,
                                             const Tolerance& t) {
   std::vector<std::string> notes;
-  const std::string who = "input '" + summary.name + "'";
-  std::int64_t first_kink = -1;
+  const std::string input = "input '" + summary.name + "'";
+  const auto some = [&](std::int64_t n) { return share(n, summary.elements) + " of " + input; };
+  std::optional<std::size_t> first_kink;
   bool all_zero = true;
-  std::int64_t coarse = 0, sampled = 0, loose = 0;
-  for (std::size_t j = 0; j < numeric.slopes.size(); ++j) {
-    if (numeric.moves[j].along()) break;
-    ++sampled;
-    bool kink = false, undeclared = false, rough = false;
-    for (const Slope& n : numeric.slopes[j]) {
+  std::int64_t coarse = 0, sampled = 0, undeclared = 0;
+  for (std::size_t m = 0; m < numeric.slopes.size() && !numeric.moves[m].along(); ++m) {
+    bool kink = false, loose = false, rough = false;
+    for (const Slope& n : numeric.slopes[m]) {
+      const bool zero = n.looks_zero();
+      all_zero = all_zero && zero;
       kink = kink || n.kink;
-      undeclared = undeclared || (n.kink && n.lower() != n.upper());
-      all_zero = all_zero && zero(n);
-      rough = rough || (n.finite() && !zero(n) && !within(n, t.coarse, numeric.largest[0][0], t));
+      loose = loose || (n.kink && n.lower() != n.upper());
+      rough = rough || (!zero && n.finite() && !within(n, 1e-3, numeric.largest[0][0], t));
     }
-    coarse += rough ? 1 : 0;
+    ++sampled;
     summary.kinks += kink ? 1 : 0;
-    if (!undeclared) continue;
-    ++loose;
-    if (first_kink < 0) first_kink = numeric.moves[j].element;
+    coarse += rough ? 1 : 0;
+    undeclared += loose ? 1 : 0;
+    if (loose && !first_kink) first_kink = numeric.moves[m].element;
   }
   summary.largest = std::max(numeric.largest[0][0], numeric.largest[0][1]);
   if (summary.elements == 0) {
-    notes.push_back(who + " has no elements: nothing to compare");
+    notes.push_back(input + " has no elements: nothing to compare");
   } else if (all_zero && summary.compared > 0) {
-    notes.push_back(who +
+    notes.push_back(input +
                     ": every measured derivative is 0. The output does not depend on it "
                     "here, so this sample tells little; choose other values");
   }
-  if (sampled < summary.elements) {
-    notes.push_back(share(sampled, summary.elements) + " of " + who +
-                    " were compared one by one, "
-                    "all of them along " +
-                    std::to_string(numeric.moves.size() - static_cast<std::size_t>(sampled)) +
-                    " directions");
-  }
-  if (coarse > 0) {
-    notes.push_back(share(coarse, summary.elements) + " of " + who +
-                    " could be compared in their first digits only: their "
-                    "derivatives hardly rise above the rounding of forward");
-  }
-  if (first_kink >= 0) {
-    notes.push_back(share(loose, summary.elements) + " of " + who +
-                    " lie at a kink, the first at " + list(place(first_kink, summary.shape)) +
+  if (sampled < summary.elements)
+    notes.push_back(joined(some(sampled), " were compared one by one, all of them along ",
+                           std::ssize(numeric.moves) - sampled, " directions"));
+  if (coarse > 0)
+    notes.push_back(some(coarse) +
+                    " could be compared in their first digits only: their derivatives hardly rise "
+                    "above the rounding of forward");
+  if (first_kink)
+    notes.push_back(some(undeclared) + " lie at a kink, the first at " +
+                    list(index_of(*first_kink, summary.shape)) +
                     "; any value between the one-sided derivatives is taken as right there");
-  }
   return notes;
 }
 
-/// A place in [0, count) that is wrong by itself, by halving; -1 if neither half of a wrong range
-/// is wrong. wrong(first, last) asks about [first, last).
+/// A place in [0, count) that is wrong by itself, by halving; empty if neither half of a range
+/// that is wrong is wrong. wrong(first, last) asks about [first, last).
 template <class Wrong>
-std::int64_t find_place(std::int64_t count, Wrong wrong) {
-  std::int64_t first = 0, last = count;
+std::optional<std::size_t> find_place(std::size_t count, Wrong wrong) {
+  std::size_t first = 0, last = count;
   while (last - first > 1) {
-    const std::int64_t middle = first + (last - first) / 2;
+    const std::size_t middle = first + (last - first) / 2;
     if (wrong(first, middle)) {
       last = middle;
     } else if (wrong(middle, last)) {
       first = middle;
     } else {
-      return -1;
+      return {};
     }
   }
   return first;
 }
 
-/// Both Jacobians of input k, the measured one moved to the nearer end of a kink's interval, and
-/// the largest error of the measurements. `zero` is empty, or the answer to an upstream of zeros.
-inline Operand operand(std::size_t k, const Input& input, const Numeric& numeric,
-                       const std::vector<Probe>& probes, const std::vector<Arguments>& answers,
-                       const Arguments& zero) {
-  const std::size_t n = input.values.size();
-  const auto rows = static_cast<std::size_t>(
-      std::count_if(probes.begin(), probes.end(), [](const Probe& p) { return !p.dense(); }));
-  Operand result{input.name,
-                 input.shape,
-                 input.values,
-                 Matrix(rows, n),
-                 Matrix(rows, n),
-                 0,
-                 input.differentiable && !zero.empty() && largest_of(zero[k]) > 0};
-  for (std::size_t p = 0; p < probes.size() && input.differentiable; ++p) {
-    const Probe& probe = probes[p];
-    result.ignores_upstream = result.ignores_upstream && close(answers[p][k], zero[k], 1e-9);
-    for (std::size_t j = 0; j < n && !probe.dense(); ++j) {
-      const auto row = static_cast<std::size_t>(probe.row);
-      const Slope s = scaled(numeric.slopes[j][p], 1 / probe.weight[0]);
-      const double a = answers[p][k][j] / probe.weight[0];
-      result.analytic(row, j) = a;
-      result.numeric(row, j) = std::isfinite(a) ? std::clamp(a, s.lower(), s.upper()) : s.value;
-      result.unsure = std::max(result.unsure, s.finite() ? s.estimate() : 1e300);
-    }
-  }
-  return result;
-}
-
-}  // namespace gradus::check::core
+}  // namespace gradus::check

@@ -1,11 +1,10 @@
 // What a cause is looked for in: both Jacobians of each input, and the values around them.
 #pragma once
 
-#include "gradus/check/raw/differences.h"
 #include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/words.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 /// Rows are outputs, columns the elements of one input.
 struct Matrix {
@@ -26,10 +25,10 @@ struct Operand {
 };
 
 struct Evidence {
-  std::vector<Operand> inputs;
+  std::vector<Operand> inputs = {};
   std::size_t input = 0;  // which of them is wrong
-  Shape output_shape;
-  Values output;
+  Shape output_shape = {};
+  Values output = {};
 };
 
 /// Both Jacobians of the input in question, entry by entry.
@@ -53,11 +52,9 @@ struct Comparison {
   /// Is A(i, j) what `predicted` says, everywhere?
   template <class Predicted>
   bool explains(Predicted predicted) const {
-    for (std::size_t i = 0; i < a.rows; ++i) {
-      for (std::size_t j = 0; j < a.columns; ++j) {
+    for (std::size_t i = 0; i < a.rows; ++i)
+      for (std::size_t j = 0; j < a.columns; ++j)
         if (!(std::abs(a(i, j) - predicted(i, j)) <= fuzz)) return false;
-      }
-    }
     return true;
   }
 
@@ -67,11 +64,9 @@ struct Comparison {
   template <class Property>
   std::vector<bool> having(bool outputs, Property property) const {
     std::vector<bool> result(outputs ? a.rows : a.columns, false);
-    for (std::size_t i = 0; i < a.rows; ++i) {
-      for (std::size_t j = 0; j < a.columns; ++j) {
+    for (std::size_t i = 0; i < a.rows; ++i)
+      for (std::size_t j = 0; j < a.columns; ++j)
         if (property(i, j)) result[outputs ? i : j] = true;
-      }
-    }
     return result;
   }
 
@@ -92,15 +87,14 @@ inline std::string axis_text(std::size_t axis, const Shape& shape) {
 inline Values spread(const Values& x, const Shape& shape, const Shape& to) {
   if (x.size() < 2 || shape.size() > to.size()) return {};
   const std::size_t before = to.size() - shape.size();
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
     if (shape[axis] != 1 && shape[axis] != to[axis + before]) return {};
-  }
-  Values result(static_cast<std::size_t>(count_of(to)));
+  Values result(count_of(to));
   for (std::size_t j = 0; j < result.size(); ++j) {
-    Shape at = place(static_cast<std::int64_t>(j), to);
+    Shape at = index_of(j, to);
     at.erase(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(before));
     for (std::size_t axis = 0; axis < at.size(); ++axis) at[axis] *= shape[axis] == 1 ? 0 : 1;
-    result[j] = x[static_cast<std::size_t>(element_at(at, shape))];
+    result[j] = x[element_at(at, shape)];
   }
   return result;
 }
@@ -108,19 +102,13 @@ inline Values spread(const Values& x, const Shape& shape, const Shape& to) {
 /// The elements of `shape` in groups that share all indices but the one along `axis`; every element
 /// in one group where axis is the rank.
 inline std::vector<std::vector<std::size_t>> groups_along(std::size_t axis, const Shape& shape) {
-  Shape rest = shape;
-  if (axis < shape.size()) {
-    rest[axis] = 1;
-  } else {
-    rest.assign(shape.size(), 1);
-  }
-  std::vector<std::vector<std::size_t>> groups(static_cast<std::size_t>(count_of(rest)));
-  for (std::int64_t j = 0; j < count_of(shape); ++j) {
-    Shape at = place(j, shape);
-    for (std::size_t a = 0; a < at.size(); ++a) {
-      if (rest[a] == 1) at[a] = 0;
-    }
-    groups[static_cast<std::size_t>(element_at(at, rest))].push_back(static_cast<std::size_t>(j));
+  Shape rest = axis < shape.size() ? shape : Shape(shape.size(), 1);
+  if (axis < shape.size()) rest[axis] = 1;
+  std::vector<std::vector<std::size_t>> groups(count_of(rest));
+  for (std::size_t j = 0; j < count_of(shape); ++j) {
+    Shape at = index_of(j, shape);
+    for (std::size_t a = 0; a < at.size(); ++a) at[a] = rest[a] == 1 ? 0 : at[a];
+    groups[element_at(at, rest)].push_back(j);
   }
   return groups;
 }
@@ -132,9 +120,8 @@ inline std::string location(const std::vector<bool>& in, const Shape& shape, con
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     for (std::int64_t index = 0; index < shape[axis]; ++index) {
       bool same = true;
-      for (std::size_t j = 0; j < in.size() && same; ++j) {
-        same = in[j] == (place(static_cast<std::int64_t>(j), shape)[axis] == index);
-      }
+      for (std::size_t j = 0; j < in.size() && same; ++j)
+        same = in[j] == (index_of(j, shape)[axis] == index);
       if (!same) continue;
       const std::string which = index + 1 == shape[axis] ? "the last index"
                                 : index == 0             ? "the first index"
@@ -144,13 +131,13 @@ inline std::string location(const std::vector<bool>& in, const Shape& shape, con
   }
   if (count == 1) {
     const auto j = std::find(in.begin(), in.end(), true) - in.begin();
-    return "at " + list(place(j, shape)) + " alone";
+    return "at " + list(index_of(static_cast<std::size_t>(j), shape)) + " alone";
   }
   bool negative = x.size() == in.size(), positive = negative, diagonal = shape.size() == 2;
   for (std::size_t j = 0; j < in.size(); ++j) {
     negative = negative && in[j] == (x[j] < 0);
     positive = positive && in[j] == (x[j] > 0);
-    const Shape at = place(static_cast<std::int64_t>(j), shape);
+    const Shape at = index_of(j, shape);
     diagonal = diagonal && in[j] == (at[0] == at[1]);
   }
   if (negative) return "where the input is negative";
@@ -158,4 +145,4 @@ inline std::string location(const std::vector<bool>& in, const Shape& shape, con
   return diagonal ? "on the diagonal" : "";
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

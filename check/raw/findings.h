@@ -2,18 +2,13 @@
 // rank, and inputs any names: checkers of other kinds of arrays fill in the same.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <ostream>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "gradus/check/raw/verdict.h"
 
-namespace gradus::check::core {
-
-using Shape = std::vector<std::int64_t>;
+namespace gradus::check {
 
 /// How a finding was made.
 enum class Kind {
@@ -72,7 +67,7 @@ struct Counts {
 struct Report {
   std::string name;
   Verdict verdict = Verdict::pass;
-  std::vector<Finding> findings;  // gravest first, for each input
+  std::vector<Finding> findings;  // worst first, for each input
   std::vector<InputSummary> inputs;
   std::vector<std::string> notes;
   Counts counts;
@@ -83,11 +78,11 @@ struct Report {
   explicit operator bool() const { return verdict == Verdict::pass; }
 
   void add(Finding finding) {
-    verdict = graver(verdict, finding.verdict);
+    verdict = worse(verdict, finding.verdict);
     findings.push_back(std::move(finding));
   }
 
-  /// For people: no line over 76 columns; escape sequences only where `colour` asks for them.
+  /// Plain text: no line over 76 columns; escape sequences only where `colour` asks for them.
   std::string text(bool colour = false) const;
 
   /// All of it, for programs. Numbers that JSON does not have are strings: "nan", "inf", "-inf".
@@ -98,23 +93,9 @@ struct Report {
 std::ostream& operator<<(std::ostream& out, const Report& report);
 
 inline const char* to_string(Kind kind) {
-  switch (kind) {
-    case Kind::structure:
-      return "structure";
-    case Kind::zero_upstream:
-      return "zero upstream";
-    case Kind::linearity:
-      return "linearity";
-    case Kind::buffer:
-      return "buffer";
-    case Kind::element:
-      return "element";
-    case Kind::condition:
-      return "condition";
-    case Kind::projection:
-      break;
-  }
-  return "projection";
+  static constexpr std::array names{"structure", "zero upstream", "linearity", "buffer",
+                                    "element",   "projection",    "condition"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

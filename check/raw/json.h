@@ -1,10 +1,13 @@
 // A report as JSON. It is written only, and simple enough for a writer of our own.
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+
 #include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/words.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 inline std::string json_of(const std::string& text) {
   static const char hex[] = "0123456789abcdef";
@@ -29,11 +32,15 @@ inline std::string json_of(double value) {
 }
 
 inline std::string json_of(bool value) { return value ? "true" : "false"; }
-inline std::string json_of(std::int64_t value) { return std::to_string(value); }
-inline std::string json_of(std::uint64_t value) { return std::to_string(value); }
+template <std::integral T>
+std::string json_of(T value) {
+  return std::to_string(value);
+}
 inline std::string json_of(const Shape& value) { return list(value); }
-inline std::string json_of(Verdict value) { return json_of(std::string(to_string(value))); }
-inline std::string json_of(Kind value) { return json_of(std::string(to_string(value))); }
+template <class Enum>
+requires std::is_enum_v<Enum> std::string json_of(Enum value) {
+  return json_of(std::string(to_string(value)));
+}
 
 template <class T>
 std::string json_of(const std::vector<T>& items);
@@ -83,4 +90,4 @@ inline std::string Report::json() const {
   return o.add("reproduce", reproduce).text() + "\n";
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

@@ -1,13 +1,9 @@
 // What a check is given: inputs, functions, options.
 #pragma once
 
-#include <optional>
-
 #include "gradus/check/raw/differences.h"
-#include "gradus/check/raw/findings.h"
-#include "gradus/check/raw/words.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 /// One argument of the function under test, row-major.
 struct Input {
@@ -17,24 +13,22 @@ struct Input {
   bool differentiable = true;  // false: indices, masks; never changed by the check
 };
 
-/// The values of all inputs, in order.
-using Arguments = std::vector<Values>;
-
-/// inputs → output, row-major. Without effects: it is called many times.
+/// inputs → output, row-major. Without side effects: it is called many times.
 using Forward = std::function<Values(const Arguments&)>;
 
 /// inputs, dy → one gradient per input, as large as the input (for one that is not differentiable
 /// it may be empty).
-using Vjp = std::function<Arguments(const Arguments&, const Values& dy)>;
+using Derivative = std::function<Arguments(const Arguments&, const Values& dy)>;
 
 /// The gradients' buffers as they are after a call that found `start` in them.
-using Into = std::function<Arguments(const Arguments&, const Values& dy, const Arguments& start)>;
+using DerivativeInto =
+    std::function<Arguments(const Arguments&, const Values& dy, const Arguments& start)>;
 
 /// What is checked. Only the first two are needed.
 struct Functions {
   Forward forward;
-  Vjp vjp;
-  Into into = {};            // the same derivative, where it writes to buffers of the caller
+  Derivative vjp;
+  DerivativeInto into = {};  // the same derivative, where it writes to buffers of the caller
   bool accumulates = false;  // `into` adds to what it finds
   bool linear = false;       // vjp multiplies by a matrix that was given: it cannot but be linear
   std::function<Shape()> shape = {};  // of the output, asked after the first call of forward
@@ -48,26 +42,17 @@ enum class Mode {
   projections  // a sample of both, weighted sums of all outputs, directions of all elements
 };
 
-enum class Method { six_points, ridders };
-
-/// What the derivative is, by convention, where there are two. relu at 0: the left one; abs: half
-/// way between its two.
-struct Kink {
-  std::size_t input = 0;
-  std::optional<double> at = {};  // where an element has this value; empty: at each of its kinks
-  double share = 0;               // 0: the one from the left, 1: from the right, 0.5: their mean
-};
-
-struct Options {
+/// How plain arrays are compared; the tensors' options (gradients.h) are turned into these.
+struct RawOptions {
   Mode mode = Mode::automatic;
-  Method method = Method::six_points;
+  bool ridders = false;  // extrapolated differences
   std::uint64_t seed = 0x5eed;
   double rtol = 1e-7;     // see Tolerance
   double atol = 1e-9;     // relative to the largest derivative of that input
   double resolution = 0;  // > 0: compare to this share alone, with steps that suit the noise
   int projections = 3;    // weighted sums of all outputs, in every mode; directions, where sampled
-  int rows = 16;          // outputs sampled in Mode::projections
-  int columns = 64;       // elements of an input, likewise
+  std::size_t rows = 16;  // outputs sampled in Mode::projections
+  std::size_t columns = 64;  // elements of an input, likewise
   Steps steps = {};
   std::size_t findings = 3;  // shown for each input; the counts count all
   Shape output_shape = {};   // for the report; empty: one axis
@@ -78,7 +63,7 @@ struct Options {
     Tolerance result;
     result.rtol = std::max(rtol, resolution);
     result.atol = std::max(atol, resolution);
-    if (resolution > 0) result.faint = result.faint_scale = resolution;
+    if (resolution > 0) result.seen = result.floor = resolution;
     result.exact = resolution == 0;
     return result;
   }
@@ -100,25 +85,21 @@ inline std::vector<Input> completed(const std::string& name, std::vector<Input> 
   bool any = false;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     Input& input = inputs[k];
-    const auto size = static_cast<std::int64_t>(input.values.size());
-    if (input.name.empty()) input.name = "x" + std::to_string(k);
-    if (input.shape.empty() && size != 1) input.shape = {size};
-    for (std::int64_t n : input.shape) {
-      if (n >= 0) continue;
-      throw BadInput(name + ": input '" + input.name + "' has the shape " + list(input.shape) +
-                     "; an axis cannot be negative");
-    }
-    if (count_of(input.shape) != size) {
-      throw BadInput(name + ": input '" + input.name + "' has the shape " + list(input.shape) +
-                     ", which takes " + std::to_string(count_of(input.shape)) + " values, but " +
-                     std::to_string(size) + " were given");
-    }
+    if (input.name.empty()) input.name = joined("x", k);
+    if (input.shape.empty() && input.values.size() != 1) input.shape = {std::ssize(input.values)};
+    const std::string which =
+        joined(name, ": input '", input.name, "' has the shape ", list(input.shape));
+    if (std::any_of(input.shape.begin(), input.shape.end(), [](auto n) { return n < 0; }))
+      throw BadInput(which + "; an axis cannot be negative");
+    if (count_of(input.shape) != input.values.size())
+      throw BadInput(joined(which, ", which takes ", count_of(input.shape), " values, but ",
+                            input.values.size(), " were given"));
     any = any || input.differentiable;
   }
   if (any) return inputs;
-  throw BadInput(name + ": none of the " + std::to_string(inputs.size()) +
-                 " inputs is differentiable, so there is nothing to check. Pass an input with "
-                 "differentiable = true");
+  throw BadInput(joined(name, ": none of the ", inputs.size(),
+                        " inputs is differentiable, so there is nothing to check. Pass an input "
+                        "with differentiable = true"));
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 class Random {
  public:
@@ -41,4 +41,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

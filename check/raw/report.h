@@ -1,4 +1,4 @@
-// A report as text for people: what was compared, the worst findings, a map of the errors, the
+// A report as plain text: what was compared, the worst findings, a map of the errors, the
 // cause if there is one that explains them, and how to see it again.
 #pragma once
 
@@ -10,18 +10,17 @@
 
 #include "gradus/check/raw/json.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 inline std::string summary_line(const InputSummary& input, std::size_t index) {
-  std::string result =
-      "input " + std::to_string(index) + " '" + input.name + "' " + list(input.shape) + ": ";
+  std::string result = joined("input ", index, " '", input.name, "' ", list(input.shape), ": ");
   if (!input.differentiable) return result + "not differentiable, left out";
-  const bool fine = input.wrong == 0 && input.unseen == 0 && input.cause.name.empty();
-  if (fine && input.compared > 0) result += "ok, ";
-  if (input.wrong == 0 && !input.cause.name.empty()) result += "wrong in its manners, ";
+  const bool caused = !input.cause.name.empty();
   if (input.wrong > 0) result += share(input.wrong, input.elements) + " wrong, ";
+  if (input.wrong == 0 && caused) result += "side-effect checks failed, ";
   if (input.unseen > 0) result += share(input.unseen, input.elements) + " cannot be seen, ";
-  return result + std::to_string(input.compared) + " numbers compared";
+  const bool fine = input.wrong == 0 && input.unseen == 0 && !caused && input.compared > 0;
+  return joined(result, fine ? "ok, " : "", input.compared, " numbers compared");
 }
 
 /// ": 1.38 times what it should be", where that says more than the two numbers do.
@@ -34,9 +33,8 @@ inline std::string in_words(const Finding& f) {
   return ": " + number(ratio, std::abs(size - 1) < 1e-3 ? 10 : 4) + " times what it should be";
 }
 
-/// "x[1,2]", or "x" for a single value.
-inline std::string indexed(const std::string& name, const Shape& at) {
-  return at.empty() ? name : name + list(at);
+inline bool has_numbers(const Finding& f) {
+  return f.kind == Kind::element || f.kind == Kind::projection;
 }
 
 inline std::string place_of(const Finding& f) {
@@ -52,20 +50,14 @@ inline std::string numbers_in(const Finding& f) {
 }
 
 inline std::string in_one_line(const Finding& f) {
-  const bool numbers = f.kind == Kind::element || f.kind == Kind::projection;
-  if (f.kind == Kind::zero_upstream) {
-    return "d" + indexed(f.input_name, f.at) + " is " + number(f.analytic, 10) +
-           " for an upstream gradient of zeros; it must be 0. " + f.note;
-  }
-  return numbers ? place_of(f) + "  " + numbers_in(f) : f.note;
+  return has_numbers(f) ? place_of(f) + "  " + numbers_in(f) : f.note;
 }
 
 inline std::string described(const Finding& f) {
-  if (f.kind != Kind::element && f.kind != Kind::projection) return wrapped(in_one_line(f), 4);
+  if (!has_numbers(f)) return wrapped(f.note, 4);
   const bool seen = f.verdict != Verdict::inconclusive;
-  const std::string result = wrapped(place_of(f) + (seen ? in_words(f) : " cannot be seen"), 4) +
-                             wrapped(numbers_in(f), 6);
-  return f.note.empty() ? result : result + wrapped(f.note, 6);
+  return wrapped(place_of(f) + (seen ? in_words(f) : " cannot be seen"), 4) +
+         wrapped(numbers_in(f), 6) + (f.note.empty() ? "" : wrapped(f.note, 6));
 }
 
 /// The last two axes of the map around its first error, at most 12 rows of 60.
@@ -74,17 +66,14 @@ inline std::string drawn_map(const InputSummary& input) {
   if (rank == 0 || first == std::string::npos || input.elements < 2) return "";
   const auto columns = static_cast<std::size_t>(input.shape[rank - 1]);
   const auto rows = rank > 1 ? static_cast<std::size_t>(input.shape[rank - 2]) : 1;
-  static const char* const legend[] = {". right",      "- too small",    "+ too large", "0 missing",
-                                       "! wrong sign", "? not a number", "~ not seen"};
+  static constexpr std::array legend{". right",      "- too small",    "+ too large", "0 missing",
+                                     "! wrong sign", "? not a number", "~ not seen"};
   std::string head = "map of " + input.name, text;
   const std::size_t page = first / (rows * columns) * rows * columns;
   const std::size_t top = std::max<std::size_t>((first - page) / columns, 11) - 11;
-  if (page > 0 || top > 0) {
-    head += " from " + list(place(static_cast<std::int64_t>(page + top * columns), input.shape));
-  }
-  for (const char* entry : legend) {
+  if (page + top > 0) head += " from " + list(index_of(page + top * columns, input.shape));
+  for (const char* entry : legend)
     if (input.map.find(entry[0]) != std::string::npos) head += std::string("   ") + entry;
-  }
   for (std::size_t r = top; r < std::min(rows, top + 12); ++r) {
     const std::string row = input.map.substr(page + r * columns, columns);
     text += "      " + row.substr(0, 60) + (columns > 60 ? "…" : "") + "\n";
@@ -92,36 +81,37 @@ inline std::string drawn_map(const InputSummary& input) {
   return wrapped(head, 4) + text;
 }
 
+inline std::string drawn_cause(const InputSummary& input) {
+  const Cause& cause = input.cause;
+  if (cause.name.empty()) {  // a single value shows no pattern
+    return input.map.empty() || input.elements < 2
+               ? ""
+               : wrapped("likely cause: no pattern that explains all of it", 4);
+  }
+  return wrapped("likely cause: " + cause.name + " - " + cause.why, 4) +
+         (cause.hint.empty() ? "" : wrapped("try: " + cause.hint, 4));
+}
+
 inline std::string Report::text(bool colour) const {
-  static const char* const codes[] = {"\033[1;32m", "\033[1;31m", "\033[1;33m"};
+  static constexpr std::array codes{"\033[1;32m", "\033[1;31m", "\033[1;33m"};
   const std::string word = to_string(verdict);
   std::string result = wrapped("GRADCHECK " + word + "  " + name, 0);
-  if (colour) result.replace(10, word.size(), codes[static_cast<int>(verdict)] + word + "\033[0m");
+  if (colour)
+    result.replace(10, word.size(), codes[static_cast<std::size_t>(verdict)] + word + "\033[0m");
   for (std::size_t k = 0; k < inputs.size(); ++k) result += wrapped(summary_line(inputs[k], k), 2);
   for (std::size_t f = 0; f < findings.size(); ++f) {
     const std::size_t k = findings[f].input;
     result += described(findings[f]);
     const bool last = f + 1 == findings.size() || findings[f + 1].input != k;
-    if (!last || k >= inputs.size()) continue;
-    result += drawn_map(inputs[k]);
-    const Cause& cause = inputs[k].cause;
-    if (cause.name.empty() && (inputs[k].map.empty() || inputs[k].elements < 2))
-      continue;  // a single value shows no pattern
-    result += cause.name.empty() ? wrapped("likely cause: no pattern that explains all of it", 4)
-                                 : wrapped("likely cause: " + cause.name + " - " + cause.why, 4);
-    if (!cause.hint.empty()) result += wrapped("try: " + cause.hint, 4);
+    if (last && k < inputs.size()) result += drawn_map(inputs[k]) + drawn_cause(inputs[k]);
   }
   for (const std::string& note : notes) result += wrapped("note: " + note, 2);
   if (!smallest.empty()) result += wrapped("smallest failing shape: " + smallest, 2);
-  if (verdict != Verdict::pass && !reproduce.empty()) {
+  if (verdict != Verdict::pass && !reproduce.empty())
     result += wrapped("reproduce: " + reproduce, 2);
-  }
-  return result + wrapped(std::to_string(counts.forward) + " forward and " +
-                              std::to_string(counts.vjp) + " vjp calls, " +
-                              (counts.conditions == 0
-                                   ? ""
-                                   : std::to_string(counts.conditions) + " conditions, ") +
-                              "seed " + std::to_string(seed),
+  const std::string more = counts.conditions == 0 ? "" : joined(counts.conditions, " conditions, ");
+  return result + wrapped(joined(counts.forward, " forward and ", counts.vjp, " vjp calls, ", more,
+                                 "seed ", seed),
                           2);
 }
 
@@ -139,4 +129,4 @@ inline std::ostream& operator<<(std::ostream& out, const Report& report) {
   return out << report.text(in_colour(out));
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

@@ -1,19 +1,18 @@
-// Ridders' method: differences extrapolated to step 0, for those who ask for it.
+// Ridders' method: differences extrapolated to step 0 (an option).
 #pragma once
 
 #include "gradus/check/raw/differences.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 /// Ridders (Adv. Eng. Software 4, 1982): central differences at steps halved nine times,
 /// extrapolated to step 0; kept is the entry of the table that moved least. `start` is what six
 /// points said: it tells of kinks, which a table cannot see, and of rounding. Twenty calls of f.
 inline std::vector<Slope> ridders(const Line& f, double x, double unit, std::vector<Slope> start) {
-  constexpr std::size_t levels = 10;
   double h = power_of_two_below(0.1 * unit);
   std::vector<Values> before;  // the table's last row: [column][output]
   Values least(start.size(), std::numeric_limits<double>::infinity());
-  for (std::size_t level = 0; level < levels; ++level, h /= 2) {
+  for (std::size_t level = 0; level < 10; ++level, h /= 2) {
     const Values up = values_at(f, x + h, start.size()), down = values_at(f, x - h, start.size());
     std::vector<Values> row(level + 1, Values(start.size()));
     double power = 1;
@@ -36,4 +35,4 @@ inline std::vector<Slope> ridders(const Line& f, double x, double unit, std::vec
   return start;
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

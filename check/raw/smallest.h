@@ -5,6 +5,25 @@
 
 namespace gradus::check {
 
+/// Makes each of `sizes` smaller as long as make(sizes) fails; `report` is that of the sizes given,
+/// and becomes that of the sizes returned.
+template <class Make>
+Shape find_smallest(Shape sizes, Report& report, Make make) {
+  for (std::size_t axis = 0; axis < sizes.size();) {
+    const std::int64_t before = sizes[axis];
+    Shape smaller = sizes;
+    for (std::int64_t n = 1; n < before && sizes[axis] == before; n = n < 3 ? n + 1 : 2 * n) {
+      smaller[axis] = n;
+      Report tried = make(smaller);
+      if (tried.verdict != Verdict::fail || tried.findings.empty()) continue;
+      sizes = smaller;
+      report = std::move(tried);
+    }
+    axis = sizes[axis] == before ? axis + 1 : 0;  // a smaller axis may let an earlier one shrink
+  }
+  return sizes;
+}
+
 /// make(sizes) is the check for inputs of these sizes, and gives its report. If it fails at `sizes`
 /// each is made smaller as long as the check fails; the report of `sizes` says where that ended.
 ///
@@ -12,24 +31,12 @@ namespace gradus::check {
 ///     return check::raw("softmax", softmax, softmax_vjp, random_values(n));
 ///   });
 template <class Make>
-core::Report smallest(const core::Shape& sizes, Make make) {
-  core::Report report = make(sizes), least = report;
-  if (report.verdict != core::Verdict::fail) return report;
-  core::Shape best = sizes;
-  for (std::size_t axis = 0; axis < best.size();) {
-    const std::int64_t before = best[axis];
-    core::Shape smaller = best;
-    for (std::int64_t n = 1; n < before && best[axis] == before; n = n < 3 ? n + 1 : 2 * n) {
-      smaller[axis] = n;
-      const core::Report tried = make(smaller);
-      if (tried.verdict != core::Verdict::fail || tried.findings.empty()) continue;
-      best = smaller;
-      least = tried;
-    }
-    axis = best[axis] == before ? axis + 1 : 0;  // a smaller axis may let an earlier one shrink
-  }
-  report.smallest = core::list(best);
-  if (!least.findings.empty()) report.smallest += ": " + core::in_one_line(least.findings[0]);
+Report smallest(const Shape& sizes, Make make) {
+  Report report = make(sizes), least = report;
+  if (report.verdict != Verdict::fail) return report;
+  const auto check = [&make](const Shape& n) -> Report { return make(n); };
+  report.smallest = list(find_smallest(sizes, least, check));
+  if (!least.findings.empty()) report.smallest += ": " + in_one_line(least.findings[0]);
   return report;
 }
 

@@ -4,11 +4,12 @@
 
 #include <exception>
 
+#include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/options.h"
 #include "gradus/check/raw/probe.h"
 #include "gradus/check/raw/ridders.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 /// Ends a run: nothing more can be compared. The note may be empty where findings say why.
 struct Stop {
@@ -16,21 +17,17 @@ struct Stop {
   std::string note;
 };
 
-/// How much each output jitters by itself, from fourth differences of seven points close together:
-/// of independent errors σ they have the size √70 σ, of a smooth function none. `f(k)` gives the
-/// outputs at the k-th point. (Hamming, "Numerical Methods for Scientists and Engineers", ch. 6.)
-template <class Points>
-Values jitter(Points f, std::size_t outputs) {
-  std::vector<Values> table;
-  for (int k = 0; k < 7; ++k) table.push_back(f(k));
+/// The noise of each output, from its values at seven points close together: fourth differences of
+/// independent errors σ have the size √70 σ, those of a smooth function none. (Hamming, "Numerical
+/// Methods for Scientists and Engineers", ch. 6.)
+inline Values noise_of(std::vector<Values> table) {
+  Values result(table[0].size(), 0.0);
   for (int order = 0; order < 4; ++order) {
-    for (std::size_t k = 0; k + 1 < table.size(); ++k) {
-      for (std::size_t i = 0; i < outputs; ++i) table[k][i] = table[k + 1][i] - table[k][i];
-    }
+    for (std::size_t k = 0; k + 1 < table.size(); ++k)
+      for (std::size_t i = 0; i < result.size(); ++i) table[k][i] = table[k + 1][i] - table[k][i];
     table.pop_back();
   }
-  Values result(outputs, 0.0);
-  for (std::size_t i = 0; i < outputs; ++i) {
+  for (std::size_t i = 0; i < result.size(); ++i) {
     for (const Values& fourth : table) result[i] += fourth[i] * fourth[i] / 70 / 3;
     result[i] = std::sqrt(result[i]);
   }
@@ -41,48 +38,42 @@ class Subject {
  public:
   Subject(Functions functions, std::vector<Input> inputs)
       : f_(std::move(functions)), inputs_(std::move(inputs)) {
-    for (const Input& input : inputs_) {
-      arguments_.push_back(input.values);
-      rms_.push_back(rms(input.values));
-    }
+    for (const Input& input : inputs_) arguments_.push_back(input.values);
   }
 
   const Functions& functions() const { return f_; }
   const std::vector<Input>& inputs() const { return inputs_; }
   const Values& output() const { return output_; }
+  std::size_t outputs() const { return output_.size(); }
   const Counts& counts() const { return counts_; }
 
   /// Runs forward twice: what changes by itself has no derivative that could be measured.
   void measure_output() {
     output_ = forward(f_.forward, "forward");
-    const Values again = forward(f_.forward, "forward");
-    const auto same = [](double a, double b) { return a == b || (a != a && b != b); };
-    if (!std::equal(output_.begin(), output_.end(), again.begin(), again.end(), same)) {
+    if (!close(output_, forward(f_.forward, "forward"), 0))
       throw Stop{Verdict::inconclusive,
                  "forward gives different values for the same inputs; freeze its randomness"};
-    }
     measured_ = output_;
     if (f_.reference) compare_with_reference();
   }
 
-  /// Measures how much forward jitters, and makes the steps as long as that asks for.
+  /// Measures the noise of forward, and makes the steps as long as that asks for.
   void measure_noise(Goal& goal, std::uint64_t seed) {
     Random random(seed);
-    std::vector<Move> moves;
-    for (const Input& input : inputs_) {
-      moves.push_back(make_moves(input.values, false, 0, 1, random).front());
-    }
-    noise_ = jitter([&](int k) { return moved(moves, std::ldexp(k, -16)); }, output_.size());
-    double largest = 0, noise = 0;
-    for (std::size_t i = 0; i < output_.size(); ++i) {
-      noise_[i] = std::max(2 * noise_[i], 0.5 * f_.ulp * std::abs(output_[i]));
-      largest = std::max(largest, std::abs(output_[i]));
-      noise = std::max(noise, noise_[i]);
+    for (const double y : output_) noise_.push_back(0.5 * f_.ulp * std::abs(y));
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      if (!inputs_[k].differentiable) continue;
+      const Move move = make_moves(inputs_[k].values, false, 0, 1, random).front();
+      const Line line = line_of(k, move);
+      std::vector<Values> table;
+      for (int t = 0; t < 7; ++t) table.push_back(values_at(line, std::ldexp(t, -16), outputs()));
+      const Values noise = noise_of(std::move(table));
+      for (std::size_t i = 0; i < outputs(); ++i) noise_[i] = std::max(noise_[i], 2 * noise[i]);
     }
     // The best step of six points goes with the seventh root of the noise (0.58: as for rounding
     // in double, where Steps::first is 3e-3).
-    const double best = 0.58 * std::pow(noise / std::max(largest, 1e-300), 1.0 / 7);
-    goal.steps.first = std::clamp(best, goal.steps.first, 0.1);
+    const double noise = largest_of(noise_) / std::max(largest_of(output_), 1e-300);
+    goal.steps.first = std::clamp(0.58 * std::pow(noise, 1.0 / 7), goal.steps.first, 0.1);
     goal.noise = &noise_;
   }
 
@@ -96,45 +87,34 @@ class Subject {
     return derivative([&] { return f_.into(arguments_, dy, start); }, report);
   }
 
+  Arguments zeros() const {
+    Arguments result;
+    for (const Input& input : inputs_) result.emplace_back(input.values.size(), 0.0);
+    return result;
+  }
+
   /// From here on buffers hold zeros before a call: so much of an answer can be compared even where
   /// they are added to, or not written, against the declaration.
   void start_from_zeros() {
-    f_.vjp = [into = f_.into, sizes = inputs_](const Arguments& in, const Values& dy) {
-      Arguments start;
-      for (const Input& input : sizes) start.emplace_back(input.values.size(), 0.0);
+    f_.vjp = [into = f_.into, start = zeros()](const Arguments& in, const Values& dy) {
       return into(in, dy, start);
     };
   }
 
   /// The slopes of all outputs along a move of input k.
   std::vector<Slope> column_of(std::size_t k, const Move& move, const Goal& goal,
-                               const Options& options) {
+                               const RawOptions& options) {
     const Values& x = inputs_[k].values;
-    const auto j = static_cast<std::size_t>(std::max<std::int64_t>(move.element, 0));
-    const double at = move.along() ? 0 : x[j];
-    const double unit = move.along() ? 1 : unit_of(at, rms_[k]);
-    const Line line = [&](double t) {
-      Values& now = arguments_[k];
-      for (std::size_t i = 0; i < now.size() && move.along(); ++i) {
-        now[i] = x[i] + t * move.direction[i];
-      }
-      if (!move.along()) now[j] = t;
-      Values y = truth();
-      if (move.along()) {
-        now = x;
-      } else {
-        now[j] = at;
-      }
-      return y;
-    };
+    const double at = move.along() ? 0 : x[*move.element];
+    const double unit = move.along() ? 1 : unit_of(at, rms(x));
+    const Line line = line_of(k, move);
     try {
       std::vector<Slope> slopes = column(line, at, unit, measured_, goal);
-      if (options.method == Method::ridders) slopes = ridders(line, at, unit, std::move(slopes));
+      if (options.ridders) slopes = ridders(line, at, unit, std::move(slopes));
       // The derivative under test is rounded too: four roundings of each term are forgiven.
-      for (Slope& s : slopes) {
+      for (Slope& s : slopes)
         if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
-      }
-      if (!move.along()) hold_to_convention(slopes, k, at, options.kinks);
+      if (!move.along()) apply_conventions(options.kinks, k, at, slopes);
       return slopes;
     } catch (const FunctionError& error) {
       throw Stop{Verdict::inconclusive, error.what()};
@@ -142,27 +122,24 @@ class Subject {
   }
 
  private:
-  /// At a declared kink there is one right derivative.
-  static void hold_to_convention(std::vector<Slope>& slopes, std::size_t k, double at,
-                                 const std::vector<Kink>& kinks) {
-    for (const Kink& kink : kinks) {
-      if (kink.input != k || (kink.at && *kink.at != at)) continue;
-      for (Slope& s : slopes) {
-        if (!s.kink) continue;
-        s.declared = true;
-        s.value = s.left + kink.share * (s.right - s.left);
-      }
-    }
-  }
-
-  /// What differences are taken of.
-  Values truth() {
-    return f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
+  /// What differences are taken of, where input k has moved: its element is t, or all of them have
+  /// gone t times the direction.
+  Line line_of(std::size_t k, const Move& move) {
+    return [this, k, &move](double t) {
+      Values& now = arguments_[k];
+      const Values& x = inputs_[k].values;
+      if (!move.along()) now[*move.element] = t;
+      for (std::size_t i = 0; i < move.direction.size(); ++i) now[i] = x[i] + t * move.direction[i];
+      Values y =
+          f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
+      now = x;
+      return y;
+    };
   }
 
   /// call(), with what it throws made a part of the report.
   template <class Call>
-  static auto guarded(Call call, const std::string& who, Verdict verdict) {
+  static auto guarded(Call call, const std::string& function, Verdict verdict) {
     try {
       return call();
     } catch (const Damage& damage) {
@@ -170,47 +147,31 @@ class Subject {
     } catch (const BadInput&) {
       throw;
     } catch (const std::exception& error) {
-      throw Stop{verdict, who + " throws: " + error.what()};
+      throw Stop{verdict, function + " throws: " + error.what()};
     } catch (...) {
-      throw Stop{verdict, who + " throws something that is no std::exception"};
+      throw Stop{verdict, function + " throws something that is no std::exception"};
     }
   }
 
-  Values forward(const Forward& f, const std::string& who) {
+  Values forward(const Forward& f, const std::string& function) {
     ++counts_.forward;
-    return guarded([&] { return f(arguments_); }, who, Verdict::inconclusive);
-  }
-
-  Values moved(const std::vector<Move>& moves, double t) {
-    const Arguments before = arguments_;
-    for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      if (!inputs_[k].differentiable) continue;
-      for (std::size_t i = 0; i < before[k].size(); ++i) {
-        arguments_[k][i] += t * moves[k].direction[i];
-      }
-    }
-    Values y = truth();
-    arguments_ = before;
-    y.resize(output_.size());
-    return y;
+    return guarded([&] { return f(arguments_); }, function, Verdict::inconclusive);
   }
 
   void compare_with_reference() {
     measured_ = forward(f_.reference, "the reference");
-    if (measured_.size() != output_.size()) {
-      throw Stop{Verdict::inconclusive, "the reference gives " + std::to_string(measured_.size()) +
-                                            " values, forward " + std::to_string(output_.size())};
-    }
+    if (measured_.size() != output_.size())
+      throw Stop{Verdict::inconclusive, joined("the reference gives ", measured_.size(),
+                                               " values, forward ", output_.size())};
+    // A thousandth of the largest: no rounding is that large, and few mistakes are smaller.
     double largest = 0;
-    for (double v : measured_) largest = std::max(largest, std::abs(v));
+    for (const double v : measured_) largest = std::max(largest, std::abs(v));
     for (std::size_t i = 0; i < output_.size(); ++i) {
-      // A thousandth of the largest: no rounding is that large, and few mistakes are smaller.
       if (std::abs(output_[i] - measured_[i]) <= 1e-3 * largest) continue;
       if (!std::isfinite(output_[i]) || !std::isfinite(measured_[i])) continue;
       throw Stop{Verdict::inconclusive,
-                 "forward and its reference are not the same function: output " +
-                     std::to_string(i) + " is " + number(output_[i], 7) + " and " +
-                     number(measured_[i], 7)};
+                 joined("forward and its reference are not the same function: output ", i, " is ",
+                        number(output_[i], 7), " and ", number(measured_[i], 7))};
     }
   }
 
@@ -223,22 +184,21 @@ class Subject {
   }
 
   void check_structure(const Arguments& dx, Report& report) const {
-    if (dx.size() != inputs_.size()) {
-      throw Stop{Verdict::fail, "the derivative gives " + std::to_string(dx.size()) +
-                                    " gradients for " + std::to_string(inputs_.size()) +
-                                    " inputs; it must give one for each"};
-    }
+    if (dx.size() != inputs_.size())
+      throw Stop{Verdict::fail, joined("the derivative gives ", dx.size(), " gradients for ",
+                                       inputs_.size(), " inputs; it must give one for each")};
     bool fits = true;
     for (std::size_t k = 0; k < dx.size(); ++k) {
       const Input& input = inputs_[k];
       if (dx[k].size() == input.values.size()) continue;
       if (!input.differentiable && dx[k].empty()) continue;
       fits = false;
-      const std::string note = "the gradient of input " + std::to_string(k) + " '" + input.name +
-                               "' has " + std::to_string(dx[k].size()) + " values, the input has " +
-                               std::to_string(input.values.size()) + " (shape " +
-                               list(input.shape) + ")";
-      report.add({.kind = Kind::structure, .input = k, .input_name = input.name, .note = note});
+      report.add({.kind = Kind::structure,
+                  .input = k,
+                  .input_name = input.name,
+                  .note = joined("the gradient of input ", k, " '", input.name, "' has ",
+                                 dx[k].size(), " values, the input has ", input.values.size(),
+                                 " (shape ", list(input.shape), ")")});
     }
     if (!fits) throw Stop{Verdict::fail, ""};
   }
@@ -246,11 +206,10 @@ class Subject {
   Functions f_;
   std::vector<Input> inputs_;
   Arguments arguments_;
-  std::vector<double> rms_;
   Values output_;    // of forward
   Values measured_;  // of what differences are taken of
   Values noise_;
   Counts counts_;
 };
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

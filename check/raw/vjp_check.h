@@ -1,5 +1,5 @@
 // Is this vector-Jacobian product the derivative of that function? Numbers in, report out; check.h
-// is the same for the types that people's code has, gradients.h for tensors.
+// takes functions of other types, gradients.h functions of tensors.
 //
 // For each probe w (probe.h) vjp(x, w) is compared with wᵀJ; the columns of J are measured by
 // differences (differences.h) and judged by the rule in verdict.h. What disagrees is measured again
@@ -7,47 +7,47 @@
 // and treat what it finds in its buffers as declared. Causes of what is wrong: causes.h.
 #pragma once
 
-#include "gradus/check/raw/behaviour.h"
 #include "gradus/check/raw/causes.h"
 #include "gradus/check/raw/compare.h"
 #include "gradus/check/raw/report.h"
+#include "gradus/check/raw/side_effects.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
 /// One run of check_vjp.
 class VjpCheck {
  public:
-  VjpCheck(const std::string& name, Functions functions, std::vector<Input> inputs, Options options)
+  VjpCheck(const std::string& name, Functions functions, std::vector<Input> inputs,
+           RawOptions options)
       : subject_(std::move(functions), completed(name, std::move(inputs))),
         options_(std::move(options)),
         goal_{options_.tolerance(), options_.steps} {
+    if (!subject_.functions().forward || !subject_.functions().vjp)
+      throw BadInput(name + ": the function to check, or its derivative, is empty");
     report_.name = name;
     report_.seed = options_.seed;
-    for (const Input& input : subject_.inputs()) {
+    for (const Input& input : subject_.inputs())
       report_.inputs.push_back({.name = input.name,
                                 .shape = input.shape,
                                 .differentiable = input.differentiable,
                                 .elements = std::ssize(input.values)});
-    }
   }
 
   Report run() {
     try {
       subject_.measure_output();
-      look_at_output();
+      check_output();
       set_precision();
       ask();
       numeric_.resize(report_.inputs.size());
-      for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
+      for (std::size_t k = 0; k < report_.inputs.size(); ++k)
         if (report_.inputs[k].differentiable) compare(k);
-      }
-      if (!probes_.empty()) behaviour().check_answer(answers_.back());
-      if (report_.verdict == Verdict::fail) diagnose();
+      if (!probes_.empty()) side_effects().check_answer(answers_.back());
+      if (report_.verdict == Verdict::fail && full_) name_causes();
     } catch (const Stop& stop) {
-      report_.verdict = graver(report_.verdict, stop.verdict);
-      if (!stop.note.empty()) {
+      report_.verdict = worse(report_.verdict, stop.verdict);
+      if (!stop.note.empty())
         report_.add({.kind = Kind::structure, .verdict = stop.verdict, .note = stop.note});
-      }
     }
     report_.counts = subject_.counts();
     std::stable_sort(report_.findings.begin(), report_.findings.end(),
@@ -55,39 +55,39 @@ class VjpCheck {
     return report_;
   }
 
+  /// The upstream gradients that were asked for, and the answers: [probe][input][element].
+  const std::vector<Probe>& probes() const { return probes_; }
+  const std::vector<Arguments>& answers() const { return answers_; }
+
  private:
-  Behaviour behaviour() {
+  SideEffects side_effects() {
     return {subject_, probes_.back().upstream(outputs()), goal_.tolerance, report_};
   }
 
   std::size_t outputs() const { return subject_.output().size(); }
 
-  void look_at_output() {
-    const auto count = static_cast<std::int64_t>(outputs());
+  void check_output() {
+    const std::size_t count = outputs();
     Shape& shape = options_.output_shape;
     if (shape.empty() && subject_.functions().shape) shape = subject_.functions().shape();
-    if (shape.empty() && count != 1) shape = {count};
-    if (count_of(options_.output_shape) != count) {
-      throw BadInput(report_.name + ": output_shape " + list(options_.output_shape) +
-                     " does not fit the " + std::to_string(count) + " values of forward");
-    }
-    if (!options_.upstream.empty() && options_.upstream.size() != outputs()) {
-      throw BadInput(report_.name + ": the upstream gradient has " +
-                     std::to_string(options_.upstream.size()) + " values, but forward gives " +
-                     std::to_string(count) + "; it needs one for each");
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double y = subject_.output()[static_cast<std::size_t>(i)];
+    if (shape.empty() && count != 1) shape = {static_cast<std::int64_t>(count)};
+    if (count_of(shape) != count)
+      throw BadInput(joined(report_.name, ": output_shape ", list(shape), " does not fit the ",
+                            count, " values of forward"));
+    if (!options_.upstream.empty() && options_.upstream.size() != count)
+      throw BadInput(joined(report_.name, ": the upstream gradient has ", options_.upstream.size(),
+                            " values, but forward gives ", count, "; it needs one for each"));
+    for (std::size_t i = 0; i < count; ++i) {
+      const double y = subject_.output()[i];
       if (std::isfinite(y)) continue;
-      report_.verdict = graver(report_.verdict, Verdict::inconclusive);
+      report_.verdict = worse(report_.verdict, Verdict::inconclusive);
       report_.notes.push_back("forward gives " + number(y, 3) + " at out" +
-                              list(place(i, options_.output_shape)) +
-                              "; no derivative can be measured there");
+                              list(index_of(i, shape)) + "; no derivative can be measured there");
       return;
     }
   }
 
-  /// What float can tell, and with whose help.
+  /// Sets what can be told of functions in float, and notes it.
   void set_precision() {
     const Functions& f = subject_.functions();
     const bool rough = f.ulp > std::numeric_limits<double>::epsilon();
@@ -99,8 +99,7 @@ class VjpCheck {
       goal_.tolerance.rtol = std::max(goal_.tolerance.rtol, rounding);
       goal_.tolerance.atol = std::max(goal_.tolerance.atol, rounding);
       report_.notes.push_back(
-          "computed in float, measured by the reference in double: errors "
-          "below " +
+          "computed in float, measured by the reference in double: errors below " +
           number(rounding, 1) + " are taken for rounding");
     } else if (options_.resolution > 0) {
       if (!f.reference) goal_.ulp = f.ulp;
@@ -118,27 +117,25 @@ class VjpCheck {
 
   /// The derivative under test, for zeros and for every probe.
   void ask() {
-    const auto count = static_cast<std::int64_t>(outputs());
-    std::int64_t elements = 0;
-    for (const InputSummary& input : report_.inputs) elements += input.elements;
+    const std::size_t count = outputs();
+    std::size_t elements = 0;
+    for (const Input& input : subject_.inputs()) elements += input.values.size();
+    const bool automatic = options_.mode == Mode::automatic;
     const bool small = count <= 256 && elements <= 2048 && count * elements <= 100'000;
-    full_ = options_.mode == Mode::full || (options_.mode == Mode::automatic && small);
-    all_rows_ =
-        full_ || (options_.mode == Mode::automatic && count <= 256) || count <= options_.rows;
+    full_ = options_.mode == Mode::full || (automatic && small);
+    all_rows_ = full_ || (automatic && count <= 256) || count <= options_.rows;
     Random random(options_.seed);
     probes_ = make_probes(count, all_rows_ ? count : options_.rows, options_.projections, random);
-    if (!options_.upstream.empty()) probes_.push_back({options_.upstream, -1});
-    if (subject_.functions().into && count > 0 && !behaviour().check_buffers()) {
+    if (!options_.upstream.empty()) probes_.push_back({options_.upstream});
+    if (subject_.functions().into && count > 0 && !side_effects().check_buffers())
       subject_.start_from_zeros();
-    }
-    if (!subject_.functions().linear) zero_ = subject_.vjp(Values(outputs(), 0.0), report_);
-    for (const Probe& probe : probes_) {
-      answers_.push_back(subject_.vjp(probe.upstream(outputs()), report_));
-    }
+    if (!subject_.functions().linear) zero_ = subject_.vjp(Values(count, 0.0), report_);
+    for (const Probe& probe : probes_)
+      answers_.push_back(subject_.vjp(probe.upstream(count), report_));
     if (all_rows_) return;
-    report_.notes.push_back("the Jacobian was sampled: " + std::to_string(options_.rows) +
-                            " of its " + std::to_string(count) + " rows, and " +
-                            std::to_string(options_.projections) + " weighted sums of all rows");
+    report_.notes.push_back(joined("the Jacobian was sampled: ", options_.rows, " of its ", count,
+                                   " rows, and ", options_.projections,
+                                   " weighted sums of all rows"));
   }
 
   std::vector<Slope> measure(std::size_t k, const Move& move, double scale, bool thorough) {
@@ -151,35 +148,35 @@ class VjpCheck {
     Numeric& numeric = numeric_[k];
     const Values& x = subject_.inputs()[k].values;
     Random random(options_.seed + k + 1);
-    const auto some = std::max<std::int64_t>(options_.columns, 1);
+    const std::size_t some = std::max<std::size_t>(options_.columns, 1);
     const bool all =
-        full_ || std::ssize(x) <= some || (options_.mode == Mode::automatic && x.size() <= 2048);
+        full_ || x.size() <= some || (options_.mode == Mode::automatic && x.size() <= 2048);
     numeric.moves = make_moves(x, all, some, options_.projections, random);
     double largest = 0;
     bool along = false;
     for (const Move& move : numeric.moves) {
-      if (move.along() != along) largest = 0;
-      along = move.along();
+      if (std::exchange(along, move.along()) != along) largest = 0;
       const std::vector<Slope> column = measure(k, move, largest, false);
-      largest = largest_clear(column, largest, goal_.tolerance);
+      largest = largest_resolved(column, largest, goal_.tolerance);
       numeric.append(column, probes_, goal_.tolerance);
     }
   }
 
   /// Zeros must give zeros; 0·inf is forgiven only where the function itself has no derivative.
   void check_zero_upstream(std::size_t k) {
-    if (zero_.empty()) return;
-    for (std::size_t m = 0; m < numeric_[k].moves.size(); ++m) {
+    for (std::size_t m = 0; m < numeric_[k].moves.size() && !zero_.empty(); ++m) {
       const Move& move = numeric_[k].moves[m];
       const double value = move.of(zero_[k]);
       if (value == 0) continue;
+      const bool forgiven = !std::isfinite(value) && numeric_[k].blind(m);
       Finding finding = located(k, report_.inputs[k], move);
       finding.kind = Kind::zero_upstream;
-      finding.analytic = value;
-      finding.note = std::isfinite(value) ? "Does every term contain dy?"
-                                          : "0 times infinity, or a value never written?";
-      const bool forgiven = !std::isfinite(value) && numeric_[k].blind(m);
       finding.verdict = forgiven ? Verdict::inconclusive : Verdict::fail;
+      finding.analytic = value;
+      finding.note = joined("d", indexed(finding.input_name, finding.at), " is ", number(value, 10),
+                            " for an upstream gradient of zeros; it must be 0. ",
+                            std::isfinite(value) ? "Does every term contain dy?"
+                                                 : "0 times infinity, or a value never written?");
       report_.add(std::move(finding));
       return;
     }
@@ -194,51 +191,46 @@ class VjpCheck {
     summary.map.assign(static_cast<std::size_t>(summary.elements), full_ ? '.' : '~');
     std::vector<Candidate> candidates;
     for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
-      const Move& move = numeric.moves[m];
       Candidate worst = judge_move(k, m);
       if (worst.finding.verdict != Verdict::pass) {
-        const std::vector<Slope> column = measure(k, move, numeric.largest[move.along()][0], true);
-        for (std::size_t p = 0; p < probes_.size(); ++p) {
+        const std::vector<Slope> column =
+            measure(k, numeric.moves[m], numeric.largest[numeric.moves[m].along()][0], true);
+        for (std::size_t p = 0; p < probes_.size(); ++p)
           numeric.slopes[m][p] = contract(column, probes_[p]);
-        }
         worst = judge_move(k, m);
       }
-      mark(summary, move, worst, numeric);
+      count(summary, k, m, worst);
       if (worst.finding.verdict == Verdict::pass) continue;
-      report_.verdict = graver(report_.verdict, worst.finding.verdict);
+      report_.verdict = worse(report_.verdict, worst.finding.verdict);
       candidates.push_back(std::move(worst));
     }
     if (summary.wrong == 0) summary.map.clear();
     add_worst(k, std::move(candidates));
-    for (const std::string& note : notes_about(summary, numeric, goal_.tolerance)) {
-      report_.notes.push_back(note);
-    }
+    const std::vector<std::string> notes = notes_about(summary, numeric, goal_.tolerance);
+    report_.notes.insert(report_.notes.end(), notes.begin(), notes.end());
   }
 
-  /// Counts what was judged, and puts it on the map.
-  void mark(InputSummary& summary, const Move& move, const Candidate& worst,
-            const Numeric& numeric) const {
+  /// Counts a move that was judged, and puts it on the map.
+  void count(InputSummary& summary, std::size_t k, std::size_t m, const Candidate& worst) const {
+    const Move& move = numeric_[k].moves[m];
     const bool wrong = worst.finding.verdict == Verdict::fail;
     if (move.along()) {
       if (wrong) summary.wrong = std::max<std::int64_t>(summary.wrong, 1);
       return;
     }
-    char& c = summary.map[static_cast<std::size_t>(move.element)];
+    char& c = summary.map[*move.element];
     c = '.';
     if (worst.finding.verdict == Verdict::pass) return;
     ++(wrong ? summary.wrong : summary.unseen);
-    const std::size_t k = worst.finding.input;
-    c = wrong ? map_character(move.of(answers_[worst.probe][k]),
-                              numeric.slopes[worst.move][worst.probe])
-              : '~';
+    const std::size_t p = worst.probe;
+    c = wrong ? map_character(move.of(answers_[p][k]), numeric_[k].slopes[m][p]) : '~';
   }
 
-  /// The gravest of one move's comparisons.
-  Candidate judge_move(std::size_t k, std::size_t m) const {
-    const Numeric& numeric = numeric_[k];
+  /// The worst of one move's comparisons.
+  Candidate judge_move(std::size_t k, std::size_t m) {
+    Numeric& numeric = numeric_[k];
     const Move& move = numeric.moves[m];
     Candidate worst;
-    worst.finding.verdict = Verdict::pass;
     for (std::size_t p = 0; p < probes_.size(); ++p) {
       const Probe& probe = probes_[p];
       const Slope& n = numeric.slopes[m][p];
@@ -248,70 +240,67 @@ class VjpCheck {
       if (!std::isfinite(a) && numeric.blind(m)) result.verdict = Verdict::inconclusive;
       // Where all rows are compared, a sum of them that cannot be seen takes nothing away.
       if (all_rows_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
-      Candidate now{located(k, report_.inputs[k], move), m, p, result.error / result.allowed};
+      const double excess = result.error / result.allowed;
+      Candidate now{located(k, report_.inputs[k], move), m, p,
+                    std::isfinite(excess) ? excess : std::numeric_limits<double>::max()};
       describe_numbers(now.finding, a, n, probe, result);
-      if (!probe.dense()) now.finding.output = place(probe.row, options_.output_shape);
-      if (!std::isfinite(now.excess)) now.excess = std::numeric_limits<double>::max();
-      if (worst.excess < 0 || graver_than(now, worst)) worst = std::move(now);
+      if (!probe.dense()) now.finding.output = index_of(*probe.row, options_.output_shape);
+      if (worst.finding.verdict == Verdict::pass || worse_than(now, worst)) worst = std::move(now);
     }
     return worst;
   }
 
   void add_worst(std::size_t k, std::vector<Candidate> candidates) {
-    std::stable_sort(candidates.begin(), candidates.end(), graver_than);
+    std::stable_sort(candidates.begin(), candidates.end(), worse_than);
     if (candidates.size() > options_.findings) candidates.resize(options_.findings);
     for (Candidate& candidate : candidates) {
-      if (candidate.finding.verdict == Verdict::fail) narrow(k, candidate);
+      if (candidate.finding.verdict == Verdict::fail &&
+          candidate.finding.kind == Kind::projection) {
+        narrow(k, candidate);
+      }
       report_.add(std::move(candidate.finding));
     }
   }
 
   /// Finds the output behind a failed weighted sum and the element behind a failed direction, if
   /// there is one of each, by asking with parts of them.
-  void narrow(std::size_t k, const Candidate& candidate_in, Finding& finding) {
-    Probe probe = probes_[candidate_in.probe];
-    Move move = numeric_[k].moves[candidate_in.move];
+  void narrow(std::size_t k, Candidate& candidate) {
+    Finding& finding = candidate.finding;
+    Probe probe = probes_[candidate.probe];
+    Move move = numeric_[k].moves[candidate.move];
     const double scale = numeric_[k].scale(move, probe);
-    Judgement judgement;
     const auto wrong = [&](const Probe& part, const Move& way) {
       const double a = way.of(subject_.vjp(part.upstream(outputs()), report_)[k]);
       const Slope n = contract(measure(k, way, 0, true), part);
-      judgement = judge(a, n, scale, goal_.tolerance);
+      const Judgement judgement = judge(a, n, scale, goal_.tolerance);
       if (judgement.verdict != Verdict::fail) return false;
       describe_numbers(finding, a, n, part, judgement);
       return true;
     };
     if (move.along()) {
-      const std::int64_t element = find_place(report_.inputs[k].elements, [&](auto from, auto to) {
-        return wrong(probe, part_of(move, from, to));
+      const auto element = find_place(move.direction.size(), [&](auto from, auto to) {
+        return wrong(probe, {{}, part_of(move.direction, from, to)});
       });
-      if (element >= 0) {
-        move = {element, {}};
+      if (element) {
+        move = {element};
         finding.along = false;
-        finding.at = place(element, report_.inputs[k].shape);
+        finding.at = index_of(*element, report_.inputs[k].shape);
         wrong(probe, move);
       }
     }
     if (!probe.dense()) return;
-    const std::int64_t output =
-        find_place(static_cast<std::int64_t>(outputs()),
-                   [&](auto from, auto to) { return wrong(part_of(probe, from, to), move); });
-    if (output < 0) return;
-    finding.output = place(output, options_.output_shape);
-    wrong({{probe.weight[static_cast<std::size_t>(output)]}, output}, move);
+    const auto output = find_place(outputs(), [&](auto from, auto to) {
+      return wrong({part_of(probe.weight, from, to)}, move);
+    });
+    if (!output) return;
+    finding.output = index_of(*output, options_.output_shape);
+    wrong({{probe.weight[*output]}, output}, move);
   }
 
-  void narrow(std::size_t k, Candidate& candidate) {
-    if (candidate.finding.kind != Kind::projection) return;
-    Finding finding = candidate.finding;
-    narrow(k, candidate, finding);
-    candidate.finding = std::move(finding);
-  }
-
-  /// Looks for causes where all of both Jacobians is known.
-  void diagnose() {
-    if (!full_) return;
-    Evidence evidence = gathered();
+  /// Looks for causes, where all of both Jacobians is known.
+  void name_causes() {
+    Evidence evidence{.output_shape = options_.output_shape, .output = subject_.output()};
+    for (std::size_t k = 0; k < report_.inputs.size(); ++k) evidence.inputs.push_back(operand(k));
     for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
       if (report_.inputs[k].wrong == 0 || !report_.inputs[k].cause.name.empty()) continue;
       evidence.input = k;
@@ -319,25 +308,37 @@ class VjpCheck {
     }
   }
 
-  Evidence gathered() const {
-    Evidence e;
-    e.output_shape = options_.output_shape;
-    e.output = subject_.output();
-    for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
-      e.inputs.push_back(operand(k, subject_.inputs()[k], numeric_[k], probes_, answers_, zero_));
+  /// Both Jacobians of input k, the measured one moved to the nearer end of a kink's interval.
+  Operand operand(std::size_t k) const {
+    const Input& input = subject_.inputs()[k];
+    const std::size_t n = input.values.size();
+    Operand result{input.name, input.shape, input.values, {outputs(), n}, {outputs(), n}};
+    if (!input.differentiable) return result;
+    result.ignores_upstream = !zero_.empty() && largest_of(zero_[k]) > 0;
+    for (std::size_t p = 0; p < probes_.size(); ++p) {
+      const Probe& probe = probes_[p];
+      result.ignores_upstream = result.ignores_upstream && close(answers_[p][k], zero_[k], 1e-9);
+      for (std::size_t j = 0; j < n && !probe.dense(); ++j) {
+        const Slope s = scaled(numeric_[k].slopes[j][p], 1 / probe.weight[0]);
+        const double a = answers_[p][k][j] / probe.weight[0];
+        result.analytic(*probe.row, j) = a;
+        result.numeric(*probe.row, j) =
+            std::isfinite(a) ? std::clamp(a, s.lower(), s.upper()) : s.value;
+        result.unsure = std::max(result.unsure, s.finite() ? s.estimate() : 1e300);
+      }
     }
-    return e;
+    return result;
   }
 
   Subject subject_;
-  Options options_;
+  RawOptions options_;
   Goal goal_;
   Report report_;
   bool full_ = false;      // every element against every row
   bool all_rows_ = false;  // every row is among the probes
   std::vector<Probe> probes_;
   Arguments zero_;                  // for an upstream gradient of zeros
-  std::vector<Arguments> answers_;  // of the derivative under test: [probe][input][element]
+  std::vector<Arguments> answers_;  // of the derivative under test
   std::vector<Numeric> numeric_;    // [input]
 };
 
@@ -346,11 +347,8 @@ class VjpCheck {
 /// report. Cost: 6 calls of forward for each input element where the function is smooth, and one
 /// call of vjp for each probe.
 inline Report check_vjp(const std::string& name, Functions functions, std::vector<Input> inputs,
-                        Options options = {}) {
-  if (!functions.forward || !functions.vjp) {
-    throw BadInput(name + ": the function to check, or its derivative, is empty");
-  }
+                        RawOptions options = {}) {
   return VjpCheck(name, std::move(functions), std::move(inputs), std::move(options)).run();
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

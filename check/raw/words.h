@@ -1,21 +1,27 @@
-// Numbers, places and paragraphs as text.
+// Numbers, positions and paragraphs as text.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <locale>
 #include <sstream>
 #include <string>
-#include <vector>
 
-namespace gradus::check::core {
+#include "gradus/check/raw/values.h"
 
-inline std::string list(const std::vector<std::int64_t>& numbers) {
-  std::string result = "[";
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    result += (i == 0 ? "" : ",") + std::to_string(numbers[i]);
-  }
-  return result + "]";
+namespace gradus::check {
+
+/// All arguments, one after the other.
+template <class... A>
+std::string joined(const A&... parts) {
+  std::ostringstream out;
+  out.imbue(std::locale::classic());
+  (out << ... << parts);
+  return out.str();
+}
+
+inline std::string list(const Shape& numbers) {
+  std::string result;
+  for (const std::int64_t n : numbers) result += (result.empty() ? "" : ",") + std::to_string(n);
+  return "[" + result + "]";
 }
 
 inline std::string number(double value, int digits) {
@@ -29,37 +35,15 @@ inline std::string number(double value, int digits) {
 
 /// "3 of 8 elements"
 inline std::string share(std::int64_t part, std::int64_t all) {
-  return std::to_string(part) + " of " + std::to_string(all) + " elements";
+  return joined(part, " of ", all, " elements");
 }
 
-inline std::int64_t count_of(const std::vector<std::int64_t>& shape) {
-  std::int64_t result = 1;
-  for (std::int64_t n : shape) result *= n;
-  return result;
+/// "x[1,2]", or "x" for a single value.
+inline std::string indexed(const std::string& name, const Shape& at) {
+  return at.empty() ? name : name + list(at);
 }
 
-/// Row-major: element 7 of [2,5] is [1,2].
-inline std::vector<std::int64_t> place(std::int64_t element,
-                                       const std::vector<std::int64_t>& shape) {
-  std::vector<std::int64_t> result(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    result[axis] = element % shape[axis];
-    element /= shape[axis];
-  }
-  return result;
-}
-
-/// The other way: [1,2] of [2,5] is element 7.
-inline std::int64_t element_at(const std::vector<std::int64_t>& place,
-                               const std::vector<std::int64_t>& shape) {
-  std::int64_t result = 0;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    result = result * shape[axis] + place[axis];
-  }
-  return result;
-}
-
-inline std::string without_blanks_behind(std::string text) {
+inline std::string without_trailing_blanks(std::string text) {
   return text.erase(text.find_last_not_of(' ') + 1);
 }
 
@@ -79,7 +63,7 @@ inline std::string wrapped(const std::string& text, std::size_t indent) {
         rest = result.substr(last_space + 1);
         result.resize(last_space);
       }
-      result = without_blanks_behind(result) + "\n" + std::string(indent + 2, ' ') + rest;
+      result = without_trailing_blanks(result) + "\n" + std::string(indent + 2, ' ') + rest;
       column = indent + 2;
       for (char r : rest) column += (static_cast<unsigned char>(r) & 0xC0U) != 0x80U ? 1U : 0U;
       last_space = std::string::npos;
@@ -89,7 +73,7 @@ inline std::string wrapped(const std::string& text, std::size_t indent) {
     result += c;
     if (!continues) ++column;
   }
-  return without_blanks_behind(result) + "\n";
+  return without_trailing_blanks(result) + "\n";
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

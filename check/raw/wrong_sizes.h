@@ -1,15 +1,13 @@
 // Hypotheses about gradients of the wrong size: a sign, a factor, a term.
 #pragma once
 
-#include <numeric>
-
 #include <set>
 
 #include "gradus/check/raw/evidence.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
-inline Cause zero(const Comparison& d) {
+inline Cause no_gradient(const Comparison& d) {
   if (!d.explains([](auto, auto) { return 0.0; })) return {};
   return {"NO GRADIENT", "nothing reaches '" + d.self.name + "': every derivative is 0",
           "is " + d.dx + " computed, and written to the right place?"};
@@ -51,7 +49,7 @@ inline std::string name_of(const Comparison& d, double c) {
   return "";
 }
 
-inline Cause scale(const Comparison& d) {
+inline Cause constant_factor(const Comparison& d) {
   double an = 0, nn = 0;
   std::size_t terms = 0;
   for (std::size_t p = 0; p < d.a.values.size(); ++p) {
@@ -62,9 +60,8 @@ inline Cause scale(const Comparison& d) {
   const double c = nn > 0 ? an / nn : 0;
   const bool sign = std::abs(c + 1) < 1e-6;
   if ((terms < 2 && !sign) || !d.explains([&](auto i, auto j) { return c * d.n(i, j); })) return {};
-  if (sign) {
+  if (sign)
     return {"SIGN", d.dx + " is right but for its sign", "a minus is missing, or one too many"};
-  }
   const std::string named = name_of(d, c);
   return {"SCALE",
           d.dx + " is " + number(c, 7) + " times what it should be" +
@@ -182,9 +179,8 @@ inline double common_factor(const Values& r, const Values& v, int power) {
 /// Is the ratio r, of elements or of outputs, that of an input or of the output?
 inline Cause known_factor(const Comparison& d, const Values& r, const Shape& shape) {
   std::vector<std::pair<std::string, Values>> known;
-  for (const Operand& in : d.e.inputs) {
+  for (const Operand& in : d.e.inputs)
     known.emplace_back(in.name, spread(in.values, in.shape, shape));
-  }
   known.emplace_back("y (the output)", spread(d.e.output, d.e.output_shape, shape));
   for (const auto& [name, v] : known) {
     for (const int power : {-1, 1, -2, 2}) {
@@ -208,14 +204,17 @@ inline bool same_in_groups(const Values& r, const std::vector<std::vector<std::s
     for (const std::size_t g : group) {
       if (std::isnan(r[g])) continue;
       ++live;
-      if (std::isnan(first) && r[g] != 0) first = r[g], ++filled;
+      if (std::isnan(first) && r[g] != 0) {
+        first = r[g];
+        ++filled;
+      }
       agreeing += std::abs(r[g] - first) <= 1e-6 * std::abs(first) ? 1U : 0U;
     }
   }
   return filled >= 2 && agreeing == live && agreeing >= filled + 2;
 }
 
-inline Cause factor(const Comparison& d) {
+inline Cause varying_factor(const Comparison& d) {
   for (const bool by_output : {false, true}) {
     const Shape& shape = by_output ? d.e.output_shape : d.self.shape;
     const Values r = ratios(d, by_output);
@@ -232,14 +231,12 @@ inline Cause factor(const Comparison& d) {
   return {};
 }
 
-inline Cause local(const Comparison& d) {
+inline Cause local_derivative(const Comparison& d) {
   if (d.a.rows != d.a.columns || d.a.rows < 3) return {};
   const auto off = [](auto i, auto j, double v) { return i == j ? 0.0 : std::abs(v); };
-  for (std::size_t i = 0; i < d.a.rows; ++i) {
-    for (std::size_t j = 0; j < d.a.columns; ++j) {
+  for (std::size_t i = 0; i < d.a.rows; ++i)
+    for (std::size_t j = 0; j < d.a.columns; ++j)
       if (off(i, j, d.a(i, j)) > d.fuzz || off(i, j, d.n(i, j)) > d.fuzz) return {};
-    }
-  }
   return {"LOCAL DERIVATIVE",
           "each " + d.dx +
               "[i] depends on dy[i] alone, as it should; the "
@@ -249,4 +246,4 @@ inline Cause local(const Comparison& d) {
               number(d.a(0, 0), 7)};
 }
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

@@ -42,7 +42,7 @@ inline void caught(const Report& report, const std::string& cause) {
   CHECK(report.verdict == Verdict::fail);
   CHECK(report.inputs[0].wrong == 0);
   REQUIRE(!report.findings.empty());
-  CHECK(report.findings[0].kind == check::core::Kind::condition);
+  CHECK(report.findings[0].kind == check::Kind::condition);
   CHECK(report.inputs[0].cause.name == cause);
   CHECK(!report.smallest.empty());
 }

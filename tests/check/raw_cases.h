@@ -15,7 +15,9 @@
 
 namespace gradus::raw_cases {
 
-using namespace gradus::check::core;
+using namespace check;
+using check::Shape;
+using Options = RawOptions;
 
 using Index = std::size_t;
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -36,7 +38,7 @@ struct Case {
   std::string name;
   std::vector<Input> inputs;
   Forward forward;
-  check::core::Vjp vjp;
+  Derivative vjp;
 };
 
 inline Report run(const Case& c, const Options& options = {}) {
@@ -47,7 +49,7 @@ inline Report run(const Case& c, const Options& options = {}) {
 using Spoil = std::function<void(Arguments& dx, const Arguments& in, const Values& dy)>;
 
 inline Report run_spoiled(Case c, const Spoil& spoil, const Options& options = {}) {
-  const check::core::Vjp right = c.vjp;
+  const Derivative right = c.vjp;
   c.vjp = [right, spoil](const Arguments& in, const Values& dy) {
     Arguments dx = right(in, dy);
     spoil(dx, in, dy);

@@ -50,7 +50,7 @@ class Draw {
     return from(values, shape);
   }
 
-  check::core::Random random_;
+  check::Random random_;
   double scale_;
 };
 

@@ -51,13 +51,14 @@ Host loss_host();           // mean squared error of [3,4] and [3,4]
 Host cross_entropy_host();  // logits [4,3]
 std::vector<Host> all_hosts();
 
-std::vector<Beast> formula_beasts();    // tensor_zoo_formula.cpp
-std::vector<Beast> layout_beasts();     // tensor_zoo_layout.cpp
-std::vector<Beast> operation_beasts();  // tensor_zoo_ops.cpp
-std::vector<Beast> manners_beasts();    // tensor_zoo_manners.cpp: the rest
+std::vector<Beast> formula_beasts();      // tensor_zoo_formula.cpp
+std::vector<Beast> layout_beasts();       // tensor_zoo_layout.cpp
+std::vector<Beast> operation_beasts();    // tensor_zoo_ops.cpp
+std::vector<Beast> side_effect_beasts();  // tensor_zoo_side_effects.cpp: the rest
 inline std::vector<Beast> all_beasts() {
   std::vector<Beast> all;
-  for (const auto& part : {formula_beasts(), layout_beasts(), manners_beasts(), operation_beasts()})
+  for (const auto& part :
+       {formula_beasts(), layout_beasts(), side_effect_beasts(), operation_beasts()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

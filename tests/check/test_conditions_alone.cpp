@@ -68,7 +68,7 @@ void found_by(const Report& report, const std::string& words) {
   INFO(report);
   CHECK(report.verdict == Verdict::fail);
   CHECK(!report.findings.empty());
-  for (const check::core::Finding& finding : report.findings) CHECK(has(finding.note, words));
+  for (const check::Finding& finding : report.findings) CHECK(has(finding.note, words));
 }
 
 Options plain() {

@@ -156,7 +156,7 @@ TEST_CASE("what the detectors refuse") {
             }),
             "no length is below 3: nothing is padding"));
   CHECK(has(message_of<Error>([&] { check::batch_invariant(same, vectors(1, 3)); }),
-            "a batch of 1 has nobody to depend on"));
+            "a batch of 1 has no other examples to depend on"));
   CHECK(has(words(check::batch_invariant(
                 [](const Tensor& in) {
                   return reshape(in, {in.size(0) * 3, 1, 4});

@@ -124,7 +124,7 @@ TEST_CASE("options: large inputs are sampled, and the report says what was") {
   INFO(found);
   CHECK(found.verdict == Verdict::fail);
   REQUIRE(!found.findings.empty());
-  CHECK(found.findings[0].at == check::core::Shape{34, 17});
+  CHECK(found.findings[0].at == check::Shape{34, 17});
   Options sampled = bare;
   sampled.mode = check::Mode::projections;
   const Report few = check::gradients("small", square_of, {values({5, 20})}, sampled);

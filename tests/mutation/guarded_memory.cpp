@@ -58,7 +58,7 @@ Usage usage() { return counted; }
 void reset_peak() { counted.peak_bytes = counted.live_bytes; }
 void release_cached() {}
 void set_limit(std::int64_t bytes) { limit = bytes; }
-void set_poison(bool) {}
+bool set_poison(bool) { return true; }
 
 }  // namespace memory
 

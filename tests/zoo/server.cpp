@@ -41,16 +41,16 @@ struct Exhibit {
 
 Exhibit exhibit(const raw_cases::Beast& beast, const std::string& family) {
   Exhibit e{beast.name, family, beast.cause, 1, {}, {}, {}};
-  const std::vector<check::core::Input> inputs = beast.subject.inputs;
-  for (const check::core::Input& each : inputs) {
+  const std::vector<check::Input> inputs = beast.subject.inputs;
+  for (const check::Input& each : inputs) {
     const auto size = static_cast<std::int64_t>(each.values.size());
     if (each.differentiable)
       e.inputs.push_back({each.shape.empty() ? std::vector{size} : each.shape, each.values});
   }
   const auto arguments = [inputs](const Numbers& x) {
-    check::core::Arguments out;
+    check::Arguments out;
     auto next = x.begin();
-    for (const check::core::Input& each : inputs) {
+    for (const check::Input& each : inputs) {
       out.push_back(each.values);
       if (each.differentiable)
         for (double& value : out.back()) value = *next++;
@@ -67,8 +67,8 @@ Exhibit exhibit(const raw_cases::Beast& beast, const std::string& family) {
     return Array{shape, y};
   };
   e.backward = [beast, arguments, inputs](const Numbers& x, const Numbers& dy) {
-    const check::core::Arguments in = arguments(x);
-    check::core::Arguments dx = beast.subject.vjp(in, dy);
+    const check::Arguments in = arguments(x);
+    check::Arguments dx = beast.subject.vjp(in, dy);
     beast.spoil(dx, in, dy);
     Numbers out;
     for (std::size_t k = 0; k < inputs.size(); ++k)

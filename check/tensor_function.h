@@ -1,5 +1,5 @@
-// What is under test: a function of tensors, where it is checked, and the gradients that the graph
-// gives there.
+// A function of tensors under test, and its conversion to the functions of numbers that check/raw
+// compares.
 #pragma once
 
 #include <string>
@@ -10,22 +10,28 @@
 
 namespace gradus::check {
 
+using Flags = std::vector<bool>;  // one for each input
+
 /// What f gave, and the gradients by its inputs: zeros where it does not depend on one, undefined
 /// where none is wanted.
-struct Answer {
+struct Result {
   Tensor y;
   Tensors dx;
 };
 
-using Flags = std::vector<bool>;  // one for each input
+/// Rows of the Jacobian, weighted by dy and added up: magnitude = |J|ᵀ|dy| for each input.
+struct RowSum {
+  Values dy;
+  Arguments magnitude;
+};
 
-class Subject {
+class TensorFunction {
  public:
   /// Runs f once, so that what it throws, or returns by mistake, is seen as it is.
-  Subject(std::string name, Function f, const Tensors& inputs, const Options& options);
+  TensorFunction(std::string name, Function f, const Tensors& inputs, const Options& options);
 
-  /// The same function at other inputs.
-  Subject at(const Tensors& other) const { return {name, f_, other, options_elsewhere()}; }
+  /// The same function at other inputs, without the options that belong to these inputs.
+  TensorFunction at(const Tensors& other) const;
 
   /// f with frozen randomness, recorded if the caller records.
   Tensor call(const Tensors& in) const;
@@ -38,8 +44,11 @@ class Subject {
   Tensors gradients(const Tensor& y, const Tensors& in, const Tensor& dy) const;
 
   /// f and its gradients for dy, from the start.
-  Answer answer(const Tensors& x, const Tensor& dy, const Flags& wanted) const;
-  Answer answer(const Tensors& x, const Tensor& dy) const { return answer(x, dy, wanted()); }
+  Result run(const Tensors& x, const Tensor& dy, const Flags& wanted) const;
+  Result run(const Tensors& x, const Tensor& dy) const { return run(x, dy, wanted()); }
+
+  /// Compares the gradients with differences; `rows` are those of the Jacobian that it asked for.
+  Report compare(RowSum& rows) const;
 
   const Flags& wanted() const { return options.differentiable; }
 
@@ -51,31 +60,14 @@ class Subject {
 
  private:
   void complete(const Tensors& given);
-  Options options_elsewhere() const;
   Function f_;
 };
 
 /// The numbers of any tensor, row-major.
-std::vector<double> numbers(const Tensor& x);
-std::vector<std::int64_t> sizes_of(const Tensor& x);
-std::int64_t count_of_all(const Tensors& x);  // elements
-
-/// While it lives, kernels and products run on this thread alone: for a few numbers a second thread
-/// costs more than it gives.
-class Serial {
- public:
-  explicit Serial(bool on) : before_(thread_state.parallel) {
-    thread_state.parallel = before_ || on;
-  }
-  ~Serial() { thread_state.parallel = before_; }
-  Serial(const Serial&) = delete;
-  Serial& operator=(const Serial&) = delete;
-
- private:
-  bool before_;
-};
+Values numbers(const Tensor& x);
+check::Shape sizes_of(const Tensor& x);
 
 /// The whole check. `call` is what the user called: "gradients", "vjp" …
-Report run(const Subject& subject, const std::string& call);
+Report run(const TensorFunction& function, const std::string& call);
 
 }  // namespace gradus::check

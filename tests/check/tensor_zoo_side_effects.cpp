@@ -186,7 +186,7 @@ void add_second(std::vector<Beast>& all) {
 
 }  // namespace
 
-std::vector<Beast> manners_beasts() {
+std::vector<Beast> side_effect_beasts() {
   std::vector<Beast> all;
   add_memory(all);
   add_inputs(all);

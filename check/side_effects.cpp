@@ -1,38 +1,25 @@
 // How a forward and a backward pass behave beside being right: the same from run to run, with and
 // without recording, in dirty memory; and linear in what comes from above.
-#include <cstring>
-#include <utility>
+#include <string>
 
 #include "gradus/base/memory.h"
 #include "gradus/check/condition.h"
-#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/members.h"
 
 namespace gradus::check {
 namespace {
 
-/// Fresh memory is NaN while one of these lives. It is so for the whole process, and stays so
-/// afterwards where it was before: asked is a block that was cleared and comes back.
+/// Fresh memory is NaN while one of these lives, in the whole process.
 class Poison {
  public:
-  Poison() : before_(is_on()) { memory::set_poison(true); }
+  Poison() : before_(memory::set_poison(true)) {}
   ~Poison() { memory::set_poison(before_); }
   Poison(const Poison&) = delete;
   Poison& operator=(const Poison&) = delete;
 
  private:
-  static bool is_on() {
-    unsigned char seen = 0;
-    for (int turn = 0; turn < 2; ++turn) {
-      void* const block = memory::allocate(64);
-      std::memcpy(&seen, static_cast<char*>(block) + 32, 1);
-      std::memset(block, 0, 64);
-      memory::release(block, 64);
-    }
-    return seen == 0xFF;
-  }
   bool before_;
 };
 
@@ -42,7 +29,7 @@ void run_again(Trial& t) {
   t.same("in a second run",
          {"NOT DETERMINISTIC", "the same inputs give another result from run to run",
           "freeze its randomness, keep nothing between calls; look for memory never written"},
-         [&] { return t.answer(t.x, t.dy); });
+         [&] { return t.f.run(t.x, t.dy); });
 }
 
 /// Evaluation runs under NoGrad: a branch on "is a gradient wanted?" makes another model of it.
@@ -52,61 +39,58 @@ void run_unrecorded(Trial& t) {
           "both must compute the same; only what is saved may depend on recording"},
          [&] {
            const NoGrad off;
-           return Answer{t.subject.call(t.x), Tensors(t.x.size())};
+           return Result{t.f.call(t.x), {}};
          });
 }
 
 /// A fresh buffer holds what was there before, often zeros: a result that is never written looks
 /// right until memory is used again.
-void run_in_dirty_memory(Trial& t) {
+void run_in_poisoned_memory(Trial& t) {
   t.same("where fresh memory is NaN",
          {"NEVER WRITTEN", "some results are what happened to be in fresh memory",
           "do the loops reach every element? Tensor::empty holds no zeros: fill_(0) where sums "
           "begin, and where the gradient is 0"},
          [&] {
            const Poison poison;
-           return t.answer(t.x, t.dy);
+           return t.f.run(t.x, t.dy);
          });
 }
 
 /// What several losses send back is added before it arrives: backward(a + b) must be backward(a) +
 /// backward(b), which clipping, abs and rounding break.
 void sum_of_upstreams(Trial& t) {
-  const Tensor other = other_numbers(t.dy, t.subject.options.seed + 101);
-  Answer expected = {{}, t.answer(t.x, other).dx};
-  for (std::size_t k = 0; k < t.x.size(); ++k)
-    if (expected.dx[k].defined()) expected.dx[k] = expected.dx[k] + t.base.dx[k];
-  t.equal(
-      "for a sum of two upstream gradients",
-      {"NOT LINEAR", "the gradient of a sum is not the sum of the gradients",
-       "look for abs, max, clamp, a square, or a constant applied to dy"},
-      [&] {
-        return Answer{{}, t.answer(t.x, t.dy + other).dx};
-      },
-      expected);
+  const Tensor other = other_numbers(t.dy, t.f.options.seed + 101);
+  const Tensors dx = t.f.run(t.x, other).dx;
+  t.equal("for a sum of two upstream gradients",
+          {"NOT LINEAR", "the gradient of a sum is not the sum of the gradients",
+           "look for abs, max, clamp, a square, or a constant applied to dy"},
+          [&] {
+            return Result{{}, t.f.run(t.x, t.dy + other).dx};
+          },
+          {{}, for_each_defined(dx, [&](std::size_t k) { return dx[k] + t.base.dx[k]; })});
 }
 
-/// What is backward's to keep: its output may be saved by others, its inputs belong to the user.
+/// backward may not write to its output, which others may have saved.
 void output_is_left_alone(Trial& t) {
   const GradMode on(true);
-  const Tensors in = t.subject.leaves(t.x);
-  const Tensor y = t.subject.call(in);
+  const Tensors in = t.f.leaves(t.x);
+  const Tensor y = t.f.call(in);
   const Tensor before = kernel::copy(y);
   t.equal("after backward, in the output of forward",
           {"WRITES TO ITS OUTPUT", "backward changes y, which others have saved",
            "write to a clone(), or to a buffer of its own"},
           [&] {
-            t.subject.gradients(y, in, t.dy);
-            return Answer{y.detach(), Tensors(t.x.size())};
+            t.f.gradients(y, in, t.dy);
+            return Result{y.detach(), {}};
           },
-          {before, Tensors(t.x.size())});
+          {before, {}});
 }
 
 /// What f throws for these inputs, "" if nothing.
 std::string error_of(const Trial& t, const Tensors& in, bool record) {
   const GradMode mode(record);
   try {
-    static_cast<void>(t.subject.call(in));
+    static_cast<void>(t.f.call(in));
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -116,26 +100,27 @@ std::string error_of(const Trial& t, const Tensors& in, bool record) {
 /// Inputs that f must refuse: a test that is left out where nothing is recorded lets a user's
 /// mistake through at evaluation, and reads past the end.
 void refused_inputs(Trial& t) {
-  const core::Cause cause = {"ERRORS", "what must be refused is not, or not always the same way",
-                             "test shapes and dtypes first, whether recording is on or not"};
-  for (std::size_t i = 0; i < t.subject.options.refused.size(); ++i) {
+  const Cause cause = {"ERRORS", "what must be refused is not, or not always the same way",
+                       "test shapes and dtypes first, whether recording is on or not"};
+  for (std::size_t i = 0; i < t.f.options.refused.size(); ++i) {
     ++t.report.counts.conditions;
-    const Tensors& in = t.subject.options.refused[i];
+    const Tensors& in = t.f.options.refused[i];
     const std::string recorded = error_of(t, in, true), plain = error_of(t, in, false);
-    const std::string which = "refused inputs " + std::to_string(i) + ": ";
-    if (recorded.empty() && plain.empty())
-      t.add(0, cause, which + "nothing is thrown");
-    else if (recorded != plain)
-      t.add(0, cause, which + "recorded it says '" + recorded + "', under NoGrad '" + plain + "'");
+    if (recorded == plain && !plain.empty()) continue;
+    t.add(0, cause,
+          text("refused inputs ", i, ": ") +
+              (recorded == plain
+                   ? "nothing is thrown"
+                   : "recorded it says '" + recorded + "', under NoGrad '" + plain + "'"));
   }
 }
 
 }  // namespace
 
-void check_manners(Trial& trial) {
+void check_side_effects(Trial& trial) {
   run_again(trial);
   run_unrecorded(trial);
-  run_in_dirty_memory(trial);
+  run_in_poisoned_memory(trial);
   sum_of_upstreams(trial);
   output_is_left_alone(trial);
   refused_inputs(trial);

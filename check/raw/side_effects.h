@@ -4,13 +4,11 @@
 
 #include "gradus/check/raw/subject.h"
 
-namespace gradus::check::core {
+namespace gradus::check {
 
-inline double sum_of(const Values& x) { return std::accumulate(x.begin(), x.end(), 0.0); }
-
-class Behaviour {
+class SideEffects {
  public:
-  Behaviour(Subject& subject, Values dy, const Tolerance& tolerance, Report& report)
+  SideEffects(Subject& subject, Values dy, const Tolerance& tolerance, Report& report)
       : subject_(subject), dy_(std::move(dy)), tolerance_(tolerance), report_(report) {}
 
   /// `answer` is what the derivative gave for dy.
@@ -22,19 +20,20 @@ class Behaviour {
           {"NOT DETERMINISTIC", "nothing that changes by itself can be a derivative",
            "freeze its randomness; look for memory that was never written"});
     }
-    if (!subject_.functions().linear) check_linear(answer);
+    if (subject_.functions().linear) return;
+    check_linear(answer, 1024);
+    check_linear(answer, -1.0 / 1024);
   }
 
-  /// Runs the derivative on buffers of zeros and of dirt; true where all is as declared.
+  /// Runs the derivative on buffers of zeros and of other numbers; true where all is as declared.
   bool check_buffers() {
     const bool adds = subject_.functions().accumulates;
     const std::size_t before = report_.findings.size();
     Random random(report_.seed);
-    Arguments start;
-    for (const Input& input : subject_.inputs()) start.emplace_back(input.values.size(), 0.0);
+    Arguments start = subject_.zeros();
     const Arguments clean = subject_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {
-      // Dirt of the gradient's size: neither drowns the other. Of floats, that any buffer can hold.
+      // Of the gradient's size: neither drowns the other. Floats, which any buffer can hold.
       const double size = std::max(largest_of(clean[k]), 1e-30);
       for (double& v : start[k]) v = static_cast<float>(size * random.upstream());
     }
@@ -43,9 +42,8 @@ class Behaviour {
       if (!wanted(k)) continue;
       Values sum = clean[k];
       for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += start[k][j];
-      if (!close(found[k], adds ? sum : clean[k], share_)) {
-        judge_buffer(k, found[k], start[k], sum);
-      }
+      if (close(found[k], adds ? sum : clean[k], share_)) continue;
+      name_buffer_fault(k, found[k], start[k], sum);
     }
     return report_.findings.size() == before;
   }
@@ -59,34 +57,32 @@ class Behaviour {
     if (report_.inputs[k].cause.name.empty()) report_.inputs[k].cause = cause;
   }
 
-  /// vjp(2¹⁰ dy) = 2¹⁰ vjp(dy), and likewise for -2⁻¹⁰: powers of two add no rounding.
-  void check_linear(const Arguments& answer) {
+  /// vjp(factor dy) = factor vjp(dy), for a power of two, which adds no rounding.
+  void check_linear(const Arguments& answer, double factor) {
     const double share = std::max(1e-6, 10 * tolerance_.rtol);
-    for (const double factor : {1024.0, -1.0 / 1024}) {
-      Values dy = dy_;
-      for (double& v : dy) v *= factor;
-      const Arguments dx = subject_.vjp(dy, report_);
-      for (std::size_t k = 0; k < answer.size(); ++k) {
-        Values expected = answer[k];
-        for (double& v : expected) v *= factor;
-        if (!wanted(k) || close(dx[k], expected, share)) continue;
-        // What ignores dy, or is no number at all, has another cause.
-        if (close(dx[k], answer[k], 1e-9) || !std::isfinite(sum_of(answer[k]))) continue;
-        if (report_.inputs[k].cause.name == "NOT LINEAR") continue;
-        add(Kind::linearity, k,
-            "the gradient of '" + name(k) + "' is not linear in dy: for " + number(factor, 4) +
-                " dy it is not " + number(factor, 4) + " times what it is for dy",
-            {"NOT LINEAR",
-             "a derivative multiplies dy by something that does not depend on dy; this one clips, "
-             "rectifies, squares or adds to it",
-             "look for abs, max, clamp, a square, or a constant applied to dy"});
-      }
+    const Arguments dx = subject_.vjp(scaled(dy_, factor), report_);
+    for (std::size_t k = 0; k < answer.size(); ++k) {
+      if (!wanted(k) || close(dx[k], scaled(answer[k], factor), share)) continue;
+      // What ignores dy, or is no number at all, has another cause.
+      const auto finite = [](double v) { return std::isfinite(v); };
+      if (!std::all_of(answer[k].begin(), answer[k].end(), finite)) continue;
+      if (close(dx[k], answer[k], 1e-9)) continue;
+      if (report_.inputs[k].cause.name == "NOT LINEAR") continue;
+      const std::string times = number(factor, 4);
+      add(Kind::linearity, k,
+          joined("the gradient of '", name(k), "' is not linear in dy: for ", times,
+                 " dy it is not ", times, " times what it is for dy"),
+          {"NOT LINEAR",
+           "a derivative multiplies dy by something that does not depend on dy; this one clips, "
+           "rectifies, squares or adds to it",
+           "look for abs, max, clamp, a square, or a constant applied to dy"});
     }
   }
 
-  void judge_buffer(std::size_t k, const Values& found, const Values& dirt, const Values& sum) {
+  void name_buffer_fault(std::size_t k, const Values& found, const Values& start,
+                         const Values& sum) {
     std::int64_t kept = 0;
-    for (std::size_t j = 0; j < sum.size(); ++j) kept += found[j] == dirt[j] ? 1 : 0;
+    for (std::size_t j = 0; j < sum.size(); ++j) kept += found[j] == start[j] ? 1 : 0;
     const std::string dx = "d" + name(k);
     if (subject_.functions().accumulates) {
       add(Kind::buffer, k, dx + " is declared to be added to, and is written over",
@@ -114,4 +110,4 @@ class Behaviour {
   double share_ = 64 * subject_.functions().ulp;
 };
 
-}  // namespace gradus::check::core
+}  // namespace gradus::check

@@ -1,4 +1,4 @@
-// Bad input to the checker, and functions with bad manners: each has a message that says so.
+// Bad input to the checker, and functions with side effects: each has a message that says so.
 // Reports as text, as JSON, and of the smallest sizes that fail.
 #include <cmath>
 #include <limits>
@@ -59,7 +59,7 @@ TEST_CASE("raw: a call that makes no sense throws and says why", "[check][raw]")
   CHECK(has(bad(check::raw("out", squares, squares_vjp, kX).output({4})),
             "output_shape [4] does not fit the 3 values"));
   CHECK(has(message_of<check::BadInput>([] {
-              check::core::check_vjp("none", {}, {{"x", {1}, {1.0}}});
+              check::check_vjp("none", {}, {{"x", {1}, {1.0}}});
             }),
             "the function to check, or its derivative, is empty"));
 }
@@ -192,7 +192,7 @@ TEST_CASE("raw: no line of a report ends with a blank") {
     for (const char* gap : {" ", "  ", "   "})
       for (std::size_t indent : {0U, 4U}) {
         const std::string text =
-            check::core::wrapped(std::string(before, 'x') + gap + "two words ", indent);
+            check::wrapped(std::string(before, 'x') + gap + "two words ", indent);
         CAPTURE(before, gap, indent, text);
         CHECK(text.find(" \n") == std::string::npos);
         CHECK(has(text, "words\n"));

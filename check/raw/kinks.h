@@ -1,0 +1,61 @@
+// Points where the derivative from the left and the one from the right differ.
+#pragma once
+
+#include <optional>
+
+#include "gradus/check/raw/verdict.h"
+
+namespace gradus::check {
+
+/// What the derivative is, by convention, where there are two. relu at 0: the left one; abs: half
+/// way between its two.
+struct Kink {
+  std::size_t input = 0;
+  std::optional<double> at = {};  // where an element has this value; empty: at each of its kinks
+  double share = 0;               // 0: the one from the left, 1: from the right, 0.5: their mean
+};
+
+/// Are the one-sided derivatives too far apart for a smooth point? Theirs differ by h³f⁽⁴⁾/2, about
+/// 1e-8 with the first step; 1e-5 leaves room for curvature, the estimate for an f with more
+/// rounding than its size tells. (At a kink the stencils are symmetric, the estimate is about 0.)
+inline bool one_sided_mismatch(const Slope& s, double scale, const Tolerance& t) {
+  return !(s.gap() <= 1e-5 * std::max(std::abs(s.value), scale) + t.safety * s.estimate());
+}
+
+/// The kink among slopes measured with shrinking steps: the one-sided derivatives keep their
+/// distance (ratio about 1; a smooth point has 1/64, a jump 4) and their values (movement small
+/// beside the gap). Otherwise the value is NaN: there is no derivative to be seen here.
+inline Slope kink_of(const std::vector<Slope>& tried) {
+  Slope result;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t s = 1; s < tried.size(); ++s) {
+    const Slope &before = tried[s - 1], &now = tried[s];
+    const double ratio = now.gap() / before.gap();
+    const double movement =
+        std::max(std::abs(now.left - before.left), std::abs(now.right - before.right));
+    if (!(ratio >= 0.5 && ratio <= 2) || !(movement <= 0.1 * now.gap())) continue;
+    if (!(movement < least)) continue;
+    least = movement;
+    result = now;
+    result.kink = true;
+    result.value = 0.5 * (now.left + now.right);
+    result.change = movement;
+    result.noise = 4 * now.noise;  // 40/6 half-ulps of f in a one-sided formula, beside 110/60
+  }
+  return result;
+}
+
+/// Slopes by an element of input k whose value is x: at a declared kink one derivative is right.
+inline void apply_conventions(const std::vector<Kink>& kinks, std::size_t k, double x,
+                              std::vector<Slope>& slopes) {
+  for (const Kink& kink : kinks) {
+    if (kink.input != k || (kink.at && *kink.at != x)) continue;
+    for (Slope& s : slopes) {
+      if (!s.kink) continue;
+      s.declared = true;
+      s.value = s.left + kink.share * (s.right - s.left);
+    }
+  }
+}
+
+}  // namespace gradus::check

@@ -1,0 +1,73 @@
+// Arrays of numbers, row-major, and positions in them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gradus::check {
+
+using Values = std::vector<double>;
+using Shape = std::vector<std::int64_t>;
+
+/// The values of all inputs, in order.
+using Arguments = std::vector<Values>;
+
+inline std::size_t count_of(const Shape& shape) {
+  std::size_t result = 1;
+  for (const std::int64_t n : shape) result *= static_cast<std::size_t>(n);
+  return result;
+}
+
+/// The index of an element: 7 of [2,5] is [1,2].
+inline Shape index_of(std::size_t element, const Shape& shape) {
+  Shape result(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    const auto n = static_cast<std::size_t>(shape[axis]);
+    result[axis] = static_cast<std::int64_t>(element % n);
+    element /= n;
+  }
+  return result;
+}
+
+/// The inverse: [1,2] of [2,5] is element 7.
+inline std::size_t element_at(const Shape& index, const Shape& shape) {
+  std::int64_t result = 0;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    result = result * shape[axis] + index[axis];
+  return static_cast<std::size_t>(result);
+}
+
+/// The largest absolute value, of the finite ones.
+inline double largest_of(const Values& x) {
+  double result = 0;
+  for (const double v : x)
+    if (std::isfinite(v)) result = std::max(result, std::abs(v));
+  return result;
+}
+
+/// Divided by the largest first: squares of 1e200 would overflow.
+inline double rms(const Values& x) {
+  double largest = 0, sum = 0;
+  for (const double v : x) largest = std::max(largest, std::abs(v));
+  if (!(largest > 0)) return 0;
+  for (const double v : x) sum += (v / largest) * (v / largest);
+  return largest * std::sqrt(sum / static_cast<double>(x.size()));
+}
+
+/// Are all equal to `share` of the largest, NaN with NaN?
+inline bool close(const Values& a, const Values& b, double share) {
+  const double allowed = share * std::max(largest_of(a), largest_of(b));
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [allowed](double u, double v) {
+    return u == v || (std::isnan(u) && std::isnan(v)) || std::abs(u - v) <= allowed;
+  });
+}
+
+inline Values scaled(Values x, double factor) {
+  for (double& v : x) v *= factor;
+  return x;
+}
+
+}  // namespace gradus::check
