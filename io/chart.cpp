@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "gradus/base/error.h"
-#include "gradus/io/markup.h"
 #include "gradus/io/text.h"
 
 namespace gradus::io {
@@ -58,7 +57,7 @@ double width_of(const std::string& words) {  // in pixels, on the generous side
 std::string label(double x, double y, const char* anchor, const std::string& words,
                   const char* more = "") {
   return text("<text x=\"", at(x), "\" y=\"", at(y), "\" text-anchor=\"", anchor, "\"", more, ">",
-              escaped(words), "</text>\n");
+              escape_xml(words), "</text>\n");
 }
 
 std::string segment(const char* style, double x1, double y1, double x2, double y2) {
@@ -210,7 +209,7 @@ std::string svg(const Chart& chart) {
   std::string out =
       text("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ", kHeight,
            "\" width=\"", kWidth, "\" height=\"", kHeight, "\" role=\"img\">\n", "<title>",
-           escaped(chart.title), "</title>\n", kStyle,
+           escape_xml(chart.title), "</title>\n", kStyle,
            "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n", frame(chart, x, y));
   for (std::size_t i = 0; i < chart.curves.size(); ++i) out += drawn(chart.curves[i], i, x, y);
   if (chart.mark) out += drawn(*chart.mark, x, y);

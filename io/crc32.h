@@ -1,4 +1,4 @@
-// The checksum of zip, PNG and our checkpoints.
+// The checksum of zip and of our checkpoints.
 #pragma once
 
 #include <cstddef>

@@ -144,6 +144,23 @@ std::string in_short(std::string_view complaint) {
   return replace_invalid_utf8(complaint.substr(0, 160));
 }
 
+std::string escape_xml(std::string_view text) {
+  std::string out;
+  for (const char c : replace_invalid_utf8(text)) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) >= ' ')
+      out += c;
+  }
+  return out;
+}
+
 std::int64_t count_characters(std::string_view text) {
   return std::count_if(text.begin(), text.end(),
                        [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; });

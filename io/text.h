@@ -35,6 +35,9 @@ std::string encode_utf8(char32_t code_point);  // ValueError for surrogates and 
 bool is_utf8(std::string_view text);
 /// `text` with U+FFFD for each maximal part of it that is not UTF-8, as Unicode recommends.
 std::string replace_invalid_utf8(std::string_view text);
+/// Text for SVG and HTML: XML's own characters are escaped, control characters dropped, what is not
+/// UTF-8 replaced.
+std::string escape_xml(std::string_view text);
 
 /// How many characters `text`, which is UTF-8, has: the bytes that do not continue one.
 std::int64_t count_characters(std::string_view text);

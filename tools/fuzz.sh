@@ -31,7 +31,7 @@ for target in "${targets[@]}"; do
   [ -d "fuzz/corpus/$target" ] || { echo "fuzz.sh: no target '$target':" fuzz/corpus/* >&2; exit 2; }
 done
 
-setup_needs g++ cmake ninja-build clang nlohmann-json3-dev
+setup_needs g++ cmake ninja-build clang nlohmann-json3-dev libcli11-dev
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz -j "$(setup_cores)" --target "${targets[@]/#/gradus_fuzz_}"
 mkdir -p build/fuzz/found

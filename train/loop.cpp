@@ -205,7 +205,7 @@ TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
   return finished ? TrainEnd::finished : early ? TrainEnd::early : TrainEnd::interrupted;
 }
 
-double Trainer::backward(const LossOf& loss_of) {
+double Trainer::accumulate_gradients(const LossOf& loss_of) {
   const std::int64_t n = options_.accumulate;
   double mean = 0;
   for (std::int64_t k = 0; k < n; ++k) {
@@ -246,7 +246,7 @@ bool Trainer::fit_again(Progress& progress) {
 void Trainer::train_step(const LossOf& loss_of) {
   const double begin = pace_.seconds();
   const std::uint32_t random = generator().position();
-  last_loss_ = backward(loss_of);
+  last_loss_ = accumulate_gradients(loss_of);
   if (options_.clip_value > 0) optim::clip_grad_value(model_.parameters(), options_.clip_value);
   const double part = factor();
   const double norm =
@@ -268,7 +268,7 @@ void Trainer::require_finite(double norm, const LossOf& loss_of, std::uint32_t r
   std::string report = "repeated, every result and gradient is finite: their norm overflowed";
   {
     const trace::NanFinder finder([&](const std::string& what) { report = what; });
-    backward(loss_of);
+    accumulate_gradients(loss_of);
   }
   fail<ValueError>("the ", std::isfinite(last_loss_) ? "gradient" : "loss",
                    " is not finite at step ", step_ + 1, ": ", report,

@@ -121,7 +121,7 @@ class Trainer {
 
  private:
   void train_step(const LossOf& loss_of);
-  double backward(const LossOf& loss_of);  // gradients of one step; the mean loss
+  double accumulate_gradients(const LossOf& loss_of);  // of one step; the mean loss
   void require_finite(double norm, const LossOf& loss_of, std::uint32_t random);
   void judge(const Evaluate& evaluate);      // keeps the weights if they are the best
   bool fit_again(Progress& progress);        // to the time that is left; false: no need

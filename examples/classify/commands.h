@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "gradus/examples/support/training/run_flags.h"
+#include "gradus/examples/support/run_flags.h"
 #include "gradus/models/bert.h"
 
 namespace gradus::examples {

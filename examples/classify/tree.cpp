@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "gradus/base/error.h"
+#include "gradus/examples/support/digest.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/create.h"
 
@@ -13,17 +14,11 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-/// FNV-1a, 64 bits, going on from `hash`.
-std::uint64_t hashed(std::string_view text, std::uint64_t hash = 14695981039346656037u) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
-}
-
 /// Of the files of one kind, in the order of their hashes, the first fifth is for the test and the
 /// next tenth for validation.
 void split_kind(std::vector<SourceFile*> files) {
   std::sort(files.begin(), files.end(), [](const SourceFile* a, const SourceFile* b) {
-    return hashed(a->path) < hashed(b->path);
+    return digest(a->path) < digest(b->path);
   });
   const std::size_t test = std::max<std::size_t>(1, files.size() / 5);
   const std::size_t validation = test + std::max<std::size_t>(1, files.size() / 10);
@@ -98,8 +93,8 @@ std::vector<SourceFile> read_tree(const std::string& tree) {
 }
 
 std::string digest_of(const std::vector<SourceFile>& files) {
-  std::uint64_t hash = hashed("");
-  for (const SourceFile& file : files) hash = hashed(file.text, hashed(file.path, hash));
+  std::uint64_t hash = digest("");
+  for (const SourceFile& file : files) hash = digest(file.text, digest(file.path, hash));
   return std::to_string(hash);
 }
 

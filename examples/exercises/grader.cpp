@@ -33,25 +33,29 @@ Grade grade(const Exercise& exercise) {
   }
 }
 
-Result grade_all(const std::vector<Exercise>& all) {
-  std::size_t done = 0, next = all.size();
-  std::string lines, why;
+Result grade_all(const std::vector<Exercise>& all, const std::string& only) {
+  Result result{0, 0, ""};
+  std::size_t wrong = 0, next = all.size();
+  std::string why;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Grade grade = exercises::grade(all[i]);
     const std::string number = std::to_string(i + 1), gap(i < 9 ? 1 : 0, ' ');
-    lines += gap + number + " " + all[i].name + std::string(15 - all[i].name.size(), ' ') +
-             words_for(grade.state) + "\n";
+    if (!only.empty() && only != number && only != all[i].name) continue;
+    const Grade grade = exercises::grade(all[i]);
+    ++result.graded;
+    result.text += gap + number + " " + all[i].name + std::string(15 - all[i].name.size(), ' ') +
+                   words_for(grade.state) + "\n";
     if (why.empty() && grade.state == State::wrong) why = "\n" + grade.why + "\n";
-    if (grade.state == State::done)
-      ++done;
-    else if (next == all.size())
-      next = i;
+    result.done += grade.state == State::done;
+    wrong += grade.state == State::wrong;
+    if (grade.state != State::done && next == all.size()) next = i;
   }
-  lines += why + std::to_string(done) + " of " + std::to_string(all.size()) + " done";
+  result.text += why + std::to_string(result.done) + " of " + std::to_string(result.graded) +
+                 " done" + (wrong > 0 ? ", " + std::to_string(wrong) + " wrong" : "");
   if (next < all.size())
-    lines += ", the next is " + std::to_string(next + 1) + " " + all[next].name + ": " +
-             file_of(all[next].name, next + 1);
-  return {done, lines + "\n"};
+    result.text += ", the next is " + std::to_string(next + 1) + " " + all[next].name + ": " +
+                   file_of(all[next].name, next + 1);
+  result.text += "\n";
+  return result;
 }
 
 }  // namespace gradus::exercises

@@ -29,9 +29,10 @@ std::vector<Exercise> exercises();
 Grade grade(const Exercise& exercise);
 
 struct Result {
-  std::size_t done;
-  std::string text;  // a line each, why the first wrong one is wrong, and how many are done
+  std::size_t graded, done;
+  std::string text;  // a line each, why the first wrong one is wrong, how many are done and wrong
 };
-Result grade_all(const std::vector<Exercise>& all);
+/// All, or the one whose name or number `only` is.
+Result grade_all(const std::vector<Exercise>& all, const std::string& only = "");
 
 }  // namespace gradus::exercises

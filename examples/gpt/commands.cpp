@@ -11,8 +11,7 @@
 #include "gradus/examples/support/interrupt.h"
 #include "gradus/examples/support/words.h"
 #include "gradus/io/text.h"
-#include "gradus/models/decode.h"
-#include "run.h"
+#include "training.h"
 
 namespace gradus::examples {
 namespace {
@@ -28,8 +27,8 @@ std::string when_written(const std::string& path) {
   return {words, std::strftime(words, sizeof words, "%F %R", std::localtime(&seconds))};
 }
 
-void print_files(const RunPaths& paths) {
-  for (const std::string& path : paths.all()) {
+void print_files(const GptFlags& flags) {
+  for (const std::string& path : flags.all_files()) {
     std::error_code error;
     const auto bytes = std::filesystem::file_size(path, error);
     if (error) continue;
@@ -46,32 +45,28 @@ void write_out(const std::string& text, bool at_once) {
 
 }  // namespace
 
-int sample(const SampleFlags& flags) {
+int sample(GptFlags& flags, const SampleFlags& how) {
   const Judge judge;
-  judge.number("tokens", flags.tokens);
-  judge.number("seed", flags.seed);
-  judge.number("temperature", flags.temperature);
-  judge.number("top_k", flags.top_k);
-  judge.number("top_p", flags.top_p);
-  judge.number("min_p", flags.min_p);
-  judge.number("repetition_penalty", flags.repetition_penalty);
-  const Trained trained = load_trained({{flags.directory}});
-  std::vector<std::int64_t> prompt = trained.tokenizer->encode(flags.prompt);
+  const nn::SamplingOptions& drawn = how.options.sampling;
+  judge.number("tokens", how.options.tokens);
+  judge.number("seed", how.seed);
+  judge.number("top_k", drawn.top_k);
+  for (const auto& [key, value] : {std::pair("temperature", drawn.temperature),
+                                   {"top_p", drawn.top_p},
+                                   {"min_p", drawn.min_p},
+                                   {"repetition_penalty", drawn.repetition_penalty}})
+    judge.number(key, value);
+  const TrainedModel trained = load_trained(flags, how.directory);
+  std::vector<std::int64_t> prompt = trained.tokenizer->encode(how.prompt);
   if (prompt.empty()) prompt = {0};  // something to start from: the first token of the vocabulary
   end_when_nobody_reads();
   io::StreamDecoder decoder(*trained.tokenizer);  // whole characters only
-  write_out(flags.prompt, flags.follow);
+  write_out(how.prompt, how.follow);
   nn::GPTContinuation model(*trained.model);
-  nn::generate(model, {prompt},
-               {.tokens = flags.tokens,
-                .sampling = {.temperature = flags.temperature,
-                             .top_k = flags.top_k,
-                             .top_p = flags.top_p,
-                             .min_p = flags.min_p,
-                             .repetition_penalty = flags.repetition_penalty}},
-               RandomStream{static_cast<std::uint64_t>(flags.seed), 0, 0},
+  nn::generate(model, {prompt}, how.options,
+               RandomStream{static_cast<std::uint64_t>(how.seed), 0, 0},
                [&](std::int64_t, std::int64_t id) {
-                 write_out(decoder.push(id), flags.follow || interrupt_signal);
+                 write_out(decoder.push(id), how.follow || interrupt_signal);
                  if (interrupt_signal) std::_Exit(128 + interrupt_signal);
                  return true;
                });
@@ -79,41 +74,40 @@ int sample(const SampleFlags& flags) {
   return 0;
 }
 
-int evaluate(const std::string& directory, const std::string& file) {
-  const Trained trained = load_trained({{directory}});
+int evaluate(GptFlags& flags, const std::string& directory, const std::string& file) {
+  const TrainedModel trained = load_trained(flags, directory);
   const std::string text = io::read_text(file);
   const std::vector<std::int64_t> tokens = trained.tokenizer->encode(text);
-  require(std::ssize(tokens) > trained.model->options.context, file, ": has ", tokens.size(),
-          " tokens, but the model's context of ", trained.model->options.context,
-          " wants at least ", trained.model->options.context + 1);
+  require(std::ssize(tokens) > flags.context, file, ": has ", tokens.size(),
+          " tokens, but the model's context of ", flags.context, " wants at least ",
+          flags.context + 1);
   const double loss = mean_loss(*trained.model, tokens, 32);
   std::printf("%.4f nats a %s, perplexity %.3f", loss, trained.tokenizer->name().c_str(),
               std::exp(loss));
-  if (trained.settings.tokenizer_vocab > 0)  // to compare with other tokens
+  if (flags.tokenizer_vocab > 0)  // to compare with other tokens
     std::printf(", %.4f nats a byte",
                 loss * static_cast<double>(tokens.size()) / static_cast<double>(text.size()));
   std::printf("\n");
   return 0;
 }
 
-int info(const std::string& directory) {
-  const RunPaths paths{{directory}};
-  const Settings s = read_settings(paths, false);
-  const std::unique_ptr<io::Tokenizer> tokenizer = io::load_tokenizer(paths.tokenizer());
-  const SavedState saved = read_state(paths);
-  const std::int64_t steps = saved.steps.value_or(s.steps);
+int info(GptFlags& flags, const std::string& directory) {
+  flags.load(directory);
+  const std::unique_ptr<io::Tokenizer> tokenizer = io::load_tokenizer(flags.tokenizer_file());
+  const SavedState saved = read_state(flags.files());
+  const std::int64_t steps = saved.steps.value_or(flags.steps);
   const int writer = lock_holder(directory);
   std::string files;
-  for (const std::string& file : s.files) files += (files.empty() ? "" : ", ") + file;
+  for (const std::string& file : flags.texts) files += (files.empty() ? "" : ", ") + file;
   std::fputs(
-      text("text       ", s.files.size() > 3 ? text(s.files.size(), " files") : files,
-           "; held out: ", s.validation.empty() ? "the last tenth" : s.validation, "\n",
+      text("text       ", flags.texts.size() > 3 ? text(flags.texts.size(), " files") : files,
+           "; held out: ", flags.validation.empty() ? "the last tenth" : flags.validation, "\n",
            "tokenizer  ", tokenizer->name(), ", ", tokenizer->vocab_size(), " kinds\n",
-           "model      ", s.config, ": ", s.model.layers, " layers, ", s.model.heads,
-           " heads, width ", s.model.width, ", context ", s.model.context, ", dropout ",
-           s.model.dropout, peculiarities(s.model), "; ", io::grouped(saved.parameters),
-           " parameters\n", "training   ", saved.step, " of ", steps, " steps done, batch ",
-           s.batch, ", learning rate ", s.learning_rate, ", seed ", s.seed, "\n", "held out   ",
+           "model      ", flags.config, ": ", flags.layers, " layers, ", flags.heads,
+           " heads, width ", flags.width, ", context ", flags.context, ", dropout ", flags.dropout,
+           flags.non_default_options(), "; ", io::grouped(saved.parameters), " parameters\n",
+           "training   ", saved.step, " of ", steps, " steps done, batch ", flags.batch,
+           ", learning rate ", flags.learning_rate, ", seed ", flags.seed, "\n", "held out   ",
            saved.best_step > 0 ? text("best loss ", std::fixed, std::setprecision(4), saved.best,
                                       " nats a ", tokenizer->name(), " at step ", saved.best_step)
                                : "not evaluated yet",
@@ -124,7 +118,7 @@ int info(const std::string& directory) {
            "\n", "files\n")
           .c_str(),
       stdout);
-  print_files(paths);
+  print_files(flags);
   return 0;
 }
 

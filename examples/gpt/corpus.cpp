@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "gradus/base/error.h"
+#include "gradus/examples/support/digest.h"
 #include "gradus/io/bpe.h"
 #include "gradus/io/text.h"
 #include "gradus/io/word_tokenizer.h"
@@ -15,46 +16,32 @@ namespace {
 
 constexpr std::int64_t kMaxCharacters = 512;
 
-/// FNV-1a, 64 bits: enough to notice another text.
-class Digest {
- public:
-  void add(const std::string& text) {
-    for (const char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  }
-  std::string hex() const {
-    char digits[17];
-    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_));
-    return digits;
-  }
-
- private:
-  std::uint64_t hash_ = 14695981039346656037u;
-};
-
 std::string read_nonempty(const std::string& file) {
   std::string text = io::read_text(file);
   require<FileError>(!text.empty(), file, ": there is no text in it");
   return text;
 }
 
-void must_be_utf8(const std::string& file, const std::string& text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const io::Utf8 found = io::utf8_at(text, at);
-    require<FileError>(found.kind == io::Utf8::character, file, ": is not UTF-8 at byte ", at,
-                       ": convert it, or learn it with --tokenizer byte");
+/// The first byte that no UTF-8 text has there, or that is 0; the size where there is none.
+std::size_t end_of_text(const std::string& bytes, bool zero_is_text) {
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const io::Utf8 found = io::utf8_at(bytes, at);
+    if (found.kind != io::Utf8::character || (found.code_point == 0 && !zero_is_text)) break;
     at += found.length;
   }
+  return at;
 }
 
-std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text, Tokens tokens) {
-  if (tokens.kind == Tokens::words)
-    return std::make_unique<io::WordTokenizer>(io::WordTokenizer::train(text, tokens.vocab));
-  if (tokens.kind == Tokens::pairs)
-    return std::make_unique<io::BpeTokenizer>(io::BpeTokenizer::train(text, tokens.vocab));
-  if (tokens.kind != Tokens::bytes && io::is_utf8(text)) {
+std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text,
+                                                const TokenizerChoice& choice) {
+  if (choice.name == "word")
+    return std::make_unique<io::WordTokenizer>(io::WordTokenizer::train(text, choice.vocab));
+  if (choice.name == "bpe")
+    return std::make_unique<io::BpeTokenizer>(io::BpeTokenizer::train(text, choice.vocab));
+  if (choice.name != "byte" && io::is_utf8(text)) {
     auto characters = std::make_unique<io::CharTokenizer>(text);
-    if (tokens.kind == Tokens::characters || characters->vocab_size() <= kMaxCharacters)
-      return characters;
+    if (choice.name == "char" || characters->vocab_size() <= kMaxCharacters) return characters;
   }
   return std::make_unique<io::ByteTokenizer>();
 }
@@ -80,28 +67,37 @@ std::vector<std::int64_t> encode_validation(const io::Tokenizer& tokenizer, cons
 }  // namespace
 
 Texts read_texts(const std::vector<std::string>& files, const std::string& validation,
-                 Tokens tokens) {
-  Texts texts{.text = "", .validation = validation, .held_out = "", .digest = ""};
+                 const TokenizerChoice& choice) {
+  Texts texts{.text = "", .validation = validation, .held_out = "", .digest = "", .not_text = ""};
   for (const std::string& file : files) {
     const std::string part = read_nonempty(file);
-    if (tokens.kind == Tokens::characters) must_be_utf8(file, part);
+    if (choice.name == "char") {
+      const std::size_t at = end_of_text(part, true);
+      require<FileError>(at == part.size(), file, ": is not UTF-8 at byte ", at,
+                         ": convert it, or learn it with --tokenizer byte");
+    }
+    if (choice.name == "auto" && texts.not_text.empty())
+      if (const std::size_t at = end_of_text(part, false); at < part.size())
+        texts.not_text =
+            text(file, ": is no text: byte ", at, part[at] == 0 ? " is 0" : " is not UTF-8");
     texts.text += part;
   }
   if (!validation.empty()) texts.held_out = read_nonempty(validation);
-  Digest digest;
-  digest.add(texts.text);
-  digest.add(texts.held_out);
-  texts.digest = digest.hex();
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(digest(texts.held_out, digest(texts.text))));
+  texts.digest = digits;
   return texts;
 }
 
-Corpus tokenized(Texts texts, Tokens tokens, std::unique_ptr<io::Tokenizer> known) {
+Corpus tokenized(Texts texts, const TokenizerChoice& choice, std::unique_ptr<io::Tokenizer> known) {
   Corpus corpus;
   corpus.digest = texts.digest;
-  const bool learns = tokens.kind == Tokens::words || tokens.kind == Tokens::pairs;
+  corpus.not_text = texts.not_text;
+  const bool learns = choice.name == "word" || choice.name == "bpe";
   const bool tenth = texts.validation.empty();
   if (tenth && learns) texts.held_out = cut_last_tenth(texts.text);
-  corpus.tokenizer = known ? std::move(known) : choose_tokenizer(texts.text, tokens);
+  corpus.tokenizer = known ? std::move(known) : choose_tokenizer(texts.text, choice);
   corpus.training = corpus.tokenizer->encode(texts.text);
   if (!tenth || learns) {
     corpus.held_out = encode_validation(*corpus.tokenizer, texts.validation, texts.held_out);
@@ -111,11 +107,6 @@ Corpus tokenized(Texts texts, Tokens tokens, std::unique_ptr<io::Tokenizer> know
   corpus.held_out.assign(end - std::ssize(corpus.training) / 10, end);
   corpus.training.resize(corpus.training.size() - corpus.held_out.size());
   return corpus;
-}
-
-Corpus read_corpus(const std::vector<std::string>& files, const std::string& validation,
-                   Tokens tokens) {
-  return tokenized(read_texts(files, validation, tokens), tokens);
 }
 
 Entropies entropies(const Corpus& corpus) {

@@ -4,14 +4,12 @@
 #include <filesystem>
 
 #include "commands.h"
+#include "cost_estimate.h"
 #include "gradus/base/error.h"
 #include "gradus/examples/support/words.h"
 #include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
-#include "plan.h"
-#include "report.h"
-#include "run.h"
-#include "trial.h"
+#include "training.h"
 
 namespace gradus::examples {
 namespace {
@@ -38,30 +36,32 @@ std::vector<std::string> texts_below(const std::string& tree) {
 
 }  // namespace
 
-int demo(const std::string& tree, double minutes) {
+int demo(GptFlags& flags, const std::string& tree, double minutes) {
   constexpr std::int64_t kEvaluations = 4, kMostSteps = 2000;
-  check_minutes(minutes);
-  const RunPaths paths{{"build/demo"}};
-  DirectoryLock lock(paths.directory);
-  for (const std::string& file : paths.all()) io::remove_file(file);
-  TrainFlags flags;
-  flags.files = texts_below(tree);
+  Judge().number("minutes", minutes);
+  flags.out = "build/demo";
+  flags.texts = texts_below(tree);
   flags.config = "cpu";
   flags.learning_rate = 3e-3;  // a slow machine has but a few hundred steps
-  Corpus corpus = read_corpus(flags.files, "", {});
+  const Corpus corpus = tokenized(read_texts(flags.texts, "", {}), {});
+  flags.take(corpus);
+  {
+    const DirectoryLock alone(flags.out);
+    for (const std::string& file : flags.all_files()) io::remove_file(file);
+  }
+  const DirectoryLock lock = flags.begin();
   std::printf("Learning this project's own text: %zu files, %s characters, %s at most.\n",
-              flags.files.size(), io::grouped(corpus.size()).c_str(),
+              flags.texts.size(), io::grouped(corpus.size()).c_str(),
               duration(60 * minutes).c_str());
   std::fflush(stdout);
-  Settings settings = settings_for(flags, corpus);
-  settings.time = {.seconds = 60 * minutes, .most_steps = kMostSteps};
-  fit_to_time(settings, try_out(settings, corpus), kEvaluations);
-  const std::unique_ptr<Run> run = Run::start(std::move(lock), paths, settings, std::move(corpus));
-  const TrainEnd end = run->train();
-  const int code = report(*run, end, paths);
-  if (end != TrainEnd::finished) return code;
+  flags.time = {.seconds = 60 * minutes, .most_steps = kMostSteps};
+  fit_to_time(flags, estimate_cost(flags, corpus), kEvaluations);
+  flags.write();
+  const int code = run_training(flags, corpus);
+  if (code != 0) return code;
   std::printf("\nWhat it writes now, after \"// \":\n\n");
-  sample({.directory = paths.directory, .prompt = "// ", .tokens = 400, .follow = true});
+  sample(flags,
+         {.directory = flags.out, .prompt = "// ", .options = {.tokens = 400}, .follow = true});
   std::printf(
       "\nNext:\n"
       "  build/release/gpt train YOUR_TEXT.txt                           # learn your own text\n"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/examples/support/training/run_flags.h"
+#include "gradus/examples/support/run_flags.h"
 
 namespace gradus::examples {
 

@@ -110,6 +110,14 @@ void Judge::number(const std::string& key, std::int64_t value) const {
   require(least <= near && near <= most, key, value, ": ", rule);
 }
 
+void Judge::choice(const std::string& key, const std::string& word,
+                   const std::vector<std::string>& choices) const {
+  std::string all;
+  for (const std::string& each : choices) all += (all.empty() ? "" : ", ") + each;
+  require(choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end(), key,
+          io::in_quotes(word), ": there are ", all);
+}
+
 void Judge::memory(double bytes,
                    const std::vector<std::pair<const char*, std::int64_t>>& sizes) const {
   const auto machine = static_cast<double>(platform::physical_memory());

@@ -43,6 +43,10 @@ class Judge {
   void number(const std::string& key, double value) const;
   void number(const std::string& key, std::int64_t value) const;
 
+  /// `word` is one of these; of none it may be anything.
+  void choice(const std::string& key, const std::string& word,
+              const std::vector<std::string>& choices) const;
+
   /// The error says which value it is of, what is wrong with it, and how to mend it.
   template <class T, class... Parts>
   void require(bool holds, const std::string& key, const T& value, const Parts&... parts) const {

@@ -37,6 +37,11 @@ void must_agree(const std::string& flag, const T& given, const T& run,
   require(given == run, flag, " ", given, " contradicts the run in ", directory, ", which has ",
           run, ": leave the flag out to resume it, or start a new run");
 }
+inline void must_agree(const std::string& flag, bool given, bool run,
+                       const std::string& directory) {
+  require(!given || run, flag, " contradicts the run in ", directory,
+          ", which has none: leave the flag out to resume it, or start a new run");
+}
 
 /// trainer.run(), with the way on added to the message where a disk is full.
 TrainEnd run_trainer(Trainer& trainer, const std::string& program, const Trainer::LossOf& loss_of,

@@ -14,7 +14,7 @@
 #include "gradus/examples/support/program.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/examples/support/training/classification.h"
-#include "gradus/examples/support/training/run_flags.h"
+#include "gradus/examples/support/run_flags.h"
 #include "gradus/models/vit.h"
 #include "gradus/ops/create.h"
 #include "picture.h"

@@ -109,6 +109,18 @@ TEST_CASE("exercises: the program's flag and exit codes") {
   const Workplace place;
   CHECK(place.shell(kProgram + " --strict").code == 1);
   testing::check_refused(place.shell(kProgram + " --string"), {"'--string'", "--strict"});
+  testing::check_refused(place.shell(kProgram + " relu 4"), {"'4'", "--help"});
+  testing::check_refused(place.shell(kProgram + " 11"), {"'11'", "1 to 10"});
+  const Outcome help = place.shell(kProgram + " --help");
+  CHECK(help.code == 0);
+  CHECK(has(help.out, "--strict"));
+  for (const char* one : {"relu", "4"}) {
+    const Outcome outcome = place.shell(kProgram + " " + one);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.out ==
+          " 4 relu           not done yet\n0 of 1 done, the next is 4 relu: "
+          "examples/exercises/04_relu.cpp\n");
+  }
 }
 
 TEST_CASE("exercises: the solutions are ten of ten") {
@@ -147,7 +159,7 @@ TEST_CASE("exercises: a plausible mistake in each is wrong, by its name, with th
     CHECK(has(text, std::to_string(number) + " " + name + std::string(15 - name.size(), ' ') +
                         "wrong\n"));
     CHECK(has(text, number == 3 ? "matmul throws: " : "GRADCHECK FAIL  " + name));
-    CHECK(has(text, "9 of 10 done, the next is " + std::to_string(number) + " " + name));
+    CHECK(has(text, "9 of 10 done, 1 wrong, the next is " + std::to_string(number) + " " + name));
   }
   CHECK(has(text_with(8, wrong[7].backward), "MISSING TERM"));
 }
@@ -162,6 +174,7 @@ TEST_CASE("exercises: of several wrong ones the first has its report") {
   CHECK(has(result.text, "GRADCHECK FAIL  mean"));
   CHECK(!has(result.text, "GRADCHECK FAIL  softmax"));
   CHECK(has(result.text, " 6 softmax        wrong\n"));
+  CHECK(has(result.text, "8 of 10 done, 2 wrong, the next is 5 mean: "));
 }
 
 }  // namespace gradus::exercises

@@ -47,7 +47,7 @@ TEST_CASE("gpt trains another model than GPT-2, resumes it bit for bit, and know
   CHECK(sampled.code == 0);
   CHECK(sampled.out.size() > 30);
   CHECK(holds(here.gpt("eval whole text.txt").out, "nats"));
-  CHECK(here.gpt("attend whole --prompt 'the cat' --out map.png --head 1").code == 0);
+  CHECK(here.gpt("attend whole --prompt 'the cat' --out map.svg --head 1").code == 0);
 }
 
 TEST_CASE("gpt: a model's flags are checked, and must agree with the run that is resumed") {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gradus/examples/gpt/corpus.h"
-#include "gradus/examples/gpt/plan.h"
+#include "gradus/examples/gpt/flags.h"
 #include "gradus/io/text.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/thrown.h"
@@ -142,7 +142,8 @@ TEST_CASE("a run that ends above the bigram line says what to change") {
     CHECK(has(few.err, words));
   const Outcome wild = here.gpt(train + "--steps 5 --lr 3 --out wild");
   CAPTURE(wild.err);
-  for (const char* words : {"above the bigram line", "the loss rose", "--lr 0.75"})
+  for (const char* words :
+       {"above the bigram line", "the loss rose", "more steps", "warm-up", "--lr 0.001"})
     CHECK(has(wild.err, words));
   CHECK_FALSE(has(here.gpt(train + "--steps 400 --lr 0.01 --out good").err, "bigram line"));
 }
@@ -157,7 +158,9 @@ TEST_CASE("characters, or bytes where there are too many kinds or no UTF-8") {
   REQUIRE(here.gpt("train bytes.bin --out b " + kQuick).code == 0);
   CHECK(has(here.gpt("info b").out, "byte, 256 kinds"));
   CHECK(here.gpt("sample b --tokens 5").code == 0);
-  CHECK(has(here.gpt("train many.txt --out m " + kQuick).err, "1,539 bytes, 256 kinds"));
+  const Outcome many_kinds = here.gpt("train many.txt --out m " + kQuick);
+  CHECK(has(many_kinds.err, "1,539 bytes, 256 kinds"));
+  CHECK_FALSE(has(many_kinds.err, "is no text"));
   CHECK(has(here.gpt("train many.txt --tokenizer char --out c " + kQuick).err, "513 kinds"));
   CHECK(has(here.gpt("train text.txt --tokenizer byte --out t " + kQuick).err, "256 kinds"));
   CHECK(here.gpt("train --resume --out t --tokenizer auto").code == 0);
@@ -166,25 +169,52 @@ TEST_CASE("characters, or bytes where there are too many kinds or no UTF-8") {
   CHECK_FALSE(fs::exists(here.directory / "x"));
 }
 
+TEST_CASE("a file that is no text is said to be none, unless bytes are asked for") {
+  const Workplace here;
+  here.write("zero.bin", std::string(500, 'a') + std::string(1, '\0') + std::string(500, 'b'));
+  here.write("latin.txt", std::string(700, 'a') + "\xE9" + std::string(300, 'b'));
+  const std::string note = "; its bytes are learnt";
+  CHECK(has(here.gpt("train zero.bin --out z " + kQuick).err,
+            "zero.bin: is no text: byte 500 is 0" + note));
+  CHECK(has(here.gpt("train text.txt latin.txt --out l " + kQuick).err,
+            "latin.txt: is no text: byte 700 is not UTF-8" + note));
+  CHECK_FALSE(has(here.gpt("train --resume --out l").err, "is no text"));
+  for (const char* file : {"zero.bin --tokenizer byte", "text.txt"})
+    CHECK_FALSE(
+        has(here.gpt("train --out b" + std::string(1, file[0]) + " " + file + " " + kQuick).err,
+            "is no text"));
+}
+
+TEST_CASE("a run in the place of another argument is told where it goes") {
+  const Workplace here;
+  REQUIRE(here.gpt("train text.txt --out run " + kQuick).code == 0);
+  for (const std::string command : {"sample", "info"})
+    check_refused(here.gpt(command + " --out run"), {"the run is an argument: gpt " + command});
+  check_refused(here.gpt("train run"), {"run: is a run", "gpt train --out run --resume"});
+  check_refused(here.gpt("train run --resume"), {"gpt train --out run --resume"});
+}
+
 TEST_CASE("a text has the model for its length") {
-  const auto name = [](std::int64_t tokens) { return examples::config_for(tokens).name; };
+  const auto name = [](std::int64_t tokens) -> std::string {
+    return examples::config_for(tokens).name;
+  };
   CHECK((name(1) == "toy" && name(10'000) == "toy" && name(10'001) == "cpu"));
   CHECK((name(10'000'000) == "cpu" && name(10'000'001) == "baby12"));
-  CHECK(examples::config_for(10'000).range == "up to 10,000");
-  CHECK(examples::config_for(10'001).range == "10,000 to 10,000,000");
-  CHECK(examples::config_for(10'000'001).range == "10,000,000 or more");
+  CHECK(examples::config_for(10'000).range == std::string("up to 10,000"));
+  CHECK(examples::config_for(10'001).range == std::string("10,000 to 10,000,000"));
+  CHECK(examples::config_for(10'000'001).range == std::string("10,000,000 or more"));
 }
 
 TEST_CASE("the last tenth begins with a whole character") {
   std::string text;
   for (int i = 0; i < 15; ++i) text += "é";  // 30 bytes, of which the 27th ends no character
-  const auto corpus = examples::tokenized({text, "", "", ""}, {examples::Tokens::pairs, 257});
+  const auto corpus = examples::tokenized({text, "", "", "", ""}, {"bpe", 257});
   CHECK(corpus.tokenizer->decode(corpus.held_out) == "é");
   CHECK(corpus.tokenizer->decode(corpus.training) + "é" == text);
 }
 
 TEST_CASE("the entropies of a text are those of its tokens, alone and after another") {
-  const auto corpus = examples::tokenized({"abac", "none", "", ""}, {examples::Tokens::characters});
+  const auto corpus = examples::tokenized({"abac", "none", "", "", ""}, {"char"});
   const auto [unigram, bigram] = examples::entropies(corpus);
   // a half of the tokens are a, a quarter b and c each; of three pairs two begin with a
   CHECK(std::abs(unigram - 1.5 * std::log(2.0)) < 1e-15);
@@ -335,10 +365,16 @@ TEST_CASE("gpt attend draws all heads on a page, or one as a picture") {
   CHECK(has(contents(here.directory / "a.svg"), "blocks.0.attention, head 1"));
   CHECK(here.gpt("attend run --prompt 'the cat' --out b.svg --head 0").code == 0);
   CHECK(contents(here.directory / "a.svg") != contents(here.directory / "b.svg"));
-  CHECK(here.gpt("attend run --prompt 'the cat' --out a.png").code == 0);
-  CHECK(contents(here.directory / "a.png").substr(1, 3) == "PNG");
+  const std::string first = contents(here.directory / "b.svg");
+  done = here.gpt("attend run --prompt 'the cat' --out c.png");
+  CHECK(done.code == 0);
+  CHECK(done.out == "attention: c.svg\n");
+  CHECK(done.err.find("gpt: an SVG is written instead of a PNG") == 0);
+  CHECK(std::count(done.err.begin(), done.err.end(), '\n') == 1);
+  CHECK(contents(here.directory / "c.svg") == first);
+  CHECK_FALSE(fs::exists(here.directory / "c.png"));
 
-  check_refused(here.gpt("attend run --prompt x --out a.gif"), {"a.gif", ".html", ".svg", ".png"});
+  check_refused(here.gpt("attend run --prompt x --out a.gif"), {"a.gif", ".html", ".svg"});
   check_refused(here.gpt("attend run --prompt x --head 1"), {"--head", "--out FILE.svg"});
   check_refused(here.gpt("attend run --prompt ''"), {"--prompt is empty"});
   check_refused(here.gpt("attend run --prompt 'the cat sat'"), {"11 tokens", "context is 8"});

@@ -132,7 +132,7 @@ std::string words_for(const Application& app, const std::string& command) {
   if (command == "train") return app.flags + " --out fresh";
   static const std::map<std::string, std::string> all = {
       {"gpt sample", "kept"},
-      {"gpt attend", "kept --prompt a --out x.png"},
+      {"gpt attend", "kept --prompt a --out x.svg"},
       {"gpt demo", "tree"},
       {"translate run", "kept 8"},
       {"listen to", "kept --class rise"},
@@ -258,8 +258,9 @@ TEST_CASE("what a run's file must not say is refused by name, with the way on") 
   for (const auto& [key, value] : whole.items()) {
     Json json = whole;
     json.erase(key);
-    const std::set<std::string> old = {"tokenizer_vocab", "positions", "kv_heads", "window", "norm",
-                                       "activation",      "checkpoint"};
+    const std::set<std::string> old = {"program",    "tokenizer_vocab", "positions",
+                                       "kv_heads",   "window",          "norm",
+                                       "activation", "checkpoint"};
     if (old.count(key) == 0) check(json.dump(), {"it lacks \"" + key + "\""}, true);
   }
   check("{", {"parse error"}, true);

@@ -1,12 +1,13 @@
 // What an application says of its weights, beside the same computed plainly: one example at a time,
 // by the definitions in its documents.
+#include <CLI/CLI.hpp>
 #include <cmath>
 
 #include "gradus/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/examples/classify/commands.h"
 #include "gradus/examples/classify/reader.h"
-#include "gradus/examples/gpt/run.h"
+#include "gradus/examples/gpt/training.h"
 #include "gradus/examples/listen/sounds.h"
 #include "gradus/examples/listen/spectrogram.h"
 #include "gradus/examples/recommend/ranking.h"
@@ -162,10 +163,12 @@ Judged judge_translate(const Workplace&, const Weights& weights, Part) {
 
 /// Of all tokens but the first, each given those before it in its window.
 Judged judge_gpt(const Workplace& here, const Weights& weights, Part) {
-  const Trained trained = load_trained({{(here.directory / "run").string()}});
+  CLI::App app;
+  GptFlags flags(app);
+  const TrainedModel trained = load_trained(flags, (here.directory / "run").string());
   trained.model->load_state_dict(weights);
   const Ids ids = trained.tokenizer->encode(contents(here.directory / "held_out.txt"));
-  const std::int64_t context = trained.settings.model.context;
+  const std::int64_t context = flags.context;
   Mean mean;
   for (std::int64_t begin = 0; begin + 1 < std::ssize(ids); begin += context) {
     const std::int64_t n = std::min(context, std::ssize(ids) - 1 - begin);

@@ -9,7 +9,7 @@
 #include "gradus/examples/support/interrupt.h"
 #include "gradus/examples/support/program.h"
 #include "gradus/examples/support/run.h"
-#include "gradus/examples/support/training/run_flags.h"
+#include "gradus/examples/support/run_flags.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"

@@ -6,6 +6,7 @@
 
 #include "gradus/base/random.h"
 #include "gradus/io/checkpoint.h"
+#include "gradus/io/crc32.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/tests/io/files.h"
 
@@ -47,6 +48,12 @@ TEST_CASE("checkpoint: what is saved is loaded, bit for bit") {
         4);  // other tools can open it
   io::save_checkpoint(folder / "checkpoint", {});
   CHECK(io::load_checkpoint(folder / "checkpoint").facts.empty());
+}
+
+TEST_CASE("crc32 is that of zip, in one piece and in several") {
+  CHECK(io::crc32("123456789", 9) == 0xCBF43926u);
+  CHECK(io::crc32("6789", 4, io::crc32("12345", 5)) == 0xCBF43926u);
+  CHECK(io::crc32("", 0) == 0);
 }
 
 TEST_CASE("checkpoint: the checksum is CRC-32") {

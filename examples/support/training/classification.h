@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gradus/engine/tensor.h"
-#include "run_flags.h"
+#include "gradus/examples/support/run_flags.h"
 
 namespace gradus::examples {
 

@@ -6,7 +6,7 @@
 
 #include "gradus/engine/tensor.h"
 
-namespace gradus::io {
+namespace gradus::plot {
 
 /// One head. A row is a query, a column a key; labels are any bytes (control characters and spaces
 /// are shown as symbols, long ones cut). ValueError unless weights are [T, S], finite and not
@@ -23,9 +23,6 @@ void check(const AttentionMap& map);  // throws where a map is none; all functio
 /// maps with more than 128 rows or columns a cell shows the largest weight of several.
 std::string svg(const AttentionMap& map);
 
-/// The same as a PNG, its letters those of bitmap_font.h; the bytes of the file.
-std::string png(const AttentionMap& map);
-
 /// Several heads of several layers: weights [H, T, S], or [B, H, T, S] of which `example` counts.
 struct AttentionLayer {
   std::string name;
@@ -37,9 +34,9 @@ AttentionMap head_of(const AttentionLayer& layer, std::int64_t head,
                      std::int64_t example = 0);
 
 /// One page with every head of every layer, small; the one that is chosen stands beside them, and
-/// tells each weight under the pointer. Needs no network and no other file.
+/// tells each weight under the pointer; a button saves it as a PNG. Needs no network and no other file.
 std::string attention_page(const std::string& title, const std::vector<AttentionLayer>& layers,
                            const std::vector<std::string>& queries,
                            const std::vector<std::string>& keys, std::int64_t example = 0);
 
-}  // namespace gradus::io
+}  // namespace gradus::plot

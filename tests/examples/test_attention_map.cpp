@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "gradus/io/attention_map.h"
-#include "gradus/io/markup.h"
+#include "gradus/examples/support/plot/attention_map.h"
+#include "gradus/examples/support/plot/label.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
@@ -17,7 +17,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-io::AttentionMap small_map() {
+plot::AttentionMap small_map() {
   return {"block 0, head 1",
           from(std::vector<double>{1, 0, 0, 0.25, 0.75, 0}, {2, 3}),
           {"the", " cat"},
@@ -27,7 +27,7 @@ io::AttentionMap small_map() {
 }  // namespace
 
 TEST_CASE("a map's cells go from white to dark blue, by the largest weight") {
-  const std::string drawn = io::svg(small_map());
+  const std::string drawn = plot::svg(small_map());
   CHECK(contains(drawn, "<title>block 0, head 1</title>"));
   CHECK(count(drawn, "<path") == 3);  // 1, 0.75, 0.25; 0 is the paper
   CHECK(contains(drawn, "<path fill=\"#08306b\" d=\"M0 0h1v1h-1z\"/>"));
@@ -37,29 +37,29 @@ TEST_CASE("a map's cells go from white to dark blue, by the largest weight") {
 }
 
 TEST_CASE("labels come from outside and stay labels") {
-  CHECK(io::label("a\nb\t\x01\x7F") == "a↵b⇥␁␡");
-  CHECK(io::label(" the") == "␣the");
-  CHECK(io::label("a rather long token, this") == "a␣rather␣long…");
-  CHECK(io::label("日本語日本語日本語") == "日本語日本語…");
-  CHECK(io::label("\xFF") == "\xEF\xBF\xBD");
-  CHECK(io::label("<&>\"'") == "<&>\"'");
-  CHECK(io::columns_of("a日🙂") == 5);
-  CHECK(io::base64("") == "");
-  CHECK(io::base64("f") == "Zg==");
-  CHECK(io::base64("fo") == "Zm8=");
-  CHECK(io::base64("foobar") == "Zm9vYmFy");
+  CHECK(plot::label("a\nb\t\x01\x7F") == "a↵b⇥␁␡");
+  CHECK(plot::label(" the") == "␣the");
+  CHECK(plot::label("a rather long token, this") == "a␣rather␣long…");
+  CHECK(plot::label("日本語日本語日本語") == "日本語日本語…");
+  CHECK(plot::label("\xFF") == "\xEF\xBF\xBD");
+  CHECK(plot::label("<&>\"'") == "<&>\"'");
+  CHECK(plot::columns_of("a日🙂") == 5);
+  CHECK(plot::base64("") == "");
+  CHECK(plot::base64("f") == "Zg==");
+  CHECK(plot::base64("fo") == "Zm8=");
+  CHECK(plot::base64("foobar") == "Zm9vYmFy");
 
-  io::AttentionMap map = small_map();
+  plot::AttentionMap map = small_map();
   map.title = "<script> & \"more\"";
   map.keys = {"</text>", "\"&\"", "\n"};
-  const std::string drawn = io::svg(map);
+  const std::string drawn = plot::svg(map);
   CHECK(contains(drawn, "&lt;script&gt; &amp; &quot;more&quot;"));
   CHECK(contains(drawn, ">&lt;/text&gt;</text>"));
   CHECK(contains(drawn, ">&quot;&amp;&quot;</text>"));
   CHECK(contains(drawn, ">↵</text>"));
   const std::string page =
-      io::attention_page(map.title, {{"layer </script>", reshape(map.weights, {1, 2, 3})}},
-                         map.queries, {"</script>", "\"\\", "\n"});
+      plot::attention_page(map.title, {{"layer </script>", reshape(map.weights, {1, 2, 3})}},
+                           map.queries, {"</script>", "\"\\", "\n"});
   CHECK(count(page, "</script>") == 2);  // the page's own
   CHECK(contains(page, "K = [\"\\u003c/script>\", \"\\\"\\\\\", \"↵\"]"));
   CHECK_FALSE(contains(page, "http"));
@@ -69,7 +69,7 @@ TEST_CASE("long sequences are drawn in at most 128 cells a side, by the largest 
   Tensor weights = zeros({300, 200});
   weights.mutable_data<float>()[297 * 200 + 198] = 0.5f;
   const std::vector<std::string> queries(300, "q"), keys(200, "k");
-  const std::string drawn = io::svg({"long", weights, queries, keys});
+  const std::string drawn = plot::svg({"long", weights, queries, keys});
   CHECK(contains(drawn, "d=\"M99 99h1v1h-1z\"/>"));
   CHECK(count(drawn, "<path") == 1);
   CHECK(count(drawn, "<text") < 100);  // labels that have room
@@ -80,23 +80,26 @@ TEST_CASE("a page has every head of every layer") {
   seed(3);
   const Tensor weights = softmax(randn({2, 3, 4, 5}), -1);  // B 2, H 3, T 4, S 5
   const std::vector<std::string> q(4, "q"), k(5, "k");
-  const std::string page = io::attention_page("all", {{"one", weights}, {"two", weights}}, q, k, 1);
+  const std::string page =
+      plot::attention_page("all", {{"one", weights}, {"two", weights}}, q, k, 1);
   CHECK(count(page, "largest: ") == 6);
-  CHECK(page != io::attention_page("all", {{"one", weights}, {"two", weights}}, q, k, 0));
+  CHECK(contains(page, "<button id=\"save\">"));
+  CHECK(contains(page, "big.toBlob("));
+  CHECK(page != plot::attention_page("all", {{"one", weights}, {"two", weights}}, q, k, 0));
   // 16 bits of the largest: 4 · 5 · 2 bytes in base64
   const std::size_t at = page.find("data: \"") + 7;
   CHECK(page.find('"', at) - at == 56);
 
-  const io::AttentionMap head = io::head_of({"one", weights}, 2, q, k, 1);
+  const plot::AttentionMap head = plot::head_of({"one", weights}, 2, q, k, 1);
   CHECK(head.title == "one, head 2");
   CHECK(same(head.weights.contiguous(), select(select(weights, 0, 1), 0, 2).contiguous()));
 }
 
 TEST_CASE("a map says what is wrong") {
   const auto fault = [](auto change) {
-    io::AttentionMap map = small_map();
+    plot::AttentionMap map = small_map();
     change(map);
-    return message_of<Error>([&] { io::svg(map); });
+    return message_of<Error>([&] { plot::svg(map); });
   };
   CHECK(contains(fault([](auto& m) { m.weights = ones({2}); }), "wants weights [T, S], not [2]"));
   CHECK(contains(fault([](auto& m) { m.weights = ones({0, 3}); }), "[0, 3] is empty"));
@@ -107,22 +110,22 @@ TEST_CASE("a map says what is wrong") {
   const Tensor w = ones({3, 2, 2});
   const std::vector<std::string> two = {"a", "b"};
   CHECK(contains(message_of<IndexError>([&] {
-                   io::head_of({"one", w}, 3, two, two);
+                   plot::head_of({"one", w}, 3, two, two);
                  }),
                  "layer one has no head 3: there are 3"));
   CHECK(contains(message_of<IndexError>([&] {
-                   io::head_of({"one", ones({1, 3, 2, 2})}, 0, two, two, 1);
+                   plot::head_of({"one", ones({1, 3, 2, 2})}, 0, two, two, 1);
                  }),
                  "there is no example 1: the weights are [1, 3, 2, 2]"));
   CHECK(contains(message_of<ShapeError>([&] {
-                   io::head_of({"one", ones({2, 2})}, 0, two, two);
+                   plot::head_of({"one", ones({2, 2})}, 0, two, two);
                  }),
                  "wants weights [H, T, S] or [B, H, T, S], not [2, 2]"));
   CHECK(contains(message_of<ShapeError>([&] {
-                   io::attention_page("x", {{"one", ones({2, 2})}}, two, two);
+                   plot::attention_page("x", {{"one", ones({2, 2})}}, two, two);
                  }),
                  "layer one: wants weights"));
-  CHECK_THROWS_AS(io::attention_page("x", {}, two, two), ValueError);
+  CHECK_THROWS_AS(plot::attention_page("x", {}, two, two), ValueError);
 }
 
 }  // namespace gradus::testing

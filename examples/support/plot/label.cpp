@@ -1,8 +1,8 @@
-#include "gradus/io/markup.h"
+#include "gradus/examples/support/plot/label.h"
 
 #include "gradus/io/text.h"
 
-namespace gradus::io {
+namespace gradus::plot {
 namespace {
 
 constexpr std::int64_t kLabelColumns = 14;
@@ -28,37 +28,21 @@ char32_t visible_form(char32_t c) {
 
 }  // namespace
 
-std::string escaped(const std::string& words) {
-  std::string out;
-  for (const char c : replace_invalid_utf8(words)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) >= ' ')
-      out += c;
-  }
-  return out;
-}
-
 std::string label(const std::string& token) {
   std::string out;
   std::int64_t columns = 0;
-  for (const char32_t c : decode_utf8(replace_invalid_utf8(token), "label")) {
+  for (const char32_t c : io::decode_utf8(io::replace_invalid_utf8(token), "label")) {
     columns += width(c);
     if (columns >= kLabelColumns) return out + "…";
-    out += encode_utf8(visible_form(c));
+    out += io::encode_utf8(visible_form(c));
   }
   return out;
 }
 
 std::int64_t columns_of(std::string_view words) {
   std::int64_t columns = 0;
-  for (const char32_t c : decode_utf8(replace_invalid_utf8(words), "label")) columns += width(c);
+  for (const char32_t c : io::decode_utf8(io::replace_invalid_utf8(words), "label"))
+    columns += width(c);
   return columns;
 }
 
@@ -75,4 +59,4 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-}  // namespace gradus::io
+}  // namespace gradus::plot

@@ -3,12 +3,11 @@
 
 #include <cstdint>
 
-#include "corpus.h"
-#include "settings.h"
+#include "flags.h"
 
 namespace gradus::examples {
 
-struct Trial {
+struct CostEstimate {
   std::int64_t steps;         // five; more of small models, until a quarter of a second is over
   double step_seconds;        // of one training step
   double evaluation_seconds;  // of one pass over the held-out part
@@ -17,14 +16,14 @@ struct Trial {
 
 /// Takes a model, an optimiser and random numbers of its own: the run afterwards, new or resumed,
 /// is bit for bit what it would be without.
-Trial try_out(const Settings& settings, const Corpus& corpus);
+CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus);
 
 /// Seconds from `step` to the end.
-double seconds_left(const Trial& trial, const Pace& pace, std::int64_t step);
+double seconds_left(const CostEstimate& cost, const Pace& pace, std::int64_t step);
 
-/// Sets steps, warm-up and the interval of evaluations so that the run takes settings.time.seconds,
-/// or settings.time.most_steps. It evaluates and saves `evaluations` times, or less often (once at
+/// Sets steps, warm-up and the interval of evaluations so that the run takes flags.time.seconds,
+/// or flags.time.most_steps. It evaluates and saves `evaluations` times, or less often (once at
 /// least) if that took more than a fifth of the time; 0: the interval stays.
-void fit_to_time(Settings& settings, const Trial& trial, std::int64_t evaluations);
+void fit_to_time(GptFlags& flags, const CostEstimate& cost, std::int64_t evaluations);
 
 }  // namespace gradus::examples

@@ -1,5 +1,5 @@
 // One model of the run's sizes, a few steps, one batch of the held-out part; then all of it dies.
-#include "trial.h"
+#include "cost_estimate.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include "gradus/base/random.h"
 #include "gradus/train/data.h"
 #include "gradus/train/optim.h"
-#include "run.h"
+#include "training.h"
 
 namespace gradus::examples {
 namespace {
@@ -31,26 +31,26 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
 
 /// Fills in the steps and the mean time of one; the first, which fills caches and asks the system
 /// for memory, does not count.
-void time_steps(Trial& trial, nn::GPT& model, const Settings& s, const Corpus& corpus) {
+void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const Corpus& corpus) {
   optim::AdamW optimizer(model.parameters());
-  const std::int64_t window = s.model.context + 1;
-  const TokenBatches batches(beginning(corpus.training, s.batch * window), s.model.context, s.batch,
-                             0);
+  const std::int64_t window = flags.context + 1;
+  const TokenBatches batches(beginning(corpus.training, flags.batch * window), flags.context,
+                             flags.batch, 0);
   const auto step = [&] {
-    const Batch batch = batches.at(trial.steps++);
+    const Batch batch = batches.at(cost.steps++);
     const Tensor loss = model.loss(batch.x, batch.y);
     optimizer.zero_grad();
     loss.backward();
-    optimizer.step({.clip_norm = s.clip_norm});
+    optimizer.step({.clip_norm = flags.clip_norm});
   };
   step();
   double seconds = 0;
-  while (trial.steps < kSteps || seconds < kSeconds) seconds += seconds_of(step);
-  trial.step_seconds = seconds / static_cast<double>(trial.steps - 1);
+  while (cost.steps < kSteps || seconds < kSeconds) seconds += seconds_of(step);
+  cost.step_seconds = seconds / static_cast<double>(cost.steps - 1);
 }
 
 /// Numbers that a run keeps and a trial does not: the batches' own tokens, an evaluation's windows
-/// and the weights of all its heads in one of them (Run::log_heads), and a checkpoint as it is
+/// and the weights of all its heads in one of them (training.cpp), and a checkpoint as it is
 /// written (weights and two moments in f32).
 std::int64_t bytes_to_come(const nn::GPT& model, const Corpus& corpus) {
   const auto token = static_cast<std::int64_t>(sizeof(std::int64_t));
@@ -61,46 +61,47 @@ std::int64_t bytes_to_come(const nn::GPT& model, const Corpus& corpus) {
 
 }  // namespace
 
-Trial try_out(const Settings& s, const Corpus& corpus) {
+CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus) {
   Generator own(0);
   const GeneratorScope scope(own);
-  nn::GPT model(s.model);
-  Trial trial{};
-  time_steps(trial, model, s, corpus);
+  nn::GPT model(flags.model());
+  CostEstimate cost{};
+  time_steps(cost, model, flags, corpus);
   model.eval();
-  const std::int64_t side_by_side = evaluation_batch(s);
+  const std::int64_t side_by_side = evaluation_batch(flags);
   const std::vector<std::int64_t> part =
-      beginning(corpus.held_out, side_by_side * s.model.context + 1);
+      beginning(corpus.held_out, side_by_side * flags.context + 1);
   const auto evaluate = [&] { mean_loss(model, part, side_by_side); };
   evaluate();  // as with steps, the first time does not count
-  trial.evaluation_seconds = seconds_of(evaluate) *
-                             static_cast<double>(std::ssize(corpus.held_out)) /
-                             static_cast<double>(std::ssize(part));
-  trial.peak_bytes =
+  cost.evaluation_seconds = seconds_of(evaluate) *
+                            static_cast<double>(std::ssize(corpus.held_out)) /
+                            static_cast<double>(std::ssize(part));
+  cost.peak_bytes =
       static_cast<std::int64_t>(platform::peak_resident_bytes()) + bytes_to_come(model, corpus);
-  return trial;
+  return cost;
 }
 
-double seconds_left(const Trial& trial, const Pace& pace, std::int64_t step) {
-  return static_cast<double>(pace.steps() - step) * trial.step_seconds +
-         static_cast<double>(pace.evaluations_left(step)) * trial.evaluation_seconds;
+double seconds_left(const CostEstimate& cost, const Pace& pace, std::int64_t step) {
+  return static_cast<double>(pace.steps() - step) * cost.step_seconds +
+         static_cast<double>(pace.evaluations_left(step)) * cost.evaluation_seconds;
 }
 
-void fit_to_time(Settings& s, const Trial& trial, std::int64_t evaluations) {
-  s.time.evaluation_steps = trial.evaluation_seconds / trial.step_seconds;
-  double seconds = s.time.seconds, each = trial.step_seconds;
+void fit_to_time(GptFlags& flags, const CostEstimate& cost, std::int64_t evaluations) {
+  flags.time.evaluation_steps = cost.evaluation_seconds / cost.step_seconds;
+  double seconds = flags.time.seconds, each = cost.step_seconds;
   double times = static_cast<double>(evaluations);
   if (evaluations == 0) {
-    each += trial.evaluation_seconds / static_cast<double>(s.eval_every);
+    each += cost.evaluation_seconds / static_cast<double>(flags.eval_every);
   } else {
-    times = std::clamp(std::floor(0.2 * seconds / trial.evaluation_seconds), 1.0, times);
-    seconds -= times * trial.evaluation_seconds;
+    times = std::clamp(std::floor(0.2 * seconds / cost.evaluation_seconds), 1.0, times);
+    seconds -= times * cost.evaluation_seconds;
   }
-  const auto most = static_cast<double>(s.time.most_steps);
-  s.steps = static_cast<std::int64_t>(std::clamp(seconds / each, 1.0, most));
-  s.warmup = std::min<std::int64_t>(s.warmup, s.steps / 10);
+  const auto most = static_cast<double>(flags.time.most_steps);
+  flags.steps = static_cast<std::int64_t>(std::clamp(seconds / each, 1.0, most));
+  flags.warmup = std::min<std::int64_t>(flags.warmup, flags.steps / 10);
   if (evaluations > 0)
-    s.eval_every = static_cast<std::int64_t>(std::ceil(static_cast<double>(s.steps) / times));
+    flags.eval_every =
+        static_cast<std::int64_t>(std::ceil(static_cast<double>(flags.steps) / times));
 }
 
 }  // namespace gradus::examples

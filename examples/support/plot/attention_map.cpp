@@ -1,6 +1,5 @@
-// Colours are 64 steps; in SVG the cells of one colour are one path, in PNG its palette ends with
-// two more, for letters and for lines.
-#include "gradus/io/attention_map.h"
+// Colours are 64 steps; the cells of one colour are one path.
+#include "gradus/examples/support/plot/attention_map.h"
 
 #include <algorithm>
 #include <array>
@@ -9,14 +8,12 @@
 
 #include "gradus/base/error.h"
 #include "gradus/engine/strided.h"
-#include "gradus/io/bitmap_font.h"
-#include "gradus/io/markup.h"
-#include "gradus/io/png.h"
+#include "gradus/examples/support/plot/label.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 
-namespace gradus::io {
+namespace gradus::plot {
 namespace {
 
 constexpr int kColours = 64;
@@ -98,7 +95,7 @@ std::string labels(const std::vector<std::string>& words, double cell, bool acro
   const auto stride = static_cast<std::size_t>(std::max(1.0, std::ceil(11 / cell)));
   for (std::size_t i = 0; i < words.size(); i += stride) {
     const double at = (static_cast<double>(i) + 0.5) * cell;
-    const std::string word = escaped(label(words[i]));
+    const std::string word = io::escape_xml(label(words[i]));
     out +=
         across
             ? text("<text transform=\"translate(", at + 4, ",-6) rotate(-90)\">", word, "</text>\n")
@@ -122,69 +119,6 @@ std::string legend(double largest, double height) {
                     "\" class=\"frame\"/>\n<text x=\"20\" y=\"10\">", std::fixed,
                     std::setprecision(3), largest, "</text>\n<text x=\"20\" y=\"", height,
                     "\">0</text>\n");
-}
-
-constexpr std::uint8_t kInk = kColours, kLine = kColours + 1;  // after the colours of cells
-constexpr std::int64_t kPngSide = 640, kMargin = 8, kGap = 4, kBar = 14;  // pixels
-constexpr std::string_view kKeys = "keys: what is looked at", kQueries = "queries";
-
-std::int64_t longest(const std::vector<std::string>& words) {
-  std::int64_t most = 1;
-  for (const std::string& each : words) most = std::max(most, count_characters(label(each)));
-  return most;
-}
-
-/// Where things are in a PNG, in pixels.
-struct Drawing {
-  Drawing(const AttentionMap& map, const Cells& cells)
-      : cell(std::clamp<std::int64_t>(kPngSide / std::max(cells.rows, cells.columns), 1, 32)),
-        scale(cell > 2 * kLetterHeight ? 2 : 1),
-        left(kMargin + 2 * line + longest(map.queries) * letter + kGap),
-        top(kMargin + 4 * line + longest(map.keys) * letter + kGap),
-        width(cells.columns * cell),
-        height(cells.rows * cell),
-        whole_width(
-            std::max({left + width + 3 * kMargin + kBar + 6 * letter,
-                      2 * kMargin + count_characters(replace_invalid_utf8(map.title)) * letter,
-                      left + kMargin + std::ssize(kKeys) * letter})),
-        whole_height(top + std::max({height, bar, std::ssize(kQueries) * letter}) + kMargin) {}
-
-  std::int64_t cell;  // a side
-  std::int64_t scale, letter = scale * kLetterWidth, line = scale * kLetterHeight;
-  std::int64_t left, top, width, height;  // of the cells
-  std::int64_t bar = std::clamp<std::int64_t>(height / kColours, 1, 3) * kColours;
-  std::int64_t whole_width, whole_height;
-};
-
-void fill(Picture& picture, std::int64_t left, std::int64_t top, std::int64_t width,
-          std::int64_t height, std::uint8_t ink) {
-  for (std::int64_t y = top; y < top + height; ++y)
-    std::fill_n(picture.pixels.begin() + y * picture.width + left, width, ink);
-}
-
-/// As in SVG, but of cells that are `step` weights; the letters' middle is the cell's.
-void draw_labels(Picture& picture, const Drawing& to, const std::vector<std::string>& words,
-                 std::int64_t step, Writing writing) {
-  const std::int64_t stride = to.line / to.cell + 1, middle = (to.cell - to.line + to.scale) / 2;
-  for (std::int64_t i = 0; i * step < std::ssize(words); i += stride) {
-    const std::string word = label(words[static_cast<std::size_t>(i * step)]);
-    const std::int64_t at = i * to.cell + middle;
-    if (writing == Writing::upwards)
-      draw_text(picture, to.left + at, to.top - kGap, word, kInk, to.scale, writing);
-    else
-      draw_text(picture, to.left - kGap - count_characters(word) * to.letter, to.top + at, word,
-                kInk, to.scale);
-  }
-}
-
-void draw_legend(Picture& picture, const Drawing& to, double largest) {
-  const std::int64_t left = to.left + to.width + 2 * kMargin, step = to.bar / kColours;
-  fill(picture, left - 1, to.top - 1, kBar + 2, to.bar + 2, kLine);
-  for (int i = 0; i < kColours; ++i)
-    fill(picture, left, to.top + to.bar - (i + 1) * step, kBar, step, static_cast<std::uint8_t>(i));
-  draw_text(picture, left + kBar + kGap, to.top, text(std::fixed, std::setprecision(3), largest),
-            kInk, to.scale);
-  draw_text(picture, left + kBar + kGap, to.top + to.bar - to.line, "0", kInk, to.scale);
 }
 
 }  // namespace
@@ -214,16 +148,16 @@ std::string svg(const AttentionMap& map) {
       std::max(right + 90, left + 7.8 * static_cast<double>(columns_of(map.title)));
   std::string out = text(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", std::ceil(whole), "\" height=\"",
-      std::ceil(top + std::max(height, bar) + 16), "\">\n<title>", escaped(map.title),
+      std::ceil(top + std::max(height, bar) + 16), "\">\n<title>", io::escape_xml(map.title),
       "</title>\n<style>text { font: 11px system-ui, \"DejaVu Sans\", sans-serif; fill: #333 } "
       ".title { font-size: 15px; font-weight: 600; fill: #111 } .axis { fill: #777 } "
       ".frame { fill: none; stroke: #999 }</style>\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"#fff\"/>\n"
       "<text x=\"14\" y=\"26\" class=\"title\">",
-      escaped(map.title), "</text>\n");
-  out += text("<text x=\"", left, "\" y=\"48\" class=\"axis\">", kKeys, "</text>\n",
+      io::escape_xml(map.title), "</text>\n");
+  out += text("<text x=\"", left, "\" y=\"48\" class=\"axis\">keys: what is looked at</text>\n",
               "<text transform=\"translate(18,", top + std::min(height, 60.0),
-              ") rotate(-90)\" class=\"axis\">", kQueries, "</text>\n");
+              ") rotate(-90)\" class=\"axis\">queries</text>\n");
   out += text("<g transform=\"translate(", left, ",", top,
               ")\">\n<g shape-rendering=\"crispEdges\" transform=\"scale(",
               cell * static_cast<double>(cells.column_step), ",",
@@ -232,27 +166,6 @@ std::string svg(const AttentionMap& map) {
   out += labels(map.queries, cell, false) + labels(map.keys, cell, true);
   return out + text("<g transform=\"translate(", width + 18, ",0)\">\n", legend(cells.largest, bar),
                     "</g>\n</g>\n</svg>\n");
-}
-
-std::string png(const AttentionMap& map) {
-  const Cells cells = cells_of(map);
-  const Drawing to(map, cells);
-  Picture picture{to.whole_width, to.whole_height, {}, {}};
-  picture.pixels.resize(static_cast<std::size_t>(picture.width * picture.height));
-  for (int i = 0; i < kColours; ++i) picture.palette.push_back(colour(i));
-  picture.palette.insert(picture.palette.end(), {{0x22, 0x22, 0x22}, {0x88, 0x88, 0x88}});
-  draw_text(picture, kMargin, kMargin, map.title, kInk, to.scale);
-  draw_text(picture, to.left, kMargin + 2 * to.line, kKeys, kLine, to.scale);
-  draw_text(picture, kMargin, to.top + std::ssize(kQueries) * to.letter, kQueries, kLine, to.scale,
-            Writing::upwards);
-  fill(picture, to.left - 1, to.top - 1, to.width + 2, to.height + 2, kLine);
-  for (std::int64_t i = 0; i < cells.rows * cells.columns; ++i)
-    fill(picture, to.left + i % cells.columns * to.cell, to.top + i / cells.columns * to.cell,
-         to.cell, to.cell, cells.steps[static_cast<std::size_t>(i)]);
-  draw_labels(picture, to, map.queries, cells.row_step, Writing::rightwards);
-  draw_labels(picture, to, map.keys, cells.column_step, Writing::upwards);
-  draw_legend(picture, to, cells.largest);
-  return png(picture);
 }
 
 AttentionMap head_of(const AttentionLayer& layer, std::int64_t head,
@@ -274,4 +187,4 @@ AttentionMap head_of(const AttentionLayer& layer, std::int64_t head,
   return {text(layer.name, ", head ", head), select(weights, 0, head), queries, keys};
 }
 
-}  // namespace gradus::io
+}  // namespace gradus::plot

@@ -5,12 +5,12 @@
 
 #include "gradus/base/error.h"
 #include "gradus/engine/strided.h"
-#include "gradus/io/attention_map.h"
-#include "gradus/io/markup.h"
+#include "gradus/examples/support/plot/attention_map.h"
+#include "gradus/examples/support/plot/label.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/members.h"
 
-namespace gradus::io {
+namespace gradus::plot {
 namespace {
 
 constexpr const char* kStyle = R"(<style>
@@ -61,6 +61,7 @@ function draw(row = -1, column = -1) {
   big.style.height = top_ + Q.length * cell + 10 + 'px';
   big.width = parseFloat(big.style.width) * r; big.height = parseFloat(big.style.height) * r;
   g.scale(r, r); g.imageSmoothingEnabled = false;
+  g.fillStyle = '#fff'; g.fillRect(0, 0, big.width, big.height);
   g.drawImage(pixels(now), left, top_, K.length * cell, Q.length * cell);
   g.strokeStyle = '#999'; g.strokeRect(left, top_, K.length * cell, Q.length * cell);
   g.font = '11px system-ui, sans-serif';
@@ -84,8 +85,18 @@ big.onmousemove = e => {
     weights(now)[i * K.length + j].toFixed(4) : '';
   draw(inside ? i : -1, inside ? j : -1);
 };
+document.getElementById('save').onclick = () => {
+  draw();
+  big.toBlob(picture => {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(picture); link.download = now.file;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+};
 function choose(layer, head, canvas) {
   now = layer.heads[head];
+  now.file = `${layer.name} head ${head}.png`.replace(/[^\w.]+/g, '_');
   heading.textContent =
     `${layer.name}, head ${head}; dark blue is ${now.largest.toFixed(3)}, white is 0`;
   document.querySelectorAll('td canvas').forEach(c => c.classList.toggle('chosen', c === canvas));
@@ -107,7 +118,7 @@ for (const layer of L) {
 /// A label as a JavaScript string that ends no script element: < is written as an escape.
 std::string quoted(const std::string& words) {
   std::string out = "\"";
-  for (const char c : replace_invalid_utf8(words)) {
+  for (const char c : io::replace_invalid_utf8(words)) {
     if (c == '"' || c == '\\')
       out += {'\\', c};
     else if (c == '<')
@@ -154,11 +165,14 @@ std::string attention_page(const std::string& title, const std::vector<Attention
     data += "]},\n";
   }
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<title>" +
-         escaped(title) + "</title>\n" + kStyle + "</head><body>\n<h1>" + escaped(title) +
+         io::escape_xml(title) + "</title>\n" + kStyle + "</head><body>\n<h1>" +
+         io::escape_xml(title) +
          "</h1>\n<div class=\"all\"><table id=\"heads\"></table>\n<div><div id=\"name\"></div>"
-         "<div id=\"told\"></div><canvas id=\"big\"></canvas></div></div>\n<script>\nconst Q = " +
+         "<div id=\"told\"></div><canvas id=\"big\"></canvas><div><button id=\"save\">Save as "
+         "PNG</button></div>"
+         "</div></div>\n<script>\nconst Q = " +
          list_of(queries) + ", K = " + list_of(keys) + ";\nconst L = [\n" + data +
          "];\n</script>\n" + kScript + "</body></html>\n";
 }
 
-}  // namespace gradus::io
+}  // namespace gradus::plot

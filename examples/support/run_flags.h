@@ -29,6 +29,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -44,6 +45,14 @@ class Option;
 
 namespace gradus::examples {
 
+/// How settings.json has a setting.
+struct Kept {
+  std::string field = "";   // its name there, where it is not the flag's
+  bool optional = false;    // older runs lack it, which then have the default
+  bool may_differ = false;  // what a flag says is no error where a resumed run has another
+  std::vector<std::string> choices = {};  // of a word, where it may not be any
+};
+
 class RunFlags {
  public:
   explicit RunFlags(std::string program);  // --out is runs/PROGRAM where it is not given
@@ -58,13 +67,20 @@ class RunFlags {
 
   void add_to(CLI::App& app);
 
+  using Value =
+      std::variant<std::int64_t*, double*, bool*, std::string*, std::vector<std::string>*>;
   /// One more flag, kept in the run's settings.json: a resumed run has it again.
-  using Value = std::variant<std::int64_t*, double*, bool*, std::string*>;
-  void setting(CLI::App& app, const std::string& flag, Value value, const std::string& help);
+  CLI::Option& setting(CLI::App& app, const std::string& flag, Value value, const std::string& help,
+                       const Kept& kept = {});
+  /// What settings.json has and no flag sets.
+  void fact(const std::string& field, Value value);
+  bool given(const std::string& flag) const;  // on the command line
 
   /// Before anything is made: ranges, check(), and memory for need(). The error names a flag, or
   /// the field of a file.
   void judge(const Judge& judge, bool to_train = true) const;
+  void judge_values(const Judge& judge) const;                 // each value by itself,
+  void judge_memory(const Judge& judge, bool to_train) const;  // memory alone
   /// What no range says: one that must divide another.
   virtual void check(const Judge&) const {}
   virtual Need need() const { return {}; }
@@ -78,23 +94,38 @@ class RunFlags {
   /// All settings of the run in `directory`, for commands that use one. FileError.
   void load(const std::string& directory);
 
+  /// settings.json as text, and from it. FileError in one line.
+  std::string to_json() const;
+  void from_json(const std::string& json, bool flags_must_agree = false);
+
+  void write() const;  // settings.json, again where begin() was followed by a change
+
   RunFiles files() const { return {out}; }
+  std::string settings_file() const { return out + "/settings.json"; }
   TrainOptions options() const;  // directory, steps, eval_every, name, stop: add what else you want
 
+  /// Called before the first step of a run, new or resumed, and after the last of a finished one.
+  struct Report {
+    std::function<void()> begun, finished;
+  };
   /// Starts or resumes, trains, and says at the end what there is. Returns the exit code.
-  int train(Trainer& trainer, const Trainer::LossOf& loss_of,
-            const Trainer::Evaluate& evaluate) const;
+  int train(Trainer& trainer, const Trainer::LossOf& loss_of, const Trainer::Evaluate& evaluate,
+            const Report& report = {}) const;
+
+ protected:
+  /// More of settings.json than fields that hold one value.
+  virtual void read_more(SettingsFile&) {}
+  virtual void write_more(nlohmann::ordered_json&) const {}
+  /// What the message about memory names.
+  virtual std::vector<std::pair<const char*, std::int64_t>> sizes() const;
 
  private:
   struct Setting {
-    std::string flag, field;  // "--eval-every", in the file "eval_every"
+    std::string flag;  // "--eval-every"; of a fact ""
+    Kept kept;         // "eval_every"
     Value value;
     const CLI::Option* option;
   };
-  std::string settings_file() const { return out + "/settings.json"; }
-  std::vector<std::pair<const char*, std::int64_t>> sizes() const;  // what memory depends on
-  void read(bool flags_must_agree);
-  void write() const;
 
   std::string program_;
   std::vector<Setting> settings_;

@@ -29,17 +29,31 @@ std::string field_of(const std::string& flag) {
 
 RunFlags::RunFlags(std::string program) : out("runs/" + program), program_(std::move(program)) {}
 
-void RunFlags::setting(CLI::App& app, const std::string& flag, Value value,
-                       const std::string& help) {
-  const CLI::Option* option = std::visit(
+CLI::Option& RunFlags::setting(CLI::App& app, const std::string& flag, Value value,
+                               const std::string& help, const Kept& kept) {
+  CLI::Option* option = std::visit(
       [&]<class T>(T* at) {
         if constexpr (std::is_same_v<T, bool>)
           return app.add_flag(flag, *at, help);
+        else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+          return app.add_option(flag, *at, help);
         else
           return app.add_option(flag, *at, help)->capture_default_str();
       },
       value);
-  settings_.push_back({flag, field_of(flag), value, option});
+  settings_.push_back({flag, kept, value, option});
+  if (kept.field.empty()) settings_.back().kept.field = field_of(flag);
+  return *option;
+}
+
+void RunFlags::fact(const std::string& field, Value value) {
+  settings_.push_back({"", {.field = field}, value, nullptr});
+}
+
+bool RunFlags::given(const std::string& flag) const {
+  return std::any_of(settings_.begin(), settings_.end(), [&](const Setting& each) {
+    return each.option && each.flag == flag && each.option->count() > 0;
+  });
 }
 
 void RunFlags::add_to(CLI::App& app) {
@@ -53,14 +67,24 @@ void RunFlags::add_to(CLI::App& app) {
 }
 
 void RunFlags::judge(const Judge& judge, bool to_train) const {
+  judge_values(judge);
+  check(judge);
+  judge_memory(judge, to_train);
+}
+
+void RunFlags::judge_values(const Judge& judge) const {
   for (const Setting& each : settings_)
     std::visit(
         [&]<class T>(const T* at) {
           if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>)
-            judge.number(each.field, *at);
+            judge.number(each.kept.field, *at);
+          if constexpr (std::is_same_v<T, std::string>)
+            judge.choice(each.kept.field, *at, each.kept.choices);
         },
         each.value);
-  check(judge);
+}
+
+void RunFlags::judge_memory(const Judge& judge, bool to_train) const {
   const Need need = this->need();
   judge.memory(to_train ? need.training() : need.using_it(), sizes());
 }
@@ -69,8 +93,9 @@ std::vector<std::pair<const char*, std::int64_t>> RunFlags::sizes() const {
   std::vector<std::pair<const char*, std::int64_t>> all;
   for (const Setting& each : settings_)
     if (const auto* at = std::get_if<std::int64_t*>(&each.value))
-      if (each.field != "seed" && each.field != "steps" && each.field != "eval_every")
-        all.emplace_back(each.field.c_str(), **at);
+      if (const std::string& field = each.kept.field;
+          field != "seed" && field != "steps" && field != "eval_every")
+        all.emplace_back(field.c_str(), **at);
   return all;
 }
 
@@ -87,7 +112,7 @@ DirectoryLock RunFlags::begin(const std::vector<std::string>& more) {
   all.push_back(settings_file());
   remove_leftovers(out, all);
   if (resume) {
-    read(true);
+    from_json(SettingsFile::text_of(settings_file()), true);
     judge(Judge(settings_file()));
   } else {
     require_no_run(program_, files());  // again: it may have come between
@@ -101,33 +126,43 @@ void RunFlags::load(const std::string& directory) {
   require<FileError>(std::filesystem::exists(settings_file()), out, ": holds no ", program_,
                      " run: there is no settings.json; train one with: ", program_, " train --out ",
                      out);
-  read(false);
+  from_json(SettingsFile::text_of(settings_file()));
   judge(Judge(settings_file()), false);
 }
 
-void RunFlags::read(bool flags_must_agree) {
-  SettingsFile file(SettingsFile::text_of(settings_file()), settings_file(), program_);
-  std::string program;
-  file.read("program", program);
+void RunFlags::from_json(const std::string& json, bool flags_must_agree) {
+  SettingsFile file(json, settings_file(), program_);
+  std::string program = "gpt";  // whose older runs do not say so
+  file.read_if_there("program", program);
   require<FileError>(program == program_, out, ": is a run of ", io::in_quotes(program),
                      ", not of ", program_);
   for (const Setting& each : settings_)
     std::visit(
         [&]<class T>(T* at) {
-          T run;
-          file.read(each.field, run);
-          if (flags_must_agree && each.option->count() > 0) must_agree(each.flag, *at, run, out);
+          const Kept& kept = each.kept;
+          T run = *at;
+          if (kept.optional && !file.has(kept.field)) return;
+          file.read(kept.field, run);
+          if constexpr (!std::is_same_v<T, std::vector<std::string>>)
+            if (flags_must_agree && !kept.may_differ && each.option && each.option->count() > 0)
+              must_agree(each.flag, *at, run, out);
           *at = run;
         },
         each.value);
+  read_more(file);
   file.finish();
 }
 
-void RunFlags::write() const {
+std::string RunFlags::to_json() const {
   Json json = {{"program", program_}};
   for (const Setting& each : settings_)
-    std::visit([&](const auto* at) { json[each.field] = *at; }, each.value);
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    std::visit([&](const auto* at) { json[each.kept.field] = *at; }, each.value);
+  write_more(json);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void RunFlags::write() const {
+  const std::string text = to_json();
   io::write_file_atomically(settings_file(), text.data(), text.size());
 }
 
@@ -142,16 +177,18 @@ TrainOptions RunFlags::options() const {
 }
 
 int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
-                    const Trainer::Evaluate& evaluate) const {
+                    const Trainer::Evaluate& evaluate, const Report& report) const {
   if (resume)
     load_fitting(files().checkpoint(), [&] { trainer.resume(); });
   else
     trainer.start();
+  if (report.begun) report.begun();
   const std::int64_t first = trainer.step();
   const auto start = std::chrono::steady_clock::now();
   const TrainEnd end = run_trainer(trainer, program_, loss_of, evaluate);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   say_cost(taken.count(), trainer.step() - first);
+  if (end == TrainEnd::finished && report.finished) report.finished();
   return end_of_run(end, program_, files());
 }
 

@@ -1,0 +1,73 @@
+// What a run of gpt is made of: the text, the model's sizes, the recipe. Each setting is described in
+// one place, which serves the command line, settings.json, and their checks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "corpus.h"
+#include "gradus/examples/support/run_flags.h"
+#include "gradus/models/gpt.h"
+
+namespace gradus::examples {
+
+class GptFlags : public RunFlags {
+ public:
+  explicit GptFlags(CLI::App& train);  // describes the flags of `train`
+
+  std::vector<std::string> texts;    // files, one after the other
+  std::string validation;            // the file that is held out; "": the last tenth of the text
+  std::string text_digest;           // of the bytes read, so that a resumed run sees the same
+  std::string tokenizer = "auto";    // char, byte, word or bpe once the text is known
+  std::int64_t tokenizer_vocab = 0;  // of word and bpe
+  std::string config;                // the preset that the sizes come from; "": the text decides
+  std::int64_t vocab = 0, context = 0, layers = 0, heads = 0, width = 0, kv_heads = 0, window = 0;
+  std::string positions = "learned", norm = "layer", activation = "gelu";
+  double dropout = 0;
+  bool checkpoint = false;  // of gradients
+  TimeLimit time;           // with it, `steps` is the plan that the run began with
+  std::int64_t warmup = 100;
+  double final_factor = 0.1;  // the cosine ends at this part of the rate
+  double beta2 = 0.99, weight_decay = 0.1, clip_norm = 1.0;
+  // Of the command line alone:
+  std::optional<double> minutes;
+  bool no_trial = false;
+
+  /// --out, else runs/book for texts/book.txt. ValueError: neither is given.
+  std::string directory() const;
+  /// Sizes of the preset, but for those that a flag says. ValueError lists the names.
+  void choose_config(const std::string& name);
+  /// Before a long text is read: ranges, names, and the memory that the config takes at least.
+  void judge_before_text();
+  /// What the text decides, after which judge() looks at all.
+  void take(const Corpus& corpus);
+
+  nn::GPTOptions model() const;
+  /// Where the model is not GPT-2's: ", rotary positions, 2 key heads"; else "".
+  std::string non_default_options() const;
+  std::string tokenizer_file() const { return out + "/tokenizer.json"; }
+  std::vector<std::string> all_files() const;  // of the run's directory
+
+  void check(const Judge& judge) const override;
+  Need need() const override;
+
+ protected:
+  void read_more(SettingsFile& file) override;
+  void write_more(nlohmann::ordered_json& json) const override;
+  std::vector<std::pair<const char*, std::int64_t>> sizes() const override;
+
+ private:
+  void describe_text(CLI::App& app);
+  void describe_model(CLI::App& app);
+  void describe_recipe(CLI::App& app);
+};
+
+/// A preset, and for texts of how many tokens it is: "10,000 to 10,000,000".
+struct ConfigForText {
+  const char *name, *range;
+  std::int64_t most;
+};
+const ConfigForText& config_for(std::int64_t tokens);
+
+}  // namespace gradus::examples
