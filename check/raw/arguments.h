@@ -1,8 +1,8 @@
 // The arrays that functions under test may take: scalars, vectors, arrays, spans, pointers, and
 // anything with data(), rows() and cols(), as Eigen's matrices have.
 //
-// A function whose parameter is a pointer or a span gets memory of the checker, with guard zones on both
-// sides; one that takes a container gets a container.
+// A function whose parameter is a pointer or a span gets memory of the checker, with guard zones on
+// both sides; one that takes a container gets a container.
 #pragma once
 
 #include <concepts>
