@@ -11,7 +11,8 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMPONENTS = ["engine", "ops", "nn", "models", "io", "train", "trace", "check", "base"]
-PRIVATE = {"kernels", "products"}  # folders of what operations share inside
+# What operations share inside: not installed.
+PRIVATE = {"kernels", "products", "problem.h", "row_kernels.h", "tiling.h"}
 NAME = re.compile(
     r"^(?:template <.*> ?)?(?:\[\[nodiscard\]\] )?(?:inline |constexpr |extern )*"
     r"(?:(?:class|struct|enum class|using)(?: \[\[nodiscard\]\])? (?P<type>\w+)\b(?! *;)"
