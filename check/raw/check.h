@@ -150,7 +150,7 @@ auto given(const T (&value)[N]) {
 /// Checks `derivative` against differences of `forward` at `inputs`: scalars, vectors, arrays,
 /// spans (for pointers), and matrices with data(), rows() and cols(). Both functions are given
 /// what the inputs are, or, where their parameters are pointers or spans, guarded memory of the
-/// checker. 
+/// checker.
 ///   forward(inputs…) → y                      or  forward(inputs…, y) with .output(shape)
 ///   derivative(inputs…, dy) → gradients       a vector-Jacobian product
 ///   derivative(inputs…, dy, gradients…)       the same, written; or added to: .accumulates()

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Writes docs/api.md: every public header with its names, a line each, as the headers say it.
+
+  tools/api.py            writes it
+  tools/api.py --check    exit code 1 where it is not what would be written
+"""
+import pathlib
+import re
+import sys
+import textwrap
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COMPONENTS = ["engine", "ops", "nn", "models", "io", "train", "trace", "check", "base"]
+# What operations share inside: not installed.
+PRIVATE = {"kernels", "products", "problem.h", "row_kernels.h", "tiling.h"}
+NAME = re.compile(
+    r"^(?:template <.*> ?)?(?:\[\[nodiscard\]\] )?(?:inline |constexpr |extern )*"
+    r"(?:(?:class|struct|enum class|using)(?: \[\[nodiscard\]\])? (?P<type>\w+)\b(?! *;)"
+    r"|(?P<result>[\w:<>&*, ]+?[ &*])(?P<function>\w+)\()")
+NOT_NAMES = {"if", "for", "while", "return", "static_assert", "operator", "namespace"}
+
+
+def sentence(comment):
+    """The first sentence of a comment, on one line."""
+    words = " ".join(comment).strip()
+    end = re.search(r"[.;](?= |$)", words)
+    return (words[:end.start()] if end else words).replace("|", "\\|")
+
+
+def names(lines):
+    """(name, sentence) of what a header declares at namespace level, a name once."""
+    found, comment, depth = {}, [], 0
+    for line in lines:
+        text = line.rstrip("\n")
+        if depth == 0 and text.startswith("///"):
+            comment.append(text[3:].strip())
+            continue
+        match = NAME.match(text) if depth == 0 and text[:1] not in (" ", "}", "#", "/", "") else None
+        if match:
+            name = match["type"] or match["function"]
+            beside = text.partition("//")[2].strip()
+            if name not in NOT_NAMES and not found.get(name):
+                found[name] = sentence(comment) or sentence([beside])
+        if not text.startswith(("namespace", "}  // namespace")):
+            depth += text.count("{") - text.count("}")
+        if text and not text.startswith("template"):
+            comment = []
+    return found
+
+
+def page():
+    out = ["# Every public header", "",
+           "Made by `tools/api.py` from the headers; a name leads to its comment there. What PyTorch has under a name",
+           "does the same here. Members of a class stand in its header.", ""]
+    for component in COMPONENTS:
+        out += [f"## {component}", ""]
+        for header in sorted((ROOT / component).rglob("*.h")):
+            path = header.relative_to(ROOT)
+            if PRIVATE & set(path.parts):
+                continue
+            lines = header.read_text(encoding="utf-8").split("\n")
+            title = []
+            for line in lines:
+                if not line.startswith("//"):
+                    break
+                title.append(line[2:].strip())
+            declared = names(lines)
+            if not declared:
+                continue
+            out += [f"### [{path}](../{path})", "", *textwrap.wrap(sentence(title) + ".", 118), ""]
+            for name, what in declared.items():
+                out += textwrap.wrap(f"- `{name}`" + (f": {what}" if what else ""), 118, subsequent_indent="  ",
+                                     break_long_words=False, break_on_hyphens=False)
+            out.append("")
+    return "\n".join(out).rstrip() + "\n"
+
+
+def main():
+    target = ROOT / "docs" / "api.md"
+    text = page()
+    if sys.argv[1:] == ["--check"]:
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            sys.exit("docs/api.md is not what the headers say: run tools/api.py")
+    elif sys.argv[1:]:
+        sys.exit(__doc__)
+    else:
+        target.write_text(text, encoding="utf-8")
+
+
+main()
