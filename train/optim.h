@@ -109,7 +109,7 @@ class Optimizer {
 };
 
 struct SGDOptions {
-  double lr = 1e-2;
+  double lr = 1e-3;
   double momentum = 0;
   double weight_decay = 0;  // added to the gradient
   bool nesterov = false;
