@@ -1,5 +1,5 @@
-// What a run of gpt is made of: the text, the model's sizes, the recipe. Each setting is described in
-// one place, which serves the command line, settings.json, and their checks.
+// What a run of gpt is made of: the text, the model's sizes, the recipe. Each setting is described
+// in one place, which serves the command line, settings.json, and their checks.
 #pragma once
 
 #include <optional>

@@ -100,8 +100,8 @@ ReadyRun new_run(GptFlags& flags) {
   return {std::move(lock), std::move(corpus), cost};
 }
 
-/// What is said of the text, the steps and the tokenizer agrees with the run, whose settings `flags`
-/// get. Texts may be found at another place than when it began.
+/// What is said of the text, the steps and the tokenizer agrees with the run, whose settings
+/// `flags` get. Texts may be found at another place than when it began.
 DirectoryLock resume_with(GptFlags& flags, std::int64_t& steps) {
   const std::vector<std::string> texts = flags.texts;
   const std::string validation = flags.validation, tokenizer = flags.tokenizer;
