@@ -15,7 +15,6 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 

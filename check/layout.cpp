@@ -12,11 +12,11 @@ namespace {
 
 const Cause kInputLayout = {
     "LAYOUT", "the same numbers with other strides or another offset give another result",
-    "data() walked as if it were row-major? Take kernel::contiguous(x) first, or walk by "
+    "data() walked as if it were row-major? Take x.contiguous() first, or walk by "
     "strides()"};
 const Cause kUpstreamLayout = {
     "UPSTREAM LAYOUT", "dy's numbers are read as if they lay in row-major order, and they need not",
-    "take kernel::contiguous(dy) before data(), or walk by dy.strides(): sum() and expand() hand "
+    "take dy.contiguous() before data(), or walk by dy.strides(): sum() and expand() hand "
     "back strides of 0, transpose() hands them back swapped"};
 const Cause kOutside = {"WRITES OUTSIDE",
                         "memory beside a tensor was written to: it belongs to others",

@@ -10,7 +10,6 @@
 #include "gradus/io/crc32.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
-#include "gradus/ops/members.h"
 
 namespace gradus::io {
 namespace {

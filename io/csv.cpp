@@ -10,7 +10,6 @@
 #include "gradus/engine/strided.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
-#include "gradus/ops/members.h"
 
 namespace gradus::io {
 namespace {

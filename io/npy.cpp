@@ -15,7 +15,6 @@
 #include "gradus/io/input.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
-#include "gradus/ops/members.h"
 
 namespace gradus::io {
 namespace {
@@ -123,7 +122,7 @@ class HeaderReader {
 Stored stored_as(const std::string& description, const std::string& file) {
   const auto found = kDescriptions.find(description);
   if (found != kDescriptions.end()) return found->second;
-  const char* hint = description.rfind('>', 0) == 0 ? " (big-endian: write x.to('<f4'))"
+  const char* hint = description.rfind('>', 0) == 0 ? " (big-endian: write x.astype('<f4'))"
                      : description.find('O') < description.size() ? " (Python objects)"
                                                                   : "";
   fail<FileError>(file, ": dtype ", in_quotes(description), hint,

@@ -12,7 +12,6 @@
 #include "gradus/io/safetensors_header.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
-#include "gradus/ops/members.h"
 
 namespace gradus::io {
 namespace {

@@ -23,8 +23,8 @@ enum class HeadPosition { none, rotary, alibi, relative };
 struct MultiHeadAttentionOptions {
   std::int64_t width = 0;  // C
   std::int64_t heads = 1;  // H; divides C
-  std::optional<std::int64_t> kv_heads =
-      {};              // G heads of keys and values, each for H / G queries; H
+  /// G heads of keys and values, each for H / G heads of queries; H.
+  std::optional<std::int64_t> kv_heads = {};
   bool bias = true;    // in the projections
   double dropout = 0;  // on the attention weights
   HeadPosition position = HeadPosition::none;

@@ -6,7 +6,6 @@
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention_measures.h"
-#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 
 namespace gradus::nn {

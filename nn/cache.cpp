@@ -8,7 +8,6 @@
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {

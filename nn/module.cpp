@@ -9,7 +9,6 @@
 #include "gradus/base/platform.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
-#include "gradus/ops/members.h"
 
 namespace gradus::nn {
 namespace {

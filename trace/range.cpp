@@ -1,7 +1,6 @@
 // Ranges, as numbers and as text.
 #include "gradus/trace/range.h"
 #include "gradus/engine/strided.h"
-#include "gradus/ops/members.h"
 
 #include <algorithm>
 #include <cmath>

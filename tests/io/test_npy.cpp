@@ -104,7 +104,7 @@ TEST_CASE("npy: a file that is not quite one is refused") {
       {file_of(dict("|u1", "False", "(4)"), "1234"), "(3,) a shape"},
       {file_of(dict("|u1", "False", "4"), "1234"), "a '(' is missing"},
       {file_of(dict("|u1", "False", "(99999999999999999999,)"), "1234"), "a whole number"},
-      {file_of(dict(">f4", "False", "(1,)"), "1234"), "big-endian"},
+      {file_of(dict(">f4", "False", "(1,)"), "1234"), "big-endian: write x.astype('<f4')"},
       {file_of(dict("|O", "False", "(1,)"), "1234"), "Python objects"},
       {file_of(dict("<c8", "False", "(1,)"), "1234"), "\"<c8\" cannot be read: <f4"},
       {file_of(good, "123"), "|u1 [4] takes 4 bytes, but 3 follow the header"},

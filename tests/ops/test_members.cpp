@@ -1,5 +1,6 @@
 // What somebody types who comes from PyTorch: it does the same, or it is refused; nothing is lost
 // without a word.
+#include <cmath>
 #include <thread>
 #include <type_traits>
 
@@ -92,6 +93,23 @@ TEST_CASE("minus-assign writes to a parameter under NoGrad, and is refused else"
   y += 1.0;
   CHECK(numbers(before) == Numbers{2, 6});
   CHECK(numbers(y) == Numbers{3, 7});
+}
+
+TEST_CASE("x + y writes over a temporary y that nothing else needs, and over nothing else") {
+  const Tensor x = leaf({1, 2}), y = leaf({10, 20});
+  Tensor given = y.clone();
+  const void* buffer = given.data<double>();
+  const Tensor sum = x + std::move(given);
+  CHECK(sum.data<double>() == buffer);
+  CHECK(numbers(sum) == Numbers{11, 22});
+  CHECK(numbers(grad((sum * sum).sum(), x)) == Numbers{22, 44});
+  CHECK(numbers(x + y.view({2})) == Numbers{11, 22});  // a view of what is kept
+  CHECK(numbers(y) == Numbers{10, 20});
+  const Tensor z = x + tanh(y);  // tanh needs its result for backward
+  const Tensor dy = grad(z.sum(), y);
+  CHECK(std::abs(numbers(dy)[0] - (1 - std::tanh(10.0) * std::tanh(10.0))) < 1e-15);
+  const Tensor row = leaf({1});  // broadcast: y is no place for the sum
+  CHECK(numbers(x + row.clone()) == Numbers{2, 3});
 }
 
 TEST_CASE("grad takes lists") {

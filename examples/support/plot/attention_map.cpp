@@ -10,7 +10,6 @@
 #include "gradus/engine/strided.h"
 #include "gradus/examples/support/plot/label.h"
 #include "gradus/io/text.h"
-#include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::plot {
