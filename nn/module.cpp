@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <sstream>
 #include <typeinfo>
 
@@ -105,11 +106,12 @@ void Module::load_state_dict(const StateDict& tensors, bool strict) {
                << ", given is " << given->second.shape();
     }
   }
-  std::map<std::string, bool> known;  // tied names too: files may hold a tensor under both
+  std::set<std::string> known;  // tied names too: files may hold a tensor under both
+  for (const NamedTensor& buffer : buffers()) known.insert(buffer.name);
   std::map<const Node*, std::string> first;
   each_member("", [&](const std::string& name, const Member& member) {
-    known[name] = true;
     if (!member.parameter() || !member.parameter()->defined()) return;
+    known.insert(name);
     const std::string& original =
         first.emplace(member.parameter()->node().get(), name).first->second;
     const auto one = tensors.find(original), other = tensors.find(name);
