@@ -32,9 +32,8 @@ target_compile_options(gradus_fast PRIVATE
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/base/random.cpp
   ${PROJECT_SOURCE_DIR}/ops/attention/kernel.cpp ${PROJECT_SOURCE_DIR}/ops/attention/backward.cpp
   ${PROJECT_SOURCE_DIR}/ops/cross_entropy.cpp ${PROJECT_SOURCE_DIR}/ops/dropout.cpp
-  ${PROJECT_SOURCE_DIR}/ops/gelu.cpp ${PROJECT_SOURCE_DIR}/ops/layer_norm.cpp
-  ${PROJECT_SOURCE_DIR}/ops/rms_norm.cpp ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
-  ${PROJECT_SOURCE_DIR}/ops/sum_to.cpp
+  ${PROJECT_SOURCE_DIR}/ops/activation.cpp ${PROJECT_SOURCE_DIR}/ops/normalization.cpp
+  ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
   APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
 target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os>")
 # The checker looks at each pair of elements, in small functions that must be inlined: for size, its

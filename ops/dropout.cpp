@@ -17,6 +17,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/checks.h"
 
 namespace gradus {
 namespace {
@@ -66,9 +67,7 @@ void drop_into(Tensor& y, const DropoutMask& mask, const Tensor& x, const Tensor
 }
 
 void check_arguments(const char* name, const Tensor& x, double p) {
-  require<ValueError>(x.defined(), name, ": the tensor is undefined");
-  require<DtypeError>(is_float(x.dtype()), name, ": wants f32 or f64, not ", x.dtype(),
-                      ": convert with to(x, Dtype::f32)");
+  check_float(name, x);
   require<ValueError>(p >= 0 && p < 1, name, ": p is ", p, ", but must be in [0, 1)");
 }
 
