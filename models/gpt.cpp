@@ -9,7 +9,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/loss.h"
-#include "gradus/ops/matmul.h"
+#include "gradus/ops/linear.h"
 
 namespace gradus::nn {
 namespace {

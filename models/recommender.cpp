@@ -12,7 +12,7 @@
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
-#include "gradus/ops/matmul.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"

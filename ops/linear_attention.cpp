@@ -9,6 +9,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/mask/mask.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/pair_products.h"
 #include "gradus/ops/reduce.h"

@@ -8,7 +8,7 @@
 #include "gradus/ops/activation.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/dropout.h"
-#include "gradus/ops/matmul.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"

@@ -14,7 +14,7 @@
 #include "gradus/nn/position.h"
 #include "gradus/nn/residual.h"
 #include "gradus/nn/sequential.h"
-#include "gradus/ops/matmul.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/nn/user_modules.h"
 #include "gradus/tests/support/catch.h"

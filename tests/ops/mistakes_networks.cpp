@@ -7,6 +7,7 @@
 #include "gradus/ops/derivatives.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/loss.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"

@@ -8,6 +8,7 @@
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/loss.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"

@@ -44,7 +44,7 @@ Names matches(const std::string& source, const char* pattern) {
 /// The functions that a header declares at the start of a line and that return tensors. Operators
 /// are other spellings of some.
 Names functions_in(const std::string& header) {
-  return matches(header, R"re(^(?:inline )?(?:Tensor|AttentionOutput|Ordered|ValueAnd\w+|)re"
+  return matches(header, R"re(^(?:inline )?(?:Tensor|AttentionOutput|SortResult|ValueAnd\w+|)re"
                          R"re(std::vector<Tensor>) (\w+)\()re");
 }
 
@@ -66,7 +66,7 @@ Names public_layers() {
          std::filesystem::directory_iterator(std::filesystem::path(GRADUS_SOURCE_DIR) / room)) {
       if (entry.path().extension() != ".h") continue;
       const std::string source = contents(room + entry.path().filename().string());
-      for (const std::string& name : matches(source, R"(^class (\w+) : public Layer<)"))
+      for (const std::string& name : matches(source, R"(^class (\w+) : public (?:Layer|RowNorm)<)"))
         if (source.find(" forward(") != std::string::npos) found.insert("nn::" + name);
     }
   return found;
@@ -166,8 +166,8 @@ TEST_CASE("registry: declarations are found in a header") {
   CHECK(functions_in("Tensor relu(const Tensor& x);\n"
                      "inline Tensor twice(const Tensor& x) { return x + x; }\n"
                      "Tensor operator/(double c, const Tensor& x);\n"
-                     "struct Ordered {\n  Tensor values(int);\n};\n"
-                     "Ordered sort(const Tensor& x);\n"
+                     "struct SortResult {\n  Tensor values(int);\n};\n"
+                     "SortResult sort(const Tensor& x);\n"
                      "bool all(const Tensor& x);\n") == Names{"relu", "twice", "sort"});
   CHECK(public_functions().size() >= 100);
   CHECK(public_layers().count("nn::MultiHeadAttention") == 1);

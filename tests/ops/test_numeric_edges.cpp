@@ -14,6 +14,7 @@
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"
