@@ -8,16 +8,16 @@
 #include "gradus/examples/classify/commands.h"
 #include "gradus/examples/classify/reader.h"
 #include "gradus/examples/gpt/training.h"
+#include "gradus/examples/listen/listener.h"
 #include "gradus/examples/listen/sounds.h"
 #include "gradus/examples/listen/spectrogram.h"
 #include "gradus/examples/recommend/ranking.h"
+#include "gradus/examples/recommend/recommender.h"
 #include "gradus/examples/translate/translation.h"
 #include "gradus/examples/vision/digits.h"
 #include "gradus/io/checkpoint.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
-#include "gradus/models/listener.h"
-#include "gradus/models/recommender.h"
 #include "gradus/models/vit.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -87,21 +87,22 @@ Judged judge_vision(const Workplace&, const Weights& weights, Part part) {
 }
 
 Judged judge_listen(const Workplace&, const Weights& weights, Part part) {
-  const auto model = with(nn::Listener({.bands = kBands,
-                                        .frames = (kSamples - kFrame) / kHop + 1,
-                                        .classes = kSounds,
-                                        .layers = 1,
-                                        .heads = 2,
-                                        .width = 8}),
+  const auto model = with(examples::Listener({.bands = kBands,
+                                              .frames = (kSamples - kFrame) / kHop + 1,
+                                              .classes = kSounds,
+                                              .layers = 1,
+                                              .heads = 2,
+                                              .width = 8}),
                           weights);
   return judge_examples(make_sounds_of_test(500, seed_of(kSeed, part), 0),
                         [&](const Tensor& x) { return model(spectrogram(x)); });
 }
 
 Judged judge_recommend(const Workplace&, const Weights& weights, Part part) {
-  const auto model = with(
-      nn::Recommender({.items = kItems, .context = kLength, .layers = 1, .heads = 2, .width = 8}),
-      weights);
+  const auto model =
+      with(examples::Recommender(
+               {.items = kItems, .context = kLength, .layers = 1, .heads = 2, .width = 8}),
+           weights);
   Mean mean;
   for (History known : histories_of_test(300, kSeed)) {
     if (part == Part::validation) known.pop_back();

@@ -4,7 +4,7 @@
 
 #include "gradus/check/invariance.h"
 #include "gradus/engine/grad_mode.h"
-#include "gradus/models/recommender.h"
+#include "gradus/examples/recommend/recommender.h"
 #include "gradus/models/translator.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/shape_ops.h"
@@ -25,8 +25,8 @@ nn::Translator tiny_translator(bool shared = false) {
   return model;
 }
 
-nn::Recommender tiny_recommender() {
-  nn::Recommender model({.items = 12, .context = 9, .heads = 2, .width = 8});
+examples::Recommender tiny_recommender() {
+  examples::Recommender model({.items = 12, .context = 9, .heads = 2, .width = 8});
   enlarge(model);
   return model;
 }
@@ -60,7 +60,8 @@ TEST_CASE("in training some of what a model of sequences is given is dropped") {
   const Tensor x = ones({1, 5, 8});
   CHECK(dropouts([&] { model.encode(ids_of(1, 5)); }) ==
         dropouts([&] { model.transformer.encoder(x); }) + 1);
-  const nn::Recommender other({.items = 12, .context = 9, .heads = 2, .width = 8, .dropout = 0.5});
+  const examples::Recommender other(
+      {.items = 12, .context = 9, .heads = 2, .width = 8, .dropout = 0.5});
   CHECK(dropouts([&] { other(ids_of(1, 5)); }) == dropouts([&] { other.stack(x); }) + 1);
   const nn::GPT gpt(
       {.vocab = 13, .context = 9, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
@@ -104,7 +105,7 @@ TEST_CASE("translations side by side are those that come alone, and those of one
 }
 
 TEST_CASE("a recommender sees no padding and no future, and mixes no users") {
-  const nn::Recommender model = tiny_recommender();
+  const examples::Recommender model = tiny_recommender();
   const Tensor items = from(Ids{3, 1, 4, 11, 5, 9, 2, 6, 12, 3}, {2, 5});
   CHECK(check::causal([&](const Tensor& x) { return of_items(model(x)); }, items));
   CHECK(check::batch_invariant([&](const Tensor& x) { return of_items(model(x)); }, items));
@@ -121,7 +122,7 @@ TEST_CASE("a recommender sees no padding and no future, and mixes no users") {
 }
 
 TEST_CASE("nobody is recommended padding, and nothing is learnt about it") {
-  const nn::Recommender model = tiny_recommender();
+  const examples::Recommender model = tiny_recommender();
   const Tensor items = from(Ids{0, 0, 4, 11, 5}, {1, 5}), next = from(Ids{0, 0, 11, 5, 7}, {1, 5});
   for (const double score : numbers(select(model(items), 2, 0)))
     CHECK(score == -std::numeric_limits<double>::infinity());

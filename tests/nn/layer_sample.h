@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,8 @@ enum class Phase { training, evaluation };
 template <class Make, class Call, class Reference>
 Sample layer(const char* op, std::string what, Inputs data, Make make, Call call,
              Reference reference, Phase phase = Phase::evaluation) {
+  const std::string type = typeid(decltype(make())).name();  // has all namespaces
+  const bool application = type.find("examples") != std::string::npos;
   const std::size_t given = data.size();
   int which = 3;
   for (const nn::NamedTensor& each : make().parameters())
@@ -72,7 +75,7 @@ Sample layer(const char* op, std::string what, Inputs data, Make make, Call call
           true,
           true,
           false,
-          "nn::" + make().type_name()};
+          (application ? "examples::" : "nn::") + make().type_name()};
 }
 
 constexpr auto call_one = [](const auto& module, const Inputs& in) { return module(in[0]); };

@@ -58,9 +58,13 @@ Names public_functions() {
   return found;
 }
 
-/// The layers of nn/ and the models that have a forward.
+/// The layers of nn/ and the models that have a forward, those of applications as well.
 Names public_layers() {
   Names found;
+  for (const std::string header :
+       {"examples/listen/listener.h", "examples/recommend/recommender.h"})
+    for (const std::string& name : matches(contents(header), R"(^class (\w+) : public nn::Layer<)"))
+      found.insert("examples::" + name);
   for (const std::string room : {"nn/", "models/"})
     for (const auto& entry :
          std::filesystem::directory_iterator(std::filesystem::path(GRADUS_SOURCE_DIR) / room)) {
