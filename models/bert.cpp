@@ -7,8 +7,8 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/loss.h"
 #include "gradus/ops/linear.h"
+#include "gradus/ops/loss.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {

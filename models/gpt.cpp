@@ -8,8 +8,8 @@
 #include "gradus/ops/checkpoint.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
-#include "gradus/ops/loss.h"
 #include "gradus/ops/linear.h"
+#include "gradus/ops/loss.h"
 
 namespace gradus::nn {
 namespace {

@@ -28,8 +28,8 @@ void check_range(const char* op, const char* what, const Tensor& index, std::int
   const std::int64_t count = index.numel();
   for (std::int64_t k = 0; k < count; ++k) {
     if (static_cast<std::uint64_t>(first[k]) < static_cast<std::uint64_t>(n)) continue;
-    fail<IndexError>(op, ": ", what, " ", first[k], " at ", unravel_index(k, index.shape()),
-                     " of ", index.shape(), " is not in [0, ", n, ")", advice);
+    fail<IndexError>(op, ": ", what, " ", first[k], " at ", unravel_index(k, index.shape()), " of ",
+                     index.shape(), " is not in [0, ", n, ")", advice);
   }
 }
 
