@@ -220,7 +220,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Ten
     y = scaled_and_shifted(Normalised(x, eps).xhat, weight, bias);
   } else {
     const Tensor* const inputs[] = {&x, &weight, &bias};
-    y = run(op, std::span(inputs), forward);
+    y = record(op, std::span(inputs), forward);
   }
   if (n >= 2) move_running(running_mean, running_var, statistics, n, momentum);
   return y;

@@ -228,7 +228,7 @@ struct Embedding final : Op {
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i] != padding_id) kept.push_back(static_cast<std::int64_t>(i));
     if (kept.size() == all.size()) return {};
-    return gradus::from(kept, {static_cast<std::int64_t>(kept.size())});
+    return gradus::tensor(kept, {static_cast<std::int64_t>(kept.size())});
   }
 };
 
@@ -301,7 +301,7 @@ Tensor Tensor::operator[](const Tensor& index) const {
     if (chosen[i]) rows.push_back(static_cast<std::int64_t>(i));
   const auto count = static_cast<std::int64_t>(rows.size());
   shape[0] = std::ssize(chosen);
-  return gradus::index_select(gradus::reshape(*this, shape), 0, from(rows, {count}));
+  return gradus::index_select(gradus::reshape(*this, shape), 0, tensor(rows, {count}));
 }
 
 }  // namespace gradus

@@ -153,7 +153,7 @@ Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const Ra
     for (std::size_t c = 0; c < D; ++c) squares += row[c] * row[c];
     for (std::size_t c = 0; c < D; ++c) row[c] *= std::sqrt(length / squares);
   }
-  return kernel::convert(from(w, {features, width}), dtype);
+  return kernel::convert(tensor(w, {features, width}), dtype);
 }
 
 }  // namespace gradus

@@ -159,7 +159,7 @@ void check_joinable(const char* op, std::span<const Tensor> x, int axis) {
     bool fits = other.rank() == first.rank();
     for (int a = 0; fits && a < first.rank(); ++a) fits = a == axis || other[a] == first[a];
     require<ShapeError>(fits, op, ": tensor 0 is ", first, " but tensor ", i, " is ", other,
-                        ": all sizes ", axis < 0 ? "" : text("but that of axis ", axis, " "),
+                        ": all sizes ", axis < 0 ? "" : str_cat("but that of axis ", axis, " "),
                         "must be equal");
   }
 }

@@ -89,7 +89,7 @@ int listen_to(Flags& flags, const Which& which) {
   Listener model = flags.model();
   load_best(model, flags.files());
   const NoGrad off;
-  const Tensor spectra = spectrogram(from(samples, {1, kSamples}));  // [1, bands, frames]
+  const Tensor spectra = spectrogram(tensor(samples, {1, kSamples}));  // [1, bands, frames]
   std::fputs(picture_of(spectra).c_str(), stdout);
   for (const auto& [kind, share] : ranked(model(spectra)))
     std::printf("  %-6s  %.3f  %s\n", kSoundNames[static_cast<std::size_t>(kind)], share,

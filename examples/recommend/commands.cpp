@@ -40,7 +40,7 @@ Batch batch_of(const std::vector<History>& known, const std::vector<History>& ne
   for (const History& each : known) x.insert(x.end(), each.begin(), each.end());
   for (const History& each : next) y.insert(y.end(), each.begin(), each.end());
   const Shape shape{std::ssize(known), std::ssize(known.front())};
-  return {from(x, shape), from(y, shape)};
+  return {tensor(x, shape), tensor(y, shape)};
 }
 
 /// What a step learns from: at each place the next item, without the last two of all.
@@ -169,7 +169,7 @@ int recommend(RecommendFlags& flags, const std::string& directory,
   const Recommender model = load_trained(flags, directory);
   if (std::ssize(history) > kContext) history.erase(history.begin(), history.end() - kContext);
   const NoGrad off;
-  const Tensor scores = model(from(history, {1, std::ssize(history)}))[{0, -1}];  // [V]
+  const Tensor scores = model(tensor(history, {1, std::ssize(history)}))[{0, -1}];  // [V]
   const std::vector<double> p = softmax(scores.to(Dtype::f64), -1).to_vector<double>();
   std::vector<std::int64_t> best(p.size());
   std::iota(best.begin(), best.end(), std::int64_t{0});

@@ -38,7 +38,7 @@ inline void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) 
 inline Tensor parameter_values(const Shape& shape, int which) {
   List<double> x = numbers(values(shape, which));
   for (double& each : x) each *= 0.5;
-  return from(x, shape);
+  return tensor(x, shape);
 }
 
 enum class Phase { training, evaluation };
@@ -81,7 +81,7 @@ Sample layer(const char* op, std::string what, Inputs data, Make make, Call call
 constexpr auto call_one = [](const auto& module, const Inputs& in) { return module(in[0]); };
 
 inline Tensor ids(std::initializer_list<std::int64_t> values, const Shape& shape) {
-  return from(std::vector<std::int64_t>(values), shape);
+  return tensor(std::vector<std::int64_t>(values), shape);
 }
 
 }  // namespace gradus::testing

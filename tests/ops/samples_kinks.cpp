@@ -206,7 +206,7 @@ void add_orders(Samples& all) {
 void add_padding(Samples& all) {
   add(
       all, "embedding", "the row of the padding id gets no gradient",
-      {values({5, 3}), from(std::vector<std::int64_t>{4, 1, 3, 0, 1, 3}, {2, 3})},
+      {values({5, 3}), tensor(std::vector<std::int64_t>{4, 1, 3, 0, 1, 3}, {2, 3})},
       [](const Inputs& in) { return embedding(in[0], in[1], 3); },
       []<class T>(const Arguments<T>& in) {
         List<T> y;
