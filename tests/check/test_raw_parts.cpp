@@ -41,8 +41,8 @@ TEST_CASE("raw: the same seed gives the same report", "[check][raw]") {
     options.seed = seed;
     return run_spoiled(layer_norm(2, 3, 1), spoil, options).text();
   };
-  CHECK(str_cat(1) == str_cat(1));
-  CHECK(str_cat(1) != str_cat(2));
+  CHECK(text(1) == text(1));
+  CHECK(text(1) != text(2));
   Random random(1234567);  // the published first value of splitmix64 for this seed
   CHECK(random.next() == 6457827717110365317ULL);
   for (int i = 0; i < 1000; ++i) {

@@ -149,7 +149,7 @@ TEST_CASE("reductions: dtypes") {
   CHECK(cumsum(whole, 0).to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{3, -2, 9007199254740991});
   CHECK(has(message_of<DtypeError>([&] { mean(whole); }), "mean: wants f32 or f64, not i64"));
-  const Tensor truth = from<bool>(std::array<bool, 2>{true, false}, {2});
+  const Tensor truth = tensor<bool>(std::array<bool, 2>{true, false}, {2});
   CHECK(has(message_of<DtypeError>([&] { sum(truth); }), "sum"));
 }
 
