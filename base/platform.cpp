@@ -73,8 +73,7 @@ int usable_cores() {
   if (sched_getaffinity(0, sizeof mask, &mask) == 0)
     for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
       if (!CPU_ISSET(cpu, &mask)) continue;
-      std::string core =
-          str_cat("/sys/devices/system/cpu/cpu", cpu, "/topology/thread_siblings_list");
+      auto core = str_cat("/sys/devices/system/cpu/cpu", cpu, "/topology/thread_siblings_list");
       std::ifstream(core) >> core;  // where there is no such file it stays its name
       cores.insert(core);
     }

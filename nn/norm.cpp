@@ -12,31 +12,50 @@ void check_width(const char* layer, std::int64_t width, double eps) {
   require(eps >= 0, layer, ": eps must not be negative, is ", eps);
 }
 
+/// Without a weight the operation takes any width, but the layer was made for one.
+void check_input(const char* layer, const Tensor& x, std::int64_t width) {
+  require(x.defined(), layer, ": the input is undefined");
+  require<ShapeError>(x.rank() >= 1 && x.size(-1) == width, layer, ": the input ", x.shape(),
+                      " does not end in the width ", width, " that the layer was made for");
+}
+
 }  // namespace
 
-template <class Self>
-RowNorm<Self>::RowNorm(std::int64_t size, NormKind which, NormOptions given)
+LayerNorm::LayerNorm(std::int64_t size, NormOptions given) : width(size), options(given) {
+  check_width("LayerNorm", width, options.eps);
+  if (!options.affine) return;
+  weight = parameter(ones({width}));
+  bias = parameter(zeros({width}));
+}
+
+Tensor LayerNorm::forward(const Tensor& x) const {
+  check_input("LayerNorm", x, width);
+  return layer_norm(x, weight, bias, options.eps);
+}
+
+RMSNorm::RMSNorm(std::int64_t size, NormOptions given) : width(size), options(given) {
+  check_width("RMSNorm", width, options.eps);
+  if (options.affine) weight = parameter(ones({width}));
+}
+
+Tensor RMSNorm::forward(const Tensor& x) const {
+  check_input("RMSNorm", x, width);
+  return rms_norm(x, weight, options.eps);
+}
+
+Norm::Norm(std::int64_t size, NormKind which, NormOptions given)
     : width(size), kind(which), options(given) {
-  check_width(kind == NormKind::layer ? "LayerNorm" : "RMSNorm", width, options.eps);
+  check_width("Norm", width, options.eps);
   if (!options.affine) return;
   weight = parameter(ones({width}));
   if (kind == NormKind::layer) bias = parameter(zeros({width}));
 }
 
-template <class Self>
-Tensor RowNorm<Self>::forward(const Tensor& x) const {
-  if (!x.defined()) fail<ValueError>(this->type_name(), ": the input is undefined");
-  // Without a weight the operation takes any width, but the layer was made for one.
-  if (x.rank() == 0 || x.size(-1) != width)
-    fail<ShapeError>(this->type_name(), ": the input ", x.shape(), " does not end in the width ",
-                     width, " that the layer was made for");
+Tensor Norm::forward(const Tensor& x) const {
+  check_input("Norm", x, width);
   return kind == NormKind::rms ? rms_norm(x, weight, options.eps)
                                : layer_norm(x, weight, bias, options.eps);
 }
-
-template class RowNorm<LayerNorm>;
-template class RowNorm<RMSNorm>;
-template class RowNorm<Norm>;
 
 BatchNorm1d::BatchNorm1d(std::int64_t width, BatchNormOptions given) : options(given) {
   check_width("BatchNorm1d", width, options.eps);

@@ -10,47 +10,48 @@ struct NormOptions {
   bool affine = true;  // learns a weight, and a bias where the norm has one
 };
 
-enum class NormKind { layer, rms };
-
-/// What LayerNorm, RMSNorm and Norm are: [..., width] → the same.
-template <class Self>
-class RowNorm : public Layer<Self> {
+/// Each vector of the last axis to mean 0 and variance 1, then · weight + bias:
+/// [..., width] → the same. Ba, Kiros & Hinton 2016.
+class LayerNorm : public Layer<LayerNorm> {
  public:
+  explicit LayerNorm(std::int64_t width, NormOptions options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override { return {{"weight", weight}, {"bias", bias}}; }
+  LayerNorm blank() const { return LayerNorm(width, options); }
+
+  std::int64_t width;
+  NormOptions options;
+  Tensor weight, bias;  // [width], from 1 and 0; undefined unless affine
+};
+
+/// Each vector of the last axis to mean square 1, then · weight: [..., width] → the same.
+/// Zhang & Sennrich 2019.
+class RMSNorm : public Layer<RMSNorm> {
+ public:
+  explicit RMSNorm(std::int64_t width, NormOptions options = {});
+  Tensor forward(const Tensor& x) const;
+  Members members() override { return {{"weight", weight}}; }
+  RMSNorm blank() const { return RMSNorm(width, options); }
+
+  std::int64_t width;
+  NormOptions options;
+  Tensor weight;  // [width], from 1; undefined unless affine
+};
+
+enum class NormKind { layer, rms };
+
+/// LayerNorm or RMSNorm as an option of a block: [..., width] → the same.
+class Norm : public Layer<Norm> {
+ public:
+  explicit Norm(std::int64_t width, NormKind kind = NormKind::layer, NormOptions options = {});
+  Tensor forward(const Tensor& x) const;
+  Members members() override { return {{"weight", weight}, {"bias", bias}}; }
+  Norm blank() const { return Norm(width, kind, options); }
 
   std::int64_t width;
   NormKind kind;
   NormOptions options;
   Tensor weight, bias;  // [width], from 1 and 0; undefined unless affine; no bias with rms
-
- protected:
-  RowNorm(std::int64_t width, NormKind kind, NormOptions options);
-};
-
-/// Each vector of the last axis to mean 0 and variance 1, then · weight + bias.
-/// Ba, Kiros & Hinton 2016.
-class LayerNorm : public RowNorm<LayerNorm> {
- public:
-  explicit LayerNorm(std::int64_t width, NormOptions options = {})
-      : RowNorm(width, NormKind::layer, options) {}
-  LayerNorm blank() const { return LayerNorm(width, options); }
-};
-
-/// Each vector of the last axis to mean square 1, then · weight. Zhang & Sennrich 2019.
-class RMSNorm : public RowNorm<RMSNorm> {
- public:
-  explicit RMSNorm(std::int64_t width, NormOptions options = {})
-      : RowNorm(width, NormKind::rms, options) {}
-  RMSNorm blank() const { return RMSNorm(width, options); }
-};
-
-/// LayerNorm or RMSNorm as an option of a block.
-class Norm : public RowNorm<Norm> {
- public:
-  explicit Norm(std::int64_t width, NormKind kind = NormKind::layer, NormOptions options = {})
-      : RowNorm(width, kind, options) {}
-  Norm blank() const { return Norm(width, kind, options); }
 };
 
 struct BatchNormOptions {

@@ -5,7 +5,7 @@
 //   elu         y = x > 0 ? x : a (eˣ − 1)          dx = x > 0 ? dy : a eˣ dy
 //   softplus    y = log(1 + eˣ)                     dx = s(x) dy            s(x) = 1 / (1 + e⁻ˣ)
 //   silu        y = x s(x)                          dx = s (1 + x (1 − s)) dy
-//   gelu erf    y = x Φ(x)                          dx = (Φ + x φ) dy       φ = Φ' = e^(−x²/2) / √2π
+//   gelu erf    y = x Φ(x)                          dx = (Φ + x φ) dy      φ = Φ' = e^(−x²/2) / √2π
 //   gelu tanh   y = x/2 (1 + t)                     dx = ((1 + t)/2 + x/2 (1 − t²) u') dy
 //                 t = tanh u,  u = √(2/π) (x + 0.044715 x³)
 //   swiglu      y = silu(g) x                       dg = silu'(g) x dy      dx = silu(g) dy

@@ -9,8 +9,4 @@ namespace gradus {
 /// ShapeError where sizes do not fit; DtypeError for two dtypes; ValueError for no x or weight.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
-/// linear(x, weight, bias) + residual, in one pass over the output; residual [..., out].
-Tensor linear_residual(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                       const Tensor& residual);
-
 }  // namespace gradus

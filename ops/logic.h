@@ -6,8 +6,9 @@
 
 namespace gradus {
 
-// Comparisons of f32, f64 or i64, broadcast → bool, without a gradient. NaN differs from everything,
-// and is neither less nor greater. An i64 tensor is compared with a C++ number as it is (2.5).
+// Comparisons of f32, f64 or i64, broadcast → bool, without a gradient. NaN differs from all
+// numbers, and is neither less nor greater. An i64 tensor is compared with a C++ number as it is:
+// with 2.5, not with 2.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor not_equal(const Tensor& a, const Tensor& b);
 Tensor less(const Tensor& a, const Tensor& b);
@@ -49,8 +50,8 @@ bool any(const Tensor& x);  // of a bool tensor; false when it is empty
 Tensor all(const Tensor& x, int axis, bool keepdim = false);
 Tensor any(const Tensor& x, int axis, bool keepdim = false);
 
-/// condition ? a : b, element by element: condition bool, a and b of one dtype; all three broadcast.
-/// The gradient goes where the value came from.
+/// condition ? a : b, element by element: condition bool, a and b of one dtype; all broadcast. The
+/// gradient goes where the value came from.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
 /// x with `value` where the bool mask is true; no gradient passes there. mask broadcasts to x's

@@ -1,5 +1,5 @@
-// Losses of tensors against targets of the same shape. ShapeError, DtypeError unless both are f32 or
-// both f64, ValueError for an undefined tensor.
+// Losses of tensors against targets of the same shape. ShapeError, DtypeError unless both are f32
+// or both f64, ValueError for an undefined tensor.
 #pragma once
 
 #include "gradus/engine/tensor.h"

@@ -12,8 +12,8 @@ namespace gradus {
 Tensor sum(const Tensor& x, const Axes& axes = {}, bool keepdim = false);   // of nothing: 0
 Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdim = false);  // of nothing: NaN
 Tensor prod(const Tensor& x, const Axes& axes = {}, bool keepdim = false);  // of nothing: 1
-/// Σ (x − mean)² / (n − correction), and its root; NaN where n ≤ correction. correction 1 estimates a
-/// population's, 0 is the mean square. ValueError for a negative one.
+/// Σ (x − mean)² / (n − correction), and its root; NaN where n ≤ correction. correction 1 estimates
+/// a population's, 0 is the mean square. ValueError for a negative one.
 Tensor var(const Tensor& x, const Axes& axes = {}, bool keepdim = false, int correction = 1);
 Tensor std(const Tensor& x, const Axes& axes = {}, bool keepdim = false, int correction = 1);
 /// The largest, the smallest. The gradient of a tie is shared equally; NaN wins. ShapeError of

@@ -23,6 +23,7 @@
 #include "gradus/ops/kernels/rows.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/ops/views.h"
 
 namespace gradus {
@@ -184,14 +185,16 @@ struct LogSoftmax final : Op {
 
 namespace {
 
-/// Operation along the last axis, for which `axis` is exchanged with it: a view of the result.
+/// Operation along the last axis, for which `axis` is exchanged with it, and back.
 template <class Operation>
 Tensor along(const Tensor& x, int axis) {
   Operation op;
   check_float(op.name(), x);
   axis = normal_axis(op.name(), axis, std::max(x.rank(), 1));  // rank 0 has one axis, of size 1
   if (axis >= x.rank() - 1) return apply(std::move(op), x);
-  return transpose(apply(std::move(op), transpose(x, axis, -1)), axis, -1);
+  // equivalent: two axes are exchanged, in whichever order they are named
+  const Tensor y = apply(std::move(op), transpose(x, axis, -1));
+  return contiguous(transpose(y, axis, -1));
 }
 
 }  // namespace

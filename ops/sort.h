@@ -6,8 +6,8 @@
 
 namespace gradus {
 
-/// Where the largest (smallest) along `axis` is, the first of several: i64, without the axis or with
-/// size 1. NaN counts as the largest, and as the smallest. ShapeError for an axis of size 0.
+/// Where the largest (smallest) along `axis` is, the first of several: i64, without the axis or
+/// with size 1. NaN counts as the largest, and as the smallest. ShapeError for an axis of size 0.
 Tensor argmax(const Tensor& x, int axis, bool keepdim = false);
 Tensor argmin(const Tensor& x, int axis, bool keepdim = false);
 
@@ -19,7 +19,8 @@ struct SortResult {
 SortResult sort(const Tensor& x, int axis = -1, bool descending = false);
 /// The indices of sort: i64, of x's shape.
 Tensor argsort(const Tensor& x, int axis = -1, bool descending = false);
-/// The k largest along `axis`, largest first; NaN counts as the largest. ValueError unless 0 ≤ k ≤ n.
+/// The k largest along `axis`, largest first; NaN counts as the largest. ValueError unless
+/// 0 ≤ k ≤ n.
 SortResult topk(const Tensor& x, std::int64_t k, int axis = -1);
 
 /// `count` positions drawn from each row of weights [..., n] ≥ 0, with replacement or without: i64
