@@ -80,16 +80,25 @@ struct Pool {
 
   char* map(std::size_t bytes) {
     void* pages = platform::map_pages(bytes);
-    if (pages == nullptr) trim(), pages = platform::map_pages(bytes);
+    if (pages == nullptr) {
+      trim();
+      pages = platform::map_pages(bytes);
+    }
     if (pages == nullptr) refuse(bytes, "the system grants no more");
     usage.reserved_bytes += static_cast<std::int64_t>(bytes);
     return static_cast<char*>(pages);
   }
 
   void* take_small(std::size_t c) {
-    if (Free* block = lists[c]) return lists[c] = block->next, block;
+    if (Free* block = lists[c]) {
+      lists[c] = block->next;
+      return block;
+    }
     const std::size_t bytes = class_bytes(c);
-    if (fresh_bytes < bytes) fresh = map(kRegion), fresh_bytes = kRegion;
+    if (fresh_bytes < bytes) {
+      fresh = map(kRegion);
+      fresh_bytes = kRegion;
+    }
     fresh_bytes -= bytes;
     return std::exchange(fresh, fresh + bytes);
   }
@@ -125,7 +134,7 @@ Pool& pool() {
   return only;
 }
 
-// The pool, for nobody else as long as this lives.
+// Locks the pool as long as this lives.
 struct Locked {
   Locked() {
     while (pool().busy.test_and_set(std::memory_order_acquire)) std::this_thread::yield();

@@ -13,7 +13,7 @@ inline constexpr std::size_t kAlignment = 64;  // bytes: a cache line, and the w
 void* allocate(std::size_t bytes);
 void release(void* data, std::size_t bytes) noexcept;  // the same `bytes`
 
-/// Room for `count` numbers while it lives; counted like a tensor's.
+/// Space for `count` numbers while it lives; counted like a tensor's.
 template <class T>
 struct Scratch {
   explicit Scratch(std::int64_t count)
@@ -32,8 +32,8 @@ struct Usage {
   std::int64_t reserved_bytes = 0;       // taken from the system, in use or cached
   std::int64_t limit_bytes = INT64_MAX;  // set_limit's
 };
-Usage usage();
-void reset_peak();
+Usage usage();          // of this process, now
+void reset_peak();      // peak_bytes becomes live_bytes
 void release_cached();  // gives whole free regions back to the system
 
 void set_limit(std::int64_t bytes);  // live bytes may not exceed it; 0: no limit

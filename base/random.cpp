@@ -30,7 +30,10 @@ Word high(std::uint64_t x) { return static_cast<Word>(x >> 32); }
 
 void mix(Word& x0, Word& x1, Word& x2, Word& x3, Word k0, Word k1) {
   const std::uint64_t p0 = std::uint64_t{kFactor0} * x0, p1 = std::uint64_t{kFactor1} * x2;
-  x0 = high(p1) ^ x1 ^ k0, x1 = low(p1), x2 = high(p0) ^ x3 ^ k1, x3 = low(p0);
+  x0 = high(p1) ^ x1 ^ k0;
+  x1 = low(p1);
+  x2 = high(p0) ^ x3 ^ k1;
+  x3 = low(p0);
 }
 
 Block block_of(const RandomStream& s, std::uint64_t block) {

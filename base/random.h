@@ -37,7 +37,8 @@ class Generator {
   std::uint64_t seed() const { return seed_; }
   std::uint32_t position() const { return next_stream_; }
   void restore(std::uint64_t seed, std::uint32_t position) {
-    seed_ = seed, next_stream_ = position;
+    seed_ = seed;
+    next_stream_ = position;
   }
   void set_rank(std::uint32_t rank) { rank_ = rank; }
 

@@ -14,7 +14,7 @@ struct ThreadState {
   bool grad_enabled = true;        // off: nothing is recorded (no_grad)
   bool formula = false;            // on: fused ops run as their formula (FormulaScope)
   bool parallel = false;           // inside parallel_for: further ones run serially
-  Observer* observer = nullptr;    // who is told about ops, scopes and gradients; null: nobody
+  Observer* observer = nullptr;    // is told about ops, scopes and gradients; null: none
   const Scope* scope = nullptr;    // the innermost layer that is running
   const Node* backward = nullptr;  // the node whose backward is running
   std::uint64_t operations = 0;    // that ran on this thread

@@ -39,7 +39,9 @@ GRADUS_INLINE void transpose_block(const T* x, std::int64_t row, T* to, std::int
   typename Lanes<T>::Vector rows[kBlock];
   for (int r = 0; r < kBlock; ++r) std::memcpy(&rows[r], x + r * row, sizeof rows[r]);
   constexpr std::make_index_sequence<kBlock> lanes;
-  exchange_blocks<1>(rows, lanes), exchange_blocks<2>(rows, lanes), exchange_blocks<4>(rows, lanes);
+  exchange_blocks<1>(rows, lanes);
+  exchange_blocks<2>(rows, lanes);
+  exchange_blocks<4>(rows, lanes);
   for (int c = 0; c < kBlock; ++c) std::memcpy(to + c * apart, &rows[c], sizeof rows[c]);
 }
 

@@ -1,4 +1,4 @@
-# The library: what stands in the rooms, compiled. A new file is found without being listed.
+# The library: the sources of the components, compiled. A new file is found without being listed.
 set(gradus_rooms base engine ops nn models check trace io train)
 set(gradus_globs ${gradus_rooms})
 list(TRANSFORM gradus_globs APPEND "/*.cpp")

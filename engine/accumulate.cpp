@@ -1,5 +1,5 @@
 // The addition: an op, y = a + b with da = db = dy, where it is recorded; in place where one of the
-// two buffers is nobody else's. A partial gradient is checked, then added where it belongs.
+// two buffers is shared with nothing. A partial gradient is checked, then added where it belongs.
 #include "gradus/engine/accumulate.h"
 
 #include "gradus/base/parallel.h"

@@ -12,11 +12,13 @@ namespace gradus {
 
 enum class Dtype : std::uint8_t { f32, f64, i64, bool_ };
 
+/// Bytes of one element.
 constexpr std::size_t size_of(Dtype dtype) {
   constexpr std::size_t bytes[] = {4, 8, 8, 1};
   return bytes[static_cast<std::size_t>(dtype)];
 }
 
+/// "f32"
 constexpr const char* name_of(Dtype dtype) {
   constexpr const char* names[] = {"f32", "f64", "i64", "bool"};
   return names[static_cast<std::size_t>(dtype)];

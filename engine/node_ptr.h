@@ -18,7 +18,10 @@ class NodePtr {
   explicit NodePtr(Node* node) : node_(node) { retain(); }
   NodePtr(const NodePtr& other) : NodePtr(other.node_) {}
   NodePtr(NodePtr&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
-  NodePtr& operator=(NodePtr other) noexcept { return std::swap(node_, other.node_), *this; }
+  NodePtr& operator=(NodePtr other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
   ~NodePtr() {
     if (node_) release();
   }

@@ -7,7 +7,10 @@ namespace gradus {
 namespace {
 
 // Errors say in which layer and backward they happened, from the start of the program on.
-const bool context_is_set = (error_context = where_am_i, true);
+const bool context_is_set = [] {
+  error_context = where_am_i;
+  return true;
+}();
 
 }  // namespace
 

@@ -26,7 +26,10 @@ struct Printer {
   void each(int axis, std::int64_t at, Body body, Gap gap) const {
     const std::int64_t n = x.shape()[axis];
     for (std::int64_t i = 0; i < n; ++i) {
-      if (cut && n > 2 * kEdge && i == kEdge) gap(), i = n - kEdge;
+      if (cut && n > 2 * kEdge && i == kEdge) {
+        gap();
+        i = n - kEdge;
+      }
       body(at + i * x.strides()[axis], i == 0);
     }
   }
@@ -77,7 +80,10 @@ struct Printer {
       if (!first) separate();
       print(axis + 1, next);
     };
-    each(axis, at, part, [&] { separate(), out += "…"; });
+    each(axis, at, part, [&] {
+      separate();
+      out += "…";
+    });
     out += ']';
   }
 };

@@ -13,7 +13,7 @@ class Storage {
  public:
   explicit Storage(std::size_t bytes);  // fresh, not cleared; MemoryError
 
-  /// Somebody else's buffer, kept alive by `owner` (which may be null: then the caller sees to it).
+  /// A buffer from outside, kept alive by `owner` (which may be null: then the caller sees to it).
   Storage(void* data, std::size_t bytes, std::shared_ptr<const void> owner)
       : data_(data), bytes_(bytes), borrowed_(true), owner_(std::move(owner)) {}
 
@@ -23,12 +23,15 @@ class Storage {
 
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  bool borrowed() const { return borrowed_; }  // somebody outside can see these numbers
+  bool borrowed() const { return borrowed_; }  // code outside can see these numbers
 
   /// Rises with every write after creation, so that backward can tell that a saved value is gone.
   std::uint32_t version() const { return version_; }
   SourceLocation last_write() const { return last_write_; }
-  void written(SourceLocation where) { ++version_, last_write_ = where; }
+  void written(SourceLocation where) {
+    ++version_;
+    last_write_ = where;
+  }
 
  private:
   void* data_;

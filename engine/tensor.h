@@ -177,7 +177,7 @@ class [[nodiscard]] Tensor {
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 std::string to_string(const Tensor& x);
 
-/// x's own buffer if nobody else can see it and it is contiguous, else a fresh one of its shape.
+/// x's own buffer if nothing else can see it and it is contiguous, else a fresh one of its shape.
 Tensor reuse_or_empty(const Tensor& x);
 
 }  // namespace gradus

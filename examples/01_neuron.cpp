@@ -55,7 +55,8 @@ int main() {
   // ---- what it is good for: go downhill ----
   for (int step = 0; step < 100; ++step) {
     const Tensor now = square(tanh(w * x + b) - target);
-    w.set_grad({}), b.set_grad({});  // gradients add up until they are cleared
+    w.set_grad({});  // gradients add up until they are cleared
+    b.set_grad({});
     now.backward();
     const NoGrad not_recorded;  // the update is no part of what is differentiated
     w.copy_(w - 0.5 * w.grad());

@@ -102,7 +102,9 @@ int main() {
   }
 
   // ---- the fused kernel ----
-  q.set_grad({}), k.set_grad({}), v.set_grad({});
+  q.set_grad({});
+  k.set_grad({});
+  v.set_grad({});
   const Tensor fused = scaled_dot_product_attention(q, k, v);
   fused.backward(dout);
   expect(same(fused, out), "the fused kernel gives the same output");

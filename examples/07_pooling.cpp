@@ -55,7 +55,8 @@ void four_scores() {
   const Tensor k = tensor({{2, 0, 0, 1}, {1, 1, 1, 1}, {0, 0, 2, 1}});  // [S 3, C 4]
   nn::AdditiveScore additive(4, 4, 2);
   const Tensor W = additive.query_proj.weight, U = additive.key_proj.weight;  // [2, 4]
-  set(W, tensor({{1, 0, 0, 0}, {0, 1, 0, 0}})), set(U, W * -1.0);
+  set(W, tensor({{1, 0, 0, 0}, {0, 1, 0, 0}}));
+  set(U, W * -1.0);
   set(additive.out_proj.weight, tensor({{-2, -2}}));  // v: alike is best
   nn::BilinearScore bilinear(4, 4);
   set(bilinear.proj.weight, tensor({{0, 0, 1, 0}, {0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}}));
@@ -115,5 +116,8 @@ void learning() {
 int main() {
   set_default_dtype(Dtype::f64);
   seed(1);
-  pooling(), four_scores(), scale(), learning();
+  pooling();
+  four_scores();
+  scale();
+  learning();
 }

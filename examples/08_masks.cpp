@@ -28,7 +28,10 @@ void draw(const std::vector<std::pair<std::string, std::string>>& drawings) {
   for (std::string line = " "; !line.empty(); std::printf("%s\n", line.c_str())) {
     line.clear();
     for (std::size_t i = 0; i < texts.size(); ++i)
-      if (std::string row; std::getline(texts[i], row)) line.resize(28 * i, ' '), line += row;
+      if (std::string row; std::getline(texts[i], row)) {
+        line.resize(28 * i, ' ');
+        line += row;
+      }
   }
 }
 
@@ -115,6 +118,7 @@ int main() {
   set_default_dtype(Dtype::f64);
   kinds();
   three_words();
-  nobody_and_nan(true), nobody_and_nan(false);
+  nobody_and_nan(true);
+  nobody_and_nan(false);
   off_by_one();
 }

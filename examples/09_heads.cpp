@@ -78,7 +78,10 @@ void two_heads() {
     const Head head{columns(qkv[0], h, 2), columns(qkv[1], h, 2), columns(qkv[2], h, 2)};
     expect(same(head.weights()[0], weights[0][h]), "a head knows only its own columns");
     const std::vector<Tensor> back = head.backward(columns(reshape(dy, {1, 5, 4}), h, 2));
-    outs.push_back(head.out()), dq.push_back(back[0]), dk.push_back(back[1]), dv.push_back(back[2]);
+    outs.push_back(head.out());
+    dq.push_back(back[0]);
+    dk.push_back(back[1]);
+    dv.push_back(back[2]);
   }
   expect(same(cat(outs, -1), y), "y = [head_0 head_1]");
   const Tensor stacked = stack(outs, 1);  // [1, H 2, T 5, D 2]
@@ -107,7 +110,8 @@ void fewer_keys() {
     for (const std::size_t part : {std::size_t{1}, std::size_t{2}})
       rows[part] = reshape(expand(reshape(rows[part], {G, 1, 2, 12}), {G, 6 / G, 2, 12}), {12, 12});
     nn::MultiHeadAttention all({.width = 12, .heads = 6, .bias = false});
-    all.qkv_proj.weight.copy_(cat(rows)), all.out_proj.weight.copy_(few.out_proj.weight);
+    all.qkv_proj.weight.copy_(cat(rows));
+    all.out_proj.weight.copy_(few.out_proj.weight);
     expect(same(few(x), all(x)), "a group shares its keys and values");
   }
 }
@@ -116,5 +120,6 @@ void fewer_keys() {
 
 int main() {
   set_default_dtype(Dtype::f64);
-  two_heads(), fewer_keys();
+  two_heads();
+  fewer_keys();
 }

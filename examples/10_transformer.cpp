@@ -105,10 +105,12 @@ void look_inside(const nn::Translator& model) {
 int main() {
   seed(1);
   nn::TranslatorOptions options{kLetters, kEnd + 1, kLongest + 1};  // vocabularies, context
-  options.encoder_layers = options.decoder_layers = options.heads = 1, options.width = 32;
+  options.encoder_layers = options.decoder_layers = options.heads = 1;
+  options.width = 32;
   nn::Translator model(options);
   std::printf("%d parameters\n", static_cast<int>(model.parameter_count()));
-  train(model), model.eval();
+  train(model);
+  model.eval();
   for (const int length : {3, 5, 7}) {
     const double right = accuracy(model, length);
     std::printf("%d letters: %.1f %% of 200 new words are right\n", length, 100 * right);

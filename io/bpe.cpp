@@ -52,7 +52,10 @@ void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t
     std::size_t at = 0;
     for (std::size_t i = first; i + 1 < ids.size(); ++i) {
       const auto found = joined_.find(key_of(ids[i], ids[i + 1]));
-      if (found != joined_.end() && found->second.rank < best.rank) best = found->second, at = i;
+      if (found != joined_.end() && found->second.rank < best.rank) {
+        best = found->second;
+        at = i;
+      }
     }
     if (best.id < 0) return;
     ids[at] = best.id;

@@ -92,7 +92,9 @@ struct Column {
   void add(double px, double py) {
     low = count == 0 ? py : std::min(low, py);
     high = count == 0 ? py : std::max(high, py);
-    x += px, y += py, ++count;
+    x += px;
+    y += py;
+    ++count;
   }
 };
 
@@ -107,7 +109,10 @@ std::vector<Column> columns_of(const Curve& curve, const Axis& x) {
     columns.back().add(px, py);
     last = column;
   }
-  for (Column& column : columns) column.x /= column.count, column.y /= column.count;
+  for (Column& column : columns) {
+    column.x /= column.count;
+    column.y /= column.count;
+  }
   return columns;
 }
 
@@ -178,8 +183,10 @@ std::array<double, 2> range(const Chart& chart, double std::pair<double, double>
   double low = INFINITY, high = -INFINITY;
   for (const Curve& curve : chart.curves)
     for (const auto& point : curve.points)
-      if (std::isfinite(point.first) && std::isfinite(point.second))
-        low = std::min(low, point.*part), high = std::max(high, point.*part);
+      if (std::isfinite(point.first) && std::isfinite(point.second)) {
+        low = std::min(low, point.*part);
+        high = std::max(high, point.*part);
+      }
   if (low > high) return {0, 1};
   const double apart = std::max(1e-6 * std::max(std::abs(low), std::abs(high)), 1e-12);
   if (high - low < apart) return {low - apart, high + apart};

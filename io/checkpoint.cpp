@@ -39,7 +39,10 @@ class Checksum {
 /// Of everything in it, in this order whatever the file's: facts, names, dtypes, shapes, numbers.
 std::string checksum_of(const Checkpoint& checkpoint) {
   Checksum sum;
-  for (const auto& [key, value] : checkpoint.facts) sum.add(key), sum.add(value);
+  for (const auto& [key, value] : checkpoint.facts) {
+    sum.add(key);
+    sum.add(value);
+  }
   for (const auto& [name, tensor] : checkpoint.tensors) {
     sum.add(name);
     sum.add(str_cat(tensor.dtype(), " ", tensor.shape()));

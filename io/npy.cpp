@@ -70,7 +70,10 @@ class HeaderReader {
     const std::size_t first = std::min(rest_.find_first_not_of(" \n"), rest_.size());
     rest_.remove_prefix(first);
   }
-  bool ahead(char c) { return skip_blanks(), !rest_.empty() && rest_.front() == c; }
+  bool ahead(char c) {
+    skip_blanks();
+    return !rest_.empty() && rest_.front() == c;
+  }
   bool accept(char c) {
     if (!ahead(c)) return false;
     rest_.remove_prefix(1);

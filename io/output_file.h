@@ -46,6 +46,7 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
+/// Each 0, or the errno that says why not.
 int truncate_file(const std::string& path, std::int64_t size);
 int rename_file(const std::string& path, const std::string& to);
 int remove_file(const std::string& path);

@@ -53,7 +53,8 @@ class HeaderReader final : public nlohmann::json_sax<json> {
       if (fields_.count(field) == 0) fail<FileError>(where(), "\"", field, "\" is missing");
     if (offsets_.size() != 2)
       fail<FileError>(where(), "data_offsets wants 2 numbers, not ", offsets_.size());
-    header.entries.back().begin = offsets_[0], header.entries.back().end = offsets_[1];
+    header.entries.back().begin = offsets_[0];
+    header.entries.back().end = offsets_[1];
     return true;
   }
   bool start_array(std::size_t) override {
@@ -63,7 +64,10 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     list_->clear();
     return true;
   }
-  bool end_array() override { return list_ = nullptr, true; }
+  bool end_array() override {
+    list_ = nullptr;
+    return true;
+  }
   bool number_unsigned(std::uint64_t value) override {
     if (list_ == nullptr) misplaced(std::to_string(value));
     if (list_->size() == most_)
@@ -73,7 +77,10 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     return true;
   }
   bool string(std::string& value) override {
-    if (depth_ == 2 && in_metadata_) return header.metadata.emplace(key_, value), true;
+    if (depth_ == 2 && in_metadata_) {
+      header.metadata.emplace(key_, value);
+      return true;
+    }
     if (depth_ != 2 || key_ != "dtype") misplaced(in_quotes(value));
     const auto found = kDtypes.find(value);
     if (found == kDtypes.end())

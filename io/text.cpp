@@ -104,13 +104,16 @@ std::string encode_utf8(std::span<const char32_t> code_points) {
   return text;
 }
 
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
+bool is_utf8(std::string_view text) { return valid_utf8(text) == text.size(); }
+
+std::size_t valid_utf8(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
     const Utf8 found = utf8_at(text, at);
-    if (found.kind != Utf8::character) return false;
+    if (found.kind != Utf8::character) break;
     at += found.length;
   }
-  return true;
+  return at;
 }
 
 std::string replace_invalid_utf8(std::string_view text) {

@@ -33,6 +33,8 @@ std::vector<char32_t> decode_utf8(std::string_view text, const std::string& name
 std::string encode_utf8(std::span<const char32_t> code_points);
 std::string encode_utf8(char32_t code_point);  // ValueError for surrogates and beyond U+10FFFF
 bool is_utf8(std::string_view text);
+/// How many bytes at the beginning of `text` are whole characters of UTF-8.
+std::size_t valid_utf8(std::string_view text);
 /// `text` with U+FFFD for each maximal part of it that is not UTF-8, as Unicode recommends.
 std::string replace_invalid_utf8(std::string_view text);
 /// Text for SVG and HTML: XML's own characters are escaped, control characters dropped, what is not

@@ -85,7 +85,8 @@ Tensor MaskedLM::words(const Tensor& x) const {
 
 TextClassifier::TextClassifier(const BERTOptions& options, std::int64_t classes)
     : bert(options), pooler(options.width, options.width), head(options.width, classes) {
-  initialise(pooler), initialise(head);
+  initialise(pooler);
+  initialise(head);
 }
 
 Tensor TextClassifier::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths) const {

@@ -1,10 +1,11 @@
 // Decoding with a cache: the prompts in one pass, then a token a step. B sequences, V vocabulary.
 #include "gradus/models/decode.h"
-#include "gradus/engine/grad_mode.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "gradus/engine/grad_mode.h"
+#include "gradus/models/padded_batch.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
@@ -21,20 +22,6 @@ void check_prompts(const char* who, const std::vector<Tokens>& prompts) {
 
 }  // namespace
 
-Padded pad_left(const std::vector<Tokens>& sequences) {
-  Padded out;
-  std::int64_t longest = 0;
-  for (const Tokens& each : sequences) longest = std::max<std::int64_t>(longest, std::ssize(each));
-  Tokens ids;
-  for (const Tokens& each : sequences) {
-    ids.insert(ids.end(), static_cast<std::size_t>(longest - std::ssize(each)), 0);
-    ids.insert(ids.end(), each.begin(), each.end());
-    out.lengths.push_back(std::ssize(each));
-  }
-  out.ids = tensor(ids, {std::ssize(sequences), longest});
-  return out;
-}
-
 GPTContinuation::GPTContinuation(const GPT& model) : model_(model), cache_(cache_options()) {}
 
 CacheOptions GPTContinuation::cache_options() const {
@@ -50,7 +37,7 @@ Tensor GPTContinuation::next(const std::vector<Tokens>& tokens) {
   check_prompts("GPTContinuation", tokens);
   const NoGrad off;
   seen_.resize(tokens.size());
-  Padded step = pad_left(tokens);
+  PaddedBatch step = pad_sequences(tokens, 0, PaddingSide::left);
   for (std::size_t b = 0; b < tokens.size(); ++b)
     seen_[b].insert(seen_[b].end(), tokens[b].begin(), tokens[b].end());
   const bool fits =
@@ -59,7 +46,7 @@ Tensor GPTContinuation::next(const std::vector<Tokens>& tokens) {
     cache_ = KVCache(cache_options());
     for (Tokens& each : seen_)
       each.erase(each.begin(), each.end() - std::min(std::ssize(each), model_.options.context));
-    step = pad_left(seen_);
+    step = pad_sequences(seen_, 0, PaddingSide::left);
   }
   const Tensor logits = model_(step.ids, &cache_, step.lengths);  // [B, T, V]
   return gradus::select(logits, 1, -1);                           // [B, V]
@@ -88,7 +75,8 @@ std::vector<Tokens> generate(Continuation& model, const std::vector<Tokens>& pro
           sample_token(select(logits, 0, b), options.sampling, random.uniform(n * B + b), seen[at]);
       latest[at] = {token};
       if (ended[at]) continue;
-      added[at].push_back(token), seen[at].push_back(token);
+      added[at].push_back(token);
+      seen[at].push_back(token);
       ended[at] = token == options.end;
       if (!on_token(b, token)) return added;
     }
@@ -152,11 +140,15 @@ std::vector<Beam> beam_search(Continuation& model, const Tokens& prompt,
         if (std::ssize(longer) < options.beams)
           finished.push_back({text, score(way.log_p, text.size())});
       } else if (std::ssize(longer) < options.beams) {
-        longer.push_back(text), newest.push_back({way.token}), sums.push_back(way.log_p);
+        longer.push_back(text);
+        newest.push_back({way.token});
+        sums.push_back(way.log_p);
         parents.push_back(way.beam);
       }
     }
-    open = std::move(longer), latest = std::move(newest), log_p = std::move(sums);
+    open = std::move(longer);
+    latest = std::move(newest);
+    log_p = std::move(sums);
     sort_and_cut(finished, options.beams);
     // log p only falls; no open text can still overtake when each finished one is better.
     const bool done =

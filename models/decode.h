@@ -27,13 +27,6 @@ struct SamplingOptions {
 std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, double uniform,
                           const Tokens& seen = {});
 
-/// Texts of different lengths as one batch, with 0 before the shorter ones: what a KVCache takes.
-struct Padded {
-  Tensor ids;      // i64 [B, longest]
-  Tokens lengths;  // [B]
-};
-Padded pad_left(const std::vector<Tokens>& sequences);
-
 /// A model that continues B sequences side by side.
 class Continuation {
  public:

@@ -65,7 +65,8 @@ GPT::GPT(const GPTOptions& given)
 Members GPT::members() {
   Members all{{"token", token}};
   if (options.position == HeadPosition::none) all.push_back({"position", position});
-  all.push_back({"blocks", blocks}), all.push_back({"norm", norm});
+  all.push_back({"blocks", blocks});
+  all.push_back({"norm", norm});
   return all;
 }
 

@@ -6,7 +6,9 @@
 
 namespace gradus::nn {
 
+/// Of a layer norm: weight and bias, or of an RMS norm: weight.
 double norm_count(double width, NormKind kind = NormKind::layer);
+/// Of a Block: attention, feed-forward net, two norms.
 double block_count(const BlockOptions& options);
 
 }  // namespace gradus::nn

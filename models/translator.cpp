@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "gradus/models/padded_batch.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
@@ -35,8 +36,8 @@ Translator::Translator(const TranslatorOptions& given)
                    .decoder_layers = given.decoder_layers}),
       positions(sinusoidal_positions(given.context, given.width, Dtype::f64)) {
   const double deviation = 1 / std::sqrt(static_cast<double>(options.width));
-  init::normal_(source_token.weight, 0, deviation),
-      init::normal_(target_token.weight, 0, deviation);
+  init::normal_(source_token.weight, 0, deviation);
+  init::normal_(target_token.weight, 0, deviation);
   for (const NamedTensor& each : transformer.parameters()) {
     Tensor weight = each.tensor;
     if (weight.rank() == 2) init::xavier_uniform_(weight);
@@ -99,7 +100,7 @@ Tensor TranslatorContinuation::next(const std::vector<Tokens>& tokens) {
                       "TranslatorContinuation: ", tokens.size(), " targets for ", memory_.size(0),
                       " sources");
   const NoGrad off;
-  const Padded step = pad_left(tokens);
+  const PaddedBatch step = pad_sequences(tokens, 0, PaddingSide::left);
   cache_.advance(step.ids.size(0), step.ids.size(1), step.lengths);
   const Tensor logits = model_.decode(step.ids, memory_, lengths_, &cache_);  // [B, T, V]
   return gradus::select(logits, 1, -1);                                       // [B, V]

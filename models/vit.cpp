@@ -44,7 +44,8 @@ VisionTransformer::VisionTransformer(const VisionTransformerOptions& given)
   class_token = parameter(zeros({1, 1, options.width}));
   position = parameter(zeros({1, 1 + side * side, options.width}));
   init::truncated_normal_(position, 0, 0.02, -0.04, 0.04);
-  init::zeros_(head.weight), init::zeros_(head.bias);
+  init::zeros_(head.weight);
+  init::zeros_(head.bias);
 }
 
 Tensor VisionTransformer::forward(const Tensor& images) const {

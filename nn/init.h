@@ -10,10 +10,10 @@
 
 namespace gradus::nn::init {
 
-void zeros_(Tensor& x);
-void ones_(Tensor& x);
-void uniform_(Tensor& x, double low = 0, double high = 1);  // in [low, high)
-void normal_(Tensor& x, double mean = 0, double deviation = 1);
+void zeros_(Tensor& x);                                          // 0
+void ones_(Tensor& x);                                           // 1
+void uniform_(Tensor& x, double low = 0, double high = 1);       // in [low, high)
+void normal_(Tensor& x, double mean = 0, double deviation = 1);  // Gaussian
 
 /// normal(mean, deviation), drawn again until in [low, high]: ValueError where fewer than one draw
 /// in a hundred would be.

@@ -2,7 +2,9 @@
 """Writes docs/api.md: every public header with its names, a line each, as the headers say it.
 
   tools/api.py            writes it
-  tools/api.py --check    exit code 1 where it is not what would be written
+  tools/api.py --itself   tries the search for functions without a comment
+  tools/api.py --check    exit code 1 where it is not what would be written, and where a function has no
+                          comment: before it, beside it, or before the declarations that it stands among
 """
 import pathlib
 import re
@@ -17,6 +19,7 @@ NAME = re.compile(
     r"^(?:template <.*> ?)?(?:\[\[nodiscard\]\] )?(?:inline |constexpr |extern )*"
     r"(?:(?:class|struct|enum class|using)(?: \[\[nodiscard\]\])? (?P<type>\w+)\b(?! *;)"
     r"|(?P<result>[\w:<>&*, ]+?[ &*])(?P<function>\w+)\()")
+INSIDE = {"core", "detail", "kernel", "platform", "products", "simd", "vmath"}  # namespaces that users do not call
 NOT_NAMES = {"if", "for", "while", "return", "static_assert", "operator", "namespace"}
 
 
@@ -48,16 +51,40 @@ def names(lines):
     return found
 
 
+def without_comment(lines):
+    """(line number, name) of functions at namespace level that nothing is said of."""
+    found, depth, said, around = [], 0, False, []
+    for number, text in enumerate(lines, 1):
+        if text.startswith("namespace"):
+            around += [set(re.findall(r"\w+", text))] if text.endswith("{") else []
+        elif depth == 0 and re.match(r"}(?:  // namespace.*)?$", text):
+            around.pop()
+        elif depth == 0 and not text.startswith("}"):
+            said = said and text != "" or text.startswith("//")
+            match = NAME.match(text) if text[:1] not in (" ", "#", "/") else None
+            end = next((i for i in range(number - 1, len(lines)) if re.search(r"[;{}](?: *//.*)?$", lines[i])), number)
+            beside = any("//" in each for each in lines[number - 1:end + 1])
+            public = not INSIDE & set().union(*around)
+            if match and match["function"] and public and not said and not beside:
+                if match["function"] not in NOT_NAMES:
+                    found.append((number, match["function"]))
+        if not text.startswith("namespace") and not (depth == 0 and text.startswith("}")):
+            depth += text.count("{") - text.count("}")
+    return found
+
+
+def public_headers(component):
+    return [each for each in sorted((ROOT / component).rglob("*.h")) if not PRIVATE & set(each.relative_to(ROOT).parts)]
+
+
 def page():
     out = ["# Every public header", "",
            "Made by `tools/api.py` from the headers; a name leads to its comment there. What PyTorch has under a name",
            "does the same here. Members of a class stand in its header.", ""]
     for component in COMPONENTS:
         out += [f"## {component}", ""]
-        for header in sorted((ROOT / component).rglob("*.h")):
+        for header in public_headers(component):
             path = header.relative_to(ROOT)
-            if PRIVATE & set(path.parts):
-                continue
             lines = header.read_text(encoding="utf-8").split("\n")
             title = []
             for line in lines:
@@ -75,12 +102,43 @@ def page():
     return "\n".join(out).rstrip() + "\n"
 
 
+SAMPLE = """namespace gradus {
+int none(int x);
+
+int beside();  // of it
+
+/// Before it.
+int before();
+int among(int x,
+          int y);
+
+inline int defined(int x) {
+  return x;
+}
+
+namespace kernel {
+int inside();
+}  // namespace kernel
+class Later;
+}  // namespace gradus"""
+
+
 def main():
     target = ROOT / "docs" / "api.md"
     text = page()
     if sys.argv[1:] == ["--check"]:
+        silent = [f"{header.relative_to(ROOT)}:{line}: {name} has no comment: say what it gives, its shapes, its "
+                  "errors, the paper or formula" for component in COMPONENTS for header in public_headers(component)
+                  if header.parent != ROOT / "check" / "raw" or header.name == "check.h"  # the rest is inside it
+                  for line, name in without_comment(header.read_text(encoding="utf-8").split("\n"))]
+        if silent:
+            sys.exit("\n".join(silent))
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             sys.exit("docs/api.md is not what the headers say: run tools/api.py")
+    elif sys.argv[1:] == ["--itself"]:
+        found = without_comment(SAMPLE.split("\n"))
+        if found != [(2, "none"), (11, "defined")]:
+            sys.exit(f"{found} have no comment in the sample")
     elif sys.argv[1:]:
         sys.exit(__doc__)
     else:

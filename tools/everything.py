@@ -100,7 +100,7 @@ def parts():
         all_parts.append(Part(f"threads-{threads}", f"GRADUS_NUM_THREADS={threads}", release + inside,
                               {"GRADUS_NUM_THREADS": str(threads)}))
     for blas in ["own", "library"]:
-        all_parts.append(Part(f"blas-{blas}", f"GRADUS_BLAS={blas}: who multiplies", release + inside,
+        all_parts.append(Part(f"blas-{blas}", f"GRADUS_BLAS={blas}: what multiplies", release + inside,
                               {"GRADUS_BLAS": blas}))
     for version in [2, 3]:
         prefix = os.environ.get(f"CATCH2_V{version}", "")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants faults one at a time, as somebody could make them by hand, and sees whether the tests notice.
+"""Plants faults one at a time, as a person could make them by hand, and sees whether the tests notice.
 
   tools/plant.py [--only WORD,…] [--list]     those whose line has one of these words in it
 

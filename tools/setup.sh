@@ -52,7 +52,7 @@ setup_missing() {
   done
 }
 
-# Asks before anything is installed, if there is somebody to ask.
+# Asks before anything is installed, if there is a terminal to ask on.
 setup_may_install() {
   [ "${yes:-0}" = 1 ] || [ ! -t 0 ] && return
   local answer

@@ -8,7 +8,7 @@
 
 namespace gradus::trace {
 
-/// "train.cpp:42", the innermost place that is in none of the library's rooms and not
+/// "train.cpp:42", the innermost place that is in none of the library's components and not
 /// the standard library's. Where that was built without debug information: "step(Model&) (its line
 /// is known if it is built with -g, as cmake --preset debug does)". "" where nothing is known.
 std::string caller_among(const std::vector<platform::Frame>& frames);

@@ -13,7 +13,6 @@ namespace gradus::trace {
 namespace {
 
 constexpr std::size_t kMostNodes = 1 << 17;  // forwards that are remembered; the oldest go first
-constexpr std::size_t kManyOrigins = 4096;   // from here on, those of tensors that are gone go too
 
 std::string with_range(const Tensor& x) { return str_cat(x.shape(), " ", to_string(range_of(x))); }
 
@@ -79,8 +78,7 @@ std::string NanFinder::origin_of(const Op& op, std::span<const Tensor* const> in
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& x = *inputs[i];
     if (!x.defined() || !is_float(x.dtype()) || range_of(x).all_finite()) continue;
-    const auto at = origins_.find(x.storage().get());
-    if (at != origins_.end() && at->second.storage.lock() == x.storage()) return at->second.text;
+    if (const std::string* origin = origins_.of(x)) return *origin;
     return str_cat("input ", i, " of ", op.name(), in_layer(where_am_i()), ", ", with_range(x),
                    ", which came in so");
   }
@@ -100,9 +98,7 @@ void NanFinder::op_end(const Op& op, std::span<const Tensor* const> inputs, cons
           op.name(), " made ", y.shape(), " ", to_string(range), ", from ", with_ranges(inputs),
           in.finite() ? "" : "; the infinity came from " + origin,
           y.node() ? str_cat(" (node ", y.node()->id, ")") : "", called_at(platform::calls())));
-    origins_[y.storage().get()] = {y.storage(), origin};
-    if (origins_.size() > kManyOrigins)
-      std::erase_if(origins_, [](const auto& each) { return each.second.storage.expired(); });
+    origins_.note(y, origin);
   }
   if (!y.node()) return;
   made_[y.node()->id] = {where_am_i(), with_ranges(inputs), origin, platform::calls()};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gradus/engine/observer.h"
+#include "gradus/trace/provenance.h"
 #include "gradus/trace/range.h"
 
 namespace gradus::trace {
@@ -54,10 +55,6 @@ class NanFinder final : public Observer {
     std::string layer, inputs, origin;
     std::vector<void*> calls;  // what called it
   };
-  struct Origin {  // who made what is not finite in a storage, as long as that lives
-    std::weak_ptr<Storage> storage;
-    std::string text;
-  };
   struct Visit {  // a backward under way
     std::uint64_t node;
     std::string dy, inside;
@@ -74,7 +71,7 @@ class NanFinder final : public Observer {
   bool fresh_ = true;             // the next backward_begin is a walk's first
   std::uint64_t last_visit_ = 0;  // ids fall within a walk
   std::map<std::uint64_t, Made> made_;
-  std::map<const Storage*, Origin> origins_;
+  Provenance<std::string> origins_;  // of what is not finite
   std::vector<Visit> visits_;
   ObserverScope scope_;
 };

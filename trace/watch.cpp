@@ -24,24 +24,17 @@ const Watch::Event* Watch::of(std::uint64_t node) const {
   return at == by_node_.end() ? nullptr : &events_[at->second];
 }
 
-const Watch::Numbers* Watch::numbers_of(const Tensor& x) const {
-  const auto at = numbers_.find(x.storage().get());
-  const bool same = at != numbers_.end() && at->second.storage.lock() == x.storage();
-  return x.defined() && same ? &at->second : nullptr;
-}
-
 const Watch::Event* Watch::maker_of(const Tensor& x) const {
-  const Numbers* numbers = numbers_of(x);
-  return numbers && !numbers->leaf ? &events_[numbers->event] : nullptr;
+  const Maker* maker = makers_.of(x);
+  return maker && !maker->leaf ? &events_[maker->event] : nullptr;
 }
 
 /// A view has its source's storage and becomes its owner here; a leaf stays the owner of its own.
 void Watch::note_numbers(const Tensor& x) {
-  const Numbers* before = numbers_of(x);
+  const Maker* before = makers_.of(x);
   if (before && before->leaf) return;
   const Node* node = x.node().get();
-  numbers_[x.storage().get()] = {x.storage(), node ? node->id : 0, node && !node->op_name,
-                                 events_.size()};
+  makers_.note(x, {node ? node->id : 0, node && !node->op_name, events_.size()});
 }
 
 Watch::Input Watch::look_at(const Tensor& x) {
@@ -50,7 +43,7 @@ Watch::Input Watch::look_at(const Tensor& x) {
     if (x.is_leaf()) note_numbers(x);
     return {x.node()->id, 0, x.requires_grad()};
   }
-  if (const Numbers* numbers = numbers_of(x)) return {0, numbers->node, false};
+  if (const Maker* maker = makers_.of(x)) return {0, maker->node, false};
   return {0, 0, false, x.storage()};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gradus/engine/observer.h"
+#include "gradus/trace/provenance.h"
 #include "gradus/trace/range.h"
 
 namespace gradus::trace {
@@ -64,20 +65,18 @@ class Watch final : public Observer {
   void scope_end(const Scope& scope) override;
 
  private:
-  struct Numbers {  // who made what a storage holds, as long as it lives
-    std::weak_ptr<Storage> storage;
+  struct Maker {         // of what a storage holds
     std::uint64_t node;  // 0: nothing was recorded
     bool leaf;
-    std::size_t event;  // of its maker, unless a leaf
+    std::size_t event;  // unless a leaf
   };
-  const Numbers* numbers_of(const Tensor& x) const;
   void note_numbers(const Tensor& x);
   Input look_at(const Tensor& x);
   std::size_t index_of(const Scope& scope);
 
   std::vector<Event> events_;
   std::map<std::uint64_t, std::size_t> by_node_;  // index into events_
-  std::map<const Storage*, Numbers> numbers_;
+  Provenance<Maker> makers_;
   std::vector<Layer> layers_{{}};
   std::map<Layer, std::size_t> layer_index_;
   std::vector<std::size_t> path_;  // of the scopes that are open, innermost last

@@ -76,30 +76,13 @@ std::vector<Batch> TokenBatches::once() const {
   std::int64_t start = 0;
   for (; start + context_ < size(); start += context_) {
     starts.push_back(start);
-    if (std::ssize(starts) == batch_) out.push_back(windows(starts, context_)), starts.clear();
+    if (std::ssize(starts) == batch_) {
+      out.push_back(windows(starts, context_));
+      starts.clear();
+    }
   }
   if (!starts.empty()) out.push_back(windows(starts, context_));
   if (start + 1 < size()) out.push_back(windows({start}, size() - 1 - start));
-  return out;
-}
-
-Padded pad_sequences(const std::vector<std::vector<std::int64_t>>& sequences, std::int64_t pad) {
-  require(!sequences.empty(), "pad_sequences: no sequences");
-  const auto b = static_cast<std::int64_t>(sequences.size());
-  std::int64_t longest = 0;
-  for (const auto& each : sequences) {
-    require(!each.empty(), "pad_sequences: sequence ", &each - sequences.data(),
-            " is empty: leave it out");
-    longest = std::max(longest, std::ssize(each));
-  }
-  Padded out{full({b, longest}, static_cast<double>(pad), Dtype::i64),
-             Tensor::empty({b}, Dtype::i64)};
-  auto *ids = out.ids.mutable_data<std::int64_t>(), *n = out.lengths.mutable_data<std::int64_t>();
-  for (const auto& each : sequences) {
-    std::copy(each.begin(), each.end(), ids);
-    ids += longest;
-    *n++ = std::ssize(each);
-  }
   return out;
 }
 
@@ -171,7 +154,10 @@ std::vector<PairBatch> PairBatches::once() const {
   std::vector<std::int64_t> which;
   for (std::int64_t i = 0; i < size(); ++i) {
     which.push_back(i);
-    if (std::ssize(which) == batch_ || i + 1 == size()) out.push_back(gather(which)), which.clear();
+    if (std::ssize(which) == batch_ || i + 1 == size()) {
+      out.push_back(gather(which));
+      which.clear();
+    }
   }
   return out;
 }

@@ -6,20 +6,13 @@
 #include <vector>
 
 #include "gradus/engine/tensor.h"
+#include "gradus/models/padded_batch.h"
 
 namespace gradus {
 
 struct Batch {
   Tensor x, y;
 };
-
-/// Sequences of unequal length side by side.
-struct Padded {
-  Tensor ids;      // i64 [B, T], T the longest; `pad` behind the shorter ones
-  Tensor lengths;  // i64 [B]
-};
-/// ValueError: no sequences, or an empty one among them.
-Padded pad_sequences(const std::vector<std::vector<std::int64_t>>& sequences, std::int64_t pad = 0);
 
 /// Batches of sequences that are about equally long, so that little is padding. Each pass over them
 /// visits every sequence once, in an order of its own; at(step) is a pure function of the seed and
@@ -46,8 +39,8 @@ class LengthBuckets {
 /// A batch for translation: the target is read from `input` (begin, then its tokens) and predicted
 /// as `output` (its tokens, then end), which is `pad` where there is nothing to predict.
 struct PairBatch {
-  Padded source;        // ids [B, S]
-  Padded input;         // ids [B, T], lengths as output's
+  PaddedBatch source;   // ids [B, S]
+  PaddedBatch input;    // ids [B, T], lengths as output's
   Tensor output;        // i64 [B, T]: cross_entropy(…, {.ignore_index = pad})
   std::int64_t tokens;  // of `output`, without padding
 };

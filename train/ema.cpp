@@ -5,6 +5,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
+#include "gradus/train/optim.h"
 
 namespace gradus::optim {
 
@@ -42,19 +43,7 @@ nn::StateDict EMA::state_dict() const {
 }
 
 void EMA::load_state_dict(const nn::StateDict& given) {
-  const nn::StateDict own = state_dict();
-  for (const auto& [name, target] : own) {
-    const auto at = given.find(name);
-    require<ShapeError>(at != given.end() && at->second.shape() == target.shape() &&
-                            at->second.dtype() == target.dtype(),
-                        "EMA state: ", name, " ", target.shape(), " of ", target.dtype(), " is ",
-                        at == given.end()
-                            ? "missing"
-                            : str_cat("given as ", at->second.shape(), " of ", at->second.dtype()));
-  }
-  require<ShapeError>(given.size() == own.size(), "EMA state: ", given.size(),
-                      " tensors are given, but this average has ", own.size());
-  for (std::size_t i = 0; i < averages_.size(); ++i) averages_[i].copy_(given.at(weights_[i].name));
+  load_state("EMA", given, state_dict());
   updates_ = static_cast<std::int64_t>(given.at("updates").item());
 }
 

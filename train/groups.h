@@ -13,6 +13,7 @@
 
 namespace gradus::optim {
 
+/// Does the whole name fit the pattern?
 bool matches(std::string_view pattern, std::string_view name);
 
 /// Those of `parameters` that match, in their order.

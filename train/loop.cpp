@@ -301,7 +301,10 @@ void Trainer::judge(const Evaluate& evaluate) {
   bool found = false;
   for (const auto& [name, value] : last_) {
     line.emplace_back(name.c_str(), value);
-    if (name == options_.judge) last_judged_ = value, found = true;
+    if (name == options_.judge) {
+      last_judged_ = value;
+      found = true;
+    }
   }
   require(found, "Trainer: the evaluation gave no \"", options_.judge,
           "\", by which weights are judged: add it, or name another as TrainOptions::judge");

@@ -214,21 +214,23 @@ nn::StateDict Optimizer::state_dict() const {
 }
 
 void Optimizer::load_state_dict(const nn::StateDict& given) {
-  const nn::StateDict own = state_dict();
+  load_state("optimiser", given, state_dict());
+  steps_ = static_cast<std::int64_t>(given.at("step").item());
+}
+
+void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
   for (const auto& [name, target] : own) {
     const auto at = given.find(name);
-    require<ShapeError>(
-        at != given.end() && at->second.shape() == target.shape() &&
-            at->second.dtype() == target.dtype(),
-        "optimiser state: ", name, " ", target.shape(), " of ", target.dtype(), " is ",
-        at == given.end() ? "missing"
-                          : str_cat("given as ", at->second.shape(), " of ", at->second.dtype()));
+    require<ShapeError>(at != given.end() && at->second.shape() == target.shape() &&
+                            at->second.dtype() == target.dtype(),
+                        what, " state: ", name, " ", target.shape(), " of ", target.dtype(), " is ",
+                        at == given.end()
+                            ? "missing"
+                            : str_cat("given as ", at->second.shape(), " of ", at->second.dtype()));
   }
   for (const auto& [name, tensor] : given)
-    require<ShapeError>(own.count(name) == 1, "optimiser state: ", name,
-                        " is not of this optimiser");
+    require<ShapeError>(own.count(name) == 1, what, " state: ", name, " is not of this ", what);
   for (const auto& [name, target] : own) Tensor(target).copy_(given.at(name));
-  steps_ = static_cast<std::int64_t>(given.at("step").item());
 }
 
 std::vector<Group> decay_matrices_only(const std::vector<nn::NamedTensor>& parameters,

@@ -81,6 +81,7 @@ class Optimizer {
     double scale;          // of the gradient: clipping
   };
   virtual void update(const Piece& piece) const = 0;
+  static void check_betas(const char* name, const std::array<double, 2>& betas);  // ValueError
   void adam_step(const Piece& piece, const AdamOptions& options, bool decoupled) const;
   virtual bool takes_whole(const Group&) const { return false; }  // parameters, in one piece
 
@@ -172,6 +173,10 @@ class Lion : public Optimizer {
   void update(const Piece& piece) const override;
   LionOptions options_;
 };
+
+/// Copies the state `given` into `own`, which is of a `what`. ShapeError: a name is missing, or of
+/// another shape or dtype, or `own` lacks it.
+void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
 
 /// Every gradient's numbers are cut to [−limit, limit], between backward() and step().
 void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit);

@@ -105,13 +105,17 @@ void SGD::update(const Piece& piece) const {
   });
 }
 
+void Optimizer::check_betas(const char* name, const std::array<double, 2>& betas) {
+  for (const double beta : betas)
+    require(0 <= beta && beta < 1, name, ": betas ", betas[0], " and ", betas[1],
+            " must lie in [0, 1)");
+}
+
 Adam::Adam(std::vector<Group> groups, const AdamOptions& options, bool decoupled)
     : Optimizer(std::move(groups), options.lr, options.weight_decay, {{"exp_avg", "exp_avg_sq"}}),
       options_(options),
       decoupled_(decoupled) {
-  require(0 <= options.betas[0] && options.betas[0] < 1 && 0 <= options.betas[1] &&
-              options.betas[1] < 1,
-          "Adam: betas ", options.betas[0], " and ", options.betas[1], " must lie in [0, 1)");
+  check_betas("Adam", options.betas);
   require(options.eps > 0, "Adam: eps ", options.eps, " must be positive");
 }
 
@@ -138,9 +142,7 @@ void Adam::update(const Piece& piece) const { adam_step(piece, options_, decoupl
 Lion::Lion(std::vector<Group> groups, const LionOptions& options)
     : Optimizer(std::move(groups), options.lr, options.weight_decay, {{"exp_avg"}}),
       options_(options) {
-  require(0 <= options.betas[0] && options.betas[0] < 1 && 0 <= options.betas[1] &&
-              options.betas[1] < 1,
-          "Lion: betas ", options.betas[0], " and ", options.betas[1], " must lie in [0, 1)");
+  check_betas("Lion", options.betas);
 }
 
 void Lion::update(const Piece& piece) const {

@@ -10,6 +10,7 @@ namespace gradus::optim {
 /// factor = schedule(step), step counted from 0: optimizer.step({.factor = schedule(i)}).
 using Schedule = std::function<double(std::int64_t step)>;
 
+/// 1 at every step.
 Schedule constant_schedule();
 /// (step + 1) / warmup up to 1, then half a cosine down to `floor` at `total`, then `floor`.
 Schedule warmup_cosine(std::int64_t warmup, std::int64_t total, double floor = 0.1);

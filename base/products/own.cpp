@@ -146,11 +146,11 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
   }
 }
 
-/// Room for n numbers: of few on the stack.
+/// Space for n numbers: of few on the stack.
 template <class T>
-class Room {
+class Space {
  public:
-  explicit Room(std::int64_t n) : far_(n > kNear ? n : 0), data(n > kNear ? far_.data : near_) {}
+  explicit Space(std::int64_t n) : far_(n > kNear ? n : 0), data(n > kNear ? far_.data : near_) {}
 
  private:
   static constexpr std::int64_t kNear = 32768 / sizeof(T);
@@ -183,7 +183,7 @@ GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
                      depth = (k + parts - 1) / parts;
   const bool in_place = !b.transposed && c.rows <= kFewStrips * P::rows;
   const std::int64_t panels = (std::min(c.columns, P::panel_columns) + P::columns - 1) / P::columns;
-  const Room<T> packed(depth * P::columns * (in_place ? 1 : panels));
+  const Space<T> packed(depth * P::columns * (in_place ? 1 : panels));
   for (std::int64_t j = 0; j < c.columns; j += P::panel_columns)
     for (std::int64_t p = 0; p < k; p += depth) {
       const std::int64_t columns = std::min(P::panel_columns, c.columns - j),
@@ -202,11 +202,11 @@ GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
 
 /// `few` rows, side by side.
 template <class T>
-RowsOf<T> rows_of(const Matrix<const T>& few, T* room) {
+RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   if (!few.transposed) return {few.data, few.rows, few.stride};
   for (std::int64_t i = 0; i < few.rows; ++i)
-    for (std::int64_t p = 0; p < few.columns; ++p) room[i * few.columns + p] = *few.at(i, p);
-  return {room, few.rows, few.columns};
+    for (std::int64_t p = 0; p < few.columns; ++p) space[i * few.columns + p] = *few.at(i, p);
+  return {space, few.rows, few.columns};
 }
 
 /// The whole product on one thread.
@@ -219,11 +219,11 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
   };
   const std::int64_t k = a.columns;
   if (form == Form::few_rows) {
-    const Room<T> room(a.transposed ? c.rows * k : 0);
-    dots<Set>(k, rows_of(a, room.data), {b.data, c.columns, b.stride}, write);
+    const Space<T> space(a.transposed ? c.rows * k : 0);
+    dots<Set>(k, rows_of(a, space.data), {b.data, c.columns, b.stride}, write);
   } else if (form == Form::few_columns) {
-    const Room<T> room(b.transposed ? 0 : c.columns * k);
-    dots<Set>(k, rows_of(b.transpose(), room.data), {a.data, c.rows, a.stride},
+    const Space<T> space(b.transposed ? 0 : c.columns * k);
+    dots<Set>(k, rows_of(b.transpose(), space.data), {a.data, c.rows, a.stride},
               [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
   } else if (c.columns == 1 && c.stride == 1 && options.bias == nullptr &&
              options.residual.stride <= 1) {

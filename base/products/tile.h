@@ -107,7 +107,10 @@ GRADUS_ALWAYS_INLINE void write_tile(const typename Tile<Set, T>::Vector (&sums)
     for (int i = 0; i < rows; ++i) {
       T* to = c + i * stride + v * lanes;
       V x, y = finish.alpha * sums[i][v] + bias;
-      if (finish.beta != 0) std::memcpy(&x, to, sizeof x), y += finish.beta * x;
+      if (finish.beta != 0) {
+        std::memcpy(&x, to, sizeof x);
+        y += finish.beta * x;
+      }
       if (finish.residual != nullptr) {
         std::memcpy(&x, finish.residual + i * finish.residual_stride + v * lanes, sizeof x);
         y += x;

@@ -134,6 +134,7 @@ class Raw {
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 
+/// An argument of raw() as an input; what is one already stays as it is.
 template <class A, bool Wanted>
 Given<A, Wanted> given(const Given<A, Wanted>& value) {
   return value;

@@ -47,7 +47,9 @@ FilledIn fill_in(const Reader& reader, const Snippets& snippets) {
   double right = 0, all = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] < 0) continue;
-    right += guessed[i] == wanted[i], ++all, ++counts[static_cast<std::size_t>(wanted[i])];
+    right += guessed[i] == wanted[i];
+    ++all;
+    ++counts[static_cast<std::size_t>(wanted[i])];
   }
   return {right / all, *std::max_element(counts.begin(), counts.end()) / all};
 }

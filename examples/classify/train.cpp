@@ -87,8 +87,10 @@ void keep_digest(Trainer& trainer, const ClassifyFlags& flags, const std::string
 TrainOptions options_of(const ClassifyFlags& flags) {
   TrainOptions options = flags.options();
   options.steps = flags.pretrain + flags.steps;
-  options.judge = "accuracy", options.higher_is_better = true;
-  options.items_per_step = flags.batch, options.item = "snippet";
+  options.judge = "accuracy";
+  options.higher_is_better = true;
+  options.items_per_step = flags.batch;
+  options.item = "snippet";
   options.loss_unit = "nats: a masked word, then a snippet";
   return options;
 }
@@ -130,7 +132,7 @@ int learn(ClassifyFlags& flags) {
     flags.judge(Judge());
     files = read_tree(flags.tree);  // complains before anything is written
   }
-  const DirectoryLock lock = flags.begin({flags.vocabulary_file()});
+  const DirectoryLock lock = flags.begin();
   if (flags.resume) files = read_tree(flags.tree);
   const Texts texts(flags, files);
   if (!flags.resume) texts.vocabulary.save(flags.vocabulary_file());

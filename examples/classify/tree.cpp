@@ -6,6 +6,7 @@
 
 #include "gradus/base/error.h"
 #include "gradus/examples/support/digest.h"
+#include "gradus/examples/support/files_below.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/create.h"
 
@@ -24,12 +25,6 @@ void split_kind(std::vector<SourceFile*> files) {
   const std::size_t validation = test + std::max<std::size_t>(1, files.size() / 10);
   for (std::size_t i = 0; i < files.size(); ++i)
     files[i]->part = i < test ? Part::test : i < validation ? Part::validation : Part::training;
-}
-
-/// Is this a folder that no source stands in?
-bool skipped(const std::filesystem::path& folder) {
-  const std::string name = folder.filename().string();
-  return name[0] == '.' || name == "build" || name == "runs";
 }
 
 /// kStart and the pieces from `at` on; fewer where the text ends.
@@ -67,19 +62,15 @@ std::int64_t kind_of(const std::string& path) {
 }
 
 std::vector<SourceFile> read_tree(const std::string& tree) {
-  namespace fs = std::filesystem;
-  require<FileError>(fs::is_directory(tree), tree,
+  require<FileError>(std::filesystem::is_directory(tree), tree,
                      ": is no directory: give the tree by --tree DIR");
+  const auto below = [&](const std::string& path) {
+    return std::filesystem::path(path).lexically_relative(tree).generic_string();
+  };
+  const auto has_kind = [&](const std::string& path) { return kind_of(below(path)) >= 0; };
   std::vector<SourceFile> files;
-  for (fs::recursive_directory_iterator at(tree), end; at != end; ++at) {
-    if (at->is_directory() && skipped(at->path())) at.disable_recursion_pending();
-    const std::string path = at->path().lexically_relative(tree).generic_string();
-    const std::int64_t kind = kind_of(path);
-    if (kind >= 0 && at->is_regular_file() && at->file_size() > 0)
-      files.push_back({path, io::read_text(at->path().string()), kind, Part::training});
-  }
-  std::sort(files.begin(), files.end(),
-            [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
+  for (const std::string& path : files_below(tree, has_kind))
+    files.push_back({below(path), io::read_text(path), kind_of(below(path)), Part::training});
   for (std::int64_t kind = 0; kind < kKinds; ++kind) {
     std::vector<SourceFile*> same;
     for (SourceFile& file : files)

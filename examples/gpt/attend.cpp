@@ -1,4 +1,5 @@
 // gpt attend: which token looks at which, as pictures.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "commands.h"
@@ -27,11 +28,12 @@ std::vector<plot::AttentionLayer> attention_of(const nn::GPT& model,
   return layers;
 }
 
-std::string picture(const AttendFlags& how, const std::string& out,
+/// What the file `out` is to hold.
+std::string picture(const AttendFlags& how, const std::string& run, const std::string& out,
                     const std::vector<plot::AttentionLayer>& layers,
                     const std::vector<std::string>& tokens) {
   if (out.ends_with(".html"))
-    return plot::attention_page("Attention in " + how.directory, layers, tokens, tokens);
+    return plot::attention_page("Attention in " + run, layers, tokens, tokens);
   const std::int64_t layer = how.layer.value_or(0), head = how.head.value_or(0);
   require(0 <= layer && layer < std::ssize(layers), "--layer ", layer, ": there are 0 to ",
           layers.size() - 1);
@@ -43,8 +45,16 @@ std::string picture(const AttendFlags& how, const std::string& out,
 
 }  // namespace
 
-int attend(GptFlags& flags, const AttendFlags& how) {
-  std::string out = how.out.value_or(how.directory + "/attention.html");
+void AttendFlags::add_to(CLI::App& app) {
+  option(app, "--prompt", &prompt, "text to look at").required();
+  option(app, "--out", &out, "FILE.html: all heads; FILE.svg: one (DIR/attention.html)")
+      .type_name("FILE");
+  app.add_option("--layer", layer, "of the picture, from 0 (0)");
+  app.add_option("--head", head, "of the picture, from 0 (0)");
+}
+
+int attend(GptFlags& flags, const std::string& directory, const AttendFlags& how) {
+  std::string out = how.out.empty() ? directory + "/attention.html" : how.out;
   const bool png = out.ends_with(".png");
   if (png) out.replace(out.size() - 3, 3, "svg");
   const bool page = out.ends_with(".html");
@@ -52,14 +62,14 @@ int attend(GptFlags& flags, const AttendFlags& how) {
           ": must end in .html (all heads) or .svg (one head)");
   require(!page || (!how.layer && !how.head),
           "--layer and --head are for pictures of one head: give --out FILE.svg");
-  const TrainedModel trained = load_trained(flags, how.directory);
+  const TrainedModel trained = load_trained(flags, directory);
   const std::vector<std::int64_t> ids = trained.tokenizer->encode(how.prompt);
   require(!ids.empty(), "--prompt is empty: give the text to look at");
   require(std::ssize(ids) <= flags.context, "--prompt has ", ids.size(),
           " tokens, but the model's context is ", flags.context, ": give a shorter one");
   std::vector<std::string> tokens;
   for (const std::int64_t id : ids) tokens.push_back(trained.tokenizer->bytes_of(id));
-  const std::string file = picture(how, out, attention_of(*trained.model, ids), tokens);
+  const std::string file = picture(how, directory, out, attention_of(*trained.model, ids), tokens);
   io::write_file_atomically(out, file.data(), file.size());
   std::printf("attention: %s\n", out.c_str());
   if (png) std::fprintf(stderr, "gpt: %s\n", kNoPng);

@@ -1,6 +1,7 @@
 // sample, eval and info: what a finished run, or one under way, is good for.
 #include "commands.h"
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -45,18 +46,23 @@ void write_out(const std::string& text, bool at_once) {
 
 }  // namespace
 
-int sample(GptFlags& flags, const SampleFlags& how) {
-  const Judge judge;
-  const nn::SamplingOptions& drawn = how.options.sampling;
-  judge.number("tokens", how.options.tokens);
-  judge.number("seed", how.seed);
-  judge.number("top_k", drawn.top_k);
-  for (const auto& [key, value] : {std::pair("temperature", drawn.temperature),
-                                   {"top_p", drawn.top_p},
-                                   {"min_p", drawn.min_p},
-                                   {"repetition_penalty", drawn.repetition_penalty}})
-    judge.number(key, value);
-  const TrainedModel trained = load_trained(flags, how.directory);
+void SampleFlags::add_to(CLI::App& app) {
+  nn::SamplingOptions& drawn = options.sampling;
+  option(app, "--prompt", &prompt, "text to go on from");
+  option(app, "--tokens", &options.tokens, "how many to draw");
+  option(app, "--temperature", &drawn.temperature, "0: always the likeliest");
+  option(app, "--top-k", &drawn.top_k, "only the k likeliest; 0: all (0)");
+  option(app, "--top-p", &drawn.top_p, "only the likeliest that make up this much; 1: all");
+  option(app, "--min-p", &drawn.min_p, "only those at least this likely beside the likeliest (0)");
+  option(app, "--repetition-penalty", &drawn.repetition_penalty,
+         "above 1: what is there already becomes less likely");
+  option(app, "--seed", &seed, "of the draws");
+  option(app, "--follow", &follow, "show each character as soon as it is drawn");
+}
+
+int sample(GptFlags& flags, const std::string& directory, const SampleFlags& how) {
+  how.judge_values(Judge());
+  const TrainedModel trained = load_trained(flags, directory);
   std::vector<std::int64_t> prompt = trained.tokenizer->encode(how.prompt);
   if (prompt.empty()) prompt = {0};  // something to start from: the first token of the vocabulary
   end_when_nobody_reads();

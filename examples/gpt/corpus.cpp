@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
+#include <sstream>
 #include <unordered_map>
 
 #include "gradus/base/error.h"
@@ -22,26 +24,15 @@ std::string read_nonempty(const std::string& file) {
   return text;
 }
 
-/// The first byte that no UTF-8 text has there, or that is 0; the size where there is none.
-std::size_t end_of_text(const std::string& bytes, bool zero_is_text) {
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    const io::Utf8 found = io::utf8_at(bytes, at);
-    if (found.kind != io::Utf8::character || (found.code_point == 0 && !zero_is_text)) break;
-    at += found.length;
-  }
-  return at;
-}
-
-std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text,
-                                                const TokenizerChoice& choice) {
-  if (choice.name == "word")
-    return std::make_unique<io::WordTokenizer>(io::WordTokenizer::train(text, choice.vocab));
-  if (choice.name == "bpe")
-    return std::make_unique<io::BpeTokenizer>(io::BpeTokenizer::train(text, choice.vocab));
-  if (choice.name != "byte" && io::is_utf8(text)) {
+std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text, const GptFlags& flags) {
+  const std::string& name = flags.tokenizer;
+  const std::int64_t most = flags.tokenizer_vocab;
+  if (name == "word")
+    return std::make_unique<io::WordTokenizer>(io::WordTokenizer::train(text, most));
+  if (name == "bpe") return std::make_unique<io::BpeTokenizer>(io::BpeTokenizer::train(text, most));
+  if (name != "byte" && io::is_utf8(text)) {
     auto characters = std::make_unique<io::CharTokenizer>(text);
-    if (choice.name == "char" || characters->vocab_size() <= kMaxCharacters) return characters;
+    if (name == "char" || characters->vocab_size() <= kMaxCharacters) return characters;
   }
   return std::make_unique<io::ByteTokenizer>();
 }
@@ -64,43 +55,44 @@ std::vector<std::int64_t> encode_validation(const io::Tokenizer& tokenizer, cons
   }
 }
 
-}  // namespace
-
-Texts read_texts(const std::vector<std::string>& files, const std::string& validation,
-                 const TokenizerChoice& choice) {
-  Texts texts{.text = "", .validation = validation, .held_out = "", .digest = "", .not_text = ""};
-  for (const std::string& file : files) {
+/// All files, one after the other; notes the first that is no text.
+std::string joined_texts(const GptFlags& flags, std::string& not_text) {
+  std::string all;
+  for (const std::string& file : flags.texts) {
     const std::string part = read_nonempty(file);
-    if (choice.name == "char") {
-      const std::size_t at = end_of_text(part, true);
-      require<FileError>(at == part.size(), file, ": is not UTF-8 at byte ", at,
-                         ": convert it, or learn it with --tokenizer byte");
-    }
-    if (choice.name == "auto" && texts.not_text.empty())
-      if (const std::size_t at = end_of_text(part, false); at < part.size())
-        texts.not_text =
-            str_cat(file, ": is no text: byte ", at, part[at] == 0 ? " is 0" : " is not UTF-8");
-    texts.text += part;
+    std::size_t at = io::valid_utf8(part);
+    require<FileError>(flags.tokenizer != "char" || at == part.size(), file,
+                       ": is not UTF-8 at byte ", at,
+                       ": convert it, or learn it with --tokenizer byte");
+    at = std::min(at, part.find('\0'));
+    if (flags.tokenizer == "auto" && at < part.size() && not_text.empty())
+      not_text =
+          str_cat(file, ": is no text: byte ", at, part[at] == 0 ? " is 0" : " is not UTF-8");
+    all += part;
   }
-  if (!validation.empty()) texts.held_out = read_nonempty(validation);
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx",
-                static_cast<unsigned long long>(digest(texts.held_out, digest(texts.text))));
-  texts.digest = digits;
-  return texts;
+  return all;
 }
 
-Corpus tokenized(Texts texts, const TokenizerChoice& choice, std::unique_ptr<io::Tokenizer> known) {
+}  // namespace
+
+Corpus read_corpus(const GptFlags& flags) {
   Corpus corpus;
-  corpus.digest = texts.digest;
-  corpus.not_text = texts.not_text;
-  const bool learns = choice.name == "word" || choice.name == "bpe";
-  const bool tenth = texts.validation.empty();
-  if (tenth && learns) texts.held_out = cut_last_tenth(texts.text);
-  corpus.tokenizer = known ? std::move(known) : choose_tokenizer(texts.text, choice);
-  corpus.training = corpus.tokenizer->encode(texts.text);
+  std::string text = joined_texts(flags, corpus.not_text), held_out;
+  const bool tenth = flags.validation.empty(), learns = flags.tokenizer_vocab > 0;
+  if (!tenth) held_out = read_nonempty(flags.validation);
+  std::ostringstream digits;
+  digits << std::hex << std::setfill('0') << std::setw(16) << digest(held_out, digest(text));
+  corpus.digest = digits.str();
+  require<FileError>(!flags.resume || corpus.digest == flags.text_digest, flags.out,
+                     ": was trained on another text (digest ", flags.text_digest,
+                     ") than what these files hold now (", corpus.digest,
+                     "): restore the text, or start a new run");
+  if (tenth && learns) held_out = cut_last_tenth(text);
+  corpus.tokenizer =
+      flags.resume ? io::load_tokenizer(flags.tokenizer_file()) : choose_tokenizer(text, flags);
+  corpus.training = corpus.tokenizer->encode(text);
   if (!tenth || learns) {
-    corpus.held_out = encode_validation(*corpus.tokenizer, texts.validation, texts.held_out);
+    corpus.held_out = encode_validation(*corpus.tokenizer, flags.validation, held_out);
     return corpus;
   }
   const auto end = corpus.training.end();
@@ -118,7 +110,10 @@ Entropies entropies(const Corpus& corpus) {
   for (const auto* part : {&corpus.training, &corpus.held_out})
     for (const std::int64_t token : *part) {
       ++single[static_cast<std::size_t>(token)];
-      if (last >= 0) ++before[static_cast<std::size_t>(last)], ++pairs[last * vocab + token];
+      if (last >= 0) {
+        ++before[static_cast<std::size_t>(last)];
+        ++pairs[last * vocab + token];
+      }
       last = token;
     }
   const double n = static_cast<double>(corpus.size());

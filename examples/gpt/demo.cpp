@@ -1,11 +1,12 @@
 // gpt demo: a minute of training on this project's own text, and what came of it.
-#include <algorithm>
+#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 
 #include "commands.h"
+#include "corpus.h"
 #include "cost_estimate.h"
 #include "gradus/base/error.h"
+#include "gradus/examples/support/files_below.h"
 #include "gradus/examples/support/words.h"
 #include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
@@ -16,19 +17,13 @@ namespace {
 
 /// The sources and documents below `tree`, in the order of their names.
 std::vector<std::string> texts_below(const std::string& tree) {
+  const auto is_text = [](const std::string& path) {
+    return path.ends_with(".h") || path.ends_with(".cpp") || path.ends_with(".md");
+  };
   std::vector<std::string> files;
-  const std::vector<std::string> rooms = {"base",  "engine", "ops",   "nn",       "check",
-                                          "trace", "io",     "train", "examples", "docs"};
-  for (const std::string& room : rooms) {
-    std::error_code error;
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(tree + "/" + room, error)) {
-      const std::string ending = entry.path().extension().string();
-      if (entry.is_regular_file() && (ending == ".h" || ending == ".cpp" || ending == ".md"))
-        files.push_back(entry.path().string());
-    }
-  }
-  std::sort(files.begin(), files.end());
+  for (const char* folder :
+       {"base", "check", "docs", "engine", "examples", "io", "nn", "ops", "trace", "train"})
+    for (const std::string& file : files_below(tree + "/" + folder, is_text)) files.push_back(file);
   require<FileError>(!files.empty(), tree,
                      ": holds none of this project's sources: run it from their directory");
   return files;
@@ -36,14 +31,19 @@ std::vector<std::string> texts_below(const std::string& tree) {
 
 }  // namespace
 
-int demo(GptFlags& flags, const std::string& tree, double minutes) {
+void DemoFlags::add_to(CLI::App& app) {
+  option(app, "tree", &tree, "directory of the sources").type_name("DIR");
+  option(app, "--minutes", &minutes, "at most, of training");
+}
+
+int demo(GptFlags& flags, const DemoFlags& how) {
   constexpr std::int64_t kEvaluations = 4, kMostSteps = 2000;
-  Judge().number("minutes", minutes);
+  how.judge_values(Judge());
   flags.out = "build/demo";
-  flags.texts = texts_below(tree);
+  flags.texts = texts_below(how.tree);
   flags.config = "cpu";
   flags.learning_rate = 3e-3;  // a slow machine has but a few hundred steps
-  const Corpus corpus = tokenized(read_texts(flags.texts, "", {}), {});
+  const Corpus corpus = read_corpus(flags);
   flags.take(corpus);
   {
     const DirectoryLock alone(flags.out);
@@ -52,16 +52,19 @@ int demo(GptFlags& flags, const std::string& tree, double minutes) {
   const DirectoryLock lock = flags.begin();
   std::printf("Learning this project's own text: %zu files, %s characters, %s at most.\n",
               flags.texts.size(), io::grouped(corpus.size()).c_str(),
-              duration(60 * minutes).c_str());
+              duration(60 * how.minutes).c_str());
   std::fflush(stdout);
-  flags.time = {.seconds = 60 * minutes, .most_steps = kMostSteps};
+  flags.time = {.seconds = 60 * how.minutes, .most_steps = kMostSteps};
   fit_to_time(flags, estimate_cost(flags, corpus), kEvaluations);
   flags.write();
   const int code = run_training(flags, corpus);
   if (code != 0) return code;
   std::printf("\nWhat it writes now, after \"// \":\n\n");
-  sample(flags,
-         {.directory = flags.out, .prompt = "// ", .options = {.tokens = 400}, .follow = true});
+  SampleFlags drawn;
+  drawn.prompt = "// ";
+  drawn.options.tokens = 400;
+  drawn.follow = true;
+  sample(flags, flags.out, drawn);
   std::printf(
       "\nNext:\n"
       "  build/release/gpt train YOUR_TEXT.txt                           # learn your own text\n"

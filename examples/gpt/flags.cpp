@@ -5,8 +5,11 @@
 #include <filesystem>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "corpus.h"
+#include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/models/sizes.h"
 
@@ -14,7 +17,7 @@ namespace gradus::examples {
 namespace {
 
 template <class E>
-using Names = std::vector<std::pair<std::string, E>>;
+using Names = std::map<std::string, E>;
 const Names<nn::HeadPosition> kPositions = {{"learned", nn::HeadPosition::none},
                                             {"rotary", nn::HeadPosition::rotary},
                                             {"alibi", nn::HeadPosition::alibi},
@@ -25,12 +28,6 @@ const Names<nn::Activation> kActivations = {{"gelu", nn::Activation::gelu_tanh},
                                             {"relu", nn::Activation::relu},
                                             {"silu", nn::Activation::silu},
                                             {"swiglu", nn::Activation::swiglu}};
-
-template <class E>
-E value_of(const Names<E>& names, const std::string& name) {
-  return std::find_if(names.begin(), names.end(), [&](auto& each) { return each.first == name; })
-      ->second;
-}
 
 template <class E>
 Kept one_of(const Names<E>& names) {
@@ -48,24 +45,28 @@ constexpr ConfigForText kConfigs[] = {
 
 }  // namespace
 
-GptFlags::GptFlags(CLI::App& train) : RunFlags("gpt") {
-  out = "", steps = 2000, eval_every = 250;
+GptFlags::GptFlags(CLI::App& train) : ModelFlags("gpt") {
+  out = "";
+  steps = 2000;
+  eval_every = 250;
+  batch = layers = heads = width = 0;  // as the config has them
   describe_text(train);
+  add_to(train);
+  train.get_option("--out")->description("directory of the run (runs/NAME, after the first file)");
+  keep("--steps", {.may_differ = true});  // a run that fits a time changes them
+  keep("--lr", {.field = "learning_rate"});
   describe_model(train);
   describe_recipe(train);
 }
 
 void GptFlags::describe_text(CLI::App& app) {
-  setting(app, "files", &texts, "text to learn, one or more files",
-          {.field = "files", .may_differ = true})
+  setting(app, "files", &texts, "text to learn, one or more files", {.may_differ = true})
       .type_name("FILE");
-  app.add_option("--out", out, "directory of the run (runs/NAME, after the first file)")
-      ->type_name("DIR");
   setting(app, "--val", &validation, "text that is held out (the last tenth of FILE)",
           {.field = "validation", .may_differ = true})
       .type_name("FILE");
   setting(app, "--tokenizer", &tokenizer,
-          "auto, char, byte, word or bpe (auto: characters up to 512 kinds, else bytes)",
+          "char, byte, word or bpe; auto: characters up to 512 kinds, else bytes",
           {.may_differ = true, .choices = {"auto", "char", "byte", "word", "bpe"}})
       .type_name("KIND");
   setting(app, "--vocab", &tokenizer_vocab,
@@ -80,19 +81,14 @@ void GptFlags::describe_model(CLI::App& app) {
           "sizes with a name: toy, cpu, baby12, baby64, gpt2, long (by the text's size)")
       .type_name("NAME");
   setting(app, "--context", &context, "tokens a sequence");
-  setting(app, "--layers", &layers, "blocks");
-  setting(app, "--heads", &heads, "attention heads; must divide --width");
-  setting(app, "--width", &width, "of the residual stream");
-  setting(app, "--dropout", &dropout, "in [0, 1) (0)");
-  setting(app, "--positions", &positions, "learned, rotary, alibi or relative (learned)",
-          one_of(kPositions))
+  setting(app, "--positions", &positions, "learned, rotary, alibi or relative", one_of(kPositions))
       .type_name("KIND");
   setting(app, "--kv-heads", &kv_heads, "heads of keys and values; must divide --heads (as many)",
           {.optional = true});
   setting(app, "--window", &window, "tokens that a token sees, itself included; 0: all (0)",
           {.optional = true});
-  setting(app, "--norm", &norm, "layer or rms (layer)", one_of(kNorms)).type_name("KIND");
-  setting(app, "--activation", &activation, "gelu, gelu_erf, relu, silu or swiglu (gelu)",
+  setting(app, "--norm", &norm, "layer or rms", one_of(kNorms)).type_name("KIND");
+  setting(app, "--activation", &activation, "gelu, gelu_erf, relu, silu or swiglu",
           one_of(kActivations))
       .type_name("KIND");
   setting(app, "--checkpoint", &checkpoint,
@@ -101,22 +97,15 @@ void GptFlags::describe_model(CLI::App& app) {
 }
 
 void GptFlags::describe_recipe(CLI::App& app) {
-  setting(app, "--steps", &steps, "how many (2000)", {.may_differ = true});
   app.add_option("--minutes", minutes,
                  "as many steps as fit into this time, fitted again on the way");
-  setting(app, "--batch", &batch, "sequences a step");
-  setting(app, "--lr", &learning_rate, "highest learning rate (0.001)", {.field = "learning_rate"});
-  setting(app, "--seed", &seed, "of weights, batches and dropout (1337)");
-  setting(app, "--eval-every", &eval_every, "steps between evaluations and checkpoints (250)");
-  app.add_flag("--no-trial", no_trial,
-               "start at once, without the trial steps that tell time and memory");
-  app.add_flag("--resume", resume, "go on with the run in --out; other flags may be left out");
+  option(app, "--no-trial", &no_trial,
+         "start at once, without the trial steps that tell time and memory");
   fact("warmup", &warmup);
   fact("final_factor", &final_factor);
   fact("beta2", &beta2);
   fact("weight_decay", &weight_decay);
   fact("clip_norm", &clip_norm);
-  for (CLI::Option* each : app.get_options()) each->default_str("");  // the words tell them
 }
 
 void GptFlags::read_more(SettingsFile& file) {
@@ -146,13 +135,12 @@ std::vector<std::pair<const char*, std::int64_t>> GptFlags::sizes() const {
 }
 
 void GptFlags::check(const Judge& judge) const {
+  ModelFlags::check(judge);
   if (time.seconds != 0) judge.number("seconds", time.seconds);
   judge.number("evaluation_steps", time.evaluation_steps);
   judge.number("most_steps", time.most_steps);
   judge.require(warmup <= steps, "warmup", warmup, ": must be at most the ", steps, " steps");
   judge.require(!texts.empty(), "files", "[]", ": name at least one text");
-  judge.require(width % heads == 0, "heads", heads, ": must divide ", judge.name("width"), " ",
-                width);
   judge.require(heads % kv_heads == 0, "kv_heads", kv_heads, ": must be positive and divide the ",
                 heads, " heads");
   judge.require(positions != "rotary" || width / heads % 2 == 0, "positions", positions,
@@ -180,10 +168,10 @@ nn::GPTOptions GptFlags::model() const {
           .heads = heads,
           .width = width,
           .dropout = dropout,
-          .norm_kind = value_of(kNorms, norm),
-          .activation = value_of(kActivations, activation),
+          .norm_kind = kNorms.at(norm),
+          .activation = kActivations.at(activation),
           .kv_heads = kv_heads,
-          .position = value_of(kPositions, positions),
+          .position = kPositions.at(positions),
           .window = window,
           .checkpoint = checkpoint};
 }
@@ -199,22 +187,21 @@ std::string GptFlags::non_default_options() const {
   return all;
 }
 
-std::vector<std::string> GptFlags::all_files() const {
-  std::vector<std::string> all = files().all();
-  all.insert(all.begin(), {settings_file(), tokenizer_file()});
-  return all;
-}
-
 std::string GptFlags::directory() const {
-  if (!out.empty()) return out;
-  require(!texts.empty(),
+  require(!texts.empty() || (resume && !out.empty()),
           resume ? "train --resume: which run? Give its directory with --out, or its text"
                  : "train: which text? Give one or more files");
+  if (!out.empty()) return out;
   const std::string stem = std::filesystem::path(texts.front()).stem().string();
   return "runs/" + (stem.empty() || stem == "." || stem == ".." ? "text" : stem);
 }
 
 void GptFlags::judge_before_text() {
+  require(!minutes || !given("--steps"), "--minutes contradicts --steps: give one of them");
+  require(!minutes || !no_trial,
+          "--minutes contradicts --no-trial: the trial tells how many steps fit");
+  if (minutes) Judge().number("minutes", *minutes);
+  require_no_run("gpt", files());
   const bool words = tokenizer == "word", said = given("--vocab");
   if (words || tokenizer == "bpe") {
     const std::int64_t least = words ? 2 : 256, most = 1'000'000;

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "corpus.h"
 #include "gradus/examples/support/run_flags.h"
 #include "gradus/models/gpt.h"
 
 namespace gradus::examples {
 
-class GptFlags : public RunFlags {
+struct Corpus;
+
+class GptFlags : public ModelFlags {
  public:
   explicit GptFlags(CLI::App& train);  // describes the flags of `train`
 
@@ -22,9 +23,8 @@ class GptFlags : public RunFlags {
   std::string tokenizer = "auto";    // char, byte, word or bpe once the text is known
   std::int64_t tokenizer_vocab = 0;  // of word and bpe
   std::string config;                // the preset that the sizes come from; "": the text decides
-  std::int64_t vocab = 0, context = 0, layers = 0, heads = 0, width = 0, kv_heads = 0, window = 0;
+  std::int64_t vocab = 0, context = 0, kv_heads = 0, window = 0;
   std::string positions = "learned", norm = "layer", activation = "gelu";
-  double dropout = 0;
   bool checkpoint = false;  // of gradients
   TimeLimit time;           // with it, `steps` is the plan that the run began with
   std::int64_t warmup = 100;
@@ -38,7 +38,8 @@ class GptFlags : public RunFlags {
   std::string directory() const;
   /// Sizes of the preset, but for those that a flag says. ValueError lists the names.
   void choose_config(const std::string& name);
-  /// Before a long text is read: ranges, names, and the memory that the config takes at least.
+  /// Of a new run, before its text is read: flags that contradict each other, a directory that is
+  /// taken, ranges, names, and the memory that the config takes at least.
   void judge_before_text();
   /// What the text decides, after which judge() looks at all.
   void take(const Corpus& corpus);
@@ -47,12 +48,12 @@ class GptFlags : public RunFlags {
   /// Where the model is not GPT-2's: ", rotary positions, 2 key heads"; else "".
   std::string non_default_options() const;
   std::string tokenizer_file() const { return out + "/tokenizer.json"; }
-  std::vector<std::string> all_files() const;  // of the run's directory
 
   void check(const Judge& judge) const override;
   Need need() const override;
 
  protected:
+  std::vector<std::string> more_files() const override { return {tokenizer_file()}; }
   void read_more(SettingsFile& file) override;
   void write_more(nlohmann::ordered_json& json) const override;
   std::vector<std::pair<const char*, std::int64_t>> sizes() const override;

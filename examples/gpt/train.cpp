@@ -3,6 +3,7 @@
 #include <iomanip>
 
 #include "commands.h"
+#include "corpus.h"
 #include "cost_estimate.h"
 #include "gradus/base/parallel.h"
 #include "gradus/base/products/backend.h"
@@ -20,18 +21,17 @@ std::string three_digits(double value) { return str_cat(std::setprecision(3), va
 
 /// Each part of the text must hold a window of the context, and the token after it.
 void require_long_enough(const Corpus& corpus, const GptFlags& flags) {
-  const std::int64_t wanted = flags.context + 1;
+  const auto wanted = static_cast<std::size_t>(flags.context + 1);
   const bool tenth = flags.validation.empty();
-  require(std::ssize(corpus.held_out) >= wanted, tenth ? flags.texts.front() : flags.validation,
-          ": ",
+  const std::string wants = str_cat(", but a context of ", flags.context, " wants at least ",
+                                    wanted, ": give a longer text");
+  require(corpus.held_out.size() >= wanted, tenth ? flags.texts.front() : flags.validation, ": ",
           tenth ? str_cat("of its ", corpus.size(), " tokens the last tenth is held out, ") : "",
-          corpus.held_out.size(), " tokens, but a context of ", flags.context, " wants at least ",
-          wanted, ": give a longer text",
+          corpus.held_out.size(), " tokens", wants,
           tenth ? str_cat(" (", 10 * wanted, "), another one with --val,") : "",
           " or a smaller --context");
-  require(std::ssize(corpus.training) >= wanted, flags.texts.front(), ": has ",
-          corpus.training.size(), " tokens to learn from, but a context of ", flags.context,
-          " wants at least ", wanted, ": give a longer text, or a smaller --context");
+  require(corpus.training.size() >= wanted, flags.texts.front(), ": has ", corpus.training.size(),
+          " tokens to learn from", wants, ", or a smaller --context");
 }
 
 void describe_text_and_model(const Corpus& corpus, const GptFlags& flags, const std::string& why) {
@@ -64,53 +64,16 @@ void describe_run(const GptFlags& flags, const Corpus& corpus, const Trainer& tr
   say("run", flags.out, named ? "" : ", after the text's name (--out takes another)");
 }
 
-/// A run that is ready to begin, or to go on.
-struct ReadyRun {
-  DirectoryLock lock;
-  Corpus corpus;
-  std::optional<CostEstimate> cost;
-};
-
-ReadyRun new_run(GptFlags& flags) {
-  require(!flags.texts.empty(), "train: which text? Give one or more files");
-  const bool fits_time = flags.minutes.has_value();
-  require(!fits_time || !flags.given("--steps"), "--minutes contradicts --steps: give one of them");
-  require(!fits_time || !flags.no_trial,
-          "--minutes contradicts --no-trial: the trial tells how many steps fit");
-  if (fits_time) Judge().number("minutes", *flags.minutes);
-  require_no_run("gpt", flags.files());
-  flags.judge_before_text();
-  const bool asked = !flags.config.empty();
-  const TokenizerChoice choice{flags.tokenizer, flags.tokenizer_vocab};
-  Corpus corpus = tokenized(read_texts(flags.texts, flags.validation, choice), choice);
-  flags.take(corpus);
-  flags.judge(Judge());
-  require_long_enough(corpus, flags);
-  DirectoryLock lock = flags.begin({flags.tokenizer_file()});
-  describe_text_and_model(corpus, flags,
-                          asked ? "as asked"
-                                : str_cat("for texts of ", config_for(corpus.size()).range, " ",
-                                          corpus.tokenizer->name(), "s"));
-  std::optional<CostEstimate> cost;
-  if (!flags.no_trial) cost = estimate_cost(flags, corpus);
-  if (fits_time) {
-    flags.time.seconds = 60 * *flags.minutes;
-    fit_to_time(flags, *cost, flags.given("--eval-every") ? 0 : kEvaluationsInTime);
-    flags.write();
-  }
-  return {std::move(lock), std::move(corpus), cost};
-}
-
 /// What is said of the text, the steps and the tokenizer agrees with the run, whose settings
 /// `flags` get. Texts may be found at another place than when it began.
-DirectoryLock resume_with(GptFlags& flags, std::int64_t& steps) {
+DirectoryLock resume_with(GptFlags& flags, bool& finished) {
   const std::vector<std::string> texts = flags.texts;
   const std::string validation = flags.validation, tokenizer = flags.tokenizer;
   const std::int64_t asked = flags.steps;
-  DirectoryLock lock = flags.begin({flags.tokenizer_file()});
+  DirectoryLock lock = flags.begin();
   const SavedState saved = read_state(flags.files());
   const std::int64_t goal = saved.steps.value_or(flags.steps);
-  steps = goal - saved.step;
+  finished = saved.step == goal;
   if (flags.given("--steps")) must_agree("--steps", asked, goal, flags.out);
   if (flags.given("--tokenizer") && tokenizer != "auto")
     must_agree("--tokenizer", tokenizer, flags.tokenizer, flags.out);
@@ -124,24 +87,16 @@ DirectoryLock resume_with(GptFlags& flags, std::int64_t& steps) {
   return lock;
 }
 
-ReadyRun resumed_run(GptFlags& flags) {
-  std::int64_t steps = 0;
-  DirectoryLock lock = resume_with(flags, steps);
-  const TokenizerChoice choice{flags.tokenizer, flags.tokenizer_vocab};
-  Texts texts = read_texts(flags.texts, flags.validation, choice);
-  require<FileError>(texts.digest == flags.text_digest, flags.out,
-                     ": was trained on another text (digest ", flags.text_digest,
-                     ") than what these files hold now (", texts.digest,
-                     "): restore the text, or start a new run");
-  Corpus corpus = tokenized(std::move(texts), choice, io::load_tokenizer(flags.tokenizer_file()));
-  require<FileError>(corpus.tokenizer->vocab_size() == flags.vocab, flags.settings_file(),
-                     ": vocab ", flags.vocab, ": but the text has ", corpus.tokenizer->vocab_size(),
-                     " kinds of tokens", kWayOn);
+/// What the text decides of a new run; a resumed one has decided it.
+void take_text(GptFlags& flags, const Corpus& corpus) {
+  const std::int64_t kinds = corpus.tokenizer->vocab_size();
+  require<FileError>(!flags.resume || kinds == flags.vocab, flags.settings_file(), ": vocab ",
+                     flags.vocab, ": but the text has ", kinds, " kinds of tokens", kWayOn);
+  if (!flags.resume) {
+    flags.take(corpus);
+    flags.judge(Judge());
+  }
   require_long_enough(corpus, flags);
-  describe_text_and_model(corpus, flags, "as it began");
-  std::optional<CostEstimate> cost;
-  if (steps > 0 && !flags.no_trial) cost = estimate_cost(flags, corpus);
-  return {std::move(lock), std::move(corpus), cost};
 }
 
 }  // namespace
@@ -152,9 +107,30 @@ int train(GptFlags& flags) {
     require(!holds_run({each}), each, ": is a run and no text: go on with it by ",
             resume_command("gpt", each));
   flags.out = flags.directory();
-  const ReadyRun run = flags.resume ? resumed_run(flags) : new_run(flags);
-  return run_training(flags, run.corpus, [&](const Trainer& trainer) {
-    describe_run(flags, run.corpus, trainer, run.cost, named);
+  bool finished = false;
+  std::optional<DirectoryLock> lock;
+  if (flags.resume)
+    lock.emplace(resume_with(flags, finished));
+  else
+    flags.judge_before_text();
+  const bool asked = !flags.config.empty();
+  const Corpus corpus = read_corpus(flags);
+  take_text(flags, corpus);
+  if (!lock) lock.emplace(flags.begin());
+  describe_text_and_model(corpus, flags,
+                          flags.resume ? "as it began"
+                          : asked      ? "as asked"
+                                  : str_cat("for texts of ", config_for(corpus.size()).range, " ",
+                                            corpus.tokenizer->name(), "s"));
+  std::optional<CostEstimate> cost;
+  if (!flags.no_trial && !finished) cost = estimate_cost(flags, corpus);
+  if (flags.minutes) {
+    flags.time.seconds = 60 * *flags.minutes;
+    fit_to_time(flags, *cost, flags.given("--eval-every") ? 0 : kEvaluationsInTime);
+    flags.write();
+  }
+  return run_training(flags, corpus, [&](const Trainer& trainer) {
+    describe_run(flags, corpus, trainer, cost, named);
   });
 }
 

@@ -12,7 +12,7 @@
 #include <functional>
 #include <memory>
 
-#include "flags.h"
+#include "corpus.h"
 
 namespace gradus::examples {
 

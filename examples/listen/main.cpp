@@ -30,7 +30,11 @@ namespace {
 constexpr std::int64_t kFrames = (kSamples - kFrame) / kHop + 1;
 
 struct Flags : ClassifierFlags {
-  Flags() : ClassifierFlags("listen") { steps = 800, batch = 32, learning_rate = 2e-3; }
+  Flags() : ClassifierFlags("listen") {
+    steps = 800;
+    batch = 32;
+    learning_rate = 2e-3;
+  }
   Need need() const override { return classifier(kFrames / 2, kBands * kFrames); }
   Listener model() const {
     return Listener({.bands = kBands,
@@ -61,11 +65,11 @@ int learn(Flags& flags) {
                            .features_name = "the mean spectrum"});
 }
 
-struct Which {
+struct Which : Options {
   std::string directory, file, name;
   std::int64_t seed = 1;
   std::vector<float> made() const {
-    require(seed >= 0, "--seed ", seed, ": must not be negative");
+    judge_values(Judge());
     return make_one(sound_named(name), static_cast<std::uint64_t>(seed));
   }
 };
@@ -114,13 +118,13 @@ int main(int argc, char** argv) {
   flags.add_to(*app.add_subcommand("train", "learn kinds of sounds"));
   CLI::App& to = add_command_on_run(app, "to", "what a sound is", which.directory);
   CLI::App& made = *app.add_subcommand("make", "write a sound");
-  to.add_option("file", which.file, "16 bits, one channel, 8000 samples a second")
-      ->type_name("FILE.wav");
-  made.add_option("file", which.file, "to write")->required()->type_name("FILE.wav");
-  made.add_option("--class", which.name, "of the sound")->required()->type_name("NAME");
-  to.add_option("--class", which.name, "of a sound to make")->type_name("NAME");
+  which.option(to, "file", &which.file, "16 bits, one channel, 8000 samples a second")
+      .type_name("FILE.wav");
+  which.option(made, "file", &which.file, "to write").required()->type_name("FILE.wav");
+  which.option(made, "--class", &which.name, "of the sound").required()->type_name("NAME");
+  which.option(to, "--class", &which.name, "of a sound to make").type_name("NAME");
   for (CLI::App* each : {&to, &made})
-    each->add_option("--seed", which.seed, "of the sound that is made")->capture_default_str();
+    which.option(*each, "--seed", &which.seed, "of the sound that is made");
   return program(app, "listen", argc, argv, [&] {
     if (app.got_subcommand("train")) return learn(flags);
     return app.got_subcommand("to") ? listen_to(flags, which) : make(which);

@@ -109,9 +109,18 @@ void write_wav(const std::string& path, const Wav& wav) {
   };
   const auto rate = static_cast<std::uint32_t>(wav.rate);
   const auto data = static_cast<std::uint32_t>(2 * wav.samples.size());
-  out += "RIFF", number(36 + data, 4), out += "WAVEfmt ", number(16, 4);
-  number(1, 2), number(1, 2), number(rate, 4), number(2 * rate, 4), number(2, 2), number(16, 2);
-  out += "data", number(data, 4);
+  out += "RIFF";
+  number(36 + data, 4);
+  out += "WAVEfmt ";
+  number(16, 4);
+  number(1, 2);
+  number(1, 2);
+  number(rate, 4);
+  number(2 * rate, 4);
+  number(2, 2);
+  number(16, 2);
+  out += "data";
+  number(data, 4);
   for (const float sample : wav.samples) {
     const long rounded = std::lround(std::clamp(sample * 32768.0f, -32768.0f, 32767.0f));
     number(static_cast<std::uint32_t>(rounded) & 0xFFFFu, 2);

@@ -15,7 +15,11 @@
 namespace gradus::examples {
 
 RecommendFlags::RecommendFlags() : ModelFlags("recommend") {
-  steps = 1600, batch = 64, learning_rate = 3e-3, eval_every = 200, heads = 2;
+  steps = 1600;
+  batch = 64;
+  learning_rate = 3e-3;
+  eval_every = 200;
+  heads = 2;
 }
 
 void RecommendFlags::add_to(CLI::App& app) {

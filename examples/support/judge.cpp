@@ -185,7 +185,8 @@ const nlohmann::json& SettingsFile::field(const std::string& key, Kind kind) {
 SettingsFile SettingsFile::part(const std::string& key) {
   known_.insert(key);
   SettingsFile inner = *this;
-  inner.json_ = json_.at(key), inner.known_.clear();
+  inner.json_ = json_.at(key);
+  inner.known_.clear();
   if (!inner.json_.is_object()) refuse(key + " is no object {...}");
   return inner;
 }

@@ -62,7 +62,7 @@ class Judge {
 };
 
 /// settings.json, one field after the other. FileError, in one line: not JSON, a field of another
-/// type, one that is missing, or (finish) one that nobody asked for.
+/// type, one that is missing, or (finish) one that was not asked for.
 class SettingsFile {
  public:
   /// `text` is what `file` holds: text_of(file).

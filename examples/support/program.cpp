@@ -11,6 +11,17 @@
 #include "interrupt.h"
 
 namespace gradus::examples {
+namespace {
+
+/// A run is the argument of the commands that use one, while train has it as --out.
+void refuse_out(CLI::App& command, const std::string& program) {
+  if (!command.get_option_no_throw("run") || command.get_option_no_throw("--out")) return;
+  const std::string form = "the run is an argument: " + program + " " + command.get_name() + " ";
+  const auto refuse = [=](const std::string& run) { throw CLI::ValidationError(form + run); };
+  command.add_option_function<std::string>("--out", refuse)->group("");  // not in the help
+}
+
+}  // namespace
 
 CLI::App& add_command_on_run(CLI::App& app, const std::string& name, const std::string& help,
                              std::string& directory) {
@@ -25,7 +36,10 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
   bool config_asked = false;
   app.add_option("--threads", threads, "how many; 0: one a core")->check(CLI::Range(0, 1024));
   app.add_flag("--build-info", config_asked, "say what this was built with");
-  for (CLI::App* each : app.get_subcommands({})) each->fallthrough();  // theirs too
+  for (CLI::App* each : app.get_subcommands({})) {
+    each->fallthrough();  // theirs too
+    refuse_out(*each, name);
+  }
   try {
     app.parse(argc, argv);
     if (threads > 0) set_num_threads(threads);

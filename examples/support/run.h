@@ -23,13 +23,6 @@ std::string resume_command(const std::string& program, const std::string& direct
 /// FileError if the directory holds a run.
 void require_no_run(const std::string& program, const RunFiles& files);
 
-/// FileError if the directory holds no checkpoint to resume.
-void require_checkpoint(const RunFiles& files);
-
-/// Removes what a killed process had begun to write: FILE.tmp-PROCESS-NUMBER, of these files. Only
-/// for who holds the directory's lock.
-void remove_leftovers(const std::string& directory, const std::vector<std::string>& files);
-
 /// A value on the command line that is not the run's is an error.
 template <class T>
 void must_agree(const std::string& flag, const T& given, const T& run,
@@ -42,16 +35,6 @@ inline void must_agree(const std::string& flag, bool given, bool run,
   require(!given || run, flag, " contradicts the run in ", directory,
           ", which has none: leave the flag out to resume it, or start a new run");
 }
-
-/// trainer.run(), with the way on added to the message where a disk is full.
-TrainEnd run_trainer(Trainer& trainer, const std::string& program, const Trainer::LossOf& loss_of,
-                     const Trainer::Evaluate& evaluate);
-
-/// Says how long it took since `first`, a step, and how much memory the program held.
-void say_cost(double seconds, std::int64_t steps);
-
-/// Says where the curve is, and how an interrupted run goes on. Returns the exit code.
-int end_of_run(TrainEnd end, const std::string& program, const RunFiles& files);
 
 /// The best weights of a run, into `model`, which then is in eval mode. FileError: not yet there.
 void load_best(nn::Module& model, const RunFiles& files);

@@ -10,6 +10,8 @@
 #include "gradus/base/platform.h"
 #include "gradus/examples/support/interrupt.h"
 #include "gradus/examples/support/run.h"
+#include "gradus/examples/support/words.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
 #include "gradus/models/sizes.h"
@@ -19,10 +21,34 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string field_of(const std::string& flag) {
-  std::string field = flag.substr(2);
-  std::replace(field.begin(), field.end(), '-', '_');
-  return field;
+/// Removes what a killed process had begun to write: FILE.tmp-PROCESS-NUMBER, of these files. Only
+/// for the holder of the directory's lock.
+void remove_leftovers(const std::string& directory, const std::vector<std::string>& files) {
+  std::vector<std::filesystem::path> leftovers;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    for (const std::string& file : files)
+      if (entry.path().filename().string().starts_with(
+              std::filesystem::path(file).filename().string() + ".tmp-"))
+        leftovers.push_back(entry.path());
+  for (const std::filesystem::path& each : leftovers) io::remove_file(each.string());
+}
+
+/// Says how long it took, and how much memory the program held.
+void say_cost(double seconds, std::int64_t steps) {
+  if (steps > 0)
+    say("took", duration(seconds), " for ", io::grouped(steps), " steps, and ",
+        byte_size(static_cast<std::int64_t>(platform::peak_resident_bytes())), " of memory");
+}
+
+/// Says where the curve is, and how an interrupted run goes on. Returns the exit code.
+int end_of_run(TrainEnd end, const std::string& program, const RunFiles& files) {
+  std::error_code none;
+  if (std::filesystem::exists(files.curve(), none))
+    std::printf("loss curve: %s\n", files.curve().c_str());
+  if (end != TrainEnd::interrupted) return 0;
+  std::fprintf(stderr, "%s: stopped and saved; go on with: %s\n", program.c_str(),
+               resume_command(program, files.directory).c_str());
+  return 128 + interrupt_signal;
 }
 
 }  // namespace
@@ -31,57 +57,37 @@ RunFlags::RunFlags(std::string program) : out("runs/" + program), program_(std::
 
 CLI::Option& RunFlags::setting(CLI::App& app, const std::string& flag, Value value,
                                const std::string& help, const Kept& kept) {
-  CLI::Option* option = std::visit(
-      [&]<class T>(T* at) {
-        if constexpr (std::is_same_v<T, bool>)
-          return app.add_flag(flag, *at, help);
-        else if constexpr (std::is_same_v<T, std::vector<std::string>>)
-          return app.add_option(flag, *at, help);
-        else
-          return app.add_option(flag, *at, help)->capture_default_str();
-      },
-      value);
-  settings_.push_back({flag, kept, value, option});
-  if (kept.field.empty()) settings_.back().kept.field = field_of(flag);
-  return *option;
+  CLI::Option& added = option(app, flag, value, help);
+  keep(flag, kept);
+  return added;
+}
+
+void RunFlags::keep(const std::string& flag, const Kept& kept) {
+  Setting& setting = described(flag);
+  const std::string field = kept.field.empty() ? setting.kept.field : kept.field;
+  setting.kept = kept;
+  setting.kept.field = field;
+  setting.in_file = true;
 }
 
 void RunFlags::fact(const std::string& field, Value value) {
-  settings_.push_back({"", {.field = field}, value, nullptr});
-}
-
-bool RunFlags::given(const std::string& flag) const {
-  return std::any_of(settings_.begin(), settings_.end(), [&](const Setting& each) {
-    return each.option && each.flag == flag && each.option->count() > 0;
-  });
+  settings_.push_back({"", {.field = field}, value, nullptr, true});
 }
 
 void RunFlags::add_to(CLI::App& app) {
-  app.add_option("--out", out, "directory of the run")->type_name("DIR")->capture_default_str();
+  option(app, "--out", &out, "directory of the run").type_name("DIR");
   setting(app, "--steps", &steps, "how many");
   setting(app, "--batch", &batch, "examples a step");
   setting(app, "--lr", &learning_rate, "highest learning rate");
   setting(app, "--seed", &seed, "of weights, data and dropout");
   setting(app, "--eval-every", &eval_every, "steps between evaluations and checkpoints");
-  app.add_flag("--resume", resume, "go on with the run in --out; other flags may be left out");
+  option(app, "--resume", &resume, "go on with the run in --out; other flags may be left out");
 }
 
 void RunFlags::judge(const Judge& judge, bool to_train) const {
   judge_values(judge);
   check(judge);
   judge_memory(judge, to_train);
-}
-
-void RunFlags::judge_values(const Judge& judge) const {
-  for (const Setting& each : settings_)
-    std::visit(
-        [&]<class T>(const T* at) {
-          if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>)
-            judge.number(each.kept.field, *at);
-          if constexpr (std::is_same_v<T, std::string>)
-            judge.choice(each.kept.field, *at, each.kept.choices);
-        },
-        each.value);
 }
 
 void RunFlags::judge_memory(const Judge& judge, bool to_train) const {
@@ -92,25 +98,30 @@ void RunFlags::judge_memory(const Judge& judge, bool to_train) const {
 std::vector<std::pair<const char*, std::int64_t>> RunFlags::sizes() const {
   std::vector<std::pair<const char*, std::int64_t>> all;
   for (const Setting& each : settings_)
-    if (const auto* at = std::get_if<std::int64_t*>(&each.value))
+    if (const auto* at = std::get_if<std::int64_t*>(&each.value); at && each.in_file)
       if (const std::string& field = each.kept.field;
           field != "seed" && field != "steps" && field != "eval_every")
         all.emplace_back(field.c_str(), **at);
   return all;
 }
 
-DirectoryLock RunFlags::begin(const std::vector<std::string>& more) {
+std::vector<std::string> RunFlags::all_files() const {
+  std::vector<std::string> all = {settings_file()};
+  for (const std::vector<std::string>& more : {more_files(), files().all()})
+    all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+DirectoryLock RunFlags::begin() {
   if (resume) {
-    require_checkpoint(files());
+    require<FileError>(std::filesystem::exists(files().checkpoint()), out,
+                       ": there is no checkpoint to resume: leave --resume out to start a run");
   } else {
     judge(Judge());
     require_no_run(program_, files());
   }
   DirectoryLock lock(out);
-  std::vector<std::string> all = files().all();
-  all.insert(all.end(), more.begin(), more.end());
-  all.push_back(settings_file());
-  remove_leftovers(out, all);
+  remove_leftovers(out, all_files());
   if (resume) {
     from_json(SettingsFile::text_of(settings_file()), true);
     judge(Judge(settings_file()));
@@ -141,7 +152,7 @@ void RunFlags::from_json(const std::string& json, bool flags_must_agree) {
         [&]<class T>(T* at) {
           const Kept& kept = each.kept;
           T run = *at;
-          if (kept.optional && !file.has(kept.field)) return;
+          if (!each.in_file || (kept.optional && !file.has(kept.field))) return;
           file.read(kept.field, run);
           if constexpr (!std::is_same_v<T, std::vector<std::string>>)
             if (flags_must_agree && !kept.may_differ && each.option && each.option->count() > 0)
@@ -156,7 +167,7 @@ void RunFlags::from_json(const std::string& json, bool flags_must_agree) {
 std::string RunFlags::to_json() const {
   Json json = {{"program", program_}};
   for (const Setting& each : settings_)
-    std::visit([&](const auto* at) { json[each.kept.field] = *at; }, each.value);
+    if (each.in_file) std::visit([&](const auto* at) { json[each.kept.field] = *at; }, each.value);
   write_more(json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -185,7 +196,14 @@ int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
   if (report.begun) report.begun();
   const std::int64_t first = trainer.step();
   const auto start = std::chrono::steady_clock::now();
-  const TrainEnd end = run_trainer(trainer, program_, loss_of, evaluate);
+  TrainEnd end{};
+  try {
+    end = trainer.run(loss_of, evaluate);
+  } catch (const FileError& error) {
+    fail<FileError>(
+        error.what(), ". Stopped at step ", trainer.step(),
+        "; make room, then go on from the last checkpoint with: ", resume_command(program_, out));
+  }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   say_cost(taken.count(), trainer.step() - first);
   if (end == TrainEnd::finished && report.finished) report.finished();

@@ -31,34 +31,17 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "gradus/examples/support/directory_lock.h"
-#include "gradus/examples/support/judge.h"
+#include "gradus/examples/support/options.h"
 #include "gradus/train/loop.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace gradus::examples {
 
-/// How settings.json has a setting.
-struct Kept {
-  std::string field = "";   // its name there, where it is not the flag's
-  bool optional = false;    // older runs lack it, which then have the default
-  bool may_differ = false;  // what a flag says is no error where a resumed run has another
-  std::vector<std::string> choices = {};  // of a word, where it may not be any
-};
-
-class RunFlags {
+class RunFlags : public Options {
  public:
   explicit RunFlags(std::string program);  // --out is runs/PROGRAM where it is not given
-  virtual ~RunFlags() = default;
-  RunFlags(const RunFlags&) = delete;  // settings point into it
-  RunFlags& operator=(const RunFlags&) = delete;
 
   std::string out;
   std::int64_t steps = 1000, batch = 32, seed = 1337, eval_every = 100;
@@ -67,29 +50,25 @@ class RunFlags {
 
   void add_to(CLI::App& app);
 
-  using Value =
-      std::variant<std::int64_t*, double*, bool*, std::string*, std::vector<std::string>*>;
-  /// One more flag, kept in the run's settings.json: a resumed run has it again.
+  /// An option that the run's settings.json keeps: a resumed run has it again.
   CLI::Option& setting(CLI::App& app, const std::string& flag, Value value, const std::string& help,
                        const Kept& kept = {});
   /// What settings.json has and no flag sets.
   void fact(const std::string& field, Value value);
-  bool given(const std::string& flag) const;  // on the command line
 
   /// Before anything is made: ranges, check(), and memory for need(). The error names a flag, or
   /// the field of a file.
   void judge(const Judge& judge, bool to_train = true) const;
-  void judge_values(const Judge& judge) const;                 // each value by itself,
   void judge_memory(const Judge& judge, bool to_train) const;  // memory alone
   /// What no range says: one that must divide another.
   virtual void check(const Judge&) const {}
   virtual Need need() const { return {}; }
 
   /// Before anything is written: judge(); then locks the directory; a new run writes
-  /// settings.json, a resumed one reads it. `more` are files that the application writes there.
+  /// settings.json, a resumed one reads it.
   /// FileError: the directory holds a run already, or none to resume, or is locked. ValueError: a
   /// flag out of range, or one that contradicts the run.
-  DirectoryLock begin(const std::vector<std::string>& more = {});
+  DirectoryLock begin();
 
   /// All settings of the run in `directory`, for commands that use one. FileError.
   void load(const std::string& directory);
@@ -102,6 +81,7 @@ class RunFlags {
 
   RunFiles files() const { return {out}; }
   std::string settings_file() const { return out + "/settings.json"; }
+  std::vector<std::string> all_files() const;  // of the run's directory
   TrainOptions options() const;  // directory, steps, eval_every, name, stop: add what else you want
 
   /// Called before the first step of a run, new or resumed, and after the last of a finished one.
@@ -116,19 +96,14 @@ class RunFlags {
   /// More of settings.json than fields that hold one value.
   virtual void read_more(SettingsFile&) {}
   virtual void write_more(nlohmann::ordered_json&) const {}
+  /// Changes how settings.json has a setting that is described already.
+  void keep(const std::string& flag, const Kept& kept);
+  virtual std::vector<std::string> more_files() const { return {}; }  // that the program writes
   /// What the message about memory names.
   virtual std::vector<std::pair<const char*, std::int64_t>> sizes() const;
 
  private:
-  struct Setting {
-    std::string flag;  // "--eval-every"; of a fact ""
-    Kept kept;         // "eval_every"
-    Value value;
-    const CLI::Option* option;
-  };
-
   std::string program_;
-  std::vector<Setting> settings_;
 };
 
 /// The same of a program that trains a Transformer: its sizes, too.

@@ -24,8 +24,7 @@ nn::Translator model_for(const TranslateFlags& flags, const Task& task) {
 }
 
 Tensor loss_of(const nn::Translator& model, const PairBatch& batch) {
-  const Tensor logits =
-      model(batch.source.ids, batch.input.ids, batch.source.lengths.to_vector<std::int64_t>());
+  const Tensor logits = model(batch.source.ids, batch.input.ids, batch.source.lengths);
   return cross_entropy(logits, batch.output, {.ignore_index = 0});  // [B, T, V], [B, T]
 }
 

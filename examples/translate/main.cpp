@@ -16,7 +16,10 @@
 namespace gradus::examples {
 
 TranslateFlags::TranslateFlags() : ModelFlags("translate") {
-  steps = 3000, batch = 64, learning_rate = 3e-3, eval_every = 250;
+  steps = 3000;
+  batch = 64;
+  learning_rate = 3e-3;
+  eval_every = 250;
 }
 
 void TranslateFlags::add_to(CLI::App& app) {

@@ -205,7 +205,10 @@ std::pair<std::string, std::string> all_words() {
     }
   for (const Word& w : kAdjectives) first.push_back(w.english);
   for (const std::vector<Word>* list : {&kDeterminers, &kPrepositions})
-    for (const Word& w : *list) first.push_back(w.english), second.push_back(w.nolu);
+    for (const Word& w : *list) {
+      first.push_back(w.english);
+      second.push_back(w.nolu);
+    }
   for (int v = 0; v < std::ssize(kVerbs); ++v)
     for (const Tense t : {Tense::present, Tense::past, Tense::future}) {
       for (const bool plural : {false, true}) append(first, english_verb(v, t, false, plural));
@@ -237,7 +240,10 @@ std::string english(const Sentence& s) {
   Words words = english(s.subject);
   append(words, english_verb(s.verb, s.tense, s.negated, s.subject.noun.plural));
   if (s.object) append(words, english(*s.object));
-  if (s.receiver) words.push_back("to"), append(words, english(*s.receiver));
+  if (s.receiver) {
+    words.push_back("to");
+    append(words, english(*s.receiver));
+  }
   if (s.place) {
     words.push_back(at(kPrepositions, s.preposition).english);
     append(words, english(*s.place));

@@ -12,9 +12,8 @@ namespace {
 constexpr std::size_t kSideBySide = 250;  // sources that are translated at once
 
 std::vector<Ids> greedy(const nn::Translator& model, const std::vector<Ids>& sources) {
-  const Padded padded = pad_sequences(sources);
-  nn::TranslatorContinuation continuation(model, padded.ids,
-                                          padded.lengths.to_vector<std::int64_t>());
+  const PaddedBatch padded = pad_sequences(sources);
+  nn::TranslatorContinuation continuation(model, padded.ids, padded.lengths);
   const std::vector<Ids> begin(sources.size(), Ids{Vocabulary::kBegin});
   return nn::generate(continuation, begin,
                       {.tokens = kLongest, .end = Vocabulary::kEnd, .sampling = {.temperature = 0}},

@@ -25,7 +25,10 @@ namespace {
 struct Flags : ClassifierFlags {
   std::int64_t patch = 6;
   Flags() : ClassifierFlags("vision") {
-    steps = 2000, batch = 64, learning_rate = 2e-3, layers = 3;
+    steps = 2000;
+    batch = 64;
+    learning_rate = 2e-3;
+    layers = 3;
   }
   void add_to(CLI::App& app) {
     ClassifierFlags::add_to(app);
@@ -66,14 +69,20 @@ int learn(Flags& flags) {
                            .features_name = "pixels"});
 }
 
-struct Look {
+struct Look : Options {
   std::string directory, file;
   std::int64_t digit = 7, seed = 1;
+  void add_to(CLI::App& app) {
+    CLI::Option* given = option(app, "file", &file, "24 x 24 numbers from 0, paper, to 1, ink")
+                             .type_name("FILE.npy");
+    option(app, "--digit", &digit, "which one to draw").excludes(given);
+    option(app, "--seed", &seed, "of the drawing").excludes(given);
+  }
 };
 
 /// The picture to look at: [1, 1, kSide, kSide].
 Tensor picture_of(const Look& look) {
-  require(look.seed >= 0, "--seed ", look.seed, ": must not be negative");
+  look.judge_values(Judge());
   return look.file.empty() ? draw_one(look.digit, static_cast<std::uint64_t>(look.seed))
                            : load_picture(look.file);
 }
@@ -102,17 +111,8 @@ int main(int argc, char** argv) {
   Flags flags;
   flags.add_to(*app.add_subcommand("train", "learn to read digits"));
   Look look;
-  CLI::App& look_command = add_command_on_run(
-      app, "look", "a picture, the guess, and where the model looked", look.directory);
-  CLI::Option* file =
-      look_command.add_option("file", look.file, "24 x 24 numbers from 0, paper, to 1, ink")
-          ->type_name("FILE.npy");
-  look_command.add_option("--digit", look.digit, "which one to draw")
-      ->capture_default_str()
-      ->excludes(file);
-  look_command.add_option("--seed", look.seed, "of the drawing")
-      ->capture_default_str()
-      ->excludes(file);
+  look.add_to(add_command_on_run(app, "look", "a picture, the guess, and where the model looked",
+                                 look.directory));
   return program(app, "vision", argc, argv, [&] {
     return app.got_subcommand("train") ? learn(flags) : look_with(flags, look);
   });

@@ -1,4 +1,5 @@
 // gpt with a text of one's own: what it decides by itself, what it says, what it leaves behind.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -208,13 +209,22 @@ TEST_CASE("a text has the model for its length") {
 TEST_CASE("the last tenth begins with a whole character") {
   std::string text;
   for (int i = 0; i < 15; ++i) text += "é";  // 30 bytes, of which the 27th ends no character
-  const auto corpus = examples::tokenized({text, "", "", "", ""}, {"bpe", 257});
+  const Workplace here;
+  here.write("text.txt", text);
+  CLI::App app;
+  examples::GptFlags flags(app);
+  flags.texts = {(here.directory / "text.txt").string()};
+  flags.tokenizer = "bpe";
+  flags.tokenizer_vocab = 257;
+  const auto corpus = examples::read_corpus(flags);
   CHECK(corpus.tokenizer->decode(corpus.held_out) == "é");
   CHECK(corpus.tokenizer->decode(corpus.training) + "é" == text);
 }
 
 TEST_CASE("the entropies of a text are those of its tokens, alone and after another") {
-  const auto corpus = examples::tokenized({"abac", "none", "", "", ""}, {"char"});
+  examples::Corpus corpus;
+  corpus.tokenizer = std::make_unique<io::CharTokenizer>("abac");
+  corpus.training = corpus.tokenizer->encode("abac");
   const auto [unigram, bigram] = examples::entropies(corpus);
   // a half of the tokens are a, a quarter b and c each; of three pairs two begin with a
   CHECK(std::abs(unigram - 1.5 * std::log(2.0)) < 1e-15);

@@ -6,6 +6,7 @@ the whole library in it) and `work` (a folder). Exit codes: 0, 1, or 77 where a 
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import traceback
@@ -124,6 +125,61 @@ def frames():
     run("break gradus::op::Softmax::backward")
     start()
     check(names(run("bt")) == expected[1:], "bt shows\n" + run("bt"))
+
+
+HANDS_ON = re.compile(r"lambda|operator\(\)|FunctionRef|std::|simd::run|^gradus::(run|record|apply|dispatch\w*|parallel_for)\b"
+                      r"|^gradus::(ThreadPool|thread_pool|serially|in_pool)|examples::program$|^_")
+
+
+def walk_in_document(title):
+    """(file, function) of each step that a table of docs/architecture.md names."""
+    with open(os.path.join(root, "docs/architecture.md"), encoding="utf-8") as file:
+        section = file.read().split("\n## A walk from ")[1].split("\n## ")[0]
+    rows = section.split("\n%s:\n" % title)[1].split("\n\n")[1].strip().split("\n")[2:]
+    steps = []
+    for row in rows:
+        _, _, file, functions, _, _ = row.split("|")
+        steps += [(file.strip(" `"), each) for each in re.findall(r"`(.*?)`", functions)]
+    return len(rows), steps
+
+
+def walk_of_program():
+    """(file, function) of each frame from main on, without those that only hand a call on."""
+    steps, frame = [], gdb.newest_frame()
+    while frame:
+        sal, name = frame.find_sal().symtab, frame.name() or ""
+        name = re.sub(r"\(anonymous namespace\)::|<.*>(?=::|$)", "", name.split("(")[0] if "lambda" not in name
+                      and "(anonymous" not in name else re.sub(r"\(anonymous namespace\)::", "", name))
+        path = os.path.relpath(sal.fullname(), root) if sal else ""
+        if not path.startswith("..") and path and not HANDS_ON.search(name):
+            steps.append((path, name))
+        frame = frame.older()
+    return steps[::-1]
+
+
+def walk():
+    """docs/architecture.md's walk from `gpt train` to the softmax row and back is the program's."""
+    text, out = os.path.join(root, "docs/architecture.md"), os.path.join(work, "walk")
+    shutil.rmtree(out, ignore_errors=True)
+    begin(walker)
+    run("set args train %s --out %s --tokenizer byte --layers 1 --heads 2 --width 8 --context 8 --batch 1 --steps 1 "
+        "--no-trial --threads 1" % (text, out))
+    for title, stop, most in (("Forward", "softmax_rows", 14), ("Back", "softmax_rows_backward", 8)):
+        run("delete")
+        run("break gradus::kernel::" + stop)
+        start() if title == "Forward" else run("continue")
+        rows, expected = walk_in_document(title)
+        found = walk_of_program()
+        if title == "Back":
+            found = found[found.index(expected[0]):]
+        check(rows <= most, "%s has %d steps" % (title, rows))
+        same = len(found) == len(expected) and all(
+            path == file and (name == function or name.endswith("::" + function))
+            for (path, name), (file, function) in zip(found, expected))
+        check(same, "%s in docs/architecture.md is\n%s\nand not\n%s" % (
+            title, "\n".join("%s %s" % each for each in expected), "\n".join("%s %s" % each for each in found)))
+    run("kill")
+    shutil.rmtree(out, ignore_errors=True)
 
 
 def skips():

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs one test of the debuggers' tools; tests/tools/CMakeLists.txt lists them.
-#   run.sh gdb|lldb|step.sh TEST ROOT FIXTURE LIBRARY WORK      77: cannot run here
+#   run.sh gdb|lldb|step.sh TEST ROOT FIXTURE LIBRARY WORK [WALKER]     77: cannot run here
 set -euo pipefail
-debugger=$1 test=$2 root=$3 fixture=$4 library=$5 work=$6
+debugger=$1 test=$2 root=$3 fixture=$4 library=$5 work=$6 walker=${7-}
 export GRADUS_NUM_THREADS=1 TERM=dumb
 
 skip() { echo "skipped: $*"; exit 77; }
@@ -62,7 +62,7 @@ case $debugger in
   gdb)
     need_gdb
     exec gdb -batch -nx -ex "python test, root = '$test', '$root'" \
-      -ex "python fixture, library, work = '$fixture', '$library', '$work'" \
+      -ex "python fixture, library, work, walker = '$fixture', '$library', '$work', '$walker'" \
       -x "$root/tests/tools/gdb_tests.py"
     ;;
   lldb)

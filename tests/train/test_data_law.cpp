@@ -43,8 +43,7 @@ Sequence row_of(const Tensor& ids, std::int64_t row, std::int64_t length, std::i
 /// The pairs of a batch, and that all of it says the same.
 Pairs pairs_of(const PairBatch& batch, const PairTokens& tokens) {
   Pairs out;
-  const Ids sources = batch.source.lengths.to_vector<std::int64_t>(),
-            inputs = batch.input.lengths.to_vector<std::int64_t>();
+  const Ids sources = batch.source.lengths, inputs = batch.input.lengths;
   std::int64_t count = 0;
   for (std::int64_t row = 0; row < std::ssize(sources); ++row) {
     const std::int64_t length = inputs[static_cast<std::size_t>(row)];

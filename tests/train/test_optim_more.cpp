@@ -276,6 +276,10 @@ TEST_CASE("an average of the weights goes on from its state, and gives the weigh
               again.load_state_dict({{"p", p}});
             }),
             "updates [] of i64"));
+  nn::StateDict more = again.state_dict();
+  more["q"] = p;
+  CHECK(message_of<ShapeError>([&] { again.load_state_dict(more); }) ==
+        "EMA state: q is not of this EMA");
 }
 
 TEST_CASE("patterns find parameters by name") {

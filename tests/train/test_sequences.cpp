@@ -11,11 +11,19 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
+TEST_CASE("sequences are padded before their beginnings for a cache") {
+  const PaddedBatch padded = pad_sequences({{5, 6}, {7}, {8, 9, 10}}, 3, PaddingSide::left);
+  CHECK(padded.ids.to_vector<std::int64_t>() == Ids{3, 5, 6, 3, 3, 7, 8, 9, 10});
+  CHECK(padded.lengths == Ids{2, 1, 3});
+  CHECK(padded.side == PaddingSide::left);
+}
+
 TEST_CASE("sequences are padded behind their ends") {
-  const Padded padded = pad_sequences({{5, 6}, {7}, {8, 9, 10}}, 3);
+  const PaddedBatch padded = pad_sequences({{5, 6}, {7}, {8, 9, 10}}, 3);
   CHECK(padded.ids.shape() == Shape{3, 3});
   CHECK(padded.ids.to_vector<std::int64_t>() == Ids{5, 6, 3, 7, 3, 3, 8, 9, 10});
-  CHECK(padded.lengths.to_vector<std::int64_t>() == Ids{2, 1, 3});
+  CHECK(padded.lengths == Ids{2, 1, 3});
+  CHECK(padded.side == PaddingSide::right);
   CHECK(message_of<ValueError>([] { pad_sequences({}); }) == "pad_sequences: no sequences");
   CHECK(message_of<ValueError>([] {
           pad_sequences({{1}, {}});
@@ -78,9 +86,9 @@ TEST_CASE("pairs: the target is shifted by one, between its begin and end") {
   const std::vector<PairBatch> all = data.once();
   REQUIRE(all.size() == 2);
   CHECK(all[0].source.ids.to_vector<std::int64_t>() == Ids{10, 11, 12, 13, 0, 0});
-  CHECK(all[0].source.lengths.to_vector<std::int64_t>() == Ids{3, 1});
+  CHECK(all[0].source.lengths == Ids{3, 1});
   CHECK(all[0].input.ids.to_vector<std::int64_t>() == Ids{1, 20, 0, 1, 21, 22});
-  CHECK(all[0].input.lengths.to_vector<std::int64_t>() == Ids{2, 3});
+  CHECK(all[0].input.lengths == Ids{2, 3});
   CHECK(all[0].output.to_vector<std::int64_t>() == Ids{20, 2, 0, 21, 22, 2});
   CHECK(all[0].tokens == 5);
   CHECK(all[1].input.ids.to_vector<std::int64_t>() == Ids{1});

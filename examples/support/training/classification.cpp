@@ -65,8 +65,10 @@ Need ClassifierFlags::classifier(double tokens, double numbers) const {
 int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task) {
   optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate});
   TrainOptions options = flags.options();
-  options.judge = "accuracy", options.higher_is_better = true;
-  options.items_per_step = flags.batch, options.item = "example";
+  options.judge = "accuracy";
+  options.higher_is_better = true;
+  options.items_per_step = flags.batch;
+  options.item = "example";
   options.loss_unit = "nats an example";
   Trainer trainer(model, optimizer, optim::warmup_cosine(flags.steps / 20, flags.steps, 0),
                   options);
@@ -103,7 +105,10 @@ double majority_accuracy(const Labelled& training, const Labelled& test) {
   std::int64_t best = 0, most = 0;
   for (const std::int64_t each : known) {
     const std::int64_t n = std::count(known.begin(), known.end(), each);
-    if (n > most || (n == most && each < best)) most = n, best = each;
+    if (n > most || (n == most && each < best)) {
+      most = n;
+      best = each;
+    }
   }
   return static_cast<double>(std::count(asked.begin(), asked.end(), best)) /
          static_cast<double>(asked.size());
@@ -115,7 +120,8 @@ double logistic_accuracy(const Labelled& training, const Labelled& test, std::in
   const Tensor centre = mean(raw, {0}), spread = std(raw, {0}) + 1e-3;  // [F]
   const Tensor x = (raw - centre) / spread;                             // [N, F]
   nn::Linear model(x.size(1), classes);
-  nn::init::zeros_(model.weight), nn::init::zeros_(model.bias);
+  nn::init::zeros_(model.weight);
+  nn::init::zeros_(model.bias);
   optim::AdamW optimizer(model.parameters(), {.lr = 1e-2, .weight_decay = 0.1});
   for (int step = 0; step < kSteps; ++step) {
     const Tensor loss = cross_entropy(model(x), training.y);

@@ -1,0 +1,42 @@
+// What is known of a storage's numbers lives as long as the storage, and for all its views.
+#include "gradus/trace/provenance.h"
+
+#include <string>
+
+#include "gradus/ops/create.h"
+#include "gradus/ops/shape_ops.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus {
+namespace {
+
+TEST_CASE("what is known of numbers is known of their views, and of nothing else") {
+  trace::Provenance<std::string> known;
+  const Tensor x = ones({2, 3});
+  CHECK(known.of(x) == nullptr);
+  CHECK(known.of(Tensor()) == nullptr);
+  known.note(x, "x");
+  REQUIRE(known.of(transpose(x, 0, 1)) != nullptr);
+  CHECK(*known.of(transpose(x, 0, 1)) == "x");
+  CHECK(known.of(ones({2, 3})) == nullptr);
+  known.note(transpose(x, 0, 1), "its view");
+  CHECK(*known.of(x) == "its view");
+  known.clear();
+  CHECK(known.of(x) == nullptr);
+}
+
+TEST_CASE("what was known of a dead storage is not said of the next one at its address") {
+  trace::Provenance<int> known;
+  const Tensor kept = ones({2});
+  known.note(kept, -1);
+  for (int i = 0; i < 20'000; ++i) {  // the pool gives the same buffers again and again
+    const Tensor x = ones({2});
+    CHECK(known.of(x) == nullptr);
+    known.note(x, i);
+    CHECK(*known.of(x) == i);
+  }
+  CHECK(*known.of(kept) == -1);
+}
+
+}  // namespace
+}  // namespace gradus
