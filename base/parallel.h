@@ -11,9 +11,9 @@ namespace gradus {
 /// body(begin, end) over [0, n) in chunks of `grain` (the last may be shorter), on the thread pool.
 /// Chunks depend on n and grain alone, so a chunk's partial result is the same with any number of
 /// threads. Each thread starts with an equal share, then takes chunks from the others': a core that
-/// another process uses delays the chunk it is in, not the loop. Runs serially where n ≤ grain, with
-/// one thread, and inside another parallel_for. The first exception is thrown again here. Workers
-/// inherit thread_state.
+/// another process uses delays the chunk it is in, not the loop. Runs serially where n ≤ grain,
+/// with one thread, and inside another parallel_for. The first exception is thrown again here.
+/// Workers inherit thread_state.
 void parallel_for(std::int64_t n, std::int64_t grain,
                   FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
 

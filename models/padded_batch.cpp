@@ -24,7 +24,7 @@ PaddedBatch pad_sequences(const std::vector<std::vector<std::int64_t>>& sequence
     ids.insert(ids.end(), each.begin(), each.end());
     if (side == PaddingSide::right) ids.insert(ids.end(), missing, pad);
   }
-  out.ids = from(ids, {std::ssize(sequences), longest});
+  out.ids = tensor(ids, {std::ssize(sequences), longest});
   return out;
 }
 

@@ -66,7 +66,8 @@ std::string joined_texts(const GptFlags& flags, std::string& not_text) {
                        ": convert it, or learn it with --tokenizer byte");
     at = std::min(at, part.find('\0'));
     if (flags.tokenizer == "auto" && at < part.size() && not_text.empty())
-      not_text = text(file, ": is no text: byte ", at, part[at] == 0 ? " is 0" : " is not UTF-8");
+      not_text =
+          str_cat(file, ": is no text: byte ", at, part[at] == 0 ? " is 0" : " is not UTF-8");
     all += part;
   }
   return all;
