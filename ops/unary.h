@@ -6,15 +6,15 @@
 
 namespace gradus {
 
-Tensor exp(const Tensor& x);
-Tensor expm1(const Tensor& x);  // exp x − 1, exact near 0
-Tensor log(const Tensor& x);
-Tensor log1p(const Tensor& x);  // log(1 + x), exact near 0
-Tensor sin(const Tensor& x);
-Tensor cos(const Tensor& x);
-Tensor tanh(const Tensor& x);
+Tensor exp(const Tensor& x);      // eˣ
+Tensor expm1(const Tensor& x);    // exp x − 1, exact near 0
+Tensor log(const Tensor& x);      // natural; −∞ at 0, NaN below
+Tensor log1p(const Tensor& x);    // log(1 + x), exact near 0
+Tensor sin(const Tensor& x);      // x in radians
+Tensor cos(const Tensor& x);      // x in radians
+Tensor tanh(const Tensor& x);     // (exp 2x − 1) / (exp 2x + 1)
 Tensor sigmoid(const Tensor& x);  // 1 / (1 + exp −x)
-Tensor erf(const Tensor& x);
+Tensor erf(const Tensor& x);      // 2/√π ∫₀ˣ exp(−t²) dt
 
 Tensor square(const Tensor& x);      // x²
 Tensor sqrt(const Tensor& x);        // √x
