@@ -55,13 +55,19 @@ void KVCache::advance(std::int64_t batch, std::int64_t tokens,
                       const std::vector<std::int64_t>& lengths) {
   check_advance(batch, tokens, lengths);
   const auto B = static_cast<std::size_t>(batch);
-  if (batch_ == 0) next_.assign(B, 0), slots_.assign(B, {});
-  batch_ = batch, before_ = held_, ++advances_;
+  if (batch_ == 0) {
+    next_.assign(B, 0);
+    slots_.assign(B, {});
+  }
+  batch_ = batch;
+  before_ = held_;
+  ++advances_;
   held_ = std::min(held_ + tokens, options_.capacity);
   way_ = before_ + tokens <= options_.capacity         ? Way::append
          : tokens == 1 && before_ == options_.capacity ? Way::replace
                                                        : Way::slide;
-  queries_.assign(B, {}), keys_.assign(B, {});
+  queries_.assign(B, {});
+  keys_.assign(B, {});
   for (std::size_t b = 0; b < B; ++b) {
     const std::int64_t padding = lengths.empty() ? 0 : tokens - lengths[b];
     for (std::int64_t j = 0; j < tokens; ++j) queries_[b].push_back(j < padding ? -1 : next_[b]++);
@@ -131,7 +137,8 @@ KeysValues KVCache::extend(const Named& layer, const Tensor& keys, const Tensor&
         Tensor::empty({batch_, keys.size(1), options_.capacity, values.size(3)}, keys.dtype())};
   }
   const std::int64_t slot = way_ == Way::replace ? newest_ : before_;
-  put(mine.kept.keys, slot, keys), put(mine.kept.values, slot, values);
+  put(mine.kept.keys, slot, keys);
+  put(mine.kept.values, slot, values);
   return {slice(mine.kept.keys, 2, 0, held_), slice(mine.kept.values, 2, 0, held_)};
 }
 
@@ -169,7 +176,10 @@ void KVCache::select(const std::vector<std::int64_t>& examples) {
       chosen.push_back(lists[static_cast<std::size_t>(example)]);
     lists = std::move(chosen);
   };
-  pick(next_), pick(slots_), pick(queries_), pick(keys_);
+  pick(next_);
+  pick(slots_);
+  pick(queries_);
+  pick(keys_);
   for (auto& [layer, mine] : layers_)
     mine.kept = {picked(mine.kept.keys, examples), picked(mine.kept.values, examples)};
   for (auto& [layer, memory] : memories_)

@@ -120,7 +120,8 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
   const char* name() const override { return "depthwise_conv1d"; }
 
   Tensor forward(const Tensor& input, const Tensor& taps) {
-    x = input, weight = taps;
+    x = input;
+    weight = taps;
     const std::int64_t C = input.size(1);
     const Tensor from = kernel::contiguous(input), factors = kernel::contiguous(taps);
     Tensor y = Tensor::empty({input.size(0), C, w.count}, input.dtype()).fill_(0);

@@ -55,7 +55,8 @@ GRADUS_INLINE void cross_entropy_rows(const Rule<T>& rule, const T* x, T* loss, 
     if (rule.target[r] == rule.ignored) continue;
     const T m = vmath::max(x, V), c = rule.at_target(r), s = rule.spread;
     if (m == -kInfinity) {
-      *lse = m, *loss = kInfinity;
+      *lse = m;
+      *loss = kInfinity;
       continue;
     }
     const T total = vmath::sum_of<T>(V, [=](std::int64_t v) { return vmath::exp(x[v] - m); });
@@ -176,7 +177,8 @@ struct CrossEntropy final : Op {
   }
 
   Tensor forward(const Tensor& x, const Tensor& classes) {
-    logits = x, target = classes;
+    logits = x;
+    target = classes;
     const Tensor packed = kernel::contiguous(x);
     const Rows rows(packed);
     lse = Tensor::empty(classes.shape(), x.dtype());

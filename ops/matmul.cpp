@@ -38,7 +38,10 @@ struct Operand {
     }
     Shape own = x.shape();
     Strides strides = x.strides();
-    for (int i = 0; i < 2; ++i) own.erase(own.rank() - 1), strides.erase(strides.rank() - 1);
+    for (int i = 0; i < 2; ++i) {
+      own.erase(own.rank() - 1);
+      strides.erase(strides.rank() - 1);
+    }
     batch = broadcast_strides(own, strides, leading);
   }
 
@@ -89,7 +92,8 @@ Tensor kernel::batched_product(const Tensor& a, const Tensor& b) {
   const Shape leading = broadcast_shapes("matmul", leading_axes(a), leading_axes(b));
   const std::int64_t m = a.size(-2), n = b.size(-1), batches = numel(leading);
   Shape shape = leading;
-  shape.push_back(m), shape.push_back(n);
+  shape.push_back(m);
+  shape.push_back(n);
   Tensor c = Tensor::empty(shape, a.dtype());
   const Operand left(a, leading), right(b, leading);
   dispatch_float("matmul", a.dtype(), [&]<class T>() {
@@ -115,7 +119,8 @@ struct MatMul final : Op {
   const char* name() const override { return "matmul"; }
 
   Tensor forward(const Tensor& left, const Tensor& right) {
-    a = left, b = right;
+    a = left;
+    b = right;
     return kernel::batched_product(left, right);
   }
 

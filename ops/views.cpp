@@ -145,7 +145,10 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
                         shape[axis], ": only -1 (compute it) is allowed");
     require<ShapeError>(shape[axis] != -1 || computed < 0, "reshape: ", shape,
                         " leaves more than one size ", "to be computed");
-    if (shape[axis] == -1) computed = axis, to[axis] = 1;
+    if (shape[axis] == -1) {
+      computed = axis;
+      to[axis] = 1;
+    }
   }
   const std::int64_t others = numel(to);
   if (computed >= 0) {
