@@ -1,8 +1,8 @@
 // The walk back. Every node that the outputs depend on is visited once, newest first: an input is
 // older than what was made from it, so a node's gradient is complete when its turn comes.
 //
-// Gradients under way, and which nodes want one, belong to the walk and not to the nodes: an Op::backward
-// or a hook may start a walk of its own.
+// Gradients under way, and which nodes want one, belong to the walk and not to the nodes: an
+// Op::backward or a hook may start a walk of its own.
 
 #include "gradus/engine/backward.h"
 

@@ -12,7 +12,7 @@ Tensor log(const Tensor& x);      // natural; −∞ at 0, NaN below
 Tensor log1p(const Tensor& x);    // log(1 + x), exact near 0
 Tensor sin(const Tensor& x);      // x in radians
 Tensor cos(const Tensor& x);      // x in radians
-Tensor tanh(const Tensor& x);     // (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ)
+Tensor tanh(const Tensor& x);     // (exp 2x − 1) / (exp 2x + 1)
 Tensor sigmoid(const Tensor& x);  // 1 / (1 + exp −x)
 Tensor erf(const Tensor& x);      // 2/√π ∫₀ˣ exp(−t²) dt
 

@@ -20,8 +20,8 @@ bool is_standard(const std::string& mangled) {
   return starts_with_any(mangled, {"_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx"});
 }
 
-/// A component's source, or a header of ours or of the system. Only our functions can be in one, as a
-/// user may have a directory of that name; of some inlined ones the plain name is known alone.
+/// A component's source, or a header of ours or of the system. Only our functions can be in one, as
+/// a user may have a directory of that name; of some inlined ones the plain name is known alone.
 bool is_ours(const std::filesystem::path& file, const std::string& function) {
   constexpr const char* kRooms[] = {"base",  "engine", "ops",   "nn",   "models",
                                     "check", "io",     "trace", "train"};
