@@ -131,7 +131,7 @@ TEST_CASE("batch_norm in evaluation uses what it is given") {
   const Tensor x = tensor({{3, 5}}, Dtype::f64);
   const Tensor y =
       batch_norm(x, tensor({2, 1}, Dtype::f64), tensor({0, 7}, Dtype::f64),
-                 tensor({1, 5}, Dtype::f64), tensor({4, 9}, Dtype::f64), false, 0.1, 0);
+                 tensor({1, 5}, Dtype::f64), tensor({4, 9}, Dtype::f64), false, {0.1, 0});
   CHECK(near(y.to_vector<double>(), {2, 7}, 1e-15));
 }
 

@@ -143,15 +143,25 @@ def walk_in_document(title):
     return len(rows), steps
 
 
+def in_tree(file):
+    """Where a source stands below the root, also if a compiler cache knows it from another folder; "": nowhere."""
+    parts = file.split("/")
+    for first in range(1, len(parts)):
+        path = os.path.join(root, *parts[first:])
+        if os.path.isfile(path):
+            return os.path.relpath(os.path.realpath(path), os.path.realpath(root))
+    return ""
+
+
 def walk_of_program():
     """(file, function) of each frame from main on, without those that only hand a call on."""
     steps, frame = [], gdb.newest_frame()
     while frame:
         file, name = frame.find_sal().symtab, (frame.name() or "").replace("(anonymous namespace)::", "")
         name = re.sub(r"<.*?>", "", name.split("(")[0])
-        path = os.path.relpath(os.path.realpath(file.fullname()), root) if file else ".."
+        path = in_tree(file.fullname()) if file else ""
         inside = steps and steps[-1] == (path, name)  # a lambda of the function
-        if not path.startswith("..") and not inside and not HANDS_ON.search(name):
+        if path and not inside and not HANDS_ON.search(name):
             steps.append((path, name))
         frame = frame.older()
     return [(path, re.sub(r"^(?:[a-z]\w*::)+", "", name)) for path, name in steps[::-1]]  # without namespaces
