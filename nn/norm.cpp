@@ -76,8 +76,8 @@ Members BatchNorm1d::members() {
 }
 
 Tensor BatchNorm1d::forward(const Tensor& x) const {
-  return batch_norm(x, weight, bias, running_mean, running_var, training(), options.momentum,
-                    options.eps);
+  return batch_norm(x, weight, bias, running_mean, running_var, training(),
+                    {options.momentum, options.eps});
 }
 
 }  // namespace gradus::nn

@@ -24,6 +24,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/elementwise.h"
+#include "gradus/ops/kernels/rows.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
@@ -64,12 +65,12 @@ Tensor gelu_slope(const Tensor& x, Gelu form) {
 }
 
 template <class T>
-GRADUS_INLINE void swiglu_row_backward(const T* g, std::int64_t g_step, const T* x,
-                                       std::int64_t x_step, const T* dy, std::int64_t dy_step,
+GRADUS_INLINE void swiglu_row_backward(StridedRow<T> gates, StridedRow<T> ups, StridedRow<T> dys,
                                        T* dg, T* dx, std::int64_t n) {
-  if (g_step != 1 || x_step != 1 || dy_step != 1) {
+  const T *g = gates.data, *x = ups.data, *dy = dys.data;
+  if (gates.stride != 1 || ups.stride != 1 || dys.stride != 1) {
     for (std::int64_t i = 0; i < n; ++i) {
-      const T gate = g[i * g_step], up = x[i * x_step], d = dy[i * dy_step];
+      const T gate = g[i * gates.stride], up = x[i * ups.stride], d = dy[i * dys.stride];
       dg[i] = d * up * vmath::silu_derivative(gate);
       dx[i] = d * vmath::silu(gate);
     }
@@ -208,8 +209,9 @@ struct Swiglu final : Op {
       const T *from_g = g.data<T>(), *from_x = up.data<T>(), *from_dy = dy.data<T>();
       T *to_g = dg.mutable_data<T>(), *to_x = dx.mutable_data<T>();
       for_each_row(g.shape(), strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-        simd::run<swiglu_row_backward<T>>(from_g + at[0], step[0], from_x + at[1], step[1],
-                                          from_dy + at[2], step[2], to_g + at[3], to_x + at[3], n);
+        const StridedRow<T> gates{from_g + at[0], step[0]}, ups{from_x + at[1], step[1]},
+            dys{from_dy + at[2], step[2]};
+        simd::run<swiglu_row_backward<T>>(gates, ups, dys, to_g + at[3], to_x + at[3], n);
       });
     });
     return {dg, dx};

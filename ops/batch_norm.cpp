@@ -26,12 +26,25 @@
 namespace gradus {
 namespace {
 
-/// w and b may be null: 1 and 0. statistics [C, 2] receives μ and Σ (x − μ)² of each channel.
+/// Weight and bias of each channel; null: 1 and 0.
 template <class T>
-GRADUS_INLINE void batch_norm_rows(const T* x, const T* w, const T* b, T eps, T* y, T* statistics,
-                                   std::int64_t rows, std::int64_t n) {
+struct ChannelAffine {
+  const T *w, *b;
+};
+/// Of each channel; dx of all its values.
+template <class T>
+struct ChannelGradients {
+  T *dx, *dw, *db;
+};
+
+/// statistics [C, 2] receives μ and Σ (x − μ)² of each channel.
+template <class T>
+GRADUS_INLINE void batch_norm_rows(const T* x, ChannelAffine<T> affine, T eps, T* y, T* statistics,
+                                   RowBlock channels) {
+  const T *w = affine.w, *b = affine.b;
+  const std::int64_t n = channels.length;
   const T count = static_cast<T>(n);
-  for (std::int64_t c = 0; c < rows; ++c, x += n, y += n, statistics += 2) {
+  for (std::int64_t c = 0; c < channels.rows; ++c, x += n, y += n, statistics += 2) {
     const T mu = vmath::sum(x, n) / count;
     const T spread = vmath::sum_of<T>(n, [=](std::int64_t i) { return (x[i] - mu) * (x[i] - mu); });
     const T scale = (w ? w[c] : T(1)) / std::sqrt(spread / count + eps), shift = b ? b[c] : T(0);
@@ -43,10 +56,11 @@ GRADUS_INLINE void batch_norm_rows(const T* x, const T* w, const T* b, T eps, T*
 
 template <class T>
 GRADUS_INLINE void batch_norm_rows_backward(const T* x, const T* w, const T* statistics, T eps,
-                                            const T* dy, T* dx, T* dw, T* db, std::int64_t rows,
-                                            std::int64_t n) {
+                                            const T* dy, ChannelGradients<T> d, RowBlock channels) {
+  T *dx = d.dx, *dw = d.dw, *db = d.db;
+  const std::int64_t n = channels.length;
   const T count = static_cast<T>(n);
-  for (std::int64_t c = 0; c < rows; ++c, x += n, dy += n, dx += n, statistics += 2) {
+  for (std::int64_t c = 0; c < channels.rows; ++c, x += n, dy += n, dx += n, statistics += 2) {
     const T mu = statistics[0], rstd = T(1) / std::sqrt(statistics[1] / count + eps);
     db[c] = vmath::sum(dy, n);
     dw[c] = rstd * vmath::sum_of<T>(n, [=](std::int64_t i) { return dy[i] * (x[i] - mu); });
@@ -139,9 +153,9 @@ struct BatchNorm final : Op {
               *t = b.defined() ? shift.data<T>() : nullptr;
       T *to = y.mutable_data<T>(), *kept = statistics.mutable_data<T>();
       parallel_for(channels, rows_grain(2 * n), [&](std::int64_t first, std::int64_t last) {
-        simd::run<batch_norm_rows<T>>(from + first * n, s ? s + first : s, t ? t + first : t,
-                                      static_cast<T>(eps), to + first * n, kept + 2 * first,
-                                      last - first, n);
+        const ChannelAffine<T> affine{s ? s + first : s, t ? t + first : t};
+        simd::run<batch_norm_rows<T>>(from + first * n, affine, static_cast<T>(eps), to + first * n,
+                                      kept + 2 * first, RowBlock{last - first, n});
       });
     });
     return channels_exchanged(y);
@@ -161,7 +175,8 @@ struct BatchNorm final : Op {
       parallel_for(channels, rows_grain(2 * n), [&](std::int64_t first, std::int64_t last) {
         simd::run<batch_norm_rows_backward<T>>(
             from + first * n, scale ? scale + first : scale, kept + 2 * first, static_cast<T>(eps),
-            in + first * n, out + first * n, dscale + first, dshift + first, last - first, n);
+            in + first * n, ChannelGradients<T>{out + first * n, dscale + first, dshift + first},
+            RowBlock{last - first, n});
       });
     });
     return {wants(0) ? channels_exchanged(dx) : Tensor(),
@@ -187,7 +202,8 @@ struct BatchNorm final : Op {
 }  // namespace op
 
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor running_mean,
-                  Tensor running_var, bool training, double momentum, double eps) {
+                  Tensor running_var, bool training, const BatchNormRates& rates) {
+  const double momentum = rates.momentum, eps = rates.eps;
   check_defined("batch_norm", x);
   require<ShapeError>(x.rank() == 2 || x.rank() == 3, "batch_norm: x ", x.shape(),
                       ": wants [N, C] or [N, C, L]");

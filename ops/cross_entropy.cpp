@@ -35,6 +35,7 @@ namespace {
 /// What every row's q is made of.
 template <class T>
 struct Rule {
+  std::int64_t V;              // classes
   const std::int64_t* target;  // [N]
   const T* weight;             // [V], or null: 1
   std::int64_t ignored;        // a target that does not count
@@ -48,7 +49,8 @@ struct Rule {
 /// x, loss and lse begin with row `begin`'s. A row that is ignored has loss 0.
 template <class T>
 GRADUS_INLINE void cross_entropy_rows(const Rule<T>& rule, const T* x, T* loss, T* lse,
-                                      std::int64_t begin, std::int64_t end, std::int64_t V) {
+                                      std::int64_t begin, std::int64_t end) {
+  const std::int64_t V = rule.V;
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   for (std::int64_t r = begin; r < end; ++r, x += V, ++loss, ++lse) {
     *loss = *lse = 0;
@@ -71,18 +73,18 @@ GRADUS_INLINE void cross_entropy_rows(const Rule<T>& rule, const T* x, T* loss, 
   }
 }
 
-/// dx may be x itself. `dloss` of a row is dloss[row · step].
+/// dx may be x itself.
 template <class T>
 GRADUS_INLINE void cross_entropy_rows_backward(const Rule<T>& rule, const T* x, const T* lse,
-                                               const T* dloss, std::int64_t step, T* dx,
-                                               std::int64_t begin, std::int64_t end,
-                                               std::int64_t V) {
+                                               StridedRow<T> dloss, T* dx, std::int64_t begin,
+                                               std::int64_t end) {
+  const std::int64_t V = rule.V;
   for (std::int64_t r = begin; r < end; ++r, x += V, dx += V) {
     if (rule.target[r] == rule.ignored || lse[r] == -std::numeric_limits<T>::infinity()) {
       std::fill_n(dx, V, T(0));
       continue;
     }
-    const T d = dloss[r * step], c = d * rule.at_target(r), s = d * rule.spread;
+    const T d = dloss.data[r * dloss.stride], c = d * rule.at_target(r), s = d * rule.spread;
     const T a = c + s * rule.weights, shift = lse[r];
     if (dx != x) std::copy_n(x, V, dx);
     for (std::int64_t v = 0; v < V; ++v) dx[v] = a * vmath::exp(dx[v] - shift);
@@ -163,7 +165,8 @@ struct CrossEntropy final : Op {
     const T* w = options.weight.defined() ? options.weight.data<T>() : nullptr;
     const double sum = w ? static_cast<double>(vmath::sum(w, V)) : static_cast<double>(V);
     const double e = options.label_smoothing;
-    return {.target = classes.data<std::int64_t>(),
+    return {.V = V,
+            .target = classes.data<std::int64_t>(),
             .weight = w,
             .ignored = options.ignore_index,
             .kept = static_cast<T>(1 - e),
@@ -189,7 +192,7 @@ struct CrossEntropy final : Op {
       T *each = loss.mutable_data<T>(), *sums = lse.mutable_data<T>();
       for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
         simd::run<cross_entropy_rows<T>>(q, from + begin * rows.length, each + begin, sums + begin,
-                                         begin, end, rows.length);
+                                         begin, end);
       });
       if (options.reduction == Reduction::none) return;
       const double total = vmath::sum_of<double>(
@@ -215,8 +218,8 @@ struct CrossEntropy final : Op {
       T* out = dx.mutable_data<T>();
       for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t at = begin * rows.length;
-        simd::run<cross_entropy_rows_backward<T>>(q, from + at, sums, step ? in : &shared, step,
-                                                  out + at, begin, end, rows.length);
+        simd::run<cross_entropy_rows_backward<T>>(
+            q, from + at, sums, StridedRow<T>{step ? in : &shared, step}, out + at, begin, end);
       });
     });
     return {dx, {}};

@@ -18,6 +18,7 @@
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/map.h"
+#include "gradus/ops/kernels/rows.h"
 
 namespace gradus {
 namespace {
@@ -25,9 +26,11 @@ namespace {
 /// y[i] = c[i] ? a[i] : b[i]. Both are loaded first, so that the choice is no branch, and the bools
 /// are read as the bytes that they are: so compilers vectorise it.
 template <class T>
-GRADUS_INLINE void select_row(const unsigned char* c, std::int64_t c_step, const T* a,
-                              std::int64_t a_step, const T* b, std::int64_t b_step, T* y,
-                              std::int64_t n) {
+GRADUS_INLINE void select_row(StridedRow<unsigned char> which, StridedRow<T> left,
+                              StridedRow<T> right, T* y, std::int64_t n) {
+  const unsigned char* c = which.data;
+  const T *a = left.data, *b = right.data;
+  const std::int64_t c_step = which.stride, a_step = left.stride, b_step = right.stride;
   if (c_step == 1 && a_step == 1 && b_step == 1) {
     for (std::int64_t i = 0; i < n; ++i) {
       const T from_a = a[i], from_b = b[i];
@@ -61,8 +64,9 @@ Tensor select(const Tensor& c, const Tensor& a, const Tensor& b, const Shape& sh
     const T *left = a.data<T>(), *right = b.data<T>();
     T* to = y.mutable_data<T>();
     for_each_row(shape, strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-      simd::run<select_row<T>>(which + at[0], step[0], left + at[1], step[1], right + at[2],
-                               step[2], to + at[3], n);
+      simd::run<select_row<T>>(StridedRow<unsigned char>{which + at[0], step[0]},
+                               StridedRow<T>{left + at[1], step[1]},
+                               StridedRow<T>{right + at[2], step[2]}, to + at[3], n);
     });
   });
   return y;

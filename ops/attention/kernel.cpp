@@ -86,12 +86,13 @@ void compute_scores(const AttentionProblem& p, const Block& block, Range keys,
   if (!p.mask.allows_everything()) hide(p, block, keys, scores);
 }
 
-/// The random words of one query's weights.
-const std::uint32_t* draw(const AttentionProblem& p, const Block& block, std::int64_t row,
-                          Range keys, std::uint32_t* words) {
+/// What dropout does to one query's weights.
+template <class T>
+DroppedRow<T> draw(const AttentionProblem& p, const Block& block, std::int64_t row, Range keys,
+                   std::uint32_t* words) {
   const std::int64_t i = block.queries.first + row;
   p.dropout.stream.words(p.index(block.b, block.h, i, keys.first), keys.size(), words);
-  return words;
+  return {words, p.dropout.threshold, static_cast<T>(p.dropout.scale)};
 }
 
 // ---- forward ----
@@ -151,8 +152,7 @@ void forward_block(const AttentionProblem& p, const Block& block, const Attentio
     simd::run<softmax_rows<T>>(scores, rows, n, m, l, keep);
     for (std::int64_t r = 0; r < rows; ++r) {
       if (p.dropout.threshold)
-        simd::run<drop_row<T>>(scores + r * n, draw(p, block, r, keys, words), n,
-                               p.dropout.threshold, static_cast<T>(p.dropout.scale));
+        simd::run<drop_row<T>>(scores + r * n, n, draw<T>(p, block, r, keys, words));
       if (!first && keep[r] != T{1}) simd::run<scale_row<T>>(o.at(r, 0), p.Dv, keep[r]);
     }
     multiply(o, {scores, rows, n}, head.v.row_range(keys.first, keys.last),
@@ -244,8 +244,7 @@ void backward_tile(const AttentionProblem& p, const Block& block, Range keys,
   std::uint32_t words[kMaxSpan];
   for (std::int64_t r = 0; r < rows && p.dropout.threshold; ++r)
     simd::run<dropped_row_backward<T>>(part.p + r * n, part.dp + r * n, n, lse[r], d[r],
-                                       draw(p, block, r, keys, words), p.dropout.threshold,
-                                       static_cast<T>(p.dropout.scale));
+                                       draw<T>(p, block, r, keys, words));
   if (!p.dropout.threshold) simd::run<softmax_rows_backward<T>>(part.p, part.dp, rows, n, lse, d);
   const Matrix<const T> weights(part.p, rows, n), ds(part.dp, rows, n);
   if (part.dv.data)

@@ -55,12 +55,19 @@ GRADUS_INLINE void add_row(T* row, const T* more, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j) row[j] += more[j];
 }
 
+/// What dropout multiplies a row's weights by: `scale`, or 0 where a random word is below.
 template <class T>
-GRADUS_INLINE void drop_row(T* row, const std::uint32_t* words, std::int64_t n,
-                            std::uint32_t threshold, T scale) {
+struct DroppedRow {
+  const std::uint32_t* words;
+  std::uint32_t threshold;
+  T scale;
+};
+
+template <class T>
+GRADUS_INLINE void drop_row(T* row, std::int64_t n, DroppedRow<T> drop) {
   for (std::int64_t j = 0; j < n; ++j) {
-    const T kept = row[j] * scale;
-    row[j] = words[j] >= threshold ? kept : T{0};
+    const T kept = row[j] * drop.scale;
+    row[j] = drop.words[j] >= drop.threshold ? kept : T{0};
   }
 }
 
@@ -84,10 +91,10 @@ GRADUS_INLINE void softmax_rows_backward(T* p, T* dp, std::int64_t rows, std::in
 
 template <class T>
 GRADUS_INLINE void dropped_row_backward(T* p, T* dp, std::int64_t n, T lse, T d,
-                                        const std::uint32_t* words, std::uint32_t threshold,
-                                        T scale) {
+                                        DroppedRow<T> drop) {
   for (std::int64_t j = 0; j < n; ++j) {
-    const T weight = vmath::exp(p[j] - lse), z = words[j] >= threshold ? scale : T{0};
+    const T weight = vmath::exp(p[j] - lse);
+    const T z = drop.words[j] >= drop.threshold ? drop.scale : T{0};
     p[j] = weight * z;
     dp[j] = weight * (dp[j] * z - d);
   }

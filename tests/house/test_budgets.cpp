@@ -110,12 +110,14 @@ TEST_CASE("a file has at most 400 lines, and should have at most 300") {
 TEST_CASE("rooms keep their budgets") {
   CHECK(lines_in({"base"}) <= 2100);
   CHECK(lines_in({"engine"}) <= 1985);
-  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 12730);
-  CHECK(lines_in({"models"}) <= 1500);
+  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 12800);
+  CHECK(lines_in({"models"}) <= 910);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
   CHECK(raw <= 3000);
   CHECK(raw > 0);
-  CHECK(lines_in({"check", "trace", "io", "train"}) - raw <= 7500);
+  CHECK(lines_in({"check"}) - raw <= 1500);
+  CHECK(lines_in({"trace", "io", "train"}) <= 5170);
+  CHECK(lines_in({"examples/gpt"}) <= 1075);
   CHECK(lines_in({"base"}) > 0);  // the walk does find the tree
 }
 

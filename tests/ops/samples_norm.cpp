@@ -157,8 +157,8 @@ void add_rms_norm(Samples& samples) {
 /// With running statistics of x's dtype: each call has its own, as training writes to them.
 Tensor trained(const Tensor& x, const Tensor& w, const Tensor& b, double eps) {
   const std::int64_t channels = x.size(1);
-  return batch_norm(x, w, b, zeros({channels}, x.dtype()), ones({channels}, x.dtype()), true, 0.1,
-                    eps);
+  return batch_norm(x, w, b, zeros({channels}, x.dtype()), ones({channels}, x.dtype()), true,
+                    {.eps = eps});
 }
 
 void add_batch_norm(Samples& samples) {

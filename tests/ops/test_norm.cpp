@@ -117,7 +117,7 @@ TEST_CASE("batch_norm moves its running statistics, the variance with n − 1") 
   for (const bool formula : {false, true}) {
     const FormulaScope scope(formula);
     const Statistics running{tensor({1, 0}, Dtype::f64), ones({2}, Dtype::f64)};
-    batch_norm(x, {}, {}, running.mean, running.variance, true, 0.25);
+    batch_norm(x, {}, {}, running.mean, running.variance, true, {.momentum = 0.25});
     // means 4 and 20; sums of squares about them 26 and 600
     CHECK(near(running.mean.to_vector<double>(), {1.75, 5}, 1e-15));
     CHECK(near(running.variance.to_vector<double>(), {0.75 + 0.25 * 13, 0.75 + 0.25 * 300}, 1e-13));
@@ -156,7 +156,7 @@ TEST_CASE("norms say what is wrong with their arguments") {
 TEST_CASE("batch_norm says what is wrong with its arguments") {
   const Tensor x = ones({2, 3}), v = ones({3}), wide = ones({4});
   const auto train = [](const Tensor& in, const Tensor& w, double momentum) {
-    return batch_norm(in, w, {}, {}, {}, true, momentum);
+    return batch_norm(in, w, {}, {}, {}, true, {.momentum = momentum});
   };
   CHECK(says(message_of<ShapeError>([&] { train(x, wide, 0.1); }),
              {"batch_norm", "[2, 3]", "weight [4]", "[3]"}));

@@ -237,13 +237,13 @@ TEST_CASE("running statistics") {
   Tensor mean = kernel::strided_view(kept, {3}, {2}, 0),
          var = Tensor::empty({3}, Dtype::f64).fill_(1);
   const Tensor x = tensor(std::vector<double>{1, 2, 3, 3, 6, 9}, {2, 3});
-  batch_norm(x, {}, {}, mean, var, true, 0.5);
+  batch_norm(x, {}, {}, mean, var, true, {.momentum = 0.5});
   expect(near(numbers(kept), {1.5, 9, 3, 9, 4.5, 9}), "running means with gaps");
   expect(near(numbers(var), {1.5, 4.5, 9.5}), "running variances of two values");
   Tensor spread = kernel::strided_view(kept, {3}, {2}, 1);
-  batch_norm(x, {}, {}, {}, spread, true, 0.5);
+  batch_norm(x, {}, {}, {}, spread, true, {.momentum = 0.5});
   expect(near(numbers(kept), {1.5, 5.5, 3, 8.5, 4.5, 13.5}), "running variances with gaps");
-  batch_norm(Tensor::empty({0, 3}, Dtype::f64), {}, {}, mean, var, true, 0.5);
+  batch_norm(Tensor::empty({0, 3}, Dtype::f64), {}, {}, mean, var, true, {.momentum = 0.5});
   expect(near(numbers(mean), {1.5, 3, 4.5}), "nothing seen changes nothing");
 }
 
