@@ -151,7 +151,7 @@ struct Negative final : Unary<Negative, Keeps::nothing, Numbers::all> {
 /// Maximum and minimum send the gradient to where the value came from, and half of it to each of a
 /// tie. The share of a is constant almost everywhere, so it is no part of a second derivative.
 template <class Self>
-struct Extremum : Binary<Self> {
+struct Extremum : Binary<Self, Numbers::all> {
   Saved a, b;
 
   static GRADUS_INLINE auto value(auto a, auto b) { return Self::wins(a, b) || a != a ? a : b; }

@@ -1,6 +1,6 @@
 // Element-wise arithmetic of two tensors, or of a tensor and a C++ number, which takes the tensor's
 // dtype. Shapes broadcast as in NumPy: sizes, aligned at the right, are equal or one of them is 1.
-// f32 and f64; + − × also i64.
+// f32 and f64; + − × maximum minimum also i64.
 //
 // ValueError for an undefined tensor; DtypeError for operands of two dtypes, for another dtype, and
 // for an i64 tensor with a number that is no integer; ShapeError where shapes do not broadcast.

@@ -63,6 +63,7 @@ Tensor full(const Shape& shape, double value, Dtype dtype) {
 Tensor zeros(const Shape& shape, Dtype dtype) { return full(shape, 0, dtype); }
 Tensor ones(const Shape& shape, Dtype dtype) { return full(shape, 1, dtype); }
 Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype()); }
+Tensor randn_like(const Tensor& x) { return randn(x.shape(), x.dtype()); }
 Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.dtype()); }
 
 Tensor eye(std::int64_t n, Dtype dtype) {

@@ -20,6 +20,7 @@ Tensor full(const Shape& shape, double value, Dtype dtype = default_dtype());
 Tensor eye(std::int64_t n, Dtype dtype = default_dtype());
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
+Tensor randn_like(const Tensor& x);  // f32 or f64
 
 /// start, start + step, … below stop (above it for step < 0). ValueError for step 0.
 Tensor arange(double start, double stop, double step = 1, Dtype dtype = default_dtype());

@@ -315,6 +315,11 @@ bool any(const Tensor& x) { return contains("any", x, true); }
 Tensor all(const Tensor& x, int axis, bool keepdim) { return quantify(true, x, axis, keepdim); }
 Tensor any(const Tensor& x, int axis, bool keepdim) { return quantify(false, x, axis, keepdim); }
 
+Tensor where(const Tensor& condition, const Tensor& a, double b) {
+  check_defined("where", a);
+  return where(condition, a, full({}, b, a.dtype()));
+}
+
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   check_bool("where", condition);
   check_pair("where", a, b);

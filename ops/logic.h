@@ -53,6 +53,7 @@ Tensor any(const Tensor& x, int axis, bool keepdim = false);
 /// condition ? a : b, element by element: condition bool, a and b of one dtype; all broadcast. The
 /// gradient goes where the value came from.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, double b);
 
 /// x with `value` where the bool mask is true; no gradient passes there. mask broadcasts to x's
 /// shape, else ShapeError.

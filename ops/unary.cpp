@@ -3,6 +3,7 @@
 #include "gradus/ops/unary.h"
 
 #include <cmath>
+#include <limits>
 
 #include "gradus/base/vmath.h"
 #include "gradus/ops/arithmetic.h"
@@ -122,13 +123,24 @@ struct Reciprocal final : Unary<Reciprocal, Keeps::output> {  // y = 1 / x,  dx 
   }
 };
 
-struct Abs final : Unary<Abs, Keeps::input> {  // dx = dy · sign x
+struct Abs final : Unary<Abs, Keeps::input, Numbers::all> {  // dx = dy · sign x
   const char* name() const override { return "abs"; }
   static GRADUS_INLINE auto value(auto v) { return std::abs(v); }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * sign(x.value())}; }
 };
 
-struct Clamp final : Unary<Clamp, Keeps::input> {  // dx = dy on [low, high], 0 outside
+/// A bound as a T; of an i64, ±∞ is the furthest.
+template <class T>
+GRADUS_INLINE T bound_as(double bound) {
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    if (bound >= 0x1p63) return std::numeric_limits<T>::max();
+    if (bound < -0x1p63) return std::numeric_limits<T>::lowest();
+  }
+  return static_cast<T>(bound);
+}
+
+struct Clamp final
+    : Unary<Clamp, Keeps::input, Numbers::all> {  // dx = dy on [low, high], 0 outside
   double low, high;
 
   Clamp(double low, double high) : low(low), high(high) {}
@@ -136,7 +148,8 @@ struct Clamp final : Unary<Clamp, Keeps::input> {  // dx = dy on [low, high], 0 
   auto function() const {
     return [l = low, h = high](auto v) {
       using T = decltype(v);
-      return v < T(l) ? T(l) : (v > T(h) ? T(h) : v);
+      const T low = bound_as<T>(l), high = bound_as<T>(h);
+      return v < low ? low : (v > high ? high : v);
     };
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
@@ -197,6 +210,11 @@ Tensor pow(const Tensor& x, double exponent) {
 Tensor clamp(const Tensor& x, double low, double high) {
   require<ValueError>(low <= high, "clamp: low ", low, " is not below high ", high,
                       ": exchange them");
+  for (const double bound : {low, high})
+    require<DtypeError>(
+        !x.defined() || x.dtype() != Dtype::i64 || std::isinf(bound) || bound == std::trunc(bound),
+        "clamp: an i64 tensor and ", bound,
+        ", which is no integer: convert with to(x, Dtype::f32)");
   return apply(op::Clamp{low, high}, x);
 }
 

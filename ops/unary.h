@@ -1,5 +1,5 @@
-// Functions of one tensor, element by element: f32 or f64 [...] → the same shape and dtype.
-// ValueError for an undefined tensor; DtypeError for another dtype.
+// Functions of one tensor, element by element: f32 or f64 [...] → the same shape and dtype;
+// abs and clamp also i64. ValueError for an undefined tensor; DtypeError for another dtype.
 #pragma once
 
 #include "gradus/engine/tensor.h"

@@ -48,7 +48,9 @@ void add_functions(Mistakes& all) {
   };
   const std::string wants = "wants f32 or f64, not i64: convert with to(x, Dtype::f32)";
   for (const auto& [name, f] : functions) {
-    if (std::string(name) != "glu") all.push_back({name, wants, [f = f] { f(whole()); }});
+    const bool takes_i64 = std::string(name) == "abs" || std::string(name) == "clamp";
+    if (std::string(name) != "glu" && !takes_i64)
+      all.push_back({name, wants, [f = f] { f(whole()); }});
     all.push_back({name, "the tensor is undefined", [f = f] { f(Tensor()); }});
   }
 }
@@ -79,6 +81,9 @@ void add_others(Mistakes& all) {
   const std::string no_integer = "an i64 tensor [3] and 0.5, which is no integer: convert with";
   all.push_back({"scale", no_integer, [] { scale(whole(), 0.5); }});
   all.push_back({"shift", no_integer, [] { shift(whole(), 0.5); }});
+  all.push_back({"clamp", "clamp: an i64 tensor and 0.5, which is no integer: convert with",
+                 [] { clamp(whole(), 0.5, 2); }});
+  all.push_back({"abs", "wants f32, f64 or i64, not bool", [] { abs(whole() > 0); }});
   all.push_back({"negative", "wants f32, f64 or i64, not bool", [] { negative(whole() > 0); }});
   all.push_back({"swiglu", "the gate is [3, 5] but x [2]: the shapes must be equal", [] {
                    swiglu(values({3, 5}), values({2}));

@@ -182,6 +182,21 @@ TEST_CASE("arithmetic: to converts, and its gradient comes back converted") {
   CHECK_THROWS_AS(to(Tensor(), Dtype::f32), ValueError);
 }
 
+TEST_CASE("arithmetic: integers have magnitudes, bounds and extremes") {
+  using Whole = std::vector<std::int64_t>;
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const Tensor x = tensor(Whole{-3, 0, 2, most});  // 2⁶³ − 1 is no double
+  CHECK(abs(x).to_vector<std::int64_t>() == Whole{3, 0, 2, most});
+  CHECK(clamp(x, -1, 2).to_vector<std::int64_t>() == Whole{-1, 0, 2, 2});
+  CHECK(clamp(x, 0, INFINITY).to_vector<std::int64_t>() == Whole{0, 0, 2, most});
+  CHECK(clamp(x, -INFINITY, 1).to_vector<std::int64_t>() == Whole{-3, 0, 1, 1});
+  CHECK(clamp(x, -0x1p63, 0x1p63).to_vector<std::int64_t>() == Whole{-3, 0, 2, most});
+  CHECK(maximum(x, -x).to_vector<std::int64_t>() == Whole{3, 0, 2, most});
+  CHECK(minimum(x, tensor(Whole{1})).to_vector<std::int64_t>() == Whole{-3, 0, 1, 1});
+  CHECK(where(x > 0, x, 7.0).to_vector<std::int64_t>() == Whole{7, 7, 2, most});
+  CHECK_THROWS_AS(where(x > 0, Tensor(), 7.0), ValueError);
+}
+
 TEST_CASE("arithmetic: adding passes the gradient on without a copy") {
   const Tensor a = leaf({1, 2}), b = leaf({3, 4}), dy = tensor({5, 6}, Dtype::f64);
   const std::vector<Tensor> d = grad({a + b}, {a, b}, {dy});
