@@ -1,16 +1,15 @@
 // Observers and scopes are linked lists, innermost first; thread_state has their heads.
 #include "gradus/engine/observer.h"
 
+#include <utility>
+
 #include "gradus/engine/node.h"
 
 namespace gradus {
 namespace {
 
 // Errors say in which layer and backward they happened, from the start of the program on.
-const bool context_is_set = [] {
-  error_context = where_am_i;
-  return true;
-}();
+const auto no_context_before = std::exchange(error_context, where_am_i);
 
 }  // namespace
 

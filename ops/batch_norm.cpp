@@ -26,22 +26,16 @@
 namespace gradus {
 namespace {
 
-/// Weight and bias of each channel; null: 1 and 0.
-template <class T>
-struct ChannelAffine {
-  const T *w, *b;
-};
 /// Of each channel; dx of all its values.
 template <class T>
 struct ChannelGradients {
   T *dx, *dw, *db;
 };
 
-/// statistics [C, 2] receives μ and Σ (x − μ)² of each channel.
+/// w and b may be null: 1 and 0. statistics [C, 2] receives μ and Σ (x − μ)² of each channel.
 template <class T>
-GRADUS_INLINE void batch_norm_rows(const T* x, ChannelAffine<T> affine, T eps, T* y, T* statistics,
+GRADUS_INLINE void batch_norm_rows(const T* x, const T* w, const T* b, T eps, T* y, T* statistics,
                                    RowBlock channels) {
-  const T *w = affine.w, *b = affine.b;
   const std::int64_t n = channels.length;
   const T count = static_cast<T>(n);
   for (std::int64_t c = 0; c < channels.rows; ++c, x += n, y += n, statistics += 2) {
@@ -153,9 +147,9 @@ struct BatchNorm final : Op {
               *t = b.defined() ? shift.data<T>() : nullptr;
       T *to = y.mutable_data<T>(), *kept = statistics.mutable_data<T>();
       parallel_for(channels, rows_grain(2 * n), [&](std::int64_t first, std::int64_t last) {
-        const ChannelAffine<T> affine{s ? s + first : s, t ? t + first : t};
-        simd::run<batch_norm_rows<T>>(from + first * n, affine, static_cast<T>(eps), to + first * n,
-                                      kept + 2 * first, RowBlock{last - first, n});
+        simd::run<batch_norm_rows<T>>(from + first * n, s ? s + first : s, t ? t + first : t,
+                                      static_cast<T>(eps), to + first * n, kept + 2 * first,
+                                      RowBlock{last - first, n});
       });
     });
     return channels_exchanged(y);
