@@ -1,6 +1,6 @@
 // Usual lines of PyTorch, as its users write them in C++, mean what their twins in Python mean:
-// pytorch_lines.inc has both, tests/golden/pytorch_lines.json what PyTorch gives for each, written by
-// make_pytorch_lines.py. What is written otherwise is a table in docs/from_pytorch.md.
+// pytorch_lines.inc has both, tests/golden/pytorch_lines.json what PyTorch gives for each, written
+// by make_pytorch_lines.py. What is written otherwise is a table in docs/from_pytorch.md.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
