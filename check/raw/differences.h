@@ -4,33 +4,25 @@
 #pragma once
 
 #include <functional>
-#include <stdexcept>
 
 #include "gradus/check/raw/kinks.h"
 #include "gradus/check/raw/words.h"
 
 namespace gradus::check {
 
-/// All outputs, with the one input element in question set to t and the others left alone.
+/// All outputs, with the one input element in question set to t and the others left alone: as many
+/// as there are at x.
 using Line = std::function<Values(double t)>;
 
-/// The function under test did something that no derivative can be measured from.
-class FunctionError : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-struct Steps {
-  double first = 3e-3;  // of the size of x: balances h⁶ against rounding/h for six points in f64
-  double shrink = 0.25;
-  int usual = 4;   // as many as it takes to reach the tolerance
-  int most = 8;    // as many as it takes to see anything: next to a kink or the edge of a domain
-  int larger = 3;  // where rounding hides the derivative
-};
+constexpr double kShrink = 0.25;
+constexpr int kUsualSteps = 4;   // as many as it takes to reach the tolerance
+constexpr int kMostSteps = 8;    // to see anything: next to a kink or the edge of a domain
+constexpr int kLargerSteps = 3;  // where rounding hides the derivative
 
 /// What the differences are wanted for.
 struct Goal {
   Tolerance tolerance;
-  Steps steps;
+  double first = 3e-3;    // step, of the size of x: balances h⁶ against rounding/h for six points
   double scale = 0;       // the largest derivative seen so far
   bool thorough = false;  // take all usual steps, whatever the first one says
   double ulp = std::numeric_limits<double>::epsilon();  // of the arithmetic that f is computed in
@@ -52,20 +44,11 @@ inline double power_of_two_below(double v) {
   return std::ldexp(1.0, exponent - 1);
 }
 
-/// f(t), which has as many values as f(x).
-inline Values values_at(const Line& f, double t, std::size_t outputs) {
-  Values values = f(t);
-  if (values.size() == outputs) return values;
-  throw FunctionError(
-      joined("forward gives ", outputs, " values at the inputs and ", values.size(), " close by"));
-}
-
 /// The slopes of all outputs with one step; y = f(x).
 inline std::vector<Slope> slopes_at(const Line& f, double x, double h, const Values& y,
                                     const Goal& goal) {
   std::array<Values, 7> at;
-  for (int k = -3; k <= 3; ++k)
-    at[static_cast<std::size_t>(k + 3)] = k == 0 ? y : values_at(f, x + k * h, y.size());
+  for (int k = -3; k <= 3; ++k) at[static_cast<std::size_t>(k + 3)] = k == 0 ? y : f(x + k * h);
   std::vector<Slope> result(y.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
     std::array<double, 7> one;
@@ -127,9 +110,9 @@ inline double largest_resolved(const std::vector<Slope>& slopes, double start, c
 inline void try_larger_steps(const Line& f, double x, double h, const Values& y, const Goal& goal,
                              std::vector<Slope>& best) {
   const auto is_hidden = [&goal](const Slope& s) { return hidden(s, goal); };
-  for (int step = 0; step < goal.steps.larger; ++step) {
+  for (int step = 0; step < kLargerSteps; ++step) {
     if (std::none_of(best.begin(), best.end(), is_hidden)) return;
-    h /= goal.steps.shrink;
+    h /= kShrink;
     const std::vector<Slope> now = slopes_at(f, x, h, y, goal);
     for (std::size_t i = 0; i < best.size(); ++i) {
       if (!is_hidden(best[i]) || !smooth(now[i], goal)) continue;
@@ -169,11 +152,11 @@ inline void gather(const std::vector<std::vector<Slope>>& steps, std::size_t i,
 inline std::vector<Slope> column(const Line& f, double x, double unit, const Values& y, Goal goal) {
   std::vector<Slope> best(y.size());
   if (!std::isfinite(x) || !std::isfinite(unit)) return best;
-  const double first = power_of_two_below(goal.steps.first * unit);
+  const double first = power_of_two_below(goal.first * unit);
   std::vector<std::vector<Slope>> steps;  // [step][output]
   std::vector<bool> done(y.size(), false), seen(y.size(), false);
   double h = first;
-  for (int step = 1; step <= std::max(1, goal.steps.most); ++step, h *= goal.steps.shrink) {
+  for (int step = 1; step <= kMostSteps; ++step, h *= kShrink) {
     steps.push_back(slopes_at(f, x, h, y, goal));
     const std::vector<Slope>& now = steps.back();
     if (step == 1) goal.scale = largest_resolved(now, goal.scale, goal.tolerance);
@@ -182,9 +165,9 @@ inline std::vector<Slope> column(const Line& f, double x, double unit, const Val
       const Slope& s = now[i];
       done[i] = done[i] || settled(s, goal);
       seen[i] = seen[i] || (resolved(s, goal.scale, goal.tolerance) && smooth(s, goal));
-      all_done = all_done && (done[i] || (seen[i] && step >= goal.steps.usual));
+      all_done = all_done && (done[i] || (seen[i] && step >= kUsualSteps));
     }
-    if (all_done && (step >= goal.steps.usual || !goal.thorough)) break;
+    if (all_done && (step >= kUsualSteps || !goal.thorough)) break;
   }
   std::vector<Slope> tried;
   for (std::size_t i = 0; i < y.size(); ++i) {

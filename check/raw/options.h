@@ -1,6 +1,8 @@
 // What a check is given: inputs, functions, options.
 #pragma once
 
+#include <stdexcept>
+
 #include "gradus/check/raw/differences.h"
 
 namespace gradus::check {
@@ -53,7 +55,6 @@ struct RawOptions {
   int projections = 3;    // weighted sums of all outputs, in every mode; directions, where sampled
   std::size_t rows = 16;  // outputs sampled in Mode::projections
   std::size_t columns = 64;  // elements of an input, likewise
-  Steps steps = {};
   std::size_t findings = 3;  // shown for each input; the counts count all
   Shape output_shape = {};   // for the report; empty: one axis
   Values upstream = {};      // one more weighted sum of the outputs: the caller's own dy

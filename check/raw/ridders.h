@@ -13,7 +13,7 @@ inline std::vector<Slope> ridders(const Line& f, double x, double unit, std::vec
   std::vector<Values> before;  // the table's last row: [column][output]
   Values least(start.size(), std::numeric_limits<double>::infinity());
   for (std::size_t level = 0; level < 10; ++level, h /= 2) {
-    const Values up = values_at(f, x + h, start.size()), down = values_at(f, x - h, start.size());
+    const Values up = f(x + h), down = f(x - h);
     std::vector<Values> row(level + 1, Values(start.size()));
     double power = 1;
     for (std::size_t m = 0; m <= level; ++m, power *= 4) {

@@ -66,14 +66,14 @@ class Subject {
       const Move move = make_moves(inputs_[k].values, false, 0, 1, random).front();
       const Line line = line_of(k, move);
       std::vector<Values> table;
-      for (int t = 0; t < 7; ++t) table.push_back(values_at(line, std::ldexp(t, -16), outputs()));
+      for (int t = 0; t < 7; ++t) table.push_back(line(std::ldexp(t, -16)));
       const Values noise = noise_of(std::move(table));
       for (std::size_t i = 0; i < outputs(); ++i) noise_[i] = std::max(noise_[i], 2 * noise[i]);
     }
     // The best step of six points goes with the seventh root of the noise (0.58: as for rounding
-    // in double, where Steps::first is 3e-3).
+    // in double, where Goal::first is 3e-3).
     const double noise = largest_of(noise_) / std::max(largest_of(output_), 1e-300);
-    goal.steps.first = std::clamp(0.58 * std::pow(noise, 1.0 / 7), goal.steps.first, 0.1);
+    goal.first = std::clamp(0.58 * std::pow(noise, 1.0 / 7), goal.first, 0.1);
     goal.noise = &noise_;
   }
 
@@ -108,17 +108,13 @@ class Subject {
     const double at = move.along() ? 0 : x[*move.element];
     const double unit = move.along() ? 1 : unit_of(at, rms(x));
     const Line line = line_of(k, move);
-    try {
-      std::vector<Slope> slopes = column(line, at, unit, measured_, goal);
-      if (options.ridders) slopes = ridders(line, at, unit, std::move(slopes));
-      // The derivative under test is rounded too: four roundings of each term are forgiven.
-      for (Slope& s : slopes)
-        if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
-      if (!move.along()) apply_conventions(options.kinks, k, at, slopes);
-      return slopes;
-    } catch (const FunctionError& error) {
-      throw Stop{Verdict::inconclusive, error.what()};
-    }
+    std::vector<Slope> slopes = column(line, at, unit, measured_, goal);
+    if (options.ridders) slopes = ridders(line, at, unit, std::move(slopes));
+    // The derivative under test is rounded too: four roundings of each term are forgiven.
+    for (Slope& s : slopes)
+      if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
+    if (!move.along()) apply_conventions(options.kinks, k, at, slopes);
+    return slopes;
   }
 
  private:
@@ -133,7 +129,10 @@ class Subject {
       Values y =
           f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
       now = x;
-      return y;
+      if (y.size() == outputs()) return y;
+      throw Stop{
+          Verdict::inconclusive,
+          joined("forward gives ", outputs(), " values at the inputs and ", y.size(), " close by")};
     };
   }
 

@@ -21,7 +21,7 @@ class VjpCheck {
            RawOptions options)
       : subject_(std::move(functions), completed(name, std::move(inputs))),
         options_(std::move(options)),
-        goal_{options_.tolerance(), options_.steps} {
+        goal_{options_.tolerance()} {
     if (!subject_.functions().forward || !subject_.functions().vjp)
       throw BadInput(name + ": the function to check, or its derivative, is empty");
     report_.name = name;
