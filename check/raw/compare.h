@@ -75,7 +75,9 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   finding.numeric = own.value + 0.0;
   finding.allowed = judgement.allowed / std::abs(w);
   if (!n.finite()) {
-    finding.note = "the differences around it are not finite, or grow as the step shrinks";
+    finding.note =
+        "the differences around it are not finite, grow as the step shrinks, or are all "
+        "rounding: an edge, a jump, an infinite derivative? Choose values beside it";
   } else if (judgement.verdict == Verdict::inconclusive) {
     finding.note =
         "the error estimate of the differences, " + number(own.estimate(), 2) + ", is too large";

@@ -212,7 +212,7 @@ class Column {
     if (hidden(s, goal_)) return true;
     if (!smooth(s, goal_) || (s.value == 0 && s.change == 0)) return false;
     if (small_) return !within(s, goal_.tolerance.rtol, 0, goal_.tolerance);
-    return rounded_[i] || (s.only_rounding() && !within(s, 1e-3, goal_.scale, goal_.tolerance));
+    return (rounded_[i] || s.only_rounding()) && !within(s, 1e-3, goal_.scale, goal_.tolerance);
   }
 
   /// The slopes with steps from h on, each a quarter of the one before, until all are settled, or
@@ -224,16 +224,15 @@ class Column {
     rounded_ = done;
     for (int step = 1; step < kMostSteps + kUsualSteps; ++step, h *= kShrink) {
       const std::vector<Slope> now = slopes_at(f_, x_, h, y_, goal_);
-      bool all_done = true;
       for (std::size_t i = 0; i < y_.size(); ++i) {
         if (!rounded_[i]) take(now[i], tried[i], seen[i]);
         rounded_[i] = rounded_[i] ||
                       (seen[i] > 1 && tried[i].back().estimate() > tried[i].end()[-2].estimate());
         done[i] = done[i] || rounded_[i] || settled(now[i], goal_) ||
                   (seen[i] == 0 ? step >= kMostSteps : seen[i] >= kUsualSteps);
-        all_done = all_done && done[i];
       }
       set_scale(tried);
+      const bool all_done = std::find(done.begin(), done.end(), false) == done.end();
       if (all_done && (step >= kUsualSteps || !goal_.thorough)) break;
     }
     return tried;

@@ -36,7 +36,8 @@ class Subject {
     output_ = forward(f_.forward, "forward");
     if (!close(output_, forward(f_.forward, "forward"), 0))
       throw Stop{Verdict::inconclusive,
-                 "forward gives different values for the same inputs; freeze its randomness"};
+                 "forward gives different values for the same inputs: freeze its randomness, and "
+                 "keep nothing from call to call"};
     measured_ = output_;
     if (f_.reference) compare_with_reference();
   }

@@ -184,6 +184,8 @@ class VjpCheck {
     check_zero_upstream(k);
     Numeric& numeric = numeric_[k];
     InputSummary& summary = report_.inputs[k];
+    summary.looked_at = std::count_if(numeric.moves.begin(), numeric.moves.end(),
+                                      [](const Move& move) { return !move.along(); });
     summary.compared = static_cast<std::int64_t>(numeric.moves.size() * probes_.size());
     summary.map.assign(static_cast<std::size_t>(summary.elements), full_ ? '.' : '~');
     std::vector<Candidate> candidates;
@@ -259,9 +261,7 @@ class VjpCheck {
     if (special.empty() || outputs() == 0) return;
     RawOptions options = options_;
     options.mode = Mode::projections;
-    options.rows = outputs() == 1 ? 1 : 0;
-    options.columns = 1;
-    options.upstream = {};
+    options.rows = options.columns = 1;
     options.beside = false;
     const Report there = VjpCheck(report_.name, subject_.functions(),
                                   beside(subject_.inputs(), options_.seed), options)
@@ -285,7 +285,11 @@ class VjpCheck {
           candidate.finding.kind == Kind::projection) {
         narrow(k, candidate);
       }
-      report_.add(std::move(candidate.finding));
+      const auto same = [now = in_one_line(candidate.finding)](const Finding& f) {
+        return has_numbers(f) && in_one_line(f) == now;
+      };
+      if (std::none_of(report_.findings.begin(), report_.findings.end(), same))
+        report_.add(std::move(candidate.finding));
     }
   }
 

@@ -113,8 +113,8 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 12960);
   CHECK(lines_in({"models"}) <= 1500);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
-  CHECK(raw <= 2998);
-  CHECK(lines_in({"check"}) <= 4478);
+  CHECK(raw <= 3000);
+  CHECK(lines_in({"check"}) <= 4480);
   CHECK(raw > 0);
   CHECK(lines_in({"check", "trace", "io", "train"}) - raw <= 7500);
   CHECK(lines_in({"base"}) > 0);  // the walk does find the tree
