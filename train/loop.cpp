@@ -51,7 +51,7 @@ std::map<std::string, Tensor> part_of(const io::Checkpoint& checkpoint, const st
 /// Doubles as their bits: a resumed run compares with the very number.
 std::string exactly(double value) { return std::to_string(std::bit_cast<std::int64_t>(value)); }
 
-std::string four_digits(double value) { return text(std::fixed, std::setprecision(4), value); }
+std::string four_digits(double value) { return str_cat(std::fixed, std::setprecision(4), value); }
 
 /// "held_out_loss" → "held-out loss"
 std::string words(std::string name) {
@@ -194,12 +194,12 @@ TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
       if (evaluates || fitted) save();
       progress.show(step_, last_loss_, note(), evaluates);
       if (evaluates && turns_ == kTurnsToTell)
-        tell(text("has ", options_.higher_is_better ? "fallen" : "risen",
-                  " three times running: the model may be learning by heart"));
+        tell(str_cat("has ", options_.higher_is_better ? "fallen" : "risen",
+                     " three times running: the model may be learning by heart"));
     }
   }
   const bool finished = step_ >= pace_.steps(), early = !finished && out_of_patience();
-  if (early) tell(text("has not become better in ", options_.patience, " evaluations: stopped"));
+  if (early) tell(str_cat("has not become better in ", options_.patience, " evaluations: stopped"));
   if (!finished && !early) save();
   draw_losses();
   return finished ? TrainEnd::finished : early ? TrainEnd::early : TrainEnd::interrupted;
@@ -343,7 +343,7 @@ void Trainer::draw_losses() const {
   if (chart.curves[0].points.empty()) return;  // not one step was made
   if (options_.judge == "held_out_loss" && std::isfinite(best_))
     chart.mark = {static_cast<double>(best_step_), best_,
-                  text("best ", four_digits(best_), " at step ", best_step_)};
+                  str_cat("best ", four_digits(best_), " at step ", best_step_)};
   const std::string picture = io::svg(chart);
   io::write_file_atomically(files_.curve(), picture.data(), picture.size());
 }
