@@ -89,7 +89,6 @@ RawOptions raw_options(const TensorFunction& f) {
   raw.atol = o.atol;
   raw.seed = o.seed;
   raw.mode = o.mode;
-  raw.ridders = o.ridders;
   raw.kinks = o.kinks;
   raw.output_shape = sizes_of(f.output);
   if (o.upstream.defined()) raw.upstream = numbers(o.upstream);

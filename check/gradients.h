@@ -39,10 +39,9 @@ struct Options {
   std::vector<bool> differentiable = {};  // of each input; empty: the floating-point ones
   bool formula = false;  // take the gradients that create_graph records, not those of the kernels
   double rtol = 1e-7;    // of the derivative
-  double atol = 1e-9;    // of the largest derivative by the same input
+  double atol = 1e-9;    // of the largest derivative by the same element
   std::uint64_t seed = 0x5eed;        // of the upstream gradients, and of random ops inside
   bool conditions = true;             // false: the comparison with differences alone
-  bool ridders = false;               // extrapolated differences, four times the calls
   Mode mode = Mode::automatic;        // large Jacobians are sampled
   std::vector<Kink> kinks = {};       // declared ones are held to their convention
   Tensor upstream = {};               // one more upstream gradient beside the random ones

@@ -10,28 +10,23 @@
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/matchers/catch_matchers.hpp>
-namespace gradus::check {
-template <class T>
-using CatchMatcher = Catch::Matchers::MatcherBase<T>;
-}
-#elif __has_include(<catch2/catch.hpp>)
+#else
 #include <catch2/catch.hpp>
-namespace gradus::check {
-template <class T>
-using CatchMatcher = Catch::MatcherBase<T>;
-}
 #endif
 
 #include "gradus/check/raw/report.h"
 
-#if __has_include(<catch2/catch_all.hpp>) || __has_include(<catch2/catch.hpp>)
 namespace gradus::check {
 
-class HasCorrectGradients : public CatchMatcher<Report> {
+namespace catch2 {
+using namespace Catch;            // version 2 has it here
+using namespace Catch::Matchers;  // version 3 here
+}  // namespace catch2
+
+class HasCorrectGradients : public catch2::MatcherBase<Report> {
  public:
   bool match(const Report& report) const override { return static_cast<bool>(report); }
   std::string describe() const override { return "^ expected: all gradients are right"; }
 };
 
 }  // namespace gradus::check
-#endif

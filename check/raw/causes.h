@@ -19,7 +19,7 @@ inline Cause likely_cause(const Evidence& evidence) {
     return {"UPSTREAM IGNORED", d.dx + " is the same for every dy, and not 0 for dy = 0",
             "multiply by dy: " + d.dx + " = dy · (the local derivative)"};
   if (!d.telling()) return {};
-  for (const auto hypothesis : {no_gradient, constant_factor, swapped, upstream_only, transposed,
+  for (const auto hypothesis : {constant_factor, swapped, upstream_only, transposed,
                                 operand_transposed, off_by_one, permuted, gradient_leak,
                                 missing_term, left_out, subset, varying_factor, local_derivative}) {
     Cause cause = hypothesis(d);

@@ -82,8 +82,6 @@ class Raw {
   /// |analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest) + the measurement's error.
   Raw& tolerance(double r, double a) { return set(options.rtol, r).set(options.atol, a); }
   Raw& seed(std::uint64_t s) { return set(options.seed, s); }
-  /// Extrapolated differences: four times the calls, for functions that six points see badly.
-  Raw& ridders() { return set(options.ridders, true); }
   /// The whole Jacobian, however large; or a sample of it, however small.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }

@@ -10,10 +10,15 @@ namespace gradus::check {
 struct Numeric {
   std::vector<Move> moves;
   std::vector<std::vector<Slope>> slopes;
-  double largest[2][2] = {{0, 0}, {0, 0}};  // [is the move a direction][is the probe dense]
 
-  double& scale(const Move& move, const Probe& probe) {
-    return largest[move.along() ? 1 : 0][probe.dense() ? 1 : 0];
+  /// The largest derivative by this move, of single outputs or of weighted sums of them.
+  double scale(std::size_t move, bool dense, const std::vector<Probe>& probes,
+               const Tolerance& t) const {
+    double result = 0;
+    for (std::size_t p = 0; p < probes.size(); ++p)
+      if (const Slope& n = slopes[move][p]; probes[p].dense() == dense && resolved(n, 0, t))
+        result = std::max(result, n.size());
+    return result;
   }
 
   /// Is there an output whose derivative by this move could not be measured at all?
@@ -22,16 +27,10 @@ struct Numeric {
                         [](const Slope& n) { return n.finite(); });
   }
 
-  /// Takes the next move's column of the Jacobian.
-  void append(const std::vector<Slope>& column, const std::vector<Probe>& probes,
-              const Tolerance& tolerance) {
-    const Move& move = moves[slopes.size()];
-    slopes.emplace_back();
-    for (const Probe& probe : probes) {
-      const Slope n = contract(column, probe);
-      if (resolved(n, 0, tolerance)) scale(move, probe) = std::max(scale(move, probe), n.size());
-      slopes.back().push_back(n);
-    }
+  /// Does it stand at a kink for which no convention is declared?
+  bool kinked(std::size_t move) const {
+    return std::any_of(slopes[move].begin(), slopes[move].end(),
+                       [](const Slope& n) { return n.kink && n.lower() != n.upper(); });
   }
 };
 
@@ -76,7 +75,9 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   finding.numeric = own.value + 0.0;
   finding.allowed = judgement.allowed / std::abs(w);
   if (!n.finite()) {
-    finding.note = "the differences around it are not finite, or grow as the step shrinks";
+    finding.note =
+        "the differences around it are not finite, grow as the step shrinks, or are all "
+        "rounding: an edge, a jump, an infinite derivative? Choose values beside it";
   } else if (judgement.verdict == Verdict::inconclusive) {
     finding.note =
         "the error estimate of the differences, " + number(own.estimate(), 2) + ", is too large";
@@ -98,6 +99,8 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
   const auto some = [&](std::int64_t n) { return share(n, summary.elements) + " of " + input; };
   std::optional<std::size_t> first_kink;
   bool all_zero = true;
+  for (std::size_t m = 0; m < numeric.slopes.size() && !numeric.moves[m].along(); ++m)
+    summary.largest = largest_resolved(numeric.slopes[m], summary.largest, t);
   std::int64_t coarse = 0, sampled = 0, undeclared = 0;
   for (std::size_t m = 0; m < numeric.slopes.size() && !numeric.moves[m].along(); ++m) {
     bool kink = false, loose = false, rough = false;
@@ -106,7 +109,7 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
       all_zero = all_zero && zero;
       kink = kink || n.kink;
       loose = loose || (n.kink && n.lower() != n.upper());
-      rough = rough || (!zero && n.finite() && !within(n, 1e-3, numeric.largest[0][0], t));
+      rough = rough || (!zero && n.finite() && !within(n, 1e-3, summary.largest, t));
     }
     ++sampled;
     summary.kinks += kink ? 1 : 0;
@@ -114,7 +117,6 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
     undeclared += loose ? 1 : 0;
     if (loose && !first_kink) first_kink = numeric.moves[m].element;
   }
-  summary.largest = std::max(numeric.largest[0][0], numeric.largest[0][1]);
   if (summary.elements == 0) {
     notes.push_back(input + " has no elements: nothing to compare");
   } else if (all_zero && summary.compared > 0) {

@@ -4,36 +4,32 @@
 #pragma once
 
 #include <functional>
-#include <stdexcept>
 
 #include "gradus/check/raw/kinks.h"
 #include "gradus/check/raw/words.h"
 
 namespace gradus::check {
 
-/// All outputs, with the one input element in question set to t and the others left alone.
+/// All outputs, with the one input element in question set to t and the others left alone: as many
+/// as there are at x.
 using Line = std::function<Values(double t)>;
 
-/// The function under test did something that no derivative can be measured from.
-class FunctionError : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-struct Steps {
-  double first = 3e-3;  // of the size of x: balances h⁶ against rounding/h for six points in f64
-  double shrink = 0.25;
-  int usual = 4;   // as many as it takes to reach the tolerance
-  int most = 8;    // as many as it takes to see anything: next to a kink or the edge of a domain
-  int larger = 3;  // where rounding hides the derivative
-};
+constexpr double kShrink = 0.25;
+constexpr int kUsualSteps = 4;   // as many as it takes to reach the tolerance
+constexpr int kMostSteps = 8;    // to see anything: next to a kink or the edge of a domain
+constexpr int kLargerSteps = 5;  // where rounding hides the derivative
 
 /// What the differences are wanted for.
 struct Goal {
   Tolerance tolerance;
-  Steps steps;
-  double scale = 0;       // the largest derivative seen so far
+  double first = 3e-3;    // step, of the size of x: balances h⁶ against rounding/h for six points
+  double scale = 0;       // the largest derivative of the column seen so far
   bool thorough = false;  // take all usual steps, whatever the first one says
   double ulp = std::numeric_limits<double>::epsilon();  // of the arithmetic that f is computed in
+  double unit = 1;                                      // of x
+  double natural = 1;      // the size of x that a function has that knows no unit
+  double terms = 0;        // rounding of terms that f may have inside, and that it does not show
+  bool one_sided = false;  // take the side that has values, if the other has none
   const Values* noise = nullptr;  // measured, of each output, where it may be more than rounding
 };
 
@@ -52,25 +48,38 @@ inline double power_of_two_below(double v) {
   return std::ldexp(1.0, exponent - 1);
 }
 
-/// f(t), which has as many values as f(x).
-inline Values values_at(const Line& f, double t, std::size_t outputs) {
-  Values values = f(t);
-  if (values.size() == outputs) return values;
-  throw FunctionError(
-      joined("forward gives ", outputs, " values at the inputs and ", values.size(), " close by"));
+/// The polynomial through f(-3) … f(3), at t.
+inline double interpolated(const std::array<double, 7>& f, double t) {
+  double sum = 0;
+  for (int i = -3; i <= 3; ++i) {
+    double term = f[static_cast<std::size_t>(i + 3)];
+    for (int k = -3; k <= 3; ++k)
+      if (k != i) term *= (t - k) / (i - k);
+    sum += term;
+  }
+  return sum;
 }
 
 /// The slopes of all outputs with one step; y = f(x).
 inline std::vector<Slope> slopes_at(const Line& f, double x, double h, const Values& y,
                                     const Goal& goal) {
   std::array<Values, 7> at;
-  for (int k = -3; k <= 3; ++k)
-    at[static_cast<std::size_t>(k + 3)] = k == 0 ? y : values_at(f, x + k * h, y.size());
+  for (int k = -3; k <= 3; ++k) at[static_cast<std::size_t>(k + 3)] = k == 0 ? y : f(x + k * h);
+  // A wave that is shorter than a long step can look like a long one at points that are h apart.
+  constexpr double between = 0.618;
+  const Values other = h > goal.natural ? f(x + between * h) : Values();
   std::vector<Slope> result(y.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
     std::array<double, 7> one;
     for (std::size_t k = 0; k < 7; ++k) one[k] = at[k][i];
-    result[i] = measured(one, x, h, goal.ulp, goal.noise == nullptr ? 0 : (*goal.noise)[i]);
+    const double noise = goal.noise == nullptr ? 0 : (*goal.noise)[i];
+    result[i] = measured(one, x, h, goal.ulp, noise);
+    if (goal.one_sided && !result[i].finite()) result[i] = one_sided(one, x, h, goal.ulp, noise);
+    result[i].bend *= goal.unit;
+    if (other.empty()) continue;
+    const auto [low, high] = std::minmax_element(one.begin(), one.end());
+    const double allowed = 0.01 * (*high - *low) + 16 * goal.ulp * std::abs(y[i]) + 16 * noise;
+    if (!(std::abs(interpolated(one, between) - other[i]) <= allowed)) result[i] = {};
   }
   return result;
 }
@@ -122,22 +131,6 @@ inline double largest_resolved(const std::vector<Slope>& slopes, double start, c
   return start;
 }
 
-/// Rounding grows as the step shrinks: where it hides a slope (a saturated softmax, a small change
-/// on top of a large value) larger steps see it better. h is the first step; six calls each.
-inline void try_larger_steps(const Line& f, double x, double h, const Values& y, const Goal& goal,
-                             std::vector<Slope>& best) {
-  const auto is_hidden = [&goal](const Slope& s) { return hidden(s, goal); };
-  for (int step = 0; step < goal.steps.larger; ++step) {
-    if (std::none_of(best.begin(), best.end(), is_hidden)) return;
-    h /= goal.steps.shrink;
-    const std::vector<Slope> now = slopes_at(f, x, h, y, goal);
-    for (std::size_t i = 0; i < best.size(); ++i) {
-      if (!is_hidden(best[i]) || !smooth(now[i], goal)) continue;
-      if (now[i].estimate() < best[i].estimate()) best[i] = now[i];
-    }
-  }
-}
-
 /// Judges one output again where no slope was found, or rounding hides it: where f hardly changes
 /// but rounds by many ulps (large numbers cancel inside it), one-sided slopes differ at every step.
 /// Their gap is a fourth difference; of a kink, gap·step has shrunk to 1/16 from the third step on,
@@ -156,48 +149,189 @@ inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal&
   }
 }
 
-/// What each step gave for output i.
-inline void gather(const std::vector<std::vector<Slope>>& steps, std::size_t i,
-                   std::vector<Slope>& tried) {
-  tried.clear();
-  for (const std::vector<Slope>& step : steps) tried.push_back(step[i]);
-}
-
 /// One column of the Jacobian: the slope of every output along one input element. x is that
-/// element's value, y = f(x), unit as in unit_of. Calls f six times per step. Where x is not finite
-/// nothing can be measured, and every value is NaN.
-inline std::vector<Slope> column(const Line& f, double x, double unit, const Values& y, Goal goal) {
-  std::vector<Slope> best(y.size());
-  if (!std::isfinite(x) || !std::isfinite(unit)) return best;
-  const double first = power_of_two_below(goal.steps.first * unit);
-  std::vector<std::vector<Slope>> steps;  // [step][output]
-  std::vector<bool> done(y.size(), false), seen(y.size(), false);
-  double h = first;
-  for (int step = 1; step <= std::max(1, goal.steps.most); ++step, h *= goal.steps.shrink) {
-    steps.push_back(slopes_at(f, x, h, y, goal));
-    const std::vector<Slope>& now = steps.back();
-    if (step == 1) goal.scale = largest_resolved(now, goal.scale, goal.tolerance);
-    bool all_done = true;
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      const Slope& s = now[i];
-      done[i] = done[i] || settled(s, goal);
-      seen[i] = seen[i] || (resolved(s, goal.scale, goal.tolerance) && smooth(s, goal));
-      all_done = all_done && (done[i] || (seen[i] && step >= goal.steps.usual));
+/// element's value, y = f(x), unit as in unit_of. Each step costs six calls of f. Where x is not
+/// finite nothing can be measured, and every value is NaN.
+///
+/// The first steps shrink from the unit. What they do not settle is tried by the other methods, one
+/// after the other, as long as there is something left for them: larger steps, steps from the size
+/// of x, steps from the natural size, the half of the points that lies inside of the domain.
+class Column {
+ public:
+  Column(const Line& f, double x, double unit, const Values& y, const Goal& goal)
+      : f_(f), x_(x), unit_(unit), y_(y), goal_(goal), best_(y.size()), stairs_(y.size(), 0.0) {}
+
+  std::vector<Slope> measure() {
+    if (!std::isfinite(x_) || !std::isfinite(unit_)) return best_;
+    const double first = step_for(unit_), natural = step_for(goal_.natural);
+    std::vector<std::vector<Slope>> tried = shrinking(first);
+    for (std::size_t i = 0; i < y_.size(); ++i) best_[i] = best(tried[i], i);
+    small_ = natural > 32 * first;
+    if (small_ && rises(natural)) look_from(natural);
+    try_larger_steps(small_ ? natural : first);
+    if (step_for(std::abs(x_)) < first && (any(&Column::unseen) || any(&Column::rough)))
+      look_from(step_for(std::abs(x_)));
+    if (natural < first && any(&Column::unseen)) look_from(natural);
+    goal_.one_sided = true;  // at the edge of a domain f has values on one side alone
+    if (any(&Column::unseen)) look_from(first);
+    for (std::size_t i = 0; i < y_.size(); ++i) {
+      if (!best_[i].finite() || hidden(best_[i], goal_))
+        allow_for_rounding(tried[i], goal_.ulp * std::abs(y_[i]), goal_, best_[i]);
+      // Rounding could hide any derivative at such a step, and a larger one did not help.
+      if (drowned(i) && best_[i].noise > 0 && best_[i].step < 0x1p-30 * goal_.natural)
+        best_[i] = {};
     }
-    if (all_done && (step >= goal.steps.usual || !goal.thorough)) break;
+    return best_;
   }
-  std::vector<Slope> tried;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    gather(steps, i, tried);
-    best[i] = best_of(tried, goal);
+
+ private:
+  using Steps = std::vector<std::vector<Slope>>;  // [output][step]
+
+  double step_for(double unit) const { return power_of_two_below(goal_.first * unit); }
+
+  template <class Property>
+  bool any(Property property) const {
+    for (std::size_t i = 0; i < y_.size(); ++i)
+      if ((this->*property)(i)) return true;
+    return false;
   }
-  try_larger_steps(f, x, first, y, goal, best);
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    if (best[i].finite() && !hidden(best[i], goal)) continue;
-    gather(steps, i, tried);
-    allow_for_rounding(tried, goal.ulp * std::abs(y[i]), goal, best[i]);
+  bool unseen(std::size_t i) const {
+    const Slope& s = best_[i];
+    if (s.kink) return false;
+    return !smooth(s, goal_) ||
+           !(s.only_rounding() || within(s, 1e-4, goal_.scale, goal_.tolerance));
   }
-  return best;
-}
+  /// Nothing but rounding is seen, and it could be that of a derivative that counts.
+  bool drowned(std::size_t i) const {
+    const Slope& s = best_[i];
+    return s.looks_zero() && (s.noise == 0 || !resolved(s, goal_.scale, goal_.tolerance));
+  }
+  /// Rounding is what makes it inexact, so that a larger step is better.
+  bool rough(std::size_t i) const {
+    const Slope& s = best_[i];
+    if (hidden(s, goal_)) return true;
+    if (!smooth(s, goal_) || (s.value == 0 && s.change == 0)) return false;
+    if (small_) return !within(s, goal_.tolerance.rtol, 0, goal_.tolerance);
+    return (rounded_[i] || s.only_rounding()) && !within(s, 1e-3, goal_.scale, goal_.tolerance);
+  }
+
+  /// The slopes with steps from h on, each a quarter of the one before, until all are settled, or
+  /// seen and not getting better.
+  Steps shrinking(double h) {
+    Steps tried(y_.size());
+    std::vector<bool> done(y_.size(), false);
+    std::vector<int> seen(y_.size(), 0);  // steps
+    rounded_ = done;
+    for (int step = 1; step < kMostSteps + kUsualSteps; ++step, h *= kShrink) {
+      const std::vector<Slope> now = slopes_at(f_, x_, h, y_, goal_);
+      for (std::size_t i = 0; i < y_.size(); ++i) {
+        if (!rounded_[i]) take(now[i], tried[i], seen[i]);
+        rounded_[i] = rounded_[i] ||
+                      (seen[i] > 1 && tried[i].back().estimate() > tried[i].end()[-2].estimate());
+        done[i] = done[i] || rounded_[i] || settled(now[i], goal_) ||
+                  (seen[i] == 0 ? step >= kMostSteps : seen[i] >= kUsualSteps);
+      }
+      set_scale(tried);
+      const bool all_done = std::find(done.begin(), done.end(), false) == done.end();
+      if (all_done && (step >= kUsualSteps || !goal_.thorough)) break;
+    }
+    return tried;
+  }
+
+  /// The best of these slopes of output i. A small step may stay on one stair of f, and look exact
+  /// there; a larger one saw others.
+  Slope best(const std::vector<Slope>& tried, std::size_t i) {
+    for (const Slope& s : tried) stairs_[i] = std::max(stairs_[i], 8 * s.jitter * s.step);
+    return with_noise(best_of(tried, goal_), i);
+  }
+
+  /// Output i is known no better than the stairs that it was seen to have. Where it stands still
+  /// and is as small as the roundings of others, it may be one of them.
+  Slope with_noise(Slope s, std::size_t i) const {
+    double noise = stairs_[i] < goal_.terms / 16 ? 0 : std::min(stairs_[i], goal_.terms);
+    if (s.value == 0 && std::abs(y_[i]) <= 4 * goal_.terms) noise = goal_.terms;
+    s.noise = std::max(s.noise, noise / s.step);
+    return s;
+  }
+
+  /// One more slope of an output. What it disproves, by more than both are unsure of, was chance.
+  void take(const Slope& now, std::vector<Slope>& tried, int& seen) const {
+    const Tolerance& t = goal_.tolerance;
+    for (Slope& before : tried) {
+      const double apart = now.value - before.value;
+      if (std::abs(apart) > t.safety * (now.estimate() + before.estimate())) before.change = apart;
+    }
+    seen = resolved(now, goal_.scale, t) && smooth(now, goal_) ? seen + 1 : 0;
+    tried.push_back(now);
+  }
+
+  void set_scale(const Steps& tried) {
+    goal_.scale = 0;
+    for (const std::vector<Slope>& steps : tried)
+      goal_.scale = largest_resolved(steps, goal_.scale, goal_.tolerance);
+  }
+
+  /// Steps from h on, for the outputs that are not seen well; takes what is better than the best so
+  /// far. A slope that rises above rounding is better than none.
+  void look_from(double h) {
+    std::vector<bool> nothing, wanted;
+    for (std::size_t i = 0; i < y_.size(); ++i) {
+      nothing.push_back(drowned(i) || !best_[i].finite());
+      wanted.push_back(nothing[i] || rough(i) || unseen(i));
+    }
+    const Steps tried = shrinking(h);
+    for (std::size_t i = 0; i < y_.size(); ++i) {
+      const Slope now = best(tried[i], i);
+      if (!wanted[i] || !smooth(now, goal_)) continue;
+      const bool shown = !now.looks_zero() && resolved(now, goal_.scale, goal_.tolerance);
+      if ((nothing[i] && shown) || !(best_[i].estimate() <= now.estimate())) best_[i] = now;
+    }
+  }
+
+  /// Is it worth to look from the natural size, much larger than the unit? Where f is flat at the
+  /// unit, two calls tell: it may be so there too, or an edge may lie on one side.
+  bool rises(double h) {
+    if (any(&Column::rough)) return true;
+    if (!any(&Column::drowned)) return false;
+    const Values up = f_(x_ + h), down = f_(x_ - h);
+    bool result = false;
+    for (std::size_t i = 0; i < y_.size(); ++i) {
+      if (!drowned(i)) continue;
+      result = result || (up[i] != y_[i] && down[i] != y_[i]);
+      if (up[i] != y_[i] || down[i] != y_[i]) continue;
+      best_[i] = measured({y_[i], y_[i], y_[i], y_[i], y_[i], y_[i], y_[i]}, x_, h, goal_.ulp, 0);
+    }
+    return result;
+  }
+
+  /// Rounding grows as the step shrinks: where it hides a slope (a saturated softmax, a small
+  /// change on top of a large value) larger steps see it better.
+  void try_larger_steps(double h) {
+    for (int step = 0; step < kLargerSteps && any(&Column::rough); ++step) {
+      h /= kShrink;
+      std::vector<Slope> now = slopes_at(f_, x_, h, y_, goal_);
+      bool better = false;
+      for (std::size_t i = 0; i < y_.size(); ++i) {
+        // That there is no kink at x, and how f jitters, is known from the smaller step.
+        now[i] = with_noise(now[i], i);
+        const double apart = std::abs(now[i].value - best_[i].value), share = best_[i].step / h;
+        now[i].jitter = std::max(std::min(now[i].jitter, best_[i].jitter * share), apart * share);
+        if (!rough(i) || !now[i].finite() || now[i].estimate() >= best_[i].estimate()) continue;
+        best_[i] = now[i];
+        better = true;
+      }
+      if (!better) return;
+    }
+  }
+
+  const Line& f_;
+  const double x_, unit_;
+  const Values& y_;
+  Goal goal_;
+  std::vector<Slope> best_;
+  Values stairs_;              // how far f jitters, of each output
+  std::vector<bool> rounded_;  // the second step was worse than the first
+  bool small_ = false;         // the unit is small beside the natural size
+};
 
 }  // namespace gradus::check

@@ -70,6 +70,10 @@ struct Comparison {
     return result;
   }
 
+  std::vector<bool> wrong_elements() const {
+    return having(false, [this](auto i, auto j) { return wrong(i, j); });
+  }
+
   const Evidence& e;
   const Operand& self;
   const Matrix &a, &n;

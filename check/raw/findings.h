@@ -49,12 +49,13 @@ struct InputSummary {
   Shape shape = {};
   bool differentiable = true;
   std::int64_t elements = 0;
-  std::int64_t compared = 0;  // pairs of numbers
-  std::int64_t wrong = 0;     // elements with a derivative that is wrong
-  std::int64_t unseen = 0;    // elements with none wrong but one that cannot be seen
-  std::int64_t kinks = 0;     // elements at a kink
-  double largest = 0;         // the largest measured derivative
-  std::string map = {};       // one character an element; empty where nothing is wrong
+  std::int64_t looked_at = 0;  // elements, one by one; the others along directions
+  std::int64_t compared = 0;   // pairs of numbers
+  std::int64_t wrong = 0;      // elements with a derivative that is wrong
+  std::int64_t unseen = 0;     // elements with none wrong but one that cannot be seen
+  std::int64_t kinks = 0;      // elements at a kink
+  double largest = 0;          // the largest measured derivative
+  std::string map = {};        // one character an element; empty where nothing is wrong
   Cause cause = {};
 };
 

@@ -45,33 +45,30 @@ requires std::is_enum_v<Enum> std::string json_of(Enum value) {
 template <class T>
 std::string json_of(const std::vector<T>& items);
 
-/// {"name": value, …}
-class JsonObject {
- public:
-  template <class T>
-  JsonObject& add(const char* name, const T& value) {
-    text_ += (text_.empty() ? "\"" : ", \"") + std::string(name) + "\": " + json_of(value);
-    return *this;
-  }
-  std::string text() const { return "{" + text_ + "}"; }
+/// "name": value, …
+inline std::string members() { return ""; }
+template <class T, class... Rest>
+std::string members(const char* name, const T& value, const Rest&... rest) {
+  return joined("\"", name, "\": ", json_of(value), sizeof...(rest) > 0 ? ", " : "") +
+         members(rest...);
+}
 
- private:
-  std::string text_;
-};
+template <class... A>
+std::string object(const A&... all) {
+  return "{" + members(all...) + "}";
+}
 
 inline std::string json_of(const InputSummary& i) {
-  JsonObject o;
-  o.add("name", i.name).add("shape", i.shape).add("differentiable", i.differentiable);
-  o.add("elements", i.elements).add("compared", i.compared).add("wrong", i.wrong);
-  o.add("unseen", i.unseen).add("kinks", i.kinks).add("largest", i.largest).add("map", i.map);
-  return o.add("cause", i.cause.name).add("why", i.cause.why).add("hint", i.cause.hint).text();
+  return object("name", i.name, "shape", i.shape, "differentiable", i.differentiable, "elements",
+                i.elements, "compared", i.compared, "wrong", i.wrong, "unseen", i.unseen, "kinks",
+                i.kinks, "largest", i.largest, "map", i.map, "cause", i.cause.name, "why",
+                i.cause.why, "hint", i.cause.hint);
 }
 
 inline std::string json_of(const Finding& f) {
-  JsonObject o;
-  o.add("kind", f.kind).add("verdict", f.verdict).add("input", f.input_name).add("at", f.at);
-  o.add("output", f.output).add("along", f.along).add("analytic", f.analytic);
-  return o.add("numeric", f.numeric).add("allowed", f.allowed).add("note", f.note).text();
+  return object("kind", f.kind, "verdict", f.verdict, "input", f.input_name, "at", f.at, "output",
+                f.output, "along", f.along, "analytic", f.analytic, "numeric", f.numeric, "allowed",
+                f.allowed, "note", f.note);
 }
 
 template <class T>
@@ -82,12 +79,11 @@ std::string json_of(const std::vector<T>& items) {
 }
 
 inline std::string Report::json() const {
-  JsonObject o;
-  o.add("name", name).add("verdict", verdict).add("seed", seed);
-  o.add("forward_calls", counts.forward).add("vjp_calls", counts.vjp);
-  o.add("conditions", counts.conditions).add("inputs", inputs);
-  o.add("findings", findings).add("notes", notes).add("smallest_failing_shape", smallest);
-  return o.add("reproduce", reproduce).text() + "\n";
+  return object("name", name, "verdict", verdict, "seed", seed, "forward_calls", counts.forward,
+                "vjp_calls", counts.vjp, "conditions", counts.conditions, "inputs", inputs,
+                "findings", findings, "notes", notes, "smallest_failing_shape", smallest,
+                "reproduce", reproduce) +
+         "\n";
 }
 
 }  // namespace gradus::check

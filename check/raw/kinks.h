@@ -16,10 +16,12 @@ struct Kink {
 };
 
 /// Are the one-sided derivatives too far apart for a smooth point? Theirs differ by h³f⁽⁴⁾/2, about
-/// 1e-8 with the first step; 1e-5 leaves room for curvature, the estimate for an f with more
-/// rounding than its size tells. (At a kink the stencils are symmetric, the estimate is about 0.)
+/// 1e-8 with the first step; 1e-5 leaves room for curvature, 1e-3 of what it makes of a step for an
+/// optimum, and the estimate for an f with more rounding than its size tells. (At a kink the
+/// stencils are symmetric, the estimate is about 0.)
 inline bool one_sided_mismatch(const Slope& s, double scale, const Tolerance& t) {
-  return !(s.gap() <= 1e-5 * std::max(std::abs(s.value), scale) + t.safety * s.estimate());
+  return !(s.gap() <= 1e-5 * std::max(std::abs(s.value), scale) + 1e-3 * s.turn +
+                          t.safety * (std::abs(s.change) + s.noise));
 }
 
 /// The kink among slopes measured with shrinking steps: the one-sided derivatives keep their
@@ -38,6 +40,8 @@ inline Slope kink_of(const std::vector<Slope>& tried) {
     least = movement;
     result = now;
     result.kink = true;
+    result.jitter = 0;
+    result.bend = 0;
     result.value = 0.5 * (now.left + now.right);
     result.change = movement;
     result.noise = 4 * now.noise;  // 40/6 half-ulps of f in a one-sided formula, beside 110/60

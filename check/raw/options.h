@@ -1,6 +1,8 @@
 // What a check is given: inputs, functions, options.
 #pragma once
 
+#include <stdexcept>
+
 #include "gradus/check/raw/differences.h"
 
 namespace gradus::check {
@@ -45,19 +47,18 @@ enum class Mode {
 /// How plain arrays are compared; the tensors' options (gradients.h) are turned into these.
 struct RawOptions {
   Mode mode = Mode::automatic;
-  bool ridders = false;  // extrapolated differences
   std::uint64_t seed = 0x5eed;
   double rtol = 1e-7;     // see Tolerance
-  double atol = 1e-9;     // relative to the largest derivative of that input
+  double atol = 1e-9;     // relative to the largest derivative by that element
   double resolution = 0;  // > 0: compare to this share alone, with steps that suit the noise
   int projections = 3;    // weighted sums of all outputs, in every mode; directions, where sampled
   std::size_t rows = 16;  // outputs sampled in Mode::projections
   std::size_t columns = 64;  // elements of an input, likewise
-  Steps steps = {};
   std::size_t findings = 3;  // shown for each input; the counts count all
   Shape output_shape = {};   // for the report; empty: one axis
   Values upstream = {};      // one more weighted sum of the outputs: the caller's own dy
   std::vector<Kink> kinks = {};
+  bool beside = true;  // at points that hide mistakes, looks at others near them too
 
   Tolerance tolerance() const {
     Tolerance result;

@@ -94,6 +94,9 @@ inline Slope scaled(Slope s, double w) {
   s.left *= w;
   s.right *= w;
   s.noise *= std::abs(w);
+  s.jitter *= std::abs(w);
+  s.bend *= std::abs(w);
+  s.turn *= std::abs(w);
   return s;
 }
 
@@ -103,7 +106,7 @@ inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
   if (!probe.dense()) return scaled(column[*probe.row], probe.weight[0]);
   Slope sum;
   sum.value = 0;
-  double noise2 = 0;
+  double noise2 = 0, jitter2 = 0;
   for (std::size_t i = 0; i < column.size(); ++i) {
     if (probe.weight[i] == 0) continue;
     const Slope s = scaled(column[i], probe.weight[i]);
@@ -112,10 +115,21 @@ inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
     sum.left += s.lower();
     sum.right += s.upper();
     sum.kink = sum.kink || s.kink;
+    sum.bend += s.bend;
     noise2 += s.noise * s.noise;
+    jitter2 += s.jitter * s.jitter;
   }
   sum.noise = std::sqrt(noise2);
+  sum.jitter = std::sqrt(jitter2);
   return sum;
+}
+
+/// The same for each probe.
+inline std::vector<Slope> contracted(const std::vector<Slope>& column,
+                                     const std::vector<Probe>& probes) {
+  std::vector<Slope> result;
+  for (const Probe& probe : probes) result.push_back(contract(column, probe));
+  return result;
 }
 
 }  // namespace gradus::check

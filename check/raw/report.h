@@ -16,9 +16,13 @@ inline std::string summary_line(const InputSummary& input, std::size_t index) {
   std::string result = joined("input ", index, " '", input.name, "' ", list(input.shape), ": ");
   if (!input.differentiable) return result + "not differentiable, left out";
   const bool caused = !input.cause.name.empty();
-  if (input.wrong > 0) result += share(input.wrong, input.elements) + " wrong, ";
+  const auto some = [&input](std::int64_t n) {
+    if (input.looked_at == input.elements) return share(n, input.elements);
+    return joined(n, " of the ", input.looked_at, " elements looked at");
+  };
+  if (input.wrong > 0) result += some(input.wrong) + " wrong, ";
   if (input.wrong == 0 && caused) result += "side-effect checks failed, ";
-  if (input.unseen > 0) result += share(input.unseen, input.elements) + " cannot be seen, ";
+  if (input.unseen > 0) result += some(input.unseen) + " cannot be seen, ";
   const bool fine = input.wrong == 0 && input.unseen == 0 && !caused && input.compared > 0;
   return joined(result, fine ? "ok, " : "", input.compared, " numbers compared");
 }

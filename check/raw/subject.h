@@ -7,7 +7,6 @@
 #include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/options.h"
 #include "gradus/check/raw/probe.h"
-#include "gradus/check/raw/ridders.h"
 
 namespace gradus::check {
 
@@ -17,22 +16,7 @@ struct Stop {
   std::string note;
 };
 
-/// The noise of each output, from its values at seven points close together: fourth differences of
-/// independent errors σ have the size √70 σ, those of a smooth function none. (Hamming, "Numerical
-/// Methods for Scientists and Engineers", ch. 6.)
-inline Values noise_of(std::vector<Values> table) {
-  Values result(table[0].size(), 0.0);
-  for (int order = 0; order < 4; ++order) {
-    for (std::size_t k = 0; k + 1 < table.size(); ++k)
-      for (std::size_t i = 0; i < result.size(); ++i) table[k][i] = table[k + 1][i] - table[k][i];
-    table.pop_back();
-  }
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    for (const Values& fourth : table) result[i] += fourth[i] * fourth[i] / 70 / 3;
-    result[i] = std::sqrt(result[i]);
-  }
-  return result;
-}
+using Place = std::pair<std::size_t, std::size_t>;  // an input, and an element of it
 
 class Subject {
  public:
@@ -52,7 +36,8 @@ class Subject {
     output_ = forward(f_.forward, "forward");
     if (!close(output_, forward(f_.forward, "forward"), 0))
       throw Stop{Verdict::inconclusive,
-                 "forward gives different values for the same inputs; freeze its randomness"};
+                 "forward gives different values for the same inputs: freeze its randomness, and "
+                 "keep nothing from call to call"};
     measured_ = output_;
     if (f_.reference) compare_with_reference();
   }
@@ -65,15 +50,15 @@ class Subject {
       if (!inputs_[k].differentiable) continue;
       const Move move = make_moves(inputs_[k].values, false, 0, 1, random).front();
       const Line line = line_of(k, move);
-      std::vector<Values> table;
-      for (int t = 0; t < 7; ++t) table.push_back(values_at(line, std::ldexp(t, -16), outputs()));
-      const Values noise = noise_of(std::move(table));
-      for (std::size_t i = 0; i < outputs(); ++i) noise_[i] = std::max(noise_[i], 2 * noise[i]);
+      constexpr double close_by = 0x1p-16;
+      const std::vector<Slope> slopes = slopes_at(line, 0, close_by, measured_, goal);
+      for (std::size_t i = 0; i < outputs(); ++i)
+        noise_[i] = std::max(noise_[i], 4 * slopes[i].jitter * close_by);
     }
     // The best step of six points goes with the seventh root of the noise (0.58: as for rounding
-    // in double, where Steps::first is 3e-3).
+    // in double, where Goal::first is 3e-3).
     const double noise = largest_of(noise_) / std::max(largest_of(output_), 1e-300);
-    goal.steps.first = std::clamp(0.58 * std::pow(noise, 1.0 / 7), goal.steps.first, 0.1);
+    goal.first = std::clamp(0.58 * std::pow(noise, 1.0 / 7), goal.first, 0.1);
     goal.noise = &noise_;
   }
 
@@ -102,23 +87,37 @@ class Subject {
   }
 
   /// The slopes of all outputs along a move of input k.
-  std::vector<Slope> column_of(std::size_t k, const Move& move, const Goal& goal,
+  std::vector<Slope> column_of(std::size_t k, const Move& move, Goal goal,
                                const RawOptions& options) {
     const Values& x = inputs_[k].values;
     const double at = move.along() ? 0 : x[*move.element];
     const double unit = move.along() ? 1 : unit_of(at, rms(x));
     const Line line = line_of(k, move);
-    try {
-      std::vector<Slope> slopes = column(line, at, unit, measured_, goal);
-      if (options.ridders) slopes = ridders(line, at, unit, std::move(slopes));
-      // The derivative under test is rounded too: four roundings of each term are forgiven.
-      for (Slope& s : slopes)
-        if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
-      if (!move.along()) apply_conventions(options.kinks, k, at, slopes);
-      return slopes;
-    } catch (const FunctionError& error) {
-      throw Stop{Verdict::inconclusive, error.what()};
-    }
+    goal.unit = at != 0 ? std::abs(at) : unit;
+    // Far from 0 a function saturates, and at 0 its terms may cancel: it may be rounded as terms of
+    // size one are.
+    if (at == 0 || std::abs(at) > 1.0 / 32)
+      goal.terms = f_.ulp * std::min(largest_of(measured_), 1.0);
+    if (move.along()) goal.natural = 1 / std::max(largest_of(move.direction), 1e-300);
+    std::vector<Slope> slopes = Column(line, at, unit, measured_, goal).measure();
+    // The derivative under test is rounded too: four roundings of each term are forgiven.
+    for (Slope& s : slopes)
+      if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
+    if (!move.along()) apply_conventions(options.kinks, k, at, slopes);
+    return slopes;
+  }
+
+  /// The slopes of all outputs where these elements, which are equal, move together.
+  std::vector<Slope> column_of(const std::vector<Place>& places, Goal goal) {
+    const auto [input, element] = places.front();
+    goal.unit = unit_of(inputs_[input].values[element], rms(inputs_[input].values));
+    const Line line = [this, &places](double t) {
+      for (const auto& [k, j] : places) arguments_[k][j] = inputs_[k].values[j] + t;
+      Values y = measure_at();
+      for (const auto& [k, j] : places) arguments_[k][j] = inputs_[k].values[j];
+      return y;
+    };
+    return Column(line, 0, goal.unit, measured_, goal).measure();
   }
 
  private:
@@ -130,11 +129,18 @@ class Subject {
       const Values& x = inputs_[k].values;
       if (!move.along()) now[*move.element] = t;
       for (std::size_t i = 0; i < move.direction.size(); ++i) now[i] = x[i] + t * move.direction[i];
-      Values y =
-          f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
+      Values y = measure_at();
       now = x;
       return y;
     };
+  }
+
+  Values measure_at() {
+    Values y =
+        f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
+    if (y.size() == outputs()) return y;
+    throw Stop{Verdict::inconclusive, joined("forward gives ", outputs(),
+                                             " values at the inputs and ", y.size(), " close by")};
   }
 
   /// call(), with what it throws made a part of the report.
@@ -164,8 +170,7 @@ class Subject {
       throw Stop{Verdict::inconclusive, joined("the reference gives ", measured_.size(),
                                                " values, forward ", output_.size())};
     // A thousandth of the largest: no rounding is that large, and few mistakes are smaller.
-    double largest = 0;
-    for (const double v : measured_) largest = std::max(largest, std::abs(v));
+    const double largest = largest_of(measured_);
     for (std::size_t i = 0; i < output_.size(); ++i) {
       if (std::abs(output_[i] - measured_[i]) <= 1e-3 * largest) continue;
       if (!std::isfinite(output_[i]) || !std::isfinite(measured_[i])) continue;

@@ -11,6 +11,7 @@
 #include "gradus/check/raw/compare.h"
 #include "gradus/check/raw/report.h"
 #include "gradus/check/raw/side_effects.h"
+#include "gradus/check/raw/special_points.h"
 
 namespace gradus::check {
 
@@ -21,7 +22,7 @@ class VjpCheck {
            RawOptions options)
       : subject_(std::move(functions), completed(name, std::move(inputs))),
         options_(std::move(options)),
-        goal_{options_.tolerance(), options_.steps} {
+        goal_{options_.tolerance()} {
     if (!subject_.functions().forward || !subject_.functions().vjp)
       throw BadInput(name + ": the function to check, or its derivative, is empty");
     report_.name = name;
@@ -42,14 +43,17 @@ class VjpCheck {
       numeric_.resize(report_.inputs.size());
       for (std::size_t k = 0; k < report_.inputs.size(); ++k)
         if (report_.inputs[k].differentiable) compare(k);
+      if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_)) add_other(*tie);
       if (!probes_.empty()) side_effects().check_answer(answers_.back());
       if (report_.verdict == Verdict::fail && full_) name_causes();
+      if (report_.verdict != Verdict::fail && options_.beside) look_beside();
     } catch (const Stop& stop) {
       report_.verdict = worse(report_.verdict, stop.verdict);
       if (!stop.note.empty())
         report_.add({.kind = Kind::structure, .verdict = stop.verdict, .note = stop.note});
     }
-    report_.counts = subject_.counts();
+    report_.counts.forward += subject_.counts().forward;
+    report_.counts.vjp += subject_.counts().vjp;
     std::stable_sort(report_.findings.begin(), report_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.input < b.input; });
     return report_;
@@ -138,8 +142,7 @@ class VjpCheck {
                                    " weighted sums of all rows"));
   }
 
-  std::vector<Slope> measure(std::size_t k, const Move& move, double scale, bool thorough) {
-    goal_.scale = scale;
+  std::vector<Slope> measure(std::size_t k, const Move& move, bool thorough) {
     goal_.thorough = thorough;
     return subject_.column_of(k, move, goal_, options_);
   }
@@ -152,14 +155,8 @@ class VjpCheck {
     const bool all =
         full_ || x.size() <= some || (options_.mode == Mode::automatic && x.size() <= 2048);
     numeric.moves = make_moves(x, all, some, options_.projections, random);
-    double largest = 0;
-    bool along = false;
-    for (const Move& move : numeric.moves) {
-      if (std::exchange(along, move.along()) != along) largest = 0;
-      const std::vector<Slope> column = measure(k, move, largest, false);
-      largest = largest_resolved(column, largest, goal_.tolerance);
-      numeric.append(column, probes_, goal_.tolerance);
-    }
+    for (const Move& move : numeric.moves)
+      numeric.slopes.push_back(contracted(measure(k, move, false), probes_));
   }
 
   /// Zeros must give zeros; 0·inf is forgiven only where the function itself has no derivative.
@@ -187,16 +184,16 @@ class VjpCheck {
     check_zero_upstream(k);
     Numeric& numeric = numeric_[k];
     InputSummary& summary = report_.inputs[k];
+    summary.looked_at = std::count_if(numeric.moves.begin(), numeric.moves.end(),
+                                      [](const Move& move) { return !move.along(); });
     summary.compared = static_cast<std::int64_t>(numeric.moves.size() * probes_.size());
     summary.map.assign(static_cast<std::size_t>(summary.elements), full_ ? '.' : '~');
     std::vector<Candidate> candidates;
     for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
       Candidate worst = judge_move(k, m);
       if (worst.finding.verdict != Verdict::pass) {
-        const std::vector<Slope> column =
-            measure(k, numeric.moves[m], numeric.largest[numeric.moves[m].along()][0], true);
-        for (std::size_t p = 0; p < probes_.size(); ++p)
-          numeric.slopes[m][p] = contract(column, probes_[p]);
+        const std::vector<Slope> column = measure(k, numeric.moves[m], true);
+        numeric.slopes[m] = contracted(column, probes_);
         worst = judge_move(k, m);
       }
       count(summary, k, m, worst);
@@ -231,11 +228,13 @@ class VjpCheck {
     Numeric& numeric = numeric_[k];
     const Move& move = numeric.moves[m];
     Candidate worst;
+    const double scale[] = {numeric.scale(m, false, probes_, goal_.tolerance),
+                            numeric.scale(m, true, probes_, goal_.tolerance)};
     for (std::size_t p = 0; p < probes_.size(); ++p) {
       const Probe& probe = probes_[p];
       const Slope& n = numeric.slopes[m][p];
       const double a = move.of(answers_[p][k]);
-      Judgement result = judge(a, n, numeric.scale(move, probe), goal_.tolerance);
+      Judgement result = judge(a, n, scale[probe.dense()], goal_.tolerance);
       if (result.verdict == Verdict::pass) continue;
       if (!std::isfinite(a) && numeric.blind(m)) result.verdict = Verdict::inconclusive;
       // Where all rows are compared, a sum of them that cannot be seen takes nothing away.
@@ -250,6 +249,34 @@ class VjpCheck {
     return worst;
   }
 
+  /// A failure that no comparison with a single element shows.
+  void add_other(Finding finding) {
+    report_.inputs[finding.input].wrong += 1;
+    report_.add(std::move(finding));
+  }
+
+  /// A sampled check near a special point.
+  void look_beside() {
+    const std::string special = special_point(subject_.inputs());
+    if (special.empty() || outputs() == 0) return;
+    RawOptions options = options_;
+    options.mode = Mode::projections;
+    options.rows = options.columns = 1;
+    options.beside = false;
+    const Report there = VjpCheck(report_.name, subject_.functions(),
+                                  beside(subject_.inputs(), options_.seed), options)
+                             .run();
+    const std::string where = "the inputs have " + special + ", which hides mistakes";
+    report_.counts = there.counts;
+    if (there.verdict == Verdict::fail) {
+      Finding finding = there.findings.front();
+      finding.note = where + "; this is beside it. " + finding.note;
+      return add_other(std::move(finding));
+    }
+    report_.notes.push_back(where + (there ? "; a sample beside it is right too"
+                                           : "; beside it nothing could be measured"));
+  }
+
   void add_worst(std::size_t k, std::vector<Candidate> candidates) {
     std::stable_sort(candidates.begin(), candidates.end(), worse_than);
     if (candidates.size() > options_.findings) candidates.resize(options_.findings);
@@ -258,7 +285,11 @@ class VjpCheck {
           candidate.finding.kind == Kind::projection) {
         narrow(k, candidate);
       }
-      report_.add(std::move(candidate.finding));
+      const auto same = [now = in_one_line(candidate.finding)](const Finding& f) {
+        return has_numbers(f) && in_one_line(f) == now;
+      };
+      if (std::none_of(report_.findings.begin(), report_.findings.end(), same))
+        report_.add(std::move(candidate.finding));
     }
   }
 
@@ -268,10 +299,10 @@ class VjpCheck {
     Finding& finding = candidate.finding;
     Probe probe = probes_[candidate.probe];
     Move move = numeric_[k].moves[candidate.move];
-    const double scale = numeric_[k].scale(move, probe);
+    const double scale = numeric_[k].scale(candidate.move, probe.dense(), probes_, goal_.tolerance);
     const auto wrong = [&](const Probe& part, const Move& way) {
       const double a = way.of(subject_.vjp(part.upstream(outputs()), report_)[k]);
-      const Slope n = contract(measure(k, way, 0, true), part);
+      const Slope n = contract(measure(k, way, true), part);
       const Judgement judgement = judge(a, n, scale, goal_.tolerance);
       if (judgement.verdict != Verdict::fail) return false;
       describe_numbers(finding, a, n, part, judgement);

@@ -1,6 +1,7 @@
 // Numbers, positions and paragraphs as text.
 #pragma once
 
+#include <iomanip>
 #include <locale>
 #include <sstream>
 #include <string>
@@ -26,11 +27,7 @@ inline std::string list(const Shape& numbers) {
 
 inline std::string number(double value, int digits) {
   if (value != value) return "nan";  // some have a sign, which says nothing
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
-  out.precision(digits);
-  out << value;
-  return out.str();
+  return joined(std::setprecision(digits), value);
 }
 
 /// "3 of 8 elements"

@@ -145,20 +145,13 @@ inline Cause permuted(const Comparison& d) {
           "is an index, or a permutation, used where its inverse belongs?"};
 }
 
-inline std::vector<bool> wrong_elements(const Comparison& d) {
-  return d.having(false, [&](auto i, auto j) { return d.wrong(i, j); });
-}
-
 inline Cause left_out(const Comparison& d) {
   if (!d.explains([&](auto i, auto j) { return d.wrong(i, j) ? 0.0 : d.a(i, j); })) return {};
-  const std::vector<bool> bad = wrong_elements(d);
+  const std::vector<bool> bad = d.wrong_elements();
   const std::vector<bool> reached =
       d.having(false, [&](auto i, auto j) { return std::abs(d.a(i, j)) > d.fuzz; });
   bool none = true, all = true;
-  for (std::size_t j = 0; j < bad.size(); ++j) {
-    none = none && !(bad[j] && reached[j]);
-    all = all && (!bad[j] || reached[j]);
-  }
+  for (std::size_t j = 0; j < bad.size(); ++j) (reached[j] ? none : all) &= !bad[j];
   if (none) {
     const std::string where = location(bad, d.self.shape, d.self.values);
     return {"LEFT OUT",
@@ -177,7 +170,7 @@ inline Cause left_out(const Comparison& d) {
 inline Cause gradient_leak(const Comparison& d) {
   const auto leaks = [&](auto i, auto j) { return std::abs(d.n(i, j)) <= d.fuzz; };
   if (!d.explains([&](auto i, auto j) { return leaks(i, j) ? d.a(i, j) : d.n(i, j); })) return {};
-  const std::string where = location(wrong_elements(d), d.self.shape, d.self.values);
+  const std::string where = location(d.wrong_elements(), d.self.shape, d.self.values);
   return {"LEAK",
           "gradient flows where the output does not depend on '" + d.self.name + "'" +
               (where.empty() ? "" : ": " + where),
@@ -185,7 +178,7 @@ inline Cause gradient_leak(const Comparison& d) {
 }
 
 inline Cause subset(const Comparison& d) {
-  const std::vector<bool> bad = wrong_elements(d);
+  const std::vector<bool> bad = d.wrong_elements();
   const std::string where = location(bad, d.self.shape, d.self.values);
   if (where.empty()) return {};
   const auto j = static_cast<std::size_t>(std::find(bad.begin(), bad.end(), true) - bad.begin());

@@ -7,12 +7,6 @@
 
 namespace gradus::check {
 
-inline Cause no_gradient(const Comparison& d) {
-  if (!d.explains([](auto, auto) { return 0.0; })) return {};
-  return {"NO GRADIENT", "nothing reaches '" + d.self.name + "': every derivative is 0",
-          "is " + d.dx + " computed, and written to the right place?"};
-}
-
 inline Cause upstream_only(const Comparison& d) {
   if (d.a.rows != d.a.columns || d.a.rows < 2) return {};
   if (!d.explains([](auto i, auto j) { return i == j ? 1.0 : 0.0; })) return {};
@@ -58,7 +52,10 @@ inline Cause constant_factor(const Comparison& d) {
     terms += std::abs(d.n.values[p]) > d.fuzz ? 1U : 0U;
   }
   const double c = nn > 0 ? an / nn : 0;
-  const bool sign = std::abs(c + 1) < 1e-6;
+  const bool none = largest_of(d.a.values) <= d.fuzz, sign = std::abs(c + 1) < 1e-6;
+  if (none)
+    return {"NO GRADIENT", "nothing reaches '" + d.self.name + "': every derivative is 0",
+            "is " + d.dx + " computed, and written to the right place?"};
   if ((terms < 2 && !sign) || !d.explains([&](auto i, auto j) { return c * d.n(i, j); })) return {};
   if (sign)
     return {"SIGN", d.dx + " is right but for its sign", "a minus is missing, or one too many"};

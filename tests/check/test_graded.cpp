@@ -55,14 +55,15 @@ TEST_CASE("graded errors: rtol and atol let pass what they say, and no more") {
   Options mine;
   mine.conditions = mine.smallest = false;
   std::optional<Options> plain;  // its own defaults
-  // Of the large derivative, 2: rtol · 2 + atol · 2. Of the small one, 2e-6: atol · 2, and the
-  // upstream gradients in between 1 and 3 that weigh the two are why a margin of 4 is left.
+  // Of the large derivative, 2: rtol · 2 + atol · 2. Of the small one, 2e-6, likewise: an element's
+  // tolerance is that of its own derivative. The upstream gradients in between 1 and 3 that
+  // weigh the two are why a margin of 4 is left.
   const auto both = [&](double rtol, double atol) {
     CAPTURE(rtol, atol);
     graded(2 * (rtol + atol), 1.02, [&](double e) { return tensor_passes(1e-6, 0, e, mine); });
     graded(2 * (rtol + atol), 1.02, [&](double e) { return raw_passes(1e-6, 0, e, plain); });
-    graded(2 * atol, 4, [&](double e) { return tensor_passes(1e-6, 1, e, mine); });
-    graded(2 * atol, 4, [&](double e) { return raw_passes(1e-6, 1, e, plain); });
+    graded(2e-6 * (rtol + atol), 4, [&](double e) { return tensor_passes(1e-6, 1, e, mine); });
+    graded(2e-6 * (rtol + atol), 4, [&](double e) { return raw_passes(1e-6, 1, e, plain); });
   };
   both(1e-7, 1e-9);  // by default
   mine.rtol = 1e-5, mine.atol = 1e-6;

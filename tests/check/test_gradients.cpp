@@ -279,4 +279,17 @@ TEST_CASE("tied parameters are one input of the check") {
   CHECK(m.a.node() == m.b.node());
 }
 
+TEST_CASE("gradients at inputs of 1e-17 are measured, and a wrong one fails") {
+  const Tensor x = values({2, 3}) * 1e-17;
+  const auto f = [](const Tensors& in) { return exp(in[0]); };
+  for (const double factor : {1.0, -1.0, 2.0, 1.001, 0.0}) {
+    const auto backward = [factor](const Tensors& in, const Tensor& dy) {
+      return Tensors{factor * dy * exp(in[0])};
+    };
+    const Report report = check::vjp("exp", f, backward, {x});
+    INFO(report);
+    CHECK(report.verdict == (factor == 1 ? Verdict::pass : Verdict::fail));
+  }
+}
+
 }  // namespace gradus

@@ -55,7 +55,8 @@ TEST_CASE("raw: differences reach their accuracy and know it", "[check][raw]") {
   // Six points lose 1.8 half-ulps of f over h: 1e-13 for f and x about 1 (h = 2⁻⁹).
   const Line line = [](double t) { return Values{std::exp(t), std::sin(3 * t)}; };
   for (double x : {-1.0, 0.3, 1.7}) {
-    const std::vector<Slope> slopes = column(line, x, unit_of(x, 1), line(x), Goal{});
+    const Values y = line(x);
+    const std::vector<Slope> slopes = Column(line, x, unit_of(x, 1), y, Goal{}).measure();
     const double right[] = {std::exp(x), 3 * std::cos(3 * x)};
     for (Index i = 0; i < 2; ++i) {
       const double error = std::abs(slopes[i].value - right[i]);

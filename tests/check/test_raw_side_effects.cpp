@@ -141,7 +141,9 @@ TEST_CASE("raw: NaN, kinks, emptiness, wrong sizes", "[check][raw]") {
        Verdict::inconclusive, "no derivative can be measured there");
   const auto relu = [](const V& x) { return V{std::max(x[0], 0.0)}; };
   const Report kink = check::raw(
-      "relu", relu, [](const V&) { return V{0.5}; }, V{0.0});
+      "relu", relu, [](const V& x) { return V{x[0] == 0  ? 0.5
+                                              : x[0] > 0 ? 1.0
+                                                         : 0.0}; }, V{0.0});
   says(kink, Verdict::pass, "lie at a kink, the first at [0]");
   says(check::raw("empty", squares, squares_vjp, V{}), Verdict::pass, "has no elements");
   says(with(squares,

@@ -1,0 +1,78 @@
+// Points at which wrong derivatives look right: a term that is multiplied by 0 is not missed, a
+// transposition of a symmetric matrix changes nothing, and neither does a swap of equal numbers.
+#pragma once
+
+#include <map>
+
+#include "gradus/check/raw/compare.h"
+#include "gradus/check/raw/subject.h"
+
+namespace gradus::check {
+
+inline bool has_unit_norm(const Values& x) {
+  return x.size() > 1 &&
+         std::abs(std::inner_product(x.begin(), x.end(), x.begin(), 0.0) - 1) < 1e-12;
+}
+
+/// What is special about the inputs: zeros or equal numbers (symmetric, diagonal and constant
+/// inputs have them), or a length of 1. Empty where nothing is.
+inline std::string special_point(const std::vector<Input>& inputs) {
+  Values all;
+  bool unit_norm = false;
+  for (const Input& input : inputs) {
+    if (!input.differentiable) continue;
+    all.insert(all.end(), input.values.begin(), input.values.end());
+    unit_norm = unit_norm || has_unit_norm(input.values);
+  }
+  std::sort(all.begin(), all.end());
+  if (std::find(all.begin(), all.end(), 0) != all.end()) return "zeros";
+  if (std::adjacent_find(all.begin(), all.end()) != all.end()) return "equal numbers";
+  return unit_norm ? "a length of 1" : "";
+}
+
+/// The inputs after a small random step. Numbers keep their signs, and a length of 1 stays one.
+inline std::vector<Input> beside(std::vector<Input> inputs, std::uint64_t seed) {
+  Random random(seed + 99);
+  for (Input& input : inputs) {
+    if (!input.differentiable) continue;
+    const bool unit_norm = has_unit_norm(input.values);
+    const double typical = rms(input.values);
+    for (double& v : input.values) v += 0.03 * unit_of(v, typical) * random.upstream();
+    const double norm = rms(input.values) * std::sqrt(static_cast<double>(input.values.size()));
+    for (double& v : input.values) v /= unit_norm ? norm : 1;
+  }
+  return inputs;
+}
+
+/// Equal elements at kinks move together: a maximum that pays each of them all is right by each
+/// alone, and not by both.
+inline std::optional<Finding> wrong_tie(Subject& subject, const std::vector<Numeric>& numeric,
+                                        const std::vector<Probe>& probes,
+                                        const std::vector<Arguments>& answers, const Goal& goal) {
+  std::map<double, std::vector<Place>> tied;
+  for (std::size_t k = 0; k < numeric.size(); ++k)
+    for (std::size_t m = 0; m < numeric[k].slopes.size(); ++m)
+      if (const Move& move = numeric[k].moves[m]; !move.along() && numeric[k].kinked(m))
+        tied[subject.inputs()[k].values[*move.element]].push_back({k, *move.element});
+  for (const auto& [value, places] : tied) {
+    if (places.size() < 2) continue;
+    const std::vector<Slope> column = subject.column_of(places, goal);
+    for (std::size_t p = 0; p < probes.size(); ++p) {
+      double a = 0;
+      for (const auto& [k, j] : places) a += answers[p][k][j];
+      const Slope n = contract(column, probes[p]);
+      const Judgement result = judge(a, n, 0, goal.tolerance);
+      if (result.verdict != Verdict::fail) continue;
+      const std::size_t input = places[0].first;
+      Finding finding{.input = input, .input_name = subject.inputs()[input].name, .along = true};
+      describe_numbers(finding, a, n, probes[p], result);
+      finding.note =
+          joined(places.size(), " elements that are ", number(value, 6),
+                 " move together here; each alone lies at a kink, where it may be right");
+      return finding;
+    }
+  }
+  return {};
+}
+
+}  // namespace gradus::check

@@ -1,0 +1,175 @@
+// Points that hide mistakes: ties, zeros, equal numbers, a length of 1, the edge of a domain.
+#include "gradus/tests/check/raw_cases.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus::raw_cases {
+namespace {
+
+using Gradient = std::function<Arguments(const Arguments& in)>;
+
+/// A scalar function with a gradient of which dy is left out.
+Report scalar(const std::string& name, const std::function<double(const Arguments&)>& f,
+              const Gradient& gradient, const Arguments& x, const Shape& shape = {}) {
+  std::vector<Input> inputs;
+  for (const Values& values : x) inputs.push_back({{}, shape, values});
+  return check_vjp(name,
+                   {[f](const Arguments& in) { return Values{f(in)}; },
+                    [gradient](const Arguments& in, const Values& dy) {
+                      Arguments dx = gradient(in);
+                      for (Values& part : dx) part = scaled(part, dy[0]);
+                      return dx;
+                    }},
+                   inputs);
+}
+
+void passes(const Report& report) {
+  INFO(report.text());
+  CHECK(report);
+}
+void fails(const Report& report, const std::string& words) {
+  INFO(report.text());
+  CHECK(report.verdict == Verdict::fail);
+  CHECK(mentions(report, words));
+}
+
+double largest(const Arguments& in) { return *std::max_element(in[0].begin(), in[0].end()); }
+
+/// The gradient of a maximum that pays each of the largest this share.
+Gradient pays(const std::function<double(double ties)>& share) {
+  return [share](const Arguments& in) {
+    const double most = largest(in);
+    const auto ties = static_cast<double>(std::count(in[0].begin(), in[0].end(), most));
+    Values dx;
+    for (const double v : in[0]) dx.push_back(v == most ? share(ties) : 0);
+    return Arguments{dx};
+  };
+}
+
+TEST_CASE("ties: a maximum that pays each of two equal inputs all fails", "[check][raw]") {
+  const Gradient halves = pays([](double ties) { return 1 / ties; });
+  const Gradient all = pays([](double) { return 1; });
+  const Gradient first = [](const Arguments& in) {
+    Values dx(in[0].size(), 0.0);
+    dx[static_cast<Index>(std::max_element(in[0].begin(), in[0].end()) - in[0].begin())] = 1;
+    return Arguments{dx};
+  };
+  for (const Values& x : {Values{3, 3, 1}, Values{2, 2, 2}, Values{-1, 0.5, -2, 0.5}}) {
+    passes(scalar("max", largest, halves, {x}));
+    passes(scalar("max", largest, first, {x}));
+    fails(scalar("max", largest, all, {x}), "move together");
+  }
+  // The two may be of two inputs.
+  const auto max = [](const Arguments& in) { return std::max(in[0][0], in[1][0]); };
+  passes(scalar("maximum", max,
+                [](const Arguments& in) {
+                  return in[0][0] >= in[1][0] ? Arguments{{1}, {0}} : Arguments{{0}, {1}};
+                },
+                {{2}, {2}}));
+  fails(scalar("maximum", max,
+               [](const Arguments& in) {
+                 return Arguments{{in[0][0] >= in[1][0] ? 1.0 : 0.0},
+                                  {in[1][0] >= in[0][0] ? 1.0 : 0.0}};
+               },
+               {{2}, {2}}),
+        "move together");
+  // Equal numbers at kinks of their own have nothing to do with each other.
+  passes(run(elementwise("relu", {0, 0, 1}, relu, sigma)));
+  passes(run(elementwise("abs", {0, 0, 0}, absolute, sign)));
+}
+
+/// y = A B for square matrices.
+Values product(const Values& a, const Values& b, bool transpose_a, bool transpose_b) {
+  constexpr Index n = 3;
+  Values y(n * n, 0.0);
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j)
+      for (Index k = 0; k < n; ++k)
+        y[i * n + j] +=
+            a[transpose_a ? k * n + i : i * n + k] * b[transpose_b ? j * n + k : k * n + j];
+  return y;
+}
+
+TEST_CASE("special points: a transposition at the identity fails", "[check][raw]") {
+  const Values identity{1, 0, 0, 0, 1, 0, 0, 0, 1}, diagonal{1, 0, 0, 0, 2, 0, 0, 0, 3};
+  const Values symmetric{2, 1, 0.5, 1, 3, 4, 0.5, 4, 5}, equal(9, 0.7), zero(9, 0.0);
+  for (const Values& a : {identity, diagonal, symmetric, equal, zero}) {
+    for (const bool wrong : {false, true}) {
+      const Report report = check_vjp(
+          "matmul",
+          {[](const Arguments& in) { return product(in[0], in[1], false, false); },
+           [wrong](const Arguments& in, const Values& dy) {
+             return Arguments{product(dy, in[1], false, true), product(in[0], dy, !wrong, false)};
+           }},
+          {{"a", {3, 3}, a}, {"b", {3, 3}, random_values(9, 4)}});
+      if (!wrong) passes(report);
+      if (wrong) fails(report, "which hides mistakes");
+    }
+  }
+}
+
+TEST_CASE("special points: what zeros, equal numbers and a length of 1 hide fails") {
+  // x y²: the two swapped where x = y.
+  const auto xy2 = [](const Arguments& in) { return in[0][0] * in[1][0] * in[1][0]; };
+  const auto d_xy2 = [](const Arguments& in) {
+    return Arguments{{in[1][0] * in[1][0]}, {2 * in[0][0] * in[1][0]}};
+  };
+  const auto swapped_xy2 = [](const Arguments& in) {
+    return Arguments{{in[0][0] * in[1][0]}, {2 * in[1][0] * in[1][0]}};
+  };
+  passes(scalar("x y²", xy2, d_xy2, {{1.5}, {1.5}}));
+  fails(scalar("x y²", xy2, swapped_xy2, {{1.5}, {1.5}}), "equal numbers");
+  // An arm of two parts that lie in one line.
+  const auto arm = [](const Arguments& in) {
+    return 2 * std::cos(in[0][0]) + std::sin(in[0][0] + in[0][1]);
+  };
+  const auto d_arm = [](double sign_of_sine) {
+    return [sign_of_sine](const Arguments& in) {
+      const double both = std::cos(in[0][0] + in[0][1]);
+      return Arguments{{sign_of_sine * 2 * std::sin(in[0][0]) + both, both}};
+    };
+  };
+  passes(scalar("arm", arm, d_arm(-1), {{0, 0}}));
+  fails(scalar("arm", arm, d_arm(1), {{0, 0}}), "zeros");
+  // x / |x| at a length of 1, where the division by it is not missed; the projection is.
+  const auto length = [](const Values& x) {
+    return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+  };
+  const auto unit = [length](const Arguments& in) { return scaled(in[0], 1 / length(in[0])); };
+  const auto projected = [length](const Arguments& in, const Values& dy) {
+    const double n = length(in[0]);
+    const double along = std::inner_product(dy.begin(), dy.end(), in[0].begin(), 0.0) / (n * n);
+    Values dx;
+    for (Index j = 0; j < dy.size(); ++j) dx.push_back((dy[j] - along * in[0][j]) / n);
+    return Arguments{dx};
+  };
+  const Report report = check_vjp("unit", {unit, projected}, {{"q", {}, {0.5, -0.5, 0.1, 0.7}}});
+  passes(report);
+  CHECK(mentions(report, "a length of 1"));
+  // Whoever knows better turns it off.
+  RawOptions options;
+  options.beside = false;
+  CHECK(run(elementwise(
+                "square", {0, 0}, [](double x) { return x * x; }, [](double x) { return -2 * x; }),
+            options));
+}
+
+TEST_CASE("special points: at the edge of a domain the side that has values is taken") {
+  Options options;
+  options.beside = false;
+  const auto at_edge = [](double x) { return std::sqrt(1 - x) * (1 - x) + 2 * x; };
+  const auto d_at_edge = [](double x) { return 2 - 1.5 * std::sqrt(1 - x); };
+  const auto negated = [](double x) { return -2 + 1.5 * std::sqrt(1 - x); };
+  const auto smooth = [](double x) { return x < 0 ? nan_value : std::exp(x); };
+  const auto minus = [](double x) { return -std::exp(x); };
+  const auto doubled = [](double x) { return 2 * std::exp(x); };
+  const auto plus = [](double x) { return std::exp(x); };
+  passes(run(elementwise("exp from 0 on", {0, 1}, smooth, plus), options));
+  CHECK(run(elementwise("exp from 0 on", {0, 1}, smooth, minus), options).verdict == Verdict::fail);
+  CHECK(run(elementwise("exp from 0 on", {0, 1}, smooth, doubled), options).verdict ==
+        Verdict::fail);
+  CHECK(run(elementwise("edge", {1, 0.5}, at_edge, d_at_edge), options).verdict != Verdict::fail);
+  CHECK(run(elementwise("edge", {1, 0.5}, at_edge, negated), options).verdict == Verdict::fail);
+}
+
+}  // namespace
+}  // namespace gradus::raw_cases
