@@ -1,0 +1,29 @@
+// A run in shards for tests: a model with dropout and batch statistics, ragged lengths, a short last
+// batch; and all that it leaves behind, as one text.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "gradus/train/distributed/transport.h"
+#include "gradus/train/loop.h"
+
+namespace gradus::testing {
+
+struct ShardedRun {
+  std::string directory;
+  std::int64_t shards = 8, steps = 20;
+  bool mean_of_means = false;       // planted: shards count alike
+  bool rank_random = false;         // planted: streams by process
+  std::string optimizer = "adamw";  // or sgd, lion, muon
+  double clip_norm = 0.5, clip_value = 0;
+  bool resume = false;
+  std::function<void(std::int64_t i)> before = {};  // each loss
+};
+
+/// Trains; returns the checksum of all weights, buffers and moments as the checkpoint has them, and
+/// the bytes of metrics.jsonl: what must be equal for any number of processes. At rank 0.
+std::string run_sharded(const ShardedRun& how, distributed::Transport& transport);
+
+}  // namespace gradus::testing

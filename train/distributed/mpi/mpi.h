@@ -1,0 +1,42 @@
+// Processes that mpirun started, on one machine or several: component gradus::mpi, which is built
+// where MPI is installed and which nothing links that does not ask for it.
+//
+//   int main(int argc, char** argv) {
+//     gradus::distributed::Mpi transport;            // before anything that may end the program
+//     … Trainer trainer(…, {.shards = 8, .transport = &transport}) …
+//   }
+//   mpirun -np 4 --bind-to none ./program
+#pragma once
+
+#include <memory>
+
+#include "gradus/train/distributed/transport.h"
+
+namespace gradus::distributed {
+
+/// Did mpirun (or srun, or another launcher that MPI knows) start this process?
+bool started_by_mpi();
+
+/// Beside MPI, which cannot tell, each process has a connection to rank 0 by which they say every
+/// quarter of a second that they live. One that ends without saying so, or is silent for 5 seconds
+/// (GRADUS_SILENCE=SECONDS: another time; 0: for ever, as for a debugger), ends all others: the exit
+/// code is 3, after one line on stderr with its describe(). Only the thread that made it may call it.
+class Mpi final : public Transport {
+ public:
+  /// MPI_Init. All processes must have the same program; its file's checksum is compared.
+  Mpi();
+  /// Waits for all others, then MPI_Finalize; while an exception goes by, ends all.
+  ~Mpi() override;
+  int rank() const override;
+  int size() const override;
+  /// Writes the line and ends all. Ranks above 0 wait for half a second before, since what befalls
+  /// all of them is for rank 0 to say.
+  [[noreturn]] void abort(const std::string& why) override;
+
+ private:
+  void do_exchange(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in) override;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gradus::distributed

@@ -1,0 +1,187 @@
+// Messages are 512 bytes: a letter and a text. "a": alive, at what the text says; "e": end.
+#include "gradus/train/distributed/mpi/side_channel.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <sstream>
+
+#include "gradus/base/error.h"
+
+namespace gradus::distributed {
+namespace {
+
+constexpr std::size_t kMessage = 512;
+constexpr double kTellEvery = 0.25, kConnect = 20;  // seconds
+constexpr int kEndedByOther = 3;                    // exit code
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string message(char kind, const std::string& what) {
+  std::string all = kind + what;
+  all.resize(kMessage, '\0');
+  return all;
+}
+
+/// A text that a message holds, without what fills it up.
+std::string text_of(const std::string& message) {
+  return message.empty() ? "" : message.c_str() + 1;
+}
+
+int checked(int result, const char* what) {
+  require<Error>(result >= 0, "the connection between processes: ", what, ": ",
+                 std::strerror(errno));
+  return result;
+}
+
+/// One whole message, waiting for it; "" where none comes.
+std::string first_message(int socket) {
+  const timeval limit{5, 0};
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  std::string all(kMessage, '\0');
+  const ssize_t got = ::recv(socket, all.data(), all.size(), MSG_WAITALL);
+  return got == static_cast<ssize_t>(kMessage) ? all : "";
+}
+
+}  // namespace
+
+SideChannel::SideChannel(Options options) : options_(std::move(options)) {
+  if (options_.rank == 0)
+    listen();
+  else
+    connect(options_.of(""));
+  thread_ = std::thread([this] { watch(); });
+}
+
+SideChannel::~SideChannel() {
+  done_ = true;
+  thread_.join();
+  options_.of("");  // nobody watches any more
+  for (const Peer& peer : peers_) ::close(peer.socket);
+}
+
+/// Rank 0 is found where its host's name leads, or within the machine where all are on one. What
+/// another program might send is told apart by a number that only MPI has told.
+void SideChannel::listen() {
+  const bool one_host = std::ranges::all_of(
+      options_.hosts, [&](const std::string& each) { return each == options_.hosts[0]; });
+  const int listener = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(one_host ? INADDR_LOOPBACK : INADDR_ANY);
+  socklen_t size = sizeof address;
+  checked(::bind(listener, reinterpret_cast<sockaddr*>(&address), size), "bind");
+  checked(::listen(listener, options_.size), "listen");
+  checked(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), "getsockname");
+  std::random_device random;
+  const std::string secret = text(random(), random());
+  options_.of(
+      text(one_host ? "127.0.0.1" : options_.hosts[0], " ", ntohs(address.sin_port), " ", secret));
+  const double begin = now();
+  while (std::ssize(peers_) < options_.size - 1) {
+    pollfd wanted{listener, POLLIN, 0};
+    ::poll(&wanted, 1, 100);
+    require<Error>(now() - begin < kConnect, "only ", peers_.size(), " of ", options_.size - 1,
+                   " other processes have reached rank 0 at ", options_.hosts[0], ":",
+                   ntohs(address.sin_port), ": is a firewall between them?");
+    if (!(wanted.revents & POLLIN)) continue;
+    const int socket = checked(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC), "accept");
+    std::istringstream hello(text_of(first_message(socket)));
+    std::string given;
+    int rank = 0;
+    if (hello >> given >> rank && given == secret)
+      peers_.push_back({rank, socket, now(), text("rank ", rank), ""});
+    else
+      ::close(socket);
+  }
+  ::close(listener);
+}
+
+void SideChannel::connect(const std::string& address) {
+  std::istringstream parts(address);
+  std::string host, port, secret;
+  parts >> host >> port >> secret;
+  addrinfo wanted{}, *found = nullptr;
+  wanted.ai_family = AF_INET;
+  wanted.ai_socktype = SOCK_STREAM;
+  require<Error>(::getaddrinfo(host.c_str(), port.c_str(), &wanted, &found) == 0,
+                 "the host of rank 0, ", host, ", is not known here");
+  const int socket = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+  const int connected = ::connect(socket, found->ai_addr, found->ai_addrlen);
+  ::freeaddrinfo(found);
+  checked(connected, "connect");
+  peers_.push_back({0, socket, now(), "rank 0 on host " + options_.hosts[0], ""});
+  const std::string hello = message('h', text(secret, " ", options_.rank));
+  checked(static_cast<int>(::send(socket, hello.data(), hello.size(), MSG_NOSIGNAL)), "send");
+}
+
+void SideChannel::watch() {
+  double told = 0;
+  while (!done_) {
+    std::vector<pollfd> wanted;
+    for (const Peer& peer : peers_) wanted.push_back({peer.socket, POLLIN, 0});
+    ::poll(wanted.data(), static_cast<nfds_t>(wanted.size()), 100);
+    for (std::size_t i = 0; i < wanted.size() && !done_; ++i)
+      if (wanted[i].revents) hear(peers_[i]);
+    if (now() - told >= kTellEvery) {
+      tell('a', options_.describe());
+      told = now();
+    }
+    for (const Peer& peer : peers_)
+      if (const double silent = now() - peer.heard;
+          options_.silence_seconds > 0 && silent > options_.silence_seconds && !done_)
+        lost(peer, text("has been silent for ", options_.silence_seconds,
+                        " s: stopped, or its "
+                        "host is gone"));
+  }
+}
+
+void SideChannel::hear(Peer& peer) {
+  char bytes[8 * kMessage];
+  const ssize_t got = ::recv(peer.socket, bytes, sizeof bytes, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) return lost(peer, "has ended");
+  peer.heard = now();
+  peer.received.append(bytes, static_cast<std::size_t>(got));
+  for (; peer.received.size() >= kMessage; peer.received.erase(0, kMessage)) {
+    const std::string what = text_of(peer.received);
+    if (peer.received[0] == 'a') peer.described = what;
+    if (peer.received[0] != 'e') continue;
+    if (options_.rank == 0) tell('e', what);
+    std::_Exit(kEndedByOther);
+  }
+}
+
+/// Never waits: who does not listen is silent soon.
+void SideChannel::tell(char kind, const std::string& what) {
+  const std::lock_guard lock(sending_);
+  const std::string all = message(kind, what);
+  for (const Peer& peer : peers_)
+    static_cast<void>(::send(peer.socket, all.data(), all.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+/// Rank 0 says it, or where it is rank 0 that is lost, the first that is still there.
+void SideChannel::lost(const Peer& peer, const std::string& how) {
+  for (double until = now() + std::max(0, options_.rank - 1); now() < until && !done_;)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  if (!done_) end_all(peer.described + ": " + how);
+}
+
+void SideChannel::end_all(const std::string& line) {
+  options_.say(line);
+  tell('e', line);
+  std::_Exit(kEndedByOther);
+}
+
+}  // namespace gradus::distributed
