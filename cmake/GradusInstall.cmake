@@ -12,11 +12,16 @@ endif()
 
 install(TARGETS ${gradus_installed} EXPORT gradusTargets)
 install(EXPORT gradusTargets NAMESPACE gradus:: DESTINATION "${gradus_package_dir}")
+if(TARGET gradus_mpi)  # a component: find_package(gradus COMPONENTS mpi)
+  install(TARGETS gradus_mpi EXPORT gradusMpiTargets)
+  install(EXPORT gradusMpiTargets NAMESPACE gradus:: DESTINATION "${gradus_package_dir}")
+endif()
 foreach(dir IN LISTS gradus_header_dirs)
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}/"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gradus/${dir}" FILES_MATCHING PATTERN "*.h"
-      REGEX "/ops/kernels|/ops/attention/(problem|row_kernels|tiling)[.]h$" EXCLUDE)  # shared inside
+      REGEX "/ops/kernels|/ops/attention/(problem|row_kernels|tiling)[.]h$|/distributed/mpi/side_channel[.]h$"
+        EXCLUDE)  # shared inside
   endif()
 endforeach()
 

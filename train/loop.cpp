@@ -194,17 +194,18 @@ void Trainer::save() {
 
 TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
   require<GraphError>(begun_, "Trainer: run() before start() or resume()");
-  if (transport_.size() == 1) return run_alike(loss_of, evaluate);
   try {
     return run_alike(loss_of, evaluate);
   } catch (const std::exception& error) {
-    transport_.abort(error.what());
+    if (transport_.size() > 1) transport_.abort(error.what());
+    throw;
   }
 }
 
 TrainEnd Trainer::run_alike(const LossOf& loss_of, const Evaluate& evaluate) {
   {
-    Progress progress(step_, pace_.steps(), options_.items_per_step, options_.item);
+    Progress progress(step_, pace_.steps(), options_.shards * options_.items_per_step,
+                      options_.item);
     pace_.start();
     stop_ = transport_.size() == 1 && options_.stop && *options_.stop;
     while (step_ < pace_.steps() && !stop_ && !out_of_patience()) {

@@ -75,7 +75,7 @@ struct TrainOptions {
   std::int64_t patience = 0;            // evaluations without a better one until it stops; 0: none
   std::string judge = "held_out_loss";  // the metric that tells which weights are best
   bool higher_is_better = false;        // of the judge: true for an accuracy
-  std::int64_t items_per_step = 1;      // for the rate in the progress line …
+  std::int64_t items_per_step = 1;      // of one shard: for the rate in the progress line …
   std::string item = "step";            // … "token": 12.3k tokens/s
   std::string loss_unit;                // at the curve's axis: "nats a character"
   std::string program = "train";        // how notes on stderr begin

@@ -108,6 +108,7 @@ void GptFlags::describe_recipe(CLI::App& app) {
   setting(app, "--lr", &learning_rate, "highest learning rate (0.001)", {.field = "learning_rate"});
   setting(app, "--seed", &seed, "of weights, batches and dropout (1337)");
   setting(app, "--eval-every", &eval_every, "steps between evaluations and checkpoints (250)");
+  add_shards(app);
   app.add_flag("--no-trial", no_trial,
                "start at once, without the trial steps that tell time and memory");
   app.add_flag("--resume", resume, "go on with the run in --out; other flags may be left out");

@@ -7,8 +7,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "gradus/base/parallel.h"
 #include "gradus/base/platform.h"
+#include "gradus/base/products/backend.h"
 #include "gradus/examples/support/interrupt.h"
+#include "gradus/examples/support/processes.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
@@ -23,6 +26,22 @@ std::string field_of(const std::string& flag) {
   std::string field = flag.substr(2);
   std::replace(field.begin(), field.end(), '-', '_');
   return field;
+}
+
+constexpr std::int64_t kMostBatches = 1'000'000'000;
+
+/// What results depend on beside the program and its settings.
+std::string describe_machine() {
+  return text("threads: ", num_threads(), "\nproducts: ", products::describe(), "\n");
+}
+
+/// What several processes have cost: what each sent a step, and how long it waited for others.
+void say_traffic(const Trainer& trainer, std::int64_t steps, double seconds) {
+  if (processes().size() == 1 || steps == 0) return;
+  const double waited = processes().seconds_waited();
+  say("processes", processes().size(), " for ", trainer.shards()->count(), " shards: each sends ",
+      io::grouped(trainer.shards()->bytes_a_step()), " bytes a step, and rank 0 waited for others ",
+      static_cast<int>(100 * waited / seconds), "% of the time");
 }
 
 }  // namespace
@@ -63,11 +82,24 @@ void RunFlags::add_to(CLI::App& app) {
   setting(app, "--lr", &learning_rate, "highest learning rate");
   setting(app, "--seed", &seed, "of weights, data and dropout");
   setting(app, "--eval-every", &eval_every, "steps between evaluations and checkpoints");
+  add_shards(app);
   app.add_flag("--resume", resume, "go on with the run in --out; other flags may be left out");
 }
 
+void RunFlags::add_shards(CLI::App& app) {
+  setting(app, "--shards", &shards,
+          "batches a step, shared out among the processes that mpirun starts: the result goes by "
+          "shards, not by processes (1)",
+          {.optional = true})
+      .default_str("");
+}
+
+bool RunFlags::writes() { return processes().rank() == 0; }
+
 void RunFlags::judge(const Judge& judge, bool to_train) const {
   judge_values(judge);
+  judge.require(shards <= kMostBatches / steps, "shards", shards, ": with ", steps,
+                " steps more than ", io::grouped(kMostBatches), " batches");
   check(judge);
   judge_memory(judge, to_train);
 }
@@ -100,6 +132,11 @@ std::vector<std::pair<const char*, std::int64_t>> RunFlags::sizes() const {
 }
 
 DirectoryLock RunFlags::begin(const std::vector<std::string>& more) {
+  if (!writes()) {
+    processes().barrier();
+    from_json(SettingsFile::text_of(settings_file()), true);
+    return DirectoryLock();
+  }
   if (resume) {
     require_checkpoint(files());
   } else {
@@ -118,6 +155,7 @@ DirectoryLock RunFlags::begin(const std::vector<std::string>& more) {
     require_no_run(program_, files());  // again: it may have come between
     write();
   }
+  processes().barrier();
   return lock;
 }
 
@@ -171,6 +209,8 @@ TrainOptions RunFlags::options() const {
   options.directory = out;
   options.steps = steps;
   options.eval_every = eval_every;
+  options.shards = shards;
+  options.transport = &processes();
   options.program = program_;
   options.stop = &interrupt_signal;
   return options;
@@ -178,6 +218,7 @@ TrainOptions RunFlags::options() const {
 
 int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
                     const Trainer::Evaluate& evaluate, const Report& report) const {
+  processes().require_same(to_json() + describe_machine(), "run");
   if (resume)
     load_fitting(files().checkpoint(), [&] { trainer.resume(); });
   else
@@ -188,6 +229,7 @@ int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
   const TrainEnd end = run_trainer(trainer, program_, loss_of, evaluate);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   say_cost(taken.count(), trainer.step() - first);
+  say_traffic(trainer, trainer.step() - first, taken.count());
   if (end == TrainEnd::finished && report.finished) report.finished();
   return end_of_run(end, program_, files());
 }

@@ -61,7 +61,7 @@ class RunFlags {
   RunFlags& operator=(const RunFlags&) = delete;
 
   std::string out;
-  std::int64_t steps = 1000, batch = 32, seed = 1337, eval_every = 100;
+  std::int64_t steps = 1000, batch = 32, seed = 1337, eval_every = 100, shards = 1;
   double learning_rate = 1e-3;
   bool resume = false;
 
@@ -88,7 +88,8 @@ class RunFlags {
   /// Before anything is written: judge(); then locks the directory; a new run writes
   /// settings.json, a resumed one reads it. `more` are files that the application writes there.
   /// FileError: the directory holds a run already, or none to resume, or is locked. ValueError: a
-  /// flag out of range, or one that contradicts the run.
+  /// flag out of range, or one that contradicts the run. Of several processes rank 0 does this, and
+  /// the others, which hold no lock, read what it wrote.
   DirectoryLock begin(const std::vector<std::string>& more = {});
 
   /// All settings of the run in `directory`, for commands that use one. FileError.
@@ -102,7 +103,9 @@ class RunFlags {
 
   RunFiles files() const { return {out}; }
   std::string settings_file() const { return out + "/settings.json"; }
-  TrainOptions options() const;  // directory, steps, eval_every, name, stop: add what else you want
+  /// directory, steps, eval_every, shards, processes, name, stop: add what else you want
+  TrainOptions options() const;
+  static bool writes();  // is this the process that writes files?
 
   /// Called before the first step of a run, new or resumed, and after the last of a finished one.
   struct Report {
@@ -113,6 +116,8 @@ class RunFlags {
             const Report& report = {}) const;
 
  protected:
+  /// --shards, where add_to() is not called.
+  void add_shards(CLI::App& app);
   /// More of settings.json than fields that hold one value.
   virtual void read_more(SettingsFile&) {}
   virtual void write_more(nlohmann::ordered_json&) const {}

@@ -53,6 +53,7 @@ class Shards {
   /// Optimizer::step. clip_value as in TrainOptions.
   double update(const optim::StepOptions& options, double clip_value);
 
+  std::int64_t count() const { return count_; }
   /// What one step sends from this process to others, without the comparison.
   std::int64_t bytes_a_step() const;
 
