@@ -99,7 +99,7 @@ std::string run_sharded(const ShardedRun& how, distributed::Transport& transport
   how.resume ? trainer.resume() : trainer.start();
   trainer.run(
       [&](std::int64_t i) {
-        if (how.before) how.before(i);
+        if (how.before) how.before(net, i);
         if (how.rank_random) generator().set_rank(static_cast<std::uint32_t>(transport.rank()));
         BatchLoss loss = loss_of(net, data, i);
         if (how.mean_of_means) loss.count = 1;

@@ -19,7 +19,8 @@ struct ShardedRun {
   std::string optimizer = "adamw";  // or sgd, lion, muon
   double clip_norm = 0.5, clip_value = 0;
   bool resume = false;
-  std::function<void(std::int64_t i)> before = {};  // each loss
+  /// Before each loss.
+  std::function<void(nn::Module& model, std::int64_t i)> before = {};
 };
 
 /// Trains; returns the checksum of all weights, buffers and moments as the checkpoint has them, and

@@ -17,8 +17,8 @@ namespace gradus::distributed {
 /// Did mpirun (or srun, or another launcher that MPI knows) start this process?
 bool started_by_mpi();
 
-/// Beside MPI, which cannot tell, each process has a connection to rank 0 by which they say every
-/// quarter of a second that they live. One that ends without saying so, or is silent for 5 seconds
+/// Beside MPI, which cannot tell, each process has a connection to rank 0 by which it says
+/// several times a second that it lives, and at what. One that ends without saying so, or is silent for 5 seconds
 /// (GRADUS_SILENCE=SECONDS: another time; 0: for ever, as for a debugger), ends all others: the exit
 /// code is 3, after one line on stderr with its describe(). Only the thread that made it may call it.
 class Mpi final : public Transport {

@@ -16,11 +16,13 @@
 #include <sstream>
 
 #include "gradus/base/error.h"
+#include "gradus/train/distributed/transport.h"
 
 namespace gradus::distributed {
 namespace {
 
 constexpr std::size_t kMessage = 512;
+constexpr int kLook = 50;                           // milliseconds
 constexpr double kTellEvery = 0.25, kConnect = 20;  // seconds
 constexpr int kEndedByOther = 3;                    // exit code
 
@@ -99,9 +101,9 @@ void SideChannel::listen() {
     const int socket = checked(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC), "accept");
     std::istringstream hello(text_of(first_message(socket)));
     std::string given;
-    int rank = 0;
-    if (hello >> given >> rank && given == secret)
-      peers_.push_back({rank, socket, now(), text("rank ", rank), ""});
+    std::string described;
+    if (hello >> given && given == secret && std::getline(hello >> std::ws, described))
+      peers_.push_back({socket, now(), described, ""});
     else
       ::close(socket);
   }
@@ -121,21 +123,23 @@ void SideChannel::connect(const std::string& address) {
   const int connected = ::connect(socket, found->ai_addr, found->ai_addrlen);
   ::freeaddrinfo(found);
   checked(connected, "connect");
-  peers_.push_back({0, socket, now(), "rank 0 on host " + options_.hosts[0], ""});
-  const std::string hello = message('h', text(secret, " ", options_.rank));
+  peers_.push_back({socket, now(), describe(0, options_.hosts[0], 0, "starting"), ""});
+  const std::string hello = message('h', secret + " " + options_.describe());
   checked(static_cast<int>(::send(socket, hello.data(), hello.size(), MSG_NOSIGNAL)), "send");
 }
 
 void SideChannel::watch() {
   double told = 0;
+  std::string last;
   while (!done_) {
     std::vector<pollfd> wanted;
     for (const Peer& peer : peers_) wanted.push_back({peer.socket, POLLIN, 0});
-    ::poll(wanted.data(), static_cast<nfds_t>(wanted.size()), 100);
+    ::poll(wanted.data(), static_cast<nfds_t>(wanted.size()), kLook);
     for (std::size_t i = 0; i < wanted.size() && !done_; ++i)
       if (wanted[i].revents) hear(peers_[i]);
-    if (now() - told >= kTellEvery) {
-      tell('a', options_.describe());
+    if (const std::string own = options_.describe(); own != last || now() - told >= kTellEvery) {
+      tell('a', own);
+      last = own;
       told = now();
     }
     for (const Peer& peer : peers_)

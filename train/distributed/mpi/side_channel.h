@@ -31,7 +31,6 @@ class SideChannel {
 
  private:
   struct Peer {
-    int rank;
     int socket;
     double heard;           // when; seconds of a steady clock
     std::string described;  // by itself, at that time
