@@ -20,8 +20,7 @@ foreach(dir IN LISTS gradus_header_dirs)
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}/"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gradus/${dir}" FILES_MATCHING PATTERN "*.h"
-      REGEX "/ops/kernels|/ops/attention/(problem|row_kernels|tiling)[.]h$|/distributed/mpi/side_channel[.]h$"
-        EXCLUDE)  # shared inside
+      REGEX "/ops/kernels|/ops/attention/(problem|row_kernels|tiling)[.]h$" EXCLUDE)  # shared inside
   endif()
 endforeach()
 

@@ -117,8 +117,9 @@ int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
   };
   const auto evaluate = [&] {
     const Tensor scores = reader.scores(validation);
-    const Tensor loss = trainer.step() <= flags.pretrain ? reader.masked_loss(validation, draw(0)).mean
-                                                         : cross_entropy(scores, validation.kinds);
+    const Tensor loss = trainer.step() <= flags.pretrain
+                            ? reader.masked_loss(validation, draw(0)).mean
+                            : cross_entropy(scores, validation.kinds);
     return Metrics{{"held_out_loss", loss.item()},
                    {"accuracy", accuracy(scores, validation.kinds)}};
   };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iomanip>
 #include <nlohmann/json.hpp>
 
 #include "gradus/base/parallel.h"
@@ -16,6 +17,7 @@
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
 #include "gradus/models/sizes.h"
+#include "gradus/train/distributed/faults/agreement.h"
 
 namespace gradus::examples {
 namespace {
@@ -36,12 +38,13 @@ std::string describe_machine() {
 }
 
 /// What several processes have cost: what each sent a step, and how long it waited for others.
-void say_traffic(const Trainer& trainer, std::int64_t steps, double seconds) {
+void say_traffic(const Trainer& trainer, std::int64_t steps, double seconds, double waited) {
   if (processes().size() == 1 || steps == 0) return;
-  const double waited = processes().seconds_waited();
-  say("processes", processes().size(), " for ", trainer.shards()->count(), " shards: each sends ",
-      io::grouped(trainer.shards()->bytes_a_step()), " bytes a step, and rank 0 waited for others ",
-      static_cast<int>(100 * waited / seconds), "% of the time");
+  const auto a_step = [&](double all) { return 1e3 * all / static_cast<double>(steps); };
+  say("processes", processes().size(), " for ", trainer.shards()->count(),
+      " shards: this one sends ", io::grouped(trainer.shards()->bytes_a_step()),
+      " bytes a step, and of ", std::setprecision(3), a_step(seconds), " ms a step it waits ",
+      a_step(waited), " for others");
 }
 
 }  // namespace
@@ -218,7 +221,7 @@ TrainOptions RunFlags::options() const {
 
 int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
                     const Trainer::Evaluate& evaluate, const Report& report) const {
-  processes().require_same(to_json() + describe_machine(), "run");
+  distributed::require_same(processes(), to_json() + describe_machine(), "run");
   if (resume)
     load_fitting(files().checkpoint(), [&] { trainer.resume(); });
   else
@@ -226,10 +229,12 @@ int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
   if (report.begun) report.begun();
   const std::int64_t first = trainer.step();
   const auto start = std::chrono::steady_clock::now();
+  const double before = processes().seconds_waited();
   const TrainEnd end = run_trainer(trainer, program_, loss_of, evaluate);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   say_cost(taken.count(), trainer.step() - first);
-  say_traffic(trainer, trainer.step() - first, taken.count());
+  say_traffic(trainer, trainer.step() - first, taken.count(),
+              processes().seconds_waited() - before);
   if (end == TrainEnd::finished && report.finished) report.finished();
   return end_of_run(end, program_, files());
 }

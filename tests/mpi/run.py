@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs of several processes, as mpirun starts them on this machine.
 
-    run.py CASE --mpirun MPIRUN --program PROGRAM --gpt GPT [--times N]
+    run.py CASE --mpirun MPIRUN --program PROGRAM --gpt GPT
 
 CASE: bits, gpt, kill, or a fault: die, stop, throw, diverge, binary, settings. PROGRAM is tests/mpi/program.cpp.
 """
@@ -19,6 +19,7 @@ import time
 
 OPTIONS = ["--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "self,vader",
            "--mca", "btl_vader_single_copy_mechanism", "none", "--mca", "oob_tcp_if_include", "lo"]
+TIMES = 20  # that a process is killed, and the run resumed
 SECONDS = 10  # in which a run with a fault must have ended, its start included
 LINE = r"^gradus: rank {rank} on host \S+, at step {step}, {doing}: {what}$"
 
@@ -92,7 +93,7 @@ def gpt(runs):
 def kill(runs):
     """A process is killed at a random step; the run goes on with another number of them."""
     whole = runs.good(runs.program(1, "whole"))
-    for i in range(runs.arguments.times):
+    for i in range(TIMES):
         processes = random.randint(2, 4)
         rank, step = random.randrange(processes), random.randrange(20)
         others = random.choice([n for n in (1, 2, 3, 4) if n != processes])
@@ -135,7 +136,6 @@ def main():
     parser.add_argument("--mpirun", required=True)
     parser.add_argument("--program", required=True)
     parser.add_argument("--gpt", default="")
-    parser.add_argument("--times", type=int, default=3)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="gradus-mpi-") as folder:
         {"bits": bits, "gpt": gpt, "kill": kill}.get(arguments.case, fault)(Runs(arguments, pathlib.Path(folder)))

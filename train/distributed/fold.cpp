@@ -1,7 +1,7 @@
 #include "gradus/train/distributed/fold.h"
 
-#include "gradus/base/parallel.h"
-#include "gradus/engine/dtype.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 
 namespace gradus::distributed {
 
@@ -10,34 +10,11 @@ ShardRange shards_of(int rank, int size, std::int64_t shards) {
 }
 
 std::vector<Subtree> subtrees(ShardRange range) {
-  std::vector<Subtree> all;
-  for (std::int64_t shard = range.begin; shard < range.end; ++shard) {
-    all.push_back({0, shard});
-    while (all.size() > 1 && all.back().index % 2 == 1 &&
-           all[all.size() - 2] == Subtree{all.back().level, all.back().index - 1}) {
-      const Subtree last = all.back();
-      all.pop_back();
-      all.back() = {last.level + 1, last.index / 2};
-    }
-  }
-  return all;
-}
-
-void add_numbers(Tensor& to, const Tensor& from) {
-  dispatch_float("fold", to.dtype(), [&]<class T>() {
-    T* a = to.mutable_data<T>();
-    const T* b = from.data<T>();
-    parallel_for(to.numel(), kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) a[i] += b[i];
-    });
-  });
-}
-
-Tensor Fold::buffer() {
-  if (spare_.empty()) return Tensor::empty({numel_}, dtype_);
-  Tensor last = std::move(spare_.back());
-  spare_.pop_back();
-  return last;
+  Fold fold;
+  for (std::int64_t s = range.begin; s < range.end; ++s) fold.push({0, s}, zeros({}));
+  std::vector<Subtree> places;
+  for (const auto& [place, sum] : fold.parts()) places.push_back(place);
+  return places;
 }
 
 void Fold::push(Subtree place, Tensor sum) {
@@ -52,22 +29,16 @@ void Fold::push(Subtree place, Tensor sum) {
 }
 
 void Fold::add_last() {
-  Tensor last = std::move(parts_.back().second);
+  const Tensor last = std::move(parts_.back().second);
   parts_.pop_back();
-  add_numbers(parts_.back().second, last);
-  spare_.push_back(std::move(last));
+  parts_.back().second += last;
 }
 
 Tensor Fold::finish() {
   while (parts_.size() > 1) add_last();
-  Tensor sum = std::move(parts_.back().second);
+  const Tensor sum = std::move(parts_.back().second);
   parts_.clear();
   return sum;
-}
-
-void Fold::clear() {
-  for (auto& [place, sum] : parts_) spare_.push_back(std::move(sum));
-  parts_.clear();
 }
 
 }  // namespace gradus::distributed

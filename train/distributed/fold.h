@@ -26,27 +26,17 @@ ShardRange shards_of(int rank, int size, std::int64_t shards);
 /// What a Fold holds after the shards of that range: at most 2 · log2 of them.
 std::vector<Subtree> subtrees(ShardRange range);
 
-/// Adds 1-D tensors of equal length and dtype (f32 or f64), in place. It holds log2 of them.
+/// Adds tensors of one shape from left to right, and holds at most log2 of their number.
 class Fold {
  public:
-  Fold(std::int64_t numel, Dtype dtype) : numel_(numel), dtype_(dtype) {}
-  Tensor buffer();  // to be filled and pushed
-  /// From left to right. `sum` belongs to the fold from now on.
   void push(Subtree place, Tensor sum);
   const std::vector<std::pair<Subtree, Tensor>>& parts() const { return parts_; }
   Tensor finish();  // the sum of all that was pushed; nothing is left
-  void reuse(Tensor buffer) { spare_.push_back(std::move(buffer)); }
-  void clear();
+  void clear() { parts_.clear(); }
 
  private:
   void add_last();  // to the one before it
-  std::int64_t numel_;
-  Dtype dtype_;
   std::vector<std::pair<Subtree, Tensor>> parts_;
-  std::vector<Tensor> spare_;
 };
-
-/// to[i] += from[i], by all threads.
-void add_numbers(Tensor& to, const Tensor& from);
 
 }  // namespace gradus::distributed

@@ -3,24 +3,9 @@
 
 #include <algorithm>
 
-#include "gradus/train/distributed/transport.h"
 #include "gradus/train/optim.h"
 
 namespace gradus::optim {
-namespace {
-
-distributed::ConstBytes bytes_of(const Tensor& x) {
-  return dispatch_float("optimiser", x.dtype(),
-                        [&]<class T>() { return distributed::bytes_of(x.data<T>(), x.numel()); });
-}
-
-distributed::Bytes writable_bytes_of(Tensor& x) {
-  return dispatch_float("optimiser", x.dtype(), [&]<class T>() {
-    return distributed::writable_bytes_of(x.mutable_data<T>(), x.numel());
-  });
-}
-
-}  // namespace
 
 void Optimizer::shard(distributed::Transport& transport) {
   require<GraphError>(!transport_ && !in_backward_,
@@ -87,21 +72,13 @@ Tensor Optimizer::whole(const Slot& slot, const Tensor& part) const {
   if (!transport_ || transport_->size() == 1) return part;
   std::vector<distributed::ConstBytes> out(cuts_.size() - 1);
   std::vector<distributed::Bytes> in(cuts_.size() - 1);
-  if (slot.begin < slot.end) out[0] = bytes_of(part);
-  if (transport_->rank() > 0) {
-    transport_->exchange(out, in);
-    return {};
-  }
-  Tensor all = Tensor::empty_like(slot.parameter);
-  distributed::Bytes rest = writable_bytes_of(all);
-  const std::size_t element = rest.size() / static_cast<std::size_t>(all.numel());
-  for (std::size_t r = 0; r < in.size(); ++r) {
-    const std::int64_t n = all.numel();
-    const std::int64_t begin = std::clamp<std::int64_t>(cuts_[r] - slot.offset, 0, n);
-    const std::int64_t end = std::clamp<std::int64_t>(cuts_[r + 1] - slot.offset, 0, n);
-    in[r] = rest.subspan(element * static_cast<std::size_t>(begin),
-                         element * static_cast<std::size_t>(end - begin));
-  }
+  if (slot.begin < slot.end) out[0] = bytes_of(part, 0, slot.end - slot.begin);
+  const Tensor all = Tensor::empty_like(slot.parameter);
+  const auto inside = [&](std::int64_t cut) {
+    return std::clamp<std::int64_t>(cut - slot.offset, 0, all.numel());
+  };
+  for (std::size_t r = 0; r < in.size() && transport_->rank() == 0; ++r)
+    in[r] = bytes_of(all, inside(cuts_[r]), inside(cuts_[r + 1]));
   transport_->exchange(out, in);
   return all;
 }

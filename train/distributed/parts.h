@@ -1,10 +1,8 @@
 // How the numbers of all parameters are cut: what optimisers in one process and in parts share.
 #pragma once
 
-#include <cstdint>
-
 #include "gradus/engine/strided.h"
-#include "gradus/engine/tensor.h"
+#include "gradus/train/distributed/transport.h"
 
 namespace gradus::optim {
 
@@ -15,6 +13,13 @@ constexpr std::int64_t chunks_in(std::int64_t numbers) { return (numbers + kChun
 inline Tensor part_of(const Tensor& x, std::int64_t begin, std::int64_t end) {
   if (begin == 0 && end == x.numel()) return x;
   return kernel::strided_view(x, {end - begin}, {1}, x.offset() + begin);
+}
+
+/// Their bytes; to write them counts as no write.
+inline distributed::Bytes bytes_of(const Tensor& x, std::int64_t begin, std::int64_t end) {
+  const auto element = static_cast<std::int64_t>(size_of(x.dtype()));
+  return {static_cast<std::byte*>(x.storage()->data()) + (x.offset() + begin) * element,
+          static_cast<std::size_t>((end - begin) * element)};
 }
 
 }  // namespace gradus::optim

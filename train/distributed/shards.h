@@ -1,7 +1,7 @@
 // One training step in shards, whose result does not depend on how many processes compute it.
 //
-// A step has a fixed number of shards. Each has a loss of its own, examples of its own, and a random
-// stream of its own: that of (seed, position at the step's beginning, shard). Processes have
+// A step has a fixed number of shards. Each has a loss of its own, examples of its own, and a
+// random stream of its own: that of (seed, position at the step's beginning, shard). Processes have
 // contiguous shards. The gradient is
 //
 //   g = Σ count_s · ∇mean_s / Σ count_s     over all shards s, added as fold.h says
@@ -51,35 +51,32 @@ class Shards {
 
   /// After gradients(): brings the shards' gradients together, and steps. Returns the norm, as
   /// Optimizer::step. clip_value as in TrainOptions.
-  double update(const optim::StepOptions& options, double clip_value);
+  double update(optim::StepOptions options, double clip_value);
 
   std::int64_t count() const { return count_; }
   /// What one step sends from this process to others, without the comparison.
   std::int64_t bytes_a_step() const;
 
  private:
-  struct Named {
-    std::string name;
-    Tensor tensor;
-    std::int64_t offset;  // in the flat vector: parameters, then buffers
-  };
-  void add(std::vector<nn::NamedTensor> tensors);
   void run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss_of);
   double share_losses(bool& stop, std::uint32_t& position);
-  void compare() const;
+  std::size_t message_numbers() const;
   Tensor reduce();
-  void share(Tensor& own);
+  void share(const Tensor& buffers);
+  Tensor place(const Tensor& flat, std::size_t i) const;  // the i-th tensor's, in its shape
   std::int64_t part_numel(int rank) const;
 
   optim::Optimizer& optimizer_;
   Transport& transport_;
   std::int64_t count_;
   ShardRange own_;
-  std::vector<Named> tensors_;
-  std::size_t parameters_ = 0;      // of tensors_; the others are buffers
-  std::int64_t numel_ = 0;          // of the flat vector
-  std::vector<std::int64_t> cuts_;  // of the flat vector; buffers belong to the last process
-  Fold fold_{0, Dtype::f32};
+  std::vector<nn::NamedTensor> tensors_;  // parameters, then buffers: the flat vector
+  std::size_t parameters_ = 0;            // of them
+  Dtype dtype_ = Dtype::f32;
+  std::vector<std::int64_t> offsets_;  // of each tensor in the flat vector
+  std::int64_t numel_ = 0;
+  std::vector<std::int64_t> cuts_;  // buffers belong to the last process
+  Fold fold_;
   std::vector<double> losses_;  // mean and count of each shard of this process
   std::vector<char> reached_;   // parameters, by any shard
   double total_ = 0;            // of all counts

@@ -14,15 +14,6 @@ namespace gradus::distributed {
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
-template <class T>
-ConstBytes bytes_of(const T* at, std::int64_t count) {
-  return std::as_bytes(std::span(at, static_cast<std::size_t>(count)));
-}
-template <class T>
-Bytes writable_bytes_of(T* at, std::int64_t count) {
-  return std::as_writable_bytes(std::span(at, static_cast<std::size_t>(count)));
-}
-
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -34,13 +25,13 @@ class Transport {
   virtual int size() const = 0;
 
   /// out[r] goes to process r; in[r] is filled with what process r has as out[rank()], which must
-  /// be as long. Returns when all of both is done. Where another process has ended or is silent
-  /// this ends, too: by an Error that says which, where, and at what (threads), or by the process's
-  /// end after that line (MPI).
+  /// be as long (and may be in[rank()] itself). Returns when all of both is done. Where another
+  /// process has ended or is silent this ends, too: by an Error that says which, where, and at what
+  /// (threads), or by the process's end after that line (MPI).
   void exchange(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in);
 
   /// Ends all processes. The line that says why begins with describe().
-  [[noreturn]] virtual void abort(const std::string& why) = 0;
+  [[noreturn]] virtual void end_all(const std::string& why) = 0;
 
   /// What others say of this process if it ends: `doing` must live as long ("the forward pass").
   void note(const char* doing) { doing_ = doing; }
@@ -70,14 +61,11 @@ class Transport {
     return all_gather(std::vector<T>{value}).front();
   }
   void barrier() { all_gather(std::vector<char>{0}); }
-  /// All must have the same text, of one or more lines. The first process that has another aborts:
-  /// "has another WHAT than rank 0: LINE, not LINE".
-  void require_same(const std::string& text, const std::string& what);
 
  protected:
-  virtual void do_exchange(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in) = 0;
-  std::int64_t step() const { return step_; }
-  const char* doing() const { return doing_; }
+  /// exchange() without what stays in this process.
+  virtual void exchange_others(const std::vector<ConstBytes>& out,
+                               const std::vector<Bytes>& in) = 0;
 
  private:
   std::atomic<std::int64_t> step_{0};
@@ -86,12 +74,7 @@ class Transport {
   double seconds_waited_ = 0;
 };
 
-/// "rank 2 on host b, at step 17, in the forward pass"
-std::string describe(int rank, const std::string& host, std::int64_t step, const char* doing);
 std::string host_name();
-
-/// FNV-1a, 64 bits, over 8 bytes at a time: to notice other numbers, not to hide them.
-std::uint64_t checksum(ConstBytes bytes);
 
 /// One process: its own numbers come back. abort() throws an Error.
 Transport& alone();

@@ -1,5 +1,7 @@
 #include "gradus/tests/train/distributed/runs.h"
 
+#include <csignal>
+
 #include "gradus/io/checkpoint.h"
 #include "gradus/nn/embedding.h"
 #include "gradus/nn/linear.h"
@@ -7,6 +9,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/train/data.h"
+#include "gradus/train/distributed/faults/agreement.h"
 #include "gradus/train/muon.h"
 
 namespace gradus::testing {
@@ -78,8 +81,7 @@ std::string result_of(const RunFiles& files) {
   for (const auto& [name, tensor] : io::load_checkpoint(files.checkpoint()).tensors) {
     const Tensor x = tensor.to(Dtype::f64);
     const std::vector<double> numbers = x.to_vector<double>();
-    all += text(name, " ", distributed::checksum(distributed::bytes_of(numbers.data(), x.numel())),
-                "\n");
+    all += text(name, " ", distributed::checksum(std::as_bytes(std::span(numbers))), "\n");
   }
   return all;
 }
@@ -94,16 +96,16 @@ std::string run_sharded(const ShardedRun& how, distributed::Transport& transport
   TrainOptions options;
   options.directory = how.directory, options.steps = how.steps, options.eval_every = 7;
   options.shards = how.shards, options.transport = &transport;
+  volatile std::sig_atomic_t stop = 0;
+  options.stop = &stop;
   options.clip_norm = how.clip_norm, options.clip_value = how.clip_value;
   Trainer trainer(net, *optimizer, optim::warmup_cosine(3, 20), options);
   how.resume ? trainer.resume() : trainer.start();
   trainer.run(
       [&](std::int64_t i) {
         if (how.before) how.before(net, i);
-        if (how.rank_random) generator().set_rank(static_cast<std::uint32_t>(transport.rank()));
-        BatchLoss loss = loss_of(net, data, i);
-        if (how.mean_of_means) loss.count = 1;
-        return loss;
+        stop = transport.rank() == how.stop_rank && trainer.step() == how.stop_step - 1;
+        return loss_of(net, data, i);
       },
       [&] {
         return Metrics{{"held_out_loss", loss_of(net, data, 0).mean.item()}};

@@ -1,5 +1,5 @@
-// A run in shards for tests: a model with dropout and batch statistics, ragged lengths, a short last
-// batch; and all that it leaves behind, as one text.
+// A run in shards for tests: a model with dropout and batch statistics, ragged lengths, a short
+// last batch; and all that it leaves behind, as one text.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ namespace gradus::testing {
 struct ShardedRun {
   std::string directory;
   std::int64_t shards = 8, steps = 20;
-  bool mean_of_means = false;       // planted: shards count alike
-  bool rank_random = false;         // planted: streams by process
   std::string optimizer = "adamw";  // or sgd, lion, muon
   double clip_norm = 0.5, clip_value = 0;
   bool resume = false;
+  int stop_rank = -1;  // this process is asked to stop in the step before stop_step
+  std::int64_t stop_step = 0;
   /// Before each loss.
   std::function<void(nn::Module& model, std::int64_t i)> before = {};
 };

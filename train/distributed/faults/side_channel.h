@@ -3,38 +3,33 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "gradus/train/distributed/transport.h"
+
 namespace gradus::distributed {
 
 class SideChannel {
  public:
-  struct Options {
-    int rank, size;
-    double silence_seconds;                      // until a process counts as gone; 0: for ever
-    std::vector<std::string> hosts;              // of each rank
-    std::function<std::string()> describe;       // this process: any thread may ask
-    std::function<std::string(std::string)> of;  // rank 0's text, told to all: its address
-    std::function<void(std::string)> say;        // a line to people
-  };
-  explicit SideChannel(Options options);
-  ~SideChannel();  // of all processes at the same time
+  /// By all processes of `transport` at the same time, as is the end. GRADUS_SILENCE as in mpi.h.
+  explicit SideChannel(Transport& transport);
+  ~SideChannel();
   SideChannel(const SideChannel&) = delete;
   SideChannel& operator=(const SideChannel&) = delete;
 
+  void say(const std::string& line) const;  // where stderr led at first
   /// Says the line, has all others end, and ends this process.
   [[noreturn]] void end_all(const std::string& line);
 
  private:
   struct Peer {
     int socket;
-    double heard;           // when; seconds of a steady clock
-    std::string described;  // by itself, at that time
-    std::string received;   // not yet a whole message
+    double heard;          // when; seconds of a steady clock
+    std::string describe;  // of its transport, at that time
+    std::string received;  // not yet a whole message
   };
   void listen();
   void connect(const std::string& address);
@@ -43,7 +38,10 @@ class SideChannel {
   void tell(char kind, const std::string& what);
   void lost(const Peer& peer, const std::string& how);
 
-  Options options_;
+  Transport& transport_;
+  const double silence_seconds_;
+  const std::vector<std::string> hosts_;  // of each rank
+  const int error_output_;
   std::vector<Peer> peers_;  // of rank 0 all others, of others rank 0
   std::mutex sending_;
   std::atomic<bool> done_{false};
