@@ -136,6 +136,7 @@ void Trainer::start() {
   }
   begin_log(0);
   save();
+  transport_.barrier();  // whatever ends a process from now on, the run can be resumed
 }
 
 void Trainer::begin_log(std::int64_t keep_bytes) {
