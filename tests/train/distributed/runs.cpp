@@ -96,6 +96,7 @@ std::string run_sharded(const ShardedRun& how, distributed::Transport& transport
   TrainOptions options;
   options.directory = how.directory, options.steps = how.steps, options.eval_every = 7;
   options.shards = how.shards, options.transport = &transport;
+  options.patience = how.worsens ? 1 : 0;
   volatile std::sig_atomic_t stop = 0;
   options.stop = &stop;
   options.clip_norm = how.clip_norm, options.clip_value = how.clip_value;
@@ -108,7 +109,8 @@ std::string run_sharded(const ShardedRun& how, distributed::Transport& transport
         return loss_of(net, data, i);
       },
       [&] {
-        return Metrics{{"held_out_loss", loss_of(net, data, 0).mean.item()}};
+        const double loss = loss_of(net, data, 0).mean.item();
+        return Metrics{{"held_out_loss", how.worsens ? double(trainer.step()) : loss}};
       });
   return transport.rank() == 0 ? result_of(trainer.files()) : "";
 }

@@ -17,7 +17,8 @@ struct ShardedRun {
   std::string optimizer = "adamw";  // or sgd, lion, muon
   double clip_norm = 0.5, clip_value = 0;
   bool resume = false;
-  int stop_rank = -1;  // this process is asked to stop in the step before stop_step
+  bool worsens = false;  // what is judged; it stops after an evaluation without a better one
+  int stop_rank = -1;    // this process is asked to stop in the step before stop_step
   std::int64_t stop_step = 0;
   /// Before each loss.
   std::function<void(nn::Module& model, std::int64_t i)> before = {};

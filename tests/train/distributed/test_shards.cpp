@@ -1,6 +1,7 @@
 // The result of a run in shards does not depend on how many processes compute it.
 #include <cmath>
 
+#include "gradus/io/checkpoint.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -49,6 +50,33 @@ TEST_CASE("the same bits with every optimiser, clipping and number of shards") {
       how.directory = here / std::to_string(++run);
       CHECK(on_threads(3, how) == alone);
     }
+}
+
+TEST_CASE("all processes stop early where rank 0 finds that nothing becomes better") {
+  const Folder here;
+  ShardedRun how;
+  how.worsens = true;
+  how.directory = here / "alone";
+  const std::string alone = run_sharded(how, distributed::alone());
+  CHECK(read_state({how.directory}).step == 14);
+  how.directory = here / "three";
+  CHECK(on_threads(3, how) == alone);
+}
+
+TEST_CASE("a parameter that no shard reaches stays as it is, and one that some do does not") {
+  const Folder here;
+  ShardedRun how;
+  how.directory = here / "run", how.shards = 2, how.steps = 2;  // i is 0 to 3: reached at 3
+  std::vector<std::vector<float>> rare;
+  how.before = [&](nn::Module& model, std::int64_t i) {
+    for (const nn::NamedTensor& each : model.parameters())
+      if (each.name == "rare.weight" && i % 2 == 0) rare.push_back(each.tensor.to_vector<float>());
+  };
+  run_sharded(how, distributed::alone());
+  REQUIRE(rare.size() == 2);
+  CHECK(rare[0] == rare[1]);  // no decay either
+  const io::Checkpoint end = io::load_checkpoint(RunFiles{how.directory}.checkpoint());
+  CHECK(end.tensors.at("model.rare.weight").to_vector<float>() != rare[1]);
 }
 
 /// The weights after three steps on 12 rows, cut into shards of these sizes.
