@@ -23,8 +23,6 @@
 #include "gradus/models/bert.h"
 #include "gradus/models/decode.h"
 #include "gradus/models/gpt.h"
-#include "gradus/models/listener.h"
-#include "gradus/models/recommender.h"
 #include "gradus/models/translator.h"
 #include "gradus/models/vit.h"
 #include "gradus/nn/attention.h"

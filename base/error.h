@@ -30,7 +30,7 @@ extern std::string (*error_context)();
 
 /// The parts of a message, written one after the other.
 template <class... Parts>
-std::string text(const Parts&... parts) {
+std::string str_cat(const Parts&... parts) {
   std::ostringstream out;
   out.imbue(std::locale::classic());
   (out << ... << parts);
@@ -39,7 +39,7 @@ std::string text(const Parts&... parts) {
 
 template <class E, class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
-  throw E(text(parts...));
+  throw E(str_cat(parts...));
 }
 
 /// require<ShapeError>(a == b, "add: ", a, " and ", b, " differ"). The message is built on failure.

@@ -73,7 +73,7 @@ int usable_cores() {
   if (sched_getaffinity(0, sizeof mask, &mask) == 0)
     for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
       if (!CPU_ISSET(cpu, &mask)) continue;
-      std::string core = text("/sys/devices/system/cpu/cpu", cpu, "/topology/thread_siblings_list");
+      auto core = str_cat("/sys/devices/system/cpu/cpu", cpu, "/topology/thread_siblings_list");
       std::ifstream(core) >> core;  // where there is no such file it stays its name
       cores.insert(core);
     }
@@ -120,7 +120,7 @@ void* find_symbol(const char* name) { return dlsym(RTLD_DEFAULT, name); }
 
 std::string system_name() {
   utsname name{};
-  return uname(&name) < 0 ? "unknown" : text(name.sysname, " ", name.release, " ", name.machine);
+  return uname(&name) < 0 ? "unknown" : str_cat(name.sysname, " ", name.release, " ", name.machine);
 }
 
 bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
@@ -150,10 +150,10 @@ std::vector<Frame> frames_of(void* call) {
   void* map = nullptr;
   if (dladdr1(call, &info, &map, RTLD_DL_LINKMAP) == 0) return frames;
   std::string file = static_cast<link_map*>(map)->l_name;
-  if (file.empty()) file = text("/proc/", getpid(), "/exe");
+  if (file.empty()) file = str_cat("/proc/", getpid(), "/exe");
   if (file.find('\'') != std::string::npos) return frames;  // it goes through a shell
   const auto at = reinterpret_cast<std::uintptr_t>(call) - 1 - static_cast<link_map*>(map)->l_addr;
-  const std::string ask = text("addr2line -fie '", file, "' 0x", std::hex, at, " 2>&-");
+  const std::string ask = str_cat("addr2line -fie '", file, "' 0x", std::hex, at, " 2>&-");
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(popen(ask.c_str(), "r"), pclose);
   for (char name[4096], place[4096];
        answer && std::fscanf(answer.get(), " %4095[^\n] %4095[^\n]", name, place) == 2;)

@@ -25,6 +25,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/linear_attention.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/shape_ops.h"

@@ -34,7 +34,7 @@ class Numbers {
       versions_ = versions_of(in_);
       y_ = f_.call(in_);
     }
-    const Tensor upstream = from(dy, y_.shape());
+    const Tensor upstream = tensor(dy, y_.shape());
     const std::uint32_t version = upstream.storage()->version();
     Arguments dx;
     for (const Tensor& d : f_.gradients(y_, in_, upstream))
@@ -55,7 +55,7 @@ class Numbers {
   Tensors tensors(const Arguments& values) const {
     Tensors in = f_.inputs;
     for (std::size_t k = 0; k < in.size(); ++k)
-      if (f_.wanted()[k]) in[k] = from(values[k], in[k].shape());
+      if (f_.wanted()[k]) in[k] = tensor(values[k], in[k].shape());
     return in;
   }
 

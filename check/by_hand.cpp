@@ -32,9 +32,9 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
     for (const Saved& each : x) in.push_back(each.value());
     std::vector<Tensor> dx = (*vjp)(in, dy);
     if (dx.size() != x.size())
-      throw check::Damage(text("vjp returns ", dx.size(), " gradients for ", x.size(),
-                               " inputs: it must give one for each, undefined where an ",
-                               "input gets none"));
+      throw check::Damage(str_cat("vjp returns ", dx.size(), " gradients for ", x.size(),
+                                  " inputs: it must give one for each, undefined where an ",
+                                  "input gets none"));
     Gradients out;
     for (std::size_t k = 0; k < dx.size(); ++k) out.emplace_back(fitting(k, dx[k]));
     return out;
@@ -43,10 +43,10 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
  private:
   const Tensor& fitting(std::size_t k, const Tensor& dx) const {
     if (dx.defined() && (dx.shape() != x[k].shape() || dx.dtype() != x[k].dtype()))
-      throw check::Damage(text("vjp returns ", dx.dtype(), " ", dx.shape(),
-                               " as the gradient of input ", k, ", which is ", x[k].dtype(), " ",
-                               x[k].shape(), ": a gradient has the shape and the dtype ",
-                               "of its input"));
+      throw check::Damage(str_cat("vjp returns ", dx.dtype(), " ", dx.shape(),
+                                  " as the gradient of input ", k, ", which is ", x[k].dtype(), " ",
+                                  x[k].shape(), ": a gradient has the shape and the dtype ",
+                                  "of its input"));
     return dx;
   }
 };

@@ -48,7 +48,7 @@ Tensor other_numbers(const Tensor& like, std::uint64_t seed) {
   Random random(seed);
   Values values(static_cast<std::size_t>(like.numel()));
   for (double& v : values) v = random.upstream();
-  return kernel::convert(from(values, like.shape()), like.dtype());
+  return kernel::convert(tensor(values, like.shape()), like.dtype());
 }
 
 Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_t seed) {
@@ -58,7 +58,7 @@ Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_
     if (!wanted[k]) continue;
     Values values = numbers(x[k]);
     for (double& v : values) v *= 1 + share * random.upstream() / 2;
-    out[k] = kernel::convert(from(values, x[k].shape()), x[k].dtype());
+    out[k] = kernel::convert(tensor(values, x[k].shape()), x[k].dtype());
   }
   return out;
 }
@@ -104,7 +104,8 @@ bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, 
   const std::size_t input = k < x.size() ? k : 0;
   const std::string name = k < x.size() ? "d" + f.options.names[k] : "out";
   if (found.shape() != expected.shape()) {
-    add(input, cause, what + ": " + name + text(" is ", found.shape(), ", not ", expected.shape()));
+    add(input, cause,
+        what + ": " + name + str_cat(" is ", found.shape(), ", not ", expected.shape()));
     return false;
   }
   const Values a = numbers(found), b = numbers(expected);

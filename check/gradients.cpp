@@ -108,7 +108,8 @@ Report run(const TensorFunction& f, const std::string& call) {
   const SingleThreadScope serial(count <= kSmall);
   Report report = check(f);
   if (report.verdict == Verdict::fail && f.options.smallest) add_smallest(f, report);
-  report.reproduce = text("check::", call, "(\"", f.name, "\", …, {.seed = ", f.options.seed, "})");
+  report.reproduce =
+      str_cat("check::", call, "(\"", f.name, "\", …, {.seed = ", f.options.seed, "})");
   return report;
 }
 

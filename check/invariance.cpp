@@ -43,7 +43,7 @@ void check_input(const char* check, const Tensor& x) {
 Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& options,
                    const std::string& why) {
   if (a.shape() != b.shape())
-    return {false, text("shapes ", a.shape(), " and ", b.shape(), " differ: ", why)};
+    return {false, str_cat("shapes ", a.shape(), " and ", b.shape(), " differ: ", why)};
   const double standard = a.dtype() == Dtype::f64 ? 1e-9 : 1e-4;
   const double tolerance = options.tolerance > 0 ? options.tolerance : standard;
   const Values x = numbers(a), y = numbers(b);
@@ -56,8 +56,8 @@ Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& op
     where = i;
   }
   if (worst <= tolerance) return {true, why};
-  return {false, text("output ", Sizes(index_of(where, sizes_of(a))), " is ", x[where], " and ",
-                      y[where], ": ", why)};
+  return {false, str_cat("output ", Sizes(index_of(where, sizes_of(a))), " is ", x[where], " and ",
+                         y[where], ": ", why)};
 }
 
 /// x with other contents from position `first` on: ids of the next example and position, numbers
@@ -77,7 +77,7 @@ Tensor changed_from(const Tensor& x, std::int64_t first) {
       const auto next = std::upper_bound(kinds.begin(), kinds.end(), id);
       id = next == kinds.end() ? kinds.front() : *next;
     }
-    tail.copy_(slice(from(ids, x.shape()), 1, first, x.size(1)));
+    tail.copy_(slice(tensor(ids, x.shape()), 1, first, x.size(1)));
   }
   return y;
 }
@@ -94,8 +94,8 @@ Invariance no_gradient_from(const SequenceFunction& f, const Tensor& x, std::int
   if (!dx.defined()) return {true, ""};
   for (const double value : numbers(slice(dx, 1, t, x.size(1))))
     if (value != 0)
-      return {false, text("outputs before position ", t, " have a gradient of ", value,
-                          " at an input from there on: it sees the future")};
+      return {false, str_cat("outputs before position ", t, " have a gradient of ", value,
+                             " at an input from there on: it sees the future")};
   return {true, ""};
 }
 
@@ -109,7 +109,7 @@ Invariance causal(const SequenceFunction& f, const Tensor& x, const InvarianceOp
   for (std::int64_t t = 1; t < x.size(1); ++t) {
     const Invariance same =
         compare(slice(y, 1, 0, t), slice(call(f, changed_from(x, t)), 1, 0, t), options,
-                text("inputs from position ", t, " on were changed: it sees the future"));
+                str_cat("inputs from position ", t, " on were changed: it sees the future"));
     if (!same) return same;
     if (!is_float(x.dtype())) continue;
     if (const Invariance none = no_gradient_from(f, x, t); !none) return none;
@@ -133,13 +133,13 @@ Invariance padding_invariant(
     const Tensor alone = call(f, slice(one, 1, 0, n), std::vector<std::int64_t>{n});
     const Invariance same =
         compare(mine, alone, options,
-                text("example ", b, " of length ", n, " with padding behind it, and without"));
+                str_cat("example ", b, " of length ", n, " with padding behind it, and without"));
     if (!same) return same;
     if (n == T) continue;
     const Tensor other = call(f, changed_from(one, n), std::vector<std::int64_t>{n});
     const Invariance unread =
         compare(mine, slice(other, 1, 0, n), options,
-                text("the padding of example ", b, " was changed: it is read"));
+                str_cat("the padding of example ", b, " was changed: it is read"));
     if (!unread) return unread;
   }
   return {true, "padding changes nothing"};
@@ -152,8 +152,9 @@ Invariance cache_invariant(const SequenceFunction& whole,
   const Tensor y = call(whole, x);
   const SequenceFunction step = start();
   for (std::int64_t t = 0; t < x.size(1); ++t) {
-    const Invariance same = compare(slice(y, 1, t, t + 1), call(step, slice(x, 1, t, t + 1)),
-                                    options, text("all at once, and step ", t, " with the cache"));
+    const Invariance same =
+        compare(slice(y, 1, t, t + 1), call(step, slice(x, 1, t, t + 1)), options,
+                str_cat("all at once, and step ", t, " with the cache"));
     if (!same) return same;
   }
   return {true, "with and without the cache are the same"};
@@ -179,7 +180,7 @@ Invariance permutation_equivariant(const SequenceFunction& f, const Tensor& x,
   std::iota(order.begin(), order.end(), 0);
   std::rotate(order.begin(), order.begin() + (T + 1) / 2, order.end());
   if (T > 2) std::swap(order[0], order[1]);
-  const Tensor index = from(order, {T});
+  const Tensor index = tensor(order, {T});
   return compare(index_select(call(f, x), 1, index), call(f, index_select(x, 1, index)), options,
                  "positions in another order, after and before: it knows where tokens stand");
 }
@@ -192,7 +193,7 @@ Invariance batch_invariant(const SequenceFunction& f, const Tensor& x,
   const Tensor y = call(f, x);
   for (std::int64_t b = 0; b < x.size(0); ++b) {
     const Invariance same = compare(slice(y, 0, b, b + 1), call(f, slice(x, 0, b, b + 1)), options,
-                                    text("example ", b, " in its batch, and alone"));
+                                    str_cat("example ", b, " in its batch, and alone"));
     if (!same) return same;
   }
   return {true, "each example gives what it gives alone"};

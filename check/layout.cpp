@@ -121,7 +121,7 @@ void repeated_upstream(Trial& t) {
   check(repeated(t.dy, {}), "for an upstream gradient of one repeated number, as sum() gives");
   for (int axis = 0; axis < t.dy.rank() && t.dy.rank() > 1; ++axis)
     if (t.dy.size(axis) > 1)
-      check(repeated(t.dy, axis), text("for an upstream gradient repeated along axis ", axis));
+      check(repeated(t.dy, axis), str_cat("for an upstream gradient repeated along axis ", axis));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ Options extended(const Options& options, const Borrowed& borrowed, const Tensors
   all.names = borrowed.names();
   all.differentiable.assign(count, true);
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    all.names.push_back(options.names.empty() ? text("input ", k) : options.names[k]);
+    all.names.push_back(options.names.empty() ? str_cat("input ", k) : options.names[k]);
     all.differentiable.push_back(options.differentiable.empty() ? is_float(inputs[k].dtype())
                                                                 : options.differentiable[k]);
   }

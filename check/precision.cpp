@@ -90,7 +90,7 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
 void check_precision(Trial& t) {
   if (!t.f.f32 || t.rows.dy.empty()) return;
   const Tensors rough = converted(t.x, Dtype::f32);
-  const Tensor dy = kernel::convert(from(t.rows.dy, t.dy.shape()), Dtype::f32);
+  const Tensor dy = kernel::convert(tensor(t.rows.dy, t.dy.shape()), Dtype::f32);
   if (!fits_f32(rough) || !fits_f32({t.base.y})) {
     t.report.notes.push_back("not checked in f32: the numbers are too large for it");
     return;

@@ -108,7 +108,7 @@ void refused_inputs(Trial& t) {
     const std::string recorded = error_of(t, in, true), plain = error_of(t, in, false);
     if (recorded == plain && !plain.empty()) continue;
     t.add(0, cause,
-          text("refused inputs ", i, ": ") +
+          str_cat("refused inputs ", i, ": ") +
               (recorded == plain
                    ? "nothing is thrown"
                    : "recorded it says '" + recorded + "', under NoGrad '" + plain + "'"));

@@ -37,7 +37,7 @@ void TensorFunction::complete(const Tensors& given) {
   if (wanted.empty())
     for (const Tensor& x : given) wanted.push_back(x.defined() && is_float(x.dtype()));
   for (std::size_t k = 0; options.names.size() == k && k < given.size(); ++k)
-    options.names.push_back(text("x", k));
+    options.names.push_back(str_cat("x", k));
   require(options.names.size() == given.size(), name, ": ", options.names.size(), " names for ",
           given.size(), " inputs");
   require(wanted.size() == given.size(), name, ": `differentiable` has ", wanted.size(),

@@ -33,7 +33,7 @@ target_compile_options(gradus_fast PRIVATE
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/base/random.cpp ${PROJECT_SOURCE_DIR}/engine/broadcast.cpp
   ${PROJECT_SOURCE_DIR}/ops/attention/kernel.cpp
   ${PROJECT_SOURCE_DIR}/ops/cross_entropy.cpp ${PROJECT_SOURCE_DIR}/ops/dropout.cpp
-  ${PROJECT_SOURCE_DIR}/ops/gelu.cpp ${PROJECT_SOURCE_DIR}/ops/normalization.cpp
+  ${PROJECT_SOURCE_DIR}/ops/activation.cpp ${PROJECT_SOURCE_DIR}/ops/normalization.cpp
   ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
   APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
 target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os>")

@@ -22,7 +22,7 @@ inline bool wants_gradient(std::span<const Tensor* const> inputs) {
 /// Runs `op`, and gives its output a Node if a gradient is wanted. `forward` calls op.forward(…).
 /// Without a gradient nothing of this goes to the heap.
 template <class O, std::size_t N, class Forward>
-Tensor run(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward) {
+Tensor record(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward) {
   ++thread_state.operations;
   const OpEvent event(op, inputs);
   Tensor y = forward();
@@ -40,7 +40,7 @@ Tensor run(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward) {
 template <class O, std::same_as<Tensor>... X>
 Tensor apply(O op, const X&... x) {
   const Tensor* const inputs[] = {&x...};
-  return run(op, std::span(inputs), [&] { return op.forward(x...); });
+  return record(op, std::span(inputs), [&] { return op.forward(x...); });
 }
 
 /// The same for operations on any number of tensors (cat, stack): op.forward(span).
@@ -48,7 +48,7 @@ template <class O>
 Tensor apply(O op, std::span<const Tensor> x) {
   std::vector<const Tensor*> inputs;
   for (const Tensor& each : x) inputs.push_back(&each);
-  return run(op, std::span<const Tensor* const>(inputs), [&] { return op.forward(x); });
+  return record(op, std::span<const Tensor* const>(inputs), [&] { return op.forward(x); });
 }
 
 }  // namespace gradus

@@ -37,7 +37,7 @@ std::string where_am_i() {
     out = root->who().type_name() + (path.empty() ? "" : " " + path);
   }
   if (const Node* node = thread_state.backward)
-    out += text(out.empty() ? "" : ", ", "backward of ", node->name(), ", node ", node->id);
+    out += str_cat(out.empty() ? "" : ", ", "backward of ", node->name(), ", node ", node->id);
   return out;
 }
 

@@ -91,4 +91,13 @@ Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shap
   return out;
 }
 
+Shape unravel_index(std::int64_t i, const Shape& shape) {
+  Shape at = shape;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    at[axis] = i % shape[axis];
+    i /= shape[axis];
+  }
+  return at;
+}
+
 }  // namespace gradus

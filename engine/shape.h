@@ -75,4 +75,7 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 /// The strides that make an array of `shape` look like `target`: 0 along the axes it repeats.
 Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& target);
 
+/// The position of element i of a row-major array of `shape`, one index an axis.
+Shape unravel_index(std::int64_t i, const Shape& shape);
+
 }  // namespace gradus

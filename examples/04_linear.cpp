@@ -41,12 +41,12 @@ struct ByHand {
 
 template <std::size_t rows, std::size_t columns>
 Tensor matrix(const double (&values)[rows][columns]) {
-  return from(std::span<const double>(&values[0][0], rows * columns),
-              {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)});
+  return tensor(std::span<const double>(&values[0][0], rows * columns),
+                {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)});
 }
 
 Tensor vector(const double (&values)[out]) {
-  return from(std::span<const double>(values), {static_cast<std::int64_t>(out)});
+  return tensor(std::span<const double>(values), {static_cast<std::int64_t>(out)});
 }
 
 void by_hand_and_by_engine() {

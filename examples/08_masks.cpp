@@ -48,8 +48,8 @@ void kinds() {
         {"causal & padding, example 1", (causal_mask() & padding).picture(4, 5, 1)}});
   expect(prefix.picture(1, 5) == "###..\n", "|: one of the two allows it");
   // A ring of 4, where 4 and 5 have taken the place of 0 and 1; a prompt with padding before it.
-  const Mask ring = place(window_mask(2), {{5}}, {{4, 5, 2, 3}});
-  const Mask left = place(causal_mask(), {{-1, 0, 1, 2}}, {{-1, 0, 1, 2}});
+  const Mask ring = remap_positions(window_mask(2), {{5}}, {{4, 5, 2, 3}});
+  const Mask left = remap_positions(causal_mask(), {{-1, 0, 1, 2}}, {{-1, 0, 1, 2}});
   draw({{"window 2: 5 asks 4 5 2 3", ring.picture(1, 4)}, {"-1 0 1 2", left.picture(4, 4)}});
   expect(ring.picture(1, 4) == "##.#\n", "positions decide, not places in memory");
 }

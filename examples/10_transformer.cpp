@@ -29,7 +29,7 @@ struct Words {
 
 Words draw(std::int64_t count, std::int64_t length) {
   const Tensor source = randint(0, kLetters, {count, length}), backwards = flip(source, {1});
-  const Tensor start = from(nn::Tokens(static_cast<std::size_t>(count), kStart), {count, 1});
+  const Tensor start = tensor(nn::Tokens(static_cast<std::size_t>(count), kStart), {count, 1});
   return {source, cat({start, backwards}, 1), cat({backwards, start + 1}, 1)};
 }
 

@@ -27,7 +27,7 @@ void count(std::int64_t bytes) {
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (bytes > kMostAtOnce) violated(text("it asks for ", bytes, " bytes at once"));
+  if (bytes > kMostAtOnce) violated(str_cat("it asks for ", bytes, " bytes at once"));
   void* data = nullptr;
   if (posix_memalign(&data, std::max(alignment, sizeof(void*)), bytes) != 0) return nullptr;
   count(static_cast<std::int64_t>(malloc_usable_size(data)));
@@ -55,7 +55,7 @@ void violated(const std::string& what) {
 void check_message(std::string_view message) {
   const auto in_quotes = [&] { return io::in_quotes(message); };
   if (message.size() > 1000)
-    violated(text("its message has ", message.size(), " bytes: ", in_quotes()));
+    violated(str_cat("its message has ", message.size(), " bytes: ", in_quotes()));
   if (!io::is_utf8(message)) violated("its message is not UTF-8: " + in_quotes());
   const bool line = std::none_of(message.begin(), message.end(),
                                  [](char c) { return static_cast<unsigned char>(c) < 0x20; });
@@ -73,9 +73,9 @@ Watch::Watch(std::size_t input_bytes, std::int64_t constant_bytes)
 void Watch::check() const {
   const double seconds = static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC;
   const std::int64_t bytes = peak + memory::usage().peak_bytes - live_before_;
-  if (seconds > kSeconds) violated(text("it took ", seconds, " s; ", kSeconds, " are allowed"));
+  if (seconds > kSeconds) violated(str_cat("it took ", seconds, " s; ", kSeconds, " are allowed"));
   if (bytes > most_bytes_)
-    violated(text("it took ", bytes, " bytes of memory; ", most_bytes_, " are allowed"));
+    violated(str_cat("it took ", bytes, " bytes of memory; ", most_bytes_, " are allowed"));
 }
 
 }  // namespace gradus::fuzz

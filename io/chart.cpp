@@ -45,7 +45,7 @@ std::string fixed(double value, int digits) {
   char buffer[64];
   const auto end =
       std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, digits);
-  return end.ec == std::errc() ? std::string(buffer, end.ptr) : text(value);
+  return end.ec == std::errc() ? std::string(buffer, end.ptr) : str_cat(value);
 }
 
 std::string at(double coordinate) { return fixed(coordinate, 1); }
@@ -56,18 +56,18 @@ double width_of(const std::string& words) {  // in pixels, on the generous side
 
 std::string label(double x, double y, const char* anchor, const std::string& words,
                   const char* more = "") {
-  return text("<text x=\"", at(x), "\" y=\"", at(y), "\" text-anchor=\"", anchor, "\"", more, ">",
-              escape_xml(words), "</text>\n");
+  return str_cat("<text x=\"", at(x), "\" y=\"", at(y), "\" text-anchor=\"", anchor, "\"", more,
+                 ">", escape_xml(words), "</text>\n");
 }
 
 std::string segment(const char* style, double x1, double y1, double x2, double y2) {
-  return text("<line class=\"", style, "\" x1=\"", at(x1), "\" y1=\"", at(y1), "\" x2=\"", at(x2),
-              "\" y2=\"", at(y2), "\"/>\n");
+  return str_cat("<line class=\"", style, "\" x1=\"", at(x1), "\" y1=\"", at(y1), "\" x2=\"",
+                 at(x2), "\" y2=\"", at(y2), "\"/>\n");
 }
 
 std::string dot(const std::string& colour, double x, double y) {
-  return text("<circle class=\"dot ", colour, "\" cx=\"", at(x), "\" cy=\"", at(y),
-              "\" r=\"3\"/>\n");
+  return str_cat("<circle class=\"dot ", colour, "\" cx=\"", at(x), "\" cy=\"", at(y),
+                 "\" r=\"3\"/>\n");
 }
 
 /// From numbers to pixels along one axis, whose ends are its first and last tick.
@@ -117,19 +117,20 @@ std::string way(const std::vector<Column>& columns, const Axis& x, const Axis& y
   std::string path;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Column& column = columns[back ? columns.size() - 1 - i : i];
-    path += text(path.empty() && !back ? "M" : "L", at(x(column.x)), " ", at(y(column.*which)));
+    path += str_cat(path.empty() && !back ? "M" : "L", at(x(column.x)), " ", at(y(column.*which)));
   }
   return path;
 }
 
 std::string drawn(const Curve& curve, std::size_t index, const Axis& x, const Axis& y) {
-  const std::string colour = text("c", index % kColours);
+  const std::string colour = str_cat("c", index % kColours);
   const std::vector<Column> columns = columns_of(curve, x);
   std::string out;
   if (std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.count > 1; }))
-    out += text("<path class=\"band ", colour, "\" d=\"", way(columns, x, y, &Column::high),
-                way(columns, x, y, &Column::low, true), "Z\"/>\n");
-  out += text("<path class=\"line ", colour, "\" d=\"", way(columns, x, y, &Column::y), "\"/>\n");
+    out += str_cat("<path class=\"band ", colour, "\" d=\"", way(columns, x, y, &Column::high),
+                   way(columns, x, y, &Column::low, true), "Z\"/>\n");
+  out +=
+      str_cat("<path class=\"line ", colour, "\" d=\"", way(columns, x, y, &Column::y), "\"/>\n");
   if ((curve.dots && columns.size() <= kMostDots) || columns.size() == 1)
     for (const Column& column : columns) out += dot(colour, x(column.x), y(column.y));
   return out;
@@ -140,7 +141,7 @@ std::string drawn(const Chart::Mark& mark, const Axis& x, const Axis& y) {
   const double px = x(mark.x), py = y(mark.y);
   const double above = std::max(kTop + 14, py - 46);
   const bool left = px + width_of(mark.text) > kRight;
-  return text("<circle class=\"mark\" cx=\"", at(px), "\" cy=\"", at(py), "\" r=\"6\"/>\n") +
+  return str_cat("<circle class=\"mark\" cx=\"", at(px), "\" cy=\"", at(py), "\" r=\"6\"/>\n") +
          segment("mark", px, above + 5, px, std::max(above + 5, py - 6)) +
          label(left ? std::min(px + 4, kRight) : px - 4, above, left ? "end" : "start", mark.text);
 }
@@ -159,12 +160,12 @@ std::string frame(const Chart& chart, const Axis& x, const Axis& y) {
   out += label((kLeft + kRight) / 2, kHeight - 14, "middle", chart.x_label);
   const double middle = (kTop + kBottom) / 2;
   out += label(20, middle, "middle", chart.y_label,
-               text(" transform=\"rotate(-90 20 ", at(middle), ")\"").c_str());
+               str_cat(" transform=\"rotate(-90 20 ", at(middle), ")\"").c_str());
   out += label(kLeft, 30, "start", chart.title, " class=\"title\"");
   double place = kLeft;
   for (std::size_t i = 0; i < chart.curves.size(); ++i) {
-    const std::string colour = text("c", i % kColours);
-    out += text("<path class=\"line ", colour, "\" d=\"M", at(place), " 53h22\"/>\n");
+    const std::string colour = str_cat("c", i % kColours);
+    out += str_cat("<path class=\"line ", colour, "\" d=\"M", at(place), " 53h22\"/>\n");
     if (chart.curves[i].dots) out += dot(colour, place + 11, 53);
     out += label(place + 29, 57.5, "start", chart.curves[i].name);
     place += 29 + width_of(chart.curves[i].name) + 22;
@@ -207,10 +208,10 @@ std::string svg(const Chart& chart) {
   const Axis x{round_ticks(left, right, 8), kLeft, kRight};
   const Axis y{round_ticks(low, high, 5), kBottom, kTop};
   std::string out =
-      text("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ", kHeight,
-           "\" width=\"", kWidth, "\" height=\"", kHeight, "\" role=\"img\">\n", "<title>",
-           escape_xml(chart.title), "</title>\n", kStyle,
-           "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n", frame(chart, x, y));
+      str_cat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ", kHeight,
+              "\" width=\"", kWidth, "\" height=\"", kHeight, "\" role=\"img\">\n", "<title>",
+              escape_xml(chart.title), "</title>\n", kStyle,
+              "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n", frame(chart, x, y));
   for (std::size_t i = 0; i < chart.curves.size(); ++i) out += drawn(chart.curves[i], i, x, y);
   if (chart.mark) out += drawn(*chart.mark, x, y);
   return out + "</svg>\n";

@@ -42,7 +42,7 @@ std::string checksum_of(const Checkpoint& checkpoint) {
   for (const auto& [key, value] : checkpoint.facts) sum.add(key), sum.add(value);
   for (const auto& [name, tensor] : checkpoint.tensors) {
     sum.add(name);
-    sum.add(text(tensor.dtype(), " ", tensor.shape()));
+    sum.add(str_cat(tensor.dtype(), " ", tensor.shape()));
     const Tensor packed = kernel::contiguous(tensor);
     dispatch(packed.dtype(), [&]<class T>() {
       sum.add(packed.data<T>(), static_cast<std::size_t>(packed.numel()) * sizeof(T));

@@ -86,7 +86,7 @@ class Lines {
     rest_.remove_prefix(std::min(end + 1, rest_.size()));
     return fields_of(line, ++number_, name_);
   }
-  std::string where() const { return text(name_, ": line ", number_); }
+  std::string where() const { return str_cat(name_, ": line ", number_); }
 
  private:
   std::string_view rest_;
@@ -153,7 +153,7 @@ Table parse_csv(std::string_view text, const std::string& name, Dtype dtype) {
     ++rows;
   }
   const Shape shape = {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
-  table.values = kernel::convert(from(values, shape), dtype);
+  table.values = kernel::convert(tensor(values, shape), dtype);
   return table;
 }
 

@@ -189,10 +189,10 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& name) {
 
 void save_npy(const std::string& path, const Tensor& x) {
   require(x.defined(), "save_npy: ", path, ": the tensor is undefined");
-  std::string header = text("{'descr': '", kWritten[static_cast<std::size_t>(x.dtype())],
-                            "', 'fortran_order': False, 'shape': (");
+  std::string header = str_cat("{'descr': '", kWritten[static_cast<std::size_t>(x.dtype())],
+                               "', 'fortran_order': False, 'shape': (");
   for (int axis = 0; axis < x.rank(); ++axis)
-    header += text(x.size(axis), x.rank() == 1 ? "," : "", axis + 1 < x.rank() ? ", " : "");
+    header += str_cat(x.size(axis), x.rank() == 1 ? "," : "", axis + 1 < x.rank() ? ", " : "");
   header += "), }";
   // Magic, version and length take 10 bytes; blanks and a line end make it a multiple of 64.
   header.append(63 - (10 + header.size()) % 64, ' ') += '\n';

@@ -83,16 +83,17 @@ std::string header_of(const std::vector<Entry>& order,
   metadata.emplace("format", "pt");
   std::string header = "{\"__metadata__\":{";
   for (const auto& [key, value] : metadata)
-    header += text(header.back() == '{' ? "" : ",", json_string(key, "the key"), ":",
-                   json_string(value, "the text"));
+    header += str_cat(header.back() == '{' ? "" : ",", json_string(key, "the key"), ":",
+                      json_string(value, "the text"));
   header += "}";
   std::size_t begin = 0;
   for (const Entry entry : order) {
     const Tensor& x = entry->second;
-    header += text(",", json_string(entry->first, "the name"), ":{\"dtype\":\"", kind_of(x).name,
-                   "\",\"shape\":[");
-    for (int axis = 0; axis < x.rank(); ++axis) header += text(axis > 0 ? "," : "", x.size(axis));
-    header += text("],\"data_offsets\":[", begin, ",", begin + bytes_of(x), "]}");
+    header += str_cat(",", json_string(entry->first, "the name"), ":{\"dtype\":\"", kind_of(x).name,
+                      "\",\"shape\":[");
+    for (int axis = 0; axis < x.rank(); ++axis)
+      header += str_cat(axis > 0 ? "," : "", x.size(axis));
+    header += str_cat("],\"data_offsets\":[", begin, ",", begin + bytes_of(x), "]}");
     begin += bytes_of(x);
   }
   header += "}";

@@ -99,7 +99,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
 
  private:
   std::string where() const {
-    return text(file_, ": ", in_metadata_ ? "" : "tensor ", in_quotes(name_), ": ");
+    return str_cat(file_, ": ", in_metadata_ ? "" : "tensor ", in_quotes(name_), ": ");
   }
   [[noreturn]] void misplaced(const std::string& what) const {
     if (depth_ == 1) fail<FileError>(where(), what, " stands where an object is wanted");
@@ -121,25 +121,25 @@ class HeaderReader final : public nlohmann::json_sax<json> {
 
 /// What is wrong with an entry that should begin at `place`, or "".
 std::string fault_of(const TensorEntry& entry, std::uint64_t place, std::uint64_t data_bytes) {
-  const auto offsets = [&] { return text("data_offsets [", entry.begin, ", ", entry.end, "]"); };
+  const auto offsets = [&] { return str_cat("data_offsets [", entry.begin, ", ", entry.end, "]"); };
   const auto type = [&] {
     std::string sizes;
-    for (const std::uint64_t size : entry.shape) sizes += text(sizes.empty() ? "" : ", ", size);
-    return text(entry.dtype, " [", sizes, "]");
+    for (const std::uint64_t size : entry.shape) sizes += str_cat(sizes.empty() ? "" : ", ", size);
+    return str_cat(entry.dtype, " [", sizes, "]");
   };
   if (entry.end < entry.begin) return offsets() + " end before they begin";
   if (entry.end > data_bytes)
-    return text(offsets(), " reach beyond the ", data_bytes,
-                " bytes of data in the file: is it cut off?");
+    return str_cat(offsets(), " reach beyond the ", data_bytes,
+                   " bytes of data in the file: is it cut off?");
   if (entry.begin != place)
-    return text(offsets(), " should begin where the tensor before ends, at ", place, ": bytes ",
-                entry.begin < place ? "would be shared" : "would belong to nothing");
+    return str_cat(offsets(), " should begin where the tensor before ends, at ", place, ": bytes ",
+                   entry.begin < place ? "would be shared" : "would belong to nothing");
   const auto count = count_of(entry.shape);
   if (!count) return type() + " has more elements than any memory";
   const std::uint64_t bytes = *count * bytes_of(entry.stored);
   if (bytes != entry.end - entry.begin)
-    return text(type(), " takes ", bytes, " bytes, but ", offsets(), " are ",
-                entry.end - entry.begin);
+    return str_cat(type(), " takes ", bytes, " bytes, but ", offsets(), " are ",
+                   entry.end - entry.begin);
   return "";
 }
 

@@ -13,7 +13,7 @@ namespace {
 int create_beside(const std::string& path, std::string& name, OutputFile& file) {
   int cause = EEXIST;
   for (int i = 0; i < 10000 && cause == EEXIST; ++i) {
-    name = text(path, ".tmp-", i);
+    name = str_cat(path, ".tmp-", i);
     cause = file.create(name);
   }
   return cause;

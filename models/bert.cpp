@@ -7,8 +7,8 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/loss.h"
-#include "gradus/ops/matmul.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
@@ -71,7 +71,7 @@ Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < std::ssize(wanted); ++i)
     if (wanted[static_cast<std::size_t>(i)] != -1) chosen.push_back(i);
-  const Tensor places = from(chosen, {std::ssize(chosen)});                     // [M]
+  const Tensor places = tensor(chosen, {std::ssize(chosen)});                   // [M]
   const Tensor x = index_select(flatten(bert(ids, lengths), 0, 1), 0, places);  // [M, C]
   const Tensor target = index_select(flatten(targets), 0, places);              // [M]
   return cross_entropy(words(x), target);
@@ -111,7 +111,7 @@ MaskedTokens mask_tokens(const Tensor& ids, const MaskTokensOptions& options,
     else if (fate < 0.9)
       seen[i] = options.first_id + static_cast<std::int64_t>(pick * kinds);
   }
-  return {from(seen, ids.shape()), from(wanted, ids.shape())};
+  return {tensor(seen, ids.shape()), tensor(wanted, ids.shape())};
 }
 
 }  // namespace gradus::nn

@@ -31,7 +31,7 @@ Padded pad_left(const std::vector<Tokens>& sequences) {
     ids.insert(ids.end(), each.begin(), each.end());
     out.lengths.push_back(std::ssize(each));
   }
-  out.ids = from(ids, {std::ssize(sequences), longest});
+  out.ids = tensor(ids, {std::ssize(sequences), longest});
   return out;
 }
 

@@ -8,8 +8,8 @@
 #include "gradus/ops/checkpoint.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/loss.h"
-#include "gradus/ops/matmul.h"
 
 namespace gradus::nn {
 namespace {
@@ -82,7 +82,7 @@ Tensor GPT::embed(const Tensor& ids, const KVCache* cache) const {
                       options.context, ": pass the last ", options.context, " of them");
   if (!cache) return token(ids) + position(arange(T));
   const KVCache::Flat at = cache->flat();
-  return token(ids) + position(from(at.queries, {at.examples == 0 ? 1 : at.examples, T}));
+  return token(ids) + position(tensor(at.queries, {at.examples == 0 ? 1 : at.examples, T}));
 }
 
 Tensor GPT::forward(const Tensor& ids, KVCache* cache,

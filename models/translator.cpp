@@ -9,7 +9,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/matmul.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -65,7 +65,7 @@ Tensor Translator::embed(const Embedding& token, const Tensor& ids, const KVCach
   if (cache) {
     const KVCache::Flat at = cache->flat();
     const std::int64_t B = at.examples == 0 ? 1 : at.examples;
-    places = embedding(positions, from(at.queries, {B, T}));  // [B or 1, T, C]
+    places = embedding(positions, tensor(at.queries, {B, T}));  // [B or 1, T, C]
   }
   const Tensor x = vectors + places.to(vectors.dtype());  // [B, T, C]
   return dropout(x, options.dropout, training());
@@ -107,7 +107,7 @@ Tensor TranslatorContinuation::next(const std::vector<Tokens>& tokens) {
 
 void TranslatorContinuation::select(const std::vector<std::int64_t>& sequences) {
   cache_.select(sequences);
-  memory_ = index_select(memory_, 0, from(sequences, {std::ssize(sequences)}));
+  memory_ = index_select(memory_, 0, tensor(sequences, {std::ssize(sequences)}));
   std::vector<std::int64_t> lengths;
   for (const std::int64_t i : sequences)
     if (!lengths_.empty()) lengths.push_back(lengths_[static_cast<std::size_t>(i)]);

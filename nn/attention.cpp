@@ -104,7 +104,7 @@ Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, KVCache* c
     all.keys = rotate(all.keys, at.queries);
   }
   if (cache) all = cache->extend(*this, all.keys, all.values);  // [B, G, S, D]
-  const Mask placed = cache ? place(mask, cache->queries(), cache->keys()) : mask;
+  const Mask placed = cache ? remap_positions(mask, cache->queries(), cache->keys()) : mask;
   const AttentionOptions how{.bias = position_bias(*this, at, x.dtype()),
                              .dropout = options.dropout,
                              .training = training()};
@@ -161,7 +161,7 @@ Tensor CrossAttention::forward(const Tensor& x, const Tensor& keys, const Tensor
   const KeysValues memory = project(x, keys, values, cache);
   const Tensor q = split_heads(q_proj(x), options.heads);  // [B, H, T, D]
   const std::vector<std::int64_t> places = up_to(keys.size(1));
-  const Mask placed = cache ? place(mask, cache->queries(), {places}) : mask;
+  const Mask placed = cache ? remap_positions(mask, cache->queries(), {places}) : mask;
   KVCache::Flat at = cache ? cache->flat() : KVCache::Flat{up_to(x.size(1)), {}, 0};
   at.keys = places;
   for (std::int64_t b = 1; b < at.examples; ++b)  // the memory stands alike for every example

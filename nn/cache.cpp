@@ -14,7 +14,7 @@ namespace gradus::nn {
 namespace {
 
 Tensor picked(const Tensor& x, const std::vector<std::int64_t>& examples) {
-  return index_select(x, 0, from(examples, {std::ssize(examples)}));
+  return index_select(x, 0, tensor(examples, {std::ssize(examples)}));
 }
 
 /// Writes `fresh` into the slots from `first` on.

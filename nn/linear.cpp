@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gradus/nn/init.h"
-#include "gradus/ops/matmul.h"
+#include "gradus/ops/linear.h"
 
 namespace gradus::nn {
 

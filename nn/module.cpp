@@ -233,7 +233,7 @@ void RootCall::op_begin(const Op& op, std::span<const Tensor* const> inputs) {
     if (!unlisted_.empty() || !x->requires_grad() || !x->is_leaf()) continue;
     const auto same = [x](const Tensor& known) { return known.node() == x->node(); };
     if (std::none_of(known_.begin(), known_.end(), same))
-      unlisted_ = text("a parameter ", x->shape(), " used by ", op.name(), " in ", where_am_i());
+      unlisted_ = str_cat("a parameter ", x->shape(), " used by ", op.name(), " in ", where_am_i());
   }
 }
 

@@ -4,11 +4,16 @@
 //   leaky_relu  y = x > 0 ? x : a x                 dx = x > 0 ? dy : a dy
 //   elu         y = x > 0 ? x : a (eˣ − 1)          dx = x > 0 ? dy : a eˣ dy
 //   softplus    y = log(1 + eˣ)                     dx = s(x) dy            s(x) = 1 / (1 + e⁻ˣ)
+//   silu        y = x s(x)                          dx = s (1 + x (1 − s)) dy
+//   gelu erf    y = x Φ(x)                          dx = (Φ + x φ) dy      φ = Φ' = e^(−x²/2) / √2π
+//   gelu tanh   y = x/2 (1 + t)                     dx = ((1 + t)/2 + x/2 (1 − t²) u') dy
+//                 t = tanh u,  u = √(2/π) (x + 0.044715 x³)
+//   swiglu      y = silu(g) x                       dg = silu'(g) x dy      dx = silu(g) dy
 //   glu         y = a s(b), a and b the halves of x: no operation of its own
 //
-// relu remembers y, which whatever follows it remembers too; the others x. gelu.cpp has silu, gelu
-// and swiglu.
-
+// relu keeps y, which the operation after it keeps too; the others keep x. The output of silu, gelu
+// and swiglu is computed again in backward when a later operation needs it, and their gradients are
+// written into what they kept, where nothing else holds it.
 #include "gradus/ops/activation.h"
 
 #include <cmath>
@@ -18,25 +23,72 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/kernels/elementwise.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus {
+namespace {
+
+Tensor silu_formula(const Tensor& x) { return x * sigmoid(x); }
+
+Tensor silu_slope(const Tensor& x) {
+  const Tensor s = sigmoid(x);
+  return s * (1.0 + x * (1.0 - s));
+}
+
+constexpr double kTanhScale = 0.7978845608028654;  // √(2/π)
+constexpr double kTanhCubic = 0.044715;
+constexpr double kInverseSqrt2 = 0.7071067811865476;
+constexpr double kInverseSqrt2Pi = 0.3989422804014327;
+
+/// tanh u of gelu's approximation.
+Tensor gelu_tanh_inner(const Tensor& x) {
+  return tanh(kTanhScale * (x + kTanhCubic * (x * square(x))));
+}
+
+Tensor gelu_formula(const Tensor& x, Gelu form) {
+  const Tensor inner = form == Gelu::tanh ? gelu_tanh_inner(x) : erf(kInverseSqrt2 * x);
+  return (0.5 * x) * (1.0 + inner);
+}
+
+Tensor gelu_slope(const Tensor& x, Gelu form) {
+  if (form == Gelu::erf) {
+    const Tensor density = kInverseSqrt2Pi * exp(-0.5 * square(x));
+    return 0.5 * (1.0 + erf(kInverseSqrt2 * x)) + x * density;
+  }
+  const Tensor t = gelu_tanh_inner(x);
+  const Tensor du = kTanhScale * (1.0 + 3.0 * kTanhCubic * square(x));
+  return 0.5 * (1.0 + t) + (0.5 * x) * (1.0 - square(t)) * du;
+}
+
+template <class T>
+GRADUS_INLINE void swiglu_row_backward(const T* g, std::int64_t g_step, const T* x,
+                                       std::int64_t x_step, const T* dy, std::int64_t dy_step,
+                                       T* dg, T* dx, std::int64_t n) {
+  if (g_step != 1 || x_step != 1 || dy_step != 1) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T gate = g[i * g_step], up = x[i * x_step], d = dy[i * dy_step];
+      dg[i] = d * up * vmath::silu_derivative(gate);
+      dx[i] = d * vmath::silu(gate);
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T gate = g[i], up = x[i], d = dy[i];  // read first: dg and dx may stand in their places
+    dg[i] = d * up * vmath::silu_derivative(gate);
+    dx[i] = d * vmath::silu(gate);
+  }
+}
+
+}  // namespace
+
 namespace op {
 
-struct Relu final : Op {
-  Saved y;
-
+struct Relu final : Unary<Relu, Keeps::output> {
   const char* name() const override { return "relu"; }
-
-  Tensor forward(const Tensor& x) {
-    Tensor result = map(name(), x, [](auto v) { return v < 0 ? decltype(v)(0) : v; });  // NaN stays
-    y = result;
-    return result;
-  }
-
+  static GRADUS_INLINE auto value(auto v) { return v < 0 ? decltype(v)(0) : v; }  // NaN stays
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
     if (GradMode::enabled()) return {masked_fill(dy, less_equal(y.value(), 0), 0)};
     return {zip_backward(name(), y.take(wants), dy,
@@ -44,41 +96,31 @@ struct Relu final : Op {
   }
 };
 
-struct LeakyRelu final : Op {
-  Saved x;
+struct LeakyRelu final : Unary<LeakyRelu, Keeps::input> {
   double slope;
 
   explicit LeakyRelu(double slope) : slope(slope) {}
   const char* name() const override { return "leaky_relu"; }
-
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return map(name(), input, [a = slope](auto v) { return v > 0 ? v : decltype(v)(a) * v; });
+  auto function() const {
+    return [a = slope](auto v) { return v > 0 ? v : decltype(v)(a) * v; };
   }
-
   Gradients backward(const Tensor& dy, const Wanted&) override {
     return {where(greater(x.value(), 0), dy, scale(dy, slope))};
   }
 };
 
-struct Elu final : Op {
-  Saved x;
+struct Elu final : Unary<Elu, Keeps::input> {
   double alpha;
 
   explicit Elu(double alpha) : alpha(alpha) {}
   const char* name() const override { return "elu"; }
-
-  Tensor forward(const Tensor& input) {
-    x = input;
-    return map(name(), input,
-               [a = alpha](auto v) { return v > 0 ? v : decltype(v)(a) * vmath::expm1(v); });
+  auto function() const {
+    return [a = alpha](auto v) { return v > 0 ? v : decltype(v)(a) * vmath::expm1(v); };
   }
-
   Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor at = x.value();
     const Tensor positive = greater(at, 0);
-    const Tensor below =
-        masked_fill(at, positive, 0);  // where e^x is not wanted it must not overflow
+    const Tensor below = masked_fill(at, positive, 0);  // e^x must not overflow where it is unused
     return {where(positive, dy, dy * scale(exp(below), alpha))};
   }
 };
@@ -99,6 +141,81 @@ struct Softplus final : Op {
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * sigmoid(x.value())}; }
 };
 
+/// Its output is cheaper to compute again than to keep.
+template <class Self>
+struct SmoothActivation : Unary<Self, Keeps::input> {
+  bool is_recomputable() const override { return this->x.is_stored(); }
+  Tensor recompute() const override { return map(this->name(), this->x.value(), this->function()); }
+
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+    if (GradMode::enabled()) return {dy * Self::slope(this->x.value())};
+    return {zip_backward(this->name(), this->x.take(wants), dy,
+                         [](auto v, auto d) { return d * Self::derivative(v); })};
+  }
+};
+
+struct Silu final : SmoothActivation<Silu> {
+  const char* name() const override { return "silu"; }
+  static GRADUS_INLINE auto value(auto v) { return vmath::silu(v); }
+  static GRADUS_INLINE auto derivative(auto v) { return vmath::silu_derivative(v); }
+  static Tensor slope(const Tensor& x) { return silu_slope(x); }
+};
+
+struct GeluTanh final : SmoothActivation<GeluTanh> {
+  const char* name() const override { return "gelu"; }
+  static GRADUS_INLINE auto value(auto v) { return vmath::gelu_tanh(v); }
+  static GRADUS_INLINE auto derivative(auto v) { return vmath::gelu_tanh_derivative(v); }
+  static Tensor slope(const Tensor& x) { return gelu_slope(x, Gelu::tanh); }
+};
+
+struct GeluErf final : SmoothActivation<GeluErf> {
+  const char* name() const override { return "gelu_erf"; }
+  static GRADUS_INLINE auto value(auto v) { return vmath::gelu_erf(v); }
+  static GRADUS_INLINE auto derivative(auto v) { return vmath::gelu_erf_derivative(v); }
+  static Tensor slope(const Tensor& x) { return gelu_slope(x, Gelu::erf); }
+};
+
+struct Swiglu final : Op {
+  Saved gate, x;
+
+  const char* name() const override { return "swiglu"; }
+
+  Tensor forward(const Tensor& g, const Tensor& input) {
+    gate = g;
+    x = input;
+    return activate(g, input);
+  }
+
+  Tensor activate(const Tensor& g, const Tensor& input) const {
+    return zip(name(), g, input, [](auto u, auto v) { return vmath::silu(u) * v; });
+  }
+
+  bool is_recomputable() const override { return gate.is_stored() && x.is_stored(); }
+  Tensor recompute() const override { return activate(gate.value(), x.value()); }
+
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+    if (GradMode::enabled()) {
+      const Tensor g = gate.value(), up = x.value();
+      return {dy * up * silu_slope(g), dy * silu_formula(g)};
+    }
+    return kernel_backward(gate.take(wants), x.take(wants), dy);
+  }
+
+  Gradients kernel_backward(const Tensor& g, const Tensor& up, const Tensor& dy) const {
+    Tensor dg = reuse_or_empty(g), dx = reuse_or_empty(up);
+    const Strides strides[] = {g.strides(), up.strides(), dy.strides(), dg.strides()};
+    dispatch_float(name(), g.dtype(), [&]<class T>() {
+      const T *from_g = g.data<T>(), *from_x = up.data<T>(), *from_dy = dy.data<T>();
+      T *to_g = dg.mutable_data<T>(), *to_x = dx.mutable_data<T>();
+      for_each_row(g.shape(), strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
+        simd::run<swiglu_row_backward<T>>(from_g + at[0], step[0], from_x + at[1], step[1],
+                                          from_dy + at[2], step[2], to_g + at[3], to_x + at[3], n);
+      });
+    });
+    return {dg, dx};
+  }
+};
+
 }  // namespace op
 
 Tensor relu(const Tensor& x) { return apply(op::Relu{}, x); }
@@ -108,6 +225,24 @@ Tensor elu(const Tensor& x, double alpha) { return apply(op::Elu{alpha}, x); }
 Tensor softplus(const Tensor& x) {
   if (formula_wanted()) return logsumexp(stack({x, zeros_like(x)}), {0});  // log(eˣ + e⁰)
   return apply(op::Softplus{}, x);
+}
+
+Tensor silu(const Tensor& x) {
+  if (formula_wanted()) return silu_formula(x);
+  return apply(op::Silu{}, x);
+}
+
+Tensor gelu(const Tensor& x, Gelu form) {
+  if (formula_wanted()) return gelu_formula(x, form);
+  return form == Gelu::tanh ? apply(op::GeluTanh{}, x) : apply(op::GeluErf{}, x);
+}
+
+Tensor swiglu(const Tensor& gate, const Tensor& x) {
+  check_pair("swiglu", gate, x);
+  require<ShapeError>(gate.shape() == x.shape(), "swiglu: the gate is ", gate.shape(), " but x ",
+                      x.shape(), ": the shapes must be equal");
+  if (formula_wanted()) return silu_formula(gate) * x;
+  return apply(op::Swiglu{}, gate, x);
 }
 
 Tensor glu(const Tensor& x, int axis) {

@@ -16,79 +16,88 @@
 
 #include "gradus/engine/apply.h"
 #include "gradus/engine/grad_mode.h"
-#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/kernels/elementwise.h"
+#include "gradus/ops/logic.h"
 
 namespace gradus {
 namespace op {
 
+/// `buffer` is b's own where nothing else needs its values: a + b is written over them.
 struct Add final : Op {
-  Tensor buffer;  // b's own, where nothing else needs its values: a + b is written over them
+  Tensor buffer;
 
   const char* name() const override { return "add"; }
-
   Tensor forward(const Tensor& a, const Tensor& b) {
     const auto sum = [](auto u, auto v) { return u + v; };
-    if (!buffer.defined()) return zip_numbers(name(), a, b, sum);
+    if (!buffer.defined()) return zip<Numbers::all>(name(), a, b, sum);
     Tensor y = std::exchange(buffer, {});
     dispatch_number(name(), y.dtype(), [&]<class T>() { zip_into<T>(y, a, b, sum); });
     return y;
   }
-
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy, dy}; }
 };
 
-struct Subtract final : Op {
+struct Subtract final : Binary<Subtract, Numbers::all> {
   const char* name() const override { return "subtract"; }
-
-  Tensor forward(const Tensor& a, const Tensor& b) {
-    return zip_numbers(name(), a, b, [](auto u, auto v) { return u - v; });
-  }
-
+  static GRADUS_INLINE auto value(auto a, auto b) { return a - b; }
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    Gradient da, db;
-    if (wants(0)) da = dy;
-    if (wants(1)) db = negative(sum_to(dy, shape_of(1)));
-    return {da, db};
+    return {dy, wants(1) ? negative(sum_to(dy, shape_of(1))) : Tensor()};
   }
 };
 
-struct Multiply final : Op {
+struct Multiply final : Binary<Multiply, Numbers::all> {
   Saved a, b;
 
   const char* name() const override { return "multiply"; }
-
-  Tensor forward(const Tensor& left, const Tensor& right) {
+  static GRADUS_INLINE auto value(auto a, auto b) { return a * b; }
+  void keep(const Tensor& left, const Tensor& right, const Tensor&) {
     if (right.requires_grad()) a = left;
     if (left.requires_grad()) b = right;
-    return zip_numbers(name(), left, right, [](auto u, auto v) { return u * v; });
   }
-
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    Gradient da, db;
-    if (wants(0)) da = dy * b.value();
-    if (wants(1)) db = dy * a.value();
-    return {da, db};
+    return {wants(0) ? dy * b.value() : Tensor(), wants(1) ? dy * a.value() : Tensor()};
   }
 };
 
-struct Divide final : Op {
+struct Divide final : Binary<Divide> {
   Saved b, y;
 
   const char* name() const override { return "divide"; }
-
-  Tensor forward(const Tensor& left, const Tensor& right) {
-    Tensor quotient = zip(name(), left, right, [](auto u, auto v) { return u / v; });
+  static GRADUS_INLINE auto value(auto a, auto b) { return a / b; }
+  void keep(const Tensor&, const Tensor& right, const Tensor& quotient) {
     b = right;
     if (right.requires_grad()) y = quotient;
-    return quotient;
   }
-
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    Gradient da, db;
     const Tensor slope = dy / b.value();
-    if (wants(0)) da = slope;
-    if (wants(1)) db = negative(sum_to(slope * attached(y), shape_of(1)));
-    return {da, db};
+    return {slope, wants(1) ? negative(sum_to(slope * attached(y), shape_of(1))) : Tensor()};
+  }
+};
+
+struct Power final : Binary<Power> {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de = dy · xᵉ log x
+  Saved x, e, y;
+
+  const char* name() const override { return "power"; }
+  static GRADUS_INLINE auto value(auto x, auto e) { return std::pow(x, e); }
+  void keep(const Tensor& base, const Tensor& exponent, const Tensor& result) {
+    x = base;
+    e = exponent;
+    if (exponent.requires_grad()) y = result;
+  }
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+    const Tensor base = x.value(), exponent = e.value();
+    const Tensor at_zero = equal(base, 0.0);
+    const Tensor one = ones({}, dy.dtype());
+    Gradient dx, de;
+    if (wants(0)) {
+      // At x = e = 0, where e xᵉ⁻¹ would be 0 · ∞, x⁰ is taken for xᵉ⁻¹.
+      const Tensor lowered =
+          where(logical_and(at_zero, equal(exponent, 0.0)), exponent, exponent - one);
+      dx = dy * exponent * pow(base, lowered);
+    }
+    if (wants(1)) de = dy * attached(y) * log(where(at_zero, one, base));
+    return {dx, de};
   }
 };
 
@@ -102,105 +111,71 @@ T as_element(const char* op, const Tensor& x, double c) {
   return static_cast<T>(c);
 }
 
-struct Scale final : Op {  // y = factor · x,  dx = factor · dy
-  double factor;
+/// A tensor and a number: y = Self::value(x, number).
+template <class Self>
+struct WithNumber : Op {
+  double number;
 
-  explicit Scale(double factor) : factor(factor) {}
-  const char* name() const override { return "scale"; }
-
+  explicit WithNumber(double number) : number(number) {}
   Tensor forward(const Tensor& x) {
     check_defined(name(), x);
     return dispatch_number(name(), x.dtype(), [&]<class T>() {
-      const T c = as_element<T>(name(), x, factor);
+      const T c = as_element<T>(name(), x, number);
       Tensor y = Tensor::empty_like(x);
-      map_into<T>(y, x, [c](auto v) { return v * c; });
+      map_into<T>(y, x, [c](auto v) { return Self::value(v, c); });
       return y;
     });
   }
-
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {scale(dy, factor)}; }
 };
 
-struct Shift final : Op {  // y = x + term,  dx = dy
-  double term;
+struct Scale final : WithNumber<Scale> {  // y = c · x,  dx = c · dy
+  using WithNumber::WithNumber;
+  const char* name() const override { return "scale"; }
+  static GRADUS_INLINE auto value(auto x, auto c) { return x * c; }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {scale(dy, number)}; }
+};
 
-  explicit Shift(double term) : term(term) {}
+struct Shift final : WithNumber<Shift> {  // y = x + c,  dx = dy
+  using WithNumber::WithNumber;
   const char* name() const override { return "shift"; }
-
-  Tensor forward(const Tensor& x) {
-    check_defined(name(), x);
-    return dispatch_number(name(), x.dtype(), [&]<class T>() {
-      const T c = as_element<T>(name(), x, term);
-      Tensor y = Tensor::empty_like(x);
-      map_into<T>(y, x, [c](auto v) { return v + c; });
-      return y;
-    });
-  }
-
+  static GRADUS_INLINE auto value(auto x, auto c) { return x + c; }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy}; }
 };
 
-struct Negative final : Op {
+struct Negative final : Unary<Negative, Keeps::nothing, Numbers::all> {
   const char* name() const override { return "negative"; }
-
-  Tensor forward(const Tensor& x) {
-    return map_numbers(name(), x, [](auto v) { return -v; });
-  }
-
+  static GRADUS_INLINE auto value(auto v) { return -v; }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {negative(dy)}; }
 };
 
 /// Maximum and minimum send the gradient to where the value came from, and half of it to each of a
 /// tie. The share of a is constant almost everywhere, so it is no part of a second derivative.
-struct Extremum : Op {
+template <class Self>
+struct Extremum : Binary<Self> {
   Saved a, b;
 
-  Gradients share_backward(const Tensor& dy, const Tensor& share_of_a, const Wanted& wants) const {
-    Gradient da, db;
-    if (wants(0)) da = dy * share_of_a;
-    if (wants(1)) db = dy * (1.0 - share_of_a);
-    return {da, db};
+  static GRADUS_INLINE auto value(auto a, auto b) { return Self::wins(a, b) || a != a ? a : b; }
+  void keep(const Tensor& left, const Tensor& right, const Tensor&) {
+    a = left;
+    b = right;
+  }
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+    const Tensor share = zip(this->name(), a.value(), b.value(), [](auto u, auto v) {
+      using T = decltype(u);
+      return Self::wins(u, v) || u != u ? T(1) : (u == v ? T(0.5) : T(0));
+    });
+    return {wants(0) ? dy * share : Tensor(), wants(1) ? dy * (1.0 - share) : Tensor()};
   }
 };
 
-struct Maximum final : Extremum {
+struct Maximum final : Extremum<Maximum> {
   const char* name() const override { return "maximum"; }
-
-  Tensor forward(const Tensor& left, const Tensor& right) {
-    a = left;
-    b = right;
-    return zip(name(), left, right, [](auto u, auto v) { return u > v || u != u ? u : v; });
-  }
-
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    return share_backward(dy,
-                          zip(name(), a.value(), b.value(),
-                              [](auto u, auto v) {
-                                using T = decltype(u);
-                                return u > v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
-                              }),
-                          wants);
-  }
+  static GRADUS_INLINE bool wins(auto a, auto b) { return a > b; }
 };
 
-struct Minimum final : Extremum {
+struct Minimum final : Extremum<Minimum> {
   const char* name() const override { return "minimum"; }
-
-  Tensor forward(const Tensor& left, const Tensor& right) {
-    a = left;
-    b = right;
-    return zip(name(), left, right, [](auto u, auto v) { return u < v || u != u ? u : v; });
-  }
-
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    return share_backward(dy,
-                          zip(name(), a.value(), b.value(),
-                              [](auto u, auto v) {
-                                using T = decltype(u);
-                                return u < v || u != u ? T(1) : (u == v ? T(0.5) : T(0));
-                              }),
-                          wants);
-  }
+  static GRADUS_INLINE bool wins(auto a, auto b) { return a < b; }
 };
 
 struct To final : Op {
@@ -232,6 +207,7 @@ Tensor scale(const Tensor& x, double factor) { return apply(op::Scale{factor}, x
 Tensor shift(const Tensor& x, double term) { return apply(op::Shift{term}, x); }
 Tensor negative(const Tensor& x) { return apply(op::Negative{}, x); }
 Tensor operator/(double c, const Tensor& x) { return scale(reciprocal(x), c); }
+Tensor pow(const Tensor& x, const Tensor& exponent) { return apply(op::Power{}, x, exponent); }
 Tensor maximum(const Tensor& a, const Tensor& b) { return apply(op::Maximum{}, a, b); }
 Tensor minimum(const Tensor& a, const Tensor& b) { return apply(op::Minimum{}, a, b); }
 

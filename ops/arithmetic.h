@@ -1,9 +1,14 @@
-// Element-wise arithmetic. Shapes broadcast as in NumPy; dtypes must be equal (a C++ number takes
-// the tensor's). f32 and f64; + − × and comparisons also i64.
+// Element-wise arithmetic of two tensors, or of a tensor and a C++ number, which takes the tensor's
+// dtype. Shapes broadcast as in NumPy: sizes, aligned at the right, are equal or one of them is 1.
+// f32 and f64; + − × also i64.
+//
+// ValueError for an undefined tensor; DtypeError for operands of two dtypes, for another dtype, and
+// for an i64 tensor with a number that is no integer; ShapeError where shapes do not broadcast.
 #pragma once
 
 #include "gradus/engine/broadcast.h"  // sum_to, expand
 #include "gradus/engine/tensor.h"
+#include "gradus/ops/unary.h"
 
 namespace gradus {
 
@@ -41,33 +46,14 @@ Tensor& operator-=(Tensor& x, double y);
 Tensor& operator*=(Tensor& x, double y);
 Tensor& operator/=(Tensor& x, double y);
 
-Tensor pow(const Tensor& x, double exponent);  // x^exponent; dx = exponent · x^(exponent−1) · dy
-Tensor pow(const Tensor& x,
-           const Tensor& exponent);  // d exponent = x^exponent · log x (0 at x = 0)
-Tensor square(const Tensor& x);      // x²
-Tensor exp(const Tensor& x);
-Tensor expm1(const Tensor& x);  // exp x − 1, exact near 0
-Tensor log(const Tensor& x);
-Tensor log1p(const Tensor& x);  // log(1 + x), exact near 0
-Tensor sqrt(const Tensor& x);
-Tensor rsqrt(const Tensor& x);       // 1 / √x
-Tensor reciprocal(const Tensor& x);  // 1 / x
-Tensor sin(const Tensor& x);
-Tensor cos(const Tensor& x);
-Tensor tanh(const Tensor& x);
-Tensor sigmoid(const Tensor& x);  // 1 / (1 + exp −x)
-Tensor erf(const Tensor& x);
-Tensor abs(const Tensor& x);    // derivative 0 at 0
-Tensor floor(const Tensor& x);  // derivative 0
-Tensor round(const Tensor& x);  // half to even; derivative 0
-Tensor sign(const Tensor& x);   // −1, 0, 1; derivative 0
-Tensor maximum(const Tensor& a,
-               const Tensor& b);  // a tie gives each half of the gradient; NaN wins
+/// x^exponent, broadcast; the derivative by the exponent is x^exponent · log x, 0 at x = 0.
+Tensor pow(const Tensor& x, const Tensor& exponent);
+/// The larger, or the smaller, of both. NaN wins; a tie gives half of the gradient to each.
+Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
-Tensor clamp(const Tensor& x, double low,
-             double high);  // derivative 1 on [low, high], ends included
 
-/// x converted to another dtype; the gradient comes back converted. Recorded between f32 and f64.
+/// x converted to another dtype; x itself where it has it. The gradient comes back converted, and
+/// only between f32 and f64.
 Tensor to(const Tensor& x, Dtype dtype);
 
 }  // namespace gradus

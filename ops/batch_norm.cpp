@@ -17,6 +17,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/kernels/rows.h"
 #include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
@@ -93,21 +94,6 @@ Tensor scaled_and_shifted(const Tensor& xhat, const Tensor& weight, const Tensor
   return y;
 }
 
-void check_arguments(const Tensor& x,
-                     std::initializer_list<std::pair<const char*, const Tensor*>> all) {
-  require<ValueError>(x.defined(), "batch_norm: the tensor is undefined");
-  require<ShapeError>(x.rank() == 2 || x.rank() == 3, "batch_norm: x ", x.shape(),
-                      ": wants [N, C] or [N, C, L]");
-  for (const auto& [which, v] : all) {
-    if (!v->defined()) continue;
-    require<ShapeError>(v->shape() == Shape{x.size(1)}, "batch_norm: x ", x.shape(), " with ",
-                        which, " ", v->shape(), ": it must have the size of x's channels, [",
-                        x.size(1), "]");
-    require<DtypeError>(v->dtype() == x.dtype(), "batch_norm: x is ", x.dtype(), " but ", which,
-                        " ", v->dtype(), ": convert one with to(x, dtype)");
-  }
-}
-
 /// running ← running + momentum (seen − running), for the mean and the variance with n − 1.
 void move_running(Tensor& running_mean, Tensor& running_var, const Tensor& statistics,
                   std::int64_t n, double momentum) {
@@ -138,7 +124,9 @@ struct BatchNorm final : Op {
   const char* name() const override { return "batch_norm"; }
 
   Tensor forward(const Tensor& input, const Tensor& w, const Tensor& b) {
-    x = input, weight = w, bias = b;
+    x = input;
+    weight = w;
+    bias = b;
     const Tensor packed = channels_exchanged(input),
                  scale = w.defined() ? kernel::contiguous(w) : w;
     const Tensor shift = b.defined() ? kernel::contiguous(b) : b;
@@ -200,10 +188,13 @@ struct BatchNorm final : Op {
 
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor running_mean,
                   Tensor running_var, bool training, double momentum, double eps) {
-  check_arguments(x, {{"weight", &weight},
-                      {"bias", &bias},
-                      {"running_mean", &running_mean},
-                      {"running_var", &running_var}});
+  check_defined("batch_norm", x);
+  require<ShapeError>(x.rank() == 2 || x.rank() == 3, "batch_norm: x ", x.shape(),
+                      ": wants [N, C] or [N, C, L]");
+  check_parameter("batch_norm", x, 1, "weight", weight);
+  check_parameter("batch_norm", x, 1, "bias", bias);
+  check_parameter("batch_norm", x, 1, "running_mean", running_mean);
+  check_parameter("batch_norm", x, 1, "running_var", running_var);
   require<ValueError>(eps >= 0, "batch_norm: eps is ", eps, ", but must not be negative");
   require<ValueError>(momentum >= 0 && momentum <= 1, "batch_norm: momentum is ", momentum,
                       ", but must be in [0, 1]");
@@ -229,7 +220,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Ten
     y = scaled_and_shifted(Normalised(x, eps).xhat, weight, bias);
   } else {
     const Tensor* const inputs[] = {&x, &weight, &bias};
-    y = run(op, std::span(inputs), forward);
+    y = record(op, std::span(inputs), forward);
   }
   if (n >= 2) move_running(running_mean, running_var, statistics, n, momentum);
   return y;

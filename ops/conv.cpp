@@ -19,6 +19,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"

@@ -52,7 +52,7 @@ Tensor blocks_of(std::span<const Rows> blocks, Dtype dtype) {
   }
   const Shape shape = {std::ssize(blocks), static_cast<std::int64_t>(m),
                        static_cast<std::int64_t>(n)};
-  return kernel::convert(from(values, shape), dtype);
+  return kernel::convert(tensor(values, shape), dtype);
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ Tensor randperm(std::int64_t n) {
 Tensor tensor(double value, Dtype dtype) { return full({}, value, dtype); }
 
 Tensor tensor(std::initializer_list<double> values, Dtype dtype) {
-  return kernel::convert(from(std::span(values.begin(), values.size()), {std::ssize(values)}),
+  return kernel::convert(tensor(std::span(values.begin(), values.size()), {std::ssize(values)}),
                          dtype);
 }
 
@@ -141,30 +141,21 @@ Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<
 }
 
 Tensor indices(std::initializer_list<std::int64_t> values) {
-  return from(std::span<const std::int64_t>(values.begin(), values.size()),
-              {static_cast<std::int64_t>(values.size())});
+  return tensor(std::span<const std::int64_t>(values.begin(), values.size()),
+                {static_cast<std::int64_t>(values.size())});
 }
 
 template <class T>
-Tensor from(std::span<const T> values, const Shape& shape) {
-  check_count("from", values, shape);
+Tensor tensor(std::span<const T> values, const Shape& shape) {
+  check_count("tensor", values, shape);
   Tensor y = Tensor::empty(shape, dtype_of<T>);
   std::copy(values.begin(), values.end(), y.mutable_data<T>());
   return y;
 }
-template Tensor from(std::span<const float>, const Shape&);
-template Tensor from(std::span<const double>, const Shape&);
-template Tensor from(std::span<const std::int64_t>, const Shape&);
-template Tensor from(std::span<const bool>, const Shape&);
-
-Tensor from(const std::vector<bool>& values,
-            const Shape& shape) {  // which has no bools in memory to view
-  require<ShapeError>(std::ssize(values) == numel(shape), "from: ", values.size(),
-                      " values do not fill a shape ", shape, " of ", numel(shape), " elements");
-  Tensor y = Tensor::empty(shape, Dtype::bool_);
-  std::copy(values.begin(), values.end(), y.mutable_data<bool>());
-  return y;
-}
+template Tensor tensor(std::span<const float>, const Shape&);
+template Tensor tensor(std::span<const double>, const Shape&);
+template Tensor tensor(std::span<const std::int64_t>, const Shape&);
+template Tensor tensor(std::span<const bool>, const Shape&);
 
 template <class T>
 Tensor borrow(std::span<T> values, const Shape& shape, std::shared_ptr<const void> owner) {
@@ -179,11 +170,11 @@ template Tensor borrow(std::span<std::int64_t>, const Shape&, std::shared_ptr<co
 template Tensor borrow(std::span<bool>, const Shape&, std::shared_ptr<const void>);
 
 std::string config() {
-  return text("gradus ", GRADUS_VERSION, "\nthreads: ", num_threads(), " of ",
-              platform::usable_cores(), " usable cores\nproducts: ", products::describe(),
-              "\nlibrary: ", products::describe_library(), "\nkernels: ", simd::name(simd::level()),
-              " of ", simd::name(simd::widest()), "\nsystem: ", platform::system_name(),
-              "\ncompiler: ", __VERSION__, "\n");
+  return str_cat("gradus ", GRADUS_VERSION, "\nthreads: ", num_threads(), " of ",
+                 platform::usable_cores(), " usable cores\nproducts: ", products::describe(),
+                 "\nlibrary: ", products::describe_library(),
+                 "\nkernels: ", simd::name(simd::level()), " of ", simd::name(simd::widest()),
+                 "\nsystem: ", platform::system_name(), "\ncompiler: ", __VERSION__, "\n");
 }
 
 }  // namespace gradus

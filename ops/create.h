@@ -1,6 +1,7 @@
 // Making tensors: filled, counted, random, from C++ values and from memory that is there already.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -41,14 +42,27 @@ Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<
               Dtype dtype = default_dtype());
 Tensor indices(std::initializer_list<std::int64_t> values);  // i64
 
-/// A copy of `values`, row-major, as `shape`. T = float, double, int64_t or bool gives the dtype.
+/// A copy of `values`, row-major, as `shape` or, without one, as a vector. T = float, double,
+/// int64_t or bool gives the dtype; other integers become i64. ShapeError when the number of values
+/// is not the shape's.
 template <class T>
-Tensor from(std::span<const T> values, const Shape& shape);
+Tensor tensor(std::span<const T> values, const Shape& shape);
 template <class T>
-Tensor from(const std::vector<T>& values, const Shape& shape) {
-  return from(std::span<const T>(values), shape);
+Tensor tensor(const std::vector<T>& values, const Shape& shape) {
+  constexpr bool wider = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+  using Element = std::conditional_t<wider, std::int64_t, T>;
+  if constexpr (std::is_same_v<T, Element> && !std::is_same_v<T, bool>) {
+    return tensor(std::span<const T>(values), shape);
+  } else {  // std::vector<bool> has no bools in memory to view
+    const auto converted = std::make_unique<Element[]>(values.size());
+    std::copy(values.begin(), values.end(), converted.get());
+    return tensor(std::span<const Element>(converted.get(), values.size()), shape);
+  }
 }
-Tensor from(const std::vector<bool>& values, const Shape& shape);
+template <class T>
+Tensor tensor(const std::vector<T>& values) {
+  return tensor(values, {std::ssize(values)});
+}
 
 /// The numbers of `values` themselves, not copied; `owner` is kept alive while they are in use.
 template <class T>

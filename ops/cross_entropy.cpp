@@ -10,6 +10,8 @@
 // over the targets that count. The logits are remembered and one number a row, lse: probabilities
 // are computed again, into the logits' own buffer where nobody else holds it. Rows are added up in
 // double. A row of nothing but −∞ has loss +∞ and gradient 0, as log_softmax has.
+#include "gradus/ops/cross_entropy.h"
+
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -23,7 +25,6 @@
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/kernels/rows.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/loss.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
@@ -91,13 +92,6 @@ GRADUS_INLINE void cross_entropy_rows_backward(const Rule<T>& rule, const T* x, 
   }
 }
 
-/// The position of element i of an array of `shape`, row-major.
-Shape position_of(std::int64_t i, const Shape& shape) {
-  Shape at = shape;
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) at[axis] = i % shape[axis], i /= shape[axis];
-  return at;
-}
-
 void check_arguments(const char* name, const Tensor& x, const Tensor& target,
                      const CrossEntropyOptions& options) {
   require<ValueError>(x.defined() && target.defined(), name, ": the ",
@@ -132,7 +126,7 @@ double checked_weights(const char* name, const Tensor& target, std::int64_t clas
   for (std::int64_t i = 0; i < target.numel(); ++i) {
     if (t[i] == ignored) continue;
     if (t[i] < 0 || t[i] >= classes) [[unlikely]]
-      fail<IndexError>(name, ": target ", t[i], " at ", position_of(i, target.shape()),
+      fail<IndexError>(name, ": target ", t[i], " at ", unravel_index(i, target.shape()),
                        " is not a class in [0, ", classes, "), nor ignore_index, ", ignored);
     total += weight.empty() ? 1 : weight[static_cast<std::size_t>(t[i])];
   }

@@ -17,6 +17,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/checks.h"
 
 namespace gradus {
 namespace {
@@ -51,6 +52,10 @@ void drop_into(Tensor& y, const DropoutMask& mask, const Tensor& x) {
   });
 }
 
+void check_probability(double p) {
+  require<ValueError>(p >= 0 && p < 1, "dropout: p is ", p, ", but must be in [0, 1)");
+}
+
 }  // namespace
 
 namespace op {
@@ -80,17 +85,15 @@ struct Dropout final : Op {
 }  // namespace op
 
 DropoutMask make_dropout_mask(double p) {
-  require<ValueError>(p >= 0 && p < 1, "dropout: p is ", p, ", but must be in [0, 1)");
+  check_probability(p);
   constexpr double kWords = 4294967296.0;  // 2³²
   const double threshold = std::min(std::round(p * kWords), kWords - 1);
   return {generator().next(), static_cast<std::uint32_t>(threshold), 1 / (1 - p)};
 }
 
 Tensor dropout(Tensor x, double p, bool training) {
-  require<ValueError>(x.defined(), "dropout: the tensor is undefined");
-  require<DtypeError>(is_float(x.dtype()), "dropout: wants f32 or f64, not ", x.dtype(),
-                      ": convert with to(x, Dtype::f32)");
-  require<ValueError>(p >= 0 && p < 1, "dropout: p is ", p, ", but must be in [0, 1)");
+  check_float("dropout", x);
+  check_probability(p);
   if (p == 0 || !training) return x;
   return apply(op::Dropout(make_dropout_mask(p), !thread_state.observer), x);
 }

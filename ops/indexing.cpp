@@ -15,7 +15,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus {
@@ -28,14 +28,8 @@ void check_range(const char* op, const char* what, const Tensor& index, std::int
   const std::int64_t count = index.numel();
   for (std::int64_t k = 0; k < count; ++k) {
     if (static_cast<std::uint64_t>(first[k]) < static_cast<std::uint64_t>(n)) continue;
-    Shape place = index.shape();
-    std::int64_t rest = k;
-    for (int axis = place.rank() - 1; axis >= 0; --axis) {
-      place[axis] = rest % index.shape()[axis];
-      rest /= index.shape()[axis];
-    }
-    fail<IndexError>(op, ": ", what, " ", first[k], " at ", place, " of ", index.shape(),
-                     " is not in [0, ", n, ")", advice);
+    fail<IndexError>(op, ": ", what, " ", first[k], " at ", unravel_index(k, index.shape()), " of ",
+                     index.shape(), " is not in [0, ", n, ")", advice);
   }
 }
 
@@ -234,7 +228,7 @@ struct Embedding final : Op {
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i] != padding_id) kept.push_back(static_cast<std::int64_t>(i));
     if (kept.size() == all.size()) return {};
-    return gradus::from(kept, {static_cast<std::int64_t>(kept.size())});
+    return gradus::tensor(kept, {static_cast<std::int64_t>(kept.size())});
   }
 };
 
@@ -307,7 +301,7 @@ Tensor Tensor::operator[](const Tensor& index) const {
     if (chosen[i]) rows.push_back(static_cast<std::int64_t>(i));
   const auto count = static_cast<std::int64_t>(rows.size());
   shape[0] = std::ssize(chosen);
-  return gradus::index_select(gradus::reshape(*this, shape), 0, from(rows, {count}));
+  return gradus::index_select(gradus::reshape(*this, shape), 0, tensor(rows, {count}));
 }
 
 }  // namespace gradus

@@ -7,6 +7,8 @@
 // again. The bias is added while y is written: a pass of its own over y would cost two more trips
 // to memory.
 
+#include "gradus/ops/linear.h"
+
 #include "gradus/base/products/multiply.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/grad_mode.h"

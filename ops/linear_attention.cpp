@@ -7,6 +7,7 @@
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/mask/mask.h"
 #include "gradus/ops/matmul.h"
@@ -152,7 +153,7 @@ Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const Ra
     for (std::size_t c = 0; c < D; ++c) squares += row[c] * row[c];
     for (std::size_t c = 0; c < D; ++c) row[c] *= std::sqrt(length / squares);
   }
-  return kernel::convert(from(w, {features, width}), dtype);
+  return kernel::convert(tensor(w, {features, width}), dtype);
 }
 
 }  // namespace gradus

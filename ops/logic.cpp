@@ -1,68 +1,85 @@
-// Comparisons and logic: what they give is true or false, and has no derivative.
+// Comparisons and logic, whose results are true or false and have no derivative; and choosing by
+// them:
+//
+//   where        y = c ? a : b         da = c ? dy : 0    db = c ? 0 : dy
+//   masked_fill  y = mask ? value : x  dx = mask ? 0 : dy
+//
+// These two keep only the condition. A gradient is chosen, not multiplied by 0 or 1: one that is
+// infinite or NaN does not reach the values that were not chosen.
 
 #include "gradus/ops/logic.h"
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/kernels/map.h"
 
 namespace gradus {
 namespace {
 
-struct Equals {
-  static constexpr const char* kName = "equal";
-  template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const {
-    return a == b;
+/// y[i] = c[i] ? a[i] : b[i]. Both are loaded first, so that the choice is no branch, and the bools
+/// are read as the bytes that they are: so compilers vectorise it.
+template <class T>
+GRADUS_INLINE void select_row(const unsigned char* c, std::int64_t c_step, const T* a,
+                              std::int64_t a_step, const T* b, std::int64_t b_step, T* y,
+                              std::int64_t n) {
+  if (c_step == 1 && a_step == 1 && b_step == 1) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T from_a = a[i], from_b = b[i];
+      y[i] = c[i] != 0 ? from_a : from_b;
+    }
+  } else if (c_step == 1 && a_step == 1 && b_step == 0) {
+    const T from_b = *b;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T from_a = a[i];
+      y[i] = c[i] != 0 ? from_a : from_b;
+    }
+  } else if (c_step == 1 && a_step == 0 && b_step == 1) {
+    const T from_a = *a;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T from_b = b[i];
+      y[i] = c[i] != 0 ? from_a : from_b;
+    }
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = c[i * c_step] != 0 ? a[i * a_step] : b[i * b_step];
   }
-};
-struct Differs {
-  static constexpr const char* kName = "not_equal";
-  template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const {
-    return a != b;
-  }
-};
-struct Below {
-  static constexpr const char* kName = "less";
-  template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const {
-    return a < b;
-  }
-};
-struct AtMost {
-  static constexpr const char* kName = "less_equal";
-  template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const {
-    return a <= b;
-  }
-};
-struct Above {
-  static constexpr const char* kName = "greater";
-  template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const {
-    return a > b;
-  }
-};
-struct AtLeast {
-  static constexpr const char* kName = "greater_equal";
-  template <class T>
-  GRADUS_INLINE bool operator()(T a, T b) const {
-    return a >= b;
-  }
-};
+}
+
+/// c ? a : b, all broadcast to `shape`.
+Tensor select(const Tensor& c, const Tensor& a, const Tensor& b, const Shape& shape) {
+  Tensor y = Tensor::empty(shape, a.dtype());
+  const Strides strides[] = {broadcast_strides(c.shape(), c.strides(), shape),
+                             broadcast_strides(a.shape(), a.strides(), shape),
+                             broadcast_strides(b.shape(), b.strides(), shape), y.strides()};
+  dispatch(a.dtype(), [&]<class T>() {
+    const auto* which = reinterpret_cast<const unsigned char*>(c.data<bool>());
+    const T *left = a.data<T>(), *right = b.data<T>();
+    T* to = y.mutable_data<T>();
+    for_each_row(shape, strides, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
+      simd::run<select_row<T>>(which + at[0], step[0], left + at[1], step[1], right + at[2],
+                               step[2], to + at[3], n);
+    });
+  });
+  return y;
+}
 
 }  // namespace
 
 namespace op {
 
+/// Of two tensors, or of a tensor and a number.
 template <class Relation>
 struct Compare final : Op {
-  const char* name() const override { return Relation::kName; }
+  const char* label;
+  double number;
+
+  explicit Compare(const char* label, double number = 0) : label(label), number(number) {}
+  const char* name() const override { return label; }
 
   Tensor forward(const Tensor& a, const Tensor& b) {
     check_pair(name(), a, b);
@@ -70,14 +87,6 @@ struct Compare final : Op {
     dispatch_number(name(), a.dtype(), [&]<class T>() { zip_into<T, bool>(y, a, b, Relation{}); });
     return y;
   }
-};
-
-template <class Relation>
-struct CompareNumber final : Op {
-  double number;
-
-  explicit CompareNumber(double number) : number(number) {}
-  const char* name() const override { return Relation::kName; }
 
   Tensor forward(const Tensor& x) {
     check_defined(name(), x);
@@ -92,61 +101,64 @@ struct CompareNumber final : Op {
   }
 };
 
-struct LogicalAnd final : Op {
+/// Of two bool tensors.
+template <class Self>
+struct Logical : Op {
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    check_bool(name(), a);
+    check_bool(name(), b);
+    Tensor y = empty_for(name(), a, b, Dtype::bool_);
+    zip_into<bool>(y, a, b, [](bool u, bool v) { return Self::value(u, v); });
+    return y;
+  }
+};
+
+struct LogicalAnd final : Logical<LogicalAnd> {
   const char* name() const override { return "logical_and"; }
-  Tensor forward(const Tensor& a, const Tensor& b) {
-    Tensor y = empty_for(name(), a, b, Dtype::bool_);
-    zip_into<bool>(y, a, b, [](bool u, bool v) { return u && v; });
-    return y;
-  }
+  static GRADUS_INLINE bool value(bool a, bool b) { return a && b; }
 };
 
-struct LogicalOr final : Op {
+struct LogicalOr final : Logical<LogicalOr> {
   const char* name() const override { return "logical_or"; }
-  Tensor forward(const Tensor& a, const Tensor& b) {
-    Tensor y = empty_for(name(), a, b, Dtype::bool_);
-    zip_into<bool>(y, a, b, [](bool u, bool v) { return u || v; });
-    return y;
-  }
+  static GRADUS_INLINE bool value(bool a, bool b) { return a || b; }
 };
 
-struct LogicalXor final : Op {
+struct LogicalXor final : Logical<LogicalXor> {
   const char* name() const override { return "logical_xor"; }
-  Tensor forward(const Tensor& a, const Tensor& b) {
-    Tensor y = empty_for(name(), a, b, Dtype::bool_);
-    zip_into<bool>(y, a, b, [](bool u, bool v) { return u != v; });
-    return y;
-  }
+  static GRADUS_INLINE bool value(bool a, bool b) { return a != b; }
 };
 
 struct LogicalNot final : Op {
   const char* name() const override { return "logical_not"; }
   Tensor forward(const Tensor& x) {
+    check_bool(name(), x);
     Tensor y = Tensor::empty_like(x);
     map_into<bool>(y, x, [](bool v) { return !v; });
     return y;
   }
 };
 
-struct IsFinite final : Op {
-  const char* name() const override { return "isfinite"; }
+/// Of one f32 or f64 tensor.
+template <class Self>
+struct Test : Op {
   Tensor forward(const Tensor& x) {
+    check_float(name(), x);
     Tensor y = Tensor::empty(x.shape(), Dtype::bool_);
     dispatch_float(name(), x.dtype(), [&]<class T>() {
-      map_into<T, bool>(y, x, [](auto v) { return v - v == 0; });  // NaN for ±∞ and NaN
+      map_into<T, bool>(y, x, [](auto v) { return Self::value(v); });
     });
     return y;
   }
 };
 
-struct IsNan final : Op {
+struct IsFinite final : Test<IsFinite> {
+  const char* name() const override { return "isfinite"; }
+  static GRADUS_INLINE bool value(auto v) { return v - v == 0; }  // NaN for ±∞ and NaN
+};
+
+struct IsNan final : Test<IsNan> {
   const char* name() const override { return "isnan"; }
-  Tensor forward(const Tensor& x) {
-    Tensor y = Tensor::empty(x.shape(), Dtype::bool_);
-    dispatch_float(name(), x.dtype(),
-                   [&]<class T>() { map_into<T, bool>(y, x, [](auto v) { return v != v; }); });
-    return y;
-  }
+  static GRADUS_INLINE bool value(auto v) { return v != v; }
 };
 
 /// All (every = true): is there no false along the axis? Any: is there a true?
@@ -185,14 +197,59 @@ struct Quantifier final : Op {
   }
 };
 
+struct Where final : Op {
+  Saved condition;
+  Shape a_shape, b_shape;
+
+  const char* name() const override { return "where"; }
+
+  Tensor forward(const Tensor& c, const Tensor& a, const Tensor& b) {
+    condition = c;
+    a_shape = a.shape();
+    b_shape = b.shape();
+    const Shape shape =
+        broadcast_shapes(name(), c.shape(), broadcast_shapes(name(), a_shape, b_shape));
+    return select(c, a, b, shape);
+  }
+
+  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+    const Tensor c = condition.value(), zero = zeros({}, dy.dtype());
+    Gradient da, db;
+    if (wants(1)) da = where(c, dy, zero);
+    if (wants(2)) db = where(c, zero, dy);
+    return {Gradient{}, da, db};
+  }
+};
+
+struct MaskedFill final : Op {
+  Saved mask;
+  double value;
+
+  explicit MaskedFill(double value) : value(value) {}
+  const char* name() const override { return "masked_fill"; }
+
+  Tensor forward(const Tensor& x, const Tensor& m) {
+    mask = m;
+    return select(m, full({}, value, x.dtype()), x, x.shape());
+  }
+
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    return {masked_fill(dy, mask.value(), 0), Gradient{}};
+  }
+};
+
 }  // namespace op
 
 namespace {
 
-Tensor combine(auto op, const Tensor& a, const Tensor& b) {
-  check_bool(op.name(), a);
-  check_bool(op.name(), b);
-  return apply(std::move(op), a, b);
+template <class Relation>
+Tensor compare(const char* name, const Tensor& a, const Tensor& b) {
+  return gradus::apply(op::Compare<Relation>(name), a, b);
+}
+
+template <class Relation>
+Tensor compare(const char* name, const Tensor& a, double b) {
+  return gradus::apply(op::Compare<Relation>(name, b), a);
 }
 
 Tensor quantify(bool every, const Tensor& x, int axis, bool keepdim) {
@@ -215,43 +272,58 @@ bool contains(const char* op, const Tensor& input, bool wanted) {
 
 }  // namespace
 
-Tensor equal(const Tensor& a, const Tensor& b) { return apply(op::Compare<Equals>{}, a, b); }
-Tensor not_equal(const Tensor& a, const Tensor& b) { return apply(op::Compare<Differs>{}, a, b); }
-Tensor less(const Tensor& a, const Tensor& b) { return apply(op::Compare<Below>{}, a, b); }
-Tensor less_equal(const Tensor& a, const Tensor& b) { return apply(op::Compare<AtMost>{}, a, b); }
-Tensor greater(const Tensor& a, const Tensor& b) { return apply(op::Compare<Above>{}, a, b); }
+Tensor equal(const Tensor& a, const Tensor& b) { return compare<std::equal_to<>>("equal", a, b); }
+Tensor not_equal(const Tensor& a, const Tensor& b) {
+  return compare<std::not_equal_to<>>("not_equal", a, b);
+}
+Tensor less(const Tensor& a, const Tensor& b) { return compare<std::less<>>("less", a, b); }
+Tensor less_equal(const Tensor& a, const Tensor& b) {
+  return compare<std::less_equal<>>("less_equal", a, b);
+}
+Tensor greater(const Tensor& a, const Tensor& b) {
+  return compare<std::greater<>>("greater", a, b);
+}
 Tensor greater_equal(const Tensor& a, const Tensor& b) {
-  return apply(op::Compare<AtLeast>{}, a, b);
+  return compare<std::greater_equal<>>("greater_equal", a, b);
 }
-Tensor equal(const Tensor& a, double b) { return apply(op::CompareNumber<Equals>{b}, a); }
-Tensor not_equal(const Tensor& a, double b) { return apply(op::CompareNumber<Differs>{b}, a); }
-Tensor less(const Tensor& a, double b) { return apply(op::CompareNumber<Below>{b}, a); }
-Tensor less_equal(const Tensor& a, double b) { return apply(op::CompareNumber<AtMost>{b}, a); }
-Tensor greater(const Tensor& a, double b) { return apply(op::CompareNumber<Above>{b}, a); }
-Tensor greater_equal(const Tensor& a, double b) { return apply(op::CompareNumber<AtLeast>{b}, a); }
-
-Tensor logical_and(const Tensor& a, const Tensor& b) { return combine(op::LogicalAnd{}, a, b); }
-Tensor logical_or(const Tensor& a, const Tensor& b) { return combine(op::LogicalOr{}, a, b); }
-Tensor logical_xor(const Tensor& a, const Tensor& b) { return combine(op::LogicalXor{}, a, b); }
-
-Tensor logical_not(const Tensor& x) {
-  check_bool("logical_not", x);
-  return apply(op::LogicalNot{}, x);
+Tensor equal(const Tensor& a, double b) { return compare<std::equal_to<>>("equal", a, b); }
+Tensor not_equal(const Tensor& a, double b) {
+  return compare<std::not_equal_to<>>("not_equal", a, b);
+}
+Tensor less(const Tensor& a, double b) { return compare<std::less<>>("less", a, b); }
+Tensor less_equal(const Tensor& a, double b) {
+  return compare<std::less_equal<>>("less_equal", a, b);
+}
+Tensor greater(const Tensor& a, double b) { return compare<std::greater<>>("greater", a, b); }
+Tensor greater_equal(const Tensor& a, double b) {
+  return compare<std::greater_equal<>>("greater_equal", a, b);
 }
 
-Tensor isfinite(const Tensor& x) {
-  check_defined("isfinite", x);
-  return apply(op::IsFinite{}, x);
-}
-
-Tensor isnan(const Tensor& x) {
-  check_defined("isnan", x);
-  return apply(op::IsNan{}, x);
-}
+Tensor logical_and(const Tensor& a, const Tensor& b) { return apply(op::LogicalAnd{}, a, b); }
+Tensor logical_or(const Tensor& a, const Tensor& b) { return apply(op::LogicalOr{}, a, b); }
+Tensor logical_xor(const Tensor& a, const Tensor& b) { return apply(op::LogicalXor{}, a, b); }
+Tensor logical_not(const Tensor& x) { return apply(op::LogicalNot{}, x); }
+Tensor isfinite(const Tensor& x) { return apply(op::IsFinite{}, x); }
+Tensor isnan(const Tensor& x) { return apply(op::IsNan{}, x); }
 
 bool all(const Tensor& x) { return !contains("all", x, false); }
 bool any(const Tensor& x) { return contains("any", x, true); }
 Tensor all(const Tensor& x, int axis, bool keepdim) { return quantify(true, x, axis, keepdim); }
 Tensor any(const Tensor& x, int axis, bool keepdim) { return quantify(false, x, axis, keepdim); }
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  check_bool("where", condition);
+  check_pair("where", a, b);
+  return apply(op::Where{}, condition, a, b);
+}
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+  check_defined("masked_fill", x);
+  check_bool("masked_fill", mask);
+  require<ShapeError>(broadcast_shapes("masked_fill", x.shape(), mask.shape()) == x.shape(),
+                      "masked_fill: the mask ", mask.shape(), " does not fit into x ", x.shape(),
+                      ": expand x to the mask's shape first");
+  return apply(op::MaskedFill{value}, x, mask);
+}
 
 }  // namespace gradus

@@ -9,7 +9,4 @@ namespace gradus {
 /// as [1, k], on the right as [k, 1], and the added axis goes again. ShapeError when the k differ.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// y = x Wᵀ + b:  x [..., in], weight [out, in], bias [out] or undefined → [..., out]
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
-
 }  // namespace gradus

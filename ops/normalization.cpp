@@ -17,9 +17,11 @@
 #include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/grad_mode.h"
+#include "gradus/engine/reduce.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/kernels/rows.h"
 #include "gradus/ops/reduce.h"
 
@@ -77,20 +79,11 @@ struct Normalised {
 
 void check_arguments(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias,
                      double eps) {
-  require<ValueError>(x.defined(), op, ": the tensor is undefined");
-  require<DtypeError>(is_float(x.dtype()), op, ": wants f32 or f64, not ", x.dtype(),
-                      ": convert with to(x, Dtype::f32)");
+  check_float(op, x);
   require<ShapeError>(x.rank() >= 1, op, ": x ", x.shape(), " has no axis to normalise along");
   require<ValueError>(eps >= 0, op, ": eps is ", eps, ", but must not be negative");
-  for (const Tensor* p : {&weight, &bias}) {
-    if (!p->defined()) continue;
-    const char* which = p == &weight ? "weight" : "bias";
-    require<ShapeError>(p->shape() == Shape{x.size(-1)}, op, ": x ", x.shape(), " with ", which,
-                        " ", p->shape(), ": it must have the size of x's last axis, [", x.size(-1),
-                        "]");
-    require<DtypeError>(p->dtype() == x.dtype(), op, ": x is ", x.dtype(), " but ", which, " ",
-                        p->dtype(), ": convert one with to(x, dtype)");
-  }
+  check_parameter(op, x, -1, "weight", weight);
+  check_parameter(op, x, -1, "bias", bias);
 }
 
 }  // namespace
@@ -144,23 +137,30 @@ struct RowNorm final : Op {
     const Tensor w =
         weight.defined() ? kernel::contiguous(weight.value()) : ones({rows.length}, x.dtype());
     const bool dw_wanted = weight.defined() && wants(1), db_wanted = bias.defined() && wants(2);
-    RowSums sums(rows, dw_wanted || db_wanted ? 2 * rows.length : 0, x.dtype());
+    const std::int64_t grain = summing_grain(rows);
+    Tensor sums;  // of each chunk of rows: dw and db
+    if (dw_wanted || db_wanted)
+      sums = zeros({(rows.count + grain - 1) / grain, 2, rows.length}, x.dtype());
     Tensor dx = wants(0) ? reuse_or_empty(dy) : Tensor();
     const Tensor upstream = kernel::contiguous(dy);
     dispatch_float(name(), x.dtype(), [&]<class T>() {
       const T *from = input.data<T>(), *scale = w.data<T>(), *kept = statistics.data<T>();
       const T* in = upstream.data<T>();
       T* out = dx.defined() ? dx.mutable_data<T>() : nullptr;
-      T* dw_db = dw_wanted || db_wanted ? sums.partial<T>() : nullptr;
-      parallel_for(rows.count, sums.grain, [&](std::int64_t begin, std::int64_t end) {
+      T* dw_db = sums.defined() ? sums.mutable_data<T>() : nullptr;
+      parallel_for(rows.count, grain, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t at = begin * rows.length;
         simd::run<norm_rows_backward<T>>(
             centred, from + at, scale, kept + 2 * begin, in + at, out ? out + at : out,
-            dw_db ? dw_db + begin / sums.grain * 2 * rows.length : dw_db, end - begin, rows.length);
+            dw_db ? dw_db + begin / grain * 2 * rows.length : dw_db, end - begin, rows.length);
       });
     });
-    return {dx, dw_wanted ? sums.total(0, rows.length) : Tensor(),
-            db_wanted ? sums.total(rows.length, rows.length) : Tensor()};
+    const auto total = [&](std::int64_t which) {
+      const Tensor part = kernel::strided_view(sums, {sums.size(0), rows.length},
+                                               {2 * rows.length, 1}, which * rows.length);
+      return kernel::sum(name(), part, reduced(name(), part, {0}, false));
+    };
+    return {dx, dw_wanted ? total(0) : Tensor(), db_wanted ? total(1) : Tensor()};
   }
 
   Gradients formula_backward(const Tensor& dy) const {

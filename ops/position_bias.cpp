@@ -29,7 +29,7 @@ Tensor for_each_pair(const char* name, PositionList queries, PositionList keys,
       for (std::size_t j = 0; j < S; ++j)
         out.push_back(value(keys[b * S + j] - queries[b * T + i]));
   const auto rows = static_cast<std::int64_t>(T), columns = static_cast<std::int64_t>(S);
-  return from(out, examples == 0 ? Shape{rows, columns} : Shape{examples, rows, columns});
+  return tensor(out, examples == 0 ? Shape{rows, columns} : Shape{examples, rows, columns});
 }
 
 /// The slopes of 2ⁿ heads.
@@ -63,7 +63,7 @@ Tensor alibi_slopes(std::int64_t heads, Dtype dtype) {
   std::vector<double> slopes;
   for (std::int64_t i = 0; i < power; ++i) slopes.push_back(slope(i, power));
   for (std::int64_t i = 0; i < heads - power; ++i) slopes.push_back(slope(2 * i, 2 * power));
-  return kernel::convert(from(slopes, {heads}), dtype);
+  return kernel::convert(tensor(slopes, {heads}), dtype);
 }
 
 Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys,

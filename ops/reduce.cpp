@@ -7,41 +7,35 @@
 //   max, min    y = the extreme             dx = dy / k at the k elements that equal y, 0 elsewhere
 //   logsumexp   y = log Σ exp x             dx = dy · exp(x − y)
 //   norm        y = √ Σ x²                  dx = dy · x / y                  0 where y = 0
+//   prod        y = Π x                     dx_i = dy · Π_{j ≠ i} x_j
 //   cumsum      y_i = Σ_{j ≤ i} x_j         dx_i = Σ_{j ≥ i} dy_j
 //
 // sum and mean remember shapes only, and give views of dy back; the others remember x, and y where
-// the formula names it.
+// the formula names it. y / x_i would be the shorter way to prod's products of the others, but not
+// with zeros in a group: they are computed as products, so every derivative is right with none, one
+// or several zeros.
 #include "gradus/ops/reduce.h"
 
 #include <cmath>
 
 #include "gradus/engine/apply.h"
+#include "gradus/engine/reduce.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/kernels/fold.h"
-#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus {
 namespace {
 
-/// The fold of each group, in the precision it was computed in.
-template <class Rule, class T>
-std::vector<double> fold_values(const Groups& g) {
-  std::vector<double> values(static_cast<std::size_t>(g.outer * g.inner));
-  fold<Rule, T>(g, nullptr, [&](std::int64_t k, auto value) {
-    values[static_cast<std::size_t>(k)] = static_cast<double>(value);
-  });
-  return values;
-}
-
 /// Σ (x − x̄)² / m, through `finish`; two passes over x, so that nothing cancels.
 template <class Finish>
 Tensor spread_of(const char* op, const Tensor& x, const Reduced& r, double m, Finish finish) {
   const Groups g = groups_of(x, r);
   return dispatch_float(op, x.dtype(), [&]<class T>() {
-    std::vector<double> means = fold_values<AddRule<T>, T>(g);
+    std::vector<double> means = fold<AddRule<T>, T>(g);
     for (double& mean : means) mean /= static_cast<double>(r.n);
     return fold_to<SquareRule<T>, T>(g, r.shape, means.data(),
                                      [&](std::int64_t, double s) { return finish(s / m); });
@@ -63,19 +57,50 @@ const Reduced& some(const char* op, const Reduced& r) {
 /// y with 1 in place of 0, to divide by: what it divides is 0 there.
 Tensor nonzero(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
 
+/// x [..., n] → Π_{j ≠ i} x_j [..., n]. Up a tree: products of pairs, of pairs of pairs …; down:
+/// what lies outside a node is what lies outside its parent, times its sibling.
+Tensor products_of_others(const Tensor& x) {
+  const std::int64_t n = x.size(-1);
+  if (n <= 1) return ones_like(x);
+  const Tensor even = n % 2 ? pad(x, -1, 0, 1, 1.0) : x;
+  Shape shape = even.shape();
+  shape[shape.rank() - 1] /= 2;
+  shape.push_back(2);
+  const Tensor pairs = reshape(even, shape);  // [..., n/2, 2]
+  const Tensor parents = select(pairs, -1, 0) * select(pairs, -1, 1);
+  const Tensor outside = unsqueeze(products_of_others(parents), -1) * flip(pairs, {-1});
+  return slice(reshape(outside, even.shape()), -1, 0, n);
+}
+
+/// Axes with the reduced ones last: permute by it makes groups rows.
+Axes reduced_last(const Reduced& r) {
+  Axes order;
+  for (int axis = 0; axis < r.from.rank(); ++axis)
+    if (std::find(r.axes.begin(), r.axes.end(), axis) == r.axes.end()) order.push_back(axis);
+  for (const std::int64_t axis : r.axes) order.push_back(axis);
+  return order;
+}
+
+Axes inverse(const Axes& order) {
+  Axes back = order;
+  for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
+  return back;
+}
+
 }  // namespace
 
 namespace op {
 
+struct OverAxes : Op {
+  Reduced r;
+  explicit OverAxes(const Reduced& r) : r(r) {}
+  Tensor kept(const Tensor& y) const { return reshape(y, r.kept); }  // broadcasts against x
+};
+
 struct Sum final : OverAxes {
   using OverAxes::OverAxes;
   const char* name() const override { return "sum"; }
-  Tensor forward(const Tensor& x) {
-    return dispatch_number("sum", x.dtype(), [&]<class T>() {
-      return fold_to<AddRule<T>, T>(groups_of(x, r), r.shape, nullptr,
-                                    [](std::int64_t, auto total) { return total; });
-    });
-  }
+  Tensor forward(const Tensor& x) { return kernel::sum(name(), x, r); }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     return {expand(kept(dy), r.from)};
   }
@@ -160,7 +185,8 @@ struct LogSumExp final : OverAxes {
     x = in;
     const Groups g = groups_of(in, r);
     Tensor out = dispatch_float("logsumexp", in.dtype(), [&]<class T>() {
-      std::vector<double> largest = fold_values<ExtremeRule<T, true>, T>(g);
+      const std::vector<T> extremes = fold<ExtremeRule<T, true>, T>(g);
+      std::vector<double> largest(extremes.begin(), extremes.end());
       for (double& m : largest)
         if (!std::isfinite(m)) m = 0;  // exp(±∞ − 0) is what it should be, ∞ − ∞ is not
       return fold_to<ExpRule<T>, T>(g, r.shape, largest.data(), [&](std::int64_t k, double total) {
@@ -193,6 +219,25 @@ struct Norm final : OverAxes {
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     return {kept(dy / nonzero(attached(y))) * x.value()};
+  }
+};
+
+struct Prod final : OverAxes {
+  Saved x;
+  using OverAxes::OverAxes;
+  const char* name() const override { return "prod"; }
+  Tensor forward(const Tensor& in) {
+    x = in;
+    return dispatch_float("prod", in.dtype(), [&]<class T>() {
+      return fold_to<MultiplyRule<T>, T>(groups_of(in, r), r.shape, nullptr,
+                                         [](std::int64_t, double product) { return product; });
+    });
+  }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    const Axes order = reduced_last(r);
+    const Tensor rows = permute(x.value(), order);
+    const Tensor others = products_of_others(reshape(rows, {numel(r.kept), r.n}));
+    return {kept(dy) * permute(reshape(others, rows.shape()), inverse(order))};
   }
 };
 
@@ -268,6 +313,10 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdim) {
 
 Tensor norm(const Tensor& x, const Axes& axes, bool keepdim) {
   return apply(op::Norm(reduced("norm", x, axes, keepdim)), x);
+}
+
+Tensor prod(const Tensor& x, const Axes& axes, bool keepdim) {
+  return apply(op::Prod(reduced("prod", x, axes, keepdim)), x);
 }
 
 Tensor cumsum(const Tensor& x, int axis) {

@@ -51,8 +51,8 @@ Table make_table(std::span<const std::int64_t> positions, std::int64_t D,
   return {{positions.begin(), positions.end()},
           D,
           options,
-          kernel::convert(from(cosines, {n, D}), dtype),
-          kernel::convert(from(sines, {n, D}), dtype)};
+          kernel::convert(tensor(cosines, {n, D}), dtype),
+          kernel::convert(tensor(sines, {n, D}), dtype)};
 }
 
 /// Queries and keys of every layer ask for the same one in turn: the last is remembered.

@@ -1,12 +1,11 @@
-// Movement that copies: joining, repeating, turning round, cutting to a triangle, padding.
+// Joining, repeating, turning round, cutting to a triangle, padding.
 //
 //   cat          dx_i = the slice of dy that x_i became (a view)
 //   flip         dx = dy turned round again
 //   tril, triu   dx = dy cut to the same triangle
 //   pad          dx = the inner part of dy (a view)
 //
-// All are linear and remember sizes only. stack is unsqueeze and cat; repeat is expand and reshape;
-// split and chunk are slices.
+// All are linear and keep sizes only. stack is unsqueeze and cat; repeat is expand and reshape.
 #include "gradus/ops/shape_ops.h"
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
-#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/kernels/checks.h"
 
 namespace gradus {
 namespace {
@@ -160,7 +159,7 @@ void check_joinable(const char* op, std::span<const Tensor> x, int axis) {
     bool fits = other.rank() == first.rank();
     for (int a = 0; fits && a < first.rank(); ++a) fits = a == axis || other[a] == first[a];
     require<ShapeError>(fits, op, ": tensor 0 is ", first, " but tensor ", i, " is ", other,
-                        ": all sizes ", axis < 0 ? "" : text("but that of axis ", axis, " "),
+                        ": all sizes ", axis < 0 ? "" : str_cat("but that of axis ", axis, " "),
                         "must be equal");
   }
 }
@@ -253,44 +252,6 @@ Tensor pad(const Tensor& x, int axis, std::int64_t before, std::int64_t after, d
   require(before >= 0 && after >= 0, "pad: ", before, " before and ", after, " after axis ", axis,
           " of ", x.shape(), ": neither can be negative; slice() cuts");
   return apply(op::Pad(axis, x.shape()[axis], before, after, value), x);
-}
-
-std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis) {
-  check_defined("split", x);
-  axis = normal_axis("split", axis, x.rank());
-  std::vector<Tensor> parts;
-  std::int64_t start = 0;
-  for (const std::int64_t size : sizes) {
-    require<ShapeError>(size >= 0 && size <= x.shape()[axis] - start, "split: part ", parts.size(),
-                        " of size ", size, " does not fit into axis ", axis, " of ", x.shape(),
-                        " from ", start);
-    parts.push_back(slice(x, axis, start, start + size));
-    start += size;
-  }
-  require<ShapeError>(start == x.shape()[axis], "split: the sizes add up to ", start, " but axis ",
-                      axis, " of ", x.shape(), " has ", x.shape()[axis]);
-  return parts;
-}
-
-std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis) {
-  check_defined("split", x);
-  axis = normal_axis("split", axis, x.rank());
-  require(size >= 1, "split: parts of size ", size, " of ", x.shape(), ": give at least 1");
-  const std::int64_t n = x.shape()[axis];
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t start = 0; start < n; start += std::min(size, n - start))
-    sizes.push_back(std::min(size, n - start));
-  if (n == 0) sizes.push_back(0);
-  return split(x, sizes, axis);
-}
-
-/// n / chunks each, rounded up: the last may be shorter, and there may be fewer.
-std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, int axis) {
-  check_defined("chunk", x);
-  axis = normal_axis("chunk", axis, x.rank());
-  require(chunks >= 1, "chunk: ", chunks, " chunks of ", x.shape(), ": give at least 1");
-  const std::int64_t n = x.shape()[axis];
-  return split(x, std::max<std::int64_t>(1, n / chunks + (n % chunks != 0)), axis);
 }
 
 }  // namespace gradus

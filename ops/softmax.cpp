@@ -5,8 +5,8 @@
 //   log_softmax   y_i = x_i − m − log Σ_j exp(x_j − m)
 //                dx_i = dy_i − exp(y_i) Σ_j dy_j
 //
-// Only y is remembered: neither derivative mentions x. The kernels work on rows along the last
-// axis; another axis is exchanged with it, in a copy, and back. A row whose m is −∞ has nothing to
+// Only y is kept: neither derivative mentions x. The operations work on rows along the last axis;
+// another axis is exchanged with it, and back. A row whose m is −∞ has nothing to
 // share out: softmax gives 0, log_softmax −∞, and the gradient is 0. +∞ and NaN make a row of NaN.
 #include "gradus/ops/softmax.h"
 
@@ -19,9 +19,12 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/kernels/rows.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
+#include "gradus/ops/views.h"
 
 namespace gradus {
 namespace {
@@ -81,14 +84,9 @@ GRADUS_INLINE void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std
   }
 }
 
-bool is_last(const Tensor& x, int axis) { return axis >= x.rank() - 1; }
-
-/// kernel(x, y, rows, n) on chunks of rows of x along `axis`.
+/// kernel(x, y, rows, n) on chunks of rows of x.
 template <class Kernel>
-Tensor on_rows(const char* name, const Tensor& x, int axis, Kernel kernel) {
-  if (!is_last(x, axis))
-    return kernel::contiguous(kernel::transposed(
-        on_rows(name, kernel::transposed(x, axis, -1), x.rank() - 1, kernel), axis, -1));
+Tensor on_rows(const char* name, const Tensor& x, Kernel kernel) {
   const Tensor packed = kernel::contiguous(x);
   Tensor y = Tensor::empty_like(packed);
   const Rows rows(packed);
@@ -103,18 +101,13 @@ Tensor on_rows(const char* name, const Tensor& x, int axis, Kernel kernel) {
   return y;
 }
 
-/// kernel(y, dy, dx, rows, n) likewise; dx takes dy's place where nobody else holds it.
+/// kernel(y, dy, dx, rows, n) likewise; dx is written over dy where nothing else holds that.
 template <class Kernel>
-Tensor on_rows_backward(const Tensor& y, const Tensor& dy, int axis, Kernel kernel) {
-  if (!is_last(y, axis)) {
-    const Tensor dx = on_rows_backward(kernel::transposed(y, axis, -1),
-                                       kernel::transposed(dy, axis, -1), y.rank() - 1, kernel);
-    return kernel::contiguous(kernel::transposed(dx, axis, -1));
-  }
+Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Kernel kernel) {
   Tensor dx = reuse_or_empty(dy);
   const Tensor packed_y = kernel::contiguous(y), packed_dy = kernel::contiguous(dy);
   const Rows rows(y);
-  dispatch_float("softmax", y.dtype(), [&]<class T>() {
+  dispatch_float(name, y.dtype(), [&]<class T>() {
     const T *output = packed_y.data<T>(), *upstream = packed_dy.data<T>();
     T* to = dx.mutable_data<T>();
     for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
@@ -125,29 +118,20 @@ Tensor on_rows_backward(const Tensor& y, const Tensor& dy, int axis, Kernel kern
   return dx;
 }
 
-/// `axis` counted from the front; a tensor of rank 0 has one, of size 1.
-int checked_axis(const char* name, const Tensor& x, int axis) {
-  require<ValueError>(x.defined(), name, ": the tensor is undefined");
-  require<DtypeError>(is_float(x.dtype()), name, ": wants f32 or f64, not ", x.dtype(),
-                      ": convert with to(x, Dtype::f32)");
-  return normal_axis(name, axis, std::max(x.rank(), 1));
-}
-
-Axes axes_for_sum(const Tensor& x, int axis) { return x.rank() == 0 ? Axes{} : Axes{axis}; }
+/// The last axis, to reduce over; a tensor of rank 0 is one number.
+Axes last_axis(const Tensor& x) { return x.rank() == 0 ? Axes{} : Axes{-1}; }
 
 }  // namespace
 
 namespace op {
 
 struct Softmax final : Op {
-  int axis;
   Saved y;
 
-  explicit Softmax(int along) : axis(along) {}
   const char* name() const override { return "softmax"; }
 
   Tensor forward(const Tensor& x) {
-    Tensor result = on_rows(name(), x, axis, []<class T>(const T* x, auto... rest) {
+    Tensor result = on_rows(name(), x, []<class T>(const T* x, auto... rest) {
       simd::run<softmax_rows<T>>(x, rest...);
     });
     y = result;
@@ -157,24 +141,22 @@ struct Softmax final : Op {
   Gradients backward(const Tensor& dy, const Wanted&) override {
     if (GradMode::enabled() || formula_wanted()) {
       const Tensor p = attached(y);
-      const Tensor inner = sum(p * dy, axes_for_sum(p, axis), true);
+      const Tensor inner = sum(p * dy, last_axis(p), true);
       return {p * (dy - inner)};
     }
-    return {on_rows_backward(y.value(), dy, axis, []<class T>(const T* y, auto... rest) {
+    return {on_rows_backward(name(), y.value(), dy, []<class T>(const T* y, auto... rest) {
       simd::run<softmax_rows_backward<T>>(y, rest...);
     })};
   }
 };
 
 struct LogSoftmax final : Op {
-  int axis;
   Saved y;
 
-  explicit LogSoftmax(int along) : axis(along) {}
   const char* name() const override { return "log_softmax"; }
 
   Tensor forward(const Tensor& x) {
-    Tensor result = on_rows(name(), x, axis, []<class T>(const T* x, auto... rest) {
+    Tensor result = on_rows(name(), x, []<class T>(const T* x, auto... rest) {
       simd::run<log_softmax_rows<T>>(x, rest...);
     });
     y = result;
@@ -183,7 +165,7 @@ struct LogSoftmax final : Op {
 
   Gradients backward(const Tensor& dy, const Wanted&) override {
     if (GradMode::enabled() || formula_wanted()) return {formula_backward(dy)};
-    return {on_rows_backward(y.value(), dy, axis, []<class T>(const T* y, auto... rest) {
+    return {on_rows_backward(name(), y.value(), dy, []<class T>(const T* y, auto... rest) {
       simd::run<log_softmax_rows_backward<T>>(y, rest...);
     })};
   }
@@ -191,7 +173,7 @@ struct LogSoftmax final : Op {
   Tensor formula_backward(const Tensor& dy) {
     const Tensor log_p = attached(y);
     if (log_p.numel() == 0) return dy;
-    const Axes axes = axes_for_sum(log_p, axis);
+    const Axes axes = last_axis(log_p);
     const Tensor dx = dy - exp(log_p) * sum(dy, axes, true);
     const Tensor all_masked =
         equal(max(y.value(), axes, true), -std::numeric_limits<double>::infinity());
@@ -201,12 +183,23 @@ struct LogSoftmax final : Op {
 
 }  // namespace op
 
-Tensor softmax(const Tensor& x, int axis) {
-  return apply(op::Softmax(checked_axis("softmax", x, axis)), x);
+namespace {
+
+/// Operation along the last axis, for which `axis` is exchanged with it, and back.
+template <class Operation>
+Tensor along(const Tensor& x, int axis) {
+  Operation op;
+  check_float(op.name(), x);
+  axis = normal_axis(op.name(), axis, std::max(x.rank(), 1));  // rank 0 has one axis, of size 1
+  if (axis >= x.rank() - 1) return apply(std::move(op), x);
+  // equivalent: two axes are exchanged, in whichever order they are named
+  const Tensor y = apply(std::move(op), transpose(x, axis, -1));
+  return contiguous(transpose(y, axis, -1));
 }
 
-Tensor log_softmax(const Tensor& x, int axis) {
-  return apply(op::LogSoftmax(checked_axis("log_softmax", x, axis)), x);
-}
+}  // namespace
+
+Tensor softmax(const Tensor& x, int axis) { return along<op::Softmax>(x, axis); }
+Tensor log_softmax(const Tensor& x, int axis) { return along<op::LogSoftmax>(x, axis); }
 
 }  // namespace gradus

@@ -1,4 +1,4 @@
-// Order: positions of the largest, of the smallest, of all in rising order; and drawn at random.
+// Sorting: positions of the largest, of the smallest, of all in rising order; and drawn at random.
 //
 // Positions carry no gradient. The values that sort and topk return are gathered at them, and that
 // is what is recorded: dx = scatter_add(0, positions, dvalues).
@@ -14,10 +14,10 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/reduce.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/kernels/fold.h"
-#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/kernels/checks.h"
 
 namespace gradus {
 namespace {
@@ -256,20 +256,20 @@ Tensor argsort(const Tensor& x, int axis, bool descending) {
   return apply(op::Argsort(normal_axis("argsort", axis, x.rank()), descending), x);
 }
 
-Ordered sort(const Tensor& x, int axis, bool descending) {
+SortResult sort(const Tensor& x, int axis, bool descending) {
   check_defined("sort", x);
   axis = normal_axis("sort", axis, x.rank());
-  const Tensor positions = argsort(x, axis, descending);
-  return {gather(x, axis, positions), positions};
+  const Tensor indices = argsort(x, axis, descending);
+  return {gather(x, axis, indices), indices};
 }
 
-Ordered topk(const Tensor& x, std::int64_t k, int axis) {
+SortResult topk(const Tensor& x, std::int64_t k, int axis) {
   check_defined("topk", x);
   axis = normal_axis("topk", axis, x.rank());
   require(0 <= k && k <= x.shape()[axis], "topk: ", k, " of the ", x.shape()[axis],
           " elements along axis ", axis, " of ", x.shape());
-  const Tensor positions = apply(op::TopPositions(k, axis), x);
-  return {gather(x, axis, positions), positions};
+  const Tensor indices = apply(op::TopPositions(k, axis), x);
+  return {gather(x, axis, indices), indices};
 }
 
 Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement) {

@@ -1,17 +1,18 @@
 // Views: other shapes, strides and offsets over the same numbers. None copies, but a reshape that
-// no strides can express; none remembers numbers.
+// no strides can express; none keeps numbers. split and chunk are slices.
 //
 //   reshape                 dx = dy in x's shape
 //   transpose, permute      dx = dy with the axes put back
 //   slice, select           dx = dy at its place, 0 elsewhere
+#include "gradus/ops/views.h"
+
 #include <algorithm>
 #include <optional>
 
 #include "gradus/engine/apply.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
-#include "gradus/ops/arithmetic.h"
-#include "gradus/ops/kernels/map.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus {
@@ -242,6 +243,43 @@ Tensor select(const Tensor& x, int axis, std::int64_t position) {
   require<IndexError>(-n <= position && position < n, "select: position ", position, " of axis ",
                       axis, " of ", x.shape(), ": give ", -n, " to ", n - 1);
   return apply(op::Select(axis, n, position < 0 ? position + n : position), x);
+}
+
+std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis) {
+  check_defined("split", x);
+  axis = normal_axis("split", axis, x.rank());
+  std::vector<Tensor> parts;
+  std::int64_t start = 0;
+  for (const std::int64_t size : sizes) {
+    require<ShapeError>(size >= 0 && size <= x.shape()[axis] - start, "split: part ", parts.size(),
+                        " of size ", size, " does not fit into axis ", axis, " of ", x.shape(),
+                        " from ", start);
+    parts.push_back(slice(x, axis, start, start + size));
+    start += size;
+  }
+  require<ShapeError>(start == x.shape()[axis], "split: the sizes add up to ", start, " but axis ",
+                      axis, " of ", x.shape(), " has ", x.shape()[axis]);
+  return parts;
+}
+
+std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis) {
+  check_defined("split", x);
+  axis = normal_axis("split", axis, x.rank());
+  require(size >= 1, "split: parts of size ", size, " of ", x.shape(), ": give at least 1");
+  const std::int64_t n = x.shape()[axis];
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t start = 0; start < n; start += std::min(size, n - start))
+    sizes.push_back(std::min(size, n - start));
+  if (n == 0) sizes.push_back(0);
+  return split(x, sizes, axis);
+}
+
+std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, int axis) {
+  check_defined("chunk", x);
+  axis = normal_axis("chunk", axis, x.rank());
+  require(chunks >= 1, "chunk: ", chunks, " chunks of ", x.shape(), ": give at least 1");
+  const std::int64_t n = x.shape()[axis];
+  return split(x, std::max<std::int64_t>(1, n / chunks + (n % chunks != 0)), axis);
 }
 
 Tensor Tensor::operator[](std::initializer_list<Index> indices) const {

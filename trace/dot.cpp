@@ -71,7 +71,7 @@ class Drawing {
     const std::string indent(2 * depth, ' ');
     for (const Node* node : cluster.nodes) out_ += indent + declaration(*node);
     for (const auto& [name, inner] : cluster.inner) {
-      out_ += indent + text("subgraph cluster_", ++clusters_, " {\n") + indent +
+      out_ += indent + str_cat("subgraph cluster_", ++clusters_, " {\n") + indent +
               "  label=" + quoted(name) + ";\n";
       write(inner, depth + 1);
       out_ += indent + "}\n";
@@ -84,8 +84,8 @@ class Drawing {
     std::string style = node.op_name ? "" : ", shape=box";
     if (!node.op_name && !node.requires_grad) style += ", style=dashed";
     if (node.used) style += ", color=gray";
-    return text("n", node.id, " [label=", quoted(text(name, " #", node.id, " ", node.shape)), style,
-                "];\n");
+    return str_cat("n", node.id, " [label=", quoted(str_cat(name, " #", node.id, " ", node.shape)),
+                   style, "];\n");
   }
 
   /// x·x has two edges from x: each use is one.
@@ -93,8 +93,9 @@ class Drawing {
     for (const auto& input : node.inputs) {
       if (!input) continue;
       const bool there = drawn_.count(input.get()) != 0;
-      const std::string from = there ? text("n", input->id) : "older";
-      out_ += text("  ", from, " -> n", node.id, " [label=", quoted(text(input->shape)), "];\n");
+      const std::string from = there ? str_cat("n", input->id) : "older";
+      out_ +=
+          str_cat("  ", from, " -> n", node.id, " [label=", quoted(str_cat(input->shape)), "];\n");
     }
   }
 

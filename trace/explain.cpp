@@ -87,10 +87,11 @@ class Writer {
     std::string values = known_range(node, parameters_, x_);
     const Node::Extra* extra = node.extra_or_null();
     if (extra && extra->grad.defined())
-      values += (values.empty() ? "" : "  ") + text("gradient ", to_string(range_of(extra->grad)));
+      values +=
+          (values.empty() ? "" : "  ") + str_cat("gradient ", to_string(range_of(extra->grad)));
     rows_.push_back(
         {bars(line.depth) + "#" + std::to_string(node.id) + " " + formula(node, parameters_),
-         text(node.shape), values, layer});
+         str_cat(node.shape), values, layer});
   }
 
   void note(std::size_t depth, const std::string& what) {
@@ -188,8 +189,8 @@ void write_lines(const std::vector<Line>& order, std::size_t lines, Writer& writ
 std::string explain(const Tensor& x, const nn::Module* model, std::size_t lines) {
   if (!x.defined()) return "an undefined tensor\n";
   if (!x.node())
-    return text("a tensor ", x.shape(), " of ", x.dtype(), ", ", to_string(range_of(x)),
-                ": nothing is recorded behind it (why(x) says more)\n");
+    return str_cat("a tensor ", x.shape(), " of ", x.dtype(), ", ", to_string(range_of(x)),
+                   ": nothing is recorded behind it (why(x) says more)\n");
   const Parameters parameters(model);
   Writer writer(x, parameters);
   write_lines(in_order(nodes_behind(x)), lines, writer);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostNodes = 1 << 17;  // forwards that are remembered; the oldest go first
 constexpr std::size_t kManyOrigins = 4096;   // from here on, those of tensors that are gone go too
 
-std::string with_range(const Tensor& x) { return text(x.shape(), " ", to_string(range_of(x))); }
+std::string with_range(const Tensor& x) { return str_cat(x.shape(), " ", to_string(range_of(x))); }
 
 /// "[4, 2] 0 … 1 and [2] 0", without what is undefined (no bias).
 std::string with_ranges(std::span<const Tensor* const> inputs) {
@@ -68,7 +68,7 @@ void NanFinder::tell(const std::string& what) {
   found_ = true;
   made_.clear();
   origins_.clear();
-  const std::string message = step_ < 0 ? what : text("step ", step_, ": ", what);
+  const std::string message = step_ < 0 ? what : str_cat("step ", step_, ": ", what);
   if (!report_) throw NanError(message);
   const std::string where = where_am_i();
   report_(where.empty() ? message : message + " (in " + where + ")");
@@ -81,10 +81,10 @@ std::string NanFinder::origin_of(const Op& op, std::span<const Tensor* const> in
     if (!x.defined() || !is_float(x.dtype()) || range_of(x).all_finite()) continue;
     const auto at = origins_.find(x.storage().get());
     if (at != origins_.end() && at->second.storage.lock() == x.storage()) return at->second.text;
-    return text("input ", i, " of ", op.name(), in_layer(where_am_i()), ", ", with_range(x),
-                ", which came in so");
+    return str_cat("input ", i, " of ", op.name(), in_layer(where_am_i()), ", ", with_range(x),
+                   ", which came in so");
   }
-  return text(op.name(), in_layer(where_am_i()), ", from ", with_ranges(inputs));
+  return str_cat(op.name(), in_layer(where_am_i()), ", from ", with_ranges(inputs));
 }
 
 void NanFinder::op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
@@ -96,10 +96,10 @@ void NanFinder::op_end(const Op& op, std::span<const Tensor* const> inputs, cons
     const Inputs in(inputs);
     origin = origin_of(op, inputs);
     if (made_it(range, in) && !is_meant(op.name(), range))
-      return tell(text(op.name(), " made ", y.shape(), " ", to_string(range), ", from ",
-                       with_ranges(inputs), in.finite() ? "" : "; the infinity came from " + origin,
-                       y.node() ? text(" (node ", y.node()->id, ")") : "",
-                       called_at(platform::calls())));
+      return tell(str_cat(
+          op.name(), " made ", y.shape(), " ", to_string(range), ", from ", with_ranges(inputs),
+          in.finite() ? "" : "; the infinity came from " + origin,
+          y.node() ? str_cat(" (node ", y.node()->id, ")") : "", called_at(platform::calls())));
     origins_[y.storage().get()] = {y.storage(), origin};
     if (origins_.size() > kManyOrigins)
       std::erase_if(origins_, [](const auto& each) { return each.second.storage.expired(); });
@@ -116,15 +116,15 @@ void NanFinder::look_inside_backward(const Op& op, std::span<const Tensor* const
   if (visits_.empty() || !visits_.back().inside.empty()) return;
   const Range range = range_of(y);
   if (!range.all_finite() && made_it(range, Inputs(inputs)))
-    visits_.back().inside = text("; inside it ", op.name(), " made ", y.shape(), " ",
-                                 to_string(range), " from ", with_ranges(inputs));
+    visits_.back().inside = str_cat("; inside it ", op.name(), " made ", y.shape(), " ",
+                                    to_string(range), " from ", with_ranges(inputs));
 }
 
 std::string NanFinder::forward_of(const Node& node) const {
   const auto at = made_.find(node.id);
-  if (at == made_.end()) return text(node.name(), " (node ", node.id, ")");
-  return text(node.name(), in_layer(at->second.layer), " (node ", node.id, ", made from ",
-              at->second.inputs, called_at(at->second.calls), ")");
+  if (at == made_.end()) return str_cat(node.name(), " (node ", node.id, ")");
+  return str_cat(node.name(), in_layer(at->second.layer), " (node ", node.id, ", made from ",
+                 at->second.inputs, called_at(at->second.calls), ")");
 }
 
 void NanFinder::backward_begin(const Node& node, const Tensor& dy) {
@@ -135,13 +135,14 @@ void NanFinder::backward_begin(const Node& node, const Tensor& dy) {
   last_visit_ = node.id;
   const auto at = made_.find(node.id);
   if (first && numel(node.shape) == 1 && at != made_.end() && !at->second.origin.empty())
-    return tell(text("the loss, ", forward_of(node), ", is not finite; that began with ",
-                     at->second.origin));
+    return tell(str_cat("the loss, ", forward_of(node), ", is not finite; that began with ",
+                        at->second.origin));
   if (!range_of(dy).all_finite())
-    return tell(text("the gradient that came to ", forward_of(node), " is ", with_range(dy),
-                     first ? ": it was given so to backward()"
-                           : ": what was added up to it was finite, but the sum is not, or a hook "
-                             "made it so"));
+    return tell(str_cat("the gradient that came to ", forward_of(node), " is ", with_range(dy),
+                        first
+                            ? ": it was given so to backward()"
+                            : ": what was added up to it was finite, but the sum is not, or a hook "
+                              "made it so"));
   visits_.push_back({node.id, with_range(dy), ""});
 }
 
@@ -155,8 +156,8 @@ void NanFinder::backward_end(const Node& node, const Gradients& dx) {
   for (std::size_t k = 0; k < dx.size(); ++k) {
     if (!dx[k].defined()) continue;
     if (!range_of(dx[k].part()).all_finite())
-      return tell(text("backward of ", forward_of(node), " gave ", with_range(dx[k].part()),
-                       " for its input ", k, ", from dy ", visit.dy, visit.inside));
+      return tell(str_cat("backward of ", forward_of(node), " gave ", with_range(dx[k].part()),
+                          " for its input ", k, ", from dy ", visit.dy, visit.inside));
   }
   made_.erase(node.id);
 }
@@ -164,9 +165,10 @@ void NanFinder::backward_end(const Node& node, const Gradients& dx) {
 void NanFinder::accumulated(const Node& leaf, const Tensor& grad) {
   fresh_ = true;
   if (found_ || thread_state.parallel || range_of(grad).all_finite()) return;
-  tell(text("the gradient of leaf ", leaf.id, " ", leaf.shape, " is ", to_string(range_of(grad)),
-            ": what was added up to it was finite, but the sum is not, or it was not finite before "
-            "this backward (zero_grad)"));
+  tell(str_cat(
+      "the gradient of leaf ", leaf.id, " ", leaf.shape, " is ", to_string(range_of(grad)),
+      ": what was added up to it was finite, but the sum is not, or it was not finite before "
+      "this backward (zero_grad)"));
 }
 
 bool check_nan_if_asked() {

@@ -77,8 +77,8 @@ class Ends {
     const std::vector<Watch::Input>& inputs = event.inputs;
     if (std::any_of(inputs.begin(), inputs.end(), wanted)) {
       if (event.node) return event.node;
-      add(event.recording ? text("the result of ", place(watch_, event), " is ", event.dtype,
-                                 ", which has no gradient")
+      add(event.recording ? str_cat("the result of ", place(watch_, event), " is ", event.dtype,
+                                    ", which has no gradient")
                           : place(watch_, event) + " ran under NoGrad");
     } else {
       add(std::any_of(inputs.begin(), inputs.end(), copied)
@@ -128,7 +128,7 @@ class Lines {
  public:
   Lines(const char* head, std::string& out) : head_(head), out_(out) {}
   ~Lines() {
-    if (count_ > kMost) out_ += text("  … and ", io::grouped(count_ - kMost), " more\n");
+    if (count_ > kMost) out_ += str_cat("  … and ", io::grouped(count_ - kMost), " more\n");
   }
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
@@ -144,7 +144,8 @@ class Lines {
 
 /// Why nothing at all is recorded behind x.
 std::string nothing_behind(const Tensor& x) {
-  if (!is_float(x.dtype())) return text("only f32 and f64 have gradients, and this is ", x.dtype());
+  if (!is_float(x.dtype()))
+    return str_cat("only f32 and f64 have gradients, and this is ", x.dtype());
   const Watch* watch = Watch::current();
   if (const Watch::Event* maker = watch ? watch->maker_of(x) : nullptr) {
     if (maker->node) return "detached: its numbers are the result of " + place(*watch, *maker);
@@ -159,19 +160,19 @@ std::string nothing_behind(const Tensor& x) {
 
 std::string head(const Tensor& x, const Reach& reach) {
   if (!x.node())
-    return text("nothing is recorded behind this tensor ", x.shape(), ": ", nothing_behind(x),
-                "\n");
-  std::string out = text("#", x.node()->id, " ", x.node()->name(), " ", x.shape(), " reaches ",
-                         reach.leaves.size(), reach.leaves.size() == 1 ? " leaf" : " leaves",
-                         reach.used.empty() ? "\n" : " that can still be seen\n");
+    return str_cat("nothing is recorded behind this tensor ", x.shape(), ": ", nothing_behind(x),
+                   "\n");
+  std::string out = str_cat("#", x.node()->id, " ", x.node()->name(), " ", x.shape(), " reaches ",
+                            reach.leaves.size(), reach.leaves.size() == 1 ? " leaf" : " leaves",
+                            reach.used.empty() ? "\n" : " that can still be seen\n");
   Lines used("used up     ", out);
   for (const Node* node : reach.used)
-    used.add(text("#", node->id, " ", node->name(),
-                  ": an earlier backward took what is behind it, which is not known any more"));
+    used.add(str_cat("#", node->id, " ", node->name(),
+                     ": an earlier backward took what is behind it, which is not known any more"));
   return out;
 }
 
-std::string describe(const Node& leaf) { return text("leaf #", leaf.id, " ", leaf.shape); }
+std::string describe(const Node& leaf) { return str_cat("leaf #", leaf.id, " ", leaf.shape); }
 
 std::vector<Unreached> beyond(const Reach& reach, const nn::Module& model) {
   std::vector<Unreached> out;
@@ -221,10 +222,10 @@ std::string why(const Tensor& x, const nn::Module& model) {
     trace::Lines reached("reached     ", out);
     for (const nn::NamedTensor& each : parameters.all())
       if (reach.has(each.tensor))
-        reached.add(text(each.name, " ", each.tensor.shape(),
-                         reach.wanted.count(each.tensor.node().get())
-                             ? ""
-                             : ": has a gradient, of this backward or an earlier one"));
+        reached.add(str_cat(each.name, " ", each.tensor.shape(),
+                            reach.wanted.count(each.tensor.node().get())
+                                ? ""
+                                : ": has a gradient, of this backward or an earlier one"));
     for (const Node* leaf : reach.leaves)
       if (!parameters.of(*leaf)) reached.add(trace::describe(*leaf) + ", not of the model");
   }
@@ -235,7 +236,7 @@ std::string why(const Tensor& x, const nn::Module& model) {
       const std::string reason =
           each.frozen ? "frozen: requires_grad_(true) or freeze(false)" : each.ended_at;
       guess = guess || reason.empty();
-      missing.add(text(each.name, " ", each.shape, reason.empty() ? "" : ": ", reason));
+      missing.add(str_cat(each.name, " ", each.shape, reason.empty() ? "" : ": ", reason));
     }
   }
   return guess ? out + "why not: " + trace::kMayBe + "\n" : out;

@@ -50,7 +50,7 @@ void EMA::load_state_dict(const nn::StateDict& given) {
                         "EMA state: ", name, " ", target.shape(), " of ", target.dtype(), " is ",
                         at == given.end()
                             ? "missing"
-                            : text("given as ", at->second.shape(), " of ", at->second.dtype()));
+                            : str_cat("given as ", at->second.shape(), " of ", at->second.dtype()));
   }
   require<ShapeError>(given.size() == own.size(), "EMA state: ", given.size(),
                       " tensors are given, but this average has ", own.size());

@@ -218,13 +218,13 @@ TrainEnd Trainer::run_alike(const LossOf& loss_of, const Evaluate& evaluate) {
       if (writes()) progress.show(step_, last_loss_, note(), evaluates);
       if (transport_.size() == 1) stop_ = options_.stop && *options_.stop;
       if (evaluates && turns_ == kTurnsToTell && writes())
-        tell(text("has ", options_.higher_is_better ? "fallen" : "risen",
-                  " three times running: the model may be learning by heart"));
+        tell(str_cat("has ", options_.higher_is_better ? "fallen" : "risen",
+                     " three times running: the model may be learning by heart"));
     }
   }
   const bool finished = step_ >= pace_.steps(), early = !finished && out_of_patience();
   if (early && writes())
-    tell(text("has not become better in ", options_.patience, " evaluations: stopped"));
+    tell(str_cat("has not become better in ", options_.patience, " evaluations: stopped"));
   if (!finished && !early) save();
   if (writes()) draw_losses();
   transport_.barrier();  // all files are there

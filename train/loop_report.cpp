@@ -11,7 +11,7 @@
 namespace gradus {
 namespace {
 
-std::string four_digits(double value) { return text(std::fixed, std::setprecision(4), value); }
+std::string four_digits(double value) { return str_cat(std::fixed, std::setprecision(4), value); }
 
 /// "held_out_loss" → "held-out loss"
 std::string words(std::string name) {
@@ -51,7 +51,7 @@ void Trainer::draw_losses() const {
   if (chart.curves[0].points.empty()) return;  // not one step was made
   if (options_.judge == "held_out_loss" && std::isfinite(best_))
     chart.mark = {static_cast<double>(best_step_), best_,
-                  text("best ", four_digits(best_), " at step ", best_step_)};
+                  str_cat("best ", four_digits(best_), " at step ", best_step_)};
   const std::string picture = io::svg(chart);
   io::write_file_atomically(files_.curve(), picture.data(), picture.size());
 }

@@ -84,7 +84,7 @@ void MetricsLog::append(bool sync) {
     complaint_.clear();
     return;
   }
-  complaint_ = text("cannot write ", path_, ": ", std::strerror(cause));
+  complaint_ = str_cat("cannot write ", path_, ": ", std::strerror(cause));
   io::truncate_file(path_, saved_);  // half a line must not stay; else resuming cuts it off
 }
 
@@ -97,7 +97,7 @@ std::vector<std::pair<double, double>> read_metric(const std::string& path,
     const std::size_t end = std::min(lines.find('\n', begin), lines.size());
     const std::string_view line(lines.data() + begin, end - begin);
     begin = end + 1;
-    const std::string where = text(path, ", line ", number);
+    const std::string where = str_cat(path, ", line ", number);
     require<FileError>(line.starts_with("{\"") && line.ends_with("}"), where,
                        ": is no line of metrics");
     const std::optional<double> value = field_of(line, name, where);

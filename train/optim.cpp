@@ -102,10 +102,10 @@ void Optimizer::note_unreached(const FlatGradient* flat) const {
   std::string named;
   for (std::size_t i = 0; i < std::min(count, kNamed); ++i) {
     const std::string end = trace::path_end(slots[i]->parameter);
-    named += text(i == 0 ? "" : ", ", slots[i]->name, " ", slots[i]->parameter.shape(),
-                  end.empty() ? "" : " (" + end + ")");
+    named += str_cat(i == 0 ? "" : ", ", slots[i]->name, " ", slots[i]->parameter.shape(),
+                     end.empty() ? "" : " (" + end + ")");
   }
-  const std::string more = count > kNamed ? text(" and ", count - kNamed, " more") : "";
+  const std::string more = count > kNamed ? str_cat(" and ", count - kNamed, " more") : "";
   std::fprintf(stderr,
                "gradus: backward did not reach %zu of %zu parameters: %s%s; why(loss, model) "
                "before backward says more, report_unreached(false) keeps quiet\n",
@@ -272,7 +272,7 @@ void Optimizer::load_state_dict(const nn::StateDict& given) {
                         "optimiser state: ", name, " ", like.shape(), " of ", like.dtype(), " is ",
                         at == given.end()
                             ? "missing"
-                            : text("given as ", at->second.shape(), " of ", at->second.dtype()));
+                            : str_cat("given as ", at->second.shape(), " of ", at->second.dtype()));
     return at->second;
   };
   std::vector<std::pair<Tensor, Tensor>> copies;  // from, to: once all are known to fit

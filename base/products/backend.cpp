@@ -44,7 +44,7 @@ Choice choose() {
   require(asked == "own" || linked_library() != Library::none,
           "GRADUS_BLAS=library: this build links none; configure with -DGRADUS_BLAS=OpenBLAS");
   return {asked == "own" ? Backend::own : Backend::library, simd::level(),
-          text("GRADUS_BLAS=", asked)};
+          str_cat("GRADUS_BLAS=", asked)};
 }
 
 }  // namespace
@@ -56,9 +56,9 @@ const Choice& chosen() {
 
 std::string describe() {
   const Choice& choice = chosen();
-  if (choice.backend == Backend::plain) return text("plain loops: ", choice.reason);
-  if (choice.backend == Backend::library) return text("the BLAS library: ", choice.reason);
-  return text("own, ", simd::name(choice.level), ": ", choice.reason);
+  if (choice.backend == Backend::plain) return str_cat("plain loops: ", choice.reason);
+  if (choice.backend == Backend::library) return str_cat("the BLAS library: ", choice.reason);
+  return str_cat("own, ", simd::name(choice.level), ": ", choice.reason);
 }
 
 }  // namespace gradus::products

@@ -157,8 +157,8 @@ std::string describe_library() {
     case Library::none:
       return "no library";
     case Library::openblas:
-      return text(ask_library("openblas_get_config"), ", ", ask_library("openblas_get_corename"),
-                  setting_done ? ", its thread pool set to one thread" : "");
+      return str_cat(ask_library("openblas_get_config"), ", ", ask_library("openblas_get_corename"),
+                     setting_done ? ", its thread pool set to one thread" : "");
     case Library::mkl:
       return "MKL";
     case Library::blis:

@@ -67,7 +67,7 @@ Tensor bags_of(const Snippets& snippets, std::int64_t vocabulary) {
   for (std::int64_t i = 0; i < B * T; ++i)
     if (const std::int64_t id = ids[static_cast<std::size_t>(i)]; id != WordList::kPadding)
       ++counts[static_cast<std::size_t>(i / T * vocabulary + id)];
-  return log1p(from(counts, {B, vocabulary}));
+  return log1p(tensor(counts, {B, vocabulary}));
 }
 
 }  // namespace gradus::examples

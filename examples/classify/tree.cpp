@@ -47,8 +47,8 @@ Snippets padded(std::vector<Ids> texts, std::int64_t length, const Ids& kinds) {
     each.resize(static_cast<std::size_t>(length), WordList::kPadding);
     all.insert(all.end(), each.begin(), each.end());
   }
-  out.ids = from(all, {std::ssize(texts), length});
-  out.kinds = from(kinds, {std::ssize(kinds)});
+  out.ids = tensor(all, {std::ssize(texts), length});
+  out.kinds = tensor(kinds, {std::ssize(kinds)});
   return out;
 }
 

@@ -75,7 +75,7 @@ std::string WordList::piece(std::int64_t id) const {
   require<IndexError>(0 <= id && id < size(), "piece ", id, " is not in [0, ", size(), ")");
   if (id < kFirst) return special[id];
   std::string shown = pieces_[static_cast<std::size_t>(id - kFirst)];
-  if (shown[0] == '\n') shown = "\\n" + (shown.size() > 1 ? text("+", shown.size() - 1) : "");
+  if (shown[0] == '\n') shown = "\\n" + (shown.size() > 1 ? str_cat("+", shown.size() - 1) : "");
   return shown;
 }
 

@@ -21,7 +21,7 @@ std::vector<plot::AttentionLayer> attention_of(const nn::GPT& model,
                                                const std::vector<std::int64_t>& ids) {
   const NoGrad off;
   const nn::AttentionRecord record;
-  static_cast<void>(model(from(ids, {1, std::ssize(ids)})));
+  static_cast<void>(model(tensor(ids, {1, std::ssize(ids)})));
   std::vector<plot::AttentionLayer> layers;
   for (const auto& entry : record.entries()) layers.push_back({entry.layer, entry.weights});
   return layers;

@@ -100,22 +100,23 @@ int info(GptFlags& flags, const std::string& directory) {
   std::string files;
   for (const std::string& file : flags.texts) files += (files.empty() ? "" : ", ") + file;
   std::fputs(
-      text("text       ", flags.texts.size() > 3 ? text(flags.texts.size(), " files") : files,
-           "; held out: ", flags.validation.empty() ? "the last tenth" : flags.validation, "\n",
-           "tokenizer  ", tokenizer->name(), ", ", tokenizer->vocab_size(), " kinds\n",
-           "model      ", flags.config, ": ", flags.layers, " layers, ", flags.heads,
-           " heads, width ", flags.width, ", context ", flags.context, ", dropout ", flags.dropout,
-           flags.non_default_options(), "; ", io::grouped(saved.parameters), " parameters\n",
-           "training   ", saved.step, " of ", steps, " steps done, batch ", flags.batch,
-           ", learning rate ", flags.learning_rate, ", seed ", flags.seed, "\n", "held out   ",
-           saved.best_step > 0 ? text("best loss ", std::fixed, std::setprecision(4), saved.best,
-                                      " nats a ", tokenizer->name(), " at step ", saved.best_step)
-                               : "not evaluated yet",
-           "\n", "state      ",
-           writer > 0            ? text("process ", writer, " is training it")
-           : saved.step == steps ? "finished"
-                                 : text("go on with: gpt train --out ", directory, " --resume"),
-           "\n", "files\n")
+      str_cat(
+          "text       ", flags.texts.size() > 3 ? str_cat(flags.texts.size(), " files") : files,
+          "; held out: ", flags.validation.empty() ? "the last tenth" : flags.validation, "\n",
+          "tokenizer  ", tokenizer->name(), ", ", tokenizer->vocab_size(), " kinds\n",
+          "model      ", flags.config, ": ", flags.layers, " layers, ", flags.heads,
+          " heads, width ", flags.width, ", context ", flags.context, ", dropout ", flags.dropout,
+          flags.non_default_options(), "; ", io::grouped(saved.parameters), " parameters\n",
+          "training   ", saved.step, " of ", steps, " steps done, batch ", flags.batch,
+          ", learning rate ", flags.learning_rate, ", seed ", flags.seed, "\n", "held out   ",
+          saved.best_step > 0 ? str_cat("best loss ", std::fixed, std::setprecision(4), saved.best,
+                                        " nats a ", tokenizer->name(), " at step ", saved.best_step)
+                              : "not evaluated yet",
+          "\n", "state      ",
+          writer > 0            ? str_cat("process ", writer, " is training it")
+          : saved.step == steps ? "finished"
+                                : str_cat("go on with: gpt train --out ", directory, " --resume"),
+          "\n", "files\n")
           .c_str(),
       stdout);
   print_files(flags);

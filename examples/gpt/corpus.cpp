@@ -79,7 +79,7 @@ Texts read_texts(const std::vector<std::string>& files, const std::string& valid
     if (choice.name == "auto" && texts.not_text.empty())
       if (const std::size_t at = end_of_text(part, false); at < part.size())
         texts.not_text =
-            text(file, ": is no text: byte ", at, part[at] == 0 ? " is 0" : " is not UTF-8");
+            str_cat(file, ": is no text: byte ", at, part[at] == 0 ? " is 0" : " is not UTF-8");
     texts.text += part;
   }
   if (!validation.empty()) texts.held_out = read_nonempty(validation);

@@ -192,8 +192,8 @@ nn::GPTOptions GptFlags::model() const {
 std::string GptFlags::non_default_options() const {
   std::string all;
   if (positions != "learned") all += ", " + positions + " positions";
-  if (kv_heads != heads) all += text(", ", kv_heads, kv_heads == 1 ? " key head" : " key heads");
-  if (window > 0) all += text(", a window of ", window);
+  if (kv_heads != heads) all += str_cat(", ", kv_heads, kv_heads == 1 ? " key head" : " key heads");
+  if (window > 0) all += str_cat(", a window of ", window);
   if (norm != "layer") all += ", " + norm + " norm";
   if (activation != "gelu") all += ", " + activation;
   if (checkpoint) all += ", gradient checkpointing";

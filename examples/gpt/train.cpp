@@ -16,17 +16,18 @@ namespace {
 
 constexpr std::int64_t kEvaluationsInTime = 10;  // of a run with --minutes
 
-std::string three_digits(double value) { return text(std::setprecision(3), value); }
+std::string three_digits(double value) { return str_cat(std::setprecision(3), value); }
 
 /// Each part of the text must hold a window of the context, and the token after it.
 void require_long_enough(const Corpus& corpus, const GptFlags& flags) {
   const std::int64_t wanted = flags.context + 1;
   const bool tenth = flags.validation.empty();
   require(std::ssize(corpus.held_out) >= wanted, tenth ? flags.texts.front() : flags.validation,
-          ": ", tenth ? text("of its ", corpus.size(), " tokens the last tenth is held out, ") : "",
+          ": ",
+          tenth ? str_cat("of its ", corpus.size(), " tokens the last tenth is held out, ") : "",
           corpus.held_out.size(), " tokens, but a context of ", flags.context, " wants at least ",
           wanted, ": give a longer text",
-          tenth ? text(" (", 10 * wanted, "), another one with --val,") : "",
+          tenth ? str_cat(" (", 10 * wanted, "), another one with --val,") : "",
           " or a smaller --context");
   require(std::ssize(corpus.training) >= wanted, flags.texts.front(), ": has ",
           corpus.training.size(), " tokens to learn from, but a context of ", flags.context,
@@ -52,11 +53,12 @@ void describe_run(const GptFlags& flags, const Corpus& corpus, const Trainer& tr
   const auto seen =
       static_cast<double>(steps) * static_cast<double>(flags.shards * flags.batch * flags.context);
   say("training", io::grouped(static_cast<std::int64_t>(flags.need().parameters)), " parameters, ",
-      io::grouped(steps), " steps of ", flags.shards > 1 ? text(flags.shards, " shards of ") : "",
-      flags.batch, " x ", flags.context, " ", corpus.tokenizer->name(),
+      io::grouped(steps), " steps of ",
+      flags.shards > 1 ? str_cat(flags.shards, " shards of ") : "", flags.batch, " x ",
+      flags.context, " ", corpus.tokenizer->name(),
       "s: ", three_digits(seen / static_cast<double>(corpus.training.size())),
       " passes over the text",
-      trainer.step() > 0 ? text("; going on from step ", io::grouped(trainer.step())) : "");
+      trainer.step() > 0 ? str_cat("; going on from step ", io::grouped(trainer.step())) : "");
   if (cost)
     say("estimate", "about ", duration(seconds_left(*cost, trainer.pace(), trainer.step())),
         " and ", byte_size(cost->peak_bytes), " of memory, going by ", cost->steps, " steps of ",
@@ -89,8 +91,8 @@ ReadyRun new_run(GptFlags& flags) {
   DirectoryLock lock = flags.begin({flags.tokenizer_file()});
   describe_text_and_model(corpus, flags,
                           asked ? "as asked"
-                                : text("for texts of ", config_for(corpus.size()).range, " ",
-                                       corpus.tokenizer->name(), "s"));
+                                : str_cat("for texts of ", config_for(corpus.size()).range, " ",
+                                          corpus.tokenizer->name(), "s"));
   std::optional<CostEstimate> cost;
   if (!flags.no_trial) cost = estimate_cost(flags, corpus);
   if (fits_time) {

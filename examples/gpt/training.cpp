@@ -31,9 +31,9 @@ void log_heads(Metrics& metrics, const nn::GPT& model, const std::vector<std::in
   const std::int64_t T = model.options.context;
   nn::AttentionRecord record;
   const auto first = std::span(held_out).first(static_cast<std::size_t>(T));
-  static_cast<void>(model(from(first, {1, T})));
+  static_cast<void>(model(tensor(first, {1, T})));
   for (const nn::AttentionRecord::Head& head : record.heads()) {
-    const std::string name = text(head.layer, ".head", head.head);
+    const std::string name = str_cat(head.layer, ".head", head.head);
     metrics.emplace_back(name + ".entropy", head.entropy);
     metrics.emplace_back(name + ".span", head.span);
     metrics.emplace_back(name + ".maximum", head.maximum);
@@ -48,10 +48,11 @@ void advise(const GptFlags& flags, const Trainer& trainer, double bigram) {
   const bool rose = last > std::min(1.05 * trainer.best(), 1.01 * guessing);
   const double usual = 1e-3, lower = rate > 30 * usual ? usual : rate / 4;
   const std::string what =
-      rose ? text("the loss rose; try --lr ", lower,
-                  " or more steps, which lengthen the warm-up; --dropout where it learns by heart")
-           : text("try more steps (", io::grouped(4 * trainer.step()),
-                  ") or another learning rate than --lr ", rate);
+      rose ? str_cat(
+                 "the loss rose; try --lr ", lower,
+                 " or more steps, which lengthen the warm-up; --dropout where it learns by heart")
+           : str_cat("try more steps (", io::grouped(4 * trainer.step()),
+                     ") or another learning rate than --lr ", rate);
   std::fprintf(stderr, "gpt: ended above the bigram line, at %.4f: %s\n", last, what.c_str());
 }
 

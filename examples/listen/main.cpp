@@ -17,9 +17,9 @@
 #include "gradus/examples/support/run.h"
 #include "gradus/examples/support/run_flags.h"
 #include "gradus/examples/support/training/classification.h"
-#include "gradus/models/listener.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
+#include "listener.h"
 #include "sounds.h"
 #include "spectrogram.h"
 #include "wav.h"
@@ -32,21 +32,21 @@ constexpr std::int64_t kFrames = (kSamples - kFrame) / kHop + 1;
 struct Flags : ClassifierFlags {
   Flags() : ClassifierFlags("listen") { steps = 800, batch = 32, learning_rate = 2e-3; }
   Need need() const override { return classifier(kFrames / 2, kBands * kFrames); }
-  nn::Listener model() const {
-    return nn::Listener({.bands = kBands,
-                         .frames = kFrames,
-                         .classes = kSounds,
-                         .layers = layers,
-                         .heads = heads,
-                         .width = width,
-                         .dropout = dropout});
+  Listener model() const {
+    return Listener({.bands = kBands,
+                     .frames = kFrames,
+                     .classes = kSounds,
+                     .layers = layers,
+                     .heads = heads,
+                     .width = width,
+                     .dropout = dropout});
   }
 };
 
 int learn(Flags& flags) {
   const DirectoryLock lock = flags.begin();
   seed(static_cast<std::uint64_t>(flags.seed));
-  nn::Listener model = flags.model();
+  Listener model = flags.model();
   return train_classifier(flags, model,
                           {.classes = kSounds,
                            .make =
@@ -86,10 +86,10 @@ int listen_to(Flags& flags, const Which& which) {
           "to: what shall it listen to? Give FILE.wav or --class NAME");
   const std::vector<float> samples = which.file.empty() ? which.made() : sound_of(which.file);
   flags.load(which.directory);
-  nn::Listener model = flags.model();
+  Listener model = flags.model();
   load_best(model, flags.files());
   const NoGrad off;
-  const Tensor spectra = spectrogram(from(samples, {1, kSamples}));  // [1, bands, frames]
+  const Tensor spectra = spectrogram(tensor(samples, {1, kSamples}));  // [1, bands, frames]
   std::fputs(picture_of(spectra).c_str(), stdout);
   for (const auto& [kind, share] : ranked(model(spectra)))
     std::printf("  %-6s  %.3f  %s\n", kSoundNames[static_cast<std::size_t>(kind)], share,

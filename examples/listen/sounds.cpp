@@ -113,7 +113,7 @@ Labelled make_sounds(std::int64_t count, std::uint64_t seed, std::int64_t block)
       std::copy(sound.begin(), sound.end(), samples.begin() + i * kSamples);
     }
   });
-  return {from(samples, {count, kSamples}), from(kinds, {count})};
+  return {tensor(samples, {count, kSamples}), tensor(kinds, {count})};
 }
 
 std::vector<float> make_one(Sound sound, std::uint64_t seed) {

@@ -31,7 +31,7 @@ Tensor fourier() {
       numbers[at] = static_cast<float>(window * std::cos(angle));
       numbers[at + pitches] = static_cast<float>(window * std::sin(angle));
     }
-  return from(numbers, {kFrame, 2 * pitches});
+  return tensor(numbers, {kFrame, 2 * pitches});
 }
 
 }  // namespace

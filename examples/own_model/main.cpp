@@ -50,7 +50,7 @@ int main() {
   std::vector<std::int64_t> ids = characters.encode("a model of my ow");  // as long as the context
   for (int i = 0; i < 53; ++i) {
     const std::vector<std::int64_t> last(ids.end() - context, ids.end());
-    const Tensor logits = again(from(last, {1, context}))[{0, -1}];  // [V]
+    const Tensor logits = again(tensor(last, {1, context}))[{0, -1}];  // [V]
     ids.push_back(nn::sample_token(logits, {.temperature = 0}, 0));
   }
   std::puts(characters.decode(ids).c_str());

@@ -11,13 +11,13 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/io/text.h"
-#include "gradus/models/recommender.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/train/data.h"
 #include "ranking.h"
+#include "recommender.h"
 
 namespace gradus::examples {
 namespace {
@@ -25,13 +25,13 @@ namespace {
 constexpr std::int64_t kContext = kLength;  // items of the longest history
 constexpr std::int64_t kJudges = 2000;      // users by whom weights are chosen
 
-nn::Recommender model_for(const RecommendFlags& flags) {
-  return nn::Recommender({.items = kItems,
-                          .context = kContext,
-                          .layers = flags.layers,
-                          .heads = flags.heads,
-                          .width = flags.width,
-                          .dropout = flags.dropout});
+Recommender model_for(const RecommendFlags& flags) {
+  return Recommender({.items = kItems,
+                      .context = kContext,
+                      .layers = flags.layers,
+                      .heads = flags.heads,
+                      .width = flags.width,
+                      .dropout = flags.dropout});
 }
 
 /// Rows of items that are there to be known, and of the next ones that are asked for; 0: not asked.
@@ -40,7 +40,7 @@ Batch batch_of(const std::vector<History>& known, const std::vector<History>& ne
   for (const History& each : known) x.insert(x.end(), each.begin(), each.end());
   for (const History& each : next) y.insert(y.end(), each.begin(), each.end());
   const Shape shape{std::ssize(known), std::ssize(known.front())};
-  return {from(x, shape), from(y, shape)};
+  return {tensor(x, shape), tensor(y, shape)};
 }
 
 /// What a step learns from: at each place the next item, without the last two of all.
@@ -60,7 +60,7 @@ struct Judged {
   std::vector<std::int64_t> ranks;
   double loss = 0;
 };
-Judged judged(const nn::Recommender& model, const std::vector<History>& all, std::int64_t back) {
+Judged judged(const Recommender& model, const std::vector<History>& all, std::int64_t back) {
   constexpr std::size_t kSideBySide = 250;
   const NoGrad off;
   Judged out;
@@ -83,7 +83,7 @@ Judged judged(const nn::Recommender& model, const std::vector<History>& all, std
   return out;
 }
 
-Metrics metrics_of(const nn::Recommender& model, const std::vector<History>& users) {
+Metrics metrics_of(const Recommender& model, const std::vector<History>& users) {
   const Judged found = judged(model, users, 2);
   const Quality quality = quality_of(found.ranks);
   return {{"held_out_loss", found.loss}, {"held_out_hit_rate", quality.hit_rate}};
@@ -93,7 +93,7 @@ void print_row(const char* who, const Quality& quality) {
   std::printf("  %-40s %10.3f %8.3f\n", who, quality.hit_rate, quality.ndcg);
 }
 
-void print_quality(const nn::Recommender& model, const std::vector<History>& all) {
+void print_quality(const Recommender& model, const std::vector<History>& all) {
   std::vector<History> known;
   for (const History& each : all) known.emplace_back(each.begin(), each.end() - 1);
   const Scores popular = popularity(known);
@@ -112,9 +112,9 @@ void print_quality(const nn::Recommender& model, const std::vector<History>& all
   print_row("popularity", quality_of(by_popularity));
 }
 
-nn::Recommender load_trained(RecommendFlags& flags, const std::string& directory) {
+Recommender load_trained(RecommendFlags& flags, const std::string& directory) {
   flags.load(directory);
-  nn::Recommender model = model_for(flags);
+  Recommender model = model_for(flags);
   load_best(model, flags.files());
   return model;
 }
@@ -135,7 +135,7 @@ int train(RecommendFlags& flags) {
                             static_cast<std::uint64_t>(flags.seed));
   const std::vector<History> judges(all.begin(), all.begin() + std::min(std::ssize(all), kJudges));
   seed(static_cast<std::uint64_t>(flags.seed));
-  nn::Recommender model = model_for(flags);
+  Recommender model = model_for(flags);
   optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate, .betas = {0.9, 0.98}});
   TrainOptions options = flags.options();
   options.items_per_step = flags.batch;
@@ -166,10 +166,10 @@ int recommend(RecommendFlags& flags, const std::string& directory,
   constexpr std::int64_t kShown = 5;
   History history;
   for (const std::string& each : items) history.push_back(item_of(each));
-  const nn::Recommender model = load_trained(flags, directory);
+  const Recommender model = load_trained(flags, directory);
   if (std::ssize(history) > kContext) history.erase(history.begin(), history.end() - kContext);
   const NoGrad off;
-  const Tensor scores = model(from(history, {1, std::ssize(history)}))[{0, -1}];  // [V]
+  const Tensor scores = model(tensor(history, {1, std::ssize(history)}))[{0, -1}];  // [V]
   const std::vector<double> p = softmax(scores.to(Dtype::f64), -1).to_vector<double>();
   std::vector<std::int64_t> best(p.size());
   std::iota(best.begin(), best.end(), std::int64_t{0});
@@ -187,7 +187,7 @@ int recommend(RecommendFlags& flags, const std::string& directory,
 }
 
 int evaluate(RecommendFlags& flags, const std::string& directory) {
-  const nn::Recommender model = load_trained(flags, directory);
+  const Recommender model = load_trained(flags, directory);
   print_quality(model, histories(flags.users, flags.seed));
   return 0;
 }

@@ -1,4 +1,4 @@
-// recommend: a Transformer (models/recommender.h, after SASRec) that learns what somebody takes
+// recommend: a Transformer (recommender.h, after SASRec) that learns what somebody takes
 // next from what they took so far, in a world that the program makes.
 //
 //   recommend train                                        learn; hit rate beside simple methods

@@ -127,11 +127,12 @@ void Judge::memory(double bytes,
   if (bytes <= most) return;
   std::string all;
   for (const auto& [key, value] : sizes)
-    all += text(all.empty() ? "" : ", ", file_.empty() ? name(key) : key, " ", value);
+    all += str_cat(all.empty() ? "" : ", ", file_.empty() ? name(key) : key, " ", value);
   const double shown = std::min(bytes, 9e18);
-  refuse(text(file_.empty() ? "" : file_ + ": ", all, ": need at least ",
-              byte_size(static_cast<std::int64_t>(shown)), " of memory, but this process may have ",
-              byte_size(static_cast<std::int64_t>(most)), ": make one of them smaller"));
+  refuse(str_cat(file_.empty() ? "" : file_ + ": ", all, ": need at least ",
+                 byte_size(static_cast<std::int64_t>(shown)),
+                 " of memory, but this process may have ",
+                 byte_size(static_cast<std::int64_t>(most)), ": make one of them smaller"));
 }
 
 void Judge::refuse(const std::string& what) const {

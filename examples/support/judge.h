@@ -50,7 +50,7 @@ class Judge {
   /// The error says which value it is of, what is wrong with it, and how to mend it.
   template <class T, class... Parts>
   void require(bool holds, const std::string& key, const T& value, const Parts&... parts) const {
-    if (!holds) refuse(text(name(key), " ", value, parts...));
+    if (!holds) refuse(str_cat(name(key), " ", value, parts...));
   }
 
   /// There is room for so many bytes. `sizes` are what to change: {{"batch", 64}, …}.

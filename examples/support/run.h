@@ -14,7 +14,7 @@ namespace gradus::examples {
 /// One line on stderr: "model     4 layers, width 128".
 template <class... Parts>
 void say(const char* topic, const Parts&... parts) {
-  std::fprintf(stderr, "%-9s %s\n", topic, text(parts...).c_str());
+  std::fprintf(stderr, "%-9s %s\n", topic, str_cat(parts...).c_str());
 }
 
 /// "translate train --out runs/x --resume"

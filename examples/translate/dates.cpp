@@ -212,7 +212,7 @@ Task dates_task(std::int64_t count, std::int64_t seed) {
   const std::string characters =
       "0123456789 .,-/()'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   Task task{"dates",
-            text("dates in ", io::grouped(std::ssize(date_formats())), " formats, to ISO 8601"),
+            str_cat("dates in ", io::grouped(std::ssize(date_formats())), " formats, to ISO 8601"),
             Vocabulary(Vocabulary::Unit::character, {characters}),
             Vocabulary(Vocabulary::Unit::character, {"0123456789-"}),
             drawn(count, false, learnt),

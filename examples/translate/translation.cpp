@@ -52,7 +52,7 @@ std::vector<std::string> translations(const nn::Translator& model, const Task& t
 
 std::vector<nn::Beam> best_translations(const nn::Translator& model, const Ids& source,
                                         std::int64_t beams) {
-  nn::TranslatorContinuation continuation(model, from(source, {1, std::ssize(source)}));
+  nn::TranslatorContinuation continuation(model, tensor(source, {1, std::ssize(source)}));
   return nn::beam_search(continuation, {Vocabulary::kBegin},
                          {.beams = beams, .tokens = kLongest, .end = Vocabulary::kEnd});
 }

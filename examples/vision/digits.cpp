@@ -114,12 +114,12 @@ Labelled draw_digits(std::int64_t count, std::uint64_t seed, std::int64_t block)
       std::copy(ink.begin(), ink.end(), pixels.begin() + i * kSide * kSide);
     }
   });
-  return {from(pixels, {count, 1, kSide, kSide}), from(digits, {count})};
+  return {tensor(pixels, {count, 1, kSide, kSide}), tensor(digits, {count})};
 }
 
 Tensor draw_one(std::int64_t digit, std::uint64_t seed) {
   const RandomStream random = stream_of(seed, 0);
-  return from(draw_digit(digit, random_hand(random), random), {1, 1, kSide, kSide});
+  return tensor(draw_digit(digit, random_hand(random), random), {1, 1, kSide, kSide});
 }
 
 }  // namespace gradus::examples

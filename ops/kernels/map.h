@@ -7,6 +7,7 @@
 #include "gradus/base/simd.h"
 #include "gradus/engine/strided.h"
 #include "gradus/engine/tensor.h"
+#include "gradus/ops/kernels/checks.h"
 
 namespace gradus {
 
@@ -62,68 +63,39 @@ void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
   });
 }
 
-inline void check_defined(const char* op, const Tensor& x) {
-  require<ValueError>(x.defined(), op,
-                      ": the tensor is undefined (no numbers were ever put in it)");
-}
-
-inline void check_bool(const char* op, const Tensor& x) {
-  check_defined(op, x);
-  require<DtypeError>(x.dtype() == Dtype::bool_, op, ": wants bool tensors, not ", x.dtype(), " ",
-                      x.shape(), ": compare first, as in not_equal(x, 0)");
-}
-
-/// Both are defined and of one dtype.
-inline void check_pair(const char* op, const Tensor& a, const Tensor& b) {
-  check_defined(op, a);
-  check_defined(op, b);
-  require<DtypeError>(a.dtype() == b.dtype(), op, ": the operands are ", a.dtype(), " ", a.shape(),
-                      " and ", b.dtype(), " ", b.shape(), ": convert one with to(x, dtype)");
-}
-
 /// An empty tensor for the result of a and b broadcast together.
 inline Tensor empty_for(const char* op, const Tensor& a, const Tensor& b, Dtype dtype) {
   if (a.shape() == b.shape()) return Tensor::empty(a.shape(), dtype);
   return Tensor::empty(broadcast_shapes(op, a.shape(), b.shape()), dtype);
 }
 
-/// f over x, f32 or f64; `op` is named when x is neither.
-template <class F>
+enum class Numbers { floats, all };  // f32 and f64; i64 too
+
+/// f<T>() with the C++ type of `dtype`, which must be among `kNumbers`; else `op` is named.
+template <Numbers kNumbers, class F>
+decltype(auto) dispatch_numbers(const char* op, Dtype dtype, F&& f) {
+  if constexpr (kNumbers == Numbers::floats)
+    return dispatch_float(op, dtype, f);
+  else
+    return dispatch_number(op, dtype, f);
+}
+
+/// f over x.
+template <Numbers kNumbers = Numbers::floats, class F>
 Tensor map(const char* op, const Tensor& x, F f) {
   check_defined(op, x);
-  return dispatch_float(op, x.dtype(), [&]<class T>() {
+  return dispatch_numbers<kNumbers>(op, x.dtype(), [&]<class T>() {
     Tensor y = Tensor::empty_like(x);
     map_into<T>(y, x, f);
     return y;
   });
 }
 
-/// f over a and b broadcast together, both f32 or both f64.
-template <class F>
+/// f over a and b broadcast together, both of one dtype.
+template <Numbers kNumbers = Numbers::floats, class F>
 Tensor zip(const char* op, const Tensor& a, const Tensor& b, F f) {
   check_pair(op, a, b);
-  return dispatch_float(op, a.dtype(), [&]<class T>() {
-    Tensor y = empty_for(op, a, b, a.dtype());
-    zip_into<T>(y, a, b, f);
-    return y;
-  });
-}
-
-/// The same where integers make sense: f32, f64 or i64.
-template <class F>
-Tensor map_numbers(const char* op, const Tensor& x, F f) {
-  check_defined(op, x);
-  return dispatch_number(op, x.dtype(), [&]<class T>() {
-    Tensor y = Tensor::empty_like(x);
-    map_into<T>(y, x, f);
-    return y;
-  });
-}
-
-template <class F>
-Tensor zip_numbers(const char* op, const Tensor& a, const Tensor& b, F f) {
-  check_pair(op, a, b);
-  return dispatch_number(op, a.dtype(), [&]<class T>() {
+  return dispatch_numbers<kNumbers>(op, a.dtype(), [&]<class T>() {
     Tensor y = empty_for(op, a, b, a.dtype());
     zip_into<T>(y, a, b, f);
     return y;

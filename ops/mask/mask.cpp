@@ -13,11 +13,8 @@ class Causal final : public Mask::Rule {
  public:
   explicit Causal(std::int64_t offset) : offset_(offset) {}
 
-  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
+  void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
     for (std::int64_t j = 0; j < n; ++j) allowed[j] = first.key + j <= first.query + offset_;
-  }
-  std::optional<MaskStretch> stretch(const MaskPlace& first, std::int64_t n) const override {
-    return {{0, std::min(first.query + offset_ - first.key + 1, n)}};
   }
   Coverage coverage(const MaskBlock& b) const override {
     if (b.last_key - 1 <= b.first_query + offset_) return Coverage::all;
@@ -37,11 +34,8 @@ class Lengths final : public Mask::Rule {
   Lengths(const char* what, std::vector<std::int64_t> lengths, bool one)
       : what_(what), lengths_(std::move(lengths)), one_(one) {}
 
-  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
+  void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
     for (std::int64_t j = 0; j < n; ++j) allowed[j] = first.key + j < length(first.example);
-  }
-  std::optional<MaskStretch> stretch(const MaskPlace& first, std::int64_t n) const override {
-    return {{0, std::min(length(first.example) - first.key, n)}};
   }
   Coverage coverage(const MaskBlock& b) const override {
     if (b.last_key <= length(b.example)) return Coverage::all;
@@ -79,14 +73,17 @@ class Dense final : public Mask::Rule {
     shape_ = shape;
   }
 
-  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
+  void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
     std::copy_n(at(first.example, first.head, first.query) + first.key, n, allowed);
   }
   Coverage coverage(const MaskBlock& b) const override {
     bool any = false, all = true;
     for (std::int64_t i = b.first_query; i < b.last_query && (all || !any); ++i) {
       const bool* row = at(b.example, b.head, i);
-      for (std::int64_t j = b.first_key; j < b.last_key; ++j) any |= row[j], all &= row[j];
+      for (std::int64_t j = b.first_key; j < b.last_key; ++j) {
+        any |= row[j];
+        all &= row[j];
+      }
     }
     return all ? Coverage::all : any ? Coverage::some : Coverage::none;
   }
@@ -128,7 +125,7 @@ class Combined final : public Mask::Rule {
   Combined(std::shared_ptr<const Rule> a, std::shared_ptr<const Rule> b, bool both)
       : a_(std::move(a)), b_(std::move(b)), both_(both) {}
 
-  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
+  void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
     constexpr std::int64_t kPiece = 256;
     bool other[kPiece];
     a_->row(first, n, allowed);
@@ -139,14 +136,6 @@ class Combined final : public Mask::Rule {
         allowed[from + j] = both_ ? allowed[from + j] && other[j] : allowed[from + j] || other[j];
     }
   }
-  std::optional<MaskStretch> stretch(const MaskPlace& first, std::int64_t n) const override {
-    const auto a = a_->stretch(first, n), b = b_->stretch(first, n);
-    if (!a || !b) return {};
-    if (both_) return {{std::max(a->begin, b->begin), std::min(a->end, b->end)}};
-    if (a->begin >= a->end || b->begin >= b->end) return a->begin >= a->end ? b : a;
-    if (std::max(a->begin, b->begin) > std::min(a->end, b->end)) return {};  // a gap between them
-    return {{std::min(a->begin, b->begin), std::max(a->end, b->end)}};
-  }
   Coverage coverage(const MaskBlock& block) const override {
     const Coverage a = a_->coverage(block), b = b_->coverage(block);
     const Coverage decides = both_ ? Coverage::none : Coverage::all;  // one of these is enough
@@ -154,7 +143,8 @@ class Combined final : public Mask::Rule {
     return a == Coverage::some || b == Coverage::some ? Coverage::some : a;
   }
   void check_sizes(const MaskSizes& sizes, bool whole) const override {
-    a_->check_sizes(sizes, whole), b_->check_sizes(sizes, whole);
+    a_->check_sizes(sizes, whole);
+    b_->check_sizes(sizes, whole);
   }
   std::string describe() const override {
     return "(" + a_->describe() + (both_ ? " & " : " | ") + b_->describe() + ")";
@@ -179,21 +169,17 @@ bool only_later(const Tensor& allowed) {
 
 }  // namespace
 
-bool Mask::allows(const MaskPlace& place) const {
+bool Mask::allows(const QueryKey& pair) const {
   bool allowed = true;
-  row(place, 1, &allowed);
+  row(pair, 1, &allowed);
   return allowed;
 }
 
-void Mask::row(const MaskPlace& first, std::int64_t n, bool* allowed) const {
+void Mask::row(const QueryKey& first, std::int64_t n, bool* allowed) const {
   if (rule_)
     rule_->row(first, n, allowed);
   else
     std::fill_n(allowed, n, true);
-}
-
-std::optional<MaskStretch> Mask::stretch(const MaskPlace& first, std::int64_t n) const {
-  return rule_ ? rule_->stretch(first, n) : MaskStretch{0, n};
 }
 
 Coverage Mask::coverage(const MaskBlock& block) const {

@@ -11,13 +11,9 @@ class Window final : public Mask::Rule {
  public:
   Window(std::int64_t before, std::int64_t after) : before_(before), after_(after) {}
 
-  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
+  void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
     for (std::int64_t j = 0; j < n; ++j)
       allowed[j] = first.query - before_ <= first.key + j && first.key + j <= first.query + after_;
-  }
-  std::optional<MaskStretch> stretch(const MaskPlace& first, std::int64_t n) const override {
-    const std::int64_t own = first.query - first.key;
-    return {{std::max<std::int64_t>(own - before_, 0), std::min(own + after_ + 1, n)}};
   }
   Coverage coverage(const MaskBlock& b) const override {
     const std::int64_t last_query = b.last_query - 1, last_key = b.last_key - 1;
@@ -44,7 +40,7 @@ class Blocks final : public Mask::Rule {
       seen_.push_back(draw(row % blocks_, {p_.seed, static_cast<std::uint32_t>(row)}));
   }
 
-  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
+  void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
     for (std::int64_t j = 0; j < n;) {
       const std::int64_t block = (first.key + j) / p_.block;
       const std::int64_t end = std::min(n, (block + 1) * p_.block - first.key);
@@ -58,7 +54,8 @@ class Blocks final : public Mask::Rule {
     bool any = false, all = true;
     for (std::int64_t i = b.first_query / p_.block; i <= (b.last_query - 1) / p_.block; ++i) {
       const std::int64_t count = seen(b.head, i, from, to);
-      any |= count > 0, all &= count == to - from;
+      any |= count > 0;
+      all &= count == to - from;
     }
     return all ? Coverage::all : any ? Coverage::some : Coverage::none;
   }

@@ -1,4 +1,4 @@
-// What one kind of mask must answer. mask.cpp, mask_pattern.cpp and mask_place.cpp have the kinds.
+// What one kind of mask must answer. mask.cpp, pattern.cpp and remap.cpp have the kinds.
 #pragma once
 
 #include "gradus/ops/mask/mask.h"
@@ -9,13 +9,11 @@ class Mask::Rule {
  public:
   virtual ~Rule() = default;
   /// allowed[j] = may first.query attend to key first.key + j, for n keys.
-  virtual void row(const MaskPlace& first, std::int64_t n, bool* allowed) const = 0;
-  /// See Mask::stretch. None is always a right answer, only a slower one.
-  virtual std::optional<MaskStretch> stretch(const MaskPlace&, std::int64_t) const { return {}; }
+  virtual void row(const QueryKey& first, std::int64_t n, bool* allowed) const = 0;
   /// Of a block that is not empty; `some` is always a right answer, only a slower one.
   virtual Coverage coverage(const MaskBlock& block) const = 0;
   /// Throws if the mask was made for other sizes. Unless `whole` they are a part only, of which the
-  /// mask must be able to answer: what is drawn, or the positions that place() gives.
+  /// mask must be able to answer: what is drawn, or the positions that remap_positions() gives.
   virtual void check_sizes(const MaskSizes&, bool /*whole*/) const {}
   virtual std::string describe() const = 0;
 };

@@ -44,7 +44,7 @@ TEST_CASE("numbers in messages do not follow the user's locale") {
     std::string do_grouping() const override { return "\3"; }
   };
   const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Grouped));
-  const std::string written = gradus::text(1234567);
+  const std::string written = gradus::str_cat(1234567);
   std::locale::global(before);
   CHECK(written == "1234567");
 }

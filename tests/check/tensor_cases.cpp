@@ -40,14 +40,14 @@ class Draw {
   Tensor rows(std::int64_t count, std::int64_t below_this) {
     std::vector<std::int64_t> index(static_cast<std::size_t>(count));
     for (std::int64_t& i : index) i = below(below_this);
-    return from(index, {count});
+    return gradus::tensor(index, {count});
   }
 
  private:
   Tensor made(const Shape& shape, double low, double high) {
     std::vector<double> values(static_cast<std::size_t>(numel(shape)));
     for (double& v : values) v = random_.between(low, high);
-    return from(values, shape);
+    return gradus::tensor(values, shape);
   }
 
   check::Random random_;

@@ -18,7 +18,7 @@ Tensor careless(const Tensor& x) {
   const Tensor all = kernel::strided_view(x, {held}, {1}, 0).to(Dtype::f64);
   for (std::int64_t i = 0; i < x.numel(); ++i)
     read.push_back(all.data<double>()[std::min(x.offset() + i, held - 1)]);
-  return from(read, x.shape()).to(x.dtype());
+  return tensor(read, x.shape()).to(x.dtype());
 }
 
 bool repeats(const Tensor& x) {
@@ -54,7 +54,7 @@ Vjp first_block_only(const Host& host, std::size_t input, std::int64_t most) {
     std::vector<double> v = dx.to(Dtype::f64).to_vector<double>();
     const std::size_t whole = v.size() - v.size() % static_cast<std::size_t>(most);
     for (std::size_t i = whole; i < v.size(); ++i) v[i] = 0;
-    return from(v, dx.shape()).to(dx.dtype());
+    return tensor(v, dx.shape()).to(dx.dtype());
   });
 }
 

@@ -53,7 +53,7 @@ nn::GPT model() {
   return gpt;
 }
 
-const Tensor kIds = from(Lengths{3, 1, 4, 1, 5, 2, 6, 5, 3, 5}, {2, 5});
+const Tensor kIds = tensor(Lengths{3, 1, 4, 1, 5, 2, 6, 5, 3, 5}, {2, 5});
 
 }  // namespace
 

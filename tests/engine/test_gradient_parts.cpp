@@ -16,7 +16,7 @@ void walk_with(const Tensor& x, const Gradient& d) {
 TEST_CASE("rows anywhere") {
   const Tensor x = zeros({4, 200}, Dtype::f64).requires_grad_();
   const Tensor part = reshape(arange(600).to(Dtype::f64), {3, 200});
-  const Tensor both = from(std::vector<std::int64_t>{2, 9, 0, 9, 2, 9}, {6});
+  const Tensor both = tensor(std::vector<std::int64_t>{2, 9, 0, 9, 2, 9}, {6});
   walk_with(
       x, Gradient::rows(part, kernel::strided_view(both, {3}, {2}, 0)));  // every second: 2, 0, 2
   Numbers expected(800, 0.0);
@@ -30,7 +30,7 @@ TEST_CASE("rows anywhere") {
   std::vector<std::int64_t> ones_and_zeros;
   for (int i = 0; i < 300; ++i) ones_and_zeros.push_back(i % 3 == 0);
   const Tensor many = reshape(arange(60000).to(Dtype::f64), {300, 200});
-  walk_with(wide, Gradient::rows(many, from(ones_and_zeros, {300})));
+  walk_with(wide, Gradient::rows(many, tensor(ones_and_zeros, {300})));
   const Numbers sums = numbers(wide.grad());
   for (std::size_t c = 0; c < 200; ++c) {
     const double column = static_cast<double>(c);
@@ -40,9 +40,9 @@ TEST_CASE("rows anywhere") {
   }
   const Tensor v = zeros({5}, Dtype::f64).requires_grad_();
   walk_with(v, Gradient::rows(tensor({1.0, 2.0, 4.0}, Dtype::f64),
-                              from(std::vector<std::int64_t>{1, 4, 1}, {3})));
+                              tensor(std::vector<std::int64_t>{1, 4, 1}, {3})));
   expect(numbers(v.grad()) == Numbers{0, 5, 0, 0, 2}, "elements of a vector");
-  const Tensor none = from(std::vector<std::int64_t>{}, {0});
+  const Tensor none = tensor(std::vector<std::int64_t>{}, {0});
   const Tensor w = zeros({3, 2}, Dtype::f64).requires_grad_();
   walk_with(w, Gradient::rows(zeros({0, 2}, Dtype::f64), none));
   expect(numbers(w.grad()) == Numbers(6, 0.0), "no rows at all");

@@ -30,21 +30,21 @@ struct Recorder : Observer {
 
   void note(const std::string& what) { lines.push_back(prefix + what); }
   void op_begin(const Op& op, std::span<const Tensor* const> inputs) override {
-    note(text("begin ", op.name(), " of ", inputs.size()));
+    note(str_cat("begin ", op.name(), " of ", inputs.size()));
   }
   void op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
-    note(text("end ", op.name(), " ", y.shape(), y.requires_grad() ? " recorded" : ""));
+    note(str_cat("end ", op.name(), " ", y.shape(), y.requires_grad() ? " recorded" : ""));
   }
   void scope_begin(const Scope& scope) override { note("into '" + scope.path() + "'"); }
   void scope_end(const Scope& scope) override { note("out of '" + scope.path() + "'"); }
   void backward_begin(const Node& node, const Tensor& dy) override {
-    note(text("back ", node.name(), " ", dy.shape()));
+    note(str_cat("back ", node.name(), " ", dy.shape()));
   }
   void backward_end(const Node& node, const Gradients& dx) override {
-    note(text("done ", node.name(), " ", dx.size()));
+    note(str_cat("done ", node.name(), " ", dx.size()));
   }
   void accumulated(const Node& leaf, const Tensor& grad) override {
-    note(text(leaf.name(), " has ", grad.item()));
+    note(str_cat(leaf.name(), " has ", grad.item()));
   }
 };
 

@@ -34,7 +34,7 @@ TEST_CASE("print: what is no number") {
   CHECK(to_string(tensor({1, inf, -inf, std::numeric_limits<double>::quiet_NaN()})) ==
         "[  1.,  inf, -inf,  nan]");
   const bool flags[] = {true, false};
-  CHECK(to_string(from(std::span<const bool>(flags), {2})) == "[ true, false]");
+  CHECK(to_string(tensor(std::span<const bool>(flags), {2})) == "[ true, false]");
   CHECK(to_string(Tensor()) == "undefined");
   CHECK(to_string(zeros({2, 0, 3})) == "[] of shape [2, 0, 3]");
 }

@@ -108,7 +108,7 @@ TEST_CASE("random tensors follow the generator") {
 
 TEST_CASE("numbers come in by copy and by borrowing, and go out row-major") {
   std::vector<double> own = {1, 2, 3, 4, 5, 6};
-  const Tensor copied = from(own, {2, 3});
+  const Tensor copied = tensor(own, {2, 3});
   Tensor lent = borrow(std::span<double>(own), {3, 2});
   own[0] = 10;
   CHECK(numbers(copied)[0] == 1);
@@ -118,11 +118,11 @@ TEST_CASE("numbers come in by copy and by borrowing, and go out row-major") {
   CHECK(!lent.has_unique_storage());  // whoever lent the numbers sees them
   CHECK(kernel::strided_view(lent, {2, 3}, {1, 2}, 0).to_vector<double>() ==
         List{10, 3, 5, 2, 4, 60});
-  CHECK(from(std::vector<std::int64_t>{1, 2}, {2}).dtype() == Dtype::i64);
+  CHECK(tensor(std::vector<std::int64_t>{1, 2}, {2}).dtype() == Dtype::i64);
   const bool flags[] = {true, false};
-  CHECK(from(std::span<const bool>(flags), {2}).to_vector<bool>() ==
+  CHECK(tensor(std::span<const bool>(flags), {2}).to_vector<bool>() ==
         std::vector<bool>{true, false});
-  CHECK(has(message_of<ShapeError>([&] { from(own, {4}); }), "6 values"));
+  CHECK(has(message_of<ShapeError>([&] { tensor(own, {4}); }), "6 values"));
   CHECK_THROWS_AS(borrow(std::span<double>(own), {7}), ShapeError);
 }
 
@@ -203,7 +203,7 @@ TEST_CASE("contiguity") {
 TEST_CASE("copy_ writes in place, converts, and wants equal shapes") {
   Tensor x = counted({2, 3});
   const Tensor handle = x;
-  x.copy_(from(std::vector<std::int64_t>{6, 5, 4, 3, 2, 1}, {2, 3}));
+  x.copy_(tensor(std::vector<std::int64_t>{6, 5, 4, 3, 2, 1}, {2, 3}));
   CHECK(numbers(handle) == List{6, 5, 4, 3, 2, 1});
   kernel::strided_view(x, {3}, {2}, 1).copy_(tensor({-1, -2, -3}));
   CHECK(numbers(handle) == List{6, -1, 4, -2, 2, -3});

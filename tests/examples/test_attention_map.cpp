@@ -19,7 +19,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 plot::AttentionMap small_map() {
   return {"block 0, head 1",
-          from(std::vector<double>{1, 0, 0, 0.25, 0.75, 0}, {2, 3}),
+          tensor(std::vector<double>{1, 0, 0, 0.25, 0.75, 0}, {2, 3}),
           {"the", " cat"},
           {"the", " cat", "."}};
 }

@@ -8,16 +8,16 @@
 #include "gradus/examples/classify/commands.h"
 #include "gradus/examples/classify/reader.h"
 #include "gradus/examples/gpt/training.h"
+#include "gradus/examples/listen/listener.h"
 #include "gradus/examples/listen/sounds.h"
 #include "gradus/examples/listen/spectrogram.h"
 #include "gradus/examples/recommend/ranking.h"
+#include "gradus/examples/recommend/recommender.h"
 #include "gradus/examples/translate/translation.h"
 #include "gradus/examples/vision/digits.h"
 #include "gradus/io/checkpoint.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
-#include "gradus/models/listener.h"
-#include "gradus/models/recommender.h"
 #include "gradus/models/vit.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -87,27 +87,28 @@ Judged judge_vision(const Workplace&, const Weights& weights, Part part) {
 }
 
 Judged judge_listen(const Workplace&, const Weights& weights, Part part) {
-  const auto model = with(nn::Listener({.bands = kBands,
-                                        .frames = (kSamples - kFrame) / kHop + 1,
-                                        .classes = kSounds,
-                                        .layers = 1,
-                                        .heads = 2,
-                                        .width = 8}),
+  const auto model = with(examples::Listener({.bands = kBands,
+                                              .frames = (kSamples - kFrame) / kHop + 1,
+                                              .classes = kSounds,
+                                              .layers = 1,
+                                              .heads = 2,
+                                              .width = 8}),
                           weights);
   return judge_examples(make_sounds_of_test(500, seed_of(kSeed, part), 0),
                         [&](const Tensor& x) { return model(spectrogram(x)); });
 }
 
 Judged judge_recommend(const Workplace&, const Weights& weights, Part part) {
-  const auto model = with(
-      nn::Recommender({.items = kItems, .context = kLength, .layers = 1, .heads = 2, .width = 8}),
-      weights);
+  const auto model =
+      with(examples::Recommender(
+               {.items = kItems, .context = kLength, .layers = 1, .heads = 2, .width = 8}),
+           weights);
   Mean mean;
   for (History known : histories_of_test(300, kSeed)) {
     if (part == Part::validation) known.pop_back();
     const std::int64_t next = known.back();
     known.pop_back();
-    const Tensor scores = select(model(from(known, {1, std::ssize(known)})), 1, -1);
+    const Tensor scores = select(model(tensor(known, {1, std::ssize(known)})), 1, -1);
     Judged one = judged(numbers(scores), next);
     one.accuracy = rank_of(next, numbers(scores)) <= kTop;
     mean.add(one);
@@ -154,7 +155,7 @@ Judged judge_translate(const Workplace&, const Weights& weights, Part) {
     input.insert(input.end(), target.begin(), target.end());
     output.push_back(Vocabulary::kEnd);
     const Tensor logits =
-        model(from(source, {1, std::ssize(source)}), from(input, {1, std::ssize(input)}));
+        model(tensor(source, {1, std::ssize(source)}), tensor(input, {1, std::ssize(input)}));
     for (std::size_t t = 0; t < output.size(); ++t)
       mean.add(judged(numbers(select(logits, 1, static_cast<std::int64_t>(t))), output[t]));
   }
@@ -173,7 +174,7 @@ Judged judge_gpt(const Workplace& here, const Weights& weights, Part) {
   for (std::int64_t begin = 0; begin + 1 < std::ssize(ids); begin += context) {
     const std::int64_t n = std::min(context, std::ssize(ids) - 1 - begin);
     const Ids window(ids.begin() + begin, ids.begin() + begin + n);
-    const Tensor logits = (*trained.model)(from(window, {1, n}));
+    const Tensor logits = (*trained.model)(tensor(window, {1, n}));
     for (std::int64_t t = 0; t < n; ++t)
       mean.add(judged(numbers(select(logits, 1, t)), ids[static_cast<std::size_t>(begin + t + 1)]));
   }
@@ -294,7 +295,7 @@ std::vector<std::string> plainly_translated(const nn::Translator& model, const T
     Ids ids = {Vocabulary::kBegin};
     for (std::int64_t i = 0; i < kLongest && ids.back() != Vocabulary::kEnd; ++i) {
       const Tensor logits =
-          model(from(source, {1, std::ssize(source)}), from(ids, {1, std::ssize(ids)}));
+          model(tensor(source, {1, std::ssize(source)}), tensor(ids, {1, std::ssize(ids)}));
       ids.push_back(argmax(flatten(select(logits, 1, -1)), 0).to_vector<std::int64_t>()[0]);
     }
     out.push_back(task.target.decode(ids));

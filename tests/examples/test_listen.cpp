@@ -98,7 +98,7 @@ TEST_CASE("a spectrogram is the logarithm of Fourier's sums") {
   for (std::size_t i = 0; i < x.size(); ++i)
     x[i] = static_cast<float>(std::sin(0.3 * static_cast<double>(i)) +
                               static_cast<double>((i * i) % 7) / 10);
-  const Tensor y = examples::spectrogram(from(x, {2, N}));
+  const Tensor y = examples::spectrogram(tensor(x, {2, N}));
   REQUIRE(y.shape() == Shape{2, examples::kBands, frames});
   const std::vector<float> found = y.to_vector<float>();
   for (std::int64_t b = 0; b < 2; ++b)

@@ -86,7 +86,7 @@ TEST_CASE("a picture in characters stands beside where the model looked") {
   std::vector<double> where(kSide * kSide, 0.0);
   where[0] = 1;
   const std::string lines =
-      examples::side_by_side(from(draw_digit(1, Hand{}, {}), {1, 1, kSide, kSide}), where);
+      examples::side_by_side(tensor(draw_digit(1, Hand{}, {}), {1, 1, kSide, kSide}), where);
   CHECK(lines.substr(0, 60) == std::string(48, ' ') + "  |  @@\n" + std::string(4, ' '));
   CHECK(std::count(lines.begin(), lines.end(), '\n') == kSide);
   CHECK(lines.find(std::string(22, ' ') + "@@@@" + std::string(22, ' ') + "  |\n") !=

@@ -109,8 +109,8 @@ TEST_CASE("a file has at most 400 lines, and should have at most 300") {
 
 TEST_CASE("rooms keep their budgets") {
   CHECK(lines_in({"base"}) <= 2080);
-  CHECK(lines_in({"engine"}) <= 1800);
-  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 12960);
+  CHECK(lines_in({"engine"}) <= 1970);
+  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 12700);
   CHECK(lines_in({"models"}) <= 1500);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
   CHECK(raw <= 3000);

@@ -22,7 +22,7 @@ std::string fault(const std::string& text) {
 }
 
 Tensor doubles(const std::vector<double>& values, const Shape& shape) {
-  return from(values, shape);
+  return tensor(values, shape);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST_CASE("npy: what is written is read again") {
 
 TEST_CASE("npy: the bytes are NumPy's own") {
   const Folder folder;
-  io::save_npy(folder / "x.npy", from(std::vector<float>{1, -2, 0, 0.5f, 3, 4}, {2, 3}));
+  io::save_npy(folder / "x.npy", tensor(std::vector<float>{1, -2, 0, 0.5f, 3, 4}, {2, 3}));
   const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
   const std::string data("\0\0\x80\x3F\0\0\0\xC0\0\0\0\0\0\0\0\x3F\0\0\x40\x40\0\0\x80\x40", 24);
   CHECK(read_bytes(folder / "x.npy") ==
@@ -62,9 +62,9 @@ TEST_CASE("npy: the bytes are NumPy's own") {
 TEST_CASE("npy: Fortran order, other spellings and narrow numbers are understood") {
   const std::string six("\1\2\3\4\5\6", 6);
   CHECK(same(parse(file_of(dict("|u1", "True", "(2, 3)"), six)),
-             from(std::vector<std::int64_t>{1, 3, 5, 2, 4, 6}, {2, 3})));
+             tensor(std::vector<std::int64_t>{1, 3, 5, 2, 4, 6}, {2, 3})));
   CHECK(same(parse(file_of(dict("|u1", "True", "(3, 1, 2)"), six)),
-             from(std::vector<std::int64_t>{1, 4, 2, 5, 3, 6}, {3, 1, 2})));
+             tensor(std::vector<std::int64_t>{1, 4, 2, 5, 3, 6}, {3, 1, 2})));
   CHECK(same(parse(file_of(dict("|u1", "True", "(6,)"), six)), indices({1, 2, 3, 4, 5, 6})));
   CHECK(same(
       parse(file_of("{\"shape\":(2,),\"fortran_order\":False,\"descr\":\"|b1\"}", {'\0', '\3'})),
@@ -72,7 +72,7 @@ TEST_CASE("npy: Fortran order, other spellings and narrow numbers are understood
   CHECK(
       same(parse(file_of(dict("<i4", "False", "()"), "\xFE\xFF\xFF\xFF")), indices({-2}).view({})));
   CHECK(same(parse(file_of(dict("<f2", "False", "(1,)"), std::string("\0\xC0", 2))),
-             from(std::vector<float>{-2}, {1})));
+             tensor(std::vector<float>{-2}, {1})));
   for (const char version : {'\2', '\3'}) {
     std::string bytes = std::string("\x93NUMPY") + version + std::string("\0", 1);
     const std::string header = dict("|u1", "False", "(1,)");

@@ -168,7 +168,7 @@ void change_each(const std::string& bytes, std::size_t from, std::size_t to,
 
 TEST_CASE("npy: a changed byte of magic, version or length is refused, of the rest means that") {
   const Folder here;
-  const Tensor x = from(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
+  const Tensor x = tensor(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
   io::save_npy(here / "x.npy", x);
   const std::string first = read_bytes(here / "x.npy");
   const std::size_t end = first.find('\n') + 1;
@@ -205,7 +205,7 @@ TEST_CASE("safetensors: a changed byte of the length is refused") {
 
 TEST_CASE("checkpoint: its checksum tells apart what differs in one thing") {
   const Folder here;
-  const Tensor x = from(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
+  const Tensor x = tensor(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
   const io::Checkpoint whole{{{"a", x}, {"b", tensor({0.0f, 0.0f})}},
                              {{"k", "12"}, {"l", ""}, {"m", "3"}}};
   io::save_checkpoint(here / "whole", whole);

@@ -44,12 +44,12 @@ std::map<std::string, Tensor> awkward_tensors() {
   for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = std::int64_t{1} << (i % 63);
   const Tensor odd = randn({7, 5, 3}, Dtype::f64);
   return {{"scalar", tensor(3.25, Dtype::f64)},
-          {"one", from(std::vector<float>{-0.0f}, {1})},
-          {"special", from(std::vector<float>{inf, -inf, std::nanf("7"), 1e-45f, 3e38f}, {5, 1})},
+          {"one", tensor(std::vector<float>{-0.0f}, {1})},
+          {"special", tensor(std::vector<float>{inf, -inf, std::nanf("7"), 1e-45f, 3e38f}, {5, 1})},
           {"none", Tensor::empty({3, 0, 2}, Dtype::f32)},
           {"also none", Tensor::empty({0}, Dtype::i64)},
-          {"rank 8", from(positions, {1, 2, 3, 1, 4, 5, 1, 1})},
-          {"mask", from(std::vector<std::int64_t>{1, 0, 7, 0, -1, 0, 0}, {7}).to(Dtype::bool_)},
+          {"rank 8", tensor(positions, {1, 2, 3, 1, 4, 5, 1, 1})},
+          {"mask", tensor(std::vector<std::int64_t>{1, 0, 7, 0, -1, 0, 0}, {7}).to(Dtype::bool_)},
           {"view", kernel::strided_view(odd, {3, 5}, {1, 3}, 15)},
           {"layers.0.größe\n\"quoted\"", randn({2, 2}, Dtype::f32)},
           {"f64", odd}};
@@ -93,7 +93,7 @@ TEST_CASE("safetensors: the bytes are those of the format's own writer") {
   const auto bytes = io::safetensors_bytes({{"a", tensor(1.0, Dtype::f64)},
                                             {"A", indices({1, 0}).to(Dtype::bool_)},
                                             {"z", indices({7})},
-                                            {"b", from(std::vector<float>{1, -2}, {1, 2})}});
+                                            {"b", tensor(std::vector<float>{1, -2}, {1, 2})}});
   const std::string written(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   CHECK(written == file_of(header + blanks, data));
 }
@@ -122,8 +122,8 @@ TEST_CASE("safetensors: narrow numbers are widened") {
       halves + rest));
   const float inf = std::numeric_limits<float>::infinity();
   CHECK(same(file.tensors.at("h"),
-             from(std::vector<float>{1, -2, 65504, 0x1p-24f, -0.0f, inf}, {6})));
-  CHECK(same(file.tensors.at("b"), from(std::vector<float>{1, -2}, {2})));
+             tensor(std::vector<float>{1, -2, 65504, 0x1p-24f, -0.0f, inf}, {6})));
+  CHECK(same(file.tensors.at("b"), tensor(std::vector<float>{1, -2}, {2})));
   CHECK(same(file.tensors.at("i"), indices({-1, -2147483648})));
   CHECK(same(file.tensors.at("u"), indices({255, 7})));
   CHECK(same(file.tensors.at("t"), indices({0, 1, 1}).to(Dtype::bool_)));  // bytes 0, 2, 255

@@ -45,7 +45,7 @@ TEST_CASE("a save ends when the system says that file and name are on the disk")
 TEST_CASE("what is saved over an older file is whole, old or new, at any moment") {
   const Folder here;
   const std::string path = here / "saved/file";
-  const Tensor x = from(std::vector<float>{1, 2, 3, 4}, {2, 2});
+  const Tensor x = tensor(std::vector<float>{1, 2, 3, 4}, {2, 2});
   const std::map<std::string, std::function<void()>> savers = {
       {"bytes", [&] { io::write_file_atomically(path, "0123456789", 10); }},
       {"no bytes", [&] { io::write_file_atomically(path, "", 0); }},

@@ -1,6 +1,6 @@
 // What models refuse that are an encoder with something before and after it.
+#include "gradus/examples/listen/listener.h"
 #include "gradus/models/bert.h"
-#include "gradus/models/listener.h"
 #include "gradus/models/vit.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/mistakes.h"
@@ -49,14 +49,14 @@ Mistakes encoder_model_mistakes() {
          nn::VisionTransformer model(images());
          model(ones({2, 1, 6, 5}));
        }},
-      {"nn::ConvolutionBlock", "ConvolutionBlock: a kernel of 4: must be odd",
-       [] { nn::ConvolutionBlock({.block = {.width = 4}, .kernel = 4}); }},
-      {"nn::Listener",
+      {"examples::ConvolutionBlock", "ConvolutionBlock: a kernel of 4: must be odd",
+       [] { examples::ConvolutionBlock({.block = {.width = 4}, .kernel = 4}); }},
+      {"examples::Listener",
        "Listener: 3 bands, 5 frames, 0 classes, width 4, 1 layers: all must be positive",
-       [] { nn::Listener({.bands = 3, .frames = 5, .width = 4}); }},
-      {"nn::Listener", "Listener: spectrograms must be [batch, 3, 1 to 5], not [2, 3, 6]",
+       [] { examples::Listener({.bands = 3, .frames = 5, .width = 4}); }},
+      {"examples::Listener", "Listener: spectrograms must be [batch, 3, 1 to 5], not [2, 3, 6]",
        [] {
-         nn::Listener model({.bands = 3, .frames = 5, .classes = 2, .width = 4});
+         examples::Listener model({.bands = 3, .frames = 5, .classes = 2, .width = 4});
          model(ones({2, 3, 6}));
        }},
   };

@@ -1,5 +1,5 @@
 // What translator and recommender refuse.
-#include "gradus/models/recommender.h"
+#include "gradus/examples/recommend/recommender.h"
 #include "gradus/models/translator.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
@@ -10,7 +10,7 @@ namespace gradus::testing {
 Mistakes sequence_model_mistakes() {
   const nn::TranslatorOptions small{
       .source_vocab = 5, .target_vocab = 5, .context = 3, .heads = 2, .width = 4};
-  const nn::RecommenderOptions few{.items = 5, .context = 3, .width = 4};
+  const examples::RecommenderOptions few{.items = 5, .context = 3, .width = 4};
   const auto row = [](std::int64_t length) { return reshape(arange(length), {1, length}); };
   return {
       {"nn::Translator", "Translator: 4 tokens, but its context is 3",
@@ -45,20 +45,20 @@ Mistakes sequence_model_mistakes() {
          const nn::Translator model(small);
          nn::TranslatorContinuation(model, reshape(arange(4), {2, 2})).next({{1}});
        }},
-      {"nn::Recommender", "Recommender: histories must be [batch, length], not [3]",
+      {"examples::Recommender", "Recommender: histories must be [batch, length], not [3]",
        [=] {
-         const nn::Recommender model(few);
+         const examples::Recommender model(few);
          model(arange(3));
        }},
-      {"nn::Recommender",
+      {"examples::Recommender",
        "Recommender: histories of 4 items, but its context is 3: pass the last ones",
        [=] {
-         const nn::Recommender model(few);
+         const examples::Recommender model(few);
          model(row(4));
        }},
-      {"nn::Recommender", "embedding: id 6 at [0, 1] of [1, 2] is not in [0, 6)",
+      {"examples::Recommender", "embedding: id 6 at [0, 1] of [1, 2] is not in [0, 6)",
        [=] {
-         const nn::Recommender model(few);
+         const examples::Recommender model(few);
          model(reshape(indices({1, 6}), {1, 2}));
        }},
   };

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "gradus/examples/listen/listener.h"
 #include "gradus/models/bert.h"
-#include "gradus/models/listener.h"
 #include "gradus/models/vit.h"
 #include "gradus/tests/nn/layer_sample.h"
 #include "gradus/tests/nn/naive_layers.h"
@@ -221,7 +221,7 @@ List<N> listener(const List<N>& spectrograms, const Parameters<N>& p) {
 void add_listener(Samples& all) {
   all.push_back(layer(
       "depthwise_conv1d", "ConvolutionBlock", {values({1, 3, C})},
-      [] { return nn::ConvolutionBlock({.block = {.width = C, .heads = 2}, .kernel = 3}); },
+      [] { return examples::ConvolutionBlock({.block = {.width = C, .heads = 2}, .kernel = 3}); },
       call_one,
       []<class N>(const Arguments<N>& in, const Parameters<N>& p) {
         return convolution_block({1, 2, 3, 3, 2, 2}, numbers(in[0]), p, 0);
@@ -229,13 +229,13 @@ void add_listener(Samples& all) {
   all.push_back(layer(
       "depthwise_conv1d", "Listener, fewer frames than it may have", {values({2, 3, 5})},
       [] {
-        return nn::Listener({.bands = 3,
-                             .frames = 7,
-                             .classes = 3,
-                             .layers = 1,
-                             .heads = 2,
-                             .width = C,
-                             .kernel = 3});
+        return examples::Listener({.bands = 3,
+                                   .frames = 7,
+                                   .classes = 3,
+                                   .layers = 1,
+                                   .heads = 2,
+                                   .width = C,
+                                   .kernel = 3});
       },
       call_one,
       []<class N>(const Arguments<N>& in, const Parameters<N>& p) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gradus/models/recommender.h"
+#include "gradus/examples/recommend/recommender.h"
 #include "gradus/models/translator.h"
 #include "gradus/tests/nn/naive_layers.h"
 #include "gradus/tests/support/registry.h"
@@ -70,10 +70,10 @@ void add_recommender(Samples& all) {
       "cross_entropy", "Recommender's loss, a padded history",
       {ids({3, 1, 5, 2, 0, 0, 4, 3}, {B, T}), ids({1, 5, 0, 4, 0, 0, 3, 2}, {B, T})},
       [] {
-        return nn::Recommender(
+        return examples::Recommender(
             {.items = V - 1, .context = T + 1, .layers = 1, .heads = 1, .width = C});
       },
-      [](const nn::Recommender& m, const Inputs& in) { return m.loss(in[0], in[1]); },
+      [](const examples::Recommender& m, const Inputs& in) { return m.loss(in[0], in[1]); },
       []<class N>(const Arguments<N>& in, const Parameters<N>& p) {
         const std::vector<std::int64_t>&items = in[0].integers, &next = in[1].integers;
         List<N> x;

@@ -50,7 +50,7 @@ TEST_CASE("the mean entropy is that of all layers, heads and queries") {
     const double queries = double(each.weights.numel() / each.weights.size(3));
     mean += sum / queries / double(record.entries().size());
   }
-  check_equal(record.mean_entropy(), from(std::vector<double>{mean}, {}));
+  check_equal(record.mean_entropy(), tensor(std::vector<double>{mean}, {}));
 }
 
 TEST_CASE("entropy as a regulariser: a loss that asks for more of it gets more") {
@@ -91,7 +91,7 @@ TEST_CASE("what is said of heads: entropy, span, largest weight") {
   CHECK(std::abs(heads[1].span - 0.75) < 1e-6);
   CHECK(std::abs(heads[1].maximum - (1 + 0.5 + 1 / 3.0 + 0.25) / 4) < 1e-6);
   nn::AttentionRecord two_queries;  // of which the largest are 0.5 and 0.6
-  two_queries.add(from(std::vector<double>{0.2, 0.3, 0.5, 0.6, 0.4, 0}, {1, 1, 2, 3}));
+  two_queries.add(tensor(std::vector<double>{0.2, 0.3, 0.5, 0.6, 0.4, 0}, {1, 1, 2, 3}));
   CHECK(std::abs(two_queries.heads()[0].maximum - 0.55) < 1e-15);
 }
 

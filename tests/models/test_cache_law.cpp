@@ -83,7 +83,7 @@ struct Walk {
     std::optional<AttentionRecord> record;
     if (recorded) record.emplace();
     const Tensor logits =
-        model(from(ids, {B, T}), &cache, padding == Padding::none ? Ids{} : lengths);
+        model(tensor(ids, {B, T}), &cache, padding == Padding::none ? Ids{} : lengths);
     std::int64_t longest = 0;
     for (std::size_t b = 0; b < texts.size(); ++b) {
       CAPTURE(b, lengths, texts[b]);
@@ -99,7 +99,7 @@ struct Walk {
     if (length == 0) return;
     const std::int64_t T = got.size(0), L = std::ssize(text);
     const AttentionRecord whole;
-    const Tensor right = select(model(from(text, {1, L})), 0, 0);
+    const Tensor right = select(model(tensor(text, {1, L})), 0, 0);
     check_equal(slice(got, 0, T - length, T), slice(right, 0, L - length, L));
     for (std::int64_t j = T; j-- > 0;)  // where the queries stand: the last at the text's end
       CHECK(cache.queries()[b][std::size_t(j)] == (j < T - length ? -1 : L - T + j));
@@ -195,7 +195,7 @@ TEST_CASE(
         const std::int64_t s = source[b], L = std::ssize(texts[b]);
         const Tensor own = slice(sources, 0, s, s + 1),
                      read = padded ? slice(own, 1, 0, lengths[std::size_t(s)]) : own,
-                     right = model(read, from(texts[b], {1, L}));
+                     right = model(read, tensor(texts[b], {1, L}));
         check_equal(select(logits, 0, std::int64_t(b)), select(select(right, 0, 0), 0, -1));
       }
       if (dice.below(4) == 0) continue;

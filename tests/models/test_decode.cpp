@@ -42,7 +42,7 @@ std::set<std::int64_t> drawn(const std::vector<double>& probabilities,
   for (const double p : probabilities) logits.push_back(std::log(p));
   std::set<std::int64_t> found;
   for (int i = 0; i < 1000; ++i)
-    found.insert(nn::sample_token(from(logits, {std::ssize(logits)}), options, i / 1000.0, seen));
+    found.insert(nn::sample_token(tensor(logits, {std::ssize(logits)}), options, i / 1000.0, seen));
   return found;
 }
 
@@ -50,7 +50,7 @@ double log_p(const nn::GPT& model, const Tokens& prompt, const Tokens& added) {
   Tokens all = prompt;
   all.insert(all.end(), added.begin(), added.end());
   const auto n = std::ssize(all), V = model.options.vocab;
-  const auto p = numbers(log_softmax(model(from(all, {1, n})), -1));
+  const auto p = numbers(log_softmax(model(tensor(all, {1, n})), -1));
   double sum = 0;
   for (auto t = std::ssize(prompt); t < n; ++t)
     sum += p[static_cast<std::size_t>((t - 1) * V + all[static_cast<std::size_t>(t)])];
@@ -77,7 +77,7 @@ TEST_CASE("each limit leaves the tokens that it should") {
 }
 
 TEST_CASE("a repetition penalty pushes both signs down") {
-  const Tensor logits = from(std::vector<double>{2, -1, 1.5, -1.1}, {4});
+  const Tensor logits = tensor(std::vector<double>{2, -1, 1.5, -1.1}, {4});
   const auto greedy = [&](double penalty, const Tokens& seen) {
     return nn::sample_token(logits, {.temperature = 0, .repetition_penalty = penalty}, 0, seen);
   };
@@ -86,7 +86,7 @@ TEST_CASE("a repetition penalty pushes both signs down") {
   CHECK(greedy(1.4, {0, 0}) == 2);  // 1.43 < 1.5; twice counts once
   CHECK(greedy(4, {0, 2, 1}) == 0);
   // Alone with the negative ones: −1 · 1.2 falls below −1.1.
-  const Tensor negative = from(std::vector<double>{-1, -1.1}, {2});
+  const Tensor negative = tensor(std::vector<double>{-1, -1.1}, {2});
   CHECK(nn::sample_token(negative, {.temperature = 0, .repetition_penalty = 1.2}, 0, {0}) == 1);
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("sequences side by side go on as each would alone") {
     Tokens text = prompts[b];  // and as the model says of the last 8 tokens, without a cache
     for (const std::int64_t token : all[b]) {
       const auto from_end = std::min<std::ptrdiff_t>(std::ssize(text), 8);
-      const Tensor logits = model(from(Tokens(text.end() - from_end, text.end()), {1, from_end}));
+      const Tensor logits = model(tensor(Tokens(text.end() - from_end, text.end()), {1, from_end}));
       CHECK(nn::sample_token(select(select(logits, 0, 0), 0, -1), {.temperature = 0}, 0) == token);
       text.push_back(token);
     }

@@ -52,7 +52,7 @@ List drawn(const List& scores, const SamplingOptions& options, const Tokens& see
   List share(scores.size());
   for (int i = 0; i < n; ++i) {
     const std::int64_t id =
-        nn::sample_token(from(scores, {std::ssize(scores)}), options, (i + 0.5) / n, seen);
+        nn::sample_token(tensor(scores, {std::ssize(scores)}), options, (i + 0.5) / n, seen);
     share[static_cast<std::size_t>(id)] += 1.0 / n;
   }
   return share;
@@ -101,7 +101,7 @@ struct Scripted final : nn::Continuation {
       const List one = scores_after(texts[b], V);
       all.insert(all.end(), one.begin(), one.end());
     }
-    return from(all, {std::ssize(tokens), V});
+    return tensor(all, {std::ssize(tokens), V});
   }
   void select(const std::vector<std::int64_t>& sequences) override {
     std::vector<Tokens> chosen;
@@ -241,7 +241,8 @@ TEST_CASE("a model's texts are reordered with its cache, beyond the end of its c
       const Tensor logits = steps.next(latest);
       for (std::size_t b = 0; b < texts.size() && learned; ++b) {
         const auto most = std::min<std::ptrdiff_t>(std::ssize(texts[b]), 8);
-        const Tensor alone = model(from(Tokens(texts[b].end() - most, texts[b].end()), {1, most}));
+        const Tensor alone =
+            model(tensor(Tokens(texts[b].end() - most, texts[b].end()), {1, most}));
         check_equal(select(logits, 0, std::int64_t(b)), select(select(alone, 0, 0), 0, -1));
       }
       for (std::size_t b = 0; b < texts.size() && !learned; ++b) {

@@ -8,7 +8,7 @@
 #include "gradus/ops/activation.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/dropout.h"
-#include "gradus/ops/matmul.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
@@ -92,7 +92,7 @@ TEST_CASE("GPT's dropout") {
   seed(3);
   nn::GPT model({.vocab = 5, .context = 4, .layers = 1, .heads = 1, .width = 6, .dropout = 0.4});
   model.to(Dtype::f64);
-  const Tensor ids = from(std::vector<std::int64_t>{1, 4, 2}, {1, 3});
+  const Tensor ids = tensor(std::vector<std::int64_t>{1, 4, 2}, {1, 3});
   const auto by_hand = [&] {
     const Tensor x = dropout(model.token(ids) + model.position(arange(3)), 0.4);
     return linear(model.norm(model.blocks[0](x, causal_mask())), model.token.weight);

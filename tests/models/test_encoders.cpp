@@ -22,7 +22,7 @@ TEST_CASE("mask_tokens chooses 15 %, of which 80 % are hidden, 10 % another, 10 
   Ids given;
   for (std::int64_t i = 0; i < n; ++i) given.push_back(i % vocab);
   const nn::MaskTokensOptions options{.vocab = vocab, .mask_id = mask, .first_id = first};
-  const nn::MaskedTokens out = nn::mask_tokens(from(given, {10, n / 10}), options, {5, 3, 0});
+  const nn::MaskedTokens out = nn::mask_tokens(tensor(given, {10, n / 10}), options, {5, 3, 0});
   CHECK(out.ids.shape() == Shape{10, n / 10});
   const Ids seen = out.ids.to_vector<std::int64_t>(),
             wanted = out.targets.to_vector<std::int64_t>();
@@ -48,9 +48,9 @@ TEST_CASE("mask_tokens chooses 15 %, of which 80 % are hidden, 10 % another, 10 
   // a random token is the old one once in 46
   CHECK(std::abs(other / chosen - 0.1 * 45 / 46) < 4 * std::sqrt(0.1 * 0.9 / chosen));
 
-  const nn::MaskedTokens again = nn::mask_tokens(from(given, {10, n / 10}), options, {5, 3, 0});
+  const nn::MaskedTokens again = nn::mask_tokens(tensor(given, {10, n / 10}), options, {5, 3, 0});
   CHECK(again.ids.to_vector<std::int64_t>() == seen);
-  const Tensor one = from(Ids{4}, {1, 1});
+  const Tensor one = tensor(Ids{4}, {1, 1});
   CHECK(has(message_of<ValueError>([&] { nn::mask_tokens(one, {.vocab = 3, .first_id = 3}, {}); }),
             "mask_tokens: first_id 3 is not in [0, 3)"));
   CHECK(has(message_of<ValueError>([&] { nn::mask_tokens(one, {.vocab = 5, .rate = 1.5}, {}); }),
@@ -70,7 +70,7 @@ TEST_CASE("patches_of reads patches in reading order, channels within them") {
 
 TEST_CASE("a masked loss without masks is 0, with gradient 0") {
   nn::MaskedLM model({.vocab = 7, .context = 5, .layers = 1, .heads = 2, .width = 8});
-  const Tensor loss = model.loss(from(Ids{1, 2, 3}, {1, 3}), full({1, 3}, -1, Dtype::i64));
+  const Tensor loss = model.loss(tensor(Ids{1, 2, 3}, {1, 3}), full({1, 3}, -1, Dtype::i64));
   CHECK(loss.item() == 0);
   loss.backward();
   for (const float each : model.dense.weight.grad().to_vector<float>()) CHECK(each == 0.0f);
@@ -96,7 +96,7 @@ TEST_CASE("a vision Transformer reads its class token, to which patches have no 
   const Tensor halves = cat({slice(x, 2, 2, 4), slice(x, 2, 0, 2)}, 2);  // patches 2 3 0 1
   const Tensor before = model(x);
   CHECK(numbers(model(halves)) != numbers(before));
-  const Tensor moved = index_select(model.position, 1, from(Ids{0, 3, 4, 1, 2}, {5}));
+  const Tensor moved = index_select(model.position, 1, tensor(Ids{0, 3, 4, 1, 2}, {5}));
   model.position.copy_(moved);  // each patch keeps its place
   check_equal(model(halves), before);
 }
@@ -106,7 +106,7 @@ TEST_CASE("in training some of what an encoder is given is dropped") {
       {.vocab = 7, .context = 5, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
   const Tensor x = ones({1, 5, 8});
   const int inside = dropouts([&] { bert.encoder(x); });
-  CHECK(dropouts([&] { bert(from(Ids{1, 2, 3}, {1, 3})); }) == inside + 1);
+  CHECK(dropouts([&] { bert(tensor(Ids{1, 2, 3}, {1, 3})); }) == inside + 1);
   const nn::VisionTransformer vit(
       {.size = 4, .patch = 2, .classes = 3, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
   CHECK(dropouts([&] { vit(ones({2, 1, 4, 4})); }) == inside + 1);
@@ -116,7 +116,8 @@ TEST_CASE("what stands behind a text's length changes nothing, and a clone gives
   seed(3);
   nn::TextClassifier model({.vocab = 7, .context = 5, .layers = 2, .heads = 2, .width = 8}, 3);
   model.eval();
-  const Tensor padded = from(Ids{1, 2, 3, 0, 0}, {1, 5}), other = from(Ids{1, 2, 3, 6, 5}, {1, 5});
+  const Tensor padded = tensor(Ids{1, 2, 3, 0, 0}, {1, 5}),
+               other = tensor(Ids{1, 2, 3, 6, 5}, {1, 5});
   const Ids three = {3}, four = {4};
   const std::vector<float> y = model(padded, three).to_vector<float>();
   CHECK(model(other, three).to_vector<float>() == y);

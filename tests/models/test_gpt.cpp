@@ -26,7 +26,7 @@ nn::GPTOptions small() { return {.vocab = 11, .context = 8, .layers = 2, .heads 
 Tensor counting(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
   std::vector<std::int64_t> out;
   for (std::int64_t i = 0; i < B * T; ++i) out.push_back((i / T + (i % T + first) * 3) % 11);
-  return from(out, {B, T});
+  return tensor(out, {B, T});
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ TEST_CASE("GPT starts as it should: small weights, a loss of ln V") {
 
 TEST_CASE("the head is the token embedding") {
   nn::GPT gpt(small());
-  const Tensor ids = from(std::vector<std::int64_t>{1, 2}, {1, 2});
+  const Tensor ids = tensor(std::vector<std::int64_t>{1, 2}, {1, 2});
   gpt.loss(ids, ids).backward();
   // Row 7 is looked up nowhere: its gradient comes from the head alone.
   bool from_head = false;
@@ -187,7 +187,7 @@ TEST_CASE("GPT refuses what does not fit") {
   CHECK_THROWS_AS(gpt(Tensor()), ShapeError);
   CHECK_THROWS_AS(gpt(ones({1, 2})), DtypeError);
   const std::string id = message_of<IndexError>([&] {
-    gpt(from(std::vector<std::int64_t>{1, 11}, {1, 2}));
+    gpt(tensor(std::vector<std::int64_t>{1, 11}, {1, 2}));
   });
   CHECK(has(id, "11"));
   CHECK(has(id, "GPT token"));

@@ -4,7 +4,7 @@
 
 #include "gradus/check/invariance.h"
 #include "gradus/engine/grad_mode.h"
-#include "gradus/models/recommender.h"
+#include "gradus/examples/recommend/recommender.h"
 #include "gradus/models/translator.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/shape_ops.h"
@@ -25,8 +25,8 @@ nn::Translator tiny_translator(bool shared = false) {
   return model;
 }
 
-nn::Recommender tiny_recommender() {
-  nn::Recommender model({.items = 12, .context = 9, .heads = 2, .width = 8});
+examples::Recommender tiny_recommender() {
+  examples::Recommender model({.items = 12, .context = 9, .heads = 2, .width = 8});
   enlarge(model);
   return model;
 }
@@ -60,7 +60,8 @@ TEST_CASE("in training some of what a model of sequences is given is dropped") {
   const Tensor x = ones({1, 5, 8});
   CHECK(dropouts([&] { model.encode(ids_of(1, 5)); }) ==
         dropouts([&] { model.transformer.encoder(x); }) + 1);
-  const nn::Recommender other({.items = 12, .context = 9, .heads = 2, .width = 8, .dropout = 0.5});
+  const examples::Recommender other(
+      {.items = 12, .context = 9, .heads = 2, .width = 8, .dropout = 0.5});
   CHECK(dropouts([&] { other(ids_of(1, 5)); }) == dropouts([&] { other.stack(x); }) + 1);
   const nn::GPT gpt(
       {.vocab = 13, .context = 9, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
@@ -87,7 +88,7 @@ TEST_CASE("a shared embedding is one tensor for both languages") {
 TEST_CASE("translations side by side are those that come alone, and those of one beam") {
   const nn::Translator model = tiny_translator();
   const std::vector<nn::Tokens> sources = {{3, 1, 4, 1, 5}, {9}, {2, 6}};
-  const Tensor padded = from(Ids{3, 1, 4, 1, 5, 9, 0, 0, 0, 0, 2, 6, 0, 0, 0}, {3, 5});
+  const Tensor padded = tensor(Ids{3, 1, 4, 1, 5, 9, 0, 0, 0, 0, 2, 6, 0, 0, 0}, {3, 5});
   const nn::GenerateOptions greedy{.tokens = 9, .end = 2, .sampling = {.temperature = 0}};
   const auto go_on = [](std::int64_t, std::int64_t) { return true; };
   nn::TranslatorContinuation batch(model, padded, {5, 1, 2});
@@ -95,7 +96,7 @@ TEST_CASE("translations side by side are those that come alone, and those of one
   const auto together = nn::generate(batch, begin, greedy, RandomStream(), go_on);
   CHECK(together[0] != together[1]);
   for (std::size_t b = 0; b < sources.size(); ++b) {
-    const Tensor source = from(sources[b], {1, std::ssize(sources[b])});
+    const Tensor source = tensor(sources[b], {1, std::ssize(sources[b])});
     nn::TranslatorContinuation alone(model, source), beam(model, source);
     CHECK(nn::generate(alone, {begin[b]}, greedy, RandomStream(), go_on)[0] == together[b]);
     CHECK(nn::beam_search(beam, begin[b], {.beams = 1, .tokens = 9, .end = 2})[0].tokens ==
@@ -104,8 +105,8 @@ TEST_CASE("translations side by side are those that come alone, and those of one
 }
 
 TEST_CASE("a recommender sees no padding and no future, and mixes no users") {
-  const nn::Recommender model = tiny_recommender();
-  const Tensor items = from(Ids{3, 1, 4, 11, 5, 9, 2, 6, 12, 3}, {2, 5});
+  const examples::Recommender model = tiny_recommender();
+  const Tensor items = tensor(Ids{3, 1, 4, 11, 5, 9, 2, 6, 12, 3}, {2, 5});
   CHECK(check::causal([&](const Tensor& x) { return of_items(model(x)); }, items));
   CHECK(check::batch_invariant([&](const Tensor& x) { return of_items(model(x)); }, items));
   const NoGrad off;
@@ -116,13 +117,14 @@ TEST_CASE("a recommender sees no padding and no future, and mixes no users") {
     check_equal(slice(of_items(model(padded)), 1, more, more + 5), plain);
   }
   // beside a longer history
-  const Tensor mixed = from(Ids{7, 8, 3, 1, 4, 11, 5, 0, 0, 9, 2, 6, 12, 3}, {2, 7});
+  const Tensor mixed = tensor(Ids{7, 8, 3, 1, 4, 11, 5, 0, 0, 9, 2, 6, 12, 3}, {2, 7});
   check_equal(slice(select(of_items(model(mixed)), 0, 1), 0, 2, 7), select(plain, 0, 1));
 }
 
 TEST_CASE("nobody is recommended padding, and nothing is learnt about it") {
-  const nn::Recommender model = tiny_recommender();
-  const Tensor items = from(Ids{0, 0, 4, 11, 5}, {1, 5}), next = from(Ids{0, 0, 11, 5, 7}, {1, 5});
+  const examples::Recommender model = tiny_recommender();
+  const Tensor items = tensor(Ids{0, 0, 4, 11, 5}, {1, 5}),
+               next = tensor(Ids{0, 0, 11, 5, 7}, {1, 5});
   for (const double score : numbers(select(model(items), 2, 0)))
     CHECK(score == -std::numeric_limits<double>::infinity());
   model.loss(items, next).backward();
@@ -133,7 +135,8 @@ TEST_CASE("nobody is recommended padding, and nothing is learnt about it") {
   const auto moved = numbers(model.position.weight.grad());
   for (std::size_t i = 0; i < moved.size(); ++i) CHECK((moved[i] != 0) == (i < 3 * 8));
   // what is not asked does not count: the mean is over three places
-  const Tensor last = from(Ids{0, 0, 0, 0, 7}, {1, 5}), first = from(Ids{0, 0, 11, 5, 0}, {1, 5});
+  const Tensor last = tensor(Ids{0, 0, 0, 0, 7}, {1, 5}),
+               first = tensor(Ids{0, 0, 11, 5, 0}, {1, 5});
   const NoGrad off;
   check_equal(model.loss(items, next),
               (model.loss(items, last) + 2.0 * model.loss(items, first)) / 3.0);

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <string>
 
+#include "gradus/examples/recommend/recommender.h"
 #include "gradus/models/bert.h"
-#include "gradus/models/recommender.h"
 #include "gradus/models/translator.h"
 #include "gradus/models/vit.h"
 #include "gradus/tests/models/tiny_models.h"
@@ -107,7 +107,7 @@ TEST_CASE("each parameter of translator and recommender starts as it is said") {
     if (x.rank() == 1) return layer(translator, name, x);
     return Start{From::uniform, std::sqrt(6.0 / double(x.size(0) + x.size(1)))};
   });
-  nn::Recommender recommender({.items = 100, .context = 32, .width = 48});
+  examples::Recommender recommender({.items = 100, .context = 32, .width = 48});
   for (std::int64_t c = 0; c < 48; ++c)
     CHECK(recommender.item.weight.data<float>()[c] == 0);  // padding
   check_model(recommender, [&](const std::string& name, const Tensor& x) {

@@ -38,7 +38,7 @@ inline nn::GPTOptions tiny() {
 inline Tensor ids_of(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
   Ids ids;
   for (std::int64_t i = 0; i < B * T; ++i) ids.push_back((i * i * 7 + i * 3 + first) % 13);
-  return from(ids, {B, T});
+  return tensor(ids, {B, T});
 }
 
 /// Values of order 1, sums of some tens of terms in f64, a dozen operations deep: 1e-12 is a few

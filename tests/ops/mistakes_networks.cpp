@@ -6,6 +6,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/derivatives.h"
 #include "gradus/ops/dropout.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"

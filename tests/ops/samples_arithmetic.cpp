@@ -167,7 +167,7 @@ std::vector<Binary> binaries() {
 }
 
 Unary pow_by(double c, bool positive_input) {
-  return {"pow", [c](const Tensor& x) { return pow(x, c); },
+  return {c == 2 ? "square" : "pow", [c](const Tensor& x) { return pow(x, c); },
           [c](auto x) { return math::pow(x, c); }, positive_input,
 
           "exponent " + std::to_string(c)};

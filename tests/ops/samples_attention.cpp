@@ -139,7 +139,7 @@ void add_patterns(Samples& all) {
                         [](I b, I, I i, I j) {
                           return b == 0 ? j <= i && j < 2 : i == 1 ? j != 2 : j != 1;
                         }},
-                       place(window_mask(1), {{0, 1}, {3, 4}}, {{0, 1, -1}, {3, 4, 2}})));
+                       remap_positions(window_mask(1), {{0, 1}, {3, 4}}, {{0, 1, -1}, {3, 4, 2}})));
 }
 
 /// Key heads that serve several query heads each: Hk of a.H, as a reference sees them.
@@ -245,7 +245,7 @@ Tensor hidden_tail(Tensor x) {
   List<double> v = numbers(x);
   for (std::int64_t i = 0; i < std::ssize(v); ++i)
     if (i / width % 5 >= 3) v[at(i)] = std::numeric_limits<double>::infinity();
-  return from(v, x.shape());
+  return tensor(v, x.shape());
 }
 
 /// What is hidden never leaks, infinities included, with dropout on the rest. A bias of −∞ hides,
@@ -260,7 +260,7 @@ void add_hidden(Samples& all) {
   for (const std::size_t place : {5u, 6u, 7u, 8u, 9u, 10u})
     bias[place] = -std::numeric_limits<double>::infinity();
   all.push_back(masked("hidden keys and values are infinite", a, {}));
-  all.back().f = [bias = from(bias, {3, 5})](const Inputs& in) {
+  all.back().f = [bias = tensor(bias, {3, 5})](const Inputs& in) {
     Generator seven(7);
     const GeneratorScope scope(seven);
     AttentionOptions options;

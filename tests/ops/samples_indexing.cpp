@@ -56,7 +56,7 @@ void add_index_select(Samples& s) {
 }
 
 void add_gather(Samples& s) {
-  const Tensor rows = from(Positions{2, 0, 2, 1, 1, 1}, {2, 3});
+  const Tensor rows = tensor(Positions{2, 0, 2, 1, 1, 1}, {2, 3});
   s.push_back({"gather",
                "along the first axis, repeats",
                {values({3, 5}), rows},
@@ -71,7 +71,7 @@ void add_gather(Samples& s) {
                }});
   s.push_back({"gather",
                "one of each row, as a loss does",
-               {values({4, 3}), from(Positions{2, 0, 0, 1}, {4, 1})},
+               {values({4, 3}), tensor(Positions{2, 0, 0, 1}, {4, 1})},
                [](const Inputs& x) { return gather(x[0], -1, x[1]); },
                []<class T>(const Arguments<T>& x) {
                  const List<T> v = x[0].values;
@@ -87,7 +87,7 @@ void add_gather(Samples& s) {
        []<class T>(const Arguments<T>& x) { return pick(x[0].values, 2, 3, 1, positions(x[1])); }});
   s.push_back({"gather",
                "of a transposed view",
-               {values({3, 2}), from(Positions{1, 0, 2, 2}, {2, 2})},
+               {values({3, 2}), tensor(Positions{1, 0, 2, 2}, {2, 2})},
                [](const Inputs& x) { return gather(transpose(x[0]), 1, x[1]); },
                []<class T>(const Arguments<T>& x) {
                  const List<T> v = x[0].values;
@@ -95,13 +95,13 @@ void add_gather(Samples& s) {
                }});
   s.push_back({"gather",
                "no index",
-               {values({3, 2}), from(Positions{}, {0, 2})},
+               {values({3, 2}), tensor(Positions{}, {0, 2})},
                [](const Inputs& x) { return gather(x[0], 0, x[1]); },
                []<class T>(const Arguments<T>&) { return List<T>(); }});
 }
 
 void add_scatter(Samples& s) {
-  const Tensor columns = from(Positions{4, 1, 4, 0, 0, 0}, {2, 3});
+  const Tensor columns = tensor(Positions{4, 1, 4, 0, 0, 0}, {2, 3});
   s.push_back({"scatter_add",
                "along the last axis, repeats",
                {values({2, 5}), columns, values({2, 3}, 1)},
@@ -116,7 +116,7 @@ void add_scatter(Samples& s) {
                }});
   s.push_back({"scatter_add",
                "along the first axis, sizes smaller than x's, a transposed source",
-               {values({4, 3}), from(Positions{3, 0, 3, 1, 3, 1}, {3, 2}), values({2, 3}, 1)},
+               {values({4, 3}), tensor(Positions{3, 0, 3, 1, 3, 1}, {3, 2}), values({2, 3}, 1)},
                [](const Inputs& x) { return scatter_add(x[0], 0, x[1], transpose(x[2])); },
                []<class T>(const Arguments<T>& x) {
                  List<T> y = x[0].values;
@@ -129,13 +129,13 @@ void add_scatter(Samples& s) {
                }});
   s.push_back({"scatter_add",
                "nothing",
-               {values({2, 2}), from(Positions{}, {2, 0}), values({2, 0})},
+               {values({2, 2}), tensor(Positions{}, {2, 0}), values({2, 0})},
                [](const Inputs& x) { return scatter_add(x[0], 1, x[1], x[2]); },
                []<class T>(const Arguments<T>& x) { return x[0].values; }});
 }
 
 void add_embedding(Samples& s) {
-  const Tensor ids = from(Positions{4, 1, 4, 0, 1, 4}, {2, 3});
+  const Tensor ids = tensor(Positions{4, 1, 4, 0, 1, 4}, {2, 3});
   s.push_back(
       {"embedding",
        "repeated ids, rows never used",
@@ -145,7 +145,7 @@ void add_embedding(Samples& s) {
   s.push_back(
       {"embedding",
        "one id of rank 0",
-       {values({3, 4}), from(Positions{2}, {})},
+       {values({3, 4}), tensor(Positions{2}, {})},
        [](const Inputs& x) { return embedding(x[0], x[1]); },
        []<class T>(const Arguments<T>& x) { return pick(x[0].values, 1, 3, 4, positions(x[1])); }});
   s.push_back({"embedding",
@@ -164,7 +164,7 @@ void add_embedding(Samples& s) {
                }});
   s.push_back({"embedding",
                "no ids",
-               {values({3, 2}), from(Positions{}, {2, 0})},
+               {values({3, 2}), tensor(Positions{}, {2, 0})},
                [](const Inputs& x) { return embedding(x[0], x[1]); },
                []<class T>(const Arguments<T>&) { return List<T>(); }});
 }

@@ -78,7 +78,7 @@ void add_steps(Samples& all) {
 Tensor pow_of_each(const Inputs& in) { return pow(in[0], in[1]); }
 
 void add_powers(Samples& all) {
-  for (const double exponent : {0.0, 1.0, 2.0, 3.0})
+  for (const double exponent : {0.0, 1.0, 3.0})  // 2 is square
     add(
         all, "pow", "of 0, exponent " + std::to_string(static_cast<int>(exponent)),
         {row({0, -1.5, 2})}, [exponent](const Inputs& in) { return pow(in[0], exponent); },
@@ -206,7 +206,7 @@ void add_orders(Samples& all) {
 void add_padding(Samples& all) {
   add(
       all, "embedding", "the row of the padding id gets no gradient",
-      {values({5, 3}), from(std::vector<std::int64_t>{4, 1, 3, 0, 1, 3}, {2, 3})},
+      {values({5, 3}), tensor(std::vector<std::int64_t>{4, 1, 3, 0, 1, 3}, {2, 3})},
       [](const Inputs& in) { return embedding(in[0], in[1], 3); },
       []<class T>(const Arguments<T>& in) {
         List<T> y;

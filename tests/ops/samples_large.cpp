@@ -118,10 +118,10 @@ void add_places(Samples& all) {
     return y;
   };
   push(
-      all, "embedding", {values({53, 7}), from(ids, {1999})},
+      all, "embedding", {values({53, 7}), tensor(ids, {1999})},
       [](const Inputs& x) { return embedding(x[0], x[1]); }, rows);
   push(
-      all, "index_select", {values({53, 7}), from(ids, {1999})},
+      all, "index_select", {values({53, 7}), tensor(ids, {1999})},
       [](const Inputs& x) { return index_select(x[0], 0, x[1]); }, rows);
   push(
       all, "contiguous", {values({131, 67})},

@@ -7,6 +7,7 @@
 #include "gradus/base/random.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
@@ -136,7 +137,7 @@ void add_loss(Samples& all) {
   std::vector<std::int64_t> target;
   for (std::int64_t r = 0; r < 70; ++r) target.push_back(r % 7 == 0 ? -100 : r * 37 % 131);
   push(
-      all, "cross_entropy", {values({70, 131}), from(target, {70})},
+      all, "cross_entropy", {values({70, 131}), tensor(target, {70})},
       [=](const Inputs& x) {
         return cross_entropy(x[0], x[1],
                              {.label_smoothing = 0.25, .weight = weight.to(x[0].dtype())});

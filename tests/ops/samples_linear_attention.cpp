@@ -92,7 +92,7 @@ void spoil(Sample& sample) {
   for (const std::size_t k : {1u, 2u}) {
     List<double> x = numbers(sample.inputs[k]);
     for (std::size_t i = 6; i < 10; ++i) x[i] = std::numeric_limits<double>::infinity();
-    sample.inputs[k] = from(x, {1, 1, 5, 2});
+    sample.inputs[k] = tensor(x, {1, 1, 5, 2});
   }
 }
 

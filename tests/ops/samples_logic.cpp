@@ -17,7 +17,8 @@ using OfThree = List<T>(const List<T>&, const List<T>&, const List<T>&);
 Tensor flags(const Shape& shape) {
   std::array<bool, 64> values{};
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = i * i % 7 < 3;
-  return from(std::span<const bool>(values.data(), static_cast<std::size_t>(numel(shape))), shape);
+  return tensor(std::span<const bool>(values.data(), static_cast<std::size_t>(numel(shape))),
+                shape);
 }
 
 Sample chosen(std::string what, const Shape& c, const Shape& a, const Shape& b,

@@ -87,7 +87,7 @@ void add_cross_entropy(Samples& samples, const char* what, const Shape& shape, c
 }
 
 Tensor classes(const std::vector<std::int64_t>& of_rows, const Shape& shape) {
-  return from(of_rows, shape);
+  return tensor(of_rows, shape);
 }
 
 void add_all_cross_entropies(Samples& samples) {

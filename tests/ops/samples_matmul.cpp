@@ -1,5 +1,6 @@
 // Samples of matmul and linear, with triple loops beside them.
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/naive.h"

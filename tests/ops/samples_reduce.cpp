@@ -205,7 +205,7 @@ Sample sample(const Case& c, const Geometry& g) {
 Tensor with_zeros(const std::vector<std::size_t>& places) {
   List<double> x = values({3, 4}).to_vector<double>();
   for (const std::size_t k : places) x[k] = 0;
-  return from(x, {3, 4});
+  return tensor(x, {3, 4});
 }
 
 void add_zeros(Samples& samples) {

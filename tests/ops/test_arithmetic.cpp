@@ -52,7 +52,7 @@ Tensor noise(const Shape& shape) {
   std::uint32_t state = 1;
   for (float& v : out)
     v = static_cast<float>((state = state * 1664525u + 1013904223u) >> 8) * 0x1p-23f - 1;
-  return from(out, shape);
+  return tensor(out, shape);
 }
 
 }  // namespace

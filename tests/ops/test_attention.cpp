@@ -30,7 +30,7 @@ Mask ring(std::int64_t T, std::int64_t S) {
     keys[0].push_back(j < T ? S + j : j);
     keys[1].push_back(j < S - 9 ? keys[0].back() : -1);
   }
-  return place(causal_mask(), queries, keys);
+  return remap_positions(causal_mask(), queries, keys);
 }
 
 /// Writes through a view.
@@ -49,7 +49,7 @@ TEST_CASE("several blocks of queries and tiles of keys equal the naive loops") {
     const Tensor o = scaled_dot_product_attention(c.q, c.k, c.v, c.mask);
     const Numbers right =
         naive::attention({1, 2, 150, 190, 5, 3, causal}, numbers(c.q), numbers(c.k), numbers(c.v));
-    CHECK(difference(o, from(right, o.shape())) < tolerance(dtype));
+    CHECK(difference(o, tensor(right, o.shape())) < tolerance(dtype));
   }
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("keys before and behind all that are seen get gradient 0") {
   Positions queries(1), keys(1);
   for (std::int64_t i = 0; i < 70; ++i) queries[0].push_back(600 + i);
   for (std::int64_t j = 0; j < 1100; ++j) keys[0].push_back(j);
-  const Case c{1, 1, 70, 1100, 4, 3, Dtype::f64, place(window_mask(20), queries, keys)};
+  const Case c{1, 1, 70, 1100, 4, 3, Dtype::f64, remap_positions(window_mask(20), queries, keys)};
   check_alike(run(c, Way::fused), run(c, Way::formula), c.dtype);
 }
 

@@ -26,8 +26,8 @@ TEST_CASE("docs/attention.md draws each mask as it is") {
       {"causal_mask() | prefix_mask(3)", (causal_mask() | prefix_mask(3)).picture(6, 6)},
       {"block_sparse_mask({.length = 16, .block = 2, .window = 1, .global = 1, .random = 1})",
        blocks.picture(16, 16)},
-      {"place(window_mask(2), {{4, 5}}, {{4, 5, 2, 3}})",
-       place(window_mask(2), {{4, 5}}, {{4, 5, 2, 3}}).picture(2, 4)},
+      {"remap_positions(window_mask(2), {{4, 5}}, {{4, 5, 2, 3}})",
+       remap_positions(window_mask(2), {{4, 5}}, {{4, 5, 2, 3}}).picture(2, 4)},
   };
   for (const auto& [code, picture] : drawn) {
     const std::string quoted = "```\n" + code + "\n" + picture + "```\n";

@@ -91,7 +91,7 @@ TEST_CASE("parts of some gradients") {
 Mask without(std::int64_t T, std::int64_t S, std::int64_t key) {
   std::vector<bool> allowed;
   for (std::int64_t i = 0; i < T * S; ++i) allowed.push_back(i % S != key);
-  return dense_mask(from(allowed, {T, S}));
+  return dense_mask(tensor(allowed, {T, S}));
 }
 
 /// x with `value` at one place.
@@ -126,7 +126,7 @@ TEST_CASE("NaN hidden from one of few queries") {
     const std::int64_t b = place % 3, h = place / 3 % 3, i = place / 9 % 2, key = place / 18 * 2;
     std::vector<bool> allowed(54, true);
     allowed[static_cast<std::size_t>(((b * 3 + h) * 2 + i) * 3 + key)] = false;
-    const Mask mask = dense_mask(from(allowed, {3, 3, 2, 3}));
+    const Mask mask = dense_mask(tensor(allowed, {3, 3, 2, 3}));
     const auto row = [&](double value) {
       const std::vector<std::int64_t> at{b, h, key, 0};
       const Tensor y =
@@ -175,7 +175,7 @@ TEST_CASE("NaN in gaps") {
 void nothing_finite(std::int64_t T) {
   std::vector<bool> allowed(static_cast<std::size_t>(T), true);
   allowed.back() = false;
-  const Mask mask = dense_mask(from(allowed, {T, 1}));
+  const Mask mask = dense_mask(tensor(allowed, {T, 1}));
   const auto check = [&](const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout) {
     const std::vector<Numbers> found = all_of(q, k, v, dout, mask);
     const std::size_t end = found[0].size(), width = end / static_cast<std::size_t>(T);

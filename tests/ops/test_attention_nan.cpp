@@ -40,7 +40,7 @@ Tensor allowed_pairs(const Sizes& n) {
     const std::int64_t key = i % n.S, query = i / n.S % n.T, head = i / (n.S * n.T);
     allowed.push_back(key != n.S - 1 && (head != 1 || query != 1) && (i % 3 != 0 || key == 0));
   }
-  return from(allowed, {n.B, n.H, n.T, n.S});
+  return tensor(allowed, {n.B, n.H, n.T, n.S});
 }
 
 struct Run {
@@ -202,7 +202,7 @@ TEST_CASE("far apart") {
   std::vector<bool> allowed;
   for (std::int64_t i = 0; i < n.T * n.S; ++i)
     allowed.push_back(i % n.S != 3 && i % n.S != n.S - 3);
-  const Mask mask = dense_mask(from(allowed, {n.T, n.S}));
+  const Mask mask = dense_mask(tensor(allowed, {n.T, n.S}));
   const Run zeros = run(q, k, v, dout, mask, {}, Layout::packed);
   for (const std::int64_t key : {std::int64_t{3}, n.S - 3}) {
     same_run(run(q, with_row(k, key, kNan, true), v, dout, mask, {}, Layout::packed), zeros, "k");
@@ -256,11 +256,11 @@ TEST_CASE("large attention") {
   against_the_formula({1, 1, 3, 600, 2, 2}, {}, {.bias = transpose(values({1, 1, 600, 3}, 5))});
   std::vector<bool> two_of_three;
   for (int i = 0; i < 70 * 520; ++i) two_of_three.push_back(i % 3 != 0);
-  against_the_formula({1, 1, 70, 520, 1, 1}, dense_mask(from(two_of_three, {70, 520})),
+  against_the_formula({1, 1, 70, 520, 1, 1}, dense_mask(tensor(two_of_three, {70, 520})),
                       {.bias = values({1, 1, 70, 520}, 5)});
   std::vector<bool> gap;  // of whole tiles, after almost a whole span
   for (int i = 0; i < 64 * 1000; ++i) gap.push_back(i % 1000 < 480 || i % 1000 >= 960);
-  against_the_formula({1, 1, 64, 1000, 1, 1}, dense_mask(from(gap, {64, 1000})), {});
+  against_the_formula({1, 1, 64, 1000, 1, 1}, dense_mask(tensor(gap, {64, 1000})), {});
 }
 
 /// The pair whose random word is the threshold keeps its weight.

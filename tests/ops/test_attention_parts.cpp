@@ -82,7 +82,7 @@ Counts checked(const AttentionProblem& p, const std::vector<Part>& parts) {
 Mask sees_until(std::int64_t T, std::int64_t S, std::int64_t first) {
   std::vector<bool> allowed;
   for (std::int64_t i = 0; i < T * S; ++i) allowed.push_back(i / S < first);
-  return dense_mask(from(allowed, {T, S}));
+  return dense_mask(tensor(allowed, {T, S}));
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ TEST_CASE("there are no more parts than the work is worth") {
 TEST_CASE("a part has the keys of its own query heads, however they lie") {
   std::vector<bool> allowed;  // head h of four sees keys [64 h, 64 h + 64)
   for (std::int64_t i = 0; i < 4 * 64 * 256; ++i) allowed.push_back(i / (64 * 256) == i % 256 / 64);
-  const Mask mask = dense_mask(from(allowed, {1, 4, 64, 256}));
+  const Mask mask = dense_mask(tensor(allowed, {1, 4, 64, 256}));
   const AttentionProblem p = problem({1, 4, 2}, 64, 256, mask);
   CHECK(checked(p, kernel::parts_of(p, 1)) == Counts{4, 4});
 }

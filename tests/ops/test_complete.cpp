@@ -44,7 +44,7 @@ Names matches(const std::string& source, const char* pattern) {
 /// The functions that a header declares at the start of a line and that return tensors. Operators
 /// are other spellings of some.
 Names functions_in(const std::string& header) {
-  return matches(header, R"re(^(?:inline )?(?:Tensor|AttentionOutput|Ordered|ValueAnd\w+|)re"
+  return matches(header, R"re(^(?:inline )?(?:Tensor|AttentionOutput|SortResult|ValueAnd\w+|)re"
                          R"re(std::vector<Tensor>) (\w+)\()re");
 }
 
@@ -58,9 +58,13 @@ Names public_functions() {
   return found;
 }
 
-/// The layers of nn/ and the models that have a forward.
+/// The layers of nn/ and the models that have a forward, those of applications as well.
 Names public_layers() {
   Names found;
+  for (const std::string header :
+       {"examples/listen/listener.h", "examples/recommend/recommender.h"})
+    for (const std::string& name : matches(contents(header), R"(^class (\w+) : public nn::Layer<)"))
+      found.insert("examples::" + name);
   for (const std::string room : {"nn/", "models/"})
     for (const auto& entry :
          std::filesystem::directory_iterator(std::filesystem::path(GRADUS_SOURCE_DIR) / room)) {
@@ -166,8 +170,8 @@ TEST_CASE("registry: declarations are found in a header") {
   CHECK(functions_in("Tensor relu(const Tensor& x);\n"
                      "inline Tensor twice(const Tensor& x) { return x + x; }\n"
                      "Tensor operator/(double c, const Tensor& x);\n"
-                     "struct Ordered {\n  Tensor values(int);\n};\n"
-                     "Ordered sort(const Tensor& x);\n"
+                     "struct SortResult {\n  Tensor values(int);\n};\n"
+                     "SortResult sort(const Tensor& x);\n"
                      "bool all(const Tensor& x);\n") == Names{"relu", "twice", "sort"});
   CHECK(public_functions().size() >= 100);
   CHECK(public_layers().count("nn::MultiHeadAttention") == 1);

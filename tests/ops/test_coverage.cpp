@@ -4,6 +4,7 @@
 #include <compare>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <span>
 #include <sstream>
@@ -66,15 +67,28 @@ struct Operation {
 };
 
 /// The classes derived from Op in a source, found by how the tree is written: from
-/// `struct X final : Op {` to `};` at the same place, with name() on a line of its own.
+/// `struct X final : Op {` to `};` at the same place, with name() on a line of its own. A template
+/// is no operation: what it says holds for those that are derived from it.
 std::vector<Operation> operations(std::istream& source, const std::string& file) {
   std::vector<Operation> found;
+  std::map<std::string, Operation> skeletons;  // by name
   bool inside = false;
-  for (std::string line; std::getline(source, line);) {
+  std::string before, skeleton;
+  for (std::string line; std::getline(source, line); before = line) {
     if (line.rfind("struct ", 0) == 0 && line.find(" : ") != std::string::npos) {
-      const std::size_t end = line.find(' ', 7);
-      found.push_back({line.substr(7, end - 7) + " in " + file, {}, false, {}});
+      const std::string name = line.substr(7, line.find(' ', 7) - 7);
+      const std::string base = line.substr(line.find(" : ") + 3);
+      found.push_back({name + " in " + file, {}, false, {}});
+      if (const auto at = skeletons.find(base.substr(0, base.find('<'))); at != skeletons.end()) {
+        found.back().differentiable = at->second.differentiable;
+        found.back().asks = at->second.asks;
+      }
+      skeleton = before.rfind("template ", 0) == 0 ? name : "";
       inside = true;
+    }
+    if (line == "};" && inside && !skeleton.empty()) {
+      skeletons[skeleton] = found.back();
+      found.pop_back();
     }
     if (line == "};") inside = false;
     if (!inside) continue;
@@ -121,6 +135,23 @@ TEST_CASE("registry: an op is found in a source") {
   CHECK(found[0].differentiable);
   CHECK(found[0].asks == std::set<int>{0, 2});
   CHECK(!found[1].differentiable);
+}
+
+TEST_CASE("registry: what a template says holds for the ops that are derived from it") {
+  std::istringstream source(
+      "template <class Self>\n"
+      "struct Step : Unary<Self> {\n"
+      "  Gradients backward(const Tensor& dy, const Wanted& wants) override { return {wants(0)}; "
+      "}\n"
+      "};\n"
+      "struct Floor final : Step<Floor> {\n"
+      "  const char* name() const override { return \"floor\"; }\n"
+      "};\n");
+  const std::vector<Operation> found = operations(source, "x.cpp");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].type == "Floor in x.cpp");
+  CHECK(found[0].differentiable);
+  CHECK(found[0].asks == std::set<int>{0});
 }
 
 TEST_CASE("registry: a sample reaches the op that it names") {

@@ -21,7 +21,7 @@ using Whole = std::vector<std::int64_t>;
 
 TEST_CASE("embedding: rows at padding_id get no gradient, with create_graph or without") {
   const Tensor weight = ones({4, 2}, Dtype::f64).requires_grad_();
-  const Tensor ids = from(Whole{2, 0, 2, 1}, {2, 2});
+  const Tensor ids = tensor(Whole{2, 0, 2, 1}, {2, 2});
   const Tensor dy = tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}}, Dtype::f64);
   const List wanted = {3, 4, 7, 8, 0, 0, 0, 0};
   for (const bool create_graph : {false, true}) {
@@ -44,7 +44,7 @@ TEST_CASE("embedding: a tied weight gets both gradients") {
 TEST_CASE("index_select and gather: whole numbers and truth values too") {
   const Tensor x = arange(6).view({2, 3});
   CHECK(index_select(x, 1, indices({2, 0})).to_vector<std::int64_t>() == Whole{2, 0, 5, 3});
-  CHECK(gather(x, 0, from(Whole{1, 0, 1}, {1, 3})).to_vector<std::int64_t>() == Whole{3, 1, 5});
+  CHECK(gather(x, 0, tensor(Whole{1, 0, 1}, {1, 3})).to_vector<std::int64_t>() == Whole{3, 1, 5});
   const Tensor truth = x.to(Dtype::bool_);
   CHECK(index_select(truth, 0, indices({0})).to_vector<bool>() ==
         std::vector<bool>{false, true, true});
@@ -60,12 +60,12 @@ TEST_CASE("scatter_add: its input is left alone") {
 }
 
 TEST_CASE("one_hot") {
-  const Tensor y = one_hot(from(Whole{2, 0}, {2, 1}), 3);
+  const Tensor y = one_hot(tensor(Whole{2, 0}, {2, 1}), 3);
   CHECK(y.shape() == Shape{2, 1, 3});
   CHECK(y.dtype() == default_dtype());
   CHECK(y.to_vector<float>() == std::vector<float>{0, 0, 1, 1, 0, 0});
   CHECK(one_hot(indices({1}), 2, Dtype::bool_).to_vector<bool>() == std::vector<bool>{false, true});
-  CHECK(one_hot(from(Whole{1}, {}), 2, Dtype::i64).shape() == Shape{2});
+  CHECK(one_hot(tensor(Whole{1}, {}), 2, Dtype::i64).shape() == Shape{2});
   CHECK(!y.requires_grad());
 }
 
@@ -91,18 +91,18 @@ TEST_CASE("indexing: many threads give the same bits") {
 TEST_CASE("indices out of range: value, place and range are named") {
   const Tensor x = zeros({5, 3});
   const std::string why = message_of<IndexError>([&] {
-    embedding(x, from(Whole{1, 4, 5, 0}, {2, 2}));
+    embedding(x, tensor(Whole{1, 4, 5, 0}, {2, 2}));
   });
   CHECK(has(why, "embedding: id 5 at [1, 0] of [2, 2] is not in [0, 5)"));
   CHECK(has(message_of<IndexError>([&] { embedding(x, indices({0, -1})); }), "id -1 at [1]"));
   CHECK(has(message_of<IndexError>([&] { index_select(x, 1, indices({3})); }),
             "index_select: index 3 at [0] of [1] is not in [0, 3)"));
   CHECK(has(message_of<IndexError>([&] {
-              gather(x, 0, from(Whole{0, 9}, {1, 2}));
+              gather(x, 0, tensor(Whole{0, 9}, {1, 2}));
             }),
             "gather: index 9 at [0, 1]"));
   CHECK(has(message_of<IndexError>([&] {
-              scatter_add(x, 1, from(Whole{-2}, {1, 1}), zeros({1, 1}));
+              scatter_add(x, 1, tensor(Whole{-2}, {1, 1}), zeros({1, 1}));
             }),
             "scatter_add: index -2 at [0, 0]"));
   CHECK(has(message_of<IndexError>([&] {
@@ -112,7 +112,7 @@ TEST_CASE("indices out of range: value, place and range are named") {
 }
 
 TEST_CASE("indexing: shapes and dtypes that do not fit") {
-  const Tensor x = zeros({5, 3}), square = from(Whole{0, 0, 0, 0}, {2, 2});
+  const Tensor x = zeros({5, 3}), square = tensor(Whole{0, 0, 0, 0}, {2, 2});
   CHECK(has(message_of<DtypeError>([&] { embedding(x, zeros({2})); }),
             "embedding: the index is f32"));
   CHECK(has(message_of<ShapeError>([&] { embedding(zeros({5}), square); }),
@@ -123,7 +123,7 @@ TEST_CASE("indexing: shapes and dtypes that do not fit") {
   CHECK(has(message_of<IndexError>([&] { index_select(x, 2, indices({0})); }),
             "index_select: axis 2"));
   const std::string why = message_of<ShapeError>([&] {
-    gather(x, 0, from(Whole{0, 0, 0, 0}, {1, 4}));
+    gather(x, 0, tensor(Whole{0, 0, 0, 0}, {1, 4}));
   });
   CHECK(has(why, "gather: an index [1, 4] does not fit [5, 3] along axis 0"));
   CHECK(has(message_of<ShapeError>([&] { gather(x, 0, indices({0})); }), "gather: an index [1]"));

@@ -27,7 +27,7 @@ Bits bits(const Tensor& x) { return x.to_vector<bool>(); }
 
 template <std::size_t n>
 Tensor flags(const std::array<bool, n>& values, const Shape& shape) {
-  return from(std::span<const bool>(values), shape);
+  return tensor(std::span<const bool>(values), shape);
 }
 
 }  // namespace

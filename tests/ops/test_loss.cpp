@@ -44,7 +44,7 @@ TEST_CASE("when every target is ignored, the mean is 0 with gradient 0") {
     loss.backward();
     CHECK(x.grad().to_vector<double>() == std::vector<double>(6, 0));
   }
-  CHECK(cross_entropy(zeros({0, 3}), from(std::vector<std::int64_t>{}, {0})).item() == 0);
+  CHECK(cross_entropy(zeros({0, 3}), tensor(std::vector<std::int64_t>{}, {0})).item() == 0);
 }
 
 TEST_CASE("an ignored row may hold anything, and its gradient is 0") {
@@ -91,7 +91,7 @@ TEST_CASE("rows of −∞ and NaN: loss +∞ with gradient 0, and NaN") {
 TEST_CASE("the loss adds up in double") {
   // In f32 a running sum of 200000 losses of 0.69 would be off by 1e-3 of itself or so.
   const Tensor x = zeros({200000, 2}, Dtype::f32);
-  const Tensor target = from(std::vector<std::int64_t>(200000, 1), {200000});
+  const Tensor target = tensor(std::vector<std::int64_t>(200000, 1), {200000});
   CHECK(std::abs(cross_entropy(x, target).item() - std::log(2.0)) < 1e-7);  // two ulps of f32
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("the gradient takes the logits' buffer only if nobody else holds it") 
 TEST_CASE("a target out of range is named, with its place and the range") {
   const Tensor x = ones({2, 3, 5});
   const auto with = [&](std::int64_t bad) {
-    const Tensor target = from(std::vector<std::int64_t>{0, 1, 2, 3, bad, 4}, {2, 3});
+    const Tensor target = tensor(std::vector<std::int64_t>{0, 1, 2, 3, bad, 4}, {2, 3});
     const std::string fused = message_of<IndexError>([&] { cross_entropy(x, target); });
     CHECK(says(message_of<IndexError>([&] { nll_loss(x, target); }), {"nll_loss", "[1, 1]"}));
     return fused;

@@ -17,7 +17,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST_CASE("softmax edges") {
-  const Tensor x = from(std::vector<double>{-kInfinity, 1}, {2, 1}).requires_grad_();
+  const Tensor x = tensor(std::vector<double>{-kInfinity, 1}, {2, 1}).requires_grad_();
   sum(log_softmax(x)).backward();
   expect(numbers(x.grad()) == Numbers{0, 0}, "rows of one element, one of them hidden");
 }
@@ -37,15 +37,15 @@ void both_ways(const Tensor& x, const Tensor& target, const CrossEntropyOptions&
 
 TEST_CASE("cross_entropy edges") {
   const double e = std::exp(1.0), p = e / (1 + e);
-  const Tensor odd = from(std::vector<double>{kNan, 0, 0, 1}, {2, 2}).requires_grad_();
+  const Tensor odd = tensor(std::vector<double>{kNan, 0, 0, 1}, {2, 2}).requires_grad_();
   both_ways(odd, ids({-100, 1}, {2}), {}, {0, 0, 1 - p, p - 1}, "an ignored row of NaN");
   const Tensor hidden =
-      from(std::vector<double>{-kInfinity, -kInfinity, 0, 1}, {2, 2}).requires_grad_();
+      tensor(std::vector<double>{-kInfinity, -kInfinity, 0, 1}, {2, 2}).requires_grad_();
   both_ways(hidden, ids({0, 1}, {2}), {.reduction = Reduction::sum}, {0, 0, 1 - p, p - 1},
             "a row of −∞");
   const Tensor spaced =
       kernel::strided_view(tensor({2.0, 9.0, 5.0, 9.0}, Dtype::f64), {2}, {2}, 0);  // 2, 5
-  const Tensor x = from(std::vector<double>{1, 0, 0, 1}, {2, 2}).requires_grad_();
+  const Tensor x = tensor(std::vector<double>{1, 0, 0, 1}, {2, 2}).requires_grad_();
   const double a = 2 * (p - 1), b = 5 * (p - 1);
   both_ways(x, ids({0, 1}, {2}), {.weight = spaced, .reduction = Reduction::sum}, {a, -a, -b, b},
             "class weights with a stride");
@@ -64,7 +64,7 @@ TEST_CASE("cross_entropy edges") {
 
 /// With an upstream gradient of ±4 what is spread is ±1 a class; powers of two keep numbers exact.
 TEST_CASE("smoothing edges") {
-  const Tensor x = from(std::vector<double>{0.5, 0}, {1, 2}).requires_grad_();
+  const Tensor x = tensor(std::vector<double>{0.5, 0}, {1, 2}).requires_grad_();
   const CrossEntropyOptions options{.label_smoothing = 0.5, .reduction = Reduction::sum};
   const auto gradient = [&](double upstream) {
     const Tensor up = tensor(upstream, Dtype::f64);
@@ -77,7 +77,7 @@ TEST_CASE("smoothing edges") {
 
 TEST_CASE("far ignored") {
   constexpr std::int64_t kIgnored = (1 << 24) + 1;  // f32 has no such number
-  const Tensor x = from(std::vector<double>{kNan, 0, 0, 1}, {2, 2}).requires_grad_();
+  const Tensor x = tensor(std::vector<double>{kNan, 0, 0, 1}, {2, 2}).requires_grad_();
   const double p = 1 / (1 + std::exp(-1.0));
   const auto check = [&] {
     both_ways(x, ids({kIgnored, 1}, {2}), {.ignore_index = kIgnored}, {0, 0, 1 - p, p - 1},
@@ -104,14 +104,14 @@ TEST_CASE("nll edges") {
 }
 
 TEST_CASE("soft targets") {
-  const Tensor x = from(std::vector<double>{0, 0, -kInfinity}, {1, 3});
-  const Tensor p = from(std::vector<double>{1, 0, 0}, {1, 3}).requires_grad_();
+  const Tensor x = tensor(std::vector<double>{0, 0, -kInfinity}, {1, 3});
+  const Tensor p = tensor(std::vector<double>{1, 0, 0}, {1, 3}).requires_grad_();
   const Tensor loss = cross_entropy_soft(x, p);
   loss.backward();
   const double log2 = std::log(2.0);
   expect(near(numbers(loss), {log2}), "a class that is hidden and not meant");
   expect(near(numbers(p.grad()), {log2, log2, 0}), "the gradient by soft targets, 0 among them");
-  const Tensor meant = from(std::vector<double>{0.5, 0, 0.5}, {1, 3});
+  const Tensor meant = tensor(std::vector<double>{0.5, 0, 0.5}, {1, 3});
   expect(cross_entropy_soft(x, meant).item() == kInfinity, "a class that is hidden and meant");
 }
 

@@ -19,18 +19,13 @@ void check_block(const Mask& mask, const MaskBlock& b, bool exact) {
   const std::unique_ptr<bool[]> row(new bool[static_cast<std::size_t>(n)]);
   std::int64_t allowed = 0, wrong = 0;
   for (std::int64_t i = b.first_query; i < b.last_query; ++i) {
-    const MaskPlace first{b.example, b.head, i, b.first_key};
-    const std::int64_t before = allowed;
-    const auto seen = mask.stretch(first, n);
+    const QueryKey first{b.example, b.head, i, b.first_key};
     mask.row(first, n, row.get());
     for (std::int64_t j = 0; j < n; ++j) {
       const bool may = mask.allows({b.example, b.head, i, b.first_key + j});
       allowed += may;
       wrong += may != row[static_cast<std::size_t>(j)];
-      wrong += seen && may != (seen->begin <= j && j < seen->end);
     }
-    const bool none = seen && seen->begin >= seen->end;
-    wrong += seen && (none ? 0 : seen->end - seen->begin) != allowed - before;
   }
   const std::int64_t places = n * (b.last_query - b.first_query);
   const Coverage right = allowed == 0        ? Coverage::none
@@ -69,31 +64,32 @@ Mask placed(const Mask& mask) {
     queries[0].push_back(22 + i), queries[1].push_back(i < 7 ? 4 + i : -1);
   for (std::int64_t j = 0; j < 23; ++j)
     keys[0].push_back(j < 19 ? 23 + j : j), keys[1].push_back(j < 7 ? j : -1);
-  return place(mask, queries, keys);
+  return remap_positions(mask, queries, keys);
 }
 
 std::vector<Mask> kinds() {
-  return {window_mask(4),
-          window_mask(0),
-          window_mask(3, 5),
-          window_mask(0, 2),
-          window_mask(100, 100),
-          causal_lower_right(19, 23),
-          causal_lower_right(23, 19),
-          prefix_mask(7),
-          prefix_mask({0, 23}),
-          block_sparse_mask({.length = 23, .block = 4}),
-          block_sparse_mask(
-              {.length = 23, .block = 3, .window = 0, .global = 0, .random = 2, .heads = 3}),
-          block_sparse_mask({.length = 29, .block = 2, .window = 1, .global = 2, .random = 0}),
-          placed(window_mask(6)),
-          placed(causal_mask()),
-          placed(Mask()),
-          window_mask(3) & causal_mask(-1),
-          window_mask(3, 2) | prefix_mask(6),
-          placed(window_mask(3) | prefix_mask(25)),
-          place(window_mask(2, 2), {std::vector<std::int64_t>(19, 4)},
-                {{9, 8, 7, 6, 5, 4, 3, 2, 1, 0, -1, 0, 2, 4, 6, 8, 10, 1, 2, 3, -1, -1, 5}})};
+  return {
+      window_mask(4),
+      window_mask(0),
+      window_mask(3, 5),
+      window_mask(0, 2),
+      window_mask(100, 100),
+      causal_lower_right(19, 23),
+      causal_lower_right(23, 19),
+      prefix_mask(7),
+      prefix_mask({0, 23}),
+      block_sparse_mask({.length = 23, .block = 4}),
+      block_sparse_mask(
+          {.length = 23, .block = 3, .window = 0, .global = 0, .random = 2, .heads = 3}),
+      block_sparse_mask({.length = 29, .block = 2, .window = 1, .global = 2, .random = 0}),
+      placed(window_mask(6)),
+      placed(causal_mask()),
+      placed(Mask()),
+      window_mask(3) & causal_mask(-1),
+      window_mask(3, 2) | prefix_mask(6),
+      placed(window_mask(3) | prefix_mask(25)),
+      remap_positions(window_mask(2, 2), {std::vector<std::int64_t>(19, 4)},
+                      {{9, 8, 7, 6, 5, 4, 3, 2, 1, 0, -1, 0, 2, 4, 6, 8, 10, 1, 2, 3, -1, -1, 5}})};
 }
 
 }  // namespace
@@ -109,23 +105,6 @@ TEST_CASE("windows, prefixes and lower-right alignment are drawn as they are mea
   CHECK(causal_lower_right(3, 3).picture(3, 3) == causal_mask().picture(3, 3));
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK(window_mask(most, most).picture(2, 2) == "##\n##\n");
-}
-
-TEST_CASE("what a row sees is told as one stretch where it is one") {
-  const auto told = [](const Mask& mask, std::int64_t query) {
-    const auto seen = mask.stretch({0, 0, query, 2}, 5);  // of the keys 2 … 6
-    return seen ? text(seen->begin, "-", seen->end) : "";
-  };
-  CHECK(told(Mask(), 4) == "0-5");
-  CHECK(told(causal_mask(), 4) == "0-3");
-  CHECK(told(window_mask(1, 1), 4) == "1-4");
-  CHECK(told(window_mask(1, 9) & causal_mask(), 4) == "1-3");
-  CHECK(told(window_mask(1) | prefix_mask(3), 4) == "0-3");
-  CHECK(told(window_mask(1) | prefix_mask(1), 4) == "1-3");
-  CHECK(told(prefix_mask(1) | window_mask(1), 4) == "1-3");
-  CHECK(told(window_mask(1) | prefix_mask(3), 6).empty());  // keys 2, and 5 and 6
-  CHECK(told(place(causal_mask(), {{9}}, {{-1, -1, -1, 8, 9, 10, 11}}), 0) == "1-3");
-  CHECK(told(block_sparse_mask({.length = 9}), 4).empty());
 }
 
 TEST_CASE("block patterns: global, window, and as many random blocks as asked for") {
@@ -156,18 +135,19 @@ TEST_CASE("block patterns: global, window, and as many random blocks as asked fo
 }
 
 TEST_CASE("a placed mask sees where rows stand, and nothing where nothing is") {
-  CHECK(place(causal_mask(), {{4, 5}}, {{4, 5, 2, 3}}).picture(2, 4) == "#.##\n####\n");
-  CHECK(place(window_mask(1), {{4, 5}}, {{4, 5, 2, 3}}).picture(2, 4) == "#..#\n##..\n");
-  CHECK(place(causal_mask(), {{1, -1}}, {{0, 1, -1}}).picture(2, 3) == "##.\n...\n");
-  CHECK(place(Mask(), {{0, -1}}, {{-1, 7}}).picture(2, 2) == ".#\n..\n");
-  const Mask unequal = place(causal_mask(), {{3}, {1}}, {{0, 1, 2, 3}, {0, 1, -1, -1}});
+  CHECK(remap_positions(causal_mask(), {{4, 5}}, {{4, 5, 2, 3}}).picture(2, 4) == "#.##\n####\n");
+  CHECK(remap_positions(window_mask(1), {{4, 5}}, {{4, 5, 2, 3}}).picture(2, 4) == "#..#\n##..\n");
+  CHECK(remap_positions(causal_mask(), {{1, -1}}, {{0, 1, -1}}).picture(2, 3) == "##.\n...\n");
+  CHECK(remap_positions(Mask(), {{0, -1}}, {{-1, 7}}).picture(2, 2) == ".#\n..\n");
+  const Mask unequal = remap_positions(causal_mask(), {{3}, {1}}, {{0, 1, 2, 3}, {0, 1, -1, -1}});
   CHECK(unequal.picture(1, 4, 0) == "####\n");
   CHECK(unequal.picture(1, 4, 1) == "##..\n");
   // Twice: the inner lists are of positions that the outer ones name.
-  const Mask twice = place(place(causal_mask(), {{5, 6, 7}}, {{5, 6, 7}}), {{2}}, {{0, 2}});
+  const Mask twice =
+      remap_positions(remap_positions(causal_mask(), {{5, 6, 7}}, {{5, 6, 7}}), {{2}}, {{0, 2}});
   CHECK(twice.picture(1, 2) == "##\n");
   // One list for one query in each example; lengths may be beyond the keys that are there yet.
-  const Mask padded = place(causal_mask() & padding_mask({9, 2}), {{2}}, {{0, 1, 2}});
+  const Mask padded = remap_positions(causal_mask() & padding_mask({9, 2}), {{2}}, {{0, 1, 2}});
   CHECK(padded.picture(1, 3, 0) == "###\n");
   CHECK(padded.picture(1, 3, 1) == "##.\n");
 }
@@ -191,7 +171,7 @@ TEST_CASE("windows, blocks and placed masks describe themselves") {
   CHECK(causal_lower_right(2, 5).describe() == "causal, offset 3");
   CHECK(block_sparse_mask({.length = 8}).describe() ==
         "blocks of 64, window 1, global 1, random 2");
-  CHECK(place(causal_mask(), {{0}}, {{0}}).describe() == "causal, placed");
+  CHECK(remap_positions(causal_mask(), {{0}}, {{0}}).describe() == "causal, remapped");
 }
 
 TEST_CASE("windows, prefixes and blocks refuse what they cannot be or were not made for") {
@@ -219,22 +199,23 @@ TEST_CASE("windows, prefixes and blocks refuse what they cannot be or were not m
 
 TEST_CASE("placed masks refuse lists that do not fit") {
   CHECK(has(message_of<ValueError>([] {
-              place(causal_mask(), {{0}}, {{0, -2}});
+              remap_positions(causal_mask(), {{0}}, {{0, -2}});
             }),
-            "place: a position of -2 at row 1"));
-  CHECK(has(message_of<ValueError>([] { place(causal_mask(), {}, {{0}}); }), "list of positions"));
+            "remap_positions: a position of -2 at row 1"));
+  CHECK(has(message_of<ValueError>([] { remap_positions(causal_mask(), {}, {{0}}); }),
+            "list of positions"));
   const auto unfit = [](const Mask& mask, const MaskSizes& sizes) {
     return message_of<ShapeError>([&] { mask.check_sizes(sizes); });
   };
-  const Mask mask = place(causal_mask(), {{3}, {1}}, {{0, 1, 2}});
+  const Mask mask = remap_positions(causal_mask(), {{3}, {1}}, {{0, 1, 2}});
   mask.check_sizes({2, 4, 1, 3});
   CHECK(has(unfit(mask, {3, 4, 1, 3}), "2 lists of positions of queries for a batch of 3"));
   CHECK(has(unfit(mask, {2, 4, 1, 4}), "3 positions for 4 keys"));
   CHECK(has(unfit(mask, {2, 4, 2, 3}), "1 positions for 2 queries"));
   // What it places must reach as far as the positions.
   const Mask four = dense_mask(Tensor::empty({4, 4}, Dtype::bool_).fill_(1));
-  place(four, {{3}}, {{0, 3}}).check_sizes({1, 1, 1, 2});
-  CHECK(has(unfit(place(four, {{4}}, {{0, 3}}), {1, 1, 1, 2}), "beyond its own"));
+  remap_positions(four, {{3}}, {{0, 3}}).check_sizes({1, 1, 1, 2});
+  CHECK(has(unfit(remap_positions(four, {{4}}, {{0, 3}}), {1, 1, 1, 2}), "beyond its own"));
   CHECK_THROWS_AS(four.picture(5, 4), ShapeError);
 }
 

@@ -68,7 +68,7 @@ Kind combined(const Kind& a, const Kind& b, bool both) {
 }
 
 Kind placed(const Kind& a, const Positions& queries, const Positions& keys) {
-  return {place(a.mask, queries, keys), [=, may = a.may](auto b, auto h, auto i, auto j) {
+  return {remap_positions(a.mask, queries, keys), [=, may = a.may](auto b, auto h, auto i, auto j) {
             const auto at = [&](const Positions& all, std::int64_t row) {
               return all[all.size() == 1 ? 0 : std::size_t(b)][std::size_t(row)];
             };

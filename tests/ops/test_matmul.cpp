@@ -14,6 +14,7 @@
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"

@@ -44,7 +44,7 @@ TEST_CASE("layer_norm far from 0 keeps its digits in f32") {
   std::vector<float> numbers;
   for (int i = 0; i < 512; ++i)
     numbers.push_back(1000.0f + static_cast<float>(i * 37 % 512) / 1024);
-  const Tensor x = from(numbers, {512});
+  const Tensor x = tensor(numbers, {512});
   const Tensor y = layer_norm(x).to(Dtype::f64), exact = layer_norm(x.to(Dtype::f64));
   // A mean that is off by an ulp of 1000, against a standard deviation of 0.144.
   CHECK(near(y.to_vector<double>(), exact.to_vector<double>(), 6e-5 / 0.144));

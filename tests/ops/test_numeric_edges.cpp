@@ -12,6 +12,7 @@
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/matmul.h"
@@ -133,7 +134,7 @@ TEST_CASE("lonely views") {
 TEST_CASE("masked products") {
   const Tensor a = values({1, 1, 2, 3}).requires_grad_();
   const Tensor b = values({1, 1, 2, 3}, 1).requires_grad_();
-  const Tensor hides = from(std::vector<bool>{false, true, true, false}, {1, 1, 2, 2});
+  const Tensor hides = tensor(std::vector<bool>{false, true, true, false}, {1, 1, 2, 2});
   const Tensor up = values({1, 1, 2, 2}, 2);
   sum(pair_products(a, b, hides) * up).backward();
   sum(pair_products(a, b, hides)).backward(tensor(3.0, Dtype::f64));
@@ -235,7 +236,7 @@ TEST_CASE("running statistics") {
   Tensor kept = tensor({1.0, 9.0, 2.0, 9.0, 3.0, 9.0}, Dtype::f64);
   Tensor mean = kernel::strided_view(kept, {3}, {2}, 0),
          var = Tensor::empty({3}, Dtype::f64).fill_(1);
-  const Tensor x = from(std::vector<double>{1, 2, 3, 3, 6, 9}, {2, 3});
+  const Tensor x = tensor(std::vector<double>{1, 2, 3, 3, 6, 9}, {2, 3});
   batch_norm(x, {}, {}, mean, var, true, 0.5);
   expect(near(numbers(kept), {1.5, 9, 3, 9, 4.5, 9}), "running means with gaps");
   expect(near(numbers(var), {1.5, 4.5, 9.5}), "running variances of two values");

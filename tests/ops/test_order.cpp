@@ -54,18 +54,18 @@ TEST_CASE("argsort: stable both ways, NaN last both ways") {
 
 TEST_CASE("sort: values stand where positions say, and ties get their own gradients") {
   const Tensor x = tensor({{2, 1, 2}, {0, 7, -1}}, Dtype::f64).requires_grad_();
-  const Ordered sorted = sort(x);
+  const SortResult sorted = sort(x);
   CHECK(sorted.values.to_vector<double>() == std::vector<double>{1, 2, 2, -1, 0, 7});
-  CHECK(whole(sorted.positions) == Whole{1, 0, 2, 2, 0, 1});
+  CHECK(whole(sorted.indices) == Whole{1, 0, 2, 2, 0, 1});
   sorted.values.backward(tensor({{1, 2, 3}, {4, 5, 6}}, Dtype::f64));
   CHECK(x.grad().to_vector<double>() == std::vector<double>{2, 1, 3, 5, 6, 4});
-  CHECK(!sorted.positions.requires_grad());
+  CHECK(!sorted.indices.requires_grad());
 }
 
 TEST_CASE("topk: largest first, the first of several, NaN before all") {
   const Tensor x = tensor({4, 9, kNan, 9, 1}, Dtype::f64);
-  const Ordered top = topk(x, 4);
-  CHECK(whole(top.positions) == Whole{2, 1, 3, 0});
+  const SortResult top = topk(x, 4);
+  CHECK(whole(top.indices) == Whole{2, 1, 3, 0});
   CHECK(std::isnan(top.values.to_vector<double>()[0]));
   CHECK(whole(topk(indices({3, 8, 8, 5}), 2).values) == Whole{8, 8});
   CHECK(topk(x, 0).values.shape() == Shape{0});

@@ -22,7 +22,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Tensor leaf(const List& x) {
-  return from(x, {static_cast<std::int64_t>(x.size())}).requires_grad_();
+  return tensor(x, {static_cast<std::int64_t>(x.size())}).requires_grad_();
 }
 
 /// d f(x) / dx for an f with one value.
@@ -141,7 +141,7 @@ TEST_CASE("prod: gradients with zeros, once and twice") {
 }
 
 TEST_CASE("reductions: dtypes") {
-  const Tensor whole = from(std::vector<std::int64_t>{3, -5, 9007199254740993}, {3});
+  const Tensor whole = tensor(std::vector<std::int64_t>{3, -5, 9007199254740993}, {3});
   CHECK(sum(whole).dtype() == Dtype::i64);
   CHECK(sum(whole).to_vector<std::int64_t>()[0] == 9007199254740991);  // no double in between
   CHECK(max(whole).to_vector<std::int64_t>()[0] == 9007199254740993);
@@ -149,7 +149,7 @@ TEST_CASE("reductions: dtypes") {
   CHECK(cumsum(whole, 0).to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{3, -2, 9007199254740991});
   CHECK(has(message_of<DtypeError>([&] { mean(whole); }), "mean: wants f32 or f64, not i64"));
-  const Tensor truth = from<bool>(std::array<bool, 2>{true, false}, {2});
+  const Tensor truth = tensor<bool>(std::array<bool, 2>{true, false}, {2});
   CHECK(has(message_of<DtypeError>([&] { sum(truth); }), "sum"));
 }
 

@@ -18,7 +18,7 @@ std::string differs(const Result& a, const Result& b, const std::string& where) 
   if (a.dx.size() != b.dx.size()) return where + ": another number of gradients";
   for (std::size_t k = 0; k < a.dx.size(); ++k)
     if (!equal_but_for_order(a.dx[k], b.dx[k]))
-      return text(where, ": gradient ", k, " is off by ", distance(a.dx[k], b.dx[k]));
+      return str_cat(where, ": gradient ", k, " is off by ", distance(a.dx[k], b.dx[k]));
   return "";
 }
 
@@ -85,7 +85,7 @@ std::string adding_up(const Sample& sample) {
     for (double& v : twice) v *= 2;
     if (numbers(after_first[k]) != dx) return "a gradient changed after it was handed out";
     if (numbers(x[k].grad()) != twice)
-      return text("gradient ", next - 1, " of two passes is not twice that of one");
+      return str_cat("gradient ", next - 1, " of two passes is not twice that of one");
   }
   return "";
 }
@@ -97,7 +97,7 @@ std::string left_behind(const Sample& sample) {
   run(sample, sample.inputs, wanted_inputs(sample), {},
       sample.second ? Backward::recorded : Backward::kernels);
   const std::int64_t held = memory::usage().live_bytes - before;
-  return held == 0 ? "" : text(held, " bytes more are held");
+  return held == 0 ? "" : str_cat(held, " bytes more are held");
 }
 
 }  // namespace gradus::testing

@@ -78,7 +78,7 @@ inline bool near(const Numbers& a, const Numbers& b, double tolerance = 1e-12) {
 }
 
 inline Tensor ids(std::initializer_list<std::int64_t> values, const Shape& shape) {
-  return from(std::vector<std::int64_t>(values), shape);
+  return tensor(std::vector<std::int64_t>(values), shape);
 }
 
 inline Tensor leaf(std::initializer_list<double> values) {

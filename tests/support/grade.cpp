@@ -116,7 +116,8 @@ std::vector<std::string> blind_spots(const std::string& name, const Group& group
   }
   std::vector<std::string> out;
   const auto blind = [&](const std::string& what, const char* cure) {
-    out.push_back(text("samples of `", name, "` cannot see that ", what, ": add one with ", cure));
+    out.push_back(
+        str_cat("samples of `", name, "` cannot see that ", what, ": add one with ", cure));
   };
 
   std::vector<Fault> all = faults();
@@ -141,7 +142,7 @@ std::vector<std::string> blind_spots(const std::string& name, const Group& group
   for (std::size_t k = 0; k < inputs && !flat; ++k)
     if (std::all_of(graded.begin(), graded.end(),
                     [k](const Graded& g) { return k >= g.blocks.size() || is_vacuous(g, k); }))
-      blind(text("input ", k, " has a gradient"), "one that does not cancel to 0");
+      blind(str_cat("input ", k, " has a gradient"), "one that does not cancel to 0");
   return out;
 }
 

@@ -149,7 +149,7 @@ Falsified diagonal_only(const Graded& g) {
 Falsified not_inverted(const Graded& g) {
   if (g.sample.op != "permute" || g.gradient.empty()) return {};
   const NoGrad quiet;
-  return numbers(g.sample.f({from(g.oracle.dy, g.y_shape)}));
+  return numbers(g.sample.f({tensor(g.oracle.dy, g.y_shape)}));
 }
 
 }  // namespace
@@ -200,7 +200,7 @@ std::vector<Fault> faults() {
 /// Not where y does not depend on input k, or only in theory: a bias of keys moves all scores of a
 /// query alike, and softmax takes that off again.
 Fault dropped(std::size_t k) {
-  return {text("input ", k, " gets no gradient"), "a derivative by it that is not 0",
+  return {str_cat("input ", k, " gets no gradient"), "a derivative by it that is not 0",
           [k](const Graded& g) -> Falsified {
             if (k >= g.blocks.size()) return {};
             Numbers x = g.gradient;

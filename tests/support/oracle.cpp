@@ -122,7 +122,7 @@ Numbers seen(const Oracle& o, const Numbers& gradient) {
 
 std::string difference(const Numbers& found, const Exact& right, double half_ulp) {
   if (found.size() != right.size())
-    return text(found.size(), " elements instead of ", right.size());
+    return str_cat(found.size(), " elements instead of ", right.size());
   double least = 0;
   for (const math::Bounded& each : right)
     if (std::isfinite(each.error)) least = std::max(least, 1e-3 * each.error);

@@ -45,7 +45,7 @@ SecondDerivatives differentiate_operation(const Sample& sample, const Oracle& o)
   const Tensor y = sample.f(x);
   SecondDerivatives out{Numbers(o.columns, 0.0), Numbers(o.y.size(), 0.0)};
   if (!y.requires_grad()) return out;
-  Tensor w = from(o.dy, y.shape());
+  Tensor w = tensor(o.dy, y.shape());
   w.requires_grad_();
   const std::vector<Tensor> dx =
       grad({y}, leaves, {w}, {.create_graph = true, .allow_unused = true});
@@ -55,7 +55,7 @@ SecondDerivatives differentiate_operation(const Sample& sample, const Oracle& o)
     const auto count = static_cast<std::size_t>(leaves[k].numel());
     const Numbers part(o.u.data() + first, o.u.data() + first + count);
     first += count;
-    if (dx[k].defined()) g = g + sum(dx[k] * from(part, leaves[k].shape()));
+    if (dx[k].defined()) g = g + sum(dx[k] * tensor(part, leaves[k].shape()));
   }
   if (!g.requires_grad()) return out;
   leaves.push_back(w);
@@ -96,7 +96,7 @@ class Comparison {
     };
     const Numbers half = halved(oracle_.dy);
     const Tensor like = sample_.f(inputs);
-    const Tensor dy = from(half, like.shape()).to(like.dtype());
+    const Tensor dy = tensor(half, like.shape()).to(like.dtype());
     const Result r = run(longer, inputs, wanted_inputs(sample_), dy);
     check(how, "value", halved(numbers(r.y)), oracle_.y, half_ulp);
     check(how, "gradient", seen(oracle_, joined(r.dx)), oracle_.gradient, half_ulp);
@@ -116,10 +116,10 @@ class Comparison {
       std::vector<bool> alone(all.size(), false), others = all;
       alone[k] = true;
       others[k] = false;
-      const std::string input = text(how, ", input ", k);
-      first_order(text(input, " alone").c_str(), sample_.inputs, 0x1p-53, backward, alone);
+      const std::string input = str_cat(how, ", input ", k);
+      first_order(str_cat(input, " alone").c_str(), sample_.inputs, 0x1p-53, backward, alone);
       if (count == 2) continue;  // the other one alone
-      first_order(text(input, " left out").c_str(), sample_.inputs, 0x1p-53, backward, others);
+      first_order(str_cat(input, " left out").c_str(), sample_.inputs, 0x1p-53, backward, others);
     }
   }
   void second_order(double half_ulp) {
@@ -169,7 +169,8 @@ class Comparison {
              double half_ulp) {
     if (!wrong_.empty()) return;
     const std::string apart = difference(found, right, half_ulp);
-    if (!apart.empty()) wrong_ = text(sample_.op, ", ", sample_.what, ": ", what, how, ": ", apart);
+    if (!apart.empty())
+      wrong_ = str_cat(sample_.op, ", ", sample_.what, ": ", what, how, ": ", apart);
   }
 
   const Sample& sample_;

@@ -26,7 +26,7 @@ Tensor made(const Shape& shape, int which, bool both_signs) {
     const bool negative = both_signs && fraction(n * 0.41421356237309505) < 0.5;
     out[i] = negative ? -magnitude : magnitude;
   }
-  return from(out, shape);
+  return tensor(out, shape);
 }
 
 }  // namespace

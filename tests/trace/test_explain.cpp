@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/ops/matmul.h"
+#include "gradus/ops/linear.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 #include "gradus/tests/trace/leaky.h"

@@ -155,7 +155,7 @@ TEST_CASE("a kernel that is wrong in backward is found by what it returns") {
 TEST_CASE("gradients that overflow when they are added up are found") {
   const Tensor x = leaf({0}), c = tensor({3e38});
   const std::string at_leaf = found_in([&] { sum(x * c + x * c).backward(); });
-  CHECK(has(at_leaf, text("the gradient of leaf ", x.node()->id, " [1] is 1 inf of 1")));
+  CHECK(has(at_leaf, str_cat("the gradient of leaf ", x.node()->id, " [1] is 1 inf of 1")));
   const std::string between = found_in([&] {
     const Tensor y = tanh(x);
     sum(y * c + y * c).backward();

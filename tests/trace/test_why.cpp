@@ -34,11 +34,11 @@ TEST_CASE("why lists the leaves that a tensor's gradient reaches") {
   const Tensor y = sum(a * b + c.detach());
   const std::string all = why(y);
   CHECK(has(all, "reaches 2 leaves\n"));
-  CHECK(has(all, text("leaf #", a.node()->id, " [2]")));
-  CHECK(has(all, text("leaf #", b.node()->id, " [2]")));
-  CHECK_FALSE(has(all, text("leaf #", c.node()->id)));
+  CHECK(has(all, str_cat("leaf #", a.node()->id, " [2]")));
+  CHECK(has(all, str_cat("leaf #", b.node()->id, " [2]")));
+  CHECK_FALSE(has(all, str_cat("leaf #", c.node()->id)));
   Tensor(b).requires_grad_(false);
-  CHECK(has(why(y), text("frozen        leaf #", b.node()->id)));
+  CHECK(has(why(y), str_cat("frozen        leaf #", b.node()->id)));
   CHECK(has(why(y), "reaches 1 leaf\n"));
 }
 

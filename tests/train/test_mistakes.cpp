@@ -52,7 +52,7 @@ std::string mistake(const std::function<void()>& f) {
   return message;
 }
 
-Tensor bools(const std::vector<bool>& values, const Shape& shape) { return from(values, shape); }
+Tensor bools(const std::vector<bool>& values, const Shape& shape) { return tensor(values, shape); }
 
 }  // namespace
 
@@ -108,7 +108,7 @@ TEST_CASE("mistake 4: the wrong shape into a layer") {
 TEST_CASE("mistake 5: a token id beyond the vocabulary") {
   const nn::Embedding table(5, 4);
   CHECK(mistake<IndexError>([&] {
-          table(from(std::vector<std::int64_t>{0, 3, 5}, {1, 3}));
+          table(tensor(std::vector<std::int64_t>{0, 3, 5}, {1, 3}));
         }) ==
         "embedding: id 5 at [0, 2] of [1, 3] is not in [0, 5): make the table for a larger "
         "vocabulary, or give what is unknown an id that it has (in Embedding)");
@@ -118,7 +118,7 @@ TEST_CASE("mistake 6: numbers of C++ are double, a model's are float") {
   const nn::Linear layer(2, 3);
   const std::vector<double> numbers = {1, 2, 3, 4};
   CHECK(mistake<DtypeError>([&] {
-          layer(from(numbers, {2, 2}));
+          layer(tensor(numbers, {2, 2}));
         }) ==
         "linear: the input is f64 but the weight f32: convert one with to(x, dtype) (in Linear)");
   CHECK(mistake<DtypeError>([&] {

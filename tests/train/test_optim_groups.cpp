@@ -59,7 +59,7 @@ std::vector<float> after_steps(const std::function<Made(const Parameters&)>& mak
     if (in_backward) optimizer->step_in_backward(0.5);
     for (nn::NamedTensor& each : parameters) {
       const auto end = at + each.tensor.numel();
-      const Tensor gradient = from(std::vector<float>(at, end), each.tensor.shape());
+      const Tensor gradient = tensor(std::vector<float>(at, end), each.tensor.shape());
       in_backward ? each.tensor.backward(gradient) : each.tensor.set_grad(gradient);
       at = end;
     }
@@ -90,7 +90,7 @@ TEST_CASE("a step counts as a write, takes any strides, and its settings are fin
     const auto& make = kElementwise[which];
     Tensor p = zeros({3, 5}).requires_grad_(), q = zeros({3, 5}).requires_grad_();
     const Made one = make({{"p", p}}), other = make({{"p", q}});
-    const Tensor gradient = transpose(from(whole_numbers(15, 1), {5, 3}), 0, 1);
+    const Tensor gradient = transpose(tensor(whole_numbers(15, 1), {5, 3}), 0, 1);
     p.set_grad(gradient), q.set_grad(gradient.contiguous());
     const Tensor before = sum(square(p));  // it has saved p
     one->step(), other->step();

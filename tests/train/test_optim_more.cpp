@@ -78,7 +78,7 @@ TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is lon
     CHECK(largest_difference(matrix_of(optim::newton_schulz(x)), orthogonal(matrix_of(x))) < 1e-12);
   }
   // a diagonal stays one, and its entries come between 0.68 and 1.14
-  const Tensor d = from(std::vector<double>{3, 0, 0, 0, -1, 0, 0, 0, 0.5}, {3, 3});
+  const Tensor d = tensor(std::vector<double>{3, 0, 0, 0, -1, 0, 0, 0, 0.5}, {3, 3});
   const Matrix y = matrix_of(optim::newton_schulz(d));
   for (std::size_t i = 0; i < 3; ++i)
     for (std::size_t j = 0; j < 3; ++j) {

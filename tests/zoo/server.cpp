@@ -96,7 +96,7 @@ Exhibit exhibit(const tensor_zoo::Beast& beast) {
         continue;
       }
       const auto end = next + each.numel();
-      out.push_back(from(Numbers(next, end), each.shape()).requires_grad_());
+      out.push_back(tensor(Numbers(next, end), each.shape()).requires_grad_());
       next = end;
     }
     return out;
@@ -105,7 +105,7 @@ Exhibit exhibit(const tensor_zoo::Beast& beast) {
   e.backward = [beast, leaves](const Numbers& x, const Numbers& upstream) {
     tensor_zoo::Tensors in = leaves(x), wanted, dx;
     const Tensor y = beast.host.forward(in);
-    const Tensor dy = from(upstream, y.shape());
+    const Tensor dy = tensor(upstream, y.shape());
     for (const Tensor& each : in)
       if (each.requires_grad()) wanted.push_back(each);
     if (beast.wrong)

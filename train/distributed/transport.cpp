@@ -62,7 +62,7 @@ std::vector<std::string> Transport::all_gather(const std::string& own) {
 }
 
 std::string Transport::describe() const {
-  return text("rank ", rank(), " on host ", host_name(), ", at step ", step_, ", ", doing_);
+  return str_cat("rank ", rank(), " on host ", host_name(), ", at step ", step_, ", ", doing_);
 }
 
 std::string host_name() {

@@ -78,13 +78,13 @@ std::string paths(const Cells& cells) {
         return cells.steps[static_cast<std::size_t>(row * cells.columns + k)];
       };
       for (end = i; end < cells.columns && step(end) == step(i);) ++end;
-      path[step(i)] += text("M", i, " ", row, "h", end - i, "v1h", i - end, "z");
+      path[step(i)] += str_cat("M", i, " ", row, "h", end - i, "v1h", i - end, "z");
     }
   std::string out;
   for (int i = 1; i < kColours; ++i)
     if (!path[static_cast<std::size_t>(i)].empty())
-      out += text("<path fill=\"", hex(colour(i)), "\" d=\"", path[static_cast<std::size_t>(i)],
-                  "\"/>\n");
+      out += str_cat("<path fill=\"", hex(colour(i)), "\" d=\"", path[static_cast<std::size_t>(i)],
+                     "\"/>\n");
   return out;
 }
 
@@ -95,10 +95,10 @@ std::string labels(const std::vector<std::string>& words, double cell, bool acro
   for (std::size_t i = 0; i < words.size(); i += stride) {
     const double at = (static_cast<double>(i) + 0.5) * cell;
     const std::string word = io::escape_xml(label(words[i]));
-    out +=
-        across
-            ? text("<text transform=\"translate(", at + 4, ",-6) rotate(-90)\">", word, "</text>\n")
-            : text("<text x=\"-6\" y=\"", at + 4, "\" text-anchor=\"end\">", word, "</text>\n");
+    out += across ? str_cat("<text transform=\"translate(", at + 4, ",-6) rotate(-90)\">", word,
+                            "</text>\n")
+                  : str_cat("<text x=\"-6\" y=\"", at + 4, "\" text-anchor=\"end\">", word,
+                            "</text>\n");
   }
   return out;
 }
@@ -112,12 +112,12 @@ double widest(const std::vector<std::string>& words) {
 std::string legend(double largest, double height) {
   std::string out;
   for (int i = 0; i < kColours; ++i)
-    out += text("<rect y=\"", height * (1 - (i + 1.0) / kColours), "\" width=\"14\" height=\"",
-                height / kColours + 0.5, "\" fill=\"", hex(colour(i)), "\"/>\n");
-  return out + text("<rect width=\"14\" height=\"", height,
-                    "\" class=\"frame\"/>\n<text x=\"20\" y=\"10\">", std::fixed,
-                    std::setprecision(3), largest, "</text>\n<text x=\"20\" y=\"", height,
-                    "\">0</text>\n");
+    out += str_cat("<rect y=\"", height * (1 - (i + 1.0) / kColours), "\" width=\"14\" height=\"",
+                   height / kColours + 0.5, "\" fill=\"", hex(colour(i)), "\"/>\n");
+  return out + str_cat("<rect width=\"14\" height=\"", height,
+                       "\" class=\"frame\"/>\n<text x=\"20\" y=\"10\">", std::fixed,
+                       std::setprecision(3), largest, "</text>\n<text x=\"20\" y=\"", height,
+                       "\">0</text>\n");
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ std::string svg(const AttentionMap& map) {
   const double right = left + width, bar = std::max(60.0, std::min(height, 160.0));
   const double whole =
       std::max(right + 90, left + 7.8 * static_cast<double>(columns_of(map.title)));
-  std::string out = text(
+  std::string out = str_cat(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", std::ceil(whole), "\" height=\"",
       std::ceil(top + std::max(height, bar) + 16), "\">\n<title>", io::escape_xml(map.title),
       "</title>\n<style>text { font: 11px system-ui, \"DejaVu Sans\", sans-serif; fill: #333 } "
@@ -154,17 +154,17 @@ std::string svg(const AttentionMap& map) {
       "fill=\"#fff\"/>\n"
       "<text x=\"14\" y=\"26\" class=\"title\">",
       io::escape_xml(map.title), "</text>\n");
-  out += text("<text x=\"", left, "\" y=\"48\" class=\"axis\">keys: what is looked at</text>\n",
-              "<text transform=\"translate(18,", top + std::min(height, 60.0),
-              ") rotate(-90)\" class=\"axis\">queries</text>\n");
-  out += text("<g transform=\"translate(", left, ",", top,
-              ")\">\n<g shape-rendering=\"crispEdges\" transform=\"scale(",
-              cell * static_cast<double>(cells.column_step), ",",
-              cell * static_cast<double>(cells.row_step), ")\">\n", paths(cells),
-              "</g>\n<rect width=\"", width, "\" height=\"", height, "\" class=\"frame\"/>\n");
+  out += str_cat("<text x=\"", left, "\" y=\"48\" class=\"axis\">keys: what is looked at</text>\n",
+                 "<text transform=\"translate(18,", top + std::min(height, 60.0),
+                 ") rotate(-90)\" class=\"axis\">queries</text>\n");
+  out += str_cat("<g transform=\"translate(", left, ",", top,
+                 ")\">\n<g shape-rendering=\"crispEdges\" transform=\"scale(",
+                 cell * static_cast<double>(cells.column_step), ",",
+                 cell * static_cast<double>(cells.row_step), ")\">\n", paths(cells),
+                 "</g>\n<rect width=\"", width, "\" height=\"", height, "\" class=\"frame\"/>\n");
   out += labels(map.queries, cell, false) + labels(map.keys, cell, true);
-  return out + text("<g transform=\"translate(", width + 18, ",0)\">\n", legend(cells.largest, bar),
-                    "</g>\n</g>\n</svg>\n");
+  return out + str_cat("<g transform=\"translate(", width + 18, ",0)\">\n",
+                       legend(cells.largest, bar), "</g>\n</g>\n</svg>\n");
 }
 
 AttentionMap head_of(const AttentionLayer& layer, std::int64_t head,
@@ -183,7 +183,7 @@ AttentionMap head_of(const AttentionLayer& layer, std::int64_t head,
   }
   require<IndexError>(0 <= head && head < weights.size(0), "attention map: layer ", layer.name,
                       " has no head ", head, ": there are ", weights.size(0));
-  return {text(layer.name, ", head ", head), select(weights, 0, head), queries, keys};
+  return {str_cat(layer.name, ", head ", head), select(weights, 0, head), queries, keys};
 }
 
 }  // namespace gradus::plot

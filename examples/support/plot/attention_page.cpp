@@ -145,7 +145,7 @@ std::string head_text(const AttentionMap& map) {
     const auto part = static_cast<unsigned>(largest > 0 ? std::lround(w / largest * 65535) : 0);
     bytes += {static_cast<char>(part >> 8), static_cast<char>(part & 0xFFu)};
   }
-  return text("{largest: ", std::setprecision(9), largest, ", data: \"", base64(bytes), "\"}");
+  return str_cat("{largest: ", std::setprecision(9), largest, ", data: \"", base64(bytes), "\"}");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ std::string report_of(const std::function<void()>& f) {
   });
 }
 
-std::string place(int line) { return text("/trace/user/test_caller.cpp:", line); }
+std::string place(int line) { return str_cat("/trace/user/test_caller.cpp:", line); }
 
 }  // namespace
 

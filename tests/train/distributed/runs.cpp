@@ -60,7 +60,7 @@ BatchLoss loss_of(const Net& net, const Ragged& data, std::int64_t i) {
     y.insert(y.end(), one.begin() + 1, one.end());
   }
   const std::int64_t n = std::ssize(x);
-  Tensor loss = cross_entropy(net(from(x, {n})), from(y, {n}));
+  Tensor loss = cross_entropy(net(tensor(x)), tensor(y));
   if (i % 11 == 3) loss = loss + mean(net.rare(ones({2, 3})));
   return {loss, n};
 }
@@ -81,7 +81,7 @@ std::string result_of(const RunFiles& files) {
   for (const auto& [name, tensor] : io::load_checkpoint(files.checkpoint()).tensors) {
     const Tensor x = tensor.to(Dtype::f64);
     const std::vector<double> numbers = x.to_vector<double>();
-    all += text(name, " ", distributed::checksum(std::as_bytes(std::span(numbers))), "\n");
+    all += str_cat(name, " ", distributed::checksum(std::as_bytes(std::span(numbers))), "\n");
   }
   return all;
 }

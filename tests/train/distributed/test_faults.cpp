@@ -19,7 +19,7 @@ std::string error_of(int size, const std::function<void(Transport&)>& work) {
 }
 
 std::string at(int rank, const std::string& rest) {
-  return text("rank ", rank, " on host ", distributed::host_name(), ", at step ", rest);
+  return str_cat("rank ", rank, " on host ", distributed::host_name(), ", at step ", rest);
 }
 
 TEST_CASE("a process that throws, or ends, ends the others, which wait for it") {
@@ -133,7 +133,7 @@ TEST_CASE("a run is stopped where one process is asked to, and goes on with any 
   whole = run_sharded(how, distributed::alone());
   for (const auto& [first, second] : {std::pair(3, 2), {1, 4}, {4, 1}}) {
     CAPTURE(first, second);
-    how.directory = here / text(first, "-", second);
+    how.directory = here / str_cat(first, "-", second);
     how.resume = false;
     how.stop_rank = first - 1, how.stop_step = 11;
     distributed::run_threads(first, [&](Transport& transport) { run_sharded(how, transport); });

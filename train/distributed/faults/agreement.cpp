@@ -28,7 +28,7 @@ void require_same(Transport& transport, const std::string& text, const std::stri
   std::istringstream own(text), first(all[0]);
   std::string line, wanted;
   while (std::getline(own, line) && std::getline(first, wanted) && line == wanted) continue;
-  transport.end_all(gradus::text("has another ", what, " than rank 0: ", line, ", not ", wanted));
+  transport.end_all(str_cat("has another ", what, " than rank 0: ", line, ", not ", wanted));
 }
 
 void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tensors) {

@@ -55,7 +55,7 @@ double silence_seconds() {
 std::string own_program() {
   std::ifstream file("/proc/self/exe", std::ios::binary);
   const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return text("checksum ", checksum(std::as_bytes(std::span(all))));
+  return str_cat("checksum ", checksum(std::as_bytes(std::span(all))));
 }
 
 }  // namespace
@@ -94,9 +94,9 @@ void SideChannel::listen() {
   checked(::listen(listener, transport_.size()), "listen");
   checked(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), "getsockname");
   std::random_device random;
-  const std::string secret = text(random(), random());
+  const std::string secret = str_cat(random(), random());
   transport_.all_gather(
-      text(one_host ? "127.0.0.1" : hosts_[0], " ", ntohs(address.sin_port), " ", secret));
+      str_cat(one_host ? "127.0.0.1" : hosts_[0], " ", ntohs(address.sin_port), " ", secret));
   const double begin = now();
   while (std::ssize(peers_) < transport_.size() - 1) {
     pollfd wanted{listener, POLLIN, 0};
@@ -129,7 +129,7 @@ void SideChannel::connect(const std::string& address) {
   ::freeaddrinfo(found);
   checked(connected, "connect");
   peers_.push_back(
-      {socket, now(), text("rank 0 on host ", hosts_[0], ", at step 0, starting"), ""});
+      {socket, now(), str_cat("rank 0 on host ", hosts_[0], ", at step 0, starting"), ""});
   tell('h', secret + transport_.describe());
 }
 
@@ -150,7 +150,7 @@ void SideChannel::watch() {
     for (const Peer& peer : peers_)
       if (silence_seconds_ > 0 && now() - peer.heard > silence_seconds_)
         lost(peer,
-             text("has been silent for ", silence_seconds_, " s: stopped, or its host is gone"));
+             str_cat("has been silent for ", silence_seconds_, " s: stopped, or its host is gone"));
   }
 }
 

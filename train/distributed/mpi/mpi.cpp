@@ -71,7 +71,7 @@ void Mpi::exchange_others(const std::vector<ConstBytes>& out, const std::vector<
   for (int done = 0; !done;) {
     const int code =
         MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
-    if (code != MPI_SUCCESS) end_all(text("MPI reports its error ", code));
+    if (code != MPI_SUCCESS) end_all(str_cat("MPI reports its error ", code));
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
     if (waited.count() < kSpin)
       std::this_thread::yield();
@@ -79,7 +79,7 @@ void Mpi::exchange_others(const std::vector<ConstBytes>& out, const std::vector<
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     if (waited.count() < told + kTell) continue;
     told += kTell;
-    if (side_) side_->say(text(describe(), ": has waited for ", told, " s"));
+    if (side_) side_->say(str_cat(describe(), ": has waited for ", told, " s"));
   }
 }
 

@@ -1,12 +1,12 @@
 // B batch, T frames, T' half of them, C width.
-#include "gradus/models/listener.h"
+#include "gradus/examples/listen/listener.h"
 
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 
-namespace gradus::nn {
+namespace gradus::examples {
 namespace {
 
 const ConvolutionBlockOptions& checked(const ConvolutionBlockOptions& o) {
@@ -62,4 +62,4 @@ Tensor Listener::forward(const Tensor& spectrograms) const {
   return head(mean(norm(x), {1}));  // [B, classes]
 }
 
-}  // namespace gradus::nn
+}  // namespace gradus::examples

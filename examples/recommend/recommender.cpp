@@ -1,5 +1,5 @@
 // B batch, T places of a history, C width, V = items + 1.
-#include "gradus/models/recommender.h"
+#include "gradus/examples/recommend/recommender.h"
 #include "gradus/engine/grad_mode.h"
 
 #include <cmath>
@@ -10,14 +10,14 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
-#include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 
-namespace gradus::nn {
+namespace gradus::examples {
 
 Recommender::Recommender(const RecommenderOptions& given)
     : options(given),
@@ -26,14 +26,14 @@ Recommender::Recommender(const RecommenderOptions& given)
       stack({.block = {.width = given.width,
                        .heads = given.heads,
                        .dropout = given.dropout,
-                       .activation = Activation::relu},
+                       .activation = nn::Activation::relu},
              .layers = given.layers}) {
   const double deviation = 1 / std::sqrt(static_cast<double>(options.width));
   {
     const NoGrad off;
     item.weight.copy_(item.weight * deviation);  // from deviation 1; the padding's row stays 0
   }
-  init::normal_(position.weight, 0, deviation);
+  nn::init::normal_(position.weight, 0, deviation);
 }
 
 Tensor Recommender::forward(const Tensor& items) const {
@@ -60,4 +60,4 @@ Tensor Recommender::loss(const Tensor& items, const Tensor& next) const {
   return cross_entropy((*this)(items), next, {.ignore_index = 0});
 }
 
-}  // namespace gradus::nn
+}  // namespace gradus::examples

@@ -7,29 +7,29 @@
 #include "gradus/nn/conv.h"
 #include "gradus/nn/position.h"
 
-namespace gradus::nn {
+namespace gradus::examples {
 
 struct ConvolutionBlockOptions {
-  BlockOptions block;
+  nn::BlockOptions block;
   std::int64_t kernel = 5;  // places that the convolution sees; odd
 };
 
 /// x = x + gelu(convolution(norm(x)));   x = block(x), [B, T, C] → [B, T, C]. The convolution mixes
 /// neighbours, each channel by itself, and attention what is far apart; after Gulati et al. 2020
 /// (Conformer), without its gates. Zeros stand before the start and after the end.
-class ConvolutionBlock : public Layer<ConvolutionBlock> {
+class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
  public:
   explicit ConvolutionBlock(const ConvolutionBlockOptions& options);
   Tensor forward(const Tensor& x) const;
-  Members members() override {
+  nn::Members members() override {
     return {{"norm", norm}, {"convolution", convolution}, {"block", block}};
   }
   ConvolutionBlock blank() const { return ConvolutionBlock(options); }
 
   ConvolutionBlockOptions options;
-  Norm norm;
-  Conv1d convolution;  // depthwise
-  Block block;
+  nn::Norm norm;
+  nn::Conv1d convolution;  // depthwise
+  nn::Block block;
 };
 
 struct ListenerOptions {
@@ -41,21 +41,21 @@ struct ListenerOptions {
 
 /// Spectrograms [B, bands, T] → logits [B, classes]: two convolutions, the second of which halves
 /// the frames, sinusoidal positions, convolution blocks, a norm, the mean over time, and a head.
-class Listener : public Layer<Listener> {
+class Listener : public nn::Layer<Listener> {
  public:
   explicit Listener(const ListenerOptions& options);
   Tensor forward(const Tensor& spectrograms) const;
-  Members members() override {
+  nn::Members members() override {
     return {{"front", front}, {"half", half}, {"blocks", blocks}, {"norm", norm}, {"head", head}};
   }
   Listener blank() const { return Listener(options); }
 
   ListenerOptions options;
-  Conv1d front, half;  // [C, bands, 3], [C, C, 3] with stride 2
-  SinusoidalPosition position;
+  nn::Conv1d front, half;  // [C, bands, 3], [C, C, 3] with stride 2
+  nn::SinusoidalPosition position;
   std::vector<ConvolutionBlock> blocks;
-  LayerNorm norm;
-  Linear head;  // [classes, C]
+  nn::LayerNorm norm;
+  nn::Linear head;  // [classes, C]
 };
 
-}  // namespace gradus::nn
+}  // namespace gradus::examples

@@ -17,7 +17,7 @@ std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
   std::vector<Run> runs;
   for (std::int64_t row = 0; row < std::ssize(positions); ++row) {
     const std::int64_t at = positions[static_cast<std::size_t>(row)];
-    require(at >= -1, "place: a position of ", at, " at row ", row,
+    require(at >= -1, "remap_positions: a position of ", at, " at row ", row,
             ": positions count from 0, and −1 says that nothing is there");
     const bool follows =
         !runs.empty() && (at < 0 ? runs.back().position < 0
@@ -39,7 +39,8 @@ struct Axis {
 
   explicit Axis(const Positions& positions) {
     for (const std::vector<std::int64_t>& each : positions) {
-      runs.push_back(runs_of(each)), rows.push_back(std::ssize(each));
+      runs.push_back(runs_of(each));
+      rows.push_back(std::ssize(each));
       for (const std::int64_t at : each) end = std::max(end, at + 1);
     }
   }
@@ -61,21 +62,21 @@ struct Axis {
   void check(const char* what, std::int64_t examples, std::int64_t size, bool whole) const {
     const std::int64_t lists = std::ssize(runs);
     require<ShapeError>(lists == 1 || (whole ? lists == examples : lists >= examples),
-                        "place: ", lists, " lists of positions of ", what, " for a batch of ",
-                        examples);
+                        "remap_positions: ", lists, " lists of positions of ", what,
+                        " for a batch of ", examples);
     for (const std::int64_t n : rows)
-      require<ShapeError>(whole ? n == size : n >= size, "place: ", n, " positions for ", size, " ",
-                          what);
+      require<ShapeError>(whole ? n == size : n >= size, "remap_positions: ", n, " positions for ",
+                          size, " ", what);
   }
 };
 
-class Placed final : public Mask::Rule {
+class Remapped final : public Mask::Rule {
  public:
-  Placed(Mask mask, const Positions& queries, const Positions& keys)
+  Remapped(Mask mask, const Positions& queries, const Positions& keys)
       : mask_(std::move(mask)), queries_(queries), keys_(keys) {}
 
-  void row(const MaskPlace& first, std::int64_t n, bool* allowed) const override {
-    const std::int64_t query = position(first);
+  void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
+    const std::int64_t query = query_position(first);
     keys_.each(first.example, first.key, first.key + n, [&](const Run& keys) {
       bool* to = allowed + (keys.first - first.key);
       if (query < 0 || keys.position < 0)
@@ -84,24 +85,6 @@ class Placed final : public Mask::Rule {
         mask_.row({first.example, first.head, query, keys.position}, keys.last - keys.first, to);
       return true;
     });
-  }
-  std::optional<MaskStretch> stretch(const MaskPlace& first, std::int64_t n) const override {
-    const std::int64_t query = position(first);
-    MaskStretch seen{0, 0};
-    if (query < 0) return seen;
-    const bool known = keys_.each(first.example, first.key, first.key + n, [&](const Run& keys) {
-      if (keys.position < 0) return true;
-      const std::int64_t at = keys.first - first.key;
-      const auto more =
-          mask_.stretch({first.example, first.head, query, keys.position}, keys.last - keys.first);
-      if (!more) return false;
-      if (more->begin >= more->end) return true;
-      const bool any = seen.begin < seen.end;
-      if (any && seen.end != at + more->begin) return false;  // a gap between them
-      seen = {any ? seen.begin : at + more->begin, at + more->end};
-      return true;
-    });
-    return known ? std::optional(seen) : std::nullopt;
   }
   Coverage coverage(const MaskBlock& b) const override {
     bool any = false, all = true;
@@ -112,7 +95,8 @@ class Placed final : public Mask::Rule {
                 ? Coverage::none
                 : mask_.coverage({b.example, b.head, q.position, q.position + q.last - q.first,
                                   k.position, k.position + k.last - k.first});
-        any |= each != Coverage::none, all &= each == Coverage::all;
+        any |= each != Coverage::none;
+        all &= each == Coverage::all;
         return all || !any;
       });
     });
@@ -123,12 +107,12 @@ class Placed final : public Mask::Rule {
     keys_.check("keys", sizes.examples, sizes.keys, whole);
     mask_.check_sizes({sizes.examples, sizes.heads, queries_.end, keys_.end}, false);
   }
-  std::string describe() const override { return mask_.describe() + ", placed"; }
+  std::string describe() const override { return mask_.describe() + ", remapped"; }
 
  private:
-  std::int64_t position(const MaskPlace& place) const {
+  std::int64_t query_position(const QueryKey& pair) const {
     std::int64_t at = -1;
-    queries_.each(place.example, place.query, place.query + 1, [&](const Run& query) {
+    queries_.each(pair.example, pair.query, pair.query + 1, [&](const Run& query) {
       at = query.position;
       return false;
     });
@@ -140,10 +124,11 @@ class Placed final : public Mask::Rule {
 
 }  // namespace
 
-Mask place(const Mask& mask, const Positions& queries, const Positions& keys) {
+Mask remap_positions(const Mask& mask, const Positions& queries, const Positions& keys) {
   require(!queries.empty() && !keys.empty(),
-          "place: wants a list of positions for all examples, or one for each; there is none");
-  return Mask(std::make_shared<Placed>(mask, queries, keys));
+          "remap_positions: wants a list of positions for all examples, or one for each; there is "
+          "none");
+  return Mask(std::make_shared<Remapped>(mask, queries, keys));
 }
 
 }  // namespace gradus

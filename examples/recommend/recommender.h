@@ -6,7 +6,7 @@
 #include "gradus/nn/embedding.h"
 #include "gradus/nn/transformer.h"
 
-namespace gradus::nn {
+namespace gradus::examples {
 
 struct RecommenderOptions {
   std::int64_t items = 0;    // ids 1 … items; 0 is padding
@@ -20,19 +20,21 @@ struct RecommenderOptions {
 /// first → scores of what comes after each place, [B, T, items + 1]; item 0 scores −∞. Positions
 /// count from the first item: padding changes nothing, and short histories are what beginnings of
 /// long ones were in training.
-class Recommender : public Layer<Recommender> {
+class Recommender : public nn::Layer<Recommender> {
  public:
   explicit Recommender(const RecommenderOptions& options);
   Tensor forward(const Tensor& items) const;
   /// Mean cross-entropy of the next items, i64 [B, T]; where they are 0 nothing is asked.
   Tensor loss(const Tensor& items, const Tensor& next) const;
-  Members members() override { return {{"item", item}, {"position", position}, {"stack", stack}}; }
+  nn::Members members() override {
+    return {{"item", item}, {"position", position}, {"stack", stack}};
+  }
   Recommender blank() const { return Recommender(options); }
 
   RecommenderOptions options;
-  Embedding item;      // [items + 1, C]
-  Embedding position;  // [context, C]
-  Encoder stack;
+  nn::Embedding item;      // [items + 1, C]
+  nn::Embedding position;  // [context, C]
+  nn::Encoder stack;
 };
 
-}  // namespace gradus::nn
+}  // namespace gradus::examples

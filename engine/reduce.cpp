@@ -1,8 +1,7 @@
 // Before a reduction: the result's shape, and how its groups lie in memory.
-#include "gradus/ops/kernels/fold.h"
+#include "gradus/engine/reduce.h"
 
 #include "gradus/engine/strided.h"
-#include "gradus/ops/kernels/map.h"
 
 namespace gradus {
 namespace {
@@ -14,7 +13,8 @@ bool contains(const Axes& axes, int axis) {
 }  // namespace
 
 Reduced reduced(const char* op, const Tensor& x, const Axes& axes, bool keepdim) {
-  check_defined(op, x);
+  require<ValueError>(x.defined(), op,
+                      ": the tensor is undefined (no numbers were ever put in it)");
   std::array<bool, kMaxRank> gone{};
   for (const std::int64_t given : axes) {
     const auto axis = static_cast<std::size_t>(normal_axis(op, static_cast<int>(given), x.rank()));
@@ -61,6 +61,13 @@ Groups groups_of(const Tensor& x, const Reduced& r) {
     }
   g.x = kernel::contiguous(kernel::strided_view(x, shape, strides, x.offset()));
   return g;
+}
+
+Tensor kernel::sum(const char* op, const Tensor& x, const Reduced& r) {
+  return dispatch_number(op, x.dtype(), [&]<class T>() {
+    return fold_to<AddRule<T>, T>(groups_of(x, r), r.shape, nullptr,
+                                  [](std::int64_t, auto total) { return total; });
+  });
 }
 
 }  // namespace gradus

@@ -1,0 +1,48 @@
+// What operations require of their arguments. `op` is the operation's name, which an error begins
+// with.
+#pragma once
+
+#include "gradus/engine/tensor.h"
+
+namespace gradus {
+
+inline void check_defined(const char* op, const Tensor& x) {
+  require<ValueError>(x.defined(), op,
+                      ": the tensor is undefined (no numbers were ever put in it)");
+}
+
+/// x is defined, f32 or f64.
+inline void check_float(const char* op, const Tensor& x) {
+  check_defined(op, x);
+  require<DtypeError>(is_float(x.dtype()), op, ": wants f32 or f64, not ", x.dtype(),
+                      ": convert with to(x, Dtype::f32)");
+}
+
+inline void check_bool(const char* op, const Tensor& x) {
+  check_defined(op, x);
+  require<DtypeError>(x.dtype() == Dtype::bool_, op, ": wants bool tensors, not ", x.dtype(), " ",
+                      x.shape(), ": compare first, as in not_equal(x, 0)");
+}
+
+/// Both are defined and of one dtype.
+inline void check_pair(const char* op, const Tensor& a, const Tensor& b) {
+  check_defined(op, a);
+  check_defined(op, b);
+  require<DtypeError>(a.dtype() == b.dtype(), op, ": the operands are ", a.dtype(), " ", a.shape(),
+                      " and ", b.dtype(), " ", b.shape(), ": convert one with to(x, dtype)");
+}
+
+/// `p`, called `which` in an error, is undefined or one number for each of x's last axis, of x's
+/// dtype.
+inline void check_parameter(const char* op, const Tensor& x, int axis, const char* which,
+                            const Tensor& p) {
+  if (!p.defined()) return;
+  const std::int64_t size = x.size(axis);
+  require<ShapeError>(p.shape() == Shape{size}, op, ": x ", x.shape(), " with ", which, " ",
+                      p.shape(), ": it must have the size of x's ",
+                      axis == -1 ? "last axis" : "channels", ", [", size, "]");
+  require<DtypeError>(p.dtype() == x.dtype(), op, ": x is ", x.dtype(), " but ", which, " ",
+                      p.dtype(), ": convert one with to(x, dtype)");
+}
+
+}  // namespace gradus
