@@ -27,7 +27,8 @@ done
 
 packages="g++ cmake ninja-build pkg-config libopenblas-dev libcli11-dev nlohmann-json3-dev catch2"
 case $preset in
-  release | debug | step | coverage) packages="$packages gdb" ;;  # what it shows is tested too
+  release | debug) packages="$packages gdb libopenmpi-dev openmpi-bin" ;;  # runs of several processes
+  step | coverage) packages="$packages gdb" ;;                             # what it shows is tested too
   asan) ;;
   tsan) packages="$packages clang llvm libomp-dev" ;;
   *) echo "test.sh: no preset '$preset': release, debug, step, asan, tsan, coverage" >&2; exit 2 ;;

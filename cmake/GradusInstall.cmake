@@ -12,6 +12,10 @@ endif()
 
 install(TARGETS ${gradus_installed} EXPORT gradusTargets)
 install(EXPORT gradusTargets NAMESPACE gradus:: DESTINATION "${gradus_package_dir}")
+if(TARGET gradus_mpi)  # a component: find_package(gradus COMPONENTS mpi)
+  install(TARGETS gradus_mpi EXPORT gradusMpiTargets)
+  install(EXPORT gradusMpiTargets NAMESPACE gradus:: DESTINATION "${gradus_package_dir}")
+endif()
 foreach(dir IN LISTS gradus_header_dirs)
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}/"

@@ -22,6 +22,8 @@ setup_has() {
     libcli11-dev) setup_includes '<CLI/CLI.hpp>' ;;
     nlohmann-json3-dev) setup_includes '<nlohmann/json.hpp>' ;;
     libbenchmark-dev) setup_includes '<benchmark/benchmark.h>' ;;
+    libopenmpi-dev) command -v mpicxx >/dev/null ;;
+    openmpi-bin) command -v mpirun >/dev/null ;;
     catch2) setup_includes '<catch2/catch.hpp>' || setup_includes '<catch2/catch_all.hpp>' ;;
     *) echo "tools/setup.sh knows no probe for $1" >&2; exit 1 ;;
   esac

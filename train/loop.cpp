@@ -51,15 +51,6 @@ std::map<std::string, Tensor> part_of(const io::Checkpoint& checkpoint, const st
 /// Doubles as their bits: a resumed run compares with the very number.
 std::string exactly(double value) { return std::to_string(std::bit_cast<std::int64_t>(value)); }
 
-std::string four_digits(double value) { return str_cat(std::fixed, std::setprecision(4), value); }
-
-/// "held_out_loss" → "held-out loss"
-std::string words(std::string name) {
-  if (name.starts_with("held_out")) name[4] = '-';
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
-}
-
 TrainOptions checked(TrainOptions o) {
   require(!o.directory.empty(), "Trainer: no directory for the run's files");
   require(o.steps > 0, "Trainer: ", o.steps, " steps: must be positive");
@@ -67,10 +58,14 @@ TrainOptions checked(TrainOptions o) {
           " steps: must be positive");
   require(o.clip_norm >= 0, "Trainer: a clip_norm of ", o.clip_norm, ": must be positive, or 0");
   require(o.clip_value >= 0, "Trainer: a clip_value of ", o.clip_value, ": must be positive, or 0");
-  require(o.accumulate > 0, "Trainer: accumulate ", o.accumulate, ": must be at least 1");
+  require(o.shards > 0, "Trainer: ", o.shards, " shards: must be at least 1");
   require(o.patience >= 0, "Trainer: a patience of ", o.patience, ": must be positive, or 0");
   require(o.patience == 0 || o.time.seconds == 0, "Trainer: a patience of ", o.patience,
           " counts evaluations, which move in a run with a time limit: give one of them");
+  if (o.transport && o.transport->size() > 1 && o.time.seconds > 0)  // all go by rank 0's clock
+    o.clock = [clock = o.clock ? o.clock : Pace::Clock(Pace::system_clock), &all = *o.transport] {
+      return all.broadcast(clock());
+    };
   return o;
 }
 
@@ -105,9 +100,14 @@ Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, optim::Schedule
       options_(checked(std::move(options))),
       pace_(options_.time, options_.steps, options_.eval_every, options_.clock),
       files_{options_.directory},
+      transport_(options_.transport ? *options_.transport : distributed::alone()),
       best_(options_.higher_is_better ? -kNever : kNever),
       last_loss_(kNever),
-      last_judged_(best_) {}
+      last_judged_(best_) {
+  if (options_.shards > 1 || transport_.size() > 1)
+    shards_ =
+        std::make_unique<distributed::Shards>(model_, optimizer_, transport_, options_.shards);
+}
 
 void Trainer::keep(std::function<void(io::Checkpoint&)> save,
                    std::function<void(const io::Checkpoint&)> load) {
@@ -128,12 +128,20 @@ void Trainer::average(optim::EMA& ema) {
 }
 
 void Trainer::start() {
-  require<FileError>(!holds_run(files_), files_.directory,
-                     ": holds a run already: resume it, or choose another directory");
-  std::error_code error;
-  std::filesystem::create_directories(files_.directory, error);  // if not, the log will say so
-  log_ = std::make_unique<MetricsLog>(files_.metrics(), 0);
+  if (writes()) {
+    require<FileError>(!holds_run(files_), files_.directory,
+                       ": holds a run already: resume it, or choose another directory");
+    std::error_code error;
+    std::filesystem::create_directories(files_.directory, error);  // if not, the log will say so
+  }
+  begin_log(0);
   save();
+  transport_.barrier();  // whatever ends a process from now on, the run can be resumed
+}
+
+void Trainer::begin_log(std::int64_t keep_bytes) {
+  begun_ = true;
+  if (writes()) log_ = std::make_unique<MetricsLog>(files_.metrics(), keep_bytes);
 }
 
 void Trainer::resume() {
@@ -156,15 +164,19 @@ void Trainer::resume() {
   require<FileError>((pace != checkpoint.facts.end()) == (options_.time.seconds > 0) &&
                          (pace == checkpoint.facts.end() || pace_.load_state(pace->second)),
                      path, ": has another time limit than its run");
-  log_ = std::make_unique<MetricsLog>(files_.metrics(), fact("metrics_bytes"));
+  begin_log(fact("metrics_bytes"));
 }
 
 void Trainer::save() {
   io::Checkpoint checkpoint;
   for (const auto& [name, tensor] : model_.state_dict())
     checkpoint.tensors["model." + name] = tensor;
+  transport_.note("gathering the optimiser's state");
   for (const auto& [name, tensor] : optimizer_.state_dict())
     checkpoint.tensors["optimizer." + name] = tensor;
+  const std::string pace = options_.time.seconds > 0 ? pace_.state() : "";
+  if (!writes()) return;
+  transport_.note("writing the checkpoint");
   checkpoint.facts = {
       {"step", std::to_string(step_)},
       {"best_step", std::to_string(best_step_)},
@@ -175,46 +187,65 @@ void Trainer::save() {
       {"random_seed", std::to_string(static_cast<std::int64_t>(generator().seed()))},
       {"random_position", std::to_string(generator().position())},
       {"metrics_bytes", std::to_string(log_->flush())}};
-  if (options_.time.seconds > 0) checkpoint.facts["pace"] = pace_.state();
+  if (!pace.empty()) checkpoint.facts["pace"] = pace;
   require<FileError>(log_->complaint().empty(), log_->complaint());
   for (const auto& save : savers_) save(checkpoint);
   io::save_checkpoint(files_.checkpoint(), checkpoint);
 }
 
 TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
-  require<GraphError>(log_ != nullptr, "Trainer: run() before start() or resume()");
+  require<GraphError>(begun_, "Trainer: run() before start() or resume()");
+  try {
+    return run_alike(loss_of, evaluate);
+  } catch (const std::exception& error) {
+    if (transport_.size() > 1) transport_.end_all(error.what());
+    throw;
+  }
+}
+
+TrainEnd Trainer::run_alike(const LossOf& loss_of, const Evaluate& evaluate) {
   {
-    Progress progress(step_, pace_.steps(), options_.items_per_step, options_.item);
+    Progress progress(step_, pace_.steps(), options_.shards * options_.items_per_step,
+                      options_.item);
     pace_.start();
-    while (step_ < pace_.steps() && !(options_.stop && *options_.stop) && !out_of_patience()) {
+    stop_ = transport_.size() == 1 && options_.stop && *options_.stop;
+    while (step_ < pace_.steps() && !stop_ && !out_of_patience()) {
       train_step(loss_of);
       ++step_;
       const bool fitted = fit_again(progress), evaluates = pace_.evaluates(step_);
       if (evaluates) judge(evaluate);
       if (evaluates || fitted) save();
-      progress.show(step_, last_loss_, note(), evaluates);
-      if (evaluates && turns_ == kTurnsToTell)
+      if (writes()) progress.show(step_, last_loss_, note(), evaluates);
+      if (transport_.size() == 1) stop_ = options_.stop && *options_.stop;
+      if (evaluates && turns_ == kTurnsToTell && writes())
         tell(str_cat("has ", options_.higher_is_better ? "fallen" : "risen",
                      " three times running: the model may be learning by heart"));
     }
   }
   const bool finished = step_ >= pace_.steps(), early = !finished && out_of_patience();
-  if (early) tell(str_cat("has not become better in ", options_.patience, " evaluations: stopped"));
+  if (early && writes())
+    tell(str_cat("has not become better in ", options_.patience, " evaluations: stopped"));
   if (!finished && !early) save();
-  draw_losses();
+  if (writes()) draw_losses();
+  transport_.barrier();  // all files are there
   return finished ? TrainEnd::finished : early ? TrainEnd::early : TrainEnd::interrupted;
 }
 
-double Trainer::accumulate_gradients(const LossOf& loss_of) {
-  const std::int64_t n = options_.accumulate;
-  double mean = 0;
-  for (std::int64_t k = 0; k < n; ++k) {
-    const Tensor loss = loss_of(step_ * n + k);
-    if (k == 0) optimizer_.zero_grad();  // not earlier: a loss may look at the last gradients
-    (n == 1 ? loss : loss / static_cast<double>(n)).backward();
-    mean += loss.item() / static_cast<double>(n);
+double Trainer::gradients(const LossOf& loss_of) {
+  if (shards_) {
+    stop_ = options_.stop && *options_.stop;
+    return shards_->gradients(step_, loss_of, stop_);
   }
-  return mean;
+  const Tensor loss = loss_of(step_).mean;
+  optimizer_.zero_grad();  // not earlier: a loss may look at the last gradients
+  loss.backward();
+  return loss.item();
+}
+
+double Trainer::update(const optim::StepOptions& options) {
+  if (shards_) return shards_->update(options, options_.clip_value);
+  if (options_.clip_value > 0) optim::clip_grad_value(model_.parameters(), options_.clip_value);
+  return optimizer_.step(options);
 }
 
 /// Between two steps of the plan the rate lies on a straight line.
@@ -230,6 +261,7 @@ double Trainer::factor() const {
 bool Trainer::fit_again(Progress& progress) {
   const std::optional<Refit> refit = pace_.refit(step_);
   if (!refit) return false;
+  if (!writes()) return true;
   const double ms = 1e3 * refit->step_seconds;
   log_->write({{"step", static_cast<double>(step_)},
                {"steps_before", static_cast<double>(refit->steps_before)},
@@ -246,16 +278,16 @@ bool Trainer::fit_again(Progress& progress) {
 void Trainer::train_step(const LossOf& loss_of) {
   const double begin = pace_.seconds();
   const std::uint32_t random = generator().position();
-  last_loss_ = accumulate_gradients(loss_of);
-  if (options_.clip_value > 0) optim::clip_grad_value(model_.parameters(), options_.clip_value);
+  last_loss_ = gradients(loss_of);
   const double part = factor();
   const double norm =
-      optimizer_.step({.clip_norm = options_.clip_norm, .factor = part, .only_finite = true});
+      update({.clip_norm = options_.clip_norm, .factor = part, .only_finite = true});
   if (ema_ && std::isfinite(norm)) ema_->update();
-  log_->write({{"step", static_cast<double>(step_)},
-               {"loss", last_loss_},
-               {"grad_norm", norm},
-               {"learning_rate", optimizer_.groups().front().lr * part}});
+  if (log_)
+    log_->write({{"step", static_cast<double>(step_)},
+                 {"loss", last_loss_},
+                 {"grad_norm", norm},
+                 {"learning_rate", optimizer_.groups().front().lr * part}});
   require_finite(norm, loss_of, random);
   pace_.stepped(pace_.seconds() - begin);
 }
@@ -265,11 +297,17 @@ void Trainer::train_step(const LossOf& loss_of) {
 void Trainer::require_finite(double norm, const LossOf& loss_of, std::uint32_t random) {
   if (std::isfinite(last_loss_) && std::isfinite(norm)) return;
   generator().restore(generator().seed(), random);
-  std::string report = "repeated, every result and gradient is finite: their norm overflowed";
+  std::string report;
   {
     const trace::NanFinder finder([&](const std::string& what) { report = what; });
-    accumulate_gradients(loss_of);
+    gradients(loss_of);
   }
+  const std::vector<char> found = transport_.all_gather(std::vector<char>{!report.empty()});
+  const auto first = std::ranges::find(found, 1) - found.begin();
+  if (first != std::ssize(found) && first != transport_.rank())
+    transport_.barrier();  // it ends all
+  if (report.empty())
+    report = "repeated, every result and gradient is finite: their norm overflowed";
   fail<ValueError>("the ", std::isfinite(last_loss_) ? "gradient" : "loss",
                    " is not finite at step ", step_ + 1, ": ", report,
                    "; try a smaller learning rate (--lr); ", files_.checkpoint(),
@@ -289,6 +327,18 @@ void Trainer::judge(const Evaluate& evaluate) {
   const double before = last_judged_, begin = pace_.seconds();
   std::optional<optim::EMA::Scope> averaged;
   if (ema_) averaged.emplace(*ema_);
+  transport_.note("evaluating, or waiting for rank 0, which does");
+  if (writes()) evaluate_and_log(evaluate);
+  last_judged_ = transport_.broadcast(last_judged_);
+  pace_.evaluated(pace_.seconds() - begin);
+  turns_ = better(before, last_judged_) ? turns_ + 1 : 0;
+  if (!better(last_judged_, best_)) return;
+  best_ = last_judged_;
+  best_step_ = step_;
+  if (writes()) io::save_safetensors(files_.model(), model_.state_dict());
+}
+
+void Trainer::evaluate_and_log(const Evaluate& evaluate) {
   model_.eval();
   {
     const NoGrad off;
@@ -309,46 +359,6 @@ void Trainer::judge(const Evaluate& evaluate) {
   require(found, "Trainer: the evaluation gave no \"", options_.judge,
           "\", by which weights are judged: add it, or name another as TrainOptions::judge");
   log_->write(line);
-  pace_.evaluated(pace_.seconds() - begin);
-  turns_ = better(before, last_judged_) ? turns_ + 1 : 0;
-  if (!better(last_judged_, best_)) return;
-  best_ = last_judged_;
-  best_step_ = step_;
-  io::save_safetensors(files_.model(), model_.state_dict());
-}
-
-std::string Trainer::note() const {
-  std::string line;
-  for (const auto& [name, value] : last_) {
-    if (name.find('.') != std::string::npos) continue;
-    std::string label = words(name);  // "held-out loss" is "held-out" in a line that begins "loss"
-    if (label.ends_with(" loss")) label.resize(label.size() - 5);
-    line += (line.empty() ? "" : "  ") + label + " " + four_digits(value);
-  }
-  return line;
-}
-
-void Trainer::tell(const std::string& what) const {
-  std::fprintf(stderr, "%s: the %s %s; the best was %.4f at step %lld, kept in %s\n",
-               options_.program.c_str(), words(options_.judge).c_str(), what.c_str(), best_,
-               static_cast<long long>(best_step_), files_.model().c_str());
-}
-
-/// Training loss of each step, judged loss of each evaluation, and the best of these: read from the
-/// log, so that a run that was resumed has all its steps.
-void Trainer::draw_losses() const {
-  io::Chart chart;
-  chart.title = files_.directory;
-  chart.x_label = "step";
-  chart.y_label = "loss" + (options_.loss_unit.empty() ? "" : ", " + options_.loss_unit);
-  chart.curves = {{"training", read_metric(files_.metrics(), "loss")},
-                  {"held out", read_metric(files_.metrics(), "held_out_loss"), true}};
-  if (chart.curves[0].points.empty()) return;  // not one step was made
-  if (options_.judge == "held_out_loss" && std::isfinite(best_))
-    chart.mark = {static_cast<double>(best_step_), best_,
-                  str_cat("best ", four_digits(best_), " at step ", best_step_)};
-  const std::string picture = io::svg(chart);
-  io::write_file_atomically(files_.curve(), picture.data(), picture.size());
 }
 
 }  // namespace gradus

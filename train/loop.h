@@ -22,6 +22,7 @@
 
 #include "gradus/io/checkpoint.h"
 #include "gradus/nn/module.h"
+#include "gradus/train/distributed/shards.h"
 #include "gradus/train/ema.h"
 #include "gradus/train/metrics.h"
 #include "gradus/train/optim.h"
@@ -63,15 +64,18 @@ struct TrainOptions {
   /// Fits the steps, and with them the schedule, again while the run is going: pace.h. Each fit is
   /// a line in metrics.jsonl: step (how many are done), steps_before, steps, step_milliseconds.
   TimeLimit time;
-  Pace::Clock clock;                    // for `time`; empty: the system's
-  std::int64_t eval_every = 100;        // planned steps between evaluations, each with a checkpoint
-  double clip_norm = 1;                 // of the gradients, globally; 0: not clipped
-  double clip_value = 0;                // of each number of a gradient, before that; 0: not
-  std::int64_t accumulate = 1;          // losses a step, whose mean counts
+  Pace::Clock clock;              // for `time`; empty: the system's
+  std::int64_t eval_every = 100;  // planned steps between evaluations, each with a checkpoint
+  double clip_norm = 1;           // of the gradients, globally; 0: not clipped
+  double clip_value = 0;          // of each number of a gradient, before that; 0: not
+  std::int64_t shards = 1;        // losses a step, whose weighted mean counts: shards.h
+  /// Of several processes, each of which makes a Trainer with the same options and sees the same
+  /// directory: they share the work out, and rank 0 alone evaluates and writes. Null: one process.
+  distributed::Transport* transport = nullptr;
   std::int64_t patience = 0;            // evaluations without a better one until it stops; 0: none
   std::string judge = "held_out_loss";  // the metric that tells which weights are best
   bool higher_is_better = false;        // of the judge: true for an accuracy
-  std::int64_t items_per_step = 1;      // for the rate in the progress line …
+  std::int64_t items_per_step = 1;      // of one shard: for the rate in the progress line …
   std::string item = "step";            // … "token": 12.3k tokens/s
   std::string loss_unit;                // at the curve's axis: "nats a character"
   std::string program = "train";        // how notes on stderr begin
@@ -88,9 +92,10 @@ class Progress;
 
 class Trainer {
  public:
-  /// The loss of batch i, a scalar. It must depend on i, the weights and generator() alone, since
-  /// a resumed run asks for the same i again. i counts to steps · accumulate.
-  using LossOf = std::function<Tensor(std::int64_t i)>;
+  /// The loss of batch i, a scalar, and how many tokens it is the mean of where batches differ in
+  /// that. It must depend on i, the weights and generator() alone, since a resumed run asks for the
+  /// same i again. i counts to steps · shards; shard i % shards may be computed by any process.
+  using LossOf = distributed::Shards::LossOf;
   /// Called in eval mode, under NoGrad, with random numbers of its own.
   using Evaluate = std::function<Metrics()>;
 
@@ -109,7 +114,8 @@ class Trainer {
   void resume();  // goes on from the checkpoint. FileError: there is none, or it does not fit
 
   /// Steps until one of three ends. ValueError where a loss or gradient is not finite: names the
-  /// operation that made it. FileError where the disk is full: what was saved before is good.
+  /// operation that made it. FileError where the disk is full: what was saved before is good. Of
+  /// several processes what one throws ends all: Transport::end_all.
   TrainEnd run(const LossOf& loss_of, const Evaluate& evaluate);
 
   const RunFiles& files() const { return files_; }
@@ -118,12 +124,18 @@ class Trainer {
   double last() const { return last_judged_; }           // of the judge, at the last evaluation
   double best() const { return best_; }                  // of the judge; ±∞ before the first
   std::int64_t best_step() const { return best_step_; }  // 0: none yet
+  const distributed::Shards* shards() const { return shards_.get(); }  // null: one, one process
 
  private:
+  TrainEnd run_alike(const LossOf& loss_of, const Evaluate& evaluate);
+  void begin_log(std::int64_t keep_bytes);
+  bool writes() const { return transport_.rank() == 0; }
   void train_step(const LossOf& loss_of);
-  double accumulate_gradients(const LossOf& loss_of);  // of one step; the mean loss
+  double gradients(const LossOf& loss_of);           // of one step; the mean loss
+  double update(const optim::StepOptions& options);  // the norm
   void require_finite(double norm, const LossOf& loss_of, std::uint32_t random);
-  void judge(const Evaluate& evaluate);      // keeps the weights if they are the best
+  void judge(const Evaluate& evaluate);  // keeps the weights if they are the best
+  void evaluate_and_log(const Evaluate& evaluate);
   bool fit_again(Progress& progress);        // to the time that is left; false: no need
   double factor() const;                     // of the learning rate, for the next step
   void save();                               // the checkpoint
@@ -139,6 +151,9 @@ class Trainer {
   TrainOptions options_;
   Pace pace_;
   RunFiles files_;
+  distributed::Transport& transport_;
+  std::unique_ptr<distributed::Shards> shards_;
+  bool begun_ = false, stop_ = false;  // one of the processes was asked to
   optim::EMA* ema_ = nullptr;
   std::vector<std::function<void(io::Checkpoint&)>> savers_;
   std::vector<std::function<void(const io::Checkpoint&)>> loaders_;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 #include <iterator>
+#include <numeric>
+#include <set>
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/simd.h"
@@ -16,6 +18,7 @@
 #include "gradus/ops/members.h"
 #include "gradus/trace/nan_finder.h"
 #include "gradus/trace/why.h"
+#include "gradus/train/distributed/parts.h"
 
 namespace gradus::optim {
 namespace {
@@ -32,13 +35,11 @@ void check_rates(const char* name, double learning_rate, double weight_decay) {
           weight_decay, ": must be finite and not negative");
 }
 
-/// Σ g², in pieces of 1024 added up in double: f32 would lose small gradients in large models.
+/// Σ g² of each chunk, to be added up in double: f32 would lose small gradients in large models.
 template <class T>
-GRADUS_INLINE double sum_of_squares(const T* g, std::int64_t n) {
-  double total = 0;
-  for (std::int64_t i = 0; i < n; i += 1024)
-    total += static_cast<double>(vmath::sum_squares(g + i, std::min<std::int64_t>(1024, n - i)));
-  return total;
+GRADUS_INLINE void sums_of_squares(const T* g, std::int64_t n, double* sums) {
+  for (std::int64_t i = 0; i < n; i += kChunk)
+    *sums++ = static_cast<double>(vmath::sum_squares(g + i, std::min(kChunk, n - i)));
 }
 
 }  // namespace
@@ -60,7 +61,13 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
         require<GraphError>(other.parameter.node() != each.tensor.node(), "optimiser: ", each.name,
                             " is given twice (also as ", other.name,
                             "): each parameter belongs to one group");
-      Slot slot{each.name, each.tensor, &group, &names, {}};
+      const std::int64_t numel = each.tensor.numel();
+      Slot slot{each.name, each.tensor, &group, &names, {}, 0, 0, 0, numel};
+      if (!slots_.empty()) {
+        const Slot& last = slots_.back();
+        slot.offset = last.offset + last.end;
+        slot.chunk = last.chunk + chunks_in(last.end);
+      }
       for (std::size_t k = 0; k < names.size(); ++k)
         slot.tensors.push_back(zeros_like(each.tensor));
       slots_.push_back(std::move(slot));
@@ -70,21 +77,26 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
   trace::check_nan_if_asked();  // GRADUS_CHECK_NAN=1
 }
 
-std::vector<const Optimizer::Slot*> Optimizer::unreached_slots() const {
+bool Optimizer::reached(const Slot& slot, const FlatGradient* flat) const {
+  if (flat) return flat->reached[static_cast<std::size_t>(&slot - slots_.data())] != 0;
+  return slot.parameter.grad().defined();
+}
+
+std::vector<const Optimizer::Slot*> Optimizer::unreached_slots(const FlatGradient* flat) const {
   std::vector<const Slot*> slots;
   for (const Slot& slot : slots_)
-    if (slot.parameter.requires_grad() && !slot.parameter.grad().defined()) slots.push_back(&slot);
+    if (slot.parameter.requires_grad() && !reached(slot, flat)) slots.push_back(&slot);
   return slots;
 }
 
 std::vector<std::string> Optimizer::unreached() const {
   std::vector<std::string> names;
-  for (const Slot* slot : unreached_slots()) names.push_back(slot->name);
+  for (const Slot* slot : unreached_slots(nullptr)) names.push_back(slot->name);
   return names;
 }
 
-void Optimizer::note_unreached() const {
-  const std::vector<const Slot*> slots = unreached_slots();
+void Optimizer::note_unreached(const FlatGradient* flat) const {
+  const std::vector<const Slot*> slots = unreached_slots(flat);
   const std::size_t count = slots.size();
   if (count == 0) return;
   std::string named;
@@ -100,52 +112,90 @@ void Optimizer::note_unreached() const {
                count, slots_.size(), named.c_str(), more.c_str());
 }
 
-std::vector<Optimizer::Piece> Optimizer::pieces_of(const Slot& slot) const {
+std::int64_t Optimizer::piece_size(const Slot& slot) const {
+  return takes_whole(*slot.group) ? slot.parameter.numel() : kPiece;
+}
+
+std::vector<Optimizer::Piece> Optimizer::pieces_of(const Slot& slot,
+                                                   const FlatGradient* flat) const {
   std::vector<Piece> out;
   const Node::Extra* extra = slot.parameter.node()->extra_or_null();
   require<GraphError>(!extra || !extra->replaced, "optimiser: ", slot.name,
                       " was replaced by model.to(dtype) after this optimiser was made: make the "
                       "optimiser after it");
-  if (!extra || !extra->grad.defined() || !slot.parameter.requires_grad()) return out;
-  const Tensor gradient = kernel::contiguous(extra->grad);
-  const std::int64_t all = slot.parameter.numel(), size = takes_whole(*slot.group) ? all : kPiece;
-  for (std::int64_t begin = 0; begin < all; begin += size)
-    out.push_back({slot.group, slot.parameter, gradient, slot.tensors, begin,
-                   std::min(begin + size, all), 0, 1});
+  if (slot.begin == slot.end || !reached(slot, flat) || !slot.parameter.requires_grad()) return out;
+  Tensor gradient;  // of [slot.begin, slot.end)
+  if (flat) {
+    const std::int64_t first = slot.offset - part_begin();
+    gradient = part_of(flat->numbers, first + slot.begin, first + slot.end);
+    if (slot.end - slot.begin == slot.parameter.numel())
+      gradient = kernel::reshaped(gradient, slot.parameter.shape());
+  } else {
+    gradient = kernel::contiguous(extra->grad);
+  }
+  const std::int64_t size = piece_size(slot);
+  for (std::int64_t begin = slot.begin, end = 0; begin < slot.end; begin = end) {
+    end = std::min((begin / size + 1) * size, slot.end);
+    const auto part = [&](const Tensor& x) {
+      return part_of(x, begin - slot.begin, end - slot.begin);
+    };
+    Piece piece{slot.group, part_of(slot.parameter, begin, end), part(gradient), {}, slot.chunk};
+    piece.chunk += begin / kChunk;
+    for (const Tensor& each : slot.tensors) piece.slots.push_back(part(each));
+    out.push_back(std::move(piece));
+  }
   return out;
 }
 
-std::vector<Optimizer::Piece> Optimizer::pieces() const {
+std::vector<Optimizer::Piece> Optimizer::pieces(const FlatGradient* flat) const {
   std::vector<Piece> out;
   for (const Slot& slot : slots_) {
-    std::vector<Piece> more = pieces_of(slot);
+    std::vector<Piece> more = pieces_of(slot, flat);
     out.insert(out.end(), std::make_move_iterator(more.begin()),
                std::make_move_iterator(more.end()));
   }
   require<GraphError>(
-      !out.empty(), "optimiser: no parameter has a gradient: call loss.backward() before step(), ",
+      !out.empty() || (flat && std::ranges::find(flat->reached, 1) != flat->reached.end()),
+      "optimiser: no parameter has a gradient: call loss.backward() before step(), ",
       "outside NoGrad, on a loss that depends on them");
   return out;
 }
 
-double Optimizer::step(const StepOptions& options) {
-  const NoGrad off;
-  std::vector<Piece> work = pieces();
-  if (steps_ == 0 && reports_unreached_) note_unreached();
-  const std::int64_t count = std::ssize(work);
-  std::vector<double> squares(work.size());
-  parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
+/// Chunks, then pieces, then all, each from left to right, whichever process has them.
+double Optimizer::squared_norm(const std::vector<Piece>& work) const {
+  const Slot& last = slots_.back();
+  std::vector<double> sums(
+      static_cast<std::size_t>(last.chunk + chunks_in(last.parameter.numel())));
+  parallel_for(std::ssize(work), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       const Piece& piece = work[i];
-      squares[i] = dispatch_float("optimiser", piece.gradient.dtype(), [&]<class T>() {
-        return simd::run<sum_of_squares<T>>(piece.gradient.data<T>() + piece.begin,
-                                            piece.end - piece.begin);
+      dispatch_float("optimiser", piece.gradient.dtype(), [&]<class T>() {
+        simd::run<sums_of_squares<T>>(piece.gradient.data<T>(), piece.gradient.numel(),
+                                      sums.data() + piece.chunk);
       });
     }
   });
+  if (transport_) gather_sums(sums);
   double total = 0;
-  for (const double square : squares) total += square;
-  const double norm = std::sqrt(total);
+  auto next = sums.begin();
+  for (const Slot& slot : slots_) {
+    const std::int64_t a_piece = chunks_in(piece_size(slot));
+    for (std::int64_t left = chunks_in(slot.parameter.numel()); left > 0; left -= a_piece) {
+      const auto end = next + std::min(left, a_piece);
+      total += std::accumulate(next, end, 0.0);
+      next = end;
+    }
+  }
+  return total;
+}
+
+double Optimizer::step(const StepOptions& options) {
+  const NoGrad off;
+  require<GraphError>((options.gradient != nullptr) == (transport_ != nullptr),
+                      "optimiser: a FlatGradient is for one that shard() was called on");
+  std::vector<Piece> work = pieces(options.gradient);
+  if (steps_ == 0 && reports_unreached_) note_unreached(options.gradient);
+  const double norm = std::sqrt(squared_norm(work));
   if (options.only_finite && !std::isfinite(norm)) return norm;
   // the 1e-6 is PyTorch's: it keeps a norm of 0 from dividing
   const double scale =
@@ -168,6 +218,7 @@ void Optimizer::update_all(std::vector<Piece>& work, double factor, double scale
 }
 
 void Optimizer::step_in_backward(double factor) {
+  require<GraphError>(!transport_, "step_in_backward: not after shard()");
   ++steps_;
   const bool first = !in_backward_;
   if (first) in_backward_ = std::make_shared<double>();
@@ -180,7 +231,7 @@ void Optimizer::step_in_backward(double factor) {
           const std::shared_ptr<double> factor_now = alive.lock();
           if (!factor_now || !slot.due) return;
           const NoGrad off;
-          std::vector<Piece> work = pieces_of(slot);
+          std::vector<Piece> work = pieces_of(slot, nullptr);
           update_all(work, *factor_now, 1);
           slot.parameter.set_grad({});
           slot.due = false;
@@ -204,30 +255,48 @@ void Optimizer::set_learning_rate(double learning_rate) {
   for (Group& group : groups_) group.lr = learning_rate;
 }
 
+/// given[name], of the shape and dtype of `like`. ShapeError says what differs.
+static Tensor fitting(const char* what, const nn::StateDict& given, const std::string& name,
+                      const Tensor& like) {
+  const auto at = given.find(name);
+  require<ShapeError>(
+      at != given.end() && at->second.shape() == like.shape() && at->second.dtype() == like.dtype(),
+      what, " state: ", name, " ", like.shape(), " of ", like.dtype(), " is ",
+      at == given.end() ? "missing"
+                        : str_cat("given as ", at->second.shape(), " of ", at->second.dtype()));
+  return at->second;
+}
+
 nn::StateDict Optimizer::state_dict() const {
   std::map<std::string, Tensor> out;
   out["step"] = full({}, static_cast<double>(steps_), Dtype::i64);
   for (const Slot& slot : slots_)
     for (std::size_t k = 0; k < slot.tensors.size(); ++k)
-      out[(*slot.names)[k] + "." + slot.name] = slot.tensors[k];
-  return out;
+      out[(*slot.names)[k] + "." + slot.name] = whole(slot, slot.tensors[k]);
+  return keeps_all() ? out : nn::StateDict();
 }
 
 void Optimizer::load_state_dict(const nn::StateDict& given) {
-  load_state("optimiser", given, state_dict());
-  steps_ = static_cast<std::int64_t>(given.at("step").item());
+  std::vector<std::pair<Tensor, Tensor>> copies;  // from, to: once all are known to fit
+  std::set<std::string> known = {"step"};
+  const Tensor step = fitting("optimiser", given, "step", full({}, 0, Dtype::i64));
+  for (Slot& slot : slots_)
+    for (std::size_t k = 0; k < slot.tensors.size(); ++k) {
+      const std::string name = (*slot.names)[k] + "." + slot.name;
+      known.insert(name);
+      const Tensor from = kernel::contiguous(fitting("optimiser", given, name, slot.parameter));
+      if (slot.begin < slot.end)
+        copies.emplace_back(part_of(from, slot.begin, slot.end), slot.tensors[k]);
+    }
+  for (const auto& [name, tensor] : given)
+    require<ShapeError>(known.contains(name), "optimiser state: ", name,
+                        " is not of this optimiser");
+  for (auto& [from, to] : copies) to.copy_(from);
+  steps_ = static_cast<std::int64_t>(step.item());
 }
 
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
-  for (const auto& [name, target] : own) {
-    const auto at = given.find(name);
-    require<ShapeError>(at != given.end() && at->second.shape() == target.shape() &&
-                            at->second.dtype() == target.dtype(),
-                        what, " state: ", name, " ", target.shape(), " of ", target.dtype(), " is ",
-                        at == given.end()
-                            ? "missing"
-                            : str_cat("given as ", at->second.shape(), " of ", at->second.dtype()));
-  }
+  for (const auto& [name, target] : own) static_cast<void>(fitting(what, given, name, target));
   for (const auto& [name, tensor] : given)
     require<ShapeError>(own.count(name) == 1, what, " state: ", name, " is not of this ", what);
   for (const auto& [name, target] : own) Tensor(target).copy_(given.at(name));

@@ -9,6 +9,10 @@
 
 #include "gradus/nn/module.h"
 
+namespace gradus::distributed {
+class Transport;  // train/distributed/transport.h
+}
+
 namespace gradus::optim {
 
 /// Parameters that share their settings. A negative setting stands for the optimiser's own.
@@ -18,10 +22,17 @@ struct Group {
   double weight_decay = -1;
 };
 
+/// In place of each parameter's grad(): what several shards gave, for this process's part.
+struct FlatGradient {
+  Tensor numbers;             // of the part, one after the other: [part_end() − part_begin()]
+  std::vector<char> reached;  // for each parameter, in the order of the groups: has it a gradient
+};
+
 struct StepOptions {
   double clip_norm = 0;      // > 0: gradients count as scaled down to this global norm
   double factor = 1;         // of every learning rate: what a schedule says for this step
   bool only_finite = false;  // a norm that is not finite changes nothing: step() just returns it
+  const FlatGradient* gradient = nullptr;
 };
 
 struct AdamOptions {
@@ -63,7 +74,20 @@ class Optimizer {
   const std::vector<Group>& groups() const { return groups_; }
   void set_learning_rate(double learning_rate);  // of every group
 
-  /// What a checkpoint must hold: "exp_avg.blocks.0.…", "step". load_state refuses misfits.
+  /// From now on this process keeps moments for its part of the parameters alone, and step() wants
+  /// a FlatGradient and updates that part (ZeRO stage 1, Rajbhandari et al. 2020). Parts do not
+  /// change a bit of the result: they are cut inside a parameter at multiples of 1024 numbers, and
+  /// the norm is summed in these. With one process the part is everything. Before load_state_dict.
+  void shard(distributed::Transport& transport);
+  /// The parameters, one after the other in the order of the groups.
+  std::vector<nn::NamedTensor> flat() const;
+  const std::vector<std::int64_t>& cuts() const { return cuts_; }  // of these, size() + 1 numbers
+  std::int64_t part_begin() const;
+  std::int64_t part_end() const;
+  std::int64_t part_chunks() const;  // sums of squares that this process tells the others
+
+  /// What a checkpoint must hold: "exp_avg.blocks.0.…", "step". load_state refuses misfits. Of an
+  /// optimiser in parts all processes call it at the same time, and rank 0 gets all, others {}.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 
@@ -72,13 +96,14 @@ class Optimizer {
             std::vector<std::vector<std::string>> slots);  // of each group; the last: of all others
 
   /// Part of one parameter: kernels work on pieces, so that big and small ones share the threads.
+  /// Its tensors are contiguous and equally long: views of the part, or the whole as it is shaped.
   struct Piece {
     const Group* group;
     Tensor parameter, gradient;
     std::vector<Tensor> slots;  // as named in the constructor
-    std::int64_t begin, end;
-    double learning_rate;  // times the step's factor
-    double scale;          // of the gradient: clipping
+    std::int64_t chunk;         // the first of those that the norm is summed in
+    double learning_rate = 0;   // times the step's factor
+    double scale = 1;           // of the gradient: clipping
   };
   virtual void update(const Piece& piece) const = 0;
   static void check_betas(const char* name, const std::array<double, 2>& betas);  // ValueError
@@ -93,19 +118,31 @@ class Optimizer {
     Tensor parameter;
     const Group* group;
     const std::vector<std::string>* names;  // of the tensors
-    std::vector<Tensor> tensors;
-    bool due = false;  // step_in_backward() waits for its gradient
+    std::vector<Tensor> tensors;            // of [begin, end)
+    std::int64_t offset, chunk;             // of the first number among all; of the first chunk
+    std::int64_t begin, end;                // this process's part of the parameter
+    bool due = false;                       // step_in_backward() waits for its gradient
   };
-  std::vector<Piece> pieces() const;
-  std::vector<Piece> pieces_of(const Slot& slot) const;
+  std::vector<Piece> pieces(const FlatGradient* flat) const;
+  std::vector<Piece> pieces_of(const Slot& slot, const FlatGradient* flat) const;
+  std::int64_t piece_size(const Slot& slot) const;
+  double squared_norm(const std::vector<Piece>& work) const;
   void update_all(std::vector<Piece>& work, double factor, double scale) const;
-  std::vector<const Slot*> unreached_slots() const;
-  void note_unreached() const;
+  bool reached(const Slot& slot, const FlatGradient* flat) const;
+  std::vector<const Slot*> unreached_slots(const FlatGradient* flat) const;
+  void note_unreached(const FlatGradient* flat) const;
+  // Of parts: train/distributed/parts.cpp
+  bool keeps_all() const;  // in the dictionary of its state
+  std::int64_t chunk_at(std::int64_t cut) const;
+  void gather_sums(std::vector<double>& sums) const;
+  Tensor whole(const Slot& slot, const Tensor& part) const;  // at rank 0
 
   bool reports_unreached_ = true;
   std::vector<Group> groups_;
   std::vector<std::vector<std::string>> slot_names_;
   std::vector<Slot> slots_;
+  distributed::Transport* transport_ = nullptr;  // null: shard() was not called
+  std::vector<std::int64_t> cuts_;
   std::shared_ptr<double> in_backward_;  // the factor; dies with this optimiser
 };
 

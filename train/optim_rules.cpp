@@ -9,8 +9,8 @@ namespace {
 
 /// The numbers of one piece, for writing: step() has counted the write, once for all.
 template <class T>
-T* numbers(const Tensor& x, std::int64_t begin) {
-  return const_cast<T*>(x.data<T>()) + begin;
+T* numbers(const Tensor& x) {
+  return const_cast<T*>(x.data<T>());
 }
 
 struct SGDConstants {
@@ -95,11 +95,11 @@ void SGD::update(const Piece& piece) const {
   const SGDConstants constants{piece.learning_rate, piece.scale, piece.group->weight_decay,
                                options_.momentum, steps_ == 1};
   dispatch_float("SGD", piece.parameter.dtype(), [&]<class T>() {
-    T* p = numbers<T>(piece.parameter, piece.begin);
-    const T* g = piece.gradient.data<T>() + piece.begin;
-    const std::int64_t n = piece.end - piece.begin;
+    T* p = numbers<T>(piece.parameter);
+    const T* g = piece.gradient.data<T>();
+    const std::int64_t n = piece.parameter.numel();
     if (piece.slots.empty()) return simd::run<plain_sgd_kernel<T>>(p, g, n, constants);
-    T* velocity = numbers<T>(piece.slots[0], piece.begin);
+    T* velocity = numbers<T>(piece.slots[0]);
     if (options_.nesterov) return simd::run<sgd_kernel<T, true>>(p, g, velocity, n, constants);
     simd::run<sgd_kernel<T, false>>(p, g, velocity, n, constants);
   });
@@ -130,10 +130,9 @@ void Optimizer::adam_step(const Piece& piece, const AdamOptions& options, bool d
                                 1 / std::sqrt(1 - std::pow(options.betas[1], t)),
                                 options.eps};
   dispatch_float("Adam", piece.parameter.dtype(), [&]<class T>() {
-    simd::run<adam_kernel<T>>(
-        numbers<T>(piece.parameter, piece.begin), piece.gradient.data<T>() + piece.begin,
-        numbers<T>(piece.slots[0], piece.begin), numbers<T>(piece.slots[1], piece.begin),
-        piece.end - piece.begin, constants);
+    simd::run<adam_kernel<T>>(numbers<T>(piece.parameter), piece.gradient.data<T>(),
+                              numbers<T>(piece.slots[0]), numbers<T>(piece.slots[1]),
+                              piece.parameter.numel(), constants);
   });
 }
 
@@ -149,9 +148,8 @@ void Lion::update(const Piece& piece) const {
   const LionConstants constants{piece.scale, 1 - piece.learning_rate * piece.group->weight_decay,
                                 options_.betas[0], options_.betas[1], piece.learning_rate};
   dispatch_float("Lion", piece.parameter.dtype(), [&]<class T>() {
-    simd::run<lion_kernel<T>>(
-        numbers<T>(piece.parameter, piece.begin), piece.gradient.data<T>() + piece.begin,
-        numbers<T>(piece.slots[0], piece.begin), piece.end - piece.begin, constants);
+    simd::run<lion_kernel<T>>(numbers<T>(piece.parameter), piece.gradient.data<T>(),
+                              numbers<T>(piece.slots[0]), piece.parameter.numel(), constants);
   });
 }
 

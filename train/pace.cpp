@@ -19,19 +19,19 @@ constexpr double kLateOfLeft = 0.1, kLateOfAll = 0.05;  // a run may be late by 
 constexpr double kEarlyOfAll = 0.1;   // … and early by this, which costs nothing
 constexpr double kEvaluations = 0.2;  // their most of the time left
 
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
+
+double Pace::system_clock() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 Pace::Pace(const TimeLimit& limit, std::int64_t steps, std::int64_t every, Clock clock)
     : limit_(limit),
       planned_(steps),
       planned_every_(every),
-      clock_(clock ? std::move(clock) : steady_seconds),
+      clock_(clock ? std::move(clock) : system_clock),
       now_{.steps = steps, .every = every, .evaluation_steps = limit.evaluation_steps} {
   require(limit.seconds >= 0 && std::isfinite(limit.seconds), "TimeLimit: ", limit.seconds,
           " seconds: must be positive, or 0");

@@ -43,6 +43,7 @@ struct Refit {
 class Pace {
  public:
   using Clock = std::function<double()>;  // seconds from any beginning; never goes back
+  static double system_clock();
 
   /// A plan of so many steps, an evaluation after each `every` and after the last.
   /// ValueError: the limit is negative or not finite, or allows no step.

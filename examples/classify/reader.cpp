@@ -28,9 +28,11 @@ nn::MaskedTokens masked(const Reader& reader, const Snippets& snippets,
 
 void Reader::begin_to_classify() { classifier.bert.load_state_dict(language.bert.state_dict()); }
 
-Tensor Reader::masked_loss(const Snippets& snippets, const RandomStream& random) const {
+BatchLoss Reader::masked_loss(const Snippets& snippets, const RandomStream& random) const {
   const nn::MaskedTokens tokens = masked(*this, snippets, random);
-  return language.loss(tokens.ids, tokens.targets, snippets.lengths);
+  const auto targets = tokens.targets.to_vector<std::int64_t>();
+  return {language.loss(tokens.ids, tokens.targets, snippets.lengths),
+          std::ranges::count_if(targets, [](std::int64_t each) { return each >= 0; })};
 }
 
 Tensor Reader::scores(const Snippets& snippets) const {

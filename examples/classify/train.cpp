@@ -105,19 +105,23 @@ int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
   const auto draw = [&](std::int64_t step) -> RandomStream {
     return {seed, static_cast<std::uint32_t>(step), 0};
   };
-  const auto loss_of = [&](std::int64_t step) {
+  std::int64_t begun = 0;  // the step that has seen begin_to_classify()
+  const auto loss_of = [&](std::int64_t i) -> BatchLoss {
+    const std::int64_t step = i / flags.shards;
     const bool fills_in = step < flags.pretrain;
     const Snippets batch = texts.training.draw(
-        flags.batch, draw(2 * step),
+        flags.batch, draw(2 * i),
         fills_in ? SnippetSource::Evenly::among_lines : SnippetSource::Evenly::among_kinds);
-    if (fills_in) return reader.masked_loss(batch, draw(2 * step + 1));
-    if (step == flags.pretrain && step > 0) reader.begin_to_classify();
+    if (fills_in) return reader.masked_loss(batch, draw(2 * i + 1));
+    if (step == flags.pretrain && step > begun) reader.begin_to_classify();
+    begun = std::max(begun, step);
     return cross_entropy(reader.scores(batch), batch.kinds);
   };
   const auto evaluate = [&] {
     const Tensor scores = reader.scores(validation);
-    const Tensor loss = trainer.step() <= flags.pretrain ? reader.masked_loss(validation, draw(0))
-                                                         : cross_entropy(scores, validation.kinds);
+    const Tensor loss = trainer.step() <= flags.pretrain
+                            ? reader.masked_loss(validation, draw(0)).mean
+                            : cross_entropy(scores, validation.kinds);
     return Metrics{{"held_out_loss", loss.item()},
                    {"accuracy", accuracy(scores, validation.kinds)}};
   };
@@ -135,7 +139,7 @@ int learn(ClassifyFlags& flags) {
   const DirectoryLock lock = flags.begin();
   if (flags.resume) files = read_tree(flags.tree);
   const Texts texts(flags, files);
-  if (!flags.resume) texts.vocabulary.save(flags.vocabulary_file());
+  if (!flags.resume && flags.writes()) texts.vocabulary.save(flags.vocabulary_file());
   seed(static_cast<std::uint64_t>(flags.seed));
   Reader reader(flags.bert(texts.vocabulary.size()));
   say("texts", files.size(), " files below ", flags.tree, ", ", texts.vocabulary.size(),

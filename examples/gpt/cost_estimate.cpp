@@ -8,6 +8,7 @@
 
 #include "gradus/base/platform.h"
 #include "gradus/base/random.h"
+#include "gradus/examples/support/processes.h"
 #include "gradus/train/data.h"
 #include "gradus/train/optim.h"
 #include "training.h"
@@ -67,6 +68,9 @@ CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus) {
   nn::GPT model(flags.model());
   CostEstimate cost{};
   time_steps(cost, model, flags, corpus);
+  const std::int64_t processes_of_run = processes().size();
+  cost.step_seconds *=
+      static_cast<double>((flags.shards + processes_of_run - 1) / processes_of_run);
   model.eval();
   const std::int64_t side_by_side = evaluation_batch(flags);
   const std::vector<std::int64_t> part =
@@ -78,7 +82,7 @@ CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus) {
                             static_cast<double>(std::ssize(part));
   cost.peak_bytes =
       static_cast<std::int64_t>(platform::peak_resident_bytes()) + bytes_to_come(model, corpus);
-  return cost;
+  return processes().broadcast(cost);
 }
 
 double seconds_left(const CostEstimate& cost, const Pace& pace, std::int64_t step) {

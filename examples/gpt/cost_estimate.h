@@ -15,7 +15,7 @@ struct CostEstimate {
 };
 
 /// Takes a model, an optimiser and random numbers of its own: the run afterwards, new or resumed,
-/// is bit for bit what it would be without.
+/// is bit for bit what it would be without. Of several processes all get rank 0's.
 CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus);
 
 /// Seconds from `step` to the end.

@@ -50,10 +50,12 @@ void describe_text_and_model(const Corpus& corpus, const GptFlags& flags, const 
 void describe_run(const GptFlags& flags, const Corpus& corpus, const Trainer& trainer,
                   const std::optional<CostEstimate>& cost, bool named) {
   const std::int64_t steps = trainer.pace().steps();
-  const auto seen = static_cast<double>(steps) * static_cast<double>(flags.batch * flags.context);
+  const auto seen =
+      static_cast<double>(steps) * static_cast<double>(flags.shards * flags.batch * flags.context);
   say("training", io::grouped(static_cast<std::int64_t>(flags.need().parameters)), " parameters, ",
-      io::grouped(steps), " steps of ", flags.batch, " x ", flags.context, " ",
-      corpus.tokenizer->name(),
+      io::grouped(steps), " steps of ",
+      flags.shards > 1 ? str_cat(flags.shards, " shards of ") : "", flags.batch, " x ",
+      flags.context, " ", corpus.tokenizer->name(),
       "s: ", three_digits(seen / static_cast<double>(corpus.training.size())),
       " passes over the text",
       trainer.step() > 0 ? str_cat("; going on from step ", io::grouped(trainer.step())) : "");
@@ -127,7 +129,7 @@ int train(GptFlags& flags) {
   if (flags.minutes) {
     flags.time.seconds = 60 * *flags.minutes;
     fit_to_time(flags, *cost, flags.given("--eval-every") ? 0 : kEvaluationsInTime);
-    flags.write();
+    if (flags.writes()) flags.write();
   }
   return run_training(flags, corpus, [&](const Trainer& trainer) {
     describe_run(flags, corpus, trainer, cost, named);

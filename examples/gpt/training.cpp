@@ -81,7 +81,8 @@ int run_training(const GptFlags& flags, const Corpus& corpus,
   Trainer trainer(model, optimizer,
                   optim::warmup_cosine(flags.warmup, flags.steps, flags.final_factor),
                   options_for(flags, *corpus.tokenizer));
-  if (!flags.resume) io::save_tokenizer(flags.tokenizer_file(), *corpus.tokenizer);
+  if (!flags.resume && flags.writes())
+    io::save_tokenizer(flags.tokenizer_file(), *corpus.tokenizer);
   const auto loss_of = [&](std::int64_t step) {
     const Batch batch = batches.at(step);
     return model.loss(batch.x, batch.y);

@@ -152,7 +152,7 @@ int train(RecommendFlags& flags) {
       trainer,
       [&](std::int64_t i) {
         const Batch batch = batch_at(all, order, i);
-        return model.loss(batch.x, batch.y);
+        return BatchLoss(model.loss(batch.x, batch.y), batch.x.size(0));
       },
       [&] { return metrics_of(model, judges); });
   if (code != 0) return code;

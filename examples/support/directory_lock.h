@@ -12,12 +12,13 @@ class DirectoryLock {
   /// Makes the directory where there is none. FileError: that fails, or another process holds the
   /// lock (its number is said).
   explicit DirectoryLock(const std::string& directory);
+  DirectoryLock() : file_(-1) {}  // of nothing: where another process of the run has it
   ~DirectoryLock();
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&&) = delete;
 
  private:
-  int file_;  // −1: moved from
+  int file_;  // −1: moved from, or of nothing
 };
 
 /// The process that holds the lock of `directory`, 0 where none does. Not for a directory that this

@@ -37,6 +37,7 @@ const std::map<std::string, Range>& ranges() {
       {"steps", kCount},
       {"batch", kCount},
       {"eval_every", kCount},
+      {"shards", kFew},
       {"context", kCount},
       {"layers", kFew},
       {"heads", kSize},

@@ -9,6 +9,7 @@
 #include "gradus/base/parallel.h"
 #include "gradus/ops/create.h"
 #include "interrupt.h"
+#include "processes.h"
 
 namespace gradus::examples {
 namespace {
@@ -33,7 +34,8 @@ CLI::App& add_command_on_run(CLI::App& app, const std::string& name, const std::
 int program(CLI::App& app, const std::string& name, int argc, char** argv,
             const std::function<int()>& work) {
   int threads = 0;
-  bool config_asked = false;
+  bool config_asked = false, connected = false;
+  std::string what;  // went wrong
   app.add_option("--threads", threads, "how many; 0: one a core")->check(CLI::Range(0, 1024));
   app.add_flag("--build-info", config_asked, "say what this was built with");
   for (CLI::App* each : app.get_subcommands({})) {
@@ -45,16 +47,22 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
     if (threads > 0) set_num_threads(threads);
     if (config_asked) std::fputs(config().c_str(), stderr);
     catch_interrupts();
-    return work();
+    processes();
+    connected = true;
+    const int code = work();
+    leave_processes();
+    return code;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     std::fprintf(stderr, "%s: %s; see %s --help\n", name.c_str(), error.what(), name.c_str());
+    return 2;
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "%s: not enough memory: try a smaller --batch, or a smaller model\n",
-                 name.c_str());
+    what = "not enough memory: try a smaller --batch, or a smaller model";
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+    what = error.what();
   }
+  if (connected && processes().size() > 1) processes().end_all(what);
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), what.c_str());
   return 2;
 }
 

@@ -18,7 +18,8 @@ CLI::App& add_command_on_run(CLI::App& app, const std::string& name, const std::
                              std::string& directory);
 
 /// Adds --threads and --build-info to `app`, reads the command line, notes Ctrl-C from now on
-/// (interrupt.h), and calls `work`. What is thrown becomes one line that begins with `name`.
+/// (interrupt.h), connects to the other processes (processes.h), and calls `work`. What is thrown
+/// becomes one line that begins with `name`; of several processes it ends all.
 int program(CLI::App& app, const std::string& name, int argc, char** argv,
             const std::function<int()>& work);
 

@@ -5,16 +5,21 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iomanip>
 #include <nlohmann/json.hpp>
 
+#include "gradus/base/parallel.h"
 #include "gradus/base/platform.h"
+#include "gradus/base/products/backend.h"
 #include "gradus/examples/support/interrupt.h"
+#include "gradus/examples/support/processes.h"
 #include "gradus/examples/support/run.h"
 #include "gradus/examples/support/words.h"
 #include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
 #include "gradus/models/sizes.h"
+#include "gradus/train/distributed/faults/agreement.h"
 
 namespace gradus::examples {
 namespace {
@@ -51,6 +56,23 @@ int end_of_run(TrainEnd end, const std::string& program, const RunFiles& files) 
   return 128 + interrupt_signal;
 }
 
+constexpr std::int64_t kMostBatches = 1'000'000'000;
+
+/// What results depend on beside the program and its settings.
+std::string describe_machine() {
+  return str_cat("threads: ", num_threads(), "\nproducts: ", products::describe(), "\n");
+}
+
+/// What several processes have cost: what each sent a step, and how long it waited for others.
+void say_traffic(const Trainer& trainer, std::int64_t steps, double seconds, double waited) {
+  if (processes().size() == 1 || steps == 0) return;
+  const auto a_step = [&](double all) { return 1e3 * all / static_cast<double>(steps); };
+  say("processes", processes().size(), " for ", trainer.shards()->count(),
+      " shards: this one sends ", io::grouped(trainer.shards()->bytes_a_step()),
+      " bytes a step, and of ", std::setprecision(3), a_step(seconds), " ms a step it waits ",
+      a_step(waited), " for others");
+}
+
 }  // namespace
 
 RunFlags::RunFlags(std::string program) : out("runs/" + program), program_(std::move(program)) {}
@@ -81,11 +103,19 @@ void RunFlags::add_to(CLI::App& app) {
   setting(app, "--lr", &learning_rate, "highest learning rate");
   setting(app, "--seed", &seed, "of weights, data and dropout");
   setting(app, "--eval-every", &eval_every, "steps between evaluations and checkpoints");
+  setting(app, "--shards", &shards,
+          "batches a step, shared out among the processes that mpirun starts: the result goes by "
+          "shards, not by processes",
+          {.optional = true});
   option(app, "--resume", &resume, "go on with the run in --out; other flags may be left out");
 }
 
+bool RunFlags::writes() { return processes().rank() == 0; }
+
 void RunFlags::judge(const Judge& judge, bool to_train) const {
   judge_values(judge);
+  judge.require(shards <= kMostBatches / steps, "shards", shards, ": with ", steps,
+                " steps more than ", io::grouped(kMostBatches), " batches");
   check(judge);
   judge_memory(judge, to_train);
 }
@@ -113,6 +143,11 @@ std::vector<std::string> RunFlags::all_files() const {
 }
 
 DirectoryLock RunFlags::begin() {
+  if (!writes()) {
+    processes().barrier();
+    from_json(SettingsFile::text_of(settings_file()), true);
+    return DirectoryLock();
+  }
   if (resume) {
     require<FileError>(std::filesystem::exists(files().checkpoint()), out,
                        ": there is no checkpoint to resume: leave --resume out to start a run");
@@ -129,6 +164,7 @@ DirectoryLock RunFlags::begin() {
     require_no_run(program_, files());  // again: it may have come between
     write();
   }
+  processes().barrier();
   return lock;
 }
 
@@ -182,6 +218,8 @@ TrainOptions RunFlags::options() const {
   options.directory = out;
   options.steps = steps;
   options.eval_every = eval_every;
+  options.shards = shards;
+  options.transport = &processes();
   options.program = program_;
   options.stop = &interrupt_signal;
   return options;
@@ -189,6 +227,7 @@ TrainOptions RunFlags::options() const {
 
 int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
                     const Trainer::Evaluate& evaluate, const Report& report) const {
+  distributed::require_same(processes(), to_json() + describe_machine(), "run");
   if (resume)
     load_fitting(files().checkpoint(), [&] { trainer.resume(); });
   else
@@ -196,6 +235,7 @@ int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
   if (report.begun) report.begun();
   const std::int64_t first = trainer.step();
   const auto start = std::chrono::steady_clock::now();
+  const double before = processes().seconds_waited();
   TrainEnd end{};
   try {
     end = trainer.run(loss_of, evaluate);
@@ -206,6 +246,8 @@ int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
   }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   say_cost(taken.count(), trainer.step() - first);
+  say_traffic(trainer, trainer.step() - first, taken.count(),
+              processes().seconds_waited() - before);
   if (end == TrainEnd::finished && report.finished) report.finished();
   return end_of_run(end, program_, files());
 }

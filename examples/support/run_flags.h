@@ -44,7 +44,7 @@ class RunFlags : public Options {
   explicit RunFlags(std::string program);  // --out is runs/PROGRAM where it is not given
 
   std::string out;
-  std::int64_t steps = 1000, batch = 32, seed = 1337, eval_every = 100;
+  std::int64_t steps = 1000, batch = 32, seed = 1337, eval_every = 100, shards = 1;
   double learning_rate = 1e-3;
   bool resume = false;
 
@@ -67,7 +67,8 @@ class RunFlags : public Options {
   /// Before anything is written: judge(); then locks the directory; a new run writes
   /// settings.json, a resumed one reads it.
   /// FileError: the directory holds a run already, or none to resume, or is locked. ValueError: a
-  /// flag out of range, or one that contradicts the run.
+  /// flag out of range, or one that contradicts the run. Of several processes rank 0 does this, and
+  /// the others, which hold no lock, read what it wrote.
   DirectoryLock begin();
 
   /// All settings of the run in `directory`, for commands that use one. FileError.
@@ -82,7 +83,9 @@ class RunFlags : public Options {
   RunFiles files() const { return {out}; }
   std::string settings_file() const { return out + "/settings.json"; }
   std::vector<std::string> all_files() const;  // of the run's directory
-  TrainOptions options() const;  // directory, steps, eval_every, name, stop: add what else you want
+  /// directory, steps, eval_every, shards, processes, name, stop: add what else you want
+  TrainOptions options() const;
+  static bool writes();  // is this the process that writes files?
 
   /// Called before the first step of a run, new or resumed, and after the last of a finished one.
   struct Report {

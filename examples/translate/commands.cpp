@@ -98,7 +98,11 @@ int train(TranslateFlags& flags) {
   say("model", io::grouped(model.parameter_count()), " parameters, ", io::grouped(flags.steps),
       " steps of ", flags.batch, " out of ", io::grouped(flags.examples), " pairs");
   const int code = flags.train(
-      trainer, [&](std::int64_t i) { return loss_of(model, pairs.at(i)); },
+      trainer,
+      [&](std::int64_t i) {
+        const PairBatch batch = pairs.at(i);
+        return BatchLoss(loss_of(model, batch), batch.tokens);
+      },
       [&] { return metrics_of(model, task, validation); });
   if (code != 0) return code;
   load_best(model, flags.files());

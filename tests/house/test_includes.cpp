@@ -82,6 +82,18 @@ TEST_CASE("no room sees another that stands on it") {
   }
 }
 
+TEST_CASE("what knows MPI is a component that nothing in the library needs") {
+  for (const Source& source : library_sources()) {
+    const bool component = source.path.rfind("train/distributed/mpi/", 0) == 0;
+    for (const std::string& line : source.lines) {
+      INFO(source.path << ": " << line);
+      const std::string name = included(line);
+      CHECK((name != "mpi.h" || source.path == "train/distributed/mpi/mpi.cpp"));
+      CHECK((component || name.find("distributed/mpi/") == std::string::npos));
+    }
+  }
+}
+
 TEST_CASE("public headers bring nothing but the standard library and Gradus") {
   for (const Source& source : all_sources()) {
     if (!source.header || (source.room != "" && !contains(kLibrary, source.room))) continue;

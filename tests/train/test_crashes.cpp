@@ -33,7 +33,7 @@ double train(const std::string& directory, bool resume, std::int64_t stop_at = 0
   TrainOptions options;
   options.stop = &stop;
   options.directory = directory;
-  options.steps = 8, options.eval_every = 2, options.accumulate = 2;
+  options.steps = 8, options.eval_every = 2, options.shards = 2;
   Trainer trainer(net, optimizer, optim::warmup_cosine(2, 8), options);
   trainer.average(ema);
   resume ? trainer.resume() : trainer.start();

@@ -95,7 +95,7 @@ TEST_CASE("a run that was interrupted at any step goes on bit for bit") {
   const Folder here;
   const auto settings = [&](const std::string& name) {
     TrainOptions with = options(here / name, kSteps);
-    with.eval_every = 3, with.clip_norm = 1, with.accumulate = 2;
+    with.eval_every = 3, with.clip_norm = 1, with.shards = 2;
     return with;
   };
   Task whole;
@@ -187,15 +187,14 @@ TEST_CASE("the average of the weights is judged and saved, and comes back from t
 }
 
 /// The first weights after three steps on 16 rows each, `rows` at a time.
-std::vector<double> trained(const std::string& directory, std::int64_t accumulate,
-                            std::int64_t rows) {
+std::vector<double> trained(const std::string& directory, std::int64_t shards, std::int64_t rows) {
   Task task;
   task.net.eval();  // dropout would differ; Linear is what counts here
   task.net.to(Dtype::f64);
   const Tensor x = task.x.to(Dtype::f64), y = task.y.to(Dtype::f64);
   optim::SGD optimizer(task.net.parameters(), {.lr = 0.1});
   TrainOptions own = options(directory, 3);
-  own.accumulate = accumulate;
+  own.shards = shards;
   Trainer trainer(task.net, optimizer, optim::constant_schedule(), own);
   trainer.start();
   trainer.run(
@@ -206,7 +205,7 @@ std::vector<double> trained(const std::string& directory, std::int64_t accumulat
   return task.net.up.weight.to_vector<double>();
 }
 
-TEST_CASE("accumulation takes the mean of several losses as one step's") {
+TEST_CASE("shards: the mean of several losses as one step's") {
   const Folder here;
   const std::vector<double> at_once = trained(here / "a", 1, 16),
                             in_parts = trained(here / "b", 4, 4);
@@ -315,8 +314,7 @@ TEST_CASE("a trainer says what is wrong") {
         "Trainer: a clip_norm of -1: must be positive, or 0");
   CHECK(made([](TrainOptions& o) { o.clip_value = -1; }) ==
         "Trainer: a clip_value of -1: must be positive, or 0");
-  CHECK(made([](TrainOptions& o) { o.accumulate = 0; }) ==
-        "Trainer: accumulate 0: must be at least 1");
+  CHECK(made([](TrainOptions& o) { o.shards = 0; }) == "Trainer: 0 shards: must be at least 1");
   CHECK(made([](TrainOptions& o) { o.patience = -1; }) ==
         "Trainer: a patience of -1: must be positive, or 0");
 

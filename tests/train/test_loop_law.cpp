@@ -62,21 +62,52 @@ struct Task {
 
 const optim::Schedule kSchedule = optim::warmup_cosine(2, 8);
 
+std::vector<Tensor> copies(const std::vector<nn::NamedTensor>& tensors) {
+  std::vector<Tensor> out;
+  for (const nn::NamedTensor& each : tensors) out.push_back(each.tensor.detach().clone());
+  return out;
+}
+
+/// A step's shards written out: each with the buffers and the random position of the beginning. The
+/// mean loss; gradients become the mean, and buffers theirs.
+double plain_shards(Task& task, std::int64_t step, std::int64_t n) {
+  const std::vector<nn::NamedTensor> parameters = task.net.parameters();
+  std::vector<nn::NamedTensor> buffers = task.net.buffers();
+  const std::vector<Tensor> before = copies(buffers);
+  std::vector<Tensor> gradients(parameters.size()), ends(buffers.size());
+  const auto add = [](Tensor& to, const Tensor& x) { to = to.defined() ? to + x : x.clone(); };
+  Generator last = generator();
+  double mean = 0;
+  for (std::int64_t k = 0; k < n; ++k) {
+    for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].tensor.copy_(before[i]);
+    Generator own = generator();
+    own.set_rank(static_cast<std::uint32_t>(k));
+    const GeneratorScope scope(own);
+    task.optimizer.zero_grad();
+    const Tensor loss = task.loss(step * n + k);
+    loss.backward();
+    mean += loss.item();
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      add(gradients[i], parameters[i].tensor.grad());
+    for (std::size_t i = 0; i < buffers.size(); ++i) add(ends[i], buffers[i].tensor);
+    last = own;
+  }
+  generator().restore(last.seed(), last.position());
+  const Tensor count = full({}, static_cast<double>(n));  // a division, not a product with 1 / n
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    Tensor(parameters[i].tensor).set_grad(gradients[i] / count);
+  for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].tensor.copy_(ends[i] / count);
+  return mean / static_cast<double>(n);
+}
+
 /// Eight steps as PyTorch's users write them; fields of metrics.jsonl by name.
 std::map<std::string, std::vector<double>> plain_run(Task& task, const TrainOptions& o) {
   std::map<std::string, std::vector<double>> log;
   for (std::int64_t step = 0; step < o.steps; ++step) {
-    task.optimizer.zero_grad();
-    double mean = 0;
-    for (std::int64_t k = 0; k < o.accumulate; ++k) {
-      const Tensor loss = task.loss(step * o.accumulate + k);
-      (loss / static_cast<double>(o.accumulate)).backward();
-      mean += loss.item() / static_cast<double>(o.accumulate);
-    }
+    log["loss"].push_back(plain_shards(task, step, o.shards));
     if (o.clip_value > 0) optim::clip_grad_value(task.net.parameters(), o.clip_value);
     log["grad_norm"].push_back(
         task.optimizer.step({.clip_norm = o.clip_norm, .factor = kSchedule(step)}));
-    log["loss"].push_back(mean);
     log["learning_rate"].push_back(0.1 * kSchedule(step));
     task.ema.update();
   }
@@ -87,13 +118,13 @@ TEST_CASE("a trainer's steps are those of a loop written out, whatever its optio
   const Quick quick;
   for (const double clip_norm : {0.0, 0.5, 1e9})
     for (const double clip_value : {0.0, 0.25})
-      for (const std::int64_t accumulate : {1, 3}) {
-        CAPTURE(clip_norm, clip_value, accumulate);
+      for (const std::int64_t shards : {1, 3}) {
+        CAPTURE(clip_norm, clip_value, shards);
         const Folder here;
         TrainOptions options;
         options.directory = here / "run", options.steps = 8, options.eval_every = 5;
         options.clip_norm = clip_norm, options.clip_value = clip_value;
-        options.accumulate = accumulate;
+        options.shards = shards;
         Task own, plain;
         const std::uint32_t position = generator().position();
         Trainer trainer(own.net, own.optimizer, kSchedule, options);

@@ -1,0 +1,18 @@
+# gradus::mpi, for runs of several processes: train/distributed/mpi/, where MPI is installed. The library
+# does without.
+if(GRADUS_MPI AND NOT CMAKE_CROSSCOMPILING)
+  set(MPI_CXX_SKIP_MPICXX ON)  # the C interface alone
+  find_package(MPI QUIET COMPONENTS CXX)
+endif()
+if(NOT MPI_CXX_FOUND)
+  message(STATUS "Gradus: no gradus::mpi, so programs train in one process: it needs MPI (libopenmpi-dev)")
+  return()
+endif()
+file(GLOB gradus_mpi_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/train/distributed/mpi/*.cpp"
+  "${PROJECT_SOURCE_DIR}/train/distributed/faults/side_channel.cpp")
+add_library(gradus_mpi STATIC ${gradus_mpi_sources})
+gradus_library(gradus_mpi mpi PUBLIC)
+gradus_own_flags(gradus_mpi)
+target_link_libraries(gradus_mpi PRIVATE MPI::MPI_CXX INTERFACE
+  "$<BUILD_INTERFACE:gradus_without_check>" "$<INSTALL_INTERFACE:gradus::gradus>")
+set_property(TARGET gradus_mpi PROPERTY POSITION_INDEPENDENT_CODE ON)

@@ -1,0 +1,152 @@
+// What befalls one process ends all, and the line says which, where, at which step and at what.
+#include "gradus/nn/linear.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/train/distributed/runs.h"
+#include "gradus/train/distributed/faults/agreement.h"
+#include "gradus/train/distributed/threads.h"
+
+namespace gradus::testing {
+namespace {
+
+using distributed::Transport;
+
+/// What run_threads throws.
+std::string error_of(int size, const std::function<void(Transport&)>& work) {
+  return message_of<Error>([&] { distributed::run_threads(size, work); });
+}
+
+std::string at(int rank, const std::string& rest) {
+  return str_cat("rank ", rank, " on host ", distributed::host_name(), ", at step ", rest);
+}
+
+TEST_CASE("a process that throws, or ends, ends the others, which wait for it") {
+  CHECK(error_of(3, [](Transport& transport) {
+          transport.note_step(7);
+          transport.note("at work");
+          if (transport.rank() == 1) fail<ValueError>("what it was");
+          for (;;) transport.barrier();
+        }) == at(1, "7, at work: what it was"));
+  CHECK(error_of(3, [](Transport& transport) {
+          transport.note("at work");
+          if (transport.rank() != 2) transport.barrier();
+        }) == at(2, "0, at work: has ended"));
+  CHECK(error_of(2, [](Transport& transport) {
+          if (transport.rank() == 0) transport.end_all("enough");
+          transport.barrier();
+        }) == at(0, "0, starting: enough"));
+  const std::string mismatch = error_of(2, [](Transport& transport) {
+    transport.all_gather(std::vector<double>(transport.rank() == 0 ? 1 : 2));
+  });
+  CHECK(contains(mismatch, " bytes to rank "));
+}
+
+TEST_CASE("another text or other numbers than rank 0's are an error that says what differs") {
+  const auto differ = [](const std::string& of2, const std::string& what) {
+    return error_of(3, [&](Transport& transport) {
+      require_same(transport, transport.rank() == 2 ? of2 : "lr: 1\nbatch: 2\n", what);
+    });
+  };
+  CHECK(differ("lr: 1\nbatch: 3\n", "run") ==
+        at(2, "0, starting: has another run than rank 0: batch: 3, not batch: 2"));
+  CHECK(contains(differ("lr: 1\n", "run"), "has another run than rank 0: "));
+  distributed::run_threads(3, [](Transport& transport) {
+    require_same(transport, "all alike", "run");
+    require_same(transport, {{"x", ones({3})}, {"y", zeros({2})}});
+  });
+  CHECK(
+      error_of(3, [](Transport& transport) {
+        Tensor y = zeros({2});
+        if (transport.rank() == 1) y.mutable_data<float>()[1] = 1e-30f;
+        require_same(transport, {{"x", ones({3})}, {"y", y}});
+      }) == at(1, "0, starting: has other numbers in y than rank 0: the processes have diverged"));
+}
+
+TEST_CASE("a checksum sees each bit and each place") {
+  const std::string some = "nineteen characters";
+  const std::uint64_t sum = distributed::checksum(as_bytes(some));
+  for (std::size_t i = 0; i < some.size(); ++i)
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string other = some;
+      other[i] = static_cast<char>(other[i] ^ (1 << bit));
+      CHECK(distributed::checksum(as_bytes(other)) != sum);
+    }
+  CHECK(distributed::checksum(as_bytes("characters nineteen")) != sum);
+  CHECK(distributed::checksum({}) == 14695981039346656037u);
+}
+
+TEST_CASE("a run in processes ends with the line of the one at fault") {
+  const Folder here;
+  const auto run = [&](const std::string& name, std::int64_t steps,
+                       const std::function<void(Transport&, nn::Module&, std::int64_t)>& fault) {
+    return error_of(3, [&](Transport& transport) {
+      ShardedRun how;
+      how.directory = here / name, how.steps = steps;
+      how.before = [&](nn::Module& model, std::int64_t i) {
+        fault(transport, model, i / how.shards);
+      };
+      run_sharded(how, transport);
+    });
+  };
+  CHECK(run("throws", 20, [](Transport& transport, nn::Module&, std::int64_t step) {
+          if (transport.rank() == 2 && step == 9) fail<ValueError>("the data ended");
+        }) == at(2, "9, in the forward and backward pass: the data ended"));
+  CHECK(run("diverges", 60,
+            [](Transport& transport, nn::Module& model, std::int64_t step) {
+              if (transport.rank() != 1 || step != 50) return;
+              Tensor(model.parameters()[4].tensor).mutable_data<float>()[0] += 1e-3f;
+            }) == at(1,
+                     "50, comparing parameters: has other numbers in down.bias than rank 0: the "
+                     "processes have diverged"));
+  const std::string nan =
+      run("nan", 20, [](Transport& transport, nn::Module& model, std::int64_t step) {
+        if (transport.rank() == 1 && step == 4)
+          Tensor(model.parameters()[4].tensor).mutable_data<float>()[0] = NAN;
+      });
+  CHECK(contains(nan, at(1, "4, ")));
+  CHECK(contains(nan, "is not finite at step 5"));
+}
+
+TEST_CASE("more processes than shards, and dtypes side by side, are refused") {
+  const Folder here;
+  const std::string few = error_of(3, [&](Transport& transport) {
+    ShardedRun how;
+    how.directory = here / "few", how.shards = 2;
+    run_sharded(how, transport);
+  });
+  CHECK(contains(few, "3 processes, but 2 shards a step: each process wants one at least"));
+  nn::Linear net(2, 2);
+  net.bias = nn::parameter(zeros({2}, Dtype::f64));
+  optim::SGD optimizer(net.parameters());
+  CHECK(message_of<DtypeError>([&] {
+          distributed::Shards(net, optimizer, distributed::alone(), 2);
+        }) == "shards: bias is f64, but weight is f32");
+}
+
+TEST_CASE("a run is stopped where one process is asked to, and goes on with any number of them") {
+  const Folder here;
+  std::string whole;
+  ShardedRun how;
+  how.directory = here / "whole";
+  whole = run_sharded(how, distributed::alone());
+  for (const auto& [first, second] : {std::pair(3, 2), {1, 4}, {4, 1}}) {
+    CAPTURE(first, second);
+    how.directory = here / str_cat(first, "-", second);
+    how.resume = false;
+    how.stop_rank = first - 1, how.stop_step = 11;
+    distributed::run_threads(first, [&](Transport& transport) { run_sharded(how, transport); });
+    CHECK(read_state({how.directory}).step == (first == 1 ? 11 : 12));
+    how.resume = true, how.stop_rank = -1;
+    std::string result;
+    distributed::run_threads(second, [&](Transport& transport) {
+      const std::string own = run_sharded(how, transport);
+      if (transport.rank() == 0) result = own;
+    });
+    CHECK(result == whole);
+  }
+}
+
+}  // namespace
+}  // namespace gradus::testing

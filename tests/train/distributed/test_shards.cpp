@@ -1,0 +1,186 @@
+// The result of a run in shards does not depend on how many processes compute it.
+#include <cmath>
+
+#include "gradus/io/checkpoint.h"
+#include "gradus/nn/linear.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/train/distributed/runs.h"
+#include "gradus/train/distributed/fold.h"
+#include "gradus/train/distributed/threads.h"
+
+namespace gradus::testing {
+namespace {
+
+std::string on_threads(int processes, const ShardedRun& how) {
+  std::string result;
+  distributed::run_threads(processes, [&](distributed::Transport& transport) {
+    const std::string own = run_sharded(how, transport);
+    if (transport.rank() == 0) result = own;
+  });
+  return result;
+}
+
+TEST_CASE("the same bits for any number of processes") {
+  const Folder here;
+  ShardedRun how;
+  how.directory = here / "alone";
+  const std::string alone = run_sharded(how, distributed::alone());
+  for (int processes = 1; processes <= 8; ++processes) {
+    if (processes == 6) continue;
+    CAPTURE(processes);
+    how.directory = here / std::to_string(processes);
+    CHECK(on_threads(processes, how) == alone);
+  }
+}
+
+TEST_CASE("the same bits with every optimiser, clipping and number of shards") {
+  const Folder here;
+  int run = 0;
+  for (const std::string optimizer : {"sgd", "lion", "muon", "adamw"})
+    for (const std::int64_t shards : {3, 5}) {
+      ShardedRun how;
+      how.steps = 5, how.shards = shards, how.optimizer = optimizer;
+      how.clip_norm = shards == 3 ? 0 : 0.1, how.clip_value = shards == 3 ? 0.001 : 0;
+      CAPTURE(optimizer, shards);
+      how.directory = here / std::to_string(++run);
+      const std::string alone = run_sharded(how, distributed::alone());
+      how.directory = here / std::to_string(++run);
+      CHECK(on_threads(3, how) == alone);
+    }
+}
+
+TEST_CASE("all processes stop early where rank 0 finds that nothing becomes better") {
+  const Folder here;
+  ShardedRun how;
+  how.worsens = true;
+  how.directory = here / "alone";
+  const std::string alone = run_sharded(how, distributed::alone());
+  CHECK(read_state({how.directory}).step == 14);
+  how.directory = here / "three";
+  CHECK(on_threads(3, how) == alone);
+}
+
+TEST_CASE("a parameter that no shard reaches stays as it is, and one that some do does not") {
+  const Folder here;
+  ShardedRun how;
+  how.directory = here / "run", how.shards = 2, how.steps = 2;  // i is 0 to 3: reached at 3
+  std::vector<std::vector<float>> rare;
+  how.before = [&](nn::Module& model, std::int64_t i) {
+    for (const nn::NamedTensor& each : model.parameters())
+      if (each.name == "rare.weight" && i % 2 == 0) rare.push_back(each.tensor.to_vector<float>());
+  };
+  run_sharded(how, distributed::alone());
+  REQUIRE(rare.size() == 2);
+  CHECK(rare[0] == rare[1]);  // no decay either
+  const io::Checkpoint end = io::load_checkpoint(RunFiles{how.directory}.checkpoint());
+  CHECK(end.tensors.at("model.rare.weight").to_vector<float>() != rare[1]);
+}
+
+/// The weights after three steps on 12 rows, cut into shards of these sizes.
+std::vector<double> on_rows(const std::string& directory, const std::vector<std::int64_t>& sizes) {
+  seed(3);
+  nn::Linear net(4, 2);
+  net.to(Dtype::f64);
+  const Tensor x = randn({12, 4}, Dtype::f64), y = randn({12, 2}, Dtype::f64);
+  optim::SGD optimizer(net.parameters(), {.lr = 0.1});
+  TrainOptions options;
+  options.directory = directory, options.steps = 3, options.clip_norm = 0;
+  options.shards = std::ssize(sizes);
+  Trainer trainer(net, optimizer, optim::constant_schedule(), options);
+  trainer.start();
+  trainer.run(
+      [&](std::int64_t i) {
+        std::int64_t begin = 0;
+        for (std::int64_t s = 0; s < i % std::ssize(sizes); ++s)
+          begin += sizes[static_cast<std::size_t>(s)];
+        const std::int64_t n = sizes[static_cast<std::size_t>(i % std::ssize(sizes))];
+        if (n == 0) return BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);  // not looked at
+        return BatchLoss(
+            mse_loss(net(slice(x, 0, begin, begin + n)), slice(y, 0, begin, begin + n)), n);
+      },
+      [] {
+        return Metrics{{"held_out_loss", 0.0}};
+      });
+  std::vector<double> all = net.weight.to_vector<double>();
+  for (const auto& [step, loss] : read_metric(trainer.files().metrics(), "loss"))
+    all.push_back(loss);
+  return all;
+}
+
+TEST_CASE("unequal shards count by their tokens: what they give is one batch's") {
+  const Folder here;
+  const std::vector<double> whole = on_rows(here / "whole", {12});
+  for (const std::vector<std::int64_t>& sizes :
+       {std::vector<std::int64_t>{1, 7, 4}, {5, 0, 5, 1, 1}, {2, 10}}) {
+    const std::vector<double> parts = on_rows(here / std::to_string(sizes.size()), sizes);
+    REQUIRE(parts.size() == whole.size());
+    for (std::size_t i = 0; i < whole.size(); ++i)  // sums in another order: roundings of f64
+      CHECK(std::abs(parts[i] - whole[i]) <= 1e-13);
+  }
+}
+
+TEST_CASE("shards are shared out evenly, and subtrees are what a fold of them holds") {
+  for (std::int64_t shards = 1; shards <= 20; ++shards)
+    for (int size = 1; size <= shards; ++size) {
+      CAPTURE(shards, size);
+      std::int64_t next = 0;
+      for (int r = 0; r < size; ++r) {
+        const auto [begin, end] = distributed::shards_of(r, size, shards);
+        CHECK(begin == next);
+        CHECK((end - begin == shards / size || end - begin == (shards + size - 1) / size));
+        next = end;
+        distributed::Fold fold;
+        for (std::int64_t s = begin; s < end; ++s)
+          fold.push({0, s}, full({1}, static_cast<double>(s), Dtype::f64));
+        const std::vector<distributed::Subtree> places = distributed::subtrees({begin, end});
+        REQUIRE(fold.parts().size() == places.size());
+        double sum = 0;
+        for (std::size_t i = 0; i < places.size(); ++i) {
+          CHECK(fold.parts()[i].first == places[i]);
+          sum += fold.parts()[i].second.item();
+        }
+        CHECK(sum == static_cast<double>((begin + end - 1) * (end - begin)) / 2);
+      }
+      CHECK(next == shards);
+    }
+}
+
+TEST_CASE("moments are stored once across all processes, and bytes are what the formula says") {
+  constexpr std::int64_t kNumbers = 256 * 300 + 300 + 300 * 256 + 256;
+  for (const int processes : {2, 3, 4}) {
+    CAPTURE(processes);
+    distributed::run_threads(processes, [&](distributed::Transport& transport) {
+      seed(1);
+      struct Net : nn::Layer<Net> {
+        nn::Linear up{256, 300}, down{300, 256};
+        nn::Members members() override { return {{"up", up}, {"down", down}}; }
+        Tensor forward(const Tensor& x) const { return down(up(x)); }
+      } net;
+      optim::AdamW optimizer(net.parameters());
+      distributed::Shards shards(net, optimizer, transport, 2 * processes);
+      const double part = static_cast<double>(optimizer.part_end() - optimizer.part_begin());
+      require<Error>(std::abs(part / kNumbers * processes - 1) <= 0.05, "part of ", part);
+      const Tensor x = ones({2, 256});
+      const auto loss_of = [&](std::int64_t) { return BatchLoss(mean(net(x))); };
+      bool stop = false;
+      for (std::int64_t step = 1; step < 4; ++step) {
+        shards.gradients(step, loss_of, stop);
+        const std::int64_t before = transport.bytes_sent();
+        shards.update({}, 0);
+        shards.gradients(step, loss_of, stop);
+        const std::int64_t sent = transport.bytes_sent() - before;
+        require<Error>(sent == shards.bytes_a_step(), sent, " bytes, not ", shards.bytes_a_step());
+        // what a ring all-reduce sends, and what is told beside it
+        const double ring = 2.0 * (processes - 1) / processes * 4 * kNumbers;
+        require<Error>(std::abs(static_cast<double>(sent) / ring - 1) < 0.05, sent, " of ", ring);
+        shards.update({}, 0);
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace gradus::testing

@@ -1,0 +1,86 @@
+// The one file that knows MPI: its C interface, called by one thread.
+#include "gradus/train/distributed/mpi/mpi.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+#include "gradus/base/error.h"
+
+namespace gradus::distributed {
+namespace {
+
+constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes of one message: MPI counts with int
+constexpr double kSpin = 2e-3;                       // seconds before a wait begins to sleep
+constexpr double kTell = 60;                         // seconds of a wait until it is told of
+
+}  // namespace
+
+bool started_by_mpi() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
+    if (std::getenv(name)) return true;
+  return false;
+}
+
+Mpi::Mpi() {
+  int given = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
+  require<Error>(given >= MPI_THREAD_FUNNELED, "this MPI was built without threads");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  if (size_ == 1) return;
+  side_ = std::make_unique<SideChannel>(*this);
+}
+
+Mpi::~Mpi() {
+  if (std::uncaught_exceptions() > 0 && size_ > 1) end_all("is ended by an error");
+  note("waiting for the end of others");
+  barrier();
+  side_.reset();
+  MPI_Finalize();
+}
+
+void Mpi::end_all(const std::string& why) {
+  if (!side_) fail<Error>(why);
+  if (rank_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  side_->end_all(describe() + ": " + why);
+}
+
+/// MPI goes on with messages while it is asked. A process that waits leaves the core to others.
+void Mpi::exchange_others(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in) {
+  std::vector<MPI_Request> requests;
+  const auto each_message = [&](const auto& blocks, auto&& begin) {
+    for (int r = 0; r < size_; ++r)
+      for (auto rest = blocks[static_cast<std::size_t>(r)]; r != rank_ && !rest.empty();
+           rest = rest.subspan(std::min(kMost, rest.size())))
+        begin(rest.data(), static_cast<int>(std::min(kMost, rest.size())), r);
+  };
+  each_message(in, [&](std::byte* to, int bytes, int r) {
+    MPI_Irecv(to, bytes, MPI_BYTE, r, 0, MPI_COMM_WORLD, &requests.emplace_back());
+  });
+  each_message(out, [&](const std::byte* from, int bytes, int r) {
+    MPI_Isend(from, bytes, MPI_BYTE, r, 0, MPI_COMM_WORLD, &requests.emplace_back());
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  double told = 0;
+  for (int done = 0; !done;) {
+    const int code =
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+    if (code != MPI_SUCCESS) end_all(str_cat("MPI reports its error ", code));
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+    if (waited.count() < kSpin)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (waited.count() < told + kTell) continue;
+    told += kTell;
+    if (side_) side_->say(str_cat(describe(), ": has waited for ", told, " s"));
+  }
+}
+
+}  // namespace gradus::distributed

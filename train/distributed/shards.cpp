@@ -1,0 +1,204 @@
+#include "gradus/train/distributed/shards.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gradus/base/random.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/train/distributed/faults/agreement.h"
+#include "gradus/train/distributed/parts.h"
+
+namespace gradus::distributed {
+
+using optim::bytes_of;
+using optim::part_of;
+
+Shards::Shards(nn::Module& model, optim::Optimizer& optimizer, Transport& transport,
+               std::int64_t count)
+    : optimizer_(optimizer),
+      transport_(transport),
+      count_(count),
+      own_(shards_of(transport.rank(), transport.size(), count)) {
+  require(
+      transport.size() <= count, transport.size(), " processes, but ", count,
+      count == 1 ? " shard" : " shards",
+      " a step: each process wants one at least, so start fewer, or a run with more (--shards)");
+  optimizer.shard(transport);
+  tensors_ = optimizer.flat();
+  parameters_ = tensors_.size();
+  dtype_ = tensors_.front().tensor.dtype();
+  for (nn::NamedTensor& each : model.buffers())
+    if (each.tensor.dtype() == Dtype::f32 || each.tensor.dtype() == Dtype::f64)
+      tensors_.push_back(std::move(each));
+  for (const auto& [name, tensor] : tensors_) {
+    require<DtypeError>(tensor.dtype() == dtype_, "shards: ", name, " is ", tensor.dtype(),
+                        ", but ", tensors_.front().name, " is ", dtype_);
+    offsets_.push_back(numel_);
+    numel_ += tensor.numel();
+  }
+  cuts_ = optimizer.cuts();
+  cuts_.back() = numel_;
+}
+
+Tensor Shards::place(const Tensor& flat, std::size_t i) const {
+  const Tensor& like = tensors_[i].tensor;
+  return kernel::reshaped(part_of(flat, offsets_[i], offsets_[i] + like.numel()), like.shape());
+}
+
+double Shards::gradients(std::int64_t step, const LossOf& loss_of, bool& stop) {
+  transport_.note_step(step);
+  transport_.note("in the forward and backward pass");
+  fold_.clear();
+  losses_.clear();
+  reached_.assign(parameters_, 0);
+  std::vector<Tensor> before;  // of buffers
+  for (std::size_t i = parameters_; i < tensors_.size(); ++i)
+    before.push_back(kernel::copy(tensors_[i].tensor));
+  const std::uint64_t seed = generator().seed();
+  std::uint32_t position = generator().position();
+  for (std::int64_t shard = own_.begin; shard < own_.end; ++shard) {
+    for (std::size_t i = 0; i < before.size(); ++i)
+      tensors_[parameters_ + i].tensor.copy_(before[i]);
+    Generator own(seed);
+    own.restore(seed, generator().position());
+    own.set_rank(static_cast<std::uint32_t>(shard));
+    const GeneratorScope scope(own);
+    run_shard(step, shard, loss_of);
+    position = std::max(position, own.position());
+  }
+  optimizer_.zero_grad();
+  transport_.note("comparing parameters");
+  if (!compared_ || step % kCheckEvery == 0) require_same(transport_, optimizer_.flat());
+  compared_ = true;
+  const double mean = share_losses(stop, position);
+  generator().restore(seed, position);
+  return mean;
+}
+
+void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss_of) {
+  const BatchLoss loss = loss_of(step * count_ + shard);
+  require(loss.count >= 0, "shards: a loss of ", loss.count, " tokens");
+  optimizer_.zero_grad();
+  const auto count = static_cast<double>(loss.count);
+  losses_.insert(losses_.end(), {loss.count > 0 ? loss.mean.item() : 0, count});
+  if (loss.count > 0) (loss.mean * count).backward();
+  const NoGrad off;
+  Tensor sum = Tensor::empty({numel_}, dtype_);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const Tensor& each = tensors_[i].tensor;
+    const Tensor numbers = i < parameters_ ? each.grad() : each;
+    if (numbers.defined())
+      place(sum, i).copy_(numbers);
+    else
+      place(sum, i).fill_(0);
+    if (i < parameters_ && numbers.defined()) reached_[i] = 1;
+  }
+  fold_.push({0, shard}, std::move(sum));
+}
+
+/// One message from each process to each: does it stop, where are its random streams, which
+/// parameters has it reached, and its losses, as many as the one with most shards has.
+double Shards::share_losses(bool& stop, std::uint32_t& position) {
+  transport_.note("waiting for the losses of others");
+  std::vector<double> own = {stop ? 1.0 : 0.0, static_cast<double>(position)};
+  own.insert(own.end(), reached_.begin(), reached_.end());
+  own.insert(own.end(), losses_.begin(), losses_.end());
+  own.resize(message_numbers());
+  const std::vector<double> all = transport_.all_gather(own);
+  double sum = 0;
+  total_ = 0;
+  for (const double* at = all.data(); at < all.data() + all.size();) {
+    const double* end = at + own.size();
+    stop |= *at++ != 0;
+    position = std::max(position, static_cast<std::uint32_t>(*at++));
+    for (char& each : reached_) each |= *at++ != 0;
+    for (; at < end; at += 2) {
+      sum += at[0] * at[1];
+      total_ += at[1];
+    }
+  }
+  require(total_ > 0, "shards: the losses of all ", count_, " shards are of 0 tokens");
+  return sum / total_;
+}
+
+std::size_t Shards::message_numbers() const {
+  const std::int64_t most = (count_ + transport_.size() - 1) / transport_.size();
+  return 2 + parameters_ + 2 * static_cast<std::size_t>(most);
+}
+
+std::int64_t Shards::part_numel(int rank) const {
+  const auto r = static_cast<std::size_t>(rank);
+  return cuts_[r + 1] - cuts_[r];
+}
+
+/// Sends every process its part of each subtree that is here, and adds what others send.
+Tensor Shards::reduce() {
+  const int size = transport_.size();
+  if (size == 1) return fold_.finish();
+  transport_.note("waiting for the gradients of others");
+  const std::int64_t own = part_numel(transport_.rank());
+  std::vector<std::vector<Subtree>> places;
+  for (int r = 0; r < size; ++r) places.push_back(subtrees(shards_of(r, size, count_)));
+  std::vector<std::vector<Tensor>> received(places.size());
+  const auto most = std::ranges::max(places, {}, &std::vector<Subtree>::size).size();
+  for (std::size_t k = 0; k < most; ++k) {
+    std::vector<ConstBytes> out(places.size());
+    std::vector<Bytes> in(places.size());
+    for (std::size_t r = 0; r < places.size(); ++r) {
+      if (k < fold_.parts().size())
+        out[r] = bytes_of(fold_.parts()[k].second, cuts_[r], cuts_[r + 1]);
+      if (k >= places[r].size()) continue;
+      received[r].push_back(Tensor::empty({own}, dtype_));
+      in[r] = bytes_of(received[r].back(), 0, own);
+    }
+    transport_.exchange(out, in);
+  }
+  fold_.clear();
+  Fold whole;
+  for (std::size_t r = 0; r < places.size(); ++r)
+    for (std::size_t k = 0; k < places[r].size(); ++k)
+      whole.push(places[r][k], std::move(received[r][k]));
+  return whole.finish();
+}
+
+double Shards::update(optim::StepOptions options, double clip_value) {
+  const NoGrad off;
+  Tensor sum = reduce();
+  transport_.note("updating parameters");
+  const std::int64_t numbers = optimizer_.part_end() - optimizer_.part_begin();
+  Tensor mean = part_of(sum, 0, numbers), buffers = part_of(sum, numbers, sum.numel());
+  mean.copy_(mean / full({}, total_, mean.dtype()));  // not a product with 1 / total_
+  buffers.copy_(buffers / full({}, static_cast<double>(count_), mean.dtype()));
+  if (clip_value > 0) mean.copy_(clamp(mean, -clip_value, clip_value));
+  const optim::FlatGradient gradient{mean, reached_};
+  options.gradient = &gradient;
+  const double norm = optimizer_.step(options);
+  if (!options.only_finite || std::isfinite(norm)) share(buffers);
+  return norm;
+}
+
+/// Every process gets the part of the parameters that each has updated, and the last one's buffers.
+void Shards::share(const Tensor& buffers) {
+  transport_.note("waiting for the parameters of others");
+  const Tensor all = Tensor::empty({numel_}, dtype_);
+  for (std::size_t i = 0; i < parameters_; ++i) place(all, i).copy_(tensors_[i].tensor);
+  part_of(all, numel_ - buffers.numel(), numel_).copy_(buffers);
+  std::vector<std::size_t> sizes;
+  for (std::size_t r = 0; r + 1 < cuts_.size(); ++r)
+    sizes.push_back(bytes_of(all, cuts_[r], cuts_[r + 1]).size());
+  const auto own = static_cast<std::size_t>(transport_.rank());
+  transport_.all_gather(bytes_of(all, cuts_[own], cuts_[own + 1]), sizes, bytes_of(all, 0, numel_));
+  for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].tensor.copy_(place(all, i));
+}
+
+std::int64_t Shards::bytes_a_step() const {
+  const std::int64_t others = transport_.size() - 1, own = part_numel(transport_.rank());
+  const auto element = static_cast<std::int64_t>(size_of(dtype_));
+  const std::int64_t scattered = std::ssize(subtrees(own_)) * (numel_ - own) * element;
+  const auto told = static_cast<std::int64_t>(message_numbers()) + optimizer_.part_chunks();
+  return scattered + others * (own * element + 8 * told);
+}
+
+}  // namespace gradus::distributed

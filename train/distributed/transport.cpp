@@ -1,0 +1,74 @@
+// What every transport does in the same way.
+#include "gradus/train/distributed/transport.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "gradus/base/error.h"
+
+namespace gradus::distributed {
+namespace {
+
+class Alone final : public Transport {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  [[noreturn]] void end_all(const std::string& why) override { fail<Error>(why); }
+
+ private:
+  void exchange_others(const std::vector<ConstBytes>&, const std::vector<Bytes>&) override {}
+};
+
+}  // namespace
+
+Transport& alone() {
+  static Alone one;
+  return one;
+}
+
+void Transport::exchange(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in) {
+  const auto own = static_cast<std::size_t>(rank());
+  for (const ConstBytes& each : out) bytes_sent_ += std::ssize(each);
+  bytes_sent_ -= std::ssize(out[own]);
+  if (out[own].data() != in[own].data()) std::ranges::copy(out[own], in[own].begin());
+  const auto begin = std::chrono::steady_clock::now();
+  exchange_others(out, in);
+  seconds_waited_ +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void Transport::all_gather(ConstBytes own, const std::vector<std::size_t>& sizes, Bytes all) {
+  std::vector<Bytes> in;
+  for (const std::size_t size : sizes) {
+    in.push_back(all.first(size));
+    all = all.subspan(size);
+  }
+  exchange(std::vector<ConstBytes>(sizes.size(), own), in);
+}
+
+std::vector<std::string> Transport::all_gather(const std::string& own) {
+  const std::vector<std::size_t> sizes = all_gather(std::vector{own.size()});
+  std::string all(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), ' ');
+  all_gather(std::as_bytes(std::span(own)), sizes, std::as_writable_bytes(std::span(all)));
+  std::vector<std::string> texts;
+  for (const std::size_t size : sizes) {
+    texts.push_back(all.substr(0, size));
+    all.erase(0, size);
+  }
+  return texts;
+}
+
+std::string Transport::describe() const {
+  return str_cat("rank ", rank(), " on host ", host_name(), ", at step ", step_, ", ", doing_);
+}
+
+std::string host_name() {
+  char name[256] = "unknown";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace gradus::distributed
