@@ -32,7 +32,7 @@
 // FAIL          (1) does not hold, or a is not finite.
 // PASS          (1) and (2) hold; or rounding alone keeps n from being exact (|six - four| is at
 //               most 1e3 times the rounding), no larger step shows more, and a agrees with n to 5
-//               estimates.
+//               estimates, or is 0 to 5 estimates where n is to 20.
 // INCONCLUSIVE  everything else: n is not finite, or is not known well enough to judge by.
 //
 // A report fails if one comparison fails, and passes if all of them pass. It fails too if equal
@@ -150,7 +150,8 @@ inline bool resolved(const Slope& n, double scale, const Tolerance& t) {
 inline bool agree_to_rounding(double a, const Slope& n, const Tolerance& t) {
   const double reach = 5 * n.estimate();
   if (!n.only_rounding()) return false;
-  if (n.looks_zero() && std::abs(a) <= reach) return true;
+  const bool nothing_seen = n.finite() && n.size() <= t.safety * n.estimate();
+  if (nothing_seen && std::abs(a) <= reach) return true;  // a may be 0 where n is rounding
   return t.exact && std::max(n.lower() - a, a - n.upper()) <= reach;
 }
 

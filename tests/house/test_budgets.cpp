@@ -114,7 +114,7 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(lines_in({"models"}) <= 910);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
   CHECK(raw <= 3000);
-  CHECK(lines_in({"check"}) <= 4480);
+  CHECK(lines_in({"check"}) <= 4485);
   CHECK(raw > 0);
   CHECK(lines_in({"check"}) - raw <= 1500);
   const std::size_t distributed = lines_in({"train/distributed"});
@@ -123,7 +123,7 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(faults <= 270);                // a process that dies, is silent, or differs
   CHECK(faults > 0);
   CHECK(lines_in({"trace", "io", "train"}) - distributed <= 5330);
-  CHECK(lines_in({"examples/gpt"}) <= 1075);
+  CHECK(lines_in({"examples/gpt"}) <= 1080);
   CHECK(lines_in({"base"}) > 0);  // the walk does find the tree
 }
 

@@ -7,6 +7,7 @@
 namespace gradus::optim {
 
 constexpr std::int64_t kChunk = 1024;  // elements whose squares are added in their own type
+/// How many chunks `numbers` elements fill; the last may be shorter.
 constexpr std::int64_t chunks_in(std::int64_t numbers) { return (numbers + kChunk - 1) / kChunk; }
 
 /// Numbers begin … end of a contiguous tensor, as one axis; all of them in the tensor's own shape.

@@ -74,6 +74,7 @@ class Transport {
   double seconds_waited_ = 0;
 };
 
+/// What the machine is called, in messages.
 std::string host_name();
 
 /// One process: its own numbers come back. abort() throws an Error.

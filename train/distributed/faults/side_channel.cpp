@@ -70,8 +70,9 @@ SideChannel::SideChannel(Transport& transport)
   else
     connect(transport.all_gather(std::string()).front());
   thread_ = std::thread([this] { watch(); });
-  require_same(transport, own_program(), "program");
 }
+
+void SideChannel::require_same_program() { require_same(transport_, own_program(), "program"); }
 
 SideChannel::~SideChannel() {
   done_ = true;

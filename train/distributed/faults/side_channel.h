@@ -16,6 +16,7 @@ class SideChannel {
  public:
   /// By all processes of `transport` at the same time, as is the end. GRADUS_SILENCE as in mpi.h.
   explicit SideChannel(Transport& transport);
+  void require_same_program();  // ends all where one runs another
   ~SideChannel();
   SideChannel(const SideChannel&) = delete;
   SideChannel& operator=(const SideChannel&) = delete;

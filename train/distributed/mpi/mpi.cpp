@@ -35,6 +35,7 @@ Mpi::Mpi() {
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   if (size_ == 1) return;
   side_ = std::make_unique<SideChannel>(*this);
+  side_->require_same_program();  // end_all() has a side channel by now
 }
 
 Mpi::~Mpi() {
