@@ -150,8 +150,7 @@ inline bool resolved(const Slope& n, double scale, const Tolerance& t) {
 inline bool agree_to_rounding(double a, const Slope& n, const Tolerance& t) {
   const double reach = 5 * n.estimate();
   if (!n.only_rounding()) return false;
-  const bool nothing_seen = n.finite() && n.size() <= t.safety * n.estimate();
-  if (nothing_seen && std::abs(a) <= reach) return true;  // a may be 0 where n is rounding
+  if (n.finite() && n.size() <= t.safety * n.estimate() && std::abs(a) <= reach) return true;
   return t.exact && std::max(n.lower() - a, a - n.upper()) <= reach;
 }
 
