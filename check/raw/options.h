@@ -13,6 +13,7 @@ struct Input {
   Shape shape = {};       // empty: one axis; for a single value none
   Values values = {};
   bool differentiable = true;  // false: indices, masks; never changed by the check
+  bool tangent = false;        // of steps on a manifold: that they are zeros is nothing special
 };
 
 /// inputs → output, row-major. Without side effects: it is called many times.

@@ -20,7 +20,7 @@ inline std::string special_point(const std::vector<Input>& inputs) {
   Values all;
   bool unit_norm = false;
   for (const Input& input : inputs) {
-    if (!input.differentiable) continue;
+    if (!input.differentiable || input.tangent) continue;
     all.insert(all.end(), input.values.begin(), input.values.end());
     unit_norm = unit_norm || has_unit_norm(input.values);
   }
@@ -34,7 +34,7 @@ inline std::string special_point(const std::vector<Input>& inputs) {
 inline std::vector<Input> beside(std::vector<Input> inputs, std::uint64_t seed) {
   Random random(seed + 99);
   for (Input& input : inputs) {
-    if (!input.differentiable) continue;
+    if (!input.differentiable || input.tangent) continue;
     const bool unit_norm = has_unit_norm(input.values);
     const double typical = rms(input.values);
     for (double& v : input.values) v += 0.03 * unit_of(v, typical) * random.upstream();

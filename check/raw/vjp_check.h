@@ -15,6 +15,26 @@
 
 namespace gradus::check {
 
+/// A failure that no comparison with a single element shows.
+inline void add_other(Report& report, Finding finding) {
+  report.inputs[finding.input].wrong += 1;
+  report.add(std::move(finding));
+}
+
+/// What was found beside a special point.
+inline void add_beside(Report& report, const std::string& special, const Report& there) {
+  const std::string where = "the inputs have " + special + ", which hides mistakes";
+  report.counts.forward += there.counts.forward;
+  report.counts.vjp += there.counts.vjp;
+  if (there.verdict == Verdict::fail) {
+    Finding finding = there.findings.front();
+    finding.note = where + "; this is beside it. " + finding.note;
+    return add_other(report, std::move(finding));
+  }
+  report.notes.push_back(where + (there ? "; a sample beside it is right too"
+                                        : "; beside it nothing could be measured"));
+}
+
 /// One run of check_vjp.
 class VjpCheck {
  public:
@@ -43,7 +63,8 @@ class VjpCheck {
       numeric_.resize(report_.inputs.size());
       for (std::size_t k = 0; k < report_.inputs.size(); ++k)
         if (report_.inputs[k].differentiable) compare(k);
-      if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_)) add_other(*tie);
+      if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_))
+        add_other(report_, *tie);
       if (!probes_.empty()) side_effects().check_answer(answers_.back());
       if (report_.verdict == Verdict::fail && full_) name_causes();
       if (report_.verdict != Verdict::fail && options_.beside) look_beside();
@@ -249,12 +270,6 @@ class VjpCheck {
     return worst;
   }
 
-  /// A failure that no comparison with a single element shows.
-  void add_other(Finding finding) {
-    report_.inputs[finding.input].wrong += 1;
-    report_.add(std::move(finding));
-  }
-
   /// A sampled check near a special point.
   void look_beside() {
     const std::string special = special_point(subject_.inputs());
@@ -266,15 +281,7 @@ class VjpCheck {
     const Report there = VjpCheck(report_.name, subject_.functions(),
                                   beside(subject_.inputs(), options_.seed), options)
                              .run();
-    const std::string where = "the inputs have " + special + ", which hides mistakes";
-    report_.counts = there.counts;
-    if (there.verdict == Verdict::fail) {
-      Finding finding = there.findings.front();
-      finding.note = where + "; this is beside it. " + finding.note;
-      return add_other(std::move(finding));
-    }
-    report_.notes.push_back(where + (there ? "; a sample beside it is right too"
-                                           : "; beside it nothing could be measured"));
+    add_beside(report_, special, there);
   }
 
   void add_worst(std::size_t k, std::vector<Candidate> candidates) {
