@@ -87,6 +87,16 @@ class Raw {
   /// The whole Jacobian, however large; or a sample of it, however small.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }
+  /// As many elements are looked at one by one as there is time for, on the wall's clock; the others
+  /// move along directions, and the report says what may be missed.
+  template <class Rep, class Period>
+  Raw& budget(std::chrono::duration<Rep, Period> time) {
+    return set(options.seconds, std::chrono::duration<double>(time).count());
+  }
+  /// forward may be called by several threads at the same time.
+  Raw& parallel(int threads = static_cast<int>(std::thread::hardware_concurrency())) {
+    return set(options.threads, threads);
+  }
   /// One more dy, beside the random ones.
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }
 

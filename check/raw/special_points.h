@@ -44,6 +44,26 @@ inline std::vector<Input> beside(std::vector<Input> inputs, std::uint64_t seed) 
   return inputs;
 }
 
+/// A failure that no comparison with a single element shows.
+inline void add_other(Report& report, Finding finding) {
+  report.inputs[finding.input].wrong += 1;
+  report.add(std::move(finding));
+}
+
+/// What was found beside a special point.
+inline void add_beside(Report& report, const std::string& special, const Report& there) {
+  const std::string where = "the inputs have " + special + ", which hides mistakes";
+  report.counts.forward += there.counts.forward;
+  report.counts.vjp += there.counts.vjp;
+  if (there.verdict == Verdict::fail) {
+    Finding finding = there.findings.front();
+    finding.note = where + "; this is beside it. " + finding.note;
+    return add_other(report, std::move(finding));
+  }
+  report.notes.push_back(where + (there ? "; a sample beside it is right too"
+                                        : "; beside it nothing could be measured"));
+}
+
 /// Equal elements at kinks move together: a maximum that pays each of them all is right by each
 /// alone, and not by both.
 inline std::optional<Finding> wrong_tie(Subject& subject, const std::vector<Numeric>& numeric,
