@@ -12,10 +12,18 @@
 #include <optional>
 
 #include "gradus/check/raw/adapter.h"
+#include "gradus/check/raw/findings.h"
+#ifndef GRADUS_CHECK_COMPILED
 #include "gradus/check/raw/report.h"
 #include "gradus/check/raw/vjp_check.h"
+#endif
 
 namespace gradus::check {
+
+#ifdef GRADUS_CHECK_COMPILED
+Report check_vjp(const std::string& name, Functions functions, std::vector<Input> inputs,
+                 RawOptions options);
+#endif
 
 /// An input with a name and a shape for the report. One of integers gets no gradient.
 template <Numbers A>

@@ -1,9 +1,11 @@
 // What a check is given: inputs, functions, options.
 #pragma once
 
+#include <functional>
 #include <stdexcept>
 
-#include "gradus/check/raw/differences.h"
+#include "gradus/check/raw/kinks.h"
+#include "gradus/check/raw/words.h"
 
 namespace gradus::check {
 

@@ -14,7 +14,7 @@ namespace {
 constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
 using Guarded = std::vector<Buffer<double*>>;
 
-std::string text_of(const char* text) { return text ? text : ""; }
+std::string string_of(const char* text) { return text ? text : ""; }
 
 Shape shape_of(int rank, const std::int64_t* shape) {
   if (rank < 0 || (rank > 0 && !shape)) throw BadInput(joined("a shape of rank ", rank));
@@ -120,7 +120,7 @@ struct gradus_check {
     InputSummary& summary = report->inputs[k];
     report->add({.kind = Kind::condition, .input = k, .input_name = summary.name, .note = note});
     if (summary.cause.name.empty())
-      summary.cause = {text_of(cause[0]), text_of(cause[1]), text_of(cause[2])};
+      summary.cause = {string_of(cause[0]), string_of(cause[1]), string_of(cause[2])};
     return Verdict::fail;
   }
 };
@@ -151,7 +151,7 @@ int gradus_check_version(void) { return GRADUS_CHECK_VERSION; }
 
 gradus_check* gradus_check_new(const char* name) {
   gradus_check* check = new (std::nothrow) gradus_check;
-  if (check && kept_inside(check, [&] { check->name = text_of(name); }) == 0) return check;
+  if (check && kept_inside(check, [&] { check->name = string_of(name); }) == 0) return check;
   delete check;
   return nullptr;
 }
@@ -161,7 +161,7 @@ void gradus_check_free(gradus_check* check) { delete check; }
 int gradus_check_input(gradus_check* check, const char* name, int rank, const std::int64_t* shape,
                        const double* values, int differentiable) {
   return kept_inside(check, [&] {
-    Input input{text_of(name), shape_of(rank, shape), {}, differentiable != 0};
+    Input input{string_of(name), shape_of(rank, shape), {}, differentiable != 0};
     if (input.name.empty()) input.name = joined("x", check->inputs.size());
     input.values.assign(values, values + count_of(input.shape));
     check->inputs.push_back(std::move(input));
@@ -173,7 +173,7 @@ int gradus_check_output(gradus_check* check, int rank, const std::int64_t* shape
 }
 
 int gradus_check_set(gradus_check* check, const char* option, double value) {
-  return kept_inside(check, [&] { check->set(text_of(option), value); });
+  return kept_inside(check, [&] { check->set(string_of(option), value); });
 }
 
 int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp,
@@ -187,7 +187,7 @@ int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp
 }
 
 void gradus_check_says(gradus_check* check, const char* message) {
-  kept_inside(check, [&] { check->said = text_of(message); });
+  kept_inside(check, [&] { check->said = string_of(message); });
 }
 
 int gradus_check_condition(gradus_check* check, int input, const char* note,
@@ -198,7 +198,7 @@ int gradus_check_condition(gradus_check* check, int input, const char* note,
 
 const char* gradus_check_report(gradus_check* check, const char* form) {
   kept_inside(check, [&] {
-    const std::string as = text_of(form);
+    const std::string as = string_of(form);
     check->text.clear();
     if (!check->report) return;
     check->text = as == "json" ? check->report->json() : check->report->text(as == "colour");
