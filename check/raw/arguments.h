@@ -14,6 +14,9 @@ inline constexpr bool is_span = false;
 template <class T, std::size_t N>
 inline constexpr bool is_span<std::span<T, N>> = true;
 
+template <class P>
+using Pointee = std::remove_cv_t<std::remove_pointer_t<P>>;
+
 /// Does a function that takes an A see memory of the checker?
 template <class A>
 inline constexpr bool is_view = std::is_pointer_v<A> || is_span<A>;
