@@ -157,10 +157,10 @@ function timeline() {
     return i == null ? h('span', {class: 'box none'}, '—') : button(op.op, () => app.go({s: t.steps[i].key}),
       {class: 'box', tabindex: -1, title: t.steps[i].key, 'aria-current': i === at ? 'step' : null});
   }));
-  return [h('div', {class: 'drive'}, button('⏮', () => app.by(-n), {'aria-label': 'first'}), button('←', () => app.by(-1), {'aria-label': 'previous'}),
+  return [h('div', {class: 'drive'}, button('⇤', () => app.by(-n), {'aria-label': 'first'}), button('←', () => app.by(-1), {'aria-label': 'previous'}),
     h('input', {type: 'range', min: 0, max: n - 1, value: at, 'aria-label': 'step', 'aria-valuetext': sentence(t, step, at),
                 onchange: e => app.go({s: t.steps[+e.target.value].key})}),
-    button('→', () => app.by(1), {'aria-label': 'next'}), button('⏭', () => app.by(n), {'aria-label': 'last'}), button('twin', twin)),
+    button('→', () => app.by(1), {'aria-label': 'next'}), button('⇥', () => app.by(n), {'aria-label': 'last'}), button('twin', twin)),
     lane('forward →', op => t.stepAt.get('f' + op.id)), lane('← backward', op => t.twin.get(op.id))];
 }
 

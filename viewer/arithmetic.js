@@ -96,7 +96,7 @@ class Operands {
 function group(x, index, axes) {
   let found = [index];
   for (const axis of axes)
-    found = found.flatMap(i => Array.from({length: x.shapes[0][axis]}, (_, n) => i.with(axis, n)));
+    found = found.flatMap(i => Array.from({length: x.shapes[0][axis]}, (_, n) => put(i, axis, n)));
   const strides = stridesOf(x.shapes[0]);
   return found.map(i => x.at(0, flatOf(i, strides)));
 }
@@ -160,7 +160,7 @@ const kRules = {
     const inner = x.shapes[1][1];
     return [{note: `${inner} products${x.there[2] ? ' and the bias' : ''}`, cell: i => {
       const o = i[i.length - 1];
-      const terms = Array.from({length: inner}, (_, n) => times(x.spread(0, i.with(-1, n)), x.at(1, o * inner + n)));
+      const terms = Array.from({length: inner}, (_, n) => times(x.spread(0, put(i, -1, n)), x.at(1, o * inner + n)));
       return sum(x.there[2] ? [...terms, x.at(2, o)] : terms);
     }}];
   },
@@ -183,23 +183,16 @@ const kRules = {
   },
   swiglu: (op, x, shape) => {
     const half = shape[shape.length - 1], silu = e => call('silu', e, ...kUnary.silu(e.v));
-    const strides = stridesOf(x.shapes[0]), at = (i, n) => x.at(0, flatOf(i.with(-1, n), strides));
+    const strides = stridesOf(x.shapes[0]), at = (i, n) => x.at(0, flatOf(put(i, -1, n), strides));
     return [{cell: i => times(silu(at(i, i.at(-1))), at(i, i.at(-1) + half))},
             {cell: i => times(silu(x.spread(0, i)), x.spread(1, i))}];
   },
-  reshape: (op, x, shape) => [{note: 'the same number', cell: i => x.at(0, flatOf(i, stridesOf(shape)))}],
-  clone: same, contiguous: same, to: same, expand: same, broadcast_to: same,
+  clone: same, contiguous: same, to: same, reshape: same, expand: same,
   tril: (op, x) => triangle(x, (r, c) => c - r), triu: (op, x) => triangle(x, (r, c) => r - c),
-  transpose: (op, x, shape) => orders(shape.length, true).map(o => permuted(x, o)),
-  permute: (op, x, shape) => orders(Math.min(shape.length, 5), false).map(o => permuted(x, o)),
-  select: (op, x, shape) => x.shapes[0].flatMap((n, a) => String(x.shapes[0].toSpliced(a, 1)) !== String(shape) ? [] :
-    Array.from({length: Math.min(n, 64)}, (_, at) => window1(x, a, at, i => i.toSpliced(a, 0, at)))),
-  slice: (op, x, shape) => x.shapes[0].flatMap((n, a) => n === shape[a] && a + 1 < shape.length ? [] :
-    Array.from({length: Math.min(n - shape[a] + 1, 64)}, (_, at) => window1(x, a, at, i => i.with(a, i[a] + at)))),
   cat: (op, x, shape) => shape.map((_, a) => ({note: `along axis ${a}`, cell: i => {
     let k = 0, n = i[a];
     while (n >= x.shapes[k][a]) n -= x.shapes[k++][a];
-    return x.at(k, flatOf(i.with(a, n), stridesOf(x.shapes[k])));
+    return x.at(k, flatOf(put(i, a, n), stridesOf(x.shapes[k])));
   }})),
   cross_entropy: (op, x) => {
     const n = x.shapes[0].at(-1), rows = numel(x.shapes[0]) / n, kept = [...Array(rows).keys()].filter(
@@ -211,18 +204,8 @@ const kRules = {
   },
   attention: (op, x, shape) => [false, true].map(causal => headWay(op, x, shape, causal)),
 };
-function same(op, x) { return [{note: 'the same number', cell: i => x.spread(0, i)}]; }
-const window1 = (x, axis, at, lift) => ({note: `axis ${axis} from ${at}`, cell: i => x.spread(0, lift(i))});
-const permuted = (x, o) => ({note: `axes ${o}`, cell: i => {
-  const from = [];
-  o.forEach((axis, k) => { from[axis] = i[k]; });
-  return x.at(0, flatOf(from, stridesOf(x.shapes[0])));
-}});
-function orders(rank, swaps) {
-  const base = [...Array(rank).keys()];
-  if (swaps) return base.flatMap(a => base.filter(b => b > a).map(b => base.with(a, b).with(b, a))).reverse();
-  const all = rest => rest.length ? rest.flatMap((x, i) => all(rest.toSpliced(i, 1)).map(o => [x, ...o])) : [[]];
-  return all(base);
+function same(op, x, shape) {
+  return [{note: 'the same number', cell: i => numel(x.shapes[0]) === numel(shape) ? x.at(0, flatOf(i, stridesOf(shape))) : x.spread(0, i)}];
 }
 const triangle = (x, above) => [0, 1, -1].map(d => ({note: `diagonal ${d}`, cell: i =>
   above(i.at(-2), i.at(-1)) <= d ? x.spread(0, i) : constant(0)}));
@@ -251,12 +234,17 @@ function headWay(op, x, shape, causal) {
   return {note: `softmax(q kᵀ · ${scale.s()})${causal ? ', causal' : ''} · v`, cell: i => {
     const seen = causal ? i.at(-2) + S - T + 1 : S;
     const scores = Array.from({length: seen}, (_, s) => times(scale, sum(Array.from({length: D}, (_, d) =>
-      times(x.spread(0, i.with(-1, d)), x.spread(1, i.with(-2, s).with(-1, d)))))));
+      times(x.spread(0, put(i, -1, d)), x.spread(1, put(put(i, -2, s), -1, d)))))));
     const m = constant(Math.max(...scores.map(e => e.v))), e = scores.map(r => exp(minus(r, m))), total = sum(e);
-    return sum(e.map((w, s) => times(over(w, total), x.spread(2, i.with(-2, s)))));
+    return sum(e.map((w, s) => times(over(w, total), x.spread(2, put(i, -2, s)))));
   }};
 }
 
+/** A view has no numbers of its own: it reads the same places of memory. */
+function viewWay(from, to) {
+  const place = new Map(memoryOf(from).map((m, i) => [m, i])), at = memoryOf(to), strides = stridesOf(to.shape);
+  return {note: 'a view: the same place in memory', cell: i => cellOf(0, place.get(at[flatOf(i, strides)]), values(to)[flatOf(i, strides)])};
+}
 function waysOf(op, x, shape, y) {
   if (kUnary[op.op] && x.shapes.length === 1)
     return [{cell: i => { const e = x.spread(0, i); return call(op.op, e, ...kUnary[op.op](e.v)); }}];
@@ -304,15 +292,18 @@ function judged(e, recorded, eps) {
   return {e, parts, value: e.v, recorded, agrees: close(e.v, recorded, eps, size, parts.size)};
 }
 
+const kMissing = 'not every number of this was recorded';
+
 /** The reading of an operation that its recorded numbers bear out, or why there is none. */
 function readingOf(t, op) {
   if (op.reading) return op.reading;
   const out = t.tensors.get(op.out), x = new Operands(op.in.map(id => t.tensors.get(id)));
   const y = values(out), eps = out ? kEps[out.dtype] || 2 ** -52 : 0;
   if (!y || !y.length || x.data.some((d, k) => x.there[k] && !d))
-    return op.reading = {why: 'the recording has not every number of this operation'};
+    return op.reading = {why: kMissing};
   const n = y.length, probes = [...new Set([0, n >> 1, n - 1, (n / 3) | 0])];
-  const ways = waysOf(op, x, out.shape, y);
+  const ways = waysOf(op, x, out.shape, y), from = t.tensors.get(op.in[0]);
+  if (from && from.storage != null && from.storage === out.storage) ways.unshift(viewWay(from, out));
   if (!ways.length) return op.reading = {why: `the page has no arithmetic for ${op.op}`};
   const at = (way, i) => judged(way.cell(indexOf(i, out.shape), y[i], y), y[i], eps);
   const fits = way => { try { return probes.every(i => at(way, i).agrees); } catch { return false; } };
@@ -353,10 +344,10 @@ function received(t, e) {
 /** dx[i] of a ledger entry: Σ dy[j] · ∂y[j]/∂x[i], as {e, value, recorded, agrees, parts}, or {why}. */
 function backwardCell(t, entry, i) {
   const visit = t.visits.get(entry.visit), op = visit && t.ops.get(visit.op), dy = visit && values(t.tensors.get(visit.dy));
-  if (!op || !dy) return {why: 'the recording has not every number of this gradient'};
+  if (!op || !dy) return {why: kMissing};
   try {
     const got = received(t, entry), paths = pathsOf(t, op);
-    if (!got.v) return {why: 'the recording has not every number of this gradient'};
+    if (!got.v) return {why: kMissing};
     if (paths.why) return paths;
     const uses = paths.map.get(entry.input * 2 ** 32 + i) || [], eps = kEps[got.dtype] || 2 ** -52;
     const e = uses.length ? sum(uses.map(u => times(cellOf(0, u.j, dy[u.j]), constant(u.d)))) : constant(0);

@@ -86,8 +86,7 @@ function matrix(app, id, o = {}) {
   if (!tensor) return h('figure', {class: 'matrix'}, h('figcaption', {}, h('b', {}, title), ' was not captured'));
   const v = values(tensor), s = sliceOf(tensor, state.lead), box = h('figure', {class: 'matrix'});
   const labels = [labelsFor(t, tensor, tensor.shape.length - 2), labelsFor(t, tensor, tensor.shape.length - 1)];
-  box.append(h('figcaption', {}, h('b', {}, title), ` ${shapeText(tensor.shape)} ${tensor.dtype || ''} `,
-    o.note && `${o.note} `,
+  box.append(h('figcaption', {}, h('b', {}, title), ` ${shapeText(tensor.shape)} ${tensor.dtype || ''} `, o.note, ' ',
     v ? button('PNG', () => savePicture(title, v, s, labels), {class: 'mini', title: 'save this heatmap as a picture',
                                                                'aria-label': `save ${title} as PNG`}) : null));
   if (s.before.length) box.append(h('div', {class: 'lead'}, s.before.map((n, i) => h('label', {}, `axis ${i} `,

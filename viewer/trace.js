@@ -40,6 +40,8 @@ function indexOf(flat, shape) {
   }
   return index;
 }
+/** The index with `n` at one axis, counted from the end where negative. */
+const put = (index, axis, n) => index.map((x, a) => a === (axis + index.length) % index.length ? n : x);
 /** Where an index of a broadcast result reads an input of `shape`. */
 function broadcastFlat(index, shape) {
   let at = 0;
@@ -184,11 +186,12 @@ function moduleTree(t) {
   return children;
 }
 
-/** Labels of an axis: a list of tokens that is as long, or null. Attention: T asks, S is looked at. */
+/** Labels of an axis, or null: rows of as many as there are tokens; columns in matrices of attention, where T looks at S. */
 function labelsFor(t, tensor, axis) {
-  const n = tensor.shape[axis], fits = name => (t.labels[name] || []).length === n && n > 1;
-  const name = (axis === tensor.shape.length - 1 ? ['S', 'T'] : ['T', 'S']).concat(Object.keys(t.labels)).find(fits);
-  return name ? t.labels[name] : null;
+  t.maps = t.maps || new Set(t.attention.flatMap(a => [a.scores, a.masked, a.weights, a.dweights, a.dscores]));
+  const map = t.maps.has(tensor.id), column = axis === tensor.shape.length - 1, fits = n => t.labels[n]?.length === tensor.shape[axis];
+  if (tensor.kind === 'param' || (column && !map)) return null;
+  return t.labels[(column ? ['S', 'T'] : ['T', 'S']).find(fits)] || null;
 }
 
 /** The visible rows of the tree: [{module or op, level, at, of}]. */
@@ -212,7 +215,7 @@ function align(a, b) {
   };
   const others = new Map(), keyB = key(b, new Map()), keyA = key(a, new Map());
   for (const op of b.ops) others.set(keyB(op), op);
-  return a.ops.map(op => ({a: op, b: others.get(keyA(op)) || null}));
+  return Array.from(a.ops, op => ({a: op, b: others.get(keyA(op)) || null}));
 }
 
 /** What differs between two tensors: {same, why, at, most}; same is null where it was not captured. */

@@ -111,7 +111,7 @@ function attentions(t) {
 function attentionView(app) {
   const {t, state} = app, all = app.once('attentions', () => attentions(t));
   if (!all.length) return [note('No attention ran in this step.')];
-  const here = app.step() && all.findIndex(a => app.step().op && a.op === app.step().op.id);
+  const step = app.step(), here = step && step.op ? all.findIndex(a => a.op === step.op.id) : 0;
   const k = Math.min(state.t ?? Math.max(0, here), all.length - 1), a = all[k], w = t.tensors.get(a.weights);
   const v = values(w), s = w && sliceOf(w, state.lead), heads = w ? numel(s.before) : 0;
   const head = s ? flatOf(s.at, stridesOf(s.before)) : 0;

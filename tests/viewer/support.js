@@ -189,9 +189,9 @@ class Browser {
     return this.visit(file, hash);
   }
   async key(key) {
-    const code = {'/': 'Slash', '?': 'Slash'}[key] || key;
-    await this.send('Input.dispatchKeyEvent', {type: 'keyDown', key, code, text: key.length === 1 ? key : undefined});
-    await this.send('Input.dispatchKeyEvent', {type: 'keyUp', key, code});
+    const more = {key, code: key, windowsVirtualKeyCode: key === 'Escape' ? 27 : undefined};
+    await this.send('Input.dispatchKeyEvent', {type: 'keyDown', text: key.length === 1 ? key : undefined, ...more});
+    await this.send('Input.dispatchKeyEvent', {type: 'keyUp', ...more});
   }
   size(width, height, {scale = 1, dark = false} = {}) {
     return Promise.all([
@@ -219,4 +219,35 @@ class Browser {
   }
 }
 
-module.exports = {pure, sample, chain, page, escaped, Sample, Browser, findBrowser, f64};
+/** Runs the cases of a file: prints what failed and exits with 1. */
+async function run(cases, after = () => {}) {
+  let failed = 0;
+  for (const [name, test] of Object.entries(cases)) {
+    try {
+      await test();
+      console.log(`ok    ${name}`);
+    } catch (error) {
+      ++failed;
+      console.log(`FAILED ${name}\n${error.stack}`);
+    }
+  }
+  await after();
+  process.exit(failed ? 1 : 0);
+}
+
+/** Ends the program with 77, ctest's word for skipped, and says what would install what is missing. */
+function skip(hint) {
+  console.log(`SKIPPED: ${hint}`);
+  process.exit(77);
+}
+
+/** The same with one browser for all cases. */
+async function runInBrowser(cases) {
+  if (!findBrowser()) skip('no Chromium here: apt-get install chromium (./test.sh --all does)');
+  const browser = await Browser.open();
+  process.on('exit', () => browser.process.kill('SIGKILL'));
+  await run(Object.fromEntries(Object.entries(cases).map(([name, test]) => [name, () => test(browser)])),
+            () => browser.close());
+}
+
+module.exports = {pure, sample, chain, page, escaped, Sample, Browser, findBrowser, f64, run, runInBrowser, skip};
