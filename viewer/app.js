@@ -139,7 +139,7 @@ function explain() {
   const {op} = step, d = t.opdefs[op.op] || {}, stack = t.stacks.get(op.stack), back = step.dir === 'backward', twin = t.twin.get(op.id);
   const comments = (d.lines || []).map(l => l.match(/\/\/ ?(.*)/)?.[1]).filter(Boolean);
   return [h('h2', {}, back ? `${op.op}, backward` : op.op),
-    h('p', {class: 'sum'}, `${op.in.map(id => shapeText((t.tensors.get(id) || {shape: [0]}).shape)).join(' , ')} → ${shapeText(t.tensors.get(op.out).shape)}`),
+    h('p', {class: 'sum'}, `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeText(t.tensors.get(op.out).shape)}`),
     comments.map(c => h('p', {class: 'formula'}, c)),
     d.derivation ? details('derivation', () => d.derivation.map(l => h('p', {class: 'formula'}, l))) : null,
     h('p', {}, back ? goTo(app, 'f' + op.id, 'its forward') : twin != null ? goTo(app, t.steps[twin].key, 'its backward') : 'backward did not reach it'),
@@ -167,7 +167,7 @@ function timeline() {
 function notices(problem) {
   const {t} = app, f = t.failure, notes = [...(t.meta.notes || [])], out = [];
   if (problem) out.push(h('p', {role: 'alert', class: 'bad'}, `✗ ${problem}`));
-  if (f) out.push(h('div', {role: 'alert', class: 'bad'}, h('p', {}, `✗ ${f.op} threw on ${f.in.map(id => shapeText((t.tensors.get(id) || {shape: []}).shape)).join(' and ')}: ${f.message}`),
+  if (f) out.push(h('div', {role: 'alert', class: 'bad'}, h('p', {}, `✗ ${f.op} threw on ${f.in.map(id => shapeIn(t, id)).join(' and ')}: ${f.message}`),
     h('p', {}, f.module != null ? `in ${pathOf(t, f.module)}` : ''), details('where', () => (t.stacks.get(f.stack)?.frames || []).slice(0, 6).map(k => sourceOf(t, k)))));
   if (notes.length) out.push(details(`what this page leaves out (${notes.length})`, () => notes.map(n => h('p', {}, n))));
   byId('notices').replaceChildren(...out);
@@ -213,7 +213,7 @@ const kActions = {
   Escape: () => app.state.cell ? app.go({cell: null}) : byId('stage').focus(),
 };
 function onKey(e) {
-  if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT)$/.test(e.target.tagName) || document.querySelector('dialog')) return;
+  if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT)$/.test(e.target.tagName) || document.querySelector('dialog[open]')) return;
   const view = Object.keys(kViews)[+e.key - 1], act = view ? () => app.go({v: view}) : Object.hasOwn(kActions, e.key) && kActions[e.key];
   if (act) e.preventDefault(), act();
 }

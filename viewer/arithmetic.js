@@ -146,7 +146,6 @@ const kRules = {
     return minus(minus(row[n], m), log(sum(row.map(r => exp(minus(r, m))))));
   }),
   cumsum: (op, x) => alongAxes(op, x, (row, n) => sum(row.slice(0, n + 1))),
-  flip: (op, x) => alongAxes(op, x, (row, n) => row[row.length - 1 - n]),
   matmul: (op, x) => {
     const [a, b] = x.shapes, inner = a[a.length - 1];
     return [{note: `${inner} products`, cell: i => {
@@ -188,7 +187,6 @@ const kRules = {
             {cell: i => times(silu(x.spread(0, i)), x.spread(1, i))}];
   },
   clone: same, contiguous: same, to: same, reshape: same, expand: same,
-  tril: (op, x) => triangle(x, (r, c) => c - r), triu: (op, x) => triangle(x, (r, c) => r - c),
   cat: (op, x, shape) => shape.map((_, a) => ({note: `along axis ${a}`, cell: i => {
     let k = 0, n = i[a];
     while (n >= x.shapes[k][a]) n -= x.shapes[k++][a];
@@ -207,8 +205,6 @@ const kRules = {
 function same(op, x, shape) {
   return [{note: 'the same number', cell: i => numel(x.shapes[0]) === numel(shape) ? x.at(0, flatOf(i, stridesOf(shape))) : x.spread(0, i)}];
 }
-const triangle = (x, above) => [0, 1, -1].map(d => ({note: `diagonal ${d}`, cell: i =>
-  above(i.at(-2), i.at(-1)) <= d ? x.spread(0, i) : constant(0)}));
 function scaled(x, drops) {  // the factor is no input: it is read off the largest number that came through
   return [{note: drops ? 'kept numbers are scaled up, dropped ones are 0' : 'factor read off the largest number',
            cell: (i, y, all) => {

@@ -2,95 +2,86 @@
 'use strict';
 
 // ---- which memory ----
-const kPatterns = ['h0', 'h1', 'h2', 'h3'];
+const kStrip = 512;
 function storageView(app) {
-  const {t, state} = app, step = app.step(), ids = step && step.op ? [step.op.out, ...step.op.in].filter(id => id != null) : [];
-  const chosen = t.tensors.get(state.t ?? (state.cell ? state.cell.id : ids[0]));
-  if (!chosen) return [note('Choose a step with a tensor.')];
-  const rank = chosen.shape.length, axis = Math.min(state.axis ?? Math.max(0, rank - 3), Math.max(0, rank - 1));
-  const strides = chosen.strides || stridesOf(chosen.shape), at = memoryOf(chosen), ghost = reshapeInstead(chosen), v = values(chosen);
-  const group = i => rank ? indexOf(i, chosen.shape)[axis] : 0, index = state.cell && state.cell.id === chosen.id ? state.cell.i : 0;
-  const where = new Map(at.map((m, i) => [m, i])), start = Math.min(...at), end = Math.max(...at) + 1;
-  const most = 512, first = windowAt(at[index] - start, most, end - start) + start, last = Math.min(end, first + most);
-  const strip = (title, memory) => h('div', {}, h('h3', {}, title), h('div', {class: 'strip', role: 'img', 'aria-label':
-    `${title}: ${Array.from({length: Math.min(32, last - first)}, (_, k) => memory(first + k) ?? 'other').join(' ')} …`},
-    Array.from({length: last - first}, (_, k) => {
-      const g = memory(first + k);
-      return h('span', {class: g == null ? 'other' : kPatterns[g % 4] + (first + k === at[index] ? ' here' : ''),
-                        title: `memory ${first + k}`}, g == null ? '·' : g);
-    })));
-  const idx = indexOf(index, chosen.shape), swapped = ghost.some((m, i) => m !== at[i]);
-  const read = m => { const i = where.get(m); return i == null || !v ? 'a number of another tensor' : short(v[i]); };
-  return [pane(`Where ${nameOf(t, chosen.id)} (${shapeText(chosen.shape)}) lies in storage ${chosen.storage}`,
-    row(h('label', {}, 'tensor ', h('select', {onchange: e => app.go({t: +e.target.value, cell: null})}, [...new Set([chosen.id, ...ids])]
-      .map(id => h('option', {value: id, selected: id === chosen.id}, nameOf(t, id))))),
-      h('label', {}, 'digits show the index of ', h('select', {onchange: e => app.go({axis: +e.target.value})},
-        chosen.shape.map((n, a) => h('option', {value: a, selected: a === axis}, `axis ${a} (${n})`))))),
-    h('p', {class: 'sum'}, `[${idx}] lies at ${chosen.offset || 0}${idx.map((n, a) => ` + ${n}·${strides[a]}`).join('')} = ${at[index]}`),
-    strip('as it is', m => where.has(m) ? group(where.get(m)) : null),
-    swapped ? [strip('if the same memory were reshaped instead of transposed', m => m - (chosen.offset || 0) < at.length &&
-      m >= (chosen.offset || 0) ? group(m - (chosen.offset || 0)) : null),
-      note(`A reshape keeps the order of memory. [${idx}] would be the number at ${ghost[index]} (${read(ghost[index])}) and not the one ` +
-           `at ${at[index]} (${read(at[index])}): numbers of different heads or tokens mix, and no shape is wrong.`)] :
-      note('Its numbers lie in the order of its index, so a reshape moves nothing.'),
-    numel(chosen.shape) > 4096 || end - start > most ? note(`Places ${first} to ${last - 1} of ${start} to ${end - 1} are drawn.`) : null,
-    shown(app, chosen.id))];
+  const {t, state} = app, op = app.step()?.op, ids = op ? [op.out, ...op.in].filter(id => id != null) : [];
+  const x = t.tensors.get(state.t ?? state.cell?.id ?? ids[0]);
+  if (!x) return [note('Choose a step with a tensor.')];
+  const rank = x.shape.length, axis = Math.max(0, Math.min(state.axis ?? rank - 3, rank - 1)), v = values(x);
+  const strides = x.strides || stridesOf(x.shape), at = memoryOf(x), ghost = reshapeInstead(x), zero = x.offset || 0;
+  const index = state.cell?.id === x.id ? Math.min(state.cell.i, at.length - 1) : 0, idx = indexOf(index, x.shape);
+  const where = new Map(at.map((m, i) => [m, i])), begin = Math.min(...at), end = Math.max(...at) + 1;
+  const first = begin + windowAt(at[index] - begin, Math.min(kStrip, end - begin), end - begin);
+  const places = Array.from({length: Math.min(end - first, kStrip)}, (_, k) => first + k);
+  const group = i => i == null || i >= at.length || i < 0 ? '·' : rank ? indexOf(i, x.shape)[axis] : 0;
+  const strip = (title, item) => [h('h3', {}, title), h('div', {class: 'strip', role: 'img', 'aria-label':
+    `${title}: ${places.slice(0, 32).map(m => group(item(m))).join(' ')} …`}, places.map(m => {
+      const g = group(item(m));
+      return h('span', {class: (g === '·' ? 'other' : `h${g % 4}`) + (m === at[index] ? ' here' : ''), title: `place ${m}`}, g);
+    }))];
+  const read = m => v && where.has(m) ? short(v[where.get(m)]) : 'of another tensor';
+  const choose = (label, key, all, now) => h('label', {}, `${label} `, h('select', {onchange: e => app.go({[key]: +e.target.value})},
+    all.map(([value, text]) => h('option', {value, selected: value === now}, text))));
+  return [pane(`Where ${nameOf(t, x.id)} (${shapeText(x.shape)}) lies in storage ${x.storage}`,
+    row(choose('tensor', 't', [...new Set([x.id, ...ids])].map(id => [id, nameOf(t, id)]), x.id),
+        choose('digits: the index of', 'axis', x.shape.map((n, a) => [a, `axis ${a} (${n})`]), axis)),
+    h('p', {class: 'sum'}, `[${idx}] lies at ${zero}${idx.map((n, a) => ` + ${n}·${strides[a]}`).join('')} = ${at[index]}`),
+    strip('as it is', m => where.get(m)),
+    ghost.some((m, i) => m !== at[i]) ? [strip('if this memory were reshaped instead of transposed', m => m - zero),
+      note(`[${idx}] would be the number at ${ghost[index]} (${read(ghost[index])}), not at ${at[index]} (${read(at[index])}): ` +
+           'a reshape keeps the order of memory, so heads and tokens mix, and no shape is wrong.')] :
+      note('Its numbers lie in the order of its index: a reshape moves nothing.'),
+    places.length < end - begin ? note(`Places ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`) : null,
+    shown(app, x.id))];
 }
 
 // ---- the graph ----
 const kMostNodes = 150;
-/** Nodes with depth, and edges: all operations where they are few, else around the step, or modules. */
+/** Nodes with a depth, and edges: two steps around an operation; all of them where they are few, else the layers. */
 function graphOf(t, step, whole) {
-  const centre = step && step.op ? step.op : t.ops.get(0), nodes = new Map(), edges = new Set();
+  const centre = step?.op || t.ops.get(0), nodes = new Map(), edges = new Set();
   const before = op => op.in.map(id => t.producer.get(id)).filter(Boolean);
-  if (!whole) {
-    let ring = centre ? [centre] : [];
-    const hop = (next, sign) => {
-      let at = ring;
-      for (let d = 1; d <= 2; ++d) {
-        at = [...new Set(at.flatMap(next))].filter(o => !nodes.has(o.id)).slice(0, 12);
-        at.forEach(o => nodes.set(o.id, {id: o.id, text: `${o.op} #${o.id}`, depth: sign * d, step: 'f' + o.id}));
+  const node = (id, op, depth) => ({id, text: id === op.id ? `${op.op} #${id}` : id, depth, step: 'f' + op.id, now: op === centre});
+  if (!whole && centre) {
+    nodes.set(centre.id, node(centre.id, centre, 0));
+    for (const [sign, next] of [[-1, before], [1, o => t.users.get(o.out) || []]])
+      for (let ring = [centre], d = 1; d <= 2; ++d) {
+        ring = [...new Set(ring.flatMap(next))].filter(o => !nodes.has(o.id)).slice(0, 12);
+        ring.forEach(o => nodes.set(o.id, node(o.id, o, sign * d)));
       }
-    };
-    ring.forEach(o => nodes.set(o.id, {id: o.id, text: `${o.op} #${o.id}`, depth: 0, step: 'f' + o.id, now: true}));
-    hop(before, -1), hop(o => t.users.get(o.out) || [], 1);
     for (const id of nodes.keys()) for (const o of before(t.ops.get(id))) if (nodes.has(o.id)) edges.add(`${o.id}>${id}`);
-    return {nodes: [...nodes.values()], edges: [...edges]};
-  }
-  const keyAt = depth => op => pathOf(t, op.module).split('.').slice(0, depth).join('.') || 'outermost';
-  let key = op => op.id, depth = 8;
-  if (t.ops.length > kMostNodes)
-    for (key = keyAt(depth); depth > 0 && new Set(function* () { for (const o of t.ops) yield key(o); }()).size > kMostNodes;)
-      key = keyAt(--depth);
-  for (const op of t.ops) {
-    const id = key(op), old = nodes.get(id);
-    const deep = Math.max(0, ...before(op).filter(o => key(o) !== id).map(o => (nodes.get(key(o))?.depth ?? 0) + 1));
-    if (!old) nodes.set(id, {id, text: id === op.id ? `${op.op} #${op.id}` : `${id}`, depth: deep, step: 'f' + op.id, now: op === centre});
-    else if (op === centre) old.now = true;
-    for (const o of before(op)) if (key(o) !== id) edges.add(`${key(o)}>${id}`);
+  } else {
+    let key = op => op.id;
+    for (let depth = 8; new Set(Array.from(t.ops, key)).size > kMostNodes; --depth)
+      key = op => pathOf(t, op.module).split('.').slice(0, depth).join('.') || 'outermost';
+    for (const op of t.ops) {
+      const id = key(op), inner = before(op).map(key).filter(k => k !== id);
+      if (!nodes.has(id)) nodes.set(id, node(id, op, Math.max(0, ...inner.map(k => (nodes.get(k)?.depth ?? 0) + 1))));
+      nodes.get(id).now ||= op === centre;
+      for (const k of inner) edges.add(`${k}>${id}`);
+    }
   }
   return {nodes: [...nodes.values()], edges: [...edges]};
 }
 function graphView(app) {
-  const whole = !!app.state.whole, g = app.once(`graph ${whole ? 'all' : app.state.s}`, () => graphOf(app.t, app.step(), whole));
-  if (!g.nodes.length) return [note('No operation was recorded.')];
-  const columns = new Map(), place = new Map(), W = 150, H = 44, low = Math.min(...g.nodes.map(n => n.depth));
+  const whole = !!app.state.whole, g = app.once(`graph ${whole || app.state.s}`, () => graphOf(app.t, app.step(), whole));
+  const columns = new Map(), place = new Map(), low = Math.min(...g.nodes.map(n => n.depth));
   for (const n of g.nodes) {
     multi(columns, n.depth - low, n);
-    place.set(String(n.id), [(n.depth - low) * W, (columns.get(n.depth - low).length - 1) * H]);
+    place.set(`${n.id}`, [(n.depth - low) * 150, (columns.get(n.depth - low).length - 1) * 44]);
   }
-  const wide = (Math.max(...columns.keys()) + 1) * W, high = Math.max(...[...columns.values()].map(c => c.length)) * H;
-  const line = e => {
+  const width = Math.max(0, ...columns.keys()) * 150 + 150, height = Math.max(0, ...[...columns.values()].map(c => c.length)) * 44;
+  const lines = g.edges.map(e => {
     const [[x, y], [u, w]] = e.split('>').map(id => place.get(id));
     return h('path', {d: `M${x + 120} ${y + 16}C${x + 150} ${y + 16} ${u - 30} ${w + 16} ${u} ${w + 16}`});
-  };
-  return [pane(whole ? (app.t.ops.length > kMostNodes ? `${plural(app.t.ops.length, 'operation')}, drawn as layers` : 'every operation')
-    : 'two steps around this operation', button(whole ? 'around this step' : 'the whole graph', () => app.go({whole: whole ? null : 1})),
+  });
+  return [pane(whole ? app.t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' : 'Two steps around this one',
+    button(whole ? 'around this step' : 'the whole graph', () => app.go({whole: whole ? null : 1})),
     h('div', {class: 'scroll graph', tabindex: 0, role: 'group', 'aria-label': 'graph'},
-      h('div', {style: {position: 'relative', width: `${wide}px`, height: `${high}px`}},
-        h('svg', {width: wide, height: high, 'aria-hidden': 'true'}, g.edges.map(line)),
-        g.nodes.map(n => { const [x, y] = place.get(String(n.id)); return button(n.text, () => app.go({s: n.step}),
-          {class: 'node', 'aria-current': n.now ? 'true' : null, title: n.text, style: {left: `${x}px`, top: `${y}px`}}); }))))];
+      h('div', {style: {position: 'relative', width: `${width}px`, height: `${height}px`}},
+        h('svg', {width, height, 'aria-hidden': 'true'}, lines), g.nodes.map(n => button(n.text, () => app.go({s: n.step}), {
+          class: 'node', 'aria-current': n.now ? 'true' : null, title: n.text,
+          style: {left: `${place.get(`${n.id}`)[0]}px`, top: `${place.get(`${n.id}`)[1]}px`}})))))];
 }
 
 // ---- source ----
@@ -159,29 +150,16 @@ function compareView(app) {
 // ---- predict, then look ----
 /** A question about a forward step: {ask, options, answer, because}; the answer is in the recording. */
 function question(t, op, n) {
-  const out = t.tensors.get(op.out), shapes = op.in.map(id => (t.tensors.get(id) || {shape: []}).shape), v = values(out);
-  const kinds = ['shape'];
-  if (v && v.length) kinds.push('sign');
-  if (v && v.length > 1) kinds.push('zeros');
-  if (op.op === 'softmax' || kReduce[op.op]) kinds.push('axis');
-  const kind = kinds[(n + op.id) % kinds.length], shape = shapeText(out.shape);
-  const r = kind === 'axis' && readingOf(t, op);
-  if (r && r.way && r.way.note)
-    return choice(`${op.op} of (${shapeText(shapes[0])}) gives (${shape}): where does it add up?`, r.way.note,
-      shapes[0].map((_, a) => r.way.note.replace(/[\d,]+/, a)), 'the numbers bear out this axis');
-  if (kind === 'sign') return choice(`What is the sign of the first number of ${op.op}?`, v[0] > 0 ? 'above 0' : v[0] < 0 ? 'below 0' : '0 or NaN',
-    ['above 0', 'below 0', '0 or NaN'], `it is ${short(v[0])}`);
-  if (kind === 'zeros') {
-    const z = v.reduce((k, x) => k + (x === 0), 0);
-    return choice(`How many of the ${v.length} numbers become exactly 0?`, z === 0 ? 'none' : z === v.length ? 'all' : 'some',
-      ['none', 'some', 'all'], `${z} of ${v.length}`);
-  }
-  return choice(`${op.op} of ${shapes.map(s => `(${shapeText(s)})`).join(' and ')}: which shape comes out?`, shape,
-    [shapeText([...out.shape].reverse()), ...shapes.map(shapeText), shapeText([...out.shape, 1]), 'one number'], 'see the matrix');
-}
-function choice(ask, answer, others, because) {
-  const options = [...new Set([answer, ...others])].slice(0, 4).sort();
-  return {ask, answer, options, because};
+  const out = t.tensors.get(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out), kind = v && v.length > 1 ? (n + op.id) % 3 : 0;
+  const signs = ['above 0', 'below 0', '0 or NaN'], zeros = ['none', 'some', 'all'];
+  if (kind === 1) return {ask: `What is the sign of the first number of ${op.op}?`, options: signs,
+                          answer: signs[v[0] > 0 ? 0 : v[0] < 0 ? 1 : 2], because: `it is ${short(v[0])}`};
+  const z = v ? v.reduce((k, x) => k + (x === 0), 0) : 0;
+  if (kind === 2) return {ask: `How many of the ${v.length} numbers become exactly 0?`, options: zeros,
+                          answer: zeros[z === 0 ? 0 : z === v.length ? 2 : 1], because: `${z} of ${v.length} do`};
+  const answer = shapeText(out.shape), others = [...shapes, shapeText([...out.shape].reverse()), shapeText([...out.shape, 1])];
+  return {ask: `${op.op} of (${shapes.join(') and (')}): which shape comes out?`, answer, because: 'the matrix shows it',
+          options: [...new Set([answer, ...others])].slice(0, 4).sort()};
 }
 function quizView(app, step) {
   const {t} = app, q = question(t, step.op, step.op.id), given = app.answers.get(step.key);

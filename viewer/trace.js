@@ -62,7 +62,6 @@ function short(v, digits = 4) {
   if (text.includes('.')) text = text.replace(/\.?0+(?=e|$)/, '');
   return text.replace('e+', 'e').replace(/-/g, '−');
 }
-const bytesText = n => n < 1e4 ? `${n} B` : n < 1e7 ? `${Math.round(n / 1e3)} kB` : `${Math.round(n / 1e6)} MB`;
 const plural = (n, word) => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
 
 // ---- the recording as a whole ----
@@ -166,6 +165,7 @@ function nameOf(t, id) {
   if (made) return `${made.op} #${made.id}`;
   return from ? `gradient of ${nameOf(t, from.to)}` : `${x ? x.kind : 'tensor'} ${id}`;
 }
+const shapeIn = (t, id) => shapeText((t.tensors.get(id) || {shape: []}).shape);
 const pathOf = (t, id) => (t.modules.get(id) || {path: ''}).path;
 
 /** Module id (null: the outermost) → its modules and operations, in the order in which they began. */
