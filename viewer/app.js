@@ -272,4 +272,4 @@ function start() {
   document.addEventListener('keydown', onKey);
   if (location.hash === '#selftest') selftest();
 }
-start();
+window.addEventListener('DOMContentLoaded', start);  // the files may be joined in any order

@@ -109,10 +109,12 @@ function openTape(json) {
   if (t.updates.length) t.steps.push({key: 'u', dir: 'update', op: null});
   t.stepAt = new Map(t.steps.map((s, i) => [s.key, i]));
   for (const w of t.walks) w.outputs.forEach((to, k) => enter(t, {to, contribution: w.seeds[k], before: null,
-                                                                 after: w.seeds[k], k: 1, of: 1, seed: true}));
-  for (const e of t.ledger) enter(t, e);
+                                                                 after: w.seeds[k], seed: true}));
+  const most = new Map(), place = e => `${e.to} ${t.visits.get(e.visit)?.walk}`;
+  for (const e of t.ledger) most.set(place(e), Math.max(e.k, most.get(place(e)) || 0)), enter(t, e);
+  for (const e of t.ledger) e.of = most.get(place(e));
   for (const d of t.deposits)
-    enter(t, {to: d.leaf, contribution: d.arrived, before: d.before, after: d.after, k: 1, of: 1, deposit: true});
+    enter(t, {to: d.leaf, contribution: d.arrived, before: d.before, after: d.after, deposit: true});
   t.children = moduleTree(t);
   return t;
 }

@@ -73,7 +73,7 @@ function ledgerLine(t, e) {
 }
 function updateView(app) {
   const {t} = app, n = t.updates.length, id = app.state.t ?? 0, u = t.updates.get(id) || t.updates.get(0);
-  return [pane(`${u.optimiser || 'optimiser'} changes ${plural(n, 'tensor')}, rate ${short(u.rate)}`,
+  return [pane(`${u.optimizer || 'the optimizer'} changes ${plural(n, 'tensor')}, rate ${short(u.rate)}`,
     app.list(n, 26, k => { const x = t.updates.get(k); return item(app, k, u.id, `${x.name}`); }, u.id, 'parameters'),
     row(shown(app, u.before, `${u.name} before`), shown(app, u.grad, 'its gradient'), shown(app, u.after, 'after')), arithmetic(app))];
 }

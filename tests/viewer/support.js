@@ -1,11 +1,11 @@
 // For the tests of the page: a small recording made here, the page joined as the recorder joins it, and Chromium
 // driven by its DevTools pipe. Node's standard library alone.
 'use strict';
-const fs = require('fs'), os = require('os'), path = require('path'), vm = require('vm');
+const crypto = require('crypto'), fs = require('fs'), os = require('os'), path = require('path'), vm = require('vm');
 const {spawn} = require('child_process');
 
 const kViewer = path.join(__dirname, '../../viewer');
-const kScripts = ['trace', 'arithmetic', 'draw', 'views', 'study', 'app'];
+const kScripts = ['app', 'arithmetic', 'draw', 'study', 'trace', 'views'];  // as the recorder joins them
 const read = name => fs.readFileSync(path.join(kViewer, name), 'utf8');
 
 /** The functions of the page that need no DOM. */
@@ -14,7 +14,7 @@ function pure() {
     'memoryOf', 'reshapeInstead', 'treeRows', 'align', 'compare', 'difference', 'cellArithmetic', 'entryHolds', 'erf',
     'gradOf', 'labelsFor', 'question', 'graphOf', 'colourOf', 'luminance', 'inkOn', 'scaleOf', 'sliceOf', 'attentions',
     'gdbCommand', 'write', 'read', 'Table', 'kUnary', 'partials', 'cellOf', 'call', 'windowAt', 'flowRows'];
-  const code = kScripts.map(n => read(n + '.js').replace(/\nstart\(\);\s*$/, '')).join('\n');
+  const code = kScripts.map(n => read(n + '.js').replace(/^window\.addEventListener.*$/m, '')).join('\n');
   return vm.runInThisContext(`(function () { ${code}\nreturn {${names.join(', ')}}; })`)();
 }
 
@@ -25,11 +25,11 @@ const escaped = json => JSON.stringify(json).replace(/[<>&]/g, c => '\\u00' + c.
 const kColumns = {
   tensors: ['kind', 'shape', 'values', 'dtype', 'storage', 'offset', 'strides', 'name'],
   ops: ['op', 'in', 'out', 'module', 'stack', 'saved', 'within', 'node'],
-  modules: ['path', 'type', 'parent', 'stack'], walks: ['outputs', 'seeds', 'within', 'create_graph'],
+  modules: ['path', 'type', 'parent'], walks: ['outputs', 'seeds', 'within', 'create_graph'],
   visits: ['op', 'walk', 'dy', 'name'],
-  ledger: ['visit', 'input', 'to', 'contribution', 'before', 'after', 'k', 'of', 'part'],
+  ledger: ['visit', 'input', 'to', 'contribution', 'before', 'after', 'k', 'part'],
   hooks: ['to', 'walk', 'before', 'after'], deposits: ['leaf', 'walk', 'arrived', 'before', 'after'],
-  updates: ['name', 'before', 'after', 'grad', 'rate', 'optimiser'], frames: ['file', 'line', 'function'],
+  updates: ['name', 'before', 'after', 'grad', 'rate', 'optimizer'], frames: ['file', 'line', 'function'],
   stacks: ['user', 'layer', 'frames'], sources: ['file', 'first', 'lines'],
 };
 class Sample {
@@ -71,7 +71,7 @@ function sample() {
   const [tz, ty] = [s.tensor('result', [2, 3], z), s.tensor('result', [2, 3], y)];
   const seed = s.tensor('grad', [2, 3], dy), tdz = s.tensor('grad', [2, 3], dz);
   const [tdx, tdw] = [s.tensor('grad', [2, 2], dx), s.tensor('grad', [3, 2], dw)];
-  const root = s.add('modules', '', 'Net', null, 0), layer = s.add('modules', 'net', 'Linear', root, 0);
+  const root = s.add('modules', '', 'Net', null), layer = s.add('modules', 'net', 'Linear', root);
   s.tape.files.push('examples/sample.cpp');
   s.add('frames', 0, 3, 'main'), s.add('stacks', 0, null, [0]);
   s.add('sources', 0, 1, ['int main() {', '  Tensor x;', '  softmax(linear(x, w));', '}']);
@@ -81,8 +81,8 @@ function sample() {
   s.add('ops', 'softmax', [tz], ty, root, 0, [ty], null, 5);
   const walk = s.add('walks', [ty], [seed], null, false);
   s.add('visits', 1, walk, seed, 'softmax'), s.add('visits', 0, walk, tdz, 'linear');
-  s.add('ledger', 0, 0, tz, tdz, null, tdz, 1, 1, null);
-  s.add('ledger', 1, 0, tx, tdx, null, tdx, 1, 1, null), s.add('ledger', 1, 1, tw, tdw, null, tdw, 1, 1, null);
+  s.add('ledger', 0, 0, tz, tdz, null, tdz, 1, null);
+  s.add('ledger', 1, 0, tx, tdx, null, tdx, 1, null), s.add('ledger', 1, 1, tw, tdw, null, tdw, 1, null);
   s.add('deposits', tx, walk, tdx, null, tdx), s.add('deposits', tw, walk, tdw, null, tdw);
   const after = s.tensor('param', [3, 2], w.map((n, i) => n - 0.1 * dw[i]), 'net.weight');
   s.add('updates', 'net.weight', tw, after, tdw, 0.1, 'SGD');
@@ -95,8 +95,8 @@ function sample() {
 function chain(n) {
   const s = new Sample(`${n} operations`);
   const one = s.tensor('input', [2], [1, 1]), grad = s.tensor('grad', [2], [1, 1]);
-  s.add('modules', '', 'Chain', null, null);
-  for (let m = 0; m < 50; ++m) s.add('modules', `block.${m}`, 'Block', 0, null);
+  s.add('modules', '', 'Chain', null);
+  for (let m = 0; m < 50; ++m) s.add('modules', `block.${m}`, 'Block', 0);
   let at = s.tensor('leaf', [2], [0, 0], 'start');
   for (let i = 0; i < n; ++i) {
     const y = s.add('tensors', 'result', 0, i < 1000 ? s.tape.values.push(f32([i + 1, i + 1])) - 1 : null, 'f32', i + 9, 0, null, null);
@@ -106,18 +106,20 @@ function chain(n) {
   s.add('walks', [at], [grad], null, false);
   for (let i = n - 1; i >= 0; --i) {
     const visit = s.add('visits', i, 0, grad, 'add');
-    s.add('ledger', visit, 0, s.tape.ops.rows[i][1][0], grad, null, grad, 1, 1);
+    s.add('ledger', visit, 0, s.tape.ops.rows[i][1][0], grad, null, grad, 1);
   }
   return s.tape;
 }
 
-/** The one file, as the recorder writes it. */
+/** The one file, as trace/page.cpp writes it. */
 function page(tape, {crc, other} = {}) {
-  const payload = typeof tape === 'string' ? tape : escaped(tape);
-  const parts = {STYLE: read('style.css'), SCRIPT: kScripts.map(n => read(n + '.js')).join('\n'), PAYLOAD: payload,
-    TITLE: 'a trace', CRC32: crc || pure().crc32(payload),
-    OTHER: other ? `<script type="application/json" id="other">${escaped(other)}</script>` : ''};
-  return read('page.html').replace(/@([A-Z0-9]+)@/g, (all, name) => parts[name] ?? all);
+  const element = (id, payload, sum) => `<script type="application/json" id="${id}" data-crc32="${sum}">${payload}</script>`;
+  const payload = typeof tape === 'string' ? tape : escaped(tape), script = kScripts.map(n => read(n + '.js')).join('');
+  const hash = crypto.createHash('sha256').update(script).digest('base64');
+  const parts = {STYLE: read('style.css'), SCRIPT: script, TITLE: 'a trace',
+    CSP: `default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'sha256-${hash}'`,
+    TAPE: element('tape', payload, crc || pure().crc32(payload)) + (other ? element('other', escaped(other), '') : '')};
+  return read('page.html').replace(/\{\{([A-Z]+)\}\}/g, (all, name) => parts[name]);
 }
 
 // ---- a browser ----

@@ -1,0 +1,37 @@
+// The numbers of one tensor as a trace keeps them: all, or what they look like.
+#pragma once
+
+#include <string>
+
+#include "gradus/engine/tensor.h"
+
+namespace gradus::trace {
+
+/// How much is kept; a trace that grows too large takes the next.
+struct Detail {
+  std::int64_t all;  // of tensors of up to so many numbers all are kept
+  bool pictures;     // of the others more than statistics
+  bool any = true;   // false: nothing at all
+};
+
+/// A matrix: the last axis across, all others down.
+class Values {
+ public:
+  Values(const Tensor& x, const Detail& detail);
+
+  void reduce(const Detail& detail);
+  bool has_all() const { return !numbers_.empty() || rows_ * columns_ == 0; }
+  bool has_stats() const { return !stats_.empty(); }
+  bool has_pictures() const { return !pictures_.empty(); }
+  std::size_t bytes() const;
+  std::string json() const;  // "" where nothing is kept
+
+ private:
+  void summarize(const void* numbers);
+  bool wide_;  // f64, else f32
+  std::int64_t rows_, columns_;
+  std::string numbers_;           // bytes; empty once they were too many
+  std::string stats_, pictures_;  // JSON; pictures, corners and the histogram
+};
+
+}  // namespace gradus::trace
