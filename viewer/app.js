@@ -3,10 +3,10 @@
 
 const kViews = {step: stepView, ledger: ledgerView, attention: attentionView, flow: flowView, storage: storageView,
                 graph: graphView, source: sourceView, compare: compareView};
-const kKeys = [['→ n, ← ', 'next and previous step'], ['i o', 'into and out of a layer'], ['b', 'forward and backward twin'],
-  ['t', 'the turn: the loss'], ['Home End', 'first and last step'], ['[ ]', 'previous and next attention'], ['1 … 8', 'views'],
-  ['/', 'search an operation, layer or tensor'], ['p', 'predict mode'], ['m', 'plain tables'], ['.', 'numbers on and off'],
-  ['c', 'copy the gdb command'], ['arrows', 'in a matrix: another number; in a list: another line'], ['Esc', 'back to the page'], ['?', 'this list']];
+const kKeys = `→ n ←: next, previous step; b: forward and backward twin; i o: into, out of a layer; t: the turn, the loss;
+Home End: first, last step; [ ]: previous, next attention; 1 … 8: views; /: search; p: predict mode; m: plain tables;
+.: numbers on, off; c: copy the gdb command; arrows: in a matrix another number, in a list another line;
+Esc: back to the page; ?: this list`;
 
 const app = {
   t: null, other: null, otherName: '', state: {}, answers: new Map(), cache: new Map(), opened: new Set(),
@@ -96,7 +96,7 @@ function sentence(t, step, at) {
   return `step ${at + 1} of ${t.steps.length}: ${step.dir}, ${name}${path ? `, ${path}` : ''}${out ? `, ${shapeText(out.shape)}` : ''}`;
 }
 function toggle(key, text) {
-  return button(text, () => app.go({[key]: app.state[key] ? null : 1}), {'aria-pressed': String(!!app.state[key])});
+  return button(text, () => flip(key), {'aria-pressed': String(!!app.state[key])});
 }
 const modes = () => [h('span', {class: 'gap'}), toggle('quiz', 'predict'), toggle('plain', 'tables'), button('search', search), button('keys', help)];
 
@@ -134,17 +134,17 @@ function fold(id) {
 }
 
 function explain() {
-  const {t} = app, step = app.step();
-  if (!step || !step.op) return [h('h2', {}, 'Explanation'), note(step && step.dir === 'update' ? 'The optimiser moves each parameter against its gradient.' : 'No operation.')];
-  const {op} = step, d = t.opdefs[op.op] || {}, stack = t.stacks.get(op.stack), back = step.dir === 'backward', twin = t.twin.get(op.id);
+  const {t} = app, step = app.step(), op = step?.op;
+  if (!op) return [h('h2', {}, 'Explanation'), note('No operation of the forward belongs to this step.')];
+  const d = t.opdefs[op.op] || {}, user = t.stacks.get(op.stack)?.user, twin = t.twin.get(op.id), {visit} = step;
   const comments = (d.lines || []).map(l => l.match(/\/\/ ?(.*)/)?.[1]).filter(Boolean);
-  return [h('h2', {}, back ? `${op.op}, backward` : op.op),
-    h('p', {class: 'sum'}, `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeText(t.tensors.get(op.out).shape)}`),
-    comments.map(c => h('p', {class: 'formula'}, c)),
-    d.derivation ? details('derivation', () => d.derivation.map(l => h('p', {class: 'formula'}, l))) : null,
-    h('p', {}, back ? goTo(app, 'f' + op.id, 'its forward') : twin != null ? goTo(app, t.steps[twin].key, 'its backward') : 'backward did not reach it'),
-    back ? step.visit.gin.map(g => h('p', {class: 'note'}, `to ${nameOf(t, g.to)}: ${ledgerLine(t, g)}`)) : null,
-    gdbLine(app, op), stack && stack.user != null ? sourceOf(t, stack.user) : null].flat(9);
+  return [h('h2', {}, visit ? `${op.op}, backward` : op.op),
+    h('p', {class: 'sum'}, `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
+    comments.concat(d.derivation || []).map(c => h('p', {class: 'formula'}, c)),
+    h('p', {}, visit ? goTo(app, 'f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
+      goTo(app, t.steps[twin].key, 'its backward')),
+    visit && visit.gin.map(g => note(`to ${nameOf(t, g.to)}: ${ledgerLine(t, g)}`)),
+    gdbLine(app, op), user != null && sourceOf(t, user)].flat(9);
 }
 
 function timeline() {
@@ -165,12 +165,11 @@ function timeline() {
 }
 
 function notices(problem) {
-  const {t} = app, f = t.failure, notes = [...(t.meta.notes || [])], out = [];
-  if (problem) out.push(h('p', {role: 'alert', class: 'bad'}, `✗ ${problem}`));
-  if (f) out.push(h('div', {role: 'alert', class: 'bad'}, h('p', {}, `✗ ${f.op} threw on ${f.in.map(id => shapeIn(t, id)).join(' and ')}: ${f.message}`),
-    h('p', {}, f.module != null ? `in ${pathOf(t, f.module)}` : ''), details('where', () => (t.stacks.get(f.stack)?.frames || []).slice(0, 6).map(k => sourceOf(t, k)))));
-  if (notes.length) out.push(details(`what this page leaves out (${notes.length})`, () => notes.map(n => h('p', {}, n))));
-  byId('notices').replaceChildren(...out);
+  const {t} = app, f = t.failure, notes = t.meta.notes || [], bad = (...kids) => h('div', {role: 'alert', class: 'bad'}, '✗ ', kids);
+  byId('notices').append(...[problem && bad(problem),
+    f && bad(`${f.op} threw on ${f.in.map(id => shapeIn(t, id)).join(' and ')}${f.module != null ? ` in ${pathOf(t, f.module)}` : ''}: `,
+             f.message, details('where', () => (t.stacks.get(f.stack)?.frames || []).slice(0, 6).map(k => sourceOf(t, k)))),
+    notes.length && details(`what this page leaves out (${notes.length})`, () => notes.map(n => h('p', {}, n)))].filter(Boolean));
 }
 
 // ---- keys ----
@@ -183,16 +182,17 @@ function jump(by, wanted) {
   for (let i = app.at() + by; i >= 0 && i < steps.length; i += by) if (wanted(steps[i])) return app.go({s: steps[i].key});
 }
 function into(inside) {
-  const step = app.step(), m = step?.op?.module, p = pathOf(app.t, m);
-  jump(1, s => s.op && (inside ? s.op.module !== m && pathOf(app.t, s.op.module).startsWith(p) : s.op.module !== m && !pathOf(app.t, s.op.module).startsWith(p + '.')));
+  const m = app.step()?.op?.module, p = pathOf(app.t, m);
+  jump(1, s => s.op && s.op.module !== m && inside === pathOf(app.t, s.op.module).startsWith(p));
 }
+const flip = key => app.go({[key]: app.state[key] ? null : 1});
 function dialog(title, ...kids) {
   const d = h('dialog', {'aria-label': title}, h('h2', {}, title), kids, button('close', () => d.close()));
   d.addEventListener('close', () => d.remove());
   document.body.append(d), d.showModal();
   return d;
 }
-const help = () => dialog('Keys', h('dl', {}, kKeys.map(([k, what]) => [h('dt', {}, k), h('dd', {}, what)])));
+const help = () => dialog('Keys', kKeys.split(/;\s/).map(line => h('p', {}, line)));
 function search() {
   const found = h('div', {}), d = dialog('Search', h('input', {type: 'search', 'aria-label': 'search', oninput: e => {
     const word = e.target.value.toLowerCase(), hits = [];
@@ -203,13 +203,14 @@ function search() {
     found.replaceChildren(...hits.map(b => h('p', {}, b)));
   }}), found);
 }
+const isAttention = s => /attention|softmax/.test(s.op?.op);
 const kActions = {
   ArrowRight: () => app.by(1), n: () => app.by(1), ArrowLeft: () => app.by(-1), Home: () => app.by(-app.t.steps.length),
   End: () => app.by(app.t.steps.length), b: twin, i: () => into(true), o: () => into(false), '/': search, '?': help,
   t: () => app.go({s: app.t.steps[Math.max(0, app.t.ops.length - 1)]?.key}),
-  ']': () => jump(1, s => /attention|softmax/.test(s.op?.op)), '[': () => jump(-1, s => /attention|softmax/.test(s.op?.op)),
-  p: () => app.go({quiz: app.state.quiz ? null : 1}), m: () => app.go({plain: app.state.plain ? null : 1}),
-  '.': () => app.go({nonum: app.state.nonum ? null : 1}), c: () => app.step()?.op && copy(app, gdbCommand(app.t, app.step().op)),
+  ']': () => jump(1, isAttention), '[': () => jump(-1, isAttention),
+  p: () => flip('quiz'), m: () => flip('plain'), '.': () => flip('nonum'),
+  c: () => app.step()?.op && copy(app, gdbCommand(app.t, app.step().op)),
   Escape: () => app.state.cell ? app.go({cell: null}) : byId('stage').focus(),
 };
 function onKey(e) {
@@ -258,9 +259,10 @@ async function selftest() {
 
 function start() {
   const script = byId('tape'), text = script.textContent, told = script.dataset.crc32, other = byId('other');
-  const wrong = told !== crc32(text) && `The recording does not match its checksum (${told}): bytes of this file were changed. What follows may not be what ran.`;
+  const wrong = told !== crc32(text) && `Bytes of this file were changed: the recording does not match its checksum ${told}. `;
   try { app.t = openTape(JSON.parse(text)); } catch (error) {
-    return byId('notices').append(h('p', {role: 'alert', class: 'bad'}, `✗ ${wrong || ''} The recording cannot be read: ${error.message}`));
+    app.t = openTape({schema: 'gradus-tape/1'});
+    return notices(`${wrong || ''}The recording cannot be read: ${error.message}`);
   }
   if (other) app.other = openTape(JSON.parse(other.textContent)), app.otherName = app.other.meta.title || 'the other';
   byId('title').textContent = app.t.meta.title || 'a recorded step';

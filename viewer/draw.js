@@ -77,6 +77,14 @@ function savePicture(name, v, s, labels) {
   return a;
 }
 
+/** A picture of `most` pixels at most; `label` says what is seen. */
+function small(v, s, most, label) {
+  const canvas = picture(v, s, Math.max(1, Math.min(6, Math.floor(most / Math.max(s.rows, s.cols)))));
+  canvas.setAttribute('role', 'img');
+  canvas.setAttribute('aria-label', label);
+  return canvas;
+}
+
 /** Where a window of `shown` of n begins so that `at` is in it. */
 const windowAt = (at, shown, n) => Math.max(0, Math.min(n - shown, at - (shown >> 1)));
 
@@ -104,15 +112,13 @@ function matrix(app, id, o = {}) {
 }
 
 function overview(app, id, v, s, [r0, c0], shown) {
-  const size = Math.max(1, Math.min(6, Math.floor(240 / Math.max(s.rows, s.cols)))), canvas = picture(v, s, size);
-  const g = canvas.getContext('2d');
+  const canvas = small(v, s, 240, `all ${s.rows} rows and ${s.cols} columns; the frame is what is shown in numbers`);
+  const size = canvas.width / s.cols, g = canvas.getContext('2d');
   g.lineWidth = 2, g.strokeRect(c0 * size + 1, r0 * size + 1, shown[1] * size - 2, shown[0] * size - 2);
   canvas.addEventListener('click', e => {
-    const f = canvas.width / canvas.clientWidth, cell = x => Math.floor(x * f / size);
-    app.cell(id, s.first + Math.min(s.rows - 1, cell(e.offsetY)) * s.cols + Math.min(s.cols - 1, cell(e.offsetX)));
+    const cell = (x, n) => Math.min(n - 1, Math.floor(x * canvas.width / canvas.clientWidth / size));
+    app.cell(id, s.first + cell(e.offsetY, s.rows) * s.cols + cell(e.offsetX, s.cols));
   });
-  canvas.setAttribute('role', 'img');
-  canvas.setAttribute('aria-label', `all ${s.rows} rows and ${s.cols} columns; the frame is what is shown in numbers`);
   return h('div', {}, canvas);
 }
 
@@ -154,10 +160,7 @@ function sampled(tensor) {
   const b = tensor.block || {}, out = [];
   if (b.picture) {
     const {rows, columns: cols} = b.picture;
-    const canvas = picture(decode(b.picture), {rows, cols, first: 0}, Math.max(1, Math.floor(256 / Math.max(rows, cols))));
-    canvas.setAttribute('role', 'img');
-    canvas.setAttribute('aria-label', `picture of ${rows} by ${cols} means of boxes`);
-    out.push(h('div', {}, canvas));
+    out.push(h('div', {}, small(decode(b.picture), {rows, cols, first: 0}, 256, `picture of ${rows} by ${cols} means of boxes`)));
   }
   if (b.histogram) out.push(h('div', {class: 'hist', role: 'img', 'aria-label': `histogram: ${b.histogram.join(', ')}`},
     b.histogram.map(n => h('i', {title: n, style: {height: `${1 + 40 * n / Math.max(...b.histogram)}px`}}))));

@@ -33,48 +33,46 @@ const shown = (app, id, title, note) => id == null ? null : matrix(app, id, {tit
 // ---- a step ----
 function stepView(app) {
   const {t} = app, step = app.step();
-  if (!step) return [pane('Attention maps', note('This recording has maps alone.')), ...attentionView(app)];
+  if (!step) return attentionView(app);
   if (step.dir === 'update') return updateView(app);
-  if (app.state.quiz && step.dir === 'forward') return quizView(app, step);
-  if (step.dir === 'forward') {
-    const {op} = step;
-    return [row(op.in.map((id, k) => shown(app, id, `${k ? 'and' : 'from'} ${nameOf(t, id)}`, origin(app, id))),
-                shown(app, op.out, `→ ${nameOf(t, op.out)}`, usersOf(app, op.out))), arithmetic(app),
-            op.saved && op.saved.length ? details('kept for backward', () => op.saved.map(id => shown(app, id))) : null];
-  }
-  const {visit, op} = step, got = gin => h('span', {}, ledgerLine(t, gin));
-  return [row(shown(app, visit.dy, 'dy, the gradient that arrived'),
-              visit.gin.map(g => h('div', {}, shown(app, g.contribution, `→ to ${nameOf(t, g.to)}`), got(g),
-                g.before != null || g.part || !sameShape(t, g) ? shown(app, g.after, 'its gradient so far') : null))),
-          visit.gin.length ? null : note('No input wanted a gradient.'), arithmetic(app),
-          op ? row((op.saved || op.in).map(id => shown(app, id, `forward: ${nameOf(t, id)}`)), shown(app, op.out, 'forward: y')) :
-               note('Its forward was not seen: another thread, or before the trace began.')];
+  const {op, visit} = step;
+  if (visit) return [
+    row(shown(app, visit.dy, 'dy, the gradient that arrived'), visit.gin.map(g => h('div', {},
+      shown(app, g.contribution, `→ to ${nameOf(t, g.to)}`), ledgerLine(t, g),
+      g.before != null || !isWhole(t, g) ? shown(app, g.after, 'its gradient so far') : null))),
+    visit.gin.length ? null : note('No input wanted a gradient.'), arithmetic(app),
+    op ? row((op.saved || op.in).map(id => shown(app, id, `forward: ${nameOf(t, id)}`)), shown(app, op.out, 'forward: y')) :
+         note('Its forward was not seen: another thread, or before the trace began.')];
+  if (app.state.quiz) return quizView(app, step);
+  return [row(op.in.map((id, k) => shown(app, id, `${k ? 'and' : 'from'} ${nameOf(t, id)}`, origin(app, id))),
+              shown(app, op.out, `→ ${nameOf(t, op.out)}`, usersOf(app, op.out))), arithmetic(app),
+          op.saved && op.saved.length ? details('kept for backward', () => [row(op.saved.map(id => shown(app, id)))]) : null];
 }
-const sameShape = (t, e) => String(t.tensors.get(e.contribution)?.shape) === String(t.tensors.get(e.to)?.shape);
 const details = (title, fill) => h('details', {ontoggle: e => {
   if (e.target.open && e.target.children.length === 1) e.target.append(...fill());
 }}, h('summary', {}, title));
 function origin(app, id) {
-  const made = app.t.producer.get(id), x = app.t.tensors.get(id);
-  return made ? h('span', {}, 'of ', goTo(app, 'f' + made.id)) : x ? x.kind : '';
+  const made = app.t.producer.get(id);
+  return made ? h('span', {}, 'of ', goTo(app, 'f' + made.id)) : app.t.tensors.get(id)?.kind;
 }
 function usersOf(app, id) {
   const users = app.t.users.get(id) || [];
-  return users.length ? h('span', {}, 'used by ', users.slice(0, 4).map(u => [goTo(app, 'f' + u.id), ' ']),
-                          users.length > 4 ? `and ${users.length - 4} more` : '') : 'used by nothing';
+  return h('span', {}, 'used by ', users.slice(0, 4).map(u => [goTo(app, 'f' + u.id), ' ']),
+           users.length > 4 ? `and ${users.length - 4} more` : users.length ? '' : 'nothing');
 }
+/** Does a contribution belong to the whole input, number by number? */
+const isWhole = (t, e) => !e.part && String(t.tensors.get(e.contribution)?.shape) === String(t.tensors.get(e.to)?.shape);
 function ledgerLine(t, e) {
-  const [c, to] = [t.tensors.get(e.contribution), t.tensors.get(e.to)], holds = entryHolds(t, e);
-  const down = c && to && !e.part && !sameShape(t, e) ? ` (${shapeText(c.shape)}) → (${shapeText(to.shape)}): summed down;` : '';
-  const part = e.part ? ` into a part [${e.part}];` : '';
+  const holds = entryHolds(t, e), down = isWhole(t, e) ? '' : e.part ? ` into a part [${e.part}];` :
+    ` (${shapeIn(t, e.contribution)}) → (${shapeIn(t, e.to)}), summed down;`;
   const name = e.deposit ? 'added to .grad' : e.seed ? 'the seed' : `contribution ${e.k} of ${e.of}`;
-  return `${name}:${down}${part} ${e.before == null ? 'nothing yet' : 'before'} + this = after` +
+  return `${name}:${down} ${e.before == null ? 'nothing yet' : 'before'} + this = after` +
     (holds == null ? '' : holds ? ' ✓ exactly' : ' ✗ NOT so');
 }
 function updateView(app) {
-  const {t} = app, n = t.updates.length, id = app.state.t ?? 0, u = t.updates.get(id) || t.updates.get(0);
-  return [pane(`${u.optimizer || 'the optimizer'} changes ${plural(n, 'tensor')}, rate ${short(u.rate)}`,
-    app.list(n, 26, k => { const x = t.updates.get(k); return item(app, k, u.id, `${x.name}`); }, u.id, 'parameters'),
+  const {t} = app, u = t.updates.get(app.state.t) || t.updates.get(0);
+  return [pane(`${u.optimizer || 'The optimizer'} changes ${plural(t.updates.length, 'tensor')}, rate ${short(u.rate)}`,
+    app.list(t.updates.length, 26, k => item(app, k, u.id, t.updates.get(k).name), u.id, 'parameters'),
     row(shown(app, u.before, `${u.name} before`), shown(app, u.grad, 'its gradient'), shown(app, u.after, 'after')), arithmetic(app))];
 }
 const item = (app, id, chosen, text, props) => h('div', {role: 'option', class: 'item', 'aria-selected': String(id === chosen),
@@ -114,15 +112,13 @@ function attentionView(app) {
   const step = app.step(), here = step && step.op ? all.findIndex(a => a.op === step.op.id) : 0;
   const k = Math.min(state.t ?? Math.max(0, here), all.length - 1), a = all[k], w = t.tensors.get(a.weights);
   const v = values(w), s = w && sliceOf(w, state.lead), heads = w ? numel(s.before) : 0;
-  const head = s ? flatOf(s.at, stridesOf(s.before)) : 0;
   return [pane('Attention: a row asks, a column is looked at',
     row(h('label', {}, 'layer ', h('select', {onchange: e => app.go({t: +e.target.value})}, all.map((x, i) =>
       h('option', {value: i, selected: i === k}, `${pathOf(t, x.module) || 'attention'} #${x.op ?? i}`)))),
       a.op != null ? goTo(app, 'f' + a.op, `step f${a.op}`) : null),
     v ? row(Array.from({length: Math.min(heads, 64)}, (_, n) => {
-      const at = indexOf(n, s.before), small = picture(v, {...s, first: n * s.rows * s.cols}, Math.max(1, Math.floor(72 / s.cols)));
-      small.setAttribute('aria-hidden', 'true');
-      return button(small, () => app.go({lead: at}), {class: 'thumb', 'aria-pressed': String(n === head), 'aria-label': `head ${at}`});
+      const at = indexOf(n, s.before), head = small(v, {...s, first: n * s.rows * s.cols}, 72, `head ${at}`);
+      return button(head, () => app.go({lead: at}), {class: 'thumb', 'aria-pressed': String(String(at) === String(s.at)), 'aria-label': `head ${at}`});
     })) : null,
     heads > 64 ? note(`${heads - 64} more heads: the numbers above each matrix choose them.`) : null,
     row(shown(app, a.scores, 'scores = q kᵀ · scale'), shown(app, a.masked, 'masked (hatched: may not be looked at)'),

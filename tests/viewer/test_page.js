@@ -42,7 +42,7 @@ runInBrowser({
     const json = sample();
     json.failure = {op: 'matmul', in: [0, 1], module: 1, stack: 0, message: 'matmul: [2, 2] x [3, 2] <b>'};
     await open(b, page(json));
-    assert.match(await text(b, '#notices'), /matmul threw on 2×2 and 3×2: matmul: \[2, 2\] x \[3, 2\] <b>/);
+    assert.match(await text(b, '#notices'), /matmul threw on 2×2 and 3×2 in net: matmul: \[2, 2\] x \[3, 2\] <b>/);
   },
   async 'maps alone open'(b) {
     const json = sample();
@@ -77,7 +77,7 @@ runInBrowser({
     assert.equal(await b.run('document.querySelectorAll("[role=grid]").length'), 0);
     assert.ok(await b.run('document.querySelectorAll("table.plain").length > 0'));
     await press('m', '?');
-    assert.match(await text(b, 'dialog'), /next and previous step/);
+    assert.match(await text(b, 'dialog'), /next, previous step/);
     await press('Escape', '/');
     await b.run('document.querySelector("dialog input").value = "softmax"; document.querySelector("dialog input").dispatchEvent(new Event("input"))');
     assert.match(await text(b, 'dialog'), /f1 forward softmax/);
