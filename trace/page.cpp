@@ -17,26 +17,19 @@
 namespace gradus::trace {
 namespace {
 
-/// 'sha256-…': the browser runs this script and no other.
-std::string script_source() {
+/// As a Content-Security-Policy says it, so that the browser runs this script and no other.
+std::string script_hash() {
   std::string bytes;
   for (const char* at = kScriptSha256; *at; at += 2)
     bytes += static_cast<char>(std::stoi(std::string(at, 2), nullptr, 16));
-  return "'sha256-" + base64(bytes) + "'";
+  return base64(bytes);
 }
 
 std::string files_ending_in(std::string_view end) {
   std::string out;
   for (std::size_t i = 1; i < kViewerFiles; ++i)
-    if (std::string_view(kViewer[i].path).ends_with(end)) out += kViewer[i].text;
+    if (std::string_view(kViewer[i].path).ends_with(end)) out += std::string(kViewer[i].text) + "\n";
   return out;
-}
-
-std::string tape_element(const std::string& json) {
-  char sum[9];
-  std::snprintf(sum, sizeof sum, "%08x", io::crc32(json.data(), json.size()));
-  return "<script type=\"application/json\" id=\"tape\" data-crc32=\"" + std::string(sum) + "\">" +
-         json + "</script>";
 }
 
 struct Definition {
@@ -65,23 +58,25 @@ struct Definition {
 }  // namespace
 
 std::string page(const std::string& title, const std::string& json) {
+  char sum[9];
+  std::snprintf(sum, sizeof sum, "%08x", io::crc32(json.data(), json.size()));
+  std::string name;
+  for (const char c : title) name += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  const std::map<std::string, std::string, std::less<>> parts{
+      {"TITLE", name}, {"SHA256", script_hash()},          {"STYLE", files_ending_in(".css")},
+      {"CRC32", sum},  {"SCRIPT", files_ending_in(".js")}, {"PAYLOAD", json},
+      {"OTHER", ""}};
   std::string out;
   std::string_view rest = kViewer[0].text;
-  for (std::size_t at; (at = rest.find("{{")) != rest.npos;) {
-    out += rest.substr(0, at);
-    const std::size_t end = rest.find("}}", at);
-    const std::string_view what = rest.substr(at + 2, end - at - 2);
-    if (what == "TITLE")
-      for (const char c : title) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-    if (what == "CSP")
-      out += "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src " +
-             script_source();
-    if (what == "STYLE") out += files_ending_in(".css");
-    if (what == "SCRIPT") out += files_ending_in(".js");
-    if (what == "TAPE") out += tape_element(json);
-    rest.remove_prefix(end + 2);
+  while (!rest.empty()) {
+    const std::size_t at = rest.find('@'), end = rest.find('@', std::min(at, rest.size() - 1) + 1);
+    const auto part =
+        end == rest.npos ? parts.end() : parts.find(rest.substr(at + 1, end - at - 1));
+    out += rest.substr(0, part == parts.end() ? std::min(at, rest.size() - 1) + 1 : at);
+    if (part != parts.end()) out += part->second;
+    rest.remove_prefix(part == parts.end() ? std::min(at, rest.size() - 1) + 1 : end + 1);
   }
-  return out += rest;
+  return out;
 }
 
 /// An operation is a struct whose name() says what it is called; it ends with "};" at the margin.

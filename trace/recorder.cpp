@@ -1,10 +1,12 @@
 #include "gradus/trace/recorder.h"
 
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/node.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/write_file.h"
 #include "gradus/nn/module.h"
 
@@ -138,7 +140,8 @@ void Recorder::seeded(const Node& output, const Tensor& dy) {
   if (skips() || walks_.empty()) return;
   const Id row = gradient(dy);
   tape_.walks[static_cast<std::size_t>(walk())].seeds.push_back(row);
-  walks_.back().sums[&output] = {row, 0};
+  walks_.back().sums[&output] = {row, tape_.counts.size()};
+  tape_.counts.push_back(0);
 }
 
 void Recorder::hooked(const Node& node, const Tensor& before, const Tensor& dy) {
@@ -183,10 +186,13 @@ void Recorder::backward_end(const Node& node, const Gradients& dx) {
 void Recorder::added(const Node& node, std::size_t k, const Tensor& sum) {
   if (skips() || walks_.empty() || k >= last_.contributions.size()) return;
   const Node* input = node.inputs[k].get();
-  auto& [now, count] = walks_.back().sums.try_emplace(input, kNone, 0).first->second;
+  const auto [at, is_new] = walks_.back().sums.try_emplace(input, kNone, tape_.counts.size());
+  if (is_new) tape_.counts.push_back(0);
+  auto& [now, count] = at->second;
   const Id before = std::exchange(now, gradient(sum));
-  tape_.ledger.add(last_.id, static_cast<Id>(k), tape_.made_by(input->id), last_.contributions[k],
-                   before, now, ++count, last_.parts[k]);
+  tape_.ledger.push_back({last_.id, static_cast<Id>(k), tape_.made_by(input->id),
+                          last_.contributions[k], before, now, ++tape_.counts[count], count,
+                          last_.parts[k]});
 }
 
 void Recorder::arrived(const Node& leaf, const Tensor& dy) {
@@ -239,7 +245,13 @@ std::string Recorder::title() const {
 
 void Recorder::write(const std::string& path) {
   const std::string html = page(title(), json());
-  io::write_file_atomically(path, html.data(), html.size());
+  std::error_code none;
+  if (!std::filesystem::exists(path, none) || std::filesystem::is_regular_file(path, none))
+    return io::write_file_atomically(path, html.data(), html.size());
+  io::OutputFile device;  // a pipe, /dev/stdout: cannot be replaced by a new file
+  int cause = device.open(path);
+  if (cause == 0) cause = device.write(html.data(), html.size());
+  require<FileError>(cause == 0, "cannot write ", path, ": ", std::strerror(cause));
 }
 
 }  // namespace gradus::trace

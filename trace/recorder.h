@@ -60,8 +60,8 @@ class Recorder : public Observer {
   };
   struct Walk {
     Id id;
-    std::size_t visits;                             // that were running before it
-    std::map<const Node*, std::pair<Id, Id>> sums;  // the latest, and of how many
+    std::size_t visits;                                      // that were running before it
+    std::map<const Node*, std::pair<Id, std::size_t>> sums;  // the latest, and its count
   };
   struct Failure {
     std::string message;

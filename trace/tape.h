@@ -43,6 +43,11 @@ class Tape {
     Id within;
     bool create_graph;
   };
+  struct Added {
+    Id visit, input, to, contribution, before, after, k;
+    std::size_t of;  // index into counts
+    Json part;
+  };
   struct Attention {
     Id op, module;
     std::map<std::string, Id> matrices = {};
@@ -58,15 +63,16 @@ class Tape {
 
   std::vector<Op> op_list;  // with the rows of `ops`
   std::vector<Walk> walks;
+  std::vector<Added> ledger;
+  std::vector<Id> counts;  // of gradients that a node got in a walk
   std::vector<Attention> attention;
   std::map<std::string, std::vector<std::string>> labels;
   Table ops{{"op", "in", "out", "module", "stack", "saved", "within", "node"}};
   Table modules{{"path", "type", "parent"}};
   Table visits{{"op", "walk", "dy", "name"}};
-  Table ledger{{"visit", "input", "to", "contribution", "before", "after", "k", "part"}};
   Table hooks{{"to", "walk", "before", "after"}};
   Table deposits{{"leaf", "walk", "arrived", "before", "after"}};
-  Table updates{{"name", "before", "after", "grad", "rate", "optimizer"}};
+  Table updates{{"name", "before", "after", "grad", "rate", "optimiser"}};
   Places places;
   Json failure{"null"};
   Id inner_ops = 0, unseen_nodes = 0, late_ops = 0, large_attention = 0;  // what is not on it

@@ -7,6 +7,7 @@ namespace gradus::trace {
 namespace {
 
 constexpr std::size_t kMostBytes = 8'000'000;  // of a page, whatever was asked for
+constexpr std::size_t kLineBytes = 40;         // of the ledger, about
 constexpr std::size_t kRowBytes = 56;          // of a tensor, about
 
 }  // namespace
@@ -128,8 +129,8 @@ Json Tape::tensors_json(const std::vector<Id>& values) const {
 
 std::string Tape::json(const std::string& title, const std::string& program, Id step) {
   const std::string code = places.json();
-  std::size_t structure = code.size() + rows_.size() * kRowBytes;
-  for (const Table* each : {&ops, &modules, &visits, &ledger, &hooks, &deposits, &updates})
+  std::size_t structure = code.size() + rows_.size() * kRowBytes + ledger.size() * kLineBytes;
+  for (const Table* each : {&ops, &modules, &visits, &hooks, &deposits, &updates})
     structure += each->bytes();
   fit(std::min(most_bytes_, kMostBytes - std::min(kMostBytes, structure)));
   std::vector<Id> index(values_.size(), kNone);
@@ -143,13 +144,17 @@ std::string Tape::json(const std::string& title, const std::string& program, Id 
   Table all_walks{{"outputs", "seeds", "within", "create_graph"}};
   for (const Walk& each : walks)
     all_walks.add(each.outputs, each.seeds, each.within, each.create_graph);
+  Table lines{{"visit", "input", "to", "contribution", "before", "after", "k", "of", "part"}};
+  for (const Added& each : ledger)
+    lines.add(each.visit, each.input, each.to, each.contribution, each.before, each.after, each.k,
+              counts[each.of], each.part);
   std::vector<std::string> names;
   for (const Op& op : op_list) names.push_back(op.name);
   std::string out =
       object("schema", "gradus-tape/1", "meta", meta(title, program, step), "failure", failure,
              "labels", labels_json(), "shapes", shapes_, "tensors", tensors_json(index), "ops",
              ops.json(), "modules", modules.json(), "walks", all_walks.json(), "visits",
-             visits.json(), "ledger", ledger.json(), "hooks", hooks.json(), "deposits",
+             visits.json(), "ledger", lines.json(), "hooks", hooks.json(), "deposits",
              deposits.json(), "updates", updates.json(), "attention", attention_json(), "opdefs",
              definitions(names), "values", values)
           .text;

@@ -110,9 +110,7 @@ function openTape(json) {
   t.stepAt = new Map(t.steps.map((s, i) => [s.key, i]));
   for (const w of t.walks) w.outputs.forEach((to, k) => enter(t, {to, contribution: w.seeds[k], before: null,
                                                                  after: w.seeds[k], seed: true}));
-  const most = new Map(), place = e => `${e.to} ${t.visits.get(e.visit)?.walk}`;
-  for (const e of t.ledger) most.set(place(e), Math.max(e.k, most.get(place(e)) || 0)), enter(t, e);
-  for (const e of t.ledger) e.of = most.get(place(e));
+  for (const e of t.ledger) enter(t, e);
   for (const d of t.deposits)
     enter(t, {to: d.leaf, contribution: d.arrived, before: d.before, after: d.after, deposit: true});
   t.children = moduleTree(t);

@@ -71,7 +71,7 @@ function ledgerLine(t, e) {
 }
 function updateView(app) {
   const {t} = app, u = t.updates.get(app.state.t) || t.updates.get(0);
-  return [pane(`${u.optimizer || 'The optimizer'} changes ${plural(t.updates.length, 'tensor')}, rate ${short(u.rate)}`,
+  return [pane(`${u.optimiser || 'The optimiser'} changes ${plural(t.updates.length, 'tensor')}, rate ${short(u.rate)}`,
     app.list(t.updates.length, 26, k => item(app, k, u.id, t.updates.get(k).name), u.id, 'parameters'),
     row(shown(app, u.before, `${u.name} before`), shown(app, u.grad, 'its gradient'), shown(app, u.after, 'after')), arithmetic(app))];
 }

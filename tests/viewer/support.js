@@ -5,7 +5,7 @@ const crypto = require('crypto'), fs = require('fs'), os = require('os'), path =
 const {spawn} = require('child_process');
 
 const kViewer = path.join(__dirname, '../../viewer');
-const kScripts = ['app', 'arithmetic', 'draw', 'study', 'trace', 'views'];  // as the recorder joins them
+const kScripts = ['trace', 'arithmetic', 'draw', 'study', 'views', 'app'];  // as the recorder joins them
 const read = name => fs.readFileSync(path.join(kViewer, name), 'utf8');
 
 /** The functions of the page that need no DOM. */
@@ -27,9 +27,9 @@ const kColumns = {
   ops: ['op', 'in', 'out', 'module', 'stack', 'saved', 'within', 'node'],
   modules: ['path', 'type', 'parent'], walks: ['outputs', 'seeds', 'within', 'create_graph'],
   visits: ['op', 'walk', 'dy', 'name'],
-  ledger: ['visit', 'input', 'to', 'contribution', 'before', 'after', 'k', 'part'],
+  ledger: ['visit', 'input', 'to', 'contribution', 'before', 'after', 'k', 'of', 'part'],
   hooks: ['to', 'walk', 'before', 'after'], deposits: ['leaf', 'walk', 'arrived', 'before', 'after'],
-  updates: ['name', 'before', 'after', 'grad', 'rate', 'optimizer'], frames: ['file', 'line', 'function'],
+  updates: ['name', 'before', 'after', 'grad', 'rate', 'optimiser'], frames: ['file', 'line', 'function'],
   stacks: ['user', 'layer', 'frames'], sources: ['file', 'first', 'lines'],
 };
 class Sample {
@@ -81,8 +81,8 @@ function sample() {
   s.add('ops', 'softmax', [tz], ty, root, 0, [ty], null, 5);
   const walk = s.add('walks', [ty], [seed], null, false);
   s.add('visits', 1, walk, seed, 'softmax'), s.add('visits', 0, walk, tdz, 'linear');
-  s.add('ledger', 0, 0, tz, tdz, null, tdz, 1, null);
-  s.add('ledger', 1, 0, tx, tdx, null, tdx, 1, null), s.add('ledger', 1, 1, tw, tdw, null, tdw, 1, null);
+  s.add('ledger', 0, 0, tz, tdz, null, tdz, 1, 1, null);
+  s.add('ledger', 1, 0, tx, tdx, null, tdx, 1, 1, null), s.add('ledger', 1, 1, tw, tdw, null, tdw, 1, 1, null);
   s.add('deposits', tx, walk, tdx, null, tdx), s.add('deposits', tw, walk, tdw, null, tdw);
   const after = s.tensor('param', [3, 2], w.map((n, i) => n - 0.1 * dw[i]), 'net.weight');
   s.add('updates', 'net.weight', tw, after, tdw, 0.1, 'SGD');
@@ -106,20 +106,18 @@ function chain(n) {
   s.add('walks', [at], [grad], null, false);
   for (let i = n - 1; i >= 0; --i) {
     const visit = s.add('visits', i, 0, grad, 'add');
-    s.add('ledger', visit, 0, s.tape.ops.rows[i][1][0], grad, null, grad, 1);
+    s.add('ledger', visit, 0, s.tape.ops.rows[i][1][0], grad, null, grad, 1, 1);
   }
   return s.tape;
 }
 
 /** The one file, as trace/page.cpp writes it. */
 function page(tape, {crc, other} = {}) {
-  const element = (id, payload, sum) => `<script type="application/json" id="${id}" data-crc32="${sum}">${payload}</script>`;
-  const payload = typeof tape === 'string' ? tape : escaped(tape), script = kScripts.map(n => read(n + '.js')).join('');
-  const hash = crypto.createHash('sha256').update(script).digest('base64');
-  const parts = {STYLE: read('style.css'), SCRIPT: script, TITLE: 'a trace',
-    CSP: `default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'sha256-${hash}'`,
-    TAPE: element('tape', payload, crc || pure().crc32(payload)) + (other ? element('other', escaped(other), '') : '')};
-  return read('page.html').replace(/\{\{([A-Z]+)\}\}/g, (all, name) => parts[name]);
+  const payload = typeof tape === 'string' ? tape : escaped(tape), script = kScripts.map(n => read(n + '.js') + '\n').join('');
+  const parts = {STYLE: read('style.css') + '\n', SCRIPT: script, PAYLOAD: payload, TITLE: 'a trace',
+    CRC32: crc || pure().crc32(payload), SHA256: crypto.createHash('sha256').update(script).digest('base64'),
+    OTHER: other ? `<script type="application/json" id="other">${escaped(other)}</script>` : ''};
+  return read('page.html').replace(/@([A-Z0-9]+)@/g, (all, name) => parts[name] ?? all);
 }
 
 // ---- a browser ----

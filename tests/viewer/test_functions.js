@@ -83,7 +83,7 @@ run({
   'a ledger line is checked to the last bit'() {
     const s = new Sample(), more = {f32: true}, [b, c] = [Math.fround(0.1), Math.fround(0.2)];
     const [before, part, good, bad] = [[b], [c], [Math.fround(b + c)], [Math.fround(b + c) + 6e-8]].map(v => s.tensor('grad', [1], v, null, more));
-    s.add('ledger', null, 0, 0, part, before, good, 2), s.add('ledger', null, 0, 0, part, before, bad, 2);
+    s.add('ledger', null, 0, 0, part, before, good, 2, 2), s.add('ledger', null, 0, 0, part, before, bad, 2, 2);
     const t = p.openTape(s.tape);
     assert.equal(p.entryHolds(t, t.ledger.get(0)), true);
     assert.equal(p.entryHolds(t, t.ledger.get(1)), false);
