@@ -46,7 +46,8 @@ const app = {
       if (!by) return;
       e.preventDefault(), e.stopPropagation(), draw(Math.max(0, Math.min(n - 1, at + by))).click();
     };
-    return longList(n, height, draw, at, {role: 'listbox', 'aria-label': label, class: `long ${more}`, onkeydown: move});
+    return longList(n, height, draw, at, {role: 'listbox', 'aria-label': label, class: `long ${more}`,
+        onkeydown: move});
   },
   load(name, text) {
     const body = text.match(/<script type="application\/json" id="tape"[^>]*>([^]*?)<\/script>/);
@@ -60,7 +61,8 @@ const app = {
     document.body.classList.toggle('nonum', !!state.nonum);
     byId('views').replaceChildren(...Object.keys(kViews).map((v, k) => button(`${k + 1} ${v}`, () => app.go({v}),
       {'aria-current': v === state.v ? 'page' : null})), ...modes());
-    byId('stage').replaceChildren(h('h2', {class: 'where'}, sentence(app.t, app.step(), app.at())), ...view(app).flat(9).filter(Boolean));
+    byId('stage').replaceChildren(h('h2', {class: 'where'}, sentence(app.t, app.step(), app.at())),
+        ...view(app).flat(9).filter(Boolean));
     byId('left').replaceChildren(...tree());
     byId('right').replaceChildren(...explain().filter(Boolean));
     byId('turn').replaceChildren(...timeline());
@@ -81,7 +83,8 @@ function write(s) {
 function read(hash, t) {
   const q = new URLSearchParams(hash.replace(/^#/, '')), whole = x => /^\d{1,9}$/.test(x) ? +x : null;
   const [id, i] = (q.get('cell') || '').split('.').map(whole), tensor = t.tensors.get(id);
-  const s = {s: t.stepAt.has(q.get('s')) ? q.get('s') : t.steps[0]?.key, v: Object.hasOwn(kViews, q.get('v')) ? q.get('v') : 'step',
+  const s = {s: t.stepAt.has(q.get('s')) ? q.get('s') : t.steps[0]?.key, v: Object.hasOwn(kViews, q.get('v')) ?
+      q.get('v') : 'step',
              cell: tensor && i != null && i < numel(tensor.shape) ? {id, i} : null,
              lead: (q.get('lead') || '').split('.').map(x => whole(x) ?? 0)};
   for (const k of kNumbers) s[k] = q.has(k) ? whole(q.get(k)) : null;
@@ -93,12 +96,14 @@ function sentence(t, step, at) {
   if (!step) return t.meta.title || 'nothing was recorded';
   const name = step.op ? step.op.op : step.visit ? step.visit.name || 'an operation' : 'the optimiser';
   const out = step.op && t.tensors.get(step.op.out), path = step.op && pathOf(t, step.op.module);
-  return `step ${at + 1} of ${t.steps.length}: ${step.dir}, ${name}${path ? `, ${path}` : ''}${out ? `, ${shapeText(out.shape)}` : ''}`;
+  return [`step ${at + 1} of ${t.steps.length}: ${step.dir}`, name, path,
+      out && shapeText(out.shape)].filter(Boolean).join(', ');
 }
 function toggle(key, text) {
   return button(text, () => flip(key), {'aria-pressed': String(!!app.state[key])});
 }
-const modes = () => [h('span', {class: 'gap'}), toggle('quiz', 'predict'), toggle('plain', 'tables'), button('search', search), button('keys', help)];
+const modes = () => [h('span', {class: 'gap'}), toggle('quiz', 'predict'), toggle('plain', 'tables'),
+    button('search', search), button('keys', help)];
 
 function tree() {
   const {t} = app, step = app.step(), rows = app.once('rows', () => treeRows(t, app.opened));
@@ -112,15 +117,18 @@ function tree() {
   };
   const draw = i => {
     const r = rows[i], open = r.module && app.opened.has(r.module.id);
-    return h('div', {role: 'treeitem', id: `row${i}`, 'aria-level': r.level, 'aria-posinset': r.at, 'aria-setsize': r.of, class: 'item',
+    return h('div', {role: 'treeitem', id: `row${i}`, 'aria-level': r.level, 'aria-posinset': r.at,
+        'aria-setsize': r.of, class: 'item',
       'aria-expanded': r.module ? String(open) : null, 'aria-selected': String(i === at), onclick: () => hit(i)},
-      h('span', {style: {paddingLeft: `${Math.min(r.level, 8) * 10}px`}}, r.module ? `${open ? '▾' : '▸'} ${r.module.path || 'outermost'} ` : `${r.op.op} `,
+      h('span', {style: {paddingLeft: `${Math.min(r.level, 8) * 10}px`}},
+          r.module ? `${open ? '▾' : '▸'} ${r.module.path || 'outermost'} ` : `${r.op.op} `,
         h('small', {}, r.module ? r.module.type : `#${r.op.id}`)));
   };
   const box = longList(rows.length, 24, draw, at, {role: 'tree', 'aria-label': 'modules and operations',
     'aria-activedescendant': at >= 0 ? `row${at}` : null, onkeydown: e => {
       const r = rows[at], by = {ArrowDown: 1, ArrowUp: -1}[e.key];
-      const folds = r && r.module && (e.key === 'ArrowRight') !== app.opened.has(r.module.id) && /^Arrow(Left|Right)$/.test(e.key);
+      const folds = r && r.module && (e.key === 'ArrowRight') !== app.opened.has(r.module.id) &&
+          /^Arrow(Left|Right)$/.test(e.key);
       if (by) app.row = Math.max(0, Math.min(rows.length - 1, at + by)), app.render();
       else if (e.key === 'Enter' || folds) hit(at);
       else return;
@@ -139,7 +147,8 @@ function explain() {
   const d = t.opdefs[op.op] || {}, user = t.stacks.get(op.stack)?.user, twin = t.twin.get(op.id), {visit} = step;
   const comments = (d.lines || []).map(l => l.match(/\/\/ ?(.*)/)?.[1]).filter(Boolean);
   return [h('h2', {}, visit ? `${op.op}, backward` : op.op),
-    h('p', {class: 'sum'}, `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
+    h('p', {class: 'sum'},
+        `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
     comments.concat(d.derivation || []).map(c => h('p', {class: 'formula'}, c)),
     h('p', {}, visit ? goTo(app, 'f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
       goTo(app, t.steps[twin].key, 'its backward')),
@@ -151,35 +160,44 @@ function timeline() {
   const {t} = app, at = app.at(), step = app.step(), n = t.steps.length;
   if (!n) return [];
   const column = step.op ? step.op.id : step.dir === 'update' ? 0 : t.ops.length - 1;
-  const wide = Math.max(3, Math.floor((byId('turn').clientWidth - 100) / 68)), first = windowAt(column, Math.min(wide, t.ops.length), t.ops.length);
-  const lane = (name, key) => h('div', {class: 'lane'}, h('b', {}, name), Array.from({length: Math.min(wide, t.ops.length)}, (_, k) => {
+  const wide = Math.max(3, Math.floor((byId('turn').clientWidth - 100) / 68)), first = windowAt(column,
+      Math.min(wide, t.ops.length), t.ops.length);
+  const lane = (name, key) => h('div', {class: 'lane'}, h('b', {}, name),
+      Array.from({length: Math.min(wide, t.ops.length)}, (_, k) => {
     const op = t.ops.get(first + k), i = key(op);
     return i == null ? h('span', {class: 'box none'}, '—') : button(op.op, () => app.go({s: t.steps[i].key}),
       {class: 'box', tabindex: -1, title: t.steps[i].key, 'aria-current': i === at ? 'step' : null});
   }));
-  return [h('div', {class: 'drive'}, button('⇤', () => app.by(-n), {'aria-label': 'first'}), button('←', () => app.by(-1), {'aria-label': 'previous'}),
-    h('input', {type: 'range', min: 0, max: n - 1, value: at, 'aria-label': 'step', 'aria-valuetext': sentence(t, step, at),
+  return [h('div', {class: 'drive'}, button('⇤', () => app.by(-n), {'aria-label': 'first'}),
+      button('←', () => app.by(-1), {'aria-label': 'previous'}),
+    h('input', {type: 'range', min: 0, max: n - 1, value: at, 'aria-label': 'step', 'aria-valuetext': sentence(t, step,
+        at),
                 onchange: e => app.go({s: t.steps[+e.target.value].key})}),
-    button('→', () => app.by(1), {'aria-label': 'next'}), button('⇥', () => app.by(n), {'aria-label': 'last'}), button('twin', twin)),
+    button('→', () => app.by(1), {'aria-label': 'next'}), button('⇥', () => app.by(n), {'aria-label': 'last'}),
+        button('twin', twin)),
     lane('forward →', op => t.stepAt.get('f' + op.id)), lane('← backward', op => t.twin.get(op.id))];
 }
 
 function notices(problem) {
-  const {t} = app, f = t.failure, notes = t.meta.notes || [], bad = (...kids) => h('div', {role: 'alert', class: 'bad'}, '✗ ', kids);
+  const {t} = app, f = t.failure, notes = t.meta.notes || [], bad = (...kids) => h('div', {role: 'alert', class: 'bad'},
+      '✗ ', kids);
   byId('notices').append(...[problem && bad(problem),
-    f && bad(`${f.op} threw on ${f.in.map(id => shapeIn(t, id)).join(' and ')}${f.module != null ? ` in ${pathOf(t, f.module)}` : ''}: `,
-             f.message, details('where', () => (t.stacks.get(f.stack)?.frames || []).slice(0, 6).map(k => sourceOf(t, k)))),
-    notes.length && details(`what this page leaves out (${notes.length})`, () => notes.map(n => h('p', {}, n)))].filter(Boolean));
+    f && bad(`${f.op} threw on ${f.in.map(id => shapeIn(t, id)).join(' and ')}, ${pathOf(t, f.module)}: `, f.message,
+        details('where', () => (t.stacks.get(f.stack)?.frames || []).slice(0, 6).map(k => sourceOf(t, k)))),
+    notes.length && details(`what this page leaves out (${notes.length})`,
+        () => notes.map(n => h('p', {}, n)))].filter(Boolean));
 }
 
 // ---- keys ----
 function twin() {
-  const step = app.step(), i = step?.op && (step.dir === 'forward' ? app.t.twin.get(step.op.id) : app.t.stepAt.get('f' + step.op.id));
+  const step = app.step(), i = step?.op && (step.dir === 'forward' ? app.t.twin.get(step.op.id) : app.t.stepAt.get('f' +
+      step.op.id));
   if (i != null) app.go({s: app.t.steps[i].key});
 }
 function jump(by, wanted) {
   const {steps} = app.t;
-  for (let i = app.at() + by; i >= 0 && i < steps.length; i += by) if (wanted(steps[i])) return app.go({s: steps[i].key});
+  for (let i = app.at() + by; i >= 0 &&
+      i < steps.length; i += by) if (wanted(steps[i])) return app.go({s: steps[i].key});
 }
 function into(inside) {
   const m = app.step()?.op?.module, p = pathOf(app.t, m);
@@ -196,9 +214,12 @@ const help = () => dialog('Keys', kKeys.split(/;\s/).map(line => h('p', {}, line
 function search() {
   const found = h('div', {}), d = dialog('Search', h('input', {type: 'search', 'aria-label': 'search', oninput: e => {
     const word = e.target.value.toLowerCase(), hits = [];
-    for (const s of app.t.steps) {
-      const text = `${s.dir} ${s.op ? `${s.op.op} #${s.op.id} ${pathOf(app.t, s.op.module)} ${s.op.in.map(id => app.t.tensors.get(id)?.name || '').join(' ')}` : ''}`;
-      if (word && text.toLowerCase().includes(word) && hits.push(button(`${s.key} ${text}`, () => { d.close(), app.go({s: s.key}); })) > 20) break;
+    const {t} = app;
+    for (const s of t.steps) {
+      const {op} = s, names = op ? [op.op, pathOf(t, op.module), ...op.in.map(id => t.tensors.get(id)?.name)] : [];
+      const text = [s.key, s.dir, ...names].filter(Boolean).join(' ');
+      if (!word || !text.toLowerCase().includes(word)) continue;
+      if (hits.push(button(text, () => { d.close(), app.go({s: s.key}); })) > 20) break;
     }
     found.replaceChildren(...hits.map(b => h('p', {}, b)));
   }}), found);
@@ -214,8 +235,10 @@ const kActions = {
   Escape: () => app.state.cell ? app.go({cell: null}) : byId('stage').focus(),
 };
 function onKey(e) {
-  if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT)$/.test(e.target.tagName) || document.querySelector('dialog[open]')) return;
-  const view = Object.keys(kViews)[+e.key - 1], act = view ? () => app.go({v: view}) : Object.hasOwn(kActions, e.key) && kActions[e.key];
+  if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT)$/.test(e.target.tagName) ||
+      document.querySelector('dialog[open]')) return;
+  const view = Object.keys(kViews)[+e.key - 1], act = view ? () => app.go({v: view}) : Object.hasOwn(kActions, e.key) &&
+      kActions[e.key];
   if (act) e.preventDefault(), act();
 }
 
@@ -228,7 +251,8 @@ function focusKey() {
 function focusAgain(k) {
   if (!k) return;
   const all = [...k.box.querySelectorAll('button,input,select,[tabindex]')];
-  const same = k.table ? k.box.querySelector(`table[data-id="${k.table}"] td[tabindex="0"]`) : all.find(e => meaning(e) === k.text);
+  const same = k.table ? k.box.querySelector(`table[data-id="${k.table}"] td[tabindex="0"]`) :
+      all.find(e => meaning(e) === k.text);
   (same || k.box).focus({preventScroll: !k.table});
 }
 
@@ -259,7 +283,8 @@ async function selftest() {
 
 function start() {
   const script = byId('tape'), text = script.textContent, told = script.dataset.crc32, other = byId('other');
-  const wrong = told !== crc32(text) && `Bytes of this file were changed: the recording does not match its checksum ${told}. `;
+  const wrong = told !== crc32(text) &&
+      `Bytes of this file were changed: the recording does not match its checksum ${told}. `;
   try { app.t = openTape(JSON.parse(text)); } catch (error) {
     app.t = openTape({schema: 'gradus-tape/1'});
     return notices(`${wrong || ''}The recording cannot be read: ${error.message}`);

@@ -21,7 +21,8 @@ function sum(terms) {
 }
 const times = (a, b) => made(a.v * b.v, [a, b], [b.v, a.v], 2, () => `${inside(a, 2)}·${inside(b, 2)}`);
 const minus = (a, b) => made(a.v - b.v, [a, b], [1, -1], 1, () => `${a.s()} − ${inside(b, 2)}`);
-const over = (a, b) => made(a.v / b.v, [a, b], [1 / b.v, -a.v / b.v / b.v], 2, () => `${inside(a, 2)} / ${inside(b, 3)}`);
+const over = (a, b) => made(a.v / b.v, [a, b], [1 / b.v, -a.v / b.v / b.v], 2,
+    () => `${inside(a, 2)} / ${inside(b, 3)}`);
 const call = (name, x, v, d, a) => made(v, [x], [d], 3, () => `${name}(${x.s()})`, a && [a]);
 const exp = x => call('exp', x, Math.exp(x.v), Math.exp(x.v));
 const sqrt = x => call('√', x, Math.sqrt(x.v), 0.5 / Math.sqrt(x.v));
@@ -174,7 +175,8 @@ const kRules = {
     }}];
   },
   where: (op, x) => [{cell: i => x.spread(0, i).v ? x.spread(1, i) : x.spread(2, i)}],
-  masked_fill: (op, x) => [{cell: (i, y) => x.there[1] && !x.spread(1, i).v ? x.spread(0, i) : constant(y, 'the fill')}],
+  masked_fill: (op, x) => [{cell: (i, y) => x.there[1] && !x.spread(1, i).v ? x.spread(0, i) : constant(y,
+      'the fill')}],
   dropout: (op, x) => scaled(x, true), scale: (op, x) => scaled(x, false),
   shift: (op, x, shape, y) => {
     const c = y[0] - x.data[0][0];
@@ -195,7 +197,8 @@ const kRules = {
   cross_entropy: (op, x) => {
     const n = x.shapes[0].at(-1), rows = numel(x.shapes[0]) / n, kept = [...Array(rows).keys()].filter(
       r => x.data[1][r] >= 0 && x.data[1][r] < n);
-    return [{note: `mean of ${kept.length} rows: ln Σ exp(logits) − logit of the target`, cell: () => mean(kept.map(r => {
+    return [{note: `mean of ${kept.length} rows: ln Σ exp(logits) − logit of the target`,
+        cell: () => mean(kept.map(r => {
       const row = Array.from({length: n}, (_, c) => x.at(0, r * n + c)), m = constant(Math.max(...row.map(e => e.v)));
       return minus(log(sum(row.map(e => exp(minus(e, m))))), minus(row[x.data[1][r]], m));
     }))}];
@@ -203,7 +206,8 @@ const kRules = {
   attention: (op, x, shape) => [false, true].map(causal => headWay(op, x, shape, causal)),
 };
 function same(op, x, shape) {
-  return [{note: 'the same number', cell: i => numel(x.shapes[0]) === numel(shape) ? x.at(0, flatOf(i, stridesOf(shape))) : x.spread(0, i)}];
+  return [{note: 'the same number', cell: i => numel(x.shapes[0]) === numel(shape) ?
+      x.at(0, flatOf(i, stridesOf(shape))) : x.spread(0, i)}];
 }
 function scaled(x, drops) {  // the factor is no input: it is read off the largest number that came through
   return [{note: drops ? 'kept numbers are scaled up, dropped ones are 0' : 'factor read off the largest number',
@@ -239,7 +243,8 @@ function headWay(op, x, shape, causal) {
 /** A view has no numbers of its own: it reads the same places of memory. */
 function viewWay(from, to) {
   const place = new Map(memoryOf(from).map((m, i) => [m, i])), at = memoryOf(to), strides = stridesOf(to.shape);
-  return {note: 'a view: the same place in memory', cell: i => cellOf(0, place.get(at[flatOf(i, strides)]), values(to)[flatOf(i, strides)])};
+  return {note: 'a view: the same place in memory', cell: i => cellOf(0, place.get(at[flatOf(i, strides)]),
+      values(to)[flatOf(i, strides)])};
 }
 function waysOf(op, x, shape, y) {
   if (kUnary[op.op] && x.shapes.length === 1)
@@ -311,7 +316,8 @@ function readingOf(t, op) {
 function forwardCell(t, op, i) {
   const r = readingOf(t, op);
   if (r.why) return r;
-  try { return {...r.at(i), note: r.way.note}; } catch { return {why: `the shapes of this ${op.op} are not understood`}; }
+  try { return {...r.at(i),
+      note: r.way.note}; } catch { return {why: `the shapes of this ${op.op} are not understood`}; }
 }
 
 /** Which y[j] use input k's cell i, for every cell; made once for an operation. */
@@ -320,8 +326,8 @@ function pathsOf(t, op) {
   if (op.paths) return op.paths;
   const r = readingOf(t, op);
   if (r.why) return r;
-  const first = r.at(0).parts.size;
-  if (first * r.y.length > kMostPaths) return op.paths = {why: `${plural(first * r.y.length, 'path')}: too many to list`};
+  const paths = r.at(0).parts.size * r.y.length;
+  if (paths > kMostPaths) return op.paths = {why: `${plural(paths, 'path')}: too many to list`};
   const map = new Map();
   for (let j = 0; j < r.y.length; ++j)
     for (const [key, p] of r.at(j).parts) multi(map, key, {j, d: p.d, a: p.a});
@@ -339,7 +345,8 @@ function received(t, e) {
 
 /** dx[i] of a ledger entry: Σ dy[j] · ∂y[j]/∂x[i], as {e, value, recorded, agrees, parts}, or {why}. */
 function backwardCell(t, entry, i) {
-  const visit = t.visits.get(entry.visit), op = visit && t.ops.get(visit.op), dy = visit && values(t.tensors.get(visit.dy));
+  const visit = t.visits.get(entry.visit), op = visit && t.ops.get(visit.op), dy = visit &&
+      values(t.tensors.get(visit.dy));
   if (!op || !dy) return {why: kMissing};
   try {
     const got = received(t, entry), paths = pathsOf(t, op);
@@ -357,9 +364,12 @@ function backwardCell(t, entry, i) {
 function cellArithmetic(t, id, i) {
   const op = t.producer.get(id), entry = t.origin.get(id), kind = (t.tensors.get(id) || {}).kind;
   if (op) return {...forwardCell(t, op, i), from: op.in, step: 'f' + op.id};
-  if (!entry) return {why: kind === 'param' || kind === 'leaf' ? 'a leaf: nothing made it' : 'no recorded operation made it'};
-  if (entry.contribution === id && entry.visit != null || entry.before == null && entry.after === id && entry.visit != null) {
-    const visit = t.visits.get(entry.visit), same = numel(t.tensors.get(id).shape) === numel(t.tensors.get(entry.to).shape);
+  if (!entry) return {why: kind === 'param' || kind === 'leaf' ? 'a leaf: nothing made it' :
+      'no recorded operation made it'};
+  if (entry.contribution === id && entry.visit != null || entry.before == null && entry.after === id &&
+      entry.visit != null) {
+    const visit = t.visits.get(entry.visit),
+        same = numel(t.tensors.get(id).shape) === numel(t.tensors.get(entry.to).shape);
     if (same && !entry.part) return {...backwardCell(t, entry, i), from: [visit.dy], step: 'b' + visit.id};
     return {why: 'a part, or larger by broadcasting: its sum is what the input got', step: 'b' + visit.id};
   }
@@ -367,5 +377,6 @@ function cellArithmetic(t, id, i) {
   const [c, b, a] = [entry.contribution, entry.before, entry.after].map(k => values(t.tensors.get(k)));
   if (!c || !b || !a || c.length !== a.length) return {why: 'the sum of what the ledger lists'};
   const e = sum([cellOf(0, i, b[i]), cellOf(1, i, c[i])]);
-  return {...judged(e, a[i], kEps[t.tensors.get(id).dtype] || 0), note: 'before + contribution', from: [entry.before, entry.contribution]};
+  return {...judged(e, a[i], kEps[t.tensors.get(id).dtype] || 0), note: 'before + contribution',
+      from: [entry.before, entry.contribution]};
 }

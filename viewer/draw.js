@@ -42,7 +42,8 @@ function scaleOf(v) {
 
 // ---- a tensor as a matrix: its last two axes; `lead` says which slice of those before ----
 function sliceOf(tensor, lead) {
-  const rank = tensor.shape.length, rows = rank > 1 ? tensor.shape[rank - 2] : 1, cols = rank ? tensor.shape[rank - 1] : 1;
+  const rank = tensor.shape.length, rows = rank > 1 ? tensor.shape[rank - 2] : 1, cols = rank ? tensor.shape[rank - 1] :
+      1;
   const before = tensor.shape.slice(0, Math.max(rank - 2, 0));
   const at = before.map((n, i) => Math.min(lead[lead.length - before.length + i] || 0, n - 1));
   return {rows, cols, before, at, first: flatOf(at, stridesOf(before)) * rows * cols};
@@ -51,10 +52,12 @@ const kRows = 16, kCols = 12;
 
 /** The picture of one slice on a canvas: `size` pixels a cell; numbers where they fit. */
 function picture(v, s, size, labels) {
-  const head = labels ? 90 : 0, top = labels ? 24 : 0, canvas = h('canvas', {width: head + s.cols * size, height: top + s.rows * size});
+  const head = labels ? 90 : 0, top = labels ? 24 : 0, canvas = h('canvas', {width: head + s.cols * size, height: top +
+      s.rows * size});
   const g = canvas.getContext('2d'), scale = scaleOf(v);
   if (labels) {
-    g.fillStyle = '#fff', g.fillRect(0, 0, canvas.width, canvas.height), g.fillStyle = '#000', g.font = '12px sans-serif';
+    g.fillStyle = '#fff', g.fillRect(0, 0, canvas.width, canvas.height), g.fillStyle = '#000',
+        g.font = '12px sans-serif';
     for (let r = 0; r < s.rows; ++r) g.fillText(labels[0][r], 4, top + r * size + size / 2 + 4, head - 8);
     for (let c = 0; c < s.cols; ++c) g.fillText(labels[1][c], head + c * size + 2, 16, size - 4);
   }
@@ -71,8 +74,10 @@ function picture(v, s, size, labels) {
 }
 function savePicture(name, v, s, labels) {
   const size = Math.max(2, Math.min(48, Math.floor(6000 / Math.max(s.rows, s.cols))));
-  const all = size < 28 ? null : labels.map((l, k) => Array.from({length: k ? s.cols : s.rows}, (_, i) => l ? l[i] : `[${i}]`));
-  const a = h('a', {href: picture(v, s, size, all).toDataURL('image/png'), download: name.replace(/[^\w.-]+/g, '_') + '.png'});
+  const all = size < 28 ? null : labels.map((l, k) => Array.from({length: k ? s.cols : s.rows}, (_, i) => l ? l[i] :
+      `[${i}]`));
+  const a = h('a', {href: picture(v, s, size, all).toDataURL('image/png'), download: name.replace(/[^\w.-]+/g, '_') +
+      '.png'});
   a.click();
   return a;
 }
@@ -88,7 +93,8 @@ function small(v, s, most, label) {
 /** Where a window of `shown` of n begins so that `at` is in it. */
 const windowAt = (at, shown, n) => Math.max(0, Math.min(n - shown, at - (shown >> 1)));
 
-/** A tensor: caption, pickers of the axes before the last two, numbers. o: title, lit (flat indices that count), note. */
+/** A tensor: caption, pickers of the axes before the last two, numbers. o: title, lit (flat indices that count),
+    note. */
 function matrix(app, id, o = {}) {
   const {t, state} = app, tensor = t.tensors.get(id), title = o.title || nameOf(t, id);
   if (!tensor) return h('figure', {class: 'matrix'}, h('figcaption', {}, h('b', {}, title), ' was not captured'));
@@ -98,12 +104,15 @@ function matrix(app, id, o = {}) {
     v ? button('PNG', () => savePicture(title, v, s, labels), {class: 'mini', title: 'save this heatmap as a picture',
                                                                'aria-label': `save ${title} as PNG`}) : null));
   if (s.before.length) box.append(h('div', {class: 'lead'}, s.before.map((n, i) => h('label', {}, `axis ${i} `,
-    h('input', {type: 'number', min: 0, max: n - 1, value: s.at[i], onchange: e => app.lead(s.before.length - i, +e.target.value)}),
+    h('input', {type: 'number', min: 0, max: n - 1, value: s.at[i], onchange: e => app.lead(s.before.length - i,
+        +e.target.value)}),
     ` of ${n}`))));
   if (!v) return box.append(...sampled(tensor)), box;
   const at = state.cell && state.cell.id === id ? indexOf(state.cell.i - s.first, [s.rows, s.cols]) : null;
-  const here = at && at[0] >= 0 && at[0] < s.rows ? at : null, shown = [Math.min(s.rows, kRows), Math.min(s.cols, kCols)];
-  const lit = o.lit && o.lit.size ? Math.min(...o.lit) : -1, seen = here || (lit >= s.first && lit < s.first + s.rows * s.cols
+  const here = at && at[0] >= 0 && at[0] < s.rows ? at : null, shown = [Math.min(s.rows, kRows),
+      Math.min(s.cols, kCols)];
+  const lit = o.lit && o.lit.size ? Math.min(...o.lit) : -1, seen = here || (lit >= s.first && lit < s.first +
+      s.rows * s.cols
     ? indexOf(lit - s.first, [s.rows, s.cols]) : [0, 0]);
   const r0 = windowAt(seen[0], shown[0], s.rows), c0 = windowAt(seen[1], shown[1], s.cols);
   if (shown[0] < s.rows || shown[1] < s.cols) box.append(overview(app, id, v, s, [r0, c0], shown));
@@ -131,15 +140,18 @@ function grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit}) {
   table.append(h('tr', plain ? {} : {role: 'row'}, h('td', plain ? {} : {role: 'gridcell'}),
                  columns.map(c => h('th', {scope: 'col', ...role}, name(1, c)))));
   for (let r = r0; r < r0 + shown[0]; ++r) {
-    table.append(h('tr', plain ? {} : {role: 'row', 'aria-rowindex': r + 2}, h('th', rowRole, name(0, r)), columns.map(c => {
+    table.append(h('tr', plain ? {} : {role: 'row', 'aria-rowindex': r + 2}, h('th', rowRole, name(0, r)),
+        columns.map(c => {
       const i = s.first + r * s.cols + c, x = v[i];
       if (plain) return h('td', {}, short(x));
       const rgb = colourOf(x, scale), now = here && here[0] === r && here[1] === c;
       return h('td', {role: 'gridcell', 'data-i': i, 'aria-colindex': c + 2, 'aria-selected': String(!!now),
-        tabindex: (here ? now : r === r0 && c === c0) ? 0 : -1, title: `[${indexOf(i, app.t.tensors.get(id).shape)}] ${short(x, 9)}`,
+        tabindex: (here ? now : r === r0 && c === c0) ? 0 : -1,
+            title: `[${indexOf(i, app.t.tensors.get(id).shape)}] ${short(x, 9)}`,
         class: [x === -Infinity && 'masked', lit && lit.has(i) && 'lit', now && 'here', Math.abs(x) > scale && 'beyond']
           .filter(Boolean).join(' ') || null,
-        style: {background: x === -Infinity ? '' : css(rgb), color: inkOn(rgb)}, onclick: () => app.cell(id, i)}, short(x, 3));
+        style: {background: x === -Infinity ? '' : css(rgb), color: inkOn(rgb)}, onclick: () => app.cell(id, i)},
+            short(x, 3));
     })));
   }
   return table;
@@ -160,13 +172,15 @@ function sampled(tensor) {
   const b = tensor.block || {}, out = [];
   if (b.picture) {
     const {rows, columns: cols} = b.picture;
-    out.push(h('div', {}, small(decode(b.picture), {rows, cols, first: 0}, 256, `picture of ${rows} by ${cols} means of boxes`)));
+    out.push(h('div', {}, small(decode(b.picture), {rows, cols, first: 0}, 256,
+        `picture of ${rows} by ${cols} means of boxes`)));
   }
   if (b.histogram) out.push(h('div', {class: 'hist', role: 'img', 'aria-label': `histogram: ${b.histogram.join(', ')}`},
     b.histogram.map(n => h('i', {title: n, style: {height: `${1 + 40 * n / Math.max(...b.histogram)}px`}}))));
   if (b.corners) {
     const v = decode(b.corners), {rows, columns} = b.corners;
-    out.push(h('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'corners'}, h('table', {class: 'plain'},
+    out.push(h('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'corners'},
+        h('table', {class: 'plain'},
       h('caption', {}, 'first and last rows and columns'), Array.from({length: rows}, (_, r) =>
         h('tr', {}, Array.from({length: columns}, (_, c) => h('td', {}, short(v[r * columns + c]))))))));
   }

@@ -17,21 +17,25 @@ function storageView(app) {
   const strip = (title, item) => [h('h3', {}, title), h('div', {class: 'strip', role: 'img', 'aria-label':
     `${title}: ${places.slice(0, 32).map(m => group(item(m))).join(' ')} …`}, places.map(m => {
       const g = group(item(m));
-      return h('span', {class: (g === '·' ? 'other' : `h${g % 4}`) + (m === at[index] ? ' here' : ''), title: `place ${m}`}, g);
+      return h('span', {class: (g === '·' ? 'other' : `h${g % 4}`) + (m === at[index] ? ' here' : ''),
+          title: `place ${m}`}, g);
     }))];
-  const read = m => v && where.has(m) ? short(v[where.get(m)]) : 'of another tensor';
-  const choose = (label, key, all, now) => h('label', {}, `${label} `, h('select', {onchange: e => app.go({[key]: +e.target.value})},
+  const read = m => `${v && where.has(m) ? short(v[where.get(m)]) : 'what lies'} at ${m}`;
+  const choose = (label, key, all, now) => h('label', {}, `${label} `,
+      h('select', {onchange: e => app.go({[key]: +e.target.value})},
     all.map(([value, text]) => h('option', {value, selected: value === now}, text))));
   return [pane(`Where ${nameOf(t, x.id)} (${shapeText(x.shape)}) lies in storage ${x.storage}`,
     row(choose('tensor', 't', [...new Set([x.id, ...ids])].map(id => [id, nameOf(t, id)]), x.id),
         choose('digits: the index of', 'axis', x.shape.map((n, a) => [a, `axis ${a} (${n})`]), axis)),
-    h('p', {class: 'sum'}, `[${idx}] lies at ${zero}${idx.map((n, a) => ` + ${n}·${strides[a]}`).join('')} = ${at[index]}`),
+    h('p', {class: 'sum'},
+        `[${idx}] lies at ${zero}${idx.map((n, a) => ` + ${n}·${strides[a]}`).join('')} = ${at[index]}`),
     strip('as it is', m => where.get(m)),
     ghost.some((m, i) => m !== at[i]) ? [strip('if this memory were reshaped instead of transposed', m => m - zero),
-      note(`[${idx}] would be the number at ${ghost[index]} (${read(ghost[index])}), not at ${at[index]} (${read(at[index])}): ` +
+      note(`[${idx}] would be ${read(ghost[index])}, not ${read(at[index])}: `,
            'a reshape keeps the order of memory, so heads and tokens mix, and no shape is wrong.')] :
       note('Its numbers lie in the order of its index: a reshape moves nothing.'),
-    places.length < end - begin ? note(`Places ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`) : null,
+    places.length < end - begin ? note(`Places ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`) :
+        null,
     shown(app, x.id))];
 }
 
@@ -41,7 +45,8 @@ const kMostNodes = 150;
 function graphOf(t, step, whole) {
   const centre = step?.op || t.ops.get(0), nodes = new Map(), edges = new Set();
   const before = op => op.in.map(id => t.producer.get(id)).filter(Boolean);
-  const node = (id, op, depth) => ({id, text: id === op.id ? `${op.op} #${id}` : id, depth, step: 'f' + op.id, now: op === centre});
+  const node = (id, op, depth) => ({id, text: id === op.id ? `${op.op} #${id}` : id, depth, step: 'f' + op.id,
+      now: op === centre});
   if (!whole && centre) {
     nodes.set(centre.id, node(centre.id, centre, 0));
     for (const [sign, next] of [[-1, before], [1, o => t.users.get(o.out) || []]])
@@ -49,7 +54,8 @@ function graphOf(t, step, whole) {
         ring = [...new Set(ring.flatMap(next))].filter(o => !nodes.has(o.id)).slice(0, 12);
         ring.forEach(o => nodes.set(o.id, node(o.id, o, sign * d)));
       }
-    for (const id of nodes.keys()) for (const o of before(t.ops.get(id))) if (nodes.has(o.id)) edges.add(`${o.id}>${id}`);
+    for (const id of nodes.keys())
+      for (const o of before(t.ops.get(id))) if (nodes.has(o.id)) edges.add(`${o.id}>${id}`);
   } else {
     let key = op => op.id;
     for (let depth = 8; new Set(Array.from(t.ops, key)).size > kMostNodes; --depth)
@@ -64,22 +70,26 @@ function graphOf(t, step, whole) {
   return {nodes: [...nodes.values()], edges: [...edges]};
 }
 function graphView(app) {
-  const whole = !!app.state.whole, g = app.once(`graph ${whole || app.state.s}`, () => graphOf(app.t, app.step(), whole));
+  const whole = !!app.state.whole, g = app.once(`graph ${whole || app.state.s}`, () => graphOf(app.t, app.step(),
+      whole));
   const columns = new Map(), place = new Map(), low = Math.min(...g.nodes.map(n => n.depth));
   for (const n of g.nodes) {
     multi(columns, n.depth - low, n);
     place.set(`${n.id}`, [(n.depth - low) * 150, (columns.get(n.depth - low).length - 1) * 44]);
   }
-  const width = Math.max(0, ...columns.keys()) * 150 + 150, height = Math.max(0, ...[...columns.values()].map(c => c.length)) * 44;
+  const width = Math.max(0, ...columns.keys()) * 150 + 150,
+      height = Math.max(0, ...[...columns.values()].map(c => c.length)) * 44;
   const lines = g.edges.map(e => {
     const [[x, y], [u, w]] = e.split('>').map(id => place.get(id));
     return h('path', {d: `M${x + 120} ${y + 16}C${x + 150} ${y + 16} ${u - 30} ${w + 16} ${u} ${w + 16}`});
   });
-  return [pane(whole ? app.t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' : 'Two steps around this one',
+  return [pane(whole ? app.t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' :
+      'Two steps around this one',
     button(whole ? 'around this step' : 'the whole graph', () => app.go({whole: whole ? null : 1})),
     h('div', {class: 'scroll graph', tabindex: 0, role: 'group', 'aria-label': 'graph'},
       h('div', {style: {position: 'relative', width: `${width}px`, height: `${height}px`}},
-        h('svg', {width, height, 'aria-hidden': 'true'}, lines), g.nodes.map(n => button(n.text, () => app.go({s: n.step}), {
+        h('svg', {width, height, 'aria-hidden': 'true'}, lines),
+            g.nodes.map(n => button(n.text, () => app.go({s: n.step}), {
           class: 'node', 'aria-current': n.now ? 'true' : null, title: n.text,
           style: {left: `${place.get(`${n.id}`)[0]}px`, top: `${place.get(`${n.id}`)[1]}px`}})))))];
 }
@@ -87,7 +97,8 @@ function graphView(app) {
 // ---- source ----
 function excerpt(title, first, lines, marks) {
   return h('div', {}, h('h3', {}, title), h('pre', {class: 'code', tabindex: 0}, lines.map((l, i) =>
-    h('span', {class: marks.includes(first + i) ? 'mark' : null}, `${marks.includes(first + i) ? '▶' : ' '}${first + i}  ${l}\n`))));
+    h('span', {class: marks.includes(first + i) ? 'mark' : null},
+        `${marks.includes(first + i) ? '▶' : ' '}${first + i}  ${l}\n`))));
 }
 function sourceOf(t, frameId) {
   const f = t.frames.get(frameId);
@@ -118,7 +129,8 @@ function gdbCommand(t, op) {
 }
 function gdbLine(app, op) {
   const text = gdbCommand(app.t, op);
-  return h('p', {}, 'the same in gdb: ', h('code', {}, text), ' ', button('copy', () => copy(app, text), {class: 'mini', 'aria-label': 'copy the gdb command'}));
+  return h('p', {}, 'the same in gdb: ', h('code', {}, text), ' ', button('copy', () => copy(app, text),
+      {class: 'mini', 'aria-label': 'copy the gdb command'}));
 }
 function copy(app, text) {
   const done = () => app.say(`copied: ${text}`);
@@ -133,16 +145,21 @@ function compareView(app) {
     if (file) file.text().then(text => app.load(file.name, text)).catch(error => app.say(error.message));
   }});
   const pick = h('label', {}, 'compare with the page ', input);
-  if (!app.other) return [pane('Compare with another trace', pick, note('Both are matched by layer, operation and how often it ran. ' +
+  if (!app.other) return [pane('Compare with another trace', pick,
+      note('Both are matched by layer, operation and how often it ran. ' +
     'What differs first is where to look: with and without a mask, cached and not, yours and a reference.'))];
-  const rows = app.once('compare', () => compare(app.t, app.other)), differ = rows.map((r, i) => r.same === false ? i : -1).filter(i => i >= 0);
+  const rows = app.once('compare', () => compare(app.t, app.other)), differ = rows.map((r, i) => r.same === false ? i :
+      -1).filter(i => i >= 0);
   const k = app.state.t ?? differ[0] ?? 0, r = rows[k];
   const mark = x => x.same === null ? '? not captured' : x.same ? '= same' : '≠ differs';
-  return [pane(`This and ${app.otherName}: ${differ.length ? `the first number that differs is in ${rows[differ[0]].step} ${rows[differ[0]].what}`
-    : 'no recorded number differs'}`, note(`${rows.filter(x => x.same).length} same, ${differ.length} differ, ` +
-      `${rows.filter(x => x.same === null).length} not captured in both. `, pick),
-    app.list(rows.length, 26, i => item(app, i, k, `${mark(rows[i])}: ${rows[i].step} ${rows[i].what}`), k, 'numbers of both'),
-    r ? [h('p', {class: 'sum'}, `${r.what}: ${r.why}${r.most ? `; largest difference ${short(r.most)}` : ''} `, goTo(app, r.step)),
+  const count = what => rows.filter(x => x.same === what).length, first = rows[differ[0]];
+  return [pane(`This and ${app.otherName}`, h('p', {}, h('b', {}, first ?
+      `the first number that differs is in ${first.step} ${first.what}` : 'no recorded number differs')),
+    note(`${count(true)} same, ${count(false)} differ, ${count(null)} not captured in both. `, pick),
+    app.list(rows.length, 26, i => item(app, i, k, `${mark(rows[i])}: ${rows[i].step} ${rows[i].what}`), k,
+        'numbers of both'),
+    r ? [h('p', {class: 'sum'}, `${r.what}: ${r.why}${r.most ? `; largest difference ${short(r.most)}` : ''} `,
+        goTo(app, r.step)),
          row(matrix(app, r.x, {title: 'this', lit: r.at >= 0 ? new Set([r.at]) : null}),
              matrix({...app, t: app.other, state: {...app.state, cell: null}}, r.y, {title: app.otherName}))] : null)];
 }
@@ -150,15 +167,18 @@ function compareView(app) {
 // ---- predict, then look ----
 /** A question about a forward step: {ask, options, answer, because}; the answer is in the recording. */
 function question(t, op, n) {
-  const out = t.tensors.get(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out), kind = v && v.length > 1 ? (n + op.id) % 3 : 0;
+  const out = t.tensors.get(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out), kind = v &&
+      v.length > 1 ? (n + op.id) % 3 : 0;
   const signs = ['above 0', 'below 0', '0 or NaN'], zeros = ['none', 'some', 'all'];
   if (kind === 1) return {ask: `What is the sign of the first number of ${op.op}?`, options: signs,
                           answer: signs[v[0] > 0 ? 0 : v[0] < 0 ? 1 : 2], because: `it is ${short(v[0])}`};
   const z = v ? v.reduce((k, x) => k + (x === 0), 0) : 0;
   if (kind === 2) return {ask: `How many of the ${v.length} numbers become exactly 0?`, options: zeros,
                           answer: zeros[z === 0 ? 0 : z === v.length ? 2 : 1], because: `${z} of ${v.length} do`};
-  const answer = shapeText(out.shape), others = [...shapes, shapeText([...out.shape].reverse()), shapeText([...out.shape, 1])];
-  return {ask: `${op.op} of (${shapes.join(') and (')}): which shape comes out?`, answer, because: 'the matrix shows it',
+  const answer = shapeText(out.shape), others = [...shapes, shapeText([...out.shape].reverse()),
+      shapeText([...out.shape, 1])];
+  return {ask: `${op.op} of (${shapes.join(') and (')}): which shape comes out?`, answer,
+      because: 'the matrix shows it',
           options: [...new Set([answer, ...others])].slice(0, 4).sort()};
 }
 function quizView(app, step) {
@@ -168,7 +188,8 @@ function quizView(app, step) {
     app.answers.set(step.key, {given: o, right: o === q.answer});
     app.say(`${o === q.answer ? 'right' : `no: ${q.answer}`}; ${q.because}`), app.render();
   }, {disabled: given ? true : null}))),
-    given ? h('p', {class: 'sum'}, `${given.right ? '✓ right' : `✗ you said ${given.given}; it is ${q.answer}`}: ${q.because}.`) : null,
+    given ? h('p', {class: 'sum'},
+        `${given.right ? '✓ right' : `✗ you said ${given.given}; it is ${q.answer}`}: ${q.because}.`) : null,
     note(`${right} of ${answered.length} right so far. p ends predict mode.`)),
     row(step.op.in.map(id => shown(app, id)), given ? shown(app, step.op.out, `→ ${nameOf(t, step.op.out)}`) : null)];
 }

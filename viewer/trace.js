@@ -186,10 +186,12 @@ function moduleTree(t) {
   return children;
 }
 
-/** Labels of an axis, or null: rows of as many as there are tokens; columns in matrices of attention, where T looks at S. */
+/** Labels of an axis, or null: rows of as many as there are tokens; columns in matrices of attention,
+    where T looks at S. */
 function labelsFor(t, tensor, axis) {
   t.maps = t.maps || new Set(t.attention.flatMap(a => [a.scores, a.masked, a.weights, a.dweights, a.dscores]));
-  const map = t.maps.has(tensor.id), column = axis === tensor.shape.length - 1, fits = n => t.labels[n]?.length === tensor.shape[axis];
+  const map = t.maps.has(tensor.id), column = axis === tensor.shape.length - 1,
+      fits = n => t.labels[n]?.length === tensor.shape[axis];
   if (tensor.kind === 'param' || (column && !map)) return null;
   return t.labels[(column ? ['S', 'T'] : ['T', 'S']).find(fits)] || null;
 }

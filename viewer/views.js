@@ -41,12 +41,14 @@ function stepView(app) {
       shown(app, g.contribution, `→ to ${nameOf(t, g.to)}`), ledgerLine(t, g),
       g.before != null || !isWhole(t, g) ? shown(app, g.after, 'its gradient so far') : null))),
     visit.gin.length ? null : note('No input wanted a gradient.'), arithmetic(app),
-    op ? row((op.saved || op.in).map(id => shown(app, id, `forward: ${nameOf(t, id)}`)), shown(app, op.out, 'forward: y')) :
+    op ? row((op.saved || op.in).map(id => shown(app, id, `forward: ${nameOf(t, id)}`)),
+        shown(app, op.out, 'forward: y')) :
          note('Its forward was not seen: another thread, or before the trace began.')];
   if (app.state.quiz) return quizView(app, step);
   return [row(op.in.map((id, k) => shown(app, id, `${k ? 'and' : 'from'} ${nameOf(t, id)}`, origin(app, id))),
               shown(app, op.out, `→ ${nameOf(t, op.out)}`, usersOf(app, op.out))), arithmetic(app),
-          op.saved && op.saved.length ? details('kept for backward', () => [row(op.saved.map(id => shown(app, id)))]) : null];
+          op.saved && op.saved.length ? details('kept for backward', () => [row(op.saved.map(id => shown(app, id)))]) :
+              null];
 }
 const details = (title, fill) => h('details', {ontoggle: e => {
   if (e.target.open && e.target.children.length === 1) e.target.append(...fill());
@@ -61,7 +63,8 @@ function usersOf(app, id) {
            users.length > 4 ? `and ${users.length - 4} more` : users.length ? '' : 'nothing');
 }
 /** Does a contribution belong to the whole input, number by number? */
-const isWhole = (t, e) => !e.part && String(t.tensors.get(e.contribution)?.shape) === String(t.tensors.get(e.to)?.shape);
+const isWhole = (t, e) => !e.part &&
+    String(t.tensors.get(e.contribution)?.shape) === String(t.tensors.get(e.to)?.shape);
 function ledgerLine(t, e) {
   const holds = entryHolds(t, e), down = isWhole(t, e) ? '' : e.part ? ` into a part [${e.part}];` :
     ` (${shapeIn(t, e.contribution)}) → (${shapeIn(t, e.to)}), summed down;`;
@@ -73,23 +76,30 @@ function updateView(app) {
   const {t} = app, u = t.updates.get(app.state.t) || t.updates.get(0);
   return [pane(`${u.optimiser || 'The optimiser'} changes ${plural(t.updates.length, 'tensor')}, rate ${short(u.rate)}`,
     app.list(t.updates.length, 26, k => item(app, k, u.id, t.updates.get(k).name), u.id, 'parameters'),
-    row(shown(app, u.before, `${u.name} before`), shown(app, u.grad, 'its gradient'), shown(app, u.after, 'after')), arithmetic(app))];
+    row(shown(app, u.before, `${u.name} before`), shown(app, u.grad, 'its gradient'), shown(app, u.after, 'after')),
+        arithmetic(app))];
 }
-const item = (app, id, chosen, text, props) => h('div', {role: 'option', class: 'item', 'aria-selected': String(id === chosen),
+const item = (app, id, chosen, text, props) => h('div', {role: 'option', class: 'item',
+    'aria-selected': String(id === chosen),
   onclick: () => app.go({t: id}), ...props}, text);
 
 // ---- every gradient ----
 function ledgerView(app) {
   const {t} = app, targets = app.once('targets', () => [...t.entries.keys()]), step = app.step();
   if (!targets.length) return [note('No gradient was recorded: backward did not run, or ran before the trace.')];
-  const wanted = app.state.t ?? (step && (step.dir === 'backward' ? (step.visit.gin[0] || {}).to : step.op && step.op.out));
-  const id = t.entries.has(wanted) ? wanted : targets[0], all = t.entries.get(id), from = Math.min(app.state.from || 0, all.length - 1);
+  const wanted = app.state.t ?? (step && (step.dir === 'backward' ? (step.visit.gin[0] || {}).to : step.op &&
+      step.op.out));
+  const id = t.entries.has(wanted) ? wanted : targets[0], all = t.entries.get(id), from = Math.min(app.state.from || 0,
+      all.length - 1);
   return [pane(`${plural(targets.length, 'tensor')} with a gradient`,
-    app.list(targets.length, 26, k => item(app, targets[k], id, `${nameOf(t, targets[k])} — ${t.entries.get(targets[k]).length} ×`),
+    app.list(targets.length, 26, k => item(app, targets[k], id,
+        `${nameOf(t, targets[k])} — ${t.entries.get(targets[k]).length} ×`),
              targets.indexOf(id), 'tensors')),
     pane(`The gradient of ${nameOf(t, id)}`, all.slice(from, from + 6).map(e => h('div', {class: 'entry'},
-      h('p', {}, ledgerLine(t, e), ' ', e.visit != null ? goTo(app, 'b' + e.visit, `b${e.visit} ${t.visits.get(e.visit).name}`) : null),
-      row(shown(app, e.before, 'before'), shown(app, e.contribution, '+ contribution'), shown(app, e.after, '= after')))),
+      h('p', {}, ledgerLine(t, e), ' ', e.visit != null ? goTo(app, 'b' + e.visit,
+          `b${e.visit} ${t.visits.get(e.visit).name}`) : null),
+      row(shown(app, e.before, 'before'), shown(app, e.contribution, '+ contribution'),
+          shown(app, e.after, '= after')))),
       all.length > 6 ? note(`${from + 1} to ${Math.min(from + 6, all.length)} of ${all.length} `,
         button('next', () => app.go({from: from + 6 < all.length ? from + 6 : 0}))) : null, arithmetic(app))];
 }
@@ -118,23 +128,27 @@ function attentionView(app) {
       a.op != null ? goTo(app, 'f' + a.op, `step f${a.op}`) : null),
     v ? row(Array.from({length: Math.min(heads, 64)}, (_, n) => {
       const at = indexOf(n, s.before), head = small(v, {...s, first: n * s.rows * s.cols}, 72, `head ${at}`);
-      return button(head, () => app.go({lead: at}), {class: 'thumb', 'aria-pressed': String(String(at) === String(s.at)), 'aria-label': `head ${at}`});
+      return button(head, () => app.go({lead: at}),
+          {class: 'thumb', 'aria-pressed': String(String(at) === String(s.at)), 'aria-label': `head ${at}`});
     })) : null,
     heads > 64 ? note(`${heads - 64} more heads: the numbers above each matrix choose them.`) : null,
     row(shown(app, a.scores, 'scores = q kᵀ · scale'), shown(app, a.masked, 'masked (hatched: may not be looked at)'),
         shown(app, a.weights, 'weights = softmax, rows sum to 1'), shown(app, a.out, 'out = weights · v'),
-        shown(app, a.dweights, 'dweights = dout vᵀ'), shown(app, a.dscores, 'dscores: rows sum to 0')), rowSums(t, a), arithmetic(app))];
+        shown(app, a.dweights, 'dweights = dout vᵀ'), shown(app, a.dscores, 'dscores: rows sum to 0')), rowSums(t, a),
+            arithmetic(app))];
 }
 function rowSums(t, a) {
   const worst = (id, aim) => {
     const x = t.tensors.get(id), v = values(x), n = x && x.shape.at(-1);
     if (!v) return null;
     let most = 0;
-    for (let r = 0; r < v.length; r += n) most = Math.max(most, Math.abs(v.slice(r, r + n).reduce((p, q) => p + q, 0) - aim));
+    for (let r = 0; r < v.length; r += n) most = Math.max(most, Math.abs(v.slice(r, r + n).reduce((p, q) => p + q,
+        0) - aim));
     return short(most, 2);
   };
   const w = worst(a.weights, 1), d = worst(a.dscores, 0);
-  return note(w == null ? '' : `Rows of the weights miss 1 by at most ${w}. `, d == null ? '' : `Rows of dscores miss 0 by at most ${d}.`);
+  return note(w == null ? '' : `Rows of the weights miss 1 by at most ${w}. `, d == null ? '' :
+      `Rows of dscores miss 0 by at most ${d}.`);
 }
 
 // ---- gradients by layer ----
@@ -155,8 +169,11 @@ function flowView(app) {
   return [pane('Gradient flow: ‖gradient‖ and its share of ‖weight‖, in the order of the forward (bars: logarithm)',
     app.list(rows.length, 30, k => {
       const r = rows[k], share = r.g > 0 ? Math.max(0.02, (Math.log10(r.g) - low) / (high - low || 1)) : 0;
-      const flag = !r.grad ? 'no gradient' : Number.isNaN(r.g) ? 'NaN or not captured' : r.g === 0 ? 'all 0' : `‖g‖ ${short(r.g, 3)}`;
-      return item(app, r.id, null, [h('span', {class: 'name'}, r.name), h('span', {class: 'bar'}, h('i', {style: {width: `${100 * share}%`}})),
-        h('span', {class: 'size'}, `${flag} · ‖g‖/‖w‖ ${short(r.g / r.w, 2)}`)], {class: 'item flow', onclick: () => app.go({v: 'ledger', t: r.id})});
+      const flag = !r.grad ? 'no gradient' : Number.isNaN(r.g) ? 'NaN or not captured' : r.g === 0 ? 'all 0' :
+          `‖g‖ ${short(r.g, 3)}`;
+      return item(app, r.id, null, [h('span', {class: 'name'}, r.name), h('span', {class: 'bar'},
+          h('i', {style: {width: `${100 * share}%`}})),
+        h('span', {class: 'size'}, `${flag} · ‖g‖/‖w‖ ${short(r.g / r.w, 2)}`)],
+            {class: 'item flow', onclick: () => app.go({v: 'ledger', t: r.id})});
     }, 0, 'parameters', 'tall'))];
 }
