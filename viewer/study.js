@@ -98,7 +98,7 @@ function graphView(app) {
 function excerpt(title, first, lines, marks) {
   return h('div', {}, h('h3', {}, title), h('pre', {class: 'code', tabindex: 0}, lines.map((l, i) =>
     h('span', {class: marks.includes(first + i) ? 'mark' : null},
-        `${marks.includes(first + i) ? '▶' : ' '}${first + i}  ${l}\n`))));
+        `${marks.includes(first + i) ? '▶' : ' '}${first + i}  ${l}`))));
 }
 function sourceOf(t, frameId) {
   const f = t.frames.get(frameId);

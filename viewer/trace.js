@@ -192,7 +192,8 @@ function labelsFor(t, tensor, axis) {
   t.maps = t.maps || new Set(t.attention.flatMap(a => [a.scores, a.masked, a.weights, a.dweights, a.dscores]));
   const map = t.maps.has(tensor.id), column = axis === tensor.shape.length - 1,
       fits = n => t.labels[n]?.length === tensor.shape[axis];
-  if (tensor.kind === 'param' || (column && !map)) return null;
+  const of = t.tensors.get(t.origin.get(tensor.id)?.to) || tensor;
+  if (of.kind === 'param' || (column && !map)) return null;
   return t.labels[(column ? ['S', 'T'] : ['T', 'S']).find(fits)] || null;
 }
 
