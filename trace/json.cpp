@@ -4,25 +4,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "gradus/io/text.h"
+
 namespace gradus::trace {
 namespace {
-
-/// Bytes of the UTF-8 character that x begins with; 0: it begins with none.
-std::size_t character(std::string_view x) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(x[i]); };
-  const unsigned first = at(0);
-  const std::size_t n = first < 0x80                    ? 1
-                        : first >= 0xC2 && first < 0xE0 ? 2
-                        : first >= 0xE0 && first < 0xF0 ? 3
-                        : first >= 0xF0 && first < 0xF5 ? 4
-                                                        : 0;
-  if (n == 0 || n > x.size()) return 0;
-  for (std::size_t i = 1; i < n; ++i)
-    if ((at(i) & 0xC0) != 0x80) return 0;
-  const bool overlong = (first == 0xE0 && at(1) < 0xA0) || (first == 0xF0 && at(1) < 0x90);
-  const bool outside = (first == 0xED && at(1) > 0x9F) || (first == 0xF4 && at(1) > 0x8F);
-  return overlong || outside ? 0 : n;
-}
 
 template <class T>
 void put_number(std::string& out, T x) {
@@ -49,20 +34,13 @@ void put(std::string& out, double x) {
 void put(std::string& out, std::string_view x) {
   constexpr const char* kDigits = "0123456789abcdef";
   out += '"';
-  while (!x.empty()) {
-    const std::size_t n = character(x);
-    const char c = x[0];
-    if (n == 0)
-      out += "\xEF\xBF\xBD";
-    else if (n > 1)
-      out += x.substr(0, n);
-    else if (c == '"' || c == '\\')
+  for (const char c : io::replace_invalid_utf8(x)) {
+    if (c == '"' || c == '\\')
       out += {'\\', c};
-    else if (static_cast<unsigned char>(c) < 0x20 || c == '<' || c == '>' || c == '&')
+    else if ((0 <= c && c < 0x20) || c == '<' || c == '>' || c == '&')
       out += {'\\', 'u', '0', '0', kDigits[c >> 4], kDigits[c & 15]};
     else
       out += c;
-    x.remove_prefix(n == 0 ? 1 : n);
   }
   out += '"';
 }

@@ -28,7 +28,8 @@ std::string script_hash() {
 std::string files_ending_in(std::string_view end) {
   std::string out;
   for (std::size_t i = 1; i < kViewerFiles; ++i)
-    if (std::string_view(kViewer[i].path).ends_with(end)) out += std::string(kViewer[i].text) + "\n";
+    if (std::string_view(kViewer[i].path).ends_with(end))
+      out += std::string(kViewer[i].text) + "\n";
   return out;
 }
 
@@ -103,6 +104,25 @@ Json definitions(const std::vector<std::string>& ops) {
     out.text += ':' + json.text;
   }
   return {out.text + "}"};
+}
+
+std::string attention_page(const std::string& title,
+                           const std::vector<nn::AttentionRecord::Entry>& maps,
+                           const std::vector<std::string>& queries,
+                           const std::vector<std::string>& keys) {
+  require<ValueError>(!maps.empty(), "attention_page: no attention was recorded");
+  Tape tape(kMostBytes);
+  tape.labels = {{"T", queries}, {"S", keys}};
+  for (const nn::AttentionRecord::Entry& each : maps) {
+    const Shape& shape = each.weights.shape();
+    require<ValueError>(
+        shape.rank() == 4 && shape[2] == std::ssize(queries) && shape[3] == std::ssize(keys),
+        "attention_page: the weights of ", each.layer, " are ", shape, ", not [B, H, ",
+        queries.size(), ", ", keys.size(), "] as there are names of queries and keys");
+    tape.attention.push_back({kNone, tape.modules.add(each.layer, "attention", kNone)});
+    tape.add_matrix(tape.attention.back(), "weights", each.weights);
+  }
+  return page(title, tape.json(title, program_name(), kNone));
 }
 
 }  // namespace gradus::trace

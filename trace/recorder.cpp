@@ -100,8 +100,7 @@ void Recorder::look_inside(const Op& op, Id id, std::int64_t length, const Tenso
   Tape::Attention& found = tape_.attention_of(id, modules_.empty() ? kNone : modules_.back());
   try {
     const Unheard quiet;
-    for (const auto& [what, matrix] : op.inside(dy))
-      if (!found.matrices.contains(what)) found.matrices[what] = tape_.tensor(matrix, "inside");
+    for (const auto& [what, matrix] : op.inside(dy)) tape_.add_matrix(found, what, matrix);
   } catch (const Error&) {  // what it saved was written to: its own backward says so
   }
 }

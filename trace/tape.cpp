@@ -7,11 +7,21 @@
 
 #include "gradus/base/version.h"
 #include "gradus/engine/node.h"
+#include "gradus/engine/strided.h"
 
 namespace gradus::trace {
 namespace {
 
+constexpr std::int64_t kFavour = 16;      // attention's matrices may be larger than others
 constexpr std::size_t kWorkingSpace = 4;  // times the bytes of the page, while it is recorded
+
+/// Of matrices [B, H, T, S] those of the first example.
+Tensor first_example(const Tensor& x) {
+  if (x.rank() < 4 || x.size(0) < 2) return x;
+  Shape shape = x.shape();
+  shape[0] = 1;
+  return kernel::strided_view(x, shape, x.strides(), x.offset());
+}
 
 std::vector<Id> list_of(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
 
@@ -37,7 +47,7 @@ Id Tape::tensor(const Tensor& x, const char* kind) {
   if (row == kNone) {
     row = view.row;
     seen.views.push_back(view);
-    values_.emplace_back(x, kLevels[level_]);
+    values_.emplace_back(x, kLevels[level_], std::string_view(kind) == "inside" ? kFavour : 1);
     value_bytes_ += values_.back().bytes();
     rows_.push_back({kind, name_of(x.dtype()), "", shape_of(list_of(x.shape())), row, seen.storage,
                      x.offset(), x.is_contiguous() ? kNone : shape_of(list_of(x.strides()))});
@@ -70,6 +80,10 @@ void Tape::name(const Tensor& x, const std::string& name) {
     rows_[static_cast<std::size_t>(row)].name = name;
     rows_[static_cast<std::size_t>(row)].kind = "param";
   }
+}
+
+void Tape::add_matrix(Attention& to, const std::string& name, const Tensor& x) {
+  if (!to.matrices.contains(name)) to.matrices[name] = tensor(first_example(x), "inside");
 }
 
 /// Takes detail away until the values need no more than so many bytes.

@@ -23,6 +23,7 @@ inline constexpr std::array<Detail, 8> kLevels{{{4096, true},
                                                 {16, false},
                                                 {1, false},
                                                 {0, false, false}}};
+constexpr std::size_t kMostBytes = 7'600'000;  // of a tape, so that a page has at most 8 MB
 
 class Tape {
  public:
@@ -59,6 +60,7 @@ class Tape {
   };
   Id add_op(Op op, const Cells& cells);
   Attention& attention_of(Id op, Id module);  // a new one where there is none
+  void add_matrix(Attention& to, const std::string& name, const Tensor& x);
   void keep_names_of(const Tape& other) { names_ = other.names_; }
 
   std::vector<Op> op_list;  // with the rows of `ops`

@@ -6,9 +6,8 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::size_t kMostBytes = 8'000'000;  // of a page, whatever was asked for
-constexpr std::size_t kLineBytes = 40;         // of the ledger, about
-constexpr std::size_t kRowBytes = 56;          // of a tensor, about
+constexpr std::size_t kLineBytes = 40;  // of the ledger, about
+constexpr std::size_t kRowBytes = 56;   // of a tensor, about
 
 }  // namespace
 

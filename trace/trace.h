@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/error.h"
+#include "gradus/nn/attention_record.h"
 
 namespace gradus {
 
@@ -51,6 +51,14 @@ class Trace {
 };
 
 namespace trace {
+
+/// The same page of attention maps alone, of what an AttentionRecord holds: of the first example,
+/// every head of every layer. `queries` and `keys` name rows and columns. ValueError: no maps, or
+/// not as many names as rows or columns.
+std::string attention_page(const std::string& title,
+                           const std::vector<nn::AttentionRecord::Entry>& maps,
+                           const std::vector<std::string>& queries,
+                           const std::vector<std::string>& keys);
 
 /// Where the environment says GRADUS_TRACE=FILE.html, the main thread records from the start of
 /// the program, and the page is written when optimiser step number GRADUS_TRACE_STEP (1) has ended;

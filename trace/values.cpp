@@ -110,14 +110,15 @@ struct Summary {
 
 }  // namespace
 
-Values::Values(const Tensor& x, const Detail& detail)
+Values::Values(const Tensor& x, const Detail& detail, std::int64_t favour)
     : wide_(x.dtype() == Dtype::f64 || x.dtype() == Dtype::i64),
+      favour_(favour),
       columns_(x.rank() > 0 ? x.size(-1) : 1) {
   rows_ = columns_ > 0 ? x.numel() / columns_ : 0;
   const Tensor own = kernel::contiguous(kernel::convert(x, wide_ ? Dtype::f64 : Dtype::f32));
   const auto n = static_cast<std::size_t>(x.numel());
   const void* numbers = wide_ ? static_cast<const void*>(own.data<double>()) : own.data<float>();
-  if (x.numel() > detail.all)
+  if (x.numel() > favour * detail.all)
     summarize(numbers);
   else
     numbers_.assign(static_cast<const char*>(numbers), n * (wide_ ? 8 : 4));
@@ -139,7 +140,7 @@ void Values::summarize(const void* numbers) {
 }
 
 void Values::reduce(const Detail& detail) {
-  if (rows_ * columns_ > detail.all && !numbers_.empty()) {
+  if (rows_ * columns_ > favour_ * detail.all && !numbers_.empty()) {
     summarize(numbers_.data());
     numbers_ = {};
   }

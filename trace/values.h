@@ -17,7 +17,8 @@ struct Detail {
 /// A matrix: the last axis across, all others down.
 class Values {
  public:
-  Values(const Tensor& x, const Detail& detail);
+  /// `favour` times the numbers that others may have are kept in full.
+  Values(const Tensor& x, const Detail& detail, std::int64_t favour = 1);
 
   void reduce(const Detail& detail);
   bool has_all() const { return !numbers_.empty() || rows_ * columns_ == 0; }
@@ -29,7 +30,7 @@ class Values {
  private:
   void summarize(const void* numbers);
   bool wide_;  // f64, else f32
-  std::int64_t rows_, columns_;
+  std::int64_t favour_, rows_, columns_;
   std::string numbers_;           // bytes; empty once they were too many
   std::string stats_, pictures_;  // JSON; pictures, corners and the histogram
 };
