@@ -4,6 +4,60 @@ const assert = require('assert'), {pure, sample, Sample, f64, run, chain} = requ
 const p = pure();
 const near = (a, b, eps = 1e-12) => assert.ok(Math.abs(a - b) <= eps * (1 + Math.abs(b)), `${a} is not ${b}`);
 
+const kX = [0.3, -1.2, 0.5, 2, -0.1, 0.7];  // [2, 3]
+const total = x => x.reduce((a, b) => a + b, 0), middle = x => total(x) / x.length;
+const rows = (x, f) => [...f(x.slice(0, 3)), ...f(x.slice(3))];
+const scaled = (x, w, b) => x.map((v, i) => v * w[i] + (b ? b[i] : 0)), squares = x => total(x.map(v => v * v));
+const centred = x => x.map(v => v - middle(x)), shares = x => x.map(v => Math.exp(v) / total(x.map(Math.exp)));
+function oneHead(q, k, v) {  // causal; q, k [2, 3], v [2, 2]
+  const w = [0, 1].map(t => shares([0, 1].slice(0, t + 1).map(n => total([0, 1, 2].map(d => q[3 * t + d] * k[3 * n + d])) / Math.sqrt(3))));
+  return [0, 1].flatMap(t => [0, 1].map(d => total(w[t].map((p, n) => p * v[2 * n + d]))));
+}
+const X = [[2, 3], kX];
+// [operation, inputs as [shape, numbers], shape of y, y by naive code of the inputs' numbers]
+const kCases = [
+  ['softmax', [X], [2, 3], x => rows(x, shares)],
+  ['log_softmax', [X], [2, 3], x => rows(x, r => shares(r).map(Math.log))],
+  ['cumsum', [X], [2, 3], x => rows(x, r => r.map((_, i) => total(r.slice(0, i + 1))))],
+  ['layer_norm', [X, [[3], [1, 2, 3]], [[3], [0.1, 0.2, 0.3]]], [2, 3], (x, w, b) => rows(x, r =>
+    scaled(centred(r).map(v => v / Math.sqrt(squares(centred(r)) / 3 + 1e-5)), w, b))],
+  ['rms_norm', [X, [[3], [1, 2, 3]]], [2, 3], (x, w) => rows(x, r => scaled(r.map(v => v / Math.sqrt(squares(r) / 3 + 1e-6)), w))],
+  ['linear', [X, [[2, 3], [1, -2, 0.5, 0, 3, 1]], [[2], [0.1, 0.2]]], [2, 2], (x, w, b) => [0, 1].flatMap(r => [0, 1].map(o =>
+    b[o] + total([0, 1, 2].map(n => x[3 * r + n] * w[3 * o + n]))))],
+  ['matmul', [[[2, 2, 3], [...kX, ...kX]], [[3, 2], kX]], [2, 2, 2], (a, b) => [...Array(8).keys()].map(i =>
+    total([0, 1, 2].map(n => a[3 * (i >> 1) + n] * b[2 * n + (i & 1)])))],
+  ['embedding', [X, [[2], [1, 0]]], [2, 3], (w, ids) => ids.flatMap(n => w.slice(3 * n, 3 * n + 3)), 1],
+  ['where', [[[3], [1, 0, 1]], X, [[], [9]]], [2, 3], (c, x, y) => x.map((v, i) => c[i % 3] ? v : y[0]), 0],
+  ['masked_fill', [X, [[3], [0, 1, 0]]], [2, 3], (x, m) => x.map((v, i) => m[i % 3] ? -9 : v), 1],
+  ['dropout', [X], [2, 3], x => x.map((v, i) => i % 2 ? 0 : 2 * v)],
+  ['scale', [X], [2, 3], x => x.map(v => -0.25 * v)],
+  ['shift', [X], [2, 3], x => x.map(v => v + 0.25)],
+  ['clone', [X], [2, 3], x => x],
+  ['reshape', [X], [3, 2], x => x],
+  ['expand', [[[1, 3], kX.slice(3)]], [2, 3], x => [...x, ...x]],
+  ['cat', [X, [[1, 3], [7, 8, 9]]], [3, 3], (x, y) => [...x, ...y]],
+  ['divide', [X, [[3], [2, 4, 5]]], [2, 3], (x, y) => x.map((v, i) => v / y[i % 3])],
+  ['subtract', [[[3], [2, 4, 5]], X], [2, 3], (y, x) => x.map((v, i) => y[i % 3] - v)],
+  ['maximum', [X, [[], [0.4]]], [2, 3], (x, y) => x.map(v => Math.max(v, y[0]))],
+  ['power', [[[2], [0.5, 2]], [[2], [3, -1.5]]], [2], (x, y) => x.map((v, i) => v ** y[i])],
+  ['sum', [X], [3], x => [0, 1, 2].map(i => x[i] + x[i + 3])],
+  ['mean', [X], [2, 1], x => rows(x, r => [middle(r)])],
+  ['var', [X], [2], x => rows(x, r => [squares(centred(r)) / 2])],
+  ['std', [X], [], x => [Math.sqrt(squares(centred(x)) / 6)]],
+  ['logsumexp', [X], [2, 1], x => rows(x, r => [Math.log(total(r.map(Math.exp)))])],
+  ['max', [X], [3], x => [0, 1, 2].map(i => Math.max(x[i], x[i + 3]))],
+  ['norm', [X], [], x => [Math.sqrt(squares(x))]],
+  ['prod', [X], [2], x => rows(x, r => [r[0] * r[1] * r[2]])],
+  ['swiglu', [[[1, 6], kX]], [1, 3], x => [0, 1, 2].map(i => x[i] / (1 + Math.exp(-x[i])) * x[i + 3])],
+  ['cross_entropy', [X, [[2], [2, 0]]], [], (x, t) => [-(Math.log(shares(x.slice(0, 3))[t[0]]) + Math.log(shares(x.slice(3))[t[1]])) / 2], 1],
+  ['attention', [[[1, 1, 2, 3], kX], [[1, 1, 2, 3], kX], [[1, 1, 2, 2], [1, 2, 3, 4]]], [1, 1, 2, 2], oneHead],
+];
+function taped(name, inputs, shape, y) {
+  const s = new Sample(), ids = inputs.map(([form, x]) => s.tensor('leaf', form, x)), out = s.tensor('result', shape, y);
+  s.add('ops', name, ids, out);
+  return {t: p.openTape(s.tape), out};
+}
+
 run({
   'CRC-32 of the standard check text'() {
     assert.equal(p.crc32('123456789'), 'cbf43926');
@@ -63,6 +117,26 @@ run({
     const e = t.ledger.get(1), dx = p.values(t.tensors.get(e.contribution));
     dx[0] *= 1.0001;
     assert.equal(p.cellArithmetic(t, e.contribution, 0).agrees, false);
+  },
+  'each operation is worked out as naive code does, and another number is not agreed with'() {
+    for (const [name, inputs, shape, f] of kCases) {
+      const y = f(...inputs.map(i => i[1])), {t, out} = taped(name, inputs, shape, y);
+      y.forEach((v, i) => assert.ok(p.cellArithmetic(t, out, i).agrees, `${name}[${i}]: ${JSON.stringify(p.cellArithmetic(t, out, i))}`));
+      if (/scale|shift|masked_fill|dropout/.test(name)) continue;  // their constant is read off the numbers
+      const bad = taped(name, inputs, shape, y.map((v, i) => i === y.length - 1 ? v + 0.001 : v));
+      assert.equal(p.cellArithmetic(bad.t, bad.out, y.length - 1).agrees, false, name);
+    }
+  },
+  'each gradient is what a difference of the naive code says'() {
+    for (const [name, inputs, shape, f, fixed] of kCases) {
+      const numbers = inputs.map(i => i[1]), {t} = taped(name, inputs, shape, f(...numbers)), {map} = p.pathsOf(t, t.ops.get(0));
+      const dot = x => total(f(...x).map((v, j) => v * (0.5 + j / 7)));
+      numbers.forEach((x, k) => k !== fixed && x.forEach((_, i) => {
+        const moved = by => dot(numbers.map((y, n) => y.map((v, m) => n === k && m === i ? v + by : v)));
+        const got = total((map.get(k * 2 ** 32 + i) || []).map(u => u.d * (0.5 + u.j / 7)));
+        near(got, (moved(1e-5) - moved(-1e-5)) / 2e-5, 1e-7);
+      }));
+    }
   },
   'reductions find their axis in the numbers'() {
     const s = new Sample(), x = s.tensor('leaf', [2, 2], [1, 2, 3, 5]), y = s.tensor('result', [2], [4, 7]);
