@@ -48,6 +48,7 @@
 #include "gradus/trace/dot.h"
 #include "gradus/trace/explain.h"
 #include "gradus/trace/nan_finder.h"
+#include "gradus/trace/trace.h"
 #include "gradus/trace/watch.h"
 #include "gradus/trace/why.h"
 #include "gradus/train/data.h"
