@@ -11,13 +11,13 @@ const cellOf = (k, i, v) => ({v, k, i, p: v < 0 ? 1 : 3, s: () => short(v)});
 const inside = (e, p) => e.p < p ? `(${e.s()})` : e.s();
 const kShown = 10;
 
+function listed(terms, by) {
+  const shown = terms.slice(0, kShown).map(e => e.s()).join(by);
+  return terms.length > kShown ? `${shown}${by}… ${terms.length - kShown} more` : shown;
+}
 function sum(terms) {
   if (terms.length === 1) return terms[0];
-  const text = () => {
-    const shown = terms.slice(0, kShown).map(e => e.s()).join(' + ');
-    return terms.length > kShown ? `${shown} + … ${terms.length - kShown} more` : shown;
-  };
-  return made(terms.reduce((n, e) => n + e.v, 0), terms, terms.map(() => 1), 1, text);
+  return made(terms.reduce((n, e) => n + e.v, 0), terms, terms.map(() => 1), 1, () => listed(terms, ' + '));
 }
 const times = (a, b) => made(a.v * b.v, [a, b], [b.v, a.v], 2, () => `${inside(a, 2)}·${inside(b, 2)}`);
 const minus = (a, b) => made(a.v - b.v, [a, b], [1, -1], 1, () => `${a.s()} − ${inside(b, 2)}`);
@@ -75,11 +75,11 @@ const kBinary = {
   add: (a, b) => sum([a, b]), subtract: minus, multiply: times, divide: over,
   power: (a, b) => made(a.v ** b.v, [a, b], [b.v * a.v ** (b.v - 1), a.v > 0 ? a.v ** b.v * Math.log(a.v) : 0], 2,
                         () => `${inside(a, 3)}^${inside(b, 3)}`),
-  maximum: (a, b) => pick('max', a, b, a.v >= b.v), minimum: (a, b) => pick('min', a, b, a.v <= b.v),
+  maximum: (a, b) => extreme('max', [a, b]), minimum: (a, b) => extreme('min', [a, b]),
 };
-function pick(name, a, b, first) {
-  const even = a.v === b.v;
-  return made(first ? a.v : b.v, [a, b], even ? [0.5, 0.5] : [+first, +!first], 3, () => `${name}(${a.s()}, ${b.s()})`);
+function extreme(name, terms) {  // those that are equal share the gradient
+  const v = Math[name](...terms.map(e => e.v)), ties = terms.filter(e => e.v === v).length;
+  return made(v, terms, terms.map(e => e.v === v ? 1 / ties : 0), 3, () => `${name}(${listed(terms, ', ')})`);
 }
 
 /** The inputs of an operation as expressions: x(k, flat). */
@@ -120,7 +120,7 @@ function reductions(from, to) {
 const kReduce = {
   sum, mean,
   prod: terms => terms.reduce(times),
-  max: terms => terms.reduce(kBinary.maximum), min: terms => terms.reduce(kBinary.minimum),
+  max: terms => extreme('max', terms), min: terms => extreme('min', terms),
   norm: terms => sqrt(sum(terms.map(square))),
   logsumexp: terms => log(sum(terms.map(exp))),
   var: (terms, correction) => spread(terms, correction), std: (terms, correction) => sqrt(spread(terms, correction)),
@@ -156,6 +156,9 @@ const kRules = {
         x.spread(1, column ? [...lead, n, i[i.length - 1]] : [n]))));
     }}];
   },
+  weighted_sum: (op, x) => kRules.matmul(op, x),
+  pair_products: (op, x) => [{note: 'a query times a key', cell: i => sum(Array.from({length: x.shapes[0].at(-1)}, (_, n) =>
+    times(x.spread(0, put(i, -1, n)), x.spread(1, [...i.slice(0, -2), i.at(-1), n]))))}],
   linear: (op, x) => {
     const inner = x.shapes[1][1];
     return [{note: `${inner} products${x.there[2] ? ' and the bias' : ''}`, cell: i => {
@@ -203,7 +206,7 @@ const kRules = {
       return minus(log(sum(row.map(e => exp(minus(e, m))))), minus(row[x.data[1][r]], m));
     }))}];
   },
-  attention: (op, x, shape) => [false, true].map(causal => headWay(op, x, shape, causal)),
+  attention: headWay, packed_attention: headWay,
 };
 function same(op, x, shape) {
   return [{note: 'the same number', cell: i => numel(x.shapes[0]) === numel(shape) ?
@@ -228,16 +231,19 @@ function normWays(op, x, centred) {
     return x.there[2] && x.shapes[2].length ? sum([y, x.at(2, n % width)]) : y;
   }}));
 }
-function headWay(op, x, shape, causal) {
-  const [q, k] = x.shapes, D = q.at(-1), T = q.at(-2), S = k.at(-2);
-  const scale = constant(op.attrs && op.attrs.scale || 1 / Math.sqrt(D));
-  return {note: `softmax(q kᵀ · ${scale.s()})${causal ? ', causal' : ''} · v`, cell: i => {
-    const seen = causal ? i.at(-2) + S - T + 1 : S;
-    const scores = Array.from({length: seen}, (_, s) => times(scale, sum(Array.from({length: D}, (_, d) =>
-      times(x.spread(0, put(i, -1, d)), x.spread(1, put(put(i, -2, s), -1, d)))))));
-    const m = constant(Math.max(...scores.map(e => e.v))), e = scores.map(r => exp(minus(r, m))), total = sum(e);
-    return sum(e.map((w, s) => times(over(w, total), x.spread(2, put(i, -2, s)))));
-  }};
+function headWay(op, x) {  // what may be looked at, and what was added to the scores, is in the recorded matrices
+  if (!op.maps) return [];
+  const {shape: [, H, T, S], scores, masked} = op.maps, packed = x.shapes.length === 1, C = x.shapes[0].at(-1) / (packed ? 3 : 1);
+  const D = packed ? C / H : C, scale = constant(1 / Math.sqrt(D));
+  const at = (k, b, head, n, d) => packed ? x.at(0, ((b * T + n) * 3 + k) * C + head * D + d) : x.spread(k, [b, head, n, d]);
+  return [{note: 'softmax(q kᵀ / √D), hidden keys left out, times v', cell: i => {
+    const [b, head, n, d] = packed ? [i[0], Math.floor(i[2] / D), i[1], i[2] % D] : i, line = ((b * H + head) * T + n) * S;
+    const seen = [...Array(S).keys()].filter(s => !masked || masked[line + s] > -Infinity);
+    const terms = seen.map(s => sum([times(scale, sum(Array.from({length: D}, (_, e) =>
+      times(at(0, b, head, n, e), at(1, b, head, s, e))))), constant(masked ? masked[line + s] - scores[line + s] : 0)]));
+    const m = constant(Math.max(...terms.map(e => e.v))), e = terms.map(r => exp(minus(r, m))), all = sum(e);
+    return sum(e.map((w, k) => times(over(w, all), at(2, b, head, seen[k], d))));
+  }}];
 }
 
 /** A view has no numbers of its own: it reads the same places of memory. */
@@ -255,6 +261,9 @@ function waysOf(op, x, shape, y) {
     kReduce[op.op](group(x, lift(i), axes), c)})));
   return Object.hasOwn(kRules, op.op) ? kRules[op.op](op, x, shape, y) : [];
 }
+
+// Operations without options: what does not agree, differs.
+const kCertain = /^(linear|matmul|add|subtract|multiply|divide|tanh|exp|relu|sigmoid|softmax|sum|mean)$/;
 
 // ---- evaluation ----
 const kEps = {f64: 2 ** -52, f32: 2 ** -23, bf16: 2 ** -8, f16: 2 ** -10};
@@ -303,12 +312,15 @@ function readingOf(t, op) {
   if (!y || !y.length || x.data.some((d, k) => x.there[k] && !d))
     return op.reading = {why: kMissing};
   const n = y.length, probes = [...new Set([0, n >> 1, n - 1, (n / 3) | 0])];
+  const a = t.attention.find(a => a.op === op.id), [scores, masked] = [a?.scores, a?.masked].map(id => t.tensors.get(id));
+  op.maps = values(scores) && {shape: scores.shape, scores: values(scores), masked: values(masked)};
   const ways = waysOf(op, x, out.shape, y), from = t.tensors.get(op.in[0]);
   if (from && from.storage != null && from.storage === out.storage) ways.unshift(viewWay(from, out));
   if (!ways.length) return op.reading = {why: `the page has no arithmetic for ${op.op}`};
   const at = (way, i) => judged(way.cell(indexOf(i, out.shape), y[i], y), y[i], eps);
   const fits = way => { try { return probes.every(i => at(way, i).agrees); } catch { return false; } };
-  const way = ways.find(fits) || ways[0];
+  const way = ways.find(fits) || (kCertain.test(op.op) && ways[0]);
+  if (!way) return op.reading = {why: `with the options that this ${op.op} has, the page has no arithmetic for it`};
   return op.reading = {way, shape: out.shape, y, eps, at: i => at(way, i)};
 }
 
@@ -352,6 +364,7 @@ function backwardCell(t, entry, i) {
     const got = received(t, entry), paths = pathsOf(t, op);
     if (!got.v) return {why: kMissing};
     if (paths.why) return paths;
+    if (op.op === 'dropout' && values(t.tensors.get(entry.to))[i] === 0) return {why: '0 going in: kept or dropped, y is 0'};
     const uses = paths.map.get(entry.input * 2 ** 32 + i) || [], eps = kEps[got.dtype] || 2 ** -52;
     const e = uses.length ? sum(uses.map(u => times(cellOf(0, u.j, dy[u.j]), constant(u.d)))) : constant(0);
     const size = uses.reduce((n, u) => n + Math.abs(dy[u.j] * u.a), got.noise ? Math.abs(got.noise[i]) : 0);
