@@ -63,7 +63,8 @@ bool Recorder::skips() {
 void Recorder::op_begin(const Op&, std::span<const Tensor* const> inputs) {
   if (skips()) return;
   Open open{inputs.data(), {}, {}};
-  if (!thread_state.backward || GradMode::enabled())
+  const bool listed = !thread_state.backward || GradMode::enabled();
+  if (listed && tape_.ops.size() < options_.most_ops)
     for (const Tensor* x : inputs) open.in.push_back(tape_.tensor(*x, "input"));
   open_.push_back(std::move(open));
 }

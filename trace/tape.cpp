@@ -86,7 +86,8 @@ void Tape::add_matrix(Attention& to, const std::string& name, const Tensor& x) {
   if (!to.matrices.contains(name)) to.matrices[name] = tensor(first_example(x), "inside");
 }
 
-/// Takes detail away until the values need no more than so many bytes.
+/// Takes detail away until the values need no more than so many bytes. If the least detail is too
+/// much, the first and the last tensors keep theirs.
 void Tape::fit(std::size_t bytes) {
   while (value_bytes_ > bytes && level_ + 1 < kLevels.size()) {
     ++level_;
@@ -95,6 +96,13 @@ void Tape::fit(std::size_t bytes) {
       each.reduce(kLevels[level_]);
       value_bytes_ += each.bytes();
     }
+  }
+  const auto middle = static_cast<std::ptrdiff_t>(values_.size() / 2);
+  for (std::ptrdiff_t i = 0; value_bytes_ > bytes && i < std::ssize(values_); ++i) {
+    Values& next = values_[static_cast<std::size_t>(middle + (i % 2 ? i / 2 : -(i + 1) / 2))];
+    value_bytes_ -= next.bytes();
+    next.drop();
+    value_bytes_ += next.bytes();
   }
 }
 

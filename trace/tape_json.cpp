@@ -92,7 +92,7 @@ Json Tape::meta(const std::string& title, const std::string& program, Id step) c
   for (const Values& each : values_) {
     sampled += each.has_pictures();
     bare += each.has_stats() && !each.has_pictures();
-    empty += !each.has_stats() && !each.has_all();
+    empty += !each.has_any();
   }
   std::vector<std::string> all = notes;
   const auto note = [&](Id n, const char* what, const char* rest) {

@@ -145,11 +145,10 @@ void Values::reduce(const Detail& detail) {
     numbers_ = {};
   }
   if (!detail.pictures) pictures_ = {};
-  if (!detail.any) stats_ = numbers_ = {};
 }
 
 std::size_t Values::bytes() const {
-  return 24 + numbers_.size() * 4 / 3 + stats_.size() + pictures_.size();
+  return (has_any() ? 12 : 0) + numbers_.size() * 4 / 3 + stats_.size() + pictures_.size();
 }
 
 std::string Values::json() const {

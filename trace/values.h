@@ -11,7 +11,6 @@ namespace gradus::trace {
 struct Detail {
   std::int64_t all;  // of tensors of up to so many numbers all are kept
   bool pictures;     // of the others more than statistics
-  bool any = true;   // false: nothing at all
 };
 
 /// A matrix: the last axis across, all others down.
@@ -21,7 +20,9 @@ class Values {
   Values(const Tensor& x, const Detail& detail, std::int64_t favour = 1);
 
   void reduce(const Detail& detail);
+  void drop() { numbers_ = stats_ = pictures_ = {}; }
   bool has_all() const { return !numbers_.empty() || rows_ * columns_ == 0; }
+  bool has_any() const { return has_all() || has_stats(); }
   bool has_stats() const { return !stats_.empty(); }
   bool has_pictures() const { return !pictures_.empty(); }
   std::size_t bytes() const;

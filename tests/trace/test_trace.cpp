@@ -35,17 +35,18 @@ std::vector<double> summed_down(const std::vector<double>& x, std::size_t n) {
 }
 
 TEST_CASE("a trace has each operation, its numbers and what it saved") {
-  const Tensor x = tensor({1, 2, 3, 4}, {2, 2}).requires_grad_(), b = tensor({10, 20});
+  const Tensor x = tensor({{1, 2}, {3, 4}}).requires_grad_();
+  const Tensor b = tensor({10, 20});
   Trace trace;
   const Tensor y = softmax(x * x + b);
   const ReadTape tape(trace);
   REQUIRE(tape.count("ops") == 3);
   CHECK(tape.at("ops", 0, "op") == "multiply");
-  CHECK(tape.at("ops", 0, "in") == Json{0, 0});
+  CHECK(tape.at("ops", 0, "in") == Json::array({0, 0}));
   CHECK(tape.at("ops", 2, "op") == "softmax");
   const Json out = tape.at("ops", 2, "out");
   CHECK(tape.numbers(out) == numbers(y));
-  CHECK(tape.at("ops", 2, "saved") == Json{out});
+  CHECK(tape.at("ops", 2, "saved") == Json::array({out}));
   CHECK(tape.at("ops", 2, "node") == y.node()->id);
   CHECK(tape.shape(out) == std::vector<std::int64_t>{2, 2});
   CHECK(tape.at("tensors", 0, "kind") == "leaf");
@@ -56,7 +57,7 @@ TEST_CASE("a trace has each operation, its numbers and what it saved") {
 }
 
 TEST_CASE("sums of gradients are there, and add up to grad() exactly") {
-  const Tensor x = tensor({1, 2, 3}).requires_grad_(), w = randn({4, 3}).requires_grad_();
+  Tensor x = tensor({1, 2, 3}).requires_grad_(), w = randn({4, 3}).requires_grad_();
   x.set_grad(tensor({100, 100, 100}));
   Trace trace;
   const Tensor y = w * x + x;  // x is seen by two operations, broadcast in both
@@ -94,7 +95,7 @@ TEST_CASE("sums of gradients are there, and add up to grad() exactly") {
 
 /// Two steps of a small model with dropout; all that they leave behind.
 std::vector<double> two_steps(bool traced) {
-  manual_seed(7);
+  seed(7);
   nn::GPT model({.vocab = 11, .context = 6, .layers = 2, .heads = 2, .width = 8, .dropout = 0.1});
   optim::AdamW optimizer(model.parameters(), {.lr = 1e-2});
   const Tensor ids = tensor(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}, {1, 6});
@@ -124,10 +125,10 @@ std::vector<double> two_steps(bool traced) {
 TEST_CASE("a traced step has the same bits") { CHECK(two_steps(true) == two_steps(false)); }
 
 TEST_CASE("a fused attention shows its matrices, forward and back") {
-  manual_seed(3);
+  seed(3);
   const Tensor q = randn({1, 2, 3, 4}, Dtype::f64).requires_grad_();
   const Tensor k = randn({1, 2, 3, 4}, Dtype::f64).requires_grad_();
-  const Mask mask = Mask::causal();
+  const Mask mask = causal_mask();
   {
     Trace inner;
     scaled_dot_product_attention(q, k, k, mask).backward(ones({1, 2, 3, 4}, Dtype::f64));
