@@ -33,7 +33,7 @@ const app = {
   },
   go(change) {
     const moved = change.s && change.s !== app.state.s, turned = change.v && change.v !== app.state.v;
-    const drop = {...(moved ? {cell: null} : {}), ...(moved || turned ? {t: null, from: null} : {})};
+    const drop = {...(moved ? {cell: null} : {}), ...(moved || turned ? {t: null} : {})};
     app.state = {...app.state, ...drop, ...change};
     history.replaceState(null, '', '#' + write(app.state));
     app.render();
@@ -72,7 +72,7 @@ const app = {
 };
 
 // ---- the address ----
-const kNumbers = ['t', 'from', 'axis', 'whole', 'quiz', 'plain', 'nonum'];
+const kNumbers = ['t', 'axis', 'whole', 'quiz', 'plain', 'nonum'];
 function write(s) {
   const out = [`s=${s.s ?? ''}`, `v=${s.v}`];
   if (s.cell) out.push(`cell=${s.cell.id}.${s.cell.i}`);
@@ -82,7 +82,7 @@ function write(s) {
 }
 function read(hash, t) {
   const q = new URLSearchParams(hash.replace(/^#/, '')), whole = x => /^\d{1,9}$/.test(x) ? +x : null;
-  const [id, i] = (q.get('cell') || '').split('.').map(whole), tensor = t.tensors.get(id);
+  const [id, i] = (q.get('cell') || '').split('.').map(whole), tensor = t.tensor(id);
   const s = {s: t.stepAt.has(q.get('s')) ? q.get('s') : t.steps[0]?.key, v: Object.hasOwn(kViews, q.get('v')) ?
       q.get('v') : 'step',
              cell: tensor && i != null && i < numel(tensor.shape) ? {id, i} : null,
@@ -95,7 +95,7 @@ function read(hash, t) {
 function sentence(t, step, at) {
   if (!step) return t.meta.title || 'nothing was recorded';
   const name = step.op ? step.op.op : step.visit ? step.visit.name || 'an operation' : 'the optimiser';
-  const out = step.op && t.tensors.get(step.op.out), path = step.op && pathOf(t, step.op.module);
+  const out = step.op && t.tensor(step.op.out), path = step.op && pathOf(t, step.op.module);
   return [`step ${at + 1} of ${t.steps.length}: ${step.dir}`, name, path,
       out && shapeText(out.shape)].filter(Boolean).join(', ');
 }
@@ -150,7 +150,7 @@ function explain() {
     h('p', {class: 'sum'},
         `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
     comments.concat(d.derivation || []).map(c => h('p', {class: 'formula'}, c)),
-    h('p', {}, visit ? goTo(app, 'f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
+    para(visit ? goTo(app, 'f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
       goTo(app, t.steps[twin].key, 'its backward')),
     visit && visit.gin.map(g => note(`to ${nameOf(t, g.to)}: ${ledgerLine(t, g)}`)),
     gdbLine(app, op), user != null && sourceOf(t, user)].flat(9);
@@ -163,7 +163,7 @@ function timeline() {
   const wide = Math.max(3, Math.floor((byId('turn').clientWidth - 100) / 68)), first = windowAt(column,
       Math.min(wide, t.ops.length), t.ops.length);
   const lane = (name, key) => h('div', {class: 'lane'}, h('b', {}, name),
-      Array.from({length: Math.min(wide, t.ops.length)}, (_, k) => {
+      range(Math.min(wide, t.ops.length), k => {
     const op = t.ops.get(first + k), i = key(op);
     return i == null ? h('span', {class: 'box none'}, '—') : button(op.op, () => app.go({s: t.steps[i].key}),
       {class: 'box', tabindex: -1, title: t.steps[i].key, 'aria-current': i === at ? 'step' : null});
@@ -185,7 +185,7 @@ function notices(problem) {
     f && bad(`${f.op} threw on ${f.in.map(id => shapeIn(t, id)).join(' and ')}, ${pathOf(t, f.module)}: `, f.message,
         details('where', () => (t.stacks.get(f.stack)?.frames || []).slice(0, 6).map(k => sourceOf(t, k)))),
     notes.length && details(`what this page leaves out (${notes.length})`,
-        () => notes.map(n => h('p', {}, n)))].filter(Boolean));
+        () => notes.map(n => para(n)))].filter(Boolean));
 }
 
 // ---- keys ----
@@ -210,18 +210,18 @@ function dialog(title, ...kids) {
   document.body.append(d), d.showModal();
   return d;
 }
-const help = () => dialog('Keys', kKeys.split(/;\s/).map(line => h('p', {}, line)));
+const help = () => dialog('Keys', kKeys.split(/;\s/).map(line => para(line)));
 function search() {
   const found = h('div', {}), d = dialog('Search', h('input', {type: 'search', 'aria-label': 'search', oninput: e => {
     const word = e.target.value.toLowerCase(), hits = [];
     const {t} = app;
     for (const s of t.steps) {
-      const {op} = s, names = op ? [op.op, pathOf(t, op.module), ...op.in.map(id => t.tensors.get(id)?.name)] : [];
+      const {op} = s, names = op ? [op.op, pathOf(t, op.module), ...op.in.map(id => t.tensor(id)?.name)] : [];
       const text = [s.key, s.dir, ...names].filter(Boolean).join(' ');
       if (!word || !text.toLowerCase().includes(word)) continue;
       if (hits.push(button(text, () => { d.close(), app.go({s: s.key}); })) > 20) break;
     }
-    found.replaceChildren(...hits.map(b => h('p', {}, b)));
+    found.replaceChildren(...hits.map(b => para(b)));
   }}), found);
 }
 const isAttention = s => /attention|softmax/.test(s.op?.op);
@@ -266,7 +266,7 @@ async function selftest() {
     await new Promise(done => setTimeout(done));
   }
   const check = (id, what) => attempt(what, () => {
-    const v = values(app.t.tensors.get(id));
+    const v = values(app.t.tensor(id));
     for (const i of v && v.length ? new Set([0, v.length >> 1, v.length - 1]) : []) {
       const a = cellArithmetic(app.t, id, i);
       if (a.why) ++count.unknown;

@@ -1,6 +1,5 @@
-// The arithmetic of one number: an expression of recorded numbers, its value, and its derivative by each of them.
-// forwardCell() works out y[i] again; backwardCell() sums dy[j] · ∂y[j]/∂x[i] over every y[j] that uses x[i]. Both are
-// compared with what was recorded. No DOM in here.
+// The arithmetic of one number: an expression of recorded numbers, its value, its derivative by each of them. y[i] is
+// worked out again; dx[i] is the sum of dy[j] · ∂y[j]/∂x[i] over every y[j] that uses x[i]. No DOM in here.
 'use strict';
 
 // An expression: v its value; d[k] the derivative by args[k]; a[k] the size of what cancels in it; s() its text, p how
@@ -11,13 +10,13 @@ const cellOf = (k, i, v) => ({v, k, i, p: v < 0 ? 1 : 3, s: () => short(v)});
 const inside = (e, p) => e.p < p ? `(${e.s()})` : e.s();
 const kShown = 10;
 
+function listed(terms, by) {
+  const shown = terms.slice(0, kShown).map(e => e.s()).join(by);
+  return terms.length > kShown ? `${shown}${by}… ${terms.length - kShown} more` : shown;
+}
 function sum(terms) {
   if (terms.length === 1) return terms[0];
-  const text = () => {
-    const shown = terms.slice(0, kShown).map(e => e.s()).join(' + ');
-    return terms.length > kShown ? `${shown} + … ${terms.length - kShown} more` : shown;
-  };
-  return made(terms.reduce((n, e) => n + e.v, 0), terms, terms.map(() => 1), 1, text);
+  return made(terms.reduce((n, e) => n + e.v, 0), terms, terms.map(() => 1), 1, () => listed(terms, ' + '));
 }
 const times = (a, b) => made(a.v * b.v, [a, b], [b.v, a.v], 2, () => `${inside(a, 2)}·${inside(b, 2)}`);
 const minus = (a, b) => made(a.v - b.v, [a, b], [1, -1], 1, () => `${a.s()} − ${inside(b, 2)}`);
@@ -30,17 +29,11 @@ const log = x => call('ln', x, Math.log(x.v), 1 / x.v);
 const square = x => made(x.v * x.v, [x], [2 * x.v], 2, () => `${inside(x, 3)}²`);
 const mean = terms => over(sum(terms), constant(terms.length));
 
-function erf(x) {  // the series near 0, the continued fraction of erfc beyond
-  const z = Math.abs(x);
-  let r = 0;
-  if (z < 3) {
-    for (let n = 0, term = z; n < 200 && Math.abs(term) > 1e-18; ++n, term *= -z * z / n) r += term / (2 * n + 1);
-    r *= 2 / Math.sqrt(Math.PI);
-  } else {
-    for (let n = 60; n > 0; --n) r = n / 2 / (z + r);
-    r = 1 - Math.exp(-z * z) / Math.sqrt(Math.PI) / (z + r);
-  }
-  return x < 0 ? -r : r;
+function erf(x) {  // 2/√π e^(−x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, terms of one sign
+  if (Math.abs(x) > 6) return Math.sign(x);
+  let term = x, total = x;
+  for (let n = 1; n < 200; ++n) total += term *= 2 * x * x / (2 * n + 1);
+  return 2 / Math.sqrt(Math.PI) * Math.exp(-x * x) * total;
 }
 
 // name → x ↦ [value, derivative, size of what cancels in the derivative]
@@ -61,8 +54,6 @@ const kUnary = {
   reciprocal: x => [1 / x, -1 / x / x],
   abs: x => [Math.abs(x), Math.sign(x)],
   negative: x => [-x, -1],
-  sign: x => [Math.sign(x), 0],
-  floor: x => [Math.floor(x), 0],
   silu: x => [x * sigma(x), sigma(x) * (1 + x * (1 - sigma(x))), 1 + Math.abs(x)],
   softplus: x => [x > 30 ? x : Math.log1p(Math.exp(x)), sigma(x)],
   gelu_erf: x => [x * (1 + erf(x / Math.SQRT2)) / 2, (1 + erf(x / Math.SQRT2)) / 2 + x * bell(x), 1 + Math.abs(x)],
@@ -75,11 +66,11 @@ const kBinary = {
   add: (a, b) => sum([a, b]), subtract: minus, multiply: times, divide: over,
   power: (a, b) => made(a.v ** b.v, [a, b], [b.v * a.v ** (b.v - 1), a.v > 0 ? a.v ** b.v * Math.log(a.v) : 0], 2,
                         () => `${inside(a, 3)}^${inside(b, 3)}`),
-  maximum: (a, b) => pick('max', a, b, a.v >= b.v), minimum: (a, b) => pick('min', a, b, a.v <= b.v),
+  maximum: (a, b) => extreme('max', [a, b]), minimum: (a, b) => extreme('min', [a, b]),
 };
-function pick(name, a, b, first) {
-  const even = a.v === b.v;
-  return made(first ? a.v : b.v, [a, b], even ? [0.5, 0.5] : [+first, +!first], 3, () => `${name}(${a.s()}, ${b.s()})`);
+function extreme(name, terms) {  // those that are equal share the gradient
+  const v = Math[name](...terms.map(e => e.v)), ties = terms.filter(e => e.v === v).length;
+  return made(v, terms, terms.map(e => e.v === v ? 1 / ties : 0), 3, () => `${name}(${listed(terms, ', ')})`);
 }
 
 /** The inputs of an operation as expressions: x(k, flat). */
@@ -97,7 +88,7 @@ class Operands {
 function group(x, index, axes) {
   let found = [index];
   for (const axis of axes)
-    found = found.flatMap(i => Array.from({length: x.shapes[0][axis]}, (_, n) => put(i, axis, n)));
+    found = found.flatMap(i => range(x.shapes[0][axis], n => put(i, axis, n)));
   const strides = stridesOf(x.shapes[0]);
   return found.map(i => x.at(0, flatOf(i, strides)));
 }
@@ -120,7 +111,7 @@ function reductions(from, to) {
 const kReduce = {
   sum, mean,
   prod: terms => terms.reduce(times),
-  max: terms => terms.reduce(kBinary.maximum), min: terms => terms.reduce(kBinary.minimum),
+  max: terms => extreme('max', terms), min: terms => extreme('min', terms),
   norm: terms => sqrt(sum(terms.map(square))),
   logsumexp: terms => log(sum(terms.map(exp))),
   var: (terms, correction) => spread(terms, correction), std: (terms, correction) => sqrt(spread(terms, correction)),
@@ -130,37 +121,37 @@ function spread(terms, correction) {
   return over(sum(terms.map(e => square(minus(e, m)))), constant(terms.length - correction));
 }
 
-const alongAxes = (op, x, rule) => {
-  const rank = x.shapes[0].length, axis = op.attrs && op.attrs.axis;
-  const axes = axis != null ? [(axis + rank) % rank] : [...x.shapes[0].keys()].reverse();
-  return axes.map(a => ({note: `along axis ${a}`, cell: i => rule(group(x, i, [a]), i[a])}));
-};
+const alongAxes = (x, rule) => [...x.shapes[0].keys()].reverse().map(a =>
+  ({note: `along axis ${a}`, cell: i => rule(group(x, i, [a]), i[a])}));
 
 // name → (op, operands, shape of y) ↦ ways to read it: [{cell: index of y → expression, note}], likeliest first.
 const kRules = {
-  softmax: (op, x) => alongAxes(op, x, (row, n) => {
+  softmax: (op, x) => alongAxes(x, (row, n) => {
     const m = Math.max(...row.map(e => e.v)), e = row.map(r => exp(minus(r, constant(m))));
     return over(e[n], sum(e));
   }),
-  log_softmax: (op, x) => alongAxes(op, x, (row, n) => {
+  log_softmax: (op, x) => alongAxes(x, (row, n) => {
     const m = constant(Math.max(...row.map(e => e.v)));
     return minus(minus(row[n], m), log(sum(row.map(r => exp(minus(r, m))))));
   }),
-  cumsum: (op, x) => alongAxes(op, x, (row, n) => sum(row.slice(0, n + 1))),
+  cumsum: (op, x) => alongAxes(x, (row, n) => sum(row.slice(0, n + 1))),
   matmul: (op, x) => {
     const [a, b] = x.shapes, inner = a[a.length - 1];
     return [{note: `${inner} products`, cell: i => {
       const row = a.length > 1, column = b.length > 1, lead = i.slice(0, i.length - row - column);
-      return sum(Array.from({length: inner}, (_, n) => times(
+      return sum(range(inner, n => times(
         x.spread(0, row ? [...lead, i[i.length - 1 - column], n] : [n]),
         x.spread(1, column ? [...lead, n, i[i.length - 1]] : [n]))));
     }}];
   },
+  weighted_sum: (op, x) => kRules.matmul(op, x),
+  pair_products: (op, x) => [{note: 'a query times a key', cell: i => sum(range(x.shapes[0].at(-1), n =>
+    times(x.spread(0, put(i, -1, n)), x.spread(1, [...i.slice(0, -2), i.at(-1), n]))))}],
   linear: (op, x) => {
     const inner = x.shapes[1][1];
     return [{note: `${inner} products${x.there[2] ? ' and the bias' : ''}`, cell: i => {
       const o = i[i.length - 1];
-      const terms = Array.from({length: inner}, (_, n) => times(x.spread(0, put(i, -1, n)), x.at(1, o * inner + n)));
+      const terms = range(inner, n => times(x.spread(0, put(i, -1, n)), x.at(1, o * inner + n)));
       return sum(x.there[2] ? [...terms, x.at(2, o)] : terms);
     }}];
   },
@@ -199,11 +190,11 @@ const kRules = {
       r => x.data[1][r] >= 0 && x.data[1][r] < n);
     return [{note: `mean of ${kept.length} rows: ln Σ exp(logits) − logit of the target`,
         cell: () => mean(kept.map(r => {
-      const row = Array.from({length: n}, (_, c) => x.at(0, r * n + c)), m = constant(Math.max(...row.map(e => e.v)));
+      const row = range(n, c => x.at(0, r * n + c)), m = constant(Math.max(...row.map(e => e.v)));
       return minus(log(sum(row.map(e => exp(minus(e, m))))), minus(row[x.data[1][r]], m));
     }))}];
   },
-  attention: (op, x, shape) => [false, true].map(causal => headWay(op, x, shape, causal)),
+  attention: headWay, packed_attention: headWay,
 };
 function same(op, x, shape) {
   return [{note: 'the same number', cell: i => numel(x.shapes[0]) === numel(shape) ?
@@ -219,8 +210,8 @@ function scaled(x, drops) {  // the factor is no input: it is read off the large
   }}];
 }
 function normWays(op, x, centred) {
-  const width = x.shapes[0].at(-1), eps = op.attrs && op.attrs.eps;
-  return (eps != null ? [eps] : [1e-5, 1e-6, 1e-8, 1e-12, 0]).map(e => ({note: `eps ${e}`, cell: i => {
+  const width = x.shapes[0].at(-1);
+  return [1e-5, 1e-6, 1e-8, 1e-12, 0].map(e => ({note: `eps ${e}`, cell: i => {
     const row = group(x, i, [x.shapes[0].length - 1]), n = i.at(-1), m = centred ? mean(row) : null;
     const centre = r => m ? minus(r, m) : r, size = mean(row.map(r => square(centre(r))));
     let y = over(centre(row[n]), sqrt(sum([size, constant(e)])));
@@ -228,16 +219,23 @@ function normWays(op, x, centred) {
     return x.there[2] && x.shapes[2].length ? sum([y, x.at(2, n % width)]) : y;
   }}));
 }
-function headWay(op, x, shape, causal) {
-  const [q, k] = x.shapes, D = q.at(-1), T = q.at(-2), S = k.at(-2);
-  const scale = constant(op.attrs && op.attrs.scale || 1 / Math.sqrt(D));
-  return {note: `softmax(q kᵀ · ${scale.s()})${causal ? ', causal' : ''} · v`, cell: i => {
-    const seen = causal ? i.at(-2) + S - T + 1 : S;
-    const scores = Array.from({length: seen}, (_, s) => times(scale, sum(Array.from({length: D}, (_, d) =>
-      times(x.spread(0, put(i, -1, d)), x.spread(1, put(put(i, -2, s), -1, d)))))));
-    const m = constant(Math.max(...scores.map(e => e.v))), e = scores.map(r => exp(minus(r, m))), total = sum(e);
-    return sum(e.map((w, s) => times(over(w, total), x.spread(2, put(i, -2, s)))));
-  }};
+function headWay(op, x) {  // what may be looked at, and what was added to the scores, is in the recorded matrices
+  if (!op.maps) return [];
+  const {shape: [, H, T, S], scores, masked} = op.maps, packed = x.shapes.length === 1,
+      C = x.shapes[0].at(-1) / (packed ? 3 : 1);
+  const D = packed ? C / H : C, scale = constant(1 / Math.sqrt(D));
+  const at = (k, b, head, n, d) => packed ? x.at(0, ((b * T + n) * 3 + k) * C + head * D + d) : x.spread(k,
+      [b, head, n, d]);
+  return [{note: 'softmax(q kᵀ / √D), hidden keys left out, times v', cell: i => {
+    const [b, head, n, d] = packed ? [i[0], Math.floor(i[2] / D), i[1], i[2] % D] : i,
+        line = ((b * H + head) * T + n) * S;
+    const seen = [...Array(S).keys()].filter(s => !masked || masked[line + s] > -Infinity);
+    const terms = seen.map(s => sum([times(scale, sum(range(D, e =>
+      times(at(0, b, head, n, e), at(1, b, head, s, e))))), constant(masked ? masked[line + s] - scores[line + s] :
+          0)]));
+    const m = constant(Math.max(...terms.map(e => e.v))), e = terms.map(r => exp(minus(r, m))), all = sum(e);
+    return sum(e.map((w, k) => times(over(w, all), at(2, b, head, seen[k], d))));
+  }}];
 }
 
 /** A view has no numbers of its own: it reads the same places of memory. */
@@ -255,6 +253,9 @@ function waysOf(op, x, shape, y) {
     kReduce[op.op](group(x, lift(i), axes), c)})));
   return Object.hasOwn(kRules, op.op) ? kRules[op.op](op, x, shape, y) : [];
 }
+
+// Operations without options: what does not agree, differs.
+const kCertain = /^(linear|matmul|add|subtract|multiply|divide|tanh|exp|relu|sigmoid|softmax|sum|mean)$/;
 
 // ---- evaluation ----
 const kEps = {f64: 2 ** -52, f32: 2 ** -23, bf16: 2 ** -8, f16: 2 ** -10};
@@ -298,17 +299,21 @@ const kMissing = 'not every number of this was recorded';
 /** The reading of an operation that its recorded numbers bear out, or why there is none. */
 function readingOf(t, op) {
   if (op.reading) return op.reading;
-  const out = t.tensors.get(op.out), x = new Operands(op.in.map(id => t.tensors.get(id)));
+  const out = t.tensor(op.out), x = new Operands(op.in.map(id => t.tensor(id)));
   const y = values(out), eps = out ? kEps[out.dtype] || 2 ** -52 : 0;
   if (!y || !y.length || x.data.some((d, k) => x.there[k] && !d))
     return op.reading = {why: kMissing};
   const n = y.length, probes = [...new Set([0, n >> 1, n - 1, (n / 3) | 0])];
-  const ways = waysOf(op, x, out.shape, y), from = t.tensors.get(op.in[0]);
+  const a = t.attention.find(a => a.op === op.id), [scores, masked] = [a?.scores,
+      a?.masked].map(id => t.tensor(id));
+  op.maps = values(scores) && {shape: scores.shape, scores: values(scores), masked: values(masked)};
+  const ways = waysOf(op, x, out.shape, y), from = t.tensor(op.in[0]);
   if (from && from.storage != null && from.storage === out.storage) ways.unshift(viewWay(from, out));
   if (!ways.length) return op.reading = {why: `the page has no arithmetic for ${op.op}`};
   const at = (way, i) => judged(way.cell(indexOf(i, out.shape), y[i], y), y[i], eps);
   const fits = way => { try { return probes.every(i => at(way, i).agrees); } catch { return false; } };
-  const way = ways.find(fits) || ways[0];
+  const way = ways.find(fits) || (kCertain.test(op.op) && ways[0]);
+  if (!way) return op.reading = {why: `with the options that this ${op.op} has, the page has no arithmetic for it`};
   return op.reading = {way, shape: out.shape, y, eps, at: i => at(way, i)};
 }
 
@@ -336,9 +341,9 @@ function pathsOf(t, op) {
 
 /** What input e.input of a visited op got at i, in the input's own shape: the contribution, or after − before. */
 function received(t, e) {
-  const to = t.tensors.get(e.to), whole = t.tensors.get(e.contribution), after = values(t.tensors.get(e.after));
+  const to = t.tensor(e.to), whole = t.tensor(e.contribution), after = values(t.tensor(e.after));
   if (!e.part && String(whole.shape) === String(to.shape)) return {dtype: whole.dtype, v: values(whole), noise: null};
-  const before = values(t.tensors.get(e.before));
+  const before = values(t.tensor(e.before));
   if (!after || (e.before != null && !before)) return {v: null};
   return {dtype: to.dtype, v: before ? after.map((x, i) => x - before[i]) : after, noise: before && after};
 }
@@ -346,12 +351,14 @@ function received(t, e) {
 /** dx[i] of a ledger entry: Σ dy[j] · ∂y[j]/∂x[i], as {e, value, recorded, agrees, parts}, or {why}. */
 function backwardCell(t, entry, i) {
   const visit = t.visits.get(entry.visit), op = visit && t.ops.get(visit.op), dy = visit &&
-      values(t.tensors.get(visit.dy));
+      values(t.tensor(visit.dy));
   if (!op || !dy) return {why: kMissing};
   try {
     const got = received(t, entry), paths = pathsOf(t, op);
     if (!got.v) return {why: kMissing};
     if (paths.why) return paths;
+    if (op.op === 'dropout' &&
+        values(t.tensor(entry.to))[i] === 0) return {why: '0 going in: kept or dropped, y is 0'};
     const uses = paths.map.get(entry.input * 2 ** 32 + i) || [], eps = kEps[got.dtype] || 2 ** -52;
     const e = uses.length ? sum(uses.map(u => times(cellOf(0, u.j, dy[u.j]), constant(u.d)))) : constant(0);
     const size = uses.reduce((n, u) => n + Math.abs(dy[u.j] * u.a), got.noise ? Math.abs(got.noise[i]) : 0);
@@ -362,21 +369,21 @@ function backwardCell(t, entry, i) {
 
 /** The arithmetic of any number: {e, value, recorded, agrees, parts, note, from: tensors that `parts` index, step}. */
 function cellArithmetic(t, id, i) {
-  const op = t.producer.get(id), entry = t.origin.get(id), kind = (t.tensors.get(id) || {}).kind;
+  const op = t.producer.get(id), entry = t.origin.get(id), kind = (t.tensor(id) || {}).kind;
   if (op) return {...forwardCell(t, op, i), from: op.in, step: 'f' + op.id};
   if (!entry) return {why: kind === 'param' || kind === 'leaf' ? 'a leaf: nothing made it' :
       'no recorded operation made it'};
   if (entry.contribution === id && entry.visit != null || entry.before == null && entry.after === id &&
       entry.visit != null) {
     const visit = t.visits.get(entry.visit),
-        same = numel(t.tensors.get(id).shape) === numel(t.tensors.get(entry.to).shape);
+        same = numel(t.tensor(id).shape) === numel(t.tensor(entry.to).shape);
     if (same && !entry.part) return {...backwardCell(t, entry, i), from: [visit.dy], step: 'b' + visit.id};
     return {why: 'a part, or larger by broadcasting: its sum is what the input got', step: 'b' + visit.id};
   }
   if (entry.seed) return {why: 'the seed: where backward begins'};
-  const [c, b, a] = [entry.contribution, entry.before, entry.after].map(k => values(t.tensors.get(k)));
+  const [c, b, a] = [entry.contribution, entry.before, entry.after].map(k => values(t.tensor(k)));
   if (!c || !b || !a || c.length !== a.length) return {why: 'the sum of what the ledger lists'};
   const e = sum([cellOf(0, i, b[i]), cellOf(1, i, c[i])]);
-  return {...judged(e, a[i], kEps[t.tensors.get(id).dtype] || 0), note: 'before + contribution',
+  return {...judged(e, a[i], kEps[t.tensor(id).dtype] || 0), note: 'before + contribution',
       from: [entry.before, entry.contribution]};
 }

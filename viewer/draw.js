@@ -14,6 +14,7 @@ function h(tag, props, ...kids) {
   return e;
 }
 const button = (text, onclick, more) => h('button', {type: 'button', onclick, ...more}, text);
+const para = (...kids) => h('p', {}, kids);
 const byId = id => document.getElementById(id);
 
 // ---- colours: blue below 0, orange above, white at 0; the text is black or white, whichever is read better ----
@@ -74,7 +75,7 @@ function picture(v, s, size, labels) {
 }
 function savePicture(name, v, s, labels) {
   const size = Math.max(2, Math.min(48, Math.floor(6000 / Math.max(s.rows, s.cols))));
-  const all = size < 28 ? null : labels.map((l, k) => Array.from({length: k ? s.cols : s.rows}, (_, i) => l ? l[i] :
+  const all = size < 28 ? null : labels.map((l, k) => range(k ? s.cols : s.rows, i => l ? l[i] :
       `[${i}]`));
   const a = h('a', {href: picture(v, s, size, all).toDataURL('image/png'), download: name.replace(/[^\w.-]+/g, '_') +
       '.png'});
@@ -96,7 +97,7 @@ const windowAt = (at, shown, n) => Math.max(0, Math.min(n - shown, at - (shown >
 /** A tensor: caption, pickers of the axes before the last two, numbers. o: title, lit (flat indices that count),
     note. */
 function matrix(app, id, o = {}) {
-  const {t, state} = app, tensor = t.tensors.get(id), title = o.title || nameOf(t, id);
+  const {t, state} = app, tensor = t.tensor(id), title = o.title || nameOf(t, id);
   if (!tensor) return h('figure', {class: 'matrix'}, h('figcaption', {}, h('b', {}, title), ' was not captured'));
   const v = values(tensor), s = sliceOf(tensor, state.lead), box = h('figure', {class: 'matrix'});
   const labels = [labelsFor(t, tensor, tensor.shape.length - 2), labelsFor(t, tensor, tensor.shape.length - 1)];
@@ -135,7 +136,7 @@ function grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit}) {
   const plain = app.state.plain, scale = scaleOf(v), table = h('table', plain ? {class: 'plain'} : {
     role: 'grid', 'aria-label': `${title}, ${s.rows} rows, ${s.cols} columns`, 'aria-rowcount': s.rows + 1,
     'aria-colcount': s.cols + 1, class: 'heat', 'data-id': id, onkeydown: e => moveCell(app, id, s, e)});
-  const columns = Array.from({length: shown[1]}, (_, c) => c0 + c), name = (k, i) => labels[k] ? labels[k][i] : i;
+  const columns = range(shown[1], c => c0 + c), name = (k, i) => labels[k] ? labels[k][i] : i;
   const role = plain ? {} : {role: 'columnheader'}, rowRole = plain ? {scope: 'row'} : {role: 'rowheader'};
   table.append(h('tr', plain ? {} : {role: 'row'}, h('td', plain ? {} : {role: 'gridcell'}),
                  columns.map(c => h('th', {scope: 'col', ...role}, name(1, c)))));
@@ -147,7 +148,7 @@ function grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit}) {
       const rgb = colourOf(x, scale), now = here && here[0] === r && here[1] === c;
       return h('td', {role: 'gridcell', 'data-i': i, 'aria-colindex': c + 2, 'aria-selected': String(!!now),
         tabindex: (here ? now : r === r0 && c === c0) ? 0 : -1,
-            title: `[${indexOf(i, app.t.tensors.get(id).shape)}] ${short(x, 9)}`,
+            title: `[${indexOf(i, app.t.tensor(id).shape)}] ${short(x, 9)}`,
         class: [x === -Infinity && 'masked', lit && lit.has(i) && 'lit', now && 'here', Math.abs(x) > scale && 'beyond']
           .filter(Boolean).join(' ') || null,
         style: {background: x === -Infinity ? '' : css(rgb), color: inkOn(rgb)}, onclick: () => app.cell(id, i)},
@@ -181,10 +182,10 @@ function sampled(tensor) {
     const v = decode(b.corners), {rows, columns} = b.corners;
     out.push(h('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'corners'},
         h('table', {class: 'plain'},
-      h('caption', {}, 'first and last rows and columns'), Array.from({length: rows}, (_, r) =>
-        h('tr', {}, Array.from({length: columns}, (_, c) => h('td', {}, short(v[r * columns + c]))))))));
+      h('caption', {}, 'first and last rows and columns'), range(rows, r =>
+        h('tr', {}, range(columns, c => h('td', {}, short(v[r * columns + c]))))))));
   }
-  out.push(h('p', {}, tensor.block ? 'Too large to be recorded whole. ' : 'Its numbers were not captured. ',
+  out.push(para(tensor.block ? 'Too large to be recorded whole. ' : 'Its numbers were not captured. ',
              tensor.stats ? Object.entries(tensor.stats).map(([k, x]) => `${k} ${short(x)}`).join(' · ') : ''));
   return out;
 }
@@ -199,7 +200,7 @@ function longList(n, height, draw, at, props) {
     if (start === first) return;
     first = start;
     const count = Math.min(n - start, Math.ceil((box.clientHeight || 500) / height) + 8);
-    inner.replaceChildren(...Array.from({length: Math.max(0, count)}, (_, k) => {
+    inner.replaceChildren(...range(Math.max(0, count), k => {
       const e = draw(start + k);
       Object.assign(e.style, {position: 'absolute', top: `${(start + k) * height}px`, height: `${height}px`});
       return e;

@@ -5,14 +5,14 @@
 const kStrip = 512;
 function storageView(app) {
   const {t, state} = app, op = app.step()?.op, ids = op ? [op.out, ...op.in].filter(id => id != null) : [];
-  const x = t.tensors.get(state.t ?? state.cell?.id ?? ids[0]);
+  const x = t.tensor(state.t ?? state.cell?.id ?? ids[0]);
   if (!x) return [note('Choose a step with a tensor.')];
   const rank = x.shape.length, axis = Math.max(0, Math.min(state.axis ?? rank - 3, rank - 1)), v = values(x);
   const strides = x.strides || stridesOf(x.shape), at = memoryOf(x), ghost = reshapeInstead(x), zero = x.offset || 0;
   const index = state.cell?.id === x.id ? Math.min(state.cell.i, at.length - 1) : 0, idx = indexOf(index, x.shape);
   const where = new Map(at.map((m, i) => [m, i])), begin = Math.min(...at), end = Math.max(...at) + 1;
   const first = begin + windowAt(at[index] - begin, Math.min(kStrip, end - begin), end - begin);
-  const places = Array.from({length: Math.min(end - first, kStrip)}, (_, k) => first + k);
+  const places = range(Math.min(end - first, kStrip), k => first + k);
   const group = i => i == null || i >= at.length || i < 0 ? '·' : rank ? indexOf(i, x.shape)[axis] : 0;
   const strip = (title, item) => [h('h3', {}, title), h('div', {class: 'strip', role: 'img', 'aria-label':
     `${title}: ${places.slice(0, 32).map(m => group(item(m))).join(' ')} …`}, places.map(m => {
@@ -129,13 +129,12 @@ function gdbCommand(t, op) {
 }
 function gdbLine(app, op) {
   const text = gdbCommand(app.t, op);
-  return h('p', {}, 'the same in gdb: ', h('code', {}, text), ' ', button('copy', () => copy(app, text),
+  return para('the same in gdb: ', h('code', {}, text), ' ', button('copy', () => copy(app, text),
       {class: 'mini', 'aria-label': 'copy the gdb command'}));
 }
 function copy(app, text) {
-  const done = () => app.say(`copied: ${text}`);
-  if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, () => app.say(text));
-  else app.say(text);
+  navigator.clipboard?.writeText(text).catch(() => {});
+  app.say(`copied: ${text}`);
 }
 
 // ---- two recordings ----
@@ -146,14 +145,13 @@ function compareView(app) {
   }});
   const pick = h('label', {}, 'compare with the page ', input);
   if (!app.other) return [pane('Compare with another trace', pick,
-      note('Both are matched by layer, operation and how often it ran. ' +
-    'What differs first is where to look: with and without a mask, cached and not, yours and a reference.'))];
+      note('Both are matched by layer, operation and how often it ran.'))];
   const rows = app.once('compare', () => compare(app.t, app.other)), differ = rows.map((r, i) => r.same === false ? i :
       -1).filter(i => i >= 0);
   const k = app.state.t ?? differ[0] ?? 0, r = rows[k];
   const mark = x => x.same === null ? '? not captured' : x.same ? '= same' : '≠ differs';
   const count = what => rows.filter(x => x.same === what).length, first = rows[differ[0]];
-  return [pane(`This and ${app.otherName}`, h('p', {}, h('b', {}, first ?
+  return [pane(`This and ${app.otherName}`, para(h('b', {}, first ?
       `the first number that differs is in ${first.step} ${first.what}` : 'no recorded number differs')),
     note(`${count(true)} same, ${count(false)} differ, ${count(null)} not captured in both. `, pick),
     app.list(rows.length, 26, i => item(app, i, k, `${mark(rows[i])}: ${rows[i].step} ${rows[i].what}`), k,
@@ -161,13 +159,14 @@ function compareView(app) {
     r ? [h('p', {class: 'sum'}, `${r.what}: ${r.why}${r.most ? `; largest difference ${short(r.most)}` : ''} `,
         goTo(app, r.step)),
          row(matrix(app, r.x, {title: 'this', lit: r.at >= 0 ? new Set([r.at]) : null}),
-             matrix({...app, t: app.other, state: {...app.state, cell: null}}, r.y, {title: app.otherName}))] : null)];
+             matrix({...app, t: app.other, state: {...app.state, cell: null}, cell() {}}, r.y,
+                 {title: app.otherName}))] : null)];
 }
 
 // ---- predict, then look ----
 /** A question about a forward step: {ask, options, answer, because}; the answer is in the recording. */
 function question(t, op, n) {
-  const out = t.tensors.get(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out), kind = v &&
+  const out = t.tensor(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out), kind = v &&
       v.length > 1 ? (n + op.id) % 3 : 0;
   const signs = ['above 0', 'below 0', '0 or NaN'], zeros = ['none', 'some', 'all'];
   if (kind === 1) return {ask: `What is the sign of the first number of ${op.op}?`, options: signs,
@@ -184,7 +183,7 @@ function question(t, op, n) {
 function quizView(app, step) {
   const {t} = app, q = question(t, step.op, step.op.id), given = app.answers.get(step.key);
   const answered = [...app.answers.values()], right = answered.filter(a => a.right).length;
-  return [pane('Predict', h('p', {}, q.ask), row(q.options.map(o => button(o, () => {
+  return [pane('Predict', para(q.ask), row(q.options.map(o => button(o, () => {
     app.answers.set(step.key, {given: o, right: o === q.answer});
     app.say(`${o === q.answer ? 'right' : `no: ${q.answer}`}; ${q.because}`), app.render();
   }, {disabled: given ? true : null}))),

@@ -23,6 +23,7 @@ function decode(block) {
 }
 
 // ---- shapes and indices ----
+const range = (n, f) => Array.from({length: n}, (_, i) => f(i));
 const numel = shape => shape.reduce((n, s) => n * s, 1);
 const shapeText = shape => shape.length ? shape.join('×') : 'one number';
 
@@ -92,6 +93,7 @@ function openTape(json) {
     x.block = t.values[x.values] || null;
     x.stats = x.block && x.block.stats && Object.fromEntries(kStats.map((k, i) => [k, number(x.block.stats[i])]));
   });
+  t.tensor = id => t.tensors.get(id);
   for (const name of ['ops', 'modules', 'walks', 'visits', 'ledger', 'hooks', 'deposits', 'updates', 'frames', 'stacks',
                       'sources']) t[name] = new Table(json[name]);
   t.producer = new Map(), t.users = new Map(), t.twin = new Map(), t.entries = new Map(), t.origin = new Map();
@@ -134,12 +136,12 @@ function enter(t, e) {
 /** The last gradient that the recording has of a tensor, or null. */
 function gradOf(t, id) {
   const list = t.entries.get(id);
-  return list ? t.tensors.get(list[list.length - 1].after) : null;
+  return list ? t.tensor(list[list.length - 1].after) : null;
 }
 
 /** Is after − before the contribution, element by element in the recorded precision? null: not captured. */
 function entryHolds(t, e) {
-  const [c, b, a] = [e.contribution, e.before, e.after].map(id => t.tensors.get(id)), v = values(a), w = values(c);
+  const [c, b, a] = [e.contribution, e.before, e.after].map(id => t.tensor(id)), v = values(a), w = values(c);
   if (!v || !w || (b && !values(b)) || v.length !== w.length || e.part) return null;
   const round = a.dtype === 'f32' ? Math.fround : x => x, old = b && values(b);
   return v.every((x, i) => { const y = old ? round(old[i] + w[i]) : w[i]; return x === y || Object.is(x, y); });
@@ -160,12 +162,12 @@ function normOf(tensor) {
 }
 
 function nameOf(t, id) {
-  const x = t.tensors.get(id), made = t.producer.get(id), from = t.origin.get(id);
+  const x = t.tensor(id), made = t.producer.get(id), from = t.origin.get(id);
   if (x && x.name) return x.name;
   if (made) return `${made.op} #${made.id}`;
   return from ? `gradient of ${nameOf(t, from.to)}` : `${x ? x.kind : 'tensor'} ${id}`;
 }
-const shapeIn = (t, id) => shapeText((t.tensors.get(id) || {shape: []}).shape);
+const shapeIn = (t, id) => shapeText((t.tensor(id) || {shape: []}).shape);
 const pathOf = (t, id) => (t.modules.get(id) || {path: ''}).path;
 
 /** Module id (null: the outermost) → its modules and operations, in the order in which they began. */
@@ -192,7 +194,7 @@ function labelsFor(t, tensor, axis) {
   t.maps = t.maps || new Set(t.attention.flatMap(a => [a.scores, a.masked, a.weights, a.dweights, a.dscores]));
   const map = t.maps.has(tensor.id), column = axis === tensor.shape.length - 1,
       fits = n => t.labels[n]?.length === tensor.shape[axis];
-  const of = t.tensors.get(t.origin.get(tensor.id)?.to) || tensor;
+  const of = t.tensor(t.origin.get(tensor.id)?.to) || tensor;
   if (of.kind === 'param' || (column && !map)) return null;
   return t.labels[(column ? ['S', 'T'] : ['T', 'S']).find(fits)] || null;
 }
@@ -230,8 +232,8 @@ function difference(x, y) {
   if (!v || !w) {
     if (!x.stats || !y.stats) return {same: null, why: 'values not captured'};
     const key = Object.keys(x.stats).find(k => !Object.is(x.stats[k], y.stats[k]));
-    return key ? {same: false, why: `${key}: ${short(+x.stats[key], 7)} and ${short(+y.stats[key], 7)}`}
-               : {same: null, why: 'statistics are equal, values were not captured'};
+    return key ? {same: false, why: `${key}: ${short(x.stats[key], 7)} and ${short(y.stats[key], 7)}`}
+               : {same: null, why: 'statistics are equal'};
   }
   let at = -1, most = 0;
   for (let i = 0; i < v.length; ++i) {
@@ -246,7 +248,7 @@ function difference(x, y) {
 /** Every number of a that b should have too, forward then backward, with its difference. */
 function compare(a, b) {
   const rows = [], pairs = align(a, b);
-  const push = (step, x, y, what) => rows.push({step, what, x, y, ...difference(a.tensors.get(x), b.tensors.get(y))});
+  const push = (step, x, y, what) => rows.push({step, what, x, y, ...difference(a.tensor(x), b.tensor(y))});
   for (const {a: x, b: y} of pairs) push('f' + x.id, x.out, y ? y.out : null, `${x.op} → result`);
   const other = new Map(pairs.map(p => [p.a.id, p.b]));
   for (const visit of a.visits) {
@@ -263,10 +265,10 @@ function compare(a, b) {
 /** Where its numbers lie, in row-major order of its index. */
 function memoryOf(tensor, most = 4096) {
   const strides = tensor.strides || stridesOf(tensor.shape), n = Math.min(numel(tensor.shape), most);
-  return Array.from({length: n}, (_, i) => (tensor.offset || 0) + flatOf(indexOf(i, tensor.shape), strides));
+  return range(n, i => (tensor.offset || 0) + flatOf(indexOf(i, tensor.shape), strides));
 }
 /** The same shape, read straight on from the first number: what a reshape in place of a transpose gives. */
 function reshapeInstead(tensor, most = 4096) {
   const n = Math.min(numel(tensor.shape), most);
-  return Array.from({length: n}, (_, i) => (tensor.offset || 0) + i);
+  return range(n, i => (tensor.offset || 0) + i);
 }

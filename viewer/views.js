@@ -8,13 +8,13 @@ const goTo = (app, key, text) => button(text || key, () => app.go({s: key}), {cl
 
 /** The arithmetic of the chosen cell, compared with what was recorded. */
 function arithmetic(app) {
-  const {t, state: {cell}} = app, tensor = cell && t.tensors.get(cell.id), v = values(tensor);
+  const {t, state: {cell}} = app, tensor = cell && t.tensor(cell.id), v = values(tensor);
   if (!v) return note('Choose a number: click it, or Tab to a matrix and use the arrows. Its arithmetic appears here.');
   const a = app.arithmetic(), name = `${nameOf(t, cell.id)}[${indexOf(cell.i, tensor.shape)}]`;
   const where = a.step && a.step !== app.step().key ? h('span', {}, ' made by ', goTo(app, a.step)) : null;
   if (a.why) return h('p', {class: 'sum'}, `${name} = ${short(v[cell.i], 9)}: ${a.why}.`, where);
-  return h('div', {class: 'sum'}, h('p', {}, `${name} = ${a.e.s()} = `, h('b', {}, short(a.value, 9))),
-    h('p', {}, a.note ? `${a.note}. ` : '', a.agrees ? '✓ agrees with the recorded ' : '✗ DIFFERS from the recorded ',
+  return h('div', {class: 'sum'}, para(`${name} = ${a.e.s()} = `, h('b', {}, short(a.value, 9))),
+    para(a.note ? `${a.note}. ` : '', a.agrees ? '✓ agrees with the recorded ' : '✗ DIFFERS from the recorded ',
       h('b', {}, short(a.recorded, 9)), `: difference ${short(Math.abs(a.value - a.recorded) || 0, 2)}.`, where));
 }
 
@@ -55,7 +55,7 @@ const details = (title, fill) => h('details', {ontoggle: e => {
 }}, h('summary', {}, title));
 function origin(app, id) {
   const made = app.t.producer.get(id);
-  return made ? h('span', {}, 'of ', goTo(app, 'f' + made.id)) : app.t.tensors.get(id)?.kind;
+  return made ? h('span', {}, 'of ', goTo(app, 'f' + made.id)) : app.t.tensor(id)?.kind;
 }
 function usersOf(app, id) {
   const users = app.t.users.get(id) || [];
@@ -64,7 +64,7 @@ function usersOf(app, id) {
 }
 /** Does a contribution belong to the whole input, number by number? */
 const isWhole = (t, e) => !e.part &&
-    String(t.tensors.get(e.contribution)?.shape) === String(t.tensors.get(e.to)?.shape);
+    String(t.tensor(e.contribution)?.shape) === String(t.tensor(e.to)?.shape);
 function ledgerLine(t, e) {
   const holds = entryHolds(t, e), down = isWhole(t, e) ? '' : e.part ? ` into a part [${e.part}];` :
     ` (${shapeIn(t, e.contribution)}) → (${shapeIn(t, e.to)}), summed down;`;
@@ -87,46 +87,31 @@ const item = (app, id, chosen, text, props) => h('div', {role: 'option', class: 
 function ledgerView(app) {
   const {t} = app, targets = app.once('targets', () => [...t.entries.keys()]), step = app.step();
   if (!targets.length) return [note('No gradient was recorded: backward did not run, or ran before the trace.')];
-  const wanted = app.state.t ?? (step && (step.dir === 'backward' ? (step.visit.gin[0] || {}).to : step.op &&
-      step.op.out));
-  const id = t.entries.has(wanted) ? wanted : targets[0], all = t.entries.get(id), from = Math.min(app.state.from || 0,
-      all.length - 1);
-  return [pane(`${plural(targets.length, 'tensor')} with a gradient`,
-    app.list(targets.length, 26, k => item(app, targets[k], id,
-        `${nameOf(t, targets[k])} — ${t.entries.get(targets[k]).length} ×`),
-             targets.indexOf(id), 'tensors')),
-    pane(`The gradient of ${nameOf(t, id)}`, all.slice(from, from + 6).map(e => h('div', {class: 'entry'},
-      h('p', {}, ledgerLine(t, e), ' ', e.visit != null ? goTo(app, 'b' + e.visit,
-          `b${e.visit} ${t.visits.get(e.visit).name}`) : null),
-      row(shown(app, e.before, 'before'), shown(app, e.contribution, '+ contribution'),
-          shown(app, e.after, '= after')))),
-      all.length > 6 ? note(`${from + 1} to ${Math.min(from + 6, all.length)} of ${all.length} `,
-        button('next', () => app.go({from: from + 6 < all.length ? from + 6 : 0}))) : null, arithmetic(app))];
+  const wanted = app.state.t ?? (step?.visit ? step.visit.gin[0]?.to : step?.op?.out);
+  const id = t.entries.has(wanted) ? wanted : targets[0], all = t.entries.get(id);
+  const entry = e => h('div', {class: 'entry'},
+    para(ledgerLine(t, e), ' ', e.visit != null && goTo(app, 'b' + e.visit,
+        `b${e.visit} ${t.visits.get(e.visit).name}`)),
+    row(shown(app, e.before, 'before'), shown(app, e.contribution, '+ contribution'), shown(app, e.after, '= after')));
+  return [pane(`${plural(targets.length, 'tensor')} with a gradient`, app.list(targets.length, 26,
+      k => item(app, targets[k], id, `${nameOf(t, targets[k])} — ${t.entries.get(targets[k]).length} ×`),
+          targets.indexOf(id), 'tensors')),
+    pane(`The gradient of ${nameOf(t, id)}`, all.slice(0, 6).map(entry),
+      all.length > 6 && details(`${all.length - 6} more`, () => all.slice(6).map(entry)), arithmetic(app))];
 }
 
 // ---- attention ----
-/** The recorded attentions; where the recording lists none, each softmax that makes a matrix. */
-function attentions(t) {
-  if (t.attention.length) return t.attention;
-  const grad = id => gradOf(t, id)?.id ?? null, found = [];
-  for (const op of t.ops) {
-    if (op.op !== 'softmax' || t.tensors.get(op.out).shape.length < 3) continue;
-    found.push({op: op.id, module: op.module, scores: op.in[0], masked: null, weights: op.out, out: null,
-                dweights: grad(op.out), dscores: grad(op.in[0])});
-  }
-  return found;
-}
 function attentionView(app) {
-  const {t, state} = app, all = app.once('attentions', () => attentions(t));
+  const {t, state} = app, all = t.attention;
   if (!all.length) return [note('No attention ran in this step.')];
   const step = app.step(), here = step && step.op ? all.findIndex(a => a.op === step.op.id) : 0;
-  const k = Math.min(state.t ?? Math.max(0, here), all.length - 1), a = all[k], w = t.tensors.get(a.weights);
+  const k = Math.min(state.t ?? Math.max(0, here), all.length - 1), a = all[k], w = t.tensor(a.weights);
   const v = values(w), s = w && sliceOf(w, state.lead), heads = w ? numel(s.before) : 0;
   return [pane('Attention: a row asks, a column is looked at',
     row(h('label', {}, 'layer ', h('select', {onchange: e => app.go({t: +e.target.value})}, all.map((x, i) =>
       h('option', {value: i, selected: i === k}, `${pathOf(t, x.module) || 'attention'} #${x.op ?? i}`)))),
       a.op != null ? goTo(app, 'f' + a.op, `step f${a.op}`) : null),
-    v ? row(Array.from({length: Math.min(heads, 64)}, (_, n) => {
+    v ? row(range(Math.min(heads, 64), n => {
       const at = indexOf(n, s.before), head = small(v, {...s, first: n * s.rows * s.cols}, 72, `head ${at}`);
       return button(head, () => app.go({lead: at}),
           {class: 'thumb', 'aria-pressed': String(String(at) === String(s.at)), 'aria-label': `head ${at}`});
@@ -139,7 +124,7 @@ function attentionView(app) {
 }
 function rowSums(t, a) {
   const worst = (id, aim) => {
-    const x = t.tensors.get(id), v = values(x), n = x && x.shape.at(-1);
+    const x = t.tensor(id), v = values(x), n = x && x.shape.at(-1);
     if (!v) return null;
     let most = 0;
     for (let r = 0; r < v.length; r += n) most = Math.max(most, Math.abs(v.slice(r, r + n).reduce((p, q) => p + q,

@@ -12,7 +12,7 @@ const read = name => fs.readFileSync(path.join(kViewer, name), 'utf8');
 function pure() {
   const names = ['crc32', 'decode', 'openTape', 'values', 'short', 'stridesOf', 'flatOf', 'indexOf', 'broadcastFlat',
     'memoryOf', 'reshapeInstead', 'treeRows', 'align', 'compare', 'difference', 'cellArithmetic', 'entryHolds', 'erf',
-    'gradOf', 'labelsFor', 'question', 'graphOf', 'colourOf', 'luminance', 'inkOn', 'scaleOf', 'sliceOf', 'attentions',
+    'gradOf', 'labelsFor', 'question', 'graphOf', 'colourOf', 'luminance', 'inkOn', 'scaleOf', 'sliceOf',
     'gdbCommand', 'write', 'read', 'Table', 'kUnary', 'partials', 'cellOf', 'call', 'windowAt', 'flowRows', 'pathsOf'];
   const code = kScripts.map(n => read(n + '.js').replace(/^window\.addEventListener.*$/m, '')).join('\n');
   return vm.runInThisContext(`(function () { ${code}\nreturn {${names.join(', ')}}; })`)();

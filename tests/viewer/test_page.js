@@ -77,10 +77,10 @@ runInBrowser({
     assert.equal(await b.run('document.querySelectorAll("[role=grid]").length'), 0);
     assert.ok(await b.run('document.querySelectorAll("table.plain").length > 0'));
     await press('m', '?');
-    assert.match(await text(b, 'dialog'), /next, previous step/);
+    assert.match(await text(b, 'dialog[open]'), /next, previous step/);
     await press('Escape', '/');
-    await b.run('document.querySelector("dialog input").value = "softmax"; document.querySelector("dialog input").dispatchEvent(new Event("input"))');
-    assert.match(await text(b, 'dialog'), /f1 forward softmax/);
+    await b.run('document.querySelector("dialog[open] input").value = "softmax"; document.querySelector("dialog[open] input").dispatchEvent(new Event("input"))');
+    assert.match(await text(b, 'dialog[open]'), /f1 forward softmax/);
   },
   async 'a matrix is one stop; arrows move in it and the arithmetic follows'(b) {
     await open(b, page(sample()), '#s=f0');
