@@ -14,6 +14,13 @@ list(FILTER gradus_fast_sources INCLUDE REGEX
 set(gradus_check_sources ${gradus_sources})
 list(FILTER gradus_check_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/check/")
 list(REMOVE_ITEM gradus_sources ${gradus_fast_sources} ${gradus_check_sources})
+# The derivations are text of the library.
+file(GLOB gradus_derivations CONFIGURE_DEPENDS docs/derivations/*.md)
+add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/derivations.cpp"
+  COMMAND ${CMAKE_COMMAND} "-DOUT=${PROJECT_BINARY_DIR}/derivations.cpp" "-DROOT=${PROJECT_SOURCE_DIR}"
+    -P "${PROJECT_SOURCE_DIR}/cmake/GradusDerivations.cmake"
+  DEPENDS ${gradus_derivations} cmake/GradusDerivations.cmake VERBATIM)
+list(APPEND gradus_sources "${PROJECT_BINARY_DIR}/derivations.cpp")
 add_library(gradus_fast OBJECT ${gradus_fast_sources})
 add_library(gradus_small OBJECT ${gradus_sources})
 add_library(gradus ${gradus_check_sources}

@@ -1,5 +1,6 @@
 // Attention: one head, a mask, shared heads, dropout, packed projections.
 #include "gradus/base/random.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/derivations/trial.h"
 
@@ -49,7 +50,7 @@ std::vector<Case> attention_cases() {
       {"attention_grouped",
        "h:4,2,6 g:2,1,3 n=2 i:2,3,2 j:3,2,2 c:2,1,2 e:1,2,3 scale=0.7 q_hic k_gjc v_gje", grouped,
        "attention"},
-      {"attention_dropout", sizes + "q_ic k_jc v_je p=0.4",
+      {"attention_dropout", sizes + "q_ic k_jc v_je",
        [](In in) {
          seed(4);
          return one_head(in, {}, 0.4);

@@ -1,6 +1,7 @@
 // Element by element, and what leaves every element where it is.
 #include "gradus/base/random.h"
 #include "gradus/engine/accumulate.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/derivations/trial.h"
 
@@ -46,7 +47,7 @@ std::vector<Case> of_one() {
       unary("gelu_erf", [](const Tensor& x) { return gelu(x); }),
       unary("gelu", [](const Tensor& x) { return gelu(x, Gelu::tanh); }),
       unary("to", [](const Tensor& x) { return to(x, Dtype::f32); }),
-      {"contiguous", "x_i i:4,6,2",
+      {"contiguous", "x_i i:4,6,3",  // every second element of memory
        [](In in) {
          return contiguous(transpose(reshape(in("x"), {2, -1}))).reshape({-1});
        }},

@@ -1,5 +1,6 @@
 // Products of matrices and of windows.
 #include "gradus/engine/backward.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/ops/pair_products.h"
 #include "gradus/tests/derivations/trial.h"
@@ -36,7 +37,7 @@ Tensor folded(In in) {
 }  // namespace
 
 std::vector<Case> product_cases() {
-  const std::string sizes = "l:7,9,5 k:3,2,2 t:3,4,2 b:2,1,3 c:1,2,3 stride=2 dilation=1 ";
+  const std::string sizes = "l:7,9,5 k:3,2,2 t:2,4,2 b:2,1,3 c:1,2,3 stride=2 dilation=2 ";
   return {
       {"matmul", "a_ik b_kj", [](In in) { return matmul(in("a"), in("b")); }},
       {"linear", "x_ni weight_oi bias_o",

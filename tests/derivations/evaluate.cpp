@@ -289,6 +289,8 @@ std::int64_t World::integer(const Expression& e, Letters& at) const {
 }
 
 World::Value World::named(const Expression& e, Letters& at) const {
+  if (is_letter(e) && of(at, e.text[0]) >= 0)
+    return {.number = static_cast<double>(of(at, e.text[0]))};
   if (knows(e.text)) {
     if (e.children.empty()) return whole(e.text);
     const std::vector<std::int64_t>& axes = shape(e.text);
@@ -301,8 +303,6 @@ World::Value World::named(const Expression& e, Letters& at) const {
     }
     return {.number = cell(e.text, place)};
   }
-  if (is_letter(e) && of(at, e.text[0]) >= 0)
-    return {.number = static_cast<double>(of(at, e.text[0]))};
   refuse("what is " + spell(e) + "?");
 }
 

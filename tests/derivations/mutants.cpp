@@ -25,14 +25,17 @@ struct Indices {
     equal.insert({a.text, b.text});
     equal.insert({b.text, a.text});
   }
+  void join_all(const Expression& of, const Expression& by) {
+    join(of, by);
+    for (const Expression& child : of.children) join_all(child, by);
+  }
   bool joined(const std::string& a, const std::string& b) const { return equal.count({a, b}) > 0; }
 
   void look(const Expression& e) {
     const bool equates = e.kind == Kind::delta || (e.kind == Kind::relation && e.text == "=");
     if (equates) join(e.children[0], e.children[1]);
     if (e.kind == Kind::derivative)
-      for (const Expression& a : e.children[0].children)
-        for (const Expression& b : e.children[1].children) join(a, b);
+      for (const Expression& by : e.children[1].children) join_all(e.children[0], by);
     if (e.kind == Kind::name || e.kind == Kind::delta)
       for (const Expression& place : e.children)
         if (is_index(place)) letters.insert(place.text);

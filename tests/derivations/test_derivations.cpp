@@ -41,6 +41,9 @@ std::string all_failures(const std::string& name, const Document& document, cons
   return out.str();
 }
 
+/// Slopes of ±1: to divide by them is to multiply.
+const std::set<std::string> kUnitSlopes = {"abs"};
+
 }  // namespace
 
 TEST_CASE("derivations: each line is the gradient, and the last one what backward gives") {
@@ -86,7 +89,8 @@ TEST_CASE("derivations: a mistake in any line is noticed there, and only there")
           });
           INFO("docs/derivations/" << name << ".md:" << line.number << ": " << line.left << " = "
                                    << spell(mutant.right) << " (" << mutant.kind << ")");
-          if (!mutant.may_be_equal) CHECK(noticed);
+          const bool by_unit = mutant.kind == "operator" && kUnitSlopes.count(name);
+          if (!mutant.may_be_equal && !by_unit) CHECK(noticed);
           noticed_count += noticed;
         }
       }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -131,13 +132,15 @@ Trial::Trial(const Document& document, const Case& which, int trial) : document_
 
 void Trial::give(const Case& which, int trial) {
   Sizes sizes{{}, trial};
-  std::istringstream words(which.inputs);
+  std::istringstream in(which.inputs);
+  const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
+  for (const std::string& word : words)
+    if (word.size() > 1 && word[1] == ':') sizes.fix(word);
   int count = 0;
-  for (std::string word; words >> word;) {
+  for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
-    if (word.size() > 1 && word[1] == ':') {
-      sizes.fix(word);
-    } else if (equals != std::string::npos) {
+    if (word.size() > 1 && word[1] == ':') continue;
+    if (equals != std::string::npos) {
       const bool counts = word[equals + 1] == '#';
       const double number = counts ? static_cast<double>(sizes.places(word.substr(equals + 2)))
                                    : std::strtod(word.c_str() + equals + 1, nullptr);
