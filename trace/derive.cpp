@@ -73,7 +73,7 @@ std::string gradient(const Formula& f, std::size_t which, const std::string& all
   const std::string factor = two ? " " + place(names[1 - which], others) : "";
   std::string kept, repeated;
   for (const char c : own) (in(f.result + others, c) ? kept : repeated) += c;
-  code += std::string("Code: d") + names[which] + " = einsum(\"" + f.result +
+  code += std::string("Call: d") + names[which] + " = einsum(\"" + f.result +
           (two ? "," + others : "") + "->" + kept + "\", dy" +
           (two ? std::string(", ") + names[1 - which] : "") + ")" +
           (repeated.empty() ? "" : ", repeated along " + repeated) + "\n";
@@ -103,7 +103,7 @@ std::string derivation(std::string_view name) {
   return {};
 }
 
-std::vector<std::string> derivations() {
+std::vector<std::string> derivation_names() {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < trace::kDerivationCount; ++i)
     out.emplace_back(trace::kDerivations[i].name);
@@ -115,7 +115,7 @@ std::string derive(std::string_view what) {
   std::string text = derivation(what);
   if (!text.empty()) return text;
   std::string alike;
-  for (const std::string& name : derivations())
+  for (const std::string& name : derivation_names())
     if (name.substr(0, 1) == what.substr(0, 1)) alike += (alike.empty() ? "" : ", ") + name;
   fail<ValueError>("derive: no derivation of \"", what, "\": give an operation's name",
                    alike.empty() ? "" : ", as " + alike, ", or a formula of einsum, \"ik,kj->ij\"");

@@ -20,7 +20,7 @@ std::string derive(std::string_view what);
 std::string derivation(std::string_view name);
 
 /// The names that derivation() knows, sorted.
-std::vector<std::string> derivations();
+std::vector<std::string> derivation_names();
 
 namespace trace {
 

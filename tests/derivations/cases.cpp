@@ -1,3 +1,4 @@
+// All cases, one family after the other.
 #include <iterator>
 
 #include "gradus/tests/derivations/trial.h"

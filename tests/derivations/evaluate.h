@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gradus/tests/derivations/notation.h"
@@ -98,6 +100,38 @@ class World {
   mutable Seed seed_;
   mutable std::map<std::pair<std::string, std::int64_t>, Number> known_;  // of definitions
 };
+
+/// The seed of one element, and what was known without it kept away.
+struct World::WithSeed {
+  const World& world;
+  Seed before;
+  std::map<std::pair<std::string, std::int64_t>, Number> known = {};
+  WithSeed(const World& w, Seed seed) : world(w), before(std::exchange(w.seed_, std::move(seed))) {
+    known.swap(world.known_);
+  }
+  ~WithSeed() {
+    known.swap(world.known_);
+    world.seed_ = before;
+  }
+  WithSeed(const WithSeed&) = delete;
+  WithSeed& operator=(const WithSeed&) = delete;
+};
+
+namespace detail {
+
+[[noreturn]] inline void refuse(const std::string& why) { throw NotationError(why); }
+
+inline std::int64_t& of(Letters& letters, char c) { return letters[static_cast<unsigned char>(c)]; }
+
+inline bool is_letter(const Expression& e) {
+  return e.kind == Kind::name && e.children.empty() && e.text.size() == 1;
+}
+
+/// body() with every letter of `letters` at each of its places, the last running fastest.
+void each_place(const std::string& letters, const Letters& sizes, Letters& at,
+                const std::function<void()>& body, std::size_t next = 0);
+
+}  // namespace detail
 
 /// The name and the letters of "dx_ri".
 std::pair<std::string, std::string> left_side(const std::string& text);

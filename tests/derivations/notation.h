@@ -1,16 +1,16 @@
 // The notation of docs/derivations: a line's text, read into a tree.
 //
 //   sum      = term { (+ | −) term }
-//   term     = [−] factor { [· | ⊙ | /] factor }         side by side: a product, of matrices the matrix product
+//   term     = [−] factor { [· | ⊙ | /] factor }    side by side: a product, also of matrices
 //   factor   = Σ_ij term | Π_j term | max_j term | min_j term | power
 //   power    = postfix [² | ³ | ⁻¹ | ^postfix]
 //   postfix  = primary { ᵀ | _subscript }
-//   primary  = number | ½ | π | name | function(sum, …) | √postfix | (sum) | |sum| | [sum relation sum]
-//            | ∂postfix/∂name_subscript
+//   primary  = number | ½ | π | name | function(sum, …) | √postfix | (sum) | |sum|
+//            | [sum relation sum] | ∂postfix/∂name_subscript
 //
-// A subscript is a row of places: letters, digits and {sum}; δ_ij is 1 where i = j. const(x) is x, held fixed
-// while ∂ moves the others. What follows Σ_j
-// belongs to it up to the next + or −. After a division a product needs its dot.
+// A subscript is a row of places: letters, digits and {sum}; δ_ij is 1 where i = j. const(x) is x,
+// held fixed while ∂ moves the others. What follows Σ_j belongs to it up to the next + or −. After
+// a division a product needs its dot.
 #pragma once
 
 #include <stdexcept>

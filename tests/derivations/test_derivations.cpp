@@ -10,6 +10,8 @@
 #include "gradus/tests/derivations/mutants.h"
 #include "gradus/tests/derivations/trial.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/operations.h"
+#include "gradus/trace/derive.h"
 
 namespace gradus::derivations {
 namespace {
@@ -53,6 +55,22 @@ TEST_CASE("derivations: each line is the gradient, and the last one what backwar
     CHECK(!cases.empty());  // a derivation that nothing executes
     for (const Case& each : cases) CHECK(all_failures(name, document, each) == "");
   }
+}
+
+TEST_CASE("derivations: every operation with a backward has one") {
+  const std::vector<std::string> known = derivation_names();
+  std::size_t count = 0;
+  for (const testing::Operation& op :
+       testing::all_operations({"ops", "ops/attention", "ops/mask", "engine"})) {
+    if (!op.differentiable) continue;
+    for (const std::string& name : op.names) {
+      INFO(name << " has no docs/derivations/" << name
+                << ".md: CONTRIBUTING.md says how to write one");
+      CHECK(std::count(known.begin(), known.end(), name) == 1);
+      ++count;
+    }
+  }
+  CHECK(count >= 80);
 }
 
 TEST_CASE("derivations: at most twelve lines, each with a reason, and a line of code that exists") {
