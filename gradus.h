@@ -45,6 +45,7 @@
 #include "gradus/nn/transformer.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
+#include "gradus/trace/derive.h"
 #include "gradus/trace/dot.h"
 #include "gradus/trace/explain.h"
 #include "gradus/trace/nan_finder.h"

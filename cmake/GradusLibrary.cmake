@@ -24,6 +24,13 @@ add_custom_command(OUTPUT "${gradus_embedded}"
     -P "${PROJECT_SOURCE_DIR}/cmake/GradusEmbedded.cmake"
   DEPENDS ${gradus_viewer} ${gradus_op_sources} cmake/GradusEmbedded.cmake VERBATIM)
 list(APPEND gradus_sources "${gradus_embedded}")
+# The derivations are text of the library.
+file(GLOB gradus_derivations CONFIGURE_DEPENDS docs/derivations/*.md)
+add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/derivations.cpp"
+  COMMAND ${CMAKE_COMMAND} "-DOUT=${PROJECT_BINARY_DIR}/derivations.cpp" "-DROOT=${PROJECT_SOURCE_DIR}"
+    -P "${PROJECT_SOURCE_DIR}/cmake/GradusDerivations.cmake"
+  DEPENDS ${gradus_derivations} cmake/GradusDerivations.cmake VERBATIM)
+list(APPEND gradus_sources "${PROJECT_BINARY_DIR}/derivations.cpp")
 add_library(gradus_fast OBJECT ${gradus_fast_sources})
 add_library(gradus_small OBJECT ${gradus_sources})
 add_library(gradus ${gradus_check_sources}
