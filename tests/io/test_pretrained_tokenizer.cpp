@@ -76,7 +76,7 @@ TEST_CASE("tokenizers of other people give the ids that their own program gives"
     CHECK(check_cases(golden(family), kGolden + family + ".cases") >= 40);
 }
 
-TEST_CASE("a tokenizer of other people, by hand", "[.]") {
+TEST_CASE("tokenizer by hand", "[.]") {
   const char* path = std::getenv("GRADUS_TOKENIZER");
   const char* cases = std::getenv("GRADUS_CASES");
   REQUIRE((path && cases));  // tests/golden/make_tokenizers.py says how they are made
@@ -122,7 +122,7 @@ TEST_CASE("a tokenizer of other people is kept as it was read") {
 
 TEST_CASE("a tokenizer.json with an unknown part is refused by its path") {
   const auto tokenizer = PretrainedTokenizer::parse(changed("BPE", "BPE"), "t.json");
-  CHECK((tokenizer.encode_whole("abc<end>") == Ids{256, 'c' - '!', 257, 257}));
+  CHECK((tokenizer.encode_whole("abc<end>") == Ids{256, 'c', 257, 257}));
   const auto refused = [](const std::string& from, const std::string& to, const char* message) {
     INFO(from << " → " << to);
     CHECK(contains(fault(from, to), message));
@@ -138,7 +138,7 @@ TEST_CASE("a tokenizer.json with an unknown part is refused by its path") {
           "pre_tokenizer.pattern.Regex: this regular expression is not known");
   refused("BPE", "Unigram", "model.type: \"Unigram\"");
   refused("\"dropout\":null", "\"dropout\":0.1", "model.dropout: 0.1");
-  refused("\"dropout\":null", "\"speed\":1", "model.[\"speed\"]: not known here");
+  refused("\"dropout\":null", "\"speed\":1", "model.speed: not known here");
   refused("TemplateProcessing", "Roberta", "post_processor.type");
   refused("\"decoder\":{\"type\":\"ByteLevel\"}", "\"decoder\":{\"type\":\"WordPiece\"}",
           "decoder.type");
@@ -162,7 +162,7 @@ TEST_CASE("a tokenizer.json that contradicts itself is refused") {
   CHECK(contains(fault("{\"Sequence\":{\"id\":\"A\"}},", ""), "the text itself is missing"));
   CHECK(contains(fault("{\"Sequence\":{\"id\":\"A\"}},", "{\"Sequence\":{}},{\"Sequence\":{}},"),
                  "twice"));
-  CHECK(contains(fault("\"model\":", "\"modell\":"), "[\"modell\"]: not known here"));
+  CHECK(contains(fault("\"model\":", "\"modell\":"), "modell: not known here"));
 }
 
 TEST_CASE("a chat template: SmolLM2's is known, programs are not run") {

@@ -94,7 +94,7 @@ TEST_CASE("GGUF: a file that breaks a rule is refused, with the tensor or the by
   const std::uint64_t huge = std::uint64_t{1} << 62;
   refused([](Gguf& f) { f.version = 2; }, "m.gguf: GGUF version 2, but 3 can be read");
   refused([](Gguf& f) { f.version = 3u << 24; }, "big-endian");
-  refused([&](Gguf& f) { f.tensors = huge; }, "are wanted of a file of");
+  refused([&](Gguf& f) { f.tensors = huge; }, "m.gguf: tensor ");
   refused([&](Gguf& f) { f.facts = huge; }, "m.gguf: ");
   refused([](Gguf& f) { f.facts = 2, f.fact += f.fact; },
           "the key \"general.architecture\" stands there twice");
@@ -121,7 +121,7 @@ TEST_CASE("GGUF: a file that breaks a rule is refused, with the tensor or the by
   refused([&](Gguf& f) { f.first = tensor(huge, 0, 0); }, "more elements than any memory");
   refused([&](Gguf& f) { f.first = tensor(3, 0, ~std::uint64_t{0}); }, "an offset beyond it");
   refused([&](Gguf& f) { f.first = tensor(3, 0, 32); }, "bytes ");
-  refused([&](Gguf& f) { f.first = tensor(100, 0, 0); }, "would be shared");
+  refused([&](Gguf& f) { f.first = tensor(20, 0, 0); }, "would be shared");
   refused([&](Gguf& f) { f.tensors = 1, f.second = ""; }, "bytes that belong to nothing");
   refused([](Gguf& f) { f.data.resize(50); }, "is it cut off?");
   refused([](Gguf& f) { f.data += std::string(32, ' '); }, "bytes that belong to nothing");
@@ -148,7 +148,7 @@ TEST_CASE("shards with an index are one source") {
     CHECK(contains(message_of([&] { TensorSource::open(index); }), message));
   };
   refused(R"("a":"one.safetensors","b":"one.safetensors")",
-          "weight_map.[\"b\"]: tensor \"b\" is not in \"one.safetensors\"");
+          "weight_map.b: tensor \"b\" is not in \"one.safetensors\"");
   refused(R"("a":"one.safetensors","c":"two.safetensors")", "tensor \"c\" is not in");
   refused(R"("a":"one.safetensors","a":"two.safetensors")", "the key \"a\" stands there twice");
   refused(R"("a":"../one.safetensors")", "is no .safetensors file beside the index");
