@@ -104,6 +104,8 @@ struct Attention final : Op {
 
  private:
   Tensor attend(const Heads& x) {
+    if (p.bias.defined() && p.bias.dtype() != x.q.dtype())  // run again in another dtype
+      p.bias = kernel::convert(p.bias, x.q.dtype());
     Tensor out = empty_heads(p.B, p.H, p.T, p.Dv, x.q.dtype());
     lse = Tensor::empty({p.B, p.H, p.T}, x.q.dtype());
     dispatch_float("attention", out.dtype(), [&]<class T>() {
