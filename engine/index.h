@@ -19,9 +19,9 @@ inline Slice slice(std::int64_t start, std::int64_t stop, std::int64_t step = 1)
 
 /// One entry: a position (the axis goes) or a slice (it stays).
 struct Index {
-  Index(std::int64_t position) : position(position), is_position(true) {}  // NOLINT: implicit
-  Index(int position) : Index(std::int64_t{position}) {}                   // NOLINT: implicit
-  Index(Slice range) : range(range) {}                                     // NOLINT: implicit
+  Index(std::int64_t at) : position(at), is_position(true) {}  // NOLINT: implicit
+  Index(int at) : Index(std::int64_t{at}) {}                   // NOLINT: implicit
+  Index(Slice part) : range(part) {}                           // NOLINT: implicit
   Slice range;
   std::int64_t position = 0;
   bool is_position = false;

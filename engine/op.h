@@ -46,7 +46,7 @@ using Gradients = std::vector<Gradient>;
 /// Which gradients a backward is asked for: wants(i) of input i.
 class Wanted {
  public:
-  Wanted(std::span<const std::uint8_t> inputs, bool last) : last(last), inputs_(inputs) {}
+  Wanted(std::span<const std::uint8_t> inputs, bool is_last) : last(is_last), inputs_(inputs) {}
   bool operator()(int input) const { return inputs_[static_cast<std::size_t>(input)] != 0; }
 
   const bool last;  // the graph is not kept: saved buffers may be given away

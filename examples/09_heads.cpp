@@ -8,7 +8,7 @@
 // x says of each word: an article, a noun, and an angle, 45° more from word to word. By weights
 // written by hand, head 0 asks for the same kind; head 1 turns back by 45°: for the word before.
 //
-// In a debugger: break gradus::nn::split_heads, and look at x, heads, and what finish returns.
+// In a debugger: break gradus::split_heads, and look at x, heads, and what finish returns.
 
 #include "gradus/examples/support/lesson.h"
 #include "gradus/gradus.h"

@@ -55,22 +55,6 @@ Tensor position_bias(const Layer& layer, const KVCache::Flat& at, Dtype dtype) {
 
 }  // namespace
 
-Tensor split_heads(const Tensor& x, std::int64_t heads) {
-  require<ShapeError>(x.rank() == 3 && heads > 0 && x.size(2) % heads == 0,
-                      "split_heads: ", x.shape(), " with ", heads,
-                      " heads: wants [batch, length, width] and heads that divide the width");
-  const Tensor apart =
-      reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads});  // [B, T, H, D]
-  return transpose(apart, 1, 2);                                     // [B, H, T, D]
-}
-
-Tensor merge_heads(const Tensor& x) {
-  require<ShapeError>(x.rank() == 4, "merge_heads: wants [batch, heads, length, width], not ",
-                      x.shape());
-  const Tensor side_by_side = transpose(x, 1, 2);                               // [B, T, H, D]
-  return reshape(side_by_side, {x.size(0), x.size(2), x.size(1) * x.size(3)});  // [B, T, C]
-}
-
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& given) : options(given) {
   const std::int64_t C = options.width, D = checked_head_width("MultiHeadAttention", options);
   require(options.position != HeadPosition::rotary || D % 2 == 0,

@@ -13,9 +13,8 @@
 
 namespace gradus::nn {
 
-/// [B, T, C] → [B, H, T, D] with D = C / H, a view; and back (a copy unless heads lie in order).
-Tensor split_heads(const Tensor& x, std::int64_t heads);
-Tensor merge_heads(const Tensor& x);
+using gradus::merge_heads;
+using gradus::split_heads;
 
 /// How heads see where tokens stand: not at all (positions were added to the input, or do not
 /// matter), by turning q and k (Su et al. 2021), or by a bias on the scores, which falls with the

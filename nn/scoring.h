@@ -12,7 +12,7 @@ namespace gradus::nn {
 /// q · k, over √C if `scaled`. Vaswani et al. 2017; without, Luong et al. 2015, "dot". Cq = Ck.
 class DotScore : public Layer<DotScore> {
  public:
-  explicit DotScore(bool scaled = true) : scaled(scaled) {}
+  explicit DotScore(bool scale_scores = true) : scaled(scale_scores) {}
   Tensor forward(const Tensor& q, const Tensor& k) const;
   Members members() override { return {}; }
   DotScore blank() const { return DotScore(scaled); }

@@ -22,10 +22,10 @@ struct Matrix {
   bool transposed = false;
 
   Matrix() = default;
-  Matrix(T* data, std::int64_t rows, std::int64_t columns)
-      : Matrix(data, rows, columns, Stride{columns}) {}
-  Matrix(T* data, std::int64_t rows, std::int64_t columns, Stride stride)
-      : data(data), rows(rows), columns(columns), stride(stride.value) {}
+  Matrix(T* first, std::int64_t height, std::int64_t width)
+      : Matrix(first, height, width, Stride{width}) {}
+  Matrix(T* first, std::int64_t height, std::int64_t width, Stride apart)
+      : data(first), rows(height), columns(width), stride(apart.value) {}
 
   // NOLINTNEXTLINE(google-explicit-constructor): what may be written may be read
   operator Matrix<const T>() const requires(!std::is_const_v<T>) {
@@ -44,10 +44,10 @@ struct Matrix {
     return data + (transposed ? column * stride + row : row * stride + column);
   }
 
-  /// `rows` rows and `columns` columns of it, from (row, column) on.
-  Matrix block(std::int64_t row, std::int64_t column, std::int64_t rows,
-               std::int64_t columns) const {
-    Matrix part(at(row, column), rows, columns, Stride{stride});
+  /// `height` rows and `width` columns of it, from (row, column) on.
+  Matrix block(std::int64_t row, std::int64_t column, std::int64_t height,
+               std::int64_t width) const {
+    Matrix part(at(row, column), height, width, Stride{stride});
     part.transposed = transposed;
     return part;
   }

@@ -36,7 +36,7 @@ struct Tile {
   static constexpr std::int64_t lanes = Set::bytes / sizeof(T);
   static constexpr std::int64_t rows = Set::rows, columns = 2 * lanes;
   // Fewer rows are left at the end: half as many, again and again, and 8 of 14.
-  static constexpr std::int64_t fewer(std::int64_t rows) { return rows == 14 ? 8 : rows / 2; }
+  static constexpr std::int64_t fewer(std::int64_t left) { return left == 14 ? 8 : left / 2; }
   static constexpr std::int64_t whole_rows = (rows + lanes - 1) / lanes * lanes;  // in vectors
   // The most of a sum that is taken at once: what a tile needs of A fits the first-level cache.
   static constexpr std::int64_t depth = 256;

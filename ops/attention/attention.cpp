@@ -49,14 +49,6 @@ Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t 
   return kernel::strided_view(x, {B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
 }
 
-/// Heads of a packed tensor, recorded: [B, T, H·D] → [B, H, T, D]; and back.
-Tensor split_heads(const Tensor& x, std::int64_t heads) {
-  return transpose(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
-}
-Tensor merge_heads(const Tensor& x) {
-  return reshape(transpose(x, 1, 2), {x.size(0), x.size(2), x.size(1) * x.size(3)});
-}
-
 struct Heads {
   Tensor q, k, v;
 };
@@ -230,6 +222,22 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
 AttentionOutput attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
                                        const Mask& mask, const AttentionOptions& options) {
   return formula::composed(make_problem(q, k, v, mask, options), q, k, v, options.bias);
+}
+
+Tensor split_heads(const Tensor& x, std::int64_t heads) {
+  require<ShapeError>(x.rank() == 3 && heads > 0 && x.size(2) % heads == 0,
+                      "split_heads: ", x.shape(), " with ", heads,
+                      " heads: wants [batch, length, width] and heads that divide the width");
+  const Tensor apart =
+      reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads});  // [B, T, H, D]
+  return transpose(apart, 1, 2);                                     // [B, H, T, D]
+}
+
+Tensor merge_heads(const Tensor& x) {
+  require<ShapeError>(x.rank() == 4, "merge_heads: wants [batch, heads, length, width], not ",
+                      x.shape());
+  const Tensor side_by_side = transpose(x, 1, 2);                               // [B, T, H, D]
+  return reshape(side_by_side, {x.size(0), x.size(2), x.size(1) * x.size(3)});  // [B, T, C]
 }
 
 Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& mask,

@@ -35,6 +35,10 @@ struct AttentionOutput {
 AttentionOutput attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
                                        const Mask& mask = {}, const AttentionOptions& options = {});
 
+/// [B, T, C] → [B, H, T, D] with D = C / H, a view; and back (a copy unless heads lie in order).
+Tensor split_heads(const Tensor& x, std::int64_t heads);
+Tensor merge_heads(const Tensor& x);
+
 /// Self-attention on packed projections, as MultiHeadAttention computes them with one product:
 /// qkv [B, T, 3·H·D] (q, k, v one after the other, heads inside each) → [B, T, H·D].
 Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& mask,

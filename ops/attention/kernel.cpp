@@ -36,9 +36,7 @@ constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 template <class T>
 bool all_finite(const Matrix<T>& x) {
-  for (std::int64_t r = 0; r < x.rows; ++r)
-    if (!simd::run<finite_row<std::remove_const_t<T>>>(x.at(r, 0), x.columns)) return false;
-  return true;
+  return simd::run<finite_rows<std::remove_const_t<T>>>(x.data, x.stride, x.rows, x.columns);
 }
 
 template <class T>
@@ -56,15 +54,13 @@ void hide(const AttentionProblem& p, const Block& block, Range keys, T* scores) 
     return p.mask.coverage({block.b, block.h, queries.first, queries.last, first, last});
   };
   if (coverage(keys.first, keys.last) == Coverage::all) return;
-  bool allowed[kTile];
+  bool allowed[kMaxQueries * kTile];
   for (std::int64_t key = keys.first; key < keys.last; key += kTile) {
     const std::int64_t n = std::min(kTile, keys.last - key);
     if (coverage(key, key + n) == Coverage::all) continue;
-    for (std::int64_t i = queries.first; i < queries.last; ++i) {
-      p.mask.row({block.b, block.h, i, key}, n, allowed);
-      T* row = scores + (i - queries.first) * keys.size() + (key - keys.first);
-      simd::run<hide_row<T>>(row, allowed, n);
-    }
+    for (std::int64_t r = 0; r < queries.size(); ++r)
+      p.mask.row({block.b, block.h, queries.first + r, key}, n, allowed + r * n);
+    simd::run<hide_rows<T>>(scores + (key - keys.first), keys.size(), queries.size(), n, allowed);
   }
 }
 

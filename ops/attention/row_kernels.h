@@ -13,18 +13,25 @@
 
 namespace gradus::kernel {
 
-/// x·0 is 0 for finite x only, so the sum tells.
+/// Are rows of n numbers, `stride` apart, finite? x·0 is 0 for finite x only, so one sum tells.
 template <class T>
-GRADUS_INLINE bool finite_row(const T* row, std::int64_t n) {
-  return vmath::sum_of<T>(n, [=](std::int64_t j) { return row[j] * T{0}; }) == T{0};
+GRADUS_INLINE bool finite_rows(const T* row, std::int64_t stride, std::int64_t rows,
+                               std::int64_t n) {
+  T sum = 0;
+  for (std::int64_t r = 0; r < rows; ++r, row += stride)
+    sum += vmath::sum_of<T>(n, [=](std::int64_t j) { return row[j] * T{0}; });
+  return sum == T{0};
 }
 
+/// −∞ where `allowed` [rows, n] is false, in rows of scores `stride` apart.
 template <class T>
-GRADUS_INLINE void hide_row(T* scores, const bool* allowed, std::int64_t n) {
-  for (std::int64_t j = 0; j < n; ++j) {
-    const T score = scores[j];  // read in any case: no branch
-    scores[j] = allowed[j] ? score : -std::numeric_limits<T>::infinity();
-  }
+GRADUS_INLINE void hide_rows(T* scores, std::int64_t stride, std::int64_t rows, std::int64_t n,
+                             const bool* allowed) {
+  for (std::int64_t r = 0; r < rows; ++r, scores += stride, allowed += n)
+    for (std::int64_t j = 0; j < n; ++j) {
+      const T score = scores[j];  // read in any case: no branch
+      scores[j] = allowed[j] ? score : -std::numeric_limits<T>::infinity();
+    }
 }
 
 /// One step of a running softmax, for each row of scores [rows, n]: m' = max(m, max s),

@@ -9,12 +9,19 @@
 namespace gradus {
 namespace {
 
+/// allowed[j] = j < visible, for n keys.
+void allow_first(std::int64_t visible, std::int64_t n, bool* allowed) {
+  visible = std::clamp<std::int64_t>(visible, 0, n);
+  std::fill_n(allowed, visible, true);
+  std::fill(allowed + visible, allowed + n, false);
+}
+
 class Causal final : public Mask::Rule {
  public:
   explicit Causal(std::int64_t offset) : offset_(offset) {}
 
   void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
-    for (std::int64_t j = 0; j < n; ++j) allowed[j] = first.key + j <= first.query + offset_;
+    allow_first(first.query + offset_ - first.key + 1, n, allowed);
   }
   Coverage coverage(const MaskBlock& b) const override {
     if (b.last_key - 1 <= b.first_query + offset_) return Coverage::all;
@@ -35,7 +42,7 @@ class Lengths final : public Mask::Rule {
       : what_(what), lengths_(std::move(lengths)), one_(one) {}
 
   void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
-    for (std::int64_t j = 0; j < n; ++j) allowed[j] = first.key + j < length(first.example);
+    allow_first(length(first.example) - first.key, n, allowed);
   }
   Coverage coverage(const MaskBlock& b) const override {
     if (b.last_key <= length(b.example)) return Coverage::all;

@@ -12,8 +12,10 @@ class Window final : public Mask::Rule {
   Window(std::int64_t before, std::int64_t after) : before_(before), after_(after) {}
 
   void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
-    for (std::int64_t j = 0; j < n; ++j)
-      allowed[j] = first.query - before_ <= first.key + j && first.key + j <= first.query + after_;
+    const std::int64_t from = std::clamp<std::int64_t>(first.query - before_ - first.key, 0, n);
+    const std::int64_t to = std::clamp(first.query + after_ - first.key + 1, from, n);
+    std::fill_n(allowed, n, false);
+    std::fill(allowed + from, allowed + to, true);
   }
   Coverage coverage(const MaskBlock& b) const override {
     const std::int64_t last_query = b.last_query - 1, last_key = b.last_key - 1;

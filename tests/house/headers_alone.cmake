@@ -16,7 +16,7 @@ foreach(header IN LISTS headers)
   endif()
   file(WRITE "${WORK}/${ROOM}.cpp" "#include \"gradus/${header}\"\n#include \"gradus/${header}\"\n")
   execute_process(
-    COMMAND "${CXX}" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Werror
+    COMMAND "${CXX}" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
       "-I${INCLUDE}" "${WORK}/${ROOM}.cpp"
     RESULT_VARIABLE result ERROR_VARIABLE message)
   if(result)

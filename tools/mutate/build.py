@@ -18,6 +18,7 @@ from scope import ROOMS
 MAKERS = (*(f"tools/mutate/{name}.py" for name in ("tokens", "expressions", "functions", "operators",
                                                    "statements", "schemata")), "tests/mutation/mutant.h")
 TESTS = ("support", "mutation") + scope.ROOMS
+MODELS = ("examples/listen/listener", "examples/recommend/recommender")  # tested as models/ are
 FEW = 8
 ROOM_OF_IDS = 1000  # a source's ids begin at a multiple of it: what changes one renumbers few others
 ERROR = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+: (?:fatal )?error: ")
@@ -40,6 +41,8 @@ def link_tree(tree, target, include, written):
         for path in (tree / room).rglob("*"):
             if path.suffix in (".cpp", ".h"):
                 wanted[target / path.relative_to(tree)] = path
+    for path in (tree / f"{model}{suffix}" for model in MODELS for suffix in (".h", ".cpp")):
+        wanted[target / path.relative_to(tree)] = path
     for link in [p for p in target.rglob("*") if not p.is_dir()]:
         if link not in wanted:
             link.unlink()

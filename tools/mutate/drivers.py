@@ -6,7 +6,7 @@ import time
 
 # So that whoever reads it afterwards is noticed; small blocks are else kept aside as they are.
 FREED_IS_OVERWRITTEN = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-WORTH = 20  # seconds of cases for a mutant
+WORTH = 3  # seconds of cases for a mutant
 WORTH_EXCUSED = 1  # for one that is known to be no fault: is that still so?
 
 
