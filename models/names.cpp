@@ -14,6 +14,7 @@
 namespace gradus::nn {
 namespace {
 
+using Rows = std::vector<std::int64_t>;
 using Own = std::map<std::string, Tensor>;
 
 struct Link {
@@ -68,13 +69,13 @@ Own own_tensors(const Module& module) {
 }
 
 /// Rows of each of our tensors, and of each of theirs, which add up to the same.
-Shape own_rows(const Link& link, const Own& own) {
-  Shape rows;
+Rows own_rows(const Link& link, const Own& own) {
+  Rows rows;
   for (const std::string& name : link.ours) rows.push_back(own.at(name).size(0));
   return rows;
 }
 
-Shape their_rows(const Link& link, const Shape& ours) {
+Rows their_rows(const Link& link, const Rows& ours) {
   if (link.theirs.size() > 1) return link.rule->parts;
   return {std::accumulate(ours.begin(), ours.end(), std::int64_t{0})};
 }
@@ -83,12 +84,12 @@ Shape their_rows(const Link& link, const Shape& ours) {
 Shape their_shape(const Link& link, const Own& own, std::int64_t rows) {
   Shape shape = own.at(link.ours.front()).shape();
   shape[0] = rows;
-  if (shape.size() != 2) return shape;
+  if (shape.rank() != 2) return shape;
   if (link.rule->form == Form::transposed) return {shape[1], shape[0]};
   if (link.rule->form != Form::unrolled) return shape;
-  shape.resize(1);
-  shape.insert(shape.end(), link.rule->tail.begin(), link.rule->tail.end());
-  return shape;
+  Shape unrolled{rows};
+  for (const std::int64_t size : link.rule->tail) unrolled.push_back(size);
+  return unrolled;
 }
 
 /// Rows of a head as pairs (2i, 2i + 1) ↔ as halves (i, i + D / 2): [H·D, …] → the same.
@@ -157,7 +158,7 @@ std::string problems_of(const std::vector<Link>& links, const Own& own, const Na
   std::set<std::string> filled;
   for (const Link& link : links) {
     filled.insert(link.ours.begin(), link.ours.end());
-    const Shape rows = their_rows(link, own_rows(link, own));
+    const Rows rows = their_rows(link, own_rows(link, own));
     for (std::size_t i = 0; i < link.theirs.size(); ++i) {
       const std::string found = finder.use(link.theirs[i]);
       const Shape wanted = their_shape(link, own, rows[i]);
@@ -176,7 +177,7 @@ std::string problems_of(const std::vector<Link>& links, const Own& own, const Na
   return problems.str() + finder.unexpected();
 }
 
-bool equal(const Tensor& a, const Tensor& b) {
+bool same_numbers(const Tensor& a, const Tensor& b) {
   return a.to(Dtype::f64).to_vector<double>() == b.to(Dtype::f64).to_vector<double>();
 }
 
@@ -188,7 +189,7 @@ void fill(const Link& link, Own& own, const Finder& finder, const TensorReader& 
     const Tensor x = ours_from(link, theirs.read(name), i);
     Tensor& first = own.at(link.ours.front());
     if (link.rule->form == Form::again) {
-      require(equal(x.to(first.dtype()), first), name, ": is ", link.ours.front(),
+      require(same_numbers(x.to(first.dtype()), first), name, ": is ", link.ours.front(),
               " again in this model, but holds other numbers");
     } else if (link.ours.size() == 1) {
       slice(first, 0, row, row + x.size(0)).copy_(x);
@@ -237,7 +238,7 @@ StateDict named_state(const Module& module, const Names& names) {
     std::vector<Tensor> all;
     for (const std::string& name : link.ours) all.push_back(own.at(name));
     const Tensor x = all.size() == 1 ? all[0] : cat(all, 0);
-    const Shape rows = their_rows(link, own_rows(link, own));
+    const Rows rows = their_rows(link, own_rows(link, own));
     std::int64_t row = 0;
     for (std::size_t i = 0; i < link.theirs.size(); ++i) {
       const Tensor part = slice(x, 0, row, row + rows[i]);

@@ -28,7 +28,7 @@ enum class Form {
 struct NameRule {
   std::string ours, theirs;
   Form form = Form::same;
-  Shape parts = {};  // rows of each of their tensors, where a line has several
+  std::vector<std::int64_t> parts = {};  // rows of each of their tensors, where a line has several
   Shape tail = {};
 };
 
