@@ -20,12 +20,15 @@ static_assert(std::endian::native == std::endian::little, "these files are copie
 static_assert(sizeof(bool) == 1);
 
 struct Kind {
-  std::size_t bytes;  // of one number in the file
+  std::size_t bytes;  // of one block in the file
   Dtype dtype;        // in memory
+  std::int64_t block = 1;
 };
-constexpr Kind kKinds[] = {{4, Dtype::f32}, {8, Dtype::f64}, {8, Dtype::i64}, {1, Dtype::bool_},
-                           {2, Dtype::f32}, {2, Dtype::f32}, {4, Dtype::i64}, {1, Dtype::i64}};
-static_assert(std::size(kKinds) == static_cast<std::size_t>(Stored::u8) + 1);  // in its order
+constexpr Kind kKinds[] = {{4, Dtype::f32},      {8, Dtype::f64},     {8, Dtype::i64},
+                           {1, Dtype::bool_},    {2, Dtype::f32},     {2, Dtype::f32},
+                           {4, Dtype::i64},      {1, Dtype::i64},     {34, Dtype::f32, 32},
+                           {18, Dtype::f32, 32}, {20, Dtype::f32, 32}};
+static_assert(std::size(kKinds) == static_cast<std::size_t>(Stored::q4_1) + 1);  // in its order
 
 /// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits.
 float from_f16(std::uint16_t half) {
@@ -39,6 +42,39 @@ float from_f16(std::uint16_t half) {
 
 /// The upper half of an f32.
 float from_bf16(std::uint16_t half) { return std::bit_cast<float>(std::uint32_t{half} << 16); }
+
+/// The 32 numbers of a block. Each d·q has at most 19 bits: no rounding until m is added.
+void unpack(Stored stored, const std::byte* block, float* y) {
+  const auto f16_at = [&](std::size_t place) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, block + place, sizeof half);
+    return from_f16(half);
+  };
+  const float d = f16_at(0), m = stored == Stored::q4_1 ? f16_at(2) : 0.0f;
+  const std::byte* q = block + (stored == Stored::q4_1 ? 4 : 2);
+  const auto as_int = [](std::byte b) { return std::to_integer<int>(b); };
+  for (int j = 0; j < 32; ++j) {
+    if (stored == Stored::q8_0) {
+      y[j] = d * static_cast<float>(static_cast<std::int8_t>(as_int(q[j])));
+      continue;
+    }
+    const int four = j < 16 ? as_int(q[j]) & 15 : as_int(q[j - 16]) >> 4;
+    y[j] = stored == Stored::q4_1 ? d * static_cast<float>(four) + m
+                                  : d * static_cast<float>(four - 8);
+  }
+}
+
+void read_blocks(Input& input, std::uint64_t at, Stored stored, float* y, std::int64_t count) {
+  constexpr std::int64_t kPiece = 1024;  // blocks
+  const std::size_t bytes = bytes_of(stored);
+  std::vector<std::byte> piece;
+  for (std::int64_t left = count / 32; left > 0; left -= kPiece) {
+    piece.resize(static_cast<std::size_t>(std::min(left, kPiece)) * bytes);
+    input.read(at, piece.data(), piece.size());
+    for (std::size_t i = 0; i < piece.size(); i += bytes, y += 32) unpack(stored, &piece[i], y);
+    at += piece.size();
+  }
+}
 
 /// y[i] = convert(stored number i), piece by piece, so that a large tensor has no second copy.
 template <class From, class To, class F>
@@ -83,13 +119,15 @@ void Input::read(std::uint64_t at, void* to, std::size_t bytes) {
     std::memcpy(to, memory_.data() + at, bytes);
     return;
   }
-  file_.seekg(static_cast<std::streamoff>(at));
+  if (at != place_) file_.seekg(static_cast<std::streamoff>(at));  // which empties its buffer
+  place_ = at + bytes;
   file_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
   require<FileError>(file_.good(), name_, ": the file had ", size_, " bytes, but only ",
                      at + static_cast<std::uint64_t>(file_.gcount()),
                      " could be read: it shrank meanwhile, or the disk has a fault");
 }
 
+std::int64_t block_of(Stored stored) { return kKinds[static_cast<std::size_t>(stored)].block; }
 std::size_t bytes_of(Stored stored) { return kKinds[static_cast<std::size_t>(stored)].bytes; }
 Dtype loaded_as(Stored stored) { return kKinds[static_cast<std::size_t>(stored)].dtype; }
 
@@ -131,6 +169,11 @@ Tensor read_numbers(Input& input, std::uint64_t at, Stored stored, const Shape& 
       break;
     case Stored::u8:
       read_converted<std::uint8_t>(input, at, y.mutable_data<std::int64_t>(), n, same);
+      break;
+    case Stored::q8_0:
+    case Stored::q4_0:
+    case Stored::q4_1:
+      read_blocks(input, at, stored, y.mutable_data<float>(), n);
       break;
   }
   return y;

@@ -27,19 +27,23 @@ class Input {
   std::string name_;
   std::ifstream file_;
   std::span<const std::byte> memory_;
-  std::uint64_t size_ = 0;
+  std::uint64_t size_ = 0, place_ = 0;  // place_: where file_ stands
 };
 
-/// How numbers lie in a file, little-endian. The last four are converted while they are read: f16
-/// and bf16 to f32, i32 and u8 to i64.
-enum class Stored { f32, f64, i64, bool_, f16, bf16, i32, u8 };
-std::size_t bytes_of(Stored stored);  // of one number
+/// How numbers lie in a file, little-endian. From f16 on they are converted while they are read:
+/// i32 and u8 to i64, the others to f32. The last three are GGUF's blocks of 32 numbers, with d and
+/// m in f16: q8_0 = d·q, q in int8; q4_0 = d·(q − 8) and q4_1 = d·q + m, q in 4 bits. Byte j holds
+/// q of number j in its lower half, of number j + 16 in its upper one.
+enum class Stored { f32, f64, i64, bool_, f16, bf16, i32, u8, q8_0, q4_0, q4_1 };
+std::int64_t block_of(Stored stored);  // numbers that are stored together: 1 or 32
+std::size_t bytes_of(Stored stored);   // of one block
 Dtype loaded_as(Stored stored);
 
 /// The product of sizes, or nothing where a tensor cannot have so many bytes.
 std::optional<std::uint64_t> count_of(std::span<const std::uint64_t> sizes);
 
-/// A new tensor of the numbers from byte `at` on; the caller compared its size with input.size().
+/// A new tensor of the numbers from byte `at` on, a whole number of blocks; the caller compared its
+/// size with input.size().
 Tensor read_numbers(Input& input, std::uint64_t at, Stored stored, const Shape& shape);
 
 }  // namespace gradus::io

@@ -19,29 +19,12 @@ namespace {
 constexpr std::uint64_t kLength = 8;  // bytes that say how long the header is
 
 TensorFile read_file(Input input) {
-  require<FileError>(
-      input.size() >= kLength, input.name(), ": ", input.size(),
-      " bytes are too few for a safetensors file: its first 8 say how long its header is");
-  std::uint64_t length = 0;
-  input.read(0, &length, kLength);
-  require<FileError>(length <= kLongestHeader, input.name(), ": a header of ", length,
-                     " bytes is claimed, but ", kLongestHeader,
-                     " are the most: not a safetensors file?");
-  require<FileError>(length <= input.size() - kLength, input.name(), ": a header of ", length,
-                     " bytes is claimed, but the file has ", input.size() - kLength,
-                     " after the first 8");
-  const std::uint64_t data = kLength + length;
-  std::string json(static_cast<std::size_t>(length), ' ');
-  input.read(kLength, json.data(), json.size());
-  SafetensorsHeader header = parse_safetensors_header(json, input.size() - data, input.name());
-
+  SafetensorsHeader header = read_safetensors_header(input);
   TensorFile file;
   file.metadata = std::move(header.metadata);
-  for (const TensorEntry& entry : header.entries) {
-    Shape shape;
-    for (const std::uint64_t size : entry.shape) shape.push_back(static_cast<std::int64_t>(size));
-    file.tensors.emplace(entry.name, read_numbers(input, data + entry.begin, entry.stored, shape));
-  }
+  for (const TensorEntry& entry : header.entries)
+    file.tensors.emplace(
+        entry.name, read_numbers(input, header.data + entry.begin, entry.stored, shape_of(entry)));
   return file;
 }
 

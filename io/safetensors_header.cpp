@@ -14,6 +14,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint64_t kLengthBytes = 8;
+
 const std::map<std::string, Stored> kDtypes = {
     {"F32", Stored::f32}, {"F64", Stored::f64},   {"I64", Stored::i64}, {"BOOL", Stored::bool_},
     {"F16", Stored::f16}, {"BF16", Stored::bf16}, {"I32", Stored::i32}, {"U8", Stored::u8}};
@@ -126,46 +128,6 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   std::size_t most_ = 0;                        // numbers in it
 };
 
-/// What is wrong with an entry that should begin at `place`, or "".
-std::string fault_of(const TensorEntry& entry, std::uint64_t place, std::uint64_t data_bytes) {
-  const auto offsets = [&] { return str_cat("data_offsets [", entry.begin, ", ", entry.end, "]"); };
-  const auto type = [&] {
-    std::string sizes;
-    for (const std::uint64_t size : entry.shape) sizes += str_cat(sizes.empty() ? "" : ", ", size);
-    return str_cat(entry.dtype, " [", sizes, "]");
-  };
-  if (entry.end < entry.begin) return offsets() + " end before they begin";
-  if (entry.end > data_bytes)
-    return str_cat(offsets(), " reach beyond the ", data_bytes,
-                   " bytes of data in the file: is it cut off?");
-  if (entry.begin != place)
-    return str_cat(offsets(), " should begin where the tensor before ends, at ", place, ": bytes ",
-                   entry.begin < place ? "would be shared" : "would belong to nothing");
-  const auto count = count_of(entry.shape);
-  if (!count) return type() + " has more elements than any memory";
-  const std::uint64_t bytes = *count * bytes_of(entry.stored);
-  if (bytes != entry.end - entry.begin)
-    return str_cat(type(), " takes ", bytes, " bytes, but ", offsets(), " are ",
-                   entry.end - entry.begin);
-  return "";
-}
-
-/// The entries, in order of place, must cover the data exactly: no gap, overlap, or rest.
-void check_places(std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
-                  const std::string& file) {
-  std::sort(entries.begin(), entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
-    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
-  });
-  std::uint64_t place = 0;
-  for (const TensorEntry& entry : entries) {
-    const std::string fault = fault_of(entry, place, data_bytes);
-    if (!fault.empty()) fail<FileError>(file, ": tensor ", in_quotes(entry.name), ": ", fault);
-    place = entry.end;
-  }
-  require<FileError>(place == data_bytes, file, ": its tensors end at byte ", place,
-                     " of the data, but there are ", data_bytes, ": bytes that belong to nothing");
-}
-
 }  // namespace
 
 SafetensorsHeader parse_safetensors_header(std::string_view json_text, std::uint64_t data_bytes,
@@ -179,8 +141,28 @@ SafetensorsHeader parse_safetensors_header(std::string_view json_text, std::uint
                      nul);
   HeaderReader reader(file);
   json::sax_parse(json_text.begin(), json_text.end(), &reader);
-  check_places(reader.header.entries, data_bytes, file);
+  check_places(reader.header.entries, data_bytes, 1, file);
   return std::move(reader.header);
+}
+
+SafetensorsHeader read_safetensors_header(Input& input) {
+  require<FileError>(
+      input.size() >= kLengthBytes, input.name(), ": ", input.size(),
+      " bytes are too few for a safetensors file: its first 8 say how long its header is");
+  std::uint64_t length = 0;
+  input.read(0, &length, kLengthBytes);
+  require<FileError>(length <= kLongestHeader, input.name(), ": a header of ", length,
+                     " bytes is claimed, but ", kLongestHeader,
+                     " are the most: not a safetensors file?");
+  require<FileError>(length <= input.size() - kLengthBytes, input.name(), ": a header of ", length,
+                     " bytes is claimed, but the file has ", input.size() - kLengthBytes,
+                     " after the first 8");
+  const std::uint64_t data = kLengthBytes + length;
+  std::string json(static_cast<std::size_t>(length), ' ');
+  input.read(kLengthBytes, json.data(), json.size());
+  SafetensorsHeader header = parse_safetensors_header(json, input.size() - data, input.name());
+  header.data = data;
+  return header;
 }
 
 std::string json_string(const std::string& text, const char* what) {

@@ -7,25 +7,20 @@
 #include <string_view>
 #include <vector>
 
-#include "gradus/io/input.h"
+#include "gradus/io/tensor_entry.h"
 
 namespace gradus::io {
 
 inline constexpr std::uint64_t kLongestHeader = 100'000'000;  // bytes; the reference's limit
 
-/// One tensor's entry. Its offsets count from the end of the header.
-struct TensorEntry {
-  std::string name;
-  std::string dtype;
-  Stored stored = Stored::f32;
-  std::vector<std::uint64_t> shape;  // at most kMaxRank sizes
-  std::uint64_t begin = 0, end = 0;
-};
-
 struct SafetensorsHeader {
   std::vector<TensorEntry> entries;  // by place in the file
   std::map<std::string, std::string> metadata;
+  std::uint64_t data = 0;  // where the numbers begin
 };
+
+/// Of a whole file. FileError.
+SafetensorsHeader read_safetensors_header(Input& input);
 
 /// `json` is what stands in `file` after its first 8 bytes, `data_bytes` what follows it. Every
 /// rule is checked here: on return the entries cover the data without gap or overlap.

@@ -1,0 +1,149 @@
+// Paths over the JSON library's document.
+#include "gradus/io/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_set>
+
+#include "gradus/base/error.h"
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+using Value = nlohmann::json;
+
+constexpr int kDeepest = 64;
+
+const Value& value_at(const void* value) { return *static_cast<const Value*>(value); }
+
+}  // namespace
+
+struct Json::Document {
+  std::string name;
+  Value value;
+};
+
+Json Json::parse(std::string_view text, const std::string& name) {
+  // The JSON library takes a NUL for the end of its input, and lets the last of two equal keys win.
+  require<FileError>(text.find('\0') == std::string_view::npos, name,
+                     ": not JSON: it holds a NUL byte");
+  std::vector<std::unordered_set<std::string>> keys;  // of each object that is open
+  const auto look = [&](int depth, Value::parse_event_t event, Value& parsed) {
+    require<FileError>(depth <= kDeepest, name, ": its JSON is nested more than ", kDeepest,
+                       " deep");
+    if (event == Value::parse_event_t::object_start) keys.emplace_back();
+    if (event == Value::parse_event_t::object_end) keys.pop_back();
+    if (event == Value::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!keys.back().insert(key).second)
+        fail<FileError>(name, ": the key ", in_quotes(key), " stands there twice");
+    }
+    return true;
+  };
+  auto document = std::make_shared<Document>();
+  document->name = name;
+  try {
+    document->value = Value::parse(text.begin(), text.end(), look);
+  } catch (const Value::exception& e) {
+    fail<FileError>(name, ": not JSON: ", in_short(e.what()));
+  }
+  require<FileError>(document->value.is_object(), name, ": JSON, but not an object");
+  const void* value = &document->value;
+  return {std::move(document), value, ""};
+}
+
+void Json::refuse(const std::string& complaint) const {
+  fail<FileError>(document_->name, ": ", path_, path_.empty() ? "" : ": ", complaint);
+}
+
+std::string Json::shown() const {
+  const Value& value = value_at(value_);
+  if (value.is_structured()) return value.is_array() ? "a list" : "an object";
+  return value.is_string() ? in_quotes(value.get_ref<const std::string&>()) : value.dump();
+}
+
+Json Json::below(const void* value, const std::string& step) const {
+  return {document_, value, path_ + (path_.empty() || step[0] == '[' ? "" : ".") + step};
+}
+
+bool Json::has(const std::string& key) const {
+  const Value& value = value_at(value_);
+  const auto found = value.find(key);
+  return found != value.end() && !found->is_null();
+}
+
+Json Json::at(const std::string& key) const {
+  if (!is_object()) refuse(shown() + " stands where an object is wanted");
+  if (!has(key)) refuse(str_cat("\"", key, "\" is missing"));
+  return below(&*value_at(value_).find(key), key);
+}
+
+std::vector<std::pair<std::string, Json>> Json::members() const {
+  if (!is_object()) refuse(shown() + " stands where an object is wanted");
+  std::vector<std::pair<std::string, Json>> all;
+  for (const auto& [key, value] : value_at(value_).items())
+    all.emplace_back(key, below(&value, "[" + in_quotes(key) + "]"));
+  return all;
+}
+
+std::vector<Json> Json::elements() const {
+  if (!is_list()) refuse(shown() + " stands where a list is wanted");
+  std::vector<Json> all;
+  for (const Value& value : value_at(value_))
+    all.push_back(below(&value, str_cat("[", all.size(), "]")));
+  return all;
+}
+
+bool Json::is_text() const { return value_at(value_).is_string(); }
+bool Json::is_list() const { return value_at(value_).is_array(); }
+bool Json::is_object() const { return value_at(value_).is_object(); }
+
+std::string Json::text() const {
+  if (!is_text()) refuse(shown() + " stands where a string is wanted");
+  return value_at(value_).get<std::string>();
+}
+
+std::int64_t Json::whole() const {
+  const Value& value = value_at(value_);
+  const bool fits = value.is_number_integer() &&
+                    !(value.is_number_unsigned() &&
+                      value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max());
+  if (!fits) refuse(shown() + " stands where a whole number is wanted");
+  return value.get<std::int64_t>();
+}
+
+double Json::number() const {
+  if (!value_at(value_).is_number()) refuse(shown() + " stands where a number is wanted");
+  return value_at(value_).get<double>();
+}
+
+bool Json::flag() const {
+  if (!value_at(value_).is_boolean()) refuse(shown() + " stands where true or false is wanted");
+  return value_at(value_).get<bool>();
+}
+
+std::string Json::text(const std::string& key, const std::string& otherwise) const {
+  return has(key) ? at(key).text() : otherwise;
+}
+std::int64_t Json::whole(const std::string& key, std::int64_t otherwise) const {
+  return has(key) ? at(key).whole() : otherwise;
+}
+double Json::number(const std::string& key, double otherwise) const {
+  return has(key) ? at(key).number() : otherwise;
+}
+bool Json::flag(const std::string& key, bool otherwise) const {
+  return has(key) ? at(key).flag() : otherwise;
+}
+
+void Json::only(std::initializer_list<const char*> keys) const {
+  for (const auto& [key, value] : members()) {
+    const auto same = [&key = key](const char* each) { return key == each; };
+    if (std::none_of(keys.begin(), keys.end(), same)) value.refuse("not known here");
+  }
+}
+
+}  // namespace gradus::io
