@@ -90,6 +90,7 @@ RawOptions raw_options(const TensorFunction& f) {
   raw.seed = o.seed;
   raw.mode = o.mode;
   raw.kinks = o.kinks;
+  raw.seconds = o.seconds;
   raw.output_shape = sizes_of(f.output);
   if (o.upstream.defined()) raw.upstream = numbers(o.upstream);
   return raw;

@@ -49,6 +49,7 @@ struct Options {
   /// f32: f and its gradients run in f32 too, held to the rounding that f32 may have. Empty:
   /// so where any input is f32. f64: never.
   std::optional<Dtype> dtype = {};
+  double seconds = 0;    // > 0: a sample, as large as there is time for
   bool smallest = true;  // looks for smaller inputs that fail too, where these fail
 };
 

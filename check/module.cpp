@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "gradus/check/graph.h"
 #include "gradus/check/tensor_function.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
@@ -100,6 +101,22 @@ Options extended(const Options& options, const Borrowed& borrowed, const Tensors
   return all;
 }
 
+/// Says which operation of the module is wrong, where one is: parameters of which no pattern was
+/// found are wrong because of it.
+void name_operation(const TensorFunction& f, Report& report) {
+  Tensors in;
+  const auto loss = [&] {
+    in = f.leaves(f.inputs);
+    return f.call(in);
+  };
+  const Report found = graph(loss, {.seconds = 2, .seed = f.options.seed});
+  if (found.findings.empty()) return;
+  const Cause cause{"WRONG OPERATION", found.findings.front().note, ""};
+  for (InputSummary& input : report.inputs)
+    if (input.wrong > 0 && input.cause.name.empty()) input.cause = cause;
+  report.notes.push_back(cause.why);
+}
+
 }  // namespace
 
 Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Options& options) {
@@ -118,7 +135,10 @@ Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Opt
     const std::span<const Tensor> rest = each.subspan(count);
     return f({rest.begin(), rest.end()});
   };
-  return run(TensorFunction(name, call, all, extended(options, borrowed, inputs)), "module");
+  const TensorFunction function(name, call, all, extended(options, borrowed, inputs));
+  Report report = run(function, "module");
+  if (report.verdict == Verdict::fail) name_operation(function, report);
+  return report;
 }
 
 }  // namespace gradus::check

@@ -28,6 +28,10 @@ class Node {
   const char* name() const;     // of its op, "leaf", or the op it had before backward used it up
   virtual void release_op() {}  // with all that it saved
 
+  /// The same operation on other inputs, recorded if the caller records: its result. Undefined where
+  /// there is no operation any more, or none that can be copied.
+  virtual Tensor run_again(const std::vector<Tensor>& /*x*/) const { return {}; }
+
   const std::uint64_t id;
   Op* op = nullptr;           // null for a leaf, and once used
   std::span<NodePtr> inputs;  // inputs[i] receives backward(dy)[i]; null: no gradient
@@ -74,6 +78,19 @@ class Recorded final : public Node {
   void release_op() override {
     set_op(nullptr);
     op_.reset();
+  }
+  Tensor run_again(const std::vector<Tensor>& x) const override {
+    if constexpr (!std::is_copy_constructible_v<O>) {
+      return {};
+    } else if (!op_) {
+      return {};
+    } else if constexpr (N == std::dynamic_extent) {
+      return apply(O(*op_), std::span<const Tensor>(x));
+    } else {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return apply(O(*op_), x[I]...);  // declared in apply.h, which knows all that is recorded
+      }(std::make_index_sequence<N>());
+    }
   }
 
  private:

@@ -73,24 +73,26 @@ class Adapter {
       DerivativeInto into = [d, self = *this](const Arguments& in, const Values& dy,
                                               const Arguments& start) mutable {
         std::tuple<Upstream<D>> up(Upstream<D>(dy, self.plan_->output));
-        Arguments dx = self.evaluate(d, in, self.plan_->inputs, start, up);
+        Arguments dx = self.evaluate(d, in, self.plan_->gradients, start, up);
         std::get<0>(up).inspect("the derivative", "dy", false);
         return dx;
       };
       if (form.writes) functions.into = into;
       functions.vjp = [into, self = *this](const Arguments& in, const Values& dy) mutable {
-        return into(in, dy, self.starts(self.plan_->inputs));
+        return into(in, dy, self.starts(self.plan_->gradients));
       };
     } else {
-      matrix_vjp(functions, [d, column_major, self = *this](const Arguments& in,
-                                                            std::size_t outputs) mutable {
-        std::vector<Layout> layouts = self.plan_->inputs;
-        for (std::size_t k = 0; k < count && outputs != 1; ++k)
-          layouts[k] = {{static_cast<std::int64_t>(outputs), std::ssize(in[k])}, column_major};
-        Arguments result = self.evaluate(d, in, layouts, self.starts(layouts));
-        if (outputs != 1 && result.size() == count) self.arrange(result, outputs);
-        return result;
-      });
+      matrix_vjp(functions,
+                 [d, column_major, self = *this](const Arguments& in, std::size_t outputs) mutable {
+                   std::vector<Layout> layouts = self.plan_->gradients;
+                   for (std::size_t k = 0; k < count && outputs != 1; ++k)
+                     layouts[k] = {{static_cast<std::int64_t>(outputs),
+                                    static_cast<std::int64_t>(count_of(layouts[k].shape))},
+                                   column_major};
+                   Arguments result = self.evaluate(d, in, layouts, self.starts(layouts));
+                   if (outputs != 1 && result.size() == count) self.arrange(result, outputs);
+                   return result;
+                 });
     }
   }
   template <class D>
@@ -218,10 +220,10 @@ class Adapter {
 
   /// vjp as dy times the matrices that `make` gives, row-major and one for each input.
   template <class Make>
-  static void matrix_vjp(Functions& functions, Make make) {
+  void matrix_vjp(Functions& functions, Make make) const {
     functions.linear = true;
-    functions.vjp = [make, known = Arguments(), at = Arguments()](const Arguments& in,
-                                                                  const Values& dy) mutable {
+    functions.vjp = [make, plan = plan_, known = Arguments(), at = Arguments()](
+                        const Arguments& in, const Values& dy) mutable {
       if (known.empty() || at != in) {
         known = make(in, dy.size());
         at = in;
@@ -230,11 +232,14 @@ class Adapter {
       }
       Arguments dx;
       for (std::size_t k = 0; k < known.size(); ++k) {
-        if (k < in.size() && known[k].size() != in[k].size() * dy.size() && !known[k].empty())
+        const std::size_t tangent = k < in.size() ? count_of(plan->gradients[k].shape) : 0;
+        const bool fits = known[k].size() == tangent * dy.size();
+        if (k < in.size() && !fits && known[k].size() != in[k].size() * dy.size() &&
+            !known[k].empty())
           throw Damage(joined("the Jacobian has ", known[k].size(), " values for ", dy.size(),
                               " outputs and ", in[k].size(),
                               " elements of an input; it needs one for each pair"));
-        dx.emplace_back(known[k].empty() ? 0 : in[k].size(), 0.0);
+        dx.emplace_back(known[k].empty() ? 0 : known[k].size() / dy.size(), 0.0);
         for (std::size_t p = 0; p < known[k].size(); ++p)
           dx[k][p % dx[k].size()] += dy[p / dx[k].size()] * known[k][p];
       }
@@ -251,10 +256,10 @@ class Adapter {
     for (std::size_t k = 0; k < count; ++k) {
       const Values found = matrices[k];
       const std::size_t n = found.size() / outputs;
-      if (found.size() != outputs * count_of(plan_->inputs[k].shape)) continue;  // reported later
+      const Layout& gradient = plan_->gradients[k];
+      if (found.size() != outputs * count_of(gradient.shape)) continue;  // reported later
       for (std::size_t p = 0; p < found.size(); ++p)
-        matrices[k][p] =
-            found[plan_->output.position(p / n) * n + plan_->inputs[k].position(p % n)];
+        matrices[k][p] = found[plan_->output.position(p / n) * n + gradient.position(p % n)];
     }
   }
 
@@ -262,7 +267,7 @@ class Adapter {
   template <class D>
   Values along(D& d, const Arguments& in, const Arguments& directions) const {
     auto x = inputs_for<D>(*plan_, in);
-    auto v = buffers_for<D, count, Which::wanted, G...>(plan_->inputs, directions);
+    auto v = buffers_for<D, count, Which::wanted, G...>(plan_->gradients, directions);
     const auto& result = call(d, x, v);
     inspect(x, "the derivative");
     return numbers_of(result, plan_->output);
@@ -271,13 +276,13 @@ class Adapter {
   template <class D>
   Arguments by_columns(D& d, const Arguments& in, std::size_t outputs) const {
     Arguments result(count), directions;
-    for (const Values& part : in) directions.emplace_back(part.size(), 0.0);
+    for (const Layout& part : plan_->gradients) directions.emplace_back(count_of(part.shape), 0.0);
     Random random(7);
     Values sum(outputs, 0.0);
     Arguments all = directions;
     for (std::size_t k = 0; k < count; ++k) {
       if (!plan_->wanted[k]) continue;
-      const std::size_t n = in[k].size();
+      const std::size_t n = directions[k].size();
       result[k].assign(outputs * n, 0.0);
       for (std::size_t j = 0; j < n; ++j) {
         directions[k][j] = 2;  // exact, and not 1, which would hide an ignored direction

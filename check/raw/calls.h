@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gradus/check/raw/arguments.h"
+#include "gradus/check/raw/manifold.h"
 
 namespace gradus::check {
 
@@ -13,12 +14,23 @@ struct Given {
   A value;
   std::string name = {};
   Shape shape = {};
+  std::optional<Manifold> manifold = {};
+
+  /// It lives on a manifold (manifold.h), and so do its steps and its gradient.
+  Given on(Manifold m) const {
+    Given result = *this;
+    result.manifold = std::move(m);
+    return result;
+  }
+  Given symmetric() const { return on(check::symmetric()); }
+  Given positive() const { return on(check::positive()); }
 };
 
 /// What is known when the functions are called.
 struct Plan {
   std::vector<std::string> names;
   std::vector<Layout> inputs;
+  std::vector<Layout> gradients;  // those of the inputs, or of their tangent spaces
   std::vector<bool> wanted;
   Layout output;
   bool output_known = false;

@@ -12,8 +12,7 @@
 #include <optional>
 
 #include "gradus/check/raw/adapter.h"
-#include "gradus/check/raw/report.h"
-#include "gradus/check/raw/vjp_check.h"
+#include "gradus/check/raw/pullback.h"
 
 namespace gradus::check {
 
@@ -68,6 +67,9 @@ class Raw {
     plan_->output_known = true;
     return *this;
   }
+  /// The output lives on a manifold: a Jacobian has a row for each of its tangent numbers, and a vjp
+  /// is given dy in the surrounding space.
+  Raw& output_on(Manifold manifold) { return set(places_.output, std::move(manifold)); }
   /// The derivative adds to what its buffers hold.
   Raw& accumulates() { return set(plan_->accumulates, true).set(functions_.accumulates, true); }
   /// The same function computed in double, of which differences are taken.
@@ -85,6 +87,16 @@ class Raw {
   /// The whole Jacobian, however large; or a sample of it, however small.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }
+  /// As many elements are looked at one by one as there is time for, on the wall's clock; the others
+  /// move along directions, and the report says what may be missed.
+  template <class Rep, class Period>
+  Raw& budget(std::chrono::duration<Rep, Period> time) {
+    return set(options.seconds, std::chrono::duration<double>(time).count());
+  }
+  /// forward may be called by several threads at the same time.
+  Raw& parallel(int threads = static_cast<int>(std::thread::hardware_concurrency())) {
+    return set(options.threads, threads);
+  }
   /// One more dy, beside the random ones.
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }
 
@@ -111,7 +123,12 @@ class Raw {
     const std::string name = given.name.empty() ? "x" + std::to_string(inputs_.size()) : given.name;
     Values values = numbers_of(given.value, layout);
     const bool fits = count_of(layout.shape) == values.size();
-    plan_->inputs.push_back(fits ? layout : Layout{{std::ssize(values)}, false});
+    if (!fits) layout = {{std::ssize(values)}, false};
+    plan_->inputs.push_back(layout);
+    const bool tangent = given.manifold && given.manifold->gradient != Gradient::ambient;
+    const auto steps = [&] { return given.manifold->dimension(values.size()); };
+    plan_->gradients.push_back(tangent ? Layout{{static_cast<std::int64_t>(steps())}} : layout);
+    places_.inputs.push_back(given.manifold);
     plan_->names.push_back(name);
     plan_->wanted.push_back(Input::wanted);
     inputs_.push_back({name, layout.shape, std::move(values), Input::wanted});
@@ -120,7 +137,8 @@ class Raw {
   }
 
   Report run() const {
-    Report report = check_vjp(name_, functions_, inputs_, options);
+    Report report = places_.any() ? check_on(name_, functions_, inputs_, places_, options)
+                                  : check_vjp(name_, functions_, inputs_, options);
     report.reproduce = "check::raw(\"" + name_ + "\", …).seed(" + std::to_string(report.seed) + ")";
     return report;
   }
@@ -129,6 +147,7 @@ class Raw {
   std::shared_ptr<Plan> plan_;
   Functions functions_;
   std::vector<Input> inputs_;
+  Places places_;
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 

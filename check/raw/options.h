@@ -13,6 +13,7 @@ struct Input {
   Shape shape = {};       // empty: one axis; for a single value none
   Values values = {};
   bool differentiable = true;  // false: indices, masks; never changed by the check
+  bool tangent = false;        // of steps on a manifold: that they are zeros is nothing special
 };
 
 /// inputs → output, row-major. Without side effects: it is called many times.
@@ -58,6 +59,8 @@ struct RawOptions {
   Shape output_shape = {};   // for the report; empty: one axis
   Values upstream = {};      // one more weighted sum of the outputs: the caller's own dy
   std::vector<Kink> kinks = {};
+  double seconds = 0;  // > 0: elements are looked at one by one while there is time
+  int threads = 1;     // that call forward at the same time; it must allow that
   bool beside = true;  // at points that hide mistakes, looks at others near them too
 
   Tolerance tolerance() const {

@@ -20,7 +20,7 @@ inline std::string special_point(const std::vector<Input>& inputs) {
   Values all;
   bool unit_norm = false;
   for (const Input& input : inputs) {
-    if (!input.differentiable) continue;
+    if (!input.differentiable || input.tangent) continue;
     all.insert(all.end(), input.values.begin(), input.values.end());
     unit_norm = unit_norm || has_unit_norm(input.values);
   }
@@ -34,7 +34,7 @@ inline std::string special_point(const std::vector<Input>& inputs) {
 inline std::vector<Input> beside(std::vector<Input> inputs, std::uint64_t seed) {
   Random random(seed + 99);
   for (Input& input : inputs) {
-    if (!input.differentiable) continue;
+    if (!input.differentiable || input.tangent) continue;
     const bool unit_norm = has_unit_norm(input.values);
     const double typical = rms(input.values);
     for (double& v : input.values) v += 0.03 * unit_of(v, typical) * random.upstream();
@@ -42,6 +42,26 @@ inline std::vector<Input> beside(std::vector<Input> inputs, std::uint64_t seed) 
     for (double& v : input.values) v /= unit_norm ? norm : 1;
   }
   return inputs;
+}
+
+/// A failure that no comparison with a single element shows.
+inline void add_other(Report& report, Finding finding) {
+  report.inputs[finding.input].wrong += 1;
+  report.add(std::move(finding));
+}
+
+/// What was found beside a special point.
+inline void add_beside(Report& report, const std::string& special, const Report& there) {
+  const std::string where = "the inputs have " + special + ", which hides mistakes";
+  report.counts.forward += there.counts.forward;
+  report.counts.vjp += there.counts.vjp;
+  if (there.verdict == Verdict::fail) {
+    Finding finding = there.findings.front();
+    finding.note = where + "; this is beside it. " + finding.note;
+    return add_other(report, std::move(finding));
+  }
+  report.notes.push_back(where + (there ? "; a sample beside it is right too"
+                                        : "; beside it nothing could be measured"));
 }
 
 /// Equal elements at kinks move together: a maximum that pays each of them all is right by each

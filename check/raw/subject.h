@@ -30,6 +30,11 @@ class Subject {
   const Values& output() const { return output_; }
   std::size_t outputs() const { return output_.size(); }
   const Counts& counts() const { return counts_; }
+  void add_counts(const Subject& other) {
+    counts_.forward += other.counts_.forward;
+    counts_.vjp += other.counts_.vjp;
+  }
+  void forget_counts() { counts_ = {}; }
 
   /// Runs forward twice: what changes by itself has no derivative that could be measured.
   void measure_output() {

@@ -10,6 +10,7 @@
 #include "gradus/check/raw/causes.h"
 #include "gradus/check/raw/compare.h"
 #include "gradus/check/raw/report.h"
+#include "gradus/check/raw/schedule.h"
 #include "gradus/check/raw/side_effects.h"
 #include "gradus/check/raw/special_points.h"
 
@@ -22,6 +23,7 @@ class VjpCheck {
            RawOptions options)
       : subject_(std::move(functions), completed(name, std::move(inputs))),
         options_(std::move(options)),
+        schedule_(options_),
         goal_{options_.tolerance()} {
     if (!subject_.functions().forward || !subject_.functions().vjp)
       throw BadInput(name + ": the function to check, or its derivative, is empty");
@@ -36,14 +38,16 @@ class VjpCheck {
 
   Report run() {
     try {
-      subject_.measure_output();
+      subject_.measure_output();  // calls forward twice
+      schedule_.plan(schedule_.seconds() / 2, subject_.inputs());
       check_output();
       set_precision();
       ask();
       numeric_.resize(report_.inputs.size());
       for (std::size_t k = 0; k < report_.inputs.size(); ++k)
         if (report_.inputs[k].differentiable) compare(k);
-      if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_)) add_other(*tie);
+      if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_))
+        add_other(report_, *tie);
       if (!probes_.empty()) side_effects().check_answer(answers_.back());
       if (report_.verdict == Verdict::fail && full_) name_causes();
       if (report_.verdict != Verdict::fail && options_.beside) look_beside();
@@ -126,8 +130,9 @@ class VjpCheck {
     for (const Input& input : subject_.inputs()) elements += input.values.size();
     const bool automatic = options_.mode == Mode::automatic;
     const bool small = count <= 256 && elements <= 2048 && count * elements <= 100'000;
-    full_ = options_.mode == Mode::full || (automatic && small);
-    all_rows_ = full_ || (automatic && count <= 256) || count <= options_.rows;
+    full_ = !schedule_.limited() && (options_.mode == Mode::full || (automatic && small));
+    const bool many_rows = automatic && count <= 256 && !schedule_.limited();
+    all_rows_ = full_ || many_rows || count <= options_.rows;
     Random random(options_.seed);
     probes_ = make_probes(count, all_rows_ ? count : options_.rows, options_.projections, random);
     if (!options_.upstream.empty()) probes_.push_back({options_.upstream});
@@ -151,12 +156,26 @@ class VjpCheck {
     Numeric& numeric = numeric_[k];
     const Values& x = subject_.inputs()[k].values;
     Random random(options_.seed + k + 1);
-    const std::size_t some = std::max<std::size_t>(options_.columns, 1);
-    const bool all =
-        full_ || x.size() <= some || (options_.mode == Mode::automatic && x.size() <= 2048);
+    const bool limited = schedule_.limited();
+    const std::size_t some =
+        limited ? schedule_.columns(k) : std::max<std::size_t>(options_.columns, 1);
+    const bool all = full_ || x.size() <= some ||
+                     (options_.mode == Mode::automatic && x.size() <= 2048 && !limited);
     numeric.moves = make_moves(x, all, some, options_.projections, random);
-    for (const Move& move : numeric.moves)
-      numeric.slopes.push_back(contracted(measure(k, move, false), probes_));
+    // Directions first: they see all elements, and time may run out.
+    std::stable_partition(numeric.moves.begin(), numeric.moves.end(),
+                          [](const Move& move) { return move.along(); });
+    goal_.thorough = false;
+    numeric.slopes.resize(numeric.moves.size());
+    const std::size_t done = schedule_.run(
+        report_.name, numeric.moves.size(), subject_, [&](std::size_t i, Subject& own) {
+          numeric.slopes[i] =
+              contracted(own.column_of(k, numeric.moves[i], goal_, options_), probes_);
+        });
+    numeric.moves.resize(done);
+    numeric.slopes.resize(done);
+    if (limited && !all)
+      report_.notes.push_back(left_out(schedule_, subject_.inputs()[k], numeric, probes_, goal_));
   }
 
   /// Zeros must give zeros; 0·inf is forgiven only where the function itself has no derivative.
@@ -191,7 +210,9 @@ class VjpCheck {
     std::vector<Candidate> candidates;
     for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
       Candidate worst = judge_move(k, m);
-      if (worst.finding.verdict != Verdict::pass) {
+      if (worst.finding.verdict != Verdict::pass && schedule_.over() && summary.wrong > 0) {
+        worst.finding.verdict = Verdict::inconclusive;  // others are known to be wrong
+      } else if (worst.finding.verdict != Verdict::pass) {
         const std::vector<Slope> column = measure(k, numeric.moves[m], true);
         numeric.slopes[m] = contracted(column, probes_);
         worst = judge_move(k, m);
@@ -249,12 +270,6 @@ class VjpCheck {
     return worst;
   }
 
-  /// A failure that no comparison with a single element shows.
-  void add_other(Finding finding) {
-    report_.inputs[finding.input].wrong += 1;
-    report_.add(std::move(finding));
-  }
-
   /// A sampled check near a special point.
   void look_beside() {
     const std::string special = special_point(subject_.inputs());
@@ -266,15 +281,7 @@ class VjpCheck {
     const Report there = VjpCheck(report_.name, subject_.functions(),
                                   beside(subject_.inputs(), options_.seed), options)
                              .run();
-    const std::string where = "the inputs have " + special + ", which hides mistakes";
-    report_.counts = there.counts;
-    if (there.verdict == Verdict::fail) {
-      Finding finding = there.findings.front();
-      finding.note = where + "; this is beside it. " + finding.note;
-      return add_other(std::move(finding));
-    }
-    report_.notes.push_back(where + (there ? "; a sample beside it is right too"
-                                           : "; beside it nothing could be measured"));
+    add_beside(report_, special, there);
   }
 
   void add_worst(std::size_t k, std::vector<Candidate> candidates) {
@@ -363,6 +370,7 @@ class VjpCheck {
 
   Subject subject_;
   RawOptions options_;
+  Schedule schedule_;
   Goal goal_;
   Report report_;
   bool full_ = false;      // every element against every row
