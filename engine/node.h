@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -63,6 +64,11 @@ class Node {
   Node* next_pending_ = nullptr;  // see NodePtr::release
 };
 
+template <class O, std::same_as<Tensor>... X>
+Tensor apply(O op, const X&... x);  // apply.h, where these are
+template <class O>
+Tensor apply(O op, std::span<const Tensor> x);
+
 /// A node with its operation and N inputs (dynamic_extent: as many as there are) in one block.
 template <class O, std::size_t N>
 class Recorded final : public Node {
@@ -85,11 +91,12 @@ class Recorded final : public Node {
     } else if (!op_) {
       return {};
     } else if constexpr (N == std::dynamic_extent) {
-      return apply(O(*op_), std::span<const Tensor>(x));
+      return gradus::apply(O(*op_), std::span<const Tensor>(x));
     } else {
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return apply(O(*op_), x[I]...);  // declared in apply.h, which knows all that is recorded
-      }(std::make_index_sequence<N>());
+        return gradus::apply(O(*op_), x[I]...);
+      }
+      (std::make_index_sequence<N>());
     }
   }
 
