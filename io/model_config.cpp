@@ -92,13 +92,18 @@ class Asked {
   }
   bool flag(const std::string& key, bool otherwise) { return json_.flag(seen(key), otherwise); }
   bool has(const std::string& key) { return json_.has(seen(key)); }
+  bool is_null(const std::string& key) {
+    for (const auto& [name, value] : json_.members())
+      if (name == key) return !json_.has(key);
+    return false;
+  }
   Json at(const std::string& key) { return json_.at(seen(key)); }
 
   /// The key, where there is one, must say what we do without being asked.
   void must_be(const std::string& key, bool value) {
     if (flag(key, value) != value) refuse(key);
   }
-  void must_be(const std::string& key, const std::string& value) {
+  void must_say(const std::string& key, const std::string& value) {
     if (json_.text(seen(key), value) != value) refuse(key);
   }
   void refuse(const std::string& key) {
@@ -186,7 +191,7 @@ nn::GPTOptions llama_options(Asked& config, const std::string& type) {
                    .norm_kind = nn::NormKind::rms,
                    .activation = nn::Activation::swiglu,
                    .position = nn::HeadPosition::rotary};
-  config.must_be("hidden_act", "silu");
+  config.must_say("hidden_act", "silu");
   o.kv_heads = config.whole("num_key_value_heads", o.heads);
   o.hidden = config.whole("intermediate_size");
   o.norm_eps = config.number("rms_norm_eps", 1e-6);
@@ -221,16 +226,18 @@ nn::BERTOptions bert_options(const Json& config) {
   if (type != "bert" && type != "albert")
     config.at("model_type").refuse(str_cat(in_quotes(type), " is neither bert nor albert"));
   Asked asked(config);
-  nn::BERTOptions o{.vocab = asked.whole("vocab_size"),
-                    .context = asked.whole("max_position_embeddings"),
-                    .layers = asked.whole("num_hidden_layers"),
-                    .heads = asked.whole("num_attention_heads"),
-                    .width = asked.whole("hidden_size"),
-                    .segments = asked.whole("type_vocab_size", 2),
-                    .hidden = asked.whole("intermediate_size"),
-                    .activation = activation(asked, "hidden_act"),
-                    .norm_eps = asked.number("layer_norm_eps", 1e-12)};
-  asked.must_be("position_embedding_type", "absolute");
+  nn::BERTOptions o{
+      .vocab = asked.whole("vocab_size"),
+      .context = asked.whole("max_position_embeddings"),
+      .layers = asked.whole("num_hidden_layers"),
+      .heads = asked.whole("num_attention_heads"),
+      .width = asked.whole("hidden_size"),
+      .segments = asked.whole("type_vocab_size", 2),
+      .hidden = asked.whole("intermediate_size"),
+      .activation = activation(asked, "hidden_act"),
+      .norm_eps = asked.number("layer_norm_eps", 1e-12),
+      .padding_id = asked.is_null("pad_token_id") ? -1 : asked.whole("pad_token_id", 0)};
+  asked.must_say("position_embedding_type", "absolute");
   asked.must_be("tie_word_embeddings", true);
   if (type == "albert") {
     o.embedding_width = asked.whole("embedding_size");

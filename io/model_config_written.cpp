@@ -195,6 +195,10 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture)
                     {"hidden_act", activation_of(o.activation)},
                     {"layer_norm_eps", o.norm_eps}};
   if (o.shared) config["embedding_size"] = *o.embedding_width;
+  if (o.padding_id >= 0)
+    config["pad_token_id"] = o.padding_id;
+  else
+    config["pad_token_id"] = nullptr;
   return text_of(config);
 }
 

@@ -233,7 +233,9 @@ StateDict named_state(const Module& module, const Names& names) {
   const NoGrad off;
   const Own own = own_tensors(module);
   StateDict theirs;
+  std::set<std::string> named;
   for (const Link& link : links_of(names, own)) {
+    named.insert(link.ours.begin(), link.ours.end());
     if (link.rule->form == Form::again) continue;
     std::vector<Tensor> all;
     for (const std::string& name : link.ours) all.push_back(own.at(name));
@@ -247,6 +249,9 @@ StateDict named_state(const Module& module, const Names& names) {
           kernel::copy(theirs_from(link, part, i, their_shape(link, own, rows[i])));
     }
   }
+  for (const auto& [name, tensor] : own)
+    require(named.count(name) == 1, "no name is known there for ", name,
+            name.find("lora_") == std::string::npos ? "" : ": merge the adapters first");
   return theirs;
 }
 

@@ -49,6 +49,8 @@ double difference(const Tensor& got, const Tensor& wanted) {
 /// Golden numbers are f32, rounded from f64: 6e-8 of each. Our f64 adds nothing to that; what is
 /// near 0 is measured by the largest.
 constexpr double kF64 = 2e-7;
+/// In f64 too `transformers` takes the norms and the angles of Llama and its relatives in f32.
+constexpr double kRoundedThere = 1e-5;
 /// f32: about 40 roundings of 6e-8 one after the other, of which softmax enlarges some.
 constexpr double kF32 = 1e-5;
 
@@ -67,7 +69,8 @@ Tensors gradients(const Model& model, const nn::Names& names) {
 }
 
 template <class Model>
-void compare_gradients(const Model& model, const nn::Names& names, const Tensors& golden) {
+void compare_gradients(const Model& model, const nn::Names& names, const Tensors& golden,
+                       double tolerance) {
   const Tensors got = gradients(model, names);
   std::size_t wanted = 0;
   for (const auto& [name, tensor] : golden) {
@@ -75,7 +78,7 @@ void compare_gradients(const Model& model, const nn::Names& names, const Tensors
     ++wanted;
     INFO(name);
     REQUIRE(got.count(name.substr(5)) == 1);
-    CHECK(difference(got.at(name.substr(5)), tensor) < kF64);
+    CHECK(difference(got.at(name.substr(5)), tensor) < tolerance);
   }
   CHECK(wanted == got.size());
 }
@@ -83,19 +86,20 @@ void compare_gradients(const Model& model, const nn::Names& names, const Tensors
 /// Output, loss and gradients in f64, the output in f32; then out and in again.
 template <class Model, class Call>
 void check_family(const std::string& name, Model (*load)(const std::string&),
-                  const std::function<nn::Names(const Model&)>& names, const Call& call) {
+                  const std::function<nn::Names(const Model&)>& names, const Call& call,
+                  double tolerance = kF64) {
   INFO(name);
   const Tensors golden = io::load_safetensors(kFamilies + name + "/golden.safetensors").tensors;
   {
     const DefaultDtype f64(Dtype::f64);
     const Model model = load(kFamilies + name);
     const Tensor output = call(model, golden);
-    CHECK(difference(output, golden.at("output")) < kF64);
+    CHECK(difference(output, golden.at("output")) < tolerance);
     const Tensor loss =
         cross_entropy(output.flatten(0, output.rank() - 2), golden.at("targets").flatten());
-    CHECK(std::abs(loss.item() - golden.at("loss").item()) < 1e-12 * std::abs(loss.item()));
+    CHECK(std::abs(loss.item() - golden.at("loss").item()) < tolerance * std::abs(loss.item()));
     loss.backward();
-    compare_gradients(model, names(model), golden);
+    compare_gradients(model, names(model), golden, tolerance);
   }
   const Model model = load(kFamilies + name);
   const NoGrad off;
@@ -143,7 +147,7 @@ void check_torch(const std::string& name, Model model, const nn::Names& names, c
   // A sum of about 200 numbers that cancel: its rounding is measured by theirs, not by its own.
   CHECK(std::abs(loss.item() - golden.at("loss").item()) < 1e-10);
   loss.backward();
-  compare_gradients(model, names, golden);
+  compare_gradients(model, names, golden, kF64);
 }
 
 }  // namespace
@@ -155,7 +159,8 @@ TEST_CASE("GPT-2, Llama, Mistral, Qwen2 and Qwen3 give transformers' logits and 
         [&](const nn::GPT& model) {
           return std::string(name) == "gpt2" ? nn::gpt2_names() : nn::llama_names(model.options);
         },
-        [](const nn::GPT& model, const Tensors& golden) { return model(golden.at("ids")); });
+        [](const nn::GPT& model, const Tensors& golden) { return model(golden.at("ids")); },
+        std::string(name) == "gpt2" ? kF64 : kRoundedThere);
 }
 
 TEST_CASE("BERT, ALBERT and a classifier give transformers' logits and gradients") {

@@ -29,7 +29,10 @@ class Changed {
     const std::size_t end = config.rfind('}');
     const std::size_t key_at = config.find("\"" + key + "\":");
     if (key_at != std::string::npos) {
-      const std::size_t from = config.find(':', key_at) + 1, to = config.find(",\n", from);
+      const std::size_t from = config.find(':', key_at) + 2;
+      const char* close = config[from] == '[' ? "]" : config[from] == '{' ? "}" : "";
+      const std::size_t to =
+          *close ? config.find(close, from) + 1 : config.find_first_of(",\n", from);
       config.replace(from, to - from, value);
     } else {
       config.insert(end, ",\"" + key + "\":" + value);
