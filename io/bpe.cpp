@@ -1,8 +1,11 @@
 // Encoding, and files. Pairs of ids are looked up as one number of 64 bits.
 #include "gradus/io/bpe.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <queue>
 
 #include "gradus/base/error.h"
 #include "gradus/io/pieces.h"
@@ -21,52 +24,80 @@ BpeTokenizer::BpeTokenizer(std::vector<std::string> tokens, std::vector<Merge> m
                            const std::string& name)
     : tokens_(std::move(tokens)), merges_(std::move(merges)), bytes_(256, -1) {
   require<FileError>(tokens_.size() < std::size_t{1} << 31, name, ": too many tokens");
-  std::unordered_map<std::string, std::int64_t> ids;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const auto id = static_cast<std::int64_t>(i);
     require<FileError>(!tokens_[i].empty(), name, ": token ", i, " is empty");
-    require<FileError>(ids.emplace(tokens_[i], id).second, name, ": the token ",
+    require<FileError>(ids_.emplace(tokens_[i], id).second, name, ": the token ",
                        in_quotes(tokens_[i]), " stands there twice");
     if (tokens_[i].size() == 1) bytes_[static_cast<unsigned char>(tokens_[i][0])] = id;
   }
-  for (std::size_t b = 0; b < bytes_.size(); ++b)
-    require<FileError>(bytes_[b] >= 0, name, ": no token for the byte ", b);
   for (std::size_t rank = 0; rank < merges_.size(); ++rank) {
     const auto [a, b] = merges_[rank];
     require<FileError>(0 <= a && a < vocab_size() && 0 <= b && b < vocab_size(), name, ": merge ",
                        rank, " joins tokens ", a, " and ", b, " of ", vocab_size());
     const std::string both = bytes_of(a) + bytes_of(b);
-    const auto found = ids.find(both);
-    require<FileError>(found != ids.end(), name, ": merge ", rank, " makes ", in_quotes(both),
+    const auto found = ids_.find(both);
+    require<FileError>(found != ids_.end(), name, ": merge ", rank, " makes ", in_quotes(both),
                        ", which is no token");
-    joined_.emplace(key_of(a, b), Joined{rank, found->second});
+    const bool fresh = joined_.emplace(key_of(a, b), Joined{rank, found->second}).second;
+    require<FileError>(fresh, name, ": merge ", rank, " stands there twice");
   }
 }
 
-/// A piece has at most 128 bytes, so that looking at all pairs again after each merge is cheap.
+void BpeTokenizer::require_all_bytes(const std::string& name) const {
+  for (std::size_t b = 0; b < bytes_.size(); ++b)
+    require<FileError>(bytes_[b] >= 0, name, ": no token for the byte ", b);
+}
+
+const BpeTokenizer::Joined* BpeTokenizer::joined(std::int64_t a, std::int64_t b) const {
+  const auto found = joined_.find(key_of(a, b));
+  return found == joined_.end() ? nullptr : &found->second;
+}
+
+/// The pair that was learnt first is joined, of equal ones the left one. Pairs wait in a heap; what
+/// has changed since it was put there is known by its rank, which is one pair's alone.
 void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t>& ids) const {
-  const std::size_t first = ids.size();
-  for (const char c : piece) ids.push_back(bytes_[static_cast<unsigned char>(c)]);
-  while (true) {
-    Joined best{merges_.size(), -1};
-    std::size_t at = 0;
-    for (std::size_t i = first; i + 1 < ids.size(); ++i) {
-      const auto found = joined_.find(key_of(ids[i], ids[i + 1]));
-      if (found != joined_.end() && found->second.rank < best.rank) {
-        best = found->second;
-        at = i;
-      }
-    }
-    if (best.id < 0) return;
-    ids[at] = best.id;
-    ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  if (const auto whole = ids_.find(std::string(piece)); whole_first_ && whole != ids_.end())
+    return ids.push_back(whole->second);
+  struct Part {
+    std::int64_t id;  // −1: joined to the part before it
+    std::size_t before, next;
+  };
+  std::vector<Part> parts;
+  for (const char c : piece) {
+    const std::int64_t id = bytes_[static_cast<unsigned char>(c)];
+    if (id >= 0) parts.push_back({id, parts.size() - 1, parts.size() + 1});
   }
+  using Waiting = std::pair<std::size_t, std::size_t>;  // rank, place of the left part
+  std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> heap;
+  const auto pair_at = [&](std::size_t at) -> const Joined* {
+    const bool both = at < parts.size() && parts[at].id >= 0 && parts[at].next < parts.size();
+    return both ? joined(parts[at].id, parts[parts[at].next].id) : nullptr;
+  };
+  const auto wait = [&](std::size_t at) {
+    if (const Joined* found = pair_at(at)) heap.emplace(found->rank, at);
+  };
+  for (std::size_t i = 0; i < parts.size(); ++i) wait(i);
+  while (!heap.empty()) {
+    const auto [rank, at] = heap.top();
+    heap.pop();
+    const Joined* found = pair_at(at);
+    if (!found || found->rank != rank) continue;
+    Part& left = parts[at];
+    parts[left.next].id = -1;
+    left = {found->id, left.before, parts[left.next].next};
+    if (left.next < parts.size()) parts[left.next].before = at;
+    wait(left.before);
+    wait(at);
+  }
+  for (const Part& part : parts)
+    if (part.id >= 0) ids.push_back(part.id);
 }
 
-std::vector<std::int64_t> BpeTokenizer::encode(std::string_view text) const {
-  std::vector<std::int64_t> ids;
+void BpeTokenizer::encode_pieces(std::span<const std::string_view> all,
+                                 std::vector<std::int64_t>& ids) const {
   std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;  // place in ids
-  for (const std::string_view piece : pieces(text)) {
+  for (const std::string_view piece : all) {
     const auto [at, fresh] = known.try_emplace(piece, ids.size(), 0);
     if (fresh) {
       encode_piece(piece, ids);
@@ -75,6 +106,11 @@ std::vector<std::int64_t> BpeTokenizer::encode(std::string_view text) const {
       for (std::size_t i = 0; i < at->second.second; ++i) ids.push_back(ids[at->second.first + i]);
     }
   }
+}
+
+std::vector<std::int64_t> BpeTokenizer::encode(std::string_view text) const {
+  std::vector<std::int64_t> ids;
+  encode_pieces(pieces(text), ids);
   return ids;
 }
 
@@ -94,22 +130,39 @@ std::string BpeTokenizer::to_json() const {
          "\n";
 }
 
-BpeTokenizer bpe_from_text(const std::string& tokens, const std::string& merges,
-                           const std::string& name) {
+BpeTokenizer bpe_of_visible(const std::vector<std::string>& tokens,
+                            const std::vector<std::string>& merges, const std::string& name,
+                            const std::vector<bool>& literal) {
   std::vector<std::string> own;
-  std::unordered_map<std::string, std::int64_t> ids;
-  for (const std::string& each : split_text(tokens, ' ')) {
-    ids.emplace(each, std::ssize(own));
-    own.push_back(from_visible(each, name));
+  std::unordered_map<std::string_view, std::int64_t> ids;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    ids.emplace(tokens[i], std::ssize(own));
+    own.push_back(i < literal.size() && literal[i] ? tokens[i] : from_visible(tokens[i], name));
   }
   std::vector<BpeTokenizer::Merge> pairs;
-  for (const std::string& line : split_text(merges, '\n')) {
-    const std::vector<std::string> two = split_text(line, ' ');
-    require<FileError>(two.size() == 2 && ids.count(two[0]) == 1 && ids.count(two[1]) == 1, name,
-                       ": the merge ", in_quotes(line), " is not of two tokens");
-    pairs.emplace_back(ids[two[0]], ids[two[1]]);
+  for (const std::string& line : merges) {
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const auto left = ids.find(std::string_view(line).substr(0, space)),
+               right = ids.find(std::string_view(line).substr(std::min(space + 1, line.size())));
+    if (left == ids.end() || right == ids.end())
+      fail<FileError>(name, ": the merge ", in_quotes(line), " is not of two tokens");
+    pairs.emplace_back(left->second, right->second);
   }
   return {std::move(own), std::move(pairs), name};
+}
+
+std::vector<std::string> tokens_by_id(const Json& vocabulary) {
+  const auto members = vocabulary.members();
+  std::vector<std::string> tokens(members.size());
+  for (const auto& [token, id] : members) {
+    const std::int64_t at = id.whole();
+    if (token.empty() || at < 0 || at >= std::ssize(tokens) ||
+        !tokens[static_cast<std::size_t>(at)].empty())
+      id.refuse(str_cat("the id ", at, ": ids must be 0 to ", tokens.size() - 1,
+                        ", each once, and no token empty"));
+    tokens[static_cast<std::size_t>(at)] = token;
+  }
+  return tokens;
 }
 
 BpeTokenizer load_hugging_face_bpe(const std::string& vocab_json, const std::string& merges_txt) {
@@ -119,30 +172,15 @@ BpeTokenizer load_hugging_face_bpe(const std::string& vocab_json, const std::str
 
 BpeTokenizer parse_hugging_face_bpe(std::string_view vocab_text, const std::string& vocab_name,
                                     std::string_view merges_text, const std::string& merges_name) {
-  std::vector<std::string> by_id;
-  try {
-    const nlohmann::json vocab = nlohmann::json::parse(vocab_text);
-    by_id.resize(vocab.size());
-    for (const auto& [token, id] : vocab.items()) {
-      // Of 0.5 the JSON library makes 0, and of 1e300 anything.
-      const std::int64_t at = id.is_number_integer() ? id.get<std::int64_t>() : -1;
-      require<FileError>(
-          0 <= at && at < std::ssize(by_id) && by_id[static_cast<std::size_t>(at)].empty() &&
-              !token.empty() && token.find(' ') == std::string::npos,
-          vocab_name, ": the token ", in_quotes(token), " has the id ", in_short(id.dump()),
-          ": ids must be 0 to ", by_id.size() - 1, ", each once");
-      by_id[static_cast<std::size_t>(at)] = token;
-    }
-  } catch (const nlohmann::json::exception& error) {
-    fail<FileError>(vocab_name, ": not a vocabulary: ", in_short(error.what()));
-  }
-  std::string tokens, merges;
-  for (const std::string& each : by_id) tokens += (tokens.empty() ? "" : " ") + each;
-  for (std::string line : split_text(merges_text, '\n')) {
+  const std::vector<std::string> tokens = tokens_by_id(Json::parse(vocab_text, vocab_name));
+  std::vector<std::string> merges;
+  for (std::string& line : split_text(merges_text, '\n')) {
     if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty() && !line.starts_with("#version")) merges += line + "\n";
+    if (!line.empty() && !line.starts_with("#version")) merges.push_back(std::move(line));
   }
-  return bpe_from_text(tokens, merges, merges_name);
+  BpeTokenizer made = bpe_of_visible(tokens, merges, merges_name);
+  made.require_all_bytes(merges_name);
+  return made;
 }
 
 }  // namespace gradus::io

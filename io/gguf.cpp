@@ -48,51 +48,33 @@ class Reader {
     return bytes;
   }
 
-  /// One number or flag of `type`, by itself or in a list.
-  template <class To>
-  To scalar(std::uint32_t type) {
-    switch (type) {
-      case u8:
-        return static_cast<To>(number<std::uint8_t>());
-      case i8:
-        return static_cast<To>(number<std::int8_t>());
-      case u16:
-        return static_cast<To>(number<std::uint16_t>());
-      case i16:
-        return static_cast<To>(number<std::int16_t>());
-      case u32:
-        return static_cast<To>(number<std::uint32_t>());
-      case i32:
-        return static_cast<To>(number<std::int32_t>());
-      case flag:
-        return static_cast<To>(number<std::uint8_t>() != 0);
-      case i64:
-        return static_cast<To>(number<std::int64_t>());
-      case u64: {
-        const auto value = number<std::uint64_t>();
-        require<FileError>(value <= std::numeric_limits<std::int64_t>::max(), input_.name(),
-                           ": the number ", value, " before byte ", place_, " is too large");
-        return static_cast<To>(value);
-      }
-      default:
-        break;
-    }
-    fail<FileError>(input_.name(), ": no fact has the type ", type, " before byte ", place_,
-                    ": types are 0 to 12, and lists hold no lists");
+  /// A whole number or flag of `type`, by itself or in a list.
+  std::int64_t whole(std::uint32_t type) {
+    constexpr int kBits[] = {8, 8, 16, 16, 32, 32, 0, 8, 0, 0, 64, 64};
+    require<FileError>(type < std::size(kBits) && kBits[type] > 0, input_.name(),
+                       ": no fact has the type ", type, " before byte ", place_,
+                       ": types are 0 to 12, and lists hold no lists");
+    std::uint64_t bits = 0;
+    input_.read(place_, &bits, static_cast<std::size_t>(kBits[type]) / 8);
+    place_ += static_cast<std::size_t>(kBits[type]) / 8;
+    require<FileError>(type != u64 || bits >> 63 == 0, input_.name(), ": the number ", bits,
+                       " before byte ", place_, " is too large");
+    if (type == u8 || type == u16 || type == u32) return static_cast<std::int64_t>(bits);
+    return static_cast<std::int64_t>(bits << (64 - kBits[type])) >> (64 - kBits[type]);
   }
 
   Fact fact(std::uint32_t type) {
     if (type == text) return string();
     if (type == f32) return static_cast<double>(number<float>());
     if (type == f64) return number<double>();
-    if (type == flag) return scalar<bool>(type);
-    if (type != list) return scalar<std::int64_t>(type);
+    if (type == flag) return whole(type) != 0;
+    if (type != list) return whole(type);
     const auto of = number<std::uint32_t>();
     const auto length = number<std::uint64_t>();
     if (of == text) return several<std::string>(length, [&] { return string(); });
     if (of == f32) return several<double>(length, [&] { return double{number<float>()}; });
     if (of == f64) return several<double>(length, [&] { return number<double>(); });
-    return several<std::int64_t>(length, [&] { return scalar<std::int64_t>(of); });
+    return several<std::int64_t>(length, [&] { return whole(of); });
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "gradus/base/error.h"
 #include "gradus/io/tensor_entry.h"
 
 namespace gradus::io {
@@ -18,6 +19,17 @@ namespace gradus::io {
 /// Numbers of every width become 64 bits wide.
 using Fact = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                           std::vector<double>, std::vector<std::string>>;
+
+/// The fact `key` as a T. FileError names `file` and key: missing, or of another type.
+template <class T>
+const T& fact(const std::map<std::string, Fact>& facts, const std::string& key,
+              const std::string& file) {
+  const auto found = facts.find(key);
+  require<FileError>(found != facts.end(), file, ": \"", key, "\" is missing");
+  const T* value = std::get_if<T>(&found->second);
+  require<FileError>(value != nullptr, file, ": \"", key, "\" is of another type");
+  return *value;
+}
 
 struct GgufHeader {
   std::map<std::string, Fact> facts;  // "llama.block_count": 30

@@ -4,11 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <map>
 
 #include "gradus/base/error.h"
 #include "gradus/io/bpe.h"
+#include "gradus/io/json.h"
 #include "gradus/io/pieces.h"
+#include "gradus/io/pretrained_tokenizer.h"
 #include "gradus/io/text.h"
 #include "gradus/io/word_tokenizer.h"
 #include "gradus/io/write_file.h"
@@ -20,47 +21,6 @@ using nlohmann::json;
 
 constexpr std::int64_t kFormat = 1;
 constexpr const char* kFormatKey = "gradus_tokenizer";
-
-/// A flat JSON object without repeated keys: the library itself would let the last one win.
-json parse_object(std::string_view text, const std::string& name) {
-  std::map<std::string, int> seen;
-  const auto look = [&](int depth, json::parse_event_t event, json& parsed) {
-    require<FileError>(depth <= 1, name, ": not a tokenizer: its JSON is nested");
-    if (event == json::parse_event_t::key) {
-      const std::string key = parsed.get<std::string>();
-      require<FileError>(++seen[key] == 1, name, ": the field ", in_quotes(key),
-                         " stands there twice");
-    }
-    return true;
-  };
-  // The JSON library takes a NUL for the end of its input.
-  require<FileError>(text.find('\0') == std::string_view::npos, name,
-                     ": not JSON: it holds a NUL byte");
-  json object;
-  try {
-    object = json::parse(text.begin(), text.end(), look);
-  } catch (const json::exception& e) {
-    fail<FileError>(name, ": not JSON: ", in_short(e.what()));
-  }
-  require<FileError>(object.is_object(), name, ": not a tokenizer: JSON, but not an object");
-  return object;
-}
-
-void check_fields(const json& object, const std::vector<std::string>& wanted,
-                  const std::string& name) {
-  for (const auto& field : object.items())
-    require<FileError>(std::find(wanted.begin(), wanted.end(), field.key()) != wanted.end(), name,
-                       ": not known in a tokenizer of this type: ", in_quotes(field.key()));
-  for (const std::string& key : wanted)
-    require<FileError>(object.contains(key), name, ": the field \"", key, "\" is missing");
-}
-
-std::string string_field(const json& object, const char* key, const std::string& name) {
-  const auto field = object.find(key);
-  require<FileError>(field != object.end() && field->is_string(), name, ": \"", key,
-                     "\" is missing or not a string");
-  return field->get<std::string>();
-}
 
 }  // namespace
 
@@ -162,33 +122,36 @@ std::string StreamDecoder::finish() {
 }
 
 std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std::string& name) {
-  const json object = parse_object(text, name);
-  const auto format = object.find(kFormatKey);
-  require<FileError>(format != object.end() && format->is_number_unsigned(), name,
-                     ": not a tokenizer: the field \"", kFormatKey,
-                     "\" is missing or not a number");
-  require<FileError>(*format == kFormat, name, ": written in tokenizer format ", format->dump(),
-                     ", but this Gradus reads format ", kFormat, ": update it");
-  const std::string type = string_field(object, "type", name);
-  if (type == "byte") {
-    check_fields(object, {kFormatKey, "type"}, name);
+  const Json json = Json::parse(text, name);
+  if (!json.has(kFormatKey) && json.has("model"))
+    return std::make_unique<PretrainedTokenizer>(PretrainedTokenizer::parse(text, name));
+  const Json format = json.at(kFormatKey), type = json.at("type");
+  if (format.whole() != kFormat)
+    fail<FileError>(name, ": written in tokenizer format ", format.whole(),
+                    ", but this Gradus reads format ", kFormat, ": update it");
+  if (type.text() == "byte") {
+    json.only({kFormatKey, "type"});
     return std::make_unique<ByteTokenizer>();
   }
-  if (type == "word") {
-    check_fields(object, {kFormatKey, "type", "words"}, name);
-    std::vector<std::string> words = split_text(string_field(object, "words", name), ' ');
+  if (type.text() == "word") {
+    json.only({kFormatKey, "type", "words"});
+    std::vector<std::string> words = split_text(json.at("words").text(), ' ');
     for (std::string& each : words) each = from_visible(each, name);
     return std::make_unique<WordTokenizer>(std::move(words), name);
   }
-  if (type == "bpe") {
-    check_fields(object, {kFormatKey, "type", "tokens", "merges"}, name);
-    return std::make_unique<BpeTokenizer>(bpe_from_text(
-        string_field(object, "tokens", name), string_field(object, "merges", name), name));
+  if (type.text() == "bpe") {
+    json.only({kFormatKey, "type", "tokens", "merges"});
+    auto made = std::make_unique<BpeTokenizer>(
+        bpe_of_visible(split_text(json.at("tokens").text(), ' '),
+                       split_text(json.at("merges").text(), '\n'), name));
+    made->require_all_bytes(name);
+    return made;
   }
-  require<FileError>(type == "character", name, ": unknown type of tokenizer ", in_quotes(type),
-                     ": there are \"character\", \"byte\", \"word\" and \"bpe\"");
-  check_fields(object, {kFormatKey, "type", "characters"}, name);
-  const std::string characters = string_field(object, "characters", name);
+  if (type.text() != "character")
+    type.refuse("unknown type of tokenizer " + type.shown() +
+                ": there are \"character\", \"byte\", \"word\" and \"bpe\"");
+  json.only({kFormatKey, "type", "characters"});
+  const std::string characters = json.at("characters").text();
   require<FileError>(!characters.empty(), name, ": \"characters\" is empty");
   auto tokenizer = std::make_unique<CharTokenizer>(characters);
   require<FileError>(
