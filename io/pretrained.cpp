@@ -55,15 +55,23 @@ Model filled(Model model, const nn::Names& names, const Opened& from) {
   return model;
 }
 
-nn::GPT load_gguf(const Opened& from) {
-  nn::GPTOptions options = gguf_options(from.source->facts(), from.source->name());
+nn::GPTOptions gguf_options(const Opened& from) {
+  nn::GPTOptions options = io::gguf_options(from.source->facts(), from.source->name());
   options.vocab = from.rows("token_embd.weight");
   options.tied = !from.has("output.weight");
   require<FileError>(options.vocab > 0, from.source->name(),
                      ": the tensor \"token_embd.weight\" is missing");
-  const bool pairs =
-      std::get<std::string>(from.source->facts().at("general.architecture")) == "llama";
-  return filled(nn::GPT(options), nn::gguf_names(options, pairs), from);
+  return options;
+}
+
+nn::GPTOptions options_of_gpt(const Opened& from) {
+  return from.source->is_gguf() ? gguf_options(from) : gpt_options(from.config());
+}
+
+/// A GGUF file's architecture "llama" keeps rotary's pairs side by side.
+nn::Names gguf_names_of(const nn::GPTOptions& options, const Opened& from) {
+  const auto& type = std::get<std::string>(from.source->facts().at("general.architecture"));
+  return nn::gguf_names(options, type == "llama");
 }
 
 nn::Names names_of(const nn::GPTOptions& options) {
@@ -95,12 +103,15 @@ std::string class_of(const nn::BERTOptions& options, const char* what) {
 
 }  // namespace
 
-nn::GPT load_gpt(const std::string& path) {
+nn::GPT load_gpt(const std::string& path, const std::function<void(nn::GPTOptions&)>& change) {
   const Opened from(path);
-  if (from.source->is_gguf()) return load_gguf(from);
-  const nn::GPTOptions options = gpt_options(from.config());
-  return filled(nn::GPT(options), names_of(options), from);
+  nn::GPTOptions options = options_of_gpt(from);
+  if (change) change(options);
+  return filled(nn::GPT(options),
+                from.source->is_gguf() ? gguf_names_of(options, from) : names_of(options), from);
 }
+
+nn::GPTOptions read_gpt_options(const std::string& path) { return options_of_gpt(Opened(path)); }
 
 nn::BERT load_bert(const std::string& path) {
   const Opened from(path);

@@ -7,6 +7,7 @@
 // default dtype; the model is in evaluation mode.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "gradus/models/bert.h"
@@ -16,8 +17,11 @@
 
 namespace gradus::io {
 
-/// GPT-2, Llama, Mistral, Qwen2, Qwen3; of the last four but Mistral a GGUF file too.
-nn::GPT load_gpt(const std::string& path);
+/// GPT-2, Llama, Mistral, Qwen2, Qwen3; of the last four but Mistral a GGUF file too. `change` may
+/// set options that no tensor depends on: dropout, checkpoint, and the context of rotary positions.
+nn::GPT load_gpt(const std::string& path, const std::function<void(nn::GPTOptions&)>& change = {});
+/// The options alone; nothing but the configuration and headers is read.
+nn::GPTOptions read_gpt_options(const std::string& path);
 /// BERT and ALBERT: the vectors, words for masked places, classes of texts.
 nn::BERT load_bert(const std::string& path);
 nn::MaskedLM load_masked_lm(const std::string& path);

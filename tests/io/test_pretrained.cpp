@@ -85,7 +85,7 @@ void compare_gradients(const Model& model, const nn::Names& names, const Tensors
 
 /// Output, loss and gradients in f64, the output in f32; then out and in again.
 template <class Model, class Call>
-void check_family(const std::string& name, Model (*load)(const std::string&),
+void check_family(const std::string& name, const std::function<Model(const std::string&)>& load,
                   const std::function<nn::Names(const Model&)>& names, const Call& call,
                   double tolerance = kF64) {
   INFO(name);
@@ -155,7 +155,7 @@ void check_torch(const std::string& name, Model model, const nn::Names& names, c
 TEST_CASE("GPT-2, Llama, Mistral, Qwen2 and Qwen3 give transformers' logits and gradients") {
   for (const char* name : {"gpt2", "llama", "mistral", "qwen2", "qwen3"})
     check_family<nn::GPT>(
-        name, io::load_gpt,
+        name, [](const std::string& path) { return io::load_gpt(path); },
         [&](const nn::GPT& model) {
           return std::string(name) == "gpt2" ? nn::gpt2_names() : nn::llama_names(model.options);
         },
