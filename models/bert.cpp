@@ -23,21 +23,28 @@ void initialise(Module& module) {
   }
 }
 
+std::int64_t embedding_width(const BERTOptions& o) { return o.embedding_width.value_or(o.width); }
+
 }  // namespace
 
 BERT::BERT(const BERTOptions& given)
     : options(given),
-      token(given.vocab, given.width),
-      position(given.context, given.width),
-      segment(given.segments, given.width),
-      norm(given.width),
+      token(given.vocab, embedding_width(given), {given.padding_id}),
+      position(given.context, embedding_width(given)),
+      segment(given.segments, embedding_width(given)),
+      norm(embedding_width(given), {given.norm_eps}),
       encoder({.block = {.width = given.width,
                          .heads = given.heads,
+                         .hidden = given.hidden,
                          .dropout = given.dropout,
-                         .activation = Activation::gelu,
-                         .norm = given.norm},
+                         .activation = given.activation,
+                         .norm = given.norm,
+                         .norm_eps = given.norm_eps},
                .layers = given.layers,
-               .final_norm = given.norm == NormPlacement::pre}) {
+               .final_norm = given.norm == NormPlacement::pre,
+               .shared = given.shared}) {
+  if (options.embedding_width) mapping = Linear(*options.embedding_width, options.width);
+  if (options.pooler) pooler = Linear(options.width, options.width);
   initialise(*this);
 }
 
@@ -50,13 +57,21 @@ Tensor BERT::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths
   require<ShapeError>(T <= options.context, "BERT: ", T, " tokens, but the model's context is ",
                       options.context);
   const Tensor kinds = segments.defined() ? segments : zeros({1, T}, Dtype::i64);
-  const Tensor x = token(ids) + position(arange(T)) + segment(kinds);  // [B, T, C]
-  const Tensor embedded = dropout(norm(x), options.dropout, training());
+  const Tensor x = token(ids) + position(arange(T)) + segment(kinds);  // [B, T, E]
+  const Tensor normed = dropout(norm(x), options.dropout, training());
+  const Tensor embedded = options.embedding_width ? mapping(normed) : normed;
   return encoder(embedded, lengths.empty() ? Mask() : padding_mask(lengths));  // [B, T, C]
 }
 
+Tensor BERT::pool(const Tensor& x) const {
+  require(options.pooler, "BERT: this one has no pooler: ask for it (BERTOptions::pooler)");
+  return tanh(pooler(select(x, 1, 0)));  // [B, T, C] → [B, C]
+}
+
 MaskedLM::MaskedLM(const BERTOptions& options)
-    : bert(options), dense(options.width, options.width), norm(options.width) {
+    : bert(options),
+      dense(options.width, embedding_width(options)),
+      norm(embedding_width(options), {options.norm_eps}) {
   bias = parameter(zeros({options.vocab}));
   initialise(dense);
 }
@@ -79,8 +94,8 @@ Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
 
 /// Vectors [..., C] → logits [..., V].
 Tensor MaskedLM::words(const Tensor& x) const {
-  const Tensor guess = norm(gelu(dense(x), Gelu::erf));  // [..., C]
-  return linear(guess, bert.token.weight, bias);         // [..., V]
+  const Tensor guess = norm(activate(dense(x), bert.options.activation));  // [..., E]
+  return linear(guess, bert.token.weight, bias);                           // [..., V]
 }
 
 TextClassifier::TextClassifier(const BERTOptions& options, std::int64_t classes)

@@ -15,6 +15,13 @@ struct BERTOptions {
   std::int64_t segments = 2;  // kinds of sentence that a token may belong to
   double dropout = 0;
   NormPlacement norm = NormPlacement::post;
+  std::optional<std::int64_t> hidden = {};  // of the feed-forward nets; 4 · width
+  Activation activation = Activation::gelu;
+  double norm_eps = 1e-5;
+  std::optional<std::int64_t> embedding_width = {};  // E, made C by a projection (Lan et al. 2020)
+  bool shared = false;                               // one block, applied `layers` times (the same)
+  bool pooler = false;                               // has pool()
+  std::int64_t padding_id = -1;  // its row of tokens gets no gradient; −1: none
 };
 
 /// Devlin et al. 2019: token + position + segment, normed, then an encoder that sees both ways.
@@ -24,22 +31,23 @@ class BERT : public Layer<BERT> {
   explicit BERT(const BERTOptions& options);
   Tensor forward(const Tensor& ids, const std::vector<std::int64_t>& lengths = {},
                  const Tensor& segments = {}) const;
+  /// tanh(pooler(the first token's vector)): x [B, T, C], which forward gave → [B, C].
+  Tensor pool(const Tensor& x) const;
   Members members() override {
-    return {{"token", token},
-            {"position", position},
-            {"segment", segment},
-            {"norm", norm},
-            {"encoder", encoder}};
+    return {{"token", token},     {"position", position}, {"segment", segment}, {"norm", norm},
+            {"mapping", mapping}, {"encoder", encoder},   {"pooler", pooler}};
   }
   BERT blank() const { return BERT(options); }
 
   BERTOptions options;
-  Embedding token, position, segment;  // [V, C], [context, C], [segments, C]
-  LayerNorm norm;
+  Embedding token, position, segment;  // [V, E], [context, E], [segments, E]; E is C, or as asked
+  LayerNorm norm;                      // [E]
+  Linear mapping;                      // [C, E], with embedding_width only
   Encoder encoder;
+  Linear pooler;  // [C, C], with pooler only
 };
 
-/// Logits of what stands at each place: norm(gelu(dense(bert))) · tokenᵀ + bias, [B, T, V].
+/// Logits of what stands at each place: norm(activation(dense(bert))) · tokenᵀ + bias, [B, T, V].
 class MaskedLM : public Layer<MaskedLM> {
  public:
   explicit MaskedLM(const BERTOptions& options);
@@ -54,7 +62,7 @@ class MaskedLM : public Layer<MaskedLM> {
   MaskedLM blank() const { return MaskedLM(bert.options); }
 
   BERT bert;
-  Linear dense;  // [C, C]
+  Linear dense;  // [E, C]
   LayerNorm norm;
   Tensor bias;  // [V]
 

@@ -18,18 +18,26 @@ constexpr double kInitialDeviation = 0.02;
 
 void initialise(Linear& layer, double deviation) {
   init::normal_(layer.weight, 0, deviation);
-  init::zeros_(layer.bias);
+  if (layer.bias.defined()) init::zeros_(layer.bias);
 }
 
 BlockOptions block_of(const GPTOptions& o) {
   return {.width = o.width,
           .heads = o.heads,
+          .hidden = o.hidden,
           .dropout = o.dropout,
+          .bias = o.bias,
           .activation = o.activation,
           .norm = o.norm,
           .norm_kind = o.norm_kind,
           .kv_heads = o.kv_heads,
-          .position = o.position};
+          .position = o.position,
+          .norm_eps = o.norm_eps,
+          .rotary = o.rotary,
+          .head_width = o.head_width,
+          .qkv_bias = o.qkv_bias,
+          .out_bias = o.out_bias,
+          .qk_norm = o.qk_norm};
 }
 
 }  // namespace
@@ -37,13 +45,16 @@ BlockOptions block_of(const GPTOptions& o) {
 double GPT::count(const GPTOptions& o) {
   const bool learned = o.position == HeadPosition::none;
   const auto C = static_cast<double>(o.width);
-  const double rows = static_cast<double>(o.vocab) + static_cast<double>(learned ? o.context : 0);
+  const double rows = static_cast<double>(o.vocab) * (o.tied ? 1 : 2) +
+                      static_cast<double>(learned ? o.context : 0);
   return rows * C + static_cast<double>(o.layers) * block_count(block_of(o)) +
          norm_count(C, o.norm_kind);
 }
 
 GPT::GPT(const GPTOptions& given)
-    : options(given), token(given.vocab, given.width), norm(given.width, given.norm_kind) {
+    : options(given),
+      token(given.vocab, given.width),
+      norm(given.width, given.norm_kind, {given.norm_eps}) {
   require(options.layers > 0, "GPT: ", options.layers, " layers: needs at least 1");
   require(options.context > 0 && options.window >= 0, "GPT: a context of ", options.context,
           ", a window of ", options.window, ": must be positive (a window of 0 means all)");
@@ -51,6 +62,10 @@ GPT::GPT(const GPTOptions& given)
   if (options.position == HeadPosition::none) {
     position = Embedding(options.context, options.width);
     init::normal_(position.weight, 0, kInitialDeviation);
+  }
+  if (!options.tied) {
+    head = Linear(options.width, options.vocab, {.bias = false});
+    init::normal_(head.weight, 0, kInitialDeviation);
   }
   const double onto_residual = init::residual_deviation(options.layers, kInitialDeviation);
   for (std::int64_t i = 0; i < options.layers; ++i) {
@@ -67,6 +82,7 @@ Members GPT::members() {
   if (options.position == HeadPosition::none) all.push_back({"position", position});
   all.push_back({"blocks", blocks});
   all.push_back({"norm", norm});
+  if (!options.tied) all.push_back({"head", head});
   return all;
 }
 
@@ -77,13 +93,15 @@ Mask GPT::mask() const {
 /// Tokens, and where they stand unless heads see that: [B, T] → [B, T, C]
 Tensor GPT::embed(const Tensor& ids, const KVCache* cache) const {
   const std::int64_t T = ids.size(1);
-  if (options.position != HeadPosition::none) return token(ids);
+  const Tensor vectors =
+      options.embedding_factor == 1 ? token(ids) : token(ids) * options.embedding_factor;
+  if (options.position != HeadPosition::none) return vectors;
   const std::int64_t end = cache ? cache->length() : T;
   require<ShapeError>(end <= options.context, "GPT: ", end, " tokens, but the model's context is ",
                       options.context, ": pass the last ", options.context, " of them");
-  if (!cache) return token(ids) + position(arange(T));
+  if (!cache) return vectors + position(arange(T));
   const KVCache::Flat at = cache->flat();
-  return token(ids) + position(tensor(at.queries, {at.examples == 0 ? 1 : at.examples, T}));
+  return vectors + position(tensor(at.queries, {at.examples == 0 ? 1 : at.examples, T}));
 }
 
 Tensor GPT::forward(const Tensor& ids, KVCache* cache,
@@ -100,7 +118,7 @@ Tensor GPT::forward(const Tensor& ids, KVCache* cache,
   for (const Block& block : blocks)  // [B, T, C]
     x = again ? checkpoint([&block, visible](const Tensor& y) { return block(y, visible); }, x)
               : block(x, visible, cache);
-  return linear(norm(x), token.weight);  // [B, T, V]
+  return options.tied ? linear(norm(x), token.weight) : head(norm(x));  // [B, T, V]
 }
 
 Tensor GPT::loss(const Tensor& ids, const Tensor& targets) const {

@@ -22,10 +22,20 @@ struct GPTOptions {
   HeadPosition position = HeadPosition::none;  // none: a learned vector for each position
   std::int64_t window = 0;  // a token sees itself and window − 1 before; 0: all
   bool checkpoint = false;  // training keeps one block at a time, for a third more arithmetic
+  // What differs between the models that others made, as BlockOptions has it:
+  std::optional<std::int64_t> hidden = {};  // 4 · width
+  double norm_eps = 1e-5;
+  RotaryOptions rotary = {};
+  std::optional<std::int64_t> head_width = {};  // width / heads
+  bool bias = true;
+  std::optional<bool> qkv_bias = {}, out_bias = {};  // bias
+  std::optional<double> qk_norm = {};
+  bool tied = true;             // the token embedding is the output projection
+  double embedding_factor = 1;  // of tokens, before positions are added
 };
 
 /// Radford et al. 2019: token + learned position, blocks under a causal mask, a last norm, and the
-/// token embedding again as output projection (tied). Weights start normal(0, 0.02), the
+/// token embedding again as output projection (unless untied). Weights start normal(0, 0.02), the
 /// projections onto the residual stream divided by √(2 · layers); biases 0.
 class GPT : public Layer<GPT> {
  public:
@@ -48,6 +58,7 @@ class GPT : public Layer<GPT> {
   Embedding position;  // [context, C]; undefined where heads see positions
   std::vector<Block> blocks;
   Norm norm;
+  Linear head;  // [V, C] without bias; undefined where tied
 
  private:
   Tensor embed(const Tensor& ids, const KVCache* cache) const;

@@ -6,11 +6,13 @@ namespace {
 
 double attention_count(const BlockOptions& o) {
   const auto C = static_cast<double>(o.width), H = static_cast<double>(o.heads);
-  const double keys = static_cast<double>(o.kv_heads.value_or(o.heads)) * (C / H);  // G · D
-  const double biases = o.bias ? 2 * C + 2 * keys : 0;
+  const double D = o.head_width ? static_cast<double>(*o.head_width) : C / H;
+  const double rows = (H + 2 * static_cast<double>(o.kv_heads.value_or(o.heads))) * D;
+  const double biases =
+      (o.qkv_bias.value_or(o.bias) ? rows : 0) + (o.out_bias.value_or(o.bias) ? C : 0);
   const double relative =
       o.position == HeadPosition::relative ? static_cast<double>(RelativeBuckets{}.count) * H : 0;
-  return 2 * C * C + 2 * C * keys + biases + relative;
+  return rows * C + H * D * C + biases + (o.qk_norm ? 2 * D : 0) + relative;
 }
 
 double feed_forward_count(const BlockOptions& o) {

@@ -37,7 +37,12 @@ Tensor patches_of(const Tensor& images, std::int64_t patch) {
 VisionTransformer::VisionTransformer(const VisionTransformerOptions& given)
     : options(checked(given)),
       patch(given.channels * given.patch * given.patch, given.width),
-      encoder({.block = {.width = given.width, .heads = given.heads, .dropout = given.dropout},
+      encoder({.block = {.width = given.width,
+                         .heads = given.heads,
+                         .hidden = given.hidden,
+                         .dropout = given.dropout,
+                         .activation = given.activation,
+                         .norm_eps = given.norm_eps},
                .layers = given.layers}),
       head(given.width, given.classes) {
   const std::int64_t side = options.size / options.patch;

@@ -10,6 +10,9 @@ struct VisionTransformerOptions {
   std::int64_t channels = 1, classes = 0;
   std::int64_t layers = 1, heads = 1, width = 0;
   double dropout = 0;
+  std::optional<std::int64_t> hidden = {};  // of the feed-forward nets; 4 · width
+  Activation activation = Activation::gelu_tanh;
+  double norm_eps = 1e-5;
 };
 
 /// [B, channels, size, size] → [B, (size / patch)², channels · patch²]: patches in reading order.

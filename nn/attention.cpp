@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "gradus/nn/attention_record.h"
-#include "gradus/ops/rotary.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
@@ -34,10 +33,14 @@ void check_dropout(const char* layer, double p) {
 template <class Options>
 std::int64_t checked_head_width(const char* layer, const Options& options) {
   const std::int64_t C = options.width, H = options.heads, G = options.kv_heads.value_or(H);
-  require(C > 0 && H > 0 && C % H == 0, layer, ": ", H, " heads do not divide a width of ", C);
+  std::int64_t D = 0;
+  if constexpr (requires { options.head_width; }) D = options.head_width.value_or(0);
+  require(D >= 0, layer, ": a head_width of ", D, ": must be positive");
+  require(C > 0 && H > 0 && (D > 0 || C % H == 0), layer, ": ", H,
+          " heads do not divide a width of ", C);
   require(G > 0 && H % G == 0, layer, ": ", G, " kv_heads do not divide ", H, " heads");
   check_dropout(layer, options.dropout);
-  return C / H;
+  return D > 0 ? D : C / H;
 }
 
 /// What positions add to the scores, [H, T, S] or [B, H, T, S]; undefined where they add nothing.
@@ -56,22 +59,30 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& given) :
   const std::int64_t C = options.width, D = checked_head_width("MultiHeadAttention", options);
   require(options.position != HeadPosition::rotary || D % 2 == 0,
           "MultiHeadAttention: rotary positions turn pairs, but a head is ", D, " wide");
-  qkv_proj = Linear(C, C + 2 * kv_heads() * D, {options.bias});
-  out_proj = Linear(C, C, {options.bias});
+  qkv_proj = Linear(C, (options.heads + 2 * kv_heads()) * D, {options.bias});
+  out_proj = Linear(options.heads * D, C, {options.out_bias.value_or(options.bias)});
+  if (options.qk_norm) {
+    q_norm = RMSNorm(D, {.eps = *options.qk_norm});
+    k_norm = RMSNorm(D, {.eps = *options.qk_norm});
+  }
   if (options.position == HeadPosition::relative)
     relative = RelativeBias(options.heads, options.relative);
 }
 
 Members MultiHeadAttention::members() {
   Members all{{"qkv_proj", qkv_proj}, {"out_proj", out_proj}};
+  if (options.qk_norm) {
+    all.push_back({"q_norm", q_norm});
+    all.push_back({"k_norm", k_norm});
+  }
   if (options.position == HeadPosition::relative) all.push_back({"relative", relative});
   return all;
 }
 
 Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, KVCache* cache) const {
-  const std::int64_t H = options.heads, G = kv_heads(), D = options.width / H;
-  const Tensor qkv = qkv_proj(x);  // [B, T, C + 2·G·D]
-  const bool plain = G == H && options.position == HeadPosition::none;
+  const std::int64_t H = options.heads, G = kv_heads(), D = head_width();
+  const Tensor qkv = qkv_proj(x);  // [B, T, (H + 2·G)·D]
+  const bool plain = G == H && options.position == HeadPosition::none && !options.qk_norm;
   if (plain && !cache && !AttentionRecord::current())
     return out_proj(
         packed_self_attention(qkv, H, mask, {.dropout = options.dropout, .training = training()}));
@@ -80,12 +91,16 @@ Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, KVCache* c
   Tensor q = split_heads(parts[0], H);  // [B, H, T, D]
   KeysValues all{.keys = split_heads(parts[1], G),
                  .values = split_heads(parts[2], G)};  // [B, G, T, D]
+  if (options.qk_norm) {
+    q = q_norm(q);
+    all.keys = k_norm(all.keys);
+  }
   KVCache::Flat at;
   if (options.position != HeadPosition::none)
     at = cache ? cache->flat() : KVCache::Flat{up_to(x.size(1)), up_to(x.size(1)), 0};
   if (options.position == HeadPosition::rotary) {
-    q = rotate(q, at.queries);
-    all.keys = rotate(all.keys, at.queries);
+    q = rotate(q, at.queries, options.rotary);
+    all.keys = rotate(all.keys, at.queries, options.rotary);
   }
   if (cache) all = cache->extend(*this, all.keys, all.values);  // [B, G, S, D]
   const Mask placed = cache ? remap_positions(mask, cache->queries(), cache->keys()) : mask;

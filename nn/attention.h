@@ -6,8 +6,10 @@
 #include "gradus/nn/cache.h"
 #include "gradus/nn/linear.h"
 #include "gradus/nn/module.h"
+#include "gradus/nn/norm.h"
 #include "gradus/nn/position.h"
 #include "gradus/ops/attention/attention.h"
+#include "gradus/ops/rotary.h"
 
 namespace gradus::nn {
 
@@ -21,13 +23,17 @@ enum class HeadPosition { none, rotary, alibi, relative };
 
 struct MultiHeadAttentionOptions {
   std::int64_t width = 0;  // C
-  std::int64_t heads = 1;  // H; divides C
+  std::int64_t heads = 1;  // H; divides C, unless head_width is given
   /// G heads of keys and values, each for H / G heads of queries; H.
   std::optional<std::int64_t> kv_heads = {};
   bool bias = true;    // in the projections
   double dropout = 0;  // on the attention weights
   HeadPosition position = HeadPosition::none;
-  RelativeBuckets relative = {};  // of HeadPosition::relative
+  RelativeBuckets relative = {};                // of HeadPosition::relative
+  RotaryOptions rotary = {};                    // of HeadPosition::rotary
+  std::optional<std::int64_t> head_width = {};  // D; C / H
+  std::optional<bool> out_bias = {};            // in the last projection; bias
+  std::optional<double> qk_norm = {};  // the eps of an RMSNorm of each head's q, and of its k; none
 };
 
 /// Self-attention: Concat(head_1 … head_H) W_O with head_i = attention(x W_Q, x W_K, x W_V) on its
@@ -44,12 +50,15 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   MultiHeadAttention blank() const { return MultiHeadAttention(options); }
 
   MultiHeadAttentionOptions options;
-  Linear qkv_proj;        // [C + 2·G·D, C]: q, k, v one after the other
-  Linear out_proj;        // [C, C]
-  RelativeBias relative;  // HeadPosition::relative only
+  Linear qkv_proj;         // [(H + 2·G)·D, C]: q, k, v one after the other
+  Linear out_proj;         // [C, H·D]
+  RMSNorm q_norm, k_norm;  // [D], of every head alike; with qk_norm only (Dehghani et al. 2023)
+  RelativeBias relative;   // HeadPosition::relative only
 
- private:
   std::int64_t kv_heads() const { return options.kv_heads.value_or(options.heads); }
+  std::int64_t head_width() const {
+    return options.head_width.value_or(options.width / options.heads);
+  }
 };
 
 struct CrossAttentionOptions {

@@ -10,9 +10,13 @@ MultiHeadAttentionOptions attention_of(const BlockOptions& block) {
   return {.width = block.width,
           .heads = block.heads,
           .kv_heads = block.kv_heads,
-          .bias = block.bias,
+          .bias = block.qkv_bias.value_or(block.bias),
           .dropout = block.dropout,
-          .position = block.position};
+          .position = block.position,
+          .rotary = block.rotary,
+          .head_width = block.head_width,
+          .out_bias = block.out_bias.value_or(block.bias),
+          .qk_norm = block.qk_norm};
 }
 
 CrossAttentionOptions cross_attention_of(const BlockOptions& block) {
@@ -34,8 +38,8 @@ FeedForwardOptions feed_forward_of(const BlockOptions& block) {
 
 Block::Block(const BlockOptions& given)
     : options(given),
-      norm1(given.width, given.norm_kind),
-      norm2(given.width, given.norm_kind),
+      norm1(given.width, given.norm_kind, {given.norm_eps}),
+      norm2(given.width, given.norm_kind, {given.norm_eps}),
       attention(attention_of(given)),
       feed_forward(feed_forward_of(given)),
       dropout(given.dropout) {}
@@ -52,9 +56,9 @@ Tensor Block::forward(const Tensor& input, const Mask& mask, KVCache* cache) con
 
 DecoderBlock::DecoderBlock(const BlockOptions& given)
     : options(given),
-      norm1(given.width, given.norm_kind),
-      norm2(given.width, given.norm_kind),
-      norm3(given.width, given.norm_kind),
+      norm1(given.width, given.norm_kind, {given.norm_eps}),
+      norm2(given.width, given.norm_kind, {given.norm_eps}),
+      norm3(given.width, given.norm_kind, {given.norm_eps}),
       attention(attention_of(given)),
       cross_attention(cross_attention_of(given)),
       feed_forward(feed_forward_of(given)),

@@ -21,6 +21,12 @@ struct BlockOptions {
   NormKind norm_kind = NormKind::layer;
   std::optional<std::int64_t> kv_heads = {};   // heads
   HeadPosition position = HeadPosition::none;  // in self-attention
+  double norm_eps = 1e-5;
+  // Of self-attention, as MultiHeadAttentionOptions has them:
+  RotaryOptions rotary = {};
+  std::optional<std::int64_t> head_width = {};       // width / heads
+  std::optional<bool> qkv_bias = {}, out_bias = {};  // bias
+  std::optional<double> qk_norm = {};
 };
 
 /// pre:   x = x + attention(norm1(x));   x = x + feed_forward(norm2(x))    (Xiong et al. 2020)

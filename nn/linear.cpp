@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gradus/nn/init.h"
+#include "gradus/ops/arithmetic.h"
 #include "gradus/ops/linear.h"
 
 namespace gradus::nn {
@@ -18,6 +19,9 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options) {
   init::uniform_(bias, -bound, bound);
 }
 
-Tensor Linear::forward(const Tensor& x) const { return linear(x, weight, bias); }
+Tensor Linear::forward(const Tensor& x) const {
+  const Tensor y = linear(x, weight, bias);
+  return lora_a.defined() ? y + linear(linear(x, lora_a), lora_b) * lora_scale : y;
+}
 
 }  // namespace gradus::nn

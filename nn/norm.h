@@ -28,12 +28,13 @@ class LayerNorm : public Layer<LayerNorm> {
 /// Zhang & Sennrich 2019.
 class RMSNorm : public Layer<RMSNorm> {
  public:
+  RMSNorm() = default;  // undefined: a place for one
   explicit RMSNorm(std::int64_t width, NormOptions options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override { return {{"weight", weight}}; }
   RMSNorm blank() const { return RMSNorm(width, options); }
 
-  std::int64_t width;
+  std::int64_t width = 0;
   NormOptions options;
   Tensor weight;  // [width], from 1; undefined unless affine
 };

@@ -8,7 +8,8 @@ template <class B>
 std::vector<B> make_blocks(const char* stack, const StackOptions& options) {
   require(options.layers > 0, stack, ": ", options.layers, " layers: needs at least 1");
   std::vector<B> blocks;
-  for (std::int64_t i = 0; i < options.layers; ++i) blocks.emplace_back(options.block);
+  const std::int64_t made = options.shared ? 1 : options.layers;
+  for (std::int64_t i = 0; i < made; ++i) blocks.emplace_back(options.block);
   return blocks;
 }
 
@@ -17,7 +18,7 @@ std::vector<B> make_blocks(const char* stack, const StackOptions& options) {
 Encoder::Encoder(const StackOptions& given)
     : options(given),
       blocks(make_blocks<Block>("Encoder", given)),
-      norm(given.block.width, given.block.norm_kind) {}
+      norm(given.block.width, given.block.norm_kind, {given.block.norm_eps}) {}
 
 Members Encoder::members() {
   Members all{{"blocks", blocks}};
@@ -26,15 +27,16 @@ Members Encoder::members() {
 }
 
 Tensor Encoder::forward(const Tensor& x, const Mask& mask, KVCache* cache) const {
-  Tensor y = x;                                                 // [B, S, C]
-  for (const Block& block : blocks) y = block(y, mask, cache);  // [B, S, C]
+  Tensor y = x;  // [B, S, C]
+  for (std::int64_t i = 0; i < options.layers; ++i)
+    y = blocks[static_cast<std::size_t>(options.shared ? 0 : i)](y, mask, cache);
   return options.final_norm ? norm(y) : y;
 }
 
 Decoder::Decoder(const StackOptions& given)
     : options(given),
       blocks(make_blocks<DecoderBlock>("Decoder", given)),
-      norm(given.block.width, given.block.norm_kind) {}
+      norm(given.block.width, given.block.norm_kind, {given.block.norm_eps}) {}
 
 Members Decoder::members() {
   Members all{{"blocks", blocks}};

@@ -11,6 +11,7 @@ struct StackOptions {
   BlockOptions block;
   std::int64_t layers = 1;
   bool final_norm = true;  // after the last block
+  bool shared = false;     // one block, applied `layers` times (Lan et al. 2020); an Encoder only
 };
 
 /// Blocks that see each other's places as `mask` allows: [B, S, C] → [B, S, C].

@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/examples/support/plot/attention_map.h"
+#include "gradus/io/pretrained.h"
 #include "gradus/io/write_file.h"
 #include "gradus/nn/attention_record.h"
 #include "gradus/ops/create.h"
@@ -53,7 +54,8 @@ void AttendFlags::add_to(CLI::App& app) {
 }
 
 int attend(GptFlags& flags, const std::string& directory, const AttendFlags& how) {
-  std::string out = how.out.empty() ? directory + "/attention.html" : how.out;
+  const std::string folder = io::is_pretrained(directory) ? "." : directory;
+  std::string out = how.out.empty() ? folder + "/attention.html" : how.out;
   const bool png = out.ends_with(".png");
   if (png) out.replace(out.size() - 3, 3, "svg");
   const bool page = out.ends_with(".html");

@@ -11,7 +11,9 @@
 
 #include "gradus/examples/support/interrupt.h"
 #include "gradus/examples/support/words.h"
+#include "gradus/io/pretrained.h"
 #include "gradus/io/text.h"
+#include "pretrained.h"
 #include "training.h"
 
 namespace gradus::examples {
@@ -38,13 +40,13 @@ void print_files(const GptFlags& flags) {
   }
 }
 
+}  // namespace
+
 void write_out(const std::string& text, bool at_once) {
   require<FileError>(std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
                          (!at_once || std::fflush(stdout) == 0),
                      "standard output cannot be written");
 }
-
-}  // namespace
 
 void SampleFlags::add_to(CLI::App& app) {
   nn::SamplingOptions& drawn = options.sampling;
@@ -87,7 +89,8 @@ int evaluate(GptFlags& flags, const std::string& directory, const std::string& f
   require(std::ssize(tokens) > flags.context, file, ": has ", tokens.size(),
           " tokens, but the model's context of ", flags.context, " wants at least ",
           flags.context + 1);
-  const double loss = mean_loss(*trained.model, tokens, 32);
+  const std::int64_t batch = flags.architecture.empty() ? 32 : 1;  // large vocabularies
+  const double loss = mean_loss(*trained.model, tokens, batch, flags.context);
   std::printf("%.4f nats a %s, perplexity %.3f", loss, trained.tokenizer->name().c_str(),
               std::exp(loss));
   if (flags.tokenizer_vocab > 0)  // to compare with other tokens
@@ -98,6 +101,7 @@ int evaluate(GptFlags& flags, const std::string& directory, const std::string& f
 }
 
 int info(GptFlags& flags, const std::string& directory) {
+  if (io::is_pretrained(directory)) return info_of_pretrained(directory);
   flags.load(directory);
   const std::unique_ptr<io::Tokenizer> tokenizer = io::load_tokenizer(flags.tokenizer_file());
   const SavedState saved = read_state(flags.files());

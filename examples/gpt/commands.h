@@ -30,6 +30,9 @@ struct AttendFlags : Options {
 /// Writes what the model's heads look at in the prompt: a page with all, or a picture of one.
 int attend(GptFlags& flags, const std::string& directory, const AttendFlags& how);
 
+/// To standard output, at once or when it is worth while. FileError where that cannot be.
+void write_out(const std::string& text, bool at_once);
+
 int evaluate(GptFlags& flags, const std::string& directory, const std::string& file);
 
 /// What is in a run's directory, for people.

@@ -12,6 +12,7 @@
 #include "gradus/io/bpe.h"
 #include "gradus/io/text.h"
 #include "gradus/io/word_tokenizer.h"
+#include "pretrained.h"
 
 namespace gradus::examples {
 namespace {
@@ -88,8 +89,9 @@ Corpus read_corpus(const GptFlags& flags) {
                      ") than what these files hold now (", corpus.digest,
                      "): restore the text, or start a new run");
   if (tenth && learns) held_out = cut_last_tenth(text);
-  corpus.tokenizer =
-      flags.resume ? io::load_tokenizer(flags.tokenizer_file()) : choose_tokenizer(text, flags);
+  corpus.tokenizer = flags.resume          ? io::load_tokenizer(flags.tokenizer_file())
+                     : !flags.from.empty() ? tokenizer_of(flags.from)
+                                           : choose_tokenizer(text, flags);
   corpus.training = corpus.tokenizer->encode(text);
   if (!tenth || learns) {
     corpus.held_out = encode_validation(*corpus.tokenizer, flags.validation, held_out);

@@ -33,7 +33,7 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
 /// Fills in the steps and the mean time of one; the first, which fills caches and asks the system
 /// for memory, does not count.
 void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const Corpus& corpus) {
-  optim::AdamW optimizer(model.parameters());
+  optim::AdamW optimizer(trained_parameters(model));
   const std::int64_t window = flags.context + 1;
   const TokenBatches batches(beginning(corpus.training, flags.batch * window), flags.context,
                              flags.batch, 0);
@@ -65,7 +65,7 @@ std::int64_t bytes_to_come(const nn::GPT& model, const Corpus& corpus) {
 CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus) {
   Generator own(0);
   const GeneratorScope scope(own);
-  nn::GPT model(flags.model());
+  nn::GPT model = flags.make_model(false);
   CostEstimate cost{};
   time_steps(cost, model, flags, corpus);
   const std::int64_t processes_of_run = processes().size();
@@ -75,7 +75,7 @@ CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus) {
   const std::int64_t side_by_side = evaluation_batch(flags);
   const std::vector<std::int64_t> part =
       beginning(corpus.held_out, side_by_side * flags.context + 1);
-  const auto evaluate = [&] { mean_loss(model, part, side_by_side); };
+  const auto evaluate = [&] { mean_loss(model, part, side_by_side, flags.context); };
   evaluate();  // as with steps, the first time does not count
   cost.evaluation_seconds = seconds_of(evaluate) *
                             static_cast<double>(std::ssize(corpus.held_out)) /

@@ -10,8 +10,11 @@
 
 #include "corpus.h"
 #include "gradus/examples/support/run.h"
+#include "gradus/io/model_config.h"
+#include "gradus/io/pretrained.h"
 #include "gradus/io/text.h"
 #include "gradus/models/sizes.h"
+#include "gradus/nn/lora.h"
 
 namespace gradus::examples {
 namespace {
@@ -94,6 +97,17 @@ void GptFlags::describe_model(CLI::App& app) {
   setting(app, "--checkpoint", &checkpoint,
           "keep one block's numbers at a time and compute them again: less memory, more time",
           {.optional = true});
+  setting(app, "--from", &from,
+          "go on from a model of other people: its directory, or a .gguf file",
+          {.optional = true, .may_differ = true})
+      .type_name("MODEL");
+  setting(app, "--freeze", &freeze, "parameters that stay as they are: token.*,blocks.0.*",
+          {.optional = true})
+      .type_name("PATTERN");
+  setting(app, "--lora", &lora, "layers that learn by low-rank adapters alone: *.qkv_proj",
+          {.optional = true})
+      .type_name("PATTERN");
+  setting(app, "--lora-rank", &lora_rank, "of these adapters (8)", {.optional = true});
 }
 
 void GptFlags::describe_recipe(CLI::App& app) {
@@ -110,6 +124,7 @@ void GptFlags::describe_recipe(CLI::App& app) {
 
 void GptFlags::read_more(SettingsFile& file) {
   if (!file.has("kv_heads")) kv_heads = heads;
+  if (file.has("architecture")) file.read("architecture", architecture);
   time = {};
   if (!file.has("time")) return;
   SettingsFile limit = file.part("time");
@@ -120,6 +135,7 @@ void GptFlags::read_more(SettingsFile& file) {
 }
 
 void GptFlags::write_more(nlohmann::ordered_json& json) const {
+  if (!architecture.empty()) json["architecture"] = architecture;
   if (time.seconds > 0)
     json["time"] = {{"seconds", time.seconds},
                     {"evaluation_steps", time.evaluation_steps},
@@ -143,6 +159,8 @@ void GptFlags::check(const Judge& judge) const {
   judge.require(!texts.empty(), "files", "[]", ": name at least one text");
   judge.require(heads % kv_heads == 0, "kv_heads", kv_heads, ": must be positive and divide the ",
                 heads, " heads");
+  judge.require(lora.empty() || (1 <= lora_rank && lora_rank <= width), "lora_rank", lora_rank,
+                ": must be 1 to ", width);
   judge.require(positions != "rotary" || width / heads % 2 == 0, "positions", positions,
                 " turns pairs of numbers, but a width of ", width, " by ", heads, " heads is odd");
 }
@@ -162,6 +180,13 @@ Need GptFlags::need() const {
 }
 
 nn::GPTOptions GptFlags::model() const {
+  if (!architecture.empty()) {
+    nn::GPTOptions o = io::gpt_options(io::Json::parse(architecture, settings_file()));
+    o.dropout = dropout;
+    o.checkpoint = checkpoint;
+    if (o.position != nn::HeadPosition::none) o.context = context;  // a table keeps its length
+    return o;
+  }
   return {.vocab = vocab,
           .context = context,
           .layers = layers,
@@ -176,7 +201,20 @@ nn::GPTOptions GptFlags::model() const {
           .checkpoint = checkpoint};
 }
 
+nn::GPT GptFlags::make_model(bool load) const {
+  const nn::GPTOptions options = model();
+  nn::GPT made = load && !from.empty() ? io::load_gpt(from, [&](nn::GPTOptions& o) { o = options; })
+                                       : nn::GPT(options);
+  made.train();
+  if (!lora.empty()) nn::add_adapters(made, lora, {.rank = lora_rank});
+  if (!freeze.empty()) nn::freeze(made, freeze);
+  return made;
+}
+
 std::string GptFlags::non_default_options() const {
+  if (!architecture.empty())
+    return str_cat(", from ", from, lora.empty() ? "" : ", adapters in " + lora,
+                   freeze.empty() ? "" : ", frozen: " + freeze);
   std::string all;
   if (positions != "learned") all += ", " + positions + " positions";
   if (kv_heads != heads) all += str_cat(", ", kv_heads, kv_heads == 1 ? " key head" : " key heads");
@@ -213,13 +251,32 @@ void GptFlags::judge_before_text() {
   }
   const std::string asked = config;
   choose_config(asked.empty() ? kConfigs[0].name : asked);
-  vocab = 1;
+  if (from.empty()) vocab = 1;
   judge_values(Judge());
   judge_memory(Judge(), true);
   config = asked;
 }
 
+void GptFlags::take_model() {
+  for (const char* flag : {"--config", "--layers", "--heads", "--width", "--positions",
+                           "--kv-heads", "--window", "--norm", "--activation", "--tokenizer"})
+    require(!given(flag), flag, " contradicts --from: ", from, " decides that");
+  const nn::GPTOptions o = io::read_gpt_options(from);
+  config = std::filesystem::path(from).filename().string();
+  architecture = io::config_of(o);
+  layers = o.layers;
+  heads = o.heads;
+  width = o.width;
+  vocab = o.vocab;
+  window = o.window;
+  kv_heads = o.kv_heads.value_or(o.heads);
+  if (!given("--context")) context = std::min<std::int64_t>(o.context, 128);
+  if (!given("--batch")) batch = 4;
+  require(context <= o.context, "--context ", context, ": ", from, " has ", o.context);
+}
+
 void GptFlags::choose_config(const std::string& name) {
+  if (!from.empty()) return take_model();
   const nn::GPTPreset& preset = nn::gpt_preset(name);
   const auto choose = [&](const char* flag, std::int64_t& size, std::int64_t chosen) {
     if (!given(flag)) size = chosen;
@@ -236,8 +293,11 @@ void GptFlags::choose_config(const std::string& name) {
 void GptFlags::take(const Corpus& corpus) {
   choose_config(config.empty() ? config_for(corpus.size()).name : config);
   text_digest = corpus.digest;
-  if (tokenizer == "auto") tokenizer = corpus.tokenizer->name() == "byte" ? "byte" : "char";
-  vocab = corpus.tokenizer->vocab_size();
+  if (tokenizer == "auto" && from.empty())
+    tokenizer = corpus.tokenizer->name() == "byte" ? "byte" : "char";
+  require(from.empty() || corpus.tokenizer->vocab_size() <= vocab, from, ": its tokenizer has ",
+          corpus.tokenizer->vocab_size(), " tokens, but the model ", vocab);
+  if (from.empty()) vocab = corpus.tokenizer->vocab_size();
   warmup = std::min<std::int64_t>(warmup, steps / 10);
 }
 

@@ -25,8 +25,12 @@ class GptFlags : public ModelFlags {
   std::string config;                // the preset that the sizes come from; "": the text decides
   std::int64_t vocab = 0, context = 0, kv_heads = 0, window = 0;
   std::string positions = "learned", norm = "layer", activation = "gelu";
-  bool checkpoint = false;  // of gradients
-  TimeLimit time;           // with it, `steps` is the plan that the run began with
+  bool checkpoint = false;   // of gradients
+  std::string from;          // the model of other people that training goes on from; "": none
+  std::string architecture;  // its config.json, which says what the sizes here do not
+  std::string freeze, lora;  // names of parameters, and of layers that get adapters
+  std::int64_t lora_rank = 8;
+  TimeLimit time;  // with it, `steps` is the plan that the run began with
   std::int64_t warmup = 100;
   double final_factor = 0.1;  // the cosine ends at this part of the rate
   double beta2 = 0.99, weight_decay = 0.1, clip_norm = 1.0;
@@ -45,6 +49,9 @@ class GptFlags : public ModelFlags {
   void take(const Corpus& corpus);
 
   nn::GPTOptions model() const;
+  /// The model, loaded where training begins `from` one and else at random, with what --freeze and
+  /// --lora ask for.
+  nn::GPT make_model(bool load) const;
   /// Where the model is not GPT-2's: ", rotary positions, 2 key heads"; else "".
   std::string non_default_options() const;
   std::string tokenizer_file() const { return out + "/tokenizer.json"; }
@@ -62,6 +69,7 @@ class GptFlags : public ModelFlags {
   void describe_text(CLI::App& app);
   void describe_model(CLI::App& app);
   void describe_recipe(CLI::App& app);
+  void take_model();  // the sizes of `from`
 };
 
 /// A preset, and for texts of how many tokens it is: "10,000 to 10,000,000".

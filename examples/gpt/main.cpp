@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "gradus/examples/support/program.h"
+#include "pretrained.h"
 
 int main(int argc, char** argv) {
   using namespace gradus::examples;
@@ -14,6 +15,9 @@ int main(int argc, char** argv) {
   SampleFlags sampled;
   AttendFlags attended;
   DemoFlags shown;
+  LogitsFlags counted;
+  ExportFlags written;
+  ChatFlags talk;
   std::string run, file;
   sampled.add_to(
       add_command_on_run(app, "sample", "write text in the manner of what was learnt", run));
@@ -22,6 +26,9 @@ int main(int argc, char** argv) {
       .add_option("file", file, "text")
       ->required()
       ->type_name("FILE");
+  counted.add_to(add_command_on_run(app, "logits", "print what follows each token id", run));
+  written.add_to(add_command_on_run(app, "export", "write a run as other programs read it", run));
+  talk.add_to(add_command_on_run(app, "chat", "talk with a model of other people", run));
   add_command_on_run(app, "info", "what is in the directory of a run", run);
   shown.add_to(*app.add_subcommand("demo", "a minute of training on this project's own text"));
   return program(app, "gpt", argc, argv, [&] {
@@ -30,6 +37,9 @@ int main(int argc, char** argv) {
     if (app.got_subcommand("attend")) return attend(flags, run, attended);
     if (app.got_subcommand("eval")) return evaluate(flags, run, file);
     if (app.got_subcommand("info")) return info(flags, run);
+    if (app.got_subcommand("logits")) return logits(flags, run, counted);
+    if (app.got_subcommand("export")) return export_model(flags, run, written);
+    if (app.got_subcommand("chat")) return chat(flags, run, talk);
     return demo(flags, shown);
   });
 }

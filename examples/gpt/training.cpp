@@ -8,10 +8,12 @@
 #include "gradus/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/examples/support/run.h"
+#include "gradus/io/pretrained.h"
 #include "gradus/io/text.h"
 #include "gradus/nn/attention_record.h"
 #include "gradus/ops/create.h"
 #include "gradus/train/data.h"
+#include "pretrained.h"
 
 namespace gradus::examples {
 namespace {
@@ -27,8 +29,8 @@ TrainOptions options_for(const GptFlags& flags, const io::Tokenizer& tokens) {
 }
 
 /// How each head looks at the beginning of the held-out text: entropy, span, largest weight.
-void log_heads(Metrics& metrics, const nn::GPT& model, const std::vector<std::int64_t>& held_out) {
-  const std::int64_t T = model.options.context;
+void log_heads(Metrics& metrics, const nn::GPT& model, const std::vector<std::int64_t>& held_out,
+               std::int64_t T) {
   nn::AttentionRecord record;
   const auto first = std::span(held_out).first(static_cast<std::size_t>(T));
   static_cast<void>(model(tensor(first, {1, T})));
@@ -70,11 +72,17 @@ void print_losses(const GptFlags& flags, const Corpus& corpus, const Trainer& tr
 
 }  // namespace
 
+std::vector<nn::NamedTensor> trained_parameters(const nn::GPT& model) {
+  std::vector<nn::NamedTensor> all = model.parameters();
+  std::erase_if(all, [](const nn::NamedTensor& each) { return !each.tensor.requires_grad(); });
+  return all;
+}
+
 int run_training(const GptFlags& flags, const Corpus& corpus,
                  const std::function<void(const Trainer&)>& begun) {
   seed(static_cast<std::uint64_t>(flags.seed));
-  nn::GPT model(flags.model());
-  optim::AdamW optimizer(optim::decay_matrices_only(model.parameters(), flags.weight_decay),
+  nn::GPT model = flags.make_model(!flags.resume);
+  optim::AdamW optimizer(optim::decay_matrices_only(trained_parameters(model), flags.weight_decay),
                          {.lr = flags.learning_rate, .betas = {0.9, flags.beta2}});
   const TokenBatches batches(corpus.training, flags.context, flags.batch,
                              static_cast<std::uint64_t>(flags.seed));
@@ -88,8 +96,9 @@ int run_training(const GptFlags& flags, const Corpus& corpus,
     return model.loss(batch.x, batch.y);
   };
   const auto evaluate = [&] {
-    Metrics found{{"held_out_loss", mean_loss(model, corpus.held_out, evaluation_batch(flags))}};
-    log_heads(found, model, corpus.held_out);
+    Metrics found{{"held_out_loss",
+                   mean_loss(model, corpus.held_out, evaluation_batch(flags), flags.context)}};
+    log_heads(found, model, corpus.held_out, flags.context);
     return found;
   };
   return flags.train(trainer, loss_of, evaluate,
@@ -101,17 +110,18 @@ int run_training(const GptFlags& flags, const Corpus& corpus,
 }
 
 TrainedModel load_trained(GptFlags& flags, const std::string& directory) {
+  if (io::is_pretrained(directory)) return load_pretrained(flags, directory);
   flags.load(directory);
   TrainedModel trained{io::load_tokenizer(flags.tokenizer_file()),
-                       std::make_unique<nn::GPT>(flags.model())};
+                       std::make_unique<nn::GPT>(flags.make_model(false))};
   load_best(*trained.model, flags.files());
   return trained;
 }
 
-double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens,
-                 std::int64_t batch) {
+double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens, std::int64_t batch,
+                 std::int64_t window) {
   const NoGrad off;
-  const TokenBatches windows(tokens, model.options.context, batch, 0);
+  const TokenBatches windows(tokens, window, batch, 0);
   double total = 0, count = 0;
   for (const Batch& each : windows.once()) {
     const double n = static_cast<double>(each.y.numel());
@@ -122,7 +132,7 @@ double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens,
 }
 
 std::int64_t evaluation_batch(const GptFlags& flags) {
-  return std::max<std::int64_t>(flags.batch, 32);
+  return flags.architecture.empty() ? std::max<std::int64_t>(flags.batch, 32) : flags.batch;
 }
 
 }  // namespace gradus::examples

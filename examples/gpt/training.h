@@ -23,16 +23,21 @@ namespace gradus::examples {
 int run_training(const GptFlags& flags, const Corpus& corpus,
                  const std::function<void(const Trainer&)>& begun = {});
 
+/// Those that learn: not what is frozen.
+std::vector<nn::NamedTensor> trained_parameters(const nn::GPT& model);
+
 /// The tokenizer and best weights of the run in `directory`, for sampling and evaluating; its
-/// settings are put into `flags`. FileError where the directory holds no run.
+/// settings are put into `flags`. Or a model of other people (pretrained.h). FileError where it
+/// holds neither.
 struct TrainedModel {
   std::unique_ptr<io::Tokenizer> tokenizer;
   std::unique_ptr<nn::GPT> model;  // in eval mode
 };
 TrainedModel load_trained(GptFlags& flags, const std::string& directory);
 
-/// Mean nats a token of `tokens`, `batch` windows of the model's context side by side.
-double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens, std::int64_t batch);
+/// Mean nats a token of `tokens`, `batch` windows of so many tokens side by side.
+double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens, std::int64_t batch,
+                 std::int64_t window);
 std::int64_t evaluation_batch(const GptFlags& flags);  // that `batch`, in training
 
 }  // namespace gradus::examples

@@ -1,0 +1,113 @@
+// gpt chat: a talk with a model of other people. What was said stays in the cache: each turn costs
+// what is new.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+
+#include "gradus/examples/support/interrupt.h"
+#include "gradus/io/pretrained.h"
+#include "gradus/io/pretrained_tokenizer.h"
+#include "gradus/io/tensor_source.h"
+#include "gradus/io/text.h"
+#include "pretrained.h"
+#include "training.h"
+
+namespace gradus::examples {
+namespace {
+
+/// The template that the model was taught to talk by.
+io::ChatTemplate template_of(const std::string& model) {
+  if (!model.ends_with(".gguf")) {
+    const std::string file = model + "/tokenizer_config.json";
+    return {io::Json::parse(io::read_text(file), file).at("chat_template").text(), file};
+  }
+  const io::TensorSource source = io::TensorSource::open(model);
+  const auto found = source.facts().find("tokenizer.chat_template");
+  const auto* text =
+      found == source.facts().end() ? nullptr : std::get_if<std::string>(&found->second);
+  require<FileError>(text != nullptr, model,
+                     ": has no chat template: gpt sample goes on from texts");
+  return {*text, model};
+}
+
+/// What was said so far, and how much of it the model has read.
+class Talk {
+ public:
+  Talk(const TrainedModel& model, io::ChatTemplate form, const ChatFlags& how)
+      : tokenizer_(dynamic_cast<const io::PretrainedTokenizer&>(*model.tokenizer)),
+        form_(std::move(form)),
+        how_(how),
+        reader_(*model.model) {
+    end_ = tokenizer_.id_of("<|im_end|>").value_or(-1);
+    if (!how.system.empty()) messages_.push_back({"system", how.system});
+  }
+
+  void say(const std::string& text) {
+    messages_.push_back({"user", text});
+    const std::string all = form_.render(messages_);
+    std::vector<std::int64_t> unread =
+        tokenizer_.encode(std::string_view(all).substr(told_.size()));
+    if (last_ >= 0) unread.insert(unread.begin(), last_);  // drawn, but not read
+    nn::GenerateOptions options = how_.options;
+    options.end = end_;
+    std::string answer;
+    io::StreamDecoder decoder(tokenizer_);
+    nn::generate(reader_, {unread}, options,
+                 RandomStream{static_cast<std::uint64_t>(how_.seed), turn_++, 0},
+                 [&](std::int64_t, std::int64_t id) {
+                   last_ = id;
+                   if (id == end_) return true;
+                   const std::string piece = decoder.push(id);
+                   answer += piece;
+                   write_out(piece, true);
+                   return interrupt_signal == 0;
+                 });
+    const std::string rest = decoder.finish();
+    write_out(rest + "\n", true);
+    answer += rest;
+    messages_.push_back({"assistant", answer});
+    told_ = all + answer + (last_ == end_ ? "<|im_end|>" : "");
+  }
+
+ private:
+  const io::PretrainedTokenizer& tokenizer_;
+  io::ChatTemplate form_;
+  const ChatFlags& how_;
+  nn::GPTContinuation reader_;
+  std::int64_t end_ = -1, last_ = -1;
+  std::uint32_t turn_ = 0;
+  std::vector<io::ChatMessage> messages_;
+  std::string told_;  // the text of the talk that the model has read or written
+};
+
+}  // namespace
+
+void ChatFlags::add_to(CLI::App& app) {
+  options.sampling.temperature = 0.2;  // as its authors advise
+  options.sampling.top_p = 0.9;
+  SampleFlags::add_to(app);
+  option(app, "--system", &system, "how the model is to behave (as its template says)");
+  app.get_option("--prompt")
+      ->description("say this and end; else each line of the input is a turn");
+}
+
+int chat(GptFlags& flags, const std::string& model, const ChatFlags& how) {
+  how.judge_values(Judge());
+  require(io::is_pretrained(model), model,
+          ": is no model of other people, which can talk: ", "gpt sample ", model,
+          " goes on from texts");
+  io::ChatTemplate form = template_of(model);
+  const TrainedModel loaded = load_trained(flags, model);
+  Talk talk(loaded, std::move(form), how);
+  end_when_nobody_reads();
+  if (!how.prompt.empty()) {
+    talk.say(how.prompt);
+    return 0;
+  }
+  std::fprintf(stderr, "Say something; an empty line ends the talk.\n");
+  for (std::string line; interrupt_signal == 0 && std::getline(std::cin, line) && !line.empty();)
+    talk.say(line);
+  return 0;
+}
+
+}  // namespace gradus::examples

@@ -1,0 +1,38 @@
+// Low-rank adapters: a model learns something more while its own weights stay as they are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gradus/nn/module.h"
+
+namespace gradus::nn {
+
+/// Hu et al. 2022: y = x Wᵀ + b + (alpha / rank) · x Aᵀ Bᵀ with A [rank, in] and B [out, rank]. A
+/// starts normal(0, 1/√in), B 0, so that nothing changes until something is learned.
+struct LoRA {
+  std::int64_t rank = 8;
+  double alpha = 16;
+};
+
+/// Is `name` of the pattern? "*" stands for any characters, a comma between patterns for "or".
+bool matches(const std::string& pattern, const std::string& name);
+
+/// Gives every Linear below `module` whose name matches an adapter, and lets these adapters alone
+/// want gradients: "*.qkv_proj,*.out_proj". The names; ValueError where none matches, where one has
+/// an adapter already, and for a rank below 1.
+std::vector<std::string> add_adapters(Module& module, const std::string& pattern,
+                                      const LoRA& options = {});
+
+/// W + (alpha / rank) · B A becomes the weight of each, and the adapters are gone. Parameters want
+/// gradients again.
+void merge_adapters(Module& module);
+
+/// The adapters alone, by name: what is saved apart. load_state_dict(…, false) reads them into a
+/// module that has such adapters.
+StateDict adapter_state(const Module& module);
+
+/// Parameters whose names match stop wanting gradients; ValueError where none does. How many.
+std::int64_t freeze(Module& module, const std::string& pattern);
+
+}  // namespace gradus::nn

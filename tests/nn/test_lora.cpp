@@ -1,0 +1,110 @@
+// Adapters: nothing changes until they learn, they alone learn, and merged they give the same.
+#include <cmath>
+#include <string>
+
+#include "gradus/engine/grad_mode.h"
+#include "gradus/nn/block.h"
+#include "gradus/nn/init.h"
+#include "gradus/nn/lora.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
+#include "gradus/ops/unary.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+nn::Block block() {
+  nn::Block made({.width = 6, .heads = 2});
+  made.to(Dtype::f64);
+  return made;
+}
+
+Tensor input() { return sin(arange(36).to(Dtype::f64)).reshape({2, 3, 6}); }
+
+/// As if they had learned something.
+void move_adapters(nn::Module& module) {
+  for (const nn::NamedTensor& each : module.parameters())
+    if (Tensor p = each.tensor; each.name.ends_with("lora_b")) nn::init::normal_(p, 0, 0.5);
+}
+
+}  // namespace
+
+TEST_CASE("a new adapter changes nothing, and alone wants gradients") {
+  nn::Block model = block();
+  const Tensor before = model(input()).detach();
+  const std::vector<std::string> names =
+      nn::add_adapters(model, "*.qkv_proj,feed_forward.*", {.rank = 2, .alpha = 6});
+  CHECK(names ==
+        std::vector<std::string>{"attention.qkv_proj", "feed_forward.up", "feed_forward.down"});
+  CHECK(model.attention.qkv_proj.lora_a.shape() == Shape{2, 6});
+  CHECK(model.attention.qkv_proj.lora_b.shape() == Shape{18, 2});
+  CHECK(model.attention.qkv_proj.lora_scale.item() == 3);
+  const Tensor after = model(input());
+  CHECK(naive::numbers(after.detach()) == naive::numbers(before));  // y + 0 is y
+  after.sum().backward();
+  for (const nn::NamedTensor& each : model.parameters()) {
+    INFO(each.name);
+    const bool adapter = each.name.find(".lora_") != std::string::npos;
+    CHECK(each.tensor.requires_grad() == adapter);
+    CHECK(each.tensor.grad().defined() == adapter);
+  }
+  CHECK(nn::adapter_state(model).size() == 9);
+}
+
+TEST_CASE("merged adapters give what they gave apart") {
+  nn::Block model = block();
+  nn::add_adapters(model, "*", {.rank = 2});
+  move_adapters(model);
+  const Tensor apart = model(input()).detach();
+  nn::Block copy = model.clone();
+  CHECK(naive::numbers(copy(input()).detach()) == naive::numbers(apart));
+  nn::merge_adapters(copy);
+  CHECK(nn::adapter_state(copy).empty());
+  CHECK(copy.parameter_count() == block().parameter_count());
+  const std::vector<double> merged = naive::numbers(copy(input()).detach());
+  const std::vector<double> wanted = naive::numbers(apart);
+  // Sums of six products in another order, through two norms: 1e-15 each, enlarged a hundredfold.
+  for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(merged[i] - wanted[i]) < 1e-12);
+  for (const nn::NamedTensor& each : copy.parameters()) CHECK(each.tensor.requires_grad());
+}
+
+TEST_CASE("adapters are read into another model of the same weights") {
+  nn::Block model = block(), other = model.clone();
+  nn::add_adapters(model, "attention.*", {.rank = 1});
+  move_adapters(model);
+  nn::add_adapters(other, "attention.*", {.rank = 1});
+  other.load_state_dict(nn::adapter_state(model), false);
+  CHECK(naive::numbers(other(input()).detach()) == naive::numbers(model(input()).detach()));
+}
+
+TEST_CASE("patterns name layers, or are refused") {
+  CHECK(nn::matches("a.*.b", "a.0.b"));
+  CHECK(nn::matches("*", ""));
+  CHECK(nn::matches("x,*b", "ab"));
+  CHECK(!nn::matches("a*", "ba"));
+  CHECK(!nn::matches("", "a"));
+  nn::Block model = block();
+  CHECK(has(message_of<ValueError>([&] { nn::add_adapters(model, "query"); }),
+            "no linear layer is called \"query\": there are attention.qkv_proj …"));
+  CHECK(has(message_of<ValueError>([&] { nn::add_adapters(model, "*", {.rank = 0}); }),
+            "a rank of 0: must be at least 1"));
+  nn::add_adapters(model, "*.up");
+  CHECK(has(message_of<ValueError>([&] { nn::add_adapters(model, "*"); }),
+            "feed_forward.up has an adapter: merge it first"));
+}
+
+TEST_CASE("frozen parameters get no gradients") {
+  nn::Block model = block();
+  CHECK(nn::freeze(model, "norm*,*.bias") == 4 + 4);
+  model(input()).sum().backward();
+  CHECK(!model.norm1.weight.grad().defined());
+  CHECK(!model.attention.qkv_proj.bias.grad().defined());
+  CHECK(model.attention.qkv_proj.weight.grad().defined());
+  CHECK(has(message_of<ValueError>([&] { nn::freeze(model, "token.*"); }),
+            "no parameter is called \"token.*\": there are norm1.weight …"));
+}
+
+}  // namespace gradus::testing
