@@ -63,6 +63,11 @@ struct Counts {
   std::int64_t forward = 0;  // calls
   std::int64_t vjp = 0;
   std::int64_t conditions = 0;  // under which the gradients were looked at
+
+  void add(const Counts& more) {
+    forward += more.forward;
+    vjp += more.vjp;
+  }
 };
 
 struct Report {

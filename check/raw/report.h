@@ -103,11 +103,15 @@ GRADUS_CHECK_INLINE std::string Report::text(bool colour) const {
   if (colour)
     result.replace(10, word.size(), codes[static_cast<std::size_t>(verdict)] + word + "\033[0m");
   for (std::size_t k = 0; k < inputs.size(); ++k) result += wrapped(summary_line(inputs[k], k), 2);
+  std::string said;  // one cause of several inputs is written once
   for (std::size_t f = 0; f < findings.size(); ++f) {
     const std::size_t k = findings[f].input;
     result += described(findings[f]);
     const bool last = f + 1 == findings.size() || findings[f + 1].input != k;
-    if (last && k < inputs.size()) result += drawn_map(inputs[k]) + drawn_cause(inputs[k]);
+    if (!last || k >= inputs.size()) continue;
+    const std::string cause = drawn_cause(inputs[k]);
+    result += drawn_map(inputs[k]) + (cause == said ? wrapped("likely cause: as above", 4) : cause);
+    if (!inputs[k].cause.name.empty()) said = cause;
   }
   for (const std::string& note : notes) result += wrapped("note: " + note, 2);
   if (!smallest.empty()) result += wrapped("smallest failing shape: " + smallest, 2);
