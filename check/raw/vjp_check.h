@@ -45,8 +45,7 @@ class VjpCheck {
       if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_))
         add_other(report_, *tie);
       if (!probes_.empty()) side_effects().check_answer(answers_.back());
-      if (report_.verdict == Verdict::fail && full_) name_causes();
-      if (report_.verdict == Verdict::fail && !full_) look_at_all();
+      if (report_.verdict == Verdict::fail) full_ ? name_causes() : look_at_all();
       if (report_.verdict != Verdict::fail && options_.beside) look_beside();
     } catch (const Stop& stop) {
       report_.verdict = worse(report_.verdict, stop.verdict);
@@ -69,7 +68,6 @@ class VjpCheck {
   }
 
   std::size_t outputs() const { return subject_.output().size(); }
-
   void check_output() {
     const std::size_t count = outputs();
     Shape& shape = options_.output_shape;
