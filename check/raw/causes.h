@@ -28,6 +28,16 @@ inline Cause likely_cause(const Evidence& evidence) {
   return {};
 }
 
+/// The map of a Jacobian: outputs × elements of the input that evidence.input names.
+inline std::string jacobian_map(const Evidence& evidence) {
+  const Comparison d(evidence);
+  std::string map;
+  for (std::size_t i = 0; i < d.a.rows; ++i)
+    for (std::size_t j = 0; j < d.a.columns; ++j)
+      map += std::isfinite(d.a(i, j)) && !d.wrong(i, j) ? '.' : map_character(d.a(i, j), d.n(i, j));
+  return map;
+}
+
 /// Outputs whose upstream gradients no input's gradient reads, though they depend on some: one cause
 /// for all inputs, if it explains all of them.
 inline Cause unread_upstream(Evidence evidence) {
@@ -63,6 +73,20 @@ inline Cause unread_upstream(Evidence evidence) {
                                : where,
                  " is never read"),
           "each output's dy must reach every input that the output depends on"};
+}
+
+/// Names the causes of what is wrong; of a `jacobian` under test the map is drawn whole.
+inline void explain(Report& report, Evidence evidence, bool jacobian) {
+  const Cause unread = unread_upstream(evidence);
+  for (std::size_t k = 0; k < report.inputs.size(); ++k) {
+    InputSummary& input = report.inputs[k];
+    if (input.wrong == 0 || !input.cause.name.empty()) continue;
+    evidence.input = k;
+    input.cause = unread.name.empty() ? likely_cause(evidence) : unread;
+    if (!jacobian) continue;
+    input.map = jacobian_map(evidence);
+    input.map_rows = static_cast<std::int64_t>(evidence.inputs[k].numeric.rows);
+  }
 }
 
 }  // namespace gradus::check

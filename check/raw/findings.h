@@ -56,6 +56,7 @@ struct InputSummary {
   std::int64_t kinks = 0;      // elements at a kink
   double largest = 0;          // the largest measured derivative
   std::string map = {};        // one character an element; empty where nothing is wrong
+  std::int64_t map_rows = 0;   // > 0: the map is the Jacobian's, so many outputs × elements
   Cause cause = {};
 };
 

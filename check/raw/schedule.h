@@ -60,7 +60,6 @@ class Schedule {
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   /// Is there less time than looking at all elements would take? One call has taken `call` seconds.
   void plan(double call, const std::vector<Input>& inputs) {
-    call_ = call;
     const double column = kColumnCalls * call / threads_;
     std::vector<std::size_t> sizes;
     for (const Input& input : inputs)
@@ -73,17 +72,17 @@ class Schedule {
   }
   bool limited() const { return limited_; }
   /// Would looking at all elements and outputs take five seconds or less?
-  bool affords_all(std::size_t outputs) const {
+  bool affords_all(std::size_t outputs, std::int64_t calls_so_far) const {
     std::size_t elements = 0;
     for (const std::size_t n : columns_) elements += n;
     const double pairs = static_cast<double>(elements) * static_cast<double>(outputs);
     const double calls =
         kColumnCalls * static_cast<double>(elements) + static_cast<double>(outputs);
-    return !limited_ && pairs <= 2e6 && calls * call_ <= 5;
+    const double call = seconds() / static_cast<double>(std::max<std::int64_t>(calls_so_far, 1));
+    return !limited_ && pairs <= 2e6 && calls * call <= 5;
   }
   bool over() const { return limited_ && seconds() > budget_; }
   double budget() const { return budget_; }
-  double call_seconds() const { return call_; }
   /// How many elements of input k there is time for.
   std::size_t columns(std::size_t k) const { return columns_[k]; }
 
@@ -138,7 +137,7 @@ class Schedule {
     }
   }
 
-  double budget_, call_ = 0;
+  double budget_;
   int threads_;
   Clock::time_point begin_ = Clock::now();
   bool limited_ = false;

@@ -235,7 +235,7 @@ class VjpCheck {
     if (worst.finding.verdict == Verdict::pass) return;
     ++(wrong ? summary.wrong : summary.unseen);
     const std::size_t p = worst.probe;
-    c = wrong ? map_character(move.of(answers_[p][k]), numeric_[k].slopes[m][p]) : '~';
+    c = wrong ? map_character(move.of(answers_[p][k]), numeric_[k].slopes[m][p].value) : '~';
   }
 
   /// The worst of one move's comparisons.
@@ -334,7 +334,7 @@ class VjpCheck {
 
   /// A sample shows no pattern: where that takes no more than seconds, all is looked at.
   void look_at_all() {
-    if (!schedule_.affords_all(outputs())) return;
+    if (!schedule_.affords_all(outputs(), subject_.counts().forward)) return;
     const Report all = run_again(subject_.inputs(), options_, Mode::full);
     report_.counts.add(all.counts);
     for (std::size_t k = 0; k < report_.inputs.size(); ++k)
@@ -345,12 +345,7 @@ class VjpCheck {
   void name_causes() {
     Evidence evidence{.output_shape = options_.output_shape, .output = subject_.output()};
     for (std::size_t k = 0; k < report_.inputs.size(); ++k) evidence.inputs.push_back(operand(k));
-    const Cause unread = unread_upstream(evidence);
-    for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
-      if (report_.inputs[k].wrong == 0 || !report_.inputs[k].cause.name.empty()) continue;
-      evidence.input = k;
-      report_.inputs[k].cause = unread.name.empty() ? likely_cause(evidence) : unread;
-    }
+    explain(report_, std::move(evidence), subject_.functions().linear && outputs() > 1);
   }
 
   /// Both Jacobians of input k, the measured one moved to the nearer end of a kink's interval.
