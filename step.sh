@@ -6,6 +6,7 @@
 #     --at 17        stop where node 17 is made, and before its backward
 #     --yes          install without asking
 #     -- ARGUMENT…   goes to the program
+#   ./step.sh derive NAME   says why an operation's backward is right, line by line: derive softmax
 #   In gdb: print x shows a tensor, bt how you got here, step goes on. Commands may come from a pipe.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -29,6 +30,22 @@ program_named() {
   [ "$(wc -w <<<"$found")" = 1 ] && echo "$found"
 }
 
+# Prints the derivation of an operation's gradient.
+derive() {
+  local file=docs/derivations/${1-}.md
+  if [ $# = 1 ] && [[ $1 != */* ]] && [ -f "$file" ]; then
+    cat "$file"
+    exit 0
+  fi
+  known=$(cd docs/derivations && ls -- *.md | sed 's/[.]md$//' | tr '\n' ' ' | sed 's/ $//; s/ /, /g')
+  echo "step.sh: derive wants an operation's name, one of $known" >&2
+  exit 2
+}
+if [ "${1-}" = derive ]; then
+  shift
+  derive "$@"
+fi
+
 yes=0
 at=
 program=
@@ -43,7 +60,7 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --at=*) at=${1#*=} ;;
-    --help | -h) sed -n '2,9s/^# //p' "$0"; exit 0 ;;
+    --help | -h) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
     --) shift; break ;;
     -*) echo "step.sh: what is '$1'? It knows --at, --yes, --help and -- …" >&2; exit 2 ;;
     *)

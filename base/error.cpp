@@ -13,6 +13,10 @@ std::string with_context(const std::string& what) {
 
 std::string (*error_context)() = nullptr;
 
-Error::Error(const std::string& what) : std::runtime_error(with_context(what)) {}
+void (*error_heard)(const std::string&) = nullptr;
+
+Error::Error(const std::string& what) : std::runtime_error(with_context(what)) {
+  if (error_heard) error_heard(this->what());
+}
 
 }  // namespace gradus

@@ -27,6 +27,8 @@ class FileError : public Error { using Error::Error; };    // file missing, malf
 
 /// Set by the engine: names the layer that is running, or returns "".
 extern std::string (*error_context)();
+/// Set by a trace: is told of each message, before the exception is thrown. Null: is not.
+extern void (*error_heard)(const std::string& what);
 
 /// The parts of a message, written one after the other.
 template <class... Parts>

@@ -20,9 +20,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <set>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "gradus/base/error.h"
 
@@ -143,21 +146,33 @@ std::vector<void*> calls() {
   return at;
 }
 
-std::vector<Frame> frames_of(void* call) {
-  std::vector<Frame> frames;
+std::vector<std::vector<Frame>> frames_of(const std::vector<void*>& calls) {
+  std::vector<std::vector<Frame>> frames(calls.size());
 #ifdef __GLIBC__
-  Dl_info info{};
-  void* map = nullptr;
-  if (dladdr1(call, &info, &map, RTLD_DL_LINKMAP) == 0) return frames;
-  std::string file = static_cast<link_map*>(map)->l_name;
-  if (file.empty()) file = str_cat("/proc/", getpid(), "/exe");
-  if (file.find('\'') != std::string::npos) return frames;  // it goes through a shell
-  const auto at = reinterpret_cast<std::uintptr_t>(call) - 1 - static_cast<link_map*>(map)->l_addr;
-  const std::string ask = str_cat("addr2line -fie '", file, "' 0x", std::hex, at, " 2>&-");
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(popen(ask.c_str(), "r"), pclose);
-  for (char name[4096], place[4096];
-       answer && std::fscanf(answer.get(), " %4095[^\n] %4095[^\n]", name, place) == 2;)
-    frames.push_back({name, place});
+  std::map<std::string, std::pair<std::string, std::vector<std::size_t>>> asked;  // of a file
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    Dl_info info{};
+    void* map = nullptr;
+    if (dladdr1(calls[i], &info, &map, RTLD_DL_LINKMAP) == 0) continue;
+    const auto* linked = static_cast<link_map*>(map);
+    auto& [addresses, which] =
+        asked[*linked->l_name ? linked->l_name : str_cat("/proc/", getpid(), "/exe")];
+    addresses +=
+        str_cat(" 0x", std::hex, reinterpret_cast<std::uintptr_t>(calls[i]) - 1 - linked->l_addr);
+    which.push_back(i);
+  }
+  for (const auto& [file, of] : asked) {
+    if (file.find('\'') != std::string::npos) continue;  // it goes through a shell
+    const std::string ask = "addr2line -afie '" + file + "'" + of.first + " 2>&-";
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(popen(ask.c_str(), "r"), pclose);
+    std::size_t next = 0;  // each answer begins with the address
+    for (char name[4096], place[4096];
+         answer && std::fscanf(answer.get(), " %4095[^\n]", name) == 1;)
+      if (std::string_view(name).starts_with("0x"))
+        ++next;
+      else if (next > 0 && std::fscanf(answer.get(), " %4095[^\n]", place) == 1)
+        frames[of.second[next - 1]].push_back({name, place});
+  }
 #endif
   return frames;
 }

@@ -3,15 +3,20 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gradus/base/platform.h"
+#include "gradus/check/raw/vjp_check.h"
 #include "gradus/check/tensor_function.h"
+#include "gradus/engine/backward.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
+#include "gradus/engine/strided.h"
+#include "gradus/ops/create.h"
 #include "gradus/trace/caller.h"
 
 namespace gradus::check {
@@ -54,39 +59,154 @@ class FirstOfEachKind : public Observer {
   std::set<std::string> kinds_;
 };
 
-/// A call's defined inputs, which are those of its check; they stand at `places`.
-struct Again {
-  explicit Again(const Call& call) : all(call.inputs) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!all[i].defined()) continue;
-      places.push_back(i);
-      given.push_back(all[i]);
-      options.names.push_back(str_cat("input ", i, " of ", call.node->name()));
-      options.differentiable.push_back(call.node->inputs[i] != nullptr);
+/// A call as a function of numbers. Its result is weighed and added up to a few, so that large ones
+/// cost no more than small ones. Numbers that stay as they are: those that are not finite (a mask's
+/// −∞), and zeros whose gradient is 0 (what a mask hides, which an operation may count on).
+class Again {
+ public:
+  Again(const Call& call, std::uint64_t seed) : call_(call) {
+    for (const Tensor& x : call.inputs)
+      in_.push_back(x.defined() && is_float(x.dtype()) ? kernel::convert(x, Dtype::f64) : x);
+    const NoGrad off;
+    const Tensor y = run(in_);
+    shape_ = y.shape();
+    const Values values = numbers(y);
+    Random random(seed);
+    weights_.assign(std::min(kSums, values.size()), Values(values.size(), 0.0));
+    for (Values& row : weights_)
+      for (std::size_t i = 0; i < row.size(); ++i)
+        if (std::isfinite(values[i])) row[i] = random.upstream();
+    find_free();
+  }
+
+  std::vector<Input> inputs() const {
+    std::vector<Input> result;
+    for (std::size_t n = 0; n < places_.size(); ++n) {
+      const Values values = numbers(in_[places_[n]]);
+      Input input{.name = str_cat("input ", places_[n], " of ", call_.node->name())};
+      for (const std::size_t i : free_[n]) input.values.push_back(values[i]);
+      if (free_[n].size() == values.size()) input.shape = sizes_of(in_[places_[n]]);
+      result.push_back(std::move(input));
+    }
+    return result;
+  }
+
+  Functions functions() {
+    return {[this](const Arguments& values) { return forward(values); },
+            [this](const Arguments& values, const Values& dy) { return vjp(values, dy); }};
+  }
+
+  /// Where a finding's element stands in the tensor.
+  void place(Finding& finding) const {
+    const std::vector<std::size_t>& free = free_[finding.input];
+    const Tensor& x = in_[places_[finding.input]];
+    if (finding.along || finding.at.size() != 1 ||
+        static_cast<std::int64_t>(free.size()) == x.numel())
+      return;
+    finding.at = index_of(free[static_cast<std::size_t>(finding.at[0])], sizes_of(x));
+  }
+
+ private:
+  static constexpr std::size_t kSums = 3;
+
+  Tensor run(const Tensors& in) const {
+    const Tensor y = call_.node->run_again(in);
+    require<ValueError>(y.defined(), "it cannot be run again");
+    return y;
+  }
+
+  void find_free() {
+    for (std::size_t k = 0; k < in_.size(); ++k)
+      if (in_[k].defined() && is_float(in_[k].dtype()) && call_.node->inputs[k])
+        places_.push_back(k);
+    std::vector<Values> largest;  // of the gradients, for each number of each input
+    for (const std::size_t k : places_)
+      largest.emplace_back(static_cast<std::size_t>(in_[k].numel()), 0.0);
+    for (std::size_t row = 0; row < weights_.size(); ++row) {
+      Values dy(weights_.size(), 0.0);
+      dy[row] = 1;
+      const Tensors dx = gradients(in_, dy);
+      for (std::size_t n = 0; n < places_.size(); ++n) {
+        const Values d = dx[n].defined() ? numbers(dx[n]) : Values();
+        for (std::size_t i = 0; i < d.size(); ++i)
+          if (!(std::abs(d[i]) <= largest[n][i])) largest[n][i] = std::abs(d[i]);
+      }
+    }
+    for (std::size_t n = 0; n < places_.size(); ++n) {
+      const Values values = numbers(in_[places_[n]]);
+      free_.emplace_back();
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (std::isfinite(values[i]) && (values[i] != 0 || largest[n][i] != 0))
+          free_[n].push_back(i);
     }
   }
-  Tensors put(const Tensors& in) {
-    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = in[i];
-    return all;
+
+  Tensors moved(const Arguments& values) const {
+    Tensors in = in_;
+    for (std::size_t n = 0; n < places_.size(); ++n) {
+      Values all = numbers(in_[places_[n]]);
+      for (std::size_t i = 0; i < free_[n].size(); ++i) all[free_[n][i]] = values[n][i];
+      in[places_[n]] = tensor(all, in_[places_[n]].shape());
+    }
+    return in;
   }
-  Tensors all, given;
-  std::vector<std::size_t> places;
-  Options options;
+
+  Values forward(const Arguments& values) const {
+    const NoGrad off;
+    const Values y = numbers(run(moved(values)));
+    Values sums;
+    for (const Values& row : weights_) {
+      double sum = 0;
+      for (std::size_t i = 0; i < y.size(); ++i)
+        if (row[i] != 0) sum += row[i] * y[i];
+      sums.push_back(sum);
+    }
+    return sums;
+  }
+
+  /// Of `places_`.
+  Tensors gradients(const Tensors& at, const Values& dy) const {
+    const GradMode on(true);
+    Tensors in = at, wanted;
+    for (const std::size_t k : places_) wanted.push_back(in[k] = at[k].detach().requires_grad_());
+    Values upstream(weights_[0].size(), 0.0);
+    for (std::size_t row = 0; row < dy.size(); ++row)
+      for (std::size_t i = 0; i < upstream.size(); ++i) upstream[i] += dy[row] * weights_[row][i];
+    const Tensor y = run(in);
+    return grad(std::vector{y}, wanted, {tensor(upstream, shape_)}, {.allow_unused = true});
+  }
+
+  Arguments vjp(const Arguments& values, const Values& dy) const {
+    const Tensors dx = gradients(moved(values), dy);
+    Arguments result;
+    for (std::size_t n = 0; n < dx.size(); ++n) {
+      const Values d = dx[n].defined() ? numbers(dx[n]) : Values();
+      Values& out = result.emplace_back();
+      for (const std::size_t i : free_[n]) out.push_back(d.empty() ? 0 : d[i]);
+    }
+    return result;
+  }
+
+  const Call& call_;
+  Tensors in_;                                  // in f64 where floating-point
+  gradus::Shape shape_;                         // of the result
+  std::vector<Values> weights_;                 // of its numbers, for each sum
+  std::vector<std::size_t> places_;             // of the inputs that are differentiable
+  std::vector<std::vector<std::size_t>> free_;  // numbers of each that may move
 };
 
 Report check_call(const Call& call, double seconds, const GraphOptions& options) {
-  Again again(call);
-  Options& o = again.options;
+  if (gradus::numel(call.node->shape) == 0) return {};
+  Again again(call, options.seed);
+  RawOptions o;
   o.seconds = seconds;
   o.rtol = options.rtol;
   o.atol = options.atol;
   o.seed = options.seed;
-  o.dtype = Dtype::f64;
-  o.conditions = false;
-  o.smallest = false;
-  return gradients(
-      call.node->name(), [&](const Tensors& in) { return call.node->run_again(again.put(in)); },
-      again.given, o);
+  o.beside = false;
+  Report report = check_vjp(call.node->name(), again.functions(), again.inputs(), o);
+  for (Finding& finding : report.findings) again.place(finding);
+  return report;
 }
 
 std::string described(const Call& call) {

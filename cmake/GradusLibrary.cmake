@@ -14,6 +14,23 @@ list(FILTER gradus_fast_sources INCLUDE REGEX
 set(gradus_check_sources ${gradus_sources})
 list(FILTER gradus_check_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/check/")
 list(REMOVE_ITEM gradus_sources ${gradus_fast_sources} ${gradus_check_sources})
+# The trace page and the operations' own lines are part of the library.
+set(gradus_embedded "${PROJECT_BINARY_DIR}/embedded.cpp")
+file(GLOB gradus_viewer CONFIGURE_DEPENDS viewer/page.html viewer/*.css viewer/*.js)
+set(gradus_op_sources ${gradus_fast_sources})
+list(FILTER gradus_op_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/ops/")
+add_custom_command(OUTPUT "${gradus_embedded}"
+  COMMAND ${CMAKE_COMMAND} "-DOUT=${gradus_embedded}" "-DROOT=${PROJECT_SOURCE_DIR}"
+    -P "${PROJECT_SOURCE_DIR}/cmake/GradusEmbedded.cmake"
+  DEPENDS ${gradus_viewer} ${gradus_op_sources} cmake/GradusEmbedded.cmake VERBATIM)
+list(APPEND gradus_sources "${gradus_embedded}")
+# The derivations are text of the library.
+file(GLOB gradus_derivations CONFIGURE_DEPENDS docs/derivations/*.md)
+add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/derivations.cpp"
+  COMMAND ${CMAKE_COMMAND} "-DOUT=${PROJECT_BINARY_DIR}/derivations.cpp" "-DROOT=${PROJECT_SOURCE_DIR}"
+    -P "${PROJECT_SOURCE_DIR}/cmake/GradusDerivations.cmake"
+  DEPENDS ${gradus_derivations} cmake/GradusDerivations.cmake VERBATIM)
+list(APPEND gradus_sources "${PROJECT_BINARY_DIR}/derivations.cpp")
 add_library(gradus_fast OBJECT ${gradus_fast_sources})
 add_library(gradus_small OBJECT ${gradus_sources})
 add_library(gradus ${gradus_check_sources}
@@ -36,7 +53,8 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/base/random.cpp ${PROJECT_SOURCE_DIR}/
   ${PROJECT_SOURCE_DIR}/ops/activation.cpp ${PROJECT_SOURCE_DIR}/ops/normalization.cpp
   ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
   APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
-target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os>")
+# -g1: a trace names the lines of layers. It changes no code.
+target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os;-g1>")
 # The checker looks at each pair of elements, in small functions that must be inlined: for size, its
 # checks take up to twice as long.
 target_compile_options(gradus PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O2>")
@@ -95,10 +113,14 @@ endif()
 target_link_libraries(gradus_small PRIVATE nlohmann_json::nlohmann_json)
 
 target_link_libraries(gradus PRIVATE ${gradus_stands_on})
+# Of a static library a program takes what it names: this is what looks for GRADUS_TRACE.
+set(gradus_start "$<$<PLATFORM_ID:Linux>:LINKER:-u,gradus_trace_start>")
+target_link_options(gradus INTERFACE "${gradus_start}")
 if(gradus_kind STREQUAL "STATIC_LIBRARY")
   add_library(gradus_without_check STATIC EXCLUDE_FROM_ALL
     $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
   set_target_properties(gradus_without_check PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_options(gradus_without_check INTERFACE "${gradus_start}")
   target_link_libraries(gradus_without_check PRIVATE ${gradus_stands_on})
 else()
   add_library(gradus_without_check ALIAS gradus)

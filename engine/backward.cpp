@@ -57,6 +57,7 @@ class Walk {
   Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph);
   ~Walk() {
     if (is_outermost()) released_inputs = nullptr;
+    Observers::tell([&](Observer& o) { o.walk_end(); });
   }
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
@@ -99,6 +100,7 @@ Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_grap
       if (input) queue.push(input.get());
   }
   if (!released_inputs) released_inputs = &released_;
+  Observers::tell([&](Observer& o) { o.walk_begin(outputs, create_graph); });
 }
 
 Step* Walk::find(const Node* node, std::size_t from) {
@@ -127,8 +129,9 @@ void Walk::want(const std::vector<Tensor>& inputs) {
 }
 
 void Walk::seed(const Tensor& output, const Tensor& gradient) {
-  accumulate(find(output.node().get())->gradient(), output.shape(), output.dtype(), gradient,
-             create_graph_);
+  Tensor& dy = find(output.node().get())->gradient();
+  accumulate(dy, output.shape(), output.dtype(), gradient, create_graph_);
+  Observers::tell([&](Observer& o) { o.seeded(*output.node(), dy); });
 }
 
 void Walk::run() {
@@ -158,7 +161,8 @@ void run_hooks(const Node& node, Tensor& dy) {
     require<DtypeError>(changed.dtype() == node.dtype, "register_hook: the hook of ", node.name(),
                         " (node ", node.id, ") returned ", changed.dtype(), " for a gradient of ",
                         node.dtype);
-    dy = changed;
+    const Tensor before = std::exchange(dy, changed);
+    Observers::tell([&](Observer& o) { o.hooked(node, before, dy); });
   }
 }
 
@@ -205,6 +209,7 @@ void Walk::visit(std::size_t i) {
     Step& input = *find(node.inputs[k].get(), i + 1);
     accumulate(input.gradient(), input.node->shape, input.node->dtype, std::exchange(dx[k], {}),
                create_graph_);
+    Observers::tell([&](Observer& o) { o.added(node, k, input.gradient()); });
   }
 }
 
@@ -256,6 +261,7 @@ void deposit(Step& step) {
   Node& leaf = *step.node;
   Node::Extra& extra = leaf.extra();
   const Tensor arrived = step.take().detach();
+  Observers::tell([&](Observer& o) { o.arrived(leaf, arrived); });
   {
     const std::lock_guard lock(one_at_a_time);
     if (extra.grad.defined()) {

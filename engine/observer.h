@@ -11,8 +11,17 @@ namespace gradus {
 
 class Node;
 
+/// One parameter in an optimiser's step.
+struct Update {
+  std::string optimizer;  // "AdamW"
+  const std::string& name;
+  const Tensor& parameter;
+  double rate;  // its learning rate
+};
+
 /// Told about every operation, layer and gradient on its thread, while attached. Override what you
-/// need. Observers are called in the order of attachment. What throws has no end event.
+/// need. Observers are called in the order of attachment. What throws has no end event. To look at a
+/// tensor changes no result; to keep a handle on one may keep its buffer from being used again.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -20,9 +29,21 @@ class Observer {
   virtual void op_end(const Op&, std::span<const Tensor* const> /*inputs*/, const Tensor& /*y*/) {}
   virtual void scope_begin(const Scope&) {}
   virtual void scope_end(const Scope&) {}
+  virtual void saved(const Tensor&) {}  // by the operation that runs: Saved
+  virtual void walk_begin(std::span<const Tensor> /*outputs*/, bool /*create_graph*/) {}
+  virtual void seeded(const Node& /*output*/, const Tensor& /*dy*/) {}
+  virtual void hooked(const Node&, const Tensor& /*before*/, const Tensor& /*dy*/) {}
   virtual void backward_begin(const Node&, const Tensor& /*dy*/) {}
   virtual void backward_end(const Node&, const Gradients&) {}
+  /// Gradient k of `node` has been added to what its input had; `sum` is what that has now.
+  virtual void added(const Node& /*node*/, std::size_t /*k*/, const Tensor& /*sum*/) {}
+  /// What arrived at a leaf is about to be added to its grad(); accumulated: it has been.
+  virtual void arrived(const Node& /*leaf*/, const Tensor& /*dy*/) {}
   virtual void accumulated(const Node& /*leaf*/, const Tensor& /*grad*/) {}
+  virtual void walk_end() noexcept {}  // where it threw, too
+  virtual void update_begin(const Update&) {}
+  virtual void update_end(const Update&) {}
+  virtual void step_end(std::int64_t /*step*/) {}  // of an optimiser, the first is 1
 
  private:
   friend class ObserverScope;

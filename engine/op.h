@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gradus/engine/saved.h"
@@ -84,6 +85,10 @@ class Op {
   /// each would else ask the one before it.
   virtual bool is_recomputable() const { return false; }
   virtual Tensor recompute() const { return {}; }
+
+  /// What a fused op computes on the way and does not keep, by name, computed again for observers:
+  /// of forward, and where dy is defined of backward too.
+  virtual std::vector<std::pair<const char*, Tensor>> inside(const Tensor& dy) const;
 
  protected:
   const Shape& shape_of(int input) const;      // of an input that wants a gradient

@@ -2,11 +2,13 @@
 
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/node.h"
+#include "gradus/engine/observer.h"
 
 namespace gradus {
 
 Saved::Saved(const Tensor& x) {
   if (!x.defined()) return;
+  Observers::tell([&](Observer& o) { o.saved(x); });
   const NodePtr& node = x.node();
   if (GradMode::enabled() && node && node->op && node->op->is_recomputable()) {
     tensor_ = x.metadata_only();

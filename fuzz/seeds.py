@@ -133,7 +133,85 @@ def tokenizer_seeds():
             "bpe": tokenizer(type="bpe", tokens=" ".join([*bytes_, "th", "the"]), merges="t h\nth e"),
             "bpe_few": tokenizer(type="bpe", tokens="a b ab", merges="a b"), "last": tokenizer(
                 type="character", characters="\U0010ffff"), "falling": tokenizer(type="character", characters="ba"),
-            "nested": tokenizer(type={"a": [1]}), "newer": b'{"gradus_tokenizer": 2}', "list": b"[1, 2]"}
+            "nested": tokenizer(type={"a": [1]}), "newer": b'{"gradus_tokenizer": 2}', "list": b"[1, 2]",
+            **pretrained_seeds()}
+
+
+def pretrained(model="BPE", vocab=None, **parts):
+    """A tokenizer.json."""
+    if vocab is None:
+        vocab = {token: i for i, token in enumerate([*visible_bytes(), "th", "the"])}
+    fields = {"added_tokens": [{"id": len(vocab), "content": "<end>", "special": True}],
+              "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False}, "post_processor": None,
+              "decoder": {"type": "ByteLevel"}, "model": {"type": model, "vocab": vocab, "merges": ["t h", ["th", "e"]]}}
+    return json.dumps({**fields, **parts}, ensure_ascii=False).encode()
+
+
+def pretrained_seeds():
+    """As tokenizer.json: read by the target `tokenizer` too."""
+    few = {"a": 0, "b": 1, "##b": 2, "[UNK]": 3}
+    piece = {"type": "WordPiece", "vocab": few, "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+             "max_input_chars_per_word": 100}
+    around = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<end>"}}, {"Sequence": {"id": "A"}}],
+              "special_tokens": {"<end>": {"id": "<end>", "ids": [0]}}}
+    digits = {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True},
+                                                    {"type": "ByteLevel", "use_regex": True}]}
+    small = dict(vocab={"t": 0, "h": 1, "e": 2, "th": 3, "the": 4})
+    return {"pretrained": pretrained(), "pretrained_few": pretrained(**small),
+            "pretrained_nfc": pretrained(normalizer={"type": "NFC"}, pre_tokenizer=digits, **small),
+            "pretrained_around": pretrained(post_processor=around, **small),
+            "pretrained_other": pretrained(model="Unigram", **small),
+            "pretrained_bert": pretrained(vocab=few, model=piece, decoder={"type": "WordPiece"},
+                                          pre_tokenizer={"type": "BertPreTokenizer"},
+                                          normalizer={"type": "BertNormalizer", "clean_text": True, "lowercase": True,
+                                                      "handle_chinese_chars": True, "strip_accents": None})}
+
+
+def gguf(facts, tensors, version=3, alignment=32):
+    """facts: key -> (type, bytes); tensors: name -> (sizes, type, bytes)"""
+    def text(each):
+        return struct.pack("<Q", len(each.encode())) + each.encode()
+    out, data = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(facts)), b""
+    for key, (kind, value) in facts.items():
+        out += text(key) + struct.pack("<I", kind) + value
+    for name, (sizes, kind, numbers) in tensors.items():
+        out += text(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, kind, len(data))
+        data += numbers + b"\0" * (-len(numbers) % alignment)
+    return out + b"\0" * (-len(out) % alignment) + data
+
+
+def gguf_seeds():
+    def text(each):
+        return struct.pack("<Q", len(each.encode())) + each.encode()
+
+    def texts(*all_):
+        return 9, struct.pack("<IQ", 8, len(all_)) + b"".join(map(text, all_))
+    kinds = {"f32": ([3], 0, b"\0" * 12), "f16": ([2, 3], 1, b"\0\x3c" * 6), "bf16": ([1], 30, b"\x80\x3f"),
+             "q4_0": ([32], 2, bytes(18)), "q4_1": ([32, 2], 3, bytes(40)), "q8_0": ([64], 8, bytes(68)),
+             "i32": ([], 26, bytes(4)), "i64": ([1, 1, 1, 1], 27, bytes(8)), "f64": ([0], 28, b"")}
+    facts = {"a": (0, b"\1"), "b": (5, b"\xff" * 4), "c": (6, struct.pack("<f", 1.5)), "d": (7, b"\1"),
+             "e": (8, text("llama")), "f": (9, struct.pack("<IQ3h", 3, 3, 1, 2, 3)), "g": (12, bytes(8)),
+             "h": (9, struct.pack("<IQ2f", 6, 2, 1, 2)), "general.alignment": (4, struct.pack("<I", 64))}
+    ids = (9, struct.pack("<IQ6i", 5, 6, 1, 1, 1, 1, 1, 3))
+    tokens = {f"tokenizer.ggml.{key}": value for key, value in dict(
+        model=(8, text("gpt2")), pre=(8, text("smollm")), tokens=texts("t", "h", "e", "th", "the", "<end>"),
+        token_type=ids, merges=texts("t h", "th e"), add_bos_token=(7, b"\1"),
+        bos_token_id=(4, struct.pack("<I", 5))).items()}
+    right = gguf({}, kinds)
+    return {"kinds": right, "facts": gguf(facts, kinds, alignment=64), "tokens": gguf(tokens, {}),
+            "none": gguf({}, {}), "version": gguf({}, {}, 2), "cut_off": right[:-40], "too_long": right + bytes(40),
+            "huge": gguf({}, {"a": ([2**62], 0, b"")}), "other_type": gguf({}, {"a": ([256], 12, bytes(144))}),
+            "list_of_lists": gguf({"a": (9, struct.pack("<IQ", 9, 1) + bytes(12))}, {}),
+            "long_list": gguf({"a": (9, struct.pack("<IQ", 0, 2**60))}, {}),
+            "safetensors": safetensors({"a": ("F32", [1, 2], [1.5, -2.0])})}
+
+
+def json_seeds():
+    return {"index": b'{"metadata": {"total_size": 8}, "weight_map": {"a.weight": "model-00001-of-00002.safetensors"}}',
+            "config": b'{"model_type": "llama", "rope_theta": 1e5, "tie_word_embeddings": true, "rope_scaling": null}',
+            "lists": b'{"a": [1, [2.5, "\\u00e9"], {}], "b": {"c": -1}}', "large": b'{"a": 18446744073709551615, "b": 1e400}',
+            "twice": b'{"a": {"b": 1, "b": 2}}', "deep": b'{"a":' * 70 + b"1" + b"}" * 70, "list": b"[1]",
+            "broken": b'{"a": "\xff"}', "nul": b'{"a": 1}\0'}
 
 
 def hugging_face_seeds():
@@ -173,7 +251,8 @@ def settings_seeds():
 def main():
     if len(sys.argv) > 1:
         sys.exit(__doc__)
-    for target in ["safetensors", "checkpoint", "npy", "csv", "tokenizer", "hugging_face", "text", "wav", "settings"]:
+    for target in ["safetensors", "checkpoint", "npy", "csv", "tokenizer", "hugging_face", "gguf", "json", "text", "wav",
+                   "settings"]:
         folder = CORPUS / target
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in globals()[f"{target}_seeds"]().items():

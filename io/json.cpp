@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <cctype>
 #include <limits>
 #include <unordered_set>
 
@@ -57,7 +57,7 @@ Json Json::parse(std::string_view text, const std::string& name) {
 }
 
 void Json::refuse(const std::string& complaint) const {
-  fail<FileError>(document_->name, ": ", path_, path_.empty() ? "" : ": ", complaint);
+  fail<FileError>(document_->name, ": ", in_short(path_), path_.empty() ? "" : ": ", complaint);
 }
 
 std::string Json::shown() const {
@@ -67,7 +67,11 @@ std::string Json::shown() const {
 }
 
 Json Json::below(const void* value, const std::string& step) const {
-  return {document_, value, path_ + (path_.empty() || step[0] == '[' ? "" : ".") + step};
+  const bool plain = std::all_of(step.begin(), step.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c == '[' || c == ']';
+  });
+  const bool dot = !path_.empty() && step[0] != '[';
+  return {document_, value, path_ + (dot ? "." : "") + (plain ? step : in_quotes(step))};
 }
 
 bool Json::has(const std::string& key) const {
@@ -86,7 +90,7 @@ std::vector<std::pair<std::string, Json>> Json::members() const {
   if (!is_object()) refuse(shown() + " stands where an object is wanted");
   std::vector<std::pair<std::string, Json>> all;
   for (const auto& [key, value] : value_at(value_).items())
-    all.emplace_back(key, below(&value, "[" + in_quotes(key) + "]"));
+    all.emplace_back(key, below(&value, key));
   return all;
 }
 

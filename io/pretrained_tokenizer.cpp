@@ -132,7 +132,9 @@ void PretrainedTokenizer::read_model(const Json& model, const std::string& name,
     const auto found = std::find(tokens.begin(), tokens.end(), unknown.text());
     if (found == tokens.end()) unknown.refuse(unknown.shown() + " is no token");
     const std::int64_t at = found - tokens.begin();
-    word_piece_.emplace(std::move(tokens), at, model.at("max_input_chars_per_word").whole());
+    const Json longest = model.at("max_input_chars_per_word");
+    if (longest.whole() < 1 || longest.whole() > 1000) longest.refuse("1 to 1000 is wanted");
+    word_piece_.emplace(std::move(tokens), at, longest.whole());
     return;
   }
   model.only({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",

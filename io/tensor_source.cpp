@@ -120,7 +120,16 @@ Tensor TensorSource::read(const std::string& name, Dtype dtype) {
   require<FileError>(loaded == dtype || (is_float(loaded) && is_float(dtype)),
                      files_[stored.file].name(), ": tensor ", in_quotes(name), " is ", stored.dtype,
                      ", which gives ", loaded, ", but ", dtype, " is wanted");
-  return read_numbers(files_[stored.file], stored.at, stored.stored, stored.shape).to(dtype);
+  const Tensor x = read_numbers(files_[stored.file], stored.at, stored.stored, stored.shape);
+  if (loaded == dtype) return x;
+  Tensor y = Tensor::empty(x.shape(), dtype);
+  dispatch(dtype, [&]<class To>() {
+    dispatch(loaded, [&]<class From>() {
+      std::transform(x.data<From>(), x.data<From>() + x.numel(), y.mutable_data<To>(),
+                     [](From number) { return static_cast<To>(number); });
+    });
+  });
+  return y;
 }
 
 namespace {
@@ -132,7 +141,7 @@ Tensor rows_turned(const Tensor& x, std::int64_t heads, bool to_pairs) {
                       "rows of rotary heads: ", x.shape(), " does not hold ", heads,
                       " heads of an even number of rows");
   const std::int64_t half = rows / heads / 2, row = x.numel() / rows;
-  const Tensor packed = x.contiguous();
+  const Tensor packed = kernel::contiguous(x);
   Tensor y = Tensor::empty_like(packed);
   dispatch(x.dtype(), [&]<class T>() {
     const T* from = packed.data<T>();

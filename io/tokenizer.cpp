@@ -125,10 +125,10 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std:
   const Json json = Json::parse(text, name);
   if (!json.has(kFormatKey) && json.has("model"))
     return std::make_unique<PretrainedTokenizer>(PretrainedTokenizer::parse(text, name));
-  const Json format = json.at(kFormatKey), type = json.at("type");
-  if (format.whole() != kFormat)
-    fail<FileError>(name, ": written in tokenizer format ", format.whole(),
-                    ", but this Gradus reads format ", kFormat, ": update it");
+  const std::int64_t format = json.at(kFormatKey).whole();
+  require<FileError>(format == kFormat, name, ": written in tokenizer format ", format,
+                     ", but this Gradus reads format ", kFormat, ": update it");
+  const Json type = json.at("type");
   if (type.text() == "byte") {
     json.only({kFormatKey, "type"});
     return std::make_unique<ByteTokenizer>();

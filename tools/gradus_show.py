@@ -339,3 +339,25 @@ def operation(name):
     else:
         said += "; errors and ops/*.cpp name them, as softmax or matmul"
     return "".join(word[:1].upper() + word[1:] for word in name.split("_")), said
+
+
+# ---- derivations ----
+
+
+def derivation(name, functions=()):
+    """What docs/derivations says about an operation, and what to say when it does not: one is None.
+    Without a name it is about the first of `functions` that belongs to an operation."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "docs", "derivations")
+    known = {file[:-3] for file in os.listdir(folder) if file.endswith(".md")}
+    names = [name]
+    if not name:
+        stops = [found for each in functions for found in re.findall(r"gradus::op::(\w+)", each or "")]
+        names = [each for each, class_name in operations().items() if stops[:1] == [class_name]]
+    texts = [open(os.path.join(folder, each + ".md"), encoding="utf-8").read() for each in names if each in known]
+    if texts:
+        return "\n".join(texts), None
+    if not name:
+        return None, "no operation is on the stack: derive softmax"
+    near = difflib.get_close_matches(name, known, 5, 0.5) or sorted(each for each in known if name in each)[:5]
+    return None, "no derivation of '%s'%s" % (name, ": did you mean %s?" % ", ".join(near) if near else
+                                             "; docs/derivations has them, as softmax or matmul")

@@ -22,6 +22,8 @@ setup_has() {
     libcli11-dev) setup_includes '<CLI/CLI.hpp>' ;;
     nlohmann-json3-dev) setup_includes '<nlohmann/json.hpp>' ;;
     libbenchmark-dev) setup_includes '<benchmark/benchmark.h>' ;;
+    nodejs) command -v node >/dev/null || command -v nodejs >/dev/null ;;
+    chromium) command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ;;
     libopenmpi-dev) command -v mpicxx >/dev/null ;;
     openmpi-bin) command -v mpirun >/dev/null ;;
     catch2) setup_includes '<catch2/catch.hpp>' || setup_includes '<catch2/catch_all.hpp>' ;;
@@ -97,6 +99,15 @@ setup_needs() {
       "'pip install cmake' brings a new CMake." >&2
     exit 1
   }
+}
+
+# axe-core, which looks for what keeps people from using a page: its file alone, into build/axe.
+setup_axe() {
+  local into=build/axe
+  [ -e $into/axe_playwright_python/axe.min.js ] && return
+  python3 -m pip download --quiet --no-deps --dest $into axe-playwright-python &&
+    python3 -m zipfile -e $into/axe_playwright_python-*.whl $into && return
+  echo "axe-core was not found: its tests are skipped ('python3 -m pip download axe-playwright-python' failed)." >&2
 }
 
 setup_cores() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }

@@ -54,9 +54,8 @@ std::string caller_among(const std::vector<platform::Frame>& frames) {
 }
 
 std::string caller_of(const std::vector<void*>& calls) {
-  for (void* call : calls)
-    if (const std::string caller = caller_among(platform::frames_of(call)); !caller.empty())
-      return caller;
+  for (const std::vector<platform::Frame>& frames : platform::frames_of(calls))
+    if (const std::string caller = caller_among(frames); !caller.empty()) return caller;
   return "";
 }
 

@@ -7,8 +7,10 @@
 #include <iterator>
 #include <numeric>
 #include <set>
+#include <typeinfo>
 
 #include "gradus/base/parallel.h"
+#include "gradus/base/platform.h"
 #include "gradus/base/simd.h"
 #include "gradus/base/vmath.h"
 #include "gradus/engine/grad_mode.h"
@@ -17,6 +19,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/trace/nan_finder.h"
+#include "gradus/trace/trace.h"
 #include "gradus/trace/why.h"
 #include "gradus/train/distributed/parts.h"
 
@@ -75,6 +78,7 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
   }
   require(!slots_.empty(), "optimiser: no parameters were given");
   trace::check_nan_if_asked();  // GRADUS_CHECK_NAN=1
+  trace::start_if_asked(true);  // GRADUS_TRACE=FILE.html
 }
 
 bool Optimizer::reached(const Slot& slot, const FlatGradient* flat) const {
@@ -202,8 +206,20 @@ double Optimizer::step(const StepOptions& options) {
       options.clip_norm > 0 ? std::min(1.0, options.clip_norm / (norm + 1e-6)) : 1.0;
 
   ++steps_;
+  for (const Slot& slot : slots_) tell(&Observer::update_begin, slot, options.factor);
   update_all(work, options.factor, scale);
+  for (const Slot& slot : slots_) tell(&Observer::update_end, slot, options.factor);
+  Observers::tell([&](Observer& o) { o.step_end(steps_); });
   return norm;
+}
+
+void Optimizer::tell(void (Observer::*event)(const Update&), const Slot& slot,
+                     double factor) const {
+  Observers::tell([&](Observer& o) {
+    const std::string type = platform::readable_type(typeid(*this).name());
+    (o.*
+     event)({type.substr(type.rfind(':') + 1), slot.name, slot.parameter, slot.group->lr * factor});
+  });
 }
 
 void Optimizer::update_all(std::vector<Piece>& work, double factor, double scale) const {
@@ -232,7 +248,9 @@ void Optimizer::step_in_backward(double factor) {
           if (!factor_now || !slot.due) return;
           const NoGrad off;
           std::vector<Piece> work = pieces_of(slot, nullptr);
+          tell(&Observer::update_begin, slot, *factor_now);
           update_all(work, *factor_now, 1);
+          tell(&Observer::update_end, slot, *factor_now);
           slot.parameter.set_grad({});
           slot.due = false;
         });

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gradus/engine/observer.h"
 #include "gradus/nn/module.h"
 
 namespace gradus::distributed {
@@ -131,6 +132,7 @@ class Optimizer {
   bool reached(const Slot& slot, const FlatGradient* flat) const;
   std::vector<const Slot*> unreached_slots(const FlatGradient* flat) const;
   void note_unreached(const FlatGradient* flat) const;
+  void tell(void (Observer::*event)(const Update&), const Slot& slot, double factor) const;
   // Of parts: train/distributed/parts.cpp
   bool keeps_all() const;  // in the dictionary of its state
   std::int64_t chunk_at(std::int64_t cut) const;

@@ -207,10 +207,11 @@ class Adapter {
   template <class R>
   Arguments parts(const R& returned, const std::vector<Layout>& layouts) const {
     std::size_t given = 0;
-    each_part(returned, [&given](const auto&) { ++given; });
+    constexpr bool one = wanted == 1;
+    each_part(returned, one, [&given](const auto&) { ++given; });
     Arguments result(given == wanted ? count : given);
     std::size_t k = 0;
-    each_part(returned, [&](const auto& part) {
+    each_part(returned, one, [&](const auto& part) {
       while (given == wanted && !plan_->wanted[k]) ++k;
       result[k] = numbers_of(part, k < layouts.size() ? layouts[k] : Layout());
       ++k;

@@ -70,9 +70,13 @@ decltype(auto) call(F& f, Buffers&... buffers) {
 }
 
 /// Calls read(part) for each of the gradients that a function returned: one, a tuple, a list.
+/// Rows of rows are one gradient where one is wanted, and else one each.
 template <class R, class Read>
-void each_part(const R& r, Read read) {
-  if constexpr (Numbers<R>) {
+void each_part(const R& r, bool rows_are_one, Read read) {
+  if constexpr (Rows<R>) {
+    if (rows_are_one) return read(r);
+    for (const auto& part : r) read(part);
+  } else if constexpr (Numbers<R>) {
     read(r);
   } else if constexpr (requires { std::tuple_size<R>::value; }) {
     std::apply([&read](const auto&... part) { (read(part), ...); }, r);

@@ -11,10 +11,19 @@
 
 #include <optional>
 
-#include "gradus/check/raw/adapter.h"
+#include "gradus/check/raw/findings.h"
+#include "gradus/check/raw/forms.h"
+#ifndef GRADUS_CHECK_COMPILED
 #include "gradus/check/raw/pullback.h"
+#include "gradus/check/raw/report.h"
+#endif
 
 namespace gradus::check {
+
+#ifdef GRADUS_CHECK_COMPILED
+Report check_vjp(const std::string& name, Functions functions, std::vector<Input> inputs,
+                 RawOptions options);
+#endif
 
 /// An input with a name and a shape for the report. One of integers gets no gradient.
 template <Numbers A>
@@ -87,16 +96,15 @@ class Raw {
   /// The whole Jacobian, however large; or a sample of it, however small.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }
-  /// As many elements are looked at one by one as there is time for, on the wall's clock; the others
-  /// move along directions, and the report says what may be missed.
-  template <class Rep, class Period>
-  Raw& budget(std::chrono::duration<Rep, Period> time) {
-    return set(options.seconds, std::chrono::duration<double>(time).count());
+  /// As many elements are looked at one by one as there is time for (a std::chrono::duration); the
+  /// others move along directions, and the report says what may be missed.
+  template <class Time>
+  Raw& budget(Time time) {
+    return set(options.seconds,
+               static_cast<double>(time.count()) * Time::period::num / Time::period::den);
   }
-  /// forward may be called by several threads at the same time.
-  Raw& parallel(int threads = static_cast<int>(std::thread::hardware_concurrency())) {
-    return set(options.threads, threads);
-  }
+  /// forward may be called by so many threads at the same time; 0: as the machine has.
+  Raw& parallel(int threads = 0) { return set(options.threads, threads); }
   /// One more dy, beside the random ones.
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }
 
@@ -151,14 +159,25 @@ class Raw {
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 
+struct NotTaken {};  // one error is enough
+
 /// An argument of raw() as an input; what is one already stays as it is.
 template <class A, bool Wanted>
 Given<A, Wanted> given(const Given<A, Wanted>& value) {
   return value;
 }
-template <Numbers A>
+template <class A>
 auto given(const A& value) {
-  return input(value);
+  constexpr bool taken = Numbers<A>;
+  static_assert(taken,
+                "an input is a number, or a vector, array, span or C array of numbers, rows of "
+                "rows, or a matrix with data(), rows() and cols(). For a struct of doubles say "
+                "`template <> struct gradus::check::Array<S> : gradus::check::Fields<S, double> "
+                "{};`; for another type specialise gradus::check::Array (check/raw/arrays.h)");
+  if constexpr (taken)
+    return input(value);
+  else
+    return NotTaken();
 }
 template <class T, std::size_t N>
 auto given(const T (&value)[N]) {
@@ -179,8 +198,41 @@ auto given(const T (&value)[N]) {
 template <class F, class D, class... A>
 [[nodiscard]] auto raw(std::string name, F forward, D derivative, const A&... inputs) {
   static_assert(sizeof...(A) > 0, "give at least one input to differentiate by");
-  return Raw<F, decltype(given(inputs))...>(std::move(name), std::move(forward),
-                                            std::move(derivative), given(inputs)...);
+  constexpr bool taken = takes<F, decltype(given(inputs))...>();
+  static_assert(
+      taken,
+      "forward is y = f(inputs…) or f(inputs…, y), with as many inputs as are given and of "
+      "types that they fit. A member function: method(&C::f, object). An overloaded or "
+      "generic one: a lambda, [](double x) { return std::exp(x); }");
+  if constexpr (taken)
+    return Raw<F, decltype(given(inputs))...>(std::move(name), std::move(forward),
+                                              std::move(derivative), given(inputs)...);
+}
+
+/// Of the overloads of std::exp and its like the one in double is meant.
+using RealFunction = double (*)(double);
+template <class D, class A>
+[[nodiscard]] auto raw(std::string name, RealFunction f, D derivative, const A& x) {
+  constexpr bool number = std::is_arithmetic_v<A>;
+  static_assert(number,
+                "an overloaded function is taken for one number; for another input write a lambda "
+                "that says which is meant: [](const V& x) { return exp(x); }");
+  if constexpr (number)
+    return Raw<RealFunction, Given<double, true>>(std::move(name), f, std::move(derivative),
+                                                  Given<double, true>{static_cast<double>(x)});
+}
+template <class A>
+[[nodiscard]] auto raw(std::string name, RealFunction f, RealFunction derivative, const A& x) {
+  return raw<RealFunction>(std::move(name), f, derivative, x);
+}
+
+/// y = f(x, gradient) in one call: the gradient is written to a container, a span or a pointer, or
+/// to the container that &gradient points to.
+template <Plain F, class A>
+requires(SignatureOf<F>::arity == 2) [[nodiscard]] auto raw(std::string name, F f, const A& x) {
+  Layout layout = layout_of(given(x).value);
+  const ValueAndGradient<F> both(std::move(f), layout);
+  return raw(std::move(name), both.value(), both.gradient(), x);
 }
 
 }  // namespace gradus::check

@@ -2,7 +2,7 @@
 // rank, and inputs any names: checkers of other kinds of arrays fill in the same.
 #pragma once
 
-#include <ostream>
+#include <iosfwd>
 #include <string>
 #include <utility>
 

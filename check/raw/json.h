@@ -78,7 +78,7 @@ std::string json_of(const std::vector<T>& items) {
   return "[" + result + "]";
 }
 
-inline std::string Report::json() const {
+GRADUS_CHECK_INLINE std::string Report::json() const {
   return object("name", name, "verdict", verdict, "seed", seed, "forward_calls", counts.forward,
                 "vjp_calls", counts.vjp, "conditions", counts.conditions, "inputs", inputs,
                 "findings", findings, "notes", notes, "smallest_failing_shape", smallest,

@@ -6,6 +6,7 @@
 // checked is f(plus(x, δ)); with B = ∂plus/∂δ at 0, a gradient g in the surrounding space says Bᵀg.
 #pragma once
 
+#include "gradus/check/raw/findings.h"
 #include "gradus/check/raw/options.h"
 
 namespace gradus::check {
@@ -27,311 +28,37 @@ struct Manifold {
   Gradient gradient = Gradient::tangent;
 };
 
-/// A matrix [rows, columns], row-major.
-struct Dense {
-  std::size_t rows, columns;
-  Values numbers = Values(rows * columns, 0.0);
-  double& at(std::size_t i, std::size_t j) { return numbers[i * columns + j]; }
-  double at(std::size_t i, std::size_t j) const { return numbers[i * columns + j]; }
-};
-
-inline Values times(const Dense& a, const Values& x) {
-  Values y(a.rows, 0.0);
-  for (std::size_t i = 0; i < a.rows; ++i)
-    for (std::size_t j = 0; j < a.columns; ++j) y[i] += a.at(i, j) * x[j];
-  return y;
-}
-inline Values transposed_times(const Dense& a, const Values& x) {
-  Values y(a.columns, 0.0);
-  for (std::size_t i = 0; i < a.rows; ++i)
-    for (std::size_t j = 0; j < a.columns; ++j) y[j] += a.at(i, j) * x[i];
-  return y;
-}
-inline Dense product(const Dense& a, const Dense& b) {
-  Dense c{a.rows, b.columns};
-  for (std::size_t i = 0; i < a.rows; ++i)
-    for (std::size_t k = 0; k < a.columns; ++k)
-      for (std::size_t j = 0; j < b.columns; ++j) c.at(i, j) += a.at(i, k) * b.at(k, j);
-  return c;
-}
-
-/// B [numbers, dimension]: six points, whose error at this step is a few roundings.
-inline Dense tangent_basis(const Manifold& m, const Values& x) {
-  constexpr double h = 0x1p-7;
-  constexpr std::array weight{45.0 / 60, -9.0 / 60, 1.0 / 60};  // of steps h, 2h, 3h
-  Dense b{x.size(), m.dimension(x.size())};
-  Values delta(b.columns, 0.0);
-  for (std::size_t j = 0; j < b.columns; ++j) {
-    for (std::size_t step = 0; step < 3; ++step) {
-      delta[j] = static_cast<double>(step + 1) * h;
-      const Values up = m.plus(x, delta);
-      delta[j] = -delta[j];
-      const Values down = m.plus(x, delta);
-      for (std::size_t i = 0; i < b.rows; ++i) b.at(i, j) += weight[step] * (up[i] - down[i]) / h;
-    }
-    delta[j] = 0;
-  }
-  return b;
-}
-
-/// (BᵀB)⁻¹ v, by elimination: BᵀB is positive definite.
-inline Values solve_normal(const Dense& b, Values v) {
-  Dense a{b.columns, b.columns};
-  for (std::size_t k = 0; k < b.rows; ++k)
-    for (std::size_t i = 0; i < b.columns; ++i)
-      for (std::size_t j = 0; j < b.columns; ++j) a.at(i, j) += b.at(k, i) * b.at(k, j);
-  const std::size_t n = v.size();
-  for (std::size_t k = 0; k < n; ++k)
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const double factor = a.at(i, k) / a.at(k, k);
-      for (std::size_t j = k; j < n; ++j) a.at(i, j) -= factor * a.at(k, j);
-      v[i] -= factor * v[k];
-    }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t j = i + 1; j < n; ++j) v[i] -= a.at(i, j) * v[j];
-    v[i] /= a.at(i, i);
-  }
-  return v;
-}
-
-/// v of the tangent space as a vector of the surrounding one: Bᵀ lifted(B, v) = v.
-inline Values lifted(const Dense& b, const Values& v) { return times(b, solve_normal(b, v)); }
-
-inline Values tangent_of(const Manifold& m, const Dense& b, const Values& y, const Values& x) {
-  if (m.minus) return m.minus(y, x);
-  Values apart = y;
-  for (std::size_t i = 0; i < y.size(); ++i) apart[i] -= x[i];
-  return solve_normal(b, transposed_times(b, apart));
-}
-
-/// How far rows of x are from orthonormal ones.
-inline double orthonormal_residual(const Dense& rows) {
-  double worst = 0;
-  for (std::size_t i = 0; i < rows.rows; ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      double sum = i == j ? -1 : 0;
-      for (std::size_t k = 0; k < rows.columns; ++k) sum += rows.at(i, k) * rows.at(j, k);
-      worst = std::max(worst, std::abs(sum));
-    }
-  return worst;
-}
-
-/// sin(a)/a and (1 − cos a)/a², and (a − sin a)/a³, also near 0, from a².
-inline std::array<double, 3> rotation_factors(double a2) {
-  if (a2 < 1e-4)
-    return {1 - a2 / 6 * (1 - a2 / 20), 0.5 - a2 / 24 * (1 - a2 / 30),
-            1.0 / 6 - a2 / 120 * (1 - a2 / 42)};
-  const double a = std::sqrt(a2);
-  return {std::sin(a) / a, (1 - std::cos(a)) / a2, (a - std::sin(a)) / (a2 * a)};
-}
-
-/// I + p W + q W², W the cross product with w.
-inline Dense rotation_series(const double* w, double p, double q) {
-  Dense r{3, 3};
-  const Dense cross{3, 3, {0, -w[2], w[1], w[2], 0, -w[0], -w[1], w[0], 0}};
-  const Dense squared = product(cross, cross);
-  for (std::size_t i = 0; i < 9; ++i)
-    r.numbers[i] = (i % 4 == 0 ? 1 : 0) + p * cross.numbers[i] + q * squared.numbers[i];
-  return r;
-}
-
 /// Rotations as unit quaternions (w, x, y, z): plus(q, δ) = q ⊗ (cos |δ|/2, sin(|δ|/2) δ/|δ|), so
 /// that δ turns about axes of the rotated frame, in radians.
-inline Manifold quaternion() {
-  return {.name = "unit quaternions",
-          .dimension = [](std::size_t) { return std::size_t{3}; },
-          .plus =
-              [](const Values& q, const Values& d) {
-                const double a2 = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) / 4;
-                const double s = rotation_factors(a2)[0] / 2, w = std::cos(std::sqrt(a2));
-                const double x = s * d[0], y = s * d[1], z = s * d[2];
-                return Values{q[0] * w - q[1] * x - q[2] * y - q[3] * z,
-                              q[0] * x + q[1] * w + q[2] * z - q[3] * y,
-                              q[0] * y - q[1] * z + q[2] * w + q[3] * x,
-                              q[0] * z + q[1] * y - q[2] * x + q[3] * w};
-              },
-          .residual =
-              [](const Values& q) {
-                return q.size() == 4 ? orthonormal_residual({1, 4, q}) : 1.0;
-              }};
-}
-
+GRADUS_CHECK_INLINE Manifold quaternion();
 /// Rotation matrices [3, 3]: plus(R, δ) = R exp(δ×), after Rodrigues.
-inline Manifold so3() {
-  return {.name = "rotation matrices",
-          .dimension = [](std::size_t) { return std::size_t{3}; },
-          .plus =
-              [](const Values& r, const Values& d) {
-                const auto [s, c, unused] =
-                    rotation_factors(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-                return product({3, 3, r}, rotation_series(d.data(), s, c)).numbers;
-              },
-          .residual =
-              [](const Values& r) {
-                if (r.size() != 9) return 1.0;
-                const double det = r[0] * (r[4] * r[8] - r[5] * r[7]) -
-                                   r[1] * (r[3] * r[8] - r[5] * r[6]) +
-                                   r[2] * (r[3] * r[7] - r[4] * r[6]);
-                return std::max(orthonormal_residual({3, 3, r}), std::abs(det - 1));
-              }};
-}
-
+GRADUS_CHECK_INLINE Manifold so3();
 /// Rigid motions [R t; 0 0 0 1] of [3, 4] or [4, 4]: plus(T, δ) = T exp(δ), δ = (translation,
 /// rotation).
-inline Manifold se3() {
-  const auto rotation = [](const Values& t) {
-    return Values{t[0], t[1], t[2], t[4], t[5], t[6], t[8], t[9], t[10]};
-  };
-  return {.name = "rigid motions",
-          .dimension = [](std::size_t) { return std::size_t{6}; },
-          .plus =
-              [rotation](const Values& t, const Values& d) {
-                const double* w = d.data() + 3;
-                const auto [s, c, e] = rotation_factors(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
-                const Dense r{3, 3, rotation(t)};
-                const Dense turned = product(r, rotation_series(w, s, c));
-                const Values way =
-                    times(r, times(rotation_series(w, c, e), {d.begin(), d.begin() + 3}));
-                Values result = t;
-                for (std::size_t i = 0; i < 3; ++i) {
-                  for (std::size_t j = 0; j < 3; ++j) result[4 * i + j] = turned.at(i, j);
-                  result[4 * i + 3] += way[i];
-                }
-                return result;
-              },
-          .residual =
-              [rotation](const Values& t) {
-                const bool whole =
-                    t.size() == 16 && t[12] == 0 && t[13] == 0 && t[14] == 0 && t[15] == 1;
-                return whole || t.size() == 12 ? so3().residual(rotation(t)) : 1.0;
-              }};
-}
-
-/// Orthonormal rows [n − rows, n] that complete the orthonormal rows of x [rows, n]: what is left of
-/// the axes (Gram-Schmidt, twice).
-inline Dense complement(const Dense& x) {
-  const std::size_t n = x.columns;
-  Dense all = x;
-  for (std::size_t axis = 0; axis < n; ++axis) {
-    Values v(n, 0.0);
-    v[axis] = 1;
-    for (int twice = 0; twice < 2; ++twice)
-      for (std::size_t r = 0; r < all.rows; ++r) {
-        double dot = 0;
-        for (std::size_t i = 0; i < n; ++i) dot += all.at(r, i) * v[i];
-        for (std::size_t i = 0; i < n; ++i) v[i] -= dot * all.at(r, i);
-      }
-    const double norm = rms(v) * std::sqrt(static_cast<double>(n));
-    if (norm < 1e-3 || all.rows == n) continue;
-    for (double& value : v) value /= norm;
-    all.numbers.insert(all.numbers.end(), v.begin(), v.end());
-    ++all.rows;
-  }
-  return {n - x.rows, n,
-          Values(all.numbers.begin() + static_cast<std::ptrdiff_t>(x.rows * n), all.numbers.end())};
-}
-
+GRADUS_CHECK_INLINE Manifold se3();
 /// `count` orthonormal columns of [rows, count] (a Stiefel manifold). δ: the skew part X A, A above
 /// its diagonal, then the part outside of the columns; plus is X + that, made orthonormal again.
-inline Manifold frame(std::size_t rows, std::size_t count) {
-  const auto columns = [rows, count](const Values& x) {  // as rows
-    Dense result{count, rows};
-    for (std::size_t i = 0; i < rows && x.size() == rows * count; ++i)
-      for (std::size_t j = 0; j < count; ++j) result.at(j, i) = x[i * count + j];
-    return result;
-  };
-  const auto plus = [rows, count, columns](const Values& given, const Values& d) {
-    const Dense x = columns(given);
-    const Dense outside = complement(x);
-    Dense moved = x;
-    std::size_t at = 0;
-    for (std::size_t a = 0; a < count; ++a)
-      for (std::size_t b = a + 1; b < count; ++b, ++at)
-        for (std::size_t i = 0; i < rows; ++i) {
-          moved.at(b, i) += d[at] * x.at(a, i);
-          moved.at(a, i) -= d[at] * x.at(b, i);
-        }
-    for (std::size_t r = 0; r < outside.rows; ++r)
-      for (std::size_t c = 0; c < count; ++c, ++at)
-        for (std::size_t i = 0; i < rows; ++i) moved.at(c, i) += d[at] * outside.at(r, i);
-    Values result = given;  // Newton's iteration for the nearest orthonormal columns
-    for (int step = 0; step < 8; ++step) {
-      Dense gram{count, count};
-      for (std::size_t a = 0; a < count; ++a)
-        for (std::size_t b = 0; b < count; ++b)
-          for (std::size_t i = 0; i < rows; ++i) gram.at(a, b) += moved.at(a, i) * moved.at(b, i);
-      const Dense change = product(gram, moved);
-      for (std::size_t i = 0; i < moved.numbers.size(); ++i)
-        moved.numbers[i] = 1.5 * moved.numbers[i] - 0.5 * change.numbers[i];
-    }
-    for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t j = 0; j < count; ++j) result[i * count + j] = moved.at(j, i);
-    return result;
-  };
-  return {.name = joined("frames of ", count, " orthonormal columns"),
-          .dimension = [=](std::size_t) { return rows * count - count * (count + 1) / 2; },
-          .plus = plus,
-          .residual =
-              [=](const Values& x) {
-                return x.size() == rows * count ? orthonormal_residual(columns(x)) : 1.0;
-              },
-          .gradient = Gradient::embedded};
-}
-
+GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count);
 /// Vectors of length 1: a frame of one column.
-inline Manifold sphere() {
-  return {.name = "the unit sphere",
-          .dimension = [](std::size_t n) { return n - 1; },
-          .plus = [](const Values& x, const Values& d) { return frame(x.size(), 1).plus(x, d); },
-          .residual = [](const Values& x) { return frame(x.size(), 1).residual(x); },
-          .gradient = Gradient::embedded};
-}
-
+GRADUS_CHECK_INLINE Manifold sphere();
 /// Symmetric matrices [n, n]: δ is their lower triangle.
-inline Manifold symmetric() {
-  const auto size = [](std::size_t numbers) {
-    return static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(numbers))));
-  };
-  return {
-      .name = "symmetric matrices",
-      .dimension = [size](std::size_t numbers) { return size(numbers) * (size(numbers) + 1) / 2; },
-      .plus =
-          [size](const Values& x, const Values& d) {
-            const std::size_t n = size(x.size());
-            Values result = x;
-            for (std::size_t i = 0, at = 0; i < n; ++i)
-              for (std::size_t j = 0; j <= i; ++j, ++at) {
-                result[i * n + j] += d[at];
-                if (i != j) result[j * n + i] += d[at];
-              }
-            return result;
-          },
-      .residual =
-          [size](const Values& x) {
-            const std::size_t n = size(x.size());
-            double worst = n * n == x.size() ? 0 : 1;
-            for (std::size_t i = 0; i < n && worst < 1; ++i)
-              for (std::size_t j = 0; j < i; ++j)
-                worst = std::max(worst, std::abs(x[i * n + j] - x[j * n + i]));
-            return worst / std::max(largest_of(x), 1e-300);
-          },
-      .gradient = Gradient::ambient};
-}
-
+GRADUS_CHECK_INLINE Manifold symmetric();
 /// Numbers above 0: plus(x, δ) = x exp(δ).
-inline Manifold positive() {
-  return {.name = "positive numbers",
-          .dimension = [](std::size_t n) { return n; },
-          .plus =
-              [](Values x, const Values& d) {
-                for (std::size_t i = 0; i < x.size(); ++i) x[i] *= std::exp(d[i]);
-                return x;
-              },
-          .residual =
-              [](const Values& x) {
-                return std::all_of(x.begin(), x.end(), [](double v) { return v > 0; }) ? 0.0 : 1.0;
-              },
-          .gradient = Gradient::ambient};
-}
+GRADUS_CHECK_INLINE Manifold positive();
+
+/// Where the inputs of a check live, and the output; empty: in a vector space.
+struct Places {
+  std::vector<std::optional<Manifold>> inputs;
+  std::optional<Manifold> output = {};
+
+  bool any() const {
+    return output || std::any_of(inputs.begin(), inputs.end(), [](const auto& m) { return m; });
+  }
+};
+
+/// check_vjp() with inputs that move on manifolds, and a look beside such of them as are special.
+GRADUS_CHECK_INLINE Report check_on(const std::string& name, const Functions& f,
+                                    const std::vector<Input>& inputs, const Places& places,
+                                    RawOptions options);
 
 }  // namespace gradus::check

@@ -1,9 +1,11 @@
 // What a check is given: inputs, functions, options.
 #pragma once
 
+#include <functional>
 #include <stdexcept>
 
-#include "gradus/check/raw/differences.h"
+#include "gradus/check/raw/kinks.h"
+#include "gradus/check/raw/words.h"
 
 namespace gradus::check {
 
@@ -60,7 +62,7 @@ struct RawOptions {
   Values upstream = {};      // one more weighted sum of the outputs: the caller's own dy
   std::vector<Kink> kinks = {};
   double seconds = 0;  // > 0: elements are looked at one by one while there is time
-  int threads = 1;     // that call forward at the same time; it must allow that
+  int threads = 1;     // that call forward at the same time, if it allows that; 0: all there are
   bool beside = true;  // at points that hide mistakes, looks at others near them too
 
   Tolerance tolerance() const {

@@ -4,20 +4,10 @@
 
 #include <memory>
 
-#include "gradus/check/raw/manifold.h"
+#include "gradus/check/raw/manifolds.h"
 #include "gradus/check/raw/vjp_check.h"
 
 namespace gradus::check {
-
-/// Where the inputs live, and the output; empty: in a vector space.
-struct Places {
-  std::vector<std::optional<Manifold>> inputs;
-  std::optional<Manifold> output = {};
-
-  bool any() const {
-    return output || std::any_of(inputs.begin(), inputs.end(), [](const auto& m) { return m; });
-  }
-};
 
 class Pullback {
  public:
@@ -163,9 +153,9 @@ class Pullback {
   Dense output_basis_{0, 0};
 };
 
-/// check_vjp() with inputs that move on manifolds, and a look beside such of them as are special.
-inline Report check_on(const std::string& name, const Functions& f,
-                       const std::vector<Input>& inputs, const Places& places, RawOptions options) {
+GRADUS_CHECK_INLINE Report check_on(const std::string& name, const Functions& f,
+                                    const std::vector<Input>& inputs, const Places& places,
+                                    RawOptions options) {
   if (places.output) options.output_shape = {};
   Pullback here(name, f, completed(name, inputs), places);
   Report report = check_vjp(name, here.functions(), here.inputs(), options);

@@ -96,7 +96,7 @@ inline std::string drawn_cause(const InputSummary& input) {
          (cause.hint.empty() ? "" : wrapped("try: " + cause.hint, 4));
 }
 
-inline std::string Report::text(bool colour) const {
+GRADUS_CHECK_INLINE std::string Report::text(bool colour) const {
   static constexpr std::array codes{"\033[1;32m", "\033[1;31m", "\033[1;33m"};
   const std::string word = to_string(verdict);
   std::string result = wrapped("GRADCHECK " + word + "  " + name, 0);
@@ -129,7 +129,7 @@ inline bool in_colour([[maybe_unused]] const std::ostream& out) {
   return false;
 }
 
-inline std::ostream& operator<<(std::ostream& out, const Report& report) {
+GRADUS_CHECK_INLINE std::ostream& operator<<(std::ostream& out, const Report& report) {
   return out << report.text(in_colour(out));
 }
 

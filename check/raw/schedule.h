@@ -52,7 +52,10 @@ class Schedule {
   static constexpr double kShare = 0.6;      // of the budget; the rest is for what is found
 
   explicit Schedule(const RawOptions& options)
-      : budget_(options.seconds), threads_(std::max(options.threads, 1)) {}
+      : budget_(options.seconds),
+        threads_(options.threads > 0
+                     ? options.threads
+                     : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {}
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   /// Is there less time than looking at all elements would take? One call has taken `call` seconds.

@@ -385,8 +385,8 @@ class VjpCheck {
 /// options do not make sense; whatever the functions do wrong is in the report. The name is for the
 /// report. Cost: 6 calls of forward for each input element where the function is smooth, and one
 /// call of vjp for each probe.
-inline Report check_vjp(const std::string& name, Functions functions, std::vector<Input> inputs,
-                        RawOptions options = {}) {
+GRADUS_CHECK_INLINE Report check_vjp(const std::string& name, Functions functions,
+                                     std::vector<Input> inputs, RawOptions options = {}) {
   return VjpCheck(name, std::move(functions), std::move(inputs), std::move(options)).run();
 }
 

@@ -1,33 +1,43 @@
 // Numbers, positions and paragraphs as text.
 #pragma once
 
-#include <iomanip>
-#include <locale>
-#include <sstream>
+#include <array>
+#include <charconv>
 #include <string>
+#include <type_traits>
 
 #include "gradus/check/raw/values.h"
 
 namespace gradus::check {
 
+inline std::string number(double value, int digits) {
+  if (value != value) return "nan";  // some have a sign, which says nothing
+  std::array<char, 48> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
+                                 std::chars_format::general, digits);
+  return {text.data(), end.ptr};
+}
+
+template <class T>
+std::string text_of(const T& value) {
+  if constexpr (std::is_floating_point_v<T>)
+    return number(static_cast<double>(value), 6);
+  else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, char>)
+    return std::to_string(value);
+  else
+    return std::string() + value;
+}
+
 /// All arguments, one after the other.
 template <class... A>
 std::string joined(const A&... parts) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
-  (out << ... << parts);
-  return out.str();
+  return (std::string() + ... + text_of(parts));
 }
 
 inline std::string list(const Shape& numbers) {
   std::string result;
   for (const std::int64_t n : numbers) result += (result.empty() ? "" : ",") + std::to_string(n);
   return "[" + result + "]";
-}
-
-inline std::string number(double value, int digits) {
-  if (value != value) return "nan";  // some have a sign, which says nothing
-  return joined(std::setprecision(digits), value);
 }
 
 /// "3 of 8 elements"

@@ -9,6 +9,7 @@
 #include "gradus/io/write_file.h"
 #include "gradus/nn/attention_record.h"
 #include "gradus/ops/create.h"
+#include "gradus/trace/trace.h"
 #include "training.h"
 
 namespace gradus::examples {
@@ -18,30 +19,28 @@ constexpr const char* kNoPng =
     "an SVG is written instead of a PNG; the page that --out FILE.html writes has a button that "
     "saves PNGs";
 
+using Maps = std::vector<nn::AttentionRecord::Entry>;
+
 /// The weights of every layer while the model reads `ids`.
-std::vector<plot::AttentionLayer> attention_of(const nn::GPT& model,
-                                               const std::vector<std::int64_t>& ids) {
+Maps attention_of(const nn::GPT& model, const std::vector<std::int64_t>& ids) {
   const NoGrad off;
   const nn::AttentionRecord record;
   static_cast<void>(model(tensor(ids, {1, std::ssize(ids)})));
-  std::vector<plot::AttentionLayer> layers;
-  for (const auto& entry : record.entries()) layers.push_back({entry.layer, entry.weights});
-  return layers;
+  return record.entries();
 }
 
 /// What the file `out` is to hold.
 std::string picture(const AttendFlags& how, const std::string& run, const std::string& out,
-                    const std::vector<plot::AttentionLayer>& layers,
-                    const std::vector<std::string>& tokens) {
+                    const Maps& layers, const std::vector<std::string>& tokens) {
   if (out.ends_with(".html"))
-    return plot::attention_page("Attention in " + run, layers, tokens, tokens);
+    return trace::attention_page("Attention in " + run, layers, tokens, tokens);
   const std::int64_t layer = how.layer.value_or(0), head = how.head.value_or(0);
   require(0 <= layer && layer < std::ssize(layers), "--layer ", layer, ": there are 0 to ",
           layers.size() - 1);
-  const plot::AttentionLayer& chosen = layers[static_cast<std::size_t>(layer)];
-  require(0 <= head && head < chosen.weights.size(1), "--head ", head, ": there are 0 to ",
-          chosen.weights.size(1) - 1);
-  return plot::svg(plot::head_of(chosen, head, tokens, tokens));
+  const auto& [name, weights] = layers[static_cast<std::size_t>(layer)];
+  require(0 <= head && head < weights.size(1), "--head ", head, ": there are 0 to ",
+          weights.size(1) - 1);
+  return plot::svg(plot::head_of({name, weights}, head, tokens, tokens));
 }
 
 }  // namespace

@@ -102,8 +102,17 @@ struct Attention final : Op {
     return {d.q, d.k, d.v};
   }
 
+  std::vector<std::pair<const char*, Tensor>> inside(const Tensor& dout) const override {
+    if (!packed) return formula::inside(p, q.value(), k.value(), v.value(), dout);
+    const Heads x = parts(kernel::contiguous(q.value()));
+    return formula::inside(p, x.q, x.k, x.v,
+                           dout.defined() ? part(kernel::contiguous(dout), 0, 1) : dout);
+  }
+
  private:
   Tensor attend(const Heads& x) {
+    if (p.bias.defined() && p.bias.dtype() != x.q.dtype())  // run again in another dtype
+      p.bias = kernel::convert(p.bias, x.q.dtype());
     Tensor out = empty_heads(p.B, p.H, p.T, p.Dv, x.q.dtype());
     lse = Tensor::empty({p.B, p.H, p.T}, x.q.dtype());
     dispatch_float("attention", out.dtype(), [&]<class T>() {

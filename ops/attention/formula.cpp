@@ -87,4 +87,23 @@ std::vector<Tensor> backward(const AttentionProblem& p, const Tensor& q, const T
   return {dq, dk, dv};
 }
 
+std::vector<std::pair<const char*, Tensor>> inside(const AttentionProblem& p, const Tensor& q,
+                                                   const Tensor& keys, const Tensor& values,
+                                                   const Tensor& dout) {
+  const Tensor hides = hidden(p), k = spread(p, keys);
+  const Tensor scores = pair_products(q, k, {}) * p.scale;
+  const Tensor weights = attention_weights(p, q, k, p.bias, hides);
+  std::vector<std::pair<const char*, Tensor>> all{{"scores", scores}, {"weights", weights}};
+  if (p.bias.defined() || hides.defined()) {
+    const Tensor biased = p.bias.defined() ? scores + p.bias : scores;
+    all.emplace_back("masked", hides.defined() ? masked_fill(biased, hides, -INFINITY) : biased);
+  }
+  if (!dout.defined()) return all;
+  Tensor dp = pair_products(dout, spread(p, values), hides);
+  if (p.dropout.threshold) dp = dp * dropout_factors(p, q.dtype());
+  all.emplace_back("dweights", dp);
+  all.emplace_back("dscores", weights * (dp - sum(weights * dp, -1, true)));
+  return all;
+}
+
 }  // namespace gradus::formula

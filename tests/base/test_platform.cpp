@@ -119,10 +119,9 @@ TEST_CASE("types are named as they are written") {
 #ifdef __GLIBC__
 TEST_CASE("the calls that led here go back to main", "[process]") {
   std::vector<std::string> functions;
-  for (void* call : platform::calls())
-    for (const platform::Frame& frame : platform::frames_of(call))
-      functions.push_back(frame.function);
+  for (const std::vector<platform::Frame>& frames : platform::frames_of(platform::calls()))
+    for (const platform::Frame& frame : frames) functions.push_back(frame.function);
   CHECK(std::count(functions.begin(), functions.end(), "main") == 1);
-  CHECK(platform::frames_of(nullptr).empty());
+  CHECK(platform::frames_of({nullptr}).at(0).empty());
 }
 #endif

@@ -2,9 +2,11 @@
 #include "gradus/check/graph.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 
+#include "gradus/check/raw/random.h"
 #include "gradus/engine/apply.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/block.h"
@@ -90,6 +92,34 @@ TEST_CASE("an operation with a wrong backward is named, with its layer, and no o
     CHECK(report.verdict == check::Verdict::fail);
     for (const check::Finding& finding : report.findings)
       CHECK(finding.note.rfind(name + " (node ", 0) == 0);
+  }
+}
+
+TEST_CASE("steps of random small models pass, whatever they are made of") {
+  for (std::uint64_t i = 0; i < 24; ++i) {
+    CAPTURE(i);
+    check::Random random(i + 1);
+    const auto between = [&](std::int64_t low, std::int64_t high) {
+      return low + random.below(high - low + 1);
+    };
+    nn::GPTOptions options{.vocab = between(3, 17), .context = between(1, 9)};
+    options.layers = between(1, 2);
+    options.heads = between(1, 3);
+    options.width = options.heads * 2 * between(1, 3);
+    options.dropout = 0.2 * static_cast<double>(between(0, 1));
+    options.norm_kind = i % 2 == 0 ? nn::NormKind::layer : nn::NormKind::rms;
+    options.position = std::array{nn::HeadPosition::none, nn::HeadPosition::rotary,
+                                  nn::HeadPosition::alibi, nn::HeadPosition::relative}[i / 2 % 4];
+    options.window = between(0, 3);
+    options.activation = i % 3 == 0 ? nn::Activation::relu : nn::Activation::gelu;
+    nn::GPT model(options);
+    model.train();
+    const Tensor ids = randint(0, options.vocab, {between(1, 3), options.context});
+    const check::Report report =
+        check::graph([&] { return model.loss(ids, ids); }, {.seconds = 600, .seed = i});
+    INFO(report.text());
+    CHECK(report);
+    CHECK(report.notes.size() == 1);  // nothing was left out
   }
 }
 

@@ -1,6 +1,7 @@
 // Inputs that live on manifolds: steps stay on them, right derivatives pass, and one of the
 // surrounding space where a tangent one is wanted is called that.
 #include "gradus/check/raw/check.h"
+#include "gradus/check/raw/manifolds.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 

@@ -44,10 +44,6 @@ TEST_CASE("labels come from outside and stay labels") {
   CHECK(plot::label("\xFF") == "\xEF\xBF\xBD");
   CHECK(plot::label("<&>\"'") == "<&>\"'");
   CHECK(plot::columns_of("a日🙂") == 5);
-  CHECK(plot::base64("") == "");
-  CHECK(plot::base64("f") == "Zg==");
-  CHECK(plot::base64("fo") == "Zm8=");
-  CHECK(plot::base64("foobar") == "Zm9vYmFy");
 
   plot::AttentionMap map = small_map();
   map.title = "<script> & \"more\"";
@@ -57,12 +53,6 @@ TEST_CASE("labels come from outside and stay labels") {
   CHECK(contains(drawn, ">&lt;/text&gt;</text>"));
   CHECK(contains(drawn, ">&quot;&amp;&quot;</text>"));
   CHECK(contains(drawn, ">↵</text>"));
-  const std::string page =
-      plot::attention_page(map.title, {{"layer </script>", reshape(map.weights, {1, 2, 3})}},
-                           map.queries, {"</script>", "\"\\", "\n"});
-  CHECK(count(page, "</script>") == 2);  // the page's own
-  CHECK(contains(page, "K = [\"\\u003c/script>\", \"\\\"\\\\\", \"↵\"]"));
-  CHECK_FALSE(contains(page, "http"));
 }
 
 TEST_CASE("long sequences are drawn in at most 128 cells a side, by the largest of several") {
@@ -76,20 +66,10 @@ TEST_CASE("long sequences are drawn in at most 128 cells a side, by the largest 
   CHECK(drawn.size() < 30'000);
 }
 
-TEST_CASE("a page has every head of every layer") {
+TEST_CASE("a head is one example's of one layer") {
   seed(3);
   const Tensor weights = softmax(randn({2, 3, 4, 5}), -1);  // B 2, H 3, T 4, S 5
   const std::vector<std::string> q(4, "q"), k(5, "k");
-  const std::string page =
-      plot::attention_page("all", {{"one", weights}, {"two", weights}}, q, k, 1);
-  CHECK(count(page, "largest: ") == 6);
-  CHECK(contains(page, "<button id=\"save\">"));
-  CHECK(contains(page, "big.toBlob("));
-  CHECK(page != plot::attention_page("all", {{"one", weights}, {"two", weights}}, q, k, 0));
-  // 16 bits of the largest: 4 · 5 · 2 bytes in base64
-  const std::size_t at = page.find("data: \"") + 7;
-  CHECK(page.find('"', at) - at == 56);
-
   const plot::AttentionMap head = plot::head_of({"one", weights}, 2, q, k, 1);
   CHECK(head.title == "one, head 2");
   CHECK(same(head.weights.contiguous(), select(select(weights, 0, 1), 0, 2).contiguous()));
@@ -121,11 +101,6 @@ TEST_CASE("a map says what is wrong") {
                    plot::head_of({"one", ones({2, 2})}, 0, two, two);
                  }),
                  "wants weights [H, T, S] or [B, H, T, S], not [2, 2]"));
-  CHECK(contains(message_of<ShapeError>([&] {
-                   plot::attention_page("x", {{"one", ones({2, 2})}}, two, two);
-                 }),
-                 "layer one: wants weights"));
-  CHECK_THROWS_AS(plot::attention_page("x", {}, two, two), ValueError);
 }
 
 }  // namespace gradus::testing

@@ -3,10 +3,12 @@
 
 #include "gradus/examples/exercises/exercises.h"
 #include "gradus/examples/exercises/grader.h"
+#include "gradus/examples/exercises/hints.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
+#include "gradus/trace/derive.h"
 
 namespace gradus::exercises {
 namespace {
@@ -121,6 +123,25 @@ TEST_CASE("exercises: the program's flag and exit codes") {
           " 4 relu           not done yet\n0 of 1 done, the next is 4 relu: "
           "examples/exercises/04_relu.cpp\n");
   }
+}
+
+TEST_CASE("exercises: each has three hints, and the third is the derivation") {
+  for (const Exercise& each : exercises()) {
+    INFO(each.name);
+    CHECK(has(hint(each.name, 1), "⟵ definition of the gradient"));
+    CHECK(has(hint(each.name, 2), "\n- "));
+    CHECK(!has(hint(each.name, 2), "Σ_s dy_s ∂y_s"));
+    CHECK(hint(each.name, 3) == derivation(each.name));
+    CHECK(hint(each.name, 1).size() < hint(each.name, 3).size());
+  }
+  CHECK(hint("softmax", 4).empty());
+  const Workplace place;
+  const Outcome outcome = place.shell(kProgram + " --hint 6 3");
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out == derivation("softmax"));
+  CHECK(place.shell(kProgram + " --hint softmax").out == hint("softmax", 1));
+  for (const char* wrong : {" --hint", " --hint 11", " --hint relu 4", " --hint relu 12"})
+    testing::check_refused(place.shell(kProgram + wrong), {"--hint wants", "1, 2 or 3"});
 }
 
 TEST_CASE("exercises: the solutions are ten of ten") {

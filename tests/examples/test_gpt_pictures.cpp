@@ -19,7 +19,7 @@ TEST_CASE("gpt attend draws all heads on a page, or one as a picture") {
   CHECK(has(done.out, "attention: run/attention.html"));
   const std::string page = contents(here.directory / "run/attention.html");
   CHECK(has(page, "blocks.0.attention"));
-  CHECK(has(page, "[\"t\", \"h\", \"e\", \"␣\", \"c\", \"a\", \"t\"]"));
+  CHECK(has(page, "\"T\":[\"t\",\"h\",\"e\",\" \",\"c\",\"a\",\"t\"]"));
   CHECK(here.gpt("attend run --prompt 'the cat' --out a.svg --head 1").code == 0);
   CHECK(has(contents(here.directory / "a.svg"), "blocks.0.attention, head 1"));
   CHECK(here.gpt("attend run --prompt 'the cat' --out b.svg --head 0").code == 0);

@@ -128,4 +128,21 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(lines_in({"base"}) > 0);  // the walk does find the tree
 }
 
+TEST_CASE("the trace page is small enough to read") {
+  std::size_t code = 0, bytes = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(GRADUS_SOURCE_DIR) / "viewer")) {
+    if (entry.path().extension() != ".js") continue;
+    const Source source = read_source(GRADUS_SOURCE_DIR, entry.path());
+    INFO(source.path);
+    CHECK(source.lines.size() <= kFileWall);
+    code +=
+        static_cast<std::size_t>(std::count_if(source.lines.begin(), source.lines.end(), is_code));
+    bytes += static_cast<std::size_t>(entry.file_size());
+  }
+  CHECK(code <= 1500);
+  CHECK(bytes <= 80 * 1024);
+  CHECK(bytes > 0);
+}
+
 }  // namespace gradus::house

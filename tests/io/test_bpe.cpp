@@ -205,9 +205,10 @@ TEST_CASE("bpe: files, ours and Hugging Face's") {
     return message_of<FileError>(
         [&] { io::load_hugging_face_bpe(folder / "v.json", folder / "m.txt"); });
   };
-  CHECK(contains(fault("[", ""), "v.json: not a vocabulary"));
-  CHECK(contains(fault("{\"a\": 7}", ""), "the token \"a\" has the id 7: ids must be 0 to 0"));
-  CHECK(contains(fault("{\"a\": 0.5}", ""), "has the id 0.5: ids must be 0 to 0"));
+  CHECK(contains(fault("[", ""), "v.json: not JSON"));
+  CHECK(contains(fault("{\"a\": 7}", ""), "v.json: a: the id 7: ids must be 0 to 0"));
+  CHECK(
+      contains(fault("{\"a\": 0.5}", ""), "v.json: a: 0.5 stands where a whole number is wanted"));
   CHECK(contains(fault("{\"a\": 0}", ""), "no token for the byte 0"));
   const std::string whole = read_bytes(folder / "vocab.json");
   CHECK(contains(fault(whole, "Ġ t x\n"), "the merge \"Ġ t x\" is not of two tokens"));

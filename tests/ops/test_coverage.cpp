@@ -16,6 +16,7 @@
 #include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/operations.h"
 #include "gradus/tests/support/oracle.h"
 #include "gradus/tests/support/registry_run.h"
 
@@ -45,75 +46,6 @@ struct Branches : Observer {
       taken.insert({node.name(), static_cast<int>(i), bool(node.inputs[i]), GradMode::enabled()});
   }
 };
-
-/// What stands between quotes in a line.
-std::vector<std::string> between_quotes(const std::string& line) {
-  std::vector<std::string> found;
-  std::size_t open = line.find('"');
-  while (open != std::string::npos) {
-    const std::size_t close = line.find('"', open + 1);
-    if (close == std::string::npos) break;
-    found.push_back(line.substr(open + 1, close - open - 1));
-    open = line.find('"', close + 1);
-  }
-  return found;
-}
-
-struct Operation {
-  std::string type;                // "Softmax", and the file
-  std::vector<std::string> names;  // what its name() may return
-  bool differentiable = false;     // has a backward
-  std::set<int> asks = {};         // inputs i of which it asks wants(i)
-};
-
-/// The classes derived from Op in a source, found by how the tree is written: from
-/// `struct X final : Op {` to `};` at the same place, with name() on a line of its own. A template
-/// is no operation: what it says holds for those that are derived from it.
-std::vector<Operation> operations(std::istream& source, const std::string& file) {
-  std::vector<Operation> found;
-  std::map<std::string, Operation> skeletons;  // by name
-  bool inside = false;
-  std::string before, skeleton;
-  for (std::string line; std::getline(source, line); before = line) {
-    if (line.rfind("struct ", 0) == 0 && line.find(" : ") != std::string::npos) {
-      const std::string name = line.substr(7, line.find(' ', 7) - 7);
-      const std::string base = line.substr(line.find(" : ") + 3);
-      found.push_back({name + " in " + file, {}, false, {}});
-      if (const auto at = skeletons.find(base.substr(0, base.find('<'))); at != skeletons.end()) {
-        found.back().differentiable = at->second.differentiable;
-        found.back().asks = at->second.asks;
-      }
-      skeleton = before.rfind("template ", 0) == 0 ? name : "";
-      inside = true;
-    }
-    if (line == "};" && inside && !skeleton.empty()) {
-      skeletons[skeleton] = found.back();
-      found.pop_back();
-    }
-    if (line == "};") inside = false;
-    if (!inside) continue;
-    if (line.find(" name() const override") != std::string::npos)
-      for (std::string& name : between_quotes(line)) found.back().names.push_back(std::move(name));
-    if (line.find("Gradients backward(") != std::string::npos) found.back().differentiable = true;
-    for (std::size_t at = line.find("wants("); at != std::string::npos;
-         at = line.find("wants(", at + 1))
-      if (std::isdigit(static_cast<unsigned char>(line[at + 6])))
-        found.back().asks.insert(line[at + 6] - '0');
-  }
-  return found;
-}
-
-std::vector<Operation> all_operations() {
-  std::vector<Operation> all;
-  const std::filesystem::path ops = std::filesystem::path(GRADUS_SOURCE_DIR) / "ops";
-  for (const auto& entry : std::filesystem::directory_iterator(ops)) {
-    if (entry.path().extension() != ".cpp") continue;
-    std::ifstream source(entry.path());
-    for (Operation& op : operations(source, entry.path().filename().string()))
-      all.push_back(std::move(op));
-  }
-  return all;
-}
 
 }  // namespace
 

@@ -229,6 +229,9 @@ def at():
     check(gdb.selected_frame().name() == "gradus::op::Softmax::forward", run("bt"))
     run("continue")
     check(gdb.selected_frame().name() == "gradus::op::Softmax::backward", run("bt"))
+    check("y_ri (dy_ri − Σ_j y_rj dy_rj)" in run("derive"), run("derive"))
+    check(run("derive matmul").startswith("# matmul"), run("derive matmul"))
+    refused("derive sofmax", "no derivation of 'sofmax': did you mean softmax")
 
     run("delete")
     run("gradus-at 11")

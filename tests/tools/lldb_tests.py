@@ -89,6 +89,9 @@ def at(debugger, target):
     check(function(process).startswith("gradus::op::Softmax::forward"), function(process))
     process.Continue()
     check(function(process).startswith("gradus::op::Softmax::backward"), function(process))
+    check("y_ri (dy_ri − Σ_j y_rj dy_rj)" in command(debugger, "derive").GetOutput(), "derive")
+    refused = command(debugger, "derive sofmax")
+    check(not refused.Succeeded() and "did you mean softmax" in refused.GetError(), refused.GetError())
     process.Kill()
 
     target.DeleteAllBreakpoints()

@@ -41,6 +41,9 @@ step_sh() {
   refused "--at wants an operation or a node's number" 01 --at
   refused "what is '--break'?" --break
   refused "one program, please: '01' or '02'?" 01 02
+  refused "derive wants an operation's name, one of abs, " derive sofmax
+  refused "derive wants an operation's name" derive
+  "$root/step.sh" derive softmax | cmp - "$root/docs/derivations/softmax.md" || fail "step.sh derive softmax"
   need_gdb
   refused "no operation is called 'sofmax': did you mean softmax" "$fixture" --at sofmax
   refused "batch_norm is not used in this program" "$fixture" --at batch_norm

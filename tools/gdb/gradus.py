@@ -5,6 +5,7 @@
   step                      does not enter the standard library
   gradus-at softmax         stop in that operation's forward and backward
   gradus-at 17              stop where node 17 is made, and before its backward
+  derive softmax            why its backward is right, line by line; derive: of where you are
 
 It keeps to what gdb 13 has.
 """
@@ -301,6 +302,30 @@ class At(gdb.Command):
             break_when_loaded(argument.strip())
 
 
+def functions():
+    """The names of the functions on the stack, the innermost first; none where nothing runs."""
+    try:
+        frame = gdb.newest_frame()
+    except gdb.error:
+        return
+    while frame is not None:
+        yield frame.name()
+        frame = frame.older()
+
+
+class Derive(gdb.Command):
+    """derive [OPERATION]: the derivation of its gradient; without a name, of the one you are in."""
+
+    def __init__(self):
+        super().__init__("derive", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        text, missing = show.derivation(argument.strip(), functions())
+        if missing:
+            raise gdb.GdbError(missing)
+        gdb.write(text)
+
+
 def at_or_quit(where):
     """What step.sh calls: a name that is not known ends gdb, in one line, with exit code 2."""
     try:
@@ -327,6 +352,7 @@ put_before_libraries()
 gdb.events.new_objfile.connect(put_before_libraries)
 gdb.frame_filters["gradus"] = Frames()
 At()
+Derive()
 if "__gnu_cxx" not in gdb.execute("info skip", to_string=True):
     for library in ("/usr/include/c++/*/*", "/usr/include/c++/*/*/*"):  # a * does not match a /
         gdb.execute("skip -gfi " + library, to_string=True)

@@ -4,6 +4,7 @@
   step                      does not enter the standard library
   gradus-at softmax         stop in that operation's forward and backward
   gradus-at 17              stop before the backward of node 17
+  derive softmax            why its backward is right, line by line; derive: of where you are
 
 Made for LLDB 14 and newer.
 """
@@ -154,6 +155,16 @@ def at(debugger, argument, result, _):
             result.SetError(near or "%s is not used in this program" % where)
 
 
+def derive(debugger, argument, result, _):
+    """derive [OPERATION]: the derivation of its gradient; without a name, of the one you are in."""
+    thread = debugger.GetSelectedTarget().GetProcess().GetSelectedThread()
+    text, missing = show.derivation(argument.strip(), [frame.GetFunctionName() for frame in thread])
+    if missing:
+        result.SetError(missing)
+    else:
+        result.Print(text)
+
+
 def __lldb_init_module(debugger, _):
     add = "type summary add -w gradus --skip-pointers -F gradus_lldb."
     for name in show.SHOW:
@@ -163,3 +174,4 @@ def __lldb_init_module(debugger, _):
     avoid = "settings set target.process.thread.step-avoid-regexp "
     debugger.HandleCommand(avoid + "^(std|__gnu_cxx)::")
     debugger.HandleCommand("command script add -f gradus_lldb.at gradus-at")
+    debugger.HandleCommand("command script add -f gradus_lldb.derive derive")

@@ -33,11 +33,4 @@ AttentionMap head_of(const AttentionLayer& layer, std::int64_t head,
                      const std::vector<std::string>& queries, const std::vector<std::string>& keys,
                      std::int64_t example = 0);
 
-/// One page with every head of every layer, small; the one that is chosen stands beside them, and
-/// tells each weight under the pointer; a button saves it as a PNG. Needs no network and no other
-/// file.
-std::string attention_page(const std::string& title, const std::vector<AttentionLayer>& layers,
-                           const std::vector<std::string>& queries,
-                           const std::vector<std::string>& keys, std::int64_t example = 0);
-
 }  // namespace gradus::plot

@@ -46,17 +46,4 @@ std::int64_t columns_of(std::string_view words) {
   return columns;
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t three = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      out += i + k <= bytes.size() ? digits[three >> (18 - 6 * k) & 63u] : '=';
-  }
-  return out;
-}
-
 }  // namespace gradus::plot

@@ -13,6 +13,4 @@ std::string label(const std::string& token);
 /// How many columns of type the text takes: wide characters (CJK, emoji) take two.
 std::int64_t columns_of(std::string_view words);
 
-std::string base64(std::string_view bytes);
-
 }  // namespace gradus::plot

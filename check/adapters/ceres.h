@@ -1,0 +1,44 @@
+// Ceres: is what Evaluate writes to its Jacobians the Jacobian of its residuals?
+#pragma once
+
+#include <ceres/cost_function.h>
+
+#include "gradus/check/raw/json.h"
+#include "gradus/check/raw/vjp_check.h"
+
+namespace gradus::check {
+
+/// A cost function at the values of its parameter blocks. The report calls them x0, x1 …
+inline Report ceres(const std::string& name, const ::ceres::CostFunction& cost,
+                    const std::vector<Values>& blocks, const RawOptions& options = {}) {
+  std::vector<Input> inputs;
+  for (const Values& block : blocks) inputs.push_back({.values = block});
+  const auto evaluate = [&cost](const Arguments& x, std::vector<Values>* jacobians) {
+    Values y(static_cast<std::size_t>(cost.num_residuals()));
+    std::vector<const double*> at;
+    std::vector<double*> to;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      at.push_back(x[k].data());
+      if (jacobians) to.push_back(jacobians->emplace_back(y.size() * x[k].size(), 0.0).data());
+    }
+    if (!cost.Evaluate(at.data(), y.data(), jacobians ? to.data() : nullptr))
+      throw std::runtime_error("Evaluate returns false");
+    return y;
+  };
+  Functions functions;
+  functions.forward = [evaluate](const Arguments& x) { return evaluate(x, nullptr); };
+  functions.linear = true;
+  functions.vjp = [evaluate](const Arguments& x, const Values& dy) {
+    Arguments jacobians, dx;
+    evaluate(x, &jacobians);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      dx.emplace_back(x[k].size(), 0.0);
+      for (std::size_t p = 0; p < jacobians[k].size(); ++p)
+        dx[k][p % x[k].size()] += dy[p / x[k].size()] * jacobians[k][p];
+    }
+    return dx;
+  };
+  return check_vjp(name, std::move(functions), std::move(inputs), options);
+}
+
+}  // namespace gradus::check

@@ -1,0 +1,44 @@
+// Eigen. Matrix, Vector, Array and Map are inputs and results as they are; this is for functors as
+// Eigen's NumericalDiff and LevenbergMarquardt take them, and for AutoDiffScalar.
+#pragma once
+
+#include <Eigen/Dense>
+#include <unsupported/Eigen/AutoDiff>
+
+#include "gradus/check/raw/check.h"
+
+namespace gradus::check {
+
+/// A functor with operator()(x, y) and df(x, J): is J the Jacobian of y?
+template <class Functor>
+auto eigen(std::string name, const Functor& functor, const typename Functor::InputType& x) {
+  using X = typename Functor::InputType;
+  const auto f = [&functor](const X& at) {
+    typename Functor::ValueType y(functor.values());
+    functor(at, y);
+    return y;
+  };
+  const auto jacobian = [&functor](const X& at) {
+    typename Functor::JacobianType j(functor.values(), at.size());
+    functor.df(at, j);
+    return j;
+  };
+  return raw(std::move(name), f, jacobian, x);
+}
+
+/// A scalar function of a vector, f(x) for any number type: is what AutoDiffScalar makes of it the
+/// gradient of f in double? It is not where f leaves the type: std::max of values, a cast, a table.
+template <class F>
+auto eigen_autodiff(std::string name, F f, const Eigen::VectorXd& x) {
+  const auto gradient = [f](const Eigen::VectorXd& at) {
+    Eigen::Matrix<Eigen::AutoDiffScalar<Eigen::VectorXd>, Eigen::Dynamic, 1> active(at.size());
+    for (Eigen::Index i = 0; i < at.size(); ++i) active[i] = {at[i], at.size(), i};
+    const Eigen::AutoDiffScalar<Eigen::VectorXd> y = f(active);
+    return Eigen::VectorXd(y.derivatives().size() > 0 ? y.derivatives()
+                                                      : Eigen::VectorXd::Zero(at.size()));
+  };
+  return raw(
+      std::move(name), [f](const Eigen::VectorXd& at) -> double { return f(at); }, gradient, x);
+}
+
+}  // namespace gradus::check

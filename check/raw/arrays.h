@@ -1,0 +1,189 @@
+// The arrays that functions under test may take: scalars, vectors, arrays, spans, rows of rows,
+// anything with data(), rows() and cols(), as Eigen's matrices have; and types of your own.
+#pragma once
+
+#include <concepts>
+#include <iterator>
+#include <span>
+#include <type_traits>
+
+#include "gradus/check/raw/values.h"
+
+namespace gradus::check {
+
+/// A shape and whether it lies in memory column by column.
+struct Layout {
+  Shape shape = {};
+  bool column_major = false;
+
+  /// Where row-major element i stands.
+  std::size_t position(std::size_t i) const {
+    if (!column_major) return i;
+    const Shape at = index_of(i, shape);
+    return element_at({at.rbegin(), at.rend()}, {shape.rbegin(), shape.rend()});
+  }
+};
+
+/// How the numbers of an A are reached; for a type of yours, specialise it:
+///   Number                         their type
+///   shaped                         does it know more of its shape than how long it is?
+///   Layout layout(const A&)
+///   auto& at(A& a, std::size_t i)  number i as they lie in memory; of a const A too
+///   A sized(const Layout&)         one that has that shape; left out where there is no way
+/// The files in check/adapters do so for other libraries.
+template <class A>
+struct Array {};
+
+/// For a struct that has members of type T and nothing else:
+///   template <> struct gradus::check::Array<Pose> : check::Fields<Pose, double> {};
+template <class S, class T>
+struct Fields {
+  static_assert(std::is_trivially_copyable_v<S> && sizeof(S) % sizeof(T) == 0,
+                "a struct is taken as an array where it holds members of one type alone");
+  using Number = T;
+  static constexpr bool shaped = false;
+  static Layout layout(const S&) { return {{sizeof(S) / sizeof(T)}, false}; }
+  static T& at(S& s, std::size_t i) { return reinterpret_cast<T*>(&s)[i]; }
+  static const T& at(const S& s, std::size_t i) { return reinterpret_cast<const T*>(&s)[i]; }
+  static S sized(const Layout&) { return S(); }
+};
+
+template <class A>
+requires std::is_arithmetic_v<A>
+struct Array<A> {
+  using Number = A;
+  static constexpr bool shaped = false;
+  static Layout layout(A) { return {}; }
+  template <class B>
+  static B& at(B& a, std::size_t) {
+    return a;
+  }
+  static A sized(const Layout&) { return A(); }
+};
+
+template <class M>
+concept MatrixLike = requires(const M& m) {
+  m.data();
+  m.rows();
+  m.cols();
+};
+
+/// How a matrix type lays out its elements: M::IsRowMajor, or else row-major. Specialise it for
+/// another type.
+template <class M>
+inline constexpr bool row_major = true;
+template <class M>
+requires requires { M::IsRowMajor; }
+inline constexpr bool row_major<M> = static_cast<bool>(M::IsRowMajor);
+
+template <MatrixLike M>
+struct Array<M> {
+  using Number = std::remove_cvref_t<decltype(*std::declval<const M&>().data())>;
+  static constexpr bool shaped = true;
+  static Layout layout(const M& m) {
+    return {{static_cast<std::int64_t>(m.rows()), static_cast<std::int64_t>(m.cols())},
+            !row_major<M>};
+  }
+  template <class N>
+  static auto& at(N& m, std::size_t i) {
+    return m.data()[i];
+  }
+  static M sized(const Layout& l) requires std::is_constructible_v<M, std::int64_t, std::int64_t> {
+    return M(l.shape.at(0), l.shape.size() > 1 ? l.shape[1] : 1);
+  }
+};
+
+template <class A>
+concept Contiguous = !MatrixLike<A> && requires(const A& a) {
+  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*std::data(a))>>;
+  std::size(a);
+};
+
+template <Contiguous A>
+struct Array<A> {
+  using Number = std::remove_cvref_t<decltype(*std::data(std::declval<const A&>()))>;
+  static constexpr bool shaped = false;
+  static Layout layout(const A& a) { return {{static_cast<std::int64_t>(std::size(a))}, false}; }
+  template <class B>
+  static auto& at(B& a, std::size_t i) {
+    return std::data(a)[i];
+  }
+  static A sized(const Layout& l) requires std::is_default_constructible_v<A> {
+    A a{};
+    if constexpr (requires { a.resize(count_of(l.shape)); }) a.resize(count_of(l.shape));
+    return a;
+  }
+};
+
+/// Rows of rows: vector<vector<double>>.
+template <class A>
+concept Rows = requires(const A& a) {
+  requires Contiguous<std::remove_cvref_t<decltype(*std::data(a))>>;
+  std::size(a);
+};
+
+template <Rows A>
+struct Array<A> {
+  using Row = std::remove_cvref_t<decltype(*std::data(std::declval<const A&>()))>;
+  using Number = typename Array<Row>::Number;
+  static constexpr bool shaped = true;
+  /// One axis where rows differ in length: what such an A has is compared by its number alone.
+  static Layout layout(const A& a) {
+    std::size_t all = 0;
+    for (const Row& row : a) all += std::size(row);
+    const auto rows = static_cast<std::int64_t>(std::size(a));
+    const auto columns = rows > 0 ? static_cast<std::int64_t>(std::size(*std::data(a))) : 0;
+    if (rows * columns != static_cast<std::int64_t>(all))
+      return {{static_cast<std::int64_t>(all)}, false};
+    return {{rows, columns}, false};
+  }
+  template <class B>
+  static auto& at(B& a, std::size_t i) {
+    std::size_t row = 0;
+    for (; i >= std::size(std::data(a)[row]); ++row) i -= std::size(std::data(a)[row]);
+    return std::data(std::data(a)[row])[i];
+  }
+  static A sized(const Layout& l) requires std::is_default_constructible_v<A> {
+    A a{};
+    if constexpr (requires { a.resize(1); }) a.resize(static_cast<std::size_t>(l.shape.at(0)));
+    for (Row& row : a)
+      if constexpr (requires { row.resize(1); })
+        row.resize(static_cast<std::size_t>(l.shape.at(1)));
+    return a;
+  }
+};
+
+template <class A>
+concept Numbers = requires {
+  typename Array<std::remove_cv_t<A>>::Number;
+};
+
+template <class A>
+struct ElementOf {
+  using type = typename Array<A>::Number;
+};
+template <class T>
+struct ElementOf<T*> {
+  using type = std::remove_cv_t<T>;
+};
+template <class A>
+using Element = typename ElementOf<std::remove_cv_t<A>>::type;
+
+template <class A>
+Layout layout_of(const A& a) {
+  return Array<A>::layout(a);
+}
+
+/// The numbers of a row-major, whatever it is. A flat one lies as `layout` says, if it fits.
+template <Numbers A>
+Values numbers_of(const A& a, Layout layout) {
+  const Layout own = layout_of(a);
+  if constexpr (Array<A>::shaped) layout = own;
+  Values result(count_of(own.shape));
+  const bool fits = count_of(layout.shape) == result.size();
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = static_cast<double>(Array<A>::at(a, fits ? layout.position(i) : i));
+  return result;
+}
+
+}  // namespace gradus::check

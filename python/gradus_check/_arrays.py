@@ -1,0 +1,112 @@
+"""check(): functions of NumPy arrays, or, where NumPy is not installed, of lists and numbers."""
+from ._library import Handle
+from ._report import Report
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+FLOAT_ULP = 2.0**-23
+
+
+def _array(value):
+    """As an array: numpy's, or a list of lists of float."""
+    return numpy.asarray(value) if numpy else value
+
+
+def _shape(value):
+    if numpy:
+        return numpy.shape(value)
+    return (len(value), *_shape(value[0])) if isinstance(value, (list, tuple)) and value else (
+        (0,) if isinstance(value, (list, tuple)) else ())
+
+
+def _flat(value):
+    if numpy:
+        return numpy.asarray(value, dtype=float).reshape(-1).tolist()
+    return [v for part in value for v in _flat(part)] if isinstance(value, (list, tuple)) else [float(value)]
+
+
+def _nested(values, like, shape):
+    """The flat values as what `like` is."""
+    if numpy:
+        array = numpy.array(values, dtype=getattr(like, "dtype", float)).reshape(shape)
+        return array if hasattr(like, "dtype") or shape else float(array)
+    if not shape:
+        return type(like)(values[0])
+    step = len(values) // shape[0] if shape[0] else 0
+    return [_nested(values[i * step:(i + 1) * step], like[i], shape[1:]) for i in range(shape[0])]
+
+
+def _is_float(value):
+    if numpy:
+        return numpy.asarray(value).dtype.kind == "f"
+    return _is_float(value[0]) if isinstance(value, (list, tuple)) and value else isinstance(value, float)
+
+
+def _is_rough(value):
+    return numpy is not None and getattr(value, "dtype", None) in (numpy.float32, numpy.float16)
+
+
+def check(f, vjp, *inputs, name=None, names=(), reference=None, **options):
+    """Compares vjp with differences of f.
+
+    f(*inputs) gives an array or a number; vjp(*inputs, dy) the gradient by each input: one, or a tuple with one for
+    each, or for each that is of floats. Inputs that are no floats get no gradient. reference: f in double, where f
+    computes in float32. options: rtol, atol, resolution, seed, full, sampled, as in docs/checking.md.
+    ValueError where the check itself was called wrongly.
+    """
+    inputs = [_array(x) for x in inputs]
+    wanted = [_is_float(x) for x in inputs]
+    handle = Handle(name or getattr(f, "__name__", "f"))
+    for k, x in enumerate(inputs):
+        handle.input(names[k] if k < len(names) else "", _shape(x), _flat(x), wanted[k])
+    output = f(*inputs)
+    handle.output(_shape(output), len(_flat(output)))
+    if any(map(_is_rough, inputs)):
+        handle.set("ulp", FLOAT_ULP)
+    for option, value in options.items():
+        handle.set(option, value)
+
+    def arguments(values):
+        return [_nested(v, x, _shape(x)) for v, x in zip(values, inputs)]
+
+    def forward(values):
+        return _unchanged(f, "f", arguments(values))
+
+    def in_double(values):
+        return _flat(reference(*(_nested(v, 0.0, _shape(x)) if w else x for v, x, w in zip(values, inputs, wanted))))
+
+    def gradients(values, dy):
+        dx = _unchanged(vjp, "vjp", [*arguments(values), _nested(dy, output, _shape(output))], parts=True)
+        dx = list(dx) if isinstance(dx, tuple) else [dx]
+        if len(dx) == sum(wanted):
+            dx = [dx.pop(0) if w else None for w in wanted]
+        if len(dx) != len(inputs):
+            raise ValueError(f"vjp gives {len(dx)} gradients for {len(inputs)} inputs")
+        return [None if part is None else _flat(part) for part in dx]
+
+    handle.run(forward, gradients, reference and in_double)
+    return Report(handle)
+
+
+def _unchanged(f, what, arguments, parts=False):
+    """f(*arguments), which must leave them as they are."""
+    before = [_flat(x) for x in arguments]
+    result = f(*arguments)
+    for k, x in enumerate(arguments):
+        if repr(_flat(x)) != repr(before[k]):
+            raise ValueError(f"{what} changes its argument {k}, which it may only read")
+    return result if parts else _flat(result)
+
+
+def jacobian(derivative):
+    """A vjp from a function that gives the Jacobian by each input, y's axes first, or the gradient of a number."""
+    def vjp(*arguments):
+        *inputs, dy = arguments
+        matrices = derivative(*inputs)
+        matrices = matrices if isinstance(matrices, tuple) else (matrices,)
+        axes = numpy.ndim(dy)
+        return tuple(numpy.tensordot(dy, m, axes=axes) for m in matrices)
+    return vjp

@@ -1,0 +1,114 @@
+"""The checker's C interface (gradus_check.h), by ctypes."""
+import ctypes
+import json
+import os
+
+POINTER = ctypes.POINTER(ctypes.c_double)
+POINTERS = ctypes.POINTER(POINTER)
+FORWARD = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, POINTERS, POINTER)
+VJP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, POINTERS, POINTER, POINTERS)
+VERSION = 1
+VERDICTS = {0: "PASS", 1: "FAIL", 2: "INCONCLUSIVE"}
+
+
+def _load():
+    library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libgradus_check.so"))
+    if library.gradus_check_version() != VERSION:
+        raise ImportError(f"libgradus_check.so has interface {library.gradus_check_version()}, this package "
+                          f"speaks {VERSION}: install both from one wheel")
+    text, handle, number = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int
+    shape = ctypes.POINTER(ctypes.c_int64)
+    for name, result, *arguments in (
+            ("new", handle, text), ("free", None, handle), ("error", text, handle),
+            ("input", number, handle, text, number, shape, POINTER, number),
+            ("output", number, handle, number, shape), ("set", number, handle, text, ctypes.c_double),
+            ("run", number, handle, FORWARD, VJP, FORWARD, handle), ("says", None, handle, text),
+            ("condition", number, handle, number, text, ctypes.POINTER(text)),
+            ("report", text, handle, text)):
+        function = getattr(library, "gradus_check_" + name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+_c = _load()
+
+
+class Handle:
+    """One check. Arrays come and go as flat sequences of doubles."""
+
+    def __init__(self, name):
+        self._check = ctypes.c_void_p(_c.gradus_check_new(name.encode()))
+        self._sizes, self._wanted, self._output, self._raised = [], [], 1, None
+
+    def __del__(self):
+        _c.gradus_check_free(self._check)
+
+    def _do(self, function, *arguments):
+        result = function(self._check, *arguments)
+        if result < 0:
+            raise ValueError(_c.gradus_check_error(self._check).decode())
+        return result
+
+    def input(self, name, shape, values, wanted):
+        self._do(_c.gradus_check_input, name.encode(), len(shape), (ctypes.c_int64 * len(shape))(*shape),
+                 (ctypes.c_double * len(values))(*values), wanted)
+        self._sizes.append(len(values))
+        self._wanted.append(wanted)
+
+    def output(self, shape, size):
+        self._do(_c.gradus_check_output, len(shape), (ctypes.c_int64 * len(shape))(*shape))
+        self._output = size
+
+    def set(self, option, value):
+        self._do(_c.gradus_check_set, option.encode(), float(value))
+
+    def run(self, forward, vjp, reference):
+        """forward(lists) gives a flat list, vjp(lists, list) one for each input, or None."""
+        functions = self._forward(forward), VJP(lambda _, x, dy, dx: self._calls(
+            lambda: self._write_gradients(vjp(self._inputs(x), dy[:self._output]), dx)))
+        reference = self._forward(reference) if reference else FORWARD()
+        self._do(_c.gradus_check_run, *functions, reference, None)
+        if self._raised and not isinstance(self._raised, Exception):
+            raise self._raised  # KeyboardInterrupt: not the function's fault
+
+    def condition(self, k, note=None, cause=("", "", "")):
+        self._do(_c.gradus_check_condition, k, note and note.encode(),
+                 (ctypes.c_char_p * 3)(*(part.encode() for part in cause)))
+
+    def text(self, colour=False):
+        return _c.gradus_check_report(self._check, b"colour" if colour else b"text").decode()
+
+    def json(self):
+        return json.loads(_c.gradus_check_report(self._check, b"json"))
+
+    def _inputs(self, x):
+        return [x[k][:size] for k, size in enumerate(self._sizes)]
+
+    def _calls(self, call):
+        """0 where call() works; what it raises is a line of the report."""
+        try:
+            if self._raised:
+                return 1
+            call()
+            return 0
+        except BaseException as error:  # nothing may cross the C interface
+            if not isinstance(error, Exception):
+                self._raised = error
+            _c.gradus_check_says(self._check, f"{type(error).__name__}: {error}".encode())
+            return 1
+
+    def _forward(self, f):
+        def call(_, x, y):
+            return self._calls(lambda: self._write(f(self._inputs(x)), y, self._output, "forward gives"))
+        return FORWARD(call)
+
+    def _write_gradients(self, gradients, dx):
+        for k, gradient in enumerate(gradients):
+            if self._wanted[k]:
+                self._write(gradient, dx[k], self._sizes[k], f"the gradient of input {k} has")
+
+    @staticmethod
+    def _write(values, to, size, what):
+        if len(values) != size:
+            raise ValueError(f"{what} {len(values)} numbers, not {size}")
+        ctypes.memmove(to, (ctypes.c_double * size)(*values), 8 * size)

@@ -1,0 +1,129 @@
+"""check_torch(): torch.autograd.Functions, functions of tensors, modules."""
+import copy
+
+import torch
+
+from ._library import Handle
+from ._report import Report
+from ._torch_conditions import Conditions
+
+
+def check_torch(function, *inputs, name=None, names=(), seed=0x5EED, reference=None, conditions=True, second=False,
+                **options):
+    """Compares what autograd gives for function(*inputs) with differences of it, and then, under conditions in which
+    gradients break that are right otherwise, with itself: strided, expanded and reused upstream gradients, .grad that
+    holds something, backward twice, float32. docs/checking_from_python.md has all of them.
+
+    A module's parameters are inputs too, by name. Tensors that are no floats are handed through. float32 inputs are
+    checked in float64 and the gradient in float32 is compared with that; a function that knows float32 alone takes
+    reference (the same in float64) or resolution=1e-3. second: checks the gradient's gradient in the same way.
+    options: rtol, atol, resolution, full, sampled, as in docs/checking.md.
+    """
+    subject = Subject(function, inputs, names, seed, rough=bool(reference or options.get("resolution")))
+    if second:
+        return check_torch(*subject.gradient(), name=f"the gradient of {name or subject.name}", seed=seed,
+                           conditions=conditions, **options)
+    with torch.enable_grad():
+        handle = Handle(name or subject.name)
+        for k, x in enumerate(subject.x):
+            handle.input(subject.names[k], tuple(x.shape), _flat(x), subject.wanted[k])
+        y = subject.call(subject.x).detach()
+        handle.output(tuple(y.shape), y.numel())
+        handle.set("seed", seed)
+        handle.set("ulp", torch.finfo(y.dtype).eps)
+        for option, value in options.items():
+            handle.set(option, value)
+        handle.run(lambda values: _flat(subject.call(subject.tensors(values))),
+                   lambda values, dy: [None if g is None else _flat(g) for g in subject.run(
+                       subject.tensors(values), torch.tensor(dy, dtype=y.dtype).reshape(y.shape))[1]],
+                   reference and (lambda values: _flat(subject.output(reference, subject.tensors(
+                       values, torch.float64)))))
+        if conditions and not any(f["kind"] == "structure" for f in handle.json()["findings"]):
+            Conditions(subject, handle, seed).run()
+    return Report(handle)
+
+
+def _flat(tensor):
+    return tensor.detach().to(torch.float64).reshape(-1).tolist()
+
+
+class Subject:
+    """function of tensors that all are arguments, and what is known of it."""
+
+    def __init__(self, function, inputs, names, seed, rough):
+        owner = getattr(function, "__self__", None)  # of MyFunction.apply
+        self.name = owner.__name__ if isinstance(owner, type) else getattr(function, "__name__", type(function).__name__)
+        self._function, self._seed = function, seed
+        self.names = [names[k] if k < len(names) else f"x{k}" for k in range(len(inputs))]
+        if isinstance(function, torch.nn.Module):
+            inputs = inputs + self._open(function, len(inputs))
+        self.wanted = [t.is_floating_point() for t in inputs]
+        self.float32 = any(t.dtype == torch.float32 for t in inputs) and not rough
+        self.dtype = torch.float32 if rough and any(t.dtype == torch.float32 for t in inputs) else torch.float64
+        self.x = self.converted(inputs, self.dtype)
+
+    def _open(self, module, given):
+        """A module as a function of its parameters too; its own are left alone, and so are its buffers."""
+        module = copy.deepcopy(module)
+        parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
+        self.names += parameters
+
+        def call(*x):
+            state = {k: b.to(x[0].dtype) if b.is_floating_point() and x[0].is_floating_point() else b.clone()
+                     for k, b in buffers.items()}
+            state = {k: b.clone() for k, b in state.items()} | dict(zip(parameters, x[given:]))
+            return torch.func.functional_call(module, state, x[:given])
+        self._function = call
+        return tuple(parameters.values())
+
+    def gradient(self):
+        """(f, *inputs): f is the gradient as a function of the inputs and dy."""
+        y = self.call(self.x).detach()
+
+        def gradient(*arguments):
+            *x, dy = arguments
+            with torch.enable_grad():
+                x = [t if t.requires_grad or not w else t.detach().requires_grad_() for t, w in zip(x, self.wanted)]
+                dx = torch.autograd.grad(self.call(x), [t for t, w in zip(x, self.wanted) if w], dy, create_graph=True,
+                                         allow_unused=True)
+            return tuple(g for g in dx if g is not None)
+        generator = torch.Generator().manual_seed(self._seed)
+        return gradient, *self.x, torch.randn(y.shape, generator=generator, dtype=y.dtype)
+
+    @staticmethod
+    def converted(inputs, dtype):
+        return [t.detach().to(dtype if t.is_floating_point() else t.dtype).contiguous().clone() for t in inputs]
+
+    def tensors(self, values, dtype=None):
+        return [torch.tensor(v, dtype=dtype or x.dtype).reshape(x.shape) if w else x
+                for v, x, w in zip(values, self.x, self.wanted)]
+
+    def call(self, x):
+        return self.output(self._function, x)
+
+    def output(self, function, x):
+        """What function gives, with the same random numbers each time; several outputs as one."""
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(self._seed)  # manual_seed() takes a stack trace for CUDA
+            y = function(*x)
+        if isinstance(y, torch.Tensor):
+            return y
+        return torch.cat([part.reshape(-1) for part in y if part is not None and part.is_floating_point()])
+
+    def leaves(self, x, wanted=None):
+        return [t.detach().requires_grad_(w) for t, w in zip(x, wanted or self.wanted)]
+
+    def gradients(self, y, x, dy, **options):
+        """One for each input: zeros where y does not depend on it, None where none is wanted."""
+        asked = [t for t in x if t.requires_grad]
+        found = [None] * len(asked)
+        if y.requires_grad and asked:
+            found = list(torch.autograd.grad(y, asked, dy, allow_unused=True, **options))
+        found = [torch.zeros_like(t) if g is None else g.detach() for g, t in zip(found, asked)]
+        return [found.pop(0) if t.requires_grad else None for t in x]
+
+    def run(self, x, dy, wanted=None):
+        x = self.leaves(x, wanted)
+        y = self.call(x)
+        before = y.detach().clone()  # backward may write to y
+        return before, self.gradients(y, x, dy)

@@ -1,0 +1,280 @@
+"""The conditions under which gradients break that are right otherwise: a gradient against a gradient."""
+import contextlib
+import math
+
+import torch
+
+LAYOUT = ("LAYOUT", "the same numbers with other strides or another offset give another result",
+          "take x.contiguous() before data_ptr(), or walk by stride()")
+UPSTREAM = ("UPSTREAM LAYOUT", "dy's numbers are read as if they lay in row-major order, and they need not",
+            "take dy.contiguous() before data_ptr(), or walk by dy.stride(): sum() and expand() hand back strides "
+            "of 0, transpose() hands them back swapped")
+ACCUMULATION = ("ACCUMULATION", "right when it is alone, wrong where it is added to another gradient",
+                "return a gradient in memory of its own, never in a buffer that is kept or used again")
+SAME_INPUT = ("SAME INPUT TWICE", "right for two inputs, wrong where both are one and the same tensor",
+              "is something decided, or written, by comparing tensors or their storage?")
+WANTS = ("WANTS", "right when all inputs want a gradient, wrong when only some do",
+         "look at ctx.needs_input_grad: a sum, a product or a saved tensor that another input needs is left out")
+AGAIN = ("NOT DETERMINISTIC", "the same inputs give another result from run to run",
+         "freeze its randomness, keep nothing between calls; look for memory never written")
+FORWARDS = ("TWO FORWARDS", "forward gives something else when nothing is recorded",
+            "both must compute the same; only what is saved may depend on recording")
+FRESH = ("NEVER WRITTEN", "some results are what happened to be in fresh memory",
+         "do the loops reach every element? torch.empty holds no zeros: torch.zeros where sums begin, and where the "
+         "gradient is 0")
+LINEAR = ("NOT LINEAR", "the gradient of a sum is not the sum of the gradients",
+          "look for abs, max, clamp, a square, or a constant applied to dy")
+WRITES = ("WRITES TO ITS INPUTS", "backward changes a tensor that belongs to others",
+          "write to a clone(), or to a buffer of its own")
+PRECISION = ("PRECISION", "right in float64; in float32 further off than roundings explain",
+             "sum in double where terms cancel, subtract the largest before exp, and look at constants that float32 "
+             "cannot hold: an eps of 1e-10, a mask of -1e300")
+
+
+def laid_out(x, how):
+    """x's numbers in a larger memory of NaN: "a slice", "transposed", or "every second" in memory."""
+    if how == "transposed":
+        return x.permute(*reversed(range(x.dim()))).contiguous().permute(*reversed(range(x.dim())))
+    step, margin = (2, 0) if how == "every second" else (1, 2)
+    sizes = [n + 2 * margin + 1 for n in x.shape[:-1]] + [n * step + 2 * margin + 1 for n in x.shape[-1:]]
+    frame = torch.full(sizes or [5], math.nan if x.is_floating_point() else 0, dtype=x.dtype)
+    view = frame[tuple(slice(margin, margin + n * (step if i == x.dim() - 1 else 1), step if i == x.dim() - 1 else 1)
+                       for i, n in enumerate(x.shape))] if x.dim() else frame[2]
+    return view.copy_(x)
+
+
+def repeated(x, axis=None):
+    """x's first entry along an axis, or its first number, as often as it is long: strides of 0."""
+    if axis is None:
+        return x.reshape(-1)[:1].reshape([1] * x.dim()).expand(x.shape)
+    return x.narrow(axis, 0, 1).expand(x.shape)
+
+
+@contextlib.contextmanager
+def nan_in_fresh_memory():
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+
+
+class Conditions:
+    def __init__(self, subject, handle, seed):
+        self._s, self._handle, self._random = subject, handle, torch.Generator().manual_seed(seed + 100)
+        self._told = set()
+        self.x = subject.x
+        y = subject.call(self.x).detach()
+        self.dy = self._other(y)
+        self.y, self.dx = subject.run(self.x, self.dy)
+
+    def run(self):
+        failed = len(self._told)
+        self._same("in a second run", AGAIN, lambda: self._s.run(self.x, self.dy))
+        with nan_in_fresh_memory():
+            self._same("where fresh memory is NaN", FRESH, lambda: self._s.run(self.x, self.dy))
+        self._unrecorded()
+        self._writes()
+        self._sum_of_upstreams()
+        if len(self._told) > failed:
+            return  # what changes from run to run has no other conditions
+        self._layouts()
+        self._accumulation()
+        self._same_twice()
+        self._subsets()
+        if self._s.float32:
+            self._float32()
+
+    def _other(self, like, size=1.0):
+        """Random numbers in ±[1.5, 2.5) size."""
+        sign = torch.rand(like.shape, generator=self._random) < 0.5
+        return ((1.5 + torch.rand(like.shape, generator=self._random)) * (1 - 2.0 * sign) * size).to(like.dtype)
+
+    def _same(self, what, cause, run, expected=None):
+        """run() gives (y or None, dx): are they the expected ones, or else those without the condition?"""
+        y, dx = expected or (self.y, self.dx)
+        try:
+            found_y, found = run()
+        except Exception as error:  # pylint: disable=broad-except
+            return self._tell(0, cause, f"{what} it throws: {type(error).__name__}: {error}")
+        right = found_y is None or self._compare(what, cause, None, found_y, y)
+        for k, (a, b) in enumerate(zip(found, dx)):
+            if a is not None and b is not None:
+                right = self._compare(what, cause, k, a, b) and right
+        return right
+
+    def _compare(self, what, cause, k, found, expected, rounding=None):
+        """Two orders of n additions differ by √n roundings of what is added; 64 for the operations in a row. What is
+        added may be larger than the sum (|dy| |y| / |x|), and roundings of the inputs arrive too."""
+        name = "out" if k is None else "d" + self._s.names[k]
+        if found.shape != expected.shape:
+            return self._tell(k or 0, cause, f"{what}: {name} has the shape {list(found.shape)}, not "
+                                             f"{list(expected.shape)}")
+        a, b = found.detach().double(), expected.detach().double()
+        apart = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs().nan_to_num(math.inf, math.inf))
+        if apart.numel() == 0 or not apart.max() > 0:
+            return self._tell(k or 0)
+        if rounding is None:
+            n = max(self.y.numel(), *(t.numel() for t in self.x))
+            rounding = 64 * math.sqrt(n) * torch.finfo(self.y.dtype).eps
+            rounding = rounding * (b.abs().nan_to_num(0, 0, 0).max() + self._carried(k))
+        worst = (apart / rounding).argmax() if torch.is_tensor(rounding) and rounding.dim() else apart.argmax()
+        limit = rounding.reshape(-1)[worst] if torch.is_tensor(rounding) and rounding.dim() else rounding
+        if apart.reshape(-1)[worst] <= limit:
+            return self._tell(k or 0)
+        at = [int(i) for i in torch.unravel_index(worst, apart.shape)] if apart.dim() else ""
+        return self._tell(k or 0, cause, f"{what}: {name}{at} is {float(a.reshape(-1)[worst]):.10g}, not "
+                                         f"{float(b.reshape(-1)[worst]):.10g}")
+
+    def _tell(self, k, cause=None, note=None):
+        if note is None or (k, cause) in self._told:
+            self._handle.condition(k)
+            return note is None
+        self._told.add((k, cause))
+        self._handle.condition(k, note, cause)
+        return False
+
+    def _carried(self, k):
+        """How far gradients move when inputs move by a rounding, and how large their terms may be; of the rounding."""
+        nudge = 2.0**-30 if self.y.dtype == torch.float64 else 2.0**-12
+        x = [t * (1 + nudge * self._other(t) / 2) if w else t for t, w in zip(self.x, self._s.wanted)]
+        y, dx = self._s.run(x, self.dy)
+        moved, before = (y, self.y) if k is None else (dx[k], self.dx[k])
+        change = (moved - before).abs().nan_to_num(0, 0, 0).max()
+        terms = 0
+        if k is not None and self.y.numel():
+            unit = float(self.x[k].detach().square().mean().sqrt()) or 1.0
+            terms = self.dy.abs().max() * self.y.abs().nan_to_num(0, 0, 0).max() / unit
+        return change / nudge + terms
+
+    def _unrecorded(self):
+        def run():
+            with torch.no_grad():
+                return self._s.call(self.x), []
+        self._same("under no_grad()", FORWARDS, run)
+
+    def _writes(self):
+        x, dy = self._s.leaves([t.clone() for t in self.x]), self.dy.clone()
+        y = self._s.call(x)
+        before = y.detach().clone()
+        self._s.gradients(y, x, dy)
+        self._compare("after backward, in the output of forward", WRITES, None, y, before, 0.0)
+        if not torch.equal(dy, self.dy):
+            self._tell(0, WRITES, "backward changes dy, which it may only read")
+        for k, t in enumerate(x):
+            if not torch.equal(t, self.x[k]):
+                self._tell(k, WRITES, f"{self._s.names[k]} is changed, which may only be read")
+
+    def _sum_of_upstreams(self):
+        other = self._other(self.dy)
+        dx = self._s.run(self.x, other)[1]
+        self._same("for a sum of two upstream gradients", LINEAR, lambda: (None, self._s.run(
+            self.x, self.dy + other)[1]), (None, self._added(dx, self.dx)))
+
+    @staticmethod
+    def _added(a, b):
+        return [None if g is None else g + h for g, h in zip(a, b)]
+
+    def _layouts(self):
+        for how, inputs, upstream in (
+                ("slice", "inputs that are slices of larger ones", "an upstream gradient that is a slice of a larger one"),
+                ("transposed", "transposed inputs", "a transposed upstream gradient"),
+                ("every second", "inputs of every second element in memory",
+                 "an upstream gradient of every second element in memory")):
+            self._same("for " + inputs, LAYOUT, lambda: self._s.run([laid_out(t, how) for t in self.x], self.dy))
+            self._same("for " + upstream, UPSTREAM, lambda: self._s.run(self.x, laid_out(self.dy, how)))
+        views = [next((repeated(t, i) for i in range(t.dim()) if t.shape[i] > 1), t) for t in self.x]
+        with contextlib.suppress(Exception):  # equal rows may be nothing that the function takes
+            expected = self._s.run([t.clone(memory_format=torch.contiguous_format) for t in views], self.dy)
+            self._same("for inputs that expand() repeats", LAYOUT, lambda: self._s.run(views, self.dy), expected)
+        if self.dy.numel() == 0:
+            return
+        for axis in [None, *(i for i in range(self.dy.dim()) if self.dy.dim() > 1 and self.dy.shape[i] > 1)]:
+            view = repeated(self.dy, axis)
+            what = "of one repeated number, as sum() gives" if axis is None else f"repeated along axis {axis}"
+            self._same(f"for an upstream gradient {what}", UPSTREAM, lambda: self._s.run(self.x, view), self._s.run(
+                self.x, view.clone(memory_format=torch.contiguous_format)))
+
+    def _backward(self, upstream, before=None, beside=None, graphs=1):
+        """.grad after backward through `graphs` graphs, or through one as often as `upstream` has entries."""
+        leaves = self._s.leaves(self.x)
+        for t, g in zip(leaves, before or leaves):
+            t.grad = g.clone() if before and g is not None else None
+        x = [t * 1.0 if beside and t.requires_grad else t for t in leaves]
+        outputs = [self._s.call(x) for _ in range(graphs)]
+        if beside:
+            outputs += [t for t in x if t.requires_grad]
+            torch.autograd.backward(outputs, upstream + [g for g in beside if g is not None])
+        else:
+            for i, dy in enumerate(upstream):
+                outputs[i % graphs].backward(dy, retain_graph=True)
+        return None, [t.grad if t.grad is not None else torch.zeros_like(t) if t.requires_grad else None
+                      for t in leaves]
+
+    def _accumulation(self):
+        if not any(self._s.wanted) or not self._s.call(self._s.leaves(self.x)).requires_grad:
+            return
+        size = [1.0 if g is None else float(g.abs().nan_to_num(0, 0, 0).max()) or 1.0 for g in self.dx]
+        other = [None if g is None else self._other(g, s) for g, s in zip(self.dx, size)]
+        thrice = [None if g is None else 3 * g for g in self.dx]
+        self._same(".grad held something before, and now", ACCUMULATION, lambda: self._backward(
+            [self.dy], before=other), (None, self._added(self.dx, other)))
+        self._same("for backward twice with one dy", ACCUMULATION, lambda: self._backward(
+            [self.dy, self.dy, self.dy]), (None, thrice))
+        self._same("for the sum of f(x) and 2 f(x)", ACCUMULATION, lambda: self._backward(
+            [self.dy, 2 * self.dy], graphs=2), (None, thrice))
+        self._same("with another path beside f", ACCUMULATION, lambda: self._backward(
+            [self.dy], beside=other), (None, self._added(self.dx, other)))
+
+        def first_stay():
+            x = self._s.leaves(self.x)
+            y = self._s.call(x)
+            first = self._s.gradients(y, x, self.dy, retain_graph=True)
+            self._s.gradients(y, x, 2 * self.dy)
+            return None, first
+        self._same("after a second backward pass, in the gradients of the first", ACCUMULATION, first_stay)
+
+    def _same_twice(self):
+        pairs = [(i, j) for i in range(len(self.x)) for j in range(i + 1, len(self.x)) if self._s.wanted[i]
+                 and self._s.wanted[j] and self.x[i].shape == self.x[j].shape]
+        for i, j in pairs[:3]:
+            copies = [self.x[i].clone() if k == j else t for k, t in enumerate(self.x)]
+
+            def run():
+                x = self._s.leaves(copies)
+                x[j] = x[i]
+                y = self._s.call(x)
+                return y.detach(), [g if k == i else None for k, g in enumerate(self._s.gradients(y, x, self.dy))]
+            with contextlib.suppress(Exception):
+                y, dx = self._s.run(copies, self.dy)
+                self._same(f"with one tensor for {self._s.names[i]} and {self._s.names[j]}", SAME_INPUT, run,
+                           (y, [dx[i] + dx[j] if k == i else None for k in range(len(dx))]))
+
+    def _subsets(self):
+        wanted = [k for k, w in enumerate(self._s.wanted) if w]
+        for k in wanted if len(wanted) > 1 else []:
+            alone = [i == k for i in range(len(self.x))]
+            others = [w and i != k for i, w in enumerate(self._s.wanted)]
+            self._same(f"when only {self._s.names[k]} wants a gradient", WANTS, lambda: self._s.run(
+                self.x, self.dy, alone))
+            self._same(f"when {self._s.names[k]} wants no gradient", WANTS, lambda: self._s.run(
+                self.x, self.dy, others))
+
+    def _float32(self):
+        """|g32 - g64| <= 8 √n 2⁻²⁴ (|J|ᵀ|dy| + what roundings of x do): check/precision.cpp says why."""
+        rough = self._s.converted(self.x, torch.float32)
+        dy = self.dy.float()
+        found = self._s.run(rough, dy)[1]
+        there = Conditions.__new__(Conditions)
+        there.__dict__.update(self.__dict__, x=self._s.converted(rough, torch.float64), dy=dy.double())
+        there.y, there.dx = self._s.run(there.x, there.dy)
+        rows = torch.diag(there.dy.reshape(-1)) if there.dy.numel() <= 256 else there.dy.reshape(1, -1)
+        parts = [self._s.run(there.x, row.reshape(there.dy.shape))[1] for row in rows]
+        rounding = 8 * math.sqrt(max(t.numel() for t in [self.y, *self.x])) * 2.0**-24
+        for k, g in enumerate(found):
+            if g is not None:
+                size = sum(part[k].abs() for part in parts) * math.sqrt(there.dy.numel() / len(parts) / max(
+                    1, len(rows))) if len(rows) == 1 else sum(part[k].abs() for part in parts)
+                there._compare("in float32", PRECISION, k, g, there.dx[k], rounding * (
+                    size + there._carried(k)) + 1e-36)

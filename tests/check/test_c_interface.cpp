@@ -1,0 +1,123 @@
+// The checker's C interface, as a C program calls it.
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "gradus/check/raw/c/gradus_check.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus {
+namespace {
+
+constexpr std::int64_t kShape[] = {2, 2};
+constexpr double kX[] = {0.5, -1.25, 2, 0.75}, kW[] = {3, 7, -2, 5};
+
+/// y = x ⊙ w; `user` says what is wrong with the derivative.
+int product(void*, const double* const* x, double* y) {
+  for (int i = 0; i < 4; ++i) y[i] = x[0][i] * x[1][i];
+  return 0;
+}
+
+int product_vjp(void* user, const double* const* x, const double* dy, double* const* dx) {
+  const std::string wrong = static_cast<const char*>(user);
+  for (int i = 0; i < 4; ++i) dx[0][i] = dy[i] * x[wrong == "swapped" ? 0 : 1][i];
+  if (wrong == "past the end") dx[0][4] = 1;
+  if (wrong == "writes to x") const_cast<double*>(x[0])[1] = 4;
+  if (dx[1])
+    for (int i = 0; i < 4; ++i) dx[1][i] = dy[i] * x[0][i];
+  return wrong == "fails" ? 1 : 0;
+}
+
+struct Checked {
+  gradus_check* check = gradus_check_new("product");
+  explicit Checked(bool weights = true) {
+    REQUIRE(gradus_check_input(check, "x", 2, kShape, kX, 1) == 0);
+    REQUIRE(gradus_check_input(check, nullptr, 2, kShape, kW, weights) == 0);
+    REQUIRE(gradus_check_output(check, 2, kShape) == 0);
+  }
+  ~Checked() { gradus_check_free(check); }
+  Checked(const Checked&) = delete;
+
+  int run(std::string wrong) {
+    return gradus_check_run(check, product, product_vjp, nullptr, wrong.data());
+  }
+  std::string text(const char* form = "text") const { return gradus_check_report(check, form); }
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the C interface gives verdicts and reports") {
+  CHECK(gradus_check_version() == GRADUS_CHECK_VERSION);
+  Checked c;
+  CHECK(c.text().empty());
+  CHECK(c.run("right") == GRADUS_PASS);
+  CHECK(has(c.text(), "GRADCHECK PASS  product\n  input 0 'x' [2,2]: ok"));
+  CHECK(has(c.text(), "input 1 'x1' [2,2]: ok"));
+  CHECK(c.run("swapped") == GRADUS_FAIL);
+  CHECK(has(c.text(), "SAME AS ANOTHER"));
+  CHECK(has(c.text("json"), "\"verdict\": \"FAIL\""));
+  CHECK(has(c.text("colour"), "\x1b["));
+}
+
+TEST_CASE("what C functions write where they must not is seen") {
+  Checked c;
+  CHECK(c.run("past the end") == GRADUS_FAIL);
+  CHECK(has(c.text(), "past the end of dx"));
+  CHECK(c.run("writes to x") == GRADUS_FAIL);
+  CHECK(has(c.text(), "the derivative changes x, which it may only read"));
+  CHECK(c.run("fails") == GRADUS_FAIL);
+  CHECK(has(c.text(), "the derivative throws: it did not return 0"));
+}
+
+TEST_CASE("an input that is not differentiable gets a NULL for its gradient") {
+  Checked c(false);
+  CHECK(c.run("right") == GRADUS_PASS);
+  CHECK(has(c.text(), "not differentiable"));
+}
+
+TEST_CASE("the caller's conditions join the report") {
+  Checked c;
+  const char* cause[] = {"UPSTREAM LAYOUT", "dy is read as if it were contiguous", "dy.strides()"};
+  CHECK(gradus_check_condition(c.check, 0, nullptr, cause) == GRADUS_ERROR);
+  CHECK(has(gradus_check_error(c.check), "there is no report"));
+  REQUIRE(c.run("right") == GRADUS_PASS);
+  CHECK(gradus_check_condition(c.check, 0, nullptr, cause) == GRADUS_PASS);
+  CHECK(has(c.text(), "GRADCHECK PASS"));
+  CHECK(gradus_check_condition(c.check, 1, "for a strided dy: dx1[0] is 1", cause) == GRADUS_FAIL);
+  CHECK(has(c.text(), "GRADCHECK FAIL"));
+  CHECK(has(c.text(), "for a strided dy: dx1[0] is 1"));
+  CHECK(has(c.text(), "likely cause: UPSTREAM LAYOUT"));
+  CHECK(has(c.text(), "2 conditions"));
+}
+
+TEST_CASE("wrong calls of the C interface are errors with words") {
+  Checked c;
+  CHECK(gradus_check_set(c.check, "seed", 7) == 0);
+  CHECK(gradus_check_set(c.check, "rtoll", 7) == GRADUS_ERROR);
+  CHECK(has(gradus_check_error(c.check), "there is no option 'rtoll', but rtol, atol"));
+  CHECK(gradus_check_input(c.check, "z", -1, nullptr, kX, 1) == GRADUS_ERROR);
+  CHECK(gradus_check_run(c.check, product, nullptr, nullptr, nullptr) == GRADUS_ERROR);
+  CHECK(has(gradus_check_error(c.check), "is empty"));
+  CHECK(gradus_check_set(c.check, "full", 1) == 0);
+  CHECK(std::strlen(gradus_check_error(c.check)) == 0);
+}
+
+TEST_CASE("options of the C interface reach the check") {
+  Checked c;
+  CHECK(gradus_check_set(c.check, "ulp", 0x1p-23) == 0);
+  CHECK(c.run("right") == GRADUS_INCONCLUSIVE);  // float, and no reference
+  CHECK(gradus_check_set(c.check, "resolution", 1e-3) == 0);
+  CHECK(c.run("right") == GRADUS_PASS);
+  CHECK(gradus_check_set(c.check, "accumulates", 1) == 0);
+  CHECK(c.run("right") == GRADUS_FAIL);
+  CHECK(has(c.text(), "OVERWRITES"));
+  CHECK(gradus_check_set(c.check, "accumulates", 0) == 0);
+  CHECK(gradus_check_set(c.check, "sampled", 1) == 0);
+  CHECK(c.run("right") == GRADUS_PASS);
+}
+
+}  // namespace gradus

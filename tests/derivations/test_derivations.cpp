@@ -1,0 +1,125 @@
+// Every line of docs/derivations is the gradient: by its definition, by its neighbours, and by what
+// Op::backward gives.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "gradus/tests/derivations/mutants.h"
+#include "gradus/tests/derivations/trial.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/operations.h"
+#include "gradus/trace/derive.h"
+
+namespace gradus::derivations {
+namespace {
+
+std::string contents(const std::string& path) {
+  std::ifstream file(std::filesystem::path(GRADUS_SOURCE_DIR) / path);
+  std::ostringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+/// Those of one file.
+std::vector<Case> cases_of(const std::string& file) {
+  std::vector<Case> out;
+  for (Case& each : all_cases())
+    if (each.file == file) out.push_back(std::move(each));
+  return out;
+}
+
+std::string all_failures(const std::string& name, const Document& document, const Case& which) {
+  std::ostringstream out;
+  for (int trial = 0; trial < kTrials; ++trial) try {
+      for (const Failure& failure : Trial(document, which, trial).failures())
+        out << "docs/derivations/" << name << ".md:" << failure.line << ": " << failure.what
+            << " (trial " << trial + 1 << ")\n";
+    } catch (const std::exception& e) {
+      out << "docs/derivations/" << name << ".md: " << e.what() << "\n";
+    }
+  return out.str();
+}
+
+/// Slopes of ±1: to divide by them is to multiply.
+const std::set<std::string> kUnitSlopes = {"abs"};
+
+}  // namespace
+
+TEST_CASE("derivations: each line is the gradient, and the last one what backward gives") {
+  for (const auto& [name, document] : all_documents()) {
+    INFO(name);
+    const std::vector<Case> cases = cases_of(name);
+    CHECK(!cases.empty());  // a derivation that nothing executes
+    for (const Case& each : cases) CHECK(all_failures(name, document, each) == "");
+  }
+}
+
+TEST_CASE("derivations: every operation with a backward has one") {
+  const std::vector<std::string> known = derivation_names();
+  std::size_t count = 0;
+  for (const testing::Operation& op :
+       testing::all_operations({"ops", "ops/attention", "ops/mask", "engine"})) {
+    if (!op.differentiable) continue;
+    for (const std::string& name : op.names) {
+      INFO(name << " has no docs/derivations/" << name
+                << ".md: CONTRIBUTING.md says how to write one");
+      CHECK(std::count(known.begin(), known.end(), name) == 1);
+      ++count;
+    }
+  }
+  CHECK(count >= 80);
+}
+
+TEST_CASE("derivations: at most twelve lines, each with a reason, and a line of code that exists") {
+  for (const auto& [name, document] : all_documents()) {
+    INFO("docs/derivations/" << name << ".md");
+    CHECK(document.name == name);
+    const auto reasons = std::count_if(document.lines.begin(), document.lines.end(),
+                                       [](const Line& line) { return !line.defines(); });
+    CHECK(reasons >= 2);
+    CHECK(reasons <= 12);
+    CHECK(!document.anchors.empty());
+    for (const Anchor& anchor : document.anchors) {
+      INFO(anchor.file << ": " << anchor.text);
+      CHECK(contents(anchor.file).find(anchor.text) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("derivations: a mistake in any line is noticed there, and only there") {
+  std::map<std::string, int> planted;
+  int noticed_count = 0;
+  for (const auto& [name, document] : all_documents()) {
+    for (const Case& each : cases_of(name)) {
+      std::vector<Trial> trials;
+      for (int i = 0; i < kTrials; ++i) trials.emplace_back(document, each, i);
+      for (const Line& line : document.lines) {
+        if (line.defines()) continue;
+        const bool zero = trials[0].is_zero(line);
+        for (const Mutant& mutant : mutants(line.right)) {
+          if (zero && mutant.kind != "number") continue;  // 0 times what is wrong is 0
+          ++planted[mutant.kind];
+          const bool noticed = std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
+            return trial.differs(line, mutant.right).has_value();
+          });
+          INFO("docs/derivations/" << name << ".md:" << line.number << ": " << line.left << " = "
+                                   << spell(mutant.right) << " (" << mutant.kind << ")");
+          const bool by_unit = mutant.kind == "operator" && kUnitSlopes.count(name);
+          if (!mutant.may_be_equal && !by_unit) CHECK(noticed);
+          noticed_count += noticed;
+        }
+      }
+    }
+  }
+  for (const char* kind : {"sign", "index", "factor", "transpose", "number", "term"})
+    CHECK(planted[kind] > 0);
+  int total = 0;
+  for (const auto& [kind, count] : planted) total += count;
+  INFO(noticed_count << " of " << total << " were noticed, the others are equal");
+  CHECK(noticed_count > total * 9 / 10);
+}
+
+}  // namespace gradus::derivations

@@ -1,0 +1,109 @@
+// derive(): the files' text from inside the library, and einsum's, made from its letters.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "gradus/base/error.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/derivations/trial.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/registry.h"
+#include "gradus/trace/derive.h"
+
+namespace gradus::derivations {
+namespace {
+
+std::string file(const std::string& name) {
+  std::ifstream in(std::filesystem::path(GRADUS_SOURCE_DIR) / "docs" / "derivations" /
+                   (name + ".md"));
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+/// The formula's own lines, executed; "" where all are right.
+std::string wrong_lines(const std::string& formula) {
+  const Document document = read_document(derive(formula), formula);
+  const std::size_t arrow = formula.find("->"), comma = formula.find(',');
+  const bool two = comma != std::string::npos;
+  const auto tensor = [](const char* name, const std::string& letters) {
+    return letters.empty() ? "" : std::string(name) + "_" + letters + " ";
+  };
+  Case each{.file = formula,
+            .inputs = tensor("a", formula.substr(0, two ? comma : arrow)) +
+                      (two ? tensor("b", formula.substr(comma + 1, arrow - comma - 1)) : ""),
+            .f = [&](const Given& in) {
+              return two ? einsum(formula, in("a"), in("b")) : einsum(formula, in("a"));
+            }};
+  each.op = "";  // einsum is made of other operations
+  std::string out;
+  for (int trial = 0; trial < kTrials; ++trial)
+    for (const Failure& failure : Trial(document, each, trial).failures())
+      if (failure.what.find("no backward of") == std::string::npos) out += failure.what + "\n";
+  return out;
+}
+
+/// What stands between quotes after `Call: name = `.
+std::string call(const std::string& text, const std::string& name) {
+  const std::string start = "Call: " + name + " = einsum(\"";
+  const std::size_t first = text.find(start) + start.size();
+  return text.substr(first, text.find('"', first) - first);
+}
+
+}  // namespace
+
+TEST_CASE("derive: the text is the file's") {
+  const auto documents = all_documents();
+  const std::vector<std::string> names = derivation_names();
+  REQUIRE(names.size() == documents.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    CHECK(names[i] == documents[i].first);
+    CHECK(derive(names[i]) == file(names[i]));
+    CHECK(derivation(names[i]) == file(names[i]));
+  }
+  CHECK(derivation("nothing of the kind").empty());
+}
+
+TEST_CASE("derive: an einsum's lines are its gradients") {
+  for (const char* formula :
+       {"ik,kj->ij", "bhtd,bhsd->bhts", "bhts,bhsd->bhtd", "i,j->ij", "ij,ij->ij", "ij,j->i",
+        "ij->ji", "ijk->ik", "ij,k->i", "bij,bjk->bki", "ij->", "tc,sc->ts", "ab,bY->Ya"})
+    CHECK(wrong_lines(formula) == "");
+  CHECK(derive("bhtd,bhsd->bhts").find("Call: da = einsum(\"bhts,bhsd->bhtd\", dy, b)") !=
+        std::string::npos);
+}
+
+TEST_CASE("derive: the calls of einsum that it gives compute its gradients") {
+  const Tensor a = testing::values({2, 3, 5, 4}).requires_grad_();
+  const Tensor b = testing::values({2, 3, 7, 4}, 1).requires_grad_();
+  const Tensor y = einsum("bhtd,bhsd->bhts", a, b), dy = testing::values(y.shape(), 2);
+  y.backward(dy);
+  const std::string text = derive("bhtd,bhsd->bhts");
+  const auto equal = [](const Tensor& x, const Tensor& z) {
+    return x.shape() == z.shape() && max(abs(x - z)).item<double>() < 1e-12;  // sums of 20
+  };
+  CHECK(call(text, "da") == "bhts,bhsd->bhtd");
+  CHECK(equal(einsum(call(text, "da"), dy, b.detach()), a.grad()));
+  CHECK(equal(einsum(call(text, "db"), dy, a.detach()), b.grad()));
+}
+
+TEST_CASE("derive: what has no derivation says what there is") {
+  const auto says = [](const char* what, const char* part) {
+    try {
+      static_cast<void>(derive(what));
+    } catch (const ValueError& error) {
+      return std::string(error.what()).find(part) != std::string::npos;
+    }
+    return false;
+  };
+  CHECK(says("sofmax", "no derivation of \"sofmax\""));
+  CHECK(says("sofmax", "softmax"));
+  CHECK(says("", "give an operation's name"));
+  CHECK(says("i,j,k->ijk", "takes one or two"));
+  CHECK(says("ii->i", "each once"));
+  CHECK(says("...i->i", "write a letter for each axis"));
+  CHECK(says("ij->k", "stands in no operand"));
+}
+
+}  // namespace gradus::derivations

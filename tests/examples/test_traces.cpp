@@ -1,0 +1,70 @@
+// GRADUS_TRACE=FILE.html PROGRAM, of programs that know nothing of it.
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "gradus/io/crc32.h"
+#include "gradus/tests/examples/gpt_program.h"
+
+namespace gradus::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string tape_of(const std::string& page) {
+  const std::size_t at = page.find('>', page.find("id=\"tape\"")) + 1;
+  return page.substr(at, page.find("</script>", at) - at);
+}
+
+TEST_CASE("a lesson writes the page of its first backward") {
+  const Workplace here;
+  const std::string lesson = std::string(GRADUS_BINARY_DIR) + "/06_attention";
+  const Outcome plain = here.shell(lesson), traced = here.shell("GRADUS_TRACE=x.html " + lesson);
+  CHECK(traced.code == 0);
+  CHECK(traced.out == plain.out);
+  CHECK(traced.err == "gradus: trace of step 1: x.html\n");
+  const std::string page = contents(here.directory / "x.html"), text = tape_of(page);
+  CHECK(page.size() <= 300'000);
+  char sum[9];
+  std::snprintf(sum, sizeof sum, "%08x", io::crc32(text.data(), text.size()));
+  CHECK(page.find("data-crc32=\"" + std::string(sum) + "\"") != page.npos);
+  const Json tape = Json::parse(text);
+  CHECK(tape.at("attention").size() == 1);
+  CHECK(tape.at("meta").at("title") == "06_attention");
+  CHECK(tape.at("walks").at("rows").size() == 1);
+}
+
+TEST_CASE("a training run writes the page of the step that was asked for") {
+  const Workplace here;
+  const std::string train =
+      "train text.txt --width 16 --layers 2 --heads 2 --context 8 --steps 3 --out ";
+  const Outcome plain = here.gpt(train + "a");
+  const Outcome traced =
+      here.shell("GRADUS_TRACE=x.html GRADUS_TRACE_STEP=2 " + here.program() + " " + train + "b");
+  CHECK(traced.code == 0);
+  CHECK(contents(here.directory / "a" / "model.safetensors") ==
+        contents(here.directory / "b" / "model.safetensors"));
+  const Json tape = Json::parse(tape_of(contents(here.directory / "x.html")));
+  CHECK(tape.at("meta").at("step") == 2);
+  CHECK(tape.at("updates").at("rows").size() > 20);
+  CHECK(tape.at("attention").size() == 2);
+  CHECK(tape.at("failure").is_null());
+}
+
+TEST_CASE("where no page can be written, the program goes on and one line says why") {
+  const Workplace here;
+  const std::string lesson = std::string(GRADUS_BINARY_DIR) + "/01_neuron";
+  const Outcome plain = here.shell(lesson);
+  for (const std::string path : {"/dev/full", "no/folder/x.html"}) {
+    const Outcome traced = here.shell("GRADUS_TRACE=" + path + " " + lesson);
+    CHECK(traced.code == plain.code);
+    CHECK(traced.out == plain.out);
+    CHECK(traced.err.find("gradus: GRADUS_TRACE: cannot write " + path) == 0);
+    CHECK(std::count(traced.err.begin(), traced.err.end(), '\n') == 1);
+  }
+  const Outcome late = here.shell("GRADUS_TRACE=x.html GRADUS_TRACE_STEP=999999 " + lesson);
+  CHECK(late.err.find("GRADUS_TRACE_STEP=999999: the program made ") != late.err.npos);
+  CHECK(late.out == plain.out);
+}
+
+}  // namespace
+}  // namespace gradus::testing

@@ -1,0 +1,177 @@
+// Tensors of files that other programs wrote: GGUF, shards with an index, and hostile ones.
+#include <cstring>
+
+#include "gradus/io/safetensors.h"
+#include "gradus/io/tensor_source.h"
+#include "gradus/io/text.h"
+#include "gradus/ops/create.h"
+#include "gradus/tests/io/files.h"
+
+namespace gradus::testing {
+namespace {
+
+using io::TensorSource;
+
+const std::string kGolden = GRADUS_SOURCE_DIR "/tests/golden/gguf/";
+
+template <class T>
+std::string raw(T value) {
+  std::string bytes(sizeof value, '\0');
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+std::string text(const std::string& each) { return raw<std::uint64_t>(each.size()) + each; }
+
+/// The parts of a small GGUF file, each of which a test may spoil.
+struct Gguf {
+  std::string magic = "GGUF";
+  std::uint32_t version = 3;
+  std::uint64_t tensors = 2, facts = 1;
+  std::string fact = text("general.architecture") + raw(8u) + text("llama");
+  std::string first = text("a") + raw(1u) + raw(std::uint64_t{3}) + raw(0u) + raw(std::uint64_t{0});
+  std::string second = text("b") + raw(2u) + raw(std::uint64_t{32}) + raw(std::uint64_t{2}) +
+                       raw(8u) + raw(std::uint64_t{32});
+  std::string data = std::string(32, '\0') + std::string(96, '\1');  // 12 bytes, then 68
+
+  std::string bytes() const {
+    std::string out = magic + raw(version) + raw(tensors) + raw(facts) + fact + first + second;
+    out.resize((out.size() + 31) / 32 * 32);
+    return out + data;
+  }
+  std::string fault() const {
+    const std::string file = bytes();
+    return message_of([&] { TensorSource::parse(as_bytes(file), "m.gguf"); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("GGUF: every storage gives the numbers of the reference, bit for bit") {
+  TensorSource source = TensorSource::open(kGolden + "small.gguf");
+  const auto expected = io::load_safetensors(kGolden + "expected.safetensors").tensors;
+  CHECK(source.is_gguf());
+  CHECK(source.tensors().size() == expected.size());
+  for (const auto& [name, tensor] : expected) {
+    INFO(name);
+    CHECK(same(source.read(name, tensor.dtype()), tensor));
+  }
+  CHECK(source.tensors().at("q4_1").dtype == "Q4_1");
+  CHECK(source.read("f16", Dtype::f64).dtype() == Dtype::f64);
+  CHECK(contains(message_of([&] { (void)source.read("none"); }), "there is no tensor \"none\""));
+  CHECK(contains(message_of([&] { (void)source.read("f32", Dtype::i64); }),
+                 "tensor \"f32\" is F32, which gives f32, but i64 is wanted"));
+  const auto& facts = source.facts();
+  CHECK(io::fact<std::string>(facts, "general.architecture", "m") == "llama");
+  CHECK(io::fact<std::int64_t>(facts, "llama.block_count", "m") == 2);
+  CHECK(io::fact<double>(facts, "llama.rope.freq_base", "m") == 10000.5);
+  CHECK(io::fact<bool>(facts, "some.flag", "m"));
+  CHECK(io::fact<std::int64_t>(facts, "some.negative", "m") == -3);
+  CHECK(io::fact<std::int64_t>(facts, "some.large", "m") == std::int64_t{1} << 40);
+  CHECK((io::fact<std::vector<std::int64_t>>(facts, "some.numbers", "m") ==
+         std::vector<std::int64_t>{1, 2, 3}));
+  CHECK((io::fact<std::vector<double>>(facts, "some.floats", "m") ==
+         std::vector<double>{0.5, -1.25}));
+  CHECK((io::fact<std::vector<std::string>>(facts, "some.texts", "m") ==
+         std::vector<std::string>{"a", "é", ""}));
+  CHECK(
+      contains(message_of([&] { io::fact<bool>(facts, "none", "m"); }), "m: \"none\" is missing"));
+  CHECK(contains(message_of([&] { io::fact<bool>(facts, "some.large", "m"); }),
+                 "is of another type"));
+}
+
+TEST_CASE("GGUF: a file that breaks a rule is refused, with the tensor or the byte") {
+  const std::string whole = Gguf().bytes();
+  CHECK(TensorSource::parse(as_bytes(whole), "m").tensors().size() == 2);
+  for (std::size_t size = 4; size + 60 < whole.size(); ++size)
+    CHECK_THROWS_AS(TensorSource::parse(as_bytes(whole).first(size), "m"), FileError);
+
+  const auto refused = [](auto spoil, const char* message) {
+    Gguf file;
+    spoil(file);
+    INFO(file.fault());
+    CHECK(contains(file.fault(), message));
+  };
+  const std::uint64_t huge = std::uint64_t{1} << 62;
+  refused([](Gguf& f) { f.version = 2; }, "m.gguf: GGUF version 2, but 3 can be read");
+  refused([](Gguf& f) { f.version = 3u << 24; }, "big-endian");
+  refused([&](Gguf& f) { f.tensors = huge; }, "m.gguf: tensor ");
+  refused([&](Gguf& f) { f.facts = huge; }, "m.gguf: ");
+  refused([](Gguf& f) { f.facts = 2, f.fact += f.fact; },
+          "the key \"general.architecture\" stands there twice");
+  refused([](Gguf& f) { f.fact = text("k") + raw(13u); }, "no fact has the type 13");
+  refused([](Gguf& f) { f.fact = text("k") + raw(9u) + raw(9u) + raw(std::uint64_t{1}) + raw(0u); },
+          "type 9");
+  refused([&](Gguf& f) { f.fact = text("k") + raw(9u) + raw(0u) + raw(huge); },
+          "a list of 4611686018427387904");
+  refused([&](Gguf& f) { f.fact = text("k") + raw(8u) + raw(huge); },
+          "a text of 4611686018427387904 bytes");
+  refused([](Gguf& f) { f.fact = text("k") + raw(10u) + raw(~std::uint64_t{0}); }, "is too large");
+  refused([](Gguf& f) { f.fact = text("\xFF") + raw(0u) + "x"; }, "is not UTF-8");
+  refused([](Gguf& f) { f.fact = text("general.alignment") + raw(4u) + raw(24u); },
+          "must be a power of 2");
+  refused([](Gguf& f) { f.second = f.first; }, "tensor \"a\" stands there twice");
+  refused([](Gguf& f) { f.first = text("a") + raw(5u); }, "tensor \"a\": 5 axes are claimed");
+  const auto tensor = [](std::uint64_t size, std::uint32_t type, std::uint64_t at) {
+    return text("a") + raw(1u) + raw(size) + raw(type) + raw(at);
+  };
+  refused([&](Gguf& f) { f.first = tensor(3, 12, 0); },
+          "tensor \"a\": its type 12 cannot be read: F32");
+  refused([&](Gguf& f) { f.first = tensor(3, 2, 0); },
+          "Q4_0 wants rows of a multiple of 32 numbers, not of 3");
+  refused([&](Gguf& f) { f.first = tensor(huge, 0, 0); }, "more elements than any memory");
+  refused([&](Gguf& f) { f.first = tensor(3, 0, ~std::uint64_t{0}); }, "an offset beyond it");
+  refused([&](Gguf& f) { f.first = tensor(3, 0, 32); }, "bytes ");
+  refused([&](Gguf& f) { f.first = tensor(20, 0, 0); }, "would be shared");
+  refused([&](Gguf& f) { f.tensors = 1, f.second = ""; }, "bytes that belong to nothing");
+  refused([](Gguf& f) { f.data.resize(50); }, "is it cut off?");
+  refused([](Gguf& f) { f.data += std::string(32, ' '); }, "bytes that belong to nothing");
+  refused([](Gguf& f) { f.magic = "GGML"; }, "m.gguf: ");
+}
+
+TEST_CASE("shards with an index are one source") {
+  const Folder folder;
+  const Tensor a = randn({2, 3}, Dtype::f32), b = randn({4}, Dtype::f64);
+  io::save_safetensors(folder / "one.safetensors", {{"a", a}});
+  io::save_safetensors(folder / "two.safetensors", {{"b", b}});
+  const std::string index = folder / "model.safetensors.index.json";
+  const auto write_index = [&](const std::string& map) {
+    write_bytes(index, "{\"metadata\":{\"total_size\":56},\"weight_map\":{" + map + "}}");
+  };
+  write_index(R"("a":"one.safetensors","b":"two.safetensors")");
+  TensorSource source = TensorSource::open(folder / "");
+  CHECK(same(source.read("a"), a));
+  CHECK(same(source.read("b", Dtype::f64), b));
+  CHECK(same(source.read("b"), b.to(Dtype::f32)));
+
+  const auto refused = [&](const std::string& map, const char* message) {
+    write_index(map);
+    CHECK(contains(message_of([&] { TensorSource::open(index); }), message));
+  };
+  refused(R"("a":"one.safetensors","b":"one.safetensors")",
+          "weight_map.b: tensor \"b\" is not in \"one.safetensors\"");
+  refused(R"("a":"one.safetensors","c":"two.safetensors")", "tensor \"c\" is not in");
+  refused(R"("a":"one.safetensors","a":"two.safetensors")", "the key \"a\" stands there twice");
+  refused(R"("a":"../one.safetensors")", "is no .safetensors file beside the index");
+  refused(R"("a":"/etc/passwd")", "is no .safetensors file beside the index");
+  refused(R"("a":7)", "7 stands where a string is wanted");
+  refused(R"("a":"three.safetensors")", "there is no such file");
+  io::save_safetensors(folder / "two.safetensors", {{"b", b}, {"c", b}});
+  refused(R"("a":"one.safetensors","b":"two.safetensors")", "two.safetensors is not in the index");
+  io::save_safetensors(folder / "two.safetensors", {{"a", a}});
+  refused(R"("a":"one.safetensors","b":"two.safetensors")", "tensor \"a\" stands in");
+  std::filesystem::copy_file(folder / "one.safetensors", folder / "model.safetensors");
+  CHECK(contains(message_of([&] { TensorSource::open(folder / ""); }), "2 models are there"));
+}
+
+TEST_CASE("rotary rows: by pairs is what llama.cpp's converter makes") {
+  // w.reshape(heads, 2, d / 2, …).swapaxes(1, 2).reshape(w.shape), for 2 heads of 4
+  const Tensor w = arange(0, 16).view({8, 2}), y = io::rows_by_pairs(w, 2);
+  const std::vector<float> expected = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15};
+  CHECK(y.to_vector<float>() == expected);
+  CHECK(same(io::rows_by_halves(y, 2), w));
+  CHECK(same(io::rows_by_halves(io::rows_by_pairs(arange(0, 12), 1), 1), arange(0, 12)));
+  CHECK_THROWS_AS(io::rows_by_pairs(w, 3), ShapeError);
+  CHECK_THROWS_AS(io::rows_by_pairs(w, 8), ShapeError);
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""The pytest plugin in a run of its own: what passes, what fails, and what CI gets."""
+import os
+import subprocess
+import sys
+import tempfile
+
+TESTS = '''
+def test_right(gradcheck):
+    assert gradcheck(lambda x: x[0] * x[1], lambda x, dy: [x[1] * dy, x[0] * dy], [2.0, 3.0], name="product")
+
+
+def test_wrong(gradcheck):
+    gradcheck(lambda x: x[0] * x[1], lambda x, dy: [x[0] * dy, x[1] * dy], [2.0, 3.0], name="swapped")
+'''
+
+
+def main():
+    try:
+        import pytest  # noqa: F401
+    except ImportError:
+        return print("SKIPPED: pytest is not installed: pip install pytest")
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "test_it.py"), "w", encoding="utf-8") as file:
+            file.write(TESTS)
+        done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--junitxml=out.xml"],
+                              cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        with open(os.path.join(folder, "out.xml"), encoding="utf-8") as file:
+            xml = file.read()
+    for part in ("1 failed, 1 passed", "GRADCHECK FAIL  swapped"):
+        assert part in done.stdout, done.stdout
+    for part in ("GRADCHECK FAIL  swapped", 'name="gradcheck" value="PASS product"'):
+        assert part in xml, xml
+    print("the fixture fails with the report, and the report is in the JUnit file")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# run.sh PART [BUILD-DIRECTORY]: test_PART.js in node.
+set -euo pipefail
+node=$(command -v node || command -v nodejs || true)
+if [ -z "$node" ]; then
+  echo "SKIPPED: no node here: apt-get install nodejs (./test.sh --all does)"
+  exit 77
+fi
+exec "$node" "$(dirname "${BASH_SOURCE[0]}")/test_$1.js" "${@:2}"

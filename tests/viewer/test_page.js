@@ -1,0 +1,132 @@
+// The page in a browser, from file:// and without a network: what it says, its keys, changed bytes, hostile names.
+'use strict';
+const assert = require('assert'), fs = require('fs');
+const {sample, page, escaped, pure, runInBrowser} = require('./support.js');
+const kViews = ['step', 'ledger', 'attention', 'flow', 'storage', 'graph', 'source', 'compare'];
+const text = (b, where) => b.run(`document.querySelector(${JSON.stringify(where)})?.innerText ?? ''`);
+
+async function open(b, html, hash = '') {
+  await b.visitText(html, hash);
+  assert.deepEqual(b.complaints(), []);
+}
+
+runInBrowser({
+  async 'its test of itself walks every step in every view and finds nothing'(b) {
+    await open(b, page(sample()), '#selftest');
+    const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
+    assert.deepEqual(said, {steps: 5, failed: [], cells: 15, unknown: 0});
+    assert.deepEqual(b.complaints(), []);
+  },
+  async 'its test of itself finds a number that is wrong'(b) {
+    const json = sample(), block = json.values[json.tensors.rows[2][2]];  // z of the linear
+    block.f64 = Buffer.from(new Float64Array([9, 9, 9, 9, 9, 9]).buffer).toString('base64');
+    await open(b, page(json), '#selftest');
+    const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
+    assert.ok(said.failed.length > 0);
+  },
+  async 'one changed byte is noticed and said; none is not'(b) {
+    const payload = escaped(sample()), at = payload.indexOf('net.weight'), crc = pure().crc32(payload);
+    await open(b, page(payload, {crc}));
+    assert.equal(await text(b, '[role=alert]'), '');
+    await open(b, page(payload.slice(0, at) + 'n' + 'a' + payload.slice(at + 2), {crc}));
+    assert.match(await text(b, '[role=alert]'), /does not match its checksum/);
+    await open(b, page(payload.slice(1), {crc}));
+    assert.match(await text(b, '[role=alert]'), /checksum.*cannot be read/s);
+  },
+  async 'hostile names are text'(b) {
+    await open(b, page(sample()));
+    assert.match(await text(b, 'h1'), /<\/script><img src=x/);
+    assert.equal(await b.run('document.querySelectorAll("img").length'), 0);
+  },
+  async 'a step that threw stands on top'(b) {
+    const json = sample();
+    json.failure = {op: 'matmul', in: [0, 1], module: 1, stack: 0, message: 'matmul: [2, 2] x [3, 2] <b>'};
+    await open(b, page(json));
+    assert.match(await text(b, '#notices'), /matmul threw on 2×2 and 3×2, net: matmul: \[2, 2\] x \[3, 2\] <b>/);
+  },
+  async 'maps alone open'(b) {
+    const json = sample();
+    for (const name of ['ops', 'walks', 'visits', 'ledger', 'deposits', 'updates']) json[name].rows = [];
+    json.attention[0].op = null;
+    await open(b, page(json));
+    assert.match(await text(b, '#stage'), /weights = softmax/);
+  },
+  async 'everything is reached by keys'(b) {
+    await open(b, page(sample()));
+    const state = () => b.run('location.hash');
+    const press = async (...keys) => { for (const k of keys) await b.key(k); };
+    await press('n');
+    assert.match(await state(), /s=f1&v=step/);
+    await press('b');
+    assert.match(await state(), /s=b0/);
+    await press('ArrowRight');
+    assert.match(await state(), /s=b1/);
+    await press('b');
+    assert.match(await state(), /s=f0/);
+    await press('End');
+    assert.match(await state(), /s=u/);
+    await press('t');
+    assert.match(await state(), /s=f1/);
+    for (let k = 0; k < kViews.length; ++k) {
+      await press(String(k + 1));
+      assert.match(await state(), new RegExp(`v=${kViews[k]}`));
+    }
+    await press('1', 'p');
+    assert.match(await text(b, '#stage'), /Predict/);
+    await press('p', 'm');
+    assert.equal(await b.run('document.querySelectorAll("[role=grid]").length'), 0);
+    assert.ok(await b.run('document.querySelectorAll("table.plain").length > 0'));
+    await press('m', '?');
+    assert.match(await text(b, 'dialog[open]'), /next, previous step/);
+    await press('Escape', '/');
+    await b.run('document.querySelector("dialog[open] input").value = "softmax"; document.querySelector("dialog[open] input").dispatchEvent(new Event("input"))');
+    assert.match(await text(b, 'dialog[open]'), /f1 forward softmax/);
+  },
+  async 'a matrix is one stop; arrows move in it and the arithmetic follows'(b) {
+    await open(b, page(sample()), '#s=f0');
+    assert.equal(await b.run('[...document.querySelectorAll("table.heat")].every(t => t.querySelectorAll("[tabindex=\'0\']").length === 1)'), true);
+    await b.run('document.querySelectorAll("table.heat")[2].querySelector("[tabindex=\'0\']").focus()');
+    for (const key of ['ArrowRight', 'ArrowDown']) await b.key(key);
+    assert.match(await b.run('location.hash'), /s=f0.*cell=2\.4/);
+    assert.equal(await b.run('document.activeElement.dataset.i'), '4');
+    assert.match(await text(b, '.sum'), /\(−1\)·2 \+ 0\.5·0\.25 = −1\.875/);
+    assert.match(await text(b, '.sum'), /✓ agrees with the recorded −1\.875/);
+    assert.equal(await b.run('document.querySelectorAll("td.lit").length'), 4);
+  },
+  async 'an address opens what it says, and each step is told'(b) {
+    await open(b, page(sample()), '#s=b1&v=ledger&t=1');
+    assert.match(await text(b, '#stage'), /The gradient of net\.weight/);
+    await b.key('ArrowLeft');
+    assert.match(await text(b, '#live'), /step 3 of 5: backward, softmax/);
+  },
+  async 'another page is compared, up to the first number that differs'(b) {
+    const other = sample();
+    other.values[other.tensors.rows[3][2]].f64 = Buffer.from(new Float64Array([1, 0, 0, 1, 0, 0]).buffer).toString('base64');
+    await open(b, page(sample(), {other}), '#v=compare');
+    assert.match(await text(b, '#stage'), /first number that differs is in f1 softmax/);
+    await open(b, page(sample()));
+    await b.run(`app.load('b.html', ${JSON.stringify(page(sample()))})`);
+    assert.match(await text(b, '#stage'), /no recorded number differs/);
+  },
+  async 'a heatmap is saved as a PNG'(b) {
+    await open(b, page(sample()), '#s=f1');
+    const url = await b.run('(() => { const x = app.t.tensors.get(3); return savePicture("weights", values(x), sliceOf(x, []), [["a", "b"], null]).href; })()');
+    assert.equal(Buffer.from(url.split(',')[1], 'base64').subarray(1, 4).toString(), 'PNG');
+  },
+  async '390 pixels, 200 % and print need no sideways scrolling'(b) {
+    for (const [width, scale] of [[390, 1], [700, 2]]) {
+      await b.size(width, 844, {scale});
+      await open(b, page(sample()));
+      for (const v of kViews) {
+        await b.run(`app.go({v: '${v}'})`);
+        assert.ok(await b.run('document.documentElement.scrollWidth <= innerWidth'), `${v} at ${width}`);
+      }
+    }
+    await b.size(1400, 900);
+  },
+  async 'no address but that of the SVG and MathML namespaces is in the page'() {
+    const found = page(sample()).match(/https?:\/\/[^\s"'`]+/g).filter(u => !/^http:\/\/www\.w3\.org\//.test(u));
+    assert.deepEqual(found, []);
+    assert.match(page(sample()), /default-src 'none'/);
+  },
+});

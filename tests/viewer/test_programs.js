@@ -1,0 +1,26 @@
+// Each lesson and one step of gpt write a page; Chromium opens it from file:// without a network and without a word on
+// the console, and the page's test of itself finds nothing. What is said of sizes is measured.
+'use strict';
+const assert = require('assert'), fs = require('fs'), path = require('path');
+const {execFileSync} = require('child_process');
+const {runInBrowser, skip} = require('./support.js');
+
+const build = process.argv[2] || path.join(__dirname, '../../build/release'), tree = path.join(__dirname, '../..');
+const lessons = fs.readdirSync(path.join(tree, 'examples')).filter(n => /^\d\d_.*\.cpp$/.test(n)).map(n => n.slice(0, -4));
+const programs = Object.fromEntries(lessons.map(name => [name, {arguments: [], most: name.startsWith('06') ? 3e5 : 8e6}]));
+programs.gpt = {arguments: ['train', path.join(tree, 'README.md'), '--config', 'toy', '--steps', '3', '--no-trial'], most: 4e6};
+if (!fs.existsSync(path.join(build, 'gpt'))) skip(`no programs in ${build}: cmake --build builds them`);
+
+runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`${name} writes a page that holds`, async b => {
+  const work = fs.mkdtempSync(path.join(b.folder, name)), file = path.join(work, 'step.html');
+  execFileSync(path.join(build, name), how.arguments, {cwd: /^0/.test(name) ? tree : work, stdio: 'ignore', timeout: 600000,
+    env: {...process.env, GRADUS_TRACE: file}});
+  const bytes = fs.statSync(file).size, began = Date.now();
+  await b.visit(file, '#selftest');
+  const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent', 600));
+  console.log(`${name}: ${bytes} bytes; ${said.steps} steps, ${said.cells} numbers worked out, ${said.unknown} not; ${Date.now() - began} ms`);
+  assert.deepEqual(said.failed, []);
+  assert.ok(said.steps > 0 && said.cells > 0);
+  assert.deepEqual(b.complaints(), []);
+  assert.ok(bytes <= how.most, `${bytes} bytes are more than ${how.most}`);
+}])));

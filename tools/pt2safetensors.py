@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Writes the tensors of a PyTorch file (.pt, .pth, .bin) as safetensors, without PyTorch.
+
+    tools/pt2safetensors.py IN OUT.safetensors
+
+A .pt file is a pickle: a program for Python, which may do anything when it is loaded. Here it can name tensors and
+ordered dictionaries, and nothing else: whatever asks for another function is refused, and its name is said. Nested
+dictionaries give names with dots; values that are no tensors are left out, and said. Needs Python alone."""
+import collections
+import json
+import os
+import pickle
+import struct
+import sys
+import zipfile
+
+MAGIC = 0x1950A86A20F9469CFC6C  # the first value of files before PyTorch 1.6, which are no zip archives
+Kind = collections.namedtuple("Kind", "name bytes")
+KINDS = {"FloatStorage": Kind("F32", 4), "DoubleStorage": Kind("F64", 8), "HalfStorage": Kind("F16", 2),
+         "BFloat16Storage": Kind("BF16", 2), "LongStorage": Kind("I64", 8), "IntStorage": Kind("I32", 4),
+         "ShortStorage": Kind("I16", 2), "CharStorage": Kind("I8", 1), "ByteStorage": Kind("U8", 1),
+         "BoolStorage": Kind("BOOL", 1)}
+Storage = collections.namedtuple("Storage", "key kind count")
+
+
+class Refused(Exception):
+    pass
+
+
+class Tensor:
+    """A view of a storage, whose bytes are looked up when all of the file has been read."""
+
+    def __init__(self, storage, offset, shape, strides, *_):
+        sizes = [*shape, *strides, offset]
+        if not isinstance(storage, Storage) or len(shape) != len(strides):
+            raise Refused("a tensor without a storage, or whose shape and strides differ in length")
+        if not all(isinstance(n, int) and 0 <= n < 2**48 for n in sizes):
+            raise Refused(f"a tensor with shape {shape}, strides {strides}, offset {offset}")
+        self.storage, self.offset, self.shape, self.strides = storage, offset, list(shape), list(strides)
+        last = offset + sum((n - 1) * stride for n, stride in zip(shape, strides))
+        if 0 not in shape and last >= storage.count:
+            raise Refused(f"a tensor {self.shape} that ends at number {last} of a storage of {storage.count}")
+
+    def data(self, storages):
+        size = self.storage.kind.bytes
+        held = storages[self.storage.key]
+        count, packed = 1, True
+        for n, stride in zip(reversed(self.shape), reversed(self.strides)):
+            packed &= n == 1 or stride == count
+            count *= n
+        if count * size > max(len(held), 1) and not packed:
+            raise Refused(f"a tensor {self.shape} that repeats the numbers of its storage")
+        if packed or count == 0:
+            return held[self.offset * size:(self.offset + count) * size]
+        places = [self.offset]
+        for n, stride in zip(self.shape, self.strides):
+            places = [place + i * stride for place in places for i in range(n)]
+        return b"".join(held[place * size:(place + 1) * size] for place in places)
+
+
+class Unpickler(pickle.Unpickler):
+    """Knows these names, and no others."""
+    NAMES = {("collections", "OrderedDict"): collections.OrderedDict,
+             ("torch._utils", "_rebuild_tensor_v2"): Tensor,
+             ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
+             **{("torch", name): kind for name, kind in KINDS.items()}}
+
+    def find_class(self, module, name):
+        if (module, name) not in self.NAMES:
+            raise Refused(f"it asks for {module}.{name}, which is neither a tensor nor a dictionary: save the "
+                          "state_dict() alone, and load its numbers with that")
+        return self.NAMES[module, name]
+
+    def persistent_load(self, identity):
+        if not (isinstance(identity, tuple) and len(identity) >= 5 and identity[0] == "storage"
+                and isinstance(identity[1], Kind) and isinstance(identity[2], str) and isinstance(identity[4], int)):
+            raise Refused("a storage of a type that is not known")
+        if len(identity) > 5 and identity[5] is not None:
+            raise Refused("a storage that is part of another one")
+        return Storage(identity[2], identity[1], identity[4])
+
+
+def load_zip(path):
+    with zipfile.ZipFile(path) as archive:
+        roots = [name[:-len("data.pkl")] for name in archive.namelist() if name.endswith("/data.pkl")]
+        if len(roots) != 1:
+            raise Refused(f"a zip archive with {len(roots)} files data.pkl, but 1 is wanted")
+        root = roots[0]
+        if root + "byteorder" in archive.namelist() and archive.read(root + "byteorder") != b"little":
+            raise Refused("its numbers are big-endian")
+        with archive.open(root + "data.pkl") as file:
+            value = Unpickler(file).load()
+        keys = {tensor.storage.key for _, tensor in tensors_in(value, [])}
+        return value, {key: archive.read(f"{root}data/{key}") for key in keys}
+
+
+def load_legacy(path):
+    with open(path, "rb") as file:
+        def next_value():
+            return Unpickler(file).load()
+        if next_value() != MAGIC:
+            raise Refused("neither a zip archive nor a PyTorch file: its first value is another one")
+        next_value()  # the version
+        facts = next_value()
+        if not isinstance(facts, dict) or facts.get("little_endian") is False:
+            raise Refused("its numbers are big-endian")
+        value = next_value()
+        bytes_of = {tensor.storage.key: tensor.storage.kind.bytes for _, tensor in tensors_in(value, [])}
+        storages = {}
+        for key in next_value():
+            count, = struct.unpack("<q", file.read(8))
+            if key not in bytes_of:
+                raise Refused(f"storage {key!r} belongs to no tensor, so that its size is not known")
+            storages[key] = file.read(max(count, 0) * bytes_of[key])
+        return value, storages
+
+
+def tensors_in(value, left_out, name="", depth=0):
+    """[name, tensor] of nested dictionaries and lists; names of all else go into left_out."""
+    if isinstance(value, Tensor):
+        return [(name, value)]
+    if depth > 20:
+        raise Refused(f"{name}: nested more than 20 deep")
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, (list, tuple)):
+        parts = enumerate(value)
+    else:
+        left_out.append(name or "the file's only value")
+        return []
+    found = []
+    for key, part in parts:
+        found += tensors_in(part, left_out, f"{name}.{key}" if name else str(key), depth + 1)
+    return found
+
+
+def safetensors(tensors, storages):
+    """The file's parts."""
+    header, data, place = {"__metadata__": {"format": "pt"}}, [], 0
+    for name, tensor in sorted(tensors, key=lambda each: (-each[1].storage.kind.bytes, each[0])):
+        if name in header or not name:
+            raise Refused(f"the name {name!r} stands there twice, or is none")
+        kind, held = tensor.storage.kind, storages.get(tensor.storage.key, b"")
+        if len(held) != tensor.storage.count * kind.bytes:
+            raise Refused(f"{name}: a storage of {tensor.storage.count} {kind.name} has {len(held)} bytes: "
+                          "is the file cut off?")
+        data.append(tensor.data(storages))
+        header[name] = {"dtype": kind.name, "shape": tensor.shape, "data_offsets": [place, place + len(data[-1])]}
+        place += len(data[-1])
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return [struct.pack("<Q", len(text)), text, *data]
+
+
+def convert(source, target):
+    left_out = []
+    value, storages = (load_zip if zipfile.is_zipfile(source) else load_legacy)(source)
+    tensors = tensors_in(value, left_out)
+    if not tensors:
+        raise Refused("it holds no tensors")
+    parts = safetensors(tensors, storages)
+    with open(target + ".tmp", "wb") as file:
+        file.writelines(parts)
+    os.replace(target + ".tmp", target)
+    for name in left_out:
+        print(f"pt2safetensors: left out, as it is no tensor: {name}", file=sys.stderr)
+    print(f"{target}: {len(tensors)} tensors, {sum(map(len, parts))} bytes")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
+    try:
+        convert(sys.argv[1], sys.argv[2])
+    except Exception as error:  # a pickle can fail in any way; whichever it is, one line says it
+        print(f"pt2safetensors: {sys.argv[1]}: {' '.join(str(error).split()) or type(error).__name__}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,19 @@
+// Files of the tree that are part of the library: cmake/GradusEmbedded.cmake writes them out.
+#pragma once
+
+#include <cstddef>
+
+namespace gradus::trace {
+
+struct EmbeddedFile {
+  const char* path;  // "ops/softmax.cpp"
+  const char* text;
+};
+extern const EmbeddedFile
+    kViewer[];  // viewer/page.html, then *.css and *.js in order of their names
+extern const std::size_t kViewerFiles;
+extern const EmbeddedFile kOps[];  // ops/**/*.cpp
+extern const std::size_t kOpsFiles;
+extern const char* const kScriptSha256;  // of all *.js, one after the other, hexadecimal
+
+}  // namespace gradus::trace

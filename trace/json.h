@@ -1,0 +1,83 @@
+// JSON that is written as things happen: values, and tables that name their columns once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gradus::trace {
+
+/// The row of a table, or a count. Negative: there is none, which is written as null.
+using Id = std::int64_t;
+constexpr Id kNone = -1;
+
+struct Json {  // is JSON already
+  std::string text;
+};
+
+void put(std::string& out, Id x);
+void put(std::string& out, double x);  // shortest that reads back; "nan", "inf", "-inf" as strings
+/// Bytes that are no UTF-8 become U+FFFD; `<`, `>` and `&` are escaped, so that no text ends the
+/// element of a page that it stands in.
+void put(std::string& out, std::string_view x);
+inline void put(std::string& out, const char* x) { put(out, std::string_view(x)); }
+inline void put(std::string& out, const std::string& x) { put(out, std::string_view(x)); }
+inline void put(std::string& out, const Json& x) { out += x.text; }
+inline void put(std::string& out, bool x) { out += x ? "true" : "false"; }
+
+template <class T>
+void put(std::string& out, const std::vector<T>& all) {
+  out += '[';
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0) out += ',';
+    put(out, all[i]);
+  }
+  out += ']';
+}
+
+/// object("rows", 3, "name", "x") → {"rows":3,"name":"x"}
+template <class... Parts>
+Json object(const Parts&... parts) {
+  Json out{"{"};
+  int i = 0;
+  const auto one = [&](const auto& part) {
+    put(out.text, part);
+    out.text += i++ % 2 == 0 ? ':' : ',';
+  };
+  (one(parts), ...);
+  out.text.back() = '}';
+  return out;
+}
+
+/// What does not matter at a row's end, null, is left out there.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> columns) : columns_(std::move(columns)) {}
+
+  template <class... Cells>
+  Id add(const Cells&... cells) {
+    if (size_ > 0) rows_ += ",\n";
+    rows_ += '[';
+    const auto one = [&](const auto& cell) {
+      put(rows_, cell);
+      rows_ += ',';
+    };
+    (one(cells), ...);
+    end_row();
+    return size_++;
+  }
+  Id size() const { return size_; }
+  std::size_t bytes() const { return rows_.size(); }
+  Json json() const { return object("columns", columns_, "rows", Json{"[" + rows_ + "]"}); }
+
+ private:
+  void end_row();
+  std::vector<std::string> columns_;
+  std::string rows_;
+  Id size_ = 0;
+};
+
+std::string base64(std::string_view bytes);
+
+}  // namespace gradus::trace

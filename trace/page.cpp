@@ -1,0 +1,128 @@
+// The page: viewer/page.html with the style, the script and the tape put in.
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gradus/io/crc32.h"
+#include "gradus/trace/embedded.h"
+#include "gradus/trace/json.h"
+#include "gradus/trace/places.h"
+#include "gradus/trace/recorder.h"
+
+namespace gradus::trace {
+namespace {
+
+/// As a Content-Security-Policy says it, so that the browser runs this script and no other.
+std::string script_hash() {
+  std::string bytes;
+  for (const char* at = kScriptSha256; *at; at += 2)
+    bytes += static_cast<char>(std::stoi(std::string(at, 2), nullptr, 16));
+  return base64(bytes);
+}
+
+std::string files_ending_in(std::string_view end) {
+  std::string out;
+  for (std::size_t i = 1; i < kViewerFiles; ++i)
+    if (std::string_view(kViewer[i].path).ends_with(end))
+      out += std::string(kViewer[i].text) + "\n";
+  return out;
+}
+
+struct Definition {
+  std::string file = {};
+  Id first = kNone, forward = kNone, backward = kNone;
+  std::vector<std::string> lines = {}, names = {};
+
+  void take(const std::string& line, Id number) {
+    if (first == kNone) return;
+    lines.push_back(line);
+    if (forward == kNone && line.find(" forward(") != line.npos) forward = number;
+    if (backward == kNone && line.find(" backward(") != line.npos) backward = number;
+    if (line.find(" name() const override") == line.npos) return;
+    for (std::size_t at = line.find('"'); at != line.npos; at = line.find('"', at + 1)) {
+      const std::size_t end = line.find('"', at + 1);
+      names.push_back(line.substr(at + 1, end - at - 1));
+      at = end;
+    }
+  }
+  Json json() const {
+    return object("file", file, "first", first, "forward", forward, "backward", backward, "lines",
+                  lines);
+  }
+};
+
+}  // namespace
+
+std::string page(const std::string& title, const std::string& json) {
+  char sum[9];
+  std::snprintf(sum, sizeof sum, "%08x", io::crc32(json.data(), json.size()));
+  std::string name;
+  for (const char c : title) name += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  const std::map<std::string, std::string, std::less<>> parts{
+      {"TITLE", name}, {"SHA256", script_hash()},          {"STYLE", files_ending_in(".css")},
+      {"CRC32", sum},  {"SCRIPT", files_ending_in(".js")}, {"PAYLOAD", json},
+      {"OTHER", ""}};
+  std::string out;
+  std::string_view rest = kViewer[0].text;
+  while (!rest.empty()) {
+    const std::size_t at = rest.find('@'), end = rest.find('@', std::min(at, rest.size() - 1) + 1);
+    const auto part =
+        end == rest.npos ? parts.end() : parts.find(rest.substr(at + 1, end - at - 1));
+    out += rest.substr(0, part == parts.end() ? std::min(at, rest.size() - 1) + 1 : at);
+    if (part != parts.end()) out += part->second;
+    rest.remove_prefix(part == parts.end() ? std::min(at, rest.size() - 1) + 1 : end + 1);
+  }
+  return out;
+}
+
+/// An operation is a struct whose name() says what it is called; it ends with "};" at the margin.
+Json definitions(const std::vector<std::string>& ops) {
+  const std::set<std::string> wanted(ops.begin(), ops.end());
+  std::map<std::string, Json> found;
+  for (std::size_t i = 0; i < kOpsFiles; ++i) {
+    Definition block;
+    std::istringstream text(kOps[i].text);
+    Id number = 0;
+    for (std::string line; std::getline(text, line);) {
+      ++number;
+      if (line.starts_with("struct ")) block = {kOps[i].path, number};
+      block.take(line, number);
+      if (line != "};") continue;
+      for (const std::string& name : block.names)
+        if (wanted.contains(name)) found.try_emplace(name, block.json());
+      block = {};
+    }
+  }
+  Json out{"{"};
+  for (const auto& [name, json] : found) {
+    put(out.text += out.text.size() > 1 ? "," : "", name);
+    out.text += ':' + json.text;
+  }
+  return {out.text + "}"};
+}
+
+std::string attention_page(const std::string& title,
+                           const std::vector<nn::AttentionRecord::Entry>& maps,
+                           const std::vector<std::string>& queries,
+                           const std::vector<std::string>& keys) {
+  require<ValueError>(!maps.empty(), "attention_page: no attention was recorded");
+  Tape tape(kMostBytes);
+  tape.labels = {{"T", queries}, {"S", keys}};
+  for (const nn::AttentionRecord::Entry& each : maps) {
+    const Shape& shape = each.weights.shape();
+    require<ValueError>(
+        shape.rank() == 4 && shape[2] == std::ssize(queries) && shape[3] == std::ssize(keys),
+        "attention_page: the weights of ", each.layer, " are ", shape, ", not [B, H, ",
+        queries.size(), ", ", keys.size(), "] as there are names of queries and keys");
+    tape.attention.push_back({kNone, tape.modules.add(each.layer, "attention", kNone)});
+    tape.add_matrix(tape.attention.back(), "weights", each.weights);
+  }
+  return page(title, tape.json(title, program_name(), kNone));
+}
+
+}  // namespace gradus::trace

@@ -1,0 +1,133 @@
+#include "gradus/trace/places.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "gradus/base/platform.h"
+#include "gradus/trace/caller.h"
+#include "gradus/trace/embedded.h"
+
+namespace gradus::trace {
+namespace {
+
+using platform::Frame;
+
+constexpr std::size_t kAtOnce = 4000;  // calls that addr2line is asked for
+constexpr std::int64_t kAround = 6;    // lines that are shown on both sides of one
+
+/// Part of the library, but nothing that the user or the layers would recognise.
+bool is_machinery(const std::string& function) {
+  return function.find("gradus5trace") != std::string::npos ||
+         function.find("gradus9Observers") != std::string::npos ||
+         function.find("6record") != std::string::npos ||
+         function.find("7OpEvent") != std::string::npos || function.starts_with("_ZNSt");
+}
+
+bool is_layer(const std::string& function) {
+  return function.starts_with("_ZN") && function.find("6gradus2nn") != std::string::npos &&
+         function.find("clI") == std::string::npos;  // Layer<…>::operator()
+}
+
+class Writer {
+ public:
+  void stack(const std::vector<void*>& calls, const std::map<void*, std::vector<Frame>>& known) {
+    Id user = kNone, layer = kNone;
+    std::vector<Id> rows;
+    for (void* call : calls) {
+      for (const Frame& frame : known.at(call)) {
+        if (frame.function == "??" || is_machinery(frame.function)) continue;
+        const Id row = row_of(frame);
+        rows.push_back(row);
+        if (user == kNone && !caller_among({frame}).empty()) user = row;
+        if (layer == kNone && user == kNone && is_layer(frame.function)) layer = row;
+      }
+      if (!known.at(call).empty() && known.at(call).back().function == "main") break;
+    }
+    stacks_.add(user, layer, rows);
+  }
+
+  std::string json() {
+    for (const auto& [file, lines] : named_) show(file, lines);
+    std::string out = object("files", files_, "frames", frames_.json(), "stacks", stacks_.json(),
+                             "sources", sources_.json())
+                          .text;
+    return out.substr(1, out.size() - 2);
+  }
+
+ private:
+  Id row_of(const Frame& frame) {
+    const auto [at, is_new] = index_.try_emplace(frame.function + frame.place, frames_.size());
+    if (!is_new) return at->second;
+    const std::string place = frame.place.substr(0, frame.place.find(" ("));
+    const auto colon = std::min(place.rfind(':'), place.size());
+    const Id line = std::atoll(place.substr(std::min(colon + 1, place.size())).c_str());
+    const Id file = line > 0 ? file_of(place.substr(0, colon)) : kNone;
+    if (line > 0) named_[file].insert(line);
+    return frames_.add(file, line, platform::readable_type(frame.function.c_str()));
+  }
+
+  Id file_of(const std::string& path) {
+    const auto at = std::find(files_.begin(), files_.end(), path);
+    if (at == files_.end()) return files_.push_back(path), std::ssize(files_) - 1;
+    return at - files_.begin();
+  }
+
+  /// The named lines and what is around them; one row for lines that are near each other.
+  void show(Id file, const std::set<Id>& named) {
+    std::ifstream in(files_[static_cast<std::size_t>(file)]);
+    std::vector<std::string> lines;
+    Id first = 0, number = 0;
+    const auto flush = [&] {
+      if (!lines.empty()) sources_.add(file, first, lines);
+      lines.clear();
+    };
+    for (std::string line; std::getline(in, line);) {
+      const auto near = named.lower_bound(++number - kAround);
+      if (near == named.end()) break;
+      if (*near > number + kAround) {
+        flush();
+        continue;
+      }
+      if (lines.empty()) first = number;
+      lines.push_back(line);
+    }
+    flush();
+  }
+
+  std::vector<std::string> files_;
+  std::map<std::string, Id> index_;
+  std::map<Id, std::set<Id>> named_;
+  Table frames_{{"file", "line", "function"}}, stacks_{{"user", "layer", "frames"}},
+      sources_{{"file", "first", "lines"}};
+};
+
+}  // namespace
+
+Id Places::here() {
+  std::vector<void*> calls = platform::calls();
+  calls.erase(std::remove(calls.begin(), calls.end(), nullptr), calls.end());
+  const auto [at, is_new] = index_.try_emplace(calls, std::ssize(stacks_));
+  if (is_new) stacks_.push_back(std::move(calls));
+  return at->second;
+}
+
+std::string Places::json() const {
+  std::set<void*> different;
+  for (const auto& stack : stacks_) different.insert(stack.begin(), stack.end());
+  const std::vector<void*> all(different.begin(), different.end());
+  std::map<void*, std::vector<Frame>> known;
+  for (std::size_t i = 0; i < all.size(); i += kAtOnce) {
+    const std::vector<void*> some(
+        all.begin() + static_cast<std::ptrdiff_t>(i),
+        all.begin() + static_cast<std::ptrdiff_t>(std::min(i + kAtOnce, all.size())));
+    std::vector<std::vector<Frame>> frames = platform::frames_of(some);
+    for (std::size_t k = 0; k < some.size(); ++k) known[some[k]] = std::move(frames[k]);
+  }
+  Writer writer;
+  for (const auto& stack : stacks_) writer.stack(stack, known);
+  return writer.json();
+}
+
+}  // namespace gradus::trace

@@ -1,0 +1,257 @@
+#include "gradus/trace/recorder.h"
+
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
+#include "gradus/io/output_file.h"
+#include "gradus/io/write_file.h"
+#include "gradus/nn/module.h"
+
+namespace gradus::trace {
+namespace {
+
+constexpr std::int64_t kLongest = 1024;  // sequences whose attention matrices are computed again
+thread_local Recorder* innermost = nullptr;
+
+void tell_innermost(const std::string& error) {
+  if (innermost) innermost->heard(error);
+}
+
+/// While it lives no observer hears what runs, and nothing is recorded.
+class Unheard {
+ public:
+  ~Unheard() { thread_state.observer = observer_; }
+
+ private:
+  Observer* observer_ = std::exchange(thread_state.observer, nullptr);
+  NoGrad off_;
+};
+
+}  // namespace
+
+Recorder::Recorder(TraceOptions options)
+    : options_(std::move(options)), tape_(options_.most_bytes), outer_(innermost), scope_(*this) {
+  innermost = this;
+  error_heard = tell_innermost;
+}
+
+Recorder::~Recorder() { innermost = outer_; }
+
+void Recorder::labels(const std::string& axis, std::vector<std::string> names) {
+  tape_.labels[axis] = std::move(names);
+}
+
+void Recorder::clear() {
+  Tape fresh(options_.most_bytes);
+  fresh.labels = std::move(tape_.labels);
+  fresh.keep_names_of(tape_);
+  tape_ = std::move(fresh);
+  module_ids_.clear();
+  op_of_.clear();
+  for (Id& each : modules_) each = kNone;
+}
+
+/// Counts what happens, and says whether it is none of the trace's business.
+bool Recorder::skips() {
+  ++events_;
+  return !on_ || thread_state.parallel || updating_;
+}
+
+void Recorder::op_begin(const Op&, std::span<const Tensor* const> inputs) {
+  if (skips()) return;
+  Open open{inputs.data(), {}, {}};
+  const bool listed = !thread_state.backward || GradMode::enabled();
+  if (listed && tape_.ops.size() < options_.most_ops)
+    for (const Tensor* x : inputs) open.in.push_back(tape_.tensor(*x, "input"));
+  open_.push_back(std::move(open));
+}
+
+void Recorder::saved(const Tensor& x) {
+  if (!skips() && !open_.empty() && (!thread_state.backward || GradMode::enabled()))
+    open_.back().saved.push_back(tape_.tensor(x, "saved"));
+}
+
+void Recorder::op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
+  if (skips()) return;
+  Open open;
+  while (!open_.empty() && open.inputs != inputs.data()) {  // what threw has no end
+    open = std::move(open_.back());
+    open_.pop_back();
+  }
+  if (thread_state.backward && !GradMode::enabled()) return void(++tape_.inner_ops);
+  if (tape_.ops.size() >= options_.most_ops) return void(++tape_.late_ops);
+  const bool inside = thread_state.backward && !visits_.empty();
+  const Id node = y.node() ? static_cast<Id>(y.node()->id) : kNone;
+  const Id id = tape_.add_op({op.name(), open.in, tape_.tensor(y, "result")},
+                             {modules_.empty() ? kNone : modules_.back(), tape_.places.here(),
+                              open.saved, inside ? visits_.back().id : kNone, node});
+  if (y.node()) op_of_[y.node()->id] = id;
+  look_inside(op, id, y.rank() > 1 ? y.size(-2) : 0, {});
+}
+
+/// The matrices of a fused attention, unless they are many times what the op itself has: forward's,
+/// or where dy is defined those of backward.
+void Recorder::look_inside(const Op& op, Id id, std::int64_t length, const Tensor& dy) {
+  const std::string_view name = op.name();
+  if (name != "packed_attention" && name != "attention") return;
+  if (length > kLongest) return void(tape_.large_attention += dy.defined() ? 0 : 1);
+  Tape::Attention& found = tape_.attention_of(id, modules_.empty() ? kNone : modules_.back());
+  try {
+    const Unheard quiet;
+    for (const auto& [what, matrix] : op.inside(dy)) tape_.add_matrix(found, what, matrix);
+  } catch (const Error&) {  // what it saved was written to: its own backward says so
+  }
+}
+
+void Recorder::scope_begin(const Scope& scope) {
+  if (skips()) return;
+  const auto* module = dynamic_cast<const nn::Module*>(&scope.who());
+  if (!scope.outer() && module)
+    for (const nn::NamedTensor& each : module->parameters()) tape_.name(each.tensor, each.name);
+  const Id parent = modules_.empty() ? kNone : modules_.back();
+  const std::string path = scope.path(), type = scope.who().type_name();
+  const auto [at, is_new] = module_ids_.try_emplace({path, type}, tape_.modules.size());
+  if (is_new) tape_.modules.add(path, type, parent);
+  modules_.push_back(at->second);
+}
+
+void Recorder::scope_end(const Scope&) {
+  if (!skips() && !modules_.empty()) modules_.pop_back();
+}
+
+void Recorder::walk_begin(std::span<const Tensor> outputs, bool create_graph) {
+  if (skips()) return;
+  Tape::Walk walk{{}, {}, visits_.empty() ? kNone : visits_.back().id, create_graph};
+  for (const Tensor& y : outputs) walk.outputs.push_back(tape_.tensor(y, "input"));
+  walks_.push_back({std::ssize(tape_.walks), visits_.size(), {}});
+  tape_.walks.push_back(std::move(walk));
+}
+
+void Recorder::walk_end() noexcept {
+  if (skips() || walks_.empty()) return;
+  visits_.resize(walks_.back().visits);  // fewer where one threw
+  walks_.pop_back();
+}
+
+void Recorder::seeded(const Node& output, const Tensor& dy) {
+  if (skips() || walks_.empty()) return;
+  const Id row = gradient(dy);
+  tape_.walks[static_cast<std::size_t>(walk())].seeds.push_back(row);
+  walks_.back().sums[&output] = {row, tape_.counts.size()};
+  tape_.counts.push_back(0);
+}
+
+void Recorder::hooked(const Node& node, const Tensor& before, const Tensor& dy) {
+  if (skips() || walks_.empty()) return;
+  tape_.hooks.add(tape_.made_by(node.id), walk(), gradient(before), gradient(dy));
+}
+
+void Recorder::backward_begin(const Node& node, const Tensor& dy) {
+  if (skips() || walks_.empty()) return;
+  const auto at = op_of_.find(node.id);
+  const Id op = at == op_of_.end() ? kNone : at->second, row = gradient(dy);
+  visits_.push_back({tape_.visits.add(op, walk(), row, node.name()), {}, {}});
+  if (op == kNone) return void(++tape_.unseen_nodes);
+  tape_.op_list[static_cast<std::size_t>(op)].dy = row;
+  if (node.op)
+    look_inside(*node.op, op, node.shape.rank() > 1 ? node.shape[node.shape.rank() - 2] : 0, dy);
+}
+
+void Recorder::backward_end(const Node& node, const Gradients& dx) {
+  if (skips() || visits_.empty()) return;
+  last_ = std::move(visits_.back());
+  visits_.pop_back();
+  last_.contributions.assign(dx.size(), kNone);
+  last_.parts.assign(dx.size(), {"null"});
+  for (std::size_t k = 0; k < dx.size(); ++k) {
+    if (!dx[k].defined()) continue;
+    last_.contributions[k] = gradient(dx[k].part());
+    if (dx[k].is_whole()) continue;
+    const Gradient::Region& region = dx[k].region();
+    last_.parts[k].text.clear();
+    if (region.index.defined())
+      put(last_.parts[k].text,
+          std::vector<Json>{{"\"rows\""}, {std::to_string(tape_.tensor(region.index, "input"))}});
+    else
+      put(last_.parts[k].text, std::vector<Id>{region.axis, region.start, region.step});
+  }
+  const auto at = op_of_.find(node.id);
+  if (at != op_of_.end() && !dx.empty())
+    tape_.op_list[static_cast<std::size_t>(at->second)].dx = last_.contributions[0];
+}
+
+void Recorder::added(const Node& node, std::size_t k, const Tensor& sum) {
+  if (skips() || walks_.empty() || k >= last_.contributions.size()) return;
+  const Node* input = node.inputs[k].get();
+  const auto [at, is_new] = walks_.back().sums.try_emplace(input, kNone, tape_.counts.size());
+  if (is_new) tape_.counts.push_back(0);
+  auto& [now, count] = at->second;
+  const Id before = std::exchange(now, gradient(sum));
+  tape_.ledger.push_back({last_.id, static_cast<Id>(k), tape_.made_by(input->id),
+                          last_.contributions[k], before, now, ++tape_.counts[count], count,
+                          last_.parts[k]});
+}
+
+void Recorder::arrived(const Node& leaf, const Tensor& dy) {
+  if (skips()) return;
+  const Node::Extra* extra = leaf.extra_or_null();
+  before_ = extra ? gradient(extra->grad) : kNone;
+  arrived_ = gradient(dy);
+}
+
+void Recorder::accumulated(const Node& leaf, const Tensor& grad) {
+  if (!skips())
+    tape_.deposits.add(tape_.made_by(leaf.id), walk(), arrived_, before_, gradient(grad));
+}
+
+void Recorder::update_begin(const Update& update) {
+  if (skips() && !updating_) return;
+  tape_.name(update.parameter, update.name);
+  updating_from_[update.name] = tape_.tensor(update.parameter, "param");
+  updating_ = true;
+}
+
+void Recorder::update_end(const Update& update) {
+  const auto from = updating_from_.find(update.name);
+  updating_ = false;
+  if (skips() || from == updating_from_.end()) return;
+  tape_.updates.add(update.name, from->second, tape_.tensor(update.parameter, "param"),
+                    gradient(update.parameter.grad()), update.rate, update.optimizer);
+  updating_from_.erase(from);
+}
+
+void Recorder::heard(const std::string& error) {
+  if (skips()) return;
+  failure_ = {error, events_, modules_.empty() ? kNone : modules_.back(),
+              open_.empty() ? std::vector<Id>{} : open_.back().in, tape_.places.here()};
+}
+
+std::string Recorder::json() {
+  const bool failed = !failure_.message.empty() && failure_.event == events_;
+  const std::string op = failure_.message.substr(0, failure_.message.find(':'));
+  tape_.failure = failed ? object("op", op, "in", failure_.in, "module", failure_.module, "stack",
+                                  failure_.stack, "message", failure_.message)
+                         : Json{"null"};
+  return tape_.json(title(), program_name(), step_);
+}
+
+std::string Recorder::title() const {
+  if (!options_.title.empty()) return options_.title;
+  return std::filesystem::path(program_name()).filename();
+}
+
+void Recorder::write(const std::string& path) {
+  const std::string html = page(title(), json());
+  std::error_code none;
+  if (!std::filesystem::exists(path, none) || std::filesystem::is_regular_file(path, none))
+    return io::write_file_atomically(path, html.data(), html.size());
+  io::OutputFile device;  // a pipe, /dev/stdout: cannot be replaced by a new file
+  int cause = device.open(path);
+  if (cause == 0) cause = device.write(html.data(), html.size());
+  require<FileError>(cause == 0, "cannot write ", path, ": ", std::strerror(cause));
+}
+
+}  // namespace gradus::trace

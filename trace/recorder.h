@@ -1,0 +1,100 @@
+// The observer behind a Trace: turns what it hears into rows of the tape.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gradus/engine/observer.h"
+#include "gradus/trace/tape.h"
+#include "gradus/trace/trace.h"
+
+namespace gradus::trace {
+
+class Recorder : public Observer {
+ public:
+  explicit Recorder(TraceOptions options);
+  ~Recorder() override;
+
+  void labels(const std::string& axis, std::vector<std::string> names);
+  void clear();
+  std::string title() const;
+  std::string json();
+  void write(const std::string& path);
+  void heard(const std::string& error);
+
+  void op_begin(const Op& op, std::span<const Tensor* const> inputs) override;
+  void op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
+  void scope_begin(const Scope& scope) override;
+  void scope_end(const Scope& scope) override;
+  void saved(const Tensor& x) override;
+  void walk_begin(std::span<const Tensor> outputs, bool create_graph) override;
+  void seeded(const Node& output, const Tensor& dy) override;
+  void hooked(const Node& node, const Tensor& before, const Tensor& dy) override;
+  void backward_begin(const Node& node, const Tensor& dy) override;
+  void backward_end(const Node& node, const Gradients& dx) override;
+  void added(const Node& node, std::size_t k, const Tensor& sum) override;
+  void arrived(const Node& leaf, const Tensor& dy) override;
+  void accumulated(const Node& leaf, const Tensor& grad) override;
+  void walk_end() noexcept override;
+  void update_begin(const Update& update) override;
+  void update_end(const Update& update) override;
+
+ protected:
+  bool on_ = true;  // false: hears nothing
+  Id step_ = 1;
+  bool in_walk() const { return !walks_.empty(); }
+  bool has_anything() const { return tape_.ops.size() + tape_.visits.size() > 0; }
+  std::vector<std::string>& notes() { return tape_.notes; }
+
+ private:
+  struct Open {  // an operation that runs
+    const Tensor* const* inputs;
+    std::vector<Id> in, saved;
+  };
+  struct Visit {  // a backward that runs
+    Id id;
+    std::vector<Id> contributions;
+    std::vector<Json> parts;
+  };
+  struct Walk {
+    Id id;
+    std::size_t visits;                                      // that were running before it
+    std::map<const Node*, std::pair<Id, std::size_t>> sums;  // the latest, and its count
+  };
+  struct Failure {
+    std::string message;
+    Id event, module;  // of nothing since: it was not caught, or the program did no more
+    std::vector<Id> in;
+    Id stack;
+  };
+  bool skips();
+  Id walk() const { return walks_.empty() ? kNone : walks_.back().id; }
+  Id gradient(const Tensor& dy) { return tape_.tensor(dy, "grad"); }
+  void look_inside(const Op& op, Id id, std::int64_t length, const Tensor& dy);
+
+  TraceOptions options_;
+  Tape tape_;
+  Id events_ = 0;
+  bool updating_ = false;
+  Failure failure_{};
+  std::map<std::pair<std::string, std::string>, Id> module_ids_;
+  std::vector<Id> modules_;            // that are open, innermost last
+  std::map<std::uint64_t, Id> op_of_;  // nodes
+  std::vector<Open> open_;
+  std::vector<Visit> visits_;            // whose backward runs, innermost last
+  Visit last_{};                         // whose gradients are being added
+  std::vector<Walk> walks_;              // that run, innermost last
+  Id before_ = kNone, arrived_ = kNone;  // of the leaf that is added to
+  std::map<std::string, Id> updating_from_;
+  Recorder* outer_;
+  ObserverScope scope_;
+};
+
+/// The page that shows this JSON.
+std::string page(const std::string& title, const std::string& json);
+/// The name of the running program's file, "" where the system does not tell.
+std::string program_name();
+
+}  // namespace gradus::trace

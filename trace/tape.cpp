@@ -1,0 +1,109 @@
+#include "gradus/trace/tape.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+
+#include "gradus/base/version.h"
+#include "gradus/engine/node.h"
+#include "gradus/engine/strided.h"
+
+namespace gradus::trace {
+namespace {
+
+constexpr std::int64_t kFavour = 16;      // attention's matrices may be larger than others
+constexpr std::size_t kWorkingSpace = 4;  // times the bytes of the page, while it is recorded
+
+/// Of matrices [B, H, T, S] those of the first example.
+Tensor first_example(const Tensor& x) {
+  if (x.rank() < 4 || x.size(0) < 2) return x;
+  Shape shape = x.shape();
+  shape[0] = 1;
+  return kernel::strided_view(x, shape, x.strides(), x.offset());
+}
+
+std::vector<Id> list_of(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
+
+}  // namespace
+
+Id Tape::shape_of(const std::vector<Id>& sizes) {
+  const auto [at, is_new] = shape_index_.try_emplace(sizes, std::ssize(shapes_));
+  if (is_new) shapes_.push_back(sizes);
+  return at->second;
+}
+
+Id Tape::tensor(const Tensor& x, const char* kind) {
+  if (!x.defined()) return kNone;
+  const Seen* before = seen_.of(x);
+  Seen seen = before ? *before : Seen{storages_++, {}};
+  const Seen::View view{x.shape(), x.strides(),      x.offset(), x.storage()->version(),
+                        x.dtype(), std::ssize(rows_)};
+  Id row = kNone;
+  for (const Seen::View& old : seen.views)
+    if (old.shape == view.shape && old.strides == view.strides && old.offset == view.offset &&
+        old.version == view.version && old.dtype == view.dtype && !x.storage()->borrowed())
+      row = old.row;
+  if (row == kNone) {
+    row = view.row;
+    seen.views.push_back(view);
+    values_.emplace_back(x, kLevels[level_], std::string_view(kind) == "inside" ? kFavour : 1);
+    value_bytes_ += values_.back().bytes();
+    rows_.push_back({kind, name_of(x.dtype()), "", shape_of(list_of(x.shape())), row, seen.storage,
+                     x.offset(), x.is_contiguous() ? kNone : shape_of(list_of(x.strides()))});
+    makers_.push_back(kNone);
+    seen_.note(x, std::move(seen));
+    if (value_bytes_ > kWorkingSpace * most_bytes_) fit(kWorkingSpace / 2 * most_bytes_);
+  }
+  if (x.node()) {
+    const std::uint64_t node = x.node()->id;
+    by_node_[node] = row;
+    Row& entry = rows_[static_cast<std::size_t>(row)];
+    if (x.is_leaf() && entry.kind == "input") entry.kind = x.requires_grad() ? "leaf" : "input";
+    if (const auto named = names_.find(node); named != names_.end()) {
+      entry.name = named->second;
+      entry.kind = "param";
+    }
+  }
+  return row;
+}
+
+Id Tape::made_by(std::uint64_t node) const {
+  const auto at = by_node_.find(node);
+  return at == by_node_.end() ? kNone : at->second;
+}
+
+void Tape::name(const Tensor& x, const std::string& name) {
+  if (!x.node()) return;
+  names_[x.node()->id] = name;
+  if (const Id row = made_by(x.node()->id); row != kNone) {
+    rows_[static_cast<std::size_t>(row)].name = name;
+    rows_[static_cast<std::size_t>(row)].kind = "param";
+  }
+}
+
+void Tape::add_matrix(Attention& to, const std::string& name, const Tensor& x) {
+  if (!to.matrices.contains(name)) to.matrices[name] = tensor(first_example(x), "inside");
+}
+
+/// Takes detail away until the values need no more than so many bytes. If the least detail is too
+/// much, the first and the last tensors keep theirs.
+void Tape::fit(std::size_t bytes) {
+  while (value_bytes_ > bytes && level_ + 1 < kLevels.size()) {
+    ++level_;
+    value_bytes_ = 0;
+    for (Values& each : values_) {
+      each.reduce(kLevels[level_]);
+      value_bytes_ += each.bytes();
+    }
+  }
+  const auto middle = static_cast<std::ptrdiff_t>(values_.size() / 2);
+  for (std::ptrdiff_t i = 0; value_bytes_ > bytes && i < std::ssize(values_); ++i) {
+    Values& next = values_[static_cast<std::size_t>(middle + (i % 2 ? i / 2 : -(i + 1) / 2))];
+    value_bytes_ -= next.bytes();
+    next.drop();
+    value_bytes_ += next.bytes();
+  }
+}
+
+}  // namespace gradus::trace

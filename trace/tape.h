@@ -1,0 +1,119 @@
+// The tape: what a trace has heard, as rows of tables. docs/trace_format.md describes each.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gradus/trace/json.h"
+#include "gradus/trace/places.h"
+#include "gradus/trace/provenance.h"
+#include "gradus/trace/values.h"
+
+namespace gradus::trace {
+
+/// From the most that is kept of each tensor to the least.
+inline constexpr std::array<Detail, 6> kLevels{
+    {{4096, true}, {1024, true}, {1024, false}, {256, false}, {64, false}, {16, false}}};
+constexpr std::size_t kMostBytes = 7'600'000;  // of a tape, so that a page has at most 8 MB
+
+class Tape {
+ public:
+  explicit Tape(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+  /// The row of x as it is now; a new one where its numbers were not seen before. kNone: undefined.
+  Id tensor(const Tensor& x, const char* kind);
+  Id made_by(std::uint64_t node) const;  // the tensor of a node
+  void name(const Tensor& x, const std::string& name);
+
+  struct Op {
+    std::string name;
+    std::vector<Id> in;
+    Id out, dy = kNone, dx = kNone;  // gradients of the output and of the first input
+  };
+  struct Walk {
+    std::vector<Id> outputs, seeds;
+    Id within;
+    bool create_graph;
+  };
+  struct Added {
+    Id visit, input, to, contribution, before, after, k;
+    std::size_t of;  // index into counts
+    Json part;
+  };
+  struct Attention {
+    Id op, module;
+    std::map<std::string, Id> matrices = {};
+  };
+  struct Cells {  // of an op's row, besides
+    Id module, stack;
+    std::vector<Id> saved;
+    Id within, node;
+  };
+  Id add_op(Op op, const Cells& cells);
+  Attention& attention_of(Id op, Id module);  // a new one where there is none
+  void add_matrix(Attention& to, const std::string& name, const Tensor& x);
+  void keep_names_of(const Tape& other) { names_ = other.names_; }
+
+  std::vector<Op> op_list;  // with the rows of `ops`
+  std::vector<Walk> walks;
+  std::vector<Added> ledger;
+  std::vector<Id> counts;  // of gradients that a node got in a walk
+  std::vector<Attention> attention;
+  std::map<std::string, std::vector<std::string>> labels;
+  Table ops{{"op", "in", "out", "module", "stack", "saved", "within", "node"}};
+  Table modules{{"path", "type", "parent"}};
+  Table visits{{"op", "walk", "dy", "name"}};
+  Table hooks{{"to", "walk", "before", "after"}};
+  Table deposits{{"leaf", "walk", "arrived", "before", "after"}};
+  Table updates{{"name", "before", "after", "grad", "rate", "optimiser"}};
+  Places places;
+  Json failure{"null"};
+  Id inner_ops = 0, unseen_nodes = 0, late_ops = 0, large_attention = 0;  // what is not on it
+  std::vector<std::string> notes;
+
+  std::string json(const std::string& title, const std::string& program, Id step);
+
+ private:
+  struct Row {
+    std::string kind, dtype, name;
+    Id shape, values, storage, offset, strides;
+  };
+  struct Seen {  // what a storage has been spoken of as
+    Id storage;
+    struct View {
+      Shape shape;
+      Strides strides;
+      std::int64_t offset;
+      std::uint32_t version;
+      Dtype dtype;
+      Id row;
+    };
+    std::vector<View> views;
+  };
+  Id shape_of(const std::vector<Id>& sizes);
+  const Op* maker(Id tensor) const;
+  Id maker_id(Id tensor) const;
+  void fit(std::size_t bytes);
+  void note_product(Id op, Id module);
+  Json labels_json() const;
+  Json attention_json() const;
+  Json meta(const std::string& title, const std::string& program, Id step) const;
+  Json tensors_json(const std::vector<Id>& values) const;
+
+  std::size_t most_bytes_;
+  std::size_t level_ = 0, value_bytes_ = 0;
+  std::vector<Row> rows_;
+  std::vector<Values> values_;
+  std::map<std::vector<Id>, Id> shape_index_;
+  std::vector<std::vector<Id>> shapes_;
+  Provenance<Seen> seen_;
+  Id storages_ = 0;
+  std::map<std::uint64_t, Id> by_node_;
+  std::map<std::uint64_t, std::string> names_;
+  std::vector<Id> makers_;  // of each tensor, an op
+};
+
+}  // namespace gradus::trace

@@ -1,0 +1,302 @@
+// State, which is the address; drawing; keys; the page's test of itself.
+'use strict';
+
+const kViews = {step: stepView, ledger: ledgerView, attention: attentionView, flow: flowView, storage: storageView,
+                graph: graphView, source: sourceView, compare: compareView};
+const kKeys = `→ n ←: next, previous step; b: forward and backward twin; i o: into, out of a layer; t: the turn, the loss;
+Home End: first, last step; [ ]: previous, next attention; 1 … 8: views; /: search; p: predict mode; m: plain tables;
+.: numbers on, off; c: copy the gdb command; arrows: in a matrix another number, in a list another line;
+Esc: back to the page; ?: this list`;
+
+const app = {
+  t: null, other: null, otherName: '', state: {}, answers: new Map(), cache: new Map(), opened: new Set(),
+  at() { return app.t.stepAt.get(app.state.s) ?? 0; },
+  step() { return app.t.steps[app.at()]; },
+  /** What f gives, computed once for this recording. */
+  once(key, f) {
+    if (!app.cache.has(key)) app.cache.set(key, f());
+    return app.cache.get(key);
+  },
+  arithmetic() {
+    const c = app.state.cell;
+    if (!c) return null;
+    if (app.last?.c !== c) app.last = {c, a: cellArithmetic(app.t, c.id, c.i)};
+    return app.last.a;
+  },
+  lit() { return app.litNow || (app.litNow = litCells(app)); },
+  say(text) { byId('live').textContent = text; },
+  cell(id, i) { app.go({cell: {id, i}}); },
+  lead(fromEnd, n) {
+    const lead = [...Array(Math.max(0, fromEnd - app.state.lead.length)).fill(0), ...app.state.lead];
+    lead[lead.length - fromEnd] = n;
+    app.go({lead});
+  },
+  go(change) {
+    const moved = change.s && change.s !== app.state.s, turned = change.v && change.v !== app.state.v;
+    const drop = {...(moved ? {cell: null} : {}), ...(moved || turned ? {t: null} : {})};
+    app.state = {...app.state, ...drop, ...change};
+    history.replaceState(null, '', '#' + write(app.state));
+    app.render();
+    if (moved) app.say(sentence(app.t, app.step(), app.at()));
+  },
+  by(n) { app.go({s: app.t.steps[Math.max(0, Math.min(app.t.steps.length - 1, app.at() + n))]?.key}); },
+  list(n, height, draw, at, label, more = '') {
+    const move = e => {
+      const by = {ArrowDown: 1, ArrowUp: -1}[e.key];
+      if (!by) return;
+      e.preventDefault(), e.stopPropagation(), draw(Math.max(0, Math.min(n - 1, at + by))).click();
+    };
+    return longList(n, height, draw, at, {role: 'listbox', 'aria-label': label, class: `long ${more}`,
+        onkeydown: move});
+  },
+  load(name, text) {
+    const body = text.match(/<script type="application\/json" id="tape"[^>]*>([^]*?)<\/script>/);
+    app.other = openTape(JSON.parse(body ? body[1] : text)), app.otherName = name;
+    app.cache.delete('compare'), app.go({v: 'compare', t: null});
+  },
+  render() {
+    const keep = focusKey();
+    app.litNow = null;
+    const {state} = app, view = kViews[state.v] || stepView;
+    document.body.classList.toggle('nonum', !!state.nonum);
+    byId('views').replaceChildren(...Object.keys(kViews).map((v, k) => button(`${k + 1} ${v}`, () => app.go({v}),
+      {'aria-current': v === state.v ? 'page' : null})), ...modes());
+    byId('stage').replaceChildren(h('h2', {class: 'where'}, sentence(app.t, app.step(), app.at())),
+        ...view(app).flat(9).filter(Boolean));
+    byId('left').replaceChildren(...tree());
+    byId('right').replaceChildren(...explain().filter(Boolean));
+    byId('turn').replaceChildren(...timeline());
+    document.querySelectorAll('.long').forEach(l => l.place && l.place());
+    focusAgain(keep);
+  },
+};
+
+// ---- the address ----
+const kNumbers = ['t', 'axis', 'whole', 'quiz', 'plain', 'nonum'];
+function write(s) {
+  const out = [`s=${s.s ?? ''}`, `v=${s.v}`];
+  if (s.cell) out.push(`cell=${s.cell.id}.${s.cell.i}`);
+  if (s.lead.some(Boolean)) out.push(`lead=${s.lead.join('.')}`);
+  for (const k of kNumbers) if (s[k] != null) out.push(`${k}=${s[k]}`);
+  return out.join('&');
+}
+function read(hash, t) {
+  const q = new URLSearchParams(hash.replace(/^#/, '')), whole = x => /^\d{1,9}$/.test(x) ? +x : null;
+  const [id, i] = (q.get('cell') || '').split('.').map(whole), tensor = t.tensor(id);
+  const s = {s: t.stepAt.has(q.get('s')) ? q.get('s') : t.steps[0]?.key, v: Object.hasOwn(kViews, q.get('v')) ?
+      q.get('v') : 'step',
+             cell: tensor && i != null && i < numel(tensor.shape) ? {id, i} : null,
+             lead: (q.get('lead') || '').split('.').map(x => whole(x) ?? 0)};
+  for (const k of kNumbers) s[k] = q.has(k) ? whole(q.get(k)) : null;
+  return s;
+}
+
+// ---- around the stage ----
+function sentence(t, step, at) {
+  if (!step) return t.meta.title || 'nothing was recorded';
+  const name = step.op ? step.op.op : step.visit ? step.visit.name || 'an operation' : 'the optimiser';
+  const out = step.op && t.tensor(step.op.out), path = step.op && pathOf(t, step.op.module);
+  return [`step ${at + 1} of ${t.steps.length}: ${step.dir}`, name, path,
+      out && shapeText(out.shape)].filter(Boolean).join(', ');
+}
+function toggle(key, text) {
+  return button(text, () => flip(key), {'aria-pressed': String(!!app.state[key])});
+}
+const modes = () => [h('span', {class: 'gap'}), toggle('quiz', 'predict'), toggle('plain', 'tables'),
+    button('search', search), button('keys', help)];
+
+function tree() {
+  const {t} = app, step = app.step(), rows = app.once('rows', () => treeRows(t, app.opened));
+  let at = app.row ?? rows.findIndex(r => r.op && step && r.op === step.op);
+  const hit = i => {
+    const r = rows[i];
+    if (!r) return;
+    app.row = i;
+    if (r.op) app.row = null, app.go({s: 'f' + r.op.id});
+    else fold(r.module.id), app.render();
+  };
+  const draw = i => {
+    const r = rows[i], open = r.module && app.opened.has(r.module.id);
+    return h('div', {role: 'treeitem', id: `row${i}`, 'aria-level': r.level, 'aria-posinset': r.at,
+        'aria-setsize': r.of, class: 'item',
+      'aria-expanded': r.module ? String(open) : null, 'aria-selected': String(i === at), onclick: () => hit(i)},
+      h('span', {style: {paddingLeft: `${Math.min(r.level, 8) * 10}px`}},
+          r.module ? `${open ? '▾' : '▸'} ${r.module.path || 'outermost'} ` : `${r.op.op} `,
+        h('small', {}, r.module ? r.module.type : `#${r.op.id}`)));
+  };
+  const box = longList(rows.length, 24, draw, at, {role: 'tree', 'aria-label': 'modules and operations',
+    'aria-activedescendant': at >= 0 ? `row${at}` : null, onkeydown: e => {
+      const r = rows[at], by = {ArrowDown: 1, ArrowUp: -1}[e.key];
+      const folds = r && r.module && (e.key === 'ArrowRight') !== app.opened.has(r.module.id) &&
+          /^Arrow(Left|Right)$/.test(e.key);
+      if (by) app.row = Math.max(0, Math.min(rows.length - 1, at + by)), app.render();
+      else if (e.key === 'Enter' || folds) hit(at);
+      else return;
+      e.preventDefault(), e.stopPropagation();
+    }});
+  return [h('h2', {}, plural(t.ops.length, 'operation')), box];
+}
+function fold(id) {
+  if (!app.opened.delete(id)) app.opened.add(id);
+  app.cache.delete('rows');
+}
+
+function explain() {
+  const {t} = app, step = app.step(), op = step?.op;
+  if (!op) return [h('h2', {}, 'Explanation'), note('No operation of the forward belongs to this step.')];
+  const d = t.opdefs[op.op] || {}, user = t.stacks.get(op.stack)?.user, twin = t.twin.get(op.id), {visit} = step;
+  const comments = (d.lines || []).map(l => l.match(/\/\/ ?(.*)/)?.[1]).filter(Boolean);
+  return [h('h2', {}, visit ? `${op.op}, backward` : op.op),
+    h('p', {class: 'sum'},
+        `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
+    comments.concat(d.derivation || []).map(c => h('p', {class: 'formula'}, c)),
+    para(visit ? goTo(app, 'f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
+      goTo(app, t.steps[twin].key, 'its backward')),
+    visit && visit.gin.map(g => note(`to ${nameOf(t, g.to)}: ${ledgerLine(t, g)}`)),
+    gdbLine(app, op), user != null && sourceOf(t, user)].flat(9);
+}
+
+function timeline() {
+  const {t} = app, at = app.at(), step = app.step(), n = t.steps.length;
+  if (!n) return [];
+  const column = step.op ? step.op.id : step.dir === 'update' ? 0 : t.ops.length - 1;
+  const wide = Math.max(3, Math.floor((byId('turn').clientWidth - 100) / 68)), first = windowAt(column,
+      Math.min(wide, t.ops.length), t.ops.length);
+  const lane = (name, key) => h('div', {class: 'lane'}, h('b', {}, name),
+      range(Math.min(wide, t.ops.length), k => {
+    const op = t.ops.get(first + k), i = key(op);
+    return i == null ? h('span', {class: 'box none'}, '—') : button(op.op, () => app.go({s: t.steps[i].key}),
+      {class: 'box', tabindex: -1, title: t.steps[i].key, 'aria-current': i === at ? 'step' : null});
+  }));
+  return [h('div', {class: 'drive'}, button('⇤', () => app.by(-n), {'aria-label': 'first'}),
+      button('←', () => app.by(-1), {'aria-label': 'previous'}),
+    h('input', {type: 'range', min: 0, max: n - 1, value: at, 'aria-label': 'step', 'aria-valuetext': sentence(t, step,
+        at),
+                onchange: e => app.go({s: t.steps[+e.target.value].key})}),
+    button('→', () => app.by(1), {'aria-label': 'next'}), button('⇥', () => app.by(n), {'aria-label': 'last'}),
+        button('twin', twin)),
+    lane('forward →', op => t.stepAt.get('f' + op.id)), lane('← backward', op => t.twin.get(op.id))];
+}
+
+function notices(problem) {
+  const {t} = app, f = t.failure, notes = t.meta.notes || [], bad = (...kids) => h('div', {role: 'alert', class: 'bad'},
+      '✗ ', kids);
+  byId('notices').append(...[problem && bad(problem),
+    f && bad(`${f.op} threw on ${f.in.map(id => shapeIn(t, id)).join(' and ')}, ${pathOf(t, f.module)}: `, f.message,
+        details('where', () => (t.stacks.get(f.stack)?.frames || []).slice(0, 6).map(k => sourceOf(t, k)))),
+    notes.length && details(`what this page leaves out (${notes.length})`,
+        () => notes.map(n => para(n)))].filter(Boolean));
+}
+
+// ---- keys ----
+function twin() {
+  const step = app.step(), i = step?.op && (step.dir === 'forward' ? app.t.twin.get(step.op.id) : app.t.stepAt.get('f' +
+      step.op.id));
+  if (i != null) app.go({s: app.t.steps[i].key});
+}
+function jump(by, wanted) {
+  const {steps} = app.t;
+  for (let i = app.at() + by; i >= 0 &&
+      i < steps.length; i += by) if (wanted(steps[i])) return app.go({s: steps[i].key});
+}
+function into(inside) {
+  const m = app.step()?.op?.module, p = pathOf(app.t, m);
+  jump(1, s => s.op && s.op.module !== m && inside === pathOf(app.t, s.op.module).startsWith(p));
+}
+const flip = key => app.go({[key]: app.state[key] ? null : 1});
+function dialog(title, ...kids) {
+  const d = h('dialog', {'aria-label': title}, h('h2', {}, title), kids, button('close', () => d.close()));
+  d.addEventListener('close', () => d.remove());
+  document.body.append(d), d.showModal();
+  return d;
+}
+const help = () => dialog('Keys', kKeys.split(/;\s/).map(line => para(line)));
+function search() {
+  const found = h('div', {}), d = dialog('Search', h('input', {type: 'search', 'aria-label': 'search', oninput: e => {
+    const word = e.target.value.toLowerCase(), hits = [];
+    const {t} = app;
+    for (const s of t.steps) {
+      const {op} = s, names = op ? [op.op, pathOf(t, op.module), ...op.in.map(id => t.tensor(id)?.name)] : [];
+      const text = [s.key, s.dir, ...names].filter(Boolean).join(' ');
+      if (!word || !text.toLowerCase().includes(word)) continue;
+      if (hits.push(button(text, () => { d.close(), app.go({s: s.key}); })) > 20) break;
+    }
+    found.replaceChildren(...hits.map(b => para(b)));
+  }}), found);
+}
+const isAttention = s => /attention|softmax/.test(s.op?.op);
+const kActions = {
+  ArrowRight: () => app.by(1), n: () => app.by(1), ArrowLeft: () => app.by(-1), Home: () => app.by(-app.t.steps.length),
+  End: () => app.by(app.t.steps.length), b: twin, i: () => into(true), o: () => into(false), '/': search, '?': help,
+  t: () => app.go({s: app.t.steps[Math.max(0, app.t.ops.length - 1)]?.key}),
+  ']': () => jump(1, isAttention), '[': () => jump(-1, isAttention),
+  p: () => flip('quiz'), m: () => flip('plain'), '.': () => flip('nonum'),
+  c: () => app.step()?.op && copy(app, gdbCommand(app.t, app.step().op)),
+  Escape: () => app.state.cell ? app.go({cell: null}) : byId('stage').focus(),
+};
+function onKey(e) {
+  if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT)$/.test(e.target.tagName) ||
+      document.querySelector('dialog[open]')) return;
+  const view = Object.keys(kViews)[+e.key - 1], act = view ? () => app.go({v: view}) : Object.hasOwn(kActions, e.key) &&
+      kActions[e.key];
+  if (act) e.preventDefault(), act();
+}
+
+/** Drawing replaces elements: the focus returns to the one that means the same. */
+const meaning = e => e.getAttribute('aria-label') || e.closest('label')?.textContent || e.textContent;
+function focusKey() {
+  const e = document.activeElement, box = e && e.closest('#stage,#left,#right,#turn,#views');
+  return box && e !== box ? {box, table: e.closest('table')?.dataset.id, text: meaning(e)} : null;
+}
+function focusAgain(k) {
+  if (!k) return;
+  const all = [...k.box.querySelectorAll('button,input,select,[tabindex]')];
+  const same = k.table ? k.box.querySelector(`table[data-id="${k.table}"] td[tabindex="0"]`) :
+      all.find(e => meaning(e) === k.text);
+  (same || k.box).focus({preventScroll: !k.table});
+}
+
+// ---- the page's test of itself ----
+async function selftest() {
+  const failed = [], {steps} = app.t, count = {steps: steps.length, failed, cells: 0, unknown: 0};
+  const attempt = (what, f) => { try { f(); } catch (error) { failed.push(`${what}: ${error.message}`); } };
+  window.addEventListener('error', e => failed.push(e.message));
+  for (const v of Object.keys(kViews)) {
+    for (const s of [...steps, ...[...steps].reverse()]) attempt(`${v} ${s.key}`, () => app.go({v, s: s.key}));
+    await new Promise(done => setTimeout(done));
+  }
+  const check = (id, what) => attempt(what, () => {
+    const v = values(app.t.tensor(id));
+    for (const i of v && v.length ? new Set([0, v.length >> 1, v.length - 1]) : []) {
+      const a = cellArithmetic(app.t, id, i);
+      if (a.why) ++count.unknown;
+      else if (++count.cells && !a.agrees) failed.push(`${what} [${i}]: ${a.value} is not the recorded ${a.recorded}`);
+    }
+  });
+  for (const op of app.t.ops) check(op.out, `f${op.id} ${op.op}`);
+  for (const e of app.t.ledger) {
+    check(e.contribution, `b${e.visit} input ${e.input}`);
+    if (entryHolds(app.t, e) === false) failed.push(`ledger ${e.id}: before + contribution is not after`);
+  }
+  document.body.append(h('pre', {id: 'selftest'}, JSON.stringify(count)));
+}
+
+function start() {
+  const script = byId('tape'), text = script.textContent, told = script.dataset.crc32, other = byId('other');
+  const wrong = told !== crc32(text) &&
+      `Bytes of this file were changed: the recording does not match its checksum ${told}. `;
+  try { app.t = openTape(JSON.parse(text)); } catch (error) {
+    app.t = openTape({schema: 'gradus-tape/1'});
+    return notices(`${wrong || ''}The recording cannot be read: ${error.message}`);
+  }
+  if (other) app.other = openTape(JSON.parse(other.textContent)), app.otherName = app.other.meta.title || 'the other';
+  byId('title').textContent = app.t.meta.title || 'a recorded step';
+  for (const m of app.t.modules) if (app.t.modules.length < 40 || m.parent == null) app.opened.add(m.id);
+  notices(wrong);
+  app.state = read(location.hash, app.t), app.render();
+  window.addEventListener('hashchange', () => { app.state = read(location.hash, app.t), app.render(); });
+  window.addEventListener('resize', () => byId('turn').replaceChildren(...timeline()));
+  document.addEventListener('keydown', onKey);
+  if (location.hash === '#selftest') selftest();
+}
+window.addEventListener('DOMContentLoaded', start);  // the files may be joined in any order

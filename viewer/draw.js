@@ -1,0 +1,215 @@
+// Elements, heatmaps with numbers, pictures of them, long lists of which only the open part is in the page.
+'use strict';
+
+const kSvg = 'http://www.w3.org/2000/svg';
+function h(tag, props, ...kids) {
+  const e = /^(svg|path|line|rect)$/.test(tag) ? document.createElementNS(kSvg, tag) : document.createElement(tag);
+  for (const [k, v] of Object.entries(props || {})) {
+    if (v == null || v === false) continue;
+    if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
+    else if (k === 'style') Object.assign(e.style, v);
+    else e.setAttribute(k, v === true ? '' : v);
+  }
+  e.append(...kids.flat(9).filter(x => x != null && x !== false));
+  return e;
+}
+const button = (text, onclick, more) => h('button', {type: 'button', onclick, ...more}, text);
+const para = (...kids) => h('p', {}, kids);
+const byId = id => document.getElementById(id);
+
+// ---- colours: blue below 0, orange above, white at 0; the text is black or white, whichever is read better ----
+function colourOf(v, scale) {
+  if (Number.isNaN(v)) return [0, 0, 0];
+  if (!Number.isFinite(v)) return v > 0 ? [127, 59, 8] : [225, 225, 225];
+  const s = scale ? Math.min(1, Math.abs(v) / scale) : 0, end = v < 0 ? [33, 84, 160] : [190, 84, 8];
+  return end.map(c => Math.round(252 + (c - 252) * Math.sqrt(s)));
+}
+function luminance(rgb) {
+  const [r, g, b] = rgb.map(c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+const inkOn = rgb => luminance(rgb) > 0.179 ? '#000' : '#fff';
+const css = rgb => `rgb(${rgb})`;
+
+/** What one colour stands for: the largest number, but at most three times the root of the mean square. */
+function scaleOf(v) {
+  let most = 0, squares = 0, n = 0;
+  for (const x of v) {
+    if (!Number.isFinite(x)) continue;
+    most = Math.max(most, Math.abs(x)), squares += x * x, ++n;
+  }
+  return n ? Math.min(most, 3 * Math.sqrt(squares / n)) : 0;
+}
+
+// ---- a tensor as a matrix: its last two axes; `lead` says which slice of those before ----
+function sliceOf(tensor, lead) {
+  const rank = tensor.shape.length, rows = rank > 1 ? tensor.shape[rank - 2] : 1, cols = rank ? tensor.shape[rank - 1] :
+      1;
+  const before = tensor.shape.slice(0, Math.max(rank - 2, 0));
+  const at = before.map((n, i) => Math.min(lead[lead.length - before.length + i] || 0, n - 1));
+  return {rows, cols, before, at, first: flatOf(at, stridesOf(before)) * rows * cols};
+}
+const kRows = 16, kCols = 12;
+
+/** The picture of one slice on a canvas: `size` pixels a cell; numbers where they fit. */
+function picture(v, s, size, labels) {
+  const head = labels ? 90 : 0, top = labels ? 24 : 0, canvas = h('canvas', {width: head + s.cols * size, height: top +
+      s.rows * size});
+  const g = canvas.getContext('2d'), scale = scaleOf(v);
+  if (labels) {
+    g.fillStyle = '#fff', g.fillRect(0, 0, canvas.width, canvas.height), g.fillStyle = '#000',
+        g.font = '12px sans-serif';
+    for (let r = 0; r < s.rows; ++r) g.fillText(labels[0][r], 4, top + r * size + size / 2 + 4, head - 8);
+    for (let c = 0; c < s.cols; ++c) g.fillText(labels[1][c], head + c * size + 2, 16, size - 4);
+  }
+  g.font = `${Math.floor(size / 3.6)}px sans-serif`, g.textAlign = 'center', g.textBaseline = 'middle';
+  for (let r = 0; r < s.rows; ++r) {
+    for (let c = 0; c < s.cols; ++c) {
+      const x = v[s.first + r * s.cols + c], rgb = colourOf(x, scale);
+      g.fillStyle = css(rgb), g.fillRect(head + c * size, top + r * size, size, size);
+      if (size < 28) continue;
+      g.fillStyle = inkOn(rgb), g.fillText(short(x, 3), head + (c + 0.5) * size, top + (r + 0.5) * size, size - 2);
+    }
+  }
+  return canvas;
+}
+function savePicture(name, v, s, labels) {
+  const size = Math.max(2, Math.min(48, Math.floor(6000 / Math.max(s.rows, s.cols))));
+  const all = size < 28 ? null : labels.map((l, k) => range(k ? s.cols : s.rows, i => l ? l[i] :
+      `[${i}]`));
+  const a = h('a', {href: picture(v, s, size, all).toDataURL('image/png'), download: name.replace(/[^\w.-]+/g, '_') +
+      '.png'});
+  a.click();
+  return a;
+}
+
+/** A picture of `most` pixels at most; `label` says what is seen. */
+function small(v, s, most, label) {
+  const canvas = picture(v, s, Math.max(1, Math.min(6, Math.floor(most / Math.max(s.rows, s.cols)))));
+  canvas.setAttribute('role', 'img');
+  canvas.setAttribute('aria-label', label);
+  return canvas;
+}
+
+/** Where a window of `shown` of n begins so that `at` is in it. */
+const windowAt = (at, shown, n) => Math.max(0, Math.min(n - shown, at - (shown >> 1)));
+
+/** A tensor: caption, pickers of the axes before the last two, numbers. o: title, lit (flat indices that count),
+    note. */
+function matrix(app, id, o = {}) {
+  const {t, state} = app, tensor = t.tensor(id), title = o.title || nameOf(t, id);
+  if (!tensor) return h('figure', {class: 'matrix'}, h('figcaption', {}, h('b', {}, title), ' was not captured'));
+  const v = values(tensor), s = sliceOf(tensor, state.lead), box = h('figure', {class: 'matrix'});
+  const labels = [labelsFor(t, tensor, tensor.shape.length - 2), labelsFor(t, tensor, tensor.shape.length - 1)];
+  box.append(h('figcaption', {}, h('b', {}, title), ` ${shapeText(tensor.shape)} ${tensor.dtype || ''} `, o.note, ' ',
+    v ? button('PNG', () => savePicture(title, v, s, labels), {class: 'mini', title: 'save this heatmap as a picture',
+                                                               'aria-label': `save ${title} as PNG`}) : null));
+  if (s.before.length) box.append(h('div', {class: 'lead'}, s.before.map((n, i) => h('label', {}, `axis ${i} `,
+    h('input', {type: 'number', min: 0, max: n - 1, value: s.at[i], onchange: e => app.lead(s.before.length - i,
+        +e.target.value)}),
+    ` of ${n}`))));
+  if (!v) return box.append(...sampled(tensor)), box;
+  const at = state.cell && state.cell.id === id ? indexOf(state.cell.i - s.first, [s.rows, s.cols]) : null;
+  const here = at && at[0] >= 0 && at[0] < s.rows ? at : null, shown = [Math.min(s.rows, kRows),
+      Math.min(s.cols, kCols)];
+  const lit = o.lit && o.lit.size ? Math.min(...o.lit) : -1, seen = here || (lit >= s.first && lit < s.first +
+      s.rows * s.cols
+    ? indexOf(lit - s.first, [s.rows, s.cols]) : [0, 0]);
+  const r0 = windowAt(seen[0], shown[0], s.rows), c0 = windowAt(seen[1], shown[1], s.cols);
+  if (shown[0] < s.rows || shown[1] < s.cols) box.append(overview(app, id, v, s, [r0, c0], shown));
+  box.append(h('div', {class: 'scroll'}, grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit: o.lit})));
+  return box;
+}
+
+function overview(app, id, v, s, [r0, c0], shown) {
+  const canvas = small(v, s, 240, `all ${s.rows} rows and ${s.cols} columns; the frame is what is shown in numbers`);
+  const size = canvas.width / s.cols, g = canvas.getContext('2d');
+  g.lineWidth = 2, g.strokeRect(c0 * size + 1, r0 * size + 1, shown[1] * size - 2, shown[0] * size - 2);
+  canvas.addEventListener('click', e => {
+    const cell = (x, n) => Math.min(n - 1, Math.floor(x * canvas.width / canvas.clientWidth / size));
+    app.cell(id, s.first + cell(e.offsetY, s.rows) * s.cols + cell(e.offsetX, s.cols));
+  });
+  return h('div', {}, canvas);
+}
+
+function grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit}) {
+  const plain = app.state.plain, scale = scaleOf(v), table = h('table', plain ? {class: 'plain'} : {
+    role: 'grid', 'aria-label': `${title}, ${s.rows} rows, ${s.cols} columns`, 'aria-rowcount': s.rows + 1,
+    'aria-colcount': s.cols + 1, class: 'heat', 'data-id': id, onkeydown: e => moveCell(app, id, s, e)});
+  const columns = range(shown[1], c => c0 + c), name = (k, i) => labels[k] ? labels[k][i] : i;
+  const role = plain ? {} : {role: 'columnheader'}, rowRole = plain ? {scope: 'row'} : {role: 'rowheader'};
+  table.append(h('tr', plain ? {} : {role: 'row'}, h('td', plain ? {} : {role: 'gridcell'}),
+                 columns.map(c => h('th', {scope: 'col', ...role}, name(1, c)))));
+  for (let r = r0; r < r0 + shown[0]; ++r) {
+    table.append(h('tr', plain ? {} : {role: 'row', 'aria-rowindex': r + 2}, h('th', rowRole, name(0, r)),
+        columns.map(c => {
+      const i = s.first + r * s.cols + c, x = v[i];
+      if (plain) return h('td', {}, short(x));
+      const rgb = colourOf(x, scale), now = here && here[0] === r && here[1] === c;
+      return h('td', {role: 'gridcell', 'data-i': i, 'aria-colindex': c + 2, 'aria-selected': String(!!now),
+        tabindex: (here ? now : r === r0 && c === c0) ? 0 : -1,
+            title: `[${indexOf(i, app.t.tensor(id).shape)}] ${short(x, 9)}`,
+        class: [x === -Infinity && 'masked', lit && lit.has(i) && 'lit', now && 'here', Math.abs(x) > scale && 'beyond']
+          .filter(Boolean).join(' ') || null,
+        style: {background: x === -Infinity ? '' : css(rgb), color: inkOn(rgb)}, onclick: () => app.cell(id, i)},
+            short(x, 3));
+    })));
+  }
+  return table;
+}
+
+function moveCell(app, id, s, e) {
+  const cell = e.target.closest('td[data-i]');
+  const by = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0],
+              PageDown: [10, 0], Home: [0, -s.cols], End: [0, s.cols], Enter: [0, 0], ' ': [0, 0]}[e.key];
+  if (!cell || !by || e.ctrlKey || e.metaKey) return;
+  e.preventDefault(), e.stopPropagation();
+  const [r, c] = indexOf(cell.dataset.i - s.first, [s.rows, s.cols]), clamp = (x, n) => Math.max(0, Math.min(n - 1, x));
+  app.cell(id, s.first + clamp(r + by[0], s.rows) * s.cols + clamp(c + by[1], s.cols));
+}
+
+/** What is left of a tensor whose numbers are not all in the recording. */
+function sampled(tensor) {
+  const b = tensor.block || {}, out = [];
+  if (b.picture) {
+    const {rows, columns: cols} = b.picture;
+    out.push(h('div', {}, small(decode(b.picture), {rows, cols, first: 0}, 256,
+        `picture of ${rows} by ${cols} means of boxes`)));
+  }
+  if (b.histogram) out.push(h('div', {class: 'hist', role: 'img', 'aria-label': `histogram: ${b.histogram.join(', ')}`},
+    b.histogram.map(n => h('i', {title: n, style: {height: `${1 + 40 * n / Math.max(...b.histogram)}px`}}))));
+  if (b.corners) {
+    const v = decode(b.corners), {rows, columns} = b.corners;
+    out.push(h('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'corners'},
+        h('table', {class: 'plain'},
+      h('caption', {}, 'first and last rows and columns'), range(rows, r =>
+        h('tr', {}, range(columns, c => h('td', {}, short(v[r * columns + c]))))))));
+  }
+  out.push(para(tensor.block ? 'Too large to be recorded whole. ' : 'Its numbers were not captured. ',
+             tensor.stats ? Object.entries(tensor.stats).map(([k, x]) => `${k} ${short(x)}`).join(' · ') : ''));
+  return out;
+}
+
+/** n rows of equal height; only those in sight are elements. draw(i) → element, `at` is scrolled to. */
+function longList(n, height, draw, at, props) {
+  const inner = h('div', {role: 'presentation', style: {height: `${n * height}px`, position: 'relative'}});
+  const box = h('div', {class: 'long', tabindex: 0, ...props}, inner);
+  let first = -1;
+  const fill = () => {
+    const start = Math.max(0, Math.floor(box.scrollTop / height) - 4);
+    if (start === first) return;
+    first = start;
+    const count = Math.min(n - start, Math.ceil((box.clientHeight || 500) / height) + 8);
+    inner.replaceChildren(...range(Math.max(0, count), k => {
+      const e = draw(start + k);
+      Object.assign(e.style, {position: 'absolute', top: `${(start + k) * height}px`, height: `${height}px`});
+      return e;
+    }));
+  };
+  box.addEventListener('scroll', fill);
+  box.place = () => {  // once it is in the page
+    if (at >= 0) box.scrollTop = Math.max(0, at * height - box.clientHeight / 2);
+    fill();
+  };
+  return box;
+}

@@ -1,0 +1,194 @@
+// Storage, graph, source, comparison, and the questions of predict mode.
+'use strict';
+
+// ---- which memory ----
+const kStrip = 512;
+function storageView(app) {
+  const {t, state} = app, op = app.step()?.op, ids = op ? [op.out, ...op.in].filter(id => id != null) : [];
+  const x = t.tensor(state.t ?? state.cell?.id ?? ids[0]);
+  if (!x) return [note('Choose a step with a tensor.')];
+  const rank = x.shape.length, axis = Math.max(0, Math.min(state.axis ?? rank - 3, rank - 1)), v = values(x);
+  const strides = x.strides || stridesOf(x.shape), at = memoryOf(x), ghost = reshapeInstead(x), zero = x.offset || 0;
+  const index = state.cell?.id === x.id ? Math.min(state.cell.i, at.length - 1) : 0, idx = indexOf(index, x.shape);
+  const where = new Map(at.map((m, i) => [m, i])), begin = Math.min(...at), end = Math.max(...at) + 1;
+  const first = begin + windowAt(at[index] - begin, Math.min(kStrip, end - begin), end - begin);
+  const places = range(Math.min(end - first, kStrip), k => first + k);
+  const group = i => i == null || i >= at.length || i < 0 ? '·' : rank ? indexOf(i, x.shape)[axis] : 0;
+  const strip = (title, item) => [h('h3', {}, title), h('div', {class: 'strip', role: 'img', 'aria-label':
+    `${title}: ${places.slice(0, 32).map(m => group(item(m))).join(' ')} …`}, places.map(m => {
+      const g = group(item(m));
+      return h('span', {class: (g === '·' ? 'other' : `h${g % 4}`) + (m === at[index] ? ' here' : ''),
+          title: `place ${m}`}, g);
+    }))];
+  const read = m => `${v && where.has(m) ? short(v[where.get(m)]) : 'what lies'} at ${m}`;
+  const choose = (label, key, all, now) => h('label', {}, `${label} `,
+      h('select', {onchange: e => app.go({[key]: +e.target.value})},
+    all.map(([value, text]) => h('option', {value, selected: value === now}, text))));
+  return [pane(`Where ${nameOf(t, x.id)} (${shapeText(x.shape)}) lies in storage ${x.storage}`,
+    row(choose('tensor', 't', [...new Set([x.id, ...ids])].map(id => [id, nameOf(t, id)]), x.id),
+        choose('digits: the index of', 'axis', x.shape.map((n, a) => [a, `axis ${a} (${n})`]), axis)),
+    h('p', {class: 'sum'},
+        `[${idx}] lies at ${zero}${idx.map((n, a) => ` + ${n}·${strides[a]}`).join('')} = ${at[index]}`),
+    strip('as it is', m => where.get(m)),
+    ghost.some((m, i) => m !== at[i]) ? [strip('if this memory were reshaped instead of transposed', m => m - zero),
+      note(`[${idx}] would be ${read(ghost[index])}, not ${read(at[index])}: `,
+           'a reshape keeps the order of memory, so heads and tokens mix, and no shape is wrong.')] :
+      note('Its numbers lie in the order of its index: a reshape moves nothing.'),
+    places.length < end - begin ? note(`Places ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`) :
+        null,
+    shown(app, x.id))];
+}
+
+// ---- the graph ----
+const kMostNodes = 150;
+/** Nodes with a depth, and edges: two steps around an operation; all of them where they are few, else the layers. */
+function graphOf(t, step, whole) {
+  const centre = step?.op || t.ops.get(0), nodes = new Map(), edges = new Set();
+  const before = op => op.in.map(id => t.producer.get(id)).filter(Boolean);
+  const node = (id, op, depth) => ({id, text: id === op.id ? `${op.op} #${id}` : id, depth, step: 'f' + op.id,
+      now: op === centre});
+  if (!whole && centre) {
+    nodes.set(centre.id, node(centre.id, centre, 0));
+    for (const [sign, next] of [[-1, before], [1, o => t.users.get(o.out) || []]])
+      for (let ring = [centre], d = 1; d <= 2; ++d) {
+        ring = [...new Set(ring.flatMap(next))].filter(o => !nodes.has(o.id)).slice(0, 12);
+        ring.forEach(o => nodes.set(o.id, node(o.id, o, sign * d)));
+      }
+    for (const id of nodes.keys())
+      for (const o of before(t.ops.get(id))) if (nodes.has(o.id)) edges.add(`${o.id}>${id}`);
+  } else {
+    let key = op => op.id;
+    for (let depth = 8; new Set(Array.from(t.ops, key)).size > kMostNodes; --depth)
+      key = op => pathOf(t, op.module).split('.').slice(0, depth).join('.') || 'outermost';
+    for (const op of t.ops) {
+      const id = key(op), inner = before(op).map(key).filter(k => k !== id);
+      if (!nodes.has(id)) nodes.set(id, node(id, op, Math.max(0, ...inner.map(k => (nodes.get(k)?.depth ?? 0) + 1))));
+      nodes.get(id).now ||= op === centre;
+      for (const k of inner) edges.add(`${k}>${id}`);
+    }
+  }
+  return {nodes: [...nodes.values()], edges: [...edges]};
+}
+function graphView(app) {
+  const whole = !!app.state.whole, g = app.once(`graph ${whole || app.state.s}`, () => graphOf(app.t, app.step(),
+      whole));
+  const columns = new Map(), place = new Map(), low = Math.min(...g.nodes.map(n => n.depth));
+  for (const n of g.nodes) {
+    multi(columns, n.depth - low, n);
+    place.set(`${n.id}`, [(n.depth - low) * 150, (columns.get(n.depth - low).length - 1) * 44]);
+  }
+  const width = Math.max(0, ...columns.keys()) * 150 + 150,
+      height = Math.max(0, ...[...columns.values()].map(c => c.length)) * 44;
+  const lines = g.edges.map(e => {
+    const [[x, y], [u, w]] = e.split('>').map(id => place.get(id));
+    return h('path', {d: `M${x + 120} ${y + 16}C${x + 150} ${y + 16} ${u - 30} ${w + 16} ${u} ${w + 16}`});
+  });
+  return [pane(whole ? app.t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' :
+      'Two steps around this one',
+    button(whole ? 'around this step' : 'the whole graph', () => app.go({whole: whole ? null : 1})),
+    h('div', {class: 'scroll graph', tabindex: 0, role: 'group', 'aria-label': 'graph'},
+      h('div', {style: {position: 'relative', width: `${width}px`, height: `${height}px`}},
+        h('svg', {width, height, 'aria-hidden': 'true'}, lines),
+            g.nodes.map(n => button(n.text, () => app.go({s: n.step}), {
+          class: 'node', 'aria-current': n.now ? 'true' : null, title: n.text,
+          style: {left: `${place.get(`${n.id}`)[0]}px`, top: `${place.get(`${n.id}`)[1]}px`}})))))];
+}
+
+// ---- source ----
+function excerpt(title, first, lines, marks) {
+  return h('div', {}, h('h3', {}, title), h('pre', {class: 'code', tabindex: 0}, lines.map((l, i) =>
+    h('span', {class: marks.includes(first + i) ? 'mark' : null},
+        `${marks.includes(first + i) ? '▶' : ' '}${first + i}  ${l}`))));
+}
+function sourceOf(t, frameId) {
+  const f = t.frames.get(frameId);
+  if (!f) return null;
+  const title = `${f.file == null ? 'built without -g' : `${t.files[f.file]}:${f.line}`} ${f.function || ''}`;
+  for (const s of t.sources) if (s.file === f.file && f.line >= s.first && f.line < s.first + s.lines.length)
+    return excerpt(title, s.first, s.lines, [f.line]);
+  return h('h3', {}, title);
+}
+function opSource(t, op, back) {
+  const d = t.opdefs[op.op];
+  return d && d.lines && d.lines.length ?
+    excerpt(`${d.file}: ${op.op}`, d.first, d.lines, [back ? d.backward : d.forward]) : null;
+}
+function sourceView(app) {
+  const {t} = app, step = app.step(), op = step && step.op, stack = op && t.stacks.get(op.stack);
+  if (!op) return [note('This step has no operation that was seen forward.')];
+  const used = stack ? [...new Set([stack.user, stack.layer, ...(stack.frames || [])])].filter(f => f != null) : [];
+  return [pane('Your line, the layer’s, the operation’s', gdbLine(app, op),
+    used.slice(0, 2).map(f => sourceOf(t, f)), opSource(t, op, step.dir === 'backward'),
+    used.length > 2 ? details(`all ${used.length} callers`, () => used.slice(2).map(f => sourceOf(t, f))) : null,
+    used.length || t.opdefs[op.op] ? null : note('No source was captured.'))];
+}
+function gdbCommand(t, op) {
+  const program = t.meta.program || '', base = program.split('/').pop();
+  const name = /^(\d\d_\w+|gpt|classify|listen|recommend|translate|vision)$/.test(base) ? base : program;
+  return `./step.sh ${name} --at ${op.node ?? op.op}`;
+}
+function gdbLine(app, op) {
+  const text = gdbCommand(app.t, op);
+  return para('the same in gdb: ', h('code', {}, text), ' ', button('copy', () => copy(app, text),
+      {class: 'mini', 'aria-label': 'copy the gdb command'}));
+}
+function copy(app, text) {
+  navigator.clipboard?.writeText(text).catch(() => {});
+  app.say(`copied: ${text}`);
+}
+
+// ---- two recordings ----
+function compareView(app) {
+  const input = h('input', {type: 'file', accept: '.html,.json', onchange: e => {
+    const file = e.target.files[0];
+    if (file) file.text().then(text => app.load(file.name, text)).catch(error => app.say(error.message));
+  }});
+  const pick = h('label', {}, 'compare with the page ', input);
+  if (!app.other) return [pane('Compare with another trace', pick,
+      note('Both are matched by layer, operation and how often it ran.'))];
+  const rows = app.once('compare', () => compare(app.t, app.other)), differ = rows.map((r, i) => r.same === false ? i :
+      -1).filter(i => i >= 0);
+  const k = app.state.t ?? differ[0] ?? 0, r = rows[k];
+  const mark = x => x.same === null ? '? not captured' : x.same ? '= same' : '≠ differs';
+  const count = what => rows.filter(x => x.same === what).length, first = rows[differ[0]];
+  return [pane(`This and ${app.otherName}`, para(h('b', {}, first ?
+      `the first number that differs is in ${first.step} ${first.what}` : 'no recorded number differs')),
+    note(`${count(true)} same, ${count(false)} differ, ${count(null)} not captured in both. `, pick),
+    app.list(rows.length, 26, i => item(app, i, k, `${mark(rows[i])}: ${rows[i].step} ${rows[i].what}`), k,
+        'numbers of both'),
+    r ? [h('p', {class: 'sum'}, `${r.what}: ${r.why}${r.most ? `; largest difference ${short(r.most)}` : ''} `,
+        goTo(app, r.step)),
+         row(matrix(app, r.x, {title: 'this', lit: r.at >= 0 ? new Set([r.at]) : null}),
+             matrix({...app, t: app.other, state: {...app.state, cell: null}, cell() {}}, r.y,
+                 {title: app.otherName}))] : null)];
+}
+
+// ---- predict, then look ----
+/** A question about a forward step: {ask, options, answer, because}; the answer is in the recording. */
+function question(t, op, n) {
+  const out = t.tensor(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out), kind = v &&
+      v.length > 1 ? (n + op.id) % 3 : 0;
+  const signs = ['above 0', 'below 0', '0 or NaN'], zeros = ['none', 'some', 'all'];
+  if (kind === 1) return {ask: `What is the sign of the first number of ${op.op}?`, options: signs,
+                          answer: signs[v[0] > 0 ? 0 : v[0] < 0 ? 1 : 2], because: `it is ${short(v[0])}`};
+  const z = v ? v.reduce((k, x) => k + (x === 0), 0) : 0;
+  if (kind === 2) return {ask: `How many of the ${v.length} numbers become exactly 0?`, options: zeros,
+                          answer: zeros[z === 0 ? 0 : z === v.length ? 2 : 1], because: `${z} of ${v.length} do`};
+  const answer = shapeText(out.shape), others = [...shapes, shapeText([...out.shape].reverse()),
+      shapeText([...out.shape, 1])];
+  return {ask: `${op.op} of (${shapes.join(') and (')}): which shape comes out?`, answer,
+      because: 'the matrix shows it',
+          options: [...new Set([answer, ...others])].slice(0, 4).sort()};
+}
+function quizView(app, step) {
+  const {t} = app, q = question(t, step.op, step.op.id), given = app.answers.get(step.key);
+  const answered = [...app.answers.values()], right = answered.filter(a => a.right).length;
+  return [pane('Predict', para(q.ask), row(q.options.map(o => button(o, () => {
+    app.answers.set(step.key, {given: o, right: o === q.answer});
+    app.say(`${o === q.answer ? 'right' : `no: ${q.answer}`}; ${q.because}`), app.render();
+  }, {disabled: given ? true : null}))),
+    given ? h('p', {class: 'sum'},
+        `${given.right ? '✓ right' : `✗ you said ${given.given}; it is ${q.answer}`}: ${q.because}.`) : null,
+    note(`${right} of ${answered.length} right so far. p ends predict mode.`)),
+    row(step.op.in.map(id => shown(app, id)), given ? shown(app, step.op.out, `→ ${nameOf(t, step.op.out)}`) : null)];
+}

@@ -1,0 +1,274 @@
+// The recording, decoded on demand; docs/trace_format.md has its fields. No DOM in here: tests run it in node.
+'use strict';
+
+/** CRC-32 of a text's UTF-8 bytes, as 8 hexadecimal digits. */
+function crc32(text) {
+  const table = new Int32Array(256).map((_, n) => {
+    for (let k = 0; k < 8; ++k) n = n & 1 ? (n >>> 1) ^ 0xEDB88320 : n >>> 1;
+    return n;
+  });
+  let c = -1;
+  for (const byte of new TextEncoder().encode(text)) c = table[(c ^ byte) & 255] ^ (c >>> 8);
+  return ((c ^ -1) >>> 0).toString(16).padStart(8, '0');
+}
+
+const kSpecial = {nan: NaN, inf: Infinity, '-inf': -Infinity};
+const number = x => typeof x === 'string' ? kSpecial[x] ?? NaN : x;
+
+/** The numbers of a block {f32: base64} or {f64: base64}; null where there are none. */
+function decode(block) {
+  if (!block || !(block.f32 || block.f64)) return null;
+  const bytes = Uint8Array.from(atob(block.f32 || block.f64), c => c.charCodeAt(0));
+  return block.f32 ? new Float32Array(bytes.buffer) : new Float64Array(bytes.buffer);
+}
+
+// ---- shapes and indices ----
+const range = (n, f) => Array.from({length: n}, (_, i) => f(i));
+const numel = shape => shape.reduce((n, s) => n * s, 1);
+const shapeText = shape => shape.length ? shape.join('×') : 'one number';
+
+function stridesOf(shape) {
+  const s = new Array(shape.length);
+  for (let i = shape.length - 1, n = 1; i >= 0; n *= shape[i--]) s[i] = n;
+  return s;
+}
+const flatOf = (index, strides) => index.reduce((at, i, axis) => at + i * strides[axis], 0);
+function indexOf(flat, shape) {
+  const index = new Array(shape.length);
+  for (let i = shape.length - 1; i >= 0; --i) {
+    index[i] = flat % shape[i];
+    flat = Math.floor(flat / shape[i]);
+  }
+  return index;
+}
+/** The index with `n` at one axis, counted from the end where negative. */
+const put = (index, axis, n) => index.map((x, a) => a === (axis + index.length) % index.length ? n : x);
+/** Where an index of a broadcast result reads an input of `shape`. */
+function broadcastFlat(index, shape) {
+  let at = 0;
+  const skip = index.length - shape.length;
+  for (let i = 0; i < shape.length; ++i) at = at * shape[i] + (shape[i] === 1 ? 0 : index[skip + i]);
+  return at;
+}
+
+// ---- text ----
+/** A number in about `digits` digits, with a real minus sign. */
+function short(v, digits = 4) {
+  if (Number.isNaN(v)) return 'NaN';
+  if (!Number.isFinite(v)) return v > 0 ? '∞' : '−∞';
+  if (v === 0) return '0';
+  const size = Math.abs(v);
+  let text = size >= 1e6 || size < 1e-3 ? v.toExponential(Math.max(digits - 2, 0)) : v.toPrecision(digits);
+  if (text.includes('e+') && size < 1e6) text = String(Math.round(v));
+  if (text.includes('.')) text = text.replace(/\.?0+(?=e|$)/, '');
+  return text.replace('e+', 'e').replace(/-/g, '−');
+}
+const plural = (n, word) => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
+
+// ---- the recording as a whole ----
+/** A table {columns, rows} as objects, made when they are asked for; `more` adds to a fresh one. */
+class Table {
+  constructor(table, more) {
+    Object.assign(this, {columns: [], rows: [], more, made: []}, table);
+    this.length = this.rows.length;
+  }
+  get(id) {
+    if (!Number.isInteger(id) || !this.rows[id]) return null;
+    if (this.made[id]) return this.made[id];
+    const row = {id};
+    this.columns.forEach((c, i) => { row[c] = this.rows[id][i] ?? null; });
+    if (this.more) this.more(row);
+    return this.made[id] = row;
+  }
+  *[Symbol.iterator]() { for (let i = 0; i < this.length; ++i) yield this.get(i); }
+}
+
+/** The parsed payload with what the views look up: producers, users, steps, ledgers and modules. */
+function openTape(json) {
+  if (!/^gradus-tape\/1\b/.test(json.schema)) throw new Error(`this page reads gradus-tape/1, not ${json.schema}`);
+  const t = {meta: {}, labels: {}, shapes: [], values: [], attention: [], opdefs: {}, files: [], ...json};
+  t.tensors = new Table(json.tensors, x => {
+    x.shape = t.shapes[x.shape] || [];
+    if (x.strides != null) x.strides = t.shapes[x.strides];
+    x.block = t.values[x.values] || null;
+    x.stats = x.block && x.block.stats && Object.fromEntries(kStats.map((k, i) => [k, number(x.block.stats[i])]));
+  });
+  t.tensor = id => t.tensors.get(id);
+  for (const name of ['ops', 'modules', 'walks', 'visits', 'ledger', 'hooks', 'deposits', 'updates', 'frames', 'stacks',
+                      'sources']) t[name] = new Table(json[name]);
+  t.producer = new Map(), t.users = new Map(), t.twin = new Map(), t.entries = new Map(), t.origin = new Map();
+  t.steps = [];
+  for (const op of t.ops) {
+    if (op.out != null) t.producer.set(op.out, op);
+    for (const id of op.in) if (id != null) multi(t.users, id, op);
+    t.steps.push({key: 'f' + op.id, dir: 'forward', op});
+  }
+  for (const visit of t.visits) {
+    visit.gin = [];
+    if (visit.op != null && !t.twin.has(visit.op)) t.twin.set(visit.op, t.steps.length);
+    t.steps.push({key: 'b' + visit.id, dir: 'backward', visit, op: t.ops.get(visit.op)});
+  }
+  if (t.updates.length) t.steps.push({key: 'u', dir: 'update', op: null});
+  t.stepAt = new Map(t.steps.map((s, i) => [s.key, i]));
+  for (const w of t.walks) w.outputs.forEach((to, k) => enter(t, {to, contribution: w.seeds[k], before: null,
+                                                                 after: w.seeds[k], seed: true}));
+  for (const e of t.ledger) enter(t, e);
+  for (const d of t.deposits)
+    enter(t, {to: d.leaf, contribution: d.arrived, before: d.before, after: d.after, deposit: true});
+  t.children = moduleTree(t);
+  return t;
+}
+const kStats = ['least', 'largest', 'mean', 'deviation', 'norm', 'zeros', 'NaN', 'infinite'];
+
+function multi(map, key, value) {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}
+/** Notes what was added to the gradient of a tensor, and which step a gradient comes from. */
+function enter(t, e) {
+  multi(t.entries, e.to, e);
+  const visit = t.visits.get(e.visit);
+  if (visit) visit.gin.push(e);
+  for (const id of [e.after, e.contribution]) if (id != null && !t.origin.has(id)) t.origin.set(id, e);
+}
+
+/** The last gradient that the recording has of a tensor, or null. */
+function gradOf(t, id) {
+  const list = t.entries.get(id);
+  return list ? t.tensor(list[list.length - 1].after) : null;
+}
+
+/** Is after − before the contribution, element by element in the recorded precision? null: not captured. */
+function entryHolds(t, e) {
+  const [c, b, a] = [e.contribution, e.before, e.after].map(id => t.tensor(id)), v = values(a), w = values(c);
+  if (!v || !w || (b && !values(b)) || v.length !== w.length || e.part) return null;
+  const round = a.dtype === 'f32' ? Math.fround : x => x, old = b && values(b);
+  return v.every((x, i) => { const y = old ? round(old[i] + w[i]) : w[i]; return x === y || Object.is(x, y); });
+}
+
+/** The numbers of a tensor in row-major order, or null. */
+function values(tensor) {
+  const block = tensor && tensor.block;
+  if (!block) return null;
+  if (block.cached === undefined) block.cached = decode(block);
+  return block.cached && block.cached.length === numel(tensor.shape) ? block.cached : null;
+}
+function normOf(tensor) {
+  if (!tensor) return NaN;
+  if (tensor.stats) return tensor.stats.norm;
+  const v = values(tensor);
+  return v ? Math.sqrt(v.reduce((n, x) => n + x * x, 0)) : NaN;
+}
+
+function nameOf(t, id) {
+  const x = t.tensor(id), made = t.producer.get(id), from = t.origin.get(id);
+  if (x && x.name) return x.name;
+  if (made) return `${made.op} #${made.id}`;
+  return from ? `gradient of ${nameOf(t, from.to)}` : `${x ? x.kind : 'tensor'} ${id}`;
+}
+const shapeIn = (t, id) => shapeText((t.tensor(id) || {shape: []}).shape);
+const pathOf = (t, id) => (t.modules.get(id) || {path: ''}).path;
+
+/** Module id (null: the outermost) → its modules and operations, in the order in which they began. */
+function moduleTree(t) {
+  const children = new Map([[null, []]]), seen = new Set([null]);
+  const open = id => {
+    if (seen.has(id)) return;
+    seen.add(id);
+    const module = t.modules.get(id), up = t.modules.get(module.parent) ? module.parent : null;
+    open(up);
+    multi(children, up, {module});
+  };
+  for (const op of t.ops) {
+    const home = t.modules.get(op.module) ? op.module : null;
+    open(home);
+    multi(children, home, {op});
+  }
+  return children;
+}
+
+/** Labels of an axis, or null: rows of as many as there are tokens; columns in matrices of attention,
+    where T looks at S. */
+function labelsFor(t, tensor, axis) {
+  t.maps = t.maps || new Set(t.attention.flatMap(a => [a.scores, a.masked, a.weights, a.dweights, a.dscores]));
+  const map = t.maps.has(tensor.id), column = axis === tensor.shape.length - 1,
+      fits = n => t.labels[n]?.length === tensor.shape[axis];
+  const of = t.tensor(t.origin.get(tensor.id)?.to) || tensor;
+  if (of.kind === 'param' || (column && !map)) return null;
+  return t.labels[(column ? ['S', 'T'] : ['T', 'S']).find(fits)] || null;
+}
+
+/** The visible rows of the tree: [{module or op, level, at, of}]. */
+function treeRows(t, opened) {
+  const rows = [];
+  const walk = (id, level) => (t.children.get(id) || []).forEach((child, i, all) => {
+    rows.push({...child, level, at: i + 1, of: all.length});
+    if (child.module && opened.has(child.module.id)) walk(child.module.id, level + 1);
+  });
+  walk(null, 1);
+  return rows;
+}
+
+// ---- two recordings ----
+/** Pairs of operations of two recordings, by (module, name, how often so far). */
+function align(a, b) {
+  const key = (t, seen) => op => {
+    const name = `${pathOf(t, op.module)}|${op.op}`, n = seen.get(name) || 0;
+    seen.set(name, n + 1);
+    return `${name}|${n}`;
+  };
+  const others = new Map(), keyB = key(b, new Map()), keyA = key(a, new Map());
+  for (const op of b.ops) others.set(keyB(op), op);
+  return Array.from(a.ops, op => ({a: op, b: others.get(keyA(op)) || null}));
+}
+
+/** What differs between two tensors: {same, why, at, most}; same is null where it was not captured. */
+function difference(x, y) {
+  if (!x || !y) return {same: null, why: 'not captured'};
+  if (String(x.shape) !== String(y.shape))
+    return {same: false, why: `shape ${shapeText(x.shape)} and ${shapeText(y.shape)}`};
+  const v = values(x), w = values(y);
+  if (!v || !w) {
+    if (!x.stats || !y.stats) return {same: null, why: 'values not captured'};
+    const key = Object.keys(x.stats).find(k => !Object.is(x.stats[k], y.stats[k]));
+    return key ? {same: false, why: `${key}: ${short(x.stats[key], 7)} and ${short(y.stats[key], 7)}`}
+               : {same: null, why: 'statistics are equal'};
+  }
+  let at = -1, most = 0;
+  for (let i = 0; i < v.length; ++i) {
+    if (v[i] === w[i] || (Number.isNaN(v[i]) && Number.isNaN(w[i]))) continue;
+    if (at < 0) at = i;
+    most = Math.max(most, Math.abs(v[i] - w[i]) || 0);
+  }
+  if (at < 0) return {same: true, why: 'equal in every bit that was recorded'};
+  return {same: false, at, most, why: `[${indexOf(at, x.shape)}]: ${short(v[at], 9)} and ${short(w[at], 9)}`};
+}
+
+/** Every number of a that b should have too, forward then backward, with its difference. */
+function compare(a, b) {
+  const rows = [], pairs = align(a, b);
+  const push = (step, x, y, what) => rows.push({step, what, x, y, ...difference(a.tensor(x), b.tensor(y))});
+  for (const {a: x, b: y} of pairs) push('f' + x.id, x.out, y ? y.out : null, `${x.op} → result`);
+  const other = new Map(pairs.map(p => [p.a.id, p.b]));
+  for (const visit of a.visits) {
+    const op = other.get(visit.op), twin = op && b.twin.has(op.id) ? b.steps[b.twin.get(op.id)].visit : null;
+    for (const g of visit.gin) {
+      const h = twin ? twin.gin.find(e => e.input === g.input) : null;
+      push('b' + visit.id, g.contribution, h ? h.contribution : null, `gradient of ${nameOf(a, g.to)}`);
+    }
+  }
+  return rows;
+}
+
+// ---- the memory of a tensor ----
+/** Where its numbers lie, in row-major order of its index. */
+function memoryOf(tensor, most = 4096) {
+  const strides = tensor.strides || stridesOf(tensor.shape), n = Math.min(numel(tensor.shape), most);
+  return range(n, i => (tensor.offset || 0) + flatOf(indexOf(i, tensor.shape), strides));
+}
+/** The same shape, read straight on from the first number: what a reshape in place of a transpose gives. */
+function reshapeInstead(tensor, most = 4096) {
+  const n = Math.min(numel(tensor.shape), most);
+  return range(n, i => (tensor.offset || 0) + i);
+}
