@@ -35,7 +35,8 @@ const app = {
     const moved = change.s && change.s !== app.state.s, turned = change.v && change.v !== app.state.v;
     const drop = {...(moved ? {cell: null} : {}), ...(moved || turned ? {t: null} : {})};
     app.state = {...app.state, ...drop, ...change};
-    history.replaceState(null, '', '#' + write(app.state));
+    clearTimeout(app.later);  // browsers refuse many changes of the address in a short time
+    app.later = setTimeout(() => history.replaceState(null, '', '#' + write(app.state)), 100);
     app.render();
     if (moved) app.say(sentence(app.t, app.step(), app.at()));
   },
@@ -153,7 +154,7 @@ function explain() {
     para(visit ? goTo(app, 'f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
       goTo(app, t.steps[twin].key, 'its backward')),
     visit && visit.gin.map(g => note(`to ${nameOf(t, g.to)}: ${ledgerLine(t, g)}`)),
-    gdbLine(app, op), user != null && sourceOf(t, user)].flat(9);
+    gdbLine(app, op), opSource(t, op, visit), user != null && sourceOf(t, user)].flat(9);
 }
 
 function timeline() {

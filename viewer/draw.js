@@ -104,10 +104,9 @@ function matrix(app, id, o = {}) {
   box.append(h('figcaption', {}, h('b', {}, title), ` ${shapeText(tensor.shape)} ${tensor.dtype || ''} `, o.note, ' ',
     v ? button('PNG', () => savePicture(title, v, s, labels), {class: 'mini', title: 'save this heatmap as a picture',
                                                                'aria-label': `save ${title} as PNG`}) : null));
-  if (s.before.length) box.append(h('div', {class: 'lead'}, s.before.map((n, i) => h('label', {}, `axis ${i} `,
-    h('input', {type: 'number', min: 0, max: n - 1, value: s.at[i], onchange: e => app.lead(s.before.length - i,
-        +e.target.value)}),
-    ` of ${n}`))));
+  if (s.before.some(n => n > 1)) box.append(h('div', {class: 'lead'}, s.before.map((n, i) => n > 1 && h('label', {},
+    `axis ${i} `, h('input', {type: 'number', min: 0, max: n - 1, value: s.at[i],
+                              onchange: e => app.lead(s.before.length - i, +e.target.value)}), ` of ${n}`))));
   if (!v) return box.append(...sampled(tensor)), box;
   const at = state.cell && state.cell.id === id ? indexOf(state.cell.i - s.first, [s.rows, s.cols]) : null;
   const here = at && at[0] >= 0 && at[0] < s.rows ? at : null, shown = [Math.min(s.rows, kRows),

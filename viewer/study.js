@@ -7,9 +7,12 @@ function storageView(app) {
   const {t, state} = app, op = app.step()?.op, ids = op ? [op.out, ...op.in].filter(id => id != null) : [];
   const x = t.tensor(state.t ?? state.cell?.id ?? ids[0]);
   if (!x) return [note('Choose a step with a tensor.')];
-  const rank = x.shape.length, axis = Math.max(0, Math.min(state.axis ?? rank - 3, rank - 1)), v = values(x);
-  const strides = x.strides || stridesOf(x.shape), at = memoryOf(x), ghost = reshapeInstead(x), zero = x.offset || 0;
-  const index = state.cell?.id === x.id ? Math.min(state.cell.i, at.length - 1) : 0, idx = indexOf(index, x.shape);
+  const rank = x.shape.length, long = x.shape.findIndex((n, a) => n > 1 && a >= rank - 3), v = values(x);
+  const axis = Math.min(Math.max(0, state.axis ?? long), Math.max(0, rank - 1)), strides = x.strides ||
+      stridesOf(x.shape);
+  const at = memoryOf(x), ghost = reshapeInstead(x), zero = x.offset || 0,
+      moved = Math.max(0, ghost.findIndex((m, i) => m !== at[i]));
+  const index = state.cell?.id === x.id ? Math.min(state.cell.i, at.length - 1) : moved, idx = indexOf(index, x.shape);
   const where = new Map(at.map((m, i) => [m, i])), begin = Math.min(...at), end = Math.max(...at) + 1;
   const first = begin + windowAt(at[index] - begin, Math.min(kStrip, end - begin), end - begin);
   const places = range(Math.min(end - first, kStrip), k => first + k);
@@ -30,7 +33,7 @@ function storageView(app) {
     h('p', {class: 'sum'},
         `[${idx}] lies at ${zero}${idx.map((n, a) => ` + ${n}·${strides[a]}`).join('')} = ${at[index]}`),
     strip('as it is', m => where.get(m)),
-    ghost.some((m, i) => m !== at[i]) ? [strip('if this memory were reshaped instead of transposed', m => m - zero),
+    ghost[moved] !== at[moved] ? [strip('if this memory were reshaped instead of transposed', m => m - zero),
       note(`[${idx}] would be ${read(ghost[index])}, not ${read(at[index])}: `,
            'a reshape keeps the order of memory, so heads and tokens mix, and no shape is wrong.')] :
       note('Its numbers lie in the order of its index: a reshape moves nothing.'),
@@ -103,7 +106,8 @@ function excerpt(title, first, lines, marks) {
 function sourceOf(t, frameId) {
   const f = t.frames.get(frameId);
   if (!f) return null;
-  const title = `${f.file == null ? 'built without -g' : `${t.files[f.file]}:${f.line}`} ${f.function || ''}`;
+  const name = (f.function || '').replace(/\(anonymous namespace\)::|gradus::/g, '').replace(/\(.*/, '');
+  const title = `${f.file == null ? 'built without -g' : `${t.files[f.file]}:${f.line}`} ${name}`;
   for (const s of t.sources) if (s.file === f.file && f.line >= s.first && f.line < s.first + s.lines.length)
     return excerpt(title, s.first, s.lines, [f.line]);
   return h('h3', {}, title);

@@ -41,7 +41,7 @@ function stepView(app) {
       shown(app, g.contribution, `→ to ${nameOf(t, g.to)}`), ledgerLine(t, g),
       g.before != null || !isWhole(t, g) ? shown(app, g.after, 'its gradient so far') : null))),
     visit.gin.length ? null : note('No input wanted a gradient.'), arithmetic(app),
-    op ? row((op.saved || op.in).map(id => shown(app, id, `forward: ${nameOf(t, id)}`)),
+    op ? row((op.saved || op.in).filter(id => id !== op.out).map(id => shown(app, id, `forward: ${nameOf(t, id)}`)),
         shown(app, op.out, 'forward: y')) :
          note('Its forward was not seen: another thread, or before the trace began.')];
   if (app.state.quiz) return quizView(app, step);

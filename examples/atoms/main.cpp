@@ -64,7 +64,7 @@ int run(const Asked& asked) {
     std::vector<std::string> names = {"[CLS]"};
     names.insert(names.end(), reaction.tokens.begin(), reaction.tokens.end());
     names.push_back("[SEP]");
-    const std::string page = plot::attention_page(
+    const std::string page = trace::attention_page(
         "Which atom looks at which: " + text,
         {{str_cat("layer ", kLayer, ": head ", kHead, " maps atoms"), layer}}, names, names);
     io::write_file_atomically(asked.page, page.data(), page.size());

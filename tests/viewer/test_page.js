@@ -5,6 +5,7 @@ const {sample, page, escaped, pure, runInBrowser} = require('./support.js');
 const kViews = ['step', 'ledger', 'attention', 'flow', 'storage', 'graph', 'source', 'compare'];
 const text = (b, where) => b.run(`document.querySelector(${JSON.stringify(where)})?.innerText ?? ''`);
 
+const address = b => b.run('new Promise(done => setTimeout(() => done(location.hash), 150))');
 async function open(b, html, hash = '') {
   await b.visitText(html, hash);
   assert.deepEqual(b.complaints(), []);
@@ -53,7 +54,7 @@ runInBrowser({
   },
   async 'everything is reached by keys'(b) {
     await open(b, page(sample()));
-    const state = () => b.run('location.hash');
+    const state = () => address(b);
     const press = async (...keys) => { for (const k of keys) await b.key(k); };
     await press('n');
     assert.match(await state(), /s=f1&v=step/);
@@ -87,7 +88,7 @@ runInBrowser({
     assert.equal(await b.run('[...document.querySelectorAll("table.heat")].every(t => t.querySelectorAll("[tabindex=\'0\']").length === 1)'), true);
     await b.run('document.querySelectorAll("table.heat")[2].querySelector("[tabindex=\'0\']").focus()');
     for (const key of ['ArrowRight', 'ArrowDown']) await b.key(key);
-    assert.match(await b.run('location.hash'), /s=f0.*cell=2\.4/);
+    assert.match(await address(b), /s=f0.*cell=2\.4/);
     assert.equal(await b.run('document.activeElement.dataset.i'), '4');
     assert.match(await text(b, '.sum'), /\(−1\)·2 \+ 0\.5·0\.25 = −1\.875/);
     assert.match(await text(b, '.sum'), /✓ agrees with the recorded −1\.875/);
