@@ -1,5 +1,4 @@
 // State, which is the address; drawing; keys; the page's test of itself.
-'use strict';
 
 const kViews = {step: stepView, ledger: ledgerView, attention: attentionView, flow: flowView, storage: storageView,
                 graph: graphView, source: sourceView, compare: compareView};
@@ -35,7 +34,7 @@ const app = {
     const moved = change.s && change.s !== app.state.s, turned = change.v && change.v !== app.state.v;
     const drop = {...(moved ? {cell: null} : {}), ...(moved || turned ? {t: null} : {})};
     app.state = {...app.state, ...drop, ...change};
-    clearTimeout(app.later);  // browsers refuse many changes of the address in a short time
+    clearTimeout(app.later);  // browsers allow few in a short time
     app.later = setTimeout(() => history.replaceState(null, '', '#' + write(app.state)), 100);
     app.render();
     if (moved) app.say(sentence(app.t, app.step(), app.at()));

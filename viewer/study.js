@@ -1,5 +1,4 @@
 // Storage, graph, source, comparison, and the questions of predict mode.
-'use strict';
 
 // ---- which memory ----
 const kStrip = 512;

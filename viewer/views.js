@@ -1,5 +1,4 @@
 // What the middle of the page shows: one function a view, app → elements.
-'use strict';
 
 const pane = (title, ...kids) => h('section', {}, h('h2', {}, title), kids);
 const row = (...kids) => h('div', {class: 'row'}, kids);
