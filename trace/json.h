@@ -16,16 +16,18 @@ struct Json {  // is JSON already
   std::string text;
 };
 
+/// Appends x as JSON. A double is the shortest that reads back, or "nan", "inf", "-inf" as strings.
+/// Of text bytes that are no UTF-8 become U+FFFD, and `<`, `>` and `&` are escaped, so that no text
+/// ends the element of a page that it stands in.
 void put(std::string& out, Id x);
-void put(std::string& out, double x);  // shortest that reads back; "nan", "inf", "-inf" as strings
-/// Bytes that are no UTF-8 become U+FFFD; `<`, `>` and `&` are escaped, so that no text ends the
-/// element of a page that it stands in.
+void put(std::string& out, double x);
 void put(std::string& out, std::string_view x);
 inline void put(std::string& out, const char* x) { put(out, std::string_view(x)); }
 inline void put(std::string& out, const std::string& x) { put(out, std::string_view(x)); }
 inline void put(std::string& out, const Json& x) { out += x.text; }
 inline void put(std::string& out, bool x) { out += x ? "true" : "false"; }
 
+/// [a,b,c]
 template <class T>
 void put(std::string& out, const std::vector<T>& all) {
   out += '[';
@@ -78,6 +80,7 @@ class Table {
   Id size_ = 0;
 };
 
+/// RFC 4648, with padding.
 std::string base64(std::string_view bytes);
 
 }  // namespace gradus::trace

@@ -1,8 +1,9 @@
 #include "gradus/trace/places.h"
 
 #include <algorithm>
-#include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 
 #include "gradus/base/platform.h"
@@ -17,12 +18,20 @@ using platform::Frame;
 constexpr std::size_t kAtOnce = 4000;  // calls that addr2line is asked for
 constexpr std::int64_t kAround = 6;    // lines that are shown on both sides of one
 
-/// Part of the library, but nothing that the user or the layers would recognise.
+/// Part of the library, but nothing that users would recognise: what takes an operation to a trace.
 bool is_machinery(const std::string& function) {
-  return function.find("gradus5trace") != std::string::npos ||
-         function.find("gradus9Observers") != std::string::npos ||
-         function.find("6record") != std::string::npos ||
-         function.find("7OpEvent") != std::string::npos || function.starts_with("_ZNSt");
+  constexpr const char* kParts[] = {"gradus5trace",  "gradus8platform5calls", "gradus9Observers",
+                                    "gradus6record", "gradus5apply",          "gradus7OpEvent"};
+  return function.starts_with("_ZNSt") ||
+         std::any_of(std::begin(kParts), std::end(kParts),
+                     [&](const char* part) { return function.find(part) != function.npos; });
+}
+
+/// As seen from where the program runs, so that a page says nothing of the rest of the disk.
+std::string seen_from_here(const std::string& path) {
+  std::error_code none;
+  const std::string here = std::filesystem::current_path(none).string() + "/";
+  return path.starts_with(here) ? path.substr(here.size()) : path;
 }
 
 bool is_layer(const std::string& function) {
@@ -69,9 +78,11 @@ class Writer {
   }
 
   Id file_of(const std::string& path) {
-    const auto at = std::find(files_.begin(), files_.end(), path);
-    if (at == files_.end()) return files_.push_back(path), std::ssize(files_) - 1;
-    return at - files_.begin();
+    const std::string name = seen_from_here(path);
+    const auto at = std::find(files_.begin(), files_.end(), name);
+    const Id row = at - files_.begin();
+    if (at == files_.end()) files_.push_back(name);
+    return row;
   }
 
   /// The named lines and what is around them; one row for lines that are near each other.

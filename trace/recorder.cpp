@@ -54,13 +54,10 @@ void Recorder::clear() {
   for (Id& each : modules_) each = kNone;
 }
 
-/// Counts what happens, and says whether it is none of the trace's business.
-bool Recorder::skips() {
-  ++events_;
-  return !on_ || thread_state.parallel || updating_;
-}
+bool Recorder::skips() const { return !on_ || thread_state.parallel || updating_; }
 
 void Recorder::op_begin(const Op&, std::span<const Tensor* const> inputs) {
+  ++events_;
   if (skips()) return;
   Open open{inputs.data(), {}, {}};
   const bool listed = !thread_state.backward || GradMode::enabled();
@@ -107,6 +104,7 @@ void Recorder::look_inside(const Op& op, Id id, std::int64_t length, const Tenso
 }
 
 void Recorder::scope_begin(const Scope& scope) {
+  ++events_;
   if (skips()) return;
   const auto* module = dynamic_cast<const nn::Module*>(&scope.who());
   if (!scope.outer() && module)
@@ -150,6 +148,7 @@ void Recorder::hooked(const Node& node, const Tensor& before, const Tensor& dy) 
 }
 
 void Recorder::backward_begin(const Node& node, const Tensor& dy) {
+  ++events_;
   if (skips() || walks_.empty()) return;
   const auto at = op_of_.find(node.id);
   const Id op = at == op_of_.end() ? kNone : at->second, row = gradient(dy);

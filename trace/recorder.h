@@ -69,14 +69,14 @@ class Recorder : public Observer {
     std::vector<Id> in;
     Id stack;
   };
-  bool skips();
+  bool skips() const;  // none of the trace's business
   Id walk() const { return walks_.empty() ? kNone : walks_.back().id; }
   Id gradient(const Tensor& dy) { return tape_.tensor(dy, "grad"); }
   void look_inside(const Op& op, Id id, std::int64_t length, const Tensor& dy);
 
   TraceOptions options_;
   Tape tape_;
-  Id events_ = 0;
+  Id events_ = 0;  // that began
   bool updating_ = false;
   Failure failure_{};
   std::map<std::pair<std::string, std::string>, Id> module_ids_;

@@ -66,5 +66,46 @@ TEST_CASE("where no page can be written, the program goes on and one line says w
   CHECK(late.out == plain.out);
 }
 
+TEST_CASE("gradus-trace finds the first number that differs") {
+  const Workplace here;
+  const std::string bin = GRADUS_BINARY_DIR, diff = bin + "/gradus-trace diff ";
+  for (const std::string page : {"a", "b"})
+    here.shell("GRADUS_TRACE=" + page + ".html " + bin + "/06_attention");
+  Outcome same = here.shell(diff + "a.html b.html");
+  CHECK(same.code == 0);
+  CHECK(same.out.find("no difference in ") == 0);
+
+  // one number of the last result, with the checksum that belongs to it
+  std::string page = contents(here.directory / "b.html"), text = tape_of(page);
+  Json tape = Json::parse(text);
+  const std::size_t out = tape["ops"]["rows"].back()[2];
+  const std::size_t value = tape["tensors"]["rows"][out][2];
+  std::string numbers = tape["values"][value]["f64"];
+  const std::size_t at = text.find(numbers);
+  REQUIRE(at != text.npos);
+  numbers[numbers.size() - 4] = numbers[numbers.size() - 4] == 'B' ? 'C' : 'B';
+  page.replace(page.find(text) + at, numbers.size(), numbers);
+  here.write("c.html", page);
+  const Outcome changed = here.shell(diff + "a.html c.html");
+  CHECK(changed.code == 2);
+  CHECK(changed.err.find("c.html: its checksum is ") != changed.err.npos);
+  char before[9], after[9];
+  std::snprintf(before, sizeof before, "%08x", io::crc32(text.data(), text.size()));
+  text.replace(at, numbers.size(), numbers);
+  std::snprintf(after, sizeof after, "%08x", io::crc32(text.data(), text.size()));
+  page.replace(page.find(before), 8, after);
+  here.write("c.html", page);
+  const Outcome other = here.shell(diff + "a.html c.html");
+  CHECK(other.code == 1);
+  CHECK(other.out.find("first difference: ") == 0);
+  CHECK(other.out.find("numbers differ") != other.out.npos);
+
+  CHECK(here.shell(diff + "a.html none.html").code == 2);
+  here.write("empty.html", "nothing");
+  CHECK(here.shell(diff + "a.html empty.html").err ==
+        "gradus-trace: empty.html: no trace is in it\n");
+  CHECK(here.shell(bin + "/gradus-trace").code == 2);
+}
+
 }  // namespace
 }  // namespace gradus::testing

@@ -15,6 +15,7 @@
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
+#include "gradus/tests/trace/tape.h"
 #include "gradus/trace/nan_finder.h"
 
 namespace gradus {
@@ -114,6 +115,28 @@ TEST_CASE("the caller is the first frame that is not the library's") {
   CHECK(has(with({"main", "??:0"}), "main (its line is known if"));
   CHECK(has(with({"_Z4stepi", "step.cpp:?"}), "step(int) (its line is known if"));
   CHECK(has(with({"_Z4stepi", "??:?"}), "cmake --preset debug"));
+}
+
+TEST_CASE("a trace names the user's line, and shows it") {
+  if (std::system("addr2line --version > /dev/null 2>&1") != 0) return;
+  const Ratio ratio;
+  Trace trace;
+  ratio(ones({2}));
+  const testing::ReadTape tape(trace);
+  const std::size_t stack = tape.at("ops", 1, "stack");
+  const std::size_t user = tape.at("stacks", stack, "user");
+  CHECK(tape.at("frames", user, "line") == line_of_division);
+  const testing::Json file = tape.at("frames", user, "file");
+  CHECK(has(tape.all.at("files").at(file.get<std::size_t>()), "trace/user/test_caller.cpp"));
+  bool shown = false;
+  for (std::size_t i = 0; i < tape.count("sources"); ++i) {
+    const testing::Json first = tape.at("sources", i, "first"),
+                        lines = tape.at("sources", i, "lines");
+    const int at = line_of_division - first.get<int>();
+    if (tape.at("sources", i, "file") == file && at >= 0 && at < std::ssize(lines))
+      shown = shown || lines[static_cast<std::size_t>(at)] == "    return x / (x - x);";
+  }
+  CHECK(shown);
 }
 
 }  // namespace gradus
