@@ -130,6 +130,17 @@ bool Json::flag() const {
   return value_at(value_).get<bool>();
 }
 
+std::vector<std::uint64_t> Json::sizes(std::size_t most) const {
+  if (is_list() && value_at(value_).size() > most)
+    refuse(str_cat(value_at(value_).size(), " numbers, but ", most, " are the most"));
+  std::vector<std::uint64_t> all;
+  for (const Json& each : elements()) {
+    if (each.whole() < 0) each.refuse(each.shown() + " is negative");
+    all.push_back(static_cast<std::uint64_t>(each.whole()));
+  }
+  return all;
+}
+
 std::string Json::text(const std::string& key, const std::string& otherwise) const {
   return has(key) ? at(key).text() : otherwise;
 }

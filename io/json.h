@@ -33,6 +33,9 @@ class Json {
   double number() const;       // any finite number
   bool flag() const;           // true or false
 
+  /// A list of at most `most` whole numbers, none negative.
+  std::vector<std::uint64_t> sizes(std::size_t most) const;
+
   /// The value at `key`, or `otherwise` where has(key) is false.
   std::string text(const std::string& key, const std::string& otherwise) const;
   std::int64_t whole(const std::string& key, std::int64_t otherwise) const;

@@ -111,8 +111,9 @@ class Asked {
   }
   void finish() {
     for (const auto& [key, value] : json_.members()) {
-      const std::string said = json_.has(key) ? value.shown() : "null";
-      const bool nothing = said == "null" || said == "false" || said == "{}" || said == "[]";
+      const bool empty = json_.has(key) && ((value.is_object() && value.members().empty()) ||
+                                            (value.is_list() && value.elements().empty()));
+      const bool nothing = !json_.has(key) || empty || value.shown() == "false";
       if (!nothing && seen_.count(key) == 0 && kHarmless.count(key) == 0) refuse(key);
     }
     if (!refused_.empty()) json_.refuse("asks for what Gradus does not have:" + refused_);

@@ -10,6 +10,7 @@
 #include "gradus/io/json.h"
 #include "gradus/io/safetensors_header.h"
 #include "gradus/io/text.h"
+#include "gradus/ops/members.h"
 
 namespace gradus::io {
 namespace {

@@ -19,13 +19,74 @@ inline Cause likely_cause(const Evidence& evidence) {
     return {"UPSTREAM IGNORED", d.dx + " is the same for every dy, and not 0 for dy = 0",
             "multiply by dy: " + d.dx + " = dy · (the local derivative)"};
   if (!d.telling()) return {};
-  for (const auto hypothesis : {constant_factor, swapped, upstream_only, transposed,
-                                operand_transposed, off_by_one, permuted, gradient_leak,
+  for (const auto hypothesis : {constant_factor, swapped, upstream_only, transposed, column_major,
+                                operand_transposed, flipped, off_by_one, permuted, gradient_leak,
                                 missing_term, left_out, subset, varying_factor, local_derivative}) {
     Cause cause = hypothesis(d);
     if (!cause.name.empty()) return cause;
   }
   return {};
+}
+
+/// The map of a Jacobian: outputs × elements of the input that evidence.input names.
+inline std::string jacobian_map(const Evidence& evidence) {
+  const Comparison d(evidence);
+  std::string map;
+  for (std::size_t i = 0; i < d.a.rows; ++i)
+    for (std::size_t j = 0; j < d.a.columns; ++j)
+      map += std::isfinite(d.a(i, j)) && !d.wrong(i, j) ? '.' : map_character(d.a(i, j), d.n(i, j));
+  return map;
+}
+
+/// Outputs whose upstream gradients no input's gradient reads, though they depend on some: one cause
+/// for all inputs, if it explains all of them.
+inline Cause unread_upstream(Evidence evidence) {
+  const std::size_t rows = evidence.inputs.front().numeric.rows;
+  std::vector<bool> dead(rows, true), wanted(rows, false);
+  bool any_wrong = false;
+  for (std::size_t k = 0; k < evidence.inputs.size(); ++k) {
+    evidence.input = k;
+    const Comparison d(evidence);
+    if (!d.finite || !d.telling()) return {};
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < d.a.columns; ++j) {
+        dead[i] = dead[i] && d.a(i, j) == 0;
+        wanted[i] = wanted[i] || std::abs(d.n(i, j)) > d.fuzz;
+        any_wrong = any_wrong || d.wrong(i, j);
+      }
+  }
+  for (std::size_t i = 0; i < rows; ++i) dead[i] = dead[i] && wanted[i];
+  const auto unread = std::count(dead.begin(), dead.end(), true);
+  if (!any_wrong || rows < 2 || unread == 0 || unread == std::ssize(dead)) return {};
+  for (std::size_t k = 0; k < evidence.inputs.size(); ++k) {
+    evidence.input = k;
+    const Comparison d(evidence);
+    if (!d.explains([&](auto i, auto j) { return dead[i] ? 0.0 : d.n(i, j); })) return {};
+  }
+  const std::string where = location(dead, evidence.output_shape, {});
+  const auto first =
+      static_cast<std::size_t>(std::find(dead.begin(), dead.end(), true) - dead.begin());
+  return {"UPSTREAM UNREAD",
+          joined("dy ",
+                 where.empty() ? joined("of ", unread, " outputs, the first of them out",
+                                        list(index_of(first, evidence.output_shape)), ",")
+                               : where,
+                 " is never read"),
+          "each output's dy must reach every input that the output depends on"};
+}
+
+/// Names the causes of what is wrong; of a `jacobian` under test the map is drawn whole.
+inline void explain(Report& report, Evidence evidence, bool jacobian) {
+  const Cause unread = unread_upstream(evidence);
+  for (std::size_t k = 0; k < report.inputs.size(); ++k) {
+    InputSummary& input = report.inputs[k];
+    if (input.wrong == 0 || !input.cause.name.empty()) continue;
+    evidence.input = k;
+    input.cause = unread.name.empty() ? likely_cause(evidence) : unread;
+    if (!jacobian) continue;
+    input.map = jacobian_map(evidence);
+    input.map_rows = static_cast<std::int64_t>(evidence.inputs[k].numeric.rows);
+  }
 }
 
 }  // namespace gradus::check

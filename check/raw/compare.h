@@ -55,14 +55,6 @@ inline Finding located(std::size_t input, const InputSummary& summary, const Mov
   return result;
 }
 
-/// The character of the error map for a derivative that is wrong.
-inline char map_character(double analytic, const Slope& n) {
-  if (!std::isfinite(analytic)) return '?';
-  if (analytic == 0) return '0';
-  if (n.value * analytic < 0) return '!';
-  return std::abs(analytic) < std::abs(n.value) ? '-' : '+';
-}
-
 /// Puts the numbers of a comparison into a finding. Of a row it shows the derivative itself,
 /// without the weight that it was asked with.
 inline void describe_numbers(Finding& finding, double a, const Slope& n, const Probe& probe,

@@ -15,6 +15,14 @@ struct Matrix {
   Values values;
 };
 
+/// The character of the error map for a derivative that is wrong.
+inline char map_character(double analytic, double numeric) {
+  if (!std::isfinite(analytic)) return '?';
+  if (analytic == 0) return '0';
+  if (numeric * analytic < 0) return '!';
+  return std::abs(analytic) < std::abs(numeric) ? '-' : '+';
+}
+
 struct Operand {
   std::string name;
   Shape shape;

@@ -56,6 +56,7 @@ struct InputSummary {
   std::int64_t kinks = 0;      // elements at a kink
   double largest = 0;          // the largest measured derivative
   std::string map = {};        // one character an element; empty where nothing is wrong
+  std::int64_t map_rows = 0;   // > 0: the map is the Jacobian's, so many outputs × elements
   Cause cause = {};
 };
 
@@ -63,6 +64,11 @@ struct Counts {
   std::int64_t forward = 0;  // calls
   std::int64_t vjp = 0;
   std::int64_t conditions = 0;  // under which the gradients were looked at
+
+  void add(const Counts& more) {
+    forward += more.forward;
+    vjp += more.vjp;
+  }
 };
 
 struct Report {

@@ -61,8 +61,8 @@ std::string object(const A&... all) {
 inline std::string json_of(const InputSummary& i) {
   return object("name", i.name, "shape", i.shape, "differentiable", i.differentiable, "elements",
                 i.elements, "compared", i.compared, "wrong", i.wrong, "unseen", i.unseen, "kinks",
-                i.kinks, "largest", i.largest, "map", i.map, "cause", i.cause.name, "why",
-                i.cause.why, "hint", i.cause.hint);
+                i.kinks, "largest", i.largest, "map", i.map, "map_rows", i.map_rows, "cause",
+                i.cause.name, "why", i.cause.why, "hint", i.cause.hint);
 }
 
 inline std::string json_of(const Finding& f) {

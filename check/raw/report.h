@@ -66,16 +66,20 @@ inline std::string described(const Finding& f) {
 
 /// The last two axes of the map around its first error, at most 12 rows of 60.
 inline std::string drawn_map(const InputSummary& input) {
-  const std::size_t rank = input.shape.size(), first = input.map.find_first_not_of(".~");
-  if (rank == 0 || first == std::string::npos || input.elements < 2) return "";
-  const auto columns = static_cast<std::size_t>(input.shape[rank - 1]);
-  const auto rows = rank > 1 ? static_cast<std::size_t>(input.shape[rank - 2]) : 1;
+  const bool jacobian = input.map_rows > 0;
+  const Shape shape = jacobian ? Shape{input.map_rows, input.elements} : input.shape;
+  const std::size_t rank = shape.size(), first = input.map.find_first_not_of(".~");
+  if (rank == 0 || first == std::string::npos || input.map.size() < 2) return "";
+  const auto columns = static_cast<std::size_t>(shape[rank - 1]);
+  const auto rows = rank > 1 ? static_cast<std::size_t>(shape[rank - 2]) : 1;
   static constexpr std::array legend{". right",      "- too small",    "+ too large", "0 missing",
                                      "! wrong sign", "? not a number", "~ not seen"};
-  std::string head = "map of " + input.name, text;
+  std::string head = jacobian ? "map of d outputs / d " + input.name + ", a row for each output"
+                              : "map of " + input.name,
+              text;
   const std::size_t page = first / (rows * columns) * rows * columns;
   const std::size_t top = std::max<std::size_t>((first - page) / columns, 11) - 11;
-  if (page + top > 0) head += " from " + list(index_of(page + top * columns, input.shape));
+  if (page + top > 0) head += " from " + list(index_of(page + top * columns, shape));
   for (const char* entry : legend)
     if (input.map.find(entry[0]) != std::string::npos) head += std::string("   ") + entry;
   for (std::size_t r = top; r < std::min(rows, top + 12); ++r) {
@@ -103,11 +107,15 @@ GRADUS_CHECK_INLINE std::string Report::text(bool colour) const {
   if (colour)
     result.replace(10, word.size(), codes[static_cast<std::size_t>(verdict)] + word + "\033[0m");
   for (std::size_t k = 0; k < inputs.size(); ++k) result += wrapped(summary_line(inputs[k], k), 2);
+  std::string said;  // one cause of several inputs is written once
   for (std::size_t f = 0; f < findings.size(); ++f) {
     const std::size_t k = findings[f].input;
     result += described(findings[f]);
     const bool last = f + 1 == findings.size() || findings[f + 1].input != k;
-    if (last && k < inputs.size()) result += drawn_map(inputs[k]) + drawn_cause(inputs[k]);
+    if (!last || k >= inputs.size()) continue;
+    const std::string cause = drawn_cause(inputs[k]);
+    result += drawn_map(inputs[k]) + (cause == said ? wrapped("likely cause: as above", 4) : cause);
+    if (!inputs[k].cause.name.empty()) said = cause;
   }
   for (const std::string& note : notes) result += wrapped("note: " + note, 2);
   if (!smallest.empty()) result += wrapped("smallest failing shape: " + smallest, 2);

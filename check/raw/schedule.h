@@ -71,6 +71,16 @@ class Schedule {
     if (limited_) share(sizes, static_cast<std::size_t>(kShare * budget_ / column));
   }
   bool limited() const { return limited_; }
+  /// Would looking at all elements and outputs take five seconds or less?
+  bool affords_all(std::size_t outputs, std::int64_t calls_so_far) const {
+    std::size_t elements = 0;
+    for (const std::size_t n : columns_) elements += n;
+    const double pairs = static_cast<double>(elements) * static_cast<double>(outputs);
+    const double calls =
+        kColumnCalls * static_cast<double>(elements) + static_cast<double>(outputs);
+    const double call = seconds() / static_cast<double>(std::max<std::int64_t>(calls_so_far, 1));
+    return !limited_ && pairs <= 2e6 && calls * call <= 5;
+  }
   bool over() const { return limited_ && seconds() > budget_; }
   double budget() const { return budget_; }
   /// How many elements of input k there is time for.

@@ -53,8 +53,7 @@ inline void add_other(Report& report, Finding finding) {
 /// What was found beside a special point.
 inline void add_beside(Report& report, const std::string& special, const Report& there) {
   const std::string where = "the inputs have " + special + ", which hides mistakes";
-  report.counts.forward += there.counts.forward;
-  report.counts.vjp += there.counts.vjp;
+  report.counts.add(there.counts);
   if (there.verdict == Verdict::fail) {
     Finding finding = there.findings.front();
     finding.note = where + "; this is beside it. " + finding.note;

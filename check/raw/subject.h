@@ -16,6 +16,16 @@ struct Stop {
   std::string note;
 };
 
+inline std::vector<InputSummary> summaries(const std::vector<Input>& inputs) {
+  std::vector<InputSummary> result;
+  for (const Input& input : inputs)
+    result.push_back({.name = input.name,
+                      .shape = input.shape,
+                      .differentiable = input.differentiable,
+                      .elements = std::ssize(input.values)});
+  return result;
+}
+
 using Place = std::pair<std::size_t, std::size_t>;  // an input, and an element of it
 
 class Subject {
@@ -30,19 +40,15 @@ class Subject {
   const Values& output() const { return output_; }
   std::size_t outputs() const { return output_.size(); }
   const Counts& counts() const { return counts_; }
-  void add_counts(const Subject& other) {
-    counts_.forward += other.counts_.forward;
-    counts_.vjp += other.counts_.vjp;
-  }
+  void add_counts(const Subject& other) { counts_.add(other.counts_); }
   void forget_counts() { counts_ = {}; }
 
   /// Runs forward twice: what changes by itself has no derivative that could be measured.
   void measure_output() {
     output_ = forward(f_.forward, "forward");
-    if (!close(output_, forward(f_.forward, "forward"), 0))
-      throw Stop{Verdict::inconclusive,
-                 "forward gives different values for the same inputs: freeze its randomness, and "
-                 "keep nothing from call to call"};
+    const Values again = forward(f_.forward, "forward");
+    if (!close(output_, again, 0))
+      throw Stop{Verdict::inconclusive, changing(again, forward(f_.forward, "forward"))};
     measured_ = output_;
     if (f_.reference) compare_with_reference();
   }
@@ -126,6 +132,20 @@ class Subject {
   }
 
  private:
+  /// Of three calls with the same inputs. What goes on in one direction is remembered from call to
+  /// call: a running mean comes nearer, a counter takes equal steps.
+  std::string changing(const Values& second, const Values& third) const {
+    bool goes_on = second.size() == output_.size() && third.size() == output_.size();
+    for (std::size_t i = 0; i < output_.size() && goes_on; ++i) {
+      const double one = second[i] - output_[i], two = third[i] - second[i];
+      goes_on = one * two >= 0 && std::abs(two) <= (1 + 1e-9) * std::abs(one);
+    }
+    const std::string differs = "forward gives different values for the same inputs";
+    return differs + (goes_on ? ", and moves on in one direction: it keeps something from call to "
+                                "call (a running mean, a counter). Give it a fresh state each time"
+                              : ": freeze its randomness, and keep nothing from call to call");
+  }
+
   /// What differences are taken of, where input k has moved: its element is t, or all of them have
   /// gone t times the direction.
   Line line_of(std::size_t k, const Move& move) {

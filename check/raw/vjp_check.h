@@ -29,11 +29,7 @@ class VjpCheck {
       throw BadInput(name + ": the function to check, or its derivative, is empty");
     report_.name = name;
     report_.seed = options_.seed;
-    for (const Input& input : subject_.inputs())
-      report_.inputs.push_back({.name = input.name,
-                                .shape = input.shape,
-                                .differentiable = input.differentiable,
-                                .elements = std::ssize(input.values)});
+    report_.inputs = summaries(subject_.inputs());
   }
 
   Report run() {
@@ -49,15 +45,14 @@ class VjpCheck {
       if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_))
         add_other(report_, *tie);
       if (!probes_.empty()) side_effects().check_answer(answers_.back());
-      if (report_.verdict == Verdict::fail && full_) name_causes();
+      if (report_.verdict == Verdict::fail) full_ ? name_causes() : look_at_all();
       if (report_.verdict != Verdict::fail && options_.beside) look_beside();
     } catch (const Stop& stop) {
       report_.verdict = worse(report_.verdict, stop.verdict);
       if (!stop.note.empty())
         report_.add({.kind = Kind::structure, .verdict = stop.verdict, .note = stop.note});
     }
-    report_.counts.forward += subject_.counts().forward;
-    report_.counts.vjp += subject_.counts().vjp;
+    report_.counts.add(subject_.counts());
     std::stable_sort(report_.findings.begin(), report_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.input < b.input; });
     return report_;
@@ -73,7 +68,6 @@ class VjpCheck {
   }
 
   std::size_t outputs() const { return subject_.output().size(); }
-
   void check_output() {
     const std::size_t count = outputs();
     Shape& shape = options_.output_shape;
@@ -241,7 +235,7 @@ class VjpCheck {
     if (worst.finding.verdict == Verdict::pass) return;
     ++(wrong ? summary.wrong : summary.unseen);
     const std::size_t p = worst.probe;
-    c = wrong ? map_character(move.of(answers_[p][k]), numeric_[k].slopes[m][p]) : '~';
+    c = wrong ? map_character(move.of(answers_[p][k]), numeric_[k].slopes[m][p].value) : '~';
   }
 
   /// The worst of one move's comparisons.
@@ -275,13 +269,16 @@ class VjpCheck {
     const std::string special = special_point(subject_.inputs());
     if (special.empty() || outputs() == 0) return;
     RawOptions options = options_;
-    options.mode = Mode::projections;
     options.rows = options.columns = 1;
+    add_beside(report_, special,
+               run_again(beside(subject_.inputs(), options.seed), options, Mode::projections));
+  }
+
+  /// The same functions in a run of its own.
+  Report run_again(std::vector<Input> inputs, RawOptions options, Mode mode) {
+    options.mode = mode;
     options.beside = false;
-    const Report there = VjpCheck(report_.name, subject_.functions(),
-                                  beside(subject_.inputs(), options_.seed), options)
-                             .run();
-    add_beside(report_, special, there);
+    return VjpCheck(report_.name, subject_.functions(), std::move(inputs), options).run();
   }
 
   void add_worst(std::size_t k, std::vector<Candidate> candidates) {
@@ -335,15 +332,20 @@ class VjpCheck {
     wrong({{probe.weight[*output]}, output}, move);
   }
 
+  /// A sample shows no pattern: where that takes no more than seconds, all is looked at.
+  void look_at_all() {
+    if (!schedule_.affords_all(outputs(), subject_.counts().forward)) return;
+    const Report all = run_again(subject_.inputs(), options_, Mode::full);
+    report_.counts.add(all.counts);
+    for (std::size_t k = 0; k < report_.inputs.size(); ++k)
+      if (all.inputs[k].wrong > 0) report_.inputs[k] = all.inputs[k];
+  }
+
   /// Looks for causes, where all of both Jacobians is known.
   void name_causes() {
     Evidence evidence{.output_shape = options_.output_shape, .output = subject_.output()};
     for (std::size_t k = 0; k < report_.inputs.size(); ++k) evidence.inputs.push_back(operand(k));
-    for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
-      if (report_.inputs[k].wrong == 0 || !report_.inputs[k].cause.name.empty()) continue;
-      evidence.input = k;
-      report_.inputs[k].cause = likely_cause(evidence);
-    }
+    explain(report_, std::move(evidence), subject_.functions().linear && outputs() > 1);
   }
 
   /// Both Jacobians of input k, the measured one moved to the nearer end of a kink's interval.

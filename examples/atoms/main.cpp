@@ -59,12 +59,12 @@ int run(const Asked& asked) {
     static_cast<void>(model.bert(tensor(ids, {1, std::ssize(ids)})));
     const Tensor layer = record.entries().at(kLayer).weights;  // [1, H, T, T]
     const AtomMap map = map_atoms(reaction, select(select(layer, 0, 0), 0, kHead));
-    std::printf("%s\nconfidence %.6f\n", mapped_text(reaction, map).c_str(), map.all);
+    std::printf("%s\nconfidence %.9f\n", mapped_text(reaction, map).c_str(), map.all);
     if (asked.page.empty()) continue;
     std::vector<std::string> names = {"[CLS]"};
     names.insert(names.end(), reaction.tokens.begin(), reaction.tokens.end());
     names.push_back("[SEP]");
-    const std::string page = plot::attention_page(
+    const std::string page = trace::attention_page(
         "Which atom looks at which: " + text,
         {{str_cat("layer ", kLayer, ": head ", kHead, " maps atoms"), layer}}, names, names);
     io::write_file_atomically(asked.page, page.data(), page.size());

@@ -111,8 +111,11 @@ void ExportFlags::add_to(CLI::App& app) {
 }
 
 int export_model(GptFlags& flags, const std::string& run, const ExportFlags& how) {
-  const TrainedModel trained = load_trained(flags, run);
-  const std::string to = how.directory;
+  const std::string& to = how.directory;
+  const std::string theirs = run + "/tokenizer.json";
+  const bool bare = io::is_pretrained(run) && !std::filesystem::exists(theirs);
+  TrainedModel trained = bare ? TrainedModel{nullptr, std::make_unique<nn::GPT>(io::load_gpt(run))}
+                              : load_trained(flags, run);
   if (how.adapters) {
     const nn::StateDict adapters = nn::adapter_state(*trained.model);
     require(!adapters.empty(), run, ": has no adapters: train them with --lora PATTERN");
@@ -121,7 +124,7 @@ int export_model(GptFlags& flags, const std::string& run, const ExportFlags& how
   } else {
     nn::merge_adapters(*trained.model);
     io::save_pretrained(to, *trained.model);
-    const std::string json = trained.tokenizer->to_json();
+    const std::string json = trained.tokenizer ? trained.tokenizer->to_json() : "";
     if (!json.empty()) io::write_file_atomically(to + "/tokenizer.json", json.data(), json.size());
   }
   std::printf("written: %s\n", to.c_str());

@@ -55,14 +55,15 @@ class Subject:
         self.name = owner.__name__ if isinstance(owner, type) else getattr(function, "__name__", type(function).__name__)
         self._function, self._seed = function, seed
         self.names = [names[k] if k < len(names) else f"x{k}" for k in range(len(inputs))]
+        self.given = len(inputs)  # the others are a module's parameters, which lie as the module made them
         if isinstance(function, torch.nn.Module):
-            inputs = inputs + self._open(function, len(inputs))
+            inputs = inputs + self._open(function)
         self.wanted = [t.is_floating_point() for t in inputs]
         self.float32 = any(t.dtype == torch.float32 for t in inputs) and not rough
         self.dtype = torch.float32 if rough and any(t.dtype == torch.float32 for t in inputs) else torch.float64
         self.x = self.converted(inputs, self.dtype)
 
-    def _open(self, module, given):
+    def _open(self, module):
         """A module as a function of its parameters too; its own are left alone, and so are its buffers."""
         module = copy.deepcopy(module)
         parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
@@ -71,8 +72,8 @@ class Subject:
         def call(*x):
             state = {k: b.to(x[0].dtype) if b.is_floating_point() and x[0].is_floating_point() else b.clone()
                      for k, b in buffers.items()}
-            state = {k: b.clone() for k, b in state.items()} | dict(zip(parameters, x[given:]))
-            return torch.func.functional_call(module, state, x[:given])
+            state = {k: b.clone() for k, b in state.items()} | dict(zip(parameters, x[self.given:]))
+            return torch.func.functional_call(module, state, x[:self.given])
         self._function = call
         return tuple(parameters.values())
 
@@ -126,4 +127,5 @@ class Subject:
         x = self.leaves(x, wanted)
         y = self.call(x)
         before = y.detach().clone()  # backward may write to y
-        return before, self.gradients(y, x, dy)
+        dx = self.gradients(y, x, dy)
+        return before, [None if g is None else g.clone() for g in dx]  # of memory that backward may keep

@@ -1,6 +1,7 @@
 """The conditions under which gradients break that are right otherwise: a gradient against a gradient."""
 import contextlib
 import math
+import warnings
 
 import torch
 
@@ -11,6 +12,8 @@ UPSTREAM = ("UPSTREAM LAYOUT", "dy's numbers are read as if they lay in row-majo
             "of 0, transpose() hands them back swapped")
 ACCUMULATION = ("ACCUMULATION", "right when it is alone, wrong where it is added to another gradient",
                 "return a gradient in memory of its own, never in a buffer that is kept or used again")
+STATE = ("KEEPS STATE", "what forward keeps for backward is overwritten by the next call of forward",
+         "keep it in ctx.save_for_backward, one place for each call")
 SAME_INPUT = ("SAME INPUT TWICE", "right for two inputs, wrong where both are one and the same tensor",
               "is something decided, or written, by comparing tensors or their storage?")
 WANTS = ("WANTS", "right when all inputs want a gradient, wrong when only some do",
@@ -34,7 +37,7 @@ PRECISION = ("PRECISION", "right in float64; in float32 further off than roundin
 def laid_out(x, how):
     """x's numbers in a larger memory of NaN: "a slice", "transposed", or "every second" in memory."""
     if how == "transposed":
-        return x.permute(*reversed(range(x.dim()))).contiguous().permute(*reversed(range(x.dim())))
+        return x.permute(list(reversed(range(x.dim())))).contiguous().permute(list(reversed(range(x.dim()))))
     step, margin = (2, 0) if how == "every second" else (1, 2)
     sizes = [n + 2 * margin + 1 for n in x.shape[:-1]] + [n * step + 2 * margin + 1 for n in x.shape[-1:]]
     frame = torch.full(sizes or [5], math.nan if x.is_floating_point() else 0, dtype=x.dtype)
@@ -52,12 +55,14 @@ def repeated(x, axis=None):
 
 @contextlib.contextmanager
 def nan_in_fresh_memory():
-    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+    before = torch.get_deterministic_debug_mode()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.set_deterministic_debug_mode("warn")  # torch.empty is NaN then
+        try:
+            yield
+        finally:
+            torch.set_deterministic_debug_mode(before)
 
 
 class Conditions:
@@ -67,15 +72,16 @@ class Conditions:
         self.x = subject.x
         y = subject.call(self.x).detach()
         self.dy = self._other(y)
-        self.y, self.dx = subject.run(self.x, self.dy)
+        self.y, self.dx = subject.run([t.clone() for t in self.x], self.dy.clone())
 
     def run(self):
         failed = len(self._told)
+        if not self._writes():
+            return  # the numbers are no longer what they were
         self._same("in a second run", AGAIN, lambda: self._s.run(self.x, self.dy))
         with nan_in_fresh_memory():
             self._same("where fresh memory is NaN", FRESH, lambda: self._s.run(self.x, self.dy))
         self._unrecorded()
-        self._writes()
         self._sum_of_upstreams()
         if len(self._told) > failed:
             return  # what changes from run to run has no other conditions
@@ -159,12 +165,13 @@ class Conditions:
         y = self._s.call(x)
         before = y.detach().clone()
         self._s.gradients(y, x, dy)
-        self._compare("after backward, in the output of forward", WRITES, None, y, before, 0.0)
+        right = self._compare("after backward, in the output of forward", WRITES, None, y, before, 0.0)
         if not torch.equal(dy, self.dy):
-            self._tell(0, WRITES, "backward changes dy, which it may only read")
+            right = self._tell(0, WRITES, "backward changes dy, which it may only read")
         for k, t in enumerate(x):
             if not torch.equal(t, self.x[k]):
-                self._tell(k, WRITES, f"{self._s.names[k]} is changed, which may only be read")
+                right = self._tell(k, WRITES, f"{self._s.names[k]} is changed, which may only be read")
+        return right
 
     def _sum_of_upstreams(self):
         other = self._other(self.dy)
@@ -182,9 +189,11 @@ class Conditions:
                 ("transposed", "transposed inputs", "a transposed upstream gradient"),
                 ("every second", "inputs of every second element in memory",
                  "an upstream gradient of every second element in memory")):
-            self._same("for " + inputs, LAYOUT, lambda: self._s.run([laid_out(t, how) for t in self.x], self.dy))
+            self._same("for " + inputs, LAYOUT, lambda: self._s.run([laid_out(t, how) if k < self._s.given else t
+                                                                     for k, t in enumerate(self.x)], self.dy))
             self._same("for " + upstream, UPSTREAM, lambda: self._s.run(self.x, laid_out(self.dy, how)))
-        views = [next((repeated(t, i) for i in range(t.dim()) if t.shape[i] > 1), t) for t in self.x]
+        views = [next((repeated(t, i) for i in range(t.dim()) if t.shape[i] > 1 and k < self._s.given), t)
+                 for k, t in enumerate(self.x)]
         with contextlib.suppress(Exception):  # equal rows may be nothing that the function takes
             expected = self._s.run([t.clone(memory_format=torch.contiguous_format) for t in views], self.dy)
             self._same("for inputs that expand() repeats", LAYOUT, lambda: self._s.run(views, self.dy), expected)
@@ -222,6 +231,7 @@ class Conditions:
             [self.dy], before=other), (None, self._added(self.dx, other)))
         self._same("for backward twice with one dy", ACCUMULATION, lambda: self._backward(
             [self.dy, self.dy, self.dy]), (None, thrice))
+        self._same("after f was called for other inputs", STATE, self._after_another_call)
         self._same("for the sum of f(x) and 2 f(x)", ACCUMULATION, lambda: self._backward(
             [self.dy, 2 * self.dy], graphs=2), (None, thrice))
         self._same("with another path beside f", ACCUMULATION, lambda: self._backward(
@@ -234,6 +244,12 @@ class Conditions:
             self._s.gradients(y, x, 2 * self.dy)
             return None, first
         self._same("after a second backward pass, in the gradients of the first", ACCUMULATION, first_stay)
+
+    def _after_another_call(self):
+        x = self._s.leaves(self.x)
+        y = self._s.call(x)
+        self._s.call([t * (1 + self._other(t) / 8) if w else t for t, w in zip(self.x, self._s.wanted)])
+        return None, self._s.gradients(y, x, self.dy)
 
     def _same_twice(self):
         pairs = [(i, j) for i in range(len(self.x)) for j in range(i + 1, len(self.x)) if self._s.wanted[i]

@@ -1,0 +1,142 @@
+// Lesson 11: a model that other people made, and one token on its way through it.
+//
+//   x = token vectors                                          no positions are added
+//   h = x / √(mean(x²) + ε) ⊗ weight                           RMS norm
+//   q, k, v = h Wᵀ + b, heads apart; q and k turned by the angle of their position
+//   x = x + (softmax(q kᵀ / √D, earlier places) v) Woᵀ + b
+//   x = x + (silu(h Gᵀ) ⊗ (h Uᵀ)) Dᵀ                           h normed again; swiglu
+//   logits = norm(x) Wᵀ
+//
+// These six lines are Llama, and all there is to it: the lesson computes them with operations alone
+// and gets what nn::GPT gets. What a block adds can be read on the way: the same last norm and
+// projection, after each block, say which token the model would expect if it ended there.
+//
+// Without an argument it reads a small random model that `transformers` wrote; with one a real one:
+//   build/release/11_real_model SmolLM2-135M-Instruct.Q4_1.gguf "The capital of France is"
+//
+// In a debugger: break gradus::nn::load_named, and look at names.
+
+#include "gradus/examples/support/lesson.h"
+#include "gradus/gradus.h"
+#include "gradus/io/pretrained.h"
+#include "gradus/io/pretrained_tokenizer.h"
+#include "gradus/io/tensor_source.h"
+
+using namespace gradus;
+using examples::expect;
+
+namespace {
+
+const char* const kSmall = "tests/golden/families/llama";
+
+struct Text {
+  std::vector<std::int64_t> ids;
+  std::vector<std::string> tokens;  // what each stands for
+  std::function<std::string(std::int64_t)> spell;
+};
+
+/// The small model has numbers for tokens, a real one a tokenizer.
+Text read(const std::string& path, const std::string& words) {
+  Text text;
+  if (path == kSmall) {
+    text.ids = {1, 5, 9, 0, 17, 3, 22};
+    text.spell = [](std::int64_t id) { return str_cat("#", id); };
+  } else {
+    const auto tokenizer = std::make_shared<io::PretrainedTokenizer>(
+        io::PretrainedTokenizer::of_gguf(io::TensorSource::open(path).facts(), path));
+    text.ids = tokenizer->encode(words);
+    text.spell = [tokenizer](std::int64_t id) { return tokenizer->bytes_of(id); };
+  }
+  for (const std::int64_t id : text.ids) text.tokens.push_back(text.spell(id));
+  return text;
+}
+
+/// Equal but for f32's rounding: sums of a thousand products, 1e-7 each, thirty blocks of them.
+bool close(const Tensor& a, const Tensor& b) {
+  return max(abs(a - b)).item() < 1e-4 * max(abs(b)).item();
+}
+
+/// Each head's columns turned by the angles of its token's position; a head is D wide.
+Tensor turned(const Tensor& x, const nn::GPTOptions& o) {
+  std::vector<std::int64_t> positions;
+  for (std::int64_t t = 0; t < x.size(2); ++t) positions.push_back(t);
+  return rotate(x, positions, o.rotary);
+}
+
+/// One block by its formulas: x [1, T, C] → the same. `weights` get what heads looked at.
+Tensor block_by_hand(const nn::Block& block, const Tensor& x, const nn::GPTOptions& o,
+                     Tensor& weights) {
+  const std::int64_t H = o.heads, G = o.kv_heads.value_or(H), T = x.size(1);
+  const std::int64_t D = o.head_width.value_or(o.width / H);
+  const nn::Linear& project = block.attention.qkv_proj;
+  const Tensor h = rms_norm(x, block.norm1.weight, o.norm_eps);
+  const auto parts = split(linear(h, project.weight, project.bias), {H * D, G * D, G * D}, -1);
+  const Tensor q = turned(nn::split_heads(parts[0], H), o);  // [1, H, T, D]
+  const auto for_all = [&](const Tensor& kv) {  // one head of keys serves H / G of queries
+    return reshape(expand(unsqueeze(kv, 2), {1, G, H / G, T, D}), {1, H, T, D});
+  };
+  const Tensor k = for_all(turned(nn::split_heads(parts[1], G), o));
+  const Tensor v = for_all(nn::split_heads(parts[2], G));
+  const Tensor scores = matmul(q, transpose(k, 2, 3)) / std::sqrt(static_cast<double>(D));
+  const Tensor later = triu(ones({T, T}), 1) > 0;
+  weights = softmax(masked_fill(scores, later, -INFINITY), -1);  // [1, H, T, T]
+  const nn::Linear& out = block.attention.out_proj;
+  const Tensor attended = x + linear(nn::merge_heads(matmul(weights, v)), out.weight, out.bias);
+  const Tensor normed = rms_norm(attended, block.norm2.weight, o.norm_eps);
+  const nn::Linear &up = block.feed_forward.up, &down = block.feed_forward.down;
+  const auto gate_and_up = chunk(linear(normed, up.weight, up.bias), 2, -1);
+  const Tensor gated = silu(gate_and_up[0]) * gate_and_up[1];
+  return attended + linear(gated, down.weight, down.bias);
+}
+
+/// What would come after the last token if the model ended here.
+std::string guess(const nn::GPT& model, const Tensor& x, const Text& text) {
+  const Tensor last = select(model.norm(x), 1, -1);  // [1, C]
+  const Tensor logits = linear(last, model.options.tied ? model.token.weight : model.head.weight);
+  const Tensor p = softmax(logits, -1);
+  const std::int64_t best = argmax(p, -1).to_vector<std::int64_t>()[0];
+  return str_cat(text.spell(best), "  (", std::round(1000 * p[0][best].item()) / 10, " %)");
+}
+
+void follow(const nn::GPT& model, const Text& text) {
+  const nn::GPTOptions& o = model.options;
+  const Tensor ids = tensor(text.ids, {1, std::ssize(text.ids)});
+  Tensor x = model.token(ids), weights;  // [1, T, C]
+  std::printf("the last token is \"%s\"; %zu tokens, vectors of %lld numbers\n\n",
+              text.tokens.back().c_str(), text.ids.size(), static_cast<long long>(o.width));
+  std::printf("after     length   looks most at    would say\ntokens  %8.2f\n",
+              select(x, 1, -1).square().sum().sqrt().item());
+  for (std::size_t layer = 0; layer < model.blocks.size(); ++layer) {
+    const Tensor by_module = model.blocks[layer](x, causal_mask());
+    x = block_by_hand(model.blocks[layer], x, o, weights);
+    expect(close(x, by_module), "the formulas give what the block gives");
+    const Tensor seen = select(mean(weights, 1), 1, -1);  // [1, T], of all heads
+    const auto at = static_cast<std::size_t>(argmax(seen, -1).to_vector<std::int64_t>()[0]);
+    std::printf("block %-2zu%8.2f   %-14s   %s\n", layer,
+                select(x, 1, -1).square().sum().sqrt().item(), text.tokens[at].c_str(),
+                guess(model, x, text).c_str());
+  }
+  const Tensor last = model.norm(x);
+  const Tensor logits = o.tied ? linear(last, model.token.weight) : model.head(last);
+  expect(close(logits, model(ids)), "and all of them together what the model gives");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const NoGrad off;
+  const std::string path = argc > 1 ? argv[1] : kSmall;
+  const nn::GPT model = io::load_gpt(path);
+  const nn::GPTOptions& o = model.options;
+  std::printf("%s: %lld blocks, %lld heads of queries, %lld of keys and values, %s parameters\n",
+              path.c_str(), static_cast<long long>(o.layers), static_cast<long long>(o.heads),
+              static_cast<long long>(o.kv_heads.value_or(o.heads)),
+              io::grouped(model.parameter_count()).c_str());
+  follow(model, read(path, argc > 2 ? argv[2] : "The capital of France is"));
+  if (path == kSmall) {  // and what `transformers` computed with it
+    const auto golden = io::load_safetensors(path + "/golden.safetensors").tensors;
+    expect(close(model(golden.at("ids")), golden.at("output")),
+           "transformers gives the same logits");
+  }
+  return 0;
+}

@@ -1,0 +1,63 @@
+// Gradients of loaded models, beside differences: two layers of each family.
+#include <string>
+
+#include "gradus/check/gradients.h"
+#include "gradus/io/pretrained.h"
+#include "gradus/io/safetensors.h"
+#include "gradus/ops/loss.h"
+#include "gradus/ops/members.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus::testing {
+namespace {
+
+const std::string kFamilies = GRADUS_SOURCE_DIR "/tests/golden/families/";
+
+/// Five tokens are enough for the window of five and for each head; parameters are sampled.
+Tensor part_of(const std::string& family, const char* name) {
+  return io::load_safetensors(kFamilies + family + "/golden.safetensors")
+      .tensors.at(name)
+      .slice(0, 0, 1)
+      .slice(1, 0, 6)
+      .contiguous();
+}
+
+/// f64 alone: weights that `transformers` drew make some gradients cancel, which f32 cannot see.
+const check::Options kF64{.conditions = false, .dtype = Dtype::f64};
+
+}  // namespace
+
+TEST_CASE("gradients of loaded GPTs equal differences") {
+  for (const char* family : {"gpt2", "llama", "mistral", "qwen2", "qwen3"}) {
+    nn::GPT model = io::load_gpt(kFamilies + family);
+    const Tensor ids = part_of(family, "ids"), targets = part_of(family, "targets");
+    const check::Report report = check::module(
+        model, [&](const check::Tensors&) { return model.loss(ids, targets); }, {}, kF64);
+    INFO(family << report);
+    CHECK(report);
+  }
+}
+
+TEST_CASE("gradients of loaded BERT and ALBERT equal differences") {
+  for (const char* family : {"bert", "albert"}) {
+    nn::MaskedLM model = io::load_masked_lm(kFamilies + family);
+    const Tensor ids = part_of(family, "ids"), targets = part_of(family, "targets");
+    const check::Report report = check::module(
+        model, [&](const check::Tensors&) { return model.loss(ids, targets, {4}); }, {}, kF64);
+    INFO(family << report);
+    CHECK(report);
+  }
+}
+
+TEST_CASE("gradients of a loaded ViT equal differences") {
+  nn::VisionTransformer model = io::load_vision_transformer(kFamilies + "vit");
+  const auto golden = io::load_safetensors(kFamilies + "vit/golden.safetensors").tensors;
+  const check::Report report = check::module(
+      model,
+      [&](const check::Tensors& in) { return cross_entropy(model(in[0]), golden.at("targets")); },
+      {golden.at("images")}, kF64);
+  INFO(report);
+  CHECK(report);
+}
+
+}  // namespace gradus::testing

