@@ -155,6 +155,8 @@ const kRules = {
   rms_norm: (op, x) => normWays(op, x, false),
   embedding: (op, x) => [{note: 'row number = token', cell: i => x.at(0,
     x.data[1][flatOf(i.slice(0, -1), stridesOf(x.shapes[1]))] * x.shapes[0][1] + i.at(-1))}],
+  index_select: (op, x, shape) => shape.map((_, a) => ({note: `along axis ${a}`, cell: i =>
+    x.at(0, flatOf(put(i, a, x.data[1][i[a]]), stridesOf(x.shapes[0])))})),
   where: (op, x) => [{cell: i => x.spread(0, i).v ? x.spread(1, i) : x.spread(2, i)}],
   masked_fill: (op, x) => [{cell: (i, y) => x.there[1] && !x.spread(1, i).v ? x.spread(0, i) : constant(y,
       'the fill')}],

@@ -101,9 +101,8 @@ function matrix(app, id, o = {}) {
   const v = values(tensor), s = sliceOf(tensor, state.lead), box = h('figure', {class: 'matrix'});
   const labels = [labelsFor(t, tensor, tensor.shape.length - 2), labelsFor(t, tensor, tensor.shape.length - 1)];
   box.append(h('figcaption', {}, h('b', {}, title), ` ${shapeText(tensor.shape)} ${tensor.dtype || ''} `, o.note, ' ',
-    v ? button('PNG', () => savePicture(title, v, s, labels), {class: 'mini', title: 'save this heatmap as a picture',
-                                                               'aria-label': `save ${title} as PNG`}) : null));
-  if (s.before.some(n => n > 1)) box.append(h('div', {class: 'lead'}, s.before.map((n, i) => n > 1 && h('label', {},
+    v ? button('PNG', () => savePicture(title, v, s, labels), {class: 'mini', 'aria-label': `save ${title} as PNG`}) : null));
+  if (v && s.before.some(n => n > 1)) box.append(h('div', {class: 'lead'}, s.before.map((n, i) => n > 1 && h('label', {},
     `axis ${i} `, h('input', {type: 'number', min: 0, max: n - 1, value: s.at[i],
                               onchange: e => app.lead(s.before.length - i, +e.target.value)}), ` of ${n}`))));
   if (!v) return box.append(...sampled(tensor)), box;
