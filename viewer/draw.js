@@ -146,7 +146,7 @@ function grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit}) {
       return h('td', {role: 'gridcell', 'data-i': i, 'aria-colindex': c + 2, 'aria-selected': String(!!now),
         tabindex: (here ? now : r === r0 && c === c0) ? 0 : -1,
             title: `[${indexOf(i, app.t.tensor(id).shape)}] ${short(x, 9)}`,
-        class: [x === -Infinity && 'masked', lit && lit.has(i) && 'lit', now && 'here', Math.abs(x) > scale && 'beyond']
+        class: [x === -Infinity && 'masked', lit && lit.has(i) && 'lit', now && 'here', isFinite(x) && Math.abs(x) > scale && 'beyond']
           .filter(Boolean).join(' ') || null,
         style: {background: x === -Infinity ? '' : css(rgb), color: inkOn(rgb)}, onclick: () => app.cell(id, i)},
             short(x, 3));
