@@ -92,6 +92,8 @@ class Recorder : public Observer {
   ObserverScope scope_;
 };
 
+inline thread_local int pauses = 0;  // TracePause objects that live
+
 /// The page that shows this JSON.
 std::string page(const std::string& title, const std::string& json);
 /// The name of the running program's file, "" where the system does not tell.

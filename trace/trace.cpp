@@ -21,6 +21,9 @@ void Trace::write(const std::string& path) { recorder_->write(path); }
 std::string Trace::json() { return recorder_->json(); }
 void Trace::clear() { recorder_->clear(); }
 
+TracePause::TracePause() { ++trace::pauses; }
+TracePause::~TracePause() { --trace::pauses; }
+
 namespace trace {
 namespace {
 
@@ -54,6 +57,7 @@ class Automatic final : public Recorder {
 
  private:
   void end_step() noexcept {
+    if (pauses > 0) return;
     ++ended_;
     if (ended_ == wanted_) write_page();
     if (ended_ + 1 != wanted_) return;
@@ -108,7 +112,7 @@ Automatic* start() {
 
 void start_if_asked(bool optimizer) {
   static Automatic* const started = start();
-  if (started && optimizer) started->optimizer_made();
+  if (started && optimizer && pauses == 0) started->optimizer_made();
 }
 
 std::string program_name() {

@@ -108,8 +108,8 @@ TEST_CASE("a file has at most 400 lines, and should have at most 300") {
 }
 
 TEST_CASE("rooms keep their budgets") {
-  CHECK(lines_in({"base"}) <= 2100);
-  CHECK(lines_in({"engine"}) <= 1985);
+  CHECK(lines_in({"base"}) <= 2120);
+  CHECK(lines_in({"engine"}) <= 2030);
   CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 12815);
   CHECK(lines_in({"models"}) <= 910);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
@@ -122,7 +122,8 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(distributed - faults <= 700);  // shards, transports, the optimiser in parts
   CHECK(faults <= 270);                // a process that dies, is silent, or differs
   CHECK(faults > 0);
-  CHECK(lines_in({"trace", "io", "train"}) - distributed <= 6700);
+  CHECK(lines_in({"trace"}) <= 2600);  // of these the recorder of steps 1,400
+  CHECK(lines_in({"trace", "io", "train"}) - distributed <= 8100);
   CHECK(lines_in({"io"}) <= 3300);
   CHECK(lines_in({"examples/gpt"}) <= 1080);
   CHECK(lines_in({"base"}) > 0);  // the walk does find the tree

@@ -1,5 +1,5 @@
-// A trace of what is not a plain forward and backward: errors, threads, graphs of graphs, files that
-// cannot be written, and much of everything.
+// A trace of what is not a plain forward and backward: errors, threads, graphs of graphs, files
+// that cannot be written, and much of everything.
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -95,6 +95,17 @@ TEST_CASE("a derivative of a derivative: the operations of backward are listed")
   CHECK(within > 0);
   CHECK(tape.at("tensors", tape.at("deposits", 0, "after"), "kind") == "grad");
   CHECK(tape.all.at("meta").at("omitted").at("unseen_nodes") == 0);
+}
+
+TEST_CASE("while a pause lives a trace hears nothing") {
+  Trace trace;
+  Tensor y;
+  {
+    const TracePause pause;
+    y = exp(leaf({2}));
+  }
+  y = negative(y);
+  CHECK(ReadTape(trace).count("ops") == 1);
 }
 
 TEST_CASE("what runs elsewhere is counted as not seen") {
