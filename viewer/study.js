@@ -1,5 +1,4 @@
 // Storage, graph, source, comparison, and the questions of predict mode.
-'use strict';
 
 // ---- which memory ----
 const kStrip = 512;
@@ -149,7 +148,7 @@ function compareView(app) {
   }});
   const pick = h('label', {}, 'compare with the page ', input);
   if (!app.other) return [pane('Compare with another trace', pick,
-      note('Both are matched by layer, operation and how often it ran.'))];
+      note('They are matched by layer and operation.'))];
   const rows = app.once('compare', () => compare(app.t, app.other)), differ = rows.map((r, i) => r.same === false ? i :
       -1).filter(i => i >= 0);
   const k = app.state.t ?? differ[0] ?? 0, r = rows[k];
