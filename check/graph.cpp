@@ -228,6 +228,19 @@ Finding finding_of(const Call& call, const Report& found) {
   return result;
 }
 
+FirstOfEachKind recorded(const std::function<Tensor()>& loss) {
+  FirstOfEachKind step;
+  const Tensor result = [&] {
+    const GradMode on(true);
+    const ObserverScope scope(step);
+    return loss();
+  }();
+  require<ValueError>(result.defined(), "check::graph: loss gives no tensor: return its result");
+  require<GraphError>(!step.calls.empty(), "check::graph: no operation was recorded: does a ",
+                      "parameter require a gradient, and is the loss computed outside of NoGrad?");
+  return step;
+}
+
 }  // namespace
 
 Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
@@ -235,16 +248,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   const auto seconds = [begin] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
-  FirstOfEachKind step;
-  Tensor result;
-  {
-    const GradMode on(true);
-    const ObserverScope scope(step);
-    result = loss();
-  }
-  require<ValueError>(result.defined(), "check::graph: loss gives no tensor: return its result");
-  require<GraphError>(!step.calls.empty(), "check::graph: no operation was recorded: does a ",
-                      "parameter require a gradient, and is the loss computed outside of NoGrad?");
+  const FirstOfEachKind step = recorded(loss);
   Report report;
   report.name = "graph";
   report.seed = options.seed;
