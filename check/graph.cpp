@@ -263,8 +263,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
     }
     try {
       const Report found = check_call(call, left / static_cast<double>(i + 1), options);
-      report.counts.forward += found.counts.forward;
-      report.counts.vjp += found.counts.vjp;
+      report.counts.add(found.counts);
       ++looked_at;
       if (found.verdict == Verdict::fail) report.add(finding_of(call, found));
       if (found.verdict == Verdict::inconclusive)
@@ -276,7 +275,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   report.notes.push_back(str_cat(looked_at, " of ", step.calls.size(), " kinds of operations, of ",
                                  step.nodes, " that were recorded, were looked at"));
   for (const std::string& each : left_out) report.notes.push_back("left out: " + each);
-  if (looked_at == 0) report.verdict = worse(report.verdict, Verdict::inconclusive);
+  if (!left_out.empty()) report.verdict = worse(report.verdict, Verdict::inconclusive);
   return report;
 }
 

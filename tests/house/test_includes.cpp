@@ -51,8 +51,8 @@ std::string fault(const Source& source, const std::string& line) {
 /// Is `name` a header of the standard library? Those have neither a folder nor an extension.
 bool standard(const std::string& name) { return name.find_first_of("/.") == std::string::npos; }
 
-/// Headers that some systems and some users have: included under __has_include, or by an adapter for
-/// those who have that library. C has headers of its own.
+/// Headers that some systems and some users have: included under __has_include, or by an adapter
+/// for those who have that library. C has headers of its own.
 bool optional(const Source& source, const std::string& name) {
   const bool unix_alone =
       source.path == "check/raw/report.h" || source.path == "check/raw/schedule.h";
