@@ -44,7 +44,6 @@ class Recorder : public Observer {
  protected:
   bool on_ = true;  // false: hears nothing
   Id step_ = 1;
-  bool in_walk() const { return !walks_.empty(); }
   bool has_anything() const { return tape_.ops.size() + tape_.visits.size() > 0; }
   std::vector<std::string>& notes() { return tape_.notes; }
 
