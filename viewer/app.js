@@ -142,7 +142,7 @@ function fold(id) {
 
 function explain() {
   const {t} = app, step = app.step(), op = step?.op;
-  if (!op) return [h('h2', {}, 'Explanation'), note('No operation of the forward.')];
+  if (!op) return [h('h2', {}, 'Explanation'), note('No operation.')];
   const d = t.opdefs[op.op] || {}, user = t.stacks.get(op.stack)?.user, twin = t.twin.get(op.id), {visit} = step;
   const formula = (d.lines || [''])[0].match(/\/\/ ?(.*)/);
   return [h('h2', {}, visit ? `${op.op}, backward` : op.op),

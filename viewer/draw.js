@@ -101,8 +101,10 @@ function matrix(app, id, o = {}) {
   const v = values(tensor), s = sliceOf(tensor, state.lead), box = h('figure', {class: 'matrix'});
   const labels = [labelsFor(t, tensor, tensor.shape.length - 2), labelsFor(t, tensor, tensor.shape.length - 1)];
   box.append(h('figcaption', {}, h('b', {}, title), ` ${shapeText(tensor.shape)} ${tensor.dtype || ''} `, o.note, ' ',
-    v ? button('PNG', () => savePicture(title, v, s, labels), {class: 'mini', 'aria-label': `save ${title} as PNG`}) : null));
-  if (v && s.before.some(n => n > 1)) box.append(h('div', {class: 'lead'}, s.before.map((n, i) => n > 1 && h('label', {},
+    v ? button('PNG', () => savePicture(title, v, s, labels), {class: 'mini', 'aria-label': `save ${title} as PNG`}) :
+        null));
+  if (v && s.before.some(n => n > 1)) box.append(h('div', {class: 'lead'},
+      s.before.map((n, i) => n > 1 && h('label', {},
     `axis ${i} `, h('input', {type: 'number', min: 0, max: n - 1, value: s.at[i],
                               onchange: e => app.lead(s.before.length - i, +e.target.value)}), ` of ${n}`))));
   if (!v) return box.append(...sampled(tensor)), box;
@@ -133,7 +135,8 @@ function grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit}) {
   const plain = app.state.plain, scale = scaleOf(v), table = h('table', plain ? {class: 'plain'} : {
     role: 'grid', 'aria-label': `${title}, ${s.rows} rows, ${s.cols} columns`, 'aria-rowcount': s.rows + 1,
     'aria-colcount': s.cols + 1, class: 'heat', 'data-id': id, onkeydown: e => moveCell(app, id, s, e)});
-  const columns = range(shown[1], c => c0 + c), name = (k, i) => labels[k] ? labels[k][i] : i, roles = a => plain ? {} :
+  const columns = range(shown[1], c => c0 + c), name = (k, i) => labels[k] ? labels[k][i].replace(/\s/g, '␣') || '∅' :
+      i, roles = a => plain ? {} :
       a;
   table.append(h('tr', roles({role: 'row'}), h('td', roles({role: 'gridcell'})),
                  columns.map(c => h('th', {scope: 'col', ...roles({role: 'columnheader'})}, name(1, c)))));
@@ -146,7 +149,8 @@ function grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit}) {
       return h('td', {role: 'gridcell', 'data-i': i, 'aria-colindex': c + 2, 'aria-selected': String(!!now),
         tabindex: (here ? now : r === r0 && c === c0) ? 0 : -1,
             title: `[${indexOf(i, app.t.tensor(id).shape)}] ${short(x, 9)}`,
-        class: [x === -Infinity && 'masked', lit && lit.has(i) && 'lit', now && 'here', isFinite(x) && Math.abs(x) > scale && 'beyond']
+        class: [x === -Infinity && 'masked', lit && lit.has(i) && 'lit', now && 'here', isFinite(x) &&
+            Math.abs(x) > scale && 'beyond']
           .filter(Boolean).join(' ') || null,
         style: {background: x === -Infinity ? '' : css(rgb), color: inkOn(rgb)}, onclick: () => app.cell(id, i)},
             short(x, 3));

@@ -86,7 +86,7 @@ function graphView(app) {
     return h('path', {d: `M${x + 120} ${y + 16}C${x + 150} ${y + 16} ${u - 30} ${w + 16} ${u} ${w + 16}`});
   });
   return [pane(whole ? app.t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' :
-      'Two steps around this one',
+      'Around this step',
     button(whole ? 'around this step' : 'the whole graph', () => app.go({whole: whole ? null : 1})),
     h('div', {class: 'scroll graph', tabindex: 0, role: 'group', 'aria-label': 'graph'},
       h('div', {style: {position: 'relative', width: `${width}px`, height: `${height}px`}},

@@ -131,8 +131,7 @@ function rowSums(t, a) {
     return short(most, 2);
   };
   const w = worst(a.weights, 1), d = worst(a.dscores, 0);
-  return note(w == null ? '' : `Rows of the weights miss 1 by at most ${w}. `, d == null ? '' :
-      `Rows of dscores miss 0 by at most ${d}.`);
+  return note(w == null ? '' : `Sums of rows: weights 1 ± ${w}`, d == null ? '' : `, dscores 0 ± ${d}`);
 }
 
 // ---- gradients by layer ----
