@@ -111,7 +111,7 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(lines_in({"base"}) <= 2100);
   CHECK(lines_in({"engine"}) <= 1985);
   CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 12815);
-  CHECK(lines_in({"models"}) <= 910);
+  CHECK(lines_in({"models"}) <= 1450);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
   CHECK(raw <= 3000);
   CHECK(lines_in({"check"}) <= 4485);
@@ -124,7 +124,7 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(faults > 0);
   CHECK(lines_in({"trace", "io", "train"}) - distributed <= 6700);
   CHECK(lines_in({"io"}) <= 3300);
-  CHECK(lines_in({"examples/gpt"}) <= 1080);
+  CHECK(lines_in({"examples/gpt"}) <= 1420);
   CHECK(lines_in({"base"}) > 0);  // the walk does find the tree
 }
 
