@@ -111,7 +111,7 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(lines_in({"base"}) <= 2120);
   CHECK(lines_in({"engine"}) <= 2030);
   CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 13070);
-  CHECK(lines_in({"models"}) <= 1440);
+  CHECK(lines_in({"models"}) <= 1450);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
   CHECK(raw <= 4200);
   CHECK(lines_in({"check"}) <= 6110);
