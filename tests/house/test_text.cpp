@@ -91,8 +91,10 @@ TEST_CASE("a library neither ends the program nor decides for it") {
 }
 
 TEST_CASE("macros stand in base alone, where systems and compilers differ") {
+  // The raw checker goes without base, and is a header or compiled once.
+  const std::vector<std::string> compiled_twice = {"check/raw/values.h", "check/raw/compiled.cpp"};
   for (const Source& source : library_sources()) {
-    if (source.room == "base") continue;
+    if (source.room == "base" || contains(compiled_twice, source.path)) continue;
     for (const std::string& line : source.lines) {
       INFO(source.path << ": " << line);
       CHECK(line.rfind("#define", 0) != 0);
