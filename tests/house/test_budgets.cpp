@@ -110,7 +110,7 @@ TEST_CASE("a file has at most 400 lines, and should have at most 300") {
 TEST_CASE("rooms keep their budgets") {
   CHECK(lines_in({"base"}) <= 2120);
   CHECK(lines_in({"engine"}) <= 2030);
-  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 12815);
+  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 12905);
   CHECK(lines_in({"models"}) <= 910);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
   CHECK(raw <= 3000);
