@@ -135,7 +135,7 @@ class Writer {
 
 Id Places::here() {
   std::vector<void*> calls = platform::calls();
-  calls.erase(std::remove(calls.begin(), calls.end(), nullptr), calls.end());
+  std::erase(calls, nullptr);
   const auto [at, is_new] = index_.try_emplace(calls, std::ssize(stacks_));
   if (is_new) stacks_.push_back(std::move(calls));
   return at->second;
