@@ -111,6 +111,7 @@ concept Plain = requires(F f) {
 template <class R, class... A>
 struct Signature {
   using Result = R;
+  using Declared = std::tuple<A...>;
   using Parameters = std::tuple<std::remove_cvref_t<A>...>;
   static constexpr std::size_t arity = sizeof...(A);
 };

@@ -10,7 +10,9 @@
 // What is large and no template stands in every file that includes it, or, where
 // gradus::check_quick is linked, which defines GRADUS_CHECK_COMPILED, once in that library
 // (compiled.cpp).
-#ifndef GRADUS_CHECK_INLINE
+#ifdef GRADUS_CHECK_COMPILED
+#define GRADUS_CHECK_INLINE
+#elif !defined(GRADUS_CHECK_INLINE)
 #define GRADUS_CHECK_INLINE inline
 #endif
 

@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 // Rises where callers of before would break; functions that join leave it.
-#define GRADUS_CHECK_VERSION 1
+enum { GRADUS_CHECK_VERSION = 1 };
 
 typedef struct gradus_check gradus_check;
 
