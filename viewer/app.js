@@ -4,8 +4,7 @@ const kViews = {step: stepView, ledger: ledgerView, attention: attentionView, fl
                 graph: graphView, source: sourceView, compare: compareView};
 const kKeys = `→ n ←: next, previous step; b: forward and backward twin; i o: into, out of a layer; t: the turn, the loss;
 Home End: first, last step; [ ]: previous, next attention; 1 … 8: views; /: search; p: predict mode; m: plain tables;
-c: copy the gdb command; arrows: in a matrix another number, in a list another line;
-Esc: back to the page; ?: this list`;
+c: copy the gdb command; arrows: another number, another line; Esc: back to the page`;
 
 const app = {
   t: null, other: null, otherName: '', state: {}, answers: new Map(), cache: new Map(), opened: new Set(),
@@ -114,13 +113,14 @@ function tree() {
     if (r.op) app.row = null, app.go({s: 'f' + r.op.id});
     else fold(r.module.id), app.render();
   };
+  const inner = m => m.path.slice(pathOf(t, m.parent).length).replace(/^\./, '') || 'outermost';
   const draw = i => {
     const r = rows[i], open = r.module && app.opened.has(r.module.id);
     return h('div', {role: 'treeitem', id: `row${i}`, 'aria-level': r.level, 'aria-posinset': r.at,
         'aria-setsize': r.of, class: 'item',
       'aria-expanded': r.module ? String(open) : null, 'aria-selected': String(i === at), onclick: () => hit(i)},
       h('span', {style: {paddingLeft: `${Math.min(r.level, 8) * 10}px`}},
-          r.module ? `${open ? '▾' : '▸'} ${r.module.path.slice(pathOf(t, r.module.parent).length).replace(/^\./, '') || 'outermost'} ` : `${r.op.op} `,
+          r.module ? `${open ? '▾' : '▸'} ${inner(r.module)} ` : `${r.op.op} `,
         h('small', {}, r.module ? r.module.type : `#${r.op.id}`)));
   };
   const box = longList(rows.length, 24, draw, at, {role: 'tree', 'aria-label': 'modules and operations',

@@ -301,7 +301,7 @@ function readingOf(t, op) {
   const at = (way, i) => judged(way.cell(indexOf(i, out.shape), y[i], y), y[i], eps);
   const fits = way => { try { return probes.every(i => at(way, i).agrees); } catch { return false; } };
   const way = ways.find(fits) || (kCertain.test(op.op) && ways[0]);
-  if (!way) return op.reading = {why: `with the options that this ${op.op} has, the page has no arithmetic for it`};
+  if (!way) return op.reading = {why: `the page has no arithmetic for these options of ${op.op}`};
   return op.reading = {way, shape: out.shape, y, eps, at: i => at(way, i)};
 }
 
@@ -310,7 +310,7 @@ function forwardCell(t, op, i) {
   const r = readingOf(t, op);
   if (r.why) return r;
   try { return {...r.at(i),
-      note: r.way.note}; } catch { return {why: `the shapes of this ${op.op} are not understood`}; }
+      note: r.way.note}; } catch { return {why: 'its shapes are not understood'}; }
 }
 
 /** Which y[j] use input k's cell i, for every cell; made once for an operation. */
@@ -352,7 +352,7 @@ function backwardCell(t, entry, i) {
     const size = uses.reduce((n, u) => n + Math.abs(dy[u.j] * u.a), got.noise ? Math.abs(got.noise[i]) : 0);
     return {e, value: e.v, recorded: got.v[i], parts: partials(e), note: 'Σ dy · ∂y/∂x, over every y that uses this x',
             agrees: close(e.v, got.v[i], eps, size, 64 + uses.length)};
-  } catch { return {why: `the shapes of this ${op.op} are not understood`}; }
+  } catch { return {why: 'its shapes are not understood'}; }
 }
 
 /** The arithmetic of any number: {e, value, recorded, agrees, parts, note, from: tensors that `parts` index, step}. */

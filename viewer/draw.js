@@ -186,7 +186,7 @@ function sampled(tensor) {
       h('caption', {}, 'first and last rows and columns'), range(rows, r =>
         h('tr', {}, range(columns, c => h('td', {}, short(v[r * columns + c]))))))));
   }
-  out.push(para(tensor.block ? 'Too large to be recorded whole. ' : 'Its numbers were not captured. ',
+  out.push(para('Not all of its numbers were captured. ',
              tensor.stats ? Object.entries(tensor.stats).map(([k, x]) => `${k} ${short(x)}`).join(' · ') : ''));
   return out;
 }

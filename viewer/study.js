@@ -192,6 +192,6 @@ function quizView(app, step) {
   }, {disabled: given ? true : null}))),
     given ? h('p', {class: 'sum'},
         `${given.right ? '✓ right' : `✗ you said ${given.given}; it is ${q.answer}`}: ${q.because}.`) : null,
-    note(`${right} of ${answered.length} right so far. p ends predict mode.`)),
+    note(`${right} of ${answered.length} right so far; p ends this.`)),
     row(step.op.in.map(id => shown(app, id)), given ? shown(app, step.op.out, `→ ${nameOf(t, step.op.out)}`) : null)];
 }

@@ -116,6 +116,7 @@ function openTape(json) {
   for (const e of t.ledger) enter(t, e);
   for (const d of t.deposits)
     enter(t, {to: d.leaf, contribution: d.arrived, before: d.before, after: d.after, deposit: true});
+  for (const k of t.hooks) enter(t, {to: k.to, contribution: k.before, before: null, after: k.after, hook: true});
   t.children = moduleTree(t);
   return t;
 }
@@ -143,7 +144,7 @@ function gradOf(t, id) {
 /** Is after − before the contribution, element by element in the recorded precision? null: not captured. */
 function entryHolds(t, e) {
   const [c, b, a] = [e.contribution, e.before, e.after].map(id => t.tensor(id)), v = values(a), w = values(c);
-  if (!v || !w || (b && !values(b)) || v.length !== w.length || e.part) return null;
+  if (!v || !w || (b && !values(b)) || v.length !== w.length || e.part || e.hook) return null;
   const round = a.dtype === 'f32' ? Math.fround : x => x, old = b && values(b);
   return v.every((x, i) => { const y = old ? round(old[i] + w[i]) : w[i]; return x === y || Object.is(x, y); });
 }

@@ -42,7 +42,7 @@ function stepView(app) {
     visit.gin.length ? null : note('No input wanted a gradient.'), arithmetic(app),
     op ? row((op.saved || op.in).filter(id => id !== op.out).map(id => shown(app, id, `forward: ${nameOf(t, id)}`)),
         shown(app, op.out, 'forward: y')) :
-         note('Its forward was not seen: another thread, or before the trace began.')];
+         note('Its forward was not recorded.')];
   if (app.state.quiz) return quizView(app, step);
   return [row(op.in.map((id, k) => shown(app, id, `${k ? 'and' : 'from'} ${nameOf(t, id)}`, origin(app, id))),
               shown(app, op.out, `→ ${nameOf(t, op.out)}`, usersOf(app, op.out))), arithmetic(app),
@@ -65,6 +65,7 @@ function usersOf(app, id) {
 const isWhole = (t, e) => !e.part &&
     String(t.tensor(e.contribution)?.shape) === String(t.tensor(e.to)?.shape);
 function ledgerLine(t, e) {
+  if (e.hook) return 'changed by a hook';
   const holds = entryHolds(t, e), down = isWhole(t, e) ? '' : e.part ? ` into a part [${e.part}];` :
     ` (${shapeIn(t, e.contribution)}) → (${shapeIn(t, e.to)}), summed down;`;
   const name = e.deposit ? 'added to .grad' : e.seed ? 'the seed' : `contribution ${e.k} of ${e.of}`;
@@ -102,7 +103,7 @@ function ledgerView(app) {
 // ---- attention ----
 function attentionView(app) {
   const {t, state} = app, all = t.attention;
-  if (!all.length) return [note('No attention ran in this step.')];
+  if (!all.length) return [note('No attention ran.')];
   const step = app.step(), here = step && step.op ? all.findIndex(a => a.op === step.op.id) : 0;
   const k = Math.min(state.t ?? Math.max(0, here), all.length - 1), a = all[k], w = t.tensor(a.weights);
   const v = values(w), s = w && sliceOf(w, state.lead), heads = w ? numel(s.before) : 0;

@@ -166,6 +166,12 @@ run({
     assert.equal(p.entryHolds(t, t.ledger.get(0)), true);
     assert.equal(p.entryHolds(t, t.ledger.get(1)), false);
   },
+  'a hook is a line of the ledger, and its change is no sum'() {
+    const s = new Sample(), [to, before, after] = [[1], [2], [4]].map(v => s.tensor('grad', [1], v));
+    s.add('hooks', to, 0, before, after);
+    const t = p.openTape(s.tape), [e] = t.entries.get(to);
+    assert.deepEqual([e.hook, e.after, p.entryHolds(t, e)], [true, after, null]);
+  },
   'the first number that differs is found, and what was not captured is said'() {
     const a = p.openTape(sample()), b = p.openTape(sample());
     assert.equal(p.compare(a, b).filter(r => r.same !== true).length, 0);

@@ -18,7 +18,7 @@ runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`
     env: {...process.env, GRADUS_TRACE: file}});
   const bytes = fs.statSync(file).size, began = Date.now();
   await b.visit(file, '#selftest');
-  const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent', 600));
+  const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent', 1500));
   console.log(`${name}: ${bytes} bytes; ${said.steps} steps, ${said.cells} numbers worked out, ${said.unknown} not; ${Date.now() - began} ms`);
   assert.deepEqual(said.failed, []);
   assert.ok(said.steps > 0 && said.cells > 0);

@@ -1,25 +1,30 @@
-// 50,000 recorded operations: the page opens, and a key answers, in a time that a person does not notice. The page's own
-// clock is read; 5 times what is promised is allowed, since tests run beside others.
+// 50,000 recorded operations: the page opens, and a key answers, in a time that a person does not notice. What is bounded
+// is the time of the processor that the page took, since tests run beside others; three times what is promised is
+// allowed, for a processor that others keep from its caches.
 'use strict';
 const assert = require('assert');
 const {chain, page, runInBrowser} = require('./support.js');
-const kOpen = 3000, kKey = 50, kLoad = 5;
+const kOpen = 3, kKey = 0.05, kLoad = 3;
+
+async function busy(b) {
+  const {metrics} = await b.send('Performance.getMetrics');
+  return metrics.find(m => m.name === 'ThreadTime').value;
+}
 
 runInBrowser({
   async 'opens, and each view answers'(b) {
-    const ms = await b.visitText(page(chain(50000)));
-    console.log(`opened in ${ms} ms`);
-    assert.ok(ms < kOpen * kLoad);
+    await b.send('Performance.enable', {timeDomain: 'threadTicks'});
+    const began = await busy(b), ms = await b.visitText(page(chain(50000))), opened = await busy(b);
+    console.log(`opened in ${ms} ms, ${(opened - began).toFixed(2)} s of the processor`);
+    assert.ok(opened > 0 && opened - began < kOpen * kLoad);
     for (const v of ['step', 'ledger', 'attention', 'flow', 'storage', 'graph', 'source', 'compare']) {
-      const times = await b.run(`(() => { const times = []; app.go({v: '${v}', s: 'f20000'});
-        for (const key of ['n', 'n', 'b', 'ArrowLeft', 'n']) {
-          const began = performance.now();
-          document.dispatchEvent(new KeyboardEvent('keydown', {key})), document.body.offsetHeight;
-          times.push(performance.now() - began);
-        }
-        return times; })()`);
-      console.log(`${v}: a key in ${Math.max(...times).toFixed(1)} ms`);
-      assert.ok(Math.max(...times) < kKey * kLoad, v);
+      await b.run(`app.go({v: '${v}', s: 'f20000'})`);
+      const keys = ['n', 'n', 'b', 'ArrowLeft', 'n', 'b', 'n', 'n'], before = await busy(b);
+      await b.run(`for (const key of ${JSON.stringify(keys)})
+        document.dispatchEvent(new KeyboardEvent('keydown', {key})), document.body.offsetHeight;`);
+      const each = (await busy(b) - before) / keys.length;
+      console.log(`${v}: a key takes ${(1000 * each).toFixed(1)} ms`);
+      assert.ok(each > 0 && each < kKey * kLoad, v);
       assert.ok(await b.run('document.querySelectorAll("*").length < 3000'), `${v} holds only what is open`);
     }
     assert.deepEqual(b.complaints(), []);
