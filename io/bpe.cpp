@@ -57,8 +57,8 @@ const BpeTokenizer::Joined* BpeTokenizer::joined(std::int64_t a, std::int64_t b)
 /// The pair that was learnt first is joined, of equal ones the left one. Pairs wait in a heap; what
 /// has changed since it was put there is known by its rank, which is one pair's alone.
 void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t>& ids) const {
-  if (const auto whole = ids_.find(std::string(piece)); whole_first_ && whole != ids_.end())
-    return ids.push_back(whole->second);
+  const auto whole = whole_first_ ? ids_.find(std::string(piece)) : ids_.end();
+  if (whole != ids_.end()) return ids.push_back(whole->second);
   struct Part {
     std::int64_t id;  // −1: joined to the part before it
     std::size_t before, next;

@@ -133,7 +133,7 @@ void PretrainedTokenizer::read_model(const Json& model, const std::string& name,
     if (found == tokens.end()) unknown.refuse(unknown.shown() + " is no token");
     const std::int64_t at = found - tokens.begin();
     const Json longest = model.at("max_input_chars_per_word");
-    if (longest.whole() < 1 || longest.whole() > 1000) longest.refuse("1 to 1000 is wanted");
+    if (longest.whole() < 1 || longest.whole() > 200) longest.refuse("1 to 200 is wanted");
     word_piece_.emplace(std::move(tokens), at, longest.whole());
     return;
   }

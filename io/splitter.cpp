@@ -56,8 +56,11 @@ class Matcher {
     if (is(i + prefix, CharKind::letter)) return run(i + prefix, CharKind::letter);
     const bool space = c_[i].code == ' ';
     if (gpt2_ && is(i + space, CharKind::number)) return run(i + space, CharKind::number);
-    if (!gpt2_ && is(i, CharKind::number))
-      return std::min(run(i, CharKind::number), i + most_digits_);
+    if (!gpt2_ && is(i, CharKind::number)) {
+      std::size_t end = i + 1;
+      while (end < i + most_digits_ && is(end, CharKind::number)) ++end;
+      return end;
+    }
     if (std::size_t end = i + space; symbol(end)) {
       while (symbol(end)) ++end;
       while (!gpt2_ && newline(end)) ++end;

@@ -113,6 +113,22 @@ TEST_CASE("a byte-level tokenizer gives the text back, part by part too") {
   CHECK(golden("bert").decode(golden("bert").encode("The [MASK] of a")) == " the [MASK] of a");
 }
 
+TEST_CASE("long runs of one kind take time that grows with them alone") {
+  // at 500,000 characters work that grows with their square would take minutes
+  for (const char* each : {"7", "a", " ", "\n", "!", "'", "é"}) {
+    std::string text;
+    for (int i = 0; i < 500'000; ++i) text += each;
+    for (const io::Splitter splitter :
+         {io::Splitter::gpt2, io::Splitter::qwen2, io::Splitter::llama3, io::Splitter::digits}) {
+      std::size_t bytes = 0;
+      for (const std::string_view piece : io::split(text, splitter)) bytes += piece.size();
+      CHECK(bytes == text.size());
+    }
+    const PretrainedTokenizer tokenizer = golden("llama3");
+    CHECK(tokenizer.decode(tokenizer.encode(text)) == text);
+  }
+}
+
 TEST_CASE("a tokenizer of other people is kept as it was read") {
   const PretrainedTokenizer tokenizer = golden("qwen2");
   const auto again = io::tokenizer_from_json(tokenizer.to_json(), "again");
