@@ -1,5 +1,6 @@
 // What functions under test are called with. A function whose parameter is a pointer or a span gets
-// memory of the checker, with guard zones on both sides; one that takes a container gets a container.
+// memory of the checker, with guard zones on both sides; one that takes a container gets a
+// container.
 #pragma once
 
 #include <tuple>
@@ -110,6 +111,7 @@ concept Plain = requires(F f) {
 template <class R, class... A>
 struct Signature {
   using Result = R;
+  using Declared = std::tuple<A...>;
   using Parameters = std::tuple<std::remove_cvref_t<A>...>;
   static constexpr std::size_t arity = sizeof...(A);
 };

@@ -21,6 +21,7 @@
 namespace gradus::check {
 
 #ifdef GRADUS_CHECK_COMPILED
+/// As in vjp_check.h.
 Report check_vjp(const std::string& name, Functions functions, std::vector<Input> inputs,
                  RawOptions options);
 #endif
@@ -76,8 +77,8 @@ class Raw {
     plan_->output_known = true;
     return *this;
   }
-  /// The output lives on a manifold: a Jacobian has a row for each of its tangent numbers, and a vjp
-  /// is given dy in the surrounding space.
+  /// The output lives on a manifold: a Jacobian has a row for each of its tangent numbers, and a
+  /// vjp is given dy in the surrounding space.
   Raw& output_on(Manifold manifold) { return set(places_.output, std::move(manifold)); }
   /// The derivative adds to what its buffers hold.
   Raw& accumulates() { return set(plan_->accumulates, true).set(functions_.accumulates, true); }
@@ -105,6 +106,11 @@ class Raw {
   }
   /// forward may be called by so many threads at the same time; 0: as the machine has.
   Raw& parallel(int threads = 0) { return set(options.threads, threads); }
+  /// Where the derivative from one side counts, by convention.
+  Raw& kinks(std::vector<Kink> at) { return set(options.kinks, std::move(at)); }
+  /// How many single elements of an input, and directions of all of them, a sample has.
+  Raw& columns(std::size_t n) { return set(options.columns, n); }
+  Raw& directions(int n) { return set(options.projections, n); }
   /// One more dy, beside the random ones.
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }
 
@@ -204,9 +210,13 @@ template <class F, class D, class... A>
       "forward is y = f(inputs…) or f(inputs…, y), with as many inputs as are given and of "
       "types that they fit. A member function: method(&C::f, object). An overloaded or "
       "generic one: a lambda, [](double x) { return std::exp(x); }");
-  if constexpr (taken)
+  if constexpr (taken && sizeof...(A) == 1 && value_and_gradient<D>()) {
+    const ValueAndGradient<D> both(std::move(derivative), (layout_of(given(inputs).value), ...));
+    return raw(std::move(name), std::move(forward), both.gradient(), inputs...);
+  } else if constexpr (taken) {
     return Raw<F, decltype(given(inputs))...>(std::move(name), std::move(forward),
                                               std::move(derivative), given(inputs)...);
+  }
 }
 
 /// Of the overloads of std::exp and its like the one in double is meant.

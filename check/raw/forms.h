@@ -51,6 +51,20 @@ class ValueAndGradient {
   Layout layout_;
 };
 
+/// Does D write to its second and last parameter, and return a value?
+template <class D>
+constexpr bool value_and_gradient() {
+  if constexpr (Plain<D>) {
+    using S = SignatureOf<D>;
+    if constexpr (S::arity == 2 && std::is_arithmetic_v<typename S::Result>) {
+      using P = std::tuple_element_t<1, typename S::Declared>;
+      return (std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>) ||
+             (std::is_pointer_v<P> && !std::is_const_v<std::remove_pointer_t<P>>);
+    }
+  }
+  return false;
+}
+
 /// Is F a function that takes these inputs, and writes or returns what it gives?
 template <class F, class... G>
 constexpr bool takes() {

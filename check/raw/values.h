@@ -7,9 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-// What is large and no template stands in every file that includes it, or, where gradus::check_quick
-// is linked, which defines GRADUS_CHECK_COMPILED, once in that library (compiled.cpp).
-#ifndef GRADUS_CHECK_INLINE
+// What is large and no template stands in every file that includes it, or, where
+// gradus::check_quick is linked, which defines GRADUS_CHECK_COMPILED, once in that library
+// (compiled.cpp).
+#ifdef GRADUS_CHECK_COMPILED
+#define GRADUS_CHECK_INLINE
+#elif !defined(GRADUS_CHECK_INLINE)
 #define GRADUS_CHECK_INLINE inline
 #endif
 

@@ -1,5 +1,5 @@
-// The course quotes what the lessons print, and docs/checking.md an example and what it prints:
-// each quoted line must be there, in that order.
+// The course quotes what the lessons print, and docs/own_operation.md an example and what it
+// prints: each quoted line must be there, in that order.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -98,16 +98,16 @@ TEST_CASE("the course has each lesson, and quotes what it prints") {
   }
 }
 
-TEST_CASE("docs/checking.md quotes an operation of one's own, and what the checker says of it") {
+TEST_CASE("docs/own_operation.md quotes an operation of one's own, and what the checker says of it") {
   const Lines printed = output_of("check_your_gradient");
   std::ifstream file(GRADUS_SOURCE_DIR "/examples/check_your_gradient.cpp");
   Lines source;
   for (std::string line; std::getline(file, line);) source.push_back(line);
   std::size_t quotes = 0;
-  for (const Section& section : sections_of("checking.md")) {
+  for (const Section& section : sections_of("own_operation.md")) {
     if (section.title != "Your own operation") continue;
-    for (const Lines& quote : section.quotes) check_quote("checking.md", quote, printed);
-    for (const Lines& quote : section.code) check_quote("checking.md", quote, source);
+    for (const Lines& quote : section.quotes) check_quote("own_operation.md", quote, printed);
+    for (const Lines& quote : section.code) check_quote("own_operation.md", quote, source);
     quotes += section.quotes.size() + section.code.size();
   }
   CHECK(quotes == 5);

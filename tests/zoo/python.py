@@ -69,6 +69,8 @@ def main():
                 sizes.setdefault(way, []).append(size)
             else:
                 passed[way].append(f"{beast.name} ({beast.family}, {beast.cause})")
+                if way == "gradus_check":
+                    print(f"let pass: {passed[way][-1]}", file=sys.stderr, flush=True)
     print("| cause | beasts |", " | ".join(WAYS), "|\n|---|---|---|---|---|")
     for cause, row in sorted(table.items()):
         print("|", cause, "|", row["beasts"], "|", " | ".join(str(row[way]) for way in WAYS), "|")
