@@ -84,7 +84,7 @@ TEST_CASE("gpt goes on from a loaded model with adapters, and exports what it le
       "--lr 0.01 --context 16 --batch 4 --eval-every 10 --no-trial --threads 1");
   CAPTURE(trained.err, trained.out);
   REQUIRE(trained.code == 0);
-  CHECK(trained.out.find("adapters in *.qkv_proj,*.up") != std::string::npos);
+  CHECK(trained.err.find("adapters in *.qkv_proj,*.up") != std::string::npos);
   // What is frozen did not move.
   const auto before = io::load_safetensors(kFamilies + "llama/model.safetensors").tensors;
   const auto after =
