@@ -1,5 +1,5 @@
-// The course quotes what the lessons print, and docs/own_operation.md an example and what it prints:
-// each quoted line must be there, in that order.
+// The course quotes what the lessons print, and docs/own_operation.md an example and what it
+// prints: each quoted line must be there, in that order.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
