@@ -1,5 +1,5 @@
-// ADOL-C: is a tape the derivative of the function that it was recorded from, here? A tape keeps the
-// branches that were taken when it was recorded, and the numbers that were no adouble.
+// ADOL-C: is a tape the derivative of the function that it was recorded from, here? A tape keeps
+// the branches that were taken when it was recorded, and the numbers that were no adouble.
 #pragma once
 
 #include <adolc/drivers/drivers.h>

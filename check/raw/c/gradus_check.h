@@ -58,9 +58,9 @@ int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp
 // For a function under test that is about to return non-zero: what the report shall say of it.
 void gradus_check_says(gradus_check* check, const char* message);
 
-// After a run: the caller has looked at the gradient by `input` under a condition. It held where note
-// is NULL; else the check fails, and the report says the note and the cause: its name, why, and what
-// to try.
+// After a run: the caller has looked at the gradient by `input` under a condition. It held where
+// note is NULL; else the check fails, and the report says the note and the cause: its name, why,
+// and what to try.
 int gradus_check_condition(gradus_check* check, int input, const char* note,
                            const char* const cause[3]);
 
