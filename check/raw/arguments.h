@@ -1,6 +1,5 @@
 // What functions under test are called with. A function whose parameter is a pointer or a span gets
-// memory of the checker, with guard zones on both sides; one that takes a container gets a
-// container.
+// memory of the checker, with guard zones on both sides; one that takes a container gets one.
 #pragma once
 
 #include <tuple>

@@ -3,14 +3,12 @@
 // in the memory that they have there: a fault that shows for strides, or for memory that is shared,
 // shows here as well.
 //
-//   list                                      → as many lines as there are beasts, then an empty
-// one:
-//                                               name, family, cause, order, dtype, shape:values;…
+//   list                                    → as many lines as there are beasts, then an empty one:
+//                                             name, family, cause, order, dtype, shape:values;…
 //   forward NUMBER DTYPE RECORDED memory x…   → rank sizes… numbers…
 //   backward NUMBER DTYPE WANTS POISON memory x… dy
-//                                             → the memory as it is now; what is new of the
-// results'
-//                                               memory, each with an id; the results
+//                                           → the memory as it is now; what is new of the
+//                                             results' memory, each with an id; the results
 //
 //   memory: how many blocks, and of each the count of its numbers, and the numbers
 //   x, dy:  block rank sizes… strides… offset; the results too, where -1 stands for none
