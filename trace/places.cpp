@@ -22,7 +22,8 @@ constexpr std::int64_t kAround = 6;    // lines that are shown on both sides of 
 bool is_machinery(const std::string& function) {
   constexpr const char* kParts[] = {"gradus5trace",  "gradus8platform5calls", "gradus9Observers",
                                     "gradus6record", "gradus5apply",          "gradus7OpEvent"};
-  return function.starts_with("_ZNSt") ||
+  return function.starts_with("_ZNSt") || function.starts_with("_ZSt") ||
+         function.starts_with("_ZNKSt") ||
          std::any_of(std::begin(kParts), std::end(kParts),
                      [&](const char* part) { return function.find(part) != function.npos; });
 }

@@ -36,7 +36,8 @@ TEST_CASE("a lesson writes the page of its first backward") {
 TEST_CASE("a training run writes the page of the step that was asked for") {
   const Workplace here;
   const std::string train =
-      "train text.txt --width 16 --layers 2 --heads 2 --context 8 --steps 3 --out ";
+      "train text.txt --layers 2 --width 16 --heads 2 --context 8 --batch 4 --threads 1 "
+      "--no-trial --steps 3 --out ";
   const Outcome plain = here.gpt(train + "a");
   const Outcome traced =
       here.shell("GRADUS_TRACE=x.html GRADUS_TRACE_STEP=2 " + here.program() + " " + train + "b");
