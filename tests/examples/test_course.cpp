@@ -98,7 +98,8 @@ TEST_CASE("the course has each lesson, and quotes what it prints") {
   }
 }
 
-TEST_CASE("docs/own_operation.md quotes an operation of one's own, and what the checker says of it") {
+TEST_CASE(
+    "docs/own_operation.md quotes an operation of one's own, and what the checker says of it") {
   const Lines printed = output_of("check_your_gradient");
   std::ifstream file(GRADUS_SOURCE_DIR "/examples/check_your_gradient.cpp");
   Lines source;
