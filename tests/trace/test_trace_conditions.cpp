@@ -185,9 +185,11 @@ TEST_CASE("a page that cannot be written is one line") {
     CHECK(testing::contains(testing::message_of([&] { trace.write("/dev/full"); }),
                             "cannot write /dev/full: No space left on device"));
   trace.write(folder / "x.html");
-  const std::string page = testing::read_bytes(folder / "x.html");
+  std::string page = testing::read_bytes(folder / "x.html");
   CHECK(testing::contains(page, "<script type=\"application/json\" id=\"tape\""));
   CHECK(testing::contains(page, "Content-Security-Policy"));
+  const std::size_t tape = page.find("id=\"tape\"");  // which may show any text of any program
+  page.erase(tape, page.find("</script>", tape) - tape);
   for (std::size_t at = page.find("://"); at != page.npos; at = page.find("://", at + 1))
     CHECK(page.compare(at, 14, "://www.w3.org/") == 0);  // the name of SVG, which is not loaded
 }
