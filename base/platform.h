@@ -43,8 +43,9 @@ struct Frame {
       place;  // mangled, or "??"; "file:line", or "??:0" without debug information
 };
 
-/// What addr2line, which comes with compilers, knows of each call: innermost what was inlined there.
-/// Empty where it is not installed. Takes some tenths of a second; at most 4,000 calls at a time.
+/// What addr2line, which comes with compilers, knows of each call: innermost what was inlined
+/// there. Empty where it is not installed. Takes some tenths of a second; at most 4,000 calls at a
+/// time.
 std::vector<std::vector<Frame>> frames_of(const std::vector<void*>& calls);
 
 }  // namespace gradus::platform

@@ -228,6 +228,19 @@ Finding finding_of(const Call& call, const Report& found) {
   return result;
 }
 
+FirstOfEachKind recorded(const std::function<Tensor()>& loss) {
+  FirstOfEachKind step;
+  const Tensor result = [&] {
+    const GradMode on(true);
+    const ObserverScope scope(step);
+    return loss();
+  }();
+  require<ValueError>(result.defined(), "check::graph: loss gives no tensor: return its result");
+  require<GraphError>(!step.calls.empty(), "check::graph: no operation was recorded: does a ",
+                      "parameter require a gradient, and is the loss computed outside of NoGrad?");
+  return step;
+}
+
 }  // namespace
 
 Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
@@ -235,16 +248,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   const auto seconds = [begin] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
-  FirstOfEachKind step;
-  Tensor result;
-  {
-    const GradMode on(true);
-    const ObserverScope scope(step);
-    result = loss();
-  }
-  require<ValueError>(result.defined(), "check::graph: loss gives no tensor: return its result");
-  require<GraphError>(!step.calls.empty(), "check::graph: no operation was recorded: does a ",
-                      "parameter require a gradient, and is the loss computed outside of NoGrad?");
+  const FirstOfEachKind step = recorded(loss);
   Report report;
   report.name = "graph";
   report.seed = options.seed;
@@ -259,8 +263,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
     }
     try {
       const Report found = check_call(call, left / static_cast<double>(i + 1), options);
-      report.counts.forward += found.counts.forward;
-      report.counts.vjp += found.counts.vjp;
+      report.counts.add(found.counts);
       ++looked_at;
       if (found.verdict == Verdict::fail) report.add(finding_of(call, found));
       if (found.verdict == Verdict::inconclusive)
@@ -272,7 +275,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   report.notes.push_back(str_cat(looked_at, " of ", step.calls.size(), " kinds of operations, of ",
                                  step.nodes, " that were recorded, were looked at"));
   for (const std::string& each : left_out) report.notes.push_back("left out: " + each);
-  if (looked_at == 0) report.verdict = worse(report.verdict, Verdict::inconclusive);
+  if (!left_out.empty()) report.verdict = worse(report.verdict, Verdict::inconclusive);
   return report;
 }
 

@@ -20,8 +20,8 @@ struct GraphOptions {
 /// Calls loss once, which records, and looks at the operations that its result was made by: newest
 /// first, each kind with inputs of each shape once, at the inputs that it had, in f64. A finding is
 /// an operation with a wrong derivative: its name, layer, the line that called it, and the element.
-/// What cannot be run again in f64 is left out and named. ValueError: loss gives no tensor;
-/// GraphError: nothing was recorded.
+/// What cannot be run again in f64, or seen in the time, is named, and then the verdict is no PASS.
+/// ValueError: loss gives no tensor; GraphError: nothing was recorded.
 Report graph(const std::function<Tensor()>& loss, const GraphOptions& options = {});
 
 }  // namespace gradus::check

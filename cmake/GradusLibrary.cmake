@@ -55,6 +55,10 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/base/random.cpp ${PROJECT_SOURCE_DIR}/
   APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
 # -g1: a trace names the lines of layers. It changes no code.
 target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os;-g1>")
+# A trace looks at every number of a step.
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp APPEND PROPERTY
+  COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 # The checker looks at each pair of elements, in small functions that must be inlined: for size, its
 # checks take up to twice as long.
 target_compile_options(gradus PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O2>")

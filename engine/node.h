@@ -29,8 +29,8 @@ class Node {
   const char* name() const;     // of its op, "leaf", or the op it had before backward used it up
   virtual void release_op() {}  // with all that it saved
 
-  /// The same operation on other inputs, recorded if the caller records: its result. Undefined where
-  /// there is no operation any more, or none that can be copied.
+  /// The same operation on other inputs, recorded if the caller records: its result. Undefined
+  /// where there is no operation any more, or none that can be copied.
   virtual Tensor run_again(const std::vector<Tensor>& /*x*/) const { return {}; }
 
   const std::uint64_t id;

@@ -20,8 +20,8 @@ struct Update {
 };
 
 /// Told about every operation, layer and gradient on its thread, while attached. Override what you
-/// need. Observers are called in the order of attachment. What throws has no end event. To look at a
-/// tensor changes no result; to keep a handle on one may keep its buffer from being used again.
+/// need. Observers are called in the order of attachment. What throws has no end event. To look at
+/// a tensor changes no result; to keep a handle on one may keep its buffer from being used again.
 class Observer {
  public:
   virtual ~Observer() = default;

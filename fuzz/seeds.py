@@ -143,7 +143,8 @@ def pretrained(model="BPE", vocab=None, **parts):
         vocab = {token: i for i, token in enumerate([*visible_bytes(), "th", "the"])}
     fields = {"added_tokens": [{"id": len(vocab), "content": "<end>", "special": True}],
               "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False}, "post_processor": None,
-              "decoder": {"type": "ByteLevel"}, "model": {"type": model, "vocab": vocab, "merges": ["t h", ["th", "e"]]}}
+              "decoder": {"type": "ByteLevel"},
+              "model": {"type": model, "vocab": vocab, "merges": ["t h", ["th", "e"]]}}
     return json.dumps({**fields, **parts}, ensure_ascii=False).encode()
 
 
@@ -209,7 +210,8 @@ def gguf_seeds():
 def json_seeds():
     return {"index": b'{"metadata": {"total_size": 8}, "weight_map": {"a.weight": "model-00001-of-00002.safetensors"}}',
             "config": b'{"model_type": "llama", "rope_theta": 1e5, "tie_word_embeddings": true, "rope_scaling": null}',
-            "lists": b'{"a": [1, [2.5, "\\u00e9"], {}], "b": {"c": -1}}', "large": b'{"a": 18446744073709551615, "b": 1e400}',
+            "lists": b'{"a": [1, [2.5, "\\u00e9"], {}], "b": {"c": -1}}',
+            "large": b'{"a": 18446744073709551615, "b": 1e400}',
             "twice": b'{"a": {"b": 1, "b": 2}}', "deep": b'{"a":' * 70 + b"1" + b"}" * 70, "list": b"[1]",
             "broken": b'{"a": "\xff"}', "nul": b'{"a": 1}\0'}
 
@@ -251,8 +253,8 @@ def settings_seeds():
 def main():
     if len(sys.argv) > 1:
         sys.exit(__doc__)
-    for target in ["safetensors", "checkpoint", "npy", "csv", "tokenizer", "hugging_face", "gguf", "json", "text", "wav",
-                   "settings"]:
+    for target in ["safetensors", "checkpoint", "npy", "csv", "tokenizer", "hugging_face", "gguf", "json", "text",
+                   "wav", "settings"]:
         folder = CORPUS / target
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in globals()[f"{target}_seeds"]().items():

@@ -27,7 +27,8 @@ nn::GPTOptions gguf_options(const std::map<std::string, Fact>& facts, const std:
 /// config.json of a model of ours, as the family that has its options: gpt2, llama, mistral, qwen2,
 /// qwen3. ValueError names the option that no family has.
 std::string config_of(const nn::GPTOptions& options);
-std::string config_of(const nn::BERTOptions& options, const std::string& architecture);
+std::string config_of(const nn::BERTOptions& options, const std::string& architecture,
+                      std::int64_t classes = 0);
 std::string config_of(const nn::VisionTransformerOptions& options);
 
 }  // namespace gradus::io

@@ -98,6 +98,13 @@ Written llama_config(const nn::GPTOptions& o) {
   return config;
 }
 
+/// Names for classes, which tell `transformers` how many there are.
+Written labels(std::int64_t classes) {
+  Written names = Written::object();
+  for (std::int64_t i = 0; i < classes; ++i) names[std::to_string(i)] = str_cat("LABEL_", i);
+  return names;
+}
+
 std::string text_of(const Written& config) { return config.dump(2) + "\n"; }
 
 /// GGUF's keys of one architecture: "llama.block_count".
@@ -178,7 +185,8 @@ std::string config_of(const nn::GPTOptions& options) {
                                                             : llama_config(options));
 }
 
-std::string config_of(const nn::BERTOptions& o, const std::string& architecture) {
+std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
+                      std::int64_t classes) {
   require(o.norm == nn::NormPlacement::post, "config_of: BERT's norms come after its branches");
   require(o.shared == o.embedding_width.has_value(),
           "config_of: albert shares one block and projects its embeddings, bert neither: ",
@@ -195,6 +203,7 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture)
                     {"hidden_act", activation_of(o.activation)},
                     {"layer_norm_eps", o.norm_eps}};
   if (o.shared) config["embedding_size"] = *o.embedding_width;
+  if (classes > 0) config["id2label"] = labels(classes);
   if (o.padding_id >= 0)
     config["pad_token_id"] = o.padding_id;
   else
@@ -203,8 +212,6 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture)
 }
 
 std::string config_of(const nn::VisionTransformerOptions& o) {
-  Written labels = Written::object();
-  for (std::int64_t i = 0; i < o.classes; ++i) labels[std::to_string(i)] = str_cat("LABEL_", i);
   return text_of({{"model_type", "vit"},
                   {"architectures", {"ViTForImageClassification"}},
                   {"image_size", o.size},
@@ -217,7 +224,7 @@ std::string config_of(const nn::VisionTransformerOptions& o) {
                   {"hidden_act", activation_of(o.activation)},
                   {"layer_norm_eps", o.norm_eps},
                   {"qkv_bias", true},
-                  {"id2label", labels}});
+                  {"id2label", labels(o.classes)}});
 }
 
 }  // namespace gradus::io

@@ -168,7 +168,8 @@ void save_pretrained(const std::string& directory, const nn::MaskedLM& model) {
 
 void save_pretrained(const std::string& directory, const nn::TextClassifier& model) {
   const nn::BERTOptions& options = model.bert.options;
-  save(directory, config_of(options, class_of(options, "ForSequenceClassification")), model,
+  const std::string what = class_of(options, "ForSequenceClassification");
+  save(directory, config_of(options, what, model.head.weight.size(0)), model,
        nn::text_classifier_names(options));
 }
 

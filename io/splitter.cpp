@@ -81,7 +81,8 @@ class Matcher {
     return i;
   }
 
-  /// Where 's 't 're 've 'm 'll 'd ends, or 0. But in GPT-2's they may be upper case, and ſ is an s.
+  /// Where 's 't 're 've 'm 'll 'd ends, or 0. In other splitters than GPT-2's case does not
+  /// matter, and ſ is an s.
   std::size_t contraction(std::size_t i) const {
     if (c_[i].code != '\'') return 0;
     const auto letter = [&](std::size_t at) -> char32_t {

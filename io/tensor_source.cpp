@@ -37,7 +37,8 @@ std::string file_in(const fs::path& directory) {
   require<FileError>(!failure, "cannot read ", directory.string(), ": ", failure.message());
   require<FileError>(found.size() == 1, directory.string(), ": ", found.size(),
                      " models are there: one of ", kWhole, ", ", kIndex,
-                     " or a .gguf file is wanted; name the file itself");
+                     " or a .gguf file is wanted; name the file itself, and convert PyTorch's own "
+                     "(.bin, .pt) with tools/pt2safetensors.py");
   return found[0];
 }
 
@@ -46,7 +47,8 @@ std::string file_in(const fs::path& directory) {
 TensorSource TensorSource::open(const std::string& path) {
   TensorSource source;
   source.name_ = path;
-  const std::string file = fs::is_directory(path) ? file_in(path) : path;
+  std::error_code failure;  // what cannot be looked at is no directory, and no file either
+  const std::string file = fs::is_directory(path, failure) ? file_in(path) : path;
   if (file.ends_with(".json"))
     source.add_shards(file);
   else

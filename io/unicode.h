@@ -1,5 +1,5 @@
-// What tokenizers ask of Unicode: kinds of characters, lower case, normal forms. The tables are made
-// by tools/unicode.py.
+// What tokenizers ask of Unicode: kinds of characters, lower case, normal forms. tools/unicode.py
+// makes the tables.
 #pragma once
 
 #include <string_view>

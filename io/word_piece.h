@@ -17,9 +17,9 @@ struct BertNormalizer {
   std::string operator()(std::string_view text) const;
 };
 
-/// Greedy longest match (Wu et al. 2016, as BERT uses it): at each place of a word the longest token
-/// that fits, written with "##" in front where it is not the first. A word that has no such parts,
-/// or more than `longest` characters, is the unknown token.
+/// Greedy longest match (Wu et al. 2016, as BERT uses it): at each place of a word the longest
+/// token that fits, written with "##" in front where it is not the first. A word without such
+/// parts, or of more than `longest` characters, is the unknown token.
 class WordPiece {
  public:
   /// Token i is tokens[i]; `unknown` is one of them.

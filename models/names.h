@@ -50,8 +50,8 @@ TensorReader reader_of(StateDict tensors);
 /// ValueError where a second name holds other numbers.
 void load_named(Module& module, const Names& names, const TensorReader& theirs);
 
-/// The module's numbers under their names, in their form; copies. ValueError for one that no line of
-/// the table names.
+/// The module's numbers under their names, in their form; copies. ValueError for one that no line
+/// of the table names.
 StateDict named_state(const Module& module, const Names& names);
 
 }  // namespace gradus::nn

@@ -27,6 +27,13 @@ bool matches_one(std::string_view pattern, std::string_view name) {
          (!name.empty() && matches_one(pattern, name.substr(1)));
 }
 
+bool matches(const std::string& pattern, const std::string& name) {
+  std::istringstream patterns(pattern);
+  for (std::string one; std::getline(patterns, one, ',');)
+    if (matches_one(one, name)) return true;
+  return false;
+}
+
 using Visit = std::function<void(const std::string& name, Linear&)>;
 
 void each_linear(const std::string& name, Module& module, const Visit& visit) {
@@ -43,13 +50,6 @@ bool is_adapter(const std::string& name) {
 }
 
 }  // namespace
-
-bool matches(const std::string& pattern, const std::string& name) {
-  std::istringstream patterns(pattern);
-  for (std::string one; std::getline(patterns, one, ',');)
-    if (matches_one(one, name)) return true;
-  return false;
-}
 
 std::vector<std::string> add_adapters(Module& module, const std::string& pattern,
                                       const LoRA& options) {
@@ -93,19 +93,6 @@ StateDict adapter_state(const Module& module) {
   for (const auto& [name, tensor] : module.state_dict())
     if (is_adapter(name)) adapters[name] = tensor;
   return adapters;
-}
-
-std::int64_t freeze(Module& module, const std::string& pattern) {
-  std::int64_t frozen = 0;
-  std::string first;
-  for (const NamedTensor& each : module.parameters()) {
-    if (first.empty()) first = each.name;
-    if (!matches(pattern, each.name)) continue;
-    Tensor(each.tensor).requires_grad_(false);
-    ++frozen;
-  }
-  require(frozen > 0, "freeze: no parameter is called \"", pattern, "\": there are ", first, " …");
-  return frozen;
 }
 
 }  // namespace gradus::nn

@@ -15,11 +15,9 @@ struct LoRA {
   double alpha = 16;
 };
 
-/// Is `name` of the pattern? "*" stands for any characters, a comma between patterns for "or".
-bool matches(const std::string& pattern, const std::string& name);
-
 /// Gives every Linear below `module` whose name matches an adapter, and lets these adapters alone
-/// want gradients: "*.qkv_proj,*.out_proj". The names; ValueError where none matches, where one has
+/// want gradients: "*.qkv_proj,*.out_proj", where "*" stands for any characters and a comma for
+/// "or". The names; ValueError where none matches, where one has
 /// an adapter already, and for a rank below 1.
 std::vector<std::string> add_adapters(Module& module, const std::string& pattern,
                                       const LoRA& options = {});
@@ -31,8 +29,5 @@ void merge_adapters(Module& module);
 /// The adapters alone, by name: what is saved apart. load_state_dict(…, false) reads them into a
 /// module that has such adapters.
 StateDict adapter_state(const Module& module);
-
-/// Parameters whose names match stop wanting gradients; ValueError where none does. How many.
-std::int64_t freeze(Module& module, const std::string& pattern);
 
 }  // namespace gradus::nn

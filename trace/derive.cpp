@@ -41,13 +41,17 @@ Formula parse(std::string_view given) {
   return out;
 }
 
-/// As many letters as `like`, none of `taken`.
-std::string fresh(std::string_view like, const std::string& taken) {
+/// As many letters as `like`, the same in the other case where that is free; none of `taken`.
+std::string fresh(const std::string& like, std::string taken) {
   std::string out;
-  for (char c = 'a'; c <= 'z' && out.size() < like.size(); ++c)
-    for (const char letter : {c, static_cast<char>(c - 32)})
-      if (!in(taken, letter) && out.size() < like.size()) out += letter;
-  require(out.size() == like.size(), "derive: no letters are left for the indices of a sum");
+  for (const char letter : like) {
+    char other = static_cast<char>(letter ^ 32);
+    for (int i = 0; in(taken, other) && i < 26; ++i) other = static_cast<char>('A' + i);
+    for (int i = 0; in(taken, other) && i < 26; ++i) other = static_cast<char>('a' + i);
+    require(!in(taken, other), "derive: no letters are left for the indices of a sum");
+    out += other;
+    taken += other;
+  }
   return out;
 }
 

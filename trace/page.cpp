@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gradus/io/crc32.h"
+#include "gradus/trace/derive.h"
 #include "gradus/trace/embedded.h"
 #include "gradus/trace/json.h"
 #include "gradus/trace/places.h"
@@ -33,6 +34,19 @@ std::string files_ending_in(std::string_view end) {
   return out;
 }
 
+/// The formulas of an operation's derivation, `expression ⟵ reason`, one a line.
+std::vector<std::string> derivation_lines(const std::string& name) {
+  std::istringstream text(derivation(name));
+  std::vector<std::string> out;
+  bool inside = false;
+  for (std::string line; std::getline(text, line);)
+    if (line.starts_with("```"))
+      inside = !inside;
+    else if (inside && !line.empty())
+      out.push_back(line);
+  return out;
+}
+
 struct Definition {
   std::string file = {};
   Id first = kNone, forward = kNone, backward = kNone;
@@ -50,9 +64,9 @@ struct Definition {
       at = end;
     }
   }
-  Json json() const {
+  Json json(const std::string& name) const {
     return object("file", file, "first", first, "forward", forward, "backward", backward, "lines",
-                  lines);
+                  lines, "derivation", derivation_lines(name));
   }
 };
 
@@ -94,7 +108,7 @@ Json definitions(const std::vector<std::string>& ops) {
       block.take(line, number);
       if (line != "};") continue;
       for (const std::string& name : block.names)
-        if (wanted.contains(name)) found.try_emplace(name, block.json());
+        if (wanted.contains(name)) found.try_emplace(name, block.json(name));
       block = {};
     }
   }

@@ -27,11 +27,19 @@ bool is_machinery(const std::string& function) {
                      [&](const char* part) { return function.find(part) != function.npos; });
 }
 
-/// As seen from where the program runs, so that a page says nothing of the rest of the disk.
-std::string seen_from_here(const std::string& path) {
+/// What a page calls a file: one of the library as in its tree, another as seen from where the
+/// program runs, so that the page says nothing of the rest of the disk.
+std::string shown(const std::filesystem::path& file, bool library) {
   std::error_code none;
+  std::filesystem::path folder = file.parent_path();
+  std::string below = file.filename();
+  for (int depth = 0; library && depth < 2; ++depth, folder = folder.parent_path()) {
+    below = folder.filename().string() + "/" + below;
+    for (const char* room : {"base", "engine", "ops", "nn", "models", "io", "trace", "train"})
+      if (folder.filename() == room) return below;
+  }
   const std::string here = std::filesystem::current_path(none).string() + "/";
-  return path.starts_with(here) ? path.substr(here.size()) : path;
+  return file.string().starts_with(here) ? file.string().substr(here.size()) : file.string();
 }
 
 bool is_layer(const std::string& function) {
@@ -72,22 +80,29 @@ class Writer {
     const std::string place = frame.place.substr(0, frame.place.find(" ("));
     const auto colon = std::min(place.rfind(':'), place.size());
     const Id line = std::atoll(place.substr(std::min(colon + 1, place.size())).c_str());
-    const Id file = line > 0 ? file_of(place.substr(0, colon)) : kNone;
+    const bool library = frame.function.find("6gradus") != std::string::npos;
+    const Id file = line > 0 ? file_of(place.substr(0, colon), library) : kNone;
     if (line > 0) named_[file].insert(line);
     return frames_.add(file, line, platform::readable_type(frame.function.c_str()));
   }
 
-  Id file_of(const std::string& path) {
-    const std::string name = seen_from_here(path);
-    const auto at = std::find(files_.begin(), files_.end(), name);
-    const Id row = at - files_.begin();
-    if (at == files_.end()) files_.push_back(name);
-    return row;
+  Id file_of(const std::string& path, bool library) {
+    std::error_code none;
+    const auto known = by_path_.find(path);
+    if (known != by_path_.end()) return known->second;
+    std::filesystem::path file = std::filesystem::weakly_canonical(path, none);
+    const std::string name = shown(file, library);
+    const Id row = std::find(files_.begin(), files_.end(), name) - files_.begin();
+    if (row == std::ssize(files_)) {
+      files_.push_back(name);
+      paths_.push_back(std::move(file));
+    }
+    return by_path_[path] = row;
   }
 
   /// The named lines and what is around them; one row for lines that are near each other.
   void show(Id file, const std::set<Id>& named) {
-    std::ifstream in(files_[static_cast<std::size_t>(file)]);
+    std::ifstream in(paths_[static_cast<std::size_t>(file)]);
     std::vector<std::string> lines;
     Id first = 0, number = 0;
     const auto flush = [&] {
@@ -108,6 +123,8 @@ class Writer {
   }
 
   std::vector<std::string> files_;
+  std::vector<std::filesystem::path> paths_;
+  std::map<std::string, Id> by_path_;
   std::map<std::string, Id> index_;
   std::map<Id, std::set<Id>> named_;
   Table frames_{{"file", "line", "function"}}, stacks_{{"user", "layer", "frames"}},
@@ -118,7 +135,7 @@ class Writer {
 
 Id Places::here() {
   std::vector<void*> calls = platform::calls();
-  calls.erase(std::remove(calls.begin(), calls.end(), nullptr), calls.end());
+  std::erase(calls, nullptr);
   const auto [at, is_new] = index_.try_emplace(calls, std::ssize(stacks_));
   if (is_new) stacks_.push_back(std::move(calls));
   return at->second;

@@ -54,7 +54,7 @@ void Recorder::clear() {
   for (Id& each : modules_) each = kNone;
 }
 
-bool Recorder::skips() const { return !on_ || thread_state.parallel || updating_; }
+bool Recorder::skips() const { return !on_ || pauses > 0 || thread_state.parallel || updating_; }
 
 void Recorder::op_begin(const Op&, std::span<const Tensor* const> inputs) {
   ++events_;

@@ -44,7 +44,6 @@ class Recorder : public Observer {
  protected:
   bool on_ = true;  // false: hears nothing
   Id step_ = 1;
-  bool in_walk() const { return !walks_.empty(); }
   bool has_anything() const { return tape_.ops.size() + tape_.visits.size() > 0; }
   std::vector<std::string>& notes() { return tape_.notes; }
 
@@ -91,6 +90,8 @@ class Recorder : public Observer {
   Recorder* outer_;
   ObserverScope scope_;
 };
+
+inline thread_local int pauses = 0;  // TracePause objects that live
 
 /// The page that shows this JSON.
 std::string page(const std::string& title, const std::string& json);

@@ -15,7 +15,7 @@
 namespace gradus::trace {
 
 /// From the most that is kept of each tensor to the least.
-inline constexpr std::array<Detail, 6> kLevels{
+inline constexpr std::array<Detail, 6> kLevels = {
     {{4096, true}, {1024, true}, {1024, false}, {256, false}, {64, false}, {16, false}}};
 constexpr std::size_t kMostBytes = 7'600'000;  // of a tape, so that a page has at most 8 MB
 

@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <utility>
 
+#include "gradus/trace/nan_finder.h"
 #include "gradus/trace/recorder.h"
 
 namespace gradus {
@@ -21,6 +23,9 @@ void Trace::write(const std::string& path) { recorder_->write(path); }
 std::string Trace::json() { return recorder_->json(); }
 void Trace::clear() { recorder_->clear(); }
 
+TracePause::TracePause() { ++trace::pauses; }
+TracePause::~TracePause() { --trace::pauses; }
+
 namespace trace {
 namespace {
 
@@ -35,9 +40,18 @@ class Automatic final : public Recorder {
     if (!has_optimizer_ && ended_ == 0) clear();
     has_optimizer_ = true;
   }
+  void walk_begin(std::span<const Tensor> outputs, bool create_graph) override {
+    Recorder::walk_begin(outputs, create_graph);
+    ++depth_;
+  }
   void walk_end() noexcept override {
     Recorder::walk_end();
-    if (!in_walk() && !has_optimizer_ && std::uncaught_exceptions() == 0) end_step();
+    if (--depth_ > 0 || std::uncaught_exceptions() > 0) return;
+    if (!has_optimizer_ || std::exchange(updated_in_walk_, false)) end_step();
+  }
+  void update_end(const Update& update) override {
+    Recorder::update_end(update);
+    updated_in_walk_ = depth_ > 0;  // Optimizer::step_in_backward
   }
   void step_end(std::int64_t) override { end_step(); }
 
@@ -54,6 +68,7 @@ class Automatic final : public Recorder {
 
  private:
   void end_step() noexcept {
+    if (pauses > 0) return;
     ++ended_;
     if (ended_ == wanted_) write_page();
     if (ended_ + 1 != wanted_) return;
@@ -79,8 +94,8 @@ class Automatic final : public Recorder {
   }
 
   std::string path_;
-  Id wanted_, ended_ = 0;
-  bool has_optimizer_ = false, written_ = false;
+  Id wanted_, ended_ = 0, depth_ = 0;
+  bool has_optimizer_ = false, updated_in_walk_ = false, written_ = false;
 };
 
 Automatic* automatic = nullptr;  // lives until the process ends
@@ -95,6 +110,7 @@ Automatic* start() {
     std::fprintf(stderr, "gradus: GRADUS_TRACE_STEP=%s: must be a number from 1\n", step);
     return nullptr;
   }
+  check_nan_if_asked();  // it attaches itself to no thread that is observed already
   automatic = new Automatic(path, number);
   std::atexit([] { automatic->finish(); });
   terminate_before = std::set_terminate([] {
@@ -108,7 +124,7 @@ Automatic* start() {
 
 void start_if_asked(bool optimizer) {
   static Automatic* const started = start();
-  if (started && optimizer) started->optimizer_made();
+  if (started && optimizer && pauses == 0) started->optimizer_made();
 }
 
 std::string program_name() {

@@ -1,11 +1,10 @@
 // State, which is the address; drawing; keys; the page's test of itself.
-'use strict';
 
 const kViews = {step: stepView, ledger: ledgerView, attention: attentionView, flow: flowView, storage: storageView,
                 graph: graphView, source: sourceView, compare: compareView};
 const kKeys = `→ n ←: next, previous step; b: forward and backward twin; i o: into, out of a layer; t: the turn, the loss;
 Home End: first, last step; [ ]: previous, next attention; 1 … 8: views; /: search; p: predict mode; m: plain tables;
-.: numbers on, off; c: copy the gdb command; arrows: in a matrix another number, in a list another line;
+c: copy the gdb command; arrows: in a matrix another number, in a list another line;
 Esc: back to the page; ?: this list`;
 
 const app = {
@@ -35,7 +34,7 @@ const app = {
     const moved = change.s && change.s !== app.state.s, turned = change.v && change.v !== app.state.v;
     const drop = {...(moved ? {cell: null} : {}), ...(moved || turned ? {t: null} : {})};
     app.state = {...app.state, ...drop, ...change};
-    clearTimeout(app.later);  // browsers refuse many changes of the address in a short time
+    clearTimeout(app.later);  // browsers allow few in a short time
     app.later = setTimeout(() => history.replaceState(null, '', '#' + write(app.state)), 100);
     app.render();
     if (moved) app.say(sentence(app.t, app.step(), app.at()));
@@ -59,7 +58,6 @@ const app = {
     const keep = focusKey();
     app.litNow = null;
     const {state} = app, view = kViews[state.v] || stepView;
-    document.body.classList.toggle('nonum', !!state.nonum);
     byId('views').replaceChildren(...Object.keys(kViews).map((v, k) => button(`${k + 1} ${v}`, () => app.go({v}),
       {'aria-current': v === state.v ? 'page' : null})), ...modes());
     byId('stage').replaceChildren(h('h2', {class: 'where'}, sentence(app.t, app.step(), app.at())),
@@ -73,7 +71,7 @@ const app = {
 };
 
 // ---- the address ----
-const kNumbers = ['t', 'axis', 'whole', 'quiz', 'plain', 'nonum'];
+const kNumbers = ['t', 'axis', 'whole', 'quiz', 'plain'];
 function write(s) {
   const out = [`s=${s.s ?? ''}`, `v=${s.v}`];
   if (s.cell) out.push(`cell=${s.cell.id}.${s.cell.i}`);
@@ -122,7 +120,7 @@ function tree() {
         'aria-setsize': r.of, class: 'item',
       'aria-expanded': r.module ? String(open) : null, 'aria-selected': String(i === at), onclick: () => hit(i)},
       h('span', {style: {paddingLeft: `${Math.min(r.level, 8) * 10}px`}},
-          r.module ? `${open ? '▾' : '▸'} ${r.module.path || 'outermost'} ` : `${r.op.op} `,
+          r.module ? `${open ? '▾' : '▸'} ${r.module.path.slice(pathOf(t, r.module.parent).length).replace(/^\./, '') || 'outermost'} ` : `${r.op.op} `,
         h('small', {}, r.module ? r.module.type : `#${r.op.id}`)));
   };
   const box = longList(rows.length, 24, draw, at, {role: 'tree', 'aria-label': 'modules and operations',
@@ -144,13 +142,13 @@ function fold(id) {
 
 function explain() {
   const {t} = app, step = app.step(), op = step?.op;
-  if (!op) return [h('h2', {}, 'Explanation'), note('No operation of the forward belongs to this step.')];
+  if (!op) return [h('h2', {}, 'Explanation'), note('No operation.')];
   const d = t.opdefs[op.op] || {}, user = t.stacks.get(op.stack)?.user, twin = t.twin.get(op.id), {visit} = step;
-  const comments = (d.lines || []).map(l => l.match(/\/\/ ?(.*)/)?.[1]).filter(Boolean);
+  const formula = (d.lines || [''])[0].match(/\/\/ ?(.*)/);
   return [h('h2', {}, visit ? `${op.op}, backward` : op.op),
     h('p', {class: 'sum'},
         `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
-    comments.concat(d.derivation || []).map(c => h('p', {class: 'formula'}, c)),
+    [formula && formula[1], ...(d.derivation || [])].filter(Boolean).map(c => h('p', {class: 'formula'}, c)),
     para(visit ? goTo(app, 'f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
       goTo(app, t.steps[twin].key, 'its backward')),
     visit && visit.gin.map(g => note(`to ${nameOf(t, g.to)}: ${ledgerLine(t, g)}`)),
@@ -231,7 +229,7 @@ const kActions = {
   End: () => app.by(app.t.steps.length), b: twin, i: () => into(true), o: () => into(false), '/': search, '?': help,
   t: () => app.go({s: app.t.steps[Math.max(0, app.t.ops.length - 1)]?.key}),
   ']': () => jump(1, isAttention), '[': () => jump(-1, isAttention),
-  p: () => flip('quiz'), m: () => flip('plain'), '.': () => flip('nonum'),
+  p: () => flip('quiz'), m: () => flip('plain'),
   c: () => app.step()?.op && copy(app, gdbCommand(app.t, app.step().op)),
   Escape: () => app.state.cell ? app.go({cell: null}) : byId('stage').focus(),
 };

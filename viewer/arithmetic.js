@@ -1,6 +1,5 @@
 // The arithmetic of one number: an expression of recorded numbers, its value, its derivative by each of them. y[i] is
 // worked out again; dx[i] is the sum of dy[j] · ∂y[j]/∂x[i] over every y[j] that uses x[i]. No DOM in here.
-'use strict';
 
 // An expression: v its value; d[k] the derivative by args[k]; a[k] the size of what cancels in it; s() its text, p how
 // tightly that binds: 3 a name or number, 2 a product, 1 a sum.
@@ -64,8 +63,6 @@ const kUnary = {
 };
 const kBinary = {
   add: (a, b) => sum([a, b]), subtract: minus, multiply: times, divide: over,
-  power: (a, b) => made(a.v ** b.v, [a, b], [b.v * a.v ** (b.v - 1), a.v > 0 ? a.v ** b.v * Math.log(a.v) : 0], 2,
-                        () => `${inside(a, 3)}^${inside(b, 3)}`),
   maximum: (a, b) => extreme('max', [a, b]), minimum: (a, b) => extreme('min', [a, b]),
 };
 function extreme(name, terms) {  // those that are equal share the gradient
@@ -134,7 +131,6 @@ const kRules = {
     const m = constant(Math.max(...row.map(e => e.v)));
     return minus(minus(row[n], m), log(sum(row.map(r => exp(minus(r, m))))));
   }),
-  cumsum: (op, x) => alongAxes(x, (row, n) => sum(row.slice(0, n + 1))),
   matmul: (op, x) => {
     const [a, b] = x.shapes, inner = a[a.length - 1];
     return [{note: `${inner} products`, cell: i => {
@@ -157,14 +153,10 @@ const kRules = {
   },
   layer_norm: (op, x) => normWays(op, x, true),
   rms_norm: (op, x) => normWays(op, x, false),
-  embedding: (op, x) => {
-    const [table, ids] = x.shapes[0].length === 2 && Number.isInteger(x.data[1] && x.data[1][0]) ? [0, 1] : [1, 0];
-    const width = x.shapes[table][1];
-    return [{note: 'row number = token', cell: i => {
-      const token = x.data[ids][flatOf(i.slice(0, -1), stridesOf(x.shapes[ids]))];
-      return x.at(table, token * width + i[i.length - 1]);
-    }}];
-  },
+  embedding: (op, x) => [{note: 'row number = token', cell: i => x.at(0,
+    x.data[1][flatOf(i.slice(0, -1), stridesOf(x.shapes[1]))] * x.shapes[0][1] + i.at(-1))}],
+  index_select: (op, x, shape) => shape.map((_, a) => ({note: `along axis ${a}`, cell: i =>
+    x.at(0, flatOf(put(i, a, x.data[1][i[a]]), stridesOf(x.shapes[0])))})),
   where: (op, x) => [{cell: i => x.spread(0, i).v ? x.spread(1, i) : x.spread(2, i)}],
   masked_fill: (op, x) => [{cell: (i, y) => x.there[1] && !x.spread(1, i).v ? x.spread(0, i) : constant(y,
       'the fill')}],
@@ -173,12 +165,8 @@ const kRules = {
     const c = y[0] - x.data[0][0];
     return [{note: `constant ${short(c)}, read off the first number`, cell: i => sum([x.spread(0, i), constant(c)])}];
   },
-  swiglu: (op, x, shape) => {
-    const half = shape[shape.length - 1], silu = e => call('silu', e, ...kUnary.silu(e.v));
-    const strides = stridesOf(x.shapes[0]), at = (i, n) => x.at(0, flatOf(put(i, -1, n), strides));
-    return [{cell: i => times(silu(at(i, i.at(-1))), at(i, i.at(-1) + half))},
-            {cell: i => times(silu(x.spread(0, i)), x.spread(1, i))}];
-  },
+  swiglu: (op, x) => [{cell: i => times(call('silu', x.spread(0, i), ...kUnary.silu(x.spread(0, i).v)),
+      x.spread(1, i))}],
   clone: same, contiguous: same, to: same, reshape: same, expand: same,
   cat: (op, x, shape) => shape.map((_, a) => ({note: `along axis ${a}`, cell: i => {
     let k = 0, n = i[a];

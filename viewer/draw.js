@@ -1,5 +1,4 @@
 // Elements, heatmaps with numbers, pictures of them, long lists of which only the open part is in the page.
-'use strict';
 
 const kSvg = 'http://www.w3.org/2000/svg';
 function h(tag, props, ...kids) {
@@ -102,9 +101,10 @@ function matrix(app, id, o = {}) {
   const v = values(tensor), s = sliceOf(tensor, state.lead), box = h('figure', {class: 'matrix'});
   const labels = [labelsFor(t, tensor, tensor.shape.length - 2), labelsFor(t, tensor, tensor.shape.length - 1)];
   box.append(h('figcaption', {}, h('b', {}, title), ` ${shapeText(tensor.shape)} ${tensor.dtype || ''} `, o.note, ' ',
-    v ? button('PNG', () => savePicture(title, v, s, labels), {class: 'mini', title: 'save this heatmap as a picture',
-                                                               'aria-label': `save ${title} as PNG`}) : null));
-  if (s.before.some(n => n > 1)) box.append(h('div', {class: 'lead'}, s.before.map((n, i) => n > 1 && h('label', {},
+    v ? button('PNG', () => savePicture(title, v, s, labels), {class: 'mini', 'aria-label': `save ${title} as PNG`}) :
+        null));
+  if (v && s.before.some(n => n > 1)) box.append(h('div', {class: 'lead'},
+      s.before.map((n, i) => n > 1 && h('label', {},
     `axis ${i} `, h('input', {type: 'number', min: 0, max: n - 1, value: s.at[i],
                               onchange: e => app.lead(s.before.length - i, +e.target.value)}), ` of ${n}`))));
   if (!v) return box.append(...sampled(tensor)), box;
@@ -135,20 +135,22 @@ function grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit}) {
   const plain = app.state.plain, scale = scaleOf(v), table = h('table', plain ? {class: 'plain'} : {
     role: 'grid', 'aria-label': `${title}, ${s.rows} rows, ${s.cols} columns`, 'aria-rowcount': s.rows + 1,
     'aria-colcount': s.cols + 1, class: 'heat', 'data-id': id, onkeydown: e => moveCell(app, id, s, e)});
-  const columns = range(shown[1], c => c0 + c), name = (k, i) => labels[k] ? labels[k][i] : i;
-  const role = plain ? {} : {role: 'columnheader'}, rowRole = plain ? {scope: 'row'} : {role: 'rowheader'};
-  table.append(h('tr', plain ? {} : {role: 'row'}, h('td', plain ? {} : {role: 'gridcell'}),
-                 columns.map(c => h('th', {scope: 'col', ...role}, name(1, c)))));
+  const columns = range(shown[1], c => c0 + c), name = (k, i) => labels[k] ? labels[k][i].replace(/\s/g, '␣') || '∅' :
+      i, roles = a => plain ? {} :
+      a;
+  table.append(h('tr', roles({role: 'row'}), h('td', roles({role: 'gridcell'})),
+                 columns.map(c => h('th', {scope: 'col', ...roles({role: 'columnheader'})}, name(1, c)))));
   for (let r = r0; r < r0 + shown[0]; ++r) {
-    table.append(h('tr', plain ? {} : {role: 'row', 'aria-rowindex': r + 2}, h('th', rowRole, name(0, r)),
-        columns.map(c => {
+    table.append(h('tr', roles({role: 'row', 'aria-rowindex': r + 2}),
+                   h('th', {scope: 'row', ...roles({role: 'rowheader'})}, name(0, r)), columns.map(c => {
       const i = s.first + r * s.cols + c, x = v[i];
       if (plain) return h('td', {}, short(x));
       const rgb = colourOf(x, scale), now = here && here[0] === r && here[1] === c;
       return h('td', {role: 'gridcell', 'data-i': i, 'aria-colindex': c + 2, 'aria-selected': String(!!now),
         tabindex: (here ? now : r === r0 && c === c0) ? 0 : -1,
             title: `[${indexOf(i, app.t.tensor(id).shape)}] ${short(x, 9)}`,
-        class: [x === -Infinity && 'masked', lit && lit.has(i) && 'lit', now && 'here', Math.abs(x) > scale && 'beyond']
+        class: [x === -Infinity && 'masked', lit && lit.has(i) && 'lit', now && 'here', isFinite(x) &&
+            Math.abs(x) > scale && 'beyond']
           .filter(Boolean).join(' ') || null,
         style: {background: x === -Infinity ? '' : css(rgb), color: inkOn(rgb)}, onclick: () => app.cell(id, i)},
             short(x, 3));

@@ -1,5 +1,4 @@
 // Storage, graph, source, comparison, and the questions of predict mode.
-'use strict';
 
 // ---- which memory ----
 const kStrip = 512;
@@ -87,7 +86,7 @@ function graphView(app) {
     return h('path', {d: `M${x + 120} ${y + 16}C${x + 150} ${y + 16} ${u - 30} ${w + 16} ${u} ${w + 16}`});
   });
   return [pane(whole ? app.t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' :
-      'Two steps around this one',
+      'Around this step',
     button(whole ? 'around this step' : 'the whole graph', () => app.go({whole: whole ? null : 1})),
     h('div', {class: 'scroll graph', tabindex: 0, role: 'group', 'aria-label': 'graph'},
       h('div', {style: {position: 'relative', width: `${width}px`, height: `${height}px`}},
@@ -149,7 +148,7 @@ function compareView(app) {
   }});
   const pick = h('label', {}, 'compare with the page ', input);
   if (!app.other) return [pane('Compare with another trace', pick,
-      note('Both are matched by layer, operation and how often it ran.'))];
+      note('They are matched by layer and operation.'))];
   const rows = app.once('compare', () => compare(app.t, app.other)), differ = rows.map((r, i) => r.same === false ? i :
       -1).filter(i => i >= 0);
   const k = app.state.t ?? differ[0] ?? 0, r = rows[k];

@@ -1,5 +1,5 @@
 // The recording, decoded on demand; docs/trace_format.md has its fields. No DOM in here: tests run it in node.
-'use strict';
+'use strict';  // of all files: they become one script
 
 /** CRC-32 of a text's UTF-8 bytes, as 8 hexadecimal digits. */
 function crc32(text) {
@@ -100,7 +100,7 @@ function openTape(json) {
   t.steps = [];
   for (const op of t.ops) {
     if (op.out != null && !t.producer.has(op.out)) t.producer.set(op.out,
-        op);  // a view of all is the same tensor again
+        op);
     for (const id of op.in) if (id != null) multi(t.users, id, op);
     t.steps.push({key: 'f' + op.id, dir: 'forward', op});
   }

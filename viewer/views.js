@@ -1,5 +1,4 @@
 // What the middle of the page shows: one function a view, app → elements.
-'use strict';
 
 const pane = (title, ...kids) => h('section', {}, h('h2', {}, title), kids);
 const row = (...kids) => h('div', {class: 'row'}, kids);
@@ -9,7 +8,7 @@ const goTo = (app, key, text) => button(text || key, () => app.go({s: key}), {cl
 /** The arithmetic of the chosen cell, compared with what was recorded. */
 function arithmetic(app) {
   const {t, state: {cell}} = app, tensor = cell && t.tensor(cell.id), v = values(tensor);
-  if (!v) return note('Choose a number: click it, or Tab to a matrix and use the arrows. Its arithmetic appears here.');
+  if (!v) return note('Choose a number, by click or by Tab and arrows: its arithmetic appears here.');
   const a = app.arithmetic(), name = `${nameOf(t, cell.id)}[${indexOf(cell.i, tensor.shape)}]`;
   const where = a.step && a.step !== app.step().key ? h('span', {}, ' made by ', goTo(app, a.step)) : null;
   if (a.why) return h('p', {class: 'sum'}, `${name} = ${short(v[cell.i], 9)}: ${a.why}.`, where);
@@ -86,7 +85,7 @@ const item = (app, id, chosen, text, props) => h('div', {role: 'option', class: 
 // ---- every gradient ----
 function ledgerView(app) {
   const {t} = app, targets = app.once('targets', () => [...t.entries.keys()]), step = app.step();
-  if (!targets.length) return [note('No gradient was recorded: backward did not run, or ran before the trace.')];
+  if (!targets.length) return [note('No gradient was recorded.')];
   const wanted = app.state.t ?? (step?.visit ? step.visit.gin[0]?.to : step?.op?.out);
   const id = t.entries.has(wanted) ? wanted : targets[0], all = t.entries.get(id);
   const entry = e => h('div', {class: 'entry'},
@@ -132,17 +131,16 @@ function rowSums(t, a) {
     return short(most, 2);
   };
   const w = worst(a.weights, 1), d = worst(a.dscores, 0);
-  return note(w == null ? '' : `Rows of the weights miss 1 by at most ${w}. `, d == null ? '' :
-      `Rows of dscores miss 0 by at most ${d}.`);
+  return note(w == null ? '' : `Sums of rows: weights 1 ± ${w}`, d == null ? '' : `, dscores 0 ± ${d}`);
 }
 
 // ---- gradients by layer ----
 function flowRows(t) {
-  const rows = [];
+  const rows = [], after = new Set(Array.from(t.updates, u => u.after));
   for (const x of t.tensors) {
     if (x.kind !== 'param' && x.kind !== 'leaf') continue;
     const g = gradOf(t, x.id);
-    if (x.kind === 'leaf' && !g) continue;
+    if (!g && (x.kind === 'leaf' || after.has(x.id))) continue;
     rows.push({id: x.id, name: nameOf(t, x.id), grad: g, g: normOf(g), w: normOf(x)});
   }
   return rows;

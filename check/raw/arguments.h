@@ -1,5 +1,6 @@
 // What functions under test are called with. A function whose parameter is a pointer or a span gets
-// memory of the checker, with guard zones on both sides; one that takes a container gets one.
+// memory of the checker, with guard zones on both sides; one that takes a container gets a
+// container.
 #pragma once
 
 #include <tuple>

@@ -38,8 +38,8 @@ inline std::string jacobian_map(const Evidence& evidence) {
   return map;
 }
 
-/// Outputs whose upstream gradients no input's gradient reads, though they depend on some: one cause
-/// for all inputs, if it explains all of them.
+/// Outputs whose upstream gradients no input's gradient reads, though they depend on some: one
+/// cause for all inputs, if it explains all of them.
 inline Cause unread_upstream(Evidence evidence) {
   const std::size_t rows = evidence.inputs.front().numeric.rows;
   std::vector<bool> dead(rows, true), wanted(rows, false);

@@ -77,8 +77,8 @@ class Raw {
     plan_->output_known = true;
     return *this;
   }
-  /// The output lives on a manifold: a Jacobian has a row for each of its tangent numbers, and a vjp
-  /// is given dy in the surrounding space.
+  /// The output lives on a manifold: a Jacobian has a row for each of its tangent numbers, and a
+  /// vjp is given dy in the surrounding space.
   Raw& output_on(Manifold manifold) { return set(places_.output, std::move(manifold)); }
   /// The derivative adds to what its buffers hold.
   Raw& accumulates() { return set(plan_->accumulates, true).set(functions_.accumulates, true); }

@@ -182,8 +182,8 @@ GRADUS_CHECK_INLINE Manifold se3() {
               }};
 }
 
-/// Orthonormal rows [n − rows, n] that complete the orthonormal rows of x [rows, n]: what is left of
-/// the axes (Gram-Schmidt, twice).
+/// Orthonormal rows [n − rows, n] that complete the orthonormal rows of x [rows, n]: what is left
+/// of the axes (Gram-Schmidt, twice).
 inline Dense complement(const Dense& x) {
   const std::size_t n = x.columns;
   Dense all = x;
@@ -204,6 +204,21 @@ inline Dense complement(const Dense& x) {
   }
   return {n - x.rows, n,
           Values(all.numbers.begin() + static_cast<std::ptrdiff_t>(x.rows * n), all.numbers.end())};
+}
+
+/// The nearest orthonormal rows, by Newton's iteration.
+inline Dense orthonormal(Dense rows) {
+  for (int step = 0; step < 8; ++step) {
+    Dense gram{rows.rows, rows.rows};
+    for (std::size_t a = 0; a < rows.rows; ++a)
+      for (std::size_t b = 0; b < rows.rows; ++b)
+        for (std::size_t i = 0; i < rows.columns; ++i)
+          gram.at(a, b) += rows.at(a, i) * rows.at(b, i);
+    const Dense change = product(gram, rows);
+    for (std::size_t i = 0; i < rows.numbers.size(); ++i)
+      rows.numbers[i] = 1.5 * rows.numbers[i] - 0.5 * change.numbers[i];
+  }
+  return rows;
 }
 
 GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count) {
@@ -227,16 +242,8 @@ GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count) {
     for (std::size_t r = 0; r < outside.rows; ++r)
       for (std::size_t c = 0; c < count; ++c, ++at)
         for (std::size_t i = 0; i < rows; ++i) moved.at(c, i) += d[at] * outside.at(r, i);
-    Values result = given;  // Newton's iteration for the nearest orthonormal columns
-    for (int step = 0; step < 8; ++step) {
-      Dense gram{count, count};
-      for (std::size_t a = 0; a < count; ++a)
-        for (std::size_t b = 0; b < count; ++b)
-          for (std::size_t i = 0; i < rows; ++i) gram.at(a, b) += moved.at(a, i) * moved.at(b, i);
-      const Dense change = product(gram, moved);
-      for (std::size_t i = 0; i < moved.numbers.size(); ++i)
-        moved.numbers[i] = 1.5 * moved.numbers[i] - 0.5 * change.numbers[i];
-    }
+    moved = orthonormal(moved);
+    Values result = given;
     for (std::size_t i = 0; i < rows; ++i)
       for (std::size_t j = 0; j < count; ++j) result[i * count + j] = moved.at(j, i);
     return result;

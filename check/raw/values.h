@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-// What is large and no template stands in every file that includes it; or, where
-// gradus::check_quick is linked and defines GRADUS_CHECK_COMPILED, once in that library.
+// What is large and no template stands in every file that includes it, or, where
+// gradus::check_quick is linked, which defines GRADUS_CHECK_COMPILED, once in that library
+// (compiled.cpp).
 #ifdef GRADUS_CHECK_COMPILED
 #define GRADUS_CHECK_INLINE
 #elif !defined(GRADUS_CHECK_INLINE)

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "gradus/engine/grad_mode.h"
-#include "gradus/examples/support/plot/attention_map.h"
 #include "gradus/examples/support/program.h"
 #include "gradus/io/pretrained.h"
 #include "gradus/io/text.h"
@@ -14,6 +13,7 @@
 #include "gradus/nn/attention_record.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
+#include "gradus/trace/trace.h"
 #include "mapping.h"
 
 namespace gradus::examples {

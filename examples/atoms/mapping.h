@@ -13,8 +13,8 @@ struct AtomMap {
   double all = 1;                  // the product of these
 };
 
-/// Schwaller et al. 2021. weights [T, T] of one head, over "[CLS]", the tokens and "[SEP]": atoms of
-/// one element look at each other, and each step takes the pair that is the surest of all, after
+/// Schwaller et al. 2021. weights [T, T] of one head, over "[CLS]", the tokens and "[SEP]": atoms
+/// of one element look at each other, and each step takes the pair that is the surest of all, after
 /// which their neighbours become ninety times as likely for each other.
 AtomMap map_atoms(const Reaction& reaction, const Tensor& weights);
 

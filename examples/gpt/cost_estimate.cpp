@@ -9,6 +9,7 @@
 #include "gradus/base/platform.h"
 #include "gradus/base/random.h"
 #include "gradus/examples/support/processes.h"
+#include "gradus/trace/trace.h"
 #include "gradus/train/data.h"
 #include "gradus/train/optim.h"
 #include "training.h"
@@ -33,6 +34,7 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
 /// Fills in the steps and the mean time of one; the first, which fills caches and asks the system
 /// for memory, does not count.
 void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const Corpus& corpus) {
+  const TracePause trial;  // GRADUS_TRACE_STEP=1 is a step of the run
   optim::AdamW optimizer(trained_parameters(model));
   const std::int64_t window = flags.context + 1;
   const TokenBatches batches(beginning(corpus.training, flags.batch * window), flags.context,

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "corpus.h"
 #include "gradus/examples/support/run.h"
@@ -15,6 +16,7 @@
 #include "gradus/io/text.h"
 #include "gradus/models/sizes.h"
 #include "gradus/nn/lora.h"
+#include "gradus/train/groups.h"
 
 namespace gradus::examples {
 namespace {
@@ -207,7 +209,8 @@ nn::GPT GptFlags::make_model(bool load) const {
                                        : nn::GPT(options);
   made.train();
   if (!lora.empty()) nn::add_adapters(made, lora, {.rank = lora_rank});
-  if (!freeze.empty()) nn::freeze(made, freeze);
+  std::istringstream patterns(freeze);
+  for (std::string each; std::getline(patterns, each, ',');) optim::freeze(made, each);
   return made;
 }
 

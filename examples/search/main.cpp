@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <sstream>
 
 #include "gradus/engine/grad_mode.h"
 #include "gradus/examples/support/program.h"
@@ -20,16 +21,26 @@ struct Asked {
   std::string model, question;
   std::vector<std::string> files;
   std::int64_t best = 3;
-  bool vector = false;
+  std::string vectors;
 };
 
-void print_vector(const Tensor& x) {
-  const char* before = "[";
-  for (const float each : x.to_vector<float>()) {
-    std::printf("%s%.9g", before, static_cast<double>(each));
-    before = ",";
+/// A JSON array for each line of a file, to compare with other programs.
+int print_vectors(const std::string& path, const nn::BERT& model,
+                  const io::PretrainedTokenizer& tokenizer) {
+  std::vector<std::string> lines;
+  std::istringstream text(io::read_text(path));
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  require(!lines.empty(), path, ": has no line");
+  const Tensor vectors = vectors_of(lines, model, tokenizer);
+  for (std::int64_t i = 0; i < vectors.size(0); ++i) {
+    const char* before = "[";
+    for (const float each : vectors[i].to_vector<float>()) {
+      std::printf("%s%.9g", before, static_cast<double>(each));
+      before = ",";
+    }
+    std::printf("]\n");
   }
-  std::printf("]\n");
+  return 0;
 }
 
 int run(const Asked& asked) {
@@ -38,11 +49,9 @@ int run(const Asked& asked) {
   const nn::BERT model = io::load_bert(asked.model);
   const std::string file = asked.model + "/tokenizer.json";
   const auto tokenizer = io::PretrainedTokenizer::parse(io::read_text(file), file);
+  if (!asked.vectors.empty()) return print_vectors(asked.vectors, model, tokenizer);
+  require(!asked.question.empty(), "what is looked for? Give a question, and the documents");
   const Tensor question = vectors_of({asked.question}, model, tokenizer);  // [1, C]
-  if (asked.vector) {
-    print_vector(question);
-    return 0;
-  }
   std::vector<Sentence> sentences;
   for (const std::string& path : asked.files)
     for (Sentence& each : sentences_of(io::read_text(path), path))
@@ -74,9 +83,10 @@ int main(int argc, char** argv) {
   Asked asked;
   app.add_option("model", asked.model, "directory of all-MiniLM-L6-v2 (docs/real_models.md)")
       ->required();
-  app.add_option("question", asked.question, "what is looked for")->required();
+  app.add_option("question", asked.question, "what is looked for");
   app.add_option("files", asked.files, "documents");
   app.add_option("--best", asked.best, "how many sentences (3)");
-  app.add_flag("--vector", asked.vector, "print the question's vector and end");
+  app.add_option("--vectors", asked.vectors, "print the vector of each line of a file, and end")
+      ->type_name("FILE");
   return program(app, "search", argc, argv, [&] { return run(asked); });
 }

@@ -39,9 +39,9 @@ class World {
   void size(char letter, std::int64_t places) {
     free_[static_cast<unsigned char>(letter)] = places;
   }
-  /// `left` = `right`, as in "y_ri" = "exp(x_ri)", or "c" = "a b". NotationError where right's
+  /// `left` = `right`, as in "y_ri" = exp(x_ri), or "c" = a b. NotationError where right's
   /// letters have no sizes.
-  void define(const std::string& left, const std::string& right);
+  void define(const std::string& left, const Expression& right);
 
   bool knows(const std::string& name) const;
   const std::vector<std::int64_t>& shape(const std::string& name) const;

@@ -16,8 +16,8 @@ struct Mutant {
 };
 
 /// One mistake each: a sign turned, an index exchanged for another of the line, the two of one name
-/// exchanged, a factor or term left out, a transpose or function left out, a number one too large, a
-/// product for a division and the reverse, a relation turned, the whole doubled or negated.
+/// exchanged, a factor or term left out, a transpose or function left out, a number one too large,
+/// a product for a division and the reverse, a relation turned, the whole doubled or negated.
 std::vector<Mutant> mutants(const Expression& right);
 
 }  // namespace gradus::derivations

@@ -10,6 +10,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry.h"
 #include "gradus/trace/derive.h"
+#include "gradus/trace/places.h"
 
 namespace gradus::derivations {
 namespace {
@@ -65,6 +66,13 @@ TEST_CASE("derive: the text is the file's") {
   CHECK(derivation("nothing of the kind").empty());
 }
 
+TEST_CASE("derive: the trace page has the formulas") {
+  const std::string json = trace::definitions({"softmax"}).text;
+  const std::size_t at =
+      json.find("\"derivation\":[\"y_ri = exp(x_ri) / Σ_j exp(x_rj)\",\"dx_ri = ");
+  CHECK(at != std::string::npos);
+}
+
 TEST_CASE("derive: an einsum's lines are its gradients") {
   for (const char* formula :
        {"ik,kj->ij", "bhtd,bhsd->bhts", "bhts,bhsd->bhtd", "i,j->ij", "ij,ij->ij", "ij,j->i",
@@ -86,6 +94,19 @@ TEST_CASE("derive: the calls of einsum that it gives compute its gradients") {
   CHECK(call(text, "da") == "bhts,bhsd->bhtd");
   CHECK(equal(einsum(call(text, "da"), dy, b.detach()), a.grad()));
   CHECK(equal(einsum(call(text, "db"), dy, a.detach()), b.grad()));
+}
+
+TEST_CASE("derive: the einsum that docs/derivations.md shows is what it gives") {
+  std::ifstream document(std::filesystem::path(GRADUS_SOURCE_DIR) / "docs" / "derivations.md");
+  const std::string text = derive("bhtd,bhsd->bhts");
+  int found = 0;
+  for (std::string line; std::getline(document, line);)
+    if (line.rfind("y_bhts = ", 0) == 0 || line.rfind("da_bhtd = ", 0) == 0) {
+      INFO(line);
+      CHECK(text.find(line + "\n") != std::string::npos);
+      ++found;
+    }
+  CHECK(found == 3);
 }
 
 TEST_CASE("derive: what has no derivation says what there is") {

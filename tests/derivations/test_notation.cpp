@@ -13,7 +13,7 @@ World small() {
   world.give("a", {{2, 3}, {1, 2, 3, 4, 5, 6}});
   world.give("v", {{3}, {1, 10, 100}});
   world.give("c", {{}, {2}});
-  world.define("y_i", "Σ_j a_ij v_j");
+  world.define("y_i", parse("Σ_j a_ij v_j"));
   return world;
 }
 

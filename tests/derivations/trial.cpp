@@ -185,7 +185,7 @@ void Trial::run(const Case& which) {
 }
 
 void Trial::define(const Line& line) {
-  world_.define(line.left, line.text);
+  world_.define(line.left, line.right);
   if (line.name() != output_name()) return;
   if (const auto wrong = difference(world_.evaluate(line.name()), array_of(y_)))
     failures_.push_back({line.number, line.left + " " + *wrong + " as forward gives"});

@@ -57,15 +57,15 @@ const std::vector<std::int64_t>& World::shape(const std::string& name) const {
   return found->second.shape;
 }
 
-void World::define(const std::string& left, const std::string& right) {
+void World::define(const std::string& left, const Expression& right) {
   const auto [name, letters] = left_side(left);
-  Definition d{.letters = letters, .right = parse(right)};
+  Definition d{.letters = letters, .right = right};
   const Letters sizes = d.sizes = sizes_in(d.right, nowhere());
   for (const char c : letters) {
     d.shape.push_back(sizes[static_cast<unsigned char>(c)]);
     if (d.shape.back() < 0)
-      refuse(std::string("the index ") + c + " of " + left + " has no size: no tensor of \"" +
-             right + "\" has it by itself");
+      refuse(std::string("the index ") + c + " of " + left + " has no size: no tensor of " +
+             spell(right) + " has it by itself");
   }
   if (letters.empty()) {
     sizes_ = sizes;

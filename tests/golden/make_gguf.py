@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """A small GGUF file of every storage that is read, and its tensors as the `gguf` package dequantises them.
 
-  make_gguf.py DIR      writes DIR/small.gguf and DIR/expected.safetensors
+  make_gguf.py DIR                 writes DIR/small.gguf and DIR/expected.safetensors
+  make_gguf.py expected FILE OUT   the tensors of any GGUF file; then
+      GRADUS_GGUF=FILE GRADUS_EXPECTED=OUT gradus_tests_io "tensors by hand"
 
 tests/golden/gguf was made with gguf 0.19.0 and numpy 2.4.6 by `make_gguf.py tests/golden/gguf`."""
 import sys
@@ -52,14 +54,21 @@ def main(folder):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+    write_expected(folder / "small.gguf", folder / "expected.safetensors")
+
+
+def write_expected(source, target):
     expected = {}
-    for tensor in GGUFReader(folder / "small.gguf").tensors:
+    for tensor in GGUFReader(source).tensors:
         shape = [int(n) for n in reversed(tensor.shape)]
         value = tensor.data if tensor.tensor_type == Type.F64 else dequantize(tensor.data, tensor.tensor_type)
         expected[tensor.name] = np.ascontiguousarray(value).reshape(shape)
-    save_file(expected, folder / "expected.safetensors")
+    save_file(expected, target)
 
 
-if len(sys.argv) != 2:
+if len(sys.argv) == 4 and sys.argv[1] == "expected":
+    write_expected(sys.argv[2], sys.argv[3])
+elif len(sys.argv) == 2:
+    main(sys.argv[1])
+else:
     sys.exit(__doc__)
-main(sys.argv[1])

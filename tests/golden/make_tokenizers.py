@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tokenizers of other people must give: golden data, and cases by the thousand, made with the `tokenizers` package.
+"""What tokenizers of other people must give: golden data and thousands of cases, made with the package `tokenizers`.
 
   make_tokenizers.py golden DIR              five small tokenizers of the known families, with texts and ids
   make_tokenizers.py cases FILE N PATH       N random texts for the tokenizer.json or .gguf at PATH, to FILE; then
@@ -22,15 +22,23 @@ HEAD = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
 PATTERNS = {"qwen2": HEAD + r"\p{N}|" + TAIL, "llama3": HEAD + r"\p{N}{1,3}|" + TAIL}
 ADVERSARIAL = [
     "", " ", "  ", "\n", "\r\n", "\r", "a", " a", "a ", "  a  ", "It's 12 o'clock,  now", "IT'S I'LL YOU'RE 'ſ 'Ve'",
-    "we'll they've I'm don't he'd 'S'T'RE'VE'M'LL'D ''''s 'x '", "x\n\n\n  y\n \n z \r\n\t w", "\t\ttabs\x0b\x0c\x85\u2028\u3000.",
-    "1 12 123 1234 12345 1234567 Ⅻ ½ ²³ ٣٤٥ १२", "f(x)+=1;// {}[]<>|^~`$\n", "naïve café Ångström Å Å e\u0301\u0323 \u1e9b\u0323",
-    "日本語 中文字 한국어 각 ᄀ\u1161\u11a8 가\u11a8", "🙂 👩‍👩‍👧‍👦 🏳️‍🌈 \U0001f1e9\U0001f1ea", "عربي עברית ไทย हिन्दी", "İstanbul ǅ ß ẞ ﬁ ﬆ Σας ΑΣ",
-    "a\u00adb\u200bc\u200dd\ufeffe\u0000f\ufffdg\ue000h", "<|im_start|>user\nhi<|im_end|>\n<|endoftext|> <|endoftext|", "[CLS] [MASK] [SEP] [UNK] ##a #a",
-    "a" * 101 + " " + "b" * 100, "supercalifragilisticexpialidocious" * 8, " " * 40 + "x" + "\n" * 17 + " y", "\u0301\u0302 \u0323a", "x\u0338=\u0338",
-    "¿Qué? ¡Sí! «a» „b“ — – … ‽ 「」", "don\u2019t \u2018s", "1\u0301 a1b2 3c", "\u1100\u1161 \uac00\u11a7 \uac01\u11a8", "__init__ snake_case $5 5% #1 a@b.c"]
-POOL = ("abcdeflmnorstvxyzABST'  \n\r\t0123456789.,;:!?-_()[]{}<>|/\\\"#$%&*+=@^`~ſéÅßİ½Ⅻ٣日中가각각🙂👩\u200d\ufe0f\u0301\u0323\u0338"
+    "we'll they've I'm don't he'd 'S'T'RE'VE'M'LL'D ''''s 'x '", "x\n\n\n  y\n \n z \r\n\t w",
+    "\t\ttabs\x0b\x0c\x85\u2028\u3000.",
+    "1 12 123 1234 12345 1234567 Ⅻ ½ ²³ ٣٤٥ १२", "f(x)+=1;// {}[]<>|^~`$\n",
+    "naïve café Ångström Å Å e\u0301\u0323 \u1e9b\u0323",
+    "日本語 中文字 한국어 각 ᄀ\u1161\u11a8 가\u11a8", "🙂 👩‍👩‍👧‍👦 🏳️‍🌈 \U0001f1e9\U0001f1ea", "عربي עברית ไทย हिन्दी",
+    "İstanbul ǅ ß ẞ ﬁ ﬆ Σας ΑΣ",
+    "a\u00adb\u200bc\u200dd\ufeffe\u0000f\ufffdg\ue000h", "<|im_start|>user\nhi<|im_end|>\n<|endoftext|> <|endoftext|",
+    "[CLS] [MASK] [SEP] [UNK] ##a #a",
+    "a" * 101 + " " + "b" * 100, "supercalifragilisticexpialidocious" * 8, " " * 40 + "x" + "\n" * 17 + " y",
+    "\u0301\u0302 \u0323a", "x\u0338=\u0338",
+    "¿Qué? ¡Sí! «a» „b“ — – … ‽ 「」", "don\u2019t \u2018s", "1\u0301 a1b2 3c", "\u1100\u1161 \uac00\u11a7 \uac01\u11a8",
+    "__init__ snake_case $5 5% #1 a@b.c"]
+POOL = ("abcdeflmnorstvxyzABST'  \n\r\t0123456789.,;:!?-_()[]{}<>|/\\\"#$%&*+=@^`~"
+        "ſéÅßİ½Ⅻ٣日中가각각🙂👩\u200d\ufe0f\u0301\u0323\u0338"
         "\u00a0\u2028\u3000\x85\x0b\u200b\u00ad…—«»¿“”の한ไทहि्עرǅﬁΣς")
-WORDS = ["the", " and", "ing", "'ll", "'S", " 12", "345", "\n\n", " <|im_end|>", "<|endoftext|>", "[MASK]", "##", "é", " hello", "World",
+WORDS = ["the", " and", "ing", "'ll", "'S", " 12", "345", "\n\n", " <|im_end|>", "<|endoftext|>", "[MASK]", "##", "é",
+" hello", "World",
          "  ", "\r\n", "don't", " I'm", "日本", "e\u0301"]
 KNOWN = [chr(c) for c in range(0x20000) if not 0xD800 <= c < 0xE000 and unicodedata.category(chr(c)) != "Cn"]
 
@@ -52,7 +60,8 @@ def known_to_bert(tokenizer):
     out = []
     for c in KNOWN:
         category = unicodedata.category(c)
-        if (category in ("Mn", "Cf", "Cc", "Co")) != (strip.normalize_str("a" + c) == "a") and c not in "\t\n\r\ufffd":
+        dropped = strip.normalize_str("a" + c) == "a"
+        if (category in ("Mn", "Cf", "Cc", "Co")) != dropped and c not in "\t\n\r\ufffd":
             continue
         if (category[0] == "P") != (len(cut.pre_tokenize_str("a" + c + "b")) == 3) and ord(c) > 127:
             continue
@@ -120,9 +129,11 @@ def of_gguf(path):
         return fields[key].contents()
     assert texts("tokenizer.ggml.pre") == "smollm"
     tokens, types = texts("tokenizer.ggml.tokens"), texts("tokenizer.ggml.token_type")
-    model = models.BPE({t: i for i, t in enumerate(tokens)}, [tuple(m.split(" ")) for m in texts("tokenizer.ggml.merges")])
+    merges = [tuple(m.split(" ")) for m in texts("tokenizer.ggml.merges")]
+    model = models.BPE({t: i for i, t in enumerate(tokens)}, merges)
     tokenizer = byte_level("smollm", model)
-    tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False) for t, k in zip(tokens, types) if k == 3])
+    tokenizer.add_special_tokens(
+        [AddedToken(t, special=True, normalized=False) for t, k in zip(tokens, types) if k == 3])
     return tokenizer
 
 
@@ -137,7 +148,8 @@ def main(mode, *arguments):
             pool = known_to_bert(tokenizer) if family == "bert" else None
             texts = ADVERSARIAL + fuzzed(15, number, pool)
             (folder / f"{family}.json").write_text(tokenizer.to_str())
-            lines = ",\n".join(json.dumps(c, separators=(",", ":"), ensure_ascii=False) for c in cases(tokenizer, texts))
+            lines = ",\n".join(json.dumps(c, separators=(",",
+            ":"), ensure_ascii=False) for c in cases(tokenizer, texts))
             (folder / f"{family}.cases").write_text('{"cases":[\n' + lines + "\n]}\n")
     elif mode == "cases":
         target, count, path = Path(arguments[0]), int(arguments[1]), arguments[2]
@@ -147,13 +159,14 @@ def main(mode, *arguments):
         nfc = tokenizer.normalizer is not None and isinstance(tokenizer.normalizer, normalizers.NFC)
         bert = isinstance(tokenizer.pre_tokenizer, pre_tokenizers.BertPreTokenizer)
         pool = known_to_bert(tokenizer) if bert else None
-        texts = [t for t in ADVERSARIAL + fuzzed(count, 7, pool)  # the package's tables are of an older Unicode
+        texts = [t for t in ADVERSARIAL + fuzzed(count, 7, pool)  # the package's Unicode is older
                  if not nfc or tokenizer.normalizer.normalize_str(t) == unicodedata.normalize("NFC", t)]
         target.write_text(json.dumps({"cases": cases(tokenizer, texts)}))
     elif mode == "gpt2":
         folder, target = Path(arguments[0]), arguments[1]
         lines = (folder / "vocab.bpe").read_text().split("\n")[1:]
-        model = models.BPE(json.loads((folder / "encoder.json").read_text()), [tuple(m.split()) for m in lines if m.strip()])
+        merges = [tuple(m.split()) for m in lines if m.strip()]
+        model = models.BPE(json.loads((folder / "encoder.json").read_text()), merges)
         tokenizer = byte_level(arguments[2] if len(arguments) > 2 else "gpt2", model)
         tokenizer.add_special_tokens([AddedToken("<|endoftext|>", special=True, normalized=False)])
         tokenizer.save(target)

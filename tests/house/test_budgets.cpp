@@ -108,10 +108,10 @@ TEST_CASE("a file has at most 400 lines, and should have at most 300") {
 }
 
 TEST_CASE("rooms keep their budgets") {
-  CHECK(lines_in({"base"}) <= 2100);
-  CHECK(lines_in({"engine"}) <= 1985);
-  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 12815);
-  CHECK(lines_in({"models"}) <= 910);
+  CHECK(lines_in({"base"}) <= 2120);
+  CHECK(lines_in({"engine"}) <= 2030);
+  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 13070);
+  CHECK(lines_in({"models"}) <= 1450);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
   CHECK(raw <= 4260);
   CHECK(lines_in({"check"}) <= 6160);
@@ -122,9 +122,10 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(distributed - faults <= 700);  // shards, transports, the optimiser in parts
   CHECK(faults <= 270);                // a process that dies, is silent, or differs
   CHECK(faults > 0);
-  CHECK(lines_in({"trace", "io", "train"}) - distributed <= 6700);
-  CHECK(lines_in({"io"}) <= 3300);
-  CHECK(lines_in({"examples/gpt"}) <= 1080);
+  CHECK(lines_in({"trace"}) <= 2600);  // of these the recorder of steps 1,400
+  CHECK(lines_in({"trace", "io", "train"}) - distributed <= 8800);
+  CHECK(lines_in({"io"}) <= 4240);
+  CHECK(lines_in({"examples/gpt"}) <= 1420);
   CHECK(lines_in({"base"}) > 0);  // the walk does find the tree
 }
 

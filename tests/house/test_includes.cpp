@@ -51,13 +51,15 @@ std::string fault(const Source& source, const std::string& line) {
 /// Is `name` a header of the standard library? Those have neither a folder nor an extension.
 bool standard(const std::string& name) { return name.find_first_of("/.") == std::string::npos; }
 
-/// Headers that some systems and some users have: under __has_include, or in an adapter for the
-/// library that they belong to; and what C calls <cstdint>.
+/// Headers that some systems and some users have: included under __has_include, or by an adapter
+/// for those who have that library. C has headers of its own.
 bool optional(const Source& source, const std::string& name) {
-  return source.path.rfind("check/adapters/", 0) == 0 ||
+  const bool unix_alone =
+      source.path == "check/raw/report.h" || source.path == "check/raw/schedule.h";
+  return (unix_alone && name == "unistd.h") ||
+         (source.path == "check/raw/catch2.h" && name.rfind("catch2/", 0) == 0) ||
          (source.path == "check/raw/c/gradus_check.h" && name == "stdint.h") ||
-         (source.path == "check/raw/report.h" && name == "unistd.h") ||
-         (source.path == "check/raw/catch2.h" && name.rfind("catch2/", 0) == 0);
+         source.path.rfind("check/adapters/", 0) == 0;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Tensors of files that other programs wrote: GGUF, shards with an index, and hostile ones.
+#include <cstdlib>
 #include <cstring>
 
 #include "gradus/io/safetensors.h"
@@ -77,6 +78,18 @@ TEST_CASE("GGUF: every storage gives the numbers of the reference, bit for bit")
       contains(message_of([&] { io::fact<bool>(facts, "none", "m"); }), "m: \"none\" is missing"));
   CHECK(contains(message_of([&] { io::fact<bool>(facts, "some.large", "m"); }),
                  "is of another type"));
+}
+
+TEST_CASE("tensors by hand", "[.]") {  // tests/golden/make_gguf.py says what these are
+  const char *file = std::getenv("GRADUS_GGUF"), *expected = std::getenv("GRADUS_EXPECTED");
+  REQUIRE((file && expected));
+  TensorSource ours = TensorSource::open(file), theirs = TensorSource::open(expected);
+  REQUIRE(ours.tensors().size() == theirs.tensors().size());
+  for (const auto& entry : theirs.tensors()) {
+    INFO(entry.first);
+    CHECK(same(ours.read(entry.first), theirs.read(entry.first)));
+  }
+  WARN(ours.tensors().size() << " tensors of " << file);
 }
 
 TEST_CASE("GGUF: a file that breaks a rule is refused, with the tensor or the byte") {

@@ -49,7 +49,9 @@ class Pickler(pickle.Pickler):
     more = ()
 
     def persistent_id(self, value):
-        return ("storage", value.kind, value.key, "cpu", value.count, *self.more) if isinstance(value, Storage) else None
+        if not isinstance(value, Storage):
+            return None
+        return "storage", value.kind, value.key, "cpu", value.count, *self.more
 
 
 class Legacy(Pickler):
@@ -74,7 +76,8 @@ def zipped(value, storages):
 def legacy(value, storages, sizes):
     facts = {"protocol_version": 1001, "little_endian": True}
     out = b"".join(pickled(each, Legacy) for each in (MAGIC, 1001, facts, value, sorted(storages)))
-    return out + b"".join(struct.pack("<q", len(storages[key]) // sizes[key]) + storages[key] for key in sorted(storages))
+    return out + b"".join(struct.pack("<q", len(content) // sizes[key]) + content
+                          for key, content in sorted(storages.items()))
 
 
 F, L = Storage(FLOATS, "0", 6), Storage(LONGS, "1", 2)

@@ -1,5 +1,5 @@
-// A trace of what is not a plain forward and backward: errors, threads, graphs of graphs, files that
-// cannot be written, and much of everything.
+// A trace of what is not a plain forward and backward: errors, threads, graphs of graphs, files
+// that cannot be written, and much of everything.
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -97,6 +97,17 @@ TEST_CASE("a derivative of a derivative: the operations of backward are listed")
   CHECK(tape.all.at("meta").at("omitted").at("unseen_nodes") == 0);
 }
 
+TEST_CASE("while a pause lives a trace hears nothing") {
+  Trace trace;
+  Tensor y;
+  {
+    const TracePause pause;
+    y = exp(leaf({2}));
+  }
+  y = negative(y);
+  CHECK(ReadTape(trace).count("ops") == 1);
+}
+
 TEST_CASE("what runs elsewhere is counted as not seen") {
   const Tensor x = leaf({3});
   Tensor y;
@@ -177,8 +188,8 @@ TEST_CASE("a page that cannot be written is one line") {
   const std::string page = testing::read_bytes(folder / "x.html");
   CHECK(testing::contains(page, "<script type=\"application/json\" id=\"tape\""));
   CHECK(testing::contains(page, "Content-Security-Policy"));
-  CHECK(page.find("http://") == page.npos);
-  CHECK(page.find("https://") == page.npos);
+  for (std::size_t at = page.find("://"); at != page.npos; at = page.find("://", at + 1))
+    CHECK(page.compare(at, 14, "://www.w3.org/") == 0);  // the name of SVG, which is not loaded
 }
 
 }  // namespace

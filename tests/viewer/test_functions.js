@@ -18,7 +18,6 @@ const X = [[2, 3], kX];
 const kCases = [
   ['softmax', [X], [2, 3], x => rows(x, shares)],
   ['log_softmax', [X], [2, 3], x => rows(x, r => shares(r).map(Math.log))],
-  ['cumsum', [X], [2, 3], x => rows(x, r => r.map((_, i) => total(r.slice(0, i + 1))))],
   ['layer_norm', [X, [[3], [1, 2, 3]], [[3], [0.1, 0.2, 0.3]]], [2, 3], (x, w, b) => rows(x, r =>
     scaled(centred(r).map(v => v / Math.sqrt(squares(centred(r)) / 3 + 1e-5)), w, b))],
   ['rms_norm', [X, [[3], [1, 2, 3]]], [2, 3], (x, w) => rows(x, r => scaled(r.map(v => v / Math.sqrt(squares(r) / 3 + 1e-6)), w))],
@@ -29,6 +28,7 @@ const kCases = [
   ['pair_products', [X, X], [2, 2], (q, k) => [0, 1].flatMap(r => [0, 1].map(c => total([0, 1, 2].map(n => q[3 * r + n] * k[3 * c + n]))))],
   ['weighted_sum', [[[1, 2], [0.25, 0.75]], X], [1, 3], (w, v) => [0, 1, 2].map(i => w[0] * v[i] + w[1] * v[3 + i])],
   ['embedding', [X, [[2], [1, 0]]], [2, 3], (w, ids) => ids.flatMap(n => w.slice(3 * n, 3 * n + 3)), 1],
+  ['index_select', [X, [[4], [1, 0, 1, 1]]], [4, 3], (x, n) => n.flatMap(k => x.slice(3 * k, 3 * k + 3)), 1],
   ['where', [[[3], [1, 0, 1]], X, [[], [9]]], [2, 3], (c, x, y) => x.map((v, i) => c[i % 3] ? v : y[0]), 0],
   ['masked_fill', [X, [[3], [0, 1, 0]]], [2, 3], (x, m) => x.map((v, i) => m[i % 3] ? -9 : v), 1],
   ['dropout', [X], [2, 3], x => x.map((v, i) => i % 2 ? 0 : 2 * v)],
@@ -41,7 +41,6 @@ const kCases = [
   ['divide', [X, [[3], [2, 4, 5]]], [2, 3], (x, y) => x.map((v, i) => v / y[i % 3])],
   ['subtract', [[[3], [2, 4, 5]], X], [2, 3], (y, x) => x.map((v, i) => y[i % 3] - v)],
   ['maximum', [X, [[], [0.4]]], [2, 3], (x, y) => x.map(v => Math.max(v, y[0]))],
-  ['power', [[[2], [0.5, 2]], [[2], [3, -1.5]]], [2], (x, y) => x.map((v, i) => v ** y[i])],
   ['sum', [X], [3], x => [0, 1, 2].map(i => x[i] + x[i + 3])],
   ['mean', [X], [2, 1], x => rows(x, r => [middle(r)])],
   ['var', [X], [2], x => rows(x, r => [squares(centred(r)) / 2])],
@@ -50,7 +49,7 @@ const kCases = [
   ['max', [X], [3], x => [0, 1, 2].map(i => Math.max(x[i], x[i + 3]))],
   ['norm', [X], [], x => [Math.sqrt(squares(x))]],
   ['prod', [X], [2], x => rows(x, r => [r[0] * r[1] * r[2]])],
-  ['swiglu', [[[1, 6], kX]], [1, 3], x => [0, 1, 2].map(i => x[i] / (1 + Math.exp(-x[i])) * x[i + 3])],
+  ['swiglu', [X, X], [2, 3], (g, x) => g.map((v, i) => v / (1 + Math.exp(-v)) * x[i])],
   ['cross_entropy', [X, [[2], [2, 0]]], [], (x, t) => [-(Math.log(shares(x.slice(0, 3))[t[0]]) + Math.log(shares(x.slice(3))[t[1]])) / 2], 1],
   ['attention', [[[1, 1, 2, 3], kX], [[1, 1, 2, 3], kX], [[1, 1, 2, 2], [1, 2, 3, 4]]], [1, 1, 2, 2], oneHead],
 ];

@@ -45,12 +45,14 @@ runInBrowser({
     await open(b, page(json));
     assert.match(await text(b, '#notices'), /matmul threw on 2×2 and 3×2, net: matmul: \[2, 2\] x \[3, 2\] <b>/);
   },
-  async 'maps alone open'(b) {
+  async 'maps alone open, with tokens that are blanks'(b) {
     const json = sample();
+    json.labels = {T: ['cat', ' '], S: ['the', '', '\n']};
     for (const name of ['ops', 'walks', 'visits', 'ledger', 'deposits', 'updates']) json[name].rows = [];
     json.attention[0].op = null;
     await open(b, page(json));
     assert.match(await text(b, '#stage'), /weights = softmax/);
+    assert.match(await text(b, 'table.heat'), /the\s∅\s␣/);
   },
   async 'everything is reached by keys'(b) {
     await open(b, page(sample()));

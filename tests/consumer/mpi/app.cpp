@@ -1,4 +1,5 @@
-// The smallest program of several processes: each has two of four shards, and a step is made of all.
+// The smallest program of several processes: each has two of four shards, and a step is made of
+// all.
 #include <cstdio>
 
 #include <gradus/gradus.h>
