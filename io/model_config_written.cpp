@@ -31,12 +31,13 @@ std::string activation_of(nn::Activation activation) {
 
 Written gpt2_config(const nn::GPTOptions& o) {
   require(
-      o.norm_kind == nn::NormKind::layer && o.norm == nn::NormPlacement::pre && !o.kv_heads &&
-          o.window == 0 && !o.head_width && !o.qk_norm && o.bias && o.qkv_bias.value_or(true) &&
-          o.out_bias.value_or(true) && o.embedding_factor == 1,
+      o.norm_kind == nn::NormKind::layer && o.norm == nn::NormPlacement::pre &&
+          o.kv_heads.value_or(o.heads) == o.heads && o.window == 0 && !o.head_width && !o.qk_norm &&
+          o.bias && o.qkv_bias.value_or(true) && o.out_bias.value_or(true) &&
+          o.embedding_factor == 1,
       "config_of: a GPT with learned positions is written as gpt2, which has layer norms before ",
       "its branches, biases, as many heads of keys as of queries, and no window: ",
-      "this one differs (--position rotary --norm rms --activation swiglu is written as llama)");
+      "this one differs (--positions rotary --norm rms --activation swiglu is written as llama)");
   return {{"model_type", "gpt2"},
           {"architectures", {"GPT2LMHeadModel"}},
           {"vocab_size", o.vocab},

@@ -103,7 +103,7 @@ int evaluate(GptFlags& flags, const std::string& directory, const std::string& f
 int info(GptFlags& flags, const std::string& directory) {
   if (io::is_pretrained(directory)) return info_of_pretrained(directory);
   flags.load(directory);
-  const std::unique_ptr<io::Tokenizer> tokenizer = io::load_tokenizer(flags.tokenizer_file());
+  const std::unique_ptr<io::Tokenizer> tokenizer = tokenizer_of_run(flags);
   const SavedState saved = read_state(flags.files());
   const std::int64_t steps = saved.steps.value_or(flags.steps);
   const int writer = lock_holder(directory);

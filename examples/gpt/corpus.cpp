@@ -89,7 +89,7 @@ Corpus read_corpus(const GptFlags& flags) {
                      ") than what these files hold now (", corpus.digest,
                      "): restore the text, or start a new run");
   if (tenth && learns) held_out = cut_last_tenth(text);
-  corpus.tokenizer = flags.resume          ? io::load_tokenizer(flags.tokenizer_file())
+  corpus.tokenizer = flags.resume          ? tokenizer_of_run(flags)
                      : !flags.from.empty() ? tokenizer_of(flags.from)
                                            : choose_tokenizer(text, flags);
   corpus.training = corpus.tokenizer->encode(text);

@@ -51,6 +51,11 @@ std::unique_ptr<io::Tokenizer> tokenizer_of(const std::string& model) {
       io::PretrainedTokenizer::of_gguf(io::TensorSource::open(model).facts(), model));
 }
 
+std::unique_ptr<io::Tokenizer> tokenizer_of_run(const GptFlags& flags) {
+  return flags.from.ends_with(".gguf") ? tokenizer_of(flags.from)
+                                       : io::load_tokenizer(flags.tokenizer_file());
+}
+
 TrainedModel load_pretrained(GptFlags& flags, const std::string& model) {
   TrainedModel loaded{tokenizer_of(model),
                       std::make_unique<nn::GPT>(io::load_gpt(model, [](nn::GPTOptions& o) {

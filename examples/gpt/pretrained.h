@@ -13,6 +13,9 @@ namespace gradus::examples {
 /// Its tokenizer.json, or what the GGUF file has of it. FileError.
 std::unique_ptr<io::Tokenizer> tokenizer_of(const std::string& model);
 
+/// A run's: its tokenizer.json, or the GGUF file's that it began from, which has no such text.
+std::unique_ptr<io::Tokenizer> tokenizer_of_run(const GptFlags& flags);
+
 struct TrainedModel;
 /// `flags` get its sizes.
 TrainedModel load_pretrained(GptFlags& flags, const std::string& model);

@@ -89,7 +89,7 @@ int run_training(const GptFlags& flags, const Corpus& corpus,
   Trainer trainer(model, optimizer,
                   optim::warmup_cosine(flags.warmup, flags.steps, flags.final_factor),
                   options_for(flags, *corpus.tokenizer));
-  if (!flags.resume && flags.writes())
+  if (!flags.resume && flags.writes() && !flags.from.ends_with(".gguf"))
     io::save_tokenizer(flags.tokenizer_file(), *corpus.tokenizer);
   const auto loss_of = [&](std::int64_t step) {
     const Batch batch = batches.at(step);
@@ -112,8 +112,7 @@ int run_training(const GptFlags& flags, const Corpus& corpus,
 TrainedModel load_trained(GptFlags& flags, const std::string& directory) {
   if (io::is_pretrained(directory)) return load_pretrained(flags, directory);
   flags.load(directory);
-  TrainedModel trained{io::load_tokenizer(flags.tokenizer_file()),
-                       std::make_unique<nn::GPT>(flags.make_model(false))};
+  TrainedModel trained{tokenizer_of_run(flags), std::make_unique<nn::GPT>(flags.make_model(false))};
   load_best(*trained.model, flags.files());
   return trained;
 }
