@@ -64,8 +64,9 @@ class Node {
   Node* next_pending_ = nullptr;  // see NodePtr::release
 };
 
+/// Of apply.h, which has both.
 template <class O, std::same_as<Tensor>... X>
-Tensor apply(O op, const X&... x);  // apply.h, where these are
+Tensor apply(O op, const X&... x);
 template <class O>
 Tensor apply(O op, std::span<const Tensor> x);
 

@@ -121,22 +121,30 @@ void follow(const nn::GPT& model, const Text& text) {
   expect(close(logits, model(ids)), "and all of them together what the model gives");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+void run(const std::string& path, const std::string& text) {
   const NoGrad off;
-  const std::string path = argc > 1 ? argv[1] : kSmall;
   const nn::GPT model = io::load_gpt(path);
   const nn::GPTOptions& o = model.options;
   std::printf("%s: %lld blocks, %lld heads of queries, %lld of keys and values, %s parameters\n",
               path.c_str(), static_cast<long long>(o.layers), static_cast<long long>(o.heads),
               static_cast<long long>(o.kv_heads.value_or(o.heads)),
               io::grouped(model.parameter_count()).c_str());
-  follow(model, read(path, argc > 2 ? argv[2] : "The capital of France is"));
+  follow(model, read(path, text));
   if (path == kSmall) {  // and what `transformers` computed with it
     const auto golden = io::load_safetensors(path + "/golden.safetensors").tensors;
     expect(close(model(golden.at("ids")), golden.at("output")),
            "transformers gives the same logits");
   }
-  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(argc > 1 ? argv[1] : kSmall, argc > 2 ? argv[2] : "The capital of France is");
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "11_real_model: %s\n", error.what());
+    return 2;
+  }
 }

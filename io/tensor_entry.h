@@ -19,6 +19,7 @@ struct TensorEntry {
   std::uint64_t begin = 0, end = 0;
 };
 
+/// Its sizes, as a tensor of ours has them.
 Shape shape_of(const TensorEntry& entry);
 /// What its type and shape take; nothing where that is more than any memory.
 std::optional<std::uint64_t> bytes_of(const TensorEntry& entry);

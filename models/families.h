@@ -23,6 +23,7 @@ Names bert_names(const BERTOptions& options);
 Names masked_lm_names(const BERTOptions& options);
 Names text_classifier_names(const BERTOptions& options);
 
+/// Of a VisionTransformer. Dosovitskiy et al. 2021.
 Names vision_transformer_names(const VisionTransformerOptions& options);
 
 /// PyTorch's modules: nn.TransformerEncoder of an Encoder, nn.Transformer of a Transformer, and

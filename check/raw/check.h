@@ -137,6 +137,7 @@ class Raw {
     const std::string name = given.name.empty() ? "x" + std::to_string(inputs_.size()) : given.name;
     Values values = numbers_of(given.value, layout);
     const bool fits = count_of(layout.shape) == values.size();
+    const Shape shape = layout.shape;
     if (!fits) layout = {{std::ssize(values)}, false};
     plan_->inputs.push_back(layout);
     const bool tangent = given.manifold && given.manifold->gradient != Gradient::ambient;
@@ -145,7 +146,7 @@ class Raw {
     places_.inputs.push_back(given.manifold);
     plan_->names.push_back(name);
     plan_->wanted.push_back(Input::wanted);
-    inputs_.push_back({name, layout.shape, std::move(values), Input::wanted});
+    inputs_.push_back({name, shape, std::move(values), Input::wanted});
     using T = Element<const typename Input::Type>;
     if constexpr (std::is_same_v<T, float>) functions_.ulp = std::numeric_limits<float>::epsilon();
   }

@@ -156,9 +156,9 @@ class VjpCheck {
     const bool all = full_ || x.size() <= some ||
                      (options_.mode == Mode::automatic && x.size() <= 2048 && !limited);
     numeric.moves = make_moves(x, all, some, options_.projections, random);
-    // Directions first: they see all elements, and time may run out.
-    std::stable_partition(numeric.moves.begin(), numeric.moves.end(),
-                          [](const Move& move) { return move.along(); });
+    const auto along = [](const Move& move) { return move.along(); };
+    if (limited)  // directions first: they see all elements, and time may run out
+      std::stable_partition(numeric.moves.begin(), numeric.moves.end(), along);
     goal_.thorough = false;
     numeric.slopes.resize(numeric.moves.size());
     const std::size_t done = schedule_.run(
@@ -168,8 +168,11 @@ class VjpCheck {
         });
     numeric.moves.resize(done);
     numeric.slopes.resize(done);
-    if (limited && !all)
-      report_.notes.push_back(left_out(schedule_, subject_.inputs()[k], numeric, probes_, goal_));
+    if (!limited || all) return;
+    report_.notes.push_back(left_out(schedule_, subject_.inputs()[k], numeric, probes_, goal_));
+    const auto directions = std::count_if(numeric.moves.begin(), numeric.moves.end(), along);
+    std::rotate(numeric.moves.begin(), numeric.moves.begin() + directions, numeric.moves.end());
+    std::rotate(numeric.slopes.begin(), numeric.slopes.begin() + directions, numeric.slopes.end());
   }
 
   /// Zeros must give zeros; 0·inf is forgiven only where the function itself has no derivative.

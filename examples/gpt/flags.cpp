@@ -161,7 +161,7 @@ void GptFlags::check(const Judge& judge) const {
   judge.require(!texts.empty(), "files", "[]", ": name at least one text");
   judge.require(heads % kv_heads == 0, "kv_heads", kv_heads, ": must be positive and divide the ",
                 heads, " heads");
-  judge.require(lora.empty() || (1 <= lora_rank && lora_rank <= width), "lora_rank", lora_rank,
+  judge.require(1 <= lora_rank && (lora.empty() || lora_rank <= width), "lora_rank", lora_rank,
                 ": must be 1 to ", width);
   judge.require(positions != "rotary" || width / heads % 2 == 0, "positions", positions,
                 " turns pairs of numbers, but a width of ", width, " by ", heads, " heads is odd");

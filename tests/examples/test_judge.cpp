@@ -258,9 +258,10 @@ TEST_CASE("what a run's file must not say is refused by name, with the way on") 
   for (const auto& [key, value] : whole.items()) {
     Json json = whole;
     json.erase(key);
-    const std::set<std::string> old = {"program",   "shards",     "tokenizer_vocab",
-                                       "positions", "kv_heads",   "window",
-                                       "norm",      "activation", "checkpoint"};
+    const std::set<std::string> old = {
+        "program", "shards", "tokenizer_vocab", "positions",  "kv_heads",
+        "window",  "norm",   "activation",      "checkpoint", "from",
+        "freeze",  "lora",   "lora_rank"};
     if (old.count(key) == 0) check(json.dump(), {"it lacks \"" + key + "\""}, true);
   }
   check("{", {"parse error"}, true);

@@ -123,6 +123,13 @@ void add_attention(Mistakes& all) {
                  "attention: q [1, 2, 3, 4], k [1, 2, 3, 4] and v [1, 2, 5, 4] do not fit:", [=] {
                    attention_with_weights(q(), q(), values({1, 2, 5, 4}));
                  }});
+  all.push_back(
+      {"split_heads", "split_heads: [2, 3, 6] with 4 heads: wants [batch, length, width]", [] {
+         split_heads(values({2, 3, 6}), 4);
+       }});
+  all.push_back({"merge_heads", "merge_heads: wants [batch, heads, length, width], not [2, 3]", [] {
+                   merge_heads(values({2, 3}));
+                 }});
   all.push_back({"packed_self_attention",
                  "attention: packed projections must be [batch, length, 3 · heads ·", [] {
                    packed_self_attention(values({1, 3, 10}), 2, {});

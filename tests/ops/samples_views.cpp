@@ -1,4 +1,5 @@
 // Samples of views.
+#include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/ops/places.h"
@@ -98,6 +99,18 @@ void add_orders(Samples& s) {
   add(
       s, "transpose", "an axis with itself", {values({4})},
       [](const Inputs& x) { return transpose(x[0], 0, -1); }, as_it_is);
+  add(
+      s, "split_heads", "three heads of two", {values({2, 5, 6})},
+      [](const Inputs& x) { return split_heads(x[0], 3); },
+      each({2, 3, 5, 2}, [](const auto& x, const Place& p) {
+        return at(x[0], {2, 5, 6}, {p[0], p[2], 2 * p[1] + p[3]});
+      }));
+  add(
+      s, "merge_heads", "three heads of two", {values({2, 3, 5, 2})},
+      [](const Inputs& x) { return merge_heads(x[0]); },
+      each({2, 5, 6}, [](const auto& x, const Place& p) {
+        return at(x[0], {2, 3, 5, 2}, {p[0], p[2] / 2, p[1], p[2] % 2});
+      }));
   add(
       s, "permute", "a cycle: its inverse is another", {values({2, 3, 5})},
       [](const Inputs& x) {

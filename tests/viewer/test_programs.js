@@ -14,7 +14,7 @@ if (!fs.existsSync(path.join(build, 'gpt'))) skip(`no programs in ${build}: cmak
 
 runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`${name} writes a page that holds`, async b => {
   const work = fs.mkdtempSync(path.join(b.folder, name)), file = path.join(work, 'step.html');
-  execFileSync(path.join(build, name), how.arguments, {cwd: /^0/.test(name) ? tree : work, stdio: 'ignore', timeout: 600000,
+  execFileSync(path.join(build, name), how.arguments, {cwd: /^\d/.test(name) ? tree : work, stdio: 'ignore', timeout: 600000,
     env: {...process.env, GRADUS_TRACE: file}});
   const bytes = fs.statSync(file).size, began = Date.now();
   await b.visit(file, '#selftest');

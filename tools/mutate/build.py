@@ -42,7 +42,8 @@ def link_tree(tree, target, include, written):
             if path.suffix in (".cpp", ".h"):
                 wanted[target / path.relative_to(tree)] = path
     for path in (tree / f"{model}{suffix}" for model in MODELS for suffix in (".h", ".cpp")):
-        wanted[target / path.relative_to(tree)] = path
+        if path.exists():
+            wanted[target / path.relative_to(tree)] = path
     for link in [p for p in target.rglob("*") if not p.is_dir()]:
         if link not in wanted:
             link.unlink()
