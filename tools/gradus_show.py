@@ -203,7 +203,7 @@ def node_text(cell):
     out += "" if node.wanted else " frozen"
     out += " used" if node.used else ""
     grad = node.grad()
-    return out + (" grad " + tensor_text(grad, False) if grad else "")
+    return out + (" grad " + tensor_text(grad, False) if grad and Tensor(grad).defined() else "")
 
 
 @guarded

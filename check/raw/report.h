@@ -114,7 +114,8 @@ GRADUS_CHECK_INLINE std::string Report::text(bool colour) const {
     const bool last = f + 1 == findings.size() || findings[f + 1].input != k;
     if (!last || k >= inputs.size()) continue;
     const std::string cause = drawn_cause(inputs[k]);
-    result += drawn_map(inputs[k]) + (cause == said ? wrapped("likely cause: as above", 4) : cause);
+    result += drawn_map(inputs[k]) +
+              (!said.empty() && cause == said ? wrapped("likely cause: as above", 4) : cause);
     if (!inputs[k].cause.name.empty()) said = cause;
   }
   for (const std::string& note : notes) result += wrapped("note: " + note, 2);

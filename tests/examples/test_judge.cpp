@@ -133,6 +133,7 @@ std::string words_for(const Application& app, const std::string& command) {
   static const std::map<std::string, std::string> all = {
       {"gpt sample", "kept"},
       {"gpt attend", "kept --prompt a --out x.svg"},
+      {"gpt chat", "kept"},
       {"gpt demo", "tree"},
       {"translate run", "kept 8"},
       {"listen to", "kept --class rise"},

@@ -105,12 +105,16 @@ void add_orders(Samples& s) {
       each({2, 3, 5, 2}, [](const auto& x, const Place& p) {
         return at(x[0], {2, 5, 6}, {p[0], p[2], 2 * p[1] + p[3]});
       }));
+  s.back().op = "transpose";
+  s.back().function = "split_heads";
   add(
-      s, "merge_heads", "three heads of two", {values({2, 3, 5, 2})},
+      s, "merge_heads", "three heads of seven", {values({2, 3, 5, 7})},
       [](const Inputs& x) { return merge_heads(x[0]); },
-      each({2, 5, 6}, [](const auto& x, const Place& p) {
-        return at(x[0], {2, 3, 5, 2}, {p[0], p[2] / 2, p[1], p[2] % 2});
+      each({2, 5, 21}, [](const auto& x, const Place& p) {
+        return at(x[0], {2, 3, 5, 7}, {p[0], p[2] / 7, p[1], p[2] % 7});
       }));
+  s.back().op = "transpose";
+  s.back().function = "merge_heads";
   add(
       s, "permute", "a cycle: its inverse is another", {values({2, 3, 5})},
       [](const Inputs& x) {
