@@ -154,7 +154,7 @@ TEST_CASE("raw: NaN, kinks, emptiness, wrong sizes", "[check][raw]") {
             }),
        Verdict::fail, "the gradient of input 0 'x0' has 2 values, the input has 3");
   says(with(squares, [](const V&, const V&) { return std::vector<V>{}; }), Verdict::fail,
-       "the derivative gives 0 gradients for 1 inputs");
+       "the gradient of input 0 'x0' has 0 values, the input has 3");  // no row of rows
 }
 
 TEST_CASE("raw: the report as text and as JSON", "[check][raw]") {

@@ -184,7 +184,7 @@ int check_fields(const Application& app, const Workplace& here) {
 TEST_CASE("every number of every application goes through the judge") {
   const std::map<std::string, std::pair<int, int>> all = {
       // flags and fields
-      {"gpt", {25, 20}},      {"translate", {12, 11}}, {"recommend", {11, 11}},
+      {"gpt", {33, 21}},      {"translate", {12, 11}}, {"recommend", {11, 11}},
       {"classify", {13, 13}}, {"listen", {13, 11}},    {"vision", {14, 12}}};
   std::set<std::string> seen;
   for (const Application& app : applications()) {
