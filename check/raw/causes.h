@@ -75,15 +75,17 @@ inline Cause unread_upstream(Evidence evidence) {
           "each output's dy must reach every input that the output depends on"};
 }
 
-/// Names the causes of what is wrong; of a `jacobian` under test the map is drawn whole.
-inline void explain(Report& report, Evidence evidence, bool jacobian) {
-  const Cause unread = unread_upstream(evidence);
+/// Names the causes of what is wrong; of a Jacobian under test the map is drawn whole.
+inline void explain(Report& report, Evidence evidence) {
+  const auto several = std::count_if(report.inputs.begin(), report.inputs.end(),
+                                     [](const InputSummary& input) { return input.wrong > 0; });
+  const Cause unread = several > 1 ? unread_upstream(evidence) : Cause();
   for (std::size_t k = 0; k < report.inputs.size(); ++k) {
     InputSummary& input = report.inputs[k];
     if (input.wrong == 0 || !input.cause.name.empty()) continue;
     evidence.input = k;
     input.cause = unread.name.empty() ? likely_cause(evidence) : unread;
-    if (!jacobian) continue;
+    if (!evidence.jacobian) continue;
     input.map = jacobian_map(evidence);
     input.map_rows = static_cast<std::int64_t>(evidence.inputs[k].numeric.rows);
   }

@@ -35,6 +35,7 @@ struct Operand {
 struct Evidence {
   std::vector<Operand> inputs = {};
   std::size_t input = 0;  // which of them is wrong
+  bool jacobian = false;  // is a Jacobian under test, and no vector-Jacobian product?
   Shape output_shape = {};
   Values output = {};
 };

@@ -348,7 +348,8 @@ class VjpCheck {
   void name_causes() {
     Evidence evidence{.output_shape = options_.output_shape, .output = subject_.output()};
     for (std::size_t k = 0; k < report_.inputs.size(); ++k) evidence.inputs.push_back(operand(k));
-    explain(report_, std::move(evidence), subject_.functions().linear && outputs() > 1);
+    evidence.jacobian = subject_.functions().linear && outputs() > 1;
+    explain(report_, std::move(evidence));
   }
 
   /// Both Jacobians of input k, the measured one moved to the nearer end of a kink's interval.

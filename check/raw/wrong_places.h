@@ -116,7 +116,7 @@ inline Cause off_by_one(const Comparison& d) {
 
 /// The whole Jacobian, read as if its columns stood one after the other.
 inline Cause column_major(const Comparison& d) {
-  if (d.n.rows < 2 || d.n.columns < 2) return {};
+  if (!d.e.jacobian || d.n.rows < 2 || d.n.columns < 2) return {};
   const auto predicted = [&](std::size_t i, std::size_t j) {
     const std::size_t p = i * d.n.columns + j;  // of A as it lies, which is N's columns
     return d.n(p % d.n.rows, p / d.n.rows);
@@ -126,25 +126,14 @@ inline Cause column_major(const Comparison& d) {
           "one row for each output; or say jacobian(f, Order::column_major)"};
 }
 
-/// Backwards along all axes of more than one element, or along one of them.
+/// Backwards along all axes, as a kernel is. (Along one it may be chance, or another permutation.)
 inline Cause flipped(const Comparison& d) {
   for (const bool upstream : {false, true}) {
-    const Shape& shape = shape_of(d, upstream);
-    if (count_of(shape) < 3) continue;
-    for (std::size_t axis = 0; axis <= shape.size(); ++axis) {  // shape.size(): all of them
-      const bool all = axis == shape.size();
-      if (!all && (shape[axis] < 3 || shape.size() == 1)) continue;
-      const auto source = [&](std::size_t e) {
-        Shape at = index_of(e, shape);
-        for (std::size_t a = 0; a < at.size(); ++a)
-          if (all || a == axis) at[a] = shape[a] - 1 - at[a];
-        return element_at(at, shape);
-      };
-      if (!moved_from(d, upstream, source)) continue;
-      return {
-          "FLIPPED", read_or_written(d, upstream) + " backwards along " + axis_text(axis, shape),
-          "convolution and correlation differ by that: is a kernel turned round once too often?"};
-    }
+    const std::size_t count = count_of(shape_of(d, upstream));
+    if (count < 5 || !moved_from(d, upstream, [&](std::size_t e) { return count - 1 - e; }))
+      continue;
+    return {"FLIPPED", read_or_written(d, upstream) + " backwards along all axes",
+            "convolution and correlation differ by that: is a kernel turned round once too often?"};
   }
   return {};
 }

@@ -103,7 +103,7 @@ Tally tensor_faults() {
 
 }  // namespace
 
-TEST_CASE("fault zoo: what is wrong fails, with its cause named; what is right passes",
+TEST_CASE("fault zoo: what is wrong fails, with its cause named, and what is right passes",
           "[check][raw]") {
   const Tally raw = raw_faults(), tensors = tensor_faults();
   constexpr std::uint64_t kRaw = 6000, kTensors = 4000;

@@ -141,7 +141,7 @@ std::vector<Beast> elementwise_beasts() {
        [](Arguments& dx, const Arguments&, const Values&) {
          std::reverse(dx[0].begin(), dx[0].end());
        },
-       "PERMUTED"},
+       "FLIPPED"},
       {"last left out", th, each(0, [](double v, Index i) { return i == 6 ? 0 : v; }), "LEFT OUT"},
       {"blocks of 4 only", th, each(0, [](double v, Index i) { return i < 4 ? v : 0; }),
        "LEFT OUT"},

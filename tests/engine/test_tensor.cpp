@@ -167,7 +167,7 @@ TEST_CASE("item is for one element") {
   CHECK_THROWS_AS(zeros({0}).item(), ShapeError);
 }
 
-TEST_CASE("a handle and a view share the numbers; a clone does not") {
+TEST_CASE("a handle and a view share the numbers, a clone does not") {
   Tensor x = counted({2, 3});
   const Tensor handle = x, view = kernel::strided_view(x, {3}, {1}, 3), copy = x.clone();
   x.fill_(9);

@@ -21,7 +21,7 @@ std::string in_background(const std::string& arguments, const std::string& direc
          directory + " 2>background & p=$!; " + saved(directory);
 }
 
-TEST_CASE("one process writes into a run; a lock dies with its owner") {
+TEST_CASE("one process writes into a run, a lock dies with its owner") {
   const Workplace here;
   const std::string resume = "timeout 20 " + Workplace::program() + " train --resume --out run";
   const Outcome second =

@@ -54,7 +54,7 @@ TEST_CASE("lines fit in 100 columns, without tabs or blanks at their end") {
 }
 
 TEST_CASE(
-    "a file opens with what it is, or with the header that says so; headers guard themselves") {
+    "a file opens with what it is, or with the header that says so, headers guard themselves") {
   for (const Source& source : all_sources()) {
     INFO(source.path);
     REQUIRE(!source.lines.empty());

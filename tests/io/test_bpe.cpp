@@ -140,7 +140,7 @@ TEST_CASE("bpe learns the pairs that its definition says, and joins them in that
   }
 }
 
-TEST_CASE("bpe takes any bytes and gives them back; more tokens make less of them") {
+TEST_CASE("bpe takes any bytes and gives them back, more tokens make less of them") {
   const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(kText + kText, 280);
   for (unsigned seed = 1; seed < 20; ++seed) {
     const std::string text = any_bytes(seed, 700) + kText;

@@ -103,7 +103,7 @@ std::vector<std::unique_ptr<io::Tokenizer>> every_tokenizer(const std::string& t
   return out;
 }
 
-TEST_CASE("tokenizers: any text they know comes back, from a file too; a cut file is refused") {
+TEST_CASE("tokenizers: any text they know comes back, from a file too, a cut file is refused") {
   const Folder here;
   Random random(4);
   for (int round = 0; round < 30; ++round) {

@@ -171,7 +171,7 @@ TEST_CASE("a beam as wide as all texts finds the best of them") {
   }
 }
 
-TEST_CASE("one beam is greedy; more find at least as much") {
+TEST_CASE("one beam is greedy, more find at least as much") {
   const nn::GPT model = model_of(11);
   nn::GPTContinuation greedy(model), one(model), four(model);
   const Tokens text =

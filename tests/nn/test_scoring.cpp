@@ -40,7 +40,7 @@ TEST_CASE("scores are one number for each query and key") {
   CHECK(nn::AdditiveScore(4, 3, 2)(randn({2, 5, 4}), randn({2, 7, 3})).shape() == Shape{2, 5, 7});
 }
 
-TEST_CASE("pooling leaves padding out, whatever it holds; of nothing it is 0, with gradient 0") {
+TEST_CASE("pooling leaves padding out, whatever it holds, of nothing it is 0, with gradient 0") {
   const nn::AttentionPooling pool(3);
   Tensor x = randn({3, 5, 3});
   slice(x, 1, 4, 5).fill_(std::numeric_limits<double>::quiet_NaN());
@@ -87,7 +87,7 @@ TEST_CASE("Conv1d starts as PyTorch's does, keeps its length if causal, and sees
   CHECK(nn::Conv1d(4, 6, 3, {.groups = 2, .bias = false}).clone().weight.shape() == Shape{6, 2, 3});
 }
 
-TEST_CASE("Conv1d is conv1d with its weight and bias; causal, of what it pads the start with") {
+TEST_CASE("Conv1d is conv1d with its weight and bias, causal, of what it pads the start with") {
   const Tensor x = randn({2, 3, 8});
   const nn::Conv1d plain(3, 4, 2, {.padding = 1}), causal(3, 4, 2, {.causal = true});
   CHECK(numbers(plain(x)) == numbers(conv1d(x, plain.weight, plain.bias, {.padding = 1})));

@@ -127,7 +127,7 @@ TEST_CASE("arithmetic: NaN wins in maximum and minimum, from either side, and ta
   }
 }
 
-TEST_CASE("arithmetic: integers add, subtract and multiply; what divides wants floating point") {
+TEST_CASE("arithmetic: integers add, subtract and multiply, what divides wants floating point") {
   const Tensor a = indices({7, -3, 1LL << 60}), b = indices({2, 5, 3});
   using Ints = std::vector<std::int64_t>;
   CHECK((a + b).to_vector<std::int64_t>() == Ints{9, 2, (1LL << 60) + 3});

@@ -123,7 +123,7 @@ TEST_CASE("a checkpoint inside a checkpoint, with dropout in both") {
   CHECK(run(true, true) == right);
 }
 
-TEST_CASE("only what is asked for is computed; nothing is recorded where nothing is wanted") {
+TEST_CASE("only what is asked for is computed, nothing is recorded where nothing is wanted") {
   const Tensor frozen = values({5, 5}, 1);
   const auto f = [&](const std::vector<Tensor>& in) { return matmul(in[0], frozen) + in[1]; };
   const Tensor x = values({2, 5}).requires_grad_(), bias = values({5}, 2);

@@ -109,7 +109,7 @@ TEST_CASE("logic: all and any") {
 }
 
 TEST_CASE(
-    "logic: where chooses; what is not chosen is neither read into the result nor into a "
+    "logic: where chooses, what is not chosen is neither read into the result nor into a "
     "gradient") {
   const Tensor a = tensor({1, kNan, 3}, Dtype::f64).requires_grad_();
   const Tensor b = tensor({kInf, 5, 6}, Dtype::f64).requires_grad_();

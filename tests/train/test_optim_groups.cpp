@@ -112,7 +112,7 @@ TEST_CASE("a step counts as a write, takes any strides, and its settings are fin
   }
 }
 
-TEST_CASE("matrices and more axes decay; Muon takes matrices alone; others keep their rate") {
+TEST_CASE("matrices and more axes decay, Muon takes matrices alone, others keep their rate") {
   Parameters all;
   for (int rank = 0; rank < 5; ++rank) {
     Shape shape;
