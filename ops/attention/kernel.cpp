@@ -285,29 +285,37 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
     backward_block(p, block_of(p, part, item), x, g, buffers);
 }
 
-/// to = Σ of the parts' sums, in their order; 0 where no part has any.
+/// A head's first part gives `to` its sums, and 0 beside them; the others add theirs.
 template <class T>
-void add_parts(const Matrix<T>& to, const std::vector<const Matrix<T>*>& sums,
-               const std::vector<Range>& keys) {
-  clear(to);
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    for (std::int64_t r = 0; r < keys[i].size(); ++r)
-      simd::run<add_row<T>>(to.at(keys[i].first + r, 0), sums[i]->at(r, 0), to.columns);
+void write_sums(const Matrix<T>& to, const Matrix<T>& sums, Range keys, bool first) {
+  if (!to.data) return;
+  if (first) {
+    clear(to.row_range(0, keys.first));
+    clear(to.row_range(keys.last, to.rows));
+    copy_rows(sums.data, sums.stride, keys.size(), to.columns, to.at(keys.first, 0), to.stride);
+  } else {
+    for (std::int64_t r = 0; r < keys.size(); ++r)
+      simd::run<add_row<T>>(to.at(keys.first + r, 0), sums.at(r, 0), to.columns);
+  }
+}
+
+template <class T>
+Matrix<T> rows_of(const HeadsView<T>& view, std::int64_t b, std::int64_t h, std::int64_t n) {
+  return view.data ? view.rows(b, h, {0, n}) : Matrix<T>();
 }
 
 /// Something that the mask hides has leaked into a key head's gradients: once more, pair by pair.
 template <class T>
 void recompute_if_leaked(const AttentionProblem& p, std::int64_t b, std::int64_t hk,
                          const AttentionInputs<T>& x, const AttentionGradients<T>& g) {
-  const auto rows = [&](const HeadsView<T>& view, std::int64_t h, std::int64_t n) {
-    return view.data ? view.rows(b, h, {0, n}) : Matrix<T>();
-  };
   const std::int64_t first = hk * p.group(), last = first + p.group();
-  bool finite = all_finite(rows(g.dk, hk, p.S)) && all_finite(rows(g.dv, hk, p.S));
-  for (std::int64_t h = first; h < last; ++h) finite = finite && all_finite(rows(g.dq, h, p.T));
+  const Matrix<T> dk = rows_of(g.dk, b, hk, p.S), dv = rows_of(g.dv, b, hk, p.S);
+  bool finite = all_finite(dk) && all_finite(dv);
+  for (std::int64_t h = first; h < last; ++h)
+    finite = finite && all_finite(rows_of(g.dq, b, h, p.T));
   if (finite) return;
-  clear(rows(g.dk, hk, p.S));
-  clear(rows(g.dv, hk, p.S));
+  clear(dk);
+  clear(dv);
   for (std::int64_t h = first; h < last; ++h) backward_pairs(p, {b, h, {0, p.T}}, x, g);
 }
 
@@ -317,35 +325,30 @@ template <class T>
 void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
                         const AttentionGradients<T>& g) {
   const std::vector<Part> parts = parts_of(p);
-  const std::int64_t heads = p.B * p.Hk, each = heads == 0 ? 0 : std::ssize(parts) / heads;
+  const std::int64_t heads = p.B * p.Hk;
+  const std::size_t each = heads == 0 ? 1 : parts.size() / static_cast<std::size_t>(heads);
   std::vector<std::unique_ptr<PartBuffers<T>>> buffers(parts.size());
-  const auto finish = [&](std::int64_t head) {
-    const std::int64_t b = head / p.Hk, hk = head % p.Hk;
-    std::vector<const Matrix<T>*> dk, dv;
-    std::vector<Range> keys;
-    for (std::int64_t n = head * each; n < (head + 1) * each; ++n) {
-      const auto i = static_cast<std::size_t>(n);
-      keys.push_back(parts[i].keys);
-      dk.push_back(&buffers[i]->dk);
-      dv.push_back(&buffers[i]->dv);
-    }
-    if (g.dk.data) add_parts(g.dk.rows(b, hk, {0, p.S}), dk, keys);
-    if (g.dv.data) add_parts(g.dv.rows(b, hk, {0, p.S}), dv, keys);
-    if (!p.mask.allows_everything()) recompute_if_leaked(p, b, hk, x, g);
-    for (std::int64_t n = head * each; n < (head + 1) * each; ++n)
-      buffers[static_cast<std::size_t>(n)].reset();
+  const auto finish = [&](std::size_t i) {  // parts of one head in their order
+    const Part& part = parts[i];
+    write_sums(rows_of(g.dk, part.b, part.hk, p.S), buffers[i]->dk, part.keys, i % each == 0);
+    write_sums(rows_of(g.dv, part.b, part.hk, p.S), buffers[i]->dv, part.keys, i % each == 0);
+    buffers[i].reset();
+    if ((i + 1) % each == 0 && !p.mask.allows_everything())
+      recompute_if_leaked(p, part.b, part.hk, x, g);
   };
   parallel_for(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       buffers[i] = std::make_unique<PartBuffers<T>>(p, parts[i].keys, g.dk.data, g.dv.data);
       backward_part(p, parts[i], x, g, *buffers[i]);
       buffers[i]->memory = {};
-      if (each == 1) finish(static_cast<std::int64_t>(i));
+      if (i % each == 0) finish(i);
     }
   });
   if (each > 1)
     parallel_for(heads, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t head = begin; head < end; ++head) finish(head);
+      for (std::size_t i = static_cast<std::size_t>(begin) * each;
+           i < static_cast<std::size_t>(end) * each; ++i)
+        if (i % each != 0) finish(i);
     });
 }
 

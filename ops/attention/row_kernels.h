@@ -13,14 +13,20 @@
 
 namespace gradus::kernel {
 
-/// Are rows of n numbers, `stride` apart, finite? x·0 is 0 for finite x only, so one sum tells.
+/// Are rows of n numbers, `stride` apart, finite? x·0 is 0 for finite x only, so a sum tells: of
+/// each place in a vector one, which are added up at the end of all rows.
 template <class T>
 GRADUS_INLINE bool finite_rows(const T* row, std::int64_t stride, std::int64_t rows,
                                std::int64_t n) {
-  T sum = 0;
+  constexpr std::int64_t kLanes = 64 / sizeof(T);
+  T sums[kLanes] = {};
   for (std::int64_t r = 0; r < rows; ++r, row += stride)
-    sum += vmath::sum_of<T>(n, [=](std::int64_t j) { return row[j] * T{0}; });
-  return sum == T{0};
+    for (std::int64_t j = 0; j < n; j += kLanes)
+      if (n - j >= kLanes)
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += row[j + lane] * T{0};
+      else
+        for (std::int64_t lane = 0; lane < n - j; ++lane) sums[lane] += row[j + lane] * T{0};
+  return vmath::sum(sums, kLanes) == T{0};
 }
 
 /// −∞ where `allowed` [rows, n] is false, in rows of scores `stride` apart.

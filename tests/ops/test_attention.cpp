@@ -126,6 +126,7 @@ TEST_CASE("few heads: parts of one go side by side and add up") {
       {2, 1, 300, 900, 16, 8, Dtype::f64, window_mask(400, 100) & padding_mask({900, 100})},
       {1, 2, 200, 700, 16, 16, Dtype::f64, causal_mask(-190), 0, 1},  // most see nothing
       {1, 1, 128, 1024, 64, 64, Dtype::f64},                          // parts of one block each
+      {1, 1, 40, 2000, 32, 32, Dtype::f64},                           // parts without any block
   };
   const int before = num_threads();
   for (const Case& c : cases) {
