@@ -112,12 +112,17 @@ void Recorder::scope_begin(const Scope& scope) {
   const Id parent = modules_.empty() ? kNone : modules_.back();
   const std::string path = scope.path(), type = scope.who().type_name();
   const auto [at, is_new] = module_ids_.try_emplace({path, type}, tape_.modules.size());
-  if (is_new) tape_.modules.add(path, type, parent);
-  modules_.push_back(at->second);
+  if (is_new) {
+    tape_.modules.add(path, type, parent);
+    tape_.paths.push_back(path);
+  }
+  modules_.push_back(tape_.layer = at->second);
 }
 
 void Recorder::scope_end(const Scope&) {
-  if (!skips() && !modules_.empty()) modules_.pop_back();
+  if (skips() || modules_.empty()) return;
+  modules_.pop_back();
+  tape_.layer = modules_.empty() ? kNone : modules_.back();
 }
 
 void Recorder::walk_begin(std::span<const Tensor> outputs, bool create_graph) {
@@ -130,6 +135,7 @@ void Recorder::walk_begin(std::span<const Tensor> outputs, bool create_graph) {
 
 void Recorder::walk_end() noexcept {
   if (skips() || walks_.empty()) return;
+  tape_.layer = modules_.empty() ? kNone : modules_.back();
   visits_.resize(walks_.back().visits);  // fewer where one threw
   walks_.pop_back();
 }
@@ -151,7 +157,9 @@ void Recorder::backward_begin(const Node& node, const Tensor& dy) {
   ++events_;
   if (skips() || walks_.empty()) return;
   const auto at = op_of_.find(node.id);
-  const Id op = at == op_of_.end() ? kNone : at->second, row = gradient(dy);
+  const Id op = at == op_of_.end() ? kNone : at->second;
+  tape_.layer = op == kNone ? kNone : tape_.op_list[static_cast<std::size_t>(op)].module;
+  const Id row = gradient(dy);
   visits_.push_back({tape_.visits.add(op, walk(), row, node.name()), {}, {}});
   if (op == kNone) return void(++tape_.unseen_nodes);
   tape_.op_list[static_cast<std::size_t>(op)].dy = row;

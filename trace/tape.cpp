@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -13,6 +14,7 @@ namespace gradus::trace {
 namespace {
 
 constexpr std::int64_t kFavour = 16;      // attention's matrices may be larger than others
+constexpr Detail kFolded = {64, false};   // of blocks between the first and the last
 constexpr std::size_t kWorkingSpace = 4;  // times the bytes of the page, while it is recorded
 
 /// Of matrices [B, H, T, S] those of the first example.
@@ -50,7 +52,8 @@ Id Tape::tensor(const Tensor& x, const char* kind) {
     values_.emplace_back(x, kLevels[level_], std::string_view(kind) == "inside" ? kFavour : 1);
     value_bytes_ += values_.back().bytes();
     rows_.push_back({kind, name_of(x.dtype()), "", shape_of(list_of(x.shape())), row, seen.storage,
-                     x.offset(), x.is_contiguous() ? kNone : shape_of(list_of(x.strides()))});
+                     x.offset(), x.is_contiguous() ? kNone : shape_of(list_of(x.strides())),
+                     layer});
     makers_.push_back(kNone);
     seen_.note(x, std::move(seen));
     if (value_bytes_ > kWorkingSpace * most_bytes_) fit(kWorkingSpace / 2 * most_bytes_);
@@ -86,9 +89,37 @@ void Tape::add_matrix(Attention& to, const std::string& name, const Tensor& x) {
   if (!to.matrices.contains(name)) to.matrices[name] = tensor(first_example(x), "inside");
 }
 
+/// Where blocks repeat (blocks.0, blocks.1, …; four or more), the first and the last keep their
+/// numbers: of the tensors of those between statistics are left.
+void Tape::fold() {
+  std::map<std::string, Id> last;  // number, of what comes before it
+  const auto each_number = [](const std::string& path, auto&& f) {
+    for (std::size_t at = 0, end = 0; end < path.size(); at = end + 1) {
+      end = std::min(path.find('.', at), path.size());
+      if (std::all_of(&path[at], &path[end], [](char c) { return c >= '0' && c <= '9'; }))
+        f(path.substr(0, at), static_cast<Id>(std::atoll(&path[at])));
+    }
+  };
+  for (const std::string& path : paths)
+    each_number(path, [&](const std::string& of, Id n) { last[of] = std::max(last[of], n); });
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    bool between = false;
+    if (rows_[i].layer != kNone)
+      each_number(
+          paths[static_cast<std::size_t>(rows_[i].layer)],
+          [&](const std::string& of, Id n) { between |= n > 0 && n < last[of] && last[of] >= 3; });
+    if (!between) continue;
+    const std::size_t before = values_[i].bytes();
+    values_[i].reduce(kFolded);
+    value_bytes_ -= before - values_[i].bytes();
+    folded_ += values_[i].bytes() < before;
+  }
+}
+
 /// Takes detail away until the values need no more than so many bytes. If the least detail is too
 /// much, the first and the last tensors keep theirs.
 void Tape::fit(std::size_t bytes) {
+  if (value_bytes_ > bytes) fold();
   while (value_bytes_ > bytes && level_ + 1 < kLevels.size()) {
     ++level_;
     value_bytes_ = 0;

@@ -31,7 +31,7 @@ class Tape {
   struct Op {
     std::string name;
     std::vector<Id> in;
-    Id out, dy = kNone, dx = kNone;  // gradients of the output and of the first input
+    Id out, dy = kNone, dx = kNone, module = kNone;  // gradients of the output, of the first input
   };
   struct Walk {
     std::vector<Id> outputs, seeds;
@@ -64,12 +64,14 @@ class Tape {
   std::vector<Attention> attention;
   std::map<std::string, std::vector<std::string>> labels;
   Table ops{{"op", "in", "out", "module", "stack", "saved", "within", "node"}};
+  std::vector<std::string> paths;  // of `modules`
   Table modules{{"path", "type", "parent"}};
   Table visits{{"op", "walk", "dy", "name"}};
   Table hooks{{"to", "walk", "before", "after"}};
   Table deposits{{"leaf", "walk", "arrived", "before", "after"}};
   Table updates{{"name", "before", "after", "grad", "rate", "optimiser"}};
   Places places;
+  Id layer = kNone;  // that new tensors belong to: a row of `modules`
   Json failure{"null"};
   Id inner_ops = 0, unseen_nodes = 0, late_ops = 0, large_attention = 0;  // what is not on it
   std::vector<std::string> notes;
@@ -79,7 +81,7 @@ class Tape {
  private:
   struct Row {
     std::string kind, dtype, name;
-    Id shape, values, storage, offset, strides;
+    Id shape, values, storage, offset, strides, layer;
   };
   struct Seen {  // what a storage has been spoken of as
     Id storage;
@@ -97,6 +99,7 @@ class Tape {
   const Op* maker(Id tensor) const;
   Id maker_id(Id tensor) const;
   void fit(std::size_t bytes);
+  void fold();
   void note_product(Id op, Id module);
   Json labels_json() const;
   Json attention_json() const;
@@ -105,6 +108,7 @@ class Tape {
 
   std::size_t most_bytes_;
   std::size_t level_ = 0, value_bytes_ = 0;
+  Id folded_ = 0;
   std::vector<Row> rows_;
   std::vector<Values> values_;
   std::map<std::vector<Id>, Id> shape_index_;

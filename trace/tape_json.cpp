@@ -28,6 +28,7 @@ Id Tape::add_op(Op op, const Cells& cells) {
   }
   const Id id = ops.add(op.name, op.in, op.out, cells.module, cells.stack, cells.saved,
                         cells.within, cells.node);
+  op.module = cells.module;
   op_list.push_back(std::move(op));
   note_product(id, cells.module);
   return id;
@@ -98,6 +99,7 @@ Json Tape::meta(const std::string& title, const std::string& program, Id step) c
   const auto note = [&](Id n, const char* what, const char* rest) {
     if (n > 0) all.push_back(std::to_string(n) + " " + what + (n == 1 ? " " : "s ") + rest);
   };
+  note(folded_, "tensor", "in repeated blocks between the first and the last: statistics alone");
   note(sampled, "tensor", "of many numbers: statistics, a picture, the corners and a histogram");
   note(bare, "tensor", "with statistics alone");
   note(empty, "tensor", "without numbers: the page would be too large");
@@ -107,9 +109,9 @@ Json Tape::meta(const std::string& title, const std::string& program, Id step) c
   note(large_attention, "attention", "over long sequences: its matrices were not computed again");
   return object(
       "title", title, "program", program, "library", GRADUS_VERSION, "step", step, "omitted",
-      object("sampled", sampled, "stats_only", bare, "no_values", empty, "inner_ops", inner_ops,
-             "unseen_nodes", unseen_nodes, "ops_not_recorded", late_ops, "large_attention",
-             large_attention),
+      object("folded", folded_, "sampled", sampled, "stats_only", bare, "no_values", empty,
+             "inner_ops", inner_ops, "unseen_nodes", unseen_nodes, "ops_not_recorded", late_ops,
+             "large_attention", large_attention),
       "limits", object("bytes", static_cast<Id>(most_bytes_), "full", kLevels[level_].all), "notes",
       all);
 }

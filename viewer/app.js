@@ -2,9 +2,8 @@
 
 const kViews = {step: stepView, ledger: ledgerView, attention: attentionView, flow: flowView, storage: storageView,
                 graph: graphView, source: sourceView, compare: compareView};
-const kKeys = `→ n ←: next, previous step; b: forward and backward twin; i o: into, out of a layer; t: the turn, the loss;
-Home End: first, last step; [ ]: previous, next attention; 1 … 8: views; /: search; p: predict mode; m: plain tables;
-c: copy the gdb command; arrows: another number, another line; Esc: back to the page`;
+
+const kNames = Object.keys(kViews);
 
 const app = {
   t: null, other: null, otherName: '', state: {}, answers: new Map(), cache: new Map(), opened: new Set(),
@@ -21,7 +20,7 @@ const app = {
     if (app.last?.c !== c) app.last = {c, a: cellArithmetic(app.t, c.id, c.i)};
     return app.last.a;
   },
-  lit() { return app.litNow || (app.litNow = litCells(app)); },
+  lit() { return app.litNow || (app.litNow = litCells()); },
   say(text) { byId('live').textContent = text; },
   cell(id, i) { app.go({cell: {id, i}}); },
   lead(fromEnd, n) {
@@ -45,7 +44,7 @@ const app = {
       if (!by) return;
       e.preventDefault(), e.stopPropagation(), draw(Math.max(0, Math.min(n - 1, at + by))).click();
     };
-    return longList(n, height, draw, at, {role: 'listbox', 'aria-label': label, class: `long ${more}`,
+    return longList(n, height, draw, at, {role: 'listbox', label, class: `long ${more}`,
         onkeydown: move});
   },
   load(name, text) {
@@ -57,13 +56,14 @@ const app = {
     const keep = focusKey();
     app.litNow = null;
     const {state} = app, view = kViews[state.v] || stepView;
-    byId('views').replaceChildren(...Object.keys(kViews).map((v, k) => button(`${k + 1} ${v}`, () => app.go({v}),
-      {'aria-current': v === state.v ? 'page' : null})), ...modes());
-    byId('stage').replaceChildren(h('h2', {class: 'where'}, sentence(app.t, app.step(), app.at())),
+    [...byId('views').children].forEach((b, k) =>
+      b.setAttribute('aria-current', kNames[k] === state.v ? 'page' : 'false'));
+    for (const key of ['quiz', 'plain']) byId(key).setAttribute('aria-pressed', !!state[key]);
+    byId('stage').replaceChildren(h('h2.where', {}, sentence(app.t, app.step(), app.at())),
         ...view(app).flat(9).filter(Boolean));
     byId('left').replaceChildren(...tree());
     byId('right').replaceChildren(...explain().filter(Boolean));
-    byId('turn').replaceChildren(...timeline());
+    timeline();
     document.querySelectorAll('.long').forEach(l => l.place && l.place());
     focusAgain(keep);
   },
@@ -82,8 +82,7 @@ function read(hash, t) {
   const q = new URLSearchParams(hash.replace(/^#/, '')), whole = x => /^\d{1,9}$/.test(x) ? +x : null;
   const [id, i] = (q.get('cell') || '').split('.').map(whole), tensor = t.tensor(id);
   const s = {s: t.stepAt.has(q.get('s')) ? q.get('s') : t.steps[0]?.key, v: Object.hasOwn(kViews, q.get('v')) ?
-      q.get('v') : 'step',
-             cell: tensor && i != null && i < numel(tensor.shape) ? {id, i} : null,
+      q.get('v') : 'step', cell: tensor && i != null && i < numel(tensor.shape) ? {id, i} : null,
              lead: (q.get('lead') || '').split('.').map(x => whole(x) ?? 0)};
   for (const k of kNumbers) s[k] = q.has(k) ? whole(q.get(k)) : null;
   return s;
@@ -97,12 +96,6 @@ function sentence(t, step, at) {
   return [`step ${at + 1} of ${t.steps.length}: ${step.dir}`, name, path,
       out && shapeText(out.shape)].filter(Boolean).join(', ');
 }
-function toggle(key, text) {
-  return button(text, () => flip(key), {'aria-pressed': String(!!app.state[key])});
-}
-const modes = () => [h('span', {class: 'gap'}), toggle('quiz', 'predict'), toggle('plain', 'tables'),
-    button('search', search), button('keys', help)];
-
 function tree() {
   const {t} = app, step = app.step(), rows = app.once('rows', () => treeRows(t, app.opened));
   let at = app.row ?? rows.findIndex(r => r.op && step && r.op === step.op);
@@ -123,7 +116,7 @@ function tree() {
           r.module ? `${open ? '▾' : '▸'} ${inner(r.module)} ` : `${r.op.op} `,
         h('small', {}, r.module ? r.module.type : `#${r.op.id}`)));
   };
-  const box = longList(rows.length, 24, draw, at, {role: 'tree', 'aria-label': 'modules and operations',
+  const box = longList(rows.length, 24, draw, at, {role: 'tree', label: 'modules and operations',
     'aria-activedescendant': at >= 0 ? `row${at}` : null, onkeydown: e => {
       const r = rows[at], by = {ArrowDown: 1, ArrowUp: -1}[e.key];
       const folds = r && r.module && (e.key === 'ArrowRight') !== app.opened.has(r.module.id) &&
@@ -146,35 +139,31 @@ function explain() {
   const d = t.opdefs[op.op] || {}, user = t.stacks.get(op.stack)?.user, twin = t.twin.get(op.id), {visit} = step;
   const formula = (d.lines || [''])[0].match(/\/\/ ?(.*)/);
   return [h('h2', {}, visit ? `${op.op}, backward` : op.op),
-    h('p', {class: 'sum'},
+    h('p.sum', {},
         `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
-    [formula && formula[1], ...(d.derivation || [])].filter(Boolean).map(c => h('p', {class: 'formula'}, c)),
-    para(visit ? goTo(app, 'f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
-      goTo(app, t.steps[twin].key, 'its backward')),
+    [formula && formula[1], ...(d.derivation || [])].filter(Boolean).map(c => h('p.formula', {}, c)),
+    para(visit ? goTo('f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
+      goTo(t.steps[twin].key, 'its backward')),
     visit && visit.gin.map(g => note(`to ${nameOf(t, g.to)}: ${ledgerLine(t, g)}`)),
-    gdbLine(app, op), opSource(t, op, visit), user != null && sourceOf(t, user)].flat(9);
+    gdbLine(op), opSource(t, op, visit), user != null && sourceOf(t, user)].flat(9);
 }
 
 function timeline() {
   const {t} = app, at = app.at(), step = app.step(), n = t.steps.length;
-  if (!n) return [];
+  byId('turn').hidden = !n;
+  if (!n) return;
   const column = step.op ? step.op.id : step.dir === 'update' ? 0 : t.ops.length - 1;
   const wide = Math.max(3, Math.floor((byId('turn').clientWidth - 100) / 68)), first = windowAt(column,
       Math.min(wide, t.ops.length), t.ops.length);
-  const lane = (name, key) => h('div', {class: 'lane'}, h('b', {}, name),
-      range(Math.min(wide, t.ops.length), k => {
+  const lane = (name, key) => h('div.lane', {}, h('b', {}, name), range(Math.min(wide, t.ops.length), k => {
     const op = t.ops.get(first + k), i = key(op);
     return i == null ? h('span', {class: 'box none'}, '—') : button(op.op, () => app.go({s: t.steps[i].key}),
       {class: 'box', tabindex: -1, title: t.steps[i].key, 'aria-current': i === at ? 'step' : null});
   }));
-  return [h('div', {class: 'drive'}, button('⇤', () => app.by(-n), {'aria-label': 'first'}),
-      button('←', () => app.by(-1), {'aria-label': 'previous'}),
-    h('input', {type: 'range', min: 0, max: n - 1, value: at, 'aria-label': 'step', 'aria-valuetext': sentence(t, step,
-        at),
-                onchange: e => app.go({s: t.steps[+e.target.value].key})}),
-    button('→', () => app.by(1), {'aria-label': 'next'}), button('⇥', () => app.by(n), {'aria-label': 'last'}),
-        button('twin', twin)),
-    lane('forward →', op => t.stepAt.get('f' + op.id)), lane('← backward', op => t.twin.get(op.id))];
+  const slider = byId('at');
+  slider.max = n - 1, slider.value = at, slider.setAttribute('aria-valuetext', sentence(t, step, at));
+  byId('lanes').replaceChildren(lane('forward →', op => t.stepAt.get('f' + op.id)),
+    lane('← backward', op => t.twin.get(op.id)));
 }
 
 function notices(problem) {
@@ -203,48 +192,43 @@ function into(inside) {
   jump(1, s => s.op && s.op.module !== m && inside === pathOf(app.t, s.op.module).startsWith(p));
 }
 const flip = key => app.go({[key]: app.state[key] ? null : 1});
-function dialog(title, ...kids) {
-  const d = h('dialog', {'aria-label': title}, h('h2', {}, title), kids, button('close', () => d.close()));
-  d.addEventListener('close', () => d.remove());
-  document.body.append(d), d.showModal();
-  return d;
+function search(e) {
+  const word = e.target.value.toLowerCase(), hits = [], {t} = app;
+  for (const s of t.steps) {
+    const {op} = s, names = op ? [op.op, pathOf(t, op.module), ...op.in.map(id => t.tensor(id)?.name)] : [];
+    const text = [s.key, s.dir, ...names].filter(Boolean).join(' ');
+    if (word && text.toLowerCase().includes(word) && hits.push(button(text, () => {
+      byId('search').close(), app.go({s: s.key});
+    })) > 20) break;
+  }
+  byId('found').replaceChildren(...hits.map(b => para(b)));
 }
-const help = () => dialog('Keys', kKeys.split(/;\s/).map(line => para(line)));
-function search() {
-  const found = h('div', {}), d = dialog('Search', h('input', {type: 'search', 'aria-label': 'search', oninput: e => {
-    const word = e.target.value.toLowerCase(), hits = [];
-    const {t} = app;
-    for (const s of t.steps) {
-      const {op} = s, names = op ? [op.op, pathOf(t, op.module), ...op.in.map(id => t.tensor(id)?.name)] : [];
-      const text = [s.key, s.dir, ...names].filter(Boolean).join(' ');
-      if (!word || !text.toLowerCase().includes(word)) continue;
-      if (hits.push(button(text, () => { d.close(), app.go({s: s.key}); })) > 20) break;
-    }
-    found.replaceChildren(...hits.map(b => para(b)));
-  }}), found);
-}
+const show = id => () => byId(id).showModal();
 const isAttention = s => /attention|softmax/.test(s.op?.op);
 const kActions = {
   ArrowRight: () => app.by(1), n: () => app.by(1), ArrowLeft: () => app.by(-1), Home: () => app.by(-app.t.steps.length),
-  End: () => app.by(app.t.steps.length), b: twin, i: () => into(true), o: () => into(false), '/': search, '?': help,
+  End: () => app.by(app.t.steps.length), b: twin, i: () => into(true), o: () => into(false), '/': show('search'), '?': show('help'),
   t: () => app.go({s: app.t.steps[Math.max(0, app.t.ops.length - 1)]?.key}),
   ']': () => jump(1, isAttention), '[': () => jump(-1, isAttention),
   p: () => flip('quiz'), m: () => flip('plain'),
-  c: () => app.step()?.op && copy(app, gdbCommand(app.t, app.step().op)),
+  c: () => app.step()?.op && copy(gdbCommand(app.t, app.step().op)),
   Escape: () => app.state.cell ? app.go({cell: null}) : byId('stage').focus(),
 };
+function press(key) {
+  const v = kNames[+key - 1], act = v ? () => app.go({v}) : Object.hasOwn(kActions, key) && kActions[key];
+  if (act) act();
+  return !!act;
+}
 function onKey(e) {
   if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT)$/.test(e.target.tagName) ||
       document.querySelector('dialog[open]')) return;
-  const view = Object.keys(kViews)[+e.key - 1], act = view ? () => app.go({v: view}) : Object.hasOwn(kActions, e.key) &&
-      kActions[e.key];
-  if (act) e.preventDefault(), act();
+  if (press(e.key)) e.preventDefault();
 }
 
 /** Drawing replaces elements: the focus returns to the one that means the same. */
 const meaning = e => e.getAttribute('aria-label') || e.closest('label')?.textContent || e.textContent;
 function focusKey() {
-  const e = document.activeElement, box = e && e.closest('#stage,#left,#right,#turn,#views');
+  const e = document.activeElement, box = e && e.closest('#stage,#left,#right,#lanes');
   return box && e !== box ? {box, table: e.closest('table')?.dataset.id, text: meaning(e)} : null;
 }
 function focusAgain(k) {
@@ -294,8 +278,11 @@ function start() {
   notices(wrong);
   app.state = read(location.hash, app.t), app.render();
   window.addEventListener('hashchange', () => { app.state = read(location.hash, app.t), app.render(); });
-  window.addEventListener('resize', () => byId('turn').replaceChildren(...timeline()));
+  window.addEventListener('resize', timeline);
   document.addEventListener('keydown', onKey);
+  document.addEventListener('click', e => press(e.target.dataset.key));
+  byId('at').addEventListener('change', e => app.go({s: app.t.steps[+e.target.value].key}));
+  document.querySelector('input[type=search]').addEventListener('input', search);
   if (location.hash === '#selftest') selftest();
 }
 window.addEventListener('DOMContentLoaded', start);  // the files may be joined in any order

@@ -1,13 +1,14 @@
 // Elements, heatmaps with numbers, pictures of them, long lists of which only the open part is in the page.
 
-const kSvg = 'http://www.w3.org/2000/svg';
+/** An element: `tag` may name a class, p.note; of `props` on… listens, label is what a screen reader says. */
 function h(tag, props, ...kids) {
-  const e = /^(svg|path|line|rect)$/.test(tag) ? document.createElementNS(kSvg, tag) : document.createElement(tag);
-  for (const [k, v] of Object.entries(props || {})) {
+  const [name, look] = tag.split('.'), svg = /^(svg|path)$/.test(name);
+  const e = svg ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
+  for (const [k, v] of Object.entries({class: look, ...props})) {
     if (v == null || v === false) continue;
     if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
     else if (k === 'style') Object.assign(e.style, v);
-    else e.setAttribute(k, v === true ? '' : v);
+    else e.setAttribute(k === 'label' ? 'aria-label' : k, v === true ? '' : v);
   }
   e.append(...kids.flat(9).filter(x => x != null && x !== false));
   return e;
@@ -74,13 +75,15 @@ function picture(v, s, size, labels) {
 }
 function savePicture(name, v, s, labels) {
   const size = Math.max(2, Math.min(48, Math.floor(6000 / Math.max(s.rows, s.cols))));
-  const all = size < 28 ? null : labels.map((l, k) => range(k ? s.cols : s.rows, i => l ? l[i] :
-      `[${i}]`));
+  const all = size < 28 ? null : [s.rows, s.cols].map((n, k) => range(n, i => labels[k] ? labels[k][i] : `[${i}]`));
   const a = h('a', {href: picture(v, s, size, all).toDataURL('image/png'), download: name.replace(/[^\w.-]+/g, '_') +
       '.png'});
   a.click();
   return a;
 }
+
+const png = (title, ...what) => button('PNG', () => savePicture(title, ...what),
+  {class: 'mini', label: `save ${title} as PNG`});
 
 /** A picture of `most` pixels at most; `label` says what is seen. */
 function small(v, s, most, label) {
@@ -97,17 +100,16 @@ const windowAt = (at, shown, n) => Math.max(0, Math.min(n - shown, at - (shown >
     note. */
 function matrix(app, id, o = {}) {
   const {t, state} = app, tensor = t.tensor(id), title = o.title || nameOf(t, id);
-  if (!tensor) return h('figure', {class: 'matrix'}, h('figcaption', {}, h('b', {}, title), ' was not captured'));
-  const v = values(tensor), s = sliceOf(tensor, state.lead), box = h('figure', {class: 'matrix'});
+  if (!tensor) return h('figure.matrix', {}, h('figcaption', {}, h('b', {}, title), ' was not captured'));
+  const v = values(tensor), s = sliceOf(tensor, state.lead), box = h('figure.matrix', {});
   const labels = [labelsFor(t, tensor, tensor.shape.length - 2), labelsFor(t, tensor, tensor.shape.length - 1)];
   box.append(h('figcaption', {}, h('b', {}, title), ` ${shapeText(tensor.shape)} ${tensor.dtype || ''} `, o.note, ' ',
-    v ? button('PNG', () => savePicture(title, v, s, labels), {class: 'mini', 'aria-label': `save ${title} as PNG`}) :
-        null));
-  if (v && s.before.some(n => n > 1)) box.append(h('div', {class: 'lead'},
+    v ? png(title, v, s, labels) : null));
+  if (v && s.before.some(n => n > 1)) box.append(h('div.lead', {},
       s.before.map((n, i) => n > 1 && h('label', {},
     `axis ${i} `, h('input', {type: 'number', min: 0, max: n - 1, value: s.at[i],
                               onchange: e => app.lead(s.before.length - i, +e.target.value)}), ` of ${n}`))));
-  if (!v) return box.append(...sampled(tensor)), box;
+  if (!v) return box.append(...sampled(tensor, title)), box;
   const at = state.cell && state.cell.id === id ? indexOf(state.cell.i - s.first, [s.rows, s.cols]) : null;
   const here = at && at[0] >= 0 && at[0] < s.rows ? at : null, shown = [Math.min(s.rows, kRows),
       Math.min(s.cols, kCols)];
@@ -116,7 +118,7 @@ function matrix(app, id, o = {}) {
     ? indexOf(lit - s.first, [s.rows, s.cols]) : [0, 0]);
   const r0 = windowAt(seen[0], shown[0], s.rows), c0 = windowAt(seen[1], shown[1], s.cols);
   if (shown[0] < s.rows || shown[1] < s.cols) box.append(overview(app, id, v, s, [r0, c0], shown));
-  box.append(h('div', {class: 'scroll'}, grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit: o.lit})));
+  box.append(h('div.scroll', {}, grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit: o.lit})));
   return box;
 }
 
@@ -133,7 +135,7 @@ function overview(app, id, v, s, [r0, c0], shown) {
 
 function grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit}) {
   const plain = app.state.plain, scale = scaleOf(v), table = h('table', plain ? {class: 'plain'} : {
-    role: 'grid', 'aria-label': `${title}, ${s.rows} rows, ${s.cols} columns`, 'aria-rowcount': s.rows + 1,
+    role: 'grid', label: `${title}, ${s.rows} rows, ${s.cols} columns`, 'aria-rowcount': s.rows + 1,
     'aria-colcount': s.cols + 1, class: 'heat', 'data-id': id, onkeydown: e => moveCell(app, id, s, e)});
   const columns = range(shown[1], c => c0 + c), name = (k, i) => labels[k] ? labels[k][i].replace(/\s/g, '␣') || '∅' :
       i, roles = a => plain ? {} :
@@ -170,19 +172,18 @@ function moveCell(app, id, s, e) {
 }
 
 /** What is left of a tensor whose numbers are not all in the recording. */
-function sampled(tensor) {
+function sampled(tensor, title) {
   const b = tensor.block || {}, out = [];
   if (b.picture) {
-    const {rows, columns: cols} = b.picture;
-    out.push(h('div', {}, small(decode(b.picture), {rows, cols, first: 0}, 256,
-        `picture of ${rows} by ${cols} means of boxes`)));
+    const {rows, columns: cols} = b.picture, v = decode(b.picture), s = {rows, cols, first: 0};
+    out.push(h('div', {}, small(v, s, 256, `picture of ${rows} by ${cols} means of boxes`), png(title, v, s, [])));
   }
-  if (b.histogram) out.push(h('div', {class: 'hist', role: 'img', 'aria-label': `histogram: ${b.histogram.join(', ')}`},
+  if (b.histogram) out.push(h('div.hist', {role: 'img', label: `histogram: ${b.histogram.join(', ')}`},
     b.histogram.map(n => h('i', {title: n, style: {height: `${1 + 40 * n / Math.max(...b.histogram)}px`}}))));
   if (b.corners) {
     const v = decode(b.corners), {rows, columns} = b.corners;
-    out.push(h('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'corners'},
-        h('table', {class: 'plain'},
+    out.push(h('div.scroll', {tabindex: 0, role: 'group', label: 'corners'},
+        h('table.plain', {},
       h('caption', {}, 'first and last rows and columns'), range(rows, r =>
         h('tr', {}, range(columns, c => h('td', {}, short(v[r * columns + c]))))))));
   }
@@ -194,7 +195,7 @@ function sampled(tensor) {
 /** n rows of equal height; only those in sight are elements. draw(i) → element, `at` is scrolled to. */
 function longList(n, height, draw, at, props) {
   const inner = h('div', {role: 'presentation', style: {height: `${n * height}px`, position: 'relative'}});
-  const box = h('div', {class: 'long', tabindex: 0, ...props}, inner);
+  const box = h('div.long', {tabindex: 0, ...props}, inner);
   let first = -1;
   const fill = () => {
     const start = Math.max(0, Math.floor(box.scrollTop / height) - 4);

@@ -2,7 +2,7 @@
 
 // ---- which memory ----
 const kStrip = 512;
-function storageView(app) {
+function storageView() {
   const {t, state} = app, op = app.step()?.op, ids = op ? [op.out, ...op.in].filter(id => id != null) : [];
   const x = t.tensor(state.t ?? state.cell?.id ?? ids[0]);
   if (!x) return [note('Choose a step with a tensor.')];
@@ -16,7 +16,7 @@ function storageView(app) {
   const first = begin + windowAt(at[index] - begin, Math.min(kStrip, end - begin), end - begin);
   const places = range(Math.min(end - first, kStrip), k => first + k);
   const group = i => i == null || i >= at.length || i < 0 ? '·' : rank ? indexOf(i, x.shape)[axis] : 0;
-  const strip = (title, item) => [h('h3', {}, title), h('div', {class: 'strip', role: 'img', 'aria-label':
+  const strip = (title, item) => [h('h3', {}, title), h('div.strip', {role: 'img', 'aria-label':
     `${title}: ${places.slice(0, 32).map(m => group(item(m))).join(' ')} …`}, places.map(m => {
       const g = group(item(m));
       return h('span', {class: (g === '·' ? 'other' : `h${g % 4}`) + (m === at[index] ? ' here' : ''),
@@ -29,7 +29,7 @@ function storageView(app) {
   return [pane(`Where ${nameOf(t, x.id)} (${shapeText(x.shape)}) lies in storage ${x.storage}`,
     row(choose('tensor', 't', [...new Set([x.id, ...ids])].map(id => [id, nameOf(t, id)]), x.id),
         choose('digits: the index of', 'axis', x.shape.map((n, a) => [a, `axis ${a} (${n})`]), axis)),
-    h('p', {class: 'sum'},
+    h('p.sum', {},
         `[${idx}] lies at ${zero}${idx.map((n, a) => ` + ${n}·${strides[a]}`).join('')} = ${at[index]}`),
     strip('as it is', m => where.get(m)),
     ghost[moved] !== at[moved] ? [strip('if this memory were reshaped instead of transposed', m => m - zero),
@@ -38,7 +38,7 @@ function storageView(app) {
       note('Its numbers lie in the order of its index: a reshape moves nothing.'),
     places.length < end - begin ? note(`Places ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`) :
         null,
-    shown(app, x.id))];
+    shown(x.id))];
 }
 
 // ---- the graph ----
@@ -71,7 +71,7 @@ function graphOf(t, step, whole) {
   }
   return {nodes: [...nodes.values()], edges: [...edges]};
 }
-function graphView(app) {
+function graphView() {
   const whole = !!app.state.whole, g = app.once(`graph ${whole || app.state.s}`, () => graphOf(app.t, app.step(),
       whole));
   const columns = new Map(), place = new Map(), low = Math.min(...g.nodes.map(n => n.depth));
@@ -88,7 +88,7 @@ function graphView(app) {
   return [pane(whole ? app.t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' :
       'Around this step',
     button(whole ? 'around this step' : 'the whole graph', () => app.go({whole: whole ? null : 1})),
-    h('div', {class: 'scroll graph', tabindex: 0, role: 'group', 'aria-label': 'graph'},
+    h('div', {class: 'scroll graph', tabindex: 0, role: 'group', label: 'graph'},
       h('div', {style: {position: 'relative', width: `${width}px`, height: `${height}px`}},
         h('svg', {width, height, 'aria-hidden': 'true'}, lines),
             g.nodes.map(n => button(n.text, () => app.go({s: n.step}), {
@@ -98,7 +98,7 @@ function graphView(app) {
 
 // ---- source ----
 function excerpt(title, first, lines, marks) {
-  return h('div', {}, h('h3', {}, title), h('pre', {class: 'code', tabindex: 0}, lines.map((l, i) =>
+  return h('div', {}, h('h3', {}, title), h('pre.code', {tabindex: 0}, lines.map((l, i) =>
     h('span', {class: marks.includes(first + i) ? 'mark' : null},
         `${marks.includes(first + i) ? '▶' : ' '}${first + i}  ${l}`))));
 }
@@ -116,11 +116,11 @@ function opSource(t, op, back) {
   return d && d.lines && d.lines.length ?
     excerpt(`${d.file}: ${op.op}`, d.first, d.lines, [back ? d.backward : d.forward]) : null;
 }
-function sourceView(app) {
+function sourceView() {
   const {t} = app, step = app.step(), op = step && step.op, stack = op && t.stacks.get(op.stack);
   if (!op) return [note('This step has no operation that was seen forward.')];
   const used = stack ? [...new Set([stack.user, stack.layer, ...(stack.frames || [])])].filter(f => f != null) : [];
-  return [pane('Your line, the layer’s, the operation’s', gdbLine(app, op),
+  return [pane('Your line, the layer’s, the operation’s', gdbLine(op),
     used.slice(0, 2).map(f => sourceOf(t, f)), opSource(t, op, step.dir === 'backward'),
     used.length > 2 ? details(`all ${used.length} callers`, () => used.slice(2).map(f => sourceOf(t, f))) : null,
     used.length || t.opdefs[op.op] ? null : note('No source was captured.'))];
@@ -130,25 +130,24 @@ function gdbCommand(t, op) {
   const name = /^(\d\d_\w+|gpt|classify|listen|recommend|translate|vision)$/.test(base) ? base : program;
   return `./step.sh ${name} --at ${op.node ?? op.op}`;
 }
-function gdbLine(app, op) {
+function gdbLine(op) {
   const text = gdbCommand(app.t, op);
-  return para('the same in gdb: ', h('code', {}, text), ' ', button('copy', () => copy(app, text),
-      {class: 'mini', 'aria-label': 'copy the gdb command'}));
+  return para('the same in gdb: ', h('code', {}, text), ' ', button('copy', () => copy(text),
+      {class: 'mini', label: 'copy the gdb command'}));
 }
-function copy(app, text) {
+function copy(text) {
   navigator.clipboard?.writeText(text).catch(() => {});
   app.say(`copied: ${text}`);
 }
 
 // ---- two recordings ----
-function compareView(app) {
+function compareView() {
   const input = h('input', {type: 'file', accept: '.html,.json', onchange: e => {
     const file = e.target.files[0];
     if (file) file.text().then(text => app.load(file.name, text)).catch(error => app.say(error.message));
   }});
   const pick = h('label', {}, 'compare with the page ', input);
-  if (!app.other) return [pane('Compare with another trace', pick,
-      note('They are matched by layer and operation.'))];
+  if (!app.other) return [pane('Compare with another trace', pick, note('They are matched by layer and operation.'))];
   const rows = app.once('compare', () => compare(app.t, app.other)), differ = rows.map((r, i) => r.same === false ? i :
       -1).filter(i => i >= 0);
   const k = app.state.t ?? differ[0] ?? 0, r = rows[k];
@@ -157,10 +156,10 @@ function compareView(app) {
   return [pane(`This and ${app.otherName}`, para(h('b', {}, first ?
       `the first number that differs is in ${first.step} ${first.what}` : 'no recorded number differs')),
     note(`${count(true)} same, ${count(false)} differ, ${count(null)} not captured in both. `, pick),
-    app.list(rows.length, 26, i => item(app, i, k, `${mark(rows[i])}: ${rows[i].step} ${rows[i].what}`), k,
+    app.list(rows.length, 26, i => item(i, k, `${mark(rows[i])}: ${rows[i].step} ${rows[i].what}`), k,
         'numbers of both'),
-    r ? [h('p', {class: 'sum'}, `${r.what}: ${r.why}${r.most ? `; largest difference ${short(r.most)}` : ''} `,
-        goTo(app, r.step)),
+    r ? [h('p.sum', {}, `${r.what}: ${r.why}${r.most ? `; largest difference ${short(r.most)}` : ''} `,
+        goTo(r.step)),
          row(matrix(app, r.x, {title: 'this', lit: r.at >= 0 ? new Set([r.at]) : null}),
              matrix({...app, t: app.other, state: {...app.state, cell: null}, cell() {}}, r.y,
                  {title: app.otherName}))] : null)];
@@ -180,18 +179,17 @@ function question(t, op, n) {
   const answer = shapeText(out.shape), others = [...shapes, shapeText([...out.shape].reverse()),
       shapeText([...out.shape, 1])];
   return {ask: `${op.op} of (${shapes.join(') and (')}): which shape comes out?`, answer,
-      because: 'the matrix shows it',
-          options: [...new Set([answer, ...others])].slice(0, 4).sort()};
+      because: 'the matrix shows it', options: [...new Set([answer, ...others])].slice(0, 4).sort()};
 }
-function quizView(app, step) {
+function quizView(step) {
   const {t} = app, q = question(t, step.op, step.op.id), given = app.answers.get(step.key);
   const answered = [...app.answers.values()], right = answered.filter(a => a.right).length;
   return [pane('Predict', para(q.ask), row(q.options.map(o => button(o, () => {
     app.answers.set(step.key, {given: o, right: o === q.answer});
     app.say(`${o === q.answer ? 'right' : `no: ${q.answer}`}; ${q.because}`), app.render();
   }, {disabled: given ? true : null}))),
-    given ? h('p', {class: 'sum'},
+    given ? h('p.sum', {},
         `${given.right ? '✓ right' : `✗ you said ${given.given}; it is ${q.answer}`}: ${q.because}.`) : null,
     note(`${right} of ${answered.length} right so far; p ends this.`)),
-    row(step.op.in.map(id => shown(app, id)), given ? shown(app, step.op.out, `→ ${nameOf(t, step.op.out)}`) : null)];
+    row(step.op.in.map(id => shown(id)), given ? shown(step.op.out, `→ ${nameOf(t, step.op.out)}`) : null)];
 }

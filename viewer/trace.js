@@ -99,8 +99,7 @@ function openTape(json) {
   t.producer = new Map(), t.users = new Map(), t.twin = new Map(), t.entries = new Map(), t.origin = new Map();
   t.steps = [];
   for (const op of t.ops) {
-    if (op.out != null && !t.producer.has(op.out)) t.producer.set(op.out,
-        op);
+    if (op.out != null && !t.producer.has(op.out)) t.producer.set(op.out, op);
     for (const id of op.in) if (id != null) multi(t.users, id, op);
     t.steps.push({key: 'f' + op.id, dir: 'forward', op});
   }

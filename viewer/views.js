@@ -1,24 +1,24 @@
 // What the middle of the page shows: one function a view, app → elements.
 
 const pane = (title, ...kids) => h('section', {}, h('h2', {}, title), kids);
-const row = (...kids) => h('div', {class: 'row'}, kids);
-const note = (...kids) => h('p', {class: 'note'}, kids);
-const goTo = (app, key, text) => button(text || key, () => app.go({s: key}), {class: 'link', 'data-step': key});
+const row = (...kids) => h('div.row', {}, kids);
+const note = (...kids) => h('p.note', {}, kids);
+const goTo = (key, text) => button(text || key, () => app.go({s: key}), {class: 'link', 'data-step': key});
 
 /** The arithmetic of the chosen cell, compared with what was recorded. */
-function arithmetic(app) {
+function arithmetic() {
   const {t, state: {cell}} = app, tensor = cell && t.tensor(cell.id), v = values(tensor);
   if (!v) return note('Choose a number, by click or by Tab and arrows: its arithmetic appears here.');
   const a = app.arithmetic(), name = `${nameOf(t, cell.id)}[${indexOf(cell.i, tensor.shape)}]`;
-  const where = a.step && a.step !== app.step().key ? h('span', {}, ' made by ', goTo(app, a.step)) : null;
-  if (a.why) return h('p', {class: 'sum'}, `${name} = ${short(v[cell.i], 9)}: ${a.why}.`, where);
-  return h('div', {class: 'sum'}, para(`${name} = ${a.e.s()} = `, h('b', {}, short(a.value, 9))),
+  const where = a.step && a.step !== app.step().key ? h('span', {}, ' made by ', goTo(a.step)) : null;
+  if (a.why) return h('p.sum', {}, `${name} = ${short(v[cell.i], 9)}: ${a.why}.`, where);
+  return h('div.sum', {}, para(`${name} = ${a.e.s()} = `, h('b', {}, short(a.value, 9))),
     para(a.note ? `${a.note}. ` : '', a.agrees ? '✓ agrees with the recorded ' : '✗ DIFFERS from the recorded ',
       h('b', {}, short(a.recorded, 9)), `: difference ${short(Math.abs(a.value - a.recorded) || 0, 2)}.`, where));
 }
 
 /** The numbers that the chosen cell was made from: tensor → flat indices. */
-function litCells(app) {
+function litCells() {
   const lit = new Map(), a = app.arithmetic();
   for (const p of a && a.parts ? a.parts.values() : []) {
     const id = a.from[p.k];
@@ -27,43 +27,42 @@ function litCells(app) {
   }
   return lit;
 }
-const shown = (app, id, title, note) => id == null ? null : matrix(app, id, {title, note, lit: app.lit().get(id)});
+const shown = (id, title, note) => id == null ? null : matrix(app, id, {title, note, lit: app.lit().get(id)});
 
 // ---- a step ----
-function stepView(app) {
+function stepView() {
   const {t} = app, step = app.step();
-  if (!step) return attentionView(app);
-  if (step.dir === 'update') return updateView(app);
+  if (!step) return attentionView();
+  if (step.dir === 'update') return updateView();
   const {op, visit} = step;
   if (visit) return [
-    row(shown(app, visit.dy, 'dy, the gradient that arrived'), visit.gin.map(g => h('div', {},
-      shown(app, g.contribution, `→ to ${nameOf(t, g.to)}`), ledgerLine(t, g),
-      g.before != null || !isWhole(t, g) ? shown(app, g.after, 'its gradient so far') : null))),
-    visit.gin.length ? null : note('No input wanted a gradient.'), arithmetic(app),
-    op ? row((op.saved || op.in).filter(id => id !== op.out).map(id => shown(app, id, `forward: ${nameOf(t, id)}`)),
-        shown(app, op.out, 'forward: y')) :
+    row(shown(visit.dy, 'dy, the gradient that arrived'), visit.gin.map(g => h('div', {},
+      shown(g.contribution, `→ to ${nameOf(t, g.to)}`), ledgerLine(t, g),
+      g.before != null || !isWhole(t, g) ? shown(g.after, 'its gradient so far') : null))),
+    visit.gin.length ? null : note('No input wanted a gradient.'), arithmetic(),
+    op ? row((op.saved || op.in).filter(id => id !== op.out).map(id => shown(id, `forward: ${nameOf(t, id)}`)),
+        shown(op.out, 'forward: y')) :
          note('Its forward was not recorded.')];
-  if (app.state.quiz) return quizView(app, step);
-  return [row(op.in.map((id, k) => shown(app, id, `${k ? 'and' : 'from'} ${nameOf(t, id)}`, origin(app, id))),
-              shown(app, op.out, `→ ${nameOf(t, op.out)}`, usersOf(app, op.out))), arithmetic(app),
-          op.saved && op.saved.length ? details('kept for backward', () => [row(op.saved.map(id => shown(app, id)))]) :
+  if (app.state.quiz) return quizView(step);
+  return [row(op.in.map((id, k) => shown(id, `${k ? 'and' : 'from'} ${nameOf(t, id)}`, origin(id))),
+              shown(op.out, `→ ${nameOf(t, op.out)}`, usersOf(op.out))), arithmetic(),
+          op.saved && op.saved.length ? details('kept for backward', () => [row(op.saved.map(id => shown(id)))]) :
               null];
 }
 const details = (title, fill) => h('details', {ontoggle: e => {
   if (e.target.open && e.target.children.length === 1) e.target.append(...fill());
 }}, h('summary', {}, title));
-function origin(app, id) {
+function origin(id) {
   const made = app.t.producer.get(id);
-  return made ? h('span', {}, 'of ', goTo(app, 'f' + made.id)) : app.t.tensor(id)?.kind;
+  return made ? h('span', {}, 'of ', goTo('f' + made.id)) : app.t.tensor(id)?.kind;
 }
-function usersOf(app, id) {
+function usersOf(id) {
   const users = app.t.users.get(id) || [];
-  return h('span', {}, 'used by ', users.slice(0, 4).map(u => [goTo(app, 'f' + u.id), ' ']),
+  return h('span', {}, 'used by ', users.slice(0, 4).map(u => [goTo('f' + u.id), ' ']),
            users.length > 4 ? `and ${users.length - 4} more` : users.length ? '' : 'nothing');
 }
 /** Does a contribution belong to the whole input, number by number? */
-const isWhole = (t, e) => !e.part &&
-    String(t.tensor(e.contribution)?.shape) === String(t.tensor(e.to)?.shape);
+const isWhole = (t, e) => !e.part && String(t.tensor(e.contribution)?.shape) === String(t.tensor(e.to)?.shape);
 function ledgerLine(t, e) {
   if (e.hook) return 'changed by a hook';
   const holds = entryHolds(t, e), down = isWhole(t, e) ? '' : e.part ? ` into a part [${e.part}];` :
@@ -72,36 +71,36 @@ function ledgerLine(t, e) {
   return `${name}:${down} ${e.before == null ? 'nothing yet' : 'before'} + this = after` +
     (holds == null ? '' : holds ? ' ✓ exactly' : ' ✗ NOT so');
 }
-function updateView(app) {
+function updateView() {
   const {t} = app, u = t.updates.get(app.state.t) || t.updates.get(0);
   return [pane(`${u.optimiser || 'The optimiser'} changes ${plural(t.updates.length, 'tensor')}, rate ${short(u.rate)}`,
-    app.list(t.updates.length, 26, k => item(app, k, u.id, t.updates.get(k).name), u.id, 'parameters'),
-    row(shown(app, u.before, `${u.name} before`), shown(app, u.grad, 'its gradient'), shown(app, u.after, 'after')),
-        arithmetic(app))];
+    app.list(t.updates.length, 26, k => item(k, u.id, t.updates.get(k).name), u.id, 'parameters'),
+    row(shown(u.before, `${u.name} before`), shown(u.grad, 'its gradient'), shown(u.after, 'after')),
+        arithmetic())];
 }
-const item = (app, id, chosen, text, props) => h('div', {role: 'option', class: 'item',
+const item = (id, chosen, text, props) => h('div', {role: 'option', class: 'item',
     'aria-selected': String(id === chosen),
   onclick: () => app.go({t: id}), ...props}, text);
 
 // ---- every gradient ----
-function ledgerView(app) {
+function ledgerView() {
   const {t} = app, targets = app.once('targets', () => [...t.entries.keys()]), step = app.step();
   if (!targets.length) return [note('No gradient was recorded.')];
   const wanted = app.state.t ?? (step?.visit ? step.visit.gin[0]?.to : step?.op?.out);
   const id = t.entries.has(wanted) ? wanted : targets[0], all = t.entries.get(id);
-  const entry = e => h('div', {class: 'entry'},
-    para(ledgerLine(t, e), ' ', e.visit != null && goTo(app, 'b' + e.visit,
+  const entry = e => h('div.entry', {},
+    para(ledgerLine(t, e), ' ', e.visit != null && goTo('b' + e.visit,
         `b${e.visit} ${t.visits.get(e.visit).name}`)),
-    row(shown(app, e.before, 'before'), shown(app, e.contribution, '+ contribution'), shown(app, e.after, '= after')));
+    row(shown(e.before, 'before'), shown(e.contribution, '+ contribution'), shown(e.after, '= after')));
   return [pane(`${plural(targets.length, 'tensor')} with a gradient`, app.list(targets.length, 26,
-      k => item(app, targets[k], id, `${nameOf(t, targets[k])} — ${t.entries.get(targets[k]).length} ×`),
+      k => item(targets[k], id, `${nameOf(t, targets[k])} — ${t.entries.get(targets[k]).length} ×`),
           targets.indexOf(id), 'tensors')),
     pane(`The gradient of ${nameOf(t, id)}`, all.slice(0, 6).map(entry),
-      all.length > 6 && details(`${all.length - 6} more`, () => all.slice(6).map(entry)), arithmetic(app))];
+      all.length > 6 && details(`${all.length - 6} more`, () => all.slice(6).map(entry)), arithmetic())];
 }
 
 // ---- attention ----
-function attentionView(app) {
+function attentionView() {
   const {t, state} = app, all = t.attention;
   if (!all.length) return [note('No attention ran.')];
   const step = app.step(), here = step && step.op ? all.findIndex(a => a.op === step.op.id) : 0;
@@ -110,17 +109,17 @@ function attentionView(app) {
   return [pane('Attention: a row asks, a column is looked at',
     row(h('label', {}, 'layer ', h('select', {onchange: e => app.go({t: +e.target.value})}, all.map((x, i) =>
       h('option', {value: i, selected: i === k}, `${pathOf(t, x.module) || 'attention'} #${x.op ?? i}`)))),
-      a.op != null ? goTo(app, 'f' + a.op, `step f${a.op}`) : null),
+      a.op != null ? goTo('f' + a.op, `step f${a.op}`) : null),
     v ? row(range(Math.min(heads, 64), n => {
       const at = indexOf(n, s.before), head = small(v, {...s, first: n * s.rows * s.cols}, 72, `head ${at}`);
       return button(head, () => app.go({lead: at}),
-          {class: 'thumb', 'aria-pressed': String(String(at) === String(s.at)), 'aria-label': `head ${at}`});
+          {class: 'thumb', 'aria-pressed': String(String(at) === String(s.at)), label: `head ${at}`});
     })) : null,
     heads > 64 ? note(`${heads - 64} more heads: the numbers above each matrix choose them.`) : null,
-    row(shown(app, a.scores, 'scores = q kᵀ · scale'), shown(app, a.masked, 'masked (hatched: may not be looked at)'),
-        shown(app, a.weights, 'weights = softmax, rows sum to 1'), shown(app, a.out, 'out = weights · v'),
-        shown(app, a.dweights, 'dweights = dout vᵀ'), shown(app, a.dscores, 'dscores: rows sum to 0')), rowSums(t, a),
-            arithmetic(app))];
+    row(shown(a.scores, 'scores = q kᵀ · scale'), shown(a.masked, 'masked (hatched: may not be looked at)'),
+        shown(a.weights, 'weights = softmax, rows sum to 1'), shown(a.out, 'out = weights · v'),
+        shown(a.dweights, 'dweights = dout vᵀ'), shown(a.dscores, 'dscores: rows sum to 0')), rowSums(t, a),
+            arithmetic())];
 }
 function rowSums(t, a) {
   const worst = (id, aim) => {
@@ -146,7 +145,7 @@ function flowRows(t) {
   }
   return rows;
 }
-function flowView(app) {
+function flowView() {
   const rows = app.once('flow', () => flowRows(app.t)), sizes = rows.map(r => r.g).filter(g => g > 0);
   if (!rows.length) return [note('No parameter was recorded.')];
   const low = Math.log10(Math.min(...sizes)) - 0.5, high = Math.log10(Math.max(...sizes));
@@ -155,9 +154,9 @@ function flowView(app) {
       const r = rows[k], share = r.g > 0 ? Math.max(0.02, (Math.log10(r.g) - low) / (high - low || 1)) : 0;
       const flag = !r.grad ? 'no gradient' : Number.isNaN(r.g) ? 'NaN or not captured' : r.g === 0 ? 'all 0' :
           `‖g‖ ${short(r.g, 3)}`;
-      return item(app, r.id, null, [h('span', {class: 'name'}, r.name), h('span', {class: 'bar'},
+      return item(r.id, null, [h('span.name', {}, r.name), h('span.bar', {},
           h('i', {style: {width: `${100 * share}%`}})),
-        h('span', {class: 'size'}, `${flag} · ‖g‖/‖w‖ ${short(r.g / r.w, 2)}`)],
+        h('span.size', {}, `${flag} · ‖g‖/‖w‖ ${short(r.g / r.w, 2)}`)],
             {class: 'item flow', onclick: () => app.go({v: 'ledger', t: r.id})});
     }, 0, 'parameters', 'tall'))];
 }

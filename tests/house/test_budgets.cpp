@@ -122,8 +122,8 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(distributed - faults <= 700);  // shards, transports, the optimiser in parts
   CHECK(faults <= 270);                // a process that dies, is silent, or differs
   CHECK(faults > 0);
-  CHECK(lines_in({"trace"}) <= 2620);  // of these the recorder of steps 1,400
-  CHECK(lines_in({"trace", "io", "train"}) - distributed <= 8820);
+  CHECK(lines_in({"trace"}) <= 2650);  // of these the recorder of steps 1,430
+  CHECK(lines_in({"trace", "io", "train"}) - distributed <= 8855);
   CHECK(lines_in({"io"}) <= 4240);
   CHECK(lines_in({"examples/gpt"}) <= 1425);
   CHECK(lines_in({"base"}) > 0);  // the walk does find the tree

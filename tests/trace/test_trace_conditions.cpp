@@ -175,6 +175,29 @@ TEST_CASE("big tensors fit into a page, and it says what is not there") {
   CHECK(!tape.all.at("meta").at("notes").empty());
 }
 
+TEST_CASE("of blocks that repeat the first and the last keep their numbers where there are many") {
+  seed(5);
+  const nn::GPT model({.vocab = 17, .context = 16, .layers = 6, .heads = 2, .width = 32});
+  const Tensor ids = tensor(std::vector<std::int64_t>(16, 3), {1, 16});
+  for (const bool narrow : {false, true}) {
+    Trace trace({.most_bytes = narrow ? 1'800'000u : 40'000'000u});
+    model.loss(ids, ids).backward();
+    const ReadTape tape(trace);
+    CHECK((tape.all.at("meta").at("omitted").at("folded") > 0) == narrow);
+    std::size_t whole = 0, bare = 0;
+    for (std::size_t i = 0; i < tape.count("ops"); ++i) {
+      const Json module = tape.at("ops", i, "module");
+      if (module.is_null()) continue;
+      const std::string path = tape.at("modules", module.get<std::size_t>(), "path");
+      const bool all = !tape.value(tape.at("ops", i, "out")).contains("stats");
+      if (path.starts_with("blocks.0.") || path.starts_with("blocks.5.")) CHECK(all);
+      if (path.starts_with("blocks.2.")) (all ? whole : bare) += 1;
+    }
+    CHECK((narrow ? whole : bare) == 0);
+    CHECK((narrow ? bare : whole) > 0);
+  }
+}
+
 TEST_CASE("a page that cannot be written is one line") {
   Trace trace;
   const Tensor y = exp(ones({2}));

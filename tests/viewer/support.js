@@ -5,7 +5,7 @@ const crypto = require('crypto'), fs = require('fs'), os = require('os'), path =
 const {spawn} = require('child_process');
 
 const kViewer = path.join(__dirname, '../../viewer');
-const kScripts = ['trace', 'arithmetic', 'draw', 'study', 'views', 'app'];  // as the recorder joins them
+const kScripts = ['trace', 'arithmetic', 'draw', 'rules', 'study', 'views', 'app'];  // as the recorder joins them
 const read = name => fs.readFileSync(path.join(kViewer, name), 'utf8');
 
 /** The functions of the page that need no DOM. */

@@ -1,7 +1,7 @@
 // The page in a browser, from file:// and without a network: what it says, its keys, changed bytes, hostile names.
 'use strict';
 const assert = require('assert'), fs = require('fs');
-const {sample, page, escaped, pure, runInBrowser} = require('./support.js');
+const {sample, page, escaped, pure, f64, runInBrowser} = require('./support.js');
 const kViews = ['step', 'ledger', 'attention', 'flow', 'storage', 'graph', 'source', 'compare'];
 const text = (b, where) => b.run(`document.querySelector(${JSON.stringify(where)})?.innerText ?? ''`);
 
@@ -24,6 +24,14 @@ runInBrowser({
     await open(b, page(json), '#selftest');
     const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
     assert.ok(said.failed.length > 0);
+  },
+  async 'its test of itself finds a sum of gradients that is wrong'(b) {
+    const json = sample(), after = json.values.push(f64([9, 9, 9, 9])) - 1, tensor = json.tensors.rows.push(
+      [...json.tensors.rows[json.ledger.rows[1][3]]]) - 1;
+    json.tensors.rows[tensor][2] = after, json.ledger.rows[1][5] = tensor;
+    await open(b, page(json), '#selftest');
+    const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
+    assert.deepEqual(said.failed, ['ledger 1: before + contribution is not after']);
   },
   async 'one changed byte is noticed and said; none is not'(b) {
     const payload = escaped(sample()), at = payload.indexOf('net.weight'), crc = pure().crc32(payload);
@@ -115,16 +123,24 @@ runInBrowser({
     await open(b, page(sample()), '#s=f1');
     const url = await b.run('(() => { const x = app.t.tensors.get(3); return savePicture("weights", values(x), sliceOf(x, []), [["a", "b"], null]).href; })()');
     assert.equal(Buffer.from(url.split(',')[1], 'base64').subarray(1, 4).toString(), 'PNG');
+    const json = sample(), picture = {rows: 1, columns: 2, ...f64([1, -2])};  // of a tensor that is not here in full
+    json.values[json.tensors.rows[3][2]] = {stats: [0, 1, 0, 1, 1, 0, 0, 0], picture};
+    await open(b, page(json), '#s=f1');
+    assert.ok(await b.run(`[...document.querySelectorAll('button')].some(e => /^save → softmax.* as PNG/.test(e.ariaLabel))`));
   },
   async '390 pixels, 200 % and print need no sideways scrolling'(b) {
     for (const [width, scale] of [[390, 1], [700, 2]]) {
       await b.size(width, 844, {scale});
       await open(b, page(sample()));
-      for (const v of kViews) {
-        await b.run(`app.go({v: '${v}'})`);
-        assert.ok(await b.run('document.documentElement.scrollWidth <= innerWidth'), `${v} at ${width}`);
+      for (const media of ['screen', 'print']) {
+        await b.send('Emulation.setEmulatedMedia', {media});
+        for (const v of kViews) {
+          await b.run(`app.go({v: '${v}'})`);
+          assert.ok(await b.run('document.documentElement.scrollWidth <= innerWidth'), `${v} at ${width}, ${media}`);
+        }
       }
     }
+    await b.send('Emulation.setEmulatedMedia', {media: ''});
     await b.size(1400, 900);
   },
   async 'no address but that of the SVG and MathML namespaces is in the page'() {
