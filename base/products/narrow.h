@@ -70,36 +70,55 @@ GRADUS_ALWAYS_INLINE void read_vector(V& to, const T* from) {
   std::memcpy(&to, from, sizeof to);
 }
 
-template <class V>
-GRADUS_ALWAYS_INLINE void read_vector(V& to, const BFloat16* from) {
-  typename VectorOf<std::uint16_t, sizeof(V) / 2>::Type bits;
-  std::memcpy(&bits, from, sizeof bits);
-  to = (V)(__builtin_convertvector(bits, typename VectorOf<std::uint32_t, sizeof(V)>::Type) << 16);
-}
-
-template <class V>
-GRADUS_ALWAYS_INLINE void read_vector(V& to, const std::int8_t* from) {
-  using Whole = typename VectorOf<std::int32_t, sizeof(V)>::Type;
-  typename VectorOf<std::int8_t, sizeof(V) / 4>::Type numbers;
-  std::memcpy(&numbers, from, sizeof numbers);
-  to = __builtin_convertvector(__builtin_convertvector(numbers, Whole), V);
-}
-
-#if GRADUS_HAS_LEVELS
-// Processors convert f16 by an instruction. Not GRADUS_INLINE: see multiply() in base/random.cpp.
-GRADUS_TARGET_AVX512 inline void read_vector(VectorOf<float, 64>::Type& to, const Float16* from) {
-  constexpr __mmask16 kAll = 0xFFFF;
-  to = (VectorOf<float, 64>::Type)_mm512_maskz_cvtph_ps(kAll,
-                                                        _mm256_loadu_si256((const __m256i*)from));
-}
-GRADUS_TARGET_AVX2 inline void read_vector(VectorOf<float, 32>::Type& to, const Float16* from) {
-  to = (VectorOf<float, 32>::Type)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)from));
-}
-#endif
-template <class V>
-GRADUS_ALWAYS_INLINE void read_vector(V& to, const Float16* from) {
+template <class V, class S>
+GRADUS_ALWAYS_INLINE void read_widened(V& to, const S* from) {
   to = V{};
   for (std::size_t i = 0; i < sizeof(V) / sizeof(float); ++i) to[i] = widen(from[i]);
 }
+template <class V>
+GRADUS_ALWAYS_INLINE void read_vector(V& to, const BFloat16* from) {
+  read_widened(to, from);
+}
+template <class V>
+GRADUS_ALWAYS_INLINE void read_vector(V& to, const Float16* from) {
+  read_widened(to, from);
+}
+template <class V>
+GRADUS_ALWAYS_INLINE void read_vector(V& to, const std::int8_t* from) {
+  read_widened(to, from);
+}
+
+#if GRADUS_HAS_LEVELS
+// One or two instructions each, which GCC 12 does not find: its own conversion of int8 takes the
+// vector apart and is nine times slower. Not GRADUS_INLINE: see multiply() in base/random.cpp.
+using Floats64 = VectorOf<float, 64>::Type;
+using Floats32 = VectorOf<float, 32>::Type;
+inline constexpr __mmask16 kAllLanes = 0xFFFF;  // where it is asked, GCC 12 does not warn
+
+GRADUS_TARGET_AVX512 inline void read_vector(Floats64& to, const BFloat16* from) {
+  const __m512i bits =
+      _mm512_maskz_cvtepu16_epi32(kAllLanes, _mm256_loadu_si256((const __m256i*)from));
+  to = (Floats64)_mm512_maskz_slli_epi32(kAllLanes, bits, 16);
+}
+GRADUS_TARGET_AVX512 inline void read_vector(Floats64& to, const Float16* from) {
+  to = (Floats64)_mm512_maskz_cvtph_ps(kAllLanes, _mm256_loadu_si256((const __m256i*)from));
+}
+GRADUS_TARGET_AVX512 inline void read_vector(Floats64& to, const std::int8_t* from) {
+  const __m512i whole =
+      _mm512_maskz_cvtepi8_epi32(kAllLanes, _mm_loadu_si128((const __m128i*)from));
+  to = (Floats64)_mm512_maskz_cvtepi32_ps(kAllLanes, whole);
+}
+GRADUS_TARGET_AVX2 inline void read_vector(Floats32& to, const BFloat16* from) {
+  const __m256i bits = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)from));
+  to = (Floats32)_mm256_slli_epi32(bits, 16);
+}
+GRADUS_TARGET_AVX2 inline void read_vector(Floats32& to, const Float16* from) {
+  to = (Floats32)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)from));
+}
+GRADUS_TARGET_AVX2 inline void read_vector(Floats32& to, const std::int8_t* from) {
+  const __m256i whole = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)from));
+  to = (Floats32)_mm256_cvtepi32_ps(whole);
+}
+#endif
 
 }  // namespace gradus::products
