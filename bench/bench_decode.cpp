@@ -1,13 +1,14 @@
 // What the next token costs.
 //
-//   ./bench.sh decode --config gpt2 --length 1024     at a position, with a cache and without
-//   ./bench.sh decode --model DIR_OR_GGUF             by how weights are kept (decode_precisions.h)
-//   ./bench.sh decode --config gpt2 --precisions      the same of random weights
-//   ./bench.sh decode --model DIR_OR_GGUF --peer pytorch      a prompt of 512 tokens, beside PyTorch
+//   ./bench.sh decode --config gpt2 --length 1024  at a position, with a cache and without
+//   ./bench.sh decode --model DIR_OR_GGUF          by how weights are kept (decode_precisions.h)
+//   ./bench.sh decode --config gpt2 --precisions   the same of random weights
+//   ./bench.sh decode --model M --peer pytorch     a prompt of 512 tokens, beside transformers
 //
-// The first: a GPT of the named sizes, its context stretched to `length`, has seen all tokens but one. With a
-// cache it takes that one; without, it takes all of them again. Rounds alternate; one JSON object a
-// position with both medians and their ratio, for a quarter of the length, half of it and all.
+// The first: a GPT of the named sizes, its context stretched to `length`, has seen all tokens but
+// one. With a cache it takes that one; without, it takes all of them again. Rounds alternate; one
+// JSON object a position with both medians and their ratio, for a quarter of the length, half of it
+// and all.
 
 #include <chrono>
 #include <cstdio>

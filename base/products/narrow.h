@@ -15,12 +15,12 @@
 
 namespace gradus::products {
 
-/// The upper half of an f32: 8 bits of exponent, 7 of fraction. Rounding errs by 2⁻⁹ of a number
+/// The upper half of an f32: 8 bits of exponent, 7 of fraction. Rounding errs by 2⁻⁸ of a number
 /// at most.
 struct BFloat16 {
   std::uint16_t bits;
 };
-/// IEEE 754 binary16: 5 bits of exponent, 10 of fraction. Rounding errs by 2⁻¹² of a number at
+/// IEEE 754 binary16: 5 bits of exponent, 10 of fraction. Rounding errs by 2⁻¹¹ of a number at
 /// most, or by 2⁻²⁵; the largest is 65504.
 struct Float16 {
   std::uint16_t bits;

@@ -9,8 +9,8 @@
 namespace gradus::products {
 
 /// What a weight is kept as. Each number is rounded to the nearest, so it errs by
-///   bf16   2⁻⁹ of itself at most
-///   f16    2⁻¹² of itself, or 2⁻²⁵
+///   bf16   2⁻⁸ of itself at most
+///   f16    2⁻¹¹ of itself, or 2⁻²⁵
 ///   int8   half the row's scale: w ≈ scale · q, scale = max |row| / 127, q in [−127, 127]
 enum class Precision { f32, bf16, f16, int8 };
 const char* name(Precision precision);  // "bf16"

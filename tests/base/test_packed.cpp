@@ -73,8 +73,8 @@ TEST_CASE("a packed number errs by half of what the format can tell apart") {
       for (std::size_t j = i / 37 * 37; j < i / 37 * 37 + 37; ++j)
         largest = std::max(largest, std::abs(x[j]));
       const float bound = precision == Precision::f32    ? 0
-                          : precision == Precision::bf16 ? std::abs(x[i]) * 0x1p-8f / 2
-                          : precision == Precision::f16  ? std::abs(x[i]) * 0x1p-11f / 2 + 0x1p-25f
+                          : precision == Precision::bf16 ? std::abs(x[i]) * 0x1p-8f
+                          : precision == Precision::f16  ? std::abs(x[i]) * 0x1p-11f + 0x1p-25f
                                                          : largest / 127 / 2 * 1.0001f;
       INFO(name(precision) << " " << i << " " << x[i] << " " << y[i]);
       CHECK(std::abs(x[i] - y[i]) <= bound);
