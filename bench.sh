@@ -8,6 +8,8 @@
 #   ./bench.sh attention --table                    time and memory against the length, kind by kind
 #   ./bench.sh attention --peer pytorch             dense, or --kind window, beside its attention
 #   ./bench.sh decode --config gpt2                 the next token, with a cache and without
+#   ./bench.sh decode --model DIR_OR_GGUF           by how weights are kept, beside the speed of memory
+#   ./bench.sh decode --model M --peer pytorch      a prompt of 512 tokens, beside transformers
 #   ./bench.sh table                                the whole table of steps beside PyTorch, as Markdown
 #   ./bench.sh recipe FILE                          nanoGPT's CPU recipe in both engines
 #   ./bench.sh rows                                 row kernels; GRADUS_SIMD=avx2: with narrower vectors
@@ -23,7 +25,7 @@ case $name in
   *) target=bench_$name ;;
 esac
 if [ ! -e "bench/bench_$name.cpp" ] && [ ! -e "bench/run_$name.py" ]; then
-  sed -n '2,14s/^# //p' "$0" >&2
+  sed -n '2,16s/^# //p' "$0" >&2
   exit 2
 fi
 shift

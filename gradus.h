@@ -42,6 +42,7 @@
 #include "gradus/nn/lora.h"
 #include "gradus/nn/module.h"
 #include "gradus/nn/norm.h"
+#include "gradus/nn/packing.h"
 #include "gradus/nn/position.h"
 #include "gradus/nn/residual.h"
 #include "gradus/nn/scoring.h"

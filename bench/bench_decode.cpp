@@ -1,17 +1,29 @@
-// What the next token costs at a position: ./bench.sh decode --config gpt2 --length 1024
+// What the next token costs.
 //
-// A GPT of the named sizes, its context stretched to `length`, has seen all tokens but one. With a
-// cache it takes that one; without, it takes all of them again. Rounds alternate; one JSON object a
-// position with both medians and their ratio, for a quarter of the length, half of it and all.
+//   ./bench.sh decode --config gpt2 --length 1024  at a position, with a cache and without
+//   ./bench.sh decode --model DIR_OR_GGUF          by how weights are kept (decode_precisions.h)
+//   ./bench.sh decode --config gpt2 --precisions   the same of random weights
+//   ./bench.sh decode --model M --peer pytorch     a prompt of 512 tokens, beside transformers
+//
+// The first: a GPT of the named sizes, its context stretched to `length`, has seen all tokens but
+// one. With a cache it takes that one; without, it takes all of them again. Rounds alternate; one
+// JSON object a position with both medians and their ratio, for a quarter of the length, half of it
+// and all.
 
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "decode_precisions.h"
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/grad_mode.h"
+#include "gradus/io/pretrained.h"
+#include "gradus/io/pretrained_tokenizer.h"
+#include "gradus/io/tensor_source.h"
+#include "gradus/io/text.h"
 #include "gradus/models/gpt.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
@@ -25,6 +37,8 @@ struct Flags {
   std::string config = "cpu";
   std::int64_t length = 1024, vocab = 65;
   int rounds = 7, threads = 0;
+  std::string model, text = "docs/course.md";
+  bool precisions = false, serve = false;
 };
 
 template <class F>
@@ -61,14 +75,49 @@ void time_position(const nn::GPT& model, const Flags& flags, std::int64_t length
   std::fflush(stdout);
 }
 
+/// At most 4,096 tokens of the text; of a directory, by its tokenizer.json.
+std::vector<std::int64_t> tokens_of(const Flags& flags) {
+  const bool gguf = flags.model.ends_with(".gguf");
+  const auto tokenizer =
+      gguf ? std::make_unique<io::PretrainedTokenizer>(io::PretrainedTokenizer::of_gguf(
+                 io::TensorSource::open(flags.model).facts(), flags.model))
+           : io::load_tokenizer(flags.model + "/tokenizer.json");
+  std::vector<std::int64_t> tokens = tokenizer->encode(io::read_text(flags.text));
+  tokens.resize(std::min<std::size_t>(tokens.size(), 4097));
+  return tokens;
+}
+
+/// "tokens times" a line of the input: milliseconds of a prompt of so many, as often.
+void serve(const nn::GPT& model) {
+  const NoGrad off;
+  std::puts("ready");
+  std::fflush(stdout);
+  for (long tokens = 0, times = 0; std::scanf("%ld %ld", &tokens, &times) == 2 && tokens > 0;) {
+    const Tensor ids = randint(0, model.options.vocab, {1, tokens});
+    for (long i = 0; i < times; ++i)
+      std::printf("%.3f ", milliseconds([&] { std::ignore = model(ids); }));
+    std::puts("");
+    std::fflush(stdout);
+  }
+}
+
 void run(const Flags& flags) {
   if (flags.threads > 0) set_num_threads(flags.threads);
   seed(1);
+  if (!flags.model.empty()) {
+    const nn::GPT model = io::load_gpt(flags.model);
+    if (flags.serve) return serve(model);
+    return time_precisions(model, {.name = flags.model.substr(flags.model.rfind('/') + 1),
+                                   .text = tokens_of(flags),
+                                   .rounds = flags.rounds});
+  }
   nn::GPTOptions options = nn::gpt_preset(flags.config).options;
   if (options.vocab == 0) options.vocab = flags.vocab;
   options.context = flags.length;
   nn::GPT model(options);
   model.eval();
+  if (flags.precisions)
+    return time_precisions(model, {.name = flags.config, .rounds = flags.rounds});
   const NoGrad off;
   for (const std::int64_t part : {4, 2, 1}) time_position(model, flags, flags.length / part);
 }
@@ -84,6 +133,10 @@ int main(int argc, char** argv) {
   app.add_option("--length", flags.length, "tokens")
       ->check(CLI::Range(8, 1 << 20))
       ->capture_default_str();
+  app.add_option("--model", flags.model, "directory in the Hugging Face layout, or a GGUF file");
+  app.add_option("--text", flags.text, "for perplexity")->capture_default_str();
+  app.add_flag("--precisions", flags.precisions, "by how weights are kept");
+  app.add_flag("--serve", flags.serve, "for interleave_decode.py");
   app.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
   return gradus::bench::program(app, "bench_decode", argc, argv,

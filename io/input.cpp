@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gradus/base/error.h"
+#include "gradus/base/products/narrow.h"
 
 namespace gradus::io {
 namespace {
@@ -30,25 +31,12 @@ constexpr Kind kKinds[] = {{4, Dtype::f32},      {8, Dtype::f64},     {8, Dtype:
                            {18, Dtype::f32, 32}, {20, Dtype::f32, 32}};
 static_assert(std::size(kKinds) == static_cast<std::size_t>(Stored::q4_1) + 1);  // in its order
 
-/// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits.
-float from_f16(std::uint16_t half) {
-  const std::uint32_t exponent = half >> 10 & 31u, fraction = half & 0x3FFu;
-  const std::uint32_t wider = exponent == 31 ? 255u : exponent + (127 - 15);
-  const float magnitude = exponent == 0
-                              ? static_cast<float>(fraction) * 0x1p-24f  // subnormal, zero
-                              : std::bit_cast<float>(wider << 23 | fraction << 13);
-  return half & 0x8000u ? -magnitude : magnitude;
-}
-
-/// The upper half of an f32.
-float from_bf16(std::uint16_t half) { return std::bit_cast<float>(std::uint32_t{half} << 16); }
-
 /// The 32 numbers of a block. Each d·q has at most 19 bits: no rounding until m is added.
 void unpack(Stored stored, const std::byte* block, float* y) {
   const auto f16_at = [&](std::size_t place) {
-    std::uint16_t half = 0;
+    products::Float16 half{};
     std::memcpy(&half, block + place, sizeof half);
-    return from_f16(half);
+    return products::widen(half);
   };
   const float d = f16_at(0), m = stored == Stored::q4_1 ? f16_at(2) : 0.0f;
   const std::byte* q = block + (stored == Stored::q4_1 ? 4 : 2);
@@ -146,6 +134,7 @@ Tensor read_numbers(Input& input, std::uint64_t at, Stored stored, const Shape& 
   Tensor y = Tensor::empty(shape, loaded_as(stored));
   const std::int64_t n = y.numel();
   const auto same = [](auto x) { return x; };
+  const auto wide = [](auto x) { return products::widen(x); };
   switch (stored) {
     case Stored::f32:
     case Stored::f64:
@@ -159,10 +148,10 @@ Tensor read_numbers(Input& input, std::uint64_t at, Stored stored, const Shape& 
                                    [](auto x) { return x != 0; });
       break;
     case Stored::f16:
-      read_converted<std::uint16_t>(input, at, y.mutable_data<float>(), n, from_f16);
+      read_converted<products::Float16>(input, at, y.mutable_data<float>(), n, wide);
       break;
     case Stored::bf16:
-      read_converted<std::uint16_t>(input, at, y.mutable_data<float>(), n, from_bf16);
+      read_converted<products::BFloat16>(input, at, y.mutable_data<float>(), n, wide);
       break;
     case Stored::i32:
       read_converted<std::int32_t>(input, at, y.mutable_data<std::int64_t>(), n, same);

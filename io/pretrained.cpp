@@ -11,6 +11,7 @@
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
 #include "gradus/models/families.h"
+#include "gradus/nn/init.h"
 
 namespace gradus::io {
 namespace {
@@ -42,6 +43,7 @@ struct Opened {
 
   std::shared_ptr<TensorSource> source;
   nn::TensorReader tensors;
+  nn::init::Skip skip;  // each parameter is filled or refused, so none is drawn
 };
 
 template <class Model>

@@ -236,6 +236,12 @@ std::vector<std::int64_t> PretrainedTokenizer::encode(std::string_view text) con
   return ids;
 }
 
+std::vector<std::int64_t> PretrainedTokenizer::encode_literal(std::string_view text) const {
+  std::vector<std::int64_t> ids;
+  encode_plain(text, ids);
+  return ids;
+}
+
 std::vector<std::int64_t> PretrainedTokenizer::encode_whole(std::string_view text) const {
   std::vector<std::int64_t> ids = before_;
   const std::vector<std::int64_t> own = encode(text);

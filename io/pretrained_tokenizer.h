@@ -31,6 +31,8 @@ class PretrainedTokenizer final : public Tokenizer {
   /// Added tokens such as <|im_end|> are found in the text and become their ids. What is not UTF-8
   /// is read as U+FFFD where the tokenizer normalises, and kept else.
   std::vector<std::int64_t> encode(std::string_view text) const override;
+  /// As encode, but added tokens are spelled like any other text: for what a user typed.
+  std::vector<std::int64_t> encode_literal(std::string_view text) const;
   /// As encode, and with what the tokenizer puts around a text: [CLS] … [SEP].
   std::vector<std::int64_t> encode_whole(std::string_view text) const;
   std::string bytes_of(std::int64_t id) const override;

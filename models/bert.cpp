@@ -95,7 +95,7 @@ Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
 /// Vectors [..., C] → logits [..., V].
 Tensor MaskedLM::words(const Tensor& x) const {
   const Tensor guess = norm(activate(dense(x), bert.options.activation));  // [..., E]
-  return linear(guess, bert.token.weight, bias);                           // [..., V]
+  return bert.token.project(guess, bias);                                  // [..., V]
 }
 
 TextClassifier::TextClassifier(const BERTOptions& options, std::int64_t classes)

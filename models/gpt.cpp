@@ -118,7 +118,7 @@ Tensor GPT::forward(const Tensor& ids, KVCache* cache,
   for (const Block& block : blocks)  // [B, T, C]
     x = again ? checkpoint([&block, visible](const Tensor& y) { return block(y, visible); }, x)
               : block(x, visible, cache);
-  return options.tied ? linear(norm(x), token.weight) : head(norm(x));  // [B, T, V]
+  return options.tied ? token.project(norm(x)) : head(norm(x));  // [B, T, V]
 }
 
 Tensor GPT::loss(const Tensor& ids, const Tensor& targets) const {

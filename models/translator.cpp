@@ -80,7 +80,7 @@ Tensor Translator::decode(const Tensor& target, const Tensor& memory,
                           const std::vector<std::int64_t>& lengths, KVCache* cache) const {
   const Tensor x = embed(target_token, target, cache);  // [B, T, C]
   const Tensor y = transformer.decoder(x, memory, causal_mask(), padding(lengths), cache);
-  return linear(y, target_token.weight);  // [B, T, V]
+  return target_token.project(y);  // [B, T, V]
 }
 
 Tensor Translator::forward(const Tensor& source, const Tensor& target,

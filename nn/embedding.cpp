@@ -3,6 +3,7 @@
 
 #include "gradus/nn/init.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/linear.h"
 
 namespace gradus::nn {
 
@@ -19,7 +20,18 @@ Embedding::Embedding(std::int64_t vocab, std::int64_t width, EmbeddingOptions gi
   padding.fill_(0);
 }
 
+Embedding Embedding::blank() const {
+  require<GraphError>(!packed.defined(),
+                      "Embedding: a packed layer cannot be cloned: clone, then pack");
+  return {weight.size(0), weight.size(1), options};
+}
+
+Tensor Embedding::project(const Tensor& x, const Tensor& bias) const {
+  return packed.defined() ? linear(x, packed, bias) : linear(x, weight, bias);
+}
+
 Tensor Embedding::forward(const Tensor& ids) const {
+  if (packed.defined()) return embedding(packed, ids);
   return embedding(weight, ids, options.padding_id);  // [...] → [..., width]
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gradus/nn/module.h"
+#include "gradus/ops/packed.h"
 
 namespace gradus::nn {
 
@@ -10,17 +11,21 @@ struct EmbeddingOptions {
 };
 
 /// Rows of a table: ids i64 [...] in [0, vocab) → [..., width]. Rows start normal(0, 1).
-/// IndexError names the id that is out of range, and where it stands.
+/// IndexError names the id that is out of range, and where it stands. Packed (nn/packing.h), the
+/// table takes less room and is not trained.
 class Embedding : public Layer<Embedding> {
  public:
   Embedding() = default;  // undefined: a place for one
   Embedding(std::int64_t vocab, std::int64_t width, EmbeddingOptions options = {});
   Tensor forward(const Tensor& ids) const;
+  /// The table as an output projection: x [..., width] → x Wᵀ + bias, [..., vocab].
+  Tensor project(const Tensor& x, const Tensor& bias = {}) const;
   Members members() override { return {{"weight", weight}}; }
-  Embedding blank() const { return {weight.size(0), weight.size(1), options}; }
+  Embedding blank() const;  // GraphError: a packed layer cannot be cloned
 
   EmbeddingOptions options;
-  Tensor weight;  // [vocab, width]
+  Tensor weight;        // [vocab, width]; undefined where packed
+  PackedMatrix packed;  // undefined where not
 };
 
 }  // namespace gradus::nn

@@ -1,6 +1,8 @@
 // Initialisers: element i is a function of the stream and i alone.
 #include "gradus/nn/init.h"
 
+#include <utility>
+
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/grad_mode.h"
@@ -9,6 +11,8 @@ namespace gradus::nn::init {
 namespace {
 
 constexpr std::int64_t kRandomCost = 32;  // of a random number, in elements of cheap work
+
+thread_local bool skipped = false;
 
 void check_tensor(const char* name, const Tensor& x) {
   require(x.defined(), name, ": the tensor is undefined");
@@ -21,6 +25,7 @@ void check_tensor(const char* name, const Tensor& x) {
 template <class Value>
 void fill(const char* name, Tensor& x, Value value) {
   check_tensor(name, x);
+  if (skipped) return;
   dispatch_float(name, x.dtype(), [&]<class T>() {
     T* to = x.mutable_data<T>();
     const auto some = [&](std::int64_t begin, std::int64_t end) {
@@ -57,6 +62,9 @@ double kaiming_deviation(const Tensor& weight, Fan fan, double gain) {
 }
 
 }  // namespace
+
+Skip::Skip() : before_(std::exchange(skipped, true)) {}
+Skip::~Skip() { skipped = before_; }
 
 void zeros_(Tensor& x) {
   check_tensor("init::zeros_", x);

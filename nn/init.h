@@ -36,6 +36,19 @@ void xavier_normal_(Tensor& weight, double gain = 1);
 void kaiming_uniform_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 void kaiming_normal_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 
+/// While it lives, random initialisers of this thread draw nothing and leave what memory held: for
+/// a model whose every parameter is read from a file next.
+class Skip {
+ public:
+  Skip();
+  ~Skip();
+  Skip(const Skip&) = delete;
+  Skip& operator=(const Skip&) = delete;
+
+ private:
+  bool before_;
+};
+
 /// deviation / √(2 · layers): for the projections onto the residual stream, which adds up two of
 /// them a layer. Radford et al. 2019, §2.3.
 double residual_deviation(std::int64_t layers, double deviation = 0.02);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gradus/nn/module.h"
+#include "gradus/ops/packed.h"
 
 namespace gradus::nn {
 
@@ -10,7 +11,8 @@ struct LinearOptions {
 };
 
 /// y = x Wᵀ + b:  x [..., in] → y [..., out]. Weight and bias start uniform in ±1/√in. With an
-/// adapter (nn/lora.h) of rank r: y = x Wᵀ + b + scale · x Aᵀ Bᵀ.
+/// adapter (nn/lora.h) of rank r: y = x Wᵀ + b + scale · x Aᵀ Bᵀ. Packed (nn/packing.h), W takes
+/// less room and is not trained.
 class Linear : public Layer<Linear> {
  public:
   Linear() = default;  // undefined: a place for one
@@ -23,9 +25,10 @@ class Linear : public Layer<Linear> {
             {"lora_b", lora_b},
             {"lora_scale", buffer(lora_scale)}};
   }
-  Linear blank() const { return {weight.size(1), weight.size(0), {bias.defined()}}; }
+  Linear blank() const;  // GraphError: a packed layer cannot be cloned
 
-  Tensor weight;                      // [out, in]
+  Tensor weight;                      // [out, in]; undefined where packed
+  PackedMatrix packed;                // undefined where not
   Tensor bias;                        // [out], undefined without
   Tensor lora_a, lora_b, lora_scale;  // A [r, in], B [out, r], scale []; undefined without adapter
 };

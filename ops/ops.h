@@ -20,6 +20,7 @@
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"
+#include "gradus/ops/packed.h"
 #include "gradus/ops/position_bias.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/rotary.h"

@@ -1,10 +1,12 @@
 // Few rows against many, both stored along the sum: each element is a dot product, and the many are
-// read once, where they lie. A token's products while decoding are such, and matrix times vector.
+// read once, where they lie, in whatever room they take (narrow.h). A token's products while
+// decoding are such, and matrix times vector.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
+#include "gradus/base/products/narrow.h"
 #include "gradus/base/products/tile.h"
 
 namespace gradus::products {
@@ -27,8 +29,8 @@ GRADUS_ALWAYS_INLINE T sum_lanes(const V& x) {
 }
 
 /// `few` rows of x against `many` rows of y: write(i, j, x_i · y_j).
-template <class Set, int few, int many, class T, class Write>
-GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const T* x, std::int64_t x_stride, const T* y,
+template <class Set, int few, int many, class T, class S, class Write>
+GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const T* x, std::int64_t x_stride, const S* y,
                                     std::int64_t y_stride, Write write) {
   using P = Tile<Set, T>;
   typename P::Vector sums[few][many] = {}, left[few], right;
@@ -38,7 +40,7 @@ GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const T* x, std::int64_t x_s
     for (int i = 0; i < few; ++i) std::memcpy(&left[i], x + i * x_stride + p, sizeof right);
 #pragma GCC unroll 8
     for (int j = 0; j < many; ++j) {
-      std::memcpy(&right, y + j * y_stride + p, sizeof right);
+      read_vector(right, y + j * y_stride + p);
 #pragma GCC unroll 4
       for (int i = 0; i < few; ++i) sums[i][j] += left[i] * right;
     }
@@ -47,14 +49,14 @@ GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const T* x, std::int64_t x_s
     for (int j = 0; j < many; ++j) {
       T sum = sum_lanes<P::lanes, T>(sums[i][j]);
       for (std::int64_t rest = p; rest < k; ++rest)
-        sum += x[i * x_stride + rest] * y[j * y_stride + rest];
+        sum += x[i * x_stride + rest] * widen(y[j * y_stride + rest]);
       write(i, j, sum);
     }
 }
 
 /// All rows of x against all rows of y: write(i, j, x_i · y_j).
-template <class Set, int few, class T, class Write>
-GRADUS_ALWAYS_INLINE void dot_rows(std::int64_t k, const RowsOf<T>& x, const RowsOf<T>& y,
+template <class Set, int few, class T, class S, class Write>
+GRADUS_ALWAYS_INLINE void dot_rows(std::int64_t k, const RowsOf<T>& x, const RowsOf<S>& y,
                                    std::int64_t first, Write write) {
   constexpr int many = 8 / few;  // eight sums at once hide what a multiplication waits for
   std::int64_t j = 0;
@@ -66,8 +68,8 @@ GRADUS_ALWAYS_INLINE void dot_rows(std::int64_t k, const RowsOf<T>& x, const Row
                            [&](int i, int, T sum) { write(first + i, j, sum); });
 }
 
-template <class Set, class T, class Write>
-GRADUS_ALWAYS_INLINE void dots(std::int64_t k, const RowsOf<T>& x, const RowsOf<T>& y,
+template <class Set, class T, class S, class Write>
+GRADUS_ALWAYS_INLINE void dots(std::int64_t k, const RowsOf<T>& x, const RowsOf<S>& y,
                                Write write) {
   std::int64_t i = 0;
   for (; i + 4 <= x.rows; i += 4) dot_rows<Set, 4>(k, x, y, i, write);

@@ -220,10 +220,10 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
   const std::int64_t k = a.columns;
   if (form == Form::few_rows) {
     const Space<T> space(a.transposed ? c.rows * k : 0);
-    dots<Set>(k, rows_of(a, space.data), {b.data, c.columns, b.stride}, write);
+    dots<Set>(k, rows_of(a, space.data), RowsOf<T>{b.data, c.columns, b.stride}, write);
   } else if (form == Form::few_columns) {
     const Space<T> space(b.transposed ? 0 : c.columns * k);
-    dots<Set>(k, rows_of(b.transpose(), space.data), {a.data, c.rows, a.stride},
+    dots<Set>(k, rows_of(b.transpose(), space.data), RowsOf<T>{a.data, c.rows, a.stride},
               [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
   } else if (c.columns == 1 && c.stride == 1 && options.bias == nullptr &&
              options.residual.stride <= 1) {

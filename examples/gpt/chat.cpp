@@ -45,8 +45,7 @@ class Talk {
   void say(const std::string& text) {
     messages_.push_back({"user", text});
     const std::string all = form_.render(messages_);
-    std::vector<std::int64_t> unread =
-        tokenizer_.encode(std::string_view(all).substr(told_.size()));
+    std::vector<std::int64_t> unread = encode_turn(all.substr(told_.size()), text);
     if (last_ >= 0) unread.insert(unread.begin(), last_);  // drawn, but not read
     nn::GenerateOptions options = how_.options;
     options.end = end_;
@@ -70,6 +69,21 @@ class Talk {
   }
 
  private:
+  /// What is new of the talk. A token such as <|im_end|> ends a turn where the template has it, and
+  /// is mere text where the user typed it.
+  std::vector<std::int64_t> encode_turn(const std::string& turn, const std::string& said) const {
+    const std::string before = "<|im_start|>user\n";
+    const std::size_t at = turn.find(before + said);
+    if (tokenizer_.encode(said) == tokenizer_.encode_literal(said) || at == std::string::npos)
+      return tokenizer_.encode(turn);
+    const std::size_t begin = at + before.size();
+    std::vector<std::int64_t> ids = tokenizer_.encode(turn.substr(0, begin));
+    for (const std::int64_t id : tokenizer_.encode_literal(said)) ids.push_back(id);
+    for (const std::int64_t id : tokenizer_.encode(turn.substr(begin + said.size())))
+      ids.push_back(id);
+    return ids;
+  }
+
   const io::PretrainedTokenizer& tokenizer_;
   io::ChatTemplate form_;
   const ChatFlags& how_;

@@ -16,6 +16,7 @@
 #include "gradus/io/text.h"
 #include "gradus/models/sizes.h"
 #include "gradus/nn/lora.h"
+#include "gradus/nn/packing.h"
 #include "gradus/train/groups.h"
 
 namespace gradus::examples {
@@ -34,6 +35,11 @@ const Names<nn::Activation> kActivations = {{"gelu", nn::Activation::gelu_tanh},
                                             {"silu", nn::Activation::silu},
                                             {"swiglu", nn::Activation::swiglu}};
 
+const Names<Precision> kPrecisions = {{"f32", Precision::f32},
+                                      {"bf16", Precision::bf16},
+                                      {"f16", Precision::f16},
+                                      {"int8", Precision::int8}};
+
 template <class E>
 Kept one_of(const Names<E>& names) {
   Kept kept{.optional = true};
@@ -49,6 +55,18 @@ constexpr ConfigForText kConfigs[] = {
     {"baby12", "10,000,000 or more", std::numeric_limits<std::int64_t>::max()}};
 
 }  // namespace
+
+void GptFlags::add_weights_to(CLI::App& command) {
+  std::vector<std::string> choices = one_of(kPrecisions).choices;
+  choices.push_back("auto");
+  command.add_option("--weights", weights, "room for weights; auto: bf16 where that is faster")
+      ->check(CLI::IsMember(choices))
+      ->capture_default_str();
+}
+
+Precision GptFlags::precision(const nn::GPT& model) const {
+  return weights == "auto" ? nn::fast_precision(model) : kPrecisions.at(weights);
+}
 
 GptFlags::GptFlags(CLI::App& train) : ModelFlags("gpt") {
   out = "";

@@ -37,6 +37,10 @@ class GptFlags : public ModelFlags {
   // Of the command line alone:
   std::optional<double> minutes;
   bool no_trial = false;
+  std::string weights = "f32";  // how a model that is only used keeps them, or "auto"
+  /// --weights of a command that only uses a model.
+  void add_weights_to(CLI::App& command);
+  Precision precision(const nn::GPT& model) const;
 
   /// --out, else runs/book for texts/book.txt. ValueError: neither is given.
   std::string directory() const;

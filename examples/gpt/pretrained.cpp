@@ -15,6 +15,7 @@
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"
 #include "gradus/nn/lora.h"
+#include "gradus/nn/packing.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
 #include "training.h"
@@ -95,8 +96,9 @@ void LogitsFlags::add_to(CLI::App& app) {
 int logits(GptFlags& flags, const std::string& path, const LogitsFlags& how) {
   const std::vector<std::int64_t> ids = numbers_in(how.ids);
   const NoGrad off;
-  const nn::GPT model =
-      io::is_pretrained(path) ? io::load_gpt(path) : std::move(*load_trained(flags, path).model);
+  const bool bare = io::is_pretrained(path);  // needs no tokenizer
+  nn::GPT model = bare ? io::load_gpt(path) : std::move(*load_trained(flags, path).model);
+  if (bare) nn::pack(model, flags.precision(model));
   const Tensor all = model(tensor(ids, {1, std::ssize(ids)}));  // [1, T, V]
   const std::vector<float> numbers = all.to_vector<float>();
   std::string line;

@@ -11,6 +11,7 @@
 #include "gradus/io/pretrained.h"
 #include "gradus/io/text.h"
 #include "gradus/nn/attention_record.h"
+#include "gradus/nn/packing.h"
 #include "gradus/ops/create.h"
 #include "gradus/train/data.h"
 #include "pretrained.h"
@@ -110,10 +111,13 @@ int run_training(const GptFlags& flags, const Corpus& corpus,
 }
 
 TrainedModel load_trained(GptFlags& flags, const std::string& directory) {
-  if (io::is_pretrained(directory)) return load_pretrained(flags, directory);
-  flags.load(directory);
-  TrainedModel trained{tokenizer_of_run(flags), std::make_unique<nn::GPT>(flags.make_model(false))};
-  load_best(*trained.model, flags.files());
+  const bool theirs = io::is_pretrained(directory);
+  if (!theirs) flags.load(directory);
+  TrainedModel trained = theirs ? load_pretrained(flags, directory)
+                                : TrainedModel{tokenizer_of_run(flags),
+                                               std::make_unique<nn::GPT>(flags.make_model(false))};
+  if (!theirs) load_best(*trained.model, flags.files());
+  nn::pack(*trained.model, flags.precision(*trained.model));
   return trained;
 }
 

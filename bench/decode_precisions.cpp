@@ -1,0 +1,150 @@
+#include "decode_precisions.h"
+
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <tuple>
+
+#include "floor.h"
+#include "gradus/base/parallel.h"
+#include "gradus/base/products/narrow.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/nn/packing.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/loss.h"
+#include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
+#include "gradus/ops/sort.h"
+#include "trainer.h"
+
+namespace gradus::bench {
+namespace {
+
+constexpr int kTokens = 16;  // a round
+constexpr std::int64_t kWindow = 512;
+
+GRADUS_INLINE float sum_of(const float* x, std::int64_t n) {
+  using Vector = products::VectorOf<float, 64>::Type;
+  Vector sums[8] = {}, one;
+  const std::int64_t part = n / 8;  // streams side by side: one does not keep memory busy
+  for (std::int64_t i = 0; i + 16 <= part; i += 16)
+    for (int j = 0; j < 8; ++j) {
+      products::read_vector(one, x + j * part + i);
+      sums[j] += one;
+    }
+  Vector all{};
+  for (const Vector& sum : sums) all += sum;
+  return all[0];
+}
+
+/// One precision of the model, and what was measured of it.
+struct Contender {
+  Precision precision;
+  nn::GPT model;
+  nn::KVCache seen;
+  std::vector<double> token_ms = {}, ratios = {};
+  double loss = 0, agreement = 0;
+  Tensor choices = {};  // the likeliest token at each place of the text
+
+  double round(const Tensor& next) {
+    nn::KVCache cache = seen;           // a copy, which shares buffers
+    std::ignore = model(next, &cache);  // which it copies at the first token
+    const double start = now_ms();
+    for (int i = 0; i < kTokens; ++i) std::ignore = model(next, &cache);
+    return (now_ms() - start) / kTokens;
+  }
+
+  /// Weights that a token's products read, and the keys and values of what was seen.
+  double bytes() {
+    double sum = static_cast<double>(nn::weight_bytes(model));
+    const nn::GPTOptions& o = model.options;
+    if (!o.tied) sum -= static_cast<double>(nn::weight_bytes(model.token));  // a row of it
+    if (model.position.weight.defined())
+      sum -= 4.0 * static_cast<double>(model.position.weight.numel());
+    const auto& attention = model.blocks[0].attention;
+    return sum + 8.0 * static_cast<double>(o.layers * attention.kv_heads() *
+                                           attention.head_width() * (seen.size() + kTokens / 2));
+  }
+
+  void read(const std::vector<std::int64_t>& text) {
+    std::vector<Tensor> best;
+    double count = 0;
+    for (std::size_t i = 0; i + kWindow < text.size(); i += kWindow) {
+      const std::span<const std::int64_t> all(text);
+      const Tensor logits = model(tensor(all.subspan(i, kWindow), {1, kWindow}));
+      loss += cross_entropy(logits, tensor(all.subspan(i + 1, kWindow), {1, kWindow})).item();
+      best.push_back(argmax(logits, -1));
+      count += 1;
+    }
+    loss /= count;
+    choices = cat(best, 1);
+  }
+};
+
+void print(Contender& each, const Contender& f32, const PrecisionBench& bench, double bandwidth) {
+  const double ms = median(each.token_ms), rate = each.bytes() / ms / 1e6;
+  std::printf(
+      "{\"bench\": \"decode\", \"model\": \"%s\", \"weights\": \"%s\", \"threads\": %d, "
+      "\"tokens_per_s\": %.1f, \"times_f32\": %.3f, \"times_f32_rounds\": [%.3f, %.3f], "
+      "\"mb_per_token\": %.1f, \"gb_per_s\": %.1f, \"bandwidth_gb_per_s\": %.1f, "
+      "\"share_of_bandwidth\": %.3f",
+      bench.name.c_str(), products::name(each.precision), num_threads(), 1e3 / ms,
+      median(each.ratios), *std::min_element(each.ratios.begin(), each.ratios.end()),
+      *std::max_element(each.ratios.begin(), each.ratios.end()), each.bytes() / 1e6, rate,
+      bandwidth, rate / bandwidth);
+  if (!bench.text.empty())
+    std::printf(", \"perplexity\": %.4f, \"perplexity_change\": %.5f, \"same_choice\": %.4f",
+                std::exp(each.loss), std::exp(each.loss - f32.loss) - 1, each.agreement);
+  std::printf("}\n");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+double measure_bandwidth() {
+  static const Tensor numbers = full({1 << 27}, 1, Dtype::f32);  // 512 MiB
+  const auto* x = numbers.data<float>();
+  std::atomic<float> sink{0};  // the result is used
+  const double start = now_ms();
+  parallel_for(numbers.numel(), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+    sink = simd::run<sum_of>(x + begin, end - begin);
+  });
+  return 4.0 * static_cast<double>(numbers.numel()) / (now_ms() - start) / 1e6;
+}
+
+void time_precisions(const nn::GPT& model, const PrecisionBench& bench) {
+  const NoGrad off;
+  std::vector<Contender> all;
+  all.reserve(4);  // a cache knows layers by their addresses
+  const Tensor prompt = randint(0, model.options.vocab, {1, bench.seen});
+  const Tensor next = slice(prompt, 1, 0, 1);
+  for (const Precision precision :
+       {Precision::f32, Precision::bf16, Precision::f16, Precision::int8}) {
+    all.push_back({precision, model.clone(), nn::KVCache({.capacity = bench.seen + kTokens + 1})});
+    all.back().model.eval();
+    nn::pack(all.back().model, precision);
+    std::ignore = all.back().model(prompt, &all.back().seen);
+    if (!bench.text.empty()) all.back().read(bench.text);
+  }
+  std::vector<double> bandwidths;
+  for (int round = 0; round <= bench.rounds; ++round) {
+    const double bandwidth = measure_bandwidth();
+    std::vector<double> ms;
+    for (Contender& each : all) ms.push_back(each.round(next));
+    if (round == 0) continue;  // memory is warm by then
+    bandwidths.push_back(bandwidth);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i].token_ms.push_back(ms[i]);
+      all[i].ratios.push_back(ms[0] / ms[i]);
+    }
+  }
+  for (Contender& each : all) {
+    if (!bench.text.empty())
+      each.agreement = mean(to(each.choices == all[0].choices, Dtype::f64)).item();
+    print(each, all[0], bench, median(bandwidths));
+  }
+  std::printf("{\"bench\": \"decode\", \"model\": \"%s\", \"auto\": \"%s\"}\n", bench.name.c_str(),
+              products::name(nn::fast_precision(all[0].model)));
+}
+
+}  // namespace gradus::bench

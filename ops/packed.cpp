@@ -1,0 +1,71 @@
+// y = x Wᵀ + b, and rows of W, where W takes a half or a quarter of its room. x [N, in], W
+// [out, in].
+#include "gradus/ops/packed.h"
+
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
+
+namespace gradus {
+
+using products::Matrix;
+
+PackedMatrix pack(const Tensor& weight, Precision precision) {
+  require(weight.defined(), "pack: the weight is undefined");
+  require<ShapeError>(weight.rank() == 2, "pack: the weight is ", weight.shape(),
+                      ", and must be [out, in]");
+  require<DtypeError>(weight.dtype() == Dtype::f32, "pack: the weight is ", weight.dtype(),
+                      ": f32 can be packed; convert it with to(weight, Dtype::f32)");
+  const Tensor rows = kernel::contiguous(weight.detach());
+  return {Matrix<const float>(rows.data<float>(), rows.size(0), rows.size(1)), precision};
+}
+
+Tensor unpack(const PackedMatrix& weight) {
+  Tensor rows = Tensor::empty({weight.rows(), weight.columns()}, Dtype::f32);
+  auto* to = rows.mutable_data<float>();
+  for (std::int64_t i = 0; i < weight.rows(); ++i) weight.unpack_row(i, to + i * weight.columns());
+  return rows;
+}
+
+Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias) {
+  require(x.defined() && weight.defined(), "linear: the input or the packed weight is undefined");
+  const std::int64_t out = weight.rows(), in = weight.columns();
+  require<ShapeError>(x.rank() >= 1 && x.size(-1) == in, "linear: the input ", x.shape(),
+                      " does not end in the ", in, " inputs of the packed weight [", out, ", ", in,
+                      "]");
+  require<ShapeError>(!bias.defined() || bias.shape() == Shape{out}, "linear: the bias has shape ",
+                      bias.shape(), " where the packed weight has ", out, " rows");
+  require<DtypeError>(x.dtype() == Dtype::f32 && (!bias.defined() || bias.dtype() == Dtype::f32),
+                      "linear: packed weights are multiplied in f32, not ", x.dtype());
+  require<GraphError>(!GradMode::enabled() || !x.requires_grad(),
+                      "linear: a packed weight gives no gradients: compute under NoGrad, or keep ",
+                      "the weights as f32");
+  Shape shape = x.shape();
+  shape[x.rank() - 1] = out;
+  Tensor y = Tensor::empty(shape, Dtype::f32);
+  const Tensor from = kernel::contiguous(x.detach());
+  const Tensor b = bias.defined() ? kernel::contiguous(bias.detach()) : bias;
+  const std::int64_t rows = in == 0 ? 0 : x.numel() / in;
+  weight.multiply({y.mutable_data<float>(), rows, out}, {from.data<float>(), rows, in},
+                  b.defined() ? b.data<float>() : nullptr);
+  return y;
+}
+
+Tensor embedding(const PackedMatrix& weight, const Tensor& ids) {
+  require(weight.defined() && ids.defined(),
+          "embedding: the ids or the packed weight is undefined");
+  require<DtypeError>(ids.dtype() == Dtype::i64, "embedding: ids are ", ids.dtype(),
+                      ", and must be i64");
+  Shape shape = ids.shape();
+  shape.push_back(weight.columns());
+  Tensor y = Tensor::empty(shape, Dtype::f32);
+  auto* to = y.mutable_data<float>();
+  for (const std::int64_t id : ids.to_vector<std::int64_t>()) {
+    require<IndexError>(0 <= id && id < weight.rows(), "embedding: id ", id,
+                        " is no row of a packed weight of ", weight.rows());
+    weight.unpack_row(id, to);
+    to += weight.columns();
+  }
+  return y;
+}
+
+}  // namespace gradus

@@ -1,0 +1,135 @@
+// Numbers in less room: each conversion, products of every level against a plain loop on the
+// rounded weights, how far rounding is from f32, and what no format holds.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gradus/base/error.h"
+#include "gradus/base/products/narrow.h"
+#include "gradus/base/products/packed.h"
+#include "gradus/tests/base/products.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/simd_levels.h"
+#include "gradus/tests/support/thrown.h"
+
+using namespace gradus::products;
+using gradus::testing::has;
+using gradus::testing::LevelScope;
+using gradus::testing::message_of;
+using gradus::tests::numbers;
+using std::int64_t;
+
+namespace {
+
+constexpr Precision kAll[] = {Precision::f32, Precision::bf16, Precision::f16, Precision::int8};
+
+std::vector<float> unpacked(const PackedMatrix& w) {
+  std::vector<float> all(static_cast<std::size_t>(w.rows() * w.columns()));
+  for (int64_t i = 0; i < w.rows(); ++i) w.unpack_row(i, all.data() + i * w.columns());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("each of the 65,536 numbers of bf16 and f16 is itself after f32") {
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    const BFloat16 b{static_cast<std::uint16_t>(bits)};
+    const Float16 h{static_cast<std::uint16_t>(bits)};
+    if (std::isnan(widen(b)) ? !std::isnan(widen(to_bfloat16(widen(b))))
+                             : to_bfloat16(widen(b)).bits != bits)
+      FAIL("bf16 " << bits);
+    if (std::isnan(widen(h)) ? !std::isnan(widen(to_float16(widen(h))))
+                             : to_float16(widen(h)).bits != bits)
+      FAIL("f16 " << bits);
+  }
+}
+
+TEST_CASE("between two numbers the nearest is taken, and half-way the even one") {
+  for (std::uint32_t bits = 0; bits < 0x7BFF; ++bits) {  // all finite f16, and so many of bf16
+    const auto low = static_cast<std::uint16_t>(bits), next = static_cast<std::uint16_t>(bits + 1);
+    const auto even = static_cast<std::uint16_t>(bits % 2 == 0 ? low : next);
+    const float h = (widen(Float16{low}) + widen(Float16{next})) / 2;  // exact in f32
+    const float b = widen(BFloat16{low}) / 2 + widen(BFloat16{next}) / 2;
+    if (to_float16(h).bits != even || to_float16(std::nextafter(h, 0.f)).bits != low ||
+        to_float16(std::nextafter(h, 1e9f)).bits != next || to_float16(-h).bits != (even | 0x8000))
+      FAIL("f16 " << bits);
+    if (bits > 256 &&
+        (to_bfloat16(b).bits != even || to_bfloat16(std::nextafter(b, 0.f)).bits != low))
+      FAIL("bf16 " << bits);
+  }
+  CHECK(to_float16(65519.996f).bits == 0x7BFF);
+  CHECK(std::isinf(widen(to_float16(65520.f))));
+}
+
+TEST_CASE("a packed number errs by half of what the format can tell apart") {
+  const std::vector<float> x = numbers<float>(13 * 37, 1);
+  const Matrix<const float> from(x.data(), 13, 37);
+  for (const Precision precision : kAll) {
+    const std::vector<float> y = unpacked(PackedMatrix(from, precision));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      float largest = 0;
+      for (std::size_t j = i / 37 * 37; j < i / 37 * 37 + 37; ++j)
+        largest = std::max(largest, std::abs(x[j]));
+      const float bound = precision == Precision::f32    ? 0
+                          : precision == Precision::bf16 ? std::abs(x[i]) * 0x1p-8f
+                          : precision == Precision::f16  ? std::abs(x[i]) * 0x1p-11f + 0x1p-25f
+                                                         : largest / 127 / 2 * 1.0001f;
+      INFO(name(precision) << " " << i << " " << x[i] << " " << y[i]);
+      CHECK(std::abs(x[i] - y[i]) <= bound);
+    }
+  }
+}
+
+TEST_CASE("packed products of each level are those of a loop over the rounded weights") {
+  for (const auto level : gradus::testing::simd_levels()) {
+    const LevelScope scope(level);
+    for (const Precision precision : kAll)
+      for (const int64_t rows : {0, 1, 7, 67, 401})
+        for (const int64_t columns : {0, 1, 13, 64, 131})
+          for (const int64_t n : {0, 1, 3, 8, 11}) {
+            const auto w = numbers<float>(rows * columns, 1), x = numbers<float>(n * columns, 2),
+                       bias = numbers<float>(rows, 3);
+            const PackedMatrix packed(Matrix<const float>(w.data(), rows, columns), precision);
+            const std::vector<float> u = unpacked(packed);
+            std::vector<float> y(static_cast<std::size_t>(n * rows), -9);
+            packed.multiply(Matrix<float>(y.data(), n, rows), {x.data(), n, columns}, bias.data());
+            double worst = 0;
+            for (int64_t i = 0; i < n; ++i)
+              for (int64_t j = 0; j < rows; ++j) {
+                double sum = bias[static_cast<std::size_t>(j)];
+                for (int64_t p = 0; p < columns; ++p)
+                  sum += double(x[static_cast<std::size_t>(i * columns + p)]) *
+                         double(u[static_cast<std::size_t>(j * columns + p)]);
+                worst = std::max(worst, std::abs(sum - y[static_cast<std::size_t>(i * rows + j)]));
+              }
+            INFO(name(precision) << " " << rows << " " << columns << " " << n);
+            // Terms of at most 1/4, each rounded to 2⁻²⁴ of a sum of at most columns/4 + 1/2.
+            const double k = static_cast<double>(columns) + 3;
+            CHECK(worst <= k * (k / 4 + 1) * 0x1p-24);
+          }
+  }
+}
+
+TEST_CASE("what a format cannot hold is refused with its place") {
+  const auto refused = [](float bad, Precision precision) {
+    const std::vector<float> x{1, 2, 3, 4, bad, 6};
+    return message_of<gradus::ValueError>(
+        [&] { PackedMatrix(Matrix<const float>(x.data(), 2, 3), precision); });
+  };
+  CHECK(has(refused(70000, Precision::f16), "[1, 1] is 70000, which f16 cannot hold"));
+  for (const Precision precision : {Precision::bf16, Precision::f16, Precision::int8}) {
+    CHECK(has(refused(std::numeric_limits<float>::quiet_NaN(), precision), "cannot hold"));
+    CHECK(has(refused(std::numeric_limits<float>::infinity(), precision), "cannot hold"));
+  }
+  const std::vector<float> zeros(6, 0);
+  for (const float each : unpacked(PackedMatrix({zeros.data(), 2, 3}, Precision::int8)))
+    CHECK(each == 0);
+  std::vector<float> y(4);
+  const PackedMatrix w({zeros.data(), 2, 3}, Precision::bf16);
+  CHECK(has(message_of<gradus::ShapeError>([&] {
+              w.multiply({y.data(), 2, 2}, {zeros.data(), 2, 2});
+            }),
+            "y [2, 2] cannot be x [2, 2] times a packed [2, 3] transposed"));
+}

@@ -1,0 +1,61 @@
+// A packed model: the numbers of one whose weights were rounded, no gradients, and what is refused.
+#include <string>
+
+#include "gradus/engine/grad_mode.h"
+#include "gradus/models/gpt.h"
+#include "gradus/nn/packing.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+nn::GPT model() {
+  nn::GPT made({.vocab = 23, .context = 7, .layers = 2, .heads = 2, .width = 10});
+  made.eval();
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a packed GPT gives what one with rounded weights gives, and takes less room") {
+  const NoGrad off;
+  for (const Precision precision : {Precision::bf16, Precision::f16, Precision::int8}) {
+    const nn::GPT original = model();
+    nn::GPT packed = original.clone(), rounded = original.clone();
+    nn::pack(packed, precision);
+    for (const nn::NamedTensor& each : rounded.parameters())
+      if (each.tensor.rank() == 2) Tensor(each.tensor).copy_(unpack(pack(each.tensor, precision)));
+    const Tensor ids = randint(0, 23, {2, 7});
+    const std::vector<double> got = naive::numbers(packed(ids)),
+                              wanted = naive::numbers(rounded(ids));
+    // Sums of at most 40 terms in another order, through two blocks: 2⁻²⁴ each, enlarged by norms.
+    for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-5);
+    CHECK(nn::weight_bytes(packed) < nn::weight_bytes(rounded));
+  }
+}
+
+TEST_CASE("a packed layer refuses gradients, copies, and a second packing") {
+  nn::GPT packed = model();
+  nn::pack(packed, Precision::bf16);
+  const Tensor ids = zeros({1, 3}, Dtype::i64);
+  CHECK(has(message_of<GraphError>([&] { std::ignore = packed(ids); }), "gives no gradients"));
+  CHECK(
+      has(message_of<GraphError>([&] { std::ignore = packed.token.clone(); }), "cannot be cloned"));
+  CHECK(has(message_of<GraphError>([&] { nn::pack(packed, Precision::int8); }),
+            "token is packed already"));
+  const NoGrad off;
+  CHECK(has(message_of<IndexError>([&] {
+              std::ignore = packed(full({1, 2}, 23, Dtype::i64));
+            }),
+            "id 23 is no row of a packed weight of 23"));
+  nn::GPT large = model();
+  large.blocks[1].attention.out_proj.weight.detach()[0].fill_(1e6);
+  CHECK(has(message_of<ValueError>([&] { nn::pack(large, Precision::f16); }),
+            "blocks.1.attention.out_proj.weight: PackedMatrix: the number at [0, 0] is 1e+06"));
+}
+
+}  // namespace gradus::testing
