@@ -188,6 +188,7 @@ Report check_call(const Call& call, double seconds, const GraphOptions& options)
   o.seed = options.seed;
   o.beside = false;
   o.findings = 1;
+  o.projections = 1;
   Report report = check_vjp(call.node->name(), again.functions(), again.inputs(), o);
   for (Finding& finding : report.findings) again.place(finding);
   return report;

@@ -161,8 +161,10 @@ class VjpCheck {
       std::stable_partition(numeric.moves.begin(), numeric.moves.end(), along);
     goal_.thorough = false;
     numeric.slopes.resize(numeric.moves.size());
+    const auto directions =
+        static_cast<std::size_t>(std::count_if(numeric.moves.begin(), numeric.moves.end(), along));
     const std::size_t done = schedule_.run(
-        report_.name, numeric.moves.size(), subject_, [&](std::size_t i, Subject& own) {
+        report_.name, directions, numeric.moves.size(), subject_, [&](std::size_t i, Subject& own) {
           numeric.slopes[i] =
               contracted(own.column_of(k, numeric.moves[i], goal_, options_), probes_);
         });
@@ -170,9 +172,9 @@ class VjpCheck {
     numeric.slopes.resize(done);
     if (!limited || all) return;
     report_.notes.push_back(left_out(schedule_, subject_.inputs()[k], numeric, probes_, goal_));
-    const auto directions = std::count_if(numeric.moves.begin(), numeric.moves.end(), along);
-    std::rotate(numeric.moves.begin(), numeric.moves.begin() + directions, numeric.moves.end());
-    std::rotate(numeric.slopes.begin(), numeric.slopes.begin() + directions, numeric.slopes.end());
+    const auto seen = static_cast<std::ptrdiff_t>(std::min(directions, done));
+    std::rotate(numeric.moves.begin(), numeric.moves.begin() + seen, numeric.moves.end());
+    std::rotate(numeric.slopes.begin(), numeric.slopes.begin() + seen, numeric.slopes.end());
   }
 
   void compare(std::size_t k) {
