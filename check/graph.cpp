@@ -59,9 +59,9 @@ class FirstOfEachKind : public Observer {
   std::set<std::string> kinds_;
 };
 
-/// A call as a function of numbers. Its result is weighed and added up to a few, so that large ones
-/// cost no more than small ones. Numbers that stay as they are: those that are not finite (a mask's
-/// −∞), and zeros whose gradient is 0 (what a mask hides, which an operation may count on).
+/// A call as a function of numbers. Its result is weighed and added up to one, so that a large one
+/// costs no more than a small one. Numbers that stay as they are: those that are not finite (a
+/// mask's −∞), and zeros whose gradient is 0 (what a mask hides, which an operation may count on).
 class Again {
  public:
   Again(const Call& call, std::uint64_t seed) : call_(call) {
@@ -70,44 +70,42 @@ class Again {
     const NoGrad off;
     const Tensor y = run(in_);
     shape_ = y.shape();
-    const Values values = numbers(y);
     Random random(seed);
-    weights_.assign(std::min(kSums, values.size()), Values(values.size(), 0.0));
-    for (Values& row : weights_)
-      for (std::size_t i = 0; i < row.size(); ++i)
-        if (std::isfinite(values[i])) row[i] = random.upstream();
+    weights_ = numbers(y);
+    for (double& w : weights_) w = std::isfinite(w) ? random.upstream() : 0;
     find_free();
   }
 
   std::vector<Input> inputs() const {
     std::vector<Input> result;
-    for (std::size_t n = 0; n < places_.size(); ++n) {
-      const Values values = numbers(in_[places_[n]]);
-      Input input{.name = str_cat("input ", places_[n], " of ", call_.node->name())};
-      for (const std::size_t i : free_[n]) input.values.push_back(values[i]);
-      if (free_[n].size() == values.size()) input.shape = sizes_of(in_[places_[n]]);
-      result.push_back(std::move(input));
-    }
+    for (const Moving& m : moving_)
+      result.push_back({.name = str_cat("input ", m.place, " of ", call_.node->name()),
+                        .shape = m.whole() ? sizes_of(in_[m.place]) : check::Shape(),
+                        .values = m.start});
     return result;
   }
 
   Functions functions() {
-    return {[this](const Arguments& values) { return forward(values); },
-            [this](const Arguments& values, const Values& dy) { return vjp(values, dy); }};
+    return {[this](const Arguments& values) { return Values{forward(values)}; },
+            [this](const Arguments& values, const Values& dy) { return vjp(values, dy[0]); }};
   }
 
   /// Where a finding's element stands in the tensor.
   void place(Finding& finding) const {
-    const std::vector<std::size_t>& free = free_[finding.input];
-    const Tensor& x = in_[places_[finding.input]];
-    if (finding.along || finding.at.size() != 1 ||
-        static_cast<std::int64_t>(free.size()) == x.numel())
-      return;
-    finding.at = index_of(free[static_cast<std::size_t>(finding.at[0])], sizes_of(x));
+    const Moving& m = moving_[finding.input];
+    if (finding.along || finding.at.size() != 1 || m.whole()) return;
+    finding.at = index_of(m.free[static_cast<std::size_t>(finding.at[0])], sizes_of(in_[m.place]));
   }
 
  private:
-  static constexpr std::size_t kSums = 3;
+  /// An input that is differentiable.
+  struct Moving {
+    std::size_t place;              // among the inputs
+    Values all;                     // its numbers
+    std::vector<std::size_t> free;  // those that may move
+    Values start;                   // and what they are
+    bool whole() const { return free.size() == all.size(); }
+  };
 
   Tensor run(const Tensors& in) const {
     const Tensor y = call_.node->run_again(in);
@@ -118,81 +116,66 @@ class Again {
   void find_free() {
     for (std::size_t k = 0; k < in_.size(); ++k)
       if (in_[k].defined() && is_float(in_[k].dtype()) && call_.node->inputs[k])
-        places_.push_back(k);
-    std::vector<Values> largest;  // of the gradients, for each number of each input
-    for (const std::size_t k : places_)
-      largest.emplace_back(static_cast<std::size_t>(in_[k].numel()), 0.0);
-    for (std::size_t row = 0; row < weights_.size(); ++row) {
-      Values dy(weights_.size(), 0.0);
-      dy[row] = 1;
-      const Tensors dx = gradients(in_, dy);
-      for (std::size_t n = 0; n < places_.size(); ++n) {
-        const Values d = dx[n].defined() ? numbers(dx[n]) : Values();
-        for (std::size_t i = 0; i < d.size(); ++i)
-          if (!(std::abs(d[i]) <= largest[n][i])) largest[n][i] = std::abs(d[i]);
+        moving_.push_back({k, numbers(in_[k])});
+    const Tensors dx = gradients(in_, 1);
+    for (std::size_t n = 0; n < moving_.size(); ++n) {
+      Moving& m = moving_[n];
+      const Values d = dx[n].defined() ? numbers(dx[n]) : Values(m.all.size(), 0.0);
+      for (std::size_t i = 0; i < m.all.size(); ++i) {
+        if (!std::isfinite(m.all[i]) || (m.all[i] == 0 && d[i] == 0)) continue;
+        m.free.push_back(i);
+        m.start.push_back(m.all[i]);
       }
-    }
-    for (std::size_t n = 0; n < places_.size(); ++n) {
-      const Values values = numbers(in_[places_[n]]);
-      free_.emplace_back();
-      for (std::size_t i = 0; i < values.size(); ++i)
-        if (std::isfinite(values[i]) && (values[i] != 0 || largest[n][i] != 0))
-          free_[n].push_back(i);
     }
   }
 
   Tensors moved(const Arguments& values) const {
     Tensors in = in_;
-    for (std::size_t n = 0; n < places_.size(); ++n) {
-      Values all = numbers(in_[places_[n]]);
-      for (std::size_t i = 0; i < free_[n].size(); ++i) all[free_[n][i]] = values[n][i];
-      in[places_[n]] = tensor(all, in_[places_[n]].shape());
+    for (std::size_t n = 0; n < moving_.size(); ++n) {
+      const Moving& m = moving_[n];
+      if (values[n] == m.start) continue;
+      Values all = m.all;
+      for (std::size_t i = 0; i < m.free.size(); ++i) all[m.free[i]] = values[n][i];
+      in[m.place] = tensor(all, in_[m.place].shape());
     }
     return in;
   }
 
-  Values forward(const Arguments& values) const {
+  double forward(const Arguments& values) const {
     const NoGrad off;
     const Values y = numbers(run(moved(values)));
-    Values sums;
-    for (const Values& row : weights_) {
-      double sum = 0;
-      for (std::size_t i = 0; i < y.size(); ++i)
-        if (row[i] != 0) sum += row[i] * y[i];
-      sums.push_back(sum);
-    }
-    return sums;
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      if (weights_[i] != 0) sum += weights_[i] * y[i];
+    return sum;
   }
 
-  /// Of `places_`.
-  Tensors gradients(const Tensors& at, const Values& dy) const {
+  /// Of `moving_`.
+  Tensors gradients(const Tensors& at, double dy) const {
     const GradMode on(true);
     Tensors in = at, wanted;
-    for (const std::size_t k : places_) wanted.push_back(in[k] = at[k].detach().requires_grad_());
-    Values upstream(weights_[0].size(), 0.0);
-    for (std::size_t row = 0; row < dy.size(); ++row)
-      for (std::size_t i = 0; i < upstream.size(); ++i) upstream[i] += dy[row] * weights_[row][i];
-    const Tensor y = run(in);
-    return grad(std::vector{y}, wanted, {tensor(upstream, shape_)}, {.allow_unused = true});
+    for (const Moving& m : moving_)
+      wanted.push_back(in[m.place] = at[m.place].detach().requires_grad_());
+    const Tensor upstream = tensor(scaled(weights_, dy), shape_);
+    return grad(std::vector{run(in)}, wanted, {upstream}, {.allow_unused = true});
   }
 
-  Arguments vjp(const Arguments& values, const Values& dy) const {
+  Arguments vjp(const Arguments& values, double dy) const {
     const Tensors dx = gradients(moved(values), dy);
     Arguments result;
     for (std::size_t n = 0; n < dx.size(); ++n) {
       const Values d = dx[n].defined() ? numbers(dx[n]) : Values();
       Values& out = result.emplace_back();
-      for (const std::size_t i : free_[n]) out.push_back(d.empty() ? 0 : d[i]);
+      for (const std::size_t i : moving_[n].free) out.push_back(d.empty() ? 0 : d[i]);
     }
     return result;
   }
 
   const Call& call_;
-  Tensors in_;                                  // in f64 where floating-point
-  gradus::Shape shape_;                         // of the result
-  std::vector<Values> weights_;                 // of its numbers, for each sum
-  std::vector<std::size_t> places_;             // of the inputs that are differentiable
-  std::vector<std::vector<std::size_t>> free_;  // numbers of each that may move
+  Tensors in_;           // in f64 where floating-point
+  gradus::Shape shape_;  // of the result
+  Values weights_;       // of its numbers
+  std::vector<Moving> moving_;
 };
 
 Report check_call(const Call& call, double seconds, const GraphOptions& options) {
@@ -204,6 +187,8 @@ Report check_call(const Call& call, double seconds, const GraphOptions& options)
   o.atol = options.atol;
   o.seed = options.seed;
   o.beside = false;
+  o.findings = 1;
+  o.projections = 1;
   Report report = check_vjp(call.node->name(), again.functions(), again.inputs(), o);
   for (Finding& finding : report.findings) again.place(finding);
   return report;

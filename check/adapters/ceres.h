@@ -2,17 +2,36 @@
 #pragma once
 
 #include <ceres/cost_function.h>
+#include <ceres/manifold.h>
 
-#include "gradus/check/raw/json.h"
-#include "gradus/check/raw/vjp_check.h"
+#include "gradus/check/raw/pullback.h"
 
 namespace gradus::check {
 
-/// A cost function at the values of its parameter blocks. The report calls them x0, x1 …
+/// A manifold of Ceres: a Jacobian by its points has a column for each of their own numbers.
+inline Manifold ceres(const ::ceres::Manifold& m) {
+  return {.name = "Ceres' manifold",
+          .dimension = [&m](std::size_t) { return static_cast<std::size_t>(m.TangentSize()); },
+          .plus =
+              [&m](const Values& x, const Values& delta) {
+                Values y(x.size());
+                if (m.Plus(x.data(), delta.data(), y.data())) return y;
+                throw std::runtime_error("Plus returns false");
+              },
+          .gradient = Gradient::ambient};
+}
+
+/// A cost function at the values of its parameter blocks, and where these live (null: in a vector
+/// space), which must outlive the call. The report calls them x0, x1 …
 inline Report ceres(const std::string& name, const ::ceres::CostFunction& cost,
-                    const std::vector<Values>& blocks, const RawOptions& options = {}) {
+                    const std::vector<Values>& blocks,
+                    const std::vector<const ::ceres::Manifold*>& manifolds = {},
+                    const RawOptions& options = {}) {
   std::vector<Input> inputs;
+  Places places{.inputs = std::vector<std::optional<Manifold>>(blocks.size())};
   for (const Values& block : blocks) inputs.push_back({.values = block});
+  for (std::size_t k = 0; k < manifolds.size(); ++k)
+    if (manifolds[k]) places.inputs[k] = ceres(*manifolds[k]);
   const auto evaluate = [&cost](const Arguments& x, std::vector<Values>* jacobians) {
     Values y(static_cast<std::size_t>(cost.num_residuals()));
     std::vector<const double*> at;
@@ -38,7 +57,7 @@ inline Report ceres(const std::string& name, const ::ceres::CostFunction& cost,
     }
     return dx;
   };
-  return check_vjp(name, std::move(functions), std::move(inputs), options);
+  return check_on(name, functions, inputs, places, options);
 }
 
 }  // namespace gradus::check

@@ -83,6 +83,27 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   }
 }
 
+/// Zeros must give zeros: `dx` is the gradient for an upstream gradient of zeros. 0·inf is forgiven
+/// only where the function itself has no derivative.
+inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& summary,
+                                       const Numeric& numeric, const Values& dx) {
+  for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
+    const double value = numeric.moves[m].of(dx);
+    if (value == 0) continue;
+    const bool forgiven = !std::isfinite(value) && numeric.blind(m);
+    Finding finding = located(input, summary, numeric.moves[m]);
+    finding.kind = Kind::zero_upstream;
+    finding.verdict = forgiven ? Verdict::inconclusive : Verdict::fail;
+    finding.analytic = value;
+    finding.note = joined("d", indexed(finding.input_name, finding.at), " is ", number(value, 10),
+                          " for an upstream gradient of zeros; it must be 0. ",
+                          std::isfinite(value) ? "Does every term contain dy?"
+                                               : "0 times infinity, or a value never written?");
+    return finding;
+  }
+  return {};
+}
+
 /// What the report should say of an input beside its findings.
 inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric& numeric,
                                             const Tolerance& t) {

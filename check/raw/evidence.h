@@ -6,15 +6,6 @@
 
 namespace gradus::check {
 
-/// Rows are outputs, columns the elements of one input.
-struct Matrix {
-  Matrix(std::size_t r, std::size_t c) : rows(r), columns(c), values(r * c) {}
-  double& operator()(std::size_t i, std::size_t j) { return values[i * columns + j]; }
-  double operator()(std::size_t i, std::size_t j) const { return values[i * columns + j]; }
-  std::size_t rows, columns;
-  Values values;
-};
-
 /// The character of the error map for a derivative that is wrong.
 inline char map_character(double analytic, double numeric) {
   if (!std::isfinite(analytic)) return '?';
@@ -27,7 +18,7 @@ struct Operand {
   std::string name;
   Shape shape;
   Values values;
-  Matrix analytic, numeric;
+  Matrix analytic, numeric;       // [outputs, elements]
   double unsure = 0;              // the largest error estimate of `numeric`
   bool ignores_upstream = false;  // the same gradient for every dy, zeros too
 };

@@ -96,6 +96,9 @@ struct Report {
   std::string json() const;
 };
 
+/// As JUnit's XML: one test case each, which fails unless it passes, with the text.
+std::string junit(const std::vector<Report>& reports);
+
 /// In colour where `out` is the terminal, unless NO_COLOR is set.
 std::ostream& operator<<(std::ostream& out, const Report& report);
 

@@ -7,39 +7,31 @@
 
 namespace gradus::check {
 
-/// A matrix [rows, columns], row-major.
-struct Dense {
-  std::size_t rows, columns;
-  Values numbers = Values(rows * columns, 0.0);
-  double& at(std::size_t i, std::size_t j) { return numbers[i * columns + j]; }
-  double at(std::size_t i, std::size_t j) const { return numbers[i * columns + j]; }
-};
-
-inline Values times(const Dense& a, const Values& x) {
+inline Values times(const Matrix& a, const Values& x) {
   Values y(a.rows, 0.0);
   for (std::size_t i = 0; i < a.rows; ++i)
-    for (std::size_t j = 0; j < a.columns; ++j) y[i] += a.at(i, j) * x[j];
+    for (std::size_t j = 0; j < a.columns; ++j) y[i] += a(i, j) * x[j];
   return y;
 }
-inline Values transposed_times(const Dense& a, const Values& x) {
+inline Values transposed_times(const Matrix& a, const Values& x) {
   Values y(a.columns, 0.0);
   for (std::size_t i = 0; i < a.rows; ++i)
-    for (std::size_t j = 0; j < a.columns; ++j) y[j] += a.at(i, j) * x[i];
+    for (std::size_t j = 0; j < a.columns; ++j) y[j] += a(i, j) * x[i];
   return y;
 }
-inline Dense product(const Dense& a, const Dense& b) {
-  Dense c{a.rows, b.columns};
+inline Matrix product(const Matrix& a, const Matrix& b) {
+  Matrix c{a.rows, b.columns};
   for (std::size_t i = 0; i < a.rows; ++i)
     for (std::size_t k = 0; k < a.columns; ++k)
-      for (std::size_t j = 0; j < b.columns; ++j) c.at(i, j) += a.at(i, k) * b.at(k, j);
+      for (std::size_t j = 0; j < b.columns; ++j) c(i, j) += a(i, k) * b(k, j);
   return c;
 }
 
 /// B [numbers, dimension]: six points, whose error at this step is a few roundings.
-inline Dense tangent_basis(const Manifold& m, const Values& x) {
+inline Matrix tangent_basis(const Manifold& m, const Values& x) {
   constexpr double h = 0x1p-7;
   constexpr std::array weight{45.0 / 60, -9.0 / 60, 1.0 / 60};  // of steps h, 2h, 3h
-  Dense b{x.size(), m.dimension(x.size())};
+  Matrix b{x.size(), m.dimension(x.size())};
   Values delta(b.columns, 0.0);
   for (std::size_t j = 0; j < b.columns; ++j) {
     for (std::size_t step = 0; step < 3; ++step) {
@@ -47,7 +39,7 @@ inline Dense tangent_basis(const Manifold& m, const Values& x) {
       const Values up = m.plus(x, delta);
       delta[j] = -delta[j];
       const Values down = m.plus(x, delta);
-      for (std::size_t i = 0; i < b.rows; ++i) b.at(i, j) += weight[step] * (up[i] - down[i]) / h;
+      for (std::size_t i = 0; i < b.rows; ++i) b(i, j) += weight[step] * (up[i] - down[i]) / h;
     }
     delta[j] = 0;
   }
@@ -55,29 +47,29 @@ inline Dense tangent_basis(const Manifold& m, const Values& x) {
 }
 
 /// (BᵀB)⁻¹ v, by elimination: BᵀB is positive definite.
-inline Values solve_normal(const Dense& b, Values v) {
-  Dense a{b.columns, b.columns};
+inline Values solve_normal(const Matrix& b, Values v) {
+  Matrix a{b.columns, b.columns};
   for (std::size_t k = 0; k < b.rows; ++k)
     for (std::size_t i = 0; i < b.columns; ++i)
-      for (std::size_t j = 0; j < b.columns; ++j) a.at(i, j) += b.at(k, i) * b.at(k, j);
+      for (std::size_t j = 0; j < b.columns; ++j) a(i, j) += b(k, i) * b(k, j);
   const std::size_t n = v.size();
   for (std::size_t k = 0; k < n; ++k)
     for (std::size_t i = k + 1; i < n; ++i) {
-      const double factor = a.at(i, k) / a.at(k, k);
-      for (std::size_t j = k; j < n; ++j) a.at(i, j) -= factor * a.at(k, j);
+      const double factor = a(i, k) / a(k, k);
+      for (std::size_t j = k; j < n; ++j) a(i, j) -= factor * a(k, j);
       v[i] -= factor * v[k];
     }
   for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t j = i + 1; j < n; ++j) v[i] -= a.at(i, j) * v[j];
-    v[i] /= a.at(i, i);
+    for (std::size_t j = i + 1; j < n; ++j) v[i] -= a(i, j) * v[j];
+    v[i] /= a(i, i);
   }
   return v;
 }
 
 /// v of the tangent space as a vector of the surrounding one: Bᵀ lifted(B, v) = v.
-inline Values lifted(const Dense& b, const Values& v) { return times(b, solve_normal(b, v)); }
+inline Values lifted(const Matrix& b, const Values& v) { return times(b, solve_normal(b, v)); }
 
-inline Values tangent_of(const Manifold& m, const Dense& b, const Values& y, const Values& x) {
+inline Values tangent_of(const Manifold& m, const Matrix& b, const Values& y, const Values& x) {
   if (m.minus) return m.minus(y, x);
   Values apart = y;
   for (std::size_t i = 0; i < y.size(); ++i) apart[i] -= x[i];
@@ -85,12 +77,12 @@ inline Values tangent_of(const Manifold& m, const Dense& b, const Values& y, con
 }
 
 /// How far rows of x are from orthonormal ones.
-inline double orthonormal_residual(const Dense& rows) {
+inline double orthonormal_residual(const Matrix& rows) {
   double worst = 0;
   for (std::size_t i = 0; i < rows.rows; ++i)
     for (std::size_t j = 0; j <= i; ++j) {
       double sum = i == j ? -1 : 0;
-      for (std::size_t k = 0; k < rows.columns; ++k) sum += rows.at(i, k) * rows.at(j, k);
+      for (std::size_t k = 0; k < rows.columns; ++k) sum += rows(i, k) * rows(j, k);
       worst = std::max(worst, std::abs(sum));
     }
   return worst;
@@ -106,12 +98,12 @@ inline std::array<double, 3> rotation_factors(double a2) {
 }
 
 /// I + p W + q W², W the cross product with w.
-inline Dense rotation_series(const double* w, double p, double q) {
-  Dense r{3, 3};
-  const Dense cross{3, 3, {0, -w[2], w[1], w[2], 0, -w[0], -w[1], w[0], 0}};
-  const Dense squared = product(cross, cross);
+inline Matrix rotation_series(const double* w, double p, double q) {
+  Matrix r{3, 3};
+  const Matrix cross{3, 3, {0, -w[2], w[1], w[2], 0, -w[0], -w[1], w[0], 0}};
+  const Matrix squared = product(cross, cross);
   for (std::size_t i = 0; i < 9; ++i)
-    r.numbers[i] = (i % 4 == 0 ? 1 : 0) + p * cross.numbers[i] + q * squared.numbers[i];
+    r.values[i] = (i % 4 == 0 ? 1 : 0) + p * cross.values[i] + q * squared.values[i];
   return r;
 }
 
@@ -141,7 +133,7 @@ GRADUS_CHECK_INLINE Manifold so3() {
               [](const Values& r, const Values& d) {
                 const auto [s, c, unused] =
                     rotation_factors(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-                return product({3, 3, r}, rotation_series(d.data(), s, c)).numbers;
+                return product({3, 3, r}, rotation_series(d.data(), s, c)).values;
               },
           .residual =
               [](const Values& r) {
@@ -163,13 +155,13 @@ GRADUS_CHECK_INLINE Manifold se3() {
               [rotation](const Values& t, const Values& d) {
                 const double* w = d.data() + 3;
                 const auto [s, c, e] = rotation_factors(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
-                const Dense r{3, 3, rotation(t)};
-                const Dense turned = product(r, rotation_series(w, s, c));
+                const Matrix r{3, 3, rotation(t)};
+                const Matrix turned = product(r, rotation_series(w, s, c));
                 const Values way =
                     times(r, times(rotation_series(w, c, e), {d.begin(), d.begin() + 3}));
                 Values result = t;
                 for (std::size_t i = 0; i < 3; ++i) {
-                  for (std::size_t j = 0; j < 3; ++j) result[4 * i + j] = turned.at(i, j);
+                  for (std::size_t j = 0; j < 3; ++j) result[4 * i + j] = turned(i, j);
                   result[4 * i + 3] += way[i];
                 }
                 return result;
@@ -184,68 +176,67 @@ GRADUS_CHECK_INLINE Manifold se3() {
 
 /// Orthonormal rows [n − rows, n] that complete the orthonormal rows of x [rows, n]: what is left
 /// of the axes (Gram-Schmidt, twice).
-inline Dense complement(const Dense& x) {
+inline Matrix complement(const Matrix& x) {
   const std::size_t n = x.columns;
-  Dense all = x;
+  Matrix all = x;
   for (std::size_t axis = 0; axis < n; ++axis) {
     Values v(n, 0.0);
     v[axis] = 1;
     for (int twice = 0; twice < 2; ++twice)
       for (std::size_t r = 0; r < all.rows; ++r) {
         double dot = 0;
-        for (std::size_t i = 0; i < n; ++i) dot += all.at(r, i) * v[i];
-        for (std::size_t i = 0; i < n; ++i) v[i] -= dot * all.at(r, i);
+        for (std::size_t i = 0; i < n; ++i) dot += all(r, i) * v[i];
+        for (std::size_t i = 0; i < n; ++i) v[i] -= dot * all(r, i);
       }
     const double norm = rms(v) * std::sqrt(static_cast<double>(n));
     if (norm < 1e-3 || all.rows == n) continue;
     for (double& value : v) value /= norm;
-    all.numbers.insert(all.numbers.end(), v.begin(), v.end());
+    all.values.insert(all.values.end(), v.begin(), v.end());
     ++all.rows;
   }
   return {n - x.rows, n,
-          Values(all.numbers.begin() + static_cast<std::ptrdiff_t>(x.rows * n), all.numbers.end())};
+          Values(all.values.begin() + static_cast<std::ptrdiff_t>(x.rows * n), all.values.end())};
 }
 
 /// The nearest orthonormal rows, by Newton's iteration.
-inline Dense orthonormal(Dense rows) {
+inline Matrix orthonormal(Matrix rows) {
   for (int step = 0; step < 8; ++step) {
-    Dense gram{rows.rows, rows.rows};
+    Matrix gram{rows.rows, rows.rows};
     for (std::size_t a = 0; a < rows.rows; ++a)
       for (std::size_t b = 0; b < rows.rows; ++b)
-        for (std::size_t i = 0; i < rows.columns; ++i)
-          gram.at(a, b) += rows.at(a, i) * rows.at(b, i);
-    const Dense change = product(gram, rows);
-    for (std::size_t i = 0; i < rows.numbers.size(); ++i)
-      rows.numbers[i] = 1.5 * rows.numbers[i] - 0.5 * change.numbers[i];
+        for (std::size_t i = 0; i < rows.columns; ++i) gram(a, b) += rows(a, i) * rows(b, i);
+    const Matrix change = product(gram, rows);
+    for (std::size_t i = 0; i < rows.values.size(); ++i)
+      rows.values[i] = 1.5 * rows.values[i] - 0.5 * change.values[i];
   }
   return rows;
 }
 
 GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count) {
   const auto columns = [rows, count](const Values& x) {  // as rows
-    Dense result{count, rows};
+    Matrix result{count, rows};
     for (std::size_t i = 0; i < rows && x.size() == rows * count; ++i)
-      for (std::size_t j = 0; j < count; ++j) result.at(j, i) = x[i * count + j];
+      for (std::size_t j = 0; j < count; ++j) result(j, i) = x[i * count + j];
     return result;
   };
   const auto plus = [rows, count, columns](const Values& given, const Values& d) {
-    const Dense x = columns(given);
-    const Dense outside = complement(x);
-    Dense moved = x;
+    const Matrix x = columns(given);
+    const Matrix outside = complement(x);
+    Matrix moved = x;
     std::size_t at = 0;
     for (std::size_t a = 0; a < count; ++a)
       for (std::size_t b = a + 1; b < count; ++b, ++at)
         for (std::size_t i = 0; i < rows; ++i) {
-          moved.at(b, i) += d[at] * x.at(a, i);
-          moved.at(a, i) -= d[at] * x.at(b, i);
+          moved(b, i) += d[at] * x(a, i);
+          moved(a, i) -= d[at] * x(b, i);
         }
     for (std::size_t r = 0; r < outside.rows; ++r)
       for (std::size_t c = 0; c < count; ++c, ++at)
-        for (std::size_t i = 0; i < rows; ++i) moved.at(c, i) += d[at] * outside.at(r, i);
+        for (std::size_t i = 0; i < rows; ++i) moved(c, i) += d[at] * outside(r, i);
     moved = orthonormal(moved);
     Values result = given;
     for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t j = 0; j < count; ++j) result[i * count + j] = moved.at(j, i);
+      for (std::size_t j = 0; j < count; ++j) result[i * count + j] = moved(j, i);
     return result;
   };
   return {.name = joined("frames of ", count, " orthonormal columns"),

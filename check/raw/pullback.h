@@ -117,7 +117,7 @@ class Pullback {
     for (std::size_t k = 0; k < dx.size() && k < inputs_.size(); ++k) {
       if (!on(k)) continue;
       const Manifold& m = *places_.inputs[k];
-      const Dense& b = bases_[k];
+      const Matrix& b = bases_[k];
       const bool whole = dx[k].size() == b.rows;
       if (!whole || (m.gradient != Gradient::ambient && b.rows == b.columns)) continue;
       const Values v = transposed_times(b, dx[k]);
@@ -147,10 +147,10 @@ class Pullback {
   std::vector<Input> inputs_;
   Places places_;
   Arguments point_;
-  std::vector<Dense> bases_;
+  std::vector<Matrix> bases_;
   std::vector<std::string> found_;  // of each input: what its gradient was instead of tangent
   Values origin_;                   // the output at the inputs
-  Dense output_basis_{0, 0};
+  Matrix output_basis_{0, 0};
 };
 
 GRADUS_CHECK_INLINE Report check_on(const std::string& name, const Functions& f,

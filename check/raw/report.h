@@ -9,6 +9,7 @@
 #endif
 
 #include "gradus/check/raw/json.h"
+#include "gradus/check/raw/junit.h"
 
 namespace gradus::check {
 

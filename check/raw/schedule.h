@@ -87,9 +87,11 @@ class Schedule {
   std::size_t columns(std::size_t k) const { return columns_[k]; }
 
   /// work(i, subject) for i = 0 … count − 1, on several threads where that was asked for; each has
-  /// a subject of its own. Returns how many were done: the first ones, until the time is over.
+  /// a subject of its own. Returns how many were done: the first ones, until the time is over. What
+  /// the rest of the budget is for may be used up by the first `least`.
   template <class Work>
-  std::size_t run(const std::string& name, std::size_t count, Subject& subject, Work work) const {
+  std::size_t run(const std::string& name, std::size_t least, std::size_t count, Subject& subject,
+                  Work work) const {
     const auto some = static_cast<std::size_t>(threads_);
     std::vector<Subject> subjects(std::min(some, std::max<std::size_t>(count, 1)) - 1, subject);
     for (Subject& s : subjects) s.forget_counts();
@@ -100,7 +102,7 @@ class Schedule {
     const auto go_on = [&](Subject& own, bool shows) {
       try {
         for (;;) {
-          if (limited_ && seconds() > kShare * budget_) return;
+          if (limited_ && seconds() > (next < least ? 1 : kShare) * budget_) return;
           const std::size_t i = next++;
           if (i >= count) return;
           work(i, own);

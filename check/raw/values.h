@@ -73,6 +73,14 @@ inline bool close(const Values& a, const Values& b, double share) {
   });
 }
 
+/// A matrix [rows, columns], row-major.
+struct Matrix {
+  std::size_t rows, columns;
+  Values values = Values(rows * columns, 0.0);
+  double& operator()(std::size_t i, std::size_t j) { return values[i * columns + j]; }
+  double operator()(std::size_t i, std::size_t j) const { return values[i * columns + j]; }
+};
+
 inline Values scaled(Values x, double factor) {
   for (double& v : x) v *= factor;
   return x;

@@ -161,8 +161,10 @@ class VjpCheck {
       std::stable_partition(numeric.moves.begin(), numeric.moves.end(), along);
     goal_.thorough = false;
     numeric.slopes.resize(numeric.moves.size());
+    const auto directions =
+        static_cast<std::size_t>(std::count_if(numeric.moves.begin(), numeric.moves.end(), along));
     const std::size_t done = schedule_.run(
-        report_.name, numeric.moves.size(), subject_, [&](std::size_t i, Subject& own) {
+        report_.name, directions, numeric.moves.size(), subject_, [&](std::size_t i, Subject& own) {
           numeric.slopes[i] =
               contracted(own.column_of(k, numeric.moves[i], goal_, options_), probes_);
         });
@@ -170,36 +172,17 @@ class VjpCheck {
     numeric.slopes.resize(done);
     if (!limited || all) return;
     report_.notes.push_back(left_out(schedule_, subject_.inputs()[k], numeric, probes_, goal_));
-    const auto directions = std::count_if(numeric.moves.begin(), numeric.moves.end(), along);
-    std::rotate(numeric.moves.begin(), numeric.moves.begin() + directions, numeric.moves.end());
-    std::rotate(numeric.slopes.begin(), numeric.slopes.begin() + directions, numeric.slopes.end());
-  }
-
-  /// Zeros must give zeros; 0·inf is forgiven only where the function itself has no derivative.
-  void check_zero_upstream(std::size_t k) {
-    for (std::size_t m = 0; m < numeric_[k].moves.size() && !zero_.empty(); ++m) {
-      const Move& move = numeric_[k].moves[m];
-      const double value = move.of(zero_[k]);
-      if (value == 0) continue;
-      const bool forgiven = !std::isfinite(value) && numeric_[k].blind(m);
-      Finding finding = located(k, report_.inputs[k], move);
-      finding.kind = Kind::zero_upstream;
-      finding.verdict = forgiven ? Verdict::inconclusive : Verdict::fail;
-      finding.analytic = value;
-      finding.note = joined("d", indexed(finding.input_name, finding.at), " is ", number(value, 10),
-                            " for an upstream gradient of zeros; it must be 0. ",
-                            std::isfinite(value) ? "Does every term contain dy?"
-                                                 : "0 times infinity, or a value never written?");
-      report_.add(std::move(finding));
-      return;
-    }
+    const auto seen = static_cast<std::ptrdiff_t>(std::min(directions, done));
+    std::rotate(numeric.moves.begin(), numeric.moves.begin() + seen, numeric.moves.end());
+    std::rotate(numeric.slopes.begin(), numeric.slopes.begin() + seen, numeric.slopes.end());
   }
 
   void compare(std::size_t k) {
     measure_all(k);
-    check_zero_upstream(k);
     Numeric& numeric = numeric_[k];
     InputSummary& summary = report_.inputs[k];
+    if (!zero_.empty())
+      if (auto finding = not_zero(k, summary, numeric, zero_[k])) report_.add(*finding);
     summary.looked_at = std::count_if(numeric.moves.begin(), numeric.moves.end(),
                                       [](const Move& move) { return !move.along(); });
     summary.compared = static_cast<std::int64_t>(numeric.moves.size() * probes_.size());
@@ -307,32 +290,40 @@ class VjpCheck {
     Probe probe = probes_[candidate.probe];
     Move move = numeric_[k].moves[candidate.move];
     const double scale = numeric_[k].scale(candidate.move, probe.dense(), probes_, goal_.tolerance);
-    const auto wrong = [&](const Probe& part, const Move& way) {
-      const double a = way.of(subject_.vjp(part.upstream(outputs()), report_)[k]);
-      const Slope n = contract(measure(k, way, true), part);
+    const auto wrong = [&](const Probe& part, const Move& way, const Values& dx,
+                           const std::vector<Slope>& column) {
+      const double a = way.of(dx);
+      const Slope n = contract(column, part);
       const Judgement judgement = judge(a, n, scale, goal_.tolerance);
       if (judgement.verdict != Verdict::fail) return false;
       describe_numbers(finding, a, n, part, judgement);
       return true;
     };
     if (move.along()) {
+      const Values& dx = answers_[candidate.probe][k];
+      const auto moves = [&](const Move& way) {
+        return wrong(probe, way, dx, measure(k, way, !schedule_.limited()));
+      };
       const auto element = find_place(move.direction.size(), [&](auto from, auto to) {
-        return wrong(probe, {{}, part_of(move.direction, from, to)});
+        return moves({{}, part_of(move.direction, from, to)});
       });
       if (element) {
         move = {element};
         finding.along = false;
         finding.at = index_of(*element, report_.inputs[k].shape);
-        wrong(probe, move);
+        moves(move);
       }
     }
     if (!probe.dense()) return;
-    const auto output = find_place(outputs(), [&](auto from, auto to) {
-      return wrong({part_of(probe.weight, from, to)}, move);
-    });
+    const std::vector<Slope> column = measure(k, move, true);
+    const auto weighs = [&](const Probe& part) {
+      return wrong(part, move, subject_.vjp(part.upstream(outputs()), report_)[k], column);
+    };
+    const auto output = find_place(
+        outputs(), [&](auto from, auto to) { return weighs({part_of(probe.weight, from, to)}); });
     if (!output) return;
     finding.output = index_of(*output, options_.output_shape);
-    wrong({{probe.weight[*output]}, output}, move);
+    weighs({{probe.weight[*output]}, output});
   }
 
   /// A sample shows no pattern: where that takes no more than seconds, all is looked at.

@@ -60,6 +60,7 @@ TEST_CASE("the C interface gives verdicts and reports") {
   CHECK(c.run("swapped") == GRADUS_FAIL);
   CHECK(has(c.text(), "SAME AS ANOTHER"));
   CHECK(has(c.text("json"), "\"verdict\": \"FAIL\""));
+  CHECK(has(c.text("junit"), "<failure message=\"FAIL\">GRADCHECK FAIL"));
   CHECK(has(c.text("colour"), "\x1b["));
 }
 

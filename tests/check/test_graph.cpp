@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <set>
 #include <string>
 
@@ -95,8 +98,45 @@ TEST_CASE("an operation with a wrong backward is named, with its layer, and no o
   }
 }
 
+// By hand: gradus_tests_check "a step of the size cpu*" on a quiet machine; the limit is the clock's.
+TEST_CASE("a step of the size cpu passes in five seconds, and what is wrong in it is named",
+          "[.]") {
+  nn::GPT model(nn::gpt_preset("cpu").options);
+  model.train();
+  const Tensor x = randint(0, 65, {12, 64});
+  const auto step = [&] { return model.loss(x, x); };
+  const auto timed = [&](const std::string& what) {
+    const auto begin = std::chrono::steady_clock::now();
+    const check::Report report = check::graph(step, {.seconds = 5});
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    std::printf("%s: %s, %.2f s\n", what.c_str(), to_string(report.verdict), passed.count());
+    INFO(what << "\n" << report.text());
+    CHECK(passed.count() <= 5.5);
+    return report;
+  };
+  const check::Report right = timed("right");
+  INFO(right.text());
+  CHECK(right);
+  Names names;
+  {
+    const ObserverScope scope(names);
+    static_cast<void>(step());
+  }
+  for (const std::string& name : names.all) {
+    WrongBackward wrong(name);
+    const ObserverScope scope(wrong);
+    const check::Report report = timed(name);
+    INFO(report.text());
+    CHECK(report.verdict == check::Verdict::fail);
+    for (const check::Finding& finding : report.findings)
+      CHECK(finding.note.rfind(name + " (node ", 0) == 0);
+  }
+}
+
 TEST_CASE("steps of random small models pass, whatever they are made of") {
-  for (std::uint64_t i = 0; i < 24; ++i) {
+  const char* many = std::getenv("GRADUS_TEST_STEPS");  // 1000: by hand
+  const std::uint64_t steps = many == nullptr ? 24 : std::strtoull(many, nullptr, 10);
+  for (std::uint64_t i = 0; i < steps; ++i) {
     CAPTURE(i);
     check::Random random(i + 1);
     const auto between = [&](std::int64_t low, std::int64_t high) {

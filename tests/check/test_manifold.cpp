@@ -71,7 +71,7 @@ TEST_CASE("plus stays on the manifold, begins at the point, and its derivative h
     for (std::size_t i = 0; i < dimension; ++i) delta[i] = 0.3 - 0.13 * static_cast<double>(i);
     CHECK(m.residual(m.plus(x, delta)) < 1e-14);
     // minus undoes a small plus: what is left is of second order.
-    const Dense basis = tangent_basis(m, x);
+    const Matrix basis = tangent_basis(m, x);
     const Values small = scaled(delta, 1e-6);
     CHECK(close(tangent_of(m, basis, m.plus(x, small), x), small, 1e-5));
     CHECK(close(transposed_times(basis, lifted(basis, delta)), delta, 1e-12));
@@ -154,7 +154,7 @@ TEST_CASE("a rigid motion, written into buffers of its tangent space") {
 }
 
 TEST_CASE("a vector of the surrounding space must be tangent to the sphere") {
-  const Dense a{3, 3, {2, 0.5, -1, 0.5, 3, 0.25, -1, 0.25, -1.5}};  // symmetric
+  const Matrix a{3, 3, {2, 0.5, -1, 0.5, 3, 0.25, -1, 0.25, -1.5}};  // symmetric
   const auto energy = [a](const Values& x) {
     const Values ax = times(a, x);
     return std::inner_product(x.begin(), x.end(), ax.begin(), 0.0);
@@ -183,7 +183,7 @@ TEST_CASE("a frame, and a Jacobian by its tangent space") {
   const auto f = [weight](const Values& x) {
     return std::inner_product(x.begin(), x.end(), weight.begin(), 0.0);
   };
-  const Dense basis = tangent_basis(frame(3, 2), given);
+  const Matrix basis = tangent_basis(frame(3, 2), given);
   const auto by_tangent = [=](const Values&) { return transposed_times(basis, weight); };
   const auto embedded = [=](const Values&) {
     return lifted(basis, transposed_times(basis, weight));
@@ -218,7 +218,7 @@ TEST_CASE("of a symmetric matrix only symmetric steps count, of positive numbers
 
 TEST_CASE("an output on a manifold: a Jacobian from tangent space to tangent space") {
   const Values q = so3().plus(rotation_matrix(), {0.2, 0.9, -0.3});
-  const auto compose = [q](const Values& r) { return product({3, 3, r}, {3, 3, q}).numbers; };
+  const auto compose = [q](const Values& r) { return product({3, 3, r}, {3, 3, q}).values; };
   const auto r = input(rotation_matrix(), "R").on(so3());
   // R exp(δ) Q = R Q exp(Qᵀδ)
   const auto right = [q](const Values&) {

@@ -189,6 +189,17 @@ TEST_CASE("raw: the report as text and as JSON", "[check][raw]") {
   CHECK_THAT(report, !check::HasCorrectGradients());
 }
 
+TEST_CASE("raw: reports as JUnit's XML") {
+  const Report right = check::raw("a < b & \"c\"\x01", squares, squares_vjp, kX);
+  const Report wrong = check::raw(
+      "wrong", squares, [](const V& x, const V&) { return V(x.size(), 0.0); }, kX);
+  const std::string xml = check::junit({right, wrong});
+  CAPTURE(xml);
+  CHECK(has(xml, "<testsuite name=\"gradus.check\" tests=\"2\" failures=\"1\">"));
+  CHECK(has(xml, "name=\"a &lt; b &amp; &quot;c&quot;?\">\n    <system-out>GRADCHECK PASS"));
+  CHECK(has(xml, "name=\"wrong\">\n    <failure message=\"FAIL\">GRADCHECK FAIL"));
+}
+
 TEST_CASE("raw: no line of a report ends with a blank") {
   for (std::size_t before = 0; before < 80; ++before)
     for (const char* gap : {" ", "  ", "   "})

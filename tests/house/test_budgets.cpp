@@ -113,8 +113,8 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 13510);
   CHECK(lines_in({"models"}) <= 1450);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
-  CHECK(raw <= 4260);
-  CHECK(lines_in({"check"}) <= 6160);
+  CHECK(raw <= 4264);
+  CHECK(lines_in({"check"}) <= 6174);
   CHECK(raw > 0);
   CHECK(lines_in({"check"}) - raw <= 1920);  // 150 of them adapters for other libraries
   const std::size_t distributed = lines_in({"train/distributed"});

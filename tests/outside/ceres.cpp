@@ -1,7 +1,8 @@
-// Ceres' cost functions as they are: sized ones with Jacobians by hand, and automatic ones.
+// Ceres' cost functions and manifolds as they are: Jacobians by hand, and automatic ones.
 #include <iostream>
 
 #include <ceres/autodiff_cost_function.h>
+#include <ceres/rotation.h>
 #include <ceres/sized_cost_function.h>
 #include <gradus/check/adapters/ceres.h>
 
@@ -34,13 +35,49 @@ struct Functor {
   }
 };
 
+/// A point that a unit quaternion turns.
+struct Turned {
+  template <class T>
+  bool operator()(const T* q, const T* x, T* r) const {
+    ceres::UnitQuaternionRotatePoint(q, x, r);
+    return true;
+  }
+};
+
+/// The same with the Jacobian by the inverse turn, which the identity would hide.
+struct WrongTurn : ceres::SizedCostFunction<3, 4, 3> {
+  ceres::AutoDiffCostFunction<Turned, 3, 4, 3> right{new Turned};
+  bool Evaluate(double const* const* x, double* r, double** j) const override {
+    if (!right.Evaluate(x, r, j)) return false;
+    for (int i = 0; j && j[1] && i < 3; ++i)
+      for (int k = 0; k < i; ++k) std::swap(j[1][3 * i + k], j[1][3 * k + i]);
+    return true;
+  }
+};
+
 int main() {
   Rosenbrock wrong;
   wrong.factor = -10;
   const ceres::AutoDiffCostFunction<Functor, 1, 2> automatic(new Functor);
-  const check::Report good[] = {check::ceres("Rosenbrock", Rosenbrock(), {{-1.2}, {1.0}}),
-                                check::ceres("automatic", automatic, {{0.3, 2.0}})};
-  const check::Report bad = check::ceres("Rosenbrock, half", wrong, {{-1.2}, {1.0}});
-  std::cout << good[0] << good[1] << bad;
-  return good[0] && good[1] ? (bad ? 0 : 1) : 2;
+  const ceres::QuaternionManifold quaternion;
+  const std::vector<std::vector<double>> pose{{0.5, -0.5, 0.1, 0.7}, {1, 2, -3}};
+  const std::vector<std::vector<double>> identity{{1, 0, 0, 0}, {1, 2, -3}};
+  const WrongTurn wrong_turn;
+  const check::Report good[] = {
+      check::ceres("Rosenbrock", Rosenbrock(), {{-1.2}, {1.0}}),
+      check::ceres("automatic", automatic, {{0.3, 2.0}}),
+      check::ceres("turned", wrong_turn.right, pose, {&quaternion, nullptr})};
+  const check::Report bad[] = {
+      check::ceres("Rosenbrock, half", wrong, {{-1.2}, {1.0}}),
+      check::ceres("turned back", wrong_turn, identity, {&quaternion, nullptr})};
+  bool right = true, passed = false;
+  for (const check::Report& report : good) {
+    std::cout << report;
+    right = right && report;
+  }
+  for (const check::Report& report : bad) {
+    std::cout << report;
+    passed = passed || report.verdict != check::Verdict::fail;
+  }
+  return right ? (passed ? 0 : 1) : 2;
 }

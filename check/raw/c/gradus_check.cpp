@@ -201,7 +201,12 @@ const char* gradus_check_report(gradus_check* check, const char* form) {
     const std::string as = string_of(form);
     check->text.clear();
     if (!check->report) return;
-    check->text = as == "json" ? check->report->json() : check->report->text(as == "colour");
+    if (as == "json")
+      check->text = check->report->json();
+    else if (as == "junit")
+      check->text = gradus::check::junit({*check->report});
+    else
+      check->text = check->report->text(as == "colour");
   });
   return check->text.c_str();
 }

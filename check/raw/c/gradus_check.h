@@ -64,7 +64,8 @@ void gradus_check_says(gradus_check* check, const char* message);
 int gradus_check_condition(gradus_check* check, int input, const char* note,
                            const char* const cause[3]);
 
-// After a run: the report as "text", in "colour", or as "json". "" before a run.
+// After a run: the report as "text", in "colour", as "json", or as "junit" (XML
+// for CI). "" before a run.
 const char* gradus_check_report(gradus_check* check, const char* form);
 
 const char* gradus_check_error(const gradus_check* check);
