@@ -1,6 +1,6 @@
 // The fault zoo shown to Ceres' GradientChecker, and to this checker through the same cost function:
 // how many wrong derivatives each notices, how many right ones it refuses, time and message. Prints
-// Markdown; exit code 1 if this checker lets more than --most wrong ones pass, or refuses a right
+// Markdown; exit code 1 if this checker lets a wrong one pass, or refuses a right
 // one.
 //
 //   cmake --build build/release --target gradus_zoo_ceres && build/release/tests/gradus_zoo_ceres
@@ -137,13 +137,14 @@ void print_medians(const Row& all) {
   std::cout << " |\n";
 }
 
-int run() {
+int compared() {
   std::map<std::string, Row> wrong;
   std::map<std::string, Cost> right;
   Row all, of_right;
   for (const auto& family :
        {elementwise_beasts(), norm_beasts(), product_beasts(), indexing_beasts()})
     for (const Beast& beast : family) {
+      if (beast.cause == "NOT LINEAR") continue;  // in dy, which a cost function has not
       const Cost cost(beast.subject, beast.spoil);
       Row row;
       judge(cost, row);
@@ -169,4 +170,4 @@ int run() {
 }  // namespace
 }  // namespace gradus::raw_cases
 
-int main() { return gradus::raw_cases::run(); }
+int main() { return gradus::raw_cases::compared(); }
