@@ -1,4 +1,5 @@
 // Tokenizers of other people: ids equal to those of the `tokenizers` package, and what is refused.
+#include <algorithm>
 #include <cstdlib>
 
 #include "gradus/io/json.h"
@@ -127,6 +128,17 @@ TEST_CASE("long runs of one kind take time that grows with them alone") {
     const PretrainedTokenizer tokenizer = golden("llama3");
     CHECK(tokenizer.decode(tokenizer.encode(text)) == text);
   }
+}
+
+TEST_CASE("what looks like a special token is mere text to encode_literal") {
+  const PretrainedTokenizer tokenizer = golden("llama3");
+  const std::string text = "a <|im_end|> b";
+  const Ids special = tokenizer.encode(text), literal = tokenizer.encode_literal(text);
+  CHECK(std::count(special.begin(), special.end(), 2) == 1);
+  CHECK(std::none_of(literal.begin(), literal.end(),
+                     [&](std::int64_t id) { return tokenizer.is_special(id); }));
+  CHECK(tokenizer.decode(literal) == text);
+  CHECK(tokenizer.encode_literal("no such token") == tokenizer.encode("no such token"));
 }
 
 TEST_CASE("a tokenizer of other people is kept as it was read") {
