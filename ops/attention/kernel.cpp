@@ -346,9 +346,9 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
   });
   if (each > 1)
     parallel_for(heads, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::size_t i = static_cast<std::size_t>(begin) * each;
-           i < static_cast<std::size_t>(end) * each; ++i)
-        if (i % each != 0) finish(i);
+      for (auto head = static_cast<std::size_t>(begin); head < static_cast<std::size_t>(end);
+           ++head)
+        for (std::size_t i = 1; i < each; ++i) finish(head * each + i);
     });
 }
 
