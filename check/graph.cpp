@@ -213,6 +213,22 @@ Finding finding_of(const Call& call, const Report& found) {
   return result;
 }
 
+/// Elements of large inputs, of which not all are moved one by one.
+struct Sampled {
+  std::int64_t elements = 0, one_by_one = 0;
+
+  void add(const Report& report) {
+    for (const InputSummary& input : report.inputs) {
+      elements += input.elements;
+      one_by_one += input.looked_at;
+    }
+  }
+  std::string note() const {
+    return str_cat(one_by_one, " of ", elements, " elements were moved one by one, all of them ",
+                   "along directions: a small error of a single element may hide");
+  }
+};
+
 FirstOfEachKind recorded(const std::function<Tensor()>& loss) {
   FirstOfEachKind step;
   const Tensor result = [&] {
@@ -239,6 +255,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   report.seed = options.seed;
   std::set<std::string> left_out;
   std::size_t looked_at = 0;
+  Sampled sampled;
   for (std::size_t i = step.calls.size(); i-- > 0;) {
     const Call& call = step.calls[i];
     const double left = options.seconds - seconds();
@@ -250,6 +267,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
       const Report found = check_call(call, left / static_cast<double>(i + 1), options);
       report.counts.add(found.counts);
       ++looked_at;
+      sampled.add(found);
       if (found.verdict == Verdict::fail) report.add(finding_of(call, found));
       if (found.verdict == Verdict::inconclusive)
         left_out.insert(str_cat(call.node->name(), " (cannot be seen)"));
@@ -259,6 +277,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   }
   report.notes.push_back(str_cat(looked_at, " of ", step.calls.size(), " kinds of operations, of ",
                                  step.nodes, " that were recorded, were looked at"));
+  if (sampled.one_by_one < sampled.elements) report.notes.push_back(sampled.note());
   for (const std::string& each : left_out) report.notes.push_back("left out: " + each);
   if (!left_out.empty()) report.verdict = worse(report.verdict, Verdict::inconclusive);
   return report;

@@ -263,6 +263,12 @@ def module_title(cell):
     return cell.class_name() + ("" if training(cell) else " eval")
 
 
+@guarded
+def packed_text(cell):
+    rows, columns = (cell.at(name).number() for name in ("rows_", "columns_"))
+    return "packed [%d, %d]" % (rows, columns) if rows * columns else "undefined"
+
+
 def module_members(cell):
     """Pairs of name and what to show: text for a tensor and a list of modules, else the Cell."""
     for name, part in cell.parts():
@@ -271,6 +277,8 @@ def module_members(cell):
             continue
         if type_name == "gradus::Tensor":
             yield name, tensor_title(part)
+        elif type_name.endswith("::PackedMatrix"):
+            yield name, packed_text(part)
         elif type_name.startswith("std::vector<") and "gradus::Tensor" not in type_name:
             yield name, list_title(part)
         else:

@@ -98,7 +98,8 @@ TEST_CASE("an operation with a wrong backward is named, with its layer, and no o
   }
 }
 
-// By hand: gradus_tests_check "a step of the size cpu*" on a quiet machine; the limit is the clock's.
+// By hand, on a quiet machine, for the limit is the clock's:
+// gradus_tests_check "a step of the size cpu*"
 TEST_CASE("a step of the size cpu passes in five seconds, and what is wrong in it is named",
           "[.]") {
   nn::GPT model(nn::gpt_preset("cpu").options);
@@ -117,6 +118,7 @@ TEST_CASE("a step of the size cpu passes in five seconds, and what is wrong in i
   const check::Report right = timed("right");
   INFO(right.text());
   CHECK(right);
+  CHECK(right.text().find("moved one by one") != std::string::npos);
   Names names;
   {
     const ObserverScope scope(names);

@@ -114,9 +114,9 @@ TEST_CASE("rooms keep their budgets") {
   CHECK(lines_in({"models"}) <= 1450);
   const std::size_t raw = lines_in({"check/raw"});  // a product of its own: needs no other room
   CHECK(raw <= 4264);
-  CHECK(lines_in({"check"}) <= 6174);
+  CHECK(lines_in({"check"}) <= 6190);
   CHECK(raw > 0);
-  CHECK(lines_in({"check"}) - raw <= 1920);  // 150 of them adapters for other libraries
+  CHECK(lines_in({"check"}) - raw <= 1926);  // 150 of them adapters for other libraries
   const std::size_t distributed = lines_in({"train/distributed"});
   const std::size_t faults = lines_in({"train/distributed/faults"});
   CHECK(distributed - faults <= 700);  // shards, transports, the optimiser in parts

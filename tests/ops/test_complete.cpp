@@ -105,6 +105,10 @@ std::map<std::string, std::function<Tensor(const Tensor&)>> without_gradient() {
       {"alibi_slopes", [](T) { return alibi_slopes(3); }},
       {"alibi_bias", [](T) { return alibi_bias(3, kPlaces, kPlaces); }},
       {"orthogonal_projection", [](T) { return orthogonal_projection(3, 2, Generator(7).next()); }},
+      {"unpack",
+       [](T x) {
+         return unpack(pack(reshape(to(x.detach(), Dtype::f32), {1, -1}), Precision::bf16));
+       }},
       {"relative_buckets", [](T) { return relative_buckets(kPlaces, kPlaces); }},
   };
 }

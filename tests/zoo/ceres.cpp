@@ -1,7 +1,6 @@
-// The fault zoo shown to Ceres' GradientChecker, and to this checker through the same cost function:
-// how many wrong derivatives each notices, how many right ones it refuses, time and message. Prints
-// Markdown; exit code 1 if this checker lets a wrong one pass, or refuses a right
-// one.
+// The fault zoo shown to Ceres' GradientChecker, and to this checker by the same cost function: how
+// many wrong derivatives each notices, how many right ones it refuses, time and message. Prints
+// Markdown; exit code 1 if this checker lets a wrong one pass, or refuses a right one.
 //
 //   cmake --build build/release --target gradus_zoo_ceres && build/release/tests/gradus_zoo_ceres
 #include <chrono>
