@@ -1,4 +1,4 @@
-// The rules of a safetensors header, each with the message for whoever breaks it.
+// The rules of a safetensors header, each with the message for a file that breaks it.
 #include "gradus/io/safetensors_header.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// The rules of places in a file, each with the message for whoever breaks it.
+// The rules of places in a file, each with the message for a file that breaks it.
 #include "gradus/io/tensor_entry.h"
 
 #include <algorithm>

@@ -109,7 +109,7 @@ class Module : public Named {
   std::string type_name() const override;
 
  protected:
-  /// Copies another module's numbers with dtypes and ties, and who trains: what clone() does.
+  /// Copies numbers with dtypes and ties, and which of them train: what clone() does.
   void copy_members(const Module& from);
 
  private:

@@ -1,4 +1,4 @@
-// ModuleList: modules of different kinds under names, for an owner who calls each in its own way.
+// ModuleList: modules of different kinds under names, for an owner that calls each in its own way.
 // Modules of one kind need no list of ours: a std::vector<Block> is a line of members() as it is.
 #pragma once
 

@@ -69,7 +69,7 @@ Tensor tensor(const std::vector<T>& values) {
 template <class T>
 Tensor borrow(std::span<T> values, const Shape& shape, std::shared_ptr<const void> owner = nullptr);
 
-/// What Gradus was built with and runs on, a line each: threads, who multiplies and why, the BLAS
+/// What Gradus was built with and runs on, a line each: threads, what multiplies and why, the BLAS
 /// library that is linked, vectors, compiler.
 std::string config();
 

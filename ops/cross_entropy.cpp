@@ -8,7 +8,7 @@
 //
 // with the class weights w (1 without) and the smoothing ε. The mean divides by the sum of w_target
 // over the targets that count. The logits are remembered and one number a row, lse: probabilities
-// are computed again, into the logits' own buffer where nobody else holds it. Rows are added up in
+// are computed again, into the logits' own buffer where nothing else holds it. Rows are added up in
 // double. A row of nothing but −∞ has loss +∞ and gradient 0, as log_softmax has.
 #include "gradus/ops/cross_entropy.h"
 

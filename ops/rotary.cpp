@@ -21,7 +21,7 @@ namespace {
 /// Cosines and signed sines, [positions, D], and what they were made for.
 struct Table {
   std::vector<std::int64_t> positions;
-  std::int64_t width = -1;  // nobody asks for that
+  std::int64_t width = -1;  // no caller asks for that
   RotaryOptions options;
   Tensor cos, sin;
 

@@ -102,7 +102,7 @@ struct Flip final : Op {
       strides[axis] = -strides[axis];
     }
     return kernel::copy(
-        kernel::strided_view(x, x.shape(), strides, offset));  // nobody else has to walk backward
+        kernel::strided_view(x, x.shape(), strides, offset));  // so that no kernel walks backward
   }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {flip(dy, axes)}; }
 };

@@ -16,8 +16,8 @@ namespace {
 //   OpenBLAS    x86-64, any width   own        it runs at a half or a quarter on processors made
 //                                              after it; on those that it knows ours are as fast
 //   OpenBLAS    others              library    its kernels are as wide as ours (NEON), and measured
-//   MKL, BLIS   any                 library    they look at what the processor can do, and who
-//                                              links one of them has chosen it
+//   MKL, BLIS   any                 library    they look at what the processor can do, and a
+//                                              program that links one has chosen it
 //   another     any                 own        nothing is known of it (Netlib's has plain loops)
 Choice rule() {
   const auto by = [](Backend backend, const char* reason) {

@@ -92,7 +92,7 @@ std::vector<Tensor> backward(const kernel::AttentionProblem& p, const Tensor& q,
                              const Tensor& v, const Tensor& dout);
 
 /// The matrices [B, H, T, S] on the way: "scores", "masked" (where a bias or a mask is), "weights";
-/// where dout is defined "dweights" and "dscores". For those who look.
+/// where dout is defined "dweights" and "dscores". For the trace and for tests.
 std::vector<std::pair<const char*, Tensor>> inside(const kernel::AttentionProblem& p,
                                                    const Tensor& q, const Tensor& k,
                                                    const Tensor& v, const Tensor& dout);

@@ -102,7 +102,7 @@ Tensor zip(const char* op, const Tensor& a, const Tensor& b, F f) {
   });
 }
 
-/// dx = f(x, dy), written over x or dy where nobody else sees one of them.
+/// dx = f(x, dy), written over x or dy where nothing else sees one of them.
 template <class F>
 Tensor zip_backward(const char* op, const Tensor& x, const Tensor& dy, F f) {
   Tensor dx = x.has_unique_storage() && x.is_contiguous() ? x.detach() : reuse_or_empty(dy);

@@ -171,7 +171,7 @@ void SideChannel::hear(Peer& peer) {
   }
 }
 
-/// Never waits: who does not listen is silent soon.
+/// Never waits: a process that does not listen soon counts as silent.
 void SideChannel::tell(char kind, const std::string& what) {
   const std::lock_guard lock(sending_);
   std::string all = kind + what;
