@@ -44,7 +44,7 @@ Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias) {
   Tensor y = Tensor::empty(shape, Dtype::f32);
   const Tensor from = kernel::contiguous(x.detach());
   const Tensor b = bias.defined() ? kernel::contiguous(bias.detach()) : bias;
-  const std::int64_t rows = in == 0 ? 0 : x.numel() / in;
+  const std::int64_t rows = out == 0 ? 0 : y.numel() / out;  // in may be 0: then y is the bias
   weight.multiply({y.mutable_data<float>(), rows, out}, {from.data<float>(), rows, in},
                   b.defined() ? b.data<float>() : nullptr);
   return y;

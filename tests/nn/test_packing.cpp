@@ -38,6 +38,34 @@ TEST_CASE("a packed GPT gives what one with rounded weights gives, and takes les
   }
 }
 
+TEST_CASE("a packed weight of no inputs gives the bias, one of no outputs nothing") {
+  const NoGrad off;
+  const Tensor bias = tensor({1.5, -2.0}, Dtype::f32);
+  const auto none = [](const Shape& shape) { return zeros(shape, Dtype::f32); };
+  const Tensor y = linear(none({3, 0}), pack(none({2, 0}), Precision::int8), bias);
+  CHECK(naive::numbers(y) == std::vector<double>{1.5, -2, 1.5, -2, 1.5, -2});
+  CHECK(linear(none({3, 5}), pack(none({0, 5}), Precision::bf16)).shape() == Shape{3, 0});
+  CHECK(linear(none({0, 5}), pack(none({2, 5}), Precision::f16), bias).shape() == Shape{0, 2});
+}
+
+TEST_CASE("packed weights refuse what does not fit") {
+  const NoGrad off;
+  const PackedMatrix weight = pack(ones({2, 3}, Dtype::f32), Precision::bf16);
+  const auto refused = [&](const Tensor& x, const Tensor& bias = {}) {
+    return message_of<Error>([&] { std::ignore = linear(x, weight, bias); });
+  };
+  CHECK(has(refused(ones({4, 5}, Dtype::f32)), "[4, 5] does not end in the 3 inputs"));
+  CHECK(has(refused(ones({4, 3}, Dtype::f64)), "multiplied in f32, not f64"));
+  CHECK(has(refused(ones({4, 3}, Dtype::f32), ones({3}, Dtype::f32)), "bias has shape [3] where"));
+  CHECK(has(refused({}), "is undefined"));
+  CHECK(has(message_of<Error>([] { std::ignore = pack(ones({2}, Dtype::f32), Precision::f16); }),
+            "must be [out, in]"));
+  CHECK(has(message_of<Error>([] {
+              std::ignore = pack(ones({2, 2}, Dtype::f64), Precision::f16);
+            }),
+            "f32 can be packed"));
+}
+
 TEST_CASE("a packed layer refuses gradients, copies, and a second packing") {
   nn::GPT packed = model();
   nn::pack(packed, Precision::bf16);
