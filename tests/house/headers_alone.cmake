@@ -1,32 +1,25 @@
-# Compiles each header of a room alone, with every warning an error; but for those that a source of
-# the same name includes first of all, so that the build has shown it.
-#   cmake -DROOM=ops -DSOURCE=<tree> -DINCLUDE=<build>/include -DCXX=g++ -DWORK=<folder> -P this
-file(GLOB_RECURSE headers RELATIVE "${SOURCE}" "${SOURCE}/${ROOM}/*.h")
-list(FILTER headers EXCLUDE REGEX "^check/adapters/")  # need other libraries: tests/outside builds them
-set(failed "")
-set(shown 0)
-foreach(header IN LISTS headers)
-  string(REGEX REPLACE "[.]h$" ".cpp" source "${SOURCE}/${header}")
-  set(first "")
-  if(EXISTS "${source}")
-    file(STRINGS "${source}" first REGEX "^#include" LIMIT_COUNT 1)
-  endif()
-  if(first STREQUAL "#include \"gradus/${header}\"")
-    math(EXPR shown "${shown} + 1")
-    continue()
-  endif()
-  file(WRITE "${WORK}/${ROOM}.cpp" "#include \"gradus/${header}\"\n#include \"gradus/${header}\"\n")
-  execute_process(
-    COMMAND "${CXX}" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
-      "-I${INCLUDE}" "${WORK}/${ROOM}.cpp"
-    RESULT_VARIABLE result ERROR_VARIABLE message)
-  if(result)
-    list(APPEND failed "${header}")
-    message("${message}")
-  endif()
+# Each header compiles as the first and only one that a file includes, with every warning an error: a part of
+# the build, so that a header is looked at again only when it changes. Left out are those that a source of the
+# same name includes first of all, which shows it already, and adapters, which need other libraries.
+set(headers_alone)
+foreach(room IN LISTS gradus_rooms)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+    "${PROJECT_SOURCE_DIR}/${room}/*.h")
+  list(FILTER headers EXCLUDE REGEX "^check/adapters/")
+  foreach(header IN LISTS headers)
+    string(REGEX REPLACE "[.]h$" ".cpp" source "${header}")
+    set(first "")
+    if(EXISTS "${PROJECT_SOURCE_DIR}/${source}")
+      file(STRINGS "${PROJECT_SOURCE_DIR}/${source}" first REGEX "^#include" LIMIT_COUNT 1)
+    endif()
+    if(NOT first STREQUAL "#include \"gradus/${header}\"")
+      set(alone "${CMAKE_CURRENT_BINARY_DIR}/headers/${source}")
+      file(CONFIGURE OUTPUT "${alone}" CONTENT "#include \"gradus/${header}\"\n#include \"gradus/${header}\"\n")
+      list(APPEND headers_alone "${alone}")
+    endif()
+  endforeach()
 endforeach()
-list(LENGTH headers count)
-message("${count} headers in ${ROOM}, ${shown} of them shown by the build")
-if(failed)
-  message(FATAL_ERROR "not to be included alone: ${failed}")
-endif()
+add_library(gradus_headers_alone OBJECT ${headers_alone})
+gradus_own_flags(gradus_headers_alone)
+target_compile_options(gradus_headers_alone PRIVATE -O0 -g0 -Wshadow -Werror)
+target_link_libraries(gradus_headers_alone PRIVATE gradus::gradus)

@@ -55,12 +55,12 @@ Resumable run_in(const Folder& here) {
   return {directory, [=] { train(directory, false); }, [=] { train(directory, true); }};
 }
 
-TEST_CASE("a run resumes bit for bit from whatever a crash leaves of it") {
+TEST_CASE("a run resumes bit for bit from whatever a crash leaves of it", "[once]") {
   const Folder here;
   check_every_prefix_resumes(run_in(here));
 }
 
-TEST_CASE("a run whose writes fail ends in one line, and resumes bit for bit") {
+TEST_CASE("a run whose writes fail ends in one line, and resumes bit for bit", "[once]") {
   const Folder here;
   check_every_failure_resumes(run_in(here));
 }
@@ -91,7 +91,7 @@ TEST_CASE("a metrics log has each line once and whole, whichever change fails") 
   }
 }
 
-TEST_CASE("a resumed run knows what was judged before") {
+TEST_CASE("a resumed run knows what was judged before", "[once]") {
   const Folder here;
   for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: never
     const std::string directory = here / ("run" + std::to_string(stop_at));

@@ -193,7 +193,7 @@ TEST_CASE("each schedule is its formula at each step, and refuses a floor outsid
   }
 }
 
-TEST_CASE("metrics: any numbers come back from whole lines, a cut line is refused") {
+TEST_CASE("metrics: any numbers come back from whole lines, a cut line is refused", "[once]") {
   const Folder here;
   const std::string path = here / "metrics.jsonl";
   Random random(6);

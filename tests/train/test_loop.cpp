@@ -90,7 +90,7 @@ Metrics up_and_down(const Task& task, const Trainer& trainer) {
   return {{"held_out_loss", part * task.evaluate()[0].second}};
 }
 
-TEST_CASE("a run that was interrupted at any step goes on bit for bit") {
+TEST_CASE("a run that was interrupted at any step goes on bit for bit", "[once]") {
   constexpr std::int64_t kSteps = 16;
   const Folder here;
   const auto settings = [&](const std::string& name) {

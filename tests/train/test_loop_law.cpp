@@ -175,7 +175,7 @@ Judged judged(const std::vector<double>& values, bool higher, std::int64_t patie
   return out;
 }
 
-TEST_CASE("a trainer keeps the first of the best weights, ends and tells when it says") {
+TEST_CASE("a trainer keeps the first of the best weights, ends and tells when it says", "[once]") {
   const Quick quick;
   std::mt19937 random(1);
   for (int round = 0; round < 40; ++round) {
@@ -225,7 +225,8 @@ TEST_CASE("a trainer keeps the first of the best weights, ends and tells when it
   }
 }
 
-TEST_CASE("what is resumed and stopped at once is saved as it was: a checkpoint holds all") {
+TEST_CASE("what is resumed and stopped at once is saved as it was: a checkpoint holds all",
+          "[once]") {
   const Quick quick;
   for (const bool timed : {false, true})
     for (std::int64_t last = 1; last < 14; ++last) {

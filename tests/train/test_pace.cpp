@@ -276,7 +276,7 @@ TEST_CASE("a trainer fits its steps again, records it, and its rate makes no jum
   CHECK(read_state(trainer.files()).steps == trainer.step());
 }
 
-TEST_CASE("a timed run that was stopped before or after a fit goes on bit for bit") {
+TEST_CASE("a timed run that was stopped before or after a fit goes on bit for bit", "[once]") {
   const Folder here;
   // slower than its plan, faster in the middle: several fits
   const auto machine = [](std::int64_t i) { return i < 80 || i > 200 ? 0.3125 : 0.0625; };
@@ -304,7 +304,8 @@ TEST_CASE("a timed run that was stopped before or after a fit goes on bit for bi
   }
 }
 
-TEST_CASE("a run that dies after a fit is resumed with it: the checkpoint has it at once") {
+TEST_CASE("a run that dies after a fit is resumed with it: the checkpoint has it at once",
+          "[once]") {
   const Folder here;
   struct Death {};
   std::int64_t goal = 0;
@@ -328,7 +329,7 @@ TEST_CASE("a run that dies after a fit is resumed with it: the checkpoint has it
   CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // the time before the death counts
 }
 
-TEST_CASE("steps that were given stay, however slow the machine") {
+TEST_CASE("steps that were given stay, however slow the machine", "[once]") {
   const Folder here;
   Timed task;
   task.step_seconds = [](std::int64_t) { return 1000.0; };

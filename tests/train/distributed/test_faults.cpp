@@ -77,7 +77,7 @@ TEST_CASE("a checksum sees each bit and each place") {
   CHECK(distributed::checksum({}) == 14695981039346656037u);
 }
 
-TEST_CASE("a run in processes ends with the line of the one at fault") {
+TEST_CASE("a run in processes ends with the line of the one at fault", "[once]") {
   const Folder here;
   const auto run = [&](const std::string& name, std::int64_t steps,
                        const std::function<void(Transport&, nn::Module&, std::int64_t)>& fault) {
@@ -125,7 +125,8 @@ TEST_CASE("more processes than shards, and dtypes side by side, are refused") {
         }) == "shards: bias is f64, but weight is f32");
 }
 
-TEST_CASE("a run is stopped where one process is asked to, and goes on with any number of them") {
+TEST_CASE("a run is stopped where one process is asked to, and goes on with any number of them",
+          "[once]") {
   const Folder here;
   std::string whole;
   ShardedRun how;

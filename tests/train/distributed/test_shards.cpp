@@ -23,7 +23,7 @@ std::string on_threads(int processes, const ShardedRun& how) {
   return result;
 }
 
-TEST_CASE("the same bits for any number of processes") {
+TEST_CASE("the same bits for any number of processes", "[once]") {
   const Folder here;
   ShardedRun how;
   how.directory = here / "alone";
@@ -36,7 +36,7 @@ TEST_CASE("the same bits for any number of processes") {
   }
 }
 
-TEST_CASE("the same bits with every optimiser, clipping and number of shards") {
+TEST_CASE("the same bits with every optimiser, clipping and number of shards", "[once]") {
   const Folder here;
   int run = 0;
   for (const std::string optimizer : {"sgd", "lion", "muon", "adamw"})
@@ -52,7 +52,7 @@ TEST_CASE("the same bits with every optimiser, clipping and number of shards") {
     }
 }
 
-TEST_CASE("all processes stop early where rank 0 finds that nothing becomes better") {
+TEST_CASE("all processes stop early where rank 0 finds that nothing becomes better", "[once]") {
   const Folder here;
   ShardedRun how;
   how.worsens = true;

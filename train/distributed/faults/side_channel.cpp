@@ -24,9 +24,9 @@ namespace gradus::distributed {
 namespace {
 
 constexpr std::size_t kMessage = 512;
-constexpr int kLook = 50;                           // milliseconds
-constexpr double kTellEvery = 0.25, kConnect = 20;  // seconds
-constexpr int kEndedByOther = 3;                    // exit code
+constexpr int kLook = 50;                                      // milliseconds
+constexpr double kTellEvery = 0.25, kConnect = 20, kTurn = 4;  // seconds
+constexpr int kEndedByOther = 3;                               // exit code
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -180,9 +180,10 @@ void SideChannel::tell(char kind, const std::string& what) {
     static_cast<void>(::send(peer.socket, all.data(), all.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-/// Rank 0 says it, or where it is rank 0 that is lost, the first that is still there.
+/// Rank 0 says it, or where it is rank 0 that is lost, the first that is still there: each gives the
+/// one before it the time in which mpirun, on a busy machine, sees that one end and ends all others.
 void SideChannel::lost(const Peer& peer, const std::string& how) {
-  for (double until = now() + std::max(0, transport_.rank() - 1); now() < until && !done_;)
+  for (double until = now() + kTurn * std::max(0, transport_.rank() - 1); now() < until && !done_;)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   if (!done_) end_all(peer.describe + ": " + how);
 }
