@@ -36,8 +36,8 @@ std::string shown(const std::filesystem::path& file, bool library) {
   std::string below = file.filename();
   for (int depth = 0; library && depth < 2; ++depth, folder = folder.parent_path()) {
     below = folder.filename().string() + "/" + below;
-    for (const char* room : {"base", "engine", "ops", "nn", "models", "io", "trace", "train"})
-      if (folder.filename() == room) return below;
+    for (const char* component : {"base", "engine", "ops", "nn", "models", "io", "trace", "train"})
+      if (folder.filename() == component) return below;
   }
   const std::string here = std::filesystem::current_path(none).string() + "/";
   return file.string().starts_with(here) ? file.string().substr(here.size()) : file.string();
