@@ -42,7 +42,7 @@ void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
   const std::int64_t rows = index.numel(), columns = rows == 0 ? 0 : part.numel() / rows;
   const Tensor from = kernel::contiguous(part), at = kernel::contiguous(index);
   const std::int64_t* row = at.data<std::int64_t>();
-  const std::int64_t grain = std::max<std::int64_t>(64, rows_grain(rows));
+  const auto grain = std::max<std::int64_t>(64, rows_grain(rows));
   dispatch_float("accumulate", sum.dtype(), [&]<class T>() {
     T* target = sum.mutable_data<T>();
     const T* source = from.data<T>();
@@ -129,6 +129,7 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                         "GradMode::enabled(), backward must return whole tensors");
     return accumulate_part(sum, shape, dtype, gradient);
   }
+  gradient = {};  // now part alone may be what holds its buffer
   require<ShapeError>(broadcasts_to(shape, part.shape()), "a gradient has shape ", part.shape(),
                       " where its tensor has ", shape,
                       ": it may be larger by broadcasting, but not smaller or of other sizes");

@@ -55,6 +55,12 @@ void check_writable(const char* name, const Tensor& x) {
       "or to a clone()");
 }
 
+void check_wanted(const char* name, const Tensor& x) {
+  require<GraphError>(x.requires_grad(), name,
+                      ": this tensor does not require a gradient: call requires_grad_() on it, or ",
+                      "on a leaf before computing from it");
+}
+
 }  // namespace
 
 Dtype default_dtype() { return default_dtype_now; }
@@ -235,8 +241,9 @@ Tensor Tensor::grad() const {
   return extra ? extra->grad : Tensor();
 }
 
-void Tensor::set_grad(Tensor gradient) {
-  require<GraphError>(node_ != nullptr, "set_grad: this tensor does not require a gradient");
+void Tensor::set_grad(const Tensor& gradient) {
+  require<GraphError>(node_ != nullptr, "set_grad: this tensor does not require a gradient: ",
+                      "call requires_grad_() on it first");
   require<ShapeError>(!gradient.defined() || gradient.shape() == shape_, "set_grad: the tensor is ",
                       shape_, " but the gradient ", gradient.shape());
   require<DtypeError>(!gradient.defined() || gradient.dtype() == dtype_, "set_grad: the tensor is ",
@@ -263,18 +270,19 @@ void Tensor::backward(const Tensor& gradient, BackwardOptions options) const {
 }
 
 void Tensor::retain_grad() const {
-  require<GraphError>(requires_grad(), "retain_grad: this tensor does not require a gradient");
+  check_wanted("retain_grad", *this);
   node_->extra().retains_grad = true;
 }
 
 void Tensor::register_hook(std::function<Tensor(const Tensor&)> f) const {
-  require<GraphError>(requires_grad(), "register_hook: this tensor does not require a gradient");
+  check_wanted("register_hook", *this);
   node_->extra().hooks.push_back(std::move(f));
 }
 
 void Tensor::register_post_accumulate_hook(std::function<void(Tensor&)> f) const {
   require<GraphError>(requires_grad() && is_leaf(),
-                      "register_post_accumulate_hook: wants a leaf that ", "requires a gradient");
+                      "register_post_accumulate_hook: wants a leaf that requires a gradient: call ",
+                      "requires_grad_() on it first");
   node_->extra().post_accumulate_hooks.push_back(std::move(f));
 }
 

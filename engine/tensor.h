@@ -138,7 +138,7 @@ class [[nodiscard]] Tensor {
   bool is_leaf() const;
 
   Tensor grad() const;             // what backward() has added up; undefined if nothing has
-  void set_grad(Tensor gradient);  // an undefined tensor clears it
+  void set_grad(const Tensor& gradient);  // an undefined tensor clears it
   Tensor detach() const;           // the same values, outside the graph
 
   /// d(this)/d(leaf) is added to the grad() of every leaf it depends on. Without `gradient` this

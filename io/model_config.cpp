@@ -114,7 +114,7 @@ class Asked {
       const bool empty = json_.has(key) && ((value.is_object() && value.members().empty()) ||
                                             (value.is_list() && value.elements().empty()));
       const bool nothing = !json_.has(key) || empty || value.shown() == "false";
-      if (!nothing && seen_.count(key) == 0 && kHarmless.count(key) == 0) refuse(key);
+      if (!nothing && !seen_.contains(key) && !kHarmless.contains(key)) refuse(key);
     }
     if (!refused_.empty()) json_.refuse("asks for what Gradus does not have:" + refused_);
   }
@@ -212,7 +212,7 @@ nn::GPTOptions llama_options(Asked& config, const std::string& type) {
 nn::GPTOptions gpt_options(const Json& config) {
   static const std::set<std::string> llamas = {"llama", "mistral", "qwen2", "qwen3"};
   const std::string type = config.at("model_type").text();
-  if (type != "gpt2" && llamas.count(type) == 0)
+  if (type != "gpt2" && !llamas.contains(type))
     config.at("model_type")
         .refuse(str_cat(in_quotes(type), " is no GPT that Gradus knows: ",
                         "those are gpt2, llama, mistral, qwen2 and qwen3"));

@@ -125,7 +125,7 @@ class Facts {
   void finish() const {
     std::string left;
     for (const auto& [key, value] : facts_)
-      if (key.starts_with(architecture + ".") && asked_.count(key) == 0) left += "\n  " + key;
+      if (key.starts_with(architecture + ".") && !asked_.contains(key)) left += "\n  " + key;
     require<FileError>(left.empty(), name_, ": asks for what Gradus does not have:", left);
   }
 

@@ -154,7 +154,7 @@ class Layer : public Module {
  public:
   template <class... Args>
   auto operator()(Args&&... args) const {
-    const Derived& self = static_cast<const Derived&>(*this);
+    const auto& self = static_cast<const Derived&>(*this);
     if (RootCall::is_due(*this)) [[unlikely]] {
       RootCall call(*this, tensors_of(args...));
       const Scope scope(*this);

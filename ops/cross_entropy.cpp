@@ -101,12 +101,13 @@ void check_arguments(const char* name, const Tensor& x, const Tensor& target,
                       x.defined() ? "target" : "input", " is undefined");
   require<DtypeError>(is_float(x.dtype()) && target.dtype() == Dtype::i64, name,
                       ": wants f32 or f64 with targets i64, not ", x.dtype(), " with ",
-                      target.dtype());
+                      target.dtype(), ": cross_entropy_soft takes probabilities");
   Shape rows = x.shape();
   require<ShapeError>(rows.rank() >= 1, name, ": the input ", rows, " has no axis of classes");
   rows.erase(rows.rank() - 1);
   require<ShapeError>(target.shape() == rows, name, ": input ", x.shape(), " with target ",
-                      target.shape(), ": the target must be ", rows, ", one class for each row");
+                      target.shape(), ": the target must be ", rows,
+                      ", one class for each row: the last axis of the input is that of classes");
   const double smoothing = options.label_smoothing;
   require<ValueError>(smoothing >= 0 && smoothing < 1, name, ": label_smoothing is ", smoothing,
                       ", but must be in [0, 1)");

@@ -82,7 +82,9 @@ void check_inner(const Tensor& a, const Tensor& b) {
   const std::int64_t k = a.size(-1), other = b.size(-2);
   require<ShapeError>(k == other, "matmul: ", a.shape(), " x ", b.shape(), ": inner sizes ", k,
                       " and ", other, " differ",
-                      b.size(-1) == k ? "; did you mean transpose of the second?" : "");
+                      b.size(-1) == k ? "; did you mean transpose of the second?"
+                                      : ": the last axis of the first must be as long as the "
+                                        "last but one of the second");
 }
 
 }  // namespace
