@@ -227,17 +227,18 @@ nn::BERTOptions bert_options(const Json& config) {
   if (type != "bert" && type != "albert")
     config.at("model_type").refuse(str_cat(in_quotes(type), " is neither bert nor albert"));
   Asked asked(config);
-  nn::BERTOptions o{
-      .vocab = asked.whole("vocab_size"),
-      .context = asked.whole("max_position_embeddings"),
-      .layers = asked.whole("num_hidden_layers"),
-      .heads = asked.whole("num_attention_heads"),
-      .width = asked.whole("hidden_size"),
-      .segments = asked.whole("type_vocab_size", 2),
-      .hidden = asked.whole("intermediate_size"),
-      .activation = activation(asked, "hidden_act"),
-      .norm_eps = asked.number("layer_norm_eps", 1e-12),
-      .padding_id = asked.is_null("pad_token_id") ? -1 : asked.whole("pad_token_id", 0)};
+  nn::BERTOptions o{.vocab = asked.whole("vocab_size"),
+                    .context = asked.whole("max_position_embeddings"),
+                    .layers = asked.whole("num_hidden_layers"),
+                    .heads = asked.whole("num_attention_heads"),
+                    .width = asked.whole("hidden_size"),
+                    .segments = asked.whole("type_vocab_size", 2),
+                    .hidden = asked.whole("intermediate_size"),
+                    .activation = activation(asked, "hidden_act"),
+                    .norm_eps = asked.number("layer_norm_eps", 1e-12),
+                    .padding_idx = asked.is_null("pad_token_id")
+                                       ? std::nullopt
+                                       : std::optional(asked.whole("pad_token_id", 0))};
   asked.must_say("position_embedding_type", "absolute");
   asked.must_be("tie_word_embeddings", true);
   if (type == "albert") {

@@ -205,8 +205,8 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
                     {"layer_norm_eps", o.norm_eps}};
   if (o.shared) config["embedding_size"] = *o.embedding_width;
   if (classes > 0) config["id2label"] = labels(classes);
-  if (o.padding_id >= 0)
-    config["pad_token_id"] = o.padding_id;
+  if (o.padding_idx)
+    config["pad_token_id"] = *o.padding_idx;
   else
     config["pad_token_id"] = nullptr;
   return text_of(config);

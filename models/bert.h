@@ -1,6 +1,7 @@
 // BERT: an encoder that fills in masked tokens, and a classifier of texts on top of it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "gradus/base/random.h"
@@ -21,7 +22,7 @@ struct BERTOptions {
   std::optional<std::int64_t> embedding_width = {};  // E, made C by a projection (Lan et al. 2020)
   bool shared = false;                               // one block, applied `layers` times (the same)
   bool pooler = false;                               // has pool()
-  std::int64_t padding_id = -1;  // its row of tokens gets no gradient; −1: none
+  std::optional<std::int64_t> padding_idx = {};      // its row of tokens gets no gradient
 };
 
 /// Devlin et al. 2019: token + position + segment, normed, then an encoder that sees both ways.

@@ -10,6 +10,8 @@
 // x is remembered, and μ and Σ (x − μ)² of each channel. The kernels work on rows [C, N·L], a copy:
 // a channel is then one piece of memory. Evaluation uses the running statistics, which are
 // constants: that is element by element, and written in the operations for it.
+#include "gradus/ops/batch_norm.h"
+
 #include <cmath>
 
 #include "gradus/base/vmath.h"
@@ -19,7 +21,6 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/kernels/rows.h"
-#include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 

@@ -25,7 +25,7 @@ namespace gradus::trace {
 /// order of their making; operations inside a parallel_for are not noted.
 class Watch final : public Observer {
  public:
-  Watch();
+  [[nodiscard]] Watch();
   ~Watch() override;
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;

@@ -3,6 +3,7 @@
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/attention.h"
+#include "gradus/ops/batch_norm.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/derivatives.h"
 #include "gradus/ops/dropout.h"
