@@ -54,16 +54,6 @@ void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
   });
 }
 
-/// The slice of `sum` that a partial gradient belongs to.
-Tensor region_of(const Tensor& sum, const Gradient::Region& region, std::int64_t count) {
-  Shape shape = sum.shape();
-  Strides strides = sum.strides();
-  const std::int64_t offset = sum.offset() + region.start * strides[region.axis];
-  shape[region.axis] = count;
-  strides[region.axis] *= region.step;
-  return kernel::strided_view(sum, shape, strides, offset);
-}
-
 /// Does a partial gradient lie inside `shape`? What a backward returned is not trusted with memory.
 void check_region(const Shape& shape, const Gradient& gradient) {
   const Gradient::Region& region = gradient.region();
@@ -101,7 +91,8 @@ void accumulate_part(Tensor& sum, const Shape& shape, Dtype dtype, const Gradien
   make_own(sum, shape, dtype);
   const Gradient::Region& region = gradient.region();
   if (region.index.defined()) return add_rows(sum, gradient.part(), region.index);
-  Tensor target = region_of(sum, region, gradient.part().size(region.axis));
+  Tensor target = kernel::sliced(sum, region.axis, region.start, gradient.part().size(region.axis),
+                                 region.step);
   add_(target, gradient.part());
 }
 
@@ -138,14 +129,10 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
     sum = part;
   } else if (differentiable) {
     sum = apply(op::Accumulate{}, sum, part);
-  } else if (sum.has_unique_storage() && sum.is_contiguous()) {
-    add_(sum, part);
-  } else if (part.has_unique_storage() && part.is_contiguous()) {
-    Tensor own = part;
-    add_(own, sum);
-    sum = own;
   } else {
-    sum = kernel::copy(sum);
+    const auto own = [](const Tensor& x) { return x.has_unique_storage() && x.is_contiguous(); };
+    if (!own(sum) && own(part)) std::swap(sum, part);
+    if (!own(sum)) sum = kernel::copy(sum);
     add_(sum, part);
   }
 }

@@ -55,8 +55,8 @@ void check_writable(const char* name, const Tensor& x) {
       "or to a clone()");
 }
 
-void check_wanted(const char* name, const Tensor& x) {
-  require<GraphError>(x.requires_grad(), name,
+void check_wanted(const char* name, bool holds) {
+  require<GraphError>(holds, name,
                       ": this tensor does not require a gradient: call requires_grad_() on it, or ",
                       "on a leaf before computing from it");
 }
@@ -209,6 +209,15 @@ Tensor transposed(const Tensor& x, int a, int b) {
   return strided_view(x, shape, strides, x.offset());
 }
 
+Tensor sliced(const Tensor& x, int axis, std::int64_t start, std::int64_t count,
+              std::int64_t step) {
+  Shape shape = x.shape();
+  Strides strides = x.strides();
+  shape[axis] = count;
+  strides[axis] *= step;
+  return strided_view(x, shape, strides, x.offset() + (count ? start * x.strides()[axis] : 0));
+}
+
 Tensor reshaped(const Tensor& x, const Shape& shape) {
   require<ShapeError>(numel(shape) == x.numel(), "reshape: ", x.shape(), " has ", x.numel(),
                       " elements, ", shape, " has ", numel(shape));
@@ -242,8 +251,7 @@ Tensor Tensor::grad() const {
 }
 
 void Tensor::set_grad(const Tensor& gradient) {
-  require<GraphError>(node_ != nullptr, "set_grad: this tensor does not require a gradient: ",
-                      "call requires_grad_() on it first");
+  check_wanted("set_grad", node_ != nullptr);
   require<ShapeError>(!gradient.defined() || gradient.shape() == shape_, "set_grad: the tensor is ",
                       shape_, " but the gradient ", gradient.shape());
   require<DtypeError>(!gradient.defined() || gradient.dtype() == dtype_, "set_grad: the tensor is ",
@@ -270,12 +278,12 @@ void Tensor::backward(const Tensor& gradient, BackwardOptions options) const {
 }
 
 void Tensor::retain_grad() const {
-  check_wanted("retain_grad", *this);
+  check_wanted("retain_grad", requires_grad());
   node_->extra().retains_grad = true;
 }
 
 void Tensor::register_hook(std::function<Tensor(const Tensor&)> f) const {
-  check_wanted("register_hook", *this);
+  check_wanted("register_hook", requires_grad());
   node_->extra().hooks.push_back(std::move(f));
 }
 

@@ -1,4 +1,4 @@
-// PositionList: where a token stands, added to what it is.
+// Positions: where a token stands, added to what it is.
 #pragma once
 
 #include "gradus/nn/module.h"

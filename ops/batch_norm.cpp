@@ -67,11 +67,7 @@ GRADUS_INLINE void batch_norm_rows_backward(const T* x, const T* w, const T* sta
 
 /// [N, C, …] as [C, N, …] or back, contiguous.
 Tensor channels_exchanged(const Tensor& x) {
-  Shape shape = x.shape();
-  Strides strides = x.strides();
-  std::swap(shape[0], shape[1]);
-  std::swap(strides[0], strides[1]);
-  return kernel::contiguous(kernel::strided_view(x, shape, strides, x.offset()));
+  return kernel::contiguous(kernel::transposed(x, 0, 1));
 }
 
 std::int64_t values_per_channel(const Tensor& x) {
