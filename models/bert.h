@@ -38,7 +38,7 @@ class BERT : public Layer<BERT> {
     return {{"token", token},     {"position", position}, {"segment", segment}, {"norm", norm},
             {"mapping", mapping}, {"encoder", encoder},   {"pooler", pooler}};
   }
-  BERT blank() const { return BERT(options); }
+  BERT same_architecture() const { return BERT(options); }
 
   BERTOptions options;
   Embedding token, position, segment;  // [V, E], [context, E], [segments, E]; E is C, or as asked
@@ -60,7 +60,7 @@ class MaskedLM : public Layer<MaskedLM> {
   Members members() override {
     return {{"bert", bert}, {"dense", dense}, {"norm", norm}, {"bias", bias}};
   }
-  MaskedLM blank() const { return MaskedLM(bert.options); }
+  MaskedLM same_architecture() const { return MaskedLM(bert.options); }
 
   BERT bert;
   Linear dense;  // [E, C]
@@ -77,7 +77,7 @@ class TextClassifier : public Layer<TextClassifier> {
   TextClassifier(const BERTOptions& options, std::int64_t classes);
   Tensor forward(const Tensor& ids, const std::vector<std::int64_t>& lengths = {}) const;
   Members members() override { return {{"bert", bert}, {"pooler", pooler}, {"head", head}}; }
-  TextClassifier blank() const { return {bert.options, head.weight.size(0)}; }
+  TextClassifier same_architecture() const { return {bert.options, head.weight.size(0)}; }
 
   BERT bert;
   Linear pooler, head;  // [C, C], [classes, C]

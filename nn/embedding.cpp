@@ -19,7 +19,7 @@ Embedding::Embedding(std::int64_t vocab, std::int64_t width, EmbeddingOptions gi
   if (options.padding_idx) weight.detach()[padding].fill_(0);  // [width], a view
 }
 
-Embedding Embedding::blank() const {
+Embedding Embedding::same_architecture() const {
   require<GraphError>(!packed.defined(),
                       "Embedding: a packed layer cannot be cloned: clone, then pack");
   return {weight.size(0), weight.size(1), options};

@@ -166,9 +166,9 @@ class Layer : public Module {
     return self.forward(std::forward<Args>(args)...);
   }
 
-  /// The same module with numbers of its own. Derived::blank() makes one of the same sizes.
+  /// The same module with numbers of its own. Derived::same_architecture() makes one of the same sizes.
   Derived clone() const {
-    Derived copy = static_cast<const Derived&>(*this).blank();
+    Derived copy = static_cast<const Derived&>(*this).same_architecture();
     copy.copy_members(*this);
     return copy;
   }
