@@ -166,7 +166,7 @@ class Layer : public Module {
     return self.forward(std::forward<Args>(args)...);
   }
 
-  /// The same module with numbers of its own. Derived::same_architecture() makes one of the same sizes.
+  /// The same module with numbers of its own, made by Derived::same_architecture().
   Derived clone() const {
     Derived copy = static_cast<const Derived&>(*this).same_architecture();
     copy.copy_members(*this);

@@ -19,7 +19,8 @@ template <class M>
 concept GivenModule =
     !std::is_reference_v<M> && !std::is_const_v<M> && std::derived_from<M, Module>;
 
-/// A module of the same sizes, with numbers of its own. ValueError if M has no same_architecture() to make one.
+/// A module of the same sizes, with numbers of its own, by M::same_architecture(). ValueError if M
+/// has none.
 template <class M>
 M blank_of(const M& module) {
   if constexpr (requires { module.same_architecture(); })

@@ -55,8 +55,8 @@ class Sequential : public Layer<Sequential> {
   struct Step {
     std::function<Tensor(const Tensor&)> run;
     std::unique_ptr<Module> layer;  // null for a function
-    std::function<Step()>
-        same_architecture;  // the same with a layer of its own; null for a function
+    /// The same with a layer of its own; null for a function.
+    std::function<Step()> same_architecture;
   };
   template <class M>
   static Step step_of(M layer) {
