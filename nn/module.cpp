@@ -120,7 +120,7 @@ void Module::load_state_dict(const StateDict& tensors, bool strict) {
                << " are one tensor in the model, and differ in what is given";
   });
   for (const auto& [name, tensor] : tensors)
-    if (strict && !known.count(name))
+    if (strict && !known.contains(name))
       problems << "\n  unexpected  " << name << " " << tensor.shape();
   require<ShapeError>(problems.str().empty(), "load_state: the tensors do not fit ", type_name(),
                       ":", problems.str());
