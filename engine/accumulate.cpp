@@ -41,8 +41,8 @@ GRADUS_INLINE void add_row(T* target, std::int64_t step, const T* source, std::i
 void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
   const std::int64_t rows = index.numel(), columns = rows == 0 ? 0 : part.numel() / rows;
   const Tensor from = kernel::contiguous(part), at = kernel::contiguous(index);
-  const std::int64_t* row = at.data<std::int64_t>();
-  const auto grain = std::max<std::int64_t>(64, rows_grain(rows));
+  const auto* row = at.data<std::int64_t>();
+  const std::int64_t grain = std::max<std::int64_t>(64, rows_grain(rows));
   dispatch_float("accumulate", sum.dtype(), [&]<class T>() {
     T* target = sum.mutable_data<T>();
     const T* source = from.data<T>();

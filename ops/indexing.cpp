@@ -24,7 +24,7 @@ namespace {
 /// All of `index` (contiguous) in [0, n), or an IndexError that names the first that is not.
 void check_range(const char* op, const char* what, const Tensor& index, std::int64_t n,
                  const char* advice = "") {
-  const std::int64_t* first = index.data<std::int64_t>();
+  const auto* first = index.data<std::int64_t>();
   const std::int64_t count = index.numel();
   for (std::int64_t k = 0; k < count; ++k) {
     if (static_cast<std::uint64_t>(first[k]) < static_cast<std::uint64_t>(n)) continue;
@@ -58,7 +58,7 @@ Tensor along(const Tensor& index, int axis, const Shape& shape) {
 template <class T>
 void copy_positions(const T* x, std::int64_t outer, std::int64_t n, std::int64_t inner,
                     const Tensor& index, T* y) {
-  const std::int64_t* from = index.data<std::int64_t>();
+  const auto* from = index.data<std::int64_t>();
   const std::int64_t count = index.numel();
   parallel_for(outer * count, rows_grain(inner), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row)
@@ -74,7 +74,7 @@ void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T*
   Shape lines = index.shape();
   const std::int64_t m = lines[axis];
   lines[axis] = 1;
-  const std::int64_t* at = index.data<std::int64_t>();
+  const auto* at = index.data<std::int64_t>();
   const std::int64_t index_step = index.strides()[axis], s_step = s_strides[axis];
   const Strides strides[] = {index.strides(), x_strides, s_strides};
   for_each_row(lines, strides, [&](const Offsets& first, std::int64_t n, const Offsets& step) {
@@ -182,7 +182,7 @@ struct OneHot final : Op {
     shape.push_back(classes);
     Tensor y = Tensor::empty(shape, dtype);
     y.fill_(0);
-    const std::int64_t* hot = at.data<std::int64_t>();
+    const auto* hot = at.data<std::int64_t>();
     dispatch(dtype, [&]<class T>() {
       T* out = y.mutable_data<T>();
       for (std::int64_t k = 0; k < at.numel(); ++k) out[k * classes + hot[k]] = T(1);

@@ -8,6 +8,7 @@
 #include "gradus/ops/matmul.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/products/multiply.h"
@@ -31,7 +32,7 @@ struct Operand {
   std::int64_t stride = 0;  // between rows as stored
   Strides batch;            // strides of the leading axes, broadcast to the result's
 
-  Operand(const Tensor& given, const Shape& leading) : x(given) {
+  Operand(Tensor given, const Shape& leading) : x(std::move(given)) {
     if (!is_matrix()) {
       x = kernel::contiguous(x);
       is_matrix();

@@ -60,7 +60,7 @@ template <class T, class Body>
 void for_each_line(const Tensor& x, int axis, Tensor& y, Body body) {
   const Tensor packed = kernel::contiguous(x);
   const T* from = packed.data<T>();
-  std::int64_t* to = y.mutable_data<std::int64_t>();
+  auto* to = y.mutable_data<std::int64_t>();
   const Groups g = groups_of(packed, reduced("sort", packed, {axis}, false));
   const std::int64_t lines = g.outer * g.inner, out = lines == 0 ? 0 : y.numel() / lines;
   parallel_for(lines, rows_grain(g.n), [&](std::int64_t begin, std::int64_t end) {
@@ -172,8 +172,8 @@ struct Multinomial final : Op {
     shape[axis] = count;
     Tensor y = Tensor::empty(shape, Dtype::i64);
     const Tensor packed = kernel::contiguous(kernel::convert(weights, Dtype::f64));
-    const double* first = packed.data<double>();
-    std::int64_t* out = y.mutable_data<std::int64_t>();
+    const auto* first = packed.data<double>();
+    auto* out = y.mutable_data<std::int64_t>();
     const std::int64_t rows = n == 0 ? numel(shape) / count : packed.numel() / n;
     parallel_for(rows, rows_grain(n), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
