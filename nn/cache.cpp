@@ -143,7 +143,7 @@ KeysValues KVCache::extend(const Named& layer, const Tensor& keys, const Tensor&
 }
 
 /// Everything from the oldest slot on, then the new tokens; the last `capacity` of them are kept.
-KeysValues KVCache::slide(Layer& layer, const KeysValues& fresh) const {
+KeysValues KVCache::slide(Layer& layer, const KeysValues& fresh) {
   const auto both = [&](Tensor& kept, const Tensor& latest) {
     Tensor all =
         kept.defined()

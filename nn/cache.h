@@ -83,7 +83,7 @@ class KVCache {
                      const std::vector<std::int64_t>& lengths) const;
   void place_keys(std::vector<std::int64_t>& slots, const std::vector<std::int64_t>& fresh,
                   std::vector<std::int64_t>& keys) const;
-  KeysValues slide(Layer& layer, const KeysValues& fresh) const;
+  KeysValues slide(Layer& layer, const KeysValues& fresh);
 
   CacheOptions options_;
   std::int64_t batch_ = 0, advances_ = 0;

@@ -41,12 +41,12 @@ class ModuleList : public Layer<ModuleList> {
   template <GivenModule M>
   M& add(const std::string& name, M&& module) {
     check_free(name);
-    items_.push_back(item_of(name, std::move(module)));
+    items_.push_back(item_of(name, std::forward<M>(module)));
     return static_cast<M&>(*items_.back().module);
   }
   template <GivenModule M>
   M& add(M&& module) {
-    return add(std::to_string(size()), std::move(module));
+    return add(std::to_string(size()), std::forward<M>(module));
   }
 
   /// The module of that name (or number of arrival); ValueError if there is none, or it is no M.

@@ -99,7 +99,7 @@ struct Compare final : Op {
     dispatch_number(name(), x.dtype(), [&]<class T>() {
       // A number takes the tensor's dtype, but integers are compared with 2.5 itself.
       using Common = std::conditional_t<std::is_same_v<T, float>, float, double>;
-      const Common c = static_cast<Common>(number);
+      const auto c = static_cast<Common>(number);
       map_into<T, bool>(y, x, [c](auto v) { return Relation{}(static_cast<Common>(v), c); });
     });
     return y;

@@ -63,7 +63,7 @@ struct Cat final : Op {
       sizes.push_back(each.shape()[axis]);
       shape[axis] += each.shape()[axis];
     }
-    const Tensor y = Tensor::empty(shape, x[0].dtype());
+    Tensor y = Tensor::empty(shape, x[0].dtype());
     std::int64_t start = 0;
     for (const Tensor& each : x) {
       kernel::sliced(y, axis, start, each.shape()[axis]).copy_(each);
@@ -128,7 +128,7 @@ struct Pad final : Op {
   Tensor forward(const Tensor& x) {
     Shape shape = x.shape();
     shape[axis] += before + after;
-    const Tensor y = Tensor::empty(shape, x.dtype());
+    Tensor y = Tensor::empty(shape, x.dtype());
     kernel::sliced(y, axis, 0, before).fill_(value);
     kernel::sliced(y, axis, before, n).copy_(x);
     kernel::sliced(y, axis, before + n, after).fill_(value);

@@ -25,7 +25,7 @@ bool is_machinery(const std::string& function) {
   return function.starts_with("_ZNSt") || function.starts_with("_ZSt") ||
          function.starts_with("_ZNKSt") ||
          std::any_of(std::begin(kParts), std::end(kParts),
-                     [&](const char* part) { return function.find(part) != function.npos; });
+                     [&](const char* part) { return function.find(part) != std::string::npos; });
 }
 
 /// What a page calls a file: one of the library as in its tree, another as seen from where the
