@@ -23,7 +23,7 @@ using Block = std::array<Word, 4>;
 constexpr Word kFactor0 = 0xD2511F53, kFactor1 = 0xCD9E8D57;  // the paper's
 constexpr Word kStep0 = 0x9E3779B9, kStep1 = 0xBB67AE85;  // of the key: golden ratio, √3 − 1
 constexpr int kRounds = 10;
-constexpr int kGroup = 32;  // blocks that are made together
+constexpr std::int64_t kGroup = 32;  // blocks that are made together
 
 Word low(std::uint64_t x) { return static_cast<Word>(x); }
 Word high(std::uint64_t x) { return static_cast<Word>(x >> 32); }

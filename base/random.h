@@ -54,7 +54,7 @@ void seed(std::uint64_t seed);  // generator() starts anew
 /// Random ops inside draw from `own`: gradient checks freeze masks so, data loaders keep theirs.
 class GeneratorScope {
  public:
-  explicit GeneratorScope(Generator& own);
+  [[nodiscard]] explicit GeneratorScope(Generator& own);
   ~GeneratorScope();
   GeneratorScope(const GeneratorScope&) = delete;
   GeneratorScope& operator=(const GeneratorScope&) = delete;

@@ -9,7 +9,7 @@ class SourceLocation {
   SourceLocation() = default;
   static constexpr SourceLocation current(const char* file = __builtin_FILE(),
                                           int line = __builtin_LINE()) {
-    return SourceLocation(file, line);
+    return {file, line};
   }
   const char* file_name() const { return file_; }  // "" where nothing was noted
   int line() const { return line_; }               // from 1; 0 where nothing was noted

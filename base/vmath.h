@@ -91,7 +91,7 @@ GRADUS_INLINE float log(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(tiny ? x * 8388608.0f : x);  // denormals: 2²³x
   const std::int32_t e = static_cast<std::int32_t>(bits - 0x3f3504f3u) >> 23;  // 2ᵉ m, √½ ≤ m < √2
   const float f = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(e) << 23)) - 1.0f;
-  const float n = static_cast<float>(tiny ? e - 23 : e);
+  const auto n = static_cast<float>(tiny ? e - 23 : e);
   // (ln(1 + f) - f + f²/2) / f³: the fit's error is 5.9e-9 of ln(1 + f).
   const float p = detail::polynomial(f, -0.0763643533f, 0.127622157f, -0.131596103f, 0.1420158f,
                                      -0.166234091f, 0.200012416f, -0.250008196f, 0.333333313f);

@@ -40,7 +40,7 @@ Report check(const TensorFunction& f) {
   Report report = f.compare(rows);
   if (f.options.conditions) check_conditions(f, rows, report);
   if (!report && !f.output.requires_grad())
-    report.notes.push_back(
+    report.notes.emplace_back(
         "the result has no place in the graph: was it computed under NoGrad, or "
         "from detached or converted tensors?");
   for (const Kink& kink : f.options.kinks)

@@ -108,7 +108,7 @@ class Again {
   };
 
   Tensor run(const Tensors& in) const {
-    const Tensor y = call_.node->run_again(in);
+    Tensor y = call_.node->run_again(in);
     require<ValueError>(y.defined(), "it cannot be run again");
     return y;
   }
@@ -116,7 +116,7 @@ class Again {
   void find_free() {
     for (std::size_t k = 0; k < in_.size(); ++k)
       if (in_[k].defined() && is_float(in_[k].dtype()) && call_.node->inputs[k])
-        moving_.push_back({k, numbers(in_[k])});
+        moving_.push_back({k, numbers(in_[k]), {}, {}});
     const Tensors dx = gradients(in_, 1);
     for (std::size_t n = 0; n < moving_.size(); ++n) {
       Moving& m = moving_[n];

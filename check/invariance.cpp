@@ -27,7 +27,7 @@ Tensor call(const F& f, const Args&... args) {
   const NoGrad off;
   Generator own(1);
   const GeneratorScope scope(own);
-  const Tensor y = f(args...);
+  Tensor y = f(args...);
   require(y.defined() && is_float(y.dtype()), "invariance: the function gave ",
           y.defined() ? name_of(y.dtype()) : "an undefined tensor", ", wants numbers");
   return y;
@@ -107,12 +107,12 @@ Invariance causal(const SequenceFunction& f, const Tensor& x, const InvarianceOp
   check_input("causal", x);
   const Tensor y = call(f, x);
   for (std::int64_t t = 1; t < x.size(1); ++t) {
-    const Invariance same =
+    Invariance same =
         compare(slice(y, 1, 0, t), slice(call(f, changed_from(x, t)), 1, 0, t), options,
                 str_cat("inputs from position ", t, " on were changed: it sees the future"));
     if (!same) return same;
     if (!is_float(x.dtype())) continue;
-    if (const Invariance none = no_gradient_from(f, x, t); !none) return none;
+    if (Invariance none = no_gradient_from(f, x, t); !none) return none;
   }
   return {true, "no output depends on an input after it"};
 }
@@ -131,13 +131,13 @@ Invariance padding_invariant(
     const std::int64_t n = lengths[static_cast<std::size_t>(b)];
     const Tensor mine = slice(slice(y, 0, b, b + 1), 1, 0, n), one = slice(x, 0, b, b + 1);
     const Tensor alone = call(f, slice(one, 1, 0, n), std::vector<std::int64_t>{n});
-    const Invariance same =
+    Invariance same =
         compare(mine, alone, options,
                 str_cat("example ", b, " of length ", n, " with padding behind it, and without"));
     if (!same) return same;
     if (n == T) continue;
     const Tensor other = call(f, changed_from(one, n), std::vector<std::int64_t>{n});
-    const Invariance unread =
+    Invariance unread =
         compare(mine, slice(other, 1, 0, n), options,
                 str_cat("the padding of example ", b, " was changed: it is read"));
     if (!unread) return unread;
@@ -152,7 +152,7 @@ Invariance cache_invariant(const SequenceFunction& whole,
   const Tensor y = call(whole, x);
   const SequenceFunction step = start();
   for (std::int64_t t = 0; t < x.size(1); ++t) {
-    const Invariance same =
+    Invariance same =
         compare(slice(y, 1, t, t + 1), call(step, slice(x, 1, t, t + 1)), options,
                 str_cat("all at once, and step ", t, " with the cache"));
     if (!same) return same;
@@ -192,7 +192,7 @@ Invariance batch_invariant(const SequenceFunction& f, const Tensor& x,
                       "batch_invariant: a batch of 1 has no other examples to depend on");
   const Tensor y = call(f, x);
   for (std::int64_t b = 0; b < x.size(0); ++b) {
-    const Invariance same = compare(slice(y, 0, b, b + 1), call(f, slice(x, 0, b, b + 1)), options,
+    Invariance same = compare(slice(y, 0, b, b + 1), call(f, slice(x, 0, b, b + 1)), options,
                                     str_cat("example ", b, " in its batch, and alone"));
     if (!same) return same;
   }

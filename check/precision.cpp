@@ -92,7 +92,7 @@ void check_precision(Trial& t) {
   const Tensors rough = converted(t.x, Dtype::f32);
   const Tensor dy = kernel::convert(tensor(t.rows.dy, t.dy.shape()), Dtype::f32);
   if (!fits_f32(rough) || !fits_f32({t.base.y})) {
-    t.report.notes.push_back("not checked in f32: the numbers are too large for it");
+    t.report.notes.emplace_back("not checked in f32: the numbers are too large for it");
     return;
   }
   ++t.report.counts.conditions;

@@ -83,7 +83,7 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   Tensors in = subject.inputs;
   in.push_back(other_numbers(subject.output, options.seed + 6));
   options.names = subject.options.names;
-  options.names.push_back("upstream");
+  options.names.emplace_back("upstream");
   options.differentiable = subject.wanted();
   options.differentiable.push_back(true);
   options.smallest = false;  // u and the upstream gradient have the sizes of these inputs

@@ -12,7 +12,7 @@ endforeach()
 set(gradus_header_dirs check/raw check/adapters)
 if(NOT GRADUS_CHECK_ONLY)
   list(APPEND gradus_installed gradus)
-  set(gradus_header_dirs ${gradus_rooms})
+  set(gradus_header_dirs ${gradus_components})
 endif()
 
 install(TARGETS ${gradus_installed} EXPORT gradusTargets)
@@ -29,7 +29,7 @@ foreach(dir IN LISTS gradus_header_dirs)
   endif()
 endforeach()
 
-# Whoever links a static library links what it stands on, so the package finds that again.
+# What links a static library links what that stands on, so the package finds that again.
 set(gradus_is_static OFF)
 if(TARGET gradus)
   get_target_property(gradus_kind gradus TYPE)

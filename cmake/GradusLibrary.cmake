@@ -1,6 +1,6 @@
 # The library: the sources of the components, compiled. A new file is found without being listed.
-set(gradus_rooms base engine ops nn models check trace io train)
-set(gradus_globs ${gradus_rooms})
+set(gradus_components base engine ops nn models check trace io train)
+set(gradus_globs ${gradus_components})
 list(TRANSFORM gradus_globs APPEND "/*.cpp")
 file(GLOB_RECURSE gradus_sources CONFIGURE_DEPENDS ${gradus_globs})
 list(FILTER gradus_sources EXCLUDE REGEX "/train/distributed/(mpi/|faults/side_channel)")  # GradusMpi.cmake
@@ -108,7 +108,7 @@ if(GRADUS_OPENMP)
   list(APPEND gradus_stands_on "$<LINK_ONLY:OpenMP::OpenMP_CXX>")
 endif()
 
-# JSON, for files. Header-only and seen by io/ alone: whoever links Gradus does not need it.
+# JSON, for files. Header-only and seen by io/ alone: a program that links Gradus does not need it.
 find_package(nlohmann_json 3.9 QUIET)
 if(NOT nlohmann_json_FOUND)
   message(FATAL_ERROR "Gradus: io/ needs nlohmann_json 3.9 or newer: "

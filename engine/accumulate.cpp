@@ -41,7 +41,7 @@ GRADUS_INLINE void add_row(T* target, std::int64_t step, const T* source, std::i
 void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
   const std::int64_t rows = index.numel(), columns = rows == 0 ? 0 : part.numel() / rows;
   const Tensor from = kernel::contiguous(part), at = kernel::contiguous(index);
-  const std::int64_t* row = at.data<std::int64_t>();
+  const auto* row = at.data<std::int64_t>();
   const std::int64_t grain = std::max<std::int64_t>(64, rows_grain(rows));
   dispatch_float("accumulate", sum.dtype(), [&]<class T>() {
     T* target = sum.mutable_data<T>();
@@ -52,16 +52,6 @@ void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
                               end - begin);
     });
   });
-}
-
-/// The slice of `sum` that a partial gradient belongs to.
-Tensor region_of(const Tensor& sum, const Gradient::Region& region, std::int64_t count) {
-  Shape shape = sum.shape();
-  Strides strides = sum.strides();
-  const std::int64_t offset = sum.offset() + region.start * strides[region.axis];
-  shape[region.axis] = count;
-  strides[region.axis] *= region.step;
-  return kernel::strided_view(sum, shape, strides, offset);
 }
 
 /// Does a partial gradient lie inside `shape`? What a backward returned is not trusted with memory.
@@ -101,7 +91,8 @@ void accumulate_part(Tensor& sum, const Shape& shape, Dtype dtype, const Gradien
   make_own(sum, shape, dtype);
   const Gradient::Region& region = gradient.region();
   if (region.index.defined()) return add_rows(sum, gradient.part(), region.index);
-  Tensor target = region_of(sum, region, gradient.part().size(region.axis));
+  Tensor target = kernel::sliced(sum, region.axis, region.start, gradient.part().size(region.axis),
+                                 region.step);
   add_(target, gradient.part());
 }
 
@@ -129,6 +120,7 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                         "GradMode::enabled(), backward must return whole tensors");
     return accumulate_part(sum, shape, dtype, gradient);
   }
+  gradient = {};  // now part alone may be what holds its buffer
   require<ShapeError>(broadcasts_to(shape, part.shape()), "a gradient has shape ", part.shape(),
                       " where its tensor has ", shape,
                       ": it may be larger by broadcasting, but not smaller or of other sizes");
@@ -137,14 +129,10 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
     sum = part;
   } else if (differentiable) {
     sum = apply(op::Accumulate{}, sum, part);
-  } else if (sum.has_unique_storage() && sum.is_contiguous()) {
-    add_(sum, part);
-  } else if (part.has_unique_storage() && part.is_contiguous()) {
-    Tensor own = part;
-    add_(own, sum);
-    sum = own;
   } else {
-    sum = kernel::copy(sum);
+    const auto own = [](const Tensor& x) { return x.has_unique_storage() && x.is_contiguous(); };
+    if (!own(sum) && own(part)) std::swap(sum, part);
+    if (!own(sum)) sum = kernel::copy(sum);
     add_(sum, part);
   }
 }

@@ -24,7 +24,7 @@ ObserverScope::~ObserverScope() { thread_state.observer = thread_state.observer-
 
 std::string Scope::path() const {
   if (!outer_) return "";
-  const std::string before = outer_->path();
+  std::string before = outer_->path();
   const std::string own = outer_->who().name_of(who_);
   if (own.empty()) return before;  // called by, but no child of, the outer one
   return before.empty() ? own : before + "." + own;

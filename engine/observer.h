@@ -54,7 +54,7 @@ class Observer {
 /// Attaches an observer to this thread for as long as it lives.
 class ObserverScope {
  public:
-  explicit ObserverScope(Observer& observer);
+  [[nodiscard]] explicit ObserverScope(Observer& observer);
   ~ObserverScope();
   ObserverScope(const ObserverScope&) = delete;
   ObserverScope& operator=(const ObserverScope&) = delete;
@@ -103,7 +103,7 @@ class Named {
 /// The layer that is running now, innermost; a linked list over the stack.
 class Scope {
  public:
-  explicit Scope(const Named& who) : who_(who), outer_(thread_state.scope) {
+  [[nodiscard]] explicit Scope(const Named& who) : who_(who), outer_(thread_state.scope) {
     thread_state.scope = this;
     Observers::tell([&](Observer& o) { o.scope_begin(*this); });
   }

@@ -28,7 +28,7 @@ void Sizes::insert(int axis, std::int64_t size) {
 
 void Sizes::erase(int axis) {
   std::copy(begin() + axis + 1, end(), sizes_.data() + axis);
-  --rank_;
+  (*this)[--rank_] = 0;
 }
 
 std::string to_string(const Sizes& sizes) {

@@ -33,15 +33,10 @@ class Sizes {
   void insert(int axis, std::int64_t size);
   void erase(int axis);
 
-  friend bool operator==(const Sizes& a, const Sizes& b) {
-    if (a.rank_ != b.rank_) return false;
-    for (int i = 0; i < a.rank_; ++i)
-      if (a[i] != b[i]) return false;
-    return true;
-  }
+  friend bool operator==(const Sizes&, const Sizes&) = default;
 
  private:
-  std::array<std::int64_t, kMaxRank> sizes_{};
+  std::array<std::int64_t, kMaxRank> sizes_{};  // 0 from rank_ on
   int rank_ = 0;
 };
 

@@ -11,8 +11,7 @@
 namespace gradus {
 
 inline constexpr int kMaxOperands = 5;
-inline constexpr std::int64_t kSmall =
-    1024;  // elements below which finding rows is most of the work
+inline constexpr std::int64_t kSmall = 1024;  // elements below which finding rows costs most
 using Offsets = std::array<std::int64_t, kMaxOperands>;  // one entry an operand, in elements
 
 /// body(offsets, n, steps) for rows of n elements that together make up `shape`: operand k's row
@@ -36,6 +35,9 @@ Tensor convert(const Tensor& x, Dtype dtype);  // a converted copy; x where it h
 Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
                     std::int64_t offset);
 Tensor transposed(const Tensor& x, int a = -2, int b = -1);  // a view with two axes exchanged
+/// A view of start, start + step, … along `axis`, `count` of them.
+Tensor sliced(const Tensor& x, int axis, std::int64_t start, std::int64_t count,
+              std::int64_t step = 1);
 /// The same values, contiguous, seen as `shape`. ShapeError if the element counts differ.
 Tensor reshaped(const Tensor& x, const Shape& shape);
 

@@ -55,6 +55,12 @@ void check_writable(const char* name, const Tensor& x) {
       "or to a clone()");
 }
 
+void check_wanted(const char* name, bool holds) {
+  require<GraphError>(holds, name,
+                      ": this tensor does not require a gradient: call requires_grad_() on it, or ",
+                      "on a leaf before computing from it");
+}
+
 }  // namespace
 
 Dtype default_dtype() { return default_dtype_now; }
@@ -203,6 +209,15 @@ Tensor transposed(const Tensor& x, int a, int b) {
   return strided_view(x, shape, strides, x.offset());
 }
 
+Tensor sliced(const Tensor& x, int axis, std::int64_t start, std::int64_t count,
+              std::int64_t step) {
+  Shape shape = x.shape();
+  Strides strides = x.strides();
+  shape[axis] = count;
+  strides[axis] *= step;
+  return strided_view(x, shape, strides, x.offset() + (count ? start * x.strides()[axis] : 0));
+}
+
 Tensor reshaped(const Tensor& x, const Shape& shape) {
   require<ShapeError>(numel(shape) == x.numel(), "reshape: ", x.shape(), " has ", x.numel(),
                       " elements, ", shape, " has ", numel(shape));
@@ -235,8 +250,8 @@ Tensor Tensor::grad() const {
   return extra ? extra->grad : Tensor();
 }
 
-void Tensor::set_grad(Tensor gradient) {
-  require<GraphError>(node_ != nullptr, "set_grad: this tensor does not require a gradient");
+void Tensor::set_grad(const Tensor& gradient) {
+  check_wanted("set_grad", node_ != nullptr);
   require<ShapeError>(!gradient.defined() || gradient.shape() == shape_, "set_grad: the tensor is ",
                       shape_, " but the gradient ", gradient.shape());
   require<DtypeError>(!gradient.defined() || gradient.dtype() == dtype_, "set_grad: the tensor is ",
@@ -263,18 +278,19 @@ void Tensor::backward(const Tensor& gradient, BackwardOptions options) const {
 }
 
 void Tensor::retain_grad() const {
-  require<GraphError>(requires_grad(), "retain_grad: this tensor does not require a gradient");
+  check_wanted("retain_grad", requires_grad());
   node_->extra().retains_grad = true;
 }
 
 void Tensor::register_hook(std::function<Tensor(const Tensor&)> f) const {
-  require<GraphError>(requires_grad(), "register_hook: this tensor does not require a gradient");
+  check_wanted("register_hook", requires_grad());
   node_->extra().hooks.push_back(std::move(f));
 }
 
 void Tensor::register_post_accumulate_hook(std::function<void(Tensor&)> f) const {
   require<GraphError>(requires_grad() && is_leaf(),
-                      "register_post_accumulate_hook: wants a leaf that ", "requires a gradient");
+                      "register_post_accumulate_hook: wants a leaf that requires a gradient: call ",
+                      "requires_grad_() on it first");
   node_->extra().post_accumulate_hooks.push_back(std::move(f));
 }
 

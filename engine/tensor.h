@@ -137,9 +137,9 @@ class [[nodiscard]] Tensor {
   Tensor& requires_grad_(bool wanted = true);
   bool is_leaf() const;
 
-  Tensor grad() const;             // what backward() has added up; undefined if nothing has
-  void set_grad(Tensor gradient);  // an undefined tensor clears it
-  Tensor detach() const;           // the same values, outside the graph
+  Tensor grad() const;                    // what backward() has added up; undefined if nothing has
+  void set_grad(const Tensor& gradient);  // an undefined tensor clears it
+  Tensor detach() const;                  // the same values, outside the graph
 
   /// d(this)/d(leaf) is added to the grad() of every leaf it depends on. Without `gradient` this
   /// must have one element. GraphError when nothing requires a gradient or the graph is used up.

@@ -44,9 +44,9 @@ void views() {
 /// What a wrong order of reshape and transpose does: no error, right shape, wrong tokens.
 void heads() {
   std::printf("---- two tokens, four heads of width three: 100 · token + channel ----\n");
-  const Tensor x = unsqueeze(tensor({0, 100}), 1) + arange(0, 12);  // [T 2, C 12]
-  const Tensor right = transpose(reshape(x, {2, 4, 3}), 0, 1);      // [H 4, T 2, D 3]
-  const Tensor wrong = reshape(x, {4, 2, 3});                       // [H 4, T 2, D 3]
+  const Tensor x = unsqueeze(tensor({0, 100}), 1) + arange(0.0, 12.0);  // [T 2, C 12]
+  const Tensor right = transpose(reshape(x, {2, 4, 3}), 0, 1);          // [H 4, T 2, D 3]
+  const Tensor wrong = reshape(x, {4, 2, 3});                           // [H 4, T 2, D 3]
   show("head 1, split and transposed", right[1], {"the", "cat"});
   show("head 1, reshaped at once: both rows are of token \"the\"", wrong[1], {"the", "cat"});
   expect(same(right[1], tensor({{3, 4, 5}, {103, 104, 105}})), "a head has a row of each token");

@@ -25,7 +25,7 @@ const std::vector<std::string> kWords = {"the", "cat", "and", "the", "dog"};
 /// [1, T 5, C 4]: article, noun, cos and sin of the position's angle.
 Tensor words() {
   const Tensor kinds = tensor({{1, 0}, {0, 1}, {0, 0}, {1, 0}, {0, 1}});  // [5, 2]
-  const Tensor angles = arange(0, 5) * (M_PI / 4);                        // [5]
+  const Tensor angles = arange(0.0, 5.0) * (M_PI / 4);                    // [5]
   return unsqueeze(cat({kinds, stack({cos(angles), sin(angles)}, 1)}, 1), 0);
 }
 
@@ -59,7 +59,7 @@ void two_heads() {
   nn::MultiHeadAttention layer({.width = 4, .heads = 2, .bias = false});
   layer.qkv_proj.weight = projection().requires_grad_();
   layer.out_proj.weight = eye(4).requires_grad_();  // only puts the heads beside each other
-  const Tensor x = words(), dy = arange(0, 20) / 10.0 - 1.0;
+  const Tensor x = words(), dy = arange(0.0, 20.0) / 10.0 - 1.0;
   const FormulaScope as_formula;
   nn::AttentionRecord record;
   const Tensor y = layer(x);                           // [1, 5, 4]

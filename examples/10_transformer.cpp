@@ -57,7 +57,7 @@ void train(nn::Translator& model) {
 /// How many of 200 new words come out right, letter after letter, with a cache.
 double accuracy(const nn::Translator& model, std::int64_t length) {
   const Words words = draw(200, length);
-  nn::TranslatorContinuation writer(model, words.source);
+  nn::TranslatorDecoderState writer(model, words.source);
   const std::vector<nn::Tokens> starts(200, {kStart});
   const auto written = nn::generate(
       writer, starts, {.tokens = kLongest + 1, .end = kEnd, .sampling = {.temperature = 0}},

@@ -58,7 +58,7 @@ std::string checksum_of(const Checkpoint& checkpoint) {
 std::string take(std::map<std::string, std::string>& facts, const char* key) {
   const auto found = facts.find(key);
   if (found == facts.end()) return "";
-  const std::string value = found->second;
+  std::string value = found->second;
   facts.erase(found);
   return value;
 }

@@ -86,7 +86,7 @@ PretrainedTokenizer PretrainedTokenizer::of_gguf(const std::map<std::string, Fac
                  {"vocab", vocab},
                  {"merges", fact<std::vector<std::string>>(facts, key("merges"), name)}}}};
   if (known.nfc) made["normalizer"] = {{"type", "NFC"}};
-  const bool begins = facts.count(key("add_bos_token"))
+  const bool begins = facts.contains(key("add_bos_token"))
                           ? fact<bool>(facts, key("add_bos_token"), name)
                           : known.begins;
   if (begins)

@@ -22,7 +22,7 @@ const Value& value_at(const void* value) { return *static_cast<const Value*>(val
 
 }  // namespace
 
-struct Json::Document {
+struct Json::Document {  // NOLINT(bugprone-exception-escape): moving JSON throws nothing
   std::string name;
   Value value;
 };

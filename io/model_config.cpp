@@ -114,7 +114,7 @@ class Asked {
       const bool empty = json_.has(key) && ((value.is_object() && value.members().empty()) ||
                                             (value.is_list() && value.elements().empty()));
       const bool nothing = !json_.has(key) || empty || value.shown() == "false";
-      if (!nothing && seen_.count(key) == 0 && kHarmless.count(key) == 0) refuse(key);
+      if (!nothing && !seen_.contains(key) && !kHarmless.contains(key)) refuse(key);
     }
     if (!refused_.empty()) json_.refuse("asks for what Gradus does not have:" + refused_);
   }
@@ -212,7 +212,7 @@ nn::GPTOptions llama_options(Asked& config, const std::string& type) {
 nn::GPTOptions gpt_options(const Json& config) {
   static const std::set<std::string> llamas = {"llama", "mistral", "qwen2", "qwen3"};
   const std::string type = config.at("model_type").text();
-  if (type != "gpt2" && llamas.count(type) == 0)
+  if (type != "gpt2" && !llamas.contains(type))
     config.at("model_type")
         .refuse(str_cat(in_quotes(type), " is no GPT that Gradus knows: ",
                         "those are gpt2, llama, mistral, qwen2 and qwen3"));
@@ -227,17 +227,18 @@ nn::BERTOptions bert_options(const Json& config) {
   if (type != "bert" && type != "albert")
     config.at("model_type").refuse(str_cat(in_quotes(type), " is neither bert nor albert"));
   Asked asked(config);
-  nn::BERTOptions o{
-      .vocab = asked.whole("vocab_size"),
-      .context = asked.whole("max_position_embeddings"),
-      .layers = asked.whole("num_hidden_layers"),
-      .heads = asked.whole("num_attention_heads"),
-      .width = asked.whole("hidden_size"),
-      .segments = asked.whole("type_vocab_size", 2),
-      .hidden = asked.whole("intermediate_size"),
-      .activation = activation(asked, "hidden_act"),
-      .norm_eps = asked.number("layer_norm_eps", 1e-12),
-      .padding_id = asked.is_null("pad_token_id") ? -1 : asked.whole("pad_token_id", 0)};
+  nn::BERTOptions o{.vocab = asked.whole("vocab_size"),
+                    .context = asked.whole("max_position_embeddings"),
+                    .layers = asked.whole("num_hidden_layers"),
+                    .heads = asked.whole("num_attention_heads"),
+                    .width = asked.whole("hidden_size"),
+                    .segments = asked.whole("type_vocab_size", 2),
+                    .hidden = asked.whole("intermediate_size"),
+                    .activation = activation(asked, "hidden_act"),
+                    .norm_eps = asked.number("layer_norm_eps", 1e-12),
+                    .padding_idx = asked.is_null("pad_token_id")
+                                       ? std::nullopt
+                                       : std::optional(asked.whole("pad_token_id", 0))};
   asked.must_say("position_embedding_type", "absolute");
   asked.must_be("tie_word_embeddings", true);
   if (type == "albert") {

@@ -125,7 +125,7 @@ class Facts {
   void finish() const {
     std::string left;
     for (const auto& [key, value] : facts_)
-      if (key.starts_with(architecture + ".") && asked_.count(key) == 0) left += "\n  " + key;
+      if (key.starts_with(architecture + ".") && !asked_.contains(key)) left += "\n  " + key;
     require<FileError>(left.empty(), name_, ": asks for what Gradus does not have:", left);
   }
 
@@ -205,8 +205,8 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
                     {"layer_norm_eps", o.norm_eps}};
   if (o.shared) config["embedding_size"] = *o.embedding_width;
   if (classes > 0) config["id2label"] = labels(classes);
-  if (o.padding_id >= 0)
-    config["pad_token_id"] = o.padding_id;
+  if (o.padding_idx)
+    config["pad_token_id"] = *o.padding_idx;
   else
     config["pad_token_id"] = nullptr;
   return text_of(config);

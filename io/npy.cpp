@@ -88,7 +88,7 @@ class HeaderReader {
       fault(ahead('[') ? "arrays of records cannot be read" : "a string is missing");
     const std::size_t end = rest_.find(quote);
     if (end == std::string_view::npos) fault("a string does not end");
-    const std::string value(rest_.substr(0, end));
+    std::string value(rest_.substr(0, end));
     rest_.remove_prefix(end + 1);
     return value;
   }

@@ -34,7 +34,7 @@ struct Opened {
     const std::string file = (fs::path(source->name()) / "config.json").string();
     return Json::parse(read_text(file), file);
   }
-  bool has(const std::string& name) const { return tensors.shapes.count(name) != 0; }
+  bool has(const std::string& name) const { return tensors.shapes.contains(name); }
   /// The first size of a tensor; 0 where there is none.
   std::int64_t rows(const std::string& name) const {
     const auto found = tensors.shapes.find(name);

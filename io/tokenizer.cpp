@@ -110,13 +110,13 @@ std::string StreamDecoder::push(std::int64_t id) {
     if (found.kind == Utf8::incomplete) break;
     whole += found.length;
   }
-  const std::string certain = replace_invalid_utf8(std::string_view(held_).substr(0, whole));
+  std::string certain = replace_invalid_utf8(std::string_view(held_).substr(0, whole));
   held_.erase(0, whole);
   return certain;
 }
 
 std::string StreamDecoder::finish() {
-  const std::string rest = replace_invalid_utf8(held_);
+  std::string rest = replace_invalid_utf8(held_);
   held_.clear();
   return rest;
 }

@@ -29,7 +29,7 @@ std::int64_t embedding_width(const BERTOptions& o) { return o.embedding_width.va
 
 BERT::BERT(const BERTOptions& given)
     : options(given),
-      token(given.vocab, embedding_width(given), {given.padding_id}),
+      token(given.vocab, embedding_width(given), {given.padding_idx}),
       position(given.context, embedding_width(given)),
       segment(given.segments, embedding_width(given)),
       norm(embedding_width(given), {given.norm_eps}),

@@ -1,6 +1,7 @@
 // BERT: an encoder that fills in masked tokens, and a classifier of texts on top of it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "gradus/base/random.h"
@@ -21,7 +22,7 @@ struct BERTOptions {
   std::optional<std::int64_t> embedding_width = {};  // E, made C by a projection (Lan et al. 2020)
   bool shared = false;                               // one block, applied `layers` times (the same)
   bool pooler = false;                               // has pool()
-  std::int64_t padding_id = -1;  // its row of tokens gets no gradient; −1: none
+  std::optional<std::int64_t> padding_idx = {};      // its row of tokens gets no gradient
 };
 
 /// Devlin et al. 2019: token + position + segment, normed, then an encoder that sees both ways.
@@ -37,7 +38,7 @@ class BERT : public Layer<BERT> {
     return {{"token", token},     {"position", position}, {"segment", segment}, {"norm", norm},
             {"mapping", mapping}, {"encoder", encoder},   {"pooler", pooler}};
   }
-  BERT blank() const { return BERT(options); }
+  BERT same_architecture() const { return BERT(options); }
 
   BERTOptions options;
   Embedding token, position, segment;  // [V, E], [context, E], [segments, E]; E is C, or as asked
@@ -59,7 +60,7 @@ class MaskedLM : public Layer<MaskedLM> {
   Members members() override {
     return {{"bert", bert}, {"dense", dense}, {"norm", norm}, {"bias", bias}};
   }
-  MaskedLM blank() const { return MaskedLM(bert.options); }
+  MaskedLM same_architecture() const { return MaskedLM(bert.options); }
 
   BERT bert;
   Linear dense;  // [E, C]
@@ -76,7 +77,7 @@ class TextClassifier : public Layer<TextClassifier> {
   TextClassifier(const BERTOptions& options, std::int64_t classes);
   Tensor forward(const Tensor& ids, const std::vector<std::int64_t>& lengths = {}) const;
   Members members() override { return {{"bert", bert}, {"pooler", pooler}, {"head", head}}; }
-  TextClassifier blank() const { return {bert.options, head.weight.size(0)}; }
+  TextClassifier same_architecture() const { return {bert.options, head.weight.size(0)}; }
 
   BERT bert;
   Linear pooler, head;  // [C, C], [classes, C]

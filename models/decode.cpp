@@ -22,19 +22,19 @@ void check_prompts(const char* who, const std::vector<Tokens>& prompts) {
 
 }  // namespace
 
-GPTContinuation::GPTContinuation(const GPT& model) : model_(model), cache_(cache_options()) {}
+GPTDecoderState::GPTDecoderState(const GPT& model) : model_(model), cache_(cache_options()) {}
 
-CacheOptions GPTContinuation::cache_options() const {
+CacheOptions GPTDecoderState::cache_options() const {
   const GPTOptions& of = model_.options;
   const bool sliding = of.window > 0 && of.position != HeadPosition::none;
   return {.capacity = sliding ? of.window : of.context, .sliding = sliding};
 }
 
-Tensor GPTContinuation::next(const std::vector<Tokens>& tokens) {
+Tensor GPTDecoderState::next(const std::vector<Tokens>& tokens) {
   require<ShapeError>(seen_.empty() || seen_.size() == tokens.size(),
-                      "GPTContinuation: ", tokens.size(), " sequences, but it continues ",
+                      "GPTDecoderState: ", tokens.size(), " sequences, but it continues ",
                       seen_.size());
-  check_prompts("GPTContinuation", tokens);
+  check_prompts("GPTDecoderState", tokens);
   const NoGrad off;
   seen_.resize(tokens.size());
   PaddedBatch step = pad_sequences(tokens, 0, PaddingSide::left);
@@ -52,14 +52,14 @@ Tensor GPTContinuation::next(const std::vector<Tokens>& tokens) {
   return gradus::select(logits, 1, -1);                           // [B, V]
 }
 
-void GPTContinuation::select(const std::vector<std::int64_t>& sequences) {
+void GPTDecoderState::select(const std::vector<std::int64_t>& sequences) {
   cache_.select(sequences);
   std::vector<Tokens> chosen;
   for (const std::int64_t i : sequences) chosen.push_back(seen_[static_cast<std::size_t>(i)]);
   seen_ = std::move(chosen);
 }
 
-std::vector<Tokens> generate(Continuation& model, const std::vector<Tokens>& prompts,
+std::vector<Tokens> generate(DecoderState& model, const std::vector<Tokens>& prompts,
                              const GenerateOptions& options, const RandomStream& random,
                              FunctionRef<bool(std::int64_t, std::int64_t)> on_token) {
   check_prompts("generate", prompts);
@@ -116,7 +116,7 @@ void sort_and_cut(std::vector<Beam>& beams, std::int64_t count) {
 
 }  // namespace
 
-std::vector<Beam> beam_search(Continuation& model, const Tokens& prompt,
+std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
                               const BeamOptions& options) {
   check_prompts("beam_search", {prompt});
   require(options.beams > 0 && options.tokens >= 0, "beam_search: ", options.beams, " beams, ",

@@ -28,9 +28,9 @@ std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, 
                           const Tokens& seen = {});
 
 /// A model that continues B sequences side by side.
-class Continuation {
+class DecoderState {
  public:
-  virtual ~Continuation() = default;
+  virtual ~DecoderState() = default;
   /// What comes next of each sequence (at the first call the prompts, of any lengths ≥ 1) → logits
   /// of the token after it, [B, V].
   virtual Tensor next(const std::vector<Tokens>& tokens) = 0;
@@ -40,9 +40,9 @@ class Continuation {
 
 /// A GPT with a cache. Beyond the context of learned positions it sees the last `context` tokens,
 /// and is computed anew for each.
-class GPTContinuation final : public Continuation {
+class GPTDecoderState final : public DecoderState {
  public:
-  explicit GPTContinuation(const GPT& model);
+  explicit GPTDecoderState(const GPT& model);
   Tensor next(const std::vector<Tokens>& tokens) override;
   void select(const std::vector<std::int64_t>& sequences) override;
 
@@ -62,7 +62,7 @@ struct GenerateOptions {
 /// Continues each prompt (at least one token); gives what was added. on_token is told each token
 /// as it is drawn, and may return false to stop. The n-th token of sequence b of B is chosen by
 /// random.uniform(n · B + b).
-std::vector<Tokens> generate(Continuation& model, const std::vector<Tokens>& prompts,
+std::vector<Tokens> generate(DecoderState& model, const std::vector<Tokens>& prompts,
                              const GenerateOptions& options, const RandomStream& random,
                              FunctionRef<bool(std::int64_t sequence, std::int64_t token)> on_token);
 
@@ -80,7 +80,7 @@ struct Beam {
 
 /// The likeliest continuations of one prompt that a beam finds, best first; `beams` of them at
 /// most. 1 beam is greedy decoding.
-std::vector<Beam> beam_search(Continuation& model, const Tokens& prompt,
+std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
                               const BeamOptions& options);
 
 }  // namespace gradus::nn

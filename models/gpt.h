@@ -51,7 +51,7 @@ class GPT : public Layer<GPT> {
   Mask mask() const;  // causal, within the window
 
   Members members() override;
-  GPT blank() const { return GPT(options); }
+  GPT same_architecture() const { return GPT(options); }
 
   GPTOptions options;
   Embedding token;     // [V, C]

@@ -49,7 +49,7 @@ void add_links(std::vector<Link>& links, const NameRule& rule, const Own& own) {
     found = false;
     for (const char* suffix : both ? std::vector{".weight", ".bias"} : std::vector{""}) {
       Link link{&rule, expand(rule.ours, number, suffix), expand(rule.theirs, number, suffix)};
-      if (own.count(link.ours.front()) == 0) continue;
+      if (!own.contains(link.ours.front())) continue;
       found = true;
       links.push_back(std::move(link));
     }
@@ -124,13 +124,13 @@ class Finder {
 
   /// The name that the source has for it, "" where it has none.
   std::string find(const std::string& name) const {
-    if (theirs_.shapes.count(name) != 0) return name;
+    if (theirs_.shapes.contains(name)) return name;
     if (names_.prefix.empty() || !name.starts_with(names_.prefix)) return "";
     const std::string bare = name.substr(names_.prefix.size());
-    return theirs_.shapes.count(bare) != 0 ? bare : "";
+    return theirs_.shapes.contains(bare) ? bare : "";
   }
   std::string use(const std::string& name) {
-    const std::string found = find(name);
+    std::string found = find(name);
     if (!found.empty()) used_.insert(found);
     return found;
   }
@@ -140,7 +140,7 @@ class Finder {
         if (pattern.find("{}") == std::string::npos) break;
     std::ostringstream lines;
     for (const auto& [name, shape] : theirs_.shapes)
-      if (used_.count(name) == 0) lines << "\n  unexpected  " << name << " " << shape;
+      if (!used_.contains(name)) lines << "\n  unexpected  " << name << " " << shape;
     return lines.str();
   }
 
@@ -171,7 +171,7 @@ std::string problems_of(const std::vector<Link>& links, const Own& own, const Na
     }
   }
   for (const auto& [name, tensor] : own)
-    if (filled.count(name) == 0)
+    if (!filled.contains(name))
       problems << "\n  unnamed     " << name << " " << tensor.shape()
                << ": the table of names has no line for it";
   return problems.str() + finder.unexpected();

@@ -88,16 +88,16 @@ Tensor Translator::forward(const Tensor& source, const Tensor& target,
   return decode(target, encode(source, lengths), lengths);
 }
 
-TranslatorContinuation::TranslatorContinuation(const Translator& model, const Tensor& source,
+TranslatorDecoderState::TranslatorDecoderState(const Translator& model, const Tensor& source,
                                                std::vector<std::int64_t> source_lengths)
     : model_(model), lengths_(std::move(source_lengths)), cache_({model.options.context}) {
   const NoGrad off;
   memory_ = model.encode(source, lengths_);
 }
 
-Tensor TranslatorContinuation::next(const std::vector<Tokens>& tokens) {
+Tensor TranslatorDecoderState::next(const std::vector<Tokens>& tokens) {
   require<ShapeError>(std::ssize(tokens) == memory_.size(0),
-                      "TranslatorContinuation: ", tokens.size(), " targets for ", memory_.size(0),
+                      "TranslatorDecoderState: ", tokens.size(), " targets for ", memory_.size(0),
                       " sources");
   const NoGrad off;
   const PaddedBatch step = pad_sequences(tokens, 0, PaddingSide::left);
@@ -106,7 +106,7 @@ Tensor TranslatorContinuation::next(const std::vector<Tokens>& tokens) {
   return gradus::select(logits, 1, -1);                                       // [B, V]
 }
 
-void TranslatorContinuation::select(const std::vector<std::int64_t>& sequences) {
+void TranslatorDecoderState::select(const std::vector<std::int64_t>& sequences) {
   cache_.select(sequences);
   memory_ = index_select(memory_, 0, tensor(sequences, {std::ssize(sequences)}));
   std::vector<std::int64_t> lengths;

@@ -36,7 +36,7 @@ class Translator : public Layer<Translator> {
                 KVCache* cache = nullptr) const;
 
   Members members() override;
-  Translator blank() const { return Translator(options); }
+  Translator same_architecture() const { return Translator(options); }
 
   TranslatorOptions options;
   Embedding source_token, target_token;  // [V, C]
@@ -48,9 +48,9 @@ class Translator : public Layer<Translator> {
 };
 
 /// Continues targets of a batch of sources, with a cache; prompts are the start tokens.
-class TranslatorContinuation final : public Continuation {
+class TranslatorDecoderState final : public DecoderState {
  public:
-  TranslatorContinuation(const Translator& model, const Tensor& source,
+  TranslatorDecoderState(const Translator& model, const Tensor& source,
                          std::vector<std::int64_t> source_lengths = {});
   Tensor next(const std::vector<Tokens>& tokens) override;
   void select(const std::vector<std::int64_t>& sequences) override;

@@ -32,7 +32,7 @@ class VisionTransformer : public Layer<VisionTransformer> {
             {"encoder", encoder},
             {"head", head}};
   }
-  VisionTransformer blank() const { return VisionTransformer(options); }
+  VisionTransformer same_architecture() const { return VisionTransformer(options); }
 
   VisionTransformerOptions options;
   Linear patch;        // [C, channels · patch²]

@@ -144,8 +144,7 @@ KeysValues CrossAttention::project(const Tensor& x, const Tensor& keys, const Te
     return *known;
   }
   const std::int64_t G = options.kv_heads.value_or(options.heads);
-  const KeysValues memory{.keys = split_heads(k_proj(keys), G),
-                          .values = split_heads(v_proj(values), G)};
+  KeysValues memory{.keys = split_heads(k_proj(keys), G), .values = split_heads(v_proj(values), G)};
   if (cache) cache->remember(*this, memory);
   return memory;
 }

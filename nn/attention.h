@@ -47,7 +47,7 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   /// [B, T, C] → the same. With a cache, to the tokens before these too.
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
   Members members() override;
-  MultiHeadAttention blank() const { return MultiHeadAttention(options); }
+  MultiHeadAttention same_architecture() const { return MultiHeadAttention(options); }
 
   MultiHeadAttentionOptions options;
   Linear qkv_proj;         // [(H + 2·G)·D, C]: q, k, v one after the other
@@ -85,7 +85,7 @@ class CrossAttention : public Layer<CrossAttention> {
   Tensor forward(const Tensor& x, const Tensor& keys, const Tensor& values, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
   Members members() override;
-  CrossAttention blank() const { return CrossAttention(options); }
+  CrossAttention same_architecture() const { return CrossAttention(options); }
 
   CrossAttentionOptions options;
   Linear q_proj, k_proj, v_proj;  // [C, C], [G·D, M], [G·D, value_width]
@@ -113,7 +113,7 @@ class SelfAttention : public Layer<SelfAttention> {
   Members members() override {
     return {{"q_proj", q_proj}, {"k_proj", k_proj}, {"v_proj", v_proj}};
   }
-  SelfAttention blank() const { return SelfAttention(q_proj.weight.size(1), options); }
+  SelfAttention same_architecture() const { return SelfAttention(q_proj.weight.size(1), options); }
 
   SelfAttentionOptions options;
   Linear q_proj, k_proj, v_proj;  // [d_k, width] twice, [d_v, width]

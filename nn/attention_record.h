@@ -21,7 +21,7 @@ class AttentionRecord {
     std::string layer;  // its path in the model, "" if it was called on its own
     Tensor weights;     // [B, H, T, S], before dropout; rows sum to 1, or are 0
   };
-  AttentionRecord();
+  [[nodiscard]] AttentionRecord();
   ~AttentionRecord();
   AttentionRecord(const AttentionRecord&) = delete;
   AttentionRecord& operator=(const AttentionRecord&) = delete;

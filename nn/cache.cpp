@@ -145,7 +145,7 @@ KeysValues KVCache::extend(const Named& layer, const Tensor& keys, const Tensor&
 /// Everything from the oldest slot on, then the new tokens; the last `capacity` of them are kept.
 KeysValues KVCache::slide(Layer& layer, const KeysValues& fresh) {
   const auto both = [&](Tensor& kept, const Tensor& latest) {
-    const Tensor all =
+    Tensor all =
         kept.defined()
             ? cat({slice(kept, 2, newest_, before_), slice(kept, 2, 0, newest_), latest}, 2)
             : latest;

@@ -22,7 +22,7 @@ class Conv1d : public Layer<Conv1d> {
          const Conv1dLayerOptions& options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override { return {{"weight", weight}, {"bias", bias}}; }
-  Conv1d blank() const {
+  Conv1d same_architecture() const {
     return {weight.size(1) * options.groups, weight.size(0), weight.size(2), options};
   }
 

@@ -12,7 +12,7 @@ class Dropout : public Layer<Dropout> {
   explicit Dropout(double p);
   Tensor forward(Tensor x) const;
   Members members() override { return {}; }
-  Dropout blank() const { return Dropout(p); }
+  Dropout same_architecture() const { return Dropout(p); }
 
   double p;
 };

@@ -11,16 +11,15 @@ Embedding::Embedding(std::int64_t vocab, std::int64_t width, EmbeddingOptions gi
     : options(given) {
   require(vocab > 0 && width > 0, "Embedding: sizes must be positive, not vocab = ", vocab,
           ", width = ", width);
-  require(-1 <= options.padding_id && options.padding_id < vocab, "Embedding: padding_id ",
-          options.padding_id, " is not in [0, ", vocab, "); -1 means that there is none");
+  const std::int64_t padding = options.padding_idx.value_or(0);
+  require(0 <= padding && padding < vocab, "Embedding: padding_idx ", padding, " is not in [0, ",
+          vocab, ")");
   weight = parameter(Tensor::empty({vocab, width}, default_dtype()));
   init::normal_(weight);
-  if (options.padding_id < 0) return;
-  Tensor padding = weight.detach()[options.padding_id];  // [width], a view
-  padding.fill_(0);
+  if (options.padding_idx) weight.detach()[padding].fill_(0);  // [width], a view
 }
 
-Embedding Embedding::blank() const {
+Embedding Embedding::same_architecture() const {
   require<GraphError>(!packed.defined(),
                       "Embedding: a packed layer cannot be cloned: clone, then pack");
   return {weight.size(0), weight.size(1), options};
@@ -32,7 +31,7 @@ Tensor Embedding::project(const Tensor& x, const Tensor& bias) const {
 
 Tensor Embedding::forward(const Tensor& ids) const {
   if (packed.defined()) return embedding(packed, ids);
-  return embedding(weight, ids, options.padding_id);  // [...] → [..., width]
+  return embedding(weight, ids, options.padding_idx);  // [...] → [..., width]
 }
 
 }  // namespace gradus::nn

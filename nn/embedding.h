@@ -1,13 +1,15 @@
 // Embedding: a learned vector for each token.
 #pragma once
 
+#include <optional>
+
 #include "gradus/nn/module.h"
 #include "gradus/ops/packed.h"
 
 namespace gradus::nn {
 
 struct EmbeddingOptions {
-  std::int64_t padding_id = -1;  // its row starts 0 and gets no gradient; −1: there is none
+  std::optional<std::int64_t> padding_idx = {};  // its row starts 0 and gets no gradient
 };
 
 /// Rows of a table: ids i64 [...] in [0, vocab) → [..., width]. Rows start normal(0, 1).
@@ -21,7 +23,7 @@ class Embedding : public Layer<Embedding> {
   /// The table as an output projection: x [..., width] → x Wᵀ + bias, [..., vocab].
   Tensor project(const Tensor& x, const Tensor& bias = {}) const;
   Members members() override { return {{"weight", weight}}; }
-  Embedding blank() const;  // GraphError: a packed layer cannot be cloned
+  Embedding same_architecture() const;  // GraphError: a packed layer cannot be cloned
 
   EmbeddingOptions options;
   Tensor weight;        // [vocab, width]; undefined where packed

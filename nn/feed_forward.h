@@ -26,7 +26,7 @@ class FeedForward : public Layer<FeedForward> {
   explicit FeedForward(const FeedForwardOptions& options);
   Tensor forward(const Tensor& x) const;
   Members members() override { return {{"up", up}, {"down", down}}; }
-  FeedForward blank() const { return FeedForward(options); }
+  FeedForward same_architecture() const { return FeedForward(options); }
 
   FeedForwardOptions options;
   Linear up, down;
@@ -39,7 +39,9 @@ class SwiGLU : public Layer<SwiGLU> {
   SwiGLU(std::int64_t in, std::int64_t hidden, LinearOptions options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override { return {{"gate", gate}, {"up", up}}; }
-  SwiGLU blank() const { return {gate.weight.size(1), gate.weight.size(0), {gate.bias.defined()}}; }
+  SwiGLU same_architecture() const {
+    return {gate.weight.size(1), gate.weight.size(0), {gate.bias.defined()}};
+  }
 
   Linear gate, up;  // W and V, [hidden, in]
 };

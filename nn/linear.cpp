@@ -19,7 +19,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options) {
   init::uniform_(bias, -bound, bound);
 }
 
-Linear Linear::blank() const {
+Linear Linear::same_architecture() const {
   require<GraphError>(!packed.defined(),
                       "Linear: a packed layer cannot be cloned: clone, then pack");
   return {weight.size(1), weight.size(0), {bias.defined()}};

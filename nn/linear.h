@@ -25,7 +25,7 @@ class Linear : public Layer<Linear> {
             {"lora_b", lora_b},
             {"lora_scale", buffer(lora_scale)}};
   }
-  Linear blank() const;  // GraphError: a packed layer cannot be cloned
+  Linear same_architecture() const;  // GraphError: a packed layer cannot be cloned
 
   Tensor weight;                      // [out, in]; undefined where packed
   PackedMatrix packed;                // undefined where not

@@ -120,7 +120,7 @@ void Module::load_state_dict(const StateDict& tensors, bool strict) {
                << " are one tensor in the model, and differ in what is given";
   });
   for (const auto& [name, tensor] : tensors)
-    if (strict && !known.count(name))
+    if (strict && !known.contains(name))
       problems << "\n  unexpected  " << name << " " << tensor.shape();
   require<ShapeError>(problems.str().empty(), "load_state: the tensors do not fit ", type_name(),
                       ":", problems.str());
@@ -166,7 +166,7 @@ void Module::copy_members(const Module& from, Copies& copies) {
     alike = own[i].name() == others[i].name() && !own[i].parameter() == !others[i].parameter() &&
             !own[i].buffer() == !others[i].buffer() &&
             own[i].children().size() == others[i].children().size();
-  require<GraphError>(alike, "clone: blank() of ", type_name(),
+  require<GraphError>(alike, "clone: same_architecture() of ", type_name(),
                       " gives a module with other members");
   training_ = from.training_;
   for (std::size_t i = 0; i < own.size(); ++i) {

@@ -154,7 +154,7 @@ class Layer : public Module {
  public:
   template <class... Args>
   auto operator()(Args&&... args) const {
-    const Derived& self = static_cast<const Derived&>(*this);
+    const auto& self = static_cast<const Derived&>(*this);
     if (RootCall::is_due(*this)) [[unlikely]] {
       RootCall call(*this, tensors_of(args...));
       const Scope scope(*this);
@@ -166,9 +166,9 @@ class Layer : public Module {
     return self.forward(std::forward<Args>(args)...);
   }
 
-  /// The same module with numbers of its own. Derived::blank() makes one of the same sizes.
+  /// The same module with numbers of its own, made by Derived::same_architecture().
   Derived clone() const {
-    Derived copy = static_cast<const Derived&>(*this).blank();
+    Derived copy = static_cast<const Derived&>(*this).same_architecture();
     copy.copy_members(*this);
     return copy;
   }

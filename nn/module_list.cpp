@@ -11,9 +11,9 @@ Members ModuleList::members() {
   return out;
 }
 
-ModuleList ModuleList::blank() const {
+ModuleList ModuleList::same_architecture() const {
   ModuleList out;
-  for (const Item& item : items_) out.items_.push_back(item.blank());
+  for (const Item& item : items_) out.items_.push_back(item.same_architecture());
   return out;
 }
 

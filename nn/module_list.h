@@ -19,14 +19,15 @@ template <class M>
 concept GivenModule =
     !std::is_reference_v<M> && !std::is_const_v<M> && std::derived_from<M, Module>;
 
-/// A module of the same sizes, with numbers of its own. ValueError if M has no blank() to make one.
+/// A module of the same sizes, with numbers of its own, by M::same_architecture(). ValueError if M
+/// has none.
 template <class M>
 M blank_of(const M& module) {
-  if constexpr (requires { module.blank(); })
-    return module.blank();
+  if constexpr (requires { module.same_architecture(); })
+    return module.same_architecture();
   else
     fail<ValueError>("clone: ", module.type_name(),
-                     " has no blank(), which makes another of its sizes");
+                     " has no same_architecture(), which makes another of its sizes");
 }
 
 /// Keeps modules in the order in which they came, each under a name, by default its number.
@@ -40,12 +41,12 @@ class ModuleList : public Layer<ModuleList> {
   template <GivenModule M>
   M& add(const std::string& name, M&& module) {
     check_free(name);
-    items_.push_back(item_of(name, std::move(module)));
+    items_.push_back(item_of(name, std::forward<M>(module)));
     return static_cast<M&>(*items_.back().module);
   }
   template <GivenModule M>
   M& add(M&& module) {
-    return add(std::to_string(size()), std::move(module));
+    return add(std::to_string(size()), std::forward<M>(module));
   }
 
   /// The module of that name (or number of arrival); ValueError if there is none, or it is no M.
@@ -60,13 +61,13 @@ class ModuleList : public Layer<ModuleList> {
 
   std::size_t size() const { return items_.size(); }
   Members members() override;
-  ModuleList blank() const;
+  ModuleList same_architecture() const;
 
  private:
   struct Item {
     std::string name;
     std::unique_ptr<Module> module;
-    std::function<Item()> blank;  // the same with a module of its own
+    std::function<Item()> same_architecture;  // the same with a module of its own
   };
   template <class M>
   static Item item_of(const std::string& name, M module) {

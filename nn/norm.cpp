@@ -1,6 +1,7 @@
 // Norms: their parameters and buffers, and the calls of ops/normalization.h.
 #include "gradus/nn/norm.h"
 
+#include "gradus/ops/batch_norm.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/normalization.h"
 

@@ -17,7 +17,7 @@ class LayerNorm : public Layer<LayerNorm> {
   explicit LayerNorm(std::int64_t width, NormOptions options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override { return {{"weight", weight}, {"bias", bias}}; }
-  LayerNorm blank() const { return LayerNorm(width, options); }
+  LayerNorm same_architecture() const { return LayerNorm(width, options); }
 
   std::int64_t width;
   NormOptions options;
@@ -32,7 +32,7 @@ class RMSNorm : public Layer<RMSNorm> {
   explicit RMSNorm(std::int64_t width, NormOptions options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override { return {{"weight", weight}}; }
-  RMSNorm blank() const { return RMSNorm(width, options); }
+  RMSNorm same_architecture() const { return RMSNorm(width, options); }
 
   std::int64_t width = 0;
   NormOptions options;
@@ -47,7 +47,7 @@ class Norm : public Layer<Norm> {
   explicit Norm(std::int64_t width, NormKind kind = NormKind::layer, NormOptions options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override { return {{"weight", weight}, {"bias", bias}}; }
-  Norm blank() const { return Norm(width, kind, options); }
+  Norm same_architecture() const { return Norm(width, kind, options); }
 
   std::int64_t width;
   NormKind kind;
@@ -69,7 +69,7 @@ class BatchNorm1d : public Layer<BatchNorm1d> {
   explicit BatchNorm1d(std::int64_t width, BatchNormOptions options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override;
-  BatchNorm1d blank() const { return BatchNorm1d(running_mean.size(0), options); }
+  BatchNorm1d same_architecture() const { return BatchNorm1d(running_mean.size(0), options); }
 
   BatchNormOptions options;
   Tensor weight, bias;               // [width], from 1 and 0; undefined unless affine

@@ -1,4 +1,4 @@
-// PositionList: B batch, T tokens (queries), S keys, H heads, C width.
+// Positions: B batch, T tokens (queries), S keys, H heads, C width.
 #include "gradus/nn/position.h"
 
 #include <cmath>

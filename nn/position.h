@@ -1,4 +1,4 @@
-// PositionList: where a token stands, added to what it is.
+// Positions: where a token stands, added to what it is.
 #pragma once
 
 #include "gradus/nn/module.h"
@@ -18,7 +18,7 @@ class SinusoidalPosition : public Layer<SinusoidalPosition> {
   SinusoidalPosition(std::int64_t length, std::int64_t width);
   Tensor forward(const Tensor& x, std::int64_t first = 0) const;
   Members members() override { return {}; }
-  SinusoidalPosition blank() const { return {table.size(0), table.size(1)}; }
+  SinusoidalPosition same_architecture() const { return {table.size(0), table.size(1)}; }
 
   Tensor table;  // [length, width], f64: converted to what it is added to
 };
@@ -29,7 +29,7 @@ class LearnedPosition : public Layer<LearnedPosition> {
   LearnedPosition(std::int64_t length, std::int64_t width);
   Tensor forward(const Tensor& x, std::int64_t first = 0) const;
   Members members() override { return {{"weight", weight}}; }
-  LearnedPosition blank() const { return {weight.size(0), weight.size(1)}; }
+  LearnedPosition same_architecture() const { return {weight.size(0), weight.size(1)}; }
 
   Tensor weight;  // [length, width]
 };
@@ -43,7 +43,7 @@ class RelativeBias : public Layer<RelativeBias> {
   /// Positions of queries and keys → [H, T, S]; of B examples, one after the other → [B, H, T, S].
   Tensor forward(PositionList queries, PositionList keys, std::int64_t examples = 0) const;
   Members members() override { return {{"weight", weight}}; }
-  RelativeBias blank() const { return RelativeBias(weight.size(1), options); }
+  RelativeBias same_architecture() const { return RelativeBias(weight.size(1), options); }
 
   RelativeBuckets options;
   Tensor weight;  // [buckets, heads]

@@ -24,7 +24,7 @@ class Residual : public Layer<Residual<M>> {
     return x + branch;
   }
   Members members() override { return {{"inner", inner}}; }
-  Residual blank() const { return Residual(inner.blank()); }
+  Residual same_architecture() const { return Residual(inner.same_architecture()); }
 
   M inner;
 };

@@ -15,7 +15,7 @@ class DotScore : public Layer<DotScore> {
   explicit DotScore(bool scale_scores = true) : scaled(scale_scores) {}
   Tensor forward(const Tensor& q, const Tensor& k) const;
   Members members() override { return {}; }
-  DotScore blank() const { return DotScore(scaled); }
+  DotScore same_architecture() const { return DotScore(scaled); }
 
   bool scaled;
 };
@@ -28,7 +28,7 @@ class AdditiveScore : public Layer<AdditiveScore> {
   Members members() override {
     return {{"query_proj", query_proj}, {"key_proj", key_proj}, {"out_proj", out_proj}};
   }
-  AdditiveScore blank() const {
+  AdditiveScore same_architecture() const {
     return {query_proj.weight.size(1), key_proj.weight.size(1), out_proj.weight.size(1)};
   }
 
@@ -42,7 +42,7 @@ class BilinearScore : public Layer<BilinearScore> {
   BilinearScore(std::int64_t query_width, std::int64_t key_width);
   Tensor forward(const Tensor& q, const Tensor& k) const;
   Members members() override { return {{"proj", proj}}; }
-  BilinearScore blank() const { return {proj.weight.size(1), proj.weight.size(0)}; }
+  BilinearScore same_architecture() const { return {proj.weight.size(1), proj.weight.size(0)}; }
 
   Linear proj;  // Wᵀ [Ck, Cq]: one product a query, then products with keys as they are
 };
@@ -61,7 +61,7 @@ class AttentionPooling : public Layer<AttentionPooling> {
   /// The same with the weights [B, S] beside it.
   AttentionOutput with_weights(const Tensor& x, const Mask& mask = {}) const;
   Members members() override { return {{"query", query}}; }
-  AttentionPooling blank() const { return AttentionPooling(query.size(0)); }
+  AttentionPooling same_architecture() const { return AttentionPooling(query.size(0)); }
 
   Tensor query;  // [C], from normal(0, 0.02): at first almost the mean
 };

@@ -20,10 +20,10 @@ Members Sequential::members() {
   return out;
 }
 
-Sequential Sequential::blank() const {
+Sequential Sequential::same_architecture() const {
   Sequential out;
   for (const Step& step : steps_)
-    out.steps_.push_back(step.layer ? step.blank() : Step{step.run, nullptr, {}});
+    out.steps_.push_back(step.layer ? step.same_architecture() : Step{step.run, nullptr, {}});
   return out;
 }
 

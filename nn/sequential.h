@@ -49,13 +49,14 @@ class Sequential : public Layer<Sequential> {
   std::size_t size() const { return steps_.size(); }
   Tensor forward(const Tensor& x) const;
   Members members() override;
-  Sequential blank() const;
+  Sequential same_architecture() const;
 
  private:
   struct Step {
     std::function<Tensor(const Tensor&)> run;
     std::unique_ptr<Module> layer;  // null for a function
-    std::function<Step()> blank;    // the same with a layer of its own; null for a function
+    /// The same with a layer of its own; null for a function.
+    std::function<Step()> same_architecture;
   };
   template <class M>
   static Step step_of(M layer) {

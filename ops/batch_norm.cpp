@@ -10,6 +10,8 @@
 // x is remembered, and μ and Σ (x − μ)² of each channel. The kernels work on rows [C, N·L], a copy:
 // a channel is then one piece of memory. Evaluation uses the running statistics, which are
 // constants: that is element by element, and written in the operations for it.
+#include "gradus/ops/batch_norm.h"
+
 #include <cmath>
 
 #include "gradus/base/vmath.h"
@@ -19,7 +21,6 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/kernels/rows.h"
-#include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -66,11 +67,7 @@ GRADUS_INLINE void batch_norm_rows_backward(const T* x, const T* w, const T* sta
 
 /// [N, C, …] as [C, N, …] or back, contiguous.
 Tensor channels_exchanged(const Tensor& x) {
-  Shape shape = x.shape();
-  Strides strides = x.strides();
-  std::swap(shape[0], shape[1]);
-  std::swap(strides[0], strides[1]);
-  return kernel::contiguous(kernel::strided_view(x, shape, strides, x.offset()));
+  return kernel::contiguous(kernel::transposed(x, 0, 1));
 }
 
 std::int64_t values_per_channel(const Tensor& x) {

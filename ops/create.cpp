@@ -117,7 +117,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape) {
 Tensor randperm(std::int64_t n) {
   Tensor y = arange(n);
   const RandomStream random = generator().next();
-  std::int64_t* order = y.mutable_data<std::int64_t>();
+  auto* order = y.mutable_data<std::int64_t>();
   for (std::int64_t i = n - 1; i > 0; --i) std::swap(order[i], order[random.below(i, i + 1)]);
   return y;
 }

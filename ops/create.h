@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -25,6 +26,11 @@ Tensor randn_like(const Tensor& x);  // f32 or f64
 /// start, start + step, … below stop (above it for step < 0). ValueError for step 0.
 Tensor arange(double start, double stop, double step = 1, Dtype dtype = default_dtype());
 Tensor arange(std::int64_t stop);  // 0 … stop − 1, i64: positions
+template <std::integral A, std::integral B, std::integral C = int>
+Tensor arange(A start, B stop, C step = 1) {  // of whole numbers: i64
+  return arange(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step),
+                Dtype::i64);
+}
 /// n values from first to last, both included.
 Tensor linspace(double first, double last, std::int64_t n, Dtype dtype = default_dtype());
 

@@ -101,12 +101,13 @@ void check_arguments(const char* name, const Tensor& x, const Tensor& target,
                       x.defined() ? "target" : "input", " is undefined");
   require<DtypeError>(is_float(x.dtype()) && target.dtype() == Dtype::i64, name,
                       ": wants f32 or f64 with targets i64, not ", x.dtype(), " with ",
-                      target.dtype());
+                      target.dtype(), ": cross_entropy_soft takes probabilities");
   Shape rows = x.shape();
   require<ShapeError>(rows.rank() >= 1, name, ": the input ", rows, " has no axis of classes");
   rows.erase(rows.rank() - 1);
   require<ShapeError>(target.shape() == rows, name, ": input ", x.shape(), " with target ",
-                      target.shape(), ": the target must be ", rows, ", one class for each row");
+                      target.shape(), ": the target must be ", rows,
+                      ", one class for each row: the last axis of the input is that of classes");
   const double smoothing = options.label_smoothing;
   require<ValueError>(smoothing >= 0 && smoothing < 1, name, ": label_smoothing is ", smoothing,
                       ", but must be in [0, 1)");
@@ -124,7 +125,7 @@ void check_arguments(const char* name, const Tensor& x, const Tensor& target,
 /// Σ of w_target over the targets that count. IndexError for a class out of range.
 double checked_weights(const char* name, const Tensor& target, std::int64_t classes,
                        std::int64_t ignored, const std::vector<double>& weight) {
-  const std::int64_t* t = target.data<std::int64_t>();
+  const auto* t = target.data<std::int64_t>();
   double total = 0;
   for (std::int64_t i = 0; i < target.numel(); ++i) {
     if (t[i] == ignored) continue;
@@ -242,8 +243,8 @@ struct CrossEntropy final : Op {
     const Tensor sums = kernel::convert(lse, Dtype::f64);
     const std::vector<double> w = as_doubles(options.weight);
     Tensor q = zeros(logits.shape(), Dtype::f64);
-    double* to = q.mutable_data<double>();
-    const std::int64_t* t = classes.data<std::int64_t>();
+    auto* to = q.mutable_data<double>();
+    const auto* t = classes.data<std::int64_t>();
     for (std::int64_t r = 0; r < classes.numel(); ++r, to += V) {
       const bool counts = t[r] != options.ignore_index;
       if (!counts || sums.data<double>()[r] == -std::numeric_limits<double>::infinity()) continue;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
@@ -142,11 +143,13 @@ Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b) {
   const std::string result = spell(formula, parts.result, std::max(dots(la), dots(lb)));
   check_result(formula, result, la + lb);
   check_sizes(formula, la, a, lb, b);
+  check_pair("einsum", a, b);
   std::string batch, left, right, summed;  // in both and the result, in one and it, in both only
   for (const char c : result) (in(la, c) ? in(lb, c) ? batch : left : right) += c;
   for (const char c : la)
     if (in(lb, c) && !in(result, c)) summed += c;
   if (summed.empty()) return arranged(a, la, result) * arranged(b, lb, result);
+  check_float("einsum", a);
   const Tensor x =
       as_matrices(arranged(a, la, batch + left + summed), batch.size(), left.size(), summed.size());
   const Tensor y = as_matrices(arranged(b, lb, batch + summed + right), batch.size(), summed.size(),

@@ -24,7 +24,7 @@ namespace {
 /// All of `index` (contiguous) in [0, n), or an IndexError that names the first that is not.
 void check_range(const char* op, const char* what, const Tensor& index, std::int64_t n,
                  const char* advice = "") {
-  const std::int64_t* first = index.data<std::int64_t>();
+  const auto* first = index.data<std::int64_t>();
   const std::int64_t count = index.numel();
   for (std::int64_t k = 0; k < count; ++k) {
     if (static_cast<std::uint64_t>(first[k]) < static_cast<std::uint64_t>(n)) continue;
@@ -58,7 +58,7 @@ Tensor along(const Tensor& index, int axis, const Shape& shape) {
 template <class T>
 void copy_positions(const T* x, std::int64_t outer, std::int64_t n, std::int64_t inner,
                     const Tensor& index, T* y) {
-  const std::int64_t* from = index.data<std::int64_t>();
+  const auto* from = index.data<std::int64_t>();
   const std::int64_t count = index.numel();
   parallel_for(outer * count, rows_grain(inner), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row)
@@ -74,7 +74,7 @@ void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T*
   Shape lines = index.shape();
   const std::int64_t m = lines[axis];
   lines[axis] = 1;
-  const std::int64_t* at = index.data<std::int64_t>();
+  const auto* at = index.data<std::int64_t>();
   const std::int64_t index_step = index.strides()[axis], s_step = s_strides[axis];
   const Strides strides[] = {index.strides(), x_strides, s_strides};
   for_each_row(lines, strides, [&](const Offsets& first, std::int64_t n, const Offsets& step) {
@@ -182,7 +182,7 @@ struct OneHot final : Op {
     shape.push_back(classes);
     Tensor y = Tensor::empty(shape, dtype);
     y.fill_(0);
-    const std::int64_t* hot = at.data<std::int64_t>();
+    const auto* hot = at.data<std::int64_t>();
     dispatch(dtype, [&]<class T>() {
       T* out = y.mutable_data<T>();
       for (std::int64_t k = 0; k < at.numel(); ++k) out[k * classes + hot[k]] = T(1);
@@ -192,10 +192,11 @@ struct OneHot final : Op {
 };
 
 struct Embedding final : Op {
-  std::int64_t padding_id;
+  std::optional<std::int64_t> padding_idx;
   Shape from;
   Saved ids;
-  Embedding(std::int64_t padding_id, const Shape& from) : padding_id(padding_id), from(from) {}
+  Embedding(std::optional<std::int64_t> padding_idx, const Shape& from)
+      : padding_idx(padding_idx), from(from) {}
   const char* name() const override { return "embedding"; }
   Tensor forward(const Tensor& weight, const Tensor& positions) {
     const Tensor packed = kernel::contiguous(weight), at = kernel::contiguous(positions);
@@ -221,12 +222,12 @@ struct Embedding final : Op {
     if (!GradMode::enabled()) return {Gradient::rows(rows, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), 0, along(at, 0, rows.shape()), rows), {}};
   }
-  /// Where at is not padding_id; undefined if that is everywhere.
+  /// Where at is not padding_idx; undefined if that is everywhere.
   Tensor without_padding(const Tensor& at) const {
     const std::vector<std::int64_t> all = at.to_vector<std::int64_t>();
     std::vector<std::int64_t> kept;
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i] != padding_id) kept.push_back(static_cast<std::int64_t>(i));
+      if (all[i] != padding_idx) kept.push_back(static_cast<std::int64_t>(i));
     if (kept.size() == all.size()) return {};
     return gradus::tensor(kept, {static_cast<std::int64_t>(kept.size())});
   }
@@ -269,14 +270,15 @@ Tensor one_hot(const Tensor& index, std::int64_t classes, Dtype dtype) {
   return apply(op::OneHot(classes, dtype), index);
 }
 
-Tensor embedding(const Tensor& weight, const Tensor& ids, std::int64_t padding_id) {
+Tensor embedding(const Tensor& weight, const Tensor& ids, std::optional<std::int64_t> padding_idx) {
   require(weight.defined(), "embedding: the weight is undefined");
   check_index("embedding", ids);
   require<ShapeError>(weight.rank() == 2, "embedding: the weight is ", weight.shape(),
                       ", and must be [vocabulary, width]");
-  require(-1 <= padding_id && padding_id < weight.size(0), "embedding: padding_id ", padding_id,
-          " is no row of ", weight.shape(), ": give one, or -1 for none");
-  return apply(op::Embedding(padding_id, weight.shape()), weight, ids);
+  require(!padding_idx || (0 <= *padding_idx && *padding_idx < weight.size(0)),
+          "embedding: padding_idx ", padding_idx.value_or(0), " is no row of ", weight.shape(),
+          ": give one of [0, ", weight.size(0), "), or none");
+  return apply(op::Embedding(padding_idx, weight.shape()), weight, ids);
 }
 
 Tensor Tensor::operator[](const Tensor& index) const {

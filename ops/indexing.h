@@ -2,6 +2,8 @@
 // range. Repeated indices add up in the gradient.
 #pragma once
 
+#include <optional>
+
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
@@ -18,7 +20,8 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor&
 /// [..., classes] with a 1 at index[...]; no gradient.
 Tensor one_hot(const Tensor& index, std::int64_t classes, Dtype dtype = default_dtype());
 
-/// Rows of `weight` [V, C] for `ids` [...]: [..., C]. Row padding_id gets no gradient (−1: none).
-Tensor embedding(const Tensor& weight, const Tensor& ids, std::int64_t padding_id = -1);
+/// Rows of `weight` [V, C] for `ids` [...]: [..., C]. Row padding_idx gets no gradient.
+Tensor embedding(const Tensor& weight, const Tensor& ids,
+                 std::optional<std::int64_t> padding_idx = {});
 
 }  // namespace gradus

@@ -15,6 +15,7 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/reduce.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/map.h"
@@ -98,7 +99,7 @@ struct Compare final : Op {
     dispatch_number(name(), x.dtype(), [&]<class T>() {
       // A number takes the tensor's dtype, but integers are compared with 2.5 itself.
       using Common = std::conditional_t<std::is_same_v<T, float>, float, double>;
-      const Common c = static_cast<Common>(number);
+      const auto c = static_cast<Common>(number);
       map_into<T, bool>(y, x, [c](auto v) { return Relation{}(static_cast<Common>(v), c); });
     });
     return y;
@@ -168,33 +169,23 @@ struct IsNan final : Test<IsNan> {
 /// All (every = true): is there no false along the axis? Any: is there a true?
 struct Quantifier final : Op {
   bool every;
-  int axis;
-  bool keepdim;
+  Reduced r;
 
-  Quantifier(bool every, int axis, bool keepdim) : every(every), axis(axis), keepdim(keepdim) {}
+  Quantifier(bool every, const Reduced& r) : every(every), r(r) {}
   const char* name() const override { return every ? "all" : "any"; }
 
-  Tensor forward(const Tensor& input) {
-    const Tensor x = kernel::contiguous(input);
-    Shape shape = x.shape();
-    std::int64_t outer = 1, inner = 1;
-    for (int i = 0; i < axis; ++i) outer *= shape[i];
-    for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-    const std::int64_t n = shape[axis];
-    if (keepdim)
-      shape[axis] = 1;
-    else
-      shape.erase(axis);
-    Tensor y = Tensor::empty(shape, Dtype::bool_);
-    const bool* from = x.data<bool>();
+  Tensor forward(const Tensor& x) {
+    const Groups g = groups_of(x, r);
+    Tensor y = Tensor::empty(r.shape, Dtype::bool_);
+    const bool* from = g.x.data<bool>();
     bool* to = y.mutable_data<bool>();
-    parallel_for(outer, rows_grain(n * inner), [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(g.outer, rows_grain(g.n * g.inner), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t o = begin; o < end; ++o) {
-        bool* row = to + o * inner;
-        std::fill_n(row, inner, every);
-        for (std::int64_t i = 0; i < n; ++i)
-          for (std::int64_t c = 0; c < inner; ++c)
-            if (from[(o * n + i) * inner + c] != every) row[c] = !every;
+        bool* row = to + o * g.inner;
+        std::fill_n(row, g.inner, every);
+        for (std::int64_t i = 0; i < g.n; ++i)
+          for (std::int64_t c = 0; c < g.inner; ++c)
+            if (from[(o * g.n + i) * g.inner + c] != every) row[c] = !every;
       }
     });
     return y;
@@ -259,7 +250,7 @@ Tensor compare(const char* name, const Tensor& a, double b) {
 Tensor quantify(bool every, const Tensor& x, int axis, bool keepdim) {
   const char* name = every ? "all" : "any";
   check_bool(name, x);
-  return apply(op::Quantifier{every, normal_axis(name, axis, x.rank()), keepdim}, x);
+  return apply(op::Quantifier{every, reduced(name, x, {axis}, keepdim)}, x);
 }
 
 /// Is `wanted` among the elements?

@@ -8,6 +8,7 @@
 #include "gradus/ops/matmul.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/products/multiply.h"
@@ -31,7 +32,7 @@ struct Operand {
   std::int64_t stride = 0;  // between rows as stored
   Strides batch;            // strides of the leading axes, broadcast to the result's
 
-  Operand(const Tensor& given, const Shape& leading) : x(given) {
+  Operand(Tensor given, const Shape& leading) : x(std::move(given)) {
     if (!is_matrix()) {
       x = kernel::contiguous(x);
       is_matrix();
@@ -82,7 +83,9 @@ void check_inner(const Tensor& a, const Tensor& b) {
   const std::int64_t k = a.size(-1), other = b.size(-2);
   require<ShapeError>(k == other, "matmul: ", a.shape(), " x ", b.shape(), ": inner sizes ", k,
                       " and ", other, " differ",
-                      b.size(-1) == k ? "; did you mean transpose of the second?" : "");
+                      b.size(-1) == k ? "; did you mean transpose of the second?"
+                                      : ": the last axis of the first must be as long as the "
+                                        "last but one of the second");
 }
 
 }  // namespace

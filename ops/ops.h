@@ -5,6 +5,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/attention_measures.h"
+#include "gradus/ops/batch_norm.h"
 #include "gradus/ops/checkpoint.h"
 #include "gradus/ops/conv.h"
 #include "gradus/ops/cross_entropy.h"

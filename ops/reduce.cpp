@@ -81,12 +81,6 @@ Axes reduced_last(const Reduced& r) {
   return order;
 }
 
-Axes inverse(const Axes& order) {
-  Axes back = order;
-  for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
-  return back;
-}
-
 }  // namespace
 
 namespace op {

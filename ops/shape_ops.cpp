@@ -18,14 +18,6 @@
 namespace gradus {
 namespace {
 
-/// The part [start, start + count) of an axis of y, to be written to.
-Tensor part_of(const Tensor& y, int axis, std::int64_t start, std::int64_t count) {
-  Shape shape = y.shape();
-  shape[axis] = count;
-  return kernel::strided_view(y, shape, y.strides(),
-                              y.offset() + (count ? start * y.strides()[axis] : 0));
-}
-
 /// Each row j of `y` [..., m, n]: 0 right of the diagonal (lower) or left of it.
 template <class T>
 void cut_triangle(T* y, std::int64_t rows, std::int64_t m, std::int64_t n, bool lower,
@@ -71,10 +63,10 @@ struct Cat final : Op {
       sizes.push_back(each.shape()[axis]);
       shape[axis] += each.shape()[axis];
     }
-    const Tensor y = Tensor::empty(shape, x[0].dtype());
+    Tensor y = Tensor::empty(shape, x[0].dtype());
     std::int64_t start = 0;
     for (const Tensor& each : x) {
-      part_of(y, axis, start, each.shape()[axis]).copy_(each);
+      kernel::sliced(y, axis, start, each.shape()[axis]).copy_(each);
       start += each.shape()[axis];
     }
     return y;
@@ -136,10 +128,10 @@ struct Pad final : Op {
   Tensor forward(const Tensor& x) {
     Shape shape = x.shape();
     shape[axis] += before + after;
-    const Tensor y = Tensor::empty(shape, x.dtype());
-    part_of(y, axis, 0, before).fill_(value);
-    part_of(y, axis, before, n).copy_(x);
-    part_of(y, axis, before + n, after).fill_(value);
+    Tensor y = Tensor::empty(shape, x.dtype());
+    kernel::sliced(y, axis, 0, before).fill_(value);
+    kernel::sliced(y, axis, before, n).copy_(x);
+    kernel::sliced(y, axis, before + n, after).fill_(value);
     return y;
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {

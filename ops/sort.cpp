@@ -60,16 +60,14 @@ template <class T, class Body>
 void for_each_line(const Tensor& x, int axis, Tensor& y, Body body) {
   const Tensor packed = kernel::contiguous(x);
   const T* from = packed.data<T>();
-  std::int64_t* to = y.mutable_data<std::int64_t>();
-  const std::int64_t n = x.shape()[axis];
-  std::int64_t inner = 1, outer = 1;
-  for (int a = 0; a < x.rank(); ++a)
-    if (a != axis) (a < axis ? outer : inner) *= x.shape()[a];
-  const std::int64_t out = outer * inner == 0 ? 0 : y.numel() / (outer * inner);
-  parallel_for(outer * inner, rows_grain(n), [&](std::int64_t begin, std::int64_t end) {
+  auto* to = y.mutable_data<std::int64_t>();
+  const Groups g = groups_of(packed, reduced("sort", packed, {axis}, false));
+  const std::int64_t lines = g.outer * g.inner, out = lines == 0 ? 0 : y.numel() / lines;
+  parallel_for(lines, rows_grain(g.n), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t line = begin; line < end; ++line) {
-      const std::int64_t o = line / inner, j = line % inner;
-      body(Line<T>{from + o * n * inner + j, n, inner}, to + o * out * inner + j, inner);
+      const std::int64_t o = line / g.inner, j = line % g.inner;
+      body(Line<T>{from + o * g.n * g.inner + j, g.n, g.inner}, to + o * out * g.inner + j,
+           g.inner);
     }
   });
 }
@@ -174,8 +172,8 @@ struct Multinomial final : Op {
     shape[axis] = count;
     Tensor y = Tensor::empty(shape, Dtype::i64);
     const Tensor packed = kernel::contiguous(kernel::convert(weights, Dtype::f64));
-    const double* first = packed.data<double>();
-    std::int64_t* out = y.mutable_data<std::int64_t>();
+    const auto* first = packed.data<double>();
+    auto* out = y.mutable_data<std::int64_t>();
     const std::int64_t rows = n == 0 ? numel(shape) / count : packed.numel() / n;
     parallel_for(rows, rows_grain(n), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {

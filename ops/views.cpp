@@ -57,6 +57,12 @@ Gradient slice_backward(const Tensor& dy, int axis, std::int64_t n, std::int64_t
 
 }  // namespace
 
+Axes inverse(const Axes& order) {
+  Axes back = order;
+  for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
+  return back;
+}
+
 namespace op {
 
 struct Reshape final : Op {
@@ -92,9 +98,7 @@ struct Permute final : Op {
     return kernel::strided_view(x, shape, strides, x.offset());
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
-    Axes back = order;
-    for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
-    return {permute(dy, back)};
+    return {permute(dy, inverse(order))};
   }
 };
 
@@ -104,14 +108,7 @@ struct Slice final : Op {
   Slice(int axis, std::int64_t n, std::int64_t start, std::int64_t count, std::int64_t step)
       : axis(axis), n(n), start(start), count(count), step(step) {}
   const char* name() const override { return "slice"; }
-  Tensor forward(const Tensor& x) {
-    Shape shape = x.shape();
-    Strides strides = x.strides();
-    shape[axis] = count;
-    strides[axis] *= step;
-    return kernel::strided_view(x, shape, strides,
-                                x.offset() + (count ? start * x.strides()[axis] : 0));
-  }
+  Tensor forward(const Tensor& x) { return kernel::sliced(x, axis, start, count, step); }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     return {slice_backward(dy, axis, n, start, step)};
   }

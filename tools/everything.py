@@ -114,6 +114,9 @@ def parts():
         preset_part("step", "-O0, one thread, plain loops"),
         preset_part("asan", "addresses, leaks, undefined behaviour"),
         preset_part("tsan", "races", lacks=lambda: lacks_clang("-fopenmp", "-fsanitize=thread")),
+        Part("tidy", "clang-tidy over the library", [["cmake", "--preset", "tidy"],
+             ["cmake", "--build", "--preset", "tidy", "-j", CORES]],
+             lacks=lambda: lacks_programs("clang++", "clang-tidy", packages="clang clang-tidy")),
         Part("aarch64", "another architecture, under qemu", [["tools/aarch64.sh"]], lacks=lambda: lacks_programs(
             "aarch64-linux-gnu-g++", "qemu-aarch64", packages="g++-aarch64-linux-gnu qemu-user")),
         Part("fuzz", f"each fuzz target for {FUZZ_SECONDS} s", [["tools/fuzz.sh", str(FUZZ_SECONDS)]],

@@ -23,12 +23,13 @@ bool is_standard(const std::string& mangled) {
 /// A component's source, or a header of ours or of the system. Only our functions can be in one, as
 /// a user may have a directory of that name; of some inlined ones the plain name is known alone.
 bool is_ours(const std::filesystem::path& file, const std::string& function) {
-  constexpr const char* kRooms[] = {"base",  "engine", "ops",   "nn",   "models",
-                                    "check", "io",     "trace", "train"};
-  const std::string room = file.parent_path().filename();
-  const bool in_room = std::find(std::begin(kRooms), std::end(kRooms), room) != std::end(kRooms);
+  constexpr const char* kComponents[] = {"base",  "engine", "ops",   "nn",   "models",
+                                         "check", "io",     "trace", "train"};
+  const std::string component = file.parent_path().filename();
+  const bool in_library =
+      std::find(std::begin(kComponents), std::end(kComponents), component) != std::end(kComponents);
   const bool named_so = is_library(function) || (!function.starts_with("_Z") && function != "main");
-  return (in_room && named_so) || file.string().find("/include/gradus/") != std::string::npos ||
+  return (in_library && named_so) || file.string().find("/include/gradus/") != std::string::npos ||
          file.string().find("/include/c++/") != std::string::npos ||
          starts_with_any(file, {"/usr/include/", "/usr/lib/"});
 }

@@ -92,7 +92,7 @@ class Drawing {
   void write_edges(const Node& node) {
     for (const auto& input : node.inputs) {
       if (!input) continue;
-      const bool there = drawn_.count(input.get()) != 0;
+      const bool there = drawn_.contains(input.get());
       const std::string from = there ? str_cat("n", input->id) : "older";
       out_ +=
           str_cat("  ", from, " -> n", node.id, " [label=", quoted(str_cat(input->shape)), "];\n");

@@ -38,7 +38,7 @@ class NanError : public Error {
 class NanFinder final : public Observer {
  public:
   using Report = std::function<void(const std::string&)>;
-  explicit NanFinder(Report report = {});
+  [[nodiscard]] explicit NanFinder(Report report = {});
   NanFinder(const NanFinder&) = delete;
   NanFinder& operator=(const NanFinder&) = delete;
 

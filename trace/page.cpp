@@ -55,10 +55,10 @@ struct Definition {
   void take(const std::string& line, Id number) {
     if (first == kNone) return;
     lines.push_back(line);
-    if (forward == kNone && line.find(" forward(") != line.npos) forward = number;
-    if (backward == kNone && line.find(" backward(") != line.npos) backward = number;
-    if (line.find(" name() const override") == line.npos) return;
-    for (std::size_t at = line.find('"'); at != line.npos; at = line.find('"', at + 1)) {
+    if (forward == kNone && line.find(" forward(") != std::string::npos) forward = number;
+    if (backward == kNone && line.find(" backward(") != std::string::npos) backward = number;
+    if (line.find(" name() const override") == std::string::npos) return;
+    for (std::size_t at = line.find('"'); at != std::string::npos; at = line.find('"', at + 1)) {
       const std::size_t end = line.find('"', at + 1);
       names.push_back(line.substr(at + 1, end - at - 1));
       at = end;
@@ -86,7 +86,7 @@ std::string page(const std::string& title, const std::string& json) {
   while (!rest.empty()) {
     const std::size_t at = rest.find('@'), end = rest.find('@', std::min(at, rest.size() - 1) + 1);
     const auto part =
-        end == rest.npos ? parts.end() : parts.find(rest.substr(at + 1, end - at - 1));
+        end == std::string_view::npos ? parts.end() : parts.find(rest.substr(at + 1, end - at - 1));
     out += rest.substr(0, part == parts.end() ? std::min(at, rest.size() - 1) + 1 : at);
     if (part != parts.end()) out += part->second;
     rest.remove_prefix(part == parts.end() ? std::min(at, rest.size() - 1) + 1 : end + 1);

@@ -25,7 +25,7 @@ bool is_machinery(const std::string& function) {
   return function.starts_with("_ZNSt") || function.starts_with("_ZSt") ||
          function.starts_with("_ZNKSt") ||
          std::any_of(std::begin(kParts), std::end(kParts),
-                     [&](const char* part) { return function.find(part) != function.npos; });
+                     [&](const char* part) { return function.find(part) != std::string::npos; });
 }
 
 /// What a page calls a file: one of the library as in its tree, another as seen from where the
@@ -36,8 +36,8 @@ std::string shown(const std::filesystem::path& file, bool library) {
   std::string below = file.filename();
   for (int depth = 0; library && depth < 2; ++depth, folder = folder.parent_path()) {
     below = folder.filename().string() + "/" + below;
-    for (const char* room : {"base", "engine", "ops", "nn", "models", "io", "trace", "train"})
-      if (folder.filename() == room) return below;
+    for (const char* component : {"base", "engine", "ops", "nn", "models", "io", "trace", "train"})
+      if (folder.filename() == component) return below;
   }
   const std::string here = std::filesystem::current_path(none).string() + "/";
   return file.string().starts_with(here) ? file.string().substr(here.size()) : file.string();

@@ -15,7 +15,7 @@ Range range_of_numbers(const T* x, std::int64_t n) {
   Range range;
   range.count = n;
   for (std::int64_t i = 0; i < n; ++i) {
-    const double v = static_cast<double>(x[i]);
+    const auto v = static_cast<double>(x[i]);
     if (std::isnan(v)) {
       ++range.nans;
     } else if (std::isinf(v)) {

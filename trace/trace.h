@@ -34,7 +34,7 @@ struct TraceOptions {
 /// recorded. docs/tracing.md says more.
 class Trace {
  public:
-  explicit Trace(TraceOptions options = {});
+  [[nodiscard]] explicit Trace(TraceOptions options = {});
   ~Trace();
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;

@@ -57,7 +57,7 @@ struct Summary {
     const T* const first = from;
     const Id strange = nans + infs;
     for (; from != to; ++from) {
-      const double v = static_cast<double>(*from);
+      const auto v = static_cast<double>(*from);
       if (!std::isfinite(v)) [[unlikely]] {
         ++(std::isnan(v) ? nans : infs);
         continue;
@@ -102,7 +102,7 @@ struct Summary {
     std::vector<Id> bins(kBins);
     const double scale = high > low ? kBins / (high - low) : 0;
     for (Id i = 0; i < rows * columns; ++i)
-      if (const double v = static_cast<double>(x[i]); std::isfinite(v))
+      if (const auto v = static_cast<double>(x[i]); std::isfinite(v))
         ++bins[static_cast<std::size_t>(std::min(kBins - 1, static_cast<Id>((v - low) * scale)))];
     return bins;
   }

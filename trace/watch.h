@@ -25,7 +25,7 @@ namespace gradus::trace {
 /// order of their making; operations inside a parallel_for are not noted.
 class Watch final : public Observer {
  public:
-  Watch();
+  [[nodiscard]] Watch();
   ~Watch() override;
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -56,7 +56,8 @@ class Watch final : public Observer {
   struct Layer {
     std::string model, path;   // "Tiny" and "blocks.0.attention"; both "" outside of every layer
     std::string text() const;  // "Tiny blocks.0.attention", as errors say it
-    friend auto operator<=>(const Layer&, const Layer&) = default;
+    // clang-tidy 14 sees the 0 that a defaulted <=> compares with.
+    friend auto operator<=>(const Layer&, const Layer&) = default;  // NOLINT(modernize-use-nullptr)
   };
   const Layer& layer(const Event& event) const { return layers_[event.layer]; }
 

@@ -47,7 +47,7 @@ class Ends {
     found_.clear();
     for (const Watch::Event* event : readers_[leaf.storage().get()]) add(detached(*event));
     const std::uint64_t first = leaf.node()->id;
-    if (!users_.count(first) && found_.empty())
+    if (!users_.contains(first) && found_.empty())
       return "no operation used it while the watch looked";
     std::set<std::uint64_t> seen{first};
     std::deque<std::uint64_t> queue{first};
@@ -118,7 +118,7 @@ struct Reach {
   }
   /// Is it reached, or was it, as far as can be known after a backward?
   bool has(const Tensor& parameter) const {
-    return wanted.count(parameter.node().get()) ||
+    return wanted.contains(parameter.node().get()) ||
            (!used.empty() && parameter.requires_grad() && parameter.grad().defined());
   }
 };
@@ -223,7 +223,7 @@ std::string why(const Tensor& x, const nn::Module& model) {
     for (const nn::NamedTensor& each : parameters.all())
       if (reach.has(each.tensor))
         reached.add(str_cat(each.name, " ", each.tensor.shape(),
-                            reach.wanted.count(each.tensor.node().get())
+                            reach.wanted.contains(each.tensor.node().get())
                                 ? ""
                                 : ": has a gradient, of this backward or an earlier one"));
     for (const Node* leaf : reach.leaves)

@@ -55,7 +55,7 @@ TokenBatches::TokenBatches(std::vector<std::int64_t> tokens, std::int64_t contex
 Batch TokenBatches::windows(const std::vector<std::int64_t>& starts, std::int64_t length) const {
   const Shape shape{std::ssize(starts), length};
   Batch batch{Tensor::empty(shape, Dtype::i64), Tensor::empty(shape, Dtype::i64)};
-  std::int64_t *x = batch.x.mutable_data<std::int64_t>(), *y = batch.y.mutable_data<std::int64_t>();
+  auto *x = batch.x.mutable_data<std::int64_t>(), *y = batch.y.mutable_data<std::int64_t>();
   for (const std::int64_t start : starts) {
     x = std::copy_n(tokens_.begin() + start, length, x);
     y = std::copy_n(tokens_.begin() + start + 1, length, y);

@@ -60,8 +60,8 @@ void Muon::update_matrix(const Piece& piece) const {
   Tensor buffer = piece.slots[0], parameter = piece.parameter;
   buffer.copy_(buffer * mu + gradient);
   const Tensor direction = newton_schulz(options_.nesterov ? gradient + buffer * mu : buffer);
-  const double rows = static_cast<double>(parameter.size(0)),
-               columns = static_cast<double>(parameter.size(1));
+  const auto rows = static_cast<double>(parameter.size(0)),
+             columns = static_cast<double>(parameter.size(1));
   parameter.copy_(parameter * (1 - lr * piece.group->weight_decay) -
                   direction * (lr * std::sqrt(std::max(1.0, rows / columns))));
 }

@@ -102,7 +102,7 @@ std::optional<Refit> Pace::fit(std::int64_t step, double left, double t) {
   double times =
       std::ceil((static_cast<double>(planned_) - at) / static_cast<double>(planned_every_));
   if (e > 0) times = std::max(1.0, std::min(times, std::floor(kEvaluations * left / e)));
-  const double most = static_cast<double>(limit_.most_steps - step);
+  const auto most = static_cast<double>(limit_.most_steps - step);
   const auto more = static_cast<std::int64_t>(std::clamp((left - times * e) / t, 0.0, most));
   const Refit done{now_.steps, step + more, t};
   if (done.steps == now_.steps) return std::nullopt;  // early, but it makes most_steps already

@@ -2,6 +2,7 @@
 #include "gradus/train/progress.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,10 @@ namespace {
 
 constexpr double kTerminalSeconds = 0.1, kPlainSeconds = 5;
 constexpr double kMemorySeconds = 30;  // after it a step counts 1/e as much
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 bool shows_control_characters(std::FILE* out) {
   const char* term = std::getenv("TERM");
@@ -40,23 +45,21 @@ Progress::Progress(std::int64_t first, std::int64_t total, std::int64_t items_pe
       item_(std::move(item)),
       out_(out),
       terminal_(shows_control_characters(out)),
-      last_time_(Clock::now()) {}
+      last_time_(seconds_now()) {}
 
 Progress::~Progress() {
   if (line_open_) std::fputc('\n', out_);
 }
 
 void Progress::show(std::int64_t step, double loss, const std::string& note, bool keep) {
-  const Clock::time_point now = Clock::now();
-  const double taken = std::chrono::duration<double>(now - last_time_).count();
+  const double now = seconds_now(), taken = now - last_time_;
   const double forget = std::exp(-taken / kMemorySeconds);
   steps_ = forget * steps_ + static_cast<double>(step - last_);
   seconds_ = forget * seconds_ + taken;
   last_ = step;
   last_time_ = now;
   rate_ = seconds_ > 0 ? steps_ * static_cast<double>(items_per_step_) / seconds_ : 0;
-  const double since = std::chrono::duration<double>(now - last_shown_).count();
-  if (!keep && since < (terminal_ ? kTerminalSeconds : kPlainSeconds)) return;
+  if (!keep && now - last_shown_ < (terminal_ ? kTerminalSeconds : kPlainSeconds)) return;
   last_shown_ = now;
   const double left = steps_ > 0 ? seconds_ / steps_ * static_cast<double>(total_ - step) : 0;
   const bool many = rate_ >= 1000;

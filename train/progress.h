@@ -1,7 +1,6 @@
 // The line that tells how a training run is doing.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -27,13 +26,12 @@ class Progress {
   double items_per_second() const { return rate_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   std::int64_t last_, total_, items_per_step_;
   std::string item_;
   std::FILE* out_;
   bool terminal_;
-  Clock::time_point last_time_, last_shown_{};
-  double steps_ = 0, seconds_ = 0;  // that the rate is the quotient of
+  double last_time_, last_shown_ = 0;  // seconds of the steady clock
+  double steps_ = 0, seconds_ = 0;     // that the rate is the quotient of
   double rate_ = 0;
   bool line_open_ = false;
 };

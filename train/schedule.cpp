@@ -64,7 +64,7 @@ Schedule noam(std::int64_t width, std::int64_t warmup) {
   require(width > 0 && warmup > 0, "noam: width ", width, " and warm-up ", warmup,
           " must be positive");
   return [=](std::int64_t step) {
-    const double s = static_cast<double>(step + 1), w = static_cast<double>(warmup);
+    const auto s = static_cast<double>(step + 1), w = static_cast<double>(warmup);
     return std::min(1 / std::sqrt(s), s / (w * std::sqrt(w))) /
            std::sqrt(static_cast<double>(width));
   };

@@ -51,7 +51,7 @@ inline Float16 to_float16(float x) {
   const auto with_sign = [sign](std::uint32_t magnitude) {
     return Float16{static_cast<std::uint16_t>(sign | magnitude)};
   };
-  const float magnitude = std::bit_cast<float>(bits);
+  const auto magnitude = std::bit_cast<float>(bits);
   if (std::isnan(x)) return with_sign(0x7E00u);
   if (magnitude >= 65520.0f) return with_sign(0x7C00u);  // half-way to what would come next
   if (magnitude < 0x1p-14f)                              // subnormal: a multiple of 2⁻²⁴

@@ -87,7 +87,7 @@ class Talk {
   const io::PretrainedTokenizer& tokenizer_;
   io::ChatTemplate form_;
   const ChatFlags& how_;
-  nn::GPTContinuation reader_;
+  nn::GPTDecoderState reader_;
   std::int64_t end_ = -1, last_ = -1;
   std::uint32_t turn_ = 0;
   std::vector<io::ChatMessage> messages_;

@@ -24,7 +24,7 @@ class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
   nn::Members members() override {
     return {{"norm", norm}, {"convolution", convolution}, {"block", block}};
   }
-  ConvolutionBlock blank() const { return ConvolutionBlock(options); }
+  ConvolutionBlock same_architecture() const { return ConvolutionBlock(options); }
 
   ConvolutionBlockOptions options;
   nn::Norm norm;
@@ -48,7 +48,7 @@ class Listener : public nn::Layer<Listener> {
   nn::Members members() override {
     return {{"front", front}, {"half", half}, {"blocks", blocks}, {"norm", norm}, {"head", head}};
   }
-  Listener blank() const { return Listener(options); }
+  Listener same_architecture() const { return Listener(options); }
 
   ListenerOptions options;
   nn::Conv1d front, half;  // [C, bands, 3], [C, C, 3] with stride 2

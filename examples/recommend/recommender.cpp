@@ -21,7 +21,7 @@ namespace gradus::examples {
 
 Recommender::Recommender(const RecommenderOptions& given)
     : options(given),
-      item(given.items + 1, given.width, {.padding_id = 0}),
+      item(given.items + 1, given.width, {.padding_idx = 0}),
       position(given.context, given.width),
       stack({.block = {.width = given.width,
                        .heads = given.heads,

@@ -29,7 +29,7 @@ class Recommender : public nn::Layer<Recommender> {
   nn::Members members() override {
     return {{"item", item}, {"position", position}, {"stack", stack}};
   }
-  Recommender blank() const { return Recommender(options); }
+  Recommender same_architecture() const { return Recommender(options); }
 
   RecommenderOptions options;
   nn::Embedding item;      // [items + 1, C]

@@ -13,7 +13,7 @@ constexpr std::size_t kSideBySide = 250;  // sources that are translated at once
 
 std::vector<Ids> greedy(const nn::Translator& model, const std::vector<Ids>& sources) {
   const PaddedBatch padded = pad_sequences(sources);
-  nn::TranslatorContinuation continuation(model, padded.ids, padded.lengths);
+  nn::TranslatorDecoderState continuation(model, padded.ids, padded.lengths);
   const std::vector<Ids> begin(sources.size(), Ids{Vocabulary::kBegin});
   return nn::generate(continuation, begin,
                       {.tokens = kLongest, .end = Vocabulary::kEnd, .sampling = {.temperature = 0}},
@@ -51,7 +51,7 @@ std::vector<std::string> translations(const nn::Translator& model, const Task& t
 
 std::vector<nn::Beam> best_translations(const nn::Translator& model, const Ids& source,
                                         std::int64_t beams) {
-  nn::TranslatorContinuation continuation(model, tensor(source, {1, std::ssize(source)}));
+  nn::TranslatorDecoderState continuation(model, tensor(source, {1, std::ssize(source)}));
   return nn::beam_search(continuation, {Vocabulary::kBegin},
                          {.beams = beams, .tokens = kLongest, .end = Vocabulary::kEnd});
 }

@@ -161,6 +161,15 @@ struct Attention final : Op {
 
 namespace {
 
+/// How the shapes contradict each other, or "".
+std::string misfit(const Shape& q, const Shape& k, const Shape& v) {
+  if (q[0] != k[0] || q[0] != v[0])
+    return str_cat("batches of ", q[0], ", ", k[0], " and ", v[0], " differ");
+  if (k[1] != v[1]) return str_cat("k has ", k[1], " heads and v ", v[1]);
+  if (k[2] != v[2]) return str_cat("k has ", k[2], " positions and v ", v[2]);
+  return q[3] == k[3] ? "" : str_cat("q is ", q[3], " wide and k ", k[3]);
+}
+
 /// Checks all arguments but the tensors' being there. Draws the dropout's stream.
 AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dtype dtype,
                               const Mask& mask, const AttentionOptions& options) {
@@ -173,11 +182,10 @@ AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dt
                      .Dv = v[3],
                      .scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q[3]))),
                      .mask = mask};
-  require<ShapeError>(
-      k == Shape{p.B, p.Hk, p.S, p.D} && v == Shape{p.B, p.Hk, p.S, p.Dv}, "attention: q ", q,
-      ", k ", k, " and v ", v, " do not fit: they must be [B, H, T, D], ",
-      "[B, Hk, S, D] and [B, Hk, S, Dv] with the same batch B, k and v with the same heads Hk, ",
-      "q and k equally wide");
+  const std::string wrong = misfit(q, k, v);
+  require<ShapeError>(wrong.empty(), "attention: q ", q, ", k ", k, " and v ", v,
+                      " do not fit: ", wrong,
+                      ": wants [B, H, T, D], [B, Hk, S, D] and [B, Hk, S, Dv]");
   require<ShapeError>(p.H == p.Hk || (p.Hk > 0 && p.H % p.Hk == 0), "attention: ", p.H,
                       " heads of q ", q, " cannot share the ", p.Hk, " heads of k ", k,
                       ": their number must be a multiple, each key head serves as many queries'");

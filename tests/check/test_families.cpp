@@ -41,7 +41,8 @@ TEST_CASE("gradients of loaded GPTs equal differences") {
 TEST_CASE("gradients of loaded BERT and ALBERT equal differences") {
   for (const char* family : {"bert", "albert"}) {
     nn::MaskedLM model = io::load_masked_lm(kFamilies + family);
-    model.bert.token.options.padding_id = -1;  // padding's row gets no gradient, but a difference
+    model.bert.token.options.padding_idx =
+        std::nullopt;  // padding's row gets no gradient, but a difference
     const Tensor ids = part_of(family, "ids"), targets = part_of(family, "targets");
     const check::Report report = check::module(
         model, [&](const check::Tensors&) { return model.loss(ids, targets, {4}); }, {}, kF64);

@@ -88,7 +88,17 @@ TEST_CASE("set_grad wants the tensor's shape and dtype") {
   CHECK(has(shape, "[2]"));
   CHECK(has(shape, "[3]"));
   CHECK_THROWS_AS(x.set_grad(zeros({2}, Dtype::f32)), DtypeError);
-  CHECK_THROWS_AS(tensor({1.0}).set_grad(tensor({1.0})), GraphError);
+}
+
+TEST_CASE("what concerns a gradient says how to want one") {
+  Tensor x = tensor({1.0});
+  const std::string cure = "requires_grad_() on it";
+  CHECK(has(message_of<GraphError>([&] { x.set_grad(x); }), cure));
+  CHECK(has(message_of<GraphError>([&] { exp(x).retain_grad(); }), cure));
+  CHECK(has(message_of<GraphError>([&] { x.register_hook([](const Tensor& dy) { return dy; }); }),
+            cure));
+  CHECK(
+      has(message_of<GraphError>([&] { x.register_post_accumulate_hook([](Tensor&) {}); }), cure));
 }
 
 TEST_CASE("paths that meet add up: a diamond, f(x, x), and 1 to 9 uses") {

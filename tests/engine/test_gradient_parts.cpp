@@ -1,4 +1,5 @@
 // Gradients in parts, of saved tensors, and of the doors to the graph.
+#include "gradus/engine/accumulate.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/members.h"
@@ -49,6 +50,16 @@ TEST_CASE("rows anywhere") {
   const Tensor scalar = zeros({}, Dtype::f64).requires_grad_();
   expect_error<ShapeError>(
       "rows", [&] { walk_with(scalar, Gradient::rows(zeros({0}, Dtype::f64), none)); });
+}
+
+TEST_CASE("a sum that others see goes into the buffer that arrives") {
+  const Tensor seen = ones({3}, Dtype::f64);
+  Tensor sum = seen, part = tensor({1, 2, 3}, Dtype::f64);
+  const void* buffer = part.data<double>();
+  accumulate(sum, {3}, Dtype::f64, std::move(part), false);
+  CHECK(sum.data<double>() == buffer);
+  CHECK(numbers(sum) == Numbers{2, 3, 4});
+  CHECK(numbers(seen) == Numbers{1, 1, 1});
 }
 
 TEST_CASE("slices that do not fit") {

@@ -76,8 +76,11 @@ TEST_CASE("ranges") {
   CHECK(arange(3).dtype() == Dtype::i64);
   CHECK(numbers(arange(1, 2, 0.25)) == List{1, 1.25, 1.5, 1.75});
   CHECK(numbers(arange(3, 0, -1.5)) == List{3, 1.5});
+  CHECK(arange(2, 5).dtype() == Dtype::i64);
+  CHECK(arange(7, 1, -3).to_vector<std::int64_t>() == std::vector<std::int64_t>{7, 4});
   CHECK(arange(3, 0, 1).numel() == 0);
   CHECK_THROWS_AS(arange(0, 1, 0), ValueError);
+  CHECK_THROWS_AS(arange(0.0, 1.0, 0.0), ValueError);
   CHECK_THROWS_AS(arange(0, std::numeric_limits<double>::infinity(), 1), ValueError);
   CHECK(numbers(linspace(-1, 1, 5)) == List{-1, -0.5, 0, 0.5, 1});
   CHECK(numbers(linspace(3, 9, 1)) == List{3});

@@ -2,9 +2,9 @@
 # the build, so that a header is looked at again only when it changes. Left out are those that a source of the
 # same name includes first of all, which shows it already, and adapters, which need other libraries.
 set(headers_alone)
-foreach(room IN LISTS gradus_rooms)
+foreach(component IN LISTS gradus_components)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
-    "${PROJECT_SOURCE_DIR}/${room}/*.h")
+    "${PROJECT_SOURCE_DIR}/${component}/*.h")
   list(FILTER headers EXCLUDE REGEX "^check/adapters/")
   foreach(header IN LISTS headers)
     string(REGEX REPLACE "[.]h$" ".cpp" source "${header}")

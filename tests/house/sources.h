@@ -1,4 +1,4 @@
-// What the house tests look at: every C++ file of the tree, by room, as lines.
+// What these tests look at: every C++ file of the tree, by component, as lines.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace gradus::house {
 
 struct Source {
-  std::string path;  // "ops/softmax.cpp", from the root of the tree
-  std::string room;  // "ops"; "" for gradus.h
+  std::string path;       // "ops/softmax.cpp", from the root of the tree
+  std::string component;  // "ops"; "" for gradus.h
   std::vector<std::string> lines;
   bool header = false;
   bool ends_with_newline = false;
@@ -28,7 +28,7 @@ inline Source read_source(const std::filesystem::path& root, const std::filesyst
   Source source;
   source.path = file.lexically_relative(root).generic_string();
   const std::size_t slash = source.path.find('/');
-  if (slash != std::string::npos) source.room = source.path.substr(0, slash);
+  if (slash != std::string::npos) source.component = source.path.substr(0, slash);
   source.header = file.extension() == ".h";
   std::ifstream in(file, std::ios::binary);
   for (std::string line; std::getline(in, line);) {
@@ -38,13 +38,13 @@ inline Source read_source(const std::filesystem::path& root, const std::filesyst
   return source;
 }
 
-/// The C++ files of these rooms, sorted by path. A room that is not there yet has none.
-inline std::vector<Source> read_rooms(const std::vector<std::string>& rooms) {
+/// The C++ files of these components, sorted by path. A component that is not there yet has none.
+inline std::vector<Source> read_components(const std::vector<std::string>& components) {
   const std::filesystem::path root = GRADUS_SOURCE_DIR;
   std::vector<Source> sources;
-  for (const std::string& room : rooms) {
-    if (!std::filesystem::is_directory(root / room)) continue;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / room)) {
+  for (const std::string& component : components) {
+    if (!std::filesystem::is_directory(root / component)) continue;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / component)) {
       const std::string kind = entry.path().extension().string();
       if (entry.is_regular_file() && (kind == ".h" || kind == ".cpp")) {
         sources.push_back(read_source(root, entry.path()));
@@ -56,12 +56,12 @@ inline std::vector<Source> read_rooms(const std::vector<std::string>& rooms) {
   return sources;
 }
 
-inline std::vector<Source> library_sources() { return read_rooms(kLibrary); }
+inline std::vector<Source> library_sources() { return read_components(kLibrary); }
 
 inline std::vector<Source> all_sources() {
-  std::vector<std::string> rooms = kLibrary;
-  rooms.insert(rooms.end(), {"examples", "bench", "tests", "fuzz"});
-  std::vector<Source> sources = read_rooms(rooms);
+  std::vector<std::string> components = kLibrary;
+  components.insert(components.end(), {"examples", "bench", "tests", "fuzz"});
+  std::vector<Source> sources = read_components(components);
   const std::filesystem::path root = GRADUS_SOURCE_DIR;
   sources.push_back(read_source(root, root / "gradus.h"));
   return sources;

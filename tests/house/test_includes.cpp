@@ -1,5 +1,5 @@
-// Who may include whom: base ← engine ← ops ← nn ← models ← io ← train ← examples, trace sees up
-// to io, check and train up to trace, and no room sees check. check/raw stands on the
+// What may include what: base ← engine ← ops ← nn ← models ← io ← train ← examples, trace sees up
+// to io, check and train up to trace, and no component sees check. check/raw stands on the
 // standard library alone.
 #include <map>
 #include <string>
@@ -37,15 +37,18 @@ std::string fault(const Source& source, const std::string& line) {
   const std::string target = included(line);
   if (target.empty()) return "";
   const bool quoted = line.find('"') != std::string::npos;
-  if (target.rfind("gradus/", 0) != 0) return quoted ? "is not spelled \"gradus/room/file.h\"" : "";
+  if (target.rfind("gradus/", 0) != 0)
+    return quoted ? "is not spelled \"gradus/component/file.h\"" : "";
   const std::string inside = target.substr(7);
   if (source.path.rfind("check/raw/", 0) == 0) {
     return inside.rfind("check/raw/", 0) == 0 ? "" : "check/raw needs the standard library alone";
   }
   const std::size_t slash = inside.find('/');
   if (slash == std::string::npos) return "gradus.h is for users: name the header that is meant";
-  const std::string room = inside.substr(0, slash);
-  return contains(kMaySee.at(source.room), room) ? "" : source.room + " may not see " + room;
+  const std::string component = inside.substr(0, slash);
+  return contains(kMaySee.at(source.component), component)
+             ? ""
+             : source.component + " may not see " + component;
 }
 
 /// Is `name` a header of the standard library? Those have neither a folder nor an extension.
@@ -79,7 +82,7 @@ TEST_CASE("a fault is seen in an include") {
   CHECK(!fault(raw, "#include \"gradus/base/error.h\"").empty());
 }
 
-TEST_CASE("no room sees another that stands on it") {
+TEST_CASE("no component sees another that stands on it") {
   for (const Source& source : library_sources()) {
     for (const std::string& line : source.lines) {
       INFO(source.path << ": " << line);
@@ -102,7 +105,8 @@ TEST_CASE("what knows MPI is a component that nothing in the library needs") {
 
 TEST_CASE("public headers bring nothing but the standard library and Gradus") {
   for (const Source& source : all_sources()) {
-    if (!source.header || (source.room != "" && !contains(kLibrary, source.room))) continue;
+    if (!source.header || (source.component != "" && !contains(kLibrary, source.component)))
+      continue;
     for (const std::string& line : source.lines) {
       const std::string name = included(line);
       INFO(source.path << ": " << line);
@@ -114,7 +118,8 @@ TEST_CASE("public headers bring nothing but the standard library and Gradus") {
 
 TEST_CASE("one file knows OpenMP and one file knows CBLAS") {
   for (const Source& source : all_sources()) {
-    if (source.room == "tests" || source.room == "bench") continue;  // they compare with both
+    if (source.component == "tests" || source.component == "bench")
+      continue;  // they compare with both
     for (const std::string& line : source.lines) {
       INFO(source.path << ": " << line);
       const bool openmp = line.find("#pragma omp") != std::string::npos ||

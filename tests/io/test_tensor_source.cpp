@@ -178,11 +178,11 @@ TEST_CASE("shards with an index are one source") {
 
 TEST_CASE("rotary rows: by pairs is what llama.cpp's converter makes") {
   // w.reshape(heads, 2, d / 2, …).swapaxes(1, 2).reshape(w.shape), for 2 heads of 4
-  const Tensor w = arange(0, 16).view({8, 2}), y = io::rows_by_pairs(w, 2);
+  const Tensor w = arange(0.0, 16.0).view({8, 2}), y = io::rows_by_pairs(w, 2);
   const std::vector<float> expected = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15};
   CHECK(y.to_vector<float>() == expected);
   CHECK(same(io::rows_by_halves(y, 2), w));
-  CHECK(same(io::rows_by_halves(io::rows_by_pairs(arange(0, 12), 1), 1), arange(0, 12)));
+  CHECK(same(io::rows_by_halves(io::rows_by_pairs(arange(0.0, 12.0), 1), 1), arange(0.0, 12.0)));
   CHECK_THROWS_AS(io::rows_by_pairs(w, 3), ShapeError);
   CHECK_THROWS_AS(io::rows_by_pairs(w, 8), ShapeError);
 }

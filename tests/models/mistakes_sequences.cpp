@@ -40,10 +40,10 @@ Mistakes sequence_model_mistakes() {
          const nn::Translator model(small);
          model(two, two, nn::Tokens{2});
        }},
-      {"nn::Translator", "TranslatorContinuation: 1 targets for 2 sources",
+      {"nn::Translator", "TranslatorDecoderState: 1 targets for 2 sources",
        [=] {
          const nn::Translator model(small);
-         nn::TranslatorContinuation(model, reshape(arange(4), {2, 2})).next({{1}});
+         nn::TranslatorDecoderState(model, reshape(arange(4), {2, 2})).next({{1}});
        }},
       {"examples::Recommender", "Recommender: histories must be [batch, length], not [3]",
        [=] {

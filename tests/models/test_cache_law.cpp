@@ -180,7 +180,7 @@ TEST_CASE(
     const bool padded = stream % 2 == 0;
     const Tensor sources = ids_of(3, 5, stream);
     Ids lengths = {5, 2, 4}, source = {0, 1, 2};
-    nn::TranslatorContinuation steps(model, sources, padded ? lengths : Ids{});
+    nn::TranslatorDecoderState steps(model, sources, padded ? lengths : Ids{});
     std::vector<Tokens> texts(3);
     for (int n = 0; n < 5; ++n) {
       std::vector<Tokens> more(texts.size());

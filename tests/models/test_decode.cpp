@@ -107,11 +107,11 @@ TEST_CASE("sequences side by side go on as each would alone") {
   const nn::GPT model = model_of(7, 8);  // they grow beyond the context
   const std::vector<Tokens> prompts = {{1, 2, 3}, {4}, {5, 6}};
   const nn::GenerateOptions greedy{.tokens = 12, .sampling = {.temperature = 0}};
-  nn::GPTContinuation together(model);
+  nn::GPTDecoderState together(model);
   const std::vector<Tokens> all = nn::generate(together, prompts, greedy, {}, kGoOn);
   for (std::size_t b = 0; b < 3; ++b) {
     INFO("sequence " << b);
-    nn::GPTContinuation alone(model);
+    nn::GPTDecoderState alone(model);
     CHECK(nn::generate(alone, {prompts[b]}, greedy, {}, kGoOn)[0] == all[b]);
     Tokens text = prompts[b];  // and as the model says of the last 8 tokens, without a cache
     for (const std::int64_t token : all[b]) {
@@ -125,7 +125,7 @@ TEST_CASE("sequences side by side go on as each would alone") {
 
 TEST_CASE("generation ends at the end token, or when it is told to") {
   const nn::GPT model = model_of(5);
-  nn::GPTContinuation free(model), ending(model), told(model);
+  nn::GPTDecoderState free(model), ending(model), told(model);
   const nn::GenerateOptions options{.tokens = 9, .sampling = {.temperature = 1}};
   const RandomStream random{3, 0, 0};
   const Tokens text = nn::generate(free, {{1}}, options, random, kGoOn)[0];
@@ -156,7 +156,7 @@ TEST_CASE("a beam as wide as all texts finds the best of them") {
           scores[text] = log_p(model, {1, 0}, text) /
                          std::pow((5 + static_cast<double>(text.size())) / 6, alpha);
         }
-    nn::GPTContinuation steps(model);
+    nn::GPTDecoderState steps(model);
     const std::vector<nn::Beam> beams = nn::beam_search(
         steps, {1, 0}, {.beams = 15, .tokens = 3, .end = kEnd, .length_penalty = alpha});
     REQUIRE(beams.size() == scores.size());
@@ -173,7 +173,7 @@ TEST_CASE("a beam as wide as all texts finds the best of them") {
 
 TEST_CASE("one beam is greedy, more find at least as much") {
   const nn::GPT model = model_of(11);
-  nn::GPTContinuation greedy(model), one(model), four(model);
+  nn::GPTDecoderState greedy(model), one(model), four(model);
   const Tokens text =
       nn::generate(greedy, {{3, 1}}, {.tokens = 6, .sampling = {.temperature = 0}}, {}, kGoOn)[0];
   const std::vector<nn::Beam> single =
@@ -188,7 +188,7 @@ TEST_CASE("one beam is greedy, more find at least as much") {
 
 TEST_CASE("what decoding refuses") {
   const nn::GPT model = model_of(5);
-  nn::GPTContinuation steps(model);
+  nn::GPTDecoderState steps(model);
   CHECK(has(message_of<ValueError>([&] { nn::generate(steps, {}, {}, {}, kGoOn); }),
             "generate: there is no prompt"));
   CHECK(has(message_of<ValueError>([&] {

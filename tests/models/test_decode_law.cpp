@@ -91,7 +91,7 @@ List scores_after(const Tokens& text, std::int64_t V) {
 }
 
 /// A model whose texts are all that it is.
-struct Scripted final : nn::Continuation {
+struct Scripted final : nn::DecoderState {
   explicit Scripted(std::int64_t vocab) : V(vocab) {}
   Tensor next(const std::vector<Tokens>& tokens) override {
     texts.resize(tokens.size());
@@ -233,7 +233,7 @@ TEST_CASE("a model's texts are reordered with its cache, beyond the end of its c
     if (!learned) options.position = nn::HeadPosition::rotary;
     nn::GPT model(options);
     enlarge(model);
-    nn::GPTContinuation steps(model);
+    nn::GPTDecoderState steps(model);
     std::vector<Tokens> texts = {{1, 2, 3}, {4}, {5, 6}}, latest = texts;
     const RandomStream random{5, 0, 0};
     for (std::int64_t n = 0; n < 24; ++n) {
@@ -246,7 +246,7 @@ TEST_CASE("a model's texts are reordered with its cache, beyond the end of its c
         check_equal(select(logits, 0, std::int64_t(b)), select(select(alone, 0, 0), 0, -1));
       }
       for (std::size_t b = 0; b < texts.size() && !learned; ++b) {
-        nn::GPTContinuation fresh(model);
+        nn::GPTDecoderState fresh(model);
         check_equal(select(logits, 0, std::int64_t(b)), select(fresh.next({texts[b]}), 0, 0));
       }
       std::vector<std::int64_t> chosen;

@@ -91,13 +91,13 @@ TEST_CASE("translations side by side are those that come alone, and those of one
   const Tensor padded = tensor(Ids{3, 1, 4, 1, 5, 9, 0, 0, 0, 0, 2, 6, 0, 0, 0}, {3, 5});
   const nn::GenerateOptions greedy{.tokens = 9, .end = 2, .sampling = {.temperature = 0}};
   const auto go_on = [](std::int64_t, std::int64_t) { return true; };
-  nn::TranslatorContinuation batch(model, padded, {5, 1, 2});
+  nn::TranslatorDecoderState batch(model, padded, {5, 1, 2});
   const std::vector<nn::Tokens> begin = {{1}, {1, 4, 7}, {1, 8}};
   const auto together = nn::generate(batch, begin, greedy, RandomStream(), go_on);
   CHECK(together[0] != together[1]);
   for (std::size_t b = 0; b < sources.size(); ++b) {
     const Tensor source = tensor(sources[b], {1, std::ssize(sources[b])});
-    nn::TranslatorContinuation alone(model, source), beam(model, source);
+    nn::TranslatorDecoderState alone(model, source), beam(model, source);
     CHECK(nn::generate(alone, {begin[b]}, greedy, RandomStream(), go_on)[0] == together[b]);
     CHECK(nn::beam_search(beam, begin[b], {.beams = 1, .tokens = 9, .end = 2})[0].tokens ==
           together[b]);

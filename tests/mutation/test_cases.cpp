@@ -1,4 +1,4 @@
-// The tests of the library's rooms as cases, run by Catch2 one at a time.
+// The tests of the library's components as cases, run by Catch2 one at a time.
 #define CATCH_CONFIG_RUNNER
 #include <algorithm>
 

@@ -210,7 +210,7 @@ void add_options(Samples& all) {
       }));
   all.push_back(layer(
       "embedding", "a padding id that occurs", {ids({4, 0, 2, 4, 1, 0}, {2, 3})},
-      [] { return nn::Embedding(5, 3, {.padding_id = 4}); }, call_one,
+      [] { return nn::Embedding(5, 3, {.padding_idx = 4}); }, call_one,
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         List<T> y;
         for (const std::int64_t id : in[0].integers)

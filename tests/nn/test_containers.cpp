@@ -31,7 +31,7 @@ using naive::at;
 using naive::Numbers;
 using naive::numbers;
 
-/// Has no blank().
+/// Has no same_architecture().
 struct Fixed : nn::Layer<Fixed> {
   nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const { return x; }

@@ -100,14 +100,15 @@ TEST_CASE("Embedding") {
 }
 
 TEST_CASE("a padding row is 0 and stays so") {
-  const nn::Embedding layer(4, 2, {.padding_id = 2});
+  const nn::Embedding layer(4, 2, {.padding_idx = 2});
   const Numbers w = numbers(layer.weight);
   CHECK((w[4] == 0 && w[5] == 0));
   CHECK((w[0] != 0 && w[6] != 0));
   sum(layer(indices({2, 1, 2}))).backward();
   CHECK(numbers(layer.weight.grad()) == Numbers{0, 0, 1, 1, 0, 0, 0, 0});
-  CHECK(layer.clone().options.padding_id == 2);
-  CHECK(has(message_of<ValueError>([] { nn::Embedding(4, 2, {.padding_id = 4}); }), "[0, 4)"));
+  CHECK(layer.clone().options.padding_idx == 2);
+  CHECK(has(message_of<ValueError>([] { nn::Embedding(4, 2, {.padding_idx = 4}); }), "[0, 4)"));
+  CHECK(has(message_of<ValueError>([] { nn::Embedding(4, 2, {.padding_idx = -1}); }), "-1 is not"));
 }
 
 TEST_CASE("LayerNorm and RMSNorm") {

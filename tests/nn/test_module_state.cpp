@@ -77,14 +77,14 @@ TEST_CASE("a clone shares nothing, and is alike in everything") {
   CHECK(tiny(x).to_vector<double>() == copy(x).to_vector<double>());
 }
 
-TEST_CASE("a clone whose blank() has other members is refused") {
+TEST_CASE("a clone whose same_architecture() has other members is refused") {
   struct Other : nn::Layer<Other> {
     explicit Other(bool deep) : extra(deep) {}
     bool extra;
     Linear a{2, 2}, b{2, 2};
     Members members() override { return extra ? Members{{"a", a}, {"b", b}} : Members{{"a", a}}; }
     Tensor forward(const Tensor& x) const { return a(x); }
-    Other blank() const { return Other(false); }
+    Other same_architecture() const { return Other(false); }
   };
   CHECK(has(message_of<GraphError>([] { Other(true).clone(); }), "Other"));
 }

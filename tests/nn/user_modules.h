@@ -20,14 +20,14 @@ struct Tiny : nn::Layer<Tiny> {
     return {{"up", up}, {"down", down}, {"gain", gain}, {"seen", nn::buffer(seen)}};
   }
   Tensor forward(const Tensor& x) const { return gain * down(tanh(up(x))); }  // [N, 2] → [N, 2]
-  Tiny blank() const { return {}; }
+  Tiny same_architecture() const { return {}; }
 };
 
 struct Shared : nn::Layer<Shared> {
   Linear a{2, 2}, b{2, 2};
   Members members() override { return {{"a", a}, {"b", b}}; }
   Tensor forward(const Tensor& x) const { return b(a(x)); }
-  Shared blank() const { return {}; }
+  Shared same_architecture() const { return {}; }
 };
 
 inline Tensor three_rows() { return ones({3, 2}); }

@@ -3,6 +3,7 @@
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/attention.h"
+#include "gradus/ops/batch_norm.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/derivatives.h"
 #include "gradus/ops/dropout.h"
@@ -25,6 +26,10 @@ void add_products(Mistakes& all) {
   all.push_back({"matmul", "matmul: [2, 3] x [2, 3]: inner sizes 3 and 2 differ; did you mean", [] {
                    matmul(x(), values({2, 3}));
                  }});
+  all.push_back(
+      {"matmul", "matmul: [2, 3] x [4, 5]: inner sizes 3 and 4 differ: the last axis of the", [] {
+         matmul(x(), values({4, 5}));
+       }});
   all.push_back(
       {"matmul", "matmul: the operands are f64 and f32: convert one with to(x, dtype)", [] {
          matmul(x(), values({3, 2}).to(Dtype::f32));
@@ -73,6 +78,15 @@ void add_losses(Mistakes& all) {
                  "cross_entropy: target 3 at [1] is not a class in [0, 3), nor ignore_index,", [=] {
                    cross_entropy(x(), indices({0, 3}));
                  }});
+  all.push_back({"cross_entropy", "not f64 with f64: cross_entropy_soft takes probabilities",
+                 [] { cross_entropy(x(), x()); }});
+  all.push_back(
+      {"cross_entropy",
+       "cross_entropy: input [2, 7, 5] with target [2, 5]: the target must be [2, 7], one class "
+       "for each row: the last axis of the input is that of classes",
+       [] {
+         cross_entropy(values({2, 7, 5}), indices({0, 1, 2, 3, 4, 0, 1, 2, 3, 4}).view({2, 5}));
+       }});
   all.push_back({"cross_entropy", "cross_entropy: label_smoothing is 1, but must be in [0, 1)",
                  [=] { cross_entropy(x(), target, {.label_smoothing = 1}); }});
   all.push_back({"cross_entropy",
@@ -107,9 +121,19 @@ void add_losses(Mistakes& all) {
 void add_attention(Mistakes& all) {
   const auto q = [] { return values({1, 2, 3, 4}); };
   all.push_back({"scaled_dot_product_attention",
-                 "attention: q [1, 2, 3, 4], k [1, 2, 5, 3] and v [1, 2, 5, 3] do not fit:", [=] {
+                 "attention: q [1, 2, 3, 4], k [1, 2, 5, 3] and v [1, 2, 5, 3] do not fit: q is 4 "
+                 "wide and k 3",
+                 [=] {
                    scaled_dot_product_attention(q(), values({1, 2, 5, 3}), values({1, 2, 5, 3}));
                  }});
+  all.push_back(
+      {"scaled_dot_product_attention", "do not fit: batches of 1, 3 and 3 differ: wants [B,", [=] {
+         scaled_dot_product_attention(q(), values({3, 2, 5, 4}), values({3, 2, 5, 4}));
+       }});
+  all.push_back(
+      {"scaled_dot_product_attention", "do not fit: k has 2 heads and v 1: wants [B,", [=] {
+         scaled_dot_product_attention(q(), q(), values({1, 1, 3, 4}));
+       }});
   all.push_back({"scaled_dot_product_attention", "padding_mask: 2 lengths for a batch of 1", [=] {
                    scaled_dot_product_attention(q(), q(), q(), padding_mask({3, 3}));
                  }});
@@ -120,7 +144,9 @@ void add_attention(Mistakes& all) {
                    scaled_dot_product_attention(values({1, 4, 3, 2}), k, k);
                  }});
   all.push_back({"attention_with_weights",
-                 "attention: q [1, 2, 3, 4], k [1, 2, 3, 4] and v [1, 2, 5, 4] do not fit:", [=] {
+                 "attention: q [1, 2, 3, 4], k [1, 2, 3, 4] and v [1, 2, 5, 4] do not fit: k has 3 "
+                 "positions and v 5",
+                 [=] {
                    attention_with_weights(q(), q(), values({1, 2, 5, 4}));
                  }});
   all.push_back(

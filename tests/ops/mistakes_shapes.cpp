@@ -130,7 +130,7 @@ void add_indexing(Mistakes& all) {
          embedding(x(), indices({0, 2}));
        }});
   all.push_back({"embedding",
-                 "embedding: padding_id 2 is no row of [2, 3]: give one, or -1 for none",
+                 "embedding: padding_idx 2 is no row of [2, 3]: give one of [0, 2), or none",
                  [] { embedding(x(), indices({0}), 2); }});
   all.push_back(
       {"sort", "sort: axis 2 of a tensor with 2 axes: give -2 to 1", [] { sort(x(), 2); }});

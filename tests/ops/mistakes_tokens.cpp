@@ -56,6 +56,9 @@ void add_einsum(Mistakes& all) {
   all.push_back({"einsum",
                  "einsum: \"...i,...i->...\": an axis of \"...\" is 2 in the first operand",
                  of("...i,...i->...", {2, 5}, {3, 5})});
+  all.push_back({"einsum", "einsum: wants f32 or f64, not i64: convert with to(x, Dtype::f32)", [] {
+                   einsum("i,i->", indices({1, 2}), indices({3, 4}));
+                 }});
   all.push_back({"einsum", "einsum: \"ijk\" names 3 axes, but operand 2 is [5, 2]",
                  of("ij,ijk->k", {2, 3}, {5, 2})});
   all.push_back({"einsum", "einsum: 'i' stands twice in \"ii\" of \"ii,i->i\": a diagonal is not",

@@ -2,6 +2,7 @@
 // element.
 #include <cmath>
 
+#include "gradus/ops/batch_norm.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"

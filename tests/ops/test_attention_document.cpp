@@ -5,15 +5,46 @@
 #include <utility>
 #include <vector>
 
+#include "gradus/engine/backward.h"
+#include "gradus/ops/attention/attention.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/mask/mask.h"
+#include "gradus/ops/mask/rule.h"
 #include "gradus/tests/support/catch.h"
 
 namespace gradus::testing {
+namespace {
 
-TEST_CASE("docs/attention.md draws each mask as it is") {
-  std::ifstream file(GRADUS_SOURCE_DIR "/docs/attention.md");
+/// A query sees itself and every d-th key before it.
+class Dilated final : public Mask::Rule {
+ public:
+  explicit Dilated(std::int64_t d) : d_(d) {}
+  void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
+    for (std::int64_t j = 0; j < n; ++j) {
+      const std::int64_t distance = first.query - (first.key + j);
+      allowed[j] = distance >= 0 && distance % d_ == 0;
+    }
+  }
+  Coverage coverage(const MaskBlock& b) const override {
+    return b.last_query <= b.first_key ? Coverage::none : Coverage::some;
+  }
+  std::string describe() const override { return "every " + std::to_string(d_); }
+
+ private:
+  std::int64_t d_;
+};
+
+std::string contents(const std::string& path) {
+  std::ifstream file(std::string(GRADUS_SOURCE_DIR "/") + path);
   std::ostringstream text;
   text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("docs/attention.md draws each mask as it is") {
+  const std::string text = contents("docs/attention.md");
   const auto blocks =
       block_sparse_mask({.length = 16, .block = 2, .window = 1, .global = 1, .random = 1});
   const std::vector<std::pair<std::string, std::string>> drawn = {
@@ -28,12 +59,28 @@ TEST_CASE("docs/attention.md draws each mask as it is") {
        blocks.picture(16, 16)},
       {"remap_positions(window_mask(2), {{4, 5}}, {{4, 5, 2, 3}})",
        remap_positions(window_mask(2), {{4, 5}}, {{4, 5, 2, 3}}).picture(2, 4)},
+      {"Mask(std::make_shared<Dilated>(3))", Mask(std::make_shared<Dilated>(3)).picture(7, 7)},
   };
   for (const auto& [code, picture] : drawn) {
     const std::string quoted = "```\n" + code + "\n" + picture + "```\n";
     INFO("docs/attention.md should have\n" << quoted);
-    CHECK(text.str().find(quoted) != std::string::npos);
+    CHECK(text.find(quoted) != std::string::npos);
   }
+}
+
+TEST_CASE("docs/attention.md has a mask of one's own, which hides what its dense form hides") {
+  const std::string own = contents("tests/ops/test_attention_document.cpp");
+  const std::size_t begin = own.find("/// A query sees"), end = own.find("\n};\n", begin) + 4;
+  CHECK(contents("docs/attention.md").find(own.substr(begin, end - begin)) != std::string::npos);
+  const Tensor q = randn({2, 2, 40, 4}, Dtype::f64).requires_grad_(),
+               k = randn({2, 2, 70, 4}, Dtype::f64), v = randn({2, 2, 70, 4}, Dtype::f64);
+  const Mask mask = Mask(std::make_shared<Dilated>(3)) & padding_mask({70, 33});
+  const Tensor y = scaled_dot_product_attention(q, k, v, mask);
+  const Tensor z = scaled_dot_product_attention(q, k, v, dense_mask(mask.dense({2, 1, 40, 70})));
+  // At most 14 keys are seen, |v| < 5: sums in another order differ by 14 · 2⁻⁵² · 5 at most; those
+  // of dq are three products deep.
+  CHECK((y - z).abs().max().item() < 2e-14);
+  CHECK((grad(y.sum(), q) - grad(z.sum(), q)).abs().max().item() < 1e-13);
 }
 
 }  // namespace gradus::testing

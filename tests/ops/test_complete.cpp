@@ -65,11 +65,11 @@ Names public_layers() {
        {"examples/listen/listener.h", "examples/recommend/recommender.h"})
     for (const std::string& name : matches(contents(header), R"(^class (\w+) : public nn::Layer<)"))
       found.insert("examples::" + name);
-  for (const std::string room : {"nn/", "models/"})
-    for (const auto& entry :
-         std::filesystem::directory_iterator(std::filesystem::path(GRADUS_SOURCE_DIR) / room)) {
+  for (const std::string component : {"nn/", "models/"})
+    for (const auto& entry : std::filesystem::directory_iterator(
+             std::filesystem::path(GRADUS_SOURCE_DIR) / component)) {
       if (entry.path().extension() != ".h") continue;
-      const std::string source = contents(room + entry.path().filename().string());
+      const std::string source = contents(component + entry.path().filename().string());
       for (const std::string& name : matches(source, R"(^class (\w+) : public Layer<)"))
         if (source.find(" forward(") != std::string::npos) found.insert("nn::" + name);
     }

@@ -19,7 +19,7 @@ using Whole = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("embedding: rows at padding_id get no gradient, with create_graph or without") {
+TEST_CASE("embedding: rows at padding_idx get no gradient, with create_graph or without") {
   const Tensor weight = ones({4, 2}, Dtype::f64).requires_grad_();
   const Tensor ids = tensor(Whole{2, 0, 2, 1}, {2, 2});
   const Tensor dy = tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}}, Dtype::f64);
@@ -117,7 +117,7 @@ TEST_CASE("indexing: shapes and dtypes that do not fit") {
             "embedding: the index is f32"));
   CHECK(has(message_of<ShapeError>([&] { embedding(zeros({5}), square); }),
             "embedding: the weight is [5]"));
-  CHECK(has(message_of<ValueError>([&] { embedding(x, square, 5); }), "embedding: padding_id 5"));
+  CHECK(has(message_of<ValueError>([&] { embedding(x, square, 5); }), "embedding: padding_idx 5"));
   CHECK(has(message_of<ShapeError>([&] { index_select(x, 0, square); }),
             "index_select: an index [2, 2]"));
   CHECK(has(message_of<IndexError>([&] { index_select(x, 2, indices({0})); }),

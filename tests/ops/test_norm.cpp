@@ -1,4 +1,5 @@
 // layer_norm, rms_norm and batch_norm: statistics, remade outputs, bad arguments, threads.
+#include "gradus/ops/batch_norm.h"
 #include "gradus/ops/normalization.h"
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 #include "gradus/engine/strided.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/attention/attention.h"
+#include "gradus/ops/batch_norm.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/linear.h"

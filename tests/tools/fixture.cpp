@@ -63,15 +63,15 @@ void tensors() {
   special.mutable_data<float>()[1] = -std::numeric_limits<float>::infinity();
   special.mutable_data<float>()[3] = 1e9F;
   const Tensor small = Tensor::empty({2}, Dtype::f64).fill_(1e-7);
-  const Tensor long_row = arange(0, 100);
+  const Tensor long_row = arange(0.0, 100.0);
   const Tensor view = transpose(f32), piece = f32[{Slice{}, slice(1, 3)}];
   const Tensor expanded = expand(f32[1], {2, 3});
   const Tensor empty = Tensor::empty({0, 3}, Dtype::f32);
   const Tensor nothing, shape_only = f32.metadata_only();
   Tensor source = f32.clone();
   const Tensor thief = std::move(source);
-  const Tensor eight = arange(0, 256).view({2, 2, 2, 2, 2, 2, 2, 2});
-  const Tensor wide = arange(0, 4096).view({4, 4, 4, 4, 4, 4});
+  const Tensor eight = arange(0.0, 256.0).view({2, 2, 2, 2, 2, 2, 2, 2});
+  const Tensor wide = arange(0.0, 4096.0).view({4, 4, 4, 4, 4, 4});
   const Tensor past = kernel::over(f32.storage(), {8}, Dtype::f32);  // two elements are not there
   Unborn<Tensor> zeros(0), ones(0xFF), sevens(0x07), wild_storage(0), wild_node(0);
   damage(wild_storage, f32, &f32.storage(), 0x10);
@@ -88,7 +88,7 @@ void others() {
   [[maybe_unused]] const Shape& bad_shape = unborn.it();
   const Mask everything, causal = causal_mask(), late = causal_mask(2);
   const Mask padding = padding_mask({3, 1}), both = causal & padding;
-  const Mask dense = dense_mask(greater(arange(0, 4).view({2, 2}), 0.0));
+  const Mask dense = dense_mask(greater(arange(0.0, 4.0).view({2, 2}), 0.0));
   std::vector<float> mine = {1, 2};
   const Storage borrowed(mine.data(), 8, nullptr);
   Tensor written = Tensor::empty({2}, Dtype::f32);

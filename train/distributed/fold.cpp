@@ -36,7 +36,7 @@ void Fold::add_last() {
 
 Tensor Fold::finish() {
   while (parts_.size() > 1) add_last();
-  const Tensor sum = std::move(parts_.back().second);
+  Tensor sum = std::move(parts_.back().second);
   parts_.clear();
   return sum;
 }
