@@ -18,10 +18,10 @@
 namespace gradus::trace {
 namespace {
 
-/// As a Content-Security-Policy says it, so that the browser runs this script and no other.
-std::string script_hash() {
+/// As a Content-Security-Policy says it, so that the browser takes this script and style, no other.
+std::string policy_hash(const char* hexadecimal) {
   std::string bytes;
-  for (const char* at = kScriptSha256; *at; at += 2)
+  for (const char* at = hexadecimal; *at; at += 2)
     bytes += static_cast<char>(std::stoi(std::string(at, 2), nullptr, 16));
   return base64(bytes);
 }
@@ -78,8 +78,13 @@ std::string page(const std::string& title, const std::string& json) {
   std::string name;
   for (const char c : title) name += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
   const std::map<std::string, std::string, std::less<>> parts{
-      {"TITLE", name}, {"SHA256", script_hash()},          {"STYLE", files_ending_in(".css")},
-      {"CRC32", sum},  {"SCRIPT", files_ending_in(".js")}, {"PAYLOAD", json},
+      {"TITLE", name},
+      {"STYLE", files_ending_in(".css")},
+      {"SCRIPTHASH", policy_hash(kScriptSha256)},
+      {"STYLEHASH", policy_hash(kStyleSha256)},
+      {"CRC32", sum},
+      {"SCRIPT", files_ending_in(".js")},
+      {"PAYLOAD", json},
       {"OTHER", ""}};
   std::string out;
   std::string_view rest = kViewer[0].text;
