@@ -7,10 +7,9 @@ function storageView() {
   const x = t.tensor(state.t ?? state.cell?.id ?? ids[0]);
   if (!x) return [note('Choose a step with a tensor.')];
   const rank = x.shape.length, long = x.shape.findIndex((n, a) => n > 1 && a >= rank - 3), v = values(x);
-  const axis = Math.min(Math.max(0, state.axis ?? long), Math.max(0, rank - 1)), strides = x.strides ||
-      stridesOf(x.shape);
-  const at = memoryOf(x), ghost = reshapeInstead(x), zero = x.offset || 0,
-      moved = Math.max(0, ghost.findIndex((m, i) => m !== at[i]));
+  const axis = clamp(state.axis ?? long, rank), strides = x.strides || stridesOf(x.shape);
+  const at = memoryOf(x), ghost = reshapeInstead(x), moved = Math.max(0, ghost.findIndex((m, i) => m !== at[i]));
+  const zero = x.offset || 0;
   const index = state.cell?.id === x.id ? Math.min(state.cell.i, at.length - 1) : moved, idx = indexOf(index, x.shape);
   const where = new Map(at.map((m, i) => [m, i])), begin = Math.min(...at), end = Math.max(...at) + 1;
   const first = begin + windowAt(at[index] - begin, Math.min(kStrip, end - begin), end - begin);
@@ -23,9 +22,6 @@ function storageView() {
           title: `place ${m}`}, g);
     }))];
   const read = m => `${v && where.has(m) ? short(v[where.get(m)]) : 'what lies'} at ${m}`;
-  const choose = (label, key, all, now) => h('label', {}, `${label} `,
-      h('select', {onchange: e => app.go({[key]: +e.target.value})},
-    all.map(([value, text]) => h('option', {value, selected: value === now}, text))));
   return [pane(`Where ${nameOf(t, x.id)} (${shapeText(x.shape)}) lies in storage ${x.storage}`,
     row(choose('tensor', 't', [...new Set([x.id, ...ids])].map(id => [id, nameOf(t, id)]), x.id),
         choose('digits: the index of', 'axis', x.shape.map((n, a) => [a, `axis ${a} (${n})`]), axis)),
@@ -72,20 +68,18 @@ function graphOf(t, step, whole) {
   return {nodes: [...nodes.values()], edges: [...edges]};
 }
 function graphView() {
-  const whole = !!app.state.whole, g = app.once(`graph ${whole || app.state.s}`, () => graphOf(app.t, app.step(),
-      whole));
+  const {t, state} = app, whole = !!state.whole, g = app.once(`graph ${whole || state.s}`, () => graphOf(t, app.step(), whole));
   const columns = new Map(), place = new Map(), low = Math.min(...g.nodes.map(n => n.depth));
   for (const n of g.nodes) {
     multi(columns, n.depth - low, n);
     place.set(`${n.id}`, [(n.depth - low) * 150, (columns.get(n.depth - low).length - 1) * 44]);
   }
-  const width = Math.max(0, ...columns.keys()) * 150 + 150,
-      height = Math.max(0, ...[...columns.values()].map(c => c.length)) * 44;
+  const width = Math.max(0, ...columns.keys()) * 150 + 150, height = Math.max(0, ...Array.from(columns, c => c[1].length)) * 44;
   const lines = g.edges.map(e => {
     const [[x, y], [u, w]] = e.split('>').map(id => place.get(id));
     return h('path', {d: `M${x + 120} ${y + 16}C${x + 150} ${y + 16} ${u - 30} ${w + 16} ${u} ${w + 16}`});
   });
-  return [pane(whole ? app.t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' :
+  return [pane(whole ? t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' :
       'Around this step',
     button(whole ? 'around this step' : 'the whole graph', () => app.go({whole: whole ? null : 1})),
     h('div', {class: 'scroll graph', tabindex: 0, role: 'group', label: 'graph'},
@@ -148,8 +142,8 @@ function compareView() {
   }});
   const pick = h('label', {}, 'compare with the page ', input);
   if (!app.other) return [pane('Compare with another trace', pick, note('They are matched by layer and operation.'))];
-  const rows = app.once('compare', () => compare(app.t, app.other)), differ = rows.map((r, i) => r.same === false ? i :
-      -1).filter(i => i >= 0);
+  const rows = app.once('compare', () => compare(app.t, app.other));
+  const differ = [...rows.keys()].filter(i => rows[i].same === false);
   const k = app.state.t ?? differ[0] ?? 0, r = rows[k];
   const mark = x => x.same === null ? '? not captured' : x.same ? '= same' : '≠ differs';
   const count = what => rows.filter(x => x.same === what).length, first = rows[differ[0]];
@@ -168,16 +162,16 @@ function compareView() {
 // ---- predict, then look ----
 /** A question about a forward step: {ask, options, answer, because}; the answer is in the recording. */
 function question(t, op, n) {
-  const out = t.tensor(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out), kind = v &&
-      v.length > 1 ? (n + op.id) % 3 : 0;
+  const out = t.tensor(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out);
+  const kind = v?.length > 1 ? (n + op.id) % 3 : 0;
   const signs = ['above 0', 'below 0', '0 or NaN'], zeros = ['none', 'some', 'all'];
   if (kind === 1) return {ask: `What is the sign of the first number of ${op.op}?`, options: signs,
                           answer: signs[v[0] > 0 ? 0 : v[0] < 0 ? 1 : 2], because: `it is ${short(v[0])}`};
   const z = v ? v.reduce((k, x) => k + (x === 0), 0) : 0;
   if (kind === 2) return {ask: `How many of the ${v.length} numbers become exactly 0?`, options: zeros,
                           answer: zeros[z === 0 ? 0 : z === v.length ? 2 : 1], because: `${z} of ${v.length} do`};
-  const answer = shapeText(out.shape), others = [...shapes, shapeText([...out.shape].reverse()),
-      shapeText([...out.shape, 1])];
+  const answer = shapeText(out.shape);
+  const others = [...shapes, shapeText([...out.shape].reverse()), shapeText([...out.shape, 1])];
   return {ask: `${op.op} of (${shapes.join(') and (')}): which shape comes out?`, answer,
       because: 'the matrix shows it', options: [...new Set([answer, ...others])].slice(0, 4).sort()};
 }

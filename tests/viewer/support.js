@@ -11,7 +11,7 @@ const read = name => fs.readFileSync(path.join(kViewer, name), 'utf8');
 /** The functions of the page that need no DOM. */
 function pure() {
   const names = ['crc32', 'decode', 'openTape', 'values', 'short', 'stridesOf', 'flatOf', 'indexOf', 'broadcastFlat',
-    'memoryOf', 'reshapeInstead', 'treeRows', 'align', 'compare', 'difference', 'cellArithmetic', 'entryHolds', 'erf',
+    'memoryOf', 'reshapeInstead', 'treeRows', 'rowOf', 'align', 'compare', 'difference', 'cellArithmetic', 'entryHolds', 'erf',
     'gradOf', 'labelsFor', 'question', 'graphOf', 'colourOf', 'luminance', 'inkOn', 'scaleOf', 'sliceOf',
     'gdbCommand', 'write', 'read', 'Table', 'kUnary', 'partials', 'cellOf', 'call', 'windowAt', 'flowRows', 'pathsOf'];
   const code = kScripts.map(n => read(n + '.js').replace(/^window\.addEventListener.*$/m, '')).join('\n');
