@@ -134,7 +134,8 @@ function explain() {
   const formula = d.lines?.[0].match(/\/\/ ?(.*)/);
   return [h('h2', {}, visit ? `${op.op}, backward` : op.op),
     h('p.sum', {}, `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
-    [formula && formula[1], ...(d.derivation || [])].filter(Boolean).map(c => h('p.formula', {}, c)),
+    [formula?.[1], ...d.derivation || []].filter(Boolean).map(c => c.split(/ *⟵/)).map(([line, why]) =>
+      h('p.formula', {}, line, why && h('small', {}, '⟵', why))),
     para(visit ? goTo('f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
       goTo(t.steps[twin].key, 'its backward')),
     visit && visit.gin.map(g => note(`to ${nameOf(t, g.to)}: ${ledgerLine(t, g)}`)),

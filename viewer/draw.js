@@ -162,9 +162,9 @@ function sampled(tensor, title) {
   const {picture: p, histogram, corners} = tensor.block || {}, s = p && {rows: p.rows, cols: p.columns, first: 0};
   const means = decode(p), edge = decode(corners);
   return [
-    p && h('div', {}, small(means, s, 256, `picture of ${s.rows} by ${s.cols} means of boxes`), png(title, means, s, [])),
-    histogram && h('div.hist', {role: 'img', label: `histogram: ${histogram.join(', ')}`}, histogram.map(n =>
-      h('i', {title: n, style: {height: `${1 + 40 * n / Math.max(...histogram)}px`}}))),
+    row(p && [small(means, s, 256, `picture of ${s.rows} by ${s.cols} means of boxes`), png(title, means, s, [])],
+      histogram && h('div.hist', {role: 'img', label: `histogram: ${histogram.join(', ')}`}, histogram.map(n =>
+        h('i', {title: n, style: {height: `${1 + 99 * n / Math.max(...histogram)}px`}})))),
     corners && h('div.scroll', {tabindex: 0, role: 'group', label: 'corners'},
       h('table.plain', {}, h('caption', {}, 'first and last rows and columns'), range(corners.rows, r =>
         h('tr', {}, range(corners.columns, c => h('td', {}, short(edge[r * corners.columns + c]))))))),

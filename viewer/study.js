@@ -6,7 +6,7 @@ function storageView() {
   const {t, state} = app, op = app.step()?.op, ids = op ? [op.out, ...op.in].filter(id => id != null) : [];
   const x = t.tensor(state.t ?? state.cell?.id ?? ids[0]);
   if (!x) return [note('Choose a step with a tensor.')];
-  const rank = x.shape.length, long = x.shape.findIndex((n, a) => n > 1 && a >= rank - 3), v = values(x);
+  const rank = x.shape.length, long = x.shape.findIndex((n, a) => n > 1 && a >= +(rank > 2)), v = values(x);
   const axis = clamp(state.axis ?? long, rank), strides = x.strides || stridesOf(x.shape);
   const at = memoryOf(x), ghost = reshapeInstead(x), moved = Math.max(0, ghost.findIndex((m, i) => m !== at[i]));
   const zero = x.offset || 0;
