@@ -163,7 +163,8 @@ function timeline() {
 function notices(problem) {
   const {t} = app, f = t.failure, notes = t.meta.notes || [], bad = (...kids) => h('div.bad', {role: 'alert'}, '✗ ', kids);
   byId('notices').append(...[problem && bad(problem),
-    f && bad(`${f.op} threw on ${f.in.map(id => shapeIn(t, id)).join(' and ')}, ${pathOf(t, f.module)}: `, f.message,
+    f && bad(`${[f.op, 'threw', f.in.length && `on ${f.in.map(id => shapeIn(t, id)).join(' and ')}`,
+        f.module != null && `in ${pathOf(t, f.module) || 'the outermost layer'}`].filter(Boolean).join(' ')}: `, f.message,
         details('where', () => (t.stacks.get(f.stack)?.frames || []).slice(0, 6).map(k => sourceOf(t, k)))),
     notes.length && details(`what this page leaves out (${notes.length})`, () => notes.map(n => para(n)))].filter(Boolean));
 }

@@ -150,7 +150,7 @@ function cellArithmetic(t, id, i) {
   if (!entry) return {why: kind === 'param' || kind === 'leaf' ? 'a leaf: nothing made it' :
       'no recorded operation made it'};
   if (entry.visit != null && (entry.contribution === id || entry.before == null && entry.after === id)) {
-    const visit = t.visits.get(entry.visit), same = numel(t.tensor(id).shape) === numel(t.tensor(entry.to).shape);
+    const visit = t.visits.get(entry.visit), to = t.tensor(entry.to), same = !to || numel(t.tensor(id).shape) === numel(to.shape);
     if (same && !entry.part) return {...backwardCell(t, entry, i), from: [visit.dy], step: 'b' + visit.id};
     return {why: 'a part, or larger by broadcasting: its sum is what the input got', step: 'b' + visit.id};
   }

@@ -32,8 +32,7 @@ function storageView() {
       note(`[${idx}] would be ${read(ghost[index])}, not ${read(at[index])}: `,
            'a reshape keeps the order of memory, so heads and tokens mix, and no shape is wrong.')] :
       note('Its numbers lie in the order of its index: a reshape moves nothing.'),
-    places.length < end - begin ? note(`Places ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`) :
-        null,
+    places.length < end - begin && note(`Places ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`),
     shown(x.id))];
 }
 
@@ -86,14 +85,14 @@ function graphView() {
       h('div', {style: {position: 'relative', width: `${width}px`, height: `${height}px`}},
         h('svg', {width, height, 'aria-hidden': 'true'}, lines),
             g.nodes.map(n => button(n.text, () => app.go({s: n.step}), {
-          class: 'node', 'aria-current': n.now ? 'true' : null, title: n.text,
+          class: 'node', 'aria-current': n.now && 'true', title: n.text,
           style: {left: `${place.get(`${n.id}`)[0]}px`, top: `${place.get(`${n.id}`)[1]}px`}})))))];
 }
 
 // ---- source ----
 function excerpt(title, first, lines, marks) {
   return h('div', {}, h('h3', {}, title), h('pre.code', {tabindex: 0}, lines.map((l, i) =>
-    h('span', {class: marks.includes(first + i) ? 'mark' : null},
+    h('span', {class: marks.includes(first + i) && 'mark'},
         `${marks.includes(first + i) ? '▶' : ' '}${first + i}  ${l}`))));
 }
 function sourceOf(t, frameId) {
@@ -116,7 +115,7 @@ function sourceView() {
   const used = stack ? [...new Set([stack.user, stack.layer, ...(stack.frames || [])])].filter(f => f != null) : [];
   return [pane('Your line, the layer’s, the operation’s', gdbLine(op),
     used.slice(0, 2).map(f => sourceOf(t, f)), opSource(t, op, step.dir === 'backward'),
-    used.length > 2 ? details(`all ${used.length} callers`, () => used.slice(2).map(f => sourceOf(t, f))) : null,
+    used.length > 2 && details(`all ${used.length} callers`, () => used.slice(2).map(f => sourceOf(t, f))),
     used.length || t.opdefs[op.op] ? null : note('No source was captured.'))];
 }
 function gdbCommand(t, op) {
@@ -181,9 +180,8 @@ function quizView(step) {
   return [pane('Predict', para(q.ask), row(q.options.map(o => button(o, () => {
     app.answers.set(step.key, {given: o, right: o === q.answer});
     app.say(`${o === q.answer ? 'right' : `no: ${q.answer}`}; ${q.because}`), app.render();
-  }, {disabled: given ? true : null}))),
-    given ? h('p.sum', {},
-        `${given.right ? '✓ right' : `✗ you said ${given.given}; it is ${q.answer}`}: ${q.because}.`) : null,
+  }, {disabled: !!given}))),
+    given && h('p.sum', {}, `${given.right ? '✓ right' : `✗ you said ${given.given}; it is ${q.answer}`}: ${q.because}.`),
     note(`${right} of ${answered.length} right so far; p ends this.`)),
-    row(step.op.in.map(id => shown(id)), given ? shown(step.op.out, `→ ${nameOf(t, step.op.out)}`) : null)];
+    row(step.op.in.map(id => shown(id)), given && shown(step.op.out, `→ ${nameOf(t, step.op.out)}`))];
 }

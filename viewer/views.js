@@ -44,15 +44,14 @@ function stepView() {
     row(shown(visit.dy, 'dy, the gradient that arrived'), visit.gin.map(g => h('div', {},
       shown(g.contribution, `→ to ${nameOf(t, g.to)}`), ledgerLine(t, g),
       g.before != null || !isWhole(t, g) ? shown(g.after, 'its gradient so far') : null))),
-    visit.gin.length ? null : note('No input wanted a gradient.'), arithmetic(),
+    !visit.gin.length && note('No input wanted a gradient.'), arithmetic(),
     op ? row((op.saved || op.in).filter(id => id !== op.out).map(id => shown(id, `forward: ${nameOf(t, id)}`)),
         shown(op.out, 'forward: y')) :
          note('Its forward was not recorded.')];
   if (app.state.quiz) return quizView(step);
   return [row(op.in.map((id, k) => shown(id, `${k ? 'and' : 'from'} ${nameOf(t, id)}`, origin(id))),
               shown(op.out, `→ ${nameOf(t, op.out)}`, usersOf(op.out))), arithmetic(),
-          op.saved && op.saved.length ? details('kept for backward', () => [row(op.saved.map(id => shown(id)))]) :
-              null];
+          op.saved?.length && details('kept for backward', () => [row(op.saved.map(id => shown(id)))])];
 }
 const details = (title, fill) => h('details', {ontoggle: e => {
   if (e.target.open && e.target.children.length === 1) e.target.append(...fill());
@@ -112,13 +111,13 @@ function attentionView() {
   const v = values(w), s = w && sliceOf(w, state.lead), heads = w ? numel(s.before) : 0;
   return [pane('Attention: a row asks, a column is looked at',
     row(choose('layer', 't', all.map((x, i) => [i, `${pathOf(t, x.module) || 'attention'} #${x.op ?? i}`]), k),
-      a.op != null ? goTo('f' + a.op, `step f${a.op}`) : null),
-    v ? row(range(Math.min(heads, 64), n => {
+      a.op != null && goTo('f' + a.op, `step f${a.op}`)),
+    v && row(range(Math.min(heads, 64), n => {
       const at = indexOf(n, s.before), head = small(v, {...s, first: n * s.rows * s.cols}, 72, `head ${at}`);
       return button(head, () => app.go({lead: at}),
           {class: 'thumb', 'aria-pressed': String(String(at) === String(s.at)), label: `head ${at}`});
-    })) : null,
-    heads > 64 ? note(`${heads - 64} more heads: the numbers above each matrix choose them.`) : null,
+    })),
+    heads > 64 && note(`${heads - 64} more heads: the numbers above each matrix choose them.`),
     row(shown(a.scores, 'scores = q kᵀ · scale'), shown(a.masked, 'masked (hatched: may not be looked at)'),
         shown(a.weights, 'weights = softmax, rows sum to 1'), shown(a.out, 'out = weights · v'),
         shown(a.dweights, 'dweights = dout vᵀ'), shown(a.dscores, 'dscores: rows sum to 0')),

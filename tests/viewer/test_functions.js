@@ -125,6 +125,11 @@ run({
     assert.equal(n, 28);
     assert.match(p.cellArithmetic(t, t.ops.get(0).out, 1).e.s(), /^1·2 \+ 2·0\.25$/);
   },
+  'a gradient whose tensor was not seen is no failure'() {
+    const json = sample();
+    json.ledger.rows[1][2] = null, json.visits.rows[1][0] = null;
+    assert.equal(p.cellArithmetic(p.openTape(json), json.ledger.rows[1][3], 0).why, 'not every number of this was recorded');
+  },
   'a number that does not belong there is not agreed with'() {
     const json = sample(), t = p.openTape(json), z = t.tensors.get(t.ops.get(0).out);
     p.values(z)[1] += 1e-9;
