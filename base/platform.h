@@ -39,8 +39,8 @@ bool sync_file(std::FILE* file);
 std::vector<void*> calls();
 
 struct Frame {
-  std::string function,
-      place;  // mangled, or "??"; "file:line", or "??:0" without debug information
+  std::string function, file;  // mangled; "??" where it is not known
+  long line;                   // 0 without debug information
 };
 
 /// What addr2line, which comes with compilers, knows of each call: innermost what was inlined

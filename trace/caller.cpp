@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <iterator>
 
+#include "gradus/base/error.h"
+
 namespace gradus::trace {
 namespace {
 
@@ -23,28 +25,27 @@ bool is_standard(const std::string& mangled) {
 /// A component's source, or a header of ours or of the system. Only our functions can be in one, as
 /// a user may have a directory of that name; of some inlined ones the plain name is known alone.
 bool is_ours(const std::filesystem::path& file, const std::string& function) {
-  constexpr const char* kComponents[] = {"base",  "engine", "ops",   "nn",   "models",
-                                         "check", "io",     "trace", "train"};
-  const std::string component = file.parent_path().filename();
-  const bool in_library =
-      std::find(std::begin(kComponents), std::end(kComponents), component) != std::end(kComponents);
   const bool named_so = is_library(function) || (!function.starts_with("_Z") && function != "main");
-  return (in_library && named_so) || file.string().find("/include/gradus/") != std::string::npos ||
+  return (is_component(file.parent_path().filename()) && named_so) ||
+         file.string().find("/include/gradus/") != std::string::npos ||
          file.string().find("/include/c++/") != std::string::npos ||
          starts_with_any(file, {"/usr/include/", "/usr/lib/"});
 }
 
 }  // namespace
 
+bool is_component(const std::string& folder) {
+  constexpr const char* kComponents[] = {"base",  "engine", "ops",   "nn",   "models",
+                                         "check", "io",     "trace", "train"};
+  return std::find(std::begin(kComponents), std::end(kComponents), folder) != std::end(kComponents);
+}
+
 std::string caller_among(const std::vector<platform::Frame>& frames) {
   for (const platform::Frame& frame : frames) {
     const std::string& function = frame.function;
-    const std::string place = frame.place.substr(0, frame.place.find(" ("));  // (discriminator 2)
-    const auto colon = std::min(place.rfind(':'), place.size());
-    const std::string line = place.substr(colon);
-    if (line != ":0" && line != ":?") {
-      const auto file = std::filesystem::path(place.substr(0, colon)).lexically_normal();
-      if (!is_ours(file, function)) return file.string() + line;
+    if (frame.line > 0) {
+      const auto file = std::filesystem::path(frame.file).lexically_normal();
+      if (!is_ours(file, function)) return str_cat(file.string(), ":", frame.line);
     } else if (function == "main" ||
                (function.starts_with("_Z") && !is_library(function) && !is_standard(function))) {
       return platform::readable_type(function.c_str()) +

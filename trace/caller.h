@@ -8,6 +8,8 @@
 
 namespace gradus::trace {
 
+bool is_component(const std::string& folder);  // one of the library's: "ops"
+
 /// "train.cpp:42", the innermost place that is in none of the library's components and not
 /// the standard library's. Where that was built without debug information: "step(Model&) (its line
 /// is known if it is built with -g, as cmake --preset debug does)". "" where nothing is known.

@@ -15,5 +15,6 @@ extern const std::size_t kViewerFiles;
 extern const EmbeddedFile kOps[];  // ops/**/*.cpp
 extern const std::size_t kOpsFiles;
 extern const char* const kScriptSha256;  // of all *.js, one after the other, hexadecimal
+extern const char* const kStyleSha256;   // of all *.css
 
 }  // namespace gradus::trace

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gradus::trace {
@@ -27,6 +29,10 @@ inline void put(std::string& out, const std::string& x) { put(out, std::string_v
 inline void put(std::string& out, const Json& x) { out += x.text; }
 inline void put(std::string& out, bool x) { out += x ? "true" : "false"; }
 
+/// {"a":1,"b":2}
+template <class T>
+void put(std::string& out, const std::map<std::string, T>& all);
+
 /// [a,b,c]
 template <class T>
 void put(std::string& out, const std::vector<T>& all) {
@@ -36,6 +42,16 @@ void put(std::string& out, const std::vector<T>& all) {
     put(out, all[i]);
   }
   out += ']';
+}
+
+template <class T>
+void put(std::string& out, const std::map<std::string, T>& all) {
+  char before = '{';
+  for (const auto& [key, value] : all) {
+    put(out += std::exchange(before, ','), key);
+    put(out += ':', value);
+  }
+  out += all.empty() ? "{}" : "}";
 }
 
 /// object("rows", 3, "name", "x") → {"rows":3,"name":"x"}

@@ -18,10 +18,10 @@
 namespace gradus::trace {
 namespace {
 
-/// As a Content-Security-Policy says it, so that the browser runs this script and no other.
-std::string script_hash() {
+/// As a Content-Security-Policy says it, so that the browser takes this script and style, no other.
+std::string policy_hash(const char* hexadecimal) {
   std::string bytes;
-  for (const char* at = kScriptSha256; *at; at += 2)
+  for (const char* at = hexadecimal; *at; at += 2)
     bytes += static_cast<char>(std::stoi(std::string(at, 2), nullptr, 16));
   return base64(bytes);
 }
@@ -77,26 +77,24 @@ std::string page(const std::string& title, const std::string& json) {
   std::snprintf(sum, sizeof sum, "%08x", io::crc32(json.data(), json.size()));
   std::string name;
   for (const char c : title) name += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  const std::map<std::string, std::string, std::less<>> parts{
-      {"TITLE", name}, {"SHA256", script_hash()},          {"STYLE", files_ending_in(".css")},
-      {"CRC32", sum},  {"SCRIPT", files_ending_in(".js")}, {"PAYLOAD", json},
-      {"OTHER", ""}};
+  const std::map<std::string, std::string> parts{{"TITLE", name},
+                                                 {"STYLE", files_ending_in(".css")},
+                                                 {"SCRIPTHASH", policy_hash(kScriptSha256)},
+                                                 {"STYLEHASH", policy_hash(kStyleSha256)},
+                                                 {"CRC32", sum},
+                                                 {"SCRIPT", files_ending_in(".js")},
+                                                 {"PAYLOAD", json},
+                                                 {"OTHER", ""}};
   std::string out;
-  std::string_view rest = kViewer[0].text;
-  while (!rest.empty()) {
-    const std::size_t at = rest.find('@'), end = rest.find('@', std::min(at, rest.size() - 1) + 1);
-    const auto part =
-        end == std::string_view::npos ? parts.end() : parts.find(rest.substr(at + 1, end - at - 1));
-    out += rest.substr(0, part == parts.end() ? std::min(at, rest.size() - 1) + 1 : at);
-    if (part != parts.end()) out += part->second;
-    rest.remove_prefix(part == parts.end() ? std::min(at, rest.size() - 1) + 1 : end + 1);
-  }
+  std::istringstream text(kViewer[0].text);  // each second piece names a part
+  bool named = false;
+  for (std::string piece; std::getline(text, piece, '@'); named = !named)
+    out += named ? parts.at(piece) : piece;
   return out;
 }
 
 /// An operation is a struct whose name() says what it is called; it ends with "};" at the margin.
-Json definitions(const std::vector<std::string>& ops) {
-  const std::set<std::string> wanted(ops.begin(), ops.end());
+std::map<std::string, Json> definitions(const std::set<std::string>& ops) {
   std::map<std::string, Json> found;
   for (std::size_t i = 0; i < kOpsFiles; ++i) {
     Definition block;
@@ -108,16 +106,11 @@ Json definitions(const std::vector<std::string>& ops) {
       block.take(line, number);
       if (line != "};") continue;
       for (const std::string& name : block.names)
-        if (wanted.contains(name)) found.try_emplace(name, block.json(name));
+        if (ops.contains(name)) found.try_emplace(name, block.json(name));
       block = {};
     }
   }
-  Json out{"{"};
-  for (const auto& [name, json] : found) {
-    put(out.text += out.text.size() > 1 ? "," : "", name);
-    out.text += ':' + json.text;
-  }
-  return {out.text + "}"};
+  return found;
 }
 
 std::string attention_page(const std::string& title,
@@ -133,7 +126,8 @@ std::string attention_page(const std::string& title,
         shape.rank() == 4 && shape[2] == std::ssize(queries) && shape[3] == std::ssize(keys),
         "attention_page: the weights of ", each.layer, " are ", shape, ", not [B, H, ",
         queries.size(), ", ", keys.size(), "] as there are names of queries and keys");
-    tape.attention.push_back({kNone, tape.modules.add(each.layer, "attention", kNone)});
+    const Id layer = tape.add_module({each.layer, "attention", kNone});
+    tape.attention.push_back({{"op", kNone}, {"module", layer}});
     tape.add_matrix(tape.attention.back(), "weights", each.weights);
   }
   return page(title, tape.json(title, program_name(), kNone));

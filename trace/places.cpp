@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "gradus/base/error.h"
 #include "gradus/base/platform.h"
 #include "gradus/trace/caller.h"
 #include "gradus/trace/embedded.h"
@@ -36,8 +37,7 @@ std::string shown(const std::filesystem::path& file, bool library) {
   std::string below = file.filename();
   for (int depth = 0; library && depth < 2; ++depth, folder = folder.parent_path()) {
     below = folder.filename().string() + "/" + below;
-    for (const char* component : {"base", "engine", "ops", "nn", "models", "io", "trace", "train"})
-      if (folder.filename() == component) return below;
+    if (is_component(folder.filename())) return below;
   }
   const std::string here = std::filesystem::current_path(none).string() + "/";
   return file.string().starts_with(here) ? file.string().substr(here.size()) : file.string();
@@ -76,13 +76,11 @@ class Writer {
 
  private:
   Id row_of(const Frame& frame) {
-    const auto [at, is_new] = index_.try_emplace(frame.function + frame.place, frames_.size());
+    const auto [at, is_new] =
+        index_.try_emplace(str_cat(frame.function, frame.file, frame.line), frames_.size());
     if (!is_new) return at->second;
-    const std::string place = frame.place.substr(0, frame.place.find(" ("));
-    const auto colon = std::min(place.rfind(':'), place.size());
-    const Id line = std::atoll(place.substr(std::min(colon + 1, place.size())).c_str());
     const bool library = frame.function.find("6gradus") != std::string::npos;
-    const Id file = line > 0 ? file_of(place.substr(0, colon), library) : kNone;
+    const Id line = frame.line, file = line > 0 ? file_of(frame.file, library) : kNone;
     if (line > 0) named_[file].insert(line);
     return frames_.add(file, line, platform::readable_type(frame.function.c_str()));
   }

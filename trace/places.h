@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,6 @@ class Places {
 };
 
 /// "opdefs": the lines of the library in which each of these operations is defined.
-Json definitions(const std::vector<std::string>& ops);
+std::map<std::string, Json> definitions(const std::set<std::string>& ops);
 
 }  // namespace gradus::trace

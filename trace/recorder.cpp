@@ -61,7 +61,7 @@ void Recorder::op_begin(const Op&, std::span<const Tensor* const> inputs) {
   if (skips()) return;
   Open open{inputs.data(), {}, {}};
   const bool listed = !thread_state.backward || GradMode::enabled();
-  if (listed && tape_.ops.size() < options_.most_ops)
+  if (listed && std::ssize(tape_.ops) < options_.most_ops)
     for (const Tensor* x : inputs) open.in.push_back(tape_.tensor(*x, "input"));
   open_.push_back(std::move(open));
 }
@@ -79,12 +79,12 @@ void Recorder::op_end(const Op& op, std::span<const Tensor* const> inputs, const
     open_.pop_back();
   }
   if (thread_state.backward && !GradMode::enabled()) return void(++tape_.inner_ops);
-  if (tape_.ops.size() >= options_.most_ops) return void(++tape_.late_ops);
+  if (std::ssize(tape_.ops) >= options_.most_ops) return void(++tape_.late_ops);
   const bool inside = thread_state.backward && !visits_.empty();
   const Id node = y.node() ? static_cast<Id>(y.node()->id) : kNone;
-  const Id id = tape_.add_op({op.name(), open.in, tape_.tensor(y, "result")},
-                             {modules_.empty() ? kNone : modules_.back(), tape_.places.here(),
-                              open.saved, inside ? visits_.back().id : kNone, node});
+  const Id id =
+      tape_.add_op({op.name(), open.in, tape_.tensor(y, "result"), module(), tape_.places.here(),
+                    open.saved, inside ? visits_.back().id : kNone, node});
   if (y.node()) op_of_[y.node()->id] = id;
   look_inside(op, id, y.rank() > 1 ? y.size(-2) : 0, {});
 }
@@ -95,7 +95,7 @@ void Recorder::look_inside(const Op& op, Id id, std::int64_t length, const Tenso
   const std::string_view name = op.name();
   if (name != "packed_attention" && name != "attention") return;
   if (length > kLongest) return void(tape_.large_attention += dy.defined() ? 0 : 1);
-  Tape::Attention& found = tape_.attention_of(id, modules_.empty() ? kNone : modules_.back());
+  Tape::Attention& found = tape_.attention_of(id);
   try {
     const Unheard quiet;
     for (const auto& [what, matrix] : op.inside(dy)) tape_.add_matrix(found, what, matrix);
@@ -106,23 +106,19 @@ void Recorder::look_inside(const Op& op, Id id, std::int64_t length, const Tenso
 void Recorder::scope_begin(const Scope& scope) {
   ++events_;
   if (skips()) return;
-  const auto* module = dynamic_cast<const nn::Module*>(&scope.who());
-  if (!scope.outer() && module)
-    for (const nn::NamedTensor& each : module->parameters()) tape_.name(each.tensor, each.name);
-  const Id parent = modules_.empty() ? kNone : modules_.back();
+  const auto* model = dynamic_cast<const nn::Module*>(&scope.who());
+  if (!scope.outer() && model)
+    for (const nn::NamedTensor& each : model->parameters()) tape_.name(each.tensor, each.name);
   const std::string path = scope.path(), type = scope.who().type_name();
-  const auto [at, is_new] = module_ids_.try_emplace({path, type}, tape_.modules.size());
-  if (is_new) {
-    tape_.modules.add(path, type, parent);
-    tape_.paths.push_back(path);
-  }
+  const auto [at, is_new] = module_ids_.try_emplace({path, type}, std::ssize(tape_.modules));
+  if (is_new) tape_.add_module({path, type, module()});
   modules_.push_back(tape_.layer = at->second);
 }
 
 void Recorder::scope_end(const Scope&) {
   if (skips() || modules_.empty()) return;
   modules_.pop_back();
-  tape_.layer = modules_.empty() ? kNone : modules_.back();
+  tape_.layer = module();
 }
 
 void Recorder::walk_begin(std::span<const Tensor> outputs, bool create_graph) {
@@ -135,7 +131,7 @@ void Recorder::walk_begin(std::span<const Tensor> outputs, bool create_graph) {
 
 void Recorder::walk_end() noexcept {
   if (skips() || walks_.empty()) return;
-  tape_.layer = modules_.empty() ? kNone : modules_.back();
+  tape_.layer = module();
   visits_.resize(walks_.back().visits);  // fewer where one threw
   walks_.pop_back();
 }
@@ -158,11 +154,11 @@ void Recorder::backward_begin(const Node& node, const Tensor& dy) {
   if (skips() || walks_.empty()) return;
   const auto at = op_of_.find(node.id);
   const Id op = at == op_of_.end() ? kNone : at->second;
-  tape_.layer = op == kNone ? kNone : tape_.op_list[static_cast<std::size_t>(op)].module;
+  tape_.layer = op == kNone ? kNone : tape_.ops[static_cast<std::size_t>(op)].module;
   const Id row = gradient(dy);
   visits_.push_back({tape_.visits.add(op, walk(), row, node.name()), {}, {}});
   if (op == kNone) return void(++tape_.unseen_nodes);
-  tape_.op_list[static_cast<std::size_t>(op)].dy = row;
+  tape_.ops[static_cast<std::size_t>(op)].dy = row;
   if (node.op)
     look_inside(*node.op, op, node.shape.rank() > 1 ? node.shape[node.shape.rank() - 2] : 0, dy);
 }
@@ -187,7 +183,7 @@ void Recorder::backward_end(const Node& node, const Gradients& dx) {
   }
   const auto at = op_of_.find(node.id);
   if (at != op_of_.end() && !dx.empty())
-    tape_.op_list[static_cast<std::size_t>(at->second)].dx = last_.contributions[0];
+    tape_.ops[static_cast<std::size_t>(at->second)].dx = last_.contributions[0];
 }
 
 void Recorder::added(const Node& node, std::size_t k, const Tensor& sum) {
@@ -232,8 +228,8 @@ void Recorder::update_end(const Update& update) {
 
 void Recorder::heard(const std::string& error) {
   if (skips()) return;
-  failure_ = {error, events_, modules_.empty() ? kNone : modules_.back(),
-              open_.empty() ? std::vector<Id>{} : open_.back().in, tape_.places.here()};
+  failure_ = {error, events_, module(), open_.empty() ? std::vector<Id>{} : open_.back().in,
+              tape_.places.here()};
 }
 
 std::string Recorder::json() {

@@ -44,8 +44,7 @@ class Recorder : public Observer {
  protected:
   bool on_ = true;  // false: hears nothing
   Id step_ = 1;
-  bool has_anything() const { return tape_.ops.size() + tape_.visits.size() > 0; }
-  std::vector<std::string>& notes() { return tape_.notes; }
+  bool has_anything() const { return !tape_.ops.empty() || tape_.visits.size() > 0; }
 
  private:
   struct Open {  // an operation that runs
@@ -69,6 +68,7 @@ class Recorder : public Observer {
     Id stack;
   };
   bool skips() const;  // none of the trace's business
+  Id module() const { return modules_.empty() ? kNone : modules_.back(); }
   Id walk() const { return walks_.empty() ? kNone : walks_.back().id; }
   Id gradient(const Tensor& dy) { return tape_.tensor(dy, "grad"); }
   void look_inside(const Op& op, Id id, std::int64_t length, const Tensor& dy);

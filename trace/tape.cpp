@@ -25,6 +25,13 @@ Tensor first_example(const Tensor& x) {
   return kernel::strided_view(x, shape, x.strides(), x.offset());
 }
 
+/// "blocks." and 3 of "blocks.3"; of a path without a number none.
+std::pair<std::string, Id> numbered(const std::string& path) {
+  const std::size_t at = path.rfind('.') + 1;
+  const bool number = at < path.size() && path.find_first_not_of("0123456789", at) == path.npos;
+  return {path.substr(0, at), number ? std::atoll(&path[at]) : kNone};
+}
+
 std::vector<Id> list_of(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
 
 }  // namespace
@@ -86,29 +93,29 @@ void Tape::name(const Tensor& x, const std::string& name) {
 }
 
 void Tape::add_matrix(Attention& to, const std::string& name, const Tensor& x) {
-  if (!to.matrices.contains(name)) to.matrices[name] = tensor(first_example(x), "inside");
+  if (!to.contains(name)) to[name] = tensor(first_example(x), "inside");
 }
 
-/// Where blocks repeat (blocks.0, blocks.1, …; four or more), the first and the last keep their
-/// numbers: of the tensors of those between statistics are left.
+Id Tape::add_module(Module module) {
+  const auto [of, number] = numbered(module.path);
+  if (number >= 0) last_number_[of] = std::max(last_number_[of], number);
+  modules.push_back(std::move(module));
+  return std::ssize(modules) - 1;
+}
+
+/// Is it in a block between the first and the last of four or more?
+bool Tape::folds(Id module) const {
+  if (module == kNone) return false;
+  const Module& it = modules[static_cast<std::size_t>(module)];
+  const auto [of, number] = numbered(it.path);
+  if (number > 0 && last_number_.at(of) > std::max(number, Id{2})) return true;
+  return folds(it.parent);
+}
+
+/// Of the tensors of blocks that repeat (blocks.1 to blocks.10 of twelve) statistics are left.
 void Tape::fold() {
-  std::map<std::string, Id> last;  // number, of what comes before it
-  const auto each_number = [](const std::string& path, auto&& f) {
-    for (std::size_t at = 0, end = 0; end < path.size(); at = end + 1) {
-      end = std::min(path.find('.', at), path.size());
-      if (std::all_of(&path[at], &path[end], [](char c) { return c >= '0' && c <= '9'; }))
-        f(path.substr(0, at), static_cast<Id>(std::atoll(&path[at])));
-    }
-  };
-  for (const std::string& path : paths)
-    each_number(path, [&](const std::string& of, Id n) { last[of] = std::max(last[of], n); });
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    bool between = false;
-    if (rows_[i].layer != kNone)
-      each_number(
-          paths[static_cast<std::size_t>(rows_[i].layer)],
-          [&](const std::string& of, Id n) { between |= n > 0 && n < last[of] && last[of] >= 3; });
-    if (!between) continue;
+    if (!folds(rows_[i].layer)) continue;
     const std::size_t before = values_[i].bytes();
     values_[i].reduce(kFolded);
     value_bytes_ -= before - values_[i].bytes();

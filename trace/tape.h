@@ -31,7 +31,14 @@ class Tape {
   struct Op {
     std::string name;
     std::vector<Id> in;
-    Id out, dy = kNone, dx = kNone, module = kNone;  // gradients of the output, of the first input
+    Id out, module, stack;
+    std::vector<Id> saved;
+    Id within, node;
+    Id dy = kNone, dx = kNone;  // gradients of the output, of the first input
+  };
+  struct Module {
+    std::string path, type;
+    Id parent;
   };
   struct Walk {
     std::vector<Id> outputs, seeds;
@@ -43,29 +50,20 @@ class Tape {
     std::size_t of;  // index into counts
     Json part;
   };
-  struct Attention {
-    Id op, module;
-    std::map<std::string, Id> matrices = {};
-  };
-  struct Cells {  // of an op's row, besides
-    Id module, stack;
-    std::vector<Id> saved;
-    Id within, node;
-  };
-  Id add_op(Op op, const Cells& cells);
-  Attention& attention_of(Id op, Id module);  // a new one where there is none
+  using Attention = std::map<std::string, Id>;  // "op", "module", and the matrices that are known
+  Id add_op(Op op);
+  Id add_module(Module module);
+  Attention& attention_of(Id op);  // a new one where there is none
   void add_matrix(Attention& to, const std::string& name, const Tensor& x);
   void keep_names_of(const Tape& other) { names_ = other.names_; }
 
-  std::vector<Op> op_list;  // with the rows of `ops`
+  std::vector<Op> ops;
+  std::vector<Module> modules;
   std::vector<Walk> walks;
   std::vector<Added> ledger;
   std::vector<Id> counts;  // of gradients that a node got in a walk
   std::vector<Attention> attention;
   std::map<std::string, std::vector<std::string>> labels;
-  Table ops{{"op", "in", "out", "module", "stack", "saved", "within", "node"}};
-  std::vector<std::string> paths;  // of `modules`
-  Table modules{{"path", "type", "parent"}};
   Table visits{{"op", "walk", "dy", "name"}};
   Table hooks{{"to", "walk", "before", "after"}};
   Table deposits{{"leaf", "walk", "arrived", "before", "after"}};
@@ -74,7 +72,6 @@ class Tape {
   Id layer = kNone;  // that new tensors belong to: a row of `modules`
   Json failure{"null"};
   Id inner_ops = 0, unseen_nodes = 0, late_ops = 0, large_attention = 0;  // what is not on it
-  std::vector<std::string> notes;
 
   std::string json(const std::string& title, const std::string& program, Id step);
 
@@ -99,16 +96,16 @@ class Tape {
   const Op* maker(Id tensor) const;
   Id maker_id(Id tensor) const;
   void fit(std::size_t bytes);
+  bool folds(Id module) const;
   void fold();
-  void note_product(Id op, Id module);
-  Json labels_json() const;
-  Json attention_json() const;
+  void note_product(const Op& product);
   Json meta(const std::string& title, const std::string& program, Id step) const;
   Json tensors_json(const std::vector<Id>& values) const;
 
   std::size_t most_bytes_;
   std::size_t level_ = 0, value_bytes_ = 0;
   Id folded_ = 0;
+  std::map<std::string, Id> last_number_;  // of blocks: of "blocks." 11, where there are twelve
   std::vector<Row> rows_;
   std::vector<Values> values_;
   std::map<std::vector<Id>, Id> shape_index_;

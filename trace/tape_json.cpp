@@ -1,5 +1,6 @@
 // The tape as one JSON text.
 #include <algorithm>
+#include <set>
 
 #include "gradus/trace/tape.h"
 
@@ -17,26 +18,22 @@ Id Tape::maker_id(Id tensor) const {
 
 const Tape::Op* Tape::maker(Id tensor) const {
   const Id op = maker_id(tensor);
-  return op == kNone ? nullptr : &op_list[static_cast<std::size_t>(op)];
+  return op == kNone ? nullptr : &ops[static_cast<std::size_t>(op)];
 }
 
-Id Tape::add_op(Op op, const Cells& cells) {
+Id Tape::add_op(Op op) {
   if (op.out != kNone) {
-    makers_[static_cast<std::size_t>(op.out)] = ops.size();
+    makers_[static_cast<std::size_t>(op.out)] = std::ssize(ops);
     Row& row = rows_[static_cast<std::size_t>(op.out)];
     if (row.kind == "saved" || row.kind == "input") row.kind = "result";
   }
-  const Id id = ops.add(op.name, op.in, op.out, cells.module, cells.stack, cells.saved,
-                        cells.within, cells.node);
-  op.module = cells.module;
-  op_list.push_back(std::move(op));
-  note_product(id, cells.module);
-  return id;
+  ops.push_back(std::move(op));
+  note_product(ops.back());
+  return std::ssize(ops) - 1;
 }
 
 /// scores (+ bias, masked) → softmax (→ dropout) → product with the values.
-void Tape::note_product(Id id, Id module) {
-  const Op& product = op_list[static_cast<std::size_t>(id)];
+void Tape::note_product(const Op& product) {
   if (product.name != "weighted_sum" && product.name != "matmul") return;
   const auto is = [&](Id tensor, std::initializer_list<const char*> names) {
     const Op* made = maker(tensor);
@@ -48,44 +45,17 @@ void Tape::note_product(Id id, Id module) {
   const Id softmax = maker_id(weights), masked = maker(weights)->in[0];
   Id scores = masked;
   while (is(scores, {"masked_fill", "add"})) scores = maker(scores)->in[0];
-  Attention found{
-      softmax, module, {{"weights", weights}, {"scores", scores}, {"out", product.out}}};
-  if (masked != scores) found.matrices["masked"] = masked;
-  attention.push_back(std::move(found));
+  Attention& found = attention_of(softmax);
+  found.insert({{"weights", weights}, {"scores", scores}});
+  found["out"] = product.out;
+  if (masked != scores) found["masked"] = masked;
 }
 
-Tape::Attention& Tape::attention_of(Id op, Id module) {
+Tape::Attention& Tape::attention_of(Id op) {
   for (std::size_t i = attention.size(); i-- > 0;)
-    if (attention[i].op == op) return attention[i];
-  return attention.emplace_back(
-      Attention{op, module, {{"out", op_list[static_cast<std::size_t>(op)].out}}});
-}
-
-Json Tape::labels_json() const {
-  Json out{"{"};
-  for (const auto& [axis, names] : labels) {
-    put(out.text += out.text.size() > 1 ? "," : "", axis);
-    put(out.text += ':', names);
-  }
-  return {out.text + "}"};
-}
-
-Json Tape::attention_json() const {
-  std::vector<Json> all;
-  for (const Attention& each : attention) {
-    std::map<std::string, Id> has = each.matrices;
-    if (each.op != kNone && op_list[static_cast<std::size_t>(each.op)].name == "softmax") {
-      has["dweights"] = op_list[static_cast<std::size_t>(each.op)].dy;
-      has["dscores"] = op_list[static_cast<std::size_t>(each.op)].dx;
-    }
-    const auto get = [&](const char* name) { return has.contains(name) ? has.at(name) : kNone; };
-    all.push_back(object("op", each.op, "module", each.module, "scores", get("scores"), "masked",
-                         get("masked"), "weights", get("weights"), "out", get("out"), "dweights",
-                         get("dweights"), "dscores", get("dscores")));
-  }
-  std::string out;
-  put(out, all);
-  return {out};
+    if (attention[i].at("op") == op) return attention[i];
+  const Op& it = ops[static_cast<std::size_t>(op)];
+  return attention.emplace_back(Attention{{"op", op}, {"module", it.module}, {"out", it.out}});
 }
 
 Json Tape::meta(const std::string& title, const std::string& program, Id step) const {
@@ -95,7 +65,7 @@ Json Tape::meta(const std::string& title, const std::string& program, Id step) c
     bare += each.has_stats() && !each.has_pictures();
     empty += !each.has_any();
   }
-  std::vector<std::string> all = notes;
+  std::vector<std::string> all;
   const auto note = [&](Id n, const char* what, const char* rest) {
     if (n > 0) all.push_back(std::to_string(n) + " " + what + (n == 1 ? " " : "s ") + rest);
   };
@@ -130,8 +100,17 @@ Json Tape::tensors_json(const std::vector<Id>& values) const {
 
 std::string Tape::json(const std::string& title, const std::string& program, Id step) {
   const std::string code = places.json();
+  std::set<std::string> names;
+  Table all_ops{{"op", "in", "out", "module", "stack", "saved", "within", "node"}};
+  for (const Op& each : ops) {
+    all_ops.add(each.name, each.in, each.out, each.module, each.stack, each.saved, each.within,
+                each.node);
+    names.insert(each.name);
+  }
+  Table all_modules{{"path", "type", "parent"}};
+  for (const Module& each : modules) all_modules.add(each.path, each.type, each.parent);
   std::size_t structure = code.size() + rows_.size() * kRowBytes + ledger.size() * kLineBytes;
-  for (const Table* each : {&ops, &modules, &visits, &hooks, &deposits, &updates})
+  for (const Table* each : {&all_ops, &all_modules, &visits, &hooks, &deposits, &updates})
     structure += each->bytes();
   fit(std::min(most_bytes_, kMostBytes - std::min(kMostBytes, structure)));
   std::vector<Id> index(values_.size(), kNone);
@@ -149,14 +128,18 @@ std::string Tape::json(const std::string& title, const std::string& program, Id 
   for (const Added& each : ledger)
     lines.add(each.visit, each.input, each.to, each.contribution, each.before, each.after, each.k,
               counts[each.of], each.part);
-  std::vector<std::string> names;
-  for (const Op& op : op_list) names.push_back(op.name);
+  for (Attention& each : attention)
+    if (const Id op = each.at("op");
+        op != kNone && ops[static_cast<std::size_t>(op)].name == "softmax") {
+      each["dweights"] = ops[static_cast<std::size_t>(op)].dy;
+      each["dscores"] = ops[static_cast<std::size_t>(op)].dx;
+    }
   std::string out =
       object("schema", "gradus-tape/1", "meta", meta(title, program, step), "failure", failure,
-             "labels", labels_json(), "shapes", shapes_, "tensors", tensors_json(index), "ops",
-             ops.json(), "modules", modules.json(), "walks", all_walks.json(), "visits",
+             "labels", labels, "shapes", shapes_, "tensors", tensors_json(index), "ops",
+             all_ops.json(), "modules", all_modules.json(), "walks", all_walks.json(), "visits",
              visits.json(), "ledger", lines.json(), "hooks", hooks.json(), "deposits",
-             deposits.json(), "updates", updates.json(), "attention", attention_json(), "opdefs",
+             deposits.json(), "updates", updates.json(), "attention", attention, "opdefs",
              definitions(names), "values", values)
           .text;
   out.back() = ',';

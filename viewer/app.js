@@ -30,22 +30,19 @@ const app = {
   },
   go(change) {
     const moved = change.s && change.s !== app.state.s, turned = change.v && change.v !== app.state.v;
-    const drop = {...(moved ? {cell: null} : {}), ...(moved || turned ? {t: null} : {})};
-    app.state = {...app.state, ...drop, ...change};
+    app.state = {...app.state, ...moved && {cell: null}, ...(moved || turned) && {t: null}, ...change};
+    if (moved) app.row = null;
     clearTimeout(app.later);  // browsers allow few in a short time
     app.later = setTimeout(() => history.replaceState(null, '', '#' + write(app.state)), 100);
     app.render();
     if (moved) app.say(sentence(app.t, app.step(), app.at()));
   },
-  by(n) { app.go({s: app.t.steps[Math.max(0, Math.min(app.t.steps.length - 1, app.at() + n))]?.key}); },
+  by(n) { app.go({s: app.t.steps[clamp(app.at() + n, app.t.steps.length)]?.key}); },
   list(n, height, draw, at, label, more = '') {
-    const move = e => {
+    return longList(n, height, draw, at, {role: 'listbox', label, class: `long ${more}`, onkeydown: e => {
       const by = {ArrowDown: 1, ArrowUp: -1}[e.key];
-      if (!by) return;
-      e.preventDefault(), e.stopPropagation(), draw(Math.max(0, Math.min(n - 1, at + by))).click();
-    };
-    return longList(n, height, draw, at, {role: 'listbox', label, class: `long ${more}`,
-        onkeydown: move});
+      if (by) e.preventDefault(), e.stopPropagation(), draw(clamp(at + by, n)).click();
+    }});
   },
   load(name, text) {
     const body = text.match(/<script type="application\/json" id="tape"[^>]*>([^]*?)<\/script>/);
@@ -81,8 +78,9 @@ function write(s) {
 function read(hash, t) {
   const q = new URLSearchParams(hash.replace(/^#/, '')), whole = x => /^\d{1,9}$/.test(x) ? +x : null;
   const [id, i] = (q.get('cell') || '').split('.').map(whole), tensor = t.tensor(id);
-  const s = {s: t.stepAt.has(q.get('s')) ? q.get('s') : t.steps[0]?.key, v: Object.hasOwn(kViews, q.get('v')) ?
-      q.get('v') : 'step', cell: tensor && i != null && i < numel(tensor.shape) ? {id, i} : null,
+  const s = {s: t.stepAt.has(q.get('s')) ? q.get('s') : t.steps[0]?.key,
+             v: Object.hasOwn(kViews, q.get('v')) ? q.get('v') : 'step',
+             cell: tensor && i != null && i < numel(tensor.shape) ? {id, i} : null,
              lead: (q.get('lead') || '').split('.').map(x => whole(x) ?? 0)};
   for (const k of kNumbers) s[k] = q.has(k) ? whole(q.get(k)) : null;
   return s;
@@ -97,51 +95,47 @@ function sentence(t, step, at) {
       out && shapeText(out.shape)].filter(Boolean).join(', ');
 }
 function tree() {
-  const {t} = app, step = app.step(), rows = app.once('rows', () => treeRows(t, app.opened));
-  let at = app.row ?? rows.findIndex(r => r.op && step && r.op === step.op);
+  const {t} = app, rows = app.once('rows', () => treeRows(t, app.opened)), at = app.row ?? rowOf(t, rows, app.step()?.op);
   const hit = i => {
     const r = rows[i];
     if (!r) return;
     app.row = i;
-    if (r.op) app.row = null, app.go({s: 'f' + r.op.id});
-    else fold(r.module.id), app.render();
+    if (r.op) return app.go({s: 'f' + r.op.id});
+    app.opened.delete(r.key) || app.opened.add(r.key);
+    app.cache.delete('rows'), app.render();
   };
   const inner = m => m.path.slice(pathOf(t, m.parent).length).replace(/^\./, '') || 'outermost';
+  const titled = ({op, module: m, kids}) => op ? [op.op, `#${op.id}`] : m ? [inner(m), m.type] :
+    [`… ${inner(kids.at(-1).module)}`, `${kids.length} alike`];
   const draw = i => {
-    const r = rows[i], open = r.module && app.opened.has(r.module.id);
+    const r = rows[i], open = r.kids && app.opened.has(r.key), [name, more] = titled(r);
     return h('div', {role: 'treeitem', id: `row${i}`, 'aria-level': r.level, 'aria-posinset': r.at,
         'aria-setsize': r.of, class: 'item',
-      'aria-expanded': r.module ? String(open) : null, 'aria-selected': String(i === at), onclick: () => hit(i)},
-      h('span', {style: {paddingLeft: `${Math.min(r.level, 8) * 10}px`}},
-          r.module ? `${open ? '▾' : '▸'} ${inner(r.module)} ` : `${r.op.op} `,
-        h('small', {}, r.module ? r.module.type : `#${r.op.id}`)));
+      'aria-expanded': r.kids ? String(open) : null, 'aria-selected': String(i === at), onclick: () => hit(i)},
+      h('span', {style: {paddingLeft: `${Math.min(r.level, 8) * 10}px`}}, r.kids && (open ? '▾ ' : '▸ '), `${name} `,
+        h('small', {}, more)));
   };
   const box = longList(rows.length, 24, draw, at, {role: 'tree', label: 'modules and operations',
     'aria-activedescendant': at >= 0 ? `row${at}` : null, onkeydown: e => {
       const r = rows[at], by = {ArrowDown: 1, ArrowUp: -1}[e.key];
-      const folds = r && r.module && (e.key === 'ArrowRight') !== app.opened.has(r.module.id) &&
-          /^Arrow(Left|Right)$/.test(e.key);
-      if (by) app.row = Math.max(0, Math.min(rows.length - 1, at + by)), app.render();
+      const folds = r?.kids && /^Arrow(Left|Right)$/.test(e.key) && (e.key === 'ArrowRight') !== app.opened.has(r.key);
+      if (by) app.row = clamp(at + by, rows.length), app.render();
       else if (e.key === 'Enter' || folds) hit(at);
       else return;
       e.preventDefault(), e.stopPropagation();
     }});
   return [h('h2', {}, plural(t.ops.length, 'operation')), box];
 }
-function fold(id) {
-  if (!app.opened.delete(id)) app.opened.add(id);
-  app.cache.delete('rows');
-}
 
 function explain() {
   const {t} = app, step = app.step(), op = step?.op;
   if (!op) return [h('h2', {}, 'Explanation'), note('No operation.')];
   const d = t.opdefs[op.op] || {}, user = t.stacks.get(op.stack)?.user, twin = t.twin.get(op.id), {visit} = step;
-  const formula = (d.lines || [''])[0].match(/\/\/ ?(.*)/);
+  const formula = d.lines?.[0].match(/\/\/ ?(.*)/);
   return [h('h2', {}, visit ? `${op.op}, backward` : op.op),
-    h('p.sum', {},
-        `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
-    [formula && formula[1], ...(d.derivation || [])].filter(Boolean).map(c => h('p.formula', {}, c)),
+    h('p.sum', {}, `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
+    [formula?.[1], ...d.derivation || []].filter(Boolean).map(c => c.split(/ *⟵/)).map(([line, why]) =>
+      h('p.formula', {}, line, why && h('small', {}, '⟵', why))),
     para(visit ? goTo('f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
       goTo(t.steps[twin].key, 'its backward')),
     visit && visit.gin.map(g => note(`to ${nameOf(t, g.to)}: ${ledgerLine(t, g)}`)),
@@ -153,9 +147,9 @@ function timeline() {
   byId('turn').hidden = !n;
   if (!n) return;
   const column = step.op ? step.op.id : step.dir === 'update' ? 0 : t.ops.length - 1;
-  const wide = Math.max(3, Math.floor((byId('turn').clientWidth - 100) / 68)), first = windowAt(column,
-      Math.min(wide, t.ops.length), t.ops.length);
-  const lane = (name, key) => h('div.lane', {}, h('b', {}, name), range(Math.min(wide, t.ops.length), k => {
+  const wide = Math.min(t.ops.length, Math.max(3, Math.floor((byId('turn').clientWidth - 100) / 68)));
+  const first = windowAt(column, wide, t.ops.length);
+  const lane = (name, key) => h('div.lane', {}, h('b', {}, name), range(wide, k => {
     const op = t.ops.get(first + k), i = key(op);
     return i == null ? h('span', {class: 'box none'}, '—') : button(op.op, () => app.go({s: t.steps[i].key}),
       {class: 'box', tabindex: -1, title: t.steps[i].key, 'aria-current': i === at ? 'step' : null});
@@ -167,25 +161,22 @@ function timeline() {
 }
 
 function notices(problem) {
-  const {t} = app, f = t.failure, notes = t.meta.notes || [], bad = (...kids) => h('div', {role: 'alert', class: 'bad'},
-      '✗ ', kids);
+  const {t} = app, f = t.failure, notes = t.meta.notes || [], bad = (...kids) => h('div.bad', {role: 'alert'}, '✗ ', kids);
   byId('notices').append(...[problem && bad(problem),
-    f && bad(`${f.op} threw on ${f.in.map(id => shapeIn(t, id)).join(' and ')}, ${pathOf(t, f.module)}: `, f.message,
+    f && bad(`${[f.op, 'threw', f.in.length && `on ${f.in.map(id => shapeIn(t, id)).join(' and ')}`,
+        f.module != null && `in ${pathOf(t, f.module) || 'the outermost layer'}`].filter(Boolean).join(' ')}: `, f.message,
         details('where', () => (t.stacks.get(f.stack)?.frames || []).slice(0, 6).map(k => sourceOf(t, k)))),
-    notes.length && details(`what this page leaves out (${notes.length})`,
-        () => notes.map(n => para(n)))].filter(Boolean));
+    notes.length && details(`what this page leaves out (${notes.length})`, () => notes.map(n => para(n)))].filter(Boolean));
 }
 
 // ---- keys ----
 function twin() {
-  const step = app.step(), i = step?.op && (step.dir === 'forward' ? app.t.twin.get(step.op.id) : app.t.stepAt.get('f' +
-      step.op.id));
+  const {op, dir} = app.step() || {}, i = op && (dir === 'forward' ? app.t.twin.get(op.id) : app.t.stepAt.get(`f${op.id}`));
   if (i != null) app.go({s: app.t.steps[i].key});
 }
 function jump(by, wanted) {
   const {steps} = app.t;
-  for (let i = app.at() + by; i >= 0 &&
-      i < steps.length; i += by) if (wanted(steps[i])) return app.go({s: steps[i].key});
+  for (let i = app.at() + by; steps[i]; i += by) if (wanted(steps[i])) return app.go({s: steps[i].key});
 }
 function into(inside) {
   const m = app.step()?.op?.module, p = pathOf(app.t, m);
@@ -195,8 +186,8 @@ const flip = key => app.go({[key]: app.state[key] ? null : 1});
 function search(e) {
   const word = e.target.value.toLowerCase(), hits = [], {t} = app;
   for (const s of t.steps) {
-    const {op} = s, names = op ? [op.op, pathOf(t, op.module), ...op.in.map(id => t.tensor(id)?.name)] : [];
-    const text = [s.key, s.dir, ...names].filter(Boolean).join(' ');
+    const {op} = s, names = op && [op.op, pathOf(t, op.module), ...op.in.map(id => t.tensor(id)?.name)];
+    const text = [s.key, s.dir, names].flat().filter(Boolean).join(' ');
     if (word && text.toLowerCase().includes(word) && hits.push(button(text, () => {
       byId('search').close(), app.go({s: s.key});
     })) > 20) break;

@@ -81,7 +81,7 @@ function readingOf(t, op) {
   const y = values(out), eps = out ? kEps[out.dtype] || 2 ** -52 : 0;
   if (!y || !y.length || x.data.some((d, k) => x.there[k] && !d))
     return op.reading = {why: kMissing};
-  const n = y.length, probes = [...new Set([0, n >> 1, n - 1, (n / 3) | 0])];
+  const n = y.length, probes = [0, n >> 1, n - 1, (n / 3) | 0];
   const a = t.attention.find(a => a.op === op.id), [scores, masked] = [a?.scores, a?.masked].map(id => t.tensor(id));
   op.maps = values(scores) && {shape: scores.shape, scores: values(scores), masked: values(masked)};
   const ways = waysOf(op, x, out.shape, y), from = t.tensor(op.in[0]);
@@ -149,9 +149,8 @@ function cellArithmetic(t, id, i) {
   if (op) return {...forwardCell(t, op, i), from: op.in, step: 'f' + op.id};
   if (!entry) return {why: kind === 'param' || kind === 'leaf' ? 'a leaf: nothing made it' :
       'no recorded operation made it'};
-  if (entry.contribution === id && entry.visit != null || entry.before == null && entry.after === id &&
-      entry.visit != null) {
-    const visit = t.visits.get(entry.visit), same = numel(t.tensor(id).shape) === numel(t.tensor(entry.to).shape);
+  if (entry.visit != null && (entry.contribution === id || entry.before == null && entry.after === id)) {
+    const visit = t.visits.get(entry.visit), to = t.tensor(entry.to), same = !to || numel(t.tensor(id).shape) === numel(to.shape);
     if (same && !entry.part) return {...backwardCell(t, entry, i), from: [visit.dy], step: 'b' + visit.id};
     return {why: 'a part, or larger by broadcasting: its sum is what the input got', step: 'b' + visit.id};
   }

@@ -43,9 +43,7 @@ function scaleOf(v) {
 
 // ---- a tensor as a matrix: its last two axes; `lead` says which slice of those before ----
 function sliceOf(tensor, lead) {
-  const rank = tensor.shape.length, rows = rank > 1 ? tensor.shape[rank - 2] : 1, cols = rank ? tensor.shape[rank - 1] :
-      1;
-  const before = tensor.shape.slice(0, Math.max(rank - 2, 0));
+  const rows = tensor.shape.at(-2) ?? 1, cols = tensor.shape.at(-1) ?? 1, before = tensor.shape.slice(0, -2);
   const at = before.map((n, i) => Math.min(lead[lead.length - before.length + i] || 0, n - 1));
   return {rows, cols, before, at, first: flatOf(at, stridesOf(before)) * rows * cols};
 }
@@ -53,12 +51,10 @@ const kRows = 16, kCols = 12;
 
 /** The picture of one slice on a canvas: `size` pixels a cell; numbers where they fit. */
 function picture(v, s, size, labels) {
-  const head = labels ? 90 : 0, top = labels ? 24 : 0, canvas = h('canvas', {width: head + s.cols * size, height: top +
-      s.rows * size});
-  const g = canvas.getContext('2d'), scale = scaleOf(v);
+  const head = labels ? 90 : 0, top = labels ? 24 : 0, scale = scaleOf(v);
+  const canvas = h('canvas', {width: head + s.cols * size, height: top + s.rows * size}), g = canvas.getContext('2d');
   if (labels) {
-    g.fillStyle = '#fff', g.fillRect(0, 0, canvas.width, canvas.height), g.fillStyle = '#000',
-        g.font = '12px sans-serif';
+    g.fillStyle = '#fff', g.fillRect(0, 0, canvas.width, canvas.height), g.fillStyle = '#000', g.font = '12px sans-serif';
     for (let r = 0; r < s.rows; ++r) g.fillText(labels[0][r], 4, top + r * size + size / 2 + 4, head - 8);
     for (let c = 0; c < s.cols; ++c) g.fillText(labels[1][c], head + c * size + 2, 16, size - 4);
   }
@@ -76,8 +72,7 @@ function picture(v, s, size, labels) {
 function savePicture(name, v, s, labels) {
   const size = Math.max(2, Math.min(48, Math.floor(6000 / Math.max(s.rows, s.cols))));
   const all = size < 28 ? null : [s.rows, s.cols].map((n, k) => range(n, i => labels[k] ? labels[k][i] : `[${i}]`));
-  const a = h('a', {href: picture(v, s, size, all).toDataURL('image/png'), download: name.replace(/[^\w.-]+/g, '_') +
-      '.png'});
+  const a = h('a', {href: picture(v, s, size, all).toDataURL(), download: `${name.replace(/[^\w.-]+/g, '_')}.png`});
   a.click();
   return a;
 }
@@ -88,16 +83,13 @@ const png = (title, ...what) => button('PNG', () => savePicture(title, ...what),
 /** A picture of `most` pixels at most; `label` says what is seen. */
 function small(v, s, most, label) {
   const canvas = picture(v, s, Math.max(1, Math.min(6, Math.floor(most / Math.max(s.rows, s.cols)))));
-  canvas.setAttribute('role', 'img');
-  canvas.setAttribute('aria-label', label);
-  return canvas;
+  return Object.assign(canvas, {role: 'img', ariaLabel: label});
 }
 
 /** Where a window of `shown` of n begins so that `at` is in it. */
-const windowAt = (at, shown, n) => Math.max(0, Math.min(n - shown, at - (shown >> 1)));
+const windowAt = (at, shown, n) => clamp(at - (shown >> 1), n - shown + 1);
 
-/** A tensor: caption, pickers of the axes before the last two, numbers. o: title, lit (flat indices that count),
-    note. */
+/** A tensor: caption, pickers of the axes before the last two, numbers. o: title, note, lit (flat indices that count). */
 function matrix(app, id, o = {}) {
   const {t, state} = app, tensor = t.tensor(id), title = o.title || nameOf(t, id);
   if (!tensor) return h('figure.matrix', {}, h('figcaption', {}, h('b', {}, title), ' was not captured'));
@@ -105,17 +97,14 @@ function matrix(app, id, o = {}) {
   const labels = [labelsFor(t, tensor, tensor.shape.length - 2), labelsFor(t, tensor, tensor.shape.length - 1)];
   box.append(h('figcaption', {}, h('b', {}, title), ` ${shapeText(tensor.shape)} ${tensor.dtype || ''} `, o.note, ' ',
     v ? png(title, v, s, labels) : null));
-  if (v && s.before.some(n => n > 1)) box.append(h('div.lead', {},
-      s.before.map((n, i) => n > 1 && h('label', {},
+  if (v && s.before.some(n => n > 1)) box.append(h('div.lead', {}, s.before.map((n, i) => n > 1 && h('label', {},
     `axis ${i} `, h('input', {type: 'number', min: 0, max: n - 1, value: s.at[i],
                               onchange: e => app.lead(s.before.length - i, +e.target.value)}), ` of ${n}`))));
   if (!v) return box.append(...sampled(tensor, title)), box;
   const at = state.cell && state.cell.id === id ? indexOf(state.cell.i - s.first, [s.rows, s.cols]) : null;
-  const here = at && at[0] >= 0 && at[0] < s.rows ? at : null, shown = [Math.min(s.rows, kRows),
-      Math.min(s.cols, kCols)];
-  const lit = o.lit && o.lit.size ? Math.min(...o.lit) : -1, seen = here || (lit >= s.first && lit < s.first +
-      s.rows * s.cols
-    ? indexOf(lit - s.first, [s.rows, s.cols]) : [0, 0]);
+  const here = at && at[0] >= 0 && at[0] < s.rows ? at : null;
+  const shown = [Math.min(s.rows, kRows), Math.min(s.cols, kCols)], lit = (o.lit ? Math.min(...o.lit) : -1) - s.first;
+  const seen = here || (lit >= 0 && lit < s.rows * s.cols ? indexOf(lit, [s.rows, s.cols]) : [0, 0]);
   const r0 = windowAt(seen[0], shown[0], s.rows), c0 = windowAt(seen[1], shown[1], s.cols);
   if (shown[0] < s.rows || shown[1] < s.cols) box.append(overview(app, id, v, s, [r0, c0], shown));
   box.append(h('div.scroll', {}, grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit: o.lit})));
@@ -127,7 +116,7 @@ function overview(app, id, v, s, [r0, c0], shown) {
   const size = canvas.width / s.cols, g = canvas.getContext('2d');
   g.lineWidth = 2, g.strokeRect(c0 * size + 1, r0 * size + 1, shown[1] * size - 2, shown[0] * size - 2);
   canvas.addEventListener('click', e => {
-    const cell = (x, n) => Math.min(n - 1, Math.floor(x * canvas.width / canvas.clientWidth / size));
+    const cell = (x, n) => clamp(Math.floor(x * canvas.width / canvas.clientWidth / size), n);
     app.cell(id, s.first + cell(e.offsetY, s.rows) * s.cols + cell(e.offsetX, s.cols));
   });
   return h('div', {}, canvas);
@@ -137,9 +126,8 @@ function grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit}) {
   const plain = app.state.plain, scale = scaleOf(v), table = h('table', plain ? {class: 'plain'} : {
     role: 'grid', label: `${title}, ${s.rows} rows, ${s.cols} columns`, 'aria-rowcount': s.rows + 1,
     'aria-colcount': s.cols + 1, class: 'heat', 'data-id': id, onkeydown: e => moveCell(app, id, s, e)});
-  const columns = range(shown[1], c => c0 + c), name = (k, i) => labels[k] ? labels[k][i].replace(/\s/g, '␣') || '∅' :
-      i, roles = a => plain ? {} :
-      a;
+  const columns = range(shown[1], c => c0 + c), roles = a => plain ? {} : a;
+  const name = (k, i) => labels[k] ? labels[k][i].replace(/\s/g, '␣') || '∅' : i;
   table.append(h('tr', roles({role: 'row'}), h('td', roles({role: 'gridcell'})),
                  columns.map(c => h('th', {scope: 'col', ...roles({role: 'columnheader'})}, name(1, c)))));
   for (let r = r0; r < r0 + shown[0]; ++r) {
@@ -150,12 +138,10 @@ function grid(app, id, {title, v, s, labels, r0, c0, shown, here, lit}) {
       const rgb = colourOf(x, scale), now = here && here[0] === r && here[1] === c;
       return h('td', {role: 'gridcell', 'data-i': i, 'aria-colindex': c + 2, 'aria-selected': String(!!now),
         tabindex: (here ? now : r === r0 && c === c0) ? 0 : -1,
-            title: `[${indexOf(i, app.t.tensor(id).shape)}] ${short(x, 9)}`,
-        class: [x === -Infinity && 'masked', lit && lit.has(i) && 'lit', now && 'here', isFinite(x) &&
-            Math.abs(x) > scale && 'beyond']
-          .filter(Boolean).join(' ') || null,
-        style: {background: x === -Infinity ? '' : css(rgb), color: inkOn(rgb)}, onclick: () => app.cell(id, i)},
-            short(x, 3));
+        title: `[${indexOf(i, app.t.tensor(id).shape)}] ${short(x, 9)}`,
+        class: [x === -Infinity && 'masked', lit?.has(i) && 'lit', now && 'here',
+          isFinite(x) && Math.abs(x) > scale && 'beyond'].filter(Boolean).join(' ') || null,
+        style: {background: x === -Infinity ? '' : css(rgb), color: inkOn(rgb)}, onclick: () => app.cell(id, i)}, short(x, 3));
     })));
   }
   return table;
@@ -167,29 +153,23 @@ function moveCell(app, id, s, e) {
               PageDown: [10, 0], Home: [0, -s.cols], End: [0, s.cols], Enter: [0, 0], ' ': [0, 0]}[e.key];
   if (!cell || !by || e.ctrlKey || e.metaKey) return;
   e.preventDefault(), e.stopPropagation();
-  const [r, c] = indexOf(cell.dataset.i - s.first, [s.rows, s.cols]), clamp = (x, n) => Math.max(0, Math.min(n - 1, x));
+  const [r, c] = indexOf(cell.dataset.i - s.first, [s.rows, s.cols]);
   app.cell(id, s.first + clamp(r + by[0], s.rows) * s.cols + clamp(c + by[1], s.cols));
 }
 
 /** What is left of a tensor whose numbers are not all in the recording. */
 function sampled(tensor, title) {
-  const b = tensor.block || {}, out = [];
-  if (b.picture) {
-    const {rows, columns: cols} = b.picture, v = decode(b.picture), s = {rows, cols, first: 0};
-    out.push(h('div', {}, small(v, s, 256, `picture of ${rows} by ${cols} means of boxes`), png(title, v, s, [])));
-  }
-  if (b.histogram) out.push(h('div.hist', {role: 'img', label: `histogram: ${b.histogram.join(', ')}`},
-    b.histogram.map(n => h('i', {title: n, style: {height: `${1 + 40 * n / Math.max(...b.histogram)}px`}}))));
-  if (b.corners) {
-    const v = decode(b.corners), {rows, columns} = b.corners;
-    out.push(h('div.scroll', {tabindex: 0, role: 'group', label: 'corners'},
-        h('table.plain', {},
-      h('caption', {}, 'first and last rows and columns'), range(rows, r =>
-        h('tr', {}, range(columns, c => h('td', {}, short(v[r * columns + c]))))))));
-  }
-  out.push(para('Not all of its numbers were captured. ',
-             tensor.stats ? Object.entries(tensor.stats).map(([k, x]) => `${k} ${short(x)}`).join(' · ') : ''));
-  return out;
+  const {picture: p, histogram, corners} = tensor.block || {}, s = p && {rows: p.rows, cols: p.columns, first: 0};
+  const means = decode(p), edge = decode(corners);
+  return [
+    row(p && [small(means, s, 256, `picture of ${s.rows} by ${s.cols} means of boxes`), png(title, means, s, [])],
+      histogram && h('div.hist', {role: 'img', label: `histogram: ${histogram.join(', ')}`}, histogram.map(n =>
+        h('i', {title: n, style: {height: `${1 + 99 * n / Math.max(...histogram)}px`}})))),
+    corners && h('div.scroll', {tabindex: 0, role: 'group', label: 'corners'},
+      h('table.plain', {}, h('caption', {}, 'first and last rows and columns'), range(corners.rows, r =>
+        h('tr', {}, range(corners.columns, c => h('td', {}, short(edge[r * corners.columns + c]))))))),
+    para('Not all of its numbers were captured. ',
+      Object.entries(tensor.stats || {}).map(([k, x]) => `${k} ${short(x)}`).join(' · '))].filter(Boolean);
 }
 
 /** n rows of equal height; only those in sight are elements. draw(i) → element, `at` is scrolled to. */

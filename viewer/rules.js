@@ -97,7 +97,6 @@ function spread(terms, correction) {
   return over(sum(terms.map(e => square(minus(e, m)))), constant(terms.length - correction));
 }
 
-
 /** One way an axis, the last first: cell(index of y, axis). */
 const byAxis = (shape, cell) => [...shape.keys()].reverse().map(a => ({note: `along axis ${a}`, cell: i => cell(i, a)}));
 const alongAxes = (x, rule) => byAxis(x.shapes[0], (i, a) => rule(group(x, i, [a]), i[a]));

@@ -6,11 +6,10 @@ function storageView() {
   const {t, state} = app, op = app.step()?.op, ids = op ? [op.out, ...op.in].filter(id => id != null) : [];
   const x = t.tensor(state.t ?? state.cell?.id ?? ids[0]);
   if (!x) return [note('Choose a step with a tensor.')];
-  const rank = x.shape.length, long = x.shape.findIndex((n, a) => n > 1 && a >= rank - 3), v = values(x);
-  const axis = Math.min(Math.max(0, state.axis ?? long), Math.max(0, rank - 1)), strides = x.strides ||
-      stridesOf(x.shape);
-  const at = memoryOf(x), ghost = reshapeInstead(x), zero = x.offset || 0,
-      moved = Math.max(0, ghost.findIndex((m, i) => m !== at[i]));
+  const rank = x.shape.length, long = x.shape.findIndex((n, a) => n > 1 && a >= +(rank > 2)), v = values(x);
+  const axis = clamp(state.axis ?? long, rank), strides = x.strides || stridesOf(x.shape);
+  const at = memoryOf(x), ghost = reshapeInstead(x), moved = Math.max(0, ghost.findIndex((m, i) => m !== at[i]));
+  const zero = x.offset || 0;
   const index = state.cell?.id === x.id ? Math.min(state.cell.i, at.length - 1) : moved, idx = indexOf(index, x.shape);
   const where = new Map(at.map((m, i) => [m, i])), begin = Math.min(...at), end = Math.max(...at) + 1;
   const first = begin + windowAt(at[index] - begin, Math.min(kStrip, end - begin), end - begin);
@@ -23,9 +22,6 @@ function storageView() {
           title: `place ${m}`}, g);
     }))];
   const read = m => `${v && where.has(m) ? short(v[where.get(m)]) : 'what lies'} at ${m}`;
-  const choose = (label, key, all, now) => h('label', {}, `${label} `,
-      h('select', {onchange: e => app.go({[key]: +e.target.value})},
-    all.map(([value, text]) => h('option', {value, selected: value === now}, text))));
   return [pane(`Where ${nameOf(t, x.id)} (${shapeText(x.shape)}) lies in storage ${x.storage}`,
     row(choose('tensor', 't', [...new Set([x.id, ...ids])].map(id => [id, nameOf(t, id)]), x.id),
         choose('digits: the index of', 'axis', x.shape.map((n, a) => [a, `axis ${a} (${n})`]), axis)),
@@ -36,8 +32,7 @@ function storageView() {
       note(`[${idx}] would be ${read(ghost[index])}, not ${read(at[index])}: `,
            'a reshape keeps the order of memory, so heads and tokens mix, and no shape is wrong.')] :
       note('Its numbers lie in the order of its index: a reshape moves nothing.'),
-    places.length < end - begin ? note(`Places ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`) :
-        null,
+    places.length < end - begin && note(`Places ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`),
     shown(x.id))];
 }
 
@@ -72,34 +67,32 @@ function graphOf(t, step, whole) {
   return {nodes: [...nodes.values()], edges: [...edges]};
 }
 function graphView() {
-  const whole = !!app.state.whole, g = app.once(`graph ${whole || app.state.s}`, () => graphOf(app.t, app.step(),
-      whole));
+  const {t, state} = app, whole = !!state.whole, g = app.once(`graph ${whole || state.s}`, () => graphOf(t, app.step(), whole));
   const columns = new Map(), place = new Map(), low = Math.min(...g.nodes.map(n => n.depth));
   for (const n of g.nodes) {
     multi(columns, n.depth - low, n);
     place.set(`${n.id}`, [(n.depth - low) * 150, (columns.get(n.depth - low).length - 1) * 44]);
   }
-  const width = Math.max(0, ...columns.keys()) * 150 + 150,
-      height = Math.max(0, ...[...columns.values()].map(c => c.length)) * 44;
+  const width = Math.max(0, ...columns.keys()) * 150 + 150, height = Math.max(0, ...Array.from(columns, c => c[1].length)) * 44;
   const lines = g.edges.map(e => {
     const [[x, y], [u, w]] = e.split('>').map(id => place.get(id));
     return h('path', {d: `M${x + 120} ${y + 16}C${x + 150} ${y + 16} ${u - 30} ${w + 16} ${u} ${w + 16}`});
   });
-  return [pane(whole ? app.t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' :
+  return [pane(whole ? t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' :
       'Around this step',
     button(whole ? 'around this step' : 'the whole graph', () => app.go({whole: whole ? null : 1})),
     h('div', {class: 'scroll graph', tabindex: 0, role: 'group', label: 'graph'},
       h('div', {style: {position: 'relative', width: `${width}px`, height: `${height}px`}},
         h('svg', {width, height, 'aria-hidden': 'true'}, lines),
             g.nodes.map(n => button(n.text, () => app.go({s: n.step}), {
-          class: 'node', 'aria-current': n.now ? 'true' : null, title: n.text,
+          class: 'node', 'aria-current': n.now && 'true', title: n.text,
           style: {left: `${place.get(`${n.id}`)[0]}px`, top: `${place.get(`${n.id}`)[1]}px`}})))))];
 }
 
 // ---- source ----
 function excerpt(title, first, lines, marks) {
   return h('div', {}, h('h3', {}, title), h('pre.code', {tabindex: 0}, lines.map((l, i) =>
-    h('span', {class: marks.includes(first + i) ? 'mark' : null},
+    h('span', {class: marks.includes(first + i) && 'mark'},
         `${marks.includes(first + i) ? '▶' : ' '}${first + i}  ${l}`))));
 }
 function sourceOf(t, frameId) {
@@ -122,7 +115,7 @@ function sourceView() {
   const used = stack ? [...new Set([stack.user, stack.layer, ...(stack.frames || [])])].filter(f => f != null) : [];
   return [pane('Your line, the layer’s, the operation’s', gdbLine(op),
     used.slice(0, 2).map(f => sourceOf(t, f)), opSource(t, op, step.dir === 'backward'),
-    used.length > 2 ? details(`all ${used.length} callers`, () => used.slice(2).map(f => sourceOf(t, f))) : null,
+    used.length > 2 && details(`all ${used.length} callers`, () => used.slice(2).map(f => sourceOf(t, f))),
     used.length || t.opdefs[op.op] ? null : note('No source was captured.'))];
 }
 function gdbCommand(t, op) {
@@ -148,8 +141,8 @@ function compareView() {
   }});
   const pick = h('label', {}, 'compare with the page ', input);
   if (!app.other) return [pane('Compare with another trace', pick, note('They are matched by layer and operation.'))];
-  const rows = app.once('compare', () => compare(app.t, app.other)), differ = rows.map((r, i) => r.same === false ? i :
-      -1).filter(i => i >= 0);
+  const rows = app.once('compare', () => compare(app.t, app.other));
+  const differ = [...rows.keys()].filter(i => rows[i].same === false);
   const k = app.state.t ?? differ[0] ?? 0, r = rows[k];
   const mark = x => x.same === null ? '? not captured' : x.same ? '= same' : '≠ differs';
   const count = what => rows.filter(x => x.same === what).length, first = rows[differ[0]];
@@ -168,16 +161,16 @@ function compareView() {
 // ---- predict, then look ----
 /** A question about a forward step: {ask, options, answer, because}; the answer is in the recording. */
 function question(t, op, n) {
-  const out = t.tensor(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out), kind = v &&
-      v.length > 1 ? (n + op.id) % 3 : 0;
+  const out = t.tensor(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out);
+  const kind = v?.length > 1 ? (n + op.id) % 3 : 0;
   const signs = ['above 0', 'below 0', '0 or NaN'], zeros = ['none', 'some', 'all'];
   if (kind === 1) return {ask: `What is the sign of the first number of ${op.op}?`, options: signs,
                           answer: signs[v[0] > 0 ? 0 : v[0] < 0 ? 1 : 2], because: `it is ${short(v[0])}`};
   const z = v ? v.reduce((k, x) => k + (x === 0), 0) : 0;
   if (kind === 2) return {ask: `How many of the ${v.length} numbers become exactly 0?`, options: zeros,
                           answer: zeros[z === 0 ? 0 : z === v.length ? 2 : 1], because: `${z} of ${v.length} do`};
-  const answer = shapeText(out.shape), others = [...shapes, shapeText([...out.shape].reverse()),
-      shapeText([...out.shape, 1])];
+  const answer = shapeText(out.shape);
+  const others = [...shapes, shapeText([...out.shape].reverse()), shapeText([...out.shape, 1])];
   return {ask: `${op.op} of (${shapes.join(') and (')}): which shape comes out?`, answer,
       because: 'the matrix shows it', options: [...new Set([answer, ...others])].slice(0, 4).sort()};
 }
@@ -187,9 +180,8 @@ function quizView(step) {
   return [pane('Predict', para(q.ask), row(q.options.map(o => button(o, () => {
     app.answers.set(step.key, {given: o, right: o === q.answer});
     app.say(`${o === q.answer ? 'right' : `no: ${q.answer}`}; ${q.because}`), app.render();
-  }, {disabled: given ? true : null}))),
-    given ? h('p.sum', {},
-        `${given.right ? '✓ right' : `✗ you said ${given.given}; it is ${q.answer}`}: ${q.because}.`) : null,
+  }, {disabled: !!given}))),
+    given && h('p.sum', {}, `${given.right ? '✓ right' : `✗ you said ${given.given}; it is ${q.answer}`}: ${q.because}.`),
     note(`${right} of ${answered.length} right so far; p ends this.`)),
-    row(step.op.in.map(id => shown(id)), given ? shown(step.op.out, `→ ${nameOf(t, step.op.out)}`) : null)];
+    row(step.op.in.map(id => shown(id)), given && shown(step.op.out, `→ ${nameOf(t, step.op.out)}`))];
 }

@@ -24,6 +24,7 @@ function decode(block) {
 
 // ---- shapes and indices ----
 const range = (n, f) => Array.from({length: n}, (_, i) => f(i));
+const clamp = (i, n) => Math.max(0, Math.min(n - 1, i));
 const numel = shape => shape.reduce((n, s) => n * s, 1);
 const shapeText = shape => shape.length ? shape.join('×') : 'one number';
 
@@ -96,7 +97,7 @@ function openTape(json) {
   t.tensor = id => t.tensors.get(id);
   for (const name of ['ops', 'modules', 'walks', 'visits', 'ledger', 'hooks', 'deposits', 'updates', 'frames', 'stacks',
                       'sources']) t[name] = new Table(json[name]);
-  t.producer = new Map(), t.users = new Map(), t.twin = new Map(), t.entries = new Map(), t.origin = new Map();
+  for (const name of ['producer', 'users', 'twin', 'entries', 'origin']) t[name] = new Map();
   t.steps = [];
   for (const op of t.ops) {
     if (op.out != null && !t.producer.has(op.out)) t.producer.set(op.out, op);
@@ -116,15 +117,13 @@ function openTape(json) {
   for (const d of t.deposits)
     enter(t, {to: d.leaf, contribution: d.arrived, before: d.before, after: d.after, deposit: true});
   for (const k of t.hooks) enter(t, {to: k.to, contribution: k.before, before: null, after: k.after, hook: true});
-  t.children = moduleTree(t);
+  t.tree = moduleTree(t);
   return t;
 }
 const kStats = ['least', 'largest', 'mean', 'deviation', 'norm', 'zeros', 'NaN', 'infinite'];
 
 function multi(map, key, value) {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
+  map.get(key)?.push(value) || map.set(key, [value]);
 }
 /** Notes what was added to the gradient of a tensor, and which step a gradient comes from. */
 function enter(t, e) {
@@ -136,8 +135,7 @@ function enter(t, e) {
 
 /** The last gradient that the recording has of a tensor, or null. */
 function gradOf(t, id) {
-  const list = t.entries.get(id);
-  return list ? t.tensor(list[list.length - 1].after) : null;
+  return t.tensor(t.entries.get(id)?.at(-1).after);
 }
 
 /** Is after − before the contribution, element by element in the recorded precision? null: not captured. */
@@ -150,10 +148,8 @@ function entryHolds(t, e) {
 
 /** The numbers of a tensor in row-major order, or null. */
 function values(tensor) {
-  const block = tensor && tensor.block;
-  if (!block) return null;
-  if (block.cached === undefined) block.cached = decode(block);
-  return block.cached && block.cached.length === numel(tensor.shape) ? block.cached : null;
+  const block = tensor?.block, v = block && (block.cached ??= decode(block));
+  return v?.length === numel(tensor?.shape || []) ? v : null;
 }
 function normOf(tensor) {
   if (!tensor) return NaN;
@@ -168,31 +164,41 @@ function nameOf(t, id) {
   if (made) return `${made.op} #${made.id}`;
   return from ? `gradient of ${nameOf(t, from.to)}` : `${x ? x.kind : 'tensor'} ${id}`;
 }
-const shapeIn = (t, id) => shapeText((t.tensor(id) || {shape: []}).shape);
-const pathOf = (t, id) => (t.modules.get(id) || {path: ''}).path;
+const shapeIn = (t, id) => shapeText(t.tensor(id)?.shape || []);
+const pathOf = (t, id) => t.modules.get(id)?.path ?? '';
 
-/** Module id (null: the outermost) → its modules and operations, in the order in which they began. */
+/** The outermost {kids}: {module, key, kids} and {op}, in the order in which they began. */
 function moduleTree(t) {
-  const children = new Map([[null, []]]), seen = new Set([null]);
-  const open = id => {
-    if (seen.has(id)) return;
-    seen.add(id);
-    const module = t.modules.get(id), up = t.modules.get(module.parent) ? module.parent : null;
-    open(up);
-    multi(children, up, {module});
+  const nodes = new Map(), whole = {kids: []};
+  const home = id => {
+    const module = t.modules.get(id);
+    if (module && !nodes.has(id)) {
+      nodes.set(id, {module, key: id, kids: []});
+      home(module.parent).kids.push(nodes.get(id));
+    }
+    return nodes.get(id) || whole;
   };
-  for (const op of t.ops) {
-    const home = t.modules.get(op.module) ? op.module : null;
-    open(home);
-    multi(children, home, {op});
+  for (const op of t.ops) home(op.module).kids.push({op});
+  for (const n of [whole, ...nodes.values()]) n.kids = folded(n.kids);
+  return whole;
+}
+
+/** Of four and more blocks in a row that are alike, blocks.0 to blocks.n, those between the ends become one {key, kids}. */
+function folded(kids) {
+  const kind = k => k?.module && /(^|\.)\d+$/.test(k.module.path) && k.module.type + k.module.path.replace(/\d+$/, '');
+  const out = [];
+  for (let i = 0, end; i < kids.length; i = end) {
+    for (end = i + 1; kind(kids[i]) && kind(kids[end]) === kind(kids[i]);) ++end;
+    const run = kids.slice(i, end), inner = run.slice(1, -1);
+    out.push(...inner.length > 1 ? [run[0], {key: `r${inner[0].key}`, kids: inner}, run.at(-1)] : run);
   }
-  return children;
+  return out;
 }
 
 /** Labels of an axis, or null: rows of as many as there are tokens; columns in matrices of attention,
     where T looks at S. */
 function labelsFor(t, tensor, axis) {
-  t.maps = t.maps || new Set(t.attention.flatMap(a => [a.scores, a.masked, a.weights, a.dweights, a.dscores]));
+  t.maps ||= new Set(t.attention.flatMap(a => [a.scores, a.masked, a.weights, a.dweights, a.dscores]));
   const map = t.maps.has(tensor.id), column = axis === tensor.shape.length - 1,
       fits = n => t.labels[n]?.length === tensor.shape[axis];
   const of = t.tensor(t.origin.get(tensor.id)?.to) || tensor;
@@ -200,15 +206,22 @@ function labelsFor(t, tensor, axis) {
   return t.labels[(column ? ['S', 'T'] : ['T', 'S']).find(fits)] || null;
 }
 
-/** The visible rows of the tree: [{module or op, level, at, of}]. */
+/** The visible rows of the tree: its nodes with {level, at, of}. */
 function treeRows(t, opened) {
   const rows = [];
-  const walk = (id, level) => (t.children.get(id) || []).forEach((child, i, all) => {
-    rows.push({...child, level, at: i + 1, of: all.length});
-    if (child.module && opened.has(child.module.id)) walk(child.module.id, level + 1);
+  const walk = (kids, level) => kids.forEach((kid, i) => {
+    rows.push({...kid, level, at: i + 1, of: kids.length});
+    if (opened.has(kid.key)) walk(kid.kids, level + 1);
   });
-  walk(null, 1);
+  walk(t.tree.kids, 1);
   return rows;
+}
+/** Which of them is an operation, or the innermost that has it inside. */
+function rowOf(t, rows, op) {
+  const above = new Set();
+  for (let id = op?.module; id != null && !above.has(id); id = t.modules.get(id)?.parent) above.add(id);
+  const has = r => r.op ? r.op === op : r.module ? above.has(r.key) : r.kids.some(has);
+  return rows.findLastIndex(has);
 }
 
 // ---- two recordings ----
@@ -238,7 +251,7 @@ function difference(x, y) {
   }
   let at = -1, most = 0;
   for (let i = 0; i < v.length; ++i) {
-    if (v[i] === w[i] || (Number.isNaN(v[i]) && Number.isNaN(w[i]))) continue;
+    if (v[i] === w[i] || Object.is(v[i], w[i])) continue;
     if (at < 0) at = i;
     most = Math.max(most, Math.abs(v[i] - w[i]) || 0);
   }

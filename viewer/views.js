@@ -29,6 +29,11 @@ function litCells() {
 }
 const shown = (id, title, note) => id == null ? null : matrix(app, id, {title, note, lit: app.lit().get(id)});
 
+/** A list to choose from: `all` are [value, text]. */
+const choose = (label, key, all, now) => h('label', {}, `${label} `,
+  h('select', {onchange: e => app.go({[key]: +e.target.value})},
+    all.map(([value, text]) => h('option', {value, selected: value === now}, text))));
+
 // ---- a step ----
 function stepView() {
   const {t} = app, step = app.step();
@@ -39,15 +44,14 @@ function stepView() {
     row(shown(visit.dy, 'dy, the gradient that arrived'), visit.gin.map(g => h('div', {},
       shown(g.contribution, `→ to ${nameOf(t, g.to)}`), ledgerLine(t, g),
       g.before != null || !isWhole(t, g) ? shown(g.after, 'its gradient so far') : null))),
-    visit.gin.length ? null : note('No input wanted a gradient.'), arithmetic(),
+    !visit.gin.length && note('No input wanted a gradient.'), arithmetic(),
     op ? row((op.saved || op.in).filter(id => id !== op.out).map(id => shown(id, `forward: ${nameOf(t, id)}`)),
         shown(op.out, 'forward: y')) :
          note('Its forward was not recorded.')];
   if (app.state.quiz) return quizView(step);
   return [row(op.in.map((id, k) => shown(id, `${k ? 'and' : 'from'} ${nameOf(t, id)}`, origin(id))),
               shown(op.out, `→ ${nameOf(t, op.out)}`, usersOf(op.out))), arithmetic(),
-          op.saved && op.saved.length ? details('kept for backward', () => [row(op.saved.map(id => shown(id)))]) :
-              null];
+          op.saved?.length && details('kept for backward', () => [row(op.saved.map(id => shown(id)))])];
 }
 const details = (title, fill) => h('details', {ontoggle: e => {
   if (e.target.open && e.target.children.length === 1) e.target.append(...fill());
@@ -78,8 +82,7 @@ function updateView() {
     row(shown(u.before, `${u.name} before`), shown(u.grad, 'its gradient'), shown(u.after, 'after')),
         arithmetic())];
 }
-const item = (id, chosen, text, props) => h('div', {role: 'option', class: 'item',
-    'aria-selected': String(id === chosen),
+const item = (id, chosen, text, props) => h('div', {role: 'option', class: 'item', 'aria-selected': String(id === chosen),
   onclick: () => app.go({t: id}), ...props}, text);
 
 // ---- every gradient ----
@@ -104,31 +107,28 @@ function attentionView() {
   const {t, state} = app, all = t.attention;
   if (!all.length) return [note('No attention ran.')];
   const step = app.step(), here = step && step.op ? all.findIndex(a => a.op === step.op.id) : 0;
-  const k = Math.min(state.t ?? Math.max(0, here), all.length - 1), a = all[k], w = t.tensor(a.weights);
+  const k = clamp(state.t ?? here, all.length), a = all[k], w = t.tensor(a.weights);
   const v = values(w), s = w && sliceOf(w, state.lead), heads = w ? numel(s.before) : 0;
   return [pane('Attention: a row asks, a column is looked at',
-    row(h('label', {}, 'layer ', h('select', {onchange: e => app.go({t: +e.target.value})}, all.map((x, i) =>
-      h('option', {value: i, selected: i === k}, `${pathOf(t, x.module) || 'attention'} #${x.op ?? i}`)))),
-      a.op != null ? goTo('f' + a.op, `step f${a.op}`) : null),
-    v ? row(range(Math.min(heads, 64), n => {
+    row(choose('layer', 't', all.map((x, i) => [i, `${pathOf(t, x.module) || 'attention'} #${x.op ?? i}`]), k),
+      a.op != null && goTo('f' + a.op, `step f${a.op}`)),
+    v && row(range(Math.min(heads, 64), n => {
       const at = indexOf(n, s.before), head = small(v, {...s, first: n * s.rows * s.cols}, 72, `head ${at}`);
       return button(head, () => app.go({lead: at}),
           {class: 'thumb', 'aria-pressed': String(String(at) === String(s.at)), label: `head ${at}`});
-    })) : null,
-    heads > 64 ? note(`${heads - 64} more heads: the numbers above each matrix choose them.`) : null,
+    })),
+    heads > 64 && note(`${heads - 64} more heads: the numbers above each matrix choose them.`),
     row(shown(a.scores, 'scores = q kᵀ · scale'), shown(a.masked, 'masked (hatched: may not be looked at)'),
         shown(a.weights, 'weights = softmax, rows sum to 1'), shown(a.out, 'out = weights · v'),
-        shown(a.dweights, 'dweights = dout vᵀ'), shown(a.dscores, 'dscores: rows sum to 0')), rowSums(t, a),
-            arithmetic())];
+        shown(a.dweights, 'dweights = dout vᵀ'), shown(a.dscores, 'dscores: rows sum to 0')),
+    rowSums(t, a), arithmetic())];
 }
 function rowSums(t, a) {
   const worst = (id, aim) => {
     const x = t.tensor(id), v = values(x), n = x && x.shape.at(-1);
     if (!v) return null;
-    let most = 0;
-    for (let r = 0; r < v.length; r += n) most = Math.max(most, Math.abs(v.slice(r, r + n).reduce((p, q) => p + q,
-        0) - aim));
-    return short(most, 2);
+    return short(range(v.length / n, r => v.subarray(r * n, r * n + n).reduce((p, q) => p + q, -aim))
+      .reduce((most, x) => Math.max(most, Math.abs(x)), 0), 2);
   };
   const w = worst(a.weights, 1), d = worst(a.dscores, 0);
   return note(w == null ? '' : `Sums of rows: weights 1 ± ${w}`, d == null ? '' : `, dscores 0 ± ${d}`);

@@ -11,7 +11,7 @@ const read = name => fs.readFileSync(path.join(kViewer, name), 'utf8');
 /** The functions of the page that need no DOM. */
 function pure() {
   const names = ['crc32', 'decode', 'openTape', 'values', 'short', 'stridesOf', 'flatOf', 'indexOf', 'broadcastFlat',
-    'memoryOf', 'reshapeInstead', 'treeRows', 'align', 'compare', 'difference', 'cellArithmetic', 'entryHolds', 'erf',
+    'memoryOf', 'reshapeInstead', 'treeRows', 'rowOf', 'align', 'compare', 'difference', 'cellArithmetic', 'entryHolds', 'erf',
     'gradOf', 'labelsFor', 'question', 'graphOf', 'colourOf', 'luminance', 'inkOn', 'scaleOf', 'sliceOf',
     'gdbCommand', 'write', 'read', 'Table', 'kUnary', 'partials', 'cellOf', 'call', 'windowAt', 'flowRows', 'pathsOf'];
   const code = kScripts.map(n => read(n + '.js').replace(/^window\.addEventListener.*$/m, '')).join('\n');
@@ -114,8 +114,9 @@ function chain(n) {
 /** The one file, as trace/page.cpp writes it. */
 function page(tape, {crc, other} = {}) {
   const payload = typeof tape === 'string' ? tape : escaped(tape), script = kScripts.map(n => read(n + '.js') + '\n').join('');
-  const parts = {STYLE: read('style.css') + '\n', SCRIPT: script, PAYLOAD: payload, TITLE: 'a trace',
-    CRC32: crc || pure().crc32(payload), SHA256: crypto.createHash('sha256').update(script).digest('base64'),
+  const style = read('style.css') + '\n', hash = text => crypto.createHash('sha256').update(text).digest('base64');
+  const parts = {STYLE: style, SCRIPT: script, PAYLOAD: payload, TITLE: 'a trace', SCRIPTHASH: hash(script),
+    STYLEHASH: hash(style), CRC32: crc || pure().crc32(payload),
     OTHER: other ? `<script type="application/json" id="other">${escaped(other)}</script>` : ''};
   return read('page.html').replace(/@([A-Z0-9]+)@/g, (all, name) => parts[name] ?? all);
 }

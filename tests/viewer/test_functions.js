@@ -125,6 +125,11 @@ run({
     assert.equal(n, 28);
     assert.match(p.cellArithmetic(t, t.ops.get(0).out, 1).e.s(), /^1·2 \+ 2·0\.25$/);
   },
+  'a gradient whose tensor was not seen is no failure'() {
+    const json = sample();
+    json.ledger.rows[1][2] = null, json.visits.rows[1][0] = null;
+    assert.equal(p.cellArithmetic(p.openTape(json), json.ledger.rows[1][3], 0).why, 'not every number of this was recorded');
+  },
   'a number that does not belong there is not agreed with'() {
     const json = sample(), t = p.openTape(json), z = t.tensors.get(t.ops.get(0).out);
     p.values(z)[1] += 1e-9;
@@ -195,9 +200,19 @@ run({
   },
   'the tree shows what is open, and no more'() {
     const t = p.openTape(chain(1000));
-    assert.equal(p.treeRows(t, new Set()).length, 1);
-    assert.equal(p.treeRows(t, new Set([0])).length, 51);
-    assert.equal(p.treeRows(t, new Set([0, 1])).length, 71);
+    const rows = (...opened) => p.treeRows(t, new Set(opened));
+    assert.equal(rows().length, 1);
+    assert.deepEqual(rows(0).map(r => r.kids.length), [3, 20, 48, 20]);  // block.1 to block.48 are one row
+    assert.equal(rows(0, 'r2').length, 52);
+    assert.equal(rows(0, 'r2', 1, 7).length, 92);
+    assert.deepEqual([rows(), rows(0), rows(0, 'r2'), rows(0, 'r2', 7)].map(all => p.rowOf(t, all, t.ops.get(120))), [0, 2, 8, 9]);
+  },
+  'three blocks, and others than blocks, are not folded'() {
+    const s = new Sample(), x = s.tensor('input', [1], [1]);
+    s.add('modules', '', 'Net', null);
+    for (const path of ['block.0', 'block.1', 'block.2', 'up.0', 'up.1', 'up.2', 'up.3', 'fc4', 'fc5', 'fc6', 'fc7'])
+      s.add('ops', 'abs', [x], x, s.add('modules', path, path === 'up.3' ? 'Other' : 'Layer', 0));
+    assert.equal(p.openTape(s.tape).tree.kids[0].kids.length, 11);
   },
   'a drawn graph has at most 150 nodes'() {
     const t = p.openTape(chain(1000));

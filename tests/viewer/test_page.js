@@ -51,7 +51,10 @@ runInBrowser({
     const json = sample();
     json.failure = {op: 'matmul', in: [0, 1], module: 1, stack: 0, message: 'matmul: [2, 2] x [3, 2] <b>'};
     await open(b, page(json));
-    assert.match(await text(b, '#notices'), /matmul threw on 2×2 and 3×2, net: matmul: \[2, 2\] x \[3, 2\] <b>/);
+    assert.match(await text(b, '#notices'), /matmul threw on 2×2 and 3×2 in net: matmul: \[2, 2\] x \[3, 2\] <b>/);
+    json.failure = {op: 'linear', in: [], module: null, stack: 0, message: 'linear: no'};
+    await open(b, page(json));
+    assert.match(await text(b, '#notices'), /linear threw: linear: no/);
   },
   async 'maps alone open, with tokens that are blanks'(b) {
     const json = sample();

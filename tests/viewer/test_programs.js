@@ -1,5 +1,5 @@
-// Each lesson and one step of gpt write a page; Chromium opens it from file:// without a network and without a word on
-// the console, and the page's test of itself finds nothing. What is said of sizes is measured.
+// Each lesson, one step of gpt and each case of cases.cpp write a page; Chromium opens it from file:// without a network
+// and without a word on the console, and the page's test of itself finds nothing. What is said of sizes is measured.
 'use strict';
 const assert = require('assert'), fs = require('fs'), path = require('path');
 const {execFileSync} = require('child_process');
@@ -11,17 +11,22 @@ const lessons = fs.readdirSync(path.join(tree, 'examples')).filter(n => /^\d\d_.
 const programs = Object.fromEntries(lessons.map(name => [name, {arguments: [], most: name.startsWith('06') ? 3e5 : 8e6}]));
 programs.gpt = {arguments: ['train', path.join(tree, 'README.md'), '--config', 'toy', '--steps', '3', '--no-trial'], most: 4e6};
 if (!fs.existsSync(path.join(build, 'gpt'))) skip(`no programs in ${build}: cmake --build builds them`);
+const cases = path.join(build, 'tests/viewer/gradus_trace_cases');
+for (const name of execFileSync(cases).toString().trim().split('\n'))
+  programs[name] = {program: cases, arguments: [name], empty: name === 'thrown', most: 3e5};
 
 runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`${name} writes a page that holds`, async b => {
   const work = fs.mkdtempSync(path.join(b.folder, name)), file = path.join(work, 'step.html');
-  execFileSync(path.join(build, name), how.arguments, {cwd: /^\d/.test(name) ? tree : work, stdio: 'ignore', timeout: 600000,
-    env: {...process.env, GRADUS_TRACE: file}});
+  const env = how.program ? process.env : {...process.env, GRADUS_TRACE: file};
+  execFileSync(how.program || path.join(build, name), [...how.arguments, ...how.program ? [file] : []],
+               {cwd: /^\d/.test(name) ? tree : work, stdio: 'ignore', timeout: 600000, env});
   const bytes = fs.statSync(file).size, began = Date.now();
   await b.visit(file, '#selftest');
   const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent', 1500));
   console.log(`${name}: ${bytes} bytes; ${said.steps} steps, ${said.cells} numbers worked out, ${said.unknown} not; ${Date.now() - began} ms`);
   assert.deepEqual(said.failed, []);
-  assert.ok(said.steps > 0 && said.cells > 0);
+  assert.ok(how.empty || (said.steps > 0 && said.cells > 0));
+  assert.equal(await b.run('document.querySelectorAll("img").length'), 0, 'a hostile name is text');
   assert.deepEqual(b.complaints(), []);
   for (const [, address] of course.matchAll(new RegExp('`' + name + '\\.html#([^`]+)`', 'g'))) {
     const want = Object.fromEntries(new URLSearchParams(address));
