@@ -88,6 +88,7 @@ class Walk {
 /// queue several times and comes out in a row.
 Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph)
     : create_graph_(create_graph), keep_graph_(keep_graph || create_graph) {
+  // equivalent: two nodes with one id are one node
   const auto older = [](const Node* a, const Node* b) { return a->id < b->id; };
   std::priority_queue<Node*, std::vector<Node*>, decltype(older)> queue(older);
   for (const Tensor& y : outputs) queue.push(y.node().get());
@@ -104,12 +105,15 @@ Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_grap
 }
 
 Step* Walk::find(const Node* node, std::size_t from) {
+  // equivalent: a matter of time; the search below finds it too
   if (from < steps.size() && steps[from].node == node) return &steps[from];  // a chain's next
   const auto newer = [](const Step& step, const Node* wanted) {
     return step.node->id > wanted->id;
   };
+  // equivalent: where the search begins is a matter of time
   const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
   const auto at = std::lower_bound(first, steps.end(), node, newer);
+  // equivalent: no node that is alive stands behind the last step
   return at != steps.end() && at->node == node ? &*at : nullptr;
 }
 
@@ -125,6 +129,7 @@ void Walk::want(const std::vector<Tensor>& inputs) {
   }
   for (std::size_t i = steps.size(); i-- > 0;)  // oldest first: inputs before what they made
     for (const NodePtr& input : steps[i].node->inputs)
+      // equivalent: where the search begins is a matter of time
       if (input && find(input.get(), i + 1)->wanted) steps[i].wanted = true;
 }
 
@@ -145,6 +150,7 @@ bool Walk::find_wanted(std::size_t i) {
   const Node& node = *steps[i].node;
   wanted_.assign(node.inputs.size(), 0);
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
+    // equivalent: where the search begins is a matter of time
     wanted_[k] = node.inputs[k] && find(node.inputs[k].get(), i + 1)->wanted;
   return std::find(wanted_.begin(), wanted_.end(), 1) != wanted_.end();
 }
@@ -183,8 +189,11 @@ bool Walk::arrive(std::size_t i) {
 /// Hands dy to the node's backward, and what that gives to the inputs that want it.
 void Walk::visit(std::size_t i) {
   Node& node = *steps[i].node;
+  // equivalent: a gradient that is kept longer takes memory only, and without inputs there are no
+  // targets
   const bool is_target =
       to_inputs_ && std::find(targets_.begin(), targets_.end(), &node) != targets_.end();
+  // equivalent: kept longer: memory only
   const Tensor dy = is_target ? *steps[i].dy : steps[i].take();
   Observers::tell([&](Observer& o) { o.backward_begin(node, dy); });
   struct Restore {
@@ -206,6 +215,7 @@ void Walk::visit(std::size_t i) {
   }
   for (std::size_t k = 0; k < dx.size(); ++k) {
     if (!dx[k].defined()) continue;
+    // equivalent: where the search begins is a matter of time
     Step& input = *find(node.inputs[k].get(), i + 1);
     accumulate(input.gradient(), input.node->shape, input.node->dtype, std::exchange(dx[k], {}),
                create_graph_);
@@ -266,6 +276,7 @@ void deposit(Step& step) {
     const std::lock_guard lock(one_at_a_time);
     if (extra.grad.defined()) {
       const NoGrad off;
+      // equivalent: nothing is recorded here
       accumulate(extra.grad, leaf.shape, leaf.dtype, arrived, false);
     } else {
       extra.grad =
@@ -287,6 +298,7 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
   for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(outputs[k], first[k]);
   walk.run();
   for (Step& step : walk.steps)
+    // equivalent: nothing arrives where nothing is wanted
     if (!step.node->op_name && step.dy && step.wanted) deposit(step);
   walk.release();
 }

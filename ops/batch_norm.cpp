@@ -79,6 +79,7 @@ Axes others(const Tensor& x) { return x.rank() == 3 ? Axes{0, 2} : Axes{0}; }
 
 /// [C] so that it broadcasts along x's channels: [C, 1] for [N, C, L].
 Tensor along_channels(const Tensor& x, const Tensor& v) {
+  // equivalent: a vector's only axis is its last, too
   return x.rank() == 3 ? reshape(v, {v.size(0), 1}) : v;
 }
 
@@ -107,7 +108,9 @@ void move_running(Tensor& running_mean, Tensor& running_var, const Tensor& stati
     const T m = static_cast<T>(momentum), degrees = static_cast<T>(n - 1);
     T* mu = running_mean.defined() ? running_mean.mutable_data<T>() : nullptr;
     T* var = running_var.defined() ? running_var.mutable_data<T>() : nullptr;
+    // equivalent: the step of numbers that are not there
     const std::int64_t mu_step = mu ? running_mean.strides()[0] : 0;
+    // equivalent: the step of numbers that are not there
     const std::int64_t var_step = var ? running_var.strides()[0] : 0;
     for (std::int64_t c = 0; c < statistics.size(0); ++c) {
       if (mu) mu[c * mu_step] += m * (seen[2 * c] - mu[c * mu_step]);
@@ -170,9 +173,8 @@ struct BatchNorm final : Op {
             RowBlock{last - first, n});
       });
     });
-    return {wants(0) ? channels_exchanged(dx) : Tensor(),
-            weight.defined() && wants(1) ? dw : Tensor(),
-            bias.defined() && wants(2) ? db : Tensor()};
+    return {wants(0) ? channels_exchanged(dx) : Tensor(), wants(1) ? dw : Tensor(),
+            wants(2) ? db : Tensor()};
   }
 
   Gradients formula_backward(const Tensor& dy, const Wanted& wants) {
@@ -184,8 +186,8 @@ struct BatchNorm final : Op {
       const Tensor g = weight.defined() ? dy * along_channels(input, weight.value()) : dy;
       d[0] = rstd * (g - mean(g, axes, true) - xhat * mean(g * xhat, axes, true));
     }
-    if (weight.defined() && wants(1)) d[1] = sum(dy * xhat, axes);
-    if (bias.defined() && wants(2)) d[2] = sum(dy, axes);
+    if (wants(1)) d[1] = sum(dy * xhat, axes);
+    if (wants(2)) d[2] = sum(dy, axes);
     return d;
   }
 };
@@ -229,6 +231,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Ten
     const Tensor* const inputs[] = {&x, &weight, &bias};
     y = record(op, std::span(inputs), forward);
   }
+  // equivalent: one value a channel was refused above
   if (n >= 2) move_running(running_mean, running_var, statistics, n, momentum);
   return y;
 }

@@ -234,15 +234,17 @@ Tensor grouped_product(const Tensor& windows, const Tensor& weight, std::int64_t
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& o) {
   check_conv1d(x, weight, bias, o);
   const std::int64_t B = x.size(0), Cin = x.size(1), Cout = weight.size(0), K = weight.size(2);
+  // equivalent: padding by nothing is a copy
   const Tensor padded = o.padding > 0 ? pad(x, 2, o.padding, o.padding) : x;
   const std::int64_t L = padded.size(2), count = (L - o.dilation * (K - 1) - 1) / o.stride + 1;
   const Windows windows{L, count, K, o.stride, o.dilation};
+  // equivalent: kernel and windows give the same numbers
   if (o.groups == Cin && o.groups == Cout && !formula_wanted()) {
     const Tensor y = apply(op::Depthwise(windows), padded, reshape(weight, {Cout, K}));
     return bias.defined() ? y + unsqueeze(bias, 1) : y;
   }
   const Tensor u = apply(op::Unfold(windows), padded);  // [B, Lout, Cin, K]
-  if (o.groups == 1)
+  if (o.groups == 1)  // equivalent: one group is a case of several
     return transpose(
         linear(reshape(u, {B, count, Cin * K}), reshape(weight, {Cout, Cin * K}), bias), 1, 2);
   const Tensor y = grouped_product(u, weight, o.groups);

@@ -46,6 +46,7 @@ Formula parse(std::string_view formula, std::size_t operands) {
 /// `term` with "..." written as `dots` digits, the last axis '0'.
 std::string spell(std::string_view formula, std::string term, std::int64_t dots) {
   std::string digits;
+  // equivalent: any characters that are no letters serve
   for (std::int64_t i = dots; i-- > 0;) digits += static_cast<char>('0' + i);
   const std::size_t at = term.find("...");
   if (at != std::string::npos) term.erase(at, 3);
@@ -145,9 +146,11 @@ Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b) {
   check_sizes(formula, la, a, lb, b);
   check_pair("einsum", a, b);
   std::string batch, left, right, summed;  // in both and the result, in one and it, in both only
+  // equivalent: many small products for one large one
   for (const char c : result) (in(la, c) ? in(lb, c) ? batch : left : right) += c;
   for (const char c : la)
     if (in(lb, c) && !in(result, c)) summed += c;
+  // equivalent: a product over no axis is the same
   if (summed.empty()) return arranged(a, la, result) * arranged(b, lb, result);
   check_float("einsum", a);
   const Tensor x =

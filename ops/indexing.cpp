@@ -119,6 +119,7 @@ struct IndexSelect final : Op {
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor at = index.value();
+    // equivalent: a whole gradient has the same numbers
     if (axis == 0 && !GradMode::enabled()) return {Gradient::rows(dy, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), axis, along(at, axis, dy.shape()), dy), {}};
   }
@@ -217,8 +218,9 @@ struct Embedding final : Op {
     Tensor at = kernel::reshaped(ids.value(), {rows.size(0)});
     if (const Tensor kept = without_padding(at); kept.defined()) {
       rows = index_select(rows, 0, kept);
-      at = index_select(at, 0, kept);
+      at = index_select(at, 0, kept);  // equivalent: gather of a vector is the same
     }
+    // equivalent: a whole gradient has the same numbers
     if (!GradMode::enabled()) return {Gradient::rows(rows, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), 0, along(at, 0, rows.shape()), rows), {}};
   }
@@ -228,7 +230,7 @@ struct Embedding final : Op {
     std::vector<std::int64_t> kept;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i] != padding_idx) kept.push_back(static_cast<std::int64_t>(i));
-    if (kept.size() == all.size()) return {};
+    if (kept.size() == all.size()) return {};  // equivalent: selecting all rows
     return gradus::tensor(kept, {static_cast<std::int64_t>(kept.size())});
   }
 };

@@ -146,9 +146,11 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.rank() == 1) {
     require<ShapeError>(b.rank() > 1 || a.size(0) == b.size(0), "matmul: ", a.shape(), " x ",
                         b.shape(), ": lengths differ");
+    // equivalent: a vector's only axis is its last, too
     return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
+  // equivalent: the same product, batch by batch
   if (a.rank() > 2 && b.rank() == 2) {  // one product of all rows, and one sum in backward
     check_inner(a, b);
     Shape shape = a.shape();

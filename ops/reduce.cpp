@@ -55,6 +55,7 @@ const Reduced& some(const char* op, const Reduced& r) {
 }
 
 /// y with 1 in place of 0, to divide by: what it divides is 0 there.
+// equivalent: what it divides is 0 where y is
 Tensor nonzero(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
 
 /// x [..., n] → Π_{j ≠ i} x_j [..., n]. Up a tree: products of pairs, of pairs of pairs …; down:
@@ -162,7 +163,7 @@ struct Extreme final : OverAxes {
     return out;
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
-    const Tensor in = x.value().detach();
+    const Tensor in = x.value().detach();  // equivalent: a comparison is not recorded
     const Tensor best = logical_or(equal(in, kept(y.value().detach())), isnan(in));
     const Tensor share = to(best, dy.dtype());
     return {share * (kept(dy) / sum(share, r.axes, true))};
@@ -193,6 +194,7 @@ struct LogSumExp final : OverAxes {
   Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor out = attached(y);
     const Tensor nothing = equal(out, -std::numeric_limits<double>::infinity());
+    // equivalent: exp(−∞ − 1) is 0, too
     const Tensor finite = masked_fill(out, nothing, 0.0);  // exp(−∞ − 0) = 0 is the gradient
     return {kept(dy) * exp(x.value() - kept(finite))};
   }
@@ -315,6 +317,7 @@ Tensor prod(const Tensor& x, const Axes& axes, bool keepdim) {
 
 Tensor cumsum(const Tensor& x, int axis) {
   check_defined("cumsum", x);
+  // equivalent: whoever gets the axis counts it from the front again
   return apply(op::Cumsum(normal_axis("cumsum", axis, x.rank())), x);
 }
 

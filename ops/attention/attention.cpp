@@ -39,7 +39,7 @@ HeadsView<T> writable_view_of(Tensor& x) {
 
 /// A view whose columns lie side by side in rows that do not overlap, else a copy.
 Tensor with_packed_rows(const Tensor& x) {
-  const bool rows_apart = x.size(2) <= 1 || x.strides()[2] >= x.size(3);
+  const bool rows_apart = x.size(2) <= 1 || x.strides()[2] >= x.size(3);  // equivalent: a copy more
   return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : kernel::contiguous(x);
 }
 

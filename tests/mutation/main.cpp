@@ -6,8 +6,9 @@
 // Only cases whose name begins with a PART; all without one. Each of JOBS processes has a folder in
 // SCRATCH for the files that tests write.
 //
-// Prints a line for each: number, verdict (killed, survived, unreached) and by what. The cases are
-// run once without a mutant to learn which places they reach; one that fails then is an error.
+// Prints a line for each: number, verdict (killed, survived, unreached), seconds and by what. The
+// cases are run once without a mutant to learn which places they reach; one that fails then is an
+// error.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -169,6 +170,10 @@ struct Learnt {
   int* reached;
 };
 
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 /// Runs one case without a mutant; false if it fails.
 bool learn(const Case& one, std::size_t places, Known& known, int* reached,
            std::atomic<std::size_t>& used) {
@@ -176,14 +181,14 @@ bool learn(const Case& one, std::size_t places, Known& known, int* reached,
   const auto start = std::chrono::steady_clock::now();
   const auto run = [&] { return outcome(one); };
   const std::string wrong = one.apart ? in_child(run) : run();
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  const double taken = seconds_since(start);
   std::vector<int> seen;
   for (std::size_t place = 0; place < places; ++place)
     if (gradus_mutants_reached[place]) seen.push_back(static_cast<int>(place));
-  known = {taken.count(), used.fetch_add(seen.size()), seen.size()};
+  known = {taken, used.fetch_add(seen.size()), seen.size()};
   std::copy(seen.begin(), seen.end(), reached + known.begin);
   if (!wrong.empty())
-    std::printf("0\tfails without a mutant\t%s: %s\n", one.name.c_str(), wrong.c_str());
+    std::printf("0\tfails without a mutant\t0\t%s: %s\n", one.name.c_str(), wrong.c_str());
   return wrong.empty();
 }
 
@@ -266,11 +271,11 @@ std::vector<std::vector<std::size_t>> cases_of(std::size_t places, std::size_t c
   return reaching;
 }
 
-void print_verdict(const Task& task, std::size_t reaching, std::string by) {
+void print_verdict(const Task& task, std::size_t reaching, double seconds, std::string by) {
   std::replace(by.begin(), by.end(), '\n', ' ');
   const char* verdict = reaching == 0 ? "unreached" : by.empty() ? "survived" : "killed";
   if (by.empty()) by = std::to_string(reaching) + " cases";
-  std::printf("%d\t%s\t%s\n", task.mutant, verdict, by.c_str());
+  std::printf("%d\t%s\t%.3f\t%s\n", task.mutant, verdict, seconds, by.c_str());
   std::fflush(stdout);
 }
 
@@ -297,10 +302,11 @@ int run(const char* file, int jobs, const std::string& scratch,
       std::vector<std::size_t> at = reaching[static_cast<std::size_t>(tasks[k].place)];
       put_first(latest, at);
       at = cheapest(at, learnt.known, tasks[k].seconds);
+      const auto start = std::chrono::steady_clock::now();
       const std::string by =
           at.empty() ? "" : run_mutant(tasks[k].mutant, cases, learnt.known, at, running);
       if (!by.empty() && learnt.known[running].seconds < kQuick) remember(running, latest);
-      print_verdict(tasks[k], at.size(), by);
+      print_verdict(tasks[k], at.size(), seconds_since(start), by);
     }
     return true;
   };

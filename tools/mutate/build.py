@@ -167,11 +167,12 @@ class Tree:
             self.settle(fresh, jobs)
 
     def settle(self, fresh, jobs):
-        """Leaves out what does not compile: headers first with a few of the sources that include them."""
+        """Leaves out what does not compile: headers first with a few of the sources that include them, then
+        sources. What a test alone makes of a header, building the program shows."""
         includes = self.includes()
         users = sorted(u for u, seen in includes.items() if u.endswith(".cpp") and seen.intersection(fresh))
         headers = {path for path in fresh if path.endswith(".h")}
-        for units in (few_that_see(headers, users, includes), users):
+        for units in (few_that_see(headers, users, includes), [path for path in fresh if path not in headers]):
             self.compile(units, jobs)
         self.remember()
 

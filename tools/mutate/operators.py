@@ -1,4 +1,5 @@
 """What can be wrong with one expression: other texts for it, each a fault that people make."""
+import re
 
 ARITHMETIC = {"+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["/"],
               "<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"],
@@ -14,6 +15,8 @@ ANOTHER = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "std::max":
            "tril": "triu", "triu": "tril", "index_select": "gather"}
 SYMMETRIC = {"std::swap", "std::max", "std::min", "vmath::dot", "dot_row", "logical_or", "logical_and", "equal",
              "broadcast_shapes", "maximum", "minimum"}
+NO_ORDER = {"transpose": 1, "std::clamp": 0}  # of these arguments and the next ones: axes; a number and its floor
+WHOLE = re.compile(r"[A-Zijknrv]|\d+|.*\b(size|numel|count|rank|length)\([^()]*\)")  # below 2²⁴: float holds it
 PRODUCTS = {"matmul", "weighted_sum", "pair_products"}
 SAME_WITHOUT = {"std::move", "std::span", "attached"}  # a copy for a move
 DROPPED_CALLS = {"contiguous", "detach", "clone"}
@@ -94,7 +97,7 @@ class Alternatives:
         elif name == "wants":
             made += [("wanted", "true"), ("wanted", f"!{self.text(node)}")]
         elif name.startswith("static_cast"):
-            if name == "static_cast<double>":
+            if name == "static_cast<double>" and not WHOLE.fullmatch(texts[0]):
                 made.append(("narrowed", f"static_cast<double>(static_cast<float>({texts[0]}))"))
         elif not name[0].isupper() and used and plain not in SAME_WITHOUT:
             made += [("call dropped", text) for text in texts[:2]]
@@ -117,7 +120,8 @@ class Alternatives:
     def rearranged(self, name, texts):
         made = []
         for i in range(len(texts) - 1 if name.split("<")[0] not in SYMMETRIC else 0):
-            if texts[i] != texts[i + 1] and '"' not in texts[i]:
+            ordered = NO_ORDER.get(name.split("<")[0]) != i
+            if ordered and texts[i] != texts[i + 1] and '"' not in texts[i]:
                 other = texts[:i] + [texts[i + 1], texts[i]] + texts[i + 2:]
                 made.append(("swapped", f"{name}({', '.join(other)})"))
         if name in PRODUCTS:

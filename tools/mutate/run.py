@@ -80,7 +80,7 @@ def main():
         print("\n".join(f"{i:6} {m.shown()}" for i, m in mutants.items()))
         return 0
     drivers.say(f"{made} mutants written, {len(every)} compile, {len(mutants)} run")
-    results = Results(mutants, drivers.run(mutants, args.jobs, build / "build" / "gradus_mutants", build))
+    results = Results(mutants, *drivers.run(mutants, args.jobs, build / "build" / "gradus_mutants", build))
     results.judge()
     minutes = (time.time() - start) / 60
     whole = touched is None and len(mutants) == len(every)

@@ -24,7 +24,7 @@ def main(mode, folder, program=None):
         return 0
     every = tree.mutants()
     mutants = {i: every[i] for i in sorted(random.Random(SEED).sample(sorted(every), COUNT))}
-    results = Results(mutants, drivers.run(mutants, 1, program, Path(folder), CASES))
+    results = Results(mutants, *drivers.run(mutants, 1, program, Path(folder), CASES))
     results.judge()
     print(results.table())
     for i in results.survivors():

@@ -9,7 +9,7 @@ from excuses import Excuse, excuses_of
 from functions import functions_of
 from scope import bears_derivatives
 from statements import Walker
-from tokens import Source, Unreadable
+from tokens import Source, Unreadable, without_comments
 
 CONSTANTS = {"__builtin_shufflevector"}  # takes constants alone
 INCLUDE = '#include "gradus/tests/mutation/mutant.h"\n'
@@ -79,10 +79,9 @@ class Writer:
 
     def write(self):
         text = self.source.text
-        self.at = 0
         guard = text.find("#pragma once\n")
         head = guard + len("#pragma once\n") if guard >= 0 else 0
-        self.put(text[:head] + INCLUDE)
+        self.put(without_comments(text[:head]) + INCLUDE)
         self.span(head, len(text), 0)
         return "".join(self.parts)
 
@@ -100,10 +99,10 @@ class Writer:
         """Source [begin, end) with the sites from the k-th on that lie in it; returns the next k."""
         while k < len(self.numbered) and self.numbered[k][0].begin < end:
             site, mutants = self.numbered[k]
-            self.put(self.source.text[begin:site.begin])
+            self.put(without_comments(self.source.text[begin:site.begin]))
             k = self.site(site, mutants, k + 1)
             begin = site.end
-        self.put(self.source.text[begin:end])
+        self.put(without_comments(self.source.text[begin:end]))
         return k
 
     def site(self, site, mutants, k):

@@ -2,7 +2,7 @@
 from dataclasses import dataclass, field
 
 from expressions import ASSIGNMENTS, parse
-from operators import Alternatives, condition_alternatives
+from operators import WHOLE, Alternatives, condition_alternatives
 from tokens import Unreadable
 
 UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct", "delete", "throw"}
@@ -160,7 +160,7 @@ class Walker:
                 continue
             if equals is not None:
                 text, extra = source.joined(equals + 1, last), []
-                if "double" in doubles and "*" not in text[:1] and "[" not in text[:1]:
+                if "double" in doubles and "*" not in text[:1] and "[" not in text[:1] and not WHOLE.fullmatch(text):
                     extra = [("narrowed", f"static_cast<double>(static_cast<float>({text}))")]
                 self.root(equals + 1, last, extra=extra)
             elif bracket is not None:

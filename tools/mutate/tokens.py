@@ -13,6 +13,20 @@ PATTERN = re.compile(r"""
 OPENING = {"(": ")", "[": "]", "{": "}"}
 
 
+def without_comments(text):
+    """What begins and ends between tokens, with one blank or line's end for each gap: what is written to be
+    compiled stays the same when comments change."""
+    out, gap = [], ""
+    for found in PATTERN.finditer(text):
+        part = found.group()
+        if found.lastgroup == "space" and not part.startswith("#"):
+            gap += " " if part.startswith("//") else part
+            continue
+        out.append(("\n" if "\n" in gap else " ") * bool(gap) + part)
+        gap = ""
+    return "".join(out) + ("\n" if "\n" in gap else " ") * bool(gap)
+
+
 class Unreadable(Exception):
     """What this reader of C++ does not know."""
 
@@ -69,7 +83,8 @@ class Source:
         return next((i for i, token in enumerate(self.tokens) if token.start >= at), len(self.tokens))
 
     def line_text(self, number):
-        return self.text.split("\n")[number - 1].strip()
+        """Without its comment, so that it stays the same when that changes."""
+        return re.sub(r"\s*//.*", "", self.text.split("\n")[number - 1].strip())
 
     def joined(self, begin, end):
         """Tokens [begin, end) on one line, without comments."""

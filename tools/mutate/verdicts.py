@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 class Results:
     mutants: dict  # by id: those that were run
     verdicts: dict = field(default_factory=dict)  # id → (verdict, by what)
+    seconds: dict = field(default_factory=dict)
 
     def judge(self):
         """Survivors that have an excuse become equivalent; so do those that are only slower, and took
@@ -45,5 +46,6 @@ class Results:
     def write(self, path, about):
         rows = [{"id": i, "file": m.path, "line": m.line, "text": m.text, "fault": m.fault,
                  "before": m.before, "after": m.after, "strict": m.strict, "verdict": self.verdicts[i][0],
-                 "by": self.verdicts[i][1]} for i, m in sorted(self.mutants.items()) if i in self.verdicts]
+                 "by": self.verdicts[i][1], "seconds": self.seconds.get(i)}
+                for i, m in sorted(self.mutants.items()) if i in self.verdicts]
         path.write_text(json.dumps(about | {"mutants": rows}, indent=1, ensure_ascii=False) + "\n")
