@@ -317,7 +317,7 @@ Tensor prod(const Tensor& x, const Axes& axes, bool keepdim) {
 
 Tensor cumsum(const Tensor& x, int axis) {
   check_defined("cumsum", x);
-  // equivalent: whoever gets the axis counts it from the front again
+  // equivalent: the callee counts the axis from the front again
   return apply(op::Cumsum(normal_axis("cumsum", axis, x.rank())), x);
 }
 
