@@ -137,9 +137,8 @@ Invariance padding_invariant(
     if (!same) return same;
     if (n == T) continue;
     const Tensor other = call(f, changed_from(one, n), std::vector<std::int64_t>{n});
-    Invariance unread =
-        compare(mine, slice(other, 1, 0, n), options,
-                str_cat("the padding of example ", b, " was changed: it is read"));
+    Invariance unread = compare(mine, slice(other, 1, 0, n), options,
+                                str_cat("the padding of example ", b, " was changed: it is read"));
     if (!unread) return unread;
   }
   return {true, "padding changes nothing"};
@@ -152,9 +151,8 @@ Invariance cache_invariant(const SequenceFunction& whole,
   const Tensor y = call(whole, x);
   const SequenceFunction step = start();
   for (std::int64_t t = 0; t < x.size(1); ++t) {
-    Invariance same =
-        compare(slice(y, 1, t, t + 1), call(step, slice(x, 1, t, t + 1)), options,
-                str_cat("all at once, and step ", t, " with the cache"));
+    Invariance same = compare(slice(y, 1, t, t + 1), call(step, slice(x, 1, t, t + 1)), options,
+                              str_cat("all at once, and step ", t, " with the cache"));
     if (!same) return same;
   }
   return {true, "with and without the cache are the same"};
@@ -193,7 +191,7 @@ Invariance batch_invariant(const SequenceFunction& f, const Tensor& x,
   const Tensor y = call(f, x);
   for (std::int64_t b = 0; b < x.size(0); ++b) {
     Invariance same = compare(slice(y, 0, b, b + 1), call(f, slice(x, 0, b, b + 1)), options,
-                                    str_cat("example ", b, " in its batch, and alone"));
+                              str_cat("example ", b, " in its batch, and alone"));
     if (!same) return same;
   }
   return {true, "each example gives what it gives alone"};

@@ -38,7 +38,7 @@ class Sequential : public Layer<Sequential> {
 
   template <SequentialLayer M>
   void add(M&& layer) {
-    steps_.push_back(step_of(std::move(layer)));
+    steps_.push_back(step_of(std::forward<M>(layer)));
   }
   template <SequentialFunction F>
   void add(F&& function) {

@@ -167,7 +167,7 @@ struct Checkpoint final : Op {
 
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs) {
   const auto checked = [&](const Tensors& x) {
-    const Tensor y = f(x);
+    Tensor y = f(x);
     require(y.defined(), "checkpoint: the function gives no tensor: return its result");
     return y;
   };

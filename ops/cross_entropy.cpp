@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "gradus/base/vmath.h"
@@ -157,8 +158,8 @@ struct CrossEntropy final : Op {
   Saved logits, target;
   Tensor lse;  // [N]
 
-  CrossEntropy(const CrossEntropyOptions& chosen, double counted)
-      : options(chosen), divisor(counted) {}
+  CrossEntropy(CrossEntropyOptions chosen, double counted)
+      : options(std::move(chosen)), divisor(counted) {}
   const char* name() const override { return "cross_entropy"; }
 
   template <class T>
@@ -197,7 +198,7 @@ struct CrossEntropy final : Op {
                                          begin, end);
       });
       if (options.reduction == Reduction::none) return;
-      const double total = vmath::sum_of<double>(
+      const auto total = vmath::sum_of<double>(
           rows.count, [=](std::int64_t r) { return static_cast<double>(each[r]); });
       result = Tensor::empty({}, x.dtype());
       *result.mutable_data<T>() = static_cast<T>(factor() == 0 ? 0 : total * factor());

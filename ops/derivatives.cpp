@@ -22,7 +22,7 @@ std::vector<Tensor> wanting(const char* who, const std::vector<Tensor>& inputs) 
 }
 
 Tensor value_of(const char* who, const TensorFunction& f, const std::vector<Tensor>& x) {
-  const Tensor y = f(x);
+  Tensor y = f(x);
   require<ValueError>(y.defined(), who, ": the function gives no tensor: return its result");
   return y;
 }

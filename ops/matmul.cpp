@@ -25,6 +25,11 @@ using products::multiply;
 
 namespace {
 
+/// All axes but the last two.
+Sizes leading_axes(const Sizes& sizes) {
+  return Sizes(std::span(sizes.begin(), static_cast<std::size_t>(sizes.rank() - 2)));
+}
+
 /// One operand: where its matrices lie, and how they are read.
 struct Operand {
   Tensor x;
@@ -37,13 +42,7 @@ struct Operand {
       x = kernel::contiguous(x);
       is_matrix();
     }
-    Shape own = x.shape();
-    Strides strides = x.strides();
-    for (int i = 0; i < 2; ++i) {
-      own.erase(own.rank() - 1);
-      strides.erase(strides.rank() - 1);
-    }
-    batch = broadcast_strides(own, strides, leading);
+    batch = broadcast_strides(leading_axes(x.shape()), leading_axes(x.strides()), leading);
   }
 
   /// The matrix of one place in the leading axes.
@@ -75,10 +74,6 @@ struct Operand {
   }
 };
 
-Shape leading_axes(const Tensor& x) {
-  return Shape(std::span(x.shape().begin(), static_cast<std::size_t>(x.rank() - 2)));
-}
-
 void check_inner(const Tensor& a, const Tensor& b) {
   const std::int64_t k = a.size(-1), other = b.size(-2);
   require<ShapeError>(k == other, "matmul: ", a.shape(), " x ", b.shape(), ": inner sizes ", k,
@@ -92,7 +87,8 @@ void check_inner(const Tensor& a, const Tensor& b) {
 
 Tensor kernel::batched_product(const Tensor& a, const Tensor& b) {
   check_inner(a, b);
-  const Shape leading = broadcast_shapes("matmul", leading_axes(a), leading_axes(b));
+  const Shape leading =
+      broadcast_shapes("matmul", leading_axes(a.shape()), leading_axes(b.shape()));
   const std::int64_t m = a.size(-2), n = b.size(-1), batches = numel(leading);
   Shape shape = leading;
   shape.push_back(m);
@@ -155,7 +151,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     check_inner(a, b);
     Shape shape = a.shape();
     shape[a.rank() - 1] = b.size(1);
-    const std::int64_t rows = numel(leading_axes(a)) * a.size(-2);
+    const std::int64_t rows = numel(leading_axes(a.shape())) * a.size(-2);
     return reshape(matmul(reshape(a, {rows, a.size(-1)}), b), shape);
   }
   return apply(op::MatMul{}, a, b);

@@ -57,7 +57,7 @@ std::string caller_among(const std::vector<platform::Frame>& frames) {
 
 std::string caller_of(const std::vector<void*>& calls) {
   for (const std::vector<platform::Frame>& frames : platform::frames_of(calls))
-    if (const std::string caller = caller_among(frames); !caller.empty()) return caller;
+    if (std::string caller = caller_among(frames); !caller.empty()) return caller;
   return "";
 }
 

@@ -21,7 +21,7 @@ constexpr std::size_t kWaitingBytes = 4096;
 std::string number(double value) {
   if (!std::isfinite(value)) return "null";
   char text[32];
-  const auto* end = std::to_chars(text, text + sizeof text, value).ptr;
+  char* const end = std::to_chars(text, text + sizeof text, value).ptr;
   return {text, end};
 }
 

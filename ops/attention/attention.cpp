@@ -72,7 +72,7 @@ struct Attention final : Op {
     q = queries;
     k = keys;
     v = values;
-    const Tensor out =
+    Tensor out =
         attend({with_packed_rows(queries), with_packed_rows(keys), with_packed_rows(values)});
     o = out;
     return out;
@@ -81,7 +81,7 @@ struct Attention final : Op {
     q = qkv;
     const Tensor out = attend(parts(kernel::contiguous(qkv)));
     const std::int64_t C = p.H * p.D;
-    const Tensor merged = kernel::strided_view(out, {p.B, p.T, C}, {p.T * C, C, 1}, 0);
+    Tensor merged = kernel::strided_view(out, {p.B, p.T, C}, {p.T * C, C, 1}, 0);
     o = merged;
     return merged;
   }
