@@ -115,9 +115,8 @@ std::size_t physical_memory(const std::string& root) {
     each_cgroup(root, file, [&](std::istream&& in) {
       if (double most = 0; in >> most) bytes = std::min(bytes, most);
     });
-  const auto taken = double(status_bytes("VmSize:"));
-  if (rlimit mapped; getrlimit(RLIMIT_AS, &mapped) == 0 && mapped.rlim_cur != RLIM_INFINITY)
-    bytes = std::min(bytes, std::max(1.0, double(mapped.rlim_cur) - taken));
+  if (rlimit most; getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
+    bytes = std::min(bytes, std::max(1.0, double(most.rlim_cur) - double(status_bytes("VmSize:"))));
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 

@@ -38,12 +38,6 @@ GRADUS_INLINE void few_rows(const Matrix<float>* y, const Matrix<const float>* x
             });
 }
 
-/// The three kernels of one storage, by simd::level().
-template <class S, class... Arguments>
-void run_few_rows(Arguments... arguments) {
-  simd::run_one<few_rows<Avx512, S>, few_rows<Avx2, S>, few_rows<Baseline, S>>(arguments...);
-}
-
 template <class Set, class S>
 GRADUS_INLINE void unpack(const S* from, std::int64_t n, float scale, float* to) {
   using P = Tile<Set, float>;
@@ -164,9 +158,9 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
     const float* part_bias = bias != nullptr ? bias + begin : nullptr;
     if (few)
       return with_numbers([&]<class S>(S* numbers) {
-        run_few_rows<S>(&part, &x, static_cast<const S*>(numbers + begin * columns_),
-                        static_cast<const float*>(scales_ ? scales_.get() + begin : nullptr),
-                        part_bias);
+        simd::run_one<few_rows<Avx512, S>, few_rows<Avx2, S>, few_rows<Baseline, S>>(
+            &part, &x, static_cast<const S*>(numbers + begin * columns_),
+            static_cast<const float*>(scales_ ? scales_.get() + begin : nullptr), part_bias);
       });
     const memory::Scratch<float> rows((end - begin) * columns_);
     for (std::int64_t row = begin; row < end; ++row)
