@@ -19,7 +19,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -156,7 +155,7 @@ std::vector<std::vector<Frame>> frames_of(const std::vector<void*>& calls) {
     void* map = nullptr;
     if (dladdr1(calls[i], &info, &map, RTLD_DL_LINKMAP) == 0) continue;
     const auto* linked = static_cast<link_map*>(map);
-    if (std::strstr(linked->l_name, "/libc.so")) continue;  // what calls main() is nobody's line
+    if (str_cat(linked->l_name).find("/libc.so") != std::string::npos) continue;  // calls main()
     auto& [addresses, which] =
         asked[*linked->l_name ? linked->l_name : str_cat("/proc/", getpid(), "/exe")];
     addresses +=
@@ -172,12 +171,10 @@ std::vector<std::vector<Frame>> frames_of(const std::vector<void*>& calls) {
          answer && std::fscanf(answer.get(), " %4095[^\n]", name) == 1;)
       if (std::string_view(name).starts_with("0x"))
         ++next;
-      else if (next > 0 && std::fscanf(answer.get(), " %4095[^\n]", place) == 1) {
-        const std::string at = place;  // "ops/add.cpp:12 (discriminator 2)"
-        const std::size_t colon = std::min(at.rfind(':'), at.size() - 1);
-        const long line = std::atol(&place[colon + 1]);
-        frames[of.second[next - 1]].push_back({name, at.substr(0, colon), line});
-      }
+      else if (next > 0 && std::fscanf(answer.get(), " %4095[^\n]", place) == 1)
+        if (const auto colon = std::string_view(place).rfind(':'); colon < sizeof place)
+          frames[of.second[next - 1]].push_back(
+              {name, {place, colon}, std::atol(&place[colon + 1])});
   }
 #endif
   return frames;

@@ -106,7 +106,7 @@ function tree() {
   };
   const inner = m => m.path.slice(pathOf(t, m.parent).length).replace(/^\./, '') || 'outermost';
   const titled = ({op, module: m, kids}) => op ? [op.op, `#${op.id}`] : m ? [inner(m), m.type] :
-    [`… ${inner(kids.at(-1).module)}`, `${kids.length} alike`];
+    [`${inner(kids[0].module)} …`, `${kids.length} alike`];
   const draw = i => {
     const r = rows[i], open = r.kids && app.opened.has(r.key), [name, more] = titled(r);
     return h('div', {role: 'treeitem', id: `row${i}`, 'aria-level': r.level, 'aria-posinset': r.at,

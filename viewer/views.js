@@ -8,7 +8,7 @@ const goTo = (key, text) => button(text || key, () => app.go({s: key}), {class: 
 /** The arithmetic of the chosen cell, compared with what was recorded. */
 function arithmetic() {
   const {t, state: {cell}} = app, tensor = cell && t.tensor(cell.id), v = values(tensor);
-  if (!v) return note('Choose a number, by click or by Tab and arrows: its arithmetic appears here.');
+  if (!v) return note('Choose a number: its arithmetic appears here.');
   const a = app.arithmetic(), name = `${nameOf(t, cell.id)}[${indexOf(cell.i, tensor.shape)}]`;
   const where = a.step && a.step !== app.step().key ? h('span', {}, ' made by ', goTo(a.step)) : null;
   if (a.why) return h('p.sum', {}, `${name} = ${short(v[cell.i], 9)}: ${a.why}.`, where);
@@ -105,7 +105,7 @@ function ledgerView() {
 // ---- attention ----
 function attentionView() {
   const {t, state} = app, all = t.attention;
-  if (!all.length) return [note('No attention ran.')];
+  if (!all.length) return [note(t.ops.length ? 'No attention ran.' : 'No operation ended.')];
   const step = app.step(), here = step && step.op ? all.findIndex(a => a.op === step.op.id) : 0;
   const k = clamp(state.t ?? here, all.length), a = all[k], w = t.tensor(a.weights);
   const v = values(w), s = w && sliceOf(w, state.lead), heads = w ? numel(s.before) : 0;

@@ -123,7 +123,7 @@ TEST_CASE("components keep their budgets") {
   CHECK(distributed - faults <= 700);  // shards, transports, the optimiser in parts
   CHECK(faults <= 270);                // a process that dies, is silent, or differs
   CHECK(faults > 0);
-  CHECK(lines_in({"trace"}) <= 2650);  // of these the recorder of steps 1,430
+  CHECK(lines_in({"trace"}) <= 2640);  // of these the recorder of steps 1,480
   CHECK(lines_in({"trace", "io", "train"}) - distributed <= 8855);
   CHECK(lines_in({"io"}) <= 4240);
   CHECK(lines_in({"examples/gpt"}) <= 1460);

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""hooks_cost.py PROGRAM ARGUMENT...: what a program that nobody observes pays for the hooks of observers.
+
+Runs it under callgrind, which counts instructions exactly, and counts those that read thread_state.observer: an
+operation, a layer, a step of backward reads it, tests it and jumps. x86-64, Linux; needs valgrind and objdump.
+"""
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+READ = re.compile(r"\s+([0-9a-f]+):\t\S+\s.*%fs:0x8\(%\w+\)")  # the second member of ThreadState
+COST = re.compile(r"(0x[0-9a-f]+|[+-]\d+|\*) \S+ (\d+)$")
+AT_MOST = 4  # instructions a hook: the address, the read, the test, the jump
+
+
+def instructions(lines, program):
+    """Address -> how often its instruction ran, of the program's own code; and the number of all."""
+    count, objects, total, address, own, called = {}, {}, 0, 0, False, False
+    for line in lines:
+        if named := re.match(r"c?ob=\((\d+)\)(?: (.*))?", line):
+            objects.setdefault(named[1], named[2])
+            own = objects[named[1]].endswith(program) if line.startswith("ob") else own
+        elif line.startswith("calls="):
+            called = True  # the next line is what the callee cost
+        elif cost := COST.match(line):
+            where = cost[1]
+            address = int(where, 16) if where.startswith("0x") else address + (0 if where == "*" else int(where))
+            if not called:
+                total += int(cost[2])
+                if own:
+                    count[address] = count.get(address, 0) + int(cost[2])
+            called = False
+    return count, total
+
+
+def main(command):
+    for tool in ("valgrind", "objdump"):
+        if not command or not shutil.which(tool):
+            sys.exit(__doc__ if not command else "hooks_cost.py: %s is not installed: apt-get install valgrind binutils" % tool)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["valgrind", "--tool=callgrind", "--dump-instr=yes", "--callgrind-out-file=%s/out" % folder,
+                        *command], check=True)
+        with open(folder + "/out", encoding="utf-8") as file:
+            count, total = instructions(file, command[0].split("/")[-1])
+    code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", command[0]], check=True, capture_output=True, text=True)
+    reads = sum(count.get(int(found[1], 16), 0) for found in map(READ.match, code.stdout.split("\n")) if found)
+    if reads == 0:
+        sys.exit("hooks_cost.py: no hook was found in %s" % command[0])
+    print("instructions %d, hooks %d, of at most %d instructions each: %.4f %%" %
+          (total, reads, AT_MOST, 100 * AT_MOST * reads / total))
+
+
+main(sys.argv[1:])
