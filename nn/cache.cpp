@@ -129,17 +129,24 @@ KeysValues KVCache::extend(const Named& layer, const Tensor& keys, const Tensor&
                       " took part in ", mine.advances, " of ", advances_ - 1,
                       " calls before: the cache belongs to another model");
   mine.advances = advances_;
-  const KeysValues fresh{keys, values};
-  if (way_ == Way::slide) return slide(mine, fresh);
-  if (!mine.kept.keys.defined()) {
-    mine.kept = {
-        Tensor::empty({batch_, keys.size(1), options_.capacity, keys.size(3)}, keys.dtype()),
-        Tensor::empty({batch_, keys.size(1), options_.capacity, values.size(3)}, keys.dtype())};
-  }
-  const std::int64_t slot = way_ == Way::replace ? newest_ : before_;
-  put(mine.kept.keys, slot, keys);
-  put(mine.kept.values, slot, values);
-  return {slice(mine.kept.keys, 2, 0, held_), slice(mine.kept.values, 2, 0, held_)};
+  const Precision as = options_.precision;
+  if (as == Precision::f32) return keep(mine, {keys, values});
+  const KeysValues all = keep(mine, {pack_rows(keys, as), pack_rows(values, as)});
+  return {unpack_rows(all.keys, keys.size(3), as, keys.dtype()),
+          unpack_rows(all.values, values.size(3), as, values.dtype())};
+}
+
+/// Puts the new tokens in their slots; all that the queries may look at.
+KeysValues KVCache::keep(Layer& layer, const KeysValues& fresh) {
+  if (way_ == Way::slide) return slide(layer, fresh);
+  const auto both = [&](Tensor& kept, const Tensor& latest) {
+    if (!kept.defined())
+      kept = Tensor::empty({batch_, latest.size(1), options_.capacity, latest.size(3)},
+                           latest.dtype());
+    put(kept, way_ == Way::replace ? newest_ : before_, latest);
+    return slice(kept, 2, 0, held_);
+  };
+  return {both(layer.kept.keys, fresh.keys), both(layer.kept.values, fresh.values)};
 }
 
 /// Everything from the oldest slot on, then the new tokens; the last `capacity` of them are kept.

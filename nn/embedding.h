@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "gradus/nn/module.h"
-#include "gradus/ops/packed.h"
 
 namespace gradus::nn {
 
@@ -22,7 +21,7 @@ class Embedding : public Layer<Embedding> {
   Tensor forward(const Tensor& ids) const;
   /// The table as an output projection: x [..., width] → x Wᵀ + bias, [..., vocab].
   Tensor project(const Tensor& x, const Tensor& bias = {}) const;
-  Members members() override { return {{"weight", weight}}; }
+  Members members() override { return {{"weight", weight, &packed}}; }
   Embedding same_architecture() const;  // GraphError: a packed layer cannot be cloned
 
   EmbeddingOptions options;

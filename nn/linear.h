@@ -2,7 +2,6 @@
 #pragma once
 
 #include "gradus/nn/module.h"
-#include "gradus/ops/packed.h"
 
 namespace gradus::nn {
 
@@ -19,7 +18,7 @@ class Linear : public Layer<Linear> {
   Linear(std::int64_t in, std::int64_t out, LinearOptions options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override {
-    return {{"weight", weight},
+    return {{"weight", weight, &packed},
             {"bias", bias},
             {"lora_a", lora_a},
             {"lora_b", lora_b},

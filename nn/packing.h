@@ -8,8 +8,8 @@ namespace gradus::nn {
 
 /// Every Linear and Embedding below `module` keeps its weight as `precision` from now on; their
 /// biases, and what norms have, stay f32, as does the arithmetic. No gradient flows through such a
-/// layer, and state_dict() has no such weight. f32 changes nothing. ValueError names the weight
-/// that the format cannot hold; GraphError: one that is packed already.
+/// layer, and state_dict() refuses the model. f32 changes nothing. ValueError names the weight that
+/// the format cannot hold; GraphError: one that is packed already. Refused, nothing is packed.
 void pack(Module& module, Precision precision);
 
 /// Bytes of its parameters and buffers, packed ones included.

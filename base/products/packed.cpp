@@ -16,8 +16,6 @@ namespace {
 // Rows of x up to which weights are widened in registers; numbers that are unpacked at once for
 // more: half a second-level cache.
 constexpr std::int64_t kFewRows = 8, kPanel = 1 << 17;
-// Multiplications from which a second thread pays, as in multiply.cpp.
-constexpr std::int64_t kSplit = 32768;
 
 template <class T>
 std::shared_ptr<T> allocate(std::int64_t count) {
@@ -58,7 +56,7 @@ GRADUS_INLINE void unpack(const S* from, std::int64_t n, float scale, float* to)
 }
 
 template <class S>
-void pack_row(const float* from, std::int64_t n, S* to, float* scale) {
+void round_row(const float* from, std::int64_t n, S* to, float* scale) {
   if constexpr (std::is_same_v<S, std::int8_t>) {
     float largest = 0;
     for (std::int64_t j = 0; j < n; ++j) largest = std::max(largest, std::abs(from[j]));
@@ -86,8 +84,19 @@ float largest_number() {
   return std::numeric_limits<float>::max();
 }
 
-std::int64_t size_of(Precision precision) {
-  return precision == Precision::f32 ? 4 : precision == Precision::int8 ? 1 : 2;
+/// f(S*), the numbers as what they are.
+template <class F>
+void with_numbers(Precision precision, std::byte* numbers, F&& f) {
+  switch (precision) {
+    case Precision::f32:
+      return f(reinterpret_cast<float*>(numbers));
+    case Precision::bf16:
+      return f(reinterpret_cast<BFloat16*>(numbers));
+    case Precision::f16:
+      return f(reinterpret_cast<Float16*>(numbers));
+    case Precision::int8:
+      return f(reinterpret_cast<std::int8_t*>(numbers));
+  }
 }
 
 }  // namespace
@@ -97,52 +106,55 @@ const char* name(Precision precision) {
   return kNames[static_cast<int>(precision)];
 }
 
-template <class F>
-void PackedMatrix::with_numbers(F&& f) const {
-  switch (precision_) {
-    case Precision::f32:
-      return f(reinterpret_cast<float*>(numbers_.get()));
-    case Precision::bf16:
-      return f(reinterpret_cast<BFloat16*>(numbers_.get()));
-    case Precision::f16:
-      return f(reinterpret_cast<Float16*>(numbers_.get()));
-    case Precision::int8:
-      return f(reinterpret_cast<std::int8_t*>(numbers_.get()));
-  }
+std::int64_t bytes_of(Precision precision) {
+  return precision == Precision::f32 ? 4 : precision == Precision::int8 ? 1 : 2;
+}
+
+std::int64_t pack_row(const float* from, std::int64_t n, Precision precision, std::byte* to,
+                      float* scale) {
+  std::int64_t held = 0;
+  with_numbers(precision, to, [&]<class S>(S* numbers) {
+    while (held < n && std::abs(from[held]) <= largest_number<S>()) ++held;
+    if (held == n) round_row(from, n, numbers, scale);
+  });
+  return held;
+}
+
+void unpack_row(const std::byte* from, std::int64_t n, Precision precision, float scale,
+                float* to) {
+  with_numbers(precision, const_cast<std::byte*>(from), [&]<class S>(S* numbers) {
+    simd::run_one<unpack<Avx512, S>, unpack<Avx2, S>, unpack<Baseline, S>>(
+        static_cast<const S*>(numbers), n, scale, to);
+  });
 }
 
 PackedMatrix::PackedMatrix(const Matrix<const float>& from, Precision precision)
     : precision_(precision),
       rows_(from.rows),
       columns_(from.columns),
-      numbers_(allocate<std::byte>(rows_ * columns_ * size_of(precision))),
+      numbers_(allocate<std::byte>(rows_ * columns_ * bytes_of(precision))),
       scales_(precision == Precision::int8 ? allocate<float>(rows_) : nullptr) {
   require(!from.transposed, "PackedMatrix: rows are packed as they lie: transpose first");
-  with_numbers([&]<class S>(S* numbers) {
-    parallel_for(rows_, rows_grain(columns_), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const float* row = from.at(i, 0);
-        for (std::int64_t j = 0; j < columns_; ++j)
-          require(std::abs(row[j]) <= largest_number<S>(), "PackedMatrix: the number at [", i, ", ",
-                  j, "] is ", row[j], ", which ", name(precision_),
-                  " cannot hold: keep these weights as f32");
-        pack_row(row, columns_, numbers + i * columns_, scales_ ? scales_.get() + i : nullptr);
-      }
-    });
+  const std::int64_t row_bytes = columns_ * bytes_of(precision);
+  parallel_for(rows_, rows_grain(columns_), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t held = pack_row(from.at(i, 0), columns_, precision,
+                                         numbers_.get() + i * row_bytes, scales_.get() + i);
+      require(held == columns_, "PackedMatrix: the number at [", i, ", ", held, "] is ",
+              held < columns_ ? *from.at(i, held) : 0, ", which ", name(precision_),
+              " cannot hold: keep these weights as f32");
+    }
   });
 }
 
 std::int64_t PackedMatrix::bytes() const {
-  return rows_ * columns_ * size_of(precision_) +
+  return rows_ * columns_ * bytes_of(precision_) +
          (scales_ ? rows_ * static_cast<std::int64_t>(sizeof(float)) : 0);
 }
 
 void PackedMatrix::unpack_row(std::int64_t row, float* to) const {
-  const float scale = scales_ ? scales_.get()[row] : 1;
-  with_numbers([&]<class S>(S* numbers) {
-    simd::run_one<unpack<Avx512, S>, unpack<Avx2, S>, unpack<Baseline, S>>(
-        static_cast<const S*>(numbers + row * columns_), columns_, scale, to);
-  });
+  products::unpack_row(numbers_.get() + row * columns_ * bytes_of(precision_), columns_, precision_,
+                       scales_ ? scales_.get()[row] : 1, to);
 }
 
 void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
@@ -153,17 +165,17 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
   require(!x.transposed && !y.transposed, "PackedMatrix: x and y lie by rows: transpose first");
   if (y.rows == 0 || y.columns == 0) return;
   const bool few = x.rows <= kFewRows;
+  const double flop = 2.0 * double(x.rows) * double(rows_) * double(columns_);
   const std::int64_t threads = num_threads(), share = (rows_ + threads - 1) / threads;
   const std::int64_t panel =
       std::max<std::int64_t>(16, kPanel / std::max<std::int64_t>(1, columns_));
   const std::int64_t chunk =
-      few ? (x.rows * rows_ * columns_ < kSplit ? rows_ : (share + 7) / 8 * 8)
-          : std::min(panel, share);
+      few ? (flop < kSplitVector ? rows_ : (share + 7) / 8 * 8) : std::min(panel, share);
   parallel_for(rows_, chunk, [&](std::int64_t begin, std::int64_t end) {
     const Matrix<float> part = y.column_range(begin, end);
     const float* part_bias = bias != nullptr ? bias + begin : nullptr;
     if (few)
-      return with_numbers([&]<class S>(S* numbers) {
+      return with_numbers(precision_, numbers_.get(), [&]<class S>(S* numbers) {
         run_few_rows<S>(&part, &x, static_cast<const S*>(numbers + begin * columns_),
                         static_cast<const float*>(scales_ ? scales_.get() + begin : nullptr),
                         part_bias);

@@ -2,6 +2,8 @@
 // token, so it takes as long as its bytes take to come from memory; the arithmetic stays f32.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "gradus/base/products/matrix.h"
@@ -13,7 +15,14 @@ namespace gradus::products {
 ///   f16    2⁻¹¹ of itself, or 2⁻²⁵
 ///   int8   half the row's scale: w ≈ scale · q, scale = max |row| / 127, q in [−127, 127]
 enum class Precision { f32, bf16, f16, int8 };
-const char* name(Precision precision);  // "bf16"
+const char* name(Precision precision);       // "bf16"
+std::int64_t bytes_of(Precision precision);  // of a number, without int8's scale
+
+/// One row of n numbers, rounded; *scale is of int8 alone. Returns n, or where the first number
+/// stands that the format cannot hold (NaN, ∞, and above 65504 in f16); then nothing is written.
+std::int64_t pack_row(const float* from, std::int64_t n, Precision precision, std::byte* to,
+                      float* scale);
+void unpack_row(const std::byte* from, std::int64_t n, Precision precision, float scale, float* to);
 
 /// Rows of numbers that are written once and read often. A copy shares them.
 class PackedMatrix {
@@ -37,9 +46,6 @@ class PackedMatrix {
   void multiply(Matrix<float> y, const Matrix<const float>& x, const float* bias = nullptr) const;
 
  private:
-  template <class F>
-  void with_numbers(F&& f) const;
-
   Precision precision_ = Precision::f32;
   std::int64_t rows_ = 0, columns_ = 0;
   std::shared_ptr<std::byte> numbers_;
