@@ -1,10 +1,10 @@
 // KVCache: bookkeeping of slots and positions once for all layers, and a buffer for each of them.
 // B batch, G heads of keys and values, S what may be looked at, T new tokens, D head width.
 #include "gradus/nn/cache.h"
-#include "gradus/engine/grad_mode.h"
-
 #include <algorithm>
 
+#include "gradus/base/parallel.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
@@ -22,6 +22,50 @@ void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
   if (!kept.has_unique_storage()) kept = kernel::copy(kept);  // a copy of the cache keeps the old
   Tensor at = slice(kept, 2, first, first + fresh.size(2));
   at.copy_(fresh);
+}
+
+/// A row of D numbers in less room: up to ⌈D / kScaled⌉ scales, then the numbers, in whole words.
+struct PackedRow {
+  std::int64_t D;
+  Precision precision;
+  std::int64_t scales = products::scales_of(precision, D);
+  std::int64_t words = (4 * scales + D * products::bytes_of(precision) + 7) / 8;
+};
+
+/// Rows of x [B, G, S, D], rounded, as i64 [B, G, S, words]: those are put, cut and picked like any.
+Tensor packed(const Tensor& x, Precision precision) {
+  const Tensor rows = kernel::contiguous(kernel::convert(x.detach(), Dtype::f32));
+  const PackedRow row{x.size(3), precision};
+  Tensor y = Tensor::empty({x.size(0), x.size(1), x.size(2), row.words}, Dtype::i64);
+  const auto* from = rows.data<float>();
+  auto* to = reinterpret_cast<std::byte*>(y.mutable_data<std::int64_t>());
+  for (std::int64_t left = rows.numel(); left > 0; left -= row.D, from += row.D) {
+    const std::int64_t held = products::pack_row(from, row.D, precision, to + 4 * row.scales,
+                                                 reinterpret_cast<float*>(to));
+    require(held == row.D, "KVCache: a key or value is ", held < row.D ? from[held] : 0, ", which ",
+            products::name(precision), " cannot hold: keep them as f32");
+    to += 8 * row.words;
+  }
+  return y;
+}
+
+/// And back: [B, G, S, words] → [B, G, S, D].
+Tensor unpacked(const Tensor& words, std::int64_t D, Precision precision, Dtype dtype) {
+  const std::int64_t G = words.size(1), S = words.size(2);
+  const PackedRow row{D, precision};
+  Tensor y = Tensor::empty({words.size(0), G, S, D}, Dtype::f32);
+  const Strides& stride = words.strides();
+  const std::int64_t* from = words.data<std::int64_t>();
+  auto* to = y.mutable_data<float>();
+  parallel_for(words.size(0) * G * S, rows_grain(D), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const auto* one = reinterpret_cast<const std::byte*>(
+          from + r / (G * S) * stride[0] + r / S % G * stride[1] + r % S * stride[2]);
+      const auto* scales = row.scales ? reinterpret_cast<const float*>(one) : nullptr;
+      products::unpack_row(one + 4 * row.scales, D, precision, scales, to + r * D);
+    }
+  });
+  return kernel::convert(y, dtype);
 }
 
 void append(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& more) {
@@ -131,9 +175,9 @@ KeysValues KVCache::extend(const Named& layer, const Tensor& keys, const Tensor&
   mine.advances = advances_;
   const Precision as = options_.precision;
   if (as == Precision::f32) return keep(mine, {keys, values});
-  const KeysValues all = keep(mine, {pack_rows(keys, as), pack_rows(values, as)});
-  return {unpack_rows(all.keys, keys.size(3), as, keys.dtype()),
-          unpack_rows(all.values, values.size(3), as, values.dtype())};
+  const KeysValues all = keep(mine, {packed(keys, as), packed(values, as)});
+  return {unpacked(all.keys, keys.size(3), as, keys.dtype()),
+          unpacked(all.values, values.size(3), as, values.dtype())};
 }
 
 /// Puts the new tokens in their slots; all that the queries may look at.

@@ -2,9 +2,6 @@
 // [out, in].
 #include "gradus/ops/packed.h"
 
-#include <cstring>
-
-#include "gradus/base/parallel.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 
@@ -69,59 +66,6 @@ Tensor embedding(const PackedMatrix& weight, const Tensor& ids) {
     to += weight.columns();
   }
   return y;
-}
-
-namespace {
-
-/// A row: its numbers, filled up to a multiple of four bytes; int8's scale; whole words of it all.
-std::int64_t scale_at(std::int64_t width, Precision precision) {
-  return (width * products::bytes_of(precision) + 3) / 4 * 4;
-}
-std::int64_t words_of(std::int64_t width, Precision precision) {
-  return (scale_at(width, precision) + (precision == Precision::int8 ? 4 : 0) + 7) / 8;
-}
-
-}  // namespace
-
-Tensor pack_rows(const Tensor& x, Precision precision) {
-  require(x.defined(), "pack_rows: the tensor is undefined");
-  require<ShapeError>(x.rank() == 4, "pack_rows: x is ", x.shape(), ", not [B, G, S, D]");
-  require<DtypeError>(is_float(x.dtype()), "pack_rows: x is ", x.dtype(), ", not f32 or f64");
-  const Tensor rows = kernel::contiguous(kernel::convert(x.detach(), Dtype::f32));
-  const std::int64_t D = x.size(3), words = words_of(D, precision);
-  Tensor y = Tensor::empty({x.size(0), x.size(1), x.size(2), words}, Dtype::i64);
-  const auto* from = rows.data<float>();
-  auto* to = reinterpret_cast<std::byte*>(y.mutable_data<std::int64_t>());
-  for (std::int64_t r = 0; r * words < y.numel(); ++r, from += D, to += 8 * words) {
-    float scale = 1;
-    const std::int64_t held = products::pack_row(from, D, precision, to, &scale);
-    require(held == D, "a key or value is ", held < D ? from[held] : 0, ", which ",
-            products::name(precision), " cannot hold: keep keys and values as f32");
-    if (precision == Precision::int8) std::memcpy(to + scale_at(D, precision), &scale, 4);
-  }
-  return y;
-}
-
-Tensor unpack_rows(const Tensor& words, std::int64_t width, Precision precision, Dtype dtype) {
-  require<ShapeError>(words.defined() && words.rank() == 4 && words.dtype() == Dtype::i64 &&
-                          words.size(3) == words_of(width, precision),
-                      "unpack_rows: these are no rows of ", width, " numbers as ",
-                      products::name(precision));
-  const std::int64_t G = words.size(1), S = words.size(2);
-  Tensor y = Tensor::empty({words.size(0), G, S, width}, Dtype::f32);
-  const Strides& stride = words.strides();
-  const std::int64_t* from = words.data<std::int64_t>();
-  auto* to = y.mutable_data<float>();
-  parallel_for(words.size(0) * G * S, rows_grain(width), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r) {
-      const auto* row = reinterpret_cast<const std::byte*>(
-          from + r / (G * S) * stride[0] + r / S % G * stride[1] + r % S * stride[2]);
-      float scale = 1;
-      if (precision == Precision::int8) std::memcpy(&scale, row + scale_at(width, precision), 4);
-      products::unpack_row(row, width, precision, scale, to + r * width);
-    }
-  });
-  return kernel::convert(y, dtype);
 }
 
 }  // namespace gradus

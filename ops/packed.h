@@ -19,10 +19,4 @@ Tensor unpack(const PackedMatrix& weight);  // [out, in], f32
 Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias = {});
 Tensor embedding(const PackedMatrix& weight, const Tensor& ids);
 
-/// Keys and values in less room: the rows of x [B, G, S, D], each rounded (f64 to f32 first), as
-/// i64 [B, G, S, words], which are cut, joined and picked like any tensor; and back, [B, G, S, D].
-/// ValueError for what the format cannot hold; DtypeError, ShapeError.
-Tensor pack_rows(const Tensor& x, Precision precision);
-Tensor unpack_rows(const Tensor& words, std::int64_t width, Precision precision, Dtype dtype);
-
 }  // namespace gradus

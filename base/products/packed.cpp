@@ -24,22 +24,14 @@ std::shared_ptr<T> allocate(std::int64_t count) {
           [bytes](T* data) { memory::release(data, bytes); }};
 }
 
-/// y = scale_j · (x_i · w_j) + bias_j for all rows j.
+/// y = x_i · w_j + bias_j for all rows j.
 template <class Set, class S>
-GRADUS_INLINE void few_rows(const Matrix<float>* y, const Matrix<const float>* x, const S* w,
-                            const float* scales, const float* bias) {
+GRADUS_INLINE void few_rows(const Matrix<float>* y, const Matrix<const float>* x,
+                            const RowsOf<S>* w, const float* bias) {
   const RowsOf<float> left{x->data, x->rows, x->stride};
-  dots<Set>(x->columns, left, RowsOf<S>{w, y->columns, x->columns},
-            [&](std::int64_t i, std::int64_t j, float sum) {
-              if (scales != nullptr) sum *= scales[j];
-              y->data[i * y->stride + j] = bias != nullptr ? sum + bias[j] : sum;
-            });
-}
-
-/// The three kernels of one storage, by simd::level().
-template <class S, class... Arguments>
-void run_few_rows(Arguments... arguments) {
-  simd::run_one<few_rows<Avx512, S>, few_rows<Avx2, S>, few_rows<Baseline, S>>(arguments...);
+  dots<Set>(x->columns, left, *w, [&](std::int64_t i, std::int64_t j, float sum) {
+    y->data[i * y->stride + j] = bias != nullptr ? sum + bias[j] : sum;
+  });
 }
 
 template <class Set, class S>
@@ -55,26 +47,12 @@ GRADUS_INLINE void unpack(const S* from, std::int64_t n, float scale, float* to)
   for (; j < n; ++j) to[j] = scale * widen(from[j]);
 }
 
-template <class S>
-void round_row(const float* from, std::int64_t n, S* to, float* scale) {
-  if constexpr (std::is_same_v<S, std::int8_t>) {
-    float largest = 0;
-    for (std::int64_t j = 0; j < n; ++j) largest = std::max(largest, std::abs(from[j]));
-    *scale = largest / 127;
-    for (std::int64_t j = 0; j < n; ++j)  // largest / 127 may be 0, or round so that q is 128
-      to[j] = *scale == 0
-                  ? S{0}
-                  : static_cast<S>(std::clamp(std::nearbyint(from[j] / *scale), -127.f, 127.f));
-  } else {
-    for (std::int64_t j = 0; j < n; ++j) {
-      if constexpr (std::is_same_v<S, BFloat16>)
-        to[j] = to_bfloat16(from[j]);
-      else if constexpr (std::is_same_v<S, Float16>)
-        to[j] = to_float16(from[j]);
-      else
-        to[j] = from[j];
-    }
-  }
+void narrow(float x, float, float& to) { to = x; }
+void narrow(float x, float, BFloat16& to) { to = to_bfloat16(x); }
+void narrow(float x, float, Float16& to) { to = to_float16(x); }
+void narrow(float x, float scale, std::int8_t& to) {  // largest / 127 may be 0, or make 128 of it
+  to = scale == 0 ? std::int8_t{0}
+                  : static_cast<std::int8_t>(std::clamp(std::nearbyint(x / scale), -127.f, 127.f));
 }
 
 template <class S>
@@ -110,21 +88,34 @@ std::int64_t bytes_of(Precision precision) {
   return precision == Precision::f32 ? 4 : precision == Precision::int8 ? 1 : 2;
 }
 
+std::int64_t scales_of(Precision precision, std::int64_t n) {
+  return precision == Precision::int8 ? (n + kScaled - 1) / kScaled : 0;
+}
+
 std::int64_t pack_row(const float* from, std::int64_t n, Precision precision, std::byte* to,
-                      float* scale) {
+                      float* scales) {
   std::int64_t held = 0;
   with_numbers(precision, to, [&]<class S>(S* numbers) {
     while (held < n && std::abs(from[held]) <= largest_number<S>()) ++held;
-    if (held == n) round_row(from, n, numbers, scale);
+    if (held < n) return;
+    for (std::int64_t block = 0; block < scales_of(precision, n); ++block) {
+      float largest = 0;
+      for (std::int64_t j = block * kScaled; j < std::min(n, (block + 1) * kScaled); ++j)
+        largest = std::max(largest, std::abs(from[j]));
+      scales[block] = largest / 127;
+    }
+    for (std::int64_t j = 0; j < n; ++j)
+      narrow(from[j], scales ? scales[j / kScaled] : 1, numbers[j]);
   });
   return held;
 }
 
-void unpack_row(const std::byte* from, std::int64_t n, Precision precision, float scale,
+void unpack_row(const std::byte* from, std::int64_t n, Precision precision, const float* scales,
                 float* to) {
-  with_numbers(precision, const_cast<std::byte*>(from), [&]<class S>(S* numbers) {
-    simd::run_one<unpack<Avx512, S>, unpack<Avx2, S>, unpack<Baseline, S>>(
-        static_cast<const S*>(numbers), n, scale, to);
+  with_numbers(precision, const_cast<std::byte*>(from), [&]<class S>(const S* numbers) {
+    for (std::int64_t j = 0; j < n; j += kScaled)
+      simd::run_one<unpack<Avx512, S>, unpack<Avx2, S>, unpack<Baseline, S>>(
+          numbers + j, std::min(n - j, kScaled), scales ? scales[j / kScaled] : 1, to + j);
   });
 }
 
@@ -133,13 +124,13 @@ PackedMatrix::PackedMatrix(const Matrix<const float>& from, Precision precision)
       rows_(from.rows),
       columns_(from.columns),
       numbers_(allocate<std::byte>(rows_ * columns_ * bytes_of(precision))),
-      scales_(precision == Precision::int8 ? allocate<float>(rows_) : nullptr) {
+      scales_(precision == Precision::int8 ? allocate<float>(rows_ * scales_of(precision, columns_))
+                                           : nullptr) {
   require(!from.transposed, "PackedMatrix: rows are packed as they lie: transpose first");
-  const std::int64_t row_bytes = columns_ * bytes_of(precision);
   parallel_for(rows_, rows_grain(columns_), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t held = pack_row(from.at(i, 0), columns_, precision,
-                                         numbers_.get() + i * row_bytes, scales_.get() + i);
+      const std::int64_t held =
+          pack_row(from.at(i, 0), columns_, precision, numbers_of(i), scales_at(i));
       require(held == columns_, "PackedMatrix: the number at [", i, ", ", held, "] is ",
               held < columns_ ? *from.at(i, held) : 0, ", which ", name(precision_),
               " cannot hold: keep these weights as f32");
@@ -149,12 +140,11 @@ PackedMatrix::PackedMatrix(const Matrix<const float>& from, Precision precision)
 
 std::int64_t PackedMatrix::bytes() const {
   return rows_ * columns_ * bytes_of(precision_) +
-         (scales_ ? rows_ * static_cast<std::int64_t>(sizeof(float)) : 0);
+         rows_ * scales_of(precision_, columns_) * static_cast<std::int64_t>(sizeof(float));
 }
 
 void PackedMatrix::unpack_row(std::int64_t row, float* to) const {
-  products::unpack_row(numbers_.get() + row * columns_ * bytes_of(precision_), columns_, precision_,
-                       scales_ ? scales_.get()[row] : 1, to);
+  products::unpack_row(numbers_of(row), columns_, precision_, scales_at(row), to);
 }
 
 void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
@@ -175,10 +165,11 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
     const Matrix<float> part = y.column_range(begin, end);
     const float* part_bias = bias != nullptr ? bias + begin : nullptr;
     if (few)
-      return with_numbers(precision_, numbers_.get(), [&]<class S>(S* numbers) {
-        run_few_rows<S>(&part, &x, static_cast<const S*>(numbers + begin * columns_),
-                        static_cast<const float*>(scales_ ? scales_.get() + begin : nullptr),
-                        part_bias);
+      return with_numbers(precision_, numbers_of(begin), [&]<class S>(const S* numbers) {
+        const RowsOf<S> rows{numbers, end - begin, columns_, scales_at(begin),
+                             scales_of(precision_, columns_)};
+        simd::run_one<few_rows<Avx512, S>, few_rows<Avx2, S>, few_rows<Baseline, S>>(
+            &part, &x, &rows, part_bias);
       });
     const memory::Scratch<float> rows((end - begin) * columns_);
     for (std::int64_t row = begin; row < end; ++row)

@@ -13,16 +13,19 @@ namespace gradus::products {
 /// What a weight is kept as. Each number is rounded to the nearest, so it errs by
 ///   bf16   2⁻⁸ of itself at most
 ///   f16    2⁻¹¹ of itself, or 2⁻²⁵
-///   int8   half the row's scale: w ≈ scale · q, scale = max |row| / 127, q in [−127, 127]
+///   int8   half a scale, which kScaled numbers of a row share: w ≈ scale · q, q in [−127, 127],
+///          scale = max |w| / 127 of them
 enum class Precision { f32, bf16, f16, int8 };
-const char* name(Precision precision);       // "bf16"
-std::int64_t bytes_of(Precision precision);  // of a number, without int8's scale
+const char* name(Precision precision);                        // "bf16"
+std::int64_t bytes_of(Precision precision);                   // of a number, without int8's scale
+std::int64_t scales_of(Precision precision, std::int64_t n);  // of a row of n numbers: int8's alone
 
-/// One row of n numbers, rounded; *scale is of int8 alone. Returns n, or where the first number
-/// stands that the format cannot hold (NaN, ∞, and above 65504 in f16); then nothing is written.
+/// One row of n numbers, rounded, and its scales. Returns n, or where the first number stands that
+/// the format cannot hold (NaN, ∞, and above 65504 in f16); then nothing is written.
 std::int64_t pack_row(const float* from, std::int64_t n, Precision precision, std::byte* to,
-                      float* scale);
-void unpack_row(const std::byte* from, std::int64_t n, Precision precision, float scale, float* to);
+                      float* scales);
+void unpack_row(const std::byte* from, std::int64_t n, Precision precision, const float* scales,
+                float* to);
 
 /// Rows of numbers that are written once and read often. A copy shares them.
 class PackedMatrix {
@@ -46,10 +49,17 @@ class PackedMatrix {
   void multiply(Matrix<float> y, const Matrix<const float>& x, const float* bias = nullptr) const;
 
  private:
+  std::byte* numbers_of(std::int64_t row) const {
+    return numbers_.get() + row * columns_ * bytes_of(precision_);
+  }
+  float* scales_at(std::int64_t row) const {
+    return scales_ ? scales_.get() + row * scales_of(precision_, columns_) : nullptr;
+  }
+
   Precision precision_ = Precision::f32;
   std::int64_t rows_ = 0, columns_ = 0;
   std::shared_ptr<std::byte> numbers_;
-  std::shared_ptr<float> scales_;  // [rows], of int8 alone
+  std::shared_ptr<float> scales_;  // [rows, scales_of(columns)]
 };
 
 }  // namespace gradus::products

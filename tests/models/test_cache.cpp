@@ -157,7 +157,7 @@ TEST_CASE("a cache in less room gives the rounded keys and values of every token
   cache.advance(1, 1);
   const Tensor small = ones({1, 1, 1, 2});
   CHECK(has(message_of<ValueError>([&] { cache.extend(layer, small, small * 7e4); }),
-            "a key or value is 70000, which f16 cannot hold: keep keys and values as f32"));
+            "a key or value is 70000, which f16 cannot hold: keep them as f32"));
 }
 
 TEST_CASE("what a cache refuses") {
