@@ -37,6 +37,15 @@ GRADUS_INLINE float sum_of(const float* x, std::int64_t n) {
   return all[0];
 }
 
+/// Of its parameters, packed ones included.
+double weight_bytes(nn::Module& module) {
+  double bytes = 4 * static_cast<double>(module.parameter_count());
+  for (const auto& [name, layer] : module.named_modules())
+    for (const nn::Member& member : layer->members())
+      if (member.packed()) bytes += static_cast<double>(member.packed()->bytes());
+  return bytes;
+}
+
 /// One precision of the model, and what was measured of it.
 struct Contender {
   Precision precision;
@@ -56,9 +65,9 @@ struct Contender {
 
   /// Weights that a token's products read, and the keys and values of what was seen.
   double bytes() {
-    double sum = static_cast<double>(nn::weight_bytes(model));
+    double sum = weight_bytes(model);
     const nn::GPTOptions& o = model.options;
-    if (!o.tied) sum -= static_cast<double>(nn::weight_bytes(model.token));  // a row of it
+    if (!o.tied) sum -= weight_bytes(model.token);  // a row of it
     if (model.position.weight.defined())
       sum -= 4.0 * static_cast<double>(model.position.weight.numel());
     const auto& attention = model.blocks[0].attention;

@@ -24,27 +24,17 @@ void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
   at.copy_(fresh);
 }
 
-/// A row of D numbers in less room: up to ⌈D / kScaled⌉ scales, then the numbers, in whole words.
-struct PackedRow {
-  std::int64_t D;
-  Precision precision;
-  std::int64_t scales = products::scales_of(precision, D);
-  std::int64_t words = (4 * scales + D * products::bytes_of(precision) + 7) / 8;
-};
-
 /// Rows of x [B, G, S, D], rounded, as i64 [B, G, S, words]: those are put, cut and picked like any.
 Tensor packed(const Tensor& x, Precision precision) {
   const Tensor rows = kernel::contiguous(kernel::convert(x.detach(), Dtype::f32));
-  const PackedRow row{x.size(3), precision};
-  Tensor y = Tensor::empty({x.size(0), x.size(1), x.size(2), row.words}, Dtype::i64);
-  const auto* from = rows.data<float>();
+  const std::int64_t D = x.size(3), bytes = products::row_bytes(precision, D);
+  Tensor y = Tensor::empty({x.size(0), x.size(1), x.size(2), bytes / 8}, Dtype::i64);
   auto* to = reinterpret_cast<std::byte*>(y.mutable_data<std::int64_t>());
-  for (std::int64_t left = rows.numel(); left > 0; left -= row.D, from += row.D) {
-    const std::int64_t held = products::pack_row(from, row.D, precision, to + 4 * row.scales,
-                                                 reinterpret_cast<float*>(to));
-    require(held == row.D, "KVCache: a key or value is ", held < row.D ? from[held] : 0, ", which ",
+  const auto* from = rows.data<float>();
+  for (std::int64_t left = rows.numel(); left > 0; left -= D, from += D, to += bytes) {
+    const std::int64_t held = products::pack_row(precision, from, D, to);
+    require(held == D, "KVCache: a key or value is ", held < D ? from[held] : 0, ", which ",
             products::name(precision), " cannot hold: keep them as f32");
-    to += 8 * row.words;
   }
   return y;
 }
@@ -52,24 +42,17 @@ Tensor packed(const Tensor& x, Precision precision) {
 /// And back: [B, G, S, words] → [B, G, S, D].
 Tensor unpacked(const Tensor& words, std::int64_t D, Precision precision, Dtype dtype) {
   const std::int64_t G = words.size(1), S = words.size(2);
-  const PackedRow row{D, precision};
   Tensor y = Tensor::empty({words.size(0), G, S, D}, Dtype::f32);
   const Strides& stride = words.strides();
-  const std::int64_t* from = words.data<std::int64_t>();
+  const auto* from = words.data<std::int64_t>();
   auto* to = y.mutable_data<float>();
   parallel_for(words.size(0) * G * S, rows_grain(D), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
-      const auto* one = reinterpret_cast<const std::byte*>(
-          from + r / (G * S) * stride[0] + r / S % G * stride[1] + r % S * stride[2]);
-      const auto* scales = row.scales ? reinterpret_cast<const float*>(one) : nullptr;
-      products::unpack_row(one + 4 * row.scales, D, precision, scales, to + r * D);
+      const auto* row = from + r / (G * S) * stride[0] + r / S % G * stride[1] + r % S * stride[2];
+      products::unpack_row(precision, reinterpret_cast<const std::byte*>(row), D, to + r * D);
     }
   });
   return kernel::convert(y, dtype);
-}
-
-void append(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& more) {
-  to.insert(to.end(), more.begin(), more.end());
 }
 
 }  // namespace
@@ -130,7 +113,7 @@ void KVCache::place_keys(std::vector<std::int64_t>& slots, const std::vector<std
     slots[static_cast<std::size_t>(oldest_)] = fresh[0];
   } else {
     std::rotate(slots.begin(), slots.begin() + oldest_, slots.end());  // oldest first
-    gradus::nn::append(slots, fresh);
+    slots.insert(slots.end(), fresh.begin(), fresh.end());
   }
   keys = slots;
   if (way_ == Way::slide) slots.erase(slots.begin(), slots.end() - options_.capacity);

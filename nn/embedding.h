@@ -22,7 +22,7 @@ class Embedding : public Layer<Embedding> {
   /// The table as an output projection: x [..., width] → x Wᵀ + bias, [..., vocab].
   Tensor project(const Tensor& x, const Tensor& bias = {}) const;
   Members members() override { return {{"weight", weight, &packed}}; }
-  Embedding same_architecture() const;  // GraphError: a packed layer cannot be cloned
+  Embedding same_architecture() const { return {weight.size(0), weight.size(1), options}; }
 
   EmbeddingOptions options;
   Tensor weight;        // [vocab, width]; undefined where packed

@@ -5,7 +5,6 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
-#include "gradus/engine/grad_mode.h"
 
 namespace gradus::nn::init {
 namespace {
@@ -67,15 +66,10 @@ Skip::Skip() : before_(std::exchange(skipped, true)) {}
 Skip::~Skip() { skipped = before_; }
 
 void zeros_(Tensor& x) {
-  check_tensor("init::zeros_", x);
-  const NoGrad off;
-  x.fill_(0);
+  fill("init::zeros_", x, [](std::int64_t) { return 0.0; });
 }
-
 void ones_(Tensor& x) {
-  check_tensor("init::ones_", x);
-  const NoGrad off;
-  x.fill_(1);
+  fill("init::ones_", x, [](std::int64_t) { return 1.0; });
 }
 
 void uniform_(Tensor& x, double low, double high) { uniform("init::uniform_", x, low, high); }

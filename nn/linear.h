@@ -24,7 +24,7 @@ class Linear : public Layer<Linear> {
             {"lora_b", lora_b},
             {"lora_scale", buffer(lora_scale)}};
   }
-  Linear same_architecture() const;  // GraphError: a packed layer cannot be cloned
+  Linear same_architecture() const { return {weight.size(1), weight.size(0), {bias.defined()}}; }
 
   Tensor weight;                      // [out, in]; undefined where packed
   PackedMatrix packed;                // undefined where not

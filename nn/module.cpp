@@ -145,9 +145,7 @@ void Module::load_state_dict(const StateDict& tensors, bool strict) {
 }
 
 void Module::train(bool on) {
-  training_ = on;
-  for (const Member& member : members())
-    for (const auto& child : member.children()) child.second->train(on);
+  for (const auto& [name, module] : named_modules()) module->training_ = on;
 }
 
 void Module::to(Dtype dtype) {

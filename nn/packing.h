@@ -12,9 +12,6 @@ namespace gradus::nn {
 /// the format cannot hold; GraphError: one that is packed already. Refused, nothing is packed.
 void pack(Module& module, Precision precision);
 
-/// Bytes of its parameters and buffers, packed ones included.
-std::int64_t weight_bytes(Module& module);
-
 /// The precision at which this model decodes fastest without a loss that perplexity shows: bf16, or
 /// f32 for weights that the caches hold, which no narrower ones are read faster than.
 Precision fast_precision(const Module& module);

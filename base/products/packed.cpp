@@ -5,7 +5,6 @@
 #include <cstddef>
 
 #include "gradus/base/error.h"
-#include "gradus/base/memory.h"
 #include "gradus/base/parallel.h"
 #include "gradus/base/products/dots.h"
 #include "gradus/base/products/multiply.h"
@@ -16,13 +15,6 @@ namespace {
 // Rows of x up to which weights are widened in registers; numbers that are unpacked at once for
 // more: half a second-level cache.
 constexpr std::int64_t kFewRows = 8, kPanel = 1 << 17;
-
-template <class T>
-std::shared_ptr<T> allocate(std::int64_t count) {
-  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
-  return {static_cast<T*>(memory::allocate(bytes)),
-          [bytes](T* data) { memory::release(data, bytes); }};
-}
 
 /// y = x_i · w_j + bias_j for all rows j.
 template <class Set, class S>
@@ -64,17 +56,19 @@ float largest_number() {
 
 /// f(S*), the numbers as what they are.
 template <class F>
-void with_numbers(Precision precision, std::byte* numbers, F&& f) {
-  switch (precision) {
-    case Precision::f32:
-      return f(reinterpret_cast<float*>(numbers));
-    case Precision::bf16:
-      return f(reinterpret_cast<BFloat16*>(numbers));
-    case Precision::f16:
-      return f(reinterpret_cast<Float16*>(numbers));
-    case Precision::int8:
-      return f(reinterpret_cast<std::int8_t*>(numbers));
-  }
+void with_numbers(Precision precision, const std::byte* row, F&& f) {
+  auto* numbers = const_cast<std::byte*>(row);
+  if (precision == Precision::f32) f(reinterpret_cast<float*>(numbers));
+  if (precision == Precision::bf16) f(reinterpret_cast<BFloat16*>(numbers));
+  if (precision == Precision::f16) f(reinterpret_cast<Float16*>(numbers));
+  if (precision == Precision::int8) f(reinterpret_cast<std::int8_t*>(numbers));
+}
+
+/// Behind the n numbers of a row, at a multiple of four bytes.
+template <class S>
+float* scales_of(const S* row, std::int64_t n) {
+  const std::int64_t first = (n * std::int64_t{sizeof(S)} + 3) / 4;
+  return const_cast<float*>(reinterpret_cast<const float*>(row)) + first;
 }
 
 }  // namespace
@@ -84,67 +78,51 @@ const char* name(Precision precision) {
   return kNames[static_cast<int>(precision)];
 }
 
-std::int64_t bytes_of(Precision precision) {
-  return precision == Precision::f32 ? 4 : precision == Precision::int8 ? 1 : 2;
+std::int64_t row_bytes(Precision precision, std::int64_t n) {
+  const bool scaled = precision == Precision::int8;
+  const std::int64_t size = precision == Precision::f32 ? 4 : scaled ? 1 : 2;
+  const std::int64_t scales = scaled ? (n + kScaled - 1) / kScaled : 0;
+  return ((n * size + 3) / 4 * 4 + 4 * scales + 7) / 8 * 8;
 }
 
-std::int64_t scales_of(Precision precision, std::int64_t n) {
-  return precision == Precision::int8 ? (n + kScaled - 1) / kScaled : 0;
-}
-
-std::int64_t pack_row(const float* from, std::int64_t n, Precision precision, std::byte* to,
-                      float* scales) {
+std::int64_t pack_row(Precision precision, const float* from, std::int64_t n, std::byte* to) {
   std::int64_t held = 0;
   with_numbers(precision, to, [&]<class S>(S* numbers) {
     while (held < n && std::abs(from[held]) <= largest_number<S>()) ++held;
-    if (held < n) return;
-    for (std::int64_t block = 0; block < scales_of(precision, n); ++block) {
-      float largest = 0;
-      for (std::int64_t j = block * kScaled; j < std::min(n, (block + 1) * kScaled); ++j)
-        largest = std::max(largest, std::abs(from[j]));
-      scales[block] = largest / 127;
+    for (std::int64_t first = 0; first < n && held == n; first += kScaled) {
+      const std::int64_t last = std::min(n, first + kScaled);
+      float scale = 0;
+      for (std::int64_t j = first; j < last; ++j) scale = std::max(scale, std::abs(from[j]) / 127);
+      for (std::int64_t j = first; j < last; ++j) narrow(from[j], scale, numbers[j]);
+      if (precision == Precision::int8) scales_of(numbers, n)[first / kScaled] = scale;
     }
-    for (std::int64_t j = 0; j < n; ++j)
-      narrow(from[j], scales ? scales[j / kScaled] : 1, numbers[j]);
   });
   return held;
 }
 
-void unpack_row(const std::byte* from, std::int64_t n, Precision precision, const float* scales,
-                float* to) {
-  with_numbers(precision, const_cast<std::byte*>(from), [&]<class S>(const S* numbers) {
-    for (std::int64_t j = 0; j < n; j += kScaled)
+void unpack_row(Precision precision, const std::byte* from, std::int64_t n, float* to) {
+  with_numbers(precision, from, [&]<class S>(const S* numbers) {
+    for (std::int64_t j = 0; j < n; j += kScaled) {
+      const bool scaled = precision == Precision::int8;
+      const float scale = scaled ? scales_of(numbers, n)[j / kScaled] : 1;
       simd::run_one<unpack<Avx512, S>, unpack<Avx2, S>, unpack<Baseline, S>>(
-          numbers + j, std::min(n - j, kScaled), scales ? scales[j / kScaled] : 1, to + j);
+          numbers + j, std::min(n - j, kScaled), scale, to + j);
+    }
   });
 }
 
 PackedMatrix::PackedMatrix(const Matrix<const float>& from, Precision precision)
-    : precision_(precision),
-      rows_(from.rows),
-      columns_(from.columns),
-      numbers_(allocate<std::byte>(rows_ * columns_ * bytes_of(precision))),
-      scales_(precision == Precision::int8 ? allocate<float>(rows_ * scales_of(precision, columns_))
-                                           : nullptr) {
+    : precision_(precision), rows_(from.rows), columns_(from.columns) {
   require(!from.transposed, "PackedMatrix: rows are packed as they lie: transpose first");
+  bytes_ = std::make_shared<memory::Scratch<std::byte>>(bytes());
   parallel_for(rows_, rows_grain(columns_), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t held =
-          pack_row(from.at(i, 0), columns_, precision, numbers_of(i), scales_at(i));
+      const std::int64_t held = pack_row(precision, from.at(i, 0), columns_, row(i));
       require(held == columns_, "PackedMatrix: the number at [", i, ", ", held, "] is ",
               held < columns_ ? *from.at(i, held) : 0, ", which ", name(precision_),
               " cannot hold: keep these weights as f32");
     }
   });
-}
-
-std::int64_t PackedMatrix::bytes() const {
-  return rows_ * columns_ * bytes_of(precision_) +
-         rows_ * scales_of(precision_, columns_) * static_cast<std::int64_t>(sizeof(float));
-}
-
-void PackedMatrix::unpack_row(std::int64_t row, float* to) const {
-  products::unpack_row(numbers_of(row), columns_, precision_, scales_at(row), to);
 }
 
 void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
@@ -165,15 +143,15 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
     const Matrix<float> part = y.column_range(begin, end);
     const float* part_bias = bias != nullptr ? bias + begin : nullptr;
     if (few)
-      return with_numbers(precision_, numbers_of(begin), [&]<class S>(const S* numbers) {
-        const RowsOf<S> rows{numbers, end - begin, columns_, scales_at(begin),
-                             scales_of(precision_, columns_)};
+      return with_numbers(precision_, row(begin), [&]<class S>(const S* numbers) {
+        const std::int64_t stride = row_bytes(precision_, columns_);
+        const RowsOf<S> rows{numbers, end - begin, stride / std::int64_t{sizeof(S)},
+                             scales_of(numbers, columns_), stride / 4};
         simd::run_one<few_rows<Avx512, S>, few_rows<Avx2, S>, few_rows<Baseline, S>>(
             &part, &x, &rows, part_bias);
       });
     const memory::Scratch<float> rows((end - begin) * columns_);
-    for (std::int64_t row = begin; row < end; ++row)
-      unpack_row(row, rows.data + (row - begin) * columns_);
+    for (std::int64_t i = begin; i < end; ++i) unpack_row(i, rows.data + (i - begin) * columns_);
     const Matrix<const float> unpacked(rows.data, end - begin, columns_);
     products::multiply(part, x, unpacked.transpose(), {.bias = part_bias, .threads = Threads::one});
   });

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "gradus/base/memory.h"
 #include "gradus/base/products/matrix.h"
 
 namespace gradus::products {
@@ -16,16 +17,14 @@ namespace gradus::products {
 ///   int8   half a scale, which kScaled numbers of a row share: w ≈ scale · q, q in [−127, 127],
 ///          scale = max |w| / 127 of them
 enum class Precision { f32, bf16, f16, int8 };
-const char* name(Precision precision);                        // "bf16"
-std::int64_t bytes_of(Precision precision);                   // of a number, without int8's scale
-std::int64_t scales_of(Precision precision, std::int64_t n);  // of a row of n numbers: int8's alone
+const char* name(Precision precision);  // "bf16"
 
-/// One row of n numbers, rounded, and its scales. Returns n, or where the first number stands that
-/// the format cannot hold (NaN, ∞, and above 65504 in f16); then nothing is written.
-std::int64_t pack_row(const float* from, std::int64_t n, Precision precision, std::byte* to,
-                      float* scales);
-void unpack_row(const std::byte* from, std::int64_t n, Precision precision, const float* scales,
-                float* to);
+/// A row of n numbers is kept in so many bytes, a multiple of 8: numbers, then scales.
+std::int64_t row_bytes(Precision precision, std::int64_t n);
+/// Returns n, or where the first number stands that the format cannot hold (NaN, ∞, and above 65504
+/// in f16); then nothing is written.
+std::int64_t pack_row(Precision precision, const float* from, std::int64_t n, std::byte* to);
+void unpack_row(Precision precision, const std::byte* from, std::int64_t n, float* to);
 
 /// Rows of numbers that are written once and read often. A copy shares them.
 class PackedMatrix {
@@ -34,14 +33,17 @@ class PackedMatrix {
   /// ValueError for what the format cannot hold: NaN, ∞, and above 65504 in f16.
   PackedMatrix(const Matrix<const float>& from, Precision precision);
 
-  bool defined() const { return numbers_ != nullptr; }
+  bool defined() const { return bytes_ != nullptr; }
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
   Precision precision() const { return precision_; }
-  std::int64_t bytes() const;  // what reading all of it reads
+  /// What reading all of it reads.
+  std::int64_t bytes() const { return rows_ * row_bytes(precision_, columns_); }
 
-  /// Row `row` as f32, to columns() numbers.
-  void unpack_row(std::int64_t row, float* to) const;
+  /// Row i as f32, to columns() numbers.
+  void unpack_row(std::int64_t i, float* to) const {
+    products::unpack_row(precision_, row(i), columns_, to);
+  }
 
   /// y [n, rows] = x [n, columns] Wᵀ + bias [rows], which may be null. Of few rows of x each weight
   /// is widened in registers; for many, some rows of W at a time are unpacked first. The order of a
@@ -49,17 +51,13 @@ class PackedMatrix {
   void multiply(Matrix<float> y, const Matrix<const float>& x, const float* bias = nullptr) const;
 
  private:
-  std::byte* numbers_of(std::int64_t row) const {
-    return numbers_.get() + row * columns_ * bytes_of(precision_);
-  }
-  float* scales_at(std::int64_t row) const {
-    return scales_ ? scales_.get() + row * scales_of(precision_, columns_) : nullptr;
+  std::byte* row(std::int64_t i) const {
+    return bytes_->data + i * row_bytes(precision_, columns_);
   }
 
   Precision precision_ = Precision::f32;
   std::int64_t rows_ = 0, columns_ = 0;
-  std::shared_ptr<std::byte> numbers_;
-  std::shared_ptr<float> scales_;  // [rows, scales_of(columns)]
+  std::shared_ptr<memory::Scratch<std::byte>> bytes_;  // of all rows
 };
 
 }  // namespace gradus::products
