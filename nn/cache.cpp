@@ -32,16 +32,16 @@ Tensor packed(const Tensor& x, Precision precision) {
   auto* to = reinterpret_cast<std::byte*>(y.mutable_data<std::int64_t>());
   const auto* from = rows.data<float>();
   for (std::int64_t left = rows.numel(); left > 0; left -= D, from += D, to += bytes) {
-    const std::int64_t held = products::pack_row(precision, from, D, to);
+    const std::int64_t held = products::write_row(precision, from, D, to);
     require(held == D, "KVCache: a key or value is ", held < D ? from[held] : 0, ", which ",
             products::name(precision), " cannot hold: keep them as f32");
   }
   return y;
 }
 
-/// And back: [B, G, S, words] → [B, G, S, D].
-Tensor unpacked(const Tensor& words, std::int64_t D, Precision precision, Dtype dtype) {
-  const std::int64_t G = words.size(1), S = words.size(2);
+/// And back, [B, G, S, words] → [B, G, S, D], as wide as `like` and of its dtype.
+Tensor unpacked(const Tensor& words, const Tensor& like, Precision precision) {
+  const std::int64_t G = words.size(1), S = words.size(2), D = like.size(3);
   Tensor y = Tensor::empty({words.size(0), G, S, D}, Dtype::f32);
   const Strides& stride = words.strides();
   const auto* from = words.data<std::int64_t>();
@@ -49,10 +49,10 @@ Tensor unpacked(const Tensor& words, std::int64_t D, Precision precision, Dtype 
   parallel_for(words.size(0) * G * S, rows_grain(D), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
       const auto* row = from + r / (G * S) * stride[0] + r / S % G * stride[1] + r % S * stride[2];
-      products::unpack_row(precision, reinterpret_cast<const std::byte*>(row), D, to + r * D);
+      products::read_row(precision, reinterpret_cast<const std::byte*>(row), D, to + r * D);
     }
   });
-  return kernel::convert(y, dtype);
+  return kernel::convert(y, like.dtype());
 }
 
 }  // namespace
@@ -159,8 +159,7 @@ KeysValues KVCache::extend(const Named& layer, const Tensor& keys, const Tensor&
   const Precision as = options_.precision;
   if (as == Precision::f32) return keep(mine, {keys, values});
   const KeysValues all = keep(mine, {packed(keys, as), packed(values, as)});
-  return {unpacked(all.keys, keys.size(3), as, keys.dtype()),
-          unpacked(all.values, values.size(3), as, values.dtype())};
+  return {unpacked(all.keys, keys, as), unpacked(all.values, values, as)};
 }
 
 /// Puts the new tokens in their slots; all that the queries may look at.

@@ -56,8 +56,7 @@ float largest_number() {
 
 /// f(S*), the numbers as what they are.
 template <class F>
-void with_numbers(Precision precision, const std::byte* row, F&& f) {
-  auto* numbers = const_cast<std::byte*>(row);
+void with_numbers(Precision precision, std::byte* numbers, F&& f) {
   if (precision == Precision::f32) f(reinterpret_cast<float*>(numbers));
   if (precision == Precision::bf16) f(reinterpret_cast<BFloat16*>(numbers));
   if (precision == Precision::f16) f(reinterpret_cast<Float16*>(numbers));
@@ -85,7 +84,7 @@ std::int64_t row_bytes(Precision precision, std::int64_t n) {
   return ((n * size + 3) / 4 * 4 + 4 * scales + 7) / 8 * 8;
 }
 
-std::int64_t pack_row(Precision precision, const float* from, std::int64_t n, std::byte* to) {
+std::int64_t write_row(Precision precision, const float* from, std::int64_t n, std::byte* to) {
   std::int64_t held = 0;
   with_numbers(precision, to, [&]<class S>(S* numbers) {
     while (held < n && std::abs(from[held]) <= largest_number<S>()) ++held;
@@ -100,11 +99,10 @@ std::int64_t pack_row(Precision precision, const float* from, std::int64_t n, st
   return held;
 }
 
-void unpack_row(Precision precision, const std::byte* from, std::int64_t n, float* to) {
-  with_numbers(precision, from, [&]<class S>(const S* numbers) {
+void read_row(Precision precision, const std::byte* from, std::int64_t n, float* to) {
+  with_numbers(precision, const_cast<std::byte*>(from), [&]<class S>(const S* numbers) {
     for (std::int64_t j = 0; j < n; j += kScaled) {
-      const bool scaled = precision == Precision::int8;
-      const float scale = scaled ? scales_of(numbers, n)[j / kScaled] : 1;
+      const float scale = precision == Precision::int8 ? scales_of(numbers, n)[j / kScaled] : 1;
       simd::run_one<unpack<Avx512, S>, unpack<Avx2, S>, unpack<Baseline, S>>(
           numbers + j, std::min(n - j, kScaled), scale, to + j);
     }
@@ -114,10 +112,10 @@ void unpack_row(Precision precision, const std::byte* from, std::int64_t n, floa
 PackedMatrix::PackedMatrix(const Matrix<const float>& from, Precision precision)
     : precision_(precision), rows_(from.rows), columns_(from.columns) {
   require(!from.transposed, "PackedMatrix: rows are packed as they lie: transpose first");
-  bytes_ = std::make_shared<memory::Scratch<std::byte>>(bytes());
+  kept_ = std::make_shared<memory::Scratch<std::byte>>(bytes());
   parallel_for(rows_, rows_grain(columns_), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t held = pack_row(precision, from.at(i, 0), columns_, row(i));
+      const std::int64_t held = write_row(precision, from.at(i, 0), columns_, row(i));
       require(held == columns_, "PackedMatrix: the number at [", i, ", ", held, "] is ",
               held < columns_ ? *from.at(i, held) : 0, ", which ", name(precision_),
               " cannot hold: keep these weights as f32");
