@@ -34,10 +34,9 @@ void fill(const char* name, Tensor& x, Value value) {
   });
 }
 
-struct Always {
-  double value;
-  double operator()(std::int64_t) const { return value; }
-};
+void constant(const char* name, Tensor& x, double value) {
+  fill(name, x, [=](std::int64_t) { return value; });
+}
 
 void uniform(const char* name, Tensor& x, double low, double high) {
   require(std::isfinite(low) && std::isfinite(high) && low <= high, name, ": [", low, ", ", high,
@@ -70,8 +69,8 @@ double kaiming_deviation(const Tensor& weight, Fan fan, double gain) {
 Skip::Skip() : before_(std::exchange(skipped, true)) {}
 Skip::~Skip() { skipped = before_; }
 
-void zeros_(Tensor& x) { fill("init::zeros_", x, Always{0}); }
-void ones_(Tensor& x) { fill("init::ones_", x, Always{1}); }
+void zeros_(Tensor& x) { constant("init::zeros_", x, 0); }
+void ones_(Tensor& x) { constant("init::ones_", x, 1); }
 
 void uniform_(Tensor& x, double low, double high) { uniform("init::uniform_", x, low, high); }
 

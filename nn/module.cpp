@@ -77,10 +77,8 @@ std::vector<NamedTensor> Module::buffers() const {
 
 std::vector<NamedTensor> Module::named_tensors() const {
   each_member("", [&](const std::string& name, const Member& member) {
-    require<GraphError>(
-        !member.packed() || !member.packed()->defined(), name, " of ", type_name(),
-        " is packed, and no longer a tensor that a file could hold: save, load and ",
-        "copy a model before nn::pack");
+    require<GraphError>(!member.packed() || !member.packed()->defined(), name, " of ", type_name(),
+                        " is packed: save, load and copy a model before nn::pack");
   });
   std::vector<NamedTensor> all = parameters();
   for (NamedTensor& each : buffers()) all.push_back(std::move(each));
