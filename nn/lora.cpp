@@ -41,8 +41,7 @@ void each_linear(Module& module, Visit&& visit) {
 }
 
 bool is_adapter(const std::string& name) {
-  const std::size_t dot = name.rfind('.') + 1;  // 0 where there is none
-  return name.compare(dot, 5, "lora_") == 0;
+  return name.compare(name.rfind('.') + 1, 5, "lora_") == 0;  // npos + 1 is 0
 }
 
 }  // namespace
