@@ -128,12 +128,16 @@ ChatTemplate::ChatTemplate(std::string_view text, const std::string& name) {
                      "is not ChatML in the words of SmolLM2 and Qwen2");
 }
 
-std::string ChatTemplate::render(std::span<const ChatMessage> messages, bool prompt) const {
-  std::string out;
-  if (!messages.empty() && messages[0].role != "system") out = system_;
-  for (const auto& [role, content] : messages)
-    out += "<|im_start|>" + role + "\n" + content + "<|im_end|>\n";
-  return out + (prompt ? "<|im_start|>assistant\n" : "");
+ChatText ChatTemplate::render(std::span<const ChatMessage> messages, bool prompt) const {
+  ChatText out;
+  if (!messages.empty() && messages[0].role != "system") out.text = system_;
+  for (const auto& [role, content] : messages) {
+    out.text += "<|im_start|>" + role + "\n";
+    out.messages.emplace_back(out.text.size(), out.text.size() + content.size());
+    out.text += content + kEnd + "\n";
+  }
+  if (prompt) out.text += "<|im_start|>assistant\n";
+  return out;
 }
 
 }  // namespace gradus::io

@@ -215,12 +215,21 @@ void PretrainedTokenizer::encode_plain(std::string_view text,
 }
 
 std::vector<std::int64_t> PretrainedTokenizer::encode(std::string_view text) const {
+  return encode_literal(text, 0, 0);
+}
+
+std::vector<std::int64_t> PretrainedTokenizer::encode_literal(std::string_view text,
+                                                              std::size_t begin,
+                                                              std::size_t end) const {
   std::vector<std::int64_t> ids;
   bool begins[256] = {};  // does an added token begin with this byte?
   for (const Added& each : added_) begins[static_cast<unsigned char>(each.content[0])] = true;
   std::size_t plain = 0;  // where text that is not yet encoded begins
   for (std::size_t at = 0; at < text.size();) {
-    const auto fits = [&](const Added& each) { return text.substr(at).starts_with(each.content); };
+    const auto fits = [&](const Added& each) {
+      const bool apart = at >= end || at + each.content.size() <= begin;
+      return apart && text.substr(at).starts_with(each.content);
+    };
     const auto found = begins[static_cast<unsigned char>(text[at])]
                            ? std::find_if(added_.begin(), added_.end(), fits)
                            : added_.end();
@@ -233,12 +242,6 @@ std::vector<std::int64_t> PretrainedTokenizer::encode(std::string_view text) con
     plain = at += found->content.size();
   }
   encode_plain(text.substr(plain), ids);
-  return ids;
-}
-
-std::vector<std::int64_t> PretrainedTokenizer::encode_literal(std::string_view text) const {
-  std::vector<std::int64_t> ids;
-  encode_plain(text, ids);
   return ids;
 }
 

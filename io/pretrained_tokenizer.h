@@ -31,8 +31,10 @@ class PretrainedTokenizer final : public Tokenizer {
   /// Added tokens such as <|im_end|> are found in the text and become their ids. What is not UTF-8
   /// is read as U+FFFD where the tokenizer normalises, and kept else.
   std::vector<std::int64_t> encode(std::string_view text) const override;
-  /// As encode, but added tokens are spelled like any other text: for what a user typed.
-  std::vector<std::int64_t> encode_literal(std::string_view text) const;
+  /// As encode, but in bytes [begin, end) added tokens are spelled like any other text: for what a
+  /// user typed.
+  std::vector<std::int64_t> encode_literal(std::string_view text, std::size_t begin = 0,
+                                           std::size_t end = std::string_view::npos) const;
   /// As encode, and with what the tokenizer puts around a text: [CLS] … [SEP].
   std::vector<std::int64_t> encode_whole(std::string_view text) const;
   std::string bytes_of(std::int64_t id) const override;
@@ -73,6 +75,12 @@ struct ChatMessage {
   std::string role, content;  // "system", "user" or "assistant"
 };
 
+/// A talk as a model reads it, and in it the bytes [first, second) of each message.
+struct ChatText {
+  std::string text;
+  std::vector<std::pair<std::size_t, std::size_t>> messages;
+};
+
 /// A chat template of the form ChatML: <|im_start|>role\ncontent<|im_end|>\n for each turn, and a
 /// system's turn of its own where the talk begins without one. Templates are programs (Jinja); none
 /// is run here: this one form is known by its text, and any other is refused.
@@ -80,8 +88,9 @@ class ChatTemplate {
  public:
   /// FileError names `name` where the template is another one.
   ChatTemplate(std::string_view text, const std::string& name);
+  static constexpr const char* kEnd = "<|im_end|>";  // the token that ends a turn
   /// The text that a model goes on from; with `prompt` it ends where the assistant's turn begins.
-  std::string render(std::span<const ChatMessage> messages, bool prompt = true) const;
+  ChatText render(std::span<const ChatMessage> messages, bool prompt = true) const;
 
  private:
   std::string system_;  // what stands in front of a talk without a system

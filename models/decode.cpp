@@ -22,12 +22,14 @@ void check_prompts(const char* who, const std::vector<Tokens>& prompts) {
 
 }  // namespace
 
-GPTDecoderState::GPTDecoderState(const GPT& model) : model_(model), cache_(cache_options()) {}
+GPTDecoderState::GPTDecoderState(const GPT& model, Precision cache)
+    : model_(model), precision_(cache), cache_(cache_options()) {}
 
 CacheOptions GPTDecoderState::cache_options() const {
   const GPTOptions& of = model_.options;
   const bool sliding = of.window > 0 && of.position != HeadPosition::none;
-  return {.capacity = sliding ? of.window : of.context, .sliding = sliding};
+  return {
+      .capacity = sliding ? of.window : of.context, .sliding = sliding, .precision = precision_};
 }
 
 Tensor GPTDecoderState::next(const std::vector<Tokens>& tokens) {

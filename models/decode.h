@@ -38,17 +38,18 @@ class DecoderState {
   virtual void select(const std::vector<std::int64_t>& sequences) = 0;
 };
 
-/// A GPT with a cache. Beyond the context of learned positions it sees the last `context` tokens,
+/// A GPT with a cache, which keeps keys and values as `cache`. Beyond the context of learned positions it sees the last `context` tokens,
 /// and is computed anew for each.
 class GPTDecoderState final : public DecoderState {
  public:
-  explicit GPTDecoderState(const GPT& model);
+  explicit GPTDecoderState(const GPT& model, Precision cache = Precision::f32);
   Tensor next(const std::vector<Tokens>& tokens) override;
   void select(const std::vector<std::int64_t>& sequences) override;
 
  private:
   CacheOptions cache_options() const;
   const GPT& model_;
+  Precision precision_;
   KVCache cache_;
   std::vector<Tokens> seen_;
 };

@@ -1,10 +1,10 @@
 // KVCache: bookkeeping of slots and positions once for all layers, and a buffer for each of them.
 // B batch, G heads of keys and values, S what may be looked at, T new tokens, D head width.
 #include "gradus/nn/cache.h"
-#include "gradus/engine/grad_mode.h"
-
 #include <algorithm>
 
+#include "gradus/base/parallel.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
@@ -24,8 +24,35 @@ void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
   at.copy_(fresh);
 }
 
-void append(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& more) {
-  to.insert(to.end(), more.begin(), more.end());
+/// Rows of x [B, G, S, D], rounded, as i64 [B, G, S, words]: those are put, cut and picked like any.
+Tensor packed(const Tensor& x, Precision precision) {
+  const Tensor rows = kernel::contiguous(kernel::convert(x.detach(), Dtype::f32));
+  const std::int64_t D = x.size(3), bytes = products::row_bytes(precision, D);
+  Tensor y = Tensor::empty({x.size(0), x.size(1), x.size(2), bytes / 8}, Dtype::i64);
+  auto* to = reinterpret_cast<std::byte*>(y.mutable_data<std::int64_t>());
+  const auto* from = rows.data<float>();
+  for (std::int64_t left = rows.numel(); left > 0; left -= D, from += D, to += bytes) {
+    const std::int64_t held = products::write_row(precision, from, D, to);
+    require(held == D, "KVCache: a key or value is ", held < D ? from[held] : 0, ", which ",
+            products::name(precision), " cannot hold: keep them as f32");
+  }
+  return y;
+}
+
+/// And back, [B, G, S, words] → [B, G, S, D], as wide as `like` and of its dtype.
+Tensor unpacked(const Tensor& words, const Tensor& like, Precision precision) {
+  const std::int64_t G = words.size(1), S = words.size(2), D = like.size(3);
+  Tensor y = Tensor::empty({words.size(0), G, S, D}, Dtype::f32);
+  const Strides& stride = words.strides();
+  const auto* from = words.data<std::int64_t>();
+  auto* to = y.mutable_data<float>();
+  parallel_for(words.size(0) * G * S, rows_grain(D), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const auto* row = from + r / (G * S) * stride[0] + r / S % G * stride[1] + r % S * stride[2];
+      products::read_row(precision, reinterpret_cast<const std::byte*>(row), D, to + r * D);
+    }
+  });
+  return kernel::convert(y, like.dtype());
 }
 
 }  // namespace
@@ -86,7 +113,7 @@ void KVCache::place_keys(std::vector<std::int64_t>& slots, const std::vector<std
     slots[static_cast<std::size_t>(oldest_)] = fresh[0];
   } else {
     std::rotate(slots.begin(), slots.begin() + oldest_, slots.end());  // oldest first
-    gradus::nn::append(slots, fresh);
+    slots.insert(slots.end(), fresh.begin(), fresh.end());
   }
   keys = slots;
   if (way_ == Way::slide) slots.erase(slots.begin(), slots.end() - options_.capacity);
@@ -129,17 +156,23 @@ KeysValues KVCache::extend(const Named& layer, const Tensor& keys, const Tensor&
                       " took part in ", mine.advances, " of ", advances_ - 1,
                       " calls before: the cache belongs to another model");
   mine.advances = advances_;
-  const KeysValues fresh{keys, values};
-  if (way_ == Way::slide) return slide(mine, fresh);
-  if (!mine.kept.keys.defined()) {
-    mine.kept = {
-        Tensor::empty({batch_, keys.size(1), options_.capacity, keys.size(3)}, keys.dtype()),
-        Tensor::empty({batch_, keys.size(1), options_.capacity, values.size(3)}, keys.dtype())};
-  }
-  const std::int64_t slot = way_ == Way::replace ? newest_ : before_;
-  put(mine.kept.keys, slot, keys);
-  put(mine.kept.values, slot, values);
-  return {slice(mine.kept.keys, 2, 0, held_), slice(mine.kept.values, 2, 0, held_)};
+  const Precision as = options_.precision;
+  if (as == Precision::f32) return keep(mine, {keys, values});
+  const KeysValues all = keep(mine, {packed(keys, as), packed(values, as)});
+  return {unpacked(all.keys, keys, as), unpacked(all.values, values, as)};
+}
+
+/// Puts the new tokens in their slots; all that the queries may look at.
+KeysValues KVCache::keep(Layer& layer, const KeysValues& fresh) {
+  if (way_ == Way::slide) return slide(layer, fresh);
+  const auto both = [&](Tensor& kept, const Tensor& latest) {
+    if (!kept.defined())
+      kept = Tensor::empty({batch_, latest.size(1), options_.capacity, latest.size(3)},
+                           latest.dtype());
+    put(kept, way_ == Way::replace ? newest_ : before_, latest);
+    return slice(kept, 2, 0, held_);
+  };
+  return {both(layer.kept.keys, fresh.keys), both(layer.kept.values, fresh.values)};
 }
 
 /// Everything from the oldest slot on, then the new tokens; the last `capacity` of them are kept.

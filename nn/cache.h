@@ -9,6 +9,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/observer.h"
 #include "gradus/ops/mask/mask.h"
+#include "gradus/ops/packed.h"
 
 namespace gradus::nn {
 
@@ -21,6 +22,9 @@ struct KeysValues {
 struct CacheOptions {
   std::int64_t capacity = 0;  // tokens
   bool sliding = false;       // keeps the latest `capacity` of them; else one more is an error
+  /// What keys and values are kept as. Attention sees them rounded as products/packed.h says, int8
+  /// with a scale for each token and head, and computes as ever. f32: as they are, f64 too.
+  Precision precision = Precision::f32;
 };
 
 /// One for a whole model: each of its attention layers finds its own keys in it. The model says
@@ -55,7 +59,8 @@ class KVCache {
   Flat flat() const;
 
   /// Remembers the keys and values of the new tokens [B, G, T, D] for `layer`, and gives all that
-  /// its queries may look at. GraphError: a layer that missed tokens, or a recorded call.
+  /// its queries may look at. GraphError: a layer that missed tokens, or a recorded call. ValueError:
+  /// a number that the precision cannot hold.
   KeysValues extend(const Named& layer, const Tensor& keys, const Tensor& values);
 
   /// What `layer` made of a memory that stays the same, or null: computed once.
@@ -75,7 +80,7 @@ class KVCache {
   /// How new tokens find room: behind the others, in the place of the oldest one, or by moving all.
   enum class Way { append, replace, slide };
   struct Layer {
-    KeysValues kept;            // room for `capacity` tokens
+    KeysValues kept;            // room for `capacity` tokens, packed where options say so
     std::int64_t advances = 0;  // how often it took part
   };
   void check_ready() const;
@@ -83,6 +88,7 @@ class KVCache {
                      const std::vector<std::int64_t>& lengths) const;
   void place_keys(std::vector<std::int64_t>& slots, const std::vector<std::int64_t>& fresh,
                   std::vector<std::int64_t>& keys) const;
+  KeysValues keep(Layer& layer, const KeysValues& fresh);
   KeysValues slide(Layer& layer, const KeysValues& fresh);
 
   CacheOptions options_;

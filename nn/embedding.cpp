@@ -19,12 +19,6 @@ Embedding::Embedding(std::int64_t vocab, std::int64_t width, EmbeddingOptions gi
   if (options.padding_idx) weight.detach()[padding].fill_(0);  // [width], a view
 }
 
-Embedding Embedding::same_architecture() const {
-  require<GraphError>(!packed.defined(),
-                      "Embedding: a packed layer cannot be cloned: clone, then pack");
-  return {weight.size(0), weight.size(1), options};
-}
-
 Tensor Embedding::project(const Tensor& x, const Tensor& bias) const {
   return packed.defined() ? linear(x, packed, bias) : linear(x, weight, bias);
 }

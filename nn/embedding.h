@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "gradus/nn/module.h"
-#include "gradus/ops/packed.h"
 
 namespace gradus::nn {
 
@@ -22,8 +21,8 @@ class Embedding : public Layer<Embedding> {
   Tensor forward(const Tensor& ids) const;
   /// The table as an output projection: x [..., width] → x Wᵀ + bias, [..., vocab].
   Tensor project(const Tensor& x, const Tensor& bias = {}) const;
-  Members members() override { return {{"weight", weight}}; }
-  Embedding same_architecture() const;  // GraphError: a packed layer cannot be cloned
+  Members members() override { return {{"weight", weight, &packed}}; }
+  Embedding same_architecture() const { return {weight.size(0), weight.size(1), options}; }
 
   EmbeddingOptions options;
   Tensor weight;        // [vocab, width]; undefined where packed

@@ -5,7 +5,6 @@
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
-#include "gradus/engine/grad_mode.h"
 
 namespace gradus::nn::init {
 namespace {
@@ -33,6 +32,10 @@ void fill(const char* name, Tensor& x, Value value) {
     };
     parallel_for(x.numel(), rows_grain(kRandomCost), some);
   });
+}
+
+void constant(const char* name, Tensor& x, double value) {
+  fill(name, x, [=](std::int64_t) { return value; });
 }
 
 void uniform(const char* name, Tensor& x, double low, double high) {
@@ -66,17 +69,8 @@ double kaiming_deviation(const Tensor& weight, Fan fan, double gain) {
 Skip::Skip() : before_(std::exchange(skipped, true)) {}
 Skip::~Skip() { skipped = before_; }
 
-void zeros_(Tensor& x) {
-  check_tensor("init::zeros_", x);
-  const NoGrad off;
-  x.fill_(0);
-}
-
-void ones_(Tensor& x) {
-  check_tensor("init::ones_", x);
-  const NoGrad off;
-  x.fill_(1);
-}
+void zeros_(Tensor& x) { constant("init::zeros_", x, 0); }
+void ones_(Tensor& x) { constant("init::ones_", x, 1); }
 
 void uniform_(Tensor& x, double low, double high) { uniform("init::uniform_", x, low, high); }
 

@@ -19,12 +19,6 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options) {
   init::uniform_(bias, -bound, bound);
 }
 
-Linear Linear::same_architecture() const {
-  require<GraphError>(!packed.defined(),
-                      "Linear: a packed layer cannot be cloned: clone, then pack");
-  return {weight.size(1), weight.size(0), {bias.defined()}};
-}
-
 Tensor Linear::forward(const Tensor& x) const {
   const Tensor y = packed.defined() ? linear(x, packed, bias) : linear(x, weight, bias);
   return lora_a.defined() ? y + linear(linear(x, lora_a), lora_b) * lora_scale : y;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "gradus/nn/module.h"
-#include "gradus/ops/packed.h"
 
 namespace gradus::nn {
 
@@ -19,13 +18,13 @@ class Linear : public Layer<Linear> {
   Linear(std::int64_t in, std::int64_t out, LinearOptions options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override {
-    return {{"weight", weight},
+    return {{"weight", weight, &packed},
             {"bias", bias},
             {"lora_a", lora_a},
             {"lora_b", lora_b},
             {"lora_scale", buffer(lora_scale)}};
   }
-  Linear same_architecture() const;  // GraphError: a packed layer cannot be cloned
+  Linear same_architecture() const { return {weight.size(1), weight.size(0), {bias.defined()}}; }
 
   Tensor weight;                      // [out, in]; undefined where packed
   PackedMatrix packed;                // undefined where not

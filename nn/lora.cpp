@@ -2,7 +2,6 @@
 #include "gradus/nn/lora.h"
 
 #include <cmath>
-#include <functional>
 #include <sstream>
 #include <string_view>
 
@@ -34,19 +33,15 @@ bool matches(const std::string& pattern, const std::string& name) {
   return false;
 }
 
-using Visit = std::function<void(const std::string& name, Linear&)>;
-
-void each_linear(const std::string& name, Module& module, const Visit& visit) {
-  if (auto* linear = dynamic_cast<Linear*>(&module); linear && linear->weight.defined())
-    visit(name, *linear);
-  for (const Member& member : module.members())
-    for (const auto& [suffix, child] : member.children())
-      each_linear(name + (name.empty() ? "" : ".") + member.name() + suffix, *child, visit);
+template <class Visit>
+void each_linear(Module& module, Visit&& visit) {
+  for (const auto& [name, each] : module.named_modules())
+    if (auto* linear = dynamic_cast<Linear*>(each); linear && linear->weight.defined())
+      visit(name, *linear);
 }
 
 bool is_adapter(const std::string& name) {
-  const std::size_t dot = name.rfind('.') + 1;  // 0 where there is none
-  return name.compare(dot, 5, "lora_") == 0;
+  return name.compare(name.rfind('.') + 1, 5, "lora_") == 0;  // npos + 1 is 0
 }
 
 }  // namespace
@@ -55,7 +50,7 @@ std::vector<std::string> add_adapters(Module& module, const std::string& pattern
                                       const LoRA& options) {
   require(options.rank >= 1, "add_adapters: a rank of ", options.rank, ": must be at least 1");
   std::vector<std::string> names, all;
-  each_linear("", module, [&](const std::string& name, Linear& linear) {
+  each_linear(module, [&](const std::string& name, Linear& linear) {
     all.push_back(name);
     if (!matches(pattern, name)) return;
     require(!linear.lora_a.defined(), "add_adapters: ", name, " has an adapter: merge it first");
@@ -65,7 +60,7 @@ std::vector<std::string> add_adapters(Module& module, const std::string& pattern
           all.empty() ? "none" : all.front() + " …");
   for (const NamedTensor& each : module.parameters())
     if (!is_adapter(each.name)) Tensor(each.tensor).requires_grad_(false);
-  each_linear("", module, [&](const std::string& name, Linear& linear) {
+  each_linear(module, [&](const std::string& name, Linear& linear) {
     if (!matches(pattern, name)) return;
     const std::int64_t out = linear.weight.size(0), in = linear.weight.size(1);
     const Dtype dtype = linear.weight.dtype();
@@ -78,7 +73,7 @@ std::vector<std::string> add_adapters(Module& module, const std::string& pattern
 }
 
 void merge_adapters(Module& module) {
-  each_linear("", module, [&](const std::string&, Linear& linear) {
+  each_linear(module, [&](const std::string&, Linear& linear) {
     if (!linear.lora_a.defined()) return;
     const NoGrad off;
     Tensor weight = linear.weight.detach();

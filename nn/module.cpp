@@ -76,8 +76,20 @@ std::vector<NamedTensor> Module::buffers() const {
 }
 
 std::vector<NamedTensor> Module::named_tensors() const {
+  each_member("", [&](const std::string& name, const Member& member) {
+    require<GraphError>(!member.packed() || !member.packed()->defined(), name, " of ", type_name(),
+                        " is packed: save, load and copy a model before nn::pack");
+  });
   std::vector<NamedTensor> all = parameters();
   for (NamedTensor& each : buffers()) all.push_back(std::move(each));
+  return all;
+}
+
+std::vector<std::pair<std::string, Module*>> Module::named_modules() {
+  std::vector<std::pair<std::string, Module*>> all = {{"", this}};
+  each_member("", [&](const std::string& name, const Member& member) {
+    for (const auto& [suffix, child] : member.children()) all.emplace_back(name + suffix, child);
+  });
   return all;
 }
 
@@ -131,9 +143,7 @@ void Module::load_state_dict(const StateDict& tensors, bool strict) {
 }
 
 void Module::train(bool on) {
-  training_ = on;
-  for (const Member& member : members())
-    for (const auto& child : member.children()) child.second->train(on);
+  for (const auto& [name, module] : named_modules()) module->training_ = on;
 }
 
 void Module::to(Dtype dtype) {

@@ -14,6 +14,7 @@
 #include "gradus/engine/observer.h"
 #include "gradus/engine/tensor.h"
 #include "gradus/ops/members.h"
+#include "gradus/ops/packed.h"
 
 namespace gradus::nn {
 
@@ -29,7 +30,8 @@ inline Buffer buffer(Tensor& tensor) { return {tensor}; }
 /// it is asked for and never kept. An undefined tensor (a Linear without bias) is no member.
 class Member {
  public:
-  Member(const char* name, Tensor& parameter) : name_(name), parameter_(&parameter) {}
+  Member(const char* name, Tensor& parameter, PackedMatrix* packed = nullptr)
+      : name_(name), parameter_(&parameter), packed_(packed) {}
   Member(const char* name, Buffer buffer) : name_(name), buffer_(&buffer.tensor) {}
   Member(const char* name, Module& child) : name_(name), children_{{"", &child}} {}
   template <class M>
@@ -40,12 +42,14 @@ class Member {
 
   const std::string& name() const { return name_; }
   Tensor* parameter() const { return parameter_; }
+  PackedMatrix* packed() const { return packed_; }  // where its numbers go (nn/packing.h), or null
   Tensor* buffer() const { return buffer_; }
   const std::vector<std::pair<std::string, Module*>>& children() const { return children_; }
 
  private:
   std::string name_;
   Tensor* parameter_ = nullptr;
+  PackedMatrix* packed_ = nullptr;
   Tensor* buffer_ = nullptr;
   std::vector<std::pair<std::string, Module*>> children_;  // what follows the name, and whose it is
 };
@@ -84,10 +88,13 @@ class Module : public Named {
   /// hold one tensor without tie().
   std::vector<NamedTensor> parameters() const;
   std::vector<NamedTensor> buffers() const;
-  std::vector<NamedTensor> named_tensors() const;  // parameters, then buffers
+  /// Parameters, then buffers. GraphError where a weight is packed, and would be left out.
+  std::vector<NamedTensor> named_tensors() const;
   /// The same by name, detached: what a file holds. They share their values with the module's.
   StateDict state_dict() const;
   std::int64_t parameter_count() const;
+  /// This module by the name "", and all below: {"blocks.0.attention", …}.
+  std::vector<std::pair<std::string, Module*>> named_modules();
 
   /// Writes the tensors' numbers into this module's, in place, converted to its dtype. One
   /// ShapeError lists every missing, unexpected or misshapen name; not strict: misshapen ones only.
@@ -166,8 +173,10 @@ class Layer : public Module {
     return self.forward(std::forward<Args>(args)...);
   }
 
-  /// The same module with numbers of its own, made by Derived::same_architecture().
+  /// The same module with numbers of its own, made by Derived::same_architecture(). GraphError where
+  /// a weight is packed.
   Derived clone() const {
+    static_cast<void>(named_tensors());
     Derived copy = static_cast<const Derived&>(*this).same_architecture();
     copy.copy_members(*this);
     return copy;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "gradus/base/simd.h"
 
@@ -59,33 +60,23 @@ inline Float16 to_float16(float x) {
   return with_sign(((bits + 0xFFFu + (bits >> 13 & 1u)) >> 13) - ((127u - 15u) << 10));
 }
 
+/// So many int8 of a row share a scale: the fewer, the finer, and the more bytes are scales.
+inline constexpr std::int64_t kScaled = 192;
+
 /// As many bytes of T.
 template <class T, std::size_t bytes>
 struct VectorOf {
   using Type __attribute__((vector_size(bytes))) = T;
 };
 
-template <class V, class T>
-GRADUS_ALWAYS_INLINE void read_vector(V& to, const T* from) {
-  std::memcpy(&to, from, sizeof to);
-}
-
 template <class V, class S>
-GRADUS_ALWAYS_INLINE void read_widened(V& to, const S* from) {
-  to = V{};
-  for (std::size_t i = 0; i < sizeof(V) / sizeof(float); ++i) to[i] = widen(from[i]);
-}
-template <class V>
-GRADUS_ALWAYS_INLINE void read_vector(V& to, const BFloat16* from) {
-  read_widened(to, from);
-}
-template <class V>
-GRADUS_ALWAYS_INLINE void read_vector(V& to, const Float16* from) {
-  read_widened(to, from);
-}
-template <class V>
-GRADUS_ALWAYS_INLINE void read_vector(V& to, const std::int8_t* from) {
-  read_widened(to, from);
+GRADUS_ALWAYS_INLINE void read_vector(V& to, const S* from) {
+  if constexpr (std::is_same_v<S, float> || std::is_same_v<S, double>) {
+    std::memcpy(&to, from, sizeof to);
+  } else {
+    to = V{};
+    for (std::size_t i = 0; i < sizeof(V) / sizeof(float); ++i) to[i] = widen(from[i]);
+  }
 }
 
 #if GRADUS_HAS_LEVELS

@@ -33,19 +33,22 @@ io::ChatTemplate template_of(const std::string& model) {
 /// What was said so far, and how much of it the model has read.
 class Talk {
  public:
-  Talk(const TrainedModel& model, io::ChatTemplate form, const ChatFlags& how)
+  Talk(const TrainedModel& model, io::ChatTemplate form, const ChatFlags& how, Precision cache)
       : tokenizer_(dynamic_cast<const io::PretrainedTokenizer&>(*model.tokenizer)),
         form_(std::move(form)),
         how_(how),
-        reader_(*model.model) {
-    end_ = tokenizer_.id_of("<|im_end|>").value_or(-1);
+        reader_(*model.model, cache) {
+    end_ = tokenizer_.id_of(io::ChatTemplate::kEnd).value_or(-1);
     if (!how.system.empty()) messages_.push_back({"system", how.system});
   }
 
   void say(const std::string& text) {
     messages_.push_back({"user", text});
-    const std::string all = form_.render(messages_);
-    std::vector<std::int64_t> unread = encode_turn(all.substr(told_.size()), text);
+    const auto [all, places] = form_.render(messages_);
+    // A token such as <|im_end|> ends a turn where the template has it, and is mere text where the
+    // user typed it.
+    std::vector<std::int64_t> unread = tokenizer_.encode_literal(
+        all.substr(told_), places.back().first - told_, places.back().second - told_);
     if (last_ >= 0) unread.insert(unread.begin(), last_);  // drawn, but not read
     nn::GenerateOptions options = how_.options;
     options.end = end_;
@@ -65,25 +68,11 @@ class Talk {
     write_out(rest + "\n", true);
     answer += rest;
     messages_.push_back({"assistant", answer});
-    told_ = all + answer + (last_ == end_ ? "<|im_end|>" : "");
+    told_ = all.size() + answer.size();
+    if (last_ == end_) told_ += std::string_view(io::ChatTemplate::kEnd).size();
   }
 
  private:
-  /// What is new of the talk. A token such as <|im_end|> ends a turn where the template has it, and
-  /// is mere text where the user typed it.
-  std::vector<std::int64_t> encode_turn(const std::string& turn, const std::string& said) const {
-    const std::string before = "<|im_start|>user\n";
-    const std::size_t at = turn.find(before + said);
-    if (tokenizer_.encode(said) == tokenizer_.encode_literal(said) || at == std::string::npos)
-      return tokenizer_.encode(turn);
-    const std::size_t begin = at + before.size();
-    std::vector<std::int64_t> ids = tokenizer_.encode(turn.substr(0, begin));
-    for (const std::int64_t id : tokenizer_.encode_literal(said)) ids.push_back(id);
-    for (const std::int64_t id : tokenizer_.encode(turn.substr(begin + said.size())))
-      ids.push_back(id);
-    return ids;
-  }
-
   const io::PretrainedTokenizer& tokenizer_;
   io::ChatTemplate form_;
   const ChatFlags& how_;
@@ -91,7 +80,7 @@ class Talk {
   std::int64_t end_ = -1, last_ = -1;
   std::uint32_t turn_ = 0;
   std::vector<io::ChatMessage> messages_;
-  std::string told_;  // the text of the talk that the model has read or written
+  std::size_t told_ = 0;  // bytes of the talk that the model has read or written
 };
 
 }  // namespace
@@ -112,7 +101,7 @@ int chat(GptFlags& flags, const std::string& model, const ChatFlags& how) {
           " goes on from texts");
   io::ChatTemplate form = template_of(model);
   const TrainedModel loaded = load_trained(flags, model);
-  Talk talk(loaded, std::move(form), how);
+  Talk talk(loaded, std::move(form), how, flags.cache_precision());
   end_when_nobody_reads();
   if (!how.prompt.empty()) {
     talk.say(how.prompt);

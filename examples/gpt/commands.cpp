@@ -70,7 +70,7 @@ int sample(GptFlags& flags, const std::string& directory, const SampleFlags& how
   end_when_nobody_reads();
   io::StreamDecoder decoder(*trained.tokenizer);  // whole characters only
   write_out(how.prompt, how.follow);
-  nn::GPTDecoderState model(*trained.model);
+  nn::GPTDecoderState model(*trained.model, flags.cache_precision());
   nn::generate(model, {prompt}, how.options,
                RandomStream{static_cast<std::uint64_t>(how.seed), 0, 0},
                [&](std::int64_t, std::int64_t id) {

@@ -56,8 +56,12 @@ constexpr ConfigForText kConfigs[] = {
 
 }  // namespace
 
-void GptFlags::add_weights_to(CLI::App& command) {
+void GptFlags::add_weights_to(CLI::App& command, bool writes) {
   std::vector<std::string> choices = one_of(kPrecisions).choices;
+  if (writes)
+    command.add_option("--cache", cache, "room for keys and values")
+        ->check(CLI::IsMember(choices))
+        ->capture_default_str();
   choices.push_back("auto");
   command.add_option("--weights", weights, "room for weights; auto: bf16 where that is faster")
       ->check(CLI::IsMember(choices))
@@ -67,6 +71,8 @@ void GptFlags::add_weights_to(CLI::App& command) {
 Precision GptFlags::precision(const nn::GPT& model) const {
   return weights == "auto" ? nn::fast_precision(model) : kPrecisions.at(weights);
 }
+
+Precision GptFlags::cache_precision() const { return kPrecisions.at(cache); }
 
 GptFlags::GptFlags(CLI::App& train) : ModelFlags("gpt") {
   out = "";

@@ -38,9 +38,11 @@ class GptFlags : public ModelFlags {
   std::optional<double> minutes;
   bool no_trial = false;
   std::string weights = "f32";  // how a model that is only used keeps them, or "auto"
-  /// --weights of a command that only uses a model.
-  void add_weights_to(CLI::App& command);
+  std::string cache = "f32";    // how keys and values are kept
+  /// --weights of a command that only uses a model, and --cache of one that writes.
+  void add_weights_to(CLI::App& command, bool writes);
   Precision precision(const nn::GPT& model) const;
+  Precision cache_precision() const;
 
   /// --out, else runs/book for texts/book.txt. ValueError: neither is given.
   std::string directory() const;

@@ -30,8 +30,8 @@ int main(int argc, char** argv) {
   written.add_to(add_command_on_run(app, "export", "write a run as other programs read it", run));
   talk.add_to(add_command_on_run(app, "chat", "talk with a model of other people", run));
   add_command_on_run(app, "info", "what is in the directory of a run", run);
-  for (const char* name : {"sample", "eval", "logits", "chat"})
-    flags.add_weights_to(*app.get_subcommand(name));
+  for (const std::string name : {"sample", "chat", "eval", "logits"})
+    flags.add_weights_to(*app.get_subcommand(name), name == "sample" || name == "chat");
   shown.add_to(*app.add_subcommand("demo", "a minute of training on this project's own text"));
   return program(app, "gpt", argc, argv, [&] {
     if (app.got_subcommand("train")) return train(flags);

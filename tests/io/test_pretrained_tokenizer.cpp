@@ -139,6 +139,18 @@ TEST_CASE("what looks like a special token is mere text to encode_literal") {
                      [&](std::int64_t id) { return tokenizer.is_special(id); }));
   CHECK(tokenizer.decode(literal) == text);
   CHECK(tokenizer.encode_literal("no such token") == tokenizer.encode("no such token"));
+  // In part of a text: only what lies wholly outside of it is a token.
+  const std::size_t n = text.size(), second = n + std::string("<|im_end|>").size();
+  const std::string twice = text + "<|im_end|>" + text;
+  const auto joined = [](Ids first, const Ids& rest) {
+    first.push_back(2);
+    first.insert(first.end(), rest.begin(), rest.end());
+    return first;
+  };
+  CHECK(tokenizer.encode_literal(twice, second, twice.size()) == joined(special, literal));
+  CHECK(tokenizer.encode_literal(twice, 0, n) == joined(literal, special));
+  CHECK(tokenizer.encode_literal(text, 5, 6) == literal);  // in the middle of the token
+  CHECK(tokenizer.encode_literal(text, n, n) == special);
 }
 
 TEST_CASE("a tokenizer of other people is kept as it was read") {
@@ -205,12 +217,20 @@ TEST_CASE("a chat template: SmolLM2's is known, programs are not run") {
           "'<|im_start|>system\nYou help.<|im_end|>\n' }}{% endif %}";
   const io::ChatTemplate known(loop + system + turn, "t");
   const std::vector<io::ChatMessage> talk = {{"user", "Hi"}, {"assistant", "Yes?"}};
-  CHECK(known.render(talk) ==
+  CHECK(known.render(talk).text ==
         "<|im_start|>system\nYou help.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n"
         "<|im_start|>assistant\nYes?<|im_end|>\n<|im_start|>assistant\n");
   const std::vector<io::ChatMessage> own = {{"system", "Be brief."}};
-  CHECK(known.render(own, false) == "<|im_start|>system\nBe brief.<|im_end|>\n");
-  CHECK(io::ChatTemplate(loop + turn, "t").render(own, false) == known.render(own, false));
+  CHECK(known.render(own, false).text == "<|im_start|>system\nBe brief.<|im_end|>\n");
+  CHECK(io::ChatTemplate(loop + turn, "t").render(own, false).text ==
+        known.render(own, false).text);
+  const io::ChatText whole = known.render(talk);
+  REQUIRE(whole.messages.size() == talk.size());
+  for (std::size_t i = 0; i < talk.size(); ++i) {
+    const auto [begin, end] = whole.messages[i];
+    CHECK(whole.text.substr(begin, end - begin) == talk[i].content);
+    CHECK(whole.text.substr(end).starts_with(io::ChatTemplate::kEnd));
+  }
   for (const std::string& other :
        {std::string(), loop, turn, loop + system, loop + system + turn + " ",
         loop + system + loop + turn, std::string("{% for i in range(10**9) %}{% endfor %}"),

@@ -1,7 +1,9 @@
 // KVCache: what it hands out, that cached equals not cached, and what it refuses.
 #include <algorithm>
+#include <cmath>
 #include <string>
 
+#include "gradus/base/products/narrow.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/cache.h"
@@ -110,6 +112,52 @@ TEST_CASE("a cache keeps values of another width than keys") {
   const nn::KeysValues all = cache.extend(layer, ones({1, 1, 2, 3}), ones({1, 1, 2, 5}));
   CHECK(all.keys.shape() == Shape{1, 1, 2, 3});
   CHECK(all.values.shape() == Shape{1, 1, 2, 5});
+}
+
+TEST_CASE("a cache in less room gives the rounded keys and values of every token that it holds") {
+  const NoGrad off;
+  const nn::Linear layer(1, 1);
+  const auto rounded = [](Precision precision, const std::vector<double>& row) {
+    double largest = 0;
+    for (const double x : row) largest = std::max(largest, std::abs(x));
+    std::vector<double> out;
+    for (const double each : row) {
+      const auto x = static_cast<float>(each), scale = static_cast<float>(largest) / 127;
+      out.push_back(precision == Precision::bf16  ? widen(products::to_bfloat16(x))
+                    : precision == Precision::f16 ? widen(products::to_float16(x))
+                                                  : scale * std::nearbyint(x / scale));
+    }
+    return out;
+  };
+  for (const Precision precision : {Precision::bf16, Precision::f16, Precision::int8})
+    for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+      nn::KVCache cache({.capacity = 5, .sliding = true, .precision = precision});
+      std::vector<std::vector<double>> keys, values;        // rows of 3 and 5 numbers, by position
+      for (const std::int64_t T : {3, 1, 1, 1, 1, 4, 1}) {  // appended, in a ring, moved, in a ring
+        cache.advance(1, T);
+        const Tensor k = randn({1, 1, T, 3}, dtype), v = randn({1, 1, T, 5}, dtype) * 40;
+        const std::vector<double> k_all = numbers(k), v_all = numbers(v);
+        for (std::int64_t t = 0; t < T; ++t) {
+          keys.push_back(rounded(precision, {k_all.begin() + 3 * t, k_all.begin() + 3 * t + 3}));
+          values.push_back(rounded(precision, {v_all.begin() + 5 * t, v_all.begin() + 5 * t + 5}));
+        }
+        const nn::KeysValues all = cache.extend(layer, k, v);
+        CHECK(all.keys.dtype() == dtype);
+        std::vector<double> want_k, want_v;
+        for (const std::int64_t at : cache.keys()[0]) {
+          const std::vector<double>&one = keys[std::size_t(at)], &other = values[std::size_t(at)];
+          want_k.insert(want_k.end(), one.begin(), one.end());
+          want_v.insert(want_v.end(), other.begin(), other.end());
+        }
+        CHECK(numbers(all.keys) == want_k);
+        CHECK(numbers(all.values) == want_v);
+      }
+    }
+  nn::KVCache cache({.capacity = 2, .precision = Precision::f16});
+  cache.advance(1, 1);
+  const Tensor small = ones({1, 1, 1, 2});
+  CHECK(has(message_of<ValueError>([&] { cache.extend(layer, small, small * 7e4); }),
+            "a key or value is 70000, which f16 cannot hold: keep them as f32"));
 }
 
 TEST_CASE("what a cache refuses") {

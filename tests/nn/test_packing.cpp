@@ -2,6 +2,7 @@
 #include <string>
 
 #include "gradus/engine/grad_mode.h"
+#include "gradus/models/families.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/packing.h"
 #include "gradus/ops/create.h"
@@ -34,7 +35,7 @@ TEST_CASE("a packed GPT gives what one with rounded weights gives, and takes les
                               wanted = naive::numbers(rounded(ids));
     // Sums of at most 40 terms in another order, through two blocks: 2⁻²⁴ each, enlarged by norms.
     for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-5);
-    CHECK(nn::weight_bytes(packed) < nn::weight_bytes(rounded));
+    CHECK(packed.token.packed.bytes() < 4 * rounded.token.weight.numel());
   }
 }
 
@@ -71,8 +72,8 @@ TEST_CASE("a packed layer refuses gradients, copies, and a second packing") {
   nn::pack(packed, Precision::bf16);
   const Tensor ids = zeros({1, 3}, Dtype::i64);
   CHECK(has(message_of<GraphError>([&] { std::ignore = packed(ids); }), "gives no gradients"));
-  CHECK(
-      has(message_of<GraphError>([&] { std::ignore = packed.token.clone(); }), "cannot be cloned"));
+  CHECK(has(message_of<GraphError>([&] { std::ignore = packed.token.clone(); }),
+            "weight of Embedding is packed"));
   CHECK(has(message_of<GraphError>([&] { nn::pack(packed, Precision::int8); }),
             "token is packed already"));
   const NoGrad off;
@@ -84,6 +85,18 @@ TEST_CASE("a packed layer refuses gradients, copies, and a second packing") {
   large.blocks[1].attention.out_proj.weight.detach()[0].fill_(1e6);
   CHECK(has(message_of<ValueError>([&] { nn::pack(large, Precision::f16); }),
             "blocks.1.attention.out_proj.weight: PackedMatrix: the number at [0, 0] is 1e+06"));
+  CHECK(large.state_dict().size() == model().state_dict().size());  // nothing was packed
+}
+
+TEST_CASE("a packed model is not saved, loaded or compared without its weights") {
+  nn::GPT packed = model(), other = model();
+  const nn::StateDict whole = other.state_dict();
+  nn::pack(packed.blocks[1], Precision::int8);
+  const auto refused = [](auto&& f) { return message_of<GraphError>(f); };
+  const char* why = "blocks.1.attention.qkv_proj.weight of GPT is packed";
+  CHECK(has(refused([&] { std::ignore = packed.state_dict(); }), why));
+  CHECK(has(refused([&] { packed.load_state_dict(whole); }), why));
+  CHECK(has(refused([&] { std::ignore = nn::named_state(packed, nn::gpt2_names()); }), why));
 }
 
 }  // namespace gradus::testing

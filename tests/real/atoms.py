@@ -38,6 +38,9 @@ with tempfile.TemporaryDirectory() as model:
         os.symlink(os.path.abspath(source + name), f"{model}/{name}")
     subprocess.run([sys.executable, f"{ROOT}/tools/pt2safetensors.py", f"{source}pytorch_model.bin",
                     f"{model}/model.safetensors"], check=True, stdout=subprocess.DEVNULL)
+    page = f"{model}/step.html"
+    program("atoms", model, PUBLISHED[0][0], trace=page)
+    check("bytes of the trace page", os.path.getsize(page), 8e6)
     lines = program("atoms", model, *(reaction for reaction, _, _ in PUBLISHED)).splitlines()
 worst, differing = 0.0, 0
 for i, (reaction, confidence, atoms) in enumerate(PUBLISHED):

@@ -38,12 +38,13 @@ def wheel(package):
     return folder
 
 
-def program(name, *arguments, text=None):
-    """What a program of the build prints."""
+def program(name, *arguments, text=None, trace=None):
+    """What a program of the build prints; `trace` is the file of its trace page."""
     path = f"{BUILD}/{name}"
     if not os.path.exists(path):
         skip(f"no {path}: cmake --build {BUILD} --target {name} (GRADUS_BUILD names another build)")
-    run = subprocess.run([path, *map(str, arguments)], input=text, capture_output=True, text=True)
+    environment = {**os.environ, "GRADUS_TRACE": trace} if trace else None
+    run = subprocess.run([path, *map(str, arguments)], input=text, capture_output=True, text=True, env=environment)
     if run.returncode != 0:
         sys.exit(f"{name} {' '.join(map(str, arguments))[:200]}: exit code {run.returncode}\n{run.stderr}")
     return run.stdout

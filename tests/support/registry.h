@@ -63,6 +63,7 @@ Samples layer_samples();
 Samples training_samples();        // of layers
 Samples token_layer_samples();     // positions, convolution, linear attention, scores, pooling
 Samples transformer_samples();     // attention layers, decoders, stacks
+Samples option_samples();          // what models of other people ask of layers
 Samples sequence_model_samples();  // translator, recommender
 Samples view_samples();
 

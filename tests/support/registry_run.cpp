@@ -29,7 +29,8 @@ const Samples& all_samples() {
                                 position_samples,    token_layer_samples,
                                 transformer_samples, sequence_model_samples,
                                 convolution_samples, linear_attention_samples,
-                                measure_samples,     encoder_model_samples})
+                                measure_samples,     encoder_model_samples,
+                                option_samples})
       for (Sample& sample : family()) list.push_back(std::move(sample));
     return list;
   }();
