@@ -69,7 +69,9 @@ class Adapter {
                   "the derivative must be vjp(inputs…, dy) that returns the gradients, "
                   "vjp(inputs…, dy, gradients…) that writes them, gradient(inputs…), "
                   "jacobian(inputs…) or check::jvp(f)");
-    if constexpr (form.takes_upstream) {
+    if constexpr (!form.known) {
+      return;
+    } else if constexpr (form.takes_upstream) {
       DerivativeInto into = [d, self = *this](const Arguments& in, const Values& dy,
                                               const Arguments& start) mutable {
         std::tuple<Upstream<D>> up(Upstream<D>(dy, self.plan_->output));
@@ -77,10 +79,8 @@ class Adapter {
         std::get<0>(up).inspect("the derivative", "dy", false);
         return dx;
       };
-      if (form.writes) functions.into = into;
-      functions.vjp = [into, self = *this](const Arguments& in, const Values& dy) mutable {
-        return into(in, dy, self.starts(self.plan_->gradients));
-      };
+      if (form.writes) return static_cast<void>(functions.into = into);
+      functions.vjp = [into](const Arguments& in, const Values& dy) { return into(in, dy, {}); };
     } else {
       matrix_vjp(functions,
                  [d, column_major, self = *this](const Arguments& in, std::size_t outputs) mutable {
@@ -119,7 +119,7 @@ class Adapter {
 
   template <class Function>
   static auto inputs_for(const Plan& plan, const Arguments& in) {
-    return buffers_for<Function, 0, Which::all, G...>(plan.inputs, in);
+    return buffers_for<Function, 0, true, G...>(plan.inputs, in);
   }
 
   /// What dy is where the derivative does not say: of the type that forward returns.
@@ -155,7 +155,7 @@ class Adapter {
     auto x = inputs_for<D>(*plan_, in);
     Arguments result;
     if constexpr (form_of<D>().writes) {
-      auto dx = buffers_for<D, count + sizeof...(Up), Which::wanted, G...>(layouts, start);
+      auto dx = buffers_for<D, count + sizeof...(Up), false, G...>(layouts, start);
       call(d, x, up..., dx);
       result = collect(dx);
     } else {
@@ -173,10 +173,8 @@ class Adapter {
   /// What gradients' buffers hold before the call: zeros where they are added to, or else NaN.
   Arguments starts(const std::vector<Layout>& layouts) const {
     Arguments result;
-    for (const Layout& layout : layouts) {
-      result.push_back(nans(layout));
-      if (plan_->accumulates) std::fill(result.back().begin(), result.back().end(), 0.0);
-    }
+    for (const Layout& layout : layouts)
+      result.push_back(plan_->accumulates ? Values(count_of(layout.shape), 0.0) : nans(layout));
     return result;
   }
 
@@ -268,7 +266,7 @@ class Adapter {
   template <class D>
   Values along(D& d, const Arguments& in, const Arguments& directions) const {
     auto x = inputs_for<D>(*plan_, in);
-    auto v = buffers_for<D, count, Which::wanted, G...>(plan_->gradients, directions);
+    auto v = buffers_for<D, count, false, G...>(plan_->gradients, directions);
     const auto& result = call(d, x, v);
     inspect(x, "the derivative");
     return numbers_of(result, plan_->output);

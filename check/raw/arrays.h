@@ -171,19 +171,28 @@ using Element = typename ElementOf<std::remove_cv_t<A>>::type;
 
 template <class A>
 Layout layout_of(const A& a) {
-  return Array<A>::layout(a);
+  if constexpr (Numbers<A>) return Array<A>::layout(a);
+  return {};  // numbers_of refuses it
 }
 
 /// The numbers of a row-major, whatever it is. A flat one lies as `layout` says, if it fits.
-template <Numbers A>
+template <class A>
 Values numbers_of(const A& a, Layout layout) {
-  const Layout own = layout_of(a);
-  if constexpr (Array<A>::shaped) layout = own;
-  Values result(count_of(own.shape));
-  const bool fits = count_of(layout.shape) == result.size();
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = static_cast<double>(Array<A>::at(a, fits ? layout.position(i) : i));
-  return result;
+  constexpr bool taken = Numbers<A>;
+  static_assert(taken,
+                "a function returns numbers as an input has them: a number, a vector, array or "
+                "span of numbers, rows of rows, a matrix; several gradients are a tuple of those, "
+                "or a vector");
+  if constexpr (taken) {
+    const Layout own = layout_of(a);
+    if constexpr (Array<A>::shaped) layout = own;
+    Values result(count_of(own.shape));
+    const bool fits = count_of(layout.shape) == result.size();
+    for (std::size_t i = 0; i < result.size(); ++i)
+      result[i] = static_cast<double>(Array<A>::at(a, fits ? layout.position(i) : i));
+    return result;
+  }
+  return {};
 }
 
 }  // namespace gradus::check

@@ -37,13 +37,11 @@ struct Plan {
   bool accumulates = false;
 };
 
-enum class Which { all, wanted };
-
-/// Buffers for what belongs to each input (to each that wants a gradient), of the types that the
+/// Buffers for what belongs to each input (or to each that wants a gradient), of the types that the
 /// parameters of F have from number First on.
-template <class F, std::size_t First, Which which, class... G>
+template <class F, std::size_t First, bool all, class... G>
 auto buffers_for(const std::vector<Layout>& layouts, const Arguments& values) {
-  constexpr std::array<bool, sizeof...(G)> taken{(which == Which::all || G::wanted)...};
+  constexpr std::array<bool, sizeof...(G)> taken{(all || G::wanted)...};
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
     return std::tuple_cat([&] {
       if constexpr (taken[K]) {

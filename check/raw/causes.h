@@ -43,7 +43,6 @@ inline std::string jacobian_map(const Evidence& evidence) {
 inline Cause unread_upstream(Evidence evidence) {
   const std::size_t rows = evidence.inputs.front().numeric.rows;
   std::vector<bool> dead(rows, true), wanted(rows, false);
-  bool any_wrong = false;
   for (std::size_t k = 0; k < evidence.inputs.size(); ++k) {
     evidence.input = k;
     const Comparison d(evidence);
@@ -52,12 +51,11 @@ inline Cause unread_upstream(Evidence evidence) {
       for (std::size_t j = 0; j < d.a.columns; ++j) {
         dead[i] = dead[i] && d.a(i, j) == 0;
         wanted[i] = wanted[i] || std::abs(d.n(i, j)) > d.fuzz;
-        any_wrong = any_wrong || d.wrong(i, j);
       }
   }
   for (std::size_t i = 0; i < rows; ++i) dead[i] = dead[i] && wanted[i];
   const auto unread = std::count(dead.begin(), dead.end(), true);
-  if (!any_wrong || rows < 2 || unread == 0 || unread == std::ssize(dead)) return {};
+  if (rows < 2 || unread == 0 || unread == std::ssize(dead)) return {};
   for (std::size_t k = 0; k < evidence.inputs.size(); ++k) {
     evidence.input = k;
     const Comparison d(evidence);

@@ -166,7 +166,12 @@ class Raw {
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 
-struct NotTaken {};  // one error is enough
+/// What stands for a check that was refused: one error is enough.
+struct NotTaken {
+  const Report& report() const;
+  operator Report() const;
+  explicit operator bool() const;
+};
 
 /// An argument of raw() as an input; what is one already stays as it is.
 template <class A, bool Wanted>
@@ -204,17 +209,21 @@ auto given(const T (&value)[N]) {
 /// Several gradients are a tuple, or a vector of vectors.
 template <class F, class D, class... A>
 [[nodiscard]] auto raw(std::string name, F forward, D derivative, const A&... inputs) {
-  static_assert(sizeof...(A) > 0, "give at least one input to differentiate by");
-  constexpr bool taken = takes<F, decltype(given(inputs))...>();
+  constexpr bool some = sizeof...(A) > 0,
+                 known = (requires { typename decltype(given(inputs))::Type; } && ...);
+  static_assert(some, "give at least one input to differentiate by");
+  constexpr bool taken = some && takes<F, decltype(given(inputs))...>();
   static_assert(
-      taken,
+      taken || !some || !known,
       "forward is y = f(inputs…) or f(inputs…, y), with as many inputs as are given and of "
       "types that they fit. A member function: method(&C::f, object). An overloaded or "
       "generic one: a lambda, [](double x) { return std::exp(x); }");
-  if constexpr (taken && sizeof...(A) == 1 && value_and_gradient<D>()) {
+  if constexpr (!taken) {
+    return NotTaken();
+  } else if constexpr (sizeof...(A) == 1 && value_and_gradient<D>()) {
     const ValueAndGradient<D> both(std::move(derivative), (layout_of(given(inputs).value), ...));
     return raw(std::move(name), std::move(forward), both.gradient(), inputs...);
-  } else if constexpr (taken) {
+  } else {
     return Raw<F, decltype(given(inputs))...>(std::move(name), std::move(forward),
                                               std::move(derivative), given(inputs)...);
   }
@@ -231,6 +240,8 @@ template <class D, class A>
   if constexpr (number)
     return Raw<RealFunction, Given<double, true>>(std::move(name), f, std::move(derivative),
                                                   Given<double, true>{static_cast<double>(x)});
+  else
+    return NotTaken();
 }
 template <class A>
 [[nodiscard]] auto raw(std::string name, RealFunction f, RealFunction derivative, const A& x) {

@@ -11,6 +11,18 @@ struct Numeric {
   std::vector<Move> moves;
   std::vector<std::vector<Slope>> slopes;
 
+  /// Leaves out what was not measured: of `elements` moves those from `done` on, and of the others
+  /// those from `seen` on.
+  void keep(std::size_t done, std::size_t elements, std::size_t seen) {
+    const auto cut = [&](auto& all) {
+      all.resize(seen);
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(done),
+                all.begin() + static_cast<std::ptrdiff_t>(elements));
+    };
+    cut(moves);
+    cut(slopes);
+  }
+
   /// The largest derivative by this move, of single outputs or of weighted sums of them.
   double scale(std::size_t move, bool dense, const std::vector<Probe>& probes,
                const Tolerance& t) const {
@@ -25,6 +37,14 @@ struct Numeric {
   bool blind(std::size_t move) const {
     return !std::all_of(slopes[move].begin(), slopes[move].end(),
                         [](const Slope& n) { return n.finite(); });
+  }
+
+  /// Is every measured derivative 0?
+  bool flat() const {
+    for (const std::vector<Slope>& move : slopes)
+      for (const Slope& n : move)
+        if (!n.looks_zero()) return false;
+    return !slopes.empty();
   }
 
   /// Does it stand at a kink for which no convention is declared?
@@ -72,7 +92,11 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
         "rounding: an edge, a jump, an infinite derivative? Choose values beside it";
   } else if (judgement.verdict == Verdict::inconclusive) {
     finding.note =
-        "the error estimate of the differences, " + number(own.estimate(), 2) + ", is too large";
+        "the differences are known to " + number(own.estimate(), 2) + " only: " +
+        (n.only_rounding() ? "forward's rounding hides the rest. Take away an offset, or choose "
+                             "inputs where it changes more"
+                           : "forward jitters, or its derivative is infinite. Choose values "
+                             "beside it; if it is noisy inside, .resolution(1e-3)");
   } else if (n.kink && own.lower() == own.upper()) {
     finding.note = "at a kink, where by the declared convention it is " + number(own.value, 6);
   } else if (n.kink) {
@@ -104,14 +128,14 @@ inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& su
   return {};
 }
 
-/// What the report should say of an input beside its findings.
+/// What the report should say of an input beside its findings; what a sample left out may have been
+/// said.
 inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric& numeric,
-                                            const Tolerance& t) {
+                                            const Tolerance& t, bool sample_said) {
   std::vector<std::string> notes;
   const std::string input = "input '" + summary.name + "'";
   const auto some = [&](std::int64_t n) { return share(n, summary.elements) + " of " + input; };
   std::optional<std::size_t> first_kink;
-  bool all_zero = true;
   for (std::size_t m = 0; m < numeric.slopes.size() && !numeric.moves[m].along(); ++m)
     summary.largest = largest_resolved(numeric.slopes[m], summary.largest, t);
   std::int64_t coarse = 0, sampled = 0, undeclared = 0;
@@ -119,7 +143,6 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
     bool kink = false, loose = false, rough = false;
     for (const Slope& n : numeric.slopes[m]) {
       const bool zero = n.looks_zero();
-      all_zero = all_zero && zero;
       kink = kink || n.kink;
       loose = loose || (n.kink && n.lower() != n.upper());
       rough = rough || (!zero && n.finite() && !within(n, 1e-3, summary.largest, t));
@@ -128,16 +151,17 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
     summary.kinks += kink ? 1 : 0;
     coarse += rough ? 1 : 0;
     undeclared += loose ? 1 : 0;
-    if (loose && !first_kink) first_kink = numeric.moves[m].element;
+    const std::size_t element = *numeric.moves[m].element;
+    if (loose) first_kink = std::min(first_kink.value_or(element), element);
   }
   if (summary.elements == 0) {
     notes.push_back(input + " has no elements: nothing to compare");
-  } else if (all_zero && summary.compared > 0) {
+  } else if (numeric.flat()) {
     notes.push_back(input +
-                    ": every measured derivative is 0. The output does not depend on it "
-                    "here, so this sample tells little; choose other values");
+                    ": every measured derivative is 0. It is a stationary point, or the output "
+                    "does not depend on it: this tells little; choose other values too");
   }
-  if (sampled < summary.elements)
+  if (sampled < summary.elements && !sample_said)
     notes.push_back(joined(some(sampled), " were compared one by one, all of them along ",
                            std::ssize(numeric.moves) - sampled, " directions"));
   if (coarse > 0)

@@ -121,12 +121,14 @@ inline std::vector<std::vector<std::size_t>> groups_along(std::size_t axis, cons
 inline std::string location(const std::vector<bool>& in, const Shape& shape, const Values& x) {
   const std::int64_t count = std::count(in.begin(), in.end(), true);
   if (count == 0 || count == std::ssize(in)) return "";
+  const auto are_those = [&](auto property) {  // the elements in question, and no others
+    for (std::size_t j = 0; j < in.size(); ++j)
+      if (in[j] != property(j)) return false;
+    return true;
+  };
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     for (std::int64_t index = 0; index < shape[axis]; ++index) {
-      bool same = true;
-      for (std::size_t j = 0; j < in.size() && same; ++j)
-        same = in[j] == (index_of(j, shape)[axis] == index);
-      if (!same) continue;
+      if (!are_those([&](auto j) { return index_of(j, shape)[axis] == index; })) continue;
       const std::string which = index + 1 == shape[axis] ? "the last index"
                                 : index == 0             ? "the first index"
                                                          : "index " + std::to_string(index);
@@ -137,16 +139,11 @@ inline std::string location(const std::vector<bool>& in, const Shape& shape, con
     const auto j = std::find(in.begin(), in.end(), true) - in.begin();
     return "at " + list(index_of(static_cast<std::size_t>(j), shape)) + " alone";
   }
-  bool negative = x.size() == in.size(), positive = negative, diagonal = shape.size() == 2;
-  for (std::size_t j = 0; j < in.size(); ++j) {
-    negative = negative && in[j] == (x[j] < 0);
-    positive = positive && in[j] == (x[j] > 0);
-    const Shape at = index_of(j, shape);
-    diagonal = diagonal && in[j] == (at[0] == at[1]);
-  }
-  if (negative) return "where the input is negative";
-  if (positive) return "where the input is positive";
-  return diagonal ? "on the diagonal" : "";
+  const bool known = x.size() == in.size();
+  if (known && are_those([&](auto j) { return x[j] < 0; })) return "where the input is negative";
+  if (known && are_those([&](auto j) { return x[j] > 0; })) return "where the input is positive";
+  const auto diagonal = [&](auto j) { return index_of(j, shape)[0] == index_of(j, shape)[1]; };
+  return shape.size() == 2 && are_those(diagonal) ? "on the diagonal" : "";
 }
 
 }  // namespace gradus::check

@@ -69,10 +69,10 @@ constexpr bool value_and_gradient() {
 template <class F, class... G>
 constexpr bool takes() {
   if constexpr (!(requires { typename G::Type; } && ...)) {
-    return false;  // and that has been said
+    return false;  // that was said
   } else if constexpr (Plain<F>) {
-    constexpr std::size_t more = SignatureOf<F>::arity - sizeof...(G);
-    return more == 0 || (more == 1 && std::is_void_v<typename SignatureOf<F>::Result>);
+    return SignatureOf<F>::arity ==
+           sizeof...(G) + (std::is_void_v<typename SignatureOf<F>::Result> ? 1 : 0);
   } else {
     return std::is_invocable_v<F&, typename G::Type&...>;
   }

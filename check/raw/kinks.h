@@ -40,8 +40,7 @@ inline Slope kink_of(const std::vector<Slope>& tried) {
     least = movement;
     result = now;
     result.kink = true;
-    result.jitter = 0;
-    result.bend = 0;
+    result.jitter = result.bend = 0;
     result.value = 0.5 * (now.left + now.right);
     result.change = movement;
     result.noise = 4 * now.noise;  // 40/6 half-ulps of f in a one-sided formula, beside 110/60

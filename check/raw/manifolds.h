@@ -13,11 +13,11 @@ inline Values times(const Matrix& a, const Values& x) {
     for (std::size_t j = 0; j < a.columns; ++j) y[i] += a(i, j) * x[j];
   return y;
 }
-inline Values transposed_times(const Matrix& a, const Values& x) {
-  Values y(a.columns, 0.0);
+inline Matrix transposed(const Matrix& a) {
+  Matrix b{a.columns, a.rows};
   for (std::size_t i = 0; i < a.rows; ++i)
-    for (std::size_t j = 0; j < a.columns; ++j) y[j] += a(i, j) * x[i];
-  return y;
+    for (std::size_t j = 0; j < a.columns; ++j) b(j, i) = a(i, j);
+  return b;
 }
 inline Matrix product(const Matrix& a, const Matrix& b) {
   Matrix c{a.rows, b.columns};
@@ -48,10 +48,7 @@ inline Matrix tangent_basis(const Manifold& m, const Values& x) {
 
 /// (BᵀB)⁻¹ v, by elimination: BᵀB is positive definite.
 inline Values solve_normal(const Matrix& b, Values v) {
-  Matrix a{b.columns, b.columns};
-  for (std::size_t k = 0; k < b.rows; ++k)
-    for (std::size_t i = 0; i < b.columns; ++i)
-      for (std::size_t j = 0; j < b.columns; ++j) a(i, j) += b(k, i) * b(k, j);
+  Matrix a = product(transposed(b), b);
   const std::size_t n = v.size();
   for (std::size_t k = 0; k < n; ++k)
     for (std::size_t i = k + 1; i < n; ++i) {
@@ -73,19 +70,14 @@ inline Values tangent_of(const Manifold& m, const Matrix& b, const Values& y, co
   if (m.minus) return m.minus(y, x);
   Values apart = y;
   for (std::size_t i = 0; i < y.size(); ++i) apart[i] -= x[i];
-  return solve_normal(b, transposed_times(b, apart));
+  return solve_normal(b, times(transposed(b), apart));
 }
 
 /// How far rows of x are from orthonormal ones.
 inline double orthonormal_residual(const Matrix& rows) {
-  double worst = 0;
-  for (std::size_t i = 0; i < rows.rows; ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      double sum = i == j ? -1 : 0;
-      for (std::size_t k = 0; k < rows.columns; ++k) sum += rows(i, k) * rows(j, k);
-      worst = std::max(worst, std::abs(sum));
-    }
-  return worst;
+  Matrix gram = product(rows, transposed(rows));
+  for (std::size_t i = 0; i < rows.rows; ++i) gram(i, i) -= 1;
+  return largest_of(gram.values);
 }
 
 /// sin(a)/a and (1 − cos a)/a², and (a − sin a)/a³, also near 0, from a².
@@ -107,71 +99,61 @@ inline Matrix rotation_series(const double* w, double p, double q) {
   return r;
 }
 
+/// A dimension that does not depend on how many numbers a point has.
+inline auto always(std::size_t n) {
+  return [n](std::size_t) { return n; };
+}
+
 GRADUS_CHECK_INLINE Manifold quaternion() {
-  return {.name = "unit quaternions",
-          .dimension = [](std::size_t) { return std::size_t{3}; },
-          .plus =
-              [](const Values& q, const Values& d) {
-                const double a2 = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) / 4;
-                const double s = rotation_factors(a2)[0] / 2, w = std::cos(std::sqrt(a2));
-                const double x = s * d[0], y = s * d[1], z = s * d[2];
-                return Values{q[0] * w - q[1] * x - q[2] * y - q[3] * z,
-                              q[0] * x + q[1] * w + q[2] * z - q[3] * y,
-                              q[0] * y - q[1] * z + q[2] * w + q[3] * x,
-                              q[0] * z + q[1] * y - q[2] * x + q[3] * w};
-              },
-          .residual =
-              [](const Values& q) {
-                return q.size() == 4 ? orthonormal_residual({1, 4, q}) : 1.0;
-              }};
+  const auto plus = [](const Values& q, const Values& d) {
+    const double a2 = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) / 4;
+    const double s = rotation_factors(a2)[0] / 2, w = std::cos(std::sqrt(a2));
+    const double x = s * d[0], y = s * d[1], z = s * d[2];
+    return Values{
+        q[0] * w - q[1] * x - q[2] * y - q[3] * z, q[0] * x + q[1] * w + q[2] * z - q[3] * y,
+        q[0] * y - q[1] * z + q[2] * w + q[3] * x, q[0] * z + q[1] * y - q[2] * x + q[3] * w};
+  };
+  const auto residual = [](const Values& q) {
+    return q.size() == 4 ? orthonormal_residual({1, 4, q}) : 1.0;
+  };
+  return {"unit quaternions", always(3), plus, {}, residual};
 }
 
 GRADUS_CHECK_INLINE Manifold so3() {
-  return {.name = "rotation matrices",
-          .dimension = [](std::size_t) { return std::size_t{3}; },
-          .plus =
-              [](const Values& r, const Values& d) {
-                const auto [s, c, unused] =
-                    rotation_factors(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-                return product({3, 3, r}, rotation_series(d.data(), s, c)).values;
-              },
-          .residual =
-              [](const Values& r) {
-                if (r.size() != 9) return 1.0;
-                const double det = r[0] * (r[4] * r[8] - r[5] * r[7]) -
-                                   r[1] * (r[3] * r[8] - r[5] * r[6]) +
-                                   r[2] * (r[3] * r[7] - r[4] * r[6]);
-                return std::max(orthonormal_residual({3, 3, r}), std::abs(det - 1));
-              }};
+  const auto plus = [](const Values& r, const Values& d) {
+    const auto [s, c, unused] = rotation_factors(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    return product({3, 3, r}, rotation_series(d.data(), s, c)).values;
+  };
+  const auto residual = [](const Values& r) {
+    if (r.size() != 9) return 1.0;
+    const double det = r[0] * (r[4] * r[8] - r[5] * r[7]) - r[1] * (r[3] * r[8] - r[5] * r[6]) +
+                       r[2] * (r[3] * r[7] - r[4] * r[6]);
+    return std::max(orthonormal_residual({3, 3, r}), std::abs(det - 1));
+  };
+  return {"rotation matrices", always(3), plus, {}, residual};
 }
 
 GRADUS_CHECK_INLINE Manifold se3() {
   const auto rotation = [](const Values& t) {
     return Values{t[0], t[1], t[2], t[4], t[5], t[6], t[8], t[9], t[10]};
   };
-  return {.name = "rigid motions",
-          .dimension = [](std::size_t) { return std::size_t{6}; },
-          .plus =
-              [rotation](const Values& t, const Values& d) {
-                const double* w = d.data() + 3;
-                const auto [s, c, e] = rotation_factors(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
-                const Matrix r{3, 3, rotation(t)};
-                const Matrix turned = product(r, rotation_series(w, s, c));
-                const Values way =
-                    times(r, times(rotation_series(w, c, e), {d.begin(), d.begin() + 3}));
-                Values result = t;
-                for (std::size_t i = 0; i < 3; ++i) {
-                  for (std::size_t j = 0; j < 3; ++j) result[4 * i + j] = turned(i, j);
-                  result[4 * i + 3] += way[i];
-                }
-                return result;
-              },
-          .residual =
-              [rotation](const Values& t) {
-                const bool whole =
-                    t.size() == 16 && t[12] == 0 && t[13] == 0 && t[14] == 0 && t[15] == 1;
-                return whole || t.size() == 12 ? so3().residual(rotation(t)) : 1.0;
-              }};
+  const auto plus = [rotation](const Values& t, const Values& d) {
+    const double* w = d.data() + 3;
+    const auto [s, c, e] = rotation_factors(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+    const Matrix r{3, 3, rotation(t)}, turned = product(r, rotation_series(w, s, c));
+    const Values way = times(r, times(rotation_series(w, c, e), {d.begin(), d.begin() + 3}));
+    Values result = t;
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t j = 0; j < 3; ++j) result[4 * i + j] = turned(i, j);
+      result[4 * i + 3] += way[i];
+    }
+    return result;
+  };
+  const auto residual = [rotation](const Values& t) {
+    const bool whole = t.size() == 16 && t[12] == 0 && t[13] == 0 && t[14] == 0 && t[15] == 1;
+    return whole || t.size() == 12 ? so3().residual(rotation(t)) : 1.0;
+  };
+  return {"rigid motions", always(6), plus, {}, residual};
 }
 
 /// Orthonormal rows [n − rows, n] that complete the orthonormal rows of x [rows, n]: what is left
@@ -201,11 +183,7 @@ inline Matrix complement(const Matrix& x) {
 /// The nearest orthonormal rows, by Newton's iteration.
 inline Matrix orthonormal(Matrix rows) {
   for (int step = 0; step < 8; ++step) {
-    Matrix gram{rows.rows, rows.rows};
-    for (std::size_t a = 0; a < rows.rows; ++a)
-      for (std::size_t b = 0; b < rows.rows; ++b)
-        for (std::size_t i = 0; i < rows.columns; ++i) gram(a, b) += rows(a, i) * rows(b, i);
-    const Matrix change = product(gram, rows);
+    const Matrix change = product(product(rows, transposed(rows)), rows);
     for (std::size_t i = 0; i < rows.values.size(); ++i)
       rows.values[i] = 1.5 * rows.values[i] - 0.5 * change.values[i];
   }
@@ -239,67 +217,57 @@ GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count) {
       for (std::size_t j = 0; j < count; ++j) result[i * count + j] = moved(j, i);
     return result;
   };
-  return {.name = joined("frames of ", count, " orthonormal columns"),
-          .dimension = [=](std::size_t) { return rows * count - count * (count + 1) / 2; },
-          .plus = plus,
-          .residual =
-              [=](const Values& x) {
-                return x.size() == rows * count ? orthonormal_residual(columns(x)) : 1.0;
-              },
-          .gradient = Gradient::embedded};
+  const auto residual = [=](const Values& x) {
+    return x.size() == rows * count ? orthonormal_residual(columns(x)) : 1.0;
+  };
+  const std::string name = joined("frames of ", count, " orthonormal columns");
+  const std::size_t free = rows * count - count * (count + 1) / 2;
+  return {name, always(free), plus, {}, residual, Gradient::embedded};
 }
 
 GRADUS_CHECK_INLINE Manifold sphere() {
-  return {.name = "the unit sphere",
-          .dimension = [](std::size_t n) { return n - 1; },
-          .plus = [](const Values& x, const Values& d) { return frame(x.size(), 1).plus(x, d); },
-          .residual = [](const Values& x) { return frame(x.size(), 1).residual(x); },
-          .gradient = Gradient::embedded};
+  return {"the unit sphere",
+          [](std::size_t n) { return n - 1; },
+          [](const Values& x, const Values& d) { return frame(x.size(), 1).plus(x, d); },
+          {},
+          [](const Values& x) { return frame(x.size(), 1).residual(x); },
+          Gradient::embedded};
 }
 
 GRADUS_CHECK_INLINE Manifold symmetric() {
-  const auto size = [](std::size_t numbers) {
+  const auto side = [](std::size_t numbers) {
     return static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(numbers))));
   };
-  return {
-      .name = "symmetric matrices",
-      .dimension = [size](std::size_t numbers) { return size(numbers) * (size(numbers) + 1) / 2; },
-      .plus =
-          [size](const Values& x, const Values& d) {
-            const std::size_t n = size(x.size());
-            Values result = x;
-            for (std::size_t i = 0, at = 0; i < n; ++i)
-              for (std::size_t j = 0; j <= i; ++j, ++at) {
-                result[i * n + j] += d[at];
-                if (i != j) result[j * n + i] += d[at];
-              }
-            return result;
-          },
-      .residual =
-          [size](const Values& x) {
-            const std::size_t n = size(x.size());
-            double worst = n * n == x.size() ? 0 : 1;
-            for (std::size_t i = 0; i < n && worst < 1; ++i)
-              for (std::size_t j = 0; j < i; ++j)
-                worst = std::max(worst, std::abs(x[i * n + j] - x[j * n + i]));
-            return worst / std::max(largest_of(x), 1e-300);
-          },
-      .gradient = Gradient::ambient};
+  const auto dimension = [side](std::size_t n) { return side(n) * (side(n) + 1) / 2; };
+  const auto plus = [side](Values x, const Values& d) {
+    const std::size_t n = side(x.size());
+    for (std::size_t i = 0, at = 0; i < n; ++i)
+      for (std::size_t j = 0; j <= i; ++j, ++at) {
+        x[i * n + j] += d[at];
+        if (i != j) x[j * n + i] += d[at];
+      }
+    return x;
+  };
+  const auto residual = [side](const Values& x) {
+    const std::size_t n = side(x.size());
+    if (n * n != x.size()) return 1.0;
+    Values apart = transposed({n, n, x}).values;
+    for (std::size_t i = 0; i < x.size(); ++i) apart[i] -= x[i];
+    return largest_of(apart) / std::max(largest_of(x), 1e-300);
+  };
+  return {"symmetric matrices", dimension, plus, {}, residual, Gradient::ambient};
 }
 
 GRADUS_CHECK_INLINE Manifold positive() {
-  return {.name = "positive numbers",
-          .dimension = [](std::size_t n) { return n; },
-          .plus =
-              [](Values x, const Values& d) {
-                for (std::size_t i = 0; i < x.size(); ++i) x[i] *= std::exp(d[i]);
-                return x;
-              },
-          .residual =
-              [](const Values& x) {
-                return std::all_of(x.begin(), x.end(), [](double v) { return v > 0; }) ? 0.0 : 1.0;
-              },
-          .gradient = Gradient::ambient};
+  const auto plus = [](Values x, const Values& d) {
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= std::exp(d[i]);
+    return x;
+  };
+  const auto residual = [](const Values& x) {
+    return std::all_of(x.begin(), x.end(), [](double v) { return v > 0; }) ? 0.0 : 1.0;
+  };
+  return {"positive numbers", [](std::size_t n) { return n; }, plus, {}, residual,
+          Gradient::ambient};
 }
 
 }  // namespace gradus::check

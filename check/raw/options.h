@@ -29,11 +29,11 @@ using Derivative = std::function<Arguments(const Arguments&, const Values& dy)>;
 using DerivativeInto =
     std::function<Arguments(const Arguments&, const Values& dy, const Arguments& start)>;
 
-/// What is checked. Only the first two are needed.
+/// What is checked: `forward`, and `vjp` or `into`. The others are for what they say.
 struct Functions {
   Forward forward;
   Derivative vjp;
-  DerivativeInto into = {};  // the same derivative, where it writes to buffers of the caller
+  DerivativeInto into = {};  // a derivative that writes to buffers of the caller
   bool accumulates = false;  // `into` adds to what it finds
   bool linear = false;       // vjp multiplies by a matrix that was given: it cannot but be linear
   std::function<Shape()> shape = {};  // of the output, asked after the first call of forward

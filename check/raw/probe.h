@@ -40,7 +40,7 @@ struct Move {
   }
 };
 
-/// `some` different numbers below `count` (all of them if there are no more), in rising order.
+/// `some` different numbers below `count`, in random order; all of them if there are no more.
 inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Random& random) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -49,7 +49,6 @@ inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Rand
     std::swap(order[i], order[i + static_cast<std::size_t>(rest)]);
   }
   order.resize(std::min(some, count));
-  std::sort(order.begin(), order.end());
   return order;
 }
 
@@ -89,14 +88,8 @@ inline Values part_of(const Values& all, std::size_t from, std::size_t to) {
 }
 
 inline Slope scaled(Slope s, double w) {
-  s.value *= w;
-  s.change *= w;
-  s.left *= w;
-  s.right *= w;
-  s.noise *= std::abs(w);
-  s.jitter *= std::abs(w);
-  s.bend *= std::abs(w);
-  s.turn *= std::abs(w);
+  for (double* each : {&s.value, &s.change, &s.left, &s.right}) *each *= w;
+  for (double* each : {&s.noise, &s.jitter, &s.bend, &s.turn}) *each *= std::abs(w);
   return s;
 }
 

@@ -45,9 +45,10 @@ class Pullback {
     g.forward = [this](const Arguments& delta) { return forward(f_.forward, delta); };
     if (f_.reference)
       g.reference = [this](const Arguments& delta) { return forward(f_.reference, delta); };
-    g.vjp = [this](const Arguments&, const Values& dy) {
-      return tangent(f_.vjp(point_, upstream(dy)));
-    };
+    if (f_.vjp)
+      g.vjp = [this](const Arguments&, const Values& dy) {
+        return tangent(f_.vjp(point_, upstream(dy)));
+      };
     if (f_.into)
       g.into = [this](const Arguments&, const Values& dy, Arguments start) {
         for (std::size_t k = 0; k < start.size(); ++k)
@@ -120,7 +121,7 @@ class Pullback {
       const Matrix& b = bases_[k];
       const bool whole = dx[k].size() == b.rows;
       if (!whole || (m.gradient != Gradient::ambient && b.rows == b.columns)) continue;
-      const Values v = transposed_times(b, dx[k]);
+      const Values v = times(transposed(b), dx[k]);
       if (m.gradient != Gradient::ambient) look_at(k, dx[k], v);
       dx[k] = v;
     }

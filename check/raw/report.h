@@ -4,9 +4,6 @@
 
 #include <cstdlib>
 #include <iostream>
-#if __has_include(<unistd.h>)
-#include <unistd.h>
-#endif
 
 #include "gradus/check/raw/json.h"
 #include "gradus/check/raw/junit.h"
@@ -93,9 +90,11 @@ inline std::string drawn_map(const InputSummary& input) {
 inline std::string drawn_cause(const InputSummary& input) {
   const Cause& cause = input.cause;
   if (cause.name.empty()) {  // a single value shows no pattern
-    return input.map.empty() || input.elements < 2
-               ? ""
-               : wrapped("likely cause: no pattern that explains all of it", 4);
+    const bool sampled = input.map.find('~') != std::string::npos && input.unseen == 0;
+    if (input.map.empty() || input.elements < 2) return "";
+    return wrapped(sampled ? "a sample shows no cause: try smaller inputs"
+                           : "likely cause: no pattern that explains all of it",
+                   4);
   }
   return wrapped("likely cause: " + cause.name + " - " + cause.why, 4) +
          (cause.hint.empty() ? "" : wrapped("try: " + cause.hint, 4));
@@ -129,14 +128,11 @@ GRADUS_CHECK_INLINE std::string Report::text(bool colour) const {
                           2);
 }
 
-/// Does it write to a terminal? Only systems that have unistd.h can say.
-inline bool in_colour([[maybe_unused]] const std::ostream& out) {
-#if __has_include(<unistd.h>)
+/// Does it write to a terminal?
+inline bool in_colour(const std::ostream& out) {
   if (std::getenv("NO_COLOR") != nullptr) return false;
-  if (out.rdbuf() == std::cout.rdbuf()) return isatty(STDOUT_FILENO) == 1;
-  if (out.rdbuf() == std::cerr.rdbuf()) return isatty(STDERR_FILENO) == 1;
-#endif
-  return false;
+  return (out.rdbuf() == std::cout.rdbuf() && is_terminal(1)) ||
+         (out.rdbuf() == std::cerr.rdbuf() && is_terminal(2));
 }
 
 GRADUS_CHECK_INLINE std::ostream& operator<<(std::ostream& out, const Report& report) {

@@ -11,20 +11,13 @@
 
 #include "gradus/check/raw/compare.h"
 #include "gradus/check/raw/subject.h"
-#if __has_include(<unistd.h>)
-#include <unistd.h>
-#endif
 
 namespace gradus::check {
 
 /// A line on the terminal that is written over while work goes on; nothing elsewhere.
 class Progress {
  public:
-  explicit Progress(std::string name) : name_(std::move(name)) {
-#if __has_include(<unistd.h>)
-    shown_ = isatty(STDERR_FILENO) == 1;
-#endif
-  }
+  explicit Progress(std::string name) : name_(std::move(name)) {}
   ~Progress() {
     if (last_ > 0) std::fputs("\r\033[K", stderr);
   }
@@ -42,17 +35,19 @@ class Progress {
 
  private:
   std::string name_;
-  bool shown_ = false;
+  bool shown_ = is_terminal(2);
   double last_ = 0;
 };
 
 class Schedule {
  public:
-  static constexpr double kColumnCalls = 8;  // of forward, for one column: some steps are repeated
-  static constexpr double kShare = 0.6;      // of the budget; the rest is for what is found
+  static constexpr double kColumnCalls = 6;  // of forward, for one column of a smooth function
+  // Of the budget; the rest is for what is looked at again: more, where directions found something.
+  static constexpr double kShare = 0.9, kShareOfSuspects = 0.6;
 
-  explicit Schedule(const RawOptions& options)
-      : budget_(options.seconds),
+  Schedule(std::string name, const RawOptions& options)
+      : name_(std::move(name)),
+        budget_(options.seconds),
         threads_(options.threads > 0
                      ? options.threads
                      : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {}
@@ -61,14 +56,13 @@ class Schedule {
   /// Is there less time than looking at all elements would take? One call has taken `call` seconds.
   void plan(double call, const std::vector<Input>& inputs) {
     const double column = kColumnCalls * call / threads_;
-    std::vector<std::size_t> sizes;
-    for (const Input& input : inputs)
-      sizes.push_back(input.differentiable ? input.values.size() : 0);
-    columns_ = sizes;
     std::size_t elements = 0;
-    for (const std::size_t n : sizes) elements += n;
+    for (const Input& input : inputs) {
+      columns_.push_back(input.differentiable ? input.values.size() : 0);
+      elements += columns_.back();
+    }
     limited_ = budget_ > 0 && column * static_cast<double>(elements) > kShare * budget_;
-    if (limited_) share(sizes, static_cast<std::size_t>(kShare * budget_ / column));
+    if (limited_) share(static_cast<std::size_t>(budget_ / column));
   }
   bool limited() const { return limited_; }
   /// Would looking at all elements and outputs take five seconds or less?
@@ -76,8 +70,7 @@ class Schedule {
     std::size_t elements = 0;
     for (const std::size_t n : columns_) elements += n;
     const double pairs = static_cast<double>(elements) * static_cast<double>(outputs);
-    const double calls =
-        kColumnCalls * static_cast<double>(elements) + static_cast<double>(outputs);
+    const double calls = 8 * static_cast<double>(elements) + static_cast<double>(outputs);
     const double call = seconds() / static_cast<double>(std::max<std::int64_t>(calls_so_far, 1));
     return !limited_ && pairs <= 2e6 && calls * call <= 5;
   }
@@ -85,33 +78,43 @@ class Schedule {
   double budget() const { return budget_; }
   /// How many elements of input k there is time for.
   std::size_t columns(std::size_t k) const { return columns_[k]; }
+  /// When the elements of input k should be done, of which directions found some wrong or did not:
+  /// this input and the later ones divide what time is left.
+  double deadline(std::size_t k, bool suspect) const {
+    const double share = suspect ? kShareOfSuspects : kShare;
+    double later = 0;
+    for (std::size_t i = k; i < columns_.size(); ++i) later += static_cast<double>(columns_[i]);
+    const double left = std::max(share * budget_ - seconds(), 0.0);
+    return seconds() + left * static_cast<double>(columns_[k]) / std::max(later, 1.0);
+  }
 
-  /// work(i, subject) for i = 0 … count − 1, on several threads where that was asked for; each has
-  /// a subject of its own. Returns how many were done: the first ones, until the time is over. What
-  /// the rest of the budget is for may be used up by the first `least`.
+  /// work(i, subject) for i = first … last − 1, on several threads where that was asked for; each
+  /// has a subject of its own. Returns the first that was not done: where time is limited, none
+  /// begins after so many seconds.
   template <class Work>
-  std::size_t run(const std::string& name, std::size_t least, std::size_t count, Subject& subject,
+  std::size_t run(std::size_t first, std::size_t last, double until, Subject& subject,
                   Work work) const {
-    const auto some = static_cast<std::size_t>(threads_);
-    std::vector<Subject> subjects(std::min(some, std::max<std::size_t>(count, 1)) - 1, subject);
+    const std::size_t count = last - first;
+    const std::size_t some = std::min(static_cast<std::size_t>(threads_), count);
+    std::vector<Subject> subjects(std::max<std::size_t>(some, 1) - 1, subject);
     for (Subject& s : subjects) s.forget_counts();
-    std::atomic<std::size_t> next{0};
+    std::atomic<std::size_t> next{first};
     std::mutex mutex;
     std::exception_ptr error;
-    Progress progress(name);
+    Progress progress(name_);
     const auto go_on = [&](Subject& own, bool shows) {
       try {
         for (;;) {
-          if (limited_ && seconds() > (next < least ? 1 : kShare) * budget_) return;
+          if (limited_ && seconds() > until) return;
           const std::size_t i = next++;
-          if (i >= count) return;
+          if (i >= last) return;
           work(i, own);
-          if (shows) progress.show(std::min(next.load(), count), count, seconds());
+          if (shows) progress.show(std::min(next - first, count), count, seconds());
         }
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!error) error = std::current_exception();
-        next = count;
+        next = last;
       }
     };
     std::vector<std::thread> threads;
@@ -120,25 +123,24 @@ class Schedule {
     for (std::thread& thread : threads) thread.join();
     for (const Subject& s : subjects) subject.add_counts(s);
     if (error) std::rethrow_exception(error);
-    return std::min(next.load(), count);
+    return std::min(next.load(), last);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Small inputs whole, the others alike: `total` columns among inputs of these sizes.
-  void share(const std::vector<std::size_t>& sizes, std::size_t total) {
-    std::vector<std::size_t> order(sizes.size());
-    for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return sizes[a] < sizes[b]; });
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const std::size_t k = order[i];
-      columns_[k] = std::min(sizes[k], total / (order.size() - i));
+  /// Small inputs whole, the others alike: `total` columns among all.
+  void share(std::size_t total) {
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // how many elements, and the input
+    for (std::size_t k = 0; k < columns_.size(); ++k) order.emplace_back(columns_[k], k);
+    std::sort(order.begin(), order.end());
+    for (std::size_t left = order.size(); const auto& [size, k] : order) {
+      columns_[k] = std::min(size, total / left--);
       total -= columns_[k];
     }
   }
 
+  std::string name_;
   double budget_;
   int threads_;
   Clock::time_point begin_ = Clock::now();
@@ -151,7 +153,8 @@ class Schedule {
 inline double shown_along(const Numeric& numeric, const std::vector<Probe>& probes,
                           const Tolerance& tolerance) {
   double result = 0;
-  for (std::size_t m = 0; m < numeric.moves.size() && numeric.moves[m].along(); ++m) {
+  for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
+    if (!numeric.moves[m].along()) continue;
     double least = std::numeric_limits<double>::max(), allowed = 0;
     for (const double d : numeric.moves[m].direction) least = std::min(least, std::abs(d));
     for (std::size_t p = 0; p < probes.size(); ++p) {

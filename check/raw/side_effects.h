@@ -30,7 +30,7 @@ class SideEffects {
     const bool adds = subject_.functions().accumulates;
     const std::size_t before = report_.findings.size();
     Random random(report_.seed);
-    Arguments start = subject_.zeros();
+    Arguments start = subject_.filled(0);
     const Arguments clean = subject_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {
       // Of the gradient's size: neither drowns the other. Floats, which any buffer can hold.

@@ -34,8 +34,7 @@ template <class Make>
 Report smallest(const Shape& sizes, Make make) {
   Report report = make(sizes), least = report;
   if (report.verdict != Verdict::fail) return report;
-  const auto check = [&make](const Shape& n) -> Report { return make(n); };
-  report.smallest = list(find_smallest(sizes, least, check));
+  report.smallest = list(find_smallest(sizes, least, make));
   if (!least.findings.empty()) report.smallest += ": " + in_one_line(least.findings[0]);
   return report;
 }

@@ -14,13 +14,17 @@ inline bool has_unit_norm(const Values& x) {
          std::abs(std::inner_product(x.begin(), x.end(), x.begin(), 0.0) - 1) < 1e-12;
 }
 
-/// What is special about the inputs: zeros or equal numbers (symmetric, diagonal and constant
-/// inputs have them), or a length of 1. Empty where nothing is.
-inline std::string special_point(const std::vector<Input>& inputs) {
+/// What is special about the inputs: derivatives that are all 0, where they were measured (an
+/// optimum); zeros or equal numbers (symmetric, diagonal and constant inputs have them), or a length
+/// of 1. Empty where nothing is.
+inline std::string special_point(const std::vector<Input>& inputs,
+                                 const std::vector<Numeric>& numeric = {}) {
   Values all;
   bool unit_norm = false;
-  for (const Input& input : inputs) {
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const Input& input = inputs[k];
     if (!input.differentiable || input.tangent) continue;
+    if (k < numeric.size() && numeric[k].flat()) return "a derivative of 0 everywhere";
     all.insert(all.end(), input.values.begin(), input.values.end());
     unit_norm = unit_norm || has_unit_norm(input.values);
   }

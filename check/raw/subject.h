@@ -2,6 +2,7 @@
 // cannot be compared at all.
 #pragma once
 
+#include <chrono>
 #include <exception>
 
 #include "gradus/check/raw/findings.h"
@@ -43,14 +44,20 @@ class Subject {
   void add_counts(const Subject& other) { counts_.add(other.counts_); }
   void forget_counts() { counts_ = {}; }
 
-  /// Runs forward twice: what changes by itself has no derivative that could be measured.
-  void measure_output() {
+  /// Runs forward twice: what changes by itself has no derivative that could be measured. Returns
+  /// the seconds of the quicker call.
+  double measure_output() {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
     output_ = forward(f_.forward, "forward");
+    const auto middle = Clock::now();
     const Values again = forward(f_.forward, "forward");
+    const std::chrono::duration<double> quicker = std::min(middle - begin, Clock::now() - middle);
     if (!close(output_, again, 0))
       throw Stop{Verdict::inconclusive, changing(again, forward(f_.forward, "forward"))};
     measured_ = output_;
     if (f_.reference) compare_with_reference();
+    return quicker.count();
   }
 
   /// Measures the noise of forward, and makes the steps as long as that asks for.
@@ -75,7 +82,9 @@ class Subject {
 
   /// The derivative under test. Parts that do not fit the inputs go into the report.
   Arguments vjp(const Values& dy, Report& report) {
-    return derivative([&] { return f_.vjp(arguments_, dy); }, report);
+    if (f_.vjp) return derivative([&] { return f_.vjp(arguments_, dy); }, report);
+    const bool zeros = f_.accumulates || from_zeros_;
+    return into(dy, filled(zeros ? 0 : std::numeric_limits<double>::quiet_NaN()), report);
   }
 
   /// The same on buffers that hold `start`.
@@ -83,19 +92,16 @@ class Subject {
     return derivative([&] { return f_.into(arguments_, dy, start); }, report);
   }
 
-  Arguments zeros() const {
+  /// Buffers as large as the gradients.
+  Arguments filled(double value) const {
     Arguments result;
-    for (const Input& input : inputs_) result.emplace_back(input.values.size(), 0.0);
+    for (const Input& input : inputs_) result.emplace_back(input.values.size(), value);
     return result;
   }
 
   /// From here on buffers hold zeros before a call: so much of an answer can be compared even where
   /// they are added to, or not written, against the declaration.
-  void start_from_zeros() {
-    f_.vjp = [into = f_.into, start = zeros()](const Arguments& in, const Values& dy) {
-      return into(in, dy, start);
-    };
-  }
+  void start_from_zeros() { from_zeros_ = true; }
 
   /// The slopes of all outputs along a move of input k.
   std::vector<Slope> column_of(std::size_t k, const Move& move, Goal goal,
@@ -164,13 +170,16 @@ class Subject {
     Values y =
         f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
     if (y.size() == outputs()) return y;
-    throw Stop{Verdict::inconclusive, joined("forward gives ", outputs(),
-                                             " values at the inputs and ", y.size(), " close by")};
+    throw Stop{Verdict::inconclusive,
+               joined("forward gives ", outputs(), " values at the inputs and ", y.size(),
+                      " close by: choose inputs where it stays")};
   }
 
   /// call(), with what it throws made a part of the report.
   template <class Call>
   static auto guarded(Call call, const std::string& function, Verdict verdict) {
+    const char* elsewhere =
+        verdict == Verdict::fail ? "" : ". It is called at the inputs and close by: choose others";
     try {
       return call();
     } catch (const Damage& damage) {
@@ -178,7 +187,7 @@ class Subject {
     } catch (const BadInput&) {
       throw;
     } catch (const std::exception& error) {
-      throw Stop{verdict, function + " throws: " + error.what()};
+      throw Stop{verdict, function + " throws: " + error.what() + elsewhere};
     } catch (...) {
       throw Stop{verdict, function + " throws something that is no std::exception"};
     }
@@ -239,6 +248,7 @@ class Subject {
   Values output_;    // of forward
   Values measured_;  // of what differences are taken of
   Values noise_;
+  bool from_zeros_ = false;
   Counts counts_;
 };
 

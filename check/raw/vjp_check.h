@@ -23,9 +23,9 @@ class VjpCheck {
            RawOptions options)
       : subject_(std::move(functions), completed(name, std::move(inputs))),
         options_(std::move(options)),
-        schedule_(options_),
+        schedule_(name, options_),
         goal_{options_.tolerance()} {
-    if (!subject_.functions().forward || !subject_.functions().vjp)
+    if (const Functions& f = subject_.functions(); !f.forward || !(f.vjp || f.into))
       throw BadInput(name + ": the function to check, or its derivative, is empty");
     report_.name = name;
     report_.seed = options_.seed;
@@ -34,8 +34,8 @@ class VjpCheck {
 
   Report run() {
     try {
-      subject_.measure_output();  // calls forward twice
-      schedule_.plan(schedule_.seconds() / 2, subject_.inputs());
+      const double call = subject_.measure_output();
+      schedule_.plan(call, subject_.inputs());
       check_output();
       set_precision();
       ask();
@@ -84,7 +84,8 @@ class VjpCheck {
       if (std::isfinite(y)) continue;
       report_.verdict = worse(report_.verdict, Verdict::inconclusive);
       report_.notes.push_back("forward gives " + number(y, 3) + " at out" +
-                              list(index_of(i, shape)) + "; no derivative can be measured there");
+                              list(index_of(i, shape)) +
+                              "; no derivative can be measured there. Choose inputs of its domain");
       return;
     }
   }
@@ -146,35 +147,37 @@ class VjpCheck {
     return subject_.column_of(k, move, goal_, options_);
   }
 
+  /// Measures moves first … last − 1 of input k; none begins after so many seconds. Returns the
+  /// first that was not measured.
+  std::size_t measure_some(std::size_t k, std::size_t first, std::size_t last, double until) {
+    Numeric& numeric = numeric_[k];
+    goal_.thorough = false;
+    return schedule_.run(first, last, until, subject_, [&](std::size_t i, Subject& own) {
+      numeric.slopes[i] = contracted(own.column_of(k, numeric.moves[i], goal_, options_), probes_);
+    });
+  }
+
   void measure_all(std::size_t k) {
     Numeric& numeric = numeric_[k];
     const Values& x = subject_.inputs()[k].values;
     Random random(options_.seed + k + 1);
     const bool limited = schedule_.limited();
-    const std::size_t some =
-        limited ? schedule_.columns(k) : std::max<std::size_t>(options_.columns, 1);
-    const bool all = full_ || x.size() <= some ||
-                     (options_.mode == Mode::automatic && x.size() <= 2048 && !limited);
+    const std::size_t most = limited ? schedule_.columns(k) : options_.columns;
+    const std::size_t some = std::min(std::max<std::size_t>(most, 1), x.size());
+    const bool automatic = options_.mode == Mode::automatic && x.size() <= 2048;
+    const bool all = !limited && (full_ || automatic || x.size() == some);
     numeric.moves = make_moves(x, all, some, options_.projections, random);
-    const auto along = [](const Move& move) { return move.along(); };
-    if (limited)  // directions first: they see all elements, and time may run out
-      std::stable_partition(numeric.moves.begin(), numeric.moves.end(), along);
-    goal_.thorough = false;
-    numeric.slopes.resize(numeric.moves.size());
-    const auto directions =
-        static_cast<std::size_t>(std::count_if(numeric.moves.begin(), numeric.moves.end(), along));
-    const std::size_t done = schedule_.run(
-        report_.name, directions, numeric.moves.size(), subject_, [&](std::size_t i, Subject& own) {
-          numeric.slopes[i] =
-              contracted(own.column_of(k, numeric.moves[i], goal_, options_), probes_);
-        });
-    numeric.moves.resize(done);
-    numeric.slopes.resize(done);
-    if (!limited || all) return;
-    report_.notes.push_back(left_out(schedule_, subject_.inputs()[k], numeric, probes_, goal_));
-    const auto seen = static_cast<std::ptrdiff_t>(std::min(directions, done));
-    std::rotate(numeric.moves.begin(), numeric.moves.begin() + seen, numeric.moves.end());
-    std::rotate(numeric.slopes.begin(), numeric.slopes.begin() + seen, numeric.slopes.end());
+    const std::size_t count = numeric.moves.size();
+    numeric.slopes.resize(count);
+    if (!limited) return static_cast<void>(measure_some(k, 0, count, 0));
+    // Directions first: they see all elements, and time may run out.
+    const std::size_t seen = measure_some(k, some, count, schedule_.budget());
+    bool suspect = false;
+    for (std::size_t m = some; m < seen; ++m)
+      suspect = suspect || judge_move(k, m).finding.verdict != Verdict::pass;
+    numeric.keep(measure_some(k, 0, some, schedule_.deadline(k, suspect)), some, seen);
+    if (numeric.moves.size() < count || some < x.size())
+      report_.notes.push_back(left_out(schedule_, subject_.inputs()[k], numeric, probes_, goal_));
   }
 
   void compare(std::size_t k) {
@@ -204,8 +207,8 @@ class VjpCheck {
     }
     if (summary.wrong == 0) summary.map.clear();
     add_worst(k, std::move(candidates));
-    const std::vector<std::string> notes = notes_about(summary, numeric, goal_.tolerance);
-    report_.notes.insert(report_.notes.end(), notes.begin(), notes.end());
+    for (std::string& note : notes_about(summary, numeric, goal_.tolerance, schedule_.limited()))
+      report_.notes.push_back(std::move(note));
   }
 
   /// Counts a move that was judged, and puts it on the map.
@@ -237,7 +240,9 @@ class VjpCheck {
       const double a = move.of(answers_[p][k]);
       Judgement result = judge(a, n, scale[probe.dense()], goal_.tolerance);
       if (result.verdict == Verdict::pass) continue;
-      if (!std::isfinite(a) && numeric.blind(m)) result.verdict = Verdict::inconclusive;
+      const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
+      if (!std::isfinite(a) && (numeric.blind(m) || (std::isinf(a) && !seen)))
+        result.verdict = Verdict::inconclusive;
       // Where all rows are compared, a sum of them that cannot be seen takes nothing away.
       if (all_rows_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
       const double excess = result.error / result.allowed;
@@ -252,7 +257,7 @@ class VjpCheck {
 
   /// A sampled check near a special point.
   void look_beside() {
-    const std::string special = special_point(subject_.inputs());
+    const std::string special = special_point(subject_.inputs(), numeric_);
     if (special.empty() || outputs() == 0) return;
     RawOptions options = options_;
     options.rows = options.columns = 1;
@@ -270,16 +275,18 @@ class VjpCheck {
   void add_worst(std::size_t k, std::vector<Candidate> candidates) {
     std::stable_sort(candidates.begin(), candidates.end(), worse_than);
     if (candidates.size() > options_.findings) candidates.resize(options_.findings);
+    bool traced = false;  // a direction to its element; others would lead there as well
     for (Candidate& candidate : candidates) {
-      if (candidate.finding.verdict == Verdict::fail &&
-          candidate.finding.kind == Kind::projection) {
-        narrow(k, candidate);
-      }
-      const auto same = [now = in_one_line(candidate.finding)](const Finding& f) {
-        return has_numbers(f) && in_one_line(f) == now;
+      Finding& finding = candidate.finding;
+      const bool direction = finding.along, fails = finding.verdict == Verdict::fail;
+      if (direction && traced) continue;
+      if (fails && finding.kind == Kind::projection) narrow(k, candidate);
+      traced = traced || (direction && !finding.along);
+      const auto same = [&finding](const Finding& f) {
+        return has_numbers(f) && place_of(f) == place_of(finding);
       };
-      if (std::none_of(report_.findings.begin(), report_.findings.end(), same))
-        report_.add(std::move(candidate.finding));
+      if (finding.along || std::none_of(report_.findings.begin(), report_.findings.end(), same))
+        report_.add(std::move(finding));
     }
   }
 

@@ -7,6 +7,9 @@
 #include <type_traits>
 
 #include "gradus/check/raw/values.h"
+#if __has_include(<unistd.h>)
+#include <unistd.h>
+#endif
 
 namespace gradus::check {
 
@@ -81,6 +84,15 @@ inline std::string wrapped(const std::string& text, std::size_t indent) {
     if (!continues) ++column;
   }
   return without_trailing_blanks(result) + "\n";
+}
+
+/// Does this stream of the process end at a terminal? Only systems that have unistd.h can say.
+inline bool is_terminal([[maybe_unused]] int stream) {
+#if __has_include(<unistd.h>)
+  return isatty(stream) == 1;
+#else
+  return false;
+#endif
 }
 
 }  // namespace gradus::check

@@ -163,6 +163,11 @@ inline bool shuffled(const Comparison& d, bool rows) {
 inline Cause permuted(const Comparison& d) {
   const bool elements = shuffled(d, false);
   if (!elements && !shuffled(d, true)) return {};
+  const std::vector<bool> read =
+      d.having(false, [&](auto i, auto j) { return std::abs(d.n(i, j)) > d.fuzz; });
+  if (elements && std::find(read.begin(), read.end(), false) != read.end())
+    return {"WRONG CHOICE", d.dx + " pays other elements than those that the output took",
+            "does backward keep the choice (an index, the place of a maximum) that forward made?"};
   return {"PERMUTED",
           elements ? d.dx + " holds the right numbers in the wrong places"
                    : "in " + d.dx + " each dy is used in another's place",

@@ -230,10 +230,10 @@ inline Cause varying_factor(const Comparison& d) {
 
 inline Cause local_derivative(const Comparison& d) {
   if (d.a.rows != d.a.columns || d.a.rows < 3) return {};
-  const auto off = [](auto i, auto j, double v) { return i == j ? 0.0 : std::abs(v); };
-  for (std::size_t i = 0; i < d.a.rows; ++i)
-    for (std::size_t j = 0; j < d.a.columns; ++j)
-      if (off(i, j, d.a(i, j)) > d.fuzz || off(i, j, d.n(i, j)) > d.fuzz) return {};
+  const auto live = [&](double v) { return std::abs(v) > d.fuzz; };
+  const auto outside = d.having(
+      true, [&](auto i, auto j) { return i != j && (live(d.a(i, j)) || live(d.n(i, j))); });
+  if (std::find(outside.begin(), outside.end(), true) != outside.end()) return {};
   return {"LOCAL DERIVATIVE",
           "each " + d.dx +
               "[i] depends on dy[i] alone, as it should; the "

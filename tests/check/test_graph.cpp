@@ -74,7 +74,7 @@ TEST_CASE("a right step passes, and what was looked at is said") {
   const check::Report report = check::graph([&] { return step(); }, {.seconds = 600});
   INFO(report.text());
   CHECK(report);
-  CHECK(report.notes.size() == 1);  // nothing was left out
+  CHECK(report.text().find("left out") == std::string::npos);
   CHECK(report.notes[0].find("kinds of operations, of") != std::string::npos);
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("an operation with a wrong backward is named, with its layer, and no o
   }
 }
 
-// By hand, on a quiet machine, for the limit is the clock's:
+// By hand, on a quiet machine, for the limit is the clock's, which counts the step itself too:
 // gradus_tests_check "a step of the size cpu*"
 TEST_CASE("a step of the size cpu passes in five seconds, and what is wrong in it is named",
           "[.]") {
@@ -112,7 +112,7 @@ TEST_CASE("a step of the size cpu passes in five seconds, and what is wrong in i
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     std::printf("%s: %s, %.2f s\n", what.c_str(), to_string(report.verdict), passed.count());
     INFO(what << "\n" << report.text());
-    CHECK(passed.count() <= 5.5);
+    CHECK(passed.count() <= 5);
     return report;
   };
   const check::Report right = timed("right");
@@ -161,7 +161,7 @@ TEST_CASE("steps of random small models pass, whatever they are made of") {
         check::graph([&] { return model.loss(ids, ids); }, {.seconds = 600, .seed = i});
     INFO(report.text());
     CHECK(report);
-    CHECK(report.notes.size() == 1);  // nothing was left out
+    CHECK(report.text().find("left out") == std::string::npos);
   }
 }
 

@@ -27,7 +27,7 @@ Values matrix_of(const Values& q) {  // the usual formula, for any length
       2 * (x * z - w * y),           2 * (y * z + w * x),           w * w - x * x - y * y + z * z};
 }
 Values rotate(const Values& r, const Values& v) { return times({3, 3, r}, v); }
-Values rotate_back(const Values& r, const Values& v) { return transposed_times({3, 3, r}, v); }
+Values rotate_back(const Values& r, const Values& v) { return times(transposed({3, 3, r}), v); }
 
 const Values kPoint{0.3, -1.2, 0.8};
 
@@ -74,7 +74,7 @@ TEST_CASE("plus stays on the manifold, begins at the point, and its derivative h
     const Matrix basis = tangent_basis(m, x);
     const Values small = scaled(delta, 1e-6);
     CHECK(close(tangent_of(m, basis, m.plus(x, small), x), small, 1e-5));
-    CHECK(close(transposed_times(basis, lifted(basis, delta)), delta, 1e-12));
+    CHECK(close(times(transposed(basis), lifted(basis, delta)), delta, 1e-12));
   }
 }
 
@@ -184,9 +184,9 @@ TEST_CASE("a frame, and a Jacobian by its tangent space") {
     return std::inner_product(x.begin(), x.end(), weight.begin(), 0.0);
   };
   const Matrix basis = tangent_basis(frame(3, 2), given);
-  const auto by_tangent = [=](const Values&) { return transposed_times(basis, weight); };
+  const auto by_tangent = [=](const Values&) { return times(transposed(basis), weight); };
   const auto embedded = [=](const Values&) {
-    return lifted(basis, transposed_times(basis, weight));
+    return lifted(basis, times(transposed(basis), weight));
   };
   const auto x = input(given, "X", {3, 2}).on(frame(3, 2));
   CHECK(raw("sum", f, by_tangent, x));

@@ -83,14 +83,6 @@ struct gradus_check {
   }
 
   Verdict run() {
-    functions.vjp = {};
-    if (functions.into)
-      functions.vjp = [this](const Arguments& in, const Values& dy) {
-        Arguments start;
-        for (const Values& each : in)
-          start.emplace_back(each.size(), functions.accumulates ? 0.0 : kUnwritten);
-        return functions.into(in, dy, start);
-      };
     report = check_vjp(name, functions, inputs, options);
     return report->verdict;
   }
@@ -199,14 +191,10 @@ int gradus_check_condition(gradus_check* check, int input, const char* note,
 const char* gradus_check_report(gradus_check* check, const char* form) {
   kept_inside(check, [&] {
     const std::string as = string_of(form);
-    check->text.clear();
-    if (!check->report) return;
-    if (as == "json")
-      check->text = check->report->json();
-    else if (as == "junit")
-      check->text = gradus::check::junit({*check->report});
-    else
-      check->text = check->report->text(as == "colour");
+    check->text = !check->report  ? ""
+                  : as == "json"  ? check->report->json()
+                  : as == "junit" ? gradus::check::junit({*check->report})
+                                  : check->report->text(as == "colour");
   });
   return check->text.c_str();
 }

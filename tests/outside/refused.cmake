@@ -1,0 +1,26 @@
+# Compiles each case of refused.cpp: one error, in the words that stand beside it.
+#   cmake -DTREE=<source> -DWORK=<folder> -DCXX=g++ -P refused.cmake
+file(MAKE_DIRECTORY "${WORK}")
+file(CREATE_LINK "${TREE}" "${WORK}/gradus" SYMBOLIC)
+set(source "${CMAKE_CURRENT_LIST_DIR}/refused.cpp")
+file(STRINGS "${source}" cases REGEX "CASE == ")
+list(LENGTH cases count)
+foreach(case RANGE 0 ${count})  # 0: what is taken
+  execute_process(COMMAND ${CXX} -std=c++20 -fsyntax-only -DCASE=${case} -I "${WORK}" "${source}"
+    RESULT_VARIABLE failed ERROR_VARIABLE said)
+  if(case EQUAL 0)
+    if(failed)
+      message(FATAL_ERROR "what is taken does not compile:\n${said}")
+    endif()
+    continue()
+  endif()
+  math(EXPR at "${case} - 1")
+  list(GET cases ${at} line)
+  string(REGEX REPLACE ".*expect: " "" words "${line}")
+  string(REGEX MATCHALL "error: " errors "${said}")
+  list(LENGTH errors number)
+  string(FIND "${said}" "${words}" found)
+  if(NOT failed OR NOT number EQUAL 1 OR found EQUAL -1)
+    message(FATAL_ERROR "case ${case}: ${number} errors, not one that says '${words}':\n${said}")
+  endif()
+endforeach()

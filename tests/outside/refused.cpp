@@ -1,0 +1,57 @@
+// What is no check is refused by one error that says what is taken: refused.cmake compiles each CASE.
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <vector>
+
+#include <gradus/check/raw/check.h>
+
+using V = std::vector<double>;
+
+struct Own {
+  double a;
+  V b;
+};
+struct Model {
+  double f(double x) const { return x; }
+};
+
+double square(double x) { return x * x; }
+double by_x(double x) { return 2 * x; }
+
+template <class F, class D, class... A>
+void look(F f, D d, const A&... inputs) {
+  std::cout << gradus::check::raw("f", f, d, inputs...);
+}
+
+void refused() {
+#if CASE == 1  // expect: an input is a number, or a vector, array, span or C array
+  look([](const Own& s) { return s.a; }, [](const Own& s) { return s; }, Own{});
+#elif CASE == 2   // expect: an input is a number, or a vector, array, span or C array
+  look([](const auto& s) { return s.a; }, [](const auto& s, auto) { return s; }, Own{});
+#elif CASE == 3   // expect: an overloaded function is taken for one number
+  std::cout << gradus::check::raw("f", std::exp, by_x, V{1, 2});
+#elif CASE == 4   // expect: A member function: method(&C::f, object)
+  look(&Model::f, by_x, 1.0);
+#elif CASE == 5   // expect: with as many inputs as are given
+  look([](double x, double y) { return x * y; }, by_x, 1.0);
+#elif CASE == 6   // expect: forward is y = f(inputs
+  look([](double) {}, by_x, 1.0);
+#elif CASE == 7   // expect: give at least one input to differentiate by
+  look(square, by_x);
+#elif CASE == 8   // expect: the derivative must be vjp(inputs
+  look(
+      square, [](double x, double, double, double) { return x; }, 1.0);
+#elif CASE == 9   // expect: a function returns numbers as an input has them
+  look([](double x) { return std::map<int, double>{{1, x}}; }, by_x, 1.0);
+#elif CASE == 10  // expect: a function returns numbers as an input has them
+  look(
+      square,
+      [](double x) {
+        return std::map<int, double>{{1, x}};
+      },
+      1.0);
+#else
+  look(square, by_x, 1.0);
+#endif
+}
