@@ -168,26 +168,31 @@ class Tree:
 
     def settle(self, fresh, jobs):
         """Leaves out what does not compile: headers first with a few of the sources that include them, then
-        sources. What a test alone makes of a header, building the program shows."""
+        what sources complain of at once; what is left, building the program shows."""
         includes = self.includes()
         users = sorted(u for u, seen in includes.items() if u.endswith(".cpp") and seen.intersection(fresh))
         headers = {path for path in fresh if path.endswith(".h")}
-        for units in (few_that_see(headers, users, includes), [path for path in fresh if path not in headers]):
-            self.compile(units, jobs)
+        self.compile(few_that_see(headers, users, includes), jobs)
+        sources = [path for path in fresh if path not in headers]
+        self.compile(sources, jobs) if self.only else self.complaints(sources, jobs)
         self.remember()
 
     def compile(self, units, jobs):
         """Until there are no complaints. As many sources complain of one header, and of the next one only
         when that is mended, a few of them go first."""
-        while units:
-            self.say(f"compiling {len(units)} sources for their errors")
-            with ThreadPoolExecutor(jobs) as pool:
-                outputs = dict(zip(units, pool.map(self.errors, units)))
-            units = [unit for unit, output in outputs.items() if output]
-            if units:
-                self.leave_out("".join(outputs.values()))
+        while units := self.complaints(units, jobs):
             if len(units) > FEW:
                 self.compile(units[::len(units) // FEW + 1], jobs)
+
+    def complaints(self, units, jobs):
+        """Leaves out what the compiler complains of; returns the sources in which it does."""
+        self.say(f"compiling {len(units)} sources for their errors")
+        with ThreadPoolExecutor(jobs) as pool:
+            outputs = dict(zip(units, pool.map(self.errors, units)))
+        units = [unit for unit, output in outputs.items() if output]
+        if units:
+            self.leave_out("".join(outputs.values()))
+        return units
 
     def leave_out(self, output):
         """The mutants that a compiler complains of; writes the sources again."""
@@ -231,6 +236,7 @@ class Tree:
         """(source, owner of a line) for the lines that one error names, mutants before sites."""
         found = []
         for path, line in stretch:
+            path = os.path.normpath(self.build / "build" / path)  # a compiler cache may shorten it
             for prefix in (str(self.target), str(self.include / "gradus")):
                 source = self.sources.get(os.path.relpath(path, prefix)) if path.startswith(prefix) else None
                 if source and int(line) in source.lines:

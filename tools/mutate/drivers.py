@@ -6,8 +6,8 @@ import time
 
 # So that whoever reads it afterwards is noticed; small blocks are else kept aside as they are.
 FREED_IS_OVERWRITTEN = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-WORTH = 3  # seconds of cases for a mutant
-WORTH_EXCUSED = 1  # for one that is known to be no fault: is that still so?
+WORTH = 1  # seconds of cases for a mutant
+WORTH_EXCUSED = 0.3  # for one that is known to be no fault: is that still so?
 
 
 def say(text):
