@@ -36,16 +36,18 @@ def instructions(lines, program):
 
 
 def main(command):
+    if not command:
+        sys.exit(__doc__)
     for tool in ("valgrind", "objdump"):
-        if not command or not shutil.which(tool):
-            sys.exit(__doc__ if not command else "hooks_cost.py: %s is not installed: apt-get install valgrind binutils" % tool)
+        if not shutil.which(tool):
+            sys.exit("hooks_cost.py: %s is not installed: apt-get install valgrind binutils" % tool)
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["valgrind", "--tool=callgrind", "--dump-instr=yes", "--callgrind-out-file=%s/out" % folder,
                         *command], check=True)
         with open(folder + "/out", encoding="utf-8") as file:
             count, total = instructions(file, command[0].split("/")[-1])
-    code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", command[0]], check=True, capture_output=True, text=True)
-    reads = sum(count.get(int(found[1], 16), 0) for found in map(READ.match, code.stdout.split("\n")) if found)
+    code = subprocess.check_output(["objdump", "-d", "--no-show-raw-insn", command[0]], text=True)
+    reads = sum(count.get(int(found[1], 16), 0) for found in map(READ.match, code.split("\n")) if found)
     if reads == 0:
         sys.exit("hooks_cost.py: no hook was found in %s" % command[0])
     print("instructions %d, hooks %d, of at most %d instructions each: %.4f %%" %

@@ -1,12 +1,9 @@
 #include "gradus/trace/tape.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <cstring>
-#include <set>
+#include <utility>
 
-#include "gradus/base/version.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
 
