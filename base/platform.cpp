@@ -147,7 +147,7 @@ std::vector<void*> calls() {
 }
 
 std::vector<std::vector<Frame>> frames_of(const std::vector<void*>& calls) {
-  std::vector<std::vector<Frame>> frames(calls.size());
+  std::vector<std::vector<Frame>> out(calls.size());
 #ifdef __GLIBC__
   std::map<std::string, std::pair<std::string, std::vector<std::size_t>>> asked;  // of a file
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -173,11 +173,10 @@ std::vector<std::vector<Frame>> frames_of(const std::vector<void*>& calls) {
         ++next;
       else if (next > 0 && std::fscanf(answer.get(), " %4095[^\n]", place) == 1)
         if (const auto colon = std::string_view(place).rfind(':'); colon < sizeof place)
-          frames[of.second[next - 1]].push_back(
-              {name, {place, colon}, std::atol(&place[colon + 1])});
+          out[of.second[next - 1]].push_back({name, {place, colon}, std::atol(&place[colon + 1])});
   }
 #endif
-  return frames;
+  return out;
 }
 
 }  // namespace gradus::platform

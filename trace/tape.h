@@ -99,6 +99,7 @@ class Tape {
   bool folds(Id module) const;
   void fold();
   void note_product(const Op& product);
+  Table ops_table() const;
   Json meta(const std::string& title, const std::string& program, Id step) const;
   Json tensors_json(const std::vector<Id>& values) const;
 

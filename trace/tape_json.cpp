@@ -98,15 +98,17 @@ Json Tape::tensors_json(const std::vector<Id>& values) const {
   return tensors.json();
 }
 
+Table Tape::ops_table() const {
+  Table out{{"op", "in", "out", "module", "stack", "saved", "within", "node"}};
+  for (const Op& each : ops)
+    out.add(each.name, each.in, each.out, each.module, each.stack, each.saved, each.within,
+            each.node);
+  return out;
+}
+
 std::string Tape::json(const std::string& title, const std::string& program, Id step) {
   const std::string code = places.json();
-  std::set<std::string> names;
-  Table all_ops{{"op", "in", "out", "module", "stack", "saved", "within", "node"}};
-  for (const Op& each : ops) {
-    all_ops.add(each.name, each.in, each.out, each.module, each.stack, each.saved, each.within,
-                each.node);
-    names.insert(each.name);
-  }
+  Table all_ops = ops_table();
   Table all_modules{{"path", "type", "parent"}};
   for (const Module& each : modules) all_modules.add(each.path, each.type, each.parent);
   std::size_t structure = code.size() + rows_.size() * kRowBytes + ledger.size() * kLineBytes;
@@ -115,12 +117,11 @@ std::string Tape::json(const std::string& title, const std::string& program, Id 
   fit(std::min(most_bytes_, kMostBytes - std::min(kMostBytes, structure)));
   std::vector<Id> index(values_.size(), kNone);
   std::vector<Json> values;
-  for (std::size_t i = 0; i < values_.size(); ++i) {
+  for (std::size_t i = 0; i < values_.size(); ++i)
     if (std::string text = values_[i].json(); !text.empty()) {
       index[i] = std::ssize(values);
       values.push_back({std::move(text)});
     }
-  }
   Table all_walks{{"outputs", "seeds", "within", "create_graph"}};
   for (const Walk& each : walks)
     all_walks.add(each.outputs, each.seeds, each.within, each.create_graph);
@@ -128,6 +129,8 @@ std::string Tape::json(const std::string& title, const std::string& program, Id 
   for (const Added& each : ledger)
     lines.add(each.visit, each.input, each.to, each.contribution, each.before, each.after, each.k,
               counts[each.of], each.part);
+  std::set<std::string> names;
+  for (const Op& each : ops) names.insert(each.name);
   for (Attention& each : attention)
     if (const Id op = each.at("op");
         op != kNone && ops[static_cast<std::size_t>(op)].name == "softmax") {
