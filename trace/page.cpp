@@ -1,5 +1,4 @@
 // The page: viewer/page.html with the style, the script and the tape put in.
-#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <set>

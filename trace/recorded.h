@@ -1,7 +1,6 @@
 // What is recorded behind a tensor, in an order that can be told.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <vector>
 
