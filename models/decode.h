@@ -38,8 +38,8 @@ class DecoderState {
   virtual void select(const std::vector<std::int64_t>& sequences) = 0;
 };
 
-/// A GPT with a cache, which keeps keys and values as `cache`. Beyond the context of learned positions it sees the last `context` tokens,
-/// and is computed anew for each.
+/// A GPT with a cache, which keeps keys and values as `cache`. Beyond the context of learned
+/// positions it sees the last `context` tokens, and is computed anew for each.
 class GPTDecoderState final : public DecoderState {
  public:
   explicit GPTDecoderState(const GPT& model, Precision cache = Precision::f32);
