@@ -98,6 +98,15 @@ Json Tape::tensors_json(const std::vector<Id>& values) const {
   return tensors.json();
 }
 
+/// Those of attention's weights and scores, where a softmax of its own made them.
+template <class Attention, class Ops>
+static void add_softmax_gradients(Attention& attention, const Ops& ops) {
+  const Id op = attention.at("op");
+  if (op == kNone || ops[static_cast<std::size_t>(op)].name != "softmax") return;
+  attention["dweights"] = ops[static_cast<std::size_t>(op)].dy;
+  attention["dscores"] = ops[static_cast<std::size_t>(op)].dx;
+}
+
 std::string Tape::json(const std::string& title, const std::string& program, Id step) {
   const std::string code = places.json();
   std::set<std::string> names;
@@ -128,12 +137,7 @@ std::string Tape::json(const std::string& title, const std::string& program, Id 
   for (const Added& each : ledger)
     lines.add(each.visit, each.input, each.to, each.contribution, each.before, each.after, each.k,
               counts[each.of], each.part);
-  for (Attention& each : attention)
-    if (const Id op = each.at("op");
-        op != kNone && ops[static_cast<std::size_t>(op)].name == "softmax") {
-      each["dweights"] = ops[static_cast<std::size_t>(op)].dy;
-      each["dscores"] = ops[static_cast<std::size_t>(op)].dx;
-    }
+  for (Attention& each : attention) add_softmax_gradients(each, ops);
   std::string out =
       object("schema", "gradus-tape/1", "meta", meta(title, program, step), "failure", failure,
              "labels", labels, "shapes", shapes_, "tensors", tensors_json(index), "ops",
