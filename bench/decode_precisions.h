@@ -21,9 +21,9 @@ struct PrecisionBench {
 };
 
 /// Prints one JSON object for each precision, from rounds that take them in turn: tokens a second
-/// and their ratio to f32's, bytes that a token reads, these a second, as part of the best bandwidth
-/// measured in these rounds; and on the text perplexity, its change, and how often the likeliest
-/// token is f32's.
+/// and their ratio to f32's, bytes that a token reads, these a second, as part of the best
+/// bandwidth measured in these rounds; and on the text perplexity, its change, and how often the
+/// likeliest token is f32's.
 void time_precisions(const nn::GPT& model, const PrecisionBench& bench);
 
 }  // namespace gradus::bench

@@ -110,8 +110,8 @@ std::string field_of(const std::string& column) {
   require(!is_number(column) && column.find_first_of("\r\n") == std::string::npos,
           "save_csv: the column ", in_quotes(column),
           " has a name that is a number or more than one line");
-  const bool plain =
-      column.find_first_of("\", \t\xEF") == std::string::npos;  // EF: byte order mark
+  // EF: byte order mark.
+  const bool plain = column.find_first_of("\", \t\xEF") == std::string::npos;
   if (plain && !column.empty()) return column;
   std::string field = "\"";
   for (const char c : column) field.append(c == '"' ? 2 : 1, c);

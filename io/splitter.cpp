@@ -113,8 +113,8 @@ std::vector<std::string_view> split(std::string_view text, Splitter splitter) {
   const Matcher matcher(chars, splitter);
   const bool bert = splitter == Splitter::bert;
   const auto alone = [&](const Char& c) {  // by itself, for the splitters that are no expression
-    const bool ascii =
-        c.code < 128 && c.code > ' ' && c.kind == CharKind::other;  // $ + < = > ^ ` | ~
+    // $ + < = > ^ ` | ~
+    const bool ascii = c.code < 128 && c.code > ' ' && c.kind == CharKind::other;
     return bert ? c.kind == CharKind::punctuation || (ascii && c.code != 127)
                 : c.kind == CharKind::number;
   };

@@ -24,7 +24,7 @@ void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
   at.copy_(fresh);
 }
 
-/// Rows of x [B, G, S, D], rounded, as i64 [B, G, S, words]: those are put, cut and picked like any.
+/// Rows of x [B, G, S, D], rounded, as i64 [B, G, S, words]: put, cut and picked like any.
 Tensor packed(const Tensor& x, Precision precision) {
   const Tensor rows = kernel::contiguous(kernel::convert(x.detach(), Dtype::f32));
   const std::int64_t D = x.size(3), bytes = products::row_bytes(precision, D);

@@ -59,8 +59,8 @@ class KVCache {
   Flat flat() const;
 
   /// Remembers the keys and values of the new tokens [B, G, T, D] for `layer`, and gives all that
-  /// its queries may look at. GraphError: a layer that missed tokens, or a recorded call. ValueError:
-  /// a number that the precision cannot hold.
+  /// its queries may look at. GraphError: a layer that missed tokens, or a recorded call.
+  /// ValueError: a number that the precision cannot hold.
   KeysValues extend(const Named& layer, const Tensor& keys, const Tensor& values);
 
   /// What `layer` made of a memory that stays the same, or null: computed once.

@@ -173,8 +173,8 @@ class Layer : public Module {
     return self.forward(std::forward<Args>(args)...);
   }
 
-  /// The same module with numbers of its own, made by Derived::same_architecture(). GraphError where
-  /// a weight is packed.
+  /// The same module with numbers of its own, made by Derived::same_architecture(). GraphError
+  /// where a weight is packed.
   Derived clone() const {
     static_cast<void>(named_tensors());
     Derived copy = static_cast<const Derived&>(*this).same_architecture();

@@ -93,8 +93,8 @@ struct Flip final : Op {
       offset += (x.shape()[axis] - 1) * strides[axis];
       strides[axis] = -strides[axis];
     }
-    return kernel::copy(
-        kernel::strided_view(x, x.shape(), strides, offset));  // so that no kernel walks backward
+    // A copy, so that no kernel walks backward.
+    return kernel::copy(kernel::strided_view(x, x.shape(), strides, offset));
   }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {flip(dy, axes)}; }
 };

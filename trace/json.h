@@ -44,6 +44,7 @@ void put(std::string& out, const std::vector<T>& all) {
   out += ']';
 }
 
+/// The same of an object, with its keys in order.
 template <class T>
 void put(std::string& out, const std::map<std::string, T>& all) {
   char before = '{';

@@ -22,8 +22,8 @@ class MetricsLog {
   MetricsLog& operator=(const MetricsLog&) = delete;
 
   using Field = std::pair<const char*, double>;
-  void write(
-      const std::vector<Field>& fields);  // numbers as the shortest text that reads back equal
+  /// Numbers as the shortest text that reads back equal.
+  void write(const std::vector<Field>& fields);
   std::int64_t flush();  // what waits goes to the disk; returns how many bytes are there now
   const std::string& complaint() const { return complaint_; }  // "" while all is well
 

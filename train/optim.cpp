@@ -28,8 +28,8 @@ namespace {
 
 constexpr std::size_t kNamed = 5;  // parameters that a note names
 
-constexpr std::int64_t kPiece =
-    65536;  // elements: enough work for a thread, and pieces enough to share
+// Elements: enough work for a thread, and pieces enough to share.
+constexpr std::int64_t kPiece = 65536;
 
 void check_rates(const char* name, double learning_rate, double weight_decay) {
   require(std::isfinite(learning_rate) && learning_rate >= 0, name, ": a learning rate of ",

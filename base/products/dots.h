@@ -12,7 +12,8 @@
 
 namespace gradus::products {
 
-/// Rows `stride` apart, the numbers of each side by side; of int8 each kScaled of a row have a scale.
+/// Rows `stride` apart, the numbers of each side by side; of int8 each kScaled of a row have a
+/// scale.
 template <class T>
 struct RowsOf {
   const T* data;

@@ -15,8 +15,8 @@ inline bool has_unit_norm(const Values& x) {
 }
 
 /// What is special about the inputs: derivatives that are all 0, where they were measured (an
-/// optimum); zeros or equal numbers (symmetric, diagonal and constant inputs have them), or a length
-/// of 1. Empty where nothing is.
+/// optimum); zeros or equal numbers (symmetric, diagonal and constant inputs have them), or a
+/// length of 1. Empty where nothing is.
 inline std::string special_point(const std::vector<Input>& inputs,
                                  const std::vector<Numeric>& numeric = {}) {
   Values all;

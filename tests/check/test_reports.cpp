@@ -1,5 +1,5 @@
-// What people met who checked derivatives of their own: small numbers, optima, choices, samples, and
-// reports that said a thing twice, or not at all.
+// What people met who checked derivatives of their own: small numbers, optima, choices, samples,
+// and reports that said a thing twice, or not at all.
 #include <cmath>
 #include <functional>
 #include <string>

@@ -57,8 +57,7 @@ bool standard(const std::string& name) { return name.find_first_of("/.") == std:
 /// Headers that some systems and some users have: included under __has_include, or by an adapter
 /// for those who have that library. C has headers of its own.
 bool optional(const Source& source, const std::string& name) {
-  const bool unix_alone =
-      source.path == "check/raw/report.h" || source.path == "check/raw/schedule.h";
+  const bool unix_alone = source.path == "check/raw/words.h";
   const bool vectors = source.path == "base/products/narrow.h";  // on x86-64 alone
   return (unix_alone && name == "unistd.h") || (vectors && name == "immintrin.h") ||
          (source.path == "check/raw/catch2.h" && name.rfind("catch2/", 0) == 0) ||

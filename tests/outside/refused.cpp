@@ -1,4 +1,5 @@
-// What is no check is refused by one error that says what is taken: refused.cmake compiles each CASE.
+// What is no check is refused by one error that says what is taken: refused.cmake compiles each
+// CASE.
 #include <cmath>
 #include <iostream>
 #include <map>

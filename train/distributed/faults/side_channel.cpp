@@ -180,8 +180,9 @@ void SideChannel::tell(char kind, const std::string& what) {
     static_cast<void>(::send(peer.socket, all.data(), all.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-/// Rank 0 says it, or where it is rank 0 that is lost, the first that is still there: each gives the
-/// one before it the time in which mpirun, on a busy machine, sees that one end and ends all others.
+/// Rank 0 says it, or where it is rank 0 that is lost, the first that is still there: each gives
+/// the one before it the time in which mpirun, on a busy machine, sees that one end and ends all
+/// others.
 void SideChannel::lost(const Peer& peer, const std::string& how) {
   for (double until = now() + kTurn * std::max(0, transport_.rank() - 1); now() < until && !done_;)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
