@@ -67,7 +67,7 @@ TEST_CASE("derive: the text is the file's") {
 }
 
 TEST_CASE("derive: the trace page has the formulas") {
-  const std::string json = trace::definitions({"softmax"}).text;
+  const std::string json = trace::definitions({"softmax"}).at("softmax").text;
   const std::size_t at =
       json.find("\"derivation\":[\"y_ri = exp(x_ri) / Σ_j exp(x_rj)\",\"dx_ri = ");
   CHECK(at != std::string::npos);
