@@ -35,16 +35,19 @@ struct Numeric {
 
   /// Is there an output whose derivative by this move could not be measured at all?
   bool blind(std::size_t move) const {
-    return !std::all_of(slopes[move].begin(), slopes[move].end(),
-                        [](const Slope& n) { return n.finite(); });
+    const auto lost = [](const Slope& n) { return !n.finite(); };
+    return std::any_of(slopes[move].begin(), slopes[move].end(), lost);
   }
 
-  /// Is every measured derivative 0?
-  bool flat() const {
+  /// Is every measured derivative 0; and, if this asks for a stationary point, not so beside it?
+  bool flat(bool stationary = false) const {
+    bool curved = false;
     for (const std::vector<Slope>& move : slopes)
-      for (const Slope& n : move)
+      for (const Slope& n : move) {
         if (!n.looks_zero()) return false;
-    return !slopes.empty();
+        curved = curved || n.bend > 100 * n.estimate();
+      }
+    return !slopes.empty() && (curved || !stationary);
   }
 
   /// Does it stand at a kink for which no convention is declared?
@@ -138,21 +141,18 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
   std::optional<std::size_t> first_kink;
   for (std::size_t m = 0; m < numeric.slopes.size() && !numeric.moves[m].along(); ++m)
     summary.largest = largest_resolved(numeric.slopes[m], summary.largest, t);
-  std::int64_t coarse = 0, sampled = 0, undeclared = 0;
+  std::int64_t coarse = 0, undeclared = 0;
   for (std::size_t m = 0; m < numeric.slopes.size() && !numeric.moves[m].along(); ++m) {
-    bool kink = false, loose = false, rough = false;
+    const bool loose = numeric.kinked(m);
+    bool kink = false, rough = false;
     for (const Slope& n : numeric.slopes[m]) {
-      const bool zero = n.looks_zero();
       kink = kink || n.kink;
-      loose = loose || (n.kink && n.lower() != n.upper());
-      rough = rough || (!zero && n.finite() && !within(n, 1e-3, summary.largest, t));
+      rough = rough || (!n.looks_zero() && n.finite() && !within(n, 1e-3, summary.largest, t));
     }
-    ++sampled;
     summary.kinks += kink ? 1 : 0;
     coarse += rough ? 1 : 0;
     undeclared += loose ? 1 : 0;
-    const std::size_t element = *numeric.moves[m].element;
-    if (loose) first_kink = std::min(first_kink.value_or(element), element);
+    if (loose) first_kink = std::min(first_kink.value_or(SIZE_MAX), *numeric.moves[m].element);
   }
   if (summary.elements == 0) {
     notes.push_back(input + " has no elements: nothing to compare");
@@ -161,9 +161,9 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
                     ": every measured derivative is 0. It is a stationary point, or the output "
                     "does not depend on it: this tells little; choose other values too");
   }
-  if (sampled < summary.elements && !sample_said)
-    notes.push_back(joined(some(sampled), " were compared one by one, all of them along ",
-                           std::ssize(numeric.moves) - sampled, " directions"));
+  if (summary.looked_at < summary.elements && !sample_said)
+    notes.push_back(joined(some(summary.looked_at), " were compared one by one, all of them along ",
+                           std::ssize(numeric.moves) - summary.looked_at, " directions"));
   if (coarse > 0)
     notes.push_back(some(coarse) +
                     " could be compared in their first digits only: their derivatives hardly rise "

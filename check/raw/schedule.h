@@ -177,13 +177,13 @@ inline std::string left_out(const Schedule& schedule, const Input& input, const 
     throw Stop{Verdict::inconclusive, joined("a budget of ", budget, " left no time for ",
                                              input.name, ": give more, or check it alone")};
   const std::size_t seen = numeric.moves.size() - directions, all = input.values.size();
-  const double missed = 1 - static_cast<double>(seen) / static_cast<double>(all);
+  const double missed = 100 - 100 * static_cast<double>(seen) / static_cast<double>(all);
   return joined(
       "in ", budget, " ", seen, " of ", all, " elements of ", input.name,
       " moved one by one, and all along ", directions,
       " directions. A single wrong element shows in each direction if its error is above ",
       number(shown_along(numeric, probes, goal.tolerance), 2),
-      "; a smaller one is missed with a chance of ", number(100 * missed, 3), " %");
+      "; a smaller one is missed with a chance of ", number(missed, 3), " %");
 }
 
 }  // namespace gradus::check

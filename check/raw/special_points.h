@@ -24,7 +24,7 @@ inline std::string special_point(const std::vector<Input>& inputs,
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const Input& input = inputs[k];
     if (!input.differentiable || input.tangent) continue;
-    if (k < numeric.size() && numeric[k].flat()) return "a derivative of 0 everywhere";
+    if (k < numeric.size() && numeric[k].flat(true)) return "a derivative of 0 everywhere";
     all.insert(all.end(), input.values.begin(), input.values.end());
     unit_norm = unit_norm || has_unit_norm(input.values);
   }

@@ -154,7 +154,7 @@ TEST_CASE("reports: a maximum that pays the first of its window whatever is larg
 }
 
 TEST_CASE("reports: a maximum that pays two equal inputs both all fails in a sample too") {
-  V x = numbers(4000);
+  V x = numbers(2100);
   for (std::size_t i = 0; i < x.size(); i += 2) x[i + 1] = x[i];
   const auto first = [](double a, double b) { return std::pair(a >= b, b > a); };
   const auto both = [](double a, double b) { return std::pair(a >= b, b >= a); };
@@ -164,11 +164,11 @@ TEST_CASE("reports: a maximum that pays two equal inputs both all fails in a sam
 
 TEST_CASE("reports: what was found along several directions is told once, and counts are true") {
   const auto one = [](std::size_t i) { return i == 1234 ? 1.01 : 1.0; };
-  const Report report = raw("cubes", cubes, cubes_vjp(one), numbers(4000));
+  const Report report = raw("cubes", cubes, cubes_vjp(one), numbers(2100));
   fails(report, "d out[1234] / d x0[1234]: 1.01 times");
   CHECK(report.findings.size() == 1);
   const auto half = [](std::size_t i) { return i % 2 == 0 ? 2.0 : 1.0; };
-  const Report sampled = raw("cubes", cubes, cubes_vjp(half), numbers(4000));
+  const Report sampled = raw("cubes", cubes, cubes_vjp(half), numbers(2100));
   fails(sampled, "of the 64 elements looked at wrong");
   fails(sampled, "a sample shows no cause: try smaller inputs");
   CHECK(!says(sampled, "no pattern"));
