@@ -106,22 +106,20 @@ ChatTemplate::ChatTemplate(std::string_view text, const std::string& name) {
   constexpr std::string_view kTurn =
       "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}"
       "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
-  constexpr std::string_view kLoop = "{% for message in messages %}";
   constexpr std::string_view kDefault =
       "{% if loop.first and messages[0]['role'] != 'system' %}{{ '";
-  constexpr std::string_view kEnd = "' }}{% endif %}";
   std::string_view rest = plain;
   const auto take = [&](std::string_view part) {
     const bool there = rest.starts_with(part);
     if (there) rest.remove_prefix(part.size());
     return there;
   };
-  bool fits = take(kLoop);
+  bool fits = take("{% for message in messages %}");
   if (take(kDefault)) {
     const std::size_t end = rest.find('\'');
     system_ = rest.substr(0, end);
     rest.remove_prefix(std::min(end, rest.size()));
-    fits = fits && system_.find('\\') == std::string::npos && take(kEnd);
+    fits = fits && system_.find('\\') == std::string::npos && take("' }}{% endif %}");
   }
   require<FileError>(fits && take(kTurn) && rest.empty(), name,
                      ": its chat template is not known here: templates are not run, and this one "

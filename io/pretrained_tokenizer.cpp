@@ -214,10 +214,6 @@ void PretrainedTokenizer::encode_plain(std::string_view text,
   for (const std::string_view word : parts) word_piece_->encode_word(word, ids);
 }
 
-std::vector<std::int64_t> PretrainedTokenizer::encode(std::string_view text) const {
-  return encode_literal(text, 0, 0);
-}
-
 std::vector<std::int64_t> PretrainedTokenizer::encode_literal(std::string_view text,
                                                               std::size_t begin,
                                                               std::size_t end) const {

@@ -30,7 +30,9 @@ class PretrainedTokenizer final : public Tokenizer {
   std::int64_t vocab_size() const override { return std::ssize(special_); }
   /// Added tokens such as <|im_end|> are found in the text and become their ids. What is not UTF-8
   /// is read as U+FFFD where the tokenizer normalises, and kept else.
-  std::vector<std::int64_t> encode(std::string_view text) const override;
+  std::vector<std::int64_t> encode(std::string_view text) const override {
+    return encode_literal(text, 0, 0);
+  }
   /// As encode, but in bytes [begin, end) added tokens are spelled like any other text: for what a
   /// user typed.
   std::vector<std::int64_t> encode_literal(std::string_view text, std::size_t begin = 0,

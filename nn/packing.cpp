@@ -1,12 +1,6 @@
 #include "gradus/nn/packing.h"
 
 namespace gradus::nn {
-namespace {
-
-/// Weights of so few bytes stay in the caches from one token to the next.
-constexpr std::int64_t kCached = 8 << 20;
-
-}  // namespace
 
 void pack(Module& module, Precision precision) {
   if (precision == Precision::f32) return;
@@ -27,6 +21,7 @@ void pack(Module& module, Precision precision) {
 }
 
 Precision fast_precision(const Module& module) {
+  constexpr std::int64_t kCached = 8 << 20;  // bytes that stay in the caches until the next token
   return 4 * module.parameter_count() <= kCached ? Precision::f32 : Precision::bf16;
 }
 

@@ -1,5 +1,6 @@
 // Numbers in less room: each conversion, products of every level against a plain loop on the
 // rounded weights, how far rounding is from f32, and what no format holds.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -23,6 +24,7 @@ using std::int64_t;
 
 namespace {
 
+constexpr std::size_t kPart = kScaled;
 constexpr Precision kAll[] = {Precision::f32, Precision::bf16, Precision::f16, Precision::int8};
 
 std::vector<float> unpacked(const PackedMatrix& w) {
@@ -64,13 +66,15 @@ TEST_CASE("between two numbers the nearest is taken, and half-way the even one")
 }
 
 TEST_CASE("a packed number errs by half of what the format can tell apart") {
-  const std::vector<float> x = numbers<float>(13 * 37, 1);
-  const Matrix<const float> from(x.data(), 13, 37);
+  std::vector<float> x = numbers<float>(3 * 401, 1);  // rows of 192, 192 and 17 with a scale each
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 401 < kPart ? 100 : 1;
+  const Matrix<const float> from(x.data(), 3, 401);
   for (const Precision precision : kAll) {
     const std::vector<float> y = unpacked(PackedMatrix(from, precision));
     for (std::size_t i = 0; i < x.size(); ++i) {
       float largest = 0;
-      for (std::size_t j = i / 37 * 37; j < i / 37 * 37 + 37; ++j)
+      const std::size_t row = i / 401 * 401, part = row + (i - row) / kPart * kPart;
+      for (std::size_t j = part; j < std::min(part + kPart, row + 401); ++j)
         largest = std::max(largest, std::abs(x[j]));
       const float bound = precision == Precision::f32    ? 0
                           : precision == Precision::bf16 ? std::abs(x[i]) * 0x1p-8f
@@ -87,7 +91,7 @@ TEST_CASE("packed products of each level are those of a loop over the rounded we
     const LevelScope scope(level);
     for (const Precision precision : kAll)
       for (const int64_t rows : {0, 1, 7, 67, 401})
-        for (const int64_t columns : {0, 1, 13, 64, 131})
+        for (const int64_t columns : {0, 1, 13, 64, 131, 192, 401})
           for (const int64_t n : {0, 1, 3, 8, 11}) {
             const auto w = numbers<float>(rows * columns, 1), x = numbers<float>(n * columns, 2),
                        bias = numbers<float>(rows, 3);
