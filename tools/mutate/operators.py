@@ -131,11 +131,15 @@ class Alternatives:
         return made
 
 
-def condition_alternatives(node, text, may_hold):
-    """Of a condition; not `may_hold`: true would never end."""
-    turned = node.op in ("==", "!=", "<", ">", "<=", ">=", "!")  # has its opposite already
-    made = ([] if turned else [("negation", f"!({text})")]) + [("never", "false")]
-    return made + ([("always", "true")] if may_hold else [])
+OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def opposite(source, node):
+    """What holds where the condition does not."""
+    if node.kind == "unary" and node.op == "!":
+        return source.joined(node.children[0].begin, node.end)
+    sides = [source.joined(child.begin, child.end) for child in node.children]
+    return f" {OPPOSITE[node.op]} ".join(sides) if node.op in OPPOSITE else f"!({source.joined(node.begin, node.end)})"
 
 
 def is_fixed(node):
