@@ -71,7 +71,7 @@ class Alternatives:
         left, right = (self.text(child) for child in node.children)
         made = [("operator", f"{left} {other} {right}") for other in ARITHMETIC.get(node.op, [])]
         if node.op == "=":
-            if node.children[0].kind == "index":
+            if node.children[0].kind == "index" and right not in ("true", "false"):
                 made.append(("accumulate", f"{left} += {right}"))
             if left in self.saved:
                 made += [("saved", f"{left} = {other}") for other in self.function.tensors if other != right]
