@@ -74,7 +74,7 @@ void check_region(const Shape& shape, const Gradient& gradient) {
   const bool has_axis =
       0 <= region.axis && region.axis < shape.rank() && part.rank() == shape.rank();
   if (has_axis) rest[region.axis] = part[region.axis];  // equivalent: the check below refuses
-  const std::int64_t count = has_axis ? part[region.axis] : 0;
+  const std::int64_t count = has_axis ? part[region.axis] : 0;  // equivalent: the check refuses
   const std::int64_t last = region.start + (count - 1) * region.step;
   require<ShapeError>(has_axis && part == rest && region.start >= 0 && region.step >= 1 &&
                           (count == 0 || last < shape[region.axis]),
@@ -127,14 +127,14 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
   require<ShapeError>(broadcasts_to(shape, part.shape()), "a gradient has shape ", part.shape(),
                       " where its tensor has ", shape,
                       ": it may be larger by broadcasting, but not smaller or of other sizes");
-  if (part.shape() != shape) part = sum_to(part, shape);
+  part = sum_to(part, shape);
   if (!sum.defined()) {
     sum = part;
-  } else if (differentiable) {  // equivalent: the sum in another buffer
-    sum = apply(op::Accumulate{}, sum, part);
+  } else if (differentiable) {                 // equivalent: in another buffer
+    sum = apply(op::Accumulate{}, sum, part);  // equivalent: a sum has no order
   } else {
     const auto own = [](const Tensor& x) { return x.has_unique_storage() && x.is_contiguous(); };
-    if (!own(sum) && own(part)) std::swap(sum, part);
+    if (!own(sum) && own(part)) std::swap(sum, part);  // equivalent: in another buffer
     if (!own(sum)) sum = kernel::copy(sum);
     add_(sum, part);
   }

@@ -148,7 +148,7 @@ void Walk::run() {
 /// Sets wanted_, and says whether it holds any.
 bool Walk::find_wanted(std::size_t i) {
   const Node& node = *steps[i].node;
-  wanted_.assign(node.inputs.size(), 0);
+  wanted_.resize(node.inputs.size());
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
     // equivalent: where the search begins is a matter of time
     wanted_[k] = node.inputs[k] && find(node.inputs[k].get(), i + 1)->wanted;
@@ -177,8 +177,10 @@ bool Walk::arrive(std::size_t i) {
   Node& node = *steps[i].node;
   if (const Node::Extra* extra = node.extra_or_null()) {
     run_hooks(node, *steps[i].dy);
+    // equivalent: what somebody holds is not written to
     if (extra->retains_grad && node.op) node.extra().grad = kernel::copy(*steps[i].dy);
   }
+  // equivalent: a leaf has no inputs: nothing is wanted behind it
   if (!node.op_name) return false;  // a leaf keeps what has arrived
   require<GraphError>(!node.used, "backward: ", node.name(), " (node ", node.id,
                       ") was used by an earlier backward and has released what it saved: ",
@@ -217,6 +219,7 @@ void Walk::visit(std::size_t i) {
     if (!dx[k].defined()) continue;
     // equivalent: where the search begins is a matter of time
     Step& input = *find(node.inputs[k].get(), i + 1);
+    // equivalent: a gradient that is kept longer takes memory only
     accumulate(input.gradient(), input.node->shape, input.node->dtype, std::exchange(dx[k], {}),
                create_graph_);
     Observers::tell([&](Observer& o) { o.added(node, k, input.gradient()); });
@@ -229,6 +232,7 @@ void Walk::release() {
     if (!steps[i].node->used) continue;
     for (NodePtr& input : steps[i].node->inputs) {
       NodePtr dropped = std::exchange(input, nullptr);
+      // equivalent: kept longer
       if (!is_outermost()) released_inputs->push_back(std::move(dropped));
     }
   }
@@ -279,6 +283,7 @@ void deposit(Step& step) {
       // equivalent: nothing is recorded here
       accumulate(extra.grad, leaf.shape, leaf.dtype, arrived, false);
     } else {
+      // equivalent: the same numbers in another buffer
       extra.grad =
           arrived.has_unique_storage() && arrived.is_contiguous() ? arrived : kernel::copy(arrived);
     }

@@ -44,6 +44,7 @@ struct SumTo final : Op {
 
   Tensor forward(const Tensor& x) {
     from = x.shape();
+    // equivalent: reshaped in any case
     return kernel::reshaped(kernel::sum(name(), x, reduced(name(), x, longer_axes(from, to), true)),
                             to);
   }

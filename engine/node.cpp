@@ -4,6 +4,7 @@
 namespace gradus {
 namespace {
 
+// equivalent: ids must rise; where they begin, and by how much, does not matter
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -48,7 +49,8 @@ Node::Extra& Node::extra() {
 
 NodePtr make_leaf(const Tensor& x) {
   NodePtr leaf(new Node(x));
-  leaf->extra();  // made now: several threads may find the leaf at the end of their walks
+  // equivalent: in one thread it is made later; several may find the leaf at the end of their walks
+  leaf->extra();
   return leaf;
 }
 

@@ -12,6 +12,7 @@ struct Merged {
   std::array<Strides, kMaxOperands> strides;
 };
 
+// equivalent: axes that are not merged take time only
 Merged merge_axes(const Shape& shape, std::span<const Strides> operands) {
   Merged out;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -46,7 +47,7 @@ void for_each_row(const Shape& shape, std::span<const Strides> operands,
 
   const std::int64_t n = merged.shape[inner];
   for (std::size_t k = 0; k < operands.size(); ++k) steps[k] = merged.strides[k][inner];
-  if (inner == 0) {
+  if (inner == 0) {  // equivalent: the general way below gives the same
     parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
       Offsets offsets{};
       for (std::size_t k = 0; k < operands.size(); ++k) offsets[k] = begin * steps[k];

@@ -37,6 +37,7 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
       const S* from = source.data<S>();
       for_each_row(target.shape(), strides,
                    [&](const Offsets& at, std::int64_t n, const Offsets& step) {
+                     // equivalent: both loops copy the same
                      if (std::is_same_v<T, S> && step[0] == 1 && step[1] == 1)
                        std::copy_n(from + at[1], n, to + at[0]);
                      else
@@ -127,6 +128,7 @@ Tensor& Tensor::copy_(const Tensor& source, SourceLocation where) {
   require<ShapeError>(source.shape() == shape_, "copy_: the target is ", shape_, " but the source ",
                       source.shape());
   // Two views of one storage may overlap: x.copy_(transpose(x)) must not read what it has written.
+  // equivalent: a copy more
   copy_elements(*this, source.storage_ == storage_ ? kernel::copy(source) : source, where);
   return *this;
 }
@@ -178,6 +180,7 @@ Tensor copy(const Tensor& x) {
   return out;
 }
 
+// equivalent: a copy
 Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : copy(x); }
 
 Tensor convert(const Tensor& x, Dtype dtype) {

@@ -84,6 +84,21 @@ TEST_CASE("slices that do not fit") {
   expect(numbers(x.grad()) == Numbers{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, "every second column");
 }
 
+TEST_CASE("whole gradients that do not fit") {
+  const Tensor x = zeros({3, 4}, Dtype::f64).requires_grad_();
+  for (const Shape& wrong : {Shape{}, Shape{3}, Shape{4}, Shape{1, 4}, Shape{4, 3}, Shape{2, 3, 1}})
+    expect_error<ShapeError>("a gradient has shape",
+                             [&] { walk_with(x, ones(wrong, Dtype::f64)); });
+}
+
+/// A recorded tensor is a gradient that can be differentiated, though no operation made it just now.
+TEST_CASE("a gradient that was recorded before") {
+  const Tensor x = leaf({1}), z = leaf({2}), held = z * z;
+  const Tensor y = custom(x, [held](const Tensor&) { return Gradients{held}; });
+  const Tensor dx = grad(y, x, {.create_graph = true});
+  expect(numbers(grad(dx, z)) == Numbers{4}, "its derivative is its own");
+}
+
 /// A whole gradient that begins inside a buffer, then a part of it.
 TEST_CASE("a part onto a view") {
   const Tensor x = zeros({2, 2}, Dtype::f64).requires_grad_();

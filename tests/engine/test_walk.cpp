@@ -57,6 +57,10 @@ TEST_CASE("no gradient stops the walk") {
   const Tensor direct = custom(x, [](const Tensor&) -> Gradients { return {Gradient{}}; });
   (direct + w * 1.0).backward();
   expect(!x.grad().defined(), "a leaf that got nothing has no grad");
+  const Tensor silent = custom(x, [](const Tensor&) -> Gradients { return {Gradient{}}; });
+  expect_error<GraphError>("no output depends on an input", [&] { grad(silent, x); });
+  const std::vector<Tensor> both = grad({x * w}, {w, x});
+  expect(numbers(both[0]) == Numbers{2} && numbers(both[1]) == Numbers{5}, "one for each input");
 }
 
 TEST_CASE("many inputs") {

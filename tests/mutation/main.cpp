@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -171,8 +170,16 @@ struct Learnt {
   int* reached;
 };
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+/// What this process and those that it has waited for have computed: a busy machine decides nothing.
+double seconds_computed() {
+  double seconds = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    getrusage(who, &used);
+    for (const timeval& part : {used.ru_utime, used.ru_stime})
+      seconds += static_cast<double>(part.tv_sec) + 1e-6 * static_cast<double>(part.tv_usec);
+  }
+  return seconds;
 }
 
 /// Runs one case without a mutant; false if it fails. One that takes too long is left out: it
@@ -180,13 +187,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 bool learn(const Case& one, std::size_t places, Known& known, int* reached,
            std::atomic<std::size_t>& used) {
   std::memset(gradus_mutants_reached, 0, places);
-  const auto start = std::chrono::steady_clock::now();
+  const double start = seconds_computed();
   const auto limited = [&] {
     set_alarm(kLongest);
     return outcome(one);
   };
   const std::string wrong = one.apart ? in_child(limited) : outcome(one);
-  const double taken = seconds_since(start);
+  const double taken = seconds_computed() - start;
   if (wrong == "hung") {
     known = {taken, 0, 0};
     return true;
@@ -265,18 +272,33 @@ std::vector<std::size_t> cheapest(const std::vector<std::size_t>& cases, const K
   return some;
 }
 
-/// For each place the cases that reach it, quick ones first.
-std::vector<std::vector<std::size_t>> cases_of(std::size_t places, std::size_t count,
-                                               const Learnt& learnt) {
+/// The cases that reach each place, quick ones first. It is shared with the children: a fork copies
+/// none of it.
+struct Reaching {
+  std::size_t* first;  // of each place in `cases`; one more: the end
+  int* cases;
+
+  std::vector<std::size_t> operator[](int place) const {
+    return {cases + first[place], cases + first[place + 1]};
+  }
+};
+
+Reaching cases_of(std::size_t places, std::size_t count, const Learnt& learnt) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return learnt.known[a].seconds < learnt.known[b].seconds;
   });
-  std::vector<std::vector<std::size_t>> reaching(places);
-  for (const std::size_t i : order)
-    for (std::size_t k = 0; k < learnt.known[i].count; ++k)
-      reaching[static_cast<std::size_t>(learnt.reached[learnt.known[i].begin + k])].push_back(i);
+  const Reaching reaching{shared<std::size_t>(places + 1), shared<int>(kMostReached)};
+  const auto each = [&](auto body) {
+    for (const std::size_t i : order)
+      for (std::size_t k = 0; k < learnt.known[i].count; ++k)
+        body(learnt.reached[learnt.known[i].begin + k], static_cast<int>(i));
+  };
+  each([&](int place, int) { ++reaching.first[place + 1]; });
+  std::partial_sum(reaching.first, reaching.first + places + 1, reaching.first);
+  std::vector<std::size_t> next(reaching.first, reaching.first + places);
+  each([&](int place, int i) { reaching.cases[next[static_cast<std::size_t>(place)]++] = i; });
   return reaching;
 }
 
@@ -302,20 +324,20 @@ int run(const char* file, int jobs, const std::string& scratch,
   const Cases cases = all_cases(parts);
   Learnt learnt;
   if (!learn(cases, jobs, scratch, places, learnt)) return 2;
-  const auto reaching = cases_of(places, cases.size(), learnt);
+  const Reaching reaching = cases_of(places, cases.size(), learnt);
   auto& next = *shared<std::atomic<std::size_t>>(1);
   const auto work = [&](const std::filesystem::path& folder) {
     std::size_t& running = *shared<std::size_t>(1);
     std::vector<std::size_t> latest;
     for (std::size_t k; (k = next++) < tasks.size(); empty(folder)) {
-      std::vector<std::size_t> at = reaching[static_cast<std::size_t>(tasks[k].place)];
+      std::vector<std::size_t> at = reaching[tasks[k].place];
       put_first(latest, at);
       at = cheapest(at, learnt.known, tasks[k].seconds);
-      const auto start = std::chrono::steady_clock::now();
+      const double start = seconds_computed();
       const std::string by =
           at.empty() ? "" : run_mutant(tasks[k].mutant, cases, learnt.known, at, running);
       if (!by.empty() && learnt.known[running].seconds < kQuick) remember(running, latest);
-      print_verdict(tasks[k], at.size(), seconds_since(start), by);
+      print_verdict(tasks[k], at.size(), seconds_computed() - start, by);
     }
     return true;
   };

@@ -159,15 +159,6 @@ Names differentiable_functions() {
   return all;
 }
 
-Mistakes all_mistakes() {
-  Mistakes all;
-  for (Mistakes (*some)() : {elementwise_mistakes, shape_mistakes, network_mistakes, layer_mistakes,
-                             token_mistakes, token_layer_mistakes, transformer_mistakes,
-                             sequence_model_mistakes, encoder_model_mistakes})
-    for (Mistake& mistake : some()) all.push_back(std::move(mistake));
-  return all;
-}
-
 }  // namespace
 
 TEST_CASE("registry: declarations are found in a header") {

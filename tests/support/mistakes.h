@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gradus::testing {
@@ -23,5 +24,14 @@ Mistakes transformer_mistakes();     // attention layers, decoders, stacks
 Mistakes sequence_model_mistakes();  // translator, recommender
 Mistakes encoder_model_mistakes();   // BERT, ViT, listener
 Mistakes token_layer_mistakes();     // the layers of those
+
+inline Mistakes all_mistakes() {
+  Mistakes all;
+  for (Mistakes (*some)() : {elementwise_mistakes, shape_mistakes, network_mistakes, layer_mistakes,
+                             token_mistakes, token_layer_mistakes, transformer_mistakes,
+                             sequence_model_mistakes, encoder_model_mistakes})
+    for (Mistake& mistake : some()) all.push_back(std::move(mistake));
+  return all;
+}
 
 }  // namespace gradus::testing

@@ -71,7 +71,7 @@ class Alternatives:
         left, right = (self.text(child) for child in node.children)
         made = [("operator", f"{left} {other} {right}") for other in ARITHMETIC.get(node.op, [])]
         if node.op == "=":
-            if node.children[0].kind == "index":
+            if node.children[0].kind == "index" and right not in ("true", "false"):
                 made.append(("accumulate", f"{left} += {right}"))
             if left in self.saved:
                 made += [("saved", f"{left} = {other}") for other in self.function.tensors if other != right]
@@ -131,11 +131,15 @@ class Alternatives:
         return made
 
 
-def condition_alternatives(node, text, may_hold):
-    """Of a condition; not `may_hold`: true would never end."""
-    turned = node.op in ("==", "!=", "<", ">", "<=", ">=", "!")  # has its opposite already
-    made = ([] if turned else [("negation", f"!({text})")]) + [("never", "false")]
-    return made + ([("always", "true")] if may_hold else [])
+OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def opposite(source, node):
+    """What holds where the condition does not."""
+    if node.kind == "unary" and node.op == "!":
+        return source.joined(node.children[0].begin, node.end)
+    sides = [source.joined(child.begin, child.end) for child in node.children]
+    return f" {OPPOSITE[node.op]} ".join(sides) if node.op in OPPOSITE else f"!({source.joined(node.begin, node.end)})"
 
 
 def is_fixed(node):

@@ -2,7 +2,7 @@
 from dataclasses import dataclass, field
 
 from expressions import ASSIGNMENTS, parse
-from operators import WHOLE, Alternatives, condition_alternatives
+from operators import WHOLE, Alternatives, opposite
 from tokens import Unreadable
 
 UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct", "delete", "throw"}
@@ -191,19 +191,21 @@ class Walker:
         except Unreadable as why:
             self.unread.append(f"{self.source.path}:{self.source.line(begin)}: {why}")
             return
-        more = list(extra)
-        if condition:
-            more += condition_alternatives(node, self.source.joined(begin, end), may_hold)
-        self.visit(node, used=used, more=more)
+        more, turned = list(extra), opposite(self.source, node) if condition else None
+        if condition and not may_hold:  # true would never end
+            more += [("negation", turned), ("never", "false")]
+        elif condition:  # who notices either of these notices the opposite
+            more += [("never", "false"), ("always", "true")]
+        self.visit(node, used=used, more=more, left_out=turned if may_hold else None)
 
-    def visit(self, node, used=True, more=(), place=False):
+    def visit(self, node, used=True, more=(), place=False, left_out=None):
         """The node and what is in it. `place`: it is written to, so it stays what it is."""
         if node.kind == "lambda":
             return self.block(*node.body)
         if node.op == "...":
             return None
         if not place:
-            self.site_of(node, used, more)
+            self.site_of(node, used, more, left_out)
         if node.kind == "binary" and node.op in ASSIGNMENTS:
             self.visit(node.children[0], place=True)
             return self.visit(node.children[1])
@@ -223,8 +225,8 @@ class Walker:
             if not only_body or argument.kind == "lambda":
                 self.visit(argument)
 
-    def site_of(self, node, used, more):
-        seen, made = {self.source.joined(node.begin, node.end)}, []
+    def site_of(self, node, used, more, left_out):
+        seen, made = {self.source.joined(node.begin, node.end), left_out}, []
         for fault, text in self.alternatives.of(node, used) + list(more):
             if text not in seen:
                 seen.add(text)

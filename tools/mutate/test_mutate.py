@@ -90,6 +90,18 @@ class Faults(unittest.TestCase):
         for path, expected in [("engine/some.cpp", True), ("train/some.cpp", False)]:
             self.assertEqual({m.strict for _, mutants in mutants_of(KERNEL, path)[1] for m in mutants}, {expected})
 
+    def test_conditions(self):
+        def of(text):
+            return {after for before, after in texts(text) if before == "n > 0"}
+
+        self.assertEqual(of("void f(int n) { if (n > 0) g(); }"), {"false", "true", "n >= 0"})
+        self.assertEqual(of("void f(int n) { while (n > 0) g(); }"), {"false", "n <= 0", "n >= 0"})
+
+    def test_what_is_no_fault_by_its_kind(self):
+        made = texts("double f(int n) { return g(transpose(x, 0, 1), static_cast<double>(x.size(0))); }")
+        self.assertNotIn(("transpose(x, 0, 1)", "transpose(x, 1, 0)"), made)
+        self.assertFalse([after for _, after in made if "static_cast<float>" in after])
+
     def test_numbers(self):
         self.assertEqual(number_alternatives("2"), ["3", "1"])
         self.assertEqual(number_alternatives("0.5"), ["(0.5 * 1.001)"])
@@ -113,6 +125,17 @@ class Writing(unittest.TestCase):
     def test_errors_name_their_line_and_where_it_was_instantiated(self):
         output = "a.h:7:1:   required from here\nb.h:3:2: error: no\nc.h:1:1: error: no\n"
         self.assertEqual(list(build.stretches(output)), [[("b.h", "3"), ("a.h", "7")], [("c.h", "1")]])
+
+
+    def test_a_compiler_cache_may_shorten_paths(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree = Path(folder) / "tree"
+            (tree / "ops").mkdir(parents=True)
+            (tree / "ops/some.cpp").write_text(KERNEL)
+            made = build.Tree(tree, tree / "build/mutants", print)
+            source = made.sources["ops/some.cpp"]
+            source.lines = {7: 3}
+            self.assertEqual(made.owners([("../tree/ops/some.cpp", "7")]), [("ops/some.cpp", 3)])
 
 
 class Changes(unittest.TestCase):
