@@ -62,7 +62,7 @@ struct Linear final : Op {
     shape[input.rank() - 1] = out;
     Tensor y = Tensor::empty(shape, input.dtype());
     const Tensor from = kernel::contiguous(input), packed = kernel::contiguous(w);
-    const Tensor b = bias.defined() ? kernel::contiguous(bias) : bias;
+    const Tensor b = kernel::contiguous(bias);
     dispatch_float("linear", y.dtype(), [&]<class T>() {
       const Matrix<const T> matrix(packed.data<T>(), out, in);
       products::Options<T> options;

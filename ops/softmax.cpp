@@ -192,6 +192,7 @@ Tensor along(const Tensor& x, int axis) {
   Operation op;
   check_float(op.name(), x);
   axis = normal_axis(op.name(), axis, std::max(x.rank(), 1));  // rank 0 has one axis, of size 1
+  // equivalent: the last axis exchanged with itself
   if (axis >= x.rank() - 1) return apply(std::move(op), x);
   // equivalent: two axes are exchanged, in whichever order they are named
   const Tensor y = apply(std::move(op), transpose(x, axis, -1));

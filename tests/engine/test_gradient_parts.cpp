@@ -91,7 +91,7 @@ TEST_CASE("whole gradients that do not fit") {
                              [&] { walk_with(x, ones(wrong, Dtype::f64)); });
 }
 
-/// A recorded tensor is a gradient that can be differentiated, though no operation made it just now.
+/// A recorded tensor can be differentiated as a gradient, though no operation made it just now.
 TEST_CASE("a gradient that was recorded before") {
   const Tensor x = leaf({1}), z = leaf({2}), held = z * z;
   const Tensor y = custom(x, [held](const Tensor&) { return Gradients{held}; });

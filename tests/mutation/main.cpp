@@ -170,7 +170,7 @@ struct Learnt {
   int* reached;
 };
 
-/// What this process and those that it has waited for have computed: a busy machine decides nothing.
+/// What this process and those that it has waited for computed: a busy machine decides nothing.
 double seconds_computed() {
   double seconds = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {

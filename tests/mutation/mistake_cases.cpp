@@ -1,4 +1,4 @@
-// What the registry's functions and layers refuse (tests/ops/test_complete.cpp), one mistake a case.
+// What functions and layers refuse (tests/ops/test_complete.cpp), one mistake a case.
 #include <utility>
 
 #include "gradus/base/error.h"

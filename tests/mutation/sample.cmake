@@ -17,12 +17,13 @@ add_custom_command(OUTPUT "${mutated}/tree/ops/softmax.cpp" "${mutated}/tree/ops
   COMMENT "Writing mutants of ops/softmax.cpp and ops/linear.cpp" VERBATIM)
 add_executable(gradus_mutants "${mutated}/tree/ops/softmax.cpp" "${mutated}/tree/ops/linear.cpp"
   "${mutation}/main.cpp" "${mutation}/sample_cases.cpp" "${mutation}/test_cases.cpp"
-  "${mutation}/guarded_memory.cpp" ops/test_softmax.cpp ops/test_matmul.cpp ops/test_loss_edges.cpp
+  "${mutation}/mistake_cases.cpp" "${mutation}/guarded_memory.cpp"
+  ops/test_softmax.cpp ops/test_matmul.cpp ops/test_loss_edges.cpp
   ops/test_numeric_edges.cpp)
 gradus_own_flags(gradus_mutants)
 target_compile_definitions(gradus_mutants PRIVATE GRADUS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_compile_options(gradus_mutants PRIVATE -O1 -w -Wno-narrowing)  # an error of clang, in T{1}
-target_link_libraries(gradus_mutants PRIVATE gradus_samples gradus_tests_support)
+target_link_libraries(gradus_mutants PRIVATE gradus_samples gradus_mistakes gradus_tests_support)
 
 add_test(NAME "mutation/a sample of mutants is noticed" COMMAND Python3::Interpreter "${sample}" run
   "${mutated}" "$<TARGET_FILE:gradus_mutants>")

@@ -41,6 +41,12 @@ void add_products(Mistakes& all) {
   all.push_back({"linear", "linear: the bias has shape [3] where the weight [5, 3] wants [5]", [] {
                    linear(x(), values({5, 3}), values({3}));
                  }});
+  all.push_back({"linear", "linear: the input is f64 but the weight f32: convert one", [] {
+                   linear(x(), to(values({5, 3}), Dtype::f32));
+                 }});
+  all.push_back({"linear", "linear: the bias is f32 but the input f64", [] {
+                   linear(x(), values({5, 3}), to(values({5}), Dtype::f32));
+                 }});
 }
 
 void add_norms(Mistakes& all) {

@@ -13,7 +13,7 @@ from verdicts import Results
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ("ops/softmax.cpp", "ops/linear.cpp")
-CASES = ("softmax", "log_softmax", "linear", "test: ")  # whose names begin so
+CASES = ("softmax", "log_softmax", "linear", "mistake: ", "test: ")  # whose names begin so
 COUNT, SEED = 40, 1
 
 
