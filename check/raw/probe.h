@@ -87,30 +87,30 @@ inline Values part_of(const Values& all, std::size_t from, std::size_t to) {
   return result;
 }
 
-inline Slope scaled(Slope s, double w) {
-  for (double* each : {&s.value, &s.change, &s.left, &s.right}) *each *= w;
-  for (double* each : {&s.noise, &s.jitter, &s.bend, &s.turn}) *each *= std::abs(w);
-  return s;
+inline Slope scaled(const Slope& s, double w) {
+  const double m = std::abs(w);
+  return {w * s.value, w * s.change, m * s.noise, m * s.jitter, w * s.left, w * s.right,
+          s.step,      m * s.turn,   m * s.bend,  s.kink,       s.declared};
 }
 
 /// The slope of Σ wᵢ·outᵢ. Changes add with their signs, for the stencils are linear; roundings are
 /// independent and add in squares; the interval of a kink is widened at its two ends.
 inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
   if (!probe.dense()) return scaled(column[*probe.row], probe.weight[0]);
-  Slope sum;
-  sum.value = 0;
+  Slope sum{.value = 0};
   double noise2 = 0, jitter2 = 0;
   for (std::size_t i = 0; i < column.size(); ++i) {
-    if (probe.weight[i] == 0) continue;
-    const Slope s = scaled(column[i], probe.weight[i]);
-    sum.value += s.value;
-    sum.change += s.change;
-    sum.left += s.lower();
-    sum.right += s.upper();
+    const Slope& s = column[i];
+    const double w = probe.weight[i], m = std::abs(w);
+    if (w == 0) continue;
+    sum.value += w * s.value;
+    sum.change += w * s.change;
+    sum.left += std::min(w * s.lower(), w * s.upper());
+    sum.right += std::max(w * s.lower(), w * s.upper());
     sum.kink = sum.kink || s.kink;
-    sum.bend += s.bend;
-    noise2 += s.noise * s.noise;
-    jitter2 += s.jitter * s.jitter;
+    sum.bend += m * s.bend;
+    noise2 += w * w * s.noise * s.noise;
+    jitter2 += w * w * s.jitter * s.jitter;
   }
   sum.noise = std::sqrt(noise2);
   sum.jitter = std::sqrt(jitter2);
@@ -120,8 +120,8 @@ inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
 /// The same for each probe.
 inline std::vector<Slope> contracted(const std::vector<Slope>& column,
                                      const std::vector<Probe>& probes) {
-  std::vector<Slope> result;
-  for (const Probe& probe : probes) result.push_back(contract(column, probe));
+  std::vector<Slope> result(probes.size());
+  for (std::size_t p = 0; p < probes.size(); ++p) result[p] = contract(column, probes[p]);
   return result;
 }
 
