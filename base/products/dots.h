@@ -73,7 +73,7 @@ GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const RowsOf<T>& x, const Ro
 #pragma GCC unroll 8
       for (int j = 0; j < many; ++j) {
         read_vector(right, y.data + j * y.stride + p);
-        if (many == 8 && j * P::lanes * sizeof(S) % 64 == 0)
+        if (many == 8 && j * P::lanes * std::int64_t{sizeof(S)} % 64 == 0)
           __builtin_prefetch(ahead + (p * many + j * P::lanes) * std::int64_t{sizeof(S)}, 0, 2);
 #pragma GCC unroll 4
         for (int i = 0; i < few; ++i) part[i][j] += left[i] * right;
