@@ -2,6 +2,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "gradus/base/error.h"
 #include "gradus/io/model_config.h"
@@ -111,8 +112,8 @@ std::string text_of(const Written& config) { return config.dump(2) + "\n"; }
 /// GGUF's keys of one architecture: "llama.block_count".
 class Facts {
  public:
-  Facts(const std::map<std::string, Fact>& facts, const std::string& name)
-      : facts_(facts), name_(name) {
+  Facts(const std::map<std::string, Fact>& facts, std::string name)
+      : facts_(facts), name_(std::move(name)) {
     architecture = get<std::string>("general.architecture", nullptr);
   }
   std::int64_t whole(const char* key, const std::int64_t* otherwise = nullptr) {

@@ -14,7 +14,7 @@ namespace gradus::io {
 struct FileChange {
   enum Kind { create, open, write, sync, close, truncate, rename, remove, sync_directory } kind;
   std::string path;
-  std::string to;               // of rename
+  std::string to = {};          // of rename
   std::string_view bytes = {};  // of write: appended
   std::int64_t size = 0;        // of truncate
 };
