@@ -25,7 +25,8 @@ Tensor first_example(const Tensor& x) {
 /// "blocks." and 3 of "blocks.3"; of a path without a number none.
 std::pair<std::string, Id> numbered(const std::string& path) {
   const std::size_t at = path.rfind('.') + 1;
-  const bool number = at < path.size() && path.find_first_not_of("0123456789", at) == path.npos;
+  const bool number =
+      at < path.size() && path.find_first_not_of("0123456789", at) == std::string::npos;
   return {path.substr(0, at), number ? std::atoll(&path[at]) : kNone};
 }
 
