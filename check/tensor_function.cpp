@@ -14,8 +14,8 @@ Values numbers(const Tensor& x) { return kernel::convert(x, Dtype::f64).to_vecto
 check::Shape sizes_of(const Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
 
 TensorFunction::TensorFunction(std::string called, Function f, const Tensors& given,
-                               const Options& o)
-    : name(std::move(called)), options(o), f_(std::move(f)) {
+                               Options o)
+    : name(std::move(called)), options(std::move(o)), f_(std::move(f)) {
   require(f_ != nullptr, name, ": the function to check is empty");
   complete(given);
   const GradMode recorded(true);
@@ -66,7 +66,7 @@ TensorFunction TensorFunction::at(const Tensors& other) const {
   o.dtype = f32 ? Dtype::f32 : Dtype::f64;
   o.upstream = {};
   o.refused = {};
-  return {name, f_, other, o};
+  return {name, f_, other, std::move(o)};
 }
 
 Tensor TensorFunction::call(const Tensors& in) const {

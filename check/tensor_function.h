@@ -28,7 +28,7 @@ struct RowSum {
 class TensorFunction {
  public:
   /// Runs f once, so that what it throws, or returns by mistake, is seen as it is.
-  TensorFunction(std::string name, Function f, const Tensors& inputs, const Options& options);
+  TensorFunction(std::string name, Function f, const Tensors& inputs, Options options);
 
   /// The same function at other inputs, without the options that belong to these inputs.
   TensorFunction at(const Tensors& other) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tuple>
+#include <utility>
 
 #include "gradus/check/raw/arrays.h"
 #include "gradus/check/raw/options.h"
@@ -27,7 +28,7 @@ class Buffer {
  public:
   using T = Element<A>;
 
-  Buffer(const Values& values, const Layout& layout) : layout_(layout), size_(values.size()) {
+  Buffer(const Values& values, Layout layout) : layout_(std::move(layout)), size_(values.size()) {
     if constexpr (is_view<A>) {
       memory_.assign(size_ + 2 * kGuard, kCanary);
     } else {

@@ -100,7 +100,7 @@ class Pullback {
   Values forward(const Forward& f, Arguments delta) {
     for (std::size_t k = 0; k < delta.size(); ++k)
       if (on(k)) delta[k] = places_.inputs[k]->plus(point_[k], delta[k]);
-    const Values y = f(delta);
+    Values y = f(delta);
     if (!places_.output) return y;
     if (origin_.empty()) {
       origin_ = f(point_);

@@ -142,7 +142,7 @@ int kept_inside(gradus_check* check, Call call) noexcept {
 int gradus_check_version(void) { return GRADUS_CHECK_VERSION; }
 
 gradus_check* gradus_check_new(const char* name) {
-  gradus_check* check = new (std::nothrow) gradus_check;
+  auto* check = new (std::nothrow) gradus_check;
   if (check && kept_inside(check, [&] { check->name = string_of(name); }) == 0) return check;
   delete check;
   return nullptr;

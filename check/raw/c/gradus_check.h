@@ -12,6 +12,7 @@
 // to one thread; a text lives until the same function is called again with that check.
 #pragma once
 
+// NOLINTBEGIN(modernize-*): C has neither <cstdint> nor `using`
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -73,3 +74,4 @@ const char* gradus_check_error(const gradus_check* check);
 #ifdef __cplusplus
 }
 #endif
+// NOLINTEND(modernize-*)
