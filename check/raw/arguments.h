@@ -32,7 +32,7 @@ class Buffer {
     if constexpr (is_view<A>) {
       memory_.assign(size_ + 2 * kGuard, kCanary);
     } else {
-      object_ = Array<A>::sized(layout);
+      object_ = Array<A>::sized(layout_);
       if constexpr (Array<A>::shaped) layout_.column_major = layout_of(object_).column_major;
     }
     if (size() != size_)
