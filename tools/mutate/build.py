@@ -36,10 +36,10 @@ def link_headers(tree, target, include):
 def link_tree(tree, target, include, written):
     """Symbolic links in `target` to every file of the rooms that the program is made of, but for those
     that are `written` there."""
-    wanted = {}
+    wanted = {target / "gradus.h": tree / "gradus.h"}
     for room in ROOMS + tuple(f"tests/{name}" for name in TESTS):
         for path in (tree / room).rglob("*"):
-            if path.suffix in (".cpp", ".h"):
+            if path.suffix in (".cpp", ".h", ".inc"):
                 wanted[target / path.relative_to(tree)] = path
     for path in (tree / f"{model}{suffix}" for model in MODELS for suffix in (".h", ".cpp")):
         if path.exists():
@@ -168,13 +168,13 @@ class Tree:
 
     def settle(self, fresh, jobs):
         """Leaves out what does not compile: headers first with a few of the sources that include them, then
-        what sources complain of at once; what is left, building the program shows."""
+        the sources; and where all is mutated, whatever uses it. What is left, building the program shows."""
         includes = self.includes()
-        users = sorted(u for u, seen in includes.items() if u.endswith(".cpp") and seen.intersection(fresh))
+        users = sorted(u for u, seen in includes.items() if u.endswith(".cpp") and seen.intersection(fresh)
+                       and not scope.NEEDS_MPI.search(u))
         headers = {path for path in fresh if path.endswith(".h")}
         self.compile(few_that_see(headers, users, includes), jobs)
-        sources = [path for path in fresh if path not in headers]
-        self.compile(sources, jobs) if self.only else self.complaints(sources, jobs)
+        self.compile(users if self.changed is None else [path for path in fresh if path not in headers], jobs)
         self.remember()
 
     def compile(self, units, jobs):
