@@ -36,12 +36,12 @@ def link_headers(tree, target, include):
 def link_tree(tree, target, include, written):
     """Symbolic links in `target` to every file of the rooms that the program is made of, but for those
     that are `written` there."""
-    wanted = {target / "gradus.h": tree / "gradus.h"}
+    wanted = {}
     for room in ROOMS + tuple(f"tests/{name}" for name in TESTS):
         for path in (tree / room).rglob("*"):
             if path.suffix in (".cpp", ".h", ".inc"):
                 wanted[target / path.relative_to(tree)] = path
-    for path in (tree / f"{model}{suffix}" for model in MODELS for suffix in (".h", ".cpp")):
+    for path in (tree / "gradus.h", *(tree / f"{model}{suffix}" for model in MODELS for suffix in (".h", ".cpp"))):
         if path.exists():
             wanted[target / path.relative_to(tree)] = path
     for link in [p for p in target.rglob("*") if not p.is_dir()]:
