@@ -46,13 +46,13 @@ std::string second(const Sample& sample) {
 
 /// Finds gradients that backward computes although their input wants none, by asking it once more:
 /// the walk drops them before it shows any. One pass of attention's and of swiglu's kernel makes
-/// them all; checkpoint's would add to leaves twice.
+/// them all; divide's slope is a factor of both; checkpoint's would add to leaves twice.
 struct Needless : Observer {
   std::string name;
   void backward_begin(const Node& node, const Tensor& dy) override {
     const std::string op = node.name();
     if (GradMode::enabled()) return;  // a formula is for reading, and makes all
-    if (op == "attention" || op == "swiglu" || op == "checkpoint") return;
+    if (op == "attention" || op == "divide" || op == "swiglu" || op == "checkpoint") return;
     std::vector<std::uint8_t> wanted;
     for (const NodePtr& input : node.inputs) wanted.push_back(input ? 1 : 0);
     const Tensor own = kernel::copy(dy);  // a backward may work in the buffer of its dy

@@ -57,7 +57,7 @@ Cases test_cases() {
       // Here all memory is poisoned, at any time.
       "conditions: results that are never written",
       "conditions: poisoned memory stays poisoned where it was",
-      "fault zoo: what is wrong fails, with its cause named; what is right passes"};
+      "fault zoo: what is wrong fails, with its cause named, and what is right passes"};
   Cases cases;
   for (const std::string& name : names_of_tests())
     if (std::find(std::begin(left_out), std::end(left_out), name) == std::end(left_out))

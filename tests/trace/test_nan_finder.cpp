@@ -77,7 +77,7 @@ struct Model : nn::Layer<Model> {
   nn::Linear up{2, 2};
   Shares shares;
   nn::Members members() override { return {{"up", up}, {"shares", shares}}; }
-  Tensor forward(const Tensor& x) const { return shares(up(x) * 0.0); }
+  Tensor forward(const Tensor& x) const { return shares(up(x) - up(x)); }  // never -0
 };
 
 }  // namespace
