@@ -2,6 +2,7 @@
 # Plants faults in everything that bears derivatives, one at a time, and sees whether the tests notice.
 #   ./mutate.sh                          all of them; fails if one survives that is not known to be no fault
 #     --only PART,…                      mutants of files with one of these in their path: softmax,engine/
+#     --strict                           those alone that bear derivatives
 #     --list                             show them, run none
 #     --sample N --seed S                N of them
 #     --mutant ID                        this one alone
@@ -13,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh
 
 case " $* " in
-  *" --help "* | *" -h "*) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
+  *" --help "* | *" -h "*) sed -n '2,11s/^# //p' "$0"; exit 0 ;;
 esac
 yes=0
 setup_needs g++ cmake ninja-build python3 catch2

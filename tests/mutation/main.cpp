@@ -32,6 +32,13 @@
 #include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/mutation/mutant.h"
 
+/// No signal is handled here: Catch2's handler allocates, and after a crash inside of malloc waits
+/// for its lock for ever. (std::signal is another function.)
+extern "C" int sigaction(int, const struct sigaction*, struct sigaction* before) noexcept {
+  if (before) *before = {};
+  return 0;
+}
+
 namespace gradus {
 
 int gradus_mutant = 0;
@@ -43,7 +50,8 @@ namespace {
 constexpr rlim_t kMostMemory = rlim_t{8} << 30;  // a mutated size must not take the machine's
 constexpr rlim_t kLargestFile = rlim_t{256} << 20;
 constexpr uid_t kNobody = 65534;
-constexpr double kPatience = 0.4;    // seconds beyond ten times what a case takes
+constexpr double kPatience = 0.4;    // seconds of computing beyond ten times what a case takes
+constexpr double kWait = 5;          // seconds by the clock beyond ten times that: a deadlock
 constexpr double kLongest = 3;       // a test that takes more seconds has no time for a mutant
 constexpr std::size_t kLatest = 12;  // quick cases that killed the mutants before: tried first
 constexpr double kQuick = 0.3;       // seconds
@@ -114,7 +122,7 @@ void set_timer(__itimer_which clock, double seconds) {
 /// The time that it computes, so that a busy machine decides nothing; and for one that waits, of
 /// the clock.
 void set_alarm(double seconds) {
-  set_timer(ITIMER_PROF, seconds), set_timer(ITIMER_REAL, 20 * seconds);
+  set_timer(ITIMER_PROF, seconds), set_timer(ITIMER_REAL, kWait + seconds);
 }
 
 /// `count` numbers that are 0, between this process and its children; pages come when touched.

@@ -22,6 +22,7 @@ def options():
     parser = argparse.ArgumentParser(prog="mutate.sh", allow_abbrev=False)
     parser.add_argument("--only", default="", metavar="PART,…",
                         help="mutants of files with one of these in their path")
+    parser.add_argument("--strict", action="store_true", help="those alone that bear derivatives")
     parser.add_argument("--list", action="store_true", help="list the mutants and run none")
     parser.add_argument("--mutant", type=int, default=0, metavar="ID", help="this one alone")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="N of them, chosen by --seed")
@@ -35,7 +36,8 @@ def options():
 
 def chosen(mutants, args, build):
     parts = args.only.split(",")
-    picked = [i for i, m in sorted(mutants.items()) if any(part in m.path for part in parts)]
+    picked = [i for i, m in sorted(mutants.items())
+              if any(part in m.path for part in parts) and (m.strict or not args.strict)]
     if args.mutant:
         picked = [i for i in picked if i == args.mutant]
     if args.again:
@@ -91,7 +93,7 @@ def main():
 
 def report(results, excuses, about):
     for title, kind in (("file", lambda m: m.path), ("fault", lambda m: m.fault),
-                        ("room", lambda m: m.path.split("/")[0]),
+                        ("component", lambda m: m.path.split("/")[0]),
                         ("where", lambda m: "bears derivatives" if m.strict else "the rest")):
         print(results.table(title, kind) + "\n")
     for i in results.survivors():
