@@ -171,7 +171,7 @@ class Tree:
         the sources; and where all is mutated, whatever uses it. What is left, building the program shows."""
         includes = self.includes()
         users = sorted(u for u, seen in includes.items() if u.endswith(".cpp") and seen.intersection(fresh)
-                       and not scope.NEEDS_MPI.search(u))
+                       and not scope.APART.search(u))
         headers = {path for path in fresh if path.endswith(".h")}
         self.compile(few_that_see(headers, users, includes), jobs)
         self.compile(users if self.changed is None else [path for path in fresh if path not in headers], jobs)
