@@ -55,6 +55,7 @@ constexpr double kWait = 5;          // seconds by the clock beyond ten times th
 constexpr double kLongest = 3;       // a test that takes more seconds has no time for a mutant
 constexpr std::size_t kLatest = 12;  // quick cases that killed the mutants before: tried first
 constexpr double kQuick = 0.3;       // seconds
+constexpr std::size_t kMostPlaces = std::size_t{1} << 22;   // of the program: a list may have few
 constexpr std::size_t kMostReached = std::size_t{1} << 28;  // places, by all cases together
 
 using Makers = std::vector<Cases (*)()>;
@@ -223,7 +224,7 @@ bool learn(const Cases& cases, int jobs, const std::string& scratch, std::size_t
   auto& next = *shared<std::atomic<std::size_t>>(1);
   auto& used = *shared<std::atomic<std::size_t>>(1);
   return side_by_side(jobs, scratch, [&](const std::filesystem::path& folder) {
-    gradus_mutants_reached = shared<unsigned char>(places);
+    gradus_mutants_reached = shared<unsigned char>(kMostPlaces);
     bool good = true;
     for (std::size_t i; (i = next++) < cases.size(); empty(folder))
       good = learn(cases[i], places, learnt.known[i], learnt.reached, used) && good;
