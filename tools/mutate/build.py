@@ -17,7 +17,7 @@ from scope import ROOMS
 
 MAKERS = (*(f"tools/mutate/{name}.py" for name in ("tokens", "expressions", "functions", "operators",
                                                    "statements", "schemata")), "tests/mutation/mutant.h")
-TESTS = ("support", "mutation") + scope.ROOMS
+TESTS = ("support", "mutation", "derivations") + scope.ROOMS
 MODELS = ("examples/listen/listener", "examples/recommend/recommender")  # tested as models/ are
 FEW = 8
 ROOM_OF_IDS = 1000  # a source's ids begin at a multiple of it: what changes one renumbers few others
