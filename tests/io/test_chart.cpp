@@ -1,10 +1,12 @@
 // Charts: round ticks, points where they belong, nothing from outside left unescaped.
 #include "gradus/io/chart.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "gradus/base/error.h"
+#include "gradus/tests/io/files.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -82,6 +84,52 @@ TEST_CASE("no point, one point, a flat line, NaN and infinity are pictures too")
   CHECK_FALSE(has(odd, "inf"));
   CHECK(has(odd, "M72.0 394.0L776.0 76.0"));
 }
+
+/// A picture of every kind: curves with dots and without, more than there are colours, a band, marks
+/// in each corner, ticks of every size.
+std::string gallery() {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Curve band{"a band", {}}, full{"as many as columns", {}}, dotted{"60 dots", {}, true};
+  for (int i = 0; i < 353; ++i) band.points.emplace_back(i, i % 16 * (i % 2 ? 1.0 : -0.25));
+  for (int i = 0; i < 352; ++i) full.points.emplace_back(i, i % 8 - 4.0);
+  for (int i = 0; i < 60; ++i) dotted.points.emplace_back(i, i % 4);
+  Curve crowded = dotted;
+  crowded.points.emplace_back(60, 0);
+  const Curve few{"few", {{0, 4}, {5, 2}, {10, 0}}, true};
+  const std::string long_words =
+      "words that would end outside of the picture, on the right of a point that is there";
+  const std::vector<Chart> all = {
+      {"loss", "step", "nats", {few, {"second", {{1, nan}, {2, 1}, {4, 3}}}}, {{5, 2, "here"}}},
+      {"many", "x", "y", {few, few, few, few, few}, {{10, 0, long_words}}},
+      {"band", "x", "y", {band, dotted}, {{0, 15, long_words}}},
+      {"full", "x", "y", {full, crowded}, {{351, 3, "ö"}}},
+      {"one", "x", "y", {{"one", {{3, 2}}}}, {}},
+      {"flat", "x", "y", {{"flat", {{0, 7}, {1, 7}}}}, {}},
+      {"small", "x", "y", {{"small", {{0, 1e-7}, {3e-5, 4e-7}}}}, {{0, 1e-7, ""}}},
+      {"large", "x", "y", {{"large", {{-2e6, -3e9}, {1e6, 9e9}}}}, {}},
+      {"hundreds", "x", "y", {{"hundreds", {{0.5, -250}, {0.75, 500}}}}, {}},
+      {"empty", "x", "y", {}, {}}};
+  std::string pictures;
+  for (const Chart& chart : all) {
+    const std::string whole = svg(chart);
+    const std::size_t style = whole.find("<style>"), end = whole.find("</style>\n");
+    pictures += whole.substr(0, style) + whole.substr(end + 9);
+  }
+  return pictures;
+}
+
+const std::string kGolden = GRADUS_SOURCE_DIR "/tests/golden/charts.svg";
+
+TEST_CASE("pictures are those of golden/charts.svg, to the byte") {
+  const std::string drawn = gallery(), known = testing::read_bytes(kGolden);
+  const auto differ = std::mismatch(drawn.begin(), drawn.end(), known.begin(), known.end());
+  const auto at = static_cast<std::size_t>(differ.first - drawn.begin());
+  INFO("drawn: " << drawn.substr(at, 100) << "\ngolden: " << known.substr(at, 100));
+  CHECK((drawn == known));
+}
+
+// For a picture that shall change: run this by its name, and look at what it wrote.
+TEST_CASE("golden/charts.svg is written anew", "[.]") { testing::write_bytes(kGolden, gallery()); }
 
 TEST_CASE("words from outside are escaped") {
   const std::string picture = svg({"<a & \"b\">\x01\xff", "", "", {}, {}});
