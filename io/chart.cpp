@@ -41,11 +41,14 @@ text { fill: #bbb } .paper { fill: #16181d } .title { fill: #eee }
 </style>
 )";
 
-std::string fixed(double value, int digits) {
+std::string written(double value, std::chars_format form, int digits) {
   char buffer[64];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, digits);
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, form, digits);
   return end.ec == std::errc() ? std::string(buffer, end.ptr) : str_cat(value);
+}
+
+std::string fixed(double value, int digits) {
+  return written(value, std::chars_format::fixed, digits);
 }
 
 std::string at(double coordinate) { return fixed(coordinate, 1); }
@@ -81,7 +84,10 @@ struct Axis {
   }
   std::string words(std::size_t tick) const {
     const int digits = static_cast<int>(-std::floor(std::log10(ticks[1] - ticks[0]) + 1e-9));
-    return fixed(ticks[tick] == 0 ? 0 : ticks[tick], std::clamp(digits, 0, 12));
+    const double value = ticks[tick] == 0 ? 0 : ticks[tick];  // never -0
+    const bool fits = digits <= 5 && std::max(-ticks.front(), ticks.back()) < 1e6;
+    return fits ? fixed(value, std::max(digits, 0))
+                : written(value, std::chars_format::general, 3);  // 2.5e-07, 3e+09
   }
 };
 
@@ -188,7 +194,7 @@ std::array<double, 2> range(const Chart& chart, double std::pair<double, double>
         high = std::max(high, point.*part);
       }
   if (low > high) return {0, 1};
-  const double apart = std::max(1e-6 * std::max(std::abs(low), std::abs(high)), 1e-12);
+  const double apart = std::max(1e-3 * std::max(std::abs(low), std::abs(high)), 1e-12);
   if (high - low < apart) return {low - apart, high + apart};
   return {low, high};
 }
