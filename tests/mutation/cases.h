@@ -11,6 +11,7 @@ struct Case {
   std::string name;
   std::function<std::string()> run;  // "" or what was wrong; may throw
   bool apart = false;                // runs in a process of its own even without a mutant
+  std::string file = {};             // of a test: tests/engine/test_shape.cpp
 };
 using Cases = std::vector<Case>;
 

@@ -2,7 +2,8 @@
 //
 //   gradus_mutants LIST JOBS SCRATCH [PART…]
 //
-// LIST has a line for each mutant: its number, its place's, and the seconds of cases it is worth.
+// LIST has a line for each mutant: its number, its place's, the seconds of cases it is worth, and its
+// source.
 // Only cases whose name begins with a PART; all without one. Each of JOBS processes has a folder in
 // SCRATCH for the files that tests write.
 //
@@ -263,13 +264,29 @@ void remember(std::size_t killer, std::vector<std::size_t>& latest) {
 struct Task {
   int mutant, place;
   double seconds;
+  std::string source;  // engine/shape.cpp
 };
 
 std::vector<Task> read_tasks(const char* file) {
   std::ifstream in(file);
   std::vector<Task> tasks;
-  for (Task task; in >> task.mutant >> task.place >> task.seconds;) tasks.push_back(task);
+  for (Task task; in >> task.mutant >> task.place >> task.seconds >> task.source;)
+    tasks.push_back(task);
   return tasks;
+}
+
+/// How dear a case is to a source: a test that bears its name, or is of its component, costs less.
+double price(const Case& one, double seconds, const std::filesystem::path& source) {
+  if (one.file.find("/test_" + source.stem().string()) != one.file.npos) return seconds / 100;
+  return one.file.starts_with("tests/" + source.begin()->string() + "/") ? seconds / 10 : seconds;
+}
+
+void sort_for(const std::string& source, const Cases& cases, const Known* known,
+              std::vector<std::size_t>& some) {
+  std::vector<double> prices(cases.size());
+  for (const std::size_t i : some) prices[i] = price(cases[i], known[i].seconds, source);
+  std::stable_sort(some.begin(), some.end(),
+                   [&](std::size_t a, std::size_t b) { return prices[a] < prices[b]; });
 }
 
 /// The first of `cases`, which are in order, that together take no longer than `seconds`.
@@ -340,6 +357,7 @@ int run(const char* file, int jobs, const std::string& scratch,
     std::vector<std::size_t> latest;
     for (std::size_t k; (k = next++) < tasks.size(); empty(folder)) {
       std::vector<std::size_t> at = reaching[tasks[k].place];
+      sort_for(tasks[k].source, cases, learnt.known, at);
       put_first(latest, at);
       at = cheapest(at, learnt.known, tasks[k].seconds);
       const double start = seconds_computed();

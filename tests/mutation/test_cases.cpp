@@ -13,20 +13,26 @@ Catch::Session& session() {
   return only;
 }
 
-/// Not of those that start programs, or are hidden.
-std::vector<std::string> names_of_tests() {
-  std::vector<std::string> names;
+struct Test {
+  std::string name, file;
+};
+
+/// Not those that start programs, or are hidden.
+std::vector<Test> all_tests() {
+  std::vector<Test> all;
   const auto& registry = Catch::getRegistryHub().getTestCaseRegistry();
-  const auto add = [&](const std::string& name, const std::string& tags) {
-    if (tags.find("[process]") == tags.npos && tags.find("[.]") == tags.npos) names.push_back(name);
+  const auto add = [&](const std::string& name, const std::string& tags, const std::string& file) {
+    if (tags.find("[process]") != tags.npos || tags.find("[.]") != tags.npos) return;
+    all.push_back({name, file.substr(std::min(file.size(), file.rfind("tests/")))});
   };
 #if __has_include(<catch2/catch_all.hpp>)
   for (const Catch::TestCaseInfo* test : registry.getAllInfos())
-    add(test->name, test->tagsAsString());
+    add(test->name, test->tagsAsString(), test->lineInfo.file);
 #else
-  for (const Catch::TestCase& test : registry.getAllTests()) add(test.name, test.tagsAsString());
+  for (const Catch::TestCase& test : registry.getAllTests())
+    add(test.name, test.tagsAsString(), test.lineInfo.file);
 #endif
-  return names;
+  return all;
 }
 
 /// As Catch2 wants a name on its command line.
@@ -59,9 +65,10 @@ Cases test_cases() {
       "conditions: poisoned memory stays poisoned where it was",
       "fault zoo: what is wrong fails, with its cause named, and what is right passes"};
   Cases cases;
-  for (const std::string& name : names_of_tests())
-    if (std::find(std::begin(left_out), std::end(left_out), name) == std::end(left_out))
-      cases.push_back({"test: " + name, [name] { return run_test(name); }, true});
+  for (const Test& test : all_tests())
+    if (std::find(std::begin(left_out), std::end(left_out), test.name) == std::end(left_out))
+      cases.push_back(
+          {"test: " + test.name, [name = test.name] { return run_test(name); }, true, test.file});
   return cases;
 }
 

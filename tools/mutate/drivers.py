@@ -17,7 +17,7 @@ def say(text):
 def run(mutants, jobs, program, folder, cases=()):
     """id → (verdict, by what), and id → seconds."""
     tasks, scratch = folder / "tasks.txt", folder / "scratch"
-    tasks.write_text("".join(f"{i} {m.site} {WORTH_EXCUSED if m.excuse else WORTH}\n"
+    tasks.write_text("".join(f"{i} {m.site} {WORTH_EXCUSED if m.excuse else WORTH} {m.path}\n"
                              for i, m in sorted(mutants.items())))
     done = subprocess.Popen([str(program), str(tasks), str(jobs), str(scratch), *cases],
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
