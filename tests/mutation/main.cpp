@@ -289,12 +289,14 @@ void sort_for(const std::string& source, const Cases& cases, const Known* known,
                    [&](std::size_t a, std::size_t b) { return prices[a] < prices[b]; });
 }
 
-/// The first of `cases`, which are in order, that together take no longer than `seconds`.
+/// The first of `cases`, which are in order, that together take no longer than `seconds`: those that do
+/// not fit are left out. One if none fits.
 std::vector<std::size_t> cheapest(const std::vector<std::size_t>& cases, const Known* known,
                                   double seconds) {
   std::vector<std::size_t> some;
   for (const std::size_t i : cases)
-    if (some.empty() || (seconds -= known[i].seconds) > 0) some.push_back(i);
+    if (known[i].seconds < seconds) some.push_back(i), seconds -= known[i].seconds;
+  if (some.empty() && !cases.empty()) some.push_back(cases.front());
   return some;
 }
 
