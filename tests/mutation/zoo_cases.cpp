@@ -39,10 +39,12 @@ Cases zoo_cases() {
                            raw_cases::product_beasts(), raw_cases::indexing_beasts()})
     for (const raw_cases::Beast& beast : part)
       cases.push_back({"beast: " + beast.name, [beast] { return caught(beast); }});
-  for (const tensor_zoo::Beast& beast : tensor_zoo::all_beasts())
+  for (const tensor_zoo::Beast& beast : tensor_zoo::all_beasts()) {
+    if (beast.name.ends_with("not all written")) continue;  // here all memory is poisoned
     cases.push_back({"beast: " + beast.name,
                      [beast] { return caught(tensor_zoo::run(beast), beast.input, beast.cause); },
                      true});
+  }
   for (std::uint64_t first = 1; first <= kRight; first += kTogether)
     cases.push_back(
         {"right derivatives from " + std::to_string(first), [first] { return passes(first); }});
