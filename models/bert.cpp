@@ -50,8 +50,7 @@ BERT::BERT(const BERTOptions& given)
 
 Tensor BERT::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths,
                      const Tensor& segments) const {
-  require<ShapeError>(ids.defined() && ids.rank() == 2,
-                      "BERT: token ids must be [batch, length], not ",
+  require<ShapeError>(ids.rank() == 2, "BERT: token ids must be [batch, length], not ",
                       ids.defined() ? to_string(ids.shape()) : "undefined");
   const std::int64_t T = ids.size(1);
   require<ShapeError>(T <= options.context, "BERT: ", T, " tokens, but the model's context is ",

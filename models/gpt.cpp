@@ -106,8 +106,7 @@ Tensor GPT::embed(const Tensor& ids, const KVCache* cache) const {
 
 Tensor GPT::forward(const Tensor& ids, KVCache* cache,
                     const std::vector<std::int64_t>& lengths) const {
-  require<ShapeError>(ids.defined() && ids.rank() == 2,
-                      "GPT: token ids must be [batch, length], not ",
+  require<ShapeError>(ids.rank() == 2, "GPT: token ids must be [batch, length], not ",
                       ids.defined() ? to_string(ids.shape()) : "undefined");
   require(cache || lengths.empty(), "GPT: lengths say what a cache takes: pass one");
   if (cache) cache->advance(ids.size(0), ids.size(1), lengths);

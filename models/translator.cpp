@@ -55,8 +55,8 @@ Members Translator::members() {
 
 /// token · √C + position: [B, T] → [B, T, C]
 Tensor Translator::embed(const Embedding& token, const Tensor& ids, const KVCache* cache) const {
-  require<ShapeError>(ids.defined() && ids.rank() == 2, "Translator: ids must be [batch, length], ",
-                      "not ", ids.defined() ? to_string(ids.shape()) : "undefined");
+  require<ShapeError>(ids.rank() == 2, "Translator: ids must be [batch, length], ", "not ",
+                      ids.defined() ? to_string(ids.shape()) : "undefined");
   const std::int64_t T = ids.size(1), end = cache ? cache->length() : T;
   require<ShapeError>(end <= options.context, "Translator: ", end, " tokens, but its context is ",
                       options.context);

@@ -22,8 +22,7 @@ const VisionTransformerOptions& checked(const VisionTransformerOptions& o) {
 
 Tensor patches_of(const Tensor& images, std::int64_t patch) {
   require<ShapeError>(
-      images.defined() && images.rank() == 4 && patch > 0 && images.size(2) % patch == 0 &&
-          images.size(3) % patch == 0,
+      images.rank() == 4 && patch > 0 && images.size(2) % patch == 0 && images.size(3) % patch == 0,
       "patches_of: images must be [batch, channels, height, width], and patches of ", patch,
       " must divide both sizes: ", images.defined() ? to_string(images.shape()) : "undefined");
   const std::int64_t B = images.size(0), channels = images.size(1);
@@ -55,7 +54,7 @@ VisionTransformer::VisionTransformer(const VisionTransformerOptions& given)
 
 Tensor VisionTransformer::forward(const Tensor& images) const {
   const VisionTransformerOptions& o = options;
-  require<ShapeError>(images.defined() && images.rank() == 4 && images.size(1) == o.channels &&
+  require<ShapeError>(images.rank() == 4 && images.size(1) == o.channels &&
                           images.size(2) == o.size && images.size(3) == o.size,
                       "VisionTransformer: images must be [batch, ", o.channels, ", ", o.size, ", ",
                       o.size, "], not ",

@@ -49,6 +49,22 @@ Mistakes encoder_model_mistakes() {
          nn::VisionTransformer model(images());
          model(ones({2, 1, 6, 5}));
        }},
+      {"nn::VisionTransformer",
+       "VisionTransformer: images must be [batch, 1, 6, 6], not [2, 1, 5, 6]",
+       [] {
+         nn::VisionTransformer{images()}(ones({2, 1, 5, 6}));
+       }},
+      {"nn::VisionTransformer",
+       "VisionTransformer: images must be [batch, 1, 6, 6], not [2, 2, 6, 6]",
+       [] {
+         nn::VisionTransformer{images()}(ones({2, 2, 6, 6}));
+       }},
+      {"nn::VisionTransformer", "VisionTransformer: images must be [batch, 1, 6, 6], not [1, 6, 6]",
+       [] {
+         nn::VisionTransformer{images()}(ones({1, 6, 6}));
+       }},
+      {"nn::VisionTransformer", "VisionTransformer: images must be [batch, 1, 6, 6], not undefined",
+       [] { nn::VisionTransformer{images()}(Tensor()); }},
       {"examples::ConvolutionBlock", "ConvolutionBlock: a kernel of 4: must be odd",
        [] { examples::ConvolutionBlock({.block = {.width = 4}, .kernel = 4}); }},
       {"examples::Listener",

@@ -98,6 +98,23 @@ TEST_CASE("the gradient reaches every parameter, before or after the norms") {
   }
 }
 
+TEST_CASE("a factor of the embedding is a larger table") {
+  nn::GPTOptions options = small();
+  options.tied = false;  // the table is then seen through the factor alone
+  nn::GPT plain(options);
+  options.embedding_factor = 4;
+  nn::GPT scaled(options);
+  plain.to(Dtype::f64), scaled.to(Dtype::f64);
+  plain.load_state_dict(scaled.state_dict());
+  Tensor table = plain.token.weight.detach();
+  table.copy_(table * 4);
+  const Tensor ids = counting(2, 5), next = counting(2, 5, 1);
+  CHECK(numbers(scaled(ids).detach()) == numbers(plain(ids).detach()));  // 4 is a power of two
+  plain.loss(ids, next).backward();
+  scaled.loss(ids, next).backward();
+  CHECK(numbers(scaled.token.weight.grad()) == numbers(plain.token.weight.grad() * 4));
+}
+
 TEST_CASE("thirty steps of gradient descent lower the loss") {
   seed(2);
   nn::GPT gpt(small());
@@ -184,7 +201,7 @@ TEST_CASE("GPT refuses what does not fit") {
   CHECK(has(length, "9 tokens"));
   CHECK(has(length, "context is 8"));
   CHECK(has(message_of<ShapeError>([&] { gpt(indices({1, 2})); }), "[2]"));
-  CHECK_THROWS_AS(gpt(Tensor()), ShapeError);
+  CHECK(has(message_of<ShapeError>([&] { gpt(Tensor()); }), "not undefined"));
   CHECK_THROWS_AS(gpt(ones({1, 2})), DtypeError);
   const std::string id = message_of<IndexError>([&] {
     gpt(tensor(std::vector<std::int64_t>{1, 11}, {1, 2}));
