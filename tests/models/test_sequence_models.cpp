@@ -79,6 +79,13 @@ TEST_CASE("a translator counts what its cache has seen against its context") {
             "Translator: 17 tokens, but its context is 16"));
 }
 
+TEST_CASE("a translator reads and says as much as its context holds") {
+  const nn::Translator model(
+      {.source_vocab = 5, .target_vocab = 4, .context = 3, .heads = 1, .width = 4});
+  const Tensor ids = tensor(std::vector<std::int64_t>{1, 2, 3}, {1, 3});
+  CHECK(model(ids, ids, nn::Tokens{3}).shape() == Shape{1, 3, 4});
+}
+
 TEST_CASE("a shared embedding is one tensor for both languages") {
   const nn::Translator shared = tiny_translator(true), own = tiny_translator();
   CHECK(shared.parameters().size() + 1 == own.parameters().size());

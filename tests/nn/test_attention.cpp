@@ -7,6 +7,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/observer.h"
 #include "gradus/nn/attention.h"
+#include "gradus/nn/attention_record.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/transformer.h"
 #include "gradus/ops/arithmetic.h"
@@ -14,6 +15,7 @@
 #include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
+#include "gradus/ops/unary.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/thrown.h"
@@ -235,6 +237,27 @@ TEST_CASE("a decoder's memory has no order, whatever its own positions are") {
     const Tensor x = randn({2, 5, 8}), memory = randn({2, 4, 8});
     const Tensor turned = cat({slice(memory, 1, 2, 4), slice(memory, 1, 0, 2)}, 1);
     CHECK(roundings(block(x, turned), numbers(block(x, memory))) < 64);
+  }
+}
+
+TEST_CASE("one pass over packed projections is taken only where it gives the same") {
+  // An AttentionRecord makes layers go the general way.
+  const Tensor x = randn({2, 5, 8}, Dtype::f64);
+  nn::MultiHeadAttentionOptions plain{.width = 8, .heads = 2}, normed = plain, turned = plain,
+                                                               biased = plain, grouped = plain;
+  normed.qk_norm = 1e-5;
+  turned.position = nn::HeadPosition::rotary;
+  biased.position = nn::HeadPosition::relative;
+  grouped.kv_heads = 1;
+  for (const auto& options : {plain, normed, turned, biased, grouped}) {
+    nn::MultiHeadAttention layer(options);
+    layer.to(Dtype::f64);
+    for (const nn::NamedTensor& each : layer.parameters())  // no weight of a norm that is 1
+      Tensor(each.tensor).detach().copy_(randn(each.tensor.shape(), Dtype::f64));
+    const Tensor taken = layer(x, causal_mask());
+    nn::AttentionRecord record;
+    const Tensor general = layer(x, causal_mask());
+    CHECK(max(abs(taken - general)).item() < 1e-12);  // sums of 40 products near 10
   }
 }
 

@@ -204,6 +204,11 @@ TEST_CASE("Dropout acts in training, and is the same from the same seed") {
   CHECK_THROWS_AS(nn::Dropout(-0.1), ValueError);
 }
 
+TEST_CASE("an activation that is none is refused") {
+  CHECK(has(message_of<ValueError>([] { nn::activate(ones({2}), nn::Activation(99)); }),
+            "not an activation: 99"));
+}
+
 TEST_CASE("FeedForward") {
   const nn::FeedForward layer({.width = 3});
   CHECK(layer.up.weight.shape() == Shape{12, 3});

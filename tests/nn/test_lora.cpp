@@ -91,6 +91,19 @@ TEST_CASE("adapters are read into another model of the same weights") {
   CHECK(naive::numbers(other(input()).detach()) == naive::numbers(model(input()).detach()));
 }
 
+TEST_CASE("adapters of another pattern leave those that are there learning") {
+  nn::Block model = block();
+  nn::add_adapters(model, "attention.*", {.rank = 1});
+  nn::add_adapters(model, "feed_forward.*", {.rank = 1});
+  int learning = 0;
+  for (const nn::NamedTensor& each : model.parameters()) {
+    INFO(each.name);
+    CHECK(each.tensor.requires_grad() == (each.name.find(".lora_") != std::string::npos));
+    learning += each.tensor.requires_grad() ? 1 : 0;
+  }
+  CHECK(learning == 8);  // two layers each, A and B
+}
+
 TEST_CASE("patterns name layers, or are refused") {
   nn::Block model = block();
   CHECK(has(message_of<ValueError>([&] { nn::add_adapters(model, "query"); }),

@@ -36,6 +36,25 @@ TEST_CASE("weighted values with scaled dots are attention") {
           "weighted_values: scores [2, 3, 5] and values [2, 3, 4] must be [batch, queries, keys]"));
 }
 
+TEST_CASE("each score names itself where queries and keys do not fit") {
+  const Tensor q = ones({2, 3, 4}), k = ones({1, 5, 4});
+  const auto said = [&](const auto& score, const Tensor& a, const Tensor& b) {
+    return message_of<ShapeError>([&] { score(a, b); });
+  };
+  CHECK(has(said(nn::DotScore(), q, k), "DotScore: q [2, 3, 4] and k [1, 5, 4] must be"));
+  CHECK(has(said(nn::AdditiveScore(4, 4, 2), q, k), "AdditiveScore: q [2, 3, 4] and k [1, 5, 4]"));
+  CHECK(has(said(nn::BilinearScore(4, 4), q, k), "BilinearScore: q [2, 3, 4] and k [1, 5, 4]"));
+  CHECK(has(said(nn::BilinearScore(4, 4), q, ones({5, 4})),
+            "BilinearScore: q [2, 3, 4] and k [5, 4]"));
+  CHECK(has(said(nn::BilinearScore(4, 4), ones({3, 4}), q),
+            "BilinearScore: q [3, 4] and k [2, 3, 4]"));
+}
+
+TEST_CASE("as many tokens as a Linformer was made for are taken") {
+  nn::LinformerAttention layer({.width = 4, .length = 3, .reduced = 2});
+  CHECK(layer(ones({1, 3, 4})).shape() == Shape{1, 3, 4});
+}
+
 TEST_CASE("scores are one number for each query and key") {
   CHECK(nn::AdditiveScore(4, 3, 2)(randn({2, 5, 4}), randn({2, 7, 3})).shape() == Shape{2, 5, 7});
 }
