@@ -85,7 +85,7 @@ void check_region(const Shape& shape, const Gradient& gradient) {
 void make_own(Tensor& sum, const Shape& shape, Dtype dtype) {
   if (!sum.defined())
     sum = Tensor::empty(shape, dtype).fill_(0);
-  else if (!sum.has_unique_storage() || !sum.is_contiguous())
+  else if (!sum.has_unique_storage() || !sum.is_contiguous())  // equivalent: a copy more
     sum = kernel::copy(sum);
 }
 

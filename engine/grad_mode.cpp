@@ -1,14 +1,11 @@
 #include "gradus/engine/grad_mode.h"
 
-#include <cstdlib>
+#include "gradus/base/platform.h"
 
 namespace gradus {
 
 bool formula_wanted() {
-  static const bool always = [] {
-    const char* value = std::getenv("GRADUS_FORMULA");
-    return value && *value && *value != '0';
-  }();
+  static const bool always = platform::is_switched_on("GRADUS_FORMULA");
   return always || thread_state.formula;
 }
 

@@ -71,8 +71,9 @@ int normal_axis(const char* op, int axis, int rank) {
 }
 
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
-  if (a == b) return a;  // equivalent: the general way below gives the same
-  Shape out = a.rank() >= b.rank() ? a : b;
+  if (a == b) return a;                      // equivalent: the general way below gives the same
+  Shape out = a.rank() >= b.rank() ? a : b;  // equivalent: of equal ranks every size is set below
+  // equivalent: 0 is the place behind the last axis
   for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
     const std::int64_t m = a[a.rank() - i], n = b[b.rank() - i];
     require<ShapeError>(m == n || m == 1 || n == 1, op, ": shapes ", a, " and ", b,
@@ -86,7 +87,8 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
 Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& target) {
   Strides out = Strides::filled(target.rank(), 0);
   const int missing = target.rank() - shape.rank();
-  for (int i = 0; i < shape.rank(); ++i)
+  for (int i = 0; i < shape.rank(); ++i)  // equivalent: behind the last axis nothing is read
+    // equivalent: a stride along one element moves nothing; strides begin at 0
     if (shape[i] != 1 || target[i + missing] == 1) out[i + missing] = strides[i];
   return out;
 }

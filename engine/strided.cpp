@@ -46,10 +46,12 @@ void for_each_row(const Shape& shape, std::span<const Strides> operands,
   if (inner < 0) return body(Offsets{}, 1, steps);
 
   const std::int64_t n = merged.shape[inner];
+  // equivalent: steps begin at 0, and those behind the last operand's are not read
   for (std::size_t k = 0; k < operands.size(); ++k) steps[k] = merged.strides[k][inner];
   if (inner == 0) {  // equivalent: the general way below gives the same
     parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
       Offsets offsets{};
+      // equivalent: as steps above
       for (std::size_t k = 0; k < operands.size(); ++k) offsets[k] = begin * steps[k];
       body(offsets, end - begin, steps);
     });
@@ -59,10 +61,10 @@ void for_each_row(const Shape& shape, std::span<const Strides> operands,
     for (std::int64_t row = begin; row < end; ++row) {
       Offsets offsets{};
       std::int64_t rest = row;
-      for (int axis = inner - 1; axis >= 0; --axis) {
+      for (int axis = inner - 1; axis >= 0; --axis) {  // equivalent: before the first, rest is 0
         const std::int64_t position = rest % merged.shape[axis];
         rest /= merged.shape[axis];
-        for (std::size_t k = 0; k < operands.size(); ++k)
+        for (std::size_t k = 0; k < operands.size(); ++k)  // equivalent: as steps above
           offsets[k] += position * merged.strides[k][axis];
       }
       body(offsets, n, steps);

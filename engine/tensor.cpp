@@ -138,7 +138,7 @@ Tensor& Tensor::fill_(double value, SourceLocation where) {
   dispatch(dtype_, [&]<class T>() {
     T* to = mutable_data<T>(where);
     const T v = convert<T>(value);
-    for_each_row(shape_, std::span(&strides_, 1),
+    for_each_row(shape_, std::span(&strides_, 1),  // equivalent: another operand is not read
                  [&](const Offsets& at, std::int64_t n, const Offsets& step) {
                    for (std::int64_t i = 0; i < n; ++i) to[at[0] + i * step[0]] = v;
                  });
@@ -193,7 +193,7 @@ Tensor convert(const Tensor& x, Dtype dtype) {
 Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
                     std::int64_t offset) {
   std::int64_t first = offset, last = offset;
-  for (int axis = 0; axis < shape.rank(); ++axis)
+  for (int axis = 0; axis < shape.rank(); ++axis)  // equivalent: behind the last axis all is 0
     (strides[axis] < 0 ? first : last) += (shape[axis] - 1) * strides[axis];
   const auto room = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   require<ShapeError>(numel(shape) == 0 || (first >= 0 && last < room), "strided_view: ", shape,

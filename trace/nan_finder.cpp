@@ -3,9 +3,9 @@
 #include "gradus/trace/nan_finder.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
+#include "gradus/base/platform.h"
 #include "gradus/engine/node.h"
 #include "gradus/trace/caller.h"
 
@@ -168,10 +168,7 @@ void NanFinder::accumulated(const Node& leaf, const Tensor& grad) {
 }
 
 bool check_nan_if_asked() {
-  static const bool asked = [] {
-    const char* value = std::getenv("GRADUS_CHECK_NAN");
-    return value && *value && *value != '0';
-  }();
+  static const bool asked = platform::is_switched_on("GRADUS_CHECK_NAN");
   if (!asked) return false;
   static thread_local std::unique_ptr<NanFinder> finder;
   if (!finder && !thread_state.observer) finder = std::make_unique<NanFinder>();

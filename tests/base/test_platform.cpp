@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <string>
 #include <thread>
 #include <typeinfo>
+#include <utility>
 #include <vector>
 
 #include "gradus/base/error.h"
@@ -104,6 +106,18 @@ TEST_CASE("resident memory follows what is touched") {
   CHECK(platform::peak_resident_bytes() > before + bytes / 2);
 }
 #endif
+
+TEST_CASE("a variable switches something on unless it is absent, empty or 0") {
+  constexpr const char* kName = "GRADUS_TEST_OF_A_SWITCH";
+  ::unsetenv(kName);
+  CHECK_FALSE(platform::is_switched_on(kName));
+  for (const auto& [value, on] : {std::pair{"", false}, {"0", false}, {"1", true}, {"yes", true}}) {
+    CAPTURE(value);
+    ::setenv(kName, value, 1);
+    CHECK(platform::is_switched_on(kName) == on);
+  }
+  ::unsetenv(kName);
+}
 
 TEST_CASE("functions are found by name, or not") {
   CHECK(platform::find_symbol("malloc") != nullptr);

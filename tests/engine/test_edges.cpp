@@ -196,8 +196,17 @@ TEST_CASE("kernel: a view stays within its storage") {
 }
 
 TEST_CASE("dispatch_number refuses what has no order") {
-  CHECK(
-      has(message_of<DtypeError>([] { sum(tensor({1.0}) == tensor({1.0})).item(); }), "not bool"));
+  const auto nothing = []<class T>() {};
+  CHECK(message_of<DtypeError>([&] { dispatch_number("op", Dtype::bool_, nothing); }) ==
+        "op: wants f32, f64 or i64, not bool: convert with to(x, Dtype::f32)");
+}
+
+TEST_CASE("a node that backward has used up runs nothing again") {
+  const Tensor x = leaf({2});
+  const Tensor y = negative(x);
+  CHECK(y.node()->run_again({x}).to_vector<double>() == std::vector<double>{-3, -3});
+  sum(y).backward();
+  CHECK_FALSE(y.node()->run_again({x}).defined());
 }
 
 TEST_CASE("print: columns, gaps, exponents and lines at their edges") {
