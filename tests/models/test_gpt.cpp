@@ -102,17 +102,17 @@ TEST_CASE("a factor of the embedding is a larger table") {
   nn::GPTOptions options = small();
   options.tied = false;  // the table is then seen through the factor alone
   nn::GPT plain(options);
-  options.embedding_factor = 4;
+  options.embedding_factor = 2;
   nn::GPT scaled(options);
   plain.to(Dtype::f64), scaled.to(Dtype::f64);
   plain.load_state_dict(scaled.state_dict());
   Tensor table = plain.token.weight.detach();
-  table.copy_(table * 4);
+  table.copy_(table * 2);
   const Tensor ids = counting(2, 5), next = counting(2, 5, 1);
-  CHECK(numbers(scaled(ids).detach()) == numbers(plain(ids).detach()));  // 4 is a power of two
+  CHECK(numbers(scaled(ids).detach()) == numbers(plain(ids).detach()));  // doubling rounds nothing
   plain.loss(ids, next).backward();
   scaled.loss(ids, next).backward();
-  CHECK(numbers(scaled.token.weight.grad()) == numbers(plain.token.weight.grad() * 4));
+  CHECK(numbers(scaled.token.weight.grad()) == numbers(plain.token.weight.grad() * 2));
 }
 
 TEST_CASE("thirty steps of gradient descent lower the loss") {
