@@ -107,6 +107,7 @@ Tensor zip(const char* op, const Tensor& a, const Tensor& b, F f) {
 /// dx = f(x, dy), written over x or dy where nothing else sees one of them.
 template <class F>
 Tensor zip_backward(const char* op, const Tensor& x, const Tensor& dy, F f) {
+  // equivalent: memory only
   Tensor dx = x.has_unique_storage() && x.is_contiguous() ? x.detach() : reuse_or_empty(dy);
   dispatch_float(op, x.dtype(), [&]<class T>() { zip_into<T>(dx, x, dy, f); });
   return dx;
