@@ -79,16 +79,8 @@ void add_einsum(Mistakes& all) {
                  of("...i,i->i", {2, 3}, {3})});
 }
 
-void add_linear_attention(Mistakes& all) {
-  const auto x = [](std::int64_t length, std::int64_t width) {
-    return values({1, 2, length, width});
-  };
-  all.push_back({"linear_attention",
-                 "linear_attention: q [1, 2, 3, 4], k [1, 2, 3, 5] and v [1, 2, 3, 2] do not fit:",
-                 [=] { linear_attention(x(3, 4), x(3, 5), x(3, 2)); }});
-  all.push_back({"linear_attention",
-                 "linear_attention: causal with 3 queries and 5 keys: there must",
-                 [=] { linear_attention(x(3, 4), x(5, 4), x(5, 2), {.causal = true}); }});
+/// Which of the three does not fit, and how.
+void add_linear_attention_sizes(Mistakes& all) {
   const auto refuses = [&](const std::string& words, const Shape& q, const Shape& k,
                            const Shape& v) {
     all.push_back({"linear_attention", "linear_attention: " + words,
@@ -112,10 +104,22 @@ void add_linear_attention(Mistakes& all) {
   }
   for (const int undefined : {0, 1, 2})
     all.push_back({"linear_attention", "linear_attention: an input is undefined", [=] {
-                     std::vector<Tensor> in(3, x(3, 4));
+                     std::vector<Tensor> in(3, values(one));
                      in[static_cast<std::size_t>(undefined)] = Tensor();
                      linear_attention(in[0], in[1], in[2]);
                    }});
+}
+
+void add_linear_attention(Mistakes& all) {
+  const auto x = [](std::int64_t length, std::int64_t width) {
+    return values({1, 2, length, width});
+  };
+  all.push_back({"linear_attention",
+                 "linear_attention: q [1, 2, 3, 4], k [1, 2, 3, 5] and v [1, 2, 3, 2] do not fit:",
+                 [=] { linear_attention(x(3, 4), x(3, 5), x(3, 2)); }});
+  all.push_back({"linear_attention",
+                 "linear_attention: causal with 3 queries and 5 keys: there must",
+                 [=] { linear_attention(x(3, 4), x(5, 4), x(5, 2), {.causal = true}); }});
   all.push_back({"linear_attention", "linear_attention: eps is -1, but must not be negative",
                  [=] { linear_attention(x(3, 4), x(3, 4), x(3, 4), {.eps = -1}); }});
   all.push_back({"linear_attention",
@@ -179,6 +183,7 @@ Mistakes token_mistakes() {
   add_rotary(all);
   add_convolution(all);
   add_einsum(all);
+  add_linear_attention_sizes(all);
   add_linear_attention(all);
   add_measures(all);
   return all;
