@@ -70,12 +70,12 @@ void check_sizes(const char* name, const Tensor& q, const Tensor& k, const Tenso
 
 /// The exponents of favor_features: w_m · x − |x|² / 2.
 Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
-  require<ShapeError>(projection.defined() && projection.rank() == 2 && projection.size(0) > 0 &&
-                          projection.size(1) == x.size(-1),
-                      "FAVOR+ features: the projection ",
-                      projection.defined() ? to_string(projection.shape()) : "is undefined and",
-                      " must be [features, ", x.size(-1),
-                      "] with at least one: as wide as the queries and keys ", x.shape());
+  require<ShapeError>(
+      projection.rank() == 2 && projection.size(0) > 0 && projection.size(1) == x.size(-1),
+      "FAVOR+ features: the projection ",
+      projection.defined() ? to_string(projection.shape()) : "is undefined and",
+      " must be [features, ", x.size(-1), "] with at least one: as wide as the queries and keys ",
+      x.shape());
   return linear(x, projection) - 0.5 * sum(square(x), {-1}, true);
 }
 
@@ -89,8 +89,7 @@ double safe_shift(const Tensor& projection) {
 
 Tensor mask_padding(const Tensor& x, const std::vector<std::int64_t>& lengths) {
   if (lengths.empty()) return x;
-  require<ShapeError>(x.defined() && x.rank() == 4, "mask_padding: wants ",
-                      "[batch, heads, length, width], not ",
+  require<ShapeError>(x.rank() == 4, "mask_padding: wants ", "[batch, heads, length, width], not ",
                       x.defined() ? to_string(x.shape()) : "undefined");
   for (const std::int64_t length : lengths)
     require<ShapeError>(length <= x.size(2), "mask_padding: a length of ", length, " for ",
@@ -121,8 +120,8 @@ Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
   qe = qe - max(qe.detach(), {3}, true);  // equivalent: a shift cancels, and so does its derivative
   if (options.causal)
     ke = ke - safe_shift(projection);
-  else if (ke.numel() > 0)  // equivalent: a shift cancels
-    ke = ke - max(ke.detach(), {2, 3}, true);
+  else if (ke.numel() > 0)                     // equivalent: a shift cancels
+    ke = ke - max(ke.detach(), {2, 3}, true);  // equivalent: and so does its derivative
   const Tensor keys = mask_padding(exp(ke), options.lengths);
   return normalised(exp(qe), keys, mask_padding(v, options.lengths), options.causal, 0);
 }

@@ -140,6 +140,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   check_defined("reshape", x);
   Shape to = shape;
   int computed = -1;  // equivalent: any negative number says that there is none
+  // equivalent: what stands behind the last size is not negative
   for (int axis = 0; axis < shape.rank(); ++axis) {
     require<ShapeError>(shape[axis] >= -1, "reshape: ", shape, " has a negative size, ",
                         shape[axis], ": only -1 (compute it) is allowed");
@@ -191,9 +192,7 @@ Tensor flatten(const Tensor& x, int first, int last) {
 
 Tensor transpose(const Tensor& x, int a, int b) {
   check_defined("transpose", x);
-  return apply(
-      op::Transpose(normal_axis("transpose", a, x.rank()), normal_axis("transpose", b, x.rank())),
-      x);
+  return apply(op::Transpose(a, b), x);  // the kernel counts them from the front
 }
 
 Tensor permute(const Tensor& x, const Axes& order) {
@@ -208,7 +207,7 @@ Tensor permute(const Tensor& x, const Axes& order) {
             "permute: the order ", order, " names axis ", axes[i], " of ", x.shape(),
             " twice: name each axis once");
   }
-  return apply(op::Permute(axes), x);
+  return apply(op::Permute(axes), x);  // equivalent: a conversion
 }
 
 Tensor squeeze(const Tensor& x, int axis) {

@@ -75,7 +75,7 @@ std::vector<Tensor> backward(const AttentionProblem& p, const Tensor& q, const T
   const Tensor hides = hidden(p), hides_back = hides.defined() ? transpose(hides) : Tensor();
   const Tensor weights = attention_weights(p, q, k, p.bias, hides);
   Tensor dropped = weights, dp = pair_products(dout, v, hides);
-  if (p.dropout.threshold) {
+  if (p.dropout.threshold) {  // equivalent: without dropout all factors are 1
     const Tensor z = dropout_factors(p, q.dtype());
     dropped = weights * z;
     dp = dp * z;

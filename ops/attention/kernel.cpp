@@ -53,13 +53,17 @@ void hide(const AttentionProblem& p, const Block& block, Range keys, T* scores) 
   const auto coverage = [&](std::int64_t first, std::int64_t last) {
     return p.mask.coverage({block.b, block.h, queries.first, queries.last, first, last});
   };
+  // equivalent: the tiles are asked one by one below: time only
   if (coverage(keys.first, keys.last) == Coverage::all) return;
   bool allowed[kMaxQueries * kTile];
+  // equivalent: a tile of no keys
   for (std::int64_t key = keys.first; key < keys.last; key += kTile) {
     const std::int64_t n = std::min(kTile, keys.last - key);
+    // equivalent: the rows below say the same, and no keys are not all: time only
     if (coverage(key, key + n) == Coverage::all) continue;
-    for (std::int64_t r = 0; r < queries.size(); ++r)
-      p.mask.row({block.b, block.h, queries.first + r, key}, n, allowed + r * n);
+    bool* row = allowed;
+    for (std::int64_t i = queries.first; i < queries.last; ++i, row += n)
+      p.mask.row({block.b, block.h, i, key}, n, row);
     simd::run<hide_rows<T>>(scores + (key - keys.first), keys.size(), queries.size(), n, allowed);
   }
 }
@@ -79,7 +83,7 @@ void compute_scores(const AttentionProblem& p, const Block& block, Range keys,
                     const Matrix<const T>& q, const Matrix<const T>& kt, T* scores) {
   multiply(Matrix<T>(scores, q.rows, keys.size()), q, kt, {.alpha = static_cast<T>(p.scale)});
   if (p.bias.defined()) add_bias(p, block, keys, scores);
-  if (!p.mask.allows_everything()) hide(p, block, keys, scores);
+  hide(p, block, keys, scores);
 }
 
 /// What dropout does to one query's weights.
@@ -200,6 +204,7 @@ struct PartBuffers {
   Matrix<T> dk, dv;     // without data: not wanted
   std::int64_t first;   // key
 
+  // equivalent: buffers that are larger or lie elsewhere; sums that are not wanted are not read
   PartBuffers(const AttentionProblem& x, Range keys, bool dk_wanted, bool dv_wanted)
       : first(keys.first) {
     const std::int64_t n = keys.size(), stride = padded_stride(n);
@@ -255,14 +260,14 @@ template <class T>
 void backward_block(const AttentionProblem& p, const Block& block, const AttentionInputs<T>& x,
                     const AttentionGradients<T>& g, const PartBuffers<T>& part) {
   const std::int64_t b = block.b, h = block.h, i = block.queries.first, rows = block.queries.size();
-  Matrix<T> dq;
-  if (g.dq.data) dq = g.dq.rows(b, h, block.queries);
+  const Matrix<T> dq = g.dq.rows(b, h, block.queries);
   clear(dq);
   copy_rows(x.q.row(b, h, i), x.q.row_stride, rows, p.D, part.q.data, p.D);
   copy_rows(g.dout.row(b, h, i), g.dout.row_stride, rows, p.Dv, part.dout.data, p.Dv);
   T lse[kMaxQueries], d[kMaxQueries];
   const T* sums = g.lse + (b * p.H + h) * p.T + i;
   // A row without keys has lse −∞: all its scores are −∞ too, and 0 makes p = exp(−∞) = 0 of them.
+  // equivalent: so does any finite number
   std::transform(sums, sums + rows, lse, [](T value) { return std::isinf(value) ? T{0} : value; });
   simd::run<dot_rows<T>>(part.dout.data, p.Dv, g.o.row(b, h, i), g.o.row_stride, rows, p.Dv, d);
   for (const Range& keys : visible_spans(p, block)) backward_tile(p, block, keys, part, lse, d, dq);
@@ -275,8 +280,9 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
   clear(buffers.dv);
   const Matrix<const T> k = x.k.rows(part.b, part.hk, part.keys),
                         v = x.v.rows(part.b, part.hk, part.keys);
-  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {  // what is read once stays near
-    const std::int64_t n = std::min(kMaxSpan, k.rows - i);
+  // equivalent: a stretch of no rows
+  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {     // what is read once stays near
+    const std::int64_t n = std::min(kMaxSpan, k.rows - i);  // equivalent: rows are copied again
     copy_rows(k.at(i, 0), k.stride, n, p.D, buffers.k.at(i, 0), p.D);
     simd::run<transpose<T>>(k.at(i, 0), k.stride, n, p.D, buffers.kt.at(0, i), buffers.kt.stride);
     simd::run<transpose<T>>(v.at(i, 0), v.stride, n, p.Dv, buffers.vt.at(0, i), buffers.vt.stride);
@@ -285,10 +291,10 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
     backward_block(p, block_of(p, part, item), x, g, buffers);
 }
 
-/// A head's first part gives `to` its sums, and 0 beside them; the others add theirs.
+/// A head's first part gives `to` its sums, and 0 beside them; the others add theirs. What is not
+/// wanted has no columns.
 template <class T>
 void write_sums(const Matrix<T>& to, const Matrix<T>& sums, Range keys, bool first) {
-  if (!to.data) return;
   if (first) {
     clear(to.row_range(0, keys.first));
     clear(to.row_range(keys.last, to.rows));
@@ -299,20 +305,15 @@ void write_sums(const Matrix<T>& to, const Matrix<T>& sums, Range keys, bool fir
   }
 }
 
-template <class T>
-Matrix<T> rows_of(const HeadsView<T>& view, std::int64_t b, std::int64_t h, std::int64_t n) {
-  return view.data ? view.rows(b, h, {0, n}) : Matrix<T>();
-}
-
 /// Something that the mask hides has leaked into a key head's gradients: once more, pair by pair.
 template <class T>
 void recompute_if_leaked(const AttentionProblem& p, std::int64_t b, std::int64_t hk,
                          const AttentionInputs<T>& x, const AttentionGradients<T>& g) {
   const std::int64_t first = hk * p.group(), last = first + p.group();
-  const Matrix<T> dk = rows_of(g.dk, b, hk, p.S), dv = rows_of(g.dv, b, hk, p.S);
+  const Matrix<T> dk = g.dk.rows(b, hk, {0, p.S}), dv = g.dv.rows(b, hk, {0, p.S});
   bool finite = all_finite(dk) && all_finite(dv);
   for (std::int64_t h = first; h < last; ++h)
-    finite = finite && all_finite(rows_of(g.dq, b, h, p.T));
+    finite = finite && all_finite(g.dq.rows(b, h, {0, p.T}));
   if (finite) return;
   clear(dk);
   clear(dv);
@@ -326,13 +327,16 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
                         const AttentionGradients<T>& g) {
   const std::vector<Part> parts = parts_of(p);
   const std::int64_t heads = p.B * p.Hk;
-  const std::size_t each = heads == 0 ? 1 : parts.size() / static_cast<std::size_t>(heads);
+  const std::size_t each =
+      parts.size() / static_cast<std::size_t>(std::max<std::int64_t>(heads, 1));
   std::vector<std::unique_ptr<PartBuffers<T>>> buffers(parts.size());
   const auto finish = [&](std::size_t i) {  // parts of one head in their order
     const Part& part = parts[i];
-    write_sums(rows_of(g.dk, part.b, part.hk, p.S), buffers[i]->dk, part.keys, i % each == 0);
-    write_sums(rows_of(g.dv, part.b, part.hk, p.S), buffers[i]->dv, part.keys, i % each == 0);
-    buffers[i].reset();
+    const Matrix<T> dk = g.dk.rows(part.b, part.hk, {0, p.S});
+    const Matrix<T> dv = g.dv.rows(part.b, part.hk, {0, p.S});
+    write_sums(dk, buffers[i]->dk, part.keys, i % each == 0);
+    write_sums(dv, buffers[i]->dv, part.keys, i % each == 0);
+    buffers[i].reset();  // equivalent: memory only
     if ((i + 1) % each == 0 && !p.mask.allows_everything())
       recompute_if_leaked(p, part.b, part.hk, x, g);
   };
@@ -340,11 +344,11 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       buffers[i] = std::make_unique<PartBuffers<T>>(p, parts[i].keys, g.dk.data, g.dv.data);
       backward_part(p, parts[i], x, g, *buffers[i]);
-      buffers[i]->memory = {};
+      buffers[i]->memory = {};  // equivalent: memory only
       if (i % each == 0) finish(i);
     }
   });
-  if (each > 1)
+  if (each > 1)  // equivalent: a head of one part is finished
     parallel_for(heads, 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto head = static_cast<std::size_t>(begin); head < static_cast<std::size_t>(end);
            ++head)

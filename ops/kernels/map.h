@@ -22,12 +22,13 @@ GRADUS_INLINE void map_row(const T* x, std::int64_t x_step, R* y, std::int64_t n
 template <class R, class T, class F>
 GRADUS_INLINE void zip_row(const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, R* y,
                            std::int64_t n, F f) {
-  if (a_step == 1 && b_step == 1) {
+  // The last way serves for all; the others are quick.
+  if (a_step == 1 && b_step == 1) {  // equivalent: the last way gives the same
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
-  } else if (a_step == 1 && b_step == 0) {
+  } else if (a_step == 1 && b_step == 0) {  // equivalent: the last way gives the same
     const T same = *b;
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], same);
-  } else if (a_step == 0 && b_step == 1) {
+  } else if (a_step == 0 && b_step == 1) {  // equivalent: the last way gives the same
     const T same = *a;
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(same, b[i]);
   } else {
@@ -54,6 +55,7 @@ template <class T, class R = T, class F>
 void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
   const T *left = a.data<T>(), *right = b.data<T>();
   R* to = y.mutable_data<R>();
+  // equivalent: the rows below give the same
   if (y.numel() <= kSmall && a.shape() == b.shape() && a.is_contiguous() && b.is_contiguous())
     return simd::run<zip_row<R, T, F>>(left, 1, right, 1, to, y.numel(), f);
   const Strides strides[] = {broadcast_strides(a.shape(), a.strides(), y.shape()),
@@ -105,6 +107,7 @@ Tensor zip(const char* op, const Tensor& a, const Tensor& b, F f) {
 /// dx = f(x, dy), written over x or dy where nothing else sees one of them.
 template <class F>
 Tensor zip_backward(const char* op, const Tensor& x, const Tensor& dy, F f) {
+  // equivalent: memory only
   Tensor dx = x.has_unique_storage() && x.is_contiguous() ? x.detach() : reuse_or_empty(dy);
   dispatch_float(op, x.dtype(), [&]<class T>() { zip_into<T>(dx, x, dy, f); });
   return dx;

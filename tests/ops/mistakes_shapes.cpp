@@ -1,6 +1,8 @@
 // What movement, reductions, indexing and order refuse.
 #include <functional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
@@ -16,7 +18,22 @@ namespace {
 
 Tensor x() { return values({2, 3}); }
 
+void add_undefined(Mistakes& all) {
+  const std::vector<std::pair<std::string, std::function<void(const Tensor&)>>> functions = {
+      {"flatten", [](const Tensor& none) { flatten(none); }},
+      {"transpose", [](const Tensor& none) { transpose(none); }},
+      {"permute", [](const Tensor& none) { permute(none, {}); }},
+      {"squeeze", [](const Tensor& none) { squeeze(none, 0); }},
+      {"unsqueeze", [](const Tensor& none) { unsqueeze(none, 0); }},
+      {"slice", [](const Tensor& none) { slice(none, 0, 0, 1); }}};
+  for (const auto& [name, f] : functions)
+    all.push_back({name, name + ": the tensor is undefined", [f = f] { f(Tensor()); }});
+}
+
 void add_movement(Mistakes& all) {
+  for (const Shape& shape : {Shape{-2, -3}, Shape{-2, 3}, Shape{3, -2}})
+    all.push_back({"reshape", "has a negative size, -2: only -1 (compute it) is allowed",
+                   [=] { reshape(x(), shape); }});
   all.push_back(
       {"reshape", "reshape: [2, 3] has 6 elements, which no size in place of the -1 of", [] {
          reshape(x(), {4, -1});
@@ -27,6 +44,8 @@ void add_movement(Mistakes& all) {
       {"flatten", "flatten: axis 1 comes after axis 0 in [2, 3]", [] { flatten(x(), 1, 0); }});
   all.push_back({"transpose", "transpose: axis 2 of a tensor with 2 axes: give -2 to 1",
                  [] { transpose(x(), 0, 2); }});
+  all.push_back({"transpose", "transpose: axis -3 of a tensor with 2 axes: give -2 to 1",
+                 [] { transpose(x(), -3, 1); }});
   all.push_back(
       {"permute", "permute: the order [0, 0] names axis 0 of [2, 3] twice: name each axis", [] {
          permute(x(), {0, 0});
@@ -141,6 +160,7 @@ void add_indexing(Mistakes& all) {
 
 Mistakes shape_mistakes() {
   Mistakes all;
+  add_undefined(all);
   add_movement(all);
   add_reductions(all);
   add_indexing(all);

@@ -1,4 +1,8 @@
 // What positions, convolution, einsum, linear attention and checkpoints refuse.
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/mistakes.h"
@@ -75,6 +79,37 @@ void add_einsum(Mistakes& all) {
                  of("...i,i->i", {2, 3}, {3})});
 }
 
+/// Which of the three does not fit, and how.
+void add_linear_attention_sizes(Mistakes& all) {
+  const auto refuses = [&](const std::string& words, const Shape& q, const Shape& k,
+                           const Shape& v) {
+    all.push_back({"linear_attention", "linear_attention: " + words,
+                   [=] { linear_attention(values(q), values(k), values(v)); }});
+  };
+  const std::string flat = "must be [batch, heads, length, width]", unlike = "do not fit: batch";
+  const Shape one{1, 2, 3, 4};
+  for (const Shape& shape : {Shape{2, 3, 4}, Shape{1, 1, 2, 3, 4}}) {
+    const std::string name = to_string(shape), fits = to_string(one);
+    refuses("q " + name + ", k " + fits + ", v " + fits + " " + flat, shape, one, one);
+    refuses("q " + fits + ", k " + name + ", v " + fits + " " + flat, one, shape, one);
+    refuses("q " + fits + ", k " + fits + ", v " + name + " " + flat, one, one, shape);
+  }
+  for (const Shape& shape : {Shape{2, 2, 3, 4}, Shape{1, 1, 3, 4}, Shape{1, 2, 5, 4}}) {
+    const std::string name = to_string(shape), fits = to_string(one);
+    if (shape[2] == 3) {
+      refuses("q " + name + ", k " + fits + " and v " + fits + " " + unlike, shape, one, one);
+      refuses("q " + fits + ", k " + name + " and v " + name + " " + unlike, one, shape, shape);
+    }
+    refuses("q " + fits + ", k " + fits + " and v " + name + " " + unlike, one, one, shape);
+  }
+  for (const int undefined : {0, 1, 2})
+    all.push_back({"linear_attention", "linear_attention: an input is undefined", [=] {
+                     std::vector<Tensor> in(3, values(one));
+                     in[static_cast<std::size_t>(undefined)] = Tensor();
+                     linear_attention(in[0], in[1], in[2]);
+                   }});
+}
+
 void add_linear_attention(Mistakes& all) {
   const auto x = [](std::int64_t length, std::int64_t width) {
     return values({1, 2, length, width});
@@ -122,6 +157,19 @@ void add_measures(Mistakes& all) {
        "attention_span: weights [1, 2, 3, 5] for 3 query and 3 key positions of 0 examples", [=] {
          attention_span(values({1, 2, 3, 5}), three, three);
        }});
+  const auto span = [&](const Shape& shape, std::int64_t examples) {
+    const std::vector<std::int64_t> positions(
+        static_cast<std::size_t>(3 * std::max<std::int64_t>(examples, 1)), 1);
+    all.push_back({"attention_span",
+                   "attention_span: weights " + to_string(shape) + " for 3 query and 3 key",
+                   [=] { attention_span(values(shape), positions, positions, examples); }});
+  };
+  span({1, 2, 5, 3}, 0), span({2, 3, 3}, 0), span({1, 1, 2, 3, 3}, 0), span({1, 2, 3, 1}, 0);
+  span({1, 2, 1, 3}, 0), span({3, 2, 3, 3}, 2), span({1, 2, 3, 3}, 2);
+  all.push_back({"attention_entropy", "attention_entropy: the weights are undefined",
+                 [] { attention_entropy(Tensor()); }});
+  all.push_back({"attention_span", "attention_span: the weights are undefined",
+                 [=] { attention_span(Tensor(), three, three); }});
   all.push_back({"checkpoint", "checkpoint: the function gives no tensor: return its result", [] {
                    const Tensor x = values({2, 3}).requires_grad_();
                    checkpoint([](const Tensor&) { return Tensor(); }, x);
@@ -135,6 +183,7 @@ Mistakes token_mistakes() {
   add_rotary(all);
   add_convolution(all);
   add_einsum(all);
+  add_linear_attention_sizes(all);
   add_linear_attention(all);
   add_measures(all);
   return all;

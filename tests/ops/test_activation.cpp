@@ -13,6 +13,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
+#include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -128,6 +129,23 @@ TEST_CASE("activation: gradients are written where the input stood, if nobody el
     CHECK(y.to_vector<float>() == values);
     x.set_grad({});
   }
+}
+
+TEST_CASE("activation: a gradient written where the input stood has no place in the graph") {
+  const Tensor x = tensor({1, -2, 3}).requires_grad_();
+  int seen = 0;
+  const auto activated = [&](const std::function<Tensor(const Tensor&)>& f) {
+    const Tensor twice = x * 2.0;  // nobody holds it when backward comes
+    twice.register_hook([&](const Tensor& dy) {
+      ++seen;
+      CHECK(!dy.requires_grad());
+      return dy;
+    });
+    return sum(f(twice));
+  };
+  activated([](const Tensor& in) { return silu(in); }).backward();
+  activated([](const Tensor& in) { return relu(in); }).backward();
+  CHECK(seen == 2);
 }
 
 TEST_CASE("activation: a second backward through a kept graph sees the same input") {

@@ -195,5 +195,54 @@ TEST_CASE("NaN everywhere, few queries") { nothing_finite(2); }
 
 TEST_CASE("NaN everywhere") { nothing_finite(6); }
 
+/// The first query sees nothing: what the others find in a hidden place is noticed all the same.
+TEST_CASE("NaN behind a first query that sees nothing") {
+  for (const std::int64_t T : {3, 6}) {
+    const Inputs x(1, 1, 1, T, 3, 1, 1);
+    std::vector<bool> allowed;
+    for (std::int64_t i = 0; i < T * 3; ++i) allowed.push_back(i >= 3 && i % 3 != 1);
+    const auto run = [&](double k, double v) {
+      return all_of(x.q, with(x.k, {0, 0, 1, 0}, k), with(x.v, {0, 0, 1, 0}, v), x.dout,
+                    dense_mask(tensor(allowed, {T, 3})));
+    };
+    same(run(kNan, 0), run(0, 0), "NaN in a hidden key");
+    same(run(0, kNan), run(0, 0), "NaN in a hidden value");
+  }
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A bias can hide all keys of a query where no mask is: output and gradients are 0 then.
+TEST_CASE("a bias of −∞ for all keys of a query") {
+  const Inputs x(1, 1, 1, 6, 4, 3, 2);
+  Tensor bias = values({1, 1, 6, 4}, 5).clone();
+  bias[{0, 0, 1}].detach().fill_(-kInfinity);
+  const std::vector<Numbers> found = x.run({}, {.bias = bias});
+  Tensor dout = x.dout.clone();
+  dout[{0, 0, 1}].detach().fill_(0);
+  for (std::size_t c = 0; c < 2; ++c) expect(found[0][2 + c] == 0, "the query's output");
+  for (std::size_t c = 0; c < 3; ++c) expect(found[1][3 + c] == 0, "the query's gradient");
+  const std::vector<Numbers> right = all_of(x.q, x.k, x.v, dout, {}, {.bias = bias});
+  for (std::size_t i = 2; i < 4; ++i) expect(near(found[i], right[i]), "keys and values");
+}
+
+/// Without a mask nothing is hidden: beside a value that is not finite a weight that underflows to
+/// 0 gives NaN, in derivatives too, as by the formula.
+TEST_CASE("without a mask a weight of 0 hides nothing") {
+  const Inputs x(1, 1, 1, 6, 4, 3, 2);
+  Tensor bias = zeros({1, 1, 6, 4}, Dtype::f64);
+  slice(bias, 3, 2, 3).detach().fill_(-1e5);
+  const auto run = [&] {
+    return all_of(x.q, x.k, with(x.v, {0, 0, 2, 1}, kInfinity), x.dout, {}, {.bias = bias});
+  };
+  const std::vector<Numbers> kernel = run();
+  const FormulaScope formula;
+  const std::vector<Numbers> right = run();
+  for (std::size_t i = 0; i < right.size(); ++i)
+    for (std::size_t j = 0; j < right[i].size(); ++j)
+      expect(std::isnan(kernel[i][j]) == std::isnan(right[i][j]), "NaN where the formula has it");
+  expect(std::isnan(kernel[0][1]) && std::isnan(kernel[1][0]), "a NaN in output and dq");
+}
+
 }  // namespace
 }  // namespace gradus::testing

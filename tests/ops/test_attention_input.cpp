@@ -21,21 +21,29 @@ TEST_CASE("attention refuses what does not fit") {
   CHECK(has(width, "[2, 3, 5, 4]"));
   CHECK(has(width, "[2, 3, 7, 5]"));
   CHECK(has(thrown(q, k, ones({2, 3, 8, 6})), "[2, 3, 8, 6]"));
-  CHECK(has(thrown(q, ones({2, 1, 7, 4}), v), "heads"));
+  CHECK(has(thrown(q, ones({2, 1, 7, 4}), v), "k has 1 heads and v 3"));
   const Tensor two = ones({2, 2, 7, 4}), none = ones({2, 0, 7, 4});
   const std::string shared = thrown(q, two, two);
   CHECK(has(shared, "3 heads of q [2, 3, 5, 4]"));
   CHECK(has(shared, "2 heads of k [2, 2, 7, 4]"));
   CHECK(has(thrown(q, none, none), "0 heads of k"));
-  CHECK(has(thrown(q, ones({1, 3, 7, 4}), v), "batch"));
-  CHECK(has(thrown(ones({2, 5, 4}), k, v), "[2, 5, 4]"));
+  CHECK(has(thrown(q, ones({1, 3, 7, 4}), v), "batches of 2, 1 and 2 differ"));
+  CHECK(has(thrown(q, k, ones({1, 3, 7, 6})), "batches of 2, 2 and 1 differ"));
+  const std::string flat = "[batch, heads, length, width], not [2, 5, 4]: split the heads first";
+  CHECK(has(thrown(ones({2, 5, 4}), k, v), flat));
+  CHECK(has(thrown(q, ones({2, 5, 4}), v), flat));
+  CHECK(has(thrown(q, k, ones({2, 5, 4})), flat));
   CHECK(has(thrown(q, k, v, padding_mask({3})), "1 lengths"));
   CHECK(has(thrown(q, k, v, dense_mask(Tensor::empty({5, 5}, Dtype::bool_).fill_(1))),
             "[2, 3, 5, 7]"));
   CHECK_THROWS_AS(scaled_dot_product_attention(q, k, v, padding_mask({3, 8})), ValueError);
   CHECK_THROWS_AS(scaled_dot_product_attention(q, k, Tensor()), ValueError);
   CHECK_THROWS_AS(scaled_dot_product_attention(Tensor(), k, v), ValueError);
-  CHECK_THROWS_AS(scaled_dot_product_attention(q, k, v.to(Dtype::f64)), DtypeError);
+  for (const bool of_k : {true, false}) {
+    const Tensor a = of_k ? k.to(Dtype::f64) : k, b = of_k ? v : v.to(Dtype::f64);
+    CHECK(has(message_of<DtypeError>([&] { scaled_dot_product_attention(q, a, b); }),
+              "attention: q is f32 but k or v is f64"));
+  }
   const Tensor whole = ones({1, 1, 1, 1}, Dtype::i64);
   CHECK_THROWS_AS(scaled_dot_product_attention(whole, whole, whole), DtypeError);
 }
@@ -55,10 +63,12 @@ TEST_CASE("attention's options and the packed operation refuse what does not fit
   bias.bias = ones({5, 7}, Dtype::f64);
   CHECK_THROWS_AS(with(bias)(), DtypeError);
   AttentionOptions dropout;
-  dropout.dropout = 1;
-  CHECK(has(message_of<ValueError>(with(dropout)), "dropout"));
-  dropout.dropout = -0.1;
-  CHECK_THROWS_AS(with(dropout)(), ValueError);
+  dropout.training = false;  // then, too
+  for (const double wrong : {1.0, 1.5, -0.1}) {
+    dropout.dropout = wrong;
+    CHECK(has(message_of<ValueError>(with(dropout)), "attention: dropout"));
+    CHECK(has(message_of<ValueError>(with(dropout)), "is not in [0, 1)"));
+  }
 
   const Tensor qkv = ones({2, 5, 12});
   CHECK(packed_self_attention(qkv, 2, {}).shape() == Shape{2, 5, 4});
@@ -68,6 +78,20 @@ TEST_CASE("attention's options and the packed operation refuse what does not fit
   CHECK_THROWS_AS(packed_self_attention(Tensor(), 2, {}), ValueError);
   CHECK_THROWS_AS(packed_self_attention(qkv, 2, padding_mask({5})), ShapeError);
   CHECK_THROWS_AS(packed_self_attention(ones({2, 5, 12}, Dtype::i64), 2, {}), DtypeError);
+}
+
+TEST_CASE("heads are split where their number divides the width") {
+  const Tensor x = ones({2, 5, 12});
+  CHECK(split_heads(x, 1).shape() == Shape{2, 1, 5, 12});
+  CHECK(split_heads(x, 12).shape() == Shape{2, 12, 5, 1});
+  for (const std::int64_t heads : {5, 0, -1, -3, 24})
+    CHECK(has(message_of<ShapeError>([&] { split_heads(x, heads); }),
+              "split_heads: [2, 5, 12] with " + std::to_string(heads) + " heads: wants"));
+  CHECK(has(message_of<ShapeError>([] { split_heads(ones({5, 12}), 3); }), "split_heads: [5, 12]"));
+  CHECK(has(message_of<ShapeError>([] {
+              split_heads(ones({1, 2, 5, 12}), 3);
+            }),
+            "split_heads: [1, 2, 5, 12]"));
 }
 
 }  // namespace gradus::testing

@@ -31,6 +31,7 @@ TEST_CASE("attention of views") {
   expect_as_packed(kernel::strided_view(square, {1, 1, 2, 1}, {6, 6, 0, 1}, 1), "a stride of 0");
   expect_as_packed(kernel::strided_view(square, {1, 1, 1, 2}, {6, 6, 0, 1}, 2),
                    "one row, whatever its stride");
+  expect_as_packed(kernel::strided_view(row, {1, 1, 2, 3}, {9, 9, 4, 0}, 0), "columns that repeat");
 }
 
 }  // namespace

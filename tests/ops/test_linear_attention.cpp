@@ -150,6 +150,24 @@ TEST_CASE("keys of no width weigh alike") {
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::abs(y[i] - average[i % 3]) < 1e-14);
 }
 
+TEST_CASE("one feature serves: then keys weigh the same for all queries") {
+  const Heads h = heads(5, 4, 0.5);
+  const Tensor w = orthogonal_projection(1, 4, Generator(3).next(), Dtype::f64);
+  const Numbers y = numbers(performer_attention(h.q, h.k, h.v, w));
+  // Keys and projection are divided by 4^(1/4), as in q k / √4.
+  const Tensor keys = favor_features(h.k * std::pow(4.0, -0.25), w, {});  // [1, 2, 5, 1]
+  const Numbers mean = numbers(sum(keys * h.v, {2}, true) / sum(keys, {2}, true));
+  for (std::size_t i = 0; i < y.size(); ++i)
+    CHECK(std::abs(y[i] - mean[i / 20 * 4 + i % 4]) < 1e-14);
+}
+
+TEST_CASE("eps may be 0: then weights add up to 1") {
+  const Heads h = heads(5, 4, 1);
+  const Tensor ones_only = ones({1, 2, 5, 4}, Dtype::f64);
+  for (const double each : numbers(linear_attention(h.q, h.k, ones_only, {.eps = 0})))
+    CHECK(std::abs(each - 1) < 1e-15 * 8);
+}
+
 TEST_CASE("a projection's blocks are orthogonal, its rows as long as normal vectors") {
   const std::int64_t D = 5, M = 12;
   const Numbers w = numbers(orthogonal_projection(M, D, Generator(2).next(), Dtype::f64));
