@@ -110,8 +110,8 @@ void add_loss_arguments(Mistakes& all) {
   all.push_back({"cross_entropy", "cross_entropy: the input [] has no axis of classes",
                  [=] { cross_entropy(one, target); }});
   all.push_back(
-      {"cross_entropy", "cross_entropy: label_smoothing is -0.5, but must be in [0, 1)", [] {
-         cross_entropy(x(), indices({0, 2}), {.label_smoothing = -0.5});
+      {"cross_entropy", "cross_entropy: label_smoothing is -1e-60, but must be in [0, 1)", [] {
+         cross_entropy(x(), indices({0, 2}), {.label_smoothing = -1e-60});
        }});
   all.push_back({"cross_entropy_soft", "[] must have an axis of classes: [..., V]",
                  [=] { cross_entropy_soft(one, one); }});
