@@ -63,6 +63,7 @@ Tensor nonzero(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
 Tensor products_of_others(const Tensor& x) {
   const std::int64_t n = x.size(1);
   if (n <= 1) return ones_like(x);
+  // equivalent: one more element, which is 1: either 1 first
   const Tensor even = n % 2 ? pad(x, 1, 0, 1, 1.0) : x;
   const Tensor pairs = reshape(even, {x.size(0), even.size(1) / 2, 2});
   const Tensor parents = select(pairs, -1, 0) * select(pairs, -1, 1);
