@@ -84,22 +84,6 @@ void add_einsum(Mistakes& all) {
   all.push_back({"einsum",
                  "einsum: \"...i,...i->...\": an axis of \"...\" is 2 in the first operand",
                  of("...i,...i->...", {2, 5}, {3, 5})});
-  all.push_back({"einsum", "'j' is 1 in the first operand [2, 1] and 5 in the second [5, 2]",
-                 of("ij,jk->ik", {2, 1}, {5, 2})});
-  all.push_back({"einsum", "'j' is 3 in the first operand [2, 3] and 1 in the second [1, 2]",
-                 of("ij,jk->ik", {2, 3}, {1, 2})});
-  all.push_back({"einsum", "einsum: the operands are f64 [2] and f32 [2]",
-                 [] { einsum("i,i->", values({2}), values({2}).to(Dtype::f32)); }});
-  all.push_back({"einsum", "einsum: operand 1 is undefined", [] { einsum("i->", Tensor()); }});
-  all.push_back(
-      {"einsum", "einsum: operand 2 is undefined", [] { einsum("i,i->", values({2}), Tensor()); }});
-  all.push_back({"einsum", "einsum: 'z' of the result stands in no operand of \"ij->jz\"", [] {
-                   einsum("ij->jz", values({2, 3}));
-                 }});
-  all.push_back(
-      {"einsum", "einsum: \"...j->j\" has \"...\" in an operand, but not in the result", [] {
-         einsum("...j->j", values({2, 3}));
-       }});
   all.push_back({"einsum", "einsum: wants f32 or f64, not i64: convert with to(x, Dtype::f32)", [] {
                    einsum("i,i->", indices({1, 2}), indices({3, 4}));
                  }});
@@ -117,6 +101,28 @@ void add_einsum(Mistakes& all) {
                  of("i1,i->i", {2, 3}, {2})});
   all.push_back({"einsum", "einsum: \"...i,i->i\" has \"...\" in an operand, but not in the result",
                  of("...i,i->i", {2, 3}, {3})});
+}
+
+void add_einsum_operands(Mistakes& all) {
+  const auto of = [](const char* formula, const Shape& a, const Shape& b) {
+    return [=] { einsum(formula, values(a), values(b)); };
+  };
+  all.push_back({"einsum", "'j' is 1 in the first operand [2, 1] and 5 in the second [5, 2]",
+                 of("ij,jk->ik", {2, 1}, {5, 2})});
+  all.push_back({"einsum", "'j' is 3 in the first operand [2, 3] and 1 in the second [1, 2]",
+                 of("ij,jk->ik", {2, 3}, {1, 2})});
+  all.push_back({"einsum", "einsum: the operands are f64 [2] and f32 [2]",
+                 [] { einsum("i,i->", values({2}), values({2}).to(Dtype::f32)); }});
+  all.push_back({"einsum", "einsum: operand 1 is undefined", [] { einsum("i->", Tensor()); }});
+  all.push_back(
+      {"einsum", "einsum: operand 2 is undefined", [] { einsum("i,i->", values({2}), Tensor()); }});
+  all.push_back({"einsum", "einsum: 'z' of the result stands in no operand of \"ij->jz\"", [] {
+                   einsum("ij->jz", values({2, 3}));
+                 }});
+  all.push_back(
+      {"einsum", "einsum: \"...j->j\" has \"...\" in an operand, but not in the result", [] {
+         einsum("...j->j", values({2, 3}));
+       }});
 }
 
 void add_linear_attention(Mistakes& all) {
@@ -180,6 +186,7 @@ Mistakes token_mistakes() {
   add_convolution(all);
   add_convolution_options(all);
   add_einsum(all);
+  add_einsum_operands(all);
   add_linear_attention(all);
   add_measures(all);
   return all;
