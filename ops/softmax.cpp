@@ -102,8 +102,8 @@ Tensor on_rows(const char* name, const Tensor& x, Kernel kernel) {
   return y;
 }
 
-/// kernel(y, dy, dx, rows, n) likewise, for a y of on_rows; dx is written over dy where nothing else
-/// holds that.
+/// kernel(y, dy, dx, rows, n) likewise, for a y of on_rows, which is contiguous; dx is written over
+/// dy where nothing else holds that.
 template <class Kernel>
 Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Kernel kernel) {
   Tensor dx = reuse_or_empty(dy);
