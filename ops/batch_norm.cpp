@@ -67,7 +67,7 @@ GRADUS_INLINE void batch_norm_rows_backward(const T* x, const T* w, const T* sta
 
 /// [N, C, …] as [C, N, …] or back, contiguous.
 Tensor channels_exchanged(const Tensor& x) {
-  return kernel::contiguous(kernel::transposed(x, 0, 1));
+  return kernel::contiguous(kernel::transposed(x, 0, 1));  // equivalent: either axis first
 }
 
 std::int64_t values_per_channel(const Tensor& x) {
@@ -158,7 +158,7 @@ struct BatchNorm final : Op {
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
     if (GradMode::enabled() || formula_wanted()) return formula_backward(dy, wants);
     const Tensor input = channels_exchanged(x.value()), upstream = channels_exchanged(dy);
-    const Tensor w = weight.defined() ? kernel::contiguous(weight.value()) : Tensor();
+    const Tensor w = kernel::contiguous(weight.value());
     const std::int64_t channels = input.size(0), n = values_per_channel(x.value());
     Tensor dx = Tensor::empty_like(input), dw = Tensor::empty({channels}, x.dtype());
     Tensor db = Tensor::empty({channels}, x.dtype());
@@ -182,11 +182,13 @@ struct BatchNorm final : Op {
     const auto [rstd, xhat] = Normalised(input, eps);
     const Axes axes = others(input);
     Gradients d(3);
-    if (wants(0)) {
+    if (wants(0)) {  // equivalent: the engine drops what is not wanted
       const Tensor g = weight.defined() ? dy * along_channels(input, weight.value()) : dy;
       d[0] = rstd * (g - mean(g, axes, true) - xhat * mean(g * xhat, axes, true));
     }
+    // equivalent: the engine drops what is not wanted
     if (wants(1)) d[1] = sum(dy * xhat, axes);
+    // equivalent: the engine drops what is not wanted
     if (wants(2)) d[2] = sum(dy, axes);
     return d;
   }

@@ -67,7 +67,7 @@ GRADUS_INLINE void add_tap(T w, const T* x, std::int64_t stride, T* y, std::int6
 }
 template <class T>
 GRADUS_INLINE void add_tap_backward(T w, const T* dy, std::int64_t stride, T* dx, std::int64_t n) {
-  if (stride == 1)
+  if (stride == 1)  // equivalent: a step of 1 is a case of any
     for (std::int64_t t = 0; t < n; ++t) dx[t] += w * dy[t];
   else
     for (std::int64_t t = 0; t < n; ++t) dx[t * stride] += w * dy[t];
@@ -140,9 +140,11 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
 
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
     Tensor dx, dw;
-    if (GradMode::enabled()) {
+    if (GradMode::enabled()) {  // equivalent: the kernels are only quicker
       const Tensor du = unsqueeze(transpose(dy, 1, 2), 3);  // [B, Lout, C, 1]
+      // equivalent: the engine drops what is not wanted
       if (wants(0)) dx = apply(Fold(w), du * weight.value());
+      // equivalent: the engine drops what is not wanted, and sums what is larger than the weight
       if (wants(1)) dw = sum(du * apply(Unfold(w), x.value()), {0, 1});
       return {dx, dw};
     }

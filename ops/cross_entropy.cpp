@@ -275,7 +275,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
     return nll_loss(log_softmax(rows), classes, options);
   }
   CrossEntropyOptions chosen = options;
-  if (options.weight.defined()) chosen.weight = kernel::contiguous(options.weight.detach());
+  chosen.weight = kernel::contiguous(options.weight);
   return apply(op::CrossEntropy(chosen, counted), logits, classes);
 }
 

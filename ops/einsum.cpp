@@ -28,9 +28,8 @@ struct Formula {
 
 /// Split at "->" and commas, blanks left out.
 Formula parse(std::string_view formula, std::size_t operands) {
-  std::string spelled;
-  std::copy_if(formula.begin(), formula.end(), std::back_inserter(spelled),
-               [](char c) { return c != ' '; });
+  std::string spelled(formula);
+  std::erase(spelled, ' ');
   const std::size_t arrow = spelled.find("->");
   require(arrow != std::string::npos, "einsum: \"", formula, "\" has no \"->\": write the letters ",
           "of the result after one");
@@ -102,15 +101,15 @@ Tensor as_matrices(const Tensor& x, std::size_t batch, std::size_t m, std::size_
 
 void check_sizes(std::string_view formula, const std::string& la, const Tensor& a,
                  const std::string& lb, const Tensor& b) {
-  for (std::size_t i = 0; i < la.size(); ++i) {
-    if (!in(lb, la[i])) continue;
-    const std::int64_t m = a.shape()[static_cast<int>(i)],
-                       n = b.shape()[static_cast<int>(lb.find(la[i]))];
-    const bool letter = is_letter(la[i]);
+  for (const char c : la) {
+    if (!in(lb, c)) continue;
+    const std::int64_t m = a.shape()[static_cast<int>(la.find(c))],
+                       n = b.shape()[static_cast<int>(lb.find(c))];
+    const bool letter = is_letter(c);
     require<ShapeError>(
         m == n || (!letter && (m == 1 || n == 1)), "einsum: \"", formula,
-        "\": ", letter ? std::string("'") + la[i] + "'" : std::string("an axis of \"...\""), " is ",
-        m, " in the first operand ", a.shape(), " and ", n, " in the second ", b.shape());
+        "\": ", letter ? std::string("'") + c + "'" : std::string("an axis of \"...\""), " is ", m,
+        " in the first operand ", a.shape(), " and ", n, " in the second ", b.shape());
   }
 }
 

@@ -9,6 +9,8 @@
 #include "gradus/ops/indexing.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
@@ -41,10 +43,11 @@ void check_index(const char* op, const Tensor& index) {
 
 /// Sizes of `index` fit into those of x, but along `axis`.
 void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) {
-  bool fits = index.rank() == x.rank();
-  for (int a = 0; fits && a < x.rank(); ++a) fits = a == axis || index.shape()[a] <= x.shape()[a];
-  require<ShapeError>(fits, op, ": an index ", index.shape(), " does not fit ", x.shape(),
-                      " along axis ", axis, ": it needs as many axes, and other sizes no larger");
+  Shape room = x.shape();
+  room[axis] = std::numeric_limits<std::int64_t>::max();
+  require<ShapeError>(std::ranges::equal(index.shape(), room, std::less_equal<>()), op,
+                      ": an index ", index.shape(), " does not fit ", x.shape(), " along axis ",
+                      axis, ": it needs as many axes, and other sizes no larger");
 }
 
 /// index [n] as an index of `shape`, the same for all other axes: a view.
@@ -167,7 +170,7 @@ struct ScatterAdd final : Op {
     return y;
   }
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    return {wants(0) ? dy : Tensor(), {}, wants(2) ? gather(dy, axis, index.value()) : Tensor()};
+    return {dy, {}, wants(2) ? gather(dy, axis, index.value()) : Tensor()};
   }
 };
 

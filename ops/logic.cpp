@@ -307,7 +307,6 @@ Tensor all(const Tensor& x, int axis, bool keepdim) { return quantify(true, x, a
 Tensor any(const Tensor& x, int axis, bool keepdim) { return quantify(false, x, axis, keepdim); }
 
 Tensor where(const Tensor& condition, const Tensor& a, double b) {
-  check_defined("where", a);
   return where(condition, a, full({}, b, a.dtype()));
 }
 

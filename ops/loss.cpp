@@ -34,9 +34,9 @@ Tensor reduced(const Tensor& each, Reduction reduction) {
 
 Tensor cross_entropy_soft(const Tensor& logits, const Tensor& probabilities, Reduction reduction) {
   check_pair("cross_entropy_soft", logits, probabilities);
-  require<ShapeError>(logits.shape() == probabilities.shape() && logits.rank() >= 1,
-                      "cross_entropy_soft: logits ", logits.shape(), " and probabilities ",
-                      probabilities.shape(), " must have one shape, [..., V]");
+  require<ShapeError>(logits.rank() >= 1,
+                      "cross_entropy_soft: logits and probabilities [] must have an axis of "
+                      "classes: [..., V]");
   const Tensor log_p = log_softmax(logits);
   // A class that is masked and not meant either: 0 · −∞ counts as 0.
   const Tensor neither = logical_and(equal(probabilities, 0.0),

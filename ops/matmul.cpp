@@ -140,6 +140,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   require<ShapeError>(a.rank() >= 1 && b.rank() >= 1, "matmul: ", a.shape(), " x ", b.shape(),
                       ": a single number is no matrix; multiply with *");
   if (a.rank() == 1) {
+    // equivalent: a vector's only axis is its last, too
     require<ShapeError>(b.rank() > 1 || a.size(0) == b.size(0), "matmul: ", a.shape(), " x ",
                         b.shape(), ": lengths differ");
     // equivalent: a vector's only axis is its last, too

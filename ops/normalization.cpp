@@ -150,9 +150,11 @@ struct RowNorm final : Op {
         weight.defined() ? kernel::contiguous(weight.value()) : ones({rows.length}, x.dtype());
     const bool dw_wanted = wants(1), db_wanted = wants(2);
     const std::int64_t grain = summing_grain(rows);
-    Tensor sums;  // of each chunk of rows: dw and db
-    if (dw_wanted || db_wanted)
+    Tensor sums;                 // of each chunk of rows: dw and db
+    if (dw_wanted || db_wanted)  // equivalent: sums that nobody takes
+      // equivalent: more zeros to add
       sums = zeros({(rows.count + grain - 1) / grain, 2, rows.length}, x.dtype());
+    // equivalent: the engine drops what is not wanted
     Tensor dx = wants(0) ? reuse_or_empty(dy) : Tensor();
     const Tensor upstream = kernel::contiguous(dy);
     dispatch_float(name(), x.dtype(), [&]<class T>() {
@@ -171,6 +173,7 @@ struct RowNorm final : Op {
     const auto total = [&](std::int64_t which) {
       const Tensor part = kernel::strided_view(sums, {sums.size(0), rows.length},
                                                {2 * rows.length, 1}, which * rows.length);
+      // equivalent: the engine sums what is larger than the parameter
       return kernel::sum(name(), part, reduced(name(), part, {0}, false));
     };
     return {dx, dw_wanted ? total(0) : Tensor(), db_wanted ? total(1) : Tensor()};
@@ -181,7 +184,8 @@ struct RowNorm final : Op {
     const Tensor g = weight.defined() ? dy * weight.value() : dy;
     const Tensor along = xhat * mean(g * xhat, -1, true);
     const Tensor dx = rstd * ((centred ? g - mean(g, -1, true) : g) - along);
-    return {dx, weight.defined() ? dy * xhat : Tensor(), bias.defined() ? dy : Tensor()};
+    // equivalent: the engine drops what is not wanted
+    return {dx, weight.defined() ? dy * xhat : Tensor(), dy};
   }
 };
 

@@ -58,19 +58,17 @@ const Reduced& some(const char* op, const Reduced& r) {
 // equivalent: what it divides is 0 where y is
 Tensor nonzero(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
 
-/// x [..., n] → Π_{j ≠ i} x_j [..., n]. Up a tree: products of pairs, of pairs of pairs …; down:
+/// x [m, n] → Π_{j ≠ i} x_j [m, n]. Up a tree: products of pairs, of pairs of pairs …; down:
 /// what lies outside a node is what lies outside its parent, times its sibling.
 Tensor products_of_others(const Tensor& x) {
-  const std::int64_t n = x.size(-1);
+  const std::int64_t n = x.size(1);
   if (n <= 1) return ones_like(x);
-  const Tensor even = n % 2 ? pad(x, -1, 0, 1, 1.0) : x;
-  Shape shape = even.shape();
-  shape[shape.rank() - 1] /= 2;
-  shape.push_back(2);
-  const Tensor pairs = reshape(even, shape);  // [..., n/2, 2]
+  // equivalent: one more element, which is 1: either 1 first
+  const Tensor even = n % 2 ? pad(x, 1, 0, 1, 1.0) : x;
+  const Tensor pairs = reshape(even, {x.size(0), even.size(1) / 2, 2});
   const Tensor parents = select(pairs, -1, 0) * select(pairs, -1, 1);
   const Tensor outside = unsqueeze(products_of_others(parents), -1) * flip(pairs, {-1});
-  return slice(reshape(outside, even.shape()), -1, 0, n);
+  return slice(reshape(outside, even.shape()), 1, 0, n);
 }
 
 /// Axes with the reduced ones last: permute by it makes groups rows.
@@ -164,6 +162,7 @@ struct Extreme final : OverAxes {
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor in = x.value().detach();  // equivalent: a comparison is not recorded
+    // equivalent: a comparison is not recorded
     const Tensor best = logical_or(equal(in, kept(y.value().detach())), isnan(in));
     const Tensor share = to(best, dy.dtype());
     return {share * (kept(dy) / sum(share, r.axes, true))};

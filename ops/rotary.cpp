@@ -46,8 +46,8 @@ Table make_table(std::span<const std::int64_t> positions, std::int64_t D,
       const auto a = static_cast<std::size_t>(t * D + (options.interleaved ? 2 * i : i));
       const std::size_t b = a + (options.interleaved ? 1u : static_cast<std::size_t>(D / 2));
       cosines[a] = cosines[b] = std::cos(angle);  // equivalent: they were zeros
-      sines[b] = std::sin(angle);
-      sines[a] = -sines[b];  // equivalent: they were zeros
+      sines[b] = std::sin(angle);                 // equivalent: they were zeros
+      sines[a] = -sines[b];                       // equivalent: they were zeros
     }
   return {{positions.begin(), positions.end()},
           D,

@@ -48,7 +48,7 @@ template <class T>
 GRADUS_INLINE void softmax_rows_backward(const T* y, const T* dy, T* dx, std::int64_t rows,
                                          std::int64_t n) {
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
-    if (dx != dy) std::copy_n(dy, n, dx);
+    if (dx != dy) std::copy_n(dy, n, dx);  // equivalent: numbers copied onto themselves
     const T inner = vmath::dot(y, dx, n);
     for (std::int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dx[i] - inner);
   }
@@ -79,7 +79,7 @@ GRADUS_INLINE void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std
       std::fill_n(dx, n, T(0));
       continue;
     }
-    if (dx != dy) std::copy_n(dy, n, dx);
+    if (dx != dy) std::copy_n(dy, n, dx);  // equivalent: numbers copied onto themselves
     const T total = vmath::sum(dx, n);
     for (std::int64_t i = 0; i < n; ++i) dx[i] -= vmath::exp(y[i]) * total;
   }
@@ -102,14 +102,15 @@ Tensor on_rows(const char* name, const Tensor& x, Kernel kernel) {
   return y;
 }
 
-/// kernel(y, dy, dx, rows, n) likewise; dx is written over dy where nothing else holds that.
+/// kernel(y, dy, dx, rows, n) likewise, for a y of on_rows, which is contiguous; dx is written over
+/// dy where nothing else holds that.
 template <class Kernel>
 Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Kernel kernel) {
   Tensor dx = reuse_or_empty(dy);
-  const Tensor packed_y = kernel::contiguous(y), packed_dy = kernel::contiguous(dy);
+  const Tensor packed_dy = kernel::contiguous(dy);
   const Rows rows(y);
   dispatch_float(name, y.dtype(), [&]<class T>() {
-    const T *output = packed_y.data<T>(), *upstream = packed_dy.data<T>();
+    const T *output = y.data<T>(), *upstream = packed_dy.data<T>();
     T* to = dx.mutable_data<T>();
     for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t at = begin * rows.length;

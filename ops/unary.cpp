@@ -203,7 +203,8 @@ Tensor round(const Tensor& x) { return apply(op::Round{}, x); }
 Tensor sign(const Tensor& x) { return apply(op::Sign{}, x); }
 
 Tensor pow(const Tensor& x, double exponent) {
-  if (exponent == 2) return square(x);  // the usual one, fast
+  // The usual one.
+  if (exponent == 2) return square(x);  // equivalent: the power is the same, but slow
   return apply(op::Pow{exponent}, x);
 }
 

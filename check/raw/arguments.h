@@ -3,7 +3,6 @@
 #pragma once
 
 #include <tuple>
-#include <utility>
 
 #include "gradus/check/raw/arrays.h"
 #include "gradus/check/raw/options.h"

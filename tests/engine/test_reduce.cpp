@@ -1,4 +1,4 @@
-// Sums over more elements than one block holds, and over more columns than one strip: engine/reduce.h.
+// Sums of more elements than one block holds, and of more columns than one strip: engine/reduce.h.
 // Whole numbers, so that the order of a sum changes nothing.
 #include <algorithm>
 #include <cmath>

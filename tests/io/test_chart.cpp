@@ -85,7 +85,7 @@ TEST_CASE("no point, one point, a flat line, NaN and infinity are pictures too")
   CHECK(has(odd, "M72.0 394.0L776.0 76.0"));
 }
 
-/// A picture of every kind: curves with dots and without, more than there are colours, a band, marks
+/// A picture of each kind: curves with dots and without, more than there are colours, a band, marks
 /// in each corner, ticks of every size.
 std::string gallery() {
   const double nan = std::numeric_limits<double>::quiet_NaN();

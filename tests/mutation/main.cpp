@@ -2,8 +2,8 @@
 //
 //   gradus_mutants LIST JOBS SCRATCH [PART…]
 //
-// LIST has a line for each mutant: its number, its place's, the seconds of cases it is worth, and its
-// source.
+// LIST has a line for each mutant: its number, its place's, the seconds of cases it is worth, and
+// its source.
 // Only cases whose name begins with a PART; all without one. Each of JOBS processes has a folder in
 // SCRATCH for the files that tests write.
 //
@@ -289,8 +289,8 @@ void sort_for(const std::string& source, const Cases& cases, const Known* known,
                    [&](std::size_t a, std::size_t b) { return prices[a] < prices[b]; });
 }
 
-/// The first of `cases`, which are in order, that together take no longer than `seconds`: those that do
-/// not fit are left out. One if none fits.
+/// The first of `cases`, which are in order, that together take no longer than `seconds`: those that
+/// do not fit are left out. One if none fits.
 std::vector<std::size_t> cheapest(const std::vector<std::size_t>& cases, const Known* known,
                                   double seconds) {
   std::vector<std::size_t> some;

@@ -100,6 +100,12 @@ void add_others(Mistakes& all) {
                  [] { to(Tensor(), Dtype::f32); }});
   all.push_back({"where", "where: wants bool tensors, not f64 [3]: compare first, as in",
                  [] { where(values({3}), values({3}), values({3})); }});
+  all.push_back(
+      {"where", "where: the tensor is undefined", [] { where(values({3}) > 0, Tensor(), 1.0); }});
+  all.push_back({"where", "where: the operands are f64 [3] and f32 [3]",
+                 [] { where(values({3}) > 0, values({3}), values({3}).to(Dtype::f32)); }});
+  all.push_back({"masked_fill", "masked_fill: the tensor is undefined",
+                 [] { masked_fill(Tensor(), values({3}) > 0, 0); }});
   all.push_back({"where", "where: shapes [3] and [2] do not broadcast: axis -1 is 3 against 2;",
                  [] { where(values({3}) > 0, values({3}), values({2})); }});
   all.push_back({"masked_fill",

@@ -1,4 +1,5 @@
 // What products, norms, losses, attention and dropout refuse.
+#include <cmath>
 #include <vector>
 
 #include "gradus/ops/arithmetic.h"
@@ -34,6 +35,13 @@ void add_products(Mistakes& all) {
       {"matmul", "matmul: the operands are f64 and f32: convert one with to(x, dtype)", [] {
          matmul(x(), values({3, 2}).to(Dtype::f32));
        }});
+  const Tensor number = to(tensor(0.5), Dtype::f64);
+  const char* no_matrix = ": a single number is no matrix; multiply with *";
+  all.push_back({"matmul", no_matrix, [=] { matmul(number, x()); }});
+  all.push_back({"matmul", no_matrix, [=] { matmul(x(), number); }});
+  all.push_back({"matmul", "x [2, 5]: inner sizes 3 and 2 differ", [] {
+                   matmul(values({3}), values({2, 5}));
+                 }});
   all.push_back(
       {"linear", "linear: the input [2, 3] does not end in the weight's input size: [5,", [] {
          linear(x(), values({5, 2}));
@@ -76,6 +84,43 @@ void add_norms(Mistakes& all) {
                    batch(values({2, 3}), 2, false);
                  }});
   all.push_back({"dropout", "dropout: p is 1, but must be in [0, 1)", [] { dropout(x(), 1); }});
+}
+
+void add_batch_norm(Mistakes& all) {
+  const auto train = [](const Tensor& in, const BatchNormRates& rates) {
+    return [=] { batch_norm(in, {}, {}, {}, {}, true, rates); };
+  };
+  all.push_back({"batch_norm", "batch_norm: the tensor is undefined", train(Tensor(), {})});
+  all.push_back({"batch_norm", "batch_norm: eps is -0.5, but must not be negative",
+                 train(values({2, 3}), {.eps = -0.5})});
+  all.push_back({"batch_norm", "batch_norm: momentum is -0.5, but must be in [0, 1]",
+                 train(values({2, 3}), {.momentum = -0.5})});
+  all.push_back({"batch_norm",
+                 "batch_norm: x [2, 3] with bias [2]: it must have the size of x's channels", [] {
+                   batch_norm(values({2, 3}), {}, values({2}), {}, {}, true);
+                 }});
+  all.push_back({"batch_norm", "batch_norm: evaluation needs running_mean and running_var", [] {
+                   batch_norm(values({2, 3}), {}, {}, values({3}), {}, false);
+                 }});
+}
+
+/// What the losses ask of both tensors, and of their options.
+void add_loss_arguments(Mistakes& all) {
+  const Tensor one = tensor(0.5), target = tensor(std::vector<std::int64_t>{0}, {});
+  all.push_back({"cross_entropy", "cross_entropy: the input [] has no axis of classes",
+                 [=] { cross_entropy(one, target); }});
+  all.push_back(
+      {"cross_entropy", "cross_entropy: label_smoothing is -1e-60, but must be in [0, 1)", [] {
+         cross_entropy(x(), indices({0, 2}), {.label_smoothing = -1e-60});
+       }});
+  all.push_back({"cross_entropy_soft", "[] must have an axis of classes: [..., V]",
+                 [=] { cross_entropy_soft(one, one); }});
+  all.push_back({"mse_loss", "mse_loss: the input is undefined", [] { mse_loss(Tensor(), x()); }});
+  all.push_back({"mse_loss", "mse_loss: wants both f32 or both f64, not i64 with target i64", [] {
+                   mse_loss(indices({1, 2}), indices({1, 2}));
+                 }});
+  for (const double delta : {HUGE_VAL, std::nan("")})
+    all.push_back({"huber_loss", "but must be positive", [=] { huber_loss(x(), x(), delta); }});
 }
 
 void add_losses(Mistakes& all) {
@@ -182,7 +227,9 @@ Mistakes network_mistakes() {
   Mistakes all;
   add_products(all);
   add_norms(all);
+  add_batch_norm(all);
   add_losses(all);
+  add_loss_arguments(all);
   add_attention(all);
   add_derivatives(all);
   return all;

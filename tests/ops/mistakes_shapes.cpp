@@ -7,6 +7,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/sort.h"
@@ -156,6 +157,43 @@ void add_indexing(Mistakes& all) {
   all.push_back({"topk", "topk: 4 of the 3 elements along axis 1 of [2, 3]", [] { topk(x(), 4); }});
 }
 
+void add_undefined(Mistakes& all) {
+  const Tensor at = indices({0});
+  const std::pair<const char*, std::function<void(const Tensor&)>> functions[] = {
+      {"repeat", [](const Tensor& a) { repeat(a, {2}); }},
+      {"flip", [](const Tensor& a) { flip(a, {0}); }},
+      {"tril", [](const Tensor& a) { tril(a); }},
+      {"triu", [](const Tensor& a) { triu(a); }},
+      {"cumsum", [](const Tensor& a) { cumsum(a, 0); }},
+      {"index_select", [=](const Tensor& a) { index_select(a, 0, at); }},
+      {"gather", [=](const Tensor& a) { gather(a, 0, at); }},
+  };
+  for (const auto& [name, f] : functions)
+    all.push_back(
+        {name, std::string(name) + ": the tensor is undefined", [f = f] { f(Tensor()); }});
+}
+
+void add_scatter(Mistakes& all) {
+  const Tensor at = reshape(indices({0, 1}), {2, 1}), source = values({2, 1});
+  const auto scatter = [=](const Tensor& a, const Tensor& index, const Tensor& from) {
+    return [=] { scatter_add(a, 1, index, from); };
+  };
+  const char* undefined = "scatter_add: a tensor is undefined";
+  all.push_back({"scatter_add", undefined, scatter(Tensor(), at, source)});
+  all.push_back({"scatter_add", undefined, scatter(x(), at, Tensor())});
+  all.push_back(
+      {"scatter_add", "scatter_add: the index is undefined", scatter(x(), Tensor(), source)});
+  all.push_back({"scatter_add", "scatter_add: the index is f64, and must be i64",
+                 scatter(x(), source, source)});
+  all.push_back({"scatter_add", "scatter_add: an index [3, 1] does not fit [2, 3] along axis 1",
+                 scatter(x(), reshape(indices({0, 1, 2}), {3, 1}), values({3, 1}))});
+  all.push_back({"scatter_add", "scatter_add: bool is added to bool: both must be the same kind",
+                 scatter(greater(x(), 0), at, greater(source, 0))});
+  all.push_back({"gather", "gather: an index [3, 1] does not fit [2, 3] along axis 1", [] {
+                   gather(x(), 1, reshape(indices({0, 1, 2}), {3, 1}));
+                 }});
+}
+
 }  // namespace
 
 Mistakes shape_mistakes() {
@@ -164,6 +202,8 @@ Mistakes shape_mistakes() {
   add_movement(all);
   add_reductions(all);
   add_indexing(all);
+  add_undefined(all);
+  add_scatter(all);
   return all;
 }
 

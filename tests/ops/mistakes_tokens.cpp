@@ -20,6 +20,12 @@ void add_rotary(Mistakes& all) {
       {"rotate", "rotate: 4 positions for x [2, 1, 3, 2]: give 3, one for each place, or", [] {
          rotate(values({2, 1, 3, 2}), std::vector<std::int64_t>{0, 1, 2, 3});
        }});
+  all.push_back({"rotate", "rotate: the tensor is undefined",
+                 [] { rotate(Tensor(), std::vector<std::int64_t>{0}); }});
+  for (const Shape& shape : {Shape{1, 3, 4}, Shape{1, 1, 1, 2, 2}})
+    all.push_back({"rotate",
+                   "rotate: x is " + to_string(shape) + ", not [batch, heads, length, an even",
+                   [=] { rotate(values(shape), std::vector<std::int64_t>{0}); }});
   all.push_back({"rotate", "rotate: base is 0, but must be positive", [] {
                    rotate(values({1, 1, 1, 2}), std::vector<std::int64_t>{1}, {.base = 0});
                  }});
@@ -48,6 +54,28 @@ void add_convolution(Mistakes& all) {
   all.push_back({"conv1d", "conv1d: the input is f64, the weight f32: convert one with to(x,", [] {
                    conv1d(values({1, 3, 7}), values({2, 3, 2}).to(Dtype::f32));
                  }});
+}
+
+void add_convolution_options(Mistakes& all) {
+  const auto conv = [](const Shape& weight, const Conv1dOptions& options) {
+    return [=] { conv1d(values({1, 4, 7}), values(weight), {}, options); };
+  };
+  const char* undefined = "conv1d: the input or the weight is undefined";
+  all.push_back({"conv1d", undefined, [] { conv1d(values({1, 4, 7}), Tensor()); }});
+  all.push_back({"conv1d", undefined, [] { conv1d(Tensor(), values({2, 4, 2})); }});
+  all.push_back({"conv1d",
+                 "conv1d: the input [1, 4, 7] must be [batch, channels, length] and the "
+                 "weight [2, 4] [out, in / groups, taps]",
+                 conv({2, 4}, {})});
+  all.push_back({"conv1d", "conv1d: stride 1, dilation 0, groups 1, padding 0: the first three",
+                 conv({2, 4, 2}, {.dilation = 0})});
+  all.push_back({"conv1d", "conv1d: stride 1, dilation 1, groups 0, padding 0: the first three",
+                 conv({2, 4, 2}, {.groups = 0})});
+  all.push_back({"conv1d", "groups 1, padding -1: the first three must be positive, padding not",
+                 conv({2, 4, 2}, {.padding = -1})});
+  all.push_back({"conv1d", "conv1d: the weight [3, 2, 2] does not fit 4 channels in 2 groups",
+                 conv({3, 2, 2}, {.groups = 2})});
+  all.push_back({"conv1d", "is shorter than the 0 places that 0 taps reach", conv({2, 4, 0}, {})});
 }
 
 void add_einsum(Mistakes& all) {
@@ -108,6 +136,28 @@ void add_linear_attention_sizes(Mistakes& all) {
                      in[static_cast<std::size_t>(undefined)] = Tensor();
                      linear_attention(in[0], in[1], in[2]);
                    }});
+}
+
+void add_einsum_operands(Mistakes& all) {
+  const auto of = [](const char* formula, const Shape& a, const Shape& b) {
+    return [=] { einsum(formula, values(a), values(b)); };
+  };
+  all.push_back({"einsum", "'j' is 1 in the first operand [2, 1] and 5 in the second [5, 2]",
+                 of("ij,jk->ik", {2, 1}, {5, 2})});
+  all.push_back({"einsum", "'j' is 3 in the first operand [2, 3] and 1 in the second [1, 2]",
+                 of("ij,jk->ik", {2, 3}, {1, 2})});
+  all.push_back({"einsum", "einsum: the operands are f64 [2] and f32 [2]",
+                 [] { einsum("i,i->", values({2}), values({2}).to(Dtype::f32)); }});
+  all.push_back({"einsum", "einsum: operand 1 is undefined", [] { einsum("i->", Tensor()); }});
+  all.push_back(
+      {"einsum", "einsum: operand 2 is undefined", [] { einsum("i,i->", values({2}), Tensor()); }});
+  all.push_back({"einsum", "einsum: 'z' of the result stands in no operand of \"ij->jz\"", [] {
+                   einsum("ij->jz", values({2, 3}));
+                 }});
+  all.push_back(
+      {"einsum", "einsum: \"...j->j\" has \"...\" in an operand, but not in the result", [] {
+         einsum("...j->j", values({2, 3}));
+       }});
 }
 
 void add_linear_attention(Mistakes& all) {
@@ -182,8 +232,10 @@ Mistakes token_mistakes() {
   Mistakes all;
   add_rotary(all);
   add_convolution(all);
+  add_convolution_options(all);
   add_einsum(all);
   add_linear_attention_sizes(all);
+  add_einsum_operands(all);
   add_linear_attention(all);
   add_measures(all);
   return all;

@@ -70,6 +70,8 @@ void add_convolutions(Samples& all) {
       convolution("linear", "one tap", {x, values({2, 3, 1}, 1), values({2}, 2)}, {.stride = 3}));
   all.push_back(convolution("depthwise_conv1d", "everything of size 1",
                             {values({1, 1, 1}), values({1, 1, 1}, 1), values({1}, 2)}, {}));
+  all.push_back(convolution("unfold", "as long as the taps, with padding at both ends",
+                            {values({1, 2, 1}), values({3, 2, 5}, 1)}, {.padding = 2}));
   all.push_back(
       convolution("linear", "no examples", {values({0, 3, 5}), values({2, 3, 3}, 1)}, {}));
   all.push_back(convolution("matmul", "two groups",

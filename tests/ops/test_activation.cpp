@@ -14,6 +14,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -161,6 +162,29 @@ TEST_CASE("activation: a second backward through a kept graph sees the same inpu
     CHECK(dy.to_vector<float>() == std::vector<float>{1, -2, 3});
     x.set_grad({});
   }
+}
+
+TEST_CASE("activation: swiglu's gradient reads each of its inputs at its own step") {
+  const auto gradients = [](const Tensor& g, const Tensor& x, const Tensor& dy) {
+    const Tensor gate = g.detach().requires_grad_(), up = x.detach().requires_grad_();
+    List all;
+    for (const Tensor& d : grad({swiglu(gate, up)}, {gate, up}, {dy}))
+      for (const double v : d.to_vector<double>()) all.push_back(v);
+    return all;
+  };
+  const Tensor long_row = linspace(-3, 4, 10, Dtype::f64);
+  const Tensor steps[] = {slice(long_row, 0, 0, 10, 2), expand(slice(long_row, 0, 2, 3), {5})};
+  for (const Tensor& one : steps)
+    for (const int which : {0, 1, 2}) {
+      std::vector<Tensor> in = {linspace(-2, 3, 5, Dtype::f64), linspace(2, -1, 5, Dtype::f64),
+                                linspace(1, 2, 5, Dtype::f64)};
+      in[static_cast<std::size_t>(which)] = one.clone();
+      const List wanted = gradients(in[0], in[1], in[2]);
+      in[static_cast<std::size_t>(which)] = one;
+      const List got = gradients(in[0], in[1], in[2]);
+      CAPTURE(which, one.strides());
+      for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-14);
+    }
 }
 
 TEST_CASE("activation: bad input is named with its shapes") {

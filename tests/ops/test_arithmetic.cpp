@@ -94,6 +94,14 @@ TEST_CASE("arithmetic: a power's derivative by its exponent is 0 where the base 
   for (const double v : mixed.to_vector<double>()) CHECK(std::isfinite(v));
 }
 
+TEST_CASE("arithmetic: a power's mixed derivative at exponent 0 is 1 / x") {
+  const Tensor x = leaf({2, -0.5}), e = leaf({0, 0}), one = ones({2}, Dtype::f64);
+  const Tensor dx = grad({pow(x, e)}, {x}, {one}, {.create_graph = true})[0];
+  CHECK(dx.to_vector<double>() == List{0, 0});
+  // x⁻¹ + 0 · log x, where log x is NaN for negative x
+  CHECK(grad({dx}, {e}, {one})[0].to_vector<double>()[0] == 0.5);
+}
+
 TEST_CASE("arithmetic: infinities and NaN are those of IEEE 754") {
   const Tensor x = tensor({kInf, -kInf, kNan, 0.0}, Dtype::f64);
   const auto of = [&](const Tensor& y) { return y.to_vector<double>(); };

@@ -1,7 +1,9 @@
 // What attention's masks hide: it does not leak, and a query that may attend to nothing gives 0.
 #include <limits>
 
+#include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
+#include "gradus/ops/pair_products.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/ops/attention_case.h"
 
@@ -71,6 +73,21 @@ TEST_CASE("what a mask hides does not leak, NaN and infinity included") {
       CHECK(difference(slice(r.dq, 2, 0, 60), slice(right.dq, 2, 0, 60)) < tolerance(Dtype::f64));
       CHECK(!all_finite(slice(r.o, 2, 60, T)));  // who may see it, does
     }
+}
+
+TEST_CASE("a sum over visible pairs takes all of its pairs, and none that lie beside them") {
+  Tensor weights = randn({3, 2, 3}, Dtype::f64), hides = zeros({3, 2, 3}, Dtype::bool_);
+  const Tensor x = slice(randn({3, 3, 2}, Dtype::f64), 0, 1, 2);
+  const auto within = [](const Tensor& all) { return slice(all, 0, 1, 2); };
+  const auto at_a_pair = [](const Tensor& all) {
+    return select(select(select(all, 0, 1), 0, 0), 0, 1);
+  };
+  fill(at_a_pair(weights), 0);
+  const Tensor wanted = matmul(within(weights), x);
+  fill(at_a_pair(hides), 1);
+  fill(at_a_pair(weights), kNaN);  // it goes pair by pair where something is not finite
+  const Tensor got = weighted_sum(within(weights), x, within(hides));
+  CHECK(difference(got, wanted) < 1e-14);
 }
 
 TEST_CASE("padding may hold anything") {

@@ -197,6 +197,17 @@ TEST_CASE("checkpoints say what they cannot do, and let errors through") {
   const auto changes = [&](const Tensor& x) { return ++calls == 1 ? x * 2.0 : sum(x * 2.0); };
   CHECK(has(message_of<GraphError>([&] { sum(checkpoint(changes, w)).backward(); }),
             "checkpoint: run again, the function gives [], but gave [5] before"));
+  calls = 0;
+  const auto other = [&](const Tensor& x) { return to(x, ++calls == 1 ? Dtype::f64 : Dtype::f32); };
+  CHECK(has(message_of<GraphError>([&] { sum(checkpoint(other, w)).backward(); }),
+            "checkpoint: run again, the function gives [5], but gave [5] before"));
+  for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+    calls = 0;
+    const auto once = [&](const Tensor& x) { return ++calls == 1 ? sum(x) : Tensor(); };
+    const Tensor leaf = values({5}).to(dtype).requires_grad_();
+    CHECK(has(message_of<GraphError>([&] { checkpoint(once, leaf).backward(); }),
+              "checkpoint: run again, the function gives nothing, but gave [] before"));
+  }
   const auto wide = [&](const Tensor& x) { return matmul(x, ones({x.size(1) + 1, 2})); };
   CHECK_THROWS_AS(checkpoint(wide, ones({2, 3})), ShapeError);
   // What was written to in between would give the gradient of another function.

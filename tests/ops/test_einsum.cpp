@@ -16,6 +16,9 @@ TEST_CASE("an einsum has one axis for each letter of its result") {
   CHECK(einsum("ij,kl->likj", a, b).shape() == Shape{5, 2, 3, 3});
   CHECK(einsum("ij,ji->", a, transpose(a)).shape() == Shape{});
   CHECK(einsum("...j->j...", a).shape() == Shape{3, 2});
+  const Tensor one = values({1, 3}), several = values({5, 3});  // in "..." a size of 1 repeats
+  CHECK(einsum("...j,...j->...", one, several).shape() == Shape{5});
+  CHECK(einsum("...j,...j->...", several, one).shape() == Shape{5});
 }
 
 TEST_CASE("letters alone name axes, each once, and an operand is called by its number") {

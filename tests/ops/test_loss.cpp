@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gradus/base/parallel.h"
+#include "gradus/engine/backward.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
@@ -69,6 +70,18 @@ TEST_CASE("cross_entropy of equal logits is log V, of extreme ones finite") {
     const Tensor target = indices({0, 0});
     CHECK(cross_entropy(far, target, {.reduction = Reduction::sum}).item() == 6e4);
   }
+}
+
+TEST_CASE("cross_entropy's second derivative in f32 is that in f64, rounded") {
+  const auto second = [](Dtype dtype) {
+    const Tensor x = values({2, 3}).to(dtype).requires_grad_();
+    const Tensor loss = cross_entropy(x, indices({2, 0}), {.label_smoothing = 0.25});
+    const Tensor dx = grad({loss}, {x}, {ones({}, dtype)}, {.create_graph = true})[0];
+    CHECK(dx.dtype() == dtype);
+    const Tensor d = grad({dx}, {x}, {values({2, 3}, 1).to(dtype)})[0];
+    return d.to(Dtype::f64).to_vector<double>();
+  };
+  CHECK(near(second(Dtype::f32), second(Dtype::f64), 1e-6));  // of numbers below 1
 }
 
 TEST_CASE("rows of −∞ and NaN: loss +∞ with gradient 0, and NaN") {

@@ -15,6 +15,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry.h"
 #include "gradus/tests/support/thrown.h"
@@ -126,6 +127,29 @@ TEST_CASE("batch_norm moves its running statistics, the variance with n − 1") 
     batch_norm(x, {}, {}, running.mean, running.variance, false);
     CHECK(running.mean.to_vector<double>() == before.to_vector<double>());
   }
+}
+
+TEST_CASE("batch_norm's momentum is a double where its statistics are, and may be 0 or 1") {
+  const Tensor x = tensor({{2, 0}, {6, 4}}, Dtype::f64);  // means 4 and 2, variances 8
+  for (const double momentum : {0.0, 0.1, 1.0}) {
+    const Statistics running{tensor({1, 2}, Dtype::f64), tensor({3, 8}, Dtype::f64)};
+    batch_norm(x, {}, {}, running.mean, running.variance, true, {momentum, 0});
+    CHECK(near(running.mean.to_vector<double>(), {1 + momentum * 3, 2}, 1e-15));
+    CHECK(near(running.variance.to_vector<double>(), {3 + momentum * 5, 8}, 2e-15));
+  }
+}
+
+TEST_CASE("a norm's parameters get sums of chunks of rows, not one long sum") {
+  // To 2²⁴ an f32 adds no 1; the rows after the first chunk add up to enough by themselves.
+  constexpr std::int64_t kRows = 2048, kLength = 64, kChunk = rows_grain(kLength);
+  const Tensor weight = ones({kLength}, Dtype::f32).requires_grad_(),
+               bias = zeros({kLength}, Dtype::f32).requires_grad_();
+  Tensor dy = ones({kRows, kLength}, Dtype::f32);
+  Tensor first = slice(dy, 0, 0, 1);
+  first.fill_(0x1p24);
+  layer_norm(randn({kRows, kLength}, Dtype::f32), weight, bias).backward(dy);
+  const std::vector<float> wanted(kLength, 0x1p24f + static_cast<float>(kRows - kChunk));
+  CHECK(bias.grad().to_vector<float>() == wanted);
 }
 
 TEST_CASE("batch_norm in evaluation uses what it is given") {

@@ -1,4 +1,4 @@
-// linear() and embedding() of packed weights: what they give for every layout, and what they refuse.
+// linear() and embedding() of packed weights: what they give for each layout, and what they refuse.
 #include <vector>
 
 #include "gradus/base/error.h"

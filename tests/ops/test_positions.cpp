@@ -35,6 +35,13 @@ TEST_CASE("rotated queries and keys know their distance, and nothing else") {
   }
 }
 
+TEST_CASE("a base of 1 turns all pairs by the same angle") {
+  const Tensor y = rotate(ones({1, 1, 1, 4}, Dtype::f64), Places{1}, {.base = 1});
+  const double first = std::cos(1.0) - std::sin(1.0), second = std::cos(1.0) + std::sin(1.0);
+  const std::vector<double> wanted = {first, first, second, second}, got = y.to_vector<double>();
+  for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-15);
+}
+
 TEST_CASE("a part of the positions, as behind a cache, rotates as the whole does") {
   const Tensor x = values({2, 3, 5, 4});
   const Tensor whole = rotate(x, Places{0, 1, 2, 3, 4});

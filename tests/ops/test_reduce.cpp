@@ -62,6 +62,13 @@ TEST_CASE("sum and mean: the gradient is a view, not a copy") {
   CHECK(grad({mean(x, {1})}, {x}, {dy})[0].strides() == Strides{1, 0});
 }
 
+TEST_CASE("mean: the gradient's count is exact where an f32 could not hold it") {
+  constexpr std::int64_t kCount = (1 << 24) + 1;
+  const Tensor x = expand(ones({1}, Dtype::f64), {kCount}).detach().requires_grad_();
+  const Tensor dx = grad({mean(x)}, {x}, {ones({}, Dtype::f64)})[0];
+  CHECK(select(dx, 0, 0).item() == 1.0 / static_cast<double>(kCount));
+}
+
 TEST_CASE("reductions of nothing") {
   const Tensor none = zeros({2, 0});
   CHECK(sum(none, {1}).to_vector<float>() == std::vector<float>{0, 0});

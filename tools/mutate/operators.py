@@ -22,6 +22,11 @@ SAME_WITHOUT = {"std::move", "std::span", "attached"}  # a copy for a move
 DROPPED_CALLS = {"contiguous", "detach", "clone"}
 
 
+def is_type(callee):
+    """What is made of an argument is made of it without the name, too: a mutant has the type of what it replaces."""
+    return callee.split("::")[-1][0].isupper() or callee.startswith("decltype")
+
+
 def number_alternatives(text):
     digits = text.replace("'", "")
     if digits.lower().startswith("0x"):
@@ -75,7 +80,7 @@ class Alternatives:
                 made.append(("accumulate", f"{left} += {right}"))
             if left in self.saved:
                 made += [("saved", f"{left} = {other}") for other in self.function.tensors if other != right]
-        if node.op == "-":
+        if node.op == "-" and left != right:
             made.append(("sign", f"({right}) - ({left})"))
         if node.op in DROPS_RIGHT:
             made.append(("dropped", left))
@@ -99,7 +104,7 @@ class Alternatives:
         elif name.startswith("static_cast"):
             if name == "static_cast<double>" and not WHOLE.fullmatch(texts[0]):
                 made.append(("narrowed", f"static_cast<double>(static_cast<float>({texts[0]}))"))
-        elif not name[0].isupper() and used and plain not in SAME_WITHOUT:
+        elif not is_type(plain) and used and plain not in SAME_WITHOUT:
             made += [("call dropped", text) for text in texts[:2]]
         if name == "attached":
             made += [("saved", f"{name}({other})") for other in self.saved if other != texts[0]]
