@@ -1,5 +1,5 @@
-// What stands at the edge of the engine's functions: the last size that fits and the first that does
-// not, what is undefined, what only an observer sees.
+// What stands at the edge of the engine's functions: the last size that fits and the first that
+// does not, what is undefined, what only an observer sees.
 #include <locale>
 #include <string>
 #include <vector>

@@ -289,8 +289,8 @@ void sort_for(const std::string& source, const Cases& cases, const Known* known,
                    [&](std::size_t a, std::size_t b) { return prices[a] < prices[b]; });
 }
 
-/// The first of `cases`, which are in order, that together take no longer than `seconds`: those that
-/// do not fit are left out. One if none fits.
+/// The first of `cases`, which are in order, that together take no longer than `seconds`: what does
+/// not fit is left out. One if none fits.
 std::vector<std::size_t> cheapest(const std::vector<std::size_t>& cases, const Known* known,
                                   double seconds) {
   std::vector<std::size_t> some;

@@ -1,4 +1,4 @@
-// What attention says that it computes on the way: of packed projections the same as of their parts.
+// What attention says that it computes on the way: of packed projections as of their parts.
 #include <string>
 #include <utility>
 #include <vector>
