@@ -25,7 +25,6 @@
 #include <set>
 #include <string_view>
 #include <thread>
-#include <utility>
 
 #include "gradus/base/error.h"
 
