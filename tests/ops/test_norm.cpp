@@ -141,7 +141,7 @@ TEST_CASE("batch_norm's momentum is a double where its statistics are, and may b
 
 TEST_CASE("a norm's parameters get sums of chunks of rows, not one long sum") {
   // To 2²⁴ an f32 adds no 1; the rows after the first chunk add up to enough by themselves.
-  constexpr std::int64_t kRows = 2048, kLength = 64, kChunk = rows_grain(kLength);
+  const std::int64_t kRows = 2048, kLength = 64, kChunk = rows_grain(kLength);
   const Tensor weight = ones({kLength}, Dtype::f32).requires_grad_(),
                bias = zeros({kLength}, Dtype::f32).requires_grad_();
   Tensor dy = ones({kRows, kLength}, Dtype::f32);
