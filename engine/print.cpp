@@ -51,7 +51,7 @@ struct Printer {
   }
 
   void choose_style() {
-    double largest = 0, smallest = INFINITY;
+    double largest = 0, smallest = INFINITY;  // equivalent: what is below the thresholds is alike
     const auto look = [&](std::int64_t at) {
       const double v = x.dtype() == Dtype::f32 ? double{x.data<float>()[at]} : x.data<double>()[at];
       if (!std::isfinite(v) || v == 0) return;
@@ -61,7 +61,7 @@ struct Printer {
     };
     if (is_float(x.dtype())) each_number(0, 0, look);
     scientific = largest >= 1e8 || (!whole && (largest >= 1e5 || smallest < 1e-4));
-    const auto measure = [&](std::int64_t at) { width = std::max(width, number(at).size()); };
+    const auto measure = [&](std::int64_t at) { width = number(at).size(); };  // it pads to width
     each_number(0, 0, measure);
   }
 

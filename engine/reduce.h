@@ -137,7 +137,9 @@ std::vector<typename Rule::Value> fold(const Groups& g,
   using Value = typename Rule::Value;
   // equivalent: strips are a matter of time
   const std::int64_t columns = std::clamp<std::int64_t>(g.inner, 1, kFoldColumns);
+  // equivalent: strips and blocks of nothing, or of another length
   const std::int64_t strips = (g.inner + columns - 1) / columns, length = kFoldBlock / columns;
+  // equivalent: as strips
   const std::int64_t blocks = std::max<std::int64_t>(1, (g.n + length - 1) / length);
   std::vector<Value> values(static_cast<std::size_t>(g.outer * blocks * g.inner));
   const T* const x = g.x.data<T>();
@@ -148,7 +150,8 @@ std::vector<typename Rule::Value> fold(const Groups& g,
     Value* const y = values.data() + block * g.inner + j;
     if (g.inner == 1)  // equivalent: a column alone gives the same, slowly
       simd::run<fold_rows<Rule, T>>(x + at, 1, rows, c, y);
-    else  // equivalent: columns beyond the strip are computed once more by the next
+    else
+      // equivalent: columns beyond the strip are computed once more by the next
       simd::run<fold_columns<Rule, T>>(x + at, rows, g.inner, std::min(columns, g.inner - j), c, y);
   };
   const std::int64_t grain = rows_grain(std::min(g.n, length) * columns);

@@ -194,6 +194,7 @@ Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
                     std::int64_t offset) {
   std::int64_t first = offset, last = offset;
   for (int axis = 0; axis < shape.rank(); ++axis)  // equivalent: behind the last axis all is 0
+    // equivalent: a stride of 0 adds nothing to either
     (strides[axis] < 0 ? first : last) += (shape[axis] - 1) * strides[axis];
   const auto room = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   require<ShapeError>(numel(shape) == 0 || (first >= 0 && last < room), "strided_view: ", shape,

@@ -93,7 +93,8 @@ Mask GPT::mask() const {
 /// Tokens, and where they stand unless heads see that: [B, T] → [B, T, C]
 Tensor GPT::embed(const Tensor& ids, const KVCache* cache) const {
   const std::int64_t T = ids.size(1);
-  Tensor vectors =  // equivalent: times 1, or not
+  // equivalent: times 1, or not
+  Tensor vectors =
       options.embedding_factor == 1 ? token(ids) : token(ids) * options.embedding_factor;
   if (options.position != HeadPosition::none) return vectors;
   const std::int64_t end = cache ? cache->length() : T;

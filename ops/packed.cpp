@@ -34,7 +34,7 @@ Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias) {
                       "]");
   require<ShapeError>(!bias.defined() || bias.shape() == Shape{out}, "linear: the bias has shape ",
                       bias.shape(), " where the packed weight has ", out, " rows");
-  require<DtypeError>(x.dtype() == Dtype::f32 && (!bias.defined() || bias.dtype() == Dtype::f32),
+  require<DtypeError>(x.dtype() == Dtype::f32 && bias.dtype() == Dtype::f32,  // undefined is f32
                       "linear: packed weights are multiplied in f32, not ", x.dtype());
   require<GraphError>(!GradMode::enabled() || !x.requires_grad(),
                       "linear: a packed weight gives no gradients: compute under NoGrad, or keep ",
@@ -42,9 +42,10 @@ Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias) {
   Shape shape = x.shape();
   shape[x.rank() - 1] = out;
   Tensor y = Tensor::empty(shape, Dtype::f32);
-  const Tensor from = kernel::contiguous(x.detach());
-  const Tensor b = bias.defined() ? kernel::contiguous(bias.detach()) : bias;
-  const std::int64_t rows = out == 0 ? 0 : y.numel() / out;  // in may be 0: then y is the bias
+  const Tensor from = kernel::contiguous(x), b = kernel::contiguous(bias);
+  // In may be 0: then y is the bias.
+  // equivalent: of no outputs there are any number of rows
+  const std::int64_t rows = out == 0 ? 0 : y.numel() / out;
   weight.multiply({y.mutable_data<float>(), rows, out}, {from.data<float>(), rows, in},
                   b.defined() ? b.data<float>() : nullptr);
   return y;

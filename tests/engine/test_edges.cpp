@@ -225,12 +225,14 @@ TEST_CASE("print: columns, gaps, exponents and lines at their edges") {
   CHECK(f64({-100'000'000.0, 1}) == "[-1.0000e+08,  1.0000e+00]");
   CHECK(f64({99'999.5, 1}) == "[99999.5000,     1.0000]");
   CHECK(f64({100'000.5, 1}) == "[1.0000e+05, 1.0000e+00]");
+  CHECK(f64({100'000.0, 0.5}) == "[1.0000e+05, 5.0000e-01]");
   CHECK(f64({0.0001, 0.5}) == "[0.0001, 0.5000]");
   CHECK(f64({0.00009999, 0.5}) == "[9.9990e-05, 5.0000e-01]");
   CHECK(f64({-123'456.5, 2}) == "[-1.2346e+05,  2.0000e+00]");
   // 79 columns with the comma: the next number goes on in the line, one of 81 does not
   CHECK(to_string(arange(100, 116)).find('\n') == std::string::npos);
   CHECK(to_string(arange(100, 117)).find('\n') != std::string::npos);
+  CHECK(to_string(arange(1'000'000, 1'000'009)).find('\n') != std::string::npos);  // 81 columns
 }
 
 TEST_CASE("print: numbers are written as in the C locale") {
