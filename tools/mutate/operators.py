@@ -18,7 +18,8 @@ SYMMETRIC = {"std::swap", "std::max", "std::min", "vmath::dot", "dot_row", "logi
 NO_ORDER = {"transpose": 1, "std::clamp": 0}  # of these arguments and the next ones: axes; a number and its floor
 WHOLE = re.compile(r"[A-Zijknrv]|\d+|.*\b(size|numel|count|rank|length)\([^()]*\)")  # below 2²⁴: float holds it
 PRODUCTS = {"matmul", "weighted_sum", "pair_products"}
-SAME_WITHOUT = {"std::move", "std::span", "attached"}  # a copy for a move
+SAME_WITHOUT = {"std::move", "std::span", "attached",  # a copy for a move
+                "std::vector", "std::setprecision", "std::setw"}  # made of their argument without the name, too
 DROPPED_CALLS = {"contiguous", "detach", "clone"}
 
 

@@ -101,8 +101,9 @@ class Faults(unittest.TestCase):
         made = texts("double f(int n) { return g(transpose(x, 0, 1), static_cast<double>(x.size(0))); }")
         self.assertNotIn(("transpose(x, 0, 1)", "transpose(x, 1, 0)"), made)
         self.assertFalse([after for _, after in made if "static_cast<float>" in after])
-        made = texts("Tensor f() { return apply(op::Sum(r), map(x, decltype(v)(a), v - v)); }")
-        for before, after in [("op::Sum(r)", "r"), ("decltype(v)(a)", "a"), ("v - v", "(v) - (v)")]:
+        made = texts("Tensor f() { return apply(op::Sum(r), map(x, decltype(v)(a), v - v), std::vector(r)); }")
+        for before, after in [("op::Sum(r)", "r"), ("decltype(v)(a)", "a"), ("v - v", "(v) - (v)"),
+                              ("std::vector(r)", "r")]:
             self.assertNotIn((before, after), made)
         self.assertIn(("map(x, decltype(v)(a), v - v)", "x"), made)
 
