@@ -207,7 +207,7 @@ Tensor permute(const Tensor& x, const Axes& order) {
             "permute: the order ", order, " names axis ", axes[i], " of ", x.shape(),
             " twice: name each axis once");
   }
-  return apply(op::Permute(axes), x);  // equivalent: a conversion
+  return apply(op::Permute(axes), x);
 }
 
 Tensor squeeze(const Tensor& x, int axis) {
