@@ -18,25 +18,25 @@ std::atomic<int> pool_size{0};  // 0: not asked for yet
 /// The number at the front of a variable ("4", or OpenMP's list "4,2"); 0 if there is none.
 int threads_from(const char* variable) {
   const char* value = std::getenv(variable);
-  const std::string_view list = value != nullptr ? value : "";
-  const std::string_view first = list.substr(0, list.find(','));
+  const std::string_view list = value != nullptr ? value : "",
+                         first = list.substr(0, list.find(','));
   int n = 0;
   const auto [end, failure] = std::from_chars(first.data(), first.data() + first.size(), n);
   const bool whole = failure == std::errc() && end == first.data() + first.size();
   return whole && n >= 1 && n <= kMaxThreads ? n : 0;
 }
 
-int default_threads() {
+}  // namespace
+
+int default_num_threads() {
   if (const int n = threads_from("GRADUS_NUM_THREADS")) return n;
   if (const int n = threads_from("OMP_NUM_THREADS")) return n;
   return std::min(platform::usable_cores(), kMaxThreads);
 }
 
-}  // namespace
-
 int num_threads() {
   int n = pool_size.load(std::memory_order_relaxed);
-  if (n == 0) pool_size.store(n = default_threads(), std::memory_order_relaxed);
+  if (n == 0) pool_size.store(n = default_num_threads(), std::memory_order_relaxed);
   return n;
 }
 

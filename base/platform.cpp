@@ -25,6 +25,7 @@
 #include <set>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "gradus/base/error.h"
 
@@ -46,13 +47,14 @@ void each_cgroup(const std::string& root, const std::string& file, F&& use) {
 }
 
 // Processors' worth of time that the control groups grant; infinite without a quota.
-double cpu_quota() {
+double cpu_quota(const std::string& root) {
   double cores = INFINITY, quota = 0, period = 0;
-  each_cgroup("", "cpu.max", [&](std::istream&& in) {
+  each_cgroup(root, "cpu.max", [&](std::istream&& in) {
     if (in >> quota >> period) cores = std::min(cores, quota / period);
   });
-  if (std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") >> quota && quota > 0 &&  // version 1
-      std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period)
+  const std::string cpu = root + "/sys/fs/cgroup/cpu/cpu.cfs_";  // version 1
+  if (std::ifstream(cpu + "quota_us") >> quota && quota > 0 &&
+      std::ifstream(cpu + "period_us") >> period)
     cores = std::min(cores, quota / period);
   return cores;
 }
@@ -68,20 +70,21 @@ std::size_t status_bytes(const char* name) {
 
 }  // namespace
 
-int usable_cores() {
+int usable_cores(const std::string& root) {
   std::set<std::string> cores;  // hyperthreads of one core list the same siblings
 #ifdef __linux__
   cpu_set_t mask;
   if (sched_getaffinity(0, sizeof mask, &mask) == 0)
     for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
       if (!CPU_ISSET(cpu, &mask)) continue;
-      auto core = str_cat("/sys/devices/system/cpu/cpu", cpu, "/topology/thread_siblings_list");
+      auto core =
+          str_cat(root, "/sys/devices/system/cpu/cpu", cpu, "/topology/thread_siblings_list");
       std::ifstream(core) >> core;  // where there is no such file it stays its name
       cores.insert(core);
     }
 #endif
   const double found = cores.empty() ? std::thread::hardware_concurrency() : double(cores.size());
-  return static_cast<int>(std::max(1.0, std::round(std::min(found, cpu_quota()))));
+  return static_cast<int>(std::max(1.0, std::round(std::min(found, cpu_quota(root)))));
 }
 
 std::size_t resident_bytes() { return status_bytes("VmRSS:"); }

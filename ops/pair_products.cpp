@@ -38,16 +38,14 @@ Tensor sum_over_visible(const Tensor& weights, const Tensor& values, const Tenso
   shape[w.rank() - 1] = D;
   Tensor y = Tensor::empty(shape, w.dtype()).fill_(0);
   dispatch_float("attention", y.dtype(), [&]<class T>() {
-    const T* value = x.data<T>();
+    const T *weight = w.data<T>(), *value = x.data<T>();
     const bool* hidden = h.data<bool>();
     T* out = y.mutable_data<T>();
-    std::int64_t next = 0;
-    for (const T weight : std::span(w.data<T>(), static_cast<std::size_t>(w.numel()))) {
-      const std::int64_t pair = next++;
+    for (std::int64_t pair = 0; pair < w.numel(); ++pair) {
       if (hidden[pair]) continue;
       const std::int64_t row = pair / S, batch = row / w.size(-2);
       const T* from = value + (batch * S + pair % S) * D;
-      for (std::int64_t c = 0; c < D; ++c) out[row * D + c] += weight * from[c];
+      for (std::int64_t c = 0; c < D; ++c) out[row * D + c] += weight[pair] * from[c];
     }
   });
   return y;

@@ -97,26 +97,37 @@ std::vector<T> expected_product(const Case<T>& s, const std::vector<T>& a, const
   return out;
 }
 
-/// How many numbers of C are wrong, the gaps between its rows included. Where C is not to be read,
-/// it holds NaN before.
+/// A product with what it must give, which is worked out once for all choices.
 template <class T>
-int wrong_numbers(const products::Choice& choice, const Case<T>& s) {
-  const auto a = s.a(), b = s.b();
-  const auto bias = numbers<T>(s.n, 4), residual = numbers<T>(s.m * (s.n + 5), 5);
-  std::vector<T> c = s.c();
-  for (std::int64_t i = 0; s.beta == 0 && i < s.m; ++i)
-    for (std::int64_t j = 0; j < s.n; ++j)
-      c[static_cast<std::size_t>(i * s.c_stride() + j)] = std::numeric_limits<T>::quiet_NaN();
-  const std::vector<T> expected = expected_product(s, a, b, c, bias, residual);
-  products::Options<T> options{.alpha = s.alpha, .beta = s.beta};
-  if (s.bias) options.bias = bias.data();
-  if (s.residual) options.residual = {residual.data(), s.m, s.n, products::Stride{s.n + 5}};
-  multiply_by(choice, products::Matrix<T>(c.data(), s.m, s.n, products::Stride{s.c_stride()}),
-              s.left(a), s.right(b), options);
-  const T tolerance = product_tolerance<T>(s.k, s.alpha);
-  int wrong = 0;
-  for (std::size_t i = 0; i < c.size(); ++i) wrong += !(std::abs(c[i] - expected[i]) <= tolerance);
-  return wrong;
-}
+class Expected {
+ public:
+  explicit Expected(const Case<T>& one) : s(one) {
+    for (std::int64_t i = 0; s.beta == 0 && i < s.m; ++i)  // C is not to be read then
+      for (std::int64_t j = 0; j < s.n; ++j)
+        c_[static_cast<std::size_t>(i * s.c_stride() + j)] = std::numeric_limits<T>::quiet_NaN();
+  }
+
+  /// How many numbers of C are wrong, the gaps between its rows included.
+  int wrong(const products::Choice& choice) const {
+    std::vector<T> c = c_;
+    products::Options<T> options{.alpha = s.alpha, .beta = s.beta};
+    if (s.bias) options.bias = bias_.data();
+    if (s.residual) options.residual = {residual_.data(), s.m, s.n, products::Stride{s.n + 5}};
+    multiply_by(choice, products::Matrix<T>(c.data(), s.m, s.n, products::Stride{s.c_stride()}),
+                s.left(a_), s.right(b_), options);
+    const T tolerance = product_tolerance<T>(s.k, s.alpha);
+    int wrong = 0;
+    for (std::size_t i = 0; i < c.size(); ++i)
+      wrong += !(std::abs(c[i] - expected_[i]) <= tolerance);
+    return wrong;
+  }
+
+  const Case<T> s;
+
+ private:
+  std::vector<T> a_ = s.a(), b_ = s.b(), c_ = s.c();
+  std::vector<T> bias_ = numbers<T>(s.n, 4), residual_ = numbers<T>(s.m * (s.n + 5), 5);
+  std::vector<T> expected_ = expected_product(s, a_, b_, c_, bias_, residual_);
+};
 
 }  // namespace gradus::tests

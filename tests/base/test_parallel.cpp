@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -29,11 +30,15 @@
 #endif
 
 #include "gradus/base/error.h"
+#include "gradus/base/num_threads.h"
 #include "gradus/base/parallel.h"
+#include "gradus/base/platform.h"
 #include "gradus/base/random.h"
 #include "gradus/base/thread_state.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/environment.h"
 
+using gradus::testing::VariableScope;
 using std::int64_t;
 
 namespace {
@@ -123,11 +128,6 @@ TEST_CASE("an exception of a chunk arrives at the caller, and the team works on"
 }
 
 // These are run by the next tests, in a process of their own.
-TEST_CASE("as many threads as are expected", "[.]") {
-  const char* expected = std::getenv("GRADUS_TEST_EXPECTED");
-  std::exit(expected && gradus::num_threads() == std::atoi(expected) ? 0 : 1);
-}
-
 TEST_CASE("a loop and then the end", "[.]") {
   gradus::set_num_threads(64);
   gradus::parallel_for(30, 1, [](int64_t, int64_t) {});
@@ -165,16 +165,19 @@ int failures(const std::string& test, int runs, const std::string& variables = "
 
 }  // namespace
 
-TEST_CASE("the first variable that is a number of threads says how many", "[process]") {
-  const auto are = [](const std::string& own, const std::string& of_openmp, int expected) {
-    return failures("as many threads as are expected", 1,
-                    "GRADUS_NUM_THREADS=" + own + " OMP_NUM_THREADS=" + of_openmp +
-                        " GRADUS_TEST_EXPECTED=" + std::to_string(expected)) == 0;
+TEST_CASE("the first variable that is a number of threads says how many") {
+  const auto said = [](std::optional<std::string> own, std::optional<std::string> of_openmp) {
+    const VariableScope first("GRADUS_NUM_THREADS", own), then("OMP_NUM_THREADS", of_openmp);
+    return gradus::default_num_threads();
   };
-  CHECK(are("2", "5", 2));
-  CHECK(are("1024", "5", 1024));
-  for (const char* none : {"", "0", "-1", "3x", "1025"}) CHECK(are(none, "5", 5));
-  CHECK(are("", "6,2", 6));  // the outermost level of OpenMP's list
+  CHECK(said("2", "5") == 2);
+  CHECK(said("1", "5") == 1);
+  CHECK(said("1024", "5") == 1024);
+  CHECK(said("7,2", "5") == 7);  // the outermost level of OpenMP's list
+  for (const char* none : {"", "0", "-1", "3x", "x3", " 3", ",3", "1025", "99999999999"})
+    CHECK(said(none, "5") == 5);
+  CHECK(said(std::nullopt, "6,2") == 6);
+  CHECK(said(std::nullopt, std::nullopt) == gradus::platform::usable_cores());
 }
 
 // With LLVM's OpenMP one of ten crashed; that 40 in a row do not would be luck once in 70 times.

@@ -1,4 +1,5 @@
 // Pages, symbols, calls, and counts of the machine.
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "gradus/base/error.h"
 #include "gradus/base/platform.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/environment.h"
 
 namespace platform = gradus::platform;
 
@@ -42,38 +44,106 @@ TEST_CASE("the machine is described") {
   CHECK(platform::physical_memory() > (std::size_t{16} << 20));
 }
 
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder with a /proc and a /sys of its own.
+class Root {
+ public:
+  Root() { fs::create_directories(path_); }
+  ~Root() { fs::remove_all(path_); }
+  Root(const Root&) = delete;
+  Root& operator=(const Root&) = delete;
+
+  void write(const std::string& file, const std::string& text) const {
+    fs::create_directories((path_ / file).parent_path());
+    std::ofstream(path_ / file) << text << '\n';
+  }
+  void remove(const std::string& file) const { fs::remove_all(path_ / file); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  const fs::path path_ =
+      fs::temp_directory_path() / ("gradus-root-" + std::to_string(std::random_device()()));
+};
+
+const std::string kGroups = "sys/fs/cgroup/";
+
+}  // namespace
+
 TEST_CASE("memory is what the control groups around a process grant") {
-  namespace fs = std::filesystem;
-  std::random_device random;
-  const fs::path root = fs::temp_directory_path() / ("gradus-groups-" + std::to_string(random()));
-  const auto write = [&](const std::string& path, const std::string& text) {
-    fs::create_directories((root / path).parent_path());
-    std::ofstream(root / path) << text << '\n';
-  };
-  const auto memory = [&] { return platform::physical_memory(root.string()); };
-  const std::string groups = "sys/fs/cgroup/";
+  const Root root;
+  const auto memory = [&] { return platform::physical_memory(root.path()); };
   const std::size_t machine = memory();  // no groups
   CHECK(machine >= platform::physical_memory());
-  write("proc/self/cgroup", "12:cpu:/other\n0::/outer/inner");
-  write(groups + "outer/inner/memory.max", "max");
+  root.write("proc/self/cgroup", "12:cpu:/other\n0::/outer/inner");
+  root.write(kGroups + "outer/inner/memory.max", "max");
   CHECK(memory() == machine);
-  write(groups + "memory.max", "9000000");
+  root.write(kGroups + "memory.max", "9000000");
   CHECK(memory() == 9'000'000);
-  write(groups + "outer/memory.max", "7000000");
+  root.write(kGroups + "outer/memory.max", "7000000");
   CHECK(memory() == 7'000'000);
-  write(groups + "outer/inner/memory.max", "8000000");
+  root.write(kGroups + "outer/inner/memory.max", "8000000");
   CHECK(memory() == 7'000'000);
-  write(groups + "outer/inner/memory.max", "6000000");
+  root.write(kGroups + "outer/inner/memory.max", "6000000");
   CHECK(memory() == 6'000'000);
-  fs::remove_all(root / "proc");  // version 1
-  fs::remove(root / groups / "memory.max");
+  root.remove("proc");  // version 1
+  root.remove(kGroups + "memory.max");
   CHECK(memory() == machine);
-  write(groups + "memory/memory.limit_in_bytes", "5000000");
+  root.write(kGroups + "memory/memory.limit_in_bytes", "5000000");
   CHECK(memory() == 5'000'000);
-  write(groups + "memory/memory.limit_in_bytes", "9223372036854771712");  // its word for none
+  root.write(kGroups + "memory/memory.limit_in_bytes", "9223372036854771712");  // its word for none
   CHECK(memory() == machine);
-  fs::remove_all(root);
 }
+
+#ifdef __linux__
+TEST_CASE("cores are counted once, whatever hyperthreads they have, and granted by quota") {
+  cpu_set_t mask;
+  REQUIRE(::sched_getaffinity(0, sizeof mask, &mask) == 0);
+  const int threads = CPU_COUNT(&mask);
+  const Root root;
+  const auto cores = [&] { return platform::usable_cores(root.path()); };
+  CHECK(cores() == threads);  // no /sys: each is taken for a core
+  const auto all_are_siblings = [&](int of_one_core) {
+    for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(static_cast<std::size_t>(cpu), &mask))
+        root.write(
+            "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list",
+            "core" + std::to_string(seen++ / of_one_core));
+  };
+  all_are_siblings(1);
+  CHECK(cores() == threads);
+  all_are_siblings(2);
+  CHECK(cores() == (threads + 1) / 2);
+  all_are_siblings(CPU_SETSIZE);
+  CHECK(cores() == 1);
+  all_are_siblings(1);
+  const auto granted = [&](double some) { return std::min(threads, static_cast<int>(some)); };
+  root.write("proc/self/cgroup", "0::/outer/inner");
+  root.write(kGroups + "outer/inner/cpu.max", "max 100000");
+  CHECK(cores() == threads);
+  root.write(kGroups + "outer/cpu.max", "160000 100000");
+  CHECK(cores() == granted(2));  // 1.6 are nearer to two
+  root.write(kGroups + "outer/inner/cpu.max", "140000 100000");
+  CHECK(cores() == 1);
+  root.write(kGroups + "cpu.max", "20000 100000");
+  CHECK(cores() == 1);  // a fifth
+  root.remove("proc");
+  root.remove(kGroups);
+  root.write(kGroups + "cpu/cpu.cfs_quota_us", "-1");  // version 1: no quota
+  root.write(kGroups + "cpu/cpu.cfs_period_us", "100000");
+  CHECK(cores() == threads);
+  root.write(kGroups + "cpu/cpu.cfs_quota_us", "0");
+  CHECK(cores() == threads);
+  root.write(kGroups + "cpu/cpu.cfs_quota_us", "170000");
+  CHECK(cores() == granted(2));
+  root.write(kGroups + "cpu/cpu.cfs_quota_us", "130000");
+  CHECK(cores() == 1);
+  root.remove(kGroups + "cpu/cpu.cfs_period_us");
+  CHECK(cores() == threads);
+}
+#endif
 
 #ifdef __linux__
 TEST_CASE("memory is what may still be mapped") {
@@ -109,14 +179,12 @@ TEST_CASE("resident memory follows what is touched") {
 
 TEST_CASE("a variable switches something on unless it is absent, empty or 0") {
   constexpr const char* kName = "GRADUS_TEST_OF_A_SWITCH";
-  ::unsetenv(kName);
   CHECK_FALSE(platform::is_switched_on(kName));
   for (const auto& [value, on] : {std::pair{"", false}, {"0", false}, {"1", true}, {"yes", true}}) {
     CAPTURE(value);
-    ::setenv(kName, value, 1);
+    const gradus::testing::VariableScope scope(kName, value);
     CHECK(platform::is_switched_on(kName) == on);
   }
-  ::unsetenv(kName);
 }
 
 TEST_CASE("functions are found by name, or not") {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,9 @@
 #include "gradus/base/products/library.h"
 #include "gradus/base/simd.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/environment.h"
 #include "gradus/tests/support/simd_levels.h"
+#include "gradus/tests/support/thrown.h"
 
 namespace simd = gradus::simd;
 using simd::Level;
@@ -81,6 +84,32 @@ TEST_CASE("levels have names, and run asks what level() says") {
     CHECK(ran == (GRADUS_DISPATCHES ? wanted : 0));
     CHECK(simd::run<number<5>>(2) == 7);
   }
+}
+
+TEST_CASE("GRADUS_SIMD is asked for a level, and refused with what to set") {
+  const gradus::testing::LevelScope as_before(simd::level());
+  const auto chosen = [](std::optional<std::string> value) {
+    const gradus::testing::VariableScope scope("GRADUS_SIMD", value);
+    return simd::detail::choose();
+  };
+  const auto refusal = [&](const std::string& value) {
+    return gradus::testing::message_of<gradus::ValueError>([&] { chosen(value); });
+  };
+  CHECK(chosen(std::nullopt) == simd::widest());
+  CHECK(chosen("") == simd::widest());
+  const std::string widest(simd::name(simd::widest()));
+  for (const Level level : {Level::baseline, Level::avx2, Level::avx512}) {
+    const std::string name(simd::name(level));
+    if (level > simd::widest()) {
+      CHECK(refusal(name) == "GRADUS_SIMD=" + name + ": this processor has " + widest +
+                                 " at most; set GRADUS_SIMD=" + widest + " or unset it");
+      continue;
+    }
+    CHECK(chosen(name) == level);
+    CHECK(simd::level() == level);  // and kept
+  }
+  for (const std::string none : {"sse", "avx", "avx5122", "AVX2"})
+    CHECK(refusal(none) == "GRADUS_SIMD=" + none + " is none of avx512, avx2, baseline");
 }
 
 #ifdef __linux__
