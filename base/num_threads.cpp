@@ -18,8 +18,7 @@ std::atomic<int> pool_size{0};  // 0: not asked for yet
 /// The number at the front of a variable ("4", or OpenMP's list "4,2"); 0 if there is none.
 int threads_from(const char* variable) {
   const char* value = std::getenv(variable);
-  const std::string_view list = value != nullptr ? value : "",
-                         first = list.substr(0, list.find(','));
+  const std::string_view list = value ? value : "", first = list.substr(0, list.find(','));
   int n = 0;
   const auto [end, failure] = std::from_chars(first.data(), first.data() + first.size(), n);
   const bool whole = failure == std::errc() && end == first.data() + first.size();
@@ -41,8 +40,7 @@ int num_threads() {
 }
 
 void set_num_threads(int n) {
-  require(n >= 1 && n <= kMaxThreads, "set_num_threads: ", n, " is not between 1 and ",
-          kMaxThreads);
+  require(n >= 1 && n <= kMaxThreads, "set_num_threads: ", n, " is not from 1 to ", kMaxThreads);
   pool_size.store(n, std::memory_order_relaxed);
 }
 

@@ -75,10 +75,9 @@ int usable_cores(const std::string& root) {
 #ifdef __linux__
   cpu_set_t mask;
   if (sched_getaffinity(0, sizeof mask, &mask) == 0)
-    for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (!CPU_ISSET(cpu, &mask)) continue;
-      auto core =
-          str_cat(root, "/sys/devices/system/cpu/cpu", cpu, "/topology/thread_siblings_list");
+    for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
+      if (!CPU_ISSET(i, &mask)) continue;
+      auto core = str_cat(root, "/sys/devices/system/cpu/cpu", i, "/topology/thread_siblings_list");
       std::ifstream(core) >> core;  // where there is no such file it stays its name
       cores.insert(core);
     }

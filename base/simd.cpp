@@ -44,9 +44,8 @@ Level widest() {
 std::string_view name(Level level) { return kNames[static_cast<std::size_t>(level)]; }
 
 Level detail::choose() {
-  const Level asked = asked_for();
-  chosen.store(static_cast<int>(asked), std::memory_order_relaxed);
-  return asked;
+  chosen = static_cast<int>(asked_for());
+  return static_cast<Level>(chosen.load());
 }
 
 }  // namespace gradus::simd
