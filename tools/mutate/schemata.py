@@ -48,7 +48,9 @@ def read(path, text, public, unread):
             unread.append(f"{path}: {function.name}: {why}")
         for site in walker.sites:
             site.strict = function.body in strict
-        sites += walker.sites
+            if not site.strict:  # seven digits are enough for times, sizes and shares
+                site.alternatives = [each for each in site.alternatives if each[0] != "narrowed"]
+        sites += [site for site in walker.sites if site.alternatives]
     sites.sort(key=lambda site: (site.begin, -site.end))
     return source, sites
 

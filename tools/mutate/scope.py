@@ -8,7 +8,8 @@ and models/ what a layer computes.
 import re
 
 ROOMS = ("base", "engine", "ops", "nn", "models", "train", "io", "trace", "check")
-APART = re.compile(r"train/distributed/(mpi/|faults/side_channel)|check/adapters/|base/products/library")  # other programs' tests
+APART = re.compile(  # tests of other programs reach it
+    r"train/distributed/(mpi/|faults/side_channel)|check/adapters/|base/products/library")
 ROOTS = re.compile(r"^(backward|\w+_backward|\w+_derivative|\w+_formula|recompute|is_recomputable)$")
 LAYER = re.compile(r"^(forward|add_to|attend|activate|add_\w+|embed|encode|decode|loss)$")
 DIFFERENTIABLE = re.compile(r"^Tensor (\w+)\((?:std::string_view \w+, )?const Tensor&", re.MULTILINE)

@@ -97,7 +97,8 @@ class Walker:
             return self.site(begin, end + 1, "statement", [("deleted", "")])
         if self.is_declaration(begin, end):
             return self.declaration(begin, end)
-        if deletable:
+        last_word = text == "fail" and source.text_of(end + 1) == "}"  # C++ says nothing of what comes after it
+        if deletable and not last_word:
             self.site(begin, end + 1, "statement", [("deleted", "")])
         pieces = source.split(begin, end)
         for piece in pieces:

@@ -107,6 +107,19 @@ class Faults(unittest.TestCase):
             self.assertNotIn((before, after), made)
         self.assertIn(("map(x, decltype(v)(a), v - v)", "x"), made)
 
+    def test_a_refusal_at_the_end_stays(self):
+        made = texts('int f(int n) { if (n > 0) return n; fail<ValueError>("f: ", n); }')
+        self.assertNotIn("", [after for _, after in made])
+        self.assertIn("", [after for _, after in texts('void f(int n) { fail<ValueError>("f: ", n); g(n); }')])
+
+    def test_doubles_are_narrowed_in_what_bears_derivatives(self):
+        def narrowed(path):
+            text = "double f(const Tensor& x) { return static_cast<double>(g(x, 0)) * 2; }"
+            return [m for _, mutants in mutants_of(text, path)[1] for m in mutants if m.fault == "narrowed"]
+
+        self.assertEqual(len(narrowed("engine/some.cpp")), 1)
+        self.assertEqual(narrowed("io/some.cpp"), [])
+
     def test_numbers(self):
         self.assertEqual(number_alternatives("2"), ["3", "1"])
         self.assertEqual(number_alternatives("0.5"), ["(0.5 * 1.001)"])
