@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs the suite several times while every core is busy with something else, and names the tests that failed.
 
-    tools/under_load.py [--times N] [--preset NAME] [-- CTEST-OPTION…]      20 times, release
+    tools/under_load.py [--times N] [--preset NAME] [--busy N] [-- CTEST-OPTION…]      20 times, release
 
+As many loops without end run beside it as there are cores, or --busy: none where the machine is busy anyway.
 A test that fails in some of the runs depends on time, on what runs beside it, or on chance. Build first. Ends with 1
 if any failed in any run."""
 import argparse
@@ -31,10 +32,11 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__, add_help=True)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--preset", default="release")
+    parser.add_argument("--busy", type=int, default=os.cpu_count() or 1)
     parser.add_argument("options", nargs="*")
     flags = parser.parse_args()
     failures, broken = Counter(), 0
-    load = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(os.cpu_count() or 1)]
+    load = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(flags.busy)]
     try:
         for number in range(1, flags.times + 1):
             seconds, failed, content = run_once(flags.preset, flags.options)
