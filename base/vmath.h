@@ -59,7 +59,7 @@ GRADUS_INLINE Exponential reduce(float x) {
 GRADUS_INLINE float decay(float a) {
   const auto [q, n] = reduce(-a);
   const float y = (1.0f + q) * power_of_two(n);
-  return a > 87.3365f ? 0.0f : y;  // 126 ln 2 = 87.33654
+  return a > 87.3365f ? 0.0f : y;  // equivalent: no float is 126 ln 2 = 87.33654
 }
 GRADUS_INLINE double decay(double a) { return std::exp(-a); }
 
@@ -72,8 +72,8 @@ GRADUS_INLINE float exp(float x) {
   // 0 and not a product that underflows, for that is slow on many processors.
   const float rest = n < -150 ? 0.0f : detail::power_of_two(n - half);
   const float y = (1.0f + q) * detail::power_of_two(half) * rest;
-  const float bounded = x > 88.8f ? detail::kInfinity : y;
-  return x < -103.98f ? 0.0f : bounded;
+  const float bounded = x > 88.8f ? detail::kInfinity : y;  // equivalent: from 88.73 on y is ∞
+  return x < -103.98f ? 0.0f : bounded;                     // equivalent: from -103.97 on y is 0
 }
 
 /// eˣ - 1 without cancellation near 0.

@@ -1,6 +1,7 @@
 // KVCache: bookkeeping of slots and positions once for all layers, and a buffer for each of them.
 // B batch, G heads of keys and values, S what may be looked at, T new tokens, D head width.
 #include "gradus/nn/cache.h"
+
 #include <algorithm>
 
 #include "gradus/base/parallel.h"

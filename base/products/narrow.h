@@ -54,8 +54,9 @@ inline Float16 to_float16(float x) {
   };
   const auto magnitude = std::bit_cast<float>(bits);
   if (std::isnan(x)) return with_sign(0x7E00u);
-  if (magnitude >= 65520.0f) return with_sign(0x7C00u);  // half-way to what would come next
-  if (magnitude < 0x1p-14f)                              // subnormal: a multiple of 2⁻²⁴
+  // equivalent: what is just above, half-way to what would come next, becomes ∞ below, too
+  if (magnitude >= 65520.0f) return with_sign(0x7C00u);
+  if (magnitude < 0x1p-14f)  // subnormal: a multiple of 2⁻²⁴
     return with_sign(static_cast<std::uint32_t>(std::nearbyint(magnitude * 0x1p24f)));
   return with_sign(((bits + 0xFFFu + (bits >> 13 & 1u)) >> 13) - ((127u - 15u) << 10));
 }

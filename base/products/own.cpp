@@ -65,6 +65,7 @@ GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
   using P = Tile<Set, T>;
+  // equivalent: sums of these columns are not written; numbers, they are as fast as others
   if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
   if (b.transposed)
     pack_transposed(b, to, P::columns);
@@ -119,7 +120,7 @@ GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const Terms<T>& str
     multiply_rows<Set, transposed_a, static_cast<int>(P::rows)>(
         c.rows, columns, terms, whole ? to : edge, whole ? c.stride : P::columns,
         whole ? here : sums_alone, next);
-    next.line += next.tile;
+    next.line += next.tile;  // equivalent: fetched at another time
     for (std::int64_t i = 0; !whole && i < c.rows; ++i)
       for (std::int64_t l = 0; l < columns; ++l)
         finish_one(c, i, j + l, edge[i * P::columns + l], finish);
@@ -138,7 +139,9 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
     copy_strip<Set>(a.row_range(i, i + rows), c.rows - i, strip);
     // While this strip is multiplied most of the next one is fetched: a row of it a tile, or the
     // lines where its columns end.
+    // equivalent: what is fetched is a matter of time
     Ahead<T> next{a.at(i + rows, 0), P::fetch_interval, a.stride};
+    // equivalent: what is fetched is a matter of time
     if (transposed_a)
       next = {a.at(i + 2 * rows - 1, 0), a.stride, P::depth / P::fetch_interval * a.stride};
     const Terms<T> terms{strip, nullptr, 0, a.columns};
@@ -179,9 +182,12 @@ template <class Set, class T>
 GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
                                 const Matrix<const T>& b, const Options<T>& options) {
   using P = Tile<Set, T>;
+  // equivalent: a sum in more parts, more space, and B packed or not, are matters of time
   const std::int64_t k = a.columns, parts = (k + P::depth - 1) / P::depth,
                      depth = (k + parts - 1) / parts;
+  // equivalent: B is packed or not
   const bool in_place = !b.transposed && c.rows <= kFewStrips * P::rows;
+  // equivalent: more space
   const std::int64_t panels = (std::min(c.columns, P::panel_columns) + P::columns - 1) / P::columns;
   const Space<T> packed(depth * P::columns * (in_place ? 1 : panels));
   for (std::int64_t j = 0; j < c.columns; j += P::panel_columns)
@@ -225,8 +231,8 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
     const Space<T> space(b.transposed ? 0 : c.columns * k);
     dots<Set>(k, rows_of(b.transpose(), space.data), RowsOf<T>{a.data, c.rows, a.stride},
               [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
-  } else if (c.columns == 1 && c.stride == 1 && options.bias == nullptr &&
-             options.residual.stride <= 1) {
+  } else if (c.columns == 1 && c.stride == 1 &&  // equivalent: tiles of C itself take longer
+             options.bias == nullptr && options.residual.stride <= 1) {
     // A column whose elements lie side by side is a row: rows of A are then read as they lie.
     Options<T> turned = options;
     if (options.residual.data != nullptr) turned.residual = {options.residual.data, 1, c.rows};
@@ -257,6 +263,7 @@ GRADUS_TARGET_AVX512 void avx512_product(Form form, const Matrix<T>& c, const Ma
 
 }  // namespace
 
+// equivalent: which way is faster
 template <class T>
 Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b) {
   if (b.transposed && c.rows <= kFewRows) return Form::few_rows;
@@ -267,7 +274,9 @@ template <class T>
 void own_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
                  const Matrix<const T>& b, const Options<T>& options) {
 #if GRADUS_HAS_LEVELS
+  // equivalent: narrower vectors take longer
   if (level == simd::Level::avx512) return avx512_product(form, c, a, b, options);
+  // equivalent: narrower vectors take longer
   if (level == simd::Level::avx2) return avx2_product(form, c, a, b, options);
 #endif
   baseline_product(form, c, a, b, options);

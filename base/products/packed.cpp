@@ -42,7 +42,8 @@ GRADUS_INLINE void unpack(const S* from, std::int64_t n, float scale, float* to)
 void narrow(float x, float, float& to) { to = x; }
 void narrow(float x, float, BFloat16& to) { to = to_bfloat16(x); }
 void narrow(float x, float, Float16& to) { to = to_float16(x); }
-void narrow(float x, float scale, std::int8_t& to) {  // largest / 127 may be 0, or make 128 of it
+// The largest / 127 may be 0, or make 128 of it.
+void narrow(float x, float scale, std::int8_t& to) {
   to = scale == 0 ? std::int8_t{0}
                   : static_cast<std::int8_t>(std::clamp(std::nearbyint(x / scale), -127.f, 127.f));
 }
@@ -129,12 +130,16 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
                       "PackedMatrix: y [", y.rows, ", ", y.columns, "] cannot be x [", x.rows, ", ",
                       x.columns, "] times a packed [", rows_, ", ", columns_, "] transposed");
   require(!x.transposed && !y.transposed, "PackedMatrix: x and y lie by rows: transpose first");
-  if (y.rows == 0 || y.columns == 0) return;
-  const bool few = x.rows <= kFewRows;
+  if (y.rows == 0 || y.columns == 0) return;  // equivalent: loops over nothing do the same
+  const bool few = x.rows <= kFewRows;        // equivalent: which way is faster
+  // equivalent: larger or smaller chunks
   const double flop = 2.0 * double(x.rows) * double(rows_) * double(columns_);
+  // equivalent: larger or smaller chunks
   const std::int64_t threads = num_threads(), share = (rows_ + threads - 1) / threads;
+  // equivalent: larger or smaller chunks
   const std::int64_t panel =
       std::max<std::int64_t>(16, kPanel / std::max<std::int64_t>(1, columns_));
+  // equivalent: larger or smaller chunks
   const std::int64_t chunk =
       few ? (flop < kSplitVector ? rows_ : (share + 7) / 8 * 8) : std::min(panel, share);
   parallel_for(rows_, chunk, [&](std::int64_t begin, std::int64_t end) {

@@ -160,27 +160,37 @@ TEST_CASE("a column of C that lies side by side, of a transposed A, with all tha
     for (const int64_t m : {int64_t{1}, int64_t{7}, int64_t{67}}) {
       const int64_t k = 41;
       const auto a = numbers<double>(k * m, 1), b = numbers<double>(k, 2),
-                 old = numbers<double>(m, 3), residual = numbers<double>(m, 4);
+                 old = numbers<double>(m, 3), residual = numbers<double>(3 * m, 4);
       const double bias = 0.375;
-      for (const bool adds_bias : {false, true}) {
+      for (const auto& [adds_bias, apart] : {std::pair{false, 1}, {true, 1}, {false, 3}}) {
         std::vector<double> c = old;
         products::Options<double> options{.alpha = 1.5, .beta = -2};
-        options.residual = {residual.data(), m, 1};
+        options.residual = {residual.data(), m, 1, products::Stride{apart}};
         if (adds_bias) options.bias = &bias;
         multiply_by(choice, products::Matrix<double>(c.data(), m, 1),
                     products::Matrix<const double>(a.data(), k, m).transpose(), {b.data(), k, 1},
                     options);
-        CAPTURE(choice.reason, m, adds_bias);
+        CAPTURE(choice.reason, m, adds_bias, apart);
         for (int64_t i = 0; i < m; ++i) {
           const auto at = static_cast<std::size_t>(i);
           double sum = 0;
           for (int64_t p = 0; p < k; ++p)
             sum += a[static_cast<std::size_t>(p * m + i)] * b[static_cast<std::size_t>(p)];
-          const double expected = 1.5 * sum - 2 * old[at] + residual[at] + (adds_bias ? bias : 0);
+          const double expected = 1.5 * sum - 2 * old[at] +
+                                  residual[at * static_cast<std::size_t>(apart)] +
+                                  (adds_bias ? bias : 0);
           REQUIRE(std::abs(c[at] - expected) <= gradus::tests::product_tolerance(k, 1.5));
         }
       }
     }
+}
+
+// Rows that are put side by side first, and are more than the stack has room for.
+TEST_CASE("few rows or columns, and long sums, agree with a plain loop") {
+  check<double>({8, 9, 1100, true, true});
+  check<double>({9, 4, 1100, false, false});
+  check<float>({4, 5, 2100, true, true, 1, 1});
+  check<float>({5, 4, 2100, false, false, 1, 1});
 }
 
 TEST_CASE("NaN and infinity stay in their rows and columns, in every backend") {

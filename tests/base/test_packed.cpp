@@ -129,6 +129,17 @@ TEMPLATE_TEST_CASE_SIG("packed products of each level are those of a loop over r
   check_product(precision, 401, 401, 11);
 }
 
+TEST_CASE("a row takes its numbers, its scales, and what makes both whole words") {
+  for (int64_t n = 0; n <= 2 * kScaled + 9; ++n) {
+    const auto words = [](int64_t bytes) { return (bytes + 7) / 8 * 8; };
+    const int64_t scales = n == 0 ? 0 : (n - 1) / kScaled + 1;
+    CHECK(row_bytes(Precision::f32, n) == words(4 * n));
+    CHECK(row_bytes(Precision::bf16, n) == words(2 * n));
+    CHECK(row_bytes(Precision::f16, n) == words(2 * n));
+    CHECK(row_bytes(Precision::int8, n) == words((n + 3) / 4 * 4 + 4 * scales));
+  }
+}
+
 TEST_CASE("what a format cannot hold is refused with its place") {
   const auto refused = [](float bad, Precision precision) {
     const std::vector<float> x{1, 2, 3, 4, bad, 6};
@@ -145,8 +156,21 @@ TEST_CASE("what a format cannot hold is refused with its place") {
     CHECK(each == 0);
   std::vector<float> y(4);
   const PackedMatrix w({zeros.data(), 2, 3}, Precision::bf16);
-  CHECK(has(message_of<gradus::ShapeError>([&] {
-              w.multiply({y.data(), 2, 2}, {zeros.data(), 2, 2});
-            }),
+  const auto mismatch = [&](const Matrix<float>& to, const Matrix<const float>& x) {
+    return message_of<gradus::ShapeError>([&] { w.multiply(to, x); });
+  };
+  CHECK(has(mismatch({y.data(), 2, 2}, {zeros.data(), 2, 2}),
             "y [2, 2] cannot be x [2, 2] times a packed [2, 3] transposed"));
+  CHECK(has(mismatch({y.data(), 1, 2}, {zeros.data(), 2, 3}), "y [1, 2] cannot be x [2, 3]"));
+  CHECK(has(mismatch({y.data(), 2, 1}, {zeros.data(), 2, 3}), "y [2, 1] cannot be x [2, 3]"));
+  const auto turned = [&](const std::function<void()>& f) {
+    return message_of<gradus::ValueError>(f);
+  };
+  const std::string by_rows = "PackedMatrix: x and y lie by rows: transpose first";
+  const Matrix<const float> x(zeros.data(), 2, 3), x_by_columns(zeros.data(), 3, 2);
+  const Matrix<float> out(y.data(), 2, 2);
+  CHECK(has(turned([&] { w.multiply(out, x_by_columns.transpose()); }), by_rows));
+  CHECK(has(turned([&] { w.multiply(out.transpose(), x); }), by_rows));
+  CHECK(has(turned([&] { PackedMatrix(x.transpose(), Precision::bf16); }),
+            "PackedMatrix: rows are packed as they lie: transpose first"));
 }

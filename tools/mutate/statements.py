@@ -5,7 +5,8 @@ from expressions import ASSIGNMENTS, parse
 from operators import WHOLE, Alternatives, opposite
 from tokens import Unreadable
 
-UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct", "delete", "throw"}
+UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct", "delete", "throw",
+             "__builtin_prefetch"}  # a matter of time
 # Arguments that change how fast or under which name something runs, never what comes out.
 ONLY_THE_BODY = {"parallel_for", "for_rows", "dispatch_float", "dispatch_number", "dispatch"}
 FREE_OF_FAULTS = {"rows_grain", "INFINITY"}
