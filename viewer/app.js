@@ -235,8 +235,9 @@ async function selftest() {
   const failed = [], {steps} = app.t, count = {steps: steps.length, failed, cells: 0, unknown: 0};
   const attempt = (what, f) => { try { f(); } catch (error) { failed.push(`${what}: ${error.message}`); } };
   window.addEventListener('error', e => failed.push(e.message));
+  const back = steps.filter((_, i) => i % 7 === 0).reverse();
   for (const v of Object.keys(kViews)) {
-    for (const s of [...steps, ...[...steps].reverse()]) attempt(`${v} ${s.key}`, () => app.go({v, s: s.key}));
+    for (const s of [...steps, ...back]) attempt(`${v} ${s.key}`, () => app.go({v, s: s.key}));
     await new Promise(done => setTimeout(done));
   }
   const check = (id, what) => attempt(what, () => {
