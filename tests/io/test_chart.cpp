@@ -108,6 +108,14 @@ std::string gallery() {
       {"small", "x", "y", {{"small", {{0, 1e-7}, {3e-5, 4e-7}}}}, {{0, 1e-7, ""}}},
       {"large", "x", "y", {{"large", {{-2e6, -3e9}, {1e6, 9e9}}}}, {}},
       {"hundreds", "x", "y", {{"hundreds", {{0.5, -250}, {0.75, 500}}}}, {}},
+      {"flat below", "x", "y", {{"flat", {{0, -7}, {1, -7}}}}, {{0.5, -7, "there"}}},
+      {"zero", "x", "y", {{"zero", {{0, 0}, {0, 0}}}}, {}},
+      {"nearly flat", "x", "y", {{"level", {{0, 1000}, {1, 1000.5}}}}, {}},
+      {"a million", "x", "y", {{"below", {{-9e5, -9e5}, {1, 999999}}}}, {{1, 999999, "high"}}},
+      {"beyond a million", "x", "y", {{"beyond", {{-1.1e6, 0}, {1, 1000001}}}}, {}},
+      {"five digits", "x", "y", {{"tiny", {{0, 1e-4}, {4e-5, 5e-4}}}}, {{4e-5, 1e-4, "low"}}},
+      {"six digits", "x", "y", {{"tinier", {{0, 0}, {8e-6, 4e-6}}}}, {}},
+      {"nothing finite", "x", "y", {{"none", {{INFINITY, 1}, {2, nan}, {nan, nan}}}}, {}},
       {"empty", "x", "y", {}, {}}};
   std::string pictures;
   for (const Chart& chart : all) {

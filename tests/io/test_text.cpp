@@ -162,4 +162,38 @@ TEST_CASE("text: characters are counted, not bytes, and long numbers grouped") {
   CHECK(io::grouped(std::numeric_limits<std::int64_t>::min()) == "-9,223,372,036,854,775,808");
 }
 
+TEST_CASE("text: what is long is cut at its limit, and not before") {
+  for (const std::size_t n : {0, 1, 79, 80, 81, 159, 160, 161, 400}) {
+    const std::string text(n, 'x');
+    CHECK(io::in_quotes(text) == "\"" + text.substr(0, 80) + (n > 80 ? "…\"" : "\""));
+    CHECK(io::in_short(text) == text.substr(0, 160));
+  }
+}
+
+TEST_CASE("text: in XML only what it may hold is left, and four characters are written out") {
+  for (int c = 0; c < 128; ++c) {
+    const std::string text = std::string("a") + static_cast<char>(c) + "é";
+    const std::string between = c == '&'   ? "&amp;"
+                                : c == '<' ? "&lt;"
+                                : c == '>' ? "&gt;"
+                                : c == '"' ? "&quot;"
+                                : c < 32   ? ""
+                                           : text.substr(1, 1);
+    CHECK(io::escape_xml(text) == "a" + between + "é");
+  }
+  CHECK(io::escape_xml("\xff") == "\xEF\xBF\xBD");
+}
+
+TEST_CASE("text: each byte of ASCII is quoted so that it can be read back") {
+  for (int c = 0; c < 128; ++c) {
+    const std::string text = std::string("a") + static_cast<char>(c);
+    char number[8];
+    std::snprintf(number, sizeof number, "\\u%04X", c);
+    const std::string shown = c < 32 || c == 127      ? number
+                              : c == '"' || c == '\\' ? "\\" + text.substr(1)
+                                                      : text.substr(1);
+    CHECK(io::in_quotes(text) == "\"a" + shown + "\"");
+  }
+}
+
 }  // namespace gradus::testing

@@ -31,8 +31,8 @@ class ReadTape {
     return {};
   }
   /// The numbers of a tensor that is there in full.
-  std::vector<double> numbers(const Json& tensor) const {
-    const Json block = value(tensor);
+  std::vector<double> numbers(const Json& tensor) const { return numbers_of(value(tensor)); }
+  static std::vector<double> numbers_of(const Json& block) {
     const bool wide = block.contains("f64");
     const std::string bytes = decoded(block.at(wide ? "f64" : "f32"));
     std::vector<double> out(bytes.size() / (wide ? 8 : 4));

@@ -1,0 +1,162 @@
+// The page around a tape, what it says of operations, and the page of attention maps alone.
+#include <set>
+#include <sstream>
+
+#include "gradus/io/crc32.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/io/golden.h"
+#include "gradus/tests/trace/tape_text.h"
+#include "gradus/trace/derive.h"
+#include "gradus/trace/embedded.h"
+#include "gradus/trace/places.h"
+#include "gradus/trace/recorder.h"
+
+namespace gradus::testing {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Lines lines_of(const std::string& text) {
+  Lines out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+std::string base64_of_hex(const std::string& hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    bytes += static_cast<char>(std::strtol(hex.substr(i, 2).c_str(), nullptr, 16));
+  return trace::base64(bytes);
+}
+
+std::string joined(const std::string& ending) {
+  std::string out;
+  for (std::size_t i = 0; i < trace::kViewerFiles; ++i)
+    if (std::string(trace::kViewer[i].path).ends_with(ending))
+      out += std::string(trace::kViewer[i].text) + "\n";
+  return out;
+}
+
+void replace(std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != text.npos);
+  text.replace(at, from.size(), to);
+}
+
+/// The tape of a page, between its tags.
+std::string tape_of(const std::string& page) {
+  const std::size_t tag = page.find("id=\"tape\""), begin = page.find('>', tag) + 1;
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+/// Between the lines ``` of a derivation, without empty lines.
+Lines formulas_of(const std::string& op) {
+  Lines out;
+  bool inside = false;
+  for (const std::string& line : lines_of(derivation(op))) {
+    if (line.starts_with("```")) inside = !inside;
+    if (inside && !line.empty() && !line.starts_with("```")) out.push_back(line);
+  }
+  return out;
+}
+
+/// The number, from 1, of the first line from `first` on that has `part`; null where there is none.
+Json first_with(const Lines& lines, std::size_t first, const std::string& part) {
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (contains(lines[i], part)) return first + i;
+  return {};
+}
+
+/// Of a source of the operations, as the library has it.
+std::string text_of(const std::string& path) {
+  for (std::size_t i = 0; i < trace::kOpsFiles; ++i)
+    if (trace::kOps[i].path == path) return trace::kOps[i].text;
+  return "";
+}
+
+void check_definition(const std::string& name, const Json& is) {
+  INFO(name);
+  const Lines file = lines_of(text_of(is.at("file")));
+  const Lines lines = is.at("lines").get<Lines>();
+  const std::size_t first = is.at("first");
+  REQUIRE(first + lines.size() <= file.size() + 1);
+  CHECK(std::equal(lines.begin(), lines.end(),
+                   file.begin() + static_cast<std::ptrdiff_t>(first) - 1));
+  CHECK(lines.front().starts_with("struct "));
+  CHECK(std::find(lines.begin(), lines.end(), "};") == lines.end() - 1);
+  CHECK(is.at("forward") == first_with(lines, first, " forward("));
+  CHECK(is.at("backward") == first_with(lines, first, " backward("));
+  CHECK(is.at("derivation").get<Lines>() == formulas_of(name));
+  CHECK(is.size() == 6);
+}
+
+}  // namespace
+
+TEST_CASE("a page is viewer/page.html with its parts put in") {
+  const std::string title = "a & b < c > \"d\"", json = "{\"x\":[1,2]}";
+  std::string wanted = trace::kViewer[0].text;
+  char sum[9];
+  std::snprintf(sum, sizeof sum, "%08x", io::crc32(json.data(), json.size()));
+  replace(wanted, "@TITLE@", "a &amp; b &lt; c > \"d\"");
+  replace(wanted, "@STYLEHASH@", base64_of_hex(trace::kStyleSha256));
+  replace(wanted, "@SCRIPTHASH@", base64_of_hex(trace::kScriptSha256));
+  replace(wanted, "@CRC32@", sum);
+  replace(wanted, "@OTHER@", "");
+  replace(wanted, "@PAYLOAD@", json);
+  replace(wanted, "@STYLE@", joined(".css"));
+  replace(wanted, "@SCRIPT@", joined(".js"));
+  CHECK((trace::page(title, json) == wanted));
+  CHECK(tape_of(wanted) == json);
+  CHECK(contains(joined(".js"), "function"));
+  CHECK(contains(joined(".css"), "color"));
+}
+
+TEST_CASE("every operation's definition is what its file says") {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < trace::kOpsFiles; ++i)
+    for (const std::string& line : lines_of(trace::kOps[i].text))
+      if (const std::size_t at = line.find(" name() const override { return \""); at != line.npos) {
+        const std::size_t begin = line.find('"', at) + 1;
+        names.insert(line.substr(begin, line.find('"', begin) - begin));
+      }
+  const auto found = trace::definitions(names);
+  CHECK(names.size() > 60);
+  for (const std::string& name : names) {
+    INFO(name);
+    REQUIRE(found.contains(name));
+    check_definition(name, Json::parse(found.at(name).text));
+  }
+  CHECK(found.size() == names.size());
+  CHECK(trace::definitions({"softmax", "no such operation"}).size() == 1);
+}
+
+TEST_CASE("a page of attention maps has the first example of each, and the names") {
+  const std::vector<std::string> queries = {"a", "b"}, keys = {"x", "y", "z"};
+  const Tensor weights = arange(0.0, 24.0).reshape({2, 2, 2, 3});
+  const std::string page = trace::attention_page(
+      "maps", {{"blocks.0", weights}, {"blocks.1", slice(weights, 0, 1, 2)}}, queries, keys);
+  check_golden("trace/attention.txt", tape_text(tape_of(page)));
+  CHECK(contains(page, "<title>maps</title>"));
+  const auto refused = [&](const Tensor& w) {
+    return refusal<ValueError>([&] {
+      trace::attention_page("maps", {{"a", weights}, {"b", w}}, queries, keys);
+    });
+  };
+  CHECK(refusal<ValueError>([&] { trace::attention_page("m", {}, queries, keys); }) ==
+        "attention_page: no attention was recorded");
+  CHECK(refused(zeros({1, 1, 3, 3})) ==
+        "attention_page: the weights of b are [1, 1, 3, 3], not [B, H, 2, 3] as there are names of "
+        "queries and keys");
+  for (const Shape& shape : {Shape{1, 1, 2, 2}, Shape{1, 2, 3}, Shape{1, 2, 2, 3, 1}, Shape{2, 3}})
+    CHECK(contains(refused(zeros(shape)), "not [B, H, 2, 3]"));
+}
+
+TEST_CASE("the program's name is that of its file") {
+  CHECK(std::filesystem::exists(trace::program_name()));
+  CHECK(trace::program_name().starts_with("/"));
+  CHECK(!trace::program_name().starts_with("/proc/"));
+}
+
+}  // namespace gradus::testing
