@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gradus/io/text.h"
+#include "gradus/tests/io/comma_locale.h"
 #include "gradus/tests/io/files.h"
 
 namespace gradus::testing {
@@ -194,6 +195,14 @@ TEST_CASE("text: each byte of ASCII is quoted so that it can be read back") {
                                                       : text.substr(1);
     CHECK(io::in_quotes(text) == "\"a" + shown + "\"");
   }
+}
+
+TEST_CASE("text: no locale changes how a character or a number is shown") {
+  const CommaLocale commas;
+  CHECK(io::shown(U'\a') == "U+0007");
+  CHECK(io::shown(U'\U00012345') == "'\xF0\x92\x8D\x85' (U+12345)");
+  CHECK(io::in_quotes("\x7f") == "\"\\u007F\"");
+  CHECK(io::grouped(1234567) == "1,234,567");
 }
 
 }  // namespace gradus::testing

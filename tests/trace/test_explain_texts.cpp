@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "gradus/base/thread_state.h"
 #include "gradus/engine/backward.h"
 #include "gradus/nn/module.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
+#include "gradus/tests/io/comma_locale.h"
 #include "gradus/tests/io/golden.h"
 #include "gradus/tests/trace/leaky.h"
 #include "gradus/trace/dot.h"
@@ -187,10 +189,35 @@ std::string layers() {
   return out;
 }
 
+/// Explains its own results under a watch that began inside it.
+struct Looking : nn::Layer<Looking> {
+  nn::Linear low{2, 2};
+  nn::Members members() override { return {{"low", low}}; }
+  Tensor forward(const Tensor& x) const {
+    const trace::Watch watch;
+    const Tensor before = tanh(x), y = low(before) * 2.0;
+    thread_state.parallel = true;
+    const Tensor unseen = exp(y);
+    thread_state.parallel = false;
+    said = texts("from inside", exp(unseen) + y);
+    return y;
+  }
+  mutable std::string said;
+};
+
 }  // namespace
 
 TEST_CASE("explain, why and to_dot write golden/trace/texts.txt") {
-  check_golden("trace/texts.txt", graphs() + limits() + layers());
+  const Looking looking = filled(Looking());
+  looking(tensor({{0.5, 1.0}}).requires_grad_());
+  check_golden("trace/texts.txt", graphs() + limits() + layers() + looking.said);
+}
+
+TEST_CASE("ranges are written the same in every locale") {
+  const CommaLocale commas;
+  CHECK(trace::to_string(trace::range_of(tensor({1234.25, 0.25}))) == "0.25 … 1234");
+  CHECK(explain(tensor({0.5, 12345.0})) ==
+        "a tensor [2] of f32, 0.5 … 1.234e+04: nothing is recorded behind it (why(x) says more)\n");
 }
 
 }  // namespace gradus::testing
