@@ -57,7 +57,7 @@ inline void places_in(const Document& value, const Document::json_pointer& at,
 }
 
 /// For each place of a document what `read` makes of its text where the value there is left out, or
-/// is one of `values`, JSON. `read` may say "as before".
+/// is one of `values`, JSON, or has one key more. `read` may say "as before".
 template <class F>
 std::string every_change(const Document& base, const std::vector<std::string>& values,
                          const std::string& closed, F read) {
@@ -77,6 +77,11 @@ std::string every_change(const Document& base, const std::vector<std::string>& v
       changed = base;
       changed[at] = Document::parse(value);
       outcomes.add(value, outcome_of([&] { return read(changed.dump()); }));
+    }
+    changed = base;
+    if (changed[at].is_object()) {
+      changed[at]["one more"] = 1;
+      outcomes.add("more", outcome_of([&] { return read(changed.dump()); }));
     }
     out += at.to_string() + "\n" + outcomes.text();
   }

@@ -273,17 +273,18 @@ TEST_CASE("the tokenizer of a GGUF file with any fact changed") {
     const Facts base = {
         {"tokenizer.ggml.model", std::string("gpt2")},
         {"tokenizer.ggml.pre", pre},
-        {"tokenizer.ggml.tokens", Texts{"a", "b", "ab", "<end>", "1", "12", "<x>"}},
-        {"tokenizer.ggml.token_type", std::vector<std::int64_t>{1, 1, 1, 3, 1, 1, 4}},
+        {"tokenizer.ggml.tokens", Texts{"a", "b", "ab", "<end>", "1", "12", "<x>", "Ã", "©"}},
+        {"tokenizer.ggml.token_type", std::vector<std::int64_t>{1, 1, 1, 3, 1, 1, 4, 1, 1}},
         {"tokenizer.ggml.merges", Texts{"a b", "1 1"}},
         {"tokenizer.ggml.bos_token_id", std::int64_t{3}},
         {"tokenizer.ggml.add_bos_token", true}};
     Facts known = base;
     known["tokenizer.ggml.merges"] = Texts{"a b"};
-    known["tokenizer.ggml.tokens"] = Texts{"a", "b", "ab", "<end>", "1", "11", "<x>"};
+    known["tokenizer.ggml.tokens"] = Texts{"a", "b", "ab", "<end>", "1", "11", "<x>", "Ã", "©"};
     const auto read = [&](const Facts& facts) {
-      return outcome_of(
-          [&] { return ids_of(PretrainedTokenizer::of_gguf(facts, "g"), "abab111<end>1<x>"); });
+      return outcome_of([&] {
+        return ids_of(PretrainedTokenizer::of_gguf(facts, "g"), "abab111<end>1<x>e\u0301");
+      });
     };
     out += "== " + pre + ": " + read(known) + "\n" + read(base) + "\n";
     for (const auto& [key, value] : known) {
@@ -292,9 +293,9 @@ TEST_CASE("the tokenizer of a GGUF file with any fact changed") {
       out += key + " gone: " + read(changed) + "\n";
       for (const io::Fact& other :
            {io::Fact(std::string("x")), io::Fact(false), io::Fact(std::int64_t{-1}),
-            io::Fact(std::int64_t{0}), io::Fact(std::int64_t{6}), io::Fact(std::int64_t{7}),
+            io::Fact(std::int64_t{0}), io::Fact(std::int64_t{8}), io::Fact(std::int64_t{9}),
             io::Fact(Texts{}), io::Fact(Texts{"a", "a"}), io::Fact(Texts{"\xff"}),
-            io::Fact(std::vector<std::int64_t>{3, 4, 1, 1, 2, 5, 6})}) {
+            io::Fact(std::vector<std::int64_t>{3, 4, 1, 1, 2, 5, 6, 1, 1})}) {
         changed[key] = other;
         out += "  " + io::in_short(shown(other)) + ": " + read(changed) + "\n";
       }

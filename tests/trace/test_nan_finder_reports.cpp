@@ -141,6 +141,16 @@ void backwards() {
     static const Tensor y = sum(sqrt(leaf({0.0})));
     y.backward({.keep_graph = true});
   });
+  report("given so the second time", [] {
+    const Tensor y = exp(leaf({0.0})) * 2.0;
+    y.backward(tensor({1.0}), {.keep_graph = true});
+    y.backward(tensor({kNan}));
+  });
+  report("step 0", [] {
+    NanFinder finder;
+    finder.set_step(0);
+    exp(tensor({100.0}));
+  });
   report("second derivative", [] {
     const Tensor x = leaf({0.0}), dx = grad(sum(x * sqrt(x)), x, {.create_graph = true});
     sum(dx).backward();

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 
 #include "gradus/tests/io/golden.h"
 #include "gradus/tests/trace/tape.h"
@@ -38,6 +39,7 @@ const Known kFrames[] = {
     {"_ZN6gradus4deepEv", "train/distributed/worker.cpp", 5},
     {"_ZN6gradus6deeperEv", "train/one/two/worker.cpp", 6},
     {"_Z4stepi", "user.cpp", 20},
+    {"_Z5otheri", "nn/../user.cpp", 22},
     {"_Z5outeri", "user.cpp", 27},
     {"_Z7fartherv", "user.cpp", 53},
     {"_Z7fartherv", "user.cpp", 66},
@@ -54,9 +56,10 @@ void write_program(const std::string& path, int lines) {
   write_bytes(path, text);
 }
 
-void write_addr2line(const std::string& path, const std::string& folder) {
+/// One that answers with the frames from number `first` on.
+void write_addr2line(const std::string& path, const std::string& folder, std::size_t first) {
   std::string answers;
-  for (const Known& each : kFrames) {
+  for (const Known& each : std::span(kFrames).subspan(first)) {
     const bool below = *each.file != '/' && *each.file != '?' && *each.file != '.';
     const std::string here = std::filesystem::current_path().string();
     answers += std::string("echo '") + each.function + "'; echo '" +
@@ -69,12 +72,11 @@ void write_addr2line(const std::string& path, const std::string& folder) {
   std::filesystem::permissions(path, std::filesystem::perms::all);
 }
 
-}  // namespace
-
-TEST_CASE("stacks, frames and source lines of a trace are those of golden/trace/places.txt") {
+/// What a trace has of a stack of the frames from number `first` on.
+std::string places_of(std::size_t first) {
   const Folder folder;
   const std::string root = std::filesystem::canonical(folder / "").string() + "/";
-  write_addr2line(folder / "addr2line", root);
+  write_addr2line(folder / "addr2line", root, first);
   for (const char* each : {"ops/arithmetic.cpp", "nn/linear.cpp", "user.cpp"})
     write_program(folder / each, 70);
   write_program(folder / "short.cpp", 3);
@@ -94,7 +96,17 @@ TEST_CASE("stacks, frames and source lines of a trace are those of golden/trace/
   const std::string here = std::filesystem::current_path().string() + "/";
   for (const std::string& each : {root, root.substr(root.starts_with(here) ? here.size() : 0)})
     for (std::size_t at; (at = out.find(each)) != out.npos;) out.replace(at, each.size(), "…/");
-  if (contains(out, "multiply")) check_golden("trace/places.txt", out);  // else there are no frames
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("stacks, frames and source lines of a trace are those of golden/trace/places.txt") {
+  std::size_t user = 0;
+  while (std::string(kFrames[user].function) != "_Z4stepi") ++user;
+  const std::string all = places_of(0), from_user = places_of(user);
+  if (!contains(all, "multiply")) return;  // this system tells no frames
+  check_golden("trace/places.txt", all + "== from the user's on\n" + from_user);
 }
 
 TEST_CASE("places without lines have stacks, the same one for the same calls") {

@@ -2,10 +2,13 @@
 // every table. The numbers are halves and quarters, exact in any order of their sums.
 #include "gradus/trace/recorder.h"
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "gradus/base/parallel.h"
+#include "gradus/base/thread_state.h"
 #include "gradus/engine/backward.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/module.h"
@@ -60,6 +63,12 @@ void pieces(Trace&) {
   sum(checkpoint([](const std::vector<Tensor>& in) { return in[0] * in[0]; }, {x})).backward();
 }
 
+/// An output that another goes back to, too; and one that is given its gradient twice.
+void outputs(Trace&) {
+  const Tensor x = quarters({2}).requires_grad_(), y = x * x, z = y * y;
+  backward({z, y, y}, {ones({2}), ones({2}), quarters({2})});
+}
+
 void second_derivative(Trace&) {
   const Tensor x = tensor({0.5, -2}).requires_grad_();
   const Tensor dx = grad(sum(x * x * x), x, {.create_graph = true});
@@ -74,9 +83,6 @@ void attentions(Trace&) {
     scaled_dot_product_attention(q, v, v, causal_mask()).backward(ones({2, 1, 2, 2}));
   }
   scaled_dot_product_attention(q, v, v, causal_mask()).backward(ones({2, 1, 2, 2}));
-  const NoGrad off;
-  const Tensor longer = zeros({1, 1, 1025, 1});
-  scaled_dot_product_attention(longer, longer, longer);
 }
 
 /// What is no part of the step: elsewhere, in pauses, inside a loop of several threads, and before.
@@ -92,6 +98,7 @@ void elsewhere(Trace& trace) {
   parallel_for(2, 1, [&](std::int64_t, std::int64_t) { const Tensor z = x + x; });
   Small model;
   model(quarters({1, 2}));
+  trace.labels("S", {"kept"});
   trace.clear();
   {
     const NoGrad off;
@@ -122,6 +129,58 @@ void failed_hook(Trace&) {
   sum(x * x).backward();
 }
 
+/// All that a trace can hear, of tensors of its own.
+void everything() {
+  Small model;
+  optim::SGD optimizer(model.parameters(), {.lr = 0.5});
+  const Tensor y = model(quarters({1, 2}));
+  y.register_hook([](const Tensor& dy) { return dy * 2.0; });
+  sum(y).backward();
+  optimizer.step();
+  const Tensor x = quarters({2}).requires_grad_();
+  sum(grad(sum(x * x), x, {.create_graph = true})).backward();
+  try {
+    model(quarters({3, 3}));
+  } catch (const ShapeError&) {
+  }
+}
+
+void unheard(Trace&) {
+  {
+    const TracePause pause;
+    everything();
+  }
+  thread_state.parallel = true;
+  everything();
+  thread_state.parallel = false;
+  exp(zeros({1}));
+}
+
+/// A layer that does nothing, and one that is told when it runs.
+struct Silent : nn::Layer<Silent> {
+  nn::Members members() override { return {}; }
+  Tensor forward(const Tensor& x) const { return x; }
+};
+struct Telling : nn::Layer<Telling> {
+  std::function<void()> tell;
+  nn::Members members() override { return {}; }
+  Tensor forward(const Tensor& x) const {
+    tell();
+    return x * x;
+  }
+};
+
+/// What was caught is no failure any more once anything else has begun.
+void caught(Trace& trace, const std::function<void()>& next, std::string& out) {
+  try {
+    exp(quarters({3})) + quarters({2});
+  } catch (const ShapeError&) {
+  }
+  out += ReadTape(trace).all.at("failure").is_null() ? "nothing, " : "a failure, ";
+  next();
+  out += ReadTape(trace).all.at("failure").is_null() ? "nothing\n" : "a failure\n";
+}
+
 std::string text_of(const char* name, void (*program)(Trace&), TraceOptions options = {}) {
   options.title = name;
   Trace trace(options);
@@ -132,11 +191,64 @@ std::string text_of(const char* name, void (*program)(Trace&), TraceOptions opti
 TEST_CASE("tapes of small programs are those of golden/trace/tapes.txt") {
   const NoPrograms quick;
   check_golden("trace/tapes.txt",
-               text_of("steps", steps) + text_of("pieces", pieces) +
+               text_of("steps", steps) + text_of("pieces", pieces) + text_of("outputs", outputs) +
                    text_of("second derivative", second_derivative) +
                    text_of("attentions", attentions) + text_of("elsewhere", elsewhere) +
                    text_of("failure", failure) + text_of("failed hook", failed_hook) +
+                   text_of("unheard", unheard) +
                    text_of("five operations", steps, {.most_ops = 5}));
+}
+
+TEST_CASE("the matrices of attention over a long sequence are counted, once, and not computed") {
+  const NoPrograms quick;
+  const Tensor longer = zeros({1, 1, 1025, 1}).requires_grad_();
+  Trace trace;
+  scaled_dot_product_attention(longer, longer, longer).backward(ones({1, 1, 1025, 1}));
+  const ReadTape tape(trace);
+  CHECK(tape.all.at("meta").at("omitted").at("large_attention") == 1);
+  CHECK(tape.all.at("attention").empty());
+}
+
+TEST_CASE("what is caught is a failure until something else begins") {
+  const NoPrograms quick;
+  const Tensor x = quarters({2}).requires_grad_(), y = x * x;
+  std::string out;
+  Trace trace;
+  caught(
+      trace, [] {}, out);
+  caught(
+      trace, [] { exp(zeros({1})); }, out);
+  caught(
+      trace, [] { Silent()(zeros({1})); }, out);
+  caught(
+      trace, [&] { y.backward(ones({2})); }, out);
+  CHECK(out ==
+        "a failure, a failure\na failure, nothing\na failure, nothing\na failure, nothing\n");
+}
+
+TEST_CASE("a trace that begins inside a layer or a backward: golden/trace/begun_inside.txt") {
+  const NoPrograms quick;
+  std::string out;
+  {
+    std::unique_ptr<Trace> trace;
+    Telling layer;
+    layer.tell = [] {};
+    layer(quarters({2}));  // a first call has an observer of its own
+    layer.tell = [&] { trace = std::make_unique<Trace>(TraceOptions{.title = "in a layer"}); };
+    const Tensor y = layer(quarters({2}).requires_grad_());
+    layer.tell = [] {};
+    sum(layer(y)).backward();
+    out += tape_text(trace->json()) + "\n";
+  }
+  const Tensor x = quarters({2}).requires_grad_(), inner = x * x, outer = inner * x;
+  std::unique_ptr<Trace> trace;
+  inner.register_hook([&](const Tensor& dy) {
+    trace = std::make_unique<Trace>(TraceOptions{.title = "in a backward"});
+    return dy * 2.0;
+  });
+  sum(outer).backward();
+  sum(x * x).backward();
+  check_golden("trace/begun_inside.txt", out + tape_text(trace->json()));
 }
 
 }  // namespace
