@@ -73,7 +73,7 @@ void Recorder::saved(const Tensor& x) {
 
 void Recorder::op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
   if (skips()) return;
-  Open open;
+  Open open{};  // of none: what an earlier call left on the stack may be these inputs
   while (!open_.empty() && open.inputs != inputs.data()) {  // what threw has no end
     open = std::move(open_.back());
     open_.pop_back();

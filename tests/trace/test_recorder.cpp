@@ -251,5 +251,21 @@ TEST_CASE("a trace that begins inside a layer or a backward: golden/trace/begun_
   check_golden("trace/begun_inside.txt", out + tape_text(trace->json()));
 }
 
+TEST_CASE("a trace around another hears the same, and is not told what threw inside it") {
+  const NoPrograms quick;
+  Trace outer({.title = "failure"});
+  std::string inner_text;
+  {
+    Trace inner({.title = "failure"});
+    failure(inner);
+    inner_text = tape_text(inner.json());
+  }
+  const std::size_t begin = inner_text.find("failure {"), end = inner_text.find('\n', begin);
+  REQUIRE(begin != inner_text.npos);
+  CHECK(tape_text(outer.json()) == inner_text.replace(begin, end - begin, "failure null"));
+  CHECK_THROWS_AS(Small()(quarters({3, 3})), ShapeError);
+  CHECK(contains(tape_text(outer.json()), "failure {"));  // now it is the innermost again
+}
+
 }  // namespace
 }  // namespace gradus::testing
