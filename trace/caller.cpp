@@ -23,10 +23,13 @@ bool is_standard(const std::string& mangled) {
 }
 
 /// A component's source, or a header of ours or of the system. Only our functions can be in one, as
-/// a user may have a directory of that name; of some inlined ones the plain name is known alone.
+/// a user may have a directory of that name; of some inlined ones the plain name is known alone. A
+/// component has folders in it, such as ops/attention.
 bool is_ours(const std::filesystem::path& file, const std::string& function) {
   const bool named_so = is_library(function) || (!function.starts_with("_Z") && function != "main");
-  return (is_component(file.parent_path().filename()) && named_so) ||
+  const std::filesystem::path folder = file.parent_path();
+  return (is_component(folder.filename()) && named_so) ||
+         (is_component(folder.parent_path().filename()) && is_library(function)) ||
          file.string().find("/include/gradus/") != std::string::npos ||
          file.string().find("/include/c++/") != std::string::npos ||
          starts_with_any(file, {"/usr/include/", "/usr/lib/"});
