@@ -1,0 +1,157 @@
+// The trace that the environment asks for: when a step ends, what its page has, what is said.
+#include "gradus/trace/automatic.h"
+
+#include "gradus/engine/backward.h"
+#include "gradus/nn/module.h"
+#include "gradus/ops/checkpoint.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/io/golden.h"
+#include "gradus/tests/support/said.h"
+#include "gradus/tests/trace/tape.h"
+#include "gradus/train/optim.h"
+
+namespace gradus::testing {
+namespace {
+
+using trace::Automatic;
+
+Tensor leaf() { return tensor({1.0, 2.0}).requires_grad_(); }
+
+/// What a page shows: its step, its operations and its visits; "none" where there is no file.
+std::string page_of(const std::string& path) {
+  if (!std::filesystem::exists(path)) return "none";
+  const std::string page = read_bytes(path);
+  const std::size_t begin = page.find('>', page.find("id=\"tape\"")) + 1;
+  const ReadTape tape(page.substr(begin, page.find("</script>", begin) - begin));
+  std::string out = "step " + tape.all.at("meta").at("step").dump() + ":";
+  for (std::size_t i = 0; i < tape.count("ops"); ++i)
+    out += " " + tape.at("ops", i, "op").get<std::string>();
+  return out + ", " + std::to_string(tape.count("visits")) + " visits, " +
+         std::to_string(tape.count("updates")) + " updates";
+}
+
+/// A program under a trace of step `step`: the page after it, the page after its end, what is said.
+std::string traced(trace::Id step, const std::function<void(Automatic&)>& program,
+                   const char* file = "x.html") {
+  const NoPrograms quick;
+  const Folder folder;
+  const std::string path = folder / file;
+  std::string out;
+  std::string said = said_by([&] {
+    Automatic automatic(path, step);
+    program(automatic);
+    out = page_of(path) + "\n";
+    automatic.finish();
+  });
+  for (std::size_t at; (at = said.find(path)) != said.npos;) said.replace(at, path.size(), file);
+  return out + page_of(path) + "\n" + said;
+}
+
+void backward_of(Tensor (*op)(const Tensor&)) { sum(op(leaf())).backward(); }
+
+/// Steps of an optimiser on one number, each with another operation.
+void train(Automatic& automatic, bool in_backward = false) {
+  exp(leaf());
+  Tensor w = leaf();
+  optim::SGD optimizer({{"w", w}}, {.lr = 0.5});
+  automatic.optimizer_made();
+  for (Tensor (*op)(const Tensor&) : {exp, tanh, square}) {
+    if (in_backward) optimizer.step_in_backward();
+    sum(op(w)).backward();
+    if (!in_backward) optimizer.step();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("of a program without an optimiser the page is that of a backward") {
+  const auto three = [](Automatic&) {
+    for (Tensor (*op)(const Tensor&) : {exp, tanh, square}) backward_of(op);
+  };
+  const std::string first = "step 1: exp sum, 2 visits, 0 updates\n";
+  CHECK(traced(1, three) == first + first + "gradus: trace of step 1: x.html\n");
+  const std::string second = "step 2: tanh sum, 2 visits, 0 updates\n";
+  CHECK(traced(2, three) == second + second + "gradus: trace of step 2: x.html\n");
+  CHECK(traced(4, three) ==
+        "none\nnone\ngradus: GRADUS_TRACE: no operation ran on the main thread: no trace is "
+        "written\n");
+  CHECK(traced(5, three) ==
+        "none\nnone\ngradus: GRADUS_TRACE_STEP=5: the program made 3: no trace is written\n");
+}
+
+TEST_CASE("what a program has begun when it ends is its page") {
+  CHECK(traced(1, [](Automatic&) { exp(leaf()); }) ==
+        "none\nstep 1: exp, 0 visits, 0 updates\ngradus: trace of step 1: x.html\n");
+  CHECK(traced(1, [](Automatic&) {}) ==
+        "none\nnone\ngradus: GRADUS_TRACE: no operation ran on the main thread: no trace is "
+        "written\n");
+  CHECK(traced(2, [](Automatic&) { backward_of(exp), tanh(leaf()); }) ==
+        "none\nstep 2: tanh, 0 visits, 0 updates\ngradus: trace of step 2: x.html\n");
+  CHECK(traced(2, [](Automatic&) { exp(leaf()); }) ==
+        "none\nnone\ngradus: GRADUS_TRACE_STEP=2: the program made 0: no trace is written\n");
+  CHECK(traced(
+            1, [](Automatic&) { exp(leaf()); }, "none/x.html") ==
+        "none\nnone\ngradus: GRADUS_TRACE: cannot write none/x.html: No such file or directory. "
+        "What was there before is unchanged\n");
+}
+
+TEST_CASE("with an optimiser the page is that of its step, and of nothing before") {
+  const auto page = [](const char* text) { return std::string(text) + "\n" + text + "\n"; };
+  for (const bool in_backward : {false, true}) {
+    const auto run = [&](Automatic& automatic) { train(automatic, in_backward); };
+    CHECK(traced(1, run) ==
+          page("step 1: exp sum, 2 visits, 1 updates") + "gradus: trace of step 1: x.html\n");
+    CHECK(traced(2, run) ==
+          page("step 2: tanh sum, 2 visits, 1 updates") + "gradus: trace of step 2: x.html\n");
+    CHECK(traced(3, run) ==
+          page("step 3: square sum, 2 visits, 1 updates") + "gradus: trace of step 3: x.html\n");
+  }
+  CHECK(traced(2, [](Automatic& automatic) {  // made after a backward: that was step 1
+          backward_of(exp);
+          tanh(leaf());
+          automatic.optimizer_made();
+          square(leaf());
+        }) == "none\nstep 2: tanh square, 0 visits, 0 updates\ngradus: trace of step 2: x.html\n");
+}
+
+TEST_CASE("a step ends with its outermost backward, unless that throws or nothing is heard") {
+  const auto nested = [](Automatic&) {
+    sum(checkpoint([](const std::vector<Tensor>& in) { return exp(in[0]); }, {leaf()})).backward();
+  };
+  CHECK(contains(traced(1, nested), "step 1: exp checkpoint sum exp, 3 visits"));
+  const auto throwing = [](Automatic&) {
+    const Tensor y = exp(leaf());
+    y.register_hook([](const Tensor&) -> Tensor { fail<ValueError>("no"); });
+    CHECK_THROWS_AS(sum(y).backward(), ValueError);
+  };
+  CHECK(traced(1, throwing).starts_with("none\nstep 1: exp sum, "));
+  const auto paused = [](Automatic&) {
+    {
+      const TracePause pause;
+      backward_of(exp);
+    }
+    backward_of(tanh);
+  };
+  CHECK(traced(1, paused).starts_with("step 1: tanh sum, 2 visits"));
+}
+
+TEST_CASE("what the environment asks for is a file and a step") {
+  const auto asks = [](const char* path, const char* step) {
+    std::string said;
+    std::unique_ptr<Automatic> made;
+    said = said_by([&] { made = Automatic::asked(path, step); });
+    return (made ? "a trace" : "none") + (said.empty() ? "" : ", " + said);
+  };
+  CHECK(asks(nullptr, "1") == "none");
+  CHECK(asks("", "0") == "none");
+  CHECK(asks("x", nullptr) == "a trace");
+  CHECK(asks("x", "") == "a trace");
+  CHECK(asks("x", "1") == "a trace");
+  CHECK(asks("x", "12") == "a trace");
+  for (const std::string step : {"0", "-1", "x"})
+    CHECK(asks("x", step.c_str()) ==
+          "none, gradus: GRADUS_TRACE_STEP=" + step + ": must be a number from 1\n");
+}
+
+}  // namespace gradus::testing
