@@ -91,8 +91,7 @@ Written llama_config(const nn::GPTOptions& o) {
                     {"tie_word_embeddings", o.tied}};
   if (type == "llama") config["mlp_bias"] = o.bias;
   if (type == "llama" || type == "qwen3") config["attention_bias"] = o.out_bias.value_or(o.bias);
-  if (type != "llama" && o.window > 0) config["sliding_window"] = o.window;
-  if (type == "mistral" && o.window == 0) config["sliding_window"] = nullptr;
+  if (o.window > 0) config["sliding_window"] = o.window;
   if (type != "llama" && type != "mistral") {
     config["use_sliding_window"] = o.window > 0;
     config["max_window_layers"] = o.window > 0 ? 0 : o.layers;  // those before it see all

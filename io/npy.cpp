@@ -126,8 +126,8 @@ Stored stored_as(const std::string& description, const std::string& file) {
   const auto found = kDescriptions.find(description);
   if (found != kDescriptions.end()) return found->second;
   const char* hint = description.rfind('>', 0) == 0 ? " (big-endian: write x.astype('<f4'))"
-                     : description.find('O') < description.size() ? " (Python objects)"
-                                                                  : "";
+                     : description.find('O') != description.npos ? " (Python objects)"
+                                                                 : "";
   fail<FileError>(file, ": dtype ", in_quotes(description), hint,
                   " cannot be read: <f4 <f8 <i8 |b1 <f2 <i4 |u1 can");
 }

@@ -90,7 +90,7 @@ class Matcher {
     if (c_[i].code != '\'') return 0;
     const auto letter = [&](std::size_t at) -> char32_t {
       const char32_t code = at < n_ ? c_[at].code : 0;
-      if (gpt2_ || code < 'A') return code;
+      if (gpt2_) return code;  // else a mark becomes another one, and none of these letters
       return code <= 'Z' ? code + ('a' - 'A') : code == U'ſ' ? U's' : code;
     };
     const char32_t a = letter(i + 1), b = letter(i + 2);

@@ -23,8 +23,10 @@ class Provenance {
 
   void note(const Tensor& x, Known known) {
     entries_[x.storage().get()] = {x.storage(), std::move(known)};
+    // equivalent: of() knows what is dead, swept or not: this is a matter of memory and time
     if (entries_.size() < sweep_at_) return;
     std::erase_if(entries_, [](const auto& each) { return each.second.storage.expired(); });
+    // equivalent: the same
     sweep_at_ = std::max(kFewest, 2 * entries_.size());
   }
 

@@ -135,7 +135,7 @@ void Tape::fit(std::size_t bytes) {
   }
   const auto middle = static_cast<std::ptrdiff_t>(values_.size() / 2);
   for (std::ptrdiff_t i = 0; value_bytes_ > bytes && i < std::ssize(values_); ++i) {
-    Values& next = values_[static_cast<std::size_t>(middle + (i % 2 ? i / 2 : -(i + 1) / 2))];
+    Values& next = values_[static_cast<std::size_t>(middle + (i % 2 ? i / 2 : -i / 2))];
     value_bytes_ -= next.bytes();
     next.drop();
     value_bytes_ += next.bytes();

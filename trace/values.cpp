@@ -40,7 +40,7 @@ struct Summary {
   void look() {
     std::vector<double> sums(means.size()), counts(means.size());
     for (Id r = 0; r < rows; ++r) {
-      const Id box = std::min(((r + 1) * down() - 1) / rows, down() - 1) * across();
+      const Id box = ((r + 1) * down() - 1) / rows * across();
       for (Id c = 0; c < across(); ++c) {
         const auto k = static_cast<std::size_t>(box + c);
         counts[k] += span(x + r * columns + c * columns / across(),
