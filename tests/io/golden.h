@@ -52,10 +52,9 @@ template <class E = FileError, class F>
 std::string refusal(F f) {
   try {
     f();
-  } catch (const E& error) {
-    return error.what();
   } catch (const std::exception& error) {
-    return std::string("threw something else: ") + error.what();
+    const bool is_one = dynamic_cast<const E*>(&error) != nullptr;
+    return std::string(is_one ? "" : "threw something else: ") + error.what();
   }
   return "nothing was thrown";
 }

@@ -62,7 +62,7 @@ template <class F>
 std::string every_change(const Document& base, const std::vector<std::string>& values,
                          const std::string& closed, F read) {
   std::vector<Document::json_pointer> places;
-  places_in(base, {}, closed, places);
+  places_in(base, Document::json_pointer(), closed, places);
   std::string out;
   for (const auto& at : places) {
     Outcomes outcomes;

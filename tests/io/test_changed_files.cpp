@@ -240,7 +240,7 @@ TEST_CASE("a tokenizer of byte pairs with any value changed") {
 
 TEST_CASE("a tokenizer of words with any value changed") {
   check_golden("io/word_piece_changed.txt",
-               changed_tokenizer(small_bert(), "Ab [CLS] abbbbb \xC3\xA1"));
+               changed_tokenizer(small_bert(), "Ab\x01 [CLS] abbbbb \xC3\xA1"));
 }
 
 TEST_CASE("tokenizers of our own with any value changed") {
@@ -263,6 +263,21 @@ TEST_CASE("tokenizers of our own with any value changed") {
     out += made->to_json() + every_change(base, kValues, "", read);
   }
   check_golden("io/own_tokenizers_changed.txt", out);
+}
+
+TEST_CASE("a GGUF file's tokens stand there once each") {
+  using Texts = std::vector<std::string>;
+  std::map<std::string, io::Fact> facts = {
+      {"tokenizer.ggml.model", std::string("gpt2")},
+      {"tokenizer.ggml.pre", std::string("gpt-2")},
+      {"tokenizer.ggml.tokens", Texts{"a", "a"}},
+      {"tokenizer.ggml.token_type", std::vector<std::int64_t>{1, 1}},
+      {"tokenizer.ggml.merges", Texts{}}};
+  CHECK(refusal([&] { PretrainedTokenizer::of_gguf(facts, "g"); }) ==
+        "g: the token \"a\" stands there twice");
+  facts["tokenizer.ggml.tokens"] = Texts{"a", "b"};
+  CHECK(PretrainedTokenizer::of_gguf(facts, "g").encode("ab b") ==
+        std::vector<std::int64_t>{0, 1, 1});
 }
 
 TEST_CASE("the tokenizer of a GGUF file with any fact changed") {

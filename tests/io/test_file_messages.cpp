@@ -8,6 +8,7 @@
 #include "gradus/io/tensor_source.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
+#include "gradus/ops/views.h"
 #include "gradus/tests/io/golden.h"
 
 namespace gradus::testing {
@@ -35,7 +36,7 @@ TEST_CASE("a safetensors header names its tensors, wide ones first, and ends at 
   for (std::size_t n = 1; n < 20; ++n) {
     const std::string name(n, 'x'), one = text_of(io::safetensors_bytes({{name, ones({1})}}));
     CHECK(one[0] % 8 == 0);
-    CHECK(one.size() == 12 + static_cast<unsigned char>(one[0]));
+    CHECK(one.size() == 12u + static_cast<unsigned char>(one[0]));
     const std::size_t text = one.rfind('}') + 1;
     CHECK(text + 8 > one.size() - 4);
     CHECK(io::parse_safetensors(as_bytes(one), "m").tensors.at(name).item() == 1);
@@ -117,6 +118,8 @@ TEST_CASE("files that are no model are refused in one line") {
   CHECK(refusal<ShapeError>([] {
           io::rows_by_pairs(zeros({0, 2}), 1);
         }) == "rows of rotary heads: [0, 2] does not hold 1 heads of an even number of rows");
+  const Tensor turned = transpose(arange(0.0, 16.0).reshape({2, 8}), 0, 1);
+  CHECK(same(io::rows_by_pairs(turned, 2), io::rows_by_pairs(turned.clone(), 2)));
   CHECK(contains(refusal([] { io::load_text_classifier(kFamilies + "bert"); }),
                  "bert: the tensor \"classifier.weight\" is missing"));
   CHECK(contains(refusal([] { io::load_vision_transformer(kFamilies + "bert"); }),

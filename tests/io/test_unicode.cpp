@@ -47,6 +47,11 @@ TEST_CASE("what is known of each character is as in golden/io/unicode.txt") {
   out += "composed with a letter " + sum_of([](char32_t c) {
            return c < 0x3100 ? io::composed({U'a', 0x323, c, U'i', c}) : Characters{};
          });
+  out += "marks in two orders " + sum_of([](char32_t c) {
+           return c < 0x1E00 && c % 3 == 0
+                      ? io::composed({c, U'a', c, 0x302, 0x301, U'e', 0x327, c, 0x301, 0x323})
+                      : Characters{};
+         });
   check_golden("io/unicode.txt", out);
 }
 

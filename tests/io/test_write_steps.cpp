@@ -71,4 +71,25 @@ TEST_CASE("a file is written in steps, each of which may fail") {
   check_golden("io/writes.txt", out);
 }
 
+TEST_CASE("a write that fails leaves the first half") {
+  const Folder folder;
+  io::OutputFile file;
+  REQUIRE(file.create(folder / "f") == 0);
+  io::file_watch = [](const io::FileChange& change) {
+    return change.kind == io::FileChange::write ? ENOSPC : 0;
+  };
+  CHECK(file.write("abcdefg", 7) == ENOSPC);
+  io::file_watch = [](const io::FileChange& change) {
+    return change.kind == io::FileChange::sync_directory ? EIO : 0;
+  };
+  CHECK(io::sync_directory_of(folder / "f") == EIO);
+  io::file_watch = [](const io::FileChange&) { return io::kSkipped; };
+  CHECK(io::sync_directory_of(folder / "f") == 0);
+  CHECK(file.sync() == 0);
+  io::file_watch = nullptr;
+  CHECK(file.close() == 0);
+  CHECK(file.close() == 0);
+  CHECK(read_bytes(folder / "f") == "abc");
+}
+
 }  // namespace gradus::testing

@@ -56,6 +56,12 @@ struct Model : nn::Layer<Model> {
   Tensor forward(const Tensor& x) const { return root(x); }
 };
 
+/// Log space, and out of it.
+struct Logs : nn::Layer<Logs> {
+  nn::Members members() override { return {}; }
+  Tensor forward(const Tensor& x) const { return log(x); }
+};
+
 void forwards() {
   const Model model;
   report("nothing", [] { exp(leaf({1, 2})); });
@@ -80,6 +86,7 @@ void forwards() {
   report("log1p -1", [] { log1p(tensor({-1.0, 1})); });
   report("log1p -2", [] { log1p(tensor({-2.0, 1})); });
   report("log 0 and then", [] { log(tensor({0.0, 1})) * tensor({0.0, 1}); });
+  report("log 0 in a layer and then", [] { Logs()(tensor({0.0, 1})) * tensor({0.0, 1}); });
   report("masked", [] { masked_fill(tensor({1.0, 2}), greater(tensor({0, 1}), 0), -kInf); });
   report("masked with inf", [] {
     masked_fill(tensor({1.0, 2}), greater(tensor({0, 1}), 0), kInf);

@@ -153,6 +153,19 @@ TEST_CASE("a page of attention maps has the first example of each, and the names
     CHECK(contains(refused(zeros(shape)), "not [B, H, 2, 3]"));
 }
 
+TEST_CASE("a page is called as its program, and replaces another") {
+  const NoPrograms quick;
+  const Folder folder;
+  Trace trace;
+  const Tensor y = exp(ones({2}));
+  trace.write(folder / "x.html");
+  const std::string once = read_bytes(folder / "x.html");
+  trace.write(folder / "x.html");
+  CHECK((read_bytes(folder / "x.html") == once));
+  CHECK(ReadTape(tape_of(once)).all.at("meta").at("title") ==
+        std::filesystem::path(trace::program_name()).filename().string());
+}
+
 TEST_CASE("the program's name is that of its file") {
   CHECK(std::filesystem::exists(trace::program_name()));
   CHECK(trace::program_name().starts_with("/"));
