@@ -1,5 +1,5 @@
 // Whose code called, from frames and from a NaN report. This file is compiled with -g everywhere,
-// and lies apart: what is in a directory called trace counts as the library.
+// and what is the user's lies apart: in a folder of its own, and not in namespace gradus.
 #include "gradus/trace/caller.h"
 
 #include <cstdlib>
@@ -18,19 +18,15 @@
 #include "gradus/tests/trace/tape.h"
 #include "gradus/trace/nan_finder.h"
 
-namespace gradus {
-namespace {
+namespace me {  // what is in namespace gradus here would be the library's
 
-using testing::has;
-using testing::message_of;
-using trace::NanError;
-using trace::NanFinder;
+using gradus::Tensor;
 
 int line_of_division = 0, line_of_root = 0;
 
 /// A user's layer: its forward is the user's code, and what calls forward is not.
-struct Ratio : nn::Layer<Ratio> {
-  nn::Members members() override { return {}; }
+struct Ratio : gradus::nn::Layer<Ratio> {
+  gradus::nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const {
     line_of_division = __LINE__ + 1;
     return x / (x - x);
@@ -41,6 +37,20 @@ Tensor root_of(const Tensor& x) {
   line_of_root = __LINE__ + 1;
   return sqrt(x);
 }
+
+}  // namespace me
+
+namespace gradus {
+namespace {
+
+using me::line_of_division;
+using me::line_of_root;
+using me::Ratio;
+using me::root_of;
+using testing::has;
+using testing::message_of;
+using trace::NanError;
+using trace::NanFinder;
 
 std::string report_of(const std::function<void()>& f) {
   return message_of<NanError>([&] {
