@@ -2,26 +2,14 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <string>
 
 #include "gradus/tests/io/files.h"
+#include "gradus/tests/support/environment.h"
+#include "gradus/tests/support/golden.h"
 
 namespace gradus::testing {
-
-/// `text` must be that of tests/golden/NAME. A text that shall change: run the test with
-/// GRADUS_NEW_GOLDEN=1, which writes the file, and look at what is different.
-inline void check_golden(const std::string& name, const std::string& text) {
-  const std::string path = GRADUS_SOURCE_DIR "/tests/golden/" + name;
-  if (std::getenv("GRADUS_NEW_GOLDEN")) return write_bytes(path, text);
-  const std::string known = read_bytes(path);
-  const auto differ = std::mismatch(text.begin(), text.end(), known.begin(), known.end());
-  const auto at = static_cast<std::size_t>(differ.first - text.begin());
-  const std::size_t line = text.rfind('\n', at) + 1;  // of both, as they are equal before `at`
-  INFO(name << "\nis:     " << text.substr(line, 200) << "\ngolden: " << known.substr(line, 200));
-  CHECK((text == known));
-}
 
 /// Numbers that come after one of `marks` ("#17", "node 17") become 1, 2, … in their order, so that
 /// it does not matter what was made before.
@@ -61,15 +49,8 @@ std::string refusal(F f) {
 
 /// While one lives no program is found that is asked for by its name: calls have no lines then, and
 /// nothing waits for addr2line.
-class NoPrograms {
- public:
-  NoPrograms() : before_(std::getenv("PATH") ? std::getenv("PATH") : "") { setenv("PATH", "", 1); }
-  ~NoPrograms() { setenv("PATH", before_.c_str(), 1); }
-  NoPrograms(const NoPrograms&) = delete;
-  NoPrograms& operator=(const NoPrograms&) = delete;
-
- private:
-  std::string before_;
+struct NoPrograms : VariableScope {
+  NoPrograms() : VariableScope("PATH", "") {}
 };
 
 }  // namespace gradus::testing
