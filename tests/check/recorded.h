@@ -25,7 +25,9 @@ inline std::string rounded(const std::string& text) {
     const double value = std::strtod(text.c_str() + i, &end);
     const std::string was = text.substr(i, static_cast<std::size_t>(end - text.c_str()) - i);
     const bool whole = was.find_first_of(".e") == std::string::npos && was.size() < 12;
-    result += whole ? was : std::abs(value) < 1e-8 ? "~" : golden::shown(value);
+    result += whole                    ? was
+              : std::abs(value) < 1e-8 ? "~"
+                                       : golden::shown(value, value < 1e-5 ? 2 : 6);
     i += was.size();
   }
   return result;
@@ -42,8 +44,9 @@ class Calls {
     for (std::size_t k = 0; k < in.size(); ++k) {
       std::size_t count = 0, last = 0;
       for (std::size_t j = 0; j < in[k].size() && j < inputs_[k].values.size(); ++j) {
-        if (in[k][j] == inputs_[k].values[j]) continue;
-        if (by == 0) by = in[k][j] - inputs_[k].values[j];
+        const double apart = in[k][j] - inputs_[k].values[j];
+        if (std::abs(apart) <= 1e-15) continue;  // what a manifold makes of a step of 0
+        if (by == 0) by = apart;
         ++count;
         last = j;
       }
