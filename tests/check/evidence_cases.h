@@ -78,7 +78,8 @@ struct Way {
 
 /// A and N differ by a number, here a little less and a little more than counts.
 inline std::vector<Way> nearly(const Evidence& e, const Way& way) {
-  const Comparison d(spoiled(e, way.entry));
+  const Evidence now = spoiled(e, way.entry);
+  const Comparison d(now);
   const Index i = d.a.rows / 2, j = d.a.columns / 2;
   const auto moved = [=, fuzz = d.fuzz, entry = way.entry](double share) {
     return [=](Index p, Index q) { return entry(p, q) + (p == i && q == j ? share * fuzz : 0); };
