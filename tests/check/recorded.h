@@ -133,7 +133,8 @@ inline void show(golden::Page& page, const std::string& what, const Subject& s,
   } catch (const BadInput& error) {
     report = std::string("refused: ") + error.what();
   }
-  page.line(calls->text() + rounded(report));
+  page.line(page.once(calls->text()));
+  page.line(page.once(rounded(report)));
 }
 
 }  // namespace gradus::check::recorded

@@ -91,7 +91,8 @@ void show(golden::Page& page, const std::string& what, Check check) {
   } catch (const std::exception& error) {
     report = std::string("refused: ") + error.what();
   }
-  page.line("====== " + what + "\n" + calls.text() + report);
+  page.line("====== " + what + "\n" + page.once(calls.text()));
+  page.line(page.once(report));
 }
 
 inline check::Function with_calls(const check::Function& f, Calls& calls) {

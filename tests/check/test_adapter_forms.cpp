@@ -46,7 +46,8 @@ void show(Page& page, const std::string& what, const Raw& raw) {
   } catch (const BadInput& error) {
     report = std::string("refused: ") + error.what();
   }
-  page.line("====== " + what + "\n" + calls + report);
+  page.line("====== " + what + "\n" + page.once(calls));
+  page.line(page.once(report));
 }
 
 const V kX{0.75, -1.5, 2}, kW{1.5, 0.25};

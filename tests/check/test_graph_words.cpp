@@ -70,7 +70,8 @@ void show_steps(Page& page, const std::string& what, const std::function<Tensor(
     report = error.what();
   }
   op::Written::calls = nullptr;
-  page.line("====== " + what + "\n" + calls.text() + report);
+  page.line("====== " + what + "\n" + page.once(calls.text()));
+  page.line(page.once(report));
 }
 
 }  // namespace
