@@ -1,0 +1,144 @@
+// Several causes at one input, differences of all sizes, and how much of a rounding is carried.
+#include "gradus/check/condition.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/check/tensor_calls.h"
+
+namespace gradus::tensor_calls {
+namespace {
+
+using check::Options;
+using golden::Page;
+
+const Tensor kX = tensor({{0.75, -1.5, 2.0}, {1.25, 0.5, -3.0}}, Dtype::f64);
+const Tensor kW = tensor({1.5, -0.75, 2.5}, Dtype::f64);
+
+Tensor product(const Tensors& in) { return in[0] * in[0] * in[1]; }
+
+const check::Cause kCause{"CAUSE", "why", "hint"}, kOther{"OTHER", "why else", "another hint"};
+
+/// A trial of the product at kX, kW, with what it adds to the report.
+template <class F>
+void with_trial(Page& page, const std::string& what, const Tensors& in, const check::Function& f,
+                F use) {
+  const check::TensorFunction function("product", f, in, {});
+  check::RowSum rows;
+  check::Report report;
+  report.inputs = {{.name = "x0"}, {.name = "x1"}};
+  check::Trial trial(function, rows, report, function.inputs,
+                     check::other_numbers(function.output));
+  use(trial);
+  page.line("== " + what, report.counts.conditions);
+  for (const check::Finding& finding : report.findings)
+    page.line("  ", to_string(finding.kind), to_string(finding.verdict), finding.input,
+              finding.input_name, finding.note);
+  for (const check::InputSummary& input : report.inputs)
+    page.line("  ", input.name, input.cause.name, input.cause.why, input.cause.hint);
+}
+
+}  // namespace
+
+TEST_CASE("results that differ by a little and by much are golden/check/trials.txt") {
+  Page page;
+  const double inf = HUGE_VAL, nan = std::nan("");
+  for (const double off : {0.0, 0.9e-15, 0.9e-13, 2.7e-13, 0.9e-12, 1e-6, -0.5, inf, nan})
+    for (const std::size_t part : {0U, 1U, 2U})
+      for (const std::int64_t place : {0, 2})
+        with_trial(
+            page,
+            golden::shown(off) + " at " + std::to_string(place) + " of " + std::to_string(part),
+            {kX, kW}, product, [&](check::Trial& t) {
+              const bool right = t.same("here", kCause, [&] {
+                check::Result r = t.f.run(t.x, t.dy);
+                Tensor& changed = part == 2 ? r.y : r.dx[part];
+                changed = reshape(changed.clone(), {changed.numel()});
+                const Tensor one = slice(changed, 0, place, place + 1);
+                one.detach().copy_(one * (1 + off));
+                changed = part == 1 ? changed : reshape(changed, {2, 3});
+                return r;
+              });
+              page.line(right);
+            });
+  page.compare("trials.txt");
+}
+
+TEST_CASE("shapes that differ, parts that are left out, and what is thrown") {
+  Page page;
+  const auto with = [&](const std::string& what,
+                        const std::function<void(check::Result&)>& change) {
+    with_trial(page, what, {kX, kW}, product, [&](check::Trial& t) {
+      const bool right = t.same("there", kCause, [&] {
+        check::Result r = t.f.run(t.x, t.dy);
+        change(r);
+        return r;
+      });
+      page.line(right);
+    });
+  };
+  with("right", [](check::Result&) {});
+  with("shape of y", [](check::Result& r) { r.y = reshape(r.y, {3, 2}); });
+  with("shape of dx1", [](check::Result& r) { r.dx[1] = reshape(r.dx[1], {1, 3}); });
+  with("no y", [](check::Result& r) { r.y = Tensor(); });
+  with("no dx0", [](check::Result& r) { r.dx[0] = Tensor(); });
+  with("throws", [](check::Result&) { throw ValueError("out of order"); });
+  with_trial(page, "causes", {kX, kW}, product, [&](check::Trial& t) {
+    t.add(0, kCause, "first");
+    t.add(0, kCause, "the same cause");
+    t.add(1, kOther, "of another input");
+    t.report.inputs[0].cause.name = "NOW THIS";
+    t.add(0, kOther, "second");
+    t.add(0, kCause, "third");
+    t.add(0, kOther, "fourth");
+    t.add(1, kCause, "second of another");
+  });
+  page.compare("parts.txt");
+}
+
+TEST_CASE(
+    "what is carried of a rounding, and other and nudged numbers, are golden/check/carried.txt") {
+  Page page;
+  for (const double scale : {1.0, 1e3, 0.0})
+    with_trial(page, "scale " + golden::shown(scale), {kX * scale, kW}, product,
+               [&](check::Trial& t) {
+                 page.line(golden::shown(t.carried(0), 4), golden::shown(t.carried(1), 4),
+                           golden::shown(t.carried(0), 4));
+               });
+  with_trial(
+      page, "at an edge", {kX * kX, kW * kW},
+      [](const Tensors& in) { return sqrt(in[0] - 0.25) * in[1]; },
+      [&](check::Trial& t) {
+        page.line(golden::shown(t.carried(0), 3), golden::shown(t.carried(1), 3));
+      });
+  const auto numbers = [](const Tensor& x) {
+    return kernel::convert(x, Dtype::f64).to_vector<double>();
+  };
+  for (const Dtype dtype : {Dtype::f64, Dtype::f32})
+    for (const std::uint64_t seed : {77U, 5U}) {
+      const Tensor x = kernel::convert(kX, dtype), other = check::other_numbers(x, seed);
+      page.line(other.dtype() == dtype, str_cat(other.shape()), numbers(other));
+      for (const Tensor& moved : check::nudged({x, kW, x}, {true, false, true}, 0.25, seed))
+        page.line(numbers(moved), moved.dtype() == dtype);
+    }
+  page.line(numbers(check::other_numbers(kX)), numbers(check::nudged({kX}, {true}, 0.5)[0]));
+  page.compare("carried.txt");
+}
+
+TEST_CASE("four causes at one input: three are told") {
+  Page page;
+  Options o;
+  o.smallest = false, o.dtype = Dtype::f32;
+  show(page, "four", [&](Calls&) {
+    return check::vjp(
+        "product", product,
+        [](const Tensors& in, const Tensor& dy) {
+          const bool wrong = !in[0].is_contiguous() || !dy.is_contiguous() ||
+                             in[0].dtype() == Dtype::f32 ||
+                             in[0].requires_grad() != in[1].requires_grad();
+          return Tensors{dy * 2.0 * in[0] * in[1] * (wrong ? 1.5 : 1.0),
+                         sum(dy * in[0] * in[0], {0})};
+        },
+        {kX, kW}, o);
+  });
+  page.compare("four_causes.txt");
+}
+
+}  // namespace gradus::tensor_calls
