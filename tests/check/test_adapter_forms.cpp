@@ -55,7 +55,7 @@ const V kX{0.75, -1.5, 2}, kW{1.5, 0.25};
 /// [x₀w₀ + w₁, x₁x₂w₁] and its Jacobians.
 V two(const V& x, const V& w) { return {x[0] * w[0] + w[1], x[1] * x[2] * w[1]}; }
 V by_x(const V& x, const V& w) { return {w[0], 0, 0, 0, x[2] * w[1], x[1] * w[1]}; }
-V by_w(const V& x, const V& w) { return static_cast<void>(w), V{x[0], 1, 0, x[1] * x[2]}; }
+V by_w(const V& x, const V&) { return {x[0], 1, 0, x[1] * x[2]}; }
 V times(const V& dy, const V& matrix) {
   V dx(matrix.size() / 2, 0.0);
   for (std::size_t p = 0; p < matrix.size(); ++p)
@@ -69,10 +69,8 @@ V by_columns(const V& m) {
   return result;
 }
 
-}  // namespace
-
-TEST_CASE("vector-Jacobian products of all forms are golden/check/forms.txt") {
-  Page page;
+/// The first half of the page.
+void show_returned(Page& page) {
   show(page, "a tuple",
        raw(
            "f", two,
@@ -93,6 +91,112 @@ TEST_CASE("vector-Jacobian products of all forms are golden/check/forms.txt") {
        raw(
            "f", two, [](const V& x, const V& w, const V& dy) { return times(dy, by_w(x, w)); },
            constant(kX, "x"), input(kW)));
+}
+
+/// The first half of the page.
+void show_jacobians(Page& page) {
+  const auto rows = [](const V& x, const V& w) { return std::tuple(by_x(x, w), by_w(x, w)); };
+  const auto columns = [](const V& x, const V& w) {
+    return std::tuple(by_columns(by_x(x, w)), by_columns(by_w(x, w)));
+  };
+  show(page, "by rows", raw("f", two, jacobian(rows), kX, kW));
+  show(page, "by columns", raw("f", two, jacobian(columns, Order::column_major), kX, kW));
+  show(page, "by columns, called rows", raw("f", two, jacobian(columns), kX, kW));
+  show(page, "one row too many",
+       raw("f", two,
+           jacobian([](const V& x, const V& w) { return std::tuple(V(9, 1.0), by_w(x, w)); }), kX,
+           kW));
+  show(page, "another each time",
+       raw("f", two, jacobian([n = 0.0](const V& x, const V& w) mutable {
+             return std::tuple(by_x(x, w), V{x[0] + ++n, 1, 0, x[1] * x[2]});
+           }),
+           kX, kW));
+  show(page, "not a number",
+       raw("f", two, jacobian([](const V& x, const V& w) {
+             return std::tuple(V(6, std::nan("")), by_w(x, w));
+           }),
+           kX, kW));
+  show(page, "written",
+       raw("f", two, jacobian([](const V& x, const V& w, V& jx, V& jw) {
+             called("starts", jx, jw);
+             jx = by_x(x, w);
+             jw = by_w(x, w);
+           }),
+           kX, kW));
+}
+
+/// The first half of the page.
+void show_writes(Page& page) {
+  for (const int at : {-32, -1, 3, 34}) {
+    show(page, "vjp writes at " + std::to_string(at),
+         raw(
+             "f", [](const double* x) { return x[0]; },
+             [at](const double* x, double dy, double* dx) {
+               dx[0] = dy + 0 * x[0];
+               dx[1] = dx[2] = 0;
+               dx[at] = 5;
+             },
+             kX));
+    show(page, "forward writes at " + std::to_string(at),
+         raw(
+             "f",
+             [at](std::span<const double> x, std::span<double> y) {
+               std::copy(x.begin(), x.end(), y.begin());
+               (y.data())[at] = 7;
+             },
+             [](std::span<const double>, std::span<const double> dy, std::span<double> dx) {
+               std::copy(dy.begin(), dy.end(), dx.begin());
+             },
+             kX)
+             .output({3}));
+  }
+}
+
+/// The first half of the page.
+void show_both_at_once(Page& page) {
+  show(page, "by reference",
+       raw(
+           "f",
+           [](const V& x, V& g) {
+             called("starts", g);
+             g = {2 * x[0], x[2], x[1]};
+             return x[0] * x[0] + x[1] * x[2];
+           },
+           kX));
+  show(page, "by address",
+       raw(
+           "f",
+           [](const V& x, V* g) {
+             called("starts", *g);
+             *g = {2 * x[0], x[2], 0};
+             return x[0] * x[0] + x[1] * x[2];
+           },
+           kX));
+  show(page, "of C",
+       raw(
+           "f",
+           [](std::span<const double> x, double* g) {
+             g[0] = 2 * x[0];
+             g[1] = x[2];
+             g[2] = x[1];
+             return x[0] * x[0] + x[1] * x[2];
+           },
+           kX));
+  show(page, "a value and its gradient, apart",
+       raw(
+           "f", [](const V& x) { return x[0]; },
+           [](const V& x, V& g) {
+             g = {1, 0, 0};
+             return x[0];
+           },
+           kX));
+}
+
+}  // namespace
+
+TEST_CASE("vector-Jacobian products of all forms are golden/check/forms.txt") {
+  Page page;
+  show_returned(page);
   for (const bool adds : {false, true}) {
     auto spans = raw(
         "f",
@@ -127,33 +231,7 @@ TEST_CASE("vector-Jacobian products of all forms are golden/check/forms.txt") {
 
 TEST_CASE("Jacobians and directional derivatives are golden/check/jacobians.txt") {
   Page page;
-  const auto rows = [](const V& x, const V& w) { return std::tuple(by_x(x, w), by_w(x, w)); };
-  const auto columns = [](const V& x, const V& w) {
-    return std::tuple(by_columns(by_x(x, w)), by_columns(by_w(x, w)));
-  };
-  show(page, "by rows", raw("f", two, jacobian(rows), kX, kW));
-  show(page, "by columns", raw("f", two, jacobian(columns, Order::column_major), kX, kW));
-  show(page, "by columns, called rows", raw("f", two, jacobian(columns), kX, kW));
-  show(page, "one row too many",
-       raw("f", two,
-           jacobian([](const V& x, const V& w) { return std::tuple(V(9, 1.0), by_w(x, w)); }), kX,
-           kW));
-  show(page, "another each time",
-       raw("f", two, jacobian([n = 0.0](const V& x, const V& w) mutable {
-             return std::tuple(by_x(x, w), V{x[0] + ++n, 1, 0, x[1] * x[2]});
-           }),
-           kX, kW));
-  show(page, "not a number",
-       raw("f", two, jacobian([](const V& x, const V& w) {
-             return std::tuple(V(6, std::nan("")), by_w(x, w));
-           }),
-           kX, kW));
-  show(page, "written",
-       raw("f", two, jacobian([](const V& x, const V& w, V& jx, V& jw) {
-             called("starts", jx, jw);
-             jx = by_x(x, w), jw = by_w(x, w);
-           }),
-           kX, kW));
+  show_jacobians(page);
   const auto forward_mode = [](double square) {
     return [square](const V& x, const V& w, const V& dx, const V& dw) {
       called("jvp", dx, dw);
@@ -207,7 +285,6 @@ TEST_CASE("matrices by rows and by columns are golden/check/grids.txt") {
     show(page, "Jacobian by " + order,
          raw("squares", squares, jacobian([](const G& a) {
                G m(6, 6);
-               // Outputs and elements count as they lie in memory.
                for (std::int64_t i = 0; i < 2; ++i)
                  for (std::int64_t j = 0; j < 3; ++j)
                    m(RowMajor ? j * 2 + i : i * 3 + j, RowMajor ? i * 3 + j : j * 2 + i) =
@@ -223,28 +300,7 @@ TEST_CASE("matrices by rows and by columns are golden/check/grids.txt") {
 
 TEST_CASE("damage to memory is golden/check/damage.txt") {
   Page page;
-  for (const int at : {-32, -1, 3, 34}) {
-    show(page, "vjp writes at " + std::to_string(at),
-         raw(
-             "f", [](const double* x) { return x[0]; },
-             [at](const double* x, double dy, double* dx) {
-               dx[0] = dy + 0 * x[0], dx[1] = dx[2] = 0;
-               dx[at] = 5;
-             },
-             kX));
-    show(page, "forward writes at " + std::to_string(at),
-         raw(
-             "f",
-             [at](std::span<const double> x, std::span<double> y) {
-               std::copy(x.begin(), x.end(), y.begin());
-               (y.data())[at] = 7;
-             },
-             [](std::span<const double>, std::span<const double> dy, std::span<double> dx) {
-               std::copy(dy.begin(), dy.end(), dx.begin());
-             },
-             kX)
-             .output({3}));
-  }
+  show_writes(page);
   show(page, "forward changes x",
        raw(
            "f",
@@ -254,10 +310,19 @@ TEST_CASE("damage to memory is golden/check/damage.txt") {
            [](const V& x, const V& dy) { return V(x.size(), dy[0]); }, input(kX, "x", {3, 1})));
   show(page, "vjp changes dy",
        raw(
-           "f", [](const V& x) { return x; }, [](const V&, V& dy) { return dy[2] = 3, dy; }, kX));
+           "f", [](const V& x) { return x; },
+           [](const V&, V& dy) {
+             dy[2] = 3;
+             return dy;
+           },
+           kX));
   show(page, "vjp makes x shorter",
        raw(
-           "f", [](const V& x) { return x; }, [](V& x, const V& dy) { return x.pop_back(), dy; },
+           "f", [](const V& x) { return x; },
+           [](V& x, const V& dy) {
+             x.pop_back();
+             return dy;
+           },
            kX));
   show(page, "an array of another size",
        raw(
@@ -275,39 +340,7 @@ TEST_CASE("damage to memory is golden/check/damage.txt") {
 
 TEST_CASE("one call for both, and options by their names, are golden/check/options.txt") {
   Page page;
-  show(page, "by reference",
-       raw(
-           "f",
-           [](const V& x, V& g) {
-             called("starts", g);
-             g = {2 * x[0], x[2], x[1]};
-             return x[0] * x[0] + x[1] * x[2];
-           },
-           kX));
-  show(page, "by address",
-       raw(
-           "f",
-           [](const V& x, V* g) {
-             called("starts", *g);
-             *g = {2 * x[0], x[2], 0};
-             return x[0] * x[0] + x[1] * x[2];
-           },
-           kX));
-  show(page, "of C",
-       raw(
-           "f",
-           [](std::span<const double> x, double* g) {
-             g[0] = 2 * x[0], g[1] = x[2], g[2] = x[1];
-             return x[0] * x[0] + x[1] * x[2];
-           },
-           kX));
-  show(page, "a value and its gradient, apart",
-       raw(
-           "f", [](const V& x) { return x[0]; },
-           [](const V& x, V& g) {
-             return g = {1, 0, 0}, x[0];
-           },
-           kX));
+  show_both_at_once(page);
   const auto f = [](const V& x) { return x; };
   const auto df = [](const V&, const V& dy) { return dy; };
   auto all = raw("f", f, df, kX);

@@ -50,7 +50,8 @@ TEST_CASE("dy that is not read is one cause of all inputs: golden/check/unread.t
       e = unread(out, rows);
       e.inputs[0].unsure = 1;
       show(page, "not measured well", e, all);
-      for (Operand& input : e.inputs) input.numeric = input.analytic, input.unsure = 0;
+      for (Operand& input : e.inputs) input.numeric = input.analytic;
+      e.inputs[0].unsure = 0;
       e.inputs[0].analytic(0, 0) += 1;
       show(page, "not wanted either", e, all);
     }

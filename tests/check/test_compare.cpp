@@ -1,4 +1,4 @@
-// What is said of one input's derivatives: scales, kinks, findings, notes; and the search by halves.
+// What is said of one input: scales, kinks, findings, notes; and the search by halves.
 #include "gradus/check/raw/compare.h"
 #include "gradus/tests/check/golden.h"
 

@@ -21,6 +21,12 @@ Options plain() {
   return o;
 }
 
+Options in_f32() {
+  Options o = plain();
+  o.dtype = Dtype::f32;
+  return o;
+}
+
 /// x² w by hand, with factors that may be wrong.
 struct Product {
   std::function<double(const Tensors&in, const Tensor&dy)> x = {}, w = {};
@@ -47,112 +53,18 @@ void of_function(Page& page, const std::string& what, const check::Function& f, 
        [&](Calls& calls) { return check::gradients(what, with_calls(f, calls), in, options); });
 }
 
+/// A factor that is wrong when this holds.
+template <class When>
+auto bad(When when) {
+  return [when](const Tensors& in, const Tensor& dy) { return when(in, dy) ? 1.5 : 1.0; };
+}
+
+Tensor f(const Tensors& in) { return in[0] * 1.0; }
+
 bool strided(const Tensor& x) { return !x.is_contiguous(); }
 
-}  // namespace
-
-TEST_CASE("the calls of checks by tensors are golden/check/tensors.txt") {
-  Page page;
-  by_hand(page, "right", Product{});
-  Options o = plain();
-  o.dtype = Dtype::f32;
-  by_hand(page, "in f32", Product{}, o);
-  o = plain();
-  o.conditions = false;
-  by_hand(page, "without conditions", Product{}, o);
-  o = plain();
-  o.names = {"x", "weight"}, o.differentiable = {true, false}, o.seed = 9, o.upstream = kX + 1.0;
-  by_hand(page, "one of two", Product{}, o);
-  o = plain();
-  o.mode = check::Mode::projections, o.rtol = 1e-3, o.kinks = {{0, 0.75, 0.5}, {1, {}, 1}};
-  by_hand(page, "sampled", Product{}, o);
-  of_function(page, "masked",
-              [](const Tensors& in) { return where(in[1] > in[2], in[0], in[0] * 2.0); },
-              {kX, kMask, kMask * 0});
-  of_function(page, "three", [](const Tensors& in) { return in[0] * in[1] + in[2]; },
-              {kX, kX + 0.25, kX * 0.5});
-  of_function(page, "a number", [](const Tensors& in) { return in[0] * in[0]; },
-              {tensor(1.5, Dtype::f64)});
-  page.compare("tensors.txt");
-}
-
-TEST_CASE("the calls of checks of second derivatives are golden/check/second.txt") {
-  Page page;
-  const auto second = [&](const std::string& what, const check::Function& f, const Tensors& in,
-                          const Options& o) {
-    show(page, what,
-         [&](Calls& calls) { return check::second(what, with_calls(f, calls), in, o); });
-  };
-  Options o = plain();
-  o.upstream = kX, o.refused = {{kW, kX}}, o.names = {"x", "w"};
-  o.conditions = false;
-  second("product", product, {kX, kW}, o);
-  second(
-      "cube", [](const Tensors& in) { return in[0] * in[0] * in[0]; }, {kW}, plain());
-  second(
-      "linear", [](const Tensors& in) { return in[0] * 3.0 + in[1].detach(); }, {kW, kW}, plain());
-  second(
-      "masked", [](const Tensors& in) { return in[0] * in[0]; }, {kW, kMask},
-      o =
-          [] {
-            Options with = plain();
-            with.conditions = false;
-            return with;
-          }());
-  second(
-      "zeros", [](const Tensors& in) { return in[0] * in[0]; }, {kW * 0.0}, o);
-  page.compare("second.txt");
-}
-
-TEST_CASE("what is wrong under one condition is told as in golden/check/conditions.txt") {
-  Page page;
-  const auto bad = [](auto when) {
-    return [when](const Tensors& in, const Tensor& dy) { return when(in, dy) ? 1.5 : 1.0; };
-  };
-  by_hand(page, "strided x",
-          Product{bad([](const Tensors& in, const Tensor&) { return strided(in[0]); })});
-  by_hand(page, "strided dy",
-          Product{{}, bad([](const Tensors&, const Tensor& dy) { return strided(dy); })});
-  by_hand(page, "offset w",
-          Product{bad([](const Tensors& in, const Tensor&) { return in[1].offset() > 0; })});
-  by_hand(page, "repeated",
-          Product{bad([](const Tensors& in, const Tensor&) { return in[1].strides()[0] == 0; })});
-  by_hand(page, "poisoned",
-          Product{{}, bad([](const Tensors&, const Tensor&) { return poisoned(); })});
-  by_hand(page, "changing", Product{[n = 0](const Tensors&, const Tensor&) mutable {
-            return ++n > 8 ? 1 + n : 1.0;
-          }});
-  by_hand(page, "nan", Product{[](const Tensors&, const Tensor& dy) {
-            return strided(dy) ? std::nan("") : 1.0;
-          }});
-  by_hand(page, "throws", [](const Tensors& in, const Tensor& dy) {
-    if (strided(in[0])) throw ValueError("not like this");
-    return Product{}(in, dy);
-  });
-  by_hand(
-      page, "of f32",
-      Product{bad([](const Tensors& in, const Tensor&) { return in[0].dtype() == Dtype::f32; })},
-      [] {
-        Options o = plain();
-        o.dtype = Dtype::f32;
-        return o;
-      }());
-  by_hand(
-      page, "of f32, throws",
-      [](const Tensors& in, const Tensor& dy) {
-        if (dy.dtype() == Dtype::f32) throw ValueError("too short");
-        return Product{}(in, dy);
-      },
-      [] {
-        Options o = plain();
-        o.dtype = Dtype::f32;
-        return o;
-      }());
-  page.compare("conditions.txt");
-}
-
-TEST_CASE("functions that are another one at times are told as in golden/check/forwards.txt") {
-  Page page;
+/// The first half of the page.
+void show_refused(Page& page) {
   of_function(page, "another unrecorded",
               [](const Tensors& in) { return in[0] * (GradMode::enabled() ? 1.0 : 2.0); }, {kX});
   of_function(page, "another shape unrecorded",
@@ -184,6 +96,109 @@ TEST_CASE("functions that are another one at times are told as in golden/check/f
         o.refused = {{kW}};
         return o;
       }());
+}
+
+}  // namespace
+
+TEST_CASE("the calls of checks by tensors are golden/check/tensors.txt") {
+  Page page;
+  by_hand(page, "right", Product{});
+  Options o = plain();
+  o.dtype = Dtype::f32;
+  by_hand(page, "in f32", Product{}, o);
+  o = plain();
+  o.conditions = false;
+  by_hand(page, "without conditions", Product{}, o);
+  o = plain();
+  o.names = {"x", "weight"};
+  o.differentiable = {true, false};
+  o.seed = 9;
+  o.upstream = kX + 1.0;
+  by_hand(page, "one of two", Product{}, o);
+  o = plain();
+  o.mode = check::Mode::projections;
+  o.rtol = 1e-3;
+  o.kinks = {{0, 0.75, 0.5}, {1, {}, 1}};
+  by_hand(page, "sampled", Product{}, o);
+  of_function(page, "masked",
+              [](const Tensors& in) { return where(in[1] > in[2], in[0], in[0] * 2.0); },
+              {kX, kMask, kMask * 0});
+  of_function(page, "three", [](const Tensors& in) { return in[0] * in[1] + in[2]; },
+              {kX, kX + 0.25, kX * 0.5});
+  of_function(page, "a number", [](const Tensors& in) { return in[0] * in[0]; },
+              {tensor(1.5, Dtype::f64)});
+  page.compare("tensors.txt");
+}
+
+TEST_CASE("the calls of checks of second derivatives are golden/check/second.txt") {
+  Page page;
+  const auto second = [&](const std::string& what, const check::Function& f, const Tensors& in,
+                          const Options& o) {
+    show(page, what,
+         [&](Calls& calls) { return check::second(what, with_calls(f, calls), in, o); });
+  };
+  Options o = plain();
+  o.upstream = kX;
+  o.refused = {{kW, kX}};
+  o.names = {"x", "w"};
+  o.conditions = false;
+  second("product", product, {kX, kW}, o);
+  second(
+      "cube", [](const Tensors& in) { return in[0] * in[0] * in[0]; }, {kW}, plain());
+  second(
+      "linear", [](const Tensors& in) { return in[0] * 3.0 + in[1].detach(); }, {kW, kW}, plain());
+  second(
+      "masked", [](const Tensors& in) { return in[0] * in[0]; }, {kW, kMask},
+      o =
+          [] {
+            Options with = plain();
+            with.conditions = false;
+            return with;
+          }());
+  second(
+      "zeros", [](const Tensors& in) { return in[0] * in[0]; }, {kW * 0.0}, o);
+  page.compare("second.txt");
+}
+
+TEST_CASE("what is wrong under one condition is told as in golden/check/conditions.txt") {
+  Page page;
+  by_hand(page, "strided x",
+          Product{bad([](const Tensors& in, const Tensor&) { return strided(in[0]); })});
+  by_hand(page, "strided dy",
+          Product{{}, bad([](const Tensors&, const Tensor& dy) { return strided(dy); })});
+  by_hand(page, "offset w",
+          Product{bad([](const Tensors& in, const Tensor&) { return in[1].offset() > 0; })});
+  by_hand(page, "repeated",
+          Product{bad([](const Tensors& in, const Tensor&) { return in[1].strides()[0] == 0; })});
+  by_hand(page, "poisoned",
+          Product{{}, bad([](const Tensors&, const Tensor&) { return poisoned(); })});
+  by_hand(page, "changing", Product{[n = 0](const Tensors&, const Tensor&) mutable {
+            return ++n > 8 ? 1 + n : 1.0;
+          }});
+  by_hand(page, "nan", Product{[](const Tensors&, const Tensor& dy) {
+            return strided(dy) ? std::nan("") : 1.0;
+          }});
+  by_hand(page, "throws", [](const Tensors& in, const Tensor& dy) {
+    if (strided(in[0])) throw ValueError("not like this");
+    return Product{}(in, dy);
+  });
+  by_hand(
+      page, "of f32",
+      Product{bad([](const Tensors& in, const Tensor&) { return in[0].dtype() == Dtype::f32; })},
+      in_f32());
+  by_hand(
+      page, "of f32, throws",
+      [](const Tensors& in, const Tensor& dy) {
+        if (dy.dtype() == Dtype::f32) throw ValueError("too short");
+        return Product{}(in, dy);
+      },
+      in_f32());
+  page.compare("conditions.txt");
+}
+
+TEST_CASE("functions that are another one at times are told as in golden/check/forwards.txt") {
+  Page page;
+  show_refused(page);
   of_function(page, "no graph", [](const Tensors& in) { return in[0].detach() * 2.0; }, {kX});
   of_function(page, "too large", [](const Tensors& in) { return in[0] * 1e31; },
               {kernel::convert(kX, Dtype::f32)});
@@ -244,7 +259,6 @@ TEST_CASE("smaller inputs that fail too are golden/check/smaller.txt") {
 
 TEST_CASE("what checks by tensors refuse is golden/check/refused_tensors.txt") {
   Page page;
-  const auto f = [](const Tensors& in) { return in[0] * 1.0; };
   const auto with = [&](const std::string& what, const check::Function& g, const Tensors& in,
                         const Options& o) {
     show(page, what, [&](Calls&) { return check::gradients("g", g, in, o); });
@@ -259,13 +273,17 @@ TEST_CASE("what checks by tensors refuse is golden/check/refused_tensors.txt") {
   Options o;
   o.names = {"a", "b"};
   with("names", f, {kX}, o);
-  o = {}, o.differentiable = {true, true};
+  o = {};
+  o.differentiable = {true, true};
   with("flags", f, {kX}, o);
-  o = {}, o.differentiable = {true};
+  o = {};
+  o.differentiable = {true};
   with("integers", f, {kMask}, o);
-  o = {}, o.upstream = kW;
+  o = {};
+  o.upstream = kW;
   with("upstream", f, {kX}, o);
-  o = {}, o.kinks = {{1, 0.0, 1}};
+  o = {};
+  o.kinks = {{1, 0.0, 1}};
   with("kink of no input", f, {kX}, o);
   with(
       "kink of integers", [](const Tensors& in) { return in[0] * 1.0; }, {kX, kMask}, o);

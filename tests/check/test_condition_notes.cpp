@@ -125,7 +125,8 @@ TEST_CASE(
 TEST_CASE("four causes at one input: three are told") {
   Page page;
   Options o;
-  o.smallest = false, o.dtype = Dtype::f32;
+  o.smallest = false;
+  o.dtype = Dtype::f32;
   show(page, "four", [&](Calls&) {
     return check::vjp(
         "product", product,
@@ -139,6 +140,46 @@ TEST_CASE("four causes at one input: three are told") {
         {kX, kW}, o);
   });
   page.compare("four_causes.txt");
+}
+
+TEST_CASE("options that checks by tensors hand on are golden/check/handed_on.txt") {
+  Page page;
+  const Tensor x = tensor({0.0, 1.5, -2.0}, Dtype::f64);
+  for (const check::Kink& kink : {check::Kink{0, {}, 0}, {0, 0.0, 0}, {0, 5.0, 0}, {0, {}, 1}}) {
+    Options o;
+    o.conditions = o.smallest = false;
+    o.kinks = {kink};
+    show(page, "kinks", [&](Calls&) {
+      return check::gradients(
+          "relu", [](const Tensors& in) { return relu(in[0]); }, {x}, o);
+    });
+  }
+  const auto square = [](const Tensors& in) { return in[0] * in[0]; };
+  Options o;
+  show(page, "none of one", [&](Calls& calls) {
+    const auto none = [](const Tensors&, const Tensor&) { return Tensors(); };
+    return check::vjp("square", with_calls(square, calls), none, {kX}, o);
+  });
+  o.dtype = Dtype::f32;
+  show(page, "in f32, by more and less", [&](Calls& calls) {
+    const auto off = [](const Tensors& in, const Tensor& dy) {
+      const Tensor more = tensor({{1.5, 1.01, 1.75}, {1.0, 1.6, 1.2}}, in[0].dtype());
+      const bool wrong = in[0].dtype() == Dtype::f32 && in[0].shape() == more.shape();
+      return Tensors{wrong ? dy * 2.0 * in[0] * more : dy * 2.0 * in[0]};
+    };
+    return check::vjp("square", with_calls(square, calls), off, {kX}, o);
+  });
+  show(page, "in f32, smaller", [&](Calls& calls) {
+    const auto off = [](const Tensors& in, const Tensor& dy) {
+      return Tensors{dy * in[0] * (in[0].dtype() == Dtype::f32 ? 2.5 : 2.0)};
+    };
+    return check::vjp("square", with_calls(square, calls), off, {kX}, o);
+  });
+  o = {};
+  o.refused = {{kW}, {kX}};
+  show(page, "second, refused",
+       [&](Calls& calls) { return check::second("square", with_calls(square, calls), {kX}, o); });
+  page.compare("handed_on.txt");
 }
 
 }  // namespace gradus::tensor_calls

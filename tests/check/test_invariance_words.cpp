@@ -55,6 +55,24 @@ Tensor running_sum(const Tensor& x, std::int64_t ahead) {
   return cat(parts, 1);
 }
 
+/// Sums over the lengths, or over the whole of each row.
+void show_padding(Page& page, const Tensor& x, bool whole) {
+  std::string calls;
+  const auto padded = [&](const Tensor& in, const Lengths& lengths) {
+    calls += "  " + numbers_of(in) + golden::word(lengths) + "\n";
+    std::vector<Tensor> rows;
+    for (std::int64_t b = 0; b < in.size(0); ++b) {
+      const Tensor row = slice(as_numbers(in), 0, b, b + 1);
+      const std::int64_t n = whole ? in.size(1) : lengths[static_cast<std::size_t>(b)];
+      rows.push_back(row + sum(slice(row, 1, 0, n), {1}, true));
+    }
+    return cat(rows, 0);
+  };
+  for (const Lengths& lengths : {Lengths{4, 2}, Lengths{1, 3}, Lengths{4, 4}, Lengths{2}})
+    show(page, "padding", [&](auto) { return check::padding_invariant(padded, x, lengths); });
+  page.line(calls);
+}
+
 }  // namespace
 
 TEST_CASE("differences of all sizes are golden/check/differences.txt") {
@@ -123,20 +141,7 @@ TEST_CASE("what detectors ask and say is golden/check/detectors.txt") {
         };
         return check::cache_invariant(f(as_numbers), start, x);
       });
-      std::string calls;
-      const auto padded = [&](const Tensor& in, const Lengths& lengths) {
-        calls += "  " + numbers_of(in) + golden::word(lengths) + "\n";
-        std::vector<Tensor> rows;
-        for (std::int64_t b = 0; b < in.size(0); ++b) {
-          const Tensor row = slice(as_numbers(in), 0, b, b + 1);
-          const std::int64_t n = whole ? in.size(1) : lengths[static_cast<std::size_t>(b)];
-          rows.push_back(row + sum(slice(row, 1, 0, n), {1}, true));
-        }
-        return cat(rows, 0);
-      };
-      for (const Lengths& lengths : {Lengths{4, 2}, Lengths{1, 3}, Lengths{4, 4}, Lengths{2}})
-        show(page, "padding", [&](auto) { return check::padding_invariant(padded, x, lengths); });
-      page.line(calls);
+      show_padding(page, x, whole);
     }
   }
   page.compare("detectors.txt");

@@ -99,7 +99,9 @@ TEST_CASE("tolerances that options ask for") {
   const Tolerance usual = o.tolerance();
   CHECK((usual.rtol == 1e-7 && usual.atol == 1e-9 && usual.seen == 0.1 && usual.floor == 1e-5 &&
          usual.exact));
-  o.rtol = 1e-3, o.atol = 1e-2, o.resolution = 5e-3;
+  o.rtol = 1e-3;
+  o.atol = 1e-2;
+  o.resolution = 5e-3;
   const Tolerance coarse = o.tolerance();
   CHECK((coarse.rtol == 5e-3 && coarse.atol == 1e-2 && coarse.seen == 5e-3 &&
          coarse.floor == 5e-3 && !coarse.exact));

@@ -48,6 +48,44 @@ std::vector<Values> steps() {
 
 const Values kRotation{0.36, 0.48, -0.8, -0.8, 0.6, 0, 0.48, 0.64, 0.6};
 
+/// The first half of the page.
+void show_residuals(Page& page) {
+  const auto residuals = [&](const Manifold& m, const std::vector<Values>& points) {
+    page.line("==", m.name, "gradient", static_cast<int>(m.gradient));
+    for (const Values& x : points)
+      page.line(x, "off by", golden::shown(m.residual(x), 3), "dimension", m.dimension(x.size()));
+  };
+  const Values one{1, 0, 0, 0, 1, 0, 0, 0, 1}, mirror{1, 0, 0, 0, 1, 0, 0, 0, -1};
+  residuals(
+      quaternion(),
+      {{1, 0, 0, 0}, {0.6, 0, 0.8, 0}, {1, 1, 0, 0}, {1, 0, 0}, {1, 0, 0, 0, 0}, {0.9, 0, 0, 0}});
+  residuals(so3(), {one,
+                    mirror,
+                    {1, 0, 0, 0},
+                    {2, 0, 0, 0, 1, 0, 0, 0, 1},
+                    {0, 1, 0, 0, 0, 1, 1, 0, 0},
+                    {0, 1, 0, 1, 0, 0, 0, 0, 1},
+                    {1, 0.5, 0, 0, 1, 0, 0, 0.25, 1}});
+  std::vector<Values> motions{
+      {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, 1, 7}, {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, -1, 7}, one};
+  for (std::size_t i = 12; i < 17; ++i) {
+    Values whole{0, 1, 0, 5, 0, 0, 1, 6, 1, 0, 0, 7, 0, 0, 0, 1};
+    if (i < 16) whole[i] += 0.5;
+    motions.push_back(whole);
+  }
+  residuals(se3(), motions);
+  residuals(frame(3, 2), {{1, 0, 0, 1, 0, 0},
+                          {1, 0, 1, 0, 0, 0},
+                          {1, 0, 0, 1},
+                          {0, 0.6, 1, 0, 0, 0.8},
+                          {0, 2, 1, 0, 0, 0}});
+  residuals(sphere(), {{1, 0}, {0.6, 0.8}, {1, 1}, {0, 0, 0.5}});
+  residuals(
+      symmetric(),
+      {{1, 2, 2, 3}, {1, 2, 2.5, 3}, {1, 2, 3}, {7}, {0, 0, 0, 0}, {1, 2, 3, 2, 4, 5, 3, 5, 6}});
+  residuals(positive(), {{1, 2}, {0, 1}, {1, -1}, {}, {1e-300}});
+}
+
 }  // namespace
 
 TEST_CASE("matrices multiply, and normal equations are solved, as on paper") {
@@ -180,40 +218,7 @@ TEST_CASE("what completes orthonormal rows is orthonormal, and at right angles t
 
 TEST_CASE("tables of manifolds are golden/check/manifold_tables.txt") {
   Page page;
-  const auto residuals = [&](const Manifold& m, const std::vector<Values>& points) {
-    page.line("==", m.name, "gradient", static_cast<int>(m.gradient));
-    for (const Values& x : points)
-      page.line(x, "off by", golden::shown(m.residual(x), 3), "dimension", m.dimension(x.size()));
-  };
-  const Values one{1, 0, 0, 0, 1, 0, 0, 0, 1}, mirror{1, 0, 0, 0, 1, 0, 0, 0, -1};
-  residuals(
-      quaternion(),
-      {{1, 0, 0, 0}, {0.6, 0, 0.8, 0}, {1, 1, 0, 0}, {1, 0, 0}, {1, 0, 0, 0, 0}, {0.9, 0, 0, 0}});
-  residuals(so3(), {one,
-                    mirror,
-                    {1, 0, 0, 0},
-                    {2, 0, 0, 0, 1, 0, 0, 0, 1},
-                    {0, 1, 0, 0, 0, 1, 1, 0, 0},
-                    {0, 1, 0, 1, 0, 0, 0, 0, 1},
-                    {1, 0.5, 0, 0, 1, 0, 0, 0.25, 1}});
-  std::vector<Values> motions{
-      {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, 1, 7}, {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, -1, 7}, one};
-  for (std::size_t i = 12; i < 17; ++i) {
-    Values whole{0, 1, 0, 5, 0, 0, 1, 6, 1, 0, 0, 7, 0, 0, 0, 1};
-    if (i < 16) whole[i] += 0.5;
-    motions.push_back(whole);
-  }
-  residuals(se3(), motions);
-  residuals(frame(3, 2), {{1, 0, 0, 1, 0, 0},
-                          {1, 0, 1, 0, 0, 0},
-                          {1, 0, 0, 1},
-                          {0, 0.6, 1, 0, 0, 0.8},
-                          {0, 2, 1, 0, 0, 0}});
-  residuals(sphere(), {{1, 0}, {0.6, 0.8}, {1, 1}, {0, 0, 0.5}});
-  residuals(
-      symmetric(),
-      {{1, 2, 2, 3}, {1, 2, 2.5, 3}, {1, 2, 3}, {7}, {0, 0, 0, 0}, {1, 2, 3, 2, 4, 5, 3, 5, 6}});
-  residuals(positive(), {{1, 2}, {0, 1}, {1, -1}, {}, {1e-300}});
+  show_residuals(page);
   page.line("symmetric", symmetric().plus({1, 2, 2, 3}, {0.5, 0.25, -1}),
             symmetric().plus({1, 2, 3, 2, 4, 5, 3, 5, 6}, {1, 2, 3, 4, 5, 6}));
   page.line("positive", positive().plus({1, 2, 4}, {0, std::log(2), -std::log(4)}));

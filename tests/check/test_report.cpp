@@ -54,7 +54,9 @@ TEST_CASE("lines of reports are golden/check/lines.txt") {
         for (const Shape& output : {Shape{}, Shape{3}})
           for (const Verdict verdict : {Verdict::fail, Verdict::inconclusive}) {
             Finding f = at(place, output, 0.5, 1.25);
-            f.kind = kind, f.along = along, f.verdict = verdict;
+            f.kind = kind;
+            f.along = along;
+            f.verdict = verdict;
             f.note = place.empty() ? kLong : "";
             page.line(to_string(kind), place_of(f), "|", in_one_line(f), "\n" + described(f));
           }
@@ -63,7 +65,8 @@ TEST_CASE("lines of reports are golden/check/lines.txt") {
       for (const std::int64_t looked_at : {6, 4})
         for (const std::int64_t compared : {0, 12}) {
           InputSummary s = summary("x", wrong, unseen, "");
-          s.looked_at = looked_at, s.compared = compared;
+          s.looked_at = looked_at;
+          s.compared = compared;
           if (caused) s.cause.name = "SIGN";
           page.line(summary_line(s, 1));
           s.differentiable = false;
@@ -105,7 +108,8 @@ TEST_CASE("maps are golden/check/maps.txt") {
   }
   for (const std::int64_t columns : {60, 61, 75}) {
     std::string map(static_cast<std::size_t>(2 * columns), '.');
-    map[3] = '+', map[59] = '0';
+    map[3] = '+';
+    map[59] = '0';
     draw({2, columns}, map, 0);
   }
   page.compare("maps.txt");

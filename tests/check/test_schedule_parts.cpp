@@ -153,9 +153,11 @@ TEST_CASE("what a budget left out, and what that may miss, is golden/check/left_
     Numeric n{{{0}, {{}, {0.6, -0.9, 1, 2}}, {{}, {-0.25, 3, 1, 1}}},
               {{rough, rough}, {one, two}, {two, one}}};
     page.line(shown_along(n, probes, {}), left_out(s, {"x", {4}, {1, 2, 3, 4}}, n, probes, {}));
-    n.moves.resize(2), n.slopes.resize(2);
+    n.moves.resize(2);
+    n.slopes.resize(2);
     page.line(shown_along(n, probes, {}), left_out(s, {"x", {4}, {1, 2, 3, 4}}, n, probes, {}));
-    n.moves.resize(1), n.slopes.resize(1);
+    n.moves.resize(1);
+    n.slopes.resize(1);
     page.line(shown_along(n, probes, {}));
     try {
       page.line(left_out(s, {"x", {4}, {1, 2, 3, 4}}, n, probes, {}));

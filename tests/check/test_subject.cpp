@@ -33,9 +33,15 @@ Subject changing(const std::string& name, const std::function<double(int)>& afte
 Subject throwing(const std::string& name, bool forward, const std::function<void()>& raise) {
   return pair(name, [&](Functions& f) {
     if (forward)
-      f.forward = [raise](const Arguments&) { return raise(), Values(); };
+      f.forward = [raise](const Arguments&) {
+        raise();
+        return Values();
+      };
     else
-      f.vjp = [raise](const Arguments&, const Values&) { return raise(), Arguments(); };
+      f.vjp = [raise](const Arguments&, const Values&) {
+        raise();
+        return Arguments();
+      };
   });
 }
 

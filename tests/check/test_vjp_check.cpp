@@ -100,16 +100,20 @@ struct Choice {
 
 std::vector<Choice> choices() {
   RawOptions rtol, coarse, sampled, full, seed, upstream, shape, alone, few, bent;
-  rtol.rtol = 1e-3, rtol.atol = 1e-2;
+  rtol.rtol = 1e-3;
+  rtol.atol = 1e-2;
   coarse.resolution = 1e-2;
-  sampled.mode = Mode::projections, sampled.rows = 2, sampled.columns = 1;
+  sampled.mode = Mode::projections;
+  sampled.rows = 2;
+  sampled.columns = 1;
   sampled.projections = 2;
   full.mode = Mode::full;
   seed.seed = 7;
   upstream.upstream = {1, -2, 0.5};
   shape.output_shape = {3, 1};
   alone.beside = false;
-  few.findings = 1, few.projections = 0;
+  few.findings = 1;
+  few.projections = 0;
   bent.kinks = {{0, 0.0, 0.25}, {0, 3.0, 1}};
   return {{"as it is", {}},      {"rtol", rtol}, {"coarse", coarse},     {"sampled", sampled},
           {"full", full},        {"seed", seed}, {"upstream", upstream}, {"shape", shape},
@@ -174,8 +178,10 @@ TEST_CASE("checks that are sampled are golden/check/sampled.txt") {
   Page page;
   RawOptions sampled, small;
   sampled.mode = Mode::projections;
-  sampled.rows = 3, sampled.columns = 4;
-  small.rows = 3, small.columns = 4;
+  sampled.rows = 3;
+  sampled.columns = 4;
+  small.rows = 3;
+  small.columns = 4;
   const auto wrong = [](std::size_t j, bool by_output) {
     return [=](Arguments& dx, const Values& dy) { dx[0][j] += by_output ? dy[5] : dy[0] + dy[8]; };
   };

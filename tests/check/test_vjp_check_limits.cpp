@@ -1,4 +1,4 @@
-// From which size on a Jacobian is sampled, and what a budget leaves out: calls, notes and findings.
+// From which size on a Jacobian is sampled, and what a budget leaves out: calls, notes, findings.
 #include <chrono>
 
 #include "gradus/tests/check/recorded.h"
@@ -59,7 +59,9 @@ TEST_CASE("Jacobians are whole up to 256 outputs and 2048 elements") {
   Page page;
   for (const std::size_t outputs : {255U, 256U, 257U}) show_sizes(page, outputs, 2, {});
   RawOptions few;
-  few.rows = 2, few.columns = 3, few.projections = 1;
+  few.rows = 2;
+  few.columns = 3;
+  few.projections = 1;
   for (const std::size_t outputs : {2U, 3U, 256U, 257U}) show_sizes(page, outputs, 5, few);
   page.compare("sizes.txt");
 }
@@ -67,7 +69,8 @@ TEST_CASE("Jacobians are whole up to 256 outputs and 2048 elements") {
 TEST_CASE("Jacobians are whole up to 2048 elements, those that do not move among them") {
   Page page;
   RawOptions few;
-  few.columns = 3, few.projections = 1;
+  few.columns = 3;
+  few.projections = 1;
   show_sizes(page, 1, 2049, few);
   for (const std::size_t others : {2043U, 2044U}) {
     Subject s{"sums", {numbered(5), {"mask", {}, Values(others, 1.0), false}}, sums(2, 3)};
@@ -82,7 +85,9 @@ TEST_CASE("Jacobians are whole up to 2048 elements, those that do not move among
 TEST_CASE("wrong elements of large inputs, in a sample and in all of them") {
   Page page;
   RawOptions few;
-  few.mode = Mode::projections, few.rows = 2, few.columns = 3;
+  few.mode = Mode::projections;
+  few.rows = 2;
+  few.columns = 3;
   for (const std::size_t wrong : {0U, 7U, 19U}) {
     Subject s{"sums", {numbered(20)}, sums(4, wrong)};
     show(page, "wrong at " + std::to_string(wrong), s, few);

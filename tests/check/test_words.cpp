@@ -63,7 +63,8 @@ TEST_CASE("arrays: counts, indices, sizes and closeness are golden/check/arrays.
       page.line(row);
     }
   Matrix m{2, 3};
-  m(1, 0) = 5, m(0, 2) = 7;
+  m(1, 0) = 5;
+  m(0, 2) = 7;
   page.line(m.values, static_cast<const Matrix&>(m)(1, 0));
   Random random(1234567);
   for (int i = 0; i < 5; ++i) page.line(std::to_string(random.next()));
