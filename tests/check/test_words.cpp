@@ -12,8 +12,7 @@ TEST_CASE("numbers, lists and words are golden/check/words.txt") {
   for (const double v : {0.0, 1.0, -2.5, 1e-7, 123456789.0, 0.1234567891, 1e300, HUGE_VAL,
                          std::nan(""), -std::nan("")})
     for (const int digits : {1, 3, 7, 17}) page.line(number(v, digits));
-  page.line(joined("a", 1, std::string("b"), 2.5, 'c', 1234567.0, true, -3), joined(),
-            joined(0.1F));
+  page.line(joined("a", 1, std::string("b"), true, -3, "c"), joined(), joined(7));
   for (const Shape& shape : {Shape{}, {3}, {-1, 20, 0}})
     page.line(list(shape), indexed("x", shape), share(2, 7), without_trailing_blanks("a b   "),
               "[" + without_trailing_blanks("   ") + "]");
