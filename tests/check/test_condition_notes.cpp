@@ -61,6 +61,33 @@ TEST_CASE("results that differ by a little and by much are golden/check/trials.t
   page.compare("trials.txt");
 }
 
+TEST_CASE("numbers where none are expected, and sums of many, are golden/check/sums.txt") {
+  Page page;
+  const auto root = [](const Tensors& in) { return sqrt(in[0]) * in[1]; };
+  for (const double value : {0.5, -2.0, std::nan("")})
+    with_trial(page, "instead of nan " + golden::shown(value), {kX, kW}, root,
+               [&](check::Trial& t) {
+                 const bool right = t.same("here", kCause, [&] {
+                   check::Result r = t.f.run(t.x, t.dy);
+                   const Tensor one = slice(slice(r.y = r.y.clone(), 0, 0, 1), 1, 1, 2);
+                   one.detach().fill_(value);
+                   return r;
+                 });
+                 page.line(right);
+               });
+  const auto total = [](const Tensors& in) { return sum(in[0] * in[0]); };
+  for (int bits = -48; bits <= -38; ++bits)
+    with_trial(page, "2 to the " + std::to_string(bits), {kX, kW}, total, [&](check::Trial& t) {
+      const bool right = t.same("here", kCause, [&] {
+        check::Result r = t.f.run(t.x, t.dy);
+        r.y = r.y * (1 + std::ldexp(1.0, bits));
+        return r;
+      });
+      page.line(right);
+    });
+  page.compare("sums.txt");
+}
+
 TEST_CASE("shapes that differ, parts that are left out, and what is thrown") {
   Page page;
   const auto with = [&](const std::string& what,
@@ -154,6 +181,14 @@ TEST_CASE("options that checks by tensors hand on are golden/check/handed_on.txt
           "relu", [](const Tensors& in) { return relu(in[0]); }, {x}, o);
     });
   }
+  show(page, "each of its kinks, none at 0", [&](Calls&) {
+    Options each;
+    each.conditions = each.smallest = false;
+    each.kinks = {{0, {}, 0}};
+    return check::gradients(
+        "relu", [](const Tensors& in) { return relu(in[0] - 1.5); },
+        {tensor({0.5, 1.5, -2.0}, Dtype::f64)}, each);
+  });
   const auto square = [](const Tensors& in) { return in[0] * in[0]; };
   Options o;
   show(page, "none of one", [&](Calls& calls) {
@@ -179,6 +214,12 @@ TEST_CASE("options that checks by tensors hand on are golden/check/handed_on.txt
   o.refused = {{kW}, {kX}};
   show(page, "second, refused",
        [&](Calls& calls) { return check::second("square", with_calls(square, calls), {kX}, o); });
+  o = {};
+  o.conditions = false;
+  show(page, "second, of what has no gradient", [&](Calls& calls) {
+    const auto apart = [](const Tensors& in) { return in[0].detach() * 2.0; };
+    return check::second("apart", with_calls(apart, calls), {kX}, o);
+  });
   page.compare("handed_on.txt");
 }
 

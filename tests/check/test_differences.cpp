@@ -93,4 +93,44 @@ TEST_CASE("slopes with one step: what lies between, one side alone, and the unit
   page.compare("one_step.txt");
 }
 
+TEST_CASE("what is kept of the slopes tried is golden/check/kept.txt") {
+  Page page;
+  const auto slope = [](double value, double change, double noise, double gap, double step) {
+    Slope s{.value = value, .change = change, .noise = noise, .step = step};
+    s.left = value - gap / 2;
+    s.right = value + gap / 2;
+    return s;
+  };
+  std::vector<std::vector<Slope>> tried;
+  for (const double gap : {0.0, 1e-6, 1e-2, 1.0})
+    for (const double noise : {1e-15, 1e-9, 1e-3})
+      for (const double change : {0.0, 1e-7, 0.2}) {
+        std::vector<Slope> steps;
+        for (int k = 0; k < 4; ++k)
+          steps.push_back(slope(k == 1 ? 2 : 1, change * (k + 1), noise * (4 - k),
+                                gap * (k == 2 ? 3 : 1), std::ldexp(1.0, -2 * k - 2)));
+        tried.push_back(steps);
+        steps[2] = {};
+        tried.push_back(steps);
+        tried.push_back({steps[0], steps[2]});
+      }
+  for (const std::vector<Slope>& steps : tried)
+    for (const double scale : {0.0, 1e4}) {
+      const Goal goal{.scale = scale};
+      std::string each;
+      for (const Slope& s : steps)
+        each += std::string(smooth(s, goal) ? "s" : ".") + (settled(s, goal) ? "t" : ".") +
+                (hidden(s, goal) ? "h " : ". ");
+      page.line(each, largest_resolved(steps, 0.5, {}), "best", seen(best_of(steps, goal)));
+      for (const double ulp : {1e-16, 1e-6, 4e-5, 1e-2}) {
+        Slope best = best_of(steps, goal), lost;
+        allow_for_rounding(steps, ulp, goal, best);
+        allow_for_rounding(steps, ulp, goal, lost);
+        page.line("  ", golden::shown(ulp), golden::shown(best.noise, 5), seen(lost),
+                  golden::shown(lost.noise, 5));
+      }
+    }
+  page.compare("kept.txt");
+}
+
 }  // namespace gradus::check::column_cases

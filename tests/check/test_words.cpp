@@ -34,6 +34,7 @@ TEST_CASE("paragraphs of all lengths are golden/check/paragraphs.txt") {
       }
     for (std::size_t head = 66; head <= 78; ++head)
       page.line(wrapped(std::string(head, 'x') + " " + std::string(3, 'y') + " z", indent) + "|");
+    page.line(wrapped(" " + std::string(90, 'x'), indent) + "|");
     page.line(wrapped(std::string(80, ' ') + "x", indent) + wrapped("   three before", indent) +
               "|");
   }
@@ -50,9 +51,9 @@ TEST_CASE("arrays: counts, indices, sizes and closeness are golden/check/arrays.
     }
   }
   const std::vector<Values> all{
-      {},          {0},        {1},        {-2, 1},    {1 + 1e-9, nan}, {1, nan},
-      {inf, 3},    {-inf, 3},  {nan, nan}, {0, 0},     {1e200, -1e200}, {3, 4},
-      {1e-320, 0}, {-5, 0.25}, {2, 1},     {2.002, 1}, {1, 2.003}};
+      {},          {0},        {1},        {-2, 1},       {1 + 1e-9, nan}, {1, nan},
+      {inf, 3},    {-inf, 3},  {nan, nan}, {0, 0},        {1e200, -1e200}, {3, 4},
+      {1e-320, 0}, {-5, 0.25}, {2, 1},     {2.002001, 1}, {1, 2.003}};
   for (const Values& x : all)
     page.line(x, "largest", largest_of(x), "rms", rms(x), scaled(x, -2.0));
   for (const double share : {0.0, 1e-3})
