@@ -21,8 +21,8 @@ inline std::string name_of(const Comparison& d, double c) {
     if (v == 0 || v == 1) return "";
     if (is(v)) return text;
     if (is(1 / v)) return "1/" + text;
-    if (v > 0 && is(std::sqrt(v))) return "√" + text;
-    if (v > 0 && is(1 / std::sqrt(v))) return "1/√" + text;
+    if (is(std::sqrt(v))) return "√" + text;  // of a negative number NaN, which is no c
+    if (is(1 / std::sqrt(v))) return "1/√" + text;
     if (v > 1 && is(v / (v - 1))) return text + "/(" + text + " - 1)";
     if (v > 1 && is((v - 1) / v)) return "(" + text + " - 1)/" + text;
     return "";
@@ -51,7 +51,7 @@ inline Cause constant_factor(const Comparison& d) {
     nn += d.n.values[p] * d.n.values[p];
     terms += std::abs(d.n.values[p]) > d.fuzz ? 1U : 0U;
   }
-  const double c = nn > 0 ? an / nn : 0;
+  const double c = an / nn;  // NaN, which explains nothing, where N is 0
   const bool none = largest_of(d.a.values) <= d.fuzz, sign = std::abs(c + 1) < 1e-6;
   if (none)
     return {"NO GRADIENT", "nothing reaches '" + d.self.name + "': every derivative is 0",

@@ -74,6 +74,18 @@ TEST_CASE("where nothing is measured a factor is none, and any gradient is a lea
   CHECK(gradient_leak(Comparison(e)).name == "LEAK");
 }
 
+TEST_CASE("a factor beside another is told in seven digits") {
+  using evidence_cases::plain_entry;
+  const Evidence n = evidence_cases::right({5}, {3}, plain_entry);
+  const Values x = n.inputs[0].values;
+  const Evidence e =
+      evidence_cases::spoiled(n, [x](auto i, auto j) { return 0.7 * x[j] * plain_entry(i, j); });
+  const Cause cause = varying_factor(Comparison(e));
+  CHECK(cause.name == "FACTOR");
+  CHECK(cause.why == "too much in dx is a factor x, and one of 1.428571");
+  CHECK(cause.hint == "divide dx by x");
+}
+
 TEST_CASE("an infinite side is no number, and a little rounding widens what counts as 0") {
   for (const bool left : {false, true}) {
     Slope s{.value = 1, .noise = 1e-12, .left = 0, .right = 2, .kink = true};
