@@ -133,7 +133,7 @@ class Steps {
       const double h = -calls_[i] / 3;
       bool six = i + 6 <= calls_.size() && h != 0;
       for (std::size_t k = 0; k < 6 && six; ++k)
-        six = std::abs(calls_[i + k] / h - (k < 3 ? k - 3.0 : k - 2.0)) < 1e-3;
+        six = std::abs(calls_[i + k] / h - (static_cast<double>(k) - (k < 3 ? 3 : 2))) < 1e-3;
       result += six ? (h < 0 ? " -6x" : " 6x") +
                           golden::shown(std::round(100 * std::log2(std::abs(h))) / 100)
                     : " @" + golden::shown(calls_[i], 4);

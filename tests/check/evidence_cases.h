@@ -22,6 +22,8 @@ inline Values plain(Index count, double from = 0.75) {
   return x;
 }
 
+inline double real(Index i) { return static_cast<double>(i); }
+
 /// Like the entries of a Jacobian: short in binary, both signs, no pattern, none 0.
 inline double plain_entry(Index i, Index j) {
   const auto mixed = static_cast<double>((i * 37 + j * 11 + i * j * 5) % 64);

@@ -80,7 +80,10 @@ TEST_CASE("slopes with one step: what lies between, one side alone, and the unit
       for (const double h : {0x1p-9, 0.5})
         for (const int kind : {0, 1, 2}) {
           const Values noise(3, 1e-5);
-          Goal goal{.unit = 3, .natural = kind == 1 ? 0.25 : 1.0, .one_sided = kind == 1};
+          Goal goal;
+          goal.unit = 3;
+          goal.natural = kind == 1 ? 0.25 : 1.0;
+          goal.one_sided = kind == 1;
           if (kind == 2) goal.noise = &noise;
           Steps steps(x);
           const Line line = [&](double t) {
@@ -116,7 +119,8 @@ TEST_CASE("what is kept of the slopes tried is golden/check/kept.txt") {
       }
   for (const std::vector<Slope>& steps : tried)
     for (const double scale : {0.0, 1e4}) {
-      const Goal goal{.scale = scale};
+      Goal goal;
+      goal.scale = scale;
       std::string each;
       for (const Slope& s : steps)
         each += std::string(smooth(s, goal) ? "s" : ".") + (settled(s, goal) ? "t" : ".") +

@@ -117,10 +117,11 @@ TEST_CASE("maps are golden/check/maps.txt") {
 
 TEST_CASE("whole reports are golden/check/reports.txt") {
   Page page;
-  Report r{.name = "soft",
-           .counts = {12, 3, 0},
-           .seed = 7,
-           .reproduce = "check::raw(\"soft\", …).seed(7)"};
+  Report r;
+  r.name = "soft";
+  r.counts = {12, 3, 0};
+  r.seed = 7;
+  r.reproduce = "check::raw(\"soft\", …).seed(7)";
   show(page, "nothing", r);
   r.inputs = {summary("x", 0, 0, ""), summary("w", 0, 0, "")};
   show(page, "pass", r);
@@ -138,7 +139,7 @@ TEST_CASE("whole reports are golden/check/reports.txt") {
     r.findings.back().input = k;
   }
   show(page, "without causes", r);
-  for (const std::string& second : {"SIGN", "SCALE"}) {
+  for (const char* second : {"SIGN", "SCALE"}) {
     r.inputs[0].cause = {"SIGN", "a minus", "look again"};
     r.inputs[1].cause = {second, "a minus", "look again"};
     show(page, "causes", r);
@@ -151,7 +152,9 @@ TEST_CASE("whole reports are golden/check/reports.txt") {
   r.findings[0].analytic = std::nan("");
   r.findings[0].numeric = -HUGE_VAL;
   r.findings[1].note = "\"quoted\" \\ \x01\x1f\n<a & b>";
-  page.line(r.json() + junit({}) + junit({r, Report{.name = "f < \"g\" & 'h'\t\x02\r\n"}}));
+  Report other;
+  other.name = "f < \"g\" & 'h'\t\x02\r\n";
+  page.line(r.json() + junit({}) + junit({r, other}));
   r.add({.verdict = Verdict::inconclusive});
   page.line(to_string(r.verdict), r.findings.size());
   page.compare("reports.txt");
@@ -170,7 +173,9 @@ TEST_CASE("the smallest sizes that fail are found in this order of tries") {
     std::string tried;
     const auto make = [&](const Shape& n) {
       tried += list(n) + (fails(n) ? "! " : " ");
-      Report report{.name = list(n), .verdict = fails(n) ? Verdict::fail : Verdict::pass};
+      Report report;
+      report.name = list(n);
+      report.verdict = fails(n) ? Verdict::fail : Verdict::pass;
       if (kind != 0 || n[1] > 2)
         report.findings = {{.kind = Kind::structure, .note = "no, at " + list(n)}};
       return report;

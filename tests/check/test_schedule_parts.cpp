@@ -193,7 +193,8 @@ TEST_CASE("progress is a line on a terminal that is written over") {
 
 TEST_CASE("a report is in colour on a terminal, and nowhere else") {
   if (std::getenv("NO_COLOR") != nullptr) return;
-  const Report report{.name = "f"};
+  Report report;
+  report.name = "f";
   const std::string text = on_a_terminal([&](auto flush) {
     std::cerr << report << std::flush;
     flush();

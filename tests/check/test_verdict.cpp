@@ -114,7 +114,8 @@ TEST_CASE("the six-point formula and the sides are exact for polynomials of thei
     p[degree] = 1;
     const Slope s = measured(around(p, 2, 0.25), 2, 0.25, 0x1p-52, 0);
     const double right =
-        degree == 0 ? 0 : static_cast<double>(degree) * std::pow(2.0, degree - 1.0);
+        degree == 0 ? 0
+                    : static_cast<double>(degree) * std::pow(2.0, static_cast<double>(degree) - 1);
     CAPTURE(degree);
     CHECK(std::abs(s.value - right) <= 1e-11);
     CHECK((degree > 4) == (std::abs(s.change) > 1e-9));

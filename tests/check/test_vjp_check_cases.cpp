@@ -50,9 +50,9 @@ TEST_CASE("a term is named where four entries agree beside those that fix it, an
   using evidence_cases::right;
   for (const std::int64_t outputs : {1, 2, 3})
     for (const std::int64_t n : {3, 4, 5, 6}) {
-      const Evidence e =
-          evidence_cases::spoiled(right({n}, {outputs}, plain_entry),
-                                  [](auto i, auto j) { return plain_entry(i, j) + 1 + i; });
+      const Evidence e = evidence_cases::spoiled(
+          right({n}, {outputs}, plain_entry),
+          [](auto i, auto j) { return plain_entry(i, j) + 1 + evidence_cases::real(i); });
       const Values ones(static_cast<std::size_t>(n), 1.0), none(static_cast<std::size_t>(n), 0.0);
       const Comparison d(e);
       CAPTURE(outputs, n);
@@ -69,7 +69,7 @@ TEST_CASE("a term is named where four entries agree beside those that fix it, an
 TEST_CASE("where nothing is measured a factor is none, and any gradient is a leak") {
   const Evidence e =
       evidence_cases::spoiled(evidence_cases::right({3}, {3}, [](auto, auto) { return 0.0; }),
-                              [](auto i, auto j) { return 1.0 + i + j; });
+                              [](auto i, auto j) { return 1 + evidence_cases::real(i + j); });
   CHECK(constant_factor(Comparison(e)).name.empty());
   CHECK(gradient_leak(Comparison(e)).name == "LEAK");
 }

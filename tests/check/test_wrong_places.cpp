@@ -89,7 +89,8 @@ std::vector<Way> others(const Evidence& e) {
     return std::vector<Way>{
         {"0 " + name, [=](Index i, Index j) { return chosen(i, j) ? 0 : n(i, j); }},
         {"doubled " + name, [=](Index i, Index j) { return (chosen(i, j) ? 2 : 1) * n(i, j); }},
-        {"more " + name, [=](Index i, Index j) { return n(i, j) + (chosen(i, j) ? 0.5 + j : 0); }}};
+        {"more " + name,
+         [=](Index i, Index j) { return n(i, j) + (chosen(i, j) ? 0.5 + real(j) : 0); }}};
   };
   std::vector<Way> all{{"right", [n](Index i, Index j) { return n(i, j); }},
                        {"by columns",
@@ -168,7 +169,7 @@ TEST_CASE("a Jacobian under test by columns, and gradients of one another") {
 
 TEST_CASE("permutations are looked for among 3 to 512") {
   for (const Index count : {2, 3, 512, 513}) {
-    const Entry one = [](Index i, Index j) { return i == 0 ? j + 1.0 : 0; };
+    const Entry one = [](Index i, Index j) { return i == 0 ? real(j) + 1 : 0; };
     const auto n = static_cast<std::int64_t>(count);
     const Evidence e = spoiled(right({n}, {1}, one),
                                [&](Index i, Index j) { return one(i, (j * 5 + 1) % count); });

@@ -76,9 +76,10 @@ std::vector<Way> factors(const Evidence& e) {
     all.push_back({"groups of " + std::to_string(group), [n, group](Index i, Index j) {
                      return n(i, j) * (1.5 + static_cast<double>(j / group));
                    }});
-  all.push_back({"strided", [n, width](Index i, Index j) { return n(i, j) * (j % width + 1.5); }});
   all.push_back(
-      {"by output", [n, width](Index i, Index j) { return n(i, j) * (i / width + 1.5); }});
+      {"strided", [n, width](Index i, Index j) { return n(i, j) * (real(j % width) + 1.5); }});
+  all.push_back(
+      {"by output", [n, width](Index i, Index j) { return n(i, j) * (real(i / width) + 1.5); }});
   all.push_back(
       {"first row 0", [n, width](Index i, Index j) { return j < width ? 0 : 3 * n(i, j); }});
   return all;
@@ -94,7 +95,8 @@ std::vector<Way> constants(const Evidence& e) {
         {"times " + golden::shown(c, 8), [n, c](Index i, Index j) { return c * n(i, j); }});
   all.push_back({"dy", [](Index i, Index j) { return i == j ? 1 : 0; }});
   all.push_back({"twice dy", [](Index i, Index j) { return i == j ? 2 : 0; }});
-  all.push_back({"a diagonal", [n](Index i, Index j) { return i == j ? n(i, j) + 1 + i * i : 0; }});
+  all.push_back(
+      {"a diagonal", [n](Index i, Index j) { return i == j ? n(i, j) + 1 + real(i * i) : 0; }});
   all.push_back(
       {"all other", [n](Index i, Index j) { return n(i, j) + plain_entry(j + 9, i + 4); }});
   return all;
