@@ -35,6 +35,27 @@ void with_trial(Page& page, const std::string& what, const Tensors& in, const ch
     page.line("  ", input.name, input.cause.name, input.cause.why, input.cause.hint);
 }
 
+void show_kinks(Page& page) {
+  const Tensor x = tensor({0.0, 1.5, -2.0}, Dtype::f64);
+  for (const check::Kink& kink : {check::Kink{0, {}, 0}, {0, 0.0, 0}, {0, 5.0, 0}, {0, {}, 1}}) {
+    Options o;
+    o.conditions = o.smallest = false;
+    o.kinks = {kink};
+    show(page, "kinks", [&](Calls&) {
+      return check::gradients(
+          "relu", [](const Tensors& in) { return relu(in[0]); }, {x}, o);
+    });
+  }
+  show(page, "each of its kinks, none at 0", [&](Calls&) {
+    Options each;
+    each.conditions = each.smallest = false;
+    each.kinks = {{0, {}, 0}};
+    return check::gradients(
+        "relu", [](const Tensors& in) { return relu(in[0] - 1.5); },
+        {tensor({0.5, 1.5, -2.0}, Dtype::f64)}, each);
+  });
+}
+
 }  // namespace
 
 TEST_CASE("results that differ by a little and by much are golden/check/trials.txt") {
@@ -171,24 +192,7 @@ TEST_CASE("four causes at one input: three are told") {
 
 TEST_CASE("options that checks by tensors hand on are golden/check/handed_on.txt") {
   Page page;
-  const Tensor x = tensor({0.0, 1.5, -2.0}, Dtype::f64);
-  for (const check::Kink& kink : {check::Kink{0, {}, 0}, {0, 0.0, 0}, {0, 5.0, 0}, {0, {}, 1}}) {
-    Options o;
-    o.conditions = o.smallest = false;
-    o.kinks = {kink};
-    show(page, "kinks", [&](Calls&) {
-      return check::gradients(
-          "relu", [](const Tensors& in) { return relu(in[0]); }, {x}, o);
-    });
-  }
-  show(page, "each of its kinks, none at 0", [&](Calls&) {
-    Options each;
-    each.conditions = each.smallest = false;
-    each.kinks = {{0, {}, 0}};
-    return check::gradients(
-        "relu", [](const Tensors& in) { return relu(in[0] - 1.5); },
-        {tensor({0.5, 1.5, -2.0}, Dtype::f64)}, each);
-  });
+  show_kinks(page);
   const auto square = [](const Tensors& in) { return in[0] * in[0]; };
   Options o;
   show(page, "none of one", [&](Calls& calls) {

@@ -34,6 +34,15 @@ InputSummary summary(const std::string& name, std::int64_t wrong, std::int64_t u
           .map = map};
 }
 
+Report passed() {
+  Report r;
+  r.name = "soft";
+  r.counts = {12, 3, 0};
+  r.seed = 7;
+  r.reproduce = "check::raw(\"soft\", …).seed(7)";
+  return r;
+}
+
 void show(Page& page, const std::string& what, const Report& r) {
   page.line("== " + what + "\n" + r.text());
 }
@@ -117,11 +126,7 @@ TEST_CASE("maps are golden/check/maps.txt") {
 
 TEST_CASE("whole reports are golden/check/reports.txt") {
   Page page;
-  Report r;
-  r.name = "soft";
-  r.counts = {12, 3, 0};
-  r.seed = 7;
-  r.reproduce = "check::raw(\"soft\", …).seed(7)";
+  Report r = passed();
   show(page, "nothing", r);
   r.inputs = {summary("x", 0, 0, ""), summary("w", 0, 0, "")};
   show(page, "pass", r);
