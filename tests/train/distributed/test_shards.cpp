@@ -6,7 +6,8 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
-#include "gradus/tests/support/catch.h"
+#include "gradus/tests/io/unsynced.h"
+#include "gradus/tests/support/outcomes.h"
 #include "gradus/tests/train/distributed/runs.h"
 #include "gradus/train/distributed/fold.h"
 #include "gradus/train/distributed/threads.h"
@@ -21,6 +22,51 @@ std::string on_threads(int processes, const ShardedRun& how) {
     if (transport.rank() == 0) result = own;
   });
   return result;
+}
+
+/// Another transport, and what each exchange of it was for, and how many bytes went to whom.
+class Recorded final : public distributed::Transport {
+ public:
+  explicit Recorded(distributed::Transport& of) : of_(of) {}
+  int rank() const override { return of_.rank(); }
+  int size() const override { return of_.size(); }
+  [[noreturn]] void end_all(const std::string& why) override {
+    of_.end_all(why);
+    fail<Error>(why);
+  }
+  std::string text;
+
+ private:
+  void exchange_others(const std::vector<distributed::ConstBytes>& out,
+                       const std::vector<distributed::Bytes>& in) override {
+    const std::string where = describe();
+    text += where.substr(where.find("at step")) + ":";
+    for (const distributed::ConstBytes& each : out) text += str_cat(" ", each.size());
+    text += ", from others";
+    for (const distributed::Bytes& each : in) text += str_cat(" ", each.size());
+    text += "\n";
+    of_.exchange(out, in);
+  }
+  distributed::Transport& of_;
+};
+
+TEST_CASE("what processes of a run tell each other, and what each is at when it waits") {
+  const Folder here;
+  const Unsynced quick;
+  ShardedRun how;
+  how.steps = 2, how.shards = 5, how.directory = here / "alone";
+  const std::string alone = run_sharded(how, distributed::alone());
+  how.directory = here / "three";
+  std::vector<std::string> texts(3);
+  std::string result;
+  distributed::run_threads(3, [&](distributed::Transport& transport) {
+    Recorded recorded(transport);
+    const std::string own = run_sharded(how, recorded);
+    if (transport.rank() == 0) result = own;
+    texts[static_cast<std::size_t>(transport.rank())] = recorded.text;
+  });
+  CHECK(result == alone);
+  check_said("traffic", "rank 0\n" + texts[0] + "rank 1\n" + texts[1] + "rank 2\n" + texts[2]);
 }
 
 TEST_CASE("the same bits for any number of processes", "[once]") {

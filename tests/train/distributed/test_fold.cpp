@@ -1,0 +1,74 @@
+// A fold's parts and sums against the tree of shard numbers written out.
+#include <vector>
+
+#include "gradus/ops/create.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/train/distributed/fold.h"
+
+namespace gradus::testing {
+namespace {
+
+using distributed::Subtree;
+
+/// From left to right the largest node that begins there and ends in the range.
+std::vector<Subtree> plain_subtrees(std::int64_t begin, std::int64_t end) {
+  std::vector<Subtree> places;
+  while (begin < end) {
+    std::int64_t level = 0;
+    while (begin % (std::int64_t{2} << level) == 0 && begin + (std::int64_t{2} << level) <= end)
+      ++level;
+    places.push_back({level, begin >> level});
+    begin += std::int64_t{1} << level;
+  }
+  return places;
+}
+
+/// Numbers whose sum depends on its order: 2^24 absorbs a 1 in f32, but not a 2.
+float number(std::int64_t shard) {
+  const float some[] = {16777216.0F, 1.0F, 3.0F, -16777216.0F, 1.0F, 1.0F, 0.5F};
+  return some[shard * shard % 7];
+}
+
+float plain_sum(const Subtree& place) {
+  if (place.level == 0) return number(place.index);
+  return plain_sum({place.level - 1, 2 * place.index}) +
+         plain_sum({place.level - 1, 2 * place.index + 1});
+}
+
+}  // namespace
+
+TEST_CASE("a fold holds the nodes that its shards complete, and their sums in the tree's order") {
+  for (std::int64_t begin = 0; begin < 18; ++begin)
+    for (std::int64_t end = begin + 1; end <= 18; ++end) {
+      CAPTURE(begin, end);
+      const std::vector<Subtree> wanted = plain_subtrees(begin, end);
+      REQUIRE(distributed::subtrees({begin, end}) == wanted);
+      distributed::Fold fold;
+      for (std::int64_t s = begin; s < end; ++s) fold.push({0, s}, full({1}, number(s)));
+      REQUIRE(fold.parts().size() == wanted.size());
+      float sum = plain_sum(wanted.back());
+      for (std::size_t i = wanted.size(); i-- > 0;) {
+        REQUIRE(fold.parts()[i].first == wanted[i]);
+        REQUIRE(fold.parts()[i].second.item() == plain_sum(wanted[i]));
+        if (i + 1 < wanted.size()) sum = plain_sum(wanted[i]) + sum;
+      }
+      REQUIRE(fold.finish().item() == sum);
+      REQUIRE(fold.parts().empty());
+      fold.push({0, begin}, full({1}, 2));
+      fold.clear();
+      REQUIRE(fold.parts().empty());
+    }
+  CHECK(distributed::subtrees({3, 3}).empty());
+}
+
+TEST_CASE("shards of a process begin at its part of their number, rounded down") {
+  for (std::int64_t shards = 1; shards <= 12; ++shards)
+    for (int size = 1; size <= 5; ++size)
+      for (int rank = 0; rank < size; ++rank) {
+        const distributed::ShardRange own = distributed::shards_of(rank, size, shards);
+        CHECK(own.begin == shards * rank / size);
+        CHECK(own.end == shards * (rank + 1) / size);
+      }
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,161 @@
+// An optimiser in parts against the same in one piece: cuts, steps, norms and states, to the bit.
+#include <memory>
+
+#include "gradus/base/random.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/support/outcomes.h"
+#include "gradus/train/distributed/parts.h"
+#include "gradus/train/distributed/threads.h"
+#include "gradus/train/muon.h"
+
+namespace gradus::testing {
+namespace {
+
+using distributed::Transport;
+using Floats = std::vector<float>;
+
+/// Tensors smaller and larger than the 1,024 numbers at which parameters are cut.
+const std::vector<Shape> kShapes = {{3, 5}, {2100}, {1}, {7, 300}, {1024}, {40}};
+
+struct Set {
+  std::vector<nn::NamedTensor> all;
+  std::unique_ptr<optim::Optimizer> optimizer;
+
+  explicit Set(int kind) {
+    seed(7);
+    for (const Shape& shape : kShapes)
+      all.push_back({str_cat("p", all.size()), nn::parameter(randn(shape))});
+    if (kind == 0) optimizer = std::make_unique<optim::SGD>(all, optim::SGDOptions{.lr = 0.1});
+    if (kind == 1) optimizer = std::make_unique<optim::AdamW>(optim::decay_matrices_only(all, 0.1));
+    if (kind == 2) {
+      optim::MuonGroups groups = optim::muon_groups(all);
+      optimizer = std::make_unique<optim::Muon>(groups.matrices, groups.others);
+    }
+    optimizer->report_unreached(false);
+  }
+  Floats numbers() const {  // in the order of the groups
+    Floats out;
+    for (const nn::NamedTensor& each : optimizer->flat()) {
+      const Floats more = each.tensor.detach().to_vector<float>();
+      out.insert(out.end(), more.begin(), more.end());
+    }
+    return out;
+  }
+};
+
+/// Of a step: the numbers of all gradients, in the order of the groups, and which there are.
+Tensor gradient(std::int64_t step) {
+  seed(100 + static_cast<std::uint64_t>(step));
+  return randn({15 + 2100 + 1 + 2100 + 1024 + 40});
+}
+std::vector<char> reached(std::int64_t step) { return {1, 1, step != 1, 1, step != 0, 1}; }
+
+void step_whole(Set& set, std::int64_t step) {
+  const Floats numbers = gradient(step).to_vector<float>();
+  const std::vector<char> there = reached(step);
+  std::size_t at = 0, i = 0;
+  for (nn::NamedTensor each : set.optimizer->flat()) {
+    const auto n = static_cast<std::size_t>(each.tensor.numel());
+    const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(at);
+    each.tensor.set_grad(
+        there[i++] == 0 ? Tensor()
+                        : tensor(Floats(begin, begin + std::ptrdiff_t(n)), each.tensor.shape()));
+    at += n;
+  }
+}
+
+double step_part(Set& set, std::int64_t step) {
+  const optim::Optimizer& o = *set.optimizer;
+  const Tensor all = gradient(step);
+  const std::vector<char> there = reached(step);
+  // What is not reached counts for nothing in the norm, as in one piece.
+  const optim::FlatGradient flat{kernel::copy(optim::part_of(all, o.part_begin(), o.part_end())),
+                                 there};
+  return set.optimizer->step({.clip_norm = 0.5, .factor = 0.5, .gradient = &flat});
+}
+
+std::string text(const nn::StateDict& state) {
+  std::string out;
+  for (const auto& [name, x] : state)
+    out += str_cat(name, " ", x.shape(), " ", sum(abs(x.to(Dtype::f64))).item(), "\n");
+  return out;
+}
+
+/// Two steps, the state written and read by others, and one step more.
+void compare(int kind, Transport& transport) {
+  Set whole(kind), part(kind), again(kind);
+  part.optimizer->shard(transport);
+  again.optimizer->shard(transport);
+  const auto check = [&](const Set& one, const char* what) {
+    const Floats a = whole.numbers(), b = one.numbers();
+    const auto begin = one.optimizer->part_begin(), end = one.optimizer->part_end();
+    require<Error>(std::equal(a.begin() + begin, a.begin() + end, b.begin() + begin), what, ", ",
+                   kind, " of ", transport.size());
+  };
+  const auto both = [&](Set& one, std::int64_t step) {
+    step_whole(whole, step);
+    const double norm = whole.optimizer->step({.clip_norm = 0.5, .factor = 0.5});
+    require<Error>(step_part(one, step) == norm, "norms differ");
+    check(one, "steps");
+  };
+  both(part, 0);
+  both(part, 1);
+  const nn::StateDict state = part.optimizer->state_dict(), wanted = whole.optimizer->state_dict();
+  require<Error>(text(state) == (transport.rank() == 0 ? text(wanted) : ""), "states differ");
+  again.optimizer->load_state_dict(wanted);
+  const std::vector<nn::NamedTensor> to = again.optimizer->flat(), from = whole.optimizer->flat();
+  for (std::size_t i = 0; i < to.size(); ++i)
+    Tensor(to[i].tensor).detach().copy_(from[i].tensor.detach());
+  both(again, 2);
+}
+
+}  // namespace
+
+TEST_CASE("an optimiser in parts makes the steps of one in one piece, and has its state") {
+  for (int kind = 0; kind < 3; ++kind)
+    for (int size = 1; size <= 3; ++size)
+      distributed::run_threads(size, [&](Transport& transport) { compare(kind, transport); });
+}
+
+TEST_CASE("the cuts of parameters between processes") {
+  std::string said;
+  for (int kind = 1; kind < 3; ++kind)
+    for (int size = 1; size <= 7; ++size) {
+      std::vector<std::string> of(static_cast<std::size_t>(size));
+      distributed::run_threads(size, [&](Transport& transport) {
+        Set set(kind);
+        optim::Optimizer& o = *set.optimizer;
+        o.shard(transport);
+        std::string& line = of[static_cast<std::size_t>(transport.rank())];
+        if (transport.rank() == 0)
+          for (const std::int64_t cut : o.cuts()) line += str_cat(" ", cut);
+        line +=
+            str_cat(" (", o.part_begin(), " to ", o.part_end(), ", ", o.part_chunks(), " sums)");
+      });
+      said += str_cat(kind == 1 ? "adamw " : "muon ", size, ":");
+      for (const std::string& each : of) said += each;
+      said += "\n";
+    }
+  check_said("cuts", said);
+}
+
+TEST_CASE("an optimiser is cut once, and takes the gradients that belong to that") {
+  Set set(0), other(0), inside(0);
+  set.optimizer->shard(distributed::alone());
+  inside.optimizer->step_in_backward();
+  const optim::FlatGradient none{zeros({5280}), std::vector<char>(6, 0)},
+      zero{zeros({5280}), std::vector<char>(6, 1)}, last{zeros({5280}), {0, 0, 0, 0, 0, 1}};
+  check_outcomes(
+      "parts", {GRADUS_CALL(set.optimizer->shard(distributed::alone())),
+                GRADUS_CALL(inside.optimizer->shard(distributed::alone())),
+                GRADUS_CALL(set.optimizer->step_in_backward()), GRADUS_CALL(set.optimizer->step()),
+                GRADUS_CALL(other.optimizer->step({.gradient = &zero})),
+                GRADUS_CALL(set.optimizer->step({.gradient = &none})),
+                GRADUS_VALUE(set.optimizer->step({.gradient = &zero})),
+                GRADUS_VALUE(set.optimizer->step({.gradient = &last})),
+                GRADUS_VALUE(set.optimizer->steps()), GRADUS_CALL(other.optimizer->step())});
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,173 @@
+// The progress line: what it says of rate and time left, between what the test's own clock allows;
+// and every character that it sends to a terminal.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "gradus/tests/support/catch.h"
+#include "gradus/train/progress.h"
+
+namespace gradus::testing {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A variable of the environment, as it was again at the end.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old, there_ = true;
+    value ? ::setenv(name, value, 1) : ::unsetenv(name);
+  }
+  ~Variable() { there_ ? ::setenv(name_, old_.c_str(), 1) : ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::string old_;
+  bool there_ = false;
+};
+
+/// The text without rates and times: "step 1/10  loss 2.5000  RATE  left TIME".
+std::string masked(std::string text) {
+  for (std::size_t at = 0; (at = text.find("  left ", at)) != std::string::npos;) {
+    const std::size_t rate = text.rfind("  ", at - 1) + 2;
+    text.replace(rate, at - rate, "RATE");
+    at = rate + 11;
+    const std::size_t end = text.find_first_not_of("0123456789:", at);
+    text.replace(at, (end == std::string::npos ? text.size() : end) - at, "TIME");
+  }
+  return text;
+}
+
+/// What f sends to a terminal; "" where the system gives none.
+template <class F>
+std::string on_terminal(F f) {
+  const int ours = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (ours < 0 || ::grantpt(ours) != 0 || ::unlockpt(ours) != 0) return "";
+  std::FILE* theirs = std::fopen(::ptsname(ours), "w");
+  if (!theirs) return "";
+  f(theirs);
+  std::fputs("|", theirs);
+  std::fflush(theirs);
+  std::string text;
+  for (char c = 0; ::read(ours, &c, 1) == 1 && c != '|';)
+    if (c != '\r' || text.empty() || text.back() != '\r') text += c;
+  std::fclose(theirs);
+  ::close(ours);
+  for (std::size_t at = 0; (at = text.find("\r\n", at)) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
+const std::string kErase = "\r\033[K";
+
+void show_some(std::FILE* out) {
+  Progress progress(0, 10, 1, "token", out);
+  progress.clear();  // there is no line yet
+  progress.show(1, 2.5);
+  progress.show(2, 2.25, "a note");  // too soon
+  progress.clear();
+  progress.clear();
+  progress.show(3, 2.125, "a note", true);
+}
+
+void show_one(std::FILE* out) {
+  Progress progress(0, 10, 1, "token", out);
+  progress.show(1, 2.5, "val 3");
+}
+
+}  // namespace
+
+TEST_CASE("on a terminal one line is written again, and stays where it should") {
+  const Variable colour("NO_COLOR", nullptr), term("TERM", "xterm");
+  const std::string some = on_terminal(show_some);
+  if (some.empty()) return;  // a system without terminals
+  CHECK(masked(some) == kErase + "step 1/10  loss 2.5000  RATE  left TIME" + kErase + kErase +
+                            "step 3/10  loss 2.1250  RATE  left TIME  a note\n");
+  CHECK(masked(on_terminal(show_one)) ==
+        kErase + "step 1/10  loss 2.5000  RATE  left TIME  val 3\n");
+}
+
+TEST_CASE("a terminal that shows no control characters gets plain lines") {
+  const std::string plain = "step 1/10  loss 2.5000  RATE  left TIME  val 3\n";
+  const auto shown = [] { return masked(on_terminal(show_one)); };
+  {
+    const Variable colour("NO_COLOR", nullptr), term("TERM", "xterm");
+    if (shown().empty()) return;
+  }
+  {
+    const Variable colour("NO_COLOR", "1"), term("TERM", "xterm");
+    CHECK(shown() == plain);
+  }
+  {
+    const Variable colour("NO_COLOR", nullptr), term("TERM", "dumb");
+    CHECK(shown() == plain);
+  }
+  const Variable colour("NO_COLOR", nullptr), term("TERM", nullptr);
+  CHECK(shown() == plain);
+}
+
+TEST_CASE("rate and time left are those of the steps and the time that they took") {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file);
+  for (const std::int64_t items : {1, 1000}) {
+    const double before = now();
+    Progress progress(5, 1'000'000'000'000, items, "token", file);
+    CHECK(progress.items_per_second() == 0);
+    const double made = now();
+    std::int64_t step = 5;
+    for (const std::int64_t more : {10, 1, 25}) {
+      step += more;
+      const double begin = now();
+      progress.show(step, 1, "", true);
+      const double end = now();
+      // Within milliseconds nothing is forgotten: 1 % is far more than e^(−t / 30 s) takes.
+      const double done = static_cast<double>(step - 5), rate = progress.items_per_second();
+      CHECK(rate >= 0.99 * done * static_cast<double>(items) / (end - before));
+      if (begin > made) CHECK(rate <= 1.01 * done * static_cast<double>(items) / (begin - made));
+      std::rewind(file);
+      std::string line;
+      for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
+        if (c == '\n' && line.find(" left ") == std::string::npos) line.clear();
+        line += static_cast<char>(c);
+      }
+      const std::string want = "step " + std::to_string(step) + "/1000000000000  loss 1.0000  ";
+      const std::size_t at = line.rfind(want);
+      REQUIRE(at != std::string::npos);
+      char unit[16] = {};
+      long long hours = 0;
+      double said = 0;
+      REQUIRE(std::sscanf(line.c_str() + at + want.size(), "%lf%15s  left %lld:", &said, unit,
+                          &hours) == 3);
+      const bool many = rate >= 1000;
+      CHECK(std::string(unit) == (many ? "ktokens/s" : "tokens/s"));
+      CHECK(std::abs(said - (many ? rate / 1000 : rate)) <= 0.0501);
+      const double left = 1e12 * static_cast<double>(items) / rate;  // of 1e12 − step steps, nearly
+      CHECK(std::abs(static_cast<double>(hours) - std::min(left, 1e9) / 3600) <= 1 + 1e-6 * left);
+    }
+  }
+  std::fclose(file);
+}
+
+TEST_CASE("steps that nothing is known of have no rate and no time left") {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file);
+  {
+    Progress progress(3, 10, 1, "step", file);
+    progress.show(3, 1, "", true);
+    CHECK(progress.items_per_second() == 0);
+  }
+  std::rewind(file);
+  char line[200] = {};
+  REQUIRE(std::fgets(line, sizeof line, file));
+  CHECK(std::string(line) == "step 3/10  loss 1.0000  0.0 steps/s  left 0:00\n");
+  std::fclose(file);
+}
+
+}  // namespace gradus::testing
