@@ -1,0 +1,155 @@
+// What every transport does, alone and among threads: gathered texts and numbers, bytes and time.
+#include <chrono>
+
+#include "gradus/ops/create.h"
+#include "gradus/tests/support/outcomes.h"
+#include "gradus/train/distributed/faults/agreement.h"
+#include "gradus/train/distributed/threads.h"
+
+namespace gradus::testing {
+namespace {
+
+using distributed::Transport;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// What `work` of each of so many threads gives, one a line; or what ended them.
+std::string of_each(int size, const std::function<std::string(Transport&)>& work) {
+  std::vector<std::string> lines(static_cast<std::size_t>(size));
+  const std::string end = outcome([&] {
+    distributed::run_threads(size, [&](Transport& transport) {
+      lines[static_cast<std::size_t>(transport.rank())] = work(transport);
+    });
+    return std::string();
+  });
+  std::string text =
+      end.empty() ? "" : end.substr(0, end.find(" on host ")) + end.substr(end.find(", at"));
+  for (const std::string& line : lines) text += line.empty() ? "" : line + "; ";
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& each : texts) all += "<" + each + ">";
+  return all;
+}
+
+/// Text r of rank 0 has 3 − r letters, and the others' lengths are moved.
+std::string letters(int rank) {
+  return std::string(static_cast<std::size_t>((3 + rank) % 4), static_cast<char>('a' + rank));
+}
+
+}  // namespace
+
+TEST_CASE("what is gathered from processes") {
+  const auto texts = [](Transport& t) {
+    const std::string all = joined(t.all_gather(letters(t.rank())));
+    return str_cat(all, " ", t.bytes_sent());
+  };
+  const auto first = [](Transport& t) { return str_cat(t.broadcast(10 + t.rank())); };
+  const auto numbers = [](Transport& t) {
+    std::string all;
+    for (const int each : t.all_gather(std::vector<int>{t.rank(), -t.rank()}))
+      all += str_cat(" ", each);
+    return all;
+  };
+  const auto two = [](const std::string& a, const std::string& b) {
+    return of_each(2, [&](Transport& t) {
+      t.note("at it");
+      distributed::require_same(t, t.rank() == 0 ? a : b, "run");
+      return std::string("alike");
+    });
+  };
+  const auto tensors = [](int size, int odd, int which) {
+    return of_each(size, [=](Transport& t) {
+      std::vector<nn::NamedTensor> all = {{"x", zeros({3})}, {"y", ones({2})}, {"z", ones({9})}};
+      if (t.rank() == odd) all[static_cast<std::size_t>(which)].tensor[0].fill_(7);
+      distributed::require_same(t, all);
+      return std::string("alike");
+    });
+  };
+  Transport& alone = distributed::alone();
+  check_outcomes("gathered", {GRADUS_VALUE(of_each(1, texts)),
+                              GRADUS_VALUE(of_each(2, texts)),
+                              GRADUS_VALUE(of_each(4, texts)),
+                              GRADUS_VALUE(of_each(3, first)),
+                              GRADUS_VALUE(of_each(3, numbers)),
+                              GRADUS_VALUE(joined(alone.all_gather("text"))),
+                              GRADUS_VALUE(joined(alone.all_gather(""))),
+                              GRADUS_VALUE(alone.broadcast(4)),
+                              GRADUS_VALUE(alone.rank()),
+                              GRADUS_VALUE(alone.size()),
+                              GRADUS_VALUE(alone.bytes_sent()),
+                              GRADUS_CALL(alone.end_all("why")),
+                              GRADUS_VALUE(two("a\nb\n", "a\nb\n")),
+                              GRADUS_VALUE(two("a\nb\n", "a\nc\n")),
+                              GRADUS_VALUE(two("a\nb\n", "x\nb\n")),
+                              GRADUS_VALUE(two("a\nb\n", "a\n")),
+                              GRADUS_VALUE(two("a\n", "a\nb\n")),
+                              GRADUS_VALUE(two("", "a")),
+                              GRADUS_VALUE(tensors(1, -1, 0)),
+                              GRADUS_VALUE(tensors(2, -1, 0)),
+                              GRADUS_VALUE(tensors(2, 1, 0)),
+                              GRADUS_VALUE(tensors(2, 1, 1)),
+                              GRADUS_VALUE(tensors(3, 2, 0)),
+                              GRADUS_VALUE(tensors(3, 1, 2)),
+                              GRADUS_VALUE(tensors(3, 0, 1))});
+}
+
+TEST_CASE("checksums are Fowler, Noll and Vo's over words of eight bytes, folded") {
+  const auto plain = [](const std::string& text) {
+    std::uint64_t sum = 14695981039346656037U;
+    for (std::size_t i = 0; i < text.size(); i += 8) {
+      std::uint64_t word = 0;
+      for (std::size_t k = 0; k < 8 && i + k < text.size(); ++k)
+        word |= std::uint64_t{static_cast<unsigned char>(text[i + k])} << (8 * k);
+      sum = (sum ^ word) * 1099511628211U;
+      sum ^= sum >> 32;
+    }
+    return sum;
+  };
+  std::string text;
+  for (int i = 0; i < 40; ++i) {
+    CHECK(distributed::checksum(std::as_bytes(std::span(text))) == plain(text));
+    text += static_cast<char>('A' + i * i % 57);
+  }
+}
+
+TEST_CASE("time in exchanges is counted, and an imagined network takes it") {
+  const double begin = now();
+  std::vector<double> waited(2), sent(2);
+  distributed::run_threads(2,
+                           [&](Transport& t) {
+                             for (int i = 0; i < 3; ++i) t.all_gather(std::vector<char>(2000));
+                             waited[static_cast<std::size_t>(t.rank())] = t.seconds_waited();
+                             sent[static_cast<std::size_t>(t.rank())] =
+                                 static_cast<double>(t.bytes_sent());
+                           },
+                           {.latency_seconds = 0.001, .bytes_per_second = 1e6});
+  const double taken = now() - begin;
+  for (std::size_t r = 0; r < 2; ++r) {
+    CHECK(waited[r] >= 3 * 0.003);  // each the latency, and 2,000 bytes
+    CHECK(waited[r] <= taken);
+    CHECK(sent[r] == 6000);
+  }
+}
+
+TEST_CASE("an exchange of lengths that differ names both, and each rank's own numbers come back") {
+  for (int wrong = 0; wrong < 3; ++wrong) {
+    const std::string text = of_each(3, [wrong](Transport& t) {
+      std::vector<char> own(4, static_cast<char>('a' + t.rank())), all(12, '-');
+      std::vector<std::size_t> sizes = {4, 4, 4};
+      if (t.rank() == wrong) sizes[std::size_t((wrong + 1) % 3)] = 3;
+      if (t.rank() == wrong) all.resize(11);
+      t.all_gather(std::as_bytes(std::span(own)), sizes, std::as_writable_bytes(std::span(all)));
+      return std::string(all.begin(), all.end());
+    });
+    CHECK(text == str_cat("gradus::Error: rank ", wrong, ", at step 0, starting: exchange: rank ",
+                          (wrong + 1) % 3, " sends 4 bytes to rank ", wrong,
+                          ", which awaits 3aaaabbbbcccc; aaaabbbbcccc; "));
+  }
+}
+
+}  // namespace gradus::testing
