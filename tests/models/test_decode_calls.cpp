@@ -5,6 +5,7 @@
 #include "gradus/models/decode.h"
 #include "gradus/models/gpt.h"
 #include "gradus/models/translator.h"
+#include "gradus/ops/activation.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/models/tiny_models.h"
@@ -150,6 +151,14 @@ TEST_CASE("tokens are masked by three numbers of a stream each, in the largest v
   CHECK(out.ids.to_vector<std::int64_t>() == ids);
   CHECK(out.targets.to_vector<std::int64_t>() == targets);
   CHECK(out.targets.shape() == Shape{20, 100});
+}
+
+TEST_CASE("a pooled text is tanh of a linear map of its first vector") {
+  const NoGrad off;
+  nn::BERT bert({.vocab = 13, .context = 4, .width = 6, .pooler = true});
+  enlarge(bert);
+  const Tensor x = bert(ids_of(2, 4));
+  check_equal(bert.pool(x), tanh(bert.pooler(select(x, 1, 0))));
 }
 
 TEST_CASE("a shared embedding is the target's") {

@@ -122,6 +122,18 @@ TEST_CASE("borders of optimisers") {
        GRADUS_CALL(EMA(p).load_state_dict({{"x", x}, {"updates", zeros({}, Dtype::i64)}}))});
 }
 
+TEST_CASE("Muon keeps the average of its gradients as they are") {
+  Tensor x = nn::parameter(zeros({2, 2}));
+  optim::Muon muon({{{"x", x}}}, {}, {.momentum = 0.75});
+  x.set_grad(full({2, 2}, 8));
+  muon.step();
+  CHECK(muon.state_dict().at("momentum_buffer.x").to_vector<float>() ==
+        std::vector<float>(4, 2.0F));
+  muon.step();
+  CHECK(muon.state_dict().at("momentum_buffer.x").to_vector<float>() ==
+        std::vector<float>(4, 3.5F));
+}
+
 TEST_CASE("patterns, and the groups that they make") {
   nn::Linear model(2, 3);
   const Tensor x = nn::parameter(ones({2}));

@@ -42,9 +42,9 @@ struct Run {
       return Metrics{{"held_out_loss", 8 - static_cast<double>(step)}, {"blocks.0.span", 0.5}};
     };
   }
-  Tensor loss(std::int64_t) {
+  Tensor loss(std::int64_t i) {
     time += seconds_a_step;
-    return net(tensor({3.0F, 4.0F}));
+    return net(tensor({3.0F, 4.0F})) + (i % 2 == 0 ? 0 : 0.5);
   }
   TrainEnd run(bool again = false) {
     const optim::Schedule schedule = [](std::int64_t step) { return step % 2 == 0 ? 1.0 : 0.5; };
@@ -142,8 +142,13 @@ TEST_CASE("a run's words, log, checkpoint and picture") {
   Run timed(here / "timed", 23, 8);
   timed.options.time = {0.5, 0}, timed.seconds_a_step = 1.0 / 32;
   text += record("timed", timed);
+  text += record("timed, resumed at its end", timed, true);
+  Run hasty(here / "hasty", 4, 1);
+  hasty.options.patience = 1;
+  hasty.judged = [](std::int64_t) { return Metrics{{"held_out_loss", 1}}; };
+  text += record("hasty", hasty);
   Run sharded(here / "sharded", 3, 2);
-  sharded.options.shards = 3;
+  sharded.options.shards = 2;
   volatile std::sig_atomic_t stop = 0;  // it is never asked to
   sharded.options.stop = &stop;
   text += record("sharded", sharded);
@@ -273,14 +278,14 @@ TEST_CASE("more processes than shards are refused, one shard or more") {
   const Folder here;
   for (const std::int64_t shards : {1, 2}) {
     const std::string why = message_of<Error>([&] {
-      distributed::run_threads(3, [&](distributed::Transport& transport) {
+      distributed::run_threads(shards == 1 ? 2 : 3, [&](distributed::Transport& transport) {
         Run run(here / "run");
         run.options.transport = &transport, run.options.shards = shards;
         Trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
       });
     });
     CHECK(contains(why, shards == 1
-                            ? ": 3 processes, but 1 shard a step: each process wants one"
+                            ? ": 2 processes, but 1 shard a step: each process wants one"
                             : ": 3 processes, but 2 shards a step: each process wants one"));
   }
 }

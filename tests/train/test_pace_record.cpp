@@ -88,6 +88,12 @@ TEST_CASE("what a pace decides, and what it knows") {
   text += record({"evaluations that take most", always(0.11), 17.3});
   text += record({"steps too fast for the clock", always(0), 1, {10, 10, 1'000'000}, 60, 20});
   text += record({"no evaluation known", always(0.2013), 1.1, {10, 0, 1'000'000}, 100, 200});
+  text += record({"uneven steps, each of which is a look",
+                  [](std::int64_t step) { return 0.11 + 0.013 * static_cast<double>(step % 7); },
+                  0.21,
+                  {2, 3, 1'000'000},
+                  18,
+                  3});
   text += record({"without a limit", always(7), 1, {0, 10, 1'000'000}, 20, 9});
   check_said("pace", text);
 }

@@ -160,6 +160,21 @@ TEST_CASE("rate and time left are those of the steps and the time that they took
   std::fclose(file);
 }
 
+TEST_CASE("the time left is that of the steps left, not of all") {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file);
+  {
+    constexpr std::int64_t kTotal = 1'000'000'000'000;
+    Progress progress(kTotal - 9, kTotal, 1, "step", file);
+    progress.show(kTotal - 4, 1, "", true);  // four steps of a few microseconds are left
+  }
+  std::rewind(file);
+  char line[200] = {};
+  REQUIRE(std::fgets(line, sizeof line, file));
+  CHECK(std::string(line).find(':') == std::string(line).rfind(':'));  // no hours
+  std::fclose(file);
+}
+
 TEST_CASE("steps that nothing is known of have no rate and no time left") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file);

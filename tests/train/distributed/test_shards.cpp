@@ -31,6 +31,7 @@ class Recorded final : public distributed::Transport {
   int rank() const override { return of_.rank(); }
   int size() const override { return of_.size(); }
   [[noreturn]] void end_all(const std::string& why) override {
+    text += "ends all: " + why + "\n";
     of_.end_all(why);
     fail<Error>(why);
   }
@@ -67,6 +68,55 @@ TEST_CASE("what processes of a run tell each other, and what each is at when it 
   });
   CHECK(result == alone);
   check_said("traffic", "rank 0\n" + texts[0] + "rank 1\n" + texts[1] + "rank 2\n" + texts[2]);
+}
+
+TEST_CASE("a process that fails ends all by itself, whatever its transport does then") {
+  const Folder here;
+  const Unsynced quick;
+  std::string text;
+  const std::string why = message_of<Error>([&] {
+    distributed::run_threads(2, [&](distributed::Transport& transport) {
+      Recorded recorded(transport);
+      ShardedRun how;
+      how.steps = 1, how.shards = 2, how.directory = here / "run";
+      how.before = [&](nn::Module&, std::int64_t) {
+        if (transport.rank() == 1) fail<ValueError>("the data ended");
+      };
+      try {
+        run_sharded(how, recorded);
+      } catch (const Error&) {
+        if (transport.rank() == 1) text = recorded.text;
+        throw;
+      }
+    });
+  });
+  CHECK(contains(why, ": the data ended"));
+  CHECK(contains(text, "ends all: the data ended\n"));
+}
+
+TEST_CASE("a step that may change everything is shared out, finite or not") {
+  for (const bool only_finite : {false, true})
+    distributed::run_threads(2, [&](distributed::Transport& transport) {
+      seed(1);
+      nn::Linear net(40, 40);
+      optim::SGD optimizer(net.parameters());
+      distributed::Shards shards(net, optimizer, transport, 2);
+      const float before = net.weight.to_vector<float>()[0];
+      bool stop = false;
+      shards.gradients(
+          1,
+          [&](std::int64_t) {
+            return BatchLoss(sum(net(full({1, 40}, INFINITY))));
+          },
+          stop);
+      const double norm = shards.update({.only_finite = only_finite}, 0);
+      require<Error>(!std::isfinite(norm), "a norm of ", norm);
+      for (const std::size_t i : {std::size_t{0}, std::size_t{1599}}) {  // of both parts
+        const bool changed = !std::isfinite(net.weight.to_vector<float>()[i]);
+        require<Error>(changed != only_finite, "weight ", i, " of rank ", transport.rank());
+      }
+      require<Error>(only_finite == (net.weight.to_vector<float>()[0] == before), "the first");
+    });
 }
 
 TEST_CASE("the same bits for any number of processes", "[once]") {
