@@ -139,6 +139,13 @@ TEST_CASE("a run's words, log, checkpoint and picture") {
   };
   accurate.averaged = true;
   text += record("accurate", accurate);
+  check_said("runs", text);
+}
+
+TEST_CASE("a run's record with a time limit, patience, shards, and what resumes it") {
+  const Unsynced quick;
+  const Folder here;
+  std::string text;
   Run timed(here / "timed", 23, 8);
   timed.options.time = {0.5, 0}, timed.seconds_a_step = 1.0 / 32;
   text += record("timed", timed);
@@ -158,7 +165,7 @@ TEST_CASE("a run's words, log, checkpoint and picture") {
   text += record("stopped before its first step", stopped);
   stopped.options.stop = nullptr;
   text += record("and resumed", stopped, true);
-  check_said("runs", text);
+  check_said("more_runs", text);
 }
 
 TEST_CASE("a checkpoint that lacks a fact, or whose fact is no number, is refused") {

@@ -1,0 +1,279 @@
+// What operations refuse, and what they just accept: each condition is broken alone. The answers
+// are in tests/golden/said/.
+#include <limits>
+
+#include "gradus/base/random.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/linear_attention.h"
+#include "gradus/ops/mask/mask.h"
+#include "gradus/ops/ops.h"
+#include "gradus/ops/position_bias.h"
+#include "gradus/ops/sort.h"
+#include "gradus/tests/support/outcomes.h"
+
+namespace gradus::testing {
+namespace {
+
+/// Shape and numbers.
+std::string text(const Tensor& x) {
+  std::string out = str_cat(x.shape(), ":");
+  for (const double each : x.to(Dtype::f64).to_vector<double>())
+    out += str_cat(" ", std::setprecision(7), each);
+  return out;
+}
+
+Tensor bools(const Shape& shape, std::int64_t last_true) {
+  std::vector<bool> all;
+  for (std::int64_t i = 0; i < numel(shape); ++i) all.push_back(i <= last_true);
+  return tensor(all, shape);
+}
+
+}  // namespace
+
+TEST_CASE("borders of choices and orders") {
+  const Tensor none, x = tensor({3, 1, 2}), empty = zeros({0}), i = arange(3), yes = bools({3}, 1),
+                     table = tensor({{1, 2, 3}, {4, 0, 6}});
+  const Tensor deep = reshape(bools({12}, 7), {2, 3, 2});
+  check_outcomes("choices", {GRADUS_VALUE(text(one_hot(none, 3))),
+                             GRADUS_VALUE(text(one_hot(x, 3))),
+                             GRADUS_VALUE(text(one_hot(i, 0))),
+                             GRADUS_VALUE(text(one_hot(i, 2))),
+                             GRADUS_VALUE(text(one_hot(i, 3))),
+                             GRADUS_VALUE(text(one_hot(tensor(std::vector<int>{-1}), 3))),
+                             GRADUS_VALUE(text(argsort(none))),
+                             GRADUS_VALUE(text(sort(none).values)),
+                             GRADUS_VALUE(text(sort(x).values)),
+                             GRADUS_VALUE(text(sort(x, -1, true).indices)),
+                             GRADUS_VALUE(text(sort(x, 1).values)),
+                             GRADUS_VALUE(text(topk(none, 1).values)),
+                             GRADUS_VALUE(text(topk(x, -1).values)),
+                             GRADUS_VALUE(text(topk(x, 4).values)),
+                             GRADUS_VALUE(text(topk(x, 0).values)),
+                             GRADUS_VALUE(text(topk(x, 3).values)),
+                             GRADUS_VALUE(text(max(empty))),
+                             GRADUS_VALUE(text(min(empty))),
+                             GRADUS_VALUE(text(min(yes))),
+                             GRADUS_VALUE(text(max(yes))),
+                             GRADUS_VALUE(text(max(zeros({0, 2}), {1}))),
+                             GRADUS_VALUE(text(min(zeros({0, 2}), {0}))),
+                             GRADUS_VALUE(text(argmax(empty, 0, false))),
+                             GRADUS_VALUE(text(argmin(zeros({2, 0}), 0, false))),
+                             GRADUS_VALUE(text(argmin(zeros({2, 0}), 1, false))),
+                             GRADUS_VALUE(text(table.argmin(0, true))),
+                             GRADUS_VALUE(text(table.argmin(1))),
+                             GRADUS_VALUE(text(table.argmax(0, true))),
+                             GRADUS_VALUE(text(table.min(1, true))),
+                             GRADUS_VALUE(text(all(deep, 1))),
+                             GRADUS_VALUE(text(any(deep, 1))),
+                             GRADUS_VALUE(text(all(deep, 0, true))),
+                             GRADUS_VALUE(text(any(deep, 2))),
+                             GRADUS_VALUE(text(all(deep, 2))),
+                             GRADUS_VALUE(text(any(deep, 0))),
+                             GRADUS_VALUE(text(all(zeros({2, 0}, Dtype::bool_), 1))),
+                             GRADUS_VALUE(text(any(zeros({2, 0}, Dtype::bool_), 1))),
+                             GRADUS_VALUE(text(logical_and(x, yes))),
+                             GRADUS_VALUE(text(logical_and(yes, x))),
+                             GRADUS_VALUE(text(logical_or(i, yes))),
+                             GRADUS_VALUE(text(logical_xor(yes, i))),
+                             GRADUS_VALUE(text(logical_not(x))),
+                             GRADUS_VALUE(text(logical_and(none, yes))),
+                             GRADUS_VALUE(text(logical_and(yes, none))),
+                             GRADUS_VALUE(text(logical_and(yes, yes))),
+                             GRADUS_VALUE(chunk(zeros({0, 2}), 3).size()),
+                             GRADUS_VALUE(chunk(x, 0).size()),
+                             GRADUS_VALUE(chunk(x, 2).size()),
+                             GRADUS_VALUE(chunk(x, 5).size()),
+                             GRADUS_VALUE(split(x, 0).size()),
+                             GRADUS_VALUE(split(zeros({0}), 2).size()),
+                             GRADUS_VALUE(text(clamp(i, -1e300, 1e300))),
+                             GRADUS_VALUE(text(clamp(i, 1, 1))),
+                             GRADUS_VALUE(text(clamp(i, -0x1p63, 0x1p62))),
+                             GRADUS_VALUE(text(clamp(x, 2, 1)))});
+}
+
+TEST_CASE("borders of masks") {
+  const auto dense = [](const Shape& shape, std::int64_t last, const MaskSizes& sizes) {
+    return text(dense_mask(bools(shape, last)).dense(sizes));
+  };
+  const auto made = [](const BlockSparse& pattern) {
+    return block_sparse_mask(pattern).describe();
+  };
+  const auto blocks = [](std::int64_t heads, const MaskSizes& sizes, bool whole = true) {
+    const Mask mask = block_sparse_mask({.length = 8, .block = 2, .heads = heads});
+    mask.check_sizes(sizes, whole);
+    return mask.describe();
+  };
+  const auto moved = [](const Positions& queries, const Positions& keys, const MaskSizes& sizes) {
+    return text(remap_positions(causal_mask(), queries, keys).dense(sizes));
+  };
+  const Tensor later = tensor(std::vector<bool>{0, 1, 1, 0, 0, 1, 0, 0, 0}, {3, 3});
+  check_outcomes(
+      "masks",
+      {GRADUS_VALUE(dense({2, 3}, 3, {1, 1, 2, 3})),
+       GRADUS_VALUE(dense({2, 3}, 3, {1, 1, 3, 2})),
+       GRADUS_VALUE(dense({2, 3}, 3, {2, 1, 4, 3})),
+       GRADUS_VALUE(dense({2, 3}, 3, {3, 1, 4, 3})),
+       GRADUS_VALUE(dense({1, 3}, 1, {2, 1, 4, 3})),
+       GRADUS_VALUE(dense({2, 3}, 3, {1, 1, 2, 4})),
+       GRADUS_VALUE(dense({2, 3}, 3, {2, 1, 4, 5})),
+       GRADUS_VALUE(dense({2, 2, 3}, 7, {3, 1, 2, 3})),
+       GRADUS_VALUE(dense({1, 2, 2, 2}, 5, {1, 3, 2, 2})),
+       GRADUS_VALUE(dense({1, 2, 2, 2}, 5, {2, 2, 2, 2})),
+       GRADUS_VALUE(dense({3}, 1, {1, 1, 1, 3})),
+       GRADUS_VALUE(dense({1, 1, 1, 1, 1}, 0, {1, 1, 1, 1})),
+       GRADUS_VALUE(text(dense_mask(later).dense({1, 1, 3, 3}))),
+       GRADUS_VALUE(text(dense_mask(transpose(later)).dense({1, 1, 3, 3}))),
+       GRADUS_VALUE(text(dense_mask(transpose(transpose(later).contiguous())).dense({1, 1, 3, 3}))),
+       GRADUS_VALUE(text(dense_mask(slice(slice(later, 0, 0, 2), 1, 0, 2)).dense({1, 1, 2, 2}))),
+       GRADUS_VALUE(text(dense_mask(reshape(later, {1, 3, 3})).dense({1, 1, 3, 3}))),
+       GRADUS_VALUE(causal_lower_right(-1, 2).describe()),
+       GRADUS_VALUE(causal_lower_right(2, -1).describe()),
+       GRADUS_VALUE(causal_lower_right(0, 2).describe()),
+       GRADUS_VALUE(causal_lower_right(2, 0).describe()),
+       GRADUS_VALUE(window_mask(-1).describe()),
+       GRADUS_VALUE(window_mask(0, -1).describe()),
+       GRADUS_VALUE(window_mask(0, 0).describe()),
+       GRADUS_VALUE(made({.length = -1})),
+       GRADUS_VALUE(made({.length = 4, .window = -1})),
+       GRADUS_VALUE(made({.length = 4, .global = -1})),
+       GRADUS_VALUE(made({.length = 4, .random = -1})),
+       GRADUS_VALUE(made({.length = 4, .block = 0})),
+       GRADUS_VALUE(made({.length = 4, .heads = 0})),
+       GRADUS_VALUE(
+           made({.length = 0, .block = 1, .window = 0, .global = 0, .random = 0, .heads = 1})),
+       GRADUS_VALUE(blocks(1, {1, 5, 8, 8})),
+       GRADUS_VALUE(blocks(1, {1, 1, 9, 8})),
+       GRADUS_VALUE(blocks(1, {1, 1, 8, 9})),
+       GRADUS_VALUE(blocks(3, {1, 2, 8, 8})),
+       GRADUS_VALUE(blocks(3, {1, 2, 8, 8}, false)),
+       GRADUS_VALUE(blocks(3, {1, 4, 8, 8}, false)),
+       GRADUS_VALUE(blocks(3, {1, 3, 8, 8})),
+       GRADUS_VALUE(moved({}, {{0}}, {1, 1, 1, 1})),
+       GRADUS_VALUE(moved({{0}}, {}, {1, 1, 1, 1})),
+       GRADUS_VALUE(moved({{-2}}, {{0}}, {1, 1, 1, 1})),
+       GRADUS_VALUE(moved({{5, 5, 1}}, {{1, 5, 6, 6, 5}}, {1, 1, 3, 5})),
+       GRADUS_VALUE(moved({{-1, 2, -1, -1}}, {{0, -1, 2, 3}}, {1, 1, 4, 4})),
+       GRADUS_VALUE(moved({{0, 1}}, {{0}, {1}}, {2, 1, 2, 1})),
+       GRADUS_VALUE(moved({{0, 1}}, {{0}, {1}}, {3, 1, 2, 1})),
+       GRADUS_VALUE(moved({{0, 1}}, {{0, 1}}, {1, 1, 3, 2})),
+       GRADUS_VALUE(moved({{0}}, {{0, 1}}, {1, 1, 1, 1}))});
+}
+
+TEST_CASE("borders of positions, buckets and projections") {
+  const std::vector<std::int64_t> three = {0, 1, 5}, four = {0, 1, 2, 3};
+  const auto bucket = [](std::int64_t distance, const RelativeBuckets& options) {
+    return relative_bucket(distance, options);
+  };
+  const auto all = [](const RelativeBuckets& options) {
+    std::string out;
+    for (const std::int64_t d : {-200, -129, -128, -127, -60, -33, -20, -16, -15, -9,  -8,  -7, -4,
+                                 -1,   0,    1,    4,    7,   8,   9,   16,  40,  127, 128, 300})
+      out += str_cat(relative_bucket(d, options), " ");
+    return out;
+  };
+  const RandomStream stream{3, 1, 0};
+  check_outcomes("buckets", {GRADUS_VALUE(text(position_distances(three, four))),
+                             GRADUS_VALUE(text(position_distances(four, three, 2))),
+                             GRADUS_VALUE(text(position_distances(three, four, 2))),
+                             GRADUS_VALUE(text(position_distances(four, four, 2))),
+                             GRADUS_VALUE(text(position_distances(four, four, -1))),
+                             GRADUS_VALUE(text(alibi_slopes(0))),
+                             GRADUS_VALUE(text(alibi_slopes(-1))),
+                             GRADUS_VALUE(text(alibi_slopes(1))),
+                             GRADUS_VALUE(text(alibi_slopes(4))),
+                             GRADUS_VALUE(text(alibi_slopes(6))),
+                             GRADUS_VALUE(text(alibi_bias(2, three, three))),
+                             GRADUS_VALUE(bucket(1, {.count = 2})),
+                             GRADUS_VALUE(bucket(1, {.count = 4})),
+                             GRADUS_VALUE(bucket(1, {.count = 6})),
+                             GRADUS_VALUE(bucket(1, {.count = 5})),
+                             GRADUS_VALUE(bucket(1, {.count = 0})),
+                             GRADUS_VALUE(bucket(1, {.count = 2, .bidirectional = false})),
+                             GRADUS_VALUE(bucket(1, {.count = 3, .bidirectional = false})),
+                             GRADUS_VALUE(bucket(1, {.count = 8, .max_distance = 2})),
+                             GRADUS_VALUE(bucket(1, {.count = 8, .max_distance = 3})),
+                             GRADUS_VALUE(all({})),
+                             GRADUS_VALUE(all({.bidirectional = false})),
+                             GRADUS_VALUE(all({.count = 16, .max_distance = 40})),
+                             GRADUS_VALUE(text(orthogonal_projection(0, 2, stream))),
+                             GRADUS_VALUE(text(orthogonal_projection(2, 0, stream))),
+                             GRADUS_VALUE(text(orthogonal_projection(1, 1, stream))),
+                             GRADUS_VALUE(text(orthogonal_projection(5, 3, stream)))});
+}
+
+TEST_CASE("multinomial draws by their formulas, row by row") {
+  const std::vector<std::vector<double>> weights = {
+      {1, 0, 3, 0.25}, {1e200, 3e200, 0, 1e200}, {1e-300, 2e-300, 0, 1e-300}, {0, 0, 0, 7}};
+  constexpr std::int64_t kCount = 200;
+  for (std::size_t rows = 1; rows <= weights.size(); ++rows) {
+    std::vector<double> flat;
+    for (std::size_t r = 0; r < rows; ++r)
+      flat.insert(flat.end(), weights[r].begin(), weights[r].end());
+    const Tensor w = tensor(flat, {static_cast<std::int64_t>(rows), 4});
+    seed(50 + rows);
+    const Tensor with = multinomial(w, kCount), one = multinomial(w, 1, false);
+    const RandomStream a{50 + rows, 0, 0}, b{50 + rows, 1, 0};
+    std::vector<std::int64_t> want, want_one;
+    for (std::size_t r = 0; r < rows; ++r) {
+      double largest = 0, total = 0;
+      for (const double x : weights[r]) largest = std::max(largest, x);
+      for (const double x : weights[r]) total += x / largest;
+      for (std::int64_t i = 0; i < kCount; ++i) {
+        const double u = a.uniform(static_cast<std::int64_t>(r) * kCount + i) * total;
+        double sum = weights[r][0] / largest;
+        std::int64_t at = 0;
+        while (sum <= u) sum += weights[r][std::size_t(++at)] / largest;
+        want.push_back(at);
+      }
+      double first = std::numeric_limits<double>::infinity();
+      std::int64_t best = -1;
+      for (std::int64_t i = 0; i < 4; ++i) {
+        const double x = weights[r][std::size_t(i)];
+        const double key = -std::log1p(-b.uniform(static_cast<std::int64_t>(r) * 4 + i)) / x;
+        if (x > 0 && (best < 0 || key < first)) first = key, best = i;
+      }
+      want_one.push_back(best);
+    }
+    CHECK(with.to_vector<std::int64_t>() == want);
+    CHECK(one.to_vector<std::int64_t>() == want_one);
+  }
+  check_outcomes("multinomial", {GRADUS_VALUE(text(multinomial(ones({3}), 0))),
+                                 GRADUS_VALUE(text(multinomial(ones({3}), -1))),
+                                 GRADUS_VALUE(text(multinomial(ones({1}), 2))),
+                                 GRADUS_VALUE(text(multinomial(ones({1}), 2, false))),
+                                 GRADUS_VALUE(text(multinomial(zeros({2}), 1))),
+                                 GRADUS_VALUE(text(multinomial(tensor({1, -1}), 1))),
+                                 GRADUS_VALUE(text(multinomial(tensor({1.0, NAN}), 1))),
+                                 GRADUS_VALUE(text(multinomial(zeros({2, 0}), 1))),
+                                 GRADUS_VALUE(text(multinomial(zeros({0, 3}), 2))),
+                                 GRADUS_VALUE(text(multinomial(ones({}), 1)))});
+}
+
+TEST_CASE("block patterns are drawn for each head and row of blocks by streams of their own") {
+  for (const std::int64_t heads : {1, 3}) {
+    const BlockSparse p{
+        .length = 13, .block = 2, .window = 1, .global = 1, .random = 2, .seed = 5, .heads = heads};
+    const std::vector<double> got =
+        block_sparse_mask(p).dense({1, heads, 13, 13}).to(Dtype::f64).to_vector<double>();
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (std::int64_t row = 0; row < 7; ++row) {
+        std::vector<bool> seen(7);
+        std::vector<std::int64_t> others;
+        for (std::int64_t key = 0; key < 7; ++key) {
+          seen[std::size_t(key)] = row < 1 || key < 1 || std::abs(key - row) <= 1;
+          if (!seen[std::size_t(key)]) others.push_back(key);
+        }
+        const RandomStream random{5, static_cast<std::uint32_t>(h * 7 + row), 0};
+        for (std::int64_t i = 0; i < std::min<std::int64_t>(2, std::ssize(others)); ++i) {
+          std::swap(others[std::size_t(i)],
+                    others[std::size_t(i + random.below(i, std::ssize(others) - i))]);
+          seen[std::size_t(others[std::size_t(i)])] = true;
+        }
+        for (std::int64_t i = 2 * row; i < std::min<std::int64_t>(13, 2 * row + 2); ++i)
+          for (std::int64_t j = 0; j < 13; ++j)
+            REQUIRE((got[std::size_t((h * 13 + i) * 13 + j)] == 1) == seen[std::size_t(j / 2)]);
+      }
+  }
+}
+
+}  // namespace gradus::testing
