@@ -1,6 +1,7 @@
 // Batches, schedules, metrics and progress.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "gradus/io/output_file.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
@@ -202,6 +204,25 @@ TEST_CASE("a line that did not fit leaves nothing behind, and comes whole when t
   CHECK(log.flush() == 2 * std::ssize(first));
   CHECK(log.complaint().empty());
   CHECK(read_bytes(path) == first + "{\"step\": 2}\n");
+}
+
+TEST_CASE("lines that are many are written without waiting for the disk, until they are flushed") {
+  const Folder here;
+  std::vector<io::FileChange::Kind> changes;
+  io::file_watch = [&](const io::FileChange& change) {
+    changes.push_back(change.kind);
+    return 0;
+  };
+  {
+    MetricsLog log(here / "metrics.jsonl", 0);
+    changes.clear();
+    for (int i = 0; i < 1000; ++i) log.write({{"step", 1234567}, {"loss", 0.5}});
+    CHECK(std::count(changes.begin(), changes.end(), io::FileChange::write) >= 5);
+    CHECK(std::count(changes.begin(), changes.end(), io::FileChange::sync) == 0);
+    log.flush();
+    CHECK(std::count(changes.begin(), changes.end(), io::FileChange::sync) == 1);
+  }
+  io::file_watch = nullptr;
 }
 
 TEST_CASE("progress is a plain line where there is no terminal") {
