@@ -119,6 +119,49 @@ TEST_CASE("a step that may change everything is shared out, finite or not") {
     });
 }
 
+/// Two numbers that learn, two that the loss does not reach, a mean that it moves, and a count.
+struct Counted : nn::Layer<Counted> {
+  Tensor first = nn::parameter(tensor({1.0, 2.0}, Dtype::f64)),
+         second = nn::parameter(tensor({3.0, 4.0}, Dtype::f64)), moved = zeros({2}, Dtype::f64),
+         count = zeros({1}, Dtype::i64);
+  nn::Members members() override {
+    return {{"first", first},
+            {"second", second},
+            {"moved", nn::buffer(moved)},
+            {"count", nn::buffer(count)}};
+  }
+  Tensor forward(const Tensor& x) const { return sum(first * x); }
+};
+
+TEST_CASE(
+    "a step of shards: gradients by their weights, buffers' mean, what is not reached stays") {
+  for (const int size : {1, 2})
+    distributed::run_threads(size, [&](distributed::Transport& transport) {
+      Counted net;
+      optim::SGD optimizer(net.parameters(), {.lr = 0.5, .weight_decay = 0.25});
+      optimizer.report_unreached(false);
+      distributed::Shards shards(net, optimizer, transport, 2);
+      bool stop = false;
+      const double mean = shards.gradients(
+          3,
+          [&](std::int64_t i) {  // 6 and 7, of one token and of three
+            net.moved.fill_(static_cast<double>(i));
+            return BatchLoss(net(full({2}, static_cast<double>(i), Dtype::f64)), i == 6 ? 1 : 3);
+          },
+          stop);
+      require<Error>(mean == (18.0 + 3 * 21.0) / 4 && !stop, "a mean of ", mean);
+      const double norm = shards.update({}, 0);
+      require<Error>(std::abs(norm - 6.75 * std::sqrt(2.0)) < 1e-14, "a norm of ", norm);
+      const auto is = [](const Tensor& x, const std::vector<double>& wanted) {
+        require<Error>(x.to(Dtype::f64).to_vector<double>() == wanted, "numbers differ");
+      };
+      is(net.first, {1 - 0.5 * (6.75 + 0.25), 2 - 0.5 * (6.75 + 0.5)});
+      is(net.second, {3, 4});
+      is(net.moved, {6.5, 6.5});
+      is(net.count, {0});
+    });
+}
+
 TEST_CASE("the same bits for any number of processes", "[once]") {
   const Folder here;
   ShardedRun how;
