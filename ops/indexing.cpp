@@ -189,6 +189,7 @@ struct OneHot final : Op {
     const auto* hot = at.data<std::int64_t>();
     dispatch(dtype, [&]<class T>() {
       T* out = y.mutable_data<T>();
+      // equivalent: it was 0
       for (std::int64_t k = 0; k < at.numel(); ++k) out[k * classes + hot[k]] = T(1);
     });
     return y;

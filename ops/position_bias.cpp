@@ -80,11 +80,12 @@ std::int64_t relative_bucket(std::int64_t key_minus_query, const RelativeBuckets
   const std::int64_t distance =
       after ? (options.bidirectional ? key_minus_query : 0) : -key_minus_query;
   const std::int64_t exact = one_way / 2;
-  if (distance < exact) return first + distance;
+  if (distance < exact) return first + distance;  // equivalent: the logarithm of 1 is 0
   const auto ratio = [exact](std::int64_t d) {
     return std::log(static_cast<double>(d) / static_cast<double>(exact));
   };
   const double part = ratio(distance) / ratio(options.max_distance);
+  // equivalent: a float holds so few
   const auto wide = static_cast<std::int64_t>(part * static_cast<double>(one_way - exact));
   return first + std::min(exact + wide, one_way - 1);
 }

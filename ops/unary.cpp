@@ -149,7 +149,7 @@ struct Clamp final
     return [l = low, h = high](auto v) {
       using T = decltype(v);
       const T low = bound_as<T>(l), high = bound_as<T>(h);
-      return v < low ? low : (v > high ? high : v);
+      return v < low ? low : (v > high ? high : v);  // equivalent: a bound itself, either way
     };
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {

@@ -225,7 +225,7 @@ TrainEnd Trainer::run_alike(const LossOf& loss_of, const Evaluate& evaluate) {
   const bool finished = step_ >= pace_.steps(), early = !finished && out_of_patience();
   if (early && writes())
     tell(str_cat("has not become better in ", options_.patience, " evaluations: stopped"));
-  if (!finished && !early) save();
+  if (!finished && !early) save();  // equivalent: a finished run was saved at its last step
   if (writes()) draw_losses();
   transport_.barrier();  // all files are there
   return finished ? TrainEnd::finished : early ? TrainEnd::early : TrainEnd::interrupted;
@@ -253,6 +253,7 @@ double Trainer::factor() const {
   const double place = pace_.place(step_), whole = std::floor(place);
   const auto step = static_cast<std::int64_t>(whole);
   const double before = schedule_(step);
+  // equivalent: a part of 0 changes nothing
   return place == whole ? before : std::lerp(before, schedule_(step + 1), place - whole);
 }
 

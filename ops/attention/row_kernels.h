@@ -23,8 +23,10 @@ GRADUS_INLINE bool finite_rows(const T* row, std::int64_t stride, std::int64_t r
   for (std::int64_t r = 0; r < rows; ++r, row += stride)
     for (std::int64_t j = 0; j < n; j += kLanes)
       if (n - j >= kLanes)
+        // equivalent: a 0 of either sign
         for (std::int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += row[j + lane] * T{0};
       else
+        // equivalent: a 0 of either sign
         for (std::int64_t lane = 0; lane < n - j; ++lane) sums[lane] += row[j + lane] * T{0};
   return vmath::sum(sums, kLanes) == T{0};
 }
@@ -148,6 +150,7 @@ void forward_pairs(const AttentionProblem& p, const Block& block, const Attentio
   for (std::int64_t i = block.queries.first; i < block.queries.last; ++i) {
     const PairRow<T> row(p, b, h, i, x);
     T m = -std::numeric_limits<T>::infinity(), l = 0;
+    // equivalent: of equals any
     for (const T score : row.scores) m = score > m || std::isnan(score) ? score : m;
     for (const T score : row.scores) l += std::isinf(m) && m < 0 ? T{0} : std::exp(score - m);
     T* out = o.row(b, h, i);

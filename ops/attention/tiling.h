@@ -66,6 +66,7 @@ inline std::vector<Range> visible_spans(const AttentionProblem& p, const Block& 
 /// For AttentionProblem::narrow: what the middle of the first head's queries see stands for all.
 inline bool sees_few_keys(const AttentionProblem& p) {
   if (p.mask.allows_everything() || p.B * p.H == 0) return false;
+  // equivalent: time only
   const std::int64_t first = p.T / 2, last = std::min(first + kMaxQueries, p.T);
   std::int64_t keys = 0;
   for (const Range& span : visible_spans(p, {0, 0, {first, last}})) keys += span.size();

@@ -177,7 +177,7 @@ bool only_later(const Tensor& allowed) {
 }  // namespace
 
 bool Mask::allows(const QueryKey& pair) const {
-  bool allowed = true;
+  bool allowed = true;  // equivalent: it is written over
   row(pair, 1, &allowed);
   return allowed;
 }

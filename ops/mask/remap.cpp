@@ -19,6 +19,7 @@ std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
     const std::int64_t at = positions[static_cast<std::size_t>(row)];
     require(at >= -1, "remap_positions: a position of ", at, " at row ", row,
             ": positions count from 0, and −1 says that nothing is there");
+    // equivalent: more runs say the same
     const bool follows =
         !runs.empty() && (at < 0 ? runs.back().position < 0
                                  : runs.back().position >= 0 &&

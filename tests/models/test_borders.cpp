@@ -31,6 +31,11 @@ TEST_CASE("borders of models of text") {
   const nn::BERT bert({.vocab = 4, .context = 3, .width = 2}),
       pooled({.vocab = 4, .context = 2, .width = 2, .pooler = true});
   const Tensor two = reshape(arange(2), {1, 2});
+  const auto windowed = [&](std::int64_t window) {
+    nn::GPTOptions options = small;
+    options.window = window;
+    return options;
+  };
   using GPT = nn::GPT;
   using BERT = nn::BERT;
   check_outcomes("models",
@@ -57,6 +62,10 @@ TEST_CASE("borders of models of text") {
                   GRADUS_CALL(pooled.pool(pooled(two))),
                   GRADUS_CALL(BERT({.vocab = 4, .context = 3, .width = 2, .padding_idx = 4})),
                   GRADUS_CALL(BERT({.vocab = 4, .context = 3, .width = 2, .padding_idx = 3})),
+                  GRADUS_VALUE(GPT(windowed(0)).mask().describe()),
+                  GRADUS_VALUE(GPT(windowed(1)).mask().describe()),
+                  GRADUS_VALUE(GPT(windowed(2)).mask().describe()),
+                  GRADUS_VALUE(gpt.head.weight.defined()),
                   GRADUS_CALL(nn::gpt_preset("none")),
                   GRADUS_CALL(nn::gpt_preset("")),
                   GRADUS_CALL(nn::gpt_preset("long"))});
@@ -134,8 +143,8 @@ TEST_CASE("borders of sampling and decoding") {
   const auto drawn = [&](const nn::SamplingOptions& options, double uniform = 0.5) {
     return nn::sample_token(x, options, uniform, {0, 1});
   };
-  const auto of = [&](const Tensor& logits, const nn::Tokens& seen = {}) {
-    return nn::sample_token(logits, {.repetition_penalty = 2}, 0.5, seen);
+  const auto of = [&](const Tensor& logits, const nn::Tokens& seen = {}, double uniform = 0.5) {
+    return nn::sample_token(logits, {.repetition_penalty = 2}, uniform, seen);
   };
   const auto found = [&](const nn::Tokens& prompt, const nn::BeamOptions& options) {
     nn::GPTDecoderState state(gpt);
@@ -166,6 +175,8 @@ TEST_CASE("borders of sampling and decoding") {
        GRADUS_VALUE(drawn({.repetition_penalty = 1e-3})),
        // All of the weights are used up: what is left is rounding, and the last token's.
        GRADUS_VALUE(drawn({.temperature = 1}, 1)), GRADUS_VALUE(drawn({.top_k = 2}, 1)),
+       // The first of two alike is drawn below a half, the other from there on.
+       GRADUS_VALUE(of(ones({2}), {}, 0.4999)), GRADUS_VALUE(of(ones({2}), {}, 0.5)),
        GRADUS_VALUE(of(ones({1, 3}))), GRADUS_VALUE(of(ones({}))), GRADUS_VALUE(of(ones({0}))),
        GRADUS_VALUE(of(tensor({1.0, kNaN}))), GRADUS_VALUE(of(tensor({-kInf, 0.0}))),
        GRADUS_VALUE(of(x, {-1})), GRADUS_VALUE(of(x, {3})), GRADUS_VALUE(of(x, {2})),

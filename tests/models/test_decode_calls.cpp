@@ -134,7 +134,7 @@ TEST_CASE("tokens are masked by three numbers of a stream each, in the largest v
   constexpr std::int64_t kVocab = (std::int64_t{1} << 24) + 9, kFirst = 8, kMask = 3;
   Ids given;
   for (std::int64_t i = 0; i < 2000; ++i) given.push_back(i % 50 == 7 ? i % kFirst : 8 + i);
-  const RandomStream random{6, 2, 0};
+  const RandomStream random{6, 3, 0};
   const nn::MaskedTokens out =
       nn::mask_tokens(tensor(given, {20, 100}),
                       {.vocab = kVocab, .mask_id = kMask, .first_id = kFirst, .rate = 0.4}, random);
@@ -148,6 +148,7 @@ TEST_CASE("tokens are masked by three numbers of a stream each, in the largest v
     targets.push_back(chosen ? old : -1);
     ids.push_back(!chosen || fate >= 0.9 ? old : fate < 0.8 ? kMask : kFirst + drawn);
   }
+  REQUIRE(targets[0] != -1);  // the first token is one of those
   CHECK(out.ids.to_vector<std::int64_t>() == ids);
   CHECK(out.targets.to_vector<std::int64_t>() == targets);
   CHECK(out.targets.shape() == Shape{20, 100});

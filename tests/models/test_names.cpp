@@ -85,6 +85,8 @@ TEST_CASE("the tables of names") {
           table("torch attention", nn::torch_attention_names()) +
           table("torch cross", nn::torch_cross_attention_names({.width = 4})) +
           table("torch keys", nn::torch_cross_attention_names({.width = 4, .memory_width = 3})) +
+          table("torch keys alone", nn::torch_cross_attention_names(
+                                        {.width = 4, .memory_width = 3, .value_width = 4})) +
           table("torch values", nn::torch_cross_attention_names(
                                     {.width = 4, .memory_width = 4, .value_width = 3})));
 }

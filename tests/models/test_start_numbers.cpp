@@ -129,10 +129,12 @@ TEST_CASE("parameters are counted with every option of a block, and beyond what 
   nn::GPTOptions wide{.vocab = 1, .context = 1, .width = kOdd, .hidden = 1, .head_width = 1};
   const double W = kOdd;
   CHECK(count(wide) == 2 * W + (3 * W + W + 3 + W) + (2 * W + 1 + W) + 4 * W + 2 * W);
-  nn::GPTOptions many{.vocab = 1, .context = 1, .heads = kOdd, .width = 1, .head_width = 1};
-  many.position = nn::HeadPosition::relative;
-  many.kv_heads = 1;
-  CHECK(count(many) == 1 + (W + 2) * 2 + W + 1 + 32 * W + (4 + 4 + 4 + 1) + 4 + 2);
+  for (const double H : {W, W + 1}) {
+    nn::GPTOptions many{.vocab = 1, .context = 1, .width = 1, .head_width = 1};
+    many.heads = static_cast<std::int64_t>(H), many.kv_heads = 1;
+    many.position = nn::HeadPosition::relative;
+    CHECK(count(many) == 1 + (H + 2) * 2 + H + 1 + 32 * H + (4 + 4 + 4 + 1) + 4 + 2);
+  }
 }
 
 }  // namespace gradus::testing

@@ -6,6 +6,7 @@
 #include "gradus/nn/embedding.h"
 #include "gradus/nn/feed_forward.h"
 #include "gradus/nn/linear_attention.h"
+#include "gradus/nn/lora.h"
 #include "gradus/nn/module_list.h"
 #include "gradus/nn/norm.h"
 #include "gradus/nn/position.h"
@@ -24,6 +25,9 @@ TEST_CASE("what small layers are made of") {
   std::string text;
   text += made_of("linear", nn::Linear(2, 3));
   text += made_of("linear without bias", nn::Linear(2, 3, {.bias = false}));
+  nn::Linear adapted(2, 3);
+  nn::add_adapters(adapted, "*", {.rank = 1});
+  text += "-- linear with an adapter\n" + tree(adapted);
   text += made_of("embedding", nn::Embedding(4, 3, {2}));
   text += made_of("layer norm", nn::LayerNorm(3));
   text += made_of("plain layer norm", nn::LayerNorm(3, {.affine = false}));

@@ -91,7 +91,8 @@ TEST_CASE("borders of a cache") {
     Cache cache({.capacity = 4});
     cache.advance(3, 2, {2, 1, 0});
     cache.select(examples);
-    return str_cat(cache.batch(), " of ", cache.length(), ": ", list(cache.keys()));
+    return str_cat(cache.batch(), " of ", cache.length(), ": ", list(cache.queries()), " look at ",
+                   list(cache.keys()));
   };
   Cache fresh({.capacity = 3}), missed({.capacity = 3});
   missed.advance(1, 1);

@@ -166,8 +166,8 @@ TEST_CASE("borders of positions, buckets and projections") {
   };
   const auto all = [](const RelativeBuckets& options) {
     std::string out;
-    for (const std::int64_t d : {-200, -129, -128, -127, -60, -33, -20, -16, -15, -9,  -8,  -7, -4,
-                                 -1,   0,    1,    4,    7,   8,   9,   16,  40,  127, 128, 300})
+    for (const std::int64_t d : {-200, -129, -128, -127, -60, -33, -20, -17, -15, -9,  -8,  -7, -4,
+                                 -1,   0,    1,    4,    7,   8,   9,   17,  40,  127, 128, 300})
       out += str_cat(relative_bucket(d, options), " ");
     return out;
   };

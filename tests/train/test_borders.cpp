@@ -2,6 +2,7 @@
 // broken alone. The answers are in tests/golden/said/.
 #include <limits>
 
+#include "gradus/base/random.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -241,6 +242,14 @@ TEST_CASE("borders of batches") {
   const Tensor none, one = ones({}), x = ones({3, 1}), y = ones({3}), longer = ones({4});
   using Pairs = std::vector<std::pair<Sequence, Sequence>>;
   const std::vector<std::int64_t> tokens = {1, 2, 3, 4};
+  /// Of the windows of a text of n tokens, two side by side.
+  const auto lengths = [](std::int64_t n) {
+    std::string out;
+    for (const Batch& each :
+         TokenBatches(std::vector<std::int64_t>(std::size_t(n), 7), 1 + n / 5, 2, 0).once())
+      out += str_cat(each.x.shape(), each.y.shape(), " ");
+    return out;
+  };
   const auto joined = [](const std::vector<std::int64_t>& all) {
     std::string out;
     for (const std::int64_t each : all) out += str_cat(each, " ");
@@ -260,6 +269,12 @@ TEST_CASE("borders of batches") {
                              GRADUS_CALL(TokenBatches(tokens, 1, 0, 0)),
                              GRADUS_CALL(TokenBatches(tokens, 4, 1, 0)),
                              GRADUS_VALUE(TokenBatches(tokens, 3, 1, 0).size()),
+                             GRADUS_VALUE(lengths(2)),
+                             GRADUS_VALUE(lengths(3)),
+                             GRADUS_VALUE(lengths(4)),
+                             GRADUS_VALUE(lengths(5)),
+                             GRADUS_VALUE(lengths(9)),
+                             GRADUS_VALUE(lengths(10)),
                              GRADUS_CALL(LengthBuckets({}, 1, 0)),
                              GRADUS_CALL(LengthBuckets({1}, 0, 0)),
                              GRADUS_CALL(LengthBuckets({1}, 1, 0, 0)),
@@ -272,6 +287,30 @@ TEST_CASE("borders of batches") {
                              GRADUS_CALL(PairBatches(Pairs{}, 1, 0)),
                              GRADUS_CALL(PairBatches(Pairs{{{1}, {}}}, 0, 0)),
                              GRADUS_VALUE(PairBatches(Pairs{{{1}, {}}}, 1, 0).at(0).tokens)});
+}
+
+TEST_CASE("buckets of sequences that are equally long keep the shuffled order") {
+  const std::vector<std::int64_t> lengths = {3, 1, 3, 3, 2, 1, 3, 2, 3, 1, 1};
+  const LengthBuckets buckets(lengths, 3, 17, 2);
+  for (std::int64_t pass = 0; pass < 3; ++pass) {
+    Generator own(17);
+    own.restore(17, static_cast<std::uint32_t>(2 * pass));
+    const GeneratorScope scope(own);
+    std::vector<std::int64_t> order = randperm(11).to_vector<std::int64_t>();
+    const auto places = randperm(4).to_vector<std::int64_t>();
+    for (const std::int64_t begin : {0, 6})  // two batches are sorted at a time, by insertion
+      for (std::int64_t i = begin; i < std::min<std::int64_t>(begin + 6, 11); ++i)
+        for (std::int64_t k = i; k > begin; --k) {
+          auto &left = order[std::size_t(k - 1)], &right = order[std::size_t(k)];
+          if (lengths[std::size_t(right)] < lengths[std::size_t(left)]) std::swap(left, right);
+        }
+    for (std::int64_t i = 0; i < 4; ++i) {
+      const std::int64_t first = 3 * places[std::size_t(i)];
+      const std::vector<std::int64_t> want(order.begin() + first,
+                                           order.begin() + std::min<std::int64_t>(11, first + 3));
+      CHECK(buckets.at(4 * pass + i) == want);
+    }
+  }
 }
 
 TEST_CASE("borders of a trainer's options") {

@@ -154,6 +154,9 @@ TEST_CASE("a run's record with a time limit, patience, shards, and what resumes 
   hasty.options.patience = 1;
   hasty.judged = [](std::int64_t) { return Metrics{{"held_out_loss", 1}}; };
   text += record("hasty", hasty);
+  Run two(here / "two", 2, 2), four(here / "two", 4, 2);
+  static_cast<void>(record("", two));
+  text += record("resumed with more steps", four, true);
   Run sharded(here / "sharded", 3, 2);
   sharded.options.shards = 2;
   volatile std::sig_atomic_t stop = 0;  // it is never asked to
@@ -195,6 +198,36 @@ TEST_CASE("a checkpoint that lacks a fact, or whose fact is no number, is refuse
   text += resumed("step", "") + resumed("step", "x") + resumed("step", "2");
   text += resumed("metrics_bytes", "100000") + resumed("pace", "2 1 0 0 0 0 0 0 0 0 0");
   check_said("facts", text);
+}
+
+TEST_CASE("a state is read from three facts, each of them a number") {
+  const Unsynced quick;
+  const Folder here;
+  std::filesystem::create_directory(here / "run");
+  const RunFiles files{here / "run"};
+  const auto read = [&](const std::map<std::string, std::string>& facts) {
+    io::save_checkpoint(files.checkpoint(),
+                        {{{"model.a", ones({2, 3})}, {"ema.a", ones({9})}}, facts});
+    std::string said = outcome([&] {
+      const SavedState state = read_state(files);
+      return str_cat(state.step, " ", state.best_step, " ", state.best, " ", state.parameters, " ",
+                     state.steps.value_or(-1));
+    });
+    replace_all(said, files.directory, "DIR");
+    return said;
+  };
+  const std::string half = std::to_string(std::bit_cast<std::int64_t>(0.5));
+  CHECK(read({{"step", "12"}, {"best_step", "8"}, {"best", half}}) == "12 8 0.5 6 -1");
+  CHECK(read({{"step", "12"}, {"best_step", "8"}, {"best", half}, {"pace", "30 5"}}) ==
+        "12 8 0.5 6 30");
+  const auto lacks = [](const char* name) {
+    return str_cat("gradus::FileError: DIR/checkpoint.safetensors: holds no number \"", name,
+                   "\": it is not the checkpoint of a run");
+  };
+  CHECK(read({{"best_step", "8"}, {"best", half}}) == lacks("step"));
+  CHECK(read({{"step", ""}, {"best_step", "8"}, {"best", half}}) == lacks("step"));
+  CHECK(read({{"step", "12"}, {"best", half}}) == lacks("best_step"));
+  CHECK(read({{"step", "12"}, {"best_step", "8"}, {"best", "x"}}) == lacks("best"));
 }
 
 TEST_CASE("steps beyond what an f32 holds are logged as they are") {
@@ -247,6 +280,46 @@ TEST_CASE("a loss or a gradient that is not finite is named, and weights and ave
     CHECK(net.w.to_vector<float>() == std::vector<float>(2, 0.0F));
     CHECK(ema.state_dict().at("updates").item() == 0);
   }
+}
+
+TEST_CASE("a norm that overflows while all is finite is said to") {
+  const Unsynced quick;
+  const Folder here;
+  Run run(here / "run", 2, 1);
+  Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
+  trainer.start();
+  const std::string said = outcome([&] {
+    trainer.run([&](std::int64_t) { return sum(run.net.w) * 1e30; },
+                [&] { return run.judged(trainer.step()); });
+    return "accepted";
+  });
+  CHECK(contains(said,
+                 "the gradient is not finite at step 1: repeated, every result and gradient "
+                 "is finite: their norm overflowed; try"));
+}
+
+TEST_CASE("of several processes rank 0 has the clock, and tells what all find") {
+  const Unsynced quick;
+  const Folder here;
+  std::vector<std::int64_t> ends(2);
+  const std::string said = said_by([&] {
+    distributed::run_threads(2, [&](distributed::Transport& transport) {
+      Run run(here / str_cat("run", transport.rank()), 23, 2);
+      run.options.transport = &transport, run.options.shards = 2, run.options.time = {0.5, 0};
+      run.seconds_a_step = transport.rank() == 0 ? 1.0 / 32 : 1000;
+      Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
+      trainer.start();
+      trainer.run([&](std::int64_t i) { return run.loss(i); },
+                  [&] {
+                    return Metrics{{"held_out_loss", static_cast<double>(trainer.step())}};
+                  });
+      ends[static_cast<std::size_t>(transport.rank())] = trainer.step();
+    });
+  });
+  CHECK(ends == std::vector<std::int64_t>{16, 16});
+  const std::size_t told = said.find("three times running");
+  CHECK(told != std::string::npos);
+  CHECK(said.find("three times running", told + 1) == std::string::npos);
 }
 
 TEST_CASE("of several processes rank 0 alone writes, and each ends when one fails") {

@@ -136,7 +136,7 @@ std::int64_t Shards::part_numel(int rank) const {
 /// Sends every process its part of each subtree that is here, and adds what others send.
 Tensor Shards::reduce() {
   const int size = transport_.size();
-  if (size == 1) return fold_.finish();
+  if (size == 1) return fold_.finish();  // equivalent: what is sent to oneself comes back
   transport_.note("waiting for the gradients of others");
   const std::int64_t own = part_numel(transport_.rank());
   std::vector<std::vector<Subtree>> places;

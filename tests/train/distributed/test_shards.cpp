@@ -141,7 +141,9 @@ TEST_CASE(
       optim::SGD optimizer(net.parameters(), {.lr = 0.5, .weight_decay = 0.25});
       optimizer.report_unreached(false);
       distributed::Shards shards(net, optimizer, transport, 2);
-      bool stop = false;
+      generator().restore(1, 16777217);   // no f32
+      bool stop = transport.rank() == 1;  // one process is asked to
+      const std::int64_t sent = transport.bytes_sent();
       const double mean = shards.gradients(
           3,
           [&](std::int64_t i) {  // 6 and 7, of one token and of three
@@ -149,7 +151,11 @@ TEST_CASE(
             return BatchLoss(net(full({2}, static_cast<double>(i), Dtype::f64)), i == 6 ? 1 : 3);
           },
           stop);
-      require<Error>(mean == (18.0 + 3 * 21.0) / 4 && !stop, "a mean of ", mean);
+      require<Error>(mean == (18.0 + 3 * 21.0) / 4 && stop == (size == 2), "a mean of ", mean);
+      require<Error>(generator().position() == 16777217, "a place that moved");
+      require<Error>(!net.first.grad().defined(), "a gradient that is kept");
+      // Two checksums, then whether it stops, its place, two that are reached, a mean and a count.
+      require<Error>(transport.bytes_sent() - sent == (size == 2 ? 16 + 48 : 0), "other bytes");
       const double norm = shards.update({}, 0);
       require<Error>(std::abs(norm - 6.75 * std::sqrt(2.0)) < 1e-14, "a norm of ", norm);
       const auto is = [](const Tensor& x, const std::vector<double>& wanted) {
@@ -160,6 +166,22 @@ TEST_CASE(
       is(net.moved, {6.5, 6.5});
       is(net.count, {0});
     });
+}
+
+TEST_CASE("shards of more tokens than an f32 counts have their weight") {
+  constexpr double kMany = (1 << 24) + 1;
+  Counted net;
+  optim::SGD optimizer(net.parameters());
+  distributed::Shards shards(net, optimizer, distributed::alone(), 2);
+  bool stop = false;
+  const double mean = shards.gradients(
+      0,
+      [&](std::int64_t i) {
+        return BatchLoss(net(full({2}, static_cast<double>(i + 1), Dtype::f64)),
+                         i == 0 ? 1 : static_cast<std::int64_t>(kMany));
+      },
+      stop);
+  CHECK(mean == (3 + 6 * kMany) / (1 + kMany));
 }
 
 TEST_CASE("the same bits for any number of processes", "[once]") {
