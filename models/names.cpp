@@ -105,7 +105,7 @@ Tensor swap_pairs(const Tensor& x, std::int64_t D, bool to_halves) {
 Tensor ours_from(const Link& link, const Tensor& x, std::size_t part) {
   const Form form = link.rule->form;
   if (form == Form::transposed && x.rank() == 2) return transpose(x, 0, 1);
-  if (form == Form::unrolled && x.rank() > 2) return flatten(x, 1);
+  if (form == Form::unrolled && x.rank() > 1) return flatten(x, 1);
   if (form == Form::pairs && part < 2) return swap_pairs(x, link.rule->tail[0], true);
   return x;
 }
@@ -129,11 +129,7 @@ class Finder {
     const std::string bare = name.substr(names_.prefix.size());
     return theirs_.shapes.contains(bare) ? bare : "";
   }
-  std::string use(const std::string& name) {
-    std::string found = find(name);
-    if (!found.empty()) used_.insert(found);
-    return found;
-  }
+  std::string use(const std::string& name) { return *used_.insert(find(name)).first; }
   std::string unexpected() {
     for (const std::string& pattern : names_.ignored)
       for (std::int64_t i = 0; !use(expand(pattern, i, "").front()).empty(); ++i)

@@ -27,7 +27,7 @@ void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
 
 /// Rows of x [B, G, S, D], rounded, as i64 [B, G, S, words]: put, cut and picked like any.
 Tensor packed(const Tensor& x, Precision precision) {
-  const Tensor rows = kernel::contiguous(kernel::convert(x.detach(), Dtype::f32));
+  const Tensor rows = kernel::contiguous(kernel::convert(x, Dtype::f32));
   const std::int64_t D = x.size(3), bytes = products::row_bytes(precision, D);
   Tensor y = Tensor::empty({x.size(0), x.size(1), x.size(2), bytes / 8}, Dtype::i64);
   auto* to = reinterpret_cast<std::byte*>(y.mutable_data<std::int64_t>());

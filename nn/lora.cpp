@@ -79,8 +79,7 @@ void merge_adapters(Module& module) {
   each_linear(module, [&](const std::string&, Linear& linear) {
     if (!linear.lora_a.defined()) return;
     const NoGrad off;
-    Tensor weight = linear.weight.detach();
-    weight.copy_(weight + matmul(linear.lora_b, linear.lora_a) * linear.lora_scale);
+    linear.weight.copy_(linear.weight + matmul(linear.lora_b, linear.lora_a) * linear.lora_scale);
     linear.lora_a = linear.lora_b = linear.lora_scale = Tensor();
   });
   module.freeze(false);

@@ -174,7 +174,7 @@ struct Multinomial final : Op {
     const Tensor packed = kernel::contiguous(kernel::convert(weights, Dtype::f64));
     const auto* first = packed.data<double>();
     auto* out = y.mutable_data<std::int64_t>();
-    const std::int64_t rows = n == 0 ? numel(shape) / count : packed.numel() / n;
+    const std::int64_t rows = numel(shape) / count;
     parallel_for(rows, rows_grain(n), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const std::span<const double> w(first + row * n, static_cast<std::size_t>(n));

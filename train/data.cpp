@@ -25,8 +25,7 @@ std::vector<std::int64_t> longer_of(const std::vector<std::pair<Sequence, Sequen
 
 std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size,
                            std::uint64_t seed) {
-  require(x.defined() && y.defined() && x.rank() > 0 && y.rank() > 0,
-          "batches: x and y must have rows");
+  require(x.rank() > 0 && y.rank() > 0, "batches: x and y must have rows");
   require<ShapeError>(x.size(0) == y.size(0), "batches: x ", x.shape(), " and y ", y.shape(),
                       " have different numbers of rows");
   require(size > 0, "batches: a size of ", size);

@@ -29,7 +29,7 @@ void EMA::swap() {
   if (updates_ == 0) return;
   const NoGrad off;
   for (std::size_t i = 0; i < averages_.size(); ++i) {
-    const Tensor now = kernel::copy(weights_[i].tensor.detach());
+    const Tensor now = kernel::copy(weights_[i].tensor);
     weights_[i].tensor.copy_(averages_[i]);
     averages_[i].copy_(now);
   }

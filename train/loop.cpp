@@ -225,7 +225,8 @@ TrainEnd Trainer::run_alike(const LossOf& loss_of, const Evaluate& evaluate) {
   const bool finished = step_ >= pace_.steps(), early = !finished && out_of_patience();
   if (early && writes())
     tell(str_cat("has not become better in ", options_.patience, " evaluations: stopped"));
-  if (!finished && !early) save();  // equivalent: a finished run was saved at its last step
+  // equivalent: a finished run was saved at its last step
+  if (!finished && !early) save();
   if (writes()) draw_losses();
   transport_.barrier();  // all files are there
   return finished ? TrainEnd::finished : early ? TrainEnd::early : TrainEnd::interrupted;

@@ -240,7 +240,7 @@ void Optimizer::step_in_backward(double factor) {
   if (first) in_backward_ = std::make_shared<double>();
   *in_backward_ = factor;
   for (Slot& slot : slots_) slot.due = true;
-  if (!first) return;  // equivalent: hooks that find nothing due
+  if (!first) return;        // equivalent: hooks that find nothing due
   for (Slot& slot : slots_)  // hooks outlive optimisers; slots_ never grows
     slot.parameter.register_post_accumulate_hook(
         [this, &slot, alive = std::weak_ptr(in_backward_)](Tensor&) {

@@ -73,7 +73,7 @@ Tensor Optimizer::whole(const Slot& slot, const Tensor& part) const {
   if (!transport_ || transport_->size() == 1) return part;
   std::vector<distributed::ConstBytes> out(cuts_.size() - 1);
   std::vector<distributed::Bytes> in(cuts_.size() - 1);
-  if (slot.begin < slot.end) out[0] = bytes_of(part, 0, slot.end - slot.begin);
+  out[0] = bytes_of(part, 0, slot.end - slot.begin);
   Tensor all = Tensor::empty_like(slot.parameter);
   const auto inside = [&](std::int64_t cut) {
     return std::clamp<std::int64_t>(cut - slot.offset, 0, all.numel());
