@@ -92,6 +92,22 @@ TEST_CASE("what decoding asks of a model") {
   check_said("decode_calls", text);
 }
 
+/// It knows one token, which ends a text; nothing can be left to go on with.
+struct Ends final : nn::DecoderState {
+  Tensor next(const std::vector<Tokens>& tokens) override { return zeros({std::ssize(tokens), 1}); }
+  void select(const std::vector<std::int64_t>& sequences) override {
+    CHECK_FALSE(sequences.empty());
+  }
+};
+
+TEST_CASE("a search whose texts have all ended asks for nothing more") {
+  Ends model;
+  const std::vector<nn::Beam> found = nn::beam_search(model, {0}, {.beams = 3, .end = 0});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].tokens == Tokens{0});
+  CHECK(found[0].score == 0);
+}
+
 TEST_CASE("a state whose heads see positions keeps a window for ever, and no more") {
   const NoGrad off;
   for (const nn::HeadPosition position : {nn::HeadPosition::rotary, nn::HeadPosition::alibi}) {
