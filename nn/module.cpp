@@ -206,14 +206,17 @@ void Module::freeze(bool frozen) {
 std::string Module::summary() {
   std::ostringstream out;
   out << type_name() << ": " << parameter_count() << " parameters\n";
-  each_member("", [&](const std::string& name, const Member& member) {
-    const std::string indent(
-        2 * static_cast<std::size_t>(std::count(name.begin(), name.end(), '.') + 1), ' ');
-    const Tensor* t = member.parameter() ? member.parameter() : member.buffer();
-    if (t && t->defined()) out << indent << member.name() << " " << t->shape() << "\n";
-    for (const auto& child : member.children())
-      out << indent << member.name() << child.first << ": " << child.second->type_name() << "\n";
-  });
+  const auto add = [&out](const auto& again, Module& module, const std::string& indent) -> void {
+    for (const Member& member : module.members()) {
+      const Tensor* t = member.parameter() ? member.parameter() : member.buffer();
+      if (t && t->defined()) out << indent << member.name() << " " << t->shape() << "\n";
+      for (const auto& [number, child] : member.children()) {
+        out << indent << member.name() << number << ": " << child->type_name() << "\n";
+        again(again, *child, indent + "  ");
+      }
+    }
+  };
+  add(add, *this, "  ");
   return out.str();
 }
 

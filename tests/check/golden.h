@@ -4,13 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/golden.h"
 
 namespace gradus::golden {
 
@@ -54,20 +51,8 @@ class Page {
     return number + " " + text;
   }
 
-  /// Is it that of tests/golden/check/`name`? A page that shall change is written anew where the
-  /// environment has GRADUS_WRITE_GOLDEN: look at what it wrote.
-  void compare(const std::string& name) const {
-    const std::string path = GRADUS_SOURCE_DIR "/tests/golden/check/" + name;
-    if (std::getenv("GRADUS_WRITE_GOLDEN") != nullptr) std::ofstream(path) << text_;
-    std::ostringstream known;
-    known << std::ifstream(path).rdbuf();
-    std::istringstream here(text_), there(known.str());
-    std::string now, before;
-    for (int number = 1; std::getline(here, now) && std::getline(there, before); ++number)
-      if (now != before)
-        FAIL(name << " line " << number << "\nnow:    " << now << "\ngolden: " << before);
-    CHECK((text_ == known.str()));
-  }
+  /// It must be that of tests/golden/check/`name`.
+  void compare(const std::string& name) const { testing::check_golden("check/" + name, text_); }
 
  private:
   std::string text_;

@@ -187,4 +187,23 @@ TEST_CASE("a summary is the tree with its shapes") {
         "  seen [1]\n");
 }
 
+TEST_CASE("a summary has what is in each of a list below it") {
+  struct Stack : nn::Layer<Stack> {
+    std::vector<nn::Linear> layers;
+    Stack() {
+      layers.emplace_back(2, 1);
+      layers.emplace_back(1, 2);
+    }
+    nn::Members members() override { return {{"layers", layers}}; }
+  } stack;
+  CHECK(stack.summary() ==
+        "Stack: 7 parameters\n"
+        "  layers.0: Linear\n"
+        "    weight [1, 2]\n"
+        "    bias [1]\n"
+        "  layers.1: Linear\n"
+        "    weight [2, 1]\n"
+        "    bias [2]\n");
+}
+
 }  // namespace gradus::testing

@@ -1,19 +1,15 @@
-// What each of many calls gives or says, one after the other in one text, which is compared with a
-// file in tests/golden/said. GRADUS_WRITE_GOLDEN=1 writes the file anew; read what changed in it.
+// What each of many calls gives or says, one after the other in one text.
 #pragma once
 
-#include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <iomanip>
-#include <sstream>
 #include <string>
 #include <typeinfo>
 #include <vector>
 
 #include "gradus/base/error.h"
 #include "gradus/base/platform.h"
-#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/golden.h"
 
 namespace gradus::testing {
 
@@ -50,22 +46,12 @@ inline std::string outcome(const std::function<std::string()>& call) {
   }
 }
 
-/// Compares a text with tests/golden/said/<name>.txt, and shows the first line that differs.
+/// `text` must be that of tests/golden/said/NAME.txt.
 inline void check_said(const std::string& name, const std::string& text) {
-  const std::string path = GRADUS_SOURCE_DIR "/tests/golden/said/" + name + ".txt";
-  if (std::getenv("GRADUS_WRITE_GOLDEN")) std::ofstream(path) << text;
-  std::ifstream file(path);
-  std::istringstream now(text);
-  std::string wanted, line;
-  for (int number = 1; std::getline(file, wanted); ++number) {
-    INFO(path << ", line " << number);
-    const bool there = static_cast<bool>(std::getline(now, line));
-    REQUIRE((there ? line : "(the text ends)") == wanted);
-  }
-  REQUIRE_FALSE(std::getline(now, line));
+  check_golden("said/" + name + ".txt", text);
 }
 
-/// Each call's text and outcome, by check_said().
+/// Each call's text and outcome must be those of tests/golden/said/NAME.txt.
 inline void check_outcomes(const std::string& name, const std::vector<Call>& calls) {
   std::string text;
   for (const Call& call : calls) text += str_cat(call.text, "\n  ", outcome(call.make), "\n");
