@@ -118,7 +118,6 @@ std::size_t valid_utf8(std::string_view text) {
 
 std::string replace_invalid_utf8(std::string_view text) {
   std::string valid;
-  valid.reserve(text.size());  // equivalent: a matter of time and memory
   for (std::size_t at = 0; at < text.size();) {
     const Utf8 found = utf8_at(text, at);
     valid += found.kind == Utf8::character ? text.substr(at, found.length) : kReplacement;

@@ -69,10 +69,9 @@ class Automatic final : public Recorder {
     written_ = true;
     step_ = wanted_;
     try {
-      if (!has_anything())
-        return void(std::fprintf(
-            stderr,
-            "gradus: GRADUS_TRACE: no operation ran on the main thread: no trace is written\n"));
+      constexpr const char* kNothing =
+          "gradus: GRADUS_TRACE: no operation ran on the main thread: no trace is written\n";
+      if (!has_anything()) return void(std::fputs(kNothing, stderr));
       write(path_);
       std::fprintf(stderr, "gradus: trace of step %lld: %s\n", static_cast<long long>(wanted_),
                    path_.c_str());

@@ -8,6 +8,7 @@
 #include "gradus/base/error.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/golden.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::io {
