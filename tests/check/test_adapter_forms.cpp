@@ -359,9 +359,10 @@ TEST_CASE("one call for both, and options by their names, are golden/check/optio
                                all.budget(3min).options.seconds,
                                all.budget(std::chrono::duration<double>(0.5)).options.seconds})
     page.line(seconds);
-  page.line(all.parallel(3).options.threads, all.parallel().options.threads,
-            static_cast<int>(all.full().options.mode),
-            static_cast<int>(all.sampled().options.mode));
+  page.line("three threads", all.parallel(3).options.threads);
+  page.line("as many as there are cores", all.parallel().options.threads);
+  page.line("full", static_cast<int>(all.full().options.mode));
+  page.line("sampled", static_cast<int>(all.sampled().options.mode));
   show(page, "with options", all.parallel(1).budget(0s));
   page.compare("options.txt");
 }

@@ -71,8 +71,10 @@ TEST_CASE("probes, moves and samples are golden/check/probes.txt") {
   Random random(3);
   for (const Move& move : make_moves({0, 1e-3, 50, -2, 7}, false, 1, 3, random))
     page.line(move.direction);
-  page.line(random.uniform(), random.between(-3, 5), random.below(7), random.upstream(),
-            random.upstream());
+  const double uniform = random.uniform(), between = random.between(-3, 5);
+  const auto below = random.below(7);
+  const double first = random.upstream();
+  page.line(uniform, between, below, first, random.upstream());
   page.compare("probes.txt");
 }
 

@@ -68,8 +68,11 @@ TEST_CASE("arrays: counts, indices, sizes and closeness are golden/check/arrays.
   page.line(m.values, static_cast<const Matrix&>(m)(1, 0));
   Random random(1234567);
   for (int i = 0; i < 5; ++i) page.line(std::to_string(random.next()));
-  for (int i = 0; i < 20; ++i)
-    page.line(random.uniform(), random.between(-1, 3), random.below(10), random.upstream());
+  for (int i = 0; i < 20; ++i) {
+    const double uniform = random.uniform(), between = random.between(-1, 3);
+    const auto below = random.below(10);
+    page.line(uniform, between, below, random.upstream());
+  }
   page.compare("arrays.txt");
 }
 
