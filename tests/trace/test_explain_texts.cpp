@@ -118,8 +118,10 @@ std::string graphs() {
   out += texts("used up, beside a gradient", sum(used * a));
   out += texts("deep", deep(14));
   out += texts("wide", cat({shared, shared, a, a, a, a, a, a, a, a, a, a}) * 2.0);
-  for (const int length : {8, 9})
-    out += texts("chain", chain(leaf({0.5}), length, 2) * chain(leaf({0.5}), length, 1));
+  for (const int length : {8, 9}) {
+    const Tensor two_kinds = chain(leaf({0.5}), length, 2);
+    out += texts("chain", two_kinds * chain(leaf({0.5}), length, 1));
+  }
   for (const int kinds : {5, 6, 7, 8}) out += texts("kinds", chain(leaf({0.5}), 27, kinds));
   return out;
 }
@@ -167,7 +169,8 @@ std::string layers() {
   const Leaky leaky = filled(Leaky());
   model.frozen.requires_grad_(false);
   const auto loss = [&] {
-    return mean(square(model(ones({3, 2})))) + sum(tensor({1.0}).requires_grad_());
+    const Tensor of_model = mean(square(model(ones({3, 2}))));
+    return of_model + sum(tensor({1.0}).requires_grad_());
   };
   std::string out = texts("without a watch", loss(), model) +
                     texts("leaky, without a watch", leaky_loss(leaky), leaky);

@@ -39,7 +39,10 @@ struct Small : nn::Layer<Small> {
   Scaled up, down;
   Tensor bias = nn::parameter(quarters({2}));
   nn::Members members() override { return {{"up", up}, {"down", down}, {"bias", bias}}; }
-  Tensor forward(const Tensor& x) const { return relu(down(up(x))) + bias + up(x); }
+  Tensor forward(const Tensor& x) const {
+    const Tensor y = relu(down(up(x))) + bias;
+    return y + up(x);
+  }
 };
 
 void steps(Trace& trace) {
@@ -59,7 +62,8 @@ void pieces(Trace&) {
   rows.register_hook([](const Tensor& dy) { return dy * 2.0; });
   const Tensor part = slice(x, 0, 1, 3), one = select(x, 1, 1);
   sum(rows).backward();
-  (sum(part * part) + sum(one)).backward();
+  const Tensor squares = sum(part * part);
+  (squares + sum(one)).backward();
   sum(checkpoint([](const std::vector<Tensor>& in) { return in[0] * in[0]; }, {x})).backward();
 }
 
