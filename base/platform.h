@@ -15,7 +15,8 @@ void unmap_pages(void* pages, std::size_t bytes) noexcept;
 /// grants no more; 0 if unknown. `root` is what /proc and /sys are in.
 std::size_t physical_memory(const std::string& root = "");
 
-/// Physical cores within this process's affinity mask and cgroup quota; at least 1.
+/// Physical cores within this process's affinity mask and cgroup quota; at least 1. /proc and /sys
+/// are in `root`.
 int usable_cores(const std::string& root = "");
 
 /// A function of some loaded library by name (openblas_set_num_threads …), or nullptr.

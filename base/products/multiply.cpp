@@ -76,14 +76,13 @@ void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<
                  const std::type_identity_t<Options<T>>& options) {
   check_sizes(c, a, b, options.residual);
   if (c.rows == 0 || c.columns == 0) return;
-  // equivalent: what is split is a matter of time
-  const double flop = 2.0 * double(c.rows) * double(c.columns) * double(a.columns);
   const Form form = form_of(c, a, b);
   // equivalent: what is split is a matter of time
-  const bool vector = std::min(c.rows, c.columns) == 1;
-  // equivalent: what is split is a matter of time
+  const double flop = 2.0 * double(c.rows) * double(c.columns) * double(a.columns),
+               least = std::min(c.rows, c.columns) == 1 ? kSplitVector : kSplit;
+  // equivalent: the same
   if (options.threads == Threads::one || thread_state.parallel || num_threads() == 1 ||
-      flop < (vector ? kSplitVector : kSplit))
+      flop < least)
     return serial(choice, form, c, a, b, options);
   const bool by_rows = c.rows >= c.columns;  // equivalent: either is split
   const std::int64_t longer = std::max(c.rows, c.columns), threads = num_threads();

@@ -54,7 +54,8 @@ inline Float16 to_float16(float x) {
   };
   const auto magnitude = std::bit_cast<float>(bits);
   if (std::isnan(x)) return with_sign(0x7E00u);
-  // equivalent: what is just above, half-way to what would come next, becomes ∞ below, too
+  // Half-way to what would come next.
+  // equivalent: what is just above becomes ∞ below, too
   if (magnitude >= 65520.0f) return with_sign(0x7C00u);
   if (magnitude < 0x1p-14f)  // subnormal: a multiple of 2⁻²⁴
     return with_sign(static_cast<std::uint32_t>(std::nearbyint(magnitude * 0x1p24f)));

@@ -65,7 +65,7 @@ GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
   using P = Tile<Set, T>;
-  // equivalent: sums of these columns are not written; numbers, they are as fast as others
+  // equivalent: sums of columns that B does not have are thrown away; zeros keep them fast
   if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
   if (b.transposed)
     pack_transposed(b, to, P::columns);

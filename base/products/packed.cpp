@@ -135,13 +135,11 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
   // equivalent: larger or smaller chunks
   const double flop = 2.0 * double(x.rows) * double(rows_) * double(columns_);
   // equivalent: larger or smaller chunks
-  const std::int64_t threads = num_threads(), share = (rows_ + threads - 1) / threads;
-  // equivalent: larger or smaller chunks
-  const std::int64_t panel =
-      std::max<std::int64_t>(16, kPanel / std::max<std::int64_t>(1, columns_));
-  // equivalent: larger or smaller chunks
-  const std::int64_t chunk =
-      few ? (flop < kSplitVector ? rows_ : (share + 7) / 8 * 8) : std::min(panel, share);
+  const std::int64_t threads = num_threads(), share = (rows_ + threads - 1) / threads,
+                     panel =
+                         std::max<std::int64_t>(16, kPanel / std::max<std::int64_t>(1, columns_)),
+                     chunk = few ? (flop < kSplitVector ? rows_ : (share + 7) / 8 * 8)
+                                 : std::min(panel, share);
   parallel_for(rows_, chunk, [&](std::int64_t begin, std::int64_t end) {
     const Matrix<float> part = y.column_range(begin, end);
     const float* part_bias = bias != nullptr ? bias + begin : nullptr;

@@ -17,6 +17,9 @@ namespace gradus::tensor_calls {
 
 using check::Tensors;
 
+inline const Tensor kX = tensor({{0.75, -1.5, 2.0}, {1.25, 0.5, -3.0}}, Dtype::f64);
+inline const Tensor kW = tensor({1.5, -0.75, 2.5}, Dtype::f64);
+
 /// "f64 [3,4] by [4,1] from 2 leaf", of one tensor.
 inline std::string described(const Tensor& x) {
   if (!x.defined()) return "none";

@@ -8,8 +8,6 @@ namespace {
 using check::Options;
 using golden::Page;
 
-const Tensor kX = tensor({{0.75, -1.5, 2.0}, {1.25, 0.5, -3.0}}, Dtype::f64);
-const Tensor kW = tensor({1.5, -0.75, 2.5}, Dtype::f64);
 const Tensor kMask = tensor({{1, 0, 1}, {1, 1, 0}}, Dtype::i64);
 
 const Tensor kLong =

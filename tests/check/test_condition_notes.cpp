@@ -9,9 +9,6 @@ namespace {
 using check::Options;
 using golden::Page;
 
-const Tensor kX = tensor({{0.75, -1.5, 2.0}, {1.25, 0.5, -3.0}}, Dtype::f64);
-const Tensor kW = tensor({1.5, -0.75, 2.5}, Dtype::f64);
-
 Tensor product(const Tensors& in) { return in[0] * in[0] * in[1]; }
 
 const check::Cause kCause{"CAUSE", "why", "hint"}, kOther{"OTHER", "why else", "another hint"};

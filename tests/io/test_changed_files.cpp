@@ -12,6 +12,7 @@
 #include "gradus/io/tokenizer.h"
 #include "gradus/io/word_tokenizer.h"
 #include "gradus/ops/members.h"
+#include "gradus/tests/io/gguf_parts.h"
 #include "gradus/tests/io/outcomes.h"
 
 namespace gradus::testing {
@@ -23,14 +24,6 @@ using io::TensorSource;
 const std::vector<int> kBytes = {255, -1};  // and one more than there is
 const std::vector<std::string> kValues = {"null",  "0",    "-1",      "\"ab\"", "\"\"",
                                           "false", "true", "[\"a\"]", "{}"};
-
-template <class T>
-std::string raw(T value) {
-  std::string bytes(sizeof value, '\0');
-  std::memcpy(bytes.data(), &value, sizeof value);
-  return bytes;
-}
-std::string text(const std::string& each) { return raw<std::uint64_t>(each.size()) + each; }
 
 std::string shown(const Tensor& x) {
   std::string out = str_cat(x.dtype(), " ", x.shape(), ":");

@@ -7,6 +7,7 @@
 #include "gradus/io/text.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/io/files.h"
+#include "gradus/tests/io/gguf_parts.h"
 
 namespace gradus::testing {
 namespace {
@@ -14,14 +15,6 @@ namespace {
 using io::TensorSource;
 
 const std::string kGolden = GRADUS_SOURCE_DIR "/tests/golden/gguf/";
-
-template <class T>
-std::string raw(T value) {
-  std::string bytes(sizeof value, '\0');
-  std::memcpy(bytes.data(), &value, sizeof value);
-  return bytes;
-}
-std::string text(const std::string& each) { return raw<std::uint64_t>(each.size()) + each; }
 
 /// The parts of a small GGUF file, each of which a test may spoil.
 struct Gguf {

@@ -11,23 +11,12 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
+#include "gradus/tests/io/unsynced.h"
 #include "gradus/tests/support/said.h"
 #include "gradus/train/loop.h"
 
 namespace gradus::testing {
 namespace {
-
-/// While one lives, nobody waits for the disk: these tests are of what is written.
-struct Quick {
-  Quick() {
-    io::file_watch = [](const io::FileChange& change) {
-      const bool syncs =
-          change.kind == io::FileChange::sync || change.kind == io::FileChange::sync_directory;
-      return syncs ? io::kSkipped : 0;
-    };
-  }
-  ~Quick() { io::file_watch = nullptr; }
-};
 
 struct Net : nn::Layer<Net> {
   nn::Linear last{3, 1};
@@ -115,7 +104,7 @@ std::map<std::string, std::vector<double>> plain_run(Task& task, const TrainOpti
 }
 
 TEST_CASE("a trainer's steps are those of a loop written out, whatever its options") {
-  const Quick quick;
+  const Unsynced quick;
   for (const double clip_norm : {0.0, 0.5, 1e9})
     for (const double clip_value : {0.0, 0.25})
       for (const std::int64_t shards : {1, 3}) {
@@ -176,7 +165,7 @@ Judged judged(const std::vector<double>& values, bool higher, std::int64_t patie
 }
 
 TEST_CASE("a trainer keeps the first of the best weights, ends and tells when it says", "[once]") {
-  const Quick quick;
+  const Unsynced quick;
   std::mt19937 random(1);
   for (int round = 0; round < 40; ++round) {
     const Folder here;
@@ -227,7 +216,7 @@ TEST_CASE("a trainer keeps the first of the best weights, ends and tells when it
 
 TEST_CASE("what is resumed and stopped at once is saved as it was: a checkpoint holds all",
           "[once]") {
-  const Quick quick;
+  const Unsynced quick;
   for (const bool timed : {false, true})
     for (std::int64_t last = 1; last < 14; ++last) {
       CAPTURE(timed, last);
@@ -265,7 +254,7 @@ TEST_CASE("what is resumed and stopped at once is saved as it was: a checkpoint 
 }
 
 TEST_CASE("a NaN that hangs on what was drawn is found again") {
-  const Quick quick;
+  const Unsynced quick;
   for (std::uint64_t run = 0; run < 4; ++run) {
     const Folder here;
     Task task;
