@@ -9,11 +9,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "gradus/base/error.h"
 #include "gradus/base/simd.h"
-#include "gradus/base/thread_state.h"
 
 namespace gradus {
 namespace {
@@ -225,10 +223,5 @@ Generator& generator() {
 }
 
 void seed(std::uint64_t seed) { generator().restore(seed, 0); }
-
-GeneratorScope::GeneratorScope(Generator& own) : before_(thread_state.generator) {
-  thread_state.generator = &own;
-}
-GeneratorScope::~GeneratorScope() { thread_state.generator = before_; }
 
 }  // namespace gradus

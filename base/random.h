@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdint>
 
+#include "gradus/base/thread_state.h"
+
 namespace gradus {
 
 /// Four 32-bit words from a 128-bit counter and a 64-bit key.
@@ -51,16 +53,9 @@ class Generator {
 Generator& generator();         // this thread's, or the global one
 void seed(std::uint64_t seed);  // generator() starts anew
 
-/// Random ops inside draw from `own`: gradient checks freeze masks so, data loaders keep theirs.
-class GeneratorScope {
- public:
-  [[nodiscard]] explicit GeneratorScope(Generator& own);
-  ~GeneratorScope();
-  GeneratorScope(const GeneratorScope&) = delete;
-  GeneratorScope& operator=(const GeneratorScope&) = delete;
-
- private:
-  Generator* before_;
+/// Random ops inside draw from `g`: gradient checks freeze masks so, data loaders keep theirs.
+struct GeneratorScope : ScopedValue<Generator*> {
+  [[nodiscard]] explicit GeneratorScope(Generator& g) : ScopedValue(thread_state.generator, &g) {}
 };
 
 }  // namespace gradus

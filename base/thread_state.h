@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace gradus {
 
@@ -22,5 +23,18 @@ struct ThreadState {
 };
 
 extern thread_local constinit ThreadState thread_state;
+
+/// `variable` is `value` while this lives, and then what it was before.
+template <class T>
+struct ScopedValue {
+  [[nodiscard]] ScopedValue(T& variable, T value)
+      : variable_(variable), before_(std::exchange(variable, value)) {}
+  ~ScopedValue() { variable_ = before_; }
+  ScopedValue(ScopedValue&&) = delete;  // neither moved nor copied
+
+ private:
+  T& variable_;
+  T before_;
+};
 
 }  // namespace gradus

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 
 #include "gradus/check/condition.h"
 #include "gradus/check/raw/smallest.h"
@@ -18,16 +17,9 @@ constexpr std::int64_t kSmall = std::int64_t{1} << 16;  // elements
 
 /// While it lives, kernels and products run on this thread alone: for a few numbers a second thread
 /// costs more than it gives. (thread_state.parallel is what makes parallel_for run serially.)
-class SingleThreadScope {
- public:
+struct SingleThreadScope : ScopedValue<bool> {
   explicit SingleThreadScope(bool on)
-      : before_(std::exchange(thread_state.parallel, thread_state.parallel || on)) {}
-  ~SingleThreadScope() { thread_state.parallel = before_; }
-  SingleThreadScope(const SingleThreadScope&) = delete;
-  SingleThreadScope& operator=(const SingleThreadScope&) = delete;
-
- private:
-  bool before_;
+      : ScopedValue(thread_state.parallel, thread_state.parallel || on) {}
 };
 
 bool holds(const Tensor& x, const std::optional<double>& value) {

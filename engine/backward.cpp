@@ -198,11 +198,7 @@ void Walk::visit(std::size_t i) {
   // equivalent: kept longer: memory only
   const Tensor dy = is_target ? *steps[i].dy : steps[i].take();
   Observers::tell([&](Observer& o) { o.backward_begin(node, dy); });
-  struct Restore {
-    const Node* before = thread_state.backward;
-    ~Restore() { thread_state.backward = before; }
-  } restore;
-  thread_state.backward = &node;
+  const ScopedValue<const Node*> running(thread_state.backward, &node);
   const std::uint64_t operations = thread_state.operations;
   Gradients dx = node.op->backward(dy, {wanted_, !keep_graph_});
   require<GraphError>(dx.size() == node.inputs.size(), node.name(), ": backward returned ",

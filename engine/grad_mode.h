@@ -6,17 +6,9 @@
 namespace gradus {
 
 /// Whether operations are recorded on this thread, and scopes that say so.
-struct GradMode {
+struct GradMode : ScopedValue<bool> {
+  [[nodiscard]] explicit GradMode(bool on) : ScopedValue(thread_state.grad_enabled, on) {}
   static bool enabled() { return thread_state.grad_enabled; }
-  [[nodiscard]] explicit GradMode(bool enabled) : before_(thread_state.grad_enabled) {
-    thread_state.grad_enabled = enabled;
-  }
-  ~GradMode() { thread_state.grad_enabled = before_; }
-  GradMode(const GradMode&) = delete;
-  GradMode& operator=(const GradMode&) = delete;
-
- private:
-  bool before_;
 };
 /// Nothing is recorded while one of these lives: evaluation, sampling, optimiser steps.
 struct NoGrad : GradMode {
@@ -25,16 +17,8 @@ struct NoGrad : GradMode {
 
 /// While one of these lives, fused operations run as the formula they stand for: attention is
 /// matmul, scale, mask, softmax, matmul, each a node to step through. Also GRADUS_FORMULA=1.
-struct FormulaScope {
-  [[nodiscard]] explicit FormulaScope(bool on = true) : before_(thread_state.formula) {
-    thread_state.formula = on;
-  }
-  ~FormulaScope() { thread_state.formula = before_; }
-  FormulaScope(const FormulaScope&) = delete;
-  FormulaScope& operator=(const FormulaScope&) = delete;
-
- private:
-  bool before_;
+struct FormulaScope : ScopedValue<bool> {
+  [[nodiscard]] explicit FormulaScope(bool on = true) : ScopedValue(thread_state.formula, on) {}
 };
 bool formula_wanted();  // by a scope or by the environment
 

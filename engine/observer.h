@@ -25,6 +25,8 @@ struct Update {
 class Observer {
  public:
   virtual ~Observer() = default;
+  /// false: it reads no input once an operation runs, so that x + f(x) may be written over f(x).
+  virtual bool reads_values() const { return true; }
   virtual void op_begin(const Op&, std::span<const Tensor* const> /*inputs*/) {}
   virtual void op_end(const Op&, std::span<const Tensor* const> /*inputs*/, const Tensor& /*y*/) {}
   virtual void scope_begin(const Scope&) {}
@@ -67,6 +69,11 @@ class Observers {
   static void tell(F&& f) {
     if (thread_state.observer) [[unlikely]]
       visit(thread_state.observer, f);
+  }
+  static bool read_values() {
+    bool any = false;
+    tell([&](const Observer& o) { any = any || o.reads_values(); });
+    return any;
   }
 
  private:

@@ -1,8 +1,6 @@
 // Initialisers: element i is a function of the stream and i alone.
 #include "gradus/nn/init.h"
 
-#include <utility>
-
 #include "gradus/base/parallel.h"
 #include "gradus/base/random.h"
 
@@ -66,8 +64,7 @@ double kaiming_deviation(const Tensor& weight, Fan fan, double gain) {
 
 }  // namespace
 
-Skip::Skip() : before_(std::exchange(skipped, true)) {}
-Skip::~Skip() { skipped = before_; }
+Skip::Skip() : ScopedValue(skipped, true) {}
 
 void zeros_(Tensor& x) { constant("init::zeros_", x, 0); }
 void ones_(Tensor& x) { constant("init::ones_", x, 1); }

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "gradus/base/thread_state.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus::nn::init {
@@ -38,15 +39,8 @@ void kaiming_normal_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(
 
 /// While it lives, random initialisers of this thread draw nothing and leave what memory held: for
 /// a model whose every parameter is read from a file next.
-class Skip {
- public:
-  Skip();
-  ~Skip();
-  Skip(const Skip&) = delete;
-  Skip& operator=(const Skip&) = delete;
-
- private:
-  bool before_;
+struct Skip : ScopedValue<bool> {
+  [[nodiscard]] Skip();
 };
 
 /// deviation / √(2 · layers): for the projections onto the residual stream, which adds up two of

@@ -139,6 +139,7 @@ class RootCall : public Observer {
            GradMode::enabled();
   }
   RootCall(const Module& module, std::vector<Tensor> arguments);
+  bool reads_values() const override { return false; }
   void op_begin(const Op& op, std::span<const Tensor* const> inputs) override;
   void finish() const;  // GraphError naming the layer, the op and the shape of what is not listed
 

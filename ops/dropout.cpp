@@ -96,7 +96,7 @@ Tensor dropout(Tensor x, double p, bool training) {
   check_float("dropout", x);
   check_probability(p);
   if (p == 0 || !training) return x;
-  return apply(op::Dropout(make_dropout_mask(p), !thread_state.observer), x);
+  return apply(op::Dropout(make_dropout_mask(p), !Observers::read_values()), x);
 }
 
 }  // namespace gradus

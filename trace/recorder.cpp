@@ -21,13 +21,9 @@ void tell_innermost(const std::string& error) {
 }
 
 /// While it lives no observer hears what runs, and nothing is recorded.
-class Unheard {
- public:
-  ~Unheard() { thread_state.observer = observer_; }
-
- private:
-  Observer* observer_ = std::exchange(thread_state.observer, nullptr);
-  NoGrad off_;
+struct Unheard {
+  ScopedValue<Observer*> no_observer{thread_state.observer, nullptr};
+  NoGrad no_grad;
 };
 
 }  // namespace

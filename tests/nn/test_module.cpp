@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "gradus/base/memory.h"
 #include "gradus/engine/grad_mode.h"
+#include "gradus/engine/observer.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/dropout.h"
@@ -14,7 +16,9 @@
 #include "gradus/nn/position.h"
 #include "gradus/nn/residual.h"
 #include "gradus/nn/sequential.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/linear.h"
+#include "gradus/ops/mask/mask.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/nn/user_modules.h"
 #include "gradus/tests/support/catch.h"
@@ -66,6 +70,27 @@ TEST_CASE("members are found by path, parameters first") {
   CHECK(all.front().name == "token.weight");
   CHECK(all[2].name == "blocks.0.norm1.weight");
   CHECK(all.back().name == "norm.bias");
+}
+
+TEST_CASE("the first training call, which is watched, takes no more memory than the next") {
+  struct Branch : nn::Layer<Branch> {
+    Members members() override { return {}; }
+    Tensor forward(const Tensor& x) const { return x + x * 2.0; }  // written over x · 2
+  };
+  const Branch branch;
+  const Tensor x = rand({8, 32}).requires_grad_();
+  const auto peak = [&] {
+    const std::int64_t before = memory::usage().live_bytes;
+    memory::reset_peak();
+    branch(x);
+    return memory::usage().peak_bytes - before;
+  };
+  const std::int64_t bytes = x.numel() * 4;
+  CHECK(peak() == bytes);
+  CHECK(peak() == bytes);
+  Observer reader;  // may look at x · 2 after the sum
+  const ObserverScope scope(reader);
+  CHECK(peak() == 2 * bytes);
 }
 
 TEST_CASE("a parameter that members() forgets is an error on the first training call") {
