@@ -1,4 +1,4 @@
-// State, which is the address; drawing; keys; the page's test of itself.
+// State, which is the address; drawing; keys; self-test.
 
 const kViews = {step: stepView, ledger: ledgerView, attention: attentionView, flow: flowView, storage: storageView,
                 graph: graphView, source: sourceView, compare: compareView};
@@ -230,28 +230,28 @@ function focusAgain(k) {
   (same || k.box).focus({preventScroll: !k.table});
 }
 
-// ---- the page tests itself ----
+// ---- self-test ----
 async function selftest() {
-  const failed = [], {steps} = app.t, count = {steps: steps.length, failed, cells: 0, unknown: 0};
-  const attempt = (what, f) => { try { f(); } catch (e) { failed.push(`${what}: ${e.message}`); } };
-  window.addEventListener('error', e => failed.push(e.message));
-  for (const [k, v] of Object.keys(kViews).entries()) {  // one shows each step, the others some, 30 at least
-    const every = k ? 1 + Math.floor(steps.length / 30) : 1, some = steps.filter((_, i) => i % every === k % every);
-    for (const s of [...some, ...some.filter((_, i) => i % 7 < 1).reverse()]) attempt(`${v} ${s.key}`, () => app.go({v, s: s.key}));
+  const failed = [], {t} = app, {steps} = t, count = {steps: steps.length, failed, cells: 0, unknown: 0};
+  const attempt = (what, f) => { try { f(); } catch (e) { failed.push(`${what}: ${e}`); } };
+  onerror = message => void failed.push(message);
+  for (const [k, v] of Object.keys(kViews).entries()) {  // the first shows all steps
+    const some = steps.filter((_, i) => !k || i % (1 + steps.length / 20 | 0) < 1);
+    for (const s of [...some, some[0]]) attempt(`${v} ${s?.key}`, () => app.go({v, s: s?.key}));
     await new Promise(go => setTimeout(go));
   }
   const check = (id, what) => attempt(what, () => {
-    const v = values(app.t.tensor(id));
-    for (const i of v && v.length ? new Set([0, v.length >> 1, v.length - 1]) : []) {
-      const a = cellArithmetic(app.t, id, i);
-      if (a.why) ++count.unknown;
-      else if (++count.cells && !a.agrees) failed.push(`${what} [${i}]: ${a.value} is not the recorded ${a.recorded}`);
+    const n = values(t.tensor(id))?.length;
+    for (const i of new Set(n ? [0, n >> 1, n - 1] : [])) {
+      const a = cellArithmetic(t, id, i);
+      ++count[a.why ? 'unknown' : 'cells'];
+      if (!a.why && !a.agrees) failed.push(`${what} [${i}]: ${a.value}, recorded ${a.recorded}`);
     }
   });
-  for (const op of app.t.ops) check(op.out, `f${op.id} ${op.op}`);
-  for (const e of app.t.ledger) {
+  for (const op of t.ops) check(op.out, `f${op.id} ${op.op}`);
+  for (const e of t.ledger) {
     check(e.contribution, `b${e.visit} input ${e.input}`);
-    if (entryHolds(app.t, e) === false) failed.push(`ledger ${e.id}: before + contribution is not after`);
+    if (entryHolds(t, e) === false) failed.push(`ledger ${e.id}: before + contribution is not after`);
   }
   document.body.append(h('pre', {id: 'selftest'}, JSON.stringify(count)));
 }

@@ -136,6 +136,12 @@ T* shared(std::size_t count) {
   return static_cast<T*>(place);
 }
 
+/// From here on nobody writes to it: a mutant that overruns its memory ends at it.
+template <class T>
+void protect(T* place, std::size_t count) {
+  if (mprotect(place, count * sizeof(T), PROT_READ) != 0) std::perror("gradus_mutants");
+}
+
 /// A folder of its own for what the tests of one process write. What a mutant makes of a path can
 /// be any path, so it must not be root's to write.
 std::filesystem::path own_folder(const std::string& scratch, int job) {
@@ -355,6 +361,10 @@ int run(const char* file, int jobs, const std::string& scratch,
   Learnt learnt;
   if (!learn(cases, jobs, scratch, places, learnt)) return 2;
   const Reaching reaching = cases_of(places, cases.size(), learnt);
+  protect(learnt.known, cases.size());
+  protect(learnt.reached, kMostReached);
+  protect(reaching.first, places + 1);
+  protect(reaching.cases, kMostReached);
   auto& next = *shared<std::atomic<std::size_t>>(1);
   const auto work = [&](const std::filesystem::path& folder) {
     std::size_t& running = *shared<std::size_t>(1);
@@ -367,7 +377,8 @@ int run(const char* file, int jobs, const std::string& scratch,
       const double start = seconds_computed();
       const std::string by =
           at.empty() ? "" : run_mutant(tasks[k].mutant, cases, learnt.known, at, running);
-      if (!by.empty() && learnt.known[running].seconds < kQuick) remember(running, latest);
+      const bool known = running < cases.size();  // no mutant wrote over it
+      if (!by.empty() && known && learnt.known[running].seconds < kQuick) remember(running, latest);
       print_verdict(tasks[k], at.size(), seconds_computed() - start, by);
     }
     return true;
