@@ -19,7 +19,9 @@ NO_ORDER = {"transpose": 1, "std::clamp": 0}  # of these arguments and the next 
 WHOLE = re.compile(r"[A-Zijknrv]|\d+|.*\b(size|numel|count|rank|length)\([^()]*\)")  # below 2²⁴: float holds it
 PRODUCTS = {"matmul", "weighted_sum", "pair_products"}
 SAME_WITHOUT = {"std::move", "std::span", "attached",  # a copy for a move
-                "std::vector", "std::setprecision", "std::setw"}  # made of their argument without the name, too
+                # made of their argument without the name, too
+                "std::vector", "std::setprecision", "std::setw", "std::string", "std::string_view", "std::ifstream",
+                "fs::path", "std::filesystem::path", "double", "float", "int", "std::int64_t", "std::size_t"}
 DROPPED_CALLS = {"contiguous", "detach", "clone"}
 
 
