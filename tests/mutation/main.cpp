@@ -136,7 +136,7 @@ T* shared(std::size_t count) {
   return static_cast<T*>(place);
 }
 
-/// From here on nobody writes to it: a mutant that overruns its memory ends at it.
+/// Read-only from here on: a mutant that overruns its memory ends at it.
 template <class T>
 void protect(T* place, std::size_t count) {
   if (mprotect(place, count * sizeof(T), PROT_READ) != 0) std::perror("gradus_mutants");
@@ -377,8 +377,9 @@ int run(const char* file, int jobs, const std::string& scratch,
       const double start = seconds_computed();
       const std::string by =
           at.empty() ? "" : run_mutant(tasks[k].mutant, cases, learnt.known, at, running);
-      const bool known = running < cases.size();  // no mutant wrote over it
-      if (!by.empty() && known && learnt.known[running].seconds < kQuick) remember(running, latest);
+      const bool intact = running < cases.size();  // no mutant wrote over it
+      if (!by.empty() && intact && learnt.known[running].seconds < kQuick)
+        remember(running, latest);
       print_verdict(tasks[k], at.size(), seconds_computed() - start, by);
     }
     return true;

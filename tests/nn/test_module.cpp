@@ -18,7 +18,6 @@
 #include "gradus/nn/sequential.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/linear.h"
-#include "gradus/ops/mask/mask.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/nn/user_modules.h"
 #include "gradus/tests/support/catch.h"
