@@ -6,6 +6,7 @@ ARITHMETIC = {"+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["/"],
               "==": ["!="], "!=": ["=="], "&&": ["||"], "||": ["&&"], "&": ["|"], "|": ["&"],
               "<<": [">>"], ">>": ["<<"],
               "+=": ["=", "-="], "-=": ["=", "+="], "*=": ["=", "/="], "/=": ["=", "*="], "|=": ["="]}
+OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 DROPS_LEFT = {"+", "*", "&&", "||"}  # a + b → b; the right operand goes from all of BINARY
 DROPS_RIGHT = DROPS_LEFT | {"-", "/", "%", ">>", "&"}
 ANOTHER = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "std::max": "std::min",
@@ -17,6 +18,7 @@ SYMMETRIC = {"std::swap", "std::max", "std::min", "vmath::dot", "dot_row", "logi
              "broadcast_shapes", "maximum", "minimum"}
 NO_ORDER = {"transpose": 1, "std::clamp": 0}  # of these arguments and the next ones: axes; a number and its floor
 WHOLE = re.compile(r"[A-Zijknrv]|\d+|.*\b(size|numel|count|rank|length)\([^()]*\)")  # below 2²⁴: float holds it
+TOLERANCE = re.compile(r"[\d.]+e-?\d+")  # no number is exactly as large
 PRODUCTS = {"matmul", "weighted_sum", "pair_products"}
 SAME_WITHOUT = {"std::move", "std::span", "attached",  # a copy for a move
                 # made of their argument without the name, too
@@ -77,19 +79,26 @@ class Alternatives:
 
     def binary(self, node):
         left, right = (self.text(child) for child in node.children)
-        made = [("operator", f"{left} {other} {right}") for other in ARITHMETIC.get(node.op, [])]
+        others = ARITHMETIC.get(node.op, [])
+        if node.op in OPPOSITE and (TOLERANCE.fullmatch(left) or TOLERANCE.fullmatch(right)):
+            others = [OPPOSITE[node.op]]
+        made = [("operator", f"{left} {other} {right}") for other in others]
         if node.op == "=":
             if node.children[0].kind == "index" and right not in ("true", "false"):
                 made.append(("accumulate", f"{left} += {right}"))
             if left in self.saved:
                 made += [("saved", f"{left} = {other}") for other in self.function.tensors if other != right]
         if node.op == "-" and left != right:
-            made.append(("sign", f"({right}) - ({left})"))
+            made.append(("sign", self.exchanged(node)))
         if node.op in DROPS_RIGHT:
             made.append(("dropped", left))
         if node.op in DROPS_LEFT:
             made.append(("dropped", right))
         return made
+
+    def exchanged(self, node):
+        """b - a for a - b."""
+        return "({1}) - ({0})".format(*map(self.text, node.children)) if node.kind == "binary" else None
 
     def ternary(self, node):
         return [("branch", self.text(node.children[1])), ("branch", self.text(node.children[2]))]
@@ -137,9 +146,6 @@ class Alternatives:
                 other = texts[:i] + [f"transpose({texts[i]})"] + texts[i + 1:]
                 made.append(("transposed", f"{name}({', '.join(other)})"))
         return made
-
-
-OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def opposite(source, node):

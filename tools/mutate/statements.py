@@ -1,4 +1,5 @@
 """Statements of a function, and the sites in them at which something else can be put."""
+import re
 from dataclasses import dataclass, field
 
 from expressions import ASSIGNMENTS, parse
@@ -11,6 +12,7 @@ UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct",
 ONLY_THE_BODY = {"parallel_for", "for_rows", "dispatch_float", "dispatch_number", "dispatch"}
 FREE_OF_FAULTS = {"rows_grain", "INFINITY"}
 ONLY_HOW_FAST = {"grain"}  # a variable of this name
+ROOM = re.compile(r"[\w.>-]+[.>]reserve\(")  # for what comes: a matter of time
 
 
 @dataclass
@@ -90,7 +92,7 @@ class Walker:
 
     def simple(self, begin, end, deletable=True):
         source, text = self.source, self.source.text_of(begin)
-        if text in UNTOUCHED:
+        if text in UNTOUCHED or ROOM.match(source.joined(begin, end)):
             return
         if text == "return":
             return self.returned(begin, end)
@@ -225,7 +227,7 @@ class Walker:
         only_body = name in ONLY_THE_BODY
         for argument in node.children[1:]:
             if not only_body or argument.kind == "lambda":
-                self.visit(argument)
+                self.visit(argument, left_out=self.alternatives.exchanged(argument) if name == "std::abs" else None)
 
     def site_of(self, node, used, more, left_out):
         seen, made = {self.source.joined(node.begin, node.end), left_out}, []

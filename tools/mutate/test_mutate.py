@@ -107,6 +107,15 @@ class Faults(unittest.TestCase):
             self.assertNotIn((before, after), made)
         self.assertIn(("map(x, decltype(v)(a), v - v)", "x"), made)
 
+    def test_what_changes_nothing_is_not_tried(self):
+        made = texts("void f() { v.reserve(2 * n); if (std::abs(a - b) < 1e-6) g(c - d); if (n < 2) g(n); }")
+        for before, after in [("v.reserve(2 * n);", ""), ("2 * n", "2 / n"), ("a - b", "(b) - (a)"),
+                              ("std::abs(a - b) < 1e-6", "std::abs(a - b) <= 1e-6")]:
+            self.assertNotIn((before, after), made)
+        for before, after in [("a - b", "a + b"), ("std::abs(a - b) < 1e-6", "false"), ("c - d", "(d) - (c)"),
+                              ("n < 2", "n <= 2"), ("std::abs(a - b)", "a - b")]:
+            self.assertIn((before, after), made)
+
     def test_a_refusal_at_the_end_stays(self):
         made = texts('int f(int n) { if (n > 0) return n; fail<ValueError>("f: ", n); }')
         self.assertNotIn("", [after for _, after in made])
