@@ -23,7 +23,9 @@ Tensor part_of(const std::string& family, const char* name) {
 }
 
 /// f64 alone: weights that `transformers` drew make some gradients cancel, which f32 cannot see.
-const check::Options kF64{.conditions = false, .dtype = Dtype::f64};
+/// Some elements of each parameter, and all of them together in random directions.
+const check::Options kF64{
+    .conditions = false, .mode = check::Mode::projections, .dtype = Dtype::f64};
 
 }  // namespace
 
