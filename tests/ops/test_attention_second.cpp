@@ -39,7 +39,7 @@ std::vector<Tensor> gradients_at(const Case& c, const std::vector<Tensor>& u, do
 
 }  // namespace
 
-TEST_CASE("attention's second derivatives hold over several tiles of keys") {
+TEST_CASE("attention's second derivatives hold over several tiles of keys", "[once]") {
   Generator own(21);
   const GeneratorScope scope(own);
   for (const auto& [name, c] : cases()) {

@@ -119,7 +119,7 @@ TEST_CASE("registry: every op with a backward has a sample") {
   CHECK(count >= 50);  // the scan does find them
 }
 
-TEST_CASE("registry: every wants(i) of a backward was true and false under the oracle") {
+TEST_CASE("registry: every wants(i) of a backward was true and false under the oracle", "[once]") {
   Branches branches;
   {
     const ObserverScope scope(branches);
