@@ -63,7 +63,6 @@ class Automatic final : public Recorder {
     if (pauses > 0) return;
     if (++ended_ == wanted_) write_page();
     on_ = ended_ + 1 == wanted_;
-    if (on_) clear();
   }
   void write_page() noexcept {
     written_ = true;
@@ -78,7 +77,6 @@ class Automatic final : public Recorder {
     } catch (const std::exception& error) {
       std::fprintf(stderr, "gradus: GRADUS_TRACE: %s\n", error.what());
     }
-    on_ = false;
     clear();
   }
 

@@ -28,7 +28,7 @@ void put(std::string& out, double x) {
   if (std::isfinite(x))
     put_number(out, x);
   else
-    out += std::isnan(x) ? "\"nan\"" : x > 0 ? "\"inf\"" : "\"-inf\"";
+    out += std::isnan(x) ? "\"nan\"" : std::signbit(x) ? "\"-inf\"" : "\"inf\"";
 }
 
 void put(std::string& out, std::string_view x) {

@@ -3,7 +3,7 @@
 #include "gradus/trace/nan_finder.h"
 
 #include <algorithm>
-#include <cstring>
+#include <string_view>
 
 #include "gradus/base/platform.h"
 #include "gradus/engine/node.h"
@@ -31,7 +31,6 @@ struct Inputs {
   bool nan = false, inf = false;
   explicit Inputs(std::span<const Tensor* const> inputs) {
     for (const Tensor* x : inputs) {
-      if (!x->defined() || !is_float(x->dtype())) continue;
       const Range range = range_of(*x);
       nan = nan || range.nans > 0;
       inf = inf || range.infs() > 0;
@@ -40,16 +39,14 @@ struct Inputs {
   bool finite() const { return !nan && !inf; }
 };
 
-/// Did the operation make something of what was not there?
+/// Did the operation make something of what was not there? y is not finite.
 bool made_it(const Range& y, const Inputs& inputs) {
-  return (y.nans > 0 && !inputs.nan) || (y.infs() > 0 && inputs.finite());
+  return (y.nans > 0 && !inputs.nan) || inputs.finite();
 }
 
 /// −∞ is how log space writes 0, and what masked_fill writes was asked for.
-bool is_meant(const char* op, const Range& y) {
-  if (std::strcmp(op, "masked_fill") == 0) return y.nans == 0;
-  const bool logarithm = std::strcmp(op, "log") == 0 || std::strcmp(op, "log1p") == 0;
-  return logarithm && y.nans == 0 && y.plus_infs == 0;
+bool is_meant(std::string_view op, const Range& y) {
+  return y.nans == 0 && (op == "masked_fill" || op == "log" || op == "log1p");
 }
 
 std::string in_layer(const std::string& layer) { return layer.empty() ? "" : " in " + layer; }
@@ -65,8 +62,8 @@ NanFinder::NanFinder(Report report) : report_(std::move(report)), scope_(*this) 
 
 void NanFinder::tell(const std::string& what) {
   found_ = true;
-  made_.clear();
-  origins_.clear();
+  made_.clear();     // equivalent: nothing is looked at any more; memory only
+  origins_.clear();  // equivalent: the same
   const std::string message = step_ < 0 ? what : str_cat("step ", step_, ": ", what);
   if (!report_) throw NanError(message);
   const std::string where = where_am_i();
@@ -75,14 +72,13 @@ void NanFinder::tell(const std::string& what) {
 
 /// Where the first input that is not finite came from.
 std::string NanFinder::origin_of(const Op& op, std::span<const Tensor* const> inputs) const {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Tensor& x = *inputs[i];
-    if (!x.defined() || !is_float(x.dtype()) || range_of(x).all_finite()) continue;
-    if (const std::string* origin = origins_.of(x)) return *origin;
-    return str_cat("input ", i, " of ", op.name(), in_layer(where_am_i()), ", ", with_range(x),
-                   ", which came in so");
-  }
-  return str_cat(op.name(), in_layer(where_am_i()), ", from ", with_ranges(inputs));
+  const auto bad = std::find_if(inputs.begin(), inputs.end(),
+                                [](const Tensor* x) { return !range_of(*x).all_finite(); });
+  const std::string what = op.name() + in_layer(where_am_i()) + ", ";
+  if (bad == inputs.end()) return what + "from " + with_ranges(inputs);
+  if (const std::string* origin = origins_.of(**bad)) return *origin;
+  return str_cat("input ", bad - inputs.begin(), " of ", what, with_range(**bad),
+                 ", which came in so");
 }
 
 void NanFinder::op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
@@ -126,7 +122,6 @@ std::string NanFinder::forward_of(const Node& node) const {
 void NanFinder::backward_begin(const Node& node, const Tensor& dy) {
   if (found_ || thread_state.parallel) return;
   const bool first = fresh_ || node.id > last_visit_;
-  if (first) visits_.clear();
   fresh_ = false;
   last_visit_ = node.id;
   const auto at = made_.find(node.id);
@@ -150,7 +145,6 @@ void NanFinder::backward_end(const Node& node, const Gradients& dx) {
     visits_.pop_back();
   }
   for (std::size_t k = 0; k < dx.size(); ++k) {
-    if (!dx[k].defined()) continue;
     if (!range_of(dx[k].part()).all_finite())
       return tell(str_cat("backward of ", forward_of(node), " gave ", with_range(dx[k].part()),
                           " for its input ", k, ", from dy ", visit.dy, visit.inside));
@@ -168,8 +162,7 @@ void NanFinder::accumulated(const Node& leaf, const Tensor& grad) {
 }
 
 bool check_nan_if_asked() {
-  static const bool asked = platform::is_switched_on("GRADUS_CHECK_NAN");
-  if (!asked) return false;
+  if (!platform::is_switched_on("GRADUS_CHECK_NAN")) return false;
   static thread_local std::unique_ptr<NanFinder> finder;
   if (!finder && !thread_state.observer) finder = std::make_unique<NanFinder>();
   return finder != nullptr;

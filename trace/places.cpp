@@ -88,6 +88,7 @@ class Writer {
   Id file_of(const std::string& path, bool library) {
     std::error_code none;
     const auto known = by_path_.find(path);
+    // equivalent: below the same is found again, later
     if (known != by_path_.end()) return known->second;
     std::filesystem::path file = std::filesystem::weakly_canonical(path, none);
     const std::string name = shown(file, library);
@@ -96,7 +97,8 @@ class Writer {
       files_.push_back(name);
       paths_.push_back(std::move(file));
     }
-    return by_path_[path] = row;
+    by_path_.emplace(path, row);
+    return row;
   }
 
   /// The named lines and what is around them; one row for lines that are near each other.

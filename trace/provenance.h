@@ -18,13 +18,14 @@ class Provenance {
   const Known* of(const Tensor& x) const {
     const auto at = entries_.find(x.storage().get());
     const bool same = at != entries_.end() && at->second.storage.lock() == x.storage();
-    return x.defined() && same ? &at->second.known : nullptr;
+    return same ? &at->second.known : nullptr;
   }
 
   void note(const Tensor& x, Known known) {
     entries_[x.storage().get()] = {x.storage(), std::move(known)};
     // equivalent: of() knows what is dead, swept or not: this is a matter of memory and time
     if (entries_.size() < sweep_at_) return;
+    // equivalent: the same
     std::erase_if(entries_, [](const auto& each) { return each.second.storage.expired(); });
     // equivalent: the same
     sweep_at_ = std::max(kFewest, 2 * entries_.size());

@@ -3,12 +3,14 @@
 #include "gradus/trace/recorded.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 
 namespace gradus::trace {
 namespace {
 
 struct Older {
+  // equivalent: two nodes with one id are one node
   bool operator()(const Node* a, const Node* b) const { return a->id < b->id; }
 };
 
@@ -33,9 +35,7 @@ std::vector<const Node*> inputs_of(const Node& node) {
   std::vector<const Node*> inputs;
   for (const auto& input : node.inputs)
     if (input) inputs.push_back(input.get());
-  std::sort(inputs.begin(), inputs.end(),
-            [](const Node* a, const Node* b) { return a->id > b->id; });
-  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  std::ranges::sort(inputs, std::ranges::greater{}, &Node::id);
   return inputs;
 }
 

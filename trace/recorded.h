@@ -13,7 +13,7 @@ namespace gradus::trace {
 /// recursion. The graph must outlive the pointers.
 std::vector<const Node*> nodes_behind(const Tensor& x);
 
-/// The different nodes among the inputs of `node` that carry a gradient, newest first.
+/// The inputs of `node` that carry a gradient, newest first; as often as it has them.
 std::vector<const Node*> inputs_of(const Node& node);
 
 /// Parameters by their node: what a model adds to a graph.

@@ -76,21 +76,20 @@ void Recorder::op_end(const Op& op, std::span<const Tensor* const> inputs, const
   }
   if (thread_state.backward && !GradMode::enabled()) return void(++tape_.inner_ops);
   if (std::ssize(tape_.ops) >= options_.most_ops) return void(++tape_.late_ops);
-  const bool inside = thread_state.backward && !visits_.empty();
   const Id node = y.node() ? static_cast<Id>(y.node()->id) : kNone;
-  const Id id =
-      tape_.add_op({op.name(), open.in, tape_.tensor(y, "result"), module(), tape_.places.here(),
-                    open.saved, inside ? visits_.back().id : kNone, node});
+  const Id id = tape_.add_op({op.name(), open.in, tape_.tensor(y, "result"), module(),
+                              tape_.places.here(), open.saved, visit(), node});
   if (y.node()) op_of_[y.node()->id] = id;
-  look_inside(op, id, y.rank() > 1 ? y.size(-2) : 0, {});
+  look_inside(op, id, y.shape(), {});
 }
 
 /// The matrices of a fused attention, unless they are many times what the op itself has: forward's,
 /// or where dy is defined those of backward.
-void Recorder::look_inside(const Op& op, Id id, std::int64_t length, const Tensor& dy) {
+void Recorder::look_inside(const Op& op, Id id, const Shape& shape, const Tensor& dy) {
   const std::string_view name = op.name();
   if (name != "packed_attention" && name != "attention") return;
-  if (length > kLongest) return void(tape_.large_attention += dy.defined() ? 0 : 1);
+  if (shape.rank() > 1 && shape[shape.rank() - 2] > kLongest)
+    return void(tape_.large_attention += dy.defined() ? 0 : 1);
   Tape::Attention& found = tape_.attention_of(id);
   try {
     const Unheard quiet;
@@ -119,7 +118,7 @@ void Recorder::scope_end(const Scope&) {
 
 void Recorder::walk_begin(std::span<const Tensor> outputs, bool create_graph) {
   if (skips()) return;
-  Tape::Walk walk{{}, {}, visits_.empty() ? kNone : visits_.back().id, create_graph};
+  Tape::Walk walk{{}, {}, visit(), create_graph};
   for (const Tensor& y : outputs) walk.outputs.push_back(tape_.tensor(y, "input"));
   walks_.push_back({std::ssize(tape_.walks), visits_.size(), {}});
   tape_.walks.push_back(std::move(walk));
@@ -155,8 +154,7 @@ void Recorder::backward_begin(const Node& node, const Tensor& dy) {
   visits_.push_back({tape_.visits.add(op, walk(), row, node.name()), {}, {}});
   if (op == kNone) return void(++tape_.unseen_nodes);
   tape_.ops[static_cast<std::size_t>(op)].dy = row;
-  if (node.op)
-    look_inside(*node.op, op, node.shape.rank() > 1 ? node.shape[node.shape.rank() - 2] : 0, dy);
+  if (node.op) look_inside(*node.op, op, node.shape, dy);
 }
 
 void Recorder::backward_end(const Node& node, const Gradients& dx) {
@@ -166,7 +164,6 @@ void Recorder::backward_end(const Node& node, const Gradients& dx) {
   last_.contributions.assign(dx.size(), kNone);
   last_.parts.assign(dx.size(), {"null"});
   for (std::size_t k = 0; k < dx.size(); ++k) {
-    if (!dx[k].defined()) continue;
     last_.contributions[k] = gradient(dx[k].part());
     if (dx[k].is_whole()) continue;
     const Gradient::Region& region = dx[k].region();
@@ -178,7 +175,7 @@ void Recorder::backward_end(const Node& node, const Gradients& dx) {
       put(last_.parts[k].text, std::vector<Id>{region.axis, region.start, region.step});
   }
   const auto at = op_of_.find(node.id);
-  if (at != op_of_.end() && !dx.empty())
+  if (at != op_of_.end())
     tape_.ops[static_cast<std::size_t>(at->second)].dx = last_.contributions[0];
 }
 
@@ -196,8 +193,7 @@ void Recorder::added(const Node& node, std::size_t k, const Tensor& sum) {
 
 void Recorder::arrived(const Node& leaf, const Tensor& dy) {
   if (skips()) return;
-  const Node::Extra* extra = leaf.extra_or_null();
-  before_ = extra ? gradient(extra->grad) : kNone;
+  before_ = gradient(leaf.extra_or_null()->grad);
   arrived_ = gradient(dy);
 }
 

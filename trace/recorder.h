@@ -69,9 +69,10 @@ class Recorder : public Observer {
   };
   bool skips() const;  // none of the trace's business
   Id module() const { return modules_.empty() ? kNone : modules_.back(); }
+  Id visit() const { return visits_.empty() ? kNone : visits_.back().id; }
   Id walk() const { return walks_.empty() ? kNone : walks_.back().id; }
   Id gradient(const Tensor& dy) { return tape_.tensor(dy, "grad"); }
-  void look_inside(const Op& op, Id id, std::int64_t length, const Tensor& dy);
+  void look_inside(const Op& op, Id id, const Shape& shape, const Tensor& dy);
 
   TraceOptions options_;
   Tape tape_;

@@ -16,17 +16,16 @@ constexpr std::size_t kWorkingSpace = 4;  // times the bytes of the page, while 
 
 /// Of matrices [B, H, T, S] those of the first example.
 Tensor first_example(const Tensor& x) {
-  if (x.rank() < 4 || x.size(0) < 2) return x;
+  if (x.rank() < 4) return x;
   Shape shape = x.shape();
-  shape[0] = 1;
+  shape[0] = std::min(shape[0], std::int64_t{1});
   return kernel::strided_view(x, shape, x.strides(), x.offset());
 }
 
-/// "blocks." and 3 of "blocks.3"; of a path without a number none.
+/// "blocks." and 3 of "blocks.3"; of a path that ends in no number none, or 0 after a dot.
 std::pair<std::string, Id> numbered(const std::string& path) {
   const std::size_t at = path.rfind('.') + 1;
-  const bool number =
-      at < path.size() && path.find_first_not_of("0123456789", at) == std::string::npos;
+  const bool number = path.find_first_not_of("0123456789", at) == std::string::npos;
   return {path.substr(0, at), number ? std::atoll(&path[at]) : kNone};
 }
 
@@ -44,12 +43,12 @@ Id Tape::tensor(const Tensor& x, const char* kind) {
   if (!x.defined()) return kNone;
   const Seen* before = seen_.of(x);
   Seen seen = before ? *before : Seen{storages_++, {}};
-  const Seen::View view{x.shape(), x.strides(),      x.offset(), x.storage()->version(),
-                        x.dtype(), std::ssize(rows_)};
+  const Seen::View view{x.shape(), x.strides(), x.offset(), x.storage()->version(),
+                        std::ssize(rows_)};
   Id row = kNone;
   for (const Seen::View& old : seen.views)
     if (old.shape == view.shape && old.strides == view.strides && old.offset == view.offset &&
-        old.version == view.version && old.dtype == view.dtype && !x.storage()->borrowed())
+        old.version == view.version && !x.storage()->borrowed())
       row = old.row;
   if (row == kNone) {
     row = view.row;
@@ -61,6 +60,7 @@ Id Tape::tensor(const Tensor& x, const char* kind) {
                      layer});
     makers_.push_back(kNone);
     seen_.note(x, std::move(seen));
+    // equivalent: a matter of memory; json() leaves less, of the same ends
     if (value_bytes_ > kWorkingSpace * most_bytes_) fit(kWorkingSpace / 2 * most_bytes_);
   }
   if (x.node()) {
@@ -91,12 +91,13 @@ void Tape::name(const Tensor& x, const std::string& name) {
 }
 
 void Tape::add_matrix(Attention& to, const std::string& name, const Tensor& x) {
-  if (!to.contains(name)) to[name] = tensor(first_example(x), "inside");
+  if (!to.contains(name)) to.emplace(name, tensor(first_example(x), "inside"));
 }
 
 Id Tape::add_module(Module module) {
   const auto [of, number] = numbered(module.path);
-  if (number >= 0) last_number_[of] = std::max(last_number_[of], number);
+  Id& last = last_number_[of];
+  last = std::max(last, number);
   modules.push_back(std::move(module));
   return std::ssize(modules) - 1;
 }

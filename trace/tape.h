@@ -87,7 +87,6 @@ class Tape {
       Strides strides;
       std::int64_t offset;
       std::uint32_t version;
-      Dtype dtype;
       Id row;
     };
     std::vector<View> views;

@@ -65,15 +65,15 @@ struct Summary {
       total += v;
       squares += v * v;
       zeros += v == 0;
-      low = v < low ? v : low;
-      high = v > high ? v : high;
+      low = std::min(low, v);
+      high = std::max(high, v);
     }
     return static_cast<double>(to - first - (nans + infs - strange));
   }
 
   std::string stats() const {
     const double n = static_cast<double>(rows * columns - nans - infs), mean = n > 0 ? sum / n : 0;
-    const double variance = n > 0 ? std::max(0.0, squares / n - mean * mean) : 0;
+    const double variance = std::max(0.0, squares / n - mean * mean);  // 0 of NaN, too
     Json out{"["};
     for (const double v :
          {n > 0 ? low : 0, n > 0 ? high : 0, mean, std::sqrt(variance), std::sqrt(squares)}) {
@@ -93,8 +93,8 @@ struct Summary {
     std::vector<T> edge;
     for (Id r = 0; r < m; ++r)
       for (Id c = 0; c < n; ++c)
-        edge.push_back(x[(r < kCorner || rows <= m ? r : rows - m + r) * columns +
-                         (c < kCorner || columns <= n ? c : columns - n + c)]);
+        edge.push_back(
+            x[(r < kCorner ? r : rows - m + r) * columns + (c < kCorner ? c : columns - n + c)]);
     return encoded(edge, m, n);
   }
 
@@ -114,7 +114,7 @@ Values::Values(const Tensor& x, const Detail& detail, std::int64_t favour)
     : wide_(x.dtype() == Dtype::f64 || x.dtype() == Dtype::i64),
       favour_(favour),
       columns_(x.rank() > 0 ? x.size(-1) : 1) {
-  rows_ = columns_ > 0 ? x.numel() / columns_ : 0;
+  rows_ = x.numel() / std::max(columns_, Id{1});
   const Tensor own = kernel::contiguous(kernel::convert(x, wide_ ? Dtype::f64 : Dtype::f32));
   const auto n = static_cast<std::size_t>(x.numel());
   const void* numbers = wide_ ? static_cast<const void*>(own.data<double>()) : own.data<float>();

@@ -21,7 +21,7 @@ class Values {
 
   void reduce(const Detail& detail);
   void drop() { numbers_ = stats_ = pictures_ = {}; }
-  bool has_all() const { return !numbers_.empty() || rows_ * columns_ == 0; }
+  bool has_all() const { return !numbers_.empty() || rows_ == 0; }
   bool has_any() const { return has_all() || has_stats(); }
   bool has_stats() const { return !stats_.empty(); }
   bool has_pictures() const { return !pictures_.empty(); }

@@ -38,13 +38,12 @@ void Watch::note_numbers(const Tensor& x) {
 }
 
 Watch::Input Watch::look_at(const Tensor& x) {
-  if (!x.defined()) return {};
   if (x.node()) {
     if (x.is_leaf()) note_numbers(x);
-    return {x.node()->id, 0, x.requires_grad()};
+    return {.node = x.node()->id, .wanted = x.requires_grad()};
   }
-  if (const Maker* maker = makers_.of(x)) return {0, maker->node, false};
-  return {0, 0, false, x.storage()};
+  if (const Maker* maker = makers_.of(x)) return {.numbers = maker->node};
+  return {.unknown = x.storage()};  // none, where x is undefined
 }
 
 std::size_t Watch::index_of(const Scope& scope) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -36,8 +37,7 @@ class Ends {
   explicit Ends(const Watch& watch) : watch_(watch) {
     for (const Watch::Event& event : watch.events())
       for (const Watch::Input& input : event.inputs) {
-        for (const std::uint64_t node : {input.node, input.numbers})
-          if (node != 0) users_[node].push_back(&event);
+        for (const std::uint64_t node : {input.node, input.numbers}) users_[node].push_back(&event);
         if (const std::shared_ptr<Storage> numbers = input.unknown.lock())
           readers_[numbers.get()].push_back(&event);
       }
@@ -176,11 +176,11 @@ std::string describe(const Node& leaf) { return str_cat("leaf #", leaf.id, " ", 
 
 std::vector<Unreached> beyond(const Reach& reach, const nn::Module& model) {
   std::vector<Unreached> out;
-  std::unique_ptr<Ends> ends;
+  std::optional<Ends> ends;
+  if (const Watch* watch = Watch::current()) ends.emplace(*watch);
   for (const nn::NamedTensor& each : model.parameters()) {
     if (reach.has(each.tensor)) continue;
     const bool frozen = !each.tensor.requires_grad();
-    if (!frozen && !ends && Watch::current()) ends = std::make_unique<Ends>(*Watch::current());
     out.push_back(
         {each.name, each.tensor.shape(), frozen, !frozen && ends ? ends->of(each.tensor) : ""});
   }

@@ -120,6 +120,11 @@ TEST_CASE("a step ends with its outermost backward, unless that throws or nothin
     sum(checkpoint([](const std::vector<Tensor>& in) { return exp(in[0]); }, {leaf()})).backward();
   };
   CHECK(contains(traced(1, nested), "step 1: exp checkpoint sum exp, 3 visits"));
+  const auto deeper = [](Automatic&) {
+    sum(checkpoint([](const std::vector<Tensor>& in) { return exp(in[0]); }, {tanh(leaf())}))
+        .backward();
+  };
+  CHECK(contains(traced(1, deeper), "step 1: tanh exp checkpoint sum exp, 4 visits"));
   const auto throwing = [](Automatic&) {
     const Tensor y = exp(leaf());
     y.register_hook([](const Tensor&) -> Tensor { fail<ValueError>("no"); });
@@ -134,6 +139,74 @@ TEST_CASE("a step ends with its outermost backward, unless that throws or nothin
     backward_of(tanh);
   };
   CHECK(traced(1, paused).starts_with("step 1: tanh sum, 2 visits"));
+}
+
+TEST_CASE("nothing is kept of steps before the wanted one, and of none after it") {
+  const NoPrograms quick;
+  const Folder folder;
+  const auto ops = [](Automatic& automatic) { return ReadTape(automatic.json()).count("ops"); };
+  Automatic automatic(folder / "x.html", 2);
+  exp(leaf());
+  CHECK(ops(automatic) == 0);
+  backward_of(exp);
+  CHECK(ops(automatic) == 0);
+  tanh(leaf());
+  CHECK(ops(automatic) == 1);
+  said_by([&] { backward_of(exp); });
+  CHECK(ops(automatic) == 0);
+  tanh(leaf());
+  CHECK(ops(automatic) == 0);
+}
+
+TEST_CASE("a step has all operations since the first optimiser, and all its backwards") {
+  const auto two_optimizers = [](Automatic& automatic) {
+    automatic.optimizer_made();
+    exp(leaf());
+    automatic.optimizer_made();
+  };
+  CHECK(contains(traced(1, two_optimizers), "step 1: exp, 0 visits"));
+  const auto once_in_backward = [](Automatic& automatic) {
+    Tensor w = leaf();
+    optim::SGD optimizer({{"w", w}}, {.lr = 0.5});
+    automatic.optimizer_made();
+    optimizer.step_in_backward();
+    sum(exp(w)).backward();
+    sum(tanh(leaf())).backward();
+    sum(square(w)).backward();
+    optimizer.step();
+  };
+  CHECK(contains(traced(2, once_in_backward), "step 2: tanh sum square sum, 4 visits, 1 updates"));
+}
+
+TEST_CASE("a step that the environment asks for has the rows of a trace") {
+  const NoPrograms quick;
+  Trace trace;
+  Automatic automatic("none.html", 1);
+  automatic.optimizer_made();
+  const Tensor x = leaf();
+  for (int i = 0; i < 2; ++i)
+    sum(exp(checkpoint([](const std::vector<Tensor>& in) { return tanh(in[0]); }, {exp(x)})))
+        .backward();
+  Json wanted = ReadTape(trace).all, is = ReadTape(automatic.json()).all;
+  wanted["meta"]["step"] = is["meta"]["step"];
+  CHECK(is == wanted);
+}
+
+TEST_CASE("a backward of what was made before is a step") {
+  const Tensor y = exp(leaf());
+  CHECK(contains(traced(1, [&](Automatic&) { y.backward(ones({2})); }),
+                 "step 1:, 1 visits, 0 updates"));
+}
+
+TEST_CASE("without a number the first step is asked for") {
+  const NoPrograms quick;
+  const Folder folder;
+  const std::string path = folder / "x.html";
+  said_by([&] {
+    const std::unique_ptr<Automatic> automatic = Automatic::asked(path.c_str(), nullptr);
+    backward_of(exp);
+  });
+  CHECK(page_of(path) == "step 1: exp sum, 2 visits, 0 updates");
 }
 
 TEST_CASE("what the environment asks for is a file and a step") {
