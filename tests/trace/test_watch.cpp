@@ -1,0 +1,169 @@
+// What a watch writes down of each operation, and where why() says that paths end by it.
+#include "gradus/trace/watch.h"
+
+#include <memory>
+#include <string>
+
+#include "gradus/base/thread_state.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/nn/module.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/io/golden.h"
+#include "gradus/trace/why.h"
+
+namespace gradus::testing {
+namespace {
+
+using trace::Watch;
+
+Tensor leaf() { return tensor({1, 2}).requires_grad_(); }
+
+/// "multiply [2] 2 … 4 in Tiny up: gradient of #3, numbers of #4, unknown"
+std::string text_of(const Watch& watch, const Watch::Event& event) {
+  const std::string layer = watch.layer(event).text();
+  std::string out = str_cat(event.op, " #", event.node, " ", event.shape, " ", event.dtype, " ",
+                            to_string(event.range), layer.empty() ? "" : " in " + layer, ":");
+  for (const Watch::Input& input : event.inputs)
+    out += str_cat(" [", input.wanted ? "wanted " : "", "#", input.node, ", numbers of #",
+                   input.numbers, input.unknown.lock() ? ", unknown]" : "]");
+  return out;
+}
+
+struct Twice : nn::Layer<Twice> {
+  std::function<void()> before = [] {}, after = [] {};
+  nn::Members members() override { return {}; }
+  Tensor forward(const Tensor& x) const {
+    before();
+    Tensor y = x * 2.0;
+    after();
+    return y;
+  }
+};
+
+/// A layer with parameters whose forward a test gives.
+struct Given : nn::Layer<Given> {
+  Tensor a = nn::parameter(ones({2})), b = nn::parameter(ones({2}));
+  std::function<Tensor()> f;
+  nn::Members members() override { return {{"a", a}, {"b", b}}; }
+  Tensor forward() const { return f(); }
+};
+
+std::string ended_at(const Tensor& y, const Given& model, const std::string& name) {
+  for (const trace::Unreached& each : trace::unreached(y, model))
+    if (each.name == name) return each.ended_at;
+  return "reached";
+}
+
+}  // namespace
+
+TEST_CASE("an event has its result's node, shape and range, and what is known of each input") {
+  const Watch watch;
+  const Tensor x = leaf(), bias = tensor({5, 5}), y = exp(x);
+  Tensor frozen = leaf();
+  frozen.requires_grad_(false);
+  y* frozen;
+  tanh(y) * y.detach();
+  square(x.detach()) + bias;
+  linear(ones({1, 2}), ones({3, 2}));
+  std::string out;
+  for (const Watch::Event& event : watch.events()) out += text_of(watch, event) + "\n";
+  check_golden("trace/watch.txt", renumbered(out, {"#"}));
+  REQUIRE(watch.maker_of(y.detach()));
+  CHECK(watch.maker_of(y.detach())->op == "exp");
+  CHECK(watch.of(y.node()->id)->op == "exp");
+  CHECK(watch.maker_of(x.detach()) == nullptr);
+}
+
+TEST_CASE("the operations of a derivative that is recorded are watched") {
+  const Watch watch;
+  const Tensor x = leaf();
+  const Tensor dx = grad(sum(x * x * x), x, {.create_graph = true});
+  CHECK(watch.of(dx.node()->id) != nullptr);
+}
+
+TEST_CASE("a layer that was open before a watch is its operations' layer, and ends as any") {
+  std::unique_ptr<Watch> watch;
+  Twice layer;
+  layer(leaf());  // a first call has an observer of its own
+  layer.before = [&] { watch = std::make_unique<Watch>(); };
+  layer(leaf());
+  layer.before = [] {};
+  layer(leaf());
+  exp(leaf());
+  std::string layers;
+  for (const Watch::Event& event : watch->events()) layers += watch->layer(event).text() + ".";
+  CHECK(layers == "Twice.Twice..");
+}
+
+TEST_CASE("inside a loop of several threads a watch hears of no layer and no operation") {
+  const Watch watch;
+  const Twice inner, outer;
+  const auto parallel = [](const auto& f) {
+    const ScopedValue<bool> inside(thread_state.parallel, true);
+    f();
+  };
+  {
+    const Scope one(outer);
+    parallel([&] { inner(leaf()); });
+    CHECK(watch.events().empty());
+    exp(leaf());
+    std::unique_ptr<Scope> two;
+    parallel([&] { two = std::make_unique<Scope>(inner); });
+    parallel([&] { two.reset(); });
+    exp(leaf());
+  }
+  exp(leaf());
+  std::string layers;
+  for (const Watch::Event& event : watch.events()) layers += watch.layer(event).text() + ".";
+  CHECK(layers == "Twice.Twice..");
+}
+
+TEST_CASE("why names every end of a parameter's paths, each once, and does not walk one twice") {
+  const Watch watch;
+  Given model;
+  model.f = [&] {
+    Tensor deep = model.a;
+    for (int i = 0; i < 60; ++i) deep = deep + deep;
+    tanh(model.a), tanh(model.a), exp(deep);
+    return model.b * square(model.a.detach());
+  };
+  const Tensor y = model();
+  CHECK(ended_at(y, model, "a") ==
+        "it was detached before square in Given; no operation went on from the result of tanh in "
+        "Given: dropped, or copied out of the graph; no operation went on from the result of exp "
+        "in Given: dropped, or copied out of the graph");
+  CHECK(ended_at(y, model, "b") == "reached");
+  CHECK(trace::path_end(model.a) == ended_at(y, model, "a"));
+  CHECK(trace::path_end(ones({2})) == "");
+  CHECK(trace::path_end(Tensor()) == "");
+  CHECK(why(Tensor(), model) == "an undefined tensor\n");
+}
+
+TEST_CASE("what is frozen has no end, and is no guess") {
+  Given model;
+  const Tensor other = tanh(leaf());
+  model.f = [&] { return exp(model.a.detach()) * other; };
+  model.b.requires_grad_(false);
+  const Tensor y = model();
+  CHECK(contains(why(y, model), "why not:"));  // of a; b, which comes after it, is frozen
+  const Watch watch;
+  const Tensor again = model();
+  CHECK(ended_at(again, model, "b") == "");
+  CHECK(ended_at(again, model, "a") == "it was detached before exp in Given");
+  CHECK_FALSE(contains(why(again, model), "why not:"));
+}
+
+TEST_CASE("a frozen parameter with a gradient of before is not taken for one that was reached") {
+  Given model;
+  model.f = [&] { return sum(model.a * 2.0); };
+  model.b.set_grad(ones({2}));
+  model.b.requires_grad_(false);
+  const Tensor y = model();
+  y.backward();
+  CHECK(contains(why(y, model), "not reached   b [2]: frozen"));
+  CHECK(contains(why(y, model), "reached       a [2]: has a gradient"));
+}
+
+}  // namespace gradus::testing
