@@ -82,7 +82,7 @@ class Drawing {
     const nn::NamedTensor* named = parameters_.of(node);
     const std::string name = named ? named->name : node.name();
     std::string style = node.op_name ? "" : ", shape=box";
-    if (!node.op_name && !node.requires_grad) style += ", style=dashed";
+    if (!node.requires_grad) style += ", style=dashed";
     if (node.used) style += ", color=gray";
     return str_cat("n", node.id, " [label=", quoted(str_cat(name, " #", node.id, " ", node.shape)),
                    style, "];\n");

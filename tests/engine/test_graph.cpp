@@ -127,6 +127,14 @@ TEST_CASE("a chain of ten thousand nodes lives and dies on a small stack") {
   CHECK(live() == before);
 }
 
+TEST_CASE("a chain of four thousand nodes dies on a small stack") {
+  const Tensor x = leaf({1});
+  const std::int64_t before = live();
+  Tensor y = chain(x, 4000);
+  on_small_stack([&] { y = Tensor(); });
+  CHECK(live() == before);
+}
+
 TEST_CASE("a chain of ten thousand nodes that save their inputs lives and dies on a small stack") {
   const Tensor x = leaf({1}), s = leaf({1});
   sum(x + s).backward();

@@ -76,12 +76,12 @@ TEST_CASE("to_dot puts layers into clusters after a watch") {
 TEST_CASE("to_dot escapes whatever a name holds") {
   struct Odd : nn::Layer<Odd> {
     Tensor w = nn::parameter(ones({1}));
-    nn::Members members() override { return {{"a \"b\" \\ c\nd}", w}}; }
+    nn::Members members() override { return {{"a \"b\" \\ c\nd\re}", w}}; }
     Tensor forward(const Tensor& x) const { return x * w; }
   } m;
   const std::string dot = to_dot(m(ones({1})), m);
   CHECK(is_balanced(dot));
-  CHECK(has(dot, R"(a \"b\" \\ c d})"));
+  CHECK(has(dot, R"(a \"b\" \\ c d e})"));
 }
 
 TEST_CASE("to_dot draws the newest of a large graph, and says how many it does not draw") {

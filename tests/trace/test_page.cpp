@@ -149,7 +149,9 @@ TEST_CASE("a page of attention maps has the first example of each, and the names
   CHECK(refused(zeros({1, 1, 3, 3})) ==
         "attention_page: the weights of b are [1, 1, 3, 3], not [B, H, 2, 3] as there are names of "
         "queries and keys");
-  for (const Shape& shape : {Shape{1, 1, 2, 2}, Shape{1, 2, 3}, Shape{1, 2, 2, 3, 1}, Shape{2, 3}})
+  CHECK_NOTHROW(trace::attention_page("m", {{"a", zeros({1, 5, 2, 3})}}, queries, keys));
+  for (const Shape& shape :
+       {Shape{1, 1, 2, 2}, Shape{1, 2, 3, 3}, Shape{1, 2, 3}, Shape{1, 2, 2, 3, 1}, Shape{2, 3}})
     CHECK(contains(refused(zeros(shape)), "not [B, H, 2, 3]"));
 }
 

@@ -153,6 +153,17 @@ TEST_CASE("what is not finite is counted, and in no sum") {
                    {each, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)});
 }
 
+TEST_CASE("equal numbers have no deviation, whatever their squares are rounded to") {
+  for (int i = 1; i <= 60; ++i)
+    for (const int n : {3, 7, 11}) {
+      const Json stats = Json::parse(Values(full({n}, i / 7.0, Dtype::f64), kNone).json());
+      const Json deviation = stats.at("stats").at(3);
+      CAPTURE(i, n, deviation);
+      REQUIRE(deviation.is_number());
+      CHECK(deviation.get<double>() < 1e-6 * i);  // the root of a few roundings of f64
+    }
+}
+
 TEST_CASE("every dtype, rank and layout has its numbers") {
   const std::vector<double> x = some_numbers(24);
   const Tensor wide = tensor(x, {2, 3, 4});
