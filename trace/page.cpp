@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -27,9 +28,8 @@ std::string policy_hash(const char* hexadecimal) {
 
 std::string files_ending_in(std::string_view end) {
   std::string out;
-  for (std::size_t i = 1; i < kViewerFiles; ++i)
-    if (std::string_view(kViewer[i].path).ends_with(end))
-      out += std::string(kViewer[i].text) + "\n";
+  for (const EmbeddedFile& each : std::span<const EmbeddedFile>(kViewer, kViewerFiles))
+    if (std::string_view(each.path).ends_with(end)) out += std::string(each.text) + "\n";
   return out;
 }
 
@@ -95,13 +95,13 @@ std::string page(const std::string& title, const std::string& json) {
 /// An operation is a struct whose name() says what it is called; it ends with "};" at the margin.
 std::map<std::string, Json> definitions(const std::set<std::string>& ops) {
   std::map<std::string, Json> found;
-  for (std::size_t i = 0; i < kOpsFiles; ++i) {
+  for (const EmbeddedFile& each : std::span<const EmbeddedFile>(kOps, kOpsFiles)) {
     Definition block;
-    std::istringstream text(kOps[i].text);
+    std::istringstream text(each.text);
     Id number = 0;
     for (std::string line; std::getline(text, line);) {
       ++number;
-      if (line.starts_with("struct ")) block = {kOps[i].path, number};
+      if (line.starts_with("struct ")) block = {each.path, number};
       block.take(line, number);
       if (line != "};") continue;
       for (const std::string& name : block.names)

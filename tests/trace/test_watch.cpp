@@ -42,6 +42,12 @@ struct Twice : nn::Layer<Twice> {
   }
 };
 
+struct Outer : nn::Layer<Outer> {
+  Twice inner;
+  nn::Members members() override { return {{"inner", inner}}; }
+  Tensor forward(const Tensor& x) const { return inner(x); }
+};
+
 /// A layer with parameters whose forward a test gives.
 struct Given : nn::Layer<Given> {
   Tensor a = nn::parameter(ones({2})), b = nn::parameter(ones({2}));
@@ -74,6 +80,7 @@ TEST_CASE("an event has its result's node, shape and range, and what is known of
   CHECK(watch.maker_of(y.detach())->op == "exp");
   CHECK(watch.of(y.node()->id)->op == "exp");
   CHECK(watch.maker_of(x.detach()) == nullptr);
+  CHECK(watch.maker_of(reshape(y, {2, 1}).detach())->op == "reshape");
 }
 
 TEST_CASE("the operations of a derivative that is recorded are watched") {
@@ -115,9 +122,12 @@ TEST_CASE("inside a loop of several threads a watch hears of no layer and no ope
     exp(leaf());
   }
   exp(leaf());
+  Outer nested;
+  nested.inner.before = [&] { parallel([&] { inner(ones({2})); }); };
+  nested(ones({2}));
   std::string layers;
   for (const Watch::Event& event : watch.events()) layers += watch.layer(event).text() + ".";
-  CHECK(layers == "Twice.Twice..");
+  CHECK(layers == "Twice.Twice..Outer inner.");
 }
 
 TEST_CASE("why names every end of a parameter's paths, each once, and does not walk one twice") {
