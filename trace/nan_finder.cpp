@@ -121,7 +121,7 @@ std::string NanFinder::forward_of(const Node& node) const {
 
 void NanFinder::backward_begin(const Node& node, const Tensor& dy) {
   if (found_ || thread_state.parallel) return;
-  const bool first = fresh_ || node.id > last_visit_;
+  const bool first = fresh_ || node.id >= last_visit_;
   fresh_ = false;
   last_visit_ = node.id;
   const auto at = made_.find(node.id);

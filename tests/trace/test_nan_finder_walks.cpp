@@ -135,6 +135,12 @@ TEST_CASE("the first step of a walk is told from those after it, also where no l
     exp(x).backward(tensor({1, kNan}));
   });
   CHECK(contains(said, "it was given so to backward()"));
+  const std::string again = found_in([&] {
+    const Tensor y = exp(x);
+    grad({y}, {x}, {ones({2})}, {.keep_graph = true});
+    y.backward(tensor({1, kNan}));
+  });
+  CHECK(contains(again, "it was given so to backward()"));
   const Tensor one = leaf({0});
   CHECK(contains(found_in([&] { exp(log(one)).backward(ones({1})); }), "backward of log"));
 }
