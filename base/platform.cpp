@@ -48,7 +48,8 @@ void each_cgroup(const std::string& root, const std::string& file, F&& use) {
 
 // Processors' worth of time that the control groups grant; infinite without a quota.
 double cpu_quota(const std::string& root) {
-  double cores = INFINITY, quota = 0, period = 0;
+  double cores = INFINITY;
+  double quota = 0, period = 0;  // equivalent: both are read before they are used
   each_cgroup(root, "cpu.max", [&](std::istream&& in) {
     if (in >> quota >> period) cores = std::min(cores, quota / period);
   });
@@ -64,7 +65,7 @@ std::size_t status_bytes(const char* name) {
   std::ifstream status("/proc/self/status");
   std::size_t kilobytes = 0;
   for (std::string word; status >> word;)
-    if (word == name && status >> kilobytes) break;
+    if (word == name) status >> kilobytes;
   return kilobytes * 1024;
 }
 
@@ -83,7 +84,7 @@ int usable_cores(const std::string& root) {
     }
 #endif
   const double found = cores.empty() ? std::thread::hardware_concurrency() : double(cores.size());
-  return static_cast<int>(std::max(1.0, std::round(std::min(found, cpu_quota(root)))));
+  return std::max(1, static_cast<int>(std::round(std::min(found, cpu_quota(root)))));
 }
 
 std::size_t resident_bytes() { return status_bytes("VmRSS:"); }
@@ -91,18 +92,18 @@ std::size_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
 
 void* map_pages(std::size_t bytes) {
   constexpr std::size_t huge = std::size_t{2} << 20;  // alignment that huge pages need
-  void* mapped =
-      mmap(nullptr, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return nullptr;
-  const auto start = reinterpret_cast<std::uintptr_t>(mapped);
-  char* pages = static_cast<char*>(mapped) + (huge - start % huge) % huge;
-  const auto before = static_cast<std::size_t>(pages - static_cast<char*>(mapped));
+  constexpr int kNoFile = -1;  // equivalent: of anonymous memory the file is not looked at
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t kept = (bytes + page - 1) / page * page;
-  if (before > 0) munmap(mapped, before);
-  if (before + kept < bytes + huge) munmap(pages + kept, bytes + huge - before - kept);
+  void* mapped =
+      mmap(nullptr, kept + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, kNoFile, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  const std::size_t before = huge - reinterpret_cast<std::uintptr_t>(mapped) % huge;
+  char* pages = static_cast<char*>(mapped) + before;
+  munmap(mapped, before);
+  munmap(pages + kept, huge - before);  // nothing, of 0 bytes
 #ifdef MADV_HUGEPAGE
-  madvise(pages, kept, MADV_HUGEPAGE);
+  madvise(pages, kept, MADV_HUGEPAGE);  // equivalent: small pages are only slower
 #endif
   return pages;
 }
@@ -115,16 +116,17 @@ std::size_t physical_memory(const std::string& root) {
     each_cgroup(root, file, [&](std::istream&& in) {
       if (double most = 0; in >> most) bytes = std::min(bytes, most);
     });
-  if (rlimit most; getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
+  if (rlimit most; getrlimit(RLIMIT_AS, &most) == 0)  // none is RLIM_INFINITY, 2⁶³ or more
     bytes = std::min(bytes, std::max(1.0, double(most.rlim_cur) - double(status_bytes("VmSize:"))));
-  return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+  return static_cast<std::size_t>(std::max(bytes, 0.0));  // sysconf says -1 where it cannot tell
 }
 
 void* find_symbol(const char* name) { return dlsym(RTLD_DEFAULT, name); }
 
 std::string system_name() {
   utsname name{};
-  return uname(&name) < 0 ? "unknown" : str_cat(name.sysname, " ", name.release, " ", name.machine);
+  uname(&name);
+  return str_cat(name.sysname, " ", name.release, " ", name.machine);
 }
 
 bool is_switched_on(const char* variable) {
@@ -147,7 +149,7 @@ std::string readable_type(const char* mangled) {
 std::vector<void*> calls() {
   std::vector<void*> at(64);
 #ifdef __GLIBC__
-  at.resize(static_cast<std::size_t>(backtrace(at.data(), 64)));
+  at.resize(static_cast<std::size_t>(backtrace(at.data(), static_cast<int>(at.size()))));
 #endif
   return at;
 }

@@ -1,14 +1,17 @@
 // Pages, symbols, calls, and counts of the machine.
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -40,7 +43,10 @@ TEST_CASE("the machine is described") {
   CHECK(platform::usable_cores() >= 1);
   CHECK(platform::usable_cores() <=
         static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
-  CHECK_FALSE(platform::system_name().empty());
+  utsname name{};
+  REQUIRE(::uname(&name) == 0);
+  CHECK(platform::system_name() ==
+        std::string(name.sysname) + " " + name.release + " " + name.machine);
   CHECK(platform::physical_memory() > (std::size_t{16} << 20));
 }
 
@@ -77,7 +83,7 @@ TEST_CASE("memory is what the control groups around a process grant") {
   const auto memory = [&] { return platform::physical_memory(root.path()); };
   const std::size_t machine = memory();  // no groups
   CHECK(machine >= platform::physical_memory());
-  root.write("proc/self/cgroup", "12:cpu:/other\n0::/outer/inner");
+  root.write("proc/self/cgroup", "12:cpu:/other\n0::/outer/inner\n1:name=systemd:/another");
   root.write(kGroups + "outer/inner/memory.max", "max");
   CHECK(memory() == machine);
   root.write(kGroups + "memory.max", "9000000");
@@ -136,23 +142,52 @@ TEST_CASE("cores are counted once, whatever hyperthreads they have, and granted 
   CHECK(cores() == threads);
   root.write(kGroups + "cpu/cpu.cfs_quota_us", "0");
   CHECK(cores() == threads);
+  root.write(kGroups + "cpu/cpu.cfs_quota_us", "1");
+  CHECK(cores() == 1);
   root.write(kGroups + "cpu/cpu.cfs_quota_us", "170000");
   CHECK(cores() == granted(2));
   root.write(kGroups + "cpu/cpu.cfs_quota_us", "130000");
   CHECK(cores() == 1);
+  root.write(kGroups + "cpu/cpu.cfs_quota_us", "100000000");
+  root.write(kGroups + "cpu.max", "20000 100000");
+  CHECK(cores() == 1);  // of both versions the less
+  root.remove(kGroups + "cpu.max");
+  root.write(kGroups + "cpu/cpu.cfs_quota_us", "130000");
   root.remove(kGroups + "cpu/cpu.cfs_period_us");
   CHECK(cores() == threads);
 }
 #endif
 
 #ifdef __linux__
+namespace {
+
+/// Of addresses, by this process.
+std::size_t mapped_bytes() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+TEST_CASE("only cores that this thread may run on are counted") {
+  cpu_set_t all, one;
+  REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
+  std::size_t first = 0;
+  while (!CPU_ISSET(first, &all)) ++first;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  const int cores = platform::usable_cores(Root().path());
+  REQUIRE(::sched_setaffinity(0, sizeof all, &all) == 0);
+  CHECK(cores == 1);
+}
+
 TEST_CASE("memory is what may still be mapped") {
   const std::size_t before = platform::physical_memory();
   rlimit usual{};
   REQUIRE(::getrlimit(RLIMIT_AS, &usual) == 0);
-  std::ifstream statm("/proc/self/statm");
-  std::size_t mapped = 0;
-  statm >> mapped, mapped *= static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t mapped = mapped_bytes();
   rlimit less = usual;
   less.rlim_cur = mapped + before / 2;  // far more than this process maps meanwhile
   REQUIRE(::setrlimit(RLIMIT_AS, &less) == 0);
@@ -160,6 +195,35 @@ TEST_CASE("memory is what may still be mapped") {
   ::setrlimit(RLIMIT_AS, &usual);
   CHECK(now <= before / 2);
   CHECK(now > before / 4);
+}
+
+TEST_CASE("memory is the machine's where nothing limits it") {
+  const Root root;
+  std::ifstream meminfo("/proc/meminfo");
+  std::string word;
+  std::size_t total = 0;  // kilobytes
+  REQUIRE(meminfo >> word >> total);
+  rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_AS, &usual) == 0);
+  std::size_t most = total * 1024;
+  if (usual.rlim_cur != RLIM_INFINITY) most = std::min(most, usual.rlim_cur - mapped_bytes());
+  const std::size_t found = platform::physical_memory(root.path());
+  CHECK(found <= most + most / 10);  // the process may map something between the two answers
+  CHECK(found >= most - most / 10);
+}
+
+TEST_CASE("nothing around the pages stays mapped") {
+  constexpr std::size_t kTimes = 400, kHuge = std::size_t{2} << 20;
+  for (const std::size_t bytes : {std::size_t{4096}, kHuge, 2 * kHuge + 5000}) {
+    CAPTURE(bytes);
+    const std::size_t before = mapped_bytes();
+    for (std::size_t i = 0; i < kTimes; ++i) {
+      void* pages = platform::map_pages(bytes);
+      REQUIRE(pages != nullptr);
+      platform::unmap_pages(pages, bytes);
+    }
+    CHECK(mapped_bytes() < before + kTimes * kHuge / 4);  // others may map something meanwhile
+  }
 }
 
 TEST_CASE("resident memory follows what is touched") {
@@ -170,6 +234,8 @@ TEST_CASE("resident memory follows what is touched") {
   std::memset(pages, 1, bytes);
   // Other pages of the process may come and go meanwhile: half is far beyond what they amount to.
   CHECK(platform::resident_bytes() > before + bytes / 2);
+  CHECK(platform::resident_bytes() % 1024 == 0);  // the system counts whole kilobytes
+  CHECK(platform::peak_resident_bytes() % 1024 == 0);
   CHECK(platform::peak_resident_bytes() >= platform::resident_bytes() - bytes / 2);
   platform::unmap_pages(pages, bytes);
   CHECK(platform::resident_bytes() < before + bytes / 2);
@@ -198,7 +264,55 @@ TEST_CASE("types are named as they are written") {
   CHECK(platform::readable_type("not a mangled name") == "not a mangled name");
 }
 
+TEST_CASE("a file is synced, a pipe need not be, and what is no file says so") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  std::FILE* pipe = ::fdopen(ends[1], "w");
+  REQUIRE(pipe != nullptr);
+  CHECK(platform::sync_file(pipe));
+  REQUIRE(::close(ends[1]) == 0);
+  CHECK_FALSE(platform::sync_file(pipe));
+  std::fclose(pipe);
+  ::close(ends[0]);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+  REQUIRE(file != nullptr);
+  CHECK(platform::sync_file(file.get()));
+}
+
 #ifdef __GLIBC__
+namespace {
+
+// volatile: no compiler makes a loop of it.
+[[gnu::noinline]] std::size_t calls_at(int depth) {
+  const volatile int below = depth - 1;
+  const volatile std::size_t found = depth == 0 ? platform::calls().size() : calls_at(below);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("of many calls the innermost 64 are told") {
+  CHECK(calls_at(0) < 64);
+  CHECK(calls_at(100) == 64);
+}
+
+TEST_CASE("a call is found in the program or in its library, and in none without a name") {
+  const auto after = [](const char* name) {  // a call returns behind its beginning
+    return static_cast<char*>(platform::find_symbol(name)) + 1;
+  };
+  const std::vector<std::vector<platform::Frame>> frames = platform::frames_of(
+      {after("_ZSt9terminatev"), nullptr, after("qsort"), after("_ZSt13get_terminatev")});
+  REQUIRE(frames.size() == 4);
+  CHECK(frames[1].empty());
+  CHECK(frames[2].empty());                            // the C library's own calls are left out
+  if (frames[0].empty() && frames[3].empty()) return;  // addr2line is not installed
+  for (const auto& [call, name] : {std::pair{0, "_ZSt9terminatev"}, {3, "_ZSt13get_terminatev"}}) {
+    const std::vector<platform::Frame>& of = frames[static_cast<std::size_t>(call)];
+    REQUIRE(of.size() == 1);
+    CHECK(of[0].function == name);
+  }
+}
+
 TEST_CASE("the calls that led here go back to main", "[process]") {
   std::vector<std::string> functions;
   for (const std::vector<platform::Frame>& frames : platform::frames_of(platform::calls()))
