@@ -19,9 +19,9 @@ std::atomic<int> pool_size{0};  // 0: not asked for yet
 int threads_from(const char* variable) {
   const char* value = std::getenv(variable);
   const std::string_view list = value ? value : "", first = list.substr(0, list.find(','));
-  int n = 0;
-  const auto [end, failure] = std::from_chars(first.data(), first.data() + first.size(), n);
-  const bool whole = failure == std::errc() && end == first.data() + first.size();
+  const char* const end = first.data() + first.size();
+  int n = 0;  // stays 0 where there is no number, or one too large
+  const bool whole = std::from_chars(first.data(), end, n).ptr == end;
   return whole && n >= 1 && n <= kMaxThreads ? n : 0;
 }
 

@@ -26,6 +26,7 @@ namespace gradus {
 #ifdef _OPENMP
 namespace {
 /// Spins for a while, then sleeps, until `value` is no longer `old`; returns what it is then.
+// equivalent: who calls this looks again, so what is waited is a matter of time
 int wait_while(const std::atomic<int>& value, int old) {
   constexpr int kSpins = 4000;  // some 50 µs: about what lies between the loops of a training step
   for (int spins = 0; spins < kSpins; ++spins) {
@@ -87,7 +88,7 @@ class ThreadPool {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return false;
     Loop loop{n, grain, (n + grain - 1) / grain, body, thread_state, shares_, threads};
-    start_workers(threads - 1);
+    start_workers(threads - 1);  // equivalent: a worker that is not wanted waits
     for (int i = 0; i < threads; ++i) {
       shares_[i].next.store(loop.chunks * i / threads, std::memory_order_relaxed);
       shares_[i].end = loop.chunks * (i + 1) / threads;
@@ -114,6 +115,7 @@ class ThreadPool {
 
   /// At the end of the program: LLVM's OpenMP, taken down while it makes a team, crashes. Workers
   /// for which a second is too short will not come.
+  // equivalent: GNU's OpenMP needs no such wait
   void wait_until_started() const {
     for (int i = 0; i < 1000 && started_ < asked_for_; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -125,7 +127,9 @@ class ThreadPool {
     std::thread([this, first = asked_for_.load(), more = workers - asked_for_] {
 #pragma omp parallel num_threads(more)
       {
-        if (omp_get_thread_num() == 0) started_ += more - omp_get_num_threads();  // were refused
+        // Those that were refused.
+        // equivalent: wait_until_started() alone looks at it
+        if (omp_get_thread_num() == 0) started_ += more - omp_get_num_threads();
         worker_loop(first + omp_get_thread_num());
       }
     }).detach();
@@ -133,10 +137,10 @@ class ThreadPool {
   }
 
   [[noreturn]] void worker_loop(int number) {
-    ++started_;
+    ++started_;              // equivalent: the same
     omp_set_num_threads(1);  // as in run()
     for (int seen = 0;;) {
-      seen = wait_while(loops_, seen);
+      seen = wait_while(loops_, seen);  // equivalent: one that does not wait finds no loop
       if (number >= wanted_.load(std::memory_order_relaxed)) continue;
       inside_.fetch_add(1);
       if (Loop* loop = job_.load()) loop->work(number + 1);
@@ -156,7 +160,7 @@ class ThreadPool {
 /// Never destroyed: its threads wait in it until the process ends.
 ThreadPool& pool() {
   static ThreadPool& only = *[] {
-    std::atexit([] { pool().wait_until_started(); });
+    std::atexit([] { pool().wait_until_started(); });  // equivalent: as said there
     pthread_atfork(nullptr, nullptr, [] { pool().reset_after_fork(); });
     return new ThreadPool;
   }();

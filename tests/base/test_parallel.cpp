@@ -1,9 +1,10 @@
-// Chunks, exceptions, nesting, what workers inherit: with 1, 2 and 3 threads.
+// Chunks, exceptions, nesting, forks: with 1, 2 and 3 threads.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -25,31 +26,18 @@
 #define GRADUS_TEST_FORK 1
 #endif
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include "gradus/base/error.h"
 #include "gradus/base/num_threads.h"
 #include "gradus/base/parallel.h"
 #include "gradus/base/platform.h"
-#include "gradus/base/random.h"
 #include "gradus/base/thread_state.h"
+#include "gradus/tests/base/threads.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/environment.h"
 
 using gradus::testing::VariableScope;
+using gradus::tests::Threads;
 using std::int64_t;
-
-namespace {
-
-struct Threads {
-  explicit Threads(int n) : before(gradus::num_threads()) { gradus::set_num_threads(n); }
-  ~Threads() { gradus::set_num_threads(before); }
-  int before;
-};
-
-}  // namespace
 
 TEST_CASE("every index is visited once, in chunks that depend on n and grain alone") {
   for (const int threads : {1, 2, 3}) {
@@ -78,6 +66,12 @@ TEST_CASE("every index is visited once, in chunks that depend on n and grain alo
   }
 }
 
+TEST_CASE("a loop over nothing calls nothing") {
+  for (const int64_t n : {0, -1, -5})
+    for (const int64_t grain : {0, 1, 7})
+      gradus::parallel_for(n, grain, [](int64_t, int64_t) { FAIL("called"); });
+}
+
 TEST_CASE("sums by chunk have the same bits with any number of threads") {
   std::vector<float> x(100'003);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0F / static_cast<float>(i + 1);
@@ -102,15 +96,18 @@ TEST_CASE("an exception of a chunk arrives at the caller, and the team works on"
   for (const int threads : {1, 2, 3}) {
     const Threads team(threads);
     CAPTURE(threads);
-    std::atomic<int> started{0};
+    std::mutex guard;
+    std::vector<std::thread::id> started;
     const auto all_fail = [&] {
       gradus::parallel_for(100'000, 1, [&](int64_t, int64_t) {
-        started++;
+        const std::scoped_lock lock(guard);
+        started.push_back(std::this_thread::get_id());
         gradus::fail<gradus::ValueError>("from a chunk");
       });
     };
     CHECK_THROWS_AS(all_fail(), gradus::ValueError);
-    CHECK(started <= threads);  // nobody starts another chunk after one's own has failed
+    // No thread starts another chunk after its own has failed.
+    CHECK(std::set<std::thread::id>(started.begin(), started.end()).size() == started.size());
     CHECK_FALSE(gradus::thread_state.parallel);
     std::string what;
     try {
@@ -219,68 +216,15 @@ TEST_CASE("inside a user's own OpenMP region loops run serially") {
 }
 #endif
 
-#ifdef _OPENMP
-TEST_CASE("each thread starts with its own part of the chunks") {
-  const Threads team(2);
-  const auto caller = std::this_thread::get_id();
-  std::atomic<int> begun{0};
-  int64_t of_caller = -1, of_worker = -1;
-  gradus::parallel_for(4, 1, [&](int64_t begin, int64_t) {
-    if (begun.fetch_add(1) >= 2) return;
-    (std::this_thread::get_id() == caller ? of_caller : of_worker) = begin;
-    while (begun.load() < 2) std::this_thread::yield();  // until both have their first chunk
+TEST_CASE("with one thread chunks run as plain calls") {
+  const Threads team(1);
+  int64_t sum = 0;
+  gradus::parallel_for(20, 3, [&](int64_t begin, int64_t end) {
+    CHECK_FALSE(gradus::thread_state.parallel);
+    sum += end - begin;
   });
-  CHECK(of_caller == 0);
-  CHECK(of_worker == 2);
+  CHECK(sum == 20);
 }
-#endif
-
-#ifdef _OPENMP
-TEST_CASE("workers inherit the caller's state and get their own back") {
-  constexpr int kThreads = 3;
-  const Threads team(kThreads);
-  gradus::Generator own(7);
-  const gradus::GeneratorScope scope(own);
-  gradus::Observer* const observer = reinterpret_cast<gradus::Observer*>(&own);  // never called
-  for (const bool grad : {false, true})
-    for (const bool formula : {true, false}) {
-      gradus::ThreadState& mine = gradus::thread_state;
-      mine.grad_enabled = grad, mine.formula = formula, mine.observer = grad ? observer : nullptr;
-      std::atomic<int> arrived{0}, wrong{0};
-      std::vector<std::thread::id> who(kThreads);
-      gradus::parallel_for(kThreads, 1, [&](int64_t begin, int64_t) {
-        arrived++;  // no chunk ends before each thread has one
-        const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        while (arrived < kThreads && std::chrono::steady_clock::now() < late)
-          std::this_thread::yield();
-        gradus::ThreadState& s = gradus::thread_state;
-        if (s.grad_enabled != grad || s.formula != formula || s.generator != &own || !s.parallel ||
-            s.observer != (grad ? observer : nullptr))
-          wrong++;
-        s.formula = !formula, s.generator = nullptr;  // must not be seen after the loop
-        who[static_cast<std::size_t>(begin)] = std::this_thread::get_id();
-      });
-      CHECK(wrong == 0);
-      CHECK(std::set<std::thread::id>(who.begin(), who.end()).size() == kThreads);
-      CHECK(mine.formula == formula);
-      CHECK(mine.generator == &own);
-      CHECK_FALSE(mine.parallel);
-    }
-  gradus::thread_state.grad_enabled = true, gradus::thread_state.formula = false;
-  gradus::thread_state.observer = nullptr;
-}
-
-TEST_CASE("a user's own OpenMP has as many threads after a loop as before") {
-  const Threads team(2);
-  const int before = omp_get_max_threads();
-  for (const int wanted : {5, 2, 1}) {
-    omp_set_num_threads(wanted);
-    gradus::parallel_for(100, 1, [](int64_t, int64_t) {});
-    CHECK(omp_get_max_threads() == wanted);
-  }
-  omp_set_num_threads(before);
-}
-#endif
 
 TEST_CASE("one chunk runs as a plain call: a loop inside it may use the team") {
   const Threads team(2);
@@ -320,6 +264,8 @@ TEST_CASE("set_num_threads refuses what is no number of threads") {
   for (const int wrong : {0, -1, 1025})
     CHECK_THROWS_AS(gradus::set_num_threads(wrong), gradus::ValueError);
   CHECK(gradus::num_threads() == before);
+  const Threads most(1024);
+  CHECK(gradus::num_threads() == 1024);
 }
 
 #ifdef GRADUS_TEST_FORK
@@ -331,8 +277,15 @@ TEST_CASE("a forked child works on, with one thread") {
   REQUIRE(child >= 0);
   if (child == 0) {
     alarm(20);  // ends a child that waits for threads it does not have
+    if (gradus::num_threads() != 1) _exit(2);
     int sum = 0;
     gradus::parallel_for(10, 1, [&](int64_t, int64_t) { sum++; });
+    gradus::set_num_threads(2);  // it may have a team of its own
+    std::atomic<int> begun{0};
+    gradus::parallel_for(2, 1, [&](int64_t, int64_t) {
+      begun++;
+      while (begun < 2) std::this_thread::yield();
+    });
     _exit(sum == 10 ? 0 : 1);
   }
   int status = -1;
