@@ -1,10 +1,8 @@
 #include "gradus/base/products/backend.h"
 
 #include <cstdlib>
-#include <string_view>
 
 #include "gradus/base/error.h"
-#include "gradus/base/products/library.h"
 
 namespace gradus::products {
 namespace {
@@ -19,11 +17,10 @@ namespace {
 //   MKL, BLIS   any                 library    they look at what the processor can do, and a
 //                                              program that links one has chosen it
 //   another     any                 own        nothing is known of it (Netlib's has plain loops)
-Choice rule() {
+Choice rule(Library library) {
   const auto by = [](Backend backend, const char* reason) {
     return Choice{backend, simd::level(), reason};
   };
-  const Library library = linked_library();
   if (library == Library::none) return by(Backend::own, "no library is linked");
   if (library == Library::mkl || library == Library::blis)
     return by(Backend::library, "it was chosen when configuring");
@@ -32,30 +29,30 @@ Choice rule() {
   return by(Backend::library, "ours are not measured on this architecture");
 }
 
-Choice choose() {
-  const char* variable = std::getenv("GRADUS_BLAS");
-  const std::string_view asked = variable != nullptr ? variable : "";
+}  // namespace
+
+Choice choice_of(std::string_view asked, Library library) {
   require(asked.empty() || asked == "own" || asked == "library", "GRADUS_BLAS=", asked,
           " is neither own nor library");
 #ifdef GRADUS_BLAS_PLAIN
   return {Backend::plain, simd::level(), "built with -DGRADUS_BLAS=plain"};
 #endif
-  if (asked.empty()) return rule();
-  require(asked == "own" || linked_library() != Library::none,
+  if (asked.empty()) return rule(library);
+  require(asked == "own" || library != Library::none,
           "GRADUS_BLAS=library: this build links none; configure with -DGRADUS_BLAS=OpenBLAS");
   return {asked == "own" ? Backend::own : Backend::library, simd::level(),
           str_cat("GRADUS_BLAS=", asked)};
 }
 
-}  // namespace
-
 const Choice& chosen() {
-  static const Choice choice = choose();
+  static const Choice choice = [] {
+    const char* asked = std::getenv("GRADUS_BLAS");
+    return choice_of(asked != nullptr ? asked : "", linked_library());
+  }();
   return choice;
 }
 
-std::string describe() {
-  const Choice& choice = chosen();
+std::string describe(const Choice& choice) {
   if (choice.backend == Backend::plain) return str_cat("plain loops: ", choice.reason);
   if (choice.backend == Backend::library) return str_cat("the BLAS library: ", choice.reason);
   return str_cat("own, ", simd::name(choice.level), ": ", choice.reason);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "gradus/base/products/library.h"
 #include "gradus/base/products/multiply.h"
 #include "gradus/base/simd.h"
 
@@ -20,6 +22,8 @@ struct Choice {
 /// What the build, the library, the processor, GRADUS_BLAS=own|library and GRADUS_SIMD say, asked
 /// once. ValueError where a variable is wrong.
 const Choice& chosen();
+/// The same where GRADUS_BLAS says `asked`, or nothing, and `library` is linked.
+Choice choice_of(std::string_view asked, Library library);
 
 /// multiply by a given backend and level: what tests and benchmarks compare.
 template <class T>
@@ -28,6 +32,6 @@ void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<
                  const std::type_identity_t<Options<T>>& options = {});
 
 /// "own, avx512: ours need not know the processor's name"
-std::string describe();
+std::string describe(const Choice& choice = chosen());
 
 }  // namespace gradus::products
