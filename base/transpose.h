@@ -57,6 +57,7 @@ GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, st
       for (std::int64_t r = first; r < first + blocks * kBlock; r += kBlock)
         transpose_block(x + r * row + c, row, to + c * apart + r, apart);
     for (std::int64_t r = first; r < last; ++r)
+      // equivalent: what a block wrote is written again
       for (std::int64_t c = r < first + blocks * kBlock ? whole : 0; c < width; ++c)
         to[c * apart + r] = x[r * row + c];
   }

@@ -70,6 +70,7 @@ GRADUS_INLINE float exp(float x) {
   const auto [q, n] = detail::reduce(x);
   const std::int32_t half = n >> 1;  // two factors, as 2⁻¹⁵⁰ and 2¹²⁸ are no floats
   // 0 and not a product that underflows, for that is slow on many processors.
+  // equivalent: the last line makes 0 of such a product
   const float rest = n < -150 ? 0.0f : detail::power_of_two(n - half);
   const float y = (1.0f + q) * detail::power_of_two(half) * rest;
   const float bounded = x > 88.8f ? detail::kInfinity : y;  // equivalent: from 88.73 on y is ∞
@@ -81,6 +82,7 @@ GRADUS_INLINE float expm1(float x) {
   const auto [q, n] = detail::reduce(x);
   const float half = detail::power_of_two(n - 1);  // 2ⁿ itself would overflow for the largest x
   const float y = 2.0f * (half * q + (half - 0.5f));
+  // equivalent: y is ∞ from 88.73 on, and -1 from -20 on
   const float bounded = x > 88.8f ? detail::kInfinity : (x < -20.0f ? -1.0f : y);
   return std::abs(x) < 1e-8f ? x : bounded;  // keeps -0, and the denormals that halving would round
 }
@@ -172,24 +174,26 @@ GRADUS_INLINE T sigmoid(T x) {
 }
 
 // Far out, the terms below that have long vanished are set to 0: ∞ · 0 would be NaN.
+// equivalent: they are 0 from nearer on
+inline constexpr int kSiluEnd = 800, kGeluEnd = 40;
 
 /// x · sigmoid(x) (Elfwing et al. 2017; also called swish).
 template <class T>
 GRADUS_INLINE T silu(T x) {
-  return x < T(-800) ? T(0) : x * sigmoid(x);
+  return x < T(-kSiluEnd) ? T(0) : x * sigmoid(x);
 }
 
 template <class T>
 GRADUS_INLINE T silu_derivative(T x) {
   const auto [s, ds] = detail::sigmoid_with_slope(x);
-  return s + (std::abs(x) > T(800) ? T(0) : x * ds);
+  return s + (std::abs(x) > T(kSiluEnd) ? T(0) : x * ds);
 }
 
 /// x/2 · (1 + tanh u) = x sigmoid(2u), 2u = √(8/π) (x + 0.044715 x³) (Hendrycks, Gimpel 2016).
 template <class T>
 GRADUS_INLINE T gelu_tanh(T x) {
   const T twice_u = x * (T(1.5957691216057308) + T(0.07135481627260025) * (x * x));
-  return x < T(-40) ? T(0) : x * detail::sigmoid_with_slope(twice_u).value;
+  return x < T(-kGeluEnd) ? T(0) : x * detail::sigmoid_with_slope(twice_u).value;
 }
 
 template <class T>
@@ -197,13 +201,13 @@ GRADUS_INLINE T gelu_tanh_derivative(T x) {
   const T twice_u = x * (T(1.5957691216057308) + T(0.07135481627260025) * (x * x));
   const T twice_du = T(1.5957691216057308) + T(0.21406444881780074) * (x * x);
   const auto [s, ds] = detail::sigmoid_with_slope(twice_u);
-  return s + (std::abs(x) > T(40) ? T(0) : x * ds * twice_du);
+  return s + (std::abs(x) > T(kGeluEnd) ? T(0) : x * ds * twice_du);
 }
 
 /// x Φ(x) = x/2 · (1 + erf(x/√2)).
 template <class T>
 GRADUS_INLINE T gelu_erf(T x) {
-  return x < T(-40) ? T(0) : T(0.5) * x * (T(1) + erf(x * T(0.7071067811865476)));
+  return x < T(-kGeluEnd) ? T(0) : T(0.5) * x * (T(1) + erf(x * T(0.7071067811865476)));
 }
 
 /// Φ(x) + x φ(x).
@@ -211,7 +215,7 @@ template <class T>
 GRADUS_INLINE T gelu_erf_derivative(T x) {
   const T density = T(0.3989422804014327) * detail::decay(T(0.5) * (x * x));
   const T probability = T(0.5) * (T(1) + erf(x * T(0.7071067811865476)));
-  return probability + (std::abs(x) > T(40) ? T(0) : x * density);
+  return probability + (std::abs(x) > T(kGeluEnd) ? T(0) : x * density);
 }
 
 // Reductions. The order depends on n alone: 32 running values of float or 16 of double, folded in

@@ -46,11 +46,12 @@ GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left
 template <class T>
 GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::int64_t stride) {
   constexpr std::int64_t kBlock = kernel::kBlock, line = 64 / sizeof(T);
-  const std::int64_t whole = b.rows - b.rows % kBlock;
+  const std::int64_t whole = b.rows - b.rows % kBlock;  // equivalent: fewer blocks, more alone
   for (std::int64_t j = 0; j < b.columns; j += kBlock) {
     const T* x = b.data + j * b.stride;
     const bool block = j + kBlock <= b.columns;
     for (std::int64_t p = 0; p < whole && block; p += kBlock) {
+      // equivalent: what is fetched is a matter of time
       if (p % line == 0)
         for (int r = 0; r < kBlock; ++r) __builtin_prefetch(x + (kFetched + r) * b.stride + p);
       kernel::transpose_block(x + p, b.stride, to + p * stride + j, stride);
@@ -111,6 +112,7 @@ GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const Terms<T>& str
   alignas(64) T edge[P::rows * P::columns];
   for (std::int64_t j = 0, panel = 0; j < c.columns; j += P::columns, ++panel) {
     const std::int64_t columns = std::min(P::columns, c.columns - j);
+    // equivalent: others go through `edge`, which takes longer
     const bool whole = columns == P::columns || columns == P::lanes;
     T* to = c.at(0, j);
     Terms<T> terms = strip;
@@ -224,19 +226,18 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
     finish_one(c, i, j, options.alpha * sum, finish);
   };
   const std::int64_t k = a.columns;
-  if (form == Form::few_rows) {
+  if (form == Form::few_rows) {  // equivalent: which way is faster
     const Space<T> space(a.transposed ? c.rows * k : 0);
     dots<Set>(k, rows_of(a, space.data), RowsOf<T>{b.data, c.columns, b.stride}, write);
-  } else if (form == Form::few_columns) {
+  } else if (form == Form::few_columns) {  // equivalent: the same
     const Space<T> space(b.transposed ? 0 : c.columns * k);
     dots<Set>(k, rows_of(b.transpose(), space.data), RowsOf<T>{a.data, c.rows, a.stride},
               [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
   } else if (c.columns == 1 && c.stride == 1 &&  // equivalent: tiles of C itself take longer
              options.bias == nullptr && options.residual.stride <= 1) {
-    // A column whose elements lie side by side is a row: rows of A are then read as they lie.
-    Options<T> turned = options;
-    if (options.residual.data != nullptr) turned.residual = {options.residual.data, 1, c.rows};
-    tiles<Set>(Matrix<T>(c.data, 1, c.rows), b.transpose(), a.transpose(), turned);
+    // A column whose elements lie side by side, as the residual's do, is a row: rows of A are then
+    // read as they lie.
+    tiles<Set>(Matrix<T>(c.data, 1, c.rows), b.transpose(), a.transpose(), options);
   } else {
     tiles<Set>(c, a, b, options);
   }

@@ -64,11 +64,10 @@ void with_numbers(Precision precision, std::byte* numbers, F&& f) {
   if (precision == Precision::int8) f(reinterpret_cast<std::int8_t*>(numbers));
 }
 
-/// Behind the n numbers of a row, at a multiple of four bytes.
+/// Behind the n numbers of a row of int8, at a multiple of four bytes.
 template <class S>
 float* scales_of(const S* row, std::int64_t n) {
-  const std::int64_t first = (n * std::int64_t{sizeof(S)} + 3) / 4;
-  return const_cast<float*>(reinterpret_cast<const float*>(row)) + first;
+  return const_cast<float*>(reinterpret_cast<const float*>(row)) + (n + 3) / 4;
 }
 
 }  // namespace
@@ -143,7 +142,7 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
   parallel_for(rows_, chunk, [&](std::int64_t begin, std::int64_t end) {
     const Matrix<float> part = y.column_range(begin, end);
     const float* part_bias = bias != nullptr ? bias + begin : nullptr;
-    if (few)
+    if (few)  // equivalent: which way is faster
       return with_numbers(precision_, row(begin), [&]<class S>(const S* numbers) {
         const std::int64_t stride = row_bytes(precision_, columns_);
         const RowsOf<S> rows{numbers, end - begin, stride / std::int64_t{sizeof(S)},
@@ -151,7 +150,7 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
         simd::run_one<few_rows<Avx512, S>, few_rows<Avx2, S>, few_rows<Baseline, S>>(
             &part, &x, &rows, part_bias);
       });
-    const memory::Scratch<float> rows((end - begin) * columns_);
+    const memory::Scratch<float> rows((end - begin) * columns_);  // equivalent: more space
     for (std::int64_t i = begin; i < end; ++i) unpack_row(i, rows.data + (i - begin) * columns_);
     const Matrix<const float> unpacked(rows.data, end - begin, columns_);
     products::multiply(part, x, unpacked.transpose(), {.bias = part_bias, .threads = Threads::one});

@@ -162,7 +162,8 @@ TEST_CASE("a column of C that lies side by side, of a transposed A, with all tha
       const auto a = numbers<double>(k * m, 1), b = numbers<double>(k, 2),
                  old = numbers<double>(m, 3), residual = numbers<double>(3 * m, 4);
       const double bias = 0.375;
-      for (const auto& [adds_bias, apart] : {std::pair{false, 1}, {true, 1}, {false, 3}}) {
+      for (const auto& [adds_bias, apart] :
+           {std::pair{false, 1}, {true, 1}, {false, 2}, {false, 3}}) {
         std::vector<double> c = old;
         products::Options<double> options{.alpha = 1.5, .beta = -2};
         options.residual = {residual.data(), m, 1, products::Stride{apart}};

@@ -11,6 +11,7 @@
 #include "gradus/base/parallel.h"
 #include "gradus/base/products/multiply.h"
 #include "gradus/tests/base/products.h"
+#include "gradus/tests/base/threads.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -21,8 +22,6 @@ using gradus::tests::numbers;
 using std::int64_t;
 
 using gradus::testing::message_of;
-
-namespace {}  // namespace
 
 TEST_CASE("a view of a matrix: transposes, blocks, ranges") {
   const std::vector<int> x{0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23};
@@ -62,6 +61,27 @@ TEST_CASE("products may be called inside parallel_for, and then stay on their th
     for (std::size_t i = 0; i < c.size(); ++i) REQUIRE(std::abs(c[i] - expected[i]) <= 7e-13);
   }
   gradus::set_num_threads(before);
+}
+
+// Just large enough to be split: along the rows of C, along its columns, and a vector.
+TEMPLATE_TEST_CASE("slabs of rows and of columns are those of the whole product", "", float,
+                   double) {
+  using T = TestType;
+  for (const gradus::tests::Case<T>& s :
+       {gradus::tests::Case<T>{150, 40, 170, false, true, T(0.5), 1, true, true},
+        {150, 40, 170, true, false},
+        {40, 150, 170, true, false, 1, 0, true, true},
+        {40, 150, 170, false, true, 1, 0, false, true},
+        {40, 150, 170, true, true, 1, 0, true, false},
+        {1, 300, 110, false, true, 1, 0, true, true},
+        {300, 1, 110, false, true, 1, 0, true, true}}) {
+    const gradus::tests::Expected<T> expected(s);
+    for (const int threads : {2, 3}) {
+      const gradus::tests::Threads team(threads);
+      CAPTURE(s.m, s.n, threads);
+      CHECK(expected.wrong(gradus::products::chosen()) == 0);
+    }
+  }
 }
 
 TEST_CASE("beta 0 overwrites NaN, other betas keep it, NaN in A arrives in C") {
@@ -124,6 +144,23 @@ TEST_CASE("sizes that do not fit are named, both of them") {
         }).find("transpose A and B instead") != std::string::npos);
   CHECK(says([&] { multiply(M(p, 2, 3), M(p, 2, 3), M(p, 3, 3), {.residual = M(p, 3, 2)}); }) ==
         "multiply: the residual is [3, 2] where C is [2, 3]");
+  CHECK(says([&] { multiply(M(p, 2, 3), M(p, 2, -1), M(p, 3, 3)); }) ==
+        "multiply: A is 2 x -1: a size below 0");
+  CHECK(says([&] { multiply(M(p, 1, 3), M(p, 1, 3, Stride{2}), M(p, 3, 3)); }) ==
+        "multiply: rows of A are 2 apart, but 3 numbers long");
+  CHECK(says([&] { multiply(M(p, 0, 3), M(p, 0, 3, Stride{1}), M(p, 3, 3)); }) ==
+        "nothing was thrown");
+  CHECK(says([&] { multiply(M(p, 2, 3), M(p, 2, 4), M(p, 4, 2)); }) ==
+        "multiply: C [2, 3] cannot be A [2, 4] times B [4, 2]");
+  const auto with_residual = [&](const M& residual) {
+    return says([&] { multiply(M(p, 2, 3), M(p, 2, 3), M(p, 3, 3), {.residual = residual}); });
+  };
+  CHECK(with_residual(M(p, 3, 2).transpose()).find("transpose A and B instead") !=
+        std::string::npos);
+  CHECK(with_residual(M(p, 2, 3, Stride{2})) ==
+        "multiply: rows of the residual are 2 apart, but 3 numbers long");
+  CHECK(with_residual(M(p, 1, 3)) == "multiply: the residual is [1, 3] where C is [2, 3]");
+  CHECK(with_residual(M(p, 2, 2)) == "multiply: the residual is [2, 2] where C is [2, 3]");
   CHECK(says([&] { multiply(M(p, 2, 2), M(p + 9, 2, 2), M(p + 18, 2, 2)); }) ==
         "nothing was thrown");
 }

@@ -11,6 +11,7 @@
 #include "gradus/base/products/narrow.h"
 #include "gradus/base/products/packed.h"
 #include "gradus/tests/base/products.h"
+#include "gradus/tests/base/threads.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/simd_levels.h"
 #include "gradus/tests/support/thrown.h"
@@ -127,6 +128,66 @@ TEMPLATE_TEST_CASE_SIG("packed products of each level are those of a loop over r
       for (const int64_t n : {0, 1, 3, 8, 11}) check_product(precision, rows, columns, n);
   check_product(precision, 401, 401, 3);
   check_product(precision, 401, 401, 11);
+}
+
+TEST_CASE("packed products of some rows and scales, with and without bias, on several threads") {
+  for (const Precision precision : {Precision::int8, Precision::bf16})
+    for (const int64_t n : {3, 9}) {
+      const int64_t rows = 41, columns = 300;
+      const auto w = numbers<float>(rows * columns, 1), x = numbers<float>(n * columns, 2),
+                 bias = numbers<float>(rows, 3);
+      const PackedMatrix packed({w.data(), rows, columns}, precision);
+      const std::vector<float> u = unpacked(packed);
+      std::vector<float> y(static_cast<std::size_t>(n * rows));
+      for (const float* added : {static_cast<const float*>(nullptr), bias.data()})
+        for (const int threads : {1, 2, 3}) {
+          const gradus::tests::Threads team(threads);
+          packed.multiply(Matrix<float>(y.data(), n, rows), {x.data(), n, columns}, added);
+          double worst = 0;
+          for (int64_t i = 0; i < n; ++i)
+            for (int64_t j = 0; j < rows; ++j) {
+              double sum = added != nullptr ? added[j] : 0;
+              for (int64_t p = 0; p < columns; ++p)
+                sum += double(x[static_cast<std::size_t>(i * columns + p)]) *
+                       double(u[static_cast<std::size_t>(j * columns + p)]);
+              worst = std::max(worst, std::abs(sum - y[static_cast<std::size_t>(i * rows + j)]));
+            }
+          CAPTURE(name(precision), n, threads, added == nullptr);
+          CHECK(worst <= 303 * 77 * 0x1p-24);  // as in check_product
+        }
+    }
+}
+
+TEST_CASE("a scale is of its own part of a row, and the smallest numbers keep their sign") {
+  std::vector<float> x = numbers<float>(401, 1);  // parts of 192, 192 and 17
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i < kPart ? 1 : 1000;
+  const std::vector<float> y = unpacked(PackedMatrix({x.data(), 1, 401}, Precision::int8));
+  for (std::size_t i = 0; i < kPart; ++i) CHECK(std::abs(x[i] - y[i]) <= 0.5f / 127 / 2 * 1.0001f);
+  const float least = std::numeric_limits<float>::denorm_min();
+  for (float many = 1; many < 260; ++many) {  // of so few a 127th is no float
+    const std::vector<float> few{many * least, -many * least};
+    const std::vector<float> kept = unpacked(PackedMatrix({few.data(), 1, 2}, Precision::int8));
+    CAPTURE(many);
+    CHECK((kept[0] >= 0 && kept[0] <= 1.51f * few[0]));
+    CHECK(kept[1] == -kept[0]);
+  }
+}
+
+TEST_CASE("the largest number of a format is held, of either sign, and the next is refused") {
+  const auto held = [](float most, Precision precision) {
+    const std::vector<float> x{most, -most};
+    return unpacked(PackedMatrix({x.data(), 1, 2}, precision));
+  };
+  const float largest = std::numeric_limits<float>::max();
+  CHECK(held(largest, Precision::f32) == std::vector<float>{largest, -largest});
+  CHECK(held(65519.996f, Precision::f16) == std::vector<float>{65504, -65504});
+  const float bf16 = 0x1.FEp127f, half_way = 0x1.FFp127f;
+  CHECK(held(std::nextafter(half_way, 0.f), Precision::bf16) == std::vector<float>{bf16, -bf16});
+  for (const auto& [first, precision] :
+       {std::pair{65520.f, Precision::f16}, {half_way, Precision::bf16}}) {
+    for (const float refused : {first, -first})
+      CHECK_THROWS_AS(PackedMatrix({&refused, 1, 1}, precision), gradus::ValueError);
+  }
 }
 
 TEST_CASE("a row takes its numbers, its scales, and what makes both whole words") {

@@ -154,6 +154,21 @@ TEST_CASE("vmath: every function keeps its error bound at some thousand places",
   for (const Function& f : kFunctions) check_bounds(f, sweep(1'234'567));
 }
 
+// Between their two ways of rounding: of small numbers tanh, and of negative ones sigmoid. And
+// half-way between whole powers of two, where the polynomial of exp ends.
+TEST_CASE("vmath: error bounds hold where they are nearly reached", "[once]") {
+  std::vector<float> small, negative, half_way;
+  for (float x = 0.01f; x < 0.4f; x *= 1.0005f) small.insert(small.end(), {x, -x});
+  for (float x = -3.4606f; x < -3.4586f; x = std::nextafter(x, 0.0f)) negative.push_back(x);
+  for (int n = -125; n < 127; ++n)
+    for (int step = -20; step <= 20; ++step)
+      half_way.push_back(static_cast<float>((n + 0.5 + step * 0.003) * 0.6931471805599453));
+  check_bounds(find("tanh"), small);
+  check_bounds(find("sigmoid"), negative);
+  check_bounds(find("exp"), half_way);
+  check_bounds(find("expm1"), half_way);
+}
+
 TEST_CASE("vmath: a value does not depend on its place in a row", "[once]") {
   const testing::LevelScope scope(GENERATE(from_range(testing::simd_levels())));
   // Vector body and scalar rest come from one expression and are fused alike: no bit differs.

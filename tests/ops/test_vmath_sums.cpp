@@ -94,6 +94,36 @@ TEST_CASE("vmath: a sum has the same bits for any instruction set", "[once]") {
   }
 }
 
+namespace {
+
+/// Up to eight numbers one after the other, more of them in lanes.
+template <class T>
+T sum_in_order(const std::vector<T>& x) {
+  const std::size_t lanes = sizeof(T) == 4 ? 32 : 16;
+  std::vector<T> lane(x.size() <= 8 ? 1 : lanes);
+  for (std::size_t i = 0; i < x.size(); ++i) lane[i % lane.size()] += x[i];
+  for (std::size_t width = lane.size() / 2; width > 0; width /= 2)
+    for (std::size_t j = 0; j < width; ++j) lane[j] += lane[j + width];
+  return lane[0];
+}
+
+template <class T>
+void check_order() {
+  for (std::int64_t n = 1; n < 70; ++n)
+    for (const std::uint32_t state : {1u, 2u, 3u}) {
+      const std::vector<T> x = numbers<T>(n, state);
+      CAPTURE(n, state);
+      CHECK(vmath::sum(x.data(), n) == sum_in_order(x));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("vmath: the order of a sum depends on its length alone", "[once]") {
+  check_order<float>();
+  check_order<double>();
+}
+
 TEST_CASE("vmath: max keeps NaN wherever it stands, and -∞", "[once]") {
   for (const std::int64_t n : {1, 31, 33, 70}) {
     std::vector<float> x(static_cast<std::size_t>(n), -kInf);
