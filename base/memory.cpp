@@ -36,7 +36,7 @@ constexpr std::size_t kMost = std::size_t{1} << 47;     // what a process can ad
 // Classes: 64, 128 … 512 bytes, then eight to an octave: 576, 640 … 1024, 1152 …
 std::size_t size_class(std::size_t bytes) {
   if (bytes <= 512) return bytes == 0 ? 0 : (bytes - 1) / 64;
-  const auto octave = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 10;
+  const auto octave = static_cast<std::size_t>(std::bit_width(bytes)) - 10;
   return 8 * (octave + 1) + ((bytes - 1) >> (octave + 6)) - 8;
 }
 constexpr std::size_t class_bytes(std::size_t c) {

@@ -1,8 +1,14 @@
 // The pool: alignment, reuse, counting, the limit, poison, several threads.
+#ifdef __linux__
+#include <sys/resource.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <string>
 #include <thread>
@@ -10,6 +16,7 @@
 
 #include "gradus/base/error.h"
 #include "gradus/base/memory.h"
+#include "gradus/base/platform.h"
 #include "gradus/tests/support/catch.h"
 
 namespace memory = gradus::memory;
@@ -104,6 +111,19 @@ TEST_CASE("live and peak count the bytes that were asked for") {
   CHECK(memory::usage().peak_bytes == start);
 }
 
+TEST_CASE("small blocks are of one class to each 64 bytes, then to each eighth of an octave") {
+  if (!kPooled) return;
+  for (std::size_t below = 0, step = 64; below < 4 * kMiB; below += step) {
+    if (below >= 512 && (below & (below - 1)) == 0) step = below / 8;
+    CAPTURE(below, step);
+    unsigned char* first = Block(below == 0 ? 0 : below + 1).data;
+    CHECK(Block(below + step / 2).data == first);
+    CHECK(Block(below + step).data == first);
+    const Block kept(below + 1);  // or the next might be carved where it was
+    if (below + step < 4 * kMiB) CHECK(Block(below + step + 1).data != first);
+  }
+}
+
 TEST_CASE("blocks are used again") {
   if (!kPooled) return;
   SECTION("small: by size class, last in, first out") {
@@ -114,9 +134,15 @@ TEST_CASE("blocks are used again") {
   SECTION("big: what is at most a quarter larger") {
     memory::release_cached();
     unsigned char* first = Block(10 * kMiB).data;
-    const auto reserved = memory::usage().reserved_bytes;
+    auto reserved = memory::usage().reserved_bytes;
     CHECK(Block(9 * kMiB).data == first);
+    CHECK(Block(10 * kMiB).data == first);
     CHECK(Block(8 * kMiB).data == first);
+    CHECK(Block(8 * kMiB - 400'000).data != first);  // 10 is more than 1.25 × 7.6
+    memory::release_cached();
+    first = Block(10 * kMiB).data;
+    reserved = memory::usage().reserved_bytes;
+    CHECK(Block(9 * kMiB).data == first);
     CHECK(memory::usage().reserved_bytes == reserved);
     const Block small(7 * kMiB);  // 10 is more than 1.25 × 7
     CHECK(small.data != first);
@@ -130,6 +156,24 @@ TEST_CASE("blocks are used again") {
       better = b.data;
     }
     CHECK(Block(9 * kMiB - 100).data == better);
+    memory::release_cached();
+    {
+      const Block a(9 * kMiB), b(10 * kMiB);
+      better = a.data;
+    }
+    CHECK(Block(9 * kMiB - 100).data == better);
+  }
+  SECTION("the largest of the small") {
+    unsigned char* first = Block(4 * kMiB).data;
+    CHECK(Block(4 * kMiB).data == first);
+  }
+  SECTION("as they were left") {
+    {
+      const Block block(256);
+      std::memset(block.data, 42, block.bytes);
+    }
+    const Block again(256);
+    CHECK(again.data[100] == 42);
   }
 }
 
@@ -137,7 +181,8 @@ TEST_CASE("release_cached gives free mappings back and leaves the others alone")
   if (!kPooled) return;
   memory::release_cached();
   const auto before = memory::usage().reserved_bytes;
-  const Block kept(5 * kMiB);
+  auto* const held = new Block(5 * kMiB);
+  const Block& kept = *held;
   std::memset(kept.data, 42, kept.bytes);
   const auto with_kept = memory::usage().reserved_bytes;
   { const Block gone(20 * kMiB); }
@@ -146,6 +191,68 @@ TEST_CASE("release_cached gives free mappings back and leaves the others alone")
   CHECK(memory::usage().reserved_bytes == with_kept);
   CHECK(with_kept >= before + 5 * static_cast<std::int64_t>(kMiB));
   CHECK(kept.data[kept.bytes - 1] == 42);
+  unsigned char* const data = kept.data;
+  delete held;
+  CHECK(Block(5 * kMiB).data == data);  // still known
+}
+
+#ifdef __linux__
+namespace {
+
+/// Of addresses, by this process.
+std::size_t mapped_bytes() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// No more than `bytes` of addresses beyond those that are mapped.
+struct AddressLimit {
+  explicit AddressLimit(std::size_t bytes) {
+    ::getrlimit(RLIMIT_AS, &usual);
+    rlimit less = usual;
+    less.rlim_cur = mapped_bytes() + bytes;
+    ::setrlimit(RLIMIT_AS, &less);
+  }
+  ~AddressLimit() { ::setrlimit(RLIMIT_AS, &usual); }
+  AddressLimit(const AddressLimit&) = delete;
+  AddressLimit& operator=(const AddressLimit&) = delete;
+  rlimit usual{};
+};
+
+}  // namespace
+
+TEST_CASE("what is given back is no longer mapped") {
+  if (!kPooled) return;
+  const std::size_t before = mapped_bytes();
+  for (int i = 0; i < 20; ++i) {
+    { const Block gone(64 * kMiB); }
+    memory::release_cached();
+  }
+  CHECK(mapped_bytes() < before + 10 * 64 * kMiB);  // others may map something meanwhile
+}
+
+TEST_CASE("where the system grants no more the cache is given back first, then it is said") {
+  if (!kPooled || gradus::platform::physical_memory() < 4096 * kMiB) return;
+  memory::release_cached();
+  { const Block cached(200 * kMiB); }
+  const AddressLimit limit(64 * kMiB);
+  CHECK(refusal(220 * kMiB) == "");
+  const auto reserved = memory::usage().reserved_bytes;
+  const std::string what = refusal(1024 * kMiB);
+  CHECK(mentions(what, std::to_string(1024 * kMiB) + " bytes asked for"));
+  CHECK(mentions(what, "the system grants no more"));
+  CHECK(memory::usage().reserved_bytes < reserved);
+}
+#endif
+
+TEST_CASE("scratch space is counted while it lives") {
+  const auto live = memory::usage().live_bytes;
+  {
+    const memory::Scratch<double> space(100);
+    CHECK(memory::usage().live_bytes == live + 800);
+  }
+  CHECK(memory::usage().live_bytes == live);
 }
 
 TEST_CASE("the limit is exact, and its error names what was asked, what lives and the limit") {
@@ -161,6 +268,8 @@ TEST_CASE("the limit is exact, and its error names what was asked, what lives an
   }
   CHECK(refusal(4097) != "");
   CHECK(refusal(4096) == "");  // a refusal counts nothing
+  memory::set_limit(1);
+  CHECK(mentions(refusal(100), "the limit is 1."));
   memory::set_limit(0);
   CHECK(refusal(1 << 20) == "");
   CHECK_THROWS_AS(memory::set_limit(-1), gradus::ValueError);
@@ -173,6 +282,8 @@ TEST_CASE("sizes beyond the machine are refused, and the pool works on") {
     CAPTURE(bytes);
     CHECK(mentions(refusal(bytes), std::to_string(bytes)));
   }
+  CHECK(mentions(refusal((std::size_t{1} << 47) + 1), "a process can address"));
+  CHECK(mentions(refusal(std::size_t{1} << 47), "the machine has "));
   CHECK(memory::usage().live_bytes == live);
   CHECK(refusal(100) == "");
 }
