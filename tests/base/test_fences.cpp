@@ -1,5 +1,5 @@
-// Products and transposes read and write nothing beside their matrices: these lie between pages that
-// may not be touched, at the one or at the other.
+// Products and transposes read and write nothing beside their matrices, which lie between pages
+// that may not be touched, at the one or at the other.
 #if defined(__unix__)
 #include <sys/mman.h>
 #include <unistd.h>
