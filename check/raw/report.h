@@ -67,7 +67,7 @@ inline std::string drawn_map(const InputSummary& input) {
   const bool jacobian = input.map_rows > 0;
   const Shape shape = jacobian ? Shape{input.map_rows, input.elements} : input.shape;
   const std::size_t rank = shape.size(), first = input.map.find_first_not_of(".~");
-  if (rank == 0 || first == std::string::npos || input.map.size() < 2) return "";
+  if (first == std::string::npos || input.map.size() < 2) return "";
   const auto columns = static_cast<std::size_t>(shape[rank - 1]);
   const auto rows = rank > 1 ? static_cast<std::size_t>(shape[rank - 2]) : 1;
   static constexpr std::array legend{". right",      "- too small",    "+ too large", "0 missing",

@@ -82,10 +82,10 @@ class VjpCheck {
     for (std::size_t i = 0; i < count; ++i) {
       const double y = subject_.output()[i];
       if (std::isfinite(y)) continue;
-      report_.verdict = worse(report_.verdict, Verdict::inconclusive);
-      report_.notes.push_back("forward gives " + number(y, 3) + " at out" +
-                              list(index_of(i, shape)) +
-                              "; no derivative can be measured there. Choose inputs of its domain");
+      report_.verdict = Verdict::inconclusive;
+      report_.notes.push_back(
+          joined("forward gives ", y, " at out", list(index_of(i, shape)),
+                 "; no derivative can be measured there. Choose inputs of its domain"));
       return;
     }
   }
@@ -105,7 +105,7 @@ class VjpCheck {
           "computed in float, measured by the reference in double: errors below " +
           number(rounding, 1) + " are taken for rounding");
     } else if (options_.resolution > 0) {
-      if (!f.reference) goal_.ulp = f.ulp;
+      goal_.ulp = f.ulp;
       subject_.measure_noise(goal_, options_.seed);
       report_.notes.push_back("compared with a resolution of " + number(options_.resolution, 3) +
                               ": errors below that share of an input's largest derivative were "
@@ -189,7 +189,7 @@ class VjpCheck {
     summary.looked_at = std::count_if(numeric.moves.begin(), numeric.moves.end(),
                                       [](const Move& move) { return !move.along(); });
     summary.compared = static_cast<std::int64_t>(numeric.moves.size() * probes_.size());
-    summary.map.assign(static_cast<std::size_t>(summary.elements), full_ ? '.' : '~');
+    summary.map.assign(static_cast<std::size_t>(summary.elements), '~');
     std::vector<Candidate> candidates;
     for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
       Candidate worst = judge_move(k, m);
@@ -239,6 +239,7 @@ class VjpCheck {
       const Slope& n = numeric.slopes[m][p];
       const double a = move.of(answers_[p][k]);
       Judgement result = judge(a, n, scale[probe.dense()], goal_.tolerance);
+      // equivalent: a pass is never the worst; it need not be described
       if (result.verdict == Verdict::pass) continue;
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
       if (!std::isfinite(a) && (numeric.blind(m) || (std::isinf(a) && !seen)))
@@ -274,13 +275,13 @@ class VjpCheck {
 
   void add_worst(std::size_t k, std::vector<Candidate> candidates) {
     std::stable_sort(candidates.begin(), candidates.end(), worse_than);
-    if (candidates.size() > options_.findings) candidates.resize(options_.findings);
+    candidates.resize(std::min(candidates.size(), options_.findings));
     bool traced = false;  // a direction to its element; others would lead there as well
     for (Candidate& candidate : candidates) {
       Finding& finding = candidate.finding;
       const bool direction = finding.along, fails = finding.verdict == Verdict::fail;
       if (direction && traced) continue;
-      if (fails && finding.kind == Kind::projection) narrow(k, candidate);
+      if (fails) narrow(k, candidate);
       traced = traced || (direction && !finding.along);
       const auto same = [&finding](const Finding& f) {
         return has_numbers(f) && place_of(f) == place_of(finding);

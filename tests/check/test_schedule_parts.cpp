@@ -205,4 +205,23 @@ TEST_CASE("a report is in colour on a terminal, and nowhere else") {
   if (!text.empty()) CHECK(text.find("GRADCHECK \033[1;32mPASS\033[0m  f") == 0);
 }
 
+TEST_CASE("the streams of a terminal get colours, others none, and none does with NO_COLOR") {
+  if (std::getenv("NO_COLOR") != nullptr) return;
+  std::vector<bool> coloured;
+  const std::string text = on_a_terminal([&](auto flush) {
+    std::fflush(stdout);
+    const int before = ::dup(STDOUT_FILENO);
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    std::ostringstream file;
+    coloured = {in_colour(std::cout), in_colour(std::cerr), in_colour(file)};
+    ::setenv("NO_COLOR", "", 1);
+    coloured.push_back(in_colour(std::cout) || in_colour(std::cerr));
+    ::unsetenv("NO_COLOR");
+    ::dup2(before, STDOUT_FILENO);
+    ::close(before);
+    flush();
+  });
+  if (!text.empty()) CHECK(coloured == std::vector<bool>{true, true, false, false});
+}
+
 }  // namespace gradus::check

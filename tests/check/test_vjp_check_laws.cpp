@@ -1,4 +1,4 @@
-// Which verdict, counts and findings follow from what was seen; where a Jacobian is looked at whole.
+// Which verdict, counts and findings follow from what was seen; which Jacobians are looked at whole.
 #include "gradus/tests/check/raw_cases.h"
 #include "gradus/tests/support/catch.h"
 
@@ -270,6 +270,11 @@ TEST_CASE("a gradient that is not 0 for zeros is wrong twice, and reads dy if it
     CHECK(std::count(kinds.begin(), kinds.end(), Kind::element) == 1);
     CHECK((r.inputs[0].cause.name == "UPSTREAM IGNORED") == !reads);
   }
+  // Not 0 for zeros, and as good as linear: it does read dy.
+  const Report nearly = of_one(
+      1, [](double x) { return Values{x * x}; }, [](const Values& dy) { return 3 * dy[0] + 1e-9; });
+  CHECK(nearly.inputs[0].wrong > 0);
+  CHECK(nearly.inputs[0].cause.name != "UPSTREAM IGNORED");
 }
 
 TEST_CASE("in float what is forgiven grows with the outputs, and is never less than was asked") {
