@@ -55,7 +55,7 @@ inline Cause unread_upstream(Evidence evidence) {
   }
   for (std::size_t i = 0; i < rows; ++i) dead[i] = dead[i] && wanted[i];
   const auto unread = std::count(dead.begin(), dead.end(), true);
-  if (rows < 2 || unread == 0 || unread == std::ssize(dead)) return {};
+  if (unread == 0 || unread == std::ssize(dead)) return {};
   for (std::size_t k = 0; k < evidence.inputs.size(); ++k) {
     evidence.input = k;
     const Comparison d(evidence);
