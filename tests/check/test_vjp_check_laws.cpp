@@ -1,4 +1,4 @@
-// Which verdict, counts and findings follow from what was seen; which Jacobians are looked at whole.
+// Which verdict, counts and findings follow from what was seen; which Jacobians are seen whole.
 #include "gradus/tests/check/raw_cases.h"
 #include "gradus/tests/support/catch.h"
 
