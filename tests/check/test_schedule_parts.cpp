@@ -191,6 +191,19 @@ TEST_CASE("progress is a line on a terminal that is written over") {
                     "\r\033[Kchecking soft: 10 of 10 columns, 0 s left|\r\033[K||");
 }
 
+TEST_CASE("work of more than a second shows how many columns are done") {
+  const Schedule s = planned(0, 1, 1, {2});
+  Subject subject = some_subject();
+  const std::string text = on_a_terminal([&](auto flush) {
+    s.run(2, 5, 0, subject, [&](std::size_t i, Subject&) {
+      while (i == 2 && s.seconds() <= 1.0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    });
+    flush();
+  });
+  if (!text.empty()) CHECK(text.find("\r\033[Kchecking f: 1 of 3 columns, ") == 0);
+}
+
 TEST_CASE("a report is in colour on a terminal, and nowhere else") {
   if (std::getenv("NO_COLOR") != nullptr) return;
   Report report;
