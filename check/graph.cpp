@@ -35,7 +35,7 @@ class FirstOfEachKind : public Observer {
  public:
   void op_begin(const Op&, std::span<const Tensor* const> inputs) override {
     Tensors kept;  // from here on nothing is written over them
-    for (const Tensor* x : inputs) kept.push_back(x->defined() ? x->detach() : Tensor());
+    for (const Tensor* x : inputs) kept.push_back(x->detach());
     running_.push_back(std::move(kept));
   }
   void op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
@@ -80,7 +80,8 @@ class Again {
     std::vector<Input> result;
     for (const Moving& m : moving_)
       result.push_back({.name = str_cat("input ", m.place, " of ", call_.node->name()),
-                        .shape = m.whole() ? sizes_of(in_[m.place]) : check::Shape(),
+                        .shape = m.free.size() == m.all.size() ? sizes_of(in_[m.place])
+                                                               : check::Shape{std::ssize(m.start)},
                         .values = m.start});
     return result;
   }
@@ -93,7 +94,7 @@ class Again {
   /// Where a finding's element stands in the tensor.
   void place(Finding& finding) const {
     const Moving& m = moving_[finding.input];
-    if (finding.along || finding.at.size() != 1 || m.whole()) return;
+    if (finding.at.size() != 1) return;
     finding.at = index_of(m.free[static_cast<std::size_t>(finding.at[0])], sizes_of(in_[m.place]));
   }
 
@@ -104,7 +105,6 @@ class Again {
     Values all;                     // its numbers
     std::vector<std::size_t> free;  // those that may move
     Values start;                   // and what they are
-    bool whole() const { return free.size() == all.size(); }
   };
 
   Tensor run(const Tensors& in) const {
@@ -115,14 +115,12 @@ class Again {
 
   void find_free() {
     for (std::size_t k = 0; k < in_.size(); ++k)
-      if (in_[k].defined() && is_float(in_[k].dtype()) && call_.node->inputs[k])
-        moving_.push_back({k, numbers(in_[k]), {}, {}});
-    const Tensors dx = gradients(in_, 1);
+      if (call_.node->inputs[k]) moving_.push_back({k, numbers(in_[k]), {}, {}});
+    const Arguments dx = gradients(in_, 1);
     for (std::size_t n = 0; n < moving_.size(); ++n) {
       Moving& m = moving_[n];
-      const Values d = dx[n].defined() ? numbers(dx[n]) : Values(m.all.size(), 0.0);
       for (std::size_t i = 0; i < m.all.size(); ++i) {
-        if (!std::isfinite(m.all[i]) || (m.all[i] == 0 && d[i] == 0)) continue;
+        if (!std::isfinite(m.all[i]) || (m.all[i] == 0 && dx[n][i] == 0)) continue;
         m.free.push_back(i);
         m.start.push_back(m.all[i]);
       }
@@ -133,6 +131,7 @@ class Again {
     Tensors in = in_;
     for (std::size_t n = 0; n < moving_.size(); ++n) {
       const Moving& m = moving_[n];
+      // equivalent: only spares a copy
       if (values[n] == m.start) continue;
       Values all = m.all;
       for (std::size_t i = 0; i < m.free.size(); ++i) all[m.free[i]] = values[n][i];
@@ -144,30 +143,30 @@ class Again {
   double forward(const Arguments& values) const {
     const NoGrad off;
     const Values y = numbers(run(moved(values)));
-    double sum = 0;
+    double sum = 0;  // equivalent: differences and gradients know no offset
     for (std::size_t i = 0; i < y.size(); ++i)
       if (weights_[i] != 0) sum += weights_[i] * y[i];
     return sum;
   }
 
-  /// Of `moving_`.
-  Tensors gradients(const Tensors& at, double dy) const {
+  /// Of `moving_`, of all their numbers.
+  Arguments gradients(const Tensors& at, double dy) const {
     const GradMode on(true);
     Tensors in = at, wanted;
     for (const Moving& m : moving_)
       wanted.push_back(in[m.place] = at[m.place].detach().requires_grad_());
     const Tensor upstream = tensor(scaled(weights_, dy), shape_);
-    return grad(std::vector{run(in)}, wanted, {upstream}, {.allow_unused = true});
+    Arguments result;
+    for (const Tensor& dx : grad(std::vector{run(in)}, wanted, {upstream}, {.allow_unused = true}))
+      result.push_back(dx.defined() ? numbers(dx) : Values(moving_[result.size()].all.size(), 0.0));
+    return result;
   }
 
   Arguments vjp(const Arguments& values, double dy) const {
-    const Tensors dx = gradients(moved(values), dy);
-    Arguments result;
-    for (std::size_t n = 0; n < dx.size(); ++n) {
-      const Values d = dx[n].defined() ? numbers(dx[n]) : Values();
-      Values& out = result.emplace_back();
-      for (const std::size_t i : moving_[n].free) out.push_back(d.empty() ? 0 : d[i]);
-    }
+    const Arguments dx = gradients(moved(values), dy);
+    Arguments result(dx.size());
+    for (std::size_t n = 0; n < dx.size(); ++n)
+      for (const std::size_t i : moving_[n].free) result[n].push_back(dx[n][i]);
     return result;
   }
 
@@ -187,7 +186,6 @@ Report check_call(const Call& call, double seconds, const GraphOptions& options)
   o.atol = options.atol;
   o.seed = options.seed;
   o.beside = false;
-  o.findings = 1;
   o.projections = 1;
   Report report = check_vjp(call.node->name(), again.functions(), again.inputs(), o);
   for (Finding& finding : report.findings) again.place(finding);
@@ -258,12 +256,14 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   Sampled sampled;
   for (std::size_t i = step.calls.size(); i-- > 0;) {
     const Call& call = step.calls[i];
-    const double left = 0.9 * options.seconds - seconds();  // what is begun may run over
+    // What is begun may run over. equivalent: the clock decides how much is seen
+    const double left = 0.9 * options.seconds - seconds();
     if (left <= 0) {
       left_out.insert(str_cat(call.node->name(), " (no time)"));
       continue;
     }
     try {
+      // equivalent: the clock decides how much is seen
       const Report found = check_call(call, left / static_cast<double>(i + 1), options);
       report.counts.add(found.counts);
       ++looked_at;

@@ -37,9 +37,8 @@ Tensors converted(const Tensors& x, Dtype dtype) {
 
 /// Do all numbers exist in f32? Beyond 1e30 products are at its end.
 bool fits_f32(const Tensors& x) {
-  return std::all_of(x.begin(), x.end(), [](const Tensor& each) {
-    return !is_float(each.dtype()) || largest_of(numbers(each)) <= 1e30;
-  });
+  return std::all_of(x.begin(), x.end(),
+                     [](const Tensor& each) { return largest_of(numbers(each)) <= 1e30; });
 }
 
 /// How far each number of f32's gradient moves when x moves by a rounding.
@@ -63,7 +62,7 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
   const double rounding = 8 * std::sqrt(static_cast<double>(terms)) * 0x1p-24;
   const double all = t.carried(k);
   Values noise;
-  std::size_t worst = 0;
+  std::size_t worst = 0;  // equivalent: the first excess sets it
   double excess = 0;
   for (std::size_t j = 0; j < found.size(); ++j) {
     double allowed = rounding * (t.rows.magnitude[k][j] + all) + 1e-36;  // f32 ends at 1e-38

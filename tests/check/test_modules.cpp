@@ -1,0 +1,201 @@
+// A module under check: names, buffers, options of its inputs, and the operation that is wrong.
+#include "gradus/engine/apply.h"
+#include "gradus/engine/strided.h"
+#include "gradus/nn/module.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/check/conditions.h"
+
+namespace gradus {
+
+namespace op {
+
+/// x² of three numbers, whose backward is times `factor`, and `more` of other outputs.
+struct OffSquare final : Op {
+  OffSquare(double f, double m) : factor(f), more(m) {}
+  double factor, more;
+  Saved x;
+  const char* name() const override { return "off_square"; }
+  Tensor forward(const Tensor& input) {
+    x = input;
+    const Tensor t = input.detach();
+    return (t * t).detach();
+  }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    const Tensor mixed =
+        tensor({{0.25, 1.5, -0.75}, {2.0, -0.5, 0.375}, {-1.25, 0.625, 1.0}}, Dtype::f64);
+    const Tensor dx = dy * x.value() * (2 * factor);
+    return {dx + more * reshape(matmul(mixed, reshape(dy, {3, 1})), {3})};
+  }
+};
+
+}  // namespace op
+
+namespace conditions {
+namespace {
+
+Tensor filled(const std::vector<double>& numbers, Dtype dtype = Dtype::f64) {
+  return kernel::convert(tensor(numbers), dtype);
+}
+
+/// Buffers of numbers and of ids, and what it saw of them.
+struct WithBuffers : nn::Layer<WithBuffers> {
+  Tensor scale = filled({0.5, 2.0, -1.0}, Dtype::f32), shift = filled({1.0, 2.0, 3.0});
+  Tensor order = indices({2, 0, 1});
+  nn::Members members() override {
+    return {
+        {"scale", nn::buffer(scale)}, {"shift", nn::buffer(shift)}, {"order", nn::buffer(order)}};
+  }
+  Tensor forward(const Tensor& x) const {
+    CHECK(order.dtype() == Dtype::i64);
+    CHECK((scale.dtype() == x.dtype() && shift.dtype() == x.dtype()));
+    shift.detach().copy_(shift * 1.0);
+    return index_select(x * scale + shift, 0, order) * x;
+  }
+};
+
+struct Inner : nn::Layer<Inner> {
+  Tensor weight = nn::parameter(filled({1.5, -0.5, 2.0}));
+  nn::Members members() override { return {{"weight", weight}}; }
+  Tensor forward(const Tensor& x) const { return x * weight; }
+};
+struct Middle : nn::Layer<Middle> {
+  Inner first, second;
+  nn::Members members() override { return {{"first", first}, {"second", second}}; }
+  Tensor forward(const Tensor& x) const { return second(first(x) * x); }
+};
+struct Outer : nn::Layer<Outer> {
+  Middle middle;
+  Tensor bias = nn::parameter(filled({0.5, 1.0, 2.0}));
+  nn::Members members() override { return {{"middle", middle}, {"bias", bias}}; }
+  Tensor forward(const Tensor& x) const { return middle(x) + bias; }
+};
+
+/// relu(x - bias) · scale², the square with a wrong backward.
+struct Off : nn::Layer<Off> {
+  Off(double f, double m) : factor(f), more(m) {}
+  double factor, more;
+  Tensor bias = nn::parameter(filled({0.5, 1.0, 2.0}));
+  Tensor scale = nn::parameter(filled({0.5, 1.5, -2.0}));
+  nn::Members members() override { return {{"bias", bias}, {"scale", scale}}; }
+  Tensor forward(const Tensor& x) const {
+    return (x - bias) * apply(op::OffSquare(factor, more), scale);
+  }
+};
+
+std::string names_of(const Report& report) {
+  std::string all;
+  for (const auto& input : report.inputs) all += input.name + (input.differentiable ? " " : "- ");
+  return all;
+}
+
+const Tensor kX = filled({0.75, -1.5, 2.5});
+
+}  // namespace
+
+TEST_CASE("modules: parameters have their whole names, inputs theirs or their numbers") {
+  Outer m;
+  CHECK(names_of(check::module(m, kX)) == "middle.first.weight middle.second.weight bias input 0 ");
+  const auto f = [&](const Tensors& in) { return m(in[0]) * index_select(in[1], 0, in[2]); };
+  const Tensors in = {kX, filled({1, 2, 4}), indices({2, 0, 1})};
+  Options options;
+  options.conditions = false;
+  const std::string own = "middle.first.weight middle.second.weight bias ";
+  CHECK(names_of(check::module(m, f, in, options)) == own + "input 0 input 1 input 2- ");
+  options.names = {"x", "y", "order"};
+  options.differentiable = {false, true, false};
+  CHECK(names_of(check::module(m, f, in, options)) == own + "x- y order- ");
+  const auto refused = [&](std::vector<std::string> names, std::vector<bool> flags) {
+    options.names = std::move(names), options.differentiable = std::move(flags);
+    return message_of<ValueError>([&] { check::module(m, f, in, options); });
+  };
+  CHECK(refused({"x"}, {}) == "Outer: 1 names and 0 differentiable flags for 3 inputs");
+  CHECK(refused({}, {true, true}) == "Outer: 0 names and 2 differentiable flags for 3 inputs");
+  CHECK(refused({"a", "b"}, {true, true, false}) ==
+        "Outer: 2 names and 3 differentiable flags for 3 inputs");
+}
+
+TEST_CASE("modules: one tensor under two names is refused unless it is tied") {
+  struct Shared : nn::Layer<Shared> {
+    Tensor a = nn::parameter(filled({1.0, 2.0, 3.0})), b = a;
+    nn::Members members() override { return {{"a", a}, {"b", b}}; }
+    Tensor forward(const Tensor& x) const { return x * a * b; }
+  } m;
+  CHECK_THROWS_AS(check::module(m, kX), GraphError);
+}
+
+TEST_CASE("modules: buffers of numbers follow the inputs' dtype, others stay, and all come back") {
+  for (const Dtype dtype : {Dtype::f64, Dtype::f32}) {
+    WithBuffers m;
+    const Tensor scale = m.scale, shift = m.shift, order = m.order;
+    const auto version = shift.storage()->version();
+    const Report report = check::module(m, kernel::convert(kX, dtype));
+    INFO(report);
+    CHECK(report);
+    CHECK(report.notes.empty());
+    CHECK((m.scale.storage() == scale.storage() && m.shift.storage() == shift.storage() &&
+           m.order.storage() == order.storage()));
+    CHECK(shift.storage()->version() == version);
+  }
+  WithBuffers m;
+  const Report ids_first =
+      check::module(m, [&](const Tensors& in) { return index_select(m(in[1]), 0, in[0]); },
+                    {indices({1, 1, 0}), kX}, {});
+  INFO(ids_first);
+  CHECK(ids_first);
+}
+
+TEST_CASE("modules: kinks and refused inputs are those of the inputs, after the parameters") {
+  Inner m;
+  int refused = 0;
+  const auto f = [&](const Tensors& in) {
+    if (in.size() != 2) ++refused;
+    require(in.size() == 2 && in[0].numel() == 3, "of three numbers");
+    return m(relu(in[0]) + in[1]);
+  };
+  const auto of = [&](std::size_t input) {
+    Options options;
+    options.kinks = {{.input = input, .at = 0.0, .share = 0.5}};
+    options.refused = {{filled({1, 2}), filled({1, 2})}};
+    return check::module(m, f, {filled({0.0, 1.0, -2.0}), filled({1.0, 2.0, 3.0})}, options);
+  };
+  const Report first = of(0);
+  INFO(first);
+  CHECK(first.verdict == Verdict::fail);  // relu's derivative at 0 is not one half
+  CHECK(first.inputs[1].wrong == 1);
+  CHECK(refused == 0);
+  const Report second = of(1);
+  INFO(second);
+  CHECK(second);
+  CHECK(has(second.text(), "a kink is declared for input 'input 1'"));
+  Options takes_all;
+  takes_all.refused = {{kX, kX}};
+  const Report taken = check::module(m, f, {kX, filled({1.0, 2.0, 3.0})}, takes_all);
+  CHECK(taken.verdict == Verdict::fail);
+}
+
+TEST_CASE("modules: the wrong operation is the cause where no other one is known") {
+  Options options;
+  options.conditions = options.smallest = false;
+  const auto causes = [&](double factor, double more) {
+    Off m(factor, more);
+    const Report report = check::module(m, kX, options);
+    std::string all;
+    for (const auto& input : report.inputs) all += input.name + ": " + input.cause.name + "\n";
+    for (const std::string& note : report.notes)
+      if (has(note, "off_square (node ")) all += "said";
+    return all;
+  };
+  CHECK(causes(1, 0) == "bias: \nscale: \ninput 0: \n");
+  CHECK(causes(-1, 0) == "bias: \nscale: SIGN\ninput 0: \nsaid");
+  CHECK(causes(1, 0.25) == "bias: \nscale: WRONG OPERATION\ninput 0: \nsaid");
+  Inner m;
+  const Report apart = check::module(
+      m, [&](const Tensors& in) { return m(in[0].detach()); }, {kX}, options);
+  CHECK(apart.verdict == Verdict::fail);
+  CHECK(apart.inputs[0].cause.name.empty());
+  CHECK(apart.inputs[1].cause.name == "NO GRADIENT");
+}
+
+}  // namespace conditions
+}  // namespace gradus
