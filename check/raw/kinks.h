@@ -25,17 +25,17 @@ inline bool one_sided_mismatch(const Slope& s, double scale, const Tolerance& t)
 }
 
 /// The kink among slopes measured with shrinking steps: the one-sided derivatives keep their
-/// distance (ratio about 1; a smooth point has 1/64, a jump 4) and their values (movement small
-/// beside the gap). Otherwise the value is NaN: there is no derivative to be seen here.
+/// values, and with them their distance (movement small beside the gap; that of a smooth point
+/// shrinks to 1/64, a jump's grows to 4). Otherwise the value is NaN: no derivative is to be seen.
 inline Slope kink_of(const std::vector<Slope>& tried) {
   Slope result;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t s = 1; s < tried.size(); ++s) {
     const Slope &before = tried[s - 1], &now = tried[s];
-    const double ratio = now.gap() / before.gap();
+    const double gap = now.gap();
     const double movement =
         std::max(std::abs(now.left - before.left), std::abs(now.right - before.right));
-    if (!(ratio >= 0.5 && ratio <= 2) || !(movement <= 0.1 * now.gap())) continue;
+    if (!(gap > 0 && std::isfinite(gap)) || !(movement <= 0.1 * gap)) continue;
     if (!(movement < least)) continue;
     least = movement;
     result = now;

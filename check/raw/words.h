@@ -67,9 +67,8 @@ inline std::string wrapped(const std::string& text, std::size_t indent) {
     if (static_cast<unsigned char>(c) < 0x20U) c = ' ';
     const bool continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
     if (!continues && column == columns) {
-      const bool at_space = last_space != std::string::npos || c == ' ';
       std::string rest;
-      if (c != ' ' && at_space) {
+      if (c != ' ' && last_space != std::string::npos) {
         rest = result.substr(last_space + 1);
         result.resize(last_space);
       }
@@ -79,7 +78,8 @@ inline std::string wrapped(const std::string& text, std::size_t indent) {
       last_space = std::string::npos;
       if (c == ' ') continue;
     }
-    if (c == ' ' && column > indent) last_space = result.size();
+    // What follows a space further left would fill the next line too.
+    if (c == ' ' && column > indent + 1) last_space = result.size();
     result += c;
     if (!continues) ++column;
   }

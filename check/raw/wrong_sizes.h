@@ -23,8 +23,9 @@ inline std::string name_of(const Comparison& d, double c) {
     if (is(1 / v)) return "1/" + text;
     if (is(std::sqrt(v))) return "√" + text;  // of a negative number NaN, which is no c
     if (is(1 / std::sqrt(v))) return "1/√" + text;
-    if (v > 1 && is(v / (v - 1))) return text + "/(" + text + " - 1)";
-    if (v > 1 && is((v - 1) / v)) return "(" + text + " - 1)/" + text;
+    if (v < 1) return "";
+    if (is(v / (v - 1))) return text + "/(" + text + " - 1)";
+    if (is((v - 1) / v)) return "(" + text + " - 1)/" + text;
     return "";
   };
   for (const Operand& input : d.e.inputs) {
@@ -121,7 +122,7 @@ inline bool is_term(const Comparison& d, const std::vector<std::vector<std::size
         if (!(std::abs(d.a(i, j) - d.n(i, j) - c * v[j]) <= d.fuzz)) return false;
         seen += d.wrong(i, j) ? 1U : 0U;
       }
-      agreeing += seen > 1 ? seen - 1 : 0;
+      agreeing += std::max<std::size_t>(seen, 1) - 1;
     }
   }
   return agreeing >= 4;
@@ -163,7 +164,7 @@ inline Values ratios(const Comparison& d, bool by_output) {
 inline double common_factor(const Values& r, const Values& v, int power) {
   double c = std::numeric_limits<double>::quiet_NaN();
   std::set<double> different;
-  for (std::size_t g = 0; g < r.size() && g < v.size(); ++g) {
+  for (std::size_t g = 0; g < v.size(); ++g) {
     if (std::isnan(r[g])) continue;
     const double now = r[g] / std::pow(v[g], power);
     if (different.empty()) c = now;
@@ -184,10 +185,11 @@ inline Cause known_factor(const Comparison& d, const Values& r, const Shape& sha
       const double c = common_factor(r, v, power);
       if (std::isnan(c)) continue;
       const std::string what = name + (std::abs(power) == 2 ? "²" : "");
+      const bool missing = power < 0;
       return {"FACTOR",
-              (power < 0 ? "missing from " : "too much in ") + d.dx + " is a factor " + what +
+              (missing ? "missing from " : "too much in ") + d.dx + " is a factor " + what +
                   (std::abs(c - 1) < 1e-6 ? "" : ", and one of " + number(1 / c, 7)),
-              (power < 0 ? "multiply " : "divide ") + d.dx + " by " + what};
+              (missing ? "multiply " : "divide ") + d.dx + " by " + what};
     }
   }
   return {};
@@ -230,10 +232,9 @@ inline Cause varying_factor(const Comparison& d) {
 
 inline Cause local_derivative(const Comparison& d) {
   if (d.a.rows != d.a.columns || d.a.rows < 3) return {};
-  const auto live = [&](double v) { return std::abs(v) > d.fuzz; };
-  const auto outside = d.having(
-      true, [&](auto i, auto j) { return i != j && (live(d.a(i, j)) || live(d.n(i, j))); });
-  if (std::find(outside.begin(), outside.end(), true) != outside.end()) return {};
+  for (std::size_t i = 0; i < d.a.rows; ++i)
+    for (std::size_t j = 0; j < d.a.columns; ++j)
+      if (i != j && !(std::max(std::abs(d.a(i, j)), std::abs(d.n(i, j))) <= d.fuzz)) return {};
   return {"LOCAL DERIVATIVE",
           "each " + d.dx +
               "[i] depends on dy[i] alone, as it should; the "
