@@ -15,6 +15,7 @@ namespace gradus::io {
 namespace {
 
 std::uint64_t key_of(std::int64_t a, std::int64_t b) {
+  // equivalent: 31 bits hold an id, so any shift from 31 to 33 keeps pairs apart
   return static_cast<std::uint64_t>(a) << 32 | static_cast<std::uint64_t>(b);
 }
 
@@ -23,6 +24,7 @@ std::uint64_t key_of(std::int64_t a, std::int64_t b) {
 BpeTokenizer::BpeTokenizer(std::vector<std::string> tokens, std::vector<Merge> merges,
                            const std::string& name)
     : tokens_(std::move(tokens)), merges_(std::move(merges)), bytes_(256, -1) {
+  // equivalent: so many strings take more memory than a test has
   require<FileError>(tokens_.size() < std::size_t{1} << 31, name, ": too many tokens");
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const auto id = static_cast<std::int64_t>(i);
@@ -60,24 +62,25 @@ void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t
   const auto whole = whole_first_ ? ids_.find(std::string(piece)) : ids_.end();
   if (whole != ids_.end()) return ids.push_back(whole->second);
   struct Part {
-    std::int64_t id;  // −1: joined to the part before it
+    std::int64_t id;  // −1: joined to the part before it, or beyond an end; such is in no pair
     std::size_t before, next;
   };
-  std::vector<Part> parts;
-  for (const char c : piece) {
-    const std::int64_t id = bytes_[static_cast<unsigned char>(c)];
-    if (id >= 0) parts.push_back({id, parts.size() - 1, parts.size() + 1});
-  }
+  std::vector<Part> parts = {{-1, 0, 1}};
   using Waiting = std::pair<std::size_t, std::size_t>;  // rank, place of the left part
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> heap;
-  const auto pair_at = [&](std::size_t at) -> const Joined* {
-    const bool both = at < parts.size() && parts[at].id >= 0 && parts[at].next < parts.size();
-    return both ? joined(parts[at].id, parts[parts[at].next].id) : nullptr;
+  const auto pair_at = [&](std::size_t at) {
+    return joined(parts[at].id, parts[parts[at].next].id);
   };
   const auto wait = [&](std::size_t at) {
     if (const Joined* found = pair_at(at)) heap.emplace(found->rank, at);
   };
-  for (std::size_t i = 0; i < parts.size(); ++i) wait(i);
+  for (const char c : piece) {
+    const std::int64_t id = bytes_[static_cast<unsigned char>(c)];
+    if (id < 0) continue;
+    parts.push_back({id, parts.size() - 1, parts.size() + 1});
+    wait(parts.back().before);
+  }
+  parts.push_back({-1, parts.size() - 1, parts.size()});
   while (!heap.empty()) {
     const auto [rank, at] = heap.top();
     heap.pop();
@@ -86,7 +89,7 @@ void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t
     Part& left = parts[at];
     parts[left.next].id = -1;
     left = {found->id, left.before, parts[left.next].next};
-    if (left.next < parts.size()) parts[left.next].before = at;
+    parts[left.next].before = at;
     wait(left.before);
     wait(at);
   }
@@ -96,15 +99,14 @@ void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t
 
 void BpeTokenizer::encode_pieces(std::span<const std::string_view> all,
                                  std::vector<std::int64_t>& ids) const {
-  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;  // place in ids
+  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;  // from, to
   for (const std::string_view piece : all) {
-    const auto [at, fresh] = known.try_emplace(piece, ids.size(), 0);
-    if (fresh) {
-      encode_piece(piece, ids);
-      at->second.second = ids.size() - at->second.first;
-    } else {
-      for (std::size_t i = 0; i < at->second.second; ++i) ids.push_back(ids[at->second.first + i]);
-    }
+    const auto [at, fresh] = known.try_emplace(piece, ids.size(), ids.size());
+    auto& [from, to] = at->second;
+    for (std::size_t i = from; i < to; ++i) ids.push_back(ids[i]);
+    if (!fresh) continue;
+    encode_piece(piece, ids);
+    to = ids.size();
   }
 }
 
@@ -155,12 +157,11 @@ std::vector<std::string> tokens_by_id(const Json& vocabulary) {
   const auto members = vocabulary.members();
   std::vector<std::string> tokens(members.size());
   for (const auto& [token, id] : members) {
-    const std::int64_t at = id.whole();
-    if (token.empty() || at < 0 || at >= std::ssize(tokens) ||
-        !tokens[static_cast<std::size_t>(at)].empty())
-      id.refuse(str_cat("the id ", at, ": ids must be 0 to ", tokens.size() - 1,
+    const auto at = static_cast<std::size_t>(id.whole());  // of a negative one too large
+    if (token.empty() || at >= tokens.size() || !tokens[at].empty())
+      id.refuse(str_cat("the id ", id.whole(), ": ids must be 0 to ", tokens.size() - 1,
                         ", each once, and no token empty"));
-    tokens[static_cast<std::size_t>(at)] = token;
+    tokens[at] = token;
   }
   return tokens;
 }

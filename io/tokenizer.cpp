@@ -31,7 +31,7 @@ void Tokenizer::check_id(std::int64_t id) const {
 
 std::string Tokenizer::decode(std::span<const std::int64_t> ids) const {
   std::string bytes;
-  bytes.reserve(ids.size());
+  bytes.reserve(ids.size());  // equivalent: a matter of time and memory
   for (const std::int64_t id : ids) bytes += bytes_of(id);
   return replace_invalid_utf8(bytes);
 }
