@@ -75,7 +75,7 @@ std::string dot(const std::string& colour, double x, double y) {
 
 /// From numbers to pixels along one axis, whose ends are its first and last tick.
 struct Axis {
-  std::vector<double> ticks;
+  std::vector<double> ticks;  // never −0
   double first_pixel, last_pixel;
 
   double operator()(double value) const {
@@ -84,10 +84,9 @@ struct Axis {
   }
   std::string words(std::size_t tick) const {
     const int digits = static_cast<int>(-std::floor(std::log10(ticks[1] - ticks[0]) + 1e-9));
-    const double value = ticks[tick] == 0 ? 0 : ticks[tick];  // never -0
     const bool fits = digits <= 5 && std::max(-ticks.front(), ticks.back()) < 1e6;
-    return fits ? fixed(value, std::max(digits, 0))
-                : written(value, std::chars_format::general, 3);  // 2.5e-07, 3e+09
+    return fits ? fixed(ticks[tick], std::max(digits, 0))
+                : written(ticks[tick], std::chars_format::general, 3);  // 2.5e-07, 3e+09
   }
 };
 
@@ -107,11 +106,11 @@ struct Column {
 std::vector<Column> columns_of(const Curve& curve, const Axis& x) {
   const bool each = std::ssize(curve.points) <= kColumns;
   std::vector<Column> columns;
-  double last = -1;
+  std::optional<double> last;
   for (const auto& [px, py] : curve.points) {
     if (!std::isfinite(px) || !std::isfinite(py)) continue;
-    const double column = std::floor((x(px) - kLeft) / (kRight - kLeft) * kColumns);
-    if (columns.empty() || each || column != last) columns.emplace_back();
+    const double column = std::floor(x(px) / (kRight - kLeft) * kColumns);
+    if (each || column != last) columns.emplace_back();
     columns.back().add(px, py);
     last = column;
   }
@@ -194,7 +193,7 @@ std::array<double, 2> range(const Chart& chart, double std::pair<double, double>
         high = std::max(high, point.*part);
       }
   if (low > high) return {0, 1};
-  const double apart = std::max(1e-3 * std::max(std::abs(low), std::abs(high)), 1e-12);
+  const double apart = std::max(1e-3 * std::abs(high), 1e-12);
   if (high - low < apart) return {low - apart, high + apart};
   return {low, high};
 }

@@ -24,8 +24,8 @@ std::string_view trimmed(std::string_view field) {
 /// letter like any other and "" a quote. Nothing if quotes do not close before a comma or the end.
 std::optional<std::string> take_field(std::string_view& rest) {
   std::string field;
-  const std::size_t first = rest.find_first_not_of(" \t");
-  if (first == std::string_view::npos || rest[first] != '"') {
+  const std::size_t first = std::min(rest.find_first_not_of(" \t"), rest.size());
+  if (!rest.substr(first).starts_with('"')) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     field = trimmed(rest.substr(0, end));
     rest.remove_prefix(end);
@@ -35,7 +35,7 @@ std::optional<std::string> take_field(std::string_view& rest) {
       if (end == std::string_view::npos) return std::nullopt;
       field += rest.substr(0, end);
       rest.remove_prefix(end + 1);
-      if (rest.empty() || rest.front() != '"') break;
+      if (!rest.starts_with('"')) break;
       field += '"';
       rest.remove_prefix(1);
     }
@@ -75,9 +75,7 @@ class Lines {
  public:
   Lines(std::string_view text, std::string name) : rest_(text), name_(std::move(name)) {
     if (rest_.rfind("\xEF\xBB\xBF", 0) == 0) rest_.remove_prefix(3);
-    while (!rest_.empty() &&
-           std::string_view(" \t\r\n").find(rest_.back()) != std::string_view::npos)
-      rest_.remove_suffix(1);
+    rest_ = rest_.substr(0, rest_.find_last_not_of(" \t\r\n") + 1);
   }
   bool more() const { return !rest_.empty(); }
   std::vector<std::string> next() {

@@ -38,7 +38,7 @@ void unpack(Stored stored, const std::byte* block, float* y) {
     std::memcpy(&half, block + place, sizeof half);
     return products::widen(half);
   };
-  const float d = f16_at(0), m = stored == Stored::q4_1 ? f16_at(2) : 0.0f;
+  const float d = f16_at(0), m = f16_at(2);  // q4_1 alone has m
   const std::byte* q = block + (stored == Stored::q4_1 ? 4 : 2);
   const auto as_int = [](std::byte b) { return std::to_integer<int>(b); };
   for (int j = 0; j < 32; ++j) {
@@ -68,6 +68,7 @@ void read_blocks(Input& input, std::uint64_t at, Stored stored, float* y, std::i
 template <class From, class To, class F>
 void read_converted(Input& input, std::uint64_t at, To* y, std::int64_t count, F convert) {
   constexpr std::int64_t kPiece = 1 << 15;
+  // equivalent: a larger buffer only takes memory
   std::vector<From> piece(static_cast<std::size_t>(std::min(count, kPiece)));
   for (std::int64_t done = 0; done < count; done += kPiece) {
     const std::int64_t n = std::min(kPiece, count - done);
@@ -88,11 +89,11 @@ Input::Input(const std::string& path) : name_(path) {
   require<FileError>(std::filesystem::is_regular_file(status), "cannot read ", path, ": it is ",
                      std::filesystem::is_directory(status) ? "a directory" : "a pipe or device",
                      ", not a file");
-  errno = 0;
   file_.open(path, std::ios::binary);
   require<FileError>(file_.is_open(), "cannot read ", path, ": ",
                      std::generic_category().message(errno));
   size_ = std::filesystem::file_size(path, failure);
+  // equivalent: a file that could be opened has a size
   require<FileError>(!failure, "cannot read ", path, ": ", failure.message());
 }
 

@@ -72,7 +72,7 @@ class HeaderReader {
   }
   bool ahead(char c) {
     skip_blanks();
-    return !rest_.empty() && rest_.front() == c;
+    return rest_.starts_with(c);
   }
   bool accept(char c) {
     if (!ahead(c)) return false;
@@ -105,7 +105,6 @@ class HeaderReader {
     std::vector<std::uint64_t> sizes;
     expect('(');
     while (!accept(')')) {
-      skip_blanks();
       std::uint64_t size = 0;
       const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), size);
       if (error != std::errc()) fault("a size must be a whole number that is not negative");
@@ -125,7 +124,7 @@ class HeaderReader {
 Stored stored_as(const std::string& description, const std::string& file) {
   const auto found = kDescriptions.find(description);
   if (found != kDescriptions.end()) return found->second;
-  const char* hint = description.rfind('>', 0) == 0 ? " (big-endian: write x.astype('<f4'))"
+  const char* hint = description.starts_with('>') ? " (big-endian: write x.astype('<f4'))"
                      : description.find('O') != description.npos ? " (Python objects)"
                                                                  : "";
   fail<FileError>(file, ": dtype ", in_quotes(description), hint,
@@ -201,8 +200,7 @@ void save_npy(const std::string& path, const Tensor& x) {
   header.append(63 - (10 + header.size()) % 64, ' ') += '\n';
 
   std::string bytes(kMagic);
-  bytes +=
-      {'\1', '\0', static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)};
+  bytes += {'\1', '\0', static_cast<char>(header.size()), '\0'};  // 8 sizes take less than 256
   bytes += header;
   const Tensor packed = kernel::contiguous(x);
   dispatch(x.dtype(), [&]<class T>() {

@@ -29,9 +29,9 @@ bool begins_as_gguf(Input& input) {
 /// The file in a directory that holds its model.
 std::string file_in(const fs::path& directory) {
   std::vector<std::string> found;
-  for (const char* name : {kWhole, kIndex})
-    if (fs::exists(directory / name)) found.push_back((directory / name).string());
   std::error_code failure;
+  for (const char* name : {kWhole, kIndex})
+    if (fs::exists(directory / name, failure)) found.push_back((directory / name).string());
   for (const auto& entry : fs::directory_iterator(directory, failure))
     if (entry.path().extension() == ".gguf") found.push_back(entry.path().string());
   require<FileError>(!failure, "cannot read ", directory.string(), ": ", failure.message());
@@ -106,7 +106,6 @@ void TensorSource::add_shards(const std::string& index) {
     if (found == tensors_.end() || found->second.file != shards.at(file.text()))
       file.refuse(str_cat("tensor ", in_quotes(name), " is not in ", in_quotes(file.text())));
   }
-  if (tensors_.size() == weights.size()) return;
   for (const auto& [name, tensor] : tensors_)
     if (!json.at("weight_map").has(name))
       fail<FileError>(index, ": tensor ", in_quotes(name), " of ", files_[tensor.file].name(),
@@ -123,7 +122,7 @@ Tensor TensorSource::read(const std::string& name, Dtype dtype) {
                      files_[stored.file].name(), ": tensor ", in_quotes(name), " is ", stored.dtype,
                      ", which gives ", loaded, ", but ", dtype, " is wanted");
   Tensor x = read_numbers(files_[stored.file], stored.at, stored.stored, stored.shape);
-  if (loaded == dtype) return x;
+  if (loaded == dtype) return x;  // equivalent: a copy is the same
   Tensor y = Tensor::empty(x.shape(), dtype);
   dispatch(dtype, [&]<class To>() {
     dispatch(loaded, [&]<class From>() {

@@ -26,13 +26,13 @@ std::string hex(std::uint32_t value, int digits) {
 /// A lead byte says how many follow it and, for E0 ED F0 F4, narrows the range of the first of
 /// them: that keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
 struct Lead {
-  std::size_t length;  // 0: no character begins with this byte
-  unsigned low, high;  // of the second byte
+  std::size_t length;                // 0: no character begins with this byte
+  unsigned low = 0x80, high = 0xBF;  // of the second byte
 };
 Lead lead_of(unsigned byte) {
-  if (byte < 0x80) return {1, 0, 0};
-  if (byte < 0xC2 || byte > 0xF4) return {0, 0, 0};
-  if (byte < 0xE0) return {2, 0x80, 0xBF};
+  if (byte < 0x80) return {1};
+  if (byte < 0xC2 || byte > 0xF4) return {0};
+  if (byte < 0xE0) return {2};
   if (byte < 0xF0) return {3, byte == 0xE0 ? 0xA0u : 0x80u, byte == 0xED ? 0x9Fu : 0xBFu};
   return {4, byte == 0xF0 ? 0x90u : 0x80u, byte == 0xF4 ? 0x8Fu : 0xBFu};
 }
@@ -43,12 +43,11 @@ std::string read_text(const std::string& path) {
   std::error_code failure;
   require<FileError>(!std::filesystem::is_directory(path, failure), path,
                      ": is a directory, not a file");
-  errno = 0;
   std::ifstream file(path, std::ios::binary);
   require<FileError>(file.is_open(), "cannot read ", path, ": ",
                      std::generic_category().message(errno));
   std::string text;
-  std::vector<char> part(std::size_t{1} << 20);
+  std::vector<char> part(std::size_t{1} << 20);  // equivalent: a matter of time and memory
   while (file.read(part.data(), static_cast<std::streamsize>(part.size())) || file.gcount() > 0)
     text.append(part.data(), static_cast<std::size_t>(file.gcount()));
   require<FileError>(!file.bad(), "cannot read ", path, " beyond byte ", text.size(), ": ",
@@ -61,7 +60,7 @@ Utf8 utf8_at(std::string_view text, std::size_t at) {
   const Lead lead = lead_of(first);
   if (lead.length == 0) return {Utf8::invalid, 0, 1};
   if (lead.length == 1) return {Utf8::character, static_cast<char32_t>(first), 1};
-  unsigned code_point = first & (0xFFu >> (lead.length + 1));
+  unsigned code_point = first & (0xFFu >> lead.length);  // the bit after its ones is 0
   for (std::size_t i = 1; i < lead.length; ++i) {
     if (at + i == text.size()) return {Utf8::incomplete, 0, i};
     const unsigned byte = static_cast<unsigned char>(text[at + i]);

@@ -2,6 +2,7 @@
 #include "gradus/io/chart.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -15,6 +16,7 @@ namespace gradus::io {
 namespace {
 
 using testing::has;
+using Words = std::vector<std::string>;
 
 int count(const std::string& text, const std::string& part) {
   int n = 0;
@@ -134,6 +136,80 @@ TEST_CASE("pictures are those of golden/charts.svg, to the byte") {
 TEST_CASE("words from outside are escaped") {
   const std::string picture = svg({"<a & \"b\">\x01\xff", "", "", {}, {}});
   CHECK(has(picture, "<title>&lt;a &amp; &quot;b&quot;&gt;\xEF\xBF\xBD</title>"));
+}
+
+TEST_CASE("steps of ticks change where they must, and ticks end where numbers do") {
+  const auto step = [](double low, double high, int about) {
+    const std::vector<double> ticks = round_ticks(low, high, about);
+    return ticks[1] - ticks[0];
+  };
+  for (const double ten : {1.0, 10.0}) {  // raw steps of 1.5, 3.5 and 7.5 tens are the first beyond
+    CHECK(step(0, 15 * ten, 10) == 2 * ten);
+    CHECK(step(0, 14.99 * ten, 10) == ten);
+    CHECK(step(0, 35 * ten, 10) == 5 * ten);
+    CHECK(step(0, 35.02 * ten, 10) == 5 * ten);
+    CHECK(step(0, 34.99 * ten, 10) == 2 * ten);
+    CHECK(step(0, 75 * ten, 10) == 10 * ten);
+    CHECK(step(0, 74.99 * ten, 10) == 5 * ten);
+  }
+  CHECK(round_ticks(0, 1, 1) == std::vector<double>{0, 1});
+  CHECK(round_ticks(0.3, 1.3, 10).front() == 3 * 0.1);  // though 0.3 / 0.1 is less than 3
+  CHECK(round_ticks(0.3, 1.3, 10).size() == 11);
+  // A range too small to be divided has no last tick; they end after 2 · about + 3.
+  CHECK(round_ticks(-5e-324, 5e-324, 5).size() == 13);
+  CHECK(round_ticks(-5e-324, 5e-324, 1).size() == 5);
+}
+
+TEST_CASE("ticks say what they are in as many digits as tell them apart") {
+  const auto across = [](double from, double to) {
+    return svg({"", "<x>", "", {{"", {{from, 0}, {to, 1}}}}, {}});
+  };
+  CHECK(has(across(0, 10), ">&lt;x&gt;</text>"));
+  const std::vector<std::pair<std::array<double, 2>, Words>> cases = {
+      {{0.1, 0.8}, {">0.1<", ">0.2<", ">0.8<"}},  // 0.2 − 0.1 and 0.1 differ by a rounding
+      {{100.1, 100.8}, {">100.1<", ">100.2<", ">100.8<"}},
+      {{0.7, 1.4}, {">0.7<", ">0.8<", ">1.4<"}},
+      {{-1, 1}, {">-1.0<", ">0.0<", ">1.0<"}},
+      {{0, 8e-5}, {">0.00000<", ">0.00001<", ">0.00008<"}},
+      {{0, 8e-6}, {">0<", ">1e-06<", ">8e-06<"}},
+      {{0.001, 0.001016}, {">0.001<", ">0.00101<", ">0.00102<"}},
+      {{2e6, 2.08e6}, {">2e+06<", ">2.01e+06<", ">2.08e+06<"}}};
+  for (const auto& [ends, wanted] : cases)
+    for (const std::string& each : wanted) {
+      INFO(ends[0] << " to " << ends[1] << ": " << each);
+      CHECK(has(across(ends[0], ends[1]), each));
+    }
+}
+
+TEST_CASE("a level curve has an axis around it, one that rises by a thousandth its own") {
+  const auto up = [](double from, double to) {
+    return svg({"", "", "", {{"", {{0, from}, {1, to}}}}, {}});
+  };
+  CHECK(has(up(999, 1000), ">999.2<"));  // no wider than it must
+  CHECK(has(up(-1000, -999), ">-999.8<"));
+  CHECK(has(up(999.5, 1000), ">1001.0<"));
+  CHECK(has(up(-1000, -999.5), ">-1001.0<"));
+}
+
+TEST_CASE("a mark's words stand on the side where there is room, inside of the picture") {
+  const auto marked = [](double x, const std::string& words) {
+    return svg({"", "", "", {{"", {{0, 0}, {10, 1}}}}, Chart::Mark{x, 1, words}});
+  };
+  const std::string wide(60, 'w');
+  CHECK(has(marked(5, wide), "<text x=\"428.0\" y=\"90.0\" text-anchor=\"end\">w"));
+  CHECK(has(marked(9.99, wide), "<text x=\"776.0\" y=\"90.0\" text-anchor=\"end\">w"));
+  CHECK(has(marked(5, "w"), "<text x=\"420.0\" y=\"90.0\" text-anchor=\"start\">w"));
+  CHECK(has(marked(10, ""), "<text x=\"772.0\" y=\"90.0\" text-anchor=\"start\"><"));
+  CHECK(has(marked(1e300, ""), "<circle class=\"mark\" cx=\"7.04e+301\""));
+}
+
+TEST_CASE("points of one column of pixels, two wide, are drawn as their mean") {
+  Curve many{"", {}};
+  for (int i = 0; i < 704; ++i) many.points.emplace_back(i, i % 2);
+  many.points.emplace_back(800, 0);  // ticks from 0 to 800
+  const std::string picture = svg({"", "", "", {many}, {}});
+  // 800 / 352 numbers a column: 3 2 2 3 2 …
+  CHECK(has(picture, "d=\"M72.9 288.0L75.1 235.0L76.8 235.0L79.0 182.0L81.2 235.0"));
 }
 
 }  // namespace

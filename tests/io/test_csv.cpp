@@ -112,4 +112,47 @@ TEST_CASE("csv: what cannot be written or read") {
   CHECK_THROWS_AS(io::load_csv(folder / ""), FileError);
 }
 
+TEST_CASE("csv: a table as text, to the letter") {
+  const Folder folder;
+  const auto written = [&](const Names& columns, const Tensor& values) {
+    io::save_csv(folder / "t.csv", {columns, values});
+    return read_bytes(folder / "t.csv");
+  };
+  const Tensor flags = doubles({1, 0, 0, 1}, {2, 2}).to(Dtype::bool_);
+  CHECK(written({}, flags) == "1,0\n0,1\n");
+  CHECK(written({"a", "b c"}, flags) == "a,\"b c\"\n1,0\n0,1\n");
+  CHECK(written({"", "+-7"}, doubles({1, 2}, {1, 2})) == "\"\",+-7\n1,2\n");
+  CHECK(written({}, doubles({}, {0, 3})).empty());
+  const auto said = [&](const Tensor& values) {
+    return message_of<ShapeError>([&] { io::save_csv("none/t.csv", {{}, values}); });
+  };
+  const std::string two =
+      "save_csv: none/t.csv: the values of a table have two axes, rows and columns";
+  CHECK(said(Tensor()) == two);
+  CHECK(said(doubles({1}, {1})) == two);
+  CHECK(said(doubles({1}, {1, 1, 1})) == two);
+}
+
+TEST_CASE("csv: a mark of byte order counts once, and at the beginning alone") {
+  const std::string mark = "\xEF\xBB\xBF";
+  CHECK(parse(mark + "x\n1\n").columns == Names{"x"});
+  CHECK(parse(mark + mark + "x\n1\n").columns == Names{mark + "x"});
+  CHECK(parse("x" + mark + "\n1\n").columns == Names{"x" + mark});
+  CHECK(contains(fault(mark), "there is nothing in this file"));
+  for (const char* blank : {" ", "\t", "\r", "\n", " \t\r\n \n"})
+    CHECK(contains(fault(blank), "there is nothing in this file"));
+}
+
+TEST_CASE("csv: a plus may stand before a number, and is none by itself") {
+  CHECK(same(parse("+1,+.5,+1e2").values, doubles({1, 0.5, 100}, {1, 3})));
+  for (const std::string text : {"+", "++1", "+-1", "-", "+ 1", "-+1"}) {
+    CHECK(contains(fault("1\n" + text), "is not a number"));
+    CHECK(parse(text + "\n1").columns == Names{text});
+  }
+  CHECK(parse("a, ,\"\"\n1,2,3").columns == Names{"a", "", ""});
+  CHECK(parse("\"a\"\"\",\"\"\"\"\n1,2").columns == Names{"a\"", "\""});
+  CHECK(contains(fault("\"a"), "quotes must close"));
+  CHECK(contains(fault("\"a\"\""), "quotes must close"));
+}
+
 }  // namespace gradus::testing

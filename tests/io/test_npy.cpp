@@ -5,7 +5,7 @@
 #include "gradus/engine/strided.h"
 #include "gradus/io/npy.h"
 #include "gradus/ops/members.h"
-#include "gradus/tests/io/files.h"
+#include "gradus/tests/io/golden.h"
 
 namespace gradus::testing {
 namespace {
@@ -137,6 +137,42 @@ TEST_CASE("npy: files that cannot be read or written") {
   CHECK_THROWS_AS(io::load_npy(folder / "none.npy"), FileError);
   CHECK_THROWS_AS(io::save_npy(folder / "no/folder.npy", tensor(1)), FileError);
   CHECK_THROWS_AS(io::save_npy(folder / "x.npy", Tensor()), ValueError);
+}
+
+TEST_CASE("npy: a header has 10,000 characters at most, and each of its faults a name") {
+  const auto file = [](std::string dict, std::size_t length) {
+    dict.resize(length, ' ');
+    return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(length % 256) +
+           static_cast<char>(length / 256) + dict;
+  };
+  const auto said = [&](const std::string& dict, std::size_t length = 100) {
+    const std::string bytes = file(dict, length) + "\1\2\3\4\5\6";
+    return refusal([&] { io::parse_npy(as_bytes(bytes), "a"); });
+  };
+  const auto with = [](const std::string& order, const std::string& shape) {
+    return "{'descr': '|u1', 'fortran_order': " + order + ", 'shape': " + shape + "}";
+  };
+  CHECK(said(with("False", "(2, 3)"), 10'000) == "nothing was thrown");
+  CHECK(contains(said(with("False", "(2, 3)"), 10'001),
+                 "a: a header of 10001 bytes is claimed; the file has 10017 bytes, and 10000"));
+  for (const std::string shape : {"( 2 , 3 )", "(6,)", "( 6 , )", "(1,1,6,)", "(  2,3,)"})
+    CHECK(said(with("False", shape)) == "nothing was thrown");
+  for (const std::string order : {"1", "true", "", "Tru", "'False'"})
+    CHECK(contains(said(with(order, "(6,)")), ": fortran_order must be True or False before "));
+  for (const std::string shape : {"(-6,)", "(x,)", "(6.0,)", "(,)", "(18446744073709551616,)"})
+    CHECK_FALSE(said(with("False", shape)) == "nothing was thrown");
+  CHECK(contains(said("{'descr': '|u1'", 15), "a comma is missing at its end"));
+  CHECK(contains(said("", 0), "a '{' is missing at its end"));
+  CHECK(contains(said("{'descr", 7), "a string does not end before \"descr\""));
+}
+
+TEST_CASE("npy: of Fortran's order the numbers come in C's, close together") {
+  std::string bytes = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3)}";
+  bytes = std::string("\x93NUMPY\1\0", 8) + static_cast<char>(bytes.size()) + '\0' + bytes +
+          "\1\2\3\4\5\6";
+  const Tensor x = io::parse_npy(as_bytes(bytes), "a");
+  CHECK(x.is_contiguous());
+  CHECK(x.to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 3, 5, 2, 4, 6});
 }
 
 }  // namespace gradus::testing

@@ -180,4 +180,111 @@ TEST_CASE("rotary rows: by pairs is what llama.cpp's converter makes") {
   CHECK_THROWS_AS(io::rows_by_pairs(w, 8), ShapeError);
 }
 
+TEST_CASE("GGUF: facts and tensors at the edges of what is allowed") {
+  const auto opened = [](auto change) {
+    Gguf file;
+    change(file);
+    const std::string bytes = file.bytes();
+    return TensorSource::parse(as_bytes(bytes), "m");
+  };
+  const auto alignment = [&](std::uint32_t value) {
+    return [=](Gguf& f) {
+      f.fact = text("general.alignment") + raw(4u) + raw(value);
+      f.tensors = 0, f.first = f.second = f.data = "";
+    };
+  };
+  for (const std::uint32_t value : {8u, 16u, 1u << 20})
+    CHECK(opened(alignment(value)).tensors().empty());
+  for (const std::uint32_t value : {0u, 1u, 2u, 4u, 12u, 24u, (1u << 20) + 8, 1u << 21})
+    CHECK(contains(message_of([&] { opened(alignment(value)); }), "from 8 to 1048576"));
+
+  const std::uint64_t large = std::uint64_t{1} << 62;
+  const TensorSource whole = opened([&](Gguf& f) { f.fact = text("k") + raw(10u) + raw(large); });
+  CHECK(std::get<std::int64_t>(whole.facts().at("k")) == static_cast<std::int64_t>(large));
+
+  const std::uint64_t one = 1;
+  const TensorSource four = opened([&](Gguf& f) {
+    f.first = text("a") + raw(4u) + raw(one) + raw(one * 3) + raw(one) + raw(one) + raw(0u) +
+              raw(one * 0);
+  });
+  CHECK(four.tensors().at("a").shape == Shape{1, 1, 3, 1});
+  const TensorSource scalar =
+      opened([&](Gguf& f) { f.first = text("a") + raw(0u) + raw(0u) + raw(one * 0); });
+  CHECK(scalar.tensors().at("a").shape == Shape{});
+  CHECK(contains(message_of([&] {
+                   opened([&](Gguf& f) { f.first = text("a") + raw(0u) + raw(8u) + raw(one * 0); });
+                 }),
+                 "Q8_0 wants rows of a multiple of 32 numbers, not of 1"));
+  for (std::size_t n = 0; n < 40; ++n) {  // data begins at the next multiple of 32, or here
+    const TensorSource each =
+        opened([&](Gguf& f) { f.fact = text("k") + raw(8u) + text(std::string(n, 'x')); });
+    CHECK(each.tensors().size() == 2);
+  }
+}
+
+TEST_CASE("a directory may hold a GGUF file, and one alone") {
+  const Folder folder;
+  const std::string bytes = Gguf().bytes();
+  CHECK(contains(message_of([&] { TensorSource::open(folder / ""); }), "0 models are there"));
+  write_bytes(folder / "other.txt", bytes);
+  write_bytes(folder / "m.gguf", bytes);
+  CHECK(TensorSource::open(folder / "").tensors().size() == 2);
+  write_bytes(folder / "n.gguf", bytes);
+  CHECK(contains(message_of([&] { TensorSource::open(folder / ""); }), "2 models are there"));
+}
+
+TEST_CASE("an index names .safetensors files beside it, and tensors where they are") {
+  const Folder folder;
+  const Tensor a = ones({2}), b = zeros({3});
+  io::save_safetensors(folder / "one.safetensors", {{"a", a}});
+  io::save_safetensors(folder / "two.safetensors", {{"b", b}, {"c", b}});
+  write_bytes(folder / "three.safetensors", Gguf().bytes());
+  write_bytes(folder / "one.bin", read_bytes(folder / "one.safetensors"));
+  const std::string index = folder / "i.json";
+  const auto said = [&](const std::string& map) {
+    write_bytes(index, "{\"weight_map\":{" + map + "}}");
+    return message_of([&] { TensorSource::open(index); });
+  };
+  const std::string beside = " is no .safetensors file beside the index";
+  CHECK(said(R"("a":"one.bin")") == index + ": weight_map.a: \"one.bin\"" + beside);
+  CHECK(said(R"("a":"./one.safetensors")") ==
+        index + ": weight_map.a: \"./one.safetensors\"" + beside);
+  CHECK(said(R"("a":"three.safetensors")") == index + ": weight_map.a: a GGUF file is no shard");
+  CHECK(said(R"("a":"one.safetensors","b":"one.safetensors","c":"two.safetensors")") ==
+        index + ": weight_map.b: tensor \"b\" is not in \"one.safetensors\"");
+  CHECK(said(R"("a":"one.safetensors","b":"two.safetensors")") ==
+        index + ": tensor \"c\" of " + (folder / "two.safetensors") + " is not in the index");
+}
+
+TEST_CASE("a tensor is read as floats of either width, whole numbers and flags as they are") {
+  const auto file = io::safetensors_bytes({{"f", ones({2}, Dtype::f32)},
+                                           {"d", ones({2}, Dtype::f64)},
+                                           {"i", ones({2}, Dtype::i64)},
+                                           {"b", ones({2}, Dtype::bool_)}});
+  TensorSource source = TensorSource::parse(file, "m");
+  const std::map<std::string, Dtype> types = {
+      {"f", Dtype::f32}, {"d", Dtype::f64}, {"i", Dtype::i64}, {"b", Dtype::bool_}};
+  for (const auto& [name, stored] : types)
+    for (const auto& [other, wanted] : types) {
+      INFO(name << " as " << other);
+      const bool floats = (name == "f" || name == "d") && (other == "f" || other == "d");
+      if (stored == wanted || floats)
+        CHECK(same(source.read(name, wanted), ones({2}, wanted)));
+      else
+        CHECK(contains(message_of([&, name = name, wanted = wanted] { source.read(name, wanted); }),
+                       "m: tensor \"" + name + "\" is "));
+    }
+}
+
+TEST_CASE("rotary rows that are wide go each to its place, and none beyond") {
+  const Tensor w = arange(0.0, 8.0).view({8, 1}).expand({8, 1024}).contiguous();
+  const Tensor y = io::rows_by_pairs(w, 2);
+  CHECK(y.select(1, 1023).to_vector<float>() == std::vector<float>{0, 2, 1, 3, 4, 6, 5, 7});
+  CHECK(same(io::rows_by_halves(y, 2), w));
+  CHECK_THROWS_AS(io::rows_by_pairs(ones({}), 1), ShapeError);
+  CHECK_THROWS_AS(io::rows_by_pairs(w, 0), ShapeError);
+  CHECK_THROWS_AS(io::rows_by_pairs(ones({0, 2}), 1), ShapeError);
+  CHECK_THROWS_AS(io::rows_by_pairs(ones({1, 2}), 1), ShapeError);
+}
+
 }  // namespace gradus::testing

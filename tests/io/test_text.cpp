@@ -51,6 +51,7 @@ TEST_CASE("text: what stands at a place is what the forms of UTF-8 say") {
     const io::Utf8::Kind kind = whole > 0               ? io::Utf8::character
                                 : begun == bytes.size() ? io::Utf8::incomplete
                                                         : io::Utf8::invalid;
+    if (kind != io::Utf8::character && found.code_point != 0) return false;
     return found.kind == kind &&
            found.length == std::max<std::size_t>(1, whole > 0 ? whole : begun);
   };
@@ -79,6 +80,7 @@ TEST_CASE("text: every code point is encoded and decoded") {
   CHECK(io::encode_utf8(U'é') == "\xC3\xA9");
   CHECK(io::encode_utf8(U'\U0001F600') == "\xF0\x9F\x98\x80");
   CHECK(contains(message_of<ValueError>([] { io::encode_utf8(char32_t{0xD800}); }), "U+D800"));
+  CHECK(contains(message_of<ValueError>([] { io::encode_utf8(char32_t{0xDFFF}); }), "U+DFFF"));
   CHECK_THROWS_AS(io::encode_utf8(char32_t{0x110000}), ValueError);
 }
 
