@@ -1,0 +1,168 @@
+// Rules of files and of JSON, each at its edge.
+#include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "gradus/io/checkpoint.h"
+#include "gradus/io/json.h"
+#include "gradus/io/model_config.h"
+#include "gradus/io/output_file.h"
+#include "gradus/io/safetensors.h"
+#include "gradus/io/write_file.h"
+#include "gradus/ops/create.h"
+#include "gradus/tests/io/golden.h"
+
+namespace gradus::testing {
+namespace {
+
+/// While one lives each change of a file is passed to `watch`.
+struct Watched {
+  explicit Watched(std::function<int(const io::FileChange&)> watch) {
+    io::file_watch = std::move(watch);
+  }
+  ~Watched() { io::file_watch = nullptr; }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+};
+
+/// The number that the next file to be opened will have.
+int next_file() {
+  const int next = dup(STDERR_FILENO);
+  close(next);
+  return next;
+}
+
+io::Json json(const std::string& text) { return io::Json::parse(text, "j"); }
+
+nn::GPTOptions options(const std::string& more) {
+  return io::gpt_options(json(
+      R"({"model_type":"qwen2","vocab_size":5,"max_position_embeddings":4,"num_hidden_layers":1,)"
+      R"("num_attention_heads":2,"hidden_size":8,"intermediate_size":6,"hidden_act":"silu",)"
+      R"("rms_norm_eps":1e-6)" +
+      more + "}"));
+}
+
+}  // namespace
+
+TEST_CASE("removing a file says why it is still there") {
+  const Folder folder;
+  const std::string path = folder / "f";
+  CHECK(io::remove_file(path) == ENOENT);
+  write_bytes(path, "x");
+  {
+    const Watched fails([](const io::FileChange&) { return EIO; });
+    CHECK(io::remove_file(path) == EIO);
+  }
+  CHECK(read_bytes(path) == "x");
+  CHECK(io::remove_file(path) == 0);
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("a directory is synced by its name, and nothing stays open") {
+  const Folder folder;
+  std::vector<std::string> asked;
+  const Watched watch([&](const io::FileChange& change) {
+    asked.push_back(change.path);
+    return 0;
+  });
+  const int before = next_file();
+  CHECK(io::sync_directory_of("plain name") == 0);
+  CHECK(io::sync_directory_of(folder / "f") == 0);
+  CHECK(io::sync_directory_of(folder / "none/f") == ENOENT);
+  CHECK(asked == std::vector<std::string>{".", folder / "", folder / "none/"});
+  {
+    io::OutputFile file;
+    CHECK(file.create(folder / "f") == 0);
+    CHECK(next_file() > before);
+  }
+  CHECK(next_file() == before);
+}
+
+TEST_CASE("ten thousand names are tried for what is not yet whole") {
+  const Folder folder;
+  int tried = 0;
+  const Watched watch([&](const io::FileChange& change) {
+    tried += change.kind == io::FileChange::create;
+    return tried < 20'000 ? EEXIST : EIO;
+  });
+  CHECK(contains(refusal([&] { io::write_file_atomically(folder / "f", "x", 1); }),
+                 std::strerror(EEXIST)));
+  CHECK(tried == 10'000);
+}
+
+TEST_CASE("JSON: lists may be as deep as is said, and no deeper") {
+  const auto said = [](std::size_t depth) {
+    return refusal(
+        [&] { json("{\"a\":" + std::string(depth, '[') + "1" + std::string(depth, ']') + "}"); });
+  };
+  std::size_t deepest = 1;
+  while (deepest < 2000 && said(deepest + 1) == "nothing was thrown") ++deepest;
+  CHECK(said(deepest + 1) ==
+        "j: its JSON is nested more than " + std::to_string(deepest + 1) + " deep");
+}
+
+TEST_CASE("JSON: values are shown so that they can be told apart, and fit or are refused") {
+  const io::Json all =
+      json(R"({"text":"a\n\"","long":9223372036854775807,"longer":9223372036854775808,)"
+           R"("many":{"a":1,"b":2,"c":3},"sizes":[1,2,3],"list":[]})");
+  CHECK(all.at("text").shown() == "\"a\\u000A\\\"\"");
+  CHECK(all.at("many").shown() == "an object");
+  CHECK(all.at("list").shown() == "a list");
+  CHECK(all.at("long").whole() == std::numeric_limits<std::int64_t>::max());
+  CHECK(refusal([&] { all.at("longer").whole(); }) ==
+        "j: longer: 9223372036854775808 stands where a whole number is wanted");
+  CHECK(all.at("sizes").sizes(3) == std::vector<std::uint64_t>{1, 2, 3});
+  CHECK(refusal([&] { all.at("sizes").sizes(2); }) == "j: sizes: 3 numbers, but 2 are the most");
+  CHECK(refusal([&] { all.at("many").sizes(2); }) ==
+        "j: many: an object stands where a list is wanted");
+}
+
+TEST_CASE("configurations: all that is asked for and not there is named at once") {
+  CHECK(options("").window == 0);
+  CHECK(options(R"(,"sliding_window":3)").window == 0);
+  CHECK(options(R"(,"use_sliding_window":false,"sliding_window":3)").window == 0);
+  CHECK(options(R"(,"use_sliding_window":true,"sliding_window":3)").window == 3);
+  const std::string said = refusal([] { options(R"(,"a_new":1,"b_new":{"c":2},"d":[],"e":{})"); });
+  CHECK(contains(said, "\n  a_new: 1"));
+  CHECK(contains(said, "\n  b_new: an object"));
+  CHECK_FALSE(contains(said, "\n  d"));
+  CHECK_FALSE(contains(said, "\n  e"));
+}
+
+TEST_CASE("checkpoints: eight digits of a checksum, and no fact that begins as the format's do") {
+  std::set<char> first, last;
+  for (int i = 0; i < 40; ++i) {
+    const Folder folder;
+    io::save_checkpoint(folder / "c", {{}, {{"n", std::to_string(i)}}});
+    const std::string sum = io::load_safetensors(folder / "c").metadata.at("gradus.crc32");
+    CHECK(sum.size() == 8);
+    first.insert(sum.front()), last.insert(sum.back());
+  }
+  CHECK(first.size() > 4);
+  CHECK(last.size() > 4);
+  const Folder folder;
+  for (const std::string key : {"gradus.", "gradus.gradus.x"})
+    CHECK(contains(refusal<ValueError>([&] {
+                     io::save_checkpoint(folder / "c", {{}, {{key, ""}}});
+                   }),
+                   "has a name that the file format uses"));
+  io::save_checkpoint(folder / "c", {{}, {{"xgradus.", ""}}});
+}
+
+TEST_CASE("safetensors: a tensor too large for any memory is named with its type and sizes") {
+  const std::string header =
+      R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})";
+  std::string bytes(8, '\0');
+  bytes[0] = static_cast<char>(header.size());
+  bytes += header;
+  CHECK(refusal([&] { io::parse_safetensors(as_bytes(bytes), "m"); }) ==
+        "m: tensor \"a\": F32 [4294967296, 4294967296] has more elements than any memory");
+  bytes = std::string(8, '\0') + "  \t";
+  bytes[0] = 3;
+  CHECK(contains(refusal([&] { io::parse_safetensors(as_bytes(bytes), "m"); }),
+                 "m: the header is not a JSON object"));
+}
+
+}  // namespace gradus::testing
