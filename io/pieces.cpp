@@ -32,11 +32,12 @@ std::size_t first_piece(std::string_view text) {
   if (const std::size_t length = contraction(text)) return length;
   const auto run = [&](std::size_t from) {  // to the end of one kind, or beyond kLongest
     std::size_t end = from;
-    const std::size_t most = std::min(text.size(), from + kLongest + 2);  // it is cut before that
+    // equivalent: whatever is longer than kLongest is cut there
+    const std::size_t most = std::min(text.size(), from + kLongest + 2);
     while (end < most && kind_of(text[end]) == kind_of(text[from])) ++end;
     return end;
   };
-  const std::size_t begin = text[0] == ' ' && text.size() > 1 && kind_of(text[1]) != Kind::space;
+  const std::size_t begin = text[0] == ' ' && text.size() > 1;
   if (kind_of(text[begin]) != Kind::space) return run(begin);
   const std::size_t end = run(0);  // the last space belongs to the word after it
   return end == text.size() || end == 1 ? end : end - 1;

@@ -1,6 +1,7 @@
 // The rules of a safetensors header, each with the message for a file that breaks it.
 #include "gradus/io/safetensors_header.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "gradus/base/error.h"
@@ -39,7 +40,7 @@ TensorEntry entry_of(const std::string& name, const Json& json) {
 SafetensorsHeader parse_safetensors_header(std::string_view json_text, std::uint64_t data_bytes,
                                            const std::string& file) {
   const std::size_t first = json_text.find_first_not_of(" \t\r\n");  // no byte order mark
-  require<FileError>(first != std::string_view::npos && json_text[first] == '{', file,
+  require<FileError>(json_text.substr(std::min(first, json_text.size())).starts_with('{'), file,
                      ": the header is not a JSON object");
   SafetensorsHeader header;
   for (const auto& [name, value] : Json::parse(json_text, file).members()) {

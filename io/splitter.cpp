@@ -25,7 +25,7 @@ struct Char {
   std::size_t at = 0;  // its first byte
 };
 
-/// The characters, and one more at the end of the text.
+/// The characters, and at the end of the text one more, which is no letter, number or space.
 std::vector<Char> chars_of(std::string_view text) {
   std::vector<Char> out;
   for (std::size_t at = 0; at < text.size();) {
@@ -35,7 +35,7 @@ std::vector<Char> chars_of(std::string_view text) {
                    whole ? kind_of(found.code_point) : CharKind::other, at});
     at += found.length;
   }
-  out.push_back({0, CharKind::other, text.size()});
+  out.push_back({.at = text.size()});
   return out;
 }
 
@@ -56,8 +56,8 @@ class Matcher {
     if (is(i + prefix, CharKind::letter)) return run(i + prefix, CharKind::letter);
     const bool space = c_[i].code == ' ';
     if (gpt2_ && is(i + space, CharKind::number)) return run(i + space, CharKind::number);
-    if (!gpt2_ && is(i, CharKind::number)) {
-      std::size_t end = i + 1;
+    if (is(i, CharKind::number)) {
+      std::size_t end = i;
       while (end < i + most_digits_ && is(end, CharKind::number)) ++end;
       return end;
     }
@@ -73,8 +73,8 @@ class Matcher {
   }
 
  private:
-  bool is(std::size_t i, CharKind kind) const { return i < n_ && c_[i].kind == kind; }
-  bool newline(std::size_t i) const { return i < n_ && (c_[i].code == '\r' || c_[i].code == '\n'); }
+  bool is(std::size_t i, CharKind kind) const { return c_[i].kind == kind; }
+  bool newline(std::size_t i) const { return c_[i].code == '\r' || c_[i].code == '\n'; }
   bool symbol(std::size_t i) const {
     return i < n_ && c_[i].kind != CharKind::letter && c_[i].kind != CharKind::number &&
            c_[i].kind != CharKind::space;
@@ -89,14 +89,14 @@ class Matcher {
   std::size_t contraction(std::size_t i) const {
     if (c_[i].code != '\'') return 0;
     const auto letter = [&](std::size_t at) -> char32_t {
-      const char32_t code = at < n_ ? c_[at].code : 0;
+      const char32_t code = c_[at].code;
       if (gpt2_) return code;  // else a mark becomes another one, and none of these letters
       return code <= 'Z' ? code + ('a' - 'A') : code == U'ſ' ? U's' : code;
     };
-    const char32_t a = letter(i + 1), b = letter(i + 2);
+    const char32_t a = letter(i + 1);
     if (a == 's' || a == 't' || a == 'm' || a == 'd') return i + 2;
-    const bool two = (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l');
-    return two ? i + 3 : 0;
+    if (a == 'r' || a == 'v') return letter(i + 2) == 'e' ? i + 3 : 0;
+    return a == 'l' && letter(i + 2) == 'l' ? i + 3 : 0;
   }
 
   const std::vector<Char>& c_;
@@ -114,9 +114,8 @@ std::vector<std::string_view> split(std::string_view text, Splitter splitter) {
   const bool bert = splitter == Splitter::bert;
   const auto alone = [&](const Char& c) {  // by itself, for the splitters that are no expression
     // $ + < = > ^ ` | ~
-    const bool ascii = c.code < 128 && c.code > ' ' && c.kind == CharKind::other;
-    return bert ? c.kind == CharKind::punctuation || (ascii && c.code != 127)
-                : c.kind == CharKind::number;
+    const bool ascii = c.code < 128 && c.kind == CharKind::other;
+    return bert ? c.kind == CharKind::punctuation || ascii : c.kind == CharKind::number;
   };
   std::vector<std::string_view> out;
   for (std::size_t i = 0, end = 0; i < n; i = end) {

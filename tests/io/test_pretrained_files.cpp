@@ -13,8 +13,6 @@
 namespace gradus::testing {
 namespace {
 
-namespace fs = std::filesystem;
-
 nn::GPTOptions small(bool qkv_bias, bool tied) {
   nn::GPTOptions o{.vocab = 5, .context = 4, .heads = 2, .width = 8};
   o.norm_kind = nn::NormKind::rms, o.activation = nn::Activation::swiglu;
@@ -44,11 +42,6 @@ std::string gguf_of(const std::string& type, const nn::StateDict& tensors) {
   }
   head.resize((head.size() + 31) / 32 * 32);
   return head + data;
-}
-
-template <class Model>
-nn::StateDict numbers_of(const Model& model, const nn::Names& names) {
-  return nn::named_state(model, names);
 }
 
 void check_same(const nn::StateDict& got, const nn::StateDict& wanted) {
@@ -82,7 +75,8 @@ TEST_CASE("a GGUF file gives the model whose tensors it holds, tied or not") {
       INFO(type << (tied ? " tied" : ""));
       nn::GPT model(small(type == "qwen2", tied));
       model.eval();
-      nn::StateDict tensors = numbers_of(model, nn::gguf_names(model.options, type == "llama"));
+      nn::StateDict tensors =
+          nn::named_state(model, nn::gguf_names(model.options, type == "llama"));
       if (tied) tensors.erase("output.weight");
       write_bytes(path, gguf_of(type, tensors));
       const nn::GPTOptions options = io::read_gpt_options(path);
@@ -122,8 +116,7 @@ TEST_CASE("a BERT has the pooler that its file has, under the family's name or w
         INFO(family << pooler << prefixed);
         nn::StateDict renamed;
         for (const auto& [name, tensor] : written) {
-          const std::string bare =
-              name.starts_with(family) ? name.substr(family.size()) : name;
+          const std::string bare = name.starts_with(family) ? name.substr(family.size()) : name;
           renamed[prefixed ? family + bare : bare] = tensor;
         }
         io::save_safetensors(weights, renamed);
