@@ -160,7 +160,7 @@ Table load_csv(const std::string& path, Dtype dtype) {
 }
 
 void save_csv(const std::string& path, const Table& table) {
-  require<ShapeError>(table.values.defined() && table.values.rank() == 2, "save_csv: ", path,
+  require<ShapeError>(table.values.rank() == 2, "save_csv: ", path,
                       ": the values of a table have two axes, rows and columns");
   const std::int64_t rows = table.values.size(0), columns = table.values.size(1);
   const auto names = static_cast<std::int64_t>(table.columns.size());

@@ -82,7 +82,6 @@ class Asked {
   explicit Asked(const Json& json) : json_(json) {}
 
   std::int64_t whole(const std::string& key) { return json_.at(seen(key)).whole(); }
-  double number(const std::string& key) { return json_.at(seen(key)).number(); }
   std::string text(const std::string& key) { return json_.at(seen(key)).text(); }
   std::int64_t whole(const std::string& key, std::int64_t otherwise) {
     return json_.whole(seen(key), otherwise);
@@ -111,8 +110,8 @@ class Asked {
   }
   void finish() {
     for (const auto& [key, value] : json_.members()) {
-      const bool empty = json_.has(key) && ((value.is_object() && value.members().empty()) ||
-                                            (value.is_list() && value.elements().empty()));
+      const bool empty = (value.is_object() && value.members().empty()) ||
+                         (value.is_list() && value.elements().empty());
       const bool nothing = !json_.has(key) || empty || value.shown() == "false";
       if (!nothing && !seen_.contains(key) && !kHarmless.contains(key)) refuse(key);
     }

@@ -58,7 +58,7 @@ std::string llama_type(const nn::GPTOptions& o) {
   const bool llama = o.window == 0 && !o.qk_norm && qkv == out;
   if (llama) return "llama";
   if (!o.bias && !qkv && !out && !o.qk_norm) return "mistral";
-  if (!o.bias && qkv && !out && !o.qk_norm) return "qwen2";
+  if (!o.bias && !out && !o.qk_norm) return "qwen2";
   if (!o.bias && qkv == out && o.qk_norm == o.norm_eps) return "qwen3";
   fail<ValueError>(
       "config_of: none of llama, mistral, qwen2 and qwen3 has these biases, window and ",

@@ -131,6 +131,42 @@ TEST_CASE("configurations: all that is asked for and not there is named at once"
   CHECK_FALSE(contains(said, "\n  e"));
 }
 
+TEST_CASE("configurations: a window of one token is a window, and biases are those of a family") {
+  const char* one =
+      R"(,"use_sliding_window":true,"sliding_window":1,"layer_types":["sliding_attention"])";
+  nn::GPTOptions o = options(one);
+  CHECK(o.window == 1);
+  CHECK(options(R"(,"layer_types":["full_attention"])").window == 0);
+  const io::Json written = json(io::config_of(o));
+  CHECK(written.at("sliding_window").whole() == 1);
+  CHECK(written.at("use_sliding_window").flag());
+  CHECK(written.at("max_window_layers").whole() == 0);
+  CHECK(io::gpt_options(written).window == 1);
+  o.bias = true, o.qkv_bias = true, o.out_bias = false;
+  CHECK(contains(refusal<ValueError>([&] { io::config_of(o); }),
+                 "config_of: none of llama, mistral, qwen2 and qwen3 has these biases"));
+}
+
+TEST_CASE("configurations: what says what is so anyway changes nothing") {
+  const char* bert =
+      R"({"model_type":"bert","vocab_size":5,"max_position_embeddings":4,"num_hidden_layers":1,)"
+      R"("num_attention_heads":2,"hidden_size":8,"intermediate_size":6,"hidden_act":"gelu",)"
+      R"("position_embedding_type":"absolute","tie_word_embeddings":true,"pad_token_id":3})";
+  CHECK(io::bert_options(json(bert)).padding_idx == 3);
+}
+
+TEST_CASE("a GGUF file's keys that are not known are named all at once, and one head is enough") {
+  std::map<std::string, io::Fact> facts = {{"general.architecture", std::string("llama")}};
+  for (const char* key : {"context_length", "block_count", "attention.head_count",
+                          "embedding_length", "feed_forward_length"})
+    facts[std::string("llama.") + key] = std::int64_t{1};
+  facts["llama.attention.layer_norm_rms_epsilon"] = 0.5;
+  CHECK(io::gguf_options(facts, "g").heads == 1);
+  facts["llama.x"] = facts["llama.y"] = std::int64_t{1};
+  CHECK(refusal([&] { io::gguf_options(facts, "g"); }) ==
+        "g: asks for what Gradus does not have:\n  llama.x\n  llama.y");
+}
+
 TEST_CASE("checkpoints: eight digits of a checksum, and no fact that begins as the format's do") {
   std::set<char> first, last;
   for (int i = 0; i < 40; ++i) {
