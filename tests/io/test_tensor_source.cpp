@@ -197,11 +197,9 @@ TEST_CASE("GGUF: facts and tensors at the edges of what is allowed") {
     CHECK(opened(alignment(value)).tensors().empty());
   for (const std::uint32_t value : {0u, 1u, 2u, 4u, 12u, 24u, (1u << 20) + 8, 1u << 21})
     CHECK(contains(message_of([&] { opened(alignment(value)); }), "from 8 to 1048576"));
-
   const std::uint64_t large = std::uint64_t{1} << 62;
   const TensorSource whole = opened([&](Gguf& f) { f.fact = text("k") + raw(10u) + raw(large); });
   CHECK(std::get<std::int64_t>(whole.facts().at("k")) == static_cast<std::int64_t>(large));
-
   const std::uint64_t one = 1;
   const TensorSource four = opened([&](Gguf& f) {
     f.first = text("a") + raw(4u) + raw(one) + raw(one * 3) + raw(one) + raw(one) + raw(0u) +
