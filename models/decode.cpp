@@ -106,6 +106,7 @@ std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<double
                    i / V, i % V});
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& a, const Candidate& b) { return a.log_p > b.log_p; });
+  // equivalent: those behind change nothing, and take time
   all.resize(std::min(all.size(), static_cast<std::size_t>(count)));
   return all;
 }
@@ -113,7 +114,7 @@ std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<double
 void sort_and_cut(std::vector<Beam>& beams, std::int64_t count) {
   std::stable_sort(beams.begin(), beams.end(),
                    [](const Beam& a, const Beam& b) { return a.score > b.score; });
-  if (std::ssize(beams) > count) beams.resize(static_cast<std::size_t>(count));
+  beams.resize(std::min(beams.size(), static_cast<std::size_t>(count)));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ std::vector<Link> links_of(const Names& names, const Own& own) {
 
 Own own_tensors(const Module& module) {
   Own own;
-  for (const NamedTensor& each : module.named_tensors()) own[each.name] = each.tensor.detach();
+  for (const NamedTensor& each : module.named_tensors()) own[each.name] = each.tensor;
   return own;
 }
 
@@ -125,7 +125,7 @@ class Finder {
   /// The name that the source has for it, "" where it has none.
   std::string find(const std::string& name) const {
     if (theirs_.shapes.contains(name)) return name;
-    if (names_.prefix.empty() || !name.starts_with(names_.prefix)) return "";
+    if (!name.starts_with(names_.prefix)) return "";
     const std::string bare = name.substr(names_.prefix.size());
     return theirs_.shapes.contains(bare) ? bare : "";
   }
@@ -235,7 +235,7 @@ StateDict named_state(const Module& module, const Names& names) {
     if (link.rule->form == Form::again) continue;
     std::vector<Tensor> all;
     for (const std::string& name : link.ours) all.push_back(own.at(name));
-    const Tensor x = all.size() == 1 ? all[0] : cat(all, 0);
+    const Tensor x = all.size() == 1 ? all[0] : cat(all, 0);  // equivalent: cat of one is that
     const Rows rows = their_rows(link, own_rows(link, own));
     std::int64_t row = 0;
     for (std::size_t i = 0; i < link.theirs.size(); ++i) {

@@ -37,7 +37,7 @@ std::vector<double> scores_of(const Tensor& logits, const SamplingOptions& optio
   return scores;
 }
 
-/// How many of the weights, largest first, the limits leave.
+/// How many of the weights, largest first, the limits leave. The first is 1.
 std::size_t kept(const std::vector<double>& weights, const SamplingOptions& options) {
   std::size_t n = weights.size();
   if (options.top_k > 0) n = std::min(n, static_cast<std::size_t>(options.top_k));
@@ -47,7 +47,7 @@ std::size_t kept(const std::vector<double>& weights, const SamplingOptions& opti
   // equivalent: all of a sum is reached at its last weight that counts
   for (std::size_t i = 0; i < n && options.top_p < 1; ++i)
     if ((sum += weights[i]) >= wanted) n = i + 1;
-  while (n > 1 && weights[n - 1] < options.min_p * weights[0]) --n;
+  while (weights[n - 1] < options.min_p) --n;
   return n;
 }
 

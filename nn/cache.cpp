@@ -91,9 +91,9 @@ void KVCache::advance(std::int64_t batch, std::int64_t tokens,
   before_ = held_;
   ++advances_;
   held_ = std::min(held_ + tokens, options_.capacity);
-  way_ = before_ + tokens <= options_.capacity         ? Way::append
-         : tokens == 1 && before_ == options_.capacity ? Way::replace
-                                                       : Way::slide;
+  way_ = before_ + tokens <= options_.capacity ? Way::append
+         : tokens == 1                         ? Way::replace
+                                               : Way::slide;
   queries_.assign(B, {});
   keys_.assign(B, {});
   for (std::size_t b = 0; b < B; ++b) {

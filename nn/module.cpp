@@ -28,7 +28,7 @@ bool same(const Tensor& a, const Tensor& b) {
 Tensor parameter(Tensor x) { return x.requires_grad_(); }
 
 void tie(Tensor& alias, const Tensor& original) {
-  require<GraphError>(original.defined() && original.requires_grad() && original.is_leaf(),
+  require<GraphError>(original.requires_grad() && original.is_leaf(),
                       "tie: the original must be a parameter");
   require<ShapeError>(!alias.defined() || alias.shape() == original.shape(), "tie: shapes ",
                       alias.shape(), " and ", original.shape(), " differ");

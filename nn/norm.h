@@ -69,7 +69,7 @@ class BatchNorm1d : public Layer<BatchNorm1d> {
   explicit BatchNorm1d(std::int64_t width, BatchNormOptions options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override;
-  BatchNorm1d same_architecture() const { return BatchNorm1d(running_mean.size(0), options); }
+  BatchNorm1d same_architecture() const { return BatchNorm1d(running_mean.numel(), options); }
 
   BatchNormOptions options;
   Tensor weight, bias;               // [width], from 1 and 0; undefined unless affine

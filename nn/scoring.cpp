@@ -55,6 +55,7 @@ AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, cons
                           scores.size(0) == values.size(0) && scores.size(2) == values.size(1),
                       "weighted_values: scores ", scores.shape(), " and values ", values.shape(),
                       " must be [batch, queries, keys] and [batch, keys, width]");
+  // equivalent: the general way gives the same
   if (mask.allows_everything()) {
     const Tensor all = softmax(scores);  // [B, T, S]
     return {matmul(all, values), all};   // [B, T, C]
@@ -76,15 +77,15 @@ Tensor AttentionPooling::forward(const Tensor& x, const Mask& mask) const {
 }
 
 AttentionOutput AttentionPooling::with_weights(const Tensor& x, const Mask& mask) const {
-  const std::int64_t C = query.size(0);
+  const std::int64_t C = query.numel();
   require(x.defined(), "AttentionPooling: the input is undefined");
   require<ShapeError>(x.rank() == 3 && x.size(2) == C, "AttentionPooling: the input is ", x.shape(),
                       ", not [batch, length, ", C, "]");
   const Tensor q = expand(query, {x.size(0), 1, 1, C});               // [B, 1, 1, C]
   const Tensor k = unsqueeze(x, 1);                                   // [B, 1, S, C]
   const AttentionOutput all = attention_with_weights(q, k, k, mask);  // one head
-  return {select(select(all.output, 1, 0), 1, 0),                     // [B, C]
-          select(select(all.weights, 1, 0), 1, 0)};                   // [B, S]
+  return {reshape(all.output, {x.size(0), C}),                        // [B, C]
+          reshape(all.weights, {x.size(0), x.size(1)})};              // [B, S]
 }
 
 }  // namespace gradus::nn

@@ -61,7 +61,7 @@ class AttentionPooling : public Layer<AttentionPooling> {
   /// The same with the weights [B, S] beside it.
   AttentionOutput with_weights(const Tensor& x, const Mask& mask = {}) const;
   Members members() override { return {{"query", query}}; }
-  AttentionPooling same_architecture() const { return AttentionPooling(query.size(0)); }
+  AttentionPooling same_architecture() const { return AttentionPooling(query.numel()); }
 
   Tensor query;  // [C], from normal(0, 0.02): at first almost the mean
 };

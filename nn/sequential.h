@@ -32,7 +32,6 @@ class Sequential : public Layer<Sequential> {
   Sequential() = default;
   template <SequentialStep... Steps>
   requires(sizeof...(Steps) > 0) explicit Sequential(Steps&&... steps) {
-    steps_.reserve(sizeof...(Steps));
     (add(std::forward<Steps>(steps)), ...);
   }
 

@@ -114,7 +114,7 @@ void LengthBuckets::shuffle_for(std::int64_t pass) const {
     const std::int64_t i = place * batch_, end = std::min(std::ssize(order), i + batch_);
     batches_.emplace_back(order.begin() + i, order.begin() + end);
   }
-  pass_ = pass;
+  pass_ = pass;  // equivalent: what is shuffled again comes out alike
 }
 
 std::vector<std::int64_t> LengthBuckets::at(std::int64_t step) const {

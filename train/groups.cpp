@@ -3,6 +3,7 @@
 #include "gradus/train/groups.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "gradus/io/text.h"
 
@@ -14,7 +15,7 @@ constexpr std::size_t kNear = 3;  // names that a message lists
 /// The least number of characters to change, add or leave out until the pattern fits the name.
 std::size_t distance(std::string_view pattern, std::string_view name) {
   std::vector<std::size_t> row(name.size() + 1), above;  // of the pattern's first i characters
-  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  std::iota(row.begin(), row.end(), std::size_t{0});
   for (const char c : pattern) {
     above = row;
     const bool any = c == '*';

@@ -30,7 +30,7 @@ constexpr std::int64_t kTurnsToTell = 3;
 std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
                           const std::string& path) {
   const auto at = checkpoint.facts.find(fact);
-  std::int64_t number = 0;
+  std::int64_t number = 0;  // equivalent: it is read, or all is refused
   const bool good =
       at != checkpoint.facts.end() &&
       std::from_chars(at->second.data(), at->second.data() + at->second.size(), number).ec ==
@@ -62,7 +62,7 @@ TrainOptions checked(TrainOptions o) {
   require(o.patience >= 0, "Trainer: a patience of ", o.patience, ": must be positive, or 0");
   require(o.patience == 0 || o.time.seconds == 0, "Trainer: a patience of ", o.patience,
           " counts evaluations, which move in a run with a time limit: give one of them");
-  if (o.transport && o.transport->size() > 1 && o.time.seconds > 0)  // all go by rank 0's clock
+  if (o.transport && o.time.seconds > 0)  // all go by rank 0's clock
     o.clock = [clock = o.clock ? o.clock : Pace::Clock(Pace::system_clock), &all = *o.transport] {
       return all.broadcast(clock());
     };
@@ -187,7 +187,7 @@ void Trainer::save() {
       {"random_seed", std::to_string(static_cast<std::int64_t>(generator().seed()))},
       {"random_position", std::to_string(generator().position())},
       {"metrics_bytes", std::to_string(log_->flush())}};
-  if (!pace.empty()) checkpoint.facts["pace"] = pace;
+  if (!pace.empty()) checkpoint.facts.emplace("pace", pace);
   require<FileError>(log_->complaint().empty(), log_->complaint());
   for (const auto& save : savers_) save(checkpoint);
   io::save_checkpoint(files_.checkpoint(), checkpoint);

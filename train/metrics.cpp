@@ -33,7 +33,7 @@ std::optional<double> field_of(std::string_view line, const std::string& name,
   if (found == std::string_view::npos) return std::nullopt;
   const std::string_view rest = line.substr(found + key.size());
   if (rest.starts_with("null")) return std::nan("");
-  double value = 0;
+  double value = 0;  // equivalent: it is read, or the line is refused
   const auto end = std::from_chars(rest.data(), rest.data() + rest.size(), value);
   require<FileError>(end.ec == std::errc(), where, ": \"", name, "\" is not a number");
   return value;
@@ -43,14 +43,12 @@ std::optional<double> field_of(std::string_view line, const std::string& name,
 
 MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
     : path_(path), saved_(keep_bytes) {
-  std::error_code error;
-  const bool there = std::filesystem::is_regular_file(path, error);  // a pipe has no size
-  if (!there) error.clear();
+  std::error_code none;  // a size that cannot be told is −1
+  const bool there = std::filesystem::is_regular_file(path, none);  // a pipe has no size
   const std::int64_t size =
-      there ? static_cast<std::int64_t>(std::filesystem::file_size(path, error)) : 0;
-  require<FileError>(!error && size >= keep_bytes, path, ": has ", size,
-                     " bytes where its checkpoint knows ", keep_bytes,
-                     ": it was changed by hand, or belongs to another run");
+      there ? static_cast<std::int64_t>(std::filesystem::file_size(path, none)) : 0;
+  require<FileError>(size >= keep_bytes, path, ": has ", size, " bytes where its checkpoint knows ",
+                     keep_bytes, ": it was changed by hand, or belongs to another run");
   int cause = there ? io::truncate_file(path, keep_bytes) : 0;
   require<FileError>(cause == 0, path, ": cannot be cut back to ", keep_bytes,
                      " bytes: ", std::strerror(cause));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <numeric>
 #include <set>
 #include <typeinfo>
@@ -58,8 +57,8 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
     if (group.weight_decay < 0) group.weight_decay = weight_decay;
     check_rates("parameter group", group.lr, group.weight_decay);
     for (const nn::NamedTensor& each : group.parameters) {
-      require<GraphError>(each.tensor.defined() && each.tensor.node() && each.tensor.is_leaf(),
-                          "optimiser: ", each.name, " is no parameter: give it model.parameters()");
+      require<GraphError>(each.tensor.node() && each.tensor.is_leaf(), "optimiser: ", each.name,
+                          " is no parameter: give it model.parameters()");
       for (const Slot& other : slots_)
         require<GraphError>(other.parameter.node() != each.tensor.node(), "optimiser: ", each.name,
                             " is given twice (also as ", other.name,
@@ -138,7 +137,8 @@ std::vector<Optimizer::Piece> Optimizer::pieces_of(const Slot& slot,
     gradient = kernel::contiguous(extra->grad);
   }
   const std::int64_t size = piece_size(slot);
-  for (std::int64_t begin = slot.begin, end = 0; begin < slot.end; begin = end) {
+  for (std::int64_t end = slot.begin; end < slot.end;) {
+    const std::int64_t begin = end;
     end = std::min((begin / size + 1) * size, slot.end);  // equivalent: how work is cut
     const auto part = [&](const Tensor& x) {
       return part_of(x, begin - slot.begin, end - slot.begin);
@@ -153,11 +153,8 @@ std::vector<Optimizer::Piece> Optimizer::pieces_of(const Slot& slot,
 
 std::vector<Optimizer::Piece> Optimizer::pieces(const FlatGradient* flat) const {
   std::vector<Piece> out;
-  for (const Slot& slot : slots_) {
-    std::vector<Piece> more = pieces_of(slot, flat);
-    out.insert(out.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
-  }
+  for (const Slot& slot : slots_)
+    for (Piece& piece : pieces_of(slot, flat)) out.push_back(std::move(piece));
   require<GraphError>(
       !out.empty() || (flat && std::ranges::find(flat->reached, 1) != flat->reached.end()),
       "optimiser: no parameter has a gradient: call loss.backward() before step(), ",
@@ -297,14 +294,13 @@ nn::StateDict Optimizer::state_dict() const {
 void Optimizer::load_state_dict(const nn::StateDict& given) {
   std::vector<std::pair<Tensor, Tensor>> copies;  // from, to: once all are known to fit
   std::set<std::string> known = {"step"};
-  const Tensor step = fitting("optimiser", given, "step", full({}, 0, Dtype::i64));
+  const Tensor step = fitting("optimiser", given, "step", Tensor::empty({}, Dtype::i64));
   for (Slot& slot : slots_)
     for (std::size_t k = 0; k < slot.tensors.size(); ++k) {
       const std::string name = (*slot.names)[k] + "." + slot.name;
       known.insert(name);
       const Tensor from = kernel::contiguous(fitting("optimiser", given, name, slot.parameter));
-      if (slot.begin < slot.end)
-        copies.emplace_back(part_of(from, slot.begin, slot.end), slot.tensors[k]);
+      copies.emplace_back(part_of(from, slot.begin, slot.end), slot.tensors[k]);
     }
   for (const auto& [name, tensor] : given)
     require<ShapeError>(known.contains(name), "optimiser state: ", name,

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
+#include <string_view>
 
 #include "gradus/base/platform.h"
 
@@ -22,7 +22,7 @@ double seconds_now() {
 bool shows_control_characters(std::FILE* out) {
   const char* term = std::getenv("TERM");
   return platform::is_terminal(out) && !std::getenv("NO_COLOR") && term &&
-         std::strcmp(term, "dumb") != 0;
+         std::string_view(term) != "dumb";
 }
 
 }  // namespace
@@ -58,7 +58,8 @@ void Progress::show(std::int64_t step, double loss, const std::string& note, boo
   seconds_ = forget * seconds_ + taken;
   last_ = step;
   last_time_ = now;
-  rate_ = seconds_ > 0 ? steps_ * static_cast<double>(items_per_step_) / seconds_ : 0;
+  rate_ = steps_ * static_cast<double>(items_per_step_) / seconds_;
+  if (seconds_ <= 0) rate_ = 0;  // equivalent: a clock that has not moved since the beginning
   if (!keep && now - last_shown_ < (terminal_ ? kTerminalSeconds : kPlainSeconds)) return;
   last_shown_ = now;
   const double left = steps_ > 0 ? seconds_ / steps_ * static_cast<double>(total_ - step) : 0;

@@ -190,4 +190,113 @@ TEST_CASE("steps that nothing is known of have no rate and no time left") {
   std::fclose(file);
 }
 
+namespace {
+
+/// Lines that a Progress has written to a file so far, each as it is there at once.
+class Lines {
+ public:
+  Lines() : file(std::tmpfile()) { REQUIRE(file); }
+  ~Lines() { std::fclose(file); }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+  /// What came since the last call: without fflush(), nothing.
+  std::string more() {
+    char text[400];
+    const ssize_t n = ::pread(::fileno(file), text, sizeof text, at_);
+    REQUIRE(n >= 0);
+    at_ += n;
+    return {text, static_cast<std::size_t>(n)};
+  }
+  std::FILE* const file;
+
+ private:
+  off_t at_ = 0;
+};
+
+void wait(double seconds) {
+  for (const double end = now() + seconds; now() < end;)
+    ::usleep(static_cast<useconds_t>(1e6 * std::max(0.0, end - now())));
+}
+
+}  // namespace
+
+TEST_CASE("what came earlier counts less by e^(-t / 30 s), steps and seconds alike") {
+  Lines lines;
+  constexpr std::int64_t kMany = 1'000'000'000;
+  const double t0 = now();
+  Progress progress(0, 10 * kMany, 1, "token", lines.file);
+  const double t1 = now();
+  progress.show(kMany, 1);  // many steps at once, then one
+  const double t2 = now();
+  wait(0.1);
+  const double t3 = now();
+  progress.show(kMany + 1, 1);
+  const double t4 = now();
+  const auto kept = [](double seconds) { return std::exp(-seconds / 30) * 1e9; };
+  CHECK(progress.items_per_second() <= 1.000001 * kept(t3 - t2) / (t3 - t2));
+  CHECK(progress.items_per_second() >= 0.999999 * kept(t4 - t1) / (t4 - t0));
+  progress.show(3 * kMany, 1);  // now the earlier seconds weigh, and the steps are new
+  const double t5 = now();
+  const double steps = 2e9 - 1 + kept(t5 - t1), seconds = (t4 - t0) + (t5 - t4);
+  CHECK(progress.items_per_second() >= 0.999999 * steps / seconds);
+}
+
+TEST_CASE("seconds count less the longer they are past") {
+  Lines lines;
+  const double t0 = now();
+  Progress progress(0, 1000, 1, "token", lines.file);
+  wait(0.1);
+  const double begin = now();
+  progress.show(0, 1);  // time without steps
+  const double t1 = now();
+  wait(0.1);
+  const double t2 = now();
+  progress.show(100, 1);
+  const double t3 = now();
+  const double seconds = (begin - t0) * std::exp(-(t2 - t1) / 30) + (t3 - begin);
+  CHECK(progress.items_per_second() >= 0.999999 * 100 / seconds);
+}
+
+TEST_CASE("rates are told in thousands from a thousand on, and each line is out at once") {
+  Lines lines;
+  const double begin = now();
+  Progress progress(0, 1'000'000'000, 1, "token", lines.file);
+  wait(0.01);
+  const auto step = static_cast<std::int64_t>(1001 * (now() - begin)) + 2;
+  do {  // each call counts some more time, and no step
+    progress.show(step, 1, "", true);
+    const double rate = progress.items_per_second();
+    char said[40];
+    if (rate >= 1000)
+      std::snprintf(said, sizeof said, "  %.1fk tokens/s", rate / 1000);
+    else
+      std::snprintf(said, sizeof said, "  %.1f tokens/s", rate);
+    REQUIRE(lines.more().find(said) != std::string::npos);
+  } while (progress.items_per_second() >= 998);
+}
+
+TEST_CASE("one step has a time left, and lines come each tenth of a second on a terminal alone") {
+  Lines lines;
+  {
+    const double begin = now();
+    Progress progress(0, 1'000'000'000'000, 1, "step", lines.file);
+    progress.show(1, 1);
+    const std::string line = lines.more();
+    CHECK(line.find(':') != line.rfind(':'));  // hours
+    wait(0.11);
+    progress.show(2, 1);  // too soon for a file
+    if (now() - begin < 5) CHECK(lines.more().empty());
+  }
+  const Variable colour("NO_COLOR", nullptr), term("TERM", "xterm");
+  const std::string shown = on_terminal([](std::FILE* out) {
+    Progress progress(0, 10, 1, "token", out);
+    progress.show(1, 1);
+    wait(0.11);
+    progress.show(2, 1);
+  });
+  if (shown.empty()) return;  // a system without terminals
+  CHECK(masked(shown) == kErase + "step 1/10  loss 1.0000  RATE  left TIME" + kErase +
+                             "step 2/10  loss 1.0000  RATE  left TIME\n");
+}
+
 }  // namespace gradus::testing

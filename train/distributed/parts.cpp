@@ -26,8 +26,7 @@ void Optimizer::shard(distributed::Transport& transport) {
     const std::int64_t n = slot.parameter.numel();
     slot.begin = std::clamp<std::int64_t>(part_begin() - slot.offset, 0, n);
     slot.end = std::clamp<std::int64_t>(part_end() - slot.offset, 0, n);
-    if (slot.end - slot.begin < n)
-      for (Tensor& each : slot.tensors) each = kernel::copy(part_of(each, slot.begin, slot.end));
+    for (Tensor& each : slot.tensors) each = kernel::copy(part_of(each, slot.begin, slot.end));
   }
 }
 

@@ -82,7 +82,7 @@ void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss
   require(loss.count >= 0, "shards: a loss of ", loss.count, " tokens");
   optimizer_.zero_grad();
   const auto count = static_cast<double>(loss.count);
-  losses_.insert(losses_.end(), {loss.count > 0 ? loss.mean.item() : 0, count});
+  losses_.insert(losses_.end(), {loss.count > 0 ? loss.mean.item() * count : 0, count});
   if (loss.count > 0) (loss.mean * count).backward();
   const NoGrad off;
   Tensor sum = Tensor::empty({numel_}, dtype_);
@@ -102,7 +102,7 @@ void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss
 /// parameters has it reached, and its losses, as many as the one with most shards has.
 double Shards::share_losses(bool& stop, std::uint32_t& position) {
   transport_.note("waiting for the losses of others");
-  std::vector<double> own = {stop ? 1.0 : 0.0, static_cast<double>(position)};
+  std::vector<double> own = {static_cast<double>(stop), static_cast<double>(position)};
   own.insert(own.end(), reached_.begin(), reached_.end());
   own.insert(own.end(), losses_.begin(), losses_.end());
   own.resize(message_numbers());
@@ -115,7 +115,7 @@ double Shards::share_losses(bool& stop, std::uint32_t& position) {
     position = std::max(position, static_cast<std::uint32_t>(*at++));
     for (char& each : reached_) each |= *at++ != 0;
     for (; at < end; at += 2) {
-      sum += at[0] * at[1];
+      sum += at[0];
       total_ += at[1];
     }
   }
@@ -155,7 +155,7 @@ Tensor Shards::reduce() {
     }
     transport_.exchange(out, in);
   }
-  fold_.clear();
+  fold_.clear();  // equivalent: only memory comes back
   Fold whole;
   for (std::size_t r = 0; r < places.size(); ++r)
     for (std::size_t k = 0; k < places[r].size(); ++k)

@@ -63,18 +63,19 @@ class Threads final : public Transport {
     std::string wrong;  // told after the second meeting: until then others read what this one sends
     for (std::size_t r = 0; r < in.size(); ++r) {
       const ConstBytes from = (*room_.posted[r])[own];
-      if (from.size() != in[r].size())
+      if (from.size() != in[r].size()) {
         wrong = str_cat("exchange: rank ", r, " sends ", from.size(), " bytes to rank ", rank_,
                         ", which awaits ", in[r].size());
-      if (r == own || !wrong.empty()) continue;
-      std::ranges::copy(from, in[r].begin());
-      sent += out[r].size();
-      received += from.size();
+      } else if (r != own) {
+        std::ranges::copy(from, in[r].begin());
+        sent += out[r].size();
+        received += from.size();
+      }
     }
     double seconds = network_.latency_seconds;
     if (network_.bytes_per_second > 0)
       seconds += static_cast<double>(std::max(sent, received)) / network_.bytes_per_second;
-    if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     room_.meet();
     require(wrong.empty(), wrong);
   }

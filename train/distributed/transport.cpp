@@ -67,7 +67,7 @@ std::string Transport::describe() const {
 
 std::string host_name() {
   char name[256] = "unknown";
-  ::gethostname(name, sizeof name - 1);
+  ::gethostname(name, sizeof name);  // the longest has 255
   return name;
 }
 
