@@ -1,0 +1,32 @@
+// A transport whose end comes late: who ends all although another should is then the first.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+#include "gradus/base/error.h"
+#include "gradus/train/distributed/transport.h"
+
+namespace gradus::testing {
+
+class SlowEnd final : public distributed::Transport {
+ public:
+  SlowEnd(distributed::Transport& of, double seconds) : of_(of), seconds_(seconds) {}
+  int rank() const override { return of_.rank(); }
+  int size() const override { return of_.size(); }
+  [[noreturn]] void end_all(const std::string& why) override {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds_));
+    of_.end_all(why);
+    fail<Error>(why);
+  }
+
+ private:
+  void exchange_others(const std::vector<distributed::ConstBytes>& out,
+                       const std::vector<distributed::Bytes>& in) override {
+    of_.exchange(out, in);
+  }
+  distributed::Transport& of_;
+  double seconds_;
+};
+
+}  // namespace gradus::testing
