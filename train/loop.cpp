@@ -306,8 +306,7 @@ void Trainer::require_finite(double norm, const LossOf& loss_of, std::uint32_t r
   }
   const std::vector<char> found = transport_.all_gather(std::vector<char>{!report.empty()});
   const auto first = std::ranges::find(found, 1) - found.begin();
-  if (first != std::ssize(found) && first != transport_.rank())
-    transport_.barrier();  // it ends all
+  if (first != transport_.rank()) transport_.barrier();  // it ends all, where one has found it
   if (report.empty())
     report = "repeated, every result and gradient is finite: their norm overflowed";
   fail<ValueError>("the ", std::isfinite(last_loss_) ? "gradient" : "loss",
