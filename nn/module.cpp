@@ -164,7 +164,6 @@ void Module::to(Dtype dtype) {
 }
 
 void Module::copy_members(const Module& from) {
-  from.parameters();  // GraphError where two names hold one tensor without a tie
   Copies copies;
   copy_members(from, copies);
 }
