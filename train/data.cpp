@@ -120,7 +120,7 @@ void LengthBuckets::shuffle_for(std::int64_t pass) const {
 std::vector<std::int64_t> LengthBuckets::at(std::int64_t step) const {
   require(step >= 0, "LengthBuckets: there is no step ", step);
   const std::int64_t pass = step / batches_per_pass();
-  if (pass != pass_) shuffle_for(pass);
+  if (pass != pass_) shuffle_for(pass);  // equivalent: else it is shuffled again, alike
   return batches_[static_cast<std::size_t>(step % batches_per_pass())];
 }
 
