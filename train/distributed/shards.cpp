@@ -82,7 +82,7 @@ void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss
   require(loss.count >= 0, "shards: a loss of ", loss.count, " tokens");
   optimizer_.zero_grad();
   const auto count = static_cast<double>(loss.count);
-  losses_.insert(losses_.end(), {loss.count > 0 ? loss.mean.item() * count : 0, count});
+  losses_.insert(losses_.end(), {loss.count > 0 ? loss.mean.item() : 0, count});
   if (loss.count > 0) (loss.mean * count).backward();
   const NoGrad off;
   Tensor sum = Tensor::empty({numel_}, dtype_);
@@ -115,7 +115,7 @@ double Shards::share_losses(bool& stop, std::uint32_t& position) {
     position = std::max(position, static_cast<std::uint32_t>(*at++));
     for (char& each : reached_) each |= *at++ != 0;
     for (; at < end; at += 2) {
-      sum += at[0];
+      sum += at[0] * at[1];
       total_ += at[1];
     }
   }

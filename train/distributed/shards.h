@@ -77,7 +77,7 @@ class Shards {
   std::int64_t numel_ = 0;
   std::vector<std::int64_t> cuts_;  // buffers belong to the last process
   Fold fold_;
-  std::vector<double> losses_;  // sum and count of each shard of this process
+  std::vector<double> losses_;  // mean and count of each shard of this process
   std::vector<char> reached_;   // parameters, by any shard
   double total_ = 0;            // of all counts
   bool compared_ = false;
