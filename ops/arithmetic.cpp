@@ -194,8 +194,7 @@ struct To final : Op {
 Tensor add(const Tensor& a, const Tensor& b) { return apply(op::Add{}, a, b); }
 
 Tensor operator+(const Tensor& a, Tensor&& b) {
-  const bool in_place = a.defined() && b.defined() && a.shape() == b.shape() &&
-                        a.dtype() == b.dtype() && b.dtype() != Dtype::bool_ &&
+  const bool in_place = a.defined() && a.shape() == b.shape() && a.dtype() == b.dtype() &&
                         b.has_unique_storage() && b.is_contiguous() && !Observers::read_values();
   op::Add sum;
   if (in_place) sum.buffer = b.detach();

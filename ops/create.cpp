@@ -71,8 +71,8 @@ Tensor eye(std::int64_t n, Dtype dtype) {
 }
 
 Tensor arange(double start, double stop, double step, Dtype dtype) {
-  require(step != 0 && std::isfinite((stop - start) / step), "arange: from ", start, " to ", stop,
-          " by ", step, " is not a finite number of steps");
+  require(std::isfinite((stop - start) / step), "arange: from ", start, " to ", stop, " by ", step,
+          " is not a finite number of steps");
   const auto n = static_cast<std::int64_t>(std::max(0.0, std::ceil((stop - start) / step)));
   return fill_with({n}, dtype,
                    [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
@@ -84,9 +84,9 @@ Tensor arange(std::int64_t stop) {
 
 Tensor linspace(double first, double last, std::int64_t n, Dtype dtype) {
   return fill_with({n}, dtype, [=](std::int64_t i) {
-    return i == n - 1 && n > 1 ? last
-                               : first + (last - first) * static_cast<double>(i) /
-                                             static_cast<double>(std::max<std::int64_t>(1, n - 1));
+    if (i == 0) return first;
+    if (i == n - 1) return last;  // exactly
+    return first + (last - first) * static_cast<double>(i) / static_cast<double>(n - 1);
   });
 }
 

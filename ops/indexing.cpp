@@ -85,7 +85,8 @@ void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T*
       f(at[first[0] + i * step[0] + k * index_step], x + first[1] + i * step[1],
         source + first[2] + i * step[2] + k * s_step);
     };
-    if (s_step == 1) {  // the order in which memory is near
+    // The order in which memory is near.
+    if (s_step == 1) {  // equivalent: along the axis the order is the same in both
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t k = 0; k < m; ++k) pick(i, k);
     } else {
@@ -295,7 +296,7 @@ Tensor Tensor::operator[](const Tensor& index) const {
     for (int axis = 1; axis < rank(); ++axis) shape.push_back(size(axis));
     return gradus::reshape(gradus::index_select(*this, 0, gradus::flatten(index)), shape);
   }
-  Shape shape = {-1};
+  Shape shape = {index.numel()};
   for (int axis = 0; axis < rank(); ++axis) {
     require<ShapeError>(axis >= index.rank() || size(axis) == index.size(axis), "[]: a mask ",
                         index.shape(), " for ", shape_, ": the axes it has must be the first ones");
@@ -308,7 +309,6 @@ Tensor Tensor::operator[](const Tensor& index) const {
   for (std::size_t i = 0; i < chosen.size(); ++i)
     if (chosen[i]) rows.push_back(static_cast<std::int64_t>(i));
   const auto count = static_cast<std::int64_t>(rows.size());
-  shape[0] = std::ssize(chosen);
   return gradus::index_select(gradus::reshape(*this, shape), 0, tensor(rows, {count}));
 }
 

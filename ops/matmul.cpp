@@ -66,8 +66,7 @@ struct Operand {
     transposed = false;
     stride = std::max<std::int64_t>(row, 1);
     if (column == 1 && row >= n) return true;
-    const std::int64_t down = m == 1 ? 1 : x.strides()[r - 2],
-                       across = n == 1 ? m : x.strides()[r - 1];
+    const std::int64_t down = m == 1 ? 1 : x.strides()[r - 2], across = x.strides()[r - 1];
     transposed = true;
     stride = std::max<std::int64_t>(across, 1);
     return down == 1 && across >= m;
@@ -101,7 +100,8 @@ Tensor kernel::batched_product(const Tensor& a, const Tensor& b) {
       multiply(Matrix<T>(to + i * m * n, m, n), left.matrix<T>(i, leading),
                right.matrix<T>(i, leading), {.threads = threads});
     };
-    if (batches < num_threads())  // few products: each is split over the threads
+    // Few products: each is split over the threads.
+    if (batches < num_threads())  // equivalent: the same products, with idle threads
       for (std::int64_t i = 0; i < batches; ++i) product(i, products::Threads::all);
     else
       parallel_for(batches, rows_grain(m * n), [&](std::int64_t begin, std::int64_t end) {

@@ -23,7 +23,7 @@ Tensor for_each_pair(const char* name, PositionList queries, PositionList keys,
                       examples, " examples");
   const std::size_t T = queries.size() / B, S = keys.size() / B;
   std::vector<decltype(value(std::int64_t{0}))> out;
-  out.reserve(B * T * S);
+  out.reserve(B * T * S);  // equivalent: it grows by itself, too
   for (std::size_t b = 0; b < B; ++b)
     for (std::size_t i = 0; i < T; ++i)
       for (std::size_t j = 0; j < S; ++j)
@@ -39,8 +39,8 @@ double slope(std::int64_t i, std::int64_t heads) {
 
 void check_buckets(const RelativeBuckets& o) {
   const std::int64_t one_way = o.bidirectional ? o.count / 2 : o.count;
-  require(one_way >= 2 && one_way % 2 == 0 && (!o.bidirectional || o.count % 2 == 0),
-          "relative_bucket: ", o.count, " buckets: each direction needs an even number of them");
+  require(one_way >= 2 && one_way % 2 == 0 && o.count % 2 == 0, "relative_bucket: ", o.count,
+          " buckets: each direction needs an even number of them");
   require(o.max_distance > one_way / 2, "relative_bucket: a max_distance of ", o.max_distance,
           " is within the ", one_way / 2, " buckets that hold one distance each");
 }
@@ -51,7 +51,7 @@ Tensor position_distances(PositionList queries, PositionList keys, std::int64_t 
                           Dtype dtype) {
   const Tensor apart = kernel::convert(
       for_each_pair("position_distances", queries, keys, examples,
-                    [](std::int64_t d) { return static_cast<double>(d < 0 ? -d : d); }),
+                    [](std::int64_t d) { return std::abs(static_cast<double>(d)); }),
       dtype);
   return examples == 0 ? apart : unsqueeze(apart, 1);
 }

@@ -82,7 +82,7 @@ void write_order(const Line<T>& x, std::int64_t count, Before before, std::int64
     const T left = x[a], right = x[b];
     return before(left, right) || (!before(right, left) && a < b);
   };
-  if (count == x.n)
+  if (count == x.n)  // equivalent: both give the same order; one is quicker for all of it
     std::sort(order.begin(), order.end(), first);
   else
     std::partial_sort(order.begin(), order.begin() + count, order.end(), first);
@@ -205,15 +205,11 @@ struct Multinomial final : Op {
     std::vector<double> running(w.size());
     const double largest = *std::max_element(w.begin(), w.end());  // keeps the sum finite
     double total = 0;
-    std::int64_t last = 0;  // the last one above 0: rounding may let u · total reach the total
-    for (std::size_t i = 0; i < w.size(); ++i) {
-      running[i] = total += w[i] / largest;
-      if (w[i] > 0) last = static_cast<std::int64_t>(i);
-    }
+    for (std::size_t i = 0; i < w.size(); ++i) running[i] = total += w[i] / largest;
     for (std::int64_t i = 0; i < count; ++i) {
+      // total ≥ 1 and uniform() ≤ 1 − 2⁻⁵³, so that their product is rounded to less than total
       const double u = random.uniform(row * count + i) * total;
-      const auto at = std::upper_bound(running.begin(), running.end(), u) - running.begin();
-      y[i] = std::min<std::int64_t>(at, last);
+      y[i] = std::upper_bound(running.begin(), running.end(), u) - running.begin();
     }
   }
 

@@ -21,14 +21,14 @@ namespace {
 /// The strides with which x's numbers look like `shape` where they lie; none if there are none.
 std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
   if (x.is_contiguous()) return contiguous_strides(shape);
+  // equivalent: axes of size 1 that stand first have any stride
   Strides out = Strides::filled(shape.rank(), 1);
   int to = shape.rank() - 1;
   for (int axis = x.rank() - 1; axis >= 0;) {
     std::int64_t block = x.shape()[axis], step = x.strides()[axis];  // axes that are one in memory
     for (--axis; axis >= 0; --axis) {
       if (x.shape()[axis] == 1) continue;
-      if (block != 1 && x.strides()[axis] != step * block) break;
-      if (block == 1) step = x.strides()[axis];
+      if (x.strides()[axis] != step * block) break;
       block *= x.shape()[axis];
     }
     // `shape` has as many elements as x: its axes fill the block, or they do not fit.

@@ -147,7 +147,7 @@ class Combined final : public Mask::Rule {
     const Coverage a = a_->coverage(block), b = b_->coverage(block);
     const Coverage decides = both_ ? Coverage::none : Coverage::all;  // one of these is enough
     if (a == decides || b == decides) return decides;
-    return a == Coverage::some || b == Coverage::some ? Coverage::some : a;
+    return b == Coverage::some ? b : a;
   }
   void check_sizes(const MaskSizes& sizes, bool whole) const override {
     a_->check_sizes(sizes, whole);
@@ -168,8 +168,9 @@ bool only_later(const Tensor& allowed) {
   if (allowed.rank() != 2 || allowed.size(0) != allowed.size(1) || allowed.size(0) < 3)
     return false;
   const bool* at = allowed.data<bool>();
-  for (std::int64_t i = 0; i < allowed.size(0); ++i)
-    for (std::int64_t j = 0; j < allowed.size(1); ++j)
+  const std::int64_t n = allowed.size(0);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
       if (at[i * allowed.strides()[0] + j * allowed.strides()[1]] != (j > i)) return false;
   return true;
 }

@@ -20,14 +20,13 @@ std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
     require(at >= -1, "remap_positions: a position of ", at, " at row ", row,
             ": positions count from 0, and −1 says that nothing is there");
     // equivalent: more runs say the same
-    const bool follows =
-        !runs.empty() && (at < 0 ? runs.back().position < 0
+    if (!runs.empty() && (at < 0 ? runs.back().position < 0
                                  : runs.back().position >= 0 &&
-                                       runs.back().position + row - runs.back().first == at);
-    if (follows)
+                                       runs.back().position + row - runs.back().first == at)) {
       ++runs.back().last;
-    else
+    } else {
       runs.push_back({row, row + 1, at});
+    }
   }
   return runs;
 }

@@ -1,0 +1,206 @@
+// Which buffers operations keep, write over, share and copy; and which operations an observer sees.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gradus/base/memory.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/observer.h"
+#include "gradus/engine/strided.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::testing {
+namespace {
+
+using naive::Numbers;
+using naive::numbers;
+
+Tensor leaf(const Numbers& values) { return tensor(values, {std::ssize(values)}).requires_grad_(); }
+
+/// The name of each operation that runs, and where its inputs lie.
+struct Names final : Observer {
+  std::vector<std::string> names;
+  std::vector<const Storage*> inputs;
+  void op_begin(const Op& op, std::span<const Tensor* const> x) override {
+    names.emplace_back(op.name());
+    for (const Tensor* each : x) inputs.push_back(each->storage().get());
+  }
+};
+
+Names seen(const std::function<void()>& f) {
+  Names names;
+  const ObserverScope scope(names);
+  f();
+  return names;
+}
+
+/// Reads the inputs when the operation has run.
+struct Late final : Observer {
+  Numbers values;
+  void op_end(const Op&, std::span<const Tensor* const> x, const Tensor&) override {
+    for (const Tensor* each : x)
+      for (const double value : numbers(*each)) values.push_back(value);
+  }
+};
+
+/// Bytes that f takes beside its result's.
+std::int64_t extra_bytes(const std::function<Tensor()>& f) {
+  const std::int64_t live = memory::usage().live_bytes;
+  memory::reset_peak();
+  const Tensor y = f();
+  return memory::usage().peak_bytes - live - static_cast<std::int64_t>(y.storage()->bytes());
+}
+
+}  // namespace
+
+TEST_CASE("a factor, a quotient or a power is kept only where a gradient needs it") {
+  const Tensor constant = tensor({2, 3}, Dtype::f64), w = leaf({5, 7});
+  const auto input_kept = [&](const std::function<Tensor(const Tensor&)>& f) {
+    Tensor x = w * 2.0;
+    const std::weak_ptr<const Storage> storage = x.storage();
+    const Tensor y = f(x);
+    x = {};
+    return !storage.expired();
+  };
+  CHECK(!input_kept([&](const Tensor& x) { return constant * x; }));
+  CHECK(!input_kept([&](const Tensor& x) { return x * constant; }));
+  CHECK(input_kept([&](const Tensor& x) { return w * x; }));
+  const auto output_kept = [](Tensor y) {
+    const std::weak_ptr<const Storage> storage = y.storage();
+    const Tensor sum = y + 1.0;
+    y = {};
+    return !storage.expired();
+  };
+  CHECK(!output_kept(w / constant));
+  CHECK(output_kept(constant / w));
+  CHECK(!output_kept(pow(w, constant)));
+  CHECK(output_kept(pow(constant, w)));
+}
+
+TEST_CASE("a sum that was written over a temporary may be written over in turn") {
+  const Tensor x = leaf({1, 2});
+  Tensor y = x + tensor({10, 20}, Dtype::f64);
+  const void* buffer = y.data<double>();
+  const Tensor z = x + std::move(y);
+  CHECK(z.data<double>() == buffer);
+  CHECK(numbers(z) == Numbers{12, 24});
+}
+
+TEST_CASE("a temporary that lies turned is no place for a sum") {
+  Tensor turned = tensor({{1, 2}, {3, 4}}, Dtype::f64);
+  turned = transpose(turned);
+  const Tensor sum = tensor({{10, 20}, {30, 40}}, Dtype::f64) + std::move(turned);
+  CHECK(numbers(sum) == Numbers{11, 23, 32, 44});
+}
+
+TEST_CASE("an observer finds the operands of a sum unchanged, in their order") {
+  const Tensor x = leaf({1, 2});
+  Late late;
+  {
+    const ObserverScope scope(late);
+    x + tensor({10, 20}, Dtype::f64);
+  }
+  CHECK(late.values == Numbers{1, 2, 10, 20});
+  Tensor y = tensor({3, 4}, Dtype::f64);
+  const Storage* second = y.storage().get();
+  const Names of_sum = seen([&] { x + std::move(y); });
+  CHECK(of_sum.inputs == std::vector<const Storage*>{x.storage().get(), second});
+}
+
+TEST_CASE("operations that say how they turn out have the name of the function") {
+  const Tensor x = ones({2, 3}), truth = x > 0.0;
+  CHECK(seen([&] { all(truth, 1); }).names == std::vector<std::string>{"all"});
+  CHECK(seen([&] { any(truth, 1); }).names == std::vector<std::string>{"any"});
+  CHECK(seen([&] { argmax(x, 1); }).names == std::vector<std::string>{"argmax"});
+  CHECK(seen([&] { argmin(x, 1); }).names == std::vector<std::string>{"argmin"});
+  CHECK(seen([&] { tril(x); }).names == std::vector<std::string>{"tril"});
+  CHECK(seen([&] { triu(x); }).names == std::vector<std::string>{"triu"});
+  CHECK(seen([&] { contiguous(x); }).names.empty());
+  CHECK(seen([&] { contiguous(transpose(x)); }).names ==
+        std::vector<std::string>{"transpose", "contiguous"});
+}
+
+TEST_CASE("x op= y is x = x op y, of tensors and of numbers") {
+  const Tensor x = tensor({6, 8}, Dtype::f64), y = tensor({3, 2}, Dtype::f64);
+  const auto after = [&](const std::function<void(Tensor&)>& f) {
+    Tensor changed = x;
+    f(changed);
+    CHECK(numbers(x) == Numbers{6, 8});
+    return numbers(changed);
+  };
+  CHECK(after([&](Tensor& t) { t += y; }) == Numbers{9, 10});
+  CHECK(after([&](Tensor& t) { t -= y; }) == Numbers{3, 6});
+  CHECK(after([&](Tensor& t) { t *= y; }) == Numbers{18, 16});
+  CHECK(after([&](Tensor& t) { t /= y; }) == Numbers{2, 4});
+  CHECK(after([&](Tensor& t) { t += 2; }) == Numbers{8, 10});
+  CHECK(after([&](Tensor& t) { t -= 2; }) == Numbers{4, 6});
+  CHECK(after([&](Tensor& t) { t *= 2; }) == Numbers{12, 16});
+  CHECK(after([&](Tensor& t) { t /= 2; }) == Numbers{3, 4});
+}
+
+TEST_CASE("what is turned round is copied, however small") {
+  for (const Shape& shape : {Shape{1}, Shape{3}, Shape{2, 3}}) {
+    const Tensor x = arange(numel(shape)).view(shape), y = flip(x, {0});
+    CHECK(y.storage() != x.storage());
+    CHECK(y.is_contiguous());
+  }
+  const Tensor one = ones({1, 1});
+  CHECK(numbers(triu(one, 1)) == Numbers{0});
+  CHECK(numbers(tril(one, -1)) == Numbers{0});
+  CHECK(tril(zeros({3, 0})).shape() == Shape{3, 0});
+  CHECK(triu(zeros({0, 3})).shape() == Shape{0, 3});
+}
+
+TEST_CASE("reshape joins axes that follow each other, those of size 1 between them") {
+  const Tensor x = arange(4 * 6 * 5).view({4, 6, 5});
+  const Tensor part = slice(x, 2, 0, 3), apart = slice(x, 1, 0, 4);
+  const auto check_view = [&](const Tensor& from, const Shape& shape) {
+    CAPTURE(from.shape(), shape);
+    const Tensor y = reshape(from, shape);
+    CHECK(y.storage() == x.storage());
+    CHECK(numbers(y.to(Dtype::f64)) == numbers(from.to(Dtype::f64)));
+  };
+  check_view(part, {24, 3});
+  check_view(part, {2, 12, 3});
+  check_view(unsqueeze(part, 1), {24, 3});
+  check_view(unsqueeze(unsqueeze(part, 1), 3), {24, 3});
+  check_view(unsqueeze(part, 3), {24, 3});
+  check_view(kernel::strided_view(x, {4, 1, 6, 3}, {30, 7, 5, 1}, 0), {24, 3});
+  check_view(kernel::strided_view(x, {4, 6, 1, 3, 1}, {30, 5, 0, 1, 9}, 0), {24, 3});
+  check_view(unsqueeze(slice(x, 2, 2, 3), 3), {24});
+  check_view(unsqueeze(apart, 0), {4, 20});
+  check_view(unsqueeze(apart, 1), {2, 2, 4, 5});
+}
+
+TEST_CASE("products of views take no memory beside the result, whatever axes of size 1 step by") {
+  const Tensor x = randn({6, 8}, Dtype::f64), wide = randn({8, 3}, Dtype::f64);
+  const auto view = [&](const Shape& shape, const Strides& strides) {
+    return kernel::strided_view(x, shape, strides, 0);
+  };
+  const auto check = [&](const Tensor& a, const Tensor& b) {
+    CAPTURE(a.shape(), a.strides(), b.shape(), b.strides());
+    const Tensor left = clone(a), second = clone(b);
+    const Numbers right = numbers(matmul(left, second)), got = numbers(matmul(a, b));
+    for (std::size_t i = 0; i < right.size(); ++i) CHECK(std::abs(got[i] - right[i]) < 1e-12);
+    CHECK(extra_bytes([&] { return matmul(a, b); }) <=
+          extra_bytes([&] { return matmul(left, second); }));
+  };
+  check(transpose(wide), transpose(x));
+  check(x, wide);
+  check(transpose(x), clone(x));
+  check(view({1, 8}, {8, 1}), wide);
+  check(view({1, 8}, {1, 1}), wide);                  // the row overlaps nothing
+  check(view({1, 6}, {1, 8}), view({6, 2}, {8, 1}));  // a column as a row
+  check(view({6, 1}, {8, 1}), view({1, 3}, {2, 1}));
+  check(view({6, 1}, {1, 48}), view({1, 3}, {1, 8}));
+  check(view({6, 1}, {8, 5}), view({1, 3}, {7, 8}));
+  check(view({3, 4}, {8, 1}), view({4, 1}, {8, 3}));
+  check(view({3, 4}, {1, 8}), view({4, 1}, {1, 3}));
+}
+
+}  // namespace gradus::testing
