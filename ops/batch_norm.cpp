@@ -125,7 +125,7 @@ namespace op {
 
 struct BatchNorm final : Op {
   double eps;
-  Saved x, weight, bias;
+  Saved x, weight;
   Tensor statistics;  // [C, 2]: μ, Σ (x − μ)²
 
   explicit BatchNorm(double epsilon) : eps(epsilon) {}
@@ -134,10 +134,8 @@ struct BatchNorm final : Op {
   Tensor forward(const Tensor& input, const Tensor& w, const Tensor& b) {
     x = input;
     weight = w;
-    bias = b;
-    const Tensor packed = channels_exchanged(input),
-                 scale = w.defined() ? kernel::contiguous(w) : w;
-    const Tensor shift = b.defined() ? kernel::contiguous(b) : b;
+    const Tensor packed = channels_exchanged(input), scale = kernel::contiguous(w),
+                 shift = kernel::contiguous(b);
     const std::int64_t channels = input.size(1), n = values_per_channel(input);
     statistics = Tensor::empty({channels, 2}, input.dtype());
     Tensor y = Tensor::empty_like(packed);

@@ -60,7 +60,7 @@ void fold_windows(const Windows& w, std::int64_t B, std::int64_t C, const T* u, 
 /// y[t] += w · x[t·stride] for n places, and its backward x[t·stride] += w · y[t].
 template <class T>
 GRADUS_INLINE void add_tap(T w, const T* x, std::int64_t stride, T* y, std::int64_t n) {
-  if (stride == 1)
+  if (stride == 1)  // equivalent: a step of 1 is a case of any
     for (std::int64_t t = 0; t < n; ++t) y[t] += w * x[t];
   else
     for (std::int64_t t = 0; t < n; ++t) y[t] += w * x[t * stride];

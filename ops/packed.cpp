@@ -15,7 +15,7 @@ PackedMatrix pack(const Tensor& weight, Precision precision) {
                       ", and must be [out, in]");
   require<DtypeError>(weight.dtype() == Dtype::f32, "pack: the weight is ", weight.dtype(),
                       ": f32 can be packed; convert it with to(weight, Dtype::f32)");
-  const Tensor rows = kernel::contiguous(weight.detach());
+  const Tensor rows = kernel::contiguous(weight);
   return {Matrix<const float>(rows.data<float>(), rows.size(0), rows.size(1)), precision};
 }
 

@@ -134,6 +134,7 @@ template <class T>
 GRADUS_INLINE T bound_as(double bound) {
   if constexpr (std::is_same_v<T, std::int64_t>) {
     if (bound >= 0x1p63) return std::numeric_limits<T>::max();
+    // equivalent: the standard leaves it open, processors give the lowest for what is too low
     if (bound < -0x1p63) return std::numeric_limits<T>::lowest();
   }
   return static_cast<T>(bound);

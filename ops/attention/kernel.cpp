@@ -109,8 +109,9 @@ template <class T>
 KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std::int64_t b,
                     std::int64_t h) {
   const Matrix<const T> k = x.k.rows(b, h, {0, p.S}), v = x.v.rows(b, h, {0, p.S});
+  // equivalent: the same numbers, packed or not
   if (p.T <= kFewQueries) return {{}, k.transpose(), v};
-  const std::int64_t stride = padded_stride(p.S);
+  const std::int64_t stride = padded_stride(p.S);  // equivalent: room between rows
   Tensor packed = Tensor::empty({p.D * stride + p.S * p.Dv}, dtype_of<T>);
   T *kt = packed.mutable_data<T>(), *values = kt + p.D * stride;
   for (std::int64_t first = 0; first < p.S; first += kMaxSpan) {  // what is read once stays near
@@ -139,7 +140,7 @@ void forward_block(const AttentionProblem& p, const Block& block, const Attentio
   const std::int64_t rows = o.rows;
   T *packed = buffer, *scores = packed + kMaxQueries * p.D;
   copy_rows(x.q.row(block.b, block.h, block.queries.first), x.q.row_stride, rows, p.D, packed, p.D);
-  fetch_rows(o.data, o.stride, rows, p.Dv);
+  fetch_rows(o.data, o.stride, rows, p.Dv);  // equivalent: a hint to the processor
   T m[kMaxQueries], l[kMaxQueries], keep[kMaxQueries];
   std::uint32_t words[kMaxSpan];
   std::fill_n(m, rows, static_cast<T>(kHidden));
@@ -153,6 +154,7 @@ void forward_block(const AttentionProblem& p, const Block& block, const Attentio
     for (std::int64_t r = 0; r < rows; ++r) {
       if (p.dropout.threshold)
         simd::run<drop_row<T>>(scores + r * n, n, draw<T>(p, block, r, keys, words));
+      // equivalent: by 1, or of what the first product writes over
       if (!first && keep[r] != T{1}) simd::run<scale_row<T>>(o.at(r, 0), p.Dv, keep[r]);
     }
     multiply(o, {scores, rows, n}, head.v.row_range(keys.first, keys.last),
@@ -167,7 +169,8 @@ void forward_block(const AttentionProblem& p, const Block& block, const Attentio
 template <class T>
 void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
                        const HeadsView<T>& o, T* lse) {
-  const std::int64_t size = block_size(p), blocks = (p.T + size - 1) / size;
+  const std::int64_t size = block_size(p);
+  const std::int64_t blocks = (p.T + size - 1) / size;  // equivalent: more have no queries
   std::vector<KeyHead<T>> shared(static_cast<std::size_t>(p.B * p.Hk));
   parallel_for(std::ssize(shared), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n)
@@ -175,6 +178,7 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
   });
   // Blocks from the last to the first: under a causal mask those are the longest.
   parallel_for(p.B * p.H * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    // equivalent: room to spare
     const std::int64_t width = p.D + std::min(p.S, span_size(p));
     Tensor buffer = Tensor::empty({kMaxQueries, width}, dtype_of<T>);
     for (std::int64_t item = begin; item < end; ++item) {

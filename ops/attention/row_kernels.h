@@ -135,10 +135,10 @@ struct PairRow {
         const Strides& stride = p.bias.strides();
         score += p.bias.data<T>()[b * stride[0] + h * stride[1] + i * stride[2] + j * stride[3]];
       }
-      const bool drops = p.dropout.threshold != 0, kept = p.dropout.keeps(p.index(b, h, i, j));
       keys.push_back(j);
       scores.push_back(score);
-      keep.push_back(!drops ? T{1} : kept ? static_cast<T>(p.dropout.scale) : T{0});
+      const bool kept = p.dropout.keeps(p.index(b, h, i, j));
+      keep.push_back(kept ? static_cast<T>(p.dropout.scale) : T{0});
     }
   }
 };
@@ -149,10 +149,11 @@ void forward_pairs(const AttentionProblem& p, const Block& block, const Attentio
   const std::int64_t b = block.b, h = block.h;
   for (std::int64_t i = block.queries.first; i < block.queries.last; ++i) {
     const PairRow<T> row(p, b, h, i, x);
-    T m = -std::numeric_limits<T>::infinity(), l = 0;
+    constexpr T kNone = -std::numeric_limits<T>::infinity();
+    T m = kNone, l = 0;
     // equivalent: of equals any
     for (const T score : row.scores) m = score > m || std::isnan(score) ? score : m;
-    for (const T score : row.scores) l += std::isinf(m) && m < 0 ? T{0} : std::exp(score - m);
+    for (const T score : row.scores) l += m == kNone ? T{0} : std::exp(score - m);
     T* out = o.row(b, h, i);
     std::fill_n(out, p.Dv, T{0});
     for (std::size_t n = 0; n < row.keys.size(); ++n) {

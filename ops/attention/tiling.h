@@ -52,6 +52,7 @@ inline void add_visible(const AttentionProblem& p, const Block& block, Range key
   const Coverage seen = p.mask.coverage({block.b, block.h, q.first, q.last, keys.first, keys.last});
   if (seen == Coverage::none) return;
   if (seen == Coverage::all || keys.size() <= kTile) return append(spans, keys, span_size(p));
+  // equivalent: other whole tiles are asked about, which gives the same spans
   const std::int64_t half = (keys.size() / 2 + kTile - 1) / kTile * kTile;
   add_visible(p, block, {keys.first, keys.first + half}, spans);
   add_visible(p, block, {keys.first + half, keys.last}, spans);

@@ -186,10 +186,13 @@ TEST_CASE("pair by pair: infinite scores give NaN, rows of nothing 0") {
     const kernel::HeadsView<float> to{o.mutable_data<float>(), 1, 1, 1, 1};
     kernel::forward_pairs<float>(p, {0, 0, {0, 1}}, {read(q), read(k), read(v)}, to,
                                  lse.mutable_data<float>());
-    if (score > 0)
+    if (score > 0) {
       CHECK(std::isnan(o.to_vector<float>()[0]));
-    else
+      CHECK(std::isnan(lse.item()));
+    } else {
       CHECK(o.to_vector<float>()[0] == 0);
+      CHECK(lse.item() == -std::numeric_limits<double>::infinity());
+    }
   }
 }
 

@@ -14,6 +14,7 @@
 #include "gradus/base/simd.h"
 #include "gradus/engine/backward.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/kernels/rows.h"
 #include "gradus/ops/ops.h"
 #include "gradus/ops/position_bias.h"
 #include "gradus/tests/support/catch.h"
@@ -175,6 +176,54 @@ TEST_CASE("picking by an index that does not lie in a row, and its gradient") {
   check([](const Tensor& x, const Tensor& i) { return x[i]; }, strided, packed);
   check([](const Tensor& x, const Tensor& i) { return embedding(x, i); }, strided, packed);
   check([](const Tensor& x, const Tensor& i) { return scatter_add(x, 0, i, x); }, turned, square);
+}
+
+TEST_CASE("an index that had to be copied may change before backward") {
+  const auto check = [](const std::function<Tensor(const Tensor&, const Tensor&)>& f, int rank) {
+    Tensor positions = tensor(Whole{2, 0, 1, 1, 0, 2}, {3, 2});
+    const Tensor x = tensor({{1, 2}, {3, 4}, {5, 6}}, Dtype::f64).requires_grad_();
+    const auto index = [&] {
+      return rank == 1 ? select(positions, 1, 0) : transpose(reshape(positions, {2, 3}));
+    };
+    const Tensor right = grad(sum(square(f(x, index()))), x);
+    const Tensor y = sum(square(f(x, index())));
+    positions.fill_(1);
+    CHECK(numbers(grad(y, x)) == numbers(right));
+  };
+  check([](const Tensor& x, const Tensor& i) { return index_select(x, 0, i); }, 1);
+  check([](const Tensor& x, const Tensor& i) { return embedding(x, i); }, 1);
+  check([](const Tensor& x, const Tensor& i) { return gather(x, 0, i); }, 2);
+  const Tensor zero = zeros({3, 2}, Dtype::f64);
+  check([&](const Tensor& x, const Tensor& i) { return scatter_add(zero, 0, i, x); }, 2);
+}
+
+TEST_CASE("sums over rows are cut into at most 32 chunks") {
+  for (const std::int64_t length : {1, 100, 16384, 40000})
+    for (const std::int64_t rows : {1, 31, 32, 33, 63, 64, 65, 1000, 1000000}) {
+      CAPTURE(length, rows);
+      const Rows all(expand(zeros({1, 1}), {rows, length}));
+      std::int64_t least = rows_grain(length);
+      while (least * 32 < rows) ++least;
+      CHECK(summing_grain(all) == least);
+    }
+}
+
+TEST_CASE("products with derivatives want a vector for each input, and leave inputs as they were") {
+  const Tensor one = tensor(2, Dtype::f64), x = tensor({1, 3}, Dtype::f64).requires_grad_();
+  const TensorFunction f = [](const std::vector<Tensor>& in) { return in[0] * in[0]; };
+  CHECK(has(message_of<ShapeError>([&] { jvp(f, {one}, {Tensor()}); }), "tangent 0 is undefined"));
+  CHECK(jvp(f, {one}, {one}).tangent.item() == 8);
+  CHECK(!one.requires_grad());
+  CHECK(has(message_of<ValueError>([&] {
+              hessian_vector_product(sum(x * x), {x}, {x.detach(), x.detach()});
+            }),
+            "hessian_vector_product: 2 vectors for 1 inputs: one each"));
+}
+
+TEST_CASE("norms and variances at the border of what is taken") {
+  const Tensor x = tensor({{1, 3}, {2, 6}}, Dtype::f64);
+  CHECK(numbers(layer_norm(x, {}, {}, 0)) == Numbers{-1, 1, -1, 1});
+  CHECK(std::isnan(var(tensor({3}, Dtype::f64), {0}, false, 2).item()));
 }
 
 TEST_CASE("a mask chooses the first row, and rows of nothing") {

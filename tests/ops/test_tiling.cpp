@@ -69,4 +69,20 @@ TEST_CASE("how attention is cut into blocks, spans and parts") {
   check_said("tiling", said);
 }
 
+TEST_CASE("few keys are as many as the widest span has, and are taken at once") {
+  const auto few = [](std::int64_t keys, std::int64_t heads) {
+    AttentionProblem p = problem(40, 1000, prefix_mask(keys));
+    p.H = heads;
+    return kernel::sees_few_keys(p);
+  };
+  CHECK(few(480, 2));
+  CHECK(few(512, 2));
+  CHECK(!few(513, 2));
+  CHECK(!few(480, 0));
+  AttentionProblem wide = problem(40, 1000, {}, 64, 64);
+  CHECK(kernel::span_size(wide) == 128);
+  wide.narrow = true;
+  CHECK(kernel::span_size(wide) == 512);
+}
+
 }  // namespace gradus::testing
