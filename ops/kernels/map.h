@@ -13,7 +13,7 @@ namespace gradus {
 
 template <class R, class T, class F>
 GRADUS_INLINE void map_row(const T* x, std::int64_t x_step, R* y, std::int64_t n, F f) {
-  if (x_step == 1)
+  if (x_step == 1)  // equivalent: a step of 1 is a case of any
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
   else
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i * x_step]);
@@ -42,6 +42,7 @@ template <class T, class R = T, class F>
 void map_into(Tensor& y, const Tensor& x, F f) {
   const T* from = x.data<T>();
   R* to = y.mutable_data<R>();
+  // equivalent: the rows below give the same
   if (x.numel() <= kSmall && x.is_contiguous())
     return simd::run<map_row<R, T, F>>(from, 1, to, x.numel(), f);
   const Strides strides[] = {x.strides(), y.strides()};
@@ -67,7 +68,6 @@ void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
 
 /// An empty tensor for the result of a and b broadcast together.
 inline Tensor empty_for(const char* op, const Tensor& a, const Tensor& b, Dtype dtype) {
-  if (a.shape() == b.shape()) return Tensor::empty(a.shape(), dtype);
   return Tensor::empty(broadcast_shapes(op, a.shape(), b.shape()), dtype);
 }
 

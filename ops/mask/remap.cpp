@@ -111,7 +111,7 @@ class Remapped final : public Mask::Rule {
 
  private:
   std::int64_t query_position(const QueryKey& pair) const {
-    std::int64_t at = -1;
+    std::int64_t at = -1;  // equivalent: it is written over
     queries_.each(pair.example, pair.query, pair.query + 1, [&](const Run& query) {
       at = query.position;
       return false;
