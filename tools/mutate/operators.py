@@ -15,15 +15,17 @@ ANOTHER = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "std::max":
            "logical_or": "logical_and", "logical_and": "logical_or", "sin": "cos", "cos": "sin",
            "tril": "triu", "triu": "tril", "index_select": "gather"}
 SYMMETRIC = {"std::swap", "std::max", "std::min", "vmath::dot", "dot_row", "logical_or", "logical_and", "equal",
-             "broadcast_shapes", "maximum", "minimum"}
-NO_ORDER = {"transpose": 1, "std::clamp": 0}  # of these arguments and the next ones: axes; a number and its floor
+             "broadcast_shapes", "maximum", "minimum", "worse", "distance", "largest_distance", "worst_of",
+             "std::strcmp", "std::memcmp"}  # of equals both say 0
+NO_ORDER = {"transpose": 1, "std::clamp": 0, "close": 0}  # of these arguments and the next ones: axes, a number and
+                                                          # its floor, what is compared
 WHOLE = re.compile(r"[A-Zijknrv]|\d+|.*\b(size|numel|count|rank|length)\([^()]*\)")  # below 2²⁴: float holds it
 TOLERANCE = re.compile(r"[\d.]+e-?\d+")  # no number is exactly as large
 PRODUCTS = {"matmul", "weighted_sum", "pair_products"}
 SAME_WITHOUT = {"std::move", "std::span", "attached",  # a copy for a move
                 # made of their argument without the name, too
                 "std::vector", "std::setprecision", "std::setw", "std::string", "std::string_view", "std::ifstream",
-                "fs::path", "std::filesystem::path", "double", "float", "int", "std::int64_t", "std::size_t"}
+                "std::chrono::duration", "fs::path", "std::filesystem::path", "double", "float", "int", "std::int64_t", "std::size_t"}
 DROPPED_CALLS = {"contiguous", "detach", "clone"}
 
 
