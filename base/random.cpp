@@ -212,9 +212,8 @@ void RandomStream::words(std::int64_t first, std::int64_t count, Word* words) co
   Word some[kWords];  // a group of which only a part is wanted
   for (std::int64_t n = 0; count > 0; first += n, words += n, count -= n) {
     const auto block = static_cast<std::uint64_t>(first) / 4;
-    const std::int64_t skip = first % 4;
     // equivalent: by groups or in parts, the words are the same
-    const std::int64_t groups = skip == 0 ? count / kWords : 0;
+    const std::int64_t skip = first % 4, groups = skip == 0 ? count / kWords : 0;
     // equivalent: as above
     n = groups > 0 ? groups * kWords : std::min(count, kWords - skip);
     fill_groups(*this, block, std::max<std::int64_t>(groups, 1), groups > 0 ? words : some);
