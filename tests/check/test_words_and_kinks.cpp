@@ -52,7 +52,7 @@ TEST_CASE("words: lines are as full as they can be, in characters, not in bytes"
     CHECK(wrapped(text, seed % 5) == wrapped_by_words(text, seed % 5));
   }
   const std::string longest(180, 'x');
-  for (const std::string& before : {"", "a few words ", "ä "}) {
+  for (const std::string before : {"", "a few words ", "ä "}) {
     std::string joined_up = wrapped(before + longest + " and more", 2),
                 wanted = before + longest + "andmore";
     std::istringstream lines(joined_up);

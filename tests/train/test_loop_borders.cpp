@@ -75,8 +75,8 @@ TEST_CASE("of several processes one shows and tells, and all stop where one is a
     });
     const std::int64_t last = asked < 0 ? 8 : 1;  // the first evaluation is the best
     CHECK(steps == std::vector<std::int64_t>(3, last));
-    CHECK(count_of(said, "step 2/12 ") == (asked < 0 ? 1 : 0));
-    CHECK(count_of(said, "in 3 evaluations: stopped") == (asked < 0 ? 1 : 0));
+    CHECK(count_of(said, "step 2/12 ") == std::size_t{asked < 0});
+    CHECK(count_of(said, "in 3 evaluations: stopped") == std::size_t{asked < 0});
   }
 }
 
