@@ -110,7 +110,8 @@ struct Pool {
       if (big.free && big.bytes >= bytes && big.bytes - bytes <= bytes / 4)
         if (best == nullptr || big.bytes < best->bytes) best = &big;
     if (best == nullptr) {
-      bigs.reserve(bigs.size() + 1);  // before map(): nothing may fail after it
+      // Before map(): nothing may fail after it.
+      bigs.reserve(bigs.size() + 1);  // equivalent: emplace_back() has room made, or fails, later
       const std::size_t rounded = class_bytes(size_class(bytes));
       best = &bigs.emplace_back(Big{map(rounded), rounded, true});
     }

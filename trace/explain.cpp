@@ -30,8 +30,7 @@ std::vector<Line> in_order(const std::vector<const Node*>& nodes) {
   std::unordered_map<const Node*, std::size_t> users;  // whose lines are still to come
   for (const Node* node : nodes)
     for (const Node* input : inputs_of(*node)) ++users[input];
-  std::vector<Line> order, stack;
-  if (!nodes.empty()) stack.push_back({nodes.front(), 0, false});
+  std::vector<Line> order, stack{{nodes.front(), 0, false}};
   while (!stack.empty()) {
     const Line line = stack.back();
     stack.pop_back();

@@ -52,7 +52,6 @@ struct Definition {
   std::vector<std::string> lines = {}, names = {};
 
   void take(const std::string& line, Id number) {
-    if (first == kNone) return;
     lines.push_back(line);
     if (forward == kNone && line.find(" forward(") != std::string::npos) forward = number;
     if (backward == kNone && line.find(" backward(") != std::string::npos) backward = number;

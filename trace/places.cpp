@@ -105,7 +105,8 @@ class Writer {
   void show(Id file, const std::set<Id>& named) {
     std::ifstream in(paths_[static_cast<std::size_t>(file)]);
     std::vector<std::string> lines;
-    Id first = 0, number = 0;
+    Id first = 0;  // equivalent: it is set with the first of the lines
+    Id number = 0;
     const auto flush = [&] {
       if (!lines.empty()) sources_.add(file, first, lines);
       lines.clear();
@@ -136,7 +137,7 @@ class Writer {
 
 Id Places::here() {
   std::vector<void*> calls = platform::calls();
-  std::erase(calls, nullptr);
+  std::erase(calls, nullptr);  // equivalent: there are none where the system tells calls
   const auto [at, is_new] = index_.try_emplace(calls, std::ssize(stacks_));
   if (is_new) stacks_.push_back(std::move(calls));
   return at->second;
@@ -145,15 +146,18 @@ Id Places::here() {
 std::string Places::json() const {
   std::set<void*> different;
   for (const auto& stack : stacks_) different.insert(stack.begin(), stack.end());
-  const std::vector<void*> all(different.begin(), different.end());
   std::map<void*, std::vector<Frame>> known;
-  for (std::size_t i = 0; i < all.size(); i += kAtOnce) {
-    const std::vector<void*> some(
-        all.begin() + static_cast<std::ptrdiff_t>(i),
-        all.begin() + static_cast<std::ptrdiff_t>(std::min(i + kAtOnce, all.size())));
+  std::vector<void*> some;
+  const auto ask = [&] {
     std::vector<std::vector<Frame>> frames = platform::frames_of(some);
     for (std::size_t k = 0; k < some.size(); ++k) known[some[k]] = std::move(frames[k]);
+    some.clear();
+  };
+  for (void* call : different) {
+    some.push_back(call);
+    if (some.size() == kAtOnce) ask();
   }
+  ask();
   Writer writer;
   for (const auto& stack : stacks_) writer.stack(stack, known);
   return writer.json();

@@ -76,7 +76,7 @@ GRADUS_ALWAYS_INLINE void read_vector(V& to, const S* from) {
   if constexpr (std::is_same_v<S, float> || std::is_same_v<S, double>) {
     std::memcpy(&to, from, sizeof to);
   } else {
-    to = V{};
+    to = V{};  // equivalent: each lane is set
     for (std::size_t i = 0; i < sizeof(V) / sizeof(float); ++i) to[i] = widen(from[i]);
   }
 }

@@ -35,7 +35,7 @@ GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left
     return;
   }
   for (std::int64_t p = 0; p < a.columns; ++p)
-    if (left >= P::whole_rows)
+    if (left >= P::whole_rows)  // equivalent: a copy of known length takes less time
       std::memcpy(to + p * P::whole_rows, a.data + p * a.stride, P::whole_rows * sizeof(T));
     else
       copy_numbers<Set>(a.data + p * a.stride, a.rows, to + p * P::whole_rows);
@@ -70,7 +70,7 @@ GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
   if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
   if (b.transposed)
     pack_transposed(b, to, P::columns);
-  else if (b.columns < P::columns)
+  else if (b.columns < P::columns)  // equivalent: copies of known length take less time
     kernel::copy_rows(b.data, b.stride, b.rows, b.columns, to, P::columns);
   else
     for (std::int64_t p = 0; p < b.rows; ++p)
@@ -226,11 +226,11 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
     finish_one(c, i, j, options.alpha * sum, finish);
   };
   const std::int64_t k = a.columns;
-  if (form == Form::few_rows) {  // equivalent: which way is faster
-    const Space<T> space(a.transposed ? c.rows * k : 0);
+  if (form == Form::few_rows) {                           // equivalent: which way is faster
+    const Space<T> space(a.transposed ? c.rows * k : 0);  // equivalent: more space
     dots<Set>(k, rows_of(a, space.data), RowsOf<T>{b.data, c.columns, b.stride}, write);
-  } else if (form == Form::few_columns) {  // equivalent: the same
-    const Space<T> space(b.transposed ? 0 : c.columns * k);
+  } else if (form == Form::few_columns) {                    // equivalent: the same
+    const Space<T> space(b.transposed ? 0 : c.columns * k);  // equivalent: more space
     dots<Set>(k, rows_of(b.transpose(), space.data), RowsOf<T>{a.data, c.rows, a.stride},
               [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
   } else if (c.columns == 1 && c.stride == 1 &&  // equivalent: tiles of C itself take longer

@@ -1,6 +1,7 @@
 // Numbers in less room: each conversion, products of every level against a plain loop on the
 // rounded weights, how far rounding is from f32, and what no format holds.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -47,6 +48,19 @@ TEST_CASE("each of the 65,536 numbers of bf16 and f16 is itself after f32") {
                              : to_float16(widen(h)).bits != bits)
       FAIL("f16 " << bits);
   }
+}
+
+TEST_CASE("what is not a number stays so, with its sign, wherever its bits are") {
+  for (int bit = 0; bit < 23; ++bit)
+    for (const std::uint32_t sign : {0u, 0x80000000u}) {
+      CAPTURE(bit, sign);
+      const float nan = std::bit_cast<float>(sign | 0x7F800000u | 1u << bit);
+      const float b = widen(to_bfloat16(nan)), h = widen(to_float16(nan));
+      CHECK(std::isnan(b));
+      CHECK(std::isnan(h));
+      CHECK(std::signbit(b) == (sign != 0));
+      CHECK(std::signbit(h) == (sign != 0));
+    }
 }
 
 TEST_CASE("between two numbers the nearest is taken, and half-way the even one") {

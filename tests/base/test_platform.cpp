@@ -202,6 +202,20 @@ TEST_CASE("memory is what may still be mapped") {
   CHECK(now > before / 4);
 }
 
+TEST_CASE("no memory is one byte, as 0 would say that nothing is known") {
+  rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_AS, &usual) == 0);
+  const Root root;
+  const std::string path = root.path();
+  platform::physical_memory(path);  // leaves room on the heap for what it reads
+  rlimit less = usual;
+  less.rlim_cur = 4096;
+  REQUIRE(::setrlimit(RLIMIT_AS, &less) == 0);
+  const std::size_t now = platform::physical_memory(path);
+  ::setrlimit(RLIMIT_AS, &usual);
+  CHECK(now == 1);
+}
+
 TEST_CASE("memory is the machine's where nothing limits it") {
   const Root root;
   std::ifstream meminfo("/proc/meminfo");

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -84,6 +85,21 @@ TEST_CASE("levels have names, and run asks what level() says") {
     CHECK(ran == (GRADUS_DISPATCHES ? wanted : 0));
     CHECK(simd::run<number<5>>(2) == 7);
   }
+}
+
+TEST_CASE("the widest level is what the processor has") {
+  std::ifstream told("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(told, line) && !line.starts_with("flags")) {
+  }
+  if (!line.starts_with("flags")) return;  // another system, or another processor
+  const auto has = [&](const std::string& flag) {
+    return (line + " ").find(" " + flag + " ") != line.npos;
+  };
+  const bool avx2 = GRADUS_HAS_LEVELS && has("avx2") && has("fma") && has("bmi1") && has("bmi2");
+  const bool avx512 = avx2 && has("avx512f") && has("avx512bw") && has("avx512cd") &&
+                      has("avx512dq") && has("avx512vl");
+  CHECK(simd::widest() == (avx512 ? Level::avx512 : avx2 ? Level::avx2 : Level::baseline));
 }
 
 TEST_CASE("GRADUS_SIMD is asked for a level, and refused with what to set") {

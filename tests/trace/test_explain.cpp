@@ -130,6 +130,19 @@ TEST_CASE("explain leaves out no fewer than three nodes") {
   CHECK(has(lines_for(9)[3], "… 3 nodes: 3 shift"));
 }
 
+TEST_CASE("explain has so many lines and a note, or one line more if that is all") {
+  for (std::size_t products = 1; products < 20; ++products) {
+    Tensor y = leaf({1});
+    for (std::size_t i = 0; i < products; ++i) y = y * leaf({1});
+    for (std::size_t lines = 4; lines < 45; ++lines) {
+      CAPTURE(products, lines);
+      const std::string all = explain(y, lines);
+      CHECK(lines_of(all).size() == std::min(2 * products, lines) + 1);
+      CHECK(has(all, " nodes: ") == (2 * products > lines));
+    }
+  }
+}
+
 TEST_CASE("explain keeps to its number of lines where nothing is a chain") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor y = x;
