@@ -51,6 +51,7 @@ GRADUS_INLINE Exponential reduce(float x) {
   // (eʳ - 1 - r) / r², |r| ≤ ln 2 / 2: the fit's error is 1.4e-8 of eʳ - 1.
   const float p =
       polynomial(r, 0.00138706958f, 0.00836627185f, 0.0416674353f, 0.166665465f, 0.49999997f);
+  // equivalent: power_of_two takes nine bits, which are 0 in kRound's
   const auto bits = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kRound);
   return {p * (r * r) + r, static_cast<std::int32_t>(bits)};
 }

@@ -205,7 +205,7 @@ TEST_CASE("the largest number of a format is held, of either sign, and the next 
 }
 
 TEST_CASE("a row takes its numbers, its scales, and what makes both whole words") {
-  for (int64_t n = 0; n <= 2 * kScaled + 9; ++n) {
+  for (int64_t n = 0; n <= 4 * kScaled + 9; ++n) {
     const auto words = [](int64_t bytes) { return (bytes + 7) / 8 * 8; };
     const int64_t scales = n == 0 ? 0 : (n - 1) / kScaled + 1;
     CHECK(row_bytes(Precision::f32, n) == words(4 * n));

@@ -332,6 +332,21 @@ TEST_CASE("a call is found in the program or in its library, and in none without
   }
 }
 
+TEST_CASE("of what addr2line says only places behind an address are frames") {
+  const Root root;
+  root.write("addr2line",
+             "#!/bin/sh\nshift 2\necho early\necho early.cpp:1\nfor each in \"$@\"; do\n"
+             "echo $each\necho nowhere\necho no place\necho f\necho of:colons.cpp:7\ndone");
+  fs::permissions(root.path() + "/addr2line", fs::perms::all);
+  const gradus::testing::VariableScope scope("PATH", root.path());
+  const auto frames = platform::frames_of({platform::find_symbol("_ZSt9terminatev")});
+  REQUIRE(frames.size() == 1);
+  REQUIRE(frames[0].size() == 1);
+  CHECK(frames[0][0].function == "f");
+  CHECK(frames[0][0].file == "of:colons.cpp");
+  CHECK(frames[0][0].line == 7);
+}
+
 TEST_CASE("the calls that led here go back to main", "[process]") {
   std::vector<std::string> functions;
   for (const std::vector<platform::Frame>& frames : platform::frames_of(platform::calls()))
