@@ -41,7 +41,7 @@ inline double unit_of(double x, double rms) {
 }
 
 /// Steps are powers of two: x ± kh then carries no rounding of its own (or one ulp where it crosses
-/// a power of two).
+/// a power of two). Of the size of v, whatever its sign.
 inline double power_of_two_below(double v) {
   int exponent = 0;  // equivalent: set by frexp
   std::frexp(v, &exponent);
@@ -169,8 +169,8 @@ class Column {
     small_ = natural > 32 * first;
     if (small_ && rises(natural)) look_from(natural);
     try_larger_steps(small_ ? natural : first);
-    if (step_for(std::abs(x_)) < first && (any(&Column::unseen) || any(&Column::rough)))
-      look_from(step_for(std::abs(x_)));
+    if (step_for(x_) < first && (any(&Column::unseen) || any(&Column::rough)))
+      look_from(step_for(x_));
     if (natural < first && any(&Column::unseen)) look_from(natural);
     goal_.one_sided = true;  // at the edge of a domain f has values on one side alone
     if (any(&Column::unseen)) look_from(first);

@@ -171,7 +171,7 @@ inline Matrix complement(const Matrix& x) {
         for (std::size_t i = 0; i < n; ++i) v[i] -= dot * all(r, i);
       }
     const double norm = rms(v) * std::sqrt(static_cast<double>(n));
-    if (norm < 1e-3 || all.rows == n) continue;
+    if (norm < 1e-3) continue;
     for (double& value : v) value /= norm;
     all.values.insert(all.values.end(), v.begin(), v.end());
     ++all.rows;
@@ -193,7 +193,7 @@ inline Matrix orthonormal(Matrix rows) {
 GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count) {
   const auto columns = [rows, count](const Values& x) {  // as rows
     Matrix result{count, rows};
-    for (std::size_t i = 0; i < rows && x.size() == rows * count; ++i)
+    for (std::size_t i = 0; i < rows; ++i)
       for (std::size_t j = 0; j < count; ++j) result(j, i) = x[i * count + j];
     return result;
   };

@@ -216,6 +216,22 @@ TEST_CASE("what completes orthonormal rows is orthonormal, and at right angles t
   CHECK(largest_of(scaled(orthonormal({1, 2, {0.9, 0}}).values, 1)) == Approx(1));
 }
 
+TEST_CASE("what has not the size or the sign of a manifold's points is off by 1") {
+  for (const Manifold& m : {quaternion(), so3(), se3(), frame(3, 2), symmetric(), positive()}) {
+    CAPTURE(m.name);
+    CHECK(m.residual({-1, 0, 0, 0, 1}) == 1);
+  }
+}
+
+TEST_CASE("what completes a row that is nearly an axis is as orthonormal as any") {
+  for (const double off : {2e-3, 1e-2, 0.1}) {
+    const Matrix x{1, 4, {std::sqrt(1 - 3 * off * off), off, off, -off}};
+    const Matrix rest = complement(x);
+    CHECK(orthonormal_residual(rest) <= 1e-15);
+    CHECK(largest_of(product(rest, transposed(x)).values) <= 1e-15);
+  }
+}
+
 TEST_CASE("tables of manifolds are golden/check/manifold_tables.txt") {
   Page page;
   show_residuals(page);
