@@ -95,4 +95,36 @@ TEST_CASE("derivatives that are not linear in dy are golden/check/linear.txt") {
   page.compare("linear.txt");
 }
 
+TEST_CASE("a derivative is linear in dy within ten times rtol, and a millionth at least") {
+  for (const auto& [rtol, share] : {std::pair{1e-2, 0.1}, {1e-3, 1e-2}, {1e-9, 1e-6}})
+    for (const double off : {0.9995, 1.0005}) {
+      RawOptions options;
+      options.rtol = rtol;
+      const double small = 1 - off * share;
+      const Functions f{[](const Arguments& in) { return Values{2 * in[0][0]}; },
+                        [small](const Arguments&, const Values& dy) {
+                          return Arguments{{2 * dy[0] * (std::abs(dy[0]) < 1 ? small : 1)}};
+                        }};
+      const Report report = check_vjp("twice", f, {{"x", {}, {0.75}}}, options);
+      CAPTURE(rtol, off, report.text());
+      CHECK((report.inputs[0].cause.name == "NOT LINEAR") == (off > 1));
+    }
+}
+
+TEST_CASE("elements that are never written are counted") {
+  for (const std::size_t written : {1, 2}) {
+    Functions f{[](const Arguments& in) { return Values{in[0][0] * in[0][1] * in[0][2]}; }};
+    f.into = [written](const Arguments& in, const Values& dy, const Arguments& start) {
+      Arguments dx = start;
+      for (std::size_t j = 0; j < written; ++j)
+        dx[0][j] = dy[0] * in[0][(j + 1) % 3] * in[0][(j + 2) % 3];
+      return dx;
+    };
+    const Report report = check_vjp("product", f, {{"x", {3}, {0.75, -1.5, 2.5}}});
+    INFO(report.text());
+    const std::string count = std::to_string(3 - written) + " of 3 elements of dx";
+    CHECK(report.text().find(count + " are never written") != std::string::npos);
+  }
+}
+
 }  // namespace gradus::check::recorded
