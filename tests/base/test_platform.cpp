@@ -82,10 +82,13 @@ TEST_CASE("memory is what the control groups around a process grant") {
   const Root root;
   const auto memory = [&] { return platform::physical_memory(root.path()); };
   const std::size_t machine = memory();  // no groups
-  CHECK(machine >= platform::physical_memory());
+  const auto is_machine = [&](std::size_t bytes) {  // what a limit leaves moves with what is used
+    return bytes > machine - machine / 4 && bytes < machine + machine / 4;
+  };
+  CHECK(platform::physical_memory() < machine + machine / 4);
   root.write("proc/self/cgroup", "12:cpu:/other\n0::/outer/inner\n1:name=systemd:/another");
   root.write(kGroups + "outer/inner/memory.max", "max");
-  CHECK(memory() == machine);
+  CHECK(is_machine(memory()));
   root.write(kGroups + "memory.max", "9000000");
   CHECK(memory() == 9'000'000);
   root.write(kGroups + "outer/memory.max", "7000000");
@@ -96,11 +99,11 @@ TEST_CASE("memory is what the control groups around a process grant") {
   CHECK(memory() == 6'000'000);
   root.remove("proc");  // version 1
   root.remove(kGroups + "memory.max");
-  CHECK(memory() == machine);
+  CHECK(is_machine(memory()));
   root.write(kGroups + "memory/memory.limit_in_bytes", "5000000");
   CHECK(memory() == 5'000'000);
   root.write(kGroups + "memory/memory.limit_in_bytes", "9223372036854771712");  // its word for none
-  CHECK(memory() == machine);
+  CHECK(is_machine(memory()));
 }
 
 #ifdef __linux__
