@@ -81,7 +81,7 @@ const std::string kGroups = "sys/fs/cgroup/";
 TEST_CASE("memory is what the control groups around a process grant") {
   const Root root;
   const auto memory = [&] { return platform::physical_memory(root.path()); };
-  const std::size_t machine = memory();  // no groups
+  const std::size_t machine = memory();             // no groups
   const auto is_machine = [&](std::size_t bytes) {  // what a limit leaves moves with what is used
     return bytes > machine - machine / 4 && bytes < machine + machine / 4;
   };
