@@ -10,7 +10,7 @@ namespace gradus::check {
 inline char map_character(double analytic, double numeric) {
   if (!std::isfinite(analytic)) return '?';
   if (analytic == 0) return '0';
-  if (numeric * analytic < 0) return '!';
+  if (numeric < 0 ? analytic > 0 : numeric > 0 && analytic < 0) return '!';
   return std::abs(analytic) < std::abs(numeric) ? '-' : '+';
 }
 

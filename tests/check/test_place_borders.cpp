@@ -83,6 +83,7 @@ TEST_CASE("what is broadcast to fewer axes, or is a single value, is no spread")
 
 TEST_CASE("the error map tells signs of the smallest and largest numbers") {
   CHECK(map_character(1e200, -1e200) == '!');
+  CHECK(map_character(1e-200, -1e-200) == '!');
   CHECK(map_character(1, -2) == '!');
   CHECK(map_character(1, 0) == '+');
   CHECK(map_character(-1, 0) == '+');
