@@ -111,7 +111,7 @@ struct Pool {
         if (best == nullptr || big.bytes < best->bytes) best = &big;
     if (best == nullptr) {
       // Before map(): nothing may fail after it.
-      bigs.reserve(bigs.size() + 1);  // equivalent: emplace_back() has room made, or fails, later
+      bigs.reserve(bigs.size() + 1);
       const std::size_t rounded = class_bytes(size_class(bytes));
       best = &bigs.emplace_back(Big{map(rounded), rounded, true});
     }

@@ -140,7 +140,7 @@ class ThreadPool {
     ++started_;              // equivalent: the same
     omp_set_num_threads(1);  // as in run()
     for (int seen = 0;;) {
-      seen = wait_while(loops_, seen);  // equivalent: one that does not wait finds no loop
+      seen = wait_while(loops_, seen);
       if (number >= wanted_.load(std::memory_order_relaxed)) continue;
       inside_.fetch_add(1);
       if (Loop* loop = job_.load()) loop->work(number + 1);

@@ -92,7 +92,7 @@ std::size_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
 
 void* map_pages(std::size_t bytes) {
   constexpr std::size_t huge = std::size_t{2} << 20;  // alignment that huge pages need
-  constexpr int kNoFile = -1;  // equivalent: of anonymous memory the file is not looked at
+  constexpr int kNoFile = -1;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t kept = (bytes + page - 1) / page * page;
   void* mapped =

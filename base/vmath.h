@@ -175,7 +175,7 @@ GRADUS_INLINE T sigmoid(T x) {
 }
 
 // Far out, the terms below that have long vanished are set to 0: ∞ · 0 would be NaN.
-// equivalent: they are 0 from nearer on
+// They are 0 from nearer on.
 inline constexpr int kSiluEnd = 800, kGeluEnd = 40;
 
 /// x · sigmoid(x) (Elfwing et al. 2017; also called swish).

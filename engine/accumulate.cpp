@@ -73,7 +73,7 @@ void check_region(const Shape& shape, const Gradient& gradient) {
   // equivalent: without such an axis the check below refuses, whatever is read beside the sizes
   const bool has_axis =
       0 <= region.axis && region.axis < shape.rank() && part.rank() == shape.rank();
-  if (has_axis) rest[region.axis] = part[region.axis];  // equivalent: the check below refuses
+  if (has_axis) rest[region.axis] = part[region.axis];
   const std::int64_t count = has_axis ? part[region.axis] : 0;  // equivalent: the check refuses
   const std::int64_t last = region.start + (count - 1) * region.step;
   require<ShapeError>(has_axis && part == rest && region.start >= 0 && region.step >= 1 &&

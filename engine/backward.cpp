@@ -276,10 +276,10 @@ void deposit(Step& step) {
     const std::lock_guard lock(one_at_a_time);
     if (extra.grad.defined()) {
       const NoGrad off;
-      // equivalent: nothing is recorded here
+      // Nothing is recorded here.
       accumulate(extra.grad, leaf.shape, leaf.dtype, arrived, false);
     } else {
-      // equivalent: the same numbers in another buffer
+      // Its own buffer where nobody else has it.
       extra.grad =
           arrived.has_unique_storage() && arrived.is_contiguous() ? arrived : kernel::copy(arrived);
     }

@@ -43,8 +43,8 @@ Groups groups_of(const Tensor& x, const Reduced& r) {
   for (const std::int64_t axis : r.axes) {
     // equivalent: a copy more
     for (int between = next; next >= 0 && between < axis; ++between)
-      together &= r.from[between] == 1;  // equivalent: a copy more
-    next = static_cast<int>(axis) + 1;   // equivalent: a copy more
+      together &= r.from[between] == 1;
+    next = static_cast<int>(axis) + 1;  // equivalent: a copy more
   }
   if (together) {
     // equivalent: without axes there is no loop

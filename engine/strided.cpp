@@ -61,7 +61,7 @@ void for_each_row(const Shape& shape, std::span<const Strides> operands,
     for (std::int64_t row = begin; row < end; ++row) {
       Offsets offsets{};
       std::int64_t rest = row;
-      for (int axis = inner - 1; axis >= 0; --axis) {  // equivalent: before the first, rest is 0
+      for (int axis = inner - 1; axis >= 0; --axis) {
         const std::int64_t position = rest % merged.shape[axis];
         rest /= merged.shape[axis];
         for (std::size_t k = 0; k < operands.size(); ++k)  // equivalent: as steps above

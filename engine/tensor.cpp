@@ -180,7 +180,7 @@ Tensor copy(const Tensor& x) {
   return out;
 }
 
-// equivalent: a copy
+// Itself where its numbers lie in order already.
 Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : copy(x); }
 
 Tensor convert(const Tensor& x, Dtype dtype) {

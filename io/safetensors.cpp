@@ -109,7 +109,7 @@ std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& te
   for (const Entry entry : order) total += bytes_of(entry->second);
 
   std::vector<std::byte> bytes;
-  bytes.reserve(total);  // equivalent: a matter of time and memory
+  bytes.reserve(total);
   append(bytes, &length, kLength);
   append(bytes, header.data(), header.size());
   for (const Entry entry : order) {

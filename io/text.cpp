@@ -73,7 +73,7 @@ Utf8 utf8_at(std::string_view text, std::size_t at) {
 
 std::vector<char32_t> decode_utf8(std::string_view text, const std::string& name) {
   std::vector<char32_t> code_points;
-  code_points.reserve(text.size());  // equivalent: a matter of time and memory
+  code_points.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const Utf8 found = utf8_at(text, at);
     if (found.kind != Utf8::character)  // hex() costs: not for every character

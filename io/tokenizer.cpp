@@ -31,7 +31,7 @@ void Tokenizer::check_id(std::int64_t id) const {
 
 std::string Tokenizer::decode(std::span<const std::int64_t> ids) const {
   std::string bytes;
-  bytes.reserve(ids.size());  // equivalent: a matter of time and memory
+  bytes.reserve(ids.size());
   for (const std::int64_t id : ids) bytes += bytes_of(id);
   return replace_invalid_utf8(bytes);
 }
@@ -58,7 +58,7 @@ std::int64_t CharTokenizer::vocab_size() const {
 
 std::vector<std::int64_t> CharTokenizer::encode(std::string_view text) const {
   std::vector<std::int64_t> ids;
-  ids.reserve(text.size());  // equivalent: a matter of time and memory
+  ids.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const Utf8 found = utf8_at(text, at);
     require(found.kind == Utf8::character, "character tokenizer: the text is not UTF-8 at byte ",

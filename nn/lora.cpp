@@ -20,7 +20,6 @@ namespace {
 bool matches_one(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();
   if (pattern.front() != '*')
-    // equivalent: the 0 behind a name is in no pattern
     return !name.empty() && pattern.front() == name.front() &&
            matches_one(pattern.substr(1), name.substr(1));
   return matches_one(pattern.substr(1), name) ||

@@ -127,7 +127,7 @@ void check_arguments(const char* name, const Tensor& x, const Tensor& target,
 double checked_weights(const char* name, const Tensor& target, std::int64_t classes,
                        std::int64_t ignored, const std::vector<double>& weight) {
   const auto* t = target.data<std::int64_t>();
-  double total = 0;  // equivalent: float holds 0
+  double total = 0;
   for (std::int64_t i = 0; i < target.numel(); ++i) {
     if (t[i] == ignored) continue;
     if (t[i] < 0 || t[i] >= classes) [[unlikely]]

@@ -145,7 +145,6 @@ Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b) {
   check_sizes(formula, la, a, lb, b);
   check_pair("einsum", a, b);
   std::string batch, left, right, summed;  // in both and the result, in one and it, in both only
-  // equivalent: many small products for one large one
   for (const char c : result) (in(la, c) ? in(lb, c) ? batch : left : right) += c;
   for (const char c : la)
     if (in(lb, c) && !in(result, c)) summed += c;

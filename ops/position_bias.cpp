@@ -23,7 +23,7 @@ Tensor for_each_pair(const char* name, PositionList queries, PositionList keys,
                       examples, " examples");
   const std::size_t T = queries.size() / B, S = keys.size() / B;
   std::vector<decltype(value(std::int64_t{0}))> out;
-  out.reserve(B * T * S);  // equivalent: it grows by itself, too
+  out.reserve(B * T * S);
   for (std::size_t b = 0; b < B; ++b)
     for (std::size_t i = 0; i < T; ++i)
       for (std::size_t j = 0; j < S; ++j)
@@ -85,7 +85,6 @@ std::int64_t relative_bucket(std::int64_t key_minus_query, const RelativeBuckets
     return std::log(static_cast<double>(d) / static_cast<double>(exact));
   };
   const double part = ratio(distance) / ratio(options.max_distance);
-  // equivalent: a float holds so few
   const auto wide = static_cast<std::int64_t>(part * static_cast<double>(one_way - exact));
   return first + std::min(exact + wide, one_way - 1);
 }

@@ -195,7 +195,7 @@ Tensor along(const Tensor& x, int axis) {
   axis = normal_axis(op.name(), axis, std::max(x.rank(), 1));  // rank 0 has one axis, of size 1
   // equivalent: the last axis exchanged with itself
   if (axis >= x.rank() - 1) return apply(std::move(op), x);
-  // equivalent: two axes are exchanged, in whichever order they are named
+  // Two axes are exchanged, in whichever order they are named.
   const Tensor y = apply(std::move(op), transpose(x, axis, -1));
   return contiguous(transpose(y, axis, -1));
 }

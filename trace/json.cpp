@@ -55,7 +55,7 @@ std::string base64(std::string_view bytes) {
   constexpr const char* kAlphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);  // equivalent: a matter of time
+  out.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     unsigned word = 0;  // equivalent: it is shifted out of the 24 bits that are looked at
     for (std::size_t k = 0; k < 3; ++k)

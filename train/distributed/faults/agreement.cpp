@@ -39,7 +39,7 @@ void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tens
   for (const auto& [name, tensor] : tensors)
     own.push_back(checksum(optim::bytes_of(tensor, 0, tensor.numel())));
   const std::vector<std::uint64_t> all = transport.all_gather(own);
-  std::size_t other = 0;  // equivalent: the first is rank 0's own
+  std::size_t other = 0;
   while (other < all.size() && all[other] == all[other % own.size()]) ++other;
   if (other == all.size()) return;
   if (other / own.size() != static_cast<std::size_t>(transport.rank()))
