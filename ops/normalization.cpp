@@ -121,6 +121,7 @@ struct RowNorm final : Op {
   }
 
   Tensor recompute() const override {
+    // equivalent: over the statistics the same would be written
     return normalised(x.value(), weight.value(), bias.value(), Tensor::empty_like(statistics));
   }
 
