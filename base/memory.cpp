@@ -110,8 +110,7 @@ struct Pool {
       if (big.free && big.bytes >= bytes && big.bytes - bytes <= bytes / 4)
         if (best == nullptr || big.bytes < best->bytes) best = &big;
     if (best == nullptr) {
-      // Before map(): nothing may fail after it.
-      bigs.reserve(bigs.size() + 1);
+      bigs.reserve(bigs.size() + 1);  // before map(): nothing may fail after it
       const std::size_t rounded = class_bytes(size_class(bytes));
       best = &bigs.emplace_back(Big{map(rounded), rounded, true});
     }

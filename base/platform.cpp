@@ -65,7 +65,7 @@ std::size_t status_bytes(const char* name) {
   std::ifstream status("/proc/self/status");
   std::size_t kilobytes = 0;
   for (std::string word; status >> word;)
-    if (word == name) status >> kilobytes;
+    if (word == name && status >> kilobytes) break;
   return kilobytes * 1024;
 }
 
@@ -92,11 +92,10 @@ std::size_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
 
 void* map_pages(std::size_t bytes) {
   constexpr std::size_t huge = std::size_t{2} << 20;  // alignment that huge pages need
-  constexpr int kNoFile = -1;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t kept = (bytes + page - 1) / page * page;
   void* mapped =
-      mmap(nullptr, kept + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, kNoFile, 0);
+      mmap(nullptr, kept + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   const std::size_t before = huge - reinterpret_cast<std::uintptr_t>(mapped) % huge;
   char* pages = static_cast<char*>(mapped) + before;

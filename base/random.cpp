@@ -161,7 +161,7 @@ void fill_groups(const RandomStream& s, std::uint64_t block, std::int64_t groups
   simd::run_one<fill<64, 4>, fill<32, 8>, fill<16, 8>>(s, block, groups, words);
 }
 #else
-// equivalent: compiled where there are no vectors alone
+// equivalent: compiled only where there are no vectors
 void fill_groups(const RandomStream& s, std::uint64_t block, std::int64_t groups, Word* words) {
   for (const Word* end = words + 4 * kGroup * groups; words < end; words += 4)
     std::ranges::copy(block_of(s, block++), words);

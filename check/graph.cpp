@@ -256,14 +256,12 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   Sampled sampled;
   for (std::size_t i = step.calls.size(); i-- > 0;) {
     const Call& call = step.calls[i];
-    // What is begun may run over. equivalent: the clock decides how much is seen
-    const double left = 0.9 * options.seconds - seconds();
+    const double left = 0.9 * options.seconds - seconds();  // what is begun may run over
     if (left <= 0) {
       left_out.insert(str_cat(call.node->name(), " (no time)"));
       continue;
     }
     try {
-      // equivalent: the clock decides how much is seen
       const Report found = check_call(call, left / static_cast<double>(i + 1), options);
       report.counts.add(found.counts);
       ++looked_at;

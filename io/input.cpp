@@ -38,7 +38,7 @@ void unpack(Stored stored, const std::byte* block, float* y) {
     std::memcpy(&half, block + place, sizeof half);
     return products::widen(half);
   };
-  const float d = f16_at(0), m = f16_at(2);  // q4_1 alone has m
+  const float d = f16_at(0), m = stored == Stored::q4_1 ? f16_at(2) : 0.0f;
   const std::byte* q = block + (stored == Stored::q4_1 ? 4 : 2);
   const auto as_int = [](std::byte b) { return std::to_integer<int>(b); };
   for (int j = 0; j < 32; ++j) {

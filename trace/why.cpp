@@ -176,11 +176,11 @@ std::string describe(const Node& leaf) { return str_cat("leaf #", leaf.id, " ", 
 
 std::vector<Unreached> beyond(const Reach& reach, const nn::Module& model) {
   std::vector<Unreached> out;
-  std::optional<Ends> ends;
-  if (const Watch* watch = Watch::current()) ends.emplace(*watch);
+  std::optional<Ends> ends;  // of all that was watched: made when it is asked for
   for (const nn::NamedTensor& each : model.parameters()) {
     if (reach.has(each.tensor)) continue;
     const bool frozen = !each.tensor.requires_grad();
+    if (!frozen && !ends && Watch::current()) ends.emplace(*Watch::current());
     out.push_back(
         {each.name, each.tensor.shape(), frozen, !frozen && ends ? ends->of(each.tensor) : ""});
   }

@@ -58,8 +58,7 @@ void Progress::show(std::int64_t step, double loss, const std::string& note, boo
   seconds_ = forget * seconds_ + taken;
   last_ = step;
   last_time_ = now;
-  rate_ = steps_ * static_cast<double>(items_per_step_) / seconds_;
-  if (seconds_ <= 0) rate_ = 0;  // equivalent: a clock that has not moved since the beginning
+  rate_ = seconds_ > 0 ? steps_ * static_cast<double>(items_per_step_) / seconds_ : 0;
   if (!keep && now - last_shown_ < (terminal_ ? kTerminalSeconds : kPlainSeconds)) return;
   last_shown_ = now;
   const double left = steps_ > 0 ? seconds_ / steps_ * static_cast<double>(total_ - step) : 0;

@@ -17,8 +17,12 @@
 #include "gradus/base/error.h"
 #include "gradus/base/memory.h"
 #include "gradus/base/platform.h"
+#include "gradus/tests/base/mapped.h"
 #include "gradus/tests/support/catch.h"
 
+#ifdef __linux__
+using gradus::tests::mapped_bytes;
+#endif
 namespace memory = gradus::memory;
 
 #ifndef __has_feature
@@ -202,13 +206,6 @@ TEST_CASE("release_cached gives free mappings back and leaves the others alone")
 
 #ifdef __linux__
 namespace {
-
-/// Of addresses, by this process.
-std::size_t mapped_bytes() {
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
 
 /// No more than `bytes` of addresses beyond those that are mapped.
 struct AddressLimit {

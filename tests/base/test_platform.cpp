@@ -21,9 +21,13 @@
 
 #include "gradus/base/error.h"
 #include "gradus/base/platform.h"
+#include "gradus/tests/base/mapped.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/environment.h"
 
+#ifdef __linux__
+using gradus::tests::mapped_bytes;
+#endif
 namespace platform = gradus::platform;
 
 TEST_CASE("pages are zero, writable, and aligned for huge pages") {
@@ -167,17 +171,6 @@ TEST_CASE("cores are granted by a quota of control groups of version 1") {
 #endif
 
 #ifdef __linux__
-namespace {
-
-/// Of addresses, by this process.
-std::size_t mapped_bytes() {
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
-}  // namespace
-
 TEST_CASE("only cores that this thread may run on are counted") {
   cpu_set_t all, one;
   REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);

@@ -17,6 +17,13 @@ using Ids = std::vector<std::int64_t>;
 
 const std::string kGolden = GRADUS_SOURCE_DIR "/tests/golden/tokenizers/";
 
+// A chat template: of each message its turn.
+const std::string kLoop = "{% for message in messages %}";
+const std::string kTurn =
+    "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
+    "'\\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' "
+    "}}{% endif %}";
+
 Ids ids_of(const io::Json& list) {
   Ids ids;
   for (const io::Json& each : list.elements()) ids.push_back(each.whole());
@@ -206,23 +213,17 @@ TEST_CASE("a tokenizer.json that contradicts itself is refused") {
 }
 
 TEST_CASE("a chat template: SmolLM2's is known, programs are not run") {
-  const std::string
-      loop = "{% for message in messages %}",
-      turn =
-          "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
-          "'\\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' "
-          "}}{% endif %}",
-      system =
-          "{% if loop.first and messages[0]['role'] != 'system' %}{{ "
-          "'<|im_start|>system\nYou help.<|im_end|>\n' }}{% endif %}";
-  const io::ChatTemplate known(loop + system + turn, "t");
+  const std::string system =
+      "{% if loop.first and messages[0]['role'] != 'system' %}{{ "
+      "'<|im_start|>system\nYou help.<|im_end|>\n' }}{% endif %}";
+  const io::ChatTemplate known(kLoop + system + kTurn, "t");
   const std::vector<io::ChatMessage> talk = {{"user", "Hi"}, {"assistant", "Yes?"}};
   CHECK(known.render(talk).text ==
         "<|im_start|>system\nYou help.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n"
         "<|im_start|>assistant\nYes?<|im_end|>\n<|im_start|>assistant\n");
   const std::vector<io::ChatMessage> own = {{"system", "Be brief."}};
   CHECK(known.render(own, false).text == "<|im_start|>system\nBe brief.<|im_end|>\n");
-  CHECK(io::ChatTemplate(loop + turn, "t").render(own, false).text ==
+  CHECK(io::ChatTemplate(kLoop + kTurn, "t").render(own, false).text ==
         known.render(own, false).text);
   const io::ChatText whole = known.render(talk);
   REQUIRE(whole.messages.size() == talk.size());
@@ -232,11 +233,24 @@ TEST_CASE("a chat template: SmolLM2's is known, programs are not run") {
     CHECK(whole.text.substr(end).starts_with(io::ChatTemplate::kEnd));
   }
   for (const std::string& other :
-       {std::string(), loop, turn, loop + system, loop + system + turn + " ",
-        loop + system + loop + turn, std::string("{% for i in range(10**9) %}{% endfor %}"),
-        loop + system.substr(0, 70)})
+       {std::string(), kLoop, kTurn, kLoop + system, kLoop + system + kTurn + " ",
+        kLoop + system + kLoop + kTurn, std::string("{% for i in range(10**9) %}{% endfor %}"),
+        kLoop + system.substr(0, 70)})
     CHECK(contains(message_of([&] { io::ChatTemplate(other, "t.gguf"); }),
                    "t.gguf: its chat template is not known here"));
+}
+
+TEST_CASE("a chat template has a loop around its turns, and a system's words end") {
+  const std::string begin = "{% if loop.first and messages[0]['role'] != 'system' %}{{ '",
+                    end = "' }}{% endif %}";
+  const io::ChatTemplate known(kLoop + begin + "S" + end + kTurn, "t");
+  CHECK(known.render({}).text == "<|im_start|>assistant\n");
+  CHECK(known.render({}, false).text.empty());
+  for (const std::string& other : {kTurn, begin + "S" + end + kTurn, kLoop + begin + "S" + kTurn,
+                                   kLoop + begin + "\\t" + end + kTurn,
+                                   kLoop + begin + "S" + end + end + kTurn, kLoop + begin + "S"})
+    CHECK(contains(message_of([&] { io::ChatTemplate(other, "t"); }),
+                   "t: its chat template is not known here"));
 }
 
 }  // namespace gradus::testing

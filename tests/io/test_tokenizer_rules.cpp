@@ -1,4 +1,4 @@
-// What a tokenizer.json, a GGUF file's tokens and a chat template may say, each rule at its edge.
+// What a tokenizer.json and a GGUF file's tokens may say, each rule at its edge.
 #include <nlohmann/json.hpp>
 
 #include "gradus/io/pretrained_tokenizer.h"
@@ -216,25 +216,6 @@ TEST_CASE("the words of a GGUF file's tokenizer are cut as its name says") {
     CHECK(single[0]["SpecialToken"] == json{{"id", "b"}, {"type_id", 0}});
     CHECK(single[1]["Sequence"] == json{{"id", "A"}, {"type_id", 0}});
   }
-}
-
-TEST_CASE("a chat template has a loop around its turns, and a system's words end") {
-  const std::string
-      loop = "{% for message in messages %}",
-      turn =
-          "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
-          "'\\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' "
-          "}}{% endif %}",
-      begin = "{% if loop.first and messages[0]['role'] != 'system' %}{{ '",
-      end = "' }}{% endif %}";
-  const io::ChatTemplate known(loop + begin + "S" + end + turn, "t");
-  CHECK(known.render({}).text == "<|im_start|>assistant\n");
-  CHECK(known.render({}, false).text.empty());
-  for (const std::string& other : {turn, begin + "S" + end + turn, loop + begin + "S" + turn,
-                                   loop + begin + "\\t" + end + turn,
-                                   loop + begin + "S" + end + end + turn, loop + begin + "S"})
-    CHECK(contains(refusal([&] { io::ChatTemplate(other, "t"); }),
-                   "t: its chat template is not known here"));
 }
 
 TEST_CASE("the first of the combining marks is composed as the others are") {

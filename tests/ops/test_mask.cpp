@@ -7,6 +7,7 @@
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/mask/mask.h"
+#include "gradus/tests/ops/mask_coverage.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -25,15 +26,6 @@ Mask patterned(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t S) {
   std::vector<bool> values;
   for (std::int64_t i = 0; i < B * H * T * S; ++i) values.push_back(i * i % 7 > 2);
   return dense_mask(bools(values, {B, H, T, S}));
-}
-
-/// What coverage() must say, counted place by place.
-Coverage counted(const Mask& mask, const MaskBlock& b) {
-  std::int64_t allowed = 0, all = 0;
-  for (std::int64_t i = b.first_query; i < b.last_query; ++i)
-    for (std::int64_t j = b.first_key; j < b.last_key; ++j, ++all)
-      allowed += mask.allows({b.example, b.head, i, j});
-  return allowed == 0 ? Coverage::none : allowed == all ? Coverage::all : Coverage::some;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "gradus/ops/create.h"
 #include "gradus/ops/mask/mask.h"
+#include "gradus/tests/ops/mask_coverage.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -25,15 +26,6 @@ Mask open(const Shape& shape) {
 
 std::string misfit(const Mask& mask, const MaskSizes& sizes, bool whole = true) {
   return message_of<ShapeError>([&] { mask.check_sizes(sizes, whole); });
-}
-
-/// What coverage() must say, counted place by place.
-Coverage counted(const Mask& mask, const MaskBlock& b) {
-  std::int64_t allowed = 0, all = 0;
-  for (std::int64_t i = b.first_query; i < b.last_query; ++i)
-    for (std::int64_t j = b.first_key; j < b.last_key; ++j, ++all)
-      allowed += mask.allows({b.example, b.head, i, j});
-  return allowed == 0 ? Coverage::none : allowed == all ? Coverage::all : Coverage::some;
 }
 
 }  // namespace
