@@ -41,6 +41,7 @@ Tensor sum_over_visible(const Tensor& weights, const Tensor& values, const Tenso
     const T *weight = w.data<T>(), *value = x.data<T>();
     const bool* hidden = h.data<bool>();
     T* out = y.mutable_data<T>();
+    // equivalent: one flag more is read; AddressSanitizer says so
     for (std::int64_t pair = 0; pair < w.numel(); ++pair) {
       if (hidden[pair]) continue;
       const std::int64_t row = pair / S, batch = row / w.size(-2);

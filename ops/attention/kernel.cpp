@@ -62,6 +62,7 @@ void hide(const AttentionProblem& p, const Block& block, Range keys, T* scores) 
     // equivalent: the rows below say the same, and no keys are not all: time only
     if (coverage(key, key + n) == Coverage::all) continue;
     bool* row = allowed;
+    // equivalent: a row more that nothing reads; where it does not fit, AddressSanitizer says so
     for (std::int64_t i = queries.first; i < queries.last; ++i, row += n)
       p.mask.row({block.b, block.h, i, key}, n, row);
     simd::run<hide_rows<T>>(scores + (key - keys.first), keys.size(), queries.size(), n, allowed);
@@ -316,6 +317,7 @@ void recompute_if_leaked(const AttentionProblem& p, std::int64_t b, std::int64_t
   const std::int64_t first = hk * p.group(), last = first + p.group();
   const Matrix<T> dk = g.dk.rows(b, hk, {0, p.S}), dv = g.dv.rows(b, hk, {0, p.S});
   bool finite = all_finite(dk) && all_finite(dv);
+  // equivalent: where more rows are looked at, pair by pair gives the same
   for (std::int64_t h = first; h < last; ++h)
     finite = finite && all_finite(g.dq.rows(b, h, {0, p.T}));
   if (finite) return;

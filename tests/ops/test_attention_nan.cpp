@@ -247,6 +247,10 @@ void against_the_formula(const Sizes& n, const Mask& mask, const AttentionOption
       expect(std::abs((*a)[i] - (*b)[i]) <= 1e-10, "large attention, kernel and formula");
 }
 
+TEST_CASE("dropout in blocks that fill their buffers") {
+  against_the_formula({1, 1, 64, 32, 2, 2}, {}, {.dropout = 0.3});
+}
+
 TEST_CASE("large attention") {
   against_the_formula({1, 1, 64, 64, 2, 2}, causal_mask(), {.bias = values({1, 1, 64, 64}, 5)});
   against_the_formula({1, 1, 64, 64, 2, 2}, {}, {.bias = values({1, 1, 64, 64}, 5)});
