@@ -177,4 +177,41 @@ TEST_CASE("a nested walk is told like any other") {
   CHECK(lines.back() == "leaf has 5");
 }
 
+TEST_CASE("a sum is written over a temporary while no observer reads values") {
+  struct Hears final : Observer {
+    bool reads;
+    explicit Hears(bool r) : reads(r) {}
+    bool reads_values() const override { return reads; }
+  };
+  const Tensor a = tensor({1.0, 2.0});
+  const auto in_place = [&] {
+    Tensor b = ones({2});
+    const Storage* const own = b.storage().get();
+    return (a + std::move(b)).storage().get() == own;
+  };
+  CHECK(in_place());
+  for (const bool outer : {false, true})
+    for (const bool inner : {false, true}) {
+      Hears first(outer), second(inner);
+      const ObserverScope of_first(first), of_second(second);
+      CHECK(in_place() == (!outer && !inner));
+    }
+}
+
+TEST_CASE("what arrives at a leaf is told before it is added to its grad") {
+  struct Hears final : Observer {
+    std::vector<double> heard;
+    void arrived(const Node& leaf, const Tensor& dy) override {
+      const Tensor& before = leaf.extra_or_null()->grad;
+      heard.push_back(dy.item());
+      heard.push_back(before.defined() ? before.item() : 0);
+    }
+  } hears;
+  const Tensor x = leaf(2);
+  const ObserverScope scope(hears);
+  sum(x * 3.0).backward();
+  sum(x * 5.0).backward();
+  CHECK(hears.heard == std::vector<double>{3, 0, 5, 3});
+}
+
 }  // namespace gradus
