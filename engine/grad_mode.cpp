@@ -6,7 +6,7 @@ namespace gradus {
 
 bool formula_wanted() {
   static const bool always = platform::is_switched_on("GRADUS_FORMULA");
-  // equivalent: of what is read once; a test has a process of its own where it is set
+  // equivalent: within a process; ctest has a test of its own with the variable set
   return always || thread_state.formula;
 }
 

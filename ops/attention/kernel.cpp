@@ -316,14 +316,14 @@ void recompute_if_leaked(const AttentionProblem& p, std::int64_t b, std::int64_t
                          const AttentionInputs<T>& x, const AttentionGradients<T>& g) {
   const std::int64_t first = hk * p.group(), last = first + p.group();
   const Matrix<T> dk = g.dk.rows(b, hk, {0, p.S}), dv = g.dv.rows(b, hk, {0, p.S});
+  const Range queries{0, p.T};
   bool finite = all_finite(dk) && all_finite(dv);
-  // equivalent: where more rows are looked at, pair by pair gives the same
   for (std::int64_t h = first; h < last; ++h)
-    finite = finite && all_finite(g.dq.rows(b, h, {0, p.T}));
+    finite = finite && all_finite(g.dq.rows(b, h, queries));
   if (finite) return;
   clear(dk);
   clear(dv);
-  for (std::int64_t h = first; h < last; ++h) backward_pairs(p, {b, h, {0, p.T}}, x, g);
+  for (std::int64_t h = first; h < last; ++h) backward_pairs(p, {b, h, queries}, x, g);
 }
 
 }  // namespace
@@ -338,10 +338,8 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
   std::vector<std::unique_ptr<PartBuffers<T>>> buffers(parts.size());
   const auto finish = [&](std::size_t i) {  // parts of one head in their order
     const Part& part = parts[i];
-    const Matrix<T> dk = g.dk.rows(part.b, part.hk, {0, p.S});
-    const Matrix<T> dv = g.dv.rows(part.b, part.hk, {0, p.S});
-    write_sums(dk, buffers[i]->dk, part.keys, i % each == 0);
-    write_sums(dv, buffers[i]->dv, part.keys, i % each == 0);
+    write_sums(g.dk.rows(part.b, part.hk, {0, p.S}), buffers[i]->dk, part.keys, i % each == 0);
+    write_sums(g.dv.rows(part.b, part.hk, {0, p.S}), buffers[i]->dv, part.keys, i % each == 0);
     buffers[i].reset();  // equivalent: memory only
     if ((i + 1) % each == 0 && !p.mask.allows_everything())
       recompute_if_leaked(p, part.b, part.hk, x, g);

@@ -4,12 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/platform.h"
 #include "gradus/engine/accumulate.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
 #include "gradus/engine/broadcast.h"
-#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
 #include "gradus/engine/strided.h"
@@ -95,20 +93,6 @@ TEST_CASE("an op that backward's own graph would lose is named, in f32 too") {
     CHECK(has(said, "twice (node "));
     CHECK(has(said, "cannot be differentiated twice"));
   }
-}
-
-TEST_CASE("formula_wanted follows the innermost scope") {
-  const bool always = platform::is_switched_on("GRADUS_FORMULA");
-  {
-    const FormulaScope on;
-    CHECK(formula_wanted());
-    {
-      const FormulaScope off(false);
-      CHECK(formula_wanted() == always);
-    }
-    CHECK(formula_wanted());
-  }
-  CHECK(formula_wanted() == always);
 }
 
 TEST_CASE("where_am_i says both the layer and the operation whose backward runs") {
