@@ -4,9 +4,9 @@
 
 namespace gradus {
 
+// equivalent: the variable is read once a process; ctest has a test of its own with it set
 bool formula_wanted() {
   static const bool always = platform::is_switched_on("GRADUS_FORMULA");
-  // equivalent: within a process; ctest has a test of its own with the variable set
   return always || thread_state.formula;
 }
 
