@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Plants faults in everything that bears derivatives, one at a time, and sees whether the tests notice.
-#   ./mutate.sh                          all of them; fails if one survives that is not known to be no fault
+# Plants faults in the whole library, one at a time, and sees whether the tests notice.
+#   ./mutate.sh                          all of them; fails if one survives in what bears derivatives and is not
+#                                        excused, if less than 97 % of the rest die, or if an excuse excuses nothing
 #     --only PART,…                      mutants of files with one of these in their path: softmax,engine/
 #     --strict                           those alone that bear derivatives
 #     --list                             show them, run none
@@ -14,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh
 
 case " $* " in
-  *" --help "* | *" -h "*) sed -n '2,11s/^# //p' "$0"; exit 0 ;;
+  *" --help "* | *" -h "*) sed -n '2,12s/^# //p' "$0"; exit 0 ;;
 esac
 yes=0
 setup_needs g++ cmake ninja-build python3 catch2
