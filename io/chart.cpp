@@ -201,16 +201,16 @@ std::array<double, 2> range(const Chart& chart, double std::pair<double, double>
 }  // namespace
 
 std::vector<double> round_ticks(double low, double high, int about) {
-  require(std::isfinite(high - low) && low < high && about > 0, "round_ticks: from ", low, " to ",
-          high, ", about ", about, ": wants low < high, both finite, and at least one");
   const double raw = (high - low) / about;
+  require(std::isnormal(raw) && raw > 0, "round_ticks: from ", low, " to ", high, ", about ", about,
+          ": wants low < high, a finite distance that is not subnormal, and at least one tick");
   const double power = std::pow(10, std::floor(std::log10(raw)));
   const double ratio = raw / power;  // in [1, 10)
   const double step = power * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
   constexpr double kCrumb = 1e-9;  // of a step: 0.3 is no multiple of 0.1 in binary
   const double first = std::floor(low / step + kCrumb), last = std::ceil(high / step - kCrumb);
   std::vector<double> ticks;
-  for (int i = 0; i <= last - first && i <= 2 * about + 2; ++i) ticks.push_back((first + i) * step);
+  for (int i = 0; i <= last - first; ++i) ticks.push_back((first + i) * step);
   return ticks;
 }
 
