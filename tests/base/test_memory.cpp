@@ -290,7 +290,8 @@ TEST_CASE("sizes beyond the machine are refused, and the pool works on") {
 }
 
 TEST_CASE("poisoned memory reads as NaN") {
-  memory::set_poison(true);
+  CHECK_FALSE(memory::set_poison(true));
+  CHECK(memory::set_poison(true));
   for (const std::size_t bytes : {std::size_t{256}, 2 * kMiB}) {
     const Block block(bytes);
     float f = 0;
@@ -300,7 +301,8 @@ TEST_CASE("poisoned memory reads as NaN") {
     CHECK(std::isnan(f));
     CHECK(std::isnan(d));
   }
-  memory::set_poison(false);
+  CHECK(memory::set_poison(false));
+  CHECK_FALSE(memory::set_poison(false));
 }
 
 TEST_CASE("threads allocate and release at the same time, each other's blocks too") {

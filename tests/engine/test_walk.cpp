@@ -108,6 +108,11 @@ TEST_CASE("retained gradients") {
   expect(numbers(x.grad()) == Numbers{6}, "a leaf that retains counts once");
   expect(!h.grad().defined(), "a hook alone retains nothing");
   expect(numbers(other.grad()) == Numbers{2}, "what retains has its gradient");
+  const Tensor hooked = x * 1.0;
+  hooked.retain_grad();
+  hooked.register_hook([](const Tensor& dy) { return dy * 5.0; });
+  (hooked * 2.0).backward();
+  expect(numbers(hooked.grad()) == Numbers{10}, "as the hooks, later ones too, have changed it");
 }
 
 /// What backward used up it lets go of: what ops saved, and the nodes before.

@@ -1,66 +1,8 @@
 // Training sees training examples alone; the rest is for what the documents say it is for.
-#include <set>
-
-#include "gradus/io/checkpoint.h"
-#include "gradus/tests/examples/applications.h"
-#include "gradus/tests/support/crashes.h"
-#include "gradus/tests/support/thrown.h"
+#include "gradus/tests/examples/result.h"
 
 namespace gradus::testing {
 namespace {
-
-using Lines = std::vector<std::string>;
-
-Lines lines_of(const std::string& text) {
-  std::istringstream in(text);
-  Lines lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-/// What a run came to.
-struct Result {
-  std::map<std::string, std::string> training;  // all that learning made, by name
-  Lines judged;                                 // lines of evaluations
-  std::string weights;                          // the best ones
-  std::string out;                              // the last word
-};
-
-std::string bits_of(const Tensor& x) {
-  return dispatch(x.dtype(), [&]<class T>() {
-    std::ostringstream out;
-    out << x.shape() << ' ';
-    for (const T each : x.to_vector<T>())
-      out.write(reinterpret_cast<const char*>(&each), sizeof each);
-    return out.str();
-  });
-}
-
-Result result_of(const Application& app, const Workplace& here, const std::string& name) {
-  const Watching quick;
-  const Outcome outcome = app.train(here, name);
-  CAPTURE(outcome.err);
-  REQUIRE(outcome.code == 0);
-  Result result{{}, {}, contents(here.directory / name / "model.safetensors"), ""};
-  for (const std::string& line : lines_of(outcome.out))
-    if (!has(line, "loss curve: ")) result.out += line + "\n";
-  const fs::path run = here.directory / name;
-  const io::Checkpoint saved = io::load_checkpoint((run / "checkpoint.safetensors").string());
-  for (const auto& [key, tensor] : saved.tensors) result.training[key] = bits_of(tensor);
-  const std::set<std::string> judged = {"best",          "best_step",     "rises",
-                                        "last_held_out", "metrics_bytes", "texts"};
-  for (const auto& [key, value] : saved.facts)
-    if (judged.count(key) == 0) result.training["fact " + key] = value;
-  for (const std::string& line : lines_of(contents(run / "metrics.jsonl")))
-    if (has(line, "held_out"))
-      result.judged.push_back(line);
-    else
-      result.training["steps"] += line + "\n";
-  for (const char* file : {"settings.json", "tokenizer.json", "vocabulary.json"})
-    for (const std::string& line : lines_of(contents(run / file)))
-      if (!has(line, "text_digest")) result.training[file] += line + "\n";
-  return result;
-}
 
 void check_alike(const Result& a, const Result& b) {
   CHECK(a.training.size() == b.training.size());
@@ -75,7 +17,7 @@ void check_parts(const Application& app) {
   const Workplace here;
   const auto with = [&](std::optional<Part> part, const char* name) {
     exchanged = part;
-    const Result result = result_of(app, here, name);
+    const Result result = result_of(app, here, app.flags, name);
     exchanged.reset();
     return result;
   };

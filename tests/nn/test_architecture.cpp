@@ -98,6 +98,13 @@ TEST_CASE("what attention layers and blocks are made of") {
   const nn::BlockOptions block{.width = 4, .heads = 2, .hidden = 5};
   text += made_of("block", nn::Block(block));
   text += made_of("decoder block", nn::DecoderBlock(block));
+  text += made_of("decoder block, few keys", nn::DecoderBlock({.width = 4,
+                                                               .heads = 2,
+                                                               .hidden = 3,
+                                                               .bias = false,
+                                                               .activation = nn::Activation::swiglu,
+                                                               .norm_kind = nn::NormKind::rms,
+                                                               .kv_heads = 1}));
   text += made_of("encoder", nn::Encoder({.block = block, .layers = 2}));
   text += made_of("shared encoder",
                   nn::Encoder({.block = block, .layers = 2, .final_norm = false, .shared = true}));

@@ -1,0 +1,124 @@
+// Each flag of a training run does something: another value makes another run.
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "gradus/tests/examples/result.h"
+
+namespace gradus::testing {
+namespace {
+
+/// Other values of a flag than the runs of applications() have; no two of them come to the same.
+struct Other {
+  std::string flag;
+  std::vector<std::string> values;
+  bool learns = true;     // else only what is judged differs
+  std::string with = {};  // flags that this one needs, in the usual run too
+};
+
+const std::vector<Other> kOfAll = {{"--steps", {"5"}},     {"--batch", {"5"}},
+                                   {"--lr", {"0.2"}},      {"--seed", {"13"}},
+                                   {"--shards", {"2"}},    {"--layers", {"2"}},
+                                   {"--heads", {"1"}},     {"--width", {"12"}},
+                                   {"--dropout", {"0.2"}}, {"--eval-every", {"3"}, false}};
+
+const std::vector<Other> kOfOne[] = {
+    {{"--val", {"held_out.txt"}, false},
+     {"--tokenizer", {"byte", "word", "bpe"}},
+     {"--vocab", {"50"}, true, "--tokenizer word"},
+     {"--context", {"6"}},
+     {"--positions", {"rotary", "alibi", "relative"}},
+     {"--kv-heads", {"1"}},
+     {"--window", {"3"}},
+     {"--norm", {"rms"}},
+     {"--activation", {"gelu_erf", "relu", "silu", "swiglu"}},
+     {"--freeze", {"blocks.*"}},
+     {"--lora", {"*.qkv_proj"}},
+     {"--lora-rank", {"3"}, true, "--lora *.qkv_proj"}},
+    {{"--task", {"sentences"}}, {"--examples", {"30"}}},
+    {{"--users", {"200"}}},
+    {{"--pretrain", {"3"}}, {"--length", {"7"}}, {"--vocabulary", {"30"}}},
+    {{"--tested", {"10"}, false}},
+    {{"--tested", {"10"}, false}, {"--patch", {"6"}}}};
+
+/// Those that are no setting of what is learned: where it is read and written, how long it may
+/// take, how much memory; and --from and --config, which stand for several others.
+const std::set<std::string> kElsewhere = {"--help",    "--out",      "--resume",
+                                          "--minutes", "--no-trial", "--checkpoint",
+                                          "--tree",    "--from",     "--config"};
+
+/// `flags` with another value of one of them.
+std::string changed(const std::string& flags, const Other& other, const std::string& value) {
+  std::istringstream in(flags);
+  std::string out;
+  for (std::string word; in >> word;) {
+    if (word == other.flag)
+      in >> word;
+    else
+      out += word + " ";
+  }
+  return out + other.flag + " " + value;
+}
+
+std::string learned(const Result& result) {
+  std::string all;
+  for (const auto& [name, bits] : result.training)
+    if (name.find(".json") == std::string::npos && !name.starts_with("fact ")) all += name + bits;
+  return all;
+}
+
+std::string judged(const Result& result) {
+  std::string all = result.out;
+  for (const std::string& line : result.judged) all += line;
+  return all;
+}
+
+void check_flags(const Application& app, const std::vector<Other>& others) {
+  const Workplace here;
+  std::map<std::string, Result> results;  // by their flags
+  const auto result = [&](const std::string& flags) -> const Result& {
+    INFO(app.name << " " << flags);
+    if (results.count(flags) == 0)
+      results[flags] = result_of(app, here, flags, std::to_string(results.size()));
+    return results[flags];
+  };
+  for (const Other& other : others) {
+    const std::string usual = other.with + " " + app.flags;
+    std::vector<std::string> all = {usual};
+    for (const std::string& value : other.values) all.push_back(changed(usual, other, value));
+    std::set<std::string> seen;
+    for (const std::string& flags : all) {
+      INFO(app.name << " " << flags);
+      CHECK(seen.insert((other.learns ? learned : judged)(result(flags))).second);
+    }
+  }
+}
+
+/// The flags that `train --help` names.
+std::set<std::string> flags_of(const Application& app) {
+  const Workplace here;
+  std::set<std::string> flags;
+  for (const std::string& line : lines_of(app.run(here, "train --help").out))
+    if (const std::size_t at = line.find("--"); at != std::string::npos && at < 6)
+      flags.insert(line.substr(at, line.find(' ', at) - at));
+  return flags;
+}
+
+TEST_CASE("each flag of a training run makes another run, with each of its values") {
+  std::set<std::string> seen;
+  for (const Application& app : applications()) {
+    if (!seen.insert(app.name).second) continue;
+    std::vector<Other> others = kOfOne[seen.size() - 1];
+    others.insert(others.end(), kOfAll.begin(), kOfAll.end());
+    check_flags(app, others);
+    std::set<std::string> known = kElsewhere;
+    for (const Other& other : others) known.insert(other.flag);
+    for (const std::string& flag : flags_of(app)) {
+      INFO(app.name << " train " << flag << " has no other value in this test");
+      CHECK(known.count(flag) == 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gradus::testing
