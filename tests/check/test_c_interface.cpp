@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "gradus/check/raw/c/gradus_check.h"
 #include "gradus/tests/support/catch.h"
@@ -117,8 +118,34 @@ TEST_CASE("options of the C interface reach the check") {
   CHECK(c.run("right") == GRADUS_FAIL);
   CHECK(has(c.text(), "OVERWRITES"));
   CHECK(gradus_check_set(c.check, "accumulates", 0) == 0);
-  CHECK(gradus_check_set(c.check, "sampled", 1) == 0);
   CHECK(c.run("right") == GRADUS_PASS);
+}
+
+TEST_CASE("the C interface looks at every number, or at some") {
+  constexpr std::int64_t kMany[] = {300};
+  const std::vector<double> x(300, 0.5);
+  const gradus_forward twice = [](void* calls, const double* const* from, double* y) {
+    ++*static_cast<int*>(calls);
+    for (int i = 0; i < 300; ++i) y[i] = 2 * from[0][i];
+    return 0;
+  };
+  const gradus_vjp back = [](void*, const double* const*, const double* dy, double* const* dx) {
+    for (int i = 0; i < 300; ++i) dx[0][i] = 2 * dy[i];
+    return 0;
+  };
+  gradus_check* check = gradus_check_new("twice");
+  REQUIRE(gradus_check_input(check, "x", 1, kMany, x.data(), 1) == 0);
+  REQUIRE(gradus_check_output(check, 1, kMany) == 0);
+  const auto calls_with = [&](const char* mode, double value) {
+    int calls = 0;
+    CHECK(gradus_check_set(check, mode, value) == 0);
+    CHECK(gradus_check_run(check, twice, back, nullptr, &calls) == GRADUS_PASS);
+    return calls;
+  };
+  const int full = calls_with("full", 1), sampled = calls_with("sampled", 1);
+  CHECK(full > sampled);
+  CHECK(calls_with("sampled", 0) == full);  // so few are looked at one by one
+  gradus_check_free(check);
 }
 
 }  // namespace gradus

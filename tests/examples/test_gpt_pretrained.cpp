@@ -107,24 +107,28 @@ TEST_CASE("gpt goes on from a loaded model with adapters, and exports what it le
   CHECK(adapters.size() == 2 * 2 * 3);  // two layers, two projections, A and B and the scale
 }
 
-TEST_CASE("the seed of gpt train draws windows of the text, where the weights are given") {
+TEST_CASE(
+    "the seed of gpt train draws the windows where the weights are given, and flags do theirs") {
   const Workplace here;
   write_model(here, "llama");
   std::string text;
   for (int i = 0; i < 60; ++i) text += "a cat sat on a mat. " + std::to_string(i * i % 97) + "\n";
   here.write("text.txt", text);
-  const auto first_loss = [&](const std::string& run, const std::string& number) {
-    const Outcome trained = here.gpt(
-        "train text.txt --from llama --dropout 0 --steps 1 --context 16 --batch 4 "
-        "--no-trial --threads 1 --seed " +
-        number + " --out " + run);
-    CAPTURE(trained.err);
+  int runs = 0;
+  const auto first_loss = [&](const std::string& flags) {
+    const std::string run = std::to_string(++runs);
+    const Outcome trained =
+        here.gpt("train text.txt --from llama --steps 1 --batch 4 --no-trial --threads 1 --out " +
+                 run + " " + flags);
+    CAPTURE(flags, trained.err);
     REQUIRE(trained.code == 0);
     return contents(here.directory / run / "metrics.jsonl");
   };
-  const std::string usual = first_loss("usual", "1");
-  CHECK(first_loss("again", "1") == usual);
-  CHECK(first_loss("other", "2") != usual);
+  const std::string usual = first_loss("--seed 1 --dropout 0 --context 16");
+  CHECK(first_loss("--seed 1 --dropout 0 --context 16 --checkpoint") == usual);
+  CHECK(first_loss("--seed 2 --dropout 0 --context 16") != usual);
+  CHECK(first_loss("--seed 1 --dropout 0.3 --context 16") != usual);
+  CHECK(first_loss("--seed 1 --dropout 0 --context 12") != usual);
 }
 
 TEST_CASE("gpt tells what a model of other people is") {
