@@ -130,7 +130,7 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
   part = sum_to(part, shape);
   if (!sum.defined()) {
     sum = part;
-  } else if (differentiable) {                 // equivalent: in another buffer
+  } else if (differentiable) {
     sum = apply(op::Accumulate{}, sum, part);  // equivalent: a sum has no order
   } else {
     const auto own = [](const Tensor& x) { return x.has_unique_storage() && x.is_contiguous(); };

@@ -211,6 +211,18 @@ TEST_CASE("deposited gradients") {
   sum(z * 1.0).backward();
   expect(!z.grad().requires_grad() && numbers(z.grad()) == Numbers(4, 2.0),
          "what a hook recorded is cut off");
+  const Tensor w = leaf({0, 0});
+  const void* handed = nullptr;
+  const auto walk = [&] {
+    sum(custom(w, [&](const Tensor&) {
+      Tensor dw = tensor({1, 2}, Dtype::f64);
+      if (!handed) handed = dw.data<double>();
+      return Gradients{std::move(dw)};
+    })).backward();
+    return w.grad().data<double>() == handed;
+  };
+  expect(walk(), "what nobody else has becomes the gradient");
+  expect(walk() && numbers(w.grad()) == Numbers{2, 4}, "and the next is added to it in place");
 }
 
 /// Frozen between forward and backward: nothing is wanted behind the output.
