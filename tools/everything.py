@@ -23,7 +23,7 @@ CORES = str(os.cpu_count() or 1)
 REPEATS = 20
 FUZZ_SECONDS = 60
 # Tests that look at the tree or build programs of their own: nothing in them is another with other vectors or threads.
-ELSEWHERE = "^(house|outside|consumer|mutation|tools|simd|fuzz)/"
+ELSEWHERE = "^(house|outside|consumer|own_model|mutation|tools|simd|fuzz)/"
 
 
 @dataclass

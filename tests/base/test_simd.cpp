@@ -168,18 +168,19 @@ TEST_CASE("GRADUS_BLAS chooses who multiplies, whatever a library calls the proc
   using gradus::products::Backend;
   if (gradus::products::chosen().backend == Backend::plain) return;  // the build says so
   const std::string widest(simd::name(simd::widest()));
-  says("GRADUS_BLAS=own", "products=own, " + widest + ": GRADUS_BLAS=own\n");
+  says("GRADUS_BLAS=own GRADUS_SIMD=", "products=own, " + widest + ": GRADUS_BLAS=own\n");
   says("GRADUS_BLAS=own GRADUS_SIMD=baseline", "products=own, baseline: GRADUS_BLAS=own\n");
   says("GRADUS_BLAS=mkl", "error=GRADUS_BLAS=mkl is neither own nor library\n");
   const auto library = gradus::products::linked_library();
   if (library == gradus::products::Library::none) {
     says("GRADUS_BLAS=library", "error=GRADUS_BLAS=library: this build links none");
-    says("GRADUS_BLAS=", "products=own, " + widest + ": no library is linked\n");
+    says("GRADUS_BLAS= GRADUS_SIMD=", "products=own, " + widest + ": no library is linked\n");
   } else {
     says("GRADUS_BLAS=library", "products=the BLAS library: GRADUS_BLAS=library\n");
   }
   if (library == gradus::products::Library::openblas && GRADUS_HAS_LEVELS)
     for (const char* core : {"Prescott", "Haswell", "SkylakeX"})
-      says(std::string("GRADUS_BLAS= OPENBLAS_CORETYPE=") + core, "products=own, " + widest);
+      says(std::string("GRADUS_BLAS= GRADUS_SIMD= OPENBLAS_CORETYPE=") + core,
+           "products=own, " + widest);
 }
 #endif
