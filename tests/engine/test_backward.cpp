@@ -38,6 +38,12 @@ TEST_CASE("a gradient reaches the leaves, and is undefined before") {
   CHECK(!a.grad().requires_grad());
 }
 
+TEST_CASE("no gradient starts by itself from no element at all") {
+  const Tensor x = zeros({0}, Dtype::f64).requires_grad_();
+  CHECK(has(message_of<GraphError>([&] { x.backward(); }), "the output has shape [0]"));
+  CHECK(has(message_of<GraphError>([&] { (x * 2.0).backward(); }), "the output has shape [0]"));
+}
+
 TEST_CASE("gradients of several backwards add up until they are cleared") {
   Tensor x = leaf({1, 2});
   for (int i = 0; i < 3; ++i) total(x * 4.0).backward();

@@ -78,6 +78,19 @@ TEST_CASE("an observer is told of operations and gradients, in order") {
   CHECK(lines.size() == 13);  // nobody is told any more
 }
 
+TEST_CASE("an observer is told what a leaf has after the second walk, not what arrived") {
+  const Tensor x = leaf(3);
+  Lines lines;
+  (x * 2.0).backward();
+  const Tensor y = x * 5.0;
+  {
+    Recorder recorder(lines);
+    const ObserverScope scope(recorder);
+    y.backward();
+  }
+  CHECK(lines.back() == "leaf has 7");
+}
+
 TEST_CASE("observers work under NoGrad") {
   const Tensor x = leaf(3);
   Lines lines;

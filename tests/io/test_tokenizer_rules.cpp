@@ -140,6 +140,9 @@ TEST_CASE("tokenizer.json: added tokens stand for their own text, the longest fi
 TEST_CASE("tokenizer.json: a word has 1 to 200 characters at most, or is unknown") {
   json t = word_pieces();
   CHECK(ids(t, "Abb ab b abbb") == Ids{0, 1, 1, 0, 1, 2, 2});
+  json wide = t;  // of two bytes each
+  wide["model"]["vocab"] = numbered({"я", "##я", "?"});
+  CHECK(ids(wide, "яяя яяяя") == Ids{0, 1, 1, 2});
   for (const int most : {1, 200}) {
     t["model"]["max_input_chars_per_word"] = most;
     for (const int n : {most, most + 1}) {

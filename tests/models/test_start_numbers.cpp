@@ -102,6 +102,17 @@ TEST_CASE("what models are made of") {
   check_said("made_of_models", text);
 }
 
+TEST_CASE("a translator's norms stand where its options say, on both sides") {
+  for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
+    const nn::Translator model(
+        {.source_vocab = 5, .target_vocab = 5, .context = 3, .heads = 2, .width = 4, .norm = norm});
+    for (const nn::Block& block : model.transformer.encoder.blocks)
+      CHECK(block.options.norm == norm);
+    for (const nn::DecoderBlock& block : model.transformer.decoder.blocks)
+      CHECK(block.options.norm == norm);
+  }
+}
+
 TEST_CASE("parameters are counted with every option of a block, and beyond what an f32 holds") {
   for (int bits = 0; bits < 128; ++bits) {
     const auto on = [&](int bit) { return (bits >> bit) % 2 == 1; };

@@ -111,6 +111,10 @@ TEST_CASE("what attention layers and blocks are made of") {
   text += made_of("decoder", nn::Decoder({.block = block, .layers = 2, .final_norm = false}));
   text += made_of("transformer",
                   nn::Transformer({.block = block, .encoder_layers = 1, .decoder_layers = 2}));
+  text +=
+      made_of("transformer without last norms",
+              nn::Transformer(
+                  {.block = block, .encoder_layers = 1, .decoder_layers = 1, .final_norm = false}));
   check_said("made_of_attention", text);
 }
 

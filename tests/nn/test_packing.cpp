@@ -67,6 +67,15 @@ TEST_CASE("packed weights refuse what does not fit") {
             "f32 can be packed"));
 }
 
+TEST_CASE("a packed embedding adds the bias of a projection") {
+  const NoGrad off;
+  nn::Embedding packed(4, 3);
+  nn::pack(packed, Precision::bf16);
+  const Tensor x = randn({2, 3}), bias = tensor({1, -2, 4, 8});
+  const Tensor plain = packed.project(x), all = packed.project(x, bias);
+  CHECK((plain + bias).to_vector<float>() == all.to_vector<float>());
+}
+
 TEST_CASE("a packed layer refuses gradients, copies, and a second packing") {
   nn::GPT packed = model();
   nn::pack(packed, Precision::bf16);

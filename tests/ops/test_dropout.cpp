@@ -43,7 +43,8 @@ TEST_CASE("dropout keeps 1 − p of the elements, scaled") {
 TEST_CASE("the mask that is announced is the mask that is used") {
   Generator own(42), same(42);
   const GeneratorScope scope(own);
-  const Tensor x = ones({5, 1021}, Dtype::f64);  // more than two blocks of words, the last not full
+  // More than two parts of eight blocks of words, the last block not full.
+  const Tensor x = ones({19, 1021}, Dtype::f64);
   const std::vector<double> y = dropout(x, 0.25).to_vector<double>();
   const GeneratorScope again(same);
   const DropoutMask mask = make_dropout_mask(0.25);
