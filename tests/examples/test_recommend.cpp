@@ -134,9 +134,12 @@ TEST_CASE("recommend learns, stops, goes on bit for bit, recommends and is evalu
   const Outcome offered = run(here, "for run 'Silent Harbour' 'amber harbour' 77");
   CHECK(offered.out.rfind("after Silent Harbour, Amber Harbour, " + name_of(77) + "\n", 0) == 0);
   CHECK(std::count(offered.out.begin(), offered.out.end(), '%') == 5);
-  std::string many;
+  std::string many, last;
   for (int i = 1; i <= 50; ++i) many += std::to_string(i) + " ";
-  CHECK(run(here, "for run " + many).code == 0);  // the last 40 count
+  for (int i = 11; i <= 50; ++i) last += std::to_string(i) + " ";
+  const Outcome of_many = run(here, "for run " + many);  // the last 40 count
+  CHECK(of_many.code == 0);
+  CHECK(of_many.out == run(here, "for run " + last).out);
   CHECK(has(whole.out, run(here, "eval run").out));
 }
 

@@ -9,6 +9,7 @@
 #include "gradus/nn/attention.h"
 #include "gradus/nn/attention_record.h"
 #include "gradus/nn/block.h"
+#include "gradus/nn/scoring.h"
 #include "gradus/nn/transformer.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
@@ -293,6 +294,12 @@ TEST_CASE("MultiHeadAttention refuses what does not fit") {
   CHECK_THROWS_AS(cross(x, ones({3, 7, 3})), ShapeError);
   CHECK_THROWS_AS(self(ones({5, 4})), ShapeError);
   CHECK_THROWS_AS(self(x, padding_mask({5})), ShapeError);
+}
+
+TEST_CASE("weighted values that are hidden and no numbers stay hidden") {
+  const Tensor values = tensor({1, 2, NAN, INFINITY}).reshape({1, 2, 2});
+  const Tensor y = nn::weighted_values(zeros({1, 2, 2}), values, causal_mask()).output;
+  CHECK(select(y, 1, 0).to_vector<float>() == std::vector<float>{1, 2});
 }
 
 }  // namespace gradus::testing
