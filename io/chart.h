@@ -33,7 +33,8 @@ struct Chart {
 std::string svg(const Chart& chart);
 
 /// Multiples of 1, 2 or 5 · 10ᵏ from the last one ≤ low to the first one ≥ high, about `about` of
-/// them: {0, 0.5, 1, 1.5} for 0.1 to 1.3. ValueError unless low < high, a finite distance.
+/// them: {0, 0.5, 1, 1.5} for 0.1 to 1.3. ValueError unless (high − low) / about is a normal
+/// number above 0.
 std::vector<double> round_ticks(double low, double high, int about);
 
 }  // namespace gradus::io

@@ -138,10 +138,10 @@ TEST_CASE("gpt chat says one thing with --prompt, as its authors advise unless t
   nn::GenerateOptions options{.tokens = 500, .end = kEnd};
   options.sampling.temperature = 0.2;
   options.sampling.top_p = 0.9;
-  const std::string talk = " chat model --weights f32 --prompt Hi";
-  CHECK(here.gpt(talk.substr(1)).out == naive_talk(model, "", {"Hi"}, options, 1).out);
+  const std::string talk = "chat model --weights f32 --prompt Hi";
+  CHECK(here.gpt(talk).out == naive_talk(model, "", {"Hi"}, options, 1).out);
   options.sampling.repetition_penalty = 2;
-  CHECK(here.gpt(talk.substr(1) + " --repetition-penalty 2 --seed 4").out ==
+  CHECK(here.gpt(talk + " --repetition-penalty 2 --seed 4").out ==
         naive_talk(model, "", {"Hi"}, options, 4).out);
 }
 

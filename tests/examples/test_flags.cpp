@@ -22,24 +22,25 @@ const std::vector<Other> kOfAll = {{"--steps", {"5"}},     {"--batch", {"5"}},
                                    {"--heads", {"1"}},     {"--width", {"12"}},
                                    {"--dropout", {"0.2"}}, {"--eval-every", {"3"}, false}};
 
-const std::vector<Other> kOfOne[] = {
-    {{"--val", {"held_out.txt"}, false},
-     {"--tokenizer", {"byte", "word", "bpe"}},
-     {"--vocab", {"50"}, true, "--tokenizer word"},
-     {"--context", {"6"}},
-     {"--positions", {"rotary", "alibi", "relative"}},
-     {"--kv-heads", {"1"}},
-     {"--window", {"3"}},
-     {"--norm", {"rms"}},
-     {"--activation", {"gelu_erf", "relu", "silu", "swiglu"}},
-     {"--freeze", {"blocks.*"}},
-     {"--lora", {"*.qkv_proj"}},
-     {"--lora-rank", {"3"}, true, "--lora *.qkv_proj"}},
-    {{"--task", {"sentences"}}, {"--examples", {"30"}}},
-    {{"--users", {"200"}}},
-    {{"--pretrain", {"3"}}, {"--length", {"7"}}, {"--vocabulary", {"30"}}},
-    {{"--tested", {"10"}, false}},
-    {{"--tested", {"10"}, false}, {"--patch", {"6"}}}};
+const std::map<std::string, std::vector<Other>> kOfOne = {
+    {"gpt",
+     {{"--val", {"held_out.txt"}, false},
+      {"--tokenizer", {"byte", "word", "bpe"}},
+      {"--vocab", {"50"}, true, "--tokenizer word"},
+      {"--context", {"6"}},
+      {"--positions", {"rotary", "alibi", "relative"}},
+      {"--kv-heads", {"1"}},
+      {"--window", {"3"}},
+      {"--norm", {"rms"}},
+      {"--activation", {"gelu_erf", "relu", "silu", "swiglu"}},
+      {"--freeze", {"blocks.*"}},
+      {"--lora", {"*.qkv_proj"}},
+      {"--lora-rank", {"3"}, true, "--lora *.qkv_proj"}}},
+    {"translate", {{"--task", {"sentences"}}, {"--examples", {"30"}}}},
+    {"recommend", {{"--users", {"200"}}}},
+    {"classify", {{"--pretrain", {"3"}}, {"--length", {"7"}}, {"--vocabulary", {"30"}}}},
+    {"listen", {{"--tested", {"10"}, false}}},
+    {"vision", {{"--tested", {"10"}, false}, {"--patch", {"6"}}}}};
 
 /// Those that are no setting of what is learned: where it is read and written, how long it may
 /// take, how much memory; and --from and --config, which stand for several others.
@@ -108,7 +109,7 @@ TEST_CASE("each flag of a training run makes another run, with each of its value
   std::set<std::string> seen;
   for (const Application& app : applications()) {
     if (!seen.insert(app.name).second) continue;
-    std::vector<Other> others = kOfOne[seen.size() - 1];
+    std::vector<Other> others = kOfOne.at(app.name);
     others.insert(others.end(), kOfAll.begin(), kOfAll.end());
     check_flags(app, others);
     std::set<std::string> known = kElsewhere;

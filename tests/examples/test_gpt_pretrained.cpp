@@ -25,6 +25,13 @@ void write_model(const Workplace& here, const std::string& family) {
              R"( "characters": "\n ,.0123456789?abcdefghijklmnopqrst"})");
 }
 
+/// A text of these characters.
+void write_text(const Workplace& here) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "a cat sat on a mat. " + std::to_string(i * i % 97) + "\n";
+  here.write("text.txt", text);
+}
+
 std::vector<std::vector<double>> printed(const Outcome& outcome) {
   CAPTURE(outcome.err);
   REQUIRE(outcome.code == 0);
@@ -73,12 +80,8 @@ TEST_CASE("gpt refuses models and ids in one line") {
 
 TEST_CASE("gpt goes on from a loaded model with adapters, and exports what it learned") {
   const Workplace here;
-  here.write("text.txt", [] {
-    std::string text;
-    for (int i = 0; i < 60; ++i) text += "a cat sat on a mat. " + std::to_string(i * i % 97) + "\n";
-    return text;
-  }());
   write_model(here, "llama");
+  write_text(here);
   const Outcome trained = here.gpt(
       "train text.txt --from llama --lora '*.qkv_proj,*.up' --lora-rank 2 --out run --steps 30 "
       "--lr 0.01 --context 16 --batch 4 --eval-every 10 --no-trial --threads 1");
@@ -111,9 +114,7 @@ TEST_CASE(
     "the seed of gpt train draws the windows where the weights are given, and flags do theirs") {
   const Workplace here;
   write_model(here, "llama");
-  std::string text;
-  for (int i = 0; i < 60; ++i) text += "a cat sat on a mat. " + std::to_string(i * i % 97) + "\n";
-  here.write("text.txt", text);
+  write_text(here);
   int runs = 0;
   const auto first_loss = [&](const std::string& flags) {
     const std::string run = std::to_string(++runs);
