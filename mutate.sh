@@ -3,6 +3,7 @@
 #   ./mutate.sh                          all of them; fails if one survives in what bears derivatives and is not
 #                                        excused, if less than 97 % of the rest die, or if an excuse excuses nothing
 #     --only PART,…                      mutants of files with one of these in their path: softmax,engine/
+#     --fault KIND                       those of one kind, as --list names it: "not handed on"
 #     --strict                           those alone that bear derivatives
 #     --list                             show them, run none
 #     --sample N --seed S                N of them
@@ -15,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh
 
 case " $* " in
-  *" --help "* | *" -h "*) sed -n '2,12s/^# //p' "$0"; exit 0 ;;
+  *" --help "* | *" -h "*) sed -n '2,13s/^# //p' "$0"; exit 0 ;;
 esac
 yes=0
 setup_needs g++ cmake ninja-build python3 catch2

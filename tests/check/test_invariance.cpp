@@ -75,6 +75,11 @@ TEST_CASE("causal: holds of a GPT, finds masks that are off by one or missing") 
     return layer(in, causal_mask()) + nothing;
   };
   CHECK(has(words(check::causal(leaks_gradient, x)), "have a gradient of"));
+  const auto leaks_to_next = [&](const Tensor& in) {
+    const Tensor nothing = slice(in - in.detach(), 1, 1, in.size(1));
+    return layer(in, causal_mask()) + cat({nothing, zeros({2, 1, 4}, Dtype::f64)}, 1);
+  };
+  CHECK(has(words(check::causal(leaks_to_next, x)), "outputs before position 1 have a gradient"));
 }
 
 TEST_CASE("padding: holds with a mask, finds a mean over all and one mask for the whole batch") {

@@ -109,6 +109,18 @@ TEST_CASE("precision: numbers at the end of f32") {
   CHECK(too_large(1e31, 1e-31));
 }
 
+TEST_CASE("precision: what f32 cannot hold of the inputs is no error of the function's") {
+  Options options;
+  options.dtype = Dtype::f32;
+  const auto bent = [](const Tensors& in) { return relu(in[0] - 0.5); };
+  // In f32 the first is 0.5, where the slope is 0; a little above it is 1.
+  const Report report =
+      check::gradients(bent, {tensor({0.5 + 1e-9, 0.25, 0.75}, Dtype::f64)}, options);
+  INFO(report);
+  CHECK(report.counts.conditions > 0);
+  CHECK(!has(report.text(), "in f32"));
+}
+
 TEST_CASE("precision: a function that gives f64 for f32 inputs is told, and nothing is not asked") {
   Options options;
   options.dtype = Dtype::f32;

@@ -1,5 +1,6 @@
 // Words and snippets of a tree, and the classify program as its user sees it.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -111,6 +112,25 @@ TEST_CASE("a tree is split by whole files, and its snippets begin where lines do
     for (std::int64_t t = 0; t < 5; ++t)
       CHECK((ids[5 * i + static_cast<std::size_t>(t)] == WordList::kPadding) ==
             (t >= some.lengths[i]));
+  }
+  // Of a file whose lines are two pieces each, as many as go side by side.
+  SourceFile lines = files[0];
+  lines.text = "a\nb\nc\nd\ne\nf\ng\nh\ni\n";
+  std::vector<SourceFile> all;
+  for (std::int64_t kind = 0; kind < kKinds; ++kind) {
+    all.push_back(lines);
+    all.back().kind = kind;
+  }
+  const WordList letters = WordList::of({lines.text}, 20);
+  const std::map<std::int64_t, std::size_t> fit = {{3, 8}, {4, 4}, {5, 4}, {6, 3}};
+  for (const auto& [length, count] : fit) {
+    const Snippets apart = SnippetSource(all, lines.part, letters, length).some(100);
+    CHECK(apart.lengths.size() == count * kKinds);
+    std::multiset<std::string> seen;
+    for (const std::int64_t id : apart.ids.to_vector<std::int64_t>())
+      seen.insert(letters.piece(id));
+    for (const char* letter : {"b", "c", "d", "e", "f", "g", "h", "i"})
+      CHECK(seen.count(letter) <= kKinds);  // once in each kind's
   }
   const Snippets drawn = test.draw(60, {3, 1, 0});
   CHECK(test.draw(60, {3, 1, 0}).ids.to_vector<std::int64_t>() ==

@@ -274,6 +274,10 @@ TEST_CASE("a text of its own can be held out") {
   const double best = number_after(done.out, "held-out loss");
   CHECK(number_after(here.gpt("eval run val.txt").out, "") == best);
   CHECK(here.gpt("train --resume --out run").code == 0);
+  here.write("elsewhere.txt", contents(here.directory / "val.txt"));
+  fs::remove(here.directory / "val.txt");
+  check_refused(here.gpt("train --resume --out run"), {"val.txt"});
+  CHECK(here.gpt("train --resume --out run --val elsewhere.txt").code == 0);
   here.write("val.txt", "the cat sat on mat 13, and so on.\n");
   check_refused(here.gpt("train --resume --out run"), {"another text"});
   check_refused(here.gpt("train text.txt --val greek.txt --out x"),
@@ -318,6 +322,10 @@ TEST_CASE("a held-out loss that rises three times running is told once, and trai
   REQUIRE(told != std::string::npos);
   CHECK(done.err.find("step 240/240", told) != std::string::npos);
   CHECK(has(done.err, "ended above the bigram line"));
+  const std::string metrics = contents(here.directory / "run/metrics.jsonl");
+  const double last = number_after(metrics.substr(metrics.rfind("held_out_loss")), ": ");
+  CHECK(std::abs(number_after(done.err, "above the bigram line, at") - last) < 1e-4);
+  CHECK(last > number_after(done.out, "held-out loss") + 0.01);
   CHECK(has(done.err, "the loss rose; try --lr 0.00125"));
   const double step = number_after(done.err.substr(told), "at step");
   CHECK(number_after(done.out, "best, at step") == step);

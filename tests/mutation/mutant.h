@@ -31,4 +31,16 @@ constexpr decltype(auto) gradus_like(X&& x) {
   }
 }
 
+/// What stands for `x` where it is not handed on: what nobody has set.
+template <class X>
+decltype(auto) gradus_unset(X&& x) {
+  using T = std::remove_cvref_t<X>;
+  if constexpr (std::is_lvalue_reference_v<X>) {
+    static T unset{};
+    return static_cast<X>(unset);
+  } else {
+    return T{};
+  }
+}
+
 }  // namespace gradus

@@ -20,6 +20,7 @@ class Node:
     op: str = ""
     children: list = field(default_factory=list)
     body: tuple = None  # of a lambda: the tokens between its braces
+    named: bool = False  # it is the value of a member that is named: {.keep_graph = true}
 
 
 class Parser:
@@ -128,9 +129,9 @@ class Parser:
     def arguments(self, begin, end):
         nodes = []
         for first, last in self.source.split(begin, end):
-            if self.source.text_of(first) == "." and self.source.text_of(first + 2) == "=":
-                first += 3  # a member named: {.keep_graph = true}
-            nodes.append(Parser(self.source, first, last).whole())
+            named = self.source.text_of(first) == "." and self.source.text_of(first + 2) == "="
+            nodes.append(Parser(self.source, first + 3 if named else first, last).whole())
+            nodes[-1].named = named
         return nodes
 
     def closure(self):

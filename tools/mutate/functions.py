@@ -19,6 +19,7 @@ class Function:
     tensors: list  # names of the parameters of type const Tensor&
     body: tuple  # tokens between the braces
     calls: set = field(default_factory=set)
+    initial: list = field(default_factory=list)  # token ranges of what members and bases are made of
 
 
 def functions_of(source):
@@ -77,7 +78,8 @@ def _block(source, first, opening, close, owner, found):
         return False
     name = source.text_of(call - 1)
     found.append(Function(name, owner, source.joined(start, call - 1),
-                          _tensor_parameters(source, call), (opening + 1, close)))
+                          _tensor_parameters(source, call), (opening + 1, close),
+                          initial=_initial(source, source.partner[call] + 1, opening)))
     return True
 
 
@@ -87,6 +89,18 @@ def _initialises(source, i, opening):
         i = source.partner[i] + 1 if source.text_of(i) in ("(", "[") else i + 1
     before = source.tokens[opening - 1]
     return i < opening and (before.kind == "word" or before.text == ">")
+
+
+def _initial(source, i, opening):
+    """The arguments in `: first(1), second{2, 3}`."""
+    while i < opening and source.text_of(i) != ":":
+        i = source.partner[i] + 1 if source.text_of(i) in ("(", "[") else i + 1
+    found = []
+    while i < opening:
+        if source.text_of(i) in ("(", "{"):
+            found += source.split(i + 1, source.partner[i])
+        i = source.partner.get(i, i) + 1 if source.text_of(i) in ("(", "{") else i + 1
+    return found
 
 
 def _template_list(source, i):

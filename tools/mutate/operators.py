@@ -27,6 +27,7 @@ SAME_WITHOUT = {"std::move", "std::span", "attached",  # a copy for a move
                 "std::vector", "std::setprecision", "std::setw", "std::string", "std::string_view", "std::ifstream",
                 "std::chrono::duration", "fs::path", "std::filesystem::path", "double", "float", "int", "std::int64_t", "std::size_t"}
 DROPPED_CALLS = {"contiguous", "detach", "clone"}
+OPTIONS = re.compile(r"(\w+\.)?(options_?|given|o|block|rotary)")  # what they are called
 
 
 def is_type(callee):
@@ -59,15 +60,20 @@ class Alternatives:
         """(fault, text) for each; not `used`: the value goes nowhere, so nothing may be put for it."""
         if is_fixed(node):
             return []
-        if node.kind == "call":
-            return self.call(node, used)
-        made = getattr(self, node.kind, lambda _: [])(node)
+        made = self.call(node, used) if node.kind == "call" else getattr(self, node.kind, lambda _: [])(node)
         own = self.text(node)
+        if node.named and node.kind not in ("number", "string", "braces", "lambda") and own not in ("true", "false"):
+            made = made + [("not handed on", f"gradus::gradus_unset({own})")]
         return [(fault, text) for fault, text in made if text != own]
 
     def name(self, node):
         text = self.text(node)
         return [("constant", {"true": "false", "false": "true"}[text])] if text in ("true", "false") else []
+
+    def member(self, node):
+        thing = self.text(node.children[0])
+        unset = f"gradus::gradus_unset({thing}){node.op}{self.source.text_of(node.end - 1)}"
+        return [("not handed on", unset)] if OPTIONS.fullmatch(thing) else []
 
     def number(self, node):
         return [("constant", text) for text in number_alternatives(self.text(node))]

@@ -22,6 +22,7 @@ def options():
     parser = argparse.ArgumentParser(prog="mutate.sh", allow_abbrev=False)
     parser.add_argument("--only", default="", metavar="PART,…",
                         help="mutants of files with one of these in their path")
+    parser.add_argument("--fault", default="", metavar="KIND", help="of this kind, as --list names it")
     parser.add_argument("--strict", action="store_true", help="those alone that bear derivatives")
     parser.add_argument("--list", action="store_true", help="list the mutants and run none")
     parser.add_argument("--mutant", type=int, default=0, metavar="ID", help="this one alone")
@@ -37,7 +38,8 @@ def options():
 def chosen(mutants, args, build):
     parts = args.only.split(",")
     picked = [i for i, m in sorted(mutants.items())
-              if any(part in m.path for part in parts) and (m.strict or not args.strict)]
+              if any(part in m.path for part in parts) and (m.strict or not args.strict)
+              and args.fault in ("", m.fault)]
     if args.mutant:
         picked = [i for i in picked if i == args.mutant]
     if args.again:

@@ -43,6 +43,7 @@ def read(path, text, public, unread):
             continue
         walker = Walker(source, function, unread)
         try:
+            walker.initial(function.initial)
             walker.block(*function.body)
         except Unreadable as why:
             unread.append(f"{path}: {function.name}: {why}")

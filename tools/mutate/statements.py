@@ -33,6 +33,11 @@ class Walker:
         self.alternatives = Alternatives(source, function)
         self.sites = []
 
+    def initial(self, arguments):
+        for begin, end in arguments:
+            if begin < end:
+                self.root(begin, end)
+
     def block(self, i, end):
         while i < end:
             i = self.statement(i, end)
@@ -188,10 +193,10 @@ class Walker:
 
     def root(self, begin, end, condition=False, may_hold=True, used=True, extra=()):
         """A whole expression."""
-        if self.source.text_of(begin) == "." and self.source.text_of(begin + 2) == "=":
-            begin += 3
+        named = self.source.text_of(begin) == "." and self.source.text_of(begin + 2) == "="
         try:
-            node = parse(self.source, begin, end)
+            node = parse(self.source, begin + 3 if named else begin, end)
+            node.named = named
         except Unreadable as why:
             self.unread.append(f"{self.source.path}:{self.source.line(begin)}: {why}")
             return
@@ -223,11 +228,17 @@ class Walker:
         name = self.source.joined(node.children[0].begin, node.children[0].end)
         if name in FREE_OF_FAULTS:
             return
-        self.visit(node.children[0], place=node.children[0].kind == "name")
+        if node.children[0].kind != "name":
+            self.visit_callee(node.children[0])
         only_body = name in ONLY_THE_BODY
         for argument in node.children[1:]:
             if not only_body or argument.kind == "lambda":
                 self.visit(argument, left_out=self.alternatives.exchanged(argument) if name == "std::abs" else None)
+
+    def visit_callee(self, node):
+        """Of what is called nothing stands for a method, but for what it is called on."""
+        for child in node.children if node.kind == "member" else [node]:
+            self.visit(child)
 
     def site_of(self, node, used, more, left_out):
         seen, made = {self.source.joined(node.begin, node.end), left_out}, []

@@ -74,6 +74,17 @@ class Faults(unittest.TestCase):
                 ("return {dx, sum_to(dy, shape)};", "return {sum_to(dy, shape), dx};")]:
             self.assertIn((before, after), made)
 
+    def test_what_is_not_handed_on(self):
+        made = texts("Tensor f() { return g({.eps = options.eps, .causal = causal, .n = 3}, options_.width(2)); }")
+        self.assertEqual({(before, after) for before, after in made if "unset" in after}, {
+            ("options.eps", "gradus::gradus_unset(options).eps"),
+            ("options.eps", "gradus::gradus_unset(options.eps)"), ("causal", "gradus::gradus_unset(causal)")})
+
+    def test_what_members_are_made_of(self):
+        made = texts("Layer::Layer(int n) : Module(n + 1), rows_{n * 2, k}, empty_() { f(n - 1); }")
+        for before, after in [("n + 1", "n - 1"), ("n * 2", "n / 2"), ("n - 1", "n + 1")]:
+            self.assertIn((before, after), made)
+
     def test_forwards_and_guards(self):
         self.assertIn(("a * b", "a / b"), texts(KERNEL))
         self.assertIn(("n > 0", "false"), texts('void f(int n) { require<GraphError>(n > 0, "f: ", n); }'))
