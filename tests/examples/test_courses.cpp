@@ -59,6 +59,8 @@ const std::map<std::string, std::vector<std::string>> kAsked = {
     {"gpt",
      {"sample run --prompt abc --tokens 30 --top-k 5 --seed 3",
       "sample run --prompt abc --tokens 30 --temperature 1.5 --top-k 6 --repetition-penalty 1.2",
+      "sample run --tokens 20 --top-k 5 --seed 4",
+      "sample run --prompt abc --tokens 1 --temperature 50 --seed 1",  // half a character of bytes
       "eval run held_out.txt", "info run"}},
     {"translate", {"run run 1999-1-25 7.3.2011", "run run 1999-1-25 --beams 3", "eval run"}},
     {"sentences", {"run run king dogs --beams 2", "eval run"}},

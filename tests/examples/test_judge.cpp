@@ -270,6 +270,10 @@ TEST_CASE("what a run's file must not say is refused by name, with the way on") 
   check("{\"a\":" + std::string(9, '[') + std::string(9, ']') + "}", {"nested too deep"}, true);
   check(std::string(4'000'001, ' '), {"has 4000001 bytes"}, true);
   Json json = whole;
+  json["batch"] = 100'000'000;  // which needs memory where it learns, and only there
+  here.write("run/settings.json", json.dump());
+  CHECK(gpt.run(here, "sample run --tokens 1").code == 0);
+  json = whole;
   json["vocab"] = 20;
   here.write("run/settings.json", json.dump());
   check_refused(gpt.run(here, "train --resume --out run"), {"vocab 20", "kinds of tokens"});

@@ -200,7 +200,12 @@ TEST_CASE("listen trains, goes on where it was stopped, makes sounds and hears t
   CHECK(here.shell(kListen + "to run --class up --seed 4").code == 0);
 
   here.write("short.wav", file_of({0.5f, -0.5f}));
-  CHECK(here.shell(kListen + "to run short.wav").code == 0);
+  std::vector<float> silent_after(kSamples);
+  silent_after[0] = 0.5f, silent_after[1] = -0.5f;
+  here.write("silent_after.wav", file_of(silent_after));
+  const Outcome brief = here.shell(kListen + "to run short.wav");
+  CHECK(brief.code == 0);
+  CHECK(brief.out == here.shell(kListen + "to run silent_after.wav").out);
   here.write("fast.wav", file_of({0.5f}, 44100));
   here.write("long.wav", file_of(std::vector<float>(kSamples + 1)));
   check_refused(here.shell(kListen + "to run fast.wav"), {"44100 samples a second, but 8000 are"});
