@@ -212,6 +212,10 @@ TEST_CASE("an intermediate tensor keeps its gradient on request") {
   CHECK(numbers(y.grad()) == List{12});
   CHECK(!z.grad().defined());
   CHECK_THROWS_AS(tensor({1.0}).retain_grad(), GraphError);
+  const Tensor u = x * 3.0;  // grad() gives those of its inputs, and keeps what was asked for
+  u.retain_grad();
+  CHECK(numbers(grad(total(u * u), x)) == List{36});
+  CHECK(numbers(u.grad()) == List{12});
 }
 
 TEST_CASE("a value written to before backward is an error that names both places") {

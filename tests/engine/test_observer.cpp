@@ -122,6 +122,10 @@ TEST_CASE("an observer is attached to a thread at most once") {
   CHECK_THROWS_AS(ObserverScope(recorder), ValueError);
   exp(tensor({1.0}));
   CHECK(lines.size() == 2);
+  Lines others;
+  Recorder other(others);
+  const ObserverScope inner(other);
+  CHECK_THROWS_AS(ObserverScope(recorder), ValueError);  // not the last one, but still attached
 }
 
 TEST_CASE("an operation that throws has a begin and no end") {

@@ -96,6 +96,9 @@ TEST_CASE("bpe: empty lines and the version are no merges, and each merge is two
   };
   CHECK(read("#version: 0.2\n\na b\n\r\n").encode("ab") == Ids{256});
   CHECK(read("").encode("ab").size() == 2);
+  const auto hashes =
+      io::parse_hugging_face_bpe(vocabulary({"##"}), "v", "#version: 1\n# #\n", "m");
+  CHECK(hashes.encode("##") == Ids{256});  // which is no comment
   for (const std::string line : {"a", "a ", " a", " ", "ab?", "a b "})
     CHECK(refusal([&] { read(line); }) ==
           "m: the merge " + io::in_quotes(line) + " is not of two tokens");

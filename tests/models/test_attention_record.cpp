@@ -98,6 +98,7 @@ TEST_CASE("what is said of heads: entropy, span, largest weight") {
 TEST_CASE("checkpointed blocks: the same gradients, with dropout too, and less memory") {
   nn::GPTOptions options = tiny();
   options.layers = 6, options.dropout = 0.2, options.context = 64;
+  options.window = GENERATE(0, 5);
   nn::GPT model = made(options);
   model.train();
   const Tensor ids = ids_of(4, 64), targets = ids_of(4, 64, 1);

@@ -46,6 +46,7 @@ TEST_CASE("what small layers are made of") {
               nn::FeedForward(
                   {.width = 3, .hidden = 5, .activation = nn::Activation::swiglu, .bias = false}));
   text += made_of("swiglu", nn::SwiGLU(2, 5));
+  text += made_of("swiglu without biases", nn::SwiGLU(2, 5, {.bias = false}));
   text += made_of("sines", nn::SinusoidalPosition(5, 4));
   text += made_of("learned position", nn::LearnedPosition(5, 4));
   text += made_of("relative bias", nn::RelativeBias(3, {.count = 8, .max_distance = 16}));
