@@ -98,7 +98,7 @@ Tensor kernel::batched_product(const Tensor& a, const Tensor& b) {
     T* to = c.mutable_data<T>();
     const auto product = [&](std::int64_t i, products::Threads threads) {
       multiply(Matrix<T>(to + i * m * n, m, n), left.matrix<T>(i, leading),
-               right.matrix<T>(i, leading), {.threads = threads});
+               right.matrix<T>(i, leading), {.threads = threads});  // equivalent: a matter of time
     };
     // Few products: each is split over the threads.
     if (batches < num_threads())  // equivalent: the same products, with idle threads

@@ -153,6 +153,7 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
     const memory::Scratch<float> rows((end - begin) * columns_);  // equivalent: more space
     for (std::int64_t i = begin; i < end; ++i) unpack_row(i, rows.data + (i - begin) * columns_);
     const Matrix<const float> unpacked(rows.data, end - begin, columns_);
+    // equivalent: what is unset is one thread, too
     products::multiply(part, x, unpacked.transpose(), {.bias = part_bias, .threads = Threads::one});
   });
 }

@@ -50,6 +50,7 @@ class VjpCheck {
     } catch (const Stop& stop) {
       report_.verdict = worse(report_.verdict, stop.verdict);
       if (!stop.note.empty())
+        // equivalent: what is unset is structure, too
         report_.add({.kind = Kind::structure, .verdict = stop.verdict, .note = stop.note});
     }
     report_.counts.add(subject_.counts());

@@ -262,3 +262,7 @@ TEST_CASE("blocks are transposed and nothing beside them is written") {
     check_transpose<double>(rows, width);
   }
 }
+
+TEMPLATE_TEST_CASE("a sum in two parts has both of them times alpha", "", float, double) {
+  for (const bool t : {false, true}) check<TestType>({20, 24, 300, t, t, TestType(1.5)});
+}

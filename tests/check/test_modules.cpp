@@ -5,6 +5,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/check/conditions.h"
+#include "gradus/tests/support/environment.h"
 
 namespace gradus {
 
@@ -26,6 +27,23 @@ struct OffSquare final : Op {
         tensor({{0.25, 1.5, -0.75}, {2.0, -0.5, 0.375}, {-1.25, 0.625, 1.0}}, Dtype::f64);
     const Tensor dx = dy * x.value() * (2 * factor);
     return {dx + more * reshape(matmul(mixed, reshape(dy, {3, 1})), {3})};
+  }
+};
+
+/// x², whose backward is times 1.5, and notes the upstream gradient.
+struct HeardSquare final : Op {
+  explicit HeardSquare(std::vector<double>* last) : heard(last) {}
+  std::vector<double>* heard;
+  Saved x;
+  const char* name() const override { return "heard_square"; }
+  Tensor forward(const Tensor& input) {
+    x = input;
+    const Tensor t = input.detach();
+    return (t * t).detach();
+  }
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    *heard = dy.contiguous().to_vector<double>();
+    return {dy * x.value() * 3.0};
   }
 };
 
@@ -195,6 +213,24 @@ TEST_CASE("modules: the wrong operation is the cause where no other one is known
   CHECK(apart.verdict == Verdict::fail);
   CHECK(apart.inputs[0].cause.name.empty());
   CHECK(apart.inputs[1].cause.name == "NO GRADIENT");
+}
+
+TEST_CASE("modules: the wrong operation is looked for with the seed's upstream gradients") {
+  const testing::VariableScope no_programs("PATH", "");  // that know lines of sources: quick
+  const auto last = [](std::uint64_t seed) {
+    Options options;
+    options.conditions = options.smallest = false;
+    options.seed = seed;
+    Inner m;
+    std::vector<double> heard;
+    const auto f = [&](const Tensors& in) { return m(apply(op::HeardSquare(&heard), in[0])); };
+    const Report report = check::module(m, f, {kX}, options);
+    CHECK(has(report.notes.at(0), "heard_square (node "));
+    return heard;
+  };
+  const std::vector<double> three = last(3);
+  CHECK(last(3) == three);
+  CHECK(last(4) != three);
 }
 
 }  // namespace conditions

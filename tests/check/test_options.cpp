@@ -219,4 +219,63 @@ TEST_CASE("second: of a backward pass by hand") {
   CHECK(has(wrong.reproduce, "check::second(\"square, second derivatives\""));
 }
 
+TEST_CASE("options: a mode and a time are those of the comparison") {
+  Options options;
+  options.conditions = options.smallest = false;
+  options.mode = check::Mode::projections;
+  const Report few = check::gradients("square", square_of, {values({5, 4})}, options);
+  CHECK(few);
+  CHECK(has(said(few), "the Jacobian was sampled: 16 of its 20 rows"));
+  options.mode = check::Mode::automatic;
+  options.seconds = 1e-12;
+  const Report none = check::gradients("square", square_of, {values({5, 4})}, options);
+  CHECK(none.verdict == Verdict::inconclusive);
+  CHECK(has(said(none), "a budget of 1e-12 s left no time for x0"));
+}
+
+TEST_CASE("options: random operations inside draw the seed's numbers") {
+  const auto drawn = [](std::uint64_t seed) {
+    Options options;
+    options.conditions = options.smallest = false;
+    options.seed = seed;
+    std::vector<double> numbers;
+    const auto f = [&numbers](const Tensors& in) {
+      const Tensor noise = randn({3}, Dtype::f64);
+      numbers = noise.to_vector<double>();
+      return in[0] * noise;
+    };
+    CHECK(check::gradients("noisy", f, {values({3})}, options));
+    return numbers;
+  };
+  CHECK(drawn(3) == drawn(3));
+  CHECK(drawn(3) != drawn(4));
+}
+
+TEST_CASE("second: both random weights are the seed's") {
+  struct Weights {
+    double w, u;
+    bool operator==(const Weights&) const = default;
+  };
+  const auto of = [](std::uint64_t seed) {
+    Options options;
+    options.conditions = options.smallest = false;
+    options.seed = seed;
+    std::vector<double> asked;
+    // x², whose gradient is half constant in dy: by dy it is found to be 2 x u.
+    const check::Vjp half = [&asked](const Tensors& x, const Tensor& dy) {
+      asked.push_back(dy.item());
+      return Tensors{x[0] * (dy + dy.detach())};
+    };
+    const Report r =
+        check::second("square", square_of, half, {full({}, 0.75, Dtype::f64)}, options);
+    REQUIRE(r.findings.size() == 1);
+    CHECK(r.findings[0].input_name == "upstream");
+    return Weights{asked.at(0), r.findings[0].numeric / 1.5};
+  };
+  const Weights three = of(3), four = of(4);
+  CHECK(of(3) == three);
+  CHECK(three.w != four.w);
+  CHECK(three.u != Approx(four.u));
+}
+
 }  // namespace gradus::conditions

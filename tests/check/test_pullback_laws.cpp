@@ -127,4 +127,38 @@ TEST_CASE("forward mode may not change the inputs, nor give more or fewer output
   }
 }
 
+TEST_CASE("a gradient that leaves its manifold is found at its own input") {
+  const Functions f{[](const Arguments& in) { return V{in[0][0] * (in[1][0] + 2 * in[1][2])}; },
+                    [](const Arguments& in, const V& dy) {
+                      const double a = in[0][0] * dy[0];
+                      return Arguments{{dy[0] * (in[1][0] + 2 * in[1][2])}, {a, 0, 2 * a}};
+                    }};
+  const Report r =
+      check(f, {{std::nullopt, sphere()}}, {}, {{"a", {}, {0.5}}, {"x", {}, {0.48, 0.6, -0.64}}});
+  REQUIRE(r.findings.size() == 1);
+  CHECK((r.findings[0].kind == Kind::structure && r.findings[0].input == 1));
+}
+
+TEST_CASE("the point beside a special one on a manifold is the seed's") {
+  Manifold m = sphere();
+  m.gradient = Gradient::ambient;
+  const auto beside = [&m](std::uint64_t seed) {
+    V last, point;
+    Functions f = turned();
+    // Each look at a point begins with two calls there.
+    f.forward = [&, y = f.forward](const Arguments& in) {
+      if (in[0] == last) point = last;
+      last = in[0];
+      return y(in);
+    };
+    RawOptions options;
+    options.seed = seed;
+    CHECK(check(f, {{m}}, options));
+    CHECK(point != kPoint[0].values);
+    return point;
+  };
+  CHECK(beside(3) == beside(3));
+  CHECK(beside(3) != beside(4));
+}
+
 }  // namespace gradus::check

@@ -218,4 +218,10 @@ TEST_CASE("rows are sampled under a budget, however few there are") {
   CHECK(Timed{1e-3, 0.25, 0, {}, {42}}.report(few));
 }
 
+TEST_CASE("no number of threads stands for all that there are, and takes no more time than one") {
+  Schedule s = schedule_of(1, 0);
+  s.plan(0.1, inputs_of({1}));
+  CHECK_FALSE(s.limited());
+}
+
 }  // namespace gradus::check

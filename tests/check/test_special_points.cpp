@@ -171,5 +171,17 @@ TEST_CASE("special points: at the edge of a domain the side that has values is t
   CHECK(run(elementwise("edge", {1, 0.5}, at_edge, negated), options).verdict == Verdict::fail);
 }
 
+TEST_CASE("ties: what is wrong of equal elements together is found at their own input") {
+  const Report report = scalar(
+      "a + max", [](const Arguments& in) { return in[0][0] + std::max(in[1][0], in[1][1]); },
+      [](const Arguments&) {
+        return Arguments{{1}, {1, 1}};
+      },
+      {{0.5}, {2, 2}});
+  REQUIRE(report.findings.size() == 1);
+  CHECK((report.findings[0].input == 1 && report.findings[0].input_name == "x1"));
+  CHECK((report.inputs[0].wrong == 0 && report.inputs[1].wrong == 1));
+}
+
 }  // namespace
 }  // namespace gradus::raw_cases

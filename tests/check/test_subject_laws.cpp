@@ -194,4 +194,16 @@ TEST_CASE("along a direction the natural size is that at which its largest eleme
   }
 }
 
+TEST_CASE("a gradient that is too long is found at its own input") {
+  Subject s({[](const Arguments& in) { return Values{in[0][0] + in[1][0]}; },
+             [](const Arguments&, const Values& dy) {
+               return Arguments{dy, {dy[0], 0}};
+             }},
+            {{"a", {}, {1}}, {"b", {}, {2}}});
+  Report report;
+  CHECK_THROWS_AS(s.vjp({1}, report), Stop);
+  REQUIRE(report.findings.size() == 1);
+  CHECK((report.findings[0].input == 1 && report.findings[0].input_name == "b"));
+}
+
 }  // namespace gradus::check

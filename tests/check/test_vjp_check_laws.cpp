@@ -311,4 +311,23 @@ TEST_CASE("with a resolution the rounding of the functions' own arithmetic is al
   CHECK(r.findings[0].allowed == Approx(2 * 0.012345 * 3 + 20 * rounding));
 }
 
+TEST_CASE("noise is measured along the seed's direction") {
+  const auto direction = [](std::uint64_t seed) {
+    RawOptions options;
+    options.resolution = 1e-2;
+    options.seed = seed;
+    std::vector<Values> asked;
+    Functions f = Sums{1, 3}.functions();
+    f.forward = [&asked, y = f.forward](const Arguments& in) {
+      asked.push_back(in[0]);
+      return y(in);
+    };
+    CHECK(check_vjp("sums", f, {Sums{1, 3}.input()}, options));
+    REQUIRE(asked.size() > 2);
+    return asked[2];  // after two calls at the inputs
+  };
+  CHECK(direction(3) == direction(3));
+  CHECK(direction(3) != direction(4));
+}
+
 }  // namespace gradus::check

@@ -10,6 +10,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry_run.h"
+#include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 namespace {
@@ -185,6 +186,13 @@ TEST_CASE("a projection's blocks are orthogonal, its rows as long as normal vect
   CHECK(numbers(orthogonal_projection(M, D, Generator(2).next(), Dtype::f64)) == w);
   CHECK(numbers(orthogonal_projection(M, D, Generator(3).next(), Dtype::f64)) != w);
   CHECK_THROWS_AS(orthogonal_projection(0, 3, Generator(1).next()), ValueError);
+}
+
+TEST_CASE("queries are as many as keys where linear attention is causal, and nowhere else") {
+  const Tensor q = ones({1, 2, 3, 4}), k = ones({1, 2, 5, 4});
+  CHECK(linear_attention(q, k, k).shape() == q.shape());
+  CHECK(message_of<ShapeError>([&] { linear_attention(q, k, k, {.causal = true}); }) ==
+        "linear_attention: causal with 3 queries and 5 keys: there must be as many of both");
 }
 
 }  // namespace gradus::testing

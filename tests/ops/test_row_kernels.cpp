@@ -3,10 +3,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "gradus/ops/attention/row_kernels.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {
 namespace {
@@ -194,6 +196,37 @@ TEST_CASE("pair by pair: infinite scores give NaN, rows of nothing 0") {
       CHECK(lse.item() == -std::numeric_limits<double>::infinity());
     }
   }
+}
+
+TEST_CASE("pair by pair: a block writes its own queries alone, and adds them to the keys once") {
+  const Shape queries{1, 1, 4, 2}, keys{1, 1, 3, 2};
+  const Tensor q = values(queries), k = values(keys, 1), v = values(keys, 2),
+               dout = values(queries, 3);
+  const auto view = []<class T>(T* data) { return kernel::HeadsView<T>{data, 8, 8, 2, 2}; };
+  const kernel::AttentionInputs<double> x{view(q.data<double>()), view(k.data<double>()),
+                                          view(v.data<double>())};
+  const kernel::AttentionProblem p{
+      .B = 1, .H = 1, .Hk = 1, .T = 4, .S = 3, .D = 2, .Dv = 2, .scale = 1, .mask = {}};
+  std::vector<double> o(8, 7), lse(4, 7);
+  kernel::forward_pairs<double>(p, {0, 0, {2, 3}}, x, view(o.data()), lse.data());
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK((lse[i] == 7) == (i != 2));
+    CHECK((o[2 * i] == 7) == (i != 2));
+  }
+  kernel::forward_pairs<double>(p, {0, 0, {0, 4}}, x, view(o.data()), lse.data());
+  const auto backward = [&](const std::vector<kernel::Range>& blocks) {
+    std::vector<double> d(20, 0);
+    const kernel::AttentionGradients<double> g{view(std::as_const(o).data()),
+                                               view(dout.data<double>()),
+                                               lse.data(),
+                                               view(d.data()),
+                                               view(d.data() + 8),
+                                               view(d.data() + 14)};
+    for (const kernel::Range& each : blocks) kernel::backward_pairs<double>(p, {0, 0, each}, x, g);
+    return d;
+  };
+  const std::vector<double> whole = backward({{0, 4}}), parts = backward({{0, 1}, {1, 3}, {3, 4}});
+  for (std::size_t i = 0; i < whole.size(); ++i) CHECK(near(parts[i], whole[i]));
 }
 
 }  // namespace gradus::testing

@@ -85,4 +85,11 @@ TEST_CASE("few keys are as many as the widest span has, and are taken at once") 
   CHECK(kernel::span_size(wide) == 512);
 }
 
+TEST_CASE("a block sees the keys of its own example") {
+  AttentionProblem p = problem(40, 200, padding_mask({200, 50}));
+  p.B = 2;
+  CHECK(text(kernel::visible_spans(p, {0, 1, {0, 32}})) == " [0, 200)");
+  CHECK(text(kernel::visible_spans(p, {1, 1, {0, 32}})) == " [0, 64)");
+}
+
 }  // namespace gradus::testing

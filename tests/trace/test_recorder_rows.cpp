@@ -145,5 +145,12 @@ TEST_CASE("a page can be written to a device, and not to a folder") {
         "cannot write " + (folder / "") + ": Is a directory");
 }
 
+TEST_CASE("a trace that is cleared has room for as much as before") {
+  const NoPrograms quick;
+  Trace trace({.most_bytes = 3000});
+  trace.clear();
+  CHECK(ReadTape(trace).all.at("meta").at("limits").at("bytes") == 3000);
+}
+
 }  // namespace testing
 }  // namespace gradus

@@ -205,4 +205,27 @@ TEST_CASE("a curve shows each judged value as a dot, and the best where there is
   }
 }
 
+TEST_CASE("a resumed run names its items, and what judges it, from its first line on") {
+  const Unsynced quick;
+  const Folder here;
+  const auto said = [&](std::int64_t steps, bool resume) {
+    Run run(here / "run", steps, 2);
+    run.options.judge = "accuracy", run.options.item = "token";
+    Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
+    resume ? trainer.resume() : trainer.start();
+    return said_by([&] {
+      trainer.run([&](std::int64_t) { return run.net(1); },
+                  [] {
+                    return Metrics{{"accuracy", 0.5}};
+                  });
+    });
+  };
+  static_cast<void>(said(2, false));
+  const std::string all = said(5, true), first = all.substr(0, all.find('\n'));
+  INFO(all);
+  CHECK(contains(first, "step 3/5"));
+  CHECK(contains(first, "tokens/s"));
+  CHECK(contains(first, "accuracy 0.5000"));
+}
+
 }  // namespace gradus::testing

@@ -370,4 +370,14 @@ TEST_CASE("more processes than shards are refused, one shard or more") {
   }
 }
 
+TEST_CASE("a run that is fitted to its time tells that by the name of its program") {
+  const Unsynced quick;
+  const Folder here;
+  Run timed(here / "timed", 23, 8);
+  timed.options.time = {0.5, 0}, timed.seconds_a_step = 1.0 / 32;
+  timed.options.program = "learn";
+  const std::string said = said_by([&] { timed.run(); });
+  CHECK(contains(said, "learn: a step takes "));
+}
+
 }  // namespace gradus::testing

@@ -157,4 +157,17 @@ TEST_CASE("a decay of one step is a schedule") {
     CHECK(schedule(static_cast<std::int64_t>(i)) == wanted[i]);
 }
 
+TEST_CASE("AdamW has the betas and the eps that it is given") {
+  const nn::NamedTensor p = trained("p", {3});
+  const Doubles x = p.tensor.to_vector<double>(), g = p.tensor.grad().to_vector<double>();
+  optim::AdamW adamw({p}, {.lr = 0.5, .betas = {0.75, 0.5}, .eps = 2, .weight_decay = 0.25});
+  adamw.step();
+  const Doubles now = p.tensor.to_vector<double>();
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(adamw.state_dict().at("exp_avg.p").to_vector<double>()[i] == 0.25 * g[i]);
+    CHECK(adamw.state_dict().at("exp_avg_sq.p").to_vector<double>()[i] == 0.5 * g[i] * g[i]);
+    CHECK(now[i] == Approx(x[i] - 0.5 * (0.25 * x[i] + g[i] / (std::abs(g[i]) + 2))));
+  }
+}
+
 }  // namespace gradus::testing
