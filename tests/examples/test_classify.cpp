@@ -146,6 +146,10 @@ TEST_CASE("a tree is split by whole files, and its snippets begin where lines do
   CHECK(bag[WordList::kStart] == std::log1p(1.0f));
   CHECK(bag[WordList::kPadding] == 0.0f);
   CHECK(bag[static_cast<std::size_t>(words.encode("return")[0])] == std::log1p(1.0f));
+  const Snippets strange = examples::snippets_of("Z Y return", words, 5);  // two unknown words
+  const std::vector<float> other = examples::bags_of(strange, words.size()).to_vector<float>();
+  CHECK(other[WordList::kUnknown] == std::log1p(2.0f));
+  CHECK(other[WordList::kPadding] == 0.0f);
 }
 
 const std::string kClassify = "'" GRADUS_BINARY_DIR "/classify' ";
