@@ -193,6 +193,10 @@ TEST_CASE("queries are as many as keys where linear attention is causal, and now
   CHECK(linear_attention(q, k, k).shape() == q.shape());
   CHECK(message_of<ShapeError>([&] { linear_attention(q, k, k, {.causal = true}); }) ==
         "linear_attention: causal with 3 queries and 5 keys: there must be as many of both");
+  const Tensor w = ones({6, 4});
+  CHECK(performer_attention(q, k, k, w).shape() == q.shape());
+  CHECK(message_of<ShapeError>([&] { performer_attention(q, k, k, w, {.causal = true}); }) ==
+        "performer_attention: causal with 3 queries and 5 keys: there must be as many of both");
 }
 
 }  // namespace gradus::testing
