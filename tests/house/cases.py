@@ -19,11 +19,15 @@ def names_in(source):
         yield title, bool(found[1])
 
 
+LISTS = (["--list-test-names-only"], ["--list-tests", "--verbosity", "quiet"])  # Catch2 2, Catch2 3
+
+
 def names_of(program):
     names = set()
-    for chosen in ([], ["[.]"]):  # those that are hidden, too
-        done = subprocess.run([program, *chosen, "--list-test-names-only"], capture_output=True, text=True)
-        names |= {line.strip() for line in done.stdout.splitlines()}
+    for hidden in ([], ["[.]"]):
+        for asked in LISTS:  # what the other version says of it is no title
+            done = subprocess.run([program, *hidden, *asked], capture_output=True, text=True)
+            names |= {line.strip() for line in done.stdout.splitlines()}
     return names
 
 
