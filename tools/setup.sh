@@ -56,9 +56,10 @@ setup_missing() {
   done
 }
 
-# Asks before anything is installed, if there is a terminal to ask on.
+# Asks before anything is installed. Without a terminal to ask on, only --yes installs.
 setup_may_install() {
-  [ "${yes:-0}" = 1 ] || [ ! -t 0 ] && return
+  [ "${yes:-0}" = 1 ] && return
+  [ -t 0 ] || { echo "Nothing was installed: there is no terminal to ask on. Add --yes." >&2; exit 1; }
   local answer
   read -r -p "Install them now? [Y/n] " answer
   case $answer in
