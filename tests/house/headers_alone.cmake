@@ -1,6 +1,6 @@
-# Each header compiles as the first and only one that a file includes, with every warning an error: a part of
-# the build, so that a header is looked at again only when it changes. Left out are those that a source of the
-# same name includes first of all, which shows it already, and adapters, which need other libraries.
+# Each header compiles as the first and only include of a file, with every warning an error: part of the
+# target `nightly`. A header that the source of its name includes first needs no file here. Adapters need
+# other libraries.
 set(headers_alone)
 foreach(component IN LISTS gradus_components)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
@@ -20,6 +20,7 @@ foreach(component IN LISTS gradus_components)
   endforeach()
 endforeach()
 add_library(gradus_headers_alone OBJECT ${headers_alone})
+gradus_nightly(gradus_headers_alone)
 gradus_own_flags(gradus_headers_alone)
 target_compile_options(gradus_headers_alone PRIVATE -O0 -g0 -Wshadow -Werror)
 target_link_libraries(gradus_headers_alone PRIVATE gradus::gradus)
