@@ -12,7 +12,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #define GRADUS_ALWAYS_INLINE inline __attribute__((always_inline))
 #if defined(GRADUS_KERNEL_CLONES) && GRADUS_KERNEL_CLONES
@@ -55,6 +57,11 @@ Level widest();  // what the processor has, whatever GRADUS_SIMD says
 std::string_view name(Level level);  // "avx512"
 
 namespace detail {
+
+template <class A>
+inline constexpr bool is_wide =
+    std::is_same_v<A, double*> || std::is_same_v<A, const double*> ||
+    std::is_same_v<A, std::int64_t*> || std::is_same_v<A, const std::int64_t*>;
 
 inline std::atomic<int> chosen{-1};  // −1: not asked for yet
 Level choose();
@@ -103,10 +110,15 @@ auto run_one(Arguments... arguments) {
 #endif
 }
 
-/// kernel(arguments…), compiled for level(). The kernel is GRADUS_INLINE, as is what it calls.
+/// kernel(arguments…), compiled for level(). The kernel is GRADUS_INLINE, as is what it calls. One
+/// that takes pointers to double or int64_t has a single version: nobody waits for those, and each
+/// version takes seconds to compile.
 template <auto kernel, class... Arguments>
 auto run(Arguments... arguments) {
-  return run_one<kernel, kernel, kernel>(arguments...);
+  if constexpr ((detail::is_wide<Arguments> || ...))
+    return kernel(arguments...);
+  else
+    return run_one<kernel, kernel, kernel>(arguments...);
 }
 
 }  // namespace GRADUS_RUN_NAMESPACE

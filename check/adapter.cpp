@@ -98,6 +98,11 @@ RawOptions raw_options(const TensorFunction& f) {
 
 }  // namespace
 
+Report compare_numbers(const std::string& name, Functions functions, std::vector<Input> inputs,
+                       RawOptions options) {
+  return check_vjp(name, std::move(functions), std::move(inputs), std::move(options));
+}
+
 Report TensorFunction::compare(RowSum& rows) const {
   Numbers of_numbers(*this);
   const Functions functions{

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gradus/base/platform.h"
-#include "gradus/check/raw/vjp_check.h"
+#include "gradus/check/raw/random.h"
 #include "gradus/check/tensor_function.h"
 #include "gradus/engine/backward.h"
 #include "gradus/engine/node.h"
@@ -187,7 +187,7 @@ Report check_call(const Call& call, double seconds, const GraphOptions& options)
   o.seed = options.seed;
   o.beside = false;
   o.projections = 1;
-  Report report = check_vjp(call.node->name(), again.functions(), again.inputs(), o);
+  Report report = compare_numbers(call.node->name(), again.functions(), again.inputs(), o);
   for (Finding& finding : report.findings) again.place(finding);
   return report;
 }

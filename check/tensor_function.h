@@ -25,6 +25,10 @@ struct RowSum {
   Arguments magnitude;
 };
 
+/// check_vjp of raw/vjp_check.h, which takes long to compile, for other files of this component.
+Report compare_numbers(const std::string& name, Functions functions, std::vector<Input> inputs,
+                       RawOptions options);
+
 class TensorFunction {
  public:
   /// Runs f once, so that what it throws, or returns by mistake, is seen as it is.
