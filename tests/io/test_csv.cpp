@@ -9,6 +9,7 @@
 #include "gradus/io/csv.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/io/files.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {
@@ -105,7 +106,7 @@ TEST_CASE("csv: what cannot be written or read") {
   CHECK_THROWS_AS(save({"x"}, values), ShapeError);
   CHECK_THROWS_AS(save({}, tensor({1, 2})), ShapeError);
   CHECK_THROWS_AS(save({}, Tensor()), ShapeError);
-  CHECK(contains(message_of<ValueError>([&] { save({"x", "7"}, values); }), "the column \"7\""));
+  CHECK_REFUSES(ValueError, save({"x", "7"}, values), "\"7\"");
   CHECK_THROWS_AS(save({"x", "a\nb"}, values), ValueError);
   CHECK(!std::filesystem::exists(folder / "t.csv"));
   CHECK_THROWS_AS(io::load_csv(folder / "none.csv"), FileError);

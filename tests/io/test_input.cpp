@@ -3,8 +3,9 @@
 
 #include "gradus/io/tensor_source.h"
 #include "gradus/io/text.h"
+#include "gradus/tests/io/files.h"
 #include "gradus/tests/io/gguf_parts.h"
-#include "gradus/tests/io/golden.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {

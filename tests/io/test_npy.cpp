@@ -5,7 +5,8 @@
 #include "gradus/engine/strided.h"
 #include "gradus/io/npy.h"
 #include "gradus/ops/members.h"
-#include "gradus/tests/io/golden.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {

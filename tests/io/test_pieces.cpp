@@ -2,7 +2,8 @@
 #include "gradus/io/pieces.h"
 
 #include "gradus/io/text.h"
-#include "gradus/tests/io/golden.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {

@@ -7,8 +7,9 @@
 #include "gradus/io/text.h"
 #include "gradus/models/families.h"
 #include "gradus/ops/create.h"
+#include "gradus/tests/io/files.h"
 #include "gradus/tests/io/gguf_parts.h"
-#include "gradus/tests/io/golden.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {

@@ -8,6 +8,7 @@
 #include "gradus/io/tensor_source.h"
 #include "gradus/io/text.h"
 #include "gradus/tests/io/files.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {
@@ -236,8 +237,7 @@ TEST_CASE("a chat template: SmolLM2's is known, programs are not run") {
        {std::string(), kLoop, kTurn, kLoop + system, kLoop + system + kTurn + " ",
         kLoop + system + kLoop + kTurn, std::string("{% for i in range(10**9) %}{% endfor %}"),
         kLoop + system.substr(0, 70)})
-    CHECK(contains(message_of([&] { io::ChatTemplate(other, "t.gguf"); }),
-                   "t.gguf: its chat template is not known here"));
+    CHECK_REFUSES(FileError, io::ChatTemplate(other, "t.gguf"), "t.gguf", "template");
 }
 
 TEST_CASE("a chat template has a loop around its turns, and a system's words end") {
@@ -249,8 +249,7 @@ TEST_CASE("a chat template has a loop around its turns, and a system's words end
   for (const std::string& other : {kTurn, begin + "S" + end + kTurn, kLoop + begin + "S" + kTurn,
                                    kLoop + begin + "\\t" + end + kTurn,
                                    kLoop + begin + "S" + end + end + kTurn, kLoop + begin + "S"})
-    CHECK(contains(message_of([&] { io::ChatTemplate(other, "t"); }),
-                   "t: its chat template is not known here"));
+    CHECK_REFUSES(FileError, io::ChatTemplate(other, "t"), "t", "template");
 }
 
 }  // namespace gradus::testing

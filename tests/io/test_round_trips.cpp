@@ -238,7 +238,7 @@ TEST_CASE("checkpoint: its checksum tells apart what differs in one thing") {
     io::TensorFile file{whole.tensors, metadata};
     change(file);
     io::save_safetensors(here / "changed", file.tensors, file.metadata);
-    CHECK(contains(message_of([&] { io::load_checkpoint(here / "changed"); }), "damaged"));
+    CHECK_REFUSES(FileError, io::load_checkpoint(here / "changed"), "damaged");
   }
 }
 
@@ -276,8 +276,7 @@ TEST_CASE("a file that shrinks while it is read is an error") {
   io::Input input(here / "file");
   std::filesystem::resize_file(here / "file", 50'000);
   std::string bytes(100'000, ' ');
-  CHECK(contains(message_of([&] { input.read(0, bytes.data(), bytes.size()); }),
-                 "had 100000 bytes, but only 50000 could be read"));
+  CHECK_REFUSES(FileError, input.read(0, bytes.data(), bytes.size()), "100000", "50000");
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include "gradus/io/text.h"
 #include "gradus/io/unicode.h"
 #include "gradus/io/word_piece.h"
-#include "gradus/tests/io/golden.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {

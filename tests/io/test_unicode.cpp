@@ -4,7 +4,8 @@
 
 #include "gradus/io/crc32.h"
 #include "gradus/io/text.h"
-#include "gradus/tests/io/golden.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/golden.h"
 
 namespace gradus::testing {
 namespace {

@@ -4,7 +4,8 @@
 #include "gradus/io/input.h"
 #include "gradus/io/tensor_source.h"
 #include "gradus/io/text.h"
-#include "gradus/tests/io/golden.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {

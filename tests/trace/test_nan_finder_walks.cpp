@@ -10,7 +10,8 @@
 #include "gradus/engine/backward.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
-#include "gradus/tests/io/golden.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/trace/nan_finder.h"
 
 namespace gradus {

@@ -5,8 +5,10 @@
 #include "gradus/io/crc32.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
-#include "gradus/tests/io/golden.h"
-#include "gradus/tests/trace/tape_text.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/environment.h"
+#include "gradus/tests/support/refusal.h"
+#include "gradus/tests/trace/tape.h"
 #include "gradus/trace/derive.h"
 #include "gradus/trace/embedded.h"
 #include "gradus/trace/places.h"
@@ -137,22 +139,24 @@ TEST_CASE("a page of attention maps has the first example of each, and the names
   const Tensor weights = arange(0.0, 24.0).reshape({2, 2, 2, 3});
   const std::string page = trace::attention_page(
       "maps", {{"blocks.0", weights}, {"blocks.1", slice(weights, 0, 1, 2)}}, queries, keys);
-  check_golden("trace/attention.txt", tape_text(tape_of(page)));
+  const ReadTape tape(tape_of(page));
+  CHECK(tape.all.at("labels") == Json{{"T", queries}, {"S", keys}});
+  REQUIRE(tape.all.at("attention").size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Json each = tape.all.at("attention").at(i), map = each.at("weights");
+    CHECK(tape.at("modules", each.at("module"), "path") == "blocks." + std::to_string(i));
+    CHECK(tape.shape(map) == std::vector<std::int64_t>{1, 2, 2, 3});
+    CHECK(tape.numbers(map) == slice(weights, 0, 0, 1).to(Dtype::f64).to_vector<double>());
+  }
   CHECK(contains(page, "<title>maps</title>"));
-  const auto refused = [&](const Tensor& w) {
-    return refusal<ValueError>([&] {
-      trace::attention_page("maps", {{"a", weights}, {"b", w}}, queries, keys);
-    });
-  };
-  CHECK(refusal<ValueError>([&] { trace::attention_page("m", {}, queries, keys); }) ==
-        "attention_page: no attention was recorded");
-  CHECK(refused(zeros({1, 1, 3, 3})) ==
-        "attention_page: the weights of b are [1, 1, 3, 3], not [B, H, 2, 3] as there are names of "
-        "queries and keys");
+  CHECK_REFUSES(ValueError, trace::attention_page("m", {}, queries, keys), "attention_page");
   CHECK_NOTHROW(trace::attention_page("m", {{"a", zeros({1, 5, 2, 3})}}, queries, keys));
   for (const Shape& shape :
        {Shape{1, 1, 2, 2}, Shape{1, 2, 3, 3}, Shape{1, 2, 3}, Shape{1, 2, 2, 3, 1}, Shape{2, 3}})
-    CHECK(contains(refused(zeros(shape)), "not [B, H, 2, 3]"));
+    CHECK_REFUSES(
+        ValueError,
+        trace::attention_page("maps", {{"a", weights}, {"b", zeros(shape)}}, queries, keys),
+        "attention_page", "b", to_string(shape));
 }
 
 TEST_CASE("a page is called as its program, and replaces another") {

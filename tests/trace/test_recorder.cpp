@@ -1,14 +1,14 @@
-// What a trace holds of whole small programs, against tests/golden/trace/tapes.txt: every row of
-// every table. The numbers are halves and quarters, exact in any order of their sums.
+// Laws that every trace keeps, on small programs: documented columns, ids that point to rows, sums
+// that add up. The values are halves and quarters, exact in any order of their sums.
 #include "gradus/trace/recorder.h"
 
+#include <algorithm>
 #include <functional>
-#include <memory>
+#include <map>
 #include <string>
 #include <thread>
 
 #include "gradus/base/parallel.h"
-#include "gradus/base/thread_state.h"
 #include "gradus/engine/backward.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/module.h"
@@ -16,8 +16,9 @@
 #include "gradus/ops/checkpoint.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
-#include "gradus/tests/io/golden.h"
-#include "gradus/tests/trace/tape_text.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/environment.h"
+#include "gradus/tests/trace/tape.h"
 #include "gradus/train/optim.h"
 
 namespace gradus::testing {
@@ -133,47 +134,11 @@ void failed_hook(Trace&) {
   sum(x * x).backward();
 }
 
-/// All that a trace can hear, of tensors of its own.
-void everything() {
-  Small model;
-  optim::SGD optimizer(model.parameters(), {.lr = 0.5});
-  const Tensor y = model(quarters({1, 2}));
-  y.register_hook([](const Tensor& dy) { return dy * 2.0; });
-  sum(y).backward();
-  optimizer.step();
-  const Tensor x = quarters({2}).requires_grad_();
-  sum(grad(sum(x * x), x, {.create_graph = true})).backward();
-  try {
-    model(quarters({3, 3}));
-  } catch (const ShapeError&) {
-  }
-}
-
-void unheard(Trace&) {
-  {
-    const TracePause pause;
-    everything();
-  }
-  thread_state.parallel = true;
-  everything();
-  thread_state.parallel = false;
-  exp(zeros({1}));
-}
-
 /// A layer that does nothing, and one that is told when it runs.
 struct Silent : nn::Layer<Silent> {
   nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const { return x; }
 };
-struct Telling : nn::Layer<Telling> {
-  std::function<void()> tell;
-  nn::Members members() override { return {}; }
-  Tensor forward(const Tensor& x) const {
-    tell();
-    return x * x;
-  }
-};
-
 /// What was caught is no failure any more once anything else has begun.
 void caught(Trace& trace, const std::function<void()>& next, std::string& out) {
   try {
@@ -185,22 +150,194 @@ void caught(Trace& trace, const std::function<void()>& next, std::string& out) {
   out += ReadTape(trace).all.at("failure").is_null() ? "nothing\n" : "a failure\n";
 }
 
-std::string text_of(const char* name, void (*program)(Trace&), TraceOptions options = {}) {
-  options.title = name;
+struct Program {
+  const char* name;
+  void (*run)(Trace&);
+};
+const Program kPrograms[] = {{"steps", steps},           {"pieces", pieces},
+                             {"outputs", outputs},       {"second derivative", second_derivative},
+                             {"attentions", attentions}, {"elsewhere", elsewhere},
+                             {"failure", failure},       {"failed hook", failed_hook}};
+
+ReadTape trace_of(void (*program)(Trace&), TraceOptions options = {}) {
   Trace trace(options);
   program(trace);
-  return tape_text(trace.json()) + "\n";
+  return ReadTape(trace);
 }
 
-TEST_CASE("tapes of small programs are those of golden/trace/tapes.txt") {
+/// The documented columns, and the table that each id points into.
+struct Column {
+  const char *table, *name, *target;  // target "": not an id
+};
+const Column kColumns[] = {{"tensors", "kind", ""},
+                           {"tensors", "shape", "shapes"},
+                           {"tensors", "values", "values"},
+                           {"tensors", "dtype", ""},
+                           {"tensors", "storage", ""},
+                           {"tensors", "offset", ""},
+                           {"tensors", "strides", "shapes"},
+                           {"tensors", "name", ""},
+                           {"ops", "op", ""},
+                           {"ops", "in", "tensors"},
+                           {"ops", "out", "tensors"},
+                           {"ops", "module", "modules"},
+                           {"ops", "stack", "stacks"},
+                           {"ops", "saved", "tensors"},
+                           {"ops", "within", "visits"},
+                           {"ops", "node", ""},
+                           {"modules", "path", ""},
+                           {"modules", "type", ""},
+                           {"modules", "parent", "modules"},
+                           {"walks", "outputs", "tensors"},
+                           {"walks", "seeds", "tensors"},
+                           {"walks", "within", "visits"},
+                           {"walks", "create_graph", ""},
+                           {"visits", "op", "ops"},
+                           {"visits", "walk", "walks"},
+                           {"visits", "dy", "tensors"},
+                           {"visits", "name", ""},
+                           {"ledger", "visit", "visits"},
+                           {"ledger", "input", ""},
+                           {"ledger", "to", "tensors"},
+                           {"ledger", "contribution", "tensors"},
+                           {"ledger", "before", "tensors"},
+                           {"ledger", "after", "tensors"},
+                           {"ledger", "k", ""},
+                           {"ledger", "of", ""},
+                           {"ledger", "part", ""},
+                           {"hooks", "to", "tensors"},
+                           {"hooks", "walk", "walks"},
+                           {"hooks", "before", "tensors"},
+                           {"hooks", "after", "tensors"},
+                           {"deposits", "leaf", "tensors"},
+                           {"deposits", "walk", "walks"},
+                           {"deposits", "arrived", "tensors"},
+                           {"deposits", "before", "tensors"},
+                           {"deposits", "after", "tensors"},
+                           {"updates", "name", ""},
+                           {"updates", "before", "tensors"},
+                           {"updates", "after", "tensors"},
+                           {"updates", "grad", "tensors"},
+                           {"updates", "rate", ""},
+                           {"updates", "optimiser", ""}};
+
+/// Rows of a table, or entries of an array.
+std::size_t rows_in(const ReadTape& tape, const std::string& name) {
+  const Json& table = tape.all.at(name);
+  return table.is_array() ? table.size() : table.at("rows").size();
+}
+
+/// Each id in `cell`, which is an id, a list of ids, or null, has a row to point to.
+bool points_inside(const Json& cell, std::size_t rows) {
+  if (cell.is_null()) return true;
+  if (cell.is_array())
+    return std::all_of(cell.begin(), cell.end(),
+                       [&](const Json& each) { return points_inside(each, rows); });
+  return cell.get<std::size_t>() < rows;
+}
+
+TEST_CASE("a trace has the documented columns, and every id points to a row") {
   const NoPrograms quick;
-  check_golden("trace/tapes.txt",
-               text_of("steps", steps) + text_of("pieces", pieces) + text_of("outputs", outputs) +
-                   text_of("second derivative", second_derivative) +
-                   text_of("attentions", attentions) + text_of("elsewhere", elsewhere) +
-                   text_of("failure", failure) + text_of("failed hook", failed_hook) +
-                   text_of("unheard", unheard) +
-                   text_of("five operations", steps, {.most_ops = 5}));
+  for (const Program& program : kPrograms) {
+    const ReadTape tape = trace_of(program.run);
+    for (const Column& column : kColumns)
+      for (std::size_t i = 0; i < tape.count(column.table); ++i) {
+        INFO(program.name << ": " << column.table << " " << i << ", " << column.name);
+        const Json cell = tape.at(column.table, i, column.name);
+        if (*column.target) CHECK(points_inside(cell, rows_in(tape, column.target)));
+      }
+  }
+}
+
+/// The numbers of a tensor after its broadcast axes are summed to `shape`, all in front here.
+std::vector<double> sum_down(const std::vector<double>& x, std::size_t n) {
+  std::vector<double> out(n);
+  for (std::size_t i = 0; i < x.size(); ++i) out[i % n] += x[i];
+  return out;
+}
+
+/// Checks one line of the ledger: before + contribution = after. Values are quarters, so sums are
+/// exact in any order.
+void check_sum(const ReadTape& tape, std::size_t i) {
+  const Json before = tape.at("ledger", i, "before"), part = tape.at("ledger", i, "part");
+  const std::vector<double> given = tape.numbers(tape.at("ledger", i, "contribution")),
+                            after = tape.numbers(tape.at("ledger", i, "after"));
+  std::vector<double> sum(after.size());
+  if (!before.is_null()) sum = tape.numbers(before);
+  const std::vector<std::int64_t> shape = tape.shape(tape.at("ledger", i, "to"));
+  if (part.is_null()) {
+    const std::vector<double> whole = sum_down(given, sum.size());
+    for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += whole[k];
+  } else if (part.at(0) == "rows") {
+    const std::vector<double> rows = tape.numbers(part.at(1));
+    const std::size_t width = given.size() / rows.size();
+    for (std::size_t k = 0; k < given.size(); ++k)
+      sum[static_cast<std::size_t>(rows[k / width]) * width + k % width] += given[k];
+  } else {
+    REQUIRE(shape.size() == 2);  // the programs above slice and select from matrices
+    const auto axis = part.at(0).get<std::size_t>(), start = part.at(1).get<std::size_t>();
+    const auto columns = static_cast<std::size_t>(shape[1]);
+    const std::size_t taken =
+        axis == 0 ? columns : given.size() / static_cast<std::size_t>(shape[0]);
+    for (std::size_t k = 0; k < given.size(); ++k)
+      sum[axis == 0 ? start * columns + k : k / taken * columns + start + k % taken] += given[k];
+  }
+  CHECK(sum == after);
+}
+
+TEST_CASE("the ledger of a trace adds up: each gradient is the sum of its contributions") {
+  const NoPrograms quick;
+  for (const Program& program : kPrograms) {
+    INFO(program.name);
+    const ReadTape tape = trace_of(program.run);
+    std::map<std::pair<Json, Json>, Json> last;  // (walk, tensor) → sum so far
+    for (std::size_t i = 0; i < tape.count("ledger"); ++i) {
+      INFO("ledger " << i);
+      const Json visit = tape.at("ledger", i, "visit"), to = tape.at("ledger", i, "to");
+      const Json walk = tape.at("visits", visit.get<std::size_t>(), "walk");
+      const int k = tape.at("ledger", i, "k"), of = tape.at("ledger", i, "of");
+      CHECK((1 <= k && k <= of));
+      const auto before = last.find({walk, to});
+      if (before != last.end()) CHECK(tape.at("ledger", i, "before") == before->second);
+      last[{walk, to}] = tape.at("ledger", i, "after");
+      check_sum(tape, i);
+    }
+    for (std::size_t i = 0; i < tape.count("deposits"); ++i) {
+      const auto sum = last.find({tape.at("deposits", i, "walk"), tape.at("deposits", i, "leaf")});
+      if (sum != last.end()) CHECK(tape.at("deposits", i, "arrived") == sum->second);
+    }
+  }
+}
+
+TEST_CASE("a trace stops listing operations at its limit, and counts the rest") {
+  const NoPrograms quick;
+  const ReadTape all = trace_of(steps), few = trace_of(steps, {.most_ops = 5});
+  CHECK(few.count("ops") == 5);
+  CHECK(few.all.at("meta").at("omitted").at("ops_not_recorded") == all.count("ops") - 5);
+}
+
+TEST_CASE("every tensor of a trace has its numbers, or is counted as omitted") {
+  const NoPrograms quick;
+  for (const std::size_t most : {0, 400, 3'000, 40'000, 1'000'000}) {
+    CAPTURE(most);
+    Trace trace({.most_bytes = most});
+    Tensor y = zeros({});
+    for (const std::int64_t n : {4, 8192, 16, 4096, 64, 1024, 65, 256, 257}) y = exp(zeros({n}));
+    const ReadTape tape(trace);
+    std::size_t none = 0, stats = 0;
+    for (std::size_t i = 0; i < tape.count("tensors"); ++i) {
+      if (tape.at("tensors", i, "values").is_null())
+        ++none;
+      else if (const Json value = tape.value(i);
+               value.contains("stats") && !value.contains("picture"))
+        ++stats;
+    }
+    const Json omitted = tape.all.at("meta").at("omitted");
+    CHECK(omitted.at("no_values") == none);
+    CHECK(omitted.at("stats_only") == stats);
+    CHECK(tape.all.at("meta").at("notes").empty() ==
+          (none + stats + omitted.at("sampled").get<std::size_t>() == 0));
+  }
 }
 
 TEST_CASE("the matrices of attention over a long sequence are counted, once, and not computed") {
@@ -213,7 +350,7 @@ TEST_CASE("the matrices of attention over a long sequence are counted, once, and
   CHECK(tape.all.at("attention").empty());
 }
 
-TEST_CASE("what is caught is a failure until something else begins") {
+TEST_CASE("a caught exception is a failure of the trace until something else begins") {
   const NoPrograms quick;
   const Tensor x = quarters({2}).requires_grad_(), y = x * x;
   std::string out;
@@ -228,47 +365,6 @@ TEST_CASE("what is caught is a failure until something else begins") {
       trace, [&] { y.backward(ones({2})); }, out);
   CHECK(out ==
         "a failure, a failure\na failure, nothing\na failure, nothing\na failure, nothing\n");
-}
-
-TEST_CASE("a trace that begins inside a layer or a backward: golden/trace/begun_inside.txt") {
-  const NoPrograms quick;
-  std::string out;
-  {
-    std::unique_ptr<Trace> trace;
-    Telling layer;
-    layer.tell = [] {};
-    layer(quarters({2}));  // a first call has an observer of its own
-    layer.tell = [&] { trace = std::make_unique<Trace>(TraceOptions{.title = "in a layer"}); };
-    const Tensor y = layer(quarters({2}).requires_grad_());
-    layer.tell = [] {};
-    sum(layer(y)).backward();
-    out += tape_text(trace->json()) + "\n";
-  }
-  const Tensor x = quarters({2}).requires_grad_(), inner = x * x, outer = inner * x;
-  std::unique_ptr<Trace> trace;
-  inner.register_hook([&](const Tensor& dy) {
-    trace = std::make_unique<Trace>(TraceOptions{.title = "in a backward"});
-    return dy * 2.0;
-  });
-  sum(outer).backward();
-  sum(x * x).backward();
-  check_golden("trace/begun_inside.txt", out + tape_text(trace->json()));
-}
-
-TEST_CASE("a trace around another hears the same, and is not told what threw inside it") {
-  const NoPrograms quick;
-  Trace outer({.title = "failure"});
-  std::string inner_text;
-  {
-    Trace inner({.title = "failure"});
-    failure(inner);
-    inner_text = tape_text(inner.json());
-  }
-  const std::size_t begin = inner_text.find("failure {"), end = inner_text.find('\n', begin);
-  REQUIRE(begin != inner_text.npos);
-  CHECK(tape_text(outer.json()) == inner_text.replace(begin, end - begin, "failure null"));
-  CHECK_THROWS_AS(Small()(quarters({3, 3})), ShapeError);
-  CHECK(contains(tape_text(outer.json()), "failure {"));  // now it is the innermost again
 }
 
 }  // namespace

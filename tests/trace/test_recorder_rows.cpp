@@ -1,4 +1,4 @@
-// Which rows a trace has of what runs around layers, backwards that throw, and optimisers.
+// Rows of a trace after clear(), after a backward that throws, and around optimizers.
 #include <memory>
 #include <string>
 
@@ -6,7 +6,9 @@
 #include "gradus/nn/module.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
-#include "gradus/tests/io/golden.h"
+#include "gradus/tests/io/files.h"
+#include "gradus/tests/support/environment.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/trace/tape.h"
 #include "gradus/train/optim.h"
 
@@ -32,48 +34,7 @@ struct Block : nn::Layer<Block> {
   Tensor forward(const Tensor& x) const { return f(x); }
 };
 
-/// Four blocks: of the tensors of blocks 1 and 2 less is kept where there is little room.
-struct Blocks : nn::Layer<Blocks> {
-  Block a, b, c, d;
-  nn::Members members() override { return {{"0", a}, {"1", b}, {"2", c}, {"3", d}}; }
-  Tensor forward(const Tensor& x) const { return exp(d(c(square(b(a(x)))))); }
-};
-
-bool is_whole(const ReadTape& tape, const Json& tensor) {
-  return !tape.value(tensor).contains("stats");
-}
-
 }  // namespace
-
-TEST_CASE("what runs between two blocks belongs to neither, and keeps its numbers") {
-  const NoPrograms quick;
-  Trace trace({.most_bytes = 3000});  // of seven tensors of 545 bytes
-  const Tensor y = Blocks()(zeros({100}));
-  const ReadTape tape(trace);
-  std::string whole;
-  for (std::size_t i = 0; i < tape.count("ops"); ++i)
-    whole += is_whole(tape, tape.at("ops", i, "out")) ? '1' : '0';
-  CHECK(whole == "101011");  // a, b, square, c, d, exp
-}
-
-TEST_CASE("what runs after a backward belongs to no layer") {
-  const NoPrograms quick;
-  const Tensor x = zeros({100});
-  Blocks blocks;
-  blocks.b.w = nn::parameter(zeros({100}));
-  blocks.b.f = [&](const Tensor& y) { return y * blocks.b.w; };
-  const auto traced = [&](std::size_t most_bytes) {
-    blocks.zero_grad();
-    Trace trace({.most_bytes = most_bytes});
-    blocks(x).backward(ones({100}));  // which ends in block 1
-    tanh(x);
-    return ReadTape(trace);
-  };
-  const std::size_t all = traced(1'000'000).count("tensors") * 545;
-  const ReadTape tape = traced(all - 100);
-  CHECK(tape.all.at("meta").at("omitted").at("folded") > 0);
-  CHECK(is_whole(tape, tape.at("ops", tape.count("ops") - 1, "out")));
-}
 
 TEST_CASE("after a backward that threw the next walk is within none") {
   const NoPrograms quick;
@@ -88,18 +49,18 @@ TEST_CASE("after a backward that threw the next walk is within none") {
 
 TEST_CASE("a trace that is cleared knows names, and nothing else of before") {
   const NoPrograms quick;
-  Blocks blocks;
+  Block block;
   Tensor w = zeros({2}).requires_grad_();
   optim::SGD optimizer({{"weight", w}}, {.lr = 0.5});
   Trace trace;
   const Tensor y = exp(w);
   sum(y).backward({.keep_graph = true});
   optimizer.step();
-  blocks.b.f = [&](const Tensor& x) {
+  block.f = [&](const Tensor& x) {
     trace.clear();
     return tanh(x);
   };
-  blocks(w);
+  block(w);
   y.backward(ones({2}));
   const ReadTape tape(trace);
   CHECK(tape.at("ops", 0, "op") == "tanh");
