@@ -8,6 +8,7 @@
 #include "gradus/io/safetensors.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -76,10 +77,7 @@ TEST_CASE("what is no reaction is refused") {
   CHECK(has(refusal("CC)>>C"), "a \")\" without its \"(\""));
   CHECK(has(refusal("C1CC>>C"), "ring 1 does not end"));
   CHECK(has(refusal("1CC>>C"), "ring 1 begins before any atom"));
-  CHECK(has(message_of<ShapeError>([] {
-              map_atoms(read_reaction("C>>C"), ones({4, 4}));
-            }),
-            "weights of 5 tokens are [5, 5], not [4, 4]"));
+  CHECK_REFUSES(ShapeError, map_atoms(read_reaction("C>>C"), ones({4, 4})), "[5, 5]", "[4, 4]");
 }
 
 }  // namespace gradus::testing

@@ -7,6 +7,7 @@
 #include "gradus/examples/classify/reader.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/examples/gpt_program.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -45,15 +46,15 @@ TEST_CASE("a vocabulary has the most frequent words, and is kept in a file") {
   CHECK(words.piece(4) == "b");
   CHECK(words.piece(6) == "\\n+2");
   CHECK(words.piece(WordList::kUnknown) == "[UNKNOWN]");
-  CHECK(has(message_of<IndexError>([&] { words.piece(7); }), "piece 7 is not in [0, 7)"));
-  CHECK(has(message_of<ValueError>([] { WordList::of({"a"}, 4); }), "a vocabulary of 4"));
+  CHECK_REFUSES(IndexError, words.piece(7), "7", "0");
+  CHECK_REFUSES(ValueError, WordList::of({"a"}, 4), "4");
 
   const Workplace here;
   const std::string path = (here.directory / "words.json").string();
   words.save(path);
   CHECK(WordList::load(path).encode("a b\n  c") == words.encode("a b\n  c"));
   here.write("words.json", "{}");
-  CHECK(has(message_of<FileError>([&] { WordList::load(path); }), "is not the vocabulary"));
+  CHECK_REFUSES(FileError, WordList::load(path), "vocabulary");
 }
 
 TEST_CASE("files have the kinds that their paths say") {
@@ -141,7 +142,7 @@ TEST_CASE("a tree is split by whole files, and its snippets begin where lines do
   const Snippets user = examples::snippets_of("return A; CHECK def", words, 4);
   CHECK(user.ids.shape() == Shape{2, 4});
   CHECK(user.lengths == Ids{4, 3});
-  CHECK(has(message_of<ValueError>([&] { examples::snippets_of(" ", words, 4); }), "is empty"));
+  CHECK_REFUSES(ValueError, examples::snippets_of(" ", words, 4), "empty");
   const std::vector<float> bag = examples::bags_of(user, words.size()).to_vector<float>();
   CHECK(bag[WordList::kStart] == std::log1p(1.0f));
   CHECK(bag[WordList::kPadding] == 0.0f);

@@ -5,6 +5,7 @@
 #include "gradus/examples/recommend/ranking.h"
 #include "gradus/examples/recommend/world.h"
 #include "gradus/tests/examples/gpt_program.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -19,9 +20,9 @@ TEST_CASE("items have names, and are found by name or number") {
   for (std::int64_t item = 1; item <= kItems; ++item) CHECK(item_of(name_of(item)) == item);
   CHECK(item_of("amber cOMET") == 18);
   CHECK(item_of("256") == 256);
-  CHECK(has(message_of<IndexError>([] { item_of("257"); }), "item 257 is not in [1, 256]"));
-  CHECK(has(message_of<IndexError>([] { item_of("0"); }), "item 0 is not in [1, 256]"));
-  CHECK(has(message_of<ValueError>([] { item_of("Amber"); }), "\"Amber\": no item has this name"));
+  CHECK_REFUSES(IndexError, item_of("257"), "[1, 256]", "257");
+  CHECK_REFUSES(IndexError, item_of("0"), "[1, 256]", "0");
+  CHECK_REFUSES(ValueError, item_of("Amber"), "\"Amber\"");
 }
 
 TEST_CASE("users walk as the world says") {

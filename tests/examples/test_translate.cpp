@@ -4,6 +4,7 @@
 #include "gradus/examples/translate/sentences.h"
 #include "gradus/examples/translate/templates.h"
 #include "gradus/tests/examples/gpt_program.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 #include <map>
@@ -37,7 +38,7 @@ TEST_CASE("dates are written as their format shows it") {
   CHECK(iso(date(1998, 5, 3)) == "1998-05-03");
   CHECK(iso(date_of(0)) == "1950-01-01");
   CHECK(iso(date_of(kDays - 1)) == "2049-12-31");
-  CHECK(has(message_of<ValueError>([] { write_date("{4th}", date_of(0)); }), "no style {4th}"));
+  CHECK_REFUSES(ValueError, write_date("{4th}", date_of(0)), "style");
 }
 
 TEST_CASE("no text can be read as two dates") {
@@ -71,7 +72,7 @@ TEST_CASE("days that are held out are new, and a task is a function of its seed"
   CHECK(task.training[1999].source == again.training[1999].source);
   CHECK(task.test[999].source == again.test[999].source);
   CHECK(make_task("dates", 1, 6).training[0].source != task.training[0].source);
-  CHECK(has(message_of<ValueError>([] { make_task("dates", 0, 5); }), "--examples 0"));
+  CHECK_REFUSES(ValueError, make_task("dates", 0, 5), "--examples", "0");
   for (const Example& each : task.training)
     CHECK(task.source.decode(task.source.encode(each.source)) == each.source);
 }
