@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test.
+# Installs what is missing, builds, and runs the tests labeled unit and slow.
 #   ./test.sh [--yes] [--all] [--preset NAME] [-- CTEST-OPTION…]
 #     --yes            install without asking
 #     --all            install what the tests of the trace page need, too: node, Chromium, axe
 #     --preset NAME    release (default), debug, step, asan, tsan or coverage
-#     --everything …   every width of vectors, number of threads, compiler, sanitizer …: hours, and a table of
-#                      what passed; --everything --help says more
-#     -- -R softmax    whatever follows goes to ctest: here, tests with softmax in their name
+#     --everything …   nightly tests too, and every vector width, thread count, compiler and sanitizer:
+#                      hours, and a table of what passed; --everything --help lists the parts
+#     -- -R softmax    what follows goes to ctest: here, tests with softmax in their name
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh
@@ -18,12 +18,12 @@ while [ $# -gt 0 ]; do
   case $1 in
     --yes | -y) yes=1 ;;
     --all) all=1 ;;
-    --preset) preset=${2:?--preset wants a name}; shift ;;
+    --preset) preset=${2:?--preset needs a name}; shift ;;
     --preset=*) preset=${1#*=} ;;
     --everything) shift; exec python3 tools/everything.py "$@" ;;
     --help | -h) sed -n '2,9s/^# //p' "$0"; exit 0 ;;
     --) shift; break ;;
-    *) echo "test.sh: what is '$1'? It knows --yes, --all, --preset NAME, --help and -- …" >&2; exit 2 ;;
+    *) echo "test.sh: unknown option '$1'. Use --yes, --all, --preset NAME, --everything, --help or -- …" >&2; exit 2 ;;
   esac
   shift
 done
@@ -31,10 +31,10 @@ done
 packages="g++ cmake ninja-build pkg-config libopenblas-dev libcli11-dev nlohmann-json3-dev catch2"
 case $preset in
   release | debug) packages="$packages gdb libopenmpi-dev openmpi-bin" ;;  # runs of several processes
-  step | coverage) packages="$packages gdb" ;;                             # what it shows is tested too
+  step | coverage) packages="$packages gdb" ;;                             # debugger sessions are tests too
   asan) ;;
   tsan) packages="$packages clang llvm libomp-dev" ;;
-  *) echo "test.sh: no preset '$preset': release, debug, step, asan, tsan, coverage" >&2; exit 2 ;;
+  *) echo "test.sh: no preset '$preset'. Use release, debug, step, asan, tsan or coverage." >&2; exit 2 ;;
 esac
 [ "$all" = 0 ] || packages="$packages nodejs chromium"
 # shellcheck disable=SC2086  # the list is meant to be split
@@ -42,11 +42,10 @@ setup_needs $packages
 [ "$all" = 0 ] || setup_axe
 
 echo "Building everything, in build/$preset"
-cmake --preset "$preset" -DGRADUS_BUILD_TESTS=ON -DGRADUS_BUILD_EXAMPLES=ON -DGRADUS_TEST_EVERYTHING=OFF \
-  >/dev/null
+# Continuous integration sets CI: there a warning is an error.
+cmake --preset "$preset" -DGRADUS_BUILD_TESTS=ON -DGRADUS_BUILD_EXAMPLES=ON \
+  ${CI:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON} >/dev/null
 cmake --build --preset "$preset" -j "$(setup_cores)"
 
-left=$(setup_missing nodejs chromium)
-[ -z "$left" ] || echo "Left out: tests of the trace page that need ${left% }; ./test.sh --all installs them."
-# One more than there are cores: some tests wait for a clock or for a process that they stopped.
-exec ctest --preset "$preset" -j $(($(setup_cores) + 1)) "$@"
+# One more job than cores: some tests wait for a clock, or for a process that they stopped.
+exec ctest --preset "$preset" -LE nightly -j $(($(setup_cores) + 1)) "$@"

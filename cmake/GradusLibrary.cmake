@@ -14,6 +14,8 @@ list(FILTER gradus_fast_sources INCLUDE REGEX
 set(gradus_check_sources ${gradus_sources})
 list(FILTER gradus_check_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/check/")
 list(REMOVE_ITEM gradus_sources ${gradus_fast_sources} ${gradus_check_sources})
+# gradus::check_c and gradus::check_quick
+list(FILTER gradus_check_sources EXCLUDE REGEX "/check/raw/(c/.*|compiled)[.]cpp$")
 # The trace page and the operations' own lines are part of the library.
 set(gradus_embedded "${PROJECT_BINARY_DIR}/embedded.cpp")
 file(GLOB gradus_viewer CONFIGURE_DEPENDS viewer/page.html viewer/*.css viewer/*.js)
@@ -72,8 +74,9 @@ foreach(part IN ITEMS gradus_fast gradus_small gradus)
     set_target_properties(${part} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endif()
 endforeach()
-gradus_precompile(gradus_fast)
-gradus_precompile(gradus_small)
+foreach(part IN ITEMS gradus_fast gradus_small gradus)
+  gradus_precompile(${part})
+endforeach()
 
 # Each kernel compiled for several instruction sets, and one of them chosen at run time: base/simd.h.
 if(GRADUS_KERNEL_CLONES)

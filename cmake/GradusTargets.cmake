@@ -35,13 +35,29 @@ function(gradus_own_flags target)
   endif()
 endfunction()
 
-# gradus_precompile(TARGET): the standard library's headers are read once. Its sources must all have
-# the same -O: GCC takes the header's. Not where compiling is cached, for caches do not see into it;
-# not in Debug, so that some build notices a file that includes too little.
+# Headers are precompiled in optimized GCC builds. Debug builds are not, so that one of them notices a
+# file that includes too little. ccache needs two hints to cache what includes such a header.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(GRADUS_PRECOMPILE ON)
+  if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CMAKE_CXX_COMPILER_LAUNCHER})
+    add_compile_options(-fpch-preprocess)
+  endif()
+endif()
+
+# gradus_precompile(TARGET HEADERS…) reads these and the standard library once for all sources of
+# TARGET. They need the same -O and -g, which GCC takes from the precompiled header.
 function(gradus_precompile target)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER
-      AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  if(GRADUS_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE
-      <algorithm> <cmath> <functional> <map> <memory> <sstream> <string> <vector>)
+      <algorithm> <cmath> <functional> <map> <memory> <sstream> <string> <vector> ${ARGN})
+  endif()
+endfunction()
+
+# gradus_precompile_as(TARGET OTHER): TARGET, compiled with the same flags, uses OTHER's headers.
+function(gradus_precompile_as target other)
+  if(GRADUS_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM ${other})
   endif()
 endfunction()

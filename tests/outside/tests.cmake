@@ -1,0 +1,21 @@
+# The checker as people use it who have no Gradus: a project for each test framework, and for each
+# library that has an adapter, built from installed headers. What is not there is skipped by name.
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  return()
+endif()
+set(outside "${CMAKE_CURRENT_SOURCE_DIR}/outside")
+foreach(framework IN ITEMS plain quick c catch2 googletest doctest eigen ceres xtensor armadillo adolc)
+  add_test(NAME "outside/${framework}" COMMAND ${CMAKE_COMMAND} -DFRAMEWORK=${framework}
+    -DTREE=${PROJECT_SOURCE_DIR} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/outside/${framework}
+    -DCXX=${CMAKE_CXX_COMPILER} -DGENERATOR=${CMAKE_GENERATOR}
+    -DFRAMEWORK_PREFIX=${GRADUS_FRAMEWORK_PREFIX} -P "${outside}/run.cmake")
+  set_tests_properties("outside/${framework}" PROPERTIES LABELS nightly TIMEOUT 300
+    SKIP_REGULAR_EXPRESSION "SKIPPED")
+endforeach()
+add_test(NAME "outside/misuse does not compile, with a message that says why" COMMAND ${CMAKE_COMMAND}
+  -DTREE=${PROJECT_SOURCE_DIR} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/outside/refused
+  -DCXX=${CMAKE_CXX_COMPILER} -P "${outside}/refused.cmake")
+set_tests_properties("outside/misuse does not compile, with a message that says why" PROPERTIES
+  LABELS nightly TIMEOUT 300)
+# The usual ones of every change.
+set_tests_properties(outside/plain outside/c outside/catch2 PROPERTIES LABELS "nightly;ci")
