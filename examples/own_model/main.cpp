@@ -2,6 +2,7 @@
 #include <gradus/gradus.h>
 
 #include <cstdio>
+#include <filesystem>
 
 using namespace gradus;
 
@@ -42,9 +43,10 @@ int main() {
     progress.show(step + 1, loss.item());
   }
 
-  io::save("writer.safetensors", writer);
+  const std::string file = std::filesystem::temp_directory_path() / "writer.safetensors";
+  io::save(file, writer);
   Writer again(characters.vocab_size(), context, 32);
-  io::load("writer.safetensors", again);
+  io::load(file, again);
 
   const NoGrad no_training;
   std::vector<std::int64_t> ids = characters.encode("a model of my ow");  // as long as the context

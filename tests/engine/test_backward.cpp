@@ -9,6 +9,7 @@
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus {
@@ -40,8 +41,8 @@ TEST_CASE("a gradient reaches the leaves, and is undefined before") {
 
 TEST_CASE("no gradient starts by itself from no element at all") {
   const Tensor x = zeros({0}, Dtype::f64).requires_grad_();
-  CHECK(has(message_of<GraphError>([&] { x.backward(); }), "the output has shape [0]"));
-  CHECK(has(message_of<GraphError>([&] { (x * 2.0).backward(); }), "the output has shape [0]"));
+  CHECK_REFUSES(GraphError, x.backward(), "[0]");
+  CHECK_REFUSES(GraphError, (x * 2.0).backward(), "[0]");
 }
 
 TEST_CASE("gradients of several backwards add up until they are cleared") {
@@ -125,7 +126,7 @@ TEST_CASE("paths that meet add up: a diamond, f(x, x), and 1 to 9 uses") {
 
 TEST_CASE("backward() wants one element, something recorded, and a fitting gradient") {
   const Tensor x = leaf({1, 2, 3});
-  CHECK(has(message_of<GraphError>([&] { (x * 2.0).backward(); }), "[3]"));
+  CHECK_REFUSES(GraphError, (x * 2.0).backward(), "[3]");
   CHECK_THROWS_AS(tensor({1.0}).backward(), GraphError);
   CHECK_THROWS_AS(Tensor().backward(), GraphError);
   const std::string shape =
@@ -197,7 +198,7 @@ TEST_CASE("a frozen leaf is frozen for every handle, and gets nothing") {
 TEST_CASE("requires_grad_ is for floating-point leaves") {
   const Tensor x = leaf({1});
   Tensor y = x * 2.0, i = indices({1}), none;
-  CHECK(has(message_of<GraphError>([&] { y.requires_grad_(false); }), "scale"));
+  CHECK_REFUSES(GraphError, y.requires_grad_(false), "scale");
   CHECK_THROWS_AS(i.requires_grad_(), DtypeError);
   CHECK_THROWS_AS(none.requires_grad_(), GraphError);
   CHECK(x.is_leaf());
@@ -269,10 +270,7 @@ TEST_CASE("grad() does not walk past what is asked for") {
 TEST_CASE("grad() refuses an input that no output depends on, unless told") {
   const Tensor x = leaf({2}), other = leaf({1, 2, 3});
   const Tensor y = total(x * 2.0);
-  CHECK(has(message_of<GraphError>([&] {
-              grad({y}, {x, other}, {}, {.keep_graph = true});
-            }),
-            "[3]"));
+  CHECK_REFUSES(GraphError, grad({y}, {x, other}, {}, {.keep_graph = true}), "[3]");
   const std::vector<Tensor> d = grad({y}, {x, other}, {}, {.allow_unused = true});
   CHECK(numbers(d[0]) == List{2});
   CHECK(!d[1].defined());

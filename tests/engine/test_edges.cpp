@@ -14,6 +14,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus {
@@ -113,18 +114,11 @@ TEST_CASE("where_am_i says both the layer and the operation whose backward runs"
 
 TEST_CASE("expand and sum_to say what they were given") {
   const Tensor none, x = ones({2, 1}), y = ones({2, 3});
-  CHECK(message_of<ValueError>([&] { expand(none, {2}); }) == "expand: the tensor is undefined");
-  CHECK(message_of<ValueError>([&] { sum_to(none, {}); }) == "sum_to: the tensor is undefined");
-  CHECK(has(message_of<ShapeError>([&] { expand(y, {3}); }),
-            "expand: [3] has fewer axes than [2, 3]"));
-  CHECK(has(message_of<ShapeError>([&] {
-              expand(x, {-1, 2, 4});
-            }),
-            "axis 0 is 1 and cannot become -1"));
-  CHECK(has(message_of<ShapeError>([&] {
-              expand(x, {2, -3});
-            }),
-            "axis 1 is 1 and cannot become -3"));
+  CHECK_REFUSES(ValueError, expand(none, {2}), "expand", "undefined");
+  CHECK_REFUSES(ValueError, sum_to(none, {}), "sum_to", "undefined");
+  CHECK_REFUSES(ShapeError, expand(y, {3}), "expand", "[3]", "[2, 3]");
+  CHECK_REFUSES(ShapeError, expand(x, {-1, 2, 4}), "-1", "0");
+  CHECK_REFUSES(ShapeError, expand(x, {2, -3}), "-3", "1");
   CHECK(expand(x, {-1, -1}).shape() == Shape{2, 1});
   CHECK(expand(x, {4, -1, 0}).shape() == Shape{4, 2, 0});
   CHECK(broadcasts_to({2, 1}, {4, 2, 3}));
@@ -138,16 +132,16 @@ TEST_CASE("sizes: the first that are refused") {
   CHECK(has(message_of<MemoryError>([&] { Tensor::empty({most}, Dtype::bool_); }), too_many));
   CHECK_FALSE(
       has(message_of<MemoryError>([&] { Tensor::empty({most - 1}, Dtype::f64); }), too_many));
-  CHECK(has(message_of<ShapeError>([] { numel({2, -3}); }), "has a negative size, -3"));
-  CHECK(has(message_of<ShapeError>([] { numel({-1}); }), "has a negative size, -1"));
+  CHECK_REFUSES(ShapeError, numel({2, -3}), "-3");
+  CHECK_REFUSES(ShapeError, numel({-1}), "-1");
 }
 
 TEST_CASE("what is undefined is called so by the function that was called") {
   const Tensor none;
   Tensor x = ones({2});
-  CHECK(message_of<GraphError>([&] { none.item(); }) == "item: the tensor is undefined");
-  CHECK(message_of<GraphError>([&] { x.copy_(none); }) == "copy_: the source is undefined");
-  CHECK(message_of<GraphError>([&] { kernel::copy(none); }) == "copy: the tensor is undefined");
+  CHECK_REFUSES(GraphError, none.item(), "item", "undefined");
+  CHECK_REFUSES(GraphError, x.copy_(none), "copy_", "undefined");
+  CHECK_REFUSES(GraphError, kernel::copy(none), "copy", "undefined");
 }
 
 TEST_CASE("kernel: views and copies stand outside of the graph") {
@@ -174,16 +168,14 @@ TEST_CASE("kernel: a view stays within its storage") {
   CHECK(has(view({}, {}, 6), "reaches 6 to 6"));
   CHECK(view({0}, {1}, 99) == fits);  // empty: reaches nothing
   CHECK(view({1, 1}, {99, 99}, 5) == fits);
-  CHECK(has(message_of<ShapeError>([&] { kernel::reshaped(x, {7}); }),
-            "reshape: [6] has 6 elements"));
+  CHECK_REFUSES(ShapeError, kernel::reshaped(x, {7}), "reshape", "[6]", "6");
   CHECK(kernel::sliced(x, 0, 4, 0, 1).offset() == 0);
   CHECK(kernel::sliced(x, 0, 4, 1, 1).offset() == 4);
 }
 
 TEST_CASE("dispatch_number refuses what has no order") {
   const auto nothing = []<class T>() {};
-  CHECK(message_of<DtypeError>([&] { dispatch_number("op", Dtype::bool_, nothing); }) ==
-        "op: wants f32, f64 or i64, not bool: convert with to(x, Dtype::f32)");
+  CHECK_REFUSES(DtypeError, dispatch_number("op", Dtype::bool_, nothing), "op", "f32", "f64");
 }
 
 TEST_CASE("a node that backward has used up runs nothing again") {

@@ -7,6 +7,7 @@
 
 #include "gradus/engine/strided.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus {
@@ -38,7 +39,7 @@ TEST_CASE("sizes are a small list") {
 
 TEST_CASE("a tensor has at most 8 axes") {
   Sizes s = {1, 1, 1, 1, 1, 1, 1, 1};
-  CHECK(has(message_of<ShapeError>([&] { s.push_back(2); }), "at most 8"));
+  CHECK_REFUSES(ShapeError, s.push_back(2), "8");
   CHECK_THROWS_AS((Sizes{1, 2, 3, 4, 5, 6, 7, 8, 9}), ShapeError);
   CHECK(s.rank() == 8);
 }
@@ -50,8 +51,8 @@ TEST_CASE("the number of elements: empty, huge, negative") {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK(numel({most}) == most);
   CHECK_THROWS_AS(numel({most, 0, most}), ShapeError);  // its strides could not be told either
-  CHECK(has(message_of<ShapeError>([&] { numel({most / 2, 3}); }), "2^63"));
-  CHECK(has(message_of<ShapeError>([&] { numel({2, -3}); }), "-3"));
+  CHECK_REFUSES(ShapeError, numel({most / 2, 3}), "2^63");
+  CHECK_REFUSES(ShapeError, numel({2, -3}), "-3");
 }
 
 TEST_CASE("row-major strides") {

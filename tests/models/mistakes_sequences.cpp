@@ -13,50 +13,58 @@ Mistakes sequence_model_mistakes() {
   const examples::RecommenderOptions few{.items = 5, .context = 3, .width = 4};
   const auto row = [](std::int64_t length) { return reshape(arange(length), {1, length}); };
   return {
-      {"nn::Translator", "Translator: 4 tokens, but its context is 3",
+      {"nn::Translator",
+       {"Translator", "4", "3"},
        [=] {
          const nn::Translator model(small);
          model(row(4), row(2));
        }},
-      {"nn::Translator", "Translator: ids must be [batch, length], not [3]",
+      {"nn::Translator",
+       {"Translator", "[3]"},
        [=] {
          const nn::Translator model(small);
          model(arange(3), row(2));
        }},
-      {"nn::Translator", "Translator: a shared embedding, but 5 source tokens and 7 target tokens",
+      {"nn::Translator",
+       {"Translator", "5", "7"},
        [=] {
          nn::TranslatorOptions other = small;
          other.target_vocab = 7, other.shared = true;
          const nn::Translator made(other);
        }},
-      {"nn::Translator", "embedding: id 9 at [0, 1] of [1, 2] is not in [0, 5)",
+      {"nn::Translator",
+       {"embedding", "[0, 1]", "[1, 2]"},
        [=] {
          const nn::Translator model(small);
          model(reshape(indices({1, 9}), {1, 2}), row(2));
        }},
-      {"nn::Translator", "padding_mask: 1 lengths for a batch of 2",
+      {"nn::Translator",
+       {"padding_mask", "1", "2"},
        [=] {
          const Tensor two = reshape(arange(4), {2, 2});
          const nn::Translator model(small);
          model(two, two, nn::Tokens{2});
        }},
-      {"nn::Translator", "TranslatorDecoderState: 1 targets for 2 sources",
+      {"nn::Translator",
+       {"TranslatorDecoderState", "1", "2"},
        [=] {
          const nn::Translator model(small);
          nn::TranslatorDecoderState(model, reshape(arange(4), {2, 2})).next({{1}});
        }},
-      {"examples::Recommender", "Recommender: histories must be [batch, length], not [3]",
+      {"examples::Recommender",
+       {"Recommender", "[3]"},
        [=] {
          const examples::Recommender model(few);
          model(arange(3));
        }},
       {"examples::Recommender",
-       "Recommender: histories of 4 items, but its context is 3: pass the last ones",
+       {"Recommender", "4", "3"},
        [=] {
          const examples::Recommender model(few);
          model(row(4));
        }},
-      {"examples::Recommender", "embedding: id 6 at [0, 1] of [1, 2] is not in [0, 6)",
+      {"examples::Recommender",
+       {"embedding", "[0, 1]", "[1, 2]"},
        [=] {
          const examples::Recommender model(few);
          model(reshape(indices({1, 6}), {1, 2}));

@@ -15,6 +15,7 @@
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -189,18 +190,12 @@ TEST_CASE("one beam is greedy, more find at least as much") {
 TEST_CASE("what decoding refuses") {
   const nn::GPT model = model_of(5);
   nn::GPTDecoderState steps(model);
-  CHECK(has(message_of<ValueError>([&] { nn::generate(steps, {}, {}, {}, kGoOn); }),
-            "generate: there is no prompt"));
-  CHECK(has(message_of<ValueError>([&] {
-              nn::generate(steps, {{1}, {}}, {}, {}, kGoOn);
-            }),
-            "generate: the prompt has no token"));
-  CHECK(has(message_of<ValueError>([&] { nn::beam_search(steps, {}, {}); }),
-            "beam_search: the prompt has no token"));
-  CHECK(has(message_of<ValueError>([&] { nn::beam_search(steps, {1}, {.beams = 0}); }),
-            "beam_search: 0 beams"));
+  CHECK_REFUSES(ValueError, nn::generate(steps, {}, {}, {}, kGoOn), "generate", "prompt");
+  CHECK_REFUSES(ValueError, nn::generate(steps, {{1}, {}}, {}, {}, kGoOn), "generate", "prompt");
+  CHECK_REFUSES(ValueError, nn::beam_search(steps, {}, {}), "beam_search", "prompt");
+  CHECK_REFUSES(ValueError, nn::beam_search(steps, {1}, {.beams = 0}), "beam_search", "0");
   steps.next({{1}, {2}});
-  CHECK(has(message_of<ShapeError>([&] { steps.next({{1}}); }), "1 sequences, but it continues 2"));
+  CHECK_REFUSES(ShapeError, steps.next({{1}}), "1", "2");
 }
 
 }  // namespace gradus::testing

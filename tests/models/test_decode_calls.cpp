@@ -9,7 +9,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/models/tiny_models.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {
@@ -71,26 +71,6 @@ std::string generated(double ends, std::int64_t tokens, std::int64_t told) {
 }
 
 }  // namespace
-
-TEST_CASE("what decoding asks of a model") {
-  std::string text;
-  const auto title = [&](const std::string& name) { text += "-- " + name + "\n"; };
-  for (const std::int64_t beams : {1, 2, 3}) {
-    title(str_cat(beams, " beams, no end"));
-    text += search(-9, {.beams = beams, .tokens = 3});
-    title(str_cat(beams, " beams, an end that comes"));
-    text += search(-1.5, {.beams = beams, .tokens = 6, .end = 3});
-    title(str_cat(beams, " beams, an end at once"));
-    text += search(9, {.beams = beams, .tokens = 6, .end = 3, .length_penalty = 0});
-  }
-  title("four tokens");
-  text += generated(-9, 4, 100);
-  title("an end");
-  text += generated(-2, 4, 100);
-  title("told to stop");
-  text += generated(-9, 4, 3);
-  check_said("decode_calls", text);
-}
 
 /// It knows one token, which ends a text; nothing can be left to go on with.
 struct Ends final : nn::DecoderState {

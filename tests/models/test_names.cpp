@@ -5,7 +5,7 @@
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/models/tiny_models.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {
@@ -59,37 +59,6 @@ nn::StateDict check_round(const M& model, M other, const nn::Names& names) {
 }
 
 }  // namespace
-
-TEST_CASE("the tables of names") {
-  nn::GPTOptions narrow = odd(), given = odd();
-  narrow.head_width = 2, narrow.hidden = 7, narrow.tied = false;
-  given.kv_heads.reset();
-  const nn::VisionTransformerOptions images{
-      .size = 6, .patch = 3, .channels = 2, .classes = 5, .heads = 3, .width = 12};
-  check_said(
-      "names",
-      table("gpt2", nn::gpt2_names()) + table("llama", nn::llama_names(odd())) +
-          table("llama, narrow", nn::llama_names(narrow)) +
-          table("llama, all heads", nn::llama_names(given)) +
-          table("gguf", nn::gguf_names(odd(), true)) +
-          table("gguf, halves", nn::gguf_names(narrow, false)) +
-          table("bert", nn::bert_names(words(false))) +
-          table("albert", nn::bert_names(words(true))) +
-          table("masked", nn::masked_lm_names(words(false))) +
-          table("masked albert", nn::masked_lm_names(words(true))) +
-          table("classifier", nn::text_classifier_names(words(false))) +
-          table("classifier albert", nn::text_classifier_names(words(true))) +
-          table("vit", nn::vision_transformer_names(images)) +
-          table("torch encoder", nn::torch_encoder_names()) +
-          table("torch transformer", nn::torch_transformer_names()) +
-          table("torch attention", nn::torch_attention_names()) +
-          table("torch cross", nn::torch_cross_attention_names({.width = 4})) +
-          table("torch keys", nn::torch_cross_attention_names({.width = 4, .memory_width = 3})) +
-          table("torch keys alone", nn::torch_cross_attention_names(
-                                        {.width = 4, .memory_width = 3, .value_width = 4})) +
-          table("torch values", nn::torch_cross_attention_names(
-                                    {.width = 4, .memory_width = 4, .value_width = 3})));
-}
 
 TEST_CASE("a model that is written under other names is read again") {
   seed(5);

@@ -6,7 +6,7 @@
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {

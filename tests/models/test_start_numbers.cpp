@@ -70,38 +70,6 @@ TEST_CASE("a translator's tables are drawn from normal(0, 1 / √width), its mat
   });
 }
 
-TEST_CASE("what models are made of") {
-  std::string text;
-  const nn::GPTOptions gpt{.vocab = 5, .context = 4, .layers = 2, .heads = 2, .width = 4};
-  nn::GPTOptions rotary = gpt;
-  rotary.position = nn::HeadPosition::rotary, rotary.tied = false;
-  text += made_of("gpt", nn::GPT(gpt));
-  text += made_of("gpt, rotary, with a head", nn::GPT(rotary));
-  const nn::BERTOptions bert{.vocab = 5, .context = 3, .layers = 2, .heads = 2, .width = 4};
-  nn::BERTOptions albert = bert;
-  albert.embedding_width = 3, albert.shared = true, albert.pooler = true;
-  albert.norm = nn::NormPlacement::pre, albert.segments = 6;
-  text += made_of("bert", nn::BERT(bert));
-  text += made_of("albert", nn::BERT(albert));
-  text += made_of("masked words", nn::MaskedLM(albert));
-  text += made_of("classifier", nn::TextClassifier(bert, 3));
-  text += made_of(
-      "vit", nn::VisionTransformer(
-                 {.size = 6, .patch = 2, .channels = 3, .classes = 5, .heads = 2, .width = 4}));
-  const nn::TranslatorOptions words{.source_vocab = 5,
-                                    .target_vocab = 5,
-                                    .context = 3,
-                                    .encoder_layers = 1,
-                                    .decoder_layers = 1,
-                                    .heads = 2,
-                                    .width = 4};
-  nn::TranslatorOptions shared = words;
-  shared.shared = true;
-  text += made_of("translator", nn::Translator(words));
-  text += made_of("translator of one vocabulary", nn::Translator(shared));
-  check_said("made_of_models", text);
-}
-
 TEST_CASE("a translator's norms stand where its options say, on both sides") {
   for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
     const nn::Translator model(

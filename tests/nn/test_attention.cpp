@@ -19,6 +19,7 @@
 #include "gradus/ops/unary.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -269,7 +270,7 @@ TEST_CASE("heads are split and merged again") {
   CHECK(heads.storage() == x.storage());
   CHECK(numbers(heads) == naive::split_heads(numbers(x), 2, 3, 3, 2, 6));
   CHECK(numbers(nn::merge_heads(heads)) == numbers(x));
-  CHECK(has(message_of<ShapeError>([&] { nn::split_heads(x, 4); }), "[2, 3, 6] with 4 heads"));
+  CHECK_REFUSES(ShapeError, nn::split_heads(x, 4), "[2, 3, 6]", "4");
   CHECK_THROWS_AS(nn::split_heads(ones({3, 6}), 3), ShapeError);
   CHECK_THROWS_AS(nn::merge_heads(x), ShapeError);
 }
@@ -289,8 +290,8 @@ TEST_CASE("MultiHeadAttention refuses what does not fit") {
   const MultiHeadAttention self({.width = 4, .heads = 2});
   const nn::CrossAttention cross({.width = 4, .heads = 2, .memory_width = 3});
   const Tensor x = ones({2, 5, 4});
-  CHECK(has(message_of<ShapeError>([&] { self(ones({2, 5, 3})); }), "MultiHeadAttention qkv_proj"));
-  CHECK(has(message_of<ShapeError>([&] { cross(x, ones({2, 7, 4})); }), "k_proj"));
+  CHECK_REFUSES(ShapeError, self(ones({2, 5, 3})), "qkv_proj");
+  CHECK_REFUSES(ShapeError, cross(x, ones({2, 7, 4})), "k_proj");
   CHECK_THROWS_AS(cross(x, ones({3, 7, 3})), ShapeError);
   CHECK_THROWS_AS(self(ones({5, 4})), ShapeError);
   CHECK_THROWS_AS(self(x, padding_mask({5})), ShapeError);

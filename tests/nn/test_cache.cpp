@@ -8,7 +8,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {
@@ -99,43 +99,44 @@ TEST_CASE("borders of a cache") {
   const Tensor one = ones({1, 1, 1, 1});
   missed.extend(layer, one, one);
   missed.advance(1, 1);
-  check_outcomes("cache", {GRADUS_CALL(Cache({.capacity = 0})),
-                           GRADUS_CALL(Cache({.capacity = -1})),
-                           GRADUS_CALL(Cache({.capacity = 1})),
-                           GRADUS_VALUE(advanced(0, 1)),
-                           GRADUS_VALUE(advanced(1, 0)),
-                           GRADUS_VALUE(advanced(-1, 1)),
-                           GRADUS_VALUE(advanced(1, 1)),
-                           GRADUS_VALUE(advanced(2, 3)),
-                           GRADUS_VALUE(advanced(2, 4)),
-                           GRADUS_VALUE(advanced(1, 4, {}, true)),
-                           GRADUS_VALUE(advanced(2, 2, {1})),
-                           GRADUS_VALUE(advanced(2, 2, {1, 2, 1})),
-                           GRADUS_VALUE(advanced(2, 2, {-1, 2})),
-                           GRADUS_VALUE(advanced(2, 2, {3, 2})),
-                           GRADUS_VALUE(advanced(2, 2, {0, 2})),
-                           GRADUS_VALUE(then(1, 1)),
-                           GRADUS_VALUE(then(3, 1)),
-                           GRADUS_VALUE(then(2, 1)),
-                           GRADUS_VALUE(then(2, 2)),
-                           GRADUS_VALUE(extended({2, 1, 2})),
-                           GRADUS_VALUE(extended({1, 1, 2, 1})),
-                           GRADUS_VALUE(extended({2, 1, 1, 1})),
-                           GRADUS_VALUE(extended({2, 1, 2, 1})),
-                           GRADUS_VALUE(extended({2, 1, 2, 1}, true)),
-                           GRADUS_VALUE(selected({-1})),
-                           GRADUS_VALUE(selected({3})),
-                           GRADUS_VALUE(selected({})),
-                           GRADUS_VALUE(selected({2, 2, 0, 1})),
-                           GRADUS_VALUE(selected({1, 2})),
-                           GRADUS_CALL(fresh.flat()),
-                           GRADUS_CALL(fresh.extend(layer, one, one)),
-                           GRADUS_VALUE(fresh.length()),
-                           GRADUS_VALUE(fresh.batch()),
-                           GRADUS_VALUE(fresh.memory(layer) == nullptr),
-                           GRADUS_CALL(missed.extend(other, one, one)),
-                           GRADUS_CALL(missed.extend(layer, one, one)),
-                           GRADUS_CALL(missed.extend(layer, one, one))});
+  CHECK_REFUSES(ValueError, Cache({.capacity = 0}), "KVCache", "0");
+  CHECK_REFUSES(ValueError, Cache({.capacity = -1}), "KVCache", "-1");
+  CHECK_NOTHROW(Cache({.capacity = 1}));
+  CHECK_REFUSES(ShapeError, advanced(0, 1), "KVCache", "1");
+  CHECK_REFUSES(ShapeError, advanced(1, 0), "KVCache", "0");
+  CHECK_REFUSES(ShapeError, advanced(-1, 1), "KVCache", "-1");
+  CHECK(advanced(1, 1) == "[ 0 ]");
+  CHECK(advanced(2, 3) == "[ 0 1 2 ][ 0 1 2 ]");
+  CHECK_REFUSES(ShapeError, advanced(2, 4), "KVCache", "4");
+  CHECK(advanced(1, 4, {}, true) == "[ 0 1 2 3 ]");
+  CHECK_REFUSES(ShapeError, advanced(2, 2, {1}), "KVCache", "1");
+  CHECK_REFUSES(ShapeError, advanced(2, 2, {1, 2, 1}), "KVCache", "3");
+  CHECK_REFUSES(ValueError, advanced(2, 2, {-1, 2}), "KVCache", "-1");
+  CHECK_REFUSES(ValueError, advanced(2, 2, {3, 2}), "KVCache", "3");
+  CHECK(advanced(2, 2, {0, 2}) == "[ -1 -1 ][ 0 1 ]");
+  CHECK_REFUSES(ShapeError, then(1, 1), "KVCache", "1");
+  CHECK_REFUSES(ShapeError, then(3, 1), "KVCache", "3");
+  CHECK(then(2, 1) == "[ 2 ][ 2 ][ 0 1 2 ][ 0 1 2 ]");
+  CHECK_REFUSES(ShapeError, then(2, 2), "KVCache", "2");
+  CHECK_REFUSES(ShapeError, extended({2, 1, 2}), "KVCache", "[2, 1, 2]");
+  CHECK_REFUSES(ShapeError, extended({1, 1, 2, 1}), "KVCache", "[1, 1, 2, 1]");
+  CHECK_REFUSES(ShapeError, extended({2, 1, 1, 1}), "KVCache", "[2, 1, 1, 1]");
+  CHECK(extended({2, 1, 2, 1}) == "[2, 1, 2, 1]");
+  CHECK_REFUSES(GraphError, extended({2, 1, 2, 1}, true), "KVCache", "recorded");
+  CHECK_REFUSES(IndexError, selected({-1}), "KVCache", "-1");
+  CHECK_REFUSES(IndexError, selected({3}), "KVCache", "3");
+  CHECK(selected({}) == "0 of 0:  look at ");
+  CHECK(selected({2, 2, 0, 1}) ==
+        "4 of 2: [ -1 -1 ][ -1 -1 ][ 0 1 ][ -1 0 ] look at [ -1 -1 ][ -1 -1 ][ 0 1 ][ -1 0 ]");
+  CHECK(selected({1, 2}) == "2 of 1: [ -1 0 ][ -1 -1 ] look at [ -1 0 ][ -1 -1 ]");
+  CHECK_REFUSES(GraphError, fresh.flat(), "KVCache", "advance");
+  CHECK_REFUSES(GraphError, fresh.extend(layer, one, one), "KVCache", "advance");
+  CHECK(fresh.length() == 0);
+  CHECK(fresh.batch() == 0);
+  CHECK(fresh.memory(layer) == nullptr == 1);
+  CHECK_REFUSES(GraphError, missed.extend(other, one, one), "KVCache", "0");
+  CHECK_NOTHROW(missed.extend(layer, one, one));
+  CHECK_REFUSES(GraphError, missed.extend(layer, one, one), "KVCache", "2");
 }
 
 TEST_CASE("a memory is remembered without a gradient, and read again") {

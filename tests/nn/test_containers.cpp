@@ -22,6 +22,7 @@
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -82,7 +83,7 @@ TEST_CASE("Sequential grows, moves, nests and is cloned") {
   nn::Sequential nested(nn::Sequential(nn::Linear(2, 2), relu), nn::Dropout(0.5));
   CHECK(nested.parameters()[0].name == "0.0.weight");
   CHECK(nested.clone().parameters().size() == 2);
-  CHECK(has(message_of<ValueError>([] { nn::Sequential(Fixed()).clone(); }), "Fixed"));
+  CHECK_REFUSES(ValueError, nn::Sequential(Fixed()).clone(), "Fixed");
 }
 
 TEST_CASE("ModuleList keeps modules of any kind by name and number") {
@@ -112,7 +113,7 @@ TEST_CASE("ModuleList says what it has") {
   const std::string kind = message_of<ValueError>([&] { list.at<nn::LayerNorm>("tag"); });
   CHECK(has(kind, "a Linear"));
   CHECK(has(kind, "LayerNorm"));
-  CHECK(has(message_of<IndexError>([&] { list.at<nn::Linear>(1); }), "1"));
+  CHECK_REFUSES(IndexError, list.at<nn::Linear>(1), "1");
   CHECK(
       has(message_of<ValueError>([&] { list.add("tag", nn::LayerNorm(2)); }), "taken by a Linear"));
   CHECK_THROWS_AS(list.add("a.b", nn::LayerNorm(2)), ValueError);
@@ -172,7 +173,7 @@ TEST_CASE("position layers add the rows from `first` on") {
   CHECK(has(beyond, "SinusoidalPosition"));
   CHECK(has(beyond, "6 to 8"));
   CHECK(has(beyond, "length of 8"));
-  CHECK(has(message_of<ShapeError>([&] { learned(ones({2, 3, 5})); }), "[2, 3, 5]"));
+  CHECK_REFUSES(ShapeError, learned(ones({2, 3, 5})), "[2, 3, 5]");
   CHECK_THROWS_AS(learned(ones({3, 4})), ShapeError);
   CHECK_THROWS_AS(fixed(x, -1), ValueError);
   CHECK_THROWS_AS(nn::LearnedPosition(0, 4), ValueError);

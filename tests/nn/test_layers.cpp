@@ -16,6 +16,7 @@
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -70,9 +71,9 @@ TEST_CASE("Linear") {
   CHECK(!nn::Linear(5, 3, {.bias = false}).bias.defined());
   CHECK(nn::Linear(5, 3, {.bias = false}).clone()(x).shape() == Shape{2, 7, 3});
 
-  CHECK(has(message_of<ValueError>([] { nn::Linear(0, 3); }), "in = 0, out = 3"));
+  CHECK_REFUSES(ValueError, nn::Linear(0, 3), "0", "3");
   CHECK_THROWS_AS(nn::Linear(3, -1), ValueError);
-  CHECK(has(message_of<ShapeError>([&] { layer(ones({2, 4})); }), "[2, 4]"));
+  CHECK_REFUSES(ShapeError, layer(ones({2, 4})), "[2, 4]");
   CHECK_THROWS_AS(nn::Linear()(x), ValueError);  // a place for one, with nothing in it
 }
 
@@ -96,7 +97,7 @@ TEST_CASE("Embedding") {
   CHECK(has(range, "(in Embedding)"));
   CHECK_THROWS_AS(layer(indices({-1})), IndexError);
   CHECK_THROWS_AS(layer(ones({2})), DtypeError);
-  CHECK(has(message_of<ValueError>([] { nn::Embedding(0, 3); }), "vocab = 0"));
+  CHECK_REFUSES(ValueError, nn::Embedding(0, 3), "0");
 }
 
 TEST_CASE("a padding row is 0 and stays so") {
@@ -107,8 +108,8 @@ TEST_CASE("a padding row is 0 and stays so") {
   sum(layer(indices({2, 1, 2}))).backward();
   CHECK(numbers(layer.weight.grad()) == Numbers{0, 0, 1, 1, 0, 0, 0, 0});
   CHECK(layer.clone().options.padding_idx == 2);
-  CHECK(has(message_of<ValueError>([] { nn::Embedding(4, 2, {.padding_idx = 4}); }), "[0, 4)"));
-  CHECK(has(message_of<ValueError>([] { nn::Embedding(4, 2, {.padding_idx = -1}); }), "-1 is not"));
+  CHECK_REFUSES(ValueError, nn::Embedding(4, 2, {.padding_idx = 4}), "0", "4");
+  CHECK_REFUSES(ValueError, nn::Embedding(4, 2, {.padding_idx = -1}), "-1");
 }
 
 TEST_CASE("LayerNorm and RMSNorm") {
@@ -177,7 +178,7 @@ TEST_CASE("BatchNorm1d normalises by the batch in training, by what it has seen 
 TEST_CASE("BatchNorm1d refuses what does not fit") {
   nn::BatchNorm1d layer(3);
   CHECK(layer(randn({2, 3, 5})).shape() == Shape{2, 3, 5});
-  CHECK(has(message_of<Error>([&] { layer(ones({4, 2})); }), "[4, 2]"));
+  CHECK_REFUSES(Error, layer(ones({4, 2})), "[4, 2]");
   CHECK_THROWS_AS(layer(ones({1, 3})), Error);  // one value a channel has no variance
   CHECK_THROWS_AS(nn::BatchNorm1d(3, {.momentum = 2}), ValueError);
   CHECK_THROWS_AS(nn::BatchNorm1d(0), ValueError);
@@ -200,13 +201,12 @@ TEST_CASE("Dropout acts in training, and is the same from the same seed") {
   CHECK(layer(x).storage() == x.storage());
   CHECK(layer.clone().p == 0.25);
   CHECK(!layer.clone().training());
-  CHECK(has(message_of<ValueError>([] { nn::Dropout(1); }), "[0, 1)"));
+  CHECK_REFUSES(ValueError, nn::Dropout(1), "0", "1");
   CHECK_THROWS_AS(nn::Dropout(-0.1), ValueError);
 }
 
 TEST_CASE("an activation that is none is refused") {
-  CHECK(has(message_of<ValueError>([] { nn::activate(ones({2}), nn::Activation(99)); }),
-            "not an activation: 99"));
+  CHECK_REFUSES(ValueError, nn::activate(ones({2}), nn::Activation(99)), "99");
 }
 
 TEST_CASE("FeedForward") {

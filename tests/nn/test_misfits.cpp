@@ -7,7 +7,7 @@
 #include "gradus/nn/sequential.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {
@@ -59,18 +59,20 @@ TEST_CASE("a clone must have the same names, kinds and numbers of members") {
     return module.clone().summary();
   };
   using A = Any;
-  check_outcomes("clones", {GRADUS_VALUE(cloned(A::parameter, "x", A::parameter, "x")),
-                            GRADUS_VALUE(cloned(A::parameter, "x", A::parameter, "y")),
-                            GRADUS_VALUE(cloned(A::parameter, "x", A::buffer, "x")),
-                            GRADUS_VALUE(cloned(A::buffer, "x", A::parameter, "x")),
-                            GRADUS_VALUE(cloned(A::buffer, "x", A::buffer, "x")),
-                            GRADUS_VALUE(cloned(A::buffer, "x", A::buffer, "y")),
-                            GRADUS_VALUE(cloned(A::parameter, "x", A::layer, "x")),
-                            GRADUS_VALUE(cloned(A::layer, "x", A::parameter, "x")),
-                            GRADUS_VALUE(cloned(A::layer, "x", A::layer, "x")),
-                            GRADUS_VALUE(cloned(A::layer, "x", A::layer, "y")),
-                            GRADUS_VALUE(cloned(A::two_layers, "x", A::layer, "x")),
-                            GRADUS_VALUE(cloned(A::two_layers, "x", A::two_layers, "x"))});
+  for (const A::Kind kind : {A::parameter, A::buffer, A::layer, A::two_layers})
+    CHECK_NOTHROW(cloned(kind, "x", kind, "x"));
+  CHECK_REFUSES(GraphError, cloned(A::parameter, "x", A::parameter, "y"), "clone",
+                "same_architecture");
+  CHECK_REFUSES(GraphError, cloned(A::parameter, "x", A::buffer, "x"), "clone",
+                "same_architecture");
+  CHECK_REFUSES(GraphError, cloned(A::buffer, "x", A::parameter, "x"), "clone",
+                "same_architecture");
+  CHECK_REFUSES(GraphError, cloned(A::buffer, "x", A::buffer, "y"), "clone", "same_architecture");
+  CHECK_REFUSES(GraphError, cloned(A::parameter, "x", A::layer, "x"), "clone", "same_architecture");
+  CHECK_REFUSES(GraphError, cloned(A::layer, "x", A::parameter, "x"), "clone", "same_architecture");
+  CHECK_REFUSES(GraphError, cloned(A::layer, "x", A::layer, "y"), "clone", "same_architecture");
+  CHECK_REFUSES(GraphError, cloned(A::two_layers, "x", A::layer, "x"), "clone",
+                "same_architecture");
 }
 
 TEST_CASE("borders of ties, lists, adapters and records") {
@@ -88,39 +90,39 @@ TEST_CASE("borders of ties, lists, adapters and records") {
     return names;
   };
   nn::Sequential nothing;
-  check_outcomes("modules", {GRADUS_CALL(nn::tie(alias, none)),
-                             GRADUS_CALL(nn::tie(alias, plain)),
-                             GRADUS_CALL(nn::tie(alias, made)),
-                             GRADUS_CALL(nn::tie(wide, p)),
-                             GRADUS_CALL(nn::tie(alias, p)),
-                             GRADUS_CALL(list.add("", nn::Linear(1, 1))),
-                             GRADUS_CALL(list.add("a.b", nn::Linear(1, 1))),
-                             GRADUS_CALL(list.add("a", nn::Linear(1, 1))),
-                             GRADUS_CALL(list.add("b", nn::Linear(1, 1))),
-                             GRADUS_CALL(list.at<nn::Linear>("c")),
-                             GRADUS_CALL(list.at<nn::Linear>("b")),
-                             GRADUS_CALL(list.at<nn::Sequential>("b")),
-                             GRADUS_CALL(empty.at<nn::Linear>("c")),
-                             GRADUS_CALL(list.at<nn::Linear>(2)),
-                             GRADUS_CALL(list.at<nn::Linear>(1)),
-                             GRADUS_VALUE(adapted("*", 0)),
-                             GRADUS_VALUE(adapted("*", -1)),
-                             GRADUS_VALUE(adapted("*", 1)),
-                             GRADUS_VALUE(adapted("0", 1)),
-                             GRADUS_VALUE(adapted("1,2", 1)),
-                             GRADUS_VALUE(adapted("*0*", 1)),
-                             GRADUS_VALUE(adapted("1*,0", 1)),
-                             GRADUS_VALUE(adapted("*1", 1)),
-                             GRADUS_VALUE(adapted("", 1)),
-                             GRADUS_VALUE(adapted("00", 1)),
-                             GRADUS_CALL(nn::add_adapters(nothing, "*", {.rank = 1})),
-                             GRADUS_CALL(nn::add_adapters(model, "*", {.rank = 1})),
-                             GRADUS_CALL(nn::add_adapters(model, "*", {.rank = 1})),
-                             GRADUS_CALL(nn::merge_adapters(model)),
-                             GRADUS_CALL(nn::add_adapters(model, "*", {.rank = 1})),
-                             GRADUS_CALL(nn::activate(plain, static_cast<nn::Activation>(9))),
-                             GRADUS_CALL(record.weights("a")),
-                             GRADUS_CALL(record.mean_entropy())});
+  CHECK_REFUSES(GraphError, nn::tie(alias, none), "tie", "parameter");
+  CHECK_REFUSES(GraphError, nn::tie(alias, plain), "tie", "parameter");
+  CHECK_REFUSES(GraphError, nn::tie(alias, made), "tie", "parameter");
+  CHECK_REFUSES(ShapeError, nn::tie(wide, p), "tie", "[3]");
+  CHECK_NOTHROW(nn::tie(alias, p));
+  CHECK_REFUSES(ValueError, list.add("", nn::Linear(1, 1)), "ModuleList", "becomes");
+  CHECK_REFUSES(ValueError, list.add("a.b", nn::Linear(1, 1)), "ModuleList", "\"a.b\"");
+  CHECK_REFUSES(ValueError, list.add("a", nn::Linear(1, 1)), "ModuleList", "\"a\"");
+  CHECK_NOTHROW(list.add("b", nn::Linear(1, 1)));
+  CHECK_REFUSES(ValueError, list.at<nn::Linear>("c"), "ModuleList", "\"c\"");
+  CHECK_NOTHROW(list.at<nn::Linear>("b"));
+  CHECK_REFUSES(ValueError, list.at<nn::Sequential>("b"), "ModuleList", "\"b\"");
+  CHECK_REFUSES(ValueError, empty.at<nn::Linear>("c"), "ModuleList", "\"c\"");
+  CHECK_REFUSES(IndexError, list.at<nn::Linear>(2), "ModuleList", "2");
+  CHECK_NOTHROW(list.at<nn::Linear>(1));
+  CHECK_REFUSES(ValueError, adapted("*", 0), "add_adapters", "0");
+  CHECK_REFUSES(ValueError, adapted("*", -1), "add_adapters", "-1");
+  CHECK(adapted("*", 1) == "0 1 ");
+  CHECK(adapted("0", 1) == "0 ");
+  CHECK(adapted("1,2", 1) == "1 ");
+  CHECK(adapted("*0*", 1) == "0 ");
+  CHECK(adapted("1*,0", 1) == "0 1 ");
+  CHECK(adapted("*1", 1) == "1 ");
+  CHECK_REFUSES(ValueError, adapted("", 1), "add_adapters", "0");
+  CHECK_REFUSES(ValueError, adapted("00", 1), "add_adapters", "\"00\"");
+  CHECK_REFUSES(ValueError, nn::add_adapters(nothing, "*", {.rank = 1}), "add_adapters", "\"*\"");
+  CHECK_NOTHROW(nn::add_adapters(model, "*", {.rank = 1}));
+  CHECK_REFUSES(ValueError, nn::add_adapters(model, "*", {.rank = 1}), "add_adapters", "adapter");
+  CHECK_NOTHROW(nn::merge_adapters(model));
+  CHECK_NOTHROW(nn::add_adapters(model, "*", {.rank = 1}));
+  CHECK_REFUSES(ValueError, nn::activate(plain, static_cast<nn::Activation>(9)), "9", "activation");
+  CHECK_REFUSES(ValueError, record.weights("a"), "AttentionRecord", "\"a\"");
+  CHECK_REFUSES(ValueError, record.mean_entropy(), "AttentionRecord", "attention");
 }
 
 TEST_CASE("a model that the caches hold decodes fastest as it is") {

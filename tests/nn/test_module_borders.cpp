@@ -12,7 +12,7 @@
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/nn/user_modules.h"
 #include "gradus/tests/support/catch.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 
 /// A module of no namespace.
 struct GradusTestsPlain : gradus::nn::Layer<GradusTestsPlain> {

@@ -1,71 +1,143 @@
-// What attention says that it computes on the way: of packed projections as of their parts.
+// The matrices inside attention that traces show: scores, masked scores, weights and their gradients.
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "gradus/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/observer.h"
-#include "gradus/ops/attention/attention.h"
-#include "gradus/ops/shape_ops.h"
-#include "gradus/tests/support/catch.h"
-#include "gradus/tests/support/expect.h"
-#include "gradus/tests/support/registry.h"
+#include "gradus/ops/dropout.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/ops/attention_case.h"
+#include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::attending {
 namespace {
 
-/// What the attention that runs has inside, given the gradient of its output.
-struct Inside : Observer {
+using Insides = std::vector<std::pair<const char*, Tensor>>;
+
+/// The operations that run, and the inside of the first attention among them.
+struct Watch : Observer {
   Tensor dout;
   std::vector<std::string> names;
-  std::vector<Numbers> matrices;
-  explicit Inside(Tensor gradient) : dout(std::move(gradient)) {}
+  Insides inside;
+  bool looking = false;
+  explicit Watch(Tensor gradient = {}) : dout(std::move(gradient)) {}
+  void op_begin(const Op& op, std::span<const Tensor* const>) override {
+    if (!looking) names.emplace_back(op.name());
+  }
   void op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
-    if (!has(op.name(), "attention") || !names.empty()) return;
+    if (!has(op.name(), "attention") || !inside.empty()) return;
     const NoGrad quiet;
-    names.emplace_back(op.name());
-    for (const auto& [name, x] : op.inside(dout)) {
-      names.emplace_back(name);
-      matrices.push_back(numbers(x));
-    }
+    looking = true;  // what is inside is composed of operations, too
+    inside = op.inside(dout);
+    looking = false;
   }
 };
 
-const std::int64_t B = 2, T = 4, H = 2, D = 3;
-
-Inside of_packed(const Tensor& qkv, const Mask& mask, const Tensor& dout) {
-  Inside inside(dout);
-  const ObserverScope scope(inside);
-  packed_self_attention(qkv, H, mask);
-  return inside;
+Tensor named(const Insides& all, const std::string& name) {
+  for (const auto& [each, x] : all)
+    if (each == name) return x;
+  return {};
 }
 
-Inside of_parts(const Tensor& qkv, const Mask& mask, const Tensor& dout) {
-  const std::vector<Tensor> x = chunk(qkv, 3, -1);
-  Inside inside(dout.defined() ? split_heads(dout, H) : dout);
-  const ObserverScope scope(inside);
-  scaled_dot_product_attention(split_heads(x[0], H), split_heads(x[1], H), split_heads(x[2], H),
-                               mask);
-  return inside;
+bool close(const Tensor& a, const Tensor& b) {
+  const Numbers x = numbers(a), y = numbers(b);
+  if (x.size() != y.size()) return false;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!(x[i] == y[i] || std::abs(x[i] - y[i]) < 1e-12)) return false;
+  return true;
+}
+
+Watch watched(const Case& c, const Tensor& dout) {
+  Watch watch(dout);
+  const ObserverScope scope(watch);
+  const Tensor q = c.q.detach().requires_grad_();
+  AttentionOptions options;
+  options.dropout = c.dropout, options.bias = c.bias;
+  scaled_dot_product_attention(q, c.k, c.v, c.mask, options);
+  return watch;
+}
+
+/// A key head for each query head.
+Tensor for_each_query_head(const Tensor& x, const Case& c) {
+  const std::int64_t S = x.size(2), D = x.size(3), group = c.H / c.Hk;
+  return reshape(expand(unsqueeze(x, 2), {c.B, c.Hk, group, S, D}), {c.B, c.H, S, D});
+}
+
+void check_inside(const Case& c) {
+  Generator seven(7);
+  const GeneratorScope scope(seven);
+  const Insides all = watched(c, c.dout).inside;
+  const Tensor scores = named(all, "scores"), weights = named(all, "weights"),
+               masked = named(all, "masked"), dweights = named(all, "dweights"),
+               dscores = named(all, "dscores");
+  const Tensor k = for_each_query_head(c.k, c), v = for_each_query_head(c.v, c);
+  const double scale = 1 / std::sqrt(static_cast<double>(c.D));
+  CHECK(close(scores, matmul(c.q, transpose(k)) * scale));
+  Tensor right = c.bias.defined() ? scores + c.bias : scores;
+  if (!c.mask.allows_everything()) {
+    const Tensor hidden = logical_not(c.mask.dense({c.B, c.H, c.T, c.S}));
+    right = masked_fill(right, hidden, -INFINITY);
+  }
+  CHECK(masked.defined() == (c.bias.defined() || !c.mask.allows_everything()));
+  if (masked.defined()) CHECK(close(masked, right));
+  CHECK(close(weights, softmax(right)));
+  const Tensor inner = sum(weights * dweights, -1, true);
+  CHECK(close(dscores, weights * (dweights - inner)));
+  CHECK(close(matmul(dscores, k) * scale, run(c, Way::fused).dq));
+  if (c.dropout == 0) CHECK(close(weights * dweights, weights * matmul(c.dout, transpose(v))));
 }
 
 }  // namespace
 
-TEST_CASE("inside of attention: packed projections as their parts") {
-  const Tensor qkv = values({B, T, 3 * H * D}).detach().requires_grad_();
-  const Tensor dout = values({B, T, H * D}, 1);
+TEST_CASE("attention shows its scores, masked scores, weights and their gradients") {
+  Generator own(51);
+  const GeneratorScope scope(own);
   for (const Mask& mask : {Mask(), causal_mask()})
-    for (const Tensor& dy : {Tensor(), dout}) {
-      std::vector<std::string> names{"scores", "weights"};
-      if (!mask.allows_everything()) names.emplace_back("masked");
-      if (dy.defined()) names.insert(names.end(), {"dweights", "dscores"});
-      const Inside packed = of_packed(qkv, mask, dy), parts = of_parts(qkv, mask, dy);
-      names.insert(names.begin(), "packed_attention");
-      CHECK(packed.names == names);
-      names[0] = "attention";
-      CHECK(parts.names == names);
-      CHECK(packed.matrices == parts.matrices);
-    }
+    for (const bool biased : {false, true})
+      for (const double dropout : {0.0, 0.4})
+        for (const std::int64_t key_heads : {4, 2, 1}) {
+          CAPTURE(mask.describe(), biased, dropout, key_heads);
+          Case c{2, 4, 5, 5, 3, 2, Dtype::f64, mask, dropout, key_heads};
+          if (biased) c.bias = randn({5, 5}, Dtype::f64);
+          check_inside(c);
+        }
 }
 
-}  // namespace gradus::testing
+TEST_CASE("packed attention shows the same matrices for strided inputs and gradients") {
+  const std::int64_t B = 2, T = 4, H = 2, C = 6;
+  const Tensor qkv = randn({B, T, 3 * C}, Dtype::f64), dout = randn({B, T, C}, Dtype::f64);
+  const auto inside = [&](const Tensor& x, const Tensor& dy) {
+    Watch watch(dy);
+    const ObserverScope scope(watch);
+    packed_self_attention(x, H, {});
+    return watch.inside;
+  };
+  const auto turned = [](const Tensor& x) { return transpose(transpose(x).contiguous()); };
+  const Insides right = inside(qkv, dout), got = inside(turned(qkv), turned(dout));
+  REQUIRE(right.size() == 4);
+  REQUIRE(got.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(numbers(got[i].second) == numbers(right[i].second));
+}
+
+TEST_CASE("attention without dropout consumes no random numbers") {
+  Case c{1, 2, 3, 3, 2, 2};
+  const auto next = [&](double dropout, bool training) {
+    Generator own(52);
+    const GeneratorScope scope(own);
+    AttentionOptions options;
+    options.dropout = dropout, options.training = training;
+    scaled_dot_product_attention(c.q, c.k, c.v, {}, options);
+    return numbers(rand({2}))[0];
+  };
+  Generator own(52);
+  const GeneratorScope scope(own);
+  const double first = numbers(rand({2}))[0];
+  CHECK(next(0, true) == first);
+  CHECK(next(0.5, false) == first);
+  CHECK(next(0.5, true) != first);
+}
+
+}  // namespace gradus::testing::attending

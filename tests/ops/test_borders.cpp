@@ -9,7 +9,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/ops/position_bias.h"
 #include "gradus/ops/sort.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {
@@ -34,61 +34,61 @@ TEST_CASE("borders of choices and orders") {
   const Tensor none, x = tensor({3, 1, 2}), empty = zeros({0}), i = arange(3), yes = bools({3}, 1),
                      table = tensor({{1, 2, 3}, {4, 0, 6}});
   const Tensor deep = reshape(bools({12}, 7), {2, 3, 2});
-  check_outcomes("choices", {GRADUS_VALUE(text(one_hot(none, 3))),
-                             GRADUS_VALUE(text(one_hot(x, 3))),
-                             GRADUS_VALUE(text(one_hot(i, 0))),
-                             GRADUS_VALUE(text(one_hot(i, 2))),
-                             GRADUS_VALUE(text(one_hot(i, 3))),
-                             GRADUS_VALUE(text(one_hot(tensor(std::vector<int>{-1}), 3))),
-                             GRADUS_VALUE(text(argsort(none))),
-                             GRADUS_VALUE(text(sort(none).values)),
-                             GRADUS_VALUE(text(sort(x).values)),
-                             GRADUS_VALUE(text(sort(x, -1, true).indices)),
-                             GRADUS_VALUE(text(sort(x, 1).values)),
-                             GRADUS_VALUE(text(topk(none, 1).values)),
-                             GRADUS_VALUE(text(topk(x, -1).values)),
-                             GRADUS_VALUE(text(topk(x, 4).values)),
-                             GRADUS_VALUE(text(topk(x, 0).values)),
-                             GRADUS_VALUE(text(topk(x, 3).values)),
-                             GRADUS_VALUE(text(max(empty))),
-                             GRADUS_VALUE(text(min(empty))),
-                             GRADUS_VALUE(text(min(yes))),
-                             GRADUS_VALUE(text(max(yes))),
-                             GRADUS_VALUE(text(max(zeros({0, 2}), {1}))),
-                             GRADUS_VALUE(text(min(zeros({0, 2}), {0}))),
-                             GRADUS_VALUE(text(argmax(empty, 0, false))),
-                             GRADUS_VALUE(text(argmin(zeros({2, 0}), 0, false))),
-                             GRADUS_VALUE(text(argmin(zeros({2, 0}), 1, false))),
-                             GRADUS_VALUE(text(table.argmin(0, true))),
-                             GRADUS_VALUE(text(table.argmin(1))),
-                             GRADUS_VALUE(text(table.argmax(0, true))),
-                             GRADUS_VALUE(text(table.min(1, true))),
-                             GRADUS_VALUE(text(all(deep, 1))),
-                             GRADUS_VALUE(text(any(deep, 1))),
-                             GRADUS_VALUE(text(all(deep, 0, true))),
-                             GRADUS_VALUE(text(any(deep, 2))),
-                             GRADUS_VALUE(text(all(deep, 2))),
-                             GRADUS_VALUE(text(any(deep, 0))),
-                             GRADUS_VALUE(text(all(zeros({2, 0}, Dtype::bool_), 1))),
-                             GRADUS_VALUE(text(any(zeros({2, 0}, Dtype::bool_), 1))),
-                             GRADUS_VALUE(text(logical_and(x, yes))),
-                             GRADUS_VALUE(text(logical_and(yes, x))),
-                             GRADUS_VALUE(text(logical_or(i, yes))),
-                             GRADUS_VALUE(text(logical_xor(yes, i))),
-                             GRADUS_VALUE(text(logical_not(x))),
-                             GRADUS_VALUE(text(logical_and(none, yes))),
-                             GRADUS_VALUE(text(logical_and(yes, none))),
-                             GRADUS_VALUE(text(logical_and(yes, yes))),
-                             GRADUS_VALUE(chunk(zeros({0, 2}), 3).size()),
-                             GRADUS_VALUE(chunk(x, 0).size()),
-                             GRADUS_VALUE(chunk(x, 2).size()),
-                             GRADUS_VALUE(chunk(x, 5).size()),
-                             GRADUS_VALUE(split(x, 0).size()),
-                             GRADUS_VALUE(split(zeros({0}), 2).size()),
-                             GRADUS_VALUE(text(clamp(i, -1e300, 1e300))),
-                             GRADUS_VALUE(text(clamp(i, 1, 1))),
-                             GRADUS_VALUE(text(clamp(i, -0x1p63, 0x1p62))),
-                             GRADUS_VALUE(text(clamp(x, 2, 1)))});
+  CHECK_REFUSES(ValueError, text(one_hot(none, 3)), "one_hot", "undefined");
+  CHECK_REFUSES(DtypeError, text(one_hot(x, 3)), "one_hot", "f32");
+  CHECK_REFUSES(ValueError, text(one_hot(i, 0)), "one_hot", "0");
+  CHECK_REFUSES(IndexError, text(one_hot(i, 2)), "one_hot", "2");
+  CHECK(text(one_hot(i, 3)) == "[3, 3]: 1 0 0 0 1 0 0 0 1");
+  CHECK_REFUSES(IndexError, text(one_hot(tensor(std::vector<int>{-1}), 3)), "one_hot", "-1");
+  CHECK_REFUSES(ValueError, text(argsort(none)), "argsort", "undefined");
+  CHECK_REFUSES(ValueError, text(sort(none).values), "sort", "undefined");
+  CHECK(text(sort(x).values) == "[3]: 1 2 3");
+  CHECK(text(sort(x, -1, true).indices) == "[3]: 0 2 1");
+  CHECK_REFUSES(IndexError, text(sort(x, 1).values), "sort", "-1");
+  CHECK_REFUSES(ValueError, text(topk(none, 1).values), "topk", "undefined");
+  CHECK_REFUSES(ValueError, text(topk(x, -1).values), "topk", "-1");
+  CHECK_REFUSES(ValueError, text(topk(x, 4).values), "topk", "4");
+  CHECK(text(topk(x, 0).values) == "[0]:");
+  CHECK(text(topk(x, 3).values) == "[3]: 3 2 1");
+  CHECK_REFUSES(ShapeError, text(max(empty)), "max", "[0]");
+  CHECK_REFUSES(ShapeError, text(min(empty)), "min", "[0]");
+  CHECK_REFUSES(DtypeError, text(min(yes)), "min", "f32");
+  CHECK_REFUSES(DtypeError, text(max(yes)), "max", "f32");
+  CHECK(text(max(zeros({0, 2}), {1})) == "[0]:");
+  CHECK_REFUSES(ShapeError, text(min(zeros({0, 2}), {0})), "min", "[0, 2]");
+  CHECK_REFUSES(ShapeError, text(argmax(empty, 0, false)), "argmax", "[0]");
+  CHECK(text(argmin(zeros({2, 0}), 0, false)) == "[0]:");
+  CHECK_REFUSES(ShapeError, text(argmin(zeros({2, 0}), 1, false)), "argmin", "[2, 0]");
+  CHECK(text(table.argmin(0, true)) == "[1, 3]: 0 1 0");
+  CHECK(text(table.argmin(1)) == "[2]: 0 1");
+  CHECK(text(table.argmax(0, true)) == "[1, 3]: 1 0 1");
+  CHECK(text(table.min(1, true)) == "[2, 1]: 1 0");
+  CHECK(text(all(deep, 1)) == "[2, 2]: 1 1 0 0");
+  CHECK(text(any(deep, 1)) == "[2, 2]: 1 1 1 1");
+  CHECK(text(all(deep, 0, true)) == "[1, 3, 2]: 1 1 0 0 0 0");
+  CHECK(text(any(deep, 2)) == "[2, 3]: 1 1 1 1 0 0");
+  CHECK(text(all(deep, 2)) == "[2, 3]: 1 1 1 1 0 0");
+  CHECK(text(any(deep, 0)) == "[3, 2]: 1 1 1 1 1 1");
+  CHECK(text(all(zeros({2, 0}, Dtype::bool_), 1)) == "[2]: 1 1");
+  CHECK(text(any(zeros({2, 0}, Dtype::bool_), 1)) == "[2]: 0 0");
+  CHECK_REFUSES(DtypeError, text(logical_and(x, yes)), "logical_and", "bool");
+  CHECK_REFUSES(DtypeError, text(logical_and(yes, x)), "logical_and", "bool");
+  CHECK_REFUSES(DtypeError, text(logical_or(i, yes)), "logical_or", "bool");
+  CHECK_REFUSES(DtypeError, text(logical_xor(yes, i)), "logical_xor", "bool");
+  CHECK_REFUSES(DtypeError, text(logical_not(x)), "logical_not", "bool");
+  CHECK_REFUSES(ValueError, text(logical_and(none, yes)), "logical_and", "undefined");
+  CHECK_REFUSES(ValueError, text(logical_and(yes, none)), "logical_and", "undefined");
+  CHECK(text(logical_and(yes, yes)) == "[3]: 1 1 0");
+  CHECK(chunk(zeros({0, 2}), 3).size() == 1);
+  CHECK_REFUSES(ValueError, chunk(x, 0).size(), "chunk", "0");
+  CHECK(chunk(x, 2).size() == 2);
+  CHECK(chunk(x, 5).size() == 3);
+  CHECK_REFUSES(ValueError, split(x, 0).size(), "split", "0");
+  CHECK(split(zeros({0}), 2).size() == 1);
+  CHECK(text(clamp(i, -1e300, 1e300)) == "[3]: 0 1 2");
+  CHECK(text(clamp(i, 1, 1)) == "[3]: 1 1 1");
+  CHECK(text(clamp(i, -0x1p63, 0x1p62)) == "[3]: 0 1 2");
+  CHECK_REFUSES(ValueError, text(clamp(x, 2, 1)), "clamp", "2");
 }
 
 TEST_CASE("borders of masks") {
@@ -107,56 +107,62 @@ TEST_CASE("borders of masks") {
     return text(remap_positions(causal_mask(), queries, keys).dense(sizes));
   };
   const Tensor later = tensor(std::vector<bool>{0, 1, 1, 0, 0, 1, 0, 0, 0}, {3, 3});
-  check_outcomes(
-      "masks",
-      {GRADUS_VALUE(dense({2, 3}, 3, {1, 1, 2, 3})),
-       GRADUS_VALUE(dense({2, 3}, 3, {1, 1, 3, 2})),
-       GRADUS_VALUE(dense({2, 3}, 3, {2, 1, 4, 3})),
-       GRADUS_VALUE(dense({2, 3}, 3, {3, 1, 4, 3})),
-       GRADUS_VALUE(dense({1, 3}, 1, {2, 1, 4, 3})),
-       GRADUS_VALUE(dense({2, 3}, 3, {1, 1, 2, 4})),
-       GRADUS_VALUE(dense({2, 3}, 3, {2, 1, 4, 5})),
-       GRADUS_VALUE(dense({2, 2, 3}, 7, {3, 1, 2, 3})),
-       GRADUS_VALUE(dense({1, 2, 2, 2}, 5, {1, 3, 2, 2})),
-       GRADUS_VALUE(dense({1, 2, 2, 2}, 5, {2, 2, 2, 2})),
-       GRADUS_VALUE(dense({3}, 1, {1, 1, 1, 3})),
-       GRADUS_VALUE(dense({1, 1, 1, 1, 1}, 0, {1, 1, 1, 1})),
-       GRADUS_VALUE(text(dense_mask(later).dense({1, 1, 3, 3}))),
-       GRADUS_VALUE(text(dense_mask(transpose(later)).dense({1, 1, 3, 3}))),
-       GRADUS_VALUE(text(dense_mask(transpose(transpose(later).contiguous())).dense({1, 1, 3, 3}))),
-       GRADUS_VALUE(text(dense_mask(slice(slice(later, 0, 0, 2), 1, 0, 2)).dense({1, 1, 2, 2}))),
-       GRADUS_VALUE(text(dense_mask(reshape(later, {1, 3, 3})).dense({1, 1, 3, 3}))),
-       GRADUS_VALUE(causal_lower_right(-1, 2).describe()),
-       GRADUS_VALUE(causal_lower_right(2, -1).describe()),
-       GRADUS_VALUE(causal_lower_right(0, 2).describe()),
-       GRADUS_VALUE(causal_lower_right(2, 0).describe()),
-       GRADUS_VALUE(window_mask(-1).describe()),
-       GRADUS_VALUE(window_mask(0, -1).describe()),
-       GRADUS_VALUE(window_mask(0, 0).describe()),
-       GRADUS_VALUE(made({.length = -1})),
-       GRADUS_VALUE(made({.length = 4, .window = -1})),
-       GRADUS_VALUE(made({.length = 4, .global = -1})),
-       GRADUS_VALUE(made({.length = 4, .random = -1})),
-       GRADUS_VALUE(made({.length = 4, .block = 0})),
-       GRADUS_VALUE(made({.length = 4, .heads = 0})),
-       GRADUS_VALUE(
-           made({.length = 0, .block = 1, .window = 0, .global = 0, .random = 0, .heads = 1})),
-       GRADUS_VALUE(blocks(1, {1, 5, 8, 8})),
-       GRADUS_VALUE(blocks(1, {1, 1, 9, 8})),
-       GRADUS_VALUE(blocks(1, {1, 1, 8, 9})),
-       GRADUS_VALUE(blocks(3, {1, 2, 8, 8})),
-       GRADUS_VALUE(blocks(3, {1, 2, 8, 8}, false)),
-       GRADUS_VALUE(blocks(3, {1, 4, 8, 8}, false)),
-       GRADUS_VALUE(blocks(3, {1, 3, 8, 8})),
-       GRADUS_VALUE(moved({}, {{0}}, {1, 1, 1, 1})),
-       GRADUS_VALUE(moved({{0}}, {}, {1, 1, 1, 1})),
-       GRADUS_VALUE(moved({{-2}}, {{0}}, {1, 1, 1, 1})),
-       GRADUS_VALUE(moved({{5, 5, 1}}, {{1, 5, 6, 6, 5}}, {1, 1, 3, 5})),
-       GRADUS_VALUE(moved({{-1, 2, -1, -1}}, {{0, -1, 2, 3}}, {1, 1, 4, 4})),
-       GRADUS_VALUE(moved({{0, 1}}, {{0}, {1}}, {2, 1, 2, 1})),
-       GRADUS_VALUE(moved({{0, 1}}, {{0}, {1}}, {3, 1, 2, 1})),
-       GRADUS_VALUE(moved({{0, 1}}, {{0, 1}}, {1, 1, 3, 2})),
-       GRADUS_VALUE(moved({{0}}, {{0, 1}}, {1, 1, 1, 1}))});
+  CHECK(dense({2, 3}, 3, {1, 1, 2, 3}) == "[1, 1, 2, 3]: 1 1 1 1 0 0");
+  CHECK_REFUSES(ShapeError, dense({2, 3}, 3, {1, 1, 3, 2}), "dense_mask", "[1, 1, 2, 3]");
+  CHECK_REFUSES(ShapeError, dense({2, 3}, 3, {2, 1, 4, 3}), "dense_mask", "[1, 1, 2, 3]");
+  CHECK_REFUSES(ShapeError, dense({2, 3}, 3, {3, 1, 4, 3}), "dense_mask", "[1, 1, 2, 3]");
+  CHECK_REFUSES(ShapeError, dense({1, 3}, 1, {2, 1, 4, 3}), "dense_mask", "[1, 1, 1, 3]");
+  CHECK_REFUSES(ShapeError, dense({2, 3}, 3, {1, 1, 2, 4}), "dense_mask", "[1, 1, 2, 3]");
+  CHECK_REFUSES(ShapeError, dense({2, 3}, 3, {2, 1, 4, 5}), "dense_mask", "[1, 1, 2, 3]");
+  CHECK_REFUSES(ShapeError, dense({2, 2, 3}, 7, {3, 1, 2, 3}), "dense_mask", "[2, 1, 2, 3]");
+  CHECK_REFUSES(ShapeError, dense({1, 2, 2, 2}, 5, {1, 3, 2, 2}), "dense_mask", "[1, 2, 2, 2]");
+  CHECK(dense({1, 2, 2, 2}, 5, {2, 2, 2, 2}) == "[2, 2, 2, 2]: 1 1 1 1 1 1 0 0 1 1 1 1 1 1 0 0");
+  CHECK_REFUSES(ShapeError, dense({3}, 1, {1, 1, 1, 3}), "dense_mask", "[3]");
+  CHECK_REFUSES(ShapeError, dense({1, 1, 1, 1, 1}, 0, {1, 1, 1, 1}), "dense_mask",
+                "[1, 1, 1, 1, 1]");
+  CHECK_REFUSES(ValueError, text(dense_mask(later).dense({1, 1, 3, 3})), "dense_mask", "attend");
+  CHECK(text(dense_mask(transpose(later)).dense({1, 1, 3, 3})) ==
+        "[1, 1, 3, 3]: 0 0 0 1 0 0 1 1 0");
+  CHECK_REFUSES(ValueError,
+                text(dense_mask(transpose(transpose(later).contiguous())).dense({1, 1, 3, 3})),
+                "dense_mask", "attend");
+  CHECK(text(dense_mask(slice(slice(later, 0, 0, 2), 1, 0, 2)).dense({1, 1, 2, 2})) ==
+        "[1, 1, 2, 2]: 0 1 0 0");
+  CHECK(text(dense_mask(reshape(later, {1, 3, 3})).dense({1, 1, 3, 3})) ==
+        "[1, 1, 3, 3]: 0 1 1 0 0 1 0 0 0");
+  CHECK_REFUSES(ValueError, causal_lower_right(-1, 2).describe(), "causal_lower_right", "-1");
+  CHECK_REFUSES(ValueError, causal_lower_right(2, -1).describe(), "causal_lower_right", "-1");
+  CHECK(causal_lower_right(0, 2).describe() == "causal, offset 2");
+  CHECK(causal_lower_right(2, 0).describe() == "causal, offset -2");
+  CHECK_REFUSES(ValueError, window_mask(-1).describe(), "window_mask", "-1");
+  CHECK_REFUSES(ValueError, window_mask(0, -1).describe(), "window_mask", "-1");
+  CHECK(window_mask(0, 0).describe() == "window 0");
+  CHECK_REFUSES(ValueError, made({.length = -1}), "block_sparse_mask", "-1");
+  CHECK_REFUSES(ValueError, made({.length = 4, .window = -1}), "block_sparse_mask", "-1");
+  CHECK_REFUSES(ValueError, made({.length = 4, .global = -1}), "block_sparse_mask", "-1");
+  CHECK_REFUSES(ValueError, made({.length = 4, .random = -1}), "block_sparse_mask", "-1");
+  CHECK_REFUSES(ValueError, made({.length = 4, .block = 0}), "block_sparse_mask", "0");
+  CHECK_REFUSES(ValueError, made({.length = 4, .heads = 0}), "block_sparse_mask", "64");
+  CHECK(made({.length = 0, .block = 1, .window = 0, .global = 0, .random = 0, .heads = 1}) ==
+        "blocks of 1, window 0, global 0, random 0");
+  CHECK(blocks(1, {1, 5, 8, 8}) == "blocks of 2, window 1, global 1, random 2");
+  CHECK_REFUSES(ShapeError, blocks(1, {1, 1, 9, 8}), "block_sparse_mask", "8");
+  CHECK_REFUSES(ShapeError, blocks(1, {1, 1, 8, 9}), "block_sparse_mask", "8");
+  CHECK_REFUSES(ShapeError, blocks(3, {1, 2, 8, 8}), "block_sparse_mask", "3");
+  CHECK(blocks(3, {1, 2, 8, 8}, false) == "blocks of 2, window 1, global 1, random 2");
+  CHECK_REFUSES(ShapeError, blocks(3, {1, 4, 8, 8}, false), "block_sparse_mask", "3");
+  CHECK(blocks(3, {1, 3, 8, 8}) == "blocks of 2, window 1, global 1, random 2");
+  CHECK_REFUSES(ValueError, moved({}, {{0}}, {1, 1, 1, 1}), "remap_positions", "positions");
+  CHECK_REFUSES(ValueError, moved({{0}}, {}, {1, 1, 1, 1}), "remap_positions", "positions");
+  CHECK_REFUSES(ValueError, moved({{-2}}, {{0}}, {1, 1, 1, 1}), "remap_positions", "-2");
+  CHECK(moved({{5, 5, 1}}, {{1, 5, 6, 6, 5}}, {1, 1, 3, 5}) ==
+        "[1, 1, 3, 5]: 1 1 0 0 1 1 1 0 0 1 1 0 0 0 0");
+  CHECK(moved({{-1, 2, -1, -1}}, {{0, -1, 2, 3}}, {1, 1, 4, 4}) ==
+        "[1, 1, 4, 4]: 0 0 0 0 1 0 1 0 0 0 0 0 0 0 0 0");
+  CHECK(moved({{0, 1}}, {{0}, {1}}, {2, 1, 2, 1}) == "[2, 1, 2, 1]: 1 1 0 1");
+  CHECK_REFUSES(ShapeError, moved({{0, 1}}, {{0}, {1}}, {3, 1, 2, 1}), "remap_positions", "2");
+  CHECK_REFUSES(ShapeError, moved({{0, 1}}, {{0, 1}}, {1, 1, 3, 2}), "remap_positions", "2");
+  CHECK_REFUSES(ShapeError, moved({{0}}, {{0, 1}}, {1, 1, 1, 1}), "remap_positions", "2");
 }
 
 TEST_CASE("borders of positions, buckets and projections") {
@@ -172,33 +178,42 @@ TEST_CASE("borders of positions, buckets and projections") {
     return out;
   };
   const RandomStream stream{3, 1, 0};
-  check_outcomes("buckets", {GRADUS_VALUE(text(position_distances(three, four))),
-                             GRADUS_VALUE(text(position_distances(four, three, 2))),
-                             GRADUS_VALUE(text(position_distances(three, four, 2))),
-                             GRADUS_VALUE(text(position_distances(four, four, 2))),
-                             GRADUS_VALUE(text(position_distances(four, four, -1))),
-                             GRADUS_VALUE(text(alibi_slopes(0))),
-                             GRADUS_VALUE(text(alibi_slopes(-1))),
-                             GRADUS_VALUE(text(alibi_slopes(1))),
-                             GRADUS_VALUE(text(alibi_slopes(4))),
-                             GRADUS_VALUE(text(alibi_slopes(6))),
-                             GRADUS_VALUE(text(alibi_bias(2, three, three))),
-                             GRADUS_VALUE(bucket(1, {.count = 2})),
-                             GRADUS_VALUE(bucket(1, {.count = 4})),
-                             GRADUS_VALUE(bucket(1, {.count = 6})),
-                             GRADUS_VALUE(bucket(1, {.count = 5})),
-                             GRADUS_VALUE(bucket(1, {.count = 0})),
-                             GRADUS_VALUE(bucket(1, {.count = 2, .bidirectional = false})),
-                             GRADUS_VALUE(bucket(1, {.count = 3, .bidirectional = false})),
-                             GRADUS_VALUE(bucket(1, {.count = 8, .max_distance = 2})),
-                             GRADUS_VALUE(bucket(1, {.count = 8, .max_distance = 3})),
-                             GRADUS_VALUE(all({})),
-                             GRADUS_VALUE(all({.bidirectional = false})),
-                             GRADUS_VALUE(all({.count = 16, .max_distance = 40})),
-                             GRADUS_VALUE(text(orthogonal_projection(0, 2, stream))),
-                             GRADUS_VALUE(text(orthogonal_projection(2, 0, stream))),
-                             GRADUS_VALUE(text(orthogonal_projection(1, 1, stream))),
-                             GRADUS_VALUE(text(orthogonal_projection(5, 3, stream)))});
+  CHECK(text(position_distances(three, four)) == "[3, 4]: 0 1 2 3 1 0 1 2 5 4 3 2");
+  CHECK_REFUSES(ShapeError, text(position_distances(four, three, 2)), "position_distances", "4");
+  CHECK_REFUSES(ShapeError, text(position_distances(three, four, 2)), "position_distances", "3");
+  CHECK(text(position_distances(four, four, 2)) == "[2, 1, 2, 2]: 0 1 1 0 0 1 1 0");
+  CHECK_REFUSES(ValueError, text(position_distances(four, four, -1)), "position_distances", "-1");
+  CHECK_REFUSES(ValueError, text(alibi_slopes(0)), "alibi_slopes", "0");
+  CHECK_REFUSES(ValueError, text(alibi_slopes(-1)), "alibi_slopes", "-1");
+  CHECK(text(alibi_slopes(1)) == "[1]: 0.00390625");
+  CHECK(text(alibi_slopes(4)) == "[4]: 0.25 0.0625 0.015625 0.00390625");
+  CHECK(text(alibi_slopes(6)) == "[6]: 0.25 0.0625 0.015625 0.00390625 0.5 0.125");
+  CHECK(text(alibi_bias(2, three, three)) ==
+        "[2, 3, 3]: -0 -0.0625 -0.3125 -0.0625 -0 -0.25 -0.3125 -0.25 -0 -0 -0.00390625 "
+        "-0.01953125 -0.00390625 -0 -0.015625 -0.01953125 -0.015625 -0");
+  CHECK_REFUSES(ValueError, bucket(1, {.count = 2}), "relative_bucket", "2");
+  CHECK(bucket(1, {.count = 4}) == 3);
+  CHECK_REFUSES(ValueError, bucket(1, {.count = 6}), "relative_bucket", "6");
+  CHECK_REFUSES(ValueError, bucket(1, {.count = 5}), "relative_bucket", "5");
+  CHECK_REFUSES(ValueError, bucket(1, {.count = 0}), "relative_bucket", "0");
+  CHECK(bucket(1, {.count = 2, .bidirectional = false}) == 0);
+  CHECK_REFUSES(ValueError, bucket(1, {.count = 3, .bidirectional = false}), "relative_bucket",
+                "3");
+  CHECK_REFUSES(ValueError, bucket(1, {.count = 8, .max_distance = 2}), "relative_bucket", "2");
+  CHECK(bucket(1, {.count = 8, .max_distance = 3}) == 5);
+  CHECK(all({}) == "15 15 15 15 13 12 10 10 9 8 8 7 4 1 0 17 20 23 24 24 26 28 31 31 31 ");
+  CHECK(all({.bidirectional = false}) ==
+        "31 31 31 31 26 21 17 16 15 9 8 7 4 1 0 0 0 0 0 0 0 0 0 0 0 ");
+  CHECK(all({.count = 16, .max_distance = 40}) ==
+        "7 7 7 7 7 7 6 6 6 5 5 4 4 1 0 9 12 12 13 13 14 15 15 15 15 ");
+  CHECK_REFUSES(ValueError, text(orthogonal_projection(0, 2, stream)), "orthogonal_projection",
+                "0");
+  CHECK_REFUSES(ValueError, text(orthogonal_projection(2, 0, stream)), "orthogonal_projection",
+                "2");
+  CHECK(text(orthogonal_projection(1, 1, stream)) == "[1, 1]: 0.5090033");
+  CHECK(text(orthogonal_projection(5, 3, stream)) ==
+        "[5, 3]: 0.9184949 -1.048423 -1.770251 1.014728 0.1171029 0.4571383 0.2961506 2.413219 "
+        "-1.27556 0.5208803 -0.2562822 -0.8133355 -0.7641265 -0.04455262 -0.4753271");
 }
 
 TEST_CASE("multinomial draws by their formulas, row by row") {
@@ -237,16 +252,16 @@ TEST_CASE("multinomial draws by their formulas, row by row") {
     CHECK(with.to_vector<std::int64_t>() == want);
     CHECK(one.to_vector<std::int64_t>() == want_one);
   }
-  check_outcomes("multinomial", {GRADUS_VALUE(text(multinomial(ones({3}), 0))),
-                                 GRADUS_VALUE(text(multinomial(ones({3}), -1))),
-                                 GRADUS_VALUE(text(multinomial(ones({1}), 2))),
-                                 GRADUS_VALUE(text(multinomial(ones({1}), 2, false))),
-                                 GRADUS_VALUE(text(multinomial(zeros({2}), 1))),
-                                 GRADUS_VALUE(text(multinomial(tensor({1, -1}), 1))),
-                                 GRADUS_VALUE(text(multinomial(tensor({1.0, NAN}), 1))),
-                                 GRADUS_VALUE(text(multinomial(zeros({2, 0}), 1))),
-                                 GRADUS_VALUE(text(multinomial(zeros({0, 3}), 2))),
-                                 GRADUS_VALUE(text(multinomial(ones({}), 1)))});
+  CHECK_REFUSES(ValueError, text(multinomial(ones({3}), 0)), "multinomial", "0");
+  CHECK_REFUSES(ValueError, text(multinomial(ones({3}), -1)), "multinomial", "-1");
+  CHECK(text(multinomial(ones({1}), 2)) == "[2]: 0 0");
+  CHECK_REFUSES(ValueError, text(multinomial(ones({1}), 2, false)), "multinomial", "0");
+  CHECK_REFUSES(ValueError, text(multinomial(zeros({2}), 1)), "multinomial", "0");
+  CHECK_REFUSES(ValueError, text(multinomial(tensor({1, -1}), 1)), "multinomial", "-1");
+  CHECK_REFUSES(ValueError, text(multinomial(tensor({1.0, NAN}), 1)), "multinomial", "nan");
+  CHECK_REFUSES(ValueError, text(multinomial(zeros({2, 0}), 1)), "multinomial", "0");
+  CHECK(text(multinomial(zeros({0, 3}), 2)) == "[0, 2]:");
+  CHECK_REFUSES(ShapeError, text(multinomial(ones({}), 1)), "multinomial", "[]");
 }
 
 TEST_CASE("block patterns are drawn for each head and row of blocks by streams of their own") {

@@ -9,6 +9,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/registry_run.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -188,24 +189,23 @@ TEST_CASE("derivatives say what is wrong with their arguments") {
   const Tensor x = values({2, 3}), ids = Tensor::empty({2}, Dtype::i64).fill_(1);
   const auto f = [](const std::vector<Tensor>& in) { return square(in[0]); };
   using V = std::vector<Tensor>;
-  CHECK(has(message_of<ValueError>([&] { vjp(f, V{}); }), "no inputs to differentiate by"));
-  CHECK(has(message_of<ValueError>([&] { vjp(f, V{Tensor()}); }), "input 0 is undefined"));
-  CHECK(has(message_of<DtypeError>([&] { vjp(f, V{ids}); }), "input 0 is i64"));
-  CHECK(has(message_of<ShapeError>([&] { vjp(f, V{x}); }), "gives [2, 3], not one number"));
-  CHECK(has(message_of<ShapeError>([&] { vjp(f, V{x}, values({3})); }),
-            "is [3], output 0 is [2, 3]"));
-  CHECK(has(message_of<ValueError>([&] { hessian_vector_product(Tensor(), V{x}, V{x}); }),
-            "hessian_vector_product: the loss is undefined"));
+  CHECK_REFUSES(ValueError, vjp(f, V{}), "differentiate");
+  CHECK_REFUSES(ValueError, vjp(f, V{Tensor()}), "undefined");
+  CHECK_REFUSES(DtypeError, vjp(f, V{ids}), "i64", "0");
+  CHECK_REFUSES(ShapeError, vjp(f, V{x}), "[2, 3]");
+  CHECK_REFUSES(ShapeError, vjp(f, V{x}, values({3})), "[3]", "[2, 3]");
+  CHECK_REFUSES(ValueError, hessian_vector_product(Tensor(), V{x}, V{x}), "hessian_vector_product",
+                "undefined");
   const auto nothing = [](const std::vector<Tensor>&) { return Tensor(); };
-  CHECK(has(message_of<ValueError>([&] { vjp(nothing, V{x}); }), "vjp: the function gives no"));
-  CHECK(has(message_of<ValueError>([&] { jvp(nothing, V{x}, V{x}); }), "jvp: the function gives"));
-  CHECK(has(message_of<ValueError>([&] { hessian_vector_product(nothing, V{x}, V{x}); }),
-            "hessian_vector_product: the function gives no tensor"));
-  CHECK(has(message_of<ValueError>([&] { jvp(f, V{x}, V{}); }), "0 tangents for 1 inputs"));
-  CHECK(has(message_of<ShapeError>([&] { jvp(f, V{x}, V{values({3})}); }), "tangent 0 is [3]"));
-  CHECK(has(message_of<DtypeError>([&] { jvp(f, V{x}, V{x.to(Dtype::f32)}); }), "is f32"));
-  CHECK(has(message_of<ShapeError>([&] { hessian_vector_product(f, V{x}, V{x}); }),
-            "hessian_vector_product: the function gives [2, 3], not one number"));
+  CHECK_REFUSES(ValueError, vjp(nothing, V{x}), "vjp", "function");
+  CHECK_REFUSES(ValueError, jvp(nothing, V{x}, V{x}), "jvp", "function");
+  CHECK_REFUSES(ValueError, hessian_vector_product(nothing, V{x}, V{x}), "hessian_vector_product",
+                "function");
+  CHECK_REFUSES(ValueError, jvp(f, V{x}, V{}), "0", "1");
+  CHECK_REFUSES(ShapeError, jvp(f, V{x}, V{values({3})}), "[3]", "0");
+  CHECK_REFUSES(DtypeError, jvp(f, V{x}, V{x.to(Dtype::f32)}), "f32");
+  CHECK_REFUSES(ShapeError, hessian_vector_product(f, V{x}, V{x}), "hessian_vector_product",
+                "[2, 3]");
 }
 
 }  // namespace gradus::testing

@@ -21,6 +21,7 @@
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -48,18 +49,15 @@ TEST_CASE("matmul refuses what does not fit") {
   const std::string inner = message_of<ShapeError>([] { matmul(ones({2, 3}), ones({4, 5})); });
   CHECK(has(inner, "matmul: [2, 3] x [4, 5]"));
   CHECK(has(inner, "3 and 4"));
-  CHECK(has(message_of<ShapeError>([] { matmul(ones({2, 3}), ones({5, 3})); }), "transpose"));
-  CHECK(has(message_of<ShapeError>([] {
-              matmul(ones({2, 7, 3}), ones({4, 5}));
-            }),
-            "[2, 7, 3] x [4, 5]"));
+  CHECK_REFUSES(ShapeError, matmul(ones({2, 3}), ones({5, 3})), "transpose");
+  CHECK_REFUSES(ShapeError, matmul(ones({2, 7, 3}), ones({4, 5})), "[2, 7, 3]", "[4, 5]");
   const std::string batch = message_of<ShapeError>([] {
     matmul(ones({2, 3, 4}), ones({5, 4, 3}));
   });
   CHECK(has(batch, "matmul"));
   CHECK(has(batch, "[2]"));
   CHECK(has(batch, "[5]"));
-  CHECK(has(message_of<ShapeError>([] { matmul(ones({3}), ones({4})); }), "[3] x [4]"));
+  CHECK_REFUSES(ShapeError, matmul(ones({3}), ones({4})), "[3]", "[4]");
   CHECK_THROWS_AS(matmul(tensor(2.0), ones({1, 1})), ShapeError);
   CHECK_THROWS_AS(matmul(Tensor(), ones({1, 1})), ValueError);
   CHECK_THROWS_AS(matmul(ones({1, 1}), Tensor()), ValueError);
@@ -78,15 +76,15 @@ TEST_CASE("linear refuses what does not fit") {
   CHECK(has(input, "[2, 4]"));
   CHECK(has(input, "[5, 3]"));
   // The axes are the other way round, and only then is that said.
-  CHECK(has(message_of<ShapeError>([&] { linear(ones({3, 2}), w); }), "transpose(x)"));
+  CHECK_REFUSES(ShapeError, linear(ones({3, 2}), w), "transpose(x)");
   CHECK(!has(message_of<ShapeError>([&] { linear(ones({3, 2, 2}), w); }), "transpose(x)"));
   CHECK(!has(input, "transpose(x)"));
-  CHECK(has(message_of<ShapeError>([&] { linear(x, w, ones({3})); }), "[3]"));
+  CHECK_REFUSES(ShapeError, linear(x, w, ones({3})), "[3]");
   CHECK_THROWS_AS(linear(x, w, ones({1, 5})), ShapeError);
   CHECK_THROWS_AS(linear(x, ones({3})), ShapeError);
   CHECK_THROWS_AS(linear(tensor(1.0), w), ShapeError);
-  CHECK(has(message_of<DtypeError>([&] { linear(x, ones({5, 3}, Dtype::f64)); }), "f64"));
-  CHECK(has(message_of<DtypeError>([&] { linear(x, w, ones({5}, Dtype::f64)); }), "bias"));
+  CHECK_REFUSES(DtypeError, linear(x, ones({5, 3}, Dtype::f64)), "f64");
+  CHECK_REFUSES(DtypeError, linear(x, w, ones({5}, Dtype::f64)), "bias");
   CHECK_THROWS_AS(linear(ones({2, 3}, Dtype::i64), ones({5, 3}, Dtype::i64)), DtypeError);
   CHECK_THROWS_AS(linear(Tensor(), w), ValueError);
   CHECK_THROWS_AS(linear(x, Tensor()), ValueError);

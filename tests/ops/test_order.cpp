@@ -12,6 +12,7 @@
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/sort.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -73,12 +74,11 @@ TEST_CASE("topk: largest first, the first of several, NaN before all") {
 
 TEST_CASE("order: bad input") {
   const Tensor x = zeros({2, 3});
-  CHECK(has(message_of<ValueError>([&] { topk(x, 4); }),
-            "topk: 4 of the 3 elements along axis 1 of [2, 3]"));
-  CHECK(has(message_of<ValueError>([&] { topk(x, -1); }), "topk: -1"));
-  CHECK(message_of<IndexError>([&] { sort(x, 2); }).starts_with("sort: axis 2"));
-  CHECK(has(message_of<IndexError>([&] { argmax(x, -3); }), "argmax: axis -3"));
-  CHECK(has(message_of<ShapeError>([&] { argmin(zeros({2, 0}), 1); }), "argmin: [2, 0]"));
+  CHECK_REFUSES(ValueError, topk(x, 4), "topk", "[2, 3]", "4");
+  CHECK_REFUSES(ValueError, topk(x, -1), "topk", "-1");
+  CHECK_REFUSES(IndexError, sort(x, 2), "sort", "2");
+  CHECK_REFUSES(IndexError, argmax(x, -3), "argmax", "-3");
+  CHECK_REFUSES(ShapeError, argmin(zeros({2, 0}), 1), "argmin", "[2, 0]");
   CHECK(
       has(message_of<ValueError>([&] { argsort(Tensor()); }), "argsort: the tensor is undefined"));
 }
@@ -152,9 +152,9 @@ TEST_CASE("multinomial: bad weights") {
   CHECK(has(why(tensor({0, 0}), 1, true), "row 0 has 0 weights above 0, but 1 is needed"));
   CHECK(has(why(tensor({0, 5, 1}), 3, false), "row 0 has 2 weights above 0, but 3"));
   CHECK(has(why(tensor({1, 1}), 0, true), "multinomial: 0 positions"));
-  CHECK(has(message_of<ValueError>([] { multinomial(zeros({2, 0}), 1); }), "row 0 has 0 weights"));
-  CHECK(has(message_of<DtypeError>([] { multinomial(indices({1, 2}), 1); }), "multinomial"));
-  CHECK(has(message_of<ShapeError>([] { multinomial(tensor(1.0), 1); }), "multinomial"));
+  CHECK_REFUSES(ValueError, multinomial(zeros({2, 0}), 1), "0");
+  CHECK_REFUSES(DtypeError, multinomial(indices({1, 2}), 1), "multinomial");
+  CHECK_REFUSES(ShapeError, multinomial(tensor(1.0), 1), "multinomial");
 }
 
 }  // namespace gradus::testing

@@ -11,6 +11,7 @@
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -88,7 +89,7 @@ TEST_CASE("var: too few elements give NaN, one with correction 0 gives 0") {
   const Tensor one = tensor({3.0});
   CHECK(std::isnan(var(one).item()));
   CHECK(var(one, {}, false, 0).item() == 0);
-  CHECK(has(message_of<ValueError>([&] { var(one, {}, false, -1); }), "var: correction -1"));
+  CHECK_REFUSES(ValueError, var(one, {}, false, -1), "var", "-1");
 }
 
 TEST_CASE("var: nothing cancels far from 0") {
@@ -155,9 +156,9 @@ TEST_CASE("reductions: dtypes") {
   CHECK(min(whole).to_vector<std::int64_t>()[0] == -5);
   CHECK(cumsum(whole, 0).to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{3, -2, 9007199254740991});
-  CHECK(has(message_of<DtypeError>([&] { mean(whole); }), "mean: wants f32 or f64, not i64"));
+  CHECK_REFUSES(DtypeError, mean(whole), "mean", "f32", "f64");
   const Tensor truth = tensor<bool>(std::array<bool, 2>{true, false}, {2});
-  CHECK(has(message_of<DtypeError>([&] { sum(truth); }), "sum"));
+  CHECK_REFUSES(DtypeError, sum(truth), "sum");
 }
 
 TEST_CASE("sum: f32 is added up in double") {
@@ -215,13 +216,10 @@ TEST_CASE("sum: long groups, against a plain loop") {
 
 TEST_CASE("reductions: bad input") {
   const Tensor x = ones({2, 3});
-  CHECK(has(message_of<IndexError>([&] { sum(x, {2}); }), "sum: axis 2"));
-  CHECK(has(message_of<IndexError>([&] { cumsum(x, -3); }), "cumsum: axis -3"));
-  CHECK(has(message_of<ValueError>([&] {
-              mean(x, {1, -1});
-            }),
-            "mean: axis -1 is named twice in [1, -1]"));
-  CHECK(has(message_of<ValueError>([&] { norm(Tensor()); }), "norm: the tensor is undefined"));
+  CHECK_REFUSES(IndexError, sum(x, {2}), "sum", "2");
+  CHECK_REFUSES(IndexError, cumsum(x, -3), "cumsum", "-3");
+  CHECK_REFUSES(ValueError, mean(x, {1, -1}), "mean", "[1, -1]", "-1");
+  CHECK_REFUSES(ValueError, norm(Tensor()), "norm", "undefined");
   CHECK_THROWS_AS(logsumexp(x.to(Dtype::i64)), DtypeError);
 }
 

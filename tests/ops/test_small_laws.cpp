@@ -19,6 +19,7 @@
 #include "gradus/ops/position_bias.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -211,13 +212,11 @@ TEST_CASE("sums over rows are cut into at most 32 chunks") {
 TEST_CASE("products with derivatives want a vector for each input, and leave inputs as they were") {
   const Tensor one = tensor(2, Dtype::f64), x = tensor({1, 3}, Dtype::f64).requires_grad_();
   const TensorFunction f = [](const std::vector<Tensor>& in) { return in[0] * in[0]; };
-  CHECK(has(message_of<ShapeError>([&] { jvp(f, {one}, {Tensor()}); }), "tangent 0 is undefined"));
+  CHECK_REFUSES(ShapeError, jvp(f, {one}, {Tensor()}), "undefined");
   CHECK(jvp(f, {one}, {one}).tangent.item() == 8);
   CHECK(!one.requires_grad());
-  CHECK(has(message_of<ValueError>([&] {
-              hessian_vector_product(sum(x * x), {x}, {x.detach(), x.detach()});
-            }),
-            "hessian_vector_product: 2 vectors for 1 inputs: one each"));
+  CHECK_REFUSES(ValueError, hessian_vector_product(sum(x * x), {x}, {x.detach(), x.detach()}),
+                "hessian_vector_product", "2", "1");
 }
 
 TEST_CASE("norms and variances at the border of what is taken") {
@@ -260,8 +259,7 @@ TEST_CASE("clamp: bounds of an i64 tensor at the ends of its range") {
   CHECK(whole(clamp(x, -inf, 1)) == Whole{-5, 0, 1});
   CHECK(whole(clamp(x, inf, inf)) == Whole(3, std::numeric_limits<std::int64_t>::max()));
   CHECK(whole(clamp(x, -inf, -inf)) == Whole(3, std::numeric_limits<std::int64_t>::lowest()));
-  CHECK(message_of<ValueError>([&] { clamp(Tensor(), 0, 1); }) ==
-        "clamp: the tensor is undefined (no numbers were ever put in it)");
+  CHECK_REFUSES(ValueError, clamp(Tensor(), 0, 1), "clamp", "undefined");
   CHECK(numbers(clamp(tensor({0.1, 0.3}), 0.2, 0.25)) == Numbers{double(0.2F), double(0.25F)});
 }
 

@@ -10,6 +10,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
@@ -85,14 +86,10 @@ TEST_CASE("an undefined tensor: the operation that was called says so") {
       CAPTURE(name);
       CHECK(message_of<ValueError>([&] { f(Tensor()); }) == name + kUndefined);
     }
-  CHECK(message_of<ValueError>([] { embedding(Tensor(), indices({0})); }) ==
-        "embedding: the weight is undefined");
-  CHECK(message_of<ValueError>([] { multinomial(Tensor(), 1); }) ==
-        "multinomial: the weights are undefined");
-  CHECK(message_of<ValueError>([] { pack(Tensor(), products::Precision::int8); }) ==
-        "pack: the weight is undefined");
-  CHECK(message_of<ValueError>([] { stack(std::vector<Tensor>()); }) ==
-        "stack: no tensors to join");
+  CHECK_REFUSES(ValueError, embedding(Tensor(), indices({0})), "embedding", "undefined");
+  CHECK_REFUSES(ValueError, multinomial(Tensor(), 1), "multinomial", "undefined");
+  CHECK_REFUSES(ValueError, pack(Tensor(), products::Precision::int8), "pack", "undefined");
+  CHECK_REFUSES(ValueError, stack(std::vector<Tensor>()), "stack", "tensors");
 }
 
 TEST_CASE("truth is wanted: the operation that was called says so") {
@@ -171,28 +168,21 @@ TEST_CASE("an axis that is not there: the operation that was called says so") {
 
 TEST_CASE("numbers at the border of what is taken") {
   const Tensor x = ones({2, 3});
-  CHECK(message_of<IndexError>([&] { select(x, 1, -4); }).starts_with("select: position -4"));
+  CHECK_REFUSES(IndexError, select(x, 1, -4), "select", "-4");
   CHECK(select(x, 1, -3).shape() == Shape{2});
-  CHECK(message_of<ShapeError>([&] { split(x, {-1, 4}, 1); }).starts_with("split: part 0"));
-  CHECK(message_of<ShapeError>([&] { split(x, {1, -2, 4}, 1); }).starts_with("split: part 1"));
+  CHECK_REFUSES(ShapeError, split(x, {-1, 4}, 1), "split", "0");
+  CHECK_REFUSES(ShapeError, split(x, {1, -2, 4}, 1), "split", "1");
   CHECK(chunk(x, 1, 1).size() == 1);
   CHECK(x.split(2, 1).size() == 2);
   CHECK(x.split(2, 0).size() == 1);
-  CHECK(message_of<ValueError>([&] { pad(x, 0, 1, -1); }).starts_with("pad: 1 before and -1"));
-  CHECK(message_of<ValueError>([&] { pad(x, 0, -1, 1); }).starts_with("pad: -1 before and 1"));
+  CHECK_REFUSES(ValueError, pad(x, 0, 1, -1), "pad", "-1", "1");
+  CHECK_REFUSES(ValueError, pad(x, 0, -1, 1), "pad", "-1", "1");
   CHECK(one_hot(indices({0, 0}), 1).to_vector<float>() == std::vector<float>{1, 1});
-  CHECK(message_of<ValueError>([&] {
-          embedding(x, indices({0}), -1);
-        }).starts_with("embedding: padding_idx -1 is no row of [2, 3]"));
-  CHECK(message_of<ShapeError>([] {
-          stack({ones({2, 3}), ones({4, 3})});
-        }).starts_with("stack: tensor 0 is [2, 3] but tensor 1 is [4, 3]"));
-  CHECK(message_of<ShapeError>([] {
-          cat({ones({2, 3}), ones({4, 3})}, 1);
-        }).starts_with("cat: tensor 0 is [2, 3] but tensor 1 is [4, 3]"));
+  CHECK_REFUSES(ValueError, embedding(x, indices({0}), -1), "embedding", "[2, 3]", "-1");
+  CHECK_REFUSES(ShapeError, stack({ones({2, 3}), ones({4, 3})}), "stack", "[2, 3]", "[4, 3]");
+  CHECK_REFUSES(ShapeError, cat({ones({2, 3}), ones({4, 3})}, 1), "cat", "[2, 3]", "[4, 3]");
   const std::vector<double> none = {0x1p63, -0x1p63, 1e19, -1e19, 1e300, -1e300};
-  for (const double c : none)
-    CHECK(has(message_of<DtypeError>([&] { scale(indices({1}), c); }), "which is no integer"));
+  for (const double c : none) CHECK_REFUSES(DtypeError, scale(indices({1}), c), "integer");
 }
 
 }  // namespace gradus::testing

@@ -26,4 +26,9 @@ class VariableScope {
   std::optional<std::string> before_;
 };
 
+/// No program is found by name while one lives: traces then do not wait for addr2line.
+struct NoPrograms : VariableScope {
+  NoPrograms() : VariableScope("PATH", "") {}
+};
+
 }  // namespace gradus::testing

@@ -1,4 +1,4 @@
-// What each function and layer refuses, and in which words.
+// Calls that each function and layer must refuse, and the nouns that the message must hold.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 namespace gradus::testing {
 
 struct Mistake {
-  std::string function;  // as Sample::function
-  std::string words;     // a part of the message, the part that helps
+  std::string function;            // as Sample::function
+  std::vector<std::string> nouns;  // each a part of the message: the operation, a shape, a value
   std::function<void()> make;
 };
 using Mistakes = std::vector<Mistake>;

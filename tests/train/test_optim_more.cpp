@@ -7,6 +7,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/registry.h"
 #include "gradus/tests/support/thrown.h"
 #include "gradus/train/ema.h"
@@ -265,21 +266,14 @@ TEST_CASE("an average of the weights goes on from its state, and gives the weigh
         ema.state_dict().at("p").to_vector<double>());
   CHECK(again.state_dict().at("updates").item() == 3);
 
-  CHECK(message_of<ValueError>([&] {
-          optim::EMA bad({{"p", p}}, 1);
-        }) == "EMA: a decay of 1 is not in [0, 1)");
+  CHECK_REFUSES(ValueError, optim::EMA bad({{"p", p}}, 1), "EMA", "1", "0");
   CHECK_THROWS_AS(optim::EMA({}, 0.5), ValueError);
-  CHECK(message_of<ShapeError>([&] {
-          again.load_state_dict({{"p", ones({4}, Dtype::f64)}});
-        }) == "EMA state: p [5] of f64 is given as [4] of f64");
-  CHECK(has(message_of<ShapeError>([&] {
-              again.load_state_dict({{"p", p}});
-            }),
-            "updates [] of i64"));
+  CHECK_REFUSES(ShapeError, again.load_state_dict({{"p", ones({4}, Dtype::f64)}}), "EMA state",
+                "[5]", "[4]");
+  CHECK_REFUSES(ShapeError, again.load_state_dict({{"p", p}}), "[]", "i64");
   nn::StateDict more = again.state_dict();
   more["q"] = p;
-  CHECK(message_of<ShapeError>([&] { again.load_state_dict(more); }) ==
-        "EMA state: q is not of this EMA");
+  CHECK_REFUSES(ShapeError, again.load_state_dict(more), "EMA state");
 }
 
 TEST_CASE("patterns find parameters by name") {
@@ -309,29 +303,22 @@ TEST_CASE("patterns find parameters by name") {
   REQUIRE(groups[2].parameters.size() == 1);
   CHECK(groups[2].parameters[0].name == "head.weight");
 
-  CHECK(message_of<ValueError>([&] { optim::freeze(net, "encodr.*"); }) ==
-        "the pattern \"encodr.*\" matches none of 4 parameters (* stands for any characters); the "
-        "nearest are encoder.bias, encoder.weight, head.bias");
+  CHECK_REFUSES(ValueError, optim::freeze(net, "encodr.*"), "\"encodr.*\"", "4");
   CHECK_THROWS_AS(optim::groups(net.parameters(), {{"decoder.*"}}), ValueError);
 }
 
 TEST_CASE("the newer optimisers say what is wrong") {
   Net net;
   const std::vector<nn::NamedTensor> p = net.parameters();
-  CHECK(message_of<ValueError>([&] {
-          optim::Lion lion(p, {.betas = {0.9, 1}});
-        }) == "Lion: betas 0.9 and 1 must lie in [0, 1)");
-  CHECK(message_of<ShapeError>([&] { optim::Muon muon({p}, {}); }) ==
-        "Muon: encoder.bias [8] is no matrix: put it among the others, which AdamW updates");
+  CHECK_REFUSES(ValueError, optim::Lion lion(p, {.betas = {0.9, 1}}), "Lion", "0.9", "1");
+  CHECK_REFUSES(ShapeError, optim::Muon muon({p}, {}), "Muon", "[8]");
   const optim::MuonGroups groups = optim::muon_groups(p);
   REQUIRE(groups.matrices.parameters.size() == 1);
   CHECK(groups.matrices.parameters[0].name == "encoder.weight");
   CHECK(groups.others.parameters.size() == 3);
-  CHECK(message_of<ValueError>([&] {
-          optim::Muon muon(groups.matrices, groups.others, {.momentum = 1});
-        }) == "Muon: momentum 1 is not in [0, 1)");
-  CHECK(message_of<ValueError>([&] { optim::clip_grad_value(p, 0); }) ==
-        "clip_grad_value: a limit of 0: must be positive");
+  CHECK_REFUSES(ValueError, optim::Muon muon(groups.matrices, groups.others, {.momentum = 1}),
+                "Muon", "1", "0");
+  CHECK_REFUSES(ValueError, optim::clip_grad_value(p, 0), "clip_grad_value", "0");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/train/loop.h"
 
 namespace gradus::testing {
@@ -187,12 +188,8 @@ TEST_CASE("evaluations that would take all the time become fewer") {
 }
 
 TEST_CASE("a time limit says what is wrong, and a state that is none is none") {
-  CHECK(message_of<ValueError>([] {
-          Pace({-1, 0, 5}, 5, 5, {});
-        }) == "TimeLimit: -1 seconds: must be positive, or 0");
-  CHECK(message_of<ValueError>([] {
-          Pace({1, 0, 0}, 5, 5, {});
-        }) == "TimeLimit: at most 0 steps: must be positive");
+  CHECK_REFUSES(ValueError, Pace({-1, 0, 5}, 5, 5, {}), "TimeLimit", "-1", "0");
+  CHECK_REFUSES(ValueError, Pace({1, 0, 0}, 5, 5, {}), "TimeLimit", "0");
   Pace pace({60, 10, 900}, 500, 50, {});
   for (const char* text :
        {"", "500", "500 0 0 0 0 0 0 0 0 0 0", "500 50 600 0 0 0 0 0 0 0 0", "x y"})
@@ -341,7 +338,7 @@ TEST_CASE("steps that were given stay, however slow the machine", "[once]") {
   CHECK_FALSE(read_state(trainer.files()).steps);
 
   Trainer timed(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
-  CHECK(contains(message_of<FileError>([&] { timed.resume(); }), "another time limit"));
+  CHECK_REFUSES(FileError, timed.resume(), "another");
   TrainOptions both = task.options(here / "run", 60);
   both.patience = 2;
   CHECK(contains(
@@ -350,4 +347,46 @@ TEST_CASE("steps that were given stay, however slow the machine", "[once]") {
 }
 
 }  // namespace
+TEST_CASE("a pace restored from its state makes the same decisions") {
+  const auto run = [](bool read) {
+    double time = 0;
+    const Pace::Clock clock = [&] { return time; };
+    auto pace = std::make_unique<Pace>(TimeLimit{60, 10, 1'000'000}, 500, 50, clock);
+    pace->start();
+    std::string out;
+    for (std::int64_t step = 0; step < pace->steps();) {
+      time += 0.2;
+      pace->stepped(0.2);
+      if (const auto refit = pace->refit(++step)) out += str_cat(step, " ", refit->steps, "; ");
+      if (pace->evaluates(step)) {
+        time += 3;
+        pace->evaluated(3);
+      }
+      if (!read || step % 5 != 0) continue;
+      const std::string state = pace->state();
+      pace = std::make_unique<Pace>(TimeLimit{60, 10, 1'000'000}, 500, 50, clock);
+      REQUIRE(pace->load_state(state));
+      REQUIRE(pace->state() == state);
+      pace->start();
+    }
+    return out;
+  };
+  CHECK(run(true) == run(false));
+  CHECK_FALSE(run(false).empty());
+}
+
+TEST_CASE("a pace refuses a malformed state and keeps its own") {
+  Pace pace({60, 10, 900}, 500, 50, [] { return 0.0; });
+  const std::string rest = " 0 0 0 0 0 0 0 0", before = pace.state();
+  for (const char* text : {"500 50 -1", "500 0 1", "500 -1 1", "500 50 501", "500 50", "x 50 1"}) {
+    INFO(text);
+    CHECK_FALSE(pace.load_state(text + rest.substr(std::string(text) == "500 50" ? 16 : 0)));
+    CHECK(pace.state() == before);
+  }
+  for (const char* text : {"500 1 0", "500 50 500", "0 1 0"}) {
+    INFO(text);
+    CHECK(pace.load_state(text + rest));
+  }
+}
+
 }  // namespace gradus::testing

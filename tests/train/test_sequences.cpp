@@ -3,6 +3,7 @@
 #include <set>
 
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 #include "gradus/train/data.h"
 
@@ -24,10 +25,8 @@ TEST_CASE("sequences are padded behind their ends") {
   CHECK(padded.ids.to_vector<std::int64_t>() == Ids{5, 6, 3, 7, 3, 3, 8, 9, 10});
   CHECK(padded.lengths == Ids{2, 1, 3});
   CHECK(padded.side == PaddingSide::right);
-  CHECK(message_of<ValueError>([] { pad_sequences({}); }) == "pad_sequences: no sequences");
-  CHECK(message_of<ValueError>([] {
-          pad_sequences({{1}, {}});
-        }) == "pad_sequences: sequence 1 is empty: leave it out");
+  CHECK_REFUSES(ValueError, pad_sequences({}), "pad_sequences", "sequences");
+  CHECK_REFUSES(ValueError, pad_sequences({{1}, {}}), "pad_sequences", "1");
 }
 
 /// Padding of all batches of one pass.
@@ -101,9 +100,7 @@ TEST_CASE("pairs: the target is shifted by one, between its begin and end") {
       first.insert(ids[{row, 0}].to_vector<std::int64_t>()[0]);
   }
   CHECK(first == std::multiset<std::int64_t>{10, 13, 14});
-  CHECK(message_of<ValueError>([] {
-          PairBatches bad({{{1}, {1}}, {{}, {1}}}, 2, 1);
-        }) == "PairBatches: the source of pair 1 is empty");
+  CHECK_REFUSES(ValueError, PairBatches bad({{{1}, {1}}, {{}, {1}}}, 2, 1), "PairBatches", "1");
   CHECK_THROWS_AS(PairBatches({}, 2, 1), ValueError);
 }
 

@@ -1,6 +1,6 @@
 // Processes that must have the same: quick cases, of one process and of two.
 #include "gradus/ops/create.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/train/distributed/faults/agreement.h"
 #include "gradus/train/distributed/threads.h"
 

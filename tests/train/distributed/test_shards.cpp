@@ -7,7 +7,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/io/unsynced.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/train/distributed/runs.h"
 #include "gradus/train/distributed/fold.h"
 #include "gradus/train/distributed/threads.h"
@@ -50,25 +50,6 @@ class Recorded final : public distributed::Transport {
   }
   distributed::Transport& of_;
 };
-
-TEST_CASE("what processes of a run tell each other, and what each is at when it waits") {
-  const Folder here;
-  const Unsynced quick;
-  ShardedRun how;
-  how.steps = 2, how.shards = 5, how.directory = here / "alone";
-  const std::string alone = run_sharded(how, distributed::alone());
-  how.directory = here / "three";
-  std::vector<std::string> texts(3);
-  std::string result;
-  distributed::run_threads(3, [&](distributed::Transport& transport) {
-    Recorded recorded(transport);
-    const std::string own = run_sharded(how, recorded);
-    if (transport.rank() == 0) result = own;
-    texts[static_cast<std::size_t>(transport.rank())] = recorded.text;
-  });
-  CHECK(result == alone);
-  check_said("traffic", "rank 0\n" + texts[0] + "rank 1\n" + texts[1] + "rank 2\n" + texts[2]);
-}
 
 TEST_CASE("a process that fails ends all by itself, whatever its transport does then") {
   const Folder here;

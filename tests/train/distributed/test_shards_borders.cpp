@@ -5,7 +5,7 @@
 #include "gradus/ops/members.h"
 #include "gradus/ops/ops.h"
 #include "gradus/ops/shape_ops.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/train/distributed/shards.h"
 #include "gradus/train/distributed/threads.h"
 

@@ -5,7 +5,7 @@
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/train/distributed/slow_end.h"
 #include "gradus/train/distributed/faults/agreement.h"
 #include "gradus/train/distributed/parts.h"

@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include "gradus/ops/create.h"
-#include "gradus/tests/support/outcomes.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/train/distributed/faults/agreement.h"
 #include "gradus/train/distributed/threads.h"
 
@@ -71,31 +71,32 @@ TEST_CASE("what is gathered from processes") {
     });
   };
   Transport& alone = distributed::alone();
-  check_outcomes("gathered", {GRADUS_VALUE(of_each(1, texts)),
-                              GRADUS_VALUE(of_each(2, texts)),
-                              GRADUS_VALUE(of_each(4, texts)),
-                              GRADUS_VALUE(of_each(3, first)),
-                              GRADUS_VALUE(of_each(3, numbers)),
-                              GRADUS_VALUE(joined(alone.all_gather("text"))),
-                              GRADUS_VALUE(joined(alone.all_gather(""))),
-                              GRADUS_VALUE(alone.broadcast(4)),
-                              GRADUS_VALUE(alone.rank()),
-                              GRADUS_VALUE(alone.size()),
-                              GRADUS_VALUE(alone.bytes_sent()),
-                              GRADUS_CALL(alone.end_all("why")),
-                              GRADUS_VALUE(two("a\nb\n", "a\nb\n")),
-                              GRADUS_VALUE(two("a\nb\n", "a\nc\n")),
-                              GRADUS_VALUE(two("a\nb\n", "x\nb\n")),
-                              GRADUS_VALUE(two("a\nb\n", "a\n")),
-                              GRADUS_VALUE(two("a\n", "a\nb\n")),
-                              GRADUS_VALUE(two("", "a")),
-                              GRADUS_VALUE(tensors(1, -1, 0)),
-                              GRADUS_VALUE(tensors(2, -1, 0)),
-                              GRADUS_VALUE(tensors(2, 1, 0)),
-                              GRADUS_VALUE(tensors(2, 1, 1)),
-                              GRADUS_VALUE(tensors(3, 2, 0)),
-                              GRADUS_VALUE(tensors(3, 1, 2)),
-                              GRADUS_VALUE(tensors(3, 0, 1))});
+  CHECK(of_each(1, texts) == "<aaa> 0; ");
+  CHECK(of_each(2, texts) == "<aaa><> 11; <aaa><> 8; ");
+  CHECK(of_each(4, texts) ==
+        "<aaa><><c><dd> 33; <aaa><><c><dd> 24; <aaa><><c><dd> 27; <aaa><><c><dd> 30; ");
+  CHECK(of_each(3, first) == "10; 10; 10; ");
+  CHECK(of_each(3, numbers) == " 0 0 1 -1 2 -2;  0 0 1 -1 2 -2;  0 0 1 -1 2 -2; ");
+  CHECK(joined(alone.all_gather("text")) == "<text>");
+  CHECK(joined(alone.all_gather("")) == "<>");
+  CHECK(alone.broadcast(4) == 4);
+  CHECK(alone.rank() == 0);
+  CHECK(alone.size() == 1);
+  CHECK(alone.bytes_sent() == 0);
+  CHECK_REFUSES(Error, alone.end_all("why"), "why");
+  CHECK(two("a\nb\n", "a\nb\n") == "alike; alike; ");
+  CHECK_REFUSES(Error, two("a\nb\n", "a\nc\n"), "1", "another");
+  CHECK_REFUSES(Error, two("a\nb\n", "x\nb\n"), "1", "another");
+  CHECK_REFUSES(Error, two("a\nb\n", "a\n"), "1", "another");
+  CHECK_REFUSES(Error, two("a\n", "a\nb\n"), "1", "another");
+  CHECK_REFUSES(Error, two("", "a"), "1", "another");
+  CHECK(tensors(1, -1, 0) == "alike; ");
+  CHECK(tensors(2, -1, 0) == "alike; alike; ");
+  CHECK_REFUSES(Error, tensors(2, 1, 0), "1", "processes");
+  CHECK_REFUSES(Error, tensors(2, 1, 1), "1", "processes");
+  CHECK_REFUSES(Error, tensors(3, 2, 0), "2", "processes");
+  CHECK_REFUSES(Error, tensors(3, 1, 2), "1", "processes");
+  CHECK_REFUSES(Error, tensors(3, 0, 1), "1", "processes");
 }
 
 TEST_CASE("checksums are Fowler, Noll and Vo's over words of eight bytes, folded") {

@@ -1,0 +1,59 @@
+// Checks that a call refuses bad input: the error's type, and the nouns its message must hold.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+
+#include "gradus/base/error.h"
+#include "gradus/base/platform.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus::testing {
+
+/// "" if f throws an E whose message holds each noun; otherwise what happened instead.
+template <class E, class F>
+std::string refusal_problem(F&& f, std::initializer_list<std::string_view> nouns) {
+  try {
+    f();
+  } catch (const E& error) {
+    const std::string_view message = error.what();
+    for (const std::string_view noun : nouns)
+      if (message.find(noun) == message.npos)
+        return "\"" + std::string(noun) + "\" is missing in: " + std::string(message);
+    return "";
+  } catch (const std::exception& other) {
+    return platform::readable_type(typeid(other).name()) + ": " + other.what();
+  }
+  return "nothing was thrown";
+}
+
+/// The message of the E that f throws, or what happened instead.
+template <class E = FileError, class F>
+std::string refusal(F&& f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  } catch (const std::exception& other) {
+    return platform::readable_type(typeid(other).name()) + ": " + other.what();
+  }
+  return "nothing was thrown";
+}
+
+/// What f returns, or the type and message of the Error that it throws.
+inline std::string outcome(const std::function<std::string()>& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    return platform::readable_type(typeid(error).name()) + ": " + error.what();
+  }
+}
+
+}  // namespace gradus::testing
+
+/// CHECK_REFUSES(ShapeError, matmul(a, b), "matmul", "[2, 3]")
+#define CHECK_REFUSES(E, call, ...) \
+  CHECK(gradus::testing::refusal_problem<E>([&] { static_cast<void>(call); }, {__VA_ARGS__}) == "")
