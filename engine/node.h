@@ -58,7 +58,7 @@ class Node {
     std::vector<std::shared_ptr<LeafHook>> post_accumulate_hooks;
     bool runs_hooks = false;     // of a leaf, now
     std::recursive_mutex mutex;  // held while a leaf's gradient is added to and its hooks run
-    void drop_removed_hooks();
+    void drop_removed_hooks();   // unless they run now
   };
   Extra& extra();
   const Extra* extra_or_null() const { return extra_.get(); }

@@ -26,9 +26,9 @@ Tensor randn_like(const Tensor& x);  // f32 or f64
 /// start, start + step, … below stop (above it for step < 0). ValueError for step 0.
 Tensor arange(double start, double stop, double step = 1, Dtype dtype = default_dtype());
 Tensor arange(std::int64_t stop);  // 0 … stop − 1, i64: positions
-Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step);
+Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step);  // of whole numbers
 template <std::integral A, std::integral B, std::integral C = int>
-Tensor arange(A start, B stop, C step = 1) {  // of whole numbers: i64
+Tensor arange(A start, B stop, C step = 1) {  // arange_i64
   return arange_i64(static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop),
                     static_cast<std::int64_t>(step));
 }

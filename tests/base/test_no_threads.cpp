@@ -1,5 +1,5 @@
 // A loop where the system grants no thread.
-#if defined(_OPENMP) && defined(__linux__)
+#ifdef __linux__
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
