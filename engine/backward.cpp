@@ -255,14 +255,15 @@ void Walk::deposit(Step& step) const {
   Node& leaf = *step.node;
   Node::Extra& extra = leaf.extra();
   const GradMode caller(records_);
-  const Tensor arrived = step.take().detach();
+  Tensor arrived = step.take().detach();
   const std::lock_guard lock(extra.mutex);
   Observers::tell([&](Observer& o) { o.arrived(leaf, arrived); });
   if (extra.grad.defined())
-    accumulate(extra.grad, leaf.shape, leaf.dtype, arrived, false);
-  else  // its own buffer where nobody else has it
-    extra.grad =
-        arrived.has_unique_storage() && arrived.is_contiguous() ? arrived : kernel::copy(arrived);
+    accumulate(extra.grad, leaf.shape, leaf.dtype, std::move(arrived), false);
+  else if (arrived.has_unique_storage() && arrived.is_contiguous())
+    extra.grad = std::move(arrived);
+  else
+    extra.grad = kernel::copy(arrived);
   Observers::tell([&](Observer& o) { o.accumulated(leaf, extra.grad); });
   {
     const ScopedValue<bool> running(extra.runs_hooks, true);

@@ -108,10 +108,10 @@ TEST_CASE("a file has at most 400 lines, and should have at most 300") {
 }
 
 TEST_CASE("components keep their budgets") {
-  CHECK(lines_in({"base"}) <= 2405);
-  CHECK(lines_in({"engine"}) <= 2013);
-  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 13467);
-  CHECK(lines_in({"models"}) <= 1432);
+  CHECK(lines_in({"base"}) <= 2500);
+  CHECK(lines_in({"engine"}) <= 2200);
+  CHECK(lines_in({"base", "engine", "ops", "nn"}) <= 13800);
+  CHECK(lines_in({"models"}) <= 1500);
   const std::size_t raw =
       lines_in({"check/raw"});  // a product of its own: needs no other component
   CHECK(raw <= 4264);
