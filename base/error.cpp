@@ -5,18 +5,19 @@ namespace gradus {
 namespace {
 
 std::string with_context(const std::string& what) {
-  const std::string path = error_context != nullptr ? error_context() : std::string();
+  const auto context = error_context.load();
+  const std::string path = context ? context() : std::string();
   return path.empty() ? what : what + " (in " + path + ")";
 }
 
 }  // namespace
 
-std::string (*error_context)() = nullptr;
+constinit std::atomic<std::string (*)()> error_context = nullptr;
 
-void (*error_heard)(const std::string&) = nullptr;
+constinit std::atomic<void (*)(const std::string&)> error_heard = nullptr;
 
 Error::Error(const std::string& what) : std::runtime_error(with_context(what)) {
-  if (error_heard) error_heard(this->what());
+  if (const auto heard = error_heard.load()) heard(this->what());
 }
 
 }  // namespace gradus

@@ -1,6 +1,7 @@
 // Errors that teach: what went wrong, where, both values, and how to mend it.
 #pragma once
 
+#include <atomic>
 #include <locale>
 #include <sstream>
 #include <stdexcept>
@@ -26,9 +27,9 @@ class FileError : public Error { using Error::Error; };    // file missing, malf
 // clang-format on
 
 /// Set by the engine: names the layer that is running, or returns "".
-extern std::string (*error_context)();
+extern std::atomic<std::string (*)()> error_context;
 /// Set by a trace: is told of each message, before the exception is thrown. Null: is not.
-extern void (*error_heard)(const std::string& what);
+extern std::atomic<void (*)(const std::string& what)> error_heard;
 
 /// The parts of a message, written one after the other.
 template <class... Parts>

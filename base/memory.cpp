@@ -5,11 +5,14 @@
 // of a small model a sixth slower.
 #include "gradus/base/memory.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
 #include <new>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -54,6 +57,14 @@ struct Big {
   bool free;
 };
 
+/// Why there is no memory. The exception is made where the pool is not locked: its message names
+/// the layer that runs, which may allocate.
+struct Refusal {
+  const char* reason = nullptr;  // null: none
+  std::int64_t most = 0;         // 0: is not said
+  std::int64_t live = 0;
+};
+
 struct Pool {
   std::atomic_flag busy;  // held for some ten instructions, seldom for a system call: no mutex
   Usage usage{};
@@ -63,29 +74,26 @@ struct Pool {
   std::size_t fresh_bytes = 0;
   std::vector<Big> bigs;
 
-  template <class... Why>
-  [[noreturn]] void refuse(std::size_t bytes, const Why&... why) const {
-    fail<MemoryError>("out of memory: ", bytes, " bytes asked for with ", usage.live_bytes,
-                      " live; ", why..., ". Less is needed with a smaller batch, shorter sequences",
-                      " or checkpointing, and under no_grad; memory::set_limit sets the limit");
+  Refusal check(std::size_t bytes, std::int64_t machine) const {
+    const std::int64_t live = usage.live_bytes;
+    if (bytes > kMost) return {"a process can address ", static_cast<std::int64_t>(kMost), live};
+    const std::int64_t total = static_cast<std::int64_t>(bytes) + live;
+    if (total > usage.limit_bytes) return {"the limit is ", usage.limit_bytes, live};
+    if (machine > 0 && total > machine) return {"the machine has ", machine, live};
+    return {};
   }
 
-  void admit(std::size_t bytes) const {
-    static const auto machine = static_cast<std::int64_t>(platform::physical_memory());
-    if (bytes > kMost) refuse(bytes, "a process can address ", kMost);
-    const std::int64_t total = static_cast<std::int64_t>(bytes) + usage.live_bytes;
-    if (total > usage.limit_bytes) refuse(bytes, "the limit is ", usage.limit_bytes);
-    if (machine > 0 && total > machine) refuse(bytes, "the machine has ", machine);
-  }
-
+  /// Null where the system has no more. Cached mappings go first where the process would else have
+  /// more than the limit.
   char* map(std::size_t bytes) {
+    const auto more = static_cast<std::int64_t>(bytes);
+    if (usage.reserved_bytes > usage.limit_bytes - more) trim();
     void* pages = platform::map_pages(bytes);
     if (pages == nullptr) {
       trim();
       pages = platform::map_pages(bytes);
     }
-    if (pages == nullptr) refuse(bytes, "the system grants no more");
-    usage.reserved_bytes += static_cast<std::int64_t>(bytes);
+    if (pages != nullptr) usage.reserved_bytes += more;
     return static_cast<char*>(pages);
   }
 
@@ -96,7 +104,9 @@ struct Pool {
     }
     const std::size_t bytes = class_bytes(c);
     if (fresh_bytes < bytes) {
-      fresh = map(kRegion);
+      char* const region = map(kRegion);
+      if (region == nullptr) return nullptr;
+      fresh = region;
       fresh_bytes = kRegion;
     }
     fresh_bytes -= bytes;
@@ -110,9 +120,12 @@ struct Pool {
       if (big.free && big.bytes >= bytes && big.bytes - bytes <= bytes / 4)
         if (best == nullptr || big.bytes < best->bytes) best = &big;
     if (best == nullptr) {
-      bigs.reserve(bigs.size() + 1);  // before map(): nothing may fail after it
+      // Before map(): nothing may fail after it.
+      if (bigs.size() == bigs.capacity()) bigs.reserve(2 * bigs.size() + 16);
       const std::size_t rounded = class_bytes(size_class(bytes));
-      best = &bigs.emplace_back(Big{map(rounded), rounded, true});
+      char* const pages = map(rounded);
+      if (pages == nullptr) return nullptr;
+      best = &bigs.emplace_back(Big{pages, rounded, true});
     }
     best->free = false;
     return best->data;
@@ -128,33 +141,61 @@ struct Pool {
   }
 };
 
+void lock();
+void unlock();
+
 // Never destroyed: tensors in static storage are released after everything else.
 Pool& pool() {
-  static Pool& only = *new Pool;
+  static Pool& only = *[] {
+    pthread_atfork(lock, unlock, unlock);  // a child has none of the threads that might unlock
+    return new Pool;
+  }();
   return only;
 }
 
+void lock() {
+  while (pool().busy.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+}
+void unlock() { pool().busy.clear(std::memory_order_release); }
+
 // Locks the pool as long as this lives.
 struct Locked {
-  Locked() {
-    while (pool().busy.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
-  }
-  ~Locked() { pool().busy.clear(std::memory_order_release); }
+  Locked() { lock(); }
+  ~Locked() { unlock(); }
   Pool* operator->() const { return &pool(); }
 };
+
+[[noreturn]] void refuse(std::size_t bytes, const Refusal& why) {
+  fail<MemoryError>("out of memory: ", bytes, " bytes asked for with ", why.live, " live; ",
+                    why.reason, why.most > 0 ? std::to_string(why.most) : "",
+                    ". Less is needed with a smaller batch, shorter sequences or checkpointing, ",
+                    "and under no_grad; memory::set_limit sets the limit");
+}
 
 }  // namespace
 
 void* allocate(std::size_t bytes) {
-  const Locked p;
-  p->admit(bytes);
-  void* data = !kPooled       ? ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow)
-               : bytes > kBig ? p->take_big(bytes)
-                              : p->take_small(size_class(bytes));
-  if (data == nullptr) p->refuse(bytes, "the system grants no more");
-  p->usage.live_bytes += static_cast<std::int64_t>(bytes);
-  p->usage.peak_bytes = std::max(p->usage.peak_bytes, p->usage.live_bytes);
-  return p->poison ? std::memset(data, 0xFF, bytes) : data;
+  static const auto machine = static_cast<std::int64_t>(platform::physical_memory());
+  void* data = nullptr;
+  Refusal refusal;
+  bool poison = false;
+  {
+    const Locked p;
+    refusal = p->check(bytes, machine);
+    if (!refusal.reason)
+      data = !kPooled       ? ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow)
+             : bytes > kBig ? p->take_big(bytes)
+                            : p->take_small(size_class(bytes));
+    if (data != nullptr) {
+      p->usage.live_bytes += static_cast<std::int64_t>(bytes);
+      p->usage.peak_bytes = std::max(p->usage.peak_bytes, p->usage.live_bytes);
+      poison = p->poison;
+    } else if (!refusal.reason) {
+      refusal = {"the system grants no more", 0, p->usage.live_bytes};
+    }
+  }
+  if (data == nullptr) refuse(bytes, refusal);
+  return poison ? std::memset(data, 0xFF, bytes) : data;
 }
 
 void release(void* data, std::size_t bytes) noexcept {

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #endif
 
@@ -26,7 +27,6 @@ namespace gradus {
 #ifdef _OPENMP
 namespace {
 /// Spins for a while, then sleeps, until `value` is no longer `old`; returns what it is then.
-// equivalent: who calls this looks again, so what is waited is a matter of time
 int wait_while(const std::atomic<int>& value, int old) {
   constexpr int kSpins = 4000;  // some 50 µs: about what lies between the loops of a training step
   for (int spins = 0; spins < kSpins; ++spins) {
@@ -81,14 +81,14 @@ struct Loop {
 
 class ThreadPool {
  public:
-  /// Rethrows the loop's first exception. False if another thread uses the pool now: the caller
-  /// then works alone.
+  /// Rethrows the loop's first exception. False if another thread uses the pool now, or the system
+  /// grants no thread: the caller then works alone.
   bool run(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body,
            int threads) {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return false;
     Loop loop{n, grain, (n + grain - 1) / grain, body, thread_state, shares_, threads};
-    start_workers(threads - 1);  // equivalent: a worker that is not wanted waits
+    if (!start_workers(threads - 1)) return false;
     for (int i = 0; i < threads; ++i) {
       shares_[i].next.store(loop.chunks * i / threads, std::memory_order_relaxed);
       shares_[i].end = loop.chunks * (i + 1) / threads;
@@ -114,30 +114,34 @@ class ThreadPool {
   }
 
   /// At the end of the program: LLVM's OpenMP, taken down while it makes a team, crashes. Workers
-  /// for which a second is too short will not come.
-  // equivalent: GNU's OpenMP needs no such wait
+  /// for which a second is too short will not come. GNU's OpenMP needs no such wait.
   void wait_until_started() const {
     for (int i = 0; i < 1000 && started_ < asked_for_; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
  private:
-  void start_workers(int workers) {
-    if (workers <= asked_for_) return;
-    std::thread([this, first = asked_for_.load(), more = workers - asked_for_] {
+  bool start_workers(int workers) {
+    if (workers <= asked_for_) return true;
+    const auto start = [this, first = asked_for_.load(), more = workers - asked_for_] {
 #pragma omp parallel num_threads(more)
       {
-        // Those that were refused.
-        // equivalent: wait_until_started() alone looks at it
+        // wait_until_started() waits for no thread that OpenMP did not give.
         if (omp_get_thread_num() == 0) started_ += more - omp_get_num_threads();
         worker_loop(first + omp_get_thread_num());
       }
-    }).detach();
+    };
+    try {
+      std::thread(start).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
     asked_for_ = workers;
+    return true;
   }
 
   [[noreturn]] void worker_loop(int number) {
-    ++started_;              // equivalent: the same
+    ++started_;
     omp_set_num_threads(1);  // as in run()
     for (int seen = 0;;) {
       seen = wait_while(loops_, seen);
@@ -160,7 +164,7 @@ class ThreadPool {
 /// Never destroyed: its threads wait in it until the process ends.
 ThreadPool& pool() {
   static ThreadPool& only = *[] {
-    std::atexit([] { pool().wait_until_started(); });  // equivalent: as said there
+    std::atexit([] { pool().wait_until_started(); });
     pthread_atfork(nullptr, nullptr, [] { pool().reset_after_fork(); });
     return new ThreadPool;
   }();
@@ -173,6 +177,7 @@ ThreadPool& pool() {
 void parallel_for(std::int64_t n, std::int64_t grain,
                   FunctionRef<void(std::int64_t begin, std::int64_t end)> body) {
   if (n <= 0) return;
+  const ScopedValue<Observer*> unobserved(thread_state.observer, nullptr);
   grain = std::max<std::int64_t>(grain, 1);
   if (n <= grain) return body(0, n);
 #ifdef _OPENMP

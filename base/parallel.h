@@ -13,7 +13,7 @@ namespace gradus {
 /// threads. Each thread starts with an equal share, then takes chunks from the others': a core that
 /// another process uses delays the chunk it is in, not the loop. Runs serially where n ≤ grain,
 /// with one thread, and inside another parallel_for. The first exception is thrown again here.
-/// Workers inherit thread_state.
+/// The body runs with the caller's thread_state, except that observers are not called.
 void parallel_for(std::int64_t n, std::int64_t grain,
                   FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
 

@@ -49,7 +49,7 @@ void each_cgroup(const std::string& root, const std::string& file, F&& use) {
 // Processors' worth of time that the control groups grant; infinite without a quota.
 double cpu_quota(const std::string& root) {
   double cores = INFINITY;
-  double quota = 0, period = 0;  // equivalent: both are read before they are used
+  double quota = 0, period = 0;
   each_cgroup(root, "cpu.max", [&](std::istream&& in) {
     if (in >> quota >> period) cores = std::min(cores, quota / period);
   });
@@ -102,7 +102,7 @@ void* map_pages(std::size_t bytes) {
   munmap(mapped, before);
   munmap(pages + kept, huge - before);  // nothing, of 0 bytes
 #ifdef MADV_HUGEPAGE
-  madvise(pages, kept, MADV_HUGEPAGE);  // equivalent: small pages are only slower
+  madvise(pages, kept, MADV_HUGEPAGE);  // small pages would do, more slowly
 #endif
   return pages;
 }

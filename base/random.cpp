@@ -161,7 +161,6 @@ void fill_groups(const RandomStream& s, std::uint64_t block, std::int64_t groups
   simd::run_one<fill<64, 4>, fill<32, 8>, fill<16, 8>>(s, block, groups, words);
 }
 #else
-// equivalent: compiled only where there are no vectors
 void fill_groups(const RandomStream& s, std::uint64_t block, std::int64_t groups, Word* words) {
   for (const Word* end = words + 4 * kGroup * groups; words < end; words += 4)
     std::ranges::copy(block_of(s, block++), words);
@@ -203,7 +202,7 @@ double RandomStream::normal(std::int64_t index) const {
 
 std::int64_t RandomStream::below(std::int64_t index, std::int64_t n) const {
   require(n >= 1, "below: n is ", n, ", and there is no number in [0, ", n, ")");
-  // equivalent: below 2⁵³ the product is less than n
+  // From 2⁵³ on the product may round up to n.
   return std::min(static_cast<std::int64_t>(uniform(index) * static_cast<double>(n)), n - 1);
 }
 
@@ -212,9 +211,7 @@ void RandomStream::words(std::int64_t first, std::int64_t count, Word* words) co
   Word some[kWords];  // a group of which only a part is wanted
   for (std::int64_t n = 0; count > 0; first += n, words += n, count -= n) {
     const auto block = static_cast<std::uint64_t>(first) / 4;
-    // equivalent: by groups or in parts, the words are the same
     const std::int64_t skip = first % 4, groups = skip == 0 ? count / kWords : 0;
-    // equivalent: as above
     n = groups > 0 ? groups * kWords : std::min(count, kWords - skip);
     fill_groups(*this, block, std::max<std::int64_t>(groups, 1), groups > 0 ? words : some);
     if (groups == 0) std::copy_n(some + skip, n, words);

@@ -37,4 +37,14 @@ struct ScopedValue {
   T before_;
 };
 
+/// Takes `item` out of the linked list that starts at `head`, wherever it is in it.
+template <class T>
+void unlink(T*& head, const T* item, T* T::*next) {
+  for (T** at = &head; *at; at = &((*at)->*next))
+    if (*at == item) {
+      *at = item->*next;
+      return;
+    }
+}
+
 }  // namespace gradus

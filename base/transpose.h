@@ -50,14 +50,13 @@ GRADUS_INLINE void transpose_block(const T* x, std::int64_t row, T* to, std::int
 template <class T>
 GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width,
                              T* to, std::int64_t apart) {
-  const std::int64_t whole = width - width % kBlock;  // equivalent: fewer blocks, more one by one
+  const std::int64_t whole = width - width % kBlock;
   for (std::int64_t first = 0; first < rows; first += 2 * kBlock) {
     const std::int64_t last = std::min(first + 2 * kBlock, rows), blocks = (last - first) / kBlock;
     for (std::int64_t c = 0; c < whole; c += kBlock)
       for (std::int64_t r = first; r < first + blocks * kBlock; r += kBlock)
         transpose_block(x + r * row + c, row, to + c * apart + r, apart);
     for (std::int64_t r = first; r < last; ++r)
-      // equivalent: what a block wrote is written again
       for (std::int64_t c = r < first + blocks * kBlock ? whole : 0; c < width; ++c)
         to[c * apart + r] = x[r * row + c];
   }
@@ -73,7 +72,6 @@ void copy_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t wid
 
 /// Asks for rows [rows, width] that will be written, `row` apart: they reach the cache while
 /// something else is computed.
-// equivalent: what is fetched is a matter of time
 template <class T>
 void fetch_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width) {
   constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));

@@ -51,7 +51,6 @@ GRADUS_INLINE Exponential reduce(float x) {
   // (eʳ - 1 - r) / r², |r| ≤ ln 2 / 2: the fit's error is 1.4e-8 of eʳ - 1.
   const float p =
       polynomial(r, 0.00138706958f, 0.00836627185f, 0.0416674353f, 0.166665465f, 0.49999997f);
-  // equivalent: power_of_two takes nine bits, which are 0 in kRound's
   const auto bits = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kRound);
   return {p * (r * r) + r, static_cast<std::int32_t>(bits)};
 }
@@ -60,7 +59,7 @@ GRADUS_INLINE Exponential reduce(float x) {
 GRADUS_INLINE float decay(float a) {
   const auto [q, n] = reduce(-a);
   const float y = (1.0f + q) * power_of_two(n);
-  return a > 87.3365f ? 0.0f : y;  // equivalent: no float is 126 ln 2 = 87.33654
+  return a > 87.3365f ? 0.0f : y;
 }
 GRADUS_INLINE double decay(double a) { return std::exp(-a); }
 
@@ -71,11 +70,10 @@ GRADUS_INLINE float exp(float x) {
   const auto [q, n] = detail::reduce(x);
   const std::int32_t half = n >> 1;  // two factors, as 2⁻¹⁵⁰ and 2¹²⁸ are no floats
   // 0 and not a product that underflows, for that is slow on many processors.
-  // equivalent: the last line makes 0 of such a product
   const float rest = n < -150 ? 0.0f : detail::power_of_two(n - half);
   const float y = (1.0f + q) * detail::power_of_two(half) * rest;
-  const float bounded = x > 88.8f ? detail::kInfinity : y;  // equivalent: from 88.73 on y is ∞
-  return x < -103.98f ? 0.0f : bounded;                     // equivalent: from -103.97 on y is 0
+  const float bounded = x > 88.8f ? detail::kInfinity : y;
+  return x < -103.98f ? 0.0f : bounded;
 }
 
 /// eˣ - 1 without cancellation near 0.
@@ -83,7 +81,6 @@ GRADUS_INLINE float expm1(float x) {
   const auto [q, n] = detail::reduce(x);
   const float half = detail::power_of_two(n - 1);  // 2ⁿ itself would overflow for the largest x
   const float y = 2.0f * (half * q + (half - 0.5f));
-  // equivalent: y is ∞ from 88.73 on, and -1 from -20 on
   const float bounded = x > 88.8f ? detail::kInfinity : (x < -20.0f ? -1.0f : y);
   return std::abs(x) < 1e-8f ? x : bounded;  // keeps -0, and the denormals that halving would round
 }

@@ -30,7 +30,7 @@ namespace {
 template <class T>
 GRADUS_INLINE void add_row(T* target, std::int64_t step, const T* source, std::int64_t source_step,
                            std::int64_t n) {
-  // equivalent: both loops add the same; the first is for the vector unit
+  // The first loop is for the vector unit; same result.
   if (step == 1 && source_step == 1)
     for (std::int64_t i = 0; i < n; ++i) target[i] += source[i];
   else
@@ -40,7 +40,6 @@ GRADUS_INLINE void add_row(T* target, std::int64_t step, const T* source, std::i
 /// sum[index[i], :] += part[i, :]. Threads share out the columns, so repeated rows are safe and the
 /// order of the additions is that of the index, with any number of threads.
 void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
-  // equivalent: without rows nothing is added, however long they would be
   const std::int64_t rows = index.numel(), columns = rows == 0 ? 0 : part.numel() / rows;
   const Tensor from = kernel::contiguous(part), at = kernel::contiguous(index);
   const auto* row = at.data<std::int64_t>();
@@ -70,11 +69,10 @@ void check_region(const Shape& shape, const Gradient& gradient) {
     return;
   }
   Shape rest = shape;
-  // equivalent: without such an axis the check below refuses, whatever is read beside the sizes
   const bool has_axis =
       0 <= region.axis && region.axis < shape.rank() && part.rank() == shape.rank();
   if (has_axis) rest[region.axis] = part[region.axis];
-  const std::int64_t count = has_axis ? part[region.axis] : 0;  // equivalent: the check refuses
+  const std::int64_t count = has_axis ? part[region.axis] : 0;
   const std::int64_t last = region.start + (count - 1) * region.step;
   require<ShapeError>(has_axis && part == rest && region.start >= 0 && region.step >= 1 &&
                           (count == 0 || last < shape[region.axis]),
@@ -85,7 +83,7 @@ void check_region(const Shape& shape, const Gradient& gradient) {
 void make_own(Tensor& sum, const Shape& shape, Dtype dtype) {
   if (!sum.defined())
     sum = Tensor::empty(shape, dtype).fill_(0);
-  else if (!sum.has_unique_storage() || !sum.is_contiguous())  // equivalent: a copy more
+  else if (!sum.has_unique_storage() || !sum.is_contiguous())
     sum = kernel::copy(sum);
 }
 
@@ -131,10 +129,10 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
   if (!sum.defined()) {
     sum = part;
   } else if (differentiable) {
-    sum = apply(op::Accumulate{}, sum, part);  // equivalent: a sum has no order
+    sum = apply(op::Accumulate{}, sum, part);
   } else {
     const auto own = [](const Tensor& x) { return x.has_unique_storage() && x.is_contiguous(); };
-    if (!own(sum) && own(part)) std::swap(sum, part);  // equivalent: in another buffer
+    if (!own(sum) && own(part)) std::swap(sum, part);
     if (!own(sum)) sum = kernel::copy(sum);
     add_(sum, part);
   }

@@ -2,7 +2,9 @@
 // older than what was made from it, so a node's gradient is complete when its turn comes.
 //
 // Gradients under way, and which nodes want one, belong to the walk and not to the nodes: an
-// Op::backward or a hook may start a walk of its own.
+// Op::backward or a hook may start a walk of its own. Leaves receive their gradients at the end, all
+// or, where something throws, none. Only a leaf with a post-accumulate hook receives its gradient as
+// soon as it is complete, so that the hook can use and free it while the walk goes on.
 
 #include "gradus/engine/backward.h"
 
@@ -25,6 +27,7 @@ namespace {
 struct Step {
   Node* node;
   std::unique_ptr<Tensor> dy;  // what has arrived so far; null: nothing
+  std::uint32_t uses = 0;      // by outputs and by nodes whose turn has not come
   bool wanted = false;         // leads to something whose gradient is asked for
 
   Tensor& gradient() {
@@ -33,10 +36,6 @@ struct Step {
   }
   Tensor take() { return std::move(*std::exchange(dy, nullptr)); }  // where something has arrived
 };
-
-/// Inputs released by walks that run inside this thread's outermost one. They are kept alive until
-/// that one ends: its steps hold plain pointers, which may point to them.
-thread_local std::vector<NodePtr>* released_inputs = nullptr;
 
 /// Under create_graph a backward that ran no operation handed dy on, or gave zeros, or computed by
 /// a kernel of its own: then the next derivative would miss it without a word.
@@ -56,7 +55,6 @@ class Walk {
  public:
   Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph);
   ~Walk() {
-    if (is_outermost()) released_inputs = nullptr;
     Observers::tell([&](Observer& o) { o.walk_end(); });
   }
   Walk(const Walk&) = delete;
@@ -66,54 +64,65 @@ class Walk {
   void want_leaves();
   void want(const std::vector<Tensor>& inputs);
   void seed(const Tensor& output, const Tensor& gradient);
-  void run();      // leaves dy in the steps of leaves and of wanted inputs
-  void release();  // drops the inputs of used nodes
+  void run();             // leaves dy in the steps of leaves and of wanted inputs
+  void deposit_leaves();  // and takes them from there to the leaves' grad()
+  void release();         // drops the inputs of used nodes
 
   std::vector<Step> steps;  // newest first
 
  private:
   bool arrive(std::size_t i);
   void visit(std::size_t i);
+  void finish_uses(std::size_t i);
+  void deposit(Step& step) const;
   bool find_wanted(std::size_t i);
-  bool is_outermost() const { return released_inputs == &released_; }
 
   bool create_graph_, keep_graph_;
-  bool to_inputs_ = false;  // grad(): intermediate results may be targets
+  bool records_ = GradMode::enabled();  // what hooks of leaves find
+  bool to_inputs_ = false;              // grad(): intermediate results may be targets
   std::vector<const Node*> targets_;
   std::vector<std::uint8_t> wanted_;  // of the node that is visited: is input k wanted?
+  /// Inputs that walks inside this one released, if this is the outermost. Steps hold plain
+  /// pointers, which may point to them.
   std::vector<NodePtr> released_;
+  const Node* running_ = nullptr;  // whose backward runs
+  Walk* outer_;                    // the walk on this thread inside which this one runs
+  ScopedValue<Walk*> entered_;
 };
+
+thread_local Walk* innermost_walk = nullptr;
 
 /// Finds the nodes with a queue of the newest first. A node that several others use enters the
 /// queue several times and comes out in a row.
 Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph)
-    : create_graph_(create_graph), keep_graph_(keep_graph || create_graph) {
-  // equivalent: two nodes with one id are one node
+    : create_graph_(create_graph),
+      keep_graph_(keep_graph || create_graph),
+      outer_(innermost_walk),
+      entered_(innermost_walk, this) {
   const auto older = [](const Node* a, const Node* b) { return a->id < b->id; };
   std::priority_queue<Node*, std::vector<Node*>, decltype(older)> queue(older);
   for (const Tensor& y : outputs) queue.push(y.node().get());
   while (!queue.empty()) {
     Node* node = queue.top();
     queue.pop();
-    if (!steps.empty() && steps.back().node == node) continue;
-    steps.push_back({node, nullptr, false});
-    for (const NodePtr& input : node->inputs)
-      if (input) queue.push(input.get());
+    if (steps.empty() || steps.back().node != node) {
+      steps.push_back({node, nullptr});
+      for (const NodePtr& input : node->inputs)
+        if (input) queue.push(input.get());
+    }
+    ++steps.back().uses;
   }
-  if (!released_inputs) released_inputs = &released_;
   Observers::tell([&](Observer& o) { o.walk_begin(outputs, create_graph); });
 }
 
 Step* Walk::find(const Node* node, std::size_t from) {
-  // equivalent: a matter of time; the search below finds it too
-  if (from < steps.size() && steps[from].node == node) return &steps[from];  // a chain's next
+  // Fast path: the next node of a chain.
+  if (from < steps.size() && steps[from].node == node) return &steps[from];
   const auto newer = [](const Step& step, const Node* wanted) {
     return step.node->id > wanted->id;
   };
-  // equivalent: where the search begins is a matter of time
   const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
   const auto at = std::lower_bound(first, steps.end(), node, newer);
-  // equivalent: no node that is alive stands behind the last step
   return at != steps.end() && at->node == node ? &*at : nullptr;
 }
 
@@ -129,20 +138,41 @@ void Walk::want(const std::vector<Tensor>& inputs) {
   }
   for (std::size_t i = steps.size(); i-- > 0;)  // oldest first: inputs before what they made
     for (const NodePtr& input : steps[i].node->inputs)
-      // equivalent: where the search begins is a matter of time
       if (input && find(input.get(), i + 1)->wanted) steps[i].wanted = true;
 }
 
 void Walk::seed(const Tensor& output, const Tensor& gradient) {
-  Tensor& dy = find(output.node().get())->gradient();
+  Step& step = *find(output.node().get());
+  --step.uses;
+  Tensor& dy = step.gradient();
   accumulate(dy, output.shape(), output.dtype(), gradient, create_graph_);
   Observers::tell([&](Observer& o) { o.seeded(*output.node(), dy); });
 }
 
 void Walk::run() {
   const GradMode mode(create_graph_);
-  for (std::size_t i = 0; i < steps.size(); ++i)
+  for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].wanted && steps[i].dy && arrive(i)) visit(i);
+    if (!to_inputs_) finish_uses(i);
+  }
+}
+
+/// Does a leaf wait for its gradient with a hook?
+bool has_post_accumulate_hooks(const Node& node) {
+  const Node::Extra* extra = node.extra_or_null();
+  return extra && !extra->post_accumulate_hooks.empty();
+}
+
+/// Node i adds to no gradient any more. A leaf with hooks that waited only for it gets its own now.
+void Walk::finish_uses(std::size_t i) {
+  if (steps[i].dy && has_post_accumulate_hooks(*steps[i].node)) deposit(steps[i]);
+  for (const NodePtr& input : steps[i].node->inputs) {
+    if (!input || !has_post_accumulate_hooks(*input)) continue;
+    Step& leaf = *find(input.get(), i + 1);
+    if (--leaf.uses > 0 || !leaf.dy) continue;
+    arrive(static_cast<std::size_t>(&leaf - steps.data()));
+    deposit(leaf);
+  }
 }
 
 /// Sets wanted_, and says whether it holds any.
@@ -150,7 +180,6 @@ bool Walk::find_wanted(std::size_t i) {
   const Node& node = *steps[i].node;
   wanted_.resize(node.inputs.size());
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
-    // equivalent: where the search begins is a matter of time
     wanted_[k] = node.inputs[k] && find(node.inputs[k].get(), i + 1)->wanted;
   return std::find(wanted_.begin(), wanted_.end(), 1) != wanted_.end();
 }
@@ -177,25 +206,25 @@ bool Walk::arrive(std::size_t i) {
   Node& node = *steps[i].node;
   if (const Node::Extra* extra = node.extra_or_null()) {
     run_hooks(node, *steps[i].dy);
-    // equivalent: what somebody holds is not written to
     if (extra->retains_grad && node.op) node.extra().grad = kernel::copy(*steps[i].dy);
   }
-  // equivalent: a leaf has no inputs: nothing is wanted behind it
   if (!node.op_name) return false;  // a leaf keeps what has arrived
   require<GraphError>(!node.used, "backward: ", node.name(), " (node ", node.id,
                       ") was used by an earlier backward and has released what it saved: ",
                       "call the first one with {.keep_graph = true}, or run the forward again");
+  for (const Walk* walk = outer_; walk; walk = walk->outer_)
+    require<GraphError>(walk->running_ != &node, "backward: ", node.name(), " (node ", node.id,
+                        ") is running its backward, which started this walk: it cannot lead ",
+                        "through that node");
   return find_wanted(i);  // a target may have nothing wanted behind it
 }
 
 /// Hands dy to the node's backward, and what that gives to the inputs that want it.
 void Walk::visit(std::size_t i) {
   Node& node = *steps[i].node;
-  // equivalent: a gradient that is kept longer takes memory only, and without inputs there are no
-  // targets
   const bool is_target =
       to_inputs_ && std::find(targets_.begin(), targets_.end(), &node) != targets_.end();
-  // equivalent: kept longer: memory only
+  const ScopedValue<const Node*> runs(running_, &node);
   const Tensor dy = is_target ? *steps[i].dy : steps[i].take();
   Observers::tell([&](Observer& o) { o.backward_begin(node, dy); });
   const ScopedValue<const Node*> running(thread_state.backward, &node);
@@ -213,23 +242,54 @@ void Walk::visit(std::size_t i) {
   }
   for (std::size_t k = 0; k < dx.size(); ++k) {
     if (!dx[k].defined()) continue;
-    // equivalent: where the search begins is a matter of time
     Step& input = *find(node.inputs[k].get(), i + 1);
-    // equivalent: a gradient that is kept longer takes memory only
     accumulate(input.gradient(), input.node->shape, input.node->dtype, std::exchange(dx[k], {}),
                create_graph_);
     Observers::tell([&](Observer& o) { o.added(node, k, input.gradient()); });
   }
 }
 
+/// Adds what has arrived at a leaf to its grad, whose values nothing else shares. Several threads
+/// may walk to one leaf at the same time: its hooks see a gradient that no other thread changes.
+void Walk::deposit(Step& step) const {
+  Node& leaf = *step.node;
+  Node::Extra& extra = leaf.extra();
+  const GradMode caller(records_);
+  Tensor arrived = step.take().detach();
+  const std::lock_guard lock(extra.mutex);
+  Observers::tell([&](Observer& o) { o.arrived(leaf, arrived); });
+  if (extra.grad.defined())
+    accumulate(extra.grad, leaf.shape, leaf.dtype, std::move(arrived), false);
+  else if (arrived.has_unique_storage() && arrived.is_contiguous())
+    extra.grad = std::move(arrived);
+  else
+    extra.grad = kernel::copy(arrived);
+  Observers::tell([&](Observer& o) { o.accumulated(leaf, extra.grad); });
+  {
+    const ScopedValue<bool> running(extra.runs_hooks, true);
+    const std::size_t count = extra.post_accumulate_hooks.size();  // a hook may add hooks
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::shared_ptr<LeafHook> hook = extra.post_accumulate_hooks[k];
+      if (!hook->removed) hook->run(extra.grad);
+    }
+  }
+  extra.drop_removed_hooks();
+}
+
+void Walk::deposit_leaves() {
+  for (Step& step : steps)
+    if (!step.node->op_name && step.dy) deposit(step);
+}
+
 /// Oldest first, so that each node is still alive when its turn comes.
 void Walk::release() {
+  Walk* outermost = this;
+  while (outermost->outer_) outermost = outermost->outer_;
   for (std::size_t i = steps.size(); i-- > 0;) {
     if (!steps[i].node->used) continue;
     for (NodePtr& input : steps[i].node->inputs) {
       NodePtr dropped = std::exchange(input, nullptr);
-      // equivalent: kept longer
-      if (!is_outermost()) released_inputs->push_back(std::move(dropped));
+      if (outermost != this) outermost->released_.push_back(std::move(dropped));
     }
   }
 }
@@ -264,31 +324,6 @@ std::vector<Tensor> starts(const char* name, const std::vector<Tensor>& outputs,
   return out;
 }
 
-/// Adds what has arrived at a leaf to its grad, whose values nothing else shares. Several threads
-/// may walk to one leaf at the same time.
-void deposit(Step& step) {
-  static std::mutex one_at_a_time;
-  Node& leaf = *step.node;
-  Node::Extra& extra = leaf.extra();
-  const Tensor arrived = step.take().detach();
-  Observers::tell([&](Observer& o) { o.arrived(leaf, arrived); });
-  {
-    const std::lock_guard lock(one_at_a_time);
-    if (extra.grad.defined()) {
-      const NoGrad off;
-      // Nothing is recorded here.
-      accumulate(extra.grad, leaf.shape, leaf.dtype, arrived, false);
-    } else {
-      // Its own buffer where nobody else has it.
-      extra.grad =
-          arrived.has_unique_storage() && arrived.is_contiguous() ? arrived : kernel::copy(arrived);
-    }
-  }
-  Observers::tell([&](Observer& o) { o.accumulated(leaf, extra.grad); });
-  const auto hooks = extra.post_accumulate_hooks;  // a hook may add hooks
-  for (const auto& hook : hooks) hook(extra.grad);
-}
-
 }  // namespace
 
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& grad_outputs,
@@ -298,9 +333,7 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
   walk.want_leaves();
   for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(outputs[k], first[k]);
   walk.run();
-  for (Step& step : walk.steps)
-    // equivalent: nothing arrives where nothing is wanted
-    if (!step.node->op_name && step.dy && step.wanted) deposit(step);
+  walk.deposit_leaves();
   walk.release();
 }
 

@@ -17,7 +17,7 @@ namespace {
 Axes longer_axes(const Shape& from, const Shape& to) {
   const int added = from.rank() - to.rank();
   Axes axes;
-  for (int axis = 0; axis < from.rank(); ++axis)  // equivalent: both are 0 behind the last axis
+  for (int axis = 0; axis < from.rank(); ++axis)
     if (axis < added || to[axis - added] != from[axis]) axes.push_back(axis);
   return axes;
 }
@@ -44,7 +44,6 @@ struct SumTo final : Op {
 
   Tensor forward(const Tensor& x) {
     from = x.shape();
-    // equivalent: reshaped in any case
     return kernel::reshaped(kernel::sum(name(), x, reduced(name(), x, longer_axes(from, to), true)),
                             to);
   }
@@ -57,7 +56,7 @@ struct SumTo final : Op {
 bool broadcasts_to(const Shape& shape, const Shape& target) {
   const int added = target.rank() - shape.rank();
   if (added < 0) return false;
-  for (int i = 0; i < shape.rank(); ++i)  // equivalent: both are 0 behind the last axis
+  for (int i = 0; i < shape.rank(); ++i)
     if (shape[i] != 1 && shape[i] != target[i + added]) return false;
   return true;
 }
@@ -67,7 +66,7 @@ Tensor expand(const Tensor& x, const Shape& shape) {
   const int added = shape.rank() - x.rank();
   require<ShapeError>(added >= 0, "expand: ", shape, " has fewer axes than ", x.shape());
   Shape to = shape;
-  for (int axis = 0; axis < shape.rank(); ++axis) {  // equivalent: all is 0 behind the last axis
+  for (int axis = 0; axis < shape.rank(); ++axis) {
     const std::int64_t size = axis >= added ? x.shape()[axis - added] : 1;
     if (shape[axis] == -1 && axis >= added) to[axis] = size;
     require<ShapeError>(to[axis] == size || (size == 1 && to[axis] >= 0), "expand: ", x.shape(),

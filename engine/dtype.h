@@ -53,7 +53,7 @@ decltype(auto) dispatch(Dtype dtype, F&& f) {
   if (dtype == Dtype::f32) return f.template operator()<float>();
   if (dtype == Dtype::f64) return f.template operator()<double>();
   if (dtype == Dtype::i64) return f.template operator()<std::int64_t>();
-  if (dtype == Dtype::bool_) return f.template operator()<bool>();  // equivalent: it is the last
+  if (dtype == Dtype::bool_) return f.template operator()<bool>();
   // There is no other.
   fail<DtypeError>("not a dtype: ", static_cast<int>(dtype));
 }

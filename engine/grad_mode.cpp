@@ -4,7 +4,7 @@
 
 namespace gradus {
 
-// equivalent: the variable is read once a process; ctest has a test of its own with it set
+// The variable is read once in a process.
 bool formula_wanted() {
   static const bool always = platform::is_switched_on("GRADUS_FORMULA");
   return always || thread_state.formula;

@@ -4,7 +4,6 @@
 namespace gradus {
 namespace {
 
-// equivalent: ids must rise; where they begin, and by how much, does not matter
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -47,10 +46,13 @@ Node::Extra& Node::extra() {
   return *extra_;
 }
 
+void Node::Extra::drop_removed_hooks() {
+  if (!runs_hooks) std::erase_if(post_accumulate_hooks, [](const auto& x) { return x->removed; });
+}
+
 NodePtr make_leaf(const Tensor& x) {
   NodePtr leaf(new Node(x));
-  // equivalent: in one thread it is made later; several may find the leaf at the end of their walks
-  leaf->extra();
+  leaf->extra();  // now: later several threads may find the leaf without one
   return leaf;
 }
 

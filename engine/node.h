@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -16,6 +17,12 @@
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
+
+/// A hook that runs after a leaf's gradient has been added to.
+struct LeafHook {
+  std::function<void(Tensor&)> run;
+  bool removed = false;
+};
 
 /// A vertex of the graph: bookkeeping only, the mathematics is in `op`. Ids rise with creation and
 /// an input exists before its output, so descending id is an order in which to go backward.
@@ -48,7 +55,10 @@ class Node {
     bool tied = false;      // set by modules: several names share this leaf on purpose
     bool replaced = false;  // set by modules: another leaf took its place
     std::vector<std::function<Tensor(const Tensor&)>> hooks;
-    std::vector<std::function<void(Tensor&)>> post_accumulate_hooks;
+    std::vector<std::shared_ptr<LeafHook>> post_accumulate_hooks;
+    bool runs_hooks = false;     // of a leaf, now
+    std::recursive_mutex mutex;  // held while a leaf's gradient is added to and its hooks run
+    void drop_removed_hooks();   // unless they run now
   };
   Extra& extra();
   const Extra* extra_or_null() const { return extra_.get(); }

@@ -1,6 +1,7 @@
 // Observers and scopes are linked lists, innermost first; thread_state has their heads.
 #include "gradus/engine/observer.h"
 
+#include <atomic>
 #include <utility>
 
 #include "gradus/engine/node.h"
@@ -9,18 +10,23 @@ namespace gradus {
 namespace {
 
 // Errors say in which layer and backward they happened, from the start of the program on.
-const auto no_context_before = std::exchange(error_context, where_am_i);
+const auto no_context_before = error_context.exchange(where_am_i);
 
 }  // namespace
 
-ObserverScope::ObserverScope(Observer& observer) {
+ObserverScope::ObserverScope(Observer& observer) : observer_(observer) {
   for (const Observer* each = thread_state.observer; each; each = each->outer_)
     require(each != &observer, "ObserverScope: this observer is attached to this thread already");
   observer.outer_ = thread_state.observer;
   thread_state.observer = &observer;
 }
 
-ObserverScope::~ObserverScope() { thread_state.observer = thread_state.observer->outer_; }
+ObserverScope::~ObserverScope() { unlink(thread_state.observer, &observer_, &Observer::outer_); }
+
+std::uint64_t Named::next_id() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 std::string Scope::path() const {
   if (!outer_) return "";

@@ -1,8 +1,10 @@
 // Observers are told what runs; scopes say in which layer. Both cost one null check when unused.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "gradus/base/thread_state.h"
 #include "gradus/engine/op.h"
@@ -20,8 +22,9 @@ struct Update {
 };
 
 /// Told about every operation, layer and gradient on its thread, while attached. Override what you
-/// need. Observers are called in the order of attachment. What throws has no end event. To look at
-/// a tensor changes no result; to keep a handle on one may keep its buffer from being used again.
+/// need. Observers are called in the order of attachment. What throws has no end event. What runs
+/// inside a parallel_for is not reported. To look at a tensor changes no result; to keep a handle
+/// on one may keep its buffer from being used again.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -30,7 +33,7 @@ class Observer {
   virtual void op_begin(const Op&, std::span<const Tensor* const> /*inputs*/) {}
   virtual void op_end(const Op&, std::span<const Tensor* const> /*inputs*/, const Tensor& /*y*/) {}
   virtual void scope_begin(const Scope&) {}
-  virtual void scope_end(const Scope&) {}
+  virtual void scope_end(const Scope&) noexcept {}
   virtual void saved(const Tensor&) {}  // by the operation that runs: Saved
   virtual void walk_begin(std::span<const Tensor> /*outputs*/, bool /*create_graph*/) {}
   virtual void seeded(const Node& /*output*/, const Tensor& /*dy*/) {}
@@ -53,13 +56,16 @@ class Observer {
   Observer* outer_ = nullptr;
 };
 
-/// Attaches an observer to this thread for as long as it lives.
+/// Attaches an observer to this thread for as long as it lives. Scopes may end in any order.
 class ObserverScope {
  public:
   [[nodiscard]] explicit ObserverScope(Observer& observer);
   ~ObserverScope();
   ObserverScope(const ObserverScope&) = delete;
   ObserverScope& operator=(const ObserverScope&) = delete;
+
+ private:
+  Observer& observer_;
 };
 
 /// Calls f on each attached observer, first attached first.
@@ -101,22 +107,39 @@ class OpEvent {
 /// Whatever opens scopes (a layer) can name the children it opens them for.
 class Named {
  public:
+  Named() : id_(next_id()) {}
+  Named(const Named&) : Named() {}
+  Named(Named&& other) noexcept : id_(std::exchange(other.id_, next_id())) {}
+  Named& operator=(const Named&) {
+    id_ = next_id();
+    return *this;
+  }
+  Named& operator=(Named&& other) noexcept {
+    id_ = std::exchange(other.id_, next_id());
+    return *this;
+  }
   virtual ~Named() = default;
+
+  /// Belongs to this object alone, and moves with it. A copy has another one.
+  std::uint64_t id() const { return id_; }
   /// "blocks.0" for a child of this, "" if it is none. Called when a path is asked for, not before.
   virtual std::string name_of(const Named& child) const = 0;
   virtual std::string type_name() const = 0;  // "MultiHeadAttention"
+
+ private:
+  static std::uint64_t next_id() noexcept;
+  std::uint64_t id_;
 };
 
 /// The layer that is running now, innermost; a linked list over the stack.
 class Scope {
  public:
-  [[nodiscard]] explicit Scope(const Named& who) : who_(who), outer_(thread_state.scope) {
-    thread_state.scope = this;
+  [[nodiscard]] explicit Scope(const Named& who)
+      : who_(who), outer_(thread_state.scope), entered_(thread_state.scope, this) {
     Observers::tell([&](Observer& o) { o.scope_begin(*this); });
   }
   ~Scope() {
     Observers::tell([&](Observer& o) { o.scope_end(*this); });
-    thread_state.scope = outer_;
   }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
@@ -128,6 +151,7 @@ class Scope {
  private:
   const Named& who_;
   const Scope* outer_;
+  ScopedValue<const Scope*> entered_;  // left where scope_begin throws, too
 };
 
 /// Where the thread is: "Encoder blocks.0.attention", with the op that is in backward; "": nowhere.

@@ -13,7 +13,6 @@ Gradient Gradient::slice(Tensor part, int axis, std::int64_t start, std::int64_t
 
 Gradient Gradient::rows(Tensor part, Tensor index) {
   Gradient gradient(std::move(part));
-  // equivalent: of rows nobody reads these
   gradient.region_ = std::make_shared<Region>(Region{0, 0, 1, std::move(index)});
   return gradient;
 }
@@ -30,7 +29,6 @@ const Shape& Op::shape_of(int input) const {
 
 Tensor Op::attached(const Saved& output) const {
   Tensor y = output.value();
-  // equivalent: where nothing is recorded nobody looks at the place in the graph
   y.set_node(GradMode::enabled() ? NodePtr(node_) : nullptr);
   return y;
 }

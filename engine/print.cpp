@@ -51,7 +51,7 @@ struct Printer {
   }
 
   void choose_style() {
-    double largest = 0, smallest = INFINITY;  // equivalent: what is below the thresholds is alike
+    double largest = 0, smallest = INFINITY;
     const auto look = [&](std::int64_t at) {
       const double v = x.dtype() == Dtype::f32 ? double{x.data<float>()[at]} : x.data<double>()[at];
       if (!std::isfinite(v) || v == 0) return;

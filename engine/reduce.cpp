@@ -37,17 +37,15 @@ Reduced reduced(const char* op, const Tensor& x, const Axes& axes, bool keepdim)
 }
 
 Groups groups_of(const Tensor& x, const Reduced& r) {
-  Groups g{x.detach(), 1, r.n, 1};  // equivalent: nothing is recorded here
+  Groups g{x.detach(), 1, r.n, 1};
   bool together = x.is_contiguous();
-  int next = -1;  // equivalent: the axis that would continue the run; a copy more
+  int next = -1;
   for (const std::int64_t axis : r.axes) {
-    // equivalent: a copy more
     for (int between = next; next >= 0 && between < axis; ++between)
       together &= r.from[between] == 1;
-    next = static_cast<int>(axis) + 1;  // equivalent: a copy more
+    next = static_cast<int>(axis) + 1;
   }
   if (together) {
-    // equivalent: without axes there is no loop
     const std::int64_t first = r.axes.rank() ? r.axes[0] : 0;
     for (int axis = 0; axis < x.rank(); ++axis) (axis < first ? g.outer : g.inner) *= r.kept[axis];
     return g;

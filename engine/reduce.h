@@ -54,7 +54,7 @@ struct AddRule {
 template <class T>
 struct SquareRule : AddRule<T> {  // (x − center)²
   static GRADUS_INLINE double load(T x, double center) {
-    const double d = static_cast<double>(x) - center;  // equivalent: it is squared
+    const double d = static_cast<double>(x) - center;
     return d * d;
   }
 };
@@ -84,7 +84,7 @@ struct ExtremeRule {  // NaN wins
   }
   static GRADUS_INLINE Value load(T x, Value) { return x; }
   static GRADUS_INLINE Value combine(Value a, Value b) {
-    return (kLargest ? b > a : b < a) || b != b ? b : a;  // equivalent: ties are equal
+    return (kLargest ? b > a : b < a) || b != b ? b : a;
   }
 };
 
@@ -100,7 +100,7 @@ GRADUS_INLINE void fold_rows(const T* x, std::int64_t rows, std::int64_t n,
     const Value center = centers ? centers[r] : Value(0);
     y[r] = vmath::fold_of<Value>(
         n, Rule::start(), [=](std::int64_t i) { return Rule::load(x[i], center); },
-        [](Value a, Value b) { return Rule::combine(a, b); });  // equivalent: it is commutative
+        [](Value a, Value b) { return Rule::combine(a, b); });
   }
 }
 
@@ -113,7 +113,6 @@ GRADUS_INLINE void fold_columns(const T* x, std::int64_t n, std::int64_t stride,
   using Value = typename Rule::Value;
   const auto fold = [=](auto center) {
     const auto add = [=](Value so_far, std::int64_t i, std::int64_t j) {
-      // equivalent: rules are commutative
       return Rule::combine(so_far, Rule::load(x[i * stride + j], center(j)));
     };
     std::int64_t i = 0;
@@ -135,11 +134,8 @@ template <class Rule, class T>
 std::vector<typename Rule::Value> fold(const Groups& g,
                                        const typename Rule::Value* centers = nullptr) {
   using Value = typename Rule::Value;
-  // equivalent: strips are a matter of time
   const std::int64_t columns = std::clamp<std::int64_t>(g.inner, 1, kFoldColumns);
-  // equivalent: strips and blocks of nothing, or of another length
   const std::int64_t strips = (g.inner + columns - 1) / columns, length = kFoldBlock / columns;
-  // equivalent: as strips
   const std::int64_t blocks = std::max<std::int64_t>(1, (g.n + length - 1) / length);
   std::vector<Value> values(static_cast<std::size_t>(g.outer * blocks * g.inner));
   const T* const x = g.x.data<T>();
@@ -148,29 +144,27 @@ std::vector<typename Rule::Value> fold(const Groups& g,
     const std::int64_t rows = std::min(length, g.n - i), at = (o * g.n + i) * g.inner + j;
     const Value* c = centers ? centers + o * g.inner + j : nullptr;
     Value* const y = values.data() + block * g.inner + j;
-    if (g.inner == 1)  // equivalent: a column alone gives the same, slowly
+    if (g.inner == 1)  // Fast path; same result as below.
       simd::run<fold_rows<Rule, T>>(x + at, 1, rows, c, y);
     else
-      // equivalent: columns beyond the strip are computed once more by the next
       simd::run<fold_columns<Rule, T>>(x + at, rows, g.inner, std::min(columns, g.inner - j), c, y);
   };
   const std::int64_t grain = rows_grain(std::min(g.n, length) * columns);
   parallel_for(g.outer * blocks * strips, grain, [&](std::int64_t begin, std::int64_t end) {
-    if (g.inner == 1 && blocks == 1)  // equivalent: the loop below gives the same
+    if (g.inner == 1 && blocks == 1)  // Fast path; same result as below.
       return simd::run<fold_rows<Rule, T>>(x + begin * g.n, end - begin, g.n,
                                            centers ? centers + begin : nullptr,
                                            values.data() + begin);
     for (std::int64_t task = begin; task < end; ++task)
       fold_block(task / strips, task % strips * columns);
   });
-  if (blocks == 1) return values;  // equivalent: the totals of one block are its values
+  if (blocks == 1) return values;
   std::vector<Value> totals(static_cast<std::size_t>(g.outer * g.inner));
   for (std::int64_t k = 0; k < g.outer * g.inner; ++k) {
     const Value* first = values.data() + k / g.inner * blocks * g.inner + k % g.inner;
     Value total = *first;
-    // equivalent: rules are commutative
     for (std::int64_t b = 1; b < blocks; ++b) total = Rule::combine(total, first[b * g.inner]);
-    totals[static_cast<std::size_t>(k)] = total;  // equivalent: it was 0
+    totals[static_cast<std::size_t>(k)] = total;
   }
   return totals;
 }

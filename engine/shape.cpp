@@ -21,14 +21,17 @@ void Sizes::push_back(std::int64_t size) { insert(rank_, size); }
 void Sizes::insert(int axis, std::int64_t size) {
   require<ShapeError>(rank_ < kMaxRank, "a tensor has at most ", kMaxRank, " axes; ", *this,
                       " has no room for another");
+  assert(0 <= axis && axis <= rank_);
   std::copy_backward(begin() + axis, end(), sizes_.data() + rank_ + 1);
-  (*this)[axis] = size;
   ++rank_;
+  (*this)[axis] = size;
 }
 
 void Sizes::erase(int axis) {
+  assert(0 <= axis && axis < rank_);
   std::copy(begin() + axis + 1, end(), sizes_.data() + axis);
-  (*this)[--rank_] = 0;
+  (*this)[rank_ - 1] = 0;
+  --rank_;
 }
 
 std::string to_string(const Sizes& sizes) {
@@ -71,9 +74,8 @@ int normal_axis(const char* op, int axis, int rank) {
 }
 
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
-  if (a == b) return a;                      // equivalent: the general way below gives the same
-  Shape out = a.rank() >= b.rank() ? a : b;  // equivalent: of equal ranks every size is set below
-  // equivalent: 0 is the place behind the last axis
+  if (a == b) return a;  // Fast path; same result as below.
+  Shape out = a.rank() >= b.rank() ? a : b;
   for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
     const std::int64_t m = a[a.rank() - i], n = b[b.rank() - i];
     require<ShapeError>(m == n || m == 1 || n == 1, op, ": shapes ", a, " and ", b,
@@ -87,8 +89,7 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
 Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& target) {
   Strides out = Strides::filled(target.rank(), 0);
   const int missing = target.rank() - shape.rank();
-  for (int i = 0; i < shape.rank(); ++i)  // equivalent: behind the last axis nothing is read
-    // equivalent: a stride along one element moves nothing; strides begin at 0
+  for (int i = 0; i < shape.rank(); ++i)
     if (shape[i] != 1 || target[i + missing] == 1) out[i + missing] = strides[i];
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <initializer_list>
 #include <ostream>
@@ -24,8 +25,14 @@ class Sizes {
   static Sizes filled(int rank, std::int64_t value);
 
   int rank() const { return rank_; }
-  std::int64_t& operator[](int axis) { return sizes_[static_cast<std::size_t>(axis)]; }
-  std::int64_t operator[](int axis) const { return sizes_[static_cast<std::size_t>(axis)]; }
+  std::int64_t& operator[](int axis) {
+    assert(0 <= axis && axis < rank_);
+    return sizes_[static_cast<std::size_t>(axis)];
+  }
+  std::int64_t operator[](int axis) const {
+    assert(0 <= axis && axis < rank_);
+    return sizes_[static_cast<std::size_t>(axis)];
+  }
   const std::int64_t* begin() const { return sizes_.data(); }
   const std::int64_t* end() const { return sizes_.data() + rank_; }
 

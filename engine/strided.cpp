@@ -12,7 +12,7 @@ struct Merged {
   std::array<Strides, kMaxOperands> strides;
 };
 
-// equivalent: axes that are not merged take time only
+// Fewer axes take less time.
 Merged merge_axes(const Shape& shape, std::span<const Strides> operands) {
   Merged out;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -46,12 +46,10 @@ void for_each_row(const Shape& shape, std::span<const Strides> operands,
   if (inner < 0) return body(Offsets{}, 1, steps);
 
   const std::int64_t n = merged.shape[inner];
-  // equivalent: steps begin at 0, and those behind the last operand's are not read
   for (std::size_t k = 0; k < operands.size(); ++k) steps[k] = merged.strides[k][inner];
-  if (inner == 0) {  // equivalent: the general way below gives the same
+  if (inner == 0) {  // Fast path; same result as below.
     parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
       Offsets offsets{};
-      // equivalent: as steps above
       for (std::size_t k = 0; k < operands.size(); ++k) offsets[k] = begin * steps[k];
       body(offsets, end - begin, steps);
     });
@@ -64,7 +62,7 @@ void for_each_row(const Shape& shape, std::span<const Strides> operands,
       for (int axis = inner - 1; axis >= 0; --axis) {
         const std::int64_t position = rest % merged.shape[axis];
         rest /= merged.shape[axis];
-        for (std::size_t k = 0; k < operands.size(); ++k)  // equivalent: as steps above
+        for (std::size_t k = 0; k < operands.size(); ++k)
           offsets[k] += position * merged.strides[k][axis];
       }
       body(offsets, n, steps);

@@ -2,6 +2,7 @@
 #include "gradus/engine/tensor.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "gradus/engine/backward.h"
 #include "gradus/engine/grad_mode.h"
@@ -11,7 +12,7 @@
 namespace gradus {
 namespace {
 
-Dtype default_dtype_now = Dtype::f32;
+std::atomic<Dtype> default_dtype_now = Dtype::f32;
 
 std::size_t bytes_for(const Shape& shape, Dtype dtype) {
   const std::int64_t count = numel(shape);
@@ -37,7 +38,7 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
       const S* from = source.data<S>();
       for_each_row(target.shape(), strides,
                    [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-                     // equivalent: both loops copy the same
+                     // Fast path; same result as below.
                      if (std::is_same_v<T, S> && step[0] == 1 && step[1] == 1)
                        std::copy_n(from + at[1], n, to + at[0]);
                      else
@@ -104,11 +105,10 @@ void* Tensor::mutable_address(Dtype wanted, SourceLocation where) {
   return const_cast<void*>(at);
 }
 
-double Tensor::only_value() const {
+void Tensor::check_one_element() const {
   require<GraphError>(defined(), "item: the tensor is undefined");
   require<ShapeError>(numel() == 1, "item: the tensor has shape ", shape_, ", which is ", numel(),
                       " elements, not one");
-  return dispatch(dtype_, [&]<class T>() { return static_cast<double>(*data<T>()); });
 }
 
 template <class T>
@@ -128,17 +128,16 @@ Tensor& Tensor::copy_(const Tensor& source, SourceLocation where) {
   require<ShapeError>(source.shape() == shape_, "copy_: the target is ", shape_, " but the source ",
                       source.shape());
   // Two views of one storage may overlap: x.copy_(transpose(x)) must not read what it has written.
-  // equivalent: a copy more
   copy_elements(*this, source.storage_ == storage_ ? kernel::copy(source) : source, where);
   return *this;
 }
 
-Tensor& Tensor::fill_(double value, SourceLocation where) {
+Tensor& Tensor::fill_(Scalar value, SourceLocation where) {
   check_writable("fill_", *this);
   dispatch(dtype_, [&]<class T>() {
     T* to = mutable_data<T>(where);
-    const T v = convert<T>(value);
-    for_each_row(shape_, std::span(&strides_, 1),  // equivalent: another operand is not read
+    const T v = value.is_integer() ? static_cast<T>(value.integer()) : convert<T>(value.real());
+    for_each_row(shape_, std::span(&strides_, 1),
                  [&](const Offsets& at, std::int64_t n, const Offsets& step) {
                    for (std::int64_t i = 0; i < n; ++i) to[at[0] + i * step[0]] = v;
                  });
@@ -193,8 +192,7 @@ Tensor convert(const Tensor& x, Dtype dtype) {
 Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
                     std::int64_t offset) {
   std::int64_t first = offset, last = offset;
-  for (int axis = 0; axis < shape.rank(); ++axis)  // equivalent: behind the last axis all is 0
-    // equivalent: a stride of 0 adds nothing to either
+  for (int axis = 0; axis < shape.rank(); ++axis)
     (strides[axis] < 0 ? first : last) += (shape[axis] - 1) * strides[axis];
   const auto room = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   require<ShapeError>(numel(shape) == 0 || (first >= 0 && last < room), "strided_view: ", shape,
@@ -291,11 +289,32 @@ void Tensor::register_hook(std::function<Tensor(const Tensor&)> f) const {
   node_->extra().hooks.push_back(std::move(f));
 }
 
-void Tensor::register_post_accumulate_hook(std::function<void(Tensor&)> f) const {
+HookHandle Tensor::register_post_accumulate_hook(std::function<void(Tensor&)> f) const {
   require<GraphError>(requires_grad() && is_leaf(),
                       "register_post_accumulate_hook: wants a leaf that requires a gradient: call ",
                       "requires_grad_() on it first");
-  node_->extra().post_accumulate_hooks.push_back(std::move(f));
+  Node::Extra& extra = node_->extra();
+  const auto hook = std::make_shared<LeafHook>();
+  hook->run = std::move(f);
+  const std::lock_guard lock(extra.mutex);
+  extra.post_accumulate_hooks.push_back(hook);
+  return {node_, hook};
+}
+
+void HookHandle::remove() {
+  const NodePtr leaf = std::exchange(leaf_, nullptr);
+  const std::shared_ptr<LeafHook> hook = std::exchange(hook_, nullptr);
+  if (!hook) return;
+  const std::lock_guard lock(leaf->extra().mutex);
+  hook->removed = true;
+  leaf->extra().drop_removed_hooks();
+}
+
+bool Tensor::has_unique_storage() const {
+  if (storage_.use_count() != 1 || storage_->borrowed()) return false;
+  // Another handle may have died on another thread: what it read comes before what is written now.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return true;
 }
 
 Tensor reuse_or_empty(const Tensor& x) {

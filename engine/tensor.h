@@ -14,6 +14,7 @@
 #include "gradus/engine/dtype.h"
 #include "gradus/engine/index.h"
 #include "gradus/engine/node_ptr.h"
+#include "gradus/engine/scalar.h"
 #include "gradus/engine/shape.h"
 #include "gradus/engine/storage.h"
 
@@ -21,6 +22,23 @@ namespace gradus {
 
 struct BackwardOptions {
   bool keep_graph = false;  // keep what the nodes saved, for another backward through them
+};
+
+struct LeafHook;  // engine/node.h
+
+/// Removes a hook. A handle that is dropped leaves its hook where it is.
+class HookHandle {
+ public:
+  HookHandle() = default;
+  /// The hook does not run again, and what it captured is freed. A second call does nothing.
+  void remove();
+
+ private:
+  friend class Tensor;
+  HookHandle(NodePtr leaf, std::shared_ptr<LeafHook> hook)
+      : leaf_(std::move(leaf)), hook_(std::move(hook)) {}
+  NodePtr leaf_;
+  std::shared_ptr<LeafHook> hook_;
 };
 
 /// A Tensor is a small value: a copy shares the values and the place in the graph, and copies
@@ -65,13 +83,14 @@ class [[nodiscard]] Tensor {
   /// The value of a tensor with one element; ShapeError otherwise.
   template <class T = double>
   T item() const {
-    return static_cast<T>(only_value());
+    check_one_element();
+    return dispatch(dtype_, [&]<class S>() { return static_cast<T>(*data<S>()); });
   }
   template <class T>
   std::vector<T> to_vector() const;  // row-major; T = float, double, int64_t or bool must match
 
   Tensor& copy_(const Tensor& source, SourceLocation where = SourceLocation::current());
-  Tensor& fill_(double value, SourceLocation where = SourceLocation::current());
+  Tensor& fill_(Scalar value, SourceLocation where = SourceLocation::current());
 
   /// x[1], x[{1, slice(2, 5)}]: views. IndexError names the axis.
   Tensor operator[](std::initializer_list<Index> indices) const;
@@ -123,7 +142,7 @@ class [[nodiscard]] Tensor {
   Tensor clamp(double low, double high) const;
   Tensor softmax(int axis) const;
   Tensor log_softmax(int axis) const;
-  Tensor masked_fill(const Tensor& mask, double value) const;
+  Tensor masked_fill(const Tensor& mask, Scalar value) const;
   Tensor index_select(int axis, const Tensor& index) const;
   Tensor gather(int axis, const Tensor& index) const;
 
@@ -143,25 +162,28 @@ class [[nodiscard]] Tensor {
 
   /// d(this)/d(leaf) is added to the grad() of every leaf it depends on. Without `gradient` this
   /// must have one element. GraphError when nothing requires a gradient or the graph is used up.
+  /// If something throws on the way, no leaf without post-accumulate hooks receives anything.
   void backward(BackwardOptions options = {}) const;
   void backward(const Tensor& gradient, BackwardOptions options = {}) const;
 
   void retain_grad() const;  // keep the gradient of this intermediate tensor in grad()
   /// f sees the gradient of this tensor when it is complete; a defined result takes its place.
   void register_hook(std::function<Tensor(const Tensor&)> f) const;
-  /// f runs after a leaf's grad() has been added to.
-  void register_post_accumulate_hook(std::function<void(Tensor&)> f) const;
+  /// f(grad) runs as soon as a backward has completed this leaf's gradient and added it to grad();
+  /// setting grad to an undefined tensor frees it. If backward throws, leaves with such hooks may
+  /// have received their gradients, but no other leaf has. One thread at a time runs f.
+  HookHandle register_post_accumulate_hook(std::function<void(Tensor&)> f) const;
 
   const NodePtr& node() const { return node_; }
   void set_node(NodePtr node) { node_ = std::move(node); }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
   Tensor metadata_only() const;  // undefined, but with this one's shape and dtype
   /// Nothing else can see these values: they may be overwritten in place.
-  bool has_unique_storage() const { return storage_.use_count() == 1 && !storage_->borrowed(); }
+  bool has_unique_storage() const;
 
  private:
   friend struct TensorAccess;  // engine/strided.h: other strides over the same storage
-  double only_value() const;
+  void check_one_element() const;
   const void* address(Dtype wanted) const;
   void* mutable_address(Dtype wanted, SourceLocation where);
 

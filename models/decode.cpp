@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "gradus/engine/grad_mode.h"
 #include "gradus/models/padded_batch.h"
@@ -38,24 +39,34 @@ Tensor GPTDecoderState::next(const std::vector<Tokens>& tokens) {
                       seen_.size());
   check_prompts("GPTDecoderState", tokens);
   const NoGrad off;
-  seen_.resize(tokens.size());
-  PaddedBatch step = pad_sequences(tokens, 0, PaddingSide::left);
+  std::vector<Tokens> all = seen_;
+  all.resize(tokens.size());
   for (std::size_t b = 0; b < tokens.size(); ++b)
-    seen_[b].insert(seen_[b].end(), tokens[b].begin(), tokens[b].end());
-  const bool fits =
-      cache_.options().sliding || cache_.size() + step.ids.size(1) <= cache_.options().capacity;
-  if (!fits) {  // positions are learned and at their end: the last `context` tokens begin anew
-    cache_ = KVCache(cache_options());
-    for (Tokens& each : seen_)
-      each.erase(each.begin(), each.end() - std::min(std::ssize(each), model_.options.context));
-    step = pad_sequences(seen_, 0, PaddingSide::left);
+    all[b].insert(all[b].end(), tokens[b].begin(), tokens[b].end());
+  PaddedBatch step = pad_sequences(tokens, 0, PaddingSide::left);
+  const CacheOptions of = cache_.options();
+  const bool fits = of.sliding || cache_.size() + step.ids.size(1) <= of.capacity;
+  if (!fits || needs_refill_) {
+    // Learned positions are at their end, or an earlier call failed: starts again from all tokens,
+    // or from the last `context` of them.
+    cache_ = KVCache(of);
+    for (Tokens& each : all)
+      if (!of.sliding)
+        each.erase(each.begin(), each.end() - std::min(std::ssize(each), model_.options.context));
+    step = pad_sequences(all, 0, PaddingSide::left);
   }
+  needs_refill_ = true;  // where the next line throws, layers may differ in what they have seen
   const Tensor logits = model_(step.ids, &cache_, step.lengths);  // [B, T, V]
-  return gradus::select(logits, 1, -1);                           // [B, V]
+  needs_refill_ = false;
+  seen_ = std::move(all);
+  return gradus::select(logits, 1, -1);  // [B, V]
 }
 
 void GPTDecoderState::select(const std::vector<std::int64_t>& sequences) {
-  cache_.select(sequences);
+  for (const std::int64_t i : sequences)
+    require<IndexError>(0 <= i && i < std::ssize(seen_), "GPTDecoderState: sequence ", i, " of ",
+                        seen_.size());
+  if (!needs_refill_) cache_.select(sequences);
   std::vector<Tokens> chosen;
   for (const std::int64_t i : sequences) chosen.push_back(seen_[static_cast<std::size_t>(i)]);
   seen_ = std::move(chosen);
@@ -101,13 +112,16 @@ std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<double
       log_softmax(logits.to(Dtype::f64), -1).to_vector<double>();  // [beams · V]
   const std::int64_t V = logits.size(1);
   std::vector<Candidate> all;
+  all.reserve(steps.size());
   for (std::int64_t i = 0; i < std::ssize(steps); ++i)
     all.push_back({log_p[static_cast<std::size_t>(i / V)] + steps[static_cast<std::size_t>(i)],
                    i / V, i % V});
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.log_p > b.log_p; });
-  // equivalent: those behind change nothing, and take time
-  all.resize(std::min(all.size(), static_cast<std::size_t>(count)));
+  const auto better = [](const Candidate& a, const Candidate& b) {
+    return std::tuple(-a.log_p, a.beam, a.token) < std::tuple(-b.log_p, b.beam, b.token);
+  };
+  const auto end = all.begin() + std::min(std::ssize(all), std::ptrdiff_t(count));
+  std::partial_sort(all.begin(), end, all.end(), better);
+  all.erase(end, all.end());
   return all;
 }
 

@@ -39,7 +39,8 @@ class DecoderState {
 };
 
 /// A GPT with a cache, which keeps keys and values as `cache`. Beyond the context of learned
-/// positions it sees the last `context` tokens, and is computed anew for each.
+/// positions it sees the last `context` tokens, and is computed anew for each. If next() throws, the
+/// state is as before the call.
 class GPTDecoderState final : public DecoderState {
  public:
   explicit GPTDecoderState(const GPT& model, Precision cache = Precision::f32);
@@ -52,6 +53,7 @@ class GPTDecoderState final : public DecoderState {
   Precision precision_;
   KVCache cache_;
   std::vector<Tokens> seen_;
+  bool needs_refill_ = false;  // the cache: a call threw
 };
 
 struct GenerateOptions {

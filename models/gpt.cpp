@@ -90,16 +90,20 @@ Mask GPT::mask() const {
   return options.window > 0 ? causal_mask() & window_mask(options.window - 1) : causal_mask();
 }
 
-/// Tokens, and where they stand unless heads see that: [B, T] → [B, T, C]
-Tensor GPT::embed(const Tensor& ids, const KVCache* cache) const {
+/// Tokens, and where they stand unless heads see that: [B, T] → [B, T, C]. The cache advances once
+/// nothing can be refused any more, so that it is as before where something is.
+Tensor GPT::embed(const Tensor& ids, KVCache* cache,
+                  const std::vector<std::int64_t>& lengths) const {
   const std::int64_t T = ids.size(1);
-  // equivalent: times 1, or not
-  Tensor vectors =
-      options.embedding_factor == 1 ? token(ids) : token(ids) * options.embedding_factor;
-  if (options.position != HeadPosition::none) return vectors;
-  const std::int64_t end = cache ? cache->length() : T;
-  require<ShapeError>(end <= options.context, "GPT: ", end, " tokens, but the model's context is ",
-                      options.context, ": pass the last ", options.context, " of them");
+  Tensor vectors = token(ids);  // [B, T, C]
+  if (options.embedding_factor != 1) vectors = vectors * options.embedding_factor;
+  const bool learned = options.position == HeadPosition::none;
+  const std::int64_t end = cache ? cache->length_after(ids.size(0), T, lengths) : T;
+  require<ShapeError>(!learned || end <= options.context, "GPT: ", end,
+                      " tokens, but the model's context is ", options.context, ": pass the last ",
+                      options.context, " of them");
+  if (cache) cache->advance(ids.size(0), T, lengths);
+  if (!learned) return vectors;
   if (!cache) return vectors + position(arange(T));
   const KVCache::Flat at = cache->flat();
   return vectors + position(tensor(at.queries, {at.examples == 0 ? 1 : at.examples, T}));
@@ -110,8 +114,7 @@ Tensor GPT::forward(const Tensor& ids, KVCache* cache,
   require<ShapeError>(ids.rank() == 2, "GPT: token ids must be [batch, length], not ",
                       ids.defined() ? to_string(ids.shape()) : "undefined");
   require(cache || lengths.empty(), "GPT: lengths say what a cache takes: pass one");
-  if (cache) cache->advance(ids.size(0), ids.size(1), lengths);
-  Tensor x = embed(ids, cache);  // [B, T, C]
+  Tensor x = embed(ids, cache, lengths);  // [B, T, C]
   x = dropout(x, options.dropout, training());
   const Mask visible = mask();
   // equivalent: a checkpoint gives the same numbers, later

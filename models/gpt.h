@@ -61,7 +61,7 @@ class GPT : public Layer<GPT> {
   Linear head;  // [V, C] without bias; undefined where tied
 
  private:
-  Tensor embed(const Tensor& ids, const KVCache* cache) const;
+  Tensor embed(const Tensor& ids, KVCache* cache, const std::vector<std::int64_t>& lengths) const;
 };
 
 /// Sizes with a name: "toy", "cpu" and "baby12"/"baby64" (nanoGPT's character-level settings),

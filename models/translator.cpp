@@ -102,6 +102,11 @@ Tensor TranslatorDecoderState::next(const std::vector<Tokens>& tokens) {
                       " sources");
   const NoGrad off;
   const PaddedBatch step = pad_sequences(tokens, 0, PaddingSide::left);
+  const std::int64_t V = model_.options.target_vocab;
+  for (const Tokens& each : tokens)  // before the cache advances
+    for (const std::int64_t id : each)
+      require<IndexError>(0 <= id && id < V, "TranslatorDecoderState: token ", id,
+                          " is not in the vocabulary of ", V);
   cache_.advance(step.ids.size(0), step.ids.size(1), step.lengths);
   const Tensor logits = model_.decode(step.ids, memory_, lengths_, &cache_);  // [B, T, V]
   return gradus::select(logits, 1, -1);                                       // [B, V]

@@ -16,7 +16,7 @@ thread_local AttentionRecord* innermost = nullptr;
 }  // namespace
 
 AttentionRecord::AttentionRecord() : outer_(innermost) { innermost = this; }
-AttentionRecord::~AttentionRecord() { innermost = outer_; }
+AttentionRecord::~AttentionRecord() { unlink(innermost, this, &AttentionRecord::outer_); }
 AttentionRecord* AttentionRecord::current() { return innermost; }
 
 void AttentionRecord::add(const Tensor& weights) {

@@ -18,6 +18,15 @@ Tensor picked(const Tensor& x, const std::vector<std::int64_t>& examples) {
   return index_select(x, 0, tensor(examples, {std::ssize(examples)}));
 }
 
+/// Some examples of a buffer [B, G, capacity, D], of whose slots the first `held` are in use.
+Tensor picked(const Tensor& buffer, const std::vector<std::int64_t>& examples, std::int64_t held) {
+  Shape shape = buffer.shape();
+  shape[0] = std::ssize(examples);
+  Tensor y = Tensor::empty(shape, buffer.dtype());
+  slice(y, 2, 0, held).copy_(picked(slice(buffer, 2, 0, held), examples));
+  return y;
+}
+
 /// Writes `fresh` into the slots from `first` on.
 void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
   if (!kept.has_unique_storage()) kept = kernel::copy(kept);  // a copy of the cache keeps the old
@@ -97,7 +106,6 @@ void KVCache::advance(std::int64_t batch, std::int64_t tokens,
   queries_.assign(B, {});
   keys_.assign(B, {});
   for (std::size_t b = 0; b < B; ++b) {
-    // equivalent: none stands before the first
     const std::int64_t padding = lengths.empty() ? 0 : tokens - lengths[b];
     for (std::int64_t j = 0; j < tokens; ++j) queries_[b].push_back(j < padding ? -1 : next_[b]++);
     place_keys(slots_[b], queries_[b], keys_[b]);
@@ -145,6 +153,16 @@ std::int64_t KVCache::length() const {
   return next_.empty() ? 0 : *std::max_element(next_.begin(), next_.end());
 }
 
+std::int64_t KVCache::length_after(std::int64_t batch, std::int64_t tokens,
+                                   const std::vector<std::int64_t>& lengths) const {
+  check_advance(batch, tokens, lengths);
+  std::int64_t longest = 0;
+  for (std::size_t b = 0; b < static_cast<std::size_t>(batch); ++b)
+    longest =
+        std::max(longest, (next_.empty() ? 0 : next_[b]) + (lengths.empty() ? tokens : lengths[b]));
+  return longest;
+}
+
 KeysValues KVCache::extend(const Named& layer, const Tensor& keys, const Tensor& values) {
   require<GraphError>(!GradMode::enabled(), "KVCache: keys are written in place, which cannot be ",
                       "recorded: call the model under NoGrad, or without a cache");
@@ -153,10 +171,12 @@ KeysValues KVCache::extend(const Named& layer, const Tensor& keys, const Tensor&
       keys.rank() == 4 && keys.size(0) == batch_ && keys.size(2) == std::ssize(queries_[0]),
       "KVCache: keys ", keys.shape(), " where advance() announced ", batch_, " examples of ",
       queries_[0].size(), " tokens");
-  Layer& mine = layers_[&layer];
-  require<GraphError>(mine.advances + 1 == advances_, "KVCache: this ", layer.type_name(),
-                      " took part in ", mine.advances, " of ", advances_ - 1,
+  const auto known = layers_.find(layer.id());
+  const std::int64_t calls = known == layers_.end() ? 0 : known->second.advances;
+  require<GraphError>(calls + 1 == advances_, "KVCache: this ", layer.type_name(), " took part in ",
+                      calls, " of ", advances_ - 1,
                       " calls before: the cache belongs to another model");
+  Layer& mine = layers_[layer.id()];
   mine.advances = advances_;
   const Precision as = options_.precision;
   if (as == Precision::f32) return keep(mine, {keys, values});
@@ -191,17 +211,18 @@ KeysValues KVCache::slide(Layer& layer, const KeysValues& fresh) {
 }
 
 const KeysValues* KVCache::memory(const Named& layer) const {
-  const auto found = memories_.find(&layer);
+  const auto found = memories_.find(layer.id());
   return found == memories_.end() ? nullptr : &found->second;
 }
 
 void KVCache::remember(const Named& layer, KeysValues memory) {
   require<GraphError>(!GradMode::enabled(), "KVCache: a memory that is remembered cannot be ",
                       "recorded: call the model under NoGrad, or without a cache");
-  memories_[&layer] = std::move(memory);
+  memories_[layer.id()] = std::move(memory);
 }
 
 void KVCache::select(const std::vector<std::int64_t>& examples) {
+  require<ShapeError>(!examples.empty(), "KVCache: no example is selected: make a new cache");
   for (const std::int64_t example : examples)
     require<IndexError>(0 <= example && example < batch_, "KVCache: example ", example,
                         " of a batch of ", batch_);
@@ -216,7 +237,8 @@ void KVCache::select(const std::vector<std::int64_t>& examples) {
   pick(queries_);
   pick(keys_);
   for (auto& [layer, mine] : layers_)
-    mine.kept = {picked(mine.kept.keys, examples), picked(mine.kept.values, examples)};
+    mine.kept = {picked(mine.kept.keys, examples, held_),
+                 picked(mine.kept.values, examples, held_)};
   for (auto& [layer, memory] : memories_)
     memory = {picked(memory.keys, examples), picked(memory.values, examples)};
   batch_ = std::ssize(examples);

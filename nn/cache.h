@@ -46,6 +46,10 @@ class KVCache {
   void advance(std::int64_t batch, std::int64_t tokens,
                const std::vector<std::int64_t>& lengths = {});
 
+  /// length() after such an advance(), which is checked but not made.
+  std::int64_t length_after(std::int64_t batch, std::int64_t tokens,
+                            const std::vector<std::int64_t>& lengths = {}) const;
+
   /// Positions [B][T] of the tokens that came last; −1: padding.
   const Positions& queries() const { return queries_; }
   /// Positions [B][S] of what extend() gives; −1: nothing there.
@@ -67,7 +71,7 @@ class KVCache {
   const KeysValues* memory(const Named& layer) const;
   void remember(const Named& layer, KeysValues memory);
 
-  /// Example i is from now on what examples[i] was; for beams. IndexError.
+  /// Example i is from now on what examples[i] was; for beams. IndexError; ShapeError for none.
   void select(const std::vector<std::int64_t>& examples);
 
   std::int64_t batch() const { return batch_; }  // 0: nothing was seen
@@ -96,10 +100,10 @@ class KVCache {
   std::int64_t held_ = 0, before_ = 0;    // slots in use after this call, and before it
   std::int64_t oldest_ = 0, newest_ = 0;  // where the next single token goes, where the last went
   Way way_ = Way::append;
-  std::vector<std::int64_t> next_;    // [B], the position of the next token
-  Positions queries_, keys_, slots_;  // [B][T], [B][S], [B][held]
-  std::map<const Named*, Layer> layers_;
-  std::map<const Named*, KeysValues> memories_;
+  std::vector<std::int64_t> next_;         // [B], the position of the next token
+  Positions queries_, keys_, slots_;       // [B][T], [B][S], [B][held]
+  std::map<std::uint64_t, Layer> layers_;  // by Named::id
+  std::map<std::uint64_t, KeysValues> memories_;
 };
 
 }  // namespace gradus::nn

@@ -63,7 +63,8 @@ struct BatchNormOptions {
 
 /// Each channel to mean 0 and variance 1 over the batch, then · weight + bias: [N, width] or
 /// [N, width, L] → the same. Training normalises by the batch and moves the running statistics;
-/// evaluation normalises by those. Ioffe & Szegedy 2015.
+/// evaluation normalises by those. A const layer moves them, too: const covers a layer's tensors,
+/// not the values in them. Ioffe & Szegedy 2015.
 class BatchNorm1d : public Layer<BatchNorm1d> {
  public:
   explicit BatchNorm1d(std::int64_t width, BatchNormOptions options = {});

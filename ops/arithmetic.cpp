@@ -105,20 +105,23 @@ struct Power final : Binary<Power> {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de 
 
 /// `c` as a number of x's dtype. DtypeError where an i64 tensor would lose a fraction.
 template <class T>
-T as_element(const char* op, const Tensor& x, double c) {
-  if constexpr (std::is_same_v<T, std::int64_t>)
+T as_element(const char* op, const Tensor& x, Scalar number) {
+  const double c = number.real();
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    if (number.is_integer()) return number.integer();
     require<DtypeError>(c == std::trunc(c) && std::abs(c) < 0x1p63, op, ": an i64 tensor ",
                         x.shape(), " and ", c,
                         ", which is no integer: convert with to(x, Dtype::f32)");
+  }
   return static_cast<T>(c);
 }
 
 /// A tensor and a number: y = Self::value(x, number).
 template <class Self>
 struct WithNumber : Op {
-  double number;
+  Scalar number;
 
-  explicit WithNumber(double number) : number(number) {}
+  explicit WithNumber(Scalar number) : number(number) {}
   Tensor forward(const Tensor& x) {
     check_defined(name(), x);
     return dispatch_number(name(), x.dtype(), [&]<class T>() {
@@ -194,18 +197,22 @@ struct To final : Op {
 Tensor add(const Tensor& a, const Tensor& b) { return apply(op::Add{}, a, b); }
 
 Tensor operator+(const Tensor& a, Tensor&& b) {
+  const bool is_parameter = b.requires_grad() && b.is_leaf();  // stays readable
   const bool in_place = a.defined() && a.shape() == b.shape() && a.dtype() == b.dtype() &&
-                        b.has_unique_storage() && b.is_contiguous() && !Observers::read_values();
+                        b.has_unique_storage() && b.is_contiguous() && !is_parameter &&
+                        !Observers::read_values();
+  if (!in_place) return add(a, b);
+  const Tensor own = std::move(b);  // nobody reads b once it is written over
   op::Add sum;
-  if (in_place) sum.buffer = b.detach();
-  return apply(std::move(sum), a, b);
+  sum.buffer = own.detach();
+  return apply(std::move(sum), a, own);
 }
 
 Tensor subtract(const Tensor& a, const Tensor& b) { return apply(op::Subtract{}, a, b); }
 Tensor multiply(const Tensor& a, const Tensor& b) { return apply(op::Multiply{}, a, b); }
 Tensor divide(const Tensor& a, const Tensor& b) { return apply(op::Divide{}, a, b); }
-Tensor scale(const Tensor& x, double factor) { return apply(op::Scale{factor}, x); }
-Tensor shift(const Tensor& x, double term) { return apply(op::Shift{term}, x); }
+Tensor scale(const Tensor& x, Scalar factor) { return apply(op::Scale{factor}, x); }
+Tensor shift(const Tensor& x, Scalar term) { return apply(op::Shift{term}, x); }
 Tensor negative(const Tensor& x) { return apply(op::Negative{}, x); }
 Tensor operator/(double c, const Tensor& x) { return scale(reciprocal(x), c); }
 Tensor pow(const Tensor& x, const Tensor& exponent) { return apply(op::Power{}, x, exponent); }
@@ -234,9 +241,9 @@ Tensor& operator+=(Tensor& x, const Tensor& y) { return assign("+=", x, x + y); 
 Tensor& operator-=(Tensor& x, const Tensor& y) { return assign("-=", x, x - y); }
 Tensor& operator*=(Tensor& x, const Tensor& y) { return assign("*=", x, x * y); }
 Tensor& operator/=(Tensor& x, const Tensor& y) { return assign("/=", x, x / y); }
-Tensor& operator+=(Tensor& x, double y) { return assign("+=", x, x + y); }
-Tensor& operator-=(Tensor& x, double y) { return assign("-=", x, x - y); }
-Tensor& operator*=(Tensor& x, double y) { return assign("*=", x, x * y); }
+Tensor& operator+=(Tensor& x, Scalar y) { return assign("+=", x, x + y); }
+Tensor& operator-=(Tensor& x, Scalar y) { return assign("-=", x, x - y); }
+Tensor& operator*=(Tensor& x, Scalar y) { return assign("*=", x, x * y); }
 Tensor& operator/=(Tensor& x, double y) { return assign("/=", x, x / y); }
 
 }  // namespace gradus

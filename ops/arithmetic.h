@@ -16,21 +16,21 @@ Tensor add(const Tensor& a, const Tensor& b);       // a + b
 Tensor subtract(const Tensor& a, const Tensor& b);  // a − b
 Tensor multiply(const Tensor& a, const Tensor& b);  // a · b
 Tensor divide(const Tensor& a, const Tensor& b);    // a / b
-Tensor scale(const Tensor& x, double factor);       // factor · x
-Tensor shift(const Tensor& x, double term);         // x + term
+Tensor scale(const Tensor& x, Scalar factor);       // factor · x
+Tensor shift(const Tensor& x, Scalar term);         // x + term
 Tensor negative(const Tensor& x);                   // −x
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
-Tensor operator+(const Tensor& a, Tensor&& b);  // a temporary b is written over
+Tensor operator+(const Tensor& a, Tensor&& b);  // may use b's buffer: b is undefined then
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b); }
-inline Tensor operator+(const Tensor& x, double c) { return shift(x, c); }
-inline Tensor operator+(double c, const Tensor& x) { return shift(x, c); }
-inline Tensor operator-(const Tensor& x, double c) { return shift(x, -c); }
-inline Tensor operator-(double c, const Tensor& x) { return shift(negative(x), c); }
-inline Tensor operator*(const Tensor& x, double c) { return scale(x, c); }
-inline Tensor operator*(double c, const Tensor& x) { return scale(x, c); }
+inline Tensor operator+(const Tensor& x, Scalar c) { return shift(x, c); }
+inline Tensor operator+(Scalar c, const Tensor& x) { return shift(x, c); }
+inline Tensor operator-(const Tensor& x, Scalar c) { return shift(x, -c); }
+inline Tensor operator-(Scalar c, const Tensor& x) { return shift(negative(x), c); }
+inline Tensor operator*(const Tensor& x, Scalar c) { return scale(x, c); }
+inline Tensor operator*(Scalar c, const Tensor& x) { return scale(x, c); }
 inline Tensor operator/(const Tensor& x, double c) { return scale(x, 1 / c); }
 Tensor operator/(double c, const Tensor& x);
 inline Tensor operator-(const Tensor& x) { return negative(x); }
@@ -41,9 +41,9 @@ Tensor& operator+=(Tensor& x, const Tensor& y);
 Tensor& operator-=(Tensor& x, const Tensor& y);
 Tensor& operator*=(Tensor& x, const Tensor& y);
 Tensor& operator/=(Tensor& x, const Tensor& y);
-Tensor& operator+=(Tensor& x, double y);
-Tensor& operator-=(Tensor& x, double y);
-Tensor& operator*=(Tensor& x, double y);
+Tensor& operator+=(Tensor& x, Scalar y);
+Tensor& operator-=(Tensor& x, Scalar y);
+Tensor& operator*=(Tensor& x, Scalar y);
 Tensor& operator/=(Tensor& x, double y);
 
 /// x^exponent, broadcast; the derivative by the exponent is x^exponent · log x, 0 at x = 0.

@@ -12,7 +12,8 @@ namespace gradus {
 /// and goes through that. Memory falls to that of one f at a time, for a third more arithmetic
 /// (Chen et al. 2016).
 ///
-/// The leaves that f reaches besides (a module's parameters) are found and get their gradients.
+/// The leaves that f reaches besides (a module's parameters) are found and get their gradients,
+/// but for those that it uses only inside a parallel_for.
 /// The second run draws the same random numbers, so dropout hides the same. Checkpoints may stand
 /// inside others, and have derivatives of any order, each a checkpoint again.
 ///

@@ -57,7 +57,7 @@ Tensor blocks_of(std::span<const Rows> blocks, Dtype dtype) {
 
 }  // namespace
 
-Tensor full(const Shape& shape, double value, Dtype dtype) {
+Tensor full(const Shape& shape, Scalar value, Dtype dtype) {
   return Tensor::empty(shape, dtype).fill_(value);
 }
 Tensor zeros(const Shape& shape, Dtype dtype) { return full(shape, 0, dtype); }
@@ -76,6 +76,21 @@ Tensor arange(double start, double stop, double step, Dtype dtype) {
   const auto n = static_cast<std::int64_t>(std::max(0.0, std::ceil((stop - start) / step)));
   return fill_with({n}, dtype,
                    [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
+}
+
+Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step) {
+  require(step != 0, "arange: from ", start, " to ", stop, " by 0 is not a finite number of steps");
+  // Distances may be as large as 2⁶⁴ − 1, which unsigned numbers hold.
+  const auto first = static_cast<std::uint64_t>(start), end = static_cast<std::uint64_t>(stop),
+             by = static_cast<std::uint64_t>(step);
+  const bool rises = step > 0, is_empty = rises ? stop <= start : stop >= start;
+  const std::uint64_t distance = rises ? end - first : first - end, length = rises ? by : 0 - by;
+  const std::uint64_t n = is_empty ? 0 : (distance - 1) / length + 1;
+  require<MemoryError>(n < std::uint64_t{1} << 47, "arange: ", n, " elements from ", start, " to ",
+                       stop, " are more than any machine's memory");
+  return fill_with({static_cast<std::int64_t>(n)}, Dtype::i64, [=](std::int64_t i) {
+    return static_cast<std::int64_t>(first + static_cast<std::uint64_t>(i) * by);
+  });
 }
 
 Tensor arange(std::int64_t stop) {
@@ -122,7 +137,7 @@ Tensor randperm(std::int64_t n) {
   return y;
 }
 
-Tensor tensor(double value, Dtype dtype) { return full({}, value, dtype); }
+Tensor tensor(Scalar value, Dtype dtype) { return full({}, value, dtype); }
 
 Tensor tensor(std::initializer_list<double> values, Dtype dtype) {
   return kernel::convert(tensor(std::span(values.begin(), values.size()), {std::ssize(values)}),

@@ -17,7 +17,7 @@ namespace gradus {
 // Without a dtype, tensors are made of default_dtype().
 Tensor zeros(const Shape& shape, Dtype dtype = default_dtype());
 Tensor ones(const Shape& shape, Dtype dtype = default_dtype());
-Tensor full(const Shape& shape, double value, Dtype dtype = default_dtype());
+Tensor full(const Shape& shape, Scalar value, Dtype dtype = default_dtype());
 Tensor eye(std::int64_t n, Dtype dtype = default_dtype());
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
@@ -26,10 +26,11 @@ Tensor randn_like(const Tensor& x);  // f32 or f64
 /// start, start + step, … below stop (above it for step < 0). ValueError for step 0.
 Tensor arange(double start, double stop, double step = 1, Dtype dtype = default_dtype());
 Tensor arange(std::int64_t stop);  // 0 … stop − 1, i64: positions
+Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step);  // of whole numbers
 template <std::integral A, std::integral B, std::integral C = int>
-Tensor arange(A start, B stop, C step = 1) {  // of whole numbers: i64
-  return arange(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step),
-                Dtype::i64);
+Tensor arange(A start, B stop, C step = 1) {  // arange_i64
+  return arange_i64(static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop),
+                    static_cast<std::int64_t>(step));
 }
 /// n values from first to last, both included.
 Tensor linspace(double first, double last, std::int64_t n, Dtype dtype = default_dtype());
@@ -41,7 +42,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape);  // i64
 Tensor randperm(std::int64_t n);  // 0 … n − 1 in random order, i64
 
 /// tensor(3.0), tensor({1, 2}), tensor({{1, 2}, {3, 4}}), and one deeper; rows are equally long.
-Tensor tensor(double value, Dtype dtype = default_dtype());
+Tensor tensor(Scalar value, Dtype dtype = default_dtype());
 Tensor tensor(std::initializer_list<double> values, Dtype dtype = default_dtype());
 Tensor tensor(std::initializer_list<std::initializer_list<double>> rows,
               Dtype dtype = default_dtype());

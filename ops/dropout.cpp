@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "gradus/base/parallel.h"
 #include "gradus/base/simd.h"
@@ -69,7 +70,8 @@ struct Dropout final : Op {
   const char* name() const override { return "dropout"; }
 
   Tensor forward(const Tensor& x) {
-    Tensor y = in_place ? reuse_or_empty(x) : Tensor::empty_like(x);
+    const bool gives_up_x = std::exchange(in_place, false);  // this once: see Node::run_again
+    Tensor y = gives_up_x ? reuse_or_empty(x) : Tensor::empty_like(x);
     drop_into(y, mask, kernel::contiguous(x));
     return y;
   }

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <functional>
+#include <limits>
 
 #include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
@@ -83,9 +85,9 @@ namespace op {
 template <class Relation>
 struct Compare final : Op {
   const char* label;
-  double number;
+  Scalar number;
 
-  explicit Compare(const char* label, double number = 0) : label(label), number(number) {}
+  explicit Compare(const char* label, Scalar number = 0) : label(label), number(number) {}
   const char* name() const override { return label; }
 
   Tensor forward(const Tensor& a, const Tensor& b) {
@@ -99,12 +101,30 @@ struct Compare final : Op {
     check_defined(name(), x);
     Tensor y = Tensor::empty(x.shape(), Dtype::bool_);
     dispatch_number(name(), x.dtype(), [&]<class T>() {
-      // A number takes the tensor's dtype, but integers are compared with 2.5 itself.
-      using Common = std::conditional_t<std::is_same_v<T, float>, float, double>;
-      const auto c = static_cast<Common>(number);
-      map_into<T, bool>(y, x, [c](auto v) { return Relation{}(static_cast<Common>(v), c); });
+      if constexpr (std::is_same_v<T, std::int64_t>)
+        compare_integers(y, x);
+      else  // the number takes the tensor's dtype
+        compare<T>(y, x, static_cast<T>(number.real()));
     });
     return y;
+  }
+
+ private:
+  /// With 2.5 itself, and with each integer exactly.
+  void compare_integers(Tensor& y, const Tensor& x) const {
+    const double c = number.real();
+    const bool in_range = c >= -0x1p63 && c < 0x1p63;
+    if (number.is_integer())
+      compare<std::int64_t>(y, x, number.integer());
+    else if (in_range && c == std::trunc(c))
+      compare<std::int64_t>(y, x, static_cast<std::int64_t>(c));
+    else  // a fraction, which is below 2⁵³, or beyond all integers: as doubles they keep the order
+      compare<std::int64_t>(y, x, in_range ? c : c * std::numeric_limits<double>::infinity());
+  }
+
+  template <class T, class C>
+  static void compare(Tensor& y, const Tensor& x, C c) {
+    map_into<T, bool>(y, x, [c](auto v) { return Relation{}(static_cast<C>(v), c); });
   }
 };
 
@@ -220,9 +240,9 @@ struct Where final : Op {
 
 struct MaskedFill final : Op {
   Saved mask;
-  double value;
+  Scalar value;
 
-  explicit MaskedFill(double value) : value(value) {}
+  explicit MaskedFill(Scalar value) : value(value) {}
   const char* name() const override { return "masked_fill"; }
 
   Tensor forward(const Tensor& x, const Tensor& m) {
@@ -245,7 +265,7 @@ Tensor compare(const char* name, const Tensor& a, const Tensor& b) {
 }
 
 template <class Relation>
-Tensor compare(const char* name, const Tensor& a, double b) {
+Tensor compare(const char* name, const Tensor& a, Scalar b) {
   return gradus::apply(op::Compare<Relation>(name, b), a);
 }
 
@@ -283,16 +303,16 @@ Tensor greater(const Tensor& a, const Tensor& b) {
 Tensor greater_equal(const Tensor& a, const Tensor& b) {
   return compare<std::greater_equal<>>("greater_equal", a, b);
 }
-Tensor equal(const Tensor& a, double b) { return compare<std::equal_to<>>("equal", a, b); }
-Tensor not_equal(const Tensor& a, double b) {
+Tensor equal(const Tensor& a, Scalar b) { return compare<std::equal_to<>>("equal", a, b); }
+Tensor not_equal(const Tensor& a, Scalar b) {
   return compare<std::not_equal_to<>>("not_equal", a, b);
 }
-Tensor less(const Tensor& a, double b) { return compare<std::less<>>("less", a, b); }
-Tensor less_equal(const Tensor& a, double b) {
+Tensor less(const Tensor& a, Scalar b) { return compare<std::less<>>("less", a, b); }
+Tensor less_equal(const Tensor& a, Scalar b) {
   return compare<std::less_equal<>>("less_equal", a, b);
 }
-Tensor greater(const Tensor& a, double b) { return compare<std::greater<>>("greater", a, b); }
-Tensor greater_equal(const Tensor& a, double b) {
+Tensor greater(const Tensor& a, Scalar b) { return compare<std::greater<>>("greater", a, b); }
+Tensor greater_equal(const Tensor& a, Scalar b) {
   return compare<std::greater_equal<>>("greater_equal", a, b);
 }
 
@@ -308,7 +328,7 @@ bool any(const Tensor& x) { return contains("any", x, true); }
 Tensor all(const Tensor& x, int axis, bool keepdim) { return quantify(true, x, axis, keepdim); }
 Tensor any(const Tensor& x, int axis, bool keepdim) { return quantify(false, x, axis, keepdim); }
 
-Tensor where(const Tensor& condition, const Tensor& a, double b) {
+Tensor where(const Tensor& condition, const Tensor& a, Scalar b) {
   return where(condition, a, full({}, b, a.dtype()));
 }
 
@@ -318,7 +338,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return apply(op::Where{}, condition, a, b);
 }
 
-Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value) {
   check_defined("masked_fill", x);
   check_bool("masked_fill", mask);
   require<ShapeError>(broadcast_shapes("masked_fill", x.shape(), mask.shape()) == x.shape(),

@@ -87,7 +87,7 @@ inline Tensor Tensor::clamp(double low, double high) const {
 }
 inline Tensor Tensor::softmax(int axis) const { return gradus::softmax(*this, axis); }
 inline Tensor Tensor::log_softmax(int axis) const { return gradus::log_softmax(*this, axis); }
-inline Tensor Tensor::masked_fill(const Tensor& mask, double value) const {
+inline Tensor Tensor::masked_fill(const Tensor& mask, Scalar value) const {
   return gradus::masked_fill(*this, mask, value);
 }
 inline Tensor Tensor::index_select(int axis, const Tensor& index) const {

@@ -34,7 +34,7 @@ Recorder::Recorder(TraceOptions options)
   error_heard = tell_innermost;
 }
 
-Recorder::~Recorder() { innermost = outer_; }
+Recorder::~Recorder() { unlink(innermost, this, &Recorder::outer_); }
 
 void Recorder::labels(const std::string& axis, std::vector<std::string> names) {
   tape_.labels[axis] = std::move(names);
@@ -110,7 +110,7 @@ void Recorder::scope_begin(const Scope& scope) {
   modules_.push_back(tape_.layer = at->second);
 }
 
-void Recorder::scope_end(const Scope&) {
+void Recorder::scope_end(const Scope&) noexcept {
   if (skips() || modules_.empty()) return;
   modules_.pop_back();
   tape_.layer = module();

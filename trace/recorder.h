@@ -27,7 +27,7 @@ class Recorder : public Observer {
   void op_begin(const Op& op, std::span<const Tensor* const> inputs) override;
   void op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
   void scope_begin(const Scope& scope) override;
-  void scope_end(const Scope& scope) override;
+  void scope_end(const Scope& scope) noexcept override;
   void saved(const Tensor& x) override;
   void walk_begin(std::span<const Tensor> outputs, bool create_graph) override;
   void seeded(const Node& output, const Tensor& dy) override;

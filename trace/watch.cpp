@@ -7,7 +7,7 @@
 namespace gradus::trace {
 namespace {
 
-thread_local const Watch* innermost = nullptr;
+thread_local Watch* innermost = nullptr;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ Watch::Watch() : outer_watch_(innermost), scope_(*this) { innermost = this; }
 
 std::string Watch::Layer::text() const { return path.empty() ? model : model + " " + path; }
 
-Watch::~Watch() { innermost = outer_watch_; }
+Watch::~Watch() { unlink(innermost, this, &Watch::outer_watch_); }
 
 const Watch* Watch::current() { return innermost; }
 
@@ -79,7 +79,7 @@ void Watch::scope_begin(const Scope& scope) {
   if (!thread_state.parallel) path_.push_back(index_of(scope));
 }
 
-void Watch::scope_end(const Scope&) {
+void Watch::scope_end(const Scope&) noexcept {
   if (!thread_state.parallel && !path_.empty()) path_.pop_back();
 }
 

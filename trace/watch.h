@@ -21,8 +21,8 @@ namespace gradus::trace {
 ///   const Tensor loss = model.loss(x, y);
 ///   std::cout << explain(loss, model) << why(loss, model);
 ///
-/// Costs a pass over each result and some 300 bytes an operation. Watches are left in the reverse
-/// order of their making; operations inside a parallel_for are not noted.
+/// Costs a pass over each result and some 300 bytes an operation. Operations inside a parallel_for
+/// are not noted.
 class Watch final : public Observer {
  public:
   [[nodiscard]] Watch();
@@ -63,7 +63,7 @@ class Watch final : public Observer {
 
   void op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
   void scope_begin(const Scope& scope) override;
-  void scope_end(const Scope& scope) override;
+  void scope_end(const Scope& scope) noexcept override;
 
  private:
   struct Maker {         // of what a storage holds
@@ -81,7 +81,7 @@ class Watch final : public Observer {
   std::vector<Layer> layers_{{}};
   std::map<Layer, std::size_t> layer_index_;
   std::vector<std::size_t> path_;  // of the scopes that are open, innermost last
-  const Watch* outer_watch_;
+  Watch* outer_watch_;
   ObserverScope scope_;
 };
 

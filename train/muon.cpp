@@ -1,11 +1,14 @@
-// A matrix is updated as a whole, by one thread; the others by AdamW's kernel, in pieces.
+// A matrix is updated as a whole, by one thread; the others by AdamW's kernel, in pieces. The
+// directions of all matrices are computed first, so that nothing is written where memory runs out.
 #include "gradus/train/muon.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "gradus/base/simd.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/train/groups.h"
@@ -16,6 +19,21 @@ namespace {
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 constexpr int kIterations = 5;
 constexpr double kEps = 1e-7;  // Jordan's: a gradient of 0 stays 0
+
+struct MuonConstants {
+  double momentum, scale, keep, step_size;
+};
+
+template <class T>
+GRADUS_INLINE void muon_kernel(T* p, const T* g, const T* direction, T* buffer, std::int64_t n,
+                               MuonConstants c) {
+  const T momentum = static_cast<T>(c.momentum), scale = static_cast<T>(c.scale);
+  const T keep = static_cast<T>(c.keep), size = static_cast<T>(c.step_size);
+  for (std::int64_t i = 0; i < n; ++i) {
+    buffer[i] = buffer[i] * momentum + g[i] * scale;
+    p[i] = p[i] * keep - direction[i] * size;
+  }
+}
 
 std::vector<Group> two_groups(Group matrices, Group others, const MuonOptions& options) {
   if (others.lr < 0) others.lr = options.adam.lr;
@@ -49,23 +67,27 @@ Muon::Muon(Group matrices, Group others, const MuonOptions& options)
           " is not in [0, 1)");
 }
 
-void Muon::update(const Piece& piece) const {
-  if (takes_whole(*piece.group))
-    update_matrix(piece);
-  else
-    adam_step(piece, options_.adam, true);
+void Muon::prepare(Piece& piece) const {
+  if (!takes_whole(*piece.group)) return;
+  const double mu = options_.momentum;
+  const Tensor gradient = piece.gradient * (piece.scale * (1 - mu));
+  const Tensor buffer = piece.slots[0] * mu + gradient;
+  piece.direction = newton_schulz(options_.nesterov ? gradient + buffer * mu : buffer).contiguous();
 }
 
-void Muon::update_matrix(const Piece& piece) const {
-  const double mu = options_.momentum, lr = piece.learning_rate;
-  const Tensor gradient = piece.gradient * (piece.scale * (1 - mu));
+void Muon::update(const Piece& piece) const {
+  if (!takes_whole(*piece.group)) return adam_step(piece, options_.adam, true);
   Tensor buffer = piece.slots[0], parameter = piece.parameter;
-  buffer.copy_(buffer * mu + gradient);
-  const Tensor direction = newton_schulz(options_.nesterov ? gradient + buffer * mu : buffer);
   const auto rows = static_cast<double>(parameter.size(0)),
              columns = static_cast<double>(parameter.size(1));
-  parameter.copy_(parameter * (1 - lr * piece.group->weight_decay) -
-                  direction * (lr * std::sqrt(std::max(1.0, rows / columns))));
+  const MuonConstants constants{options_.momentum, piece.scale * (1 - options_.momentum),
+                                1 - piece.learning_rate * piece.group->weight_decay,
+                                piece.learning_rate * std::sqrt(std::max(1.0, rows / columns))};
+  dispatch_float("Muon", parameter.dtype(), [&]<class T>() {
+    simd::run<muon_kernel<T>>(parameter.mutable_data<T>(), piece.gradient.data<T>(),
+                              piece.direction.data<T>(), buffer.mutable_data<T>(),
+                              parameter.numel(), constants);
+  });
 }
 
 MuonGroups muon_groups(const std::vector<nn::NamedTensor>& parameters,

@@ -23,8 +23,8 @@ class Muon : public Optimizer {
   Muon(Group matrices, Group others, const MuonOptions& options = {});
 
  private:
+  void prepare(Piece& piece) const override;
   void update(const Piece& piece) const override;
-  void update_matrix(const Piece& piece) const;
   bool takes_whole(const Group& group) const override { return &group == &groups().front(); }
   MuonOptions options_;
 };

@@ -80,6 +80,11 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
   trace::start_if_asked(true);  // GRADUS_TRACE=FILE.html
 }
 
+Optimizer::~Optimizer() {
+  for (Slot& slot : slots_)
+    if (slot.hook) slot.hook->remove();
+}
+
 bool Optimizer::reached(const Slot& slot, const FlatGradient* flat) const {
   if (flat) return flat->reached[static_cast<std::size_t>(&slot - slots_.data())] != 0;
   return slot.parameter.grad().defined();
@@ -202,9 +207,10 @@ double Optimizer::step(const StepOptions& options) {
   const double scale =
       options.clip_norm > 0 ? std::min(1.0, options.clip_norm / (norm + 1e-6)) : 1.0;
 
-  ++steps_;
+  prepare_all(work, options.factor, scale);
   for (const Slot& slot : slots_) tell(&Observer::update_begin, slot, options.factor);
-  update_all(work, options.factor, scale);
+  ++steps_;
+  update_all(work);
   for (const Slot& slot : slots_) tell(&Observer::update_end, slot, options.factor);
   Observers::tell([&](Observer& o) { o.step_end(steps_); });
   return norm;
@@ -219,12 +225,18 @@ void Optimizer::tell(void (Observer::*event)(const Update&), const Slot& slot,
   });
 }
 
-void Optimizer::update_all(std::vector<Piece>& work, double factor, double scale) const {
+void Optimizer::prepare_all(std::vector<Piece>& work, double factor, double scale) const {
   for (Piece& piece : work) {
     piece.learning_rate = piece.group->lr * factor;
     piece.scale = scale;
-    piece.parameter.storage()->written(SourceLocation::current());
   }
+  parallel_for(std::ssize(work), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) prepare(work[static_cast<std::size_t>(i)]);
+  });
+}
+
+void Optimizer::update_all(std::vector<Piece>& work) const {
+  for (Piece& piece : work) piece.parameter.storage()->written(SourceLocation::current());
   parallel_for(std::ssize(work), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) update(work[static_cast<std::size_t>(i)]);
   });
@@ -232,25 +244,27 @@ void Optimizer::update_all(std::vector<Piece>& work, double factor, double scale
 
 void Optimizer::step_in_backward(double factor) {
   require<GraphError>(!transport_, "step_in_backward: not after shard()");
+  for (Slot& slot : slots_)  // slots_ never grows
+    if (!slot.hook && slot.parameter.requires_grad())
+      slot.hook = slot.parameter.register_post_accumulate_hook(
+          [this, &slot](Tensor&) { update_in_backward(slot); });
   ++steps_;
-  const bool first = !in_backward_;
-  if (first) in_backward_ = std::make_shared<double>();
-  *in_backward_ = factor;
+  factor_in_backward_ = factor;
   for (Slot& slot : slots_) slot.due = true;
-  if (!first) return;        // equivalent: hooks that find nothing due
-  for (Slot& slot : slots_)  // hooks outlive optimisers; slots_ never grows
-    slot.parameter.register_post_accumulate_hook(
-        [this, &slot, alive = std::weak_ptr(in_backward_)](Tensor&) {
-          const std::shared_ptr<double> factor_now = alive.lock();
-          if (!factor_now || !slot.due) return;
-          const NoGrad off;
-          std::vector<Piece> work = pieces_of(slot, nullptr);
-          tell(&Observer::update_begin, slot, *factor_now);
-          update_all(work, *factor_now, 1);
-          tell(&Observer::update_end, slot, *factor_now);
-          slot.parameter.set_grad({});
-          slot.due = false;
-        });
+}
+
+/// Nothing throws between the first write and the end, so that a parameter is updated completely
+/// or not at all.
+void Optimizer::update_in_backward(Slot& slot) {
+  if (!slot.due) return;
+  const NoGrad off;
+  std::vector<Piece> work = pieces_of(slot, nullptr);
+  prepare_all(work, factor_in_backward_, 1);
+  tell(&Observer::update_begin, slot, factor_in_backward_);
+  update_all(work);
+  slot.due = false;
+  tell(&Observer::update_end, slot, factor_in_backward_);
+  slot.parameter.set_grad({});
 }
 
 void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit) {
@@ -284,7 +298,7 @@ static Tensor fitting(const char* what, const nn::StateDict& given, const std::s
 
 nn::StateDict Optimizer::state_dict() const {
   std::map<std::string, Tensor> out;
-  out["step"] = full({}, static_cast<double>(steps_), Dtype::i64);
+  out["step"] = full({}, steps_, Dtype::i64);
   for (const Slot& slot : slots_)
     for (std::size_t k = 0; k < slot.tensors.size(); ++k)
       out[(*slot.names)[k] + "." + slot.name] = whole(slot, slot.tensors[k]);
@@ -306,7 +320,7 @@ void Optimizer::load_state_dict(const nn::StateDict& given) {
     require<ShapeError>(known.contains(name), "optimiser state: ", name,
                         " is not of this optimiser");
   for (auto& [from, to] : copies) to.copy_(from);
-  steps_ = static_cast<std::int64_t>(step.item());
+  steps_ = step.item<std::int64_t>();
 }
 
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {

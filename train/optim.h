@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,17 +53,20 @@ struct AdamWOptions {
 /// model.to(dtype) and loading; step() refuses parameters that a module has replaced since.
 class Optimizer {
  public:
-  virtual ~Optimizer() = default;
+  virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
   /// One update of every parameter that wants a gradient and has one; returns the global norm
-  /// √ Σ g² before clipping. GraphError when no parameter has a gradient. The first step says on
-  /// stderr, in one line, which parameters have none although others do.
+  /// √ Σ g² before clipping. GraphError when no parameter has a gradient. If it throws (MemoryError),
+  /// everything is as before. The first step says on stderr, in one line, which parameters have no
+  /// gradient although others do.
   double step(const StepOptions& options = {});
-  /// In place of step(), before backward(): which then updates each parameter as soon as its
-  /// gradient is complete, and forgets that, so that few gradients exist at a time. `factor` as in
-  /// StepOptions; the global norm, and so clipping by it, is not known then.
+  /// Call it before backward() instead of step() after it. Each parameter is updated, and its
+  /// gradient freed, as soon as backward has completed the gradient, so that few gradients exist at
+  /// a time. `factor` as in StepOptions; the global norm, and so clipping by it, is not known then.
+  /// If backward throws, each parameter has been updated completely or not at all. Those that have
+  /// not wait for the next backward.
   void step_in_backward(double factor = 1);
   void zero_grad();  // forgets all gradients
 
@@ -105,8 +108,12 @@ class Optimizer {
     std::int64_t chunk;         // the first of those that the norm is summed in
     double learning_rate = 0;   // times the step's factor
     double scale = 1;           // of the gradient: clipping
+    Tensor direction = {};      // from prepare()
   };
-  virtual void update(const Piece& piece) const = 0;
+  /// Computes what update() needs and cannot compute without memory, into piece.direction. Writes
+  /// to nothing else: it may throw.
+  virtual void prepare(Piece&) const {}
+  virtual void update(const Piece& piece) const = 0;  // allocates nothing
   static void check_betas(const char* name, const std::array<double, 2>& betas);  // ValueError
   void adam_step(const Piece& piece, const AdamOptions& options, bool decoupled) const;
   virtual bool takes_whole(const Group&) const { return false; }  // parameters, in one piece
@@ -122,13 +129,16 @@ class Optimizer {
     std::vector<Tensor> tensors;            // of [begin, end)
     std::int64_t offset, chunk;             // of the first number among all; of the first chunk
     std::int64_t begin, end;                // this process's part of the parameter
-    bool due = false;                       // step_in_backward() waits for its gradient
+    std::optional<HookHandle> hook = {};    // step_in_backward()'s
+    bool due = false;                       // it waits for a gradient
   };
   std::vector<Piece> pieces(const FlatGradient* flat) const;
   std::vector<Piece> pieces_of(const Slot& slot, const FlatGradient* flat) const;
   std::int64_t piece_size(const Slot& slot) const;
   double squared_norm(const std::vector<Piece>& work) const;
-  void update_all(std::vector<Piece>& work, double factor, double scale) const;
+  void prepare_all(std::vector<Piece>& work, double factor, double scale) const;
+  void update_all(std::vector<Piece>& work) const;
+  void update_in_backward(Slot& slot);
   bool reached(const Slot& slot, const FlatGradient* flat) const;
   std::vector<const Slot*> unreached_slots(const FlatGradient* flat) const;
   void note_unreached(const FlatGradient* flat) const;
@@ -145,7 +155,7 @@ class Optimizer {
   std::vector<Slot> slots_;
   distributed::Transport* transport_ = nullptr;  // null: shard() was not called
   std::vector<std::int64_t> cuts_;
-  std::shared_ptr<double> in_backward_;  // the factor; dies with this optimiser
+  double factor_in_backward_ = 1;
 };
 
 struct SGDOptions {

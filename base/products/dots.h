@@ -61,7 +61,6 @@ GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const RowsOf<T>& x, const Ro
   const auto scale = [&](std::int64_t j, std::int64_t p) {
     return scaled ? y.scales[j * y.scales_stride + p / kScaled] : 1;
   };
-  // equivalent: what is fetched is a matter of time
   const auto* ahead = reinterpret_cast<const char*>(y.data) + kAhead;
   const std::int64_t whole = k / P::lanes * P::lanes;
   typename P::Vector sums[few][many] = {}, left[few], right;
@@ -74,7 +73,6 @@ GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const RowsOf<T>& x, const Ro
 #pragma GCC unroll 8
       for (int j = 0; j < many; ++j) {
         read_vector(right, y.data + j * y.stride + p);
-        // equivalent: the same
         if (many == 8 && j * P::lanes * std::int64_t{sizeof(S)} % 64 == 0)
           __builtin_prefetch(ahead + (p * many + j * P::lanes) * std::int64_t{sizeof(S)}, 0, 2);
 #pragma GCC unroll 4

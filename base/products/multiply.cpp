@@ -49,7 +49,6 @@ void check_sizes(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<cons
 template <class T>
 void serial(const Choice& choice, Form form, const Matrix<T>& c, const Matrix<const T>& a,
             const Matrix<const T>& b, const Options<T>& options) {
-  // equivalent: each gives these numbers, some sooner
   if (choice.backend == Backend::plain || a.columns == 0)
     plain_product(c, a, b, options);
   else if (choice.backend == Backend::library)
@@ -77,16 +76,13 @@ void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<
   check_sizes(c, a, b, options.residual);
   if (c.rows == 0 || c.columns == 0) return;
   const Form form = form_of(c, a, b);
-  // equivalent: what is split is a matter of time
   const double flop = 2.0 * double(c.rows) * double(c.columns) * double(a.columns),
                least = std::min(c.rows, c.columns) == 1 ? kSplitVector : kSplit;
-  // equivalent: the same
   if (options.threads == Threads::one || thread_state.parallel || num_threads() == 1 ||
       flop < least)
     return serial(choice, form, c, a, b, options);
-  const bool by_rows = c.rows >= c.columns;  // equivalent: either is split
+  const bool by_rows = c.rows >= c.columns;
   const std::int64_t longer = std::max(c.rows, c.columns), threads = num_threads();
-  // equivalent: larger or smaller slabs
   const std::int64_t even = (longer + threads - 1) / threads,
                      slab = (even + kSlabUnit - 1) / kSlabUnit * kSlabUnit;
   parallel_for(longer, slab, [&](std::int64_t begin, std::int64_t end) {

@@ -55,7 +55,6 @@ inline Float16 to_float16(float x) {
   const auto magnitude = std::bit_cast<float>(bits);
   if (std::isnan(x)) return with_sign(0x7E00u);
   // Half-way to what would come next.
-  // equivalent: what is just above becomes ∞ below, too
   if (magnitude >= 65520.0f) return with_sign(0x7C00u);
   if (magnitude < 0x1p-14f)  // subnormal: a multiple of 2⁻²⁴
     return with_sign(static_cast<std::uint32_t>(std::nearbyint(magnitude * 0x1p24f)));
@@ -76,7 +75,7 @@ GRADUS_ALWAYS_INLINE void read_vector(V& to, const S* from) {
   if constexpr (std::is_same_v<S, float> || std::is_same_v<S, double>) {
     std::memcpy(&to, from, sizeof to);
   } else {
-    to = V{};  // equivalent: each lane is set
+    to = V{};
     for (std::size_t i = 0; i < sizeof(V) / sizeof(float); ++i) to[i] = widen(from[i]);
   }
 }

@@ -1,5 +1,7 @@
 #include "gradus/base/products/own.h"
 
+#include <optional>
+
 #include "gradus/base/memory.h"
 #include "gradus/base/products/dots.h"
 #include "gradus/base/products/tile.h"
@@ -35,7 +37,7 @@ GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left
     return;
   }
   for (std::int64_t p = 0; p < a.columns; ++p)
-    if (left >= P::whole_rows)  // equivalent: a copy of known length takes less time
+    if (left >= P::whole_rows)  // Faster: the compiler knows the length.
       std::memcpy(to + p * P::whole_rows, a.data + p * a.stride, P::whole_rows * sizeof(T));
     else
       copy_numbers<Set>(a.data + p * a.stride, a.rows, to + p * P::whole_rows);
@@ -46,12 +48,11 @@ GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left
 template <class T>
 GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::int64_t stride) {
   constexpr std::int64_t kBlock = kernel::kBlock, line = 64 / sizeof(T);
-  const std::int64_t whole = b.rows - b.rows % kBlock;  // equivalent: fewer blocks, more alone
+  const std::int64_t whole = b.rows - b.rows % kBlock;
   for (std::int64_t j = 0; j < b.columns; j += kBlock) {
     const T* x = b.data + j * b.stride;
     const bool block = j + kBlock <= b.columns;
     for (std::int64_t p = 0; p < whole && block; p += kBlock) {
-      // equivalent: what is fetched is a matter of time
       if (p % line == 0)
         for (int r = 0; r < kBlock; ++r) __builtin_prefetch(x + (kFetched + r) * b.stride + p);
       kernel::transpose_block(x + p, b.stride, to + p * stride + j, stride);
@@ -66,11 +67,11 @@ GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
   using P = Tile<Set, T>;
-  // equivalent: sums of columns that B does not have are thrown away; zeros keep them fast
+  // Tiles sum these columns too, and drop the sums: zeros are fast to compute with.
   if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
   if (b.transposed)
     pack_transposed(b, to, P::columns);
-  else if (b.columns < P::columns)  // equivalent: copies of known length take less time
+  else if (b.columns < P::columns)  // The last way is faster: the compiler knows the length.
     kernel::copy_rows(b.data, b.stride, b.rows, b.columns, to, P::columns);
   else
     for (std::int64_t p = 0; p < b.rows; ++p)
@@ -112,7 +113,7 @@ GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const Terms<T>& str
   alignas(64) T edge[P::rows * P::columns];
   for (std::int64_t j = 0, panel = 0; j < c.columns; j += P::columns, ++panel) {
     const std::int64_t columns = std::min(P::columns, c.columns - j);
-    // equivalent: others go through `edge`, which takes longer
+    // Others go through `edge`, which takes longer.
     const bool whole = columns == P::columns || columns == P::lanes;
     T* to = c.at(0, j);
     Terms<T> terms = strip;
@@ -122,7 +123,7 @@ GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const Terms<T>& str
     multiply_rows<Set, transposed_a, static_cast<int>(P::rows)>(
         c.rows, columns, terms, whole ? to : edge, whole ? c.stride : P::columns,
         whole ? here : sums_alone, next);
-    next.line += next.tile;  // equivalent: fetched at another time
+    next.line += next.tile;
     for (std::int64_t i = 0; !whole && i < c.rows; ++i)
       for (std::int64_t l = 0; l < columns; ++l)
         finish_one(c, i, j + l, edge[i * P::columns + l], finish);
@@ -141,9 +142,7 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
     copy_strip<Set>(a.row_range(i, i + rows), c.rows - i, strip);
     // While this strip is multiplied most of the next one is fetched: a row of it a tile, or the
     // lines where its columns end.
-    // equivalent: what is fetched is a matter of time
     Ahead<T> next{a.at(i + rows, 0), P::fetch_interval, a.stride};
-    // equivalent: what is fetched is a matter of time
     if (transposed_a)
       next = {a.at(i + 2 * rows - 1, 0), a.stride, P::depth / P::fetch_interval * a.stride};
     const Terms<T> terms{strip, nullptr, 0, a.columns};
@@ -155,15 +154,17 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
 template <class T>
 class Space {
  public:
-  explicit Space(std::int64_t n) : far_(n > kNear ? n : 0), data(n > kNear ? far_.data : near_) {}
+  explicit Space(std::int64_t n) {
+    if (n > kNear) data = far_.emplace(n).data;
+  }
 
  private:
   static constexpr std::int64_t kNear = 32768 / sizeof(T);
   alignas(64) T near_[kNear];
-  memory::Scratch<T> far_;
+  std::optional<memory::Scratch<T>> far_;
 
  public:
-  T* data;
+  T* data = near_;
 };
 
 /// Some columns of B, as tiles will read them: where they lie, if that is cheaper than packing.
@@ -184,12 +185,9 @@ template <class Set, class T>
 GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
                                 const Matrix<const T>& b, const Options<T>& options) {
   using P = Tile<Set, T>;
-  // equivalent: a sum in more parts, more space, and B packed or not, are matters of time
   const std::int64_t k = a.columns, parts = (k + P::depth - 1) / P::depth,
                      depth = (k + parts - 1) / parts;
-  // equivalent: B is packed or not
   const bool in_place = !b.transposed && c.rows <= kFewStrips * P::rows;
-  // equivalent: more space
   const std::int64_t panels = (std::min(c.columns, P::panel_columns) + P::columns - 1) / P::columns;
   const Space<T> packed(depth * P::columns * (in_place ? 1 : panels));
   for (std::int64_t j = 0; j < c.columns; j += P::panel_columns)
@@ -226,15 +224,15 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
     finish_one(c, i, j, options.alpha * sum, finish);
   };
   const std::int64_t k = a.columns;
-  if (form == Form::few_rows) {                           // equivalent: which way is faster
-    const Space<T> space(a.transposed ? c.rows * k : 0);  // equivalent: more space
+  if (form == Form::few_rows) {
+    const Space<T> space(a.transposed ? c.rows * k : 0);
     dots<Set>(k, rows_of(a, space.data), RowsOf<T>{b.data, c.columns, b.stride}, write);
-  } else if (form == Form::few_columns) {                    // equivalent: the same
-    const Space<T> space(b.transposed ? 0 : c.columns * k);  // equivalent: more space
+  } else if (form == Form::few_columns) {
+    const Space<T> space(b.transposed ? 0 : c.columns * k);
     dots<Set>(k, rows_of(b.transpose(), space.data), RowsOf<T>{a.data, c.rows, a.stride},
               [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
-  } else if (c.columns == 1 && c.stride == 1 &&  // equivalent: tiles of C itself take longer
-             options.bias == nullptr && options.residual.stride <= 1) {
+  } else if (c.columns == 1 && c.stride == 1 && options.bias == nullptr &&
+             options.residual.stride <= 1) {
     // A column whose elements lie side by side, as the residual's do, is a row: rows of A are then
     // read as they lie.
     tiles<Set>(Matrix<T>(c.data, 1, c.rows), b.transpose(), a.transpose(), options);
@@ -264,7 +262,6 @@ GRADUS_TARGET_AVX512 void avx512_product(Form form, const Matrix<T>& c, const Ma
 
 }  // namespace
 
-// equivalent: which way is faster
 template <class T>
 Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b) {
   if (b.transposed && c.rows <= kFewRows) return Form::few_rows;
@@ -275,9 +272,7 @@ template <class T>
 void own_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
                  const Matrix<const T>& b, const Options<T>& options) {
 #if GRADUS_HAS_LEVELS
-  // equivalent: narrower vectors take longer
   if (level == simd::Level::avx512) return avx512_product(form, c, a, b, options);
-  // equivalent: narrower vectors take longer
   if (level == simd::Level::avx2) return avx2_product(form, c, a, b, options);
 #endif
   baseline_product(form, c, a, b, options);

@@ -129,11 +129,9 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
                       "PackedMatrix: y [", y.rows, ", ", y.columns, "] cannot be x [", x.rows, ", ",
                       x.columns, "] times a packed [", rows_, ", ", columns_, "] transposed");
   require(!x.transposed && !y.transposed, "PackedMatrix: x and y lie by rows: transpose first");
-  if (y.rows == 0 || y.columns == 0) return;  // equivalent: loops over nothing do the same
-  const bool few = x.rows <= kFewRows;        // equivalent: which way is faster
-  // equivalent: larger or smaller chunks
+  if (y.rows == 0 || y.columns == 0) return;
+  const bool few = x.rows <= kFewRows;
   const double flop = 2.0 * double(x.rows) * double(rows_) * double(columns_);
-  // equivalent: larger or smaller chunks
   const std::int64_t threads = num_threads(), share = (rows_ + threads - 1) / threads,
                      panel =
                          std::max<std::int64_t>(16, kPanel / std::max<std::int64_t>(1, columns_)),
@@ -142,7 +140,7 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
   parallel_for(rows_, chunk, [&](std::int64_t begin, std::int64_t end) {
     const Matrix<float> part = y.column_range(begin, end);
     const float* part_bias = bias != nullptr ? bias + begin : nullptr;
-    if (few)  // equivalent: which way is faster
+    if (few)
       return with_numbers(precision_, row(begin), [&]<class S>(const S* numbers) {
         const std::int64_t stride = row_bytes(precision_, columns_);
         const RowsOf<S> rows{numbers, end - begin, stride / std::int64_t{sizeof(S)},
@@ -150,10 +148,9 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
         simd::run_one<few_rows<Avx512, S>, few_rows<Avx2, S>, few_rows<Baseline, S>>(
             &part, &x, &rows, part_bias);
       });
-    const memory::Scratch<float> rows((end - begin) * columns_);  // equivalent: more space
+    const memory::Scratch<float> rows((end - begin) * columns_);
     for (std::int64_t i = begin; i < end; ++i) unpack_row(i, rows.data + (i - begin) * columns_);
     const Matrix<const float> unpacked(rows.data, end - begin, columns_);
-    // equivalent: what is unset is one thread, too
     products::multiply(part, x, unpacked.transpose(), {.bias = part_bias, .threads = Threads::one});
   });
 }

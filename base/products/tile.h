@@ -82,7 +82,6 @@ struct Terms {
 };
 
 /// Asks for the lines of C and of the residual that a tile ends in: they come while it is summed.
-// equivalent: what is fetched is a matter of time
 template <int rows, class T>
 GRADUS_ALWAYS_INLINE void fetch_tile(const T* c, std::int64_t stride, const Finish<T>& finish,
                                      std::int64_t columns) {
@@ -127,11 +126,11 @@ GRADUS_ALWAYS_INLINE void multiply_tile(const Terms<T>& terms, T* c, std::int64_
                                         const Finish<T>& finish, Ahead<T> next) {
   using P = Tile<Set, T>;
   typename P::Vector sums[rows][vectors] = {}, b[vectors];
-  fetch_tile<rows>(c, stride, finish, vectors * P::lanes);  // equivalent: a matter of time
+  fetch_tile<rows>(c, stride, finish, vectors * P::lanes);
   const T *pa = terms.a, *pb = terms.b;
   for (std::int64_t begin = 0; begin < terms.depth; begin += P::fetch_interval) {
     __builtin_prefetch(next.line, 0, 2);  // into the second level
-    next.line += next.step;               // equivalent: fetched at another time
+    next.line += next.step;
     const std::int64_t end = std::min(begin + P::fetch_interval, terms.depth);
     for (std::int64_t p = begin; p < end; ++p, pb += terms.b_stride) {
 #pragma GCC unroll 2

@@ -27,7 +27,7 @@ TEST_CASE("every type of error is an Error and a std::runtime_error") {
 }
 
 TEST_CASE("a message ends with the path of the layer that is running") {
-  const auto before = gradus::error_context;
+  const auto before = gradus::error_context.load();
   const auto wrong = [] { gradus::fail<gradus::ValueError>("p is 2"); };
   gradus::error_context = [] { return std::string("encoder.blocks.0"); };
   CHECK(message_of<gradus::Error>(wrong) == "p is 2 (in encoder.blocks.0)");

@@ -36,7 +36,7 @@ struct Recorder : Observer {
     note(str_cat("end ", op.name(), " ", y.shape(), y.requires_grad() ? " recorded" : ""));
   }
   void scope_begin(const Scope& scope) override { note("into '" + scope.path() + "'"); }
-  void scope_end(const Scope& scope) override { note("out of '" + scope.path() + "'"); }
+  void scope_end(const Scope& scope) noexcept override { note("out of '" + scope.path() + "'"); }
   void backward_begin(const Node& node, const Tensor& dy) override {
     note(str_cat("back ", node.name(), " ", dy.shape()));
   }

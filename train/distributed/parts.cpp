@@ -8,8 +8,9 @@
 namespace gradus::optim {
 
 void Optimizer::shard(distributed::Transport& transport) {
-  require<GraphError>(!transport_ && !in_backward_,
-                      "shard: once, and not after step_in_backward()");
+  const bool in_backward = std::any_of(slots_.begin(), slots_.end(),
+                                       [](const Slot& slot) { return slot.hook.has_value(); });
+  require<GraphError>(!transport_ && !in_backward, "shard: once, and not after step_in_backward()");
   transport_ = &transport;
   const std::int64_t all = slots_.back().offset + slots_.back().parameter.numel();
   cuts_ = {0};
