@@ -50,7 +50,6 @@ class VjpCheck {
     } catch (const Stop& stop) {
       report_.verdict = worse(report_.verdict, stop.verdict);
       if (!stop.note.empty())
-        // equivalent: what is unset is structure, too
         report_.add({.kind = Kind::structure, .verdict = stop.verdict, .note = stop.note});
     }
     report_.counts.add(subject_.counts());
@@ -240,7 +239,6 @@ class VjpCheck {
       const Slope& n = numeric.slopes[m][p];
       const double a = move.of(answers_[p][k]);
       Judgement result = judge(a, n, scale[probe.dense()], goal_.tolerance);
-      // equivalent: a pass is never the worst; it need not be described
       if (result.verdict == Verdict::pass) continue;
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
       if (!std::isfinite(a) && (numeric.blind(m) || (std::isinf(a) && !seen)))
