@@ -42,7 +42,7 @@ class VjpCheck {
       numeric_.resize(report_.inputs.size());
       for (std::size_t k = 0; k < report_.inputs.size(); ++k)
         if (report_.inputs[k].differentiable) compare(k);
-      if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_))
+      if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_, report_))
         add_other(report_, *tie);
       if (!probes_.empty()) side_effects().check_answer(answers_.back());
       if (report_.verdict == Verdict::fail) full_ ? name_causes() : look_at_all();
