@@ -1,4 +1,5 @@
 // Differences of functions of one number: at smooth points, kinks, edges, on hills, in noise.
+#include <algorithm>
 #include <numeric>
 
 #include "gradus/check/raw/differences.h"
@@ -158,6 +159,36 @@ TEST_CASE("differences: right derivatives pass and those that are 0.1 % off fail
       testing::passes(report_of(s, x, 1));
       testing::fails(report_of(s, x, 1.001));
     }
+}
+
+TEST_CASE("differences: no error of one part in a million escapes, at any scale", "[check][raw]") {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Options options;
+    options.seed = seed;
+    // 0.001 … 100, where a softmax saturates until all its derivatives are the rounding of 1.
+    const double scale = std::pow(10.0, static_cast<double>(seed % 6) - 3);
+    for (const Case& c : {softmax(2, 4, random_values(8, seed, scale)),
+                          layer_norm(2, 3, scale, seed), matmul(2, 1, 3, seed)}) {
+      CAPTURE(seed, scale);
+      testing::passes(run(c, options));
+      if (scale > 1) continue;  // rounding may hide as much
+      const auto k = static_cast<Index>(seed) % c.inputs.size();
+      const Report report = run_spoiled(
+          c,
+          [k, seed](Arguments& dx, const Arguments&, const Values&) {
+            // By turns all elements of an input, and the one with the largest gradient.
+            Values& d = dx[k];
+            const auto smaller = [](double a, double b) { return std::abs(a) < std::abs(b); };
+            const auto largest = std::max_element(d.begin(), d.end(), smaller);
+            for (auto v = d.begin(); v != d.end(); ++v)
+              if (seed % 2 == 0 || v == largest) *v *= 1 + 1e-6;
+          },
+          options);
+      testing::fails(report);
+      REQUIRE(!report.findings.empty());
+      CHECK(report.findings[0].input == k);
+    }
+  }
 }
 
 TEST_CASE("differences: an estimate bounds the error of its slope", "[check][raw]") {
