@@ -12,6 +12,10 @@
 #include "gradus/check/raw/random.h"
 #include "gradus/check/raw/report.h"
 
+namespace gradus::check {
+struct Places;
+}
+
 namespace gradus::raw_cases {
 
 using namespace check;
@@ -33,11 +37,13 @@ struct Case {
 /// Changes the right gradients: dx[input][element].
 using Spoil = std::function<void(Arguments& dx, const Arguments& in, const Values& dy)>;
 
-// check_vjp, compiled once.
+// check_vjp and check_on, compiled once.
 Report run(const std::string& name, const Functions& functions, const std::vector<Input>& inputs,
            const Options& options = {});
 Report run(const Case& c, const Options& options = {});
 Report run_spoiled(Case c, const Spoil& spoil, const Options& options = {});
+Report run_on(const Places& places, const Functions& functions, const std::vector<Input>& inputs,
+              const Options& options = {});  // check_on
 
 Values random_values(Index count, std::uint64_t seed, double scale = 1);  // in ±2·scale
 

@@ -379,6 +379,26 @@ TEST_CASE("raw: two gradients in the wrong order are called swapped") {
   CHECK(report.inputs[0].cause.name == "SWAPPED");
 }
 
+TEST_CASE("raw: inputs and the output may live on manifolds") {
+  const Function spread = [](const V& x) { return V{2 * x[3], -x[2], -x[2], 2 * x[0]}; };
+  const auto lower = [](const V& x) { return 2 * x[0] * x[3] - x[2] * x[2]; };
+  const V a{2, 0.5, 0.5, 3};
+  passes(raw("lower", lower, spread, input(a, "A", {2, 2}).symmetric()));
+  fails(raw("lower", lower, spread, input(a, "A", {2, 2})));
+  const auto logs = [](const V& x) { return std::log(x[0]) + std::log(x[1]); };
+  const Function inverse = [](const V& x) { return V{1 / x[0], 1 / x[1]}; };
+  passes(raw("logs", logs, inverse, input(V{1e-12, 1e9}, "x").positive()));
+  const V r = so3().plus({1, 0, 0, 0, 1, 0, 0, 0, 1}, {0.7, -0.4, 1.1}), q = so3().plus(r, kX);
+  // R exp(δ) Q = R Q exp(Qᵀδ)
+  const Function compose = [q](const V& x) { return product({3, 3, x}, {3, 3, q}).values; };
+  const auto on = [&](const V& by_tangents) {
+    const Function d = [by_tangents](const V&) { return by_tangents; };
+    return raw("compose", compose, jacobian(d), input(r, "R", {3, 3}).on(so3())).output_on(so3());
+  };
+  passes(on(transposed({3, 3, q}).values));
+  fails(on(q));
+}
+
 TEST_CASE("raw: writes before the start and past the end of lent memory fail") {
   for (const int at : {-32, -1, 3, 34}) {
     CAPTURE(at);

@@ -2,7 +2,7 @@
 #include <sstream>
 #include <utility>
 
-#include "gradus/check/raw/vjp_check.h"
+#include "gradus/check/raw/pullback.h"
 #include "gradus/tests/check/raw_cases.h"
 
 namespace gradus::raw_cases {
@@ -24,6 +24,11 @@ Report run_spoiled(Case c, const Spoil& spoil, const Options& options) {
     return dx;
   };
   return run(c, options);
+}
+
+Report run_on(const Places& places, const Functions& functions, const std::vector<Input>& inputs,
+              const Options& options) {
+  return check_on("f", functions, inputs, places, options);
 }
 
 Report scalar(const std::string& name, const std::function<double(const Arguments&)>& f,
