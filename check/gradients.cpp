@@ -96,8 +96,8 @@ void add_smallest(const TensorFunction& f, Report& report) {
 
 Report run(const TensorFunction& f, const std::string& call) {
   std::int64_t count = f.output.numel();
-  for (const Tensor& x : f.inputs) count += x.numel();  // equivalent: only decides on threads
-  const SingleThreadScope serial(count <= kSmall);      // equivalent: more threads are only slower
+  for (const Tensor& x : f.inputs) count += x.numel();
+  const SingleThreadScope serial(count <= kSmall);
   Report report = check(f);
   if (report.verdict == Verdict::fail && f.options.smallest) add_smallest(f, report);
   report.reproduce =

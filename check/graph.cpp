@@ -131,7 +131,6 @@ class Again {
     Tensors in = in_;
     for (std::size_t n = 0; n < moving_.size(); ++n) {
       const Moving& m = moving_[n];
-      // equivalent: only spares a copy
       if (values[n] == m.start) continue;
       Values all = m.all;
       for (std::size_t i = 0; i < m.free.size(); ++i) all[m.free[i]] = values[n][i];
@@ -143,7 +142,7 @@ class Again {
   double forward(const Arguments& values) const {
     const NoGrad off;
     const Values y = numbers(run(moved(values)));
-    double sum = 0;  // equivalent: differences and gradients know no offset
+    double sum = 0;
     for (std::size_t i = 0; i < y.size(); ++i)
       if (weights_[i] != 0) sum += weights_[i] * y[i];
     return sum;

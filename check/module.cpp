@@ -34,7 +34,6 @@ class Borrowed {
       *place = tensors[index];
       if (place->node()) place->node()->extra().tied = true;  // it may stand under several names
     }
-    // equivalent: only spares copies
     if (std::exchange(dtype_, dtype) == dtype) return;
     for (Tensor* const place : buffers_) {
       const Tensor& own = own_.at(place);

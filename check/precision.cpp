@@ -62,7 +62,7 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
   const double rounding = 8 * std::sqrt(static_cast<double>(terms)) * 0x1p-24;
   const double all = t.carried(k);
   Values noise;
-  std::size_t worst = 0;  // equivalent: the first excess sets it
+  std::size_t worst = 0;
   double excess = 0;
   for (std::size_t j = 0; j < found.size(); ++j) {
     double allowed = rounding * (t.rows.magnitude[k][j] + all) + 1e-36;  // f32 ends at 1e-38

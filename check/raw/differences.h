@@ -43,7 +43,7 @@ inline double unit_of(double x, double rms) {
 /// Steps are powers of two: x ± kh then carries no rounding of its own (or one ulp where it crosses
 /// a power of two). Of the size of v, whatever its sign.
 inline double power_of_two_below(double v) {
-  int exponent = 0;  // equivalent: set by frexp
+  int exponent = 0;
   std::frexp(v, &exponent);
   return std::ldexp(1.0, exponent - 1);
 }

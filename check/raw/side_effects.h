@@ -88,7 +88,7 @@ class SideEffects {
       add(Kind::buffer, k, dx + " is declared to be added to, and is written over",
           {"OVERWRITES", "what other paths contributed to the gradient before is lost",
            dx + "[i] += …, in place of " + dx + "[i] = …"});
-    } else if (close(found, sum, share_)) {
+    } else if (close(found, sum, share_) && kept < std::ssize(sum)) {
       add(Kind::buffer, k, dx + " is added to: what was there before is still in it",
           {"ADDS", "what the buffer holds before the call becomes a part of the gradient",
            "set " + dx + " to 0 first, write = in place of +=, or declare .accumulates()"});

@@ -68,15 +68,20 @@ inline void add_beside(Report& report, const std::string& special, const Report&
 }
 
 /// Equal elements at kinks move together: a maximum that pays each of them all is right by each
-/// alone, and not by both.
+/// alone, and not by both. Elements that the report calls wrong are left out.
 inline std::optional<Finding> wrong_tie(Subject& subject, const std::vector<Numeric>& numeric,
                                         const std::vector<Probe>& probes,
-                                        const std::vector<Arguments>& answers, const Goal& goal) {
+                                        const std::vector<Arguments>& answers, const Goal& goal,
+                                        const Report& report) {
   std::map<double, std::vector<Place>> tied;
   for (std::size_t k = 0; k < numeric.size(); ++k)
-    for (std::size_t m = 0; m < numeric[k].slopes.size(); ++m)
-      if (const Move& move = numeric[k].moves[m]; !move.along() && numeric[k].kinked(m))
-        tied[subject.inputs()[k].values[*move.element]].push_back({k, *move.element});
+    for (std::size_t m = 0; m < numeric[k].slopes.size(); ++m) {
+      const Move& move = numeric[k].moves[m];
+      if (move.along() || !numeric[k].kinked(m)) continue;
+      const std::string& map = report.inputs[k].map;
+      const bool wrong = !map.empty() && map[*move.element] != '.' && map[*move.element] != '~';
+      if (!wrong) tied[subject.inputs()[k].values[*move.element]].push_back({k, *move.element});
+    }
   for (const auto& [value, places] : tied) {
     if (places.size() < 2) continue;
     const std::vector<Slope> column = subject.column_of(places, goal);

@@ -232,7 +232,7 @@ class Subject {
       if (dx[k].size() == input.values.size()) continue;
       if (!input.differentiable && dx[k].empty()) continue;
       fits = false;
-      report.add({.kind = Kind::structure,  // equivalent: what is unset is structure, too
+      report.add({.kind = Kind::structure,
                   .input = k,
                   .input_name = input.name,
                   .note = joined("the gradient of input ", k, " '", input.name, "' has ",

@@ -42,7 +42,7 @@ class VjpCheck {
       numeric_.resize(report_.inputs.size());
       for (std::size_t k = 0; k < report_.inputs.size(); ++k)
         if (report_.inputs[k].differentiable) compare(k);
-      if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_))
+      if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_, report_))
         add_other(report_, *tie);
       if (!probes_.empty()) side_effects().check_answer(answers_.back());
       if (report_.verdict == Verdict::fail) full_ ? name_causes() : look_at_all();
@@ -50,7 +50,6 @@ class VjpCheck {
     } catch (const Stop& stop) {
       report_.verdict = worse(report_.verdict, stop.verdict);
       if (!stop.note.empty())
-        // equivalent: what is unset is structure, too
         report_.add({.kind = Kind::structure, .verdict = stop.verdict, .note = stop.note});
     }
     report_.counts.add(subject_.counts());
@@ -240,7 +239,6 @@ class VjpCheck {
       const Slope& n = numeric.slopes[m][p];
       const double a = move.of(answers_[p][k]);
       Judgement result = judge(a, n, scale[probe.dense()], goal_.tolerance);
-      // equivalent: a pass is never the worst; it need not be described
       if (result.verdict == Verdict::pass) continue;
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
       if (!std::isfinite(a) && (numeric.blind(m) || (std::isinf(a) && !seen)))

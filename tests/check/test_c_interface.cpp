@@ -51,7 +51,7 @@ bool has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("the C interface gives verdicts and reports") {
+TEST_CASE("C interface: a check gives a verdict and its report as text, JSON and XML") {
   CHECK(gradus_check_version() == GRADUS_CHECK_VERSION);
   Checked c;
   CHECK(c.text().empty());
@@ -65,7 +65,7 @@ TEST_CASE("the C interface gives verdicts and reports") {
   CHECK(has(c.text("colour"), "\x1b["));
 }
 
-TEST_CASE("what C functions write where they must not is seen") {
+TEST_CASE("C interface: writes where nothing may be written fail, and so does an error code") {
   Checked c;
   CHECK(c.run("past the end") == GRADUS_FAIL);
   CHECK(has(c.text(), "past the end of dx"));
@@ -75,13 +75,13 @@ TEST_CASE("what C functions write where they must not is seen") {
   CHECK(has(c.text(), "the derivative throws: it did not return 0"));
 }
 
-TEST_CASE("an input that is not differentiable gets a NULL for its gradient") {
+TEST_CASE("C interface: an input without a gradient gets NULL for it") {
   Checked c(false);
   CHECK(c.run("right") == GRADUS_PASS);
   CHECK(has(c.text(), "not differentiable"));
 }
 
-TEST_CASE("the caller's conditions join the report") {
+TEST_CASE("C interface: findings of the caller join the report") {
   Checked c;
   const char* cause[] = {"UPSTREAM LAYOUT", "dy is read as if it were contiguous", "dy.strides()"};
   CHECK(gradus_check_condition(c.check, 0, nullptr, cause) == GRADUS_ERROR);
@@ -96,7 +96,7 @@ TEST_CASE("the caller's conditions join the report") {
   CHECK(has(c.text(), "2 conditions"));
 }
 
-TEST_CASE("wrong calls of the C interface are errors with words") {
+TEST_CASE("C interface: wrong calls are errors with a message") {
   Checked c;
   CHECK(gradus_check_set(c.check, "seed", 7) == 0);
   CHECK(gradus_check_set(c.check, "rtoll", 7) == GRADUS_ERROR);
@@ -108,7 +108,7 @@ TEST_CASE("wrong calls of the C interface are errors with words") {
   CHECK(std::strlen(gradus_check_error(c.check)) == 0);
 }
 
-TEST_CASE("options of the C interface reach the check") {
+TEST_CASE("C interface: options reach the check") {
   Checked c;
   CHECK(gradus_check_set(c.check, "ulp", 0x1p-23) == 0);
   CHECK(c.run("right") == GRADUS_INCONCLUSIVE);  // float, and no reference
@@ -121,7 +121,7 @@ TEST_CASE("options of the C interface reach the check") {
   CHECK(c.run("right") == GRADUS_PASS);
 }
 
-TEST_CASE("the C interface looks at every number, or at some") {
+TEST_CASE("C interface: the full and the sampled check ask for more and for fewer calls") {
   constexpr std::int64_t kMany[] = {300};
   const std::vector<double> x(300, 0.5);
   const gradus_forward twice = [](void* calls, const double* const* from, double* y) {

@@ -1,141 +1,167 @@
-// Causes that belong to whole Jacobians, kernels and states, and those of checks that were sampled.
-#include "gradus/check/raw/check.h"
-#include "gradus/tests/support/catch.h"
+// Causes of kernels and of several inputs, names of numbers, and the list of docs/causes.md. Most
+// causes are tested by the fault zoo.
+#include <algorithm>
+#include <fstream>
+#include <set>
 
-namespace gradus::check {
+#include "gradus/tests/check/tensor_zoo.h"
+#include "gradus/tests/check/verdicts.h"
+#include "gradus/tests/check/zoo.h"
+#include "gradus/tests/support/thrown.h"
+
+namespace gradus::raw_cases {
 namespace {
 
-Values numbers(std::size_t n) {
-  Values x(n);
-  for (std::size_t i = 0; i < n; ++i) x[i] = std::sin(static_cast<double>(3 * i + 1)) + 0.1;
-  return x;
+using testing::fails, testing::flat, testing::passes;
+
+/// y[i, j] = Σ w[a, b] x[i + a, j + b] with x [n, n], w [3, 3]; the gradient of weight k goes to
+/// place at(k).
+Report convolution(Index n, const std::function<Index(Index)>& at) {
+  const Index out = n - 2;
+  const auto each = [n, out](const auto& visit) {
+    for (Index i = 0; i < out; ++i)
+      for (Index j = 0; j < out; ++j)
+        for (Index k = 0; k < 9; ++k) visit(i * out + j, (i + k / 3) * n + j + k % 3, k);
+  };
+  const auto side = static_cast<std::int64_t>(n);
+  return run("convolution",
+             {[=](const Arguments& in) {
+                Values y(out * out, 0.0);
+                each([&](auto o, auto p, auto k) { y[o] += in[1][k] * in[0][p]; });
+                return y;
+              },
+              [=](const Arguments& in, const Values& dy) {
+                Arguments d{Values(in[0].size(), 0.0), Values(9, 0.0)};
+                each([&](auto o, auto p, auto k) {
+                  d[0][p] += dy[o] * in[1][k];
+                  d[1][at(k)] += dy[o] * in[0][p];
+                });
+                return d;
+              }},
+             {{"x", {side, side}, random_values(n * n, 1)}, {"w", {3, 3}, random_values(9, 2)}});
 }
 
-/// y[i] = Σ_k w[k] x[i + k], rows and columns alike: x [n, n], w [3, 3].
-struct Convolution {
-  std::size_t n;
-  std::size_t out() const { return n - 2; }
+/// A step of a cell, h' = tanh(2x + h) and c' = c h' + x; the gradient may forget dc'.
+Report cell(bool reads_dc) {
+  Options options;
+  options.output_shape = {2, 3};
+  return run(
+      "cell",
+      {[](const Arguments& in) {
+         Values y(6);
+         for (Index i = 0; i < 3; ++i) {
+           y[i] = std::tanh(2 * in[0][i] + in[1][i]);
+           y[3 + i] = in[2][i] * y[i] + in[0][i];
+         }
+         return y;
+       },
+       [reads_dc](const Arguments& in, const Values& dy) {
+         Arguments d(3, Values(3));
+         for (Index i = 0; i < 3; ++i) {
+           const double t = std::tanh(2 * in[0][i] + in[1][i]);
+           const double late = reads_dc ? dy[3 + i] : 0;
+           d[1][i] = (dy[i] + late * in[2][i]) * (1 - t * t);
+           d[0][i] = 2 * d[1][i] + late;
+           d[2][i] = late * t;
+         }
+         return d;
+       }},
+      {{"x", {}, random_values(3, 1)}, {"h", {}, {0.3, -0.2, 0.5}}, {"c", {}, {0.7, 1.1, -0.4}}},
+      options);
+}
 
-  template <class Visit>
-  void each(Visit visit) const {
-    for (std::size_t i = 0; i < out(); ++i)
-      for (std::size_t j = 0; j < out(); ++j)
-        for (std::size_t a = 0; a < 3; ++a)
-          for (std::size_t b = 0; b < 3; ++b) visit(i * out() + j, (i + a) * n + j + b, 3 * a + b);
+/// The first column of the table in docs/causes.md, without the causes that Python alone finds.
+std::set<std::string> documented() {
+  std::ifstream in(std::string(GRADUS_SOURCE_DIR) + "/docs/causes.md");
+  std::set<std::string> causes;
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("| ", 0) != 0 || line.find("(Python)") != line.npos) continue;
+    std::string cell = line.substr(2, line.find(" |", 2) - 2);
+    for (std::size_t comma; !cell.empty();
+         cell = comma == cell.npos ? "" : cell.substr(comma + 2)) {
+      comma = cell.find(", ");
+      const std::string name = cell.substr(0, comma);
+      if (std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; }))
+        causes.insert(name);
+    }
   }
-  auto forward() const {
-    return [c = *this](const Values& x, const Values& w) {
-      Values y(c.out() * c.out(), 0.0);
-      c.each([&](auto o, auto p, auto k) { y[o] += w[k] * x[p]; });
-      return y;
-    };
-  }
-  /// `at(k)` is where the gradient of weight k is written, and read for x.
-  template <class At>
-  auto backward(At at) const {
-    return [c = *this, at](const Values& x, const Values& w, const Values& dy) {
-      Values dx(x.size(), 0.0), dw(w.size(), 0.0);
-      c.each([&](auto o, auto p, auto k) {
-        dx[p] += dy[o] * w[k];
-        dw[at(k)] += dy[o] * x[p];
-      });
-      return std::tuple(dx, dw);
-    };
-  }
-};
-
-const auto kRight = [](std::size_t k) { return k; };
-const auto kFlipped = [](std::size_t k) { return 8 - k; };
-const auto kTransposed = [](std::size_t k) { return k % 3 * 3 + k / 3; };
-
-template <class At>
-Report convolution(std::size_t n, At at) {
-  const Convolution c{n};
-  const auto side = static_cast<std::int64_t>(n);
-  return raw("convolution", c.forward(), c.backward(at), input(numbers(n * n), "x", {side, side}),
-             input(numbers(9), "w", {3, 3}));
+  return causes;
 }
 
 }  // namespace
 
-TEST_CASE("a kernel's gradient that is flipped or transposed is called that, small and large") {
-  for (const std::size_t n : {std::size_t{5}, std::size_t{19}}) {
+TEST_CASE("causes: a flipped or transposed gradient of a kernel is called that, small and large") {
+  for (const Index n : {Index{5}, Index{19}}) {
     CAPTURE(n);
-    CHECK(convolution(n, kRight));
-    CHECK(convolution(n, kFlipped).inputs[1].cause.name == "FLIPPED");
-    CHECK(convolution(n, kTransposed).inputs[1].cause.name == "TRANSPOSED");
+    passes(convolution(n, [](Index k) { return k; }));
+    const Report flipped = convolution(n, [](Index k) { return 8 - k; });
+    CHECK(flipped.inputs[1].cause.name == "FLIPPED");
+    const Report transposed = convolution(n, [](Index k) { return k % 3 * 3 + k / 3; });
+    CHECK(transposed.inputs[1].cause.name == "TRANSPOSED");
   }
 }
 
-TEST_CASE("a Jacobian in column-major order is called that") {
-  const auto f = [](const Values& x) {
-    return Values{x[0] * x[1], x[1] * x[2] * x[2], std::sin(x[0]) * x[2], x[0] + 2 * x[1]};
-  };
-  const auto by_columns = [](const Values& x) {
-    return Values{
-        x[1],           0, std::cos(x[0]) * x[2], 1, x[0], x[2] * x[2], 0, 2, 0, 2 * x[1] * x[2],
-        std::sin(x[0]), 0};
-  };
-  const Values x = numbers(3);
-  CHECK(raw("f", f, jacobian(by_columns, Order::column_major), x));
-  const Report report = raw("f", f, jacobian(by_columns), x);
-  CHECK(report.verdict == Verdict::fail);
-  CHECK(report.inputs[0].cause.name == "COLUMN MAJOR");
-  // Outputs × elements: where both orders hold the same number it is right.
-  CHECK(report.inputs[0].map_rows == 4);
-  CHECK(report.inputs[0].map.size() == 12);
-  CHECK(report.inputs[0].map[0] == '.');
-  CHECK(report.text().find("map of d outputs / d x0, a row for each output") != std::string::npos);
-}
-
-TEST_CASE("an upstream gradient that is never read is one cause of all inputs") {
-  // A step of a cell with two states, h' = tanh(a x + h) and c' = c h' + x: dc' is forgotten.
-  const auto cell = [](const Values& x, const Values& h, const Values& c) {
-    Values y(6);
-    for (std::size_t i = 0; i < 3; ++i) {
-      y[i] = std::tanh(2 * x[i] + h[i]);
-      y[3 + i] = c[i] * y[i] + x[i];
-    }
-    return y;
-  };
-  const auto back = [](bool reads_dc) {
-    return [reads_dc](const Values& x, const Values& h, const Values& c, const Values& dy) {
-      Values dx(3), dh(3), dc(3);
-      for (std::size_t i = 0; i < 3; ++i) {
-        const double t = std::tanh(2 * x[i] + h[i]), late = reads_dc ? dy[3 + i] : 0;
-        const double dt = (dy[i] + late * c[i]) * (1 - t * t);
-        dx[i] = 2 * dt + late;
-        dh[i] = dt;
-        dc[i] = late * t;
-      }
-      return std::tuple(dx, dh, dc);
-    };
-  };
-  const Values x = numbers(3), h{0.3, -0.2, 0.5}, c{0.7, 1.1, -0.4};
-  CHECK(raw("cell", cell, back(true), x, h, c).output({2, 3}));
-  const Report report = raw("cell", cell, back(false), x, h, c).output({2, 3});
-  INFO(report.text());
+TEST_CASE("causes: an upstream gradient that is never read is one cause of all inputs, said once") {
+  passes(cell(true));
+  const Report report = cell(false);
+  fails(report, "likely cause: as above");
   for (const InputSummary& input : report.inputs) {
     CHECK(input.cause.name == "UPSTREAM UNREAD");
     CHECK(input.cause.why == "dy at the last index of axis 0 is never read");
   }
-  const std::string text = report.text();
-  CHECK(text.find("is never read") == text.rfind("is never read"));  // said once
-  CHECK(text.find("likely cause: as above") != std::string::npos);
+  const std::string text = flat(report);
+  CHECK(text.find("is never read") == text.rfind("is never read"));
 }
 
-TEST_CASE("a state that goes on is no randomness, and randomness is no state") {
-  double mean = 0;
-  const auto running = [&mean](const Values& x) { return mean += 0.1 * (x[0] - mean); };
-  const auto one = [](const Values&) { return Values{1}; };
-  const Report state = raw("running mean", running, one, Values{2});
-  CHECK(state.verdict == Verdict::inconclusive);
-  CHECK(state.findings.at(0).note.find("Give it a fresh state each time") != std::string::npos);
-  Random random(3);
-  const auto noisy = [&random](const Values& x) { return x[0] + random.upstream(); };
-  const Report noise = raw("noise", noisy, one, Values{2});
-  CHECK(noise.verdict == Verdict::inconclusive);
-  CHECK(noise.findings.at(0).note.find("freeze its randomness") != std::string::npos);
+TEST_CASE("causes: a factor that formulas know has its name") {
+  // Of an input [4, 5] beside a number s = 0.7.
+  const auto factor = [](double c) {
+    const Report report = run("f",
+                              {[](const Arguments& in) { return scaled(in[0], in[1][0]); },
+                               [c](const Arguments& in, const Values& dy) {
+                                 double ds = 0;
+                                 for (Index i = 0; i < dy.size(); ++i) ds += dy[i] * in[0][i];
+                                 return Arguments{scaled(dy, c * in[1][0]), {ds}};
+                               }},
+                              {{"x", {4, 5}, random_values(20, 1)}, {"s", {}, {0.7}}});
+    fails(report);
+    CHECK(report.inputs[0].cause.name == "SCALE");
+    return report.inputs[0].cause.why;
+  };
+  const auto named = [&](double c, const std::string& name) {
+    CHECK(testing::has(factor(c), "which is " + name));
+  };
+  named(4, "4 (axis 0 of 'x')");
+  named(1.0 / 5, "1/5 (axis 1 of 'x')");
+  named(std::sqrt(5.0), "√5");
+  named(1 / std::sqrt(4.0), "1/√4");
+  named(5.0 / 4, "5/(5 - 1)");
+  named(3.0 / 4, "(4 - 1)/4");
+  named(0.7, "s");
+  named(std::acos(-1.0), "π");
+  CHECK(!testing::has(factor(1.234), "which is"));
 }
 
-}  // namespace gradus::check
+TEST_CASE("causes: docs/causes.md lists the causes that tests know, and no others") {
+  std::set<std::string> tested{"ADDS",
+                               "OVERWRITES",
+                               "NEVER WRITTEN",
+                               "DEPENDS ON ITS BUFFER",
+                               "NOT DETERMINISTIC",
+                               "COLUMN MAJOR",
+                               "WRONG OPERATION",
+                               "UPSTREAM UNREAD",
+                               "AMBIENT",
+                               "WRONG CHOICE"};
+  for (const Beast& beast : all_beasts()) tested.insert(beast.cause);
+  // Conditions have a table of their own, in docs/checking.md.
+  const std::set<std::string> conditions{
+      "LAYOUT", "UPSTREAM LAYOUT", "WRITES OUTSIDE",       "ACCUMULATION", "SAME INPUT TWICE",
+      "WANTS",  "TWO FORWARDS",    "WRITES TO ITS OUTPUT", "ERRORS",       "PRECISION"};
+  for (const tensor_zoo::Beast& beast : tensor_zoo::all_beasts())
+    if (conditions.count(beast.cause) == 0) tested.insert(beast.cause);
+  tested.erase("");
+  CHECK(documented() == tested);
+}
+
+}  // namespace gradus::raw_cases

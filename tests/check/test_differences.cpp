@@ -1,140 +1,314 @@
-// The steps of a column: where a function is asked, in what order, how often, and what is kept.
-#include "gradus/tests/check/column_cases.h"
+// Differences of functions of one number: at smooth points, kinks, edges, on hills, in noise.
+#include <algorithm>
+#include <numeric>
 
-namespace gradus::check::column_cases {
+#include "gradus/check/raw/differences.h"
+#include "gradus/tests/check/raw_cases.h"
+#include "gradus/tests/check/verdicts.h"
+
+namespace gradus::raw_cases {
 namespace {
 
-using golden::Page;
+using Curve = std::function<Values(double)>;
 
-struct Wish {
+/// A function of one number with its derivatives.
+struct Subject {
   std::string name;
-  std::function<void(Goal&)> set;
+  Curve f, df;
+  Values places;  // where differences can see it
 };
 
-const std::vector<Wish> kWishes{
-    {"usual", [](Goal&) {}},
-    {"thorough", [](Goal& g) { g.thorough = true; }},
-    {"long steps", [](Goal& g) { g.first = 0.05; }},
-    {"coarse", [](Goal& g) { g.tolerance.rtol = g.tolerance.atol = g.tolerance.floor = 1e-3; }},
-    {"float", [](Goal& g) { g.ulp = 0x1p-23; }},
-    {"terms", [](Goal& g) { g.terms = 1e-9; }},
-    {"natural size", [](Goal& g) { g.natural = 1e-4; }},
-};
-
-void show(Page& page, const Curve& curve, const Wish& wish, double x, double unit) {
-  Goal goal;
-  wish.set(goal);
-  Steps steps(x);
-  const Line line = [&](double t) {
-    steps.add(t);
-    return curve.f(t);
-  };
-  const Values y = curve.f(x);
-  const std::vector<Slope> slopes = Column(line, x, unit, y, goal).measure();
-  page.line(curve.name, "at", golden::shown(x, 8), "unit", unit, wish.name + ":" + steps.text());
-  for (const Slope& s : slopes) page.line("   ", seen(s));
+/// A number in ±size/2 without a pattern.
+double jitter(double x, double size) {
+  const double many = x * 7919.0 * 1024;
+  return size * (many - std::floor(many) - 0.5);
 }
 
-/// All curves whose place in the list leaves this remainder by 4: so that each test is quick.
-void compare_columns(std::size_t part) {
-  Page page;
-  const std::vector<Curve> all = curves();
-  for (std::size_t c = part; c < all.size(); c += 4)
-    for (const Wish& wish : kWishes)
-      for (const double x : all[c].places) {
-        show(page, all[c], wish, x, unit_of(x, 0));
-        if (wish.name == "usual") show(page, all[c], wish, x, 1);
-        if (wish.name == "usual") show(page, all[c], wish, x, 64);
-      }
-  page.compare("columns_" + std::to_string(part) + ".txt");
+double step(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+double power(double x, int n) { return std::pow(x, n); }
+
+/// T₄₀ of Chebyshev: a wave of twenty periods on [-1, 1].
+double chebyshev(double x) { return std::cos(40 * std::acos(x)); }
+double d_chebyshev(double x) { return 40 * std::sin(40 * std::acos(x)) / std::sqrt(1 - x * x); }
+
+double saturating(double x) { return power(x, 16) / (1 + power(x, 16)); }
+double d_saturating(double x) { return 16 * power(x, 15) / power(1 + power(x, 16), 2); }
+
+/// One output.
+Subject one(const std::string& name, double (*f)(double), double (*df)(double),
+            const Values& places) {
+  return {name, [f](double x) { return Values{f(x)}; }, [df](double x) { return Values{df(x)}; },
+          places};
+}
+
+std::vector<Subject> subjects() {
+  using X = double;
+  std::vector<Subject> all = {
+      one(
+          "constant", [](X) { return 3.0; }, [](X) { return 0.0; }, {0, 1, 1e-30, 1e20}),
+      one(
+          "square", [](X x) { return x * x; }, [](X x) { return 2 * x; }, {0, 0.5, -2, 1e-6, 1e5}),
+      one(
+          "seventh", [](X x) { return power(x, 7); }, [](X x) { return 7 * power(x, 6); },
+          {1, 0.125}),
+      one(
+          "1/x", [](X x) { return 1 / x; }, [](X x) { return -1 / x / x; }, {1, -0.5, 1e-6, 1e6}),
+      one(
+          "1/(1+x²)", [](X x) { return 1 / (1 + x * x); },
+          [](X x) { return -2 * x / power(1 + x * x, 2); }, {0, 0.5, 30, 1e4}),
+      one("root", root, [](X x) { return 0.5 / root(x); }, {1e-8, 1, 4}),
+      one(
+          "from 2 on", [](X x) { return x < 2 ? nan_value : x * x; }, [](X x) { return 2 * x; },
+          {2, 2 + 1e-6, 3}),
+      one("abs", [](X x) { return std::abs(x); }, step, {1, 1e-5, -2}),
+      one(
+          "relu", [](X x) { return x > 0 ? x : 0; }, [](X x) { return 0.5 + 0.5 * step(x); },
+          {1e-4, -1e-7, 3}),
+      one(
+          "kink and curve", [](X x) { return std::abs(x - 1) + x * x * x; },
+          [](X x) { return step(x - 1) + 3 * x * x; }, {0.999, 3}),
+      one(
+          "jittering", [](X x) { return x * x + jitter(x, 1e-11); }, [](X x) { return 2 * x; },
+          {0.5, 3}),
+      one(
+          "tiny unit", [](X x) { return 1 / (1 + x * x * 1e16); },
+          [](X x) { return -2e16 * x / power(1 + x * x * 1e16, 2); }, {1e-8, 1e-5}),
+      one(
+          "huge unit", [](X x) { return x / (1 + x * x * 1e-16); },
+          [](X x) { return (1 - x * x * 1e-16) / power(1 + x * x * 1e-16, 2); }, {3e7, 2e8, 0}),
+  };
+  const auto two = [&all](const std::string& name, const Curve& f, const Curve& df,
+                          const Values& places) {
+    all.push_back({name, f, df, places});
+  };
+  two(
+      "line",
+      [](X x) {
+        return Values{2 * x, x - 4};
+      },
+      [](X) {
+        return Values{2, 1};
+      },
+      {0, 0.75, -3, 1e-9, 1e9});
+  two(
+      "cube",
+      [](X x) {
+        return Values{x * x * x, 1 - x};
+      },
+      [](X x) {
+        return Values{3 * x * x, -1};
+      },
+      {0, 1.5, 1e-4});
+  two(
+      "on a hill",
+      [](X x) {
+        return Values{1e12 + x, 1e9 + x * x};
+      },
+      [](X x) {
+        return Values{1, 2 * x};
+      },
+      {0.5, 3});
+  two(
+      "wave",
+      [](X x) {
+        return Values{chebyshev(x), x};
+      },
+      [](X x) {
+        return Values{d_chebyshev(x), 1};
+      },
+      {0.3, 0.05, 0});
+  two(
+      "saturating",
+      [](X x) {
+        return Values{saturating(x), 1 - saturating(x)};
+      },
+      [](X x) {
+        return Values{d_saturating(x), -d_saturating(x)};
+      },
+      {0.5, 1, 3});
+  two(
+      "cancelling",
+      [](X x) {
+        return Values{(x + 1e3) - 1e3, x};
+      },
+      [](X) {
+        return Values{1, 1};
+      },
+      {1, 0.25});
+  return all;
+}
+
+/// The report on the derivatives times `factor`; those that are 0 are factor - 1.
+Report report_of(const Subject& s, double x, double factor, const Options& options = {}) {
+  const auto vjp = [&s, factor](const Arguments& in, const Values& dy) {
+    const Values d = s.df(in[0][0]);
+    double dx = 0;
+    for (Index i = 0; i < dy.size(); ++i) dx += dy[i] * (d[i] == 0 ? factor - 1 : factor * d[i]);
+    return Arguments{{dx}};
+  };
+  return run(s.name, {[&s](const Arguments& in) { return s.f(in[0][0]); }, vjp}, {{"x", {}, {x}}},
+             options);
 }
 
 }  // namespace
 
-TEST_CASE("the steps of columns are golden/check/columns_0.txt") { compare_columns(0); }
-TEST_CASE("the steps of columns are golden/check/columns_1.txt") { compare_columns(1); }
-TEST_CASE("the steps of columns are golden/check/columns_2.txt") { compare_columns(2); }
-TEST_CASE("the steps of columns are golden/check/columns_3.txt") { compare_columns(3); }
-
-TEST_CASE("units, powers of two, and the polynomial through seven points") {
-  for (const double x : {0.0, 1e-101, 1e-99, 3.0, -5.0, 0.2})
-    for (const double rms : {0.0, 1.0, 20.0, 1e-99, 1e-101}) {
-      const double most = std::abs(x) > rms / 10 ? std::abs(x) : rms / 10;
-      CAPTURE(x, rms);
-      CHECK(unit_of(x, rms) == Approx(most > 1e-100 ? most : 1).epsilon(1e-12));
+TEST_CASE("differences: right derivatives pass and those that are 0.1 % off fail", "[check][raw]") {
+  for (const Subject& s : subjects())
+    for (const double x : s.places) {
+      CAPTURE(s.name, x);
+      testing::passes(report_of(s, x, 1));
+      testing::fails(report_of(s, x, 1.001));
     }
-  for (const double v : {1.0, 1.5, 2.0, 3.999, 4.0, 0.75, 1e-30, 7e20}) {
-    const double below = power_of_two_below(v);
-    CAPTURE(v);
-    CHECK((below <= v && v < 2 * below && std::log2(below) == std::floor(std::log2(below))));
+}
+
+TEST_CASE("differences: no error of one part in a million escapes, at any scale", "[check][raw]") {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Options options;
+    options.seed = seed;
+    // 0.001 … 100, where a softmax saturates until all its derivatives are the rounding of 1.
+    const double scale = std::pow(10.0, static_cast<double>(seed % 6) - 3);
+    for (const Case& c : {softmax(2, 4, random_values(8, seed, scale)),
+                          layer_norm(2, 3, scale, seed), matmul(2, 1, 3, seed)}) {
+      CAPTURE(seed, scale);
+      testing::passes(run(c, options));
+      if (scale > 1) continue;  // rounding may hide as much
+      const auto k = static_cast<Index>(seed) % c.inputs.size();
+      const Report report = run_spoiled(
+          c,
+          [k, seed](Arguments& dx, const Arguments&, const Values&) {
+            // By turns all elements of an input, and the one with the largest gradient.
+            Values& d = dx[k];
+            const auto smaller = [](double a, double b) { return std::abs(a) < std::abs(b); };
+            const auto largest = std::max_element(d.begin(), d.end(), smaller);
+            for (auto v = d.begin(); v != d.end(); ++v)
+              if (seed % 2 == 0 || v == largest) *v *= 1 + 1e-6;
+          },
+          options);
+      testing::fails(report);
+      REQUIRE(!report.findings.empty());
+      CHECK(report.findings[0].input == k);
+    }
   }
-  const auto f = [](double t) { return 1 + t * (2 - t * (3 + t * (t - t * t * (t - 4)))); };
-  const std::array<double, 7> at{f(-3), f(-2), f(-1), f(0), f(1), f(2), f(3)};
-  for (const double t : {-3.0, -1.0, 0.5, 0.618, 2.25}) CHECK(interpolated(at, t) == Approx(f(t)));
 }
 
-TEST_CASE("slopes with one step: what lies between, one side alone, and the unit of the bend") {
-  Page page;
-  for (const Curve& curve : curves())
-    for (const double x : curve.places)
-      for (const double h : {0x1p-9, 0.5})
-        for (const int kind : {0, 1, 2}) {
-          const Values noise(3, 1e-5);
-          Goal goal;
-          goal.unit = 3;
-          goal.natural = kind == 1 ? 0.25 : 1.0;
-          goal.one_sided = kind == 1;
-          if (kind == 2) goal.noise = &noise;
-          Steps steps(x);
-          const Line line = [&](double t) {
-            steps.add(t);
-            return curve.f(t);
-          };
-          page.line(curve.name, golden::shown(x, 8), "h", h, "kind", kind, steps.text());
-          for (const Slope& s : slopes_at(line, x, h, curve.f(x), goal)) page.line("   ", seen(s));
-        }
-  page.compare("one_step.txt");
-}
-
-TEST_CASE("what is kept of the slopes tried is golden/check/kept.txt") {
-  Page page;
-  const auto slope = [](double value, double change, double noise, double gap, double step) {
-    Slope s{.value = value, .change = change, .noise = noise, .step = step};
-    s.left = value - gap / 2;
-    s.right = value + gap / 2;
-    return s;
-  };
-  std::vector<std::vector<Slope>> tried;
-  for (const double gap : {0.0, 1e-6, 1e-2, 1.0})
-    for (const double noise : {1e-15, 1e-9, 1e-3})
-      for (const double change : {0.0, 1e-7, 0.2}) {
-        std::vector<Slope> steps;
-        for (int k = 0; k < 4; ++k)
-          steps.push_back(slope(k == 1 ? 2 : 1, change * (k + 1), noise * (4 - k),
-                                gap * (k == 2 ? 3 : 1), std::ldexp(1.0, -2 * k - 2)));
-        tried.push_back(steps);
-        steps[2] = {};
-        tried.push_back(steps);
-        tried.push_back({steps[0], steps[2]});
-      }
-  for (const std::vector<Slope>& steps : tried)
-    for (const double scale : {0.0, 1e4}) {
-      Goal goal;
-      goal.scale = scale;
-      std::string each;
-      for (const Slope& s : steps)
-        each += std::string(smooth(s, goal) ? "s" : ".") + (settled(s, goal) ? "t" : ".") +
-                (hidden(s, goal) ? "h " : ". ");
-      page.line(each, largest_resolved(steps, 0.5, {}), "best", seen(best_of(steps, goal)));
-      for (const double ulp : {1e-16, 1e-6, 4e-5, 1e-2}) {
-        Slope best = best_of(steps, goal), lost;
-        allow_for_rounding(steps, ulp, goal, best);
-        allow_for_rounding(steps, ulp, goal, lost);
-        page.line("  ", golden::shown(ulp), golden::shown(best.noise, 5), seen(lost),
-                  golden::shown(lost.noise, 5));
+TEST_CASE("differences: an estimate bounds the error of its slope", "[check][raw]") {
+  for (const Subject& s : subjects())
+    for (const double x : s.places) {
+      const Line line = s.f;
+      const Values y = s.f(x), right = s.df(x);
+      const std::vector<Slope> slopes =
+          Column(line, x, unit_of(x, std::abs(x)), y, Goal()).measure();
+      for (Index i = 0; i < y.size(); ++i) {
+        CAPTURE(s.name, x, i, slopes[i].value, slopes[i].estimate());
+        if (!slopes[i].finite()) continue;
+        CHECK(std::abs(slopes[i].value - right[i]) <=
+              20 * slopes[i].estimate() + 1e-12 * std::abs(right[i]) + 1e-15);
       }
     }
-  page.compare("kept.txt");
 }
 
-}  // namespace gradus::check::column_cases
+TEST_CASE("differences: six calls of a function serve all its outputs at a smooth point") {
+  for (const Case& c : {matmul(2, 3, 5), elementwise("gelu", random_values(9, 1), gelu, d_gelu)}) {
+    const Report report = run(c);
+    std::int64_t elements = 0;
+    for (const Input& input : c.inputs) elements += std::ssize(input.values);
+    testing::passes(report);
+    CHECK(report.counts.forward <= 6 * elements + 10);
+  }
+}
+
+TEST_CASE("differences: a step that sees a wave only at its zeros is found out") {
+  // Six points that are 1/512 apart see none of a wave of that length.
+  const double turns = 2 * std::acos(-1.0) * 512;
+  const Report report = scalar(
+      "hidden wave",
+      [turns](const Arguments& in) { return in[0][0] + 1e-3 * std::sin(turns * (in[0][0] - 1)); },
+      [turns](const Arguments&) { return Arguments{{1 + 1e-3 * turns}}; }, {{1}});
+  testing::passes(report);
+}
+
+TEST_CASE("differences: a point where f has no derivative or no value is never a pass") {
+  const auto undecided = [](const std::string& name, double (*f)(double), double (*df)(double),
+                            double x, const std::string& words) {
+    testing::undecided(run(elementwise(name, {x}, f, df)), words);
+  };
+  const auto zero = [](double) { return 0.0; };
+
+  undecided("√ at 0", root, d_root, 0, "an infinite derivative?");
+  undecided("a jump", heaviside, zero, 0, "a jump");
+  undecided("√ of -1", root, zero, -1, "forward gives nan");
+  undecided("NaN given", cube, d_cube, nan_value, "forward gives nan");
+  undecided("infinity given", relu, sigma, infinity, "forward gives inf");
+  undecided(
+      "noise", [](double x) { return x * x + 1e-3 * double(std::hash<double>()(x) % 1000); },
+      [](double x) { return 2 * x; }, 1.3, "the differences are known to");
+  const auto infinite = [](const Arguments& in, const Values& dy) {
+    const double d = 1 / (3 * std::cbrt(in[0][0] * in[0][0]));
+    return Arguments{{dy[0] == 0 ? 0 : dy[0] * d}};
+  };
+  const auto cbrt = [](const Arguments& in) { return Values{std::cbrt(in[0][0])}; };
+  testing::undecided(run("∛ at 0", {cbrt, infinite}, {{"x", {}, {0}}}),
+                     "or its derivative is infinite");
+}
+
+TEST_CASE("differences: a value at which f is lost does not hide a failure elsewhere") {
+  testing::fails(run(elementwise("log", {-1, 2}, logarithm, raw_cases::one)));
+}
+
+TEST_CASE("differences: a function that does not depend on its input has the derivative 0") {
+  const auto constant = [](const Arguments&) { return Values{5, 1e6}; };
+  const std::vector<Input> x{{"x", {3}, {1, 2, 3}}};
+  const auto none = [](const Arguments&, const Values&) { return Arguments{{0, 0, 0}}; };
+  const auto some = [](const Arguments&, const Values& dy) { return Arguments{{0, dy[0], 0}}; };
+  testing::passes(run("constant", {constant, none}, x), "every measured derivative is 0");
+  testing::fails(run("constant", {constant, some}, x));
+  // Exactly 0 to the left of -9, where the derivative is not yet.
+  const Case underflow = elementwise("gelu", {-10, -12}, gelu, d_gelu);
+  REQUIRE(underflow.forward({{-10, -12}}) == Values{0, 0});
+  testing::passes(run(underflow));
+  const Spoil ones = [](Arguments& dx, const Arguments&, const Values& dy) { dx[0] = dy; };
+  CHECK(run_spoiled(underflow, ones).inputs[0].wrong == 2);
+  // The sum of a softmax is 1 but for rounding.
+  testing::passes(scalar(
+                      "sum of a softmax",
+                      [](const Arguments& in) {
+                        const Values y = softmax_rows(in[0], in[0].size());
+                        return y[0] + y[1] + y[2] + y[3];
+                      },
+                      [](const Arguments& in) { return Arguments{Values(in[0].size())}; },
+                      {random_values(4, 9)}),
+                  "every measured derivative is 0");
+}
+
+TEST_CASE("differences: a derivative of 0 is seen through the rounding of large terms") {
+  // Attention of one query to four keys k + c, c all zeros, shifts all scores by q·c: the
+  // derivative by c is 0. The value keeps the more rounding, the larger the scores.
+  constexpr Index keys = 4, width = 2;
+  int not_right = 0, missed = 0;
+  for (const double size : {0.01, 0.3, 1.0, 4.0, 16.0, 100.0})
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+      const Values q = random_values(width, 3 * seed, size);
+      const Values k = random_values(keys * width, 3 * seed + 1);
+      const Values v = random_values(keys, 3 * seed + 2);
+      const auto f = [&](const Arguments& in) {
+        Values scores(keys, 0.0);
+        for (Index j = 0; j < keys; ++j)
+          for (Index d = 0; d < width; ++d) scores[j] += q[d] * (k[j * width + d] + in[0][d]);
+        const Values weights = softmax_rows(scores, keys);
+        return std::inner_product(v.begin(), v.end(), weights.begin(), 0.0);
+      };
+      const auto gives = [&](double first, double second) {
+        return scalar("shift", f,
+                      [=](const Arguments&) {
+                        return Arguments{{first, second}};
+                      },
+                      {Values(width, 0.0)});
+      };
+      not_right += gives(1e-17, 1e-17) ? 0 : 1;
+      missed += gives(1e-17, 1e-6).verdict == Verdict::fail ? 0 : 1;
+    }
+  CHECK(not_right == 0);
+  CHECK(missed == 0);
+}
+
+}  // namespace gradus::raw_cases

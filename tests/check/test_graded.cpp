@@ -1,10 +1,9 @@
 // How small an error each tolerance lets pass, and no smaller.
 #include <cmath>
-#include <optional>
 
-#include "gradus/check/raw/check.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/check/conditions.h"
+#include "gradus/tests/check/raw_cases.h"
 
 namespace gradus {
 namespace conditions {
@@ -24,17 +23,21 @@ bool tensor_passes(double small, int which, double error, const Options& options
              .verdict == Verdict::pass;
 }
 
-bool raw_passes(double small, int which, double error, const std::optional<Options>& options) {
-  using Values = std::vector<double>;
-  const auto f = [](const Values& x) { return Values{x[0] * x[0], x[1] * x[1]}; };
-  const auto backward = [&](const Values& x, const Values& dy) {
-    Values dx = {2 * x[0] * dy[0], 2 * x[1] * dy[1]};
-    dx[static_cast<std::size_t>(which)] += dy[static_cast<std::size_t>(which)] * error;
-    return dx;
+bool raw_passes(double small, int which, double error, const Options& options) {
+  using check::Arguments, check::Values;
+  const auto f = [](const Arguments& in) {
+    return Values{in[0][0] * in[0][0], in[0][1] * in[0][1]};
   };
-  check::Raw checked = check::raw("square", f, backward, Values{1.0, small});
-  if (options) checked.tolerance(options->rtol, options->atol);
-  return checked.report().verdict == Verdict::pass;
+  const auto backward = [&](const Arguments& in, const Values& dy) {
+    Values dx = {2 * in[0][0] * dy[0], 2 * in[0][1] * dy[1]};
+    dx[static_cast<std::size_t>(which)] += dy[static_cast<std::size_t>(which)] * error;
+    return Arguments{dx};
+  };
+  check::RawOptions raw;
+  raw.rtol = options.rtol;
+  raw.atol = options.atol;
+  return raw_cases::run("square", {f, backward}, {{"x", {}, {1.0, small}}}, raw).verdict ==
+         Verdict::pass;
 }
 
 /// Errors above `limit` fail and errors below it pass, as near as `margin` times. The estimate of
@@ -51,27 +54,26 @@ void graded(double limit, double margin, Passes passes) {
   CHECK(passes(limit / margin));
 }
 
-TEST_CASE("graded errors: rtol and atol let pass what they say, and no more") {
+TEST_CASE("graded errors: rtol and atol let errors of their size pass, and no larger ones") {
   Options mine;
   mine.conditions = mine.smallest = false;
-  std::optional<Options> plain;  // its own defaults
   // Of the large derivative, 2: rtol · 2 + atol · 2. Of the small one, 2e-6, likewise: an element's
   // tolerance is that of its own derivative. The upstream gradients in between 1 and 3 that
   // weigh the two are why a margin of 4 is left.
   const auto both = [&](double rtol, double atol) {
     CAPTURE(rtol, atol);
     graded(2 * (rtol + atol), 1.02, [&](double e) { return tensor_passes(1e-6, 0, e, mine); });
-    graded(2 * (rtol + atol), 1.02, [&](double e) { return raw_passes(1e-6, 0, e, plain); });
+    graded(2 * (rtol + atol), 1.02, [&](double e) { return raw_passes(1e-6, 0, e, mine); });
     graded(2e-6 * (rtol + atol), 4, [&](double e) { return tensor_passes(1e-6, 1, e, mine); });
-    graded(2e-6 * (rtol + atol), 4, [&](double e) { return raw_passes(1e-6, 1, e, plain); });
+    graded(2e-6 * (rtol + atol), 4, [&](double e) { return raw_passes(1e-6, 1, e, mine); });
   };
   both(1e-7, 1e-9);  // by default
   mine.rtol = 1e-5, mine.atol = 1e-6;
-  plain = mine;
   both(1e-5, 1e-6);
 }
 
-TEST_CASE("graded errors: two gradients that must be equal are, but for roundings") {
+TEST_CASE(
+    "graded errors: two gradients that must be equal may differ by roundings, and by no more") {
   const auto passes = [](double error) {
     return square_with([&](const Tensors& x, const Tensor& dy) {
              const Tensor dx = 2.0 * x[0] * dy;
@@ -83,7 +85,7 @@ TEST_CASE("graded errors: two gradients that must be equal are, but for rounding
   graded(1.5e-13, 5, passes);
 }
 
-TEST_CASE("graded errors: f32 may have its roundings, and no more") {
+TEST_CASE("graded errors: f32 may be off by its roundings, and by no more") {
   Options mine;
   mine.smallest = false;
   // 8 √n 2⁻²⁴ of the gradient and its terms, 1.7e-6 for 12 elements; the smallest have the least.

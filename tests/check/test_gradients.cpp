@@ -1,23 +1,13 @@
-// The checker on tensors and modules: it passes what is right, and names what is not.
-#include "gradus/check/gradients.h"
-
+// check::gradients, vjp and second pass right gradients of tensors, and name the element that is wrong.
 #include <string>
 #include <vector>
 
 #include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/grad_mode.h"
-#include "gradus/nn/linear.h"
-#include "gradus/ops/arithmetic.h"
-#include "gradus/ops/create.h"
-#include "gradus/ops/dropout.h"
-#include "gradus/ops/indexing.h"
 #include "gradus/ops/members.h"
-#include "gradus/ops/reduce.h"
-#include "gradus/ops/softmax.h"
-#include "gradus/tests/support/catch.h"
-#include "gradus/tests/support/registry.h"
-#include "gradus/tests/support/thrown.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/check/conditions.h"
 
 namespace gradus {
 
@@ -51,15 +41,8 @@ struct FaultyCube final : Op {
 
 }  // namespace op
 
+namespace conditions {
 namespace {
-
-using check::Options;
-using check::Report;
-using check::Verdict;
-using testing::has;
-using testing::message_of;
-using testing::values;
-using Tensors = std::vector<Tensor>;
 
 Tensor cube(const Tensor& x, op::Fault fault = op::Fault::none) {
   op::FaultyCube op;
@@ -73,26 +56,13 @@ Report check_cube(op::Fault fault, const Options& options = {}) {
       options);
 }
 
-/// Mixes two rows of a weight, and adds scale · b³ with a derivative by b that may be wrong.
-struct Affine : nn::Layer<Affine> {
-  Tensor weight = nn::parameter(values({2, 3}).to(Dtype::f32));
-  Tensor bias = nn::parameter(values({2}).to(Dtype::f32));
-  Tensor scale = tensor({0.5, 2.0});
-  nn::Linear inner{2, 3};
-  op::Fault fault = op::Fault::none;
-  nn::Members members() override {
-    return {{"weight", weight}, {"bias", bias}, {"scale", nn::buffer(scale)}, {"inner", inner}};
-  }
-  Tensor forward(const Tensor& x) const {  // [N, 2] → [N, 2]
-    const Tensor h = inner(x);             // [N, 3]
-    const Tensor mixed = sum(h * weight[0], {1}, true) * exp(sum(h * weight[1], {1}, true));
-    return mixed + scale * cube(bias, fault);  // [N, 1] + [2] → [N, 2]
-  }
+const check::Vjp square_vjp = [](const Tensors& x, const Tensor& dy) {
+  return Tensors{2.0 * x[0] * dy};
 };
 
 }  // namespace
 
-TEST_CASE("right gradients pass, with and without recording") {
+TEST_CASE("gradients: right ones pass, those of kernels and those of create_graph") {
   for (const bool formula : {false, true}) {
     Options options;
     options.formula = formula;
@@ -104,7 +74,7 @@ TEST_CASE("right gradients pass, with and without recording") {
   }
 }
 
-TEST_CASE("a wrong element is found, with the function's name, the input's and its place") {
+TEST_CASE("gradients: a wrong element is reported with its function, input and place") {
   Options options;
   options.names = {"angles"};
   const Report report = check_cube(op::Fault::one_element, options);
@@ -114,20 +84,87 @@ TEST_CASE("a wrong element is found, with the function's name, the input's and i
   CHECK(has(report.text(), "angles[1,0]"));
 }
 
-TEST_CASE("the upstream gradient is not all ones") {
+TEST_CASE("gradients: a backward that ignores dy fails") {
   CHECK(check_cube(op::Fault::ignores_dy).verdict == Verdict::fail);
 }
 
-TEST_CASE("NaN never passes") { CHECK(check_cube(op::Fault::nan).verdict == Verdict::fail); }
+TEST_CASE("gradients: NaN never passes") {
+  CHECK(check_cube(op::Fault::nan).verdict == Verdict::fail);
+}
 
-TEST_CASE("what is wrong in the formula alone is found where the formula is asked for") {
+TEST_CASE("gradients: a fault of the formula alone fails where the formula is asked for") {
   CHECK(check_cube(op::Fault::formula));
   Options options;
   options.formula = true;
   CHECK(check_cube(op::Fault::formula, options).verdict == Verdict::fail);
 }
 
-TEST_CASE("second derivatives are checked by the inputs and by the upstream gradient") {
+TEST_CASE("gradients: at inputs of 1e-17 right ones pass and wrong ones fail") {
+  const Tensor x = values({2, 3}) * 1e-17;
+  const auto f = [](const Tensors& in) { return exp(in[0]); };
+  for (const double factor : {1.0, -1.0, 2.0, 1.001, 0.0}) {
+    const auto backward = [factor](const Tensors& in, const Tensor& dy) {
+      return Tensors{factor * dy * exp(in[0])};
+    };
+    const Report report = check::vjp("exp", f, backward, {x});
+    INFO(report);
+    CHECK(report.verdict == (factor == 1 ? Verdict::pass : Verdict::fail));
+  }
+}
+
+TEST_CASE("gradients: f32 inputs are converted, and integers are passed through") {
+  const auto f = [](const Tensors& in) {
+    CHECK(is_float(in[0].dtype()));
+    CHECK(in[1].dtype() == Dtype::i64);
+    return index_select(in[0], 0, in[1]);
+  };
+  const Report report =
+      check::gradients("index_select", f, {values({3, 2}).to(Dtype::f32), indices({2, 0, 2})});
+  INFO(report);
+  CHECK(report);
+  CHECK(has(report.text(), "input 1 'x1' [3]: not differentiable"));
+}
+
+TEST_CASE("gradients: an input can be left out") {
+  Options options;
+  options.differentiable = {true, false};
+  const auto f = [](const Tensors& in) { return in[0] * in[1].detach(); };
+  CHECK(check::gradients(f, {values({3}), values({3}, 1)}, options));
+  const Report whole = check::gradients(f, {values({3}), values({3}, 1)});
+  CHECK(whole.verdict == Verdict::fail);
+  CHECK(whole.inputs[0].wrong == 0);
+  CHECK(whole.inputs[1].wrong == 3);
+}
+
+TEST_CASE("gradients: an input that the function ignores has gradient 0") {
+  CHECK(
+      check::gradients([](const Tensors& in) { return in[0] * 2.0; }, {values({3}), values({2})}));
+}
+
+TEST_CASE(
+    "gradients: random operations draw the same numbers each time, and none of the caller's") {
+  const std::uint32_t position = generator().position();
+  const Report report =
+      check::gradients([](const Tensors& in) { return dropout(in[0], 0.5); }, {values({4, 5})});
+  INFO(report);
+  CHECK(report);
+  CHECK(generator().position() == position);
+}
+
+TEST_CASE("gradients: recording is on inside, whatever the caller has") {
+  const NoGrad off;
+  CHECK(check_cube(op::Fault::none));
+  CHECK(!GradMode::enabled());
+}
+
+TEST_CASE("gradients: a result outside the graph fails, and the report says why") {
+  const Report report =
+      check::gradients([](const Tensors& in) { return exp(in[0].detach()); }, {values({3})});
+  CHECK(report.verdict == Verdict::fail);
+  CHECK(has(report.text(), "no place in the graph"));
+}
+
+TEST_CASE("second: derivatives are checked by the inputs and by the upstream gradient") {
   const auto second_of = [](op::Fault fault) {
     return check::second("faulty_cube", [fault](const Tensors& in) { return cube(in[0], fault); },
                          {values({2, 3})});
@@ -146,7 +183,7 @@ TEST_CASE("second derivatives are checked by the inputs and by the upstream grad
   CHECK(wrong.inputs[1].wrong == 0);
 }
 
-TEST_CASE("second derivatives that are zero, by cancelling or by nature, pass") {
+TEST_CASE("second: derivatives that are 0 pass") {
   const Report linear =
       check::second("sum", [](const Tensors& in) { return sum(in[0]) * 3.0; }, {values({5})});
   INFO(linear);
@@ -157,139 +194,37 @@ TEST_CASE("second derivatives that are zero, by cancelling or by nature, pass") 
   CHECK(cancels);
 }
 
-TEST_CASE("f32 inputs are converted, integers are handed through") {
-  const auto f = [](const Tensors& in) {
-    CHECK(is_float(in[0].dtype()));
-    CHECK(in[1].dtype() == Dtype::i64);
-    return index_select(in[0], 0, in[1]);
-  };
-  const Report report =
-      check::gradients("index_select", f, {values({3, 2}).to(Dtype::f32), indices({2, 0, 2})});
-  INFO(report);
-  CHECK(report);
-  CHECK(has(report.text(), "input 1 'x1' [3]: not differentiable"));
-}
-
-TEST_CASE("an input can be left out") {
-  Options options;
-  options.differentiable = {true, false};
-  const auto f = [](const Tensors& in) { return in[0] * in[1].detach(); };
-  CHECK(check::gradients(f, {values({3}), values({3}, 1)}, options));
-  const Report whole = check::gradients(f, {values({3}), values({3}, 1)});
-  CHECK(whole.verdict == Verdict::fail);
-  CHECK(whole.inputs[0].wrong == 0);
-  CHECK(whole.inputs[1].wrong == 3);
-}
-
-TEST_CASE("an input that the function ignores has gradient 0") {
-  CHECK(
-      check::gradients([](const Tensors& in) { return in[0] * 2.0; }, {values({3}), values({2})}));
-}
-
-TEST_CASE("random operations inside draw the same numbers each time") {
-  const std::uint32_t position = generator().position();
-  const Report report =
-      check::gradients([](const Tensors& in) { return dropout(in[0], 0.5); }, {values({4, 5})});
-  INFO(report);
-  CHECK(report);
-  CHECK(generator().position() == position);
-}
-
-TEST_CASE("recording is on inside, whatever the caller has") {
-  const NoGrad off;
-  CHECK(check_cube(op::Fault::none));
-  CHECK(!GradMode::enabled());
-}
-
-TEST_CASE("a result outside the graph fails, and the report says why") {
-  const Report report =
-      check::gradients([](const Tensors& in) { return exp(in[0].detach()); }, {values({3})});
-  CHECK(report.verdict == Verdict::fail);
-  CHECK(has(report.text(), "no place in the graph"));
-}
-
-TEST_CASE("what makes no sense is an error that says so") {
-  const auto same = [](const Tensors& in) { return in[0] * 1.0; };
-  CHECK_THROWS_AS(check::gradients(same, {indices({1})}), ValueError);
-  CHECK_THROWS_AS(check::gradients(same, {}), ValueError);
-  CHECK_THROWS_AS(check::gradients(same, {Tensor()}), ValueError);
-  CHECK_THROWS_AS(check::gradients(check::Function(), {values({1})}), ValueError);
-  Options names, flags;
-  names.names = {"a", "b"};
-  flags.differentiable = {true, true};
-  CHECK(has(message_of<ValueError>([&] { check::gradients(same, {values({1})}, names); }),
-            "2 names"));
-  CHECK_THROWS_AS(check::gradients(same, {values({1})}, flags), ValueError);
-  CHECK_THROWS_AS(check::gradients(same, {values({1}), indices({1})}, flags), DtypeError);
-  const auto rough = [](const Tensors& in) { return in[0].to(Dtype::f32); };
-  const std::string dtype =
-      message_of<DtypeError>([&] { check::gradients("rough", rough, {values({2})}); });
-  CHECK(has(dtype, "rough"));
-  CHECK(has(dtype, "f32"));
-  const auto nothing = [](const Tensors&) { return Tensor(); };
-  CHECK_THROWS_AS(check::gradients(nothing, {values({2})}), ValueError);
-  const auto throws = [](const Tensors& in) { return in[0] + zeros({7}, Dtype::f64); };
-  CHECK_THROWS_AS(check::gradients(throws, {values({2})}), ShapeError);
-}
-
-TEST_CASE("a module is checked by every parameter and input, by name") {
-  Affine m;
-  const Report report = check::module(m, values({3, 2}, 3));
-  INFO(report);
-  CHECK(report);
-  std::vector<std::string> names;
-  for (const auto& input : report.inputs) names.push_back(input.name);
-  CHECK(names ==
-        std::vector<std::string>{"weight", "bias", "inner.weight", "inner.bias", "input 0"});
-  m.fault = op::Fault::ignores_dy;
-  const Report wrong = check::module(m, values({3, 2}, 3));
+TEST_CASE("second: a backward pass by hand is differentiated too") {
+  const Tensors in = {values({3})};
+  const Report right = check::second("square", square_of, square_vjp, in);
+  INFO(right);
+  CHECK(right);
+  CHECK(right.inputs.back().name == "upstream");
+  const Report wrong = check::second(
+      "square", square_of,
+      [](const Tensors& x, const Tensor& dy) { return Tensors{2.0 * x[0].detach() * dy}; }, in);
   CHECK(wrong.verdict == Verdict::fail);
-  CHECK(wrong.inputs[1].wrong == 2);
-  CHECK(wrong.inputs[0].wrong == 0);
-  CHECK(has(wrong.text(), "bias["));
+  CHECK(wrong.inputs[0].cause.name == "NO GRADIENT");
+  CHECK(has(wrong.reproduce, "check::second(\"square, second derivatives\""));
 }
 
-TEST_CASE("a module has its own tensors back afterwards, even when its forward throws") {
-  Affine m;
-  const Tensor weight = m.weight, scale = m.scale, inner = m.inner.weight;
-  const auto same = [&] {
-    CHECK(m.weight.node() == weight.node());
-    CHECK(m.weight.dtype() == Dtype::f32);
-    CHECK(m.scale.storage() == scale.storage());
-    CHECK(m.inner.weight.node() == inner.node());
-    CHECK(!m.weight.grad().defined());
+TEST_CASE("second: the numbers are those of the formula, and terms that cancel pass") {
+  const auto cube_of = [](const Tensors& in) { return in[0] * in[0] * in[0]; };
+  const check::Vjp half = [](const Tensors& in, const Tensor& dy) {
+    return Tensors{dy * 3.0 * in[0] * in[0].detach()};
   };
-  CHECK(check::module(m, values({3, 2}, 3)));
-  same();
-  CHECK_THROWS_AS(check::module(m, values({3, 7})), ShapeError);
-  same();
+  const Report wrong = check::second("cube", cube_of, half, {values({4})});
+  INFO(wrong);
+  REQUIRE(wrong.verdict == Verdict::fail);
+  CHECK(wrong.findings[0].analytic == Approx(wrong.findings[0].numeric / 2));
+  for (const double in : {1e-6, 1.0, 1e3, 0.0})
+    for (const double out : {1e-6, 1.0, 1e6}) {
+      CAPTURE(in, out);
+      CHECK(check::second("softmax of one",
+                          [out](const Tensors& x) { return softmax(x[0] * 1.0, -1) * out; },
+                          {full({3, 1}, in, Dtype::f64)}));
+    }
 }
 
-TEST_CASE("tied parameters are one input of the check") {
-  struct Tied : nn::Layer<Tied> {
-    Tensor a = nn::parameter(values({3})), b;
-    Tied() { nn::tie(b, a); }
-    nn::Members members() override { return {{"a", a}, {"b", b}}; }
-    Tensor forward(const Tensor& x) const { return x * a * exp(b); }
-  } m;
-  const Report report = check::module(m, values({2, 3}, 1));
-  INFO(report);
-  CHECK(report);
-  CHECK(report.inputs.size() == 2);
-  CHECK(m.a.node() == m.b.node());
-}
-
-TEST_CASE("gradients at inputs of 1e-17 are measured, and a wrong one fails") {
-  const Tensor x = values({2, 3}) * 1e-17;
-  const auto f = [](const Tensors& in) { return exp(in[0]); };
-  for (const double factor : {1.0, -1.0, 2.0, 1.001, 0.0}) {
-    const auto backward = [factor](const Tensors& in, const Tensor& dy) {
-      return Tensors{factor * dy * exp(in[0])};
-    };
-    const Report report = check::vjp("exp", f, backward, {x});
-    INFO(report);
-    CHECK(report.verdict == (factor == 1 ? Verdict::pass : Verdict::fail));
-  }
-}
-
+}  // namespace conditions
 }  // namespace gradus

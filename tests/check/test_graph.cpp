@@ -1,4 +1,4 @@
-// Which operation of a step is wrong: a planted one is named with its layer and line, and no other.
+// check::graph names the wrong operation of a step with its layer and element, and no other.
 #include "gradus/check/graph.h"
 
 #include <algorithm>
@@ -6,23 +6,53 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <set>
 #include <string>
 
 #include "gradus/check/raw/random.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/strided.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/linear.h"
+#include "gradus/ops/checkpoint.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus {
+
+namespace op {
+
+/// f of one or two inputs, of which one may be undefined, with a backward by hand.
+struct Made final : Op {
+  using F = std::function<Tensor(const Tensor& a, const Tensor& b)>;
+  using Df = std::function<Tensor(const Tensor& a, const Tensor& dy)>;
+  Made(F forward, Df backward, const char* called)
+      : f(std::move(forward)), df(std::move(backward)), name_(called) {}
+  const char* name() const override { return name_; }
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    a_ = a;
+    const Tensor y = f(a.detach(), b.detach());
+    return y.detach();
+  }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return {df(a_.value(), dy), {}}; }
+
+ private:
+  F f;
+  Df df;
+  const char* name_;
+  Saved a_;
+};
+
+}  // namespace op
+
 namespace {
 
-using testing::message_of;
+using check::Report, check::Verdict;
+using testing::has, testing::message_of;
 
 /// The operation of this name has a backward that gives its first wanted gradient 1.001 times.
 class WrongBackward : public Observer {
@@ -67,9 +97,31 @@ struct Step {
   Tensor targets = tensor({{5, 0, 3, 10, 3, 2, 8}, {4, 7, 9, 8, 6, 1, 0}}, Dtype::i64);
 };
 
+const Tensor kX = tensor({{0.75, -1.5, 2.0}, {1.25, 0.5, -3.0}}, Dtype::f64);
+
+Tensor leaf(const Tensor& x) { return kernel::copy(x).requires_grad_(); }
+
+Tensor twice(const Tensor& a, const Tensor& b = {}, const char* name = "twice") {
+  return apply(op::Made([](const Tensor& x, const Tensor&) { return x * 2.0; },
+                        [](const Tensor&, const Tensor& dy) { return dy * 2.0; }, name),
+               a, b);
+}
+
+/// x², whose backward is off by `error` in each number.
+Tensor squared(const Tensor& a, const Tensor& error, const char* name = "squared") {
+  return apply(
+      op::Made([](const Tensor& x, const Tensor&) { return x * x; },
+               [error](const Tensor& x, const Tensor& dy) { return dy * (2.0 * x + error); }, name),
+      a, Tensor());
+}
+
+Report look(const std::function<Tensor()>& loss, check::GraphOptions options = {.seconds = 600}) {
+  return check::graph(loss, options);
+}
+
 }  // namespace
 
-TEST_CASE("a right step passes, and what was looked at is said") {
+TEST_CASE("graph: a right step passes, and the report says how many kinds were looked at") {
   const Step step;
   const check::Report report = check::graph([&] { return step(); }, {.seconds = 600});
   INFO(report.text());
@@ -78,7 +130,7 @@ TEST_CASE("a right step passes, and what was looked at is said") {
   CHECK(report.notes[0].find("kinds of operations, of") != std::string::npos);
 }
 
-TEST_CASE("an operation with a wrong backward is named, with its layer, and no other") {
+TEST_CASE("graph: the operation with a wrong backward is named, and no other") {
   const Step step;
   Names names;
   {
@@ -99,9 +151,8 @@ TEST_CASE("an operation with a wrong backward is named, with its layer, and no o
 }
 
 // By hand, on a quiet machine, for the limit is the clock's, which counts the step itself too:
-// gradus_tests_check "a step of the size cpu*"
-TEST_CASE("a step of the size cpu passes in five seconds, and what is wrong in it is named",
-          "[.]") {
+// gradus_tests_check "graph: a step of the size cpu*"
+TEST_CASE("graph: a step of the size cpu takes five seconds, right or wrong", "[.]") {
   nn::GPT model(nn::gpt_preset("cpu").options);
   model.train();
   const Tensor x = randint(0, 65, {12, 64});
@@ -135,7 +186,7 @@ TEST_CASE("a step of the size cpu passes in five seconds, and what is wrong in i
   }
 }
 
-TEST_CASE("steps of random small models pass, whatever they are made of") {
+TEST_CASE("graph: steps of random small models pass") {
   const char* many = std::getenv("GRADUS_TEST_STEPS");  // 1000: by hand
   const std::uint64_t steps = many == nullptr ? 24 : std::strtoull(many, nullptr, 10);
   for (std::uint64_t i = 0; i < steps; ++i) {
@@ -165,7 +216,7 @@ TEST_CASE("steps of random small models pass, whatever they are made of") {
   }
 }
 
-TEST_CASE("a wrong operation within a layer is what check::module names") {
+TEST_CASE("graph: check::module names the wrong operation within a layer") {
   nn::Block block({.width = 4, .heads = 2});
   WrongBackward wrong("layer_norm");
   const ObserverScope scope(wrong);
@@ -179,12 +230,115 @@ TEST_CASE("a wrong operation within a layer is what check::module names") {
   CHECK(std::any_of(report.inputs.begin(), report.inputs.end(), names_it));
 }
 
-TEST_CASE("a loss that records nothing is refused") {
+TEST_CASE("graph: a loss that records nothing is refused") {
   const Tensor x = ones({2});
   CHECK(message_of<GraphError>([&] {
           static_cast<void>(check::graph([&] { return sum(x); }));
         }).find("no operation was recorded") != std::string::npos);
   CHECK_THROWS_AS(check::graph([] { return Tensor(); }), ValueError);
+}
+
+TEST_CASE("graph: operations of one name, shape and dtype are looked at once") {
+  const Tensor f64 = ones({3, 4}, Dtype::f64), f32 = ones({3, 4});
+  const Tensor wanted = leaf(f64), rough = leaf(f32), flat = leaf(ones({12}, Dtype::f64));
+  using Calls = std::vector<std::function<Tensor()>>;
+  const auto kinds = [](const Calls& calls) {
+    std::vector<Tensor> results;
+    const Report report = look([&] {
+      for (const auto& call : calls) results.push_back(call());
+      return results[0];
+    });
+    return std::stoi(report.notes[0].substr(report.notes[0].find(" of ") + 4));
+  };
+  const auto a = [&] { return twice(wanted, f64); };
+  CHECK(kinds({a, a, a}) == 1);
+  for (const auto& other :
+       Calls{[&] { return twice(wanted, f64, "double"); }, [&] { return twice(wanted, f32); },
+             [&] { return twice(wanted, wanted); }, [&] { return twice(rough, f64); },
+             [&] { return twice(flat, f64); }, [&] { return twice(wanted); }})
+    CHECK(kinds({a, other}) == 2);
+}
+
+TEST_CASE("graph: the element of a finding is that of the tensor, beside infinities too") {
+  const double inf = HUGE_VAL;
+  const auto place = [](const Tensor& x, const std::vector<double>& error) {
+    const Tensor off = tensor(error, x.shape());
+    const Report report = look([&] { return squared(leaf(x), off); });
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].input == 0);
+    return report.findings[0].at;
+  };
+  using Place = check::Shape;
+  CHECK(place(kX, {0, 0, 0, 0, 1, 0}) == Place{1, 1});
+  CHECK(place(reshape(kX, {6}), {0, 0, 0, 0, 1, 0}) == Place{4});
+  CHECK(place(tensor(2.0, Dtype::f64), {1}).empty());
+  CHECK(place(tensor({{-inf, 1.0, 2.0}, {inf, 0.5, 3.0}}, Dtype::f64), {0, 0, 0, 0, 1, 0}) ==
+        Place{1, 1});
+  CHECK(place(tensor({-inf, 1.0, 2.0, inf, 3.0}, Dtype::f64), {0, 0, 1, 0, 0}) == Place{2});
+}
+
+TEST_CASE("graph: an input without a gradient, or with infinities and NaN, is no failure") {
+  const Tensor y = tensor({1.0, 2.0}, Dtype::f64);
+  CHECK(look([&] { return twice(leaf(y), leaf(y)); }));
+  const Report wrong = look([&] {
+    return apply(op::Made([](const Tensor& a, const Tensor& b) { return a + b; },
+                          [](const Tensor&, const Tensor& dy) { return dy; }, "sum"),
+                 leaf(y), leaf(y));
+  });
+  REQUIRE(wrong.verdict == Verdict::fail);
+  CHECK(wrong.findings[0].analytic == 0);
+  CHECK(wrong.findings[0].input_name == "input 1 of sum");
+  CHECK(wrong.findings[0].input == 0);
+  const Tensor masked = tensor({{-HUGE_VAL, 1.0, 2.0}, {0.0, 0.5, std::nan("")}}, Dtype::f64);
+  CHECK(look([&] { return twice(leaf(masked)); }));
+}
+
+TEST_CASE("graph: an operation that cannot be run again, or seen, is named, and spoils a pass") {
+  const Tensor x = leaf(kX);
+  const auto middle = [](const Tensor& a) { return a * 2.0; };
+  const Report again = look([&] { return sum(checkpoint(middle, x)); });
+  INFO(again.text());
+  CHECK(again.verdict == Verdict::inconclusive);
+  CHECK(has(again.text(), "left out: checkpoint (it cannot be run again)"));
+  const auto jump = [](const Tensor& a, const Tensor&) {
+    std::vector<double> all = kernel::convert(a, Dtype::f64).to_vector<double>();
+    for (double& v : all) v = v > 0.75 ? 1 / (v - 0.75) : v < 0.75 ? 1 / (v - 0.75) : 1e300;
+    return tensor(all, a.shape());
+  };
+  const auto unseen = [&](const Tensor& error) {
+    const Tensor y = apply(op::Made(
+                               jump, [](const Tensor&, const Tensor& dy) { return dy; }, "jump"),
+                           leaf(tensor(0.75, Dtype::f64)), Tensor());
+    return y + squared(leaf(tensor(2.0, Dtype::f64)), error);
+  };
+  const Report jumps = look([&] { return unseen(tensor(0.0, Dtype::f64)); });
+  INFO(jumps.text());
+  CHECK(jumps.verdict == Verdict::inconclusive);
+  CHECK(has(jumps.text(), "left out: jump (cannot be seen)"));
+  CHECK(look([&] { return unseen(tensor(1.0, Dtype::f64)); }).verdict == Verdict::fail);
+}
+
+TEST_CASE("graph: a finding names the layer of its operation") {
+  struct Wrong : nn::Layer<Wrong> {
+    Tensor scale = nn::parameter(tensor({1.0, 2.0, 3.0}, Dtype::f64));
+    nn::Members members() override { return {{"scale", scale}}; }
+    Tensor forward(const Tensor& x) const { return squared(x * scale, ones({2, 3}, Dtype::f64)); }
+  } wrong;
+  const Report inside = look([&] { return sum(wrong(kX)); });
+  REQUIRE(inside.findings.size() == 1);
+  const std::string note = inside.findings[0].note;
+  CAPTURE(note);
+  CHECK(note.rfind("squared (node ", 0) == 0);
+  CHECK(has(note, ") in Wrong"));
+  CHECK(!has(note, "called from :"));
+  const Report outside = look([&] { return squared(leaf(kX), ones({2, 3}, Dtype::f64)); });
+  CHECK(!has(outside.findings[0].note, " in "));
+}
+
+TEST_CASE("graph: an error within atol of the largest derivative passes") {
+  const Tensor x = tensor({1e-6, 3.0}, Dtype::f64), off = tensor({1e-4, 0.0}, Dtype::f64);
+  CHECK(look([&] { return squared(leaf(x), off); }).verdict == Verdict::fail);
+  CHECK(look([&] { return squared(leaf(x), off); }, {.seconds = 600, .atol = 100}));
 }
 
 }  // namespace gradus

@@ -1,5 +1,5 @@
-// Detectors of what sequence models must not depend on: each passes a right module, and finds the
-// fault that it is for, planted.
+// Detectors of what sequence models must not depend on: each passes a right module and finds an
+// injected fault.
 #include <cmath>
 #include <memory>
 #include <sstream>
@@ -57,7 +57,7 @@ const Tensor kIds = tensor(Lengths{3, 1, 4, 1, 5, 2, 6, 5, 3, 5}, {2, 5});
 
 }  // namespace
 
-TEST_CASE("causal: holds of a GPT, finds masks that are off by one or missing") {
+TEST_CASE("causal: holds for a GPT, finds masks that are off by one or missing") {
   const nn::GPT gpt = model();
   CHECK(check::causal([&](const Tensor& ids) { return gpt(ids); }, kIds));
   const nn::MultiHeadAttention layer = attention();
@@ -97,7 +97,7 @@ TEST_CASE("padding: holds with a mask, finds a mean over all and one mask for th
   CHECK_FALSE(check::padding_invariant(first_for_all, x, lengths));
 }
 
-TEST_CASE("cache: holds of a GPT's, finds positions that begin anew at each step") {
+TEST_CASE("cache: holds for a GPT, finds positions that start anew at each step") {
   nn::GPT gpt = model();
   gpt.eval();
   const auto whole = [&](const Tensor& ids) { return gpt(ids); };
@@ -122,7 +122,7 @@ TEST_CASE("mode: holds without dropout, finds one that is on") {
   CHECK(gpt.training());
 }
 
-TEST_CASE("permutation: holds of bare attention, not where positions are added") {
+TEST_CASE("permutation: holds for bare attention, not where positions are added") {
   const nn::MultiHeadAttention layer = attention();
   const Tensor x = vectors(2, 5);
   CHECK(check::permutation_equivariant([&](const Tensor& in) { return layer(in); }, x));
@@ -132,7 +132,7 @@ TEST_CASE("permutation: holds of bare attention, not where positions are added")
   CHECK(has(words(found), "it knows where tokens stand"));
 }
 
-TEST_CASE("batch: holds of attention, finds statistics over the batch") {
+TEST_CASE("batch: holds for attention, finds statistics over the batch") {
   const nn::MultiHeadAttention layer = attention();
   const Tensor x = vectors(3, 4);
   CHECK(check::batch_invariant([&](const Tensor& in) { return layer(in); }, x));
@@ -141,36 +141,40 @@ TEST_CASE("batch: holds of attention, finds statistics over the batch") {
   CHECK(has(words(found), "example 0 in its batch, and alone"));
 }
 
-TEST_CASE("what the detectors refuse") {
-  const auto same = [](const Tensor& x) { return x; };
+TEST_CASE("invariance: each detector refuses input that is not a batch of sequences") {
+  const check::SequenceFunction same = [](const Tensor& x) { return x; };
+  const auto with_lengths = [](const Tensor& x, const Lengths&) { return x; };
+  nn::GPT module = model();
+  const auto refused = [](const std::string& word, const std::function<void()>& call) {
+    CHECK(has(message_of<Error>(call), word));
+  };
+  for (const Tensor& x : {Tensor(), ones({3}), ones({2, 0})}) {
+    refused("causal: ", [&] { check::causal(same, x); });
+    refused("padding_invariant: ", [&] { check::padding_invariant(with_lengths, x, {1}); });
+    refused("cache_invariant: ", [&] {
+      check::cache_invariant(
+          same, [&] { return same; }, x);
+    });
+    refused("mode_invariant: ", [&] { check::mode_invariant(module, same, x); });
+    refused("permutation_equivariant: ", [&] { check::permutation_equivariant(same, x); });
+    refused("batch_invariant: ", [&] { check::batch_invariant(same, x); });
+  }
   const Tensor x = vectors(2, 3);
-  CHECK(has(message_of<Error>([&] { check::causal(same, zeros({3})); }),
-            "causal: wants sequences [batch, length, …] that are not empty, not [3]"));
-  CHECK(has(message_of<Error>([&] { check::causal(same, kIds); }),
-            "invariance: the function gave i64, wants numbers"));
-  CHECK(has(message_of<Error>([&] {
-              const nn::GPT gpt = model();
-              check::causal([&](const Tensor& ids) { return gpt(ids); }, zeros({1, 3}, Dtype::i64));
-            }),
-            "all ids are 0: give at least two kinds"));
-  const auto f = [](const Tensor& in, const Lengths&) { return in; };
-  CHECK(has(message_of<Error>([&] { check::padding_invariant(f, x, {3}); }),
-            "1 lengths for a batch of 2"));
-  CHECK(has(message_of<Error>([&] {
-              check::padding_invariant(f, x, {3, 3});
-            }),
-            "no length is below 3: nothing is padding"));
-  CHECK(has(message_of<Error>([&] { check::batch_invariant(same, vectors(1, 3)); }),
-            "a batch of 1 has no other examples to depend on"));
-  CHECK(has(words(check::batch_invariant(
-                [](const Tensor& in) {
-                  return reshape(in, {in.size(0) * 3, 1, 4});
-                },
-                x)),
-            "shapes [1, 1, 4] and [3, 1, 4] differ"));
+  refused("i64", [&] { check::causal(same, kIds); });
+  refused("all ids are 0", [&] {
+    check::causal([&](const Tensor& ids) { return module(ids); }, zeros({1, 3}, Dtype::i64));
+  });
+  refused("1 lengths for a batch of 2", [&] { check::padding_invariant(with_lengths, x, {3}); });
+  refused("nothing is padding", [&] { check::padding_invariant(with_lengths, x, {3, 3}); });
+  refused("a batch of 1", [&] { check::batch_invariant(same, vectors(1, 3)); });
 }
 
-TEST_CASE("roundings are no difference, and how much is one is a choice") {
+TEST_CASE("invariance: outputs of other shapes differ") {
+  const auto f = [](const Tensor& in) { return reshape(in, {in.size(0) * 3, 1, 4}); };
+  CHECK(has(words(check::batch_invariant(f, vectors(2, 3))), "shapes"));
+}
+
+TEST_CASE("invariance: roundings are not a difference, and the tolerance is a choice") {
   const auto alike = [](double error, Dtype dtype, const check::InvarianceOptions& options = {}) {
     const auto f = [error](const Tensor& x) { return x + (x.size(0) == 1 ? error : 0.0); };
     return check::batch_invariant(f, ones({2, 3}, dtype), options).holds;
@@ -178,6 +182,34 @@ TEST_CASE("roundings are no difference, and how much is one is a choice") {
   CHECK((alike(5e-10, Dtype::f64) && !alike(5e-9, Dtype::f64)));
   CHECK((alike(5e-5, Dtype::f32) && !alike(5e-4, Dtype::f32)));
   CHECK((alike(5e-3, Dtype::f64, {.tolerance = 1e-2}) && !alike(5e-2, Dtype::f64, {1e-2})));
+}
+
+TEST_CASE("causal: a gradient from the future is found where no value shows it") {
+  const Tensor weight = tensor({1.0, -1.0, 2.0}, Dtype::f64);
+  const Tensor x = reshape(tensor({0.5, -1.0, 2.0, 4.0}, Dtype::f64), {1, 4, 1});
+  const auto f = [&](const Tensor& in) {
+    const Tensor last = slice(in, 1, 3, 4);
+    return (last - last.detach()) * weight + weight + in * 0.0;
+  };
+  const check::Invariance found = check::causal(f, x);
+  CHECK(!found.holds);
+  CHECK(has(found.words, "have a gradient of"));
+  CHECK(check::causal([](const Tensor& in) { return in.detach(); }, x).holds);
+  // A gradient is recorded, and none of it is by x.
+  const Tensor other = ones({1}, Dtype::f64).requires_grad_();
+  CHECK(check::causal([&](const Tensor& in) { return in.detach() * other; }, x).holds);
+}
+
+TEST_CASE("padding: padding that an example reads only by itself is found") {
+  const auto f = [](const Tensor& x, const Lengths& lengths) {
+    const std::int64_t n = x.size(0) == 1 ? x.size(1) : lengths[0];
+    return x + sum(slice(x, 1, 0, n), {1}, true);
+  };
+  const Tensor row = reshape(tensor({0.5, -1.0, 2.0, 4.0}, Dtype::f64), {1, 4, 1});
+  const Tensor two = cat({row, row}, 0);
+  const check::Invariance found = check::padding_invariant(f, two, {2, 2});
+  CHECK_FALSE(found.holds);
+  CHECK(has(found.words, ": the padding of example 0 was changed: it is read"));
 }
 
 }  // namespace gradus::testing

@@ -1,110 +1,103 @@
-// Kinks among slopes of shrinking steps, the conventions for them, and tolerances from options.
-#include "gradus/check/raw/options.h"
-#include "gradus/tests/check/column_cases.h"
+// Kinks: any value between the one-sided derivatives passes, and a declared convention is held to.
+#include "gradus/check/raw/kinks.h"
+#include "gradus/tests/check/raw_cases.h"
+#include "gradus/tests/check/verdicts.h"
 
-namespace gradus::check::column_cases {
+namespace gradus::raw_cases {
 namespace {
 
-using golden::Page;
+using testing::fails, testing::passes;
 
-Slope sided(double left, double right, double noise = 1e-12) {
-  return {.value = 7,
-          .change = 0.25,
-          .noise = noise,
-          .jitter = 3,
-          .left = left,
-          .right = right,
-          .step = 0.5,
-          .bend = 2};
+/// f with its one-sided derivatives at the kink x.
+struct Bend {
+  std::string name;
+  std::function<double(double)> f;
+  double x, left, right;
+};
+
+std::vector<Bend> bends() {
+  return {{"relu", [](double x) { return std::max(x, 0.0); }, 0, 0, 1},
+          {"abs", [](double x) { return std::abs(x); }, 0, -1, 1},
+          {"hinge", [](double x) { return std::max(1 - x, 0.0); }, 1, -1, 0},
+          {"abs and curve", [](double x) { return std::abs(x - 1) + x * x * x; }, 1, 2, 4},
+          {"large", [](double x) { return 1e9 * std::max(3 * x, 5 * x - 4); }, 2, 3e9, 5e9},
+          {"small", [](double x) { return 1e-9 * std::abs(x + 3); }, -3, -1e-9, 1e-9}};
 }
 
-std::string all_of(const Slope& s) {
-  std::string text;
-  for (const double v : {s.value, s.change, s.noise, s.jitter, s.left, s.right, s.step, s.bend})
-    text += golden::shown(v) + " ";
-  return text + (s.kink ? "kink" : "") + (s.declared ? " declared" : "");
+/// The report for the derivative that is this share of the way from the left one to the right one.
+Report at_kink(const Bend& b, double share, const std::vector<Kink>& declared = {}) {
+  Options options;
+  options.kinks = declared;
+  options.beside = false;
+  const double d = b.left + share * (b.right - b.left);
+  return run(b.name,
+             {[&b](const Arguments& in) { return Values{b.f(in[0][0])}; },
+              [d](const Arguments&, const Values& dy) { return Arguments{{d * dy[0]}}; }},
+             {{"x", {}, {b.x}}}, options);
 }
 
 }  // namespace
 
-TEST_CASE("kinks among slopes are golden/check/sides.txt") {
-  Page page;
-  const std::vector<std::vector<Slope>> tried{
-      {},
-      {sided(0, 1)},
-      {sided(0, 1), sided(0, 1)},
-      {sided(1, 0), sided(1, 0)},
-      {sided(0, 2), sided(0, 1)},
-      {sided(0, 1), sided(0, 2.01)},
-      {sided(0, 1), sided(0, 0.49)},
-      {sided(0, 1), sided(0.05, 1)},
-      {sided(0, 1), sided(0.1, 1.1)},
-      {sided(0, 1), sided(0.1, 1.10009)},
-      {sided(0, 1), sided(0, 1.1)},
-      {sided(0, 1), sided(-0.02, 1.09)},
-      {sided(0, 1), sided(0.03, 0.97), sided(0.025, 0.97), sided(0.02, 0.96)},
-      {sided(0, 1), sided(0.025, 0.97), sided(0.03, 0.97), sided(0.06, 0.9)},
-      {sided(0, 0), sided(0, 0)},
-      {sided(0, 1), sided(std::nan(""), 1), sided(0, 1), sided(0, 1)},
-      {sided(0, HUGE_VAL), sided(0, HUGE_VAL)},
-      {sided(0, 64), sided(0, 1)},
-      {sided(5, 4, 1e-3), sided(5, 4, 2e-3), sided(5, 4, 4e-3)}};
-  for (const std::vector<Slope>& slopes : tried) page.line(slopes.size(), all_of(kink_of(slopes)));
-  page.compare("sides.txt");
-}
-
-TEST_CASE("declared conventions are golden/check/conventions.txt") {
-  Page page;
-  const auto slopes = [] {
-    Slope kink = sided(-1, 3), other = sided(2, 6);
-    kink.kink = true;
-    return std::vector{kink, other};
-  };
-  for (const std::vector<Kink>& kinks : std::vector<std::vector<Kink>>{{},
-                                                                       {{0, {}, 0}},
-                                                                       {{0, {}, 1}},
-                                                                       {{0, {}, 0.25}},
-                                                                       {{1, {}, 0.5}},
-                                                                       {{0, 2.0, 0.5}},
-                                                                       {{0, 2.5, 0.5}},
-                                                                       {{1, {}, 0}, {0, 2.0, 0.75}},
-                                                                       {{0, 2.0, 0}, {0, {}, 1}}})
-    for (const std::size_t input : {0U, 1U}) {
-      std::vector<Slope> now = slopes();
-      apply_conventions(kinks, input, 2, now);
-      page.line(kinks.size(), input, all_of(now[0]), "|", all_of(now[1]), now[0].lower(),
-                now[0].upper());
+TEST_CASE("kinks: any value between the one-sided derivatives passes, and no other") {
+  for (const Bend& b : bends()) {
+    for (const double share : {0.0, 0.25, 0.5, 1.0}) {
+      const Report report = at_kink(b, share);
+      passes(report, "lie at a kink");
+      CHECK(report.inputs[0].kinks == 1);
     }
-  page.compare("conventions.txt");
+    for (const double share : {-1.0, -0.001, 1.001, 2.0})
+      fails(at_kink(b, share), "would be right");
+  }
 }
 
-TEST_CASE("one-sided derivatives that are too far apart: each of the five allowances") {
-  Page page;
-  for (const double gap : {0.0, 0.99e-5, 1.01e-5, 1e-3, 0.5, HUGE_VAL, std::nan("")})
-    for (const double value : {0.0, -1.0})
-      for (const double scale : {0.0, 1.0, 30.0})
-        for (const int kind : {0, 1, 2, 3}) {
-          Slope s{.value = value, .left = 2, .right = 2 - gap};
-          s.turn = kind == 1 ? 1 : 0;
-          s.change = kind == 2 ? -0.01 : 0;
-          s.noise = kind == 3 ? 0.01 : 0;
-          const bool far = one_sided_mismatch(s, scale, {});
-          page.line(golden::shown(gap), value, scale, kind, far);
+TEST_CASE("kinks: a declared convention passes, and no other value") {
+  for (const Bend& b : bends())
+    for (const double declared : {0.0, 0.5, 1.0})
+      for (const double share : {0.0, 0.499, 0.5, 0.501, 1.0})
+        for (const std::optional<double> at : {std::optional<double>(), {b.x}}) {
+          const Report report = at_kink(b, share, {{.at = at, .share = declared}});
+          if (share == declared) passes(report);
+          if (share != declared) fails(report, "by the declared convention it is");
         }
-  page.compare("mismatches.txt");
 }
 
-TEST_CASE("tolerances that options ask for") {
-  RawOptions o;
-  const Tolerance usual = o.tolerance();
-  CHECK((usual.rtol == 1e-7 && usual.atol == 1e-9 && usual.seen == 0.1 && usual.floor == 1e-5 &&
-         usual.exact));
-  o.rtol = 1e-3;
-  o.atol = 1e-2;
-  o.resolution = 5e-3;
-  const Tolerance coarse = o.tolerance();
-  CHECK((coarse.rtol == 5e-3 && coarse.atol == 1e-2 && coarse.seen == 5e-3 &&
-         coarse.floor == 5e-3 && !coarse.exact));
+TEST_CASE("kinks: a kink nearby is not a kink, however near") {
+  for (const double near : {1e-3, 1e-5, -1e-7}) {
+    const Report report = run(elementwise("relu", {near, 1}, relu, half));
+    fails(report);
+    CHECK(report.inputs[0].wrong == 2);
+    CHECK(report.inputs[0].kinks == 0);
+    passes(run(elementwise("relu", {near, 1}, relu, sigma)));
+  }
 }
 
-}  // namespace gradus::check::column_cases
+TEST_CASE("kinks: each element is judged by its own kink, and counted once") {
+  const Report report = run(elementwise("relu", {0, 1, -1, 0}, relu, two_at_zero));
+  fails(report, "2 of 4 elements wrong");
+  fails(report, "from 0 to 1 would be right");
+  CHECK(report.findings.at(0).at == At{0});
+}
+
+TEST_CASE("kinks: one-sided slopes that move, are infinite or agree are no kink") {
+  const auto slope = [](double left, double right) {
+    Slope s{.value = 0, .noise = 1e-15, .step = 0.5};
+    s.left = left, s.right = right;
+    return s;
+  };
+  const auto kink = [](const std::vector<Slope>& tried) {
+    const Slope found = kink_of(tried);
+    return found.kink && found.finite();
+  };
+  CHECK(kink({slope(0, 1), slope(0, 1)}));
+  CHECK(kink({slope(0, 1), slope(0.01, 1.01)}));
+  CHECK(!kink({slope(0, 1)}));               // seen with one step
+  CHECK(!kink({slope(1, 1), slope(1, 1)}));  // smooth
+  CHECK(!kink({slope(0, 1), slope(0.4, 0.5)}));
+  CHECK(!kink({slope(0, 1), slope(0, 4)}));  // a jump: the gap grows as the step shrinks
+  for (const Slope& other : {slope(0, infinity), slope(-infinity, 0), slope(-infinity, infinity)}) {
+    CHECK(!kink({slope(0, 1), other}));
+    CHECK(!kink({other, other}));
+  }
+}
+
+}  // namespace gradus::raw_cases

@@ -1,252 +1,334 @@
-// The manifolds and their linear algebra against plain arithmetic: exp by its series, tangent bases
-// by their meaning, and what lies on each manifold.
-#include "gradus/check/raw/pullback.h"
-#include "gradus/tests/check/golden.h"
+// Inputs and outputs that live on manifolds: steps stay there, right derivatives pass, and one of the
+// surrounding space where a tangent one is wanted is called AMBIENT.
+#include "gradus/check/raw/manifolds.h"
+#include "gradus/tests/check/raw_cases.h"
+#include "gradus/tests/check/verdicts.h"
+#include "gradus/tests/support/thrown.h"
 
-namespace gradus::check {
+namespace gradus::raw_cases {
 namespace {
 
-using golden::Page;
+using testing::fails, testing::passes;
 
-Matrix numbered(std::size_t rows, std::size_t columns, double step) {
-  Matrix m{rows, columns};
-  for (std::size_t i = 0; i < m.values.size(); ++i)
-    m.values[i] = static_cast<double>(i * i % 7) - 2.5 + step * static_cast<double>(i);
-  return m;
+const Values kAngles{0.7, -0.4, 1.1}, kPoint{0.3, -1.2, 0.8};
+const Values kIdentity{1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+Values rotation() { return so3().plus(kIdentity, kAngles); }
+Values unit_quaternion() { return quaternion().plus({1, 0, 0, 0}, kAngles); }
+/// The rotation beside (2, -1, 0.5), [3, 4].
+Values motion() {
+  const Values r = rotation();
+  return {r[0], r[1], r[2], 2, r[3], r[4], r[5], -1, r[6], r[7], r[8], 0.5};
+}
+
+Values cross(const Values& a, const Values& b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+double dot(const Values& a, const Values& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+Values rotate(const Values& r, const Values& v) { return times({3, 3, r}, v); }
+Values rotate_back(const Values& r, const Values& v) { return times(transposed({3, 3, r}), v); }
+
+/// Of a quaternion of any length.
+Values matrix_of(const Values& q) {
+  const double w = q[0], x = q[1], y = q[2], z = q[3];
+  return {
+      w * w + x * x - y * y - z * z, 2 * (x * y - w * z),           2 * (x * z + w * y),
+      2 * (x * y + w * z),           w * w - x * x + y * y - z * z, 2 * (y * z - w * x),
+      2 * (x * z - w * y),           2 * (y * z + w * x),           w * w - x * x - y * y + z * z};
 }
 
 /// exp of a square matrix: I + A + A²/2 + …
 Matrix exponential(const Matrix& a) {
   Matrix sum{a.rows, a.rows}, term{a.rows, a.rows};
-  for (std::size_t i = 0; i < a.rows; ++i) term(i, i) = 1;
+  for (Index i = 0; i < a.rows; ++i) term(i, i) = 1;
   for (int n = 1; n < 40; ++n) {
-    for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += term.values[i];
-    Matrix next{a.rows, a.rows};
-    for (std::size_t i = 0; i < a.rows; ++i)
-      for (std::size_t j = 0; j < a.rows; ++j)
-        for (std::size_t k = 0; k < a.rows; ++k) next(i, j) += term(i, k) * a(k, j) / n;
-    term = next;
+    for (Index i = 0; i < sum.values.size(); ++i) sum.values[i] += term.values[i];
+    term = product(term, a);
+    for (double& v : term.values) v /= n;
   }
   return sum;
 }
 
-void check_same(const Values& a, const Values& b, double within) {
-  REQUIRE(a.size() == b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    CAPTURE(i, a[i], b[i]);
-    CHECK(std::abs(a[i] - b[i]) <= within);
-  }
+/// A number of one input on a manifold, and its gradient.
+Report number_on(const Manifold& m, const Values& x, const std::function<double(const Values&)>& f,
+                 const std::function<Values(const Values&)>& gradient, const Options& o = {}) {
+  return run_on({{m}},
+                {[f](const Arguments& in) { return Values{f(in[0])}; },
+                 [gradient](const Arguments& in, const Values& dy) {
+                   return Arguments{scaled(gradient(in[0]), dy[0])};
+                 }},
+                {{"x", {}, x}}, o);
 }
 
-/// Steps of all sizes, those around 0.01, where rotation_factors changes its formula, among them.
-std::vector<Values> steps() {
-  std::vector<Values> all;
-  for (const double size : {0.0, 1e-7, 0.009, 0.0101, 0.3, 1.0, 3.0})
-    all.push_back({size * 0.48, -size * 0.6, size * 0.64});
-  return all;
+/// A point turned by an input on a manifold; the gradient by this input is `by_turn`.
+using ByTurn = std::function<Values(const Values& turn, const Values& point, const Values& dy)>;
+Report turned(const Manifold& m, const Values& turn, const ByTurn& by_turn) {
+  const bool is_quaternion = turn.size() == 4;
+  const auto matrix = [is_quaternion](const Values& t) { return is_quaternion ? matrix_of(t) : t; };
+  return run_on({{m, {}}},
+                {[matrix](const Arguments& in) { return rotate(matrix(in[0]), in[1]); },
+                 [=](const Arguments& in, const Values& dy) {
+                   return Arguments{by_turn(in[0], in[1], dy), rotate_back(matrix(in[0]), dy)};
+                 }},
+                {{"q", {}, turn}, {"v", {}, kPoint}});
 }
 
-const Values kRotation{0.36, 0.48, -0.8, -0.8, 0.6, 0, 0.48, 0.64, 0.6};
-
-/// The first half of the page.
-void show_residuals(Page& page) {
-  const auto residuals = [&](const Manifold& m, const std::vector<Values>& points) {
-    page.line("==", m.name, "gradient", static_cast<int>(m.gradient));
-    for (const Values& x : points)
-      page.line(x, "off by", golden::shown(m.residual(x), 3), "dimension", m.dimension(x.size()));
-  };
-  const Values one{1, 0, 0, 0, 1, 0, 0, 0, 1}, mirror{1, 0, 0, 0, 1, 0, 0, 0, -1};
-  residuals(
-      quaternion(),
-      {{1, 0, 0, 0}, {0.6, 0, 0.8, 0}, {1, 1, 0, 0}, {1, 0, 0}, {1, 0, 0, 0, 0}, {0.9, 0, 0, 0}});
-  residuals(so3(), {one,
-                    mirror,
-                    {1, 0, 0, 0},
-                    {2, 0, 0, 0, 1, 0, 0, 0, 1},
-                    {0, 1, 0, 0, 0, 1, 1, 0, 0},
-                    {0, 1, 0, 1, 0, 0, 0, 0, 1},
-                    {1, 0.5, 0, 0, 1, 0, 0, 0.25, 1}});
-  std::vector<Values> motions{
-      {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, 1, 7}, {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, -1, 7}, one};
-  for (std::size_t i = 12; i < 17; ++i) {
-    Values whole{0, 1, 0, 5, 0, 0, 1, 6, 1, 0, 0, 7, 0, 0, 0, 1};
-    if (i < 16) whole[i] += 0.5;
-    motions.push_back(whole);
-  }
-  residuals(se3(), motions);
-  residuals(frame(3, 2), {{1, 0, 0, 1, 0, 0},
-                          {1, 0, 1, 0, 0, 0},
-                          {1, 0, 0, 1},
-                          {0, 0.6, 1, 0, 0, 0.8},
-                          {0, 2, 1, 0, 0, 0}});
-  residuals(sphere(), {{1, 0}, {0.6, 0.8}, {1, 1}, {0, 0, 0.5}});
-  residuals(
-      symmetric(),
-      {{1, 2, 2, 3}, {1, 2, 2.5, 3}, {1, 2, 3}, {7}, {0, 0, 0, 0}, {1, 2, 3, 2, 4, 5, 3, 5, 6}});
-  residuals(positive(), {{1, 2}, {0, 1}, {1, -1}, {}, {1e-300}});
+/// R v moves by R (δ × v).
+Values by_step(const Values& q, const Values& v, const Values& dy) {
+  return cross(v, rotate_back(q.size() == 4 ? matrix_of(q) : q, dy));
 }
 
 }  // namespace
 
-TEST_CASE("matrices multiply, and normal equations are solved, as on paper") {
-  for (const auto& [n, m, p] : {std::tuple{2, 3, 4}, {3, 1, 2}, {1, 4, 1}}) {
-    const Matrix a = numbered(n, m, 0.25), b = numbered(m, p, -0.5);
-    const Matrix c = product(a, b), t = transposed(a);
-    REQUIRE((c.rows == a.rows && c.columns == b.columns && t.rows == a.columns));
-    for (std::size_t i = 0; i < c.rows; ++i)
-      for (std::size_t j = 0; j < c.columns; ++j) {
-        double sum = 0;
-        for (std::size_t k = 0; k < a.columns; ++k) sum += a(i, k) * b(k, j);
-        CHECK(c(i, j) == Approx(sum).margin(1e-12));
-      }
-    for (std::size_t i = 0; i < a.rows; ++i)
-      for (std::size_t j = 0; j < a.columns; ++j) CHECK(t(j, i) == a(i, j));
-    const Values y = times(a, numbered(m, 1, 1).values);
-    check_same(y, product(a, numbered(m, 1, 1)).values, 1e-12);
-  }
-  for (const auto& [rows, columns] : {std::pair{4, 3}, {3, 3}, {5, 1}, {4, 2}}) {
-    const Matrix b = numbered(rows, columns, 0.75);
-    const Values v = numbered(columns, 1, 0.5).values;
-    const Values x = solve_normal(b, v);
-    check_same(times(transposed(b), times(b, x)), v, 1e-9);
-    check_same(times(transposed(b), lifted(b, v)), v, 1e-9);
+TEST_CASE("manifolds: plus stays on the manifold, starts at the point, and minus undoes it") {
+  const Values r = rotation();
+  const struct {
+    Manifold manifold;
+    Values point;
+    Index dimension;
+  } cases[] = {{quaternion(), unit_quaternion(), 3},
+               {so3(), r, 3},
+               {se3(), motion(), 6},
+               {sphere(), {0.6, 0, -0.8}, 2},
+               {frame(3, 2), {r[0], r[1], r[3], r[4], r[6], r[7]}, 3},
+               {frame(3, 3), r, 3},
+               {frame(4, 1), {0.5, 0.5, -0.5, 0.5}, 3},
+               {symmetric(), {1, 2, 2, -3}, 3},
+               {positive(), {0.1, 7}, 2}};
+  for (const auto& [m, x, dimension] : cases) {
+    CAPTURE(m.name);
+    REQUIRE(m.dimension(x.size()) == dimension);
+    CHECK(m.residual(x) < 1e-14);
+    CHECK(close(m.plus(x, Values(dimension, 0.0)), x, 1e-15));
+    Values delta(dimension);
+    for (Index i = 0; i < dimension; ++i) delta[i] = 0.3 - 0.13 * static_cast<double>(i);
+    CHECK(m.residual(m.plus(x, delta)) < 1e-13);
+    const Matrix basis = tangent_basis(m, x);
+    const Values small = scaled(delta, 1e-6);  // what is left is of second order
+    CHECK(close(tangent_of(m, basis, m.plus(x, small), x), small, 1e-5));
+    CHECK(close(times(transposed(basis), lifted(basis, delta)), delta, 1e-12));
   }
 }
 
-TEST_CASE("the factors of a rotation are those of their series, small and large") {
-  for (const double a : {1e-8, 1e-3, 0.00999, 0.01001, 0.05, 0.7, 2.5}) {
-    double sine = 0, cosine = 0, third = 0,
-           term = 1;  // (-a²)ⁿ / (2n + 1)!, / (2n + 2)!, / (2n + 3)!
-    for (int n = 0; n < 20; ++n) {
-      sine += term;
-      cosine += term / (2 * n + 2);
-      third += term / (2 * n + 2) / (2 * n + 3);
-      term *= -a * a / (2 * n + 2) / (2 * n + 3);
-    }
-    const auto [s, c, e] = rotation_factors(a * a);
-    CAPTURE(a);
-    CHECK(std::abs(s - sine) <= 3e-15);
-    CHECK(std::abs(c - cosine) <= (a < 0.01 ? 1e-15 : 1e-10));
-    CHECK(std::abs(e - third) <= (a < 0.01 ? 1e-15 : 1e-8));
-  }
-  check_same(
-      {rotation_factors(0.81e-4)[0], rotation_factors(0.81e-4)[1], rotation_factors(0.81e-4)[2]},
-      {1 - 0.81e-4 / 6 + 0.81e-4 * 0.81e-4 / 120, 0.5 - 0.81e-4 / 24 + 0.81e-4 * 0.81e-4 / 720,
-       1.0 / 6 - 0.81e-4 / 120 + 0.81e-4 * 0.81e-4 / 5040},
-      1e-15);
-}
-
-TEST_CASE("rotations and rigid motions step by the exponential of a matrix") {
-  for (const Values& d : steps()) {
+TEST_CASE("manifolds: rotations and rigid motions step by the exponential of a matrix") {
+  const Values r = rotation();
+  for (const double size : {0.0, 1e-7, 0.009, 0.0101, 0.3, 3.0}) {
+    const Values d{size * 0.48, -size * 0.6, size * 0.64}, way{1.5, -2, 0.25};
     const Matrix turn = exponential({3, 3, {0, -d[2], d[1], d[2], 0, -d[0], -d[1], d[0], 0}});
-    check_same(so3().plus(kRotation, d), product({3, 3, kRotation}, turn).values, 1e-12);
-    const Values way{1.5, -2, 0.25};
-    const Matrix motion = exponential(
+    CHECK(close(so3().plus(r, d), product({3, 3, r}, turn).values, 1e-12));
+    CHECK(close(matrix_of(quaternion().plus(unit_quaternion(), d)),
+                so3().plus(matrix_of(unit_quaternion()), d), 1e-12));
+    const Matrix screw = exponential(
         {4,
          4,
          {0, -d[2], d[1], way[0], d[2], 0, -d[0], way[1], -d[1], d[0], 0, way[2], 0, 0, 0, 0}});
-    const Values& r = kRotation;
-    const Matrix t{
-        4, 4, {r[0], r[1], r[2], 2, r[3], r[4], r[5], -1, r[6], r[7], r[8], 3, 0, 0, 0, 1}};
-    const Values all{way[0], way[1], way[2], d[0], d[1], d[2]}, moved = product(t, motion).values;
-    check_same(se3().plus(t.values, all), moved, 1e-11);
-    const Values short_form(t.values.begin(), t.values.begin() + 12);
-    check_same(se3().plus(short_form, all), {moved.begin(), moved.begin() + 12}, 1e-11);
+    Values whole = motion();
+    whole.insert(whole.end(), {0, 0, 0, 1});
+    const Values all{way[0], way[1], way[2], d[0], d[1], d[2]};
+    const Values moved = product({4, 4, whole}, screw).values;
+    CHECK(close(se3().plus(whole, all), moved, 1e-12));
+    CHECK(close(se3().plus(motion(), all), Values(moved.begin(), moved.begin() + 12), 1e-12));
   }
 }
 
-TEST_CASE("quaternions turn as the matrices do that belong to them") {
-  const auto matrix = [](const Values& q) {
-    const double w = q[0], x = q[1], y = q[2], z = q[3];
-    return Matrix{3,
-                  3,
-                  {1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-                   2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-                   2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)}};
+TEST_CASE(
+    "manifolds: a tangent derivative by a rotation passes, another one fails with its cause") {
+  for (const auto& [m, x] : {std::pair(quaternion(), unit_quaternion()), {so3(), rotation()}}) {
+    passes(turned(m, x, by_step));
+    const Report negated = turned(m, x, [](const Values& q, const Values& v, const Values& dy) {
+      return scaled(by_step(q, v, dy), -1);
+    });
+    fails(negated);
+    CHECK(negated.inputs[0].cause.name == "SIGN");
+  }
+  passes(turned(quaternion(), {1, 0, 0, 0}, by_step));
+}
+
+TEST_CASE("manifolds: a gradient by the numbers of a quaternion is AMBIENT, and right otherwise") {
+  const auto surrounding = [](double factor) {
+    return [factor](const Values& q, const Values& v, const Values& dy) {
+      Values dq(4, 0.0);
+      for (Index k = 0; k < 4; ++k) {
+        Values up = q, down = q;  // the matrix is quadratic in q: this difference is exact
+        up[k] += 1, down[k] -= 1;
+        const Values d = rotate(matrix_of(up), v), e = rotate(matrix_of(down), v);
+        for (Index i = 0; i < 3; ++i) dq[k] += factor * dy[i] * (d[i] - e[i]) / 2;
+      }
+      return dq;
+    };
   };
-  for (const Values& q :
-       {Values{0.5, 0.5, -0.5, 0.5}, Values{1, 0, 0, 0}, Values{0.1, 0.7, -0.1, 0.7}})
-    for (const Values& d : steps())
-      check_same(matrix(quaternion().plus(q, d)).values, so3().plus(matrix(q).values, d), 1e-11);
+  const Report ambient = turned(quaternion(), unit_quaternion(), surrounding(1));
+  fails(ambient, "dq has 4 numbers, as q has; a step on unit quaternions has 3");
+  fails(ambient, "so it is right");
+  CHECK(ambient.inputs[0].cause.name == "AMBIENT");
+  const Report wrong = turned(quaternion(), unit_quaternion(), surrounding(2));
+  fails(wrong, "it is wrong after that, too");
+  CHECK(wrong.inputs[0].cause.name == "AMBIENT");
 }
 
-TEST_CASE("frames and spheres: steps stay, and go where the first order says") {
-  for (const auto& [rows, count] :
-       {std::pair<std::size_t, std::size_t>{3, 1}, {3, 2}, {4, 2}, {2, 2}, {4, 3}}) {
-    const Manifold m = frame(rows, count);
-    Values x(rows * count, 0.0);
-    for (std::size_t c = 0; c < count; ++c)
-      x[(c == 0 && rows > 2 ? 2 : c) * count + c] = c == 1 ? -1 : 1;
-    if (m.residual(x) > 0) continue;
-    CAPTURE(rows, count);
-    CHECK(m.dimension(x.size()) == rows * count - count * (count + 1) / 2);
-    const Matrix b = tangent_basis(m, x);
-    check_same(
-        product(transposed(b), b).values,
-        [&] {
-          Matrix one{b.columns, b.columns};
-          const std::size_t skew = count * (count - 1) / 2;
-          for (std::size_t j = 0; j < b.columns; ++j) one(j, j) = j < skew ? 2 : 1;
-          return one.values;
-        }(),
-        1e-9);
-    Values d(b.columns, 0.0);
-    for (std::size_t j = 0; j < d.size(); ++j) d[j] = 0.125 - 0.05 * static_cast<double>(j);
-    CHECK(m.residual(m.plus(x, d)) <= 1e-12);
-    Values first = times(b, d);
-    for (std::size_t i = 0; i < x.size(); ++i) first[i] += x[i];
-    check_same(m.plus(x, d), first, 0.08);
-    if (count == 1) check_same(sphere().plus(x, d), m.plus(x, d), 0);
-  }
+TEST_CASE("manifolds: a derivative that is right only at the identity fails") {
+  const Report report =
+      turned(so3(), kIdentity,
+             [](const Values&, const Values& v, const Values& dy) { return cross(v, dy); });
+  fails(report, "the inputs have zeros, which hides mistakes; this is beside it");
 }
 
-TEST_CASE("what completes orthonormal rows is orthonormal, and at right angles to them") {
-  for (const Matrix& x : {Matrix{1, 3, {0, 0, 1}}, Matrix{1, 3, {0.6, 0, -0.8}},
-                          Matrix{2, 4, {0, 1, 0, 0, 0.6, 0, 0, 0.8}}, Matrix{1, 2, {1, 0}},
-                          Matrix{2, 2, {0, 1, 1, 0}}, Matrix{1, 4, {0.5, 0.5, -0.5, 0.5}}}) {
-    const Matrix rest = complement(x);
-    REQUIRE((rest.rows == x.columns - x.rows && rest.columns == x.columns));
-    REQUIRE(rest.values.size() == rest.rows * rest.columns);
-    if (rest.rows == 0) continue;
-    CHECK(orthonormal_residual(rest) <= 1e-14);
-    CHECK(largest_of(product(rest, transposed(x)).values) <= 1e-14);
-  }
-  const Matrix near{2, 3, {1.02, 0.01, 0, -0.03, 0.97, 0.05}};
-  CHECK(orthonormal_residual(orthonormal(near)) <= 1e-13);
-  CHECK(largest_of(scaled(orthonormal({1, 2, {0.9, 0}}).values, 1)) == Approx(1));
+TEST_CASE("manifolds: gradients are written to buffers of the tangent space") {
+  const auto part = [](const Values& t) {
+    return Values{t[0], t[1], t[2], t[4], t[5], t[6], t[8], t[9], t[10]};
+  };
+  const auto moved = [part](bool rotation_first) {
+    Functions f;
+    f.forward = [part](const Arguments& in) {
+      Values y = rotate(part(in[0]), in[1]);
+      for (Index i = 0; i < 3; ++i) y[i] += in[0][4 * i + 3];
+      return y;
+    };
+    f.into = [=](const Arguments& in, const Values& dy, const Arguments&) {
+      const Values way = rotate_back(part(in[0]), dy), turn = cross(in[1], way);
+      Values dt = rotation_first ? turn : way;
+      const Values& rest = rotation_first ? way : turn;
+      dt.insert(dt.end(), rest.begin(), rest.end());
+      return Arguments{dt, way};
+    };
+    return run_on({{se3(), {}}}, f, {{"T", {3, 4}, motion()}, {"v", {}, kPoint}});
+  };
+  passes(moved(false));
+  fails(moved(true));
 }
 
-TEST_CASE("what has not the size or the sign of a manifold's points is off by 1") {
-  for (const Manifold& m : {quaternion(), so3(), se3(), frame(3, 2), symmetric(), positive()}) {
-    CAPTURE(m.name);
-    CHECK(m.residual({-1, 0, 0, 0, 1}) == 1);
-  }
+TEST_CASE("manifolds: a vector of the surrounding space must be tangent to the sphere") {
+  const Matrix a{3, 3, {2, 0.5, -1, 0.5, 3, 0.25, -1, 0.25, -1.5}};
+  const auto energy = [a](const Values& x) { return dot(x, times(a, x)); };
+  const auto gradient = [a](const Values& x) { return scaled(times(a, x), 2); };
+  const auto tangent = [=](double size) {
+    return [=](const Values& x) {
+      Values g = gradient(x);
+      const double outside = dot(x, g);
+      for (Index i = 0; i < 3; ++i) g[i] -= outside * x[i];
+      return scaled(g, size);
+    };
+  };
+  const Values x{0.48, 0.6, 0.64};
+  passes(number_on(sphere(), x, energy, tangent(1)));
+  fails(number_on(sphere(), x, energy, tangent(2)));
+  const Report report = number_on(sphere(), x, energy, gradient);
+  fails(report, "dx leaves the unit sphere");
+  CHECK(report.inputs[0].cause.name == "AMBIENT");
 }
 
-TEST_CASE("what completes a row that is nearly an axis is as orthonormal as any") {
-  for (const double off : {2e-3, 1e-2, 0.1}) {
-    const Matrix x{1, 4, {std::sqrt(1 - 3 * off * off), off, off, -off}};
-    const Matrix rest = complement(x);
-    CHECK(orthonormal_residual(rest) <= 1e-15);
-    CHECK(largest_of(product(rest, transposed(x)).values) <= 1e-15);
-  }
+TEST_CASE("manifolds: whether a gradient is tangent does not depend on its size") {
+  Options alone;
+  alone.beside = false;
+  for (const double size : {1e-9, 1.0, 1e9})
+    for (const double outside : {1e-9, 1e-5}) {
+      CAPTURE(size, outside);
+      const Report report = number_on(
+          sphere(), {0, 1}, [size](const Values& x) { return size * x[0]; },
+          [=](const Values&) {
+            return Values{size, outside * size};  // the second is at right angles
+          },
+          alone);
+      CHECK((report.inputs[0].cause.name == "AMBIENT") == (outside > 1e-7));
+    }
 }
 
-TEST_CASE("tables of manifolds are golden/check/manifold_tables.txt") {
-  Page page;
-  show_residuals(page);
-  page.line("symmetric", symmetric().plus({1, 2, 2, 3}, {0.5, 0.25, -1}),
-            symmetric().plus({1, 2, 3, 2, 4, 5, 3, 5, 6}, {1, 2, 3, 4, 5, 6}));
-  page.line("positive", positive().plus({1, 2, 4}, {0, std::log(2), -std::log(4)}));
-  for (const Manifold& m : {symmetric(), positive()}) {
-    const Matrix b = tangent_basis(m, {1, 2, 2, 3});
-    page.line(m.name, b.rows, b.columns, b.values);
-    page.line("tangent", tangent_of(m, b, {2, 3, 3, 5}, {1, 2, 2, 3}));
-  }
-  Manifold own = positive();
-  own.minus = [](const Values& y, const Values& x) { return Values{y[0] - 2 * x[0]}; };
-  page.line("own minus", tangent_of(own, {1, 1, {1}}, {9}, {2}));
-  page.compare("manifold_tables.txt");
+TEST_CASE("manifolds: of a frame the tangent numbers are taken, or a tangent matrix") {
+  const Values r = rotation();
+  const Values x{r[0], r[1], r[3], r[4], r[6], r[7]};  // two columns
+  const Values weight{0.2, -1, 3, 0.7, 0.4, 2};
+  const auto f = [weight](const Values& v) { return dot(v, weight); };
+  const Matrix basis = tangent_basis(frame(3, 2), x);
+  const Values numbers = times(transposed(basis), weight);
+  passes(number_on(frame(3, 2), x, f, [&](const Values&) { return numbers; }));
+  passes(number_on(frame(3, 2), x, f, [&](const Values&) { return lifted(basis, numbers); }));
+  const Report report = number_on(frame(3, 2), x, f, [&](const Values&) { return weight; });
+  fails(report);
+  CHECK(report.inputs[0].cause.name == "AMBIENT");
 }
 
-}  // namespace gradus::check
+TEST_CASE("manifolds: only symmetric steps count for a symmetric matrix") {
+  const auto lower = [](const Values& x) {  // reads one triangle, as LAPACK does
+    return 2 * x[0] * x[3] - x[2] * x[2];
+  };
+  const auto spread = [](double share) {
+    return [share](const Values& x) {
+      return Values{2 * x[3], -share * x[2], -share * x[2], 2 * x[0]};
+    };
+  };
+  const Values x{2, 0.5, 0.5, 3};
+  passes(number_on(symmetric(), x, lower, spread(1)));
+  fails(number_on(symmetric(), x, lower, spread(2)));
+  fails(scalar(
+      "lower", [&](const Arguments& in) { return lower(in[0]); },
+      [&](const Arguments& in) { return Arguments{spread(1)(in[0])}; }, {x}));
+}
+
+TEST_CASE("manifolds: numbers above 0 move by factors, 1e-12 and 1e9 alike") {
+  const auto logs = [](const Values& x) { return std::log(x[0]) + 3 * std::log(x[1]); };
+  const auto inverse = [](double c) {
+    return [c](const Values& x) { return Values{1 / x[0], c / x[1]}; };
+  };
+  passes(number_on(positive(), {1e-12, 1e9}, logs, inverse(3)));
+  fails(number_on(positive(), {1e-12, 1e9}, logs, inverse(3.003)));
+}
+
+TEST_CASE("manifolds: an output on a manifold gets dy in the surrounding space") {
+  const Values q = so3().plus(rotation(), {0.2, 0.9, -0.3});
+  const auto composed = [q](double sign) {
+    const Functions f{[q](const Arguments& in) {
+                        return product({3, 3, in[0]}, {3, 3, q}).values;
+                      },
+                      [=](const Arguments& in, const Values& dy) {
+                        // dy Qᵀ, and of Rᵀ of that the skew part.
+                        const Matrix g = product({3, 3, dy}, transposed({3, 3, q}));
+                        const Values s = product(transposed({3, 3, in[0]}), g).values;
+                        return Arguments{{s[7] - s[5], s[2] - s[6], sign * (s[3] - s[1])}};
+                      }};
+    return run_on({{so3()}, so3()}, f, {{"R", {3, 3}, rotation()}});
+  };
+  passes(composed(1));
+  fails(composed(-1));
+}
+
+TEST_CASE("manifolds: a point that is not on its manifold is refused") {
+  const auto refused = [](const Manifold& m, const Values& x) {
+    const auto message = testing::message_of<BadInput>([&] {
+      number_on(
+          m, x, [](const Values& v) { return v[0]; }, [](const Values& v) { return v; });
+    });
+    CAPTURE(m.name, message);
+    CHECK(testing::has(message, "'x'"));
+    CHECK(testing::has(message, m.name));
+  };
+  refused(quaternion(), {2, 0, 0, 0});
+  refused(so3(), {1, 0, 0, 0, 1, 0, 0, 0, -1});  // a mirror
+  refused(so3(), {2, 0, 0, 0, 1, 0, 0, 0, 1});
+  refused(se3(), {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, -1, 7});
+  refused(sphere(), {1, 1});
+  refused(frame(3, 2), {0, 2, 1, 0, 0, 0});
+  refused(symmetric(), {1, 2, 2.5, 3});
+  refused(positive(), {1, -1});
+  for (const Manifold& m : {quaternion(), so3(), se3(), frame(3, 2), symmetric(), positive()})
+    refused(m, {-1, 0, 0, 0, 1});
+}
+
+TEST_CASE("manifolds: another one is a name, a dimension and plus") {
+  const Manifold circle{.name = "angles",
+                        .dimension = [](std::size_t) { return std::size_t{1}; },
+                        .plus =
+                            [](const Values& x, const Values& d) {
+                              const double c = std::cos(d[0]), s = std::sin(d[0]);
+                              return Values{c * x[0] - s * x[1], s * x[0] + c * x[1]};
+                            }};
+  const auto area = [](const Values& x) { return x[0] * x[1]; };
+  const auto slope = [](double sign) {
+    return [sign](const Values& x) { return Values{x[0] * x[0] - sign * x[1] * x[1]}; };
+  };
+  passes(number_on(circle, {0.6, 0.8}, area, slope(1)));
+  fails(number_on(circle, {0.6, 0.8}, area, slope(-1)));
+}
+
+}  // namespace gradus::raw_cases

@@ -1,194 +1,263 @@
-// Reports made by hand, as text, as JSON and as XML: each line that one may have.
-#include "gradus/check/raw/smallest.h"
-#include "gradus/tests/check/golden.h"
+// A report names the function, the input, the element, the cause and the call that repeats it; as
+// text, JSON and JUnit's XML.
+#include <cstdlib>
+#include <sstream>
 
-namespace gradus::check {
+#include "gradus/check/raw/junit.h"
+#include "gradus/check/raw/smallest.h"
+#include "gradus/io/json.h"
+#include "gradus/tests/check/raw_cases.h"
+#include "gradus/tests/check/verdicts.h"
+#include "gradus/tests/support/environment.h"
+
+namespace gradus::raw_cases {
 namespace {
 
-using golden::Page;
+using testing::fails, testing::passes, testing::says;
 
-const std::string kLong =
-    "a note of many words which goes on and on, past the last column of a page that is seventy-six "
-    "columns wide, and then some; ∂f/∂x is √2·x̂ here\twith a tab and\na new line";
-
-Finding at(const Shape& place, const Shape& output, double a, double n) {
-  return {.input_name = "x",
-          .at = place,
-          .output = output,
-          .analytic = a,
-          .numeric = n,
-          .allowed = 1.234e-7};
+/// b[2,3] is wrong, by out[1,3] only.
+Report one_element() {
+  Options options;
+  options.output_shape = {2, 5};
+  return run_spoiled(
+      matmul(2, 3, 5),
+      [](Arguments& dx, const Arguments& in, const Values& dy) {
+        dx[1][2 * 5 + 3] += 0.25 * in[0][1 * 3 + 2] * dy[1 * 5 + 3];
+      },
+      options);
 }
 
-InputSummary summary(const std::string& name, std::int64_t wrong, std::int64_t unseen,
-                     const std::string& map) {
-  return {.name = name,
-          .shape = {2, 3},
-          .elements = 6,
-          .looked_at = 6,
-          .compared = 36,
-          .wrong = wrong,
-          .unseen = unseen,
-          .kinks = 1,
-          .largest = 2.5,
-          .map = map};
+Report missing_mean() {
+  return run_spoiled(layer_norm(3, 5, 1), [](Arguments& dx, const Arguments& in, const Values& dy) {
+    dx = layer_norm_vjp(in, dy, false);
+  });
 }
 
-Report passed() {
-  Report r;
-  r.name = "soft";
-  r.counts = {12, 3, 0};
-  r.seed = 7;
-  r.reproduce = "check::raw(\"soft\", …).seed(7)";
-  return r;
+/// A report of all kinds of text, with numbers that JSON does not have.
+Report odd() {
+  Report report;
+  report.name = "f < \"g\" & 'h'\t\x02";
+  report.inputs.push_back({.name = "x\\y", .shape = {2}, .elements = 2, .largest = infinity});
+  report.add({.input_name = "x\\y",
+              .at = {1},
+              .analytic = nan_value,
+              .numeric = -infinity,
+              .note = "a \"quoted\"\nline"});
+  return report;
 }
 
-void show(Page& page, const std::string& what, const Report& r) {
-  page.line("== " + what + "\n" + r.text());
+io::Json parsed(const Report& report) { return io::Json::parse(report.json(), "report"); }
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
 }
 
 }  // namespace
 
-TEST_CASE("lines of reports are golden/check/lines.txt") {
-  Page page;
-  for (const double a :
-       {0.0, 1.0, -1.0, 1.38, 2e4, 1e4, -1.1e4, 1e-4, 0.9e-4, 1.0009, 1.0011, 0.9991, 1 + 3e-7,
-        -1 - 9e-7, -1 - 2e-6, 1.000123456789, 0.123456789, HUGE_VAL, std::nan("")})
-    for (const double n : {1.0, -2.0, 0.0})
-      page.line(golden::shown(a, 10), n, in_words(at({1}, {}, a, n)));
-  for (const Kind kind : {Kind::structure, Kind::zero_upstream, Kind::linearity, Kind::buffer,
-                          Kind::element, Kind::projection, Kind::condition})
-    for (const bool along : {false, true})
-      for (const Shape& place : {Shape{}, Shape{1, 2}})
-        for (const Shape& output : {Shape{}, Shape{3}})
-          for (const Verdict verdict : {Verdict::fail, Verdict::inconclusive}) {
-            Finding f = at(place, output, 0.5, 1.25);
-            f.kind = kind;
-            f.along = along;
-            f.verdict = verdict;
-            f.note = place.empty() ? kLong : "";
-            page.line(to_string(kind), place_of(f), "|", in_one_line(f), "\n" + described(f));
-          }
-  for (const auto& [wrong, unseen] : {std::pair{0, 0}, {2, 0}, {0, 3}, {1, 1}})
-    for (const bool caused : {false, true})
-      for (const std::int64_t looked_at : {6, 4})
-        for (const std::int64_t compared : {0, 12}) {
-          InputSummary s = summary("x", wrong, unseen, "");
-          s.looked_at = looked_at;
-          s.compared = compared;
-          if (caused) s.cause.name = "SIGN";
-          page.line(summary_line(s, 1));
-          s.differentiable = false;
-          page.line(summary_line(s, 0));
-        }
-  page.compare("lines.txt");
+TEST_CASE("report: a wrong element is named with its input, its output and both numbers") {
+  const Report report = one_element();
+  fails(report, "GRADCHECK FAIL matmul");
+  fails(report, "input 0 'a' [2,3]: ok");
+  fails(report, "input 1 'b' [3,5]: 1 of 15 elements wrong");
+  fails(report, "d out[1,3] / d b[2,3]: 1.25 times what it should be");
+  REQUIRE(report.findings.size() == 1);
+  const Finding& finding = report.findings[0];
+  CHECK(finding.kind == Kind::element);
+  CHECK(finding.input == 1);
+  CHECK(finding.input_name == "b");
+  CHECK(finding.at == At{2, 3});
+  CHECK(finding.output == At{1, 3});
+  const double a = matmul(2, 3, 5).inputs[0].values[1 * 3 + 2];
+  CHECK(std::abs(finding.numeric - a) < 1e-9);
+  CHECK(std::abs(finding.analytic - 1.25 * a) < 1e-9);
+  CHECK(finding.allowed < 1e-6);
 }
 
-TEST_CASE("maps are golden/check/maps.txt") {
-  Page page;
-  const auto draw = [&](const Shape& shape, const std::string& map, std::int64_t rows) {
-    InputSummary s{.name = "x",
-                   .shape = shape,
-                   .elements = static_cast<std::int64_t>(count_of(shape)),
-                   .map = map,
-                   .map_rows = rows};
-    page.line(list(shape), rows, "\n" + drawn_map(s));
-    for (const std::int64_t unseen : {0, 1})
-      for (const int kind : {0, 1, 2}) {
-        s.unseen = unseen;
-        s.cause = {kind == 0 ? "" : "SIGN", "a minus is missing", kind == 2 ? "look again" : ""};
-        page.line(drawn_cause(s));
-      }
+TEST_CASE("report: the weight of dy is divided out of both numbers") {
+  for (std::uint64_t seed = 1; seed < 5; ++seed) {
+    Options options;
+    options.seed = seed;
+    const Report report = run_spoiled(
+        elementwise("cube", {2}, cube, d_cube),
+        [](Arguments& dx, const Arguments&, const Values&) { dx[0][0] *= 1.5; }, options);
+    REQUIRE(!report.findings.empty());
+    CHECK(report.findings[0].analytic == Approx(18));
+    CHECK(report.findings[0].numeric == Approx(12));
+  }
+}
+
+TEST_CASE("report: a map has one character for each element, and the cause follows it") {
+  const Report report = missing_mean();
+  fails(report, "15 of 15 elements wrong");
+  fails(report, "map of x");
+  fails(report, "likely cause: MISSING TERM");
+  fails(report, "try: ");
+  CHECK(report.inputs[0].map.size() == 15);
+  const std::string text = report.text();
+  CHECK(text.find("map of x") < text.find("likely cause"));
+  CHECK(text.rfind("d x[") < text.find("map of x"));
+  CHECK(report.findings.size() == 3);  // the worst three
+}
+
+TEST_CASE("report: characters of the map say how each element is wrong") {
+  const Report report =
+      run_spoiled(elementwise("cube", {1, -1.1, 1.2, -1.3, 1.4, 1.5}, cube, d_cube),
+                  [](Arguments& dx, const Arguments&, const Values&) {
+                    const double factors[] = {1, 0.5, 2, 0, -1, nan_value};
+                    for (Index j = 0; j < 6; ++j) dx[0][j] *= factors[j];
+                  });
+  fails(report, ".-+0!?");
+  for (const char* legend : {"- too small", "+ too large", "0 missing", "! wrong sign"})
+    CHECK(says(report, legend));
+}
+
+TEST_CASE("report: the map of a large input shows the part with the first error") {
+  for (const Index row : {0U, 5U, 30U, 35U}) {
+    Options options;
+    options.mode = Mode::full;
+    Case c = elementwise("cube", random_values(2 * 20 * 3, 1), cube, d_cube);
+    c.inputs[0].shape = {2, 20, 3};
+    const Report report = run_spoiled(
+        c, [row](Arguments& dx, const Arguments&, const Values&) { dx[0][row * 3 + 1] = 0; },
+        options);
+    fails(report, ".0.");
+    const At first{static_cast<std::int64_t>(row / 20), static_cast<std::int64_t>(row % 20), 1};
+    CHECK(report.findings.at(0).at == first);
+  }
+}
+
+TEST_CASE("report: findings stand in the order of inputs, the worst of each first") {
+  const Report report =
+      run_spoiled(matmul(2, 3, 5), [](Arguments& dx, const Arguments&, const Values&) {
+        for (Values& part : dx)
+          for (Index j = 0; j < part.size(); ++j) part[j] += 1e-3 * static_cast<double>(j + 1);
+      });
+  fails(report);
+  std::vector<Index> order;
+  for (const Finding& finding : report.findings) order.push_back(finding.input);
+  CHECK(std::is_sorted(order.begin(), order.end()));
+  CHECK(order.back() == 1);
+  Options fewer;
+  fewer.findings = 0;
+  const Case c = elementwise("cube", {1, 2}, cube, d_cube);
+  const Report silent = run_spoiled(
+      c, [](Arguments& dx, const Arguments&, const Values&) { dx[0][0] = 0; }, fewer);
+  CHECK(silent.verdict == Verdict::fail);  // also of what is not shown
+  CHECK(silent.findings.empty());
+}
+
+TEST_CASE("report: lines have 76 characters at most, and no blank at their end") {
+  Options options;
+  options.output_shape = {3, 5};
+  for (const Report& report :
+       {one_element(), missing_mean(), run(softmax(2, 5, random_values(10, 1))),
+        run(elementwise("relu", {0, 0, 1}, relu, two_at_zero)),
+        run(elementwise("ein langer Name mit Wörtern, die länger sind als eine Zeile, und weiter",
+                        {-1, 2}, logarithm, reciprocal))})
+    for (const std::string& line : lines_of(report.text())) {
+      CAPTURE(line);
+      CHECK(longest_line(line) <= 76);
+      CHECK((line.empty() || line.back() != ' '));
+    }
+  for (std::size_t before = 0; before < 80; ++before)
+    for (const char* gap : {" ", "  ", "   "}) {
+      const std::string text = wrapped(std::string(before, 'x') + gap + "two words ", 4);
+      CHECK(text.find(" \n") == std::string::npos);
+      CHECK(text.find("words\n") != std::string::npos);
+    }
+  // A word that is longer than a line is broken, and nothing of it is lost.
+  std::string broken = wrapped("a few words " + std::string(180, 'x') + " more", 2);
+  CHECK(longest_line(broken) <= 76);
+  CHECK(std::count(broken.begin(), broken.end(), 'x') == 180);
+}
+
+TEST_CASE("report: a failure says how to repeat it, and a pass does not") {
+  Report report = one_element();
+  report.reproduce = "check::raw(\"matmul\", …).seed(7)";
+  CHECK(says(report, "reproduce: check::raw(\"matmul\", …).seed(7)"));
+  report.verdict = Verdict::pass;
+  CHECK(!says(report, "reproduce"));
+}
+
+TEST_CASE("report: only text that is asked to be in color has escape sequences") {
+  const Report report = one_element();
+  CHECK(report.text().find('\x1b') == std::string::npos);
+  CHECK(report.text(true).find("\x1b[1;31mFAIL\x1b[0m") != std::string::npos);
+  std::ostringstream out;  // not a terminal
+  out << report;
+  CHECK(out.str() == report.text());
+  const testing::VariableScope scope("NO_COLOR", "1");
+  CHECK(!in_colour(std::cerr));
+}
+
+TEST_CASE("report: JSON parses and has the documented fields") {
+  const io::Json json = parsed(missing_mean());
+  CHECK(json.at("name").text() == "layer_norm");
+  CHECK(json.at("verdict").text() == "FAIL");
+  CHECK(json.at("seed").whole() == 24301);
+  for (const char* count : {"forward_calls", "vjp_calls", "conditions"})
+    CHECK(json.at(count).whole() >= 0);
+  REQUIRE(json.at("inputs").elements().size() == 3);
+  const io::Json x = json.at("inputs").elements()[0];
+  CHECK(x.at("name").text() == "x");
+  CHECK(x.at("shape").sizes(2) == std::vector<std::uint64_t>{3, 5});
+  CHECK(x.at("differentiable").flag());
+  CHECK((x.at("elements").whole() == 15 && x.at("wrong").whole() == 15));
+  CHECK(
+      (x.at("unseen").whole() == 0 && x.at("kinks").whole() == 0 && x.at("compared").whole() > 0));
+  CHECK(x.at("largest").number() > 0);
+  CHECK(x.at("map").text().size() == 15);
+  CHECK(x.at("cause").text() == "MISSING TERM");
+  CHECK((x.at("why").is_text() && x.at("hint").is_text()));
+  REQUIRE(json.at("findings").elements().size() == 3);
+  const io::Json finding = json.at("findings").elements()[0];
+  CHECK((finding.at("kind").text() == "element" && finding.at("verdict").text() == "FAIL"));
+  CHECK(finding.at("input").text() == "x");
+  CHECK(finding.at("at").sizes(2).size() == 2);
+  CHECK(finding.at("output").sizes(1).size() == 1);
+  CHECK(finding.at("allowed").number() > 0);
+  CHECK(finding.at("analytic").number() != finding.at("numeric").number());
+  CHECK((json.at("notes").is_list() && json.at("reproduce").is_text()));
+}
+
+TEST_CASE("report: JSON and XML hold any text, and numbers that JSON does not have as text") {
+  const io::Json json = parsed(odd());
+  CHECK(json.at("name").text() == odd().name);
+  const io::Json input = json.at("inputs").elements().at(0);
+  CHECK(input.at("name").text() == "x\\y");
+  CHECK(input.at("largest").text() == "inf");
+  const io::Json finding = json.at("findings").elements().at(0);
+  CHECK(finding.at("analytic").text() == "nan");
+  CHECK(finding.at("numeric").text() == "-inf");
+  CHECK(finding.at("note").text() == "a \"quoted\"\nline");
+  const std::string xml = junit({run(matmul(1, 2, 1)), odd()});
+  CAPTURE(xml);
+  const auto has = [&xml](const std::string& part) { return xml.find(part) != std::string::npos; };
+  CHECK(has("<testsuite name=\"gradus.check\" tests=\"2\" failures=\"1\">"));
+  CHECK(has("f &lt; &quot;g&quot; &amp;"));
+  CHECK(has("<failure message=\"FAIL\">"));
+  CHECK(has("GRADCHECK PASS"));
+  CHECK(!has("\x02"));
+}
+
+TEST_CASE("report: smallest() finds the smallest sizes that fail") {
+  // Wrong from the second row on, for rows of three and more.
+  const auto sized = [](const Shape& n) {
+    const auto width = static_cast<Index>(n[1]);
+    Case c = elementwise("rows", random_values(count_of(n), 1), cube, d_cube);
+    c.inputs[0].shape = n;
+    return run_spoiled(c, [width](Arguments& dx, const Arguments&, const Values&) {
+      if (dx[0].size() > width && width >= 3) dx[0][width] = 0;
+    });
   };
-  draw({}, "-", 0);
-  draw({1}, "0", 0);
-  draw({4}, "....", 0);
-  draw({4}, ".~..", 0);
-  draw({4}, "", 0);
-  draw({7}, ".-+0!?~", 0);
-  draw({2, 3}, "..0.+.", 0);
-  draw({2, 2, 3}, ".......!....", 0);
-  draw({3}, "..-+..", 2);
-  for (const std::size_t place : {0U, 5U, 11U, 12U, 13U, 29U}) {
-    std::string map(90, '.');
-    map[place * 3 + 1] = '-';
-    draw({30, 3}, map, 0);
-    draw({3, 10, 3}, map, 0);
-  }
-  for (const std::int64_t columns : {60, 61, 75}) {
-    std::string map(static_cast<std::size_t>(2 * columns), '.');
-    map[3] = '+';
-    map[59] = '0';
-    draw({2, columns}, map, 0);
-  }
-  page.compare("maps.txt");
+  const Report report = smallest({5, 7}, sized);
+  fails(report, "smallest failing shape: [2,3]");
+  CHECK(report.smallest.find("d x[1,0]") != std::string::npos);
+  CHECK(smallest({1, 7}, sized).smallest.empty());  // which passes
+  CHECK(smallest({5, 2}, sized).smallest.empty());
 }
 
-TEST_CASE("whole reports are golden/check/reports.txt") {
-  Page page;
-  Report r = passed();
-  show(page, "nothing", r);
-  r.inputs = {summary("x", 0, 0, ""), summary("w", 0, 0, "")};
-  show(page, "pass", r);
-  r.notes = {"short", kLong};
-  r.smallest = "[1,2]: out / d x";
-  r.counts.conditions = 4;
-  show(page, "notes", r);
-  for (const Verdict verdict : {Verdict::pass, Verdict::fail, Verdict::inconclusive}) {
-    r.verdict = verdict;
-    page.line(r.text(true));
-  }
-  r.inputs = {summary("x", 1, 0, "..0..."), summary("w", 2, 0, ".+-..."), summary("b", 0, 1, "")};
-  for (const std::size_t k : {0U, 0U, 1U, 2U, 7U}) {
-    r.findings.push_back(at({1, 0}, {2}, 1, 2));
-    r.findings.back().input = k;
-  }
-  show(page, "without causes", r);
-  for (const char* second : {"SIGN", "SCALE"}) {
-    r.inputs[0].cause = {"SIGN", "a minus", "look again"};
-    r.inputs[1].cause = {second, "a minus", "look again"};
-    show(page, "causes", r);
-    r.inputs[0].cause = {};
-    show(page, "one cause", r);
-    r.reproduce = "";
-  }
-  page.line(r.json());
-  r.inputs[0].largest = HUGE_VAL;
-  r.findings[0].analytic = std::nan("");
-  r.findings[0].numeric = -HUGE_VAL;
-  r.findings[1].note = "\"quoted\" \\ \x01\x1f\n<a & b>";
-  Report other;
-  other.name = "f < \"g\" & 'h'\t\x02\r\n";
-  page.line(r.json() + junit({}) + junit({r, other}));
-  r.add({.verdict = Verdict::inconclusive});
-  page.line(to_string(r.verdict), r.findings.size());
-  page.compare("reports.txt");
-}
-
-TEST_CASE("the smallest sizes that fail are found in this order of tries") {
-  Page page;
-  for (const int kind : {0, 1, 2, 3, 4}) {
-    const auto fails = [kind](const Shape& n) {
-      if (kind == 0) return true;
-      if (kind == 1) return n[0] >= 3;
-      if (kind == 2) return n[0] * n[1] >= 8;
-      if (kind == 3) return n[1] >= 5 || n == Shape{9, 6};
-      return false;
-    };
-    std::string tried;
-    const auto make = [&](const Shape& n) {
-      tried += list(n) + (fails(n) ? "! " : " ");
-      Report report;
-      report.name = list(n);
-      report.verdict = fails(n) ? Verdict::fail : Verdict::pass;
-      if (kind != 0 || n[1] > 2)
-        report.findings = {{.kind = Kind::structure, .note = "no, at " + list(n)}};
-      return report;
-    };
-    const Report report = smallest({9, 6}, make);
-    page.line(kind, report.name, report.smallest, tried);
-  }
-  page.compare("smallest.txt");
-}
-
-}  // namespace gradus::check
+}  // namespace gradus::raw_cases

@@ -1,36 +1,15 @@
 // Points that hide mistakes: ties, zeros, equal numbers, a length of 1, the edge of a domain.
+#include <algorithm>
+#include <numeric>
+
 #include "gradus/tests/check/raw_cases.h"
-#include "gradus/tests/support/catch.h"
+#include "gradus/tests/check/verdicts.h"
 
 namespace gradus::raw_cases {
 namespace {
 
 using Gradient = std::function<Arguments(const Arguments& in)>;
-
-/// A scalar function with a gradient of which dy is left out.
-Report scalar(const std::string& name, const std::function<double(const Arguments&)>& f,
-              const Gradient& gradient, const Arguments& x, const Shape& shape = {}) {
-  std::vector<Input> inputs;
-  for (const Values& values : x) inputs.push_back({{}, shape, values});
-  return check_vjp(name,
-                   {[f](const Arguments& in) { return Values{f(in)}; },
-                    [gradient](const Arguments& in, const Values& dy) {
-                      Arguments dx = gradient(in);
-                      for (Values& part : dx) part = scaled(part, dy[0]);
-                      return dx;
-                    }},
-                   inputs);
-}
-
-void passes(const Report& report) {
-  INFO(report.text());
-  CHECK(report);
-}
-void fails(const Report& report, const std::string& words) {
-  INFO(report.text());
-  CHECK(report.verdict == Verdict::fail);
-  CHECK(mentions(report, words));
-}
+using testing::fails, testing::passes;
 
 double largest(const Arguments& in) { return *std::max_element(in[0].begin(), in[0].end()); }
 
@@ -45,7 +24,7 @@ Gradient pays(const std::function<double(double ties)>& share) {
   };
 }
 
-TEST_CASE("ties: a maximum that pays each of two equal inputs all fails", "[check][raw]") {
+TEST_CASE("ties: a maximum that gives each of two equal inputs all of dy fails", "[check][raw]") {
   const Gradient halves = pays([](double ties) { return 1 / ties; });
   const Gradient all = pays([](double) { return 1; });
   const Gradient first = [](const Arguments& in) {
@@ -89,12 +68,13 @@ Values product(const Values& a, const Values& b, bool transpose_a, bool transpos
   return y;
 }
 
-TEST_CASE("special points: a transposition at the identity fails", "[check][raw]") {
+TEST_CASE("special points: a transposition fails at symmetric and constant matrices too",
+          "[check][raw]") {
   const Values identity{1, 0, 0, 0, 1, 0, 0, 0, 1}, diagonal{1, 0, 0, 0, 2, 0, 0, 0, 3};
   const Values symmetric{2, 1, 0.5, 1, 3, 4, 0.5, 4, 5}, equal(9, 0.7), zero(9, 0.0);
   for (const Values& a : {identity, diagonal, symmetric, equal, zero}) {
     for (const bool wrong : {false, true}) {
-      const Report report = check_vjp(
+      const Report report = run(
           "matmul",
           {[](const Arguments& in) { return product(in[0], in[1], false, false); },
            [wrong](const Arguments& in, const Values& dy) {
@@ -107,7 +87,7 @@ TEST_CASE("special points: a transposition at the identity fails", "[check][raw]
   }
 }
 
-TEST_CASE("special points: what zeros, equal numbers and a length of 1 hide fails") {
+TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 hide fail") {
   // x y²: the two swapped where x = y.
   const auto xy2 = [](const Arguments& in) { return in[0][0] * in[1][0] * in[1][0]; };
   const auto d_xy2 = [](const Arguments& in) {
@@ -142,10 +122,9 @@ TEST_CASE("special points: what zeros, equal numbers and a length of 1 hide fail
     for (Index j = 0; j < dy.size(); ++j) dx.push_back((dy[j] - along * in[0][j]) / n);
     return Arguments{dx};
   };
-  const Report report = check_vjp("unit", {unit, projected}, {{"q", {}, {0.5, -0.5, 0.1, 0.7}}});
-  passes(report);
-  CHECK(mentions(report, "a length of 1"));
-  // Whoever knows better turns it off.
+  const Report report = run("unit", {unit, projected}, {{"q", {}, {0.5, -0.5, 0.1, 0.7}}});
+  passes(report, "a length of 1");
+  // `beside = false` turns it off.
   RawOptions options;
   options.beside = false;
   CHECK(run(elementwise(
@@ -153,7 +132,7 @@ TEST_CASE("special points: what zeros, equal numbers and a length of 1 hide fail
             options));
 }
 
-TEST_CASE("special points: at the edge of a domain the side that has values is taken") {
+TEST_CASE("special points: at the edge of a domain the side with values is taken") {
   Options options;
   options.beside = false;
   const auto at_edge = [](double x) { return std::sqrt(1 - x) * (1 - x) + 2 * x; };
@@ -171,7 +150,7 @@ TEST_CASE("special points: at the edge of a domain the side that has values is t
   CHECK(run(elementwise("edge", {1, 0.5}, at_edge, negated), options).verdict == Verdict::fail);
 }
 
-TEST_CASE("ties: what is wrong of equal elements together is found at their own input") {
+TEST_CASE("ties: a finding about equal elements names their input") {
   const Report report = scalar(
       "a + max", [](const Arguments& in) { return in[0][0] + std::max(in[1][0], in[1][1]); },
       [](const Arguments&) {
@@ -181,6 +160,59 @@ TEST_CASE("ties: what is wrong of equal elements together is found at their own 
   REQUIRE(report.findings.size() == 1);
   CHECK((report.findings[0].input == 1 && report.findings[0].input_name == "x1"));
   CHECK((report.inputs[0].wrong == 0 && report.inputs[1].wrong == 1));
+}
+
+TEST_CASE("special points: a wrong gradient fails at an optimum, where any factor looks right") {
+  const auto bowl = [](const Arguments& in) {
+    const Values& x = in[0];
+    return (x[0] - 1.5) * (x[0] - 1.5) + 3 * (x[1] + 0.7) * (x[1] + 0.7);
+  };
+  const auto slope = [](double factor) {
+    return [factor](const Arguments& in) {
+      return Arguments{{factor * 2 * (in[0][0] - 1.5), factor * 6 * (in[0][1] + 0.7)}};
+    };
+  };
+  const Report right = scalar("bowl", bowl, slope(1), {{1.5, -0.7}});
+  passes(right, "It is a stationary point, or the output does not depend on it");
+  passes(right, "a sample beside it is right too");
+  fails(scalar("bowl", bowl, slope(-1), {{1.5, -0.7}}), "a derivative of 0 everywhere");
+}
+
+/// The largest of each pair; pays(a, b) says whether the first gets dy, and whether the second.
+template <class Pays>
+Report pooled(const Values& x, Pays pays) {
+  return run("pool",
+             {[](const Arguments& in) {
+                Values y;
+                for (Index i = 0; i < in[0].size(); i += 2)
+                  y.push_back(std::max(in[0][i], in[0][i + 1]));
+                return y;
+              },
+              [pays](const Arguments& in, const Values& dy) {
+                Values dx(in[0].size());
+                for (Index i = 0; i < dx.size(); i += 2) {
+                  const auto [first, second] = pays(in[0][i], in[0][i + 1]);
+                  dx[i] = first ? dy[i / 2] : 0;
+                  dx[i + 1] = second ? dy[i / 2] : 0;
+                }
+                return Arguments{dx};
+              }},
+             {{"x", {}, x}});
+}
+
+TEST_CASE("ties: a pool that gives dy to two equal inputs fails in a sample too") {
+  Values x = random_values(2100, 1);
+  for (Index i = 0; i < x.size(); i += 2) x[i + 1] = x[i];
+  passes(pooled(x, [](double a, double b) { return std::pair(a >= b, b > a); }));
+  fails(pooled(x, [](double a, double b) { return std::pair(a >= b, b >= a); }));
+}
+
+TEST_CASE("ties: a pool that gives dy to the first input, whichever is larger, chose wrongly") {
+  const Values x{1, 3, 2, 5, 7, 4, 0, 1};
+  passes(pooled(x, [](double a, double b) { return std::pair(a >= b, b > a); }));
+  const Report report = pooled(x, [](double, double) { return std::pair(true, false); });
+  fails(report);
+  CHECK(report.inputs[0].cause.name == "WRONG CHOICE");
 }
 
 }  // namespace

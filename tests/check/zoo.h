@@ -21,6 +21,17 @@ std::vector<Beast> elementwise_beasts();
 std::vector<Beast> norm_beasts();
 std::vector<Beast> product_beasts();
 std::vector<Beast> indexing_beasts();
+inline std::vector<Beast> all_beasts() {
+  std::vector<Beast> all;
+  for (const auto& part :
+       {elementwise_beasts(), norm_beasts(), product_beasts(), indexing_beasts()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+/// The same faults, each with two more wrong entries in the Jacobian, so that no single cause is
+/// left that explains all of it.
+std::vector<Beast> not_quite_beasts();
 
 /// One value of each kind: both signs, no two alike, none near 0 or 1.
 Values plain_values(Index count, std::uint64_t seed = 1);

@@ -63,7 +63,7 @@ Cases test_cases() {
       // Here all memory is poisoned, at any time.
       "conditions: results that are never written",
       "conditions: poisoned memory stays poisoned where it was",
-      "fault zoo: what is wrong fails, with its cause named, and what is right passes"};
+      "fault zoo: wrong derivatives fail with their cause, and right ones pass"};
   Cases cases;
   for (const Test& test : all_tests())
     if (std::find(std::begin(left_out), std::end(left_out), test.name) == std::end(left_out))
