@@ -36,7 +36,7 @@ Usage usage();          // of this process, now
 void reset_peak();      // peak_bytes becomes live_bytes
 void release_cached();  // gives whole free regions back to the system
 
-/// Live bytes may not exceed it, and cached memory is given back rather than exceed it; 0: no limit.
+/// Live bytes may not exceed it, and cached memory is given back before it does. 0: no limit.
 void set_limit(std::int64_t bytes);
 /// Fresh memory is filled with 0xFF: NaN in f32 and f64. Returns whether it was before.
 bool set_poison(bool on);

@@ -2,9 +2,9 @@
 // older than what was made from it, so a node's gradient is complete when its turn comes.
 //
 // Gradients under way, and which nodes want one, belong to the walk and not to the nodes: an
-// Op::backward or a hook may start a walk of its own. Leaves receive their gradients at the end, all
-// or, where something throws, none. Only a leaf with a post-accumulate hook receives its gradient as
-// soon as it is complete, so that the hook can use and free it while the walk goes on.
+// Op::backward or a hook may start a walk of its own. Leaves receive their gradients at the end,
+// all or, where something throws, none. Only a leaf with a post-accumulate hook receives its
+// gradient as soon as it is complete: the hook can use and free it while the walk goes on.
 
 #include "gradus/engine/backward.h"
 

@@ -12,7 +12,6 @@ struct Merged {
   std::array<Strides, kMaxOperands> strides;
 };
 
-// Fewer axes take less time.
 Merged merge_axes(const Shape& shape, std::span<const Strides> operands) {
   Merged out;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -47,7 +46,7 @@ void for_each_row(const Shape& shape, std::span<const Strides> operands,
 
   const std::int64_t n = merged.shape[inner];
   for (std::size_t k = 0; k < operands.size(); ++k) steps[k] = merged.strides[k][inner];
-  if (inner == 0) {  // Fast path; same result as below.
+  if (inner == 0) {  // one long row: threads share it out
     parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
       Offsets offsets{};
       for (std::size_t k = 0; k < operands.size(); ++k) offsets[k] = begin * steps[k];

@@ -39,8 +39,8 @@ class DecoderState {
 };
 
 /// A GPT with a cache, which keeps keys and values as `cache`. Beyond the context of learned
-/// positions it sees the last `context` tokens, and is computed anew for each. If next() throws, the
-/// state is as before the call.
+/// positions it sees the last `context` tokens, and is computed anew for each. If next() throws,
+/// the state is as before the call.
 class GPTDecoderState final : public DecoderState {
  public:
   explicit GPTDecoderState(const GPT& model, Precision cache = Precision::f32);

@@ -58,9 +58,9 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   /// One update of every parameter that wants a gradient and has one; returns the global norm
-  /// √ Σ g² before clipping. GraphError when no parameter has a gradient. If it throws (MemoryError),
-  /// everything is as before. The first step says on stderr, in one line, which parameters have no
-  /// gradient although others do.
+  /// √ Σ g² before clipping. GraphError when no parameter has a gradient. If it throws, as for want
+  /// of memory, everything is as before. The first step says on stderr, in one line, which
+  /// parameters have no gradient although others do.
   double step(const StepOptions& options = {});
   /// Call it before backward() instead of step() after it. Each parameter is updated, and its
   /// gradient freed, as soon as backward has completed the gradient, so that few gradients exist at

@@ -1,4 +1,4 @@
-// Operands that are given up: their buffers may be used again, but nobody reads other values in them.
+// Operands that are given up: their buffers may be used again, and nobody reads them then.
 #include <stdexcept>
 #include <utility>
 #include <vector>
