@@ -64,17 +64,14 @@ struct Product final : Op {
   }
 };
 
-/// y = 2 x into a buffer of which the last number is left as it was, NaN at worst.
+/// y = 2 x, whose last number stays what fresh memory holds: by luck the right one, or NaN.
 struct Unfinished final : Op {
   const char* name() const override { return "unfinished"; }
   Tensor forward(const Tensor& x) {
-    const Tensor from = x.contiguous();
-    Tensor y = Tensor::empty_like(from);
-    const auto n = static_cast<std::size_t>(from.numel());
-    double* out = y.mutable_data<double>();
-    const double last = out[n - 1];
-    for (std::size_t i = 0; i < n; ++i) out[i] = 2 * from.data<double>()[i];
-    if (std::isnan(last)) out[n - 1] = last;
+    Tensor y = (x.detach() * 2.0).contiguous().clone();
+    const bool poisoned = memory::set_poison(false);
+    memory::set_poison(poisoned);
+    if (poisoned) y.mutable_data<double>()[y.numel() - 1] = std::nan("");
     return y;
   }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * 2.0}; }
