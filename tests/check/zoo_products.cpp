@@ -85,7 +85,10 @@ Spoil pairs(Index k, double (*f)(double a, double b)) {
   });
 }
 
-std::vector<Beast> matmul_beasts() {
+using Add = std::function<void(const std::string& name, const Case& subject, const At& output_shape,
+                               Index input, const std::string& cause, const Spoil& spoil)>;
+
+void add_matmul(const Add& add) {
   const Sides s{2, 3, 5}, q{3, 3, 3};
   const Case c = matmul(2, 3, 5), square = matmul(3, 3, 3);
   const auto dc = [](Index n) {
@@ -98,75 +101,46 @@ std::vector<Beast> matmul_beasts() {
   const auto a = [](Index k) {
     return [k](const Values& v, Index i, Index p) { return v[i * k + p]; };
   };
-  return {
-      {"A·B, dC B for dC Bᵀ",
-       square,
-       instead(0, da_with(q, dc(3), turned)),
-       "OPERAND TRANSPOSED",
-       0,
-       {3, 3}},
-      {"A·B, A dC for Aᵀ dC",
-       square,
-       instead(1, db_with(q, 0, 3, turned)),
-       "OPERAND TRANSPOSED",
-       1,
-       {3, 3}},
-      {"A·B, dCᵀ", square, instead(0, da_with(q, turned, b(3))), "TRANSPOSED", 0, {3, 3}},
-      {"A·B, dAᵀ",
-       square,
-       [](Arguments& dx, const Arguments&, const Values&) {
-         const Values right = dx[0];
-         for (Index i = 0; i < 9; ++i) dx[0][i] = right[i % 3 * 3 + i / 3];
-       },
-       "TRANSPOSED",
-       0,
-       {3, 3}},
-      {"A·B, dB by columns",
-       c,
-       [](Arguments& dx, const Arguments&, const Values&) {
-         const Values right = dx[1];
-         for (Index i = 0; i < 15; ++i) dx[1][i % 5 * 3 + i / 5] = right[i];
-       },
-       "TRANSPOSED",
-       1,
-       {2, 5}},
-      {"A·B, dA and dB",
-       square,
-       [](Arguments& dx, const Arguments&, const Values&) { std::swap(dx[0], dx[1]); },
-       "SWAPPED",
-       0,
-       {3, 3}},
-      {"A·B, 1/√k",
-       c,
-       each(0, [](double v, Index) { return v / std::sqrt(3.0); }),
-       "SCALE",
-       0,
-       {2, 5}},
-      {"A·B, last row", c, instead(1, db_with(s, 0, 1, a(3))), "PARTIAL SUM", 1, {2, 5}},
-      {"A·B, = for +=", c, instead(1, db_with(s, 1, 2, a(3))), "PARTIAL SUM", 1, {2, 5}},
-      {"A·B, last column",
-       c,
-       each(0, [](double v, Index i) { return i % 3 == 2 ? 0 : v; }),
-       "LEFT OUT",
-       0,
-       {2, 5}},
-      {"A·B, one j less",
-       c,
-       instead(0,
-               da_with(
-                   s, [](const Values& dy, Index i, Index j) { return j == 4 ? 0 : dy[i * 5 + j]; },
-                   b(5))),
-       "PARTIAL SUM",
-       0,
-       {2, 5}},
-      {"A·B, sign", c, each(1, [](double v, Index) { return -v; }), "SIGN", 1, {2, 5}},
-  };
+  add("A·B, dC B for dC Bᵀ", square, {3, 3}, 0, "OPERAND TRANSPOSED",
+      instead(0, da_with(q, dc(3), turned)));
+  add("A·B, A dC for Aᵀ dC", square, {3, 3}, 1, "OPERAND TRANSPOSED",
+      instead(1, db_with(q, 0, 3, turned)));
+  add("A·B, dCᵀ", square, {3, 3}, 0, "TRANSPOSED", instead(0, da_with(q, turned, b(3))));
+  add("A·B, dAᵀ", square, {3, 3}, 0, "TRANSPOSED",
+      [](Arguments& dx, const Arguments&, const Values&) {
+        const Values right = dx[0];
+        for (Index i = 0; i < 9; ++i) dx[0][i] = right[i % 3 * 3 + i / 3];
+      });
+  add("A·B, dB by columns", c, {2, 5}, 1, "TRANSPOSED",
+      [](Arguments& dx, const Arguments&, const Values&) {
+        const Values right = dx[1];
+        for (Index i = 0; i < 15; ++i) dx[1][i % 5 * 3 + i / 5] = right[i];
+      });
+  add("A·B, dA and dB", square, {3, 3}, 0, "SWAPPED",
+      [](Arguments& dx, const Arguments&, const Values&) { std::swap(dx[0], dx[1]); });
+  add("A·B, 1/√k", c, {2, 5}, 0, "SCALE",
+      each(0, [](double v, Index) { return v / std::sqrt(3.0); }));
+  add("A·B, last row", c, {2, 5}, 1, "PARTIAL SUM", instead(1, db_with(s, 0, 1, a(3))));
+  add("A·B, = for +=", c, {2, 5}, 1, "PARTIAL SUM", instead(1, db_with(s, 1, 2, a(3))));
+  add("A·B, last column", c, {2, 5}, 0, "LEFT OUT",
+      each(0, [](double v, Index i) { return i % 3 == 2 ? 0 : v; }));
+  add("A·B, one j less", c, {2, 5}, 0, "PARTIAL SUM",
+      instead(0,
+              da_with(
+                  s, [](const Values& dy, Index i, Index j) { return j == 4 ? 0 : dy[i * 5 + j]; },
+                  b(5))));
+  add("A·B, sign", c, {2, 5}, 1, "SIGN", each(1, [](double v, Index) { return -v; }));
 }
 
 }  // namespace
 
 std::vector<Beast> product_beasts() {
-  std::vector<Beast> all = matmul_beasts();
+  std::vector<Beast> all;
+  const Add add = [&all](const std::string& name, const Case& subject, const At& shape, Index input,
+                         const std::string& cause, const Spoil& spoil) {
+    all.push_back({name, subject, spoil, cause, input, shape});
+  };
+  add_matmul(add);
   const auto rows = [](Index width, Index first, Index last, double factor) {
     return instead(1, [=](const Arguments&, const Values& dy) {
       Values db(width, 0.0);
@@ -174,40 +148,28 @@ std::vector<Beast> product_beasts() {
       return db;
     });
   };
-  const std::vector<Beast> others = {
-      {"bias, first row", bias_case(4, 3), rows(3, 0, 1, 1), "PARTIAL SUM", 1, {4, 3}},
-      {"bias, mean", bias_case(4, 3), rows(3, 0, 4, 0.25), "SCALE", 1, {4, 3}},
-      {"bias, other axis",
-       bias_case(3, 3),
-       instead(1,
-               [](const Arguments&, const Values& dy) {
-                 Values db(3, 0.0);
-                 for (Index i = 0; i < 9; ++i) db[i / 3] += dy[i];
-                 return db;
-               }),
-       "TRANSPOSED",
-       1,
-       {3, 3}},
-      {"bias, nothing",
-       bias_case(4, 3),
-       each(1, [](double, Index) { return 0.0; }),
-       "NO GRADIENT",
-       1,
-       {4, 3}},
-      {"a/b, da = dy", quotient_case(), pairs(0, [](double, double) { return 1.0; }),
-       "UPSTREAM ONLY", 0},
-      {"a/b, da = b dy", quotient_case(), pairs(0, [](double, double b) { return b; }), "FACTOR",
-       0},
-      {"a/b, db sign", quotient_case(), pairs(1, [](double a, double b) { return a / (b * b); }),
-       "SIGN", 1},
-      {"a/b, db, one b", quotient_case(), pairs(1, [](double a, double b) { return -a / b; }),
-       "FACTOR", 1},
-      {"a/b, db, no a", quotient_case(), pairs(1, [](double, double b) { return -1 / (b * b); }),
-       "FACTOR", 1},
-      {"a/b, db for da", quotient_case(), pairs(0, [](double a, double b) { return -a / (b * b); }),
-       "SAME AS ANOTHER", 0},
-  };
-  all.insert(all.end(), others.begin(), others.end());
+  add("bias, first row", bias_case(4, 3), {4, 3}, 1, "PARTIAL SUM", rows(3, 0, 1, 1));
+  add("bias, mean", bias_case(4, 3), {4, 3}, 1, "SCALE", rows(3, 0, 4, 0.25));
+  add("bias, other axis", bias_case(3, 3), {3, 3}, 1, "TRANSPOSED",
+      instead(1, [](const Arguments&, const Values& dy) {
+        Values db(3, 0.0);
+        for (Index i = 0; i < 9; ++i) db[i / 3] += dy[i];
+        return db;
+      }));
+  add("bias, nothing", bias_case(4, 3), {4, 3}, 1, "NO GRADIENT",
+      each(1, [](double, Index) { return 0.0; }));
+  add("a/b, da = dy", quotient_case(), {}, 0, "UPSTREAM ONLY",
+      pairs(0, [](double, double) { return 1.0; }));
+  add("a/b, da = b dy", quotient_case(), {}, 0, "FACTOR",
+      pairs(0, [](double, double b) { return b; }));
+  add("a/b, db sign", quotient_case(), {}, 1, "SIGN",
+      pairs(1, [](double a, double b) { return a / (b * b); }));
+  add("a/b, db, one b", quotient_case(), {}, 1, "FACTOR",
+      pairs(1, [](double a, double b) { return -a / b; }));
+  add("a/b, db, no a", quotient_case(), {}, 1, "FACTOR",
+      pairs(1, [](double, double b) { return -1 / (b * b); }));
+  add("a/b, db for da", quotient_case(), {}, 0, "SAME AS ANOTHER",
+      pairs(0, [](double a, double b) { return -a / (b * b); }));
   return all;
 }
 
