@@ -177,25 +177,31 @@ struct Plain {
   }
 };
 
-/// NaN in the keys and values that no query sees.
+/// NaN in padding: the keys, and their values, before the first and after the last that any query
+/// sees.
 void poison(Case& c, const May& may) {
   for (std::int64_t b = 0; b < c.B; ++b)
-    for (std::int64_t hk = 0; hk < c.Hk; ++hk)
-      for (std::int64_t j = 0; j < c.S; ++j) {
-        bool seen = false;
-        for (std::int64_t h = 0; h < c.H; ++h)
-          for (std::int64_t i = 0; i < c.T; ++i) seen |= h / (c.H / c.Hk) == hk && may(b, h, i, j);
+    for (std::int64_t hk = 0; hk < c.Hk; ++hk) {
+      const auto seen = [&](std::int64_t j) {
+        for (std::int64_t h = hk * (c.H / c.Hk); h < (hk + 1) * (c.H / c.Hk); ++h)
+          for (std::int64_t i = 0; i < c.T; ++i)
+            if (may(b, h, i, j)) return true;
+        return false;
+      };
+      const auto fill = [&](std::int64_t j) {
         const std::int64_t row = (b * c.Hk + hk) * c.S + j;
-        if (seen) continue;
         std::fill_n(c.k.mutable_data<double>() + row * c.D, c.D, NAN);
         std::fill_n(c.v.mutable_data<double>() + row * c.Dv, c.Dv, NAN);
-      }
+      };
+      for (std::int64_t j = 0; j < c.S && !seen(j); ++j) fill(j);
+      for (std::int64_t j = c.S - 1; j >= 0 && !seen(j); --j) fill(j);
+    }
 }
 
 struct Options {
   std::int64_t key_heads;
   Way way;
-  bool poisoned = false;  // what nobody sees is NaN
+  bool poisoned = false;  // padding is NaN
   Tensor bias = {};
 };
 

@@ -3,12 +3,9 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <utility>
 
 #include "gradus/ops/attention/row_kernels.h"
-#include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
-#include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {
 namespace {
@@ -34,27 +31,6 @@ bool near(T a, double b) {
   const double least = std::is_same_v<T, float> ? 1e-5 : 1e-13;  // sums of 33 terms of order 1
   return std::isinf(b) ? static_cast<double>(a) == b
                        : std::abs(static_cast<double>(a) - b) <= least * (1 + std::abs(b));
-}
-
-template <class T>
-void check_finite() {
-  for (const std::int64_t n : kLengths)
-    for (const std::int64_t rows : {1, 3})
-      for (const std::int64_t stride : {n, n + 1, n + 20}) {
-        CAPTURE(n, rows, stride, sizeof(T));
-        std::vector<T> x = rows_of<T>(rows, n, stride);
-        REQUIRE(kernel::finite_rows<T>(x.data(), stride, rows, n));
-        for (std::int64_t at = 0; at < rows * n; ++at)
-          for (const T bad :
-               {std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(),
-                std::numeric_limits<T>::quiet_NaN()}) {
-            T& place = x[std::size_t(at / n * stride + at % n)];
-            const T before = place;
-            place = bad;
-            REQUIRE_FALSE(kernel::finite_rows<T>(x.data(), stride, rows, n));
-            place = before;
-          }
-      }
 }
 
 /// Two pieces of a row, one after the other, as a running softmax sees them.
@@ -155,11 +131,6 @@ void check_hiding() {
 
 }  // namespace
 
-TEST_CASE("rows are finite where each of their numbers is") {
-  check_finite<float>();
-  check_finite<double>();
-}
-
 TEST_CASE("a running softmax is that of both pieces, hidden ones too") {
   check_softmax<float>();
   check_softmax<double>();
@@ -173,60 +144,6 @@ TEST_CASE("rows are scaled, added, dropped, multiplied and differentiated number
 TEST_CASE("scores are hidden where they are, and nowhere else") {
   check_hiding<float>();
   check_hiding<double>();
-}
-
-TEST_CASE("pair by pair: infinite scores give NaN, rows of nothing 0") {
-  for (const double score : {3e38, -3e38}) {
-    const Tensor q = full({1, 1, 1, 1}, score), k = full({1, 1, 2, 1}, 10), v = ones({1, 1, 2, 1});
-    Tensor o = zeros({1, 1, 1, 1}), lse = zeros({1});
-    const auto read = [](const Tensor& x) {
-      return kernel::HeadsView<const float>{x.data<float>(), x.strides()[0], x.strides()[1],
-                                            x.strides()[2], x.size(3)};
-    };
-    const kernel::AttentionProblem p{
-        .B = 1, .H = 1, .Hk = 1, .T = 1, .S = 2, .D = 1, .Dv = 1, .scale = 1, .mask = {}};
-    const kernel::HeadsView<float> to{o.mutable_data<float>(), 1, 1, 1, 1};
-    kernel::forward_pairs<float>(p, {0, 0, {0, 1}}, {read(q), read(k), read(v)}, to,
-                                 lse.mutable_data<float>());
-    if (score > 0) {
-      CHECK(std::isnan(o.to_vector<float>()[0]));
-      CHECK(std::isnan(lse.item()));
-    } else {
-      CHECK(o.to_vector<float>()[0] == 0);
-      CHECK(lse.item() == -std::numeric_limits<double>::infinity());
-    }
-  }
-}
-
-TEST_CASE("pair by pair: a block writes its own queries alone, and adds them to the keys once") {
-  const Shape queries{1, 1, 4, 2}, keys{1, 1, 3, 2};
-  const Tensor q = values(queries), k = values(keys, 1), v = values(keys, 2),
-               dout = values(queries, 3);
-  const auto view = []<class T>(T* data) { return kernel::HeadsView<T>{data, 8, 8, 2, 2}; };
-  const kernel::AttentionInputs<double> x{view(q.data<double>()), view(k.data<double>()),
-                                          view(v.data<double>())};
-  const kernel::AttentionProblem p{
-      .B = 1, .H = 1, .Hk = 1, .T = 4, .S = 3, .D = 2, .Dv = 2, .scale = 1, .mask = {}};
-  std::vector<double> o(8, 7), lse(4, 7);
-  kernel::forward_pairs<double>(p, {0, 0, {2, 3}}, x, view(o.data()), lse.data());
-  for (std::size_t i = 0; i < 4; ++i) {
-    CHECK((lse[i] == 7) == (i != 2));
-    CHECK((o[2 * i] == 7) == (i != 2));
-  }
-  kernel::forward_pairs<double>(p, {0, 0, {0, 4}}, x, view(o.data()), lse.data());
-  const auto backward = [&](const std::vector<kernel::Range>& blocks) {
-    std::vector<double> d(20, 0);
-    const kernel::AttentionGradients<double> g{view(std::as_const(o).data()),
-                                               view(dout.data<double>()),
-                                               lse.data(),
-                                               view(d.data()),
-                                               view(d.data() + 8),
-                                               view(d.data() + 14)};
-    for (const kernel::Range& each : blocks) kernel::backward_pairs<double>(p, {0, 0, each}, x, g);
-    return d;
-  };
-  const std::vector<double> whole = backward({{0, 4}}), parts = backward({{0, 1}, {1, 3}, {3, 4}});
-  for (std::size_t i = 0; i < whole.size(); ++i) CHECK(near(parts[i], whole[i]));
 }
 
 }  // namespace gradus::testing
