@@ -77,9 +77,7 @@ struct Linear final : Op {
     const std::int64_t out = weight.shape()[0], in = weight.shape()[1];
     Tensor dx, dw;  // the bias's gradient is dy, which the engine sums over the rows
     if (GradMode::enabled()) {
-      // equivalent: the engine drops what is not wanted
       if (wants(0)) dx = matmul(dy, weight.value());
-      // equivalent: the engine drops what is not wanted
       if (wants(1)) dw = matmul(transpose(reshape(dy, {-1, out})), reshape(x.value(), {-1, in}));
       return {dx, dw, dy};
     }
