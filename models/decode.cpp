@@ -106,7 +106,6 @@ std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<double
                    i / V, i % V});
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& a, const Candidate& b) { return a.log_p > b.log_p; });
-  // equivalent: those behind change nothing, and take time
   all.resize(std::min(all.size(), static_cast<std::size_t>(count)));
   return all;
 }

@@ -93,7 +93,6 @@ Mask GPT::mask() const {
 /// Tokens, and where they stand unless heads see that: [B, T] → [B, T, C]
 Tensor GPT::embed(const Tensor& ids, const KVCache* cache) const {
   const std::int64_t T = ids.size(1);
-  // equivalent: times 1, or not
   Tensor vectors =
       options.embedding_factor == 1 ? token(ids) : token(ids) * options.embedding_factor;
   if (options.position != HeadPosition::none) return vectors;
@@ -114,7 +113,6 @@ Tensor GPT::forward(const Tensor& ids, KVCache* cache,
   Tensor x = embed(ids, cache);  // [B, T, C]
   x = dropout(x, options.dropout, training());
   const Mask visible = mask();
-  // equivalent: a checkpoint gives the same numbers, later
   const bool again = options.checkpoint && training() && GradMode::enabled();
   for (const Block& block : blocks)  // [B, T, C]
     x = again ? checkpoint([&block, visible](const Tensor& y) { return block(y, visible); }, x)

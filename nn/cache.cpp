@@ -97,7 +97,6 @@ void KVCache::advance(std::int64_t batch, std::int64_t tokens,
   queries_.assign(B, {});
   keys_.assign(B, {});
   for (std::size_t b = 0; b < B; ++b) {
-    // equivalent: none stands before the first
     const std::int64_t padding = lengths.empty() ? 0 : tokens - lengths[b];
     for (std::int64_t j = 0; j < tokens; ++j) queries_[b].push_back(j < padding ? -1 : next_[b]++);
     place_keys(slots_[b], queries_[b], keys_[b]);
