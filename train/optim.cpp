@@ -139,7 +139,7 @@ std::vector<Optimizer::Piece> Optimizer::pieces_of(const Slot& slot,
   const std::int64_t size = piece_size(slot);
   for (std::int64_t end = slot.begin; end < slot.end;) {
     const std::int64_t begin = end;
-    end = std::min((begin / size + 1) * size, slot.end);  // equivalent: how work is cut
+    end = std::min((begin / size + 1) * size, slot.end);
     const auto part = [&](const Tensor& x) {
       return part_of(x, begin - slot.begin, end - slot.begin);
     };
@@ -237,7 +237,7 @@ void Optimizer::step_in_backward(double factor) {
   if (first) in_backward_ = std::make_shared<double>();
   *in_backward_ = factor;
   for (Slot& slot : slots_) slot.due = true;
-  if (!first) return;        // equivalent: hooks that find nothing due
+  if (!first) return;        // the hooks are there already
   for (Slot& slot : slots_)  // hooks outlive optimisers; slots_ never grows
     slot.parameter.register_post_accumulate_hook(
         [this, &slot, alive = std::weak_ptr(in_backward_)](Tensor&) {
