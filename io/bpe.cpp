@@ -15,7 +15,6 @@ namespace gradus::io {
 namespace {
 
 std::uint64_t key_of(std::int64_t a, std::int64_t b) {
-  // equivalent: 31 bits hold an id, so any shift from 31 to 33 keeps pairs apart
   return static_cast<std::uint64_t>(a) << 32 | static_cast<std::uint64_t>(b);
 }
 
@@ -24,7 +23,6 @@ std::uint64_t key_of(std::int64_t a, std::int64_t b) {
 BpeTokenizer::BpeTokenizer(std::vector<std::string> tokens, std::vector<Merge> merges,
                            const std::string& name)
     : tokens_(std::move(tokens)), merges_(std::move(merges)), bytes_(256, -1) {
-  // equivalent: so many strings take more memory than a test has
   require<FileError>(tokens_.size() < std::size_t{1} << 31, name, ": too many tokens");
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const auto id = static_cast<std::int64_t>(i);

@@ -14,7 +14,6 @@ namespace {
 using Pair = BpeTokenizer::Merge;
 
 struct PairHash {
-  // equivalent: a worse hash is only slower
   std::size_t operator()(const Pair& p) const {
     return static_cast<std::size_t>(p.first) * 0x9E3779B97F4A7C15u +
            static_cast<std::size_t>(p.second);
@@ -44,7 +43,6 @@ class Learner {
       heap_.pop();
       const std::int64_t now = pairs_[top.pair].count;
       if (now != top.count) {  // this entry is old; it comes again with what is true
-        // equivalent: an entry too many is popped again, which takes time alone
         if (now > 1 && now < top.count) heap_.push({now, top.pair});
         continue;
       }
@@ -80,7 +78,6 @@ class Learner {
     for (std::size_t k = 0; k + 1 < word.ids.size(); ++k) {
       Seen& seen = pairs_[{word.ids[k], word.ids[k + 1]}];
       seen.count += sign * word.count;
-      // equivalent: a word listed twice, or that has the pair no more, is visited for nothing
       if (sign > 0 && (seen.words.empty() || seen.words.back() != i)) seen.words.push_back(i);
     }
   }
@@ -93,12 +90,11 @@ class Learner {
       joined.push_back(here ? id : ids[k]);
       if (here) ++k;
     }
-    if (joined.size() == ids.size()) return;  // equivalent: without a pair nothing changes below
+    if (joined.size() == ids.size()) return;  // the word has lost the pair
     count(i, -1);
     ids = std::move(joined);
     count(i, 1);
     for (std::size_t k = 0; k + 1 < ids.size(); ++k) {
-      // equivalent: an entry more for what the heap has already is only slower
       if (ids[k] != id && ids[k + 1] != id) continue;
       const Pair grown{ids[k], ids[k + 1]};
       heap_.push({pairs_[grown].count, grown});

@@ -68,7 +68,6 @@ void read_blocks(Input& input, std::uint64_t at, Stored stored, float* y, std::i
 template <class From, class To, class F>
 void read_converted(Input& input, std::uint64_t at, To* y, std::int64_t count, F convert) {
   constexpr std::int64_t kPiece = 1 << 15;
-  // equivalent: a larger buffer only takes memory
   std::vector<From> piece(static_cast<std::size_t>(std::min(count, kPiece)));
   for (std::int64_t done = 0; done < count; done += kPiece) {
     const std::int64_t n = std::min(kPiece, count - done);
@@ -93,7 +92,6 @@ Input::Input(const std::string& path) : name_(path) {
   require<FileError>(file_.is_open(), "cannot read ", path, ": ",
                      std::generic_category().message(errno));
   size_ = std::filesystem::file_size(path, failure);
-  // equivalent: a file that could be opened has a size
   require<FileError>(!failure, "cannot read ", path, ": ", failure.message());
 }
 

@@ -32,7 +32,6 @@ std::size_t first_piece(std::string_view text) {
   if (const std::size_t length = contraction(text)) return length;
   const auto run = [&](std::size_t from) {  // to the end of one kind, or beyond kLongest
     std::size_t end = from;
-    // equivalent: whatever is longer than kLongest is cut there
     const std::size_t most = std::min(text.size(), from + kLongest + 2);
     while (end < most && kind_of(text[end]) == kind_of(text[from])) ++end;
     return end;

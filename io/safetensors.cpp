@@ -104,8 +104,7 @@ std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& te
   const std::vector<Entry> order = in_order(tensors);
   const std::string header = header_of(order, metadata);
   const std::uint64_t length = header.size();
-  std::size_t total = kLength + header.size();  // equivalent: a matter of time and memory
-  // equivalent: a matter of time and memory
+  std::size_t total = kLength + header.size();
   for (const Entry entry : order) total += bytes_of(entry->second);
 
   std::vector<std::byte> bytes;

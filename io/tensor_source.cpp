@@ -122,7 +122,7 @@ Tensor TensorSource::read(const std::string& name, Dtype dtype) {
                      files_[stored.file].name(), ": tensor ", in_quotes(name), " is ", stored.dtype,
                      ", which gives ", loaded, ", but ", dtype, " is wanted");
   Tensor x = read_numbers(files_[stored.file], stored.at, stored.stored, stored.shape);
-  if (loaded == dtype) return x;  // equivalent: a copy is the same
+  if (loaded == dtype) return x;
   Tensor y = Tensor::empty(x.shape(), dtype);
   dispatch(dtype, [&]<class To>() {
     dispatch(loaded, [&]<class From>() {

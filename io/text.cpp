@@ -47,7 +47,7 @@ std::string read_text(const std::string& path) {
   require<FileError>(file.is_open(), "cannot read ", path, ": ",
                      std::generic_category().message(errno));
   std::string text;
-  std::vector<char> part(std::size_t{1} << 20);  // equivalent: a matter of time and memory
+  std::vector<char> part(std::size_t{1} << 20);
   while (file.read(part.data(), static_cast<std::streamsize>(part.size())) || file.gcount() > 0)
     text.append(part.data(), static_cast<std::size_t>(file.gcount()));
   require<FileError>(!file.bad(), "cannot read ", path, " beyond byte ", text.size(), ": ",

@@ -126,12 +126,11 @@ Characters decomposed(const Characters& text) {
 
 Characters composed(const Characters& text) {
   constexpr char32_t kPlain = 0x300;  // below, nothing composes with what is beside it
-  // equivalent: such text is composed of itself, which takes time alone
+  // Fast path; same result as below.
   if (std::all_of(text.begin(), text.end(), [](char32_t c) { return c < kPlain; })) return text;
   Characters out;
   std::size_t starter = 0;  // where the last character of class 0 stands
-  // Class of the last character kept after it; −1: none.
-  int before = -1;  // equivalent: the first character sets it
+  int before = -1;          // class of the last character kept after it; −1: none
   for (const char32_t c : decomposed(text)) {
     const int own = combining_class(c);
     const char32_t both = out.empty() || before >= own ? 0 : together(out[starter], c);

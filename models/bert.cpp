@@ -87,8 +87,7 @@ Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
     if (wanted[static_cast<std::size_t>(i)] != -1) chosen.push_back(i);
   const Tensor places = tensor(chosen, {std::ssize(chosen)});                   // [M]
   const Tensor x = index_select(flatten(bert(ids, lengths), 0, 1), 0, places);  // [M, C]
-  // equivalent: gather of a vector is the same
-  const Tensor target = index_select(flatten(targets), 0, places);  // [M]
+  const Tensor target = index_select(flatten(targets), 0, places);              // [M]
   return cross_entropy(words(x), target);
 }
 

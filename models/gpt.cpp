@@ -117,7 +117,7 @@ Tensor GPT::forward(const Tensor& ids, KVCache* cache,
   Tensor x = embed(ids, cache, lengths);  // [B, T, C]
   x = dropout(x, options.dropout, training());
   const Mask visible = mask();
-  // equivalent: a checkpoint gives the same numbers, later
+
   const bool again = options.checkpoint && training() && GradMode::enabled();
   for (const Block& block : blocks)  // [B, T, C]
     x = again ? checkpoint([&block, visible](const Tensor& y) { return block(y, visible); }, x)

@@ -235,7 +235,7 @@ StateDict named_state(const Module& module, const Names& names) {
     if (link.rule->form == Form::again) continue;
     std::vector<Tensor> all;
     for (const std::string& name : link.ours) all.push_back(own.at(name));
-    const Tensor x = all.size() == 1 ? all[0] : cat(all, 0);  // equivalent: cat of one is that
+    const Tensor x = all.size() == 1 ? all[0] : cat(all, 0);
     const Rows rows = their_rows(link, own_rows(link, own));
     std::int64_t row = 0;
     for (std::size_t i = 0; i < link.theirs.size(); ++i) {

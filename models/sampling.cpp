@@ -31,7 +31,6 @@ std::vector<double> scores_of(const Tensor& logits, const SamplingOptions& optio
     require<IndexError>(0 <= token && token < std::ssize(scores), "sample_token: token ", token,
                         " was seen, but there are ", scores.size(), " logits");
     double& score = scores[static_cast<std::size_t>(token)];
-    // equivalent: 0 stays 0
     score = score > 0 ? score / options.repetition_penalty : score * options.repetition_penalty;
   }
   return scores;
@@ -44,7 +43,6 @@ std::size_t kept(const std::vector<double>& weights, const SamplingOptions& opti
   const auto end = weights.begin() + static_cast<std::ptrdiff_t>(n);
   const double wanted = options.top_p * std::accumulate(weights.begin(), end, 0.0);
   double sum = 0;
-  // equivalent: all of a sum is reached at its last weight that counts
   for (std::size_t i = 0; i < n && options.top_p < 1; ++i)
     if ((sum += weights[i]) >= wanted) n = i + 1;
   while (weights[n - 1] < options.min_p) --n;

@@ -60,7 +60,6 @@ Tensor Translator::embed(const Embedding& token, const Tensor& ids, const KVCach
   const std::int64_t T = ids.size(1), end = cache ? cache->length() : T;
   require<ShapeError>(end <= options.context, "Translator: ", end, " tokens, but its context is ",
                       options.context);
-  // equivalent: a float holds every width
   const double scale = std::sqrt(static_cast<double>(options.width));
   const Tensor vectors = token(ids) * scale;  // [B, T, C]
   Tensor places = slice(positions, 0, 0, T);  // [T, C]

@@ -83,7 +83,7 @@ Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, KVCache* c
   const std::int64_t H = options.heads, G = kv_heads(), D = head_width();
   const Tensor qkv = qkv_proj(x);  // [B, T, (H + 2·G)·D]
   const bool plain = G == H && options.position == HeadPosition::none && !options.qk_norm;
-  if (plain && !cache && !AttentionRecord::current())  // equivalent: the general way gives the same
+  if (plain && !cache && !AttentionRecord::current())  // fast path: one op, heads read in place
     return out_proj(
         packed_self_attention(qkv, H, mask, {.dropout = options.dropout, .training = training()}));
 
@@ -96,8 +96,7 @@ Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, KVCache* c
     all.keys = k_norm(all.keys);
   }
   KVCache::Flat at;
-  if (options.position != HeadPosition::none)  // equivalent: else nothing reads it
-    // equivalent: the places of one example serve all
+  if (options.position != HeadPosition::none)
     at = cache ? cache->flat() : KVCache::Flat{up_to(x.size(1)), up_to(x.size(1)), 0};
   if (options.position == HeadPosition::rotary) {
     q = rotate(q, at.queries, options.rotary);
@@ -161,7 +160,6 @@ Tensor CrossAttention::forward(const Tensor& x, const Tensor& keys, const Tensor
   const Tensor q = split_heads(q_proj(x), options.heads);  // [B, H, T, D]
   const std::vector<std::int64_t> places = up_to(keys.size(1));
   const Mask placed = cache ? remap_positions(mask, cache->queries(), {places}) : mask;
-  // equivalent: the places of one example serve all
   KVCache::Flat at = cache ? cache->flat() : KVCache::Flat{up_to(x.size(1)), {}, 0};
   at.keys = places;
   for (std::int64_t b = 1; b < at.examples; ++b)  // the memory stands alike for every example

@@ -25,9 +25,7 @@ Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel,
 }
 
 Tensor Conv1d::forward(const Tensor& x) const {
-  // equivalent: padding by less than nothing is none
   const std::int64_t before = options.causal ? options.dilation * (weight.size(2) - 1) : 0;
-  // equivalent: padding by nothing is a copy
   const Tensor from = before > 0 ? pad(x, 2, before, 0) : x;  // [B, in, before + L]
   return conv1d(from, weight, bias,
                 {.stride = options.stride,

@@ -65,10 +65,8 @@ std::vector<std::string> add_adapters(Module& module, const std::string& pattern
     const std::int64_t out = linear.weight.size(0), in = linear.weight.size(1);
     const Dtype dtype = linear.weight.dtype();
     linear.lora_a = parameter(Tensor::empty({options.rank, in}, dtype));
-    // equivalent: a float holds every width
     init::normal_(linear.lora_a, 0, 1 / std::sqrt(static_cast<double>(in)));
     linear.lora_b = parameter(zeros({out, options.rank}, dtype));
-    // equivalent: a float holds every rank
     linear.lora_scale = full({}, options.alpha / static_cast<double>(options.rank), dtype);
   });
   return names;

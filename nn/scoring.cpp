@@ -5,9 +5,9 @@
 
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/hidden.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/pair_products.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 
@@ -55,15 +55,17 @@ AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, cons
                           scores.size(0) == values.size(0) && scores.size(2) == values.size(1),
                       "weighted_values: scores ", scores.shape(), " and values ", values.shape(),
                       " must be [batch, queries, keys] and [batch, keys, width]");
-  // equivalent: the general way gives the same
   if (mask.allows_everything()) {
     const Tensor all = softmax(scores);  // [B, T, S]
     return {matmul(all, values), all};   // [B, T, C]
   }
-  const MaskSizes sizes{scores.size(0), 1, scores.size(1), scores.size(2)};
-  const Tensor hides = squeeze(logical_not(mask.dense(sizes)), 1);        // [B, T, S]
-  const Tensor weights = softmax(masked_fill(scores, hides, -INFINITY));  // [B, T, S]
-  return {weighted_sum(weights, values, hides), weights};                 // [B, T, C]
+  const kernel::Hidden hides =
+      kernel::hidden_by(mask, {scores.size(0), 1, scores.size(1), scores.size(2)});
+  const Tensor masked = masked_fill(unsqueeze(scores, 1), hides.pairs, -INFINITY);
+  const Tensor weights = softmax(masked);                                      // [B, 1, T, S]
+  const Tensor seen = kernel::without_rows(unsqueeze(values, 1), hides.keys);  // [B, 1, S, C]
+  const Tensor sums = kernel::without_rows(matmul(weights, seen), hides.queries);
+  return {squeeze(sums, 1), squeeze(weights, 1)};  // [B, T, C], [B, T, S]
 }
 
 AttentionPooling::AttentionPooling(std::int64_t width) {

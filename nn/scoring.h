@@ -48,8 +48,8 @@ class BilinearScore : public Layer<BilinearScore> {
 };
 
 /// softmax(scores, over the keys that `mask` allows) values: scores [B, T, S], values [B, S, C] →
-/// [B, T, C] and the weights [B, T, S]. A query without keys gives 0. Hidden values and scores do
-/// not leak, NaN included; whether a hidden key does is the score's affair.
+/// [B, T, C] and the weights [B, T, S]. A query without keys gives 0. Values that no query may see
+/// (padding) and hidden scores take no part, whatever they hold.
 AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask = {});
 
 /// One learned query asks a sequence: softmax(x q / √C) x. The simplest attention there is.

@@ -68,7 +68,7 @@ template <class T>
 GRADUS_INLINE void swiglu_row_backward(StridedRow<T> gates, StridedRow<T> ups, StridedRow<T> dys,
                                        T* dg, T* dx, std::int64_t n) {
   const T *g = gates.data, *x = ups.data, *dy = dys.data;
-  // equivalent: a step of 1 is a case of any
+  // Any strides; the loop below is the fast path.
   if (gates.stride != 1 || ups.stride != 1 || dys.stride != 1) {
     for (std::int64_t i = 0; i < n; ++i) {
       const T gate = g[i * gates.stride], up = x[i * ups.stride], d = dy[i * dys.stride];
@@ -91,7 +91,6 @@ namespace op {
 struct Relu final : Unary<Relu, Keeps::output> {
   const char* name() const override { return "relu"; }
   // NaN stays.
-  // equivalent: 0 either way, but for its sign
   static GRADUS_INLINE auto value(auto v) { return v < 0 ? decltype(v)(0) : v; }
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
     if (GradMode::enabled()) return {masked_fill(dy, less_equal(y.value(), 0), 0)};
@@ -106,7 +105,6 @@ struct LeakyRelu final : Unary<LeakyRelu, Keeps::input> {
   explicit LeakyRelu(double slope) : slope(slope) {}
   const char* name() const override { return "leaky_relu"; }
   auto function() const {
-    // equivalent: 0 either way, but for its sign
     return [a = slope](auto v) { return v > 0 ? v : decltype(v)(a) * v; };
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
@@ -120,14 +118,12 @@ struct Elu final : Unary<Elu, Keeps::input> {
   explicit Elu(double alpha) : alpha(alpha) {}
   const char* name() const override { return "elu"; }
   auto function() const {
-    // equivalent: 0 either way, but for its sign
     return [a = alpha](auto v) { return v > 0 ? v : decltype(v)(a) * vmath::expm1(v); };
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor at = x.value();
     const Tensor positive = greater(at, 0);
     // e^x must not overflow where it is unused.
-    // equivalent: any number with a finite power serves there
     const Tensor below = masked_fill(at, positive, 0);
     return {where(positive, dy, dy * scale(exp(below), alpha))};
   }
@@ -198,7 +194,7 @@ struct Swiglu final : Op {
     return zip(name(), g, input, [](auto u, auto v) { return vmath::silu(u) * v; });
   }
 
-  // equivalent: what a chain of such ops makes again is the same: time only
+  // From stored inputs only: else a chain of such ops would run again for each of its links.
   bool is_recomputable() const override { return gate.is_stored() && x.is_stored(); }
   Tensor recompute() const override { return activate(gate.value(), x.value()); }
 

@@ -42,7 +42,6 @@ struct Subtract final : Binary<Subtract, Numbers::all> {
   const char* name() const override { return "subtract"; }
   static GRADUS_INLINE auto value(auto a, auto b) { return a - b; }
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    // equivalent: the engine sums what is larger than the operand
     return {dy, wants(1) ? negative(sum_to(dy, shape_of(1))) : Tensor()};
   }
 };
@@ -72,7 +71,6 @@ struct Divide final : Binary<Divide> {
   }
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
     const Tensor slope = dy / b.value();
-    // equivalent: the engine sums what is larger than the operand
     return {slope, wants(1) ? negative(sum_to(slope * attached(y), shape_of(1))) : Tensor()};
   }
 };

@@ -67,7 +67,7 @@ GRADUS_INLINE void batch_norm_rows_backward(const T* x, const T* w, const T* sta
 
 /// [N, C, …] as [C, N, …] or back, contiguous.
 Tensor channels_exchanged(const Tensor& x) {
-  return kernel::contiguous(kernel::transposed(x, 0, 1));  // equivalent: either axis first
+  return kernel::contiguous(kernel::transposed(x, 0, 1));
 }
 
 std::int64_t values_per_channel(const Tensor& x) {
@@ -79,7 +79,6 @@ Axes others(const Tensor& x) { return x.rank() == 3 ? Axes{0, 2} : Axes{0}; }
 
 /// [C] so that it broadcasts along x's channels: [C, 1] for [N, C, L].
 Tensor along_channels(const Tensor& x, const Tensor& v) {
-  // equivalent: a vector's only axis is its last, too
   return x.rank() == 3 ? reshape(v, {v.size(0), 1}) : v;
 }
 
@@ -108,9 +107,7 @@ void move_running(Tensor& running_mean, Tensor& running_var, const Tensor& stati
     const T m = static_cast<T>(momentum), degrees = static_cast<T>(n - 1);
     T* mu = running_mean.defined() ? running_mean.mutable_data<T>() : nullptr;
     T* var = running_var.defined() ? running_var.mutable_data<T>() : nullptr;
-    // equivalent: the step of numbers that are not there
     const std::int64_t mu_step = mu ? running_mean.strides()[0] : 0;
-    // equivalent: the step of numbers that are not there
     const std::int64_t var_step = var ? running_var.strides()[0] : 0;
     for (std::int64_t c = 0; c < statistics.size(0); ++c) {
       if (mu) mu[c * mu_step] += m * (seen[2 * c] - mu[c * mu_step]);
@@ -180,13 +177,11 @@ struct BatchNorm final : Op {
     const auto [rstd, xhat] = Normalised(input, eps);
     const Axes axes = others(input);
     Gradients d(3);
-    if (wants(0)) {  // equivalent: the engine drops what is not wanted
+    if (wants(0)) {
       const Tensor g = weight.defined() ? dy * along_channels(input, weight.value()) : dy;
       d[0] = rstd * (g - mean(g, axes, true) - xhat * mean(g * xhat, axes, true));
     }
-    // equivalent: the engine drops what is not wanted
     if (wants(1)) d[1] = sum(dy * xhat, axes);
-    // equivalent: the engine drops what is not wanted
     if (wants(2)) d[2] = sum(dy, axes);
     return d;
   }
@@ -231,8 +226,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Ten
     const Tensor* const inputs[] = {&x, &weight, &bias};
     y = record(op, std::span(inputs), forward);
   }
-  // equivalent: one value a channel was refused above
-  if (n >= 2) move_running(running_mean, running_var, statistics, n, momentum);
+  if (n > 0) move_running(running_mean, running_var, statistics, n, momentum);
   return y;
 }
 

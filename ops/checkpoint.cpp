@@ -29,7 +29,6 @@ class Reached : public Observer {
     for (const Tensor* x : inputs) note(op.name(), *x);
   }
   void note(const char* by, const Tensor& x) {
-    // equivalent: the start is a leaf that nothing else holds
     if (!x.requires_grad() || x.node()->id > start_->id) return;
     require<GraphError>(x.is_leaf(), "checkpoint: the function uses a tensor ", x.shape(), " in ",
                         by, " that ", x.node()->name(), " (node ", x.node()->id,
@@ -121,7 +120,6 @@ struct Checkpoint final : Op {
     for (std::size_t i = 0; i < inputs.size() + leaves.size(); ++i) {
       const bool is_input = i < given;
       const Tensor value = (is_input ? inputs[i] : leaves[i - given]).value();
-      // equivalent: the walk drops what is not wanted
       const bool wanted = value.requires_grad() && wants(static_cast<int>(i));
       if (wanted) out_of.push_back(i);
       if (wanted && is_input) by.push_back(i);
@@ -155,7 +153,6 @@ struct Checkpoint final : Op {
     Tensors dx;
     std::int64_t first = 0;
     for (const Tensor& each : like) {
-      // equivalent: a vector's only axis is its last, too
       dx.push_back(reshape(slice(row, 0, first, first + each.numel()), each.shape()));
       first += each.numel();
     }

@@ -60,14 +60,14 @@ void fold_windows(const Windows& w, std::int64_t B, std::int64_t C, const T* u, 
 /// y[t] += w · x[t·stride] for n places, and its backward x[t·stride] += w · y[t].
 template <class T>
 GRADUS_INLINE void add_tap(T w, const T* x, std::int64_t stride, T* y, std::int64_t n) {
-  if (stride == 1)  // equivalent: a step of 1 is a case of any
+  if (stride == 1)  // fast path: vectorizes
     for (std::int64_t t = 0; t < n; ++t) y[t] += w * x[t];
   else
     for (std::int64_t t = 0; t < n; ++t) y[t] += w * x[t * stride];
 }
 template <class T>
 GRADUS_INLINE void add_tap_backward(T w, const T* dy, std::int64_t stride, T* dx, std::int64_t n) {
-  if (stride == 1)  // equivalent: a step of 1 is a case of any
+  if (stride == 1)  // fast path: vectorizes
     for (std::int64_t t = 0; t < n; ++t) dx[t] += w * dy[t];
   else
     for (std::int64_t t = 0; t < n; ++t) dx[t * stride] += w * dy[t];
@@ -140,11 +140,9 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
 
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
     Tensor dx, dw;
-    if (GradMode::enabled()) {  // equivalent: the kernels are only quicker
+    if (GradMode::enabled()) {
       const Tensor du = unsqueeze(transpose(dy, 1, 2), 3);  // [B, Lout, C, 1]
-      // equivalent: the engine drops what is not wanted
       if (wants(0)) dx = apply(Fold(w), du * weight.value());
-      // equivalent: the engine drops what is not wanted, and sums what is larger than the weight
       if (wants(1)) dw = sum(du * apply(Unfold(w), x.value()), {0, 1});
       return {dx, dw};
     }
@@ -236,17 +234,16 @@ Tensor grouped_product(const Tensor& windows, const Tensor& weight, std::int64_t
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& o) {
   check_conv1d(x, weight, bias, o);
   const std::int64_t B = x.size(0), Cin = x.size(1), Cout = weight.size(0), K = weight.size(2);
-  // equivalent: padding by nothing is a copy
   const Tensor padded = o.padding > 0 ? pad(x, 2, o.padding, o.padding) : x;
   const std::int64_t L = padded.size(2), count = (L - o.dilation * (K - 1) - 1) / o.stride + 1;
   const Windows windows{L, count, K, o.stride, o.dilation};
-  // equivalent: kernel and windows give the same numbers
+  // Fast path; same result as below.
   if (o.groups == Cin && o.groups == Cout && !formula_wanted()) {
     const Tensor y = apply(op::Depthwise(windows), padded, reshape(weight, {Cout, K}));
     return bias.defined() ? y + unsqueeze(bias, 1) : y;
   }
   const Tensor u = apply(op::Unfold(windows), padded);  // [B, Lout, Cin, K]
-  if (o.groups == 1)  // equivalent: one group is a case of several
+  if (o.groups == 1)
     return transpose(
         linear(reshape(u, {B, count, Cin * K}), reshape(weight, {Cout, Cin * K}), bias), 1, 2);
   const Tensor y = grouped_product(u, weight, o.groups);

@@ -87,10 +87,10 @@ GRADUS_INLINE void cross_entropy_rows_backward(const Rule<T>& rule, const T* x, 
     }
     const T d = dloss.data[r * dloss.stride], c = d * rule.at_target(r), s = d * rule.spread;
     const T a = c + s * rule.weights, shift = lse[r];
-    if (dx != x) std::copy_n(x, V, dx);  // equivalent: numbers copied onto themselves
+    if (dx != x) std::copy_n(x, V, dx);  // one array, so the loops vectorize
     for (std::int64_t v = 0; v < V; ++v) dx[v] = a * vmath::exp(dx[v] - shift);
     const T* w = rule.weight;
-    if (s != T(0))  // equivalent: taking 0 from each changes nothing
+    if (s != T(0))  // label smoothing
       for (std::int64_t v = 0; v < V; ++v) dx[v] -= s * (w ? w[v] : T(1));
     dx[rule.target[r]] -= c;
   }
@@ -140,7 +140,6 @@ double checked_weights(const char* name, const Tensor& target, std::int64_t clas
 
 /// x with rows that do not count set to 0: what they held, NaN included, reaches nothing.
 Tensor counted_rows(const Tensor& x, const Tensor& classes, std::int64_t ignored) {
-  // equivalent: rows that do not count are replaced by any finite number
   return masked_fill(x, unsqueeze(equal(classes, static_cast<double>(ignored)), -1), 0);
 }
 
@@ -179,7 +178,7 @@ struct CrossEntropy final : Op {
 
   double factor() const {  // of a row's loss in the result
     if (options.reduction != Reduction::mean) return 1;
-    return divisor == 0 ? 0 : 1 / divisor;  // equivalent: where nothing counts the sum is 0
+    return divisor == 0 ? 0 : 1 / divisor;
   }
 
   Tensor forward(const Tensor& x, const Tensor& classes) {
@@ -217,7 +216,6 @@ struct CrossEntropy final : Op {
     dispatch_float(name(), x.dtype(), [&]<class T>() {
       const Rule<T> q = rule<T>(classes);
       const T *from = packed.data<T>(), *sums = lse.data<T>(), *in = upstream.data<T>();
-      // equivalent: with a step each row has its own
       const T shared = step ? T(0) : static_cast<T>(static_cast<double>(*in) * factor());
       T* out = dx.mutable_data<T>();
       for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
@@ -254,7 +252,6 @@ struct CrossEntropy final : Op {
       const double e = options.label_smoothing;
       for (std::int64_t v = 0; v < V; ++v) {
         const double weight = w.empty() ? 1 : w[static_cast<std::size_t>(v)];
-        // equivalent: the tensor was made of zeros
         to[v] = weight * (e / static_cast<double>(V) + (v == t[r] ? 1 - e : 0));
       }
     }
@@ -291,7 +288,6 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
   const Tensor picked = gather(log_probabilities, -1, unsqueeze(index, -1));  // [..., 1]
   Tensor loss = squeeze(picked, -1) * (options.label_smoothing - 1);
   const Tensor& w = options.weight;
-  // equivalent: gather of a vector is the same
   if (w.defined()) loss = loss * reshape(index_select(w, 0, reshape(index, {-1})), index.shape());
   if (options.label_smoothing > 0) {
     const Tensor weighted = w.defined() ? log_probabilities * w : log_probabilities;
@@ -300,7 +296,6 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
   loss = masked_fill(loss, ignored, 0);
   if (options.reduction == Reduction::none) return loss;
   const double divisor = options.reduction == Reduction::sum ? 1 : counted;
-  // equivalent: where nothing counts the sum is 0
   return sum(loss) * (divisor == 0 ? 0 : 1 / divisor);
 }
 

@@ -44,7 +44,7 @@ void drop_into(Tensor& y, const DropoutMask& mask, const Tensor& x) {
     const T scale = static_cast<T>(mask.scale);
     parallel_for(x.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
       std::array<std::uint32_t, kBlock> words;
-      for (std::int64_t i = begin; i < end; i += kBlock) {  // equivalent: a block of no elements
+      for (std::int64_t i = begin; i < end; i += kBlock) {
         const std::int64_t n = std::min(kBlock, end - i);
         mask.stream.words(i, n, words.data());
         simd::run<drop<T>>(words.data(), mask.threshold, scale, from + i, to + i, n);
@@ -77,7 +77,6 @@ struct Dropout final : Op {
   }
 
   Gradients backward(const Tensor& dy, const Wanted&) override {
-    // equivalent: the kernel gives the same
     if (GradMode::enabled()) return {apply(Dropout(mask), dy)};
     Tensor dx = reuse_or_empty(dy);
     drop_into(dx, mask, kernel::contiguous(dy));

@@ -45,7 +45,7 @@ Formula parse(std::string_view formula, std::size_t operands) {
 /// `term` with "..." written as `dots` digits, the last axis '0'.
 std::string spell(std::string_view formula, std::string term, std::int64_t dots) {
   std::string digits;
-  // equivalent: any characters that are no letters serve
+  // Digits cannot be mistaken for the letters of a formula.
   for (std::int64_t i = dots; i-- > 0;) digits += static_cast<char>('0' + i);
   const std::size_t at = term.find("...");
   if (at != std::string::npos) term.erase(at, 3);
@@ -148,7 +148,7 @@ Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b) {
   for (const char c : result) (in(la, c) ? in(lb, c) ? batch : left : right) += c;
   for (const char c : la)
     if (in(lb, c) && !in(result, c)) summed += c;
-  // equivalent: a product over no axis is the same
+  // No axis to sum over, so no matmul.
   if (summed.empty()) return arranged(a, la, result) * arranged(b, lb, result);
   check_float("einsum", a);
   const Tensor x =

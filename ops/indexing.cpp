@@ -86,7 +86,7 @@ void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T*
         source + first[2] + i * step[2] + k * s_step);
     };
     // The order in which memory is near.
-    if (s_step == 1) {  // equivalent: along the axis the order is the same in both
+    if (s_step == 1) {
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t k = 0; k < m; ++k) pick(i, k);
     } else {
@@ -123,7 +123,7 @@ struct IndexSelect final : Op {
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor at = index.value();
-    // equivalent: a whole gradient has the same numbers
+    // Only the rows that were picked can be other than 0.
     if (axis == 0 && !GradMode::enabled()) return {Gradient::rows(dy, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), axis, along(at, axis, dy.shape()), dy), {}};
   }
@@ -190,7 +190,6 @@ struct OneHot final : Op {
     const auto* hot = at.data<std::int64_t>();
     dispatch(dtype, [&]<class T>() {
       T* out = y.mutable_data<T>();
-      // equivalent: it was 0
       for (std::int64_t k = 0; k < at.numel(); ++k) out[k * classes + hot[k]] = T(1);
     });
     return y;
@@ -223,9 +222,8 @@ struct Embedding final : Op {
     Tensor at = kernel::reshaped(ids.value(), {rows.size(0)});
     if (const Tensor kept = without_padding(at); kept.defined()) {
       rows = index_select(rows, 0, kept);
-      at = index_select(at, 0, kept);  // equivalent: gather of a vector is the same
+      at = index_select(at, 0, kept);
     }
-    // equivalent: a whole gradient has the same numbers
     if (!GradMode::enabled()) return {Gradient::rows(rows, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), 0, along(at, 0, rows.shape()), rows), {}};
   }
@@ -235,7 +233,7 @@ struct Embedding final : Op {
     std::vector<std::int64_t> kept;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i] != padding_idx) kept.push_back(static_cast<std::int64_t>(i));
-    if (kept.size() == all.size()) return {};  // equivalent: selecting all rows
+    if (kept.size() == all.size()) return {};
     return gradus::tensor(kept, {static_cast<std::int64_t>(kept.size())});
   }
 };

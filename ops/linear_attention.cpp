@@ -11,7 +11,6 @@
 #include "gradus/ops/logic.h"
 #include "gradus/ops/mask/mask.h"
 #include "gradus/ops/matmul.h"
-#include "gradus/ops/pair_products.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -23,19 +22,14 @@ constexpr std::int64_t kChunk = 64;  // a chunk's pairs cost about as much as it
 /// Σ_{j ≤ i} (q_i · k_j) v_j: q, k [B, H, T, F], v [B, H, T, D] → [B, H, T, D].
 Tensor causal_sums(const Tensor& q, const Tensor& k, const Tensor& v) {
   const std::int64_t B = q.size(0), H = q.size(1), T = q.size(2);
-  // equivalent: how a length is cut is a matter of time; places behind the end are zeros
   const std::int64_t C = std::clamp<std::int64_t>(T, 1, kChunk), N = (T + C - 1) / C;
   const auto chunked = [&](const Tensor& x) {
-    // equivalent: padding by nothing is a copy
     const Tensor whole = N * C > T ? pad(x, 2, 0, N * C - T) : x;  // [B, H, N·C, …]
     return reshape(whole, {B, H, N, C, x.size(3)});                // [B, H, N, C, …]
   };
   const Tensor qc = chunked(q), kc = chunked(k), vc = chunked(v);
-  const Tensor later = triu(ones({C, C}, Dtype::bool_), 1);  // [C, C]
-  const Tensor hides = expand(later, {B, H, N, C, C});
-  const Tensor inside = weighted_sum(pair_products(qc, kc, hides), vc, hides);  // [B, H, N, C, D]
-  const Tensor sums = matmul(transpose(kc), vc);                                // [B, H, N, F, D]
-  // equivalent: a chunk more, behind those that are read
+  const Tensor inside = matmul(tril(matmul(qc, transpose(kc))), vc);    // [B, H, N, C, D]
+  const Tensor sums = matmul(transpose(kc), vc);                        // [B, H, N, F, D]
   const Tensor before = slice(cumsum(pad(sums, 2, 1, 0), 2), 2, 0, N);  // of the chunks before
   const Tensor y = reshape(inside + matmul(qc, before), {B, H, N * C, v.size(3)});
   return slice(y, 2, 0, T);
@@ -44,13 +38,10 @@ Tensor causal_sums(const Tensor& q, const Tensor& k, const Tensor& v) {
 /// Features and values → attention. A column of ones beside the values gives the divisor.
 Tensor normalised(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double eps) {
   const std::int64_t Dv = v.size(3);
-  // equivalent: a column more, behind those that are read
   const Tensor with_ones = cat({v, ones({v.size(0), v.size(1), v.size(2), 1}, v.dtype())}, 3);
   const Tensor sums = causal ? causal_sums(q, k, with_ones)
                              : matmul(q, matmul(transpose(k), with_ones));  // [B, H, T, Dv + 1]
-  // equivalent: a slice ends where its axis does
   const Tensor divisor = slice(sums, 3, Dv, Dv + 1) + eps;
-  // equivalent: 0 over any number is 0
   return slice(sums, 3, 0, Dv) / masked_fill(divisor, equal(divisor, 0.0), 1);
 }
 
@@ -81,7 +72,6 @@ Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
 
 /// No exponent exceeds max |w|² / 2: with that, less 60, all keys fit into f32, sums included.
 double safe_shift(const Tensor& projection) {
-  // equivalent: any shift near it keeps f32 in range, and it cancels
   return std::max(0.0, 0.5 * max(sum(square(projection), {1})).item() - 60);
 }
 
@@ -117,11 +107,11 @@ Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
   Tensor qe = favor_exponents(q * scale, projection);  // [B, H, T, M]
   Tensor ke =
       favor_exponents(mask_padding(k, options.lengths) * scale, projection);  // [B, H, S, M]
-  qe = qe - max(qe.detach(), {3}, true);  // equivalent: a shift cancels, and so does its derivative
+  qe = qe - max(qe.detach(), {3}, true);
   if (options.causal)
     ke = ke - safe_shift(projection);
-  else if (ke.numel() > 0)                     // equivalent: a shift cancels
-    ke = ke - max(ke.detach(), {2, 3}, true);  // equivalent: and so does its derivative
+  else if (ke.numel() > 0)
+    ke = ke - max(ke.detach(), {2, 3}, true);
   const Tensor keys = mask_padding(exp(ke), options.lengths);
   return normalised(exp(qe), keys, mask_padding(v, options.lengths), options.causal, 0);
 }

@@ -23,8 +23,8 @@ struct LinearAttentionOptions {
 };
 
 /// Katharopoulos et al. 2020: q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] → [B, H, T, Dv].
-/// A query without keys (and one whose features are 0 with all keys') gives 0. What is padding or
-/// comes later never leaks, NaN included.
+/// A query without keys (and one whose features are 0 with all keys') gives 0. Padding takes no
+/// part, NaN included.
 Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                         const LinearAttentionOptions& options = {});
 

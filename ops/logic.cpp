@@ -34,20 +34,19 @@ GRADUS_INLINE void select_row(StridedRow<unsigned char> which, StridedRow<T> lef
   const unsigned char* c = which.data;
   const T *a = left.data, *b = right.data;
   const std::int64_t c_step = which.stride, a_step = left.stride, b_step = right.stride;
-  // The last way serves for all; the others are quick.
-  // equivalent: the last way gives the same
+  // The last loop serves for all strides; the others are fast paths.
   if (c_step == 1 && a_step == 1 && b_step == 1) {
     for (std::int64_t i = 0; i < n; ++i) {
       const T from_a = a[i], from_b = b[i];
       y[i] = c[i] != 0 ? from_a : from_b;
     }
-  } else if (c_step == 1 && a_step == 1 && b_step == 0) {  // equivalent: as above
+  } else if (c_step == 1 && a_step == 1 && b_step == 0) {
     const T from_b = *b;
     for (std::int64_t i = 0; i < n; ++i) {
       const T from_a = a[i];
       y[i] = c[i] != 0 ? from_a : from_b;
     }
-  } else if (c_step == 1 && a_step == 0 && b_step == 1) {  // equivalent: as above
+  } else if (c_step == 1 && a_step == 0 && b_step == 1) {
     const T from_a = *a;
     for (std::int64_t i = 0; i < n; ++i) {
       const T from_b = b[i];

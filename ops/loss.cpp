@@ -47,12 +47,12 @@ Tensor cross_entropy_soft(const Tensor& logits, const Tensor& probabilities, Red
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_pair("mse_loss", x, target);
-  return reduced(square(x - target), reduction);  // equivalent: a square does not see the sign
+  return reduced(square(x - target), reduction);
 }
 
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_pair("l1_loss", x, target);
-  return reduced(abs(x - target), reduction);  // equivalent: a magnitude does not see the sign
+  return reduced(abs(x - target), reduction);
 }
 
 /// With q = d cut to [−delta, delta], both cases are q (d − q/2).
@@ -60,7 +60,6 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction
   check_pair("huber_loss", x, target);
   require<ValueError>(delta > 0 && std::isfinite(delta), "huber_loss: delta is ", delta,
                       ", but must be positive");
-  // equivalent: the product of two odd functions of d does not see the sign
   const Tensor d = x - target;
   const Tensor q = clamp(d, -delta, delta);
   return reduced(q * (d - q * 0.5), reduction);
@@ -75,7 +74,6 @@ Tensor bce_with_logits(const Tensor& x, const Tensor& target, Reduction reductio
 Tensor kl_div(const Tensor& log_q, const Tensor& target, Reduction reduction) {
   check_pair("kl_div", log_q, target);
   const Tensor zero = equal(target, 0.0);
-  // equivalent: where the target is 0 any number with a logarithm serves
   const Tensor log_t = log(masked_fill(target, zero, 1));
   const Tensor each = target * (log_t - log_q);
   return reduced(masked_fill(each, zero, 0), reduction);

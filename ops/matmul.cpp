@@ -15,7 +15,6 @@
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/kernels/batched_product.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus {
@@ -82,9 +81,8 @@ void check_inner(const Tensor& a, const Tensor& b) {
                                         "last but one of the second");
 }
 
-}  // namespace
-
-Tensor kernel::batched_product(const Tensor& a, const Tensor& b) {
+/// a b over broadcast batches; both of rank ≥ 2.
+Tensor batched_matmul(const Tensor& a, const Tensor& b) {
   check_inner(a, b);
   const Shape leading =
       broadcast_shapes("matmul", leading_axes(a.shape()), leading_axes(b.shape()));
@@ -98,10 +96,10 @@ Tensor kernel::batched_product(const Tensor& a, const Tensor& b) {
     T* to = c.mutable_data<T>();
     const auto product = [&](std::int64_t i, products::Threads threads) {
       multiply(Matrix<T>(to + i * m * n, m, n), left.matrix<T>(i, leading),
-               right.matrix<T>(i, leading), {.threads = threads});  // equivalent: a matter of time
+               right.matrix<T>(i, leading), {.threads = threads});
     };
     // Few products: each is split over the threads.
-    if (batches < num_threads())  // equivalent: the same products, with idle threads
+    if (batches < num_threads())
       for (std::int64_t i = 0; i < batches; ++i) product(i, products::Threads::all);
     else
       parallel_for(batches, rows_grain(m * n), [&](std::int64_t begin, std::int64_t end) {
@@ -110,6 +108,8 @@ Tensor kernel::batched_product(const Tensor& a, const Tensor& b) {
   });
   return c;
 }
+
+}  // namespace
 
 namespace op {
 
@@ -120,7 +120,7 @@ struct MatMul final : Op {
   Tensor forward(const Tensor& left, const Tensor& right) {
     a = left;
     b = right;
-    return kernel::batched_product(left, right);
+    return batched_matmul(left, right);
   }
 
   Gradients backward(const Tensor& dc, const Wanted& wants) override {
@@ -140,14 +140,11 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   require<ShapeError>(a.rank() >= 1 && b.rank() >= 1, "matmul: ", a.shape(), " x ", b.shape(),
                       ": a single number is no matrix; multiply with *");
   if (a.rank() == 1) {
-    // equivalent: a vector's only axis is its last, too
     require<ShapeError>(b.rank() > 1 || a.size(0) == b.size(0), "matmul: ", a.shape(), " x ",
                         b.shape(), ": lengths differ");
-    // equivalent: a vector's only axis is its last, too
     return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
-  // equivalent: the same product, batch by batch
   if (a.rank() > 2 && b.rank() == 2) {  // one product of all rows, and one sum in backward
     check_inner(a, b);
     Shape shape = a.shape();

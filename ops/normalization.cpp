@@ -68,7 +68,7 @@ GRADUS_INLINE void norm_rows_backward(RowRule<T> rule, const T* x, const T* stat
       for (std::int64_t i = 0; i < n; ++i) dw_db[n + i] += dy[i];
     }
     if (!dx) continue;
-    if (dx != dy) std::copy_n(dy, n, dx);  // equivalent: numbers copied onto themselves
+    if (dx != dy) std::copy_n(dy, n, dx);  // one array, so the loops vectorize
     const T* g = dx;
     const T mean_g = centred ? vmath::dot(g, w, n) / count : T{0};
     const T along = vmath::sum_of<T>(n, [=](std::int64_t i) { return g[i] * w[i] * (x[i] - mu); });
@@ -121,7 +121,6 @@ struct RowNorm final : Op {
   }
 
   Tensor recompute() const override {
-    // equivalent: over the statistics the same would be written
     return normalised(x.value(), weight.value(), bias.value(), Tensor::empty_like(statistics));
   }
 
@@ -151,11 +150,9 @@ struct RowNorm final : Op {
         weight.defined() ? kernel::contiguous(weight.value()) : ones({rows.length}, x.dtype());
     const bool dw_wanted = wants(1), db_wanted = wants(2);
     const std::int64_t grain = summing_grain(rows);
-    Tensor sums;                 // of each chunk of rows: dw and db
-    if (dw_wanted || db_wanted)  // equivalent: sums that nobody takes
-      // equivalent: more zeros to add
+    Tensor sums;  // of each chunk of rows: dw and db
+    if (dw_wanted || db_wanted)
       sums = zeros({(rows.count + grain - 1) / grain, 2, rows.length}, x.dtype());
-    // equivalent: the engine drops what is not wanted
     Tensor dx = wants(0) ? reuse_or_empty(dy) : Tensor();
     const Tensor upstream = kernel::contiguous(dy);
     dispatch_float(name(), x.dtype(), [&]<class T>() {
@@ -174,7 +171,6 @@ struct RowNorm final : Op {
     const auto total = [&](std::int64_t which) {
       const Tensor part = kernel::strided_view(sums, {sums.size(0), rows.length},
                                                {2 * rows.length, 1}, which * rows.length);
-      // equivalent: the engine sums what is larger than the parameter
       return kernel::sum(name(), part, reduced(name(), part, {0}, false));
     };
     return {dx, dw_wanted ? total(0) : Tensor(), db_wanted ? total(1) : Tensor()};
@@ -185,7 +181,6 @@ struct RowNorm final : Op {
     const Tensor g = weight.defined() ? dy * weight.value() : dy;
     const Tensor along = xhat * mean(g * xhat, -1, true);
     const Tensor dx = rstd * ((centred ? g - mean(g, -1, true) : g) - along);
-    // equivalent: the engine drops what is not wanted
     return {dx, weight.defined() ? dy * xhat : Tensor(), dy};
   }
 };

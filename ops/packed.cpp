@@ -44,7 +44,6 @@ Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias) {
   Tensor y = Tensor::empty(shape, Dtype::f32);
   const Tensor from = kernel::contiguous(x), b = kernel::contiguous(bias);
   // In may be 0: then y is the bias.
-  // equivalent: of no outputs there are any number of rows
   const std::int64_t rows = out == 0 ? 0 : y.numel() / out;
   weight.multiply({y.mutable_data<float>(), rows, out}, {from.data<float>(), rows, in},
                   b.defined() ? b.data<float>() : nullptr);

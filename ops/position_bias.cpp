@@ -80,7 +80,7 @@ std::int64_t relative_bucket(std::int64_t key_minus_query, const RelativeBuckets
   const std::int64_t distance =
       after ? (options.bidirectional ? key_minus_query : 0) : -key_minus_query;
   const std::int64_t exact = one_way / 2;
-  if (distance < exact) return first + distance;  // equivalent: the logarithm of 1 is 0
+  if (distance < exact) return first + distance;
   const auto ratio = [exact](std::int64_t d) {
     return std::log(static_cast<double>(d) / static_cast<double>(exact));
   };

@@ -55,7 +55,6 @@ const Reduced& some(const char* op, const Reduced& r) {
 }
 
 /// y with 1 in place of 0, to divide by: what it divides is 0 there.
-// equivalent: what it divides is 0 where y is
 Tensor nonzero(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
 
 /// x [m, n] → Π_{j ≠ i} x_j [m, n]. Up a tree: products of pairs, of pairs of pairs …; down:
@@ -63,7 +62,6 @@ Tensor nonzero(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
 Tensor products_of_others(const Tensor& x) {
   const std::int64_t n = x.size(1);
   if (n <= 1) return ones_like(x);
-  // equivalent: one more element, which is 1: either 1 first
   const Tensor even = n % 2 ? pad(x, 1, 0, 1, 1.0) : x;
   const Tensor pairs = reshape(even, {x.size(0), even.size(1) / 2, 2});
   const Tensor parents = select(pairs, -1, 0) * select(pairs, -1, 1);
@@ -161,9 +159,8 @@ struct Extreme final : OverAxes {
     return out;
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
-    const Tensor in = x.value().detach();  // equivalent: a comparison is not recorded
-    // equivalent: a comparison is not recorded
-    const Tensor best = logical_or(equal(in, kept(y.value().detach())), isnan(in));
+    const Tensor in = x.value();
+    const Tensor best = logical_or(equal(in, kept(y.value())), isnan(in));
     const Tensor share = to(best, dy.dtype());
     return {share * (kept(dy) / sum(share, r.axes, true))};
   }
@@ -193,7 +190,6 @@ struct LogSumExp final : OverAxes {
   Gradients backward(const Tensor& dy, const Wanted&) override {
     const Tensor out = attached(y);
     const Tensor nothing = equal(out, -std::numeric_limits<double>::infinity());
-    // equivalent: exp(−∞ − 1) is 0, too
     const Tensor finite = masked_fill(out, nothing, 0.0);  // exp(−∞ − 0) = 0 is the gradient
     return {kept(dy) * exp(x.value() - kept(finite))};
   }
@@ -315,7 +311,6 @@ Tensor prod(const Tensor& x, const Axes& axes, bool keepdim) {
 
 Tensor cumsum(const Tensor& x, int axis) {
   check_defined("cumsum", x);
-  // equivalent: the callee counts the axis from the front again
   return apply(op::Cumsum(normal_axis("cumsum", axis, x.rank())), x);
 }
 

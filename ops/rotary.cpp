@@ -25,7 +25,6 @@ struct Table {
   RotaryOptions options;
   Tensor cos, sin;
 
-  // equivalent: a table is made again: time only
   bool serves(std::span<const std::int64_t> at, std::int64_t D, const RotaryOptions& o,
               Dtype dtype) const {
     return width == D && cos.dtype() == dtype && options.base == o.base &&
@@ -45,9 +44,9 @@ Table make_table(std::span<const std::int64_t> positions, std::int64_t D,
       const double angle = static_cast<double>(positions[static_cast<std::size_t>(t)]) * frequency;
       const auto a = static_cast<std::size_t>(t * D + (options.interleaved ? 2 * i : i));
       const std::size_t b = a + (options.interleaved ? 1u : static_cast<std::size_t>(D / 2));
-      cosines[a] = cosines[b] = std::cos(angle);  // equivalent: they were zeros
-      sines[b] = std::sin(angle);                 // equivalent: they were zeros
-      sines[a] = -sines[b];                       // equivalent: they were zeros
+      cosines[a] = cosines[b] = std::cos(angle);
+      sines[b] = std::sin(angle);
+      sines[a] = -sines[b];
     }
   return {{positions.begin(), positions.end()},
           D,
@@ -60,7 +59,6 @@ Table make_table(std::span<const std::int64_t> positions, std::int64_t D,
 Table table_for(std::span<const std::int64_t> positions, std::int64_t D,
                 const RotaryOptions& options, Dtype dtype) {
   thread_local Table last;
-  // equivalent: a table is made again: time only
   if (!last.serves(positions, D, options, dtype)) last = make_table(positions, D, options, dtype);
   return last;
 }

@@ -75,7 +75,6 @@ struct Cat final : Op {
     Gradients dx(sizes.size());
     std::int64_t start = 0;
     for (std::size_t i = 0; i < sizes.size(); start += sizes[i++])
-      // equivalent: the engine drops what is not wanted
       if (wants(static_cast<int>(i))) dx[i] = slice(dy, axis, start, start + sizes[i]);
     return dx;
   }
@@ -214,10 +213,9 @@ Tensor repeat(const Tensor& x, const Shape& times) {
   Tensor y = reshape(x, shape);
   for (int axis = 0; axis < times.rank(); ++axis) {
     require(times[axis] >= 0, "repeat: ", times, " holds the negative number ", times[axis]);
-    if (times[axis] == 1) continue;  // equivalent: repeating once gives the same
+    if (times[axis] == 1) continue;
     std::int64_t outer = 1;
     for (int before = 0; before < axis; ++before) outer *= shape[before];
-    // equivalent: of nothing any size serves
     const std::int64_t inner = outer == 0 ? 0 : y.numel() / outer;
     shape[axis] *= times[axis];
     y = reshape(expand(reshape(y, {outer, 1, inner}), {outer, times[axis], inner}), shape);

@@ -48,7 +48,7 @@ template <class T>
 GRADUS_INLINE void softmax_rows_backward(const T* y, const T* dy, T* dx, std::int64_t rows,
                                          std::int64_t n) {
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
-    if (dx != dy) std::copy_n(dy, n, dx);  // equivalent: numbers copied onto themselves
+    if (dx != dy) std::copy_n(dy, n, dx);  // one array, so the loops vectorize
     const T inner = vmath::dot(y, dx, n);
     for (std::int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dx[i] - inner);
   }
@@ -74,12 +74,12 @@ GRADUS_INLINE void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std
                                              std::int64_t n) {
   constexpr T kMasked = -std::numeric_limits<T>::infinity();
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
-    // equivalent: the first is asked first because that is quick
+    // The first element rules out nearly all rows at once.
     if (y[0] == kMasked && vmath::max(y, n) == kMasked) {
       std::fill_n(dx, n, T(0));
       continue;
     }
-    if (dx != dy) std::copy_n(dy, n, dx);  // equivalent: numbers copied onto themselves
+    if (dx != dy) std::copy_n(dy, n, dx);  // one array, so the loops vectorize
     const T total = vmath::sum(dx, n);
     for (std::int64_t i = 0; i < n; ++i) dx[i] -= vmath::exp(y[i]) * total;
   }
@@ -193,7 +193,6 @@ Tensor along(const Tensor& x, int axis) {
   Operation op;
   check_float(op.name(), x);
   axis = normal_axis(op.name(), axis, std::max(x.rank(), 1));  // rank 0 has one axis, of size 1
-  // equivalent: the last axis exchanged with itself
   if (axis >= x.rank() - 1) return apply(std::move(op), x);
   // Two axes are exchanged, in whichever order they are named.
   const Tensor y = apply(std::move(op), transpose(x, axis, -1));

@@ -82,7 +82,7 @@ void write_order(const Line<T>& x, std::int64_t count, Before before, std::int64
     const T left = x[a], right = x[b];
     return before(left, right) || (!before(right, left) && a < b);
   };
-  if (count == x.n)  // equivalent: both give the same order; one is quicker for all of it
+  if (count == x.n)  // quicker than partial_sort for all of it
     std::sort(order.begin(), order.end(), first);
   else
     std::partial_sort(order.begin(), order.begin() + count, order.end(), first);

@@ -134,7 +134,6 @@ template <class T>
 GRADUS_INLINE T bound_as(double bound) {
   if constexpr (std::is_same_v<T, std::int64_t>) {
     if (bound >= 0x1p63) return std::numeric_limits<T>::max();
-    // equivalent: the standard leaves it open, processors give the lowest for what is too low
     if (bound < -0x1p63) return std::numeric_limits<T>::lowest();
   }
   return static_cast<T>(bound);
@@ -150,7 +149,7 @@ struct Clamp final
     return [l = low, h = high](auto v) {
       using T = decltype(v);
       const T low = bound_as<T>(l), high = bound_as<T>(h);
-      return v < low ? low : (v > high ? high : v);  // equivalent: a bound itself, either way
+      return v < low ? low : (v > high ? high : v);
     };
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
@@ -204,8 +203,7 @@ Tensor round(const Tensor& x) { return apply(op::Round{}, x); }
 Tensor sign(const Tensor& x) { return apply(op::Sign{}, x); }
 
 Tensor pow(const Tensor& x, double exponent) {
-  // The usual one.
-  if (exponent == 2) return square(x);  // equivalent: the power is the same, but slow
+  if (exponent == 2) return square(x);  // fast path
   return apply(op::Pow{exponent}, x);
 }
 

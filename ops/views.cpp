@@ -21,7 +21,6 @@ namespace {
 /// The strides with which x's numbers look like `shape` where they lie; none if there are none.
 std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
   if (x.is_contiguous()) return contiguous_strides(shape);
-  // equivalent: axes of size 1 that stand first have any stride
   Strides out = Strides::filled(shape.rank(), 1);
   int to = shape.rank() - 1;
   for (int axis = x.rank() - 1; axis >= 0;) {
@@ -45,11 +44,10 @@ std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
 /// The gradient of a slice: `dy` at start, start + step, … of an axis of n elements, 0 elsewhere.
 Gradient slice_backward(const Tensor& dy, int axis, std::int64_t n, std::int64_t start,
                         std::int64_t step) {
-  // equivalent: a whole gradient has the same numbers
+  // Only the slice can be other than 0.
   if (!GradMode::enabled()) return Gradient::slice(dy, axis, start, step);
   const std::int64_t count = dy.size(axis);
-  // equivalent: the general way below gives the same
-  if (step == 1 || count == 0) return pad(dy, axis, start, n - start - count);
+  if (step == 1) return pad(dy, axis, start, n - start - count);
   Shape wide = dy.shape();
   wide[axis] = count * step;
   const Tensor apart = reshape(pad(unsqueeze(dy, axis + 1), axis + 1, 0, step - 1), wide);
@@ -129,7 +127,6 @@ struct Select final : Op {
     return kernel::strided_view(x, shape, strides, x.offset() + position * x.strides()[axis]);
   }
   Gradients backward(const Tensor& dy, const Wanted&) override {
-    // equivalent: one place has no step
     return {slice_backward(unsqueeze(dy, axis), axis, n, position, 1)};
   }
 };
@@ -139,8 +136,7 @@ struct Select final : Op {
 Tensor reshape(const Tensor& x, const Shape& shape) {
   check_defined("reshape", x);
   Shape to = shape;
-  int computed = -1;  // equivalent: any negative number says that there is none
-  // equivalent: what stands behind the last size is not negative
+  int computed = -1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     require<ShapeError>(shape[axis] >= -1, "reshape: ", shape, " has a negative size, ",
                         shape[axis], ": only -1 (compute it) is allowed");
@@ -182,7 +178,6 @@ Tensor flatten(const Tensor& x, int first, int last) {
   Shape shape;
   std::int64_t together = 1;
   for (int axis = 0; axis < x.rank(); ++axis) {
-    // equivalent: the product has been used after the last one
     if (axis >= first && axis <= last) together *= x.shape()[axis];
     if (axis == last) shape.push_back(together);
     if (axis < first || axis > last) shape.push_back(x.shape()[axis]);
@@ -235,7 +230,6 @@ Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, s
   const std::int64_t n = x.shape()[axis];
   start = std::clamp<std::int64_t>(start < 0 ? start + n : start, 0, n);
   stop = std::clamp<std::int64_t>(stop < 0 ? stop + n : stop, start, n);
-  // equivalent: a remainder is 0 for both signs
   const std::int64_t count = (stop - start) / step + ((stop - start) % step != 0);
   return apply(op::Slice(axis, n, start, count, step), x);
 }

@@ -57,7 +57,7 @@ std::string base64(std::string_view bytes) {
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    unsigned word = 0;  // equivalent: it is shifted out of the 24 bits that are looked at
+    unsigned word = 0;
     for (std::size_t k = 0; k < 3; ++k)
       word = word << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0);
     for (std::size_t k = 0; k < 4; ++k)

@@ -62,8 +62,8 @@ NanFinder::NanFinder(Report report) : report_(std::move(report)), scope_(*this) 
 
 void NanFinder::tell(const std::string& what) {
   found_ = true;
-  made_.clear();     // equivalent: nothing is looked at any more; memory only
-  origins_.clear();  // equivalent: the same
+  made_.clear();
+  origins_.clear();
   const std::string message = step_ < 0 ? what : str_cat("step ", step_, ": ", what);
   if (!report_) throw NanError(message);
   const std::string where = where_am_i();

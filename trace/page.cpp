@@ -105,7 +105,7 @@ std::map<std::string, Json> definitions(const std::set<std::string>& ops) {
       if (line != "};") continue;
       for (const std::string& name : block.names)
         if (ops.contains(name)) found.try_emplace(name, block.json(name));
-      block = {};  // equivalent: what follows is no operation, up to the next struct
+      block = {};
     }
   }
   return found;

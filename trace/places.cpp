@@ -88,7 +88,6 @@ class Writer {
   Id file_of(const std::string& path, bool library) {
     std::error_code none;
     const auto known = by_path_.find(path);
-    // equivalent: below the same is found again, later
     if (known != by_path_.end()) return known->second;
     std::filesystem::path file = std::filesystem::weakly_canonical(path, none);
     const std::string name = shown(file, library);
@@ -105,7 +104,7 @@ class Writer {
   void show(Id file, const std::set<Id>& named) {
     std::ifstream in(paths_[static_cast<std::size_t>(file)]);
     std::vector<std::string> lines;
-    Id first = 0;  // equivalent: it is set with the first of the lines
+    Id first = 0;
     Id number = 0;
     const auto flush = [&] {
       if (!lines.empty()) sources_.add(file, first, lines);
@@ -137,7 +136,7 @@ class Writer {
 
 Id Places::here() {
   std::vector<void*> calls = platform::calls();
-  std::erase(calls, nullptr);  // equivalent: there are none where the system tells calls
+  std::erase(calls, nullptr);
   const auto [at, is_new] = index_.try_emplace(calls, std::ssize(stacks_));
   if (is_new) stacks_.push_back(std::move(calls));
   return at->second;

@@ -23,11 +23,9 @@ class Provenance {
 
   void note(const Tensor& x, Known known) {
     entries_[x.storage().get()] = {x.storage(), std::move(known)};
-    // equivalent: of() knows what is dead, swept or not: this is a matter of memory and time
+    // Sweeps dead entries each time the map has doubled.
     if (entries_.size() < sweep_at_) return;
-    // equivalent: the same
     std::erase_if(entries_, [](const auto& each) { return each.second.storage.expired(); });
-    // equivalent: the same
     sweep_at_ = std::max(kFewest, 2 * entries_.size());
   }
 

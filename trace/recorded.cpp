@@ -10,7 +10,6 @@ namespace gradus::trace {
 namespace {
 
 struct Older {
-  // equivalent: two nodes with one id are one node
   bool operator()(const Node* a, const Node* b) const { return a->id < b->id; }
 };
 

@@ -60,7 +60,7 @@ Id Tape::tensor(const Tensor& x, const char* kind) {
                      layer});
     makers_.push_back(kNone);
     seen_.note(x, std::move(seen));
-    // equivalent: a matter of memory; json() leaves less, of the same ends
+    // Bounds the memory while recording; json() leaves less.
     if (value_bytes_ > kWorkingSpace * most_bytes_) fit(kWorkingSpace / 2 * most_bytes_);
   }
   if (x.node()) {

@@ -34,7 +34,7 @@ Id Tape::add_op(Op op) {
 
 /// scores (+ bias, masked) → softmax (→ dropout) → product with the values.
 void Tape::note_product(const Op& product) {
-  if (product.name != "weighted_sum" && product.name != "matmul") return;
+  if (product.name != "matmul") return;
   const auto is = [&](Id tensor, std::initializer_list<const char*> names) {
     const Op* made = maker(tensor);
     return made && std::find(names.begin(), names.end(), made->name) != names.end();

@@ -114,13 +114,13 @@ void LengthBuckets::shuffle_for(std::int64_t pass) const {
     const std::int64_t i = place * batch_, end = std::min(std::ssize(order), i + batch_);
     batches_.emplace_back(order.begin() + i, order.begin() + end);
   }
-  pass_ = pass;  // equivalent: what is shuffled again comes out alike
+  pass_ = pass;
 }
 
 std::vector<std::int64_t> LengthBuckets::at(std::int64_t step) const {
   require(step >= 0, "LengthBuckets: there is no step ", step);
   const std::int64_t pass = step / batches_per_pass();
-  if (pass != pass_) shuffle_for(pass);  // equivalent: else it is shuffled again, alike
+  if (pass != pass_) shuffle_for(pass);
   return batches_[static_cast<std::size_t>(step % batches_per_pass())];
 }
 

@@ -30,7 +30,7 @@ constexpr std::int64_t kTurnsToTell = 3;
 std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
                           const std::string& path) {
   const auto at = checkpoint.facts.find(fact);
-  std::int64_t number = 0;  // equivalent: it is read, or all is refused
+  std::int64_t number = 0;
   const bool good =
       at != checkpoint.facts.end() &&
       std::from_chars(at->second.data(), at->second.data() + at->second.size(), number).ec ==
@@ -225,7 +225,6 @@ TrainEnd Trainer::run_alike(const LossOf& loss_of, const Evaluate& evaluate) {
   const bool finished = step_ >= pace_.steps(), early = !finished && out_of_patience();
   if (early && writes())
     tell(str_cat("has not become better in ", options_.patience, " evaluations: stopped"));
-  // equivalent: a finished run was saved at its last step
   if (!finished && !early) save();
   if (writes()) draw_losses();
   transport_.barrier();  // all files are there
@@ -254,7 +253,6 @@ double Trainer::factor() const {
   const double place = pace_.place(step_), whole = std::floor(place);
   const auto step = static_cast<std::int64_t>(whole);
   const double before = schedule_(step);
-  // equivalent: a part of 0 changes nothing
   return place == whole ? before : std::lerp(before, schedule_(step + 1), place - whole);
 }
 

@@ -33,7 +33,7 @@ std::optional<double> field_of(std::string_view line, const std::string& name,
   if (found == std::string_view::npos) return std::nullopt;
   const std::string_view rest = line.substr(found + key.size());
   if (rest.starts_with("null")) return std::nan("");
-  double value = 0;  // equivalent: it is read, or the line is refused
+  double value = 0;
   const auto end = std::from_chars(rest.data(), rest.data() + rest.size(), value);
   require<FileError>(end.ec == std::errc(), where, ": \"", name, "\" is not a number");
   return value;

@@ -47,13 +47,11 @@ std::vector<Group> two_groups(Group matrices, Group others, const MuonOptions& o
 
 Tensor newton_schulz(const Tensor& x) {
   require<ShapeError>(x.rank() == 2, "newton_schulz: wants a matrix, not ", x.shape());
-  // equivalent: both products give the same
   const bool tall = x.size(0) > x.size(1);  // the smaller of X Xᵀ and Xᵀ X
   Tensor y = tall ? transpose(x, 0, 1) : x;
   y = y / std::max(std::sqrt(sum(square(y)).item()), kEps);
   for (int i = 0; i < kIterations; ++i) {
     const Tensor gram = matmul(y, transpose(y, 0, 1));
-    // equivalent: its own transpose but for rounding
     y = kA * y + matmul(kB * gram + kC * matmul(gram, gram), y);
   }
   return tall ? transpose(y, 0, 1) : y;

@@ -144,7 +144,7 @@ std::vector<Optimizer::Piece> Optimizer::pieces_of(const Slot& slot,
   const std::int64_t size = piece_size(slot);
   for (std::int64_t end = slot.begin; end < slot.end;) {
     const std::int64_t begin = end;
-    end = std::min((begin / size + 1) * size, slot.end);  // equivalent: how work is cut
+    end = std::min((begin / size + 1) * size, slot.end);
     const auto part = [&](const Tensor& x) {
       return part_of(x, begin - slot.begin, end - slot.begin);
     };

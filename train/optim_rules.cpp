@@ -15,20 +15,17 @@ T* numbers(const Tensor& x) {
 
 struct SGDConstants {
   double learning_rate, scale, decay, momentum;
-  bool first;
 };
 
-/// Whether the rule is Nesterov's is known when it is compiled, and the first step, whose velocity
-/// is the gradient, has a momentum of 0: with such choices inside, the loop is not vectorised.
+/// `nesterov` is a template argument, since a choice inside the loop would keep it from vectorizing.
 template <class T, bool nesterov>
 GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
   const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
           decay = static_cast<T>(c.decay);
-  // equivalent: at the first step velocity is 0 anyway
-  const T momentum = static_cast<T>(c.momentum), kept = c.first ? T(0) : momentum;
+  const T momentum = static_cast<T>(c.momentum);
   for (std::int64_t i = 0; i < n; ++i) {
     const T gradient = g[i] * scale + decay * p[i];
-    velocity[i] = kept * velocity[i] + gradient;
+    velocity[i] = momentum * velocity[i] + gradient;
     p[i] -= rate * (nesterov ? gradient + momentum * velocity[i] : velocity[i]);
   }
 }
@@ -94,7 +91,7 @@ SGD::SGD(std::vector<Group> groups, const SGDOptions& options)
 
 void SGD::update(const Piece& piece) const {
   const SGDConstants constants{piece.learning_rate, piece.scale, piece.group->weight_decay,
-                               options_.momentum, steps_ == 1};  // equivalent: then it is 0
+                               options_.momentum};
   dispatch_float("SGD", piece.parameter.dtype(), [&]<class T>() {
     T* p = numbers<T>(piece.parameter);
     const T* g = piece.gradient.data<T>();

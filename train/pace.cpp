@@ -101,8 +101,7 @@ std::optional<Refit> Pace::fit(std::int64_t step, double left, double t) {
   const double at = place(step);
   double times =
       std::ceil((static_cast<double>(planned_) - at) / static_cast<double>(planned_every_));
-  if (e > 0)  // equivalent: else these leave it as it is
-    times = std::max(1.0, std::min(times, std::floor(kEvaluations * left / e)));
+  if (e > 0) times = std::max(1.0, std::min(times, std::floor(kEvaluations * left / e)));
   const auto most = static_cast<double>(limit_.most_steps - step);
   const auto more = static_cast<std::int64_t>(std::clamp((left - times * e) / t, 0.0, most));
   const Refit done{now_.steps, step + more, t};
@@ -130,7 +129,7 @@ bool Pace::load_state(const std::string& text) {
   in >> read.steps >> read.every >> read.from >> read.steps_seen;
   for (double* each : {&read.at, &read.seconds, &read.looked, &read.steps_seconds,
                        &read.step_seconds, &read.late, &read.evaluation_steps}) {
-    std::int64_t bits = 0;  // equivalent: it is read, or all is refused
+    std::int64_t bits = 0;
     in >> bits;
     *each = std::bit_cast<double>(bits);
   }

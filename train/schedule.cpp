@@ -55,7 +55,7 @@ Schedule warmup_stable_decay(std::int64_t warmup, std::int64_t decay, std::int64
           " steps after ", warmup, " of warm-up does not fit into ", total);
   return [=](std::int64_t step) {
     if (step < warmup) return warm(step, warmup);
-    if (step < total - decay) return 1.0;  // equivalent: the decay begins at 1
+    if (step < total - decay) return 1.0;
     return 1 - (1 - floor) * std::sqrt(progress(step, total - decay, total));
   };
 }

@@ -122,9 +122,6 @@ const kRules = {
         x.spread(1, column ? [...lead, n, i.at(-1)] : [n]))));
     }}];
   },
-  weighted_sum: x => kRules.matmul(x),
-  pair_products: x => [{note: 'a query times a key', cell: i => sum(range(x.shapes[0].at(-1), n =>
-    times(x.spread(0, put(i, -1, n)), x.spread(1, [...i.slice(0, -2), i.at(-1), n]))))}],
   linear: x => [{note: `${x.shapes[1][1]} products${x.there[2] ? ' and the bias' : ''}`, cell: i => {
     const o = i.at(-1), terms = range(x.shapes[1][1], n => times(x.spread(0, put(i, -1, n)), x.spread(1, [o, n])));
     return sum(x.there[2] ? [...terms, x.at(2, o)] : terms);

@@ -39,8 +39,7 @@ HeadsView<T> writable_view_of(Tensor& x) {
 
 /// A view whose columns lie side by side in rows that do not overlap, else a copy.
 Tensor with_packed_rows(const Tensor& x) {
-  const bool rows_apart = x.size(2) <= 1 || x.strides()[2] >= x.size(3);  // equivalent: a copy more
-  // equivalent: a copy more
+  const bool rows_apart = x.size(2) <= 1 || x.strides()[2] >= x.size(3);
   return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : kernel::contiguous(x);
 }
 
@@ -96,11 +95,8 @@ struct Attention final : Op {
     const Heads x{with_packed_rows(q.value()), with_packed_rows(k.value()),
                   with_packed_rows(v.value())};
     Heads d;
-    // equivalent: what is not wanted is dropped
     if (wants(0)) d.q = empty_heads(p.B, p.H, p.T, p.D, dout.dtype());
-    // equivalent: what is not wanted is dropped
     if (wants(1)) d.k = empty_heads(p.B, p.Hk, p.S, p.D, dout.dtype());
-    // equivalent: what is not wanted is dropped
     if (wants(2)) d.v = empty_heads(p.B, p.Hk, p.S, p.Dv, dout.dtype());
     differentiate(x, o.value(), with_packed_rows(dout), d);
     return {d.q, d.k, d.v};
@@ -184,7 +180,6 @@ AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dt
                      .S = k[2],
                      .D = q[3],
                      .Dv = v[3],
-                     // equivalent: float holds a width exactly
                      .scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q[3]))),
                      .mask = mask};
   const std::string wrong = misfit(q, k, v);
@@ -208,7 +203,7 @@ AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dt
     p.bias = kernel::strided_view(
         bias, scores, broadcast_strides(bias.shape(), bias.strides(), scores), bias.offset());
   }
-  p.narrow = kernel::sees_few_keys(p);  // equivalent: other tiles
+  p.narrow = kernel::sees_few_keys(p);
   if (options.training && options.dropout > 0) p.dropout = make_dropout_mask(options.dropout);
   return p;
 }

@@ -20,9 +20,10 @@ struct AttentionOptions {
 /// q [B, H, T, D], k [B, Hk, S, D], v [B, Hk, S, Dv] → [B, H, T, Dv]; any strides (heads may be
 /// views of packed projections). Hk divides H: query head h uses key head h / (H / Hk), nothing is
 /// copied (grouped queries, Ainslie et al. 2023; Hk = 1: Shazeer 2019). A query that may attend to
-/// nothing gives 0, and 0 gradient. What a mask hides never leaks, NaN included. No T × S buffer is
-/// kept: the logarithm of each row's sum is, and backward computes the weights again (Dao et al.
-/// 2022).
+/// nothing gives output 0 and gradient 0. Padding takes no part, NaN included: the keys at either
+/// end that the mask (of a & b, one of the two) hides from every query. A NaN at any other position
+/// shows, also in rows that hide it: 0 · NaN is NaN. No T × S buffer is kept: the logarithm of each
+/// row's sum is, and backward computes the weights again (Dao et al. 2022).
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Mask& mask = {}, const AttentionOptions& options = {});
 

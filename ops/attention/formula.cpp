@@ -3,14 +3,15 @@
 //   p = softmax(q kᵀ · scale + bias, masked)      o = p v
 //   dv = pᵀ do   dp = do vᵀ   ds = p (dp − Σ_s p dp)   dq = ds k · scale   dk = dsᵀ q · scale
 //
-// Dropout multiplies p in o and dv, and dp. What the mask hides is never multiplied, so a NaN there
-// does not leak.
+// Dropout multiplies p in o and dv, and dp. Keys that no query may see and queries that may see no
+// key count as 0, whatever they hold.
 #include <cmath>
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/problem.h"
+#include "gradus/ops/kernels/hidden.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/pair_products.h"
+#include "gradus/ops/matmul.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
@@ -18,14 +19,12 @@
 namespace gradus::formula {
 
 using kernel::AttentionProblem;
+using kernel::Hidden;
+using kernel::without_rows;
 
 namespace {
 
-/// Where the mask hides, as a tensor; undefined where it hides nothing.
-Tensor hidden(const AttentionProblem& p) {
-  if (p.mask.allows_everything()) return {};
-  return logical_not(p.mask.dense({p.B, p.H, p.T, p.S}));
-}
+Hidden hidden(const AttentionProblem& p) { return kernel::hidden_by(p.mask, {p.B, p.H, p.T, p.S}); }
 
 /// A key head for each query head: [B, Hk, S, D] → [B, H, S, D]
 Tensor spread(const AttentionProblem& p, const Tensor& x) {
@@ -52,54 +51,63 @@ Tensor dropout_factors(const AttentionProblem& p, Dtype dtype) {
 
 /// softmax(q kᵀ · scale + bias), 0 where the mask hides: [B, H, T, S]
 Tensor attention_weights(const AttentionProblem& p, const Tensor& q, const Tensor& k,
-                         const Tensor& bias, const Tensor& hides) {
-  Tensor scores = pair_products(q, k, hides) * p.scale;
+                         const Tensor& bias, const Hidden& hides) {
+  Tensor scores = matmul(q, transpose(k)) * p.scale;
   if (bias.defined()) scores = scores + bias;
-  if (hides.defined()) scores = masked_fill(scores, hides, -INFINITY);
+  if (hides.pairs.defined()) scores = masked_fill(scores, hides.pairs, -INFINITY);
   return softmax(scores);
 }
 
 }  // namespace
 
-AttentionOutput composed(const AttentionProblem& p, const Tensor& q, const Tensor& keys,
+AttentionOutput composed(const AttentionProblem& p, const Tensor& queries, const Tensor& keys,
                          const Tensor& values, const Tensor& bias) {
-  const Tensor hides = hidden(p), k = spread(p, keys), v = spread(p, values);
+  const Hidden hides = hidden(p);
+  const Tensor q = without_rows(queries, hides.queries),
+               k = without_rows(spread(p, keys), hides.keys),
+               v = without_rows(spread(p, values), hides.keys);
   const Tensor weights = attention_weights(p, q, k, bias, hides);
   const Tensor dropped = p.dropout.threshold ? weights * dropout_factors(p, q.dtype()) : weights;
-  return {weighted_sum(dropped, v, hides), weights};
+  return {without_rows(matmul(dropped, v), hides.queries), weights};
 }
 
-std::vector<Tensor> backward(const AttentionProblem& p, const Tensor& q, const Tensor& keys,
-                             const Tensor& values, const Tensor& dout) {
-  const Tensor k = spread(p, keys), v = spread(p, values);
-  const Tensor hides = hidden(p), hides_back = hides.defined() ? transpose(hides) : Tensor();
+std::vector<Tensor> backward(const AttentionProblem& p, const Tensor& queries, const Tensor& keys,
+                             const Tensor& values, const Tensor& upstream) {
+  const Hidden hides = hidden(p);
+  const Tensor q = without_rows(queries, hides.queries),
+               k = without_rows(spread(p, keys), hides.keys),
+               v = without_rows(spread(p, values), hides.keys),
+               dout = without_rows(upstream, hides.queries);
   const Tensor weights = attention_weights(p, q, k, p.bias, hides);
-  Tensor dropped = weights, dp = pair_products(dout, v, hides);
-  if (p.dropout.threshold) {  // equivalent: without dropout all factors are 1
+  Tensor dropped = weights, dp = matmul(dout, transpose(v));
+  if (p.dropout.threshold) {
     const Tensor z = dropout_factors(p, q.dtype());
     dropped = weights * z;
     dp = dp * z;
   }
-  const Tensor dv = gather(p, weighted_sum(transpose(dropped), dout, hides_back));
+  const Tensor dv = gather(p, without_rows(matmul(transpose(dropped), dout), hides.keys));
   const Tensor ds = weights * (dp - sum(weights * dp, -1, true));
-  const Tensor dq = weighted_sum(ds, k, hides) * p.scale;
-  const Tensor dk = gather(p, weighted_sum(transpose(ds), q, hides_back)) * p.scale;
-  return {dq, dk, dv};
+  const Tensor dq = matmul(ds, k) * p.scale;
+  const Tensor dk = gather(p, without_rows(matmul(transpose(ds), q), hides.keys)) * p.scale;
+  return {without_rows(dq, hides.queries), dk, dv};
 }
 
 std::vector<std::pair<const char*, Tensor>> inside(const AttentionProblem& p, const Tensor& q,
                                                    const Tensor& keys, const Tensor& values,
                                                    const Tensor& dout) {
-  const Tensor hides = hidden(p), k = spread(p, keys);
-  const Tensor scores = pair_products(q, k, {}) * p.scale;
+  const Hidden hides = hidden(p);
+  const Tensor k = spread(p, keys);
+  const Tensor scores = matmul(q, transpose(k)) * p.scale;
   const Tensor weights = attention_weights(p, q, k, p.bias, hides);
   std::vector<std::pair<const char*, Tensor>> all{{"scores", scores}, {"weights", weights}};
-  if (p.bias.defined() || hides.defined()) {
+  if (p.bias.defined() || hides.pairs.defined()) {
     const Tensor biased = p.bias.defined() ? scores + p.bias : scores;
-    all.emplace_back("masked", hides.defined() ? masked_fill(biased, hides, -INFINITY) : biased);
+    all.emplace_back("masked",
+                     hides.pairs.defined() ? masked_fill(biased, hides.pairs, -INFINITY) : biased);
   }
   if (!dout.defined()) return all;
-  Tensor dp = pair_products(dout, spread(p, values), hides);
+  Tensor dp = matmul(dout, transpose(spread(p, values)));
+  if (hides.pairs.defined()) dp = masked_fill(dp, hides.pairs, 0);
   if (p.dropout.threshold) dp = dp * dropout_factors(p, q.dtype());
   all.emplace_back("dweights", dp);
   all.emplace_back("dscores", weights * (dp - sum(weights * dp, -1, true)));

@@ -9,9 +9,9 @@
 //   p = exp(s − lse)          dv += pᵀ dout             dp = dout vᵀ
 //   ds = p (dp − d) · scale   dq += ds k                dk += dsᵀ q
 //
-// Spans that the mask hides are skipped. Where it hides some pairs of a tile, their weight is 0,
-// but 0 × NaN is NaN: a value that is not finite could leak. It always shows in the result, which
-// is looked at where the mask hides anything; then the pairs are computed one by one.
+// Spans that the mask hides are skipped, and padding with them. Where it hides some pairs of a tile,
+// their scores become −∞ and their weights 0. A query that sees no key gets output 0 and gradient
+// 0, and adds nothing to dk and dv.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -35,11 +35,6 @@ namespace {
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 template <class T>
-bool all_finite(const Matrix<T>& x) {
-  return simd::run<finite_rows<std::remove_const_t<T>>>(x.data, x.stride, x.rows, x.columns);
-}
-
-template <class T>
 void clear(const Matrix<T>& x) {
   for (std::int64_t r = 0; r < x.rows; ++r) std::fill_n(x.at(r, 0), x.columns, T{0});
 }
@@ -53,16 +48,12 @@ void hide(const AttentionProblem& p, const Block& block, Range keys, T* scores) 
   const auto coverage = [&](std::int64_t first, std::int64_t last) {
     return p.mask.coverage({block.b, block.h, queries.first, queries.last, first, last});
   };
-  // equivalent: the tiles are asked one by one below: time only
-  if (coverage(keys.first, keys.last) == Coverage::all) return;
+  if (coverage(keys.first, keys.last) == Coverage::all) return;  // fast path
   bool allowed[kMaxQueries * kTile];
-  // equivalent: a tile of no keys
   for (std::int64_t key = keys.first; key < keys.last; key += kTile) {
     const std::int64_t n = std::min(kTile, keys.last - key);
-    // equivalent: the rows below say the same, and no keys are not all: time only
     if (coverage(key, key + n) == Coverage::all) continue;
     bool* row = allowed;
-    // equivalent: a row more that nothing reads; where it does not fit, AddressSanitizer says so
     for (std::int64_t i = queries.first; i < queries.last; ++i, row += n)
       p.mask.row({block.b, block.h, i, key}, n, row);
     simd::run<hide_rows<T>>(scores + (key - keys.first), keys.size(), queries.size(), n, allowed);
@@ -110,9 +101,8 @@ template <class T>
 KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std::int64_t b,
                     std::int64_t h) {
   const Matrix<const T> k = x.k.rows(b, h, {0, p.S}), v = x.v.rows(b, h, {0, p.S});
-  // equivalent: the same numbers, packed or not
   if (p.T <= kFewQueries) return {{}, k.transpose(), v};
-  const std::int64_t stride = padded_stride(p.S);  // equivalent: room between rows
+  const std::int64_t stride = padded_stride(p.S);
   Tensor packed = Tensor::empty({p.D * stride + p.S * p.Dv}, dtype_of<T>);
   T *kt = packed.mutable_data<T>(), *values = kt + p.D * stride;
   for (std::int64_t first = 0; first < p.S; first += kMaxSpan) {  // what is read once stays near
@@ -141,7 +131,7 @@ void forward_block(const AttentionProblem& p, const Block& block, const Attentio
   const std::int64_t rows = o.rows;
   T *packed = buffer, *scores = packed + kMaxQueries * p.D;
   copy_rows(x.q.row(block.b, block.h, block.queries.first), x.q.row_stride, rows, p.D, packed, p.D);
-  fetch_rows(o.data, o.stride, rows, p.Dv);  // equivalent: a hint to the processor
+  fetch_rows(o.data, o.stride, rows, p.Dv);
   T m[kMaxQueries], l[kMaxQueries], keep[kMaxQueries];
   std::uint32_t words[kMaxSpan];
   std::fill_n(m, rows, static_cast<T>(kHidden));
@@ -155,7 +145,6 @@ void forward_block(const AttentionProblem& p, const Block& block, const Attentio
     for (std::int64_t r = 0; r < rows; ++r) {
       if (p.dropout.threshold)
         simd::run<drop_row<T>>(scores + r * n, n, draw<T>(p, block, r, keys, words));
-      // equivalent: by 1, or of what the first product writes over
       if (!first && keep[r] != T{1}) simd::run<scale_row<T>>(o.at(r, 0), p.Dv, keep[r]);
     }
     multiply(o, {scores, rows, n}, head.v.row_range(keys.first, keys.last),
@@ -171,7 +160,7 @@ template <class T>
 void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
                        const HeadsView<T>& o, T* lse) {
   const std::int64_t size = block_size(p);
-  const std::int64_t blocks = (p.T + size - 1) / size;  // equivalent: more have no queries
+  const std::int64_t blocks = (p.T + size - 1) / size;
   std::vector<KeyHead<T>> shared(static_cast<std::size_t>(p.B * p.Hk));
   parallel_for(std::ssize(shared), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n)
@@ -179,7 +168,6 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
   });
   // Blocks from the last to the first: under a causal mask those are the longest.
   parallel_for(p.B * p.H * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-    // equivalent: room to spare
     const std::int64_t width = p.D + std::min(p.S, span_size(p));
     Tensor buffer = Tensor::empty({kMaxQueries, width}, dtype_of<T>);
     for (std::int64_t item = begin; item < end; ++item) {
@@ -188,7 +176,6 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
       const Matrix<T> rows = o.rows(block.b, block.h, block.queries);
       const KeyHead<T>& keys = shared[static_cast<std::size_t>(head / p.group())];
       forward_block(p, block, x, keys, rows, lse, buffer.mutable_data<T>());
-      if (!p.mask.allows_everything() && !all_finite(rows)) forward_pairs(p, block, x, o, lse);
     }
   });
 }
@@ -209,7 +196,6 @@ struct PartBuffers {
   Matrix<T> dk, dv;     // without data: not wanted
   std::int64_t first;   // key
 
-  // equivalent: buffers that are larger or lie elsewhere; sums that are not wanted are not read
   PartBuffers(const AttentionProblem& x, Range keys, bool dk_wanted, bool dv_wanted)
       : first(keys.first) {
     const std::int64_t n = keys.size(), stride = padded_stride(n);
@@ -271,11 +257,17 @@ void backward_block(const AttentionProblem& p, const Block& block, const Attenti
   copy_rows(g.dout.row(b, h, i), g.dout.row_stride, rows, p.Dv, part.dout.data, p.Dv);
   T lse[kMaxQueries], d[kMaxQueries];
   const T* sums = g.lse + (b * p.H + h) * p.T + i;
-  // A row without keys has lse −∞: all its scores are −∞ too, and 0 makes p = exp(−∞) = 0 of them.
-  // equivalent: so does any finite number
-  std::transform(sums, sums + rows, lse, [](T value) { return std::isinf(value) ? T{0} : value; });
+  const auto sees_nothing = [&](std::int64_t r) { return sums[r] == static_cast<T>(kHidden); };
+  for (std::int64_t r = 0; r < rows; ++r) {
+    lse[r] = sees_nothing(r) ? T{0} : sums[r];  // its scores are −∞, so p = exp(−∞ − 0) = 0
+    if (!sees_nothing(r)) continue;
+    std::fill_n(part.q.at(r, 0), p.D, T{0});
+    std::fill_n(part.dout.at(r, 0), p.Dv, T{0});
+  }
   simd::run<dot_rows<T>>(part.dout.data, p.Dv, g.o.row(b, h, i), g.o.row_stride, rows, p.Dv, d);
   for (const Range& keys : visible_spans(p, block)) backward_tile(p, block, keys, part, lse, d, dq);
+  for (std::int64_t r = 0; r < rows; ++r)
+    if (sees_nothing(r)) std::fill_n(dq.at(r, 0), dq.columns, T{0});
 }
 
 template <class T>
@@ -285,9 +277,8 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
   clear(buffers.dv);
   const Matrix<const T> k = x.k.rows(part.b, part.hk, part.keys),
                         v = x.v.rows(part.b, part.hk, part.keys);
-  // equivalent: a stretch of no rows
-  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {     // what is read once stays near
-    const std::int64_t n = std::min(kMaxSpan, k.rows - i);  // equivalent: rows are copied again
+  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {  // what is read once stays near
+    const std::int64_t n = std::min(kMaxSpan, k.rows - i);
     copy_rows(k.at(i, 0), k.stride, n, p.D, buffers.k.at(i, 0), p.D);
     simd::run<transpose<T>>(k.at(i, 0), k.stride, n, p.D, buffers.kt.at(0, i), buffers.kt.stride);
     simd::run<transpose<T>>(v.at(i, 0), v.stride, n, p.Dv, buffers.vt.at(0, i), buffers.vt.stride);
@@ -310,22 +301,6 @@ void write_sums(const Matrix<T>& to, const Matrix<T>& sums, Range keys, bool fir
   }
 }
 
-/// Something that the mask hides has leaked into a key head's gradients: once more, pair by pair.
-template <class T>
-void recompute_if_leaked(const AttentionProblem& p, std::int64_t b, std::int64_t hk,
-                         const AttentionInputs<T>& x, const AttentionGradients<T>& g) {
-  const std::int64_t first = hk * p.group(), last = first + p.group();
-  const Matrix<T> dk = g.dk.rows(b, hk, {0, p.S}), dv = g.dv.rows(b, hk, {0, p.S});
-  const Range queries{0, p.T};
-  bool finite = all_finite(dk) && all_finite(dv);
-  for (std::int64_t h = first; h < last; ++h)
-    finite = finite && all_finite(g.dq.rows(b, h, queries));
-  if (finite) return;
-  clear(dk);
-  clear(dv);
-  for (std::int64_t h = first; h < last; ++h) backward_pairs(p, {b, h, queries}, x, g);
-}
-
 }  // namespace
 
 template <class T>
@@ -340,19 +315,17 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
     const Part& part = parts[i];
     write_sums(g.dk.rows(part.b, part.hk, {0, p.S}), buffers[i]->dk, part.keys, i % each == 0);
     write_sums(g.dv.rows(part.b, part.hk, {0, p.S}), buffers[i]->dv, part.keys, i % each == 0);
-    buffers[i].reset();  // equivalent: memory only
-    if ((i + 1) % each == 0 && !p.mask.allows_everything())
-      recompute_if_leaked(p, part.b, part.hk, x, g);
+    buffers[i].reset();
   };
   parallel_for(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       buffers[i] = std::make_unique<PartBuffers<T>>(p, parts[i].keys, g.dk.data, g.dv.data);
       backward_part(p, parts[i], x, g, *buffers[i]);
-      buffers[i]->memory = {};  // equivalent: memory only
+      buffers[i]->memory = {};  // the sums wait for the head's earlier parts, the rest does not
       if (i % each == 0) finish(i);
     }
   });
-  if (each > 1)  // equivalent: a head of one part is finished
+  if (each > 1)
     parallel_for(heads, 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto head = static_cast<std::size_t>(begin); head < static_cast<std::size_t>(end);
            ++head)

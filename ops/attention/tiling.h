@@ -43,16 +43,27 @@ inline void append(std::vector<Range>& spans, Range keys, std::int64_t widest) {
   }
 }
 
-/// The part of `keys` that some query of the block may see, in whole tiles. The halves of a range
-/// are asked about only where some of it is hidden: a window costs the logarithm of what it leaves
-/// out.
+/// A tile without the keys at its ends that no query of the head may see. Such keys are padding:
+/// they take no part, whatever they hold.
+inline Range without_padding(const AttentionProblem& p, const Block& block, Range tile) {
+  const auto hidden = [&](std::int64_t key) {
+    return p.mask.coverage({block.b, block.h, 0, p.T, key, key + 1}) == Coverage::none;
+  };
+  while (tile.size() > 0 && hidden(tile.first)) ++tile.first;
+  while (tile.size() > 0 && hidden(tile.last - 1)) --tile.last;
+  return tile;
+}
+
+/// The part of `keys` that some query of the block may see, in whole tiles but for padding. Splits
+/// a range only where the mask hides some of it, so a window costs the logarithm of the keys that
+/// it leaves out.
 inline void add_visible(const AttentionProblem& p, const Block& block, Range keys,
                         std::vector<Range>& spans) {
   const Range q = block.queries;
   const Coverage seen = p.mask.coverage({block.b, block.h, q.first, q.last, keys.first, keys.last});
   if (seen == Coverage::none) return;
-  if (seen == Coverage::all || keys.size() <= kTile) return append(spans, keys, span_size(p));
-  // equivalent: other whole tiles are asked about, which gives the same spans
+  if (seen == Coverage::all) return append(spans, keys, span_size(p));
+  if (keys.size() <= kTile) return append(spans, without_padding(p, block, keys), span_size(p));
   const std::int64_t half = (keys.size() / 2 + kTile - 1) / kTile * kTile;
   add_visible(p, block, {keys.first, keys.first + half}, spans);
   add_visible(p, block, {keys.first + half, keys.last}, spans);
@@ -67,7 +78,6 @@ inline std::vector<Range> visible_spans(const AttentionProblem& p, const Block& 
 /// For AttentionProblem::narrow: what the middle of the first head's queries see stands for all.
 inline bool sees_few_keys(const AttentionProblem& p) {
   if (p.mask.allows_everything() || p.B * p.H == 0) return false;
-  // equivalent: time only
   const std::int64_t first = p.T / 2, last = std::min(first + kMaxQueries, p.T);
   std::int64_t keys = 0;
   for (const Range& span : visible_spans(p, {0, 0, {first, last}})) keys += span.size();

@@ -13,7 +13,7 @@ namespace gradus {
 
 template <class R, class T, class F>
 GRADUS_INLINE void map_row(const T* x, std::int64_t x_step, R* y, std::int64_t n, F f) {
-  if (x_step == 1)  // equivalent: a step of 1 is a case of any
+  if (x_step == 1)  // fast path: vectorizes
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
   else
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i * x_step]);
@@ -22,13 +22,13 @@ GRADUS_INLINE void map_row(const T* x, std::int64_t x_step, R* y, std::int64_t n
 template <class R, class T, class F>
 GRADUS_INLINE void zip_row(const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, R* y,
                            std::int64_t n, F f) {
-  // The last way serves for all; the others are quick.
-  if (a_step == 1 && b_step == 1) {  // equivalent: the last way gives the same
+  // The last loop serves for all strides; the others are fast paths.
+  if (a_step == 1 && b_step == 1) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
-  } else if (a_step == 1 && b_step == 0) {  // equivalent: the last way gives the same
+  } else if (a_step == 1 && b_step == 0) {
     const T same = *b;
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], same);
-  } else if (a_step == 0 && b_step == 1) {  // equivalent: the last way gives the same
+  } else if (a_step == 0 && b_step == 1) {
     const T same = *a;
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(same, b[i]);
   } else {
@@ -42,7 +42,7 @@ template <class T, class R = T, class F>
 void map_into(Tensor& y, const Tensor& x, F f) {
   const T* from = x.data<T>();
   R* to = y.mutable_data<R>();
-  // equivalent: the rows below give the same
+  // Fast path; same result as below.
   if (x.numel() <= kSmall && x.is_contiguous())
     return simd::run<map_row<R, T, F>>(from, 1, to, x.numel(), f);
   const Strides strides[] = {x.strides(), y.strides()};
@@ -56,7 +56,7 @@ template <class T, class R = T, class F>
 void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
   const T *left = a.data<T>(), *right = b.data<T>();
   R* to = y.mutable_data<R>();
-  // equivalent: the rows below give the same
+  // Fast path; same result as below.
   if (y.numel() <= kSmall && a.shape() == b.shape() && a.is_contiguous() && b.is_contiguous())
     return simd::run<zip_row<R, T, F>>(left, 1, right, 1, to, y.numel(), f);
   const Strides strides[] = {broadcast_strides(a.shape(), a.strides(), y.shape()),
@@ -107,7 +107,7 @@ Tensor zip(const char* op, const Tensor& a, const Tensor& b, F f) {
 /// dx = f(x, dy), written over x or dy where nothing else sees one of them.
 template <class F>
 Tensor zip_backward(const char* op, const Tensor& x, const Tensor& dy, F f) {
-  // equivalent: memory only
+  // Over x or dy where nobody else holds it.
   Tensor dx = x.has_unique_storage() && x.is_contiguous() ? x.detach() : reuse_or_empty(dy);
   dispatch_float(op, x.dtype(), [&]<class T>() { zip_into<T>(dx, x, dy, f); });
   return dx;

@@ -178,7 +178,7 @@ bool only_later(const Tensor& allowed) {
 }  // namespace
 
 bool Mask::allows(const QueryKey& pair) const {
-  bool allowed = true;  // equivalent: it is written over
+  bool allowed = false;
   row(pair, 1, &allowed);
   return allowed;
 }

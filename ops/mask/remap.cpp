@@ -19,7 +19,6 @@ std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
     const std::int64_t at = positions[static_cast<std::size_t>(row)];
     require(at >= -1, "remap_positions: a position of ", at, " at row ", row,
             ": positions count from 0, and −1 says that nothing is there");
-    // equivalent: more runs say the same
     if (!runs.empty() && (at < 0 ? runs.back().position < 0
                                  : runs.back().position >= 0 &&
                                        runs.back().position + row - runs.back().first == at)) {
@@ -111,7 +110,7 @@ class Remapped final : public Mask::Rule {
 
  private:
   std::int64_t query_position(const QueryKey& pair) const {
-    std::int64_t at = -1;  // equivalent: it is written over
+    std::int64_t at = -1;
     queries_.each(pair.example, pair.query, pair.query + 1, [&](const Run& query) {
       at = query.position;
       return false;

@@ -2,7 +2,6 @@
 #include "gradus/engine/backward.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
-#include "gradus/ops/pair_products.h"
 #include "gradus/tests/derivations/trial.h"
 
 namespace gradus::derivations {
@@ -42,13 +41,6 @@ std::vector<Case> product_cases() {
       {"matmul", "a_ik b_kj", [](In in) { return matmul(in("a"), in("b")); }},
       {"linear", "x_ni weight_oi bias_o",
        [](In in) { return linear(in("x"), in("weight"), in("bias")); }},
-      {"pair_products", "i:3,2,4 j:4,3,2 a_ik b_jk hides_ij?",
-       [](In in) { return pair_products(in("a"), in("b"), in("hides")); }},
-      {"weighted_sum", "i:3,2,4 j:4,3,2 w_ij x_jd hides_ij?",
-       [](In in) {
-         const Tensor w = masked_fill(in("w"), in("hides"), 0);
-         return weighted_sum(w, in("x"), in("hides"));
-       }},
       {"unfold", sizes + "x_bcl K=#k",
        [](In in) { return unfolded(in("x"), in.integer("K"), windows(in)); }},
       {"fold", sizes + "u_btck L=#l", folded},

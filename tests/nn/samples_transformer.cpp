@@ -136,7 +136,7 @@ void add_positioned(Samples& all) {
              return T((h == 0 ? -0.0625 : -0.00390625) * static_cast<double>(std::abs(i - j)));
            });
          });
-  sample("pair_products", "MultiHeadAttention, relative buckets", nn::HeadPosition::relative,
+  sample("masked_fill", "MultiHeadAttention, relative buckets", nn::HeadPosition::relative,
          []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
            return grouped(numbers(in[0]), p, no_turn, [&](auto h, auto i, auto j) {
              return p[4][at(std::max<std::int64_t>(i - j, 0) * 2 + h)];  // 0, 1, 2: one bucket each

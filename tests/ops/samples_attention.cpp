@@ -173,14 +173,12 @@ void add_grouped(Samples& all) {
                         causal_mask(2)));
   all.push_back(grouped("grouped heads, each query head with a mask of its own",
                         {2, 4, 3, 5, 2, 1, dense_allows}, 2, dense_mask(dense(2, 4, 3, 5))));
-  for (const char* op : {"pair_products", "weighted_sum"}) {
-    all.push_back(
-        grouped("grouped heads with their weights", {1, 4, 3, 5, 2, 2, causal}, 2, causal_mask(2)));
-    all.back().op = op;
-    all.back().f = [](const Inputs& in) {
-      return attention_with_weights(in[0], in[1], in[2], causal_mask(2)).output;
-    };
-  }
+  all.push_back(
+      grouped("grouped heads with their weights", {1, 4, 3, 5, 2, 2, causal}, 2, causal_mask(2)));
+  all.back().op = "masked_fill";
+  all.back().f = [](const Inputs& in) {
+    return attention_with_weights(in[0], in[1], in[2], causal_mask(2)).output;
+  };
 }
 
 void add_options(Samples& all) {
@@ -226,17 +224,15 @@ void add_options(Samples& all) {
   };
 }
 
-/// The composed path, on which hidden pairs have products of their own.
+/// The composed path.
 void add_composed(Samples& all) {
   using I = std::int64_t;
   const naive::Attention causal{1, 2, 3, 7, 5, 2, [](I, I, I i, I j) { return i + 1 >= j; }};
-  for (const char* op : {"pair_products", "weighted_sum"}) {
-    all.push_back(masked("attention with its weights, causal", causal, {}));
-    all.back().op = op;
-    all.back().f = [](const Inputs& in) {
-      return attention_with_weights(in[0], in[1], in[2], causal_mask(1)).output;
-    };
-  }
+  all.push_back(masked("attention with its weights, causal", causal, {}));
+  all.back().op = "masked_fill";
+  all.back().f = [](const Inputs& in) {
+    return attention_with_weights(in[0], in[1], in[2], causal_mask(1)).output;
+  };
 }
 
 /// x [1, 2, 5, width] with infinities in the last two rows of each head.
@@ -248,7 +244,7 @@ Tensor hidden_tail(Tensor x) {
   return tensor(v, x.shape());
 }
 
-/// What is hidden never leaks, infinities included, with dropout on the rest. A bias of −∞ hides,
+/// Padding takes no part, infinities included, with dropout on the rest. A bias of −∞ hides,
 /// too: from the second query everything, from the third its first key.
 void add_hidden(Samples& all) {
   naive::Attention a{1, 2, 3, 5, 4, 2};

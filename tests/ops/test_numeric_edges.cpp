@@ -19,7 +19,6 @@
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/normalization.h"
-#include "gradus/ops/pair_products.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
@@ -130,30 +129,6 @@ TEST_CASE("lonely views") {
     const Tensor found = grad(loss, x);
     expect(near(numbers(found), numbers(expected)), "an activation of a transposed temporary");
   }
-}
-
-TEST_CASE("masked products") {
-  const Tensor a = values({1, 1, 2, 3}).requires_grad_();
-  const Tensor b = values({1, 1, 2, 3}, 1).requires_grad_();
-  const Tensor hides = tensor(std::vector<bool>{false, true, true, false}, {1, 1, 2, 2});
-  const Tensor up = values({1, 1, 2, 2}, 2);
-  sum(pair_products(a, b, hides) * up).backward();
-  sum(pair_products(a, b, hides)).backward(tensor(3.0, Dtype::f64));
-  // Only pairs (0, 0) and (1, 1): da_i = (up_ii + 3) b_i.
-  const Numbers u = numbers(up), bv = numbers(b), da = numbers(a.grad());
-  Numbers expected;
-  for (std::size_t i = 0; i < 6; ++i) expected.push_back((u[i < 3 ? 0 : 3] + 3) * bv[i]);
-  expect(near(da, expected), "hidden pairs have no gradient");
-  // A NaN that is hidden, in values that do not lie row by row.
-  const Tensor w = values({1, 1, 2, 2}, 3);
-  const Tensor stored = tensor({1.0, 2.0, kNan, 3.0, 4.0, kNan}, Dtype::f64);  // columns of 2
-  const Tensor values = kernel::strided_view(stored, {1, 1, 2, 3}, {6, 6, 3, 1}, 0);
-  const Tensor turned = kernel::strided_view(tensor({1.0, 3.0, 2.0, 4.0, kNan, kNan}, Dtype::f64),
-                                             {1, 1, 2, 3}, {6, 6, 1, 2}, 0);
-  const Numbers direct = numbers(weighted_sum(w, values, hides));
-  const Numbers viewed = numbers(weighted_sum(w, turned, hides));
-  for (const std::size_t i : {0u, 1u, 3u, 4u})
-    expect(std::abs(direct[i] - viewed[i]) <= 1e-12, "weighted_sum of a transposed view with NaN");
 }
 
 TEST_CASE("shapes") {

@@ -25,8 +25,6 @@ const kCases = [
     b[o] + total([0, 1, 2].map(n => x[3 * r + n] * w[3 * o + n]))))],
   ['matmul', [[[2, 2, 3], [...kX, ...kX]], [[3, 2], kX]], [2, 2, 2], (a, b) => [...Array(8).keys()].map(i =>
     total([0, 1, 2].map(n => a[3 * (i >> 1) + n] * b[2 * n + (i & 1)])))],
-  ['pair_products', [X, X], [2, 2], (q, k) => [0, 1].flatMap(r => [0, 1].map(c => total([0, 1, 2].map(n => q[3 * r + n] * k[3 * c + n]))))],
-  ['weighted_sum', [[[1, 2], [0.25, 0.75]], X], [1, 3], (w, v) => [0, 1, 2].map(i => w[0] * v[i] + w[1] * v[3 + i])],
   ['embedding', [X, [[2], [1, 0]]], [2, 3], (w, ids) => ids.flatMap(n => w.slice(3 * n, 3 * n + 3)), 1],
   ['index_select', [X, [[4], [1, 0, 1, 1]]], [4, 3], (x, n) => n.flatMap(k => x.slice(3 * k, 3 * k + 3)), 1],
   ['where', [[[3], [1, 0, 1]], X, [[], [9]]], [2, 3], (c, x, y) => x.map((v, i) => c[i % 3] ? v : y[0]), 0],

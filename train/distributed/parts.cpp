@@ -69,7 +69,6 @@ void Optimizer::gather_sums(std::vector<double>& sums) const {
 }
 
 Tensor Optimizer::whole(const Slot& slot, const Tensor& part) const {
-  // equivalent: what is sent to oneself comes back
   if (!transport_ || transport_->size() == 1) return part;
   std::vector<distributed::ConstBytes> out(cuts_.size() - 1);
   std::vector<distributed::Bytes> in(cuts_.size() - 1);

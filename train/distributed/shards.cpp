@@ -136,7 +136,7 @@ std::int64_t Shards::part_numel(int rank) const {
 /// Sends every process its part of each subtree that is here, and adds what others send.
 Tensor Shards::reduce() {
   const int size = transport_.size();
-  if (size == 1) return fold_.finish();  // equivalent: what is sent to oneself comes back
+  if (size == 1) return fold_.finish();
   transport_.note("waiting for the gradients of others");
   const std::int64_t own = part_numel(transport_.rank());
   std::vector<std::vector<Subtree>> places;
@@ -155,7 +155,7 @@ Tensor Shards::reduce() {
     }
     transport_.exchange(out, in);
   }
-  fold_.clear();  // equivalent: only memory comes back
+  fold_.clear();  // frees its sums before those of the others are added up
   Fold whole;
   for (std::size_t r = 0; r < places.size(); ++r)
     for (std::size_t k = 0; k < places[r].size(); ++k)

@@ -33,7 +33,6 @@ void Transport::exchange(const std::vector<ConstBytes>& out, const std::vector<B
   const auto own = static_cast<std::size_t>(rank());
   for (const ConstBytes& each : out) bytes_sent_ += std::ssize(each);
   bytes_sent_ -= std::ssize(out[own]);
-  // equivalent: a copy onto itself
   if (out[own].data() != in[own].data()) std::ranges::copy(out[own], in[own].begin());
   const auto begin = std::chrono::steady_clock::now();
   exchange_others(out, in);

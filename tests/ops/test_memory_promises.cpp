@@ -1,0 +1,166 @@
+// How much memory operations take and keep, each bound with its arithmetic.
+#include <vector>
+
+#include "gradus/base/memory.h"
+#include "gradus/engine/backward.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/support/catch.h"
+
+namespace gradus::testing {
+namespace {
+
+constexpr std::int64_t kRows = 256, kColumns = 256;
+constexpr std::int64_t kBuffer = kRows * kColumns * 4;  // bytes of an f32 tensor of this shape
+constexpr std::int64_t kFewRows = 4 * kColumns * 4;     // bytes of 4 rows, or 4 values per row
+
+Tensor buffer() { return full({kRows, kColumns}, 0.5, Dtype::f32); }
+Tensor leaf() { return buffer().requires_grad_(); }
+
+/// Bytes of tensors beyond those that lived before.
+struct Bytes {
+  std::int64_t peak;
+  std::int64_t kept;  // at the end
+};
+
+/// Of f; its result lives until the bytes are counted.
+template <class F>
+Bytes bytes_of(F f) {
+  const std::int64_t before = memory::usage().live_bytes;
+  memory::reset_peak();
+  [[maybe_unused]] const auto result = f();
+  return {memory::usage().peak_bytes - before, memory::usage().live_bytes - before};
+}
+
+Bytes backward_of(const Tensor& y) {
+  const Tensor dy = full(y.shape(), 1, Dtype::f32);
+  return bytes_of([&] {
+    y.backward(dy);
+    return 0;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("views and conversions that change nothing take no memory") {
+  const Tensor x = buffer();
+  const Bytes b = bytes_of([&] {
+    return std::vector{transpose(x),          slice(x, 0, 3, 99),
+                       slice(x, 1, 0, 99, 2), select(x, 1, 3),
+                       split(x, 16, 0)[3],    reshape(x, {-1}),
+                       permute(x, {1, 0}),    expand(unsqueeze(x, 0), {5, kRows, kColumns}),
+                       repeat(x, {1, 1}),     contiguous(x),
+                       to(x, Dtype::f32),     x.detach()};
+  });
+  CHECK(b.peak == 0);
+}
+
+TEST_CASE("a sum and a dropout are written over a temporary") {
+  const Tensor x = buffer();
+  CHECK(bytes_of([&] { return x * 2.0 + x * 3.0; }).peak <= 2 * kBuffer);  // both products
+  CHECK(bytes_of([&] { return dropout(x * 2.0, 0.5); }).peak <= kBuffer);
+}
+
+TEST_CASE("without gradients a deep network keeps no layer") {
+  const Tensor x = buffer();
+  const NoGrad off;
+  const Bytes b = bytes_of([&] {
+    Tensor y = x;
+    for (int layer = 0; layer < 20; ++layer) y = tanh(matmul(y, x));
+    return y;
+  });
+  // The input, product and output of one layer, and what the product packs of its operands.
+  CHECK(b.peak <= 5 * kBuffer);
+  CHECK(b.kept <= kBuffer);
+}
+
+TEST_CASE("dropout keeps no mask, relu no copy of its output") {
+  const Tensor x = leaf();
+  CHECK(bytes_of([&] { return dropout(x, 0.5); }).kept <= kBuffer);
+  CHECK(bytes_of([&] { return relu(x); }).kept <= kBuffer);
+}
+
+TEST_CASE("a product keeps neither the activation nor the norm before it") {
+  const Tensor x = leaf(), w = leaf();
+  CHECK(bytes_of([&] { return matmul(gelu(x), w); }).kept <= kBuffer);
+  CHECK(bytes_of([&] { return matmul(silu(x), w); }).kept <= kBuffer);
+  // Two statistics of each row.
+  CHECK(bytes_of([&] { return matmul(layer_norm(x), w); }).kept <= kBuffer + 2 * kRows * 4);
+}
+
+TEST_CASE("a checkpoint keeps its output only") {
+  const Tensor x = leaf(), w = leaf();
+  const auto layers = [&](const Tensor& y) { return matmul(exp(sin(tanh(y))), w); };
+  CHECK(bytes_of([&] { return checkpoint(layers, x); }).kept <= kBuffer);
+}
+
+TEST_CASE("the first gradient of a leaf is not copied on its way") {
+  const Tensor x = leaf(), y = x * 2.0;
+  CHECK(backward_of(y).peak <= kBuffer);
+}
+
+TEST_CASE("a gradient is added in place to the one that is there") {
+  const Tensor x = leaf();
+  (x * 2.0).backward(buffer());
+  const Bytes again = backward_of(x * 2.0);
+  CHECK(again.peak <= kBuffer);  // the one that arrives
+  CHECK(again.kept <= 0);
+}
+
+TEST_CASE("many gradients of one tensor are added up in one buffer") {
+  const Tensor x = leaf();
+  Tensor y = x * 2.0;
+  for (int i = 0; i < 16; ++i) y = y + x * 3.0;
+  CHECK(backward_of(y).peak <= 2 * kBuffer);  // the sum, and the one that arrives
+}
+
+TEST_CASE("gradients of slices and of rows are added where they belong, not padded") {
+  const Tensor x = leaf(), table = leaf();
+  const std::vector<Tensor> parts = split(x, 16, 0);
+  Tensor y = parts[0] * 1.0;
+  for (const Tensor& part : parts) y = y + part;
+  CHECK(backward_of(y).peak <= kBuffer + 2 * 16 * kColumns * 4);  // dx and two slices
+  const Tensor ids = tensor({1, 2}, Dtype::i64);
+  const Tensor rows = embedding(table, ids) + embedding(table, ids) * 2.0;
+  CHECK(backward_of(rows).peak <= kBuffer + kFewRows);  // dtable and two gradients of two rows
+}
+
+TEST_CASE("backward releases saved tensors and writes over gradients as it goes") {
+  const Tensor x = leaf();
+  Tensor y = x * 1.0;
+  for (int i = 0; i < 16; ++i) y = relu(y);
+  const Bytes b = backward_of(y);
+  CHECK(b.peak <= 2 * kBuffer);             // the gradient that is passed on, and dx
+  CHECK(b.kept <= kBuffer - 15 * kBuffer);  // dx is new; 15 outputs that nobody holds are gone
+}
+
+TEST_CASE("cross-entropy keeps a number per row, and its gradient takes the logits' place") {
+  const Tensor x = leaf(), ids = zeros({kRows}, Dtype::i64);
+  CHECK(bytes_of([&] { return cross_entropy(x, ids); }).kept <= kFewRows);
+  const Bytes b = bytes_of([&] {
+    const Tensor loss = cross_entropy(x * 1.0, ids);
+    loss.backward();
+    return loss;
+  });
+  CHECK(b.peak <= 2 * kBuffer + kFewRows);  // the logits, and dx
+}
+
+TEST_CASE("the backward pass of a norm works in the buffer of its gradient") {
+  const Tensor x = leaf(), y = layer_norm(x);
+  CHECK(backward_of(y).peak <= kBuffer + kFewRows);
+}
+
+TEST_CASE("attention keeps its output and a number per query, and no T x S matrix at any time") {
+  constexpr std::int64_t T = 4096, D = 16, kHead = T * D * 4;  // bytes of q, k, v or an output
+  const Tensor x = full({1, 1, T, D}, 0.5, Dtype::f32).requires_grad_();
+  const Bytes forward = bytes_of([&] { return scaled_dot_product_attention(x, x, x); });
+  CHECK(forward.kept <= kHead + T * 4);
+  CHECK(forward.peak <= T * T * 4 / 16);
+  // dq, dk and dv, and of at most 8 parts the keys, values and their sums, with room between rows.
+  const Bytes backward = backward_of(scaled_dot_product_attention(x, x, x));
+  CHECK(backward.peak <= (3 + 8 * 6) * kHead);
+  CHECK(backward.peak <= T * T * 4 / 4);
+}
+
+}  // namespace gradus::testing
