@@ -188,7 +188,7 @@ class Layer : public Module {
   template <class... Args>
   static std::vector<Tensor> tensors_of(const Args&... args) {
     std::vector<Tensor> out;
-    const auto take = [&out](const auto& arg) {
+    [[maybe_unused]] const auto take = [&out](const auto& arg) {
       using A = std::remove_cvref_t<decltype(arg)>;
       if constexpr (std::is_same_v<A, Tensor>)
         out.push_back(arg);
