@@ -261,6 +261,7 @@ void backward_block(const AttentionProblem& p, const Block& block, const Attenti
   for (std::int64_t r = 0; r < rows; ++r) {
     lse[r] = sees_nothing(r) ? T{0} : sums[r];  // its scores are −∞, so p = exp(−∞ − 0) = 0
     if (!sees_nothing(r)) continue;
+    // Its weights are 0, but 0 · NaN would reach dk and dv.
     std::fill_n(part.q.at(r, 0), p.D, T{0});
     std::fill_n(part.dout.at(r, 0), p.Dv, T{0});
   }
