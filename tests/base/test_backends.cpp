@@ -64,7 +64,8 @@ struct ThreadsScope {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("every backend and width agrees with a plain loop", "", float, double) {
+TEMPLATE_TEST_CASE("every backend and width agrees with a plain loop", "", "[kernel]", float,
+                   double) {
   const auto& [m, n, k] = GENERATE(values<std::array<int64_t, 3>>({{1, 1, 1},
                                                                    {2, 3, 4},
                                                                    {7, 5, 3},
@@ -112,7 +113,8 @@ TEMPLATE_TEST_CASE("long sums and wide products agree with a plain loop", "",
   }
 }
 
-TEMPLATE_TEST_CASE("slabs of every backend agree with a plain loop", "", float, double) {
+TEMPLATE_TEST_CASE("slabs of every backend agree with a plain loop", "", "[kernel]", float,
+                   double) {
   using T = TestType;
   const auto& [m, n, k] = GENERATE(values<std::array<int64_t, 3>>({{211, 67, 83},
                                                                    {67, 211, 83},
@@ -136,7 +138,7 @@ TEMPLATE_TEST_CASE("slabs of every backend agree with a plain loop", "", float, 
 
 // 40 rows are slabs of 32 and 8, or of 16 and 8, and 70 of 32, 32 and 6: few, but of a product that
 // has more.
-TEST_CASE("our own products have the same bits for any number of threads, each time") {
+TEST_CASE("our own products have the same bits for any number of threads, each time", "[kernel]") {
   for (const auto& [m, n, k] :
        std::vector<std::array<int64_t, 3>>{{300, 90, 570}, {40, 40, 1000}, {70, 30, 1100}})
     for (const products::Choice& choice : every_choice()) {
@@ -155,7 +157,8 @@ TEST_CASE("our own products have the same bits for any number of threads, each t
     }
 }
 
-TEST_CASE("a column of C that lies side by side, of a transposed A, with all that is added") {
+TEST_CASE("a column of C that lies side by side, of a transposed A, with all that is added",
+          "[kernel]") {
   for (const products::Choice& choice : every_choice())
     for (const int64_t m : {int64_t{1}, int64_t{7}, int64_t{67}}) {
       const int64_t k = 41;
@@ -187,14 +190,14 @@ TEST_CASE("a column of C that lies side by side, of a transposed A, with all tha
 }
 
 // Rows that are put side by side first, and are more than the stack has room for.
-TEST_CASE("few rows or columns, and long sums, agree with a plain loop") {
+TEST_CASE("few rows or columns, and long sums, agree with a plain loop", "[kernel]") {
   check<double>({8, 9, 1100, true, true});
   check<double>({9, 4, 1100, false, false});
   check<float>({4, 5, 2100, true, true, 1, 1});
   check<float>({5, 4, 2100, false, false, 1, 1});
 }
 
-TEST_CASE("NaN and infinity stay in their rows and columns, in every backend") {
+TEST_CASE("NaN and infinity stay in their rows and columns, in every backend", "[kernel]") {
   for (const products::Choice& choice : every_choice())
     for (const int64_t m : {int64_t{3}, int64_t{30}, int64_t{120}}) {
       const int64_t n = 70, k = 20;
@@ -212,7 +215,7 @@ TEST_CASE("NaN and infinity stay in their rows and columns, in every backend") {
 }
 
 // Reading too far is seen by the address sanitizer's build: the matrices end where memory does.
-TEST_CASE("every backend reads and writes nothing behind its matrices") {
+TEST_CASE("every backend reads and writes nothing behind its matrices", "[kernel]") {
   for (const products::Choice& choice : every_choice())
     for (const auto& [m, n] : std::vector<std::pair<int64_t, int64_t>>{
              {31, 45}, {95, 45}, {3, 45}, {95, 3}, {31, 64}, {1, 64}})
@@ -248,7 +251,7 @@ void check_transpose(int64_t rows, int64_t width) {
 
 }  // namespace
 
-TEST_CASE("blocks are transposed and nothing beside them is written") {
+TEST_CASE("blocks are transposed and nothing beside them is written", "[kernel]") {
   for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{8, 8},
                                     {16, 24},
                                     {17, 9},
@@ -263,6 +266,7 @@ TEST_CASE("blocks are transposed and nothing beside them is written") {
   }
 }
 
-TEMPLATE_TEST_CASE("a sum in two parts has both of them times alpha", "", float, double) {
+TEMPLATE_TEST_CASE("a sum in two parts has both of them times alpha", "", "[kernel]", float,
+                   double) {
   for (const bool t : {false, true}) check<TestType>({20, 24, 300, t, t, TestType(1.5)});
 }

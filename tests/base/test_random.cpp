@@ -14,7 +14,7 @@ using gradus::RandomStream;
 using std::int64_t;
 using Block = std::array<std::uint32_t, 4>;
 
-TEST_CASE("philox gives the known answers of Random123") {
+TEST_CASE("philox gives the known answers of Random123", "[kernel]") {
   CHECK(gradus::philox({0, 0, 0, 0}, {0, 0}) ==
         Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   constexpr std::uint32_t ones = 0xffffffff;
@@ -25,7 +25,8 @@ TEST_CASE("philox gives the known answers of Random123") {
       Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("a word is an element of the block that its index, stream, rank and seed name") {
+TEST_CASE("a word is an element of the block that its index, stream, rank and seed name",
+          "[kernel]") {
   const RandomStream s{0x299f31d0a4093822, 0x13198a2e, 0x03707344};
   const Block block = gradus::philox({5, 0, s.stream, s.rank}, {0xa4093822, 0x299f31d0});
   for (std::uint32_t e = 0; e < 4; ++e) CHECK(s.word(20 + e) == block[e]);
@@ -33,7 +34,7 @@ TEST_CASE("a word is an element of the block that its index, stream, rank and se
   CHECK(s.word(far) == gradus::philox({9, 7, s.stream, s.rank}, {0xa4093822, 0x299f31d0})[0]);
 }
 
-TEST_CASE("words equals word from any start, for any count, at every level") {
+TEST_CASE("words equals word from any start, for any count, at every level", "[kernel]") {
   const gradus::testing::LevelScope scope(GENERATE(from_range(gradus::testing::simd_levels())));
   const RandomStream s{12345, 6, 7};
   for (const int64_t first :
@@ -51,7 +52,7 @@ TEST_CASE("words equals word from any start, for any count, at every level") {
   }
 }
 
-TEST_CASE("streams, seeds and ranks give different numbers") {
+TEST_CASE("streams, seeds and ranks give different numbers", "[kernel]") {
   std::set<std::uint64_t> seen;
   for (const std::uint64_t seed : {0u, 1u})
     for (const std::uint32_t stream : {0u, 1u})
@@ -64,7 +65,7 @@ TEST_CASE("streams, seeds and ranks give different numbers") {
 
 // A mean of n independent numbers of deviation s has deviation s/√n. Five of those are passed by
 // chance once in 1.7 million; the seed is fixed, so a run that passes passes always.
-TEST_CASE("uniform numbers have the moments of the uniform distribution") {
+TEST_CASE("uniform numbers have the moments of the uniform distribution", "[kernel]") {
   const RandomStream s{1, 2, 0};
   constexpr int n = 100'000;
   double sum = 0, squares = 0, neighbours = 0;
@@ -79,7 +80,7 @@ TEST_CASE("uniform numbers have the moments of the uniform distribution") {
   CHECK(std::abs(neighbours / n) < 5 * (1.0 / 12) / root);
 }
 
-TEST_CASE("uniform and normal numbers are those of the words that they say") {
+TEST_CASE("uniform and normal numbers are those of the words that they say", "[kernel]") {
   const RandomStream s{3, 1, 0};
   for (int64_t i = 0; i < 20; ++i) {
     const double high = s.word(2 * i) >> 5, low = s.word(2 * i + 1) >> 6;
@@ -92,14 +93,14 @@ TEST_CASE("uniform and normal numbers are those of the words that they say") {
   }
 }
 
-TEST_CASE("uniform numbers use 53 bits") {
+TEST_CASE("uniform numbers use 53 bits", "[kernel]") {
   const RandomStream s{3, 0, 0};
   std::uint64_t ever = 0;
   for (int i = 0; i < 200; ++i) ever |= static_cast<std::uint64_t>(std::ldexp(s.uniform(i), 53));
   CHECK(ever == (std::uint64_t{1} << 53) - 1);
 }
 
-TEST_CASE("normal numbers have the moments of the normal distribution") {
+TEST_CASE("normal numbers have the moments of the normal distribution", "[kernel]") {
   const RandomStream s{4, 5, 6};
   constexpr int n = 100'000;
   double m1 = 0, m2 = 0, m3 = 0, m4 = 0, pairs = 0;
@@ -120,7 +121,7 @@ TEST_CASE("normal numbers have the moments of the normal distribution") {
   CHECK(std::abs(beyond_two / double{n} - p) < 5 * std::sqrt(p * (1 - p)) / root);
 }
 
-TEST_CASE("below is in range and even") {
+TEST_CASE("below is in range and even", "[kernel]") {
   const RandomStream s{8, 9, 0};
   constexpr int n = 70'000, k = 7;
   std::array<int, k> counts{};
@@ -141,7 +142,7 @@ TEST_CASE("below is in range and even") {
   CHECK_THROWS_AS(s.below(0, -3), gradus::ValueError);
 }
 
-TEST_CASE("a generator hands out new streams and can be put back") {
+TEST_CASE("a generator hands out new streams and can be put back", "[kernel]") {
   gradus::Generator g(42);
   g.next();
   const auto seed = g.seed();
@@ -160,7 +161,7 @@ TEST_CASE("a generator hands out new streams and can be put back") {
   CHECK(g.next().rank == 3);
 }
 
-TEST_CASE("seed starts the global generator anew, a scope draws from its own") {
+TEST_CASE("seed starts the global generator anew, a scope draws from its own", "[kernel]") {
   gradus::seed(11);
   const auto first = gradus::generator().next().word(0);
   gradus::Generator own(99);

@@ -71,7 +71,7 @@ TEST_CASE("who multiplies is told", "[.]") {
   }
 }
 
-TEST_CASE("levels have names, and run asks what level() says") {
+TEST_CASE("levels have names, and run asks what level() says", "[kernel]") {
   CHECK(simd::name(Level::baseline) == "baseline");
   CHECK(simd::name(Level::avx2) == "avx2");
   CHECK(simd::name(Level::avx512) == "avx512");
@@ -87,7 +87,7 @@ TEST_CASE("levels have names, and run asks what level() says") {
   }
 }
 
-TEST_CASE("the widest level is what the processor has") {
+TEST_CASE("the widest level is what the processor has", "[kernel]") {
   std::ifstream told("/proc/cpuinfo");
   std::string line;
   while (std::getline(told, line) && !line.starts_with("flags")) {
@@ -102,7 +102,7 @@ TEST_CASE("the widest level is what the processor has") {
   CHECK(simd::widest() == (avx512 ? Level::avx512 : avx2 ? Level::avx2 : Level::baseline));
 }
 
-TEST_CASE("GRADUS_SIMD is asked for a level, and refused with what to set") {
+TEST_CASE("GRADUS_SIMD is asked for a level, and refused with what to set", "[kernel]") {
   const gradus::testing::LevelScope as_before(simd::level());
   const auto chosen = [](std::optional<std::string> value) {
     const gradus::testing::VariableScope scope("GRADUS_SIMD", value);

@@ -1,8 +1,10 @@
 // Observers: what they are told, in which order, and where a thread says that it is.
 #include "gradus/engine/observer.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gradus/base/parallel.h"
@@ -12,6 +14,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/tests/base/threads.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -229,6 +232,45 @@ TEST_CASE("what arrives at a leaf is told before it is added to its grad") {
   sum(x * 3.0).backward();
   sum(x * 5.0).backward();
   CHECK(hears.heard == std::vector<double>{3, 0, 5, 3});
+}
+
+namespace {
+
+struct Counts : Observer {
+  std::atomic<int> begun{0};
+  void op_begin(const Op&, std::span<const Tensor* const>) override { ++begun; }
+};
+
+}  // namespace
+
+TEST_CASE("an observer hears nothing of what runs inside a parallel loop") {
+  for (const int threads : {1, 2}) {
+    const tests::Threads team(threads);
+    Counts counts;
+    const ObserverScope scope(counts);
+    const Tensor x = ones({2});
+    const int before = counts.begun;
+    parallel_for(8, 1, [&](std::int64_t, std::int64_t) { static_cast<void>(x * 2.0); });
+    parallel_for(1, 1, [&](std::int64_t, std::int64_t) { static_cast<void>(x * 2.0); });
+    CHECK(counts.begun == before);
+    static_cast<void>(x * 2.0);
+    CHECK(counts.begun == before + 1);
+  }
+}
+
+TEST_CASE("scopes of observers may end in the order in which they began") {
+  Counts first, second;
+  auto a = std::make_unique<ObserverScope>(first);
+  auto b = std::make_unique<ObserverScope>(second);
+  const Tensor x = ones({2});
+  const int before_first = first.begun, before_second = second.begun;
+  a.reset();
+  static_cast<void>(x * 2.0);
+  CHECK(first.begun == before_first);
+  CHECK(second.begun == before_second + 1);
+  b.reset();
+  static_cast<void>(x * 2.0);
+  CHECK(second.begun == before_second + 1);
 }
 
 }  // namespace gradus

@@ -1,19 +1,25 @@
 // Models of other people: small ones that `transformers` and PyTorch made, against what those give
 // (tests/golden/make_families.py), and written back as they were.
 #include <cmath>
+#include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "gradus/engine/grad_mode.h"
+#include "gradus/io/model_config.h"
 #include "gradus/io/pretrained.h"
 #include "gradus/io/safetensors.h"
+#include "gradus/io/text.h"
 #include "gradus/models/families.h"
 #include "gradus/nn/transformer.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/io/files.h"
+#include "gradus/tests/io/gguf_parts.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
 namespace {
@@ -214,6 +220,308 @@ TEST_CASE("PyTorch's modules are filled by their names, and give the same") {
               [](const nn::CrossAttention& m, const Tensors& in) {
                 return m(in.at("target"), in.at("keys"), in.at("values"));
               });
+}
+
+}  // namespace gradus::testing
+
+namespace gradus::testing::errors {
+namespace {
+
+const std::string kFamilies = GRADUS_SOURCE_DIR "/tests/golden/families/";
+using Tensors = std::map<std::string, Tensor>;
+
+/// A copy of a golden model whose tensors or configuration are changed first.
+class Changed {
+ public:
+  explicit Changed(const std::string& name) {
+    tensors = io::load_safetensors(kFamilies + name + "/model.safetensors").tensors;
+    config = io::read_text(kFamilies + name + "/config.json");
+  }
+  /// In the configuration: `value`, JSON, at the end.
+  Changed& say(const std::string& key, const std::string& value) {
+    const std::size_t end = config.rfind('}');
+    const std::size_t key_at = config.find("\"" + key + "\":");
+    if (key_at != std::string::npos) {
+      const std::size_t from = config.find(':', key_at) + 2;
+      const char* close = config[from] == '[' ? "]" : config[from] == '{' ? "}" : "";
+      const std::size_t to =
+          *close ? config.find(close, from) + 1 : config.find_first_of(",\n", from);
+      config.replace(from, to - from, value);
+    } else {
+      config.insert(end, ",\"" + key + "\":" + value);
+    }
+    return *this;
+  }
+  std::string path() {
+    io::save_safetensors(folder_ / "model.safetensors", tensors);
+    write_bytes(folder_ / "config.json", config);
+    return folder_ / "";
+  }
+  Tensors tensors;
+  std::string config;
+
+ private:
+  Folder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("all tensors that do not fit are listed in one error") {
+  Changed llama("llama");
+  llama.tensors.erase("model.layers.1.self_attn.k_proj.weight");
+  llama.tensors["model.layers.0.self_attn.q_proj.weight"] = ones({10, 21});  // k's rows
+  llama.tensors["model.layers.2.mlp.down_proj.weight"] = ones({21, 17});
+  llama.tensors["extra"] = ones({3});
+  const std::string said = message_of<ShapeError>([&] { io::load_gpt(llama.path()); });
+  CHECK(contains(said,
+                 "missing     model.layers.1.self_attn.k_proj.weight [10, 21], for "
+                 "blocks.1.attention.qkv_proj.weight"));
+  CHECK(contains(said,
+                 "misshapen   model.layers.0.self_attn.q_proj.weight: wanted is [30, 21], "
+                 "given is [10, 21]"));
+  CHECK(contains(said, "unexpected  model.layers.2.mlp.down_proj.weight [21, 17]"));
+  CHECK(contains(said, "unexpected  extra [3]"));
+}
+
+TEST_CASE("a file may leave out the prefix, and keep masks that are not learned") {
+  Changed gpt2("gpt2");
+  Tensors bare;
+  for (const auto& [name, tensor] : gpt2.tensors) bare[name.substr(12)] = tensor;  // "transformer."
+  bare["h.0.attn.bias"] = bare["h.1.attn.bias"] = ones({1, 1, 29, 29});
+  gpt2.tensors = bare;
+  gpt2.tensors["lm_head.weight"] = bare["wte.weight"].clone();  // tied, written twice
+  CHECK(io::load_gpt(gpt2.path()).options.tied);
+  gpt2.tensors["lm_head.weight"] = ones({37, 21});
+  const std::string said = message_of<ValueError>([&] { io::load_gpt(gpt2.path()); });
+  CHECK(contains(said, "lm_head.weight: is token.weight again in this model, but holds other"));
+}
+
+TEST_CASE("what a configuration asks for and there is not is refused by name") {
+  const auto refusal = [](const char* model, const char* key, const char* value) {
+    Changed changed(model);
+    return message_of([&] { io::load_gpt(changed.say(key, value).path()); });
+  };
+  CHECK(contains(refusal("llama", "rope_scaling", "{\"rope_type\":\"llama3\",\"factor\":8.0}"),
+                 "asks for what Gradus does not have:\n  rope_scaling"));
+  CHECK(contains(refusal("llama", "hidden_act", "\"gelu\""), "hidden_act: \"gelu\""));
+  CHECK(contains(refusal("llama", "partial_rotary_factor", "0.5"), "partial_rotary_factor: 0.5"));
+  CHECK(contains(refusal("qwen2", "layer_types", "[\"full_attention\",\"sliding_attention\"]"),
+                 "layer_types"));
+  CHECK(contains(refusal("gpt2", "scale_attn_weights", "false"), "scale_attn_weights: false"));
+  CHECK(contains(refusal("gpt2", "scale_attn_by_inverse_layer_idx", "true"),
+                 "scale_attn_by_inverse_layer_idx: true"));
+  CHECK(contains(refusal("gpt2", "activation_function", "\"tanh\""), "activation_function"));
+  CHECK(contains(refusal("gpt2", "model_type", "\"mamba\""), "is no GPT that Gradus knows"));
+  CHECK(contains(refusal("llama", "vocab_size", "\"many\""), "vocab_size"));
+  Changed quiet("llama");  // null and false ask for nothing, and names of tokens are no numbers
+  quiet.say("rope_scaling", "null").say("partial_rotary", "false").say("pad_token_id", "3");
+  CHECK(io::load_gpt(quiet.path()).options.layers == 2);
+  Changed albert("albert");
+  CHECK(
+      contains(message_of([&] { io::load_masked_lm(albert.say("num_hidden_groups", "2").path()); }),
+               "num_hidden_groups: 2"));
+}
+
+TEST_CASE("options that no family has are not written") {
+  const Folder folder;
+  const auto refusal = [&](nn::GPTOptions options) {
+    options.vocab = 7, options.context = 5, options.heads = 2, options.width = 4;
+    return message_of<ValueError>([&] { io::save_pretrained(folder / "run", nn::GPT(options)); });
+  };
+  CHECK(contains(refusal({.window = 3}), "is written as gpt2"));
+  CHECK(contains(refusal({.activation = nn::Activation::swiglu}), "swiglu is written for models"));
+  CHECK(contains(refusal({.position = nn::HeadPosition::rotary}), "is written as llama"));
+}
+
+TEST_CASE("rows in rotary's pairs become halves, and go back") {
+  nn::GPTOptions options{.vocab = 3, .context = 4, .heads = 2, .width = 8};
+  options.kv_heads = 1, options.position = nn::HeadPosition::rotary, options.bias = false;
+  options.norm_kind = nn::NormKind::rms, options.activation = nn::Activation::swiglu;
+  nn::GPT model(options);
+  nn::StateDict theirs = nn::named_state(model, nn::gguf_names(options, false));
+  theirs["blk.0.attn_q.weight"] = arange(8).to(Dtype::f32).reshape({8, 1}).expand({8, 8});
+  theirs["blk.0.attn_v.weight"] = theirs["blk.0.attn_k.weight"] =
+      arange(4).to(Dtype::f32).reshape({4, 1}).expand({4, 8});
+  const nn::Names pairs = nn::gguf_names(options, true);
+  nn::load_named(model, pairs, nn::reader_of(theirs));
+  const Tensor rows = model.blocks[0].attention.qkv_proj.weight.detach().select(1, 0);
+  // Two heads of q and one of k: 0 1 2 3 → 0 2 1 3; v stays.
+  CHECK(rows.to_vector<float>() ==
+        std::vector<float>{0, 2, 1, 3, 4, 6, 5, 7, 0, 2, 1, 3, 0, 1, 2, 3});
+  const nn::StateDict again = nn::named_state(model, pairs);
+  for (const auto& [name, tensor] : theirs) CHECK(same(again.at(name), tensor));
+}
+
+}  // namespace gradus::testing::errors
+
+namespace gradus::testing {
+namespace {
+
+nn::GPTOptions small(bool qkv_bias, bool tied) {
+  nn::GPTOptions o{.vocab = 5, .context = 4, .heads = 2, .width = 8};
+  o.norm_kind = nn::NormKind::rms, o.activation = nn::Activation::swiglu;
+  o.kv_heads = 1, o.position = nn::HeadPosition::rotary, o.hidden = 6, o.bias = false;
+  o.qkv_bias = qkv_bias, o.tied = tied;
+  return o;
+}
+
+/// A GGUF file of `tensors`, f32, for a model of small().
+std::string gguf_of(const std::string& type, const nn::StateDict& tensors) {
+  const auto number = [&](const char* key, std::uint32_t value) {
+    return text(type + "." + key) + raw(4u) + raw(value);
+  };
+  std::string head = "GGUF" + raw(3u) + raw<std::uint64_t>(tensors.size()) + raw<std::uint64_t>(8);
+  head += text("general.architecture") + raw(8u) + text(type) + number("context_length", 4) +
+          number("block_count", 1) + number("attention.head_count", 2) +
+          number("attention.head_count_kv", 1) + number("embedding_length", 8) +
+          number("feed_forward_length", 6) + text(type + ".attention.layer_norm_rms_epsilon") +
+          raw(6u) + raw(1e-5f);
+  std::string data;
+  for (const auto& [name, tensor] : tensors) {
+    head += text(name) + raw(static_cast<std::uint32_t>(tensor.rank()));
+    for (int axis = tensor.rank() - 1; axis >= 0; --axis) head += raw(tensor.size(axis));
+    head += raw(0u) + raw<std::uint64_t>(data.size());
+    for (const float each : tensor.to_vector<float>()) data += raw(each);
+    data.resize((data.size() + 31) / 32 * 32);
+  }
+  head.resize((head.size() + 31) / 32 * 32);
+  return head + data;
+}
+
+void check_same(const nn::StateDict& got, const nn::StateDict& wanted) {
+  CHECK(got.size() == wanted.size());
+  for (const auto& [name, tensor] : wanted) {
+    INFO(name);
+    REQUIRE(got.contains(name));
+    CHECK(same(got.at(name), tensor));
+  }
+}
+
+nn::BERTOptions bert(bool shared, bool pooler) {
+  nn::BERTOptions o{.vocab = 5, .context = 4, .layers = 1, .heads = 2, .width = 4};
+  o.hidden = 6, o.shared = shared, o.pooler = pooler;
+  if (shared) o.embedding_width = 3;
+  return o;
+}
+
+std::string architecture_in(const std::string& directory) {
+  return nlohmann::json::parse(io::read_text(directory + "/config.json"))["architectures"].dump();
+}
+
+}  // namespace
+
+TEST_CASE("a GGUF file gives the model whose tensors it holds, tied or not") {
+  const Folder folder;
+  const std::string path = folder / "m.gguf";
+  const Tensor ids = indices({0, 4, 2}).view({1, 3});
+  for (const std::string type : {"llama", "qwen2"})
+    for (const bool tied : {false, true}) {
+      INFO(type << (tied ? " tied" : ""));
+      nn::GPT model(small(type == "qwen2", tied));
+      model.eval();
+      nn::StateDict tensors =
+          nn::named_state(model, nn::gguf_names(model.options, type == "llama"));
+      if (tied) tensors.erase("output.weight");
+      write_bytes(path, gguf_of(type, tensors));
+      const nn::GPTOptions options = io::read_gpt_options(path);
+      CHECK(options.vocab == 5);
+      CHECK(options.tied == tied);
+      const nn::GPT loaded = io::load_gpt(path, [](nn::GPTOptions& o) { o.dropout = 0.5; });
+      CHECK_FALSE(loaded.training());
+      CHECK(loaded.options.dropout == 0.5);
+      CHECK(io::load_gpt(path).options.dropout == 0);
+      const NoGrad off;
+      CHECK(same(loaded(ids), model(ids)));
+      tensors.erase("token_embd.weight");
+      write_bytes(path, gguf_of(type, tensors));
+      CHECK(refusal([&] { io::read_gpt_options(path); }) ==
+            path + ": the tensor \"token_embd.weight\" is missing");
+    }
+  CHECK(io::is_pretrained(path));
+  CHECK(io::is_pretrained("none.gguf"));
+  CHECK_FALSE(io::is_pretrained(folder / ""));
+  write_bytes(folder / "config.json", "");
+  CHECK(io::is_pretrained(folder / ""));
+}
+
+TEST_CASE("a BERT has the pooler that its file has, under the family's name or without it") {
+  const Folder folder;
+  for (const bool shared : {false, true})
+    for (const bool pooler : {false, true}) {
+      const std::string directory = folder / "m", weights = directory + "/model.safetensors";
+      const nn::BERT model(bert(shared, pooler));
+      io::save_pretrained(directory, model);
+      CHECK(architecture_in(directory) == (shared ? "[\"AlbertModel\"]" : "[\"BertModel\"]"));
+      const nn::Names names = nn::bert_names(model.options);
+      const nn::StateDict wanted = nn::named_state(model, names);
+      const nn::StateDict written = io::load_safetensors(weights).tensors;
+      const std::string family = shared ? "albert." : "bert.";
+      for (const bool prefixed : {false, true}) {
+        INFO(family << pooler << prefixed);
+        nn::StateDict renamed;
+        for (const auto& [name, tensor] : written) {
+          const std::string bare = name.starts_with(family) ? name.substr(family.size()) : name;
+          renamed[prefixed ? family + bare : bare] = tensor;
+        }
+        io::save_safetensors(weights, renamed);
+        const nn::BERT loaded = io::load_bert(directory);
+        CHECK(loaded.options.pooler == pooler);
+        CHECK_FALSE(loaded.training());
+        check_same(nn::named_state(loaded, names), wanted);
+      }
+    }
+}
+
+TEST_CASE("heads on a BERT are written under their architecture's name, and read back") {
+  const Folder folder;
+  for (const bool shared : {false, true}) {
+    const std::string family = shared ? "Albert" : "Bert", directory = folder / family;
+    const nn::MaskedLM words(bert(shared, false));
+    io::save_pretrained(directory, words);
+    CHECK(architecture_in(directory) == "[\"" + family + "ForMaskedLM\"]");
+    const nn::Names names = nn::masked_lm_names(words.bert.options);
+    check_same(nn::named_state(io::load_masked_lm(directory), names),
+               nn::named_state(words, names));
+    for (const std::int64_t classes : {1, 3}) {
+      const nn::TextClassifier model(bert(shared, false), classes);
+      io::save_pretrained(directory, model);
+      CHECK(architecture_in(directory) == "[\"" + family + "ForSequenceClassification\"]");
+      const nlohmann::json config =
+          nlohmann::json::parse(io::read_text(directory + "/config.json"));
+      CHECK(config["id2label"].size() == static_cast<std::size_t>(classes));
+      const nn::TextClassifier loaded = io::load_text_classifier(directory);
+      CHECK(loaded.head.weight.size(0) == classes);
+      CHECK_FALSE(loaded.bert.options.pooler);
+      const nn::Names its = nn::text_classifier_names(model.bert.options);
+      check_same(nn::named_state(loaded, its), nn::named_state(model, its));
+    }
+  }
+}
+
+TEST_CASE("a model of one class has one, and a file without the classifier's weight is refused") {
+  const Folder folder;
+  const std::string texts = folder / "t", images = folder / "i";
+  io::save_pretrained(texts, nn::TextClassifier(bert(false, false), 1));
+  const nn::VisionTransformerOptions o{
+      .size = 4, .patch = 2, .classes = 1, .layers = 1, .heads = 2, .width = 4};
+  io::save_pretrained(images, nn::VisionTransformer(o));
+  CHECK(io::load_text_classifier(texts).head.weight.size(0) == 1);
+  CHECK(io::load_vision_transformer(images).options.classes == 1);
+  for (const bool scalar : {false, true})
+    for (const std::string& directory : {texts, images}) {
+      const std::string weights = directory + "/model.safetensors";
+      nn::StateDict tensors = io::load_safetensors(weights).tensors;
+      tensors.erase("classifier.weight");
+      if (scalar) tensors["classifier.weight"] = ones({});
+      io::save_safetensors(weights, tensors);
+      const auto load = [&] {
+        if (directory == texts)
+          io::load_text_classifier(directory);
+        else
+          io::load_vision_transformer(directory);
+      };
+      CHECK(refusal(load) == directory + ": the tensor \"classifier.weight\" is missing");
+    }
 }
 
 }  // namespace gradus::testing

@@ -1,18 +1,27 @@
 // Decoding: what each limit leaves, greedy, batches, beams against all texts there are.
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "gradus/base/memory.h"
+#include "gradus/base/random.h"
 #include "gradus/engine/grad_mode.h"
+#include "gradus/models/bert.h"
 #include "gradus/models/decode.h"
+#include "gradus/models/gpt.h"
+#include "gradus/models/translator.h"
+#include "gradus/models/vit.h"
 #include "gradus/nn/init.h"
+#include "gradus/ops/activation.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
+#include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/refusal.h"
@@ -199,3 +208,396 @@ TEST_CASE("what decoding refuses") {
 }
 
 }  // namespace gradus::testing
+
+namespace gradus::testing::limits {
+namespace {
+
+using nn::Tokens;
+
+/// Gives logits by the number of the call, the same to each sequence, and counts.
+struct MadeUp final : nn::DecoderState {
+  std::function<std::vector<double>(int call)> logits;
+  int calls = 0, empty = 0;
+  explicit MadeUp(std::function<std::vector<double>(int call)> f) : logits(std::move(f)) {}
+  Tensor next(const std::vector<Tokens>& tokens) override {
+    const std::vector<double> row = logits(calls++);
+    if (tokens.empty()) ++empty;
+    const Tensor one = tensor(row, {1, std::ssize(row)});
+    return expand(one, {std::max<std::int64_t>(1, std::ssize(tokens)), std::ssize(row)});
+  }
+  void select(const std::vector<std::int64_t>&) override {}
+};
+
+/// Token n at call n.
+MadeUp counting() {
+  return MadeUp([](int call) {
+    std::vector<double> row(8, -9);
+    row[static_cast<std::size_t>(call)] = 9;
+    return row;
+  });
+}
+
+nn::GPTOptions tiny(std::int64_t vocab, nn::HeadPosition position, std::int64_t window = 0) {
+  return {.vocab = vocab,
+          .context = 4,
+          .layers = 1,
+          .heads = 1,
+          .width = 4,
+          .position = position,
+          .window = window};
+}
+
+}  // namespace
+
+TEST_CASE("nothing is asked once all sequences have ended") {
+  MadeUp model = counting();
+  const RandomStream random{1, 0, 0};
+  const nn::GenerateOptions options{.tokens = 6, .end = 2, .sampling = {.temperature = 0}};
+  const auto added = nn::generate(model, {{5}, {6}}, options, random,
+                                  [](std::int64_t, std::int64_t) { return true; });
+  CHECK(added == std::vector<Tokens>{{0, 1, 2}, {0, 1, 2}});
+  CHECK(model.calls == 3);
+}
+
+TEST_CASE("a beam whose texts have all ended asks no more") {
+  MadeUp model([](int) { return std::vector<double>{0}; });  // the end is all that there is
+  const auto found = nn::beam_search(model, {0}, {.beams = 2, .tokens = 5, .end = 0});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].tokens == Tokens{0});
+  CHECK(model.calls == 1);
+  CHECK(model.empty == 0);
+}
+
+TEST_CASE("beams are the best of all, cut to as many as were asked for") {
+  for (const std::int64_t beams : {1, 2, 3, 5}) {
+    MadeUp model([](int) {
+      return std::vector<double>{std::log(0.5), std::log(0.25), std::log(0.125), std::log(0.125)};
+    });
+    const auto found =
+        nn::beam_search(model, {0}, {.beams = beams, .tokens = 2, .length_penalty = 0});
+    REQUIRE(std::ssize(found) == beams);
+    CHECK(found[0].tokens == Tokens{0, 0});
+    CHECK(found[0].score == Approx(std::log(0.25)));
+    for (std::size_t i = 1; i < found.size(); ++i) CHECK(found[i - 1].score >= found[i].score);
+  }
+}
+
+TEST_CASE("a model of one token is decoded, in a batch of unequal lengths") {
+  const nn::GPT model(tiny(1, nn::HeadPosition::none));
+  nn::GPTDecoderState state(model);
+  CHECK(state.next({{0, 0}, {0}}).shape() == Shape{2, 1});
+  CHECK(state.next({{0, 0}, {0}}).shape() == Shape{2, 1});
+  CHECK(state.next({{0}, {0}}).shape() == Shape{2, 1});  // begins anew
+}
+
+TEST_CASE("several tokens that do not fit behind the others begin anew") {
+  const nn::GPT model(tiny(7, nn::HeadPosition::none));
+  nn::GPTDecoderState state(model), fresh(model);
+  state.next({{1, 2}});
+  const Tensor got = state.next({{3, 4, 5}}), wanted = fresh.next({{2, 3, 4, 5}});
+  for (std::size_t i = 0; i < 7; ++i)
+    CHECK(got.to_vector<float>()[i] == Approx(wanted.to_vector<float>()[i]).epsilon(1e-5));
+}
+
+TEST_CASE("a window of one token slides past the context") {
+  const nn::GPT model(tiny(7, nn::HeadPosition::rotary, 1));
+  nn::GPTDecoderState state(model);
+  for (std::int64_t i = 0; i < 9; ++i) {
+    nn::GPTDecoderState fresh(model);
+    const Tensor got = state.next({{i % 7}}), wanted = fresh.next({{i % 7}});
+    for (std::size_t k = 0; k < 7; ++k)
+      CHECK(got.to_vector<float>()[k] == Approx(wanted.to_vector<float>()[k]).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("only learned positions have a table") {
+  CHECK(nn::GPT(tiny(3, nn::HeadPosition::none)).position.weight.defined());
+  CHECK_FALSE(nn::GPT(tiny(3, nn::HeadPosition::rotary)).position.weight.defined());
+}
+
+TEST_CASE("a patch may be one pixel") {
+  const Tensor images = reshape(arange(0, 12), {1, 2, 2, 3}).to(Dtype::f32);
+  const Tensor patches = nn::patches_of(images, 1);
+  CHECK(patches.shape() == Shape{1, 6, 2});
+  CHECK(patches.to_vector<float>() == std::vector<float>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11});
+}
+
+TEST_CASE("a token whose number is the rate itself is not masked") {
+  const RandomStream random{5, 0, 0};
+  const auto masked = nn::mask_tokens(
+      tensor(Tokens{9}), {.vocab = 20, .mask_id = 1, .first_id = 2, .rate = random.uniform(0)},
+      random);
+  CHECK(masked.targets.to_vector<std::int64_t>() == Tokens{-1});
+}
+
+TEST_CASE("limits on sampling: each least likely token that they leave is drawn") {
+  const Tensor logits = tensor({std::log(8.0), std::log(4.0), std::log(2.0), 0.0}, Dtype::f64);
+  const auto last = [&](const nn::SamplingOptions& options, const Tokens& seen = {}) {
+    return nn::sample_token(logits, options, 0.999999, seen);
+  };
+  CHECK(last({}) == 3);
+  CHECK(last({.temperature = 1, .min_p = 0.2}) == 2);
+  CHECK(last({.temperature = 1, .min_p = 0.3}) == 1);
+  CHECK(last({.temperature = 1, .min_p = 0.6}) == 0);
+  CHECK(last({.temperature = 1, .min_p = 1}) == 0);
+  CHECK(last({.temperature = 2, .min_p = 0.4}) == 2);  // weights 1, 0.71, 0.5, 0.35
+  CHECK(last({.repetition_penalty = 1}, {99}) == 3);   // without a penalty nothing is looked at
+  CHECK_THROWS_AS(last({.repetition_penalty = 2}, {99}), IndexError);
+  CHECK(last({.temperature = 0, .repetition_penalty = 4}, {0}) == 1);
+}
+
+}  // namespace gradus::testing::limits
+
+namespace gradus::testing::states {
+namespace {
+
+using nn::Tokens;
+
+std::string list(const std::vector<std::int64_t>& all) {
+  std::string text = "[";
+  for (const std::int64_t each : all) text += str_cat(" ", each);
+  return text + " ]";
+}
+
+/// A model of four tokens that tells what it is asked. Token 3 ends a text: it becomes likelier
+/// with each step, or it is the likeliest at once.
+class Told final : public nn::DecoderState {
+ public:
+  explicit Told(double ends) : ends_(ends) {}
+  Tensor next(const std::vector<Tokens>& tokens) override {
+    text += "next";
+    for (const Tokens& each : tokens) text += " " + list(each);
+    text += "\n";
+    ++steps_;
+    std::vector<double> logits;
+    for (const Tokens& each : tokens) {
+      const double last = static_cast<double>(each.back());
+      for (const double x : {1.0, 0.5 + 0.25 * last, -0.5 * last, ends_ + steps_})
+        logits.push_back(x);
+    }
+    return tensor(logits, {std::ssize(tokens), 4});
+  }
+  void select(const std::vector<std::int64_t>& sequences) override {
+    text += "select " + list(sequences) + "\n";
+  }
+  std::string text;
+
+ private:
+  double ends_, steps_ = 0;
+};
+
+std::string search(double ends, const nn::BeamOptions& options) {
+  Told model(ends);
+  const std::vector<nn::Beam> found = nn::beam_search(model, {1, 2}, options);
+  for (const nn::Beam& each : found)
+    model.text += str_cat("found ", list(each.tokens), " ", std::setprecision(6), each.score, "\n");
+  return model.text;
+}
+
+std::string generated(double ends, std::int64_t tokens, std::int64_t told) {
+  Told model(ends);
+  std::int64_t calls = 0;
+  const std::vector<Tokens> added = nn::generate(
+      model, {{1}, {2, 0}}, {.tokens = tokens, .end = 3, .sampling = {.temperature = 0}}, {7, 0, 0},
+      [&](std::int64_t sequence, std::int64_t token) {
+        model.text += str_cat("text ", sequence, " gets ", token, "\n");
+        return ++calls < told;
+      });
+  for (const Tokens& each : added) model.text += "added " + list(each) + "\n";
+  return model.text;
+}
+
+}  // namespace
+
+/// It knows one token, which ends a text; nothing can be left to go on with.
+struct Ends final : nn::DecoderState {
+  Tensor next(const std::vector<Tokens>& tokens) override { return zeros({std::ssize(tokens), 1}); }
+  void select(const std::vector<std::int64_t>& sequences) override {
+    CHECK_FALSE(sequences.empty());
+  }
+};
+
+TEST_CASE("a search whose texts have all ended asks for nothing more") {
+  Ends model;
+  const std::vector<nn::Beam> found = nn::beam_search(model, {0}, {.beams = 3, .end = 0});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].tokens == Tokens{0});
+  CHECK(found[0].score == 0);
+}
+
+TEST_CASE("a state whose heads see positions keeps a window for ever, and no more") {
+  const NoGrad off;
+  for (const nn::HeadPosition position : {nn::HeadPosition::rotary, nn::HeadPosition::alibi}) {
+    nn::GPTOptions options = tiny();
+    options.position = position, options.window = 3, options.context = 4;
+    nn::GPT model(options);
+    enlarge(model);
+    options.context = 40;
+    nn::GPT whole(options);  // reads the whole text each time
+    whole.to(Dtype::f64);
+    whole.load_state_dict(model.state_dict());
+    whole.eval();
+    nn::GPTDecoderState state(model);
+    const Tensor ids = ids_of(1, 12);
+    const auto tokens = ids.to_vector<std::int64_t>();
+    for (std::int64_t n = 0; n < 12; ++n) {
+      const Tensor got = state.next({{tokens[std::size_t(n)]}});
+      check_equal(got, select(whole(slice(ids, 1, 0, n + 1)), 1, n));
+    }
+  }
+}
+
+TEST_CASE("a state whose heads see positions without a window begins anew after its context") {
+  const NoGrad off;
+  nn::GPTOptions options = tiny();
+  options.position = nn::HeadPosition::rotary, options.context = 4;
+  nn::GPT model(options);
+  enlarge(model);
+  nn::GPTDecoderState state(model);
+  const Tensor ids = ids_of(1, 6);
+  const auto tokens = ids.to_vector<std::int64_t>();
+  for (std::int64_t n = 0; n < 6; ++n) {
+    const Tensor got = state.next({{tokens[std::size_t(n)]}});
+    const Tensor seen = slice(ids, 1, std::max<std::int64_t>(0, n - 3), n + 1);
+    check_equal(got, select(model(seen), 1, -1));
+  }
+}
+
+TEST_CASE("tokens are masked by three numbers of a stream each, in the largest vocabulary too") {
+  constexpr std::int64_t kVocab = (std::int64_t{1} << 24) + 9, kFirst = 8, kMask = 3;
+  Ids given;
+  for (std::int64_t i = 0; i < 2000; ++i) given.push_back(i % 50 == 7 ? i % kFirst : 8 + i);
+  const RandomStream random{6, 3, 0};
+  const nn::MaskedTokens out =
+      nn::mask_tokens(tensor(given, {20, 100}),
+                      {.vocab = kVocab, .mask_id = kMask, .first_id = kFirst, .rate = 0.4}, random);
+  Ids ids, targets;
+  for (std::int64_t i = 0; i < 2000; ++i) {
+    const std::int64_t old = given[std::size_t(i)];
+    const bool chosen = old >= kFirst && random.uniform(3 * i) < 0.4;
+    const double fate = random.uniform(3 * i + 1);
+    const auto drawn =
+        static_cast<std::int64_t>(random.uniform(3 * i + 2) * double(kVocab - kFirst));
+    targets.push_back(chosen ? old : -1);
+    ids.push_back(!chosen || fate >= 0.9 ? old : fate < 0.8 ? kMask : kFirst + drawn);
+  }
+  REQUIRE(targets[0] != -1);  // the first token is one of those
+  CHECK(out.ids.to_vector<std::int64_t>() == ids);
+  CHECK(out.targets.to_vector<std::int64_t>() == targets);
+  CHECK(out.targets.shape() == Shape{20, 100});
+}
+
+TEST_CASE("a pooled text is tanh of a linear map of its first vector") {
+  const NoGrad off;
+  nn::BERT bert({.vocab = 13, .context = 4, .width = 6, .pooler = true});
+  enlarge(bert);
+  const Tensor x = bert(ids_of(2, 4));
+  check_equal(bert.pool(x), tanh(bert.pooler(select(x, 1, 0))));
+}
+
+TEST_CASE("a shared embedding is the target's") {
+  nn::TranslatorOptions options{
+      .source_vocab = 5, .target_vocab = 5, .context = 3, .heads = 1, .width = 4};
+  seed(8);
+  const nn::Translator apart(options);
+  options.shared = true;
+  seed(8);
+  const nn::Translator shared(options);
+  CHECK(numbers(shared.source_token.weight) == numbers(apart.target_token.weight));
+  CHECK(numbers(shared.target_token.weight) == numbers(apart.target_token.weight));
+}
+
+}  // namespace gradus::testing::states
+
+namespace gradus {
+namespace {
+
+using testing::check_equal;
+using testing::enlarge;
+using testing::Ids;
+using testing::ids_of;
+using testing::tiny;
+
+nn::GPT tiny_gpt(nn::GPTOptions options = tiny()) {
+  nn::GPT gpt(options);
+  enlarge(gpt);
+  return gpt;
+}
+
+}  // namespace
+
+TEST_CASE("a GPT that refuses tokens leaves its cache as it was") {
+  const NoGrad off;
+  const nn::GPT gpt = tiny_gpt();
+  nn::KVCache cache({.capacity = 40}), untouched({.capacity = 40});
+  for (nn::KVCache* each : {&cache, &untouched}) static_cast<void>(gpt(ids_of(1, 3), each));
+  CHECK_THROWS_AS(gpt(ids_of(1, 22), &cache), ShapeError);  // 25 tokens, the context is 24
+  CHECK(cache.size() == 3);
+  CHECK_THROWS_AS(gpt(full({1, 1}, 99, Dtype::i64), &cache), IndexError);
+  CHECK_THROWS_AS(gpt(ids_of(2, 1), &cache), ShapeError);  // another batch
+  CHECK(cache.length() == 3);
+  check_equal(gpt(ids_of(1, 2, 5), &cache), gpt(ids_of(1, 2, 5), &untouched));
+}
+
+TEST_CASE("padding does not count against the context of a GPT") {
+  const NoGrad off;
+  const nn::GPT gpt = tiny_gpt();
+  nn::KVCache cache({.capacity = 60});
+  static_cast<void>(gpt(ids_of(2, 20), &cache, Ids{20, 4}));
+  static_cast<void>(gpt(ids_of(2, 20), &cache, Ids{4, 20}));
+  CHECK(cache.length() == 24);
+  CHECK_THROWS_AS(gpt(ids_of(2, 1), &cache, Ids{0, 1}), ShapeError);
+}
+
+TEST_CASE("a GPT's state is as before a call that throws") {
+  nn::GPTOptions rotary = tiny();
+  rotary.position = nn::HeadPosition::rotary;
+  rotary.window = 4;
+  for (const nn::GPTOptions& options : {tiny(), rotary}) {
+    const nn::GPT gpt = tiny_gpt(options);
+    nn::GPTDecoderState state(gpt), untouched(gpt);
+    CHECK_THROWS_AS(state.next({{99}, {1}}), IndexError);
+    for (nn::GPTDecoderState* each : {&state, &untouched})
+      static_cast<void>(each->next({{1, 2, 3}, {4}}));
+    CHECK_THROWS_AS(state.next({{5}, {99}}), IndexError);
+    check_equal(state.next({{5}, {6}}), untouched.next({{5}, {6}}));
+    CHECK_THROWS_AS(state.next({{99}, {99}}), IndexError);
+    for (nn::GPTDecoderState* each : {&state, &untouched}) each->select({1, 0});
+    check_equal(state.next({{7}, {8}}), untouched.next({{7}, {8}}));
+  }
+}
+
+TEST_CASE("a GPT's state survives a step for which there is no memory") {
+  const nn::GPT gpt = tiny_gpt();
+  nn::GPTDecoderState state(gpt), untouched(gpt);
+  for (nn::GPTDecoderState* each : {&state, &untouched}) static_cast<void>(each->next({{1, 2, 3}}));
+  int failures = 0;
+  for (std::int64_t room = 0; room < 100000; room += 1000) {
+    memory::set_limit(memory::usage().live_bytes + room);
+    try {
+      static_cast<void>(state.next({{5}}));
+      memory::set_limit(0);
+      break;
+    } catch (const MemoryError&) {
+      ++failures;
+    }
+    memory::set_limit(0);
+  }
+  CHECK(failures > 1);
+  static_cast<void>(untouched.next({{5}}));
+  check_equal(state.next({{6}}), untouched.next({{6}}));
+}
+
+TEST_CASE("a translator's state is as before a call with an unknown token") {
+  nn::Translator model(
+      {.source_vocab = 13, .target_vocab = 13, .context = 8, .heads = 2, .width = 16});
+  enlarge(model);
+  const Tensor source = ids_of(1, 4);
+  nn::TranslatorDecoderState state(model, source, {}), untouched(model, source, {});
+  for (nn::TranslatorDecoderState* each : {&state, &untouched})
+    static_cast<void>(each->next({{1, 2}}));
+  CHECK_THROWS_AS(state.next({{13}}), IndexError);
+  check_equal(state.next({{3}}), untouched.next({{3}}));
+}
+
+}  // namespace gradus

@@ -1,4 +1,6 @@
 // What modules promise: every fault that a user's module may have is found, and says so.
+#include <cmath>
+#include <map>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -6,23 +8,38 @@
 
 #include "gradus/base/memory.h"
 #include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
 #include "gradus/models/gpt.h"
+#include "gradus/nn/attention.h"
+#include "gradus/nn/attention_record.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/dropout.h"
 #include "gradus/nn/linear.h"
+#include "gradus/nn/linear_attention.h"
+#include "gradus/nn/lora.h"
 #include "gradus/nn/module_list.h"
 #include "gradus/nn/norm.h"
+#include "gradus/nn/packing.h"
 #include "gradus/nn/position.h"
 #include "gradus/nn/residual.h"
+#include "gradus/nn/scoring.h"
 #include "gradus/nn/sequential.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/linear.h"
+#include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/nn/user_modules.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
+
+/// A module outside of any namespace.
+struct GradusTestsPlain : gradus::nn::Layer<GradusTestsPlain> {
+  gradus::nn::Members members() override { return {}; }
+  gradus::Tensor forward(const gradus::Tensor& x) const { return x; }
+};
 
 namespace gradus::testing {
 namespace {
@@ -229,6 +246,385 @@ TEST_CASE("a summary has what is in each of a list below it") {
         "  layers.1: Linear\n"
         "    weight [2, 1]\n"
         "    bias [2]\n");
+}
+
+TEST_CASE("one tensor under two names is an error until it is said to be meant") {
+  Shared shared;
+  shared.b.weight = shared.a.weight;
+  const std::string message = message_of<GraphError>([&] { shared.parameters(); });
+  CHECK(has(message, "a.weight"));
+  CHECK(has(message, "b.weight"));
+  CHECK(has(message, "clone()"));
+  CHECK(has(message, "tie("));
+  CHECK_THROWS_AS(shared(three_rows()), GraphError);
+  CHECK_THROWS_AS(shared.clone(), GraphError);
+
+  nn::tie(shared.b.weight, shared.a.weight);
+  CHECK(shared.parameters().size() == 3);
+  CHECK(shared.parameters()[0].name == "a.weight");
+  CHECK(shared.parameter_count() == 4 + 2 + 2);
+  sum(shared(three_rows())).backward();
+  CHECK(shared.b.weight.grad().defined());
+}
+
+TEST_CASE("a tie outlives to() and clone()") {
+  Shared shared;
+  nn::tie(shared.b.weight, shared.a.weight);
+  shared.to(Dtype::f64);
+  CHECK(shared.parameters().size() == 3);
+  CHECK(shared.a.weight.node() == shared.b.weight.node());
+  CHECK(shared.a.weight.dtype() == Dtype::f64);
+  const Shared copy = shared.clone();
+  CHECK(copy.parameters().size() == 3);
+  CHECK(copy.a.weight.node() == copy.b.weight.node());
+  CHECK(copy.a.weight.node() != shared.a.weight.node());
+}
+
+TEST_CASE("only parameters are tied, of one shape") {
+  Tensor alias, original = nn::parameter(ones({2, 3})), other = nn::parameter(ones({3, 2}));
+  CHECK_REFUSES(ShapeError, nn::tie(other, original), "[3, 2]");
+  CHECK_THROWS_AS(nn::tie(alias, Tensor()), GraphError);
+  CHECK_THROWS_AS(nn::tie(alias, ones({2, 3})), GraphError);
+  CHECK_THROWS_AS(nn::tie(alias, original * 2.0), GraphError);
+  nn::tie(alias, original);
+  CHECK(alias.node() == original.node());
+}
+
+TEST_CASE("a clone shares nothing, and is alike in everything") {
+  Tiny tiny;
+  tiny.to(Dtype::f64);
+  tiny.up.freeze();
+  tiny.down.eval();
+  tiny.seen.fill_(3);
+  const Tiny copy = tiny.clone();
+  const std::vector<nn::NamedTensor> a = tiny.named_tensors(), b = copy.named_tensors();
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    CHECK(a[i].name == b[i].name);
+    CHECK(a[i].tensor.to_vector<double>() == b[i].tensor.to_vector<double>());  // f64, as it was
+    CHECK(a[i].tensor.storage() != b[i].tensor.storage());
+    CHECK((!a[i].tensor.node() || a[i].tensor.node() != b[i].tensor.node()));
+    CHECK(a[i].tensor.requires_grad() == b[i].tensor.requires_grad());
+  }
+  CHECK(!copy.down.training());
+  CHECK(copy.up.training());
+  const Tensor x = ones({3, 2}, Dtype::f64);
+  CHECK(tiny(x).to_vector<double>() == copy(x).to_vector<double>());
+}
+
+TEST_CASE("a clone whose same_architecture() has other members is refused") {
+  struct Other : nn::Layer<Other> {
+    explicit Other(bool deep) : extra(deep) {}
+    bool extra;
+    Linear a{2, 2}, b{2, 2};
+    Members members() override { return extra ? Members{{"a", a}, {"b", b}} : Members{{"a", a}}; }
+    Tensor forward(const Tensor& x) const { return a(x); }
+    Other same_architecture() const { return Other(false); }
+  };
+  CHECK_REFUSES(GraphError, Other(true).clone(), "Other");
+}
+
+TEST_CASE("loading lists everything that does not fit, at once") {
+  Tiny tiny;
+  const std::vector<float> before = tiny.up.bias.to_vector<float>();
+  std::map<std::string, Tensor> file;
+  file["up.weight"] = ones({3, 2});
+  file["up.bias"] = ones({4});
+  file["down.weight"] = ones({3, 2});
+  file["gain"] = ones({2});
+  file["old.weight"] = ones({7, 7});
+  const std::string message = message_of<ShapeError>([&] { tiny.load_state_dict(file); });
+  CHECK(has(message, "Tiny"));
+  CHECK(has(message, "missing     down.bias [2]"));
+  CHECK(has(message, "missing     seen [1]"));
+  CHECK(has(message, "misshapen   up.bias: the model has [3], given is [4]"));
+  CHECK(has(message, "misshapen   down.weight: the model has [2, 3], given is [3, 2]"));
+  CHECK(has(message, "unexpected  old.weight [7, 7]"));
+  CHECK(tiny.up.bias.to_vector<float>() == before);  // nothing was written
+
+  const std::string loose = message_of<ShapeError>([&] { tiny.load_state_dict(file, false); });
+  CHECK(has(loose, "up.bias"));
+  CHECK(!has(loose, "missing"));
+  CHECK(!has(loose, "unexpected"));
+  file["up.bias"] = ones({3}), file["down.weight"] = ones({2, 3});
+  tiny.load_state_dict(file, false);
+  CHECK(tiny.up.bias.to_vector<float>() == std::vector<float>{1, 1, 1});
+}
+
+TEST_CASE("loading writes in place and converts") {
+  Tiny tiny, other;
+  const Tensor handle = tiny.up.weight;
+  std::map<std::string, Tensor> file;
+  for (const nn::NamedTensor& each : other.named_tensors())
+    file[each.name] = each.tensor.to(Dtype::f64);
+  tiny.load_state_dict(file);
+  CHECK(handle.node() == tiny.up.weight.node());
+  CHECK(handle.to_vector<float>() == other.up.weight.to_vector<float>());
+  CHECK(tiny.up.weight.dtype() == Dtype::f32);
+  CHECK(tiny.up.weight.requires_grad());
+}
+
+TEST_CASE("a tied tensor that is given under both names must be the same") {
+  Shared shared;
+  nn::tie(shared.b.weight, shared.a.weight);
+  nn::StateDict file = shared.state_dict();
+  for (auto& [name, tensor] : file) tensor = tensor.clone();
+  file["a.weight"].fill_(std::nan(""));
+  file["b.weight"] = file["a.weight"].to(Dtype::f64);
+  shared.load_state_dict(file);
+  file["b.weight"] = ones({2, 2});
+  const std::string differ = message_of<ShapeError>([&] { shared.load_state_dict(file); });
+  CHECK(has(differ, "tied        a.weight and b.weight are one tensor in the model, and differ"));
+  file["b.weight"] = ones({4});
+  CHECK(
+      has(message_of<ShapeError>([&] { shared.load_state_dict(file); }), "a.weight and b.weight"));
+  file["a.weight"] = ones({2, 2}), file["b.weight"] = ones({2, 2});
+  shared.load_state_dict(file);
+  CHECK(shared.b.weight.to_vector<float>() == std::vector<float>{1, 1, 1, 1});
+}
+
+TEST_CASE("to() makes new leaves and marks the ones it replaced") {
+  Tiny tiny;
+  tiny.down.freeze();
+  const Tensor before = tiny.up.weight, gain = tiny.gain;
+  tiny.to(Dtype::f32);  // already so: nothing changes
+  CHECK(tiny.up.weight.node() == before.node());
+  tiny.to(Dtype::f64);
+  CHECK(tiny.up.weight.node() != before.node());
+  CHECK(before.node()->extra().replaced);
+  CHECK(gain.node()->extra().replaced);
+  CHECK(!tiny.up.weight.node()->extra().replaced);
+  CHECK(tiny.up.weight.dtype() == Dtype::f64);
+  CHECK(tiny.seen.dtype() == Dtype::f64);
+  CHECK(tiny.up.weight.requires_grad());
+  CHECK(!tiny.down.weight.requires_grad());
+  CHECK(tiny(ones({1, 2}, Dtype::f64)).dtype() == Dtype::f64);
+  tiny.seen = zeros({1}, Dtype::i64);  // a count stays one
+  tiny.to(Dtype::f32);
+  CHECK(tiny.seen.dtype() == Dtype::i64);
+}
+
+namespace {
+
+/// One tensor by two names.
+struct Twice : nn::Layer<Twice> {
+  Tensor first, second;
+  explicit Twice(bool tied = true) {
+    first = nn::parameter(tensor({{1, 2, 3}, {4, 5, 6}}, Dtype::f64));
+    second = first;
+    if (tied) nn::tie(second, first);
+  }
+  Members members() override { return {{"first", first}, {"second", second}}; }
+  Tensor forward(const Tensor& x) const { return x * first; }
+  Twice same_architecture() const { return Twice(); }
+};
+
+struct Listed : nn::Layer<Listed> {
+  Tensor x;
+  nn::Members members() override { return {{"x", x}}; }
+  Tensor forward(const Tensor& input) const { return input; }
+};
+
+/// What its copy lists by the same name is of another kind.
+struct Swapped : nn::Layer<Swapped> {
+  enum Kind { parameter, buffer, layers };
+  Kind kind, copied;
+  Tensor x = ones({1});
+  std::vector<Linear> none;
+  Swapped(Kind own, Kind copys) : kind(own), copied(copys) {
+    if (kind == parameter) x.requires_grad_();
+  }
+  nn::Members members() override {
+    if (kind == layers) return {{"x", none}};
+    if (kind == buffer) return {{"x", nn::buffer(x)}};
+    return {{"x", x}};
+  }
+  Tensor forward(const Tensor& input) const { return input; }
+  Swapped same_architecture() const { return {copied, copied}; }
+};
+
+/// A layer that uses what its parent lists.
+struct Guest : nn::Layer<Guest> {
+  Tensor borrowed;
+  nn::Members members() override { return {}; }
+  Tensor forward(const Tensor& x) const { return x * borrowed; }
+};
+struct Host : nn::Layer<Host> {
+  Tensor own = nn::parameter(ones({2}));
+  Guest guest;
+  Host() { guest.borrowed = own; }
+  nn::Members members() override { return {{"own", own}, {"guest", guest}}; }
+  Tensor forward(const Tensor& x) const { return guest(x); }
+};
+
+std::vector<std::string> names_of(const std::vector<nn::NamedTensor>& all) {
+  std::vector<std::string> names;
+  for (const nn::NamedTensor& each : all) names.push_back(each.name);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("what is given by both names of one tensor must be the same, to its last number") {
+  const Tensor good = tensor({{1, 2, 3}, {4, 5, 7}}, Dtype::f64);
+  const Tensor turned = transpose(transpose(good, 0, 1).clone(), 0, 1);  // the same numbers
+  const Tensor last = tensor({{1, 2, 3}, {4, 5, 8}}, Dtype::f64);
+  const auto loads = [](const nn::StateDict& given, bool strict = true) {
+    Twice net;
+    return outcome([&] {
+      net.load_state_dict(given, strict);
+      return str_cat(net.second.to(Dtype::f64).to_vector<double>()[5]);
+    });
+  };
+  CHECK(loads({{"first", good}}) == "7");
+  CHECK(loads({{"first", good}, {"second", good}}) == "7");
+  CHECK(loads({{"first", good}, {"second", turned}}) == "7");
+  CHECK(loads({{"first", turned}, {"second", good}}) == "7");
+  CHECK(loads({}, false) == "6");
+  const std::string differ = "first and second are one tensor in the model, and differ";
+  for (const Tensor& other : {last, reshape(good, {3, 2})})
+    CHECK(loads({{"first", good}, {"second", other}}).find(differ) != std::string::npos);
+  Twice from, to;
+  to.load_state_dict(from.state_dict());
+}
+
+TEST_CASE("only leaves are parameters, and originals of ties") {
+  Listed net;
+  net.x = nn::parameter(ones({2})) * 2;
+  CHECK_THROWS_AS(net.parameters(), GraphError);
+  Tensor alias;
+  CHECK_THROWS_AS(nn::tie(alias, Tensor()), GraphError);
+  CHECK_THROWS_AS(nn::tie(alias, net.x), GraphError);
+  CHECK_THROWS_AS(nn::tie(alias, ones({2})), GraphError);
+}
+
+TEST_CASE("a copy is refused of one tensor by two names, and by another kind of member") {
+  CHECK_THROWS_AS(Twice(false).clone(), GraphError);
+  CHECK(Twice().clone().first.to(Dtype::f64).to_vector<double>()[5] == 6);
+  for (const auto own : {Swapped::parameter, Swapped::buffer, Swapped::layers})
+    for (const auto other : {Swapped::parameter, Swapped::buffer, Swapped::layers}) {
+      CAPTURE(own, other);
+      const std::string said = outcome([&] { return Swapped(own, other).clone().type_name(); });
+      CHECK(said == (own == other ? "Swapped"
+                                  : "gradus::GraphError: clone: same_architecture() of Swapped "
+                                    "gives a module with other members"));
+    }
+}
+
+TEST_CASE("a layer may use what its parent lists") {
+  const Host host;
+  CHECK(host(ones({2})).to_vector<float>() == std::vector<float>{1, 1});
+}
+
+TEST_CASE("names of modules below, and of types outside of namespaces") {
+  struct Stack : nn::Layer<Stack> {
+    std::vector<Linear> layers;
+    nn::Members members() override { return {{"layers", layers}}; }
+    Tensor forward(const Tensor& x) const { return x; }
+  } stack;
+  stack.layers.emplace_back(1, 1);
+  stack.layers.emplace_back(1, 1);
+  Names names;
+  for (const auto& [name, module] : stack.named_modules()) names.push_back(name);
+  CHECK(names == Names{"", "layers.0", "layers.1"});
+  CHECK(GradusTestsPlain().type_name() == "GradusTestsPlain");
+}
+
+TEST_CASE("a tensor as another dtype, by a module's name too") {
+  const Tensor x = Linear::to(ones({2}), Dtype::f64);
+  CHECK(x.dtype() == Dtype::f64);
+}
+
+TEST_CASE("adapters of one layer merge beside layers that have none, and their scale is a buffer") {
+  Shared net;
+  nn::add_adapters(net, "a", {.rank = 1});
+  CHECK(names_of(net.buffers()) == Names{"a.lora_scale"});
+  CHECK(names_of(net.parameters()) ==
+        Names{"a.weight", "a.bias", "a.lora_a", "a.lora_b", "b.weight", "b.bias"});
+  nn::merge_adapters(net);
+  CHECK(net.buffers().empty());
+  CHECK(net.parameters().size() == 4);
+}
+
+TEST_CASE("buffers of layers are no parameters") {
+  nn::BatchNorm1d norm(3);
+  CHECK(names_of(norm.buffers()) == Names{"running_mean", "running_var"});
+  CHECK(names_of(norm.parameters()) == Names{"weight", "bias"});
+  CHECK(norm.same_architecture().running_mean.numel() == 3);
+  nn::BatchNorm1d plain(3, {.affine = false});
+  CHECK(plain.parameters().empty());
+}
+
+TEST_CASE("norms take one vector, and have no weight where none is wanted") {
+  nn::RMSNorm plain(3, {.affine = false}), scaled(3);
+  CHECK(plain.parameters().empty());
+  CHECK(scaled.parameters().size() == 1);
+  const Tensor one = tensor({1.0F, -2.0F, 2.0F});
+  CHECK(plain(one).shape() == Shape{3});
+  CHECK(nn::LayerNorm(3)(one).shape() == Shape{3});
+  CHECK_THROWS_AS(plain(ones({})), ShapeError);
+}
+
+TEST_CASE("packing takes the weights that are there, and gives their memory back") {
+  struct Half : nn::Layer<Half> {
+    Linear there{32, 2}, missing;
+    nn::Members members() override { return {{"there", there}, {"missing", missing}}; }
+    Tensor forward(const Tensor& x) const { return there(x); }
+  } net;
+  nn::pack(net, Precision::f32);
+  CHECK(net.there.weight.defined());
+  CHECK(net.parameters().size() == 2);
+  nn::pack(net, Precision::bf16);
+  CHECK_FALSE(net.there.weight.defined());
+  CHECK_FALSE(net.missing.weight.defined());
+}
+
+TEST_CASE("relative positions have a table, others none; a head may be one wide") {
+  const auto of = [](nn::HeadPosition position) {
+    return nn::MultiHeadAttention({.width = 8, .heads = 2, .position = position});
+  };
+  CHECK_FALSE(of(nn::HeadPosition::none).relative.weight.defined());
+  CHECK_FALSE(of(nn::HeadPosition::alibi).relative.weight.defined());
+  CHECK(of(nn::HeadPosition::relative).relative.weight.defined());
+  nn::CrossAttention cross({.width = 8, .heads = 2});
+  CHECK_FALSE(cross.relative.weight.defined());
+  const nn::MultiHeadAttention narrow({.width = 8, .heads = 2, .head_width = 1});
+  CHECK(narrow.qkv_proj.weight.shape() == Shape{6, 8});
+}
+
+TEST_CASE("scores are of two sequences of one batch") {
+  const nn::DotScore dot;
+  CHECK(dot(ones({2, 3, 4}), ones({2, 5, 4})).shape() == Shape{2, 3, 5});
+  const std::vector<std::pair<Shape, Shape>> wrong = {{{2, 4}, {2, 4}},
+                                                      {{2, 3, 4}, {2, 4}},
+                                                      {{2, 4}, {2, 3, 4}},
+                                                      {{4}, {4}},
+                                                      {{2, 1, 3, 4}, {2, 1, 3, 4}},
+                                                      {{2, 3, 4}, {1, 3, 4}},
+                                                      {{2, 3, 4}, {2, 1, 5, 4}},
+                                                      {{2, 1, 3, 4}, {2, 5, 4}}};
+  for (const auto& [q, k] : wrong) {
+    CAPTURE(q, k);
+    const std::string said = outcome([&] {
+      dot(ones(q), ones(k));
+      return std::string("accepted");
+    });
+    CHECK(said.starts_with("gradus::ShapeError: DotScore: q "));
+  }
+}
+
+TEST_CASE("a record without the layer that is asked for says which there are, in their order") {
+  nn::AttentionRecord record;
+  const auto asked = [&] { return outcome([&] { return str_cat(record.weights("x").shape()); }); };
+  const std::string begin =
+      "gradus::ValueError: AttentionRecord: no attention layer \"x\" has run: ";
+  CHECK(asked() == begin + "none has");
+  record.add(ones({1, 1, 1, 1}));
+  CHECK(asked() == begin + "there are \"\"");
+  record.add(ones({1, 1, 1, 1}));
+  CHECK(asked() == begin + "there are \"\", \"\"");
 }
 
 }  // namespace gradus::testing

@@ -1,4 +1,6 @@
 // Padding may hold anything, and a query that may attend to nothing gives output 0 and gradient 0.
+#include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "gradus/ops/members.h"
@@ -113,3 +115,171 @@ TEST_CASE("without a mask NaN goes everywhere") {
 }
 
 }  // namespace gradus::testing::attending
+
+namespace gradus::testing::attending::nan {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// x with `value` in rows [first, last) of example b, every head.
+Tensor with_rows(const Tensor& x, std::int64_t b, std::int64_t first, std::int64_t last,
+                 double value) {
+  Tensor y = x.clone(), rows = slice(slice(y, 0, b, b + 1), 2, first, last);
+  rows.fill_(value);
+  return y;
+}
+
+/// The same case with NaN in keys and values [first, last) of example b.
+Case with_padding(Case c, std::int64_t b, std::int64_t first, std::int64_t last) {
+  c.k = with_rows(c.k, b, first, last, kNaN), c.v = with_rows(c.v, b, first, last, kNaN);
+  return c;
+}
+
+Tensor rows(const Tensor& x, std::int64_t b, std::int64_t first, std::int64_t last) {
+  return slice(slice(x, 0, b, b + 1), 2, first, last);
+}
+
+bool all_zero(const Tensor& x) { return largest(numbers(x)) == 0; }
+
+bool has_nan(const Tensor& x) {
+  const Numbers all = numbers(x);
+  return std::any_of(all.begin(), all.end(), [](double value) { return std::isnan(value); });
+}
+
+/// NaN in padding [first, last) of example 1 changes neither outputs nor gradients.
+void padding_changes_nothing(const Case& clean, std::int64_t first, std::int64_t last) {
+  for (const Way way : kWays) {
+    INFO("way " << static_cast<int>(way) << ", mask " << clean.mask.describe());
+    const Results r = run(with_padding(clean, 1, first, last), way);
+    check_alike(r, run(clean, way), clean.dtype);
+    CHECK(all_zero(rows(r.dk, 1, first, last)));
+    CHECK(all_zero(rows(r.dv, 1, first, last)));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("NaN in padding changes no output and no gradient") {
+  Generator own(31);
+  const GeneratorScope scope(own);
+  const Mask tail = padding_mask({70, 45});  // in the middle of a tile of keys
+  for (const std::int64_t T : {1, 3, 40, 70}) {
+    padding_changes_nothing({2, 2, T, 70, 4, 3, Dtype::f64, tail}, 45, 70);
+    padding_changes_nothing({2, 2, T, 70, 4, 3, Dtype::f64, tail & causal_mask(70 - T)}, 45, 70);
+  }
+  padding_changes_nothing({2, 2, 40, 70, 4, 3, Dtype::f64, tail, 0.3}, 45, 70);   // with dropout
+  padding_changes_nothing({2, 4, 40, 70, 4, 3, Dtype::f64, tail, 0, 2}, 45, 70);  // shared keys
+  padding_changes_nothing({2, 2, 40, 70, 4, 3, Dtype::f32, tail}, 45, 70);
+  padding_changes_nothing({2, 2, 40, 70, 4, 3, Dtype::f64, padding_mask({70, 0})}, 0, 70);
+}
+
+TEST_CASE("NaN in padding before the first key changes no output and no gradient") {
+  Generator own(32);
+  const GeneratorScope scope(own);
+  Positions at(2);
+  for (std::int64_t j = 0; j < 50; ++j) at[0].push_back(j), at[1].push_back(j < 7 ? -1 : j - 7);
+  const Case c{2, 2, 50, 50, 4, 3, Dtype::f64, remap_positions(causal_mask(), at, at)};
+  padding_changes_nothing(c, 0, 7);
+}
+
+TEST_CASE("NaN in the padding of packed projections changes no output and no gradient") {
+  Generator own(33);
+  const GeneratorScope scope(own);
+  const Tensor qkv = randn({2, 40, 18}, Dtype::f64), dout = randn({2, 40, 6}, Dtype::f64);
+  const auto run_with = [&](double value) {
+    Tensor x = qkv.clone(), keys_and_values = slice(slice(x[1], 0, 33, 40), 1, 6, 18).detach();
+    keys_and_values.fill_(value);
+    x.requires_grad_();
+    const Tensor y = packed_self_attention(x, 2, padding_mask({40, 33}));
+    y.backward(dout);
+    return std::pair(y.detach(), x.grad());
+  };
+  const auto [y, dx] = run_with(0.0);
+  const auto [padded_y, padded_dx] = run_with(kNaN);
+  CHECK(numbers(padded_y) == numbers(y));
+  CHECK(numbers(padded_dx) == numbers(dx));
+  CHECK(all_zero(slice(slice(padded_dx[1], 0, 33, 40), 1, 6, 18)));
+}
+
+TEST_CASE("a query that sees no key may hold NaN: output 0, gradient 0, nothing for the keys") {
+  Generator own(34);
+  const GeneratorScope scope(own);
+  for (const std::int64_t T : {3, 40}) {
+    const Case clean{1, 2, T, T, 4, 3, Dtype::f64, causal_mask(-2)};  // queries 0 and 1 see nothing
+    Case c = clean;
+    c.q = with_rows(c.q, 0, 0, 2, kNaN), c.dout = with_rows(c.dout, 0, 0, 2, kNaN);
+    for (const Way way : kWays) {
+      INFO("way " << static_cast<int>(way) << ", " << T << " queries");
+      const Results r = run(c, way);
+      check_alike(r, run(clean, way), c.dtype);
+      CHECK(all_zero(rows(r.o, 0, 0, 2)));
+      CHECK(all_zero(rows(r.dq, 0, 0, 2)));
+    }
+  }
+}
+
+TEST_CASE("a query that sees no key stays 0 beside keys and values that are NaN") {
+  Generator own(35);
+  const GeneratorScope scope(own);
+  for (const std::int64_t T : {3, 40}) {
+    Case c{1, 2, T, T, 4, 3, Dtype::f64, causal_mask(-2)};
+    c.k = with_rows(c.k, 0, 0, 1, kNaN), c.v = with_rows(c.v, 0, 0, 1, kNaN);
+    for (const Way way : kWays) {
+      INFO("way " << static_cast<int>(way) << ", " << T << " queries");
+      const Results r = run(c, way);
+      CHECK(all_zero(rows(r.o, 0, 0, 2)));
+      CHECK(all_zero(rows(r.dq, 0, 0, 2)));
+    }
+  }
+}
+
+TEST_CASE("a NaN in a key or a value that a query sees shows in its output and gradient") {
+  Generator own(36);
+  const GeneratorScope scope(own);
+  const Case clean{1, 2, 40, 40, 4, 3, Dtype::f64, causal_mask()};
+  for (const Way way : kWays)
+    for (const bool key : {true, false}) {
+      INFO("way " << static_cast<int>(way) << (key ? ", key" : ", value"));
+      Case c = clean;
+      Tensor& x = key ? c.k : c.v;
+      x = with_rows(x, 0, 5, 6, kNaN);
+      const Results r = run(c, way);
+      for (std::int64_t i = 5; i < 40; ++i) {
+        CHECK(has_nan(rows(r.o, 0, i, i + 1)));
+        CHECK(has_nan(rows(r.dq, 0, i, i + 1)));
+      }
+    }
+}
+
+TEST_CASE("a hidden key that is NaN changes no score of the queries that do not see it") {
+  Generator own(37);
+  const GeneratorScope scope(own);
+  const Case clean{1, 2, 40, 40, 4, 3, Dtype::f64, causal_mask()};
+  for (const Way way : kWays) {
+    Case c = clean;
+    c.k = with_rows(c.k, 0, 20, 21, kNaN);
+    CHECK(difference(rows(run(c, way).o, 0, 0, 20), rows(run(clean, way).o, 0, 0, 20)) <
+          tolerance(c.dtype));
+  }
+}
+
+TEST_CASE("a diverged head takes about as long as a finite one") {
+  Generator own(38);
+  const GeneratorScope scope(own);
+  const Case finite{1, 2, 256, 256, 32, 32, Dtype::f32, causal_mask()};
+  const Case diverged = with_padding(finite, 0, 0, 1);
+  const auto seconds = [](const Case& c) {
+    double best = 1e9;
+    for (int i = 0; i < 7; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      run(c, Way::fused);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      best = std::min(best, took.count());
+    }
+    return best;
+  };
+  // The same work; 3 leaves room for other processes. Pairs one by one would take 10 times as long.
+  CHECK(seconds(diverged) < 3 * seconds(finite));
+}
+
+}  // namespace gradus::testing::attending::nan

@@ -230,7 +230,8 @@ void check_attention(const Kind& kind, const Extent& n, const Options& how) {
 
 }  // namespace
 
-TEST_CASE("every mask and every pair of masks is what its description says, and so is attention") {
+TEST_CASE("every mask and every pair of masks is what its description says, and so is attention",
+          "[kernel]") {
   Generator own(31);
   const GeneratorScope scope(own);
   int turn = 0;
@@ -247,7 +248,7 @@ TEST_CASE("every mask and every pair of masks is what its description says, and 
         for (const bool both : {true, false}) check(combined(a, b, both), n, !both);
 }
 
-TEST_CASE("masks of rows in a ring, with nothing in some") {
+TEST_CASE("masks of rows in a ring, with nothing in some", "[kernel]") {
   Generator own(32);
   const GeneratorScope scope(own);
   const Extent n{2, 2, 9, 9};
@@ -262,7 +263,8 @@ TEST_CASE("masks of rows in a ring, with nothing in some") {
         }
 }
 
-TEST_CASE("attention of several blocks of queries, tiles and spans of keys under each mask") {
+TEST_CASE("attention of several blocks of queries, tiles and spans of keys under each mask",
+          "[kernel]") {
   Generator own(33);
   const GeneratorScope scope(own);
   for (const Extent& n : {Extent{2, 2, 70, 135}, Extent{2, 2, 34, 600}}) {
@@ -278,7 +280,8 @@ TEST_CASE("attention of several blocks of queries, tiles and spans of keys under
   }
 }
 
-TEST_CASE("what is added to the scores, under masks too: where it is −∞ there is no key") {
+TEST_CASE("what is added to the scores, under masks too: where it is −∞ there is no key",
+          "[kernel]") {
   Generator own(34);
   const GeneratorScope scope(own);
   for (const Extent& n : {Extent{2, 4, 7, 9}, Extent{2, 2, 34, 530}}) {

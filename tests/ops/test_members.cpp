@@ -10,15 +10,12 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/numbers.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 namespace {
-
-using Numbers = std::vector<double>;
-
-Numbers numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 
 Tensor leaf(std::initializer_list<double> values) {
   return tensor(values, Dtype::f64).requires_grad_();

@@ -31,11 +31,12 @@ struct OneThread {
 
 }  // namespace
 
-TEST_CASE("registry: values, gradients and second derivatives are those of the reference") {
+TEST_CASE("registry: values, gradients and second derivatives are those of the reference",
+          "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(run_oracle(sample) == ""); });
 }
 
-TEST_CASE("registry: gradients are the derivatives") {
+TEST_CASE("registry: gradients are the derivatives", "[kernel]") {
   const OneThread one;
   each_sample([](const Sample& sample) {
     if (!sample.differences || sample.large) return;
@@ -47,7 +48,7 @@ TEST_CASE("registry: gradients are the derivatives") {
   });
 }
 
-TEST_CASE("registry: gradients have the right gradients", "[once]") {
+TEST_CASE("registry: gradients have the right gradients", "[once][kernel]") {
   const OneThread one;
   each_sample([](const Sample& sample) {
     if (!sample.second || !sample.differences || sample.large) return;
@@ -59,19 +60,19 @@ TEST_CASE("registry: gradients have the right gradients", "[once]") {
   });
 }
 
-TEST_CASE("registry: inputs may have any strides") {
+TEST_CASE("registry: inputs may have any strides", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(layouts(sample) == ""); });
 }
 
-TEST_CASE("registry: upstream gradients may have any strides, one value, or be zero") {
+TEST_CASE("registry: upstream gradients may have any strides, one value, or be zero", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(upstream(sample) == ""); });
 }
 
-TEST_CASE("registry: gradients add up in grad(), and inputs are left alone") {
+TEST_CASE("registry: gradients add up in grad(), and inputs are left alone", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(adding_up(sample) == ""); });
 }
 
-TEST_CASE("registry: nothing is left behind") {
+TEST_CASE("registry: nothing is left behind", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(left_behind(sample) == ""); });
 }
 

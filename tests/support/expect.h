@@ -15,6 +15,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
+#include "gradus/tests/support/numbers.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus {
@@ -62,13 +63,9 @@ struct Nothing final : Op {
 
 namespace testing {
 
-using Numbers = std::vector<double>;
-
 inline void expect(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error("not so: " + what);
 }
-
-inline Numbers numbers(const Tensor& x) { return x.to_vector<double>(); }
 
 inline bool near(const Numbers& a, const Numbers& b, double tolerance = 1e-12) {
   if (a.size() != b.size()) return false;

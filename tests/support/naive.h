@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "gradus/engine/tensor.h"
+#include "gradus/tests/support/numbers.h"
 #include "gradus/tests/support/reference.h"
 
 namespace gradus::testing::naive {
 
-using Numbers = std::vector<double>;
+using testing::numbers;
+using testing::Numbers;
 
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// The numbers of x, row-major, whatever its dtype and strides.
-inline Numbers numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 template <class T>
 const List<T>& numbers(const Argument<T>& x) {
   return x.values;

@@ -35,10 +35,9 @@ template <class E = FileError, class F>
 std::string refusal(F&& f) {
   try {
     f();
-  } catch (const E& error) {
-    return error.what();
-  } catch (const std::exception& other) {
-    return platform::readable_type(typeid(other).name()) + ": " + other.what();
+  } catch (const std::exception& error) {
+    const bool right = dynamic_cast<const E*>(&error) != nullptr;
+    return (right ? "" : platform::readable_type(typeid(error).name()) + ": ") + error.what();
   }
   return "nothing was thrown";
 }

@@ -37,8 +37,6 @@ const Samples& all_samples() {
   return all;
 }
 
-Numbers numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
-
 std::vector<bool> wanted_inputs(const Sample& sample) {
   if (!sample.differentiable.empty()) return sample.differentiable;
   std::vector<bool> wanted;

@@ -4,15 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "gradus/tests/support/numbers.h"
 #include "gradus/tests/support/registry.h"
 
 namespace gradus::testing {
 
 /// Every sample of every family; families are compiled in, so one without a list does not link.
 const Samples& all_samples();
-
-using Numbers = std::vector<double>;
-Numbers numbers(const Tensor& x);  // row-major, from any dtype and strides
 
 /// Which inputs want a gradient.
 std::vector<bool> wanted_inputs(const Sample& sample);

@@ -1,17 +1,29 @@
 // The training loop: what it writes, and that a run that was stopped goes on bit for bit.
+#include <bit>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
 
+#include "gradus/base/random.h"
+#include "gradus/engine/backward.h"
+#include "gradus/io/checkpoint.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/nn/linear.h"
 #include "gradus/nn/module.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
+#include "gradus/tests/io/unsynced.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/said.h"
+#include "gradus/tests/support/thrown.h"
+#include "gradus/tests/train/distributed/slow_end.h"
 #include "gradus/train/data.h"
+#include "gradus/train/distributed/threads.h"
 #include "gradus/train/loop.h"
 
 namespace gradus::testing {
@@ -357,4 +369,449 @@ TEST_CASE("a loss that is not finite is traced to its operation, and nothing was
 }
 
 }  // namespace
+
+namespace {
+
+struct One : nn::Layer<One> {
+  Tensor w = nn::parameter(tensor({1.0F}));
+  nn::Members members() override { return {{"w", w}}; }
+  Tensor forward(double x) const { return sum(w * x); }
+};
+
+struct Run {
+  One net;
+  optim::SGD optimizer{net.parameters(), {.lr = 0.125}};
+  TrainOptions options;
+
+  explicit Run(const std::string& directory, std::int64_t steps = 4, std::int64_t every = 2) {
+    options.directory = directory, options.steps = steps, options.eval_every = every;
+  }
+  /// Where the loss is said for each batch; what is judged is `value` at each evaluation.
+  std::int64_t run(const std::function<double(std::int64_t)>& x, double value = 1) {
+    Trainer trainer(net, optimizer, optim::constant_schedule(), options);
+    trainer.start();
+    trainer.run([&](std::int64_t i) { return net(x(i)); },
+                [&] {
+                  return Metrics{{"held_out_loss", value}};
+                });
+    return trainer.step();
+  }
+};
+
+std::size_t count_of(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+double one(std::int64_t) { return 1; }
+
+}  // namespace
+
+TEST_CASE("of several processes one shows and tells, and all stop where one is asked to") {
+  const Unsynced quick;
+  const Folder here;
+  for (int asked = -1; asked < 3; ++asked) {
+    CAPTURE(asked);
+    std::vector<std::int64_t> steps(3);
+    const std::string said = said_by([&] {
+      distributed::run_threads(3, [&](distributed::Transport& transport) {
+        volatile std::sig_atomic_t stop = transport.rank() == asked;  // before the run begins
+        Run run(here / str_cat("run", asked), 12, 2);
+        run.options.transport = &transport, run.options.shards = 3;
+        run.options.stop = &stop, run.options.patience = 3;
+        steps[static_cast<std::size_t>(transport.rank())] = run.run(one);
+      });
+    });
+    const std::int64_t last = asked < 0 ? 8 : 1;  // the first evaluation is the best
+    CHECK(steps == std::vector<std::int64_t>(3, last));
+    CHECK(count_of(said, "step 2/12 ") == std::size_t{asked < 0});
+    CHECK(count_of(said, "in 3 evaluations: stopped") == std::size_t{asked < 0});
+  }
+}
+
+TEST_CASE("the process whose numbers are not finite says what is wrong, and ends all") {
+  const Unsynced quick;
+  const Folder here;
+  std::string why;
+  for (const int odd : {0, 1}) {
+    static_cast<void>(said_by([&] {
+      why = message_of<Error>([&] {
+        distributed::run_threads(2, [&](distributed::Transport& transport) {
+          SlowEnd slow(transport, transport.rank() == odd ? 0.03 : 0);
+          Run run(here / str_cat("run", odd));
+          run.options.transport = &slow, run.options.shards = 2;
+          run.run([&](std::int64_t i) { return i % 2 == odd ? std::nan("") : 1.0; });
+        });
+      });
+    }));
+    CHECK(why.starts_with(str_cat("rank ", odd, " on host ")));
+    CHECK(contains(why, "not finite at step 1: "));
+    CHECK_FALSE(contains(why, "repeated"));
+  }
+}
+
+TEST_CASE("the rate that is shown is that of the items of all shards") {
+  const Unsynced quick;
+  const Folder here;
+  Run run(here / "run", 1, 1);
+  run.options.shards = 64, run.options.items_per_step = 1'000'000'000'000;
+  const double begin = Pace::system_clock();
+  const std::string said = said_by([&] { run.run(one); });
+  const double taken = Pace::system_clock() - begin;
+  const std::size_t at = said.find("loss ");
+  REQUIRE(at != std::string::npos);
+  const double shown = std::atof(said.c_str() + said.find("  ", at)) * 1000;  // "k step/s"
+  CHECK(shown >= 0.99 * 64e12 / taken);
+}
+
+TEST_CASE("one file of a run is a run") {
+  const Folder here;
+  const RunFiles files{here / "run"};
+  CHECK_FALSE(holds_run(files));
+  std::filesystem::create_directory(files.directory);
+  CHECK_FALSE(holds_run(files));
+  for (const std::string& path : {files.metrics(), files.checkpoint(), files.model()}) {
+    write_bytes(path, "x");
+    CHECK(holds_run(files));
+    std::filesystem::remove(path);
+  }
+  CHECK_FALSE(holds_run(files));
+}
+
+TEST_CASE("a checkpoint is not written where the log could not be") {
+  const Folder here;
+  Run run(here / "run");
+  const auto fills = [](std::int64_t) {
+    io::file_watch = [](const io::FileChange& change) {
+      return change.kind == io::FileChange::write && change.path.ends_with(".jsonl") ? ENOSPC : 0;
+    };
+    return 1.0;
+  };
+  std::string why;
+  static_cast<void>(said_by([&] { why = message_of([&] { run.run(fills); }); }));
+  io::file_watch = nullptr;
+  CHECK(why == "cannot write " + RunFiles{here / "run"}.metrics() + ": " + std::strerror(ENOSPC));
+  CHECK(read_state({here / "run"}).step == 0);
+}
+
+TEST_CASE("an evaluation's time is kept as that of so many steps") {
+  const Unsynced quick;
+  const Folder here;
+  Run run(here / "run", 4, 4);
+  double time = 0;
+  run.options.clock = [&] { return time; };
+  run.options.time = {1000, 0};
+  static_cast<void>(said_by([&] {
+    Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
+    trainer.start();
+    trainer.run(
+        [&](std::int64_t) {
+          time += 2;
+          return run.net(1);
+        },
+        [&] {
+          time += 5;
+          return Metrics{{"held_out_loss", 1.0}};
+        });
+  }));
+  const auto facts = io::load_checkpoint(RunFiles{here / "run"}.checkpoint()).facts;
+  const std::string pace = facts.at("pace");
+  const std::int64_t bits = std::stoll(pace.substr(pace.rfind(' ')));
+  CHECK(std::bit_cast<double>(bits) == 2.5);
+}
+
+TEST_CASE("each evaluation of each run draws the same random numbers") {
+  const Unsynced quick;
+  const Folder here;
+  std::vector<std::uint64_t> seeds;
+  for (const std::uint64_t begin : {5, 6}) {
+    seed(begin);
+    Run run(here / std::to_string(begin));
+    Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
+    static_cast<void>(said_by([&] {
+      trainer.start();
+      trainer.run([&](std::int64_t) { return run.net(1); },
+                  [&] {
+                    seeds.push_back(generator().seed());
+                    CHECK(generator().position() == 0);
+                    return Metrics{{"held_out_loss", 1.0}};
+                  });
+    }));
+    CHECK(generator().seed() == begin);
+  }
+  CHECK(seeds == std::vector<std::uint64_t>(4, 0));
+}
+
+TEST_CASE("a curve shows each judged value as a dot, and the best where there is one") {
+  const Unsynced quick;
+  const Folder here;
+  for (const bool judged : {true, false}) {
+    Run run(here / str_cat(judged));
+    static_cast<void>(said_by([&] { run.run(one, judged ? 1 : std::nan("")); }));
+    const std::string curve = read_bytes(RunFiles{here / str_cat(judged)}.curve());
+    CHECK(contains(curve, "best") == judged);
+    CHECK(count_of(curve, "<circle") == (judged ? 4 : 1));  // two values, the best, the legend
+  }
+}
+
+TEST_CASE("a resumed run names its items, and what judges it, from its first line on") {
+  const Unsynced quick;
+  const Folder here;
+  const auto said = [&](std::int64_t steps, bool resume) {
+    Run run(here / "run", steps, 2);
+    run.options.judge = "accuracy", run.options.item = "token";
+    Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
+    resume ? trainer.resume() : trainer.start();
+    return said_by([&] {
+      trainer.run([&](std::int64_t) { return run.net(1); },
+                  [] {
+                    return Metrics{{"accuracy", 0.5}};
+                  });
+    });
+  };
+  static_cast<void>(said(2, false));
+  const std::string all = said(5, true), first = all.substr(0, all.find('\n'));
+  INFO(all);
+  CHECK(contains(first, "step 3/5"));
+  CHECK(contains(first, "tokens/s"));
+  CHECK(contains(first, "accuracy 0.5000"));
+}
+
 }  // namespace gradus::testing
+
+namespace gradus::testing::damage {
+namespace {
+
+/// Two numbers, whose loss is 3 w₀ + 4 w₁ + 20: a gradient of norm 5.
+struct Pair : nn::Layer<Pair> {
+  Tensor w = nn::parameter(tensor({1.0F, 2.0F}));
+  nn::Members members() override { return {{"w", w}}; }
+  Tensor forward(const Tensor& x) const { return sum(w * x) + 20; }
+};
+
+struct Run {
+  Pair net;
+  optim::SGD optimizer{net.parameters(), {.lr = 0.125}};
+  TrainOptions options;
+  std::function<Metrics(std::int64_t step)> judged;
+  double seconds_a_step = 0, time = 0;
+  bool averaged = false;
+
+  explicit Run(const std::string& directory, std::int64_t steps = 8, std::int64_t every = 2) {
+    options.directory = directory, options.steps = steps, options.eval_every = every;
+    options.clock = [this] { return time; };
+    options.clip_norm = 0;
+    judged = [](std::int64_t step) {
+      return Metrics{{"held_out_loss", 8 - static_cast<double>(step)}, {"blocks.0.span", 0.5}};
+    };
+  }
+  Tensor loss(std::int64_t i) {
+    time += seconds_a_step;
+    return net(tensor({3.0F, 4.0F})) + (i % 2 == 0 ? 0 : 0.5);
+  }
+  TrainEnd run(bool again = false) {
+    const optim::Schedule schedule = [](std::int64_t step) { return step % 2 == 0 ? 1.0 : 0.5; };
+    Trainer trainer(net, optimizer, schedule, options);
+    optim::EMA ema(net.parameters(), 0.5);
+    if (averaged) trainer.average(ema);
+    again ? trainer.resume() : trainer.start();
+    return trainer.run([&](std::int64_t i) { return loss(i); },
+                       [&] { return judged(trainer.step()); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a run does not resume from a checkpoint that lacks a fact or holds a wrong one") {
+  const Unsynced quick;
+  const Folder here;
+  Run run(here / "run", 2, 1);
+  static_cast<void>(said_by([&] { run.run(); }));
+  const std::string path = RunFiles{here / "run"}.checkpoint();
+  const io::Checkpoint whole = io::load_checkpoint(path);
+  const auto resume_with = [&](const char* name, const char* value) {
+    io::Checkpoint part = whole;
+    part.facts.erase(name);
+    if (value) part.facts[name] = value;
+    io::save_checkpoint(path, part);
+    Run other(here / "run", 2, 1);
+    std::string problem;
+    static_cast<void>(said_by([&] {
+      problem = refusal_problem<FileError>([&] { other.run(true); }, {name, path});
+    }));
+    return problem;
+  };
+  for (const char* name : {"step", "best_step", "rises", "best", "last_loss", "last_held_out",
+                           "random_seed", "random_position", "metrics_bytes"})
+    CHECK(resume_with(name, nullptr) == "");
+  CHECK(resume_with("step", "") == "");
+  CHECK(resume_with("step", "x") == "");
+}
+
+TEST_CASE("a state is read from three facts, each of them a number") {
+  const Unsynced quick;
+  const Folder here;
+  std::filesystem::create_directory(here / "run");
+  const RunFiles files{here / "run"};
+  const auto read = [&](const std::map<std::string, std::string>& facts) {
+    io::save_checkpoint(files.checkpoint(),
+                        {{{"model.a", ones({2, 3})}, {"ema.a", ones({9})}}, facts});
+    return read_state(files);
+  };
+  const std::string half = std::to_string(std::bit_cast<std::int64_t>(0.5));
+  const SavedState state = read({{"step", "12"}, {"best_step", "8"}, {"best", half}});
+  CHECK(state.step == 12);
+  CHECK(state.best_step == 8);
+  CHECK(state.best == 0.5);
+  CHECK(state.parameters == 6);
+  CHECK_FALSE(state.steps);
+  CHECK(read({{"step", "12"}, {"best_step", "8"}, {"best", half}, {"pace", "30 5"}}).steps == 30);
+  const std::string path = files.checkpoint();
+  CHECK_REFUSES(FileError, read({{"best_step", "8"}, {"best", half}}), path, "step");
+  CHECK_REFUSES(FileError, read({{"step", ""}, {"best_step", "8"}, {"best", half}}), path, "step");
+  CHECK_REFUSES(FileError, read({{"step", "12"}, {"best", half}}), path, "best_step");
+  CHECK_REFUSES(FileError, read({{"step", "12"}, {"best_step", "8"}, {"best", "x"}}), path, "best");
+}
+
+TEST_CASE("steps beyond what an f32 holds are logged as they are") {
+  const Unsynced quick;
+  const Folder here;
+  constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;
+  Run run(here / "run", 1, 1);
+  static_cast<void>(said_by([&] { run.run(); }));
+  const std::string path = RunFiles{here / "run"}.checkpoint();
+  io::Checkpoint moved = io::load_checkpoint(path);
+  moved.facts["step"] = std::to_string(kMany);
+  io::save_checkpoint(path, moved);
+  Run more(here / "run", kMany + 2, kMany + 2);
+  static_cast<void>(said_by([&] { more.run(true); }));
+  const auto losses = read_metric(RunFiles{here / "run"}.metrics(), "loss");
+  REQUIRE(losses.size() == 3);
+  CHECK(losses[1].first == static_cast<double>(kMany));
+  CHECK(losses[2].first == static_cast<double>(kMany + 1));
+  CHECK(read_metric(RunFiles{here / "run"}.metrics(), "held_out_loss").back().first ==
+        static_cast<double>(kMany + 2));
+}
+
+TEST_CASE("a loss or a gradient that is not finite is named, and weights and average stay") {
+  const Unsynced quick;
+  const Folder here;
+  for (const bool of_loss : {true, false}) {
+    Pair net;
+    net.w = nn::parameter(zeros({2}));
+    optim::SGD optimizer(net.parameters());
+    TrainOptions options;
+    options.directory = here / (of_loss ? "loss" : "gradient"), options.steps = 2;
+    Trainer trainer(net, optimizer, optim::constant_schedule(), options);
+    optim::EMA ema(net.parameters());
+    trainer.average(ema);
+    trainer.start();
+    CHECK_REFUSES(
+        ValueError,
+        trainer.run([&](std::int64_t) { return of_loss ? sum(log(net.w)) : sum(sqrt(net.w)); },
+                    [] {
+                      return Metrics{{"held_out_loss", 1.0}};
+                    }),
+        of_loss ? "loss is not finite" : "gradient is not finite", "step 1",
+        RunFiles{options.directory}.checkpoint());
+    CHECK(net.w.to_vector<float>() == std::vector<float>(2, 0.0F));
+    CHECK(ema.state_dict().at("updates").item() == 0);
+  }
+}
+
+TEST_CASE("a norm that overflows while all is finite is said to") {
+  const Unsynced quick;
+  const Folder here;
+  Run run(here / "run", 2, 1);
+  Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
+  trainer.start();
+  CHECK_REFUSES(ValueError,
+                trainer.run([&](std::int64_t) { return sum(run.net.w) * 1e30; },
+                            [&] { return run.judged(trainer.step()); }),
+                "step 1", "overflow");
+}
+
+TEST_CASE("of several processes rank 0 has the clock, and tells what all find") {
+  const Unsynced quick;
+  const Folder here;
+  std::vector<std::int64_t> ends(2);
+  const std::string said = said_by([&] {
+    distributed::run_threads(2, [&](distributed::Transport& transport) {
+      Run run(here / str_cat("run", transport.rank()), 23, 2);
+      run.options.transport = &transport, run.options.shards = 2, run.options.time = {0.5, 0};
+      run.seconds_a_step = transport.rank() == 0 ? 1.0 / 32 : 1000;
+      Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
+      trainer.start();
+      trainer.run([&](std::int64_t i) { return run.loss(i); },
+                  [&] {
+                    return Metrics{{"held_out_loss", static_cast<double>(trainer.step())}};
+                  });
+      ends[static_cast<std::size_t>(transport.rank())] = trainer.step();
+    });
+  });
+  CHECK(ends == std::vector<std::int64_t>{16, 16});
+  const std::size_t told = said.find("three times running");
+  CHECK(told != std::string::npos);
+  CHECK(said.find("three times running", told + 1) == std::string::npos);
+}
+
+TEST_CASE("of several processes rank 0 alone writes, and each ends when one fails") {
+  const Unsynced quick;
+  const Folder here;
+  const auto train = [&](distributed::Transport& transport, const std::string& name, int fails) {
+    Run run(here / str_cat(name, transport.rank()), 2, 1);
+    run.options.transport = &transport, run.options.shards = 2;
+    Pair& net = run.net;
+    Trainer trainer(net, run.optimizer, optim::constant_schedule(), run.options);
+    trainer.start();
+    trainer.run(
+        [&](std::int64_t i) {
+          if (i / 2 == 1 && transport.rank() == fails) fail<ValueError>("the data ended");
+          return run.loss(i);
+        },
+        [&] { return run.judged(trainer.step()); });
+  };
+  static_cast<void>(said_by([&] {
+    distributed::run_threads(2, [&](distributed::Transport& t) { train(t, "good", -1); });
+  }));
+  for (const std::string& each : RunFiles{here / "good0"}.all())
+    CHECK(std::filesystem::exists(each));
+  CHECK_FALSE(std::filesystem::exists(here / "good1"));
+  std::string why;
+  static_cast<void>(said_by([&] {
+    why = message_of<Error>([&] {
+      distributed::run_threads(2, [&](distributed::Transport& t) { train(t, "bad", 1); });
+    });
+  }));
+  CHECK(why == "rank 1 on host " + distributed::host_name() +
+                   ", at step 1, in the forward and backward pass: the data ended");
+}
+
+TEST_CASE("more processes than shards are refused, one shard or more") {
+  const Folder here;
+  for (const std::int64_t shards : {1, 2}) {
+    const std::string why = message_of<Error>([&] {
+      distributed::run_threads(shards == 1 ? 2 : 3, [&](distributed::Transport& transport) {
+        Run run(here / "run");
+        run.options.transport = &transport, run.options.shards = shards;
+        Trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
+      });
+    });
+    CHECK(contains(why, shards == 1
+                            ? ": 2 processes, but 1 shard a step: each process wants one"
+                            : ": 3 processes, but 2 shards a step: each process wants one"));
+  }
+}
+
+TEST_CASE("a run that is fitted to its time tells that by the name of its program") {
+  const Unsynced quick;
+  const Folder here;
+  Run timed(here / "timed", 23, 8);
+  timed.options.time = {0.5, 0}, timed.seconds_a_step = 1.0 / 32;
+  timed.options.program = "learn";
+  const std::string said = said_by([&] { timed.run(); });
+  CHECK(contains(said, "learn: a step takes "));
+}
+
+}  // namespace gradus::testing::damage

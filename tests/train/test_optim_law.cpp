@@ -231,7 +231,7 @@ void walk(const Setup& s) {
   }
 }
 
-TEST_CASE("each optimiser is its formula, whatever surrounds it") {
+TEST_CASE("each optimiser is its formula, whatever surrounds it", "[kernel]") {
   for (const Rule rule :
        {Rule::sgd, Rule::momentum, Rule::nesterov, Rule::adam, Rule::adamw, Rule::lion, Rule::muon})
     for (const double decay : {0.0, 0.3})

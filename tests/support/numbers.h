@@ -1,0 +1,16 @@
+// The values of a tensor as doubles.
+#pragma once
+
+#include <vector>
+
+#include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
+
+namespace gradus::testing {
+
+using Numbers = std::vector<double>;
+
+/// Row-major, whatever the dtype and strides.
+inline Numbers numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
+
+}  // namespace gradus::testing
