@@ -46,11 +46,10 @@ void add_functions(Mistakes& all) {
       {"glu", [](const Tensor& x) { return glu(x); }},
       {"pow", [](const Tensor& x) { return pow(x, 2); }},
   };
-  const std::string wants = "wants f32 or f64, not i64: convert with to(x, Dtype::f32)";
   for (const auto& [name, f] : functions) {
     const bool takes_i64 = std::string(name) == "abs" || std::string(name) == "clamp";
     if (std::string(name) != "glu" && !takes_i64)
-      all.push_back({name, wants, [f = f] { f(whole()); }});
+      all.push_back({name, {"f32", "f64", "i64"}, [f = f] { f(whole()); }});
     all.push_back({name, {"undefined"}, [f = f] { f(Tensor()); }});
   }
 }
@@ -75,9 +74,8 @@ void add_pairs(Mistakes& all) {
 }
 
 void add_others(Mistakes& all) {
-  const std::string no_integer = "an i64 tensor [3] and 0.5, which is no integer: convert with";
-  all.push_back({"scale", no_integer, [] { scale(whole(), 0.5); }});
-  all.push_back({"shift", no_integer, [] { shift(whole(), 0.5); }});
+  all.push_back({"scale", {"i64", "0.5"}, [] { scale(whole(), 0.5); }});
+  all.push_back({"shift", {"i64", "0.5"}, [] { shift(whole(), 0.5); }});
   all.push_back({"clamp", {"clamp", "i64", "0.5"}, [] { clamp(whole(), 0.5, 2); }});
   all.push_back({"abs", {"f32", "f64"}, [] { abs(whole() > 0); }});
   all.push_back({"negative", {"f32", "f64"}, [] { negative(whole() > 0); }});

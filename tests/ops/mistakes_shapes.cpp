@@ -122,9 +122,8 @@ void add_scatter(Mistakes& all) {
   const auto scatter = [=](const Tensor& a, const Tensor& index, const Tensor& from) {
     return [=] { scatter_add(a, 1, index, from); };
   };
-  const char* undefined = "scatter_add: a tensor is undefined";
-  all.push_back({"scatter_add", undefined, scatter(Tensor(), at, source)});
-  all.push_back({"scatter_add", undefined, scatter(x(), at, Tensor())});
+  all.push_back({"scatter_add", {"scatter_add", "undefined"}, scatter(Tensor(), at, source)});
+  all.push_back({"scatter_add", {"scatter_add", "undefined"}, scatter(x(), at, Tensor())});
   all.push_back({"scatter_add", {"scatter_add", "undefined"}, scatter(x(), Tensor(), source)});
   all.push_back({"scatter_add", {"scatter_add", "f64", "i64"}, scatter(x(), source, source)});
   all.push_back({"scatter_add",

@@ -2,6 +2,8 @@
 // formulas.
 #include <numeric>
 
+#include <iomanip>
+
 #include "gradus/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/refusal.h"

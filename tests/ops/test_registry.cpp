@@ -48,7 +48,7 @@ TEST_CASE("registry: gradients are the derivatives", "[kernel]") {
   });
 }
 
-TEST_CASE("registry: gradients have the right gradients", "[once][kernel]") {
+TEST_CASE("registry: gradients have the right gradients", "[once]") {
   const OneThread one;
   each_sample([](const Sample& sample) {
     if (!sample.second || !sample.differences || sample.large) return;

@@ -139,19 +139,18 @@ void check_bounds(const Function& f, const std::vector<float>& x) {
 
 }  // namespace
 
-TEST_CASE("vmath: every function keeps its error bound, over the range of float",
-          "[once][kernel]") {
+TEST_CASE("vmath: every function keeps its error bound, over the range of float", "[once]") {
   for (const Function& f : kFunctions) check_bounds(f, sweep());
 }
 
 // Seven mantissas an exponent, which takes a hundredth of the time: enough for a wrong coefficient.
-TEST_CASE("vmath: every function keeps its error bound at some thousand places", "[once][kernel]") {
+TEST_CASE("vmath: every function keeps its error bound at some thousand places", "[once]") {
   for (const Function& f : kFunctions) check_bounds(f, sweep(1'234'567));
 }
 
 // Between their two ways of rounding: of small numbers tanh, and of negative ones sigmoid. And
 // half-way between whole powers of two, where the polynomial of exp ends.
-TEST_CASE("vmath: error bounds hold where they are nearly reached", "[once][kernel]") {
+TEST_CASE("vmath: error bounds hold where they are nearly reached", "[once]") {
   std::vector<float> small, negative, half_way;
   for (float x = 0.01f; x < 0.4f; x *= 1.0005f) small.insert(small.end(), {x, -x});
   for (float x = -3.4606f; x < -3.4586f; x = std::nextafter(x, 0.0f)) negative.push_back(x);
@@ -164,7 +163,7 @@ TEST_CASE("vmath: error bounds hold where they are nearly reached", "[once][kern
   check_bounds(find("expm1"), half_way);
 }
 
-TEST_CASE("vmath: a value does not depend on its place in a row", "[once][kernel]") {
+TEST_CASE("vmath: a value does not depend on its place in a row", "[once]") {
   const testing::LevelScope scope(GENERATE(from_range(testing::simd_levels())));
   // Vector body and scalar rest come from one expression and are fused alike: no bit differs.
   const std::vector<float> x = sweep();
@@ -185,7 +184,7 @@ TEST_CASE("vmath: a value does not depend on its place in a row", "[once][kernel
   }
 }
 
-TEST_CASE("vmath: NaN, infinities, zeros and the ends of ranges", "[once][kernel]") {
+TEST_CASE("vmath: NaN, infinities, zeros and the ends of ranges", "[once]") {
   const testing::LevelScope scope(GENERATE(from_range(testing::simd_levels())));
   struct Special {
     const char* name;
@@ -266,7 +265,7 @@ TEST_CASE("vmath: NaN, infinities, zeros and the ends of ranges", "[once][kernel
   }
 }
 
-TEST_CASE("vmath: double gives the same functions, at its own precision", "[once][kernel]") {
+TEST_CASE("vmath: double gives the same functions, at its own precision", "[once]") {
   for (const Function& f : kFunctions) {
     CHECK(std::isnan(f.wide(std::numeric_limits<double>::quiet_NaN())));
     for (double x = -38.0; x <= 38.0; x += 0.03125) {
@@ -350,7 +349,7 @@ void check_reductions(std::int64_t n) {
 
 }  // namespace
 
-TEST_CASE("vmath: sums, dot products and maxima of rows of any length", "[once][kernel]") {
+TEST_CASE("vmath: sums, dot products and maxima of rows of any length", "[once]") {
   for (const std::int64_t n : {0, 1, 15, 16, 17, 31, 32, 33, 64, 1000}) {
     check_reductions<float>(n);
     check_reductions<double>(n);
@@ -360,7 +359,7 @@ TEST_CASE("vmath: sums, dot products and maxima of rows of any length", "[once][
   }
 }
 
-TEST_CASE("vmath: a sum has the same bits for any instruction set", "[once][kernel]") {
+TEST_CASE("vmath: a sum has the same bits for any instruction set", "[once]") {
   const std::vector<float> x = numbers<float>(1000, 3);
   float lane[32] = {};
   for (std::size_t i = 0; i < x.size(); ++i) lane[i % 32] += x[i];
@@ -399,12 +398,12 @@ void check_order() {
 
 }  // namespace
 
-TEST_CASE("vmath: the order of a sum depends on its length alone", "[once][kernel]") {
+TEST_CASE("vmath: the order of a sum depends on its length alone", "[once]") {
   check_order<float>();
   check_order<double>();
 }
 
-TEST_CASE("vmath: max keeps NaN wherever it stands, and -∞", "[once][kernel]") {
+TEST_CASE("vmath: max keeps NaN wherever it stands, and -∞", "[once]") {
   for (const std::int64_t n : {1, 31, 33, 70}) {
     std::vector<float> x(static_cast<std::size_t>(n), -kInf);
     CHECK(vmath::max(x.data(), n) == -kInf);
