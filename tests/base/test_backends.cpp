@@ -64,8 +64,7 @@ struct ThreadsScope {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("every backend and width agrees with a plain loop", "", "[kernel]", float,
-                   double) {
+TEMPLATE_TEST_CASE("every backend and width agrees with a plain loop", "[kernel]", float, double) {
   const auto& [m, n, k] = GENERATE(values<std::array<int64_t, 3>>({{1, 1, 1},
                                                                    {2, 3, 4},
                                                                    {7, 5, 3},
@@ -113,8 +112,7 @@ TEMPLATE_TEST_CASE("long sums and wide products agree with a plain loop", "",
   }
 }
 
-TEMPLATE_TEST_CASE("slabs of every backend agree with a plain loop", "", "[kernel]", float,
-                   double) {
+TEMPLATE_TEST_CASE("slabs of every backend agree with a plain loop", "[kernel]", float, double) {
   using T = TestType;
   const auto& [m, n, k] = GENERATE(values<std::array<int64_t, 3>>({{211, 67, 83},
                                                                    {67, 211, 83},
@@ -266,7 +264,6 @@ TEST_CASE("blocks are transposed and nothing beside them is written", "[kernel]"
   }
 }
 
-TEMPLATE_TEST_CASE("a sum in two parts has both of them times alpha", "", "[kernel]", float,
-                   double) {
+TEMPLATE_TEST_CASE("a sum in two parts has both of them times alpha", "[kernel]", float, double) {
   for (const bool t : {false, true}) check<TestType>({20, 24, 300, t, t, TestType(1.5)});
 }
