@@ -70,7 +70,7 @@ struct Case {
   double terms, gain;
 };
 
-/// y and the gradients, of the same inputs in `dtype`. Tensors: they are read outside of Arithmetic.
+/// y and the gradients, of the same inputs in `dtype`. As tensors, to be read outside Arithmetic.
 std::vector<Tensor> results(const Case& each, Dtype dtype, const Tensor& dy, bool flush) {
   Inputs x;
   for (const Tensor& input : each.inputs) x.push_back(input.to(dtype).detach().requires_grad_());

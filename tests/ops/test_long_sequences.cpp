@@ -150,7 +150,7 @@ TEST_CASE("windowed attention over 32768 positions is right and keeps no matrix"
   check_attention(window_mask(64), 64);
 }
 
-// An angle of 1e6 radians in f32 is known to 0.06 only; computed in double it is right to 1e-10, and
+// f32 holds an angle of 1e6 radians to 0.06 only. Computed in double it is right to 1e-10, and
 // what is left is the rounding of a rotation: two products and a sum of f32 numbers.
 TEST_CASE("rotary positions of a million are exact in f32") {
   constexpr std::int64_t width = 64, half = width / 2;
