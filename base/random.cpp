@@ -218,6 +218,12 @@ void RandomStream::words(std::int64_t first, std::int64_t count, Word* words) co
   }
 }
 
+RandomStream Generator::next() {
+  require(next_stream_ != UINT32_MAX, "Generator: all ", UINT32_MAX, " streams of seed ", seed_,
+          " are drawn. Call seed() with another seed.");
+  return {seed_, next_stream_++, rank_};
+}
+
 // Not locked: a program with several threads that draw gives each a GeneratorScope of its own.
 Generator& generator() {
   return thread_state.generator != nullptr ? *thread_state.generator : global_generator;

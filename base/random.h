@@ -34,7 +34,7 @@ struct RandomStream {
 class Generator {
  public:
   explicit Generator(std::uint64_t seed = 0) : seed_(seed) {}
-  RandomStream next() { return {seed_, next_stream_++, rank_}; }
+  RandomStream next();  // ValueError when all 2³² − 1 streams of the seed are used up
 
   std::uint64_t seed() const { return seed_; }
   std::uint32_t position() const { return next_stream_; }

@@ -148,20 +148,18 @@ DirectoryLock RunFlags::begin() {
     from_json(SettingsFile::text_of(settings_file()), true);
     return DirectoryLock();
   }
-  if (resume) {
+  if (resume)  // which makes no directory
     require<FileError>(std::filesystem::exists(files().checkpoint()), out,
                        ": there is no checkpoint to resume: leave --resume out to start a run");
-  } else {
+  else
     judge(Judge());
-    require_no_run(program_, files());
-  }
   DirectoryLock lock(out);
+  if (!resume) require_no_run(program_, files());  // with the lock: no run can begin after the look
   remove_leftovers(out, all_files());
   if (resume) {
     from_json(SettingsFile::text_of(settings_file()), true);
     judge(Judge(settings_file()));
   } else {
-    require_no_run(program_, files());  // again: it may have come between
     write();
   }
   processes().barrier();

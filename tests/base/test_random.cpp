@@ -8,6 +8,7 @@
 #include "gradus/base/error.h"
 #include "gradus/base/random.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/simd_levels.h"
 
 using gradus::RandomStream;
@@ -159,6 +160,17 @@ TEST_CASE("a generator hands out new streams and can be put back", "[kernel]") {
   }
   g.set_rank(3);
   CHECK(g.next().rank == 3);
+}
+
+TEST_CASE("a generator refuses to draw once its streams are used up, instead of repeating them") {
+  gradus::Generator g(42);
+  const auto first = g.next().word(0);
+  g.restore(42, UINT32_MAX - 1);
+  CHECK(g.next().word(0) != first);
+  for (int again = 0; again < 2; ++again) CHECK_REFUSES(gradus::ValueError, g.next(), "seed");
+  CHECK(g.position() == UINT32_MAX);
+  g.restore(43, 0);
+  CHECK_NOTHROW(g.next());
 }
 
 TEST_CASE("seed starts the global generator anew, a scope draws from its own", "[kernel]") {

@@ -56,7 +56,7 @@ struct Workplace {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
             contents(directory / "out"), contents(directory / "err")};
   }
-  Outcome gpt(const std::string& arguments) const { return shell(program() + " " + arguments); }
+  Outcome gpt(const std::string& arguments) const { return shell(program() + (" " + arguments)); }
 
   static std::string program() { return "'" GRADUS_BINARY_DIR "/gpt'"; }
 };

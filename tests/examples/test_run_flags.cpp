@@ -1,4 +1,6 @@
 // What all applications share: flags, settings.json, exit codes, one-line errors, Ctrl-C.
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -166,6 +168,85 @@ TEST_CASE("an application's mistakes are told in one line") {
                 {"file: the directory cannot be made"});
   CHECK(run(here, {"--help"}).code == 0);
 }
+
+TEST_CASE("a directory in which another process is at work is refused with that process's number") {
+  const Folder here;
+  const std::string directory = here / "run";
+  int held[2], end[2];
+  REQUIRE(::pipe(held) == 0);
+  REQUIRE(::pipe(end) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  char byte = 0;
+  if (child == 0) {
+    const examples::DirectoryLock lock(directory);
+    static_cast<void>(::write(held[1], &byte, 1));
+    static_cast<void>(::read(end[0], &byte, 1));
+    ::_exit(0);
+  }
+  CHECK(::read(held[0], &byte, 1) == 1);
+  const std::string process = "process " + std::to_string(child);
+  CHECK(examples::lock_holder(directory) == child);
+  for (const bool resume : {false, true}) {
+    std::vector<std::string> words = {"train", "--out", directory};
+    if (resume) write_bytes(directory + "/checkpoint.safetensors", ""), words.push_back("--resume");
+    check_refused(run(here, words), {directory, process});
+  }
+  CHECK_FALSE(std::filesystem::exists(directory + "/settings.json"));
+  CHECK(::write(end[1], &byte, 1) == 1);
+  CHECK(::waitpid(child, nullptr, 0) == child);
+  for (const int file : {held[0], held[1], end[0], end[1]}) ::close(file);
+  CHECK(examples::lock_holder(directory) == 0);
+}
+
+#ifdef F_SETLEASE
+/// Begins a run in `directory`, in a process of its own; 3 where that is refused.
+pid_t begin_elsewhere(const std::string& directory) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  int code = 0;
+  try {
+    Flags flags;
+    flags.out = directory;
+    const examples::DirectoryLock lock = flags.begin();
+  } catch (const FileError&) {
+    code = 3;
+  } catch (...) {
+    code = 4;
+  }
+  ::_exit(code);
+}
+
+// This process has a lease on run.lock: the other one, which opens it to lock it, waits for the end
+// of the lease. Looks before that are over then.
+TEST_CASE("a run that comes to an end while another begins in its directory is not overwritten") {
+  const Folder here;
+  for (const bool taken : {false, true}) {
+    const std::string directory = here / (taken ? "taken" : "free");
+    std::filesystem::create_directory(directory);
+    const int file = ::open((directory + "/run.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    REQUIRE(file >= 0);
+    const auto before = std::signal(SIGIO, SIG_IGN);  // sent to the holder of a lease
+    if (::fcntl(file, F_SETLEASE, F_WRLCK) != 0) {
+      WARN("skipped: no leases on the files of " << directory);
+      return;
+    }
+    const pid_t child = begin_elsewhere(directory);
+    REQUIRE(child > 0);
+    int status = 0;
+    while (::fcntl(file, F_GETLEASE) == F_WRLCK && ::waitpid(child, &status, WNOHANG) == 0)
+      ::usleep(1000);
+    if (taken) write_bytes(directory + "/model.safetensors", "of a run that ended just now");
+    ::fcntl(file, F_SETLEASE, F_UNLCK);
+    ::close(file);
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    std::signal(SIGIO, before);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == (taken ? 3 : 0));
+    CHECK(std::filesystem::exists(directory + "/settings.json") == !taken);
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace gradus::testing

@@ -1,0 +1,55 @@
+// Training with several numbers of threads: the curve of one thread, and the same bits every time.
+#include <cmath>
+
+#include "gradus/base/num_threads.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/train/tiny_gpt.h"
+
+namespace gradus::testing {
+namespace {
+
+/// Losses of five steps, then all weights. Wide enough that products and rows are shared out.
+std::vector<double> train_with(int threads) {
+  const int before = num_threads();
+  set_num_threads(threads);
+  TinyGpt task(7, Dtype::f64, 128, 64);
+  std::vector<double> all;
+  for (int step = 0; step < 5; ++step) all.push_back(task.step());
+  for (const nn::NamedTensor& each : task.model().parameters())
+    for (const double w : each.tensor.to_vector<double>()) all.push_back(w);
+  set_num_threads(before);
+  return all;
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double most = a.size() == b.size() ? 0 : INFINITY;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
+    most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
+/// Sums of up to 512 · 512 terms of order 1 in another order differ by 1e-13 of their size. AdamW
+/// divides by √v + 1e-8, so that a gradient of 1e-8 and less passes 1e-13 · rate / 1e-8 on.
+constexpr double kOrderOfSums = 5 * 3e-3 * 1e-13 / 1e-8;
+
+void check(const std::vector<int>& counts) {
+  const std::vector<double> one = train_with(1);
+  for (const int n : counts) {
+    CAPTURE(n);
+    const std::vector<double> several = train_with(n);
+    CHECK(distance(several, one) <= kOrderOfSums);
+    CHECK(train_with(n) == several);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a training run with any number of threads gives the weights of one", "[slow]") {
+  check({1, 2, 3, 4, 7});
+}
+
+TEST_CASE("a training run with more threads than cores gives the weights of one", "[.nightly]") {
+  check({16, 64});
+}
+
+}  // namespace gradus::testing
