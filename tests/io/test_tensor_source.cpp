@@ -73,7 +73,7 @@ TEST_CASE("GGUF: every storage type gives the reference values bit for bit") {
 }
 
 TEST_CASE("helper: compare tensors",
-          "[.]") {  // tests/golden/make_gguf.py says what these are
+          "[.]") {  // tests/golden/make_gguf.py describes the files
   const char *file = std::getenv("GRADUS_GGUF"), *expected = std::getenv("GRADUS_EXPECTED");
   REQUIRE((file && expected));
   TensorSource ours = TensorSource::open(file), theirs = TensorSource::open(expected);

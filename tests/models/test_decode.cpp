@@ -417,7 +417,7 @@ struct Ends final : nn::DecoderState {
   }
 };
 
-TEST_CASE("beam search without continuations makes no further call") {
+TEST_CASE("beam search selects no sequences once all texts have ended") {
   Ends model;
   const std::vector<nn::Beam> found = nn::beam_search(model, {0}, {.beams = 3, .end = 0});
   REQUIRE(found.size() == 1);

@@ -568,7 +568,7 @@ TEST_CASE("norms accept one vector and have no weight without affine") {
   CHECK_THROWS_AS(plain(ones({})), ShapeError);
 }
 
-TEST_CASE("pack skips undefined weights and frees the memory of the others") {
+TEST_CASE("pack keeps weights in f32 and replaces defined ones in other precisions") {
   struct Half : nn::Layer<Half> {
     Linear there{32, 2}, missing;
     nn::Members members() override { return {{"there", there}, {"missing", missing}}; }

@@ -90,7 +90,7 @@ TEST_CASE("a packed layer refuses gradients, copies and another packing") {
   CHECK(large.state_dict().size() == model().state_dict().size());  // nothing was packed
 }
 
-TEST_CASE("saving, loading and comparing a packed model is refused") {
+TEST_CASE("state_dict, load_state_dict and named_state refuse a packed model") {
   nn::GPT packed = model(), other = model();
   const nn::StateDict whole = other.state_dict();
   nn::pack(packed.blocks[1], Precision::int8);

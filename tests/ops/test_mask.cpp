@@ -459,7 +459,7 @@ TEST_CASE("dense_mask refuses a transposed causal mask and nothing similar") {
   CHECK_REFUSES(DtypeError, dense_mask(Tensor()), "undefined");
 }
 
-TEST_CASE("plain masks know their blocks exactly, and empty blocks have no coverage") {
+TEST_CASE("the coverage of blocks is exact, also for combinations that one mask decides") {
   const std::int64_t T = 5, S = 6;
   const Mask pattern =
       dense_mask(bools({2, 2, T, S}, [](std::int64_t i) { return i * i % 7 > 2; }));
