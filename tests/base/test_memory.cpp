@@ -86,7 +86,7 @@ TEST_CASE("blocks of every size are aligned, writable and do not overlap") {
   }
 }
 
-TEST_CASE("live blocks share no byte, even large ones") {
+TEST_CASE("live blocks never overlap, even large ones") {
   const Block a(6 * kMiB), b(6 * kMiB), c(6 * kMiB);
   std::vector<unsigned char*> starts = {a.data, b.data, c.data};
   std::sort(starts.begin(), starts.end());

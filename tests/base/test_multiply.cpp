@@ -157,7 +157,7 @@ TEST_CASE("mismatched sizes throw an error with both shapes") {
         "nothing was thrown");
 }
 
-TEST_CASE("a residual must have the shape of C and lie row by row") {
+TEST_CASE("a residual must have the shape of C and must not be transposed") {
   std::vector<float> x(64);
   float* p = x.data();
   using M = Matrix<float>;

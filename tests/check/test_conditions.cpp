@@ -253,7 +253,7 @@ TEST_CASE("conditions: an exception for other strides is reported with its messa
   CHECK(has(report.text(), "it throws: this kernel wants rows"));
 }
 
-TEST_CASE("conditions: a write beside a slice fails") {
+TEST_CASE("conditions: a write outside a slice fails") {
   const auto beside = [](const Tensor& t) {  // the number before the first one
     if (t.offset() > 0) const_cast<double*>(t.data<double>())[-1] = 1;
   };

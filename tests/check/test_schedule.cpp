@@ -49,7 +49,7 @@ struct Slow {
 
 }  // namespace
 
-TEST_CASE("budget: fewer elements are checked, all along directions, and the report says so") {
+TEST_CASE("budget: fewer elements are checked, all along directions, and the report notes it") {
   // All elements would take 400 · 6 · 2 ms = 4.8 s.
   const Slow cubes{400, 2e-3};
   const auto begin = Clock::now();

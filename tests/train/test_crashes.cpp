@@ -91,7 +91,7 @@ TEST_CASE("a metrics log has each line once and complete, whichever write fails"
   }
 }
 
-TEST_CASE("a resumed run knows its earlier evaluations", "[once]") {
+TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
   const Folder here;
   for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: never
     const std::string directory = here / ("run" + std::to_string(stop_at));

@@ -465,7 +465,7 @@ TEST_CASE("the displayed rate counts the items of all shards") {
   CHECK(shown >= 0.99 * 64e12 / taken);
 }
 
-TEST_CASE("a directory with any file of a run holds a run") {
+TEST_CASE("a directory with any file of a run counts as a run") {
   const Folder here;
   const RunFiles files{here / "run"};
   CHECK_FALSE(holds_run(files));

@@ -301,7 +301,7 @@ TEST_CASE("a timed run that was stopped before or after a refit resumes bit for 
   }
 }
 
-TEST_CASE("a run that dies right after a refit resumes with it", "[once]") {
+TEST_CASE("a run that is killed right after a refit resumes with it", "[once]") {
   const Folder here;
   struct Death {};
   std::int64_t goal = 0;

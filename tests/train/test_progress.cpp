@@ -175,7 +175,7 @@ TEST_CASE("the remaining time covers the remaining steps only") {
   std::fclose(file);
 }
 
-TEST_CASE("without steps there is no rate and no remaining time") {
+TEST_CASE("without steps, neither rate nor remaining time is shown") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file);
   {

@@ -125,7 +125,7 @@ TEST_CASE("more processes than shards and mixed types are refused") {
                 "f64", "f32");
 }
 
-TEST_CASE("a run stops if one process is asked to and resumes with any number of processes",
+TEST_CASE("a run stops at the request of one process and resumes with any number of them",
           "[once]") {
   const Folder here;
   std::string whole;

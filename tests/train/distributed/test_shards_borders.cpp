@@ -101,7 +101,7 @@ TEST_CASE("shard counts must not be negative or all 0") {
   CHECK(of_count(0, 0) == "shards: the losses of all 2 shards are of 0 tokens");
 }
 
-TEST_CASE("all processes stop when any one is asked to") {
+TEST_CASE("a stop request on any process stops all") {
   for (const int size : {1, 2, 3})
     for (int rank = -1; rank < size; ++rank)
       distributed::run_threads(size, [&](Transport& t) {
