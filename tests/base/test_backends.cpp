@@ -64,7 +64,7 @@ struct ThreadsScope {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("every backend and SIMD level agrees with a plain loop", "", "[kernel]", float,
+TEMPLATE_TEST_CASE("every backend and SIMD level agrees with a plain loop", "[kernel]", float,
                    double) {
   const auto& [m, n, k] = GENERATE(values<std::array<int64_t, 3>>({{1, 1, 1},
                                                                    {2, 3, 4},
@@ -113,7 +113,7 @@ TEMPLATE_TEST_CASE("long sums and wide matmuls agree with a plain loop", "",
   }
 }
 
-TEMPLATE_TEST_CASE("matmuls split among threads agree with a plain loop in every backend", "",
+TEMPLATE_TEST_CASE("matmuls split among threads agree with a plain loop in every backend",
                    "[kernel]", float, double) {
   using T = TestType;
   const auto& [m, n, k] = GENERATE(values<std::array<int64_t, 3>>({{211, 67, 83},
@@ -265,7 +265,7 @@ TEST_CASE("block transposes write only inside their target", "[kernel]") {
   }
 }
 
-TEMPLATE_TEST_CASE("alpha multiplies both parts of a sum that is computed in two passes", "",
+TEMPLATE_TEST_CASE("alpha multiplies both parts of a sum that is computed in two passes",
                    "[kernel]", float, double) {
   for (const bool t : {false, true}) check<TestType>({20, 24, 300, t, t, TestType(1.5)});
 }

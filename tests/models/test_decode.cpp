@@ -1,7 +1,6 @@
 // Decoding: sampling limits, batches, beam search against all texts, decoder states.
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <map>
 #include <set>
 #include <string>
@@ -349,65 +348,8 @@ TEST_CASE("each sampling limit can still draw its least likely token") {
 }  // namespace gradus::testing::limits
 
 namespace gradus::testing::states {
-namespace {
 
 using nn::Tokens;
-
-std::string list(const std::vector<std::int64_t>& all) {
-  std::string text = "[";
-  for (const std::int64_t each : all) text += str_cat(" ", each);
-  return text + " ]";
-}
-
-/// A model of four tokens that tells what it is asked. Token 3 ends a text: it becomes likelier
-/// with each step, or it is the likeliest at once.
-class Told final : public nn::DecoderState {
- public:
-  explicit Told(double ends) : ends_(ends) {}
-  Tensor next(const std::vector<Tokens>& tokens) override {
-    text += "next";
-    for (const Tokens& each : tokens) text += " " + list(each);
-    text += "\n";
-    ++steps_;
-    std::vector<double> logits;
-    for (const Tokens& each : tokens) {
-      const double last = static_cast<double>(each.back());
-      for (const double x : {1.0, 0.5 + 0.25 * last, -0.5 * last, ends_ + steps_})
-        logits.push_back(x);
-    }
-    return tensor(logits, {std::ssize(tokens), 4});
-  }
-  void select(const std::vector<std::int64_t>& sequences) override {
-    text += "select " + list(sequences) + "\n";
-  }
-  std::string text;
-
- private:
-  double ends_, steps_ = 0;
-};
-
-std::string search(double ends, const nn::BeamOptions& options) {
-  Told model(ends);
-  const std::vector<nn::Beam> found = nn::beam_search(model, {1, 2}, options);
-  for (const nn::Beam& each : found)
-    model.text += str_cat("found ", list(each.tokens), " ", std::setprecision(6), each.score, "\n");
-  return model.text;
-}
-
-std::string generated(double ends, std::int64_t tokens, std::int64_t told) {
-  Told model(ends);
-  std::int64_t calls = 0;
-  const std::vector<Tokens> added = nn::generate(
-      model, {{1}, {2, 0}}, {.tokens = tokens, .end = 3, .sampling = {.temperature = 0}}, {7, 0, 0},
-      [&](std::int64_t sequence, std::int64_t token) {
-        model.text += str_cat("text ", sequence, " gets ", token, "\n");
-        return ++calls < told;
-      });
-  for (const Tokens& each : added) model.text += "added " + list(each) + "\n";
-  return model.text;
-}
-
-}  // namespace
 
 /// It knows one token, which ends a text; nothing can be left to go on with.
 struct Ends final : nn::DecoderState {

@@ -14,23 +14,6 @@
 namespace gradus::testing {
 namespace {
 
-std::string list(const std::vector<std::int64_t>& numbers) {
-  std::string text;
-  for (const std::int64_t each : numbers) text += str_cat(" ", each);
-  return text;
-}
-
-std::string table(const std::string& title, const nn::Names& names) {
-  std::string text = str_cat(title, ": prefix \"", names.prefix, "\"\n");
-  const char* const forms[] = {"", " transposed", " unrolled", " pairs", " again"};
-  for (const nn::NameRule& rule : names.rules)
-    text += str_cat("  ", rule.ours, " = ", rule.theirs, forms[static_cast<int>(rule.form)],
-                    rule.parts.empty() ? "" : ", rows" + list(rule.parts),
-                    rule.tail.rank() == 0 ? "" : str_cat(", tail ", rule.tail), "\n");
-  for (const std::string& each : names.ignored) text += "  ignored: " + each + "\n";
-  return text;
-}
-
 /// Two and more of everything, no two sizes alike; heads of six, whose pairs are not their halves.
 nn::GPTOptions odd() {
   return {.vocab = 11,

@@ -141,7 +141,7 @@ TEST_CASE("a cache accepts exactly the documented arguments") {
   CHECK_REFUSES(GraphError, fresh.extend(layer, one, one), "KVCache", "advance");
   CHECK(fresh.length() == 0);
   CHECK(fresh.batch() == 0);
-  CHECK(fresh.memory(layer) == nullptr == 1);
+  CHECK(fresh.memory(layer) == nullptr);
   CHECK_REFUSES(GraphError, missed.extend(other, one, one), "KVCache", "0");
   CHECK_NOTHROW(missed.extend(layer, one, one));
   CHECK_REFUSES(GraphError, missed.extend(layer, one, one), "KVCache", "2");

@@ -80,7 +80,7 @@ TEST_CASE("x[…] accepts positions and slices") {
   CHECK(whole(x[{-1, 0, slice(1, 3)}]) == Whole{41, 42});
   CHECK(whole(x[{0, slice(-2, 100), 4}]) == Whole{14, 19});
   CHECK(x[{slice(2, 1)}].shape() == Shape{0, 4, 5});
-  CHECK_REFUSES(IndexError, x[{0, 0, 0, 0}], "[3, 4, 5]", "4");
+  CHECK_REFUSES(IndexError, (x[{0, 0, 0, 0}]), "[3, 4, 5]", "4");
 }
 
 TEST_CASE("slice: ends are clipped") {

@@ -10,6 +10,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
+#include "gradus/tests/support/environment.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/trace/nan_finder.h"
 
