@@ -1,5 +1,5 @@
-// Each backend and each width of vectors against a plain loop: all transposes, options, edges of
-// tiles, few rows, vectors, sums of one term, and what NaN and infinity may reach.
+// Every matmul backend and SIMD level agrees with a plain loop: transposes, options, tile edges,
+// few rows, vectors, sums of one term, NaN and infinity.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -64,7 +64,8 @@ struct ThreadsScope {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("every backend and width agrees with a plain loop", "[kernel]", float, double) {
+TEMPLATE_TEST_CASE("every backend and SIMD level agrees with a plain loop", "[kernel]", float,
+                   double) {
   const auto& [m, n, k] = GENERATE(values<std::array<int64_t, 3>>({{1, 1, 1},
                                                                    {2, 3, 4},
                                                                    {7, 5, 3},
@@ -82,8 +83,8 @@ TEMPLATE_TEST_CASE("every backend and width agrees with a plain loop", "[kernel]
   check_options<TestType>(m, n, k);
 }
 
-// Below one tile, just one, one more along each axis, several.
-TEMPLATE_TEST_CASE("the edges of tiles agree with a plain loop", "", (TileOf<Avx512, float>),
+// Sizes below one tile, exactly one tile, one more along each axis, and several tiles.
+TEMPLATE_TEST_CASE("matmuls agree with a plain loop at tile edges", "", (TileOf<Avx512, float>),
                    (TileOf<Avx512, double>), (TileOf<Avx2, float>), (TileOf<Avx2, double>),
                    (TileOf<Baseline, float>), (TileOf<Baseline, double>)) {
   using T = typename TestType::Number;
@@ -98,8 +99,8 @@ TEMPLATE_TEST_CASE("the edges of tiles agree with a plain loop", "", (TileOf<Avx
     check<T>({5 * rows + left, columns + left, 9, true, true, 1, 1});
 }
 
-// More terms than are summed at a time, and more columns than are packed.
-TEMPLATE_TEST_CASE("long sums and wide products agree with a plain loop", "",
+// More terms than one pass sums, and more columns than one panel packs.
+TEMPLATE_TEST_CASE("long sums and wide matmuls agree with a plain loop", "",
                    (TileOf<Avx512, float>), (TileOf<Avx512, double>), (TileOf<Avx2, float>),
                    (TileOf<Avx2, double>), (TileOf<Baseline, float>), (TileOf<Baseline, double>)) {
   using T = typename TestType::Number;
@@ -112,7 +113,8 @@ TEMPLATE_TEST_CASE("long sums and wide products agree with a plain loop", "",
   }
 }
 
-TEMPLATE_TEST_CASE("slabs of every backend agree with a plain loop", "[kernel]", float, double) {
+TEMPLATE_TEST_CASE("matmuls split among threads agree with a plain loop in every backend",
+                   "[kernel]", float, double) {
   using T = TestType;
   const auto& [m, n, k] = GENERATE(values<std::array<int64_t, 3>>({{211, 67, 83},
                                                                    {67, 211, 83},
@@ -134,9 +136,8 @@ TEMPLATE_TEST_CASE("slabs of every backend agree with a plain loop", "[kernel]",
   at_any_number_of_threads({m, n, k, true, true, T(0.5), 1, true, false});
 }
 
-// 40 rows are slabs of 32 and 8, or of 16 and 8, and 70 of 32, 32 and 6: few, but of a product that
-// has more.
-TEST_CASE("our own products have the same bits for any number of threads, each time", "[kernel]") {
+// 40 rows split into slabs of 32 and 8, or 16 and 8; 70 rows into 32, 32 and 6.
+TEST_CASE("the built-in matmul gives the same bits for any number of threads", "[kernel]") {
   for (const auto& [m, n, k] :
        std::vector<std::array<int64_t, 3>>{{300, 90, 570}, {40, 40, 1000}, {70, 30, 1100}})
     for (const products::Choice& choice : every_choice()) {
@@ -155,7 +156,7 @@ TEST_CASE("our own products have the same bits for any number of threads, each t
     }
 }
 
-TEST_CASE("a column of C that lies side by side, of a transposed A, with all that is added",
+TEST_CASE("a matrix-vector product with transposed A applies alpha, beta, bias and residual",
           "[kernel]") {
   for (const products::Choice& choice : every_choice())
     for (const int64_t m : {int64_t{1}, int64_t{7}, int64_t{67}}) {
@@ -187,15 +188,15 @@ TEST_CASE("a column of C that lies side by side, of a transposed A, with all tha
     }
 }
 
-// Rows that are put side by side first, and are more than the stack has room for.
-TEST_CASE("few rows or columns, and long sums, agree with a plain loop", "[kernel]") {
+// Rows that are gathered first and exceed the stack buffer.
+TEST_CASE("few rows or columns with long sums agree with a plain loop", "[kernel]") {
   check<double>({8, 9, 1100, true, true});
   check<double>({9, 4, 1100, false, false});
   check<float>({4, 5, 2100, true, true, 1, 1});
   check<float>({5, 4, 2100, false, false, 1, 1});
 }
 
-TEST_CASE("NaN and infinity stay in their rows and columns, in every backend", "[kernel]") {
+TEST_CASE("NaN and infinity stay in their rows and columns in every backend", "[kernel]") {
   for (const products::Choice& choice : every_choice())
     for (const int64_t m : {int64_t{3}, int64_t{30}, int64_t{120}}) {
       const int64_t n = 70, k = 20;
@@ -212,8 +213,8 @@ TEST_CASE("NaN and infinity stay in their rows and columns, in every backend", "
     }
 }
 
-// Reading too far is seen by the address sanitizer's build: the matrices end where memory does.
-TEST_CASE("every backend reads and writes nothing behind its matrices", "[kernel]") {
+// The matrices end where their memory ends, so the address sanitizer detects reads beyond them.
+TEST_CASE("no backend reads or writes beyond its matrices", "[kernel]") {
   for (const products::Choice& choice : every_choice())
     for (const auto& [m, n] : std::vector<std::pair<int64_t, int64_t>>{
              {31, 45}, {95, 45}, {3, 45}, {95, 3}, {31, 64}, {1, 64}})
@@ -249,7 +250,7 @@ void check_transpose(int64_t rows, int64_t width) {
 
 }  // namespace
 
-TEST_CASE("blocks are transposed and nothing beside them is written", "[kernel]") {
+TEST_CASE("block transposes write only inside their target", "[kernel]") {
   for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{8, 8},
                                     {16, 24},
                                     {17, 9},
@@ -264,6 +265,7 @@ TEST_CASE("blocks are transposed and nothing beside them is written", "[kernel]"
   }
 }
 
-TEMPLATE_TEST_CASE("a sum in two parts has both of them times alpha", "[kernel]", float, double) {
+TEMPLATE_TEST_CASE("alpha multiplies both parts of a sum that is computed in two passes",
+                   "[kernel]", float, double) {
   for (const bool t : {false, true}) check<TestType>({20, 24, 300, t, t, TestType(1.5)});
 }

@@ -1,4 +1,4 @@
-// Who multiplies: what each library and each value of GRADUS_BLAS come to, and how that is said.
+// The choice of the matmul backend by linked library and GRADUS_BLAS, and its description.
 #include <string>
 #include <vector>
 
@@ -30,7 +30,7 @@ bool is(const Choice& choice, Backend backend, const std::string& reason) {
 
 }  // namespace
 
-TEST_CASE("each library multiplies, or our own products do, by rule") {
+TEST_CASE("the linked library selects the matmul backend by rule") {
   const bool plain = chosen().backend == Backend::plain;  // the build says so
   const std::vector<Rule> rules{
       {Library::none, Backend::own, "no library is linked"},
@@ -50,7 +50,7 @@ TEST_CASE("each library multiplies, or our own products do, by rule") {
   }
 }
 
-TEST_CASE("GRADUS_BLAS overrules the rule, and what it cannot be is refused") {
+TEST_CASE("GRADUS_BLAS overrides the rule and rejects unavailable backends") {
   const bool plain = chosen().backend == Backend::plain;
   const auto refusal = [](const char* asked, Library library) {
     return message_of<gradus::ValueError>([&] { choice_of(asked, library); });
@@ -70,7 +70,7 @@ TEST_CASE("GRADUS_BLAS overrules the rule, and what it cannot be is refused") {
   }
 }
 
-TEST_CASE("a choice is described with its reason") {
+TEST_CASE("the description of a backend includes the reason for its choice") {
   using simd::Level;
   CHECK(describe({Backend::plain, Level::avx2, "so"}) == "plain loops: so");
   CHECK(describe({Backend::library, Level::avx2, "so"}) == "the BLAS library: so");

@@ -8,7 +8,7 @@
 
 using gradus::testing::message_of;
 
-TEST_CASE("require throws what it is asked to, with the parts written one after the other") {
+TEST_CASE("require throws the given type with its message parts joined") {
   const auto wrong = [] {
     gradus::require<gradus::ShapeError>(false, "add: ", 2, " and ", 3.5, " differ");
   };
@@ -38,7 +38,7 @@ TEST_CASE("a message ends with the path of the layer that is running") {
   gradus::error_context = before;
 }
 
-TEST_CASE("numbers in messages do not follow the user's locale") {
+TEST_CASE("numbers in messages ignore the user's locale") {
   struct Grouped : std::numpunct<char> {
     char do_thousands_sep() const override { return '.'; }
     std::string do_grouping() const override { return "\3"; }

@@ -1,5 +1,4 @@
-// Products and transposes read and write nothing beside their matrices, which lie between pages
-// that may not be touched, at the one or at the other.
+// Matmuls and transposes stay inside their matrices, which lie next to inaccessible pages.
 #if defined(__unix__)
 #include <sys/mman.h>
 #include <unistd.h>
@@ -68,7 +67,7 @@ void check_product(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool at_en
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("products touch nothing beside their matrices", "", float, double) {
+TEMPLATE_TEST_CASE("matmuls touch nothing outside their matrices", "", float, double) {
   for (const int64_t m : {1, 3, 31, 67})
     for (const int64_t n : {1, 4, 45})
       for (const int64_t k : {5, 24, 41})
@@ -76,7 +75,7 @@ TEMPLATE_TEST_CASE("products touch nothing beside their matrices", "", float, do
           check_product<TestType>(m, n, k, options % 2 != 0, options / 2 % 2 != 0, options >= 4);
 }
 
-TEMPLATE_TEST_CASE("transposes touch nothing beside their matrices", "", float, double) {
+TEMPLATE_TEST_CASE("transposes touch nothing outside their matrices", "", float, double) {
   for (const int64_t rows : {1, 7, 8, 15, 16, 17, 40})
     for (const int64_t width : {1, 8, 9, 23, 24})
       for (const bool at_end : {false, true}) {

@@ -1,4 +1,4 @@
-// The pool: alignment, reuse, counting, the limit, poison, several threads.
+// The memory pool: alignment, reuse, counting, the limit, poison, several threads.
 #ifdef __linux__
 #include <sys/resource.h>
 #include <unistd.h>
@@ -86,7 +86,7 @@ TEST_CASE("blocks of every size are aligned, writable and do not overlap") {
   }
 }
 
-TEST_CASE("no two blocks that live have a byte in common, large ones neither") {
+TEST_CASE("live blocks never overlap, even large ones") {
   const Block a(6 * kMiB), b(6 * kMiB), c(6 * kMiB);
   std::vector<unsigned char*> starts = {a.data, b.data, c.data};
   std::sort(starts.begin(), starts.end());
@@ -94,7 +94,7 @@ TEST_CASE("no two blocks that live have a byte in common, large ones neither") {
   CHECK(starts[2] >= starts[1] + 6 * kMiB);
 }
 
-TEST_CASE("live and peak count the bytes that were asked for") {
+TEST_CASE("live and peak count the requested bytes") {
   const Block kept(300);
   const auto start = memory::usage().live_bytes;
   memory::reset_peak();
@@ -115,7 +115,7 @@ TEST_CASE("live and peak count the bytes that were asked for") {
   CHECK(memory::usage().peak_bytes == start);
 }
 
-TEST_CASE("small blocks are of one class to each 64 bytes, then to each eighth of an octave") {
+TEST_CASE("size classes are 64 bytes apart up to 512, then eight for each doubling") {
   if (!kPooled) return;
   for (std::size_t below = 0, step = 64; below < 4 * kMiB; below += step) {
     if (below >= 512 && (below & (below - 1)) == 0) step = below / 8;
@@ -128,7 +128,7 @@ TEST_CASE("small blocks are of one class to each 64 bytes, then to each eighth o
   }
 }
 
-TEST_CASE("blocks are used again") {
+TEST_CASE("freed blocks are reused") {
   if (!kPooled) return;
   SECTION("small: by size class, last in, first out") {
     unsigned char* first = Block(1100).data;
@@ -169,7 +169,7 @@ TEST_CASE("blocks are used again") {
   }
 }
 
-TEST_CASE("small blocks are used again, the largest of them too, as they were left") {
+TEST_CASE("small blocks up to the largest class are reused with their contents") {
   if (!kPooled) return;
   SECTION("the largest") {
     unsigned char* first = Block(4 * kMiB).data;
@@ -185,7 +185,7 @@ TEST_CASE("small blocks are used again, the largest of them too, as they were le
   }
 }
 
-TEST_CASE("release_cached gives free mappings back and leaves the others alone") {
+TEST_CASE("release_cached returns free mappings and keeps the others") {
   if (!kPooled) return;
   memory::release_cached();
   const auto before = memory::usage().reserved_bytes;
@@ -223,7 +223,7 @@ struct AddressLimit {
 
 }  // namespace
 
-TEST_CASE("what is given back is no longer mapped") {
+TEST_CASE("released mappings are unmapped") {
   if (!kPooled) return;
   const std::size_t before = mapped_bytes();
   for (int i = 0; i < 20; ++i) {
@@ -233,7 +233,7 @@ TEST_CASE("what is given back is no longer mapped") {
   CHECK(mapped_bytes() < before + 10 * 64 * kMiB);  // others may map something meanwhile
 }
 
-TEST_CASE("where the system grants no more the cache is given back first, then it is said") {
+TEST_CASE("allocation releases the cache before it throws MemoryError") {
   if (!kPooled || gradus::platform::physical_memory() < 4096 * kMiB) return;
   memory::release_cached();
   { const Block cached(200 * kMiB); }
@@ -247,7 +247,7 @@ TEST_CASE("where the system grants no more the cache is given back first, then i
 }
 #endif
 
-TEST_CASE("scratch space is counted while it lives") {
+TEST_CASE("scratch memory is counted while it is alive") {
   const auto live = memory::usage().live_bytes;
   {
     const memory::Scratch<double> space(100);
@@ -256,7 +256,7 @@ TEST_CASE("scratch space is counted while it lives") {
   CHECK(memory::usage().live_bytes == live);
 }
 
-TEST_CASE("the limit is exact, and its error names what was asked, what lives and the limit") {
+TEST_CASE("the limit is exact, and its error reports the requested, live and limit bytes") {
   const auto live = memory::usage().live_bytes;
   memory::set_limit(live + 4096);
   {
@@ -276,7 +276,7 @@ TEST_CASE("the limit is exact, and its error names what was asked, what lives an
   CHECK_THROWS_AS(memory::set_limit(-1), gradus::ValueError);
 }
 
-TEST_CASE("sizes beyond the machine are refused, and the pool works on") {
+TEST_CASE("impossible sizes throw, and the pool keeps working") {
   const auto live = memory::usage().live_bytes;
   for (const std::size_t bytes :
        {SIZE_MAX, SIZE_MAX - 63, SIZE_MAX / 2, std::size_t{1} << 47, std::size_t{1} << 45}) {
@@ -305,7 +305,7 @@ TEST_CASE("poisoned memory reads as NaN") {
   CHECK_FALSE(memory::set_poison(false));
 }
 
-TEST_CASE("threads allocate and release at the same time, each other's blocks too") {
+TEST_CASE("threads may allocate and release concurrently, even each other's blocks") {
   const auto live = memory::usage().live_bytes;
   constexpr int kThreads = 3, kRounds = 300;
   std::vector<std::vector<std::pair<int*, std::size_t>>> handed(kThreads);
@@ -352,7 +352,7 @@ struct AtExit {
 
 }  // namespace
 
-TEST_CASE("a block in static storage outlives everything") {
+TEST_CASE("a block in static storage may be released at exit") {
   if (at_exit.data == nullptr) at_exit.data = memory::allocate(5000);
   CHECK(at_exit.data != nullptr);
 }

@@ -1,4 +1,4 @@
-// Memory that runs out, and processes that fork.
+// Allocation failures, the memory limit, and fork.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ constexpr bool kSanitized = false;
 
 }  // namespace
 
-TEST_CASE("a MemoryError may name a layer whose name takes memory") {
+TEST_CASE("a MemoryError can report a layer whose name itself needs memory") {
   const auto before = gradus::error_context.load();
   gradus::error_context = allocating_context;
   const Limit limit(memory::usage().live_bytes + 1000);
@@ -58,7 +58,7 @@ TEST_CASE("a MemoryError may name a layer whose name takes memory") {
   CHECK(message.find("(in layer)") != std::string::npos);
 }
 
-TEST_CASE("cached memory does not bring a process above its limit") {
+TEST_CASE("cached memory counts toward the limit") {
   if (kSanitized) return;
   memory::release_cached();
   const std::int64_t limit = memory::usage().reserved_bytes + 100 * kMiB;
@@ -70,7 +70,7 @@ TEST_CASE("cached memory does not bring a process above its limit") {
   }
 }
 
-TEST_CASE("a child can allocate, wherever other threads were when it was forked") {
+TEST_CASE("a forked child can allocate even if another thread allocated during the fork") {
   if (kSanitized) return;
   std::atomic<bool> stop{false};
   std::thread busy([&] {

@@ -1,4 +1,5 @@
-// multiply: views, empty products, what is refused, who multiplies, and calls from several threads.
+// multiply: matrix views, empty matmuls, refused arguments, backends, and calls from several
+// threads.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -23,7 +24,7 @@ using std::int64_t;
 
 using gradus::testing::message_of;
 
-TEST_CASE("a view of a matrix: transposes, blocks, ranges") {
+TEST_CASE("matrix views support transposes, blocks and ranges") {
   const std::vector<int> x{0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23};
   const Matrix<const int> all(x.data(), 3, 4), narrow(x.data() + 1, 3, 2, Stride{4});
   CHECK(*all.at(2, 3) == 23);
@@ -40,7 +41,7 @@ TEST_CASE("a view of a matrix: transposes, blocks, ranges") {
   CHECK(all.transpose().column_range(2, 3).columns == 1);
 }
 
-TEST_CASE("products may be called inside parallel_for, and then stay on their thread") {
+TEST_CASE("a matmul inside parallel_for runs on its own thread") {
   const int before = gradus::num_threads();
   gradus::set_num_threads(3);
   const int64_t d = 110;  // large enough to be split, were it called from outside
@@ -64,7 +65,7 @@ TEST_CASE("products may be called inside parallel_for, and then stay on their th
 }
 
 // Just large enough to be split: along the rows of C, along its columns, and a vector.
-TEMPLATE_TEST_CASE("slabs of rows and of columns are those of the whole product", "", float,
+TEMPLATE_TEST_CASE("a matmul in slabs of rows or columns equals the entire matmul", "", float,
                    double) {
   using T = TestType;
   for (const gradus::tests::Case<T>& s :
@@ -84,7 +85,7 @@ TEMPLATE_TEST_CASE("slabs of rows and of columns are those of the whole product"
   }
 }
 
-TEST_CASE("beta 0 overwrites NaN, other betas keep it, NaN in A arrives in C") {
+TEST_CASE("beta 0 overwrites NaN, other betas keep it, and NaN in A reaches C") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const gradus::tests::Case<float>& s :
        {gradus::tests::Case<float>{4, 5, 6}, {1, 5, 6}, {4, 1, 6}, {4, 5, 0}, {200, 90, 70}}) {
@@ -107,7 +108,7 @@ TEST_CASE("beta 0 overwrites NaN, other betas keep it, NaN in A arrives in C") {
   }
 }
 
-TEST_CASE("empty products: nothing to write, or k = 0 leaves beta · C, bias and residual") {
+TEST_CASE("empty matmuls write nothing, and k = 0 leaves beta · C, bias and residual") {
   std::vector<double> c{1, 2, 3, 4, 5, 6};
   const auto same = c;
   const double* none = nullptr;
@@ -122,7 +123,7 @@ TEST_CASE("empty products: nothing to write, or k = 0 leaves beta · C, bias and
   CHECK(c == std::vector<double>{2, 4, 6, 5, 7, 9});
 }
 
-TEST_CASE("sizes that do not fit are named, both of them") {
+TEST_CASE("mismatched sizes throw an error with both shapes") {
   std::vector<float> x(64);
   float* p = x.data();
   using M = Matrix<float>;
@@ -156,7 +157,7 @@ TEST_CASE("sizes that do not fit are named, both of them") {
         "nothing was thrown");
 }
 
-TEST_CASE("a residual is of C's sizes and lies by rows") {
+TEST_CASE("a residual must have the shape of C and must not be transposed") {
   std::vector<float> x(64);
   float* p = x.data();
   using M = Matrix<float>;
@@ -172,7 +173,7 @@ TEST_CASE("a residual is of C's sizes and lies by rows") {
   CHECK(with_residual(M(p, 2, 2)) == "multiply: the residual is [2, 2] where C is [2, 3]");
 }
 
-TEST_CASE("a library counts in 32 bits, our own products do not") {
+TEST_CASE("strides beyond 32 bits throw for a BLAS library and work in the built-in matmul") {
   std::vector<float> x(4, 1.0F);
   const int64_t large = int64_t{1} << 31;
   for (const gradus::products::Choice& choice : gradus::tests::every_choice()) {

@@ -1,4 +1,4 @@
-// A loop where the system grants no thread.
+// parallel_for where the system refuses to create threads.
 #ifdef __linux__
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -33,7 +33,7 @@ constexpr bool kSanitized = false;
 
 }  // namespace
 
-TEST_CASE("a loop runs on one thread where the system grants no other") {
+TEST_CASE("parallel_for runs on one thread where the system creates no other") {
   if (kSanitized) return;
   const pid_t child = fork();
   if (child == 0) {

@@ -1,5 +1,5 @@
-// Numbers in less room: each conversion, products of every level against a plain loop on the
-// rounded weights, how far rounding is from f32, and what no format holds.
+// Packed weights in bf16, f16 and int8: conversions, matmuls against a plain loop, rounding error,
+// refused values.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -37,7 +37,7 @@ std::vector<float> unpacked(const PackedMatrix& w) {
 
 }  // namespace
 
-TEST_CASE("each of the 65,536 numbers of bf16 and f16 is itself after f32", "[kernel]") {
+TEST_CASE("all 65,536 values of bf16 and f16 survive conversion to f32 and back", "[kernel]") {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const BFloat16 b{static_cast<std::uint16_t>(bits)};
     const Float16 h{static_cast<std::uint16_t>(bits)};
@@ -50,7 +50,7 @@ TEST_CASE("each of the 65,536 numbers of bf16 and f16 is itself after f32", "[ke
   }
 }
 
-TEST_CASE("what is not a number stays so, with its sign, wherever its bits are", "[kernel]") {
+TEST_CASE("NaN keeps its sign in bf16 and f16, whatever its payload", "[kernel]") {
   for (int bit = 0; bit < 23; ++bit)
     for (const std::uint32_t sign : {0u, 0x80000000u}) {
       CAPTURE(bit, sign);
@@ -63,7 +63,7 @@ TEST_CASE("what is not a number stays so, with its sign, wherever its bits are",
     }
 }
 
-TEST_CASE("between two numbers the nearest is taken, and half-way the even one", "[kernel]") {
+TEST_CASE("conversion to bf16 and f16 rounds to nearest, ties to even", "[kernel]") {
   for (std::uint32_t bits = 0; bits < 0x7BFF; ++bits) {  // all finite f16, and so many of bf16
     const auto low = static_cast<std::uint16_t>(bits), next = static_cast<std::uint16_t>(bits + 1);
     const auto even = static_cast<std::uint16_t>(bits % 2 == 0 ? low : next);
@@ -80,7 +80,7 @@ TEST_CASE("between two numbers the nearest is taken, and half-way the even one",
   CHECK(std::isinf(widen(to_float16(65520.f))));
 }
 
-TEST_CASE("a packed number errs by half of what the format can tell apart", "[kernel]") {
+TEST_CASE("packing errs by at most half a step of the format", "[kernel]") {
   std::vector<float> x = numbers<float>(3 * 401, 1);  // rows of 192, 192 and 17 with a scale each
   for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 401 < kPart ? 100 : 1;
   const Matrix<const float> from(x.data(), 3, 401);
@@ -134,8 +134,8 @@ void check_product(Precision precision, int64_t rows, int64_t columns, int64_t n
 
 }  // namespace
 
-TEMPLATE_TEST_CASE_SIG("packed products of each level are those of a loop over rounded weights", "",
-                       ((Precision precision), precision), Precision::f32, Precision::bf16,
+TEMPLATE_TEST_CASE_SIG("packed matmuls at every SIMD level agree with a loop over rounded weights",
+                       "", ((Precision precision), precision), Precision::f32, Precision::bf16,
                        Precision::f16, Precision::int8) {
   for (const int64_t rows : {0, 1, 7, 67})
     for (const int64_t columns : {0, 1, 13, 64, 131, 192, 401})
@@ -144,7 +144,7 @@ TEMPLATE_TEST_CASE_SIG("packed products of each level are those of a loop over r
   check_product(precision, 401, 401, 11);
 }
 
-TEST_CASE("packed products of some rows and scales, with and without bias, on several threads",
+TEST_CASE("packed matmuls by rows agree with a loop, with and without bias, on several threads",
           "[kernel]") {
   for (const Precision precision : {Precision::int8, Precision::bf16})
     for (const int64_t n : {3, 9}) {
@@ -173,7 +173,7 @@ TEST_CASE("packed products of some rows and scales, with and without bias, on se
     }
 }
 
-TEST_CASE("a scale is of its own part of a row, and the smallest numbers keep their sign",
+TEST_CASE("int8 scales cover their own part of a row, and tiny values keep their sign",
           "[kernel]") {
   std::vector<float> x = numbers<float>(401, 1);  // parts of 192, 192 and 17
   for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i < kPart ? 1 : 1000;
@@ -189,8 +189,7 @@ TEST_CASE("a scale is of its own part of a row, and the smallest numbers keep th
   }
 }
 
-TEST_CASE("the largest number of a format is held, of either sign, and the next is refused",
-          "[kernel]") {
+TEST_CASE("packing accepts the largest value of a format and refuses the next", "[kernel]") {
   const auto held = [](float most, Precision precision) {
     const std::vector<float> x{most, -most};
     return unpacked(PackedMatrix({x.data(), 1, 2}, precision));
@@ -207,7 +206,7 @@ TEST_CASE("the largest number of a format is held, of either sign, and the next 
   }
 }
 
-TEST_CASE("a row takes its numbers, its scales, and what makes both whole words", "[kernel]") {
+TEST_CASE("a packed row holds its values and scales, padded to whole words", "[kernel]") {
   for (int64_t n = 0; n <= 4 * kScaled + 9; ++n) {
     const auto words = [](int64_t bytes) { return (bytes + 7) / 8 * 8; };
     const int64_t scales = n == 0 ? 0 : (n - 1) / kScaled + 1;
@@ -218,7 +217,7 @@ TEST_CASE("a row takes its numbers, its scales, and what makes both whole words"
   }
 }
 
-TEST_CASE("what a format cannot hold is refused with its place", "[kernel]") {
+TEST_CASE("packing refuses values outside the format and reports their position", "[kernel]") {
   const auto refused = [](float bad, Precision precision) {
     const std::vector<float> x{1, 2, 3, 4, bad, 6};
     return message_of<gradus::ValueError>(

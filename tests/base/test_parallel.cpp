@@ -1,4 +1,4 @@
-// Chunks, exceptions, nesting, forks: with 1, 2 and 3 threads.
+// parallel_for: chunks, exceptions, nesting and forks, with 1, 2 and 3 threads.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -39,7 +39,7 @@ using gradus::testing::VariableScope;
 using gradus::tests::Threads;
 using std::int64_t;
 
-TEST_CASE("every index is visited once, in chunks that depend on n and grain alone") {
+TEST_CASE("every index is visited once, in chunks that depend only on n and grain") {
   for (const int threads : {1, 2, 3}) {
     const Threads team(threads);
     for (const int64_t n : {0, 1, 5, 63, 64, 65, 1000}) {
@@ -66,13 +66,13 @@ TEST_CASE("every index is visited once, in chunks that depend on n and grain alo
   }
 }
 
-TEST_CASE("a loop over nothing calls nothing") {
+TEST_CASE("an empty loop calls nothing") {
   for (const int64_t n : {0, -1, -5})
     for (const int64_t grain : {0, 1, 7})
       gradus::parallel_for(n, grain, [](int64_t, int64_t) { FAIL("called"); });
 }
 
-TEST_CASE("sums by chunk have the same bits with any number of threads") {
+TEST_CASE("sums by chunk have the same bits for any number of threads") {
   std::vector<float> x(100'003);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0F / static_cast<float>(i + 1);
   const auto sum = [&](int threads) {
@@ -92,7 +92,7 @@ TEST_CASE("sums by chunk have the same bits with any number of threads") {
   CHECK(sum(1) == sum(3));
 }
 
-TEST_CASE("an exception of a chunk arrives at the caller, and the team works on") {
+TEST_CASE("an exception in a chunk reaches the caller, and the team keeps working") {
   for (const int threads : {1, 2, 3}) {
     const Threads team(threads);
     CAPTURE(threads);
@@ -124,15 +124,15 @@ TEST_CASE("an exception of a chunk arrives at the caller, and the team works on"
   }
 }
 
-// These are run by the next tests, in a process of their own.
-TEST_CASE("a loop and then the end", "[.]") {
+// The next tests run these two in processes of their own.
+TEST_CASE("helper: run a loop and exit", "[.]") {
   gradus::set_num_threads(64);
   gradus::parallel_for(30, 1, [](int64_t, int64_t) {});
   std::exit(0);
 }
 
 #ifdef GRADUS_TEST_FORK
-TEST_CASE("a child with a loop and then the end", "[.]") {
+TEST_CASE("helper: fork a child that runs a loop and exits", "[.]") {
   gradus::set_num_threads(64);
   gradus::parallel_for(30, 1, [](int64_t, int64_t) {});
   std::this_thread::sleep_for(std::chrono::milliseconds(5));  // all have started
@@ -162,7 +162,7 @@ int failures(const std::string& test, int runs, const std::string& variables = "
 
 }  // namespace
 
-TEST_CASE("the first variable that is a number of threads says how many") {
+TEST_CASE("the first valid variable sets the default number of threads") {
   const auto said = [](std::optional<std::string> own, std::optional<std::string> of_openmp) {
     const VariableScope first("GRADUS_NUM_THREADS", own), then("OMP_NUM_THREADS", of_openmp);
     return gradus::default_num_threads();
@@ -177,15 +177,15 @@ TEST_CASE("the first variable that is a number of threads says how many") {
   CHECK(said(std::nullopt, std::nullopt) == gradus::platform::usable_cores());
 }
 
-// With LLVM's OpenMP one of ten crashed; that 40 in a row do not would be luck once in 70 times.
-TEST_CASE("a program may end while its threads are still starting", "[process]") {
-  CHECK(failures("a loop and then the end", 40) == 0);
+// With LLVM's OpenMP one run in ten crashed: 40 clean runs by luck happen once in 70 times.
+TEST_CASE("a program may exit while its threads are still starting", "[process]") {
+  CHECK(failures("helper: run a loop and exit", 40) == 0);
 #ifdef GRADUS_TEST_FORK
-  CHECK(failures("a child with a loop and then the end", 40) == 0);
+  CHECK(failures("helper: fork a child that runs a loop and exits", 40) == 0);
 #endif
 }
 
-TEST_CASE("loops inside loops run serially, on the thread they are called from") {
+TEST_CASE("nested loops run serially on the thread that calls them") {
   const Threads team(3);
   std::atomic<int> strangers{0}, inner{0};
   gradus::parallel_for(30, 1, [&](int64_t, int64_t) {
@@ -200,7 +200,7 @@ TEST_CASE("loops inside loops run serially, on the thread they are called from")
 }
 
 #ifdef _OPENMP
-TEST_CASE("inside a user's own OpenMP region loops run serially") {
+TEST_CASE("loops inside a user's OpenMP region run serially") {
   const Threads team(3);
   std::atomic<int> strangers{0}, visits{0};
 #pragma omp parallel num_threads(2)
@@ -216,7 +216,7 @@ TEST_CASE("inside a user's own OpenMP region loops run serially") {
 }
 #endif
 
-TEST_CASE("with one thread chunks run as plain calls") {
+TEST_CASE("with one thread, chunks run as plain calls") {
   const Threads team(1);
   int64_t sum = 0;
   gradus::parallel_for(20, 3, [&](int64_t begin, int64_t end) {
@@ -226,7 +226,7 @@ TEST_CASE("with one thread chunks run as plain calls") {
   CHECK(sum == 20);
 }
 
-TEST_CASE("one chunk runs as a plain call: a loop inside it may use the team") {
+TEST_CASE("a single chunk runs as a plain call, so a loop inside it may use the team") {
   const Threads team(2);
   gradus::parallel_for(5, 5, [&](int64_t begin, int64_t end) {
     CHECK_FALSE(gradus::thread_state.parallel);
@@ -235,7 +235,7 @@ TEST_CASE("one chunk runs as a plain call: a loop inside it may use the team") {
   });
 }
 
-TEST_CASE("the caller sleeps through a worker's long chunk and wakes up") {
+TEST_CASE("the caller waits for a worker's long chunk") {
   const Threads team(2);
   std::atomic<int> done{0};
   gradus::parallel_for(2, 1, [&](int64_t begin, int64_t) {
@@ -245,7 +245,7 @@ TEST_CASE("the caller sleeps through a worker's long chunk and wakes up") {
   CHECK(done == 2);
 }
 
-TEST_CASE("loops from several user threads at once do not disturb each other") {
+TEST_CASE("concurrent loops from several user threads are independent") {
   const Threads team(2);
   std::atomic<int64_t> total{0};
   std::vector<std::thread> users;
@@ -258,7 +258,7 @@ TEST_CASE("loops from several user threads at once do not disturb each other") {
   CHECK(total == 3 * 50 * 100);
 }
 
-TEST_CASE("set_num_threads refuses what is no number of threads") {
+TEST_CASE("set_num_threads refuses values outside 1 to 1024") {
   const int before = gradus::num_threads();
   CHECK(before >= 1);
   for (const int wrong : {0, -1, 1025})
@@ -269,7 +269,7 @@ TEST_CASE("set_num_threads refuses what is no number of threads") {
 }
 
 #ifdef GRADUS_TEST_FORK
-TEST_CASE("a forked child works on, with one thread") {
+TEST_CASE("a forked child keeps working with one thread") {
   const Threads team(2);
   std::atomic<int> warm{0};
   gradus::parallel_for(10, 1, [&](int64_t, int64_t) { warm++; });

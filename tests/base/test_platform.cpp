@@ -1,4 +1,4 @@
-// Pages, symbols, calls, and counts of the machine.
+// The platform layer: pages, symbols, call stacks, memory and core counts.
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -43,7 +43,7 @@ TEST_CASE("pages are zero, writable, and aligned for huge pages") {
   CHECK(platform::map_pages(SIZE_MAX / 4) == nullptr);
 }
 
-TEST_CASE("the machine is described") {
+TEST_CASE("usable cores and the system name match the machine") {
   CHECK(platform::usable_cores() >= 1);
   CHECK(platform::usable_cores() <=
         static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
@@ -82,7 +82,7 @@ const std::string kGroups = "sys/fs/cgroup/";
 
 }  // namespace
 
-TEST_CASE("memory is what the control groups around a process grant") {
+TEST_CASE("physical memory honors the control groups of the process") {
   const Root root;
   const auto memory = [&] { return platform::physical_memory(root.path()); };
   const std::size_t machine = memory();             // no groups
@@ -111,7 +111,7 @@ TEST_CASE("memory is what the control groups around a process grant") {
 }
 
 #ifdef __linux__
-TEST_CASE("cores are counted once, whatever hyperthreads they have, and granted by quota") {
+TEST_CASE("hyperthreads of one core count once, and a quota limits the cores") {
   cpu_set_t mask;
   REQUIRE(::sched_getaffinity(0, sizeof mask, &mask) == 0);
   const int threads = CPU_COUNT(&mask);
@@ -144,7 +144,7 @@ TEST_CASE("cores are counted once, whatever hyperthreads they have, and granted 
   CHECK(cores() == 1);  // a fifth
 }
 
-TEST_CASE("cores are granted by a quota of control groups of version 1") {
+TEST_CASE("a quota of version 1 control groups limits the cores") {
   const Root root;
   const auto cores = [&] { return platform::usable_cores(root.path()); };
   const int threads = cores();  // no /sys: each is taken for a core
@@ -171,7 +171,7 @@ TEST_CASE("cores are granted by a quota of control groups of version 1") {
 #endif
 
 #ifdef __linux__
-TEST_CASE("only cores that this thread may run on are counted") {
+TEST_CASE("only cores in the thread's affinity mask count") {
   cpu_set_t all, one;
   REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
   std::size_t first = 0;
@@ -184,7 +184,7 @@ TEST_CASE("only cores that this thread may run on are counted") {
   CHECK(cores == 1);
 }
 
-TEST_CASE("memory is what may still be mapped") {
+TEST_CASE("physical memory honors the limit on address space") {
   const std::size_t before = platform::physical_memory();
   rlimit usual{};
   REQUIRE(::getrlimit(RLIMIT_AS, &usual) == 0);
@@ -198,7 +198,7 @@ TEST_CASE("memory is what may still be mapped") {
   CHECK(now > before / 4);
 }
 
-TEST_CASE("no memory is one byte, as 0 would say that nothing is known") {
+TEST_CASE("exhausted memory is reported as one byte, because 0 means unknown") {
   rlimit usual{};
   REQUIRE(::getrlimit(RLIMIT_AS, &usual) == 0);
   const Root root;
@@ -212,7 +212,7 @@ TEST_CASE("no memory is one byte, as 0 would say that nothing is known") {
   CHECK(now == 1);
 }
 
-TEST_CASE("memory is the machine's where nothing limits it") {
+TEST_CASE("physical memory is that of the machine where nothing limits it") {
   const Root root;
   std::ifstream meminfo("/proc/meminfo");
   std::string word;
@@ -227,7 +227,7 @@ TEST_CASE("memory is the machine's where nothing limits it") {
   CHECK(found >= most - most / 10);
 }
 
-TEST_CASE("nothing around the pages stays mapped") {
+TEST_CASE("map_pages leaves nothing mapped around its pages") {
   constexpr std::size_t kTimes = 400, kHuge = std::size_t{2} << 20;
   for (const std::size_t bytes : {std::size_t{4096}, kHuge, 2 * kHuge + 5000}) {
     CAPTURE(bytes);
@@ -241,7 +241,7 @@ TEST_CASE("nothing around the pages stays mapped") {
   }
 }
 
-TEST_CASE("resident memory follows what is touched") {
+TEST_CASE("resident memory grows as pages are touched") {
   constexpr std::size_t bytes = std::size_t{32} << 20;
   const std::size_t before = platform::resident_bytes();
   void* pages = platform::map_pages(bytes);
@@ -258,7 +258,7 @@ TEST_CASE("resident memory follows what is touched") {
 }
 #endif
 
-TEST_CASE("a variable switches something on unless it is absent, empty or 0") {
+TEST_CASE("a variable is a switch that is on unless absent, empty or 0") {
   constexpr const char* kName = "GRADUS_TEST_OF_A_SWITCH";
   CHECK_FALSE(platform::is_switched_on(kName));
   for (const auto& [value, on] : {std::pair{"", false}, {"0", false}, {"1", true}, {"yes", true}}) {
@@ -268,18 +268,18 @@ TEST_CASE("a variable switches something on unless it is absent, empty or 0") {
   }
 }
 
-TEST_CASE("functions are found by name, or not") {
+TEST_CASE("find_symbol finds existing functions only") {
   CHECK(platform::find_symbol("malloc") != nullptr);
   CHECK(platform::find_symbol("no_library_has_a_function_of_this_name") == nullptr);
 }
 
-TEST_CASE("types are named as they are written") {
+TEST_CASE("readable_type demangles type names") {
   CHECK(platform::readable_type(typeid(gradus::ShapeError).name()) == "gradus::ShapeError");
   CHECK(platform::readable_type(typeid(int).name()) == "int");
   CHECK(platform::readable_type("not a mangled name") == "not a mangled name");
 }
 
-TEST_CASE("a file is synced, a pipe need not be, and what is no file says so") {
+TEST_CASE("sync_file succeeds on files and pipes and fails on a closed descriptor") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   std::FILE* pipe = ::fdopen(ends[1], "w");
@@ -306,12 +306,12 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("of many calls the innermost 64 are told") {
+TEST_CASE("calls() returns at most the 64 innermost calls") {
   CHECK(calls_at(0) < 64);
   CHECK(calls_at(100) == 64);
 }
 
-TEST_CASE("a call is found in the program or in its library, and in none without a name") {
+TEST_CASE("frames_of resolves addresses in programs and libraries and skips null") {
   const auto after = [](const char* name) {  // a call returns behind its beginning
     return static_cast<char*>(platform::find_symbol(name)) + 1;
   };
@@ -328,7 +328,7 @@ TEST_CASE("a call is found in the program or in its library, and in none without
   }
 }
 
-TEST_CASE("of what addr2line says only places behind an address are frames") {
+TEST_CASE("frames_of ignores output of addr2line that belongs to no address") {
   const Root root;
   root.write("addr2line",
              "#!/bin/sh\nshift 2\necho early\necho early.cpp:1\nfor each in \"$@\"; do\n"
@@ -343,7 +343,7 @@ TEST_CASE("of what addr2line says only places behind an address are frames") {
   CHECK(frames[0][0].line == 7);
 }
 
-TEST_CASE("the calls that led here go back to main", "[process]") {
+TEST_CASE("the call stack leads back to main", "[process]") {
   std::vector<std::string> functions;
   for (const std::vector<platform::Frame>& frames : platform::frames_of(platform::calls()))
     for (const platform::Frame& frame : frames) functions.push_back(frame.function);

@@ -1,4 +1,4 @@
-// Philox against its published vectors, words against word, and moments of the distributions.
+// Philox against its published vectors, words against word, and the moments of the distributions.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -15,7 +15,7 @@ using gradus::RandomStream;
 using std::int64_t;
 using Block = std::array<std::uint32_t, 4>;
 
-TEST_CASE("philox gives the known answers of Random123", "[kernel]") {
+TEST_CASE("philox matches the known answers of Random123", "[kernel]") {
   CHECK(gradus::philox({0, 0, 0, 0}, {0, 0}) ==
         Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   constexpr std::uint32_t ones = 0xffffffff;
@@ -26,8 +26,7 @@ TEST_CASE("philox gives the known answers of Random123", "[kernel]") {
       Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("a word is an element of the block that its index, stream, rank and seed name",
-          "[kernel]") {
+TEST_CASE("index, stream, rank and seed select the word of a random block", "[kernel]") {
   const RandomStream s{0x299f31d0a4093822, 0x13198a2e, 0x03707344};
   const Block block = gradus::philox({5, 0, s.stream, s.rank}, {0xa4093822, 0x299f31d0});
   for (std::uint32_t e = 0; e < 4; ++e) CHECK(s.word(20 + e) == block[e]);
@@ -35,7 +34,7 @@ TEST_CASE("a word is an element of the block that its index, stream, rank and se
   CHECK(s.word(far) == gradus::philox({9, 7, s.stream, s.rank}, {0xa4093822, 0x299f31d0})[0]);
 }
 
-TEST_CASE("words equals word from any start, for any count, at every level", "[kernel]") {
+TEST_CASE("words equals word from any start, for any count, at every SIMD level", "[kernel]") {
   const gradus::testing::LevelScope scope(GENERATE(from_range(gradus::testing::simd_levels())));
   const RandomStream s{12345, 6, 7};
   for (const int64_t first :
@@ -53,7 +52,7 @@ TEST_CASE("words equals word from any start, for any count, at every level", "[k
   }
 }
 
-TEST_CASE("streams, seeds and ranks give different numbers", "[kernel]") {
+TEST_CASE("streams, seeds and ranks give different random numbers", "[kernel]") {
   std::set<std::uint64_t> seen;
   for (const std::uint64_t seed : {0u, 1u})
     for (const std::uint32_t stream : {0u, 1u})
@@ -64,8 +63,8 @@ TEST_CASE("streams, seeds and ranks give different numbers", "[kernel]") {
   CHECK(seen.size() == 8);
 }
 
-// A mean of n independent numbers of deviation s has deviation s/√n. Five of those are passed by
-// chance once in 1.7 million; the seed is fixed, so a run that passes passes always.
+// A mean of n independent numbers of deviation s has deviation s/√n. Chance exceeds five of them
+// once in 1.7 million runs; the seed is fixed, so a run that passes always passes.
 TEST_CASE("uniform numbers have the moments of the uniform distribution", "[kernel]") {
   const RandomStream s{1, 2, 0};
   constexpr int n = 100'000;
@@ -81,7 +80,7 @@ TEST_CASE("uniform numbers have the moments of the uniform distribution", "[kern
   CHECK(std::abs(neighbours / n) < 5 * (1.0 / 12) / root);
 }
 
-TEST_CASE("uniform and normal numbers are those of the words that they say", "[kernel]") {
+TEST_CASE("uniform and normal numbers follow from their documented words", "[kernel]") {
   const RandomStream s{3, 1, 0};
   for (int64_t i = 0; i < 20; ++i) {
     const double high = s.word(2 * i) >> 5, low = s.word(2 * i + 1) >> 6;
@@ -122,7 +121,7 @@ TEST_CASE("normal numbers have the moments of the normal distribution", "[kernel
   CHECK(std::abs(beyond_two / double{n} - p) < 5 * std::sqrt(p * (1 - p)) / root);
 }
 
-TEST_CASE("below is in range and even", "[kernel]") {
+TEST_CASE("below stays in range and is uniform", "[kernel]") {
   const RandomStream s{8, 9, 0};
   constexpr int n = 70'000, k = 7;
   std::array<int, k> counts{};
@@ -143,7 +142,7 @@ TEST_CASE("below is in range and even", "[kernel]") {
   CHECK_THROWS_AS(s.below(0, -3), gradus::ValueError);
 }
 
-TEST_CASE("a generator hands out new streams and can be put back", "[kernel]") {
+TEST_CASE("a generator gives a new stream each time and can be restored", "[kernel]") {
   gradus::Generator g(42);
   g.next();
   const auto seed = g.seed();
@@ -173,7 +172,7 @@ TEST_CASE("a generator refuses to draw once its streams are used up, instead of 
   CHECK_NOTHROW(g.next());
 }
 
-TEST_CASE("seed starts the global generator anew, a scope draws from its own", "[kernel]") {
+TEST_CASE("seed restarts the global generator, and a scope draws from its own", "[kernel]") {
   gradus::seed(11);
   const auto first = gradus::generator().next().word(0);
   gradus::Generator own(99);

@@ -1,5 +1,5 @@
-// The level that kernels run at, and who multiplies: what GRADUS_SIMD and GRADUS_BLAS say, each
-// value in a process of its own.
+// The SIMD level of kernels and the matmul backend, set by GRADUS_SIMD and GRADUS_BLAS in processes
+// of their own.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -53,8 +53,8 @@ Outcome with_level(const std::string& value, const std::string& name) {
 
 }  // namespace
 
-// Run by the tests below, in a process of its own.
-TEST_CASE("the level is told", "[.]") {
+// The tests below run this in a process of its own.
+TEST_CASE("helper: print the SIMD level", "[.]") {
   try {
     std::printf("level=%s\n", std::string(simd::name(simd::level())).c_str());
   } catch (const gradus::ValueError& error) {
@@ -62,8 +62,8 @@ TEST_CASE("the level is told", "[.]") {
   }
 }
 
-// Run by the tests below, in a process of its own.
-TEST_CASE("who multiplies is told", "[.]") {
+// The tests below run this in a process of its own.
+TEST_CASE("helper: print the active matmul backend", "[.]") {
   try {
     std::printf("products=%s\n", gradus::products::describe().c_str());
   } catch (const gradus::ValueError& error) {
@@ -71,7 +71,7 @@ TEST_CASE("who multiplies is told", "[.]") {
   }
 }
 
-TEST_CASE("levels have names, and run asks what level() says", "[kernel]") {
+TEST_CASE("levels have names, and run calls the variant of the current level", "[kernel]") {
   CHECK(simd::name(Level::baseline) == "baseline");
   CHECK(simd::name(Level::avx2) == "avx2");
   CHECK(simd::name(Level::avx512) == "avx512");
@@ -87,7 +87,7 @@ TEST_CASE("levels have names, and run asks what level() says", "[kernel]") {
   }
 }
 
-TEST_CASE("the widest level is what the processor has", "[kernel]") {
+TEST_CASE("the widest level matches the flags of the processor", "[kernel]") {
   std::ifstream told("/proc/cpuinfo");
   std::string line;
   while (std::getline(told, line) && !line.starts_with("flags")) {
@@ -102,7 +102,7 @@ TEST_CASE("the widest level is what the processor has", "[kernel]") {
   CHECK(simd::widest() == (avx512 ? Level::avx512 : avx2 ? Level::avx2 : Level::baseline));
 }
 
-TEST_CASE("GRADUS_SIMD is asked for a level, and refused with what to set", "[kernel]") {
+TEST_CASE("GRADUS_SIMD selects a supported level and rejects others with a fix", "[kernel]") {
   const gradus::testing::LevelScope as_before(simd::level());
   const auto chosen = [](std::optional<std::string> value) {
     const gradus::testing::VariableScope scope("GRADUS_SIMD", value);
@@ -129,21 +129,21 @@ TEST_CASE("GRADUS_SIMD is asked for a level, and refused with what to set", "[ke
 }
 
 #ifdef __linux__
-TEST_CASE("GRADUS_SIMD chooses the level", "[process]") {
+TEST_CASE("GRADUS_SIMD sets the level of a process", "[process]") {
   for (const Level level : gradus::testing::simd_levels()) {
     const std::string name(simd::name(level));
     CAPTURE(name);
-    const Outcome told = with_level(name, "the level is told");
+    const Outcome told = with_level(name, "helper: print the SIMD level");
     CHECK(told.status == 0);
     CHECK(told.output.find("level=" + name + "\n") != std::string::npos);
   }
   const std::string widest(simd::name(simd::widest()));
-  CHECK(with_level("", "the level is told").output.find("level=" + widest) != std::string::npos);
+  CHECK(with_level("", "helper: print the SIMD level").output.find("level=" + widest) !=
+        std::string::npos);
 }
 
-TEST_CASE("GRADUS_SIMD that is no level, or too wide, is a ValueError that says what to set",
-          "[process]") {
-  const std::string wrong = with_level("sse", "the level is told").output;
+TEST_CASE("an unknown or unsupported GRADUS_SIMD throws a ValueError with the fix", "[process]") {
+  const std::string wrong = with_level("sse", "helper: print the SIMD level").output;
   CHECK(wrong.find("error=GRADUS_SIMD=sse is none of avx512, avx2, baseline\n") !=
         std::string::npos);
   CHECK(wrong.find("level=") == std::string::npos);
@@ -151,17 +151,17 @@ TEST_CASE("GRADUS_SIMD that is no level, or too wide, is a ValueError that says 
   for (const Level level : {Level::avx2, Level::avx512}) {
     if (level <= simd::widest()) continue;
     const std::string name(simd::name(level));
-    CHECK(with_level(name, "the level is told")
+    CHECK(with_level(name, "helper: print the SIMD level")
               .output.find("error=GRADUS_SIMD=" + name + ": this processor has " + widest +
                            " at most") != std::string::npos);
   }
 }
 
-TEST_CASE("GRADUS_BLAS chooses who multiplies, whatever a library calls the processor",
+TEST_CASE("GRADUS_BLAS selects the matmul backend, whatever core type OpenBLAS assumes",
           "[process]") {
   const auto says = [](const std::string& setting, const std::string& what) {
     CAPTURE(setting);
-    const std::string output = with(setting, "who multiplies is told").output;
+    const std::string output = with(setting, "helper: print the active matmul backend").output;
     CAPTURE(output);
     CHECK(output.find(what) != std::string::npos);
   };

@@ -1,5 +1,4 @@
-// Who takes part in a loop: each thread's own part of the chunks, what workers inherit, and teams
-// that grow and shrink.
+// The threads of a loop: their chunks, the state that workers inherit, and the size of the team.
 #ifdef _OPENMP
 #include <omp.h>
 
@@ -22,7 +21,7 @@
 using gradus::tests::Threads;
 using std::int64_t;
 
-TEST_CASE("each thread starts with its own part of the chunks") {
+TEST_CASE("each thread starts with its own share of the chunks") {
   for (const int threads : {2, 3}) {
     const Threads team(threads);
     const auto caller = std::this_thread::get_id();
@@ -42,7 +41,7 @@ TEST_CASE("each thread starts with its own part of the chunks") {
   }
 }
 
-TEST_CASE("no more threads take part than are asked for, whatever loops there were before") {
+TEST_CASE("a loop uses at most the set number of threads, whatever ran before") {
   const auto taking_part = [](int threads) {
     const Threads team(threads);
     std::mutex guard;
@@ -65,7 +64,7 @@ TEST_CASE("no more threads take part than are asked for, whatever loops there we
   omp_set_num_threads(before);
 }
 
-TEST_CASE("workers inherit the caller's state but for observers, and get their own back") {
+TEST_CASE("workers inherit the caller's state except observers, and get their own back") {
   constexpr int kThreads = 3;
   const Threads team(kThreads);
   gradus::Generator own(7);
@@ -99,7 +98,7 @@ TEST_CASE("workers inherit the caller's state but for observers, and get their o
   gradus::thread_state.observer = nullptr;
 }
 
-TEST_CASE("a user's own OpenMP has as many threads after a loop as before") {
+TEST_CASE("a loop leaves the user's OpenMP thread count unchanged") {
   const Threads team(2);
   const int before = omp_get_max_threads();
   for (const int wanted : {5, 2, 1}) {
@@ -111,7 +110,7 @@ TEST_CASE("a user's own OpenMP has as many threads after a loop as before") {
 }
 
 #ifdef __linux__
-TEST_CASE("a loop makes no threads where there are enough") {
+TEST_CASE("repeated loops reuse their threads") {
   const auto alive = [] {
     const std::filesystem::directory_iterator all("/proc/self/task");
     return std::distance(begin(all), end(all));
@@ -125,7 +124,7 @@ TEST_CASE("a loop makes no threads where there are enough") {
 }
 #endif
 
-TEST_CASE("a loop that finds the team at work runs on its own thread") {
+TEST_CASE("a loop that finds the team busy runs on its own thread") {
   const Threads team(2);
   std::atomic<int> visits{0}, strangers{0};
   gradus::parallel_for(2, 1, [&](int64_t begin, int64_t) {

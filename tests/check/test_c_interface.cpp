@@ -65,7 +65,7 @@ TEST_CASE("C interface: a check gives a verdict and its report as text, JSON and
   CHECK(has(c.text("colour"), "\x1b["));
 }
 
-TEST_CASE("C interface: writes where nothing may be written fail, and so does an error code") {
+TEST_CASE("C interface: forbidden writes fail, and so does an error code") {
   Checked c;
   CHECK(c.run("past the end") == GRADUS_FAIL);
   CHECK(has(c.text(), "past the end of dx"));
@@ -108,7 +108,7 @@ TEST_CASE("C interface: wrong calls are errors with a message") {
   CHECK(std::strlen(gradus_check_error(c.check)) == 0);
 }
 
-TEST_CASE("C interface: options reach the check") {
+TEST_CASE("C interface: options change the check") {
   Checked c;
   CHECK(gradus_check_set(c.check, "ulp", 0x1p-23) == 0);
   CHECK(c.run("right") == GRADUS_INCONCLUSIVE);  // float, and no reference
@@ -121,7 +121,7 @@ TEST_CASE("C interface: options reach the check") {
   CHECK(c.run("right") == GRADUS_PASS);
 }
 
-TEST_CASE("C interface: the full and the sampled check ask for more and for fewer calls") {
+TEST_CASE("C interface: the full check calls the function more often, the sampled one less") {
   constexpr std::int64_t kMany[] = {300};
   const std::vector<double> x(300, 0.5);
   const gradus_forward twice = [](void* calls, const double* const* from, double* y) {

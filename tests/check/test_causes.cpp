@@ -90,7 +90,7 @@ std::set<std::string> documented() {
 
 }  // namespace
 
-TEST_CASE("causes: a flipped or transposed gradient of a kernel is called that, small and large") {
+TEST_CASE("causes: a flipped or transposed gradient of a kernel is recognized at any size") {
   for (const Index n : {Index{5}, Index{19}}) {
     CAPTURE(n);
     passes(convolution(n, [](Index k) { return k; }));
@@ -101,7 +101,7 @@ TEST_CASE("causes: a flipped or transposed gradient of a kernel is called that, 
   }
 }
 
-TEST_CASE("causes: an upstream gradient that is never read is one cause of all inputs, said once") {
+TEST_CASE("causes: an ignored upstream gradient is reported once for all inputs") {
   passes(cell(true));
   const Report report = cell(false);
   fails(report, "likely cause: as above");
@@ -113,7 +113,7 @@ TEST_CASE("causes: an upstream gradient that is never read is one cause of all i
   CHECK(text.find("is never read") == text.rfind("is never read"));
 }
 
-TEST_CASE("causes: a factor that formulas know has its name") {
+TEST_CASE("causes: a wrong factor that is common in formulas is named") {
   // Of an input [4, 5] beside a number s = 0.7.
   const auto factor = [](double c) {
     const Report report = run("f",
@@ -142,7 +142,7 @@ TEST_CASE("causes: a factor that formulas know has its name") {
   CHECK(!testing::has(factor(1.234), "which is"));
 }
 
-TEST_CASE("causes: docs/causes.md lists the causes that tests know, and no others") {
+TEST_CASE("causes: docs/causes.md lists exactly the causes that tests cover") {
   std::set<std::string> tested{"ADDS",
                                "OVERWRITES",
                                "NEVER WRITTEN",

@@ -1,4 +1,4 @@
-// The conditions under which gradients break that are right otherwise: for each a fault that it alone
+// The conditions under which otherwise right gradients break: each finds a fault that no other one
 // finds, with its cause.
 #include <cmath>
 #include <functional>
@@ -164,7 +164,7 @@ TEST_CASE("conditions: a gradient that is wrong for two causes is reported for b
   CHECK(has(report.findings[1].note, "repeated along axis 0"));
 }
 
-TEST_CASE("conditions: each input alone wants a gradient, and all but one do") {
+TEST_CASE("conditions: gradients are right for each input alone and for all but one") {
   const auto wrong_for = [](int count) {
     return check::gradients(
         "product",
@@ -181,7 +181,7 @@ TEST_CASE("conditions: each input alone wants a gradient, and all but one do") {
   CHECK(wrong_for(1).inputs[0].cause.name == "WANTS");
 }
 
-TEST_CASE("conditions: an input that is not a leaf and has another path beside f") {
+TEST_CASE("conditions: a wrong gradient of a non-leaf next to another path fails") {
   const auto f = [](const Tensors& in) {
     const bool inner = in[0].node() && !in[0].is_leaf();
     return in[0] * in[0] * (inner ? 1.5 : 1.0);
@@ -204,7 +204,7 @@ TEST_CASE("conditions: f twice in one network must be right where f once is") {
            "for the sum of f(x) and 2 f(x)");
 }
 
-TEST_CASE("conditions: right gradients pass all of them, and the report counts them") {
+TEST_CASE("conditions: right gradients pass all conditions, and the report counts them") {
   const auto passes = [](const std::string& name, const check::Function& f, const Tensors& in) {
     const Report report = check::gradients(name, f, in);
     INFO(report);
@@ -253,7 +253,7 @@ TEST_CASE("conditions: an exception for other strides is reported with its messa
   CHECK(has(report.text(), "it throws: this kernel wants rows"));
 }
 
-TEST_CASE("conditions: a write beside a slice fails") {
+TEST_CASE("conditions: a write outside a slice fails") {
   const auto beside = [](const Tensor& t) {  // the number before the first one
     if (t.offset() > 0) const_cast<double*>(t.data<double>())[-1] = 1;
   };
@@ -294,12 +294,12 @@ TEST_CASE(
   CHECK(report);
 }
 
-TEST_CASE("conditions: an output that is not written whole fails") {
+TEST_CASE("conditions: an output that is not fully written fails") {
   const auto f = [](const Tensors& in) { return apply(op::Unfinished{}, in[0]); };
   caught(check::gradients("unfinished", f, {values({2, 3})}), "NEVER WRITTEN");
 }
 
-TEST_CASE("conditions: memory is poisoned afterwards if and only if it was before") {
+TEST_CASE("conditions: poisoning of memory is restored to its earlier state") {
   for (const bool before : {false, true, false}) {
     memory::set_poison(before);
     CHECK(check::gradients([](const Tensors& in) { return in[0] * 2.0; }, {values({3})}));
@@ -333,7 +333,7 @@ TEST_CASE("conditions: a backward that writes to the output of forward fails") {
   }
 }
 
-TEST_CASE("conditions: refused inputs must throw the same words, recorded or not") {
+TEST_CASE("conditions: refused inputs must throw the same message, recorded or not") {
   const auto strict = [](const Tensors& in) {
     require<ShapeError>(in[0].size(0) == 3 || !in[0].requires_grad(), "three rows are wanted");
     return in[0] * 2.0;
@@ -361,7 +361,7 @@ TEST_CASE("conditions: refused inputs must throw the same words, recorded or not
   CHECK(check::gradients("strict", always, {values({3})}, options));
 }
 
-TEST_CASE("conditions: the report shows the smallest inputs that fail too") {
+TEST_CASE("conditions: the report shows the smallest inputs that also fail") {
   const auto f = [](const Tensors& in) { return softmax(in[0]); };
   const check::Vjp no_dot = [](const Tensors& x, const Tensor& dy) {
     return Tensors{dy * softmax(x[0])};
@@ -388,7 +388,7 @@ TEST_CASE("conditions: the report shows the smallest inputs that fail too") {
   CHECK(check::vjp("softmax", f, no_dot, {values({3, 5})}, options).smallest.empty());
 }
 
-TEST_CASE("conditions: gradients that are added up have one size, whatever it is") {
+TEST_CASE("conditions: a wrong gradient next to another path fails at any scale") {
   for (const double size : {1e-20, 1.0, 1e20}) {
     const auto f = [size](const Tensors& in) {
       const bool inner = in[0].node() && !in[0].is_leaf();
@@ -401,7 +401,7 @@ TEST_CASE("conditions: gradients that are added up have one size, whatever it is
   }
 }
 
-TEST_CASE("conditions: findings stand in the order of the inputs") {
+TEST_CASE("conditions: findings follow the order of the inputs") {
   const auto backward = [](const Tensors& x, const Tensor& dy) {
     const bool slice = x[0].offset() > 0, transposed = x[0].strides()[0] == 1;
     return Tensors{dy * x[1] * (transposed ? 1.5 : 1.0), dy * x[0] * (slice ? 1.5 : 1.0)};

@@ -160,7 +160,7 @@ TEST_CASE("differences: an estimate bounds the error of its slope", "[check][raw
     }
 }
 
-TEST_CASE("differences: six calls of a function serve all its outputs at a smooth point") {
+TEST_CASE("differences: six calls of a function cover all its outputs at a smooth point") {
   for (const Case& c : {matmul(2, 3, 5), elementwise("gelu", random_values(9, 1), gelu, d_gelu)}) {
     const Report report = run(c);
     std::int64_t elements = 0;
@@ -170,7 +170,7 @@ TEST_CASE("differences: six calls of a function serve all its outputs at a smoot
   }
 }
 
-TEST_CASE("differences: a step that sees a wave only at its zeros is found out") {
+TEST_CASE("differences: a step that samples a wave at its zeros is detected") {
   // Six points that are 1/512 apart see none of a wave of that length.
   const double turns = 2 * std::acos(-1.0) * 512;
   const Report report = scalar(
@@ -204,11 +204,11 @@ TEST_CASE("differences: a point where f has no derivative or no value is never a
                      "or its derivative is infinite");
 }
 
-TEST_CASE("differences: a value at which f is lost does not hide a failure elsewhere") {
+TEST_CASE("differences: a point where f has no value does not hide a failure elsewhere") {
   testing::fails(run(elementwise("log", {-1, 2}, logarithm, raw_cases::one)));
 }
 
-TEST_CASE("differences: a function that does not depend on its input has the derivative 0") {
+TEST_CASE("differences: a function that ignores its input has derivative 0") {
   const auto constant = [](const Arguments&) { return Values{5, 1e6}; };
   const std::vector<Input> x{{"x", {3}, {1, 2, 3}}};
   const auto none = [](const Arguments&, const Values&) { return Arguments{{0, 0, 0}}; };
@@ -233,7 +233,7 @@ TEST_CASE("differences: a function that does not depend on its input has the der
                   "every measured derivative is 0");
 }
 
-TEST_CASE("differences: a derivative of 0 is seen through the rounding of large terms") {
+TEST_CASE("differences: a derivative of 0 is recognized despite the rounding of large terms") {
   // Attention of one query to four keys k + c, c all zeros, shifts all scores by q·c: the
   // derivative by c is 0. The value keeps the more rounding, the larger the scores.
   constexpr Index keys = 4, width = 2;

@@ -1,5 +1,5 @@
-// Wrong calls of the checker throw an error that says what is wrong; functions that do what they must
-// not fail or are inconclusive, and the report says why.
+// Wrong calls of the checker throw an error with the reason; functions that misbehave fail or are
+// inconclusive, and the report gives the reason.
 #include <cmath>
 #include <random>
 #include <string>
@@ -97,7 +97,7 @@ TEST_CASE("errors: a function that is NaN, random or empty is not a failure") {
          "input 'x0' has no elements: nothing to compare");
 }
 
-TEST_CASE("errors: a function that writes to its inputs fails, counted or not") {
+TEST_CASE("errors: a function that writes to its inputs fails, even through const_cast") {
   const auto openly = [](const Tensors& in) {
     Tensor x = in[0].detach();
     const Tensor y = in[0] * 2.0;
@@ -126,7 +126,7 @@ TEST_CASE("errors: a backward pass that writes to dy or to an input fails") {
   fails(writing(false), "backward writes to the input 'x0'");
 }
 
-TEST_CASE("errors: a backward pass by hand that returns what does not fit fails") {
+TEST_CASE("errors: a manual backward pass whose gradients do not fit fails") {
   const auto returns = [](const Tensors& dx) {
     return square_with([dx](const Tensors&, const Tensor&) { return dx; });
   };

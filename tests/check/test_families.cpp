@@ -1,4 +1,4 @@
-// Gradients of loaded models, beside differences: two layers of each family.
+// Gradients of loaded models against finite differences: two layers of each family.
 #include <string>
 
 #include "gradus/check/gradients.h"
@@ -29,7 +29,7 @@ const check::Options kF64{
 
 }  // namespace
 
-TEST_CASE("families: gradients of loaded GPTs equal differences") {
+TEST_CASE("families: gradients of loaded GPTs equal finite differences") {
   for (const char* family : {"gpt2", "llama", "mistral", "qwen2", "qwen3"}) {
     nn::GPT model = io::load_gpt(kFamilies + family);
     const Tensor ids = part_of(family, "ids"), targets = part_of(family, "targets");
@@ -40,7 +40,7 @@ TEST_CASE("families: gradients of loaded GPTs equal differences") {
   }
 }
 
-TEST_CASE("families: gradients of loaded BERT and ALBERT equal differences") {
+TEST_CASE("families: gradients of loaded BERT and ALBERT equal finite differences") {
   for (const char* family : {"bert", "albert"}) {
     nn::MaskedLM model = io::load_masked_lm(kFamilies + family);
     model.bert.token.options.padding_idx =
@@ -53,7 +53,7 @@ TEST_CASE("families: gradients of loaded BERT and ALBERT equal differences") {
   }
 }
 
-TEST_CASE("families: gradients of a loaded ViT equal differences") {
+TEST_CASE("families: gradients of a loaded ViT equal finite differences") {
   nn::VisionTransformer model = io::load_vision_transformer(kFamilies + "vit");
   const auto golden = io::load_safetensors(kFamilies + "vit/golden.safetensors").tensors;
   const check::Report report = check::module(

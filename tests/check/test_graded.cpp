@@ -1,4 +1,4 @@
-// How small an error each tolerance lets pass, and no smaller.
+// The error that each tolerance accepts, and no larger one.
 #include <cmath>
 
 #include "gradus/ops/members.h"
@@ -54,7 +54,7 @@ void graded(double limit, double margin, Passes passes) {
   CHECK(passes(limit / margin));
 }
 
-TEST_CASE("graded errors: rtol and atol let errors of their size pass, and no larger ones") {
+TEST_CASE("graded errors: rtol and atol accept errors of their size and no larger ones") {
   Options mine;
   mine.conditions = mine.smallest = false;
   // Of the large derivative, 2: rtol · 2 + atol · 2. Of the small one, 2e-6, likewise: an element's
@@ -72,8 +72,7 @@ TEST_CASE("graded errors: rtol and atol let errors of their size pass, and no la
   both(1e-5, 1e-6);
 }
 
-TEST_CASE(
-    "graded errors: two gradients that must be equal may differ by roundings, and by no more") {
+TEST_CASE("graded errors: two equal gradients may differ only by rounding") {
   const auto passes = [](double error) {
     return square_with([&](const Tensors& x, const Tensor& dy) {
              const Tensor dx = 2.0 * x[0] * dy;
@@ -85,7 +84,7 @@ TEST_CASE(
   graded(1.5e-13, 5, passes);
 }
 
-TEST_CASE("graded errors: f32 may be off by its roundings, and by no more") {
+TEST_CASE("graded errors: f32 gradients may err only by rounding") {
   Options mine;
   mine.smallest = false;
   // 8 √n 2⁻²⁴ of the gradient and its terms, 1.7e-6 for 12 elements; the smallest have the least.

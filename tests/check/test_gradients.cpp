@@ -1,4 +1,4 @@
-// check::gradients, vjp and second pass right gradients of tensors, and name the element that is wrong.
+// check::gradients, vjp and second pass right gradients of tensors and report wrong elements.
 #include <string>
 #include <vector>
 
@@ -62,7 +62,7 @@ const check::Vjp square_vjp = [](const Tensors& x, const Tensor& dy) {
 
 }  // namespace
 
-TEST_CASE("gradients: right ones pass, those of kernels and those of create_graph") {
+TEST_CASE("gradients: right ones pass, from kernels and from create_graph") {
   for (const bool formula : {false, true}) {
     Options options;
     options.formula = formula;
@@ -74,7 +74,7 @@ TEST_CASE("gradients: right ones pass, those of kernels and those of create_grap
   }
 }
 
-TEST_CASE("gradients: a wrong element is reported with its function, input and place") {
+TEST_CASE("gradients: a wrong element is reported with its function, input and position") {
   Options options;
   options.names = {"angles"};
   const Report report = check_cube(op::Fault::one_element, options);
@@ -92,14 +92,14 @@ TEST_CASE("gradients: NaN never passes") {
   CHECK(check_cube(op::Fault::nan).verdict == Verdict::fail);
 }
 
-TEST_CASE("gradients: a fault of the formula alone fails where the formula is asked for") {
+TEST_CASE("gradients: a fault of the formula fails if the formula is checked") {
   CHECK(check_cube(op::Fault::formula));
   Options options;
   options.formula = true;
   CHECK(check_cube(op::Fault::formula, options).verdict == Verdict::fail);
 }
 
-TEST_CASE("gradients: at inputs of 1e-17 right ones pass and wrong ones fail") {
+TEST_CASE("gradients: right ones pass and wrong ones fail for inputs of 1e-17") {
   const Tensor x = values({2, 3}) * 1e-17;
   const auto f = [](const Tensors& in) { return exp(in[0]); };
   for (const double factor : {1.0, -1.0, 2.0, 1.001, 0.0}) {
@@ -125,7 +125,7 @@ TEST_CASE("gradients: f32 inputs are converted, and integers are passed through"
   CHECK(has(report.text(), "input 1 'x1' [3]: not differentiable"));
 }
 
-TEST_CASE("gradients: an input can be left out") {
+TEST_CASE("gradients: an input can be excluded") {
   Options options;
   options.differentiable = {true, false};
   const auto f = [](const Tensors& in) { return in[0] * in[1].detach(); };
@@ -142,7 +142,7 @@ TEST_CASE("gradients: an input that the function ignores has gradient 0") {
 }
 
 TEST_CASE(
-    "gradients: random operations draw the same numbers each time, and none of the caller's") {
+    "gradients: random operations draw the same numbers in each call and none of the caller's") {
   const std::uint32_t position = generator().position();
   const Report report =
       check::gradients([](const Tensors& in) { return dropout(in[0], 0.5); }, {values({4, 5})});
@@ -151,20 +151,20 @@ TEST_CASE(
   CHECK(generator().position() == position);
 }
 
-TEST_CASE("gradients: recording is on inside, whatever the caller has") {
+TEST_CASE("gradients: recording is on inside the check, whatever the caller's mode") {
   const NoGrad off;
   CHECK(check_cube(op::Fault::none));
   CHECK(!GradMode::enabled());
 }
 
-TEST_CASE("gradients: a result outside the graph fails, and the report says why") {
+TEST_CASE("gradients: a result outside the graph fails, and the report gives the reason") {
   const Report report =
       check::gradients([](const Tensors& in) { return exp(in[0].detach()); }, {values({3})});
   CHECK(report.verdict == Verdict::fail);
   CHECK(has(report.text(), "no place in the graph"));
 }
 
-TEST_CASE("second: derivatives are checked by the inputs and by the upstream gradient") {
+TEST_CASE("second: derivatives by the inputs and by the upstream gradient are checked") {
   const auto second_of = [](op::Fault fault) {
     return check::second("faulty_cube", [fault](const Tensors& in) { return cube(in[0], fault); },
                          {values({2, 3})});
@@ -183,7 +183,7 @@ TEST_CASE("second: derivatives are checked by the inputs and by the upstream gra
   CHECK(wrong.inputs[1].wrong == 0);
 }
 
-TEST_CASE("second: derivatives that are 0 pass") {
+TEST_CASE("second: derivatives of 0 pass") {
   const Report linear =
       check::second("sum", [](const Tensors& in) { return sum(in[0]) * 3.0; }, {values({5})});
   INFO(linear);
@@ -194,7 +194,7 @@ TEST_CASE("second: derivatives that are 0 pass") {
   CHECK(cancels);
 }
 
-TEST_CASE("second: a backward pass by hand is differentiated too") {
+TEST_CASE("second: a manual backward pass can be differentiated too") {
   const Tensors in = {values({3})};
   const Report right = check::second("square", square_of, square_vjp, in);
   INFO(right);
@@ -208,7 +208,7 @@ TEST_CASE("second: a backward pass by hand is differentiated too") {
   CHECK(has(wrong.reproduce, "check::second(\"square, second derivatives\""));
 }
 
-TEST_CASE("second: the numbers are those of the formula, and terms that cancel pass") {
+TEST_CASE("second: the report has the formula value, and terms that cancel pass") {
   const auto cube_of = [](const Tensors& in) { return in[0] * in[0] * in[0]; };
   const check::Vjp half = [](const Tensors& in, const Tensor& dy) {
     return Tensors{dy * 3.0 * in[0] * in[0].detach()};

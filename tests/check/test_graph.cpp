@@ -121,7 +121,7 @@ Report look(const std::function<Tensor()>& loss, check::GraphOptions options = {
 
 }  // namespace
 
-TEST_CASE("graph: a right step passes, and the report says how many kinds were looked at") {
+TEST_CASE("graph: a right step passes, and the report counts the kinds of operations") {
   const Step step;
   const check::Report report = check::graph([&] { return step(); }, {.seconds = 600});
   INFO(report.text());
@@ -130,7 +130,7 @@ TEST_CASE("graph: a right step passes, and the report says how many kinds were l
   CHECK(report.notes[0].find("kinds of operations, of") != std::string::npos);
 }
 
-TEST_CASE("graph: the operation with a wrong backward is named, and no other") {
+TEST_CASE("graph: only the operation with a wrong backward is reported") {
   const Step step;
   Names names;
   {
@@ -150,9 +150,9 @@ TEST_CASE("graph: the operation with a wrong backward is named, and no other") {
   }
 }
 
-// By hand, on a quiet machine, for the limit is the clock's, which counts the step itself too:
-// gradus_tests_check "graph: a step of the size cpu*"
-TEST_CASE("graph: a step of the size cpu takes five seconds, right or wrong", "[.]") {
+// Run by hand on a quiet machine, because the time limit includes the step itself:
+// gradus_tests_check "graph: a step of the cpu preset*"
+TEST_CASE("graph: a step of the cpu preset takes at most five seconds, right or wrong", "[.]") {
   nn::GPT model(nn::gpt_preset("cpu").options);
   model.train();
   const Tensor x = randint(0, 65, {12, 64});
@@ -216,7 +216,7 @@ TEST_CASE("graph: steps of random small models pass") {
   }
 }
 
-TEST_CASE("graph: check::module names the wrong operation within a layer") {
+TEST_CASE("graph: check::module reports the wrong operation within a layer") {
   nn::Block block({.width = 4, .heads = 2});
   WrongBackward wrong("layer_norm");
   const ObserverScope scope(wrong);
@@ -238,7 +238,7 @@ TEST_CASE("graph: a loss that records nothing is refused") {
   CHECK_THROWS_AS(check::graph([] { return Tensor(); }), ValueError);
 }
 
-TEST_CASE("graph: operations of one name, shape and dtype are looked at once") {
+TEST_CASE("graph: operations of one name, shape and type are checked once") {
   const Tensor f64 = ones({3, 4}, Dtype::f64), f32 = ones({3, 4});
   const Tensor wanted = leaf(f64), rough = leaf(f32), flat = leaf(ones({12}, Dtype::f64));
   using Calls = std::vector<std::function<Tensor()>>;
@@ -259,7 +259,7 @@ TEST_CASE("graph: operations of one name, shape and dtype are looked at once") {
     CHECK(kinds({a, other}) == 2);
 }
 
-TEST_CASE("graph: the element of a finding is that of the tensor, beside infinities too") {
+TEST_CASE("graph: a finding has the element of the tensor, also next to infinities") {
   const double inf = HUGE_VAL;
   const auto place = [](const Tensor& x, const std::vector<double>& error) {
     const Tensor off = tensor(error, x.shape());
@@ -277,7 +277,7 @@ TEST_CASE("graph: the element of a finding is that of the tensor, beside infinit
   CHECK(place(tensor({-inf, 1.0, 2.0, inf, 3.0}, Dtype::f64), {0, 0, 1, 0, 0}) == Place{2});
 }
 
-TEST_CASE("graph: an input without a gradient, or with infinities and NaN, is no failure") {
+TEST_CASE("graph: an input without a gradient, or with infinities and NaN, is not a failure") {
   const Tensor y = tensor({1.0, 2.0}, Dtype::f64);
   CHECK(look([&] { return twice(leaf(y), leaf(y)); }));
   const Report wrong = look([&] {
@@ -293,7 +293,7 @@ TEST_CASE("graph: an input without a gradient, or with infinities and NaN, is no
   CHECK(look([&] { return twice(leaf(masked)); }));
 }
 
-TEST_CASE("graph: an operation that cannot be run again, or seen, is named, and spoils a pass") {
+TEST_CASE("graph: an operation that cannot be rerun or observed is reported and prevents a pass") {
   const Tensor x = leaf(kX);
   const auto middle = [](const Tensor& a) { return a * 2.0; };
   const Report again = look([&] { return sum(checkpoint(middle, x)); });
@@ -318,7 +318,7 @@ TEST_CASE("graph: an operation that cannot be run again, or seen, is named, and 
   CHECK(look([&] { return unseen(tensor(1.0, Dtype::f64)); }).verdict == Verdict::fail);
 }
 
-TEST_CASE("graph: a finding names the layer of its operation") {
+TEST_CASE("graph: a finding reports the layer of its operation") {
   struct Wrong : nn::Layer<Wrong> {
     Tensor scale = nn::parameter(tensor({1.0, 2.0, 3.0}, Dtype::f64));
     nn::Members members() override { return {{"scale", scale}}; }

@@ -1,4 +1,4 @@
-// Detectors of what sequence models must not depend on: each passes a right module and finds an
+// Detectors of forbidden dependencies in sequence models: each passes a right module and finds an
 // injected fault.
 #include <cmath>
 #include <memory>
@@ -57,7 +57,7 @@ const Tensor kIds = tensor(Lengths{3, 1, 4, 1, 5, 2, 6, 5, 3, 5}, {2, 5});
 
 }  // namespace
 
-TEST_CASE("causal: holds for a GPT, finds masks that are off by one or missing") {
+TEST_CASE("causal: a GPT passes, and masks that are off by one or missing fail") {
   const nn::GPT gpt = model();
   CHECK(check::causal([&](const Tensor& ids) { return gpt(ids); }, kIds));
   const nn::MultiHeadAttention layer = attention();
@@ -82,7 +82,7 @@ TEST_CASE("causal: holds for a GPT, finds masks that are off by one or missing")
   CHECK(has(words(check::causal(leaks_to_next, x)), "outputs before position 1 have a gradient"));
 }
 
-TEST_CASE("padding: holds with a mask, finds a mean over all and one mask for the whole batch") {
+TEST_CASE("padding: a masked model passes, and a mean over all or one mask for the batch fails") {
   const nn::MultiHeadAttention layer = attention();
   const Tensor x = vectors(3, 5);
   const Lengths lengths = {5, 2, 3};
@@ -97,7 +97,7 @@ TEST_CASE("padding: holds with a mask, finds a mean over all and one mask for th
   CHECK_FALSE(check::padding_invariant(first_for_all, x, lengths));
 }
 
-TEST_CASE("cache: holds for a GPT, finds positions that start anew at each step") {
+TEST_CASE("cache: a GPT passes, and positions that restart at each step fail") {
   nn::GPT gpt = model();
   gpt.eval();
   const auto whole = [&](const Tensor& ids) { return gpt(ids); };
@@ -113,7 +113,7 @@ TEST_CASE("cache: holds for a GPT, finds positions that start anew at each step"
   CHECK(has(words(found), "step 1 with the cache"));
 }
 
-TEST_CASE("mode: holds without dropout, finds one that is on") {
+TEST_CASE("mode: a model without dropout passes, and active dropout fails") {
   nn::GPT gpt = model();
   const auto f = [&](const Tensor& ids) { return gpt(ids); };
   CHECK(check::mode_invariant(gpt, f, kIds));
@@ -122,7 +122,7 @@ TEST_CASE("mode: holds without dropout, finds one that is on") {
   CHECK(gpt.training());
 }
 
-TEST_CASE("permutation: holds for bare attention, not where positions are added") {
+TEST_CASE("permutation: plain attention passes, and added positions fail") {
   const nn::MultiHeadAttention layer = attention();
   const Tensor x = vectors(2, 5);
   CHECK(check::permutation_equivariant([&](const Tensor& in) { return layer(in); }, x));
@@ -132,7 +132,7 @@ TEST_CASE("permutation: holds for bare attention, not where positions are added"
   CHECK(has(words(found), "it knows where tokens stand"));
 }
 
-TEST_CASE("batch: holds for attention, finds statistics over the batch") {
+TEST_CASE("batch: attention passes, and statistics over the batch fail") {
   const nn::MultiHeadAttention layer = attention();
   const Tensor x = vectors(3, 4);
   CHECK(check::batch_invariant([&](const Tensor& in) { return layer(in); }, x));
@@ -169,12 +169,12 @@ TEST_CASE("invariance: each detector refuses input that is not a batch of sequen
   refused("a batch of 1", [&] { check::batch_invariant(same, vectors(1, 3)); });
 }
 
-TEST_CASE("invariance: outputs of other shapes differ") {
+TEST_CASE("invariance: outputs of different shapes fail") {
   const auto f = [](const Tensor& in) { return reshape(in, {in.size(0) * 3, 1, 4}); };
   CHECK(has(words(check::batch_invariant(f, vectors(2, 3))), "shapes"));
 }
 
-TEST_CASE("invariance: roundings are not a difference, and the tolerance is a choice") {
+TEST_CASE("invariance: roundings are accepted, and the tolerance can be chosen") {
   const auto alike = [](double error, Dtype dtype, const check::InvarianceOptions& options = {}) {
     const auto f = [error](const Tensor& x) { return x + (x.size(0) == 1 ? error : 0.0); };
     return check::batch_invariant(f, ones({2, 3}, dtype), options).holds;
@@ -184,7 +184,7 @@ TEST_CASE("invariance: roundings are not a difference, and the tolerance is a ch
   CHECK((alike(5e-3, Dtype::f64, {.tolerance = 1e-2}) && !alike(5e-2, Dtype::f64, {1e-2})));
 }
 
-TEST_CASE("causal: a gradient from the future is found where no value shows it") {
+TEST_CASE("causal: a gradient from the future is found even if no value shows it") {
   const Tensor weight = tensor({1.0, -1.0, 2.0}, Dtype::f64);
   const Tensor x = reshape(tensor({0.5, -1.0, 2.0, 4.0}, Dtype::f64), {1, 4, 1});
   const auto f = [&](const Tensor& in) {
@@ -200,7 +200,7 @@ TEST_CASE("causal: a gradient from the future is found where no value shows it")
   CHECK(check::causal([&](const Tensor& in) { return in.detach() * other; }, x).holds);
 }
 
-TEST_CASE("padding: padding that an example reads only by itself is found") {
+TEST_CASE("padding: a model that reads the padding of a single example fails") {
   const auto f = [](const Tensor& x, const Lengths& lengths) {
     const std::int64_t n = x.size(0) == 1 ? x.size(1) : lengths[0];
     return x + sum(slice(x, 1, 0, n), {1}, true);

@@ -61,7 +61,7 @@ TEST_CASE("kinks: a declared convention passes, and no other value") {
         }
 }
 
-TEST_CASE("kinks: a kink nearby is not a kink, however near") {
+TEST_CASE("kinks: a kink nearby does not count as a kink, however near") {
   for (const double near : {1e-3, 1e-5, -1e-7}) {
     const Report report = run(elementwise("relu", {near, 1}, relu, half));
     fails(report);
@@ -71,14 +71,14 @@ TEST_CASE("kinks: a kink nearby is not a kink, however near") {
   }
 }
 
-TEST_CASE("kinks: each element is judged by its own kink, and counted once") {
+TEST_CASE("kinks: each element is compared at its own kink and counted once") {
   const Report report = run(elementwise("relu", {0, 1, -1, 0}, relu, two_at_zero));
   fails(report, "2 of 4 elements wrong");
   fails(report, "from 0 to 1 would be right");
   CHECK(report.findings.at(0).at == At{0});
 }
 
-TEST_CASE("kinks: one-sided slopes that move, are infinite or agree are no kink") {
+TEST_CASE("kinks: one-sided slopes that move, are infinite or agree are not a kink") {
   const auto slope = [](double left, double right) {
     Slope s{.value = 0, .noise = 1e-15, .step = 0.5};
     s.left = left, s.right = right;

@@ -1,5 +1,5 @@
-// Inputs and outputs that live on manifolds: steps stay there, right derivatives pass, and one of the
-// surrounding space where a tangent one is wanted is called AMBIENT.
+// Inputs and outputs on manifolds: steps stay on them, right derivatives pass, and an ambient
+// derivative in place of a tangent one is reported as AMBIENT.
 #include "gradus/check/raw/manifolds.h"
 #include "gradus/tests/check/raw_cases.h"
 #include "gradus/tests/check/verdicts.h"
@@ -134,7 +134,7 @@ TEST_CASE("manifolds: rotations and rigid motions step by the exponential of a m
 }
 
 TEST_CASE(
-    "manifolds: a tangent derivative by a rotation passes, another one fails with its cause") {
+    "manifolds: a tangent derivative by a rotation passes, and another fails with its cause") {
   for (const auto& [m, x] : {std::pair(quaternion(), unit_quaternion()), {so3(), rotation()}}) {
     passes(turned(m, x, by_step));
     const Report negated = turned(m, x, [](const Values& q, const Values& v, const Values& dy) {
@@ -146,7 +146,7 @@ TEST_CASE(
   passes(turned(quaternion(), {1, 0, 0, 0}, by_step));
 }
 
-TEST_CASE("manifolds: a gradient by the numbers of a quaternion is AMBIENT, and right otherwise") {
+TEST_CASE("manifolds: a gradient by the numbers of a quaternion is reported as AMBIENT") {
   const auto surrounding = [](double factor) {
     return [factor](const Values& q, const Values& v, const Values& dy) {
       Values dq(4, 0.0);
@@ -199,7 +199,7 @@ TEST_CASE("manifolds: gradients are written to buffers of the tangent space") {
   fails(moved(true));
 }
 
-TEST_CASE("manifolds: a vector of the surrounding space must be tangent to the sphere") {
+TEST_CASE("manifolds: a gradient in the surrounding space must be tangent to the sphere") {
   const Matrix a{3, 3, {2, 0.5, -1, 0.5, 3, 0.25, -1, 0.25, -1.5}};
   const auto energy = [a](const Values& x) { return dot(x, times(a, x)); };
   const auto gradient = [a](const Values& x) { return scaled(times(a, x), 2); };
@@ -219,7 +219,7 @@ TEST_CASE("manifolds: a vector of the surrounding space must be tangent to the s
   CHECK(report.inputs[0].cause.name == "AMBIENT");
 }
 
-TEST_CASE("manifolds: whether a gradient is tangent does not depend on its size") {
+TEST_CASE("manifolds: the test for tangent gradients does not depend on their size") {
   Options alone;
   alone.beside = false;
   for (const double size : {1e-9, 1.0, 1e9})
@@ -235,7 +235,7 @@ TEST_CASE("manifolds: whether a gradient is tangent does not depend on its size"
     }
 }
 
-TEST_CASE("manifolds: of a frame the tangent numbers are taken, or a tangent matrix") {
+TEST_CASE("manifolds: a frame accepts tangent coordinates or a tangent matrix") {
   const Values r = rotation();
   const Values x{r[0], r[1], r[3], r[4], r[6], r[7]};  // two columns
   const Values weight{0.2, -1, 3, 0.7, 0.4, 2};
@@ -266,7 +266,7 @@ TEST_CASE("manifolds: only symmetric steps count for a symmetric matrix") {
       [&](const Arguments& in) { return Arguments{spread(1)(in[0])}; }, {x}));
 }
 
-TEST_CASE("manifolds: numbers above 0 move by factors, 1e-12 and 1e9 alike") {
+TEST_CASE("manifolds: positive numbers move by factors, 1e-12 and 1e9 alike") {
   const auto logs = [](const Values& x) { return std::log(x[0]) + 3 * std::log(x[1]); };
   const auto inverse = [](double c) {
     return [c](const Values& x) { return Values{1 / x[0], c / x[1]}; };
@@ -315,7 +315,7 @@ TEST_CASE("manifolds: a point that is not on its manifold is refused") {
     refused(m, {-1, 0, 0, 0, 1});
 }
 
-TEST_CASE("manifolds: another one is a name, a dimension and plus") {
+TEST_CASE("manifolds: a custom one consists of a name, a dimension and plus") {
   const Manifold circle{.name = "angles",
                         .dimension = [](std::size_t) { return std::size_t{1}; },
                         .plus =

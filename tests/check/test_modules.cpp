@@ -1,4 +1,4 @@
-// check::module checks a module by each parameter and input, and gives its tensors back.
+// check::module checks a module by each parameter and input and restores its tensors.
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
 #include "gradus/nn/module.h"
@@ -93,7 +93,7 @@ const Tensor kX = filled({0.75, -1.5, 2.5});
 
 }  // namespace
 
-TEST_CASE("modules: parameters have their full names, and inputs theirs or their numbers") {
+TEST_CASE("modules: parameters have their full names, and inputs their names or numbers") {
   Outer m;
   CHECK(names_of(check::module(m, kX)) == "middle.first.weight middle.second.weight bias input 0 ");
   const auto f = [&](const Tensors& in) { return m(in[0]) * index_select(in[1], 0, in[2]); };
@@ -122,7 +122,7 @@ TEST_CASE("modules: one tensor under two names is refused unless it is tied") {
   CHECK_THROWS_AS(check::module(m, kX), GraphError);
 }
 
-TEST_CASE("modules: floating-point buffers follow the dtype of the inputs, and all come back") {
+TEST_CASE("modules: floating-point buffers follow the type of the inputs and are restored") {
   for (const Dtype dtype : {Dtype::f64, Dtype::f32}) {
     WithBuffers m;
     const Tensor scale = m.scale, shift = m.shift, order = m.order;
@@ -143,7 +143,7 @@ TEST_CASE("modules: floating-point buffers follow the dtype of the inputs, and a
   CHECK(ids_first);
 }
 
-TEST_CASE("modules: kinks and refused inputs are those of the inputs, not of the parameters") {
+TEST_CASE("modules: kinks and refused inputs apply to inputs and not to parameters") {
   Inner m;
   int refused = 0;
   const auto f = [&](const Tensors& in) {
@@ -172,7 +172,7 @@ TEST_CASE("modules: kinks and refused inputs are those of the inputs, not of the
   CHECK(taken.verdict == Verdict::fail);
 }
 
-TEST_CASE("modules: a wrong operation is named where no other cause is known") {
+TEST_CASE("modules: a wrong operation is reported if no other cause is known") {
   Options options;
   options.conditions = options.smallest = false;
   const auto causes = [&](double factor, double more) {
@@ -195,7 +195,7 @@ TEST_CASE("modules: a wrong operation is named where no other cause is known") {
   CHECK(apart.inputs[1].cause.name == "NO GRADIENT");
 }
 
-TEST_CASE("modules: a wrong gradient is reported for its parameter, and no other") {
+TEST_CASE("modules: a wrong gradient is reported for its parameter and no other") {
   Off m(1.5, 0);
   const Report report = check::module(m, kX);
   INFO(report);
@@ -205,7 +205,7 @@ TEST_CASE("modules: a wrong gradient is reported for its parameter, and no other
   CHECK(has(report.text(), "d scale["));
 }
 
-TEST_CASE("modules: a module has its own tensors back, even when its forward throws") {
+TEST_CASE("modules: a module gets its own tensors back even if its forward throws") {
   Outer m;
   const Tensor weight = m.middle.first.weight, bias = m.bias;
   const auto same = [&] {

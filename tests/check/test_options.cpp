@@ -1,4 +1,4 @@
-// Options of check::gradients and check::vjp do what their names say.
+// Options of check::gradients and check::vjp have their documented effects.
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ using testing::fails, testing::passes, testing::undecided;
 
 }  // namespace
 
-TEST_CASE("options: a declared kink is held to its convention, another one is reported") {
+TEST_CASE("options: a declared kink must follow its convention, and others are reported") {
   const auto relu_with = [](const std::vector<check::Kink>& kinks) {
     Options options;
     options.kinks = kinks;
@@ -34,7 +34,7 @@ TEST_CASE("options: a declared kink is held to its convention, another one is re
   passes(check::gradients("max", largest, {tensor({3.0, 3.0, 1.0}, Dtype::f64)}));
 }
 
-TEST_CASE("options: an upstream gradient of the caller's is used too") {
+TEST_CASE("options: the caller's upstream gradient is checked too") {
   Options options;
   options.conditions = false;
   // Wrong for one dy alone.
@@ -48,7 +48,7 @@ TEST_CASE("options: an upstream gradient of the caller's is used too") {
   CHECK(square_with(moody, options).verdict == Verdict::fail);
 }
 
-TEST_CASE("options: large inputs are sampled, and a fault of one element is found all the same") {
+TEST_CASE("options: large inputs are sampled, and a fault of one element is still found") {
   const auto f = [](const Tensors& in) { return in[0] * in[0] * sum(in[1]); };
   const Tensors in = {reshape(arange(0, 3000, 1, Dtype::f64) * 1e-3 + 0.5, {60, 50}), values({3})};
   Options bare;
@@ -70,7 +70,7 @@ TEST_CASE("options: large inputs are sampled, and a fault of one element is foun
   CHECK(found.findings[0].at == check::Shape{34, 17});
 }
 
-TEST_CASE("options: a mode and a budget of time reach the comparison") {
+TEST_CASE("options: the mode and the time budget apply to the comparison") {
   Options options;
   options.conditions = options.smallest = false;
   options.mode = check::Mode::projections;
@@ -81,7 +81,7 @@ TEST_CASE("options: a mode and a budget of time reach the comparison") {
             "left no time for x0");
 }
 
-TEST_CASE("options: random operations draw the numbers of the seed") {
+TEST_CASE("options: random operations draw numbers from the given seed") {
   const auto drawn = [](std::uint64_t seed) {
     Options options;
     options.conditions = options.smallest = false;

@@ -1,4 +1,4 @@
-// In f32 gradients may be off by the roundings that f32 has, and by no more.
+// Gradients in f32 may err by the rounding of f32 and by no more.
 #include <cmath>
 
 #include "gradus/ops/members.h"
@@ -40,7 +40,7 @@ Error always(const std::vector<double>& ulps) {
 
 }  // namespace
 
-TEST_CASE("precision: a sum of n numbers may be off by 8 √n roundings, and by no more") {
+TEST_CASE("precision: a sum of n terms may err by 8 √n roundings and by no more") {
   CHECK(sum_off(always({0, 0, 0, 0})));
   const Report most = sum_off(always({7, -7, 7, -7}));
   INFO(most);
@@ -48,7 +48,7 @@ TEST_CASE("precision: a sum of n numbers may be off by 8 √n roundings, and by 
   CHECK(sum_off(always({0, 9.5, 0, 0})).verdict == Verdict::fail);
 }
 
-TEST_CASE("precision: the worst element is reported with both of its numbers") {
+TEST_CASE("precision: the worst element is reported with both of its values") {
   const auto note = [](const std::vector<double>& ulps) {
     const Report report = sum_off(always(ulps));
     REQUIRE(report.findings.size() == 1);
@@ -61,7 +61,7 @@ TEST_CASE("precision: the worst element is reported with both of its numbers") {
   CHECK(has(nan, "in f32: dx0[2] is nan, in f64 "));
 }
 
-TEST_CASE("precision: rounding of the inputs to f32 is not the function's error") {
+TEST_CASE("precision: rounding of the inputs to f32 does not count as an error") {
   const auto bent = [](const Tensors& in) { return relu(in[0] - 0.5); };
   // In f32 the first is 0.5, where the slope is 0; a little above it is 1.
   const Report report =
@@ -81,7 +81,7 @@ TEST_CASE("precision: a function that returns f64 for f32 inputs fails") {
   CHECK(has(report.findings[0].note, "the function returns f64"));
 }
 
-TEST_CASE("precision: an error of 1e-4 in f32 fails where an input is f32, or f32 is asked for") {
+TEST_CASE("precision: an error of 1e-4 fails in f32, by input type or by request") {
   const auto rough = [](double off) {
     return [off](const Tensors& in) {
       const Tensor y = exp(in[0]) * in[1];
@@ -112,7 +112,7 @@ TEST_CASE("precision: an error of 1e-4 in f32 fails where an input is f32, or f3
   CHECK(check::gradients("rough", rough(1e-4), wide, options).verdict == Verdict::fail);
 }
 
-TEST_CASE("precision: a function without f32 is noted, and fails where f32 is asked for") {
+TEST_CASE("precision: a function without f32 is noted, and fails if f32 is requested") {
   const Tensor other = values({3});
   const auto f = [&](const Tensors& in) { return in[0] * other; };
   const Report noted = check::gradients("fixed", f, {values({3}).to(Dtype::f32)});

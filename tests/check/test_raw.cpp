@@ -1,4 +1,5 @@
-// check::raw takes functions of all forms and arrays of all types, and guards the memory it lends.
+// check::raw accepts functions of all forms and arrays of all types, and guards the memory that it
+// lends.
 #include "gradus/check/raw/check.h"
 
 #include <array>
@@ -142,7 +143,7 @@ struct Parabola {
 
 }  // namespace
 
-TEST_CASE("raw: a vector-Jacobian product returns its gradients, or writes or adds them") {
+TEST_CASE("raw: a vector-Jacobian product may return, write or add its gradients") {
   holds("tuple", [](double c) {
     return raw(
         "f", two,
@@ -180,7 +181,7 @@ TEST_CASE("raw: a vector-Jacobian product returns its gradients, or writes or ad
     });
 }
 
-TEST_CASE("raw: a gradient of a number, returned, written, or given with the value") {
+TEST_CASE("raw: a scalar's gradient may be returned, written, or given with the value") {
   holds("returned", [](double c) {
     return raw(
         "f", number_of, [c](const V& x) { return gradient_of(x, c); }, kX);
@@ -218,7 +219,7 @@ TEST_CASE("raw: a gradient of a number, returned, written, or given with the val
   fails(raw("half", half, kX), "NOT A NUMBER");
 }
 
-TEST_CASE("raw: a Jacobian by rows or by columns, flat, as rows of rows, or written") {
+TEST_CASE("raw: a Jacobian may be by rows or columns, flat, nested, or written") {
   holds("rows", [](double c) {
     return raw("f", two,
                jacobian([c](const V& x, const V& w) { return std::tuple(by_x(x, w, c), by_w(x)); }),
@@ -261,7 +262,7 @@ TEST_CASE("raw: a Jacobian by rows or by columns, flat, as rows of rows, or writ
         "the Jacobian has 2 values for 3 outputs and 3 elements");
 }
 
-TEST_CASE("raw: a derivative in forward mode, which must be linear in its direction") {
+TEST_CASE("raw: a forward-mode derivative must be linear in its direction") {
   const auto along = [](double c, bool bent) {
     return jvp([=](const V& x, const V& w, const V& dx, const V& dw) {
       V y(2, 0.0);
@@ -277,7 +278,7 @@ TEST_CASE("raw: a derivative in forward mode, which must be linear in its direct
   fails(raw("f", two, along(1, true), kX, kW), "not linear in its direction");
 }
 
-TEST_CASE("raw: inputs are numbers, arrays, C arrays, rows of rows, structs") {
+TEST_CASE("raw: inputs may be numbers, arrays, C arrays, nested rows, or structs") {
   holds("number", [](double c) {
     return raw(
         "cube", [](double x) { return x * x * x; }, [c](double x) { return 3 * c * x * x; }, 2.0);
@@ -344,7 +345,7 @@ TEST_CASE("raw: matrices by rows and by columns have the same elements") {
   }
 }
 
-TEST_CASE("raw: members and functions of the standard library are functions like others") {
+TEST_CASE("raw: member functions and functions of the standard library can be checked") {
   Parabola p;
   const Parabola& same = p;
   passes(raw("member", method(&Parabola::f, same), method(&Parabola::df, p), 0.7));
@@ -353,7 +354,7 @@ TEST_CASE("raw: members and functions of the standard library are functions like
   fails(raw("sin", std::sin, std::sin, 0.5));
 }
 
-TEST_CASE("raw: integers and constants get no gradient; inputs have names and shapes") {
+TEST_CASE("raw: integers and constants get no gradient, and inputs have names and shapes") {
   const auto pick = [](const V& x, const std::vector<int>& at, const V& w) {
     return x[static_cast<std::size_t>(at[0])] * w[0];
   };
@@ -370,7 +371,7 @@ TEST_CASE("raw: integers and constants get no gradient; inputs have names and sh
   passes(report, "input 2 'w' [1]: not differentiable");
 }
 
-TEST_CASE("raw: two gradients in the wrong order are called swapped") {
+TEST_CASE("raw: two gradients in the wrong order are reported as swapped") {
   const auto dot = [](const V& a, const V& b) { return a[0] * b[0] + a[1] * b[1]; };
   const Report report = raw(
       "dot", dot, [](const V& a, const V& b) { return std::tuple(a, b); }, kW, V{-2, 3});
@@ -378,7 +379,7 @@ TEST_CASE("raw: two gradients in the wrong order are called swapped") {
   CHECK(report.inputs[0].cause.name == "SWAPPED");
 }
 
-TEST_CASE("raw: inputs and the output may live on manifolds") {
+TEST_CASE("raw: inputs and the output may be on manifolds") {
   const Function spread = [](const V& x) { return V{2 * x[3], -x[2], -x[2], 2 * x[0]}; };
   const auto lower = [](const V& x) { return 2 * x[0] * x[3] - x[2] * x[2]; };
   const V a{2, 0.5, 0.5, 3};
@@ -426,7 +427,7 @@ TEST_CASE("raw: writes before the start and past the end of lent memory fail") {
   }
 }
 
-TEST_CASE("raw: a function that changes what it may only read fails") {
+TEST_CASE("raw: a function that changes its read-only arguments fails") {
   fails(raw(
             "f",
             [](V& x) {
@@ -454,7 +455,7 @@ TEST_CASE("raw: a function that changes what it may only read fails") {
         "the derivative changes x0");
 }
 
-TEST_CASE("raw: a float function passes with a reference, or compared with a resolution") {
+TEST_CASE("raw: a float function passes with a reference or a resolution") {
   const F x{0.5F, -1.25F, 2.0F};
   const auto vjp = [](float c) {
     return [c](const float* a, const float* dy, float* dx) {
@@ -469,7 +470,7 @@ TEST_CASE("raw: a float function passes with a reference, or compared with a res
   fails(check(1.005F).resolution(1e-3));
 }
 
-TEST_CASE("raw: options reach the check") {
+TEST_CASE("raw: options change the check") {
   using namespace std::chrono_literals;
   const auto check = [](const V& x) { return squares_with(squares_vjp, x); };
   const V many(100, 0.5);
@@ -510,7 +511,7 @@ TEST_CASE("raw: options reach the check") {
   fails(relu(0));
 }
 
-TEST_CASE("raw: the report names the call that repeats it, and tests can match on it") {
+TEST_CASE("raw: the report shows the call that repeats it, and tests can match on it") {
   const Report right = squares_with(squares_vjp);
   const Report wrong = squares_with([](const V& x, const V&) { return x; }).seed(7);
   fails(wrong, "reproduce: check::raw(\"squares\", …).seed(7)");
@@ -519,7 +520,7 @@ TEST_CASE("raw: the report names the call that repeats it, and tests can match o
   CHECK((right && !wrong));
 }
 
-TEST_CASE("raw: a check that was called wrongly throws BadInput") {
+TEST_CASE("raw: a wrong call of the checker throws BadInput") {
   const auto nothing = [](const float*, const float*, float*) {};
   CHECK_THROWS_AS(raw("no output", c_squares, nothing, F{1, 2, 3}).report(), BadInput);
   CHECK_THROWS_AS(squares_with(squares_vjp).output({4}).report(), BadInput);

@@ -1,5 +1,5 @@
-// A report names the function, the input, the element, the cause and the call that repeats it; as
-// text, JSON and JUnit's XML.
+// A report shows the function, the input, the element, the cause and the call that repeats it, as
+// text, JSON and JUnit XML.
 #include <sstream>
 
 #include "gradus/check/raw/junit.h"
@@ -55,7 +55,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("report: a wrong element is named with its input, its output and both numbers") {
+TEST_CASE("report: a wrong element is shown with its input, its output and both values") {
   const Report report = one_element();
   fails(report, "GRADCHECK FAIL matmul");
   fails(report, "input 0 'a' [2,3]: ok");
@@ -74,7 +74,7 @@ TEST_CASE("report: a wrong element is named with its input, its output and both 
   CHECK(finding.allowed < 1e-6);
 }
 
-TEST_CASE("report: the weight of dy is divided out of both numbers") {
+TEST_CASE("report: both values are divided by the weight of dy") {
   for (std::uint64_t seed = 1; seed < 5; ++seed) {
     Options options;
     options.seed = seed;
@@ -100,7 +100,7 @@ TEST_CASE("report: a map has one character for each element, and the cause follo
   CHECK(report.findings.size() == 3);  // the worst three
 }
 
-TEST_CASE("report: characters of the map say how each element is wrong") {
+TEST_CASE("report: characters of the map show how each element is wrong") {
   const Report report =
       run_spoiled(elementwise("cube", {1, -1.1, 1.2, -1.3, 1.4, 1.5}, cube, d_cube),
                   [](Arguments& dx, const Arguments&, const Values&) {
@@ -127,7 +127,7 @@ TEST_CASE("report: the map of a large input shows the part with the first error"
   }
 }
 
-TEST_CASE("report: findings stand in the order of inputs, the worst of each first") {
+TEST_CASE("report: findings follow the order of inputs, the worst of each first") {
   const Report report =
       run_spoiled(matmul(2, 3, 5), [](Arguments& dx, const Arguments&, const Values&) {
         for (Values& part : dx)
@@ -147,7 +147,7 @@ TEST_CASE("report: findings stand in the order of inputs, the worst of each firs
   CHECK(silent.findings.empty());
 }
 
-TEST_CASE("report: lines have 76 characters at most, and no blank at their end") {
+TEST_CASE("report: lines have at most 76 characters and no trailing blank") {
   Options options;
   options.output_shape = {3, 5};
   for (const Report& report :
@@ -172,7 +172,7 @@ TEST_CASE("report: lines have 76 characters at most, and no blank at their end")
   CHECK(std::count(broken.begin(), broken.end(), 'x') == 180);
 }
 
-TEST_CASE("report: a failure says how to repeat it, and a pass does not") {
+TEST_CASE("report: a failure shows how to repeat it, and a pass does not") {
   Report report = one_element();
   report.reproduce = "check::raw(\"matmul\", …).seed(7)";
   CHECK(says(report, "reproduce: check::raw(\"matmul\", …).seed(7)"));
@@ -180,7 +180,7 @@ TEST_CASE("report: a failure says how to repeat it, and a pass does not") {
   CHECK(!says(report, "reproduce"));
 }
 
-TEST_CASE("report: only text that is asked to be in color has escape sequences") {
+TEST_CASE("report: only text in color has escape sequences") {
   const Report report = one_element();
   CHECK(report.text().find('\x1b') == std::string::npos);
   CHECK(report.text(true).find("\x1b[1;31mFAIL\x1b[0m") != std::string::npos);
@@ -219,7 +219,7 @@ TEST_CASE("report: JSON parses and has the documented fields") {
   CHECK((json.at("notes").is_list() && json.at("reproduce").is_text()));
 }
 
-TEST_CASE("report: JSON and XML hold any text, and numbers that JSON does not have as text") {
+TEST_CASE("report: JSON and XML hold any text, and NaN and infinity as text") {
   const io::Json json = parsed(odd());
   CHECK(json.at("name").text() == odd().name);
   const io::Json input = json.at("inputs").elements().at(0);

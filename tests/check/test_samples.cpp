@@ -1,4 +1,4 @@
-// Large Jacobians are sampled; a fault is traced to one element and one output all the same.
+// Large Jacobians are sampled, and a fault is still traced to one element and one output.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"
@@ -37,7 +37,7 @@ double right(Index) { return 1; }
 
 }  // namespace
 
-TEST_CASE("samples: all is looked at up to 256 outputs, 2048 elements and 100 000 pairs") {
+TEST_CASE("samples: everything is checked up to 256 outputs, 2048 elements and 100 000 pairs") {
   const auto whole = [](Index outputs, Index elements) {
     const Report report = sums(outputs, elements, right);
     passes(report);
@@ -51,7 +51,7 @@ TEST_CASE("samples: all is looked at up to 256 outputs, 2048 elements and 100 00
   CHECK(whole(48, 2048));
 }
 
-TEST_CASE("samples: the report says how many rows and elements were looked at") {
+TEST_CASE("samples: the report counts the checked rows and elements") {
   Options options;
   options.mode = Mode::projections;
   options.rows = 5;
@@ -103,7 +103,7 @@ TEST_CASE("samples: a permuted gradient fails") {
   CHECK(report.inputs[0].wrong == 60);
 }
 
-TEST_CASE("samples: a small Jacobian that fails in a sample is looked at whole, for its cause") {
+TEST_CASE("samples: a small Jacobian that fails in a sample is checked fully for its cause") {
   Options few;
   few.mode = Mode::projections;
   few.columns = few.rows = 2;
@@ -114,7 +114,7 @@ TEST_CASE("samples: a small Jacobian that fails in a sample is looked at whole, 
   CHECK(report.inputs[0].cause.name == "SCALE");
 }
 
-TEST_CASE("samples: where the rest is too large, the map shows only what was seen") {
+TEST_CASE("samples: if the rest is too large, the map shows only the checked elements") {
   Options few;
   few.mode = Mode::projections;
   few.columns = 2;
@@ -128,7 +128,7 @@ TEST_CASE("samples: where the rest is too large, the map shows only what was see
   CHECK(std::count(map.begin(), map.end(), '~') == 1998);
 }
 
-TEST_CASE("samples: a sum that cannot be seen is inconclusive where no row was asked") {
+TEST_CASE("samples: without rows, an undecided sum of outputs is inconclusive") {
   Options sums_only;
   sums_only.mode = Mode::projections;
   sums_only.rows = 0;

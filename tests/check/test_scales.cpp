@@ -1,6 +1,6 @@
-// Verdicts at all scales: right derivatives pass, and wrong ones that differences in double can show
-// do not. Each function is written once, for double, for long double and for dual numbers, which
-// give its derivative.
+// Verdicts at all scales: right derivatives pass, and wrong ones fail if differences in double can
+// show it. Each function is written once for double, long double and dual numbers, which give its
+// derivative.
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -341,7 +341,7 @@ void holds(const std::string& name, const Tally& tally) {
   CHECK(tally.undecided * 100 <= tally.right);
 }
 
-TEST_CASE("scales: inputs that are 1e1 to 1e12 apart are judged each on its own") {
+TEST_CASE("scales: inputs that differ by factors of 1e1 to 1e12 are checked separately") {
   using std::log;
   Tally tally;
   std::vector<Function> functions;
@@ -369,7 +369,7 @@ TEST_CASE("scales: inputs that are 1e1 to 1e12 apart are judged each on its own"
   holds("packed inputs", tally);
 }
 
-TEST_CASE("scales: functions with an offset of up to 1e12") {
+TEST_CASE("scales: functions with an offset of up to 1e12 get the right verdict") {
   using std::exp, std::sin;
   Tally tally;
   for (int power = 0; power <= 12; ++power) {
@@ -392,7 +392,7 @@ TEST_CASE("scales: functions with an offset of up to 1e12") {
   holds("offsets", tally);
 }
 
-TEST_CASE("scales: at an optimum the right gradient passes, and one that is not 0 fails") {
+TEST_CASE("scales: at an optimum a gradient of 0 passes, and any other fails") {
   using std::cos, std::exp, std::log;
   const Function rosenbrock = function("Rosenbrock", {}, [](const auto& x) {
     auto sum = 0.0 * x[0];

@@ -1,4 +1,4 @@
-// Long work: what a budget leaves out is said, what it finds is named, and threads change nothing.
+// Long checks: the report lists the work that a budget omits, and threads change nothing.
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -49,7 +49,7 @@ struct Slow {
 
 }  // namespace
 
-TEST_CASE("budget: fewer elements are looked at, all of them along directions, and that is said") {
+TEST_CASE("budget: fewer elements are checked, all along directions, and the report notes it") {
   // All elements would take 400 · 6 · 2 ms = 4.8 s.
   const Slow cubes{400, 2e-3};
   const auto begin = Clock::now();
@@ -62,7 +62,7 @@ TEST_CASE("budget: fewer elements are looked at, all of them along directions, a
   CHECK(taken < 3);  // a call may take longer than planned on a busy machine
 }
 
-TEST_CASE("budget: one wrong element is found that was not looked at by itself") {
+TEST_CASE("budget: a wrong element that was not checked by itself is found") {
   for (const Index place : {Index{3}, Index{399}}) {
     const Slow cubes{400, 2e-3, [place](Index i) { return i == place ? 1.001 : 1.0; }};
     const Report report = cubes.report(1);
@@ -73,16 +73,16 @@ TEST_CASE("budget: one wrong element is found that was not looked at by itself")
   }
 }
 
-TEST_CASE("budget: where there is time for all, it changes nothing") {
+TEST_CASE("budget: enough time for everything changes nothing") {
   const Slow cubes{50, 0};
   CHECK(cubes.report(600).text() == cubes.report(0).text());
 }
 
-TEST_CASE("budget: where there is time for nothing, the report is inconclusive and says so") {
+TEST_CASE("budget: without any time the report is inconclusive and gives the reason") {
   undecided(Slow{40, 1e-4}.report(1e-9), "left no time for x: give more, or check it alone");
 }
 
-TEST_CASE("threads: a function that may be called by several is called by several") {
+TEST_CASE("threads: a thread-safe function is called by several threads") {
   std::mutex mutex;
   std::set<std::thread::id> callers;
   const auto forward = [&](const Arguments& in) {
@@ -108,7 +108,7 @@ TEST_CASE("threads: a function that may be called by several is called by severa
   CHECK(callers.size() <= 4);
 }
 
-TEST_CASE("threads: any number of them gives the report of one") {
+TEST_CASE("threads: any number of threads gives the same report") {
   const Slow wrong{400, 0, [](Index i) { return i == 17 ? 0.0 : 1.0; }};
   const std::string one = wrong.report(0, 1).text();
   for (const int threads : {2, 3, 7, 0}) CHECK(wrong.report(0, threads).text() == one);

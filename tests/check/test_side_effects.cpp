@@ -1,4 +1,4 @@
-// What a derivative does beside being right: it is linear in dy, and treats its buffers as declared.
+// Side effects of derivatives: they are linear in dy and treat their buffers as declared.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"
@@ -54,12 +54,12 @@ Report with_upstream(const std::function<double(double)>& g, const Options& opti
 
 }  // namespace
 
-TEST_CASE("buffers: gradients may be written, or added where that is declared") {
+TEST_CASE("buffers: gradients may be written, or added if that is declared") {
   passes(written(kSets, kSets, false));
   passes(written(kAdds, kAdds, true));
 }
 
-TEST_CASE("buffers: what differs from the declaration fails, with its cause, at its input") {
+TEST_CASE("buffers: a deviation from the declaration fails at its input, with its cause") {
   struct Fault {
     Write way;
     bool declared;
@@ -84,12 +84,12 @@ TEST_CASE("buffers: what differs from the declaration fails, with its cause, at 
   }
 }
 
-TEST_CASE("buffers: what only adds or overwrites is right but for that") {
+TEST_CASE("buffers: an undeclared addition or overwrite counts no element as wrong") {
   CHECK(written(kAdds, kSets, false).inputs[0].wrong == 0);
   CHECK(written(kSets, kAdds, true).inputs[0].wrong == 0);
 }
 
-TEST_CASE("linearity: a derivative that is not linear in dy fails, whatever it does to dy") {
+TEST_CASE("linearity: a derivative that is not linear in dy fails for any kind of deviation") {
   passes(with_upstream([](double w) { return w; }));
   for (const auto& g : std::vector<std::function<double(double)>>{
            [](double w) { return std::clamp(w, -9.0, 9.0); },
@@ -103,7 +103,7 @@ TEST_CASE("linearity: a derivative that is not linear in dy fails, whatever it d
   }
 }
 
-TEST_CASE("linearity: roundings, and what the tolerance allows, are linear") {
+TEST_CASE("linearity: rounding and errors within the tolerance count as linear") {
   passes(with_upstream([](double w) { return std::abs(w) > 100 ? (1 + 1e-8) * w : w; }));
   Options coarse;
   coarse.rtol = 1e-2;

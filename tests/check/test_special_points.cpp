@@ -132,7 +132,7 @@ TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 h
             options));
 }
 
-TEST_CASE("special points: at the edge of a domain the side with values is taken") {
+TEST_CASE("special points: at the edge of a domain, the side with values is used") {
   Options options;
   options.beside = false;
   const auto at_edge = [](double x) { return std::sqrt(1 - x) * (1 - x) + 2 * x; };
@@ -150,7 +150,7 @@ TEST_CASE("special points: at the edge of a domain the side with values is taken
   CHECK(run(elementwise("edge", {1, 0.5}, at_edge, negated), options).verdict == Verdict::fail);
 }
 
-TEST_CASE("ties: a finding about equal elements names their input") {
+TEST_CASE("ties: a finding about equal elements reports their input") {
   const Report report = scalar(
       "a + max", [](const Arguments& in) { return in[0][0] + std::max(in[1][0], in[1][1]); },
       [](const Arguments&) {
@@ -207,7 +207,7 @@ TEST_CASE("ties: a pool that gives dy to two equal inputs fails in a sample too"
   fails(pooled(x, [](double a, double b) { return std::pair(a >= b, b >= a); }));
 }
 
-TEST_CASE("ties: a pool that gives dy to the first input, whichever is larger, chose wrongly") {
+TEST_CASE("ties: a pool that always gives dy to the first input is reported as choosing wrongly") {
   const Values x{1, 3, 2, 5, 7, 4, 0, 1};
   passes(pooled(x, [](double a, double b) { return std::pair(a >= b, b > a); }));
   const Report report = pooled(x, [](double, double) { return std::pair(true, false); });

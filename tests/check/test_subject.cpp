@@ -1,5 +1,5 @@
-// Functions under test: those that change, throw or do not fit are found out; float has two cures;
-// and one seed gives one report, whatever the options and the number of threads.
+// Functions under test that change, throw or do not fit are detected; float has two remedies; one
+// seed gives one report for any options and number of threads.
 #include <algorithm>
 #include <memory>
 
@@ -95,7 +95,7 @@ Functions in_float(double off, bool reference) {
 
 }  // namespace
 
-TEST_CASE("options: right derivatives pass and wrong ones fail whatever is asked for",
+TEST_CASE("options: right derivatives pass and wrong ones fail under every option",
           "[check][raw]") {
   for (const Wish& wish : wishes()) {
     CAPTURE(wish.name);
@@ -145,13 +145,13 @@ TEST_CASE("determinism: another seed gives other upstream gradients and the same
   }
 }
 
-TEST_CASE("state: a function that moves on in one direction is said to keep state") {
+TEST_CASE("state: steady drift between calls is reported as state, not randomness") {
   for (const auto& after : std::vector<std::function<double(int)>>{
            [](int n) { return n; }, [](int n) { return -n; }, [](int n) { return 1.0 / (n + 1); }})
     undecided(changing(after), "Give it a fresh state each time");
 }
 
-TEST_CASE("state: a function that changes in no direction is said to be random") {
+TEST_CASE("state: changes without a direction are reported as randomness") {
   for (const auto& after : std::vector<std::function<double(int)>>{
            [](int n) { return n % 2; }, [](int n) { return n * n; },
            [](int n) { return n == 1 ? 1 : 0; }})
@@ -189,7 +189,7 @@ TEST_CASE("throwing: a forward that throws is inconclusive, a derivative that th
   }
 }
 
-TEST_CASE("fitting: gradients of another number or size fail, and name their input") {
+TEST_CASE("fitting: gradients of another number or size fail and report their input") {
   const auto with = [](const Spoil& spoil) { return run_spoiled(products(), spoil); };
   const Report shorter =
       with([](Arguments& dx, const Arguments&, const Values&) { dx[1].pop_back(); });
@@ -203,14 +203,14 @@ TEST_CASE("fitting: gradients of another number or size fail, and name their inp
         "3 gradients for 2 inputs");
 }
 
-TEST_CASE("fitting: an output whose size changes close by is inconclusive") {
+TEST_CASE("fitting: an output whose size changes nearby is inconclusive") {
   const auto grows = [](const Arguments& in) { return Values(in[0][0] > 1 ? 3U : 2U, in[0][0]); };
   const auto vjp = [](const Arguments&, const Values& dy) { return Arguments{{dy[0] + dy[1]}}; };
   undecided(run("grows", {grows, vjp}, {{"x", {}, {1}}}),
             "2 values at the inputs and 3 close by: choose inputs where it stays");
 }
 
-TEST_CASE("fitting: inputs without a gradient, empty inputs and empty outputs are no failure") {
+TEST_CASE("fitting: inputs without a gradient, empty inputs and empty outputs do not fail") {
   Case pick{"pick",
             {{"x", {3}, {1, 2, 3}}, {"index", {}, {2}, false}},
             [](const Arguments& in) { return Values{in[0][static_cast<Index>(in[1][0])]}; },
@@ -227,7 +227,7 @@ TEST_CASE("fitting: inputs without a gradient, empty inputs and empty outputs ar
   passes(run(empty), "nothing to compare");
 }
 
-TEST_CASE("zeros: a gradient that is not 0, or is NaN, for dy = 0 fails") {
+TEST_CASE("zeros: a gradient that is NaN or not 0 for dy = 0 fails") {
   for (const bool reads : {true, false}) {
     const Report report = run_spoiled(elementwise("cube", {0.5, 2}, cube, d_cube),
                                       [reads](Arguments& dx, const Arguments& in, const Values&) {
@@ -255,14 +255,14 @@ TEST_CASE("zeros: a gradient that is not 0, or is NaN, for dy = 0 fails") {
   CHECK(sum.inputs[0].wrong == 2);
 }
 
-TEST_CASE("float: alone it is inconclusive, and both cures are named") {
+TEST_CASE("float: by itself it is inconclusive, and the report suggests both remedies") {
   const Case c = products();
   const Report report = run("float", in_float(0, false), c.inputs);
   undecided(report, ".reference(f)");
   undecided(report, ".resolution(1e-3)");
 }
 
-TEST_CASE("float: a reference in double shows errors of 0.01 %, and must be the same function") {
+TEST_CASE("float: a reference in double shows errors of 0.01 % and must be the same function") {
   const Case c = products();
   const auto with_error = [&](double error) {
     Functions f = in_float(0, true);
@@ -285,7 +285,7 @@ TEST_CASE("float: a reference in double shows errors of 0.01 %, and must be the 
   undecided(run("shorter", shorter, c.inputs), "the reference gives 1 values, forward 3");
 }
 
-TEST_CASE("float: a resolution is compared to, and no finer than the noise allows") {
+TEST_CASE("float: a resolution is the tolerance, but no finer than the noise allows") {
   const Case c = products();
   Options options;
   options.resolution = 1e-3;

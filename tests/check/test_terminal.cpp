@@ -1,4 +1,4 @@
-// On a terminal, and only there, reports are in color and long work shows its progress.
+// Only on a terminal are reports in color, and long checks show their progress.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ std::string on_a_terminal(const std::function<void()>& f) {
 
 }  // namespace
 
-TEST_CASE("terminal: reports are in color there, unless NO_COLOR is set") {
+TEST_CASE("terminal: reports are in color unless NO_COLOR is set") {
   const Report report = run(matmul(1, 2, 1));
   for (const bool no_color : {false, true}) {
     const testing::VariableScope scope("NO_COLOR",
@@ -50,7 +50,7 @@ TEST_CASE("terminal: reports are in color there, unless NO_COLOR is set") {
   }
 }
 
-TEST_CASE("terminal: work of more than a second shows its progress, and clears it at the end") {
+TEST_CASE("terminal: a check of more than a second shows its progress and clears it at the end") {
   Case c = elementwise("cube", random_values(60, 1), cube, d_cube);
   c.forward = [f = c.forward](const Arguments& in) {
     std::this_thread::sleep_for(std::chrono::milliseconds(4));

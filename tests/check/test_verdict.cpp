@@ -1,4 +1,4 @@
-// The rule of check/raw/verdict.h: laws that hold whatever was measured, and the documented numbers.
+// The rule of check/raw/verdict.h: laws for any measurement, and the documented numbers.
 #include <array>
 
 #include "gradus/check/raw/options.h"
@@ -80,7 +80,7 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 
 }  // namespace
 
-TEST_CASE("verdict: NaN and infinity never pass, and a pass is within what is allowed") {
+TEST_CASE("verdict: NaN and infinity never pass, and a pass is within the allowed error") {
   for_each_judged([](const Judged& each, const Judgement& j) {
     if (!each.n.finite()) return j.verdict == Verdict::inconclusive;
     if (!std::isfinite(each.a)) return j.verdict == Verdict::fail;
@@ -100,7 +100,7 @@ TEST_CASE("verdict: a larger tolerance or estimate never turns a result into a f
   });
 }
 
-TEST_CASE("verdict: what fails also fails when it is farther away") {
+TEST_CASE("verdict: a failing result also fails at a larger distance") {
   for_each_judged([](const Judged& each, const Judgement& j) {
     if (j.verdict != Verdict::fail || !std::isfinite(each.a)) return true;
     Judged farther = each;
@@ -155,7 +155,7 @@ TEST_CASE("verdict: the documented tolerances are rtol 1e-7, atol 1e-9 and 20 es
   CHECK(verdict(2.21, two, 2, mine) == Verdict::fail);
 }
 
-TEST_CASE("verdict: where only rounding is seen, agreement within five estimates passes") {
+TEST_CASE("verdict: if only rounding is visible, agreement within five estimates passes") {
   const Slope hill{.value = 1, .noise = 1e-2};
   CHECK(judge(1.04, hill, 1, {}).verdict == Verdict::pass);
   CHECK(judge(1.06, hill, 1, {}).verdict == Verdict::inconclusive);
@@ -165,14 +165,13 @@ TEST_CASE("verdict: where only rounding is seen, agreement within five estimates
   CHECK(judge(1, hill, 1, noisy).verdict == Verdict::inconclusive);
 }
 
-TEST_CASE("verdict: one failure fails a report, and one inconclusive part spoils a pass") {
+TEST_CASE("verdict: one failure fails a report, and one inconclusive part prevents a pass") {
   const Verdict all[] = {Verdict::pass, Verdict::inconclusive, Verdict::fail};
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) CHECK(worse(all[i], all[j]) == all[std::max(i, j)]);
 }
 
-TEST_CASE(
-    "slopes: six points are exact to degree six, four to degree four, a side to degree three") {
+TEST_CASE("slopes: six points are exact to degree six, four to degree four, one side to three") {
   const double x = 2, h = 0.25;
   for (std::size_t degree = 0; degree <= 7; ++degree) {
     const auto power = [](double base, std::size_t n) {

@@ -139,7 +139,7 @@ TEST_CASE("fault zoo: faults that a cause nearly explains fail without one", "[c
   }
 }
 
-TEST_CASE("fault zoo: the tensor functions that faults are planted in pass") {
+TEST_CASE("fault zoo: the unmodified host functions pass") {
   for (const tensor_zoo::Host& host : tensor_zoo::all_hosts()) {
     const Report first = check::vjp(host.name, host.forward, host.right, host.inputs);
     INFO(first.text());

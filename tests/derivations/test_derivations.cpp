@@ -1,5 +1,5 @@
-// Every line of docs/derivations is the gradient: by its definition, by its neighbours, and by what
-// Op::backward gives.
+// Every line of docs/derivations equals the gradient: by definition, by its neighbors, and by
+// Op::backward.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -50,7 +50,7 @@ const std::set<std::string> kUnitSlopes = {"abs"};
 
 }  // namespace
 
-TEST_CASE("derivations: each line is the gradient, and the last one what backward gives") {
+TEST_CASE("derivations: each line equals the gradient, and the last equals backward") {
   for (const auto& [name, document] : all_documents()) {
     INFO(name);
     const std::vector<Case> cases = cases_of(name);
@@ -59,7 +59,7 @@ TEST_CASE("derivations: each line is the gradient, and the last one what backwar
   }
 }
 
-TEST_CASE("derivations: every operation with a backward has one") {
+TEST_CASE("derivations: every operation with a backward has a derivation") {
   const std::vector<std::string> known = derivation_names();
   std::size_t count = 0;
   for (const testing::Operation& op :
@@ -75,7 +75,7 @@ TEST_CASE("derivations: every operation with a backward has one") {
   CHECK(count >= 80);
 }
 
-TEST_CASE("derivations: at most twelve lines, each with a reason, and a line of code that exists") {
+TEST_CASE("derivations: each has at most twelve lines with reasons and existing code") {
   for (const auto& [name, document] : all_documents()) {
     INFO("docs/derivations/" << name << ".md");
     CHECK(document.name == name);
@@ -91,7 +91,7 @@ TEST_CASE("derivations: at most twelve lines, each with a reason, and a line of 
   }
 }
 
-TEST_CASE("derivations: a mistake in any line is noticed there") {
+TEST_CASE("derivations: a mistake in any line is detected in that line") {
   std::map<std::string, int> planted;
   int noticed_count = 0, total = 0;
   for (const auto& [name, document] : all_documents())
@@ -122,7 +122,7 @@ TEST_CASE("derivations: a mistake in any line is noticed there") {
   CHECK(noticed_count > total * 9 / 10);
 }
 
-TEST_CASE("derivations: a mistake in a file fails at its line, by its number, and at no other") {
+TEST_CASE("derivations: a mistake in a file is reported by its line number only") {
   for (const auto& [name, document] : all_documents())
     for (const Case& each : cases_of(name))
       for (std::size_t i = 0; i < document.lines.size(); ++i) {
@@ -140,7 +140,7 @@ TEST_CASE("derivations: a mistake in a file fails at its line, by its number, an
       }
 }
 
-TEST_CASE("derivations: a mistake in a definition is noticed") {
+TEST_CASE("derivations: a mistake in a definition is detected") {
   for (const auto& [name, document] : all_documents())
     for (const Case& each : cases_of(name))
       for (std::size_t i = 0; i < document.lines.size(); ++i) {

@@ -1,4 +1,4 @@
-// derive(): the files' text from inside the library, and einsum's, made from its letters.
+// derive(): the text of the files inside the library, and derivations of einsum formulas.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -54,7 +54,7 @@ std::string call(const std::string& text, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("derive: the text is the file's") {
+TEST_CASE("derive: the text equals the file") {
   const auto documents = all_documents();
   const std::vector<std::string> names = derivation_names();
   REQUIRE(names.size() == documents.size());
@@ -73,7 +73,7 @@ TEST_CASE("derive: the trace page has the formulas") {
   CHECK(at != std::string::npos);
 }
 
-TEST_CASE("derive: an einsum's lines are its gradients") {
+TEST_CASE("derive: the lines of an einsum are its gradients") {
   for (const char* formula :
        {"ik,kj->ij", "bhtd,bhsd->bhts", "bhts,bhsd->bhtd", "i,j->ij", "ij,ij->ij", "ij,j->i",
         "ij->ji", "ijk->ik", "ij,k->i", "bij,bjk->bki", "ij->", "tc,sc->ts", "ab,bY->Ya"})
@@ -82,7 +82,7 @@ TEST_CASE("derive: an einsum's lines are its gradients") {
         std::string::npos);
 }
 
-TEST_CASE("derive: the calls of einsum that it gives compute its gradients") {
+TEST_CASE("derive: the einsum calls in the text compute the gradients") {
   const Tensor a = testing::values({2, 3, 5, 4}).requires_grad_();
   const Tensor b = testing::values({2, 3, 7, 4}, 1).requires_grad_();
   const Tensor y = einsum("bhtd,bhsd->bhts", a, b), dy = testing::values(y.shape(), 2);
@@ -96,7 +96,7 @@ TEST_CASE("derive: the calls of einsum that it gives compute its gradients") {
   CHECK(equal(einsum(call(text, "db"), dy, a.detach()), b.grad()));
 }
 
-TEST_CASE("derive: the einsum that docs/derivations.md shows is what it gives") {
+TEST_CASE("derive: docs/derivations.md shows the actual einsum derivation") {
   std::ifstream document(std::filesystem::path(GRADUS_SOURCE_DIR) / "docs" / "derivations.md");
   const std::string text = derive("bhtd,bhsd->bhts");
   int found = 0;
@@ -109,7 +109,7 @@ TEST_CASE("derive: the einsum that docs/derivations.md shows is what it gives") 
   CHECK(found == 3);
 }
 
-TEST_CASE("derive: what has no derivation says what there is") {
+TEST_CASE("derive: an unknown name lists the available derivations") {
   const auto says = [](const char* what, const char* part) {
     try {
       static_cast<void>(derive(what));

@@ -1,4 +1,4 @@
-// The notation's reader and evaluator, on expressions whose values are known.
+// The parser and evaluator of the notation, on expressions with known values.
 #include <string>
 
 #include "gradus/tests/derivations/evaluate.h"
@@ -26,7 +26,7 @@ using Values = std::vector<double>;
 
 }  // namespace
 
-TEST_CASE("notation: sums, products and powers bind as they are read") {
+TEST_CASE("notation: sums, products and powers have the usual precedence") {
   CHECK(at("n", "1 + 2 · 3 − 4 / 2") == Values{5});
   CHECK(at("n", "−2² + c c") == Values{0});
   CHECK(at("n", "c^(1 + 2)") == Values{8});
@@ -38,7 +38,7 @@ TEST_CASE("notation: sums, products and powers bind as they are read") {
   CHECK(at("n", "|1 − c| √(c + 2) + ½") == Values{2.5});
 }
 
-TEST_CASE("notation: indices") {
+TEST_CASE("notation: indices select, shift and sum elements") {
   CHECK(at("y_i", "Σ_j a_ij v_j") == Values{321, 654});
   CHECK(at("y_i", "Σ_j δ_ij v_j") == Values{1, 10});
   CHECK(at("y_i", "v_{i + 1}") == Values{10, 100});
@@ -48,14 +48,14 @@ TEST_CASE("notation: indices") {
   CHECK(at("y_i", "(a aᵀ)_ii") == Values{14, 77});
 }
 
-TEST_CASE("notation: whole tensors") {
+TEST_CASE("notation: operations on entire tensors follow matrix notation") {
   CHECK(at("n", "a aᵀ") == Values{14, 32, 32, 77});
   CHECK(at("n", "a ⊙ a − a") == Values{0, 2, 6, 12, 20, 30});
   CHECK(at("n", "c a") == Values{2, 4, 6, 8, 10, 12});
   CHECK_THROWS_AS(at("n", "a a"), NotationError);
 }
 
-TEST_CASE("notation: derivatives look through definitions") {
+TEST_CASE("notation: derivatives pass through definitions") {
   CHECK(at("a_ij", "∂y_i/∂a_ij") == Values{1, 10, 100, 1, 10, 100});
   CHECK(at("v_j", "Σ_i ∂y_i/∂v_j") == Values{5, 7, 9});
   CHECK(at("v_j", "∂(v_j² + c)/∂v_j") == Values{2, 20, 200});
@@ -63,14 +63,14 @@ TEST_CASE("notation: derivatives look through definitions") {
   CHECK(small().gradient("y", {{2}, {1, 0}}, "v").values == Values{1, 2, 3});
 }
 
-TEST_CASE("notation: what cannot be read or has no value is refused") {
+TEST_CASE("notation: malformed and undefined expressions are refused") {
   for (const char* text : {"", "1 +", "a_", "(1", "1 / 2 3", "Σ_ 1", "[1]", "δ_i", "1 ) 2", "∂a"})
     CHECK_THROWS_AS(parse(text), NotationError);
   for (const char* text : {"unknown", "a_i", "Σ_k 1", "v_j + a_ji", "k", "a + v"})
     CHECK_THROWS_AS(at("y_i", text), NotationError);
 }
 
-TEST_CASE("notation: mistakes of every kind are planted") {
+TEST_CASE("notation: mistakes of every kind can be injected") {
   const auto planted = [](const char* text) {
     std::string out;
     for (const Mutant& mutant : mutants(parse(text)))

@@ -1,4 +1,4 @@
-// Gradients in parts, of saved tensors, and of the doors to the graph.
+// Accumulation of whole and partial gradients, saved tensors, and misuse of gradient functions.
 #include "gradus/engine/accumulate.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
@@ -14,7 +14,7 @@ void walk_with(const Tensor& x, const Gradient& d) {
   custom(x, [d](const Tensor&) { return Gradients{d}; }).backward(ones(x.shape(), x.dtype()));
 }
 
-TEST_CASE("rows anywhere") {
+TEST_CASE("row gradients with strided, repeated indices are added to their rows") {
   const Tensor x = zeros({4, 200}, Dtype::f64).requires_grad_();
   const Tensor part = reshape(arange(600).to(Dtype::f64), {3, 200});
   const Tensor both = tensor(std::vector<std::int64_t>{2, 9, 0, 9, 2, 9}, {6});
@@ -52,7 +52,7 @@ TEST_CASE("rows anywhere") {
       "rows", [&] { walk_with(scalar, Gradient::rows(zeros({0}, Dtype::f64), none)); });
 }
 
-TEST_CASE("a sum that others see goes into the buffer that arrives") {
+TEST_CASE("accumulation writes into the arriving buffer when the sum is shared") {
   const Tensor seen = ones({3}, Dtype::f64);
   Tensor sum = seen, part = tensor({1, 2, 3}, Dtype::f64);
   const void* buffer = part.data<double>();
@@ -62,7 +62,7 @@ TEST_CASE("a sum that others see goes into the buffer that arrives") {
   CHECK(numbers(seen) == Numbers{1, 1, 1});
 }
 
-TEST_CASE("slices that do not fit") {
+TEST_CASE("slice gradients outside the tensor throw ShapeError") {
   const Tensor x = zeros({3, 4}, Dtype::f64).requires_grad_();
   const auto refused = [&](const Tensor& part, int axis, std::int64_t start, std::int64_t step) {
     expect_error<ShapeError>("partial gradient",
@@ -84,23 +84,23 @@ TEST_CASE("slices that do not fit") {
   expect(numbers(x.grad()) == Numbers{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, "every second column");
 }
 
-TEST_CASE("whole gradients that do not fit") {
+TEST_CASE("whole gradients of the wrong shape throw ShapeError") {
   const Tensor x = zeros({3, 4}, Dtype::f64).requires_grad_();
   for (const Shape& wrong : {Shape{}, Shape{3}, Shape{4}, Shape{1, 4}, Shape{4, 3}, Shape{2, 3, 1}})
     expect_error<ShapeError>("a gradient has shape",
                              [&] { walk_with(x, ones(wrong, Dtype::f64)); });
 }
 
-/// A recorded tensor can be differentiated as a gradient, though no operation made it just now.
-TEST_CASE("a gradient that was recorded before") {
+/// A recorded tensor stays differentiable when an op returns it as a gradient.
+TEST_CASE("a gradient that was recorded earlier can be differentiated") {
   const Tensor x = leaf({1}), z = leaf({2}), held = z * z;
   const Tensor y = custom(x, [held](const Tensor&) { return Gradients{held}; });
   const Tensor dx = grad(y, x, {.create_graph = true});
   expect(numbers(grad(dx, z)) == Numbers{4}, "its derivative is its own");
 }
 
-/// A whole gradient that begins inside a buffer, then a part of it.
-TEST_CASE("a part onto a view") {
+/// A whole gradient that begins inside a buffer, then a partial one.
+TEST_CASE("a partial gradient is added to a gradient that is a view") {
   const Tensor x = zeros({2, 2}, Dtype::f64).requires_grad_();
   const Tensor first = custom(x, [](const Tensor& dy) {
     return Gradients{Gradient::slice(kernel::strided_view(dy, {2, 1}, {2, 1}, 0), 1, 1)};
@@ -112,8 +112,8 @@ TEST_CASE("a part onto a view") {
   expect(numbers(x.grad()) == Numbers{5, 16, 7, 18}, "a part onto a view with an offset");
 }
 
-/// What somebody else holds, and what repeats one number, is not added to in place.
-TEST_CASE("neither may be written") {
+/// Accumulation in place would change the caller's tensor or several elements at once.
+TEST_CASE("accumulation copies shared and expanded gradients") {
   const Tensor x = leaf({0, 0, 0}), held = tensor({1.0, 2.0, 3.0}, Dtype::f64);
   const Tensor average = mean(x);
   const Tensor other = custom(x, [held](const Tensor&) { return Gradients{held}; });
@@ -126,19 +126,19 @@ TEST_CASE("neither may be written") {
   expect(numbers(held) == Numbers{1, 2, 3}, "what is held stays");
 }
 
-TEST_CASE("ops that hand on") {
+TEST_CASE("an op without a derivative records nothing under NoGrad") {
   const Tensor x = leaf({1});
   const NoGrad off;
   expect(!apply(op::Nothing{}, x).requires_grad(), "nothing is recorded under NoGrad");
 }
 
-TEST_CASE("no derivative") {
+TEST_CASE("backward through an op without a derivative throws GraphError") {
   const Tensor x = leaf({1});
   expect_error<GraphError>("nothing has no derivative",
                            [&] { apply(op::Nothing{}, x).backward(); });
 }
 
-TEST_CASE("what is taken while the graph is kept stays") {
+TEST_CASE("Saved::take keeps the values while the graph is kept") {
   const Tensor x = leaf({1, 2});
   Saved saved(x);
   const Wanted kept({}, false), last({}, true);
@@ -148,7 +148,7 @@ TEST_CASE("what is taken while the graph is kept stays") {
   expect(!saved.value().defined(), "leaves the shape alone");
 }
 
-TEST_CASE("a used-up producer") {
+TEST_CASE("recomputing an input whose producer was used up throws GraphError") {
   const Tensor x = leaf({1, 2}), w = leaf({3, 4}), b = leaf({0, 0});
   struct Cheap final : Op {
     Saved x;
@@ -164,7 +164,7 @@ TEST_CASE("a used-up producer") {
   expect_error<GraphError>("another backward used that node up", [&] { grad(sum(y), w); });
 }
 
-TEST_CASE("doors") {
+TEST_CASE("misuse of requires_grad_, set_grad and hooks is rejected") {
   Tensor x = tensor({1.0}, Dtype::f64);
   x.requires_grad_(false);
   expect(!x.requires_grad() && !x.node(), "frozen before it was a leaf");

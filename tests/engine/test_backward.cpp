@@ -1,4 +1,4 @@
-// Going backward: what arrives where, what is added up, and what refuses.
+// backward and grad: gradients of leaves and intermediate tensors, accumulation, refused calls.
 #include "gradus/engine/backward.h"
 #include "gradus/engine/grad_mode.h"
 
@@ -30,7 +30,7 @@ Tensor total(const Tensor& x) { return sum(x); }
 
 }  // namespace
 
-TEST_CASE("a gradient reaches the leaves, and is undefined before") {
+TEST_CASE("backward sets the gradients of leaves, which are undefined before") {
   const Tensor a = leaf({2, 3}), b = leaf({5, 7});
   CHECK(!a.grad().defined());
   total(a * b).backward();
@@ -39,13 +39,13 @@ TEST_CASE("a gradient reaches the leaves, and is undefined before") {
   CHECK(!a.grad().requires_grad());
 }
 
-TEST_CASE("no gradient starts by itself from no element at all") {
+TEST_CASE("backward from an empty tensor throws GraphError") {
   const Tensor x = zeros({0}, Dtype::f64).requires_grad_();
   CHECK_REFUSES(GraphError, x.backward(), "[0]");
   CHECK_REFUSES(GraphError, (x * 2.0).backward(), "[0]");
 }
 
-TEST_CASE("gradients of several backwards add up until they are cleared") {
+TEST_CASE("gradients of several backward passes accumulate until cleared") {
   Tensor x = leaf({1, 2});
   for (int i = 0; i < 3; ++i) total(x * 4.0).backward();
   CHECK(numbers(x.grad()) == List{12, 12});
@@ -55,7 +55,7 @@ TEST_CASE("gradients of several backwards add up until they are cleared") {
   CHECK(numbers(x.grad()) == List{1, 1});
 }
 
-TEST_CASE("a gradient that was handed out does not change afterwards") {
+TEST_CASE("a gradient that the user holds does not change later") {
   Tensor x = leaf({1, 2});
   total(x).backward();
   const Tensor first = x.grad();
@@ -64,7 +64,7 @@ TEST_CASE("a gradient that was handed out does not change afterwards") {
   CHECK(numbers(x.grad()) == List{2, 2});
 }
 
-TEST_CASE("two leaves with the same gradient do not share its numbers") {
+TEST_CASE("two leaves with equal gradients do not share memory") {
   Tensor a = leaf({1}), b = leaf({2});
   total(a + b).backward();
   total(a).backward();
@@ -72,7 +72,7 @@ TEST_CASE("two leaves with the same gradient do not share its numbers") {
   CHECK(numbers(b.grad()) == List{1});
 }
 
-TEST_CASE("an upstream gradient stays as it is, and nothing is written to it later") {
+TEST_CASE("backward never writes to the upstream gradient") {
   Tensor x = leaf({1, 2});
   const Tensor dy = tensor({3, 4}, Dtype::f64);
   const Tensor y = x + 0.0;
@@ -82,14 +82,14 @@ TEST_CASE("an upstream gradient stays as it is, and nothing is written to it lat
   CHECK(numbers(x.grad()) == List{4, 5});
 }
 
-TEST_CASE("a borrowed upstream gradient is not written to") {
+TEST_CASE("backward does not write to a borrowed upstream gradient") {
   std::vector<double> own = {3, 4};
   const Tensor x = leaf({1, 2});
   exp(exp(x * 1.0)).backward(borrow(std::span<double>(own), {2}));
   CHECK(own == List{3, 4});
 }
 
-TEST_CASE("set_grad wants the tensor's shape and dtype") {
+TEST_CASE("set_grad requires the tensor's shape and dtype") {
   Tensor x = leaf({1, 2});
   const std::string shape = message_of<ShapeError>([&] { x.set_grad(zeros({3}, Dtype::f64)); });
   CHECK(has(shape, "[2]"));
@@ -97,7 +97,7 @@ TEST_CASE("set_grad wants the tensor's shape and dtype") {
   CHECK_THROWS_AS(x.set_grad(zeros({2}, Dtype::f32)), DtypeError);
 }
 
-TEST_CASE("what concerns a gradient says how to want one") {
+TEST_CASE("errors about missing gradients suggest requires_grad_()") {
   Tensor x = tensor({1.0});
   const std::string cure = "requires_grad_() on it";
   CHECK(has(message_of<GraphError>([&] { x.set_grad(x); }), cure));
@@ -108,7 +108,7 @@ TEST_CASE("what concerns a gradient says how to want one") {
       has(message_of<GraphError>([&] { x.register_post_accumulate_hook([](Tensor&) {}); }), cure));
 }
 
-TEST_CASE("paths that meet add up: a diamond, f(x, x), and 1 to 9 uses") {
+TEST_CASE("gradients of paths that meet accumulate: a diamond, f(x, x), and 1 to 9 uses") {
   const Tensor x = leaf({3});
   const Tensor y = x * 2.0;
   total(y * y + y).backward();  // 4x² + 2x: 8x + 2
@@ -124,7 +124,7 @@ TEST_CASE("paths that meet add up: a diamond, f(x, x), and 1 to 9 uses") {
   }
 }
 
-TEST_CASE("backward() wants one element, something recorded, and a fitting gradient") {
+TEST_CASE("backward requires one element, a recorded graph, and a gradient that fits") {
   const Tensor x = leaf({1, 2, 3});
   CHECK_REFUSES(GraphError, (x * 2.0).backward(), "[3]");
   CHECK_THROWS_AS(tensor({1.0}).backward(), GraphError);
@@ -140,14 +140,14 @@ TEST_CASE("backward() wants one element, something recorded, and a fitting gradi
   CHECK_THROWS_AS(backward({total(x)}, {Tensor(), Tensor()}), GraphError);
 }
 
-TEST_CASE("several outputs go backward at once") {
+TEST_CASE("backward starts from several outputs at once") {
   const Tensor x = leaf({1, 2});
   const Tensor shared = x * 3.0;
   backward({total(shared), shared * 2.0}, {Tensor(), tensor({1, 10}, Dtype::f64)});
   CHECK(numbers(x.grad()) == List{9, 63});
 }
 
-TEST_CASE("a second backward through a graph names the cure, and works with it") {
+TEST_CASE("a second backward throws without keep_graph and works with it") {
   const Tensor x = leaf({1.5});
   const Tensor y = total(exp(x));
   y.backward({.keep_graph = true});
@@ -160,7 +160,7 @@ TEST_CASE("a second backward through a graph names the cure, and works with it")
   CHECK_THROWS_AS((y * 2.0).backward(), GraphError);
 }
 
-TEST_CASE("nothing is recorded under NoGrad, nor behind detach()") {
+TEST_CASE("nothing is recorded under NoGrad or after detach()") {
   const Tensor x = leaf({1, 2});
   {
     const NoGrad off;
@@ -180,7 +180,7 @@ TEST_CASE("nothing is recorded under NoGrad, nor behind detach()") {
   CHECK(numbers(x.grad()) == List{2, 3});
 }
 
-TEST_CASE("a frozen leaf is frozen for every handle, and gets nothing") {
+TEST_CASE("a frozen leaf is frozen for every handle and gets no gradient") {
   Tensor x = leaf({1, 2}), other = leaf({3, 4});
   const Tensor handle = x;
   const Tensor recorded_before = total(x * other);
@@ -195,7 +195,7 @@ TEST_CASE("a frozen leaf is frozen for every handle, and gets nothing") {
   CHECK(numbers(x.grad()) == List{2, 2});
 }
 
-TEST_CASE("requires_grad_ is for floating-point leaves") {
+TEST_CASE("requires_grad_ accepts only floating-point leaves") {
   const Tensor x = leaf({1});
   Tensor y = x * 2.0, i = indices({1}), none;
   CHECK_REFUSES(GraphError, y.requires_grad_(false), "scale");
@@ -205,7 +205,7 @@ TEST_CASE("requires_grad_ is for floating-point leaves") {
   CHECK(!y.is_leaf());
 }
 
-TEST_CASE("an intermediate tensor keeps its gradient on request") {
+TEST_CASE("retain_grad keeps the gradient of an intermediate tensor") {
   const Tensor x = leaf({2});
   const Tensor y = x * 3.0, z = y * y;
   y.retain_grad();
@@ -219,7 +219,7 @@ TEST_CASE("an intermediate tensor keeps its gradient on request") {
   CHECK(numbers(u.grad()) == List{12});
 }
 
-TEST_CASE("a value written to before backward is an error that names both places") {
+TEST_CASE("an error about a value changed before backward locates the op and the write") {
   Tensor x = leaf({1, 2});
   const Tensor y = total(x * x);
   {
@@ -233,7 +233,7 @@ TEST_CASE("a value written to before backward is an error that names both places
   CHECK(has(message, "clone()"));
 }
 
-TEST_CASE("writing to a tensor whose gradient is wanted is refused while recording") {
+TEST_CASE("in-place writes to a tensor that requires a gradient throw while recording") {
   Tensor x = leaf({1, 2});
   CHECK_THROWS_AS(x.fill_(0), GraphError);
   CHECK_THROWS_AS(x.copy_(zeros({2}, Dtype::f64)), GraphError);
@@ -244,7 +244,7 @@ TEST_CASE("writing to a tensor whose gradient is wanted is refused while recordi
 
 // ---- grad() ----
 
-TEST_CASE("grad() gives gradients of leaves and of intermediate tensors, and touches no grad()") {
+TEST_CASE("grad() returns gradients of leaves and intermediates without touching .grad()") {
   const Tensor x = leaf({2}), w = leaf({5});
   const Tensor y = x * w, z = total(y * y);
   const std::vector<Tensor> d = grad({z}, {y, x, w, z}, {}, {.keep_graph = true});
@@ -259,7 +259,7 @@ TEST_CASE("grad() gives gradients of leaves and of intermediate tensors, and tou
   CHECK_THROWS_AS(grad(z, x), GraphError);  // used up now
 }
 
-TEST_CASE("grad() does not walk past what is asked for") {
+TEST_CASE("grad() does not visit nodes behind its inputs") {
   const Tensor x = leaf({2});
   const Tensor y = exp(x), z = total(y * y);
   CHECK(grad(z, y).defined());
@@ -267,7 +267,7 @@ TEST_CASE("grad() does not walk past what is asked for") {
   CHECK(numbers(x.grad()) == numbers(y));
 }
 
-TEST_CASE("grad() refuses an input that no output depends on, unless told") {
+TEST_CASE("grad() refuses an unused input unless allow_unused is set") {
   const Tensor x = leaf({2}), other = leaf({1, 2, 3});
   const Tensor y = total(x * 2.0);
   CHECK_REFUSES(GraphError, grad({y}, {x, other}, {}, {.keep_graph = true}), "[3]");
@@ -277,7 +277,7 @@ TEST_CASE("grad() refuses an input that no output depends on, unless told") {
   CHECK_THROWS_AS(grad(total(x), tensor({1.0})), GraphError);
 }
 
-TEST_CASE("create_graph: derivatives of every order of x⁴") {
+TEST_CASE("create_graph gives derivatives of every order of x⁴") {
   const Tensor x = leaf({1.5});
   Tensor y = total(x * x * x * x);
   const double wanted[] = {4 * 1.5 * 1.5 * 1.5, 12 * 1.5 * 1.5, 24 * 1.5, 24};
@@ -291,7 +291,7 @@ TEST_CASE("create_graph: derivatives of every order of x⁴") {
   CHECK(!x.grad().defined());
 }
 
-TEST_CASE("create_graph: the gradient can be differentiated by the upstream gradient") {
+TEST_CASE("create_graph lets the gradient be differentiated by the upstream gradient") {
   const Tensor x = leaf({2, 3}), w = leaf({5, 7});
   const Tensor dx = grad({x * x}, {x}, {w}, {.create_graph = true})[0];  // 2 x w
   total(dx).backward();
@@ -299,7 +299,7 @@ TEST_CASE("create_graph: the gradient can be differentiated by the upstream grad
   CHECK(numbers(x.grad()) == List{10, 14});
 }
 
-TEST_CASE("backward() of a gradient penalty") {
+TEST_CASE("backward of a gradient penalty gives second derivatives") {
   const Tensor x = leaf({2}), w = leaf({3});
   const Tensor y = total(w * x * x);
   const Tensor dx = grad({y}, {x}, {}, {.create_graph = true})[0];  // 2 w x

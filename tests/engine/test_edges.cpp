@@ -1,5 +1,4 @@
-// What stands at the edge of the engine's functions: the last size that fits and the first that
-// does not, what is undefined, what only an observer sees.
+// Edge cases of the engine: the largest sizes, undefined tensors, observers, printing.
 #include <locale>
 #include <string>
 #include <vector>
@@ -64,7 +63,7 @@ struct WalkRecorder : Observer {
 
 }  // namespace
 
-TEST_CASE("a walk tells what it starts with, what it adds, and its end") {
+TEST_CASE("an observer sees the start of a backward pass, its additions and its end") {
   WalkRecorder seen;
   const ObserverScope scope(seen);
   const Tensor x = leaf({});
@@ -84,7 +83,7 @@ TEST_CASE("a walk tells what it starts with, what it adds, and its end") {
   CHECK(seen.lines == std::vector<std::string>{"walk of 1", "negative starts with 1", "end"});
 }
 
-TEST_CASE("an op that backward's own graph would lose is named, in f32 too") {
+TEST_CASE("create_graph names an op whose backward records no graph") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     const Tensor x = leaf({2}, dtype);
     const Tensor y = sum(apply(op::Twice{}, x));
@@ -96,7 +95,7 @@ TEST_CASE("an op that backward's own graph would lose is named, in f32 too") {
   }
 }
 
-TEST_CASE("where_am_i says both the layer and the operation whose backward runs") {
+TEST_CASE("where_am_i names both the layer and the op whose backward runs") {
   struct Layer : Named {
     std::string name_of(const Named&) const override { return ""; }
     std::string type_name() const override { return "Layer"; }
@@ -112,7 +111,7 @@ TEST_CASE("where_am_i says both the layer and the operation whose backward runs"
   CHECK(has(asker.said, "Layer, backward of negative, node "));
 }
 
-TEST_CASE("expand and sum_to say what they were given") {
+TEST_CASE("expand and sum_to report their shapes in errors") {
   const Tensor none, x = ones({2, 1}), y = ones({2, 3});
   CHECK_REFUSES(ValueError, expand(none, {2}), "expand", "undefined");
   CHECK_REFUSES(ValueError, sum_to(none, {}), "sum_to", "undefined");
@@ -126,7 +125,7 @@ TEST_CASE("expand and sum_to say what they were given") {
   CHECK_FALSE(broadcasts_to({3}, {4}));
 }
 
-TEST_CASE("sizes: the first that are refused") {
+TEST_CASE("sizes are refused from the first that no memory can hold") {
   const std::int64_t most = std::int64_t{1} << 47;
   const char* too_many = "more than any machine's memory";
   CHECK(has(message_of<MemoryError>([&] { Tensor::empty({most}, Dtype::bool_); }), too_many));
@@ -136,7 +135,7 @@ TEST_CASE("sizes: the first that are refused") {
   CHECK_REFUSES(ShapeError, numel({-1}), "-1");
 }
 
-TEST_CASE("what is undefined is called so by the function that was called") {
+TEST_CASE("an undefined tensor throws an error that names the called function") {
   const Tensor none;
   Tensor x = ones({2});
   CHECK_REFUSES(GraphError, none.item(), "item", "undefined");
@@ -144,7 +143,7 @@ TEST_CASE("what is undefined is called so by the function that was called") {
   CHECK_REFUSES(GraphError, kernel::copy(none), "copy", "undefined");
 }
 
-TEST_CASE("kernel: views and copies stand outside of the graph") {
+TEST_CASE("kernel views and copies are outside the graph") {
   const Tensor x = leaf({2, 3});
   CHECK_FALSE(kernel::transposed(x, 0, 1).requires_grad());
   CHECK_FALSE(kernel::convert(x, Dtype::f64).requires_grad());
@@ -152,7 +151,7 @@ TEST_CASE("kernel: views and copies stand outside of the graph") {
   CHECK_FALSE(kernel::convert(x, Dtype::f32).requires_grad());
 }
 
-TEST_CASE("kernel: a view stays within its storage") {
+TEST_CASE("a kernel view stays within its storage") {
   const Tensor x = arange(6);
   const auto view = [&](const Shape& shape, const Strides& strides, std::int64_t offset) {
     return message_of<ShapeError>([&] { kernel::strided_view(x, shape, strides, offset); });
@@ -173,12 +172,12 @@ TEST_CASE("kernel: a view stays within its storage") {
   CHECK(kernel::sliced(x, 0, 4, 1, 1).offset() == 4);
 }
 
-TEST_CASE("dispatch_number refuses what has no order") {
+TEST_CASE("dispatch_number refuses types without an order") {
   const auto nothing = []<class T>() {};
   CHECK_REFUSES(DtypeError, dispatch_number("op", Dtype::bool_, nothing), "op", "f32", "f64");
 }
 
-TEST_CASE("a node that backward has used up runs nothing again") {
+TEST_CASE("run_again returns nothing for a node that backward used up") {
   const Tensor x = leaf({2});
   const Tensor y = negative(x);
   CHECK(y.node()->run_again({x}).to_vector<double>() == std::vector<double>{-3, -3});
@@ -186,7 +185,7 @@ TEST_CASE("a node that backward has used up runs nothing again") {
   CHECK_FALSE(y.node()->run_again({x}).defined());
 }
 
-TEST_CASE("print: columns, gaps, exponents and lines at their edges") {
+TEST_CASE("print aligns columns and abbreviates from 1001 elements") {
   CHECK(to_string(arange(8).reshape({1, 4, 2})) == "[[[0, 1],\n  [2, 3],\n  [4, 5],\n  [6, 7]]]");
   CHECK(to_string(arange(1000)).find("…") == std::string::npos);
   CHECK(to_string(arange(1001)).find("…") != std::string::npos);
@@ -212,7 +211,7 @@ TEST_CASE("print: columns, gaps, exponents and lines at their edges") {
   CHECK(to_string(arange(1'000'000, 1'000'009)).find('\n') != std::string::npos);  // 81 columns
 }
 
-TEST_CASE("print: numbers are written as in the C locale") {
+TEST_CASE("print writes numbers in the C locale") {
   struct Comma : std::numpunct<char> {
     char do_decimal_point() const override { return ','; }
     char do_thousands_sep() const override { return '.'; }

@@ -1,4 +1,5 @@
-// What holds after something threw: in an observer, in a hook, in a backward that starts a walk.
+// Consistency after exceptions in observers, hooks, and backward functions that start a backward
+// pass.
 #include <alloca.h>
 
 #include <stdexcept>
@@ -59,7 +60,7 @@ struct Circular final : Op {
 
 }  // namespace
 
-TEST_CASE("backward works after an observer threw when a walk began") {
+TEST_CASE("backward works after an observer threw at the start of a pass") {
   const Tensor w = leaf(3);
   refused_walk(w);
   overwrite_stack();
@@ -67,7 +68,7 @@ TEST_CASE("backward works after an observer threw when a walk began") {
   CHECK(w.grad().item() == 5);
 }
 
-TEST_CASE("a thread is in no layer after an observer threw when the layer began") {
+TEST_CASE("an observer that throws at the start of a layer leaves no layer behind") {
   struct ThrowsAtScope : Observer {
     void scope_begin(const Scope&) override { throw std::runtime_error("observer"); }
   } observer;
@@ -79,7 +80,7 @@ TEST_CASE("a thread is in no layer after an observer threw when the layer began"
   CHECK(where_am_i() == "");
 }
 
-TEST_CASE("a walk through a node whose backward is running throws GraphError") {
+TEST_CASE("backward through a node whose backward is running throws GraphError") {
   const Tensor w = leaf(3);
   std::vector<Tensor> result;
   const Tensor y = apply(Circular(&result), w * 2.0);
@@ -90,7 +91,7 @@ TEST_CASE("a walk through a node whose backward is running throws GraphError") {
   CHECK_FALSE(w.grad().defined());
 }
 
-TEST_CASE("a walk through a node throws GraphError when an observer of its backward starts it") {
+TEST_CASE("backward that an observer starts through a running node throws GraphError") {
   struct Starts : Observer {
     Tensor y;
     void backward_begin(const Node&, const Tensor&) override {
@@ -103,7 +104,7 @@ TEST_CASE("a walk through a node throws GraphError when an observer of its backw
   CHECK_THROWS_AS(y.backward(), GraphError);
 }
 
-TEST_CASE("a hook that throws leaves all leaves without hooks as they were") {
+TEST_CASE("a hook that throws leaves the leaves without hooks unchanged") {
   const Tensor hooked = leaf(1), before = leaf(2), after = leaf(3);
   hooked.register_post_accumulate_hook([](Tensor&) { throw std::runtime_error("hook"); });
   const Tensor y = after * (hooked * (before * 2.0));

@@ -1,4 +1,4 @@
-// Who asks for formulas: a scope, or the environment of the whole process.
+// Reference formulas, selected by a scope or by the environment of the process.
 #include "gradus/engine/grad_mode.h"
 
 #include "gradus/base/platform.h"

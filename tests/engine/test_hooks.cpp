@@ -1,4 +1,4 @@
-// Hooks: what sees a gradient on its way, and walks that start inside a walk.
+// Hooks on gradients, and backward passes that start inside a backward pass.
 #include <vector>
 
 #include "gradus/engine/backward.h"
@@ -25,7 +25,7 @@ List numbers(const Tensor& x) { return x.to_vector<double>(); }
 
 }  // namespace
 
-TEST_CASE("a hook sees the complete gradient, once") {
+TEST_CASE("a hook sees the complete gradient once") {
   const Tensor x = leaf({2});
   const Tensor y = x * 3.0;
   std::vector<List> seen;
@@ -38,7 +38,7 @@ TEST_CASE("a hook sees the complete gradient, once") {
   CHECK(numbers(x.grad()) == List{39});
 }
 
-TEST_CASE("a hook's result takes the gradient's place, one hook after the other") {
+TEST_CASE("the result of each hook replaces the gradient for the next") {
   const Tensor x = leaf({2});
   x.register_hook([](const Tensor& dx) { return dx * 10.0; });
   x.register_hook([](const Tensor& dx) { return dx + 1.0; });
@@ -47,7 +47,7 @@ TEST_CASE("a hook's result takes the gradient's place, one hook after the other"
   CHECK(numbers(grad(sum(x), x)) == List{11});
 }
 
-TEST_CASE("a hook's result must fit") {
+TEST_CASE("a hook result of the wrong shape or type throws") {
   const Tensor x = leaf({1, 2});
   x.register_hook([](const Tensor&) { return zeros({3}, Dtype::f64); });
   const std::string message = message_of<ShapeError>([&] { sum(x).backward(); });
@@ -59,7 +59,7 @@ TEST_CASE("a hook's result must fit") {
   CHECK_THROWS_AS(sum(y).backward(), DtypeError);
 }
 
-TEST_CASE("a hook that adds a hook is not disturbed by it") {
+TEST_CASE("a hook may add hooks while it runs") {
   const Tensor x = leaf({1});
   int calls = 0;
   x.register_hook([&](const Tensor&) {
@@ -72,14 +72,14 @@ TEST_CASE("a hook that adds a hook is not disturbed by it") {
   CHECK(calls == 9);
 }
 
-TEST_CASE("hooks want a tensor with a gradient") {
+TEST_CASE("registering a hook requires a tensor with a gradient") {
   const auto nothing = [](const Tensor&) { return Tensor(); };
   CHECK_THROWS_AS(tensor({1.0}).register_hook(nothing), GraphError);
   const Tensor y = leaf({1}) * 2.0;
   CHECK_THROWS_AS(y.register_post_accumulate_hook([](Tensor&) {}), GraphError);
 }
 
-TEST_CASE("a post-accumulate hook runs after grad() was added to, and may clear it") {
+TEST_CASE("a post-accumulate hook runs after accumulation and may clear the gradient") {
   Tensor x = leaf({1}), free = leaf({1});
   std::vector<List> seen;
   x.register_post_accumulate_hook([&](Tensor& g) { seen.push_back(numbers(g)); });
@@ -89,7 +89,7 @@ TEST_CASE("a post-accumulate hook runs after grad() was added to, and may clear 
   CHECK(!free.grad().defined());
 }
 
-TEST_CASE("a walk inside a hook: of another graph, and of the same one") {
+TEST_CASE("a hook may run backward on another graph and on the same one") {
   const Tensor x = leaf({2}), other = leaf({5});
   const Tensor y = x * 3.0;
   y.register_hook([&](const Tensor& dy) {
@@ -107,7 +107,7 @@ TEST_CASE("a walk inside a hook: of another graph, and of the same one") {
   CHECK(numbers(a.grad()) == List{3 * 2 * 6 * 3.0});
 }
 
-TEST_CASE("a walk inside a hook that uses up nodes of the outer walk is an error, not a crash") {
+TEST_CASE("a hook that uses up nodes of the outer backward throws instead of crashing") {
   const Tensor a = leaf({2});
   Tensor b = a;
   for (int i = 0; i < 20; ++i) b = b * 1.0;  // nodes that only the graph keeps alive
@@ -122,7 +122,7 @@ TEST_CASE("a walk inside a hook that uses up nodes of the outer walk is an error
   CHECK(numbers(a.grad()) == List{1});
 }
 
-TEST_CASE("what a hook throws comes out, and the next walk is a fresh one") {
+TEST_CASE("an exception from a hook reaches the caller, and the next backward starts fresh") {
   const Tensor x = leaf({1});
   bool angry = true;
   x.register_hook([&](const Tensor&) -> Tensor {

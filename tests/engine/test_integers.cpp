@@ -1,4 +1,4 @@
-// i64 tensors keep all 64 bits of what C++ gives and takes.
+// i64 tensors keep all 64 bits of values from and to C++.
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -62,7 +62,7 @@ TEST_CASE("comparisons of i64 tensors with numbers are exact") {
   CHECK(which(x < std::numeric_limits<double>::quiet_NaN()) == Bools{false, false, false, false});
 }
 
-TEST_CASE("a range of integers is exact, to the ends of i64") {
+TEST_CASE("arange of integers is exact up to the limits of i64") {
   CHECK(of(arange(kBig, kBig + 4)) == Integers{kBig, kBig + 1, kBig + 2, kBig + 3});
   CHECK(of(arange(kMost - 1, kMost)) == Integers{kMost - 1});
   CHECK(of(arange(kLeast, kMost, kMost)) == Integers{kLeast, -1, kMost - 1});

@@ -1,4 +1,4 @@
-// Hooks of leaves: when they run, how they are removed, and threads that share a leaf.
+// Hooks of leaves: when they run, how to remove them, and threads that share a leaf.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -29,7 +29,7 @@ struct First final : Op {  // y = a, without a gradient for b
 
 }  // namespace
 
-TEST_CASE("hooks that free gradients as they come bound the memory of a backward") {
+TEST_CASE("hooks that free gradients early bound the memory of backward") {
   constexpr int kLayers = 12;
   constexpr std::int64_t kWidth = 256, kBytes = kWidth * kWidth * 4;
   std::vector<Tensor> weights;
@@ -46,7 +46,7 @@ TEST_CASE("hooks that free gradients as they come bound the memory of a backward
   CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // of 12: one, and room to compute it
 }
 
-TEST_CASE("a hook sees the whole gradient of a leaf that several operations use") {
+TEST_CASE("a hook sees the entire gradient of a leaf that several operations use") {
   const Tensor x = leaf(3);
   std::vector<double> seen;
   x.register_post_accumulate_hook([&](Tensor& grad) { seen.push_back(grad.item()); });
@@ -58,7 +58,7 @@ TEST_CASE("a hook sees the whole gradient of a leaf that several operations use"
   CHECK(seen == std::vector<double>{16, 20, 21});
 }
 
-TEST_CASE("a hook runs where no gradient arrives at one of its leaf's uses") {
+TEST_CASE("a leaf hook runs even if one use of the leaf gets no gradient") {
   const Tensor x = leaf(3);
   double seen = 0;
   x.register_post_accumulate_hook([&](Tensor& grad) { seen = grad.item(); });
@@ -66,7 +66,7 @@ TEST_CASE("a hook runs where no gradient arrives at one of its leaf's uses") {
   CHECK(seen == 5);
 }
 
-TEST_CASE("a hook of a leaf sees what register_hook made of the gradient") {
+TEST_CASE("a post-accumulate hook sees the gradient that register_hook returned") {
   const Tensor x = leaf(3);
   double seen = 0;
   x.register_hook([](const Tensor& dy) { return dy * 100.0; });
@@ -75,7 +75,7 @@ TEST_CASE("a hook of a leaf sees what register_hook made of the gradient") {
   CHECK(seen == 200);
 }
 
-TEST_CASE("a hook records operations where the caller of backward does") {
+TEST_CASE("a hook records operations if the caller of backward does") {
   const Tensor x = leaf(3);
   bool records = false;
   x.register_post_accumulate_hook([&](Tensor&) { records = GradMode::enabled(); });
@@ -83,7 +83,7 @@ TEST_CASE("a hook records operations where the caller of backward does") {
   CHECK(records);
 }
 
-TEST_CASE("a removed hook does not run, and what it captured is freed") {
+TEST_CASE("a removed hook does not run, and its captures are freed") {
   const Tensor x = leaf(3);
   int first = 0, second = 0;
   const auto captured = std::make_shared<int>(0);
@@ -112,7 +112,7 @@ TEST_CASE("hooks may remove themselves and each other while they run") {
   CHECK(runs == std::vector<int>{1, 0, 2});
 }
 
-TEST_CASE("no other thread changes a gradient while a hook looks at it") {
+TEST_CASE("no other thread changes a gradient while a hook reads it") {
   const Tensor x = leaf(3);
   std::atomic<int> changed{0}, inside{0}, overlaps{0};
   x.register_post_accumulate_hook([&](Tensor& grad) {

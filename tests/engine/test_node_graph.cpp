@@ -1,4 +1,4 @@
-// The graph: long chains on small stacks, memory that comes back, and operations of a user's own.
+// The graph: long chains on small stacks, freed memory, and custom ops.
 #include "gradus/engine/node.h"
 
 #include <pthread.h>
@@ -113,7 +113,7 @@ Tensor careless(const Tensor& x, std::function<Gradients(const Tensor&)> answer)
 
 }  // namespace
 
-TEST_CASE("a chain of ten thousand nodes lives and dies on a small stack") {
+TEST_CASE("a chain of ten thousand nodes runs and is freed on a small stack") {
   const Tensor x = leaf({1}), s = leaf({1});
   sum(x + s).backward();  // both have a grad() now
   const std::int64_t before = live();
@@ -128,7 +128,7 @@ TEST_CASE("a chain of ten thousand nodes lives and dies on a small stack") {
   CHECK(live() == before);
 }
 
-TEST_CASE("a chain of four thousand nodes dies on a small stack") {
+TEST_CASE("a chain of four thousand nodes is freed on a small stack") {
   const Tensor x = leaf({1});
   const std::int64_t before = live();
   Tensor y = chain(x, 4000);
@@ -136,7 +136,7 @@ TEST_CASE("a chain of four thousand nodes dies on a small stack") {
   CHECK(live() == before);
 }
 
-TEST_CASE("a chain of ten thousand nodes that save their inputs lives and dies on a small stack") {
+TEST_CASE("a chain of ten thousand nodes with saved inputs runs and is freed on a small stack") {
   const Tensor x = leaf({1}), s = leaf({1});
   sum(x + s).backward();
   const std::int64_t before = live();
@@ -151,7 +151,7 @@ TEST_CASE("a chain of ten thousand nodes that save their inputs lives and dies o
   CHECK(live() == before);
 }
 
-TEST_CASE("a gradient's own graph dies on a small stack") {
+TEST_CASE("the graph of a gradient is freed on a small stack") {
   const Tensor x = leaf({1}), s = leaf({1});
   const std::int64_t before = live();
   on_small_stack([&] {
@@ -163,7 +163,7 @@ TEST_CASE("a gradient's own graph dies on a small stack") {
   CHECK(live() == before);
 }
 
-TEST_CASE("backward lets go of what was saved while the output is still there") {
+TEST_CASE("backward frees saved tensors while the output is still alive") {
   const Tensor x = ones({1000}, Dtype::f64).requires_grad_();
   const std::int64_t before = live();
   const Tensor y = sum(exp(exp(exp(x))) * 1e-9);
@@ -172,7 +172,7 @@ TEST_CASE("backward lets go of what was saved while the output is still there") 
   CHECK(live() <= before + 8000 + 64);  // x.grad() and y
 }
 
-TEST_CASE("an operation of one's own in ten lines has derivatives of every order") {
+TEST_CASE("a custom op of ten lines has derivatives of every order") {
   const Tensor x = leaf({2, -1});
   const Tensor y = apply(op::Cube{}, x);
   CHECK(y.to_vector<double>() == List{8, -1});
@@ -182,7 +182,7 @@ TEST_CASE("an operation of one's own in ten lines has derivatives of every order
   CHECK(x.grad().to_vector<double>() == List{12, -6});
 }
 
-TEST_CASE("an op whose backward returns what does not fit is named") {
+TEST_CASE("an error about gradients that do not fit names the op") {
   const Tensor x = leaf({1, 2});
   const auto message = [&](const std::function<Gradients(const Tensor&)>& answer) {
     return message_of<Error>([&] { sum(careless(x, answer)).backward(); });
@@ -201,7 +201,7 @@ TEST_CASE("an op whose backward returns what does not fit is named") {
   CHECK(!x.grad().defined());
 }
 
-TEST_CASE("partial gradients are added where they belong") {
+TEST_CASE("partial gradients are added at their positions") {
   const Tensor x = ones({5, 2}, Dtype::f64).requires_grad_();
   const auto give = [&](const Gradient& part) {
     sum(careless(x, [part](const Tensor&) { return Gradients{part}; })).backward();
@@ -212,7 +212,7 @@ TEST_CASE("partial gradients are added where they belong") {
   CHECK(x.grad().to_vector<double>() == List{100, 110, 3, 13, 0, 10, 3, 13, 200, 210});
 }
 
-TEST_CASE("a partial gradient outside of its tensor is refused before anything is written") {
+TEST_CASE("a partial gradient outside its tensor is refused before any write") {
   const Tensor x = ones({5, 2}, Dtype::f64).requires_grad_();
   const Tensor part = full({3, 2}, 1, Dtype::f64);
   for (const Gradient& bad :
@@ -226,7 +226,7 @@ TEST_CASE("a partial gradient outside of its tensor is refused before anything i
   CHECK(!x.grad().defined());
 }
 
-TEST_CASE("a partial gradient that would be lost to create_graph is refused") {
+TEST_CASE("create_graph refuses a partial gradient that it would lose") {
   const Tensor x = ones({5, 2}, Dtype::f64).requires_grad_();
   const Tensor y =
       careless(x, [](const Tensor& dy) { return Gradients{Gradient::slice(dy, 0, 0)}; });
@@ -234,13 +234,13 @@ TEST_CASE("a partial gradient that would be lost to create_graph is refused") {
   CHECK(has(message_of<GraphError>(twice), "careless"));
 }
 
-TEST_CASE("an op without a backward says so with its name") {
+TEST_CASE("an op without a backward throws an error with its name") {
   const Tensor x = leaf({1});
   const Tensor y = apply(op::OneWay{}, x);
   CHECK_REFUSES(GraphError, sum(y).backward(), "one_way", "detach()");
 }
 
-TEST_CASE("an error inside backward says where it happened, and later errors do not") {
+TEST_CASE("an error inside backward names the op, and later errors do not") {
   const Tensor x = leaf({1});
   const Tensor y = careless(x, [](const Tensor&) -> Gradients { fail<ValueError>("broken"); });
   const std::string message = message_of<ValueError>([&] { sum(y).backward(); });
@@ -249,7 +249,7 @@ TEST_CASE("an error inside backward says where it happened, and later errors do 
   CHECK(!has(message_of<ValueError>([] { fail<ValueError>("elsewhere"); }), "careless"));
 }
 
-TEST_CASE("an input that wants no gradient is not asked for one, and keeps no node alive") {
+TEST_CASE("an input without a gradient keeps no node alive") {
   const Tensor x = leaf({1}), constant = tensor({2}, Dtype::f64);
   const Tensor y = x * constant;
   REQUIRE(y.node()->inputs.size() == 2);

@@ -1,4 +1,4 @@
-// Observers: what they are told, in which order, and where a thread says that it is.
+// Observers: their events and order, and the path of the running layer.
 #include "gradus/engine/observer.h"
 
 #include <atomic>
@@ -64,7 +64,7 @@ Tensor leaf(double value) { return tensor({value}, Dtype::f64).requires_grad_();
 
 }  // namespace
 
-TEST_CASE("an observer is told of operations and gradients, in order") {
+TEST_CASE("an observer sees operations and gradients in order") {
   const Tensor x = leaf(3), constant = tensor({2.0}, Dtype::f64);
   Lines lines;
   {
@@ -81,7 +81,7 @@ TEST_CASE("an observer is told of operations and gradients, in order") {
   CHECK(lines.size() == 13);  // nobody is told any more
 }
 
-TEST_CASE("an observer is told what a leaf has after the second walk, not what arrived") {
+TEST_CASE("an observer sees the accumulated gradient of a leaf, not the last part") {
   const Tensor x = leaf(3);
   Lines lines;
   (x * 2.0).backward();
@@ -104,7 +104,7 @@ TEST_CASE("observers work under NoGrad") {
   CHECK(lines == Lines{"begin exp of 1", "end exp [1]"});
 }
 
-TEST_CASE("several observers are told in the order in which they were attached") {
+TEST_CASE("several observers are called in the order of their attachment") {
   Lines lines;
   Recorder first(lines, "1 "), second(lines, "2 ");
   const Tensor x = tensor({1.0});
@@ -131,7 +131,7 @@ TEST_CASE("an observer is attached to a thread at most once") {
   CHECK_THROWS_AS(ObserverScope(recorder), ValueError);  // not the last one, but still attached
 }
 
-TEST_CASE("an operation that throws has a begin and no end") {
+TEST_CASE("an operation that throws has a begin event and no end event") {
   Lines lines;
   {
     Recorder recorder(lines);
@@ -142,7 +142,7 @@ TEST_CASE("an operation that throws has a begin and no end") {
   for (const std::string& line : lines) CHECK(!has(line, "end"));
 }
 
-TEST_CASE("scopes have paths, and a scope opened by no child has its caller's") {
+TEST_CASE("scopes have paths, and a scope that is not a child keeps its caller's path") {
   Lines lines;
   Recorder recorder(lines);
   const ObserverScope observing(recorder);
@@ -167,7 +167,7 @@ TEST_CASE("scopes have paths, and a scope opened by no child has its caller's") 
                        "out of 'inner'", "out of ''"});
 }
 
-TEST_CASE("an operation is announced before its node exists, and ended with it") {
+TEST_CASE("op_begin comes before the node exists, and op_end has it") {
   struct Looker : Observer {
     const Node* node = nullptr;
     const Op* at_end = nullptr;
@@ -182,7 +182,7 @@ TEST_CASE("an operation is announced before its node exists, and ended with it")
   CHECK(looker.at_end == y.node()->op);
 }
 
-TEST_CASE("a nested walk is told like any other") {
+TEST_CASE("an observer sees a nested backward pass like any other") {
   const Tensor x = leaf(2);
   Lines lines;
   Recorder recorder(lines);
@@ -197,7 +197,7 @@ TEST_CASE("a nested walk is told like any other") {
   CHECK(lines.back() == "leaf has 5");
 }
 
-TEST_CASE("a sum is written over a temporary while no observer reads values") {
+TEST_CASE("addition reuses a temporary unless an observer reads values") {
   struct Hears final : Observer {
     bool reads;
     explicit Hears(bool r) : reads(r) {}
@@ -218,7 +218,7 @@ TEST_CASE("a sum is written over a temporary while no observer reads values") {
     }
 }
 
-TEST_CASE("what arrives at a leaf is told before it is added to its grad") {
+TEST_CASE("an observer sees a gradient before it is added to the leaf") {
   struct Hears final : Observer {
     std::vector<double> heard;
     void arrived(const Node& leaf, const Tensor& dy) override {
@@ -243,7 +243,7 @@ struct Counts : Observer {
 
 }  // namespace
 
-TEST_CASE("an observer hears nothing of what runs inside a parallel loop") {
+TEST_CASE("an observer sees nothing of operations inside a parallel loop") {
   for (const int threads : {1, 2}) {
     const tests::Threads team(threads);
     Counts counts;
@@ -258,7 +258,7 @@ TEST_CASE("an observer hears nothing of what runs inside a parallel loop") {
   }
 }
 
-TEST_CASE("scopes of observers may end in the order in which they began") {
+TEST_CASE("observer scopes may end in any order") {
   Counts first, second;
   auto a = std::make_unique<ObserverScope>(first);
   auto b = std::make_unique<ObserverScope>(second);

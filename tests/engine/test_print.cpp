@@ -1,4 +1,4 @@
-// How tensors are printed.
+// The text form of tensors.
 #include <iomanip>
 #include <limits>
 #include <sstream>
@@ -11,7 +11,7 @@
 
 namespace gradus {
 
-TEST_CASE("print: numbers stand in columns of one width") {
+TEST_CASE("print aligns numbers in columns of one width") {
   CHECK(to_string(tensor({{1.5, -20.25}, {0, 3}})) ==
         "[[  1.5000, -20.2500],\n"
         " [  0.0000,   3.0000]]");
@@ -21,7 +21,7 @@ TEST_CASE("print: numbers stand in columns of one width") {
   CHECK(to_string(tensor(-3, Dtype::f64)) == "-3.");
 }
 
-TEST_CASE("print: large and small numbers are written with an exponent") {
+TEST_CASE("print writes large and small numbers with an exponent") {
   CHECK(to_string(tensor({0.5, 0.00001}, Dtype::f64)) == "[5.0000e-01, 1.0000e-05]");
   CHECK(to_string(tensor({0.5, 123456.0}, Dtype::f64)) == "[5.0000e-01, 1.2346e+05]");
   CHECK(to_string(tensor({0, 123456.0}, Dtype::f64)) ==
@@ -29,7 +29,7 @@ TEST_CASE("print: large and small numbers are written with an exponent") {
   CHECK(to_string(tensor({0, 1e9}, Dtype::f64)) == "[0.0000e+00, 1.0000e+09]");
 }
 
-TEST_CASE("print: what is no number") {
+TEST_CASE("print shows infinity, NaN, bool, undefined and empty tensors") {
   const double inf = std::numeric_limits<double>::infinity();
   CHECK(to_string(tensor({1, inf, -inf, std::numeric_limits<double>::quiet_NaN()})) ==
         "[  1.,  inf, -inf,  nan]");
@@ -39,7 +39,7 @@ TEST_CASE("print: what is no number") {
   CHECK(to_string(zeros({2, 0, 3})) == "[] of shape [2, 0, 3]");
 }
 
-TEST_CASE("print: blocks are apart, and views show what they see") {
+TEST_CASE("print separates blocks and shows the elements of views") {
   CHECK(to_string(tensor({{{1, 2}}, {{3, 4}}})) ==
         "[[[1., 2.]],\n"
         "\n"
@@ -51,7 +51,7 @@ TEST_CASE("print: blocks are apart, and views show what they see") {
   CHECK(to_string(kernel::strided_view(x, {2, 2}, {0, 0}, 5)) == "[[6., 6.],\n [6., 6.]]");
 }
 
-TEST_CASE("print: the middle of a big tensor is left out, long rows go on in the next line") {
+TEST_CASE("print abbreviates big tensors and wraps long rows") {
   CHECK(to_string(arange(2000)) == "[   0,    1,    2, …, 1997, 1998, 1999]");
   const std::string big = to_string(arange(1200).view({300, 4}));
   CHECK(big ==
@@ -68,7 +68,7 @@ TEST_CASE("print: the middle of a big tensor is left out, long rows go on in the
   CHECK(row.substr(row.find('\n'), 6) == "\n 20, ");
 }
 
-TEST_CASE("print: neither reads nor changes how a stream writes") {
+TEST_CASE("print ignores and preserves the format of its stream") {
   std::ostringstream out;
   out << std::hex << std::setprecision(2) << std::scientific << std::setfill('*');
   const std::ios::fmtflags flags = out.flags();

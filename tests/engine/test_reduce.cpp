@@ -1,5 +1,4 @@
-// Sums of more elements than one block holds, and of more columns than one strip: engine/reduce.h.
-// Whole numbers, so that the order of a sum changes nothing.
+// Sums over several blocks and strips (engine/reduce.h), in integers so that order does not matter.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -63,13 +62,13 @@ void check_folds(std::int64_t outer, std::int64_t n, std::int64_t inner) {
 
 }  // namespace
 
-TEST_CASE("reduce: rows of several blocks", "[kernel]") {
+TEST_CASE("reduce sums rows that span several blocks", "[kernel]") {
   check_folds(1, 65'536, 1);
   check_folds(1, 65'537, 1);
   check_folds(3, 131'075, 1);
 }
 
-TEST_CASE("reduce: columns of several blocks, in several strips", "[kernel]") {
+TEST_CASE("reduce sums columns that span several blocks and strips", "[kernel]") {
   check_folds(2, 130, 1'030);  // blocks of 64 rows, strips of 1024 columns
   check_folds(3, 64, 1'024);
   check_folds(2, 5, 2'049);

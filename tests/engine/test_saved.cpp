@@ -1,4 +1,4 @@
-// Saved tensors: kept, remade, taken, and watched.
+// Saved tensors: kept, recomputed, taken, and checked for later writes.
 #include <vector>
 
 #include "gradus/base/memory.h"
@@ -59,7 +59,7 @@ Tensor cheap(const Tensor& x) { return apply(op::CheapSquare{}, x); }
 
 }  // namespace
 
-TEST_CASE("a cheap output is not kept by who needs it, but made again, once for each") {
+TEST_CASE("a cheap output is recomputed once per use instead of kept") {
   const Tensor x = full({1000}, 3, Dtype::f64).requires_grad_();
   const std::int64_t before = live();
   const Tensor z = sum(exp(cheap(x)) * 0.0 + square(cheap(x)));  // square needs its input: x⁴
@@ -71,8 +71,7 @@ TEST_CASE("a cheap output is not kept by who needs it, but made again, once for 
   CHECK(numbers(x.grad())[0] == 4 * 27);
 }
 
-TEST_CASE(
-    "in a chain of cheap ops each is made again from numbers, not from another to be remade") {
+TEST_CASE("in a chain of cheap ops every second value is kept") {
   const Tensor x = full({1}, 0.5, Dtype::f64).requires_grad_();
   Tensor y = x;
   for (int i = 0; i < 100; ++i) y = cheap(y);
@@ -81,7 +80,7 @@ TEST_CASE(
   CHECK(op::CheapSquare::remade == 50);  // every second one is kept; without that 4950
 }
 
-TEST_CASE("a remade value has its place in the graph") {
+TEST_CASE("a recomputed value stays connected to the graph") {
   const Tensor x = full({1}, 2, Dtype::f64).requires_grad_();
   const Tensor y = square(cheap(x));  // x⁴
   const Tensor d = grad({y}, {x}, {}, {.create_graph = true})[0];
@@ -89,7 +88,7 @@ TEST_CASE("a remade value has its place in the graph") {
   CHECK(grad(d, x).item() == 48);
 }
 
-TEST_CASE("a value cannot be remade by a node that was used up, and that is said") {
+TEST_CASE("recomputing through a used-up node throws an error that suggests keep_graph") {
   const Tensor x = full({1}, 2, Dtype::f64).requires_grad_();
   const Tensor h = cheap(x);
   const Tensor one = square(h), two = square(h);
@@ -99,7 +98,7 @@ TEST_CASE("a value cannot be remade by a node that was used up, and that is said
   CHECK(has(message, "keep_graph"));
 }
 
-TEST_CASE("under NoGrad a saved value is kept as it is") {
+TEST_CASE("under NoGrad a saved value is kept and not recomputed") {
   const Tensor x = full({1}, 2, Dtype::f64).requires_grad_();
   const Tensor h = cheap(x);
   const NoGrad off;
@@ -109,7 +108,7 @@ TEST_CASE("under NoGrad a saved value is kept as it is") {
   CHECK(op::CheapSquare::remade == 0);
 }
 
-TEST_CASE("a saved tensor knows its shape and dtype, kept or remade") {
+TEST_CASE("a saved tensor has its shape and dtype, kept or recomputed") {
   const Tensor x = full({3, 2}, 2, Dtype::f64).requires_grad_();
   for (const Saved& saved : {Saved(x), Saved(cheap(x))}) {
     CHECK(saved.defined());
@@ -122,7 +121,7 @@ TEST_CASE("a saved tensor knows its shape and dtype, kept or remade") {
   CHECK(!Saved(Tensor()).value().defined());
 }
 
-TEST_CASE("a saved buffer is given away on the last backward only") {
+TEST_CASE("only the last backward gives a saved buffer away") {
   const Tensor x = full({2}, 2, Dtype::f64).requires_grad_();
   const Tensor y = sum(apply(op::Taking{}, x));
   y.backward({.keep_graph = true});
@@ -132,7 +131,7 @@ TEST_CASE("a saved buffer is given away on the last backward only") {
   CHECK(numbers(x.grad()) == List{24, 24});
 }
 
-TEST_CASE("a saved value that was written to says where") {
+TEST_CASE("an error about a changed saved value gives the place of the write") {
   Tensor x = full({2}, 2, Dtype::f64);
   const Saved saved(x);
   x.fill_(1);

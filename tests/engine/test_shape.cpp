@@ -1,4 +1,4 @@
-// Shapes, strides, broadcasting, and the walk over rows.
+// Shapes, strides, broadcasting, and the iteration over rows.
 #include "gradus/engine/shape.h"
 
 #include <limits>
@@ -15,7 +15,7 @@ namespace gradus {
 using testing::has;
 using testing::message_of;
 
-TEST_CASE("sizes are a small list") {
+TEST_CASE("Sizes supports insertion, removal and comparison") {
   Sizes s = {2, 3, 5};
   CHECK(s.rank() == 3);
   CHECK(s[2] == 5);
@@ -44,7 +44,7 @@ TEST_CASE("a tensor has at most 8 axes") {
   CHECK(s.rank() == 8);
 }
 
-TEST_CASE("the number of elements: empty, huge, negative") {
+TEST_CASE("numel handles empty and scalar shapes and refuses overflow and negative sizes") {
   CHECK(numel({}) == 1);
   CHECK(numel({2, 3, 5}) == 30);
   CHECK(numel({7, 0, 3}) == 0);
@@ -55,13 +55,13 @@ TEST_CASE("the number of elements: empty, huge, negative") {
   CHECK_REFUSES(ShapeError, numel({2, -3}), "-3");
 }
 
-TEST_CASE("row-major strides") {
+TEST_CASE("contiguous strides are row-major") {
   CHECK(contiguous_strides({2, 3, 5}) == Strides{15, 5, 1});
   CHECK(contiguous_strides({}) == Strides{});
   CHECK(contiguous_strides({2, 0, 3}) == Strides{3, 3, 1});
 }
 
-TEST_CASE("axes count from both ends") {
+TEST_CASE("axes count from both ends, and others throw IndexError") {
   CHECK(normal_axis("op", 0, 3) == 0);
   CHECK(normal_axis("op", -1, 3) == 2);
   CHECK(normal_axis("op", -3, 3) == 0);
@@ -74,7 +74,7 @@ TEST_CASE("axes count from both ends") {
   CHECK_THROWS_AS(normal_axis("op", 0, 0), IndexError);
 }
 
-TEST_CASE("shapes broadcast as in NumPy, on both sides") {
+TEST_CASE("shapes broadcast as in NumPy in both directions") {
   CHECK(broadcast_shapes("op", {2, 3}, {2, 3}) == Shape{2, 3});
   CHECK(broadcast_shapes("op", {2, 1, 5}, {3, 1}) == Shape{2, 3, 5});
   CHECK(broadcast_shapes("op", {3, 1}, {2, 1, 5}) == Shape{2, 3, 5});
@@ -123,7 +123,7 @@ std::vector<int> visits(const Shape& shape, const Strides& a, const Strides& b, 
 
 }  // namespace
 
-TEST_CASE("rows visit each element once, with the offsets of every operand") {
+TEST_CASE("row iteration visits each element once with the offsets of every operand") {
   const std::vector<int> thirty(30, 1);
   CHECK(visits({2, 3, 5}, {15, 5, 1}, {15, 5, 1}, 30) == thirty);
   CHECK(visits({2, 3, 5}, {15, 5, 1}, {1, 2, 6}, 30) == thirty);

@@ -1,4 +1,4 @@
-// Tensors as arrays: creation, numbers in and out, views, copies, and what is refused.
+// Tensors as arrays: creation, values in and out, views, copies, and refused arguments.
 #include "gradus/engine/tensor.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Tensor counted(const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("an undefined tensor says what it is") {
+TEST_CASE("operations on an undefined tensor throw") {
   Tensor none;
   CHECK(!none.defined());
   CHECK(!none.requires_grad());
@@ -48,7 +48,7 @@ TEST_CASE("an undefined tensor says what it is") {
   CHECK_THROWS_AS(tensor(1.0).copy_(none), GraphError);
 }
 
-TEST_CASE("tensors are made of numbers") {
+TEST_CASE("tensors can be created from values, constants and identity") {
   CHECK(zeros({2, 3}).dtype() == Dtype::f32);
   CHECK(numbers(zeros({2})) == List{0, 0});
   CHECK(numbers(ones({2}, Dtype::i64)) == List{1, 1});
@@ -72,7 +72,7 @@ TEST_CASE("rows of unequal length are refused") {
   CHECK_THROWS_AS(tensor({{{1, 2}, {3, 4}}, {{5, 6}}}), ShapeError);
 }
 
-TEST_CASE("ranges") {
+TEST_CASE("arange covers integer, fractional and empty ranges") {
   CHECK(numbers(arange(3)) == List{0, 1, 2});
   CHECK(arange(3).dtype() == Dtype::i64);
   CHECK(numbers(arange(1, 2, 0.25)) == List{1, 1.25, 1.5, 1.75});
@@ -88,7 +88,7 @@ TEST_CASE("ranges") {
   CHECK(linspace(3, 9, 0).numel() == 0);
 }
 
-TEST_CASE("random tensors follow the generator") {
+TEST_CASE("random tensors follow the generator and can be reproduced") {
   Generator own(7);
   const GeneratorScope scope(own);
   const Tensor a = rand({1000}), b = rand({1000});
@@ -110,7 +110,7 @@ TEST_CASE("random tensors follow the generator") {
   CHECK_THROWS_AS(randint(3, 3, {1}), ValueError);
 }
 
-TEST_CASE("numbers come in by copy and by borrowing, and go out row-major") {
+TEST_CASE("tensors copy or borrow values and return them row-major") {
   std::vector<double> own = {1, 2, 3, 4, 5, 6};
   const Tensor copied = tensor(own, {2, 3});
   Tensor lent = borrow(std::span<double>(own), {3, 2});
@@ -130,7 +130,7 @@ TEST_CASE("numbers come in by copy and by borrowing, and go out row-major") {
   CHECK_THROWS_AS(borrow(std::span<double>(own), {7}), ShapeError);
 }
 
-TEST_CASE("borrowed numbers keep their owner alive") {
+TEST_CASE("borrowed values keep their owner alive") {
   auto owner = std::make_shared<std::vector<float>>(3, 1.5f);
   const std::weak_ptr<std::vector<float>> watch = owner;
   Tensor view;
@@ -145,7 +145,7 @@ TEST_CASE("borrowed numbers keep their owner alive") {
   CHECK(watch.expired());
 }
 
-TEST_CASE("a wrong dtype is named") {
+TEST_CASE("an access with the wrong dtype reports both types and the shape") {
   const Tensor x = zeros({2, 3});
   const std::string message = message_of<DtypeError>([&] { x.data<double>(); });
   CHECK(has(message, "f64"));
@@ -163,7 +163,7 @@ TEST_CASE("the default dtype can be changed") {
   CHECK(tensor({1.0}).dtype() == Dtype::f32);
 }
 
-TEST_CASE("item is for one element") {
+TEST_CASE("item requires exactly one element") {
   CHECK(full({1, 1}, 2.5).item() == 2.5);
   CHECK(indices({7}).item() == 7);
   CHECK(kernel::strided_view(counted({6}), {}, {}, 4).item() == 4);
@@ -171,7 +171,7 @@ TEST_CASE("item is for one element") {
   CHECK_THROWS_AS(zeros({0}).item(), ShapeError);
 }
 
-TEST_CASE("a handle and a view share the numbers, a clone does not") {
+TEST_CASE("handles and views share their elements, and clones do not") {
   Tensor x = counted({2, 3});
   const Tensor handle = x, view = kernel::strided_view(x, {3}, {1}, 3), copy = x.clone();
   x.fill_(9);
@@ -185,7 +185,7 @@ TEST_CASE("a handle and a view share the numbers, a clone does not") {
   CHECK_THROWS_AS(copy.size(2), IndexError);
 }
 
-TEST_CASE("contiguity") {
+TEST_CASE("contiguous returns the same storage or a packed copy") {
   const Tensor x = counted({2, 3});
   CHECK(x.is_contiguous());
   CHECK(x.contiguous().storage() == x.storage());
@@ -204,7 +204,7 @@ TEST_CASE("contiguity") {
   CHECK(has(message, "[4]"));
 }
 
-TEST_CASE("copy_ writes in place, converts, and wants equal shapes") {
+TEST_CASE("copy_ writes in place, converts, and requires equal shapes") {
   Tensor x = counted({2, 3});
   const Tensor handle = x;
   x.copy_(tensor(std::vector<std::int64_t>{6, 5, 4, 3, 2, 1}, {2, 3}));
@@ -216,7 +216,7 @@ TEST_CASE("copy_ writes in place, converts, and wants equal shapes") {
   CHECK(has(message, "[3, 2]"));
 }
 
-TEST_CASE("copy_ between overlapping views reads what was there before") {
+TEST_CASE("copy_ between overlapping views reads the old values") {
   Tensor x = counted({2, 2});
   x.copy_(kernel::strided_view(x, {2, 2}, {1, 2}, 0));
   CHECK(numbers(x) == List{0, 2, 1, 3});
@@ -225,7 +225,7 @@ TEST_CASE("copy_ between overlapping views reads what was there before") {
   CHECK(numbers(row) == List{0, 0, 1, 2, 3});
 }
 
-TEST_CASE("writes are counted, with the place of the last") {
+TEST_CASE("writes increase the version and record their source location") {
   Tensor x = zeros({2});
   const std::uint32_t before = x.storage()->version();
   x.fill_(1);
@@ -238,7 +238,7 @@ TEST_CASE("writes are counted, with the place of the last") {
   CHECK(x.storage()->version() > filled);
 }
 
-TEST_CASE("conversion") {
+TEST_CASE("to converts between types and shares storage if the type is the same") {
   const Tensor x = tensor({-1.75, 0, 2.5}, Dtype::f64);
   CHECK(x.to(Dtype::i64).to_vector<std::int64_t>() == std::vector<std::int64_t>{-1, 0, 2});
   CHECK(x.to(Dtype::bool_).to_vector<bool>() == std::vector<bool>{true, false, true});
@@ -246,7 +246,7 @@ TEST_CASE("conversion") {
   CHECK(x.to(Dtype::f64).storage() == x.storage());
 }
 
-TEST_CASE("what no integer can hold is not converted to one") {
+TEST_CASE("conversion to i64 refuses NaN, infinity and values out of range") {
   constexpr double kHuge = 0x1p63, kInfinity = std::numeric_limits<double>::infinity();
   for (const double v : {std::nan(""), kInfinity, -kInfinity, kHuge, -1.1 * kHuge})
     for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
@@ -259,7 +259,7 @@ TEST_CASE("what no integer can hold is not converted to one") {
   CHECK(tensor({std::nan("")}).to(Dtype::bool_).to_vector<bool>() == std::vector<bool>{true});
 }
 
-TEST_CASE("shapes that no machine can hold are errors, not crashes") {
+TEST_CASE("impossible shapes throw instead of crashing") {
   const std::int64_t huge = std::int64_t{1} << 40;
   CHECK_THROWS_AS(Tensor::empty({huge, huge}, Dtype::f32), ShapeError);
   CHECK_THROWS_AS(Tensor::empty({huge, 1 << 20}, Dtype::f32), MemoryError);
@@ -273,7 +273,7 @@ TEST_CASE("shapes that no machine can hold are errors, not crashes") {
   CHECK_THROWS_AS(linspace(0, 1, -2), ShapeError);
 }
 
-TEST_CASE("a buffer is taken over only where nobody else sees it") {
+TEST_CASE("reuse_or_empty reuses only a buffer without other users") {
   Tensor x = counted({2, 3});
   CHECK(reuse_or_empty(x).storage() == x.storage());
   const Tensor handle = x;
@@ -285,7 +285,7 @@ TEST_CASE("a buffer is taken over only where nobody else sees it") {
   CHECK(reuse_or_empty(borrow(std::span<double>(own), {6})).data<double>() != own.data());
 }
 
-TEST_CASE("memory of tensors comes back") {
+TEST_CASE("the memory of tensors is freed") {
   const std::int64_t before = memory::usage().live_bytes;
   {
     const Tensor x = zeros({1000}, Dtype::f64);

@@ -1,4 +1,4 @@
-// The walk back: who is visited, who is asked for what, what is let go of.
+// The order of a backward pass, the nodes that it visits, and the memory that it frees.
 #include "gradus/base/memory.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/tests/support/catch.h"
@@ -9,8 +9,8 @@ namespace {
 
 std::int64_t live() { return memory::usage().live_bytes; }
 
-/// Each node would enter the walk twice as often as the one before it.
-TEST_CASE("a deep diamond") {
+/// Each node would enter the list twice as often as the one before it.
+TEST_CASE("backward visits each node of a deep diamond once") {
   const Tensor x = leaf({1});
   Tensor y = x;
   for (int i = 0; i < 60; ++i) y = y * 0.5 + y * 0.5;
@@ -18,7 +18,7 @@ TEST_CASE("a deep diamond") {
   expect(numbers(x.grad()) == Numbers{1}, "60 diamonds halve and add");
 }
 
-TEST_CASE("a wide fan") {
+TEST_CASE("gradients of 300 uses of one tensor accumulate") {
   const Tensor x = leaf({1, 2});
   Tensor y = x * 0.0;
   for (int i = 1; i <= 300; ++i) y = y + x * static_cast<double>(i);
@@ -26,16 +26,15 @@ TEST_CASE("a wide fan") {
   expect(numbers(x.grad()) == Numbers{45150, 45150}, "300 uses add up");
 }
 
-/// grad() walks only what leads to its inputs: the other branch cannot go back.
-TEST_CASE("other branches rest") {
+/// The other branch throws if it is visited.
+TEST_CASE("grad() does not visit branches that do not lead to its inputs") {
   const Tensor x = leaf({2}), z = leaf({3});
   const Tensor dead = custom(
       z * 1.0, [](const Tensor&) -> Gradients { throw std::runtime_error("visited for nothing"); });
   expect(grad(x * dead, x).item() == 3, "grad by one factor");
 }
 
-/// A hook on an output from which no path leads to the inputs is not called.
-TEST_CASE("unwanted outputs rest") {
+TEST_CASE("grad() calls no hook of an output that does not depend on its inputs") {
   const Tensor x = leaf({2}), z = leaf({3});
   const Tensor one = x * 2.0, other = z * 2.0;
   bool called = false;
@@ -44,8 +43,8 @@ TEST_CASE("unwanted outputs rest") {
   expect(!called, "the hook of an unwanted output stays silent");
 }
 
-/// An operation that returns nothing for an input: who made the input is not visited.
-TEST_CASE("no gradient stops the walk") {
+/// The op returns no gradient for its input, so the producer of the input is not visited.
+TEST_CASE("backward stops where an op returns no gradient") {
   const Tensor x = leaf({2}), w = leaf({5});
   int visits = 0;
   const Tensor inner =
@@ -63,7 +62,7 @@ TEST_CASE("no gradient stops the walk") {
   expect(numbers(both[0]) == Numbers{2} && numbers(both[1]) == Numbers{5}, "one for each input");
 }
 
-TEST_CASE("many inputs") {
+TEST_CASE("an op with 70 inputs gives each its own gradient") {
   std::vector<Tensor> x;
   for (int k = 0; k < 70; ++k) x.push_back(leaf({static_cast<double>(k)}));
   const auto all = [&] { return apply(op::Many{}, std::span<const Tensor>(x)); };
@@ -86,7 +85,7 @@ TEST_CASE("many inputs") {
   }
 }
 
-TEST_CASE("64 and 65 inputs") {
+TEST_CASE("ops with 64 and 65 inputs give the last input its gradient") {
   std::vector<Tensor> x;
   for (int k = 0; k < 64; ++k) x.push_back(leaf({1}));
   apply(op::Many{}, std::span<const Tensor>(x)).backward();
@@ -98,7 +97,7 @@ TEST_CASE("64 and 65 inputs") {
   expect(numbers(frozen[64].grad()) == Numbers{65}, "the 65th alone");
 }
 
-TEST_CASE("retained gradients") {
+TEST_CASE("retain_grad keeps a gradient as its hooks changed it, and hooks alone keep none") {
   const Tensor x = leaf({2});
   x.retain_grad();
   const Tensor h = x * 3.0, other = h * 1.0;
@@ -115,8 +114,7 @@ TEST_CASE("retained gradients") {
   expect(numbers(hooked.grad()) == Numbers{10}, "as the hooks, later ones too, have changed it");
 }
 
-/// What backward used up it lets go of: what ops saved, and the nodes before.
-TEST_CASE("used nodes let go") {
+TEST_CASE("backward frees saved tensors of used nodes") {
   const Tensor x = full({1000}, 0.5, Dtype::f64).requires_grad_();
   const std::int64_t before = live();
   Tensor h = exp(x);
@@ -128,7 +126,7 @@ TEST_CASE("used nodes let go") {
   expect(live() < before + 8000, "what was computed is gone after backward");
 }
 
-TEST_CASE("nodes before die") {
+TEST_CASE("backward releases used nodes and their operations") {
   const Tensor x = leaf({1});
   const auto token = std::make_shared<int>(1);
   Tensor loss;
@@ -154,8 +152,8 @@ TEST_CASE("nodes before die") {
   expect(token.use_count() == 2 && d.item() == 3, "grad() lets go too");
 }
 
-/// A walk inside a hook uses nodes up that the outer walk has in its list, and their last handle.
-TEST_CASE("a walk in a walk") {
+/// The inner pass uses up nodes on the list of the outer one and drops their last handle.
+TEST_CASE("a hook may run backward on nodes that the outer pass still lists") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor inner = custom(w * 2.0, [](const Tensor& dy) { return Gradients{dy}; }) * 3.0;
   const Tensor no_way = custom(inner, [](const Tensor&) -> Gradients { return {Gradient{}}; });
@@ -173,8 +171,7 @@ TEST_CASE("a walk in a walk") {
   expect(numbers(x.grad()) == Numbers{12}, "and the next one");
 }
 
-/// What a walk inside another one used up is let go of when the outer one is done.
-TEST_CASE("nested walks let go") {
+TEST_CASE("nodes that a nested backward used up are freed after the outer one") {
   const Tensor x = leaf({1}), w = leaf({1});
   const auto token = std::make_shared<int>(1);
   Tensor z;
@@ -189,7 +186,7 @@ TEST_CASE("nested walks let go") {
   expect(token.use_count() == 1 && numbers(w.grad()) == Numbers{2}, "a nested walk lets go");
 }
 
-TEST_CASE("starting gradients") {
+TEST_CASE("backward validates the given starting gradients") {
   const Tensor x = leaf({1, 2});
   const Tensor y = x * 2.0;
   expect_error<ShapeError>("the gradient given for it", [&] { y.backward(ones({3}, Dtype::f64)); });
@@ -197,8 +194,7 @@ TEST_CASE("starting gradients") {
   expect_error<GraphError>("requires a gradient", [&] { Tensor().backward(); });
 }
 
-/// grad() of a leaf is outside the graph and contiguous, whatever arrived.
-TEST_CASE("deposited gradients") {
+TEST_CASE("accumulated leaf gradients are contiguous and outside the graph") {
   const Tensor x = leaf({1, 2, 3, 4}), h = leaf({2, 2, 2, 2});
   mean(x).backward();
   expect(x.grad().is_contiguous() && numbers(x.grad()) == Numbers(4, 0.25),
@@ -225,8 +221,7 @@ TEST_CASE("deposited gradients") {
   expect(walk() && numbers(w.grad()) == Numbers{2, 4}, "and the next is added to it in place");
 }
 
-/// Frozen between forward and backward: nothing is wanted behind the output.
-TEST_CASE("frozen later") {
+TEST_CASE("a leaf that is frozen after forward gets no gradient") {
   Tensor x = leaf({3});
   const Tensor y = x * 2.0, z = y * 2.0;
   x.requires_grad_(false);

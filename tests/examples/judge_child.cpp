@@ -1,6 +1,6 @@
-// The process is this program again, with a test case that is for nothing else: a copy by fork
-// alone would begin with the memory of the tests. It says itself how much it took: wait4's
-// ru_maxrss counts what it was a copy of.
+// Runs an application in a process of its own and measures its memory. The process runs this
+// program again with a hidden test case, because a fork would begin with the memory of the tests.
+// The process reports its own memory, because ru_maxrss of wait4 includes its parent's.
 #include "gradus/tests/examples/judge_child.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ constexpr rlim_t kSeconds = 10;  // of processors: then it is killed
 constexpr int kPatience = 150;   // milliseconds until Ctrl-C
 constexpr const char* kWords = "GRADUS_TEST_APPLICATION";
 
-TEST_CASE("an application in a process of its own", "[.]") {
+TEST_CASE("helper: run an application in a process of its own", "[.]") {
   const char* given = std::getenv(kWords);
   if (given == nullptr) return;
   std::istringstream in(given);
@@ -44,7 +44,8 @@ void become(const Workplace& here, const std::string& words) {
   const int out = ::open((here.directory / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   ::dup2(out, 1), ::dup2(err, 2);
   if (::chdir(here.directory.c_str()) == 0)
-    ::execl("/proc/self/exe", "tests", "an application in a process of its own", nullptr);
+    ::execl("/proc/self/exe", "tests", "helper: run an application in a process of its own",
+            nullptr);
   ::_exit(99);
 }
 

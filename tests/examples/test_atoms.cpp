@@ -1,5 +1,5 @@
-// atoms: what a head of RXNMapper looks at, as transformers gives it (tests/golden/make_atoms.py),
-// becomes the maps that RXNMapper's authors publish.
+// atoms: attention weights of RXNMapper from transformers (tests/golden/make_atoms.py) give the
+// maps that its authors published.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -51,7 +51,7 @@ TEST_CASE("atoms gives the published maps of three reactions") {
   }
 }
 
-TEST_CASE("SMILES: atoms, elements and bonds") {
+TEST_CASE("SMILES are read as atoms, elements and bonds") {
   const Reaction r = read_reaction("[13cH]1cc[nH]c1.ClCC(=O)Br>>C%10CC%10[Na+]");
   CHECK(r.element == std::vector<std::string>{"C", "C", "C", "N", "C", "Cl", "C", "C", "O", "Br",
                                               "C", "C", "C", "Na"});
@@ -64,7 +64,7 @@ TEST_CASE("SMILES: atoms, elements and bonds") {
         "[13cH:3]1cc[nH][c:1]1.ClCC(=O)Br>>[C:1]%10[C:2][C:3]%10[Na+:4]");
 }
 
-TEST_CASE("what is no reaction is refused") {
+TEST_CASE("malformed reactions are refused") {
   const auto refusal = [](const std::string& text) {
     return message_of<ValueError>([&] { read_reaction(text); });
   };

@@ -1,4 +1,4 @@
-// Attention maps: colours, labels from outside, one page for all heads.
+// Attention maps: colors, escaped labels, one page for all heads.
 #include <cmath>
 #include <limits>
 
@@ -27,7 +27,7 @@ plot::AttentionMap small_map() {
 
 }  // namespace
 
-TEST_CASE("a map's cells go from white to dark blue, by the largest weight") {
+TEST_CASE("cells are colored from white to dark blue, relative to the largest weight") {
   const std::string drawn = plot::svg(small_map());
   CHECK(contains(drawn, "<title>block 0, head 1</title>"));
   CHECK(count(drawn, "<path") == 3);  // 1, 0.75, 0.25; 0 is the paper
@@ -37,7 +37,7 @@ TEST_CASE("a map's cells go from white to dark blue, by the largest weight") {
   CHECK(contains(drawn, ">␣cat</text>"));
 }
 
-TEST_CASE("labels come from outside and stay labels") {
+TEST_CASE("labels are escaped and abbreviated") {
   CHECK(plot::label("a\nb\t\x01\x7F") == "a↵b⇥␁␡");
   CHECK(plot::label(" the") == "␣the");
   CHECK(plot::label("a rather long token, this") == "a␣rather␣long…");
@@ -56,7 +56,7 @@ TEST_CASE("labels come from outside and stay labels") {
   CHECK(contains(drawn, ">↵</text>"));
 }
 
-TEST_CASE("long sequences are drawn in at most 128 cells a side, by the largest of several") {
+TEST_CASE("long sequences are drawn in at most 128 cells a side, by maximum") {
   Tensor weights = zeros({300, 200});
   weights.mutable_data<float>()[297 * 200 + 198] = 0.5f;
   const std::vector<std::string> queries(300, "q"), keys(200, "k");
@@ -67,7 +67,7 @@ TEST_CASE("long sequences are drawn in at most 128 cells a side, by the largest 
   CHECK(drawn.size() < 30'000);
 }
 
-TEST_CASE("a head is one example's of one layer") {
+TEST_CASE("head_of selects one head of one example") {
   seed(3);
   const Tensor weights = softmax(randn({2, 3, 4, 5}), -1);  // B 2, H 3, T 4, S 5
   const std::vector<std::string> q(4, "q"), k(5, "k");
@@ -76,7 +76,7 @@ TEST_CASE("a head is one example's of one layer") {
   CHECK(same(head.weights.contiguous(), select(select(weights, 0, 1), 0, 2).contiguous()));
 }
 
-TEST_CASE("a map says what is wrong") {
+TEST_CASE("a map refuses wrong weights and labels") {
   const auto fault = [](auto change) {
     plot::AttentionMap map = small_map();
     change(map);

@@ -1,4 +1,4 @@
-// gpt chat: each answer is what the model says of the whole talk so far, read anew.
+// gpt chat: each answer follows from the entire conversation so far.
 #include <nlohmann/json.hpp>
 
 #include "gradus/io/pieces.h"
@@ -106,7 +106,7 @@ Talked naive_talk(const nn::GPT& model, const std::string& system,
   return talked;
 }
 
-TEST_CASE("gpt chat answers to the whole talk so far, each turn with numbers of its own") {
+TEST_CASE("gpt chat answers to the entire conversation, with new random numbers each turn") {
   const Workplace here;
   const nn::GPT model = write_model(here);
   // Who types the end token writes its letters.
@@ -132,7 +132,7 @@ TEST_CASE("gpt chat answers to the whole talk so far, each turn with numbers of 
   CHECK(cut > 0);
 }
 
-TEST_CASE("gpt chat says one thing with --prompt, as its authors advise unless told otherwise") {
+TEST_CASE("gpt chat --prompt answers once, with the recommended sampling unless flags differ") {
   const Workplace here;
   const nn::GPT model = write_model(here);
   nn::GenerateOptions options{.tokens = 500, .end = kEnd};
@@ -145,7 +145,7 @@ TEST_CASE("gpt chat says one thing with --prompt, as its authors advise unless t
         naive_talk(model, "", {"Hi"}, options, 4).out);
 }
 
-TEST_CASE("gpt chat refuses in one line what cannot talk") {
+TEST_CASE("gpt chat refuses models that cannot chat in one line") {
   const Workplace here;
   write_model(here);
   here.write("model/tokenizer_config.json", R"({"chat_template": "{{ messages }}"})");

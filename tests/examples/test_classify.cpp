@@ -1,4 +1,4 @@
-// Words and snippets of a tree, and the classify program as its user sees it.
+// Words and snippets of a source tree, and the classify program from the command line.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -29,7 +29,7 @@ std::string joined(std::string_view text) {
   return all;
 }
 
-TEST_CASE("text falls into words, marks, and line ends with what is indented after them") {
+TEST_CASE("text is split into words, marks, and line ends with their indentation") {
   CHECK(joined("  return kMaxSize_20;\n  }") == "return|k|Max|Size|_|2|0|;|\n  |}");
   CHECK(joined("TEST_CASE(\"a [MASK]\")") == "TEST|_|CASE|(|\"|a|[MASK]|\"|)");
   CHECK(joined("\n\n\tx → y\r\n") == "\n|\n|x|→|y|\n");
@@ -39,7 +39,7 @@ TEST_CASE("text falls into words, marks, and line ends with what is indented aft
   CHECK(joined("").empty());
 }
 
-TEST_CASE("a vocabulary has the most frequent words, and is kept in a file") {
+TEST_CASE("a vocabulary has the most frequent words and is restored from a file") {
   const WordList words = WordList::of({"b a b\n  c", "c b d"}, 4 + 3);
   CHECK(words.size() == 7);
   CHECK(words.encode("b c a d [MASK]") == Ids{4, 5, 3, 3, WordList::kMask});
@@ -57,7 +57,7 @@ TEST_CASE("a vocabulary has the most frequent words, and is kept in a file") {
   CHECK_REFUSES(FileError, WordList::load(path), "vocabulary");
 }
 
-TEST_CASE("files have the kinds that their paths say") {
+TEST_CASE("kind_of classifies files by their paths") {
   CHECK((kind_of("nn/linear.h") == 0 && kind_of("nn/linear.cpp") == 1));
   CHECK((kind_of("tests/nn/x.cpp") == 2 && kind_of("tests/nn/x.h") == 2));
   CHECK((kind_of("tests/golden/make.py") == 3 && kind_of("README.md") == 4));
@@ -84,7 +84,7 @@ void write_tree(const Workplace& here, int each) {
   here.write(".hidden/x.md", "none\n");
 }
 
-TEST_CASE("a tree is split by whole files, and its snippets begin where lines do") {
+TEST_CASE("a tree is split by entire files, and its snippets begin at lines") {
   const Workplace here;
   write_tree(here, 10);
   const std::vector<SourceFile> files = examples::read_tree(here.directory.string());
@@ -158,7 +158,7 @@ const std::string kTiny =
     "--threads 1 --tree . --pretrain 9 --steps 9 --eval-every 3 --batch 4 --layers 1 --heads 2 "
     "--width 8 --length 6 --vocabulary 40 --out ";
 
-TEST_CASE("classify trains both lessons, goes on where it was stopped, reads and fills in") {
+TEST_CASE("classify trains both lessons, resumes, classifies and fills in words") {
   const Workplace here;
   write_tree(here, 4);
   const Outcome whole = here.shell(kClassify + "train " + kTiny + "runs/whole");
@@ -191,7 +191,7 @@ TEST_CASE("classify trains both lessons, goes on where it was stopped, reads and
       {"the files below . are others than when the run began"});
 }
 
-TEST_CASE("classify without pre-training says so, and does not fill in") {
+TEST_CASE("classify without pre-training reports that and fills in nothing") {
   const Workplace here;
   write_tree(here, 4);
   const Outcome bare = here.shell(kClassify +
@@ -203,7 +203,7 @@ TEST_CASE("classify without pre-training says so, and does not fill in") {
   check_refused(here.shell(kClassify + "fill runs/bare 'a [MASK]'"), {"--pretrain 0", "fill in"});
 }
 
-TEST_CASE("classify refuses what cannot be, in one line") {
+TEST_CASE("classify reports usage errors in one line") {
   const Workplace here;
   check_refused(here.shell(kClassify), {"subcommand"});
   check_refused(here.shell(kClassify + "train"), {".: holds 0 files of the kind", "3 are needed"});

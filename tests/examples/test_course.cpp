@@ -1,5 +1,5 @@
-// The course quotes what the lessons print, and docs/own_operation.md an example and what it
-// prints: each quoted line must be there, in that order.
+// The course quotes the output of the lessons, and docs/own_operation.md an example and its output:
+// each quoted line must occur in order.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -83,7 +83,7 @@ Lines output_of(const std::string& lesson) {
 
 }  // namespace
 
-TEST_CASE("the course has each lesson, and quotes what it prints") {
+TEST_CASE("the course has each lesson and quotes its output") {
   const Lines names = lessons();
   const std::vector<Section> sections = sections_of("course.md");
   REQUIRE(names.size() >= 6);
@@ -98,7 +98,7 @@ TEST_CASE("the course has each lesson, and quotes what it prints") {
   }
 }
 
-TEST_CASE("docs/own_operation.md quotes an operation, and what the checker says of it") {
+TEST_CASE("docs/own_operation.md quotes an operation and the checker's report") {
   const Lines printed = output_of("check_your_gradient");
   std::ifstream file(GRADUS_SOURCE_DIR "/examples/check_your_gradient.cpp");
   Lines source;

@@ -1,4 +1,4 @@
-// Each application's run, when the power goes or the disk is full at any moment of what it writes.
+// Runs of each application after power loss or a full disk at any moment.
 #include "gradus/tests/examples/applications.h"
 #include "gradus/tests/support/crashes.h"
 
@@ -15,12 +15,12 @@ Resumable run_of(const Application& app, const Workplace& here) {
           [=, &app, &here] { must(app.run(here, resume)); }, true};
 }
 
-TEST_CASE("a run of gpt resumes bit for bit from whatever a crash leaves of it") {
+TEST_CASE("a run of gpt resumes bit for bit from any state that a crash leaves") {
   const Workplace here;
   check_every_prefix_resumes(run_of(applications().front(), here));
 }
 
-TEST_CASE("a run of any application resumes bit for bit from what a crash leaves of it") {
+TEST_CASE("a run of any other application resumes bit for bit after a crash") {
   for (const Application& app : applications()) {
     if (app.main == gpt_main) continue;
     INFO(app.name << " " << app.flags);

@@ -1,5 +1,5 @@
-// The examples that applications generate from a seed, against tests/golden/example_data: a saved
-// seed must give the same task in every version.
+// Generated example data against tests/golden/example_data: a saved seed must give the same task in
+// every version.
 #include <cmath>
 #include <fstream>
 #include <sstream>

@@ -1,4 +1,5 @@
-// The exercises: empty ones are not done, the solutions are, and each plausible mistake is wrong.
+// The exercises: untouched ones are not done, the solutions are, and each plausible mistake is
+// wrong.
 #include <cmath>
 
 #include "gradus/examples/exercises/exercises.h"
@@ -97,7 +98,7 @@ std::vector<Mistake> mistakes() {
 
 }  // namespace
 
-TEST_CASE("exercises: as they stand none is done, and the first is next") {
+TEST_CASE("exercises: initially none is done, and the first is next") {
   const Workplace place;
   const Outcome outcome = place.shell(kProgram);
   CAPTURE(outcome.out);
@@ -107,7 +108,7 @@ TEST_CASE("exercises: as they stand none is done, and the first is next") {
   CHECK(!has(outcome.out, "wrong"));
 }
 
-TEST_CASE("exercises: the program's flag and exit codes") {
+TEST_CASE("exercises: the program has the documented flag and exit codes") {
   const Workplace place;
   CHECK(place.shell(kProgram + " --strict").code == 1);
   testing::check_refused(place.shell(kProgram + " --string"), {"'--string'", "--strict"});
@@ -144,7 +145,7 @@ TEST_CASE("exercises: each has three hints, and the third is the derivation") {
     testing::check_refused(place.shell(kProgram + wrong), {"--hint wants", "1, 2 or 3"});
 }
 
-TEST_CASE("exercises: the solutions are ten of ten") {
+TEST_CASE("exercises: the solutions pass all ten") {
   const Result result = grade_all(exercises());
   CAPTURE(result.text);
   CHECK(result.done == 10);
@@ -152,7 +153,7 @@ TEST_CASE("exercises: the solutions are ten of ten") {
   CHECK(!has(result.text, "the next is"));
 }
 
-TEST_CASE("exercises: one that is not done is named with its file") {
+TEST_CASE("exercises: an unfinished one is reported with its file") {
   const std::vector<Exercise> all = exercises();
   for (std::size_t number = 1; number <= all.size(); ++number) {
     const std::string text =
@@ -168,7 +169,7 @@ TEST_CASE("exercises: one that is not done is named with its file") {
   }
 }
 
-TEST_CASE("exercises: a plausible mistake in each is wrong, by its name, with the report") {
+TEST_CASE("exercises: a plausible mistake in each is reported by name") {
   const std::vector<Exercise> all = exercises();
   const std::vector<Mistake> wrong = mistakes();
   REQUIRE(wrong.size() == all.size());
@@ -185,7 +186,7 @@ TEST_CASE("exercises: a plausible mistake in each is wrong, by its name, with th
   CHECK(has(text_with(8, wrong[7].backward), "MISSING TERM"));
 }
 
-TEST_CASE("exercises: of several wrong ones the first has its report") {
+TEST_CASE("exercises: the first of several wrong ones gets its report") {
   std::vector<Exercise> all = exercises();
   all[4].backward = mistakes()[4].backward;
   all[5].backward = mistakes()[5].backward;

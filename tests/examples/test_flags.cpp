@@ -1,4 +1,4 @@
-// Each flag of a training run does something: another value makes another run.
+// Each flag of a training run has an effect.
 #include <map>
 #include <set>
 #include <sstream>
@@ -105,7 +105,7 @@ std::set<std::string> flags_of(const Application& app) {
   return flags;
 }
 
-TEST_CASE("each flag of a training run makes another run, with each of its values") {
+TEST_CASE("each value of each training flag changes the run") {
   std::set<std::string> seen;
   for (const Application& app : applications()) {
     if (!seen.insert(app.name).second) continue;

@@ -1,4 +1,4 @@
-// The gpt program as its user sees it: exit codes, one-line errors, interrupted and resumed runs.
+// The gpt program from the command line: exit codes, one-line errors, interrupted and resumed runs.
 #include <string>
 
 #include "gradus/tests/examples/gpt_program.h"
@@ -6,7 +6,7 @@
 namespace gradus::testing {
 namespace {
 
-TEST_CASE("gpt refuses wrong flags in one line, with exit code 2") {
+TEST_CASE("gpt reports usage errors in one line with exit code 2") {
   const Workplace here;
   check_refused(here.gpt("train text.txt --out run --nonsense 3"), {"--nonsense"});
   check_refused(here.gpt("train"), {"which text"});
@@ -39,7 +39,7 @@ TEST_CASE("gpt refuses wrong flags in one line, with exit code 2") {
   CHECK(here.gpt("--help").code == 0);
 }
 
-TEST_CASE("gpt trains, samples and evaluates, refuses what does not fit the run") {
+TEST_CASE("gpt trains, samples and evaluates, and refuses flags that do not fit the run") {
   const Workplace here;
   const Outcome trained = here.gpt("train text.txt --out run --steps 40 --eval-every 20 " + kSmall);
   REQUIRE(trained.code == 0);
@@ -73,7 +73,7 @@ TEST_CASE("gpt trains, samples and evaluates, refuses what does not fit the run"
   check_refused(here.gpt("train --out run --resume"), {"another text"});
 }
 
-TEST_CASE("a run that was killed, or stopped by Ctrl-C, resumes bit for bit") {
+TEST_CASE("a killed or interrupted run resumes bit for bit") {
   const Workplace here;
   const std::string train =
       "train text.txt --steps 3000 --eval-every 100 --dropout 0.1 " + kSmall + "--out ";
@@ -96,7 +96,7 @@ TEST_CASE("a run that was killed, or stopped by Ctrl-C, resumes bit for bit") {
   check_alike(here, "stopped", "whole");
 }
 
-TEST_CASE("a loss that is not finite is traced to the operation that made it") {
+TEST_CASE("a loss that is not finite is traced to its operation") {
   const Workplace here;
   const std::string train =
       "train text.txt --steps 60 --eval-every 1 --lr 1e30 --dropout 0.1 " + kSmall + "--out ";

@@ -1,4 +1,4 @@
-// A second process, a killed one, a full disk: the run stays whole.
+// A second process, a killed process, a full disk: the run stays complete.
 #include <string>
 
 #include "gradus/tests/examples/gpt_program.h"
@@ -21,7 +21,7 @@ std::string in_background(const std::string& arguments, const std::string& direc
          directory + " 2>background & p=$!; " + saved(directory);
 }
 
-TEST_CASE("one process writes into a run, a lock dies with its owner") {
+TEST_CASE("only one process may write into a run, and its lock ends with it") {
   const Workplace here;
   const std::string resume = "timeout 20 " + Workplace::program() + " train --resume --out run";
   const Outcome second =
@@ -43,7 +43,7 @@ TEST_CASE("one process writes into a run, a lock dies with its owner") {
   CHECK(contents(here.directory / "run/notes.txt.tmp-1-2") == "mine");
 }
 
-TEST_CASE("a run that was killed before its first checkpoint is none, and can be started") {
+TEST_CASE("a run that was killed before its first checkpoint can be started again") {
   const Workplace here;
   fs::create_directory(here.directory / "run");
   here.write("run/settings.json", "{}");
@@ -60,7 +60,7 @@ void check_goes_on(const Workplace& here, const std::string& run) {
   check_alike(here, run, "whole");
 }
 
-TEST_CASE("a full disk stops a run with one line, and what was saved goes on when there is room") {
+TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {
   const Workplace here;
   const std::string sizes = "--steps 1500 --eval-every 100 --dropout 0.1 ";
   REQUIRE(here.gpt("train text.txt --out whole " + sizes + kSmall).code == 0);

@@ -1,4 +1,4 @@
-// gpt with models that GPT-2 is not: the flags, what a run remembers of them, and older runs.
+// gpt with models other than GPT-2: flags, saved settings, and older runs.
 #include <algorithm>
 #include <string>
 
@@ -16,7 +16,7 @@ bool holds(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("gpt trains another model than GPT-2, resumes it bit for bit, and knows what it is") {
+TEST_CASE("gpt trains a model other than GPT-2, resumes it bit for bit, and describes it") {
   const Workplace here;
   const std::string train =
       "train text.txt --steps 600 --eval-every 50 --dropout 0.1 " + kSmall + kOther + "--out ";
@@ -50,7 +50,7 @@ TEST_CASE("gpt trains another model than GPT-2, resumes it bit for bit, and know
   CHECK(here.gpt("attend whole --prompt 'the cat' --out map.svg --head 1").code == 0);
 }
 
-TEST_CASE("gpt: a model's flags are checked, and must agree with the run that is resumed") {
+TEST_CASE("gpt validates model flags and requires them to agree with a resumed run") {
   const Workplace here;
   const std::string train = "train text.txt --steps 3 --no-trial " + kSmall + "--out ";
   check_refused(here.gpt(train + "a --positions sundial"), {"--positions \"sundial\"", "alibi"});
@@ -81,7 +81,7 @@ TEST_CASE("gpt: a model's flags are checked, and must agree with the run that is
   }
 }
 
-TEST_CASE("gpt reads runs that were begun before models had a choice") {
+TEST_CASE("gpt reads runs from before models had options") {
   const Workplace here;
   REQUIRE(
       here.gpt("train text.txt --steps 30 --eval-every 10 --no-trial --out run " + kSmall).code ==

@@ -43,7 +43,7 @@ TEST_CASE("gpt attend draws all heads on a page, or one as a picture") {
   check_refused(here.gpt("attend run"), {"--prompt"});
 }
 
-TEST_CASE("the loss curve is drawn at the end, after Ctrl-C, and over all of a resumed run") {
+TEST_CASE("the loss curve is drawn at the end, after Ctrl-C, and for entire resumed runs") {
   const Workplace here;
   const Outcome stopped = here.shell(
       Workplace::program() + " train text.txt --out run --steps 100000 --eval-every 100 " + kSmall +

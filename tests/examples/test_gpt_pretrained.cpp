@@ -1,4 +1,4 @@
-// gpt with models of other people: the small golden ones, under a tokenizer of their size.
+// gpt with pretrained models: small ones from tests/golden with a tokenizer of their size.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -44,7 +44,7 @@ std::vector<std::vector<double>> printed(const Outcome& outcome) {
 
 }  // namespace
 
-TEST_CASE("gpt logits prints what transformers gives, a line a position") {
+TEST_CASE("gpt logits prints the logits of transformers, one line per position") {
   const Workplace here;
   for (const char* family : {"gpt2", "llama", "mistral", "qwen2", "qwen3"}) {
     INFO(family);
@@ -67,7 +67,7 @@ TEST_CASE("gpt logits prints what transformers gives, a line a position") {
   }
 }
 
-TEST_CASE("gpt refuses models and ids in one line") {
+TEST_CASE("gpt refuses wrong models and ids in one line") {
   const Workplace here;
   const std::string llama = "'" + kFamilies + "llama'";
   check_refused(here.gpt("logits " + llama + " --ids 1,x"), {"--ids", "x", "1,5,9"});
@@ -78,7 +78,7 @@ TEST_CASE("gpt refuses models and ids in one line") {
                 {"--layers contradicts --from"});
 }
 
-TEST_CASE("gpt goes on from a loaded model with adapters, and exports what it learned") {
+TEST_CASE("gpt fine-tunes a pretrained model with adapters and exports the result") {
   const Workplace here;
   write_model(here, "llama");
   write_text(here);
@@ -110,8 +110,7 @@ TEST_CASE("gpt goes on from a loaded model with adapters, and exports what it le
   CHECK(adapters.size() == 2 * 2 * 3);  // two layers, two projections, A and B and the scale
 }
 
-TEST_CASE(
-    "the seed of gpt train draws the windows where the weights are given, and flags do theirs") {
+TEST_CASE("with given weights, the seed of gpt train selects the windows, and flags apply") {
   const Workplace here;
   write_model(here, "llama");
   write_text(here);
@@ -132,7 +131,7 @@ TEST_CASE(
   CHECK(first_loss("--seed 1 --dropout 0 --context 12") != usual);
 }
 
-TEST_CASE("gpt tells what a model of other people is") {
+TEST_CASE("gpt info describes a pretrained model") {
   const Workplace here;
   const Outcome told = here.gpt("info '" + kFamilies + "llama'");
   CHECK(told.code == 0);

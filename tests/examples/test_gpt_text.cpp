@@ -1,4 +1,4 @@
-// gpt with a text of one's own: what it decides by itself, what it says, what it leaves behind.
+// gpt with the user's text: automatic choices, output, and files.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ double number_after(const std::string& words, const std::string& before) {
 
 const std::string kQuick = kSmall + "--no-trial --steps 4 --eval-every 2 ";
 
-TEST_CASE("gpt train needs nothing but a text") {
+TEST_CASE("gpt train needs only a text") {
   const Workplace here;
   // 2,031 characters: the smallest sizes, the last tenth held out, a directory after the name
   Outcome done = here.gpt("train text.txt --steps 2");
@@ -51,7 +51,7 @@ TEST_CASE("gpt train needs nothing but a text") {
   CHECK(has(done.err, "baby12, for texts of 10,000,000 or more characters"));
 }
 
-TEST_CASE("the trial steps leave no trace, and tell memory and time") {
+TEST_CASE("trial steps change nothing and estimate memory and time") {
   const Workplace here;
   const std::string train =
       "train text.txt --layers 2 --width 64 --heads 2 --context 64 --batch 48 --threads 1 "
@@ -84,7 +84,7 @@ void check_log_agrees(const Workplace& here, const std::string& run) {
   CHECK(has(here.gpt("info " + run).out, steps + " of " + steps + " steps done"));
 }
 
-TEST_CASE("a run with --minutes is as long as that") {
+TEST_CASE("a run with --minutes takes about that time") {
   const Workplace here;
   const Outcome done = here.gpt("train text.txt --out run --minutes 0.05 " + kSmall);
   CAPTURE(done.err);
@@ -98,7 +98,7 @@ TEST_CASE("a run with --minutes is as long as that") {
   CHECK(number_after(settings, "\"seconds\"") == 3);
 }
 
-TEST_CASE("a run with --minutes that was killed, or stopped, has the steps that its log says") {
+TEST_CASE("a run with --minutes that was killed or stopped has the steps of its log") {
   const Workplace here;
   const std::string train = Workplace::program() + " train text.txt --minutes 0.05 " + kSmall;
   for (const std::string signal : {"9", "INT"}) {
@@ -113,7 +113,7 @@ TEST_CASE("a run with --minutes that was killed, or stopped, has the steps that 
   }
 }
 
-TEST_CASE("the demo writes with its best weights, in the time that it is given") {
+TEST_CASE("the demo samples with its best weights and honors --minutes") {
   const Workplace here;
   std::string words;
   for (int i = 0; i < 90; ++i) words += "// step " + std::to_string(i * i % 89) + " is one.\n";
@@ -134,7 +134,7 @@ TEST_CASE("the demo writes with its best weights, in the time that it is given")
   check_refused(here.gpt("demo nowhere"), {"nowhere"});
 }
 
-TEST_CASE("a run that ends above the bigram line says what to change") {
+TEST_CASE("a run that ends above the bigram line suggests changes") {
   const Workplace here;
   const std::string train = "train text.txt --no-trial --eval-every 5 " + kSmall;
   const Outcome few = here.gpt(train + "--steps 5 --out few");
@@ -149,7 +149,7 @@ TEST_CASE("a run that ends above the bigram line says what to change") {
   CHECK_FALSE(has(here.gpt(train + "--steps 400 --lr 0.01 --out good").err, "bigram line"));
 }
 
-TEST_CASE("characters, or bytes where there are too many kinds or no UTF-8") {
+TEST_CASE("texts with too many characters or invalid UTF-8 are read as bytes") {
   const Workplace here;
   std::string bytes, many;
   for (int i = 0; i < 900; ++i) bytes += static_cast<char>(0x80 + i % 7);
@@ -170,7 +170,7 @@ TEST_CASE("characters, or bytes where there are too many kinds or no UTF-8") {
   CHECK_FALSE(fs::exists(here.directory / "x"));
 }
 
-TEST_CASE("a file that is no text is said to be none, unless bytes are asked for") {
+TEST_CASE("a binary file is reported, unless bytes were requested") {
   const Workplace here;
   here.write("zero.bin", std::string(500, 'a') + std::string(1, '\0') + std::string(500, 'b'));
   here.write("latin.txt", std::string(700, 'a') + "\xE9" + std::string(300, 'b'));
@@ -186,7 +186,7 @@ TEST_CASE("a file that is no text is said to be none, unless bytes are asked for
             "is no text"));
 }
 
-TEST_CASE("a run in the place of another argument is told where it goes") {
+TEST_CASE("a run given in a wrong position is refused with the right command") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --out run " + kQuick).code == 0);
   for (const std::string command : {"sample", "info"})
@@ -195,7 +195,7 @@ TEST_CASE("a run in the place of another argument is told where it goes") {
   check_refused(here.gpt("train run --resume"), {"gpt train --out run --resume"});
 }
 
-TEST_CASE("a text has the model for its length") {
+TEST_CASE("the model size follows the length of the text") {
   const auto name = [](std::int64_t tokens) -> std::string {
     return examples::config_for(tokens).name;
   };
@@ -206,7 +206,7 @@ TEST_CASE("a text has the model for its length") {
   CHECK(examples::config_for(10'000'001).range == std::string("10,000,000 or more"));
 }
 
-TEST_CASE("the last tenth begins with a whole character") {
+TEST_CASE("the held-out tenth begins with a complete character") {
   std::string text;
   for (int i = 0; i < 15; ++i) text += "é";  // 30 bytes, of which the 27th ends no character
   const Workplace here;
@@ -221,7 +221,7 @@ TEST_CASE("the last tenth begins with a whole character") {
   CHECK(corpus.tokenizer->decode(corpus.training) + "é" == text);
 }
 
-TEST_CASE("the entropies of a text are those of its tokens, alone and after another") {
+TEST_CASE("the entropies of a text are those of single tokens and of pairs") {
   examples::Corpus corpus;
   corpus.tokenizer = std::make_unique<io::CharTokenizer>("abac");
   corpus.training = corpus.tokenizer->encode("abac");
@@ -231,7 +231,7 @@ TEST_CASE("the entropies of a text are those of its tokens, alone and after anot
   CHECK(std::abs(bigram - 2.0 / 3 * std::log(2.0)) < 1e-15);
 }
 
-TEST_CASE("words and byte pairs go through train, resume, info, sample and eval") {
+TEST_CASE("words and byte pairs work in train, resume, info, sample and eval") {
   const Workplace here;
   for (const std::string kind : {"word", "bpe"}) {
     INFO(kind);
@@ -262,7 +262,7 @@ TEST_CASE("words and byte pairs go through train, resume, info, sample and eval"
   }
 }
 
-TEST_CASE("a text of its own can be held out") {
+TEST_CASE("a separate text can be held out") {
   const Workplace here;
   here.write("val.txt", "the cat sat on mat 12, and so on.\n");
   here.write("greek.txt", "the cat sat on Ω\n");
@@ -285,7 +285,7 @@ TEST_CASE("a text of its own can be held out") {
   check_refused(here.gpt("train text.txt --val missing.txt --out x"), {"missing.txt"});
 }
 
-TEST_CASE("gpt says what is wrong with a text") {
+TEST_CASE("gpt refuses unsuitable texts and reports the reason") {
   const Workplace here;
   here.write("empty.txt", "");
   here.write("short.txt", "too short");
@@ -307,7 +307,7 @@ TEST_CASE("gpt says what is wrong with a text") {
   CHECK_FALSE(fs::exists(here.directory / "runs"));
 }
 
-TEST_CASE("a held-out loss that rises three times running is told once, and training goes on") {
+TEST_CASE("a held-out loss that rises three times is reported once, and training continues") {
   const Workplace here;
   std::string noise;  // nothing to learn but by heart
   for (unsigned i = 0, x = 1; i < 900; ++i)
@@ -332,7 +332,7 @@ TEST_CASE("a held-out loss that rises three times running is told once, and trai
   CHECK(number_after(here.gpt("info run").out, "at step") == step);
 }
 
-TEST_CASE("gpt info tells what is in a run") {
+TEST_CASE("gpt info describes a run") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --out run " + kQuick).code == 0);
   const Outcome told = here.gpt("info run");
@@ -350,7 +350,7 @@ TEST_CASE("gpt info tells what is in a run") {
   check_refused(here.gpt("train --resume --out run"), {"checkpoint.safetensors"});
 }
 
-TEST_CASE("sample --follow shows whole characters as they are drawn") {
+TEST_CASE("sample --follow prints complete characters as they are drawn") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --tokenizer byte --config cpu --no-trial --steps 1 --out run")
               .code == 0);

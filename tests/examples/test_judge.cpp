@@ -1,4 +1,4 @@
-// What the judge of settings says: which numbers, of which flags and fields, and how much memory.
+// The validation of settings: ranges of numbers, messages, and memory.
 #include "gradus/examples/support/judge.h"
 
 #include <cmath>
@@ -37,7 +37,7 @@ bool accepts(const char* key, double value) {
   }
 }
 
-TEST_CASE("numbers have their ranges, both ends included") {
+TEST_CASE("numbers have inclusive ranges") {
   struct Row {
     double least, most;
     std::vector<const char*> whole, real;
@@ -82,7 +82,7 @@ TEST_CASE("numbers have their ranges, both ends included") {
   CHECK_THROWS_AS(Judge().number("seed", -most), ValueError);
 }
 
-TEST_CASE("the judge names flags and fields, and knows the limits of memory") {
+TEST_CASE("errors name the flag or field, and memory limits apply") {
   CHECK_REFUSES(ValueError, Judge().number("eval_every", 0.0), "--eval-every 0", "1,000,000,000");
   CHECK_REFUSES(FileError, Judge("x.json").number("eval_every", std::int64_t{0}), "x.json",
                 "eval_every", "0");
@@ -101,7 +101,7 @@ TEST_CASE("the judge names flags and fields, and knows the limits of memory") {
   CHECK_THROWS_AS(judge.memory(machine * 1.1, {}), ValueError);
 }
 
-TEST_CASE("weights, gradients, two moments, and the largest of what comes to them") {
+TEST_CASE("training memory covers weights, gradients, two moments, and the largest extra") {
   using examples::Need;
   CHECK(Need{.parameters = 100}.training() == 2800);  // f32: 4 times 4, and a copy of 3 as saved
   CHECK(Need{.parameters = 100, .step = 1201}.training() == 2801);
@@ -177,7 +177,7 @@ int check_fields(const Application& app, const Workplace& here) {
   return tried;
 }
 
-TEST_CASE("every number of every application goes through the judge") {
+TEST_CASE("every number of every application is validated") {
   const std::map<std::string, std::pair<int, int>> all = {
       // flags and fields
       {"gpt", {33, 21}},      {"translate", {12, 11}}, {"recommend", {11, 11}},
@@ -225,7 +225,7 @@ const std::vector<Wrong> kWrong = {
     {"time", R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 5, "x": 0})", {"called \"x\""}},
     {"time", R"({"seconds": 1, "most_steps": 5})", {"it lacks \"evaluation_steps\""}}};
 
-TEST_CASE("gpt judges its flags before it reads a text") {
+TEST_CASE("gpt validates its flags before it reads a text") {
   const Workplace here;
   const Application& gpt = applications().front();
   const Limit limit(1'000'000'000);
@@ -234,7 +234,7 @@ TEST_CASE("gpt judges its flags before it reads a text") {
   check_refused(gpt.run(here, "train missing.txt --heads 6"), {"missing.txt"});  // of which width?
 }
 
-TEST_CASE("what a run's file must not say is refused by name, with the way on") {
+TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
   const Workplace here;
   const Application& gpt = applications().front();
   REQUIRE(gpt.train(here, "run").code == 0);

@@ -1,4 +1,4 @@
-// What the judge says that a run needs at least, beside what a run takes.
+// The estimated minimum memory of a run against its actual memory.
 #include <regex>
 
 #include "gradus/base/memory.h"
@@ -87,12 +87,12 @@ void check(const Size& size) {
   CHECK(taken < size.most * said);
 }
 
-TEST_CASE("a run of gpt takes as much memory as the judge says at least") {
+TEST_CASE("a run of gpt needs at least the estimated memory") {
   for (const Size& size : kSizes)
     if (size.app == "gpt") check(size);
 }
 
-TEST_CASE("a run of the other applications takes as much memory as the judge says at least") {
+TEST_CASE("a run of any other application needs at least the estimated memory") {
   for (const Size& size : kSizes)
     if (size.app != "gpt") check(size);
 }

@@ -1,5 +1,5 @@
-// What an application says of its weights, beside the same computed plainly: one example at a time,
-// by the definitions in its documents.
+// Reported metrics of each application against a plain computation, one example at a time, by the
+// documented definitions.
 #include <CLI/CLI.hpp>
 #include <cmath>
 
@@ -231,7 +231,7 @@ std::string said(const Way& way, const Judged& judged) {
   return line;
 }
 
-TEST_CASE("judged values are means over examples or tokens, and the last word is about the best") {
+TEST_CASE("metrics are per-example or per-token means, and the summary reports the best step") {
   const Watching quick;
   bool apart = false;
   for (const Application& app : applications()) {
@@ -303,7 +303,7 @@ std::vector<std::string> plainly_translated(const nn::Translator& model, const T
   return out;
 }
 
-TEST_CASE("translate's last word is about the weights that were kept, and the test examples") {
+TEST_CASE("the summary of translate is about the best weights and the test examples") {
   const Watching quick;
   const Application& app = *std::find_if(applications().begin(), applications().end(),
                                          [](auto& each) { return each.main == translate_main; });
@@ -331,7 +331,7 @@ TEST_CASE("translate's last word is about the weights that were kept, and the te
   CHECK(found.back().second == 1);
 }
 
-TEST_CASE("classify's second lesson begins with what the first has learnt") {
+TEST_CASE("the second lesson of classify begins with the weights of the first") {
   const Watching quick;
   for (const Application& app : applications()) {
     if (app.main != classify_main) continue;

@@ -1,4 +1,4 @@
-// Training sees training examples alone; the rest is for what the documents say it is for.
+// Training uses training examples only, and each other part serves its documented purpose.
 #include "gradus/tests/examples/result.h"
 
 namespace gradus::testing {
@@ -34,12 +34,12 @@ void check_parts(const Application& app) {
   if (app.main != translate_main) CHECK(usual.out != test.out);  // it has learnt no word yet
 }
 
-TEST_CASE("gpt learns of the training part alone, its tokens included") {
+TEST_CASE("gpt learns weights and tokens from the training part only") {
   for (const Application& app : applications())
     if (app.main == gpt_main) check_parts(app);
 }
 
-TEST_CASE("other examples in a part change what this part is for, and nothing before it") {
+TEST_CASE("changed examples in one part affect only the results of that part") {
   for (const Application& app : applications())
     if (app.main != gpt_main) check_parts(app);
 }

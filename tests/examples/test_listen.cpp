@@ -1,4 +1,4 @@
-// Sounds as their formulas say, spectra, WAV files, and the listen program as its user sees it.
+// Synthetic sounds, spectra, WAV files, and the listen program from the command line.
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -31,7 +31,7 @@ double crossings(const std::vector<float>& sound, double begin, double end) {
   return count / (end - begin);
 }
 
-TEST_CASE("sounds have the pitches that their names say") {
+TEST_CASE("sounds have the pitches of their classes") {
   const Voice voice{.onset = 0.1, .duration = 0.4, .pitch = 500, .ratio = 1.5, .loudness = 0.5};
   const std::vector<float> tone = make_sound(Sound::tone, voice, {});
   REQUIRE(std::ssize(tone) == kSamples);
@@ -93,7 +93,7 @@ TEST_CASE("voices have their ranges, noise its deviation, and a seed its sounds"
   CHECK(examples::sound_named("fall") == Sound::fall);
 }
 
-TEST_CASE("a spectrogram is the logarithm of Fourier's sums") {
+TEST_CASE("a spectrogram is the logarithm of Fourier sums") {
   constexpr std::int64_t N = 400, frames = 2;
   std::vector<float> x(2 * N);
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -136,7 +136,7 @@ examples::Wav parsed(const std::string& bytes) {
   return examples::parse_wav(std::as_bytes(std::span(bytes)), "x.wav");
 }
 
-TEST_CASE("a WAV file has its 44 bytes before the samples, and comes back") {
+TEST_CASE("a WAV file has a header of 44 bytes and can be read back") {
   const std::string bytes = file_of({0.5f, -1.0f, 2.0f, -0.25f});
   const std::string head = std::string(
       "RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e"
@@ -152,7 +152,7 @@ TEST_CASE("a WAV file has its 44 bytes before the samples, and comes back") {
   CHECK(parsed(more).samples == wav.samples);
 }
 
-TEST_CASE("a WAV file that is none, or another sort, is told in words") {
+TEST_CASE("malformed and unsupported WAV files are refused with the reason") {
   const std::string good = file_of({0.5f, -0.5f});
   const auto spoilt = [&](std::size_t at, char byte) {
     std::string bytes = good;
@@ -179,7 +179,7 @@ const std::string kListen = "'" GRADUS_BINARY_DIR "/listen' ";
 const std::string kTiny =
     "--threads 1 --tested 200 --steps 9 --eval-every 3 --batch 4 --layers 1 --heads 2 --width 8 ";
 
-TEST_CASE("listen trains, goes on where it was stopped, makes sounds and hears them") {
+TEST_CASE("listen trains, resumes, makes sounds and recognizes them") {
   const Workplace here;
   const Outcome whole = here.shell(kListen + "train --out whole --dropout 0.1 " + kTiny);
   CAPTURE(whole.err);
@@ -215,7 +215,7 @@ TEST_CASE("listen trains, goes on where it was stopped, makes sounds and hears t
   check_refused(here.shell(kListen + "to run up.wav --class up"), {"FILE.wav or --class NAME"});
 }
 
-TEST_CASE("listen refuses what cannot be, in one line") {
+TEST_CASE("listen reports usage errors in one line") {
   const Workplace here;
   check_refused(here.shell(kListen), {"subcommand"});
   check_refused(here.shell(kListen + "make x.wav --class moo"), {"--class moo: there are tone, "});

@@ -1,4 +1,4 @@
-// recommend: the world that it makes, its measures, the program as its user sees it.
+// recommend: its synthetic world, its metrics, and the program from the command line.
 #include <cmath>
 
 #include "gradus/base/error.h"
@@ -13,7 +13,7 @@ namespace {
 
 using namespace examples;
 
-TEST_CASE("items have names, and are found by name or number") {
+TEST_CASE("items are found by name or number") {
   CHECK(name_of(1) == "Silent Harbour");
   CHECK(name_of(18) == "Amber Comet");
   CHECK(name_of(kItems) == "Tender Shadow");
@@ -25,7 +25,7 @@ TEST_CASE("items have names, and are found by name or number") {
   CHECK_REFUSES(ValueError, item_of("Amber"), "\"Amber\"");
 }
 
-TEST_CASE("users walk as the world says") {
+TEST_CASE("histories follow the rules of the synthetic world") {
   const std::vector<History> all = histories(400, 3);
   CHECK(all == histories(400, 3));
   CHECK(histories(5, 3)[4] == all[4]);
@@ -62,7 +62,7 @@ TEST_CASE("users walk as the world says") {
   CHECK(far_returns > returns / 10);  // to places that were left long ago
 }
 
-TEST_CASE("ranks, hit rate and NDCG") {
+TEST_CASE("ranks, hit rate and NDCG follow their definitions") {
   Scores scores(kItems + 1, 0.0);
   scores[0] = 100;  // padding does not count
   scores[5] = 3, scores[6] = 2, scores[7] = 2, scores[8] = 1;
@@ -75,7 +75,7 @@ TEST_CASE("ranks, hit rate and NDCG") {
   CHECK(std::abs(quality.ndcg - (1 + 0.5 + 1 / std::log2(11.0)) / 5) < 1e-15);  // a few roundings
 }
 
-TEST_CASE("what the model is compared with") {
+TEST_CASE("popularity and Markov baselines rank by their counts") {
   const std::vector<History> all = {{1, 2, 3, 1, 2, 4}, {9, 2, 3, 3}};
   const Scores counts = popularity(all);
   CHECK(counts[2] == 3);
@@ -100,7 +100,7 @@ Outcome run(const Workplace& here, const std::string& arguments) {
   return here.shell("'" GRADUS_BINARY_DIR "/recommend' " + arguments);
 }
 
-TEST_CASE("recommend tells mistakes in one line, with exit code 2") {
+TEST_CASE("recommend reports usage errors in one line with exit code 2") {
   const Workplace here;
   check_refused(run(here, ""), {"subcommand"});
   check_refused(run(here, "train --users 0 --out x"), {"--users 0"});
@@ -115,7 +115,7 @@ TEST_CASE("recommend tells mistakes in one line, with exit code 2") {
   CHECK_FALSE(fs::exists(here.directory / "x"));
 }
 
-TEST_CASE("recommend learns, stops, goes on bit for bit, recommends and is evaluated") {
+TEST_CASE("recommend trains, resumes bit for bit, recommends and evaluates") {
   const Workplace here;
   const std::string train = "train --steps 800 --eval-every 100 --dropout 0.1 --lr 5e-3" + kTiny;
   const Outcome whole = run(here, train + "whole");

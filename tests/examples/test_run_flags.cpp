@@ -1,4 +1,4 @@
-// What all applications share: flags, settings.json, exit codes, one-line errors, Ctrl-C.
+// Common to all applications: flags, settings.json, exit codes, one-line errors, Ctrl-C.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -103,7 +103,7 @@ void check_refused(const Outcome& outcome, const std::vector<std::string>& words
   }
 }
 
-TEST_CASE("an application trains, is interrupted, resumes with its own settings, and is used") {
+TEST_CASE("an application trains, is interrupted, resumes with its settings, and can be used") {
   const Folder here;
   const Outcome whole =
       run(here, {"train", "--out", here / "whole", "--width", "3", "--threads", "1"});
@@ -127,7 +127,7 @@ TEST_CASE("an application trains, is interrupted, resumes with its own settings,
   CHECK(run(here, {"use", here / "run"}).out == "width 3, drop-out 0.25, a \"b\", 1");
 }
 
-TEST_CASE("an application's mistakes are told in one line") {
+TEST_CASE("an application reports usage errors in one line") {
   const Folder here;
   const std::string out = here / "run";
   check_refused(run(here, {"train", "--nonsense"}), {"toy: ", "--nonsense", "see toy --help"});

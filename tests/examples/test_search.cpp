@@ -1,4 +1,4 @@
-// What search looks at: the sentences of a document, and the vectors that a model gives them.
+// The sentences that search finds in a document, and the vectors of a model for them.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -48,7 +48,7 @@ std::vector<double> by_hand(const nn::BERT& model, const Ids& ids) {
 
 }  // namespace
 
-TEST_CASE("sentences end with their mark or their paragraph, and know where they begin") {
+TEST_CASE("sentences end at marks and paragraphs, with the right line numbers") {
   CHECK(shown("One two three four. Is it so, or not?\nFive words and\nno more! The end\n") ==
         "a.md:1 One two three four.\na.md:1 Is it so, or not?\na.md:2 Five words and no more!\n");
   CHECK(shown("Version 1.2 has a.b in it\n\nand this is another\n") ==
@@ -59,7 +59,7 @@ TEST_CASE("sentences end with their mark or their paragraph, and know where they
   CHECK(shown("").empty());
 }
 
-TEST_CASE("a sentence's vector is the mean over its tokens, whatever stands beside it") {
+TEST_CASE("a sentence's vector is the mean over its tokens, independent of its batch") {
   const std::string path = GRADUS_SOURCE_DIR "/tests/golden/tokenizers/bert.json";
   const auto tokenizer = io::PretrainedTokenizer::parse(io::read_text(path), path);
   const nn::BERT model = model_for(tokenizer);

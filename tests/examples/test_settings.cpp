@@ -1,4 +1,4 @@
-// gpt's settings.json: each field comes back as it was written.
+// gpt's settings.json: each field is restored.
 #include <CLI/CLI.hpp>
 #include <sstream>
 
@@ -37,7 +37,7 @@ std::string written(const std::string& json) {
   return flags.to_json();
 }
 
-TEST_CASE("each setting of a gpt run comes back as it was written") {
+TEST_CASE("each setting of a gpt run is restored from settings.json") {
   CLI::App app;
   examples::GptFlags flags(app);
   flags.texts = {"a.txt", "b.txt"};

@@ -1,8 +1,6 @@
-// Settings are judged before anything is made of them: whatever is wrong in a file or a flag, the
-// program ends in one line, or in a run that keeps within its memory.
-//
-// GRADUS_JUDGE_INPUTS=N takes N inputs of each application, and GRADUS_JUDGE_SEED=S others; with
-// them, none may take longer than a second.
+// Random settings and flags: a wrong one ends the program in one line, others give a run within its
+// memory. GRADUS_JUDGE_INPUTS=N takes N inputs of each application, GRADUS_JUDGE_SEED=S others;
+// then none may take longer than a second.
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -155,7 +153,7 @@ Worst fuzz(const Application& app, std::int64_t inputs, std::uint32_t seed, bool
   return worst;
 }
 
-TEST_CASE("settings and flags with something wrong end in one line, or in a run") {
+TEST_CASE("wrong settings and flags end in one line or in a run") {
   const char *many = std::getenv("GRADUS_JUDGE_INPUTS"), *other = std::getenv("GRADUS_JUDGE_SEED");
   auto seed = other ? static_cast<std::uint32_t>(std::atoll(other)) : 1;
   for (const Application& app : applications()) {

@@ -1,4 +1,4 @@
-// GRADUS_TRACE=FILE.html PROGRAM, of programs that know nothing of it.
+// GRADUS_TRACE=FILE.html with unmodified programs.
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -33,7 +33,7 @@ TEST_CASE("a lesson writes the page of its first backward") {
   CHECK(tape.at("walks").at("rows").size() == 1);
 }
 
-TEST_CASE("a training run writes the page of the step that was asked for") {
+TEST_CASE("a training run writes the page of the requested step") {
   const Workplace here;
   const std::string train =
       "train text.txt --layers 2 --width 16 --heads 2 --context 8 --batch 4 --threads 1 "
@@ -51,7 +51,7 @@ TEST_CASE("a training run writes the page of the step that was asked for") {
   CHECK(tape.at("failure").is_null());
 }
 
-TEST_CASE("where no page can be written, the program goes on and one line says why") {
+TEST_CASE("if no page can be written, the program continues with a one-line warning") {
   const Workplace here;
   const std::string lesson = std::string(GRADUS_BINARY_DIR) + "/01_neuron";
   const Outcome plain = here.shell(lesson);
@@ -67,7 +67,7 @@ TEST_CASE("where no page can be written, the program goes on and one line says w
   CHECK(late.out == plain.out);
 }
 
-TEST_CASE("gradus-trace finds the first number that differs") {
+TEST_CASE("gradus-trace finds the first differing value") {
   const Workplace here;
   const std::string bin = GRADUS_BINARY_DIR, diff = bin + "/gradus-trace diff ";
   for (const std::string page : {"a", "b"})

@@ -1,4 +1,4 @@
-// translate: the data that it makes, exactly; the program as its user sees it.
+// translate: its synthetic data, and the program from the command line.
 #include "gradus/base/error.h"
 #include "gradus/examples/translate/dates.h"
 #include "gradus/examples/translate/sentences.h"
@@ -20,7 +20,7 @@ Date date(int y, unsigned m, unsigned d) {
   return year(y) / std::chrono::month(m) / std::chrono::day(d);
 }
 
-TEST_CASE("dates are written as their format shows it") {
+TEST_CASE("dates are written in their format") {
   const std::map<std::string, std::string> of_a_second = {
       {"{Thursday}, the {3rd} of {September}, {1998}", "Sunday, the 2nd of December, 2007"},
       {"{Thu} {03}-{IX}-'{98}", "Sun 02-XII-'07"},
@@ -41,7 +41,7 @@ TEST_CASE("dates are written as their format shows it") {
   CHECK_REFUSES(ValueError, write_date("{4th}", date_of(0)), "style");
 }
 
-TEST_CASE("no text can be read as two dates") {
+TEST_CASE("no text means two dates") {
   std::map<std::string, std::string> meaning;
   const std::vector<std::string> formats = date_formats();
   CHECK(std::set<std::string>(formats.begin(), formats.end()).size() == formats.size());
@@ -61,7 +61,7 @@ TEST_CASE("no text can be read as two dates") {
   CHECK(longest <= 60);  // far below what the model reads
 }
 
-TEST_CASE("days that are held out are new, and a task is a function of its seed") {
+TEST_CASE("held-out days are new, and a task is a function of its seed") {
   const Task task = make_task("dates", 2000, 5), again = make_task("dates", 3000, 5);
   std::set<std::string> learnt;
   for (const Example& each : again.training) learnt.insert(each.target);
@@ -77,7 +77,7 @@ TEST_CASE("days that are held out are new, and a task is a function of its seed"
     CHECK(task.source.decode(task.source.encode(each.source)) == each.source);
 }
 
-TEST_CASE("templates: what a lookup that fills in digits learns") {
+TEST_CASE("templates fill in the digits of known formats") {
   const Templates templates({{"3 May '86", "1986-05-03"},
                              {"7 May '71", "1971-05-07"},
                              {"9 May '04", "2004-05-09"},
@@ -100,7 +100,7 @@ Sentence long_sentence() {
   return s;
 }
 
-TEST_CASE("sentences in both languages") {
+TEST_CASE("sentences are written in both languages") {
   Sentence s = long_sentence();
   CHECK(english(s) == "the old dog that saw my bird gives two books to the friend in the garden");
   CHECK(nolu(s) == "hamasu pelam enam vekakjeo kelo tavo lanake tivarim dva donen");
@@ -120,7 +120,7 @@ TEST_CASE("sentences in both languages") {
   CHECK(nolu(other) == "orma ruka oma ne nuren");
 }
 
-TEST_CASE("pairs of words that are held out are not learnt") {
+TEST_CASE("held-out word pairs are not in the training examples") {
   Sentence s = long_sentence();
   CHECK_FALSE(is_new(s));
   s.subject.noun.adjective = 3;  // a big dog
@@ -152,7 +152,7 @@ Outcome run(const Workplace& here, const std::string& arguments) {
   return here.shell("'" GRADUS_BINARY_DIR "/translate' " + arguments);
 }
 
-TEST_CASE("translate tells mistakes in one line, with exit code 2") {
+TEST_CASE("translate reports usage errors in one line with exit code 2") {
   const Workplace here;
   check_refused(run(here, ""), {"subcommand"});
   check_refused(run(here, "train --task poems --out x"),
@@ -177,7 +177,7 @@ TEST_CASE("translate tells mistakes in one line, with exit code 2") {
                 {"--task dates", "sentences"});
 }
 
-TEST_CASE("translate learns, stops, goes on bit for bit, translates and is evaluated") {
+TEST_CASE("translate trains, resumes bit for bit, translates and evaluates") {
   const Workplace here;
   const std::string train = "train --steps 600 --eval-every 100 --lr 5e-3" + kTiny;
   const Outcome whole = run(here, train + "whole");

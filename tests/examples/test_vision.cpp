@@ -1,4 +1,4 @@
-// Digits as they are drawn, and the vision program as its user sees it.
+// Synthetic digits, and the vision program from the command line.
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -23,7 +23,7 @@ float ink(const std::vector<float>& picture, std::int64_t x, std::int64_t y) {
   return picture[static_cast<std::size_t>(y * kSide + x)];
 }
 
-TEST_CASE("a digit is drawn where its lines are, as wide as the pen") {
+TEST_CASE("a digit is drawn along its lines, as wide as the pen") {
   // 1: a stem at the middle of its 4 x 6 grid, from its top, 8 pixels above the middle of the
   // picture (11.5, 11.5), to a foot 8 below; a pen 2 wide covers what is within 1 of that
   const std::vector<float> one = draw_digit(1, Hand{}, {});
@@ -82,7 +82,7 @@ TEST_CASE("noise has its deviation, hands their ranges, and a seed its pictures"
         examples::seed_of(5, examples::Part::validation));
 }
 
-TEST_CASE("a picture in characters stands beside where the model looked") {
+TEST_CASE("side_by_side prints a picture next to its attention") {
   std::vector<double> where(kSide * kSide, 0.0);
   where[0] = 1;
   const std::string lines =
@@ -98,7 +98,7 @@ const std::string kTiny =
     "--threads 1 --tested 200 --steps 12 --eval-every 4 --batch 4 --layers 1 --heads 2 --width 8 "
     "--patch 8 ";
 
-TEST_CASE("vision trains, goes on where it was stopped, and looks") {
+TEST_CASE("vision trains, resumes and shows its attention") {
   const Workplace here;
   const Outcome whole = here.shell(kVision + "train --out whole --dropout 0.1 " + kTiny);
   CAPTURE(whole.err);
@@ -133,7 +133,7 @@ TEST_CASE("vision trains, goes on where it was stopped, and looks") {
   check_refused(here.shell(kVision + "look run seven.npy --digit 3"), {"--digit", "excludes"});
 }
 
-TEST_CASE("vision refuses what cannot be, in one line") {
+TEST_CASE("vision reports usage errors in one line") {
   const Workplace here;
   check_refused(here.shell(kVision), {"subcommand"});
   check_refused(here.shell(kVision + "train --patch 5"), {"--patch 5: must divide 24"});

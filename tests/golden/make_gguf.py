@@ -3,7 +3,7 @@
 
   make_gguf.py DIR                 writes DIR/small.gguf and DIR/expected.safetensors
   make_gguf.py expected FILE OUT   the tensors of any GGUF file; then
-      GRADUS_GGUF=FILE GRADUS_EXPECTED=OUT gradus_tests_io "tensors by hand"
+      GRADUS_GGUF=FILE GRADUS_EXPECTED=OUT gradus_tests_io "helper: compare tensors"
 
 tests/golden/gguf was made with gguf 0.19.0 and numpy 2.4.6 by `make_gguf.py tests/golden/gguf`."""
 import sys

@@ -3,7 +3,7 @@
 
   make_tokenizers.py golden DIR              five small tokenizers of the known families, with texts and ids
   make_tokenizers.py cases FILE N PATH       N random texts for the tokenizer.json or .gguf at PATH, to FILE; then
-      GRADUS_TOKENIZER=PATH GRADUS_CASES=FILE gradus_tests_io "tokenizer by hand"
+      GRADUS_TOKENIZER=PATH GRADUS_CASES=FILE gradus_tests_io "helper: check a tokenizer"
   make_tokenizers.py gpt2 DIR PATH           PATH as tokenizer.json, from encoder.json and vocab.bpe in DIR
 
 tests/golden/tokenizers was made with tokenizers 0.23.3 by `make_tokenizers.py golden tests/golden/tokenizers`.

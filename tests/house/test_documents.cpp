@@ -1,4 +1,4 @@
-// Documents name what exists: links lead to files, and debugger sessions show functions of the tree.
+// Links in documents lead to files, and debugger sessions show functions of the tree.
 #include <filesystem>
 #include <fstream>
 #include <iterator>

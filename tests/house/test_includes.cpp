@@ -1,6 +1,6 @@
-// What may include what: base ← engine ← ops ← nn ← models ← io ← train ← examples, trace sees up
-// to io, check and train up to trace, and no component sees check. check/raw stands on the
-// standard library alone.
+// The layers of the library: base ← engine ← ops ← nn ← models ← io ← train ← examples, trace
+// includes up to io, check and train up to trace, and no component includes check. check/raw
+// depends on the standard library only.
 #include <map>
 #include <string>
 #include <vector>
@@ -67,7 +67,7 @@ bool optional(const Source& source, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a fault is seen in an include") {
+TEST_CASE("the include check detects each kind of fault") {
   const Source ops{"ops/sum.cpp", "ops", {}, false, true};
   CHECK(fault(ops, "#include \"gradus/engine/tensor.h\"").empty());
   CHECK(fault(ops, "#include <vector>").empty());
@@ -81,7 +81,7 @@ TEST_CASE("a fault is seen in an include") {
   CHECK(!fault(raw, "#include \"gradus/base/error.h\"").empty());
 }
 
-TEST_CASE("no component sees another that stands on it") {
+TEST_CASE("components include only the components below them") {
   for (const Source& source : library_sources()) {
     for (const std::string& line : source.lines) {
       INFO(source.path << ": " << line);
@@ -90,7 +90,7 @@ TEST_CASE("no component sees another that stands on it") {
   }
 }
 
-TEST_CASE("what knows MPI is a component that nothing in the library needs") {
+TEST_CASE("only the MPI component includes MPI, and nothing in the library needs it") {
   for (const Source& source : library_sources()) {
     const bool component = source.path.rfind("train/distributed/mpi/", 0) == 0;
     for (const std::string& line : source.lines) {
@@ -102,7 +102,7 @@ TEST_CASE("what knows MPI is a component that nothing in the library needs") {
   }
 }
 
-TEST_CASE("public headers bring nothing but the standard library and Gradus") {
+TEST_CASE("public headers include only the standard library and Gradus") {
   for (const Source& source : all_sources()) {
     if (!source.header || (source.component != "" && !contains(kLibrary, source.component)))
       continue;
@@ -115,7 +115,7 @@ TEST_CASE("public headers bring nothing but the standard library and Gradus") {
   }
 }
 
-TEST_CASE("one file knows OpenMP and one file knows CBLAS") {
+TEST_CASE("only one file uses OpenMP and only one uses CBLAS") {
   for (const Source& source : all_sources()) {
     if (source.component == "tests" || source.component == "bench")
       continue;  // they compare with both
@@ -131,7 +131,7 @@ TEST_CASE("one file knows OpenMP and one file knows CBLAS") {
   }
 }
 
-TEST_CASE("one file changes files: tests replay and spoil what it does") {
+TEST_CASE("only one file of the library writes files") {
   for (const Source& source : library_sources()) {
     if (source.path == "io/output_file.cpp" || source.path.rfind("base/platform.", 0) == 0)
       continue;

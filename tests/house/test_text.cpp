@@ -1,4 +1,4 @@
-// How the text of the tree looks, as far as a machine can tell.
+// Format rules of the source text.
 #include <string>
 #include <vector>
 
@@ -32,14 +32,14 @@ std::string without_comment(const std::string& line) { return line.substr(0, lin
 
 }  // namespace
 
-TEST_CASE("words and columns are told apart") {
+TEST_CASE("the text check recognizes words, columns and comments") {
   CHECK(columns("dx → dy") == 7);
   CHECK(has_word("x = assert(y);", "assert"));
   CHECK(!has_word("static_assert(y);", "assert"));
   CHECK(without_comment("a;  // b") == "a;  ");
 }
 
-TEST_CASE("lines fit in 100 columns, without tabs or blanks at their end") {
+TEST_CASE("lines fit in 100 columns, without tabs or trailing blanks") {
   for (const Source& source : all_sources()) {
     INFO(source.path);
     CHECK(source.ends_with_newline);
@@ -53,8 +53,7 @@ TEST_CASE("lines fit in 100 columns, without tabs or blanks at their end") {
   }
 }
 
-TEST_CASE(
-    "a file opens with what it is, or with the header that says so, headers guard themselves") {
+TEST_CASE("a file opens with its description or header, and headers have guards") {
   for (const Source& source : all_sources()) {
     INFO(source.path);
     REQUIRE(!source.lines.empty());
@@ -67,7 +66,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("nothing is left for later") {
+TEST_CASE("sources contain no TODO, FIXME, XXX or HACK") {
   for (const Source& source : all_sources()) {
     if (source.path == "tests/house/test_text.cpp") continue;
     for (const std::string& line : source.lines) {
@@ -77,7 +76,7 @@ TEST_CASE("nothing is left for later") {
   }
 }
 
-TEST_CASE("a library neither ends the program nor decides for it") {
+TEST_CASE("the library neither ends the program nor uses global random state") {
   // std::regex recurses once a character; std::rand and std::time have no seed that a user gave.
   const std::vector<std::string> banned = {"abort",       "std::exit", "std::quick_exit",
                                            "std::signal", "std::rand", "std::srand",
@@ -96,7 +95,7 @@ bool may_have_macros(const std::string& path) {
          path == "check/raw/values.h" || path == "check/raw/compiled.cpp";
 }
 
-TEST_CASE("macros stand where systems and compilers differ, and nowhere else") {
+TEST_CASE("macros are defined only in files for platform differences") {
   for (const Source& source : library_sources()) {
     if (may_have_macros(source.path)) continue;
     for (const std::string& line : source.lines) {
@@ -106,7 +105,7 @@ TEST_CASE("macros stand where systems and compilers differ, and nowhere else") {
   }
 }
 
-TEST_CASE("an op can be named in a debugger: none is in an anonymous namespace") {
+TEST_CASE("no op is in an anonymous namespace") {
   for (const Source& source : library_sources()) {
     bool anonymous = false;
     for (const std::string& line : source.lines) {

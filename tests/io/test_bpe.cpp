@@ -1,4 +1,4 @@
-// Pieces of text, words and byte pairs as tokens.
+// Tokenizers of words and byte pairs: pieces, training, files.
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -79,7 +79,7 @@ std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> learnt(const std::
 
 }  // namespace
 
-TEST_CASE("pieces are words with the space before them, as GPT-2 cuts them") {
+TEST_CASE("pieces are words with the space before them, as in GPT-2") {
   CHECK(cut("It's 12 o'clock,  now") == "It|'s| 12| o|'|clock|,| | now");
   CHECK(cut("we'll they've I'm you're don't he'd") ==
         "we|'ll| they|'ve| I|'m| you|'re| don|'t| he|'d");
@@ -109,7 +109,7 @@ TEST_CASE("pieces are words with the space before them, as GPT-2 cuts them") {
   }
 }
 
-TEST_CASE("bytes have visible letters, and come back") {
+TEST_CASE("every byte has a visible letter and can be restored") {
   CHECK(io::visible(" the\n") == "ĠtheĊ");
   CHECK(io::visible("é") == "Ã©");
   std::string all;
@@ -122,7 +122,7 @@ TEST_CASE("bytes have visible letters, and come back") {
   CHECK_THROWS_AS(io::from_visible("日", "f.json"), FileError);
 }
 
-TEST_CASE("bpe learns the pairs that its definition says, and joins them in that order") {
+TEST_CASE("bpe learns the pairs of its definition and joins them in that order") {
   std::string text = kText;
   for (unsigned seed = 1; seed < 4; ++seed) {
     const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(text, 300);
@@ -142,7 +142,7 @@ TEST_CASE("bpe learns the pairs that its definition says, and joins them in that
   }
 }
 
-TEST_CASE("bpe takes any bytes and gives them back, more tokens make less of them") {
+TEST_CASE("bpe encodes any bytes losslessly, and into fewer tokens than bytes") {
   const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(kText + kText, 280);
   for (unsigned seed = 1; seed < 20; ++seed) {
     const std::string text = any_bytes(seed, 700) + kText;
@@ -156,7 +156,7 @@ TEST_CASE("bpe takes any bytes and gives them back, more tokens make less of the
   CHECK_REFUSES(ValueError, io::BpeTokenizer::train("a", 255), "255", "256");
 }
 
-TEST_CASE("bpe learns from a megabyte") {
+TEST_CASE("bpe can learn from a megabyte") {
   std::mt19937 random(5);
   std::vector<std::string> words;
   for (int i = 0; i < 20000; ++i) {
@@ -172,7 +172,7 @@ TEST_CASE("bpe learns from a megabyte") {
   CHECK(join(tokenizer, ids) == text);
 }
 
-TEST_CASE("bpe: files, ours and Hugging Face's") {
+TEST_CASE("bpe: own files and Hugging Face's load the same tokenizer") {
   const Folder folder;
   const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(kText, 275);
   io::save_tokenizer(folder / "t.json", tokenizer);
@@ -217,7 +217,7 @@ TEST_CASE("bpe: files, ours and Hugging Face's") {
   CHECK(contains(fault(whole, "a b\n"), "merge 0 makes \"ab\", which is no token"));
 }
 
-TEST_CASE("words: the frequent ones, one token for the others") {
+TEST_CASE("words: frequent words have tokens, and others share one") {
   const io::WordTokenizer tokenizer = io::WordTokenizer::train("a cat a dog a cat,", 5);
   CHECK(tokenizer.vocab_size() == 5);  // " a" and " cat" stand there twice; then in byte order
   CHECK(tokenizer.bytes_of(0) == "<unknown>");
@@ -244,7 +244,7 @@ TEST_CASE("words: the frequent ones, one token for the others") {
   CHECK_REFUSES(ValueError, io::WordTokenizer::train("a b", 9, 2), "2");
 }
 
-TEST_CASE("tokenizer files of words and byte pairs that are not quite ones are refused") {
+TEST_CASE("words and bpe: malformed tokenizer files are refused") {
   const auto fault = [](const std::string& rest) {
     return message_of<FileError>(
         [&] { io::tokenizer_from_json("{\"gradus_tokenizer\": 1, " + rest + "}", "t.json"); });
@@ -288,7 +288,7 @@ std::string vocabulary(const Words& more = {}) {
 
 }  // namespace
 
-TEST_CASE("bpe: a byte that is no token is left out, and nothing is joined across it") {
+TEST_CASE("bpe: unknown bytes are omitted, and nothing is joined across them") {
   const BpeTokenizer tokenizer({"a", "b", "ab"}, {{0, 1}}, "t");
   CHECK(ids_of(tokenizer, "ab") == Ids{2});
   CHECK(ids_of(tokenizer, "a?b") == Ids{2});  // left out before merges are tried
@@ -301,7 +301,7 @@ TEST_CASE("bpe: a byte that is no token is left out, and nothing is joined acros
   CHECK_REFUSES(FileError, tokenizer.require_all_bytes("v"), "v", "0");
 }
 
-TEST_CASE("bpe: a piece that is a token is that token where it is asked for") {
+TEST_CASE("bpe: a piece that is a token stays whole if whole_first is set") {
   BpeTokenizer tokenizer({"a", "b", "c", "ab", "abc"}, {{0, 1}}, "t");
   CHECK(ids_of(tokenizer, "abc") == Ids{3, 2});
   CHECK(ids_of(tokenizer, "ab") == Ids{3});
@@ -311,7 +311,7 @@ TEST_CASE("bpe: a piece that is a token is that token where it is asked for") {
   CHECK(ids_of(tokenizer, "cab") == Ids{2, 3});
 }
 
-TEST_CASE("bpe: of one text each piece is joined once, wherever its ids came to stand") {
+TEST_CASE("bpe: encode_pieces appends the ids of each piece in order") {
   const BpeTokenizer tokenizer({"a", "b", "ab"}, {{0, 1}}, "t");
   const std::vector<std::string_view> all = {"ab", "?", "ba", "ab", "?", "ba", "a", "ba", ""};
   Ids ids = {7}, wanted = {7, 2, 1, 0, 2, 1, 0, 0, 1, 0};
@@ -319,14 +319,14 @@ TEST_CASE("bpe: of one text each piece is joined once, wherever its ids came to 
   CHECK(ids == wanted);
 }
 
-TEST_CASE("bpe: a tokenizer as JSON, to the letter") {
+TEST_CASE("bpe: a tokenizer is written as the documented JSON") {
   const BpeTokenizer tokenizer({"a", " b", "b", " ", "ab"}, {{3, 2}, {0, 2}}, "t");
   CHECK(tokenizer.to_json() ==
         "{\n  \"gradus_tokenizer\": 1,\n  \"merges\": \"Ġ b\\na b\",\n"
         "  \"tokens\": \"a Ġb b Ġ ab\",\n  \"type\": \"bpe\"\n}\n");
 }
 
-TEST_CASE("bpe: ids of a vocabulary are 0 to n - 1, each once, of tokens that are not empty") {
+TEST_CASE("bpe: a vocabulary has the ids 0 to n - 1, each once, and no empty token") {
   const auto read = [](const std::string& text) {
     return io::tokens_by_id(io::Json::parse(text, "v"));
   };
@@ -343,7 +343,7 @@ TEST_CASE("bpe: ids of a vocabulary are 0 to n - 1, each once, of tokens that ar
     CHECK(contains(refusal([&] { read(text); }), std::string("the id ") + said));
 }
 
-TEST_CASE("bpe: empty lines and the version are no merges, and each merge is two tokens") {
+TEST_CASE("bpe: empty lines and the version line are skipped, and a merge has two tokens") {
   const std::string vocab = vocabulary({"ab"});
   const auto read = [&](const std::string& merges) {
     return io::parse_hugging_face_bpe(vocab, "v", merges, "m");
@@ -358,7 +358,7 @@ TEST_CASE("bpe: empty lines and the version are no merges, and each merge is two
           "m: the merge " + io::in_quotes(line) + " is not of two tokens");
 }
 
-TEST_CASE("bpe: a vocabulary has 256 tokens to 1,048,576") {
+TEST_CASE("bpe: a vocabulary has 256 to 1,048,576 tokens") {
   for (const std::int64_t size : {256, 257, 1 << 20})
     CHECK(BpeTokenizer::train("aa", size).vocab_size() == 256);
   CHECK(BpeTokenizer::train("aa aa", 256).vocab_size() == 256);
@@ -368,7 +368,7 @@ TEST_CASE("bpe: a vocabulary has 256 tokens to 1,048,576") {
                    "a vocabulary of " + std::to_string(size) + ": must be 256"));
 }
 
-TEST_CASE("words: a vocabulary has two words at least, none empty, each once") {
+TEST_CASE("words: a vocabulary has at least two words, distinct and not empty") {
   CHECK(io::WordTokenizer::train("a b", 2).vocab_size() == 2);
   const auto said = [](Words words) {
     return refusal([&] { io::WordTokenizer(std::move(words), "w"); });
@@ -383,7 +383,7 @@ TEST_CASE("words: a vocabulary has two words at least, none empty, each once") {
   CHECK(said({"a"}) == "w: a vocabulary of 1 words");
 }
 
-TEST_CASE("files of tokenizers hold what they must, and no more") {
+TEST_CASE("tokenizer files with missing or unknown keys are refused") {
   const auto said = [](const std::string& rest) {
     return refusal([&] { io::tokenizer_from_json("{" + rest + "}", "t"); });
   };
@@ -395,7 +395,7 @@ TEST_CASE("files of tokenizers hold what they must, and no more") {
   CHECK(contains(said(R"("model":{})"), "pre_tokenizer"));
 }
 
-TEST_CASE("characters: the first and the last code points are tokens too") {
+TEST_CASE("characters: the first and last code points are tokens too") {
   const std::string all("\0a\xF4\x8F\xBF\xBF", 6);
   const io::CharTokenizer tokenizer(all);
   CHECK(tokenizer.characters() == std::vector<char32_t>{0, U'a', 0x10FFFF});

@@ -1,4 +1,4 @@
-// Charts: round ticks, points where they belong, nothing from outside left unescaped.
+// Charts: round ticks, points at their positions, escaped text.
 #include "gradus/io/chart.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ TEST_CASE("ticks are round and enclose the range") {
   CHECK(round_ticks(1e20, std::nextafter(1e20, 2e20), 5).size() < 20);  // ends
 }
 
-TEST_CASE("a curve's points stand where the axes say") {
+TEST_CASE("points of a curve match the axes") {
   Chart chart{"loss", "step", "nats", {{"training", {{0, 4}, {5, 2}, {10, 0}}}}, {}};
   const std::string picture = svg(chart);
   // 0 to 10 spans 72 to 776 across, 0 to 4 spans 394 to 76 up
@@ -62,7 +62,7 @@ TEST_CASE("a curve's points stand where the axes say") {
   CHECK(has(svg(chart), "\"end\">here, where"));
 }
 
-TEST_CASE("a curve of many points is a mean over a band") {
+TEST_CASE("a curve of many points is drawn as a mean over a band") {
   Curve many{"many", {}};
   for (int i = 0; i <= 100'000; ++i) many.points.emplace_back(i, i % 2 ? 1.0 : 3.0);
   const std::string picture = svg({"", "", "", {many}, {}});
@@ -75,7 +75,7 @@ TEST_CASE("a curve of many points is a mean over a band") {
   CHECK(has(picture, " 394.0"));
 }
 
-TEST_CASE("no point, one point, a flat line, NaN and infinity are pictures too") {
+TEST_CASE("no point, one point, a flat line, NaN and infinity give valid charts") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(has(svg({}), "</svg>"));
   CHECK(count(svg({"", "", "", {{"one", {{3, 2}}}}, {}}), "<circle") == 1);
@@ -138,12 +138,12 @@ TEST_CASE("every chart is a well-formed SVG without NaN, with each title, label 
   }
 }
 
-TEST_CASE("words from outside are escaped") {
+TEST_CASE("text in charts is escaped") {
   const std::string picture = svg({"<a & \"b\">\x01\xff", "", "", {}, {}});
   CHECK(has(picture, "<title>&lt;a &amp; &quot;b&quot;&gt;\xEF\xBF\xBD</title>"));
 }
 
-TEST_CASE("steps of ticks change where they must, and end where numbers do") {
+TEST_CASE("tick steps change at the documented limits and at extreme ranges") {
   const auto step = [](double low, double high, int about) {
     const std::vector<double> ticks = round_ticks(low, high, about);
     return ticks[1] - ticks[0];
@@ -165,7 +165,7 @@ TEST_CASE("steps of ticks change where they must, and end where numbers do") {
   CHECK_THROWS_AS(round_ticks(0, 4 * kLeast, 5), ValueError);
 }
 
-TEST_CASE("ticks say what they are in as many digits as tell them apart") {
+TEST_CASE("tick labels have enough digits to differ") {
   const auto across = [](double from, double to) {
     return svg({"", "<x>", "", {{"", {{from, 0}, {to, 1}}}}, {}});
   };
@@ -186,7 +186,7 @@ TEST_CASE("ticks say what they are in as many digits as tell them apart") {
     }
 }
 
-TEST_CASE("a level curve has an axis around it, one that rises by a thousandth its own") {
+TEST_CASE("a flat curve gets an axis around it, and a small rise its own axis") {
   const auto up = [](double from, double to) {
     return svg({"", "", "", {{"", {{0, from}, {1, to}}}}, {}});
   };
@@ -196,7 +196,7 @@ TEST_CASE("a level curve has an axis around it, one that rises by a thousandth i
   CHECK(has(up(-1000, -999.5), ">-1001.0<"));
 }
 
-TEST_CASE("a mark's words stand on the side where there is room, inside of the picture") {
+TEST_CASE("a mark's label is on the side with space, inside the picture") {
   const auto marked = [](double x, const std::string& words) {
     return svg({"", "", "", {{"", {{0, 0}, {10, 1}}}}, Chart::Mark{x, 1, words}});
   };
@@ -208,7 +208,7 @@ TEST_CASE("a mark's words stand on the side where there is room, inside of the p
   CHECK(has(marked(1e300, ""), "<circle class=\"mark\" cx=\"7.04e+301\""));
 }
 
-TEST_CASE("points of one column of pixels, two wide, are drawn as their mean") {
+TEST_CASE("points of one pixel column are drawn as their mean") {
   Curve many{"", {}};
   for (int i = 0; i < 704; ++i) many.points.emplace_back(i, i % 2);
   many.points.emplace_back(800, 0);  // ticks from 0 to 800

@@ -1,4 +1,4 @@
-// Checkpoints: whole, or refused with the reason; and one file at any moment.
+// Checkpoints load completely or are refused with the reason, at any moment of a save.
 #include <algorithm>
 #include <csignal>
 #include <string>
@@ -33,7 +33,7 @@ std::string fault(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("checkpoint: what is saved is loaded, bit for bit") {
+TEST_CASE("checkpoint: saved tensors and facts load bit for bit") {
   const Folder folder;
   const io::Checkpoint saved = sample();
   io::save_checkpoint(folder / "checkpoint", saved);
@@ -50,7 +50,7 @@ TEST_CASE("checkpoint: what is saved is loaded, bit for bit") {
   CHECK(io::load_checkpoint(folder / "checkpoint").facts.empty());
 }
 
-TEST_CASE("crc32 is that of zip, in one piece and in several") {
+TEST_CASE("crc32 equals that of zip, in one piece and in several") {
   CHECK(io::crc32("123456789", 9) == 0xCBF43926u);
   CHECK(io::crc32("6789", 4, io::crc32("12345", 5)) == 0xCBF43926u);
   CHECK(io::crc32("", 0) == 0);
@@ -70,7 +70,7 @@ TEST_CASE("checkpoint: the checksum is CRC-32") {
   CHECK(static_cast<std::uint32_t>(std::stoul(found, nullptr, 16)) == ~crc);
 }
 
-TEST_CASE("checkpoint: no flipped bit goes unseen") {
+TEST_CASE("checkpoint: every flipped bit is detected") {
   const Folder folder;
   const io::Checkpoint saved = sample();
   io::save_checkpoint(folder / "checkpoint", saved);
@@ -93,7 +93,7 @@ TEST_CASE("checkpoint: no flipped bit goes unseen") {
   CHECK(by_checksum > 5 * 3 * 12);  // at least every byte of the numbers
 }
 
-TEST_CASE("checkpoint: a file that is cut off anywhere is refused") {
+TEST_CASE("checkpoint: a file that is cut anywhere is refused") {
   const Folder folder;
   io::save_checkpoint(folder / "checkpoint", sample());
   const std::string bytes = read_bytes(folder / "checkpoint");
@@ -104,7 +104,7 @@ TEST_CASE("checkpoint: a file that is cut off anywhere is refused") {
   }
 }
 
-TEST_CASE("checkpoint: another kind of file is named for what it is") {
+TEST_CASE("checkpoint: an error names the actual kind of another file") {
   const Folder folder;
   CHECK(contains(fault(folder / "none"), "there is no such file"));
   io::save_safetensors(folder / "model.safetensors", {{"w", tensor({1, 2})}});
@@ -116,7 +116,7 @@ TEST_CASE("checkpoint: another kind of file is named for what it is") {
   CHECK(contains(fault(folder / "unsure"), "damaged: its checksum says \"\""));
 }
 
-TEST_CASE("checkpoint: what cannot be saved leaves the old one") {
+TEST_CASE("checkpoint: a failed save keeps the old file") {
   const Folder folder;
   io::save_checkpoint(folder / "checkpoint", sample());
   const auto refused = [&](const io::Checkpoint& checkpoint) {
@@ -133,7 +133,7 @@ TEST_CASE("checkpoint: what cannot be saved leaves the old one") {
 }
 
 #if defined(__unix__) || defined(__APPLE__)
-TEST_CASE("checkpoint: kill -9 at any moment leaves a whole one") {
+TEST_CASE("checkpoint: kill -9 at any moment leaves a complete file") {
   const Folder folder;
   const std::string path = folder / "checkpoint";
   io::Checkpoint checkpoint{{{"w", Tensor::empty({20000}, Dtype::f64).fill_(0)}}, {{"step", "0"}}};

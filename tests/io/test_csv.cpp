@@ -1,4 +1,4 @@
-// CSV tables: numbers both ways to the last bit, names or none, and the place of every fault.
+// CSV tables: exact numbers both ways, optional column names, and the position of every fault.
 #include <clocale>
 #include <cmath>
 #include <limits>
@@ -28,7 +28,7 @@ Tensor doubles(const std::vector<double>& values, const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("csv: names are recognised") {
+TEST_CASE("csv: column names are recognized") {
   const io::Table named = parse("x,y, label\n1,2.5,-3\n+4,5e-1,6\n");
   CHECK((named.columns == Names{"x", "y", "label"}));
   CHECK(same(named.values, doubles({1, 2.5, -3, 4, 0.5, 6}, {2, 3})));
@@ -39,14 +39,14 @@ TEST_CASE("csv: names are recognised") {
   CHECK(same(only_names.values, doubles({}, {0, 2})));
 }
 
-TEST_CASE("csv: what spreadsheets add is skipped") {
+TEST_CASE("csv: byte order marks, quotes and blanks of spreadsheets are skipped") {
   const io::Table table =
       parse("\xEF\xBB\xBF\"x, first\" ,\"say \"\"y\"\"\"\r\n 1 ,\t\"2\"\r\n\r\n \r\n");
   CHECK((table.columns == Names{"x, first", "say \"y\""}));
   CHECK(same(table.values, doubles({1, 2}, {1, 2})));
 }
 
-TEST_CASE("csv: the place of a fault is named") {
+TEST_CASE("csv: a fault is reported with its line and column") {
   CHECK(contains(fault(""), "t.csv: there is nothing in this file"));
   CHECK(contains(fault("\n \r\n"), "there is nothing in this file"));
   CHECK(contains(fault("x,y\n1,2\n3,abc\n"), "t.csv: line 3, column 2: \"abc\" is not a number"));
@@ -64,7 +64,7 @@ TEST_CASE("csv: the place of a fault is named") {
   CHECK_THROWS_AS(io::parse_csv("1\n", "t.csv", Dtype::i64), DtypeError);
 }
 
-TEST_CASE("csv: numbers come back to the last bit") {
+TEST_CASE("csv: numbers return to the last bit") {
   const Folder folder;
   const double inf = std::numeric_limits<double>::infinity();
   const std::vector<double> awkward = {0.1,  -0.0, 1e-320,  1.7976931348623157e308, inf,
@@ -97,7 +97,7 @@ TEST_CASE("csv: the decimal point does not depend on the locale") {
   std::setlocale(LC_ALL, "C");
 }
 
-TEST_CASE("csv: what cannot be written or read") {
+TEST_CASE("csv: unsuitable tensors and unreadable files are refused") {
   const Folder folder;
   const Tensor values = doubles({1, 2}, {1, 2});
   const auto save = [&](const Names& columns, const Tensor& x) {
@@ -113,7 +113,7 @@ TEST_CASE("csv: what cannot be written or read") {
   CHECK_THROWS_AS(io::load_csv(folder / ""), FileError);
 }
 
-TEST_CASE("csv: a table as text, to the letter") {
+TEST_CASE("csv: a table is written as the documented text") {
   const Folder folder;
   const auto written = [&](const Names& columns, const Tensor& values) {
     io::save_csv(folder / "t.csv", {columns, values});
@@ -134,7 +134,7 @@ TEST_CASE("csv: a table as text, to the letter") {
   CHECK(said(doubles({1}, {1, 1, 1})) == two);
 }
 
-TEST_CASE("csv: a mark of byte order counts once, and at the beginning alone") {
+TEST_CASE("csv: a byte order mark counts only once, at the beginning") {
   const std::string mark = "\xEF\xBB\xBF";
   CHECK(parse(mark + "x\n1\n").columns == Names{"x"});
   CHECK(parse(mark + mark + "x\n1\n").columns == Names{mark + "x"});
@@ -144,7 +144,7 @@ TEST_CASE("csv: a mark of byte order counts once, and at the beginning alone") {
     CHECK(contains(fault(blank), "there is nothing in this file"));
 }
 
-TEST_CASE("csv: a plus may stand before a number, and is none by itself") {
+TEST_CASE("csv: a plus is accepted before a number and refused by itself") {
   CHECK(same(parse("+1,+.5,+1e2").values, doubles({1, 0.5, 100}, {1, 3})));
   for (const std::string text : {"+", "++1", "+-1", "-", "+ 1", "-+1"}) {
     CHECK(contains(fault("1\n" + text), "is not a number"));

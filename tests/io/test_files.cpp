@@ -1,4 +1,4 @@
-// Rules of files and of JSON, each at its edge.
+// Files, JSON and model configurations: the limits of their rules.
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
@@ -56,7 +56,7 @@ nn::GPTOptions options(const std::string& more) {
 
 }  // namespace
 
-TEST_CASE("removing a file says why it is still there") {
+TEST_CASE("remove_file returns the reason of a failure") {
   const Folder folder;
   const std::string path = folder / "f";
   CHECK(io::remove_file(path) == ENOENT);
@@ -70,7 +70,7 @@ TEST_CASE("removing a file says why it is still there") {
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("a directory is synced by its name, and nothing stays open") {
+TEST_CASE("a directory is synced by its name, and no file stays open") {
   const Folder folder;
   std::vector<std::string> asked;
   const Watched watch([&](const io::FileChange& change) {
@@ -90,7 +90,7 @@ TEST_CASE("a directory is synced by its name, and nothing stays open") {
   CHECK(next_file() == before);
 }
 
-TEST_CASE("ten thousand names are tried for what is not yet whole") {
+TEST_CASE("at most 10,000 temporary file names are tried") {
   const Folder folder;
   int tried = 0;
   const Watched watch([&](const io::FileChange& change) {
@@ -102,7 +102,7 @@ TEST_CASE("ten thousand names are tried for what is not yet whole") {
   CHECK(tried == 10'000);
 }
 
-TEST_CASE("JSON: lists may be as deep as is said, and no deeper") {
+TEST_CASE("JSON: lists may be nested to the documented depth and no deeper") {
   const auto said = [](std::size_t depth) {
     return refusal(
         [&] { json("{\"a\":" + std::string(depth, '[') + "1" + std::string(depth, ']') + "}"); });
@@ -113,7 +113,7 @@ TEST_CASE("JSON: lists may be as deep as is said, and no deeper") {
         "j: its JSON is nested more than " + std::to_string(deepest + 1) + " deep");
 }
 
-TEST_CASE("JSON: values are shown so that they can be told apart, and fit or are refused") {
+TEST_CASE("JSON: shown values are distinct, and integers out of range are refused") {
   const io::Json all =
       json(R"({"text":"a\n\"","long":9223372036854775807,"longer":9223372036854775808,)"
            R"("many":{"a":1,"b":2,"c":3},"sizes":[1,2,3],"list":[]})");
@@ -127,7 +127,7 @@ TEST_CASE("JSON: values are shown so that they can be told apart, and fit or are
   CHECK_REFUSES(FileError, all.at("many").sizes(2), "j", "object");
 }
 
-TEST_CASE("configurations: all that is asked for and not there is named at once") {
+TEST_CASE("configurations: unsupported keys are all listed in one error") {
   CHECK(options("").window == 0);
   CHECK(options(R"(,"sliding_window":3)").window == 0);
   CHECK(options(R"(,"use_sliding_window":false,"sliding_window":3)").window == 0);
@@ -139,7 +139,7 @@ TEST_CASE("configurations: all that is asked for and not there is named at once"
   CHECK_FALSE(contains(said, "\n  e"));
 }
 
-TEST_CASE("configurations: a window of one token is a window, and biases are those of a family") {
+TEST_CASE("configurations: a window of one token is kept, and biases follow the family") {
   const char* one =
       R"(,"use_sliding_window":true,"sliding_window":1,"layer_types":["sliding_attention"])";
   nn::GPTOptions o = options(one);
@@ -154,7 +154,7 @@ TEST_CASE("configurations: a window of one token is a window, and biases are tho
   CHECK_REFUSES(ValueError, io::config_of(o), "config_of", "mistral");
 }
 
-TEST_CASE("configurations: what says what is so anyway changes nothing") {
+TEST_CASE("configurations: redundant keys change nothing") {
   const char* bert =
       R"({"model_type":"bert","vocab_size":5,"max_position_embeddings":4,"num_hidden_layers":1,)"
       R"("num_attention_heads":2,"hidden_size":8,"intermediate_size":6,"hidden_act":"gelu",)"
@@ -162,7 +162,7 @@ TEST_CASE("configurations: what says what is so anyway changes nothing") {
   CHECK(io::bert_options(json(bert)).padding_idx == 3);
 }
 
-TEST_CASE("a GGUF file's keys that are not known are named all at once, and one head is enough") {
+TEST_CASE("GGUF: unknown keys are all listed in one error, and one head is accepted") {
   std::map<std::string, io::Fact> facts = {{"general.architecture", std::string("llama")}};
   for (const char* key : {"context_length", "block_count", "attention.head_count",
                           "embedding_length", "feed_forward_length"})
@@ -173,7 +173,7 @@ TEST_CASE("a GGUF file's keys that are not known are named all at once, and one 
   CHECK_REFUSES(FileError, io::gguf_options(facts, "g"), "g", "Gradus");
 }
 
-TEST_CASE("checkpoints: eight digits of a checksum, and no fact that begins as the format's do") {
+TEST_CASE("checkpoints: the checksum has eight digits, and reserved fact names are refused") {
   std::set<char> first, last;
   for (int i = 0; i < 40; ++i) {
     const Folder folder;
@@ -190,7 +190,7 @@ TEST_CASE("checkpoints: eight digits of a checksum, and no fact that begins as t
   io::save_checkpoint(folder / "c", {{}, {{"xgradus.", ""}}});
 }
 
-TEST_CASE("safetensors: a tensor too large for any memory is named with its type and sizes") {
+TEST_CASE("safetensors: a tensor that is too large is reported with its type and sizes") {
   const std::string header =
       R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})";
   std::string bytes(8, '\0');
@@ -213,7 +213,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-TEST_CASE("a safetensors header names its tensors, wide ones first, and ends at a multiple of 8") {
+TEST_CASE("safetensors: the header lists wide types first and is padded to a multiple of 8") {
   const std::map<std::string, Tensor> tensors = {
       {"flags", ones({3}, Dtype::bool_)}, {"half \"a\"", zeros({2, 1}, Dtype::f32)},
       {"ids", zeros({}, Dtype::i64)},     {"none", zeros({0, 4}, Dtype::f64)},
@@ -233,7 +233,7 @@ TEST_CASE("a safetensors header names its tensors, wide ones first, and ends at 
   }
 }
 
-TEST_CASE("what cannot be written is refused by name") {
+TEST_CASE("save_safetensors refuses wrong tensors and names them") {
   const auto said = [](const std::map<std::string, Tensor>& tensors,
                        const std::map<std::string, std::string>& texts = {}) {
     return refusal<std::exception>([&] { io::safetensors_bytes(tensors, texts); });
@@ -260,7 +260,7 @@ TEST_CASE("what cannot be written is refused by name") {
         std::map<std::string, std::string>{{"formats", "x"}, {"gradus", "y"}});
 }
 
-TEST_CASE("a checkpoint tells a plain file, another format and damage apart") {
+TEST_CASE("checkpoint errors distinguish plain files, other formats and damage") {
   const auto parse = [](const std::map<std::string, std::string>& facts) {
     const std::string bytes = text_of(io::safetensors_bytes({{"a", ones({2})}}, facts));
     io::parse_checkpoint(as_bytes(bytes), "c");
@@ -272,7 +272,7 @@ TEST_CASE("a checkpoint tells a plain file, another format and damage apart") {
                 "c:", "damaged");
 }
 
-TEST_CASE("byte pairs that do not fit are refused") {
+TEST_CASE("bpe refuses merges that do not fit its tokens") {
   using Merges = std::vector<io::BpeTokenizer::Merge>;
   const auto said = [](std::vector<std::string> tokens, Merges merges) {
     return refusal([&] { io::BpeTokenizer(std::move(tokens), std::move(merges), "t"); });
@@ -287,7 +287,7 @@ TEST_CASE("byte pairs that do not fit are refused") {
   CHECK(said({"a", "b", "ab"}, {{0, 1}, {0, 1}}) == "t: merge 1 stands there twice");
 }
 
-TEST_CASE("files that are no model are refused in one line") {
+TEST_CASE("files that are not models are refused in one line") {
   const auto source = [](const std::string& bytes) {
     return refusal([&] { io::TensorSource::parse(as_bytes(bytes), "m"); });
   };
@@ -340,7 +340,7 @@ class Closed {
 
 }  // namespace
 
-TEST_CASE("a file that may not be read is named with that cause") {
+TEST_CASE("an unreadable file is reported with its cause") {
   if (geteuid() == 0) return;  // root may read everything
   const Folder folder;
   const std::string path = folder / "f";
@@ -351,7 +351,7 @@ TEST_CASE("a file that may not be read is named with that cause") {
   CHECK(refusal([&] { io::read_text(path); }) == said);
 }
 
-TEST_CASE("a directory that may not be read is named with that cause") {
+TEST_CASE("an unreadable directory is reported with its cause") {
   if (geteuid() == 0) return;  // root may read everything
   const Folder folder;
   const std::string path = folder / "d";

@@ -1,4 +1,4 @@
-// Bytes of a file or of memory at any place, and numbers of more than one piece.
+// Reading bytes at any offset of a file or of memory, and numbers in several pieces.
 #include "gradus/io/input.h"
 
 #include "gradus/io/tensor_source.h"
@@ -31,7 +31,7 @@ std::vector<double> numbers(const std::string& bytes, Stored stored, std::int64_
 
 }  // namespace
 
-TEST_CASE("bytes of a file or of memory are read in any order") {
+TEST_CASE("bytes of a file or of memory can be read in any order") {
   const Folder folder;
   const std::string bytes = counted(64);
   write_bytes(folder / "f", bytes);
@@ -55,7 +55,7 @@ TEST_CASE("bytes of a file or of memory are read in any order") {
   }
 }
 
-TEST_CASE("what is no file, or may not be read, is named with its cause") {
+TEST_CASE("a missing file, a directory and a device are refused with their cause") {
   const Folder folder;
   const auto said = [](const std::string& path) { return refusal([&] { Input input(path); }); };
   CHECK(said(folder / "none") == "cannot read " + (folder / "none") + ": there is no such file");
@@ -63,7 +63,7 @@ TEST_CASE("what is no file, or may not be read, is named with its cause") {
   CHECK(said("/dev/null") == "cannot read /dev/null: it is a pipe or device, not a file");
 }
 
-TEST_CASE("blocks of more than one piece are read one after the other") {
+TEST_CASE("quantized blocks in more than one piece are read in order") {
   const std::int64_t blocks = 1100;  // a piece has 1024
   for (const auto& [stored, size] :
        {std::pair{Stored::q8_0, 32}, {Stored::q4_0, 16}, {Stored::q4_1, 18}}) {
@@ -87,7 +87,7 @@ TEST_CASE("blocks of more than one piece are read one after the other") {
   }
 }
 
-TEST_CASE("narrow numbers of more than one piece are read one after the other") {
+TEST_CASE("narrow numbers in more than one piece are read in order") {
   const std::string bytes = counted(33'000);  // a piece has 32,768
   const std::vector<double> all = numbers(bytes, Stored::u8, 33'000);
   bool right = true;
@@ -97,7 +97,7 @@ TEST_CASE("narrow numbers of more than one piece are read one after the other") 
   CHECK(numbers(bytes, Stored::u8, 32'768).back() == static_cast<unsigned char>(bytes[32'767]));
 }
 
-TEST_CASE("a product of sizes is none where a tensor cannot have so many bytes") {
+TEST_CASE("count_of returns nothing for sizes that no tensor can have") {
   using Sizes = std::vector<std::uint64_t>;
   const auto count = [](const Sizes& sizes) { return io::count_of(sizes); };
   const std::uint64_t most = (std::uint64_t{1} << 60) - 1;

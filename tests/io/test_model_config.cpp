@@ -1,5 +1,5 @@
-// Configurations: what is written is read back as the same model, and a changed value is read or
-// refused by name.
+// Model configurations: written options are read back, and a changed value is read or refused by
+// name.
 #include "gradus/io/model_config.h"
 
 #include <functional>
@@ -84,7 +84,7 @@ bool check_gpt(const nn::GPTOptions& options) {
 
 }  // namespace
 
-TEST_CASE("GPT options come back from their configuration, or are refused") {
+TEST_CASE("GPT options are restored from their configuration or refused") {
   using Change = std::function<void(nn::GPTOptions&)>;
   const std::vector<Change> changes = {[](auto&) {},
                                        [](auto& o) { o.norm = nn::NormPlacement::post; },
@@ -124,7 +124,7 @@ TEST_CASE("GPT options come back from their configuration, or are refused") {
   CHECK(written > 20);
 }
 
-TEST_CASE("every combination of biases, window and query norm is some family's, or is refused") {
+TEST_CASE("every combination of biases, window and query norm belongs to a family or is refused") {
   int written = 0;
   for (int i = 0; i < 96; ++i) {
     nn::GPTOptions o = llama();
@@ -139,7 +139,7 @@ TEST_CASE("every combination of biases, window and query norm is some family's, 
   CHECK(written >= 4);  // Llama, Mistral, Qwen2 and Qwen3 at least
 }
 
-TEST_CASE("BERT and ViT options come back from their configuration, or are refused") {
+TEST_CASE("BERT and ViT options are restored from their configuration or refused") {
   const auto check_bert = [](auto change) {
     nn::BERTOptions o = bert();
     change(o);
@@ -216,7 +216,7 @@ void check_changes(const std::string& config, Read read) {
 
 }  // namespace
 
-TEST_CASE("a configuration with a changed value is read, or refused with the file's name") {
+TEST_CASE("a configuration with a changed value is read or refused with the file's name") {
   nn::GPTOptions mistral = llama(), qwen2 = llama(), qwen3 = llama();
   mistral.window = 2, qwen2.qkv_bias = true, qwen3.qk_norm = qwen3.norm_eps;
   for (const nn::GPTOptions& o : {gpt2(), llama(), mistral, qwen2, qwen3})
@@ -229,7 +229,7 @@ TEST_CASE("a configuration with a changed value is read, or refused with the fil
                 [](const io::Json& json) { return io::vision_transformer_options(json, 3); });
 }
 
-TEST_CASE("a GGUF file's facts give the options of its model, or are refused by name") {
+TEST_CASE("the facts of a GGUF file give the options of its model or are refused by name") {
   using Facts = std::map<std::string, io::Fact>;
   for (const std::string type : {"llama", "qwen2", "qwen3"}) {
     CAPTURE(type);

@@ -1,4 +1,4 @@
-// A module's weights through a file, and through a state dict.
+// A module's weights through a file and through a state dict.
 #include "gradus/io/module_file.h"
 
 #include "gradus/nn/feed_forward.h"
@@ -14,7 +14,7 @@ std::vector<double> numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector
 
 }  // namespace
 
-TEST_CASE("a module goes through a file, and into another's dtype") {
+TEST_CASE("a module is restored from a file, also in another type") {
   const Folder folder;
   const Tensor x = randn({2, 3});
   nn::FeedForward net({.width = 3, .hidden = 5}), other({.width = 3, .hidden = 5});
@@ -39,7 +39,7 @@ TEST_CASE("buffers are saved too") {
   CHECK(numbers(other.running_mean) != std::vector<double>{0, 0, 0});
 }
 
-TEST_CASE("a state dict fits the module that it came from, and shares its values") {
+TEST_CASE("a state dict fits its module and shares its values") {
   nn::Linear a(3, 2), b(3, 2);
   b.load_state_dict(a.state_dict());
   CHECK(numbers(b.weight) == numbers(a.weight));

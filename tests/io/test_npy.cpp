@@ -1,4 +1,4 @@
-// .npy files: arrays both ways, and headers that lie.
+// .npy files: arrays both ways, and malformed headers.
 #include <string>
 #include <vector>
 
@@ -30,7 +30,7 @@ std::string fault(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("npy: what is written is read again") {
+TEST_CASE("npy: written arrays are read back") {
   const Folder folder;
   const Tensor odd = randn({4, 3}, Dtype::f32);
   const std::vector<Tensor> tensors = {tensor(2.5, Dtype::f64),
@@ -47,7 +47,7 @@ TEST_CASE("npy: what is written is read again") {
   }
 }
 
-TEST_CASE("npy: the bytes are NumPy's own") {
+TEST_CASE("npy: the bytes equal NumPy's") {
   const Folder folder;
   io::save_npy(folder / "x.npy", tensor(std::vector<float>{1, -2, 0, 0.5f, 3, 4}, {2, 3}));
   const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
@@ -60,7 +60,7 @@ TEST_CASE("npy: the bytes are NumPy's own") {
   CHECK(contains(read_bytes(folder / "x.npy"), "'shape': (3,), }"));
 }
 
-TEST_CASE("npy: Fortran order, other spellings and narrow numbers are understood") {
+TEST_CASE("npy: Fortran order, other spellings and narrow types are read") {
   const std::string six("\1\2\3\4\5\6", 6);
   CHECK(same(parse(file_of(dict("|u1", "True", "(2, 3)"), six)),
              tensor(std::vector<std::int64_t>{1, 3, 5, 2, 4, 6}, {2, 3})));
@@ -82,7 +82,7 @@ TEST_CASE("npy: Fortran order, other spellings and narrow numbers are understood
   }
 }
 
-TEST_CASE("npy: a file that is not quite one is refused") {
+TEST_CASE("npy: a malformed file is refused") {
   const std::string good = dict("|u1", "False", "(4,)");
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "not a .npy file"},
@@ -125,7 +125,7 @@ TEST_CASE("npy: a file that is not quite one is refused") {
   }
 }
 
-TEST_CASE("npy: a file that is cut off anywhere is refused") {
+TEST_CASE("npy: a file that is cut anywhere is refused") {
   const std::string bytes = file_of(dict("|u1", "True", "(2, 3)"), "123456");
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     INFO("first " << n << " bytes");
@@ -133,14 +133,14 @@ TEST_CASE("npy: a file that is cut off anywhere is refused") {
   }
 }
 
-TEST_CASE("npy: files that cannot be read or written") {
+TEST_CASE("npy: missing files and undefined tensors are refused") {
   const Folder folder;
   CHECK_THROWS_AS(io::load_npy(folder / "none.npy"), FileError);
   CHECK_THROWS_AS(io::save_npy(folder / "no/folder.npy", tensor(1)), FileError);
   CHECK_THROWS_AS(io::save_npy(folder / "x.npy", Tensor()), ValueError);
 }
 
-TEST_CASE("npy: a header has 10,000 characters at most, and each of its faults a name") {
+TEST_CASE("npy: a header has at most 10,000 characters, and each fault is reported") {
   const auto file = [](std::string dict, std::size_t length) {
     dict.resize(length, ' ');
     return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(length % 256) +
@@ -167,7 +167,7 @@ TEST_CASE("npy: a header has 10,000 characters at most, and each of its faults a
   CHECK(contains(said("{'descr", 7), "a string does not end before \"descr\""));
 }
 
-TEST_CASE("npy: of Fortran's order the numbers come in C's, close together") {
+TEST_CASE("npy: arrays in Fortran order become contiguous in C order") {
   std::string bytes = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3)}";
   bytes = std::string("\x93NUMPY\1\0", 8) + static_cast<char>(bytes.size()) + '\0' + bytes +
           "\1\2\3\4\5\6";

@@ -1,4 +1,4 @@
-// Pieces as GPT-2 cuts them, byte by byte, against the rule in plain words; and letters for bytes.
+// Pieces as in GPT-2, byte by byte, against a plain implementation; and letters for bytes.
 #include "gradus/io/pieces.h"
 
 #include "gradus/io/text.h"
@@ -51,7 +51,7 @@ void check(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("pieces of every text of up to four bytes of each kind") {
+TEST_CASE("pieces of every text of up to four bytes match the plain rule") {
   const std::string bytes = "as' 1\n!\xC3";
   for (const char a : bytes) {
     check({a});
@@ -69,7 +69,7 @@ TEST_CASE("pieces of every text of up to four bytes of each kind") {
     for (const char* after : {"", "x", " x", "e", "l"}) check(std::string("a") + each + after);
 }
 
-TEST_CASE("pieces that are too long end where a character begins") {
+TEST_CASE("overlong pieces end at the beginning of a character") {
   for (std::size_t n = 124; n < 134; ++n)
     for (const char* unit : {"a", "\xC3\xA9", "\xE6\x97\xA5", "\xF0\x9F\x98\x80", "\x80", " ", "7"})
       for (const char* before : {"", " ", "b", " bb"}) {
@@ -104,7 +104,7 @@ TEST_CASE("each byte has a letter, and no other character stands for a byte") {
   }
 }
 
-TEST_CASE("text is split at each separator") {
+TEST_CASE("split_text splits at each separator") {
   using Parts = std::vector<std::string>;
   CHECK(io::split_text("", ' ').empty());
   CHECK(io::split_text("a", ' ') == Parts{"a"});

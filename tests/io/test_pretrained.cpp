@@ -1,5 +1,5 @@
-// Models of other people: small ones that `transformers` and PyTorch made, against what those give
-// (tests/golden/make_families.py), and written back as they were.
+// Pretrained models: small ones of `transformers` and PyTorch against their results
+// (tests/golden/make_families.py), and written back unchanged.
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -158,7 +158,7 @@ void check_torch(const std::string& name, Model model, const nn::Names& names, c
 
 }  // namespace
 
-TEST_CASE("GPT-2, Llama, Mistral, Qwen2 and Qwen3 give transformers' logits and gradients") {
+TEST_CASE("GPT-2, Llama, Mistral, Qwen2 and Qwen3 match the logits and gradients of transformers") {
   for (const char* name : {"gpt2", "llama", "mistral", "qwen2", "qwen3"})
     check_family<nn::GPT>(
         name, [](const std::string& path) { return io::load_gpt(path); },
@@ -169,7 +169,7 @@ TEST_CASE("GPT-2, Llama, Mistral, Qwen2 and Qwen3 give transformers' logits and 
         std::string(name) == "gpt2" ? kF64 : kRoundedThere);
 }
 
-TEST_CASE("BERT, ALBERT and a classifier give transformers' logits and gradients") {
+TEST_CASE("BERT, ALBERT and a classifier match the logits and gradients of transformers") {
   for (const char* name : {"bert", "albert"})
     check_family<nn::MaskedLM>(
         name, io::load_masked_lm,
@@ -185,7 +185,7 @@ TEST_CASE("BERT, ALBERT and a classifier give transformers' logits and gradients
       });
 }
 
-TEST_CASE("ViT gives transformers' logits and gradients") {
+TEST_CASE("ViT matches the logits and gradients of transformers") {
   check_family<nn::VisionTransformer>(
       "vit", io::load_vision_transformer,
       [](const nn::VisionTransformer& model) {
@@ -196,7 +196,7 @@ TEST_CASE("ViT gives transformers' logits and gradients") {
       });
 }
 
-TEST_CASE("PyTorch's modules are filled by their names, and give the same") {
+TEST_CASE("PyTorch's modules load by name and give the same results") {
   const nn::BlockOptions block{.width = 21, .heads = 3, .hidden = 17};
   nn::BlockOptions gelu = block, relu = block;
   gelu.activation = nn::Activation::gelu;
@@ -283,7 +283,7 @@ TEST_CASE("all tensors that do not fit are listed in one error") {
   CHECK(contains(said, "unexpected  extra [3]"));
 }
 
-TEST_CASE("a file may leave out the prefix, and keep masks that are not learned") {
+TEST_CASE("a file may omit the prefix and contain masks that are not learned") {
   Changed gpt2("gpt2");
   Tensors bare;
   for (const auto& [name, tensor] : gpt2.tensors) bare[name.substr(12)] = tensor;  // "transformer."
@@ -296,7 +296,7 @@ TEST_CASE("a file may leave out the prefix, and keep masks that are not learned"
   CHECK(contains(said, "lm_head.weight: is token.weight again in this model, but holds other"));
 }
 
-TEST_CASE("what a configuration asks for and there is not is refused by name") {
+TEST_CASE("an unsupported configuration is refused by name") {
   const auto refusal = [](const char* model, const char* key, const char* value) {
     Changed changed(model);
     return message_of([&] { io::load_gpt(changed.say(key, value).path()); });
@@ -322,7 +322,7 @@ TEST_CASE("what a configuration asks for and there is not is refused by name") {
                "num_hidden_groups: 2"));
 }
 
-TEST_CASE("options that no family has are not written") {
+TEST_CASE("options that belong to no family are not written") {
   const Folder folder;
   const auto refusal = [&](nn::GPTOptions options) {
     options.vocab = 7, options.context = 5, options.heads = 2, options.width = 4;
@@ -333,7 +333,7 @@ TEST_CASE("options that no family has are not written") {
   CHECK(contains(refusal({.position = nn::HeadPosition::rotary}), "is written as llama"));
 }
 
-TEST_CASE("rows in rotary's pairs become halves, and go back") {
+TEST_CASE("interleaved rotary rows become halves and back") {
   nn::GPTOptions options{.vocab = 3, .context = 4, .heads = 2, .width = 8};
   options.kv_heads = 1, options.position = nn::HeadPosition::rotary, options.bias = false;
   options.norm_kind = nn::NormKind::rms, options.activation = nn::Activation::swiglu;
@@ -410,7 +410,7 @@ std::string architecture_in(const std::string& directory) {
 
 }  // namespace
 
-TEST_CASE("a GGUF file gives the model whose tensors it holds, tied or not") {
+TEST_CASE("a GGUF file gives the model of its tensors, tied or not") {
   const Folder folder;
   const std::string path = folder / "m.gguf";
   const Tensor ids = indices({0, 4, 2}).view({1, 3});
@@ -444,7 +444,7 @@ TEST_CASE("a GGUF file gives the model whose tensors it holds, tied or not") {
   CHECK(io::is_pretrained(folder / ""));
 }
 
-TEST_CASE("a BERT has the pooler that its file has, under the family's name or without it") {
+TEST_CASE("a BERT has a pooler if its file has one, with or without the family's prefix") {
   const Folder folder;
   for (const bool shared : {false, true})
     for (const bool pooler : {false, true}) {
@@ -472,7 +472,7 @@ TEST_CASE("a BERT has the pooler that its file has, under the family's name or w
     }
 }
 
-TEST_CASE("heads on a BERT are written under their architecture's name, and read back") {
+TEST_CASE("BERT heads are written under their architecture's name and read back") {
   const Folder folder;
   for (const bool shared : {false, true}) {
     const std::string family = shared ? "Albert" : "Bert", directory = folder / family;
@@ -498,7 +498,7 @@ TEST_CASE("heads on a BERT are written under their architecture's name, and read
   }
 }
 
-TEST_CASE("a model of one class has one, and a file without the classifier's weight is refused") {
+TEST_CASE("models of one class load, and a file without classifier weights is refused") {
   const Folder folder;
   const std::string texts = folder / "t", images = folder / "i";
   io::save_pretrained(texts, nn::TextClassifier(bert(false, false), 1));

@@ -1,4 +1,4 @@
-// Tokenizers of other people: ids equal to those of the `tokenizers` package, and what is refused.
+// Pretrained tokenizers: ids equal to those of the `tokenizers` package, and refused files.
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -83,12 +83,12 @@ std::string fault(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("tokenizers of other people give the ids that their own program gives") {
+TEST_CASE("pretrained tokenizers give the ids of the tokenizers package") {
   for (const char* family : {"gpt2", "smollm", "qwen2", "llama3", "bert"})
     CHECK(check_cases(golden(family), kGolden + family + ".cases") >= 40);
 }
 
-TEST_CASE("tokenizer by hand", "[.]") {
+TEST_CASE("helper: check a tokenizer", "[.]") {
   const char* path = std::getenv("GRADUS_TOKENIZER");
   const char* cases = std::getenv("GRADUS_CASES");
   REQUIRE((path && cases));  // tests/golden/make_tokenizers.py says how they are made
@@ -101,7 +101,7 @@ TEST_CASE("tokenizer by hand", "[.]") {
          << " cases of " << path);
 }
 
-TEST_CASE("a byte-level tokenizer gives the text back, part by part too") {
+TEST_CASE("a byte-level tokenizer restores the text, also part by part") {
   for (const char* family : {"gpt2", "llama3"}) {
     const PretrainedTokenizer tokenizer = golden(family);
     const std::string text = "naïve 日本 🙂 \r\n\n it's 12345 <|im_end|>\xFF\xC3";
@@ -125,7 +125,7 @@ TEST_CASE("a byte-level tokenizer gives the text back, part by part too") {
   CHECK(golden("bert").decode(golden("bert").encode("The [MASK] of a")) == " the [MASK] of a");
 }
 
-TEST_CASE("long runs of one kind take time that grows with them alone") {
+TEST_CASE("splitting long runs of one character takes linear time") {
   // at 500,000 characters work that grows with their square would take minutes
   for (const char* each : {"7", "a", " ", "\n", "!", "'", "é"}) {
     std::string text;
@@ -141,7 +141,7 @@ TEST_CASE("long runs of one kind take time that grows with them alone") {
   }
 }
 
-TEST_CASE("what looks like a special token is mere text to encode_literal") {
+TEST_CASE("encode_literal treats special tokens as plain text") {
   const PretrainedTokenizer tokenizer = golden("llama3");
   const std::string text = "a <|im_end|> b";
   const Ids special = tokenizer.encode(text), literal = tokenizer.encode_literal(text);
@@ -164,7 +164,7 @@ TEST_CASE("what looks like a special token is mere text to encode_literal") {
   CHECK(tokenizer.encode_literal(text, n, n) == special);
 }
 
-TEST_CASE("a tokenizer of other people is kept as it was read") {
+TEST_CASE("a pretrained tokenizer is saved unchanged") {
   const PretrainedTokenizer tokenizer = golden("qwen2");
   const auto again = io::tokenizer_from_json(tokenizer.to_json(), "again");
   CHECK(again->vocab_size() == tokenizer.vocab_size());
@@ -216,7 +216,7 @@ TEST_CASE("a tokenizer.json that contradicts itself is refused") {
   CHECK(contains(fault("\"model\":", "\"modell\":"), "modell: not known here"));
 }
 
-TEST_CASE("a chat template: SmolLM2's is known, programs are not run") {
+TEST_CASE("the chat template of SmolLM2 is supported, and other programs are not run") {
   const std::string system =
       "{% if loop.first and messages[0]['role'] != 'system' %}{{ "
       "'<|im_start|>system\nYou help.<|im_end|>\n' }}{% endif %}";
@@ -243,7 +243,7 @@ TEST_CASE("a chat template: SmolLM2's is known, programs are not run") {
     CHECK_REFUSES(FileError, io::ChatTemplate(other, "t.gguf"), "t.gguf", "template");
 }
 
-TEST_CASE("a chat template has a loop around its turns, and a system's words end") {
+TEST_CASE("a chat template requires a loop around its turns and a complete system text") {
   const std::string begin = "{% if loop.first and messages[0]['role'] != 'system' %}{{ '",
                     end = "' }}{% endif %}";
   const io::ChatTemplate known(kLoop + begin + "S" + end + kTurn, "t");
@@ -309,7 +309,7 @@ Ids ids(const json& document, const std::string& text) { return parse(document).
 
 }  // namespace
 
-TEST_CASE("tokenizer.json: how a text is cut before its pairs are joined") {
+TEST_CASE("tokenizer.json: the pre-tokenizer splits the text before merges") {
   json t = byte_pairs();
   CHECK(ids(t, "a b") == Ids{0, 4, 1});
   t["pre_tokenizer"]["use_regex"] = false;
@@ -336,8 +336,7 @@ TEST_CASE("tokenizer.json: how a text is cut before its pairs are joined") {
   CHECK(said(t) == "t: pre_tokenizer.pretokenizers[0].type: \"Other\" is not known here");
 }
 
-TEST_CASE(
-    "tokenizer.json: a piece that is a token is it where merges are ignored, and only there") {
+TEST_CASE("tokenizer.json: ignore_merges keeps a piece that is a token") {
   json t = byte_pairs();
   CHECK(ids(t, "abb") == Ids{0, 1, 1});
   t["model"]["ignore_merges"] = false;
@@ -346,7 +345,7 @@ TEST_CASE(
   CHECK(ids(t, "abb") == Ids{8});
 }
 
-TEST_CASE("tokenizer.json: a normaliser has no key more, and added tokens are not normalised") {
+TEST_CASE("tokenizer.json: unknown normalizer keys and normalized added tokens are refused") {
   json t = byte_pairs(), b = word_pieces();
   const json added = json::array({{{"id", 9}, {"content", "<e>"}, {"normalized", true}}});
   t["added_tokens"] = added;
@@ -365,7 +364,7 @@ TEST_CASE("tokenizer.json: a normaliser has no key more, and added tokens are no
   CHECK(said(b) == "t: pre_tokenizer.more: not known here");
 }
 
-TEST_CASE("tokenizer.json: added tokens stand for their own text, the longest first") {
+TEST_CASE("tokenizer.json: added tokens match their own text, the longest first") {
   json t = byte_pairs();
   t["added_tokens"] = json::array({{{"id", 0}, {"content", "a"}},
                                    {{"id", 9}, {"content", "<e>"}, {"special", true}},
@@ -387,7 +386,7 @@ TEST_CASE("tokenizer.json: added tokens stand for their own text, the longest fi
   CHECK(ids(t, "bx yb") == Ids{1, 9, 1});
 }
 
-TEST_CASE("tokenizer.json: a word has 1 to 200 characters at most, or is unknown") {
+TEST_CASE("tokenizer.json: words longer than the limit of 1 to 200 characters are unknown") {
   json t = word_pieces();
   CHECK(ids(t, "Abb ab b abbb") == Ids{0, 1, 1, 0, 1, 2, 2});
   json wide = t;  // of two bytes each
@@ -408,7 +407,7 @@ TEST_CASE("tokenizer.json: a word has 1 to 200 characters at most, or is unknown
   }
 }
 
-TEST_CASE("BERT's normaliser drops what cannot be seen, and makes every blank a space") {
+TEST_CASE("the BERT normalizer drops invisible characters and makes every blank a space") {
   const io::BertNormalizer cleaned{true, false, false, false}, nothing{false, false, false, false};
   std::vector<char32_t> all = {0xFFFD, 0x200B, 0x2028, 0x3000, 0x4E00};
   for (char32_t c = 0; c < 0x180; ++c) all.push_back(c);
@@ -424,7 +423,7 @@ TEST_CASE("BERT's normaliser drops what cannot be seen, and makes every blank a 
   }
 }
 
-TEST_CASE("BERT's normaliser sets each Chinese character apart, where it is asked to") {
+TEST_CASE("the BERT normalizer separates Chinese characters if requested") {
   const io::BertNormalizer apart{false, true, false, false}, plain{false, false, false, false};
   const std::pair<char32_t, char32_t> blocks[] = {
       {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},  {0x20000, 0x2A6DF},
@@ -440,7 +439,7 @@ TEST_CASE("BERT's normaliser sets each Chinese character apart, where it is aske
     }
 }
 
-TEST_CASE("the words of a GGUF file's tokenizer are cut as its name says") {
+TEST_CASE("the tokenizer of a GGUF file splits words by its pre-tokenizer's name") {
   using Facts = std::map<std::string, io::Fact>;
   const Words tokens = {"a", "b", "1", "2", "Ġ", "aĠ", "11", "12", "abb", "Ã", "©", "e", "Ì", "ģ"};
   const auto made = [&](const std::string& pre) {
@@ -471,12 +470,12 @@ TEST_CASE("the words of a GGUF file's tokenizer are cut as its name says") {
   }
 }
 
-TEST_CASE("the first of the combining marks is composed as the others are") {
+TEST_CASE("composition includes the first combining mark") {
   CHECK(io::composed({U'a', 0x300}) == io::Characters{0xE0});
   CHECK(io::composed({0xE0, 0x2FF, U'a'}) == io::Characters{0xE0, 0x2FF, U'a'});
 }
 
-TEST_CASE("only a syllable of Hangul without a tail takes one") {
+TEST_CASE("composition adds a tail only to Hangul syllables without one") {
   for (const char32_t c : {char32_t{0xABFF}, char32_t{0xAC00 - 28}, char32_t{0xD7A4}, U'a'})
     for (const char32_t tail : {0x11A8, 0x11C2}) {
       const io::Characters two = {c, tail};

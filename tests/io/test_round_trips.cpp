@@ -1,5 +1,5 @@
-// Loaders against writers: random contents come back bit for bit, whatever dtype, shape and strides
-// they have, and what was changed or cut off is refused.
+// Readers against writers: random contents return bit for bit for any type, shape and strides, and
+// changed or cut files are refused.
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -72,7 +72,7 @@ bool same_all(const std::map<std::string, Tensor>& a, const std::map<std::string
          });
 }
 
-TEST_CASE("arrays, weights and checkpoints of any contents come back bit for bit") {
+TEST_CASE("arrays, weights and checkpoints of any contents return bit for bit") {
   const Folder here;
   const std::string path = here / "file";
   Random random(1);
@@ -110,7 +110,7 @@ float plain_half(std::uint32_t bits, int exponent_bits, int fraction_bits) {
   return bits >> 15 ? -size : size;
 }
 
-TEST_CASE("each narrow number is the one that its bits say, in tensors of several pieces") {
+TEST_CASE("narrow types are read exactly, in tensors of several pieces") {
   std::string all;
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits)
     all += {static_cast<char>(bits & 0xFFu), static_cast<char>(bits >> 8)};
@@ -144,7 +144,7 @@ TEST_CASE("each narrow number is the one that its bits say, in tensors of severa
   CHECK(wrong == 0);
 }
 
-TEST_CASE("safetensors: entries may stand in any order in the header") {
+TEST_CASE("safetensors: header entries may have any order") {
   std::vector<std::string> entries = {R"("a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]})",
                                       R"("b":{"dtype":"U8","shape":[0],"data_offsets":[2,2]})",
                                       R"("c":{"dtype":"U8","shape":[0,4],"data_offsets":[0,0]})",
@@ -176,7 +176,7 @@ void change_each(const std::string& bytes, std::size_t from, std::size_t to,
     }
 }
 
-TEST_CASE("npy: a changed byte of magic, version or length is refused, of the rest means that") {
+TEST_CASE("npy: a changed byte of the header is refused or keeps the shape and values") {
   const Folder here;
   const Tensor x = tensor(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
   io::save_npy(here / "x.npy", x);
@@ -213,7 +213,7 @@ TEST_CASE("safetensors: a changed byte of the length is refused") {
   });
 }
 
-TEST_CASE("checkpoint: its checksum tells apart what differs in one thing") {
+TEST_CASE("checkpoint: the checksum detects a difference in any single part") {
   const Folder here;
   const Tensor x = tensor(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
   const io::Checkpoint whole{{{"a", x}, {"b", tensor({0.0f, 0.0f})}},
@@ -252,7 +252,7 @@ TEST_CASE("checkpoint: its checksum tells apart what differs in one thing") {
   }
 }
 
-TEST_CASE("checkpoint: names of facts that the format has are refused, others come back") {
+TEST_CASE("checkpoint: reserved fact names are refused, and others return") {
   const Folder here;
   const auto save = [&](const char* name) {
     io::save_checkpoint(here / "file", {{}, {{name, "x"}}});
@@ -265,7 +265,7 @@ TEST_CASE("checkpoint: names of facts that the format has are refused, others co
   }
 }
 
-TEST_CASE("sizes have a product where a tensor of it has less than 2⁶³ bytes") {
+TEST_CASE("count_of gives a product exactly if such a tensor has less than 2⁶³ bytes") {
   const auto size = [](int power) { return power < 0 ? 0u : std::uint64_t{1} << power; };
   std::size_t wrong = 0;
   for (int a = -1; a < 64; ++a)  // −1: an axis of size 0, which strides do not count
@@ -293,7 +293,7 @@ TEST_CASE("a file that shrinks while it is read is an error") {
 
 namespace {
 
-TEST_CASE("csv: tables of any numbers and names come back") {
+TEST_CASE("csv: tables of any numbers and names return") {
   const Folder here;
   Random random(2);
   for (int round = 0; round < 120; ++round) {
@@ -319,7 +319,7 @@ TEST_CASE("csv: tables of any numbers and names come back") {
   }
 }
 
-TEST_CASE("csv: blanks, quotes and line ends that mean nothing change nothing") {
+TEST_CASE("csv: insignificant blanks, quotes and line ends change nothing") {
   Random random(3);
   const auto one_of = [&](const Names& choices) { return choices[random() % choices.size()]; };
   for (int round = 0; round < 200; ++round) {
@@ -340,7 +340,7 @@ TEST_CASE("csv: blanks, quotes and line ends that mean nothing change nothing") 
   }
 }
 
-TEST_CASE("pieces: a run of letters without end is cut between characters, wherever they begin") {
+TEST_CASE("pieces: an endless run of letters is cut between characters") {
   Random random(6);
   const Names letters = {"x", "é", "日", "🙂"};
   for (int round = 0; round < 50; ++round) {
@@ -353,7 +353,7 @@ TEST_CASE("pieces: a run of letters without end is cut between characters, where
   }
 }
 
-TEST_CASE("pieces: two characters are one piece where they are of one kind") {
+TEST_CASE("pieces: two characters form one piece exactly if they are of one kind") {
   const auto kind = [](int c) {
     return c >= 0x80 || std::isalpha(c) ? 'a' : std::isdigit(c) ? '1' : std::isspace(c) ? ' ' : '.';
   };
@@ -380,7 +380,7 @@ std::vector<std::unique_ptr<io::Tokenizer>> every_tokenizer(const std::string& t
   return out;
 }
 
-TEST_CASE("tokenizers: any text they know comes back, from a file too, a cut file is refused") {
+TEST_CASE("tokenizers: any known text returns, also from a file, and a cut file is refused") {
   const Folder here;
   Random random(4);
   for (int round = 0; round < 30; ++round) {
@@ -404,7 +404,7 @@ TEST_CASE("tokenizers: any text they know comes back, from a file too, a cut fil
   }
 }
 
-TEST_CASE("bpe: Hugging Face's files say the same with their ids in any order") {
+TEST_CASE("bpe: Hugging Face's files may list their ids in any order") {
   const Folder here;
   Random random(5);
   std::string text;

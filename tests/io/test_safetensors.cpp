@@ -1,4 +1,4 @@
-// safetensors: what is written is read, and no file that breaks a rule is taken for one.
+// safetensors: written files are read back, and files that break a rule are refused.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -57,7 +57,7 @@ std::map<std::string, Tensor> awkward_tensors() {
 
 }  // namespace
 
-TEST_CASE("safetensors: what is written is read again") {
+TEST_CASE("safetensors: written tensors and metadata are read back") {
   const std::map<std::string, Tensor> tensors = awkward_tensors();
   const std::map<std::string, std::string> metadata = {{"step", "12"}, {"é\n", ""}, {"", "a\tb"}};
   const Folder folder;
@@ -75,7 +75,7 @@ TEST_CASE("safetensors: what is written is read again") {
   CHECK(file.metadata == expected);
 }
 
-TEST_CASE("safetensors: the bytes are those of the format's own writer") {
+TEST_CASE("safetensors: the bytes equal those of the reference writer") {
   // I64 before F64 before F32 before BOOL, then by name; 8-byte alignment, blanks after the header
   const std::string header =
       "{\"__metadata__\":{\"format\":\"pt\"},"
@@ -98,13 +98,13 @@ TEST_CASE("safetensors: the bytes are those of the format's own writer") {
   CHECK(written == file_of(header + blanks, data));
 }
 
-TEST_CASE("safetensors: no tensors at all is a file too") {
+TEST_CASE("safetensors: a file without tensors is valid") {
   CHECK(parse(file_of("{}")).tensors.empty());
   CHECK(parse(file_of(" \n{ } \t")).tensors.empty());
   CHECK(io::parse_safetensors(io::safetensors_bytes({}), "w.st").metadata.at("format") == "pt");
 }
 
-TEST_CASE("safetensors: narrow numbers are widened") {
+TEST_CASE("safetensors: narrow types are widened") {
   // F16: 1, −2, 65504 (the largest), 2⁻²⁴ (the smallest), −0, ∞; BF16: 1, −2
   const std::string halves(
       "\x00\x3C\x00\xC0\xFF\x7B\x01\x00\x00\x80\x00\x7C"
@@ -129,7 +129,7 @@ TEST_CASE("safetensors: narrow numbers are widened") {
   CHECK(same(file.tensors.at("t"), indices({0, 1, 1}).to(Dtype::bool_)));  // bytes 0, 2, 255
 }
 
-TEST_CASE("safetensors: the length of the header is not trusted") {
+TEST_CASE("safetensors: wrong header lengths are refused") {
   CHECK(contains(fault(""), "w.st: 0 bytes are too few"));
   CHECK(contains(fault("1234567"), "7 bytes are too few"));
   const std::string gigabyte("\0\0\0\x40\0\0\0\0{}", 10);
@@ -141,7 +141,7 @@ TEST_CASE("safetensors: the length of the header is not trusted") {
   CHECK(contains(fault(ninety), "a header of 90000000 bytes is claimed, but the file has 2"));
 }
 
-TEST_CASE("safetensors: a header that is not what it should be") {
+TEST_CASE("safetensors: malformed headers are refused") {
   const std::string good = entry("F32", "[1]", "[0,4]");
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "not a JSON object"},
@@ -245,7 +245,7 @@ TEST_CASE("safetensors: tensors must cover the data exactly") {
   }
 }
 
-TEST_CASE("safetensors: many tensors at one place, and lists without end, are refused at once") {
+TEST_CASE("safetensors: shared bytes and endless nesting are refused quickly") {
   std::string header = "{";
   for (int i = 0; i < 20000; ++i)
     header += (i ? ",\"" : "\"") + std::to_string(i) + "\":" + entry("F32", "[1]", "[0,4]");
@@ -257,7 +257,7 @@ TEST_CASE("safetensors: many tensors at one place, and lists without end, are re
   CHECK(contains(fault(file_of(objects)), "nested more than 64 deep"));
 }
 
-TEST_CASE("safetensors: a file that is cut off anywhere is refused") {
+TEST_CASE("safetensors: a file that is cut anywhere is refused") {
   const std::vector<std::byte> bytes = io::safetensors_bytes(awkward_tensors(), {{"k", "v"}});
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     INFO("first " << n << " of " << bytes.size() << " bytes");
@@ -265,7 +265,7 @@ TEST_CASE("safetensors: a file that is cut off anywhere is refused") {
   }
 }
 
-TEST_CASE("safetensors: flipped bits load or throw, and never do anything else") {
+TEST_CASE("safetensors: files with flipped bits load or throw, and nothing else") {
   const std::vector<std::byte> bytes = io::safetensors_bytes(awkward_tensors(), {{"k", "v"}});
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
@@ -289,7 +289,7 @@ TEST_CASE("safetensors: flipped bits load or throw, and never do anything else")
   CHECK(loaded < 4000);
 }
 
-TEST_CASE("safetensors: files that cannot be read or written") {
+TEST_CASE("safetensors: missing, empty and unwritable files are refused") {
   const Folder folder;
   const auto load_fault = [&](const std::string& name) {
     return message_of([&] { io::load_safetensors(folder / name); });
@@ -305,7 +305,7 @@ TEST_CASE("safetensors: files that cannot be read or written") {
   CHECK_THROWS_AS(io::save_safetensors(folder / "no/such/folder", {}), FileError);
 }
 
-TEST_CASE("safetensors: what cannot be written leaves the file as it was") {
+TEST_CASE("safetensors: a refused save keeps the file unchanged") {
   const Folder folder;
   const std::string path = folder / "w.safetensors";
   io::save_safetensors(path, {{"a", tensor({1, 2})}});

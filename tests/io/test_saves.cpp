@@ -1,4 +1,4 @@
-// Whatever Gradus saves over an older file: the old one or the new one is there, whole.
+// Saves over an older file: the old file or the new one exists at any moment, complete.
 #ifdef __linux__
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -33,7 +33,7 @@ namespace gradus::testing {
 namespace {
 
 #ifdef __linux__
-TEST_CASE("a save ends when the system says that file and name are on the disk") {
+TEST_CASE("a save syncs its file and its directory before it returns") {
   const Folder here;
   const int files = synced_files, directories = synced_directories;
   io::write_file_atomically(here / "file", "0123456789", 10);
@@ -42,7 +42,7 @@ TEST_CASE("a save ends when the system says that file and name are on the disk")
 }
 #endif
 
-TEST_CASE("what is saved over an older file is whole, old or new, at any moment") {
+TEST_CASE("every save over an older file leaves the complete old or new one at any moment") {
   const Folder here;
   const std::string path = here / "saved/file";
   const Tensor x = tensor(std::vector<float>{1, 2, 3, 4}, {2, 2});

@@ -1,4 +1,4 @@
-// Texts cut into pieces, against the regular expressions themselves, matched by backtracking.
+// Splitting of texts against the regular expressions themselves, matched by backtracking.
 #include "gradus/io/splitter.h"
 
 #include <functional>
@@ -143,7 +143,7 @@ const std::u32string kCharacters = U"as'1 \n\r!é٣\u00a0-";
 
 }  // namespace
 
-TEST_CASE("pieces of every short text are those of the expressions") {
+TEST_CASE("splits of every short text match the expressions") {
   for (const char32_t a : kCharacters) {
     check({a});
     for (const char32_t b : kCharacters) {
@@ -153,7 +153,7 @@ TEST_CASE("pieces of every short text are those of the expressions") {
   }
 }
 
-TEST_CASE("pieces of long texts are those of the expressions") {
+TEST_CASE("splits of long texts match the expressions") {
   Random random(5);
   const std::u32string characters = kCharacters + U"   \n12345tTrevVLldD\t—€日本ſ";
   for (int i = 0; i < 600; ++i) {
@@ -164,7 +164,7 @@ TEST_CASE("pieces of long texts are those of the expressions") {
   }
 }
 
-TEST_CASE("contractions end where their letters do") {
+TEST_CASE("splits of contractions match the expressions") {
   const std::u32string letters = U"sStTrReEvVmMlLdDſaz@[`{ZK";
   for (const char32_t a : letters)
     for (const char32_t b : letters) check({U'x', U'\'', a, b, U'y'});
@@ -174,7 +174,7 @@ TEST_CASE("contractions end where their letters do") {
   }
 }
 
-TEST_CASE("each character of ASCII is cut by itself or with what is beside it") {
+TEST_CASE("splits around each ASCII character match the expressions") {
   for (char32_t c = 0; c < 128; ++c)
     for (const char32_t beside : {U'a', U'1', U' ', U'!', U'\n'}) {
       check({beside, c, beside});
@@ -182,7 +182,7 @@ TEST_CASE("each character of ASCII is cut by itself or with what is beside it") 
     }
 }
 
-TEST_CASE("bytes that are no text are symbols") {
+TEST_CASE("invalid bytes are split like symbols") {
   using Pieces = std::vector<std::string_view>;
   CHECK(io::split("a\xff\xfe"
                   "b",

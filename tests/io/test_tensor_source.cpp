@@ -1,4 +1,4 @@
-// Tensors of files that other programs wrote: GGUF, shards with an index, and hostile ones.
+// Tensors in files of other programs: GGUF, shards with an index, and malicious files.
 #include <cstdlib>
 #include <cstring>
 
@@ -41,7 +41,7 @@ struct Gguf {
 
 }  // namespace
 
-TEST_CASE("GGUF: every storage gives the numbers of the reference, bit for bit") {
+TEST_CASE("GGUF: every storage type gives the reference values bit for bit") {
   TensorSource source = TensorSource::open(kGolden + "small.gguf");
   const auto expected = io::load_safetensors(kGolden + "expected.safetensors").tensors;
   CHECK(source.is_gguf());
@@ -72,7 +72,8 @@ TEST_CASE("GGUF: every storage gives the numbers of the reference, bit for bit")
   CHECK_REFUSES(FileError, io::fact<bool>(facts, "some.large", "m"), "another");
 }
 
-TEST_CASE("tensors by hand", "[.]") {  // tests/golden/make_gguf.py says what these are
+TEST_CASE("helper: compare tensors",
+          "[.]") {  // tests/golden/make_gguf.py describes the files
   const char *file = std::getenv("GRADUS_GGUF"), *expected = std::getenv("GRADUS_EXPECTED");
   REQUIRE((file && expected));
   TensorSource ours = TensorSource::open(file), theirs = TensorSource::open(expected);
@@ -84,7 +85,7 @@ TEST_CASE("tensors by hand", "[.]") {  // tests/golden/make_gguf.py says what th
   WARN(ours.tensors().size() << " tensors of " << file);
 }
 
-TEST_CASE("GGUF: a file that breaks a rule is refused, with the tensor or the byte") {
+TEST_CASE("GGUF: a malformed file is refused with the tensor or byte") {
   const std::string whole = Gguf().bytes();
   CHECK(TensorSource::parse(as_bytes(whole), "m").tensors().size() == 2);
   for (std::size_t size = 4; size + 60 < whole.size(); ++size)
@@ -133,7 +134,7 @@ TEST_CASE("GGUF: a file that breaks a rule is refused, with the tensor or the by
   refused([](Gguf& f) { f.magic = "GGML"; }, "m.gguf: ");
 }
 
-TEST_CASE("shards with an index are one source") {
+TEST_CASE("shards with an index form one source") {
   const Folder folder;
   const Tensor a = randn({2, 3}, Dtype::f32), b = randn({4}, Dtype::f64);
   io::save_safetensors(folder / "one.safetensors", {{"a", a}});
@@ -168,7 +169,7 @@ TEST_CASE("shards with an index are one source") {
   CHECK_REFUSES(FileError, TensorSource::open(folder / ""), "2");
 }
 
-TEST_CASE("rotary rows: by pairs is what llama.cpp's converter makes") {
+TEST_CASE("rotary rows: rows_by_pairs equals the conversion of llama.cpp") {
   // w.reshape(heads, 2, d / 2, …).swapaxes(1, 2).reshape(w.shape), for 2 heads of 4
   const Tensor w = arange(0.0, 16.0).view({8, 2}), y = io::rows_by_pairs(w, 2);
   const std::vector<float> expected = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15};
@@ -179,7 +180,7 @@ TEST_CASE("rotary rows: by pairs is what llama.cpp's converter makes") {
   CHECK_THROWS_AS(io::rows_by_pairs(w, 8), ShapeError);
 }
 
-TEST_CASE("GGUF: facts and tensors at the edges of what is allowed") {
+TEST_CASE("GGUF: extreme but valid facts and tensors are read, and the next are refused") {
   const auto opened = [](auto change) {
     Gguf file;
     change(file);
@@ -219,7 +220,7 @@ TEST_CASE("GGUF: facts and tensors at the edges of what is allowed") {
   }
 }
 
-TEST_CASE("a directory may hold a GGUF file, and one alone") {
+TEST_CASE("a directory may contain exactly one GGUF file") {
   const Folder folder;
   const std::string bytes = Gguf().bytes();
   CHECK_REFUSES(FileError, TensorSource::open(folder / ""), "0");
@@ -230,7 +231,7 @@ TEST_CASE("a directory may hold a GGUF file, and one alone") {
   CHECK_REFUSES(FileError, TensorSource::open(folder / ""), "2");
 }
 
-TEST_CASE("an index names .safetensors files beside it, and tensors where they are") {
+TEST_CASE("an index must name .safetensors files next to it that contain the tensors") {
   const Folder folder;
   const Tensor a = ones({2}), b = zeros({3});
   io::save_safetensors(folder / "one.safetensors", {{"a", a}});
@@ -253,7 +254,7 @@ TEST_CASE("an index names .safetensors files beside it, and tensors where they a
         index + ": tensor \"c\" of " + (folder / "two.safetensors") + " is not in the index");
 }
 
-TEST_CASE("a tensor is read as floats of either width, whole numbers and flags as they are") {
+TEST_CASE("floats are read in either width, and integers and flags unchanged") {
   const auto file = io::safetensors_bytes({{"f", ones({2}, Dtype::f32)},
                                            {"d", ones({2}, Dtype::f64)},
                                            {"i", ones({2}, Dtype::i64)},
@@ -273,7 +274,7 @@ TEST_CASE("a tensor is read as floats of either width, whole numbers and flags a
     }
 }
 
-TEST_CASE("rotary rows that are wide go each to its place, and none beyond") {
+TEST_CASE("rotary rows: wide rows move to their positions only") {
   const Tensor w = arange(0.0, 8.0).view({8, 1}).expand({8, 1024}).contiguous();
   const Tensor y = io::rows_by_pairs(w, 2);
   CHECK(y.select(1, 1023).to_vector<float>() == std::vector<float>{0, 2, 1, 3, 4, 6, 5, 7});

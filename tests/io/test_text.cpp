@@ -1,4 +1,4 @@
-// Text: UTF-8 both ways, and what is shown of what is not.
+// Text: UTF-8 both ways, and the display of names, numbers and invalid bytes.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -38,7 +38,7 @@ bool beginning(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("text: what stands at a place is what the forms of UTF-8 say") {
+TEST_CASE("text: utf8_at follows the forms of UTF-8") {
   const std::string telling =
       "\x41\x7F\x80\x8F\x90\x9F\xA0\xBF\xC0\xC1\xC2\xDF\xE0\xE1\xEC\xED\xEE\xEF\xF0\xF1\xF3\xF4\xF5"
       "\xFF";
@@ -85,7 +85,7 @@ TEST_CASE("text: every code point is encoded and decoded") {
   CHECK_THROWS_AS(io::encode_utf8(char32_t{0x110000}), ValueError);
 }
 
-TEST_CASE("text: what is not UTF-8 is named by its offset and replaced part by part") {
+TEST_CASE("text: invalid UTF-8 is reported by its offset and replaced part by part") {
   // Of a part that could not be continued one U+FFFD remains: examples of Unicode 15, section 3.9
   const std::string r = "\xEF\xBF\xBD";
   const std::vector<std::pair<std::string, std::string>> cases = {
@@ -116,7 +116,7 @@ TEST_CASE("text: what is not UTF-8 is named by its offset and replaced part by p
   CHECK(contains(message, "t.txt: not UTF-8 at byte 3 (0xFF)"));
 }
 
-TEST_CASE("text: a file is read as it is") {
+TEST_CASE("text: a file is read unchanged") {
   const Folder folder;
   const std::string bytes("\xEF\xBB\xBFline\r\n\0no end\xFF", 16);
   write_bytes(folder / "t", bytes);
@@ -133,7 +133,7 @@ TEST_CASE("text: a file is read as it is") {
   CHECK(contains(fault(""), "is a directory"));
 }
 
-TEST_CASE("text: names and characters are shown safely") {
+TEST_CASE("text: names and characters are displayed safely") {
   CHECK(io::in_quotes("a\"b\\\n") == "\"a\\\"b\\\\\\u000A\"");
   CHECK(io::in_quotes("é\xFF") == "\"é\xEF\xBF\xBD\"");
   CHECK(io::in_quotes(std::string(1000, 'x')) == "\"" + std::string(80, 'x') + "…\"");
@@ -142,7 +142,7 @@ TEST_CASE("text: names and characters are shown safely") {
   CHECK(io::shown(U'\u0085') == "U+0085");
 }
 
-TEST_CASE("text: of ASCII and Latin-1 what cannot be seen is shown as its number, once") {
+TEST_CASE("text: control characters of ASCII and Latin-1 are displayed as numbers") {
   for (char32_t c = 0; c < 0x180; ++c) {
     const bool control = c < 0x20 || (0x7F <= c && c < 0xA0);
     CHECK((io::shown(c).front() == 'U') == control);
@@ -156,7 +156,7 @@ TEST_CASE("text: of ASCII and Latin-1 what cannot be seen is shown as its number
   }
 }
 
-TEST_CASE("text: characters are counted, not bytes, and long numbers grouped") {
+TEST_CASE("text: characters are counted instead of bytes, and long numbers grouped") {
   CHECK(io::count_characters("") == 0);
   CHECK(io::count_characters("né … √d") == 7);
   CHECK(io::grouped(0) == "0");
@@ -166,7 +166,7 @@ TEST_CASE("text: characters are counted, not bytes, and long numbers grouped") {
   CHECK(io::grouped(std::numeric_limits<std::int64_t>::min()) == "-9,223,372,036,854,775,808");
 }
 
-TEST_CASE("text: what is long is cut at its limit, and not before") {
+TEST_CASE("text: long text is cut exactly at the limit") {
   for (const std::size_t n : {0, 1, 79, 80, 81, 159, 160, 161, 400}) {
     const std::string text(n, 'x');
     CHECK(io::in_quotes(text) == "\"" + text.substr(0, 80) + (n > 80 ? "…\"" : "\""));
@@ -174,7 +174,7 @@ TEST_CASE("text: what is long is cut at its limit, and not before") {
   }
 }
 
-TEST_CASE("text: in XML only what it may hold is left, and four characters are written out") {
+TEST_CASE("text: XML escaping drops control characters and escapes four others") {
   for (int c = 0; c < 128; ++c) {
     const std::string text = std::string("a") + static_cast<char>(c) + "é";
     const std::string between = c == '&'   ? "&amp;"
@@ -188,7 +188,7 @@ TEST_CASE("text: in XML only what it may hold is left, and four characters are w
   CHECK(io::escape_xml("\xff") == "\xEF\xBF\xBD");
 }
 
-TEST_CASE("text: each byte of ASCII is quoted so that it can be read back") {
+TEST_CASE("text: each quoted ASCII character can be read back") {
   for (int c = 0; c < 128; ++c) {
     const std::string text = std::string("a") + static_cast<char>(c);
     char number[8];
@@ -200,7 +200,7 @@ TEST_CASE("text: each byte of ASCII is quoted so that it can be read back") {
   }
 }
 
-TEST_CASE("text: no locale changes how a character or a number is shown") {
+TEST_CASE("text: the display of characters and numbers ignores the locale") {
   const CommaLocale commas;
   CHECK(io::shown(U'\a') == "U+0007");
   CHECK(io::shown(U'\U00012345') == "'\xF0\x92\x8D\x85' (U+12345)");

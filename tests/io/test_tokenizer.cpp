@@ -1,4 +1,4 @@
-// Tokenizers: text to ids and back, in one piece and token by token, and their files.
+// Tokenizers: text to ids and back, all at once and token by token, and their files.
 #include <memory>
 #include <random>
 #include <string>
@@ -23,7 +23,7 @@ std::string stream(const io::Tokenizer& tokenizer, const Ids& ids) {
 
 }  // namespace
 
-TEST_CASE("tokenizer: characters are numbered in rising order") {
+TEST_CASE("tokenizer: characters are numbered in ascending order") {
   const io::CharTokenizer tokenizer("banana\nÄ🙂");
   CHECK(tokenizer.name() == "character");
   CHECK(tokenizer.vocab_size() == 6);
@@ -34,7 +34,7 @@ TEST_CASE("tokenizer: characters are numbered in rising order") {
   CHECK(stream(tokenizer, {3, 1, 2, 4, 5, 0}) == "nabÄ🙂\n");
 }
 
-TEST_CASE("tokenizer: a character that was never seen is named") {
+TEST_CASE("tokenizer: an unknown character is reported with its position") {
   const io::CharTokenizer tokenizer("abc é");
   const auto fault = [&](const std::string& text) {
     return message_of<ValueError>([&] { tokenizer.encode(text); });
@@ -48,7 +48,7 @@ TEST_CASE("tokenizer: a character that was never seen is named") {
       contains(message_of<ValueError>([] { io::CharTokenizer("a\xFF"); }), "not UTF-8 at byte 1"));
 }
 
-TEST_CASE("tokenizer: bytes take any text and give it back") {
+TEST_CASE("tokenizer: bytes encode any text losslessly") {
   const io::ByteTokenizer tokenizer;
   CHECK(tokenizer.vocab_size() == 256);
   std::string any;
@@ -76,7 +76,7 @@ TEST_CASE("tokenizer: an id outside the vocabulary is refused") {
   CHECK_THROWS_AS(stream(bytes, {-1}), IndexError);
 }
 
-TEST_CASE("tokenizer: half a character is held back until it is whole") {
+TEST_CASE("tokenizer: an incomplete character is held back until it is complete") {
   const io::ByteTokenizer tokenizer;
   io::StreamDecoder decoder(tokenizer);
   CHECK(decoder.push(0xF0) == "");
@@ -92,7 +92,7 @@ TEST_CASE("tokenizer: half a character is held back until it is whole") {
   CHECK(decoder.finish() == "");
 }
 
-TEST_CASE("tokenizer: token by token gives the same text as all at once") {
+TEST_CASE("tokenizer: decoding token by token gives the same text as all at once") {
   const io::ByteTokenizer tokenizer;
   std::mt19937 random(3);
   const unsigned char likely[] = {'a',  0x80, 0x9F, 0xA0, 0xBF, 0xC3,
@@ -104,7 +104,7 @@ TEST_CASE("tokenizer: token by token gives the same text as all at once") {
   }
 }
 
-TEST_CASE("tokenizer: files") {
+TEST_CASE("tokenizer: files restore the tokenizer") {
   const Folder folder;
   const io::CharTokenizer characters("\n \"\\aé🙂\x01");
   io::save_tokenizer(folder / "c.json", characters);
@@ -118,7 +118,7 @@ TEST_CASE("tokenizer: files") {
   CHECK_THROWS_AS(io::load_tokenizer(folder / "none.json"), FileError);
 }
 
-TEST_CASE("tokenizer: a file that is not quite one is refused") {
+TEST_CASE("tokenizer: a malformed file is refused") {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "not JSON"},
       {"{", "not JSON"},

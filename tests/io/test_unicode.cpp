@@ -1,5 +1,4 @@
-// Unicode's tables as they are read: a checksum over many characters for each question, and Hangul
-// by its formula.
+// Unicode tables: a checksum over many characters for each property, and Hangul by its formula.
 #include "gradus/io/unicode.h"
 
 #include "gradus/io/crc32.h"
@@ -32,7 +31,7 @@ std::string sum_of(F f) {
 
 }  // namespace
 
-TEST_CASE("what is known of each character is as in golden/io/unicode.txt") {
+TEST_CASE("kinds, lower case, decomposition and composition match Unicode") {
   std::string out = "kinds " + sum_of([](char32_t c) {
                       return Characters{static_cast<char32_t>(io::kind_of(c))};
                     });
@@ -56,7 +55,7 @@ TEST_CASE("what is known of each character is as in golden/io/unicode.txt") {
   check_golden("io/unicode.txt", out);
 }
 
-TEST_CASE("a syllable of Hangul is its parts, and they are the syllable") {
+TEST_CASE("each Hangul syllable decomposes into its parts and composes from them") {
   for (char32_t lead = 0; lead < 19; ++lead)
     for (char32_t vowel = 0; vowel < 21; ++vowel)
       for (const char32_t tail : {0, 1, 14, 27}) {
@@ -75,7 +74,7 @@ TEST_CASE("a syllable of Hangul is its parts, and they are the syllable") {
   CHECK(io::composed({0xAC00, 0x11A8}) == Characters{0xAC01});
 }
 
-TEST_CASE("what is no UTF-8 is U+FFFD, part by part") {
+TEST_CASE("invalid UTF-8 becomes U+FFFD, part by part") {
   CHECK(io::characters_of("a\xffé\xe6\x97") == Characters{U'a', 0xFFFD, U'é', 0xFFFD});
   CHECK(io::characters_of("").empty());
 }

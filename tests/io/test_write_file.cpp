@@ -1,4 +1,4 @@
-// Files that are whole or untouched.
+// Files that are complete or untouched.
 #include "gradus/io/write_file.h"
 
 #include <sys/resource.h>
@@ -40,9 +40,9 @@ std::string refusal(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-// First in this file, so that the child is forked from a process with as few threads as can be. It
-// exits with the number of the first thing that went wrong.
-TEST_CASE("a write that the system cuts short leaves the old file and nothing else") {
+// First in this file, so that the child is forked from a process with as few threads as possible.
+// It exits with the number of the first check that failed.
+TEST_CASE("a write that the system cuts short leaves only the old file") {
   const Folder here;
   const std::string path = here / "checkpoint";
   write(path, "the old one");
@@ -70,7 +70,7 @@ TEST_CASE("a write that the system cuts short leaves the old file and nothing el
   CHECK(entries(here) == 1);
 }
 
-TEST_CASE("files are written whole, replaced whole, and leave nothing beside them") {
+TEST_CASE("files are written and replaced completely, without leftovers") {
   const Folder here;
   const std::string path = here / "file";
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{3'000'000}}) {
@@ -98,7 +98,7 @@ TEST_CASE("a reader sees one version or the other while a file is replaced") {
   }
 }
 
-TEST_CASE("what an output file has written is in the file at once, not in a buffer") {
+TEST_CASE("an output file is unbuffered") {
   const Folder here;
   const std::string path = here / "file";
   std::string all;
@@ -115,7 +115,7 @@ TEST_CASE("what an output file has written is in the file at once, not in a buff
   CHECK(read_bytes(path) == all);
 }
 
-TEST_CASE("an output file says what closing it came to") {
+TEST_CASE("closing an output file returns its error") {
   const Folder here;
   io::OutputFile file;
   const int next = dup(STDERR_FILENO);  // the number that the file will have
@@ -126,7 +126,7 @@ TEST_CASE("an output file says what closing it came to") {
   CHECK(file.close() == 0);  // it is closed
 }
 
-TEST_CASE("a file that cannot be written is named with its cause") {
+TEST_CASE("a file that cannot be written is reported with its cause") {
   const Folder here;
   const std::string missing = refusal(here / "no such directory/file", "x");
   CHECK(missing.find("no such directory/file") != std::string::npos);
@@ -167,7 +167,7 @@ std::size_t entries(const Folder& folder) {
 
 }  // namespace
 
-TEST_CASE("a write whose k-th step fails leaves the old file or the new one, and nothing else") {
+TEST_CASE("a write whose k-th step fails leaves only the old file or the new one") {
   for (const int cause : {ENOSPC, EDQUOT, EACCES, EIO}) {
     int failing = 0;
     for (bool failed = true; failed; ++failing) {
@@ -190,7 +190,7 @@ TEST_CASE("a write whose k-th step fails leaves the old file or the new one, and
   }
 }
 
-TEST_CASE("a temporary file of another process is left alone") {
+TEST_CASE("a temporary file of another process stays") {
   const Folder folder;
   write_bytes(folder / "f.tmp-0", "theirs");
   io::write_file_atomically(folder / "f", "new!", 4);
@@ -198,7 +198,7 @@ TEST_CASE("a temporary file of another process is left alone") {
   CHECK(read_bytes(folder / "f.tmp-0") == "theirs");
 }
 
-TEST_CASE("a write that fails leaves the first half") {
+TEST_CASE("an output file writes the first half of a failing write") {
   const Folder folder;
   io::OutputFile file;
   REQUIRE(file.create(folder / "f") == 0);

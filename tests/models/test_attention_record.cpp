@@ -1,4 +1,4 @@
-// AttentionRecord: the weights of all layers, and what can be said of them; checkpointed blocks.
+// AttentionRecord: the weights of all layers and their statistics; checkpointed blocks.
 #include "gradus/base/memory.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/attention_record.h"
@@ -10,7 +10,7 @@
 
 namespace gradus::testing {
 
-TEST_CASE("an attention record has the weights of every layer, from any model") {
+TEST_CASE("an attention record holds the weights of every layer of any model") {
   const nn::GPT model = made(tiny());
   const Tensor ids = ids_of(2, 5), plain = model(ids);
   nn::AttentionRecord record;
@@ -40,7 +40,7 @@ TEST_CASE("an attention record has the weights of every layer, from any model") 
   CHECK_REFUSES(ValueError, record.weights("x"), "none");
 }
 
-TEST_CASE("the mean entropy is that of all layers, heads and queries") {
+TEST_CASE("the mean entropy averages over all layers, heads and queries") {
   const nn::GPT model = made(tiny());
   const nn::AttentionRecord record;
   model(ids_of(2, 5)), model(ids_of(1, 7));  // a layer counts as often as it ran
@@ -54,7 +54,7 @@ TEST_CASE("the mean entropy is that of all layers, heads and queries") {
   check_equal(record.mean_entropy(), tensor(std::vector<double>{mean}, {}));
 }
 
-TEST_CASE("entropy as a regulariser: a loss that asks for more of it gets more") {
+TEST_CASE("a loss on the mean entropy raises the entropy") {
   nn::GPT model = made(tiny());
   const Tensor ids = ids_of(2, 8);
   const auto entropy = [&] {
@@ -75,7 +75,7 @@ TEST_CASE("entropy as a regulariser: a loss that asks for more of it gets more")
   CHECK(entropy().item() > before + 0.01);
 }
 
-TEST_CASE("what is said of heads: entropy, span, largest weight") {
+TEST_CASE("a record reports entropy, span and largest weight of each head") {
   nn::MultiHeadAttention layer({.width = 4, .heads = 2});
   for (const nn::NamedTensor& each : layer.parameters()) {
     const NoGrad off;
@@ -96,7 +96,7 @@ TEST_CASE("what is said of heads: entropy, span, largest weight") {
   CHECK(std::abs(two_queries.heads()[0].maximum - 0.55) < 1e-15);
 }
 
-TEST_CASE("checkpointed blocks: the same gradients, with dropout too, and less memory") {
+TEST_CASE("checkpointed blocks give the same gradients, also with dropout, in less memory") {
   nn::GPTOptions options = tiny();
   options.layers = 6, options.dropout = 0.2, options.context = 64;
   options.window = GENERATE(0, 5);

@@ -1,4 +1,4 @@
-// KVCache: what it hands out, that cached equals not cached, and what it refuses.
+// KVCache in models: equal results, positions, packed values, and refused calls.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -35,7 +35,7 @@ void check_steps(const nn::GPT& model, nn::CacheOptions options, std::int64_t T,
 
 }  // namespace
 
-TEST_CASE("cached equals not cached at every step, however the tokens are cut") {
+TEST_CASE("cached results equal uncached ones at every step for any split of the tokens") {
   nn::GPTOptions options = tiny();
   const auto every_cut = [&] {
     const nn::GPT model = made(options);
@@ -67,7 +67,7 @@ TEST_CASE("cached equals not cached at every step, however the tokens are cut") 
   }
 }
 
-TEST_CASE("a cache is used by a model in training whose blocks are checkpointed, too") {
+TEST_CASE("a cache works with a checkpointed model in training mode") {
   nn::GPTOptions options = tiny();
   options.checkpoint = true;
   nn::GPT model = made(options);
@@ -75,7 +75,7 @@ TEST_CASE("a cache is used by a model in training whose blocks are checkpointed,
   check_steps(model, {.capacity = 8}, 8, {3, 1});
 }
 
-TEST_CASE("a sliding cache of a window's length is enough for ever") {
+TEST_CASE("a sliding cache of the window's length serves endless text") {
   nn::GPTOptions options = tiny();
   options.window = 5;
   options.position =
@@ -86,7 +86,7 @@ TEST_CASE("a sliding cache of a window's length is enough for ever") {
   check_steps(model, {.capacity = 7, .sliding = true}, 40, {7, 1, 1, 1, 2, 4});
 }
 
-TEST_CASE("positions that a cache hands out") {
+TEST_CASE("a cache gives the positions of queries and keys") {
   nn::KVCache cache({.capacity = 3, .sliding = true});
   cache.advance(2, 2, {2, 1});
   CHECK(cache.queries() == Positions{{0, 1}, {-1, 0}});
@@ -105,7 +105,7 @@ TEST_CASE("positions that a cache hands out") {
   CHECK(cache.length() == 7);
 }
 
-TEST_CASE("a cache keeps values of another width than keys") {
+TEST_CASE("a cache supports values of another width than keys") {
   const NoGrad off;
   const nn::Linear layer(1, 1);
   nn::KVCache cache({.capacity = 3});
@@ -115,7 +115,7 @@ TEST_CASE("a cache keeps values of another width than keys") {
   CHECK(all.values.shape() == Shape{1, 1, 2, 5});
 }
 
-TEST_CASE("a cache in less room gives the rounded keys and values of every token that it holds") {
+TEST_CASE("a packed cache returns the rounded keys and values of all its tokens") {
   const NoGrad off;
   const nn::Linear layer(1, 1);
   const auto rounded = [](Precision precision, const std::vector<double>& row) {
@@ -160,7 +160,7 @@ TEST_CASE("a cache in less room gives the rounded keys and values of every token
   CHECK_REFUSES(ValueError, cache.extend(layer, small, small * 7e4), "f32", "70000");
 }
 
-TEST_CASE("what a cache refuses") {
+TEST_CASE("a cache refuses recording, wrong sizes and tokens beyond its capacity") {
   const nn::GPT model = made(tiny()), other = made(tiny());
   const Tensor ids = ids_of(2, 4);
   nn::KVCache cache({.capacity = 6});

@@ -1,5 +1,5 @@
-// Caches in random sequences of calls, of unequal lengths and reordered between them, against the
-// same texts from their beginning without a cache.
+// Caches in random sequences of calls with unequal lengths and reordering, against the same texts
+// without a cache.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -156,7 +156,7 @@ void wander(Walk& walk) {
 
 }  // namespace
 
-TEST_CASE("whatever is taken, padded and reordered: a cache is not seen in what a GPT says") {
+TEST_CASE("a GPT with a cache equals one without, for any tokens, padding and reordering") {
   const NoGrad off;
   std::uint32_t stream = 0;
   for (const nn::HeadPosition position : {nn::HeadPosition::none, nn::HeadPosition::rotary,
@@ -182,8 +182,7 @@ TEST_CASE("whatever is taken, padded and reordered: a cache is not seen in what 
       }
 }
 
-TEST_CASE(
-    "translations of unequal lengths, reordered: the cache and what it remembers of sources") {
+TEST_CASE("a translator with a cache equals one without, for any lengths and reordering") {
   const NoGrad off;
   nn::Translator model(
       {.source_vocab = 13, .target_vocab = 13, .context = 16, .heads = 2, .width = 8});

@@ -1,4 +1,4 @@
-// Decoding: what each limit leaves, greedy, batches, beams against all texts there are.
+// Decoding: sampling limits, batches, beam search against all texts, decoder states.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -70,7 +70,7 @@ constexpr auto kGoOn = [](std::int64_t, std::int64_t) { return true; };
 
 }  // namespace
 
-TEST_CASE("each limit leaves the tokens that it should") {
+TEST_CASE("each sampling limit keeps the documented tokens") {
   const std::vector<double> p = {0.1, 0.4, 0.05, 0.3, 0.15};
   using Set = std::set<std::int64_t>;
   CHECK(drawn(p, {.temperature = 1}) == Set{0, 1, 2, 3, 4});
@@ -85,7 +85,7 @@ TEST_CASE("each limit leaves the tokens that it should") {
   CHECK(drawn(p, {.temperature = 1, .top_k = 3, .top_p = 0.5, .min_p = 0.8}) == Set{1});
 }
 
-TEST_CASE("a repetition penalty pushes both signs down") {
+TEST_CASE("a repetition penalty lowers positive and negative logits") {
   const Tensor logits = tensor(std::vector<double>{2, -1, 1.5, -1.1}, {4});
   const auto greedy = [&](double penalty, const Tokens& seen) {
     return nn::sample_token(logits, {.temperature = 0, .repetition_penalty = penalty}, 0, seen);
@@ -99,7 +99,7 @@ TEST_CASE("a repetition penalty pushes both signs down") {
   CHECK(nn::sample_token(negative, {.temperature = 0, .repetition_penalty = 1.2}, 0, {0}) == 1);
 }
 
-TEST_CASE("what sample_token refuses") {
+TEST_CASE("sample_token refuses wrong options and logits") {
   const Tensor logits = zeros({3});
   const auto message = [&](const nn::SamplingOptions& options, const Tokens& seen = {}) {
     return message_of<Error>([&] { nn::sample_token(logits, options, 0, seen); });
@@ -112,7 +112,7 @@ TEST_CASE("what sample_token refuses") {
   CHECK(has(message({.repetition_penalty = 2}, {3}), "token 3 was seen, but there are 3 logits"));
 }
 
-TEST_CASE("sequences side by side go on as each would alone") {
+TEST_CASE("batched sequences continue as each would by itself") {
   const nn::GPT model = model_of(7, 8);  // they grow beyond the context
   const std::vector<Tokens> prompts = {{1, 2, 3}, {4}, {5, 6}};
   const nn::GenerateOptions greedy{.tokens = 12, .sampling = {.temperature = 0}};
@@ -132,7 +132,7 @@ TEST_CASE("sequences side by side go on as each would alone") {
   }
 }
 
-TEST_CASE("generation ends at the end token, or when it is told to") {
+TEST_CASE("generation ends at the end token or when the callback returns false") {
   const nn::GPT model = model_of(5);
   nn::GPTDecoderState free(model), ending(model), told(model);
   const nn::GenerateOptions options{.tokens = 9, .sampling = {.temperature = 1}};
@@ -150,7 +150,7 @@ TEST_CASE("generation ends at the end token, or when it is told to") {
         })[0] == Tokens(text.begin(), text.begin() + 3));
 }
 
-TEST_CASE("a beam as wide as all texts finds the best of them") {
+TEST_CASE("a beam search as wide as all texts finds the best of them") {
   const nn::GPT model = model_of(3);
   const NoGrad off;
   constexpr std::int64_t kEnd = 2;
@@ -180,7 +180,7 @@ TEST_CASE("a beam as wide as all texts finds the best of them") {
   }
 }
 
-TEST_CASE("one beam is greedy, more find at least as much") {
+TEST_CASE("beam search with one beam is greedy, and more beams never find less") {
   const nn::GPT model = model_of(11);
   nn::GPTDecoderState greedy(model), one(model), four(model);
   const Tokens text =
@@ -195,7 +195,7 @@ TEST_CASE("one beam is greedy, more find at least as much") {
   CHECK(several[0].score >= single[0].score - 1e-12);  // side by side sums round otherwise
 }
 
-TEST_CASE("what decoding refuses") {
+TEST_CASE("decoding refuses wrong prompts and options") {
   const nn::GPT model = model_of(5);
   nn::GPTDecoderState steps(model);
   CHECK_REFUSES(ValueError, nn::generate(steps, {}, {}, {}, kGoOn), "generate", "prompt");
@@ -248,7 +248,7 @@ nn::GPTOptions tiny(std::int64_t vocab, nn::HeadPosition position, std::int64_t 
 
 }  // namespace
 
-TEST_CASE("nothing is asked once all sequences have ended") {
+TEST_CASE("generation stops calling the model once all sequences have ended") {
   MadeUp model = counting();
   const RandomStream random{1, 0, 0};
   const nn::GenerateOptions options{.tokens = 6, .end = 2, .sampling = {.temperature = 0}};
@@ -258,7 +258,7 @@ TEST_CASE("nothing is asked once all sequences have ended") {
   CHECK(model.calls == 3);
 }
 
-TEST_CASE("a beam whose texts have all ended asks no more") {
+TEST_CASE("beam search stops calling the model once all its texts have ended") {
   MadeUp model([](int) { return std::vector<double>{0}; });  // the end is all that there is
   const auto found = nn::beam_search(model, {0}, {.beams = 2, .tokens = 5, .end = 0});
   REQUIRE(found.size() == 1);
@@ -267,7 +267,7 @@ TEST_CASE("a beam whose texts have all ended asks no more") {
   CHECK(model.empty == 0);
 }
 
-TEST_CASE("beams are the best of all, cut to as many as were asked for") {
+TEST_CASE("beam search returns the best texts, at most as many as requested") {
   for (const std::int64_t beams : {1, 2, 3, 5}) {
     MadeUp model([](int) {
       return std::vector<double>{std::log(0.5), std::log(0.25), std::log(0.125), std::log(0.125)};
@@ -281,7 +281,7 @@ TEST_CASE("beams are the best of all, cut to as many as were asked for") {
   }
 }
 
-TEST_CASE("a model of one token is decoded, in a batch of unequal lengths") {
+TEST_CASE("a model with a vocabulary of one token decodes batches of unequal lengths") {
   const nn::GPT model(tiny(1, nn::HeadPosition::none));
   nn::GPTDecoderState state(model);
   CHECK(state.next({{0, 0}, {0}}).shape() == Shape{2, 1});
@@ -289,7 +289,7 @@ TEST_CASE("a model of one token is decoded, in a batch of unequal lengths") {
   CHECK(state.next({{0}, {0}}).shape() == Shape{2, 1});  // begins anew
 }
 
-TEST_CASE("several tokens that do not fit behind the others begin anew") {
+TEST_CASE("tokens that exceed the context restart the decoder state") {
   const nn::GPT model(tiny(7, nn::HeadPosition::none));
   nn::GPTDecoderState state(model), fresh(model);
   state.next({{1, 2}});
@@ -321,7 +321,7 @@ TEST_CASE("a patch may be one pixel") {
   CHECK(patches.to_vector<float>() == std::vector<float>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11});
 }
 
-TEST_CASE("a token whose number is the rate itself is not masked") {
+TEST_CASE("a token whose random number equals the rate is not masked") {
   const RandomStream random{5, 0, 0};
   const auto masked = nn::mask_tokens(
       tensor(Tokens{9}), {.vocab = 20, .mask_id = 1, .first_id = 2, .rate = random.uniform(0)},
@@ -329,7 +329,7 @@ TEST_CASE("a token whose number is the rate itself is not masked") {
   CHECK(masked.targets.to_vector<std::int64_t>() == Tokens{-1});
 }
 
-TEST_CASE("limits on sampling: each least likely token that they leave is drawn") {
+TEST_CASE("each sampling limit can still draw its least likely token") {
   const Tensor logits = tensor({std::log(8.0), std::log(4.0), std::log(2.0), 0.0}, Dtype::f64);
   const auto last = [&](const nn::SamplingOptions& options, const Tokens& seen = {}) {
     return nn::sample_token(logits, options, 0.999999, seen);
@@ -359,7 +359,7 @@ struct Ends final : nn::DecoderState {
   }
 };
 
-TEST_CASE("a search whose texts have all ended asks for nothing more") {
+TEST_CASE("beam search selects no sequences once all texts have ended") {
   Ends model;
   const std::vector<nn::Beam> found = nn::beam_search(model, {0}, {.beams = 3, .end = 0});
   REQUIRE(found.size() == 1);
@@ -367,7 +367,7 @@ TEST_CASE("a search whose texts have all ended asks for nothing more") {
   CHECK(found[0].score == 0);
 }
 
-TEST_CASE("a state whose heads see positions keeps a window for ever, and no more") {
+TEST_CASE("a state with positions in its heads keeps exactly one window") {
   const NoGrad off;
   for (const nn::HeadPosition position : {nn::HeadPosition::rotary, nn::HeadPosition::alibi}) {
     nn::GPTOptions options = tiny();
@@ -389,7 +389,7 @@ TEST_CASE("a state whose heads see positions keeps a window for ever, and no mor
   }
 }
 
-TEST_CASE("a state whose heads see positions without a window begins anew after its context") {
+TEST_CASE("a state with positions in its heads but no window restarts after its context") {
   const NoGrad off;
   nn::GPTOptions options = tiny();
   options.position = nn::HeadPosition::rotary, options.context = 4;
@@ -405,7 +405,7 @@ TEST_CASE("a state whose heads see positions without a window begins anew after 
   }
 }
 
-TEST_CASE("tokens are masked by three numbers of a stream each, in the largest vocabulary too") {
+TEST_CASE("mask_tokens uses three numbers of a stream per token, for any vocabulary") {
   constexpr std::int64_t kVocab = (std::int64_t{1} << 24) + 9, kFirst = 8, kMask = 3;
   Ids given;
   for (std::int64_t i = 0; i < 2000; ++i) given.push_back(i % 50 == 7 ? i % kFirst : 8 + i);
@@ -429,7 +429,7 @@ TEST_CASE("tokens are masked by three numbers of a stream each, in the largest v
   CHECK(out.targets.shape() == Shape{20, 100});
 }
 
-TEST_CASE("a pooled text is tanh of a linear map of its first vector") {
+TEST_CASE("BERT pools as tanh of a linear map of the first vector") {
   const NoGrad off;
   nn::BERT bert({.vocab = 13, .context = 4, .width = 6, .pooler = true});
   enlarge(bert);
@@ -437,7 +437,7 @@ TEST_CASE("a pooled text is tanh of a linear map of its first vector") {
   check_equal(bert.pool(x), tanh(bert.pooler(select(x, 1, 0))));
 }
 
-TEST_CASE("a shared embedding is the target's") {
+TEST_CASE("a shared embedding is that of the target") {
   nn::TranslatorOptions options{
       .source_vocab = 5, .target_vocab = 5, .context = 3, .heads = 1, .width = 4};
   seed(8);
@@ -468,7 +468,7 @@ nn::GPT tiny_gpt(nn::GPTOptions options = tiny()) {
 
 }  // namespace
 
-TEST_CASE("a GPT that refuses tokens leaves its cache as it was") {
+TEST_CASE("a GPT that refuses tokens leaves its cache unchanged") {
   const NoGrad off;
   const nn::GPT gpt = tiny_gpt();
   nn::KVCache cache({.capacity = 40}), untouched({.capacity = 40});
@@ -481,7 +481,7 @@ TEST_CASE("a GPT that refuses tokens leaves its cache as it was") {
   check_equal(gpt(ids_of(1, 2, 5), &cache), gpt(ids_of(1, 2, 5), &untouched));
 }
 
-TEST_CASE("padding does not count against the context of a GPT") {
+TEST_CASE("padding does not count toward the context of a GPT") {
   const NoGrad off;
   const nn::GPT gpt = tiny_gpt();
   nn::KVCache cache({.capacity = 60});
@@ -491,7 +491,7 @@ TEST_CASE("padding does not count against the context of a GPT") {
   CHECK_THROWS_AS(gpt(ids_of(2, 1), &cache, Ids{0, 1}), ShapeError);
 }
 
-TEST_CASE("a GPT's state is as before a call that throws") {
+TEST_CASE("a GPT decoder state is unchanged after a call that throws") {
   nn::GPTOptions rotary = tiny();
   rotary.position = nn::HeadPosition::rotary;
   rotary.window = 4;
@@ -509,7 +509,7 @@ TEST_CASE("a GPT's state is as before a call that throws") {
   }
 }
 
-TEST_CASE("a GPT's state survives a step for which there is no memory") {
+TEST_CASE("a GPT decoder state survives a step that runs out of memory") {
   const nn::GPT gpt = tiny_gpt();
   nn::GPTDecoderState state(gpt), untouched(gpt);
   for (nn::GPTDecoderState* each : {&state, &untouched}) static_cast<void>(each->next({{1, 2, 3}}));
@@ -530,7 +530,7 @@ TEST_CASE("a GPT's state survives a step for which there is no memory") {
   check_equal(state.next({{6}}), untouched.next({{6}}));
 }
 
-TEST_CASE("a translator's state is as before a call with an unknown token") {
+TEST_CASE("a translator decoder state is unchanged after a call with an unknown token") {
   nn::Translator model(
       {.source_vocab = 13, .target_vocab = 13, .context = 8, .heads = 2, .width = 16});
   enlarge(model);

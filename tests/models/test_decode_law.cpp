@@ -1,5 +1,5 @@
-// Decoding against its definitions written out: what a token is drawn from under every limit, what
-// texts side by side become, and beams against a search without a cache and without a short cut.
+// Decoding against written-out definitions: the sampling distribution, batched texts, and beam
+// search without cache or early stop.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -58,7 +58,7 @@ List drawn(const List& scores, const SamplingOptions& options, const Tokens& see
   return share;
 }
 
-TEST_CASE("a token is drawn from the distribution that all limits together leave") {
+TEST_CASE("a token is drawn from the distribution that all limits leave") {
   constexpr int kDraws = 64;
   const std::vector<List> all = {{0, 0, 0, 0}, {1.5, -0.5, 1.5, 0, -2}, {-1, -1.1, -3}, {2}};
   for (const List& scores : all)
@@ -124,7 +124,7 @@ std::int64_t at(const List& scores, const List& p, double u) {
   return std::int64_t(order[0]);
 }
 
-TEST_CASE("texts side by side are drawn one by one: all of a text is seen, and nothing else") {
+TEST_CASE("batched sampling equals sampling each sequence alone") {
   constexpr std::int64_t V = 6, kEnd = 5;
   const std::vector<Tokens> prompts = {{1, 2, 3}, {4}, {2, 2}};
   const RandomStream random{9, 4, 0};
@@ -202,7 +202,7 @@ std::vector<nn::Beam> plain_beams(std::int64_t V, const Tokens& prompt, const nn
   return finished;
 }
 
-TEST_CASE("beam search stops early only where nothing better can come") {
+TEST_CASE("beam search stops early only if no better text can follow") {
   for (const std::int64_t V : {2, 3, 5})
     for (const std::int64_t beams : {1, 2, 3, 6})
       for (const std::int64_t tokens : {0, 1, 2, 5, 8})
@@ -224,7 +224,7 @@ TEST_CASE("beam search stops early only where nothing better can come") {
           }
 }
 
-TEST_CASE("a model's texts are reordered with its cache, beyond the end of its context too") {
+TEST_CASE("reordering a decoder state reorders its cache, also beyond the context") {
   const NoGrad off;
   for (const std::int64_t window : {0, 3, 8}) {
     const bool learned = window < 8;

@@ -1,4 +1,4 @@
-// Layers: dropout's places, the choice of an activation, what attention leaves undone.
+// The positions of dropout in blocks and models, activations, and work that attention skips.
 #include <functional>
 
 #include "gradus/base/random.h"
@@ -43,7 +43,7 @@ Tensor add(const Tensor& onto, const Tensor& branch, double p) {
   return onto + dropout(branch, p, p > 0);
 }
 
-TEST_CASE("a block's dropout") {
+TEST_CASE("a block applies dropout to each branch") {
   seed(3);
   const Tensor x = values({2, 3, 6}), memory = values({2, 4, 6}, 1);
   const Mask mask = causal_mask();
@@ -73,7 +73,7 @@ TEST_CASE("a block's dropout") {
   }
 }
 
-TEST_CASE("activations") {
+TEST_CASE("FeedForward applies the selected activation") {
   seed(3);
   const Tensor x = values({2, 4}).to(Dtype::f32);
   for (const nn::Activation activation : {nn::Activation::gelu_tanh, nn::Activation::gelu,
@@ -88,7 +88,7 @@ TEST_CASE("activations") {
   }
 }
 
-TEST_CASE("GPT's dropout") {
+TEST_CASE("GPT applies dropout to its embedding and blocks") {
   seed(3);
   nn::GPT model({.vocab = 5, .context = 4, .layers = 1, .heads = 1, .width = 6, .dropout = 0.4});
   model.to(Dtype::f64);
@@ -100,8 +100,7 @@ TEST_CASE("GPT's dropout") {
   expect(drawn([&] { return model(ids); }) == drawn(by_hand), "dropout of what GPT embeds");
 }
 
-/// Without dropout no random numbers are used up; without gradients no bias learns.
-TEST_CASE("nothing for nothing") {
+TEST_CASE("attention without dropout draws no random numbers and runs the kernel under NoGrad") {
   const Tensor x = values({1, 1, 3, 2}), bias = values({1, 1, 3, 3}).requires_grad_();
   seed(5);
   const std::uint32_t word = generator().next().word(0);

@@ -1,4 +1,4 @@
-// Masking for BERT, patches for ViT, and what their models promise beyond their formulas.
+// Masking for BERT, patches for ViT, and properties of their models.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +18,7 @@
 namespace gradus::testing {
 namespace {
 
-TEST_CASE("mask_tokens chooses 15 %, of which 80 % are hidden, 10 % another, 10 % as they were") {
+TEST_CASE("mask_tokens selects 15 %: 80 % masked, 10 % replaced, 10 % unchanged") {
   constexpr std::int64_t n = 100000, vocab = 50, mask = 2, first = 4;
   Ids given;
   for (std::int64_t i = 0; i < n; ++i) given.push_back(i % vocab);
@@ -76,7 +76,7 @@ TEST_CASE("a masked loss without masks is 0, with gradient 0") {
   for (const float each : model.dense.weight.grad().to_vector<float>()) CHECK(each == 0.0f);
 }
 
-TEST_CASE("a BERT ends with a norm where its blocks begin with one") {
+TEST_CASE("BERT has a final norm for pre-norm blocks only") {
   for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
     nn::BERT bert({.vocab = 7, .context = 5, .layers = 1, .heads = 2, .width = 8, .norm = norm});
     bool last = false;
@@ -86,7 +86,7 @@ TEST_CASE("a BERT ends with a norm where its blocks begin with one") {
   }
 }
 
-TEST_CASE("a vision Transformer reads its class token, to which patches have no order") {
+TEST_CASE("a vision Transformer reads its class token and ignores the order of patches") {
   seed(4);
   nn::VisionTransformer model(
       {.size = 4, .patch = 2, .classes = 3, .layers = 1, .heads = 2, .width = 8});
@@ -101,7 +101,7 @@ TEST_CASE("a vision Transformer reads its class token, to which patches have no 
   check_equal(model(halves), before);
 }
 
-TEST_CASE("in training some of what an encoder is given is dropped") {
+TEST_CASE("encoders apply dropout to their inputs in training") {
   const nn::BERT bert(
       {.vocab = 7, .context = 5, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
   const Tensor x = ones({1, 5, 8});
@@ -112,7 +112,7 @@ TEST_CASE("in training some of what an encoder is given is dropped") {
   CHECK(dropouts([&] { vit(ones({2, 1, 4, 4})); }) == inside + 1);
 }
 
-TEST_CASE("what stands behind a text's length changes nothing, and a clone gives the same") {
+TEST_CASE("tokens beyond a text's length change nothing, and a clone gives the same result") {
   seed(3);
   nn::TextClassifier model({.vocab = 7, .context = 5, .layers = 2, .heads = 2, .width = 8}, 3);
   model.eval();

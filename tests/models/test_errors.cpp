@@ -1,5 +1,4 @@
-// What models and decoding refuse, and what they just accept: each condition is broken alone. The
-// answers are in tests/golden/said/.
+// Arguments that models and decoding refuse, and the nearest ones that they accept.
 #include <limits>
 
 #include "gradus/base/random.h"
@@ -22,7 +21,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
 
 }  // namespace
 
-TEST_CASE("borders of models of text") {
+TEST_CASE("text models accept exactly the documented arguments") {
   const NoGrad off;
   const Tensor none, ids = reshape(arange(3), {1, 3}), flat = arange(3);
   const std::vector<std::int64_t> lengths = {2};
@@ -71,7 +70,7 @@ TEST_CASE("borders of models of text") {
   CHECK_NOTHROW(nn::gpt_preset("long"));
 }
 
-TEST_CASE("borders of masked tokens, translators and images") {
+TEST_CASE("token masking, translators and image models accept exactly the documented arguments") {
   const NoGrad off;
   using ViT = nn::VisionTransformer;
   const RandomStream random{1, 0, 0};
@@ -136,7 +135,7 @@ TEST_CASE("borders of masked tokens, translators and images") {
   CHECK_NOTHROW(pad_sequences({{1}}, 0));
 }
 
-TEST_CASE("borders of sampling and decoding") {
+TEST_CASE("sampling and decoding accept exactly the documented arguments") {
   const NoGrad off;
   const Tensor x = tensor({1.0, 2.0, 0.5}, Dtype::f64);
   const nn::GPT gpt({.vocab = 4, .context = 3, .width = 2});

@@ -1,4 +1,4 @@
-// GPT: shapes, the tied head, where the loss starts, that it learns, and what it refuses.
+// GPT: shapes, the tied head, the initial loss, training, and refused arguments.
 #include <cmath>
 #include <string>
 #include <thread>
@@ -32,7 +32,7 @@ Tensor counting(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
 
 }  // namespace
 
-TEST_CASE("GPT's shapes") {
+TEST_CASE("GPT returns logits of every token and has the documented parameters") {
   const nn::GPT gpt(small());
   CHECK(gpt(counting(3, 5)).shape() == Shape{3, 5, 11});
   CHECK(gpt(counting(1, 8)).shape() == Shape{1, 8, 11});
@@ -44,7 +44,7 @@ TEST_CASE("GPT's shapes") {
         11 * 16 + 8 * 16 + 32 + 2 * (64 + 4 * 16 * 16 + 4 * 16 + 8 * 16 * 16 + 5 * 16));
 }
 
-TEST_CASE("GPT starts as it should: small weights, a loss of ln V") {
+TEST_CASE("GPT starts with small weights and a loss of ln V") {
   seed(1);
   const nn::GPT gpt({.vocab = 65, .context = 16, .layers = 4, .heads = 4, .width = 64});
   const Tensor ids = randint(0, 65, {8, 16}), targets = randint(0, 65, {8, 16});
@@ -62,7 +62,7 @@ TEST_CASE("GPT starts as it should: small weights, a loss of ln V") {
   CHECK(deviation(gpt.blocks[2].attention.out_proj.bias) == 0);
 }
 
-TEST_CASE("the head is the token embedding") {
+TEST_CASE("the output head shares the token embedding") {
   nn::GPT gpt(small());
   const Tensor ids = tensor(std::vector<std::int64_t>{1, 2}, {1, 2});
   gpt.loss(ids, ids).backward();
@@ -82,7 +82,7 @@ TEST_CASE("the head is the token embedding") {
     CHECK((after[i] == before[i]) == (i % 11 != 7));  // only the logits of token 7 are others
 }
 
-TEST_CASE("the gradient reaches every parameter, before or after the norms") {
+TEST_CASE("the gradient reaches every parameter, for pre-norm and post-norm") {
   for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
     nn::GPTOptions options = small();
     options.norm = norm;
@@ -99,7 +99,7 @@ TEST_CASE("the gradient reaches every parameter, before or after the norms") {
   }
 }
 
-TEST_CASE("a factor of the embedding is a larger table") {
+TEST_CASE("an embedding factor equals a larger table") {
   nn::GPTOptions options = small();
   options.tied = false;  // the table is then seen through the factor alone
   nn::GPT plain(options);
@@ -135,7 +135,7 @@ TEST_CASE("thirty steps of gradient descent lower the loss") {
   CHECK(after < 0.75 * before);
 }
 
-TEST_CASE("no logit hears of a later token, in training and under the formula") {
+TEST_CASE("logits do not depend on later tokens, in training and under the formula") {
   nn::GPTOptions options = small();
   options.dropout = 0.2;
   const nn::GPT gpt(options);
@@ -151,7 +151,7 @@ TEST_CASE("no logit hears of a later token, in training and under the formula") 
   CHECK(first_five(ids) == first_five(other));
 }
 
-TEST_CASE("dropout is off in evaluation, and there the formula agrees") {
+TEST_CASE("dropout is off in evaluation, where kernel and formula agree") {
   nn::GPTOptions options = small();
   options.dropout = 0.5;
   nn::GPT gpt(options);
@@ -166,7 +166,7 @@ TEST_CASE("dropout is off in evaluation, and there the formula agrees") {
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-5);
 }
 
-TEST_CASE("a clone of a GPT computes the same and learns alone") {
+TEST_CASE("a clone of a GPT computes the same and trains independently") {
   nn::GPT gpt(small());
   const nn::GPT copy = gpt.clone();
   const Tensor ids = counting(2, 5);
@@ -178,7 +178,7 @@ TEST_CASE("a clone of a GPT computes the same and learns alone") {
   CHECK(gpt.clone()(ids).dtype() == Dtype::f64);
 }
 
-TEST_CASE("one model serves two threads at once") {
+TEST_CASE("one model can serve two threads at once") {
   nn::GPT gpt(small());
   gpt.eval();
   const Tensor ids = counting(2, 8);
@@ -196,7 +196,7 @@ TEST_CASE("one model serves two threads at once") {
   CHECK((same[0] && same[1]));
 }
 
-TEST_CASE("GPT refuses what does not fit") {
+TEST_CASE("GPT refuses tokens and options that do not fit") {
   const nn::GPT gpt(small());
   const std::string length = message_of<ShapeError>([&] { gpt(counting(1, 9)); });
   CHECK(has(length, "9 tokens"));
@@ -224,7 +224,7 @@ TEST_CASE("GPT refuses what does not fit") {
   CHECK_THROWS_AS(nn::GPT(options), ValueError);
 }
 
-TEST_CASE("presets have names") {
+TEST_CASE("presets are found by name") {
   for (const nn::GPTPreset& preset : nn::gpt_presets()) {
     CHECK(&nn::gpt_preset(preset.name) == &preset);
     CHECK(preset.options.width % preset.options.heads == 0);

@@ -1,5 +1,4 @@
-// What a model is told reaches every layer in it: each option has another value than it has by
-// itself, so that one that is left out on the way shows.
+// Each option of a model reaches every layer; all options differ from their defaults.
 #include <cmath>
 #include <vector>
 
@@ -122,7 +121,7 @@ nn::GPTOptions gpt_of(const BlockOptions& o) {
 
 }  // namespace
 
-TEST_CASE("every layer of a GPT is what the model was told") {
+TEST_CASE("every layer of a GPT has the options of the model") {
   nn::GPT all(gpt_of(kAll));
   check_model("gpt", all, kAll);
   BlockOptions other = kAll;
@@ -132,7 +131,7 @@ TEST_CASE("every layer of a GPT is what the model was told") {
   CHECK(nn::GPT::count(gpt_of(other)) == static_cast<double>(others.parameter_count()));
 }
 
-TEST_CASE("every layer of a stack of blocks is what the stack was told, its last norm too") {
+TEST_CASE("every layer of a stack has the options of the stack, its final norm too") {
   const nn::StackOptions stack{.block = kAll, .layers = 2};
   nn::Encoder encoder(stack);
   check_model("encoder", encoder, kAll);
@@ -143,7 +142,7 @@ TEST_CASE("every layer of a stack of blocks is what the stack was told, its last
   CHECK((both.encoder.blocks.size() == 1 && both.decoder.blocks.size() == 2));
 }
 
-TEST_CASE("every layer of encoders of words and images is what the model was told") {
+TEST_CASE("every layer of text and image encoders has the options of the model") {
   for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
     const BlockOptions wanted = some(2, norm, nn::Activation::silu);
     const nn::BERTOptions options{.vocab = 7,
@@ -179,7 +178,7 @@ TEST_CASE("every layer of encoders of words and images is what the model was tol
   check_model("vit", images, some(2, nn::NormPlacement::pre, nn::Activation::relu));
 }
 
-TEST_CASE("every layer of a translator is what the model was told") {
+TEST_CASE("every layer of a translator has the options of the model") {
   for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
     nn::Translator model({.source_vocab = 5,
                           .target_vocab = 6,
@@ -198,7 +197,7 @@ TEST_CASE("every layer of a translator is what the model was told") {
   }
 }
 
-TEST_CASE("a decoder's cache has the precision that it was told") {
+TEST_CASE("the cache of a decoder state has the requested precision") {
   seed(3);
   const nn::GPT model({.vocab = 7, .context = 3, .layers = 1, .heads = 2, .width = 8});
   const auto logits = [&](Precision precision) {

@@ -1,4 +1,4 @@
-// Tables of names: each as a whole, and that a model that is written under them is read again.
+// Tables of parameter names: models written under other names are read again.
 #include "gradus/models/families.h"
 
 #include "gradus/models/names.h"
@@ -66,7 +66,7 @@ TEST_CASE("a model that is written under other names is read again") {
   }
 }
 
-TEST_CASE("rows as pairs are those of each head, of queries and keys alone") {
+TEST_CASE("interleaved rows are permuted within each head of queries and keys only") {
   seed(6);
   const nn::GPTOptions o = odd();  // 4 and 2 heads of 6 rows of 24
   const nn::GPT model(o);
@@ -87,7 +87,7 @@ TEST_CASE("rows as pairs are those of each head, of queries and keys alone") {
   }
 }
 
-TEST_CASE("a weight may be unrolled into any number of axes") {
+TEST_CASE("an unrolled weight may have any number of axes") {
   seed(7);
   const nn::Linear model(6, 4);
   for (const Shape& tail : {Shape{6}, Shape{2, 3}, Shape{1, 3, 2}}) {
@@ -144,7 +144,7 @@ nn::StateDict plain_state(const std::string& prefix) {
 
 }  // namespace
 
-TEST_CASE("files may leave the prefix out, and hold what is ignored") {
+TEST_CASE("files may omit the prefix and contain ignored tensors") {
   const std::string good = "a.bias 30;a.weight 10;b.bias 50;b.weight 40;";
   for (const std::string prefix : {"model.", ""}) {
     nn::StateDict state = plain_state(prefix);
@@ -157,7 +157,7 @@ TEST_CASE("files may leave the prefix out, and hold what is ignored") {
   }
 }
 
-TEST_CASE("what is left out of a name is the prefix, not as many letters") {
+TEST_CASE("only the prefix itself is omitted from a name, not as many letters") {
   nn::Names names = kPlain;
   names.rules[1] = {"b.*", "outputs.*"};  // as long as the prefix, and more
   nn::StateDict state = plain_state("");
@@ -171,7 +171,7 @@ TEST_CASE("what is left out of a name is the prefix, not as many letters") {
   CHECK(says(loaded(names, plain_state("model.")), "missing     y.bias [2], for b.bias"));
 }
 
-TEST_CASE("a tensor that no line names is said, read or written") {
+TEST_CASE("a tensor without a line in the table is an error in reading and writing") {
   const nn::Names half = {.rules = {{"a.*", "x.*"}, {"b.weight", "y.weight"}}};
   nn::StateDict state = plain_state("");
   CHECK(says(loaded(half, state), "unnamed     b.bias [2]: the table of names has no line for it"));
@@ -185,7 +185,7 @@ TEST_CASE("a tensor that no line names is said, read or written") {
   CHECK(says(said, "no name is known there for b.lora_a: merge the adapters first"));
 }
 
-TEST_CASE("rows of several of theirs are one of ours, and the other way round") {
+TEST_CASE("one tensor may join rows of several file tensors, and the reverse") {
   struct Parts : nn::Layer<Parts> {
     Tensor joined = nn::parameter(zeros({5, 3})), first = nn::parameter(zeros({2, 3})),
            second = nn::parameter(zeros({4, 3}));
@@ -211,7 +211,7 @@ TEST_CASE("rows of several of theirs are one of ours, and the other way round") 
   }
 }
 
-TEST_CASE("what is written is a copy, in each form") {
+TEST_CASE("written tensors are copies in each form") {
   Net net;
   for (const Form form : {Form::same, Form::transposed}) {
     const nn::Names names = {.rules = {{"a.*", "x.*", form}, {"b.*", "y.*", form}}};
@@ -222,7 +222,7 @@ TEST_CASE("what is written is a copy, in each form") {
   }
 }
 
-TEST_CASE("a second name may be missing, stand first, or hold the same again") {
+TEST_CASE("a second name may be missing, come first, or repeat the same tensor") {
   const nn::Names names = {
       .rules = {{"a.weight", "head", Form::again}, {"a.*", "x.*"}, {"b.*", "y.*"}}};
   nn::StateDict state = plain_state("");

@@ -1,5 +1,4 @@
-// Translator and recommender: padding changes nothing, nothing sees the future, decoding alone and
-// side by side.
+// Translator and recommender: padding, causality, and batched decoding.
 #include <limits>
 
 #include "gradus/check/invariance.h"
@@ -34,7 +33,7 @@ examples::Recommender tiny_recommender() {
 /// The scores of real items: that of padding is −∞.
 Tensor of_items(const Tensor& scores) { return slice(scores, -1, 1, 13); }
 
-TEST_CASE("a translator reads no padding and no future, and mixes no examples") {
+TEST_CASE("a translator ignores padding and later tokens and mixes no examples") {
   const nn::Translator model = tiny_translator();
   const Tensor source = ids_of(3, 7), target = ids_of(3, 5, 4);
   const Ids lengths = {7, 2, 5};
@@ -50,7 +49,7 @@ TEST_CASE("a translator reads no padding and no future, and mixes no examples") 
   }
 }
 
-TEST_CASE("in training some of what a model of sequences is given is dropped") {
+TEST_CASE("sequence models apply dropout to their inputs in training") {
   const nn::Translator model({.source_vocab = 13,
                               .target_vocab = 13,
                               .context = 16,
@@ -68,7 +67,7 @@ TEST_CASE("in training some of what a model of sequences is given is dropped") {
   CHECK(dropouts([&] { gpt(ids_of(1, 5)); }) == dropouts([&] { gpt.blocks[0](x); }) + 1);
 }
 
-TEST_CASE("a translator counts what its cache has seen against its context") {
+TEST_CASE("a translator counts the tokens of its cache toward its context") {
   const nn::Translator model = tiny_translator();
   const NoGrad off;
   nn::KVCache cache({.capacity = 99});
@@ -79,7 +78,7 @@ TEST_CASE("a translator counts what its cache has seen against its context") {
             "Translator: 17 tokens, but its context is 16"));
 }
 
-TEST_CASE("a translator reads and says as much as its context holds") {
+TEST_CASE("a translator accepts as many tokens as its context holds") {
   const nn::Translator model(
       {.source_vocab = 5, .target_vocab = 4, .context = 3, .heads = 1, .width = 4});
   const Tensor ids = tensor(std::vector<std::int64_t>{1, 2, 3}, {1, 3});
@@ -92,7 +91,7 @@ TEST_CASE("a shared embedding is one tensor for both languages") {
   CHECK(shared.parameter_count() + 13 * 8 == own.parameter_count());
 }
 
-TEST_CASE("translations side by side are those that come alone, and those of one beam") {
+TEST_CASE("batched translations equal single ones and beam search with one beam") {
   const nn::Translator model = tiny_translator();
   const std::vector<nn::Tokens> sources = {{3, 1, 4, 1, 5}, {9}, {2, 6}};
   const Tensor padded = tensor(Ids{3, 1, 4, 1, 5, 9, 0, 0, 0, 0, 2, 6, 0, 0, 0}, {3, 5});
@@ -111,7 +110,7 @@ TEST_CASE("translations side by side are those that come alone, and those of one
   }
 }
 
-TEST_CASE("a recommender sees no padding and no future, and mixes no users") {
+TEST_CASE("a recommender ignores padding and later items and mixes no users") {
   const examples::Recommender model = tiny_recommender();
   const Tensor items = tensor(Ids{3, 1, 4, 11, 5, 9, 2, 6, 12, 3}, {2, 5});
   CHECK(check::causal([&](const Tensor& x) { return of_items(model(x)); }, items));
@@ -128,7 +127,7 @@ TEST_CASE("a recommender sees no padding and no future, and mixes no users") {
   check_equal(slice(select(of_items(model(mixed)), 0, 1), 0, 2, 7), select(plain, 0, 1));
 }
 
-TEST_CASE("nobody is recommended padding, and nothing is learnt about it") {
+TEST_CASE("a recommender never recommends padding and learns nothing from it") {
   const examples::Recommender model = tiny_recommender();
   const Tensor items = tensor(Ids{0, 0, 4, 11, 5}, {1, 5}),
                next = tensor(Ids{0, 0, 11, 5, 7}, {1, 5});

@@ -1,4 +1,4 @@
-// Parameters counted before a model is made, beside those of the model.
+// Parameter counts from options against those of the models.
 #include <random>
 
 #include "gradus/models/gpt.h"
@@ -8,7 +8,7 @@
 namespace gradus::testing {
 namespace {
 
-TEST_CASE("parameters are counted before there are any") {
+TEST_CASE("GPT::count equals the number of parameters of the model") {
   std::mt19937 random(1);
   const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n); };
   for (int i = 0; i < 200; ++i) {

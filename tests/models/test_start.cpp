@@ -1,4 +1,4 @@
-// How each model starts: every parameter by the distribution that it is said to come from.
+// Initial distributions of every parameter of each model.
 #include <cmath>
 #include <string>
 
@@ -71,7 +71,7 @@ constexpr Start kZero{From::constant, 0};
 
 }  // namespace
 
-TEST_CASE("each parameter of a GPT starts as it is said") {
+TEST_CASE("GPT parameters follow their documented initial distributions") {
   seed(21);
   for (const nn::HeadPosition position : {nn::HeadPosition::none, nn::HeadPosition::relative}) {
     nn::GPT model(
@@ -84,7 +84,7 @@ TEST_CASE("each parameter of a GPT starts as it is said") {
   }
 }
 
-TEST_CASE("each parameter of the encoders starts as it is said") {
+TEST_CASE("encoder parameters follow their documented initial distributions") {
   seed(22);
   const nn::BERTOptions options{.vocab = 40, .context = 32, .layers = 2, .heads = 4, .width = 48};
   const auto truncated = [](const std::string& name, const Tensor&) {
@@ -102,7 +102,7 @@ TEST_CASE("each parameter of the encoders starts as it is said") {
   });
 }
 
-TEST_CASE("each parameter of translator and recommender starts as it is said") {
+TEST_CASE("translator and recommender parameters follow their documented distributions") {
   seed(23);
   nn::Translator translator({.source_vocab = 40, .target_vocab = 30, .context = 8, .width = 48});
   check_model(translator, [&](const std::string& name, const Tensor& x) {
@@ -142,7 +142,7 @@ void check_matrices(const M& model, Rule rule) {
 
 }  // namespace
 
-TEST_CASE("a GPT's matrices are drawn from normal(0, 0.02), onto the residual stream narrower") {
+TEST_CASE("GPT matrices are drawn from normal(0, 0.02), narrower onto the residual stream") {
   const InDoubles scope;
   seed(41);
   const nn::GPT gpt({.vocab = 5, .context = 4, .layers = 3, .heads = 2, .width = 6, .tied = false});
@@ -152,7 +152,7 @@ TEST_CASE("a GPT's matrices are drawn from normal(0, 0.02), onto the residual st
   });
 }
 
-TEST_CASE("encoders start from a normal distribution that is cut off at two deviations") {
+TEST_CASE("encoder parameters start from a normal distribution truncated at two deviations") {
   const InDoubles scope;
   seed(42);
   const auto cut = [](const std::string&, const Tensor& x) {
@@ -172,7 +172,7 @@ TEST_CASE("encoders start from a normal distribution that is cut off at two devi
     for (const double x : each.to_vector<double>()) CHECK(x == 0);
 }
 
-TEST_CASE("a translator's tables are drawn from normal(0, 1 / √width), its matrices by Xavier") {
+TEST_CASE("translator tables are drawn from normal(0, 1 / √width), and matrices by Xavier") {
   const InDoubles scope;
   seed(43);
   const nn::Translator translator(
@@ -184,7 +184,7 @@ TEST_CASE("a translator's tables are drawn from normal(0, 1 / √width), its mat
   });
 }
 
-TEST_CASE("a translator's norms stand where its options say, on both sides") {
+TEST_CASE("encoder and decoder of a translator have the norm placement of its options") {
   for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
     const nn::Translator model(
         {.source_vocab = 5, .target_vocab = 5, .context = 3, .heads = 2, .width = 4, .norm = norm});
@@ -195,7 +195,7 @@ TEST_CASE("a translator's norms stand where its options say, on both sides") {
   }
 }
 
-TEST_CASE("parameters are counted with every option of a block, and beyond what an f32 holds") {
+TEST_CASE("GPT::count is exact for every block option, and beyond the range of f32") {
   for (int bits = 0; bits < 128; ++bits) {
     const auto on = [&](int bit) { return (bits >> bit) % 2 == 1; };
     nn::GPTOptions o{.vocab = 5, .context = 3, .layers = 2, .heads = 4, .width = 8};

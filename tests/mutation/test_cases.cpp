@@ -54,12 +54,12 @@ std::string run_test(const std::string& name) {
 }
 
 Cases test_cases() {
-  // They measure memory, and take seconds where every block has guards. "a gradient's own graph
-  // dies on a small stack" has chains that are long enough for a recursion to fail.
+  // They measure memory, and take seconds where every block has guards. "the graph of a
+  // gradient is freed on a small stack" has chains that are long enough for a recursion to fail.
   const std::string left_out[] = {
       "a chain of a million nodes lives and dies on a small stack",
       "a chain of a million nodes that save their inputs lives and dies on a small stack",
-      "no T × S buffer is ever held",
+      "attention never holds a T × S buffer",
       // Here all memory is poisoned, at any time.
       "conditions: results that are never written",
       "conditions: poisoned memory stays poisoned where it was",

@@ -1,4 +1,5 @@
-// MultiHeadAttention as a layer: against plain loops, what a mask must keep apart, bad input.
+// Attention layers against plain loops, under masks, in training and evaluation, and with bad
+// input.
 #include <cmath>
 #include <functional>
 #include <string>
@@ -91,7 +92,7 @@ TEST_CASE("self-attention equals plain loops, with and without bias and mask") {
   }
 }
 
-TEST_CASE("attention to a memory of another width and length equals plain loops") {
+TEST_CASE("cross-attention to a memory of another width and length equals plain loops") {
   const std::int64_t B = 2, T = 3, S = 7, C = 4, H = 2, M = 5;
   const nn::CrossAttention layer({.width = C, .heads = H, .memory_width = M});
   CHECK(layer.k_proj.weight.shape() == Shape{C, M});
@@ -109,7 +110,7 @@ TEST_CASE("attention to a memory of another width and length equals plain loops"
   CHECK(layer(ones({0, T, C}), ones({0, S, M})).shape() == Shape{0, T, C});
 }
 
-TEST_CASE("nothing of a later token reaches an earlier one, to the last bit") {
+TEST_CASE("causal attention and blocks ignore later tokens to the last bit") {
   const std::int64_t T = 70, C = 8;
   const MultiHeadAttention layer({.width = C, .heads = 2});
   const nn::Block before({.width = C, .heads = 2});
@@ -129,7 +130,7 @@ TEST_CASE("nothing of a later token reaches an earlier one, to the last bit") {
   check_no_leak(after);
 }
 
-TEST_CASE("no gradient of an earlier token reaches a later one") {
+TEST_CASE("the gradient of an earlier token does not reach later tokens") {
   const MultiHeadAttention layer({.width = 4, .heads = 2});
   Tensor x = randn({1, 6, 4}).requires_grad_();
   sum(slice(layer(x, causal_mask()), 1, 0, 3)).backward();
@@ -137,7 +138,7 @@ TEST_CASE("no gradient of an earlier token reaches a later one") {
   for (const float each : tokens(x.grad(), 0, 3)) CHECK(each != 0);
 }
 
-TEST_CASE("padding changes nothing, whatever it holds") {
+TEST_CASE("values in padding do not change the outputs of attention") {
   const MultiHeadAttention layer({.width = 4, .heads = 2});
   const Tensor x = randn({2, 5, 4});
   const Mask mask = padding_mask({5, 3});
@@ -151,7 +152,7 @@ TEST_CASE("padding changes nothing, whatever it holds") {
   CHECK(roundings(slice(example(y, 1), 1, 0, 3), numbers(alone)) < 16);
 }
 
-TEST_CASE("dropout on the weights: by seed, in training only") {
+TEST_CASE("dropout of attention weights follows the seed and acts in training only") {
   MultiHeadAttention layer({.width = 4, .heads = 2, .dropout = 0.5});
   const Tensor x = randn({2, 9, 4});
   seed(3);
@@ -167,7 +168,7 @@ TEST_CASE("dropout on the weights: by seed, in training only") {
   CHECK(tokens(layer(x), 0, 9) == tokens(without(x), 0, 9));
 }
 
-TEST_CASE("a block is its parts, with dropout on what they add") {
+TEST_CASE("a block equals the composition of its parts, with dropout on each branch") {
   const Tensor x = randn({2, 5, 4});
   const Mask mask = causal_mask();
   nn::Block pre({.width = 4, .heads = 2, .dropout = 0.3});
@@ -185,7 +186,7 @@ TEST_CASE("a block is its parts, with dropout on what they add") {
   CHECK(tokens(pre(x, mask), 0, 5) != a);
 }
 
-TEST_CASE("each branch of a block is dropped in training, before the norms or after") {
+TEST_CASE("a block drops each branch in training, for pre-norm and post-norm") {
   struct Counter : Observer {
     int count = 0;
     void op_begin(const Op& op, std::span<const Tensor* const>) override {
@@ -207,7 +208,7 @@ TEST_CASE("each branch of a block is dropped in training, before the norms or af
   }
 }
 
-TEST_CASE("attention to a memory token by token: the same places, masks and memory") {
+TEST_CASE("cross-attention token by token equals all tokens at once") {
   const NoGrad off;
   const Tensor x = randn({2, 4, 6}), memory = randn({2, 5, 5});
   // f32: sums of about ten terms of order 1, twice
@@ -232,7 +233,7 @@ TEST_CASE("attention to a memory token by token: the same places, masks and memo
   }
 }
 
-TEST_CASE("a stack without its last norm is its blocks") {
+TEST_CASE("a stack without a final norm equals its blocks") {
   const nn::BlockOptions block{.width = 4, .heads = 2};
   const nn::Encoder encoder({.block = block, .final_norm = false});
   const nn::Decoder decoder({.block = block, .final_norm = false});
@@ -241,7 +242,7 @@ TEST_CASE("a stack without its last norm is its blocks") {
   CHECK(numbers(decoder(x, memory)) == numbers(decoder.blocks[0](x, memory)));
 }
 
-TEST_CASE("a decoder's memory has no order, whatever its own positions are") {
+TEST_CASE("cross-attention ignores the order of the memory for every kind of position") {
   for (const nn::HeadPosition position :
        {nn::HeadPosition::alibi, nn::HeadPosition::relative, nn::HeadPosition::rotary}) {
     const nn::DecoderBlock block({.width = 8, .heads = 2, .position = position});
@@ -251,7 +252,7 @@ TEST_CASE("a decoder's memory has no order, whatever its own positions are") {
   }
 }
 
-TEST_CASE("one pass over packed projections is taken only where it gives the same") {
+TEST_CASE("the packed path of self-attention equals the general path") {
   // An AttentionRecord makes layers go the general way.
   const Tensor x = randn({2, 5, 8}, Dtype::f64);
   nn::MultiHeadAttentionOptions plain{.width = 8, .heads = 2}, normed = plain, turned = plain,
@@ -272,7 +273,7 @@ TEST_CASE("one pass over packed projections is taken only where it gives the sam
   }
 }
 
-TEST_CASE("heads are split and merged again") {
+TEST_CASE("split_heads and merge_heads are inverse") {
   const Tensor x = randn({2, 3, 6});
   const Tensor heads = nn::split_heads(x, 3);
   CHECK(heads.shape() == Shape{2, 3, 3, 2});
@@ -284,11 +285,11 @@ TEST_CASE("heads are split and merged again") {
   CHECK_THROWS_AS(nn::merge_heads(x), ShapeError);
 }
 
-TEST_CASE("one head alone keeps the shape of its input, but for the width of values") {
+TEST_CASE("SelfAttention keeps the shape of its input except for the width of values") {
   CHECK(nn::SelfAttention(4, {.value_width = 3})(randn({2, 5, 4})).shape() == Shape{2, 5, 3});
 }
 
-TEST_CASE("MultiHeadAttention refuses what does not fit") {
+TEST_CASE("MultiHeadAttention refuses arguments that do not fit") {
   const auto made = [](const nn::MultiHeadAttentionOptions& options) {
     return message_of<ValueError>([&] { const MultiHeadAttention layer(options); });
   };
@@ -345,7 +346,7 @@ const Tensor kX = values({2, 5, 8}), kMemory = values({2, 3, 6}, 1);
 
 }  // namespace
 
-TEST_CASE("multi-head attention drops weights in training, and only there") {
+TEST_CASE("MultiHeadAttention drops weights in training only") {
   seed(3);
   nn::MultiHeadAttention layer({.width = 8, .heads = 4, .kv_heads = 2, .dropout = kDropout});
   layer.to(Dtype::f64);
@@ -359,7 +360,7 @@ TEST_CASE("multi-head attention drops weights in training, and only there") {
       });
 }
 
-TEST_CASE("cross-attention has its heads, its positions, and drops weights in training") {
+TEST_CASE("CrossAttention honors heads and positions and drops weights in training") {
   for (const nn::HeadPosition position : {nn::HeadPosition::none, nn::HeadPosition::alibi}) {
     seed(3);
     nn::CrossAttention layer({.width = 8,
@@ -382,7 +383,7 @@ TEST_CASE("cross-attention has its heads, its positions, and drops weights in tr
   }
 }
 
-TEST_CASE("self-attention of one head drops weights in training, and only there") {
+TEST_CASE("SelfAttention drops weights in training only") {
   seed(3);
   nn::SelfAttention layer(8, {.key_width = 3, .value_width = 5, .dropout = kDropout});
   layer.to(Dtype::f64);
@@ -395,7 +396,7 @@ TEST_CASE("self-attention of one head drops weights in training, and only there"
       });
 }
 
-TEST_CASE("a Linformer has its heads and its biases, and drops weights in training") {
+TEST_CASE("LinformerAttention honors heads and biases and drops weights in training") {
   for (const bool bias : {true, false}) {
     seed(3);
     nn::LinformerAttention layer(
@@ -414,7 +415,7 @@ TEST_CASE("a Linformer has its heads and its biases, and drops weights in traini
   }
 }
 
-TEST_CASE("a batch norm adds its own eps to the variance") {
+TEST_CASE("BatchNorm1d adds its eps to the variance") {
   nn::BatchNorm1d layer(2, {.eps = 3, .affine = false});
   layer.to(Dtype::f64);
   // variances 1 and 4, so the roots are 2 and √7

@@ -1,5 +1,4 @@
-// A cache that packs its numbers against one that does not, over several examples and heads; and
-// what caches refuse at their borders.
+// KVCache with packed and unpacked values over several examples and heads, and refused calls.
 #include "gradus/base/random.h"
 
 #include <cmath>
@@ -45,7 +44,7 @@ std::string list(const Positions& all) {
 
 }  // namespace
 
-TEST_CASE("a cache in less room gives each example's and each head's numbers, however it moves") {
+TEST_CASE("a packed cache returns the values of each example and head after any moves") {
   const NoGrad off;
   const nn::Linear layer(1, 1);
   seed(9);
@@ -74,7 +73,7 @@ TEST_CASE("a cache in less room gives each example's and each head's numbers, ho
       }
 }
 
-TEST_CASE("borders of a cache") {
+TEST_CASE("a cache accepts exactly the documented arguments") {
   const NoGrad off;
   const nn::Linear layer(1, 1), other(1, 1);
   using Cache = nn::KVCache;
@@ -148,7 +147,7 @@ TEST_CASE("borders of a cache") {
   CHECK_REFUSES(GraphError, missed.extend(layer, one, one), "KVCache", "2");
 }
 
-TEST_CASE("a memory is remembered without a gradient, and read again") {
+TEST_CASE("a cached memory requires NoGrad and is read again") {
   nn::KVCache cache({.capacity = 4});
   const nn::CrossAttention layer({.width = 4, .heads = 2}), other({.width = 4, .heads = 2});
   const Tensor x = ones({2, 1, 4}), memory = ones({2, 3, 4});
@@ -197,7 +196,7 @@ std::vector<float> extended(nn::KVCache& cache, const Named& layer, float value)
 
 }  // namespace
 
-TEST_CASE("a cache and its copy go on apart") {
+TEST_CASE("a cache and its copy are independent") {
   const NoGrad off;
   const nn::Linear layer(1, 1);
   for (const bool sliding : {false, true}) {
@@ -215,7 +214,7 @@ TEST_CASE("a cache and its copy go on apart") {
   }
 }
 
-TEST_CASE("positions as plain lists are those of one example while all are alike") {
+TEST_CASE("flat() gives one list of positions while all examples are alike") {
   nn::KVCache cache({.capacity = 9});
   cache.advance(2, 2);
   CHECK(cache.flat().examples == 0);
@@ -236,7 +235,7 @@ TEST_CASE("positions as plain lists are those of one example while all are alike
   CHECK(one.flat().queries == List{0, 0});
 }
 
-TEST_CASE("a cache in less room takes keys in any order of memory, and rows of any width") {
+TEST_CASE("a packed cache accepts keys of any strides and rows of any width") {
   const NoGrad off;
   const nn::Linear layer(1, 1);
   for (const std::int64_t D : {1, 4, 7, 32, 40})
@@ -256,7 +255,7 @@ TEST_CASE("a cache in less room takes keys in any order of memory, and rows of a
     }
 }
 
-TEST_CASE("weights of a mask that hides nothing, and of one that hides") {
+TEST_CASE("weighted_values applies the mask") {
   const Tensor scores = reshape(tensor({0.0, 0.0, 1.0, 1.0}, Dtype::f64), {1, 2, 2}),
                values = reshape(tensor({2.0, 4.0}, Dtype::f64), {1, 2, 1});
   const AttentionOutput all = nn::weighted_values(scores, values);
@@ -267,7 +266,7 @@ TEST_CASE("weights of a mask that hides nothing, and of one that hides") {
   CHECK(causal.output.to_vector<double>() == std::vector<double>{2, 3});
 }
 
-TEST_CASE("a pooling layer gives a vector and weights for each example") {
+TEST_CASE("AttentionPooling returns a vector and weights for each example") {
   nn::AttentionPooling pooling(3);
   const AttentionOutput all = pooling.with_weights(ones({2, 4, 3}));
   CHECK(all.output.shape() == Shape{2, 3});
@@ -294,7 +293,7 @@ Tensor call(const nn::MultiHeadAttention& layer, nn::KVCache& cache) {
 
 }  // namespace
 
-TEST_CASE("a layer made at the address of another does not read the other's keys") {
+TEST_CASE("a layer at the address of a destroyed one does not read its keys") {
   const NoGrad off;
   nn::KVCache cache({.capacity = 8});
   std::optional<nn::MultiHeadAttention> layer(attention());
@@ -303,7 +302,7 @@ TEST_CASE("a layer made at the address of another does not read the other's keys
   CHECK_THROWS_AS(call(*layer, cache), GraphError);
 }
 
-TEST_CASE("a layer that moves goes on with its own keys") {
+TEST_CASE("a moved layer keeps its own keys") {
   const NoGrad off;
   nn::KVCache cache({.capacity = 8}), other({.capacity = 8});
   nn::MultiHeadAttention layer = attention();
@@ -314,7 +313,7 @@ TEST_CASE("a layer that moves goes on with its own keys") {
   CHECK(call(moved, cache).to_vector<float>() == expected);
 }
 
-TEST_CASE("a copy of a layer has keys of its own") {
+TEST_CASE("a copy of a layer has its own keys") {
   const NoGrad off;
   nn::KVCache cache({.capacity = 8});
   const nn::MultiHeadAttention layer = attention();
@@ -322,7 +321,7 @@ TEST_CASE("a copy of a layer has keys of its own") {
   CHECK_THROWS_AS(call(layer.clone(), cache), GraphError);
 }
 
-TEST_CASE("a cache refuses to select no example, and works on") {
+TEST_CASE("a cache refuses an empty selection and keeps working") {
   const NoGrad off;
   nn::KVCache cache({.capacity = 8});
   const nn::MultiHeadAttention layer = attention();
@@ -333,7 +332,7 @@ TEST_CASE("a cache refuses to select no example, and works on") {
   CHECK(cache.size() == 4);
 }
 
-TEST_CASE("selected examples keep their keys, and have room for more") {
+TEST_CASE("selected examples keep their keys and have capacity for more") {
   const NoGrad off;
   nn::KVCache cache({.capacity = 8}), alone({.capacity = 8});
   const nn::MultiHeadAttention layer = attention();

@@ -68,7 +68,7 @@ TEST_CASE("Sequential calls layers, functions and activations in order") {
   for (const nn::NamedTensor& each : net.parameters()) CHECK(each.tensor.grad().defined());
 }
 
-TEST_CASE("Sequential grows, moves, nests and is cloned") {
+TEST_CASE("Sequential can grow, move, nest and be cloned") {
   nn::Sequential net;
   const Tensor x = randn({3, 2});
   CHECK(net(x).storage() == x.storage());
@@ -86,7 +86,7 @@ TEST_CASE("Sequential grows, moves, nests and is cloned") {
   CHECK_REFUSES(ValueError, nn::Sequential(Fixed()).clone(), "Fixed");
 }
 
-TEST_CASE("ModuleList keeps modules of any kind by name and number") {
+TEST_CASE("ModuleList finds modules of any type by name and number") {
   nn::ModuleList list;
   const nn::Linear& tag = list.add("tag", nn::Linear(4, 9));
   list.add(nn::MultiHeadAttention({.width = 4, .heads = 2}));
@@ -104,7 +104,7 @@ TEST_CASE("ModuleList keeps modules of any kind by name and number") {
   CHECK(copy.at<nn::Linear>("tag").weight.storage() != tag.weight.storage());
 }
 
-TEST_CASE("ModuleList says what it has") {
+TEST_CASE("ModuleList errors list the available modules") {
   nn::ModuleList list;
   list.add("tag", nn::Linear(4, 9));
   const std::string missing = message_of<ValueError>([&] { list.at<nn::Linear>("tags"); });
@@ -121,7 +121,7 @@ TEST_CASE("ModuleList says what it has") {
   CHECK(list.size() == 1);
 }
 
-TEST_CASE("Residual adds its input, and hands the rest on") {
+TEST_CASE("Residual adds its input and passes other arguments on") {
   const nn::Residual around(nn::Linear(3, 3));
   const Tensor x = randn({2, 5, 3});
   CHECK(numbers(around(x)) == numbers(x + around.inner(x)));
@@ -136,7 +136,7 @@ TEST_CASE("Residual adds its input, and hands the rest on") {
   CHECK_THROWS_AS(nn::Residual(nn::Linear(3, 1))(x), ShapeError);  // it would broadcast
 }
 
-TEST_CASE("sinusoidal positions are those of the paper") {
+TEST_CASE("sinusoidal positions follow the paper") {
   const Tensor table = nn::sinusoidal_positions(6, 5, Dtype::f64);
   const Numbers got = numbers(table);
   for (std::int64_t position = 0; position < 6; ++position)
@@ -154,7 +154,7 @@ TEST_CASE("sinusoidal positions are those of the paper") {
   CHECK_THROWS_AS(nn::sinusoidal_positions(2, 4, Dtype::i64), DtypeError);
 }
 
-TEST_CASE("position layers add the rows from `first` on") {
+TEST_CASE("position layers add the rows that begin at `first`") {
   const nn::SinusoidalPosition fixed(8, 4);
   const nn::LearnedPosition learned(8, 4);
   const Tensor x = randn({2, 3, 4}, Dtype::f64);

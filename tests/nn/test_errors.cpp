@@ -1,5 +1,4 @@
-// What layers refuse, and what they just accept: each condition is broken alone, and sizes and
-// probabilities stand at their borders. The answers are in tests/golden/said/.
+// Arguments that layers refuse, and the nearest ones that they accept.
 #include <limits>
 
 #include "gradus/engine/grad_mode.h"
@@ -33,7 +32,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
 
 }  // namespace
 
-TEST_CASE("borders of initialisers") {
+TEST_CASE("initializers accept exactly the documented arguments") {
   namespace init = nn::init;
   Tensor none, x = zeros({2, 3}), whole = zeros({2, 3}, Dtype::i64), view = transpose(x);
   CHECK_REFUSES(ValueError, init::zeros_(none), "zeros_", "undefined");
@@ -75,7 +74,7 @@ TEST_CASE("borders of initialisers") {
   CHECK_NOTHROW(init::residual_deviation(1));
 }
 
-TEST_CASE("borders of positions") {
+TEST_CASE("position layers accept exactly the documented arguments") {
   const Tensor none, x = ones({1, 3, 4});
   const nn::SinusoidalPosition sines(4, 4);
   const nn::LearnedPosition learned(4, 4);
@@ -112,7 +111,7 @@ TEST_CASE("borders of positions") {
                 "relative_bucket", "0");
 }
 
-TEST_CASE("borders of small layers") {
+TEST_CASE("small layers accept exactly the documented arguments") {
   const Tensor none, x = ones({2, 3});
   CHECK_REFUSES(ValueError, nn::Linear(0, 1), "Linear", "0");
   CHECK_REFUSES(ValueError, nn::Linear(1, 0), "Linear", "1");
@@ -175,7 +174,7 @@ TEST_CASE("borders of small layers") {
   CHECK_NOTHROW(nn::Encoder({.block = {.width = 2}, .layers = 1}));
 }
 
-TEST_CASE("borders of attention layers") {
+TEST_CASE("attention layers accept exactly the documented arguments") {
   using nn::HeadPosition;
   using Multi = nn::MultiHeadAttention;
   using Cross = nn::CrossAttention;
@@ -232,7 +231,7 @@ TEST_CASE("borders of attention layers") {
   CHECK_NOTHROW(Self(2, {.dropout = 0.9}));
 }
 
-TEST_CASE("borders of linear attention and of scores") {
+TEST_CASE("linear attention and score layers accept exactly the documented arguments") {
   using nn::LinearAttentionKind;
   using Linear = nn::LinearAttention;
   using Linformer = nn::LinformerAttention;
@@ -345,7 +344,7 @@ struct Large : nn::Layer<Large> {
 
 }  // namespace
 
-TEST_CASE("a clone must have the same names, kinds and numbers of members") {
+TEST_CASE("a clone must have the same names, types and number of members") {
   const auto cloned = [](Any::Kind kind, const char* name, Any::Kind as, const char* called) {
     Any module(kind, name, as, called);
     return module.clone().summary();
@@ -367,7 +366,7 @@ TEST_CASE("a clone must have the same names, kinds and numbers of members") {
                 "same_architecture");
 }
 
-TEST_CASE("borders of ties, lists, adapters and records") {
+TEST_CASE("ties, lists, adapters and records accept exactly the documented arguments") {
   nn::Linear model(2, 3), other(2, 3);
   Tensor none, plain = ones({2}), p = nn::parameter(ones({2})), wide = ones({3}), alias;
   const Tensor made = p * 2;
@@ -417,14 +416,14 @@ TEST_CASE("borders of ties, lists, adapters and records") {
   CHECK_REFUSES(ValueError, record.mean_entropy(), "AttentionRecord", "attention");
 }
 
-TEST_CASE("a model that the caches hold decodes fastest as it is") {
+TEST_CASE("fast_precision is f32 for models that fit the cache and bf16 beyond") {
   constexpr std::int64_t kHeld = (8 << 20) / 4;
   CHECK(nn::fast_precision(Large(kHeld)) == Precision::f32);
   CHECK(nn::fast_precision(Large(kHeld + 1)) == Precision::bf16);
   CHECK(nn::fast_precision(Large(1)) == Precision::f32);
 }
 
-TEST_CASE("merged adapters leave nothing that learns but what did before") {
+TEST_CASE("merging adapters makes the same parameters trainable as before") {
   nn::Linear model(2, 3);
   nn::add_adapters(model, "*", {.rank = 2, .alpha = 4});
   CHECK_FALSE(model.weight.requires_grad());

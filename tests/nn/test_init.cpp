@@ -1,4 +1,4 @@
-// Initialisers: their ranges, means and deviations, what they depend on, and what they refuse.
+// Initializers: their ranges, means and deviations, reproducibility, and refused arguments.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -53,7 +53,7 @@ bool near(double x, double right, double relative) {
 
 }  // namespace
 
-TEST_CASE("uniform and normal") {
+TEST_CASE("uniform and normal initializers have the requested moments") {
   seed(1);
   Tensor x = weight();
   init::uniform_(x, -2, 3);
@@ -74,7 +74,7 @@ TEST_CASE("uniform and normal") {
   CHECK(numbers(x) == Numbers(60000, 3.0));
 }
 
-TEST_CASE("a truncated normal stays inside and keeps its shape") {
+TEST_CASE("a truncated normal stays inside its bounds and has the right moments") {
   seed(2);
   Tensor x = weight();
   init::truncated_normal_(x, 1, 2, 0, 4);
@@ -90,7 +90,7 @@ TEST_CASE("a truncated normal stays inside and keeps its shape") {
   CHECK(std::set<double>(all.begin(), all.end()).size() == all.size());
 }
 
-TEST_CASE("Xavier's and Kaiming's deviations are those of the papers") {
+TEST_CASE("Xavier and Kaiming deviations follow the papers") {
   seed(3);
   Tensor x = weight();  // fan in 300, fan out 200
   init::xavier_uniform_(x);
@@ -110,7 +110,7 @@ TEST_CASE("Xavier's and Kaiming's deviations are those of the papers") {
   CHECK(init::fan_of(kernel, init::Fan::out) == 36);
 }
 
-TEST_CASE("a seed gives the same numbers on any number of threads") {
+TEST_CASE("a seed gives the same weights for any number of threads") {
   const int before = num_threads();
   const auto drawn = [](int threads) {
     set_num_threads(threads);
@@ -131,7 +131,7 @@ TEST_CASE("a seed gives the same numbers on any number of threads") {
   CHECK(numbers(x) != numbers(y));
 }
 
-TEST_CASE("initialisers refuse what they cannot fill") {
+TEST_CASE("initializers refuse tensors and ranges that they cannot fill") {
   Tensor x = weight(), vector = zeros({5}), whole = Tensor::empty({2, 2}, Dtype::i64), none;
   CHECK_REFUSES(ShapeError, init::xavier_uniform_(vector), "[5]");
   CHECK_THROWS_AS(init::kaiming_normal_(vector), ShapeError);
@@ -150,7 +150,7 @@ TEST_CASE("initialisers refuse what they cannot fill") {
 
 namespace init = nn::init;
 
-TEST_CASE("initialisers are their formulas of a stream's numbers") {
+TEST_CASE("initializers follow their formulas from one stream each") {
   const InDoubles scope;
   seed(31);
   Tensor x = zeros({3, 4, 5});  // 20 in, 15 out
@@ -191,7 +191,7 @@ TEST_CASE("initialisers are their formulas of a stream's numbers") {
   CHECK(std::abs(init::residual_deviation(2) - 0.01) < 1e-17);
 }
 
-TEST_CASE("layers start with the numbers of their formulas") {
+TEST_CASE("layers are initialized by their documented formulas") {
   const InDoubles scope;
   seed(32);
   const double bound = 1 / std::sqrt(5.0);
@@ -217,7 +217,7 @@ TEST_CASE("layers start with the numbers of their formulas") {
   CHECK(adapted.lora_scale.item() == 1.5);
 }
 
-TEST_CASE("initialisers that are skipped leave what is there, until the outermost skip ends") {
+TEST_CASE("Skip leaves tensors unchanged until the outermost scope ends") {
   Tensor x = zeros({4});
   {
     const init::Skip outer;

@@ -59,7 +59,7 @@ Columns normalised_columns(const Numbers& x, std::int64_t C) {
 
 }  // namespace
 
-TEST_CASE("Linear") {
+TEST_CASE("Linear equals a plain affine map, with and without bias") {
   const nn::Linear layer(5, 3);
   CHECK(layer.weight.shape() == Shape{3, 5});
   const Tensor x = randn({2, 7, 5});
@@ -77,7 +77,7 @@ TEST_CASE("Linear") {
   CHECK_THROWS_AS(nn::Linear()(x), ValueError);  // a place for one, with nothing in it
 }
 
-TEST_CASE("Embedding") {
+TEST_CASE("Embedding returns rows of its weight and accumulates their gradients") {
   const nn::Embedding layer(7, 3);
   const Tensor ids = indices({6, 0, 6});
   const Tensor y = layer(ids);
@@ -100,7 +100,7 @@ TEST_CASE("Embedding") {
   CHECK_REFUSES(ValueError, nn::Embedding(0, 3), "0");
 }
 
-TEST_CASE("a padding row is 0 and stays so") {
+TEST_CASE("the padding row of an embedding is 0 and gets no gradient") {
   const nn::Embedding layer(4, 2, {.padding_idx = 2});
   const Numbers w = numbers(layer.weight);
   CHECK((w[4] == 0 && w[5] == 0));
@@ -112,7 +112,7 @@ TEST_CASE("a padding row is 0 and stays so") {
   CHECK_REFUSES(ValueError, nn::Embedding(4, 2, {.padding_idx = -1}), "-1");
 }
 
-TEST_CASE("LayerNorm and RMSNorm") {
+TEST_CASE("LayerNorm and RMSNorm equal plain loops") {
   const Tensor x = randn({3, 5, 7});
   const nn::LayerNorm layer(7);
   CHECK(roundings(layer(x), naive::layer_norm(numbers(x), 7, Numbers(7, 1.0), Numbers(7, 0.0))) <
@@ -148,7 +148,7 @@ TEST_CASE("LayerNorm and RMSNorm") {
   CHECK_THROWS_AS(plain(Tensor()), ValueError);
 }
 
-TEST_CASE("BatchNorm1d normalises by the batch in training, by what it has seen in evaluation") {
+TEST_CASE("BatchNorm1d uses batch statistics in training and running ones in evaluation") {
   nn::BatchNorm1d layer(3, {.momentum = 0.25});
   const Tensor x = randn({7, 3});
   const Columns right = normalised_columns(numbers(x), 3);
@@ -175,7 +175,7 @@ TEST_CASE("BatchNorm1d normalises by the batch in training, by what it has seen 
   CHECK(copy.running_mean.storage() != layer.running_mean.storage());
 }
 
-TEST_CASE("BatchNorm1d refuses what does not fit") {
+TEST_CASE("BatchNorm1d refuses inputs and options that do not fit") {
   nn::BatchNorm1d layer(3);
   CHECK(layer(randn({2, 3, 5})).shape() == Shape{2, 3, 5});
   CHECK_REFUSES(Error, layer(ones({4, 2})), "[4, 2]");
@@ -184,7 +184,7 @@ TEST_CASE("BatchNorm1d refuses what does not fit") {
   CHECK_THROWS_AS(nn::BatchNorm1d(0), ValueError);
 }
 
-TEST_CASE("Dropout acts in training, and is the same from the same seed") {
+TEST_CASE("Dropout acts in training and follows the seed") {
   nn::Dropout layer(0.25);
   const Tensor x = ones({10000});
   seed(5);
@@ -205,11 +205,11 @@ TEST_CASE("Dropout acts in training, and is the same from the same seed") {
   CHECK_THROWS_AS(nn::Dropout(-0.1), ValueError);
 }
 
-TEST_CASE("an activation that is none is refused") {
+TEST_CASE("an unknown activation is refused") {
   CHECK_REFUSES(ValueError, nn::activate(ones({2}), nn::Activation(99)), "99");
 }
 
-TEST_CASE("FeedForward") {
+TEST_CASE("FeedForward equals its composition for every activation") {
   const nn::FeedForward layer({.width = 3});
   CHECK(layer.up.weight.shape() == Shape{12, 3});
   const Tensor x = randn({2, 5, 3});

@@ -1,4 +1,5 @@
-// Adapters: nothing changes until they learn, they alone learn, and merged they give the same.
+// Adapters: unchanged results at first, the only trainable parameters, and equal results once
+// merged.
 #include <cmath>
 #include <string>
 
@@ -33,7 +34,7 @@ void move_adapters(nn::Module& module) {
 
 }  // namespace
 
-TEST_CASE("a new adapter changes nothing, and alone wants gradients") {
+TEST_CASE("a new adapter changes no result, and only adapters require gradients") {
   nn::Block model = block();
   const Tensor before = model(input()).detach();
   const std::vector<std::string> names =
@@ -55,7 +56,7 @@ TEST_CASE("a new adapter changes nothing, and alone wants gradients") {
   CHECK(nn::adapter_state(model).size() == 9);
 }
 
-TEST_CASE("an adapter starts as its paper says: A normal, with a deviation of 1/√in; B zero") {
+TEST_CASE("adapters are initialized as in the paper: A normal with deviation 1/√in, B zero") {
   nn::Linear layer(400, 50);
   nn::add_adapters(layer, "*", {.rank = 100});
   double sum = 0, squares = 0;
@@ -66,7 +67,7 @@ TEST_CASE("an adapter starts as its paper says: A normal, with a deviation of 1/
   for (const double b : naive::numbers(layer.lora_b.detach())) CHECK(b == 0);
 }
 
-TEST_CASE("merged adapters give what they gave apart") {
+TEST_CASE("merged adapters give the same results") {
   nn::Block model = block();
   nn::add_adapters(model, "*", {.rank = 2});
   move_adapters(model);
@@ -83,7 +84,7 @@ TEST_CASE("merged adapters give what they gave apart") {
   for (const nn::NamedTensor& each : copy.parameters()) CHECK(each.tensor.requires_grad());
 }
 
-TEST_CASE("adapters are read into another model of the same weights") {
+TEST_CASE("adapters load into another model with the same weights") {
   nn::Block model = block(), other = model.clone();
   nn::add_adapters(model, "attention.*", {.rank = 1});
   move_adapters(model);
@@ -92,7 +93,7 @@ TEST_CASE("adapters are read into another model of the same weights") {
   CHECK(naive::numbers(other(input()).detach()) == naive::numbers(model(input()).detach()));
 }
 
-TEST_CASE("adapters of another pattern leave those that are there learning") {
+TEST_CASE("adding adapters keeps earlier adapters trainable") {
   nn::Block model = block();
   nn::add_adapters(model, "attention.*", {.rank = 1});
   nn::add_adapters(model, "feed_forward.*", {.rank = 1});
@@ -105,7 +106,7 @@ TEST_CASE("adapters of another pattern leave those that are there learning") {
   CHECK(learning == 8);  // two layers each, A and B
 }
 
-TEST_CASE("patterns name layers, or are refused") {
+TEST_CASE("adapter patterns match layers, and unmatched patterns are refused") {
   nn::Block model = block();
   CHECK_REFUSES(ValueError, nn::add_adapters(model, "query"), "\"query\"", "qkv_proj");
   CHECK_REFUSES(ValueError, nn::add_adapters(model, "*", {.rank = 0}), "0", "1");

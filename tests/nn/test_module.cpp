@@ -1,4 +1,5 @@
-// What modules promise: every fault that a user's module may have is found, and says so.
+// Modules: members, watched training calls, ties, clones, loading, conversion, adapters and
+// packing.
 #include <cmath>
 #include <map>
 #include <string>
@@ -72,7 +73,7 @@ struct Outer : nn::Layer<Outer> {
 
 }  // namespace
 
-TEST_CASE("members are found by path, parameters first") {
+TEST_CASE("members are listed by path, parameters first") {
   Tiny tiny;
   std::vector<std::string> names;
   for (const nn::NamedTensor& each : tiny.named_tensors()) names.push_back(each.name);
@@ -89,7 +90,7 @@ TEST_CASE("members are found by path, parameters first") {
   CHECK(all.back().name == "norm.bias");
 }
 
-TEST_CASE("the first training call, which is watched, takes no more memory than the next") {
+TEST_CASE("the first, watched training call needs no more memory than the next") {
   struct Branch : nn::Layer<Branch> {
     Members members() override { return {}; }
     Tensor forward(const Tensor& x) const { return x + x * 2.0; }  // written over x · 2
@@ -110,7 +111,7 @@ TEST_CASE("the first training call, which is watched, takes no more memory than 
   CHECK(peak() == 2 * bytes);
 }
 
-TEST_CASE("a parameter that members() forgets is an error on the first training call") {
+TEST_CASE("a parameter missing in members() is an error on the first training call") {
   const Forgetful forgetful;
   const std::string message = message_of<GraphError>([&] { forgetful(three_rows()); });
   CHECK(has(message, "Forgetful"));
@@ -123,7 +124,7 @@ TEST_CASE("a parameter that members() forgets is an error on the first training 
   CHECK(has(deep, "Outer parts.1"));
 }
 
-TEST_CASE("only training calls are watched") {
+TEST_CASE("only training calls are checked for missing members") {
   Forgetful forgetful;
   {
     const NoGrad off;
@@ -137,7 +138,7 @@ TEST_CASE("only training calls are watched") {
   CHECK(forgetful.down(ones({1, 3})).shape() == Shape{1, 5});
 }
 
-TEST_CASE("what is frozen, or handed in, need not be a member") {
+TEST_CASE("frozen tensors and arguments need not be members") {
   Forgetful frozen;
   frozen.down.freeze();
   CHECK(frozen(three_rows()).shape() == Shape{3, 5});
@@ -153,7 +154,7 @@ TEST_CASE("what is frozen, or handed in, need not be a member") {
   CHECK(Borrower()(std::vector<Tensor>{three_rows(), weight}).shape() == Shape{3, 4});
 }
 
-TEST_CASE("a member that is no parameter is named") {
+TEST_CASE("a member that is not a parameter is reported by name") {
   Tiny tiny;
   tiny.gain = ones({2});
   const std::string message = message_of<GraphError>([&] { tiny.parameters(); });
@@ -162,7 +163,7 @@ TEST_CASE("a member that is no parameter is named") {
   CHECK(has(message, "nn::parameter"));
 }
 
-TEST_CASE("an error says in which layer it happened") {
+TEST_CASE("an error reports the layer in which it occurred") {
   nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .heads = 2, .width = 4});
   gpt.blocks[1].attention.qkv_proj = Linear(6, 12);
   const Tensor ids = tensor(std::vector<std::int64_t>{0, 1, 2}, {1, 3});
@@ -177,7 +178,7 @@ TEST_CASE("an error says in which layer it happened") {
   CHECK(has(alone, "(in Linear)"));
 }
 
-TEST_CASE("training and evaluation reach every module below") {
+TEST_CASE("train and eval reach every submodule") {
   nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .heads = 2, .width = 4});
   CHECK(gpt.blocks[1].attention.out_proj.training());
   gpt.eval();
@@ -191,7 +192,7 @@ TEST_CASE("training and evaluation reach every module below") {
   CHECK(net(three_rows()).to_vector<float>() == std::vector<float>(6, 2.0f));
 }
 
-TEST_CASE("gradients are cleared, and parameters frozen, as a whole") {
+TEST_CASE("zero_grad and freeze act on all parameters") {
   Tiny tiny;
   sum(tiny(three_rows())).backward();
   for (const nn::NamedTensor& each : tiny.parameters()) CHECK(each.tensor.grad().defined());
@@ -215,7 +216,7 @@ TEST_CASE("a moved module keeps its parameters") {
   CHECK(list[0](three_rows()).to_vector<float>() == y.to_vector<float>());
 }
 
-TEST_CASE("a summary is the tree with its shapes") {
+TEST_CASE("a summary shows the tree with its shapes") {
   Tiny tiny;
   CHECK(tiny.summary() ==
         "Tiny: 19 parameters\n"
@@ -229,7 +230,7 @@ TEST_CASE("a summary is the tree with its shapes") {
         "  seen [1]\n");
 }
 
-TEST_CASE("a summary has what is in each of a list below it") {
+TEST_CASE("a summary shows the modules of lists") {
   struct Stack : nn::Layer<Stack> {
     std::vector<nn::Linear> layers;
     Stack() {
@@ -248,7 +249,7 @@ TEST_CASE("a summary has what is in each of a list below it") {
         "    bias [2]\n");
 }
 
-TEST_CASE("one tensor under two names is an error until it is said to be meant") {
+TEST_CASE("one tensor under two names is an error unless it is tied") {
   Shared shared;
   shared.b.weight = shared.a.weight;
   const std::string message = message_of<GraphError>([&] { shared.parameters(); });
@@ -267,7 +268,7 @@ TEST_CASE("one tensor under two names is an error until it is said to be meant")
   CHECK(shared.b.weight.grad().defined());
 }
 
-TEST_CASE("a tie outlives to() and clone()") {
+TEST_CASE("a tie survives to() and clone()") {
   Shared shared;
   nn::tie(shared.b.weight, shared.a.weight);
   shared.to(Dtype::f64);
@@ -280,7 +281,7 @@ TEST_CASE("a tie outlives to() and clone()") {
   CHECK(copy.a.weight.node() != shared.a.weight.node());
 }
 
-TEST_CASE("only parameters are tied, of one shape") {
+TEST_CASE("tie requires parameters of equal shape") {
   Tensor alias, original = nn::parameter(ones({2, 3})), other = nn::parameter(ones({3, 2}));
   CHECK_REFUSES(ShapeError, nn::tie(other, original), "[3, 2]");
   CHECK_THROWS_AS(nn::tie(alias, Tensor()), GraphError);
@@ -290,7 +291,7 @@ TEST_CASE("only parameters are tied, of one shape") {
   CHECK(alias.node() == original.node());
 }
 
-TEST_CASE("a clone shares nothing, and is alike in everything") {
+TEST_CASE("a clone shares no memory and is equal in everything") {
   Tiny tiny;
   tiny.to(Dtype::f64);
   tiny.up.freeze();
@@ -312,7 +313,7 @@ TEST_CASE("a clone shares nothing, and is alike in everything") {
   CHECK(tiny(x).to_vector<double>() == copy(x).to_vector<double>());
 }
 
-TEST_CASE("a clone whose same_architecture() has other members is refused") {
+TEST_CASE("clone refuses a same_architecture() with other members") {
   struct Other : nn::Layer<Other> {
     explicit Other(bool deep) : extra(deep) {}
     bool extra;
@@ -324,7 +325,7 @@ TEST_CASE("a clone whose same_architecture() has other members is refused") {
   CHECK_REFUSES(GraphError, Other(true).clone(), "Other");
 }
 
-TEST_CASE("loading lists everything that does not fit, at once") {
+TEST_CASE("an error in loading lists everything that does not fit") {
   Tiny tiny;
   const std::vector<float> before = tiny.up.bias.to_vector<float>();
   std::map<std::string, Tensor> file;
@@ -364,7 +365,7 @@ TEST_CASE("loading writes in place and converts") {
   CHECK(tiny.up.weight.requires_grad());
 }
 
-TEST_CASE("a tied tensor that is given under both names must be the same") {
+TEST_CASE("a tied tensor must be equal under both names when loaded") {
   Shared shared;
   nn::tie(shared.b.weight, shared.a.weight);
   nn::StateDict file = shared.state_dict();
@@ -383,7 +384,7 @@ TEST_CASE("a tied tensor that is given under both names must be the same") {
   CHECK(shared.b.weight.to_vector<float>() == std::vector<float>{1, 1, 1, 1});
 }
 
-TEST_CASE("to() makes new leaves and marks the ones it replaced") {
+TEST_CASE("to() makes new leaves and marks the replaced ones") {
   Tiny tiny;
   tiny.down.freeze();
   const Tensor before = tiny.up.weight, gain = tiny.gain;
@@ -467,7 +468,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("what is given by both names of one tensor must be the same, to its last number") {
+TEST_CASE("a tied tensor must be equal under both names to its last element") {
   const Tensor good = tensor({{1, 2, 3}, {4, 5, 7}}, Dtype::f64);
   const Tensor turned = transpose(transpose(good, 0, 1).clone(), 0, 1);  // the same numbers
   const Tensor last = tensor({{1, 2, 3}, {4, 5, 8}}, Dtype::f64);
@@ -490,7 +491,7 @@ TEST_CASE("what is given by both names of one tensor must be the same, to its la
   to.load_state_dict(from.state_dict());
 }
 
-TEST_CASE("only leaves are parameters, and originals of ties") {
+TEST_CASE("parameters and the originals of ties must be leaves") {
   Listed net;
   net.x = nn::parameter(ones({2})) * 2;
   CHECK_THROWS_AS(net.parameters(), GraphError);
@@ -500,7 +501,7 @@ TEST_CASE("only leaves are parameters, and originals of ties") {
   CHECK_THROWS_AS(nn::tie(alias, ones({2})), GraphError);
 }
 
-TEST_CASE("a copy is refused of one tensor by two names, and by another kind of member") {
+TEST_CASE("clone refuses untied shared tensors and members of another type") {
   CHECK_THROWS_AS(Twice(false).clone(), GraphError);
   CHECK(Twice().clone().first.to(Dtype::f64).to_vector<double>()[5] == 6);
   for (const auto own : {Swapped::parameter, Swapped::buffer, Swapped::layers})
@@ -513,12 +514,12 @@ TEST_CASE("a copy is refused of one tensor by two names, and by another kind of 
     }
 }
 
-TEST_CASE("a layer may use what its parent lists") {
+TEST_CASE("a layer may use tensors that its parent lists") {
   const Host host;
   CHECK(host(ones({2})).to_vector<float>() == std::vector<float>{1, 1});
 }
 
-TEST_CASE("names of modules below, and of types outside of namespaces") {
+TEST_CASE("named_modules lists modules in lists, and type_name works without a namespace") {
   struct Stack : nn::Layer<Stack> {
     std::vector<Linear> layers;
     nn::Members members() override { return {{"layers", layers}}; }
@@ -532,12 +533,12 @@ TEST_CASE("names of modules below, and of types outside of namespaces") {
   CHECK(GradusTestsPlain().type_name() == "GradusTestsPlain");
 }
 
-TEST_CASE("a tensor as another dtype, by a module's name too") {
+TEST_CASE("the static to() of a module converts a tensor") {
   const Tensor x = Linear::to(ones({2}), Dtype::f64);
   CHECK(x.dtype() == Dtype::f64);
 }
 
-TEST_CASE("adapters of one layer merge beside layers that have none, and their scale is a buffer") {
+TEST_CASE("adapters merge next to layers without any, and their scale is a buffer") {
   Shared net;
   nn::add_adapters(net, "a", {.rank = 1});
   CHECK(names_of(net.buffers()) == Names{"a.lora_scale"});
@@ -548,7 +549,7 @@ TEST_CASE("adapters of one layer merge beside layers that have none, and their s
   CHECK(net.parameters().size() == 4);
 }
 
-TEST_CASE("buffers of layers are no parameters") {
+TEST_CASE("running statistics are buffers and not parameters") {
   nn::BatchNorm1d norm(3);
   CHECK(names_of(norm.buffers()) == Names{"running_mean", "running_var"});
   CHECK(names_of(norm.parameters()) == Names{"weight", "bias"});
@@ -557,7 +558,7 @@ TEST_CASE("buffers of layers are no parameters") {
   CHECK(plain.parameters().empty());
 }
 
-TEST_CASE("norms take one vector, and have no weight where none is wanted") {
+TEST_CASE("norms accept one vector and have no weight without affine") {
   nn::RMSNorm plain(3, {.affine = false}), scaled(3);
   CHECK(plain.parameters().empty());
   CHECK(scaled.parameters().size() == 1);
@@ -567,7 +568,7 @@ TEST_CASE("norms take one vector, and have no weight where none is wanted") {
   CHECK_THROWS_AS(plain(ones({})), ShapeError);
 }
 
-TEST_CASE("packing takes the weights that are there, and gives their memory back") {
+TEST_CASE("pack keeps weights in f32 and replaces defined ones in other precisions") {
   struct Half : nn::Layer<Half> {
     Linear there{32, 2}, missing;
     nn::Members members() override { return {{"there", there}, {"missing", missing}}; }
@@ -581,7 +582,7 @@ TEST_CASE("packing takes the weights that are there, and gives their memory back
   CHECK_FALSE(net.missing.weight.defined());
 }
 
-TEST_CASE("relative positions have a table, others none; a head may be one wide") {
+TEST_CASE("only relative positions have a table, and heads may have width 1") {
   const auto of = [](nn::HeadPosition position) {
     return nn::MultiHeadAttention({.width = 8, .heads = 2, .position = position});
   };
@@ -594,7 +595,7 @@ TEST_CASE("relative positions have a table, others none; a head may be one wide"
   CHECK(narrow.qkv_proj.weight.shape() == Shape{6, 8});
 }
 
-TEST_CASE("scores are of two sequences of one batch") {
+TEST_CASE("scores require two sequences of one batch") {
   const nn::DotScore dot;
   CHECK(dot(ones({2, 3, 4}), ones({2, 5, 4})).shape() == Shape{2, 3, 5});
   const std::vector<std::pair<Shape, Shape>> wrong = {{{2, 4}, {2, 4}},
@@ -615,7 +616,7 @@ TEST_CASE("scores are of two sequences of one batch") {
   }
 }
 
-TEST_CASE("a record without the layer that is asked for says which there are, in their order") {
+TEST_CASE("an attention record without the requested layer lists its layers in order") {
   nn::AttentionRecord record;
   const auto asked = [&] { return outcome([&] { return str_cat(record.weights("x").shape()); }); };
   const std::string begin =

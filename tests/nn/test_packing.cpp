@@ -1,4 +1,4 @@
-// A packed model: the numbers of one whose weights were rounded, no gradients, and what is refused.
+// Packed models: results of rounded weights, no gradients, and refused calls.
 #include <string>
 
 #include "gradus/engine/grad_mode.h"
@@ -23,7 +23,7 @@ nn::GPT model() {
 
 }  // namespace
 
-TEST_CASE("a packed GPT gives what one with rounded weights gives, and takes less room") {
+TEST_CASE("a packed GPT equals one with rounded weights and needs less memory") {
   const NoGrad off;
   for (const Precision precision : {Precision::bf16, Precision::f16, Precision::int8}) {
     const nn::GPT original = model();
@@ -40,7 +40,7 @@ TEST_CASE("a packed GPT gives what one with rounded weights gives, and takes les
   }
 }
 
-TEST_CASE("a packed weight of no inputs gives the bias, one of no outputs nothing") {
+TEST_CASE("a packed weight without inputs gives the bias, and one without outputs is empty") {
   const NoGrad off;
   const Tensor bias = tensor({1.5, -2.0}, Dtype::f32);
   const auto none = [](const Shape& shape) { return zeros(shape, Dtype::f32); };
@@ -50,7 +50,7 @@ TEST_CASE("a packed weight of no inputs gives the bias, one of no outputs nothin
   CHECK(linear(none({0, 5}), pack(none({2, 5}), Precision::f16), bias).shape() == Shape{0, 2});
 }
 
-TEST_CASE("packed weights refuse what does not fit") {
+TEST_CASE("packed weights refuse inputs that do not fit") {
   const NoGrad off;
   const PackedMatrix weight = pack(ones({2, 3}, Dtype::f32), Precision::bf16);
   const auto refused = [&](const Tensor& x, const Tensor& bias = {}) {
@@ -65,7 +65,7 @@ TEST_CASE("packed weights refuse what does not fit") {
   CHECK_REFUSES(Error, std::ignore = pack(ones({2, 2}, Dtype::f64), Precision::f16), "f32");
 }
 
-TEST_CASE("a packed embedding adds the bias of a projection") {
+TEST_CASE("a packed embedding adds the bias of its projection") {
   const NoGrad off;
   nn::Embedding packed(4, 3);
   nn::pack(packed, Precision::bf16);
@@ -74,7 +74,7 @@ TEST_CASE("a packed embedding adds the bias of a projection") {
   CHECK((plain + bias).to_vector<float>() == all.to_vector<float>());
 }
 
-TEST_CASE("a packed layer refuses gradients, copies, and a second packing") {
+TEST_CASE("a packed layer refuses gradients, copies and another packing") {
   nn::GPT packed = model();
   nn::pack(packed, Precision::bf16);
   const Tensor ids = zeros({1, 3}, Dtype::i64);
@@ -90,7 +90,7 @@ TEST_CASE("a packed layer refuses gradients, copies, and a second packing") {
   CHECK(large.state_dict().size() == model().state_dict().size());  // nothing was packed
 }
 
-TEST_CASE("a packed model is not saved, loaded or compared without its weights") {
+TEST_CASE("state_dict, load_state_dict and named_state refuse a packed model") {
   nn::GPT packed = model(), other = model();
   const nn::StateDict whole = other.state_dict();
   nn::pack(packed.blocks[1], Precision::int8);

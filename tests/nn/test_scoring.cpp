@@ -1,4 +1,4 @@
-// Scores, pooling, and what is measured of weights: as layers, with masks.
+// Scores, pooling, entropy, Conv1d and linear attention as layers, with masks.
 #include "gradus/nn/scoring.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace gradus::testing {
 
 using naive::numbers;
 
-TEST_CASE("weighted values with scaled dots are attention") {
+TEST_CASE("weighted values of scaled dot scores equal attention") {
   const Tensor q = randn({2, 3, 4}, Dtype::f64), k = randn({2, 5, 4}, Dtype::f64),
                v = randn({2, 5, 3}, Dtype::f64);
   for (const Mask& mask : {Mask(), causal_mask(1), padding_mask({5, 2})}) {
@@ -36,7 +36,7 @@ TEST_CASE("weighted values with scaled dots are attention") {
           "weighted_values: scores [2, 3, 5] and values [2, 3, 4] must be [batch, queries, keys]"));
 }
 
-TEST_CASE("each score names itself where queries and keys do not fit") {
+TEST_CASE("each score reports its name for queries and keys that do not fit") {
   const Tensor q = ones({2, 3, 4}), k = ones({1, 5, 4});
   const auto said = [&](const auto& score, const Tensor& a, const Tensor& b) {
     return message_of<ShapeError>([&] { score(a, b); });
@@ -50,16 +50,16 @@ TEST_CASE("each score names itself where queries and keys do not fit") {
             "BilinearScore: q [3, 4] and k [2, 3, 4]"));
 }
 
-TEST_CASE("as many tokens as a Linformer was made for are taken") {
+TEST_CASE("LinformerAttention accepts as many tokens as its length") {
   nn::LinformerAttention layer({.width = 4, .length = 3, .reduced = 2});
   CHECK(layer(ones({1, 3, 4})).shape() == Shape{1, 3, 4});
 }
 
-TEST_CASE("scores are one number for each query and key") {
+TEST_CASE("a score has one value for each query and key") {
   CHECK(nn::AdditiveScore(4, 3, 2)(randn({2, 5, 4}), randn({2, 7, 3})).shape() == Shape{2, 5, 7});
 }
 
-TEST_CASE("pooling leaves padding out, whatever it holds, of nothing it is 0, with gradient 0") {
+TEST_CASE("pooling ignores padding, and pooling of nothing is 0 with gradient 0") {
   const nn::AttentionPooling pool(3);
   Tensor x = randn({3, 5, 3});
   slice(x, 1, 4, 5).fill_(std::numeric_limits<double>::quiet_NaN());
@@ -77,7 +77,7 @@ TEST_CASE("pooling leaves padding out, whatever it holds, of nothing it is 0, wi
   CHECK(std::isfinite(sum(pool.query.grad()).item()));
 }
 
-TEST_CASE("entropy goes from none to the logarithm of the number of keys") {
+TEST_CASE("entropy ranges from 0 to the logarithm of the number of keys") {
   const Tensor logits = zeros({1, 1, 2, 5}).requires_grad_();
   const Tensor weights = softmax(logits);
   const Tensor entropy = attention_entropy(weights);
@@ -91,7 +91,7 @@ TEST_CASE("entropy goes from none to the logarithm of the number of keys") {
         numbers(tensor({{{1.2f, 2.0f}}})));  // means of 2 1 0 1 2 and of 4 3 2 1 0
 }
 
-TEST_CASE("Conv1d starts as PyTorch's does, keeps its length if causal, and sees nothing later") {
+TEST_CASE("Conv1d starts as in PyTorch, keeps its length if causal, and ignores later inputs") {
   const nn::Conv1d layer(4, 6, 3, {.groups = 2, .causal = true});
   CHECK(layer.weight.shape() == Shape{6, 2, 3});
   CHECK(max(abs(layer.weight)).item() <= 1 / std::sqrt(6.0));
@@ -106,7 +106,7 @@ TEST_CASE("Conv1d starts as PyTorch's does, keeps its length if causal, and sees
   CHECK(nn::Conv1d(4, 6, 3, {.groups = 2, .bias = false}).clone().weight.shape() == Shape{6, 2, 3});
 }
 
-TEST_CASE("Conv1d is conv1d with its weight and bias, causal, of what it pads the start with") {
+TEST_CASE("Conv1d equals conv1d with its weight, bias and padding") {
   const Tensor x = randn({2, 3, 8});
   const nn::Conv1d plain(3, 4, 2, {.padding = 1}), causal(3, 4, 2, {.causal = true});
   CHECK(numbers(plain(x)) == numbers(conv1d(x, plain.weight, plain.bias, {.padding = 1})));
@@ -115,7 +115,7 @@ TEST_CASE("Conv1d is conv1d with its weight and bias, causal, of what it pads th
   CHECK(numbers(inside(x)) == numbers(conv1d(x, inside.weight, inside.bias)));
 }
 
-TEST_CASE("a performer's features are saved with it, and padding changes nothing") {
+TEST_CASE("a performer saves its features, and padding does not change its results") {
   const nn::LinearAttention performer(
       {.width = 4, .heads = 2, .kind = nn::LinearAttentionKind::performer});
   CHECK(performer.features.shape() == Shape{4, 2});

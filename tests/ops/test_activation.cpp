@@ -1,4 +1,4 @@
-// Activations: kinks, far ends, NaN, memory, errors.
+// Activations: kinks, large inputs, infinities, NaN, memory, errors.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -40,7 +40,7 @@ List slope(const Function& f, std::initializer_list<double> at, Dtype dtype = Dt
 
 }  // namespace
 
-TEST_CASE("activation: derivatives at the kink are as declared, by kernel and by formula") {
+TEST_CASE("activation: derivatives at kinks are as documented, by kernel and by formula") {
   const auto both = [](const Function& f, std::initializer_list<double> at) {
     const Tensor x = tensor(at, Dtype::f64).requires_grad_();
     const List recorded =
@@ -55,7 +55,7 @@ TEST_CASE("activation: derivatives at the kink are as declared, by kernel and by
   CHECK(both(softplus, {0}) == List{0.5});
 }
 
-TEST_CASE("activation: second derivatives of what has a kink are 0") {
+TEST_CASE("activation: second derivatives of relu and leaky_relu are 0") {
   const Tensor x = tensor({-2, 3}, Dtype::f64).requires_grad_();
   for (const Function& f :
        {Function(relu), Function([](const Tensor& v) { return leaky_relu(v); })}) {
@@ -67,7 +67,7 @@ TEST_CASE("activation: second derivatives of what has a kink are 0") {
   }
 }
 
-TEST_CASE("activation: far ends and infinities") {
+TEST_CASE("activation: large and infinite inputs give the limits") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     const Tensor x = tensor({-kInf, -1e4, 1e4, kInf}, dtype);
     for (const Function& f :
@@ -82,7 +82,7 @@ TEST_CASE("activation: far ends and infinities") {
   }
 }
 
-TEST_CASE("activation: second derivatives far out are those of a straight line") {
+TEST_CASE("activation: second derivatives of large inputs are 0") {
   const Tensor x = tensor({-1e4, 1e4}, Dtype::f64).requires_grad_();
   for (const Function& f : {Function(silu), Function(gelu_tanh), Function(gelu_erf),
                             Function(softplus), Function([](const Tensor& v) { return elu(v); })}) {
@@ -101,7 +101,7 @@ TEST_CASE("activation: NaN stays NaN") {
   }
 }
 
-TEST_CASE("activation: what follows does not keep the result, for it can be made again") {
+TEST_CASE("activation: the next op recomputes the output instead of keeping it") {
   const std::int64_t n = 1 << 16;
   const Tensor w = rand({n});
   Tensor x = rand({n}).requires_grad_();
@@ -115,7 +115,7 @@ TEST_CASE("activation: what follows does not keep the result, for it can be made
   }
 }
 
-TEST_CASE("activation: gradients are written where the input stood, if nobody else has that") {
+TEST_CASE("activation: gradients reuse the buffer of an input without other users") {
   const std::int64_t n = 1 << 16;
   Tensor x = rand({n}).requires_grad_();
   for (const Function& f : {Function(silu), Function(gelu_tanh), Function(gelu_erf),
@@ -132,7 +132,7 @@ TEST_CASE("activation: gradients are written where the input stood, if nobody el
   }
 }
 
-TEST_CASE("activation: a gradient written where the input stood has no place in the graph") {
+TEST_CASE("activation: a gradient in a reused buffer is outside the graph") {
   const Tensor x = tensor({1, -2, 3}).requires_grad_();
   int seen = 0;
   const auto activated = [&](const std::function<Tensor(const Tensor&)>& f) {
@@ -149,7 +149,7 @@ TEST_CASE("activation: a gradient written where the input stood has no place in 
   CHECK(seen == 2);
 }
 
-TEST_CASE("activation: a second backward through a kept graph sees the same input") {
+TEST_CASE("activation: a second backward through a kept graph gives the same gradients") {
   Tensor x = tensor({-1, 0.5, 2}).requires_grad_();
   for (const Function& f : {Function(silu), Function(gelu_tanh), Function(gelu_erf), Function(relu),
                             Function([](const Tensor& v) { return swiglu(v, 3.0 * v); })}) {
@@ -164,7 +164,7 @@ TEST_CASE("activation: a second backward through a kept graph sees the same inpu
   }
 }
 
-TEST_CASE("activation: swiglu's gradient reads each of its inputs at its own step") {
+TEST_CASE("activation: the gradient of swiglu reads inputs of any strides") {
   const auto gradients = [](const Tensor& g, const Tensor& x, const Tensor& dy) {
     const Tensor gate = g.detach().requires_grad_(), up = x.detach().requires_grad_();
     List all;
@@ -187,7 +187,7 @@ TEST_CASE("activation: swiglu's gradient reads each of its inputs at its own ste
     }
 }
 
-TEST_CASE("activation: bad input is named with its shapes") {
+TEST_CASE("activation: errors report the function and the shapes") {
   std::string message = message_of<ShapeError>([] { glu(zeros({2, 3})); });
   CHECK((has(message, "glu") && has(message, "[2, 3]") && has(message, "even")));
   message = message_of<IndexError>([] { glu(zeros({2, 2}), 2); });
@@ -206,7 +206,7 @@ TEST_CASE("activation: bad input is named with its shapes") {
   CHECK_THROWS_AS(gelu(indices({1})), DtypeError);
 }
 
-TEST_CASE("activation: results have the same bits with one thread and with two") {
+TEST_CASE("activation: results have the same bits with one thread and two") {
   const int threads = num_threads();
   const Tensor x = linspace(-6, 6, 100003), g = linspace(5, -7, 100003);
   const auto all = [&] {

@@ -1,5 +1,5 @@
-// Every operation and layer when the k-th allocation fails, for each k: memory returns, gradients are
-// untouched, and the same call gives the same bits afterwards.
+// Every operation and layer when the k-th allocation fails, for each k: memory is freed, gradients
+// are untouched, and the same call gives the same bits afterwards.
 #include "gradus/base/memory.h"
 #include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
@@ -108,12 +108,12 @@ void check_all(int first, int last) {
 
 }  // namespace
 
-TEST_CASE("a failing allocation leaves memory and gradients as they were, in every sample",
-          "[slow]") {
+TEST_CASE("a failed allocation in any sample leaves memory and gradients unchanged", "[slow]") {
   check_all(1, 33);
 }
 
-TEST_CASE("a late failing allocation leaves memory and gradients as they were", "[.nightly]") {
+TEST_CASE("a late failed allocation in any sample leaves memory and gradients unchanged",
+          "[.nightly]") {
   check_all(33, 2000);
 }
 

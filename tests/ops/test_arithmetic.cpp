@@ -1,5 +1,5 @@
-// Arithmetic: conventions, special values, dtypes, errors, memory. Values and gradients in general
-// are tested from samples_arithmetic.cpp.
+// Arithmetic: conventions, special values, types, errors, memory. The samples test values and
+// gradients in general.
 #include <cmath>
 #include <limits>
 
@@ -57,7 +57,7 @@ Tensor noise(const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("arithmetic: derivatives at kinks and ties are as declared") {
+TEST_CASE("arithmetic: derivatives at kinks and ties are as documented") {
   CHECK(slope(abs, {0.0, -0.0, 2, -2}) == List{0, 0, 1, -1});
   CHECK(slope([](const Tensor& x) { return clamp(x, -1, 2); }, {-1.5, -1, 0, 2, 2.5}) ==
         List{0, 1, 1, 1, 0});
@@ -71,7 +71,7 @@ TEST_CASE("arithmetic: derivatives at kinks and ties are as declared") {
   CHECK(slope([](const Tensor& x) { return maximum(x, x); }, {3}) == List{1});
 }
 
-TEST_CASE("arithmetic: second derivatives at corners of powers") {
+TEST_CASE("arithmetic: second derivatives of special powers are exact") {
   CHECK(slope([](const Tensor& x) { return pow(x, 0); }, {0, 3}) == List{0, 0});
   CHECK(slope([](const Tensor& x) { return pow(x, 1); }, {0, -3}) == List{1, 1});
   CHECK(slope([](const Tensor& x) { return pow(x, 2); }, {0, -3}) == List{0, -6});
@@ -81,7 +81,7 @@ TEST_CASE("arithmetic: second derivatives at corners of powers") {
   CHECK(curvature([](const Tensor& x) { return abs(x) * x; }, {2, -3}) == List{2, -2});
 }
 
-TEST_CASE("arithmetic: a power's derivative by its exponent is 0 where the base is 0") {
+TEST_CASE("arithmetic: the derivative of a power by its exponent is 0 where the base is 0") {
   const Tensor x = leaf({0, 0, 0, 2}), e = leaf({0, 1, 2, 3});
   const Tensor y = pow(x, e);
   CHECK(y.to_vector<double>() == List{1, 0, 0, 8});
@@ -94,7 +94,7 @@ TEST_CASE("arithmetic: a power's derivative by its exponent is 0 where the base 
   for (const double v : mixed.to_vector<double>()) CHECK(std::isfinite(v));
 }
 
-TEST_CASE("arithmetic: a power's mixed derivative at exponent 0 is 1 / x") {
+TEST_CASE("arithmetic: the mixed derivative of a power at exponent 0 is 1 / x") {
   const Tensor x = leaf({2, -0.5}), e = leaf({0, 0}), one = ones({2}, Dtype::f64);
   const Tensor dx = grad({pow(x, e)}, {x}, {one}, {.create_graph = true})[0];
   CHECK(dx.to_vector<double>() == List{0, 0});
@@ -102,7 +102,7 @@ TEST_CASE("arithmetic: a power's mixed derivative at exponent 0 is 1 / x") {
   CHECK(grad({dx}, {e}, {one})[0].to_vector<double>()[0] == 0.5);
 }
 
-TEST_CASE("arithmetic: infinities and NaN are those of IEEE 754") {
+TEST_CASE("arithmetic: infinities and NaN follow IEEE 754") {
   const Tensor x = tensor({kInf, -kInf, kNan, 0.0}, Dtype::f64);
   const auto of = [&](const Tensor& y) { return y.to_vector<double>(); };
   CHECK(same(of(x + x), {kInf, -kInf, kNan, 0}));
@@ -122,7 +122,7 @@ TEST_CASE("arithmetic: infinities and NaN are those of IEEE 754") {
   CHECK(of(round(tensor({0.5, 1.5, 2.5, -0.5}, Dtype::f64))) == List{0, 2, 2, 0});  // half to even
 }
 
-TEST_CASE("arithmetic: NaN wins in maximum and minimum, from either side, and takes the gradient") {
+TEST_CASE("arithmetic: maximum and minimum return NaN and give it the gradient") {
   const Tensor a = leaf({kNan, 1, kNan, 1}), b = leaf({1, kNan, kNan, 2});
   for (const bool larger : {true, false}) {
     const Tensor y = larger ? maximum(a, b) : minimum(a, b);
@@ -135,7 +135,7 @@ TEST_CASE("arithmetic: NaN wins in maximum and minimum, from either side, and ta
   }
 }
 
-TEST_CASE("arithmetic: integers add, subtract and multiply, what divides wants floating point") {
+TEST_CASE("arithmetic: integers add, subtract and multiply, and division refuses them") {
   const Tensor a = indices({7, -3, 1LL << 60}), b = indices({2, 5, 3});
   using Ints = std::vector<std::int64_t>;
   CHECK((a + b).to_vector<std::int64_t>() == Ints{9, 2, (1LL << 60) + 3});
@@ -153,7 +153,7 @@ TEST_CASE("arithmetic: integers add, subtract and multiply, what divides wants f
   CHECK(has(message, "[3]"));
 }
 
-TEST_CASE("arithmetic: bad operands are named with both shapes and dtypes") {
+TEST_CASE("arithmetic: errors report both shapes and types of the operands") {
   const Tensor a = zeros({2, 3}), b = zeros({4, 3});
   std::string message = message_of<ShapeError>([&] { a + b; });
   CHECK((has(message, "add") && has(message, "[2, 3]") && has(message, "[4, 3]")));
@@ -175,7 +175,7 @@ TEST_CASE("arithmetic: bad operands are named with both shapes and dtypes") {
   CHECK_THROWS_AS(sum_to(zeros({1, 3}), Shape{2, 3}), ShapeError);
 }
 
-TEST_CASE("arithmetic: to converts, and its gradient comes back converted") {
+TEST_CASE("arithmetic: to converts the value and the gradient") {
   const Tensor x = tensor({0.1, 2.5, -3}, Dtype::f64).requires_grad_();
   CHECK(to(x, Dtype::f64).node() == x.node());
   const Tensor y = to(x, Dtype::f32);
@@ -190,7 +190,7 @@ TEST_CASE("arithmetic: to converts, and its gradient comes back converted") {
   CHECK_THROWS_AS(to(Tensor(), Dtype::f32), ValueError);
 }
 
-TEST_CASE("arithmetic: integers have magnitudes, bounds and extremes") {
+TEST_CASE("arithmetic: abs, clamp, maximum and minimum work on integers") {
   using Whole = std::vector<std::int64_t>;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const Tensor x = tensor(Whole{-3, 0, 2, most});  // 2⁶³ − 1 is no double
@@ -205,7 +205,7 @@ TEST_CASE("arithmetic: integers have magnitudes, bounds and extremes") {
   CHECK_THROWS_AS(where(x > 0, Tensor(), 7.0), ValueError);
 }
 
-TEST_CASE("arithmetic: adding passes the gradient on without a copy") {
+TEST_CASE("arithmetic: addition passes the gradient on without a copy") {
   const Tensor a = leaf({1, 2}), b = leaf({3, 4}), dy = tensor({5, 6}, Dtype::f64);
   const std::vector<Tensor> d = grad({a + b}, {a, b}, {dy});
   CHECK(d[0].storage() == dy.storage());
@@ -213,7 +213,7 @@ TEST_CASE("arithmetic: adding passes the gradient on without a copy") {
   CHECK(sum_to(a, {2}).storage() == a.storage());
 }
 
-TEST_CASE("arithmetic: a product remembers only what a gradient needs") {
+TEST_CASE("arithmetic: multiplication saves only the inputs that a gradient needs") {
   const Tensor a = rand({1000}), b = rand({1000}).requires_grad_();
   const std::weak_ptr<Storage> constant_a = a.storage();
   Tensor other = rand({1000});
@@ -229,7 +229,7 @@ TEST_CASE("arithmetic: a product remembers only what a gradient needs") {
         2 * 4096);  // w alone: 4000 bytes and the pool's rounding
 }
 
-TEST_CASE("arithmetic: in place operators name a new tensor") {
+TEST_CASE("arithmetic: compound assignment makes a new tensor") {
   Tensor x = tensor({1, 2});
   const Tensor before = x;
   x += tensor({1, 1});
@@ -238,7 +238,7 @@ TEST_CASE("arithmetic: in place operators name a new tensor") {
   CHECK(before.to_vector<float>() == std::vector<float>{1, 2});
 }
 
-TEST_CASE("arithmetic: a long f32 sum keeps its digits") {
+TEST_CASE("arithmetic: a long f32 sum is accurate") {
   const std::int64_t n = 1 << 20;
   const Tensor x = noise({n, 3});
   List exact(3, 0.0);
@@ -258,7 +258,7 @@ TEST_CASE("arithmetic: a long f32 sum keeps its digits") {
   CHECK(std::abs(sum_to(x, {}).item() - (exact[0] + exact[1] + exact[2])) < bound / 20);
 }
 
-TEST_CASE("arithmetic: results have the same bits with one thread and with two") {
+TEST_CASE("arithmetic: results have the same bits with one thread and two") {
   const int threads = num_threads();
   const Tensor x = noise({301, 1009}), b = noise({1009}), column = noise({301, 1});
   const auto all = [&] {

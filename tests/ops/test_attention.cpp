@@ -1,5 +1,5 @@
-// Attention beside its samples: sizes of several tiles and spans, the kernel against the formula,
-// no T × S buffer, threads.
+// Attention beyond its samples: several tiles and spans, the kernel against the formula, memory,
+// threads, NaN, errors.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -51,7 +51,7 @@ void fill(Tensor view, double value) { view.fill_(value); }
 
 }  // namespace
 
-TEST_CASE("several blocks of queries and tiles of keys equal the naive loops") {
+TEST_CASE("attention over several blocks of queries and tiles of keys equals naive loops") {
   Generator own(11);
   const GeneratorScope scope(own);
   const auto causal = [](std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) {
@@ -66,7 +66,7 @@ TEST_CASE("several blocks of queries and tiles of keys equal the naive loops") {
   }
 }
 
-TEST_CASE("the kernel equals the formula, forward and backward") {
+TEST_CASE("the attention kernel equals the formula, forward and backward") {
   Generator own(12);
   const GeneratorScope scope(own);
   const Mask blocks = block_sparse_mask({.length = 200, .block = 24, .random = 1});
@@ -100,7 +100,7 @@ TEST_CASE("the kernel equals the formula, forward and backward") {
   }
 }
 
-TEST_CASE("more keys than one product takes: several spans") {
+TEST_CASE("attention over several spans of keys equals the formula") {
   Generator own(13);
   const GeneratorScope scope(own);
   const std::vector<Case> cases = {
@@ -115,7 +115,7 @@ TEST_CASE("more keys than one product takes: several spans") {
   }
 }
 
-TEST_CASE("a later span with a far larger score takes over") {
+TEST_CASE("a later span with a far larger score replaces the earlier ones") {
   // The running maximum rises from about 0 to 600: exp of the difference underflows, and what the
   // first spans gave must vanish without a trace.
   Case c{1, 1, 3, 1200, 1, 1};
@@ -130,7 +130,7 @@ TEST_CASE("a later span with a far larger score takes over") {
         tolerance(Dtype::f64));
 }
 
-TEST_CASE("few heads: parts of one go side by side and add up") {
+TEST_CASE("attention with few heads splits each head and adds the parts") {
   Generator own(22);
   const GeneratorScope scope(own);
   const std::vector<Case> cases = {
@@ -156,7 +156,7 @@ TEST_CASE("few heads: parts of one go side by side and add up") {
   set_num_threads(before);
 }
 
-TEST_CASE("keys before and behind all that are seen get gradient 0") {
+TEST_CASE("keys outside all windows get gradient 0") {
   Generator own(24);
   const GeneratorScope scope(own);
   const Poison poison;
@@ -167,7 +167,7 @@ TEST_CASE("keys before and behind all that are seen get gradient 0") {
   check_alike(run(c, Way::fused), run(c, Way::formula), c.dtype);
 }
 
-TEST_CASE("a window holds and computes what is in it") {
+TEST_CASE("window attention needs memory and time for the window only") {
   Generator own(23);
   const GeneratorScope scope(own);
   // Twice as long takes twice the memory, parts' sums included, and not four times.
@@ -183,7 +183,7 @@ TEST_CASE("a window holds and computes what is in it") {
   CHECK(ratio < 2.5);
 }
 
-TEST_CASE("the packed operation equals three views of the projection") {
+TEST_CASE("packed attention equals attention of three views of the projection") {
   Generator own(18);
   const GeneratorScope scope(own);
   for (const Dtype dtype : {Dtype::f32, Dtype::f64})
@@ -216,7 +216,7 @@ TEST_CASE("the packed operation equals three views of the projection") {
     }
 }
 
-TEST_CASE("the weights are a distribution over what may be seen") {
+TEST_CASE("attention weights are a distribution over the allowed keys") {
   const Case c{2, 2, 5, 7, 3, 2, Dtype::f64, causal_mask(1) & padding_mask({7, 0})};
   const Tensor weights = attention_with_weights(c.q, c.k, c.v, c.mask).weights;
   CHECK(weights.shape() == Shape{2, 2, 5, 7});
@@ -230,7 +230,7 @@ TEST_CASE("the weights are a distribution over what may be seen") {
           8 * 0x1p-53);  // 7 roundings; example 1 sees nothing
 }
 
-TEST_CASE("dropout in attention: from the seed, on any number of threads, off in evaluation") {
+TEST_CASE("attention dropout follows the seed on any number of threads and is off in evaluation") {
   Generator own(19);
   const GeneratorScope scope(own);
   const Case c{2, 2, 70, 70, 4, 4, Dtype::f32, causal_mask(), 0.3};
@@ -250,7 +250,7 @@ TEST_CASE("dropout in attention: from the seed, on any number of threads, off in
         scaled_dot_product_attention(c.q, c.k, c.v, c.mask).to_vector<float>());
 }
 
-TEST_CASE("the kernel gives the same bits on one thread and on two") {
+TEST_CASE("the attention kernel gives the same bits with one thread and two") {
   Generator own(20);
   const GeneratorScope scope(own);
   const int before = num_threads();
@@ -268,7 +268,7 @@ TEST_CASE("the kernel gives the same bits on one thread and on two") {
   set_num_threads(before);
 }
 
-TEST_CASE("no T × S buffer is ever held") {
+TEST_CASE("attention never holds a T × S buffer") {
   Generator own(21);
   const GeneratorScope scope(own);
   const std::int64_t H = 4, T = 1024, D = 16;
@@ -284,7 +284,7 @@ TEST_CASE("no T × S buffer is ever held") {
   CHECK(memory::usage().peak_bytes - before > H * T * T * 4);
 }
 
-TEST_CASE("packed projections take a bias") {
+TEST_CASE("packed attention accepts a bias") {
   Generator own(16);
   const GeneratorScope scope(own);
   const Tensor qkv = randn({2, 4, 18}, Dtype::f64), bias = randn({2, 2, 4, 4}, Dtype::f64);
@@ -341,8 +341,8 @@ void against_the_formula(const Inputs& x, const Mask& mask, const AttentionOptio
   same(kernel, x.run(mask, options), what);
 }
 
-/// Sizes of 0, and heads so wide that a span of keys is cut by their width.
-TEST_CASE("sizes of attention") {
+/// Sizes of 0, and heads so wide that their width limits the span of keys.
+TEST_CASE("attention accepts sizes of 0 and very wide heads") {
   expect(
       scaled_dot_product_attention(values({2, 0, 3, 4}), values({2, 0, 5, 4}), values({2, 0, 5, 3}))
               .shape() == Shape{2, 0, 3, 3},
@@ -359,7 +359,7 @@ TEST_CASE("sizes of attention") {
 }
 
 /// Full blocks of queries, keys in several spans, with bias and dropout.
-TEST_CASE("large attention") {
+TEST_CASE("large attention with bias and dropout equals the formula") {
   against_the_formula({1, 1, 1, 64, 32, 2, 2}, {}, {.dropout = 0.3}, "blocks that fill buffers");
   const Inputs square(1, 1, 1, 64, 64, 2, 2);
   against_the_formula(square, causal_mask(), {.bias = values({1, 1, 64, 64}, 5)}, "causal, bias");
@@ -379,20 +379,20 @@ TEST_CASE("large attention") {
 }
 
 /// The pair whose random word is the threshold keeps its weight.
-TEST_CASE("dropout at the threshold") {
+TEST_CASE("attention dropout keeps the pair whose random word equals the threshold") {
   seed(11);
   const double word = generator().next().word(7);
   against_the_formula({1, 1, 1, 4, 5, 2, 2}, {}, {.dropout = word / 4294967296.0}, "a threshold");
 }
 
-/// One head whose work is done in parts, each of which sees a window of the keys.
-TEST_CASE("parts of a window") {
+/// One head that is split into parts, each with its own window of keys.
+TEST_CASE("window attention that is split into parts equals the formula") {
   against_the_formula({1, 1, 1, 600, 600, 64, 64}, window_mask(100), {}, "parts in windows");
   against_the_formula({1, 2, 1, 400, 400, 64, 64}, window_mask(120), {}, "with shared keys");
 }
 
-/// Two parts of each of four heads, whose sums are added where a gradient is wanted.
-TEST_CASE("parts of some gradients") {
+/// Two parts of each of four heads; only the wanted gradients are summed.
+TEST_CASE("attention in parts gives each gradient alone as with all of them") {
   const Inputs x(2, 2, 2, 200, 200, 64, 64);
   const std::vector<Numbers> all = x.run({});
   against_the_formula(x, {}, {}, "two parts of each head");
@@ -419,9 +419,7 @@ Tensor with(const Tensor& x, std::vector<std::int64_t> place, double value) {
   return y;
 }
 
-/// A NaN in any one number of a key at either end that no query sees, or of its value, changes
-/// nothing.
-TEST_CASE("NaN in any number of padding") {
+TEST_CASE("a hidden NaN in any element of the first or last key or value changes no result") {
   const Inputs x(2, 2, 2, 3, 5, 2, 2), shared(2, 4, 2, 3, 5, 2, 2);
   for (const std::int64_t key : {0, 4})
     for (const Inputs* n : {&x, &shared})
@@ -437,8 +435,7 @@ TEST_CASE("NaN in any number of padding") {
       }
 }
 
-/// A NaN in one number of a query, or of an upstream gradient with gaps, reaches no hidden key.
-TEST_CASE("NaN in any query") {
+TEST_CASE("a NaN in a query or its upstream gradient reaches no hidden key") {
   const Inputs x(2, 2, 2, 6, 5, 2, 2);
   const Mask mask = without(6, 5, 4);
   for (std::int64_t place = 0; place < 16; ++place) {
@@ -458,8 +455,7 @@ TEST_CASE("NaN in any query") {
 /// Numbers of a row with gaps between them.
 Tensor gaps(const Tensor& x) { return slice(cat({x, x}, 3), 3, 0, 1).detach(); }
 
-/// A NaN in a hidden key or value that lies in gaps, whichever it is.
-TEST_CASE("NaN in gaps") {
+TEST_CASE("a hidden NaN in a strided key or value changes no result") {
   const Inputs x(1, 1, 1, 6, 3, 1, 1);
   for (const std::int64_t key : {0, 2}) {
     const auto run = [&](double k, double v) {
@@ -491,12 +487,14 @@ void nothing_finite(std::int64_t T) {
   check(values({1, 1, T, 3}), values({1, 1, 1, 3}), values({1, 1, 1, 3}), nans(T, 3));
 }
 
-TEST_CASE("NaN everywhere, few queries") { nothing_finite(2); }
+TEST_CASE("with NaN everywhere, a query without keys gives 0, for few queries") {
+  nothing_finite(2);
+}
 
-TEST_CASE("NaN everywhere") { nothing_finite(6); }
+TEST_CASE("with NaN everywhere, a query without keys gives 0") { nothing_finite(6); }
 
-/// The first query sees nothing, the others all keys but the last.
-TEST_CASE("NaN behind a first query that sees nothing") {
+/// The first query sees no key, the others all keys but the last.
+TEST_CASE("a hidden NaN changes no result behind a query without keys") {
   for (const std::int64_t T : {3, 6}) {
     const Inputs x(1, 1, 1, T, 3, 1, 1);
     std::vector<bool> allowed;
@@ -512,8 +510,7 @@ TEST_CASE("NaN behind a first query that sees nothing") {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A bias can hide all keys of a query where no mask is: output and gradients are 0 then.
-TEST_CASE("a bias of −∞ for all keys of a query") {
+TEST_CASE("a bias of −∞ for all keys of a query gives output and gradient 0") {
   const Inputs x(1, 1, 1, 6, 4, 3, 2);
   Tensor bias = values({1, 1, 6, 4}, 5).clone();
   bias[{0, 0, 1}].detach().fill_(-kInfinity);
@@ -526,9 +523,9 @@ TEST_CASE("a bias of −∞ for all keys of a query") {
   for (std::size_t i = 2; i < 4; ++i) expect(near(found[i], right[i]), "keys and values");
 }
 
-/// Without a mask nothing is hidden: beside a value that is not finite a weight that underflows to
-/// 0 gives NaN, in derivatives too, as by the formula.
-TEST_CASE("without a mask a weight of 0 hides nothing") {
+/// Without a mask no key is hidden: a weight that underflows to 0 times infinity is NaN, as in the
+/// formula.
+TEST_CASE("without a mask a weight of 0 does not hide infinite values") {
   const Inputs x(1, 1, 1, 6, 4, 3, 2);
   Tensor bias = zeros({1, 1, 6, 4}, Dtype::f64);
   slice(bias, 3, 2, 3).detach().fill_(-1e5);
@@ -546,7 +543,7 @@ TEST_CASE("without a mask a weight of 0 hides nothing") {
 
 }  // namespace
 
-TEST_CASE("attention refuses what does not fit") {
+TEST_CASE("attention refuses shapes that do not fit") {
   const Tensor q = ones({2, 3, 5, 4}), k = ones({2, 3, 7, 4}), v = ones({2, 3, 7, 6});
   const auto thrown = [&](const Tensor& x, const Tensor& y, const Tensor& z,
                           const Mask& mask = {}) {
@@ -584,7 +581,7 @@ TEST_CASE("attention refuses what does not fit") {
   CHECK_THROWS_AS(scaled_dot_product_attention(whole, whole, whole), DtypeError);
 }
 
-TEST_CASE("attention's options and the packed operation refuse what does not fit") {
+TEST_CASE("attention options and packed attention refuse arguments that do not fit") {
   const Tensor q = ones({2, 3, 5, 4}), k = ones({2, 3, 7, 4});
   const auto with = [&](const AttentionOptions& options) {
     return [&, options] { scaled_dot_product_attention(q, k, k, {}, options); };
@@ -616,7 +613,7 @@ TEST_CASE("attention's options and the packed operation refuse what does not fit
   CHECK_THROWS_AS(packed_self_attention(ones({2, 5, 12}, Dtype::i64), 2, {}), DtypeError);
 }
 
-TEST_CASE("heads are split where their number divides the width") {
+TEST_CASE("split_heads requires a width divisible by the number of heads") {
   const Tensor x = ones({2, 5, 12});
   CHECK(split_heads(x, 1).shape() == Shape{2, 1, 5, 12});
   CHECK(split_heads(x, 12).shape() == Shape{2, 12, 5, 1});

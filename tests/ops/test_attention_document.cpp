@@ -1,4 +1,4 @@
-// docs/attention.md draws masks: they must look so.
+// The masks in docs/attention.md match the code.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -43,7 +43,7 @@ std::string contents(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("docs/attention.md draws each mask as it is") {
+TEST_CASE("docs/attention.md draws each mask correctly") {
   const std::string text = contents("docs/attention.md");
   const auto blocks =
       block_sparse_mask({.length = 16, .block = 2, .window = 1, .global = 1, .random = 1});
@@ -68,7 +68,7 @@ TEST_CASE("docs/attention.md draws each mask as it is") {
   }
 }
 
-TEST_CASE("docs/attention.md has a mask of one's own, which hides what its dense form hides") {
+TEST_CASE("the custom mask in docs/attention.md hides the same pairs as its dense form") {
   const std::string own = contents("tests/ops/test_attention_document.cpp");
   const std::size_t begin = own.find("/// A query sees"), end = own.find("\n};\n", begin) + 4;
   CHECK(contents("docs/attention.md").find(own.substr(begin, end - begin)) != std::string::npos);

@@ -1,4 +1,4 @@
-// Padding may hold anything, and a query that may attend to nothing gives output 0 and gradient 0.
+// Hidden keys may hold any value, and a query without allowed keys gives output 0 and gradient 0.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -35,7 +35,7 @@ bool all_zero(const Tensor& x) { return largest(numbers(x)) == 0; }
 
 }  // namespace
 
-TEST_CASE("a query that may attend to nothing gives 0 and gets gradient 0") {
+TEST_CASE("a query without allowed keys gives output 0 and gets gradient 0") {
   Generator own(14);
   const GeneratorScope scope(own);
   for (const Way way : kWays) {
@@ -54,7 +54,7 @@ TEST_CASE("a query that may attend to nothing gives 0 and gets gradient 0") {
   }
 }
 
-TEST_CASE("padding may hold anything") {
+TEST_CASE("values in padding do not change results") {
   Generator own(16);
   const GeneratorScope scope(own);
   for (const Way way : kWays) {
@@ -70,7 +70,7 @@ TEST_CASE("padding may hold anything") {
   }
 }
 
-TEST_CASE("of heads that share keys, a NaN in one key head stays away from the other") {
+TEST_CASE("a NaN in the padding of one key head does not reach the other") {
   Generator own(18);
   const GeneratorScope scope(own);
   for (const Way way : kWays) {
@@ -91,7 +91,7 @@ TEST_CASE("of heads that share keys, a NaN in one key head stays away from the o
   }
 }
 
-TEST_CASE("a NaN in a query leaves the outputs of other queries as they are") {
+TEST_CASE("a NaN in one query leaves the outputs of other queries unchanged") {
   Generator own(17);
   const GeneratorScope scope(own);
   for (const Way way : kWays) {
@@ -108,7 +108,7 @@ TEST_CASE("a NaN in a query leaves the outputs of other queries as they are") {
   }
 }
 
-TEST_CASE("without a mask NaN goes everywhere") {
+TEST_CASE("without a mask a NaN reaches every output") {
   Case c{1, 1, 3, 4, 2, 2};
   c.k = with_row(c.k, 3, kNaN);
   for (const double each : numbers(run(c, Way::fused).o)) CHECK(std::isnan(each));
@@ -159,7 +159,7 @@ void padding_changes_nothing(const Case& clean, std::int64_t first, std::int64_t
 
 }  // namespace
 
-TEST_CASE("NaN in padding changes no output and no gradient") {
+TEST_CASE("NaN in padding at the end changes no output or gradient") {
   Generator own(31);
   const GeneratorScope scope(own);
   const Mask tail = padding_mask({70, 45});  // in the middle of a tile of keys
@@ -173,7 +173,7 @@ TEST_CASE("NaN in padding changes no output and no gradient") {
   padding_changes_nothing({2, 2, 40, 70, 4, 3, Dtype::f64, padding_mask({70, 0})}, 0, 70);
 }
 
-TEST_CASE("NaN in padding before the first key changes no output and no gradient") {
+TEST_CASE("NaN in padding at the start changes no output or gradient") {
   Generator own(32);
   const GeneratorScope scope(own);
   Positions at(2);
@@ -182,7 +182,7 @@ TEST_CASE("NaN in padding before the first key changes no output and no gradient
   padding_changes_nothing(c, 0, 7);
 }
 
-TEST_CASE("NaN in the padding of packed projections changes no output and no gradient") {
+TEST_CASE("NaN in the padding of packed projections changes no output or gradient") {
   Generator own(33);
   const GeneratorScope scope(own);
   const Tensor qkv = randn({2, 40, 18}, Dtype::f64), dout = randn({2, 40, 6}, Dtype::f64);
@@ -201,7 +201,7 @@ TEST_CASE("NaN in the padding of packed projections changes no output and no gra
   CHECK(all_zero(slice(slice(padded_dx[1], 0, 33, 40), 1, 6, 18)));
 }
 
-TEST_CASE("a query that sees no key may hold NaN: output 0, gradient 0, nothing for the keys") {
+TEST_CASE("a NaN query without allowed keys gives output 0 and gradient 0") {
   Generator own(34);
   const GeneratorScope scope(own);
   for (const std::int64_t T : {3, 40}) {
@@ -218,7 +218,7 @@ TEST_CASE("a query that sees no key may hold NaN: output 0, gradient 0, nothing 
   }
 }
 
-TEST_CASE("a query that sees no key stays 0 beside keys and values that are NaN") {
+TEST_CASE("a query without allowed keys gives 0 next to NaN keys and values") {
   Generator own(35);
   const GeneratorScope scope(own);
   for (const std::int64_t T : {3, 40}) {
@@ -233,7 +233,7 @@ TEST_CASE("a query that sees no key stays 0 beside keys and values that are NaN"
   }
 }
 
-TEST_CASE("a NaN in a key or a value that a query sees shows in its output and gradient") {
+TEST_CASE("a visible NaN in a key or value shows in the output and gradient") {
   Generator own(36);
   const GeneratorScope scope(own);
   const Case clean{1, 2, 40, 40, 4, 3, Dtype::f64, causal_mask()};
@@ -251,7 +251,7 @@ TEST_CASE("a NaN in a key or a value that a query sees shows in its output and g
     }
 }
 
-TEST_CASE("a hidden key that is NaN changes no score of the queries that do not see it") {
+TEST_CASE("a NaN key changes no output of queries that may not attend to it") {
   Generator own(37);
   const GeneratorScope scope(own);
   const Case clean{1, 2, 40, 40, 4, 3, Dtype::f64, causal_mask()};

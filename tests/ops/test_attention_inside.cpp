@@ -1,4 +1,5 @@
-// The matrices inside attention that traces show: scores, masked scores, weights and their gradients.
+// The matrices inside attention that traces show: scores, masked scores, weights and their
+// gradients.
 #include <cmath>
 #include <string>
 #include <utility>

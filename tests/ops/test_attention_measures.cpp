@@ -1,4 +1,4 @@
-// How far attention looks where each example has its own positions.
+// The attention span of examples with their own positions.
 #include <cmath>
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace gradus::testing {
 
-TEST_CASE("attention's span by positions that are each example's own") {
+TEST_CASE("attention span uses the positions of each example") {
   const Tensor weights = values({2, 3, 2, 4});
   const std::vector<std::int64_t> queries = {5, 6, 1, 9}, keys = {0, 1, 2, 3, 7, 5, 3, 4};
   const Numbers w = numbers(weights);

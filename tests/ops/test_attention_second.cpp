@@ -1,5 +1,5 @@
-// Second derivatives of attention where it takes several tiles of keys and blocks of queries: by
-// the checker, and against differences of what the backward kernel gives.
+// Second derivatives of attention over several tiles of keys and blocks of queries, by the checker
+// and by finite differences of gradients.
 #include <vector>
 
 #include "gradus/check/gradients.h"
@@ -39,7 +39,7 @@ std::vector<Tensor> gradients_at(const Case& c, const std::vector<Tensor>& u, do
 
 }  // namespace
 
-TEST_CASE("attention's second derivatives hold over several tiles of keys", "[once]") {
+TEST_CASE("second derivatives of attention over several tiles pass the checker", "[once]") {
   Generator own(21);
   const GeneratorScope scope(own);
   for (const auto& [name, c] : cases()) {
@@ -53,8 +53,9 @@ TEST_CASE("attention's second derivatives hold over several tiles of keys", "[on
 }
 
 // Differences of order h⁴: h⁴ / 30 times a fifth derivative, with directions of size 1 an element
-// below 100 times what is compared; and the rounding of sums of 97 terms, divided by h: below 1e-9.
-TEST_CASE("attention's second derivatives are the differences of the backward kernel's gradients") {
+// below 100 times the compared values; and the rounding of sums of 97 terms, divided by h: below
+// 1e-9.
+TEST_CASE("second derivatives of attention match differences of its gradients") {
   Generator own(22);
   const GeneratorScope scope(own);
   constexpr double h = 1e-3;

@@ -1,4 +1,4 @@
-// Views that attention may be given: rows that overlap or repeat, one row by columns.
+// Attention of views: overlapping rows, repeated rows, transposed rows.
 #include "gradus/engine/strided.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/members.h"
@@ -23,7 +23,7 @@ void expect_as_packed(const Tensor& x, const std::string& what) {
   for (std::size_t i = 0; i < viewed.size(); ++i) expect(near(viewed[i], packed[i], 1e-13), what);
 }
 
-TEST_CASE("attention of views") {
+TEST_CASE("attention of strided views equals attention of packed copies") {
   const Tensor one = values({1, 1, 1, 1}), row = values({9}), square = values({1, 1, 3, 2});
   expect_as_packed(expand(one, {1, 1, 5, 1}), "rows of one number that repeat");
   expect_as_packed(kernel::strided_view(row, {1, 1, 2, 3}, {9, 9, 2, 1}, 0), "rows that overlap");
@@ -34,7 +34,7 @@ TEST_CASE("attention of views") {
   expect_as_packed(kernel::strided_view(row, {1, 1, 2, 3}, {9, 9, 4, 0}, 0), "columns that repeat");
 }
 
-TEST_CASE("packed attention adds a bias that learns as it adds one that does not") {
+TEST_CASE("packed attention gives the same values for fixed and trainable bias") {
   const Tensor qkv = values({2, 5, 12});
   Tensor bias = values({2, 5, 5}, 1);
   const Tensor fixed = packed_self_attention(qkv, 2, {}, {.bias = bias});

@@ -1,4 +1,5 @@
-// Which buffers operations keep, write over, share and copy; and which operations an observer sees.
+// The buffers that operations keep, reuse, share and copy, and the operations that an observer
+// sees.
 #include <functional>
 #include <memory>
 #include <string>
@@ -58,7 +59,7 @@ std::int64_t extra_bytes(const std::function<Tensor()>& f) {
 
 }  // namespace
 
-TEST_CASE("a factor, a quotient or a power is kept only where a gradient needs it") {
+TEST_CASE("a factor, quotient or power is saved only if a gradient needs it") {
   const Tensor constant = tensor({2, 3}, Dtype::f64), w = leaf({5, 7});
   const auto input_kept = [&](const std::function<Tensor(const Tensor&)>& f) {
     Tensor x = w * 2.0;
@@ -82,7 +83,7 @@ TEST_CASE("a factor, a quotient or a power is kept only where a gradient needs i
   CHECK(output_kept(pow(constant, w)));
 }
 
-TEST_CASE("a sum that was written over a temporary may be written over in turn") {
+TEST_CASE("addition into a moved temporary reuses its buffer") {
   const Tensor x = leaf({1, 2});
   Tensor y = x + tensor({10, 20}, Dtype::f64);
   const void* buffer = y.data<double>();
@@ -91,14 +92,14 @@ TEST_CASE("a sum that was written over a temporary may be written over in turn")
   CHECK(numbers(z) == Numbers{12, 24});
 }
 
-TEST_CASE("a temporary that lies turned is no place for a sum") {
+TEST_CASE("addition does not reuse the buffer of a transposed temporary") {
   Tensor turned = tensor({{1, 2}, {3, 4}}, Dtype::f64);
   turned = transpose(turned);
   const Tensor sum = tensor({{10, 20}, {30, 40}}, Dtype::f64) + std::move(turned);
   CHECK(numbers(sum) == Numbers{11, 23, 32, 44});
 }
 
-TEST_CASE("an observer finds the operands of a sum unchanged, in their order") {
+TEST_CASE("an observer sees the operands of a sum unchanged and in order") {
   const Tensor x = leaf({1, 2});
   Late late;
   {
@@ -112,7 +113,7 @@ TEST_CASE("an observer finds the operands of a sum unchanged, in their order") {
   CHECK(of_sum.inputs == std::vector<const Storage*>{x.storage().get(), second});
 }
 
-TEST_CASE("operations that say how they turn out have the name of the function") {
+TEST_CASE("an observer sees all, any, argmax, argmin, tril and triu by name") {
   const Tensor x = ones({2, 3}), truth = x > 0.0;
   CHECK(seen([&] { all(truth, 1); }).names == std::vector<std::string>{"all"});
   CHECK(seen([&] { any(truth, 1); }).names == std::vector<std::string>{"any"});
@@ -125,7 +126,7 @@ TEST_CASE("operations that say how they turn out have the name of the function")
         std::vector<std::string>{"transpose", "contiguous"});
 }
 
-TEST_CASE("x op= y is x = x op y, of tensors and of numbers") {
+TEST_CASE("compound assignment equals the binary operation, for tensors and numbers") {
   const Tensor x = tensor({6, 8}, Dtype::f64), y = tensor({3, 2}, Dtype::f64);
   const auto after = [&](const std::function<void(Tensor&)>& f) {
     Tensor changed = x;
@@ -143,7 +144,7 @@ TEST_CASE("x op= y is x = x op y, of tensors and of numbers") {
   CHECK(after([&](Tensor& t) { t /= 2; }) == Numbers{3, 4});
 }
 
-TEST_CASE("what is turned round is copied, however small") {
+TEST_CASE("flip always returns a contiguous copy") {
   for (const Shape& shape : {Shape{1}, Shape{3}, Shape{2, 3}}) {
     const Tensor x = arange(numel(shape)).view(shape), y = flip(x, {0});
     CHECK(y.storage() != x.storage());
@@ -156,7 +157,7 @@ TEST_CASE("what is turned round is copied, however small") {
   CHECK(triu(zeros({0, 3})).shape() == Shape{0, 3});
 }
 
-TEST_CASE("reshape joins axes that follow each other, those of size 1 between them") {
+TEST_CASE("reshape returns a view if axes can be joined, across axes of size 1") {
   const Tensor x = arange(4 * 6 * 5).view({4, 6, 5});
   const Tensor part = slice(x, 2, 0, 3), apart = slice(x, 1, 0, 4);
   const auto check_view = [&](const Tensor& from, const Shape& shape) {
@@ -177,7 +178,7 @@ TEST_CASE("reshape joins axes that follow each other, those of size 1 between th
   check_view(unsqueeze(apart, 1), {2, 2, 4, 5});
 }
 
-TEST_CASE("products of views take no memory beside the result, whatever axes of size 1 step by") {
+TEST_CASE("matmul of views copies nothing, whatever the strides of axes of size 1") {
   const Tensor x = randn({6, 8}, Dtype::f64), wide = randn({8, 3}, Dtype::f64);
   const auto view = [&](const Shape& shape, const Strides& strides) {
     return kernel::strided_view(x, shape, strides, 0);

@@ -1,4 +1,4 @@
-// Checkpoints: gradients, random numbers and second derivatives as without them, in less memory.
+// Checkpoints give the same gradients, random numbers and second derivatives in less memory.
 #include "gradus/ops/checkpoint.h"
 
 #include <cmath>
@@ -50,14 +50,14 @@ struct Counter : Observer {
 
 }  // namespace
 
-TEST_CASE("a checkpoint changes no bit: captured leaves, dropout and what comes after") {
+TEST_CASE("checkpoint changes no bit of values and gradients, with dropout and captured leaves") {
   const Outcome with = outcome(true), without = outcome(false);
   CHECK(with.y == without.y);
   CHECK(with.dx == without.dx);
   CHECK(with.dw == without.dw);
 }
 
-TEST_CASE("a checkpoint keeps nothing but its inputs, and runs again in backward") {
+TEST_CASE("checkpoint keeps only its inputs and recomputes in backward") {
   constexpr std::int64_t kLayers = 16, kRows = 256, kWidth = 64;
   constexpr std::int64_t kBytes = kRows * kWidth * 4;  // of one activation in f32
   const Tensor w = (values({kWidth, kWidth}) * 0.1).to(Dtype::f32).requires_grad_();
@@ -88,7 +88,7 @@ TEST_CASE("a checkpoint keeps nothing but its inputs, and runs again in backward
   CHECK(counter.tanhs == 2);
 }
 
-TEST_CASE("second derivatives go through a checkpoint, captured leaves included") {
+TEST_CASE("second derivatives pass through a checkpoint and its captured leaves") {
   const Tensor w = values({5, 5}, 1).requires_grad_();
   const auto f = [&](const Tensor& x) { return tanh(matmul(x, w)); };
   const auto second = [&](bool checkpointed, bool nested) {
@@ -107,7 +107,7 @@ TEST_CASE("second derivatives go through a checkpoint, captured leaves included"
   }
 }
 
-TEST_CASE("a checkpoint inside a checkpoint, with dropout in both") {
+TEST_CASE("nested checkpoints with dropout give the same results") {
   const auto run = [](bool outer, bool inner) {
     seed(3);
     const Unit unit{values({5, 5}, 1).requires_grad_()};
@@ -124,7 +124,7 @@ TEST_CASE("a checkpoint inside a checkpoint, with dropout in both") {
   CHECK(run(true, true) == right);
 }
 
-TEST_CASE("only what is asked for is computed, nothing is recorded where nothing is wanted") {
+TEST_CASE("checkpoint computes only wanted gradients and records nothing if none is wanted") {
   const Tensor frozen = values({5, 5}, 1);
   const auto f = [&](const std::vector<Tensor>& in) { return matmul(in[0], frozen) + in[1]; };
   const Tensor x = values({2, 5}).requires_grad_(), bias = values({5}, 2);
@@ -136,7 +136,7 @@ TEST_CASE("only what is asked for is computed, nothing is recorded where nothing
   CHECK(!checkpoint(f, {x, bias}).requires_grad());
 }
 
-TEST_CASE("a checkpoint of many inputs: some undefined, indices, or frozen, and captured leaves") {
+TEST_CASE("checkpoint accepts many inputs: undefined, indices, frozen, and captured leaves") {
   const Tensor w = values({5}, 1).requires_grad_(), v = values({5}, 2).requires_grad_();
   std::vector<Tensor> in(70);
   in[0] = values({5}, 3).requires_grad_(), in[69] = values({5}, 4).requires_grad_();
@@ -159,13 +159,13 @@ TEST_CASE("a checkpoint of many inputs: some undefined, indices, or frozen, and 
   CHECK(numbers(dw) == Numbers(5, 3));
 }
 
-TEST_CASE("where nothing is recorded a checkpoint may use whatever it likes") {
+TEST_CASE("without recording, checkpoint accepts any captured tensor") {
   const Tensor w = values({5}).requires_grad_(), made = square(w);
   const NoGrad off;
   CHECK(numbers(checkpoint([&](const Tensor& x) { return x * made; }, w)) == numbers(w * made));
 }
 
-TEST_CASE("the formula is run again as a formula") {
+TEST_CASE("checkpoint recomputes with the formulas of its forward pass") {
   const Tensor x = values({2, 5}).requires_grad_(), w = values({3, 5}, 1);
   Counter counter;
   Tensor y;
@@ -184,7 +184,7 @@ TEST_CASE("the formula is run again as a formula") {
   CHECK(watch.linears == 0);
 }
 
-TEST_CASE("checkpoints say what they cannot do, and let errors through") {
+TEST_CASE("checkpoint refuses captured intermediates and passes exceptions on") {
   const Tensor w = values({5}).requires_grad_(), made = square(w);
   const auto uses = [&](const Tensor& x) { return x * made; };
   const std::string refused = message_of<GraphError>([&] {

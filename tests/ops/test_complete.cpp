@@ -1,5 +1,5 @@
-// Nothing public is left out of the registry: each function of ops/ and each layer has samples,
-// mistakes that it refuses, and a declared convention where it has a kink.
+// The registry is complete: each public function and layer has samples, refused mistakes, and a
+// documented convention at kinks.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -180,7 +180,7 @@ TEST_CASE("registry: each public function and layer has samples") {
   CHECK(without(have, differentiable_functions()) == Names{});
 }
 
-TEST_CASE("registry: what has no gradient does not ask for one") {
+TEST_CASE("registry: functions without gradient return tensors that require none") {
   const Names all = public_functions();
   const Tensor x = values({3, 5}).requires_grad_();
   for (const auto& [name, f] : without_gradient()) {
@@ -195,11 +195,11 @@ TEST_CASE("registry: each public function and layer has second derivatives") {
   CHECK(without(differentiable_functions(), have) == Names{});
 }
 
-TEST_CASE("registry: kinks and ties have the declared convention") {
+TEST_CASE("registry: functions with kinks and ties have a documented convention") {
   CHECK(sampled([](const Sample& sample) { return !sample.differences; }) == kWithConvention);
 }
 
-TEST_CASE("registry: each public function and layer refuses mistakes, and names what is wrong") {
+TEST_CASE("registry: each public function and layer refuses mistakes and reports the reason") {
   Names have;
   for (const Mistake& mistake : all_mistakes()) {
     INFO(mistake.function);

@@ -1,5 +1,5 @@
-// No operation without a sample: every Op class of ops/ that has a backward is reached, both ways,
-// and every branch on who wants a gradient is taken while the results are held against the oracle.
+// Every Op class of ops/ with a backward has a sample, and every wants(i) is true and false under
+// the oracle.
 #include <cctype>
 #include <compare>
 #include <filesystem>
@@ -49,7 +49,7 @@ struct Branches : Observer {
 
 }  // namespace
 
-TEST_CASE("registry: an op is found in a source") {
+TEST_CASE("registry: the parser finds an op in a source") {
   std::istringstream source(
       "struct Down final : Op {\n"
       "  const char* name() const override { return low ? \"floor\" : \"trunc\"; }\n"
@@ -69,7 +69,7 @@ TEST_CASE("registry: an op is found in a source") {
   CHECK(!found[1].differentiable);
 }
 
-TEST_CASE("registry: what a template says holds for the ops that are derived from it") {
+TEST_CASE("registry: the parser applies a base template to derived ops") {
   std::istringstream source(
       "template <class Self>\n"
       "struct Step : Unary<Self> {\n"
@@ -86,7 +86,7 @@ TEST_CASE("registry: what a template says holds for the ops that are derived fro
   CHECK(found[0].asks == std::set<int>{0});
 }
 
-TEST_CASE("registry: a sample reaches the op that it names") {
+TEST_CASE("registry: each sample runs the op that it names") {
   for (const Sample& sample : all_samples()) {
     INFO(sample.op << ": " << sample.what);
     Names reached;
@@ -119,7 +119,7 @@ TEST_CASE("registry: every op with a backward has a sample") {
   CHECK(count >= 50);  // the scan does find them
 }
 
-TEST_CASE("registry: every wants(i) of a backward was true and false under the oracle", "[once]") {
+TEST_CASE("registry: every wants(i) of a backward is true and false under the oracle", "[once]") {
   Branches branches;
   {
     const ObserverScope scope(branches);

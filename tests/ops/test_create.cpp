@@ -1,5 +1,4 @@
-// Tensors made of numbers: what is refused, shapes of nested lists, and random numbers by their
-// formulas.
+// Creation of tensors: refused arguments, shapes of nested lists, ranges, and random numbers.
 #include <numeric>
 
 #include <iomanip>
@@ -27,7 +26,7 @@ using Blocks = std::initializer_list<Rows>;
 
 }  // namespace
 
-TEST_CASE("tensors of given numbers, and those that do not fill their shape") {
+TEST_CASE("tensor accepts values that fill the shape and refuses others") {
   using Doubles = std::vector<double>;
   using Floats = std::vector<float>;
   using Ints = std::vector<int>;
@@ -73,7 +72,7 @@ TEST_CASE("tensors of given numbers, and those that do not fill their shape") {
   CHECK_REFUSES(ShapeError, text(eye(-1)), "-1", "negative");
 }
 
-TEST_CASE("ranges: whole, broken, empty, and those that have no end") {
+TEST_CASE("arange gives integer, fractional and empty ranges and refuses endless ones") {
   constexpr double kHuge = 1.7e308;
   constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;  // no f32
   CHECK(text(arange(0)) == "[0] i64:");
@@ -106,7 +105,7 @@ TEST_CASE("ranges: whole, broken, empty, and those that have no end") {
   CHECK_REFUSES(ShapeError, text(linspace(0, 1, -1)), "-1", "negative");
 }
 
-TEST_CASE("random numbers are their formulas of one stream each") {
+TEST_CASE("random tensors follow their formulas from one stream each") {
   seed(77);
   std::uint32_t place = 0;
   const auto next = [&] { return RandomStream{77, place++, 0}; };

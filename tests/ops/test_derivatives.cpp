@@ -1,4 +1,4 @@
-// vjp, jvp and hessian_vector_product: against each other, against differences, against matrices.
+// vjp, jvp and hessian_vector_product against each other, finite differences and matrices.
 #include "gradus/ops/derivatives.h"
 
 #include <cmath>
@@ -68,7 +68,7 @@ TEST_CASE("jvp and vjp are adjoint for every sample of the registry") {
   }
 }
 
-TEST_CASE("jvp is the change along a direction") {
+TEST_CASE("jvp equals the finite difference along its direction") {
   const std::vector<Tensor> x = attention_inputs();
   std::vector<Tensor> v, ahead, behind;
   const double h = 1e-4;
@@ -92,7 +92,7 @@ TEST_CASE("hessian_vector_product of a quadratic form is its matrix times v") {
   CHECK(distance(numbers(product[0]), numbers(wanted)) < 1e-14);
 }
 
-TEST_CASE("hessian_vector_product through attention is symmetric, and the loss's form agrees") {
+TEST_CASE("hessian_vector_product through attention is symmetric and has both forms") {
   const auto f = [](const std::vector<Tensor>& in) { return sum(square(attend(in))); };
   std::vector<Tensor> x = attention_inputs(), u, v;
   for (const Tensor& each : x) u.push_back(along(each, 5)), v.push_back(along(each, 8));
@@ -111,7 +111,7 @@ TEST_CASE("hessian_vector_product through attention is symmetric, and the loss's
   CHECK(x[0].grad().defined());
 }
 
-TEST_CASE("derivatives can be differentiated again: a gradient penalty") {
+TEST_CASE("vjp with create_graph supports a gradient penalty") {
   Tensor w = values({2, 3}, 1).requires_grad_();
   const Tensor x = values({3}, 2);
   const auto f = [&](const std::vector<Tensor>& in) { return sum(tanh(matmul(w, in[0]))); };
@@ -136,7 +136,7 @@ TEST_CASE("derivatives can be differentiated again: a gradient penalty") {
   }
 }
 
-TEST_CASE("derivatives are zeros where there is nothing to find") {
+TEST_CASE("derivatives of independent and linear functions are zero") {
   const Tensor x = values({2, 3}), c = values({2, 3}, 1);
   const auto other = [&](const std::vector<Tensor>&) { return c * 2.0; };
   const auto straight = [](const std::vector<Tensor>& in) { return sum(3.0 * in[0]); };
@@ -146,7 +146,7 @@ TEST_CASE("derivatives are zeros where there is nothing to find") {
   CHECK(std::abs(jvp(straight, {x}, {c}).tangent.item() - 3.0 * sum(c).item()) <= 1e-13);
 }
 
-TEST_CASE("derivatives leave no trace, and work where nothing is recorded") {
+TEST_CASE("derivatives leave no gradients behind and work under NoGrad") {
   const Tensor x = values({3}).requires_grad_();
   const NoGrad quiet;
   const auto f = [](const std::vector<Tensor>& in) { return square(in[0]); };
@@ -155,7 +155,7 @@ TEST_CASE("derivatives leave no trace, and work where nothing is recorded") {
   CHECK(!GradMode::enabled());
 }
 
-TEST_CASE("derivatives are part of a graph where that is asked for, and else not") {
+TEST_CASE("derivatives are recorded only if create_graph is set") {
   const Tensor x = values({3}).requires_grad_(), v = values({3}, 1);
   const auto f = [](const std::vector<Tensor>& in) { return sum(exp(in[0])); };
   for (const bool create : {false, true}) {
@@ -169,7 +169,7 @@ TEST_CASE("derivatives are part of a graph where that is asked for, and else not
   }
 }
 
-TEST_CASE("a loss keeps its graph when its Hessian is asked for") {
+TEST_CASE("hessian_vector_product keeps the graph of the loss") {
   const Tensor x = values({3}).requires_grad_(), v = values({3}, 1);
   const Tensor loss = sum(exp(x * x));
   const Numbers once = numbers(hessian_vector_product(loss, {x}, {v})[0]);
@@ -178,14 +178,14 @@ TEST_CASE("a loss keeps its graph when its Hessian is asked for") {
   CHECK(x.grad().defined());
 }
 
-TEST_CASE("an input that the function does not use has the gradient 0") {
+TEST_CASE("an unused input has derivative 0") {
   const Tensor x = values({3}), other = values({2});
   const auto f = [](const std::vector<Tensor>& in) { return sum(exp(in[0])); };
   CHECK(numbers(vjp(f, {x, other}).gradients[1]) == Numbers{0, 0});
   CHECK(numbers(hessian_vector_product(f, {x, other}, {x, other}).product[1]) == Numbers{0, 0});
 }
 
-TEST_CASE("derivatives say what is wrong with their arguments") {
+TEST_CASE("derivatives refuse wrong arguments and report them") {
   const Tensor x = values({2, 3}), ids = Tensor::empty({2}, Dtype::i64).fill_(1);
   const auto f = [](const std::vector<Tensor>& in) { return square(in[0]); };
   using V = std::vector<Tensor>;

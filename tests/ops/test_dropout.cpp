@@ -1,4 +1,4 @@
-// dropout: which elements, how many, and what stays of them.
+// dropout: the dropped elements, their number, and the values that remain.
 #include "gradus/ops/dropout.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST_CASE("dropout keeps 1 − p of the elements, scaled") {
   }
 }
 
-TEST_CASE("the mask that is announced is the mask that is used") {
+TEST_CASE("make_dropout_mask gives the mask that dropout uses") {
   Generator own(42), same(42);
   const GeneratorScope scope(own);
   // More than two parts of eight blocks of words, the last block not full.
@@ -55,12 +55,12 @@ TEST_CASE("the mask that is announced is the mask that is used") {
   CHECK(mask.scale == 1 / 0.75);
 }
 
-TEST_CASE("every call drops other elements") {
+TEST_CASE("each call of dropout drops different elements") {
   const Tensor x = ones({100}, Dtype::f32);
   CHECK(dropout(x, 0.5).to_vector<float>() != dropout(x, 0.5).to_vector<float>());
 }
 
-TEST_CASE("dropout hands x on where there is nothing to drop, and draws no stream") {
+TEST_CASE("dropout returns x if p is 0 or training is off, and draws no stream") {
   Generator own(1);
   const GeneratorScope scope(own);
   const Tensor x = values({3}).requires_grad_();
@@ -71,7 +71,7 @@ TEST_CASE("dropout hands x on where there is nothing to drop, and draws no strea
   CHECK(own.position() == 0);
 }
 
-TEST_CASE("what is dropped is 0, even if it was NaN or infinite") {
+TEST_CASE("dropped elements are 0 even if they were NaN or infinite") {
   const Tensor x = full({64}, std::numeric_limits<double>::infinity(), Dtype::f32);
   for (const float v : dropout(x, 0.5).to_vector<float>()) CHECK((v == 0 || std::isinf(v)));
   const Tensor nan = full({64}, std::nan(""), Dtype::f64);
@@ -81,7 +81,7 @@ TEST_CASE("what is dropped is 0, even if it was NaN or infinite") {
   CHECK(dropped < 54);
 }
 
-TEST_CASE("backward drops the same elements, and does not touch an upstream gradient in use") {
+TEST_CASE("backward drops the same elements and does not change a shared upstream gradient") {
   const Tensor x = ones({211}, Dtype::f64).requires_grad_();
   const Tensor dy = ones({211}, Dtype::f64);
   const Tensor y = dropout(x, 0.5);
@@ -90,7 +90,7 @@ TEST_CASE("backward drops the same elements, and does not touch an upstream grad
   CHECK(dy.to_vector<double>() == std::vector<double>(211, 1));
 }
 
-TEST_CASE("a temporary is written over, a tensor that is kept is not") {
+TEST_CASE("dropout reuses the buffer of a temporary and of no other tensor") {
   const auto with = [](auto&& make) {
     Generator own(5);
     const GeneratorScope scope(own);
@@ -107,7 +107,7 @@ TEST_CASE("a temporary is written over, a tensor that is kept is not") {
   CHECK(z.to_vector<double>() == y.to_vector<double>());
 }
 
-TEST_CASE("dropout says what is wrong with its arguments") {
+TEST_CASE("dropout refuses wrong arguments and reports them") {
   const Tensor x = ones({2, 3});
   for (const double p : {-0.1, 1.0, std::nan("")}) {
     CHECK(says(message_of<ValueError>([&] { dropout(x, p); }), {"dropout: p is", "[0, 1)"}));

@@ -1,4 +1,4 @@
-// The numbers that references are run on: do duals carry derivatives, and bounds hold?
+// The number types of the reference implementations: dual numbers and error bounds.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -71,7 +71,7 @@ std::vector<Known> known() {
 
 }  // namespace
 
-TEST_CASE("dual: derivatives of first and second order") {
+TEST_CASE("dual: derivatives of first and second order are right") {
   for (const Known& each : known())
     for (const double x : {0.3, 0.7, 1.6}) {
       INFO(each.name << " at " << x);
@@ -94,7 +94,7 @@ TEST_CASE("dual: derivatives of first and second order") {
     }
 }
 
-TEST_CASE("dual: a constant has no derivative, and comparisons look at values") {
+TEST_CASE("dual: constants have no derivative, and comparisons ignore derivatives") {
   const One a(2, 7), b(2, -1);
   CHECK(One(3.0).tangent == 0);
   CHECK(a == b);
@@ -104,7 +104,7 @@ TEST_CASE("dual: a constant has no derivative, and comparisons look at values") 
   CHECK(math::exp(Two(0.0)).tangent.tangent == 0);
 }
 
-TEST_CASE("bounded: what f32 loses is within the bound, and the bound is no excuse") {
+TEST_CASE("bounded: the bound covers the error of f32 and is not much larger") {
   // Σ 1/k up to 1000: each sum may lose half an ulp.
   Bounded sum;
   float single = 0;
@@ -124,7 +124,7 @@ TEST_CASE("bounded: what f32 loses is within the bound, and the bound is no excu
   CHECK(difference.value < 0.01);
 }
 
-TEST_CASE("bounded: constants are exact where f32 has them") {
+TEST_CASE("bounded: constants are exact if f32 represents them") {
   CHECK(Bounded(0.5).error == 0);
   CHECK(Bounded(0.1).error == 0.1);
   CHECK(Bounded(INFINITY).error == 0);

@@ -1,5 +1,4 @@
-// Order, picking, creation and logic at their borders: lines in the middle of a tensor, strided
-// operands, single elements, what rounding does.
+// Edge cases of ordering, indexing, creation, logic, slicing and normalization.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -63,7 +62,7 @@ Whole positions(const Numbers& x, std::int64_t n, std::int64_t inner, std::int64
 
 }  // namespace
 
-TEST_CASE("each line of a tensor is ordered by itself, along each axis") {
+TEST_CASE("sorting works on each line independently, along any axis") {
   Generator own(41);
   const GeneratorScope scope(own);
   const Tensor x = randn({3, 4, 5}, Dtype::f64);
@@ -88,7 +87,7 @@ TEST_CASE("each line of a tensor is ordered by itself, along each axis") {
   CHECK(whole(argmax(ones({2, 1}), 1)) == Whole{0, 0});
 }
 
-TEST_CASE("multinomial: strided weights, huge ones, and rows that differ") {
+TEST_CASE("multinomial accepts strided, huge and differing weights") {
   const Tensor weights = tensor({{1, 0, 5}, {2, 3, 0}}, Dtype::f64);
   const Tensor turned = transpose(transpose(weights).contiguous());
   for (const bool replacement : {true, false}) {
@@ -107,7 +106,7 @@ TEST_CASE("multinomial: strided weights, huge ones, and rows that differ") {
     CHECK(!std::equal(rows.begin(), rows.begin() + 8, rows.begin() + 8 * row));
 }
 
-TEST_CASE("linspace and arange: exact ends, and numbers of steps that are none") {
+TEST_CASE("linspace and arange hit exact ends and refuse impossible step counts") {
   for (const std::int64_t n : {2, 3, 7}) {
     const Numbers x = numbers(linspace(1e16, 1, n, Dtype::f64));
     CHECK(x.front() == 1e16);
@@ -127,7 +126,7 @@ TEST_CASE("linspace and arange: exact ends, and numbers of steps that are none")
   CHECK(arange(1e300, 0, 1e300).numel() == 0);
 }
 
-TEST_CASE("config says of each part what the part itself says") {
+TEST_CASE("config lists threads, backend, library, kernels, system and compiler") {
   const std::string right = str_cat(
       "\nthreads: ", num_threads(), " of ", platform::usable_cores(),
       " usable cores\nproducts: ", products::describe(),
@@ -142,7 +141,7 @@ TEST_CASE("config says of each part what the part itself says") {
   CHECK(std::count(said.begin(), said.end(), '\n') == 7);
 }
 
-TEST_CASE("logic: strided and uniform operands") {
+TEST_CASE("logic: all and any accept strided and uniform operands") {
   const Tensor x = tensor({{1, 0, 0}, {1, 0, 0}}) > 0.5;
   CHECK(all(slice(x, 1, 0, 1)));
   CHECK(!any(slice(x, 1, 1, 3)));
@@ -162,7 +161,7 @@ TEST_CASE("logic: strided and uniform operands") {
   CHECK(any(c, 0).shape() == Shape{2});
 }
 
-TEST_CASE("picking by an index that does not lie in a row, and its gradient") {
+TEST_CASE("indexing accepts strided indices, forward and backward") {
   const Tensor pairs = tensor(Whole{2, 0, 1, 1, 0, 2}, {3, 2});
   const Tensor strided = select(pairs, 1, 0), packed = contiguous(strided);  // 2, 1, 0
   const Tensor turned = transpose(tensor(Whole{0, 1, 2, 2, 1, 1}, {2, 3}));
@@ -187,7 +186,7 @@ TEST_CASE("picking by an index that does not lie in a row, and its gradient") {
   check([](const Tensor& x, const Tensor& i) { return scatter_add(x, 0, i, x); }, turned, square);
 }
 
-TEST_CASE("an index that had to be copied may change before backward") {
+TEST_CASE("a strided index may change between forward and backward") {
   const auto check = [](const std::function<Tensor(const Tensor&, const Tensor&)>& f, int rank) {
     Tensor positions = tensor(Whole{2, 0, 1, 1, 0, 2}, {3, 2});
     const Tensor x = tensor({{1, 2}, {3, 4}, {5, 6}}, Dtype::f64).requires_grad_();
@@ -206,7 +205,7 @@ TEST_CASE("an index that had to be copied may change before backward") {
   check([&](const Tensor& x, const Tensor& i) { return scatter_add(zero, 0, i, x); }, 2);
 }
 
-TEST_CASE("products with derivatives want a vector for each input, and leave inputs as they were") {
+TEST_CASE("jvp and hessian_vector_product require a vector for each input") {
   const Tensor one = tensor(2, Dtype::f64), x = tensor({1, 3}, Dtype::f64).requires_grad_();
   const TensorFunction f = [](const std::vector<Tensor>& in) { return in[0] * in[0]; };
   CHECK_REFUSES(ShapeError, jvp(f, {one}, {Tensor()}), "undefined");
@@ -216,13 +215,13 @@ TEST_CASE("products with derivatives want a vector for each input, and leave inp
                 "hessian_vector_product", "2", "1");
 }
 
-TEST_CASE("norms and variances at the border of what is taken") {
+TEST_CASE("layer_norm accepts eps 0, and var with too few elements is NaN") {
   const Tensor x = tensor({{1, 3}, {2, 6}}, Dtype::f64);
   CHECK(numbers(layer_norm(x, {}, {}, 0)) == Numbers{-1, 1, -1, 1});
   CHECK(std::isnan(var(tensor({3}, Dtype::f64), {0}, false, 2).item()));
 }
 
-TEST_CASE("a mask chooses the first row, and rows of nothing") {
+TEST_CASE("boolean indexing works on rows, elements and empty rows") {
   const Tensor x = tensor({{1, 2}, {3, 4}}, Dtype::f64);
   CHECK(numbers(x[tensor({1, 0}) > 0.5]) == Numbers{1, 2});
   CHECK(numbers(x[tensor({{1, 0}, {0, 1}}) > 0.5]) == Numbers{1, 4});
@@ -230,7 +229,7 @@ TEST_CASE("a mask chooses the first row, and rows of nothing") {
   CHECK(zeros({3, 0, 2})[tensor({1, 0, 1}) > 0.5].shape() == Shape{2, 0, 2});
 }
 
-TEST_CASE("relative buckets: what is wrong is refused, even of no positions") {
+TEST_CASE("relative_buckets refuses wrong options even without positions") {
   for (const std::int64_t count : {-2, 0, 1, 2, 3, 5, 6}) {
     CAPTURE(count);
     const RelativeBuckets options{.count = count};
@@ -246,7 +245,7 @@ TEST_CASE("relative buckets: what is wrong is refused, even of no positions") {
   CHECK(numbers(position_distances(two, two, 0, Dtype::f64)) == Numbers{0, 5, 5, 0});
 }
 
-TEST_CASE("clamp: bounds of an i64 tensor at the ends of its range") {
+TEST_CASE("clamp of i64 accepts bounds at and beyond the limits of i64") {
   const Tensor x = indices({-5, 0, 5});
   CHECK(whole(clamp(x, -0x1p63, 0)) == Whole{-5, 0, 0});
   CHECK(whole(clamp(x, -0x1p64, 3)) == Whole{-5, 0, 3});
@@ -260,7 +259,7 @@ TEST_CASE("clamp: bounds of an i64 tensor at the ends of its range") {
   CHECK(numbers(clamp(tensor({0.1, 0.3}), 0.2, 0.25)) == Numbers{double(0.2F), double(0.25F)});
 }
 
-TEST_CASE("members of an activation are the function of their name") {
+TEST_CASE("activation members equal the functions of the same name") {
   const Tensor x = tensor({{-1, 2}, {0, 3}}, Dtype::f64);
   CHECK(numbers(x.sigmoid()) == numbers(sigmoid(x)));
   CHECK(numbers(x.relu()) == Numbers{0, 2, 0, 3});
@@ -286,7 +285,7 @@ Numbers normalised(const Numbers& x, double eps) {
 
 /// Here the difference of two large squares would lose six digits more than the square of a
 /// difference, whose own error is about 3000 · 2⁻⁵³ = 3e-13.
-TEST_CASE("far from zero") {
+TEST_CASE("layer_norm and batch_norm keep their accuracy far from zero") {
   const Tensor row = values({1, 9}) + 3000.0;
   expect(near(numbers(layer_norm(row)), normalised(numbers(row), 1e-5), 1e-11),
          "layer_norm far off");
@@ -303,7 +302,7 @@ std::set<std::string> run_backward(const Tensor& y) {
   return seen.names;
 }
 
-TEST_CASE("composed") {
+TEST_CASE("fused operations run no composed backward unless FormulaScope is active") {
   const Tensor x = values({2, 3, 4}).requires_grad_(), w = values({4}, 1);
   const Tensor square = values({4, 4}, 3), channels = values({3}, 4);
   const Tensor heads = values({1, 2, 3, 4}, 5).requires_grad_();
@@ -337,8 +336,8 @@ TEST_CASE("composed") {
       expect(run_backward(f(x)).count(op) == 0, "a kernel goes back, without " + op);
 }
 
-/// A saved view that is the only one of its numbers, and does not lie row by row.
-TEST_CASE("lonely views") {
+/// The saved view is the only user of its storage and is not contiguous.
+TEST_CASE("activation gradients are right for a transposed temporary") {
   const Tensor x = values({3, 4}).requires_grad_();
   for (const auto& f : {silu, +[](const Tensor& in) { return gelu(in); }, relu,
                         +[](const Tensor& in) { return gelu(in, Gelu::erf); }}) {
@@ -350,7 +349,7 @@ TEST_CASE("lonely views") {
   }
 }
 
-TEST_CASE("shapes") {
+TEST_CASE("matmul, repeat and flatten return the documented shapes") {
   const Tensor m = values({2, 3}), v = values({3});
   expect(matmul(m, v).shape() == Shape{2}, "matrix times vector");
   expect(matmul(v, v).shape() == Shape{}, "vector times vector");
@@ -369,7 +368,7 @@ TEST_CASE("shapes") {
   expect(flatten(v).shape() == Shape{3}, "flatten of a vector");
 }
 
-TEST_CASE("slices") {
+TEST_CASE("slice clips its ends, and its gradients are right") {
   const Tensor x = arange(10).to(Dtype::f64).requires_grad_();
   expect(numbers(slice(x, 0, 1, 5, 3)) == Numbers{1, 4}, "two of a step");
   expect(numbers(slice(x, 0, -20, 2)) == Numbers{0, 1}, "a start before the first");
@@ -388,8 +387,9 @@ TEST_CASE("slices") {
   }
 }
 
-/// The element whose random word is the threshold stays; thresholds are rounded, and never 2³².
-TEST_CASE("dropout's thresholds") {
+/// The element whose random word equals the threshold stays. Thresholds are rounded and stay below
+/// 2³².
+TEST_CASE("dropout keeps the element whose random word equals the threshold") {
   const Tensor x = values({3000});
   const auto mask_of = [](double p) { return seed(9), make_dropout_mask(p); };
   const double word = mask_of(0.5).stream.word(5);
@@ -407,8 +407,7 @@ TEST_CASE("dropout's thresholds") {
   expect(mask_of(1 - 1e-12).threshold == 4294967295u, "almost everything is dropped");
 }
 
-/// What is computed again for those who need it is what it was.
-TEST_CASE("made again") {
+TEST_CASE("recomputed activations equal the saved ones") {
   const Tensor x = values({3, 4}).requires_grad_(), g = values({3, 4}, 1).requires_grad_();
   const Tensor w = values({4}, 2), up = values({3, 5}, 3);
   const Tensor into = values({5, 4}, 4).requires_grad_();
@@ -426,8 +425,8 @@ TEST_CASE("made again") {
   }
 }
 
-/// running ← running + momentum (seen − running), the variance with n − 1, in strided buffers.
-TEST_CASE("running statistics") {
+/// running ← running + momentum (batch − running), the variance with n − 1, in strided buffers.
+TEST_CASE("batch_norm updates strided running statistics") {
   Tensor kept = tensor({1.0, 9.0, 2.0, 9.0, 3.0, 9.0}, Dtype::f64);
   Tensor mean = kernel::strided_view(kept, {3}, {2}, 0),
          var = Tensor::empty({3}, Dtype::f64).fill_(1);
@@ -442,7 +441,7 @@ TEST_CASE("running statistics") {
   expect(near(numbers(mean), {1.5, 3, 4.5}), "nothing seen changes nothing");
 }
 
-TEST_CASE("indices from the end") {
+TEST_CASE("scatter_add accepts negative axes") {
   const Tensor x = values({2, 3}), source = values({2, 2}, 1);
   const Tensor index = ids({2, 0, 1, 1}, {2, 2});
   expect(numbers(scatter_add(x, -1, index, source)) == numbers(scatter_add(x, 1, index, source)),

@@ -1,4 +1,4 @@
-// einsum beside its samples: the shape of a result, and which characters name an axis.
+// einsum beyond its samples: result shapes and refused formulas.
 #include "gradus/ops/einsum.h"
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace gradus::testing {
 
-TEST_CASE("an einsum has one axis for each letter of its result") {
+TEST_CASE("the result of einsum has one axis for each output letter") {
   const Tensor a = values({2, 3}), b = values({3, 5});
   CHECK(einsum("ij,jk->ki", a, b).shape() == Shape{5, 2});
   CHECK(einsum("ij,kl->likj", a, b).shape() == Shape{5, 2, 3, 3});
@@ -22,7 +22,7 @@ TEST_CASE("an einsum has one axis for each letter of its result") {
   CHECK(einsum("...j,...j->...", several, one).shape() == Shape{5});
 }
 
-TEST_CASE("letters alone name axes, each once, and an operand is called by its number") {
+TEST_CASE("einsum refuses characters other than letters and repeated letters") {
   const Tensor x = values({2, 3});
   for (const std::string beside : {"@", "[", "`", "{", "0"})
     for (const std::string& formula : {beside + "j->j", "j" + beside + "->j"})

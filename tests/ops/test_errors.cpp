@@ -1,5 +1,4 @@
-// What operations refuse, and what they just accept: each condition is broken alone. The answers
-// are in tests/golden/said/.
+// Arguments that operations refuse, and the nearest ones that they accept.
 #include <functional>
 #include <iomanip>
 #include <limits>
@@ -38,7 +37,7 @@ Tensor bools(const Shape& shape, std::int64_t last_true) {
 
 }  // namespace
 
-TEST_CASE("borders of choices and orders") {
+TEST_CASE("one_hot, sorting and selection accept exactly the documented arguments") {
   const Tensor none, x = tensor({3, 1, 2}), empty = zeros({0}), i = arange(3), yes = bools({3}, 1),
                      table = tensor({{1, 2, 3}, {4, 0, 6}});
   const Tensor deep = reshape(bools({12}, 7), {2, 3, 2});
@@ -99,7 +98,7 @@ TEST_CASE("borders of choices and orders") {
   CHECK_REFUSES(ValueError, text(clamp(x, 2, 1)), "clamp", "2");
 }
 
-TEST_CASE("borders of masks") {
+TEST_CASE("masks accept exactly the documented arguments") {
   const auto dense = [](const Shape& shape, std::int64_t last, const MaskSizes& sizes) {
     return text(dense_mask(bools(shape, last)).dense(sizes));
   };
@@ -173,7 +172,7 @@ TEST_CASE("borders of masks") {
   CHECK_REFUSES(ShapeError, moved({{0}}, {{0, 1}}, {1, 1, 1, 1}), "remap_positions", "2");
 }
 
-TEST_CASE("borders of positions, buckets and projections") {
+TEST_CASE("positions, buckets and projections accept exactly the documented arguments") {
   const std::vector<std::int64_t> three = {0, 1, 5}, four = {0, 1, 2, 3};
   const auto bucket = [](std::int64_t distance, const RelativeBuckets& options) {
     return relative_bucket(distance, options);
@@ -224,7 +223,7 @@ TEST_CASE("borders of positions, buckets and projections") {
         "-1.27556 0.5208803 -0.2562822 -0.8133355 -0.7641265 -0.04455262 -0.4753271");
 }
 
-TEST_CASE("multinomial draws by their formulas, row by row") {
+TEST_CASE("multinomial draws follow their formula, row by row") {
   const std::vector<std::vector<double>> weights = {
       {1, 0, 3, 0.25}, {1e200, 3e200, 0, 1e200}, {1e-300, 2e-300, 0, 1e-300}, {0, 0, 0, 7}};
   constexpr std::int64_t kCount = 200;
@@ -272,7 +271,7 @@ TEST_CASE("multinomial draws by their formulas, row by row") {
   CHECK_REFUSES(ShapeError, text(multinomial(ones({}), 1)), "multinomial", "[]");
 }
 
-TEST_CASE("block patterns are drawn for each head and row of blocks by streams of their own") {
+TEST_CASE("each head and row of a block pattern draws from its own stream") {
   for (const std::int64_t heads : {1, 3}) {
     const BlockSparse p{
         .length = 13, .block = 2, .window = 1, .global = 1, .random = 2, .seed = 5, .heads = heads};
@@ -367,7 +366,7 @@ Calls of_places() {
 
 }  // namespace
 
-TEST_CASE("an undefined tensor: the operation that was called says so") {
+TEST_CASE("an undefined tensor throws an error that names the called operation") {
   for (const Calls& calls : {of_numbers(), of_truth(), of_places()})
     for (const auto& [name, call] : calls) {
       const Call& f = call;
@@ -380,7 +379,7 @@ TEST_CASE("an undefined tensor: the operation that was called says so") {
   CHECK_REFUSES(ValueError, stack(std::vector<Tensor>()), "stack", "tensors");
 }
 
-TEST_CASE("truth is wanted: the operation that was called says so") {
+TEST_CASE("logic operations require bool tensors and report the operation") {
   for (const auto& [name, call] : of_truth()) {
     const Call& f = call;
     CAPTURE(name);
@@ -393,7 +392,7 @@ TEST_CASE("truth is wanted: the operation that was called says so") {
           }) == std::string(name) + ": wants f32 or f64, not i64: convert with to(x, Dtype::f32)");
 }
 
-TEST_CASE("two operands are named in the order in which they were given") {
+TEST_CASE("binary operations report their operands in the given order") {
   const Pairs of_floats = {
       {"add", [](const Tensor& a, const Tensor& b) { return a + b; }},
       {"add", [](const Tensor& a, const Tensor& b) { return a + b.clone(); }},
@@ -427,7 +426,7 @@ TEST_CASE("two operands are named in the order in which they were given") {
   CHECK(message_of<ValueError>([] { ones({}) + Tensor(); }) == "add" + kUndefined);
 }
 
-TEST_CASE("an axis that is not there: the operation that was called says so") {
+TEST_CASE("a wrong axis throws an error that names the called operation") {
   const Tensor x = ones({2, 3});
   const Calls calls = {{"argsort: axis 5", [](const Tensor& a) { argsort(a, 5); }},
                        {"pad: axis 5", [](const Tensor& a) { pad(a, 5, 1, 1); }},
@@ -454,7 +453,7 @@ TEST_CASE("an axis that is not there: the operation that was called says so") {
   }
 }
 
-TEST_CASE("numbers at the border of what is taken") {
+TEST_CASE("select, split, pad, embedding and cat refuse the first value out of range") {
   const Tensor x = ones({2, 3});
   CHECK_REFUSES(IndexError, select(x, 1, -4), "select", "-4");
   CHECK(select(x, 1, -3).shape() == Shape{2});

@@ -1,4 +1,4 @@
-// Operands that are given up: their buffers may be used again, and nobody reads them then.
+// Moved operands: their buffers may be reused, and nobody reads them afterwards.
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -17,14 +17,14 @@ using Values = std::vector<float>;
 
 }  // namespace
 
-TEST_CASE("an operand that is moved into a sum is not read with the sum's values") {
+TEST_CASE("a moved operand never shows the values of the sum") {
   Tensor b = full({3}, 5.0);
   const Tensor y = ones({3}) + std::move(b);
   CHECK(y.to_vector<float>() == Values{6, 6, 6});
   if (b.defined()) CHECK(b.to_vector<float>() == Values{5, 5, 5});  // NOLINT: after the move
 }
 
-TEST_CASE("an operand that is moved into a sum that throws is not read with other values") {
+TEST_CASE("a moved operand never shows other values after the sum throws") {
   struct Throws : Observer {
     bool reads_values() const override { return false; }
     void op_end(const Op&, std::span<const Tensor* const>, const Tensor&) override {
@@ -47,7 +47,7 @@ TEST_CASE("a parameter that is moved into a sum keeps its values") {
   CHECK(w.to_vector<float>() == Values{5, 5, 5});  // NOLINT: after the move
 }
 
-TEST_CASE("an operation that runs again does not write to its arguments") {
+TEST_CASE("run_again does not write to its arguments") {
   const Tensor w = ones({64}).requires_grad_();
   const Tensor y = dropout(w * 2.0, 0.5);
   const std::vector<Tensor> again = {full({64}, 7.0)};

@@ -1,4 +1,4 @@
-// Could the samples tell a wrong gradient from a right one? And does the grading tell when not?
+// The samples can expose every kind of wrong gradient, and the grading reports those that cannot.
 #include <string>
 #include <vector>
 
@@ -76,19 +76,19 @@ Sample picked(std::initializer_list<std::int64_t> index) {
 
 }  // namespace
 
-TEST_CASE("registry: the samples of each function can see every fault") {
+TEST_CASE("registry: the samples of each function expose every kind of fault") {
   for (const auto& [name, group] : groups_of(all_samples()))
     for (const std::string& line : blind_spots(name, group)) FAIL_CHECK(line);
 }
 
-TEST_CASE("grade: an involutive permutation is not enough, and what to add is said") {
+TEST_CASE("grade: samples of an involutive permutation are reported as insufficient") {
   CHECK(spots("permute", {transposed()}) ==
         "samples of `permute` cannot see that the permutation is not inverted: add one with a "
         "permutation that is not its own inverse: (2, 0, 1) of unequal axes\n");
   CHECK(spots("permute", {transposed(), cycled()}) == "");
 }
 
-TEST_CASE("grade: zeros, equal axes and one sign see little") {
+TEST_CASE("grade: zeros, equal axes and a single sign are reported as insufficient") {
   CHECK(spots("scale", {doubled(values({3, 5}))}) == "");
   const std::string positive_square = spots("scale", {doubled(positive({3, 3}))});
   CHECK(has(positive_square, "two axes were confused: add one with an input whose axes"));
@@ -97,7 +97,7 @@ TEST_CASE("grade: zeros, equal axes and one sign see little") {
   CHECK(has(nothing, "input 0 has a gradient: add one with one that does not cancel"));
 }
 
-TEST_CASE("grade: an index without repeats hides an overwrite") {
+TEST_CASE("grade: an index without repeats is reported as insufficient") {
   CHECK(spots("index_select", {picked({4, 0, 4})}) == "");
   CHECK(has(spots("index_select", {picked({4, 0, 1})}),
             "repeated indices do not add up: add one with an index that occurs twice"));

@@ -1,4 +1,4 @@
-// Indexing beside the registry: padding rows, partial gradients, one_hot, dtypes, threads, bad
+// Indexing beyond the registry: padding rows, partial gradients, one_hot, types, threads, bad
 // indices.
 #include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
@@ -42,7 +42,7 @@ TEST_CASE("embedding: a tied weight gets both gradients") {
   CHECK(weight.grad().to_vector<double>() == List{10, 10, 12, 12, 10, 10});
 }
 
-TEST_CASE("index_select and gather: whole numbers and truth values too") {
+TEST_CASE("index_select and gather: i64 and bool tensors are supported") {
   const Tensor x = arange(6).view({2, 3});
   CHECK(index_select(x, 1, indices({2, 0})).to_vector<std::int64_t>() == Whole{2, 0, 5, 3});
   CHECK(gather(x, 0, tensor(Whole{1, 0, 1}, {1, 3})).to_vector<std::int64_t>() == Whole{3, 1, 5});
@@ -54,13 +54,13 @@ TEST_CASE("index_select and gather: whole numbers and truth values too") {
   CHECK(counts.to_vector<std::int64_t>() == Whole{0, 1, 0, 2});
 }
 
-TEST_CASE("scatter_add: its input is left alone") {
+TEST_CASE("scatter_add: the input does not change") {
   const Tensor x = zeros({3}, Dtype::f64);
   scatter_add(x, 0, indices({0, 0}), ones({2}, Dtype::f64));
   CHECK(x.to_vector<double>() == List{0, 0, 0});
 }
 
-TEST_CASE("one_hot") {
+TEST_CASE("one_hot appends an axis and supports every type") {
   const Tensor y = one_hot(tensor(Whole{2, 0}, {2, 1}), 3);
   CHECK(y.shape() == Shape{2, 1, 3});
   CHECK(y.dtype() == default_dtype());
@@ -70,7 +70,7 @@ TEST_CASE("one_hot") {
   CHECK(!y.requires_grad());
 }
 
-TEST_CASE("indexing: many threads give the same bits") {
+TEST_CASE("indexing: results have the same bits with one thread and two") {
   const Tensor x = randn({5003, 17}), ids = randint(0, 5003, {20011});
   const Tensor source = randn({20011, 17});
   const Tensor along = expand(unsqueeze(ids, 1), {20011, 17});
@@ -89,7 +89,7 @@ TEST_CASE("indexing: many threads give the same bits") {
   CHECK(results[0] == results[1]);
 }
 
-TEST_CASE("indices out of range: value, place and range are named") {
+TEST_CASE("indexing: an index out of range is reported with its position and the range") {
   const Tensor x = zeros({5, 3});
   const std::string why = message_of<IndexError>([&] {
     embedding(x, tensor(Whole{1, 4, 5, 0}, {2, 2}));
@@ -103,7 +103,7 @@ TEST_CASE("indices out of range: value, place and range are named") {
   CHECK_REFUSES(IndexError, one_hot(indices({0, 4}), 4), "one_hot", "[1]", "4");
 }
 
-TEST_CASE("indexing: shapes and dtypes that do not fit") {
+TEST_CASE("indexing: shapes and types that do not fit are refused") {
   const Tensor x = zeros({5, 3}), square = tensor(Whole{0, 0, 0, 0}, {2, 2});
   CHECK_REFUSES(DtypeError, embedding(x, zeros({2})), "embedding", "f32");
   CHECK_REFUSES(ShapeError, embedding(zeros({5}), square), "embedding", "[5]");

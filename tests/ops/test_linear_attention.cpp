@@ -1,4 +1,4 @@
-// Linear attention: what must not leak, what stays linear, and how good a performer's estimate is.
+// Linear attention: causality, padding, linear memory, and the accuracy of performer estimates.
 #include "gradus/ops/linear_attention.h"
 
 #include <cmath>
@@ -37,7 +37,7 @@ Tensor with(const Tensor& x, std::int64_t place, double value) {
 
 }  // namespace
 
-TEST_CASE("causal linear attention sees nothing that comes later, to the last bit") {
+TEST_CASE("causal linear attention ignores later positions to the last bit") {
   const std::int64_t T = 150;
   const Heads h = heads(T, 4, 1);
   const Tensor w = orthogonal_projection(9, 4, Generator(1).next(), Dtype::f64);
@@ -55,7 +55,7 @@ TEST_CASE("causal linear attention sees nothing that comes later, to the last bi
   }
 }
 
-TEST_CASE("a NaN in padding reaches no result and no gradient") {
+TEST_CASE("a NaN in padding reaches no result or gradient of linear attention") {
   const Heads h = heads(5, 4, 1);
   const Tensor w = orthogonal_projection(9, 4, Generator(1).next(), Dtype::f64);
   const auto run = [&](bool performer, bool relu, double value) {
@@ -72,7 +72,7 @@ TEST_CASE("a NaN in padding reaches no result and no gradient") {
   CHECK(run(true, false, nan) == run(true, false, 0));
 }
 
-TEST_CASE("linear attention's memory grows with the length, not with its square") {
+TEST_CASE("memory of linear attention grows linearly with the length") {
   const auto peak = [](std::int64_t T) {
     const Heads h = heads(T, 16, 1, Dtype::f32);
     Tensor q = h.q.detach().requires_grad_();
@@ -84,7 +84,7 @@ TEST_CASE("linear attention's memory grows with the length, not with its square"
   CHECK(peak(2048) < 4.5 * peak(512));
 }
 
-TEST_CASE("the features estimate exp(x · y), and a performer's error falls with their number") {
+TEST_CASE("FAVOR features estimate exp(x · y), with an error that falls with their number") {
   const Heads h = heads(32, 8, 0.4);
   const Numbers right = numbers(scaled_dot_product_attention(h.q, h.k, h.v));
   const auto error = [&](std::int64_t M) {  // root mean square over 16 draws
@@ -106,7 +106,7 @@ TEST_CASE("the features estimate exp(x · y), and a performer's error falls with
   CHECK(many < 0.01);  // of values of order 1
 }
 
-TEST_CASE("a performer's result does not depend on the shift that keeps it in range") {
+TEST_CASE("a performer's result is independent of its stabilizing shift") {
   // Keys and queries of norm 40: exp(−|x|²/2) alone would be 0 in f32.
   const Tensor w = orthogonal_projection(32, 8, Generator(3).next(), Dtype::f64);
   const Heads h = heads(5, 8, 14);
@@ -118,7 +118,7 @@ TEST_CASE("a performer's result does not depend on the shift that keeps it in ra
   CHECK(distance(numbers(y32), numbers(y)) < 1e-3);
 }
 
-TEST_CASE("a causal performer's shift keeps keys along a long row of the projection in f32") {
+TEST_CASE("a causal performer keeps keys along a long projection row in f32") {
   // Along the first row, |w|² = 200, a key's exponent is 100; that of the key 0 is 0. In f32 one of
   // them is lost unless they are moved by 12 to 87: e^88 is too large, e^−103 too small.
   const Tensor w = cat({full({1, 8}, 5, Dtype::f64), values({2, 8}) * 0.2}, 0);
@@ -135,21 +135,21 @@ TEST_CASE("a causal performer's shift keeps keys along a long row of the project
   CHECK(distance(y32, y) < 1e-4);
 }
 
-TEST_CASE("a short projection shifts nothing, so that large values stay within f32") {
+TEST_CASE("a performer with a short projection keeps large values finite in f32") {
   const Heads h = heads(3, 2, 1, Dtype::f32);
   const Tensor w = orthogonal_projection(5, 2, Generator(1).next(), Dtype::f32);
   const Numbers y = numbers(performer_attention(h.q, h.k, h.v * 1e15, w, {.causal = true}));
   for (const double each : y) CHECK(std::abs(each) < 1e16);
 }
 
-TEST_CASE("keys of no width weigh alike") {
+TEST_CASE("keys of width 0 get equal weights") {
   const Tensor none = zeros({1, 1, 4, 0}, Dtype::f64), v = values({1, 1, 4, 3}, 2);
   const Numbers y = numbers(performer_attention(none, none, v, zeros({5, 0}, Dtype::f64)));
   const Numbers average = numbers(mean(v, {2}));
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::abs(y[i] - average[i % 3]) < 1e-14);
 }
 
-TEST_CASE("one feature serves: then keys weigh the same for all queries") {
+TEST_CASE("a single feature gives all queries the same weights") {
   const Heads h = heads(5, 4, 0.5);
   const Tensor w = orthogonal_projection(1, 4, Generator(3).next(), Dtype::f64);
   const Numbers y = numbers(performer_attention(h.q, h.k, h.v, w));
@@ -160,14 +160,14 @@ TEST_CASE("one feature serves: then keys weigh the same for all queries") {
     CHECK(std::abs(y[i] - mean[i / 20 * 4 + i % 4]) < 1e-14);
 }
 
-TEST_CASE("eps may be 0: then weights add up to 1") {
+TEST_CASE("with eps 0, linear attention weights sum to 1") {
   const Heads h = heads(5, 4, 1);
   const Tensor ones_only = ones({1, 2, 5, 4}, Dtype::f64);
   for (const double each : numbers(linear_attention(h.q, h.k, ones_only, {.eps = 0})))
     CHECK(std::abs(each - 1) < 1e-15 * 8);
 }
 
-TEST_CASE("a projection's blocks are orthogonal, its rows as long as normal vectors") {
+TEST_CASE("projection blocks are orthogonal, with rows as long as normal vectors") {
   const std::int64_t D = 5, M = 12;
   const Numbers w = numbers(orthogonal_projection(M, D, Generator(2).next(), Dtype::f64));
   double squares = 0;
@@ -186,7 +186,7 @@ TEST_CASE("a projection's blocks are orthogonal, its rows as long as normal vect
   CHECK_THROWS_AS(orthogonal_projection(0, 3, Generator(1).next()), ValueError);
 }
 
-TEST_CASE("queries are as many as keys where linear attention is causal, and nowhere else") {
+TEST_CASE("only causal linear attention requires as many queries as keys") {
   const Tensor q = ones({1, 2, 3, 4}), k = ones({1, 2, 5, 4});
   CHECK(linear_attention(q, k, k).shape() == q.shape());
   CHECK_REFUSES(ShapeError, linear_attention(q, k, k, {.causal = true}), "linear_attention", "3",

@@ -1,4 +1,4 @@
-// Comparisons, logic and choosing: values, NaN, dtypes, errors.
+// Comparisons, logic and where: values, NaN, types, errors.
 #include <array>
 #include <limits>
 
@@ -32,7 +32,7 @@ Tensor flags(const std::array<bool, n>& values, const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("logic: comparisons of tensors, numbers and NaN") {
+TEST_CASE("logic: comparisons of tensors and numbers handle NaN") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     const Tensor a = tensor({1, 2, 3, kNan, kNan}, dtype), b = tensor({2, 2, 2, 2, kNan}, dtype);
     CHECK(bits(equal(a, b)) == Bits{0, 1, 0, 0, 0});
@@ -50,14 +50,14 @@ TEST_CASE("logic: comparisons of tensors, numbers and NaN") {
   }
 }
 
-TEST_CASE("logic: a number takes the tensor's dtype, but integers meet the number itself") {
+TEST_CASE("logic: a number converts to a floating-point tensor's type, but not to i64") {
   CHECK(bits(equal(tensor({0.1}), 0.1)) == Bits{1});
   CHECK(bits(indices({2, 3}) < 2.5) == Bits{1, 0});
   CHECK(bits(equal(indices({2, 3}), 2.5)) == Bits{0, 0});
   CHECK(bits(indices({-5, 7}) >= indices({-5, 8})) == Bits{1, 0});
 }
 
-TEST_CASE("logic: comparisons broadcast, and read any strides") {
+TEST_CASE("logic: comparisons broadcast and accept any strides") {
   const Tensor rows = arange(3).view({3, 1}), columns = arange(4);
   CHECK(bits(greater_equal(rows, columns)) == Bits{1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0});
   const Tensor x = arange(6).view({2, 3});
@@ -66,7 +66,7 @@ TEST_CASE("logic: comparisons broadcast, and read any strides") {
   CHECK(bits(less(tensor(1), tensor(2))) == Bits{1});
 }
 
-TEST_CASE("logic: and, or, xor, not") {
+TEST_CASE("logic: and, or, xor and not give their truth tables") {
   const Tensor a = flags<4>({false, false, true, true}, {4}),
                b = flags<4>({false, true, false, true}, {4});
   CHECK(bits(logical_and(a, b)) == Bits{0, 0, 0, 1});
@@ -76,7 +76,7 @@ TEST_CASE("logic: and, or, xor, not") {
   CHECK(bits(logical_and(a, flags<1>({true}, {}))) == bits(a));
 }
 
-TEST_CASE("logic: what is finite, what is NaN") {
+TEST_CASE("logic: isfinite and isnan classify special values") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     const Tensor x = tensor({1, kInf, -kInf, kNan, 3e38, -0.0}, dtype);
     CHECK(bits(isfinite(x)) == Bits{1, 0, 0, 0, 1, 1});
@@ -85,7 +85,7 @@ TEST_CASE("logic: what is finite, what is NaN") {
   CHECK_THROWS_AS(isnan(indices({1})), DtypeError);
 }
 
-TEST_CASE("logic: all and any") {
+TEST_CASE("logic: all and any reduce everything or one axis") {
   const Tensor x = flags<6>({true, true, false, true, false, false}, {2, 3});
   CHECK(!all(x));
   CHECK(any(x));
@@ -108,9 +108,7 @@ TEST_CASE("logic: all and any") {
   CHECK(any(logical_not(many)));
 }
 
-TEST_CASE(
-    "logic: where chooses, what is not chosen is neither read into the result nor into a "
-    "gradient") {
+TEST_CASE("logic: where reads unselected values into neither result nor gradient") {
   const Tensor a = tensor({1, kNan, 3}, Dtype::f64).requires_grad_();
   const Tensor b = tensor({kInf, 5, 6}, Dtype::f64).requires_grad_();
   const Tensor y = where(flags<3>({true, false, true}, {3}), a, b);
@@ -124,7 +122,7 @@ TEST_CASE(
   CHECK(grad({filled}, {x}, {tensor({2, kNan}, Dtype::f64)})[0].to_vector<double>() == List{2, 0});
 }
 
-TEST_CASE("logic: where takes every dtype, and results of comparisons carry no gradient") {
+TEST_CASE("logic: where accepts every type, and comparisons carry no gradient") {
   const Tensor c = flags<2>({true, false}, {2});
   CHECK(where(c, indices({1, 2}), indices({3, 4})).to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{1, 4});
@@ -137,7 +135,7 @@ TEST_CASE("logic: where takes every dtype, and results of comparisons carry no g
   CHECK(!isfinite(x).requires_grad());
 }
 
-TEST_CASE("logic: bad operands are named with both shapes and dtypes") {
+TEST_CASE("logic: errors report both shapes and types of the operands") {
   const Tensor x = zeros({2, 3}), c = less(x, 1);
   std::string message = message_of<ShapeError>([&] { less(x, zeros({4})); });
   CHECK((has(message, "less") && has(message, "[2, 3]") && has(message, "[4]")));
@@ -161,7 +159,7 @@ TEST_CASE("logic: bad operands are named with both shapes and dtypes") {
   CHECK_THROWS_AS(logical_not(Tensor()), ValueError);
 }
 
-TEST_CASE("logic: results have the same bits with one thread and with two") {
+TEST_CASE("logic: results have the same bits with one thread and two") {
   const int threads = num_threads();
   const Tensor x = arange(0, 200003, 1, Dtype::f32), y = 200002.0 - x;
   const auto both = [&] { return where(x < y, x, y * 0.5).to_vector<float>(); };

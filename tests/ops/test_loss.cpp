@@ -1,4 +1,4 @@
-// Losses: targets that do not count or do not exist, extreme logits, the logits' buffer, threads.
+// Losses: ignored and invalid targets, extreme logits, buffer reuse, threads.
 #include "gradus/ops/loss.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ TEST_CASE("when every target is ignored, the mean is 0 with gradient 0") {
   CHECK(cross_entropy(zeros({0, 3}), tensor(std::vector<std::int64_t>{}, {0})).item() == 0);
 }
 
-TEST_CASE("an ignored row may hold anything, and its gradient is 0") {
+TEST_CASE("an ignored row may hold NaN, and its gradient is 0") {
   for (const bool formula : {false, true}) {
     const FormulaScope scope(formula);
     const Tensor x = tensor({{1, 2, 3}, {std::nan(""), kInfinity, 0}}, Dtype::f64).requires_grad_();
@@ -57,7 +57,7 @@ TEST_CASE("an ignored row may hold anything, and its gradient is 0") {
   }
 }
 
-TEST_CASE("cross_entropy of equal logits is log V, of extreme ones finite") {
+TEST_CASE("cross_entropy of equal logits is log V, and of extreme logits finite") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     const double ulps = dtype == Dtype::f32 ? 1e-6 : 1e-15;  // of log 65 = 4.2
     const Tensor equal = full({3, 65}, 12345, dtype);
@@ -68,7 +68,7 @@ TEST_CASE("cross_entropy of equal logits is log V, of extreme ones finite") {
   }
 }
 
-TEST_CASE("cross_entropy's second derivative in f32 is that in f64, rounded") {
+TEST_CASE("the second derivative of cross_entropy in f32 equals the rounded one in f64") {
   const auto second = [](Dtype dtype) {
     const Tensor x = values({2, 3}).to(dtype).requires_grad_();
     const Tensor loss = cross_entropy(x, indices({2, 0}), {.label_smoothing = 0.25});
@@ -80,7 +80,7 @@ TEST_CASE("cross_entropy's second derivative in f32 is that in f64, rounded") {
   CHECK(near(second(Dtype::f32), second(Dtype::f64), 1e-6));  // of numbers below 1
 }
 
-TEST_CASE("rows of −∞ and NaN: loss +∞ with gradient 0, and NaN") {
+TEST_CASE("cross_entropy of −∞ rows is +∞ with gradient 0, and of NaN rows NaN") {
   for (const bool formula : {false, true}) {
     const FormulaScope scope(formula);
     const Tensor x = tensor({{-kInfinity, -kInfinity}, {1, 1}, {std::nan(""), 1}}, Dtype::f64);
@@ -97,14 +97,14 @@ TEST_CASE("rows of −∞ and NaN: loss +∞ with gradient 0, and NaN") {
   }
 }
 
-TEST_CASE("the loss adds up in double") {
+TEST_CASE("cross_entropy sums in double precision") {
   // In f32 a running sum of 200000 losses of 0.69 would be off by 1e-3 of itself or so.
   const Tensor x = zeros({200000, 2}, Dtype::f32);
   const Tensor target = tensor(std::vector<std::int64_t>(200000, 1), {200000});
   CHECK(std::abs(cross_entropy(x, target).item() - std::log(2.0)) < 1e-7);  // two ulps of f32
 }
 
-TEST_CASE("the gradient takes the logits' buffer only if nobody else holds it") {
+TEST_CASE("the gradient of cross_entropy reuses only logits without other users") {
   const Tensor target = indices({0, 2, 1});
   Tensor x = values({3, 4}).requires_grad_();
   const auto first = [&](bool keep) {
@@ -127,7 +127,7 @@ TEST_CASE("the gradient takes the logits' buffer only if nobody else holds it") 
   CHECK(x.grad().to_vector<double>() == once);
 }
 
-TEST_CASE("a target out of range is named, with its place and the range") {
+TEST_CASE("a target out of range is reported with its position and the range") {
   const Tensor x = ones({2, 3, 5});
   const auto with = [&](std::int64_t bad) {
     const Tensor target = tensor(std::vector<std::int64_t>{0, 1, 2, 3, bad, 4}, {2, 3});
@@ -139,7 +139,7 @@ TEST_CASE("a target out of range is named, with its place and the range") {
   CHECK(says(with(-1), {"cross_entropy", "target -1", "[1, 1]"}));
 }
 
-TEST_CASE("cross_entropy says what is wrong with its arguments") {
+TEST_CASE("cross_entropy refuses wrong arguments and reports them") {
   const Tensor x = ones({2, 3}), target = indices({0, 1});
   const auto run = [](const Tensor& a, const Tensor& b, const CrossEntropyOptions& o = {}) {
     return [=] { cross_entropy(a, b, o); };
@@ -162,7 +162,7 @@ TEST_CASE("cross_entropy says what is wrong with its arguments") {
              {"cross_entropy", "detach()"}));
 }
 
-TEST_CASE("the other losses say what is wrong with their arguments") {
+TEST_CASE("the other losses refuse wrong arguments and report them") {
   const Tensor a = ones({2, 3}), b = ones({4}), wrong = ones({2, 3}, Dtype::f64);
   const auto check_pair = [&](const char* name,
                               Tensor (*f)(const Tensor&, const Tensor&, Reduction)) {
@@ -197,7 +197,7 @@ TEST_CASE("bce_with_logits is exact in both tails, and its slope at 0 is ½ − 
   CHECK(std::abs(x.grad().to_vector<double>()[2] - 0.25) < 1e-15);
 }
 
-TEST_CASE("kinks: l1 has slope 0 where it touches, huber is a parabola there") {
+TEST_CASE("l1_loss has slope 0 at its kink, and huber_loss is a parabola there") {
   Tensor x = tensor({2, 2.5, 7}, Dtype::f64).requires_grad_();
   const Tensor t = full({3}, 2, Dtype::f64);
   l1_loss(x, t, Reduction::sum).backward();
@@ -207,7 +207,7 @@ TEST_CASE("kinks: l1 has slope 0 where it touches, huber is a parabola there") {
   CHECK(x.grad().to_vector<double>() == std::vector<double>{0, 0.5, 1});
 }
 
-TEST_CASE("kl_div and soft targets count 0 · −∞ as 0") {
+TEST_CASE("kl_div and soft targets treat 0 · −∞ as 0") {
   const Tensor p = tensor({0, 1}, Dtype::f64);
   const Tensor log_q = tensor({-kInfinity, -0.5}, Dtype::f64).requires_grad_();
   const Tensor kl = kl_div(log_q, p, Reduction::sum);
@@ -245,7 +245,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-TEST_CASE("softmax edges") {
+TEST_CASE("log_softmax of rows of one element has gradient 0") {
   const Tensor x = tensor(std::vector<double>{-kInfinity, 1}, {2, 1}).requires_grad_();
   sum(log_softmax(x)).backward();
   expect(numbers(x.grad()) == Numbers{0, 0}, "rows of one element, one of them hidden");
@@ -264,7 +264,7 @@ void both_ways(const Tensor& x, const Tensor& target, const CrossEntropyOptions&
   }
 }
 
-TEST_CASE("cross_entropy edges") {
+TEST_CASE("cross_entropy gradients are right next to ignored and −∞ rows") {
   const double e = std::exp(1.0), p = e / (1 + e);
   const Tensor odd = tensor(std::vector<double>{kNan, 0, 0, 1}, {2, 2}).requires_grad_();
   both_ways(odd, ids({-100, 1}, {2}), {}, {0, 0, 1 - p, p - 1}, "an ignored row of NaN");
@@ -291,8 +291,8 @@ TEST_CASE("cross_entropy edges") {
   }
 }
 
-/// With an upstream gradient of ±4 what is spread is ±1 a class; powers of two keep numbers exact.
-TEST_CASE("smoothing edges") {
+/// Powers of two keep the numbers exact.
+TEST_CASE("label smoothing gives exact gradients") {
   const Tensor x = tensor(std::vector<double>{0.5, 0}, {1, 2}).requires_grad_();
   const CrossEntropyOptions options{.label_smoothing = 0.5, .reduction = Reduction::sum};
   const auto gradient = [&](double upstream) {
@@ -304,7 +304,7 @@ TEST_CASE("smoothing edges") {
   expect(gradient(-4) == Numbers{-4 * once[0], -4 * once[1]}, "smoothing, times −4");
 }
 
-TEST_CASE("far ignored") {
+TEST_CASE("cross_entropy accepts an ignore_index above 2^24") {
   constexpr std::int64_t kIgnored = (1 << 24) + 1;  // f32 has no such number
   const Tensor x = tensor(std::vector<double>{kNan, 0, 0, 1}, {2, 2}).requires_grad_();
   const double p = 1 / (1 + std::exp(-1.0));
@@ -317,7 +317,7 @@ TEST_CASE("far ignored") {
   check();
 }
 
-TEST_CASE("nll edges") {
+TEST_CASE("nll_loss applies weights and ignored targets") {
   const Tensor log_p = log_softmax(values({2, 2, 3}));
   const Tensor w = tensor({2.0, 3.0, 5.0}, Dtype::f64), target = ids({0, 2, 1, 0}, {2, 2});
   const Numbers v = numbers(log_p);
@@ -332,7 +332,7 @@ TEST_CASE("nll edges") {
          "weights of targets in two axes");
 }
 
-TEST_CASE("soft targets") {
+TEST_CASE("cross_entropy_soft handles hidden classes and targets of 0") {
   const Tensor x = tensor(std::vector<double>{0, 0, -kInfinity}, {1, 3});
   const Tensor p = tensor(std::vector<double>{1, 0, 0}, {1, 3}).requires_grad_();
   const Tensor loss = cross_entropy_soft(x, p);
@@ -344,7 +344,7 @@ TEST_CASE("soft targets") {
   expect(cross_entropy_soft(x, meant).item() == kInfinity, "a class that is hidden and meant");
 }
 
-TEST_CASE("divergence") {
+TEST_CASE("kl_div gives gradients by log q and by the target, also where it is 0") {
   const Tensor log_q = tensor({-1.0, -2.0}, Dtype::f64).requires_grad_();
   const Tensor t = tensor({0.0, 0.5}, Dtype::f64).requires_grad_();
   kl_div(log_q, t, Reduction::sum).backward();

@@ -1,4 +1,4 @@
-// Masks: what they allow, what they say about blocks, how they combine, and what they refuse.
+// Masks: allowed pairs, block coverage, combinations, and refused arguments.
 #include <functional>
 #include <limits>
 #include <memory>
@@ -35,7 +35,7 @@ Mask patterned(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t S) {
 
 }  // namespace
 
-TEST_CASE("masks are drawn as they are meant") {
+TEST_CASE("causal, padding and dense masks allow the documented pairs") {
   CHECK(causal_mask().picture(3, 4) == "#...\n##..\n###.\n");
   CHECK(causal_mask(1).picture(3, 4) == "##..\n###.\n####\n");
   CHECK(causal_mask(-1).picture(3, 2) == "..\n#.\n##\n");
@@ -46,7 +46,7 @@ TEST_CASE("masks are drawn as they are meant") {
   CHECK(Mask().picture(0, 2).empty());
 }
 
-TEST_CASE("a dense mask speaks for all heads, each example, or each head of each") {
+TEST_CASE("a dense mask may apply to all, to each example, or to each head") {
   const Tensor three = bools({true, false, false, true, true, true, false, false}, {2, 2, 2});
   CHECK(dense_mask(three).picture(2, 2, 0, 5) == "#.\n.#\n");
   CHECK(dense_mask(three).picture(2, 2, 1, 5) == "##\n..\n");
@@ -55,7 +55,7 @@ TEST_CASE("a dense mask speaks for all heads, each example, or each head of each
   CHECK(dense_mask(heads).picture(2, 2, 7, 1) == "##\n..\n");
 }
 
-TEST_CASE("a dense mask keeps the values it was made of, whatever their strides") {
+TEST_CASE("a dense mask keeps its values when the tensor changes, for any strides") {
   Tensor allowed = bools({true, false, true, true, true, false}, {2, 3});
   const Mask turned = dense_mask(kernel::strided_view(allowed, {3, 2}, {1, 3}, 0));
   const Mask straight = dense_mask(allowed);
@@ -64,7 +64,7 @@ TEST_CASE("a dense mask keeps the values it was made of, whatever their strides"
   CHECK(straight.picture(2, 3) == "#.#\n##.\n");
 }
 
-TEST_CASE("both and either") {
+TEST_CASE("masks combine with & and |") {
   const Mask both = causal_mask() & padding_mask({2, 3});
   CHECK(both.picture(3, 3, 0) == "#..\n##.\n##.\n");
   CHECK(both.picture(3, 3, 1) == "#..\n##.\n###\n");
@@ -78,7 +78,7 @@ TEST_CASE("both and either") {
   CHECK(!both.allows_everything());
 }
 
-TEST_CASE("coverage of every block agrees with its places") {
+TEST_CASE("the coverage of every block agrees with its pairs") {
   const std::int64_t T = 4, S = 5;
   const std::vector<Mask> masks = {Mask(),
                                    causal_mask(),
@@ -110,7 +110,7 @@ TEST_CASE("coverage of every block agrees with its places") {
   CHECK(Mask().coverage({0, 0, 1, 1, 0, 3}) == Coverage::none);  // nobody is in it
 }
 
-TEST_CASE("rows are the same in pieces, and longer than any buffer") {
+TEST_CASE("rows of a mask are the same in pieces, and may exceed any buffer") {
   const std::int64_t n = 1000;
   std::vector<bool> pattern;
   for (std::int64_t j = 0; j < n; ++j) pattern.push_back(j % 3 != 1);
@@ -127,7 +127,7 @@ TEST_CASE("rows are the same in pieces, and longer than any buffer") {
   CHECK(!row[2]);
 }
 
-TEST_CASE("a mask as a tensor") {
+TEST_CASE("dense() gives a bool tensor of every example and head") {
   const Tensor dense = (causal_mask() & padding_mask({1, 2})).dense({2, 3, 2, 2});
   CHECK(dense.shape() == Shape{2, 3, 2, 2});
   CHECK(dense.dtype() == Dtype::bool_);
@@ -152,7 +152,7 @@ TEST_CASE("masks describe themselves") {
   CHECK(has(padding_mask(std::vector<std::int64_t>(100, 4)).describe(), "4, 4"));
 }
 
-TEST_CASE("masks refuse what they were not made for") {
+TEST_CASE("masks refuse wrong arguments and sizes") {
   const std::string batch = message_of<ShapeError>([] {
     padding_mask({3, 5}).check_sizes({3, 1, 4, 5});
   });
@@ -270,7 +270,7 @@ std::vector<Mask> kinds() {
 
 }  // namespace
 
-TEST_CASE("windows, prefixes and lower-right alignment are drawn as they are meant") {
+TEST_CASE("window, prefix and lower-right masks allow the documented pairs") {
   CHECK(window_mask(1).picture(4, 4) == "#...\n##..\n.##.\n..##\n");
   CHECK(window_mask(0, 1).picture(3, 4) == "##..\n.##.\n..##\n");
   CHECK(prefix_mask(2).picture(2, 3) == "##.\n##.\n");
@@ -283,7 +283,7 @@ TEST_CASE("windows, prefixes and lower-right alignment are drawn as they are mea
   CHECK(window_mask(most, most).picture(2, 2) == "##\n##\n");
 }
 
-TEST_CASE("block patterns: global, window, and as many random blocks as asked for") {
+TEST_CASE("block patterns have global, window and the requested number of random blocks") {
   const BlockSparse fixed{.length = 10, .block = 2, .window = 1, .global = 1, .random = 0};
   CHECK(block_sparse_mask(fixed).picture(10, 10) ==
         "##########\n##########\n"
@@ -310,7 +310,7 @@ TEST_CASE("block patterns: global, window, and as many random blocks as asked fo
   CHECK(block_sparse_mask({.length = 0}).picture(0, 0).empty());
 }
 
-TEST_CASE("a placed mask sees where rows stand, and nothing where nothing is") {
+TEST_CASE("remapped masks use positions, and negative positions are hidden") {
   CHECK(remap_positions(causal_mask(), {{4, 5}}, {{4, 5, 2, 3}}).picture(2, 4) == "#.##\n####\n");
   CHECK(remap_positions(window_mask(1), {{4, 5}}, {{4, 5, 2, 3}}).picture(2, 4) == "#..#\n##..\n");
   CHECK(remap_positions(causal_mask(), {{1, -1}}, {{0, 1, -1}}).picture(2, 3) == "##.\n...\n");
@@ -328,7 +328,7 @@ TEST_CASE("a placed mask sees where rows stand, and nothing where nothing is") {
   CHECK(padded.picture(1, 3, 1) == "##.\n");
 }
 
-TEST_CASE("every kind of mask: blocks are exact, rows and prefixes agree with places") {
+TEST_CASE("every kind of mask has exact blocks, and rows that agree with its pairs") {
   const std::vector<Mask> all = kinds();
   for (const Mask& mask : all) check_blocks(mask, kSizes, true);
   check_blocks(placed(causal_mask() & (window_mask(5) | prefix_mask(3))), kSizes, false);
@@ -339,7 +339,7 @@ TEST_CASE("every kind of mask: blocks are exact, rows and prefixes agree with pl
   }
 }
 
-TEST_CASE("windows, blocks and placed masks describe themselves") {
+TEST_CASE("window, block and remapped masks describe themselves") {
   CHECK(window_mask(4).describe() == "window 4");
   CHECK(window_mask(4, 2).describe() == "window 4 before, 2 after");
   CHECK(prefix_mask(3).describe() == "prefix 3");
@@ -350,7 +350,7 @@ TEST_CASE("windows, blocks and placed masks describe themselves") {
   CHECK(remap_positions(causal_mask(), {{0}}, {{0}}).describe() == "causal, remapped");
 }
 
-TEST_CASE("windows, prefixes and blocks refuse what they cannot be or were not made for") {
+TEST_CASE("window, prefix and block masks refuse wrong arguments and sizes") {
   const auto refused = [](auto&& make) { return message_of<ValueError>(make); };
   CHECK(has(refused([] { window_mask(-1); }), "window_mask: -1 before and 0 after"));
   CHECK(has(refused([] { window_mask(2, -3); }), "2 before and -3 after"));
@@ -373,7 +373,7 @@ TEST_CASE("windows, prefixes and blocks refuse what they cannot be or were not m
   CHECK_THROWS_AS(blocks.picture(9, 8), ShapeError);
 }
 
-TEST_CASE("placed masks refuse lists that do not fit") {
+TEST_CASE("remapped masks refuse lists that do not fit") {
   CHECK_REFUSES(ValueError, remap_positions(causal_mask(), {{0}}, {{0, -2}}), "remap_positions",
                 "-2", "1");
   CHECK_REFUSES(ValueError, remap_positions(causal_mask(), {}, {{0}}), "positions");
@@ -414,7 +414,7 @@ std::string misfit(const Mask& mask, const MaskSizes& sizes, bool whole = true) 
 
 }  // namespace
 
-TEST_CASE("a dense mask that does not fit: the advice is about what is wrong") {
+TEST_CASE("the error about a dense mask that does not fit suggests the right fix") {
   const std::string turned = "rows are queries, columns are keys: transpose() it",
                     padding = "a row for each example is padding: use padding_mask(lengths)",
                     repeated = "queries are not repeated: use padding_mask(lengths), or expand()",
@@ -440,7 +440,7 @@ TEST_CASE("a dense mask that does not fit: the advice is about what is wrong") {
   CHECK(misfit(open({5, 6}), {1, 1, 4, 5}, false) == "nothing was thrown");
 }
 
-TEST_CASE("what looks like a causal mask turned round is refused, what does not is taken") {
+TEST_CASE("dense_mask refuses a transposed causal mask and nothing similar") {
   const auto later = [](std::int64_t columns) {
     return [columns](std::int64_t i) { return i % columns > i / columns; };
   };
@@ -459,7 +459,7 @@ TEST_CASE("what looks like a causal mask turned round is refused, what does not 
   CHECK_REFUSES(DtypeError, dense_mask(Tensor()), "undefined");
 }
 
-TEST_CASE("masks that are not combined know their blocks exactly, and empty ones are none") {
+TEST_CASE("the coverage of blocks is exact, also for combinations that one mask decides") {
   const std::int64_t T = 5, S = 6;
   const Mask pattern =
       dense_mask(bools({2, 2, T, S}, [](std::int64_t i) { return i * i % 7 > 2; }));
@@ -506,7 +506,7 @@ TEST_CASE("masks that are not combined know their blocks exactly, and empty ones
   CHECK((none | none).coverage(block) == Coverage::none);
 }
 
-TEST_CASE("a picture is of an example and a head that the mask knows") {
+TEST_CASE("picture refuses examples and heads that the mask does not have") {
   const Mask examples = padding_mask({2, 0}), heads = open({1, 2, 3, 3});
   CHECK(examples.picture(1, 3, 1) == "...\n");
   CHECK_THROWS_AS(examples.picture(1, 3, 2), ShapeError);
@@ -516,7 +516,7 @@ TEST_CASE("a picture is of an example and a head that the mask knows") {
   CHECK(open({2, 1, 3, 3}).picture(1, 3, 1, 4) == "###\n");
 }
 
-TEST_CASE("positions for other numbers of rows or examples are refused") {
+TEST_CASE("remapped masks refuse other numbers of rows or examples") {
   const Mask mask = remap_positions(Mask(), {{0, 1}, {1, 2}}, {{0, 1, 2}, {1, 2, 3}});
   CHECK(misfit(mask, {2, 1, 2, 3}) == "nothing was thrown");
   CHECK(has(misfit(mask, {1, 1, 2, 3}), "2 lists of positions of queries for a batch of 1"));

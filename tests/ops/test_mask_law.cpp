@@ -1,5 +1,5 @@
-// Every kind of mask, alone, combined in pairs and placed, against who may attend to whom written
-// out; and attention under each of them, forward and backward, against plain loops over that.
+// Every kind of mask, single, combined and remapped, against its written-out pairs; and attention
+// under each mask against plain loops.
 #include <functional>
 #include <numeric>
 #include <string>
@@ -230,7 +230,7 @@ void check_attention(const Kind& kind, const Extent& n, const Options& how) {
 
 }  // namespace
 
-TEST_CASE("every mask and every pair of masks is what its description says, and so is attention",
+TEST_CASE("every mask and pair of masks matches its definition, and attention its loops",
           "[kernel]") {
   Generator own(31);
   const GeneratorScope scope(own);
@@ -248,7 +248,7 @@ TEST_CASE("every mask and every pair of masks is what its description says, and 
         for (const bool both : {true, false}) check(combined(a, b, both), n, !both);
 }
 
-TEST_CASE("masks of rows in a ring, with nothing in some", "[kernel]") {
+TEST_CASE("masks of rows in a ring buffer with empty slots match their definition", "[kernel]") {
   Generator own(32);
   const GeneratorScope scope(own);
   const Extent n{2, 2, 9, 9};
@@ -263,8 +263,7 @@ TEST_CASE("masks of rows in a ring, with nothing in some", "[kernel]") {
         }
 }
 
-TEST_CASE("attention of several blocks of queries, tiles and spans of keys under each mask",
-          "[kernel]") {
+TEST_CASE("attention over several blocks, tiles and spans is right under each mask", "[kernel]") {
   Generator own(33);
   const GeneratorScope scope(own);
   for (const Extent& n : {Extent{2, 2, 70, 135}, Extent{2, 2, 34, 600}}) {
@@ -280,8 +279,7 @@ TEST_CASE("attention of several blocks of queries, tiles and spans of keys under
   }
 }
 
-TEST_CASE("what is added to the scores, under masks too: where it is −∞ there is no key",
-          "[kernel]") {
+TEST_CASE("a bias is added under masks too, and −∞ hides a key", "[kernel]") {
   Generator own(34);
   const GeneratorScope scope(own);
   for (const Extent& n : {Extent{2, 4, 7, 9}, Extent{2, 2, 34, 530}}) {

@@ -1,5 +1,4 @@
-// matmul and linear beside their samples: bad input, special values, views, large products,
-// threads.
+// matmul and linear beyond their samples: bad input, special values, views, large sizes, threads.
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -45,7 +44,7 @@ double roundings(const Tensor& x, const Numbers& right, std::int64_t terms) {
 
 }  // namespace
 
-TEST_CASE("matmul refuses what does not fit") {
+TEST_CASE("matmul refuses shapes that do not fit") {
   const std::string inner = message_of<ShapeError>([] { matmul(ones({2, 3}), ones({4, 5})); });
   CHECK(has(inner, "matmul: [2, 3] x [4, 5]"));
   CHECK(has(inner, "3 and 4"));
@@ -69,7 +68,7 @@ TEST_CASE("matmul refuses what does not fit") {
   CHECK_THROWS_AS(matmul(ones({2, 2}, Dtype::i64), ones({2, 2}, Dtype::i64)), DtypeError);
 }
 
-TEST_CASE("linear refuses what does not fit") {
+TEST_CASE("linear refuses shapes that do not fit") {
   const Tensor x = ones({2, 3}), w = ones({5, 3});
   const std::string input = message_of<ShapeError>([&] { linear(ones({2, 4}), w); });
   CHECK(has(input, "linear"));
@@ -90,7 +89,7 @@ TEST_CASE("linear refuses what does not fit") {
   CHECK_THROWS_AS(linear(x, Tensor()), ValueError);
 }
 
-TEST_CASE("sums of nothing are 0, with their shape") {
+TEST_CASE("matmul over an inner size of 0 gives zeros of the right shape") {
   CHECK(matmul(ones({2, 3, 0}), ones({0, 4})).shape() == Shape{2, 3, 4});
   CHECK(sum(matmul(ones({2, 3, 0}), ones({0, 4}))).item() == 0);
   CHECK(matmul(ones({0, 3}), ones({3, 0})).shape() == Shape{0, 0});
@@ -102,7 +101,7 @@ TEST_CASE("sums of nothing are 0, with their shape") {
   CHECK(numbers(linear(ones({1, 0}), ones({2, 0}))) == Numbers{0, 0});
 }
 
-TEST_CASE("NaN and infinity go where the sum takes them") {
+TEST_CASE("matmul propagates NaN and infinity into their sums only") {
   const double inf = std::numeric_limits<double>::infinity();
   const Tensor a = tensor({{1, std::nan("")}, {2, 3}, {inf, 1}}, Dtype::f64);
   const Numbers y = numbers(matmul(a, tensor({{1, 0}, {1, 1}}, Dtype::f64)));
@@ -121,7 +120,7 @@ TEST_CASE("NaN and infinity go where the sum takes them") {
   CHECK(numbers(product) == Numbers(6, 4.0));
 }
 
-TEST_CASE("a large product, in slabs, is the naive one") {
+TEST_CASE("a large matmul equals naive loops") {
   const std::int64_t m = 301, k = 203, n = 157;
   Generator own(3);
   const GeneratorScope scope(own);
@@ -139,7 +138,7 @@ TEST_CASE("a large product, in slabs, is the naive one") {
   }
 }
 
-TEST_CASE("views are multiplied where they lie") {
+TEST_CASE("matmul of views makes no copies") {
   Generator own(4);
   const GeneratorScope scope(own);
   // Our own products pack parts of B, at most 1 MiB a thread, which is counted: the matrices are
@@ -166,7 +165,7 @@ TEST_CASE("views are multiplied where they lie") {
   set_num_threads(before);
 }
 
-TEST_CASE("operands that BLAS cannot take are copied, not misread") {
+TEST_CASE("operands with strides that BLAS cannot take give right results") {
   Generator own(5);
   const GeneratorScope scope(own);
   const Tensor base = randn({6, 8}, Dtype::f64);
@@ -185,7 +184,7 @@ TEST_CASE("operands that BLAS cannot take are copied, not misread") {
                   8) < 8);
 }
 
-TEST_CASE("gradients are asked for one by one, and reach expanded operands") {
+TEST_CASE("matmul and linear compute wanted gradients only, also of expanded operands") {
   Tensor a = ones({3, 2}).requires_grad_(), b = ones({2, 4});
   sum(matmul(a, b)).backward();
   CHECK(numbers(a.grad()) == Numbers(6, 4.0));
@@ -197,7 +196,7 @@ TEST_CASE("gradients are asked for one by one, and reach expanded operands") {
   CHECK(numbers(weight.grad()) == Numbers(6, 5.0));
 }
 
-TEST_CASE("an upstream gradient may have any strides") {
+TEST_CASE("linear accepts an upstream gradient of any strides") {
   Tensor x = ones({3, 2}).requires_grad_(), w = ones({4, 2}).requires_grad_();
   const Tensor bias = zeros({4}).requires_grad_();
   linear(x, w, bias).backward(expand(tensor({{1, 2, 3, 4}}), {3, 4}));
@@ -206,7 +205,7 @@ TEST_CASE("an upstream gradient may have any strides") {
   CHECK(numbers(bias.grad()) == Numbers{3, 6, 9, 12});
 }
 
-TEST_CASE("linear is the same twice, and on any number of threads but for rounding") {
+TEST_CASE("linear is reproducible, and differs between thread counts only by rounding") {
   Generator own(6);
   const GeneratorScope scope(own);
   const Tensor x = randn({257, 129}), w = randn({131, 129}), b = randn({131});

@@ -1,5 +1,4 @@
-// What somebody types who comes from PyTorch: it does the same, or it is refused; nothing is lost
-// without a word.
+// Code in the style of PyTorch does the same or is refused.
 #include <cmath>
 #include <thread>
 #include <type_traits>
@@ -28,7 +27,7 @@ static_assert(!std::is_assignable_v<Tensor, const Tensor&>);
 
 }  // namespace
 
-TEST_CASE("clone, contiguous, view, reshape and to keep the graph, whatever the layout") {
+TEST_CASE("clone, contiguous, view, reshape and to keep the graph for any layout") {
   const Tensor w = tensor({{1, 2, 3}, {4, 5, 6}}, Dtype::f64).requires_grad_();
   const Tensor factors = tensor({{1, 10}, {100, 1000}, {1e4, 1e5}}, Dtype::f64);
   for (const Tensor& x :
@@ -42,7 +41,7 @@ TEST_CASE("clone, contiguous, view, reshape and to keep the graph, whatever the 
   CHECK(w.contiguous().storage() == w.storage());
 }
 
-TEST_CASE("members are the free functions of their names") {
+TEST_CASE("members equal the free functions of the same name") {
   const Tensor x = tensor({{1, -2, 3}, {-4, 5, 6}}, Dtype::f64);
   CHECK(x.sum().item<int>() == 9);
   CHECK(numbers(x.sum(0)) == Numbers{-3, 3, 9});
@@ -56,7 +55,7 @@ TEST_CASE("members are the free functions of their names") {
   CHECK(numbers((x != x).to(Dtype::f64)) == Numbers(6, 0.0));
 }
 
-TEST_CASE("a tensor as index: rows by number, elements by truth") {
+TEST_CASE("a tensor index selects rows by number and elements by bool") {
   const Tensor x = tensor({{1, 2}, {3, 4}, {5, 6}}, Dtype::f64).requires_grad_();
   const Tensor rows = x[indices({2, 0, 2})];
   CHECK(numbers(rows) == Numbers{5, 6, 1, 2, 5, 6});
@@ -69,7 +68,7 @@ TEST_CASE("a tensor as index: rows by number, elements by truth") {
   CHECK_REFUSES(ShapeError, x[ones({3, 2, 1}) > 0.5], "[]", "[3, 2, 1]");
 }
 
-TEST_CASE("minus-assign writes to a parameter under NoGrad, and is refused else") {
+TEST_CASE("minus-assign writes to a parameter under NoGrad and throws otherwise") {
   const Tensor parameter = leaf({1, 2});
   Tensor p = parameter;  // as in: for (auto& p : net.parameters()) p.tensor -= …
   {
@@ -87,7 +86,7 @@ TEST_CASE("minus-assign writes to a parameter under NoGrad, and is refused else"
   CHECK(numbers(y) == Numbers{3, 7});
 }
 
-TEST_CASE("x + y writes over a temporary y that nothing else needs, and over nothing else") {
+TEST_CASE("x + y reuses an unshared temporary y, and no other tensor") {
   const Tensor x = leaf({1, 2}), y = leaf({10, 20});
   Tensor given = y.clone();
   const void* buffer = given.data<double>();
@@ -104,7 +103,7 @@ TEST_CASE("x + y writes over a temporary y that nothing else needs, and over not
   CHECK(numbers(x + row.clone()) == Numbers{2, 3});
 }
 
-TEST_CASE("grad takes lists") {
+TEST_CASE("grad accepts lists of outputs and inputs") {
   const Tensor x = leaf({2, 3}), w = leaf({5, 7});
   const std::vector<Tensor> d = grad({sum(x * w)}, {x, w});
   REQUIRE(d.size() == 2);
@@ -113,7 +112,7 @@ TEST_CASE("grad takes lists") {
   CHECK_REFUSES(GraphError, grad({sum(x)}, {x, ones({2})}), "grad", "[2]", "requires_grad_()");
 }
 
-TEST_CASE("a loss does not broadcast") {
+TEST_CASE("mse_loss refuses to broadcast") {
   CHECK_REFUSES(ShapeError, mse_loss(ones({5, 1}), ones({5})), "mse_loss", "[5, 1]", "[5]");
 }
 
@@ -143,7 +142,7 @@ struct OnceOnly final : Op {
 
 }  // namespace
 
-TEST_CASE("an op that cannot be differentiated twice says so") {
+TEST_CASE("an op that cannot be differentiated twice throws under create_graph") {
   const Tensor x = leaf({2, 3});
   const auto y = [&] { return sum(apply(OnceOnly{}, x) + x * x * x); };
   CHECK(numbers(grad(y(), x)) == Numbers{16, 33});  // 2x + 3x²
@@ -153,7 +152,7 @@ TEST_CASE("an op that cannot be differentiated twice says so") {
   CHECK(numbers(grad(sum(floor(x) + x * x), x, {.create_graph = true})) == Numbers{4, 6});
 }
 
-TEST_CASE("backward from several threads adds every gradient to a leaf that they share") {
+TEST_CASE("backward from several threads adds every gradient to a shared leaf") {
   const Tensor w = leaf({1, 1, 1});
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)

@@ -1,4 +1,4 @@
-// How much memory operations take and keep, each bound with its arithmetic.
+// Bounds on the memory that operations need and keep, each with its arithmetic.
 #include <vector>
 
 #include "gradus/base/memory.h"
@@ -43,7 +43,7 @@ Bytes backward_of(const Tensor& y) {
 
 }  // namespace
 
-TEST_CASE("views and conversions that change nothing take no memory") {
+TEST_CASE("views and conversions to the same type take no memory") {
   const Tensor x = buffer();
   const Bytes b = bytes_of([&] {
     return std::vector{transpose(x),          slice(x, 0, 3, 99),
@@ -56,13 +56,13 @@ TEST_CASE("views and conversions that change nothing take no memory") {
   CHECK(b.peak == 0);
 }
 
-TEST_CASE("a sum and a dropout are written over a temporary") {
+TEST_CASE("addition and dropout reuse temporaries") {
   const Tensor x = buffer();
   CHECK(bytes_of([&] { return x * 2.0 + x * 3.0; }).peak <= 2 * kBuffer);  // both products
   CHECK(bytes_of([&] { return dropout(x * 2.0, 0.5); }).peak <= kBuffer);
 }
 
-TEST_CASE("without gradients a deep network keeps no layer") {
+TEST_CASE("a deep network keeps no layer under NoGrad") {
   const Tensor x = buffer();
   const NoGrad off;
   const Bytes b = bytes_of([&] {
@@ -75,13 +75,13 @@ TEST_CASE("without gradients a deep network keeps no layer") {
   CHECK(b.kept <= kBuffer);
 }
 
-TEST_CASE("dropout keeps no mask, relu no copy of its output") {
+TEST_CASE("dropout keeps no mask, and relu no copy of its output") {
   const Tensor x = leaf();
   CHECK(bytes_of([&] { return dropout(x, 0.5); }).kept <= kBuffer);
   CHECK(bytes_of([&] { return relu(x); }).kept <= kBuffer);
 }
 
-TEST_CASE("a product keeps neither the activation nor the norm before it") {
+TEST_CASE("matmul saves neither the activation nor the norm before it") {
   const Tensor x = leaf(), w = leaf();
   CHECK(bytes_of([&] { return matmul(gelu(x), w); }).kept <= kBuffer);
   CHECK(bytes_of([&] { return matmul(silu(x), w); }).kept <= kBuffer);
@@ -89,18 +89,18 @@ TEST_CASE("a product keeps neither the activation nor the norm before it") {
   CHECK(bytes_of([&] { return matmul(layer_norm(x), w); }).kept <= kBuffer + 2 * kRows * 4);
 }
 
-TEST_CASE("a checkpoint keeps its output only") {
+TEST_CASE("a checkpoint keeps only its output") {
   const Tensor x = leaf(), w = leaf();
   const auto layers = [&](const Tensor& y) { return matmul(exp(sin(tanh(y))), w); };
   CHECK(bytes_of([&] { return checkpoint(layers, x); }).kept <= kBuffer);
 }
 
-TEST_CASE("the first gradient of a leaf is not copied on its way") {
+TEST_CASE("the first gradient of a leaf is not copied") {
   const Tensor x = leaf(), y = x * 2.0;
   CHECK(backward_of(y).peak <= kBuffer);
 }
 
-TEST_CASE("a gradient is added in place to the one that is there") {
+TEST_CASE("backward accumulates into an existing gradient in place") {
   const Tensor x = leaf();
   (x * 2.0).backward(buffer());
   const Bytes again = backward_of(x * 2.0);
@@ -108,14 +108,14 @@ TEST_CASE("a gradient is added in place to the one that is there") {
   CHECK(again.kept <= 0);
 }
 
-TEST_CASE("many gradients of one tensor are added up in one buffer") {
+TEST_CASE("backward accumulates many gradients of one tensor in one buffer") {
   const Tensor x = leaf();
   Tensor y = x * 2.0;
   for (int i = 0; i < 16; ++i) y = y + x * 3.0;
   CHECK(backward_of(y).peak <= 2 * kBuffer);  // the sum, and the one that arrives
 }
 
-TEST_CASE("gradients of slices and of rows are added where they belong, not padded") {
+TEST_CASE("gradients of slices and rows are added in place, without padding") {
   const Tensor x = leaf(), table = leaf();
   const std::vector<Tensor> parts = split(x, 16, 0);
   Tensor y = parts[0] * 1.0;
@@ -126,7 +126,7 @@ TEST_CASE("gradients of slices and of rows are added where they belong, not padd
   CHECK(backward_of(rows).peak <= kBuffer + kFewRows);  // dtable and two gradients of two rows
 }
 
-TEST_CASE("backward releases saved tensors and writes over gradients as it goes") {
+TEST_CASE("backward releases saved tensors and reuses gradients as it proceeds") {
   const Tensor x = leaf();
   Tensor y = x * 1.0;
   for (int i = 0; i < 16; ++i) y = relu(y);
@@ -135,7 +135,7 @@ TEST_CASE("backward releases saved tensors and writes over gradients as it goes"
   CHECK(b.kept <= kBuffer - 15 * kBuffer);  // dx is new; 15 outputs that nobody holds are gone
 }
 
-TEST_CASE("cross-entropy keeps a number per row, and its gradient takes the logits' place") {
+TEST_CASE("cross_entropy keeps one value per row, and its gradient reuses the logits") {
   const Tensor x = leaf(), ids = zeros({kRows}, Dtype::i64);
   CHECK(bytes_of([&] { return cross_entropy(x, ids); }).kept <= kFewRows);
   const Bytes b = bytes_of([&] {
@@ -146,12 +146,12 @@ TEST_CASE("cross-entropy keeps a number per row, and its gradient takes the logi
   CHECK(b.peak <= 2 * kBuffer + kFewRows);  // the logits, and dx
 }
 
-TEST_CASE("the backward pass of a norm works in the buffer of its gradient") {
+TEST_CASE("the backward pass of a norm reuses the buffer of its gradient") {
   const Tensor x = leaf(), y = layer_norm(x);
   CHECK(backward_of(y).peak <= kBuffer + kFewRows);
 }
 
-TEST_CASE("attention keeps its output and a number per query, and no T x S matrix at any time") {
+TEST_CASE("attention keeps its output and one value per query, and never a T x S matrix") {
   constexpr std::int64_t T = 4096, D = 16, kHead = T * D * 4;  // bytes of q, k, v or an output
   const Tensor x = full({1, 1, T, D}, 0.5, Dtype::f32).requires_grad_();
   const Bytes forward = bytes_of([&] { return scaled_dot_product_attention(x, x, x); });

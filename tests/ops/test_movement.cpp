@@ -1,5 +1,5 @@
-// Views and movement beside the registry: what shares numbers and what copies, dtypes, partial
-// gradients, bad input.
+// Views and movement beyond the registry: shared and copied storage, types, partial gradients, bad
+// input.
 #include <limits>
 
 #include "gradus/ops/arithmetic.h"
@@ -22,7 +22,7 @@ bool shared(const Tensor& a, const Tensor& b) { return a.storage() == b.storage(
 
 }  // namespace
 
-TEST_CASE("views share the numbers") {
+TEST_CASE("views share storage") {
   const Tensor x = counted({2, 3, 4});
   CHECK(shared(reshape(x, {6, 4}), x));
   CHECK(shared(transpose(x), x));
@@ -36,7 +36,7 @@ TEST_CASE("views share the numbers") {
   CHECK(!shared(contiguous(transpose(x)), x));
 }
 
-TEST_CASE("reshape: a view of whatever strides can express") {
+TEST_CASE("reshape returns a view whenever strides allow it") {
   const Tensor x = counted({4, 6, 5});
   const Tensor half = slice(x, 0, 0, 4, 2);  // [2, 6, 5], rows whole
   CHECK(shared(reshape(half, {2, 30}), x));
@@ -52,14 +52,14 @@ TEST_CASE("reshape: a view of whatever strides can express") {
   CHECK(whole(reshape(heads, {2, 2, 5, 6})) == whole(heads));
 }
 
-TEST_CASE("a write is seen in every view") {
+TEST_CASE("a write is visible in every view") {
   const Tensor x = zeros({2, 3});
   Tensor row = select(transpose(x), 0, 1);
   row.fill_(7);
   CHECK(x.to_vector<float>() == std::vector<float>{0, 7, 0, 0, 7, 0});
 }
 
-TEST_CASE("movement: whole numbers and truth values too") {
+TEST_CASE("movement: i64 and bool tensors are supported") {
   const Tensor x = counted({2, 3});
   CHECK(whole(cat({x, x}, 1)) == Whole{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
   CHECK(whole(flip(x, {1})) == Whole{2, 1, 0, 5, 4, 3});
@@ -73,7 +73,7 @@ TEST_CASE("movement: whole numbers and truth values too") {
   CHECK(stack({truth, truth}).shape() == Shape{2, 2, 3});
 }
 
-TEST_CASE("x[…] takes positions and slices") {
+TEST_CASE("x[…] accepts positions and slices") {
   const Tensor x = counted({3, 4, 5});
   CHECK(whole(x[2]) == whole(select(x, 0, 2)));
   CHECK(x[{Slice{}, 1}].shape() == Shape{3, 5});
@@ -83,7 +83,7 @@ TEST_CASE("x[…] takes positions and slices") {
   CHECK_REFUSES(IndexError, (x[{0, 0, 0, 0}]), "[3, 4, 5]", "4");
 }
 
-TEST_CASE("slice: ends are cut to size") {
+TEST_CASE("slice: ends are clipped") {
   const Tensor x = counted({5});
   CHECK(whole(slice(x, 0, -2, 99)) == Whole{3, 4});
   CHECK(whole(slice(x, 0, -99, 2)) == Whole{0, 1});
@@ -93,7 +93,7 @@ TEST_CASE("slice: ends are cut to size") {
   CHECK(slice(x, 0, 4, 2).numel() == 0);
 }
 
-TEST_CASE("split and chunk: sizes") {
+TEST_CASE("split and chunk: the last part may be smaller") {
   const Tensor x = counted({7, 2});
   const std::vector<Tensor> parts = split(x, 3);
   REQUIRE(parts.size() == 3);
@@ -106,14 +106,14 @@ TEST_CASE("split and chunk: sizes") {
   CHECK(split(x, {1, 0, 6}, 0)[1].shape() == Shape{0, 2});
 }
 
-TEST_CASE("gradients of slices add up where they overlap") {
+TEST_CASE("gradients of overlapping slices accumulate") {
   const Tensor x = zeros({4}, Dtype::f64).requires_grad_();
   const Tensor parts[] = {slice(x, 0, 0, 3), slice(x, 0, 1, 4), slice(x, 0, 0, 4, 3)};
   (sum(parts[0]) + sum(parts[1] * 10.0) + sum(parts[2] * 100.0)).backward();
   CHECK(x.grad().to_vector<double>() == std::vector<double>{101, 11, 11, 110});
 }
 
-TEST_CASE("tril: what is cut away is 0, NaN or not, and so is its gradient") {
+TEST_CASE("tril: cut values and gradients are 0 even if they were NaN") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Tensor x = tensor({{1, nan}, {2, 3}}, Dtype::f64).requires_grad_();
   const Tensor y = tril(x);
@@ -122,7 +122,7 @@ TEST_CASE("tril: what is cut away is 0, NaN or not, and so is its gradient") {
   CHECK(x.grad().to_vector<double>() == std::vector<double>{5, 0, 6, 7});
 }
 
-TEST_CASE("repeat: eight axes, and none") {
+TEST_CASE("repeat: eight axes and empty results are supported") {
   const Tensor x = counted({1, 1, 1, 1, 1, 1, 1, 2});
   const Tensor y = repeat(x, {1, 2, 1, 1, 1, 1, 1, 2});
   CHECK(y.shape() == Shape{1, 2, 1, 1, 1, 1, 1, 4});
@@ -131,7 +131,7 @@ TEST_CASE("repeat: eight axes, and none") {
   CHECK(repeat(zeros({0, 2}), {3, 2}).shape() == Shape{0, 4});
 }
 
-TEST_CASE("reshape and expand: bad sizes") {
+TEST_CASE("reshape and expand refuse wrong sizes") {
   const Tensor x = counted({2, 3});
   const std::string why = message_of<ShapeError>([&] { reshape(x, {4, 2}); });
   CHECK(has(why, "reshape: [2, 3] has 6 elements but [4, 2] has 8"));
@@ -148,7 +148,7 @@ TEST_CASE("reshape and expand: bad sizes") {
   CHECK_REFUSES(ValueError, reshape(Tensor(), {1}), "reshape", "undefined");
 }
 
-TEST_CASE("axes and positions: bad ones") {
+TEST_CASE("movement: wrong axes and positions are refused") {
   const Tensor x = counted({2, 3});
   CHECK_REFUSES(IndexError, transpose(x, 0, 2), "transpose", "2");
   CHECK_REFUSES(IndexError, transpose(counted({3})), "transpose", "-2");
@@ -162,7 +162,7 @@ TEST_CASE("axes and positions: bad ones") {
   CHECK_REFUSES(ValueError, pad(x, 0, -1, 0), "pad", "-1", "0");
 }
 
-TEST_CASE("joining and parting: what does not fit") {
+TEST_CASE("cat, stack and split refuse parts that do not fit") {
   const Tensor x = counted({2, 3});
   const std::string why = message_of<ShapeError>([&] { cat({x, counted({2, 4})}, 0); });
   CHECK(has(why, "cat: tensor 0 is [2, 3] but tensor 1 is [2, 4]"));

@@ -1,4 +1,4 @@
-// The NaN finder has nothing to say of the samples, whose infinities and empty rows are all meant.
+// The NaN finder reports nothing for the samples, whose infinities and empty rows are intended.
 #include <string>
 
 #include "gradus/engine/grad_mode.h"
@@ -8,7 +8,7 @@
 
 namespace gradus::testing {
 
-TEST_CASE("no sample raises a false alarm, by its kernel, its formula, or twice differentiable") {
+TEST_CASE("no sample raises a false NaN alarm, by kernel, formula or double backward") {
   for (const Sample& sample : all_samples()) {
     CAPTURE(sample.op, sample.what);
     for (const bool formula : {false, true}) {

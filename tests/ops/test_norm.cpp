@@ -1,4 +1,4 @@
-// layer_norm, rms_norm and batch_norm: statistics, remade outputs, bad arguments, threads.
+// layer_norm, rms_norm and batch_norm: statistics, recomputed outputs, bad arguments, threads.
 #include "gradus/ops/batch_norm.h"
 #include "gradus/ops/normalization.h"
 
@@ -41,7 +41,7 @@ struct Statistics {
 
 }  // namespace
 
-TEST_CASE("layer_norm far from 0 keeps its digits in f32") {
+TEST_CASE("layer_norm keeps its accuracy far from 0 in f32") {
   // Neighbours of 1000 are 6e-5 apart in f32, so that x is exact in units of 1/1024 and no finer.
   std::vector<float> numbers;
   for (int i = 0; i < 512; ++i)
@@ -52,7 +52,7 @@ TEST_CASE("layer_norm far from 0 keeps its digits in f32") {
   CHECK(near(y.to_vector<double>(), exact.to_vector<double>(), 6e-5 / 0.144));
 }
 
-TEST_CASE("a constant row gives the bias, and one NaN spoils its row only") {
+TEST_CASE("a constant row gives the bias, and a NaN affects only its row") {
   const Tensor bias = tensor({1, 2, 3}, Dtype::f64);
   const double nan = std::nan("");
   const Tensor x = tensor({{5, 5, 5}, {1, nan, 2}, {1, 2, 3}}, Dtype::f64);
@@ -68,7 +68,7 @@ TEST_CASE("a constant row gives the bias, and one NaN spoils its row only") {
   CHECK(rms_norm(zeros({3}, Dtype::f64)).to_vector<double>() == std::vector<double>{0, 0, 0});
 }
 
-TEST_CASE("a product of a norm's output needs it again, and gets it from x") {
+TEST_CASE("a matmul after a norm recomputes its output from x") {
   const Tensor weight = values({5}, 1), other = values({3, 5}, 2);
   for (const bool rms : {false, true}) {
     const Tensor x = values({3, 5}).requires_grad_();
@@ -93,7 +93,7 @@ TEST_CASE("a product of a norm's output needs it again, and gets it from x") {
   }
 }
 
-TEST_CASE("an input that was written to after the forward is noticed") {
+TEST_CASE("writing to the input of a norm before backward throws") {
   const Tensor weight = ones({3}).requires_grad_();
   Tensor x = ones({2, 3});
   const Tensor y = layer_norm(x, weight);
@@ -101,7 +101,7 @@ TEST_CASE("an input that was written to after the forward is noticed") {
   CHECK_THROWS_AS(y.backward(ones({2, 3})), GraphError);
 }
 
-TEST_CASE("frozen parameters and inputs get no gradient, and dy is left alone") {
+TEST_CASE("frozen parameters and inputs get no gradient, and dy does not change") {
   const Tensor x = values({2, 3}), dy = values({2, 3}, 4), before = dy.clone();
   const Tensor weight = values({3}, 1).requires_grad_(), bias = values({3}, 2);
   layer_norm(x, weight, bias).backward(dy);
@@ -114,7 +114,7 @@ TEST_CASE("frozen parameters and inputs get no gradient, and dy is left alone") 
   CHECK(dy.to_vector<double>() == before.to_vector<double>());
 }
 
-TEST_CASE("batch_norm moves its running statistics, the variance with n − 1") {
+TEST_CASE("batch_norm updates running statistics with the unbiased variance") {
   const Tensor x = tensor({{1, 10}, {3, 10}, {8, 40}}, Dtype::f64);
   for (const bool formula : {false, true}) {
     const FormulaScope scope(formula);
@@ -129,7 +129,7 @@ TEST_CASE("batch_norm moves its running statistics, the variance with n − 1") 
   }
 }
 
-TEST_CASE("batch_norm's momentum is a double where its statistics are, and may be 0 or 1") {
+TEST_CASE("batch_norm accepts momentum 0 and 1 and applies it in double") {
   const Tensor x = tensor({{2, 0}, {6, 4}}, Dtype::f64);  // means 4 and 2, variances 8
   for (const double momentum : {0.0, 0.1, 1.0}) {
     const Statistics running{tensor({1, 2}, Dtype::f64), tensor({3, 8}, Dtype::f64)};
@@ -139,7 +139,7 @@ TEST_CASE("batch_norm's momentum is a double where its statistics are, and may b
   }
 }
 
-TEST_CASE("a norm's parameters get sums of chunks of rows, not one long sum") {
+TEST_CASE("parameter gradients of norms are summed in chunks of rows") {
   // To 2²⁴ an f32 adds no 1; the rows after the first chunk add up to enough by themselves.
   const std::int64_t kRows = 2048, kLength = 64, kChunk = rows_grain(kLength);
   const Tensor weight = ones({kLength}, Dtype::f32).requires_grad_(),
@@ -152,7 +152,7 @@ TEST_CASE("a norm's parameters get sums of chunks of rows, not one long sum") {
   CHECK(bias.grad().to_vector<float>() == wanted);
 }
 
-TEST_CASE("batch_norm in evaluation uses what it is given") {
+TEST_CASE("batch_norm in evaluation uses the running statistics") {
   const Tensor x = tensor({{3, 5}}, Dtype::f64);
   const Tensor y =
       batch_norm(x, tensor({2, 1}, Dtype::f64), tensor({0, 7}, Dtype::f64),
@@ -160,7 +160,7 @@ TEST_CASE("batch_norm in evaluation uses what it is given") {
   CHECK(near(y.to_vector<double>(), {2, 7}, 1e-15));
 }
 
-TEST_CASE("norms say what is wrong with their arguments") {
+TEST_CASE("layer_norm and rms_norm refuse wrong arguments and report them") {
   const Tensor x = ones({2, 3}), v = ones({3}), wide = ones({4}), wrong = ones({3}, Dtype::f64);
   CHECK(says(message_of<ShapeError>([&] { layer_norm(x, wide); }),
              {"layer_norm", "[2, 3]", "weight [4]", "[3]"}));
@@ -178,7 +178,7 @@ TEST_CASE("norms say what is wrong with their arguments") {
   CHECK(says(message_of<ValueError>([] { rms_norm(Tensor()); }), {"rms_norm", "undefined"}));
 }
 
-TEST_CASE("batch_norm says what is wrong with its arguments") {
+TEST_CASE("batch_norm refuses wrong arguments and reports them") {
   const Tensor x = ones({2, 3}), v = ones({3}), wide = ones({4});
   const auto train = [](const Tensor& in, const Tensor& w, double momentum) {
     return batch_norm(in, w, {}, {}, {}, true, {.momentum = momentum});

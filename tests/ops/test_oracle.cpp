@@ -1,4 +1,4 @@
-// Does the oracle accept what is right and name what is wrong?
+// The oracle accepts right operations and reports wrong ones.
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -36,7 +36,7 @@ std::string verdict(const char* what, std::function<Tensor(const Tensor&)> f) {
 
 }  // namespace
 
-TEST_CASE("oracle: what is right passes, what is wrong is named with both numbers") {
+TEST_CASE("oracle: a right operation passes, and a wrong one is reported with both values") {
   CHECK(verdict("right", [](const Tensor& x) { return x * x; }) == "");
   CHECK(has(verdict("half a gradient", [](const Tensor& x) { return x * x.detach(); }),
             "multiply, half a gradient: gradient: element "));
@@ -47,7 +47,7 @@ TEST_CASE("oracle: what is right passes, what is wrong is named with both number
             "gradient of the gradient by an input"));
 }
 
-TEST_CASE("oracle: rounding is allowed, in f32 too, and not a number never is") {
+TEST_CASE("oracle: rounding errors are accepted, also in f32, and NaN is not") {
   const double tiny = 0x1p-53;
   CHECK(difference({1 + 3 * tiny}, {{1, 1}}, tiny) == "");
   CHECK(difference({1 + 6 * tiny}, {{1, 1}}, tiny) != "");
@@ -63,7 +63,7 @@ TEST_CASE("oracle: rounding is allowed, in f32 too, and not a number never is") 
   CHECK(difference({5, 8 * tiny}, {{5, 1000}, {0, 0}}, tiny) != "");
 }
 
-TEST_CASE("oracle: a reference gives the same values on all kinds of numbers") {
+TEST_CASE("oracle: a reference gives the same values for all number types") {
   for (const Sample& sample : all_samples()) {
     INFO(sample.op << ": " << sample.what);
     const List<double> plain = sample.reference(arguments<double>(sample));

@@ -1,4 +1,4 @@
-// Order: ties, NaN, stability, positions against values; and drawing by weight.
+// Sorting and drawing: ties, NaN, stability, positions and values, weights.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -27,7 +27,7 @@ Whole whole(const Tensor& x) { return x.to_vector<std::int64_t>(); }
 
 }  // namespace
 
-TEST_CASE("argmax and argmin: the first of several, along any axis") {
+TEST_CASE("argmax and argmin: the first of equal elements wins, along any axis") {
   const Tensor x = tensor({{1, 5, 5}, {5, -2, -2}});
   CHECK(whole(argmax(x, 1)) == Whole{1, 0});
   CHECK(whole(argmin(x, 1)) == Whole{0, 1});
@@ -38,14 +38,14 @@ TEST_CASE("argmax and argmin: the first of several, along any axis") {
   CHECK(argmax(zeros({0, 3}), 1).shape() == Shape{0});
 }
 
-TEST_CASE("argmax and argmin find what max and min give, NaN included") {
+TEST_CASE("argmax and argmin return the position of max and min, NaN included") {
   const Tensor x = tensor({3, kNan, 9, kNan, -kInfinity}, Dtype::f64);
   CHECK(whole(argmax(x, 0)) == Whole{1});
   CHECK(whole(argmin(x, 0)) == Whole{1});
   CHECK(whole(argmax(tensor({-kInfinity, -kInfinity}), 0)) == Whole{0});
 }
 
-TEST_CASE("argsort: stable both ways, NaN last both ways") {
+TEST_CASE("argsort: stable and NaN last, in both directions") {
   const Tensor x = tensor({2, kNan, 1, 2, -kInfinity, 1}, Dtype::f64);
   CHECK(whole(argsort(x)) == Whole{4, 2, 5, 0, 3, 1});
   CHECK(whole(argsort(x, 0, true)) == Whole{0, 3, 2, 5, 4, 1});
@@ -53,7 +53,7 @@ TEST_CASE("argsort: stable both ways, NaN last both ways") {
   CHECK(argsort(zeros({2, 0})).shape() == Shape{2, 0});
 }
 
-TEST_CASE("sort: values stand where positions say, and ties get their own gradients") {
+TEST_CASE("sort: values and positions agree, and tied elements get their own gradients") {
   const Tensor x = tensor({{2, 1, 2}, {0, 7, -1}}, Dtype::f64).requires_grad_();
   const SortResult sorted = sort(x);
   CHECK(sorted.values.to_vector<double>() == std::vector<double>{1, 2, 2, -1, 0, 7});
@@ -63,7 +63,7 @@ TEST_CASE("sort: values stand where positions say, and ties get their own gradie
   CHECK(!sorted.indices.requires_grad());
 }
 
-TEST_CASE("topk: largest first, the first of several, NaN before all") {
+TEST_CASE("topk: largest first, first of equal elements first, NaN before all") {
   const Tensor x = tensor({4, 9, kNan, 9, 1}, Dtype::f64);
   const SortResult top = topk(x, 4);
   CHECK(whole(top.indices) == Whole{2, 1, 3, 0});
@@ -72,7 +72,7 @@ TEST_CASE("topk: largest first, the first of several, NaN before all") {
   CHECK(topk(x, 0).values.shape() == Shape{0});
 }
 
-TEST_CASE("order: bad input") {
+TEST_CASE("order: wrong axes and counts are refused") {
   const Tensor x = zeros({2, 3});
   CHECK_REFUSES(ValueError, topk(x, 4), "topk", "[2, 3]", "4");
   CHECK_REFUSES(ValueError, topk(x, -1), "topk", "-1");
@@ -83,7 +83,7 @@ TEST_CASE("order: bad input") {
       has(message_of<ValueError>([&] { argsort(Tensor()); }), "argsort: the tensor is undefined"));
 }
 
-TEST_CASE("multinomial: frequencies are those of the weights") {
+TEST_CASE("multinomial: frequencies follow the weights") {
   seed(1);
   const std::int64_t n = 20000;
   const Whole drawn = whole(multinomial(tensor({1, 0, 3, 0, 4}), n));
@@ -99,7 +99,7 @@ TEST_CASE("multinomial: frequencies are those of the weights") {
   }
 }
 
-TEST_CASE("multinomial without replacement: different ones, the first by weight") {
+TEST_CASE("multinomial without replacement draws distinct elements by weight") {
   seed(2);
   const std::int64_t rows = 8000;
   const Tensor weights = expand(tensor({1, 0, 3, 4}), {rows, 4});
@@ -118,7 +118,7 @@ TEST_CASE("multinomial without replacement: different ones, the first by weight"
   CHECK(std::abs(second_after_3_is_2 - 0.75 * first_is_3) <= 5 * std::sqrt(first_is_3 * 0.1875));
 }
 
-TEST_CASE("multinomial: a seed gives the same draws with any number of threads") {
+TEST_CASE("multinomial: a seed gives the same draws for any number of threads") {
   const Tensor weights = rand({4001, 13});
   const int before = num_threads();
   for (const bool replacement : {true, false}) {
@@ -133,7 +133,7 @@ TEST_CASE("multinomial: a seed gives the same draws with any number of threads")
   set_num_threads(before);
 }
 
-TEST_CASE("multinomial: extreme weights") {
+TEST_CASE("multinomial: extreme weights are supported") {
   const double huge = std::numeric_limits<double>::max();
   for (const std::int64_t k : whole(multinomial(tensor({0, huge, huge, 0}, Dtype::f64), 50)))
     CHECK((k == 1 || k == 2));
@@ -141,7 +141,7 @@ TEST_CASE("multinomial: extreme weights") {
   CHECK(multinomial(zeros({0, 3}), 2).shape() == Shape{0, 2});
 }
 
-TEST_CASE("multinomial: bad weights") {
+TEST_CASE("multinomial: negative, NaN and infinite weights are refused") {
   const auto why = [](const Tensor& weights, std::int64_t count, bool replacement) {
     return message_of<ValueError>([=] { multinomial(weights, count, replacement); });
   };

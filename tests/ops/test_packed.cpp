@@ -1,4 +1,4 @@
-// linear() and embedding() of packed weights: what they give for each layout, and what they refuse.
+// linear() and embedding() of packed weights: results for each layout, and refused arguments.
 #include <vector>
 
 #include "gradus/base/error.h"
@@ -31,7 +31,7 @@ const Tensor kWeight = integers({5, 3});
 
 }  // namespace
 
-TEST_CASE("packed: linear is that of the weights, whatever the ranks and layouts") {
+TEST_CASE("packed: linear equals linear of the rounded weights for any rank and layout") {
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor bias = integers({5}, 1);
   const Tensor apart = integers({5, 2}).slice(1, 1, 2).reshape({5});
@@ -54,7 +54,7 @@ TEST_CASE("packed: linear is that of the weights, whatever the ranks and layouts
              integers({3, 5}).transpose(0, 1)));
 }
 
-TEST_CASE("packed: linear gives no gradients, and says so where one is wanted") {
+TEST_CASE("packed: linear gives no gradients and refuses inputs that require one") {
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor x = integers({2, 3}), wanted = integers({2, 3}).requires_grad_();
   const Tensor expected = linear(x, kWeight);
@@ -65,7 +65,7 @@ TEST_CASE("packed: linear gives no gradients, and says so where one is wanted") 
   CHECK(same(linear(x, packed), expected));
 }
 
-TEST_CASE("packed: linear refuses what does not fit") {
+TEST_CASE("packed: linear refuses arguments that do not fit") {
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor x = integers({2, 3}), f64 = ones({2, 3}, Dtype::f64);
   const char* undefined = "linear: the input or the packed weight is undefined";
@@ -80,7 +80,7 @@ TEST_CASE("packed: linear refuses what does not fit") {
   CHECK_REFUSES(DtypeError, linear(x, packed, ones({5}, Dtype::f64)), "f32");
 }
 
-TEST_CASE("packed: embedding takes rows, and refuses ids that are none") {
+TEST_CASE("packed: embedding returns rows and refuses ids out of range") {
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor rows = embedding(packed, tensor(std::vector<std::int64_t>{4, 0, 4, 2}, {2, 2}));
   CHECK(rows.shape() == Shape{2, 2, 3});

@@ -1,4 +1,4 @@
-// Rotary positions, ALiBi and relative buckets: what they must not depend on, and golden values.
+// Rotary positions, ALiBi and relative buckets against their definitions.
 #include <cmath>
 #include <vector>
 
@@ -23,7 +23,7 @@ double product(std::int64_t i, std::int64_t j, const RotaryOptions& options) {
 
 }  // namespace
 
-TEST_CASE("rotated queries and keys know their distance, and nothing else") {
+TEST_CASE("rotated queries and keys depend only on their distance") {
   for (const bool interleaved : {false, true}) {
     const RotaryOptions options{.interleaved = interleaved};
     const double near = product(3, 1, options);
@@ -36,14 +36,14 @@ TEST_CASE("rotated queries and keys know their distance, and nothing else") {
   }
 }
 
-TEST_CASE("a base of 1 turns all pairs by the same angle") {
+TEST_CASE("with base 1 every pair rotates by the same angle") {
   const Tensor y = rotate(ones({1, 1, 1, 4}, Dtype::f64), Places{1}, {.base = 1});
   const double first = std::cos(1.0) - std::sin(1.0), second = std::cos(1.0) + std::sin(1.0);
   const std::vector<double> wanted = {first, first, second, second}, got = y.to_vector<double>();
   for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-15);
 }
 
-TEST_CASE("a part of the positions, as behind a cache, rotates as the whole does") {
+TEST_CASE("rotating a part of the positions gives that part of the whole") {
   const Tensor x = values({2, 3, 5, 4});
   const Tensor whole = rotate(x, Places{0, 1, 2, 3, 4});
   const Tensor tail = rotate(slice(x, 2, 3, 5), Places{3, 4});
@@ -66,7 +66,7 @@ TEST_CASE("a part of the positions, as behind a cache, rotates as the whole does
   CHECK(rotate(no_width, Places{0, 1, 2, 3, 4}).shape() == no_width.shape());
 }
 
-TEST_CASE("ALiBi's slopes are the paper's, for any number of heads") {
+TEST_CASE("ALiBi slopes follow the paper for any number of heads") {
   const auto slopes = [](std::int64_t heads) {
     return alibi_slopes(heads, Dtype::f64).to_vector<double>();
   };
@@ -78,7 +78,7 @@ TEST_CASE("ALiBi's slopes are the paper's, for any number of heads") {
   CHECK_REFUSES(ValueError, alibi_slopes(0), "alibi_slopes", "0");
 }
 
-TEST_CASE("ALiBi's bias falls with the distance") {
+TEST_CASE("the ALiBi bias falls with the distance") {
   const Places queries = {4, 5}, keys = {0, 4, 7};
   const Tensor bias = alibi_bias(2, queries, keys, 0, Dtype::f64);
   CHECK(bias.shape() == Shape{2, 2, 3});
@@ -94,7 +94,7 @@ TEST_CASE("ALiBi's bias falls with the distance") {
   CHECK_REFUSES(ValueError, alibi_bias(2, Places{1}, Places{1, 2}, -1), "-1 examples", "0");
 }
 
-TEST_CASE("relative buckets are T5's") {
+TEST_CASE("relative buckets follow T5") {
   // From the formula in exact arithmetic: a distance d ≥ 8 is in bucket 8 + k where k is the
   // largest integer with 8 · 16^(k / 8) ≤ d, that is 8⁸ · 16ᵏ ≤ d⁸.
   const Places distances = {0,  1,  7,  8,  9,  11, 12, 15, 16,  22,  23,

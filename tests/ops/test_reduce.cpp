@@ -1,5 +1,4 @@
-// Reductions beside the registry: conventions at ties, zeros and infinities, dtypes, precision,
-// threads, bad input.
+// Reductions beyond the registry: ties, zeros, infinities, types, precision, threads, bad input.
 #include <cmath>
 #include <limits>
 
@@ -44,7 +43,7 @@ using Reduce = Tensor (*)(const Tensor&, const Axes&, bool);
 
 }  // namespace
 
-TEST_CASE("sum: shapes with and without the axes") {
+TEST_CASE("sum: reduced axes are removed or kept with size 1") {
   const Tensor x = ones({2, 3, 5});
   CHECK(sum(x).shape() == Shape{});
   CHECK(sum(x, {}, true).shape() == Shape{1, 1, 1});
@@ -63,14 +62,14 @@ TEST_CASE("sum and mean: the gradient is a view, not a copy") {
   CHECK(grad({mean(x, {1})}, {x}, {dy})[0].strides() == Strides{1, 0});
 }
 
-TEST_CASE("mean: the gradient's count is exact where an f32 could not hold it") {
+TEST_CASE("mean: the gradient is exact for more elements than f32 counts") {
   constexpr std::int64_t kCount = (1 << 24) + 1;
   const Tensor x = expand(ones({1}, Dtype::f64), {kCount}).detach().requires_grad_();
   const Tensor dx = grad({mean(x)}, {x}, {ones({}, Dtype::f64)})[0];
   CHECK(select(dx, 0, 0).item() == 1.0 / static_cast<double>(kCount));
 }
 
-TEST_CASE("reductions of nothing") {
+TEST_CASE("reductions of empty tensors give their neutral elements") {
   const Tensor none = zeros({2, 0});
   CHECK(sum(none, {1}).to_vector<float>() == std::vector<float>{0, 0});
   CHECK(prod(none).item() == 1);
@@ -85,20 +84,20 @@ TEST_CASE("reductions of nothing") {
   CHECK(max(none, {0}).shape() == Shape{0});
 }
 
-TEST_CASE("var: too few elements give NaN, one with correction 0 gives 0") {
+TEST_CASE("var: too few elements give NaN, and one with correction 0 gives 0") {
   const Tensor one = tensor({3.0});
   CHECK(std::isnan(var(one).item()));
   CHECK(var(one, {}, false, 0).item() == 0);
   CHECK_REFUSES(ValueError, var(one, {}, false, -1), "var", "-1");
 }
 
-TEST_CASE("var: nothing cancels far from 0") {
+TEST_CASE("var: no cancellation far from 0") {
   // 1e8 ± 1: squares of f64 have no digits left for the difference, deviations have all.
   const Tensor x = tensor({1e8 - 1, 1e8 + 1}, Dtype::f64);
   CHECK(var(x).item() == 2);
 }
 
-TEST_CASE("std and norm: derivative 0 where the value is 0, and a derivative of that") {
+TEST_CASE("std and norm: the derivative is 0 where the value is 0, and has a derivative") {
   const auto std_of = [](const Tensor& x) { return std(x); };
   CHECK(derivative({2, 2, 2}, std_of) == List{0, 0, 0});
   const auto norm_of = [](const Tensor& x) { return norm(x); };
@@ -116,7 +115,7 @@ TEST_CASE("max and min: ties share the gradient equally") {
         List{0.5, 0.5});
 }
 
-TEST_CASE("max and min: NaN wins, wherever it is") {
+TEST_CASE("max and min: NaN wins at any position") {
   for (const std::size_t place : {0u, 5u, 17u, 40u}) {
     List x(41, 1.0);
     x[place] = kNan;
@@ -127,7 +126,7 @@ TEST_CASE("max and min: NaN wins, wherever it is") {
   }
 }
 
-TEST_CASE("logsumexp: infinities") {
+TEST_CASE("logsumexp: infinities give their limits") {
   CHECK(logsumexp(leaf({-kInfinity, -kInfinity})).item() == -kInfinity);
   CHECK(logsumexp(leaf({1, kInfinity})).item() == kInfinity);
   CHECK(std::isnan(logsumexp(leaf({1, kNan})).item()));
@@ -138,7 +137,7 @@ TEST_CASE("logsumexp: infinities") {
   CHECK(std::abs(large - (1000 + std::log(2))) < 1e-12);  // an ulp is 1e-13
 }
 
-TEST_CASE("prod: gradients with zeros, once and twice") {
+TEST_CASE("prod: gradients are right with zeros, once and twice differentiated") {
   const auto f = [](const Tensor& x) { return prod(x); };
   CHECK(derivative({2, 3, 5}, f) == List{15, 10, 6});
   CHECK(derivative({2, 0, 5}, f) == List{0, 10, 0});
@@ -148,7 +147,7 @@ TEST_CASE("prod: gradients with zeros, once and twice") {
   CHECK(grad(select(dx, 0, 0), x).to_vector<double>() == List{0, 0, 21, 0});  // ∂²/∂x₀∂x₂ = x₁ x₃
 }
 
-TEST_CASE("reductions: dtypes") {
+TEST_CASE("reductions: i64 is exact, and other types are converted or refused") {
   const Tensor whole = tensor(std::vector<std::int64_t>{3, -5, 9007199254740993}, {3});
   CHECK(sum(whole).dtype() == Dtype::i64);
   CHECK(sum(whole).to_vector<std::int64_t>()[0] == 9007199254740991);  // no double in between
@@ -161,7 +160,7 @@ TEST_CASE("reductions: dtypes") {
   CHECK_REFUSES(DtypeError, sum(truth), "sum");
 }
 
-TEST_CASE("sum: f32 is added up in double") {
+TEST_CASE("sum: f32 is summed in double") {
   // 2²⁴ + 1 + … + 1: in f32 each 1 would be lost.
   List x(101, 1.0);
   x[0] = 0x1p24;
@@ -171,7 +170,7 @@ TEST_CASE("sum: f32 is added up in double") {
   CHECK(cumsum(single, 0).to_vector<float>()[100] == 0x1p24f + 100);
 }
 
-TEST_CASE("reductions: long groups and many threads give the same bits") {
+TEST_CASE("reductions: long groups have the same bits for any number of threads") {
   const struct Shapes {
     Shape shape;
     Axes axes;
@@ -193,7 +192,7 @@ TEST_CASE("reductions: long groups and many threads give the same bits") {
   }
 }
 
-TEST_CASE("sum: long groups, against a plain loop") {
+TEST_CASE("sum: long groups agree with a plain loop") {
   const std::int64_t rows = 1009, columns = 1103;
   const Tensor x = randn({rows, columns});
   const std::vector<float> v = x.to_vector<float>();
@@ -214,7 +213,7 @@ TEST_CASE("sum: long groups, against a plain loop") {
   CHECK(close(sum(x).item(), total));
 }
 
-TEST_CASE("reductions: bad input") {
+TEST_CASE("reductions: wrong axes and types are refused") {
   const Tensor x = ones({2, 3});
   CHECK_REFUSES(IndexError, sum(x, {2}), "sum", "2");
   CHECK_REFUSES(IndexError, cumsum(x, -3), "cumsum", "-3");

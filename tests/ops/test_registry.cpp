@@ -31,12 +31,11 @@ struct OneThread {
 
 }  // namespace
 
-TEST_CASE("registry: values, gradients and second derivatives are those of the reference",
-          "[kernel]") {
+TEST_CASE("registry: values, gradients and second derivatives equal the reference", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(run_oracle(sample) == ""); });
 }
 
-TEST_CASE("registry: gradients are the derivatives", "[kernel]") {
+TEST_CASE("registry: gradients pass the numerical check", "[kernel]") {
   const OneThread one;
   each_sample([](const Sample& sample) {
     if (!sample.differences || sample.large) return;
@@ -48,7 +47,7 @@ TEST_CASE("registry: gradients are the derivatives", "[kernel]") {
   });
 }
 
-TEST_CASE("registry: gradients have the right gradients", "[once]") {
+TEST_CASE("registry: second derivatives pass the numerical check", "[once]") {
   const OneThread one;
   each_sample([](const Sample& sample) {
     if (!sample.second || !sample.differences || sample.large) return;
@@ -68,11 +67,11 @@ TEST_CASE("registry: upstream gradients may have any strides, one value, or be z
   each_sample([](const Sample& sample) { CHECK(upstream(sample) == ""); });
 }
 
-TEST_CASE("registry: gradients add up in grad(), and inputs are left alone", "[kernel]") {
+TEST_CASE("registry: gradients accumulate in grad(), and inputs do not change", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(adding_up(sample) == ""); });
 }
 
-TEST_CASE("registry: nothing is left behind", "[kernel]") {
+TEST_CASE("registry: no memory or graph is left behind", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(left_behind(sample) == ""); });
 }
 

@@ -1,4 +1,4 @@
-// softmax and log_softmax: rows that are special, arguments that are wrong, threads.
+// softmax and log_softmax: special rows, wrong arguments, threads.
 #include "gradus/ops/softmax.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::vector<double> gradient(Function f, const Tensor& x, const Tensor& dy, bool
 
 }  // namespace
 
-TEST_CASE("softmax of a row of −∞ is 0 with gradient 0, and other rows do not notice") {
+TEST_CASE("softmax of a row of −∞ is 0 with gradient 0, and other rows are unaffected") {
   const Tensor x = tensor({{-kInfinity, -kInfinity, -kInfinity}, {-kInfinity, 2, 2}}, Dtype::f64);
   const Tensor dy = tensor({{1, 2, 3}, {5, 1, 3}}, Dtype::f64);
   CHECK(softmax(x).to_vector<double>() == std::vector<double>{0, 0, 0, 0, 0.5, 0.5});
@@ -57,7 +57,7 @@ TEST_CASE("log_softmax of a row of −∞ is −∞ with gradient 0") {
   }
 }
 
-TEST_CASE("one NaN or +∞ makes its row NaN, and no other") {
+TEST_CASE("a NaN or +∞ makes its row NaN and no other") {
   for (const double special : {std::nan(""), kInfinity}) {
     for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
       Tensor x = ones({3, 41}, dtype);  // longer than the vectors of either dtype
@@ -73,7 +73,7 @@ TEST_CASE("one NaN or +∞ makes its row NaN, and no other") {
   }
 }
 
-TEST_CASE("softmax of large values neither overflows nor loses digits") {
+TEST_CASE("softmax of large values neither overflows nor loses accuracy") {
   const Tensor x = tensor({1000, 1001, -1000}, Dtype::f64);
   const std::vector<double> y = softmax(x).to_vector<double>();
   CHECK(std::abs(y[1] - 1 / (1 + std::exp(-1.0))) < 1e-15);
@@ -83,7 +83,7 @@ TEST_CASE("softmax of large values neither overflows nor loses digits") {
   CHECK(std::abs(log_y[2] + 2001 + std::log1p(std::exp(-1.0))) < 5e-13);
 }
 
-TEST_CASE("softmax and log_softmax say what is wrong with their arguments") {
+TEST_CASE("softmax and log_softmax refuse wrong arguments and report them") {
   const Tensor x = ones({2, 3});
   CHECK(says(message_of<IndexError>([&] { softmax(x, 2); }), {"softmax", "axis 2", "2 axes"}));
   CHECK(says(message_of<IndexError>([&] { log_softmax(x, -3); }), {"log_softmax", "axis -3"}));
@@ -92,7 +92,7 @@ TEST_CASE("softmax and log_softmax say what is wrong with their arguments") {
   CHECK(says(message_of<ValueError>([] { log_softmax(Tensor()); }), {"log_softmax", "undefined"}));
 }
 
-TEST_CASE("the result is a new, contiguous tensor, whatever the axis") {
+TEST_CASE("softmax returns a new contiguous tensor for any axis") {
   const Tensor x = values({3, 5, 2});
   for (int axis = 0; axis < 3; ++axis) {
     const Tensor y = softmax(x, axis);
@@ -103,7 +103,7 @@ TEST_CASE("the result is a new, contiguous tensor, whatever the axis") {
   }
 }
 
-TEST_CASE("dy is overwritten only if nobody else holds it") {
+TEST_CASE("backward of softmax reuses dy only if nobody else holds it") {
   const Tensor x = values({3, 5}).requires_grad_();
   const Tensor dy = values({3, 5}, 1), before = dy.clone();
   softmax(x).backward(dy);

@@ -1,4 +1,4 @@
-// vmath's functions against the standard library in long double: errors in ulp, special values.
+// vmath against the standard library in long double: errors in ulp, special values.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -139,18 +139,18 @@ void check_bounds(const Function& f, const std::vector<float>& x) {
 
 }  // namespace
 
-TEST_CASE("vmath: every function keeps its error bound, over the range of float", "[once]") {
+TEST_CASE("vmath: every function keeps its error bound over the range of float", "[once]") {
   for (const Function& f : kFunctions) check_bounds(f, sweep());
 }
 
-// Seven mantissas an exponent, which takes a hundredth of the time: enough for a wrong coefficient.
-TEST_CASE("vmath: every function keeps its error bound at some thousand places", "[once]") {
+// Seven mantissas per exponent, in a hundredth of the time: enough to expose a wrong coefficient.
+TEST_CASE("vmath: every function keeps its error bound at some thousand points", "[once]") {
   for (const Function& f : kFunctions) check_bounds(f, sweep(1'234'567));
 }
 
-// Between their two ways of rounding: of small numbers tanh, and of negative ones sigmoid. And
-// half-way between whole powers of two, where the polynomial of exp ends.
-TEST_CASE("vmath: error bounds hold where they are nearly reached", "[once]") {
+// Where tanh and sigmoid change their method, and half-way between powers of two, where the
+// polynomial of exp ends.
+TEST_CASE("vmath: error bounds hold where errors are largest", "[once]") {
   std::vector<float> small, negative, half_way;
   for (float x = 0.01f; x < 0.4f; x *= 1.0005f) small.insert(small.end(), {x, -x});
   for (float x = -3.4606f; x < -3.4586f; x = std::nextafter(x, 0.0f)) negative.push_back(x);
@@ -163,7 +163,7 @@ TEST_CASE("vmath: error bounds hold where they are nearly reached", "[once]") {
   check_bounds(find("expm1"), half_way);
 }
 
-TEST_CASE("vmath: a value does not depend on its place in a row", "[once]") {
+TEST_CASE("vmath: a value is independent of its position in a row", "[once]") {
   const testing::LevelScope scope(GENERATE(from_range(testing::simd_levels())));
   // Vector body and scalar rest come from one expression and are fused alike: no bit differs.
   const std::vector<float> x = sweep();
@@ -184,7 +184,7 @@ TEST_CASE("vmath: a value does not depend on its place in a row", "[once]") {
   }
 }
 
-TEST_CASE("vmath: NaN, infinities, zeros and the ends of ranges", "[once]") {
+TEST_CASE("vmath: NaN, infinities, zeros and ends of ranges give the right values", "[once]") {
   const testing::LevelScope scope(GENERATE(from_range(testing::simd_levels())));
   struct Special {
     const char* name;
@@ -265,7 +265,7 @@ TEST_CASE("vmath: NaN, infinities, zeros and the ends of ranges", "[once]") {
   }
 }
 
-TEST_CASE("vmath: double gives the same functions, at its own precision", "[once]") {
+TEST_CASE("vmath: double versions agree with the standard library at double precision", "[once]") {
   for (const Function& f : kFunctions) {
     CHECK(std::isnan(f.wide(std::numeric_limits<double>::quiet_NaN())));
     for (double x = -38.0; x <= 38.0; x += 0.03125) {
@@ -349,7 +349,7 @@ void check_reductions(std::int64_t n) {
 
 }  // namespace
 
-TEST_CASE("vmath: sums, dot products and maxima of rows of any length", "[once]") {
+TEST_CASE("vmath: sums, dot products and maxima are right for rows of any length", "[once]") {
   for (const std::int64_t n : {0, 1, 15, 16, 17, 31, 32, 33, 64, 1000}) {
     check_reductions<float>(n);
     check_reductions<double>(n);
@@ -398,12 +398,12 @@ void check_order() {
 
 }  // namespace
 
-TEST_CASE("vmath: the order of a sum depends on its length alone", "[once]") {
+TEST_CASE("vmath: the order of a sum depends only on its length", "[once]") {
   check_order<float>();
   check_order<double>();
 }
 
-TEST_CASE("vmath: max keeps NaN wherever it stands, and -∞", "[once]") {
+TEST_CASE("vmath: max keeps NaN at any position, and −∞", "[once]") {
   for (const std::int64_t n : {1, 31, 33, 70}) {
     std::vector<float> x(static_cast<std::size_t>(n), -kInf);
     CHECK(vmath::max(x.data(), n) == -kInf);

@@ -12,10 +12,10 @@ foreach(framework IN ITEMS plain quick c catch2 googletest doctest eigen ceres x
   set_tests_properties("outside/${framework}" PROPERTIES LABELS nightly TIMEOUT 300
     SKIP_REGULAR_EXPRESSION "SKIPPED")
 endforeach()
-add_test(NAME "outside/misuse does not compile, with a message that says why" COMMAND ${CMAKE_COMMAND}
+add_test(NAME "outside/misuse does not compile and gives the reason" COMMAND ${CMAKE_COMMAND}
   -DTREE=${PROJECT_SOURCE_DIR} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/outside/refused
   -DCXX=${CMAKE_CXX_COMPILER} -P "${outside}/refused.cmake")
-set_tests_properties("outside/misuse does not compile, with a message that says why" PROPERTIES
+set_tests_properties("outside/misuse does not compile and gives the reason" PROPERTIES
   LABELS nightly TIMEOUT 300)
 # The usual ones of every change.
 set_tests_properties(outside/plain outside/c outside/catch2 PROPERTIES LABELS "nightly;ci")

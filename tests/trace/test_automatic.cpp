@@ -1,4 +1,5 @@
-// The trace that the environment asks for: when a step ends, what its page has, what is said.
+// The trace that GRADUS_TRACE requests: when a step ends, the contents of its page, and the
+// messages.
 #include "gradus/trace/automatic.h"
 
 #include "gradus/engine/backward.h"
@@ -66,7 +67,7 @@ void train(Automatic& automatic, bool in_backward = false) {
 
 }  // namespace
 
-TEST_CASE("of a program without an optimiser the page is that of a backward") {
+TEST_CASE("without an optimizer, a step ends with its backward pass") {
   const auto three = [](Automatic&) {
     for (Tensor (*op)(const Tensor&) : {exp, tanh, square}) backward_of(op);
   };
@@ -81,7 +82,7 @@ TEST_CASE("of a program without an optimiser the page is that of a backward") {
         "none\nnone\ngradus: GRADUS_TRACE_STEP=5: the program made 3: no trace is written\n");
 }
 
-TEST_CASE("what a program has begun when it ends is its page") {
+TEST_CASE("at exit, the unfinished step is the page") {
   CHECK(traced(1, [](Automatic&) { exp(leaf()); }) ==
         "none\nstep 1: exp, 0 visits, 0 updates\ngradus: trace of step 1: x.html\n");
   CHECK(traced(1, [](Automatic&) {}) ==
@@ -97,7 +98,7 @@ TEST_CASE("what a program has begun when it ends is its page") {
         "What was there before is unchanged\n");
 }
 
-TEST_CASE("with an optimiser the page is that of its step, and of nothing before") {
+TEST_CASE("with an optimizer, the page covers one step and nothing before it") {
   const auto page = [](const char* text) { return std::string(text) + "\n" + text + "\n"; };
   for (const bool in_backward : {false, true}) {
     const auto run = [&](Automatic& automatic) { train(automatic, in_backward); };
@@ -116,7 +117,7 @@ TEST_CASE("with an optimiser the page is that of its step, and of nothing before
         }) == "none\nstep 2: tanh square, 0 visits, 0 updates\ngradus: trace of step 2: x.html\n");
 }
 
-TEST_CASE("a step ends with its outermost backward, unless that throws or nothing is heard") {
+TEST_CASE("a step ends with its outermost backward, unless that throws or is not observed") {
   const auto nested = [](Automatic&) {
     sum(checkpoint([](const std::vector<Tensor>& in) { return exp(in[0]); }, {leaf()})).backward();
   };
@@ -142,7 +143,7 @@ TEST_CASE("a step ends with its outermost backward, unless that throws or nothin
   CHECK(traced(1, paused).starts_with("step 1: tanh sum, 2 visits"));
 }
 
-TEST_CASE("nothing is kept of steps before the wanted one, and of none after it") {
+TEST_CASE("steps before and after the requested one are not kept") {
   const NoPrograms quick;
   const Folder folder;
   const auto ops = [](Automatic& automatic) { return ReadTape(automatic.json()).count("ops"); };
@@ -159,7 +160,7 @@ TEST_CASE("nothing is kept of steps before the wanted one, and of none after it"
   CHECK(ops(automatic) == 0);
 }
 
-TEST_CASE("a step has all operations since the first optimiser, and all its backwards") {
+TEST_CASE("a step has all operations since the first optimizer and all its backward passes") {
   const auto two_optimizers = [](Automatic& automatic) {
     automatic.optimizer_made();
     exp(leaf());
@@ -179,7 +180,7 @@ TEST_CASE("a step has all operations since the first optimiser, and all its back
   CHECK(contains(traced(2, once_in_backward), "step 2: tanh sum square sum, 4 visits, 1 updates"));
 }
 
-TEST_CASE("a step that the environment asks for has the rows of a trace") {
+TEST_CASE("an automatic trace has the rows of an explicit one") {
   const NoPrograms quick;
   Trace trace;
   Automatic automatic("none.html", 1);
@@ -193,13 +194,13 @@ TEST_CASE("a step that the environment asks for has the rows of a trace") {
   CHECK(is == wanted);
 }
 
-TEST_CASE("a backward of what was made before is a step") {
+TEST_CASE("a backward pass of earlier operations is a step") {
   const Tensor y = exp(leaf());
   CHECK(contains(traced(1, [&](Automatic&) { y.backward(ones({2})); }),
                  "step 1:, 1 visits, 0 updates"));
 }
 
-TEST_CASE("without a number the first step is asked for") {
+TEST_CASE("without a step number the first step is traced") {
   const NoPrograms quick;
   const Folder folder;
   const std::string path = folder / "x.html";
@@ -210,7 +211,7 @@ TEST_CASE("without a number the first step is asked for") {
   CHECK(page_of(path) == "step 1: exp sum, 2 visits, 0 updates");
 }
 
-TEST_CASE("what the environment asks for is a file and a step") {
+TEST_CASE("GRADUS_TRACE requires a file and a valid step") {
   const auto asks = [](const char* path, const char* step) {
     std::string said;
     std::unique_ptr<Automatic> made;

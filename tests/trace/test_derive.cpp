@@ -1,4 +1,4 @@
-// derive() gives the derivation of each operation, and refuses unknown names.
+// derive() returns the derivation of each operation and refuses unknown names.
 #include "gradus/trace/derive.h"
 
 #include <string>
@@ -7,14 +7,14 @@
 #include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
-TEST_CASE("derive refuses einsum formulas and names that it does not know") {
+TEST_CASE("derive refuses unsupported einsum formulas and unknown names") {
   CHECK_REFUSES(ValueError, derive("i,j,k->ijk"), "i,j,k->ijk");
   for (const char* what : {"ii->i", "ij,kk->i", "...i->i", "a@->a", "ij->k", "ij,k->m", "i,j", ""})
     CHECK_REFUSES(ValueError, derive(what), "derive");
   CHECK_REFUSES(ValueError, derive("sofmax"), "sofmax", "softmax");
 }
 
-TEST_CASE("derive gives the text of each name, and derivation() the same") {
+TEST_CASE("derive and derivation return the text of each name") {
   for (const std::string& name : derivation_names()) {
     CHECK(derive(name) == derivation(name));
     CHECK(derivation(name).size() > 40);

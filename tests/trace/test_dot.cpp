@@ -1,4 +1,4 @@
-// Graphviz text: what is drawn, that any name can be in it, and that it ends.
+// Graphviz text: nodes, edges, layers, escaping, and bounded size.
 #include "gradus/trace/dot.h"
 
 #include <string>
@@ -61,7 +61,7 @@ TEST_CASE("to_dot draws nodes, and edges with shapes") {
                            " []\", color=gray];"));  // used up
 }
 
-TEST_CASE("to_dot puts layers into clusters after a watch") {
+TEST_CASE("to_dot groups layers into clusters after a watch") {
   const testing::Leaky m;
   const trace::Watch watch;
   const std::string dot = to_dot(testing::leaky_loss(m), m);
@@ -73,7 +73,7 @@ TEST_CASE("to_dot puts layers into clusters after a watch") {
   CHECK(has(dot, "up.weight #"));
 }
 
-TEST_CASE("to_dot escapes whatever a name holds") {
+TEST_CASE("to_dot escapes any name") {
   struct Odd : nn::Layer<Odd> {
     Tensor w = nn::parameter(ones({1}));
     nn::Members members() override { return {{"a \"b\" \\ c\nd\re}", w}}; }
@@ -84,7 +84,7 @@ TEST_CASE("to_dot escapes whatever a name holds") {
   CHECK(has(dot, R"(a \"b\" \\ c d e})"));
 }
 
-TEST_CASE("to_dot draws the newest of a large graph, and says how many it does not draw") {
+TEST_CASE("to_dot draws the newest nodes of a large graph and counts the others") {
   Tensor y = leaf({1});
   for (int i = 0; i < 1'000'000; ++i) y = y + 1.0;
   const std::string dot = to_dot(y, std::size_t{10});

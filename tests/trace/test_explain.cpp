@@ -1,4 +1,4 @@
-// The recorded formula as text: every node once, in an order that can be read, of bounded length.
+// The recorded formula as text: each node once, in a readable order, of bounded length.
 #include "gradus/trace/explain.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ TEST_CASE("explain writes a formula from its result to its leaves") {
   CHECK(lines[5].rfind("│ " + id(a) + " leaf", 0) == 0);
 }
 
-TEST_CASE("explain shows a shared node once, below the last that uses it") {
+TEST_CASE("explain shows a shared node once, below its last use") {
   const Tensor x = leaf({1, 2});
   const Tensor shared = exp(x);
   const Tensor y = shared + tanh(shared * 2.0);
@@ -61,7 +61,7 @@ TEST_CASE("explain shows a shared node once, below the last that uses it") {
   CHECK(lines[3].rfind(id(shared) + " exp", 0) == 0);  // and shown
 }
 
-TEST_CASE("explain indents all inputs but one, which goes on at its depth") {
+TEST_CASE("explain indents all inputs but one, which continues at its depth") {
   const Tensor a = leaf({1, 2}), b = leaf({3, 4});
   const Tensor older = exp(a), newer = tanh(b);
   const std::vector<std::string> lines = lines_of(explain(older * newer));
@@ -72,7 +72,7 @@ TEST_CASE("explain indents all inputs but one, which goes on at its depth") {
   CHECK(lines[4].rfind("│ " + id(a), 0) == 0);
 }
 
-TEST_CASE("explain names the parameters of a model, and says what they hold and got") {
+TEST_CASE("explain names parameters with their values and gradients") {
   testing::Leaky m;
   const Tensor loss = testing::leaky_loss(m);
   const std::string all = explain(loss, m);
@@ -88,7 +88,7 @@ TEST_CASE("explain names the parameters of a model, and says what they hold and 
   CHECK(has(explain(loss, m), "used up by backward"));
 }
 
-TEST_CASE("explain knows layers and ranges after a forward under a watch") {
+TEST_CASE("explain shows layers and ranges after a forward under a watch") {
   const testing::Leaky m;
   const trace::Watch watch;
   const Tensor loss = testing::leaky_loss(m);
@@ -101,7 +101,7 @@ TEST_CASE("explain knows layers and ranges after a forward under a watch") {
   CHECK(found);
 }
 
-TEST_CASE("explain says what there is when nothing is recorded") {
+TEST_CASE("explain describes undefined and unrecorded tensors") {
   CHECK(explain(Tensor()) == "an undefined tensor\n");
   const std::string all = explain(tensor({1, 3}));
   CHECK(has(all, "[2]"));
@@ -109,7 +109,7 @@ TEST_CASE("explain says what there is when nothing is recorded") {
   CHECK(has(all, "nothing is recorded"));
 }
 
-TEST_CASE("explain leaves out the middle of a chain of a million nodes, and counts it") {
+TEST_CASE("explain abbreviates a chain of a million nodes and counts the omitted ones") {
   const Tensor x = leaf({1});
   Tensor y = x;
   for (int i = 0; i < 1'000'000; ++i) y = i % 2 == 0 ? y + 1.0 : y * 1.0;
@@ -119,7 +119,7 @@ TEST_CASE("explain leaves out the middle of a chain of a million nodes, and coun
   CHECK(has(lines.back(), "leaf"));
 }
 
-TEST_CASE("explain leaves out no fewer than three nodes") {
+TEST_CASE("explain omits at least three nodes") {
   const auto lines_for = [](int length) {
     Tensor y = leaf({1});
     for (int i = 0; i < length; ++i) y = y + 1.0;
@@ -130,7 +130,7 @@ TEST_CASE("explain leaves out no fewer than three nodes") {
   CHECK(has(lines_for(9)[3], "… 3 nodes: 3 shift"));
 }
 
-TEST_CASE("explain has so many lines and a note, or one line more if that is all") {
+TEST_CASE("explain prints all nodes, or the given number of lines and a note") {
   for (std::size_t products = 1; products < 20; ++products) {
     Tensor y = leaf({1});
     for (std::size_t i = 0; i < products; ++i) y = y * leaf({1});
@@ -143,7 +143,7 @@ TEST_CASE("explain has so many lines and a note, or one line more if that is all
   }
 }
 
-TEST_CASE("explain keeps to its number of lines where nothing is a chain") {
+TEST_CASE("explain keeps its number of lines where no nodes form a chain") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor y = x;
   for (int i = 0; i < 20'000; ++i) y = y * w;  // w is shared by all and comes last
@@ -165,7 +165,7 @@ TEST_CASE("explain keeps to its number of lines where nothing is a chain") {
   CHECK(told + shown == 20'000 + 20'000 * 4 + 2);  // nothing is lost in silence
 }
 
-TEST_CASE("explain stands a deep tree of branches") {
+TEST_CASE("explain handles deep trees of branches") {
   Tensor y = leaf({1});
   for (int i = 0; i < 100'000; ++i) y = exp(leaf({1})) * y;  // the newer branch is indented
   Tensor z = leaf({1});

@@ -1,4 +1,4 @@
-// JSON as it is written: every byte, every length, numbers that are none.
+// JSON output: every byte, every length, NaN and infinity.
 #include "gradus/trace/json.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ std::string text_of(const T& x) {
   return out.substr(1);
 }
 
-TEST_CASE("base64 is RFC 4648's") {
+TEST_CASE("base64 follows RFC 4648") {
   const char* known[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
   const std::string word = "foobar";
   for (std::size_t n = 0; n <= word.size(); ++n) CHECK(base64(word.substr(0, n)) == known[n]);
@@ -31,7 +31,7 @@ TEST_CASE("base64 is RFC 4648's") {
     CHECK(base64(std::string_view(bytes).substr(0, n)) == base64(bytes.substr(0, n)));
 }
 
-TEST_CASE("every character of a text comes back, and none ends an element") {
+TEST_CASE("every character of a text can be read back, and none ends an HTML element") {
   for (int code = 0; code < 128; ++code) {
     const std::string x = std::string("a") + static_cast<char>(code) + "b", text = text_of(x);
     CHECK(testing::Json::parse(text) == x);
@@ -45,7 +45,7 @@ TEST_CASE("every character of a text comes back, and none ends an element") {
   CHECK(text_of("\"\\") == "\"\\\"\\\\\"");
 }
 
-TEST_CASE("numbers are the shortest that read back, and words where they are none") {
+TEST_CASE("numbers are the shortest that read back, and NaN and infinity are strings") {
   CHECK(text_of(0.1) == "0.1");
   CHECK(text_of(-2.5e-300) == "-2.5e-300");
   CHECK(text_of(std::numeric_limits<double>::max()) == "1.7976931348623157e+308");
@@ -59,7 +59,7 @@ TEST_CASE("numbers are the shortest that read back, and words where they are non
   CHECK(text_of(true) + text_of(false) == "truefalse");
 }
 
-TEST_CASE("lists, maps, objects and tables") {
+TEST_CASE("lists, maps, objects and tables are written as JSON") {
   CHECK(text_of(std::vector<Id>{}) == "[]");
   CHECK(text_of(std::vector<Id>{3}) == "[3]");
   CHECK(text_of(std::vector<std::vector<Id>>{{1, kNone}, {}}) == "[[1,null],[]]");

@@ -1,4 +1,4 @@
-// The NaN finder against planted faults, and against infinities that are meant.
+// The NaN finder against injected faults and against intended infinities.
 #include "gradus/trace/nan_finder.h"
 
 #include <cmath>
@@ -82,7 +82,7 @@ struct Model : nn::Layer<Model> {
 
 }  // namespace
 
-TEST_CASE("a layer that divides 0 by 0 is named, with what it divided") {
+TEST_CASE("a layer that divides 0 by 0 is reported with its operands") {
   const Model m;
   const std::string said = found_in([&] { m(ones({3, 2})); });
   CHECK(has(said, "divide made [3, 2] 6 nan of 6, from [3, 2] 0 and [3, 1] 0"));
@@ -90,7 +90,7 @@ TEST_CASE("a layer that divides 0 by 0 is named, with what it divided") {
   CHECK(has(said, "(node "));
 }
 
-TEST_CASE("an exponential that overflows is named, and the step if it was told") {
+TEST_CASE("an overflowing exponential is reported with its step") {
   const std::string said = message_of<NanError>([] {
     NanFinder finder;
     finder.set_step(12);
@@ -102,7 +102,7 @@ TEST_CASE("an exponential that overflows is named, and the step if it was told")
   CHECK(has(found_in([] { log(tensor({-1.0})); }), "log made [1] 1 nan"));
 }
 
-TEST_CASE("it works under NoGrad, and ends with its scope") {
+TEST_CASE("the finder works under NoGrad and ends with its scope") {
   const std::string said = found_in([] {
     const NoGrad off;
     exp(tensor({100.0}));
@@ -121,7 +121,7 @@ TEST_CASE("a square root at 0 is found in backward") {
   CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("a layer's path is told in backward too, where the layer is long left") {
+TEST_CASE("a report from backward has the path of the layer") {
   struct Rooted : nn::Layer<Rooted> {
     nn::Members members() override { return {}; }
     Tensor forward(const Tensor& x) const { return sqrt(x); }
@@ -135,7 +135,7 @@ TEST_CASE("a layer's path is told in backward too, where the layer is long left"
   CHECK(has(found_in([&] { sum(m(leaf({0}))).backward(); }), "backward of sqrt in Outer root"));
 }
 
-TEST_CASE("a gradient that nobody wants may be anything") {
+TEST_CASE("NaN in an unwanted gradient is ignored") {
   const auto run = [](bool wanted) {
     Tensor b = tensor({3, 4});
     if (wanted) b.requires_grad_();
@@ -145,14 +145,14 @@ TEST_CASE("a gradient that nobody wants may be anything") {
   CHECK(has(run(true), "gave [2] 2 nan of 2 for its input 1"));
 }
 
-TEST_CASE("a kernel that is wrong in backward is found by what it returns") {
+TEST_CASE("a wrong backward kernel is found by its result") {
   const std::string said = found_in([] { sum(apply(op::BadKernel{}, leaf({1, 2}))).backward(); });
   CHECK(has(said, "backward of bad_kernel"));
   CHECK(has(said, "gave [2] 2 nan of 2"));
   CHECK_FALSE(has(said, "inside it"));
 }
 
-TEST_CASE("gradients that overflow when they are added up are found") {
+TEST_CASE("gradients that overflow when accumulated are found") {
   const Tensor x = leaf({0}), c = tensor({3e38});
   const std::string at_leaf = found_in([&] { sum(x * c + x * c).backward(); });
   CHECK(has(at_leaf, str_cat("the gradient of leaf ", x.node()->id, " [1] is 1 inf of 1")));
@@ -168,7 +168,7 @@ TEST_CASE("gradients that overflow when they are added up are found") {
   CHECK(has(found_in([&] { sum(twice * c).backward(); }), "or it was not finite before"));
 }
 
-TEST_CASE("a gradient that is given so is told apart") {
+TEST_CASE("a NaN in the given starting gradient is reported as such") {
   const Tensor y = exp(leaf({0, 1}));
   CHECK(has(found_in([&] { y.backward(tensor({1, kNan})); }), "it was given so to backward()"));
   const auto after_another = [] {  // whose nodes are younger
@@ -179,7 +179,7 @@ TEST_CASE("a gradient that is given so is told apart") {
   CHECK(has(found_in(after_another), "it was given so to backward()"));
 }
 
-TEST_CASE("a bias of minus infinity is no false alarm, forward and backward") {
+TEST_CASE("a bias of minus infinity raises no false alarm, forward and backward") {
   const Tensor q = randn({1, 1, 3, 4}).requires_grad_();
   const Tensor bias = tensor({{0, -kInf, -kInf}, {0, 0, -kInf}, {0, 0, 0}});
   for (const bool formula : {false, true}) {
@@ -201,7 +201,7 @@ TEST_CASE("a bias of minus infinity is no false alarm, forward and backward") {
         }) == kNothing);
 }
 
-TEST_CASE("a row that may attend to nothing is no false alarm") {
+TEST_CASE("a row without allowed keys raises no false alarm") {
   const Tensor q = randn({1, 1, 2, 4}).requires_grad_();
   const Mask nothing = padding_mask({0});
   for (const bool formula : {false, true}) {
@@ -211,7 +211,7 @@ TEST_CASE("a row that may attend to nothing is no false alarm") {
   }
 }
 
-TEST_CASE("log 0 is named when the loss comes to nothing, and not before") {
+TEST_CASE("log 0 is reported only if the loss becomes infinite or NaN") {
   const Tensor p = leaf({0, 0.5});
   CHECK(found_in([&] { exp(log(p)); }) == kNothing);  // exp −∞ = 0
   const std::string said = found_in([&] { negative(sum(log(p))).backward(); });
@@ -225,7 +225,7 @@ TEST_CASE("log 0 is named when the loss comes to nothing, and not before") {
   CHECK(has(guarded, "backward of log"));
 }
 
-TEST_CASE("what came in as NaN is named as such when it reaches the loss") {
+TEST_CASE("a NaN in the input is reported as such when it reaches the loss") {
   const nn::Linear layer(2, 2);
   const Tensor data = tensor({{1, kNan}});
   const std::string said = found_in([&] { sum(layer(data)).backward(); });
@@ -233,7 +233,7 @@ TEST_CASE("what came in as NaN is named as such when it reaches the loss") {
   CHECK(found_in([&] { sum(layer(masked_fill(data, isnan(data), 0))).backward(); }) == kNothing);
 }
 
-TEST_CASE("with a callback the program goes on, and is told once") {
+TEST_CASE("with a callback the program continues, and the callback runs once") {
   std::vector<std::string> reports;
   const Model m;
   NanFinder finder([&](const std::string& report) { reports.push_back(report); });
@@ -246,7 +246,7 @@ TEST_CASE("with a callback the program goes on, and is told once") {
   CHECK(has(reports[0], "(in Model shares)"));
 }
 
-TEST_CASE("training a good model under the finder gives the same numbers and no report") {
+TEST_CASE("training under the finder gives the same numbers and no report") {
   const auto losses = [] {
     seed(3);
     nn::Linear layer(4, 3);
@@ -265,7 +265,7 @@ TEST_CASE("training a good model under the finder gives the same numbers and no 
   CHECK(losses() == before);
 }
 
-TEST_CASE("ranges say what is there") {
+TEST_CASE("a range shows the extremes and counts NaN and infinities") {
   CHECK(to_string(trace::range_of(tensor({1, -2, 0.5}))) == "-2 … 1");
   CHECK(to_string(trace::range_of(tensor({3, 3}))) == "3");
   CHECK(to_string(trace::range_of(tensor({kNan, kInf, -kInf, 7, kNan}))) ==

@@ -1,5 +1,4 @@
-// The NaN finder between walks, inside backwards, in loops of several threads, and by the
-// environment.
+// The NaN finder between backward passes, inside them, in parallel loops, and by GRADUS_CHECK_NAN.
 #include <limits>
 #include <string>
 #include <thread>
@@ -59,7 +58,7 @@ std::string found_behind(const Tensor& x, std::function<Gradients(const Tensor&)
 
 }  // namespace
 
-TEST_CASE("the first of what an operation's backward makes is told, with its own dy") {
+TEST_CASE("the first fault inside an operation's backward is reported with its own dy") {
   const Tensor x = leaf({1, 2});
   const std::string twice = found_behind(x, [](const Tensor& dy) -> Gradients {
     const Tensor big = exp(dy * 1000.0);
@@ -72,7 +71,7 @@ TEST_CASE("the first of what an operation's backward makes is told, with its own
         }) == kNothing);
 }
 
-TEST_CASE("a backward inside another's leaves that one its own dy") {
+TEST_CASE("a nested backward leaves the outer operation its own dy") {
   const Tensor x = leaf({1, 2});
   const std::string walked = found_behind(x, [](const Tensor& dy) -> Gradients {
     const GradMode on(true);
@@ -84,7 +83,7 @@ TEST_CASE("a backward inside another's leaves that one its own dy") {
   CHECK_FALSE(contains(walked, "inside it"));
 }
 
-TEST_CASE("a finder that begins inside a backward hears of its end alone") {
+TEST_CASE("a finder that starts inside a backward reports its end without dy") {
   const Tensor x = leaf({1, 2});
   op::Backward op;
   std::unique_ptr<NanFinder> finder;
@@ -101,7 +100,7 @@ TEST_CASE("a finder that begins inside a backward hears of its end alone") {
   CHECK_FALSE(contains(said, "from dy ["));
 }
 
-TEST_CASE("a backward whose end is another's has that one's dy no more") {
+TEST_CASE("each end of a backward is reported with the dy of its own begin") {
   const Tensor x = leaf({1, 2}), y = exp(x), z = tanh(x), nan = full({2}, kNan);
   const auto said = [&](const Tensor& ends) {
     return found_in([&] {
@@ -116,7 +115,7 @@ TEST_CASE("a backward whose end is another's has that one's dy no more") {
   CHECK(said(y).ends_with("from dy "));
 }
 
-TEST_CASE("inside a loop of several threads no gradient is looked at") {
+TEST_CASE("gradients inside a parallel loop are not checked") {
   const Tensor x = leaf({1, 2}), y = exp(x), nan = full({2}, kNan);
   CHECK(found_in([&] {
           NanFinder finder;
@@ -129,7 +128,7 @@ TEST_CASE("inside a loop of several threads no gradient is looked at") {
       contains(found_in([&] { NanFinder().accumulated(*x.node(), nan); }), "the gradient of leaf"));
 }
 
-TEST_CASE("the first step of a walk is told from those after it, also where no leaf was reached") {
+TEST_CASE("a NaN starting gradient is recognized in every new backward pass") {
   const Tensor x = leaf({0, 1});
   const std::string said = found_in([&] {
     const Tensor older = exp(x);
@@ -147,7 +146,7 @@ TEST_CASE("the first step of a walk is told from those after it, also where no l
   CHECK(contains(found_in([&] { exp(log(one)).backward(ones({1})); }), "backward of log"));
 }
 
-TEST_CASE("what a callback was told of once it is told of no more") {
+TEST_CASE("the callback runs once, not for every fault") {
   std::vector<std::string> told;
   const NanFinder finder([&](const std::string& what) { told.push_back(what); });
   exp(tensor({100.0}));
@@ -155,14 +154,14 @@ TEST_CASE("what a callback was told of once it is told of no more") {
   CHECK(told.size() == 1);
 }
 
-TEST_CASE("minus infinity of a logarithm is meant, NaN of it is not") {
+TEST_CASE("minus infinity of a logarithm is accepted, and NaN is reported") {
   CHECK(found_in([] { log(tensor({0.0, 1})), log1p(tensor({-1.0, 1})); }) == kNothing);
   CHECK(contains(found_in([] { log(tensor({-1.0, 0})); }), "log made"));
   CHECK(contains(found_in([] { log1p(tensor({-2.0, -1})); }), "log1p made"));
   CHECK(contains(found_in([] { reciprocal(tensor({0.0})); }), "reciprocal made"));
 }
 
-TEST_CASE("GRADUS_CHECK_NAN=1 attaches a finder to a thread that no other observer has") {
+TEST_CASE("GRADUS_CHECK_NAN=1 attaches a finder to a thread without other observers") {
   std::vector<std::string> said;
   const auto run = [&](const char* value, bool observed) {
     const VariableScope wanted("GRADUS_CHECK_NAN", value);

@@ -1,4 +1,4 @@
-// The page around a tape, what it says of operations, and the page of attention maps alone.
+// The page around a trace, its definitions of operations, and the page of attention maps.
 #include <set>
 #include <sstream>
 
@@ -96,7 +96,7 @@ void check_definition(const std::string& name, const Json& is) {
 
 }  // namespace
 
-TEST_CASE("a page is viewer/page.html with its parts put in") {
+TEST_CASE("a page is viewer/page.html with its parts inserted") {
   const std::string title = "a & b < c > \"d\"", json = "{\"x\":[1,2]}";
   std::string wanted = trace::kViewer[0].text;
   char sum[9];
@@ -115,7 +115,7 @@ TEST_CASE("a page is viewer/page.html with its parts put in") {
   CHECK(contains(joined(".css"), "color"));
 }
 
-TEST_CASE("every operation's definition is what its file says") {
+TEST_CASE("the definition of every operation equals that in its file") {
   std::set<std::string> names;
   for (std::size_t i = 0; i < trace::kOpsFiles; ++i)
     for (const std::string& line : lines_of(trace::kOps[i].text))
@@ -134,7 +134,7 @@ TEST_CASE("every operation's definition is what its file says") {
   CHECK(trace::definitions({"softmax", "no such operation"}).size() == 1);
 }
 
-TEST_CASE("a page of attention maps has the first example of each, and the names") {
+TEST_CASE("a page of attention maps has the first example of each and the labels") {
   const std::vector<std::string> queries = {"a", "b"}, keys = {"x", "y", "z"};
   const Tensor weights = arange(0.0, 24.0).reshape({2, 2, 2, 3});
   const std::string page = trace::attention_page(
@@ -159,7 +159,7 @@ TEST_CASE("a page of attention maps has the first example of each, and the names
         "attention_page", "b", to_string(shape));
 }
 
-TEST_CASE("a page is called as its program, and replaces another") {
+TEST_CASE("a page is named after its program and replaces an older page") {
   const NoPrograms quick;
   const Folder folder;
   Trace trace;
@@ -172,7 +172,7 @@ TEST_CASE("a page is called as its program, and replaces another") {
         std::filesystem::path(trace::program_name()).filename().string());
 }
 
-TEST_CASE("the program's name is that of its file") {
+TEST_CASE("program_name is the path of the program's file") {
   CHECK(std::filesystem::exists(trace::program_name()));
   CHECK(trace::program_name().starts_with("/"));
   CHECK(!trace::program_name().starts_with("/proc/"));

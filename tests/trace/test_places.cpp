@@ -1,4 +1,4 @@
-// Stacks of a trace where no program can name their lines.
+// Call stacks of a trace without debug information.
 #include "gradus/trace/places.h"
 
 #include "gradus/tests/io/files.h"
@@ -7,7 +7,7 @@
 
 namespace gradus::testing {
 
-TEST_CASE("places without lines have stacks, the same one for the same calls") {
+TEST_CASE("without debug information, the same calls share one stack") {
   const NoPrograms quick;
   trace::Places places;
   trace::Id ids[3];

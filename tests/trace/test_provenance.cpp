@@ -1,4 +1,4 @@
-// What is known of a storage's numbers lives as long as the storage, and for all its views.
+// Provenance: notes about a storage live as long as the storage and apply to all its views.
 #include "gradus/trace/provenance.h"
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace gradus {
 namespace {
 
-TEST_CASE("what is known of numbers is known of their views, and of nothing else") {
+TEST_CASE("a note about a tensor applies to its views and to nothing else") {
   trace::Provenance<std::string> known;
   const Tensor x = ones({2, 3});
   CHECK(known.of(x) == nullptr);
@@ -25,7 +25,7 @@ TEST_CASE("what is known of numbers is known of their views, and of nothing else
   CHECK(known.of(x) == nullptr);
 }
 
-TEST_CASE("what was known of a dead storage is not said of the next one at its address") {
+TEST_CASE("a note about a freed storage does not apply to the next one at its address") {
   trace::Provenance<int> known;
   const Tensor kept = ones({2});
   known.note(kept, -1);

@@ -1,5 +1,5 @@
-// Laws that every trace keeps, on small programs: documented columns, ids that point to rows, sums
-// that add up. The values are halves and quarters, exact in any order of their sums.
+// Properties of every trace, on small programs: documented columns, valid ids, exact sums. The
+// values are halves and quarters, exact in any order of summation.
 #include "gradus/trace/recorder.h"
 
 #include <algorithm>
@@ -292,7 +292,7 @@ void check_sum(const ReadTape& tape, std::size_t i) {
   CHECK(sum == after);
 }
 
-TEST_CASE("the ledger of a trace adds up: each gradient is the sum of its contributions") {
+TEST_CASE("each gradient in a trace is the sum of its contributions") {
   const NoPrograms quick;
   for (const Program& program : kPrograms) {
     INFO(program.name);
@@ -316,14 +316,14 @@ TEST_CASE("the ledger of a trace adds up: each gradient is the sum of its contri
   }
 }
 
-TEST_CASE("a trace stops listing operations at its limit, and counts the rest") {
+TEST_CASE("a trace lists operations up to its limit and counts the others") {
   const NoPrograms quick;
   const ReadTape all = trace_of(steps), few = trace_of(steps, {.most_ops = 5});
   CHECK(few.count("ops") == 5);
   CHECK(few.all.at("meta").at("omitted").at("ops_not_recorded") == all.count("ops") - 5);
 }
 
-TEST_CASE("every tensor of a trace has its numbers, or is counted as omitted") {
+TEST_CASE("every tensor of a trace has its values or is counted as omitted") {
   const NoPrograms quick;
   for (const std::size_t most : {0, 400, 3'000, 40'000, 1'000'000}) {
     CAPTURE(most);
@@ -347,7 +347,7 @@ TEST_CASE("every tensor of a trace has its numbers, or is counted as omitted") {
   }
 }
 
-TEST_CASE("the matrices of attention over a long sequence are counted, once, and not computed") {
+TEST_CASE("attention matrices of a long sequence are counted and not computed") {
   const NoPrograms quick;
   const Tensor longer = zeros({1, 1, 1025, 1}).requires_grad_();
   Trace trace;
@@ -357,7 +357,7 @@ TEST_CASE("the matrices of attention over a long sequence are counted, once, and
   CHECK(tape.all.at("attention").empty());
 }
 
-TEST_CASE("a caught exception is a failure of the trace until something else begins") {
+TEST_CASE("a caught exception is the failure of a trace until another operation begins") {
   const NoPrograms quick;
   const Tensor x = quarters({2}).requires_grad_(), y = x * x;
   std::string out;
@@ -401,7 +401,7 @@ struct Block : nn::Layer<Block> {
 
 }  // namespace
 
-TEST_CASE("after a backward that threw the next walk is within none") {
+TEST_CASE("after a backward that threw, the next one is not nested") {
   const NoPrograms quick;
   const Tensor x = zeros({2}).requires_grad_();
   Trace trace;
@@ -412,7 +412,7 @@ TEST_CASE("after a backward that threw the next walk is within none") {
   CHECK(tape.at("walks", 1, "within").is_null());
 }
 
-TEST_CASE("a trace that is cleared knows names, and nothing else of before") {
+TEST_CASE("a cleared trace keeps names and nothing else") {
   const NoPrograms quick;
   Block block;
   Tensor w = zeros({2}).requires_grad_();
@@ -441,7 +441,7 @@ TEST_CASE("a trace that is cleared knows names, and nothing else of before") {
   CHECK(then.at("tensors", in, "kind") == "param");
 }
 
-TEST_CASE("parameters have the names that an optimiser gives them") {
+TEST_CASE("parameters have the names from their optimizer") {
   const NoPrograms quick;
   Tensor w = zeros({2}).requires_grad_();
   optim::SGD optimizer({{"weight", w}}, {.lr = 0.5});
@@ -462,7 +462,7 @@ TEST_CASE("packed attention has its matrices in a trace") {
         std::vector<std::int64_t>{1, 1, 2, 2});
 }
 
-TEST_CASE("a page can be written to a device, and not to a folder") {
+TEST_CASE("a page can be written to a device and not to a directory") {
   const NoPrograms quick;
   const Folder folder;
   Trace trace;
@@ -471,7 +471,7 @@ TEST_CASE("a page can be written to a device, and not to a folder") {
         "cannot write " + (folder / "") + ": Is a directory");
 }
 
-TEST_CASE("a trace that is cleared has room for as much as before") {
+TEST_CASE("a cleared trace keeps its limit of bytes") {
   const NoPrograms quick;
   Trace trace({.most_bytes = 3000});
   trace.clear();
@@ -480,7 +480,7 @@ TEST_CASE("a trace that is cleared has room for as much as before") {
 
 }  // namespace testing
 
-TEST_CASE("recorders may end in the order in which they began") {
+TEST_CASE("recorders may end in any order") {
   auto first = std::make_unique<trace::Recorder>(TraceOptions{});
   auto second = std::make_unique<trace::Recorder>(TraceOptions{});
   first.reset();
@@ -489,7 +489,7 @@ TEST_CASE("recorders may end in the order in which they began") {
   CHECK_THROWS_AS(matmul(ones({2, 3}), ones({2, 3})), ShapeError);
 }
 
-TEST_CASE("watches may end in the order in which they began") {
+TEST_CASE("watches may end in any order") {
   auto first = std::make_unique<trace::Watch>();
   auto second = std::make_unique<trace::Watch>();
   first.reset();

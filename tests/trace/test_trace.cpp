@@ -1,4 +1,4 @@
-// A trace against what the engine says itself: numbers, sums of gradients, who saved what.
+// A trace against the engine's own results: values, gradient sums, saved tensors.
 #include "gradus/trace/trace.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::vector<double> summed_down(const std::vector<double>& x, std::size_t n) {
   return out;
 }
 
-TEST_CASE("a trace has each operation, its numbers and what it saved") {
+TEST_CASE("a trace has each operation with its values and saved tensors") {
   const Tensor x = tensor({{1, 2}, {3, 4}}).requires_grad_();
   const Tensor b = tensor({10, 20});
   Trace trace;
@@ -60,7 +60,7 @@ TEST_CASE("a trace has each operation, its numbers and what it saved") {
   CHECK(tape.all.at("opdefs").at("softmax").at("backward") > 0);
 }
 
-TEST_CASE("sums of gradients are there, and add up to grad() exactly") {
+TEST_CASE("gradient contributions are listed and add up to grad() exactly") {
   Tensor x = tensor({1, 2, 3}).requires_grad_(), w = randn({4, 3}).requires_grad_();
   x.set_grad(tensor({100, 100, 100}));
   Trace trace;
@@ -126,9 +126,9 @@ std::vector<double> two_steps(bool traced) {
   return all;
 }
 
-TEST_CASE("a traced step has the same bits") { CHECK(two_steps(true) == two_steps(false)); }
+TEST_CASE("tracing a step does not change its bits") { CHECK(two_steps(true) == two_steps(false)); }
 
-TEST_CASE("a fused attention shows its matrices, forward and back") {
+TEST_CASE("fused attention shows its matrices, forward and backward") {
   seed(3);
   const Tensor q = randn({1, 2, 3, 4}, Dtype::f64).requires_grad_();
   const Tensor k = randn({1, 2, 3, 4}, Dtype::f64).requires_grad_();
@@ -159,7 +159,7 @@ TEST_CASE("a fused attention shows its matrices, forward and back") {
     CHECK(tape.shape(tape.all.at("attention").at(0).at(matrix)).size() == 4);
 }
 
-TEST_CASE("names are text and nothing else") {
+TEST_CASE("names in a trace are escaped") {
   Trace trace({.title = "</script><img src=x onerror=alert(1)>&\xff"});
   trace.labels("<T>", {"</script>", "\x01\"\\", "a\xC3\xA9"});
   const Tensor y = exp(tensor({1.0}));
@@ -170,7 +170,7 @@ TEST_CASE("names are text and nothing else") {
   CHECK(tape.all.at("labels").at("<T>") == Json{"</script>", "\x01\"\\", "a\xC3\xA9"});
 }
 
-TEST_CASE("many numbers are a picture, corners and a histogram") {
+TEST_CASE("a large tensor is shown as a picture, corners and a histogram") {
   std::vector<double> v(100 * 90);
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<double>(i % 90);
   v[0] = NAN;
@@ -207,7 +207,7 @@ using testing::ReadTape;
 
 Tensor leaf(const Shape& shape) { return randn(shape).requires_grad_(); }
 
-TEST_CASE("what threw is at the top of a trace, with its shapes and its layer") {
+TEST_CASE("an exception is at the top of a trace, with its shapes and layer") {
   const nn::Linear layer(3, 2);
   Trace trace;
   CHECK(ReadTape(trace).all.at("failure").is_null());
@@ -222,7 +222,7 @@ TEST_CASE("what threw is at the top of a trace, with its shapes and its layer") 
   CHECK(ReadTape(trace).all.at("failure").is_null());
 }
 
-TEST_CASE("a backward that throws is one that ends early") {
+TEST_CASE("a backward that throws ends early in the trace") {
   Trace trace;
   const Tensor x = leaf({2}), y = exp(x);
   y.register_hook([](const Tensor&) -> Tensor { fail<ValueError>("hook: no"); });
@@ -236,7 +236,7 @@ TEST_CASE("a backward that throws is one that ends early") {
   CHECK(tape.at("walks", 1, "within").is_null());
 }
 
-TEST_CASE("hooks change a gradient before the eyes of a trace") {
+TEST_CASE("a trace shows gradients as hooks changed them") {
   Trace trace;
   const Tensor x = leaf({2}), y = exp(x);
   y.register_hook([](const Tensor& dy) { return dy * 3.0; });
@@ -249,7 +249,7 @@ TEST_CASE("hooks change a gradient before the eyes of a trace") {
   CHECK(tape.at("visits", 1, "dy") == tape.at("hooks", 0, "after"));
 }
 
-TEST_CASE("a block that runs again in backward is within its step") {
+TEST_CASE("a recomputed checkpoint is listed within its backward step") {
   Trace trace;
   const Tensor x = leaf({3});
   sum(checkpoint([](const std::vector<Tensor>& in) { return exp(in[0]); }, {x})).backward();
@@ -264,7 +264,7 @@ TEST_CASE("a block that runs again in backward is within its step") {
   CHECK(tape.count("deposits") == 1);
 }
 
-TEST_CASE("a derivative of a derivative: the operations of backward are listed") {
+TEST_CASE("with create_graph the operations of backward are listed") {
   Trace trace;
   const Tensor x = leaf({3});
   const Tensor dx = grad(sum(x * x * x), x, {.create_graph = true});
@@ -280,7 +280,7 @@ TEST_CASE("a derivative of a derivative: the operations of backward are listed")
   CHECK(tape.all.at("meta").at("omitted").at("unseen_nodes") == 0);
 }
 
-TEST_CASE("while a pause lives a trace hears nothing") {
+TEST_CASE("during a pause a trace records nothing") {
   Trace trace;
   Tensor y;
   {
@@ -291,7 +291,7 @@ TEST_CASE("while a pause lives a trace hears nothing") {
   CHECK(ReadTape(trace).count("ops") == 1);
 }
 
-TEST_CASE("what runs elsewhere is counted as not seen") {
+TEST_CASE("operations on other threads are counted as not seen") {
   const Tensor x = leaf({3});
   Tensor y;
   Trace trace;
@@ -318,7 +318,7 @@ TEST_CASE("a trace of decoding with a cache has each token") {
   }
 }
 
-TEST_CASE("numbers that were written to are another tensor of the same memory") {
+TEST_CASE("writing to a tensor makes it another tensor of the same memory") {
   Trace trace;
   Tensor x = ones({2});
   const Tensor y = exp(x);
@@ -346,7 +346,7 @@ TEST_CASE("fifty thousand operations fit into a page") {
   CHECK(tape.count("visits") == 25001);
 }
 
-TEST_CASE("big tensors fit into a page, and it says what is not there") {
+TEST_CASE("large tensors fit into a page, which counts the omitted values") {
   Trace trace;
   Tensor y = randn({64, 64});
   for (int i = 0; i < 3000; ++i) y = negative(y);  // 48 MB
@@ -358,7 +358,7 @@ TEST_CASE("big tensors fit into a page, and it says what is not there") {
   CHECK(!tape.all.at("meta").at("notes").empty());
 }
 
-TEST_CASE("of blocks that repeat the first and the last keep their numbers where there are many") {
+TEST_CASE("of many repeated blocks, the first and the last keep their values") {
   seed(5);
   const nn::GPT model({.vocab = 17, .context = 16, .layers = 6, .heads = 2, .width = 32});
   const Tensor ids = tensor(std::vector<std::int64_t>(16, 3), {1, 16});
@@ -381,7 +381,7 @@ TEST_CASE("of blocks that repeat the first and the last keep their numbers where
   }
 }
 
-TEST_CASE("a page that cannot be written is one line") {
+TEST_CASE("a page that cannot be written gives a one-line error") {
   Trace trace;
   const Tensor y = exp(ones({2}));
   const testing::Folder folder;

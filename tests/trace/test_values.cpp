@@ -1,4 +1,4 @@
-// What is kept of a tensor's numbers, against loops that ask of each number where it belongs.
+// Stored values of a tensor against plain loops over its elements.
 #include "gradus/trace/values.h"
 
 #include <algorithm>
@@ -131,7 +131,7 @@ void check_matrix(const Tensor& x, const Matrix& m) {
 
 }  // namespace
 
-TEST_CASE("statistics, pictures, corners and histograms are what a loop over each number finds") {
+TEST_CASE("statistics, pictures, corners and histograms equal those of a plain loop") {
   for (const std::int64_t rows : {1, 2, 7, 8, 9, 24, 25, 50})
     for (const std::int64_t columns : {1, 8, 9, 24, 25, 49}) {
       const Matrix m{some_numbers(rows * columns), static_cast<std::size_t>(rows),
@@ -141,7 +141,7 @@ TEST_CASE("statistics, pictures, corners and histograms are what a loop over eac
     }
 }
 
-TEST_CASE("what is not finite is counted, and in no sum") {
+TEST_CASE("NaN and infinity are counted and excluded from sums") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = INFINITY;
   for (const std::vector<double>& each :
        {std::vector<double>{nan, 1, -inf, 0, inf, 5},
@@ -153,7 +153,7 @@ TEST_CASE("what is not finite is counted, and in no sum") {
                    {each, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)});
 }
 
-TEST_CASE("equal numbers have no deviation, whatever their squares are rounded to") {
+TEST_CASE("equal values have deviation 0 despite rounding") {
   for (int i = 1; i <= 60; ++i)
     for (const int n : {3, 7, 11}) {
       const Json stats = Json::parse(Values(full({n}, i / 7.0, Dtype::f64), kNone).json());
@@ -164,7 +164,7 @@ TEST_CASE("equal numbers have no deviation, whatever their squares are rounded t
     }
 }
 
-TEST_CASE("every dtype, rank and layout has its numbers") {
+TEST_CASE("values of every type, rank and layout are stored") {
   const std::vector<double> x = some_numbers(24);
   const Tensor wide = tensor(x, {2, 3, 4});
   check_matrix(wide, {x, 6, 4});
@@ -187,7 +187,7 @@ TEST_CASE("every dtype, rank and layout has its numbers") {
   CHECK(ReadTape::numbers_of(Json::parse(Values(zeros({3, 0}), kNone).json())).empty());
 }
 
-TEST_CASE("detail goes from all numbers to pictures, to statistics, to nothing") {
+TEST_CASE("detail falls from all values to pictures, to statistics, to nothing") {
   const Tensor x = tensor(some_numbers(12), {3, 4});
   const auto state = [](const Values& v) {
     return std::string(v.has_all() ? "a" : "-") + (v.has_stats() ? "s" : "-") +

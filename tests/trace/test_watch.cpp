@@ -1,4 +1,4 @@
-// What a watch writes down of each operation, and where why() says that paths end by it.
+// The operations that a watch records, and the ends of paths that why() derives from them.
 #include "gradus/trace/watch.h"
 
 #include <memory>
@@ -53,7 +53,7 @@ std::string ended_at(const Tensor& y, const Given& model, const std::string& nam
 
 }  // namespace
 
-TEST_CASE("a watch knows which operation made a value, by node and by storage") {
+TEST_CASE("a watch finds the operation of a value by node and by storage") {
   const Watch watch;
   const Tensor x = leaf(), y = exp(x);
   REQUIRE(watch.maker_of(y.detach()));
@@ -63,14 +63,14 @@ TEST_CASE("a watch knows which operation made a value, by node and by storage") 
   CHECK(watch.maker_of(reshape(y, {2, 1}).detach())->op == "reshape");
 }
 
-TEST_CASE("the operations of a derivative that is recorded are watched") {
+TEST_CASE("a watch records the operations of a gradient with create_graph") {
   const Watch watch;
   const Tensor x = leaf();
   const Tensor dx = grad(sum(x * x * x), x, {.create_graph = true});
   CHECK(watch.of(dx.node()->id) != nullptr);
 }
 
-TEST_CASE("a layer that was open before a watch is its operations' layer, and ends as any") {
+TEST_CASE("a layer that was open before a watch counts as the layer of its operations") {
   std::unique_ptr<Watch> watch;
   Twice layer;
   layer(leaf());  // a first call has an observer of its own
@@ -84,7 +84,7 @@ TEST_CASE("a layer that was open before a watch is its operations' layer, and en
   CHECK(layers == "Twice.Twice..");
 }
 
-TEST_CASE("inside a loop of several threads a watch hears of no layer and no operation") {
+TEST_CASE("a watch records nothing inside a parallel loop") {
   const Watch watch;
   const Twice inner, outer;
   const auto parallel = [](const auto& f) {
@@ -110,7 +110,7 @@ TEST_CASE("inside a loop of several threads a watch hears of no layer and no ope
   CHECK(layers == "Twice.Twice..Outer inner.");
 }
 
-TEST_CASE("why names every end of a parameter's paths, each once, and does not walk one twice") {
+TEST_CASE("why lists every end of a parameter's paths once, without repeated visits") {
   const Watch watch;
   Given model;
   model.f = [&] {
@@ -131,7 +131,7 @@ TEST_CASE("why names every end of a parameter's paths, each once, and does not w
   CHECK(why(Tensor(), model) == "an undefined tensor\n");
 }
 
-TEST_CASE("what is frozen has no end, and is no guess") {
+TEST_CASE("a frozen parameter has no path end and no guess") {
   Given model;
   const Tensor other = tanh(leaf());
   model.f = [&] { return exp(model.a.detach()) * other; };
@@ -145,7 +145,7 @@ TEST_CASE("what is frozen has no end, and is no guess") {
   CHECK_FALSE(contains(why(again, model), "why not:"));
 }
 
-TEST_CASE("a frozen parameter with a gradient of before is not taken for one that was reached") {
+TEST_CASE("a frozen parameter with an old gradient is not reported as reached") {
   Given model;
   model.f = [&] { return sum(model.a * 2.0); };
   model.b.set_grad(ones({2}));

@@ -1,4 +1,4 @@
-// Which leaves are reached, which are not, and where the paths ended.
+// Reached and unreached leaves, and the ends of their paths.
 #include "gradus/engine/grad_mode.h"
 #include "gradus/trace/why.h"
 
@@ -29,7 +29,7 @@ std::string about(const std::string& all, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("why lists the leaves that a tensor's gradient reaches") {
+TEST_CASE("why lists the leaves that the gradient of a tensor reaches") {
   const Tensor a = leaf({1, 2}), b = leaf({3, 4}), c = leaf({5, 6});
   const Tensor y = sum(a * b + c.detach());
   const std::string all = why(y);
@@ -42,7 +42,7 @@ TEST_CASE("why lists the leaves that a tensor's gradient reaches") {
   CHECK(has(why(y), "reaches 1 leaf\n"));
 }
 
-TEST_CASE("why names the parameters of a model that are not reached") {
+TEST_CASE("why names the unreached parameters of a model") {
   Leaky m;
   m.down.bias.requires_grad_(false);
   m.unused.set_grad(ones({2}));  // of some other loss
@@ -66,7 +66,7 @@ TEST_CASE("why names the parameters of a model that are not reached") {
   CHECK(missing[1].ended_at == "");
 }
 
-TEST_CASE("why names the operation and layer at which a path ended, after a watch") {
+TEST_CASE("why names the operation and layer where a path ended, after a watch") {
   const Leaky m;
   const trace::Watch watch;
   const Tensor loss = leaky_loss(m);
@@ -83,7 +83,7 @@ TEST_CASE("why names the operation and layer at which a path ended, after a watc
   CHECK(trace::path_end(m.unused) == "no operation used it while the watch looked");
 }
 
-TEST_CASE("why finds a parameter that is detached or frozen itself, and the layer far down") {
+TEST_CASE("why finds detached and frozen parameters, and layers far down") {
   struct Deep : nn::Layer<Deep> {
     nn::Linear inner{2, 2};
     Tensor scale = nn::parameter(ones({2})), late = nn::parameter(ones({2}));
@@ -106,7 +106,7 @@ TEST_CASE("why finds a parameter that is detached or frozen itself, and the laye
   CHECK(has(all, "not of the model"));
 }
 
-TEST_CASE("why says what is known of a graph that is used up") {
+TEST_CASE("why describes a graph that is used up") {
   Leaky m;
   const Tensor loss = leaky_loss(m);
   loss.backward();
@@ -118,7 +118,7 @@ TEST_CASE("why says what is known of a graph that is used up") {
   CHECK(has(why(loss, m), "not reached   up.weight"));
 }
 
-TEST_CASE("why explains a tensor with nothing behind it") {
+TEST_CASE("why explains tensors without a graph") {
   CHECK(why(Tensor()) == "an undefined tensor\n");
   CHECK(has(why(indices({1, 2})), "this is i64"));
   CHECK(has(why(tensor({1, 2})), "made from constants alone, under NoGrad, or detached"));
@@ -139,14 +139,14 @@ TEST_CASE("why explains a tensor with nothing behind it") {
   CHECK(has(why(exp(tensor({1, 2}))), "no gradient was wanted for any of its inputs"));
 }
 
-TEST_CASE("why stands a chain of a million nodes") {
+TEST_CASE("why handles a chain of a million nodes") {
   const Tensor x = leaf({1});
   Tensor y = x;
   for (int i = 0; i < 1'000'000; ++i) y = y + 1.0;
   CHECK(has(why(y), "reaches 1 leaf\n"));
 }
 
-TEST_CASE("why does not list a thousand leaves") {
+TEST_CASE("why abbreviates a thousand leaves") {
   const auto product_of = [](int leaves) {
     Tensor y = leaf({1});
     for (int i = 1; i < leaves; ++i) y = y * leaf({1});
@@ -158,7 +158,7 @@ TEST_CASE("why does not list a thousand leaves") {
   CHECK(!has(why(product_of(40)), "more"));
 }
 
-TEST_CASE("a watch looks at no steps of a derivative that nothing goes back through") {
+TEST_CASE("a watch ignores unrecorded backward operations") {
   const trace::Watch watch;
   const Tensor x = leaf({1}), y = x * x * x;
   const std::size_t count = watch.events().size();
@@ -167,7 +167,7 @@ TEST_CASE("a watch looks at no steps of a derivative that nothing goes back thro
   CHECK(watch.events().size() == count);
 }
 
-TEST_CASE("a watch forgets numbers that are gone, and ends with its scope") {
+TEST_CASE("a watch forgets freed values and ends with its scope") {
   CHECK(trace::Watch::current() == nullptr);
   {
     const trace::Watch outer;

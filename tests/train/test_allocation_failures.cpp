@@ -102,16 +102,15 @@ const std::pair<const char*, Make> kOptimizers[] = {
 
 }  // namespace
 
-TEST_CASE(
-    "a failing allocation in a training step updates no parameter, and the next step is right",
-    "[slow]") {
+TEST_CASE("a failed allocation in a step updates no parameter, and the next step is right",
+          "[slow]") {
   for (const auto& [name, make] : kOptimizers) {
     INFO(name);
     check(make, 1, 33);
   }
 }
 
-TEST_CASE("a late failing allocation in a training step updates no parameter", "[.nightly]") {
+TEST_CASE("a late failed allocation in a step updates no parameter", "[.nightly]") {
   for (const auto& [name, make] : kOptimizers) {
     INFO(name);
     check(make, 33, 5000);

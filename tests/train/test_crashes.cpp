@@ -1,4 +1,4 @@
-// A training run and its files, when the power goes or a disk fills at any moment.
+// A training run and its files after power loss or a full disk at any moment.
 #include <cerrno>
 #include <csignal>
 
@@ -55,17 +55,17 @@ Resumable run_in(const Folder& here) {
   return {directory, [=] { train(directory, false); }, [=] { train(directory, true); }};
 }
 
-TEST_CASE("a run resumes bit for bit from whatever a crash leaves of it", "[once]") {
+TEST_CASE("a run resumes bit for bit from any state that a crash leaves", "[once]") {
   const Folder here;
   check_every_prefix_resumes(run_in(here));
 }
 
-TEST_CASE("a run whose writes fail ends in one line, and resumes bit for bit", "[once]") {
+TEST_CASE("a run whose writes fail ends in one line and resumes bit for bit", "[once]") {
   const Folder here;
   check_every_failure_resumes(run_in(here));
 }
 
-TEST_CASE("a metrics log has each line once and whole, whichever change fails") {
+TEST_CASE("a metrics log has each line once and complete, whichever write fails") {
   const Folder here;
   const std::string path = here / "metrics.jsonl";
   const auto write = [&] {
@@ -91,7 +91,7 @@ TEST_CASE("a metrics log has each line once and whole, whichever change fails") 
   }
 }
 
-TEST_CASE("a resumed run knows what was judged before", "[once]") {
+TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
   const Folder here;
   for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: never
     const std::string directory = here / ("run" + std::to_string(stop_at));

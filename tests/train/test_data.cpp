@@ -29,7 +29,7 @@
 namespace gradus::testing {
 namespace {
 
-TEST_CASE("batches visit each row once, x and y together, in an order of the seed") {
+TEST_CASE("batches visit each row once, x and y together, in an order given by the seed") {
   const Tensor x = reshape(arange(22), {11, 2}), y = arange(11);
   std::set<std::int64_t> seen;
   std::vector<std::int64_t> order;
@@ -53,7 +53,7 @@ TEST_CASE("batches visit each row once, x and y together, in an order of the see
   CHECK_THROWS_AS(batches(x, y, 0, 7), ValueError);
 }
 
-TEST_CASE("next-token batches are windows and the same one later") {
+TEST_CASE("next-token targets are the window shifted by one") {
   std::vector<std::int64_t> tokens(100);
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int64_t>(i);
   const TokenBatches data(tokens, 8, 5, 3);
@@ -80,7 +80,7 @@ TEST_CASE("next-token batches are windows and the same one later") {
   CHECK_THROWS_AS(TokenBatches(tokens, 0, 5, 3), ValueError);
 }
 
-TEST_CASE("each window of a text is drawn, and none beyond its end") {
+TEST_CASE("every window of a text is drawn, and none beyond its end") {
   std::vector<std::int64_t> tokens(13);
   std::iota(tokens.begin(), tokens.end(), 0);
   for (const std::int64_t context : {1, 5, 12}) {
@@ -94,7 +94,7 @@ TEST_CASE("each window of a text is drawn, and none beyond its end") {
   }
 }
 
-TEST_CASE("schedules rise, fall and end where they say") {
+TEST_CASE("schedules rise, fall and end at the documented steps") {
   const optim::Schedule cosine = optim::warmup_cosine(10, 110, 0.1);
   CHECK(cosine(0) == 0.1);
   CHECK(cosine(9) == 1.0);
@@ -125,7 +125,7 @@ TEST_CASE("schedules rise, fall and end where they say") {
   CHECK_THROWS_AS(optim::noam(0, 10), ValueError);
 }
 
-TEST_CASE("the metrics log keeps whole lines and is cut back to a checkpoint") {
+TEST_CASE("the metrics log keeps complete lines and is cut back to a checkpoint") {
   const Folder here;
   const std::string path = here / "metrics.jsonl";
   const auto read = [&] { return read_bytes(path); };
@@ -166,7 +166,7 @@ TEST_CASE("metrics are read back by name") {
   CHECK_THROWS_AS(read_metric(here / "none.jsonl", "loss"), FileError);
 }
 
-TEST_CASE("a full disk is reported, and the lines wait") {
+TEST_CASE("a full disk is reported, and the lines stay pending") {
   std::error_code error;
   if (!std::filesystem::exists("/dev/full", error)) return;
   MetricsLog log("/dev/full", 0);
@@ -193,7 +193,7 @@ class FullDisk {
   void (*handler_)(int);
 };
 
-TEST_CASE("a line that did not fit leaves nothing behind, and comes whole when there is room") {
+TEST_CASE("a line that did not fit leaves nothing behind and is written when there is space") {
   const Folder here;
   const std::string path = here / "metrics.jsonl", first = "{\"step\": 1}\n";
   MetricsLog log(path, 0);
@@ -211,7 +211,7 @@ TEST_CASE("a line that did not fit leaves nothing behind, and comes whole when t
   CHECK(read_bytes(path) == first + "{\"step\": 2}\n");
 }
 
-TEST_CASE("lines that are many are written without waiting for the disk, until they are flushed") {
+TEST_CASE("many lines are written without syncing until flush") {
   const Folder here;
   std::vector<io::FileChange::Kind> changes;
   io::file_watch = [&](const io::FileChange& change) {
@@ -230,7 +230,7 @@ TEST_CASE("lines that are many are written without waiting for the disk, until t
   io::file_watch = nullptr;
 }
 
-TEST_CASE("progress is a plain line where there is no terminal") {
+TEST_CASE("progress prints plain lines without a terminal") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file);
   {
@@ -259,7 +259,7 @@ using List = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("rows of x and y are of any shapes, and stay beside each other") {
+TEST_CASE("rows of x and y may have any shapes and stay together") {
   const Tensor line = arange(0, 7), table = reshape(arange(0, 14), {7, 2});
   for (const auto& [x, y] : std::vector<std::pair<Tensor, Tensor>>{
            {line, line}, {line, table}, {table, line}, {table, table}}) {
@@ -283,7 +283,7 @@ TEST_CASE("rows of x and y are of any shapes, and stay beside each other") {
   CHECK_THROWS_AS(batches(line, slice(table, 0, 0, 2), 3, 5), ShapeError);
 }
 
-TEST_CASE("windows begin where the stream of seed and step says") {
+TEST_CASE("windows begin where the random stream of seed and step puts them") {
   List tokens(40);
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int64_t>(100 + i);
   const TokenBatches data(tokens, 6, 5, 17);
@@ -295,7 +295,7 @@ TEST_CASE("windows begin where the stream of seed and step says") {
   }
 }
 
-TEST_CASE("a pool of one batch is plain shuffling, a larger one sorts") {
+TEST_CASE("a pool of one batch is plain shuffling, and a larger one sorts by length") {
   constexpr std::int64_t kCount = 24, kBatch = 6;
   List lengths(kCount);
   for (std::size_t i = 0; i < lengths.size(); ++i)

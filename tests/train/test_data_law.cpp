@@ -1,4 +1,4 @@
-// Batches, schedules and metrics against what they are said to be, with random contents.
+// Batches, schedules and metrics against their definitions, with random contents.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -63,7 +63,7 @@ Pairs pairs_of(const PairBatch& batch, const PairTokens& tokens) {
   return out;
 }
 
-TEST_CASE("pairs come back from their batches, in order once, in buckets' order a step") {
+TEST_CASE("pairs return from their batches, once in order and bucketed by step") {
   Random random(1);
   for (const PairTokens tokens : {PairTokens{}, PairTokens{3, 4, 5}, PairTokens{5, 4, 3}})
     for (int round = 0; round < 6; ++round) {
@@ -93,7 +93,7 @@ TEST_CASE("pairs come back from their batches, in order once, in buckets' order 
     }
 }
 
-TEST_CASE("batches of a pool come in no order of their lengths") {
+TEST_CASE("batches of a pool are not ordered by length") {
   Ids lengths(64);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
   const LengthBuckets buckets(lengths, 4, 2, 16);  // one pool: 16 batches of neighbours
@@ -111,7 +111,7 @@ TEST_CASE("batches of a pool come in no order of their lengths") {
   CHECK(orders.size() == 4);
 }
 
-TEST_CASE("each shuffling of each pass has random numbers of its own") {
+TEST_CASE("each shuffle of each pass has its own random numbers") {
   Ids lengths(16);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
   const LengthBuckets sorted(lengths, 1, 3, 16), plain(lengths, 1, 3, 1);
@@ -127,7 +127,7 @@ TEST_CASE("each shuffling of each pass has random numbers of its own") {
   CHECK(seen.size() == 8);
 }
 
-TEST_CASE("windows of a text: random ones by seed and step, all of them once in order") {
+TEST_CASE("windows of a text: random ones by seed and step, and all once in order") {
   Random random(4);
   std::set<Ids> seen;
   for (int round = 0; round < 20; ++round) {
@@ -156,7 +156,7 @@ TEST_CASE("windows of a text: random ones by seed and step, all of them once in 
   CHECK(seen.size() == 64);  // of 997⁸ each
 }
 
-TEST_CASE("each schedule is its formula at each step, and refuses a floor outside [0, 1]") {
+TEST_CASE("each schedule follows its formula at each step and refuses a floor outside [0, 1]") {
   constexpr std::int64_t kTotal = 20, kDecay = 6;
   using Formula = std::function<double(double)>;  // of the part of the way that is over
   for (const std::int64_t warmup : {0, 1, 5})
@@ -193,7 +193,7 @@ TEST_CASE("each schedule is its formula at each step, and refuses a floor outsid
   }
 }
 
-TEST_CASE("metrics: any numbers come back from whole lines, a cut line is refused", "[once]") {
+TEST_CASE("metrics: any numbers return from complete lines, and a cut line is refused", "[once]") {
   const Folder here;
   const std::string path = here / "metrics.jsonl";
   Random random(6);
@@ -235,7 +235,7 @@ TEST_CASE("metrics: any numbers come back from whole lines, a cut line is refuse
   }
 }
 
-TEST_CASE("metrics that wait reach the file before anybody asks, but for the last few") {
+TEST_CASE("metrics reach the file without a flush except for the last lines") {
   const Folder here;
   MetricsLog log(here / "metrics.jsonl", 0);
   const std::string line = "{\"step\": 12345}\n";
@@ -247,7 +247,7 @@ TEST_CASE("metrics that wait reach the file before anybody asks, but for the las
   }
 }
 
-TEST_CASE("a time is shown in whole seconds, the nearest") {
+TEST_CASE("a time is rounded to the nearest second") {
   for (int tenths = 0; tenths < 80'000; tenths += 3) {
     std::istringstream shown(clock_time(tenths / 10.0));
     int seconds = 0, part = 0, parts = 0;
@@ -260,7 +260,7 @@ TEST_CASE("a time is shown in whole seconds, the nearest") {
   }
 }
 
-TEST_CASE("progress is shown now and then, or where it must stay") {
+TEST_CASE("progress is shown at intervals, and always for lines that must stay") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file);
   {
@@ -275,7 +275,7 @@ TEST_CASE("progress is shown now and then, or where it must stay") {
   std::fclose(file);
 }
 
-TEST_CASE("progress shows the goal that it has, and no time left at its end") {
+TEST_CASE("progress shows a changed goal, and no remaining time at its end") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file);
   {

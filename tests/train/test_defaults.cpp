@@ -1,5 +1,4 @@
-// What is taken where nothing is said is what PyTorch takes: tests/golden/defaults.json has its
-// defaults, made by make_defaults.py.
+// Defaults equal PyTorch's: make_defaults.py writes them to tests/golden/defaults.json.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -25,7 +24,7 @@ std::vector<double> numbers(const Tensor& x) { return x.to_vector<double>(); }
 
 }  // namespace
 
-TEST_CASE("defaults of optimisers and layers are PyTorch's") {
+TEST_CASE("defaults of optimizers and layers equal PyTorch's") {
   const optim::SGDOptions sgd;
   const optim::AdamOptions adam;
   const optim::AdamWOptions adamw;
@@ -73,7 +72,7 @@ TEST_CASE("defaults of optimisers and layers are PyTorch's") {
   }
 }
 
-TEST_CASE("functions without a word do what PyTorch's do") {
+TEST_CASE("functions with default arguments equal PyTorch's") {
   const nlohmann::json theirs = pytorch();
   const Tensor x = tensor({-1.5, -0.25, 0.75, 2.5}, Dtype::f64), t = ones({4}, Dtype::f64);
   CHECK(theirs.at("gelu.approximate") == "none");

@@ -1,5 +1,5 @@
-// What optimisers, schedules, data and logs refuse, and what they just accept: each condition is
-// broken alone. The answers are in tests/golden/said/.
+// Arguments that optimizers, schedules, data and logs refuse, and the nearest ones that they
+// accept.
 #include <limits>
 
 #include "gradus/base/random.h"
@@ -40,7 +40,7 @@ std::string text(const std::vector<optim::Group>& groups) {
 
 }  // namespace
 
-TEST_CASE("borders of optimisers") {
+TEST_CASE("optimizers accept exactly the documented arguments") {
   using optim::Adam;
   using optim::AdamW;
   using optim::EMA;
@@ -124,7 +124,7 @@ TEST_CASE("borders of optimisers") {
   CHECK_NOTHROW(EMA(p).load_state_dict({{"x", x}, {"updates", zeros({}, Dtype::i64)}}));
 }
 
-TEST_CASE("Muon keeps the average of its gradients as they are") {
+TEST_CASE("Muon keeps the plain average of its gradients") {
   Tensor x = nn::parameter(zeros({2, 2}));
   optim::Muon muon({{{"x", x}}}, {}, {.momentum = 0.75});
   x.set_grad(full({2, 2}, 8));
@@ -136,7 +136,7 @@ TEST_CASE("Muon keeps the average of its gradients as they are") {
         std::vector<float>(4, 3.5F));
 }
 
-TEST_CASE("patterns, and the groups that they make") {
+TEST_CASE("patterns select parameters and form groups") {
   nn::Linear model(2, 3);
   const Tensor x = nn::parameter(ones({2}));
   const Named all = {
@@ -186,7 +186,7 @@ TEST_CASE("patterns, and the groups that they make") {
   CHECK_REFUSES(ValueError, optim::freeze(model, "none"), "\"none\"", "parameters");
 }
 
-TEST_CASE("borders and values of schedules and times") {
+TEST_CASE("schedules and times accept exactly the documented arguments") {
   using optim::noam;
   using optim::warmup_cosine;
   using optim::warmup_linear;
@@ -233,7 +233,7 @@ TEST_CASE("borders and values of schedules and times") {
   CHECK(clock_time(kInf) == "277777:46:40");
 }
 
-TEST_CASE("borders of batches") {
+TEST_CASE("batches accept exactly the documented arguments") {
   const Tensor none, one = ones({}), x = ones({3, 1}), y = ones({3}), longer = ones({4});
   using Pairs = std::vector<std::pair<Sequence, Sequence>>;
   const std::vector<std::int64_t> tokens = {1, 2, 3, 4};
@@ -284,7 +284,7 @@ TEST_CASE("borders of batches") {
   CHECK(PairBatches(Pairs{{{1}, {}}}, 1, 0).at(0).tokens == 1);
 }
 
-TEST_CASE("buckets of sequences that are equally long keep the shuffled order") {
+TEST_CASE("buckets of equally long sequences keep the shuffled order") {
   const std::vector<std::int64_t> lengths = {3, 1, 3, 3, 2, 1, 3, 2, 3, 1, 1};
   const LengthBuckets buckets(lengths, 3, 17, 2);
   for (std::int64_t pass = 0; pass < 3; ++pass) {
@@ -308,7 +308,7 @@ TEST_CASE("buckets of sequences that are equally long keep the shuffled order") 
   }
 }
 
-TEST_CASE("borders of a trainer's options") {
+TEST_CASE("a trainer accepts exactly the documented options") {
   nn::Linear net(2, 1);
   optim::SGD optimizer(net.parameters());
   const auto made = [&](void (*change)(TrainOptions&)) {
@@ -356,7 +356,7 @@ TEST_CASE("borders of a trainer's options") {
   CHECK(files.all().size() == 4);
 }
 
-TEST_CASE("metrics are read from whole lines, and a broken line is named") {
+TEST_CASE("metrics are read from complete lines, and a broken line is reported") {
   const Folder here;
   const auto read = [&](const std::string& lines) {
     write_bytes(here / "lines", lines);

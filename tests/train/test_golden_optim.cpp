@@ -1,4 +1,4 @@
-// Optimisers, averages and schedules against PyTorch's, made by tests/golden/make_ops.py.
+// Optimizers, averages and schedules against PyTorch's, made by tests/golden/make_ops.py.
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -60,7 +60,7 @@ std::map<std::string, Maker> optimizers() {
 }  // namespace
 
 // Ten steps of about ten roundings each, divided by roots of the size of 1: below 1e-12.
-TEST_CASE("golden: ten steps of each optimiser equal PyTorch's") {
+TEST_CASE("ten steps of each optimizer equal PyTorch's") {
   const std::map<std::string, Tensor> data =
       io::load_safetensors(golden("optimizers.safetensors")).tensors;
   for (const auto& [name, make] : optimizers()) {
@@ -87,7 +87,7 @@ TEST_CASE("golden: ten steps of each optimiser equal PyTorch's") {
 }
 
 // Five iterations of Newton-Schulz a step, each with slopes of up to 3.4: below 1e-11.
-TEST_CASE("golden: ten steps of Muon, with AdamW for the rest, equal PyTorch's") {
+TEST_CASE("ten steps of Muon, with AdamW for the rest, equal PyTorch's") {
   const std::map<std::string, Tensor> data =
       io::load_safetensors(golden("optimizers.safetensors")).tensors;
   const std::map<std::string, optim::MuonOptions> made = {
@@ -112,7 +112,7 @@ TEST_CASE("golden: ten steps of Muon, with AdamW for the rest, equal PyTorch's")
   }
 }
 
-TEST_CASE("golden: gradients clipped by value, and an average of the weights, equal PyTorch's") {
+TEST_CASE("gradients clipped by value and an average of the weights equal PyTorch's") {
   const std::map<std::string, Tensor> data =
       io::load_safetensors(golden("optimizers.safetensors")).tensors;
   const std::vector<nn::NamedTensor> p = {parameters_from(data)[0]};
@@ -129,7 +129,7 @@ TEST_CASE("golden: gradients clipped by value, and an average of the weights, eq
   }
 }
 
-TEST_CASE("golden: schedules equal PyTorch's") {
+TEST_CASE("schedules equal PyTorch's") {
   std::ifstream file(golden("schedules.json"));
   const nlohmann::json expected = nlohmann::json::parse(file);
   const std::map<std::string, optim::Schedule> schedules = {

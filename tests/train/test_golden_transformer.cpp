@@ -64,7 +64,7 @@ nn::BlockOptions block(bool pre) {
 
 }  // namespace
 
-TEST_CASE("multi-head attention equals PyTorch's, to itself and to keys and values of two widths") {
+TEST_CASE("multi-head attention equals PyTorch's for self- and cross-attention") {
   nn::MultiHeadAttention self({.width = 6, .heads = 3});
   check_case("self", self, 1,
              [&](const Inputs& x) { return self(x[0], causal_mask() & kPadding); });
@@ -72,7 +72,7 @@ TEST_CASE("multi-head attention equals PyTorch's, to itself and to keys and valu
   check_case("cross", cross, 3, [&](const Inputs& x) { return cross(x[0], x[1], x[2], kPadding); });
 }
 
-TEST_CASE("blocks and the Transformer equal PyTorch's, norms before and after") {
+TEST_CASE("blocks and the Transformer equal PyTorch's, for pre-norm and post-norm") {
   for (const bool pre : {true, false}) {
     const std::string when = pre ? "_pre" : "_post";
     nn::EncoderBlock encoder(block(pre));

@@ -1,4 +1,4 @@
-// The training loop: what it writes, and that a run that was stopped goes on bit for bit.
+// The training loop: its files, output and errors, and resuming a stopped run bit for bit.
 #include <bit>
 #include <cerrno>
 #include <cmath>
@@ -103,7 +103,7 @@ Metrics up_and_down(const Task& task, const Trainer& trainer) {
   return {{"held_out_loss", part * task.evaluate()[0].second}};
 }
 
-TEST_CASE("a run that was interrupted at any step goes on bit for bit", "[once]") {
+TEST_CASE("a run that was interrupted at any step resumes bit for bit", "[once]") {
   constexpr std::int64_t kSteps = 16;
   const Folder here;
   const auto settings = [&](const std::string& name) {
@@ -148,7 +148,7 @@ TEST_CASE("a run that was interrupted at any step goes on bit for bit", "[once]"
   }
 }
 
-TEST_CASE("what an application keeps in the checkpoint comes back") {
+TEST_CASE("facts that an application adds to the checkpoint are restored") {
   const Folder here;
   std::string place = "page 7";
   for (const bool again : {false, true}) {
@@ -162,7 +162,7 @@ TEST_CASE("what an application keeps in the checkpoint comes back") {
   }
 }
 
-TEST_CASE("the average of the weights is judged and saved, and comes back from the checkpoint") {
+TEST_CASE("averaged weights are evaluated, saved and restored from the checkpoint") {
   const Folder here;
   const auto train = [&](const std::string& name, std::int64_t stop_at) {
     Task task;
@@ -218,7 +218,7 @@ std::vector<double> trained(const std::string& directory, std::int64_t shards, s
   return task.net.up.weight.to_vector<double>();
 }
 
-TEST_CASE("shards: the mean of several losses as one step's") {
+TEST_CASE("a step over shards equals one step over their mean loss") {
   const Folder here;
   const std::vector<double> at_once = trained(here / "a", 1, 16),
                             in_parts = trained(here / "b", 4, 4);
@@ -227,7 +227,7 @@ TEST_CASE("shards: the mean of several losses as one step's") {
   CHECK(read_metric(here / "b/metrics.jsonl", "loss").size() == 3);
 }
 
-TEST_CASE("patience ends a run that does not get better, and a resumed one stays ended") {
+TEST_CASE("patience ends a run that does not improve, also after it is resumed") {
   const Folder here;
   TrainOptions patient = options(here / "run", 200);
   patient.judge = "accuracy";
@@ -257,7 +257,7 @@ TEST_CASE("patience ends a run that does not get better, and a resumed one stays
   CHECK(trainer.best() == 0.5);
 }
 
-TEST_CASE("a resumed run shows the value that was judged last from its first step on") {
+TEST_CASE("a resumed run shows its latest evaluation from its first step") {
   const Folder here;
   volatile std::sig_atomic_t stop = 0;
   TrainOptions own = options(here / "run");
@@ -285,7 +285,7 @@ TEST_CASE("a resumed run shows the value that was judged last from its first ste
   CHECK(first.find("held-out 0.2500") != std::string::npos);
 }
 
-TEST_CASE("evaluations see a model in eval mode, and draw nothing from the run's random numbers") {
+TEST_CASE("evaluations run in eval mode and draw no random numbers of the run") {
   const Folder here;
   std::vector<double> drawn;
   std::vector<std::uint32_t> positions;
@@ -309,7 +309,7 @@ TEST_CASE("evaluations see a model in eval mode, and draw nothing from the run's
     CHECK(positions[i] == positions[i - 1] + 1);  // one dropout mask a step
 }
 
-TEST_CASE("a trainer says what is wrong") {
+TEST_CASE("a trainer refuses wrong options and reports them") {
   const Folder here;
   Task task;
   const auto made = [&](auto change) {
@@ -349,7 +349,7 @@ TEST_CASE("a trainer says what is wrong") {
   CHECK_REFUSES(FileError, read_state(trainer.files()), "\"step\"");
 }
 
-TEST_CASE("a loss that is not finite is traced to its operation, and nothing was changed") {
+TEST_CASE("a loss that is not finite is traced to its operation and changes nothing") {
   const Folder here;
   Task task;
   Trainer trainer(task.net, task.optimizer, kSchedule, options(here / "run"));
@@ -408,7 +408,7 @@ double one(std::int64_t) { return 1; }
 
 }  // namespace
 
-TEST_CASE("of several processes one shows and tells, and all stop where one is asked to") {
+TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
   const Unsynced quick;
   const Folder here;
   for (int asked = -1; asked < 3; ++asked) {
@@ -430,7 +430,7 @@ TEST_CASE("of several processes one shows and tells, and all stop where one is a
   }
 }
 
-TEST_CASE("the process whose numbers are not finite says what is wrong, and ends all") {
+TEST_CASE("the process with values that are not finite reports them and ends all") {
   const Unsynced quick;
   const Folder here;
   std::string why;
@@ -451,7 +451,7 @@ TEST_CASE("the process whose numbers are not finite says what is wrong, and ends
   }
 }
 
-TEST_CASE("the rate that is shown is that of the items of all shards") {
+TEST_CASE("the displayed rate counts the items of all shards") {
   const Unsynced quick;
   const Folder here;
   Run run(here / "run", 1, 1);
@@ -465,7 +465,7 @@ TEST_CASE("the rate that is shown is that of the items of all shards") {
   CHECK(shown >= 0.99 * 64e12 / taken);
 }
 
-TEST_CASE("one file of a run is a run") {
+TEST_CASE("a directory with any file of a run counts as a run") {
   const Folder here;
   const RunFiles files{here / "run"};
   CHECK_FALSE(holds_run(files));
@@ -479,7 +479,7 @@ TEST_CASE("one file of a run is a run") {
   CHECK_FALSE(holds_run(files));
 }
 
-TEST_CASE("a checkpoint is not written where the log could not be") {
+TEST_CASE("a checkpoint is not written if the log could not be") {
   const Folder here;
   Run run(here / "run");
   const auto fills = [](std::int64_t) {
@@ -495,7 +495,7 @@ TEST_CASE("a checkpoint is not written where the log could not be") {
   CHECK(read_state({here / "run"}).step == 0);
 }
 
-TEST_CASE("an evaluation's time is kept as that of so many steps") {
+TEST_CASE("the time of an evaluation is stored in steps") {
   const Unsynced quick;
   const Folder here;
   Run run(here / "run", 4, 4);
@@ -543,7 +543,7 @@ TEST_CASE("each evaluation of each run draws the same random numbers") {
   CHECK(seeds == std::vector<std::uint64_t>(4, 0));
 }
 
-TEST_CASE("a curve shows each judged value as a dot, and the best where there is one") {
+TEST_CASE("a curve shows each evaluation as a dot, and the best one if there is one") {
   const Unsynced quick;
   const Folder here;
   for (const bool judged : {true, false}) {
@@ -555,7 +555,7 @@ TEST_CASE("a curve shows each judged value as a dot, and the best where there is
   }
 }
 
-TEST_CASE("a resumed run names its items, and what judges it, from its first line on") {
+TEST_CASE("a resumed run names its items and its metric from the first line") {
   const Unsynced quick;
   const Folder here;
   const auto said = [&](std::int64_t steps, bool resume) {
@@ -623,7 +623,7 @@ struct Run {
 
 }  // namespace
 
-TEST_CASE("a run does not resume from a checkpoint that lacks a fact or holds a wrong one") {
+TEST_CASE("a run does not resume from a checkpoint with a missing or wrong fact") {
   const Unsynced quick;
   const Folder here;
   Run run(here / "run", 2, 1);
@@ -649,7 +649,7 @@ TEST_CASE("a run does not resume from a checkpoint that lacks a fact or holds a 
   CHECK(resume_with("step", "x") == "");
 }
 
-TEST_CASE("a state is read from three facts, each of them a number") {
+TEST_CASE("a state is read from three facts that must be numbers") {
   const Unsynced quick;
   const Folder here;
   std::filesystem::create_directory(here / "run");
@@ -674,7 +674,7 @@ TEST_CASE("a state is read from three facts, each of them a number") {
   CHECK_REFUSES(FileError, read({{"step", "12"}, {"best_step", "8"}, {"best", "x"}}), path, "best");
 }
 
-TEST_CASE("steps beyond what an f32 holds are logged as they are") {
+TEST_CASE("steps beyond the integers of f32 are logged exactly") {
   const Unsynced quick;
   const Folder here;
   constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;
@@ -694,7 +694,7 @@ TEST_CASE("steps beyond what an f32 holds are logged as they are") {
         static_cast<double>(kMany + 2));
 }
 
-TEST_CASE("a loss or a gradient that is not finite is named, and weights and average stay") {
+TEST_CASE("a loss or gradient that is not finite is named, and weights and average stay") {
   const Unsynced quick;
   const Folder here;
   for (const bool of_loss : {true, false}) {
@@ -720,7 +720,7 @@ TEST_CASE("a loss or a gradient that is not finite is named, and weights and ave
   }
 }
 
-TEST_CASE("a norm that overflows while all is finite is said to") {
+TEST_CASE("a norm that overflows while all gradients are finite is reported as such") {
   const Unsynced quick;
   const Folder here;
   Run run(here / "run", 2, 1);
@@ -732,7 +732,7 @@ TEST_CASE("a norm that overflows while all is finite is said to") {
                 "step 1", "overflow");
 }
 
-TEST_CASE("of several processes rank 0 has the clock, and tells what all find") {
+TEST_CASE("rank 0 has the clock and reports for all processes") {
   const Unsynced quick;
   const Folder here;
   std::vector<std::int64_t> ends(2);
@@ -756,7 +756,7 @@ TEST_CASE("of several processes rank 0 has the clock, and tells what all find") 
   CHECK(said.find("three times running", told + 1) == std::string::npos);
 }
 
-TEST_CASE("of several processes rank 0 alone writes, and each ends when one fails") {
+TEST_CASE("only rank 0 writes, and every process ends when one fails") {
   const Unsynced quick;
   const Folder here;
   const auto train = [&](distributed::Transport& transport, const std::string& name, int fails) {
@@ -788,7 +788,7 @@ TEST_CASE("of several processes rank 0 alone writes, and each ends when one fail
                    ", at step 1, in the forward and backward pass: the data ended");
 }
 
-TEST_CASE("more processes than shards are refused, one shard or more") {
+TEST_CASE("more processes than shards are refused") {
   const Folder here;
   for (const std::int64_t shards : {1, 2}) {
     const std::string why = message_of<Error>([&] {
@@ -804,7 +804,7 @@ TEST_CASE("more processes than shards are refused, one shard or more") {
   }
 }
 
-TEST_CASE("a run that is fitted to its time tells that by the name of its program") {
+TEST_CASE("a run that fits its steps to a time limit reports under its program's name") {
   const Unsynced quick;
   const Folder here;
   Run timed(here / "timed", 23, 8);

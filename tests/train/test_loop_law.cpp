@@ -1,5 +1,5 @@
-// The training loop against a loop written out: what it steps, judges, keeps and says, with random
-// options.
+// The training loop against a written-out loop with random options: steps, evaluations, files and
+// output.
 #include <cmath>
 #include <csignal>
 #include <random>
@@ -103,7 +103,7 @@ std::map<std::string, std::vector<double>> plain_run(Task& task, const TrainOpti
   return log;
 }
 
-TEST_CASE("a trainer's steps are those of a loop written out, whatever its options") {
+TEST_CASE("a trainer makes the steps of a written-out loop for any options") {
   const Unsynced quick;
   for (const double clip_norm : {0.0, 0.5, 1e9})
     for (const double clip_value : {0.0, 0.25})
@@ -164,7 +164,8 @@ Judged judged(const std::vector<double>& values, bool higher, std::int64_t patie
   return out;
 }
 
-TEST_CASE("a trainer keeps the first of the best weights, ends and tells when it says", "[once]") {
+TEST_CASE("a trainer keeps the first of the best weights and ends and reports as documented",
+          "[once]") {
   const Unsynced quick;
   std::mt19937 random(1);
   for (int round = 0; round < 40; ++round) {
@@ -214,8 +215,7 @@ TEST_CASE("a trainer keeps the first of the best weights, ends and tells when it
   }
 }
 
-TEST_CASE("what is resumed and stopped at once is saved as it was: a checkpoint holds all",
-          "[once]") {
+TEST_CASE("a run that is resumed and stopped at once is saved unchanged", "[once]") {
   const Unsynced quick;
   for (const bool timed : {false, true})
     for (std::int64_t last = 1; last < 14; ++last) {
@@ -253,7 +253,7 @@ TEST_CASE("what is resumed and stopped at once is saved as it was: a checkpoint 
     }
 }
 
-TEST_CASE("a NaN that hangs on what was drawn is found again") {
+TEST_CASE("a NaN that depends on random numbers is reproduced and traced") {
   const Unsynced quick;
   for (std::uint64_t run = 0; run < 4; ++run) {
     const Folder here;
@@ -274,7 +274,7 @@ TEST_CASE("a NaN that hangs on what was drawn is found again") {
   }
 }
 
-TEST_CASE("an empty log without a checkpoint is no run yet") {
+TEST_CASE("an empty log without a checkpoint is not a run") {
   const Folder here;
   std::filesystem::create_directory(here / "run");
   write_bytes(here / "run/metrics.jsonl", "");

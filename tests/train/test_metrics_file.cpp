@@ -1,4 +1,4 @@
-// When lines of metrics reach the file, and what is said where they do not.
+// The metrics file: when lines are written, and errors.
 #include <cerrno>
 #include <cstring>
 
@@ -19,7 +19,7 @@ struct Failing {
 
 }  // namespace
 
-TEST_CASE("lines of metrics wait for more than 4096 bytes, or for flush()") {
+TEST_CASE("metrics are written after more than 4096 bytes or at flush()") {
   const Folder here;
   const Unsynced quick;
   const std::string path = here / "m.jsonl", name(4096 - std::strlen("{\"\": 1}\n"), 'a');
@@ -34,7 +34,7 @@ TEST_CASE("lines of metrics wait for more than 4096 bytes, or for flush()") {
   CHECK(read_bytes(path) == first + "{\"" + name + "\": 1}\n{\"b\": 0.5, \"c\": 2}\n");
 }
 
-TEST_CASE("a log that lacks what its checkpoint knows, or cannot be cut back, is refused") {
+TEST_CASE("a log that is shorter than its checkpoint expects, or cannot be cut, is refused") {
   const Folder here;
   const Unsynced quick;
   const std::string path = here / "m.jsonl";
@@ -52,7 +52,7 @@ TEST_CASE("a log that lacks what its checkpoint knows, or cannot be cut back, is
   CHECK(read_bytes(path) == "{\"step\": 1}\n");
 }
 
-TEST_CASE("a log that cannot be written says so until it can") {
+TEST_CASE("a log that cannot be written complains until it can") {
   const Folder here;
   const std::string path = here / "m.jsonl";
   MetricsLog log(path, 0);

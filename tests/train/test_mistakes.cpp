@@ -1,5 +1,4 @@
-// A beginner's ten mistakes, each as a beginner would write it, and the whole of what is said.
-// docs/mistakes.md lists them: it must hold each message.
+// A beginner's ten mistakes and their error messages, as docs/mistakes.md lists them.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -64,7 +63,7 @@ TEST_CASE("mistake 1: a layer that members() forgets") {
         "trained nor saved: add it there, or detach() it where it is used (in Net)");
 }
 
-TEST_CASE("mistake 2: backward twice, since the forward stands before the loop") {
+TEST_CASE("mistake 2: backward twice, because the forward pass is before the loop") {
   nn::Linear layer(2, 3);
   optim::SGD optimizer(layer.parameters());
   const Tensor loss = mse_loss(layer(randn({4, 2})), randn({4, 3}));
@@ -80,7 +79,7 @@ TEST_CASE("mistake 2: backward twice, since the forward stands before the loop")
             "first one with {.keep_graph = true}, or run the forward again");
 }
 
-TEST_CASE("mistake 3: backward from more than one number") {
+TEST_CASE("mistake 3: backward from more than one element") {
   const nn::Linear layer(2, 3);
   CHECK(mistake<GraphError>([&] {
           layer(randn({4, 2})).backward();
@@ -114,7 +113,7 @@ TEST_CASE("mistake 5: a token id beyond the vocabulary") {
         "vocabulary, or give what is unknown an id that it has (in Embedding)");
 }
 
-TEST_CASE("mistake 6: numbers of C++ are double, a model's are float") {
+TEST_CASE("mistake 6: doubles of C++ for a model in float") {
   const nn::Linear layer(2, 3);
   const std::vector<double> numbers = {1, 2, 3, 4};
   CHECK(mistake<DtypeError>([&] {
@@ -127,7 +126,7 @@ TEST_CASE("mistake 6: numbers of C++ are double, a model's are float") {
         "subtract: the operands are f32 [2, 3] and f64 [2, 3]: convert one with to(x, dtype)");
 }
 
-TEST_CASE("mistake 7: writing into what backward still needs") {
+TEST_CASE("mistake 7: writing to a tensor that backward still needs") {
   const nn::Linear layer(2, 3);
   Tensor h = exp(layer(ones({4, 2})));
   CHECK(mistake<GraphError>([&] { h.fill_(0); }) ==
@@ -157,7 +156,7 @@ TEST_CASE("mistake 8: a loss that reaches no parameter") {
         "requires_grad_() on a leaf, and do not leave the graph by NoGrad or detach()");
 }
 
-TEST_CASE("mistake 9: training where nothing is recorded") {
+TEST_CASE("mistake 9: training under NoGrad") {
   const nn::Linear layer(2, 3);
   const Tensor x = randn({4, 2}), target = randn({4, 3});
   CHECK(mistake<GraphError>([&] {
@@ -168,7 +167,7 @@ TEST_CASE("mistake 9: training where nothing is recorded") {
         "requires_grad_() on a leaf, and do not leave the graph by NoGrad or detach()");
 }
 
-TEST_CASE("mistake 10: a mask the wrong way round") {
+TEST_CASE("mistake 10: a transposed mask") {
   const Tensor q = randn({2, 1, 3, 4}), k = randn({2, 1, 5, 4});  // B 2, T 3, S 5
   const auto attend = [&](const Tensor& allowed) {
     scaled_dot_product_attention(q, k, k, dense_mask(allowed));
@@ -201,7 +200,7 @@ TEST_CASE("mistake 10: a mask the wrong way round") {
         "true = may attend: turn it round with logical_not(), or use causal_mask()");
 }
 
-TEST_CASE("a mask that somebody may mean is taken as it is") {
+TEST_CASE("a mask that may be intended is accepted") {
   const auto greater_than = [](const Tensor& x) { return greater(x, 0); };
   dense_mask(greater_than(triu(ones({4, 4}))));            // to oneself, too
   dense_mask(greater_than(triu(ones({4, 4}), 2)));         // later still

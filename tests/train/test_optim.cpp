@@ -1,4 +1,4 @@
-// Optimisers against their formulas, written out here in plain doubles.
+// Optimizers against their formulas, written out in plain doubles.
 #include <cmath>
 #include <functional>
 #include <map>
@@ -36,7 +36,7 @@ struct Problem {
   void set_gradient(int step) { p.set_grad(values({kCount}, step + 1)); }
 };
 
-TEST_CASE("step returns the norm and counts gradients as clipped to it") {
+TEST_CASE("step returns the norm and clips gradients to it") {
   Problem problem;
   optim::SGD sgd(problem.parameters(), {.lr = 1});
   problem.set_gradient(1);
@@ -70,7 +70,7 @@ std::string message(F&& f) {
   return "";
 }
 
-TEST_CASE("optimisers refuse what cannot train") {
+TEST_CASE("optimizers refuse arguments that cannot train") {
   Problem problem;
   const auto says = [](const std::string& text, const char* words) {
     return text.find(words) != std::string::npos;
@@ -97,7 +97,7 @@ TEST_CASE("optimisers refuse what cannot train") {
   CHECK(says(message([&] { sgd.step(); }), "no parameter has a gradient"));
 }
 
-TEST_CASE("an optimiser made before to(dtype) refuses to step") {
+TEST_CASE("an optimizer made before to(dtype) refuses to step") {
   nn::Linear layer(2, 3);
   optim::SGD sgd(layer.parameters());
   layer.to(Dtype::f64);
@@ -106,7 +106,7 @@ TEST_CASE("an optimiser made before to(dtype) refuses to step") {
   CHECK(message([&] { sgd.step(); }).find("to(dtype)") != std::string::npos);
 }
 
-TEST_CASE("a frozen parameter stays as it is") {
+TEST_CASE("a frozen parameter does not change") {
   Problem problem;
   Tensor other = values({2}).clone().requires_grad_();
   optim::SGD sgd(std::vector<nn::NamedTensor>{{"p", problem.p}, {"other", other}}, {.lr = 1});
@@ -232,7 +232,7 @@ std::vector<float> numbers(const Net& net) {
   return out;
 }
 
-TEST_CASE("every optimiser learns a small problem, and goes on from its state bit for bit") {
+TEST_CASE("every optimizer learns a small problem and resumes bit for bit from its state") {
   seed(3);
   const Tensor x = randn({32, 3}), y = stack({sum(x, {1}), sum(square(x), {1})}, 1);
   for (const auto& [name, make] : every_optimiser()) {
@@ -267,7 +267,7 @@ TEST_CASE("every optimiser learns a small problem, and goes on from its state bi
   }
 }
 
-TEST_CASE("a step within backward is the step after it, and no gradient is left") {
+TEST_CASE("a step within backward equals the step after it and leaves no gradient") {
   seed(3);
   const Tensor x = randn({16, 3}), y = randn({16, 2});
   for (const auto& [name, make] : every_optimiser()) {
@@ -302,7 +302,7 @@ TEST_CASE("a step within backward is the step after it, and no gradient is left"
   }
 }
 
-TEST_CASE("an average of the weights goes on from its state, and gives the weights back") {
+TEST_CASE("an average of the weights resumes from its state, and its scope restores the weights") {
   Tensor p = values({5}).clone().requires_grad_();
   optim::EMA ema({{"p", p}}, 0.75);
   const std::vector<double> before = p.to_vector<double>();
@@ -335,7 +335,7 @@ TEST_CASE("an average of the weights goes on from its state, and gives the weigh
   CHECK_REFUSES(ShapeError, again.load_state_dict(more), "EMA state");
 }
 
-TEST_CASE("the newer optimisers say what is wrong") {
+TEST_CASE("Lion and Muon refuse wrong arguments and report them") {
   Net net;
   const std::vector<nn::NamedTensor> p = net.parameters();
   CHECK_REFUSES(ValueError, optim::Lion(p, {.betas = {0.9, 1}}), "Lion", "0.9", "1");
@@ -385,7 +385,7 @@ struct Told final : Observer {
 
 }  // namespace
 
-TEST_CASE("the norm of gradients is that of all numbers, however many a parameter has") {
+TEST_CASE("the gradient norm covers all elements for any parameter size") {
   for (const std::int64_t n : {1, 1023, 1024, 1025, 1500, 2048, 2500, 65536, 65537, 66600}) {
     CAPTURE(n);
     const std::vector<nn::NamedTensor> all = {trained("a", {n}), trained("b", {3}, 2)};
@@ -397,7 +397,7 @@ TEST_CASE("the norm of gradients is that of all numbers, however many a paramete
   }
 }
 
-TEST_CASE("a parameter that never had a gradient stays, beside one that has") {
+TEST_CASE("a parameter that never had a gradient stays, next to one that has") {
   const nn::NamedTensor with = trained("with", {2}),
                         without = {"without", nn::parameter(numbers({2}))};
   optim::SGD optimizer({with, without}, {.lr = 1});
@@ -407,7 +407,7 @@ TEST_CASE("a parameter that never had a gradient stays, beside one that has") {
   CHECK(with.tensor.detach().to_vector<double>() != numbers({2}).to_vector<double>());
 }
 
-TEST_CASE("moments have the names that the formulas give them") {
+TEST_CASE("moments follow their formulas and have documented names") {
   const nn::NamedTensor p = trained("p", {3});
   const Doubles g = p.tensor.grad().to_vector<double>();
   optim::Adam adam({p}, {.betas = {0.75, 0.5}});
@@ -423,7 +423,7 @@ TEST_CASE("moments have the names that the formulas give them") {
   }
 }
 
-TEST_CASE("Muon takes matrices whole, however many numbers they have") {
+TEST_CASE("Muon updates each matrix as one piece, however large") {
   const Shape wide{8, 8200};  // more than one piece of other rules
   const nn::NamedTensor w = trained("w", wide);
   const Tensor before = w.tensor.detach().clone();
@@ -434,7 +434,7 @@ TEST_CASE("Muon takes matrices whole, however many numbers they have") {
   CHECK(max(abs(w.tensor.detach() - expected)).item() <= 1e-12);
 }
 
-TEST_CASE("observers hear of each parameter before and after its update, and of each step") {
+TEST_CASE("observers see each parameter before and after its update, and each step") {
   const nn::NamedTensor a = trained("a", {1}), b = trained("b", {1});
   optim::SGD optimizer({{{a}}, {{b}, 0.25}}, {.lr = 0.5});
   Told told;
@@ -446,7 +446,7 @@ TEST_CASE("observers hear of each parameter before and after its update, and of 
         "step 1\n");
 }
 
-TEST_CASE("an average begins as the weights and goes on from its state") {
+TEST_CASE("an average begins as the weights and resumes from its state") {
   Tensor w = nn::parameter(tensor(Doubles{1, 2}));
   optim::EMA ema({{"w", w}}, 0.75), again({{"w", w}}, 0.75);
   const auto average = [](const optim::EMA& of) {
@@ -526,7 +526,7 @@ std::vector<float> after_steps(const std::function<Made(const Parameters&)>& mak
   return out;
 }
 
-TEST_CASE("a large parameter is updated as its parts would be") {
+TEST_CASE("updating a large parameter equals updating its parts") {
   constexpr std::size_t kPiece = 65536;  // that an optimiser works on; sizes of whole vectors
   for (std::size_t which = 0; which < kElementwise.size(); ++which) {
     CAPTURE(which);
@@ -537,7 +537,7 @@ TEST_CASE("a large parameter is updated as its parts would be") {
   }
 }
 
-TEST_CASE("a step counts as a write, takes any strides, and its settings are finite") {
+TEST_CASE("a step counts as a write, accepts any strides, and requires finite settings") {
   for (std::size_t which = 0; which < kElementwise.size(); ++which) {
     CAPTURE(which);
     const auto& make = kElementwise[which];
@@ -565,7 +565,7 @@ TEST_CASE("a step counts as a write, takes any strides, and its settings are fin
   }
 }
 
-TEST_CASE("matrices and more axes decay, Muon takes matrices alone, others keep their rate") {
+TEST_CASE("only matrices and higher ranks decay, and only matrices go to Muon") {
   Parameters all;
   for (int rank = 0; rank < 5; ++rank) {
     Shape shape;

@@ -1,4 +1,4 @@
-// Every optimiser under every combination of what surrounds it, against plain arithmetic.
+// Every optimizer with every combination of options, groups and schedules against plain arithmetic.
 #include <array>
 #include <cmath>
 #include <functional>
@@ -231,7 +231,7 @@ void walk(const Setup& s) {
   }
 }
 
-TEST_CASE("each optimiser is its formula, whatever surrounds it", "[kernel]") {
+TEST_CASE("each optimizer follows its formula under every combination of options", "[kernel]") {
   for (const Rule rule :
        {Rule::sgd, Rule::momentum, Rule::nesterov, Rule::adam, Rule::adamw, Rule::lion, Rule::muon})
     for (const double decay : {0.0, 0.3})

@@ -1,4 +1,4 @@
-// A run with a time to end in, by a clock that only the test moves.
+// A run with a time limit, by a clock that only the test moves.
 #include <cmath>
 #include <csignal>
 
@@ -48,7 +48,7 @@ Simulated simulated(double step, double evaluation, std::int64_t most = 1'000'00
   return out;
 }
 
-TEST_CASE("a machine as fast as its plan, or nearly, keeps the plan") {
+TEST_CASE("a machine about as fast as planned keeps the plan") {
   for (const double factor : {0.96, 1.0, 1.04}) {
     const Simulated run = simulated(0.1 * factor, factor);
     CHECK(run.refits.empty());
@@ -61,7 +61,7 @@ TEST_CASE("a machine as fast as its plan, or nearly, keeps the plan") {
   CHECK(simulated(0.108, 1.08).refits.size() == 1);
 }
 
-TEST_CASE("a slower or faster machine makes fewer or more steps, in the same time") {
+TEST_CASE("a slower or faster machine makes fewer or more steps in the same time") {
   for (const double factor : {0.2, 0.5, 1.5, 3.0, 12.0, 40.0}) {
     CAPTURE(factor);
     const Simulated run = simulated(0.1 * factor, factor);
@@ -76,7 +76,7 @@ TEST_CASE("a slower or faster machine makes fewer or more steps, in the same tim
   }
 }
 
-TEST_CASE("however fast the machine, a run ends as near to its time as it is said") {
+TEST_CASE("a run ends within the documented margin of its time on any machine") {
   for (int percent = 60; percent <= 150; percent += 2) {
     CAPTURE(percent);
     const double factor = percent / 100.0;
@@ -90,7 +90,7 @@ TEST_CASE("however fast the machine, a run ends as near to its time as it is sai
     CHECK_THROWS_AS(Pace({seconds, 0, 5}, 5, 5, {}), ValueError);
 }
 
-TEST_CASE("each fit is what pace.h says: the steps that the time left has room for") {
+TEST_CASE("each refit gives as many steps as the remaining time allows") {
   for (const double t : {0.03, 0.25, 1.0})
     for (const double ratio : {1.0, 10.0, 60.0}) {  // an evaluation is as long as so many steps
       CAPTURE(t, ratio);
@@ -118,7 +118,7 @@ TEST_CASE("each fit is what pace.h says: the steps that the time left has room f
     }
 }
 
-TEST_CASE("a machine that changes on the way is followed, and told only when it changes") {
+TEST_CASE("a refit follows a machine that changes speed, and is reported only then") {
   Simulated run;
   Pace pace({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
   run.run(
@@ -129,7 +129,7 @@ TEST_CASE("a machine that changes on the way is followed, and told only when it 
   CHECK(run.refits.size() <= 8);
 }
 
-TEST_CASE("a machine that is busy for a moment keeps the plan") {
+TEST_CASE("a short slowdown keeps the plan") {
   Simulated run;
   Pace pace({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
   run.run(
@@ -138,7 +138,7 @@ TEST_CASE("a machine that is busy for a moment keeps the plan") {
   CHECK(std::abs(run.time - 60) < 3);
 }
 
-TEST_CASE("a goal that is the most stays, however fast the machine") {
+TEST_CASE("a goal at the maximum stays, however fast the machine") {
   const Simulated run = simulated(0.01, 0.1, 500);
   CHECK(run.refits.empty());
   CHECK(run.step == 500);
@@ -146,7 +146,7 @@ TEST_CASE("a goal that is the most stays, however fast the machine") {
   CHECK(simulated(0.05, 0.5, 600).step == 600);
 }
 
-TEST_CASE("places in the plan go on from where they are, to its end") {
+TEST_CASE("positions in the schedule continue without a jump, to its end") {
   for (const double factor : {0.3, 2.5, 12.0}) {
     CAPTURE(factor);
     const Simulated run = simulated(0.1 * factor, factor);
@@ -181,13 +181,13 @@ TEST_CASE("places in the plan go on from where they are, to its end") {
   CHECK_FALSE(pace.refit(25));  // it has just been looked at
 }
 
-TEST_CASE("evaluations that would take all the time become fewer") {
+TEST_CASE("evaluations become fewer if they would take all the time") {
   const Simulated run = simulated(0.1, 10);
   CHECK(run.evaluations <= 3);
   CHECK(std::abs(run.time - 60) <= 0.05 * 60 + 10);
 }
 
-TEST_CASE("a time limit says what is wrong, and a state that is none is none") {
+TEST_CASE("a time limit refuses wrong arguments, and load_state wrong texts") {
   CHECK_REFUSES(ValueError, Pace({-1, 0, 5}, 5, 5, {}), "TimeLimit", "-1", "0");
   CHECK_REFUSES(ValueError, Pace({1, 0, 0}, 5, 5, {}), "TimeLimit", "0");
   Pace pace({60, 10, 900}, 500, 50, {});
@@ -234,7 +234,7 @@ struct Timed {
 
 const optim::Schedule kWarmCosine = optim::warmup_cosine(50, 500);
 
-TEST_CASE("a trainer fits its steps again, records it, and its rate makes no jump") {
+TEST_CASE("a trainer refits its steps, records it, and its rate does not jump") {
   const Folder here;
   Timed task;
   Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
@@ -273,7 +273,7 @@ TEST_CASE("a trainer fits its steps again, records it, and its rate makes no jum
   CHECK(read_state(trainer.files()).steps == trainer.step());
 }
 
-TEST_CASE("a timed run that was stopped before or after a fit goes on bit for bit", "[once]") {
+TEST_CASE("a timed run that was stopped before or after a refit resumes bit for bit", "[once]") {
   const Folder here;
   // slower than its plan, faster in the middle: several fits
   const auto machine = [](std::int64_t i) { return i < 80 || i > 200 ? 0.3125 : 0.0625; };
@@ -301,8 +301,7 @@ TEST_CASE("a timed run that was stopped before or after a fit goes on bit for bi
   }
 }
 
-TEST_CASE("a run that dies after a fit is resumed with it: the checkpoint has it at once",
-          "[once]") {
+TEST_CASE("a run that is killed right after a refit resumes with it", "[once]") {
   const Folder here;
   struct Death {};
   std::int64_t goal = 0;
@@ -326,7 +325,7 @@ TEST_CASE("a run that dies after a fit is resumed with it: the checkpoint has it
   CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // the time before the death counts
 }
 
-TEST_CASE("steps that were given stay, however slow the machine", "[once]") {
+TEST_CASE("a given number of steps stays, however slow the machine", "[once]") {
   const Folder here;
   Timed task;
   task.step_seconds = [](std::int64_t) { return 1000.0; };

@@ -1,5 +1,5 @@
-// The progress line: what it says of rate and time left, between what the test's own clock allows;
-// and every character that it sends to a terminal.
+// The progress line: rate and remaining time within bounds of the test's own clock, and every
+// character sent to a terminal.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -86,7 +86,7 @@ void show_one(std::FILE* out) {
 
 }  // namespace
 
-TEST_CASE("on a terminal one line is written again, and stays where it should") {
+TEST_CASE("on a terminal one line is overwritten, and lasting lines stay") {
   const Variable colour("NO_COLOR", nullptr), term("TERM", "xterm");
   const std::string some = on_terminal(show_some);
   if (some.empty()) return;  // a system without terminals
@@ -96,7 +96,7 @@ TEST_CASE("on a terminal one line is written again, and stays where it should") 
         kErase + "step 1/10  loss 2.5000  RATE  left TIME  val 3\n");
 }
 
-TEST_CASE("a terminal that shows no control characters gets plain lines") {
+TEST_CASE("a terminal without control characters gets plain lines") {
   const std::string plain = "step 1/10  loss 2.5000  RATE  left TIME  val 3\n";
   const auto shown = [] { return masked(on_terminal(show_one)); };
   {
@@ -115,7 +115,7 @@ TEST_CASE("a terminal that shows no control characters gets plain lines") {
   CHECK(shown() == plain);
 }
 
-TEST_CASE("rate and time left are those of the steps and the time that they took") {
+TEST_CASE("rate and remaining time follow the steps and their time") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file);
   for (const std::int64_t items : {1, 1000}) {
@@ -160,7 +160,7 @@ TEST_CASE("rate and time left are those of the steps and the time that they took
   std::fclose(file);
 }
 
-TEST_CASE("the time left is that of the steps left, not of all") {
+TEST_CASE("the remaining time covers the remaining steps only") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file);
   {
@@ -175,7 +175,7 @@ TEST_CASE("the time left is that of the steps left, not of all") {
   std::fclose(file);
 }
 
-TEST_CASE("steps that nothing is known of have no rate and no time left") {
+TEST_CASE("without steps, neither rate nor remaining time is shown") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file);
   {
@@ -220,7 +220,7 @@ void wait(double seconds) {
 
 }  // namespace
 
-TEST_CASE("what came earlier counts less by e^(-t / 30 s), steps and seconds alike") {
+TEST_CASE("earlier steps and seconds decay by e^(-t / 30 s) in the rate") {
   Lines lines;
   constexpr std::int64_t kMany = 1'000'000'000;
   const double t0 = now();
@@ -241,7 +241,7 @@ TEST_CASE("what came earlier counts less by e^(-t / 30 s), steps and seconds ali
   CHECK(progress.items_per_second() >= 0.999999 * steps / seconds);
 }
 
-TEST_CASE("seconds count less the longer they are past") {
+TEST_CASE("earlier seconds count less the longer ago they were") {
   Lines lines;
   const double t0 = now();
   Progress progress(0, 1000, 1, "token", lines.file);
@@ -257,7 +257,7 @@ TEST_CASE("seconds count less the longer they are past") {
   CHECK(progress.items_per_second() >= 0.999999 * 100 / seconds);
 }
 
-TEST_CASE("rates are told in thousands from a thousand on, and each line is out at once") {
+TEST_CASE("rates from a thousand on are shown in thousands, and each line is flushed") {
   Lines lines;
   const double begin = now();
   Progress progress(0, 1'000'000'000, 1, "token", lines.file);
@@ -275,7 +275,7 @@ TEST_CASE("rates are told in thousands from a thousand on, and each line is out 
   } while (progress.items_per_second() >= 998);
 }
 
-TEST_CASE("one step has a time left, and lines come each tenth of a second on a terminal alone") {
+TEST_CASE("a single step gives a remaining time, and only terminals get ten lines a second") {
   Lines lines;
   {
     const double begin = now();

@@ -1,6 +1,6 @@
-// Usual lines of PyTorch, as its users write them in C++, mean what their twins in Python mean:
-// pytorch_lines.inc has both, tests/golden/pytorch_lines.json what PyTorch gives for each, written
-// by make_pytorch_lines.py. What is written otherwise is a table in docs/from_pytorch.md.
+// Common lines of PyTorch code in C++ give the results of their Python twins: pytorch_lines.inc has
+// both, and make_pytorch_lines.py writes the results to tests/golden/pytorch_lines.json.
+// docs/from_pytorch.md lists the differences.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -46,7 +46,7 @@ nlohmann::json pytorch() {
 
 }  // namespace
 
-TEST_CASE("usual lines of PyTorch mean the same") {
+TEST_CASE("common lines of PyTorch code give the same results") {
   const nlohmann::json wanted = pytorch();
   CHECK(lines().size() >= 110);
   CHECK(lines().size() == wanted.size());

@@ -12,14 +12,14 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-TEST_CASE("sequences are padded before their beginnings for a cache") {
+TEST_CASE("left padding goes before the sequences, as caches need it") {
   const PaddedBatch padded = pad_sequences({{5, 6}, {7}, {8, 9, 10}}, 3, PaddingSide::left);
   CHECK(padded.ids.to_vector<std::int64_t>() == Ids{3, 5, 6, 3, 3, 7, 8, 9, 10});
   CHECK(padded.lengths == Ids{2, 1, 3});
   CHECK(padded.side == PaddingSide::left);
 }
 
-TEST_CASE("sequences are padded behind their ends") {
+TEST_CASE("right padding goes after the sequences, and empty input is refused") {
   const PaddedBatch padded = pad_sequences({{5, 6}, {7}, {8, 9, 10}}, 3);
   CHECK(padded.ids.shape() == Shape{3, 3});
   CHECK(padded.ids.to_vector<std::int64_t>() == Ids{5, 6, 3, 7, 3, 3, 8, 9, 10});
@@ -42,7 +42,7 @@ std::int64_t padding(const LengthBuckets& buckets, const Ids& lengths) {
   return total;
 }
 
-TEST_CASE("length buckets visit each sequence once a pass, in an order of seed and pass") {
+TEST_CASE("length buckets visit each sequence once per pass, in an order of seed and pass") {
   Ids lengths;
   for (std::int64_t i = 0; i < 203; ++i) lengths.push_back(1 + i * i % 37);
   const LengthBuckets buckets(lengths, 8, 5, 4);
@@ -77,7 +77,7 @@ TEST_CASE("length buckets visit each sequence once a pass, in an order of seed a
   CHECK_THROWS_AS(buckets.at(-1), ValueError);
 }
 
-TEST_CASE("pairs: the target is shifted by one, between its begin and end") {
+TEST_CASE("pairs: the target is shifted by one, between its begin and end tokens") {
   const std::vector<std::pair<Sequence, Sequence>> pairs = {
       {{10, 11, 12}, {20}}, {{13}, {21, 22}}, {{14, 15}, {}}};
   const PairBatches data(pairs, 2, 1, {.pad = 0, .begin = 1, .end = 2});

@@ -1,4 +1,4 @@
-// Steps within backward: the memory they need, and what holds when something throws.
+// Steps within backward: their memory, and consistency after exceptions.
 #include <memory>
 #include <string>
 #include <tuple>
@@ -54,7 +54,7 @@ TEST_CASE("step_in_backward never holds the gradients of many parameters") {
   CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // of 12: one, and room to compute it
 }
 
-TEST_CASE("an optimizer that is gone leaves nothing on its parameters") {
+TEST_CASE("a destroyed optimizer leaves nothing on its parameters") {
   const Chain chain(2, 4);
   const auto before = chain.values();
   for (int i = 0; i < 3; ++i) {
@@ -66,7 +66,7 @@ TEST_CASE("an optimizer that is gone leaves nothing on its parameters") {
   CHECK(chain.parameters[0].tensor.grad().defined());
 }
 
-TEST_CASE("step_in_backward leaves frozen parameters alone, until they are freed") {
+TEST_CASE("step_in_backward leaves frozen parameters alone until they are unfrozen") {
   const Chain chain(2, 4);
   Tensor first = chain.parameters[0].tensor;
   first.requires_grad_(false);
@@ -82,7 +82,7 @@ TEST_CASE("step_in_backward leaves frozen parameters alone, until they are freed
   CHECK(chain.values()[0] != before[0]);
 }
 
-TEST_CASE("each parameter is updated completely or not at all when memory runs out in backward") {
+TEST_CASE("each parameter is updated fully or not at all when backward runs out of memory") {
   const Tensor x = ones({3, 40});
   const auto run = [&](bool muon, std::int64_t room) {
     seed(5);
@@ -131,7 +131,7 @@ TEST_CASE("each parameter is updated completely or not at all when memory runs o
   }
 }
 
-TEST_CASE("a step for which there is no memory changes nothing") {
+TEST_CASE("a step that runs out of memory changes nothing") {
   const Chain chain(3, 40);
   optim::Muon muon(optim::Group{chain.parameters}, optim::Group{});
   optim::AdamW adam(chain.parameters);

@@ -1,4 +1,4 @@
-// Parameters that backward did not reach: an optimiser names them, once, in its first step.
+// Parameters that backward did not reach: an optimizer reports them once, in its first step.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -24,7 +24,7 @@ struct Parameters {
   }
 };
 
-TEST_CASE("the first step names the parameters that have no gradient, once") {
+TEST_CASE("the first step reports the parameters without a gradient, once") {
   Parameters p;
   optim::SGD sgd(p.all());
   const auto step = [&] {
@@ -42,7 +42,7 @@ TEST_CASE("the first step names the parameters that have no gradient, once") {
   CHECK(sgd.unreached().empty());
 }
 
-TEST_CASE("nothing is said where all is reached, or where that was asked for") {
+TEST_CASE("nothing is reported if all are reached or report_unreached is off") {
   Parameters p;
   optim::SGD good(p.all()), quiet(p.all());
   sum(square(p.used)).backward();
@@ -52,7 +52,7 @@ TEST_CASE("nothing is said where all is reached, or where that was asked for") {
   CHECK(said_by([&] { good.step(); }) == "");  // what is frozen counts for nothing
 }
 
-TEST_CASE("the note names five, and counts the rest") {
+TEST_CASE("the report names five parameters and counts the rest") {
   const auto said = [](int count) {
     std::vector<nn::NamedTensor> many;
     for (int i = 0; i < count; ++i)
@@ -66,7 +66,7 @@ TEST_CASE("the note names five, and counts the rest") {
   CHECK(has(said(9), "8 of 9 " + five + " and 3 more;"));
 }
 
-TEST_CASE("the note names the operation at which the path ended, under a watch") {
+TEST_CASE("under a watch, the report names the operation where the path ended") {
   Parameters p;
   optim::SGD sgd(p.all());
   const trace::Watch watch;
@@ -75,7 +75,7 @@ TEST_CASE("the note names the operation at which the path ended, under a watch")
   CHECK(has(said_by([&] { sgd.step(); }), "lost [3] (it was detached before exp);"));
 }
 
-TEST_CASE("a step may be told to change nothing for a norm that is not finite") {
+TEST_CASE("only_finite skips a step whose norm is not finite") {
   Parameters p;
   optim::AdamW adamw(p.all());
   adamw.report_unreached(false);

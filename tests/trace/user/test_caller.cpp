@@ -1,5 +1,5 @@
-// Whose code called, from frames and from a NaN report. This file is compiled with -g everywhere,
-// and what is the user's lies apart: in a folder of its own, and not in namespace gradus.
+// The caller in user code, from stack frames and in NaN reports. This file is compiled with -g
+// everywhere, in its own folder and outside namespace gradus.
 #include "gradus/trace/caller.h"
 
 #include <cstdlib>
@@ -71,7 +71,7 @@ TEST_CASE("a NaN report names the line that called the operation") {
   CHECK(has(said, "(in Ratio)"));
 }
 
-TEST_CASE("a NaN in backward is told with the line of the forward") {
+TEST_CASE("a NaN in backward is reported with the line of its forward") {
   const Tensor x = tensor({0.0, 1.0}).requires_grad_();
   const std::string said = report_of([&] { sum(root_of(x)).backward(); });
   INFO(said);
@@ -79,7 +79,7 @@ TEST_CASE("a NaN in backward is told with the line of the forward") {
   CHECK(has(said, place(line_of_root)));
 }
 
-TEST_CASE("the page of mistakes shows what is said") {
+TEST_CASE("docs/mistakes.md shows the actual NaN report") {
   const Tensor a = ones({4, 3}).requires_grad_(), b = ones({4, 3});
   const std::string said = report_of([&] { mean(sqrt(sum(square(a - b), {-1}))).backward(); });
   const auto from = said.find(" gave ");
@@ -98,7 +98,7 @@ TEST_CASE("without addr2line a NaN is reported without its line") {
   CHECK_FALSE(has(said, "called from"));
 }
 
-TEST_CASE("the caller is the first frame that is not the library's") {
+TEST_CASE("the caller is the first frame outside the library") {
   const std::vector<platform::Frame> inner = {
       {"_ZN6gradus5applyEv", "??", 0},
       {"_ZN6gradusdvERKNS_6TensorES2_", "/src/gradus/ops/arithmetic.cpp", 7},
@@ -126,7 +126,7 @@ TEST_CASE("the caller is the first frame that is not the library's") {
   CHECK(has(with({"_Z4stepi", "??", 0}), "cmake --preset debug"));
 }
 
-TEST_CASE("a trace names the user's line, and shows it") {
+TEST_CASE("a trace names the user's line and shows it") {
   if (std::system("addr2line --version > /dev/null 2>&1") != 0) return;
   const Ratio ratio;
   Trace trace;

@@ -1,4 +1,4 @@
-// Processes that must have the same: quick cases, of one process and of two.
+// require_same over tensors: quick cases with one process and with two.
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/train/distributed/faults/agreement.h"
@@ -31,7 +31,7 @@ std::string differing(int size, std::int64_t place) {
 
 }  // namespace
 
-TEST_CASE("numbers of one process, of two that are alike, and of two that differ in one") {
+TEST_CASE("require_same detects a difference in any element of any tensor") {
   CHECK(differing(1, -1) == "alike");
   CHECK(differing(2, -1) == "alike");
   for (std::int64_t place = 0; place < 14; ++place) {

@@ -1,4 +1,4 @@
-// What befalls one process ends all, and the line says which, where, at which step and at what.
+// A fault in one process ends all of them with one line: which rank, where, at which step, and why.
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -23,7 +23,7 @@ std::string at(int rank, const std::string& rest) {
   return str_cat("rank ", rank, " on host ", distributed::host_name(), ", at step ", rest);
 }
 
-TEST_CASE("a process that throws, or ends, ends the others, which wait for it") {
+TEST_CASE("a process that throws or exits ends the others that wait for it") {
   CHECK(error_of(3, [](Transport& transport) {
           transport.note_step(7);
           transport.note("at work");
@@ -44,7 +44,7 @@ TEST_CASE("a process that throws, or ends, ends the others, which wait for it") 
   CHECK(contains(mismatch, " bytes to rank "));
 }
 
-TEST_CASE("another text or other numbers than rank 0's are an error that says what differs") {
+TEST_CASE("a text or number that differs from rank 0's is an error with the difference") {
   const auto differ = [](const std::string& of2, const std::string& what) {
     return error_of(3, [&](Transport& transport) {
       require_same(transport, transport.rank() == 2 ? of2 : "lr: 1\nbatch: 2\n", what);
@@ -65,7 +65,7 @@ TEST_CASE("another text or other numbers than rank 0's are an error that says wh
       }) == at(1, "0, starting: has other numbers in y than rank 0: the processes have diverged"));
 }
 
-TEST_CASE("a checksum sees each bit and each place") {
+TEST_CASE("a checksum depends on each bit and each position") {
   const std::string some = "nineteen characters";
   const std::uint64_t sum = distributed::checksum(as_bytes(some));
   for (std::size_t i = 0; i < some.size(); ++i)
@@ -78,7 +78,7 @@ TEST_CASE("a checksum sees each bit and each place") {
   CHECK(distributed::checksum({}) == 14695981039346656037u);
 }
 
-TEST_CASE("a run in processes ends with the line of the one at fault", "[once]") {
+TEST_CASE("a distributed run ends with the error of the faulty process", "[once]") {
   const Folder here;
   const auto run = [&](const std::string& name, std::int64_t steps,
                        const std::function<void(Transport&, nn::Module&, std::int64_t)>& fault) {
@@ -110,7 +110,7 @@ TEST_CASE("a run in processes ends with the line of the one at fault", "[once]")
   CHECK(contains(nan, "is not finite at step 5"));
 }
 
-TEST_CASE("more processes than shards, and dtypes side by side, are refused") {
+TEST_CASE("more processes than shards and mixed types are refused") {
   const Folder here;
   const std::string few = error_of(3, [&](Transport& transport) {
     ShardedRun how;
@@ -125,7 +125,7 @@ TEST_CASE("more processes than shards, and dtypes side by side, are refused") {
                 "f64", "f32");
 }
 
-TEST_CASE("a run is stopped where one process is asked to, and goes on with any number of them",
+TEST_CASE("a run stops at the request of one process and resumes with any number of them",
           "[once]") {
   const Folder here;
   std::string whole;

@@ -1,4 +1,4 @@
-// A fold's parts and sums against the tree of shard numbers written out.
+// The nodes and sums of a fold against the written-out tree of shard numbers.
 #include <vector>
 
 #include "gradus/ops/create.h"
@@ -37,7 +37,7 @@ float plain_sum(const Subtree& place) {
 
 }  // namespace
 
-TEST_CASE("a fold holds the nodes that its shards complete, and their sums in the tree's order") {
+TEST_CASE("a fold holds the nodes that its shards complete, summed in the order of the tree") {
   for (std::int64_t begin = 0; begin < 18; ++begin)
     for (std::int64_t end = begin + 1; end <= 18; ++end) {
       CAPTURE(begin, end);
@@ -61,7 +61,7 @@ TEST_CASE("a fold holds the nodes that its shards complete, and their sums in th
   CHECK(distributed::subtrees({3, 3}).empty());
 }
 
-TEST_CASE("shards of a process begin at its part of their number, rounded down") {
+TEST_CASE("each process gets its share of the shards, rounded down") {
   for (std::int64_t shards = 1; shards <= 12; ++shards)
     for (int size = 1; size <= 5; ++size)
       for (int rank = 0; rank < size; ++rank) {

@@ -1,4 +1,4 @@
-// An optimiser in parts against the same in one piece: cuts, steps, norms and states, to the bit.
+// A sharded optimizer against an unsharded one: cuts, steps, norms and states, to the bit.
 #include <memory>
 
 #include "gradus/base/random.h"
@@ -113,13 +113,13 @@ void compare(int kind, Transport& transport) {
 
 }  // namespace
 
-TEST_CASE("an optimiser in parts makes the steps of one in one piece, and has its state") {
+TEST_CASE("a sharded optimizer makes the steps of an unsharded one and has its state") {
   for (int kind = 0; kind < 3; ++kind)
     for (const int size : {1, 3})
       distributed::run_threads(size, [&](Transport& transport) { compare(kind, transport); });
 }
 
-TEST_CASE("an optimiser is cut once, and takes the gradients that belong to that") {
+TEST_CASE("an optimizer can be sharded once, and requires gradients that match its parts") {
   Set set(0), other(0), inside(0);
   set.optimizer->shard(distributed::alone());
   inside.optimizer->step_in_backward();

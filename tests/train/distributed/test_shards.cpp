@@ -1,4 +1,4 @@
-// The result of a run in shards does not depend on how many processes compute it.
+// The result of a run in shards does not depend on the number of processes.
 #include <cmath>
 
 #include "gradus/io/checkpoint.h"
@@ -51,7 +51,7 @@ class Recorded final : public distributed::Transport {
   distributed::Transport& of_;
 };
 
-TEST_CASE("a process that fails ends all by itself, whatever its transport does then") {
+TEST_CASE("a process that fails ends all others, whatever its transport does then") {
   const Folder here;
   const Unsynced quick;
   std::string text;
@@ -75,7 +75,7 @@ TEST_CASE("a process that fails ends all by itself, whatever its transport does 
   CHECK(contains(text, "ends all: the data ended\n"));
 }
 
-TEST_CASE("a step that may change everything is shared out, finite or not") {
+TEST_CASE("an infinite gradient changes the weights of all ranks, or none with only_finite") {
   for (const bool only_finite : {false, true})
     distributed::run_threads(2, [&](distributed::Transport& transport) {
       seed(1);
@@ -114,8 +114,7 @@ struct Counted : nn::Layer<Counted> {
   Tensor forward(const Tensor& x) const { return sum(first * x); }
 };
 
-TEST_CASE(
-    "a step of shards: gradients by their weights, buffers' mean, what is not reached stays") {
+TEST_CASE("a step weights gradients, averages buffers, and keeps unreached parameters") {
   for (const int size : {1, 2})
     distributed::run_threads(size, [&](distributed::Transport& transport) {
       Counted net;
@@ -149,7 +148,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("shards of more tokens than an f32 counts have their weight") {
+TEST_CASE("shard weights are exact beyond the integers of f32") {
   constexpr double kMany = (1 << 24) + 1;
   Counted net;
   optim::SGD optimizer(net.parameters());
@@ -165,7 +164,7 @@ TEST_CASE("shards of more tokens than an f32 counts have their weight") {
   CHECK(mean == (3 + 6 * kMany) / (1 + kMany));
 }
 
-TEST_CASE("the same bits for any number of processes", "[once]") {
+TEST_CASE("any number of processes gives the same bits", "[once]") {
   const Folder here;
   ShardedRun how;
   how.directory = here / "alone";
@@ -178,7 +177,7 @@ TEST_CASE("the same bits for any number of processes", "[once]") {
   }
 }
 
-TEST_CASE("the same bits with every optimiser, clipping and number of shards", "[once]") {
+TEST_CASE("every optimizer, clipping and number of shards gives the same bits", "[once]") {
   const Folder here;
   int run = 0;
   for (const std::string optimizer : {"sgd", "lion", "muon", "adamw"})
@@ -194,7 +193,7 @@ TEST_CASE("the same bits with every optimiser, clipping and number of shards", "
     }
 }
 
-TEST_CASE("all processes stop early where rank 0 finds that nothing becomes better", "[once]") {
+TEST_CASE("all processes stop early when rank 0 runs out of patience", "[once]") {
   const Folder here;
   ShardedRun how;
   how.worsens = true;
@@ -205,7 +204,7 @@ TEST_CASE("all processes stop early where rank 0 finds that nothing becomes bett
   CHECK(on_threads(3, how) == alone);
 }
 
-TEST_CASE("a parameter that no shard reaches stays as it is, and one that some do does not") {
+TEST_CASE("a parameter stays if no shard reaches it and moves if one does") {
   const Folder here;
   ShardedRun how;
   how.directory = here / "run", how.shards = 2, how.steps = 2;  // i is 0 to 3: reached at 3
@@ -252,7 +251,7 @@ std::vector<double> on_rows(const std::string& directory, const std::vector<std:
   return all;
 }
 
-TEST_CASE("unequal shards count by their tokens: what they give is one batch's") {
+TEST_CASE("unequal shards are weighted by their tokens, as in one batch") {
   const Folder here;
   const std::vector<double> whole = on_rows(here / "whole", {12});
   for (const std::vector<std::int64_t>& sizes :
@@ -264,7 +263,7 @@ TEST_CASE("unequal shards count by their tokens: what they give is one batch's")
   }
 }
 
-TEST_CASE("shards are shared out evenly, and subtrees are what a fold of them holds") {
+TEST_CASE("shards are divided evenly, and their subtrees match the fold") {
   for (std::int64_t shards = 1; shards <= 20; ++shards)
     for (int size = 1; size <= shards; ++size) {
       CAPTURE(shards, size);
@@ -290,7 +289,7 @@ TEST_CASE("shards are shared out evenly, and subtrees are what a fold of them ho
     }
 }
 
-TEST_CASE("moments are stored once across all processes, and bytes are what the formula says") {
+TEST_CASE("moments are stored once across processes, and bytes sent match the formula") {
   constexpr std::int64_t kNumbers = 256 * 300 + 300 + 300 * 256 + 256;
   for (const int processes : {2, 3, 4}) {
     CAPTURE(processes);

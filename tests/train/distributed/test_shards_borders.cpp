@@ -1,4 +1,5 @@
-// Shards that draw, count and stop unlike each other; cuts of parameters against plain arithmetic.
+// Shards with unequal random numbers, counts and stops; cuts of parameters against plain
+// arithmetic.
 #include "gradus/base/random.h"
 #include "gradus/nn/module.h"
 #include "gradus/ops/create.h"
@@ -62,7 +63,7 @@ std::vector<std::int64_t> cuts_of(const std::vector<std::int64_t>& lengths, std:
 
 }  // namespace
 
-TEST_CASE("random numbers go on behind the shard that drew most") {
+TEST_CASE("random numbers continue after the shard that drew most") {
   for (const int size : {1, 2})
     for (const std::int64_t more : {0, 1})  // this shard draws five, the other two
       distributed::run_threads(size, [&](Transport& t) {
@@ -82,7 +83,7 @@ TEST_CASE("random numbers go on behind the shard that drew most") {
       });
 }
 
-TEST_CASE("counts of shards: none may be negative, nor all 0") {
+TEST_CASE("shard counts must not be negative or all 0") {
   const auto of_count = [](std::int64_t first, std::int64_t second) {
     const std::string text = gradients_of([=](const Line& net, std::int64_t i) {
       const std::int64_t count = i == 0 ? first : second;
@@ -100,7 +101,7 @@ TEST_CASE("counts of shards: none may be negative, nor all 0") {
   CHECK(of_count(0, 0) == "shards: the losses of all 2 shards are of 0 tokens");
 }
 
-TEST_CASE("all stop when one is to, whichever it is") {
+TEST_CASE("a stop request on any process stops all") {
   for (const int size : {1, 2, 3})
     for (int rank = -1; rank < size; ++rank)
       distributed::run_threads(size, [&](Transport& t) {
@@ -129,7 +130,7 @@ TEST_CASE("gradients that were computed twice count once") {
     });
 }
 
-TEST_CASE("parameters are cut at whole chunks, and never behind their ends") {
+TEST_CASE("parameters are cut at chunk boundaries within their ends") {
   const std::vector<std::vector<std::int64_t>> all = {
       {1100, 1100}, {1900, 1300}, {3072}, {600, 400}, {1536, 1536, 1536}, {5000, 1, 1, 3000}};
   for (const std::vector<std::int64_t>& lengths : all)
@@ -157,7 +158,7 @@ TEST_CASE("parameters are cut at whole chunks, and never behind their ends") {
     }
 }
 
-TEST_CASE("an optimiser in parts reads its part of a state that lies in any order") {
+TEST_CASE("a sharded optimizer loads its part of a state with any strides") {
   distributed::run_threads(2, [](Transport& t) {
     const Tensor rows = reshape(arange(0, 3000), {1500, 2}).to(Dtype::f32);
     const Tensor columns = transpose(transpose(rows, 0, 1).clone(), 0, 1);  // the same numbers

@@ -1,4 +1,4 @@
-// Who ends all, what an imagined network takes, and what each step of shards sends.
+// Agreement checks, the simulated network, and the bytes that each step of shards sends.
 #include <unistd.h>
 
 #include "gradus/engine/strided.h"
@@ -63,7 +63,7 @@ struct Biased : nn::Layer<Biased> {
 
 }  // namespace
 
-TEST_CASE("the process that differs ends all, and says the first line that does") {
+TEST_CASE("the process that differs ends all and reports the first differing line") {
   const auto ends = [](const std::string& a, const std::string& b) {
     return end_of(
         2, [&](Transport& t) { distributed::require_same(t, t.rank() == 0 ? a : b, "run"); });
@@ -78,7 +78,7 @@ TEST_CASE("the process that differs ends all, and says the first line that does"
   CHECK(ends("a\n", "a") == begin + ", not ");
 }
 
-TEST_CASE("numbers are compared without their neighbours in memory") {
+TEST_CASE("tensors are compared without their neighbors in memory") {
   CHECK(end_of(2, [](Transport& t) {
           Tensor all = zeros({3, 2});
           all[0].fill_(t.rank());
@@ -87,14 +87,14 @@ TEST_CASE("numbers are compared without their neighbours in memory") {
         }).empty());
 }
 
-TEST_CASE("an imagined network is as slow as the process that sends or receives most") {
+TEST_CASE("a simulated network is as slow as the busiest process") {
   CHECK(waited({{0, 0, 0}, {3000, 0, 0}, {3000, 0, 0}}) >= 0.006);
   CHECK(waited({{0, 3000, 3000}, {0, 0, 0}, {0, 0, 0}}) >= 0.006);
   CHECK(waited({{0, 3000, 1500}, {0, 0, 0}, {0, 0, 0}}) >= 0.0045);
   CHECK(waited({{0, 0, 0}, {3000, 0, 0}, {1500, 0, 0}}) >= 0.0045);
 }
 
-TEST_CASE("parts and bytes of a tensor that begins within another") {
+TEST_CASE("part_of and bytes_of respect the offset of a view") {
   const Tensor all = tensor(std::vector<double>{0, 1, 2, 3, 4, 5}), x = slice(all, 0, 2, 6);
   CHECK(optim::part_of(x, 1, 3).to_vector<double>() == std::vector<double>{3, 4});
   CHECK(optim::bytes_of(x, 1, 3).data() ==
@@ -102,13 +102,13 @@ TEST_CASE("parts and bytes of a tensor that begins within another") {
   CHECK(optim::bytes_of(x, 1, 3).size() == 16);
 }
 
-TEST_CASE("the host has the name that the system says") {
+TEST_CASE("host_name returns the name of the system") {
   char name[300] = {};
   REQUIRE(::gethostname(name, sizeof name) == 0);
   CHECK(distributed::host_name() == name);
 }
 
-TEST_CASE("parameters are compared at the first step and at each fiftieth") {
+TEST_CASE("parameters are compared at the first step and every fiftieth") {
   distributed::run_threads(2, [](Transport& t) {
     Biased net;
     optim::SGD optimizer(net.parameters());
@@ -132,7 +132,7 @@ TEST_CASE("parameters are compared at the first step and at each fiftieth") {
   });
 }
 
-TEST_CASE("a step sends what bytes_a_step says, for any number of shards; a refused one less") {
+TEST_CASE("a step sends the bytes of bytes_a_step for any number of shards") {
   for (const int size : {2, 3})
     for (std::int64_t count = size; count < 9; ++count)
       distributed::run_threads(size, [&](Transport& t) {

@@ -1,4 +1,4 @@
-// What every transport does, alone and among threads: gathered texts and numbers, bytes and time.
+// Transports by themselves and among threads: gathered texts and numbers, bytes and time.
 #include <chrono>
 
 #include "gradus/ops/create.h"
@@ -43,7 +43,7 @@ std::string letters(int rank) {
 
 }  // namespace
 
-TEST_CASE("what is gathered from processes") {
+TEST_CASE("all_gather and broadcast return the data of every rank") {
   const auto texts = [](Transport& t) {
     const std::string all = joined(t.all_gather(letters(t.rank())));
     return str_cat(all, " ", t.bytes_sent());
@@ -99,7 +99,7 @@ TEST_CASE("what is gathered from processes") {
   CHECK_REFUSES(Error, tensors(3, 0, 1), "1", "processes");
 }
 
-TEST_CASE("checksums are Fowler, Noll and Vo's over words of eight bytes, folded") {
+TEST_CASE("checksums are FNV-1a over words of eight bytes, folded") {
   const auto plain = [](const std::string& text) {
     std::uint64_t sum = 14695981039346656037U;
     for (std::size_t i = 0; i < text.size(); i += 8) {
@@ -118,7 +118,7 @@ TEST_CASE("checksums are Fowler, Noll and Vo's over words of eight bytes, folded
   }
 }
 
-TEST_CASE("time in exchanges is counted, and an imagined network takes it") {
+TEST_CASE("time in exchanges is counted, and a simulated network takes time") {
   const double begin = now();
   std::vector<double> waited(2), sent(2);
   distributed::run_threads(2,
@@ -137,7 +137,7 @@ TEST_CASE("time in exchanges is counted, and an imagined network takes it") {
   }
 }
 
-TEST_CASE("an exchange of lengths that differ names both, and each rank's own numbers come back") {
+TEST_CASE("an exchange of unequal lengths reports both, and each rank keeps its own data") {
   for (int wrong = 0; wrong < 3; ++wrong) {
     const std::string text = of_each(3, [wrong](Transport& t) {
       std::vector<char> own(4, static_cast<char>('a' + t.rank())), all(12, '-');
