@@ -223,35 +223,12 @@ TEST_CASE("running statistics") {
   expect(near(numbers(mean), {1.5, 3, 4.5}), "nothing seen changes nothing");
 }
 
-#ifdef GRADUS_SHORT_CHUNKS
-/// Sums over rows in more than two chunks, each with a place of its own.
-void sums_of_chunks() {
-  const Tensor x = values({7, 3}), up = values({7, 3}, 1);
-  const auto gradient = [&](bool rms) {
-    const Tensor w = values({3}, 2).requires_grad_();
-    sum((rms ? rms_norm(x, w) : layer_norm(x, w, w)) * up).backward();
-    return numbers(w.grad());
-  };
-  for (const bool rms : {false, true}) {
-    const Numbers whole = gradient(rms);
-    const std::int64_t before = std::exchange(kCheapGrain, 8);
-    const Numbers cut = gradient(rms);
-    kCheapGrain = before;
-    expect(near(cut, whole), "the gradient of a norm's weight, in chunks");
-  }
-}
-#else
-void sums_of_chunks() {}
-#endif
-
 TEST_CASE("indices from the end") {
   const Tensor x = values({2, 3}), source = values({2, 2}, 1);
   const Tensor index = ids({2, 0, 1, 1}, {2, 2});
   expect(numbers(scatter_add(x, -1, index, source)) == numbers(scatter_add(x, 1, index, source)),
          "scatter_add counts axes from the end");
 }
-
-TEST_CASE("sums of chunks") { sums_of_chunks(); }
 
 }  // namespace
 }  // namespace gradus::testing

@@ -20,7 +20,7 @@ class Node:
     op: str = ""
     children: list = field(default_factory=list)
     body: tuple = None  # of a lambda: the tokens between its braces
-    named: bool = False  # it is the value of a member that is named: {.keep_graph = true}
+    named: bool = False  # the value of a designated initializer: {.keep_graph = true}
 
 
 class Parser:
