@@ -79,8 +79,9 @@ def _block(source, first, opening, close, owner, found):
         call = source.partner[call] + 1
     if _initialises(source, source.partner[call] + 1, opening):  # a member, before the body
         return False
-    name = source.text_of(call - 1)
-    found.append(Function(name, owner, source.joined(start, call - 1),
+    at = call - 2 if source.text_of(call - 2) == "~" else call - 1
+    at = next((i for i in range(start, call) if source.text_of(i) == "operator"), at)
+    found.append(Function(source.joined(at, call), owner, source.joined(start, at),
                           _tensor_parameters(source, call), first, (opening + 1, close),
                           initial=_initial(source, source.partner[call] + 1, opening)))
     return True
