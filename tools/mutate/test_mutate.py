@@ -1,4 +1,4 @@
-"""Tests of the mutation run: python3 tools/mutate/test_mutate.py"""
+"""Tests of tools/mutate/run.py and tools/plant.py: python3 tools/mutate/test_mutate.py"""
 import subprocess
 import sys
 import tempfile
@@ -11,6 +11,10 @@ import schemata
 from expressions import parse
 from functions import functions_of
 from tokens import Source, Unreadable, without_comments
+
+TOOLS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TOOLS))
+import plant  # noqa: E402
 
 KERNEL = """
 struct Scale final : Op {  // a comment with a (bracket
@@ -167,9 +171,27 @@ class Changes(unittest.TestCase):
 
     def test_misuse_exits_with_2_and_one_line(self):
         for words in (["--sample"], ["--mutant", "x"], ["no-such-commit"], ["--all", "HEAD"], ["--jobs", "0"]):
-            done = subprocess.run([sys.executable, Path(__file__).with_name("run.py"), *words],
-                                  capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+            self.assertEqual(outcome_of("mutate/run.py", *words), (2, "", 1), words)
+
+
+class Planting(unittest.TestCase):
+    def test_a_bug_is_planted_where_its_text_occurs_once_in_its_function(self):
+        def planted(function, before):
+            return plant.planted(KERNEL, plant.Bug(1, "ops/some.cpp", function, before, "thrice(", "ops", ""))
+
+        self.assertEqual(planted("helper", "twice("), KERNEL.replace("twice(n)", "thrice(n)"))
+        self.assertEqual(planted("Other::method", "twice("), KERNEL.replace("twice(1)", "thrice(1)"))
+        for function, before in [("missing", "twice("), ("helper", "gone"), ("Scale::backward", "dx")]:
+            self.assertIsNone(planted(function, before))
+
+    def test_misuse_exits_with_2_and_one_line(self):
+        for words in (["--sample"], ["--only", "no such text"]):
+            self.assertEqual(outcome_of("plant.py", *words), (2, "", 1), words)
+
+
+def outcome_of(tool, *words):
+    done = subprocess.run([sys.executable, TOOLS / tool, *words], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr.count("\n")
 
 
 if __name__ == "__main__":
