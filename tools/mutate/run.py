@@ -96,6 +96,8 @@ def main():
     if isinstance(touched, str):
         misuse(touched)
     tree = Tree(ROOT, BUILD, say, touched)
+    for each in tree.unread:
+        say(f"not mutated: {each}")
     mutants = tree.mutants()
     if args.mutant is not None and args.mutant not in mutants:
         misuse(f"there is no mutant {args.mutant}; --list shows all")
