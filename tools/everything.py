@@ -22,8 +22,9 @@ LOGS = ROOT / "build" / "everything"
 CORES = str(os.cpu_count() or 1)
 REPEATS = 20
 FUZZ_SECONDS = 60
-# Tests that look at the tree or build programs of their own: nothing in them is another with other vectors or threads.
-ELSEWHERE = "^(house|outside|consumer|own_model|mutation|tools|simd|fuzz)/"
+QUICK = ["-LE", "nightly"]  # nightly tests run once, in the release build
+# These look at the tree or build their own programs: other vectors or threads change nothing in them.
+ELSEWHERE = "^(house|outside|consumer|own_model|tools|simd|fuzz)/"
 
 
 @dataclass
@@ -83,13 +84,22 @@ def tested(folder, *options):
 
 
 def preset_part(name, about, **more):
-    test = [["ctest", "--preset", name, "-j", CORES]]  # whose environment sanitizers need
+    test = [["ctest", "--preset", name, "-j", CORES, *QUICK]]  # whose environment sanitizers need
     return Part(name, about, built(name, preset=name) + test, **more)
 
 
+def day_ago():
+    """The last commit before that time, or the first one."""
+    for which in (["--before=1 day ago", "-1"], ["--max-parents=0"]):
+        done = subprocess.run(["git", "rev-list", *which, "HEAD"], cwd=ROOT, capture_output=True, text=True)
+        if done.stdout.split():
+            return done.stdout.split()[0]
+    return "HEAD"
+
+
 def parts():
-    release = built("release", "-DGRADUS_TEST_EVERYTHING=ON")
-    inside = tested("release", "-E", ELSEWHERE)
+    release = built("release") + [["cmake", "--build", "build/release", "--target", "nightly", "-j", CORES]]
+    inside = tested("release", *QUICK, "-E", ELSEWHERE)
     widths = {"baseline": [], "avx2": ["avx2", "fma", "bmi1", "bmi2"],
               "avx512": ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]}
     all_parts = [Part("release", "everything as people build it", release + tested("release"))]
@@ -106,9 +116,9 @@ def parts():
         prefix = os.environ.get(f"CATCH2_V{version}", "")
         all_parts.append(Part(f"catch2-v{version}", f"with Catch2 {version}",
                               built(f"catch2-v{version}", f"-DCMAKE_PREFIX_PATH={prefix}") +
-                              tested(f"catch2-v{version}"), lacks=lambda version=version: lacks_catch(version)))
+                              tested(f"catch2-v{version}", *QUICK), lacks=lambda version=version: lacks_catch(version)))
     return all_parts + [
-        Part("clang", "clang instead of g++", built("clang", "-DCMAKE_CXX_COMPILER=clang++") + tested("clang"),
+        Part("clang", "clang instead of g++", built("clang", "-DCMAKE_CXX_COMPILER=clang++") + tested("clang", *QUICK),
              lacks=lambda: lacks_clang("-fopenmp")),
         preset_part("debug", "-Og"),
         preset_part("step", "-O0, one thread, plain loops"),
@@ -121,6 +131,7 @@ def parts():
             "aarch64-linux-gnu-g++", "qemu-aarch64", packages="g++-aarch64-linux-gnu qemu-user")),
         Part("fuzz", f"each fuzz target for {FUZZ_SECONDS} s", [["tools/fuzz.sh", str(FUZZ_SECONDS)]],
              lacks=lambda: lacks_clang("-fsanitize=fuzzer", "-c", packages="clang")),
+        Part("mutants", "hints: mutants of the last day's changes that survive", [["tools/mutate/run.py", day_ago()]]),
         Part("repeat", f"the suite {REPEATS} times while all cores are busy",
              release + [["tools/under_load.py", "--times", str(REPEATS)]]),
     ]

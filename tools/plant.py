@@ -1,143 +1,171 @@
 #!/usr/bin/env python3
-"""Plants faults one at a time, as a person could make them by hand, and sees whether the tests notice.
+"""Plants bugs one at a time and reports the ones that no test detects.
 
-  tools/plant.py [--only WORD,…] [--list]     those whose line has one of these words in it
+    tools/plant.py [--only WORD,…] [--list]     bugs whose line contains one of these words
 
-Each line of tests/planted.txt is one fault:
+Each line of tests/planted.txt is one bug:
 
-  FILE :: BEFORE :: AFTER :: ROOM FILTER
+    FILE :: FUNCTION :: BEFORE :: AFTER :: COMPONENT FILTER
 
-BEFORE stands once in FILE (\\n is a new line). gradus_tests_ROOM is built with AFTER in its place and
-must fail; FILTER, which may be left out, says which of its tests are run, as Catch2 understands it.
-The copy of this tree in build/planted is what is changed.
+BEFORE occurs once in FUNCTION of FILE (\\n is a newline; a member is Class::function). With AFTER in its
+place, gradus_tests_COMPONENT must fail. FILTER is optional: the Catch2 test cases to run. Only the copy of
+this tree in build/planted is changed. The exit code is 1 if a bug is not detected. A bug whose text is gone
+is reported as not found: change its line, or delete it.
 """
 import argparse
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools" / "mutate"))
+from functions import functions_of  # noqa: E402
+from tokens import Source  # noqa: E402
+
 TREE = ROOT / "build" / "planted"
 LIST = ROOT / "tests" / "planted.txt"
-PATIENCE = 600  # seconds for one program of tests: a fault may make it go on for ever
+PATIENCE = 600  # seconds of one test program: a bug may make it run forever
+
+
+class Misuse(Exception):
+    pass
 
 
 @dataclass
-class Fault:
-    place: int  # its line in the list
+class Bug:
+    line: int  # in the list
     file: str
+    function: str
     before: str
     after: str
-    room: str
+    component: str
     filter: str
 
     def shown(self):
-        after = self.after if self.after else "nothing"
-        return f"{self.file}: {self.before}  =>  {after}".replace("\n", "\\n")
+        return f"{self.file}: {self.function}: {self.before} ⇒ {self.after or 'nothing'}".replace("\n", "\\n")
 
 
-def read_list(words):
-    faults = []
-    for place, line in enumerate(LIST.read_text().splitlines(), 1):
+def read_list(text, words):
+    bugs = []
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#") or not any(word in line for word in words):
             continue
         parts = [part.strip(" ").replace("\\n", "\n") for part in line.split(" :: ")]
-        if len(parts) != 4:
-            raise SystemExit(f"{LIST.name}:{place}: FILE :: BEFORE :: AFTER :: ROOM FILTER, not {len(parts)} parts")
-        room, _, chosen = parts[3].partition(" ")
-        faults.append(Fault(place, parts[0], parts[1], parts[2], room, chosen))
-    return faults
+        if len(parts) != 5:
+            raise Misuse(f"{LIST.name}:{number}: FILE :: FUNCTION :: BEFORE :: AFTER :: COMPONENT FILTER has 5 "
+                         f"parts, not {len(parts)}")
+        component, _, tests = parts[4].partition(" ")
+        bugs.append(Bug(number, *parts[:4], component, tests))
+    return bugs
+
+
+def planted(text, bug):
+    """The text with the bug in it, or None unless BEFORE occurs once in FUNCTION."""
+    source = Source(text, bug.file)
+    at = []
+    for function in functions_of(source):
+        if function.full_name() == bug.function:
+            begin, end = source.tokens[function.first].start, source.tokens[function.body[1]].end
+            at += [i for i in range(begin, end) if text.startswith(bug.before, i, end)]
+    return text[:at[0]] + bug.after + text[at[0] + len(bug.before):] if len(at) == 1 else None
 
 
 def copy_tree():
-    """Writes what differs, so that nothing else is compiled again."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
-                            capture_output=True, text=True).stdout.splitlines()
-    for name in listed:
+    """Writes only the files that differ, so that nothing else is compiled again."""
+    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
+                           capture_output=True, text=True).stdout.splitlines()
+    for name in names:
         source, target = ROOT / name, TREE / name
         if not source.is_file() or target.exists() and target.read_bytes() == source.read_bytes():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())
         target.chmod(source.stat().st_mode)
-    wanted = set(listed)
-    for path in TREE.rglob("*"):  # a file that is gone here would be found there by a glob
+    wanted = set(names)
+    for path in TREE.rglob("*"):  # a glob of CMake would find a file that was deleted here
         name = str(path.relative_to(TREE))
-        if path.is_file() and not name.startswith(("build/", ".git/")) and name not in wanted:
+        if path.is_file() and not name.startswith("build/") and name not in wanted:
             path.unlink()
 
 
-def build(room):
-    done = subprocess.run(["cmake", "--build", "--preset", "release", "--target", f"gradus_tests_{room}"],
+def build(component):
+    """Builds the component's tests; returns the errors."""
+    done = subprocess.run(["cmake", "--build", "--preset", "release", "--target", f"gradus_tests_{component}"],
                           cwd=TREE, capture_output=True, text=True)
     return "" if done.returncode == 0 else done.stdout[-2000:]
 
 
-def tests_pass(fault):
-    program = TREE / "build/release/tests" / f"gradus_tests_{fault.room}"
-    command = [str(program), "--abort", *([fault.filter] if fault.filter else [])]
+def tests_pass(bug):
+    program = TREE / "build/release/tests" / f"gradus_tests_{bug.component}"
     try:
-        done = subprocess.run(command, cwd=TREE, timeout=PATIENCE, stdin=subprocess.DEVNULL, capture_output=True)
+        done = subprocess.run([str(program), "--abort", *([bug.filter] if bug.filter else [])], cwd=TREE,
+                              timeout=PATIENCE, stdin=subprocess.DEVNULL, capture_output=True)
     except subprocess.TimeoutExpired:
         return False
     if b"No test cases matched" in done.stdout + done.stderr:
-        raise SystemExit(f"{LIST.name}:{fault.place}: no test of gradus_tests_{fault.room} is '{fault.filter}'")
+        raise Misuse(f"{LIST.name}:{bug.line}: gradus_tests_{bug.component} has no test '{bug.filter}'")
     return done.returncode == 0
 
 
-def judge(fault):
-    path = TREE / fault.file
+def judge(bug):
+    path = TREE / bug.file
     whole = path.read_text() if path.exists() else ""
-    if whole.count(fault.before) != 1:
-        return f"stands {whole.count(fault.before)} times in {fault.file}"
+    changed = planted(whole, bug)
+    if changed is None:
+        return "not found"
     try:
-        path.write_text(whole.replace(fault.before, fault.after))
-        if build(fault.room):
+        path.write_text(changed)
+        if build(bug.component):
             return "does not compile"
-        return "SLIPPED" if tests_pass(fault) else "noticed"
+        return "NOT DETECTED" if tests_pass(bug) else "detected"
     finally:
         path.write_text(whole)
 
 
-def prepare(faults):
-    """Builds the programs; a test that fails without a fault would notice everything."""
+def prepare(bugs):
+    """Builds the test programs, which must pass without a bug."""
     TREE.mkdir(parents=True, exist_ok=True)
     copy_tree()
     subprocess.run(["cmake", "--preset", "release", "-DGRADUS_BUILD_TESTS=ON", "-DGRADUS_BUILD_EXAMPLES=ON"],
                    cwd=TREE, check=True, stdout=subprocess.DEVNULL)
-    for room in sorted({fault.room for fault in faults}):
-        if wrong := build(room):
-            raise SystemExit(f"gradus_tests_{room} does not build:\n{wrong}")
-    for fault in {(fault.room, fault.filter): fault for fault in faults}.values():
-        if not tests_pass(fault):
-            raise SystemExit(f"gradus_tests_{fault.room} {fault.filter}: fails without a fault")
+    for component in sorted({bug.component for bug in bugs}):
+        if errors := build(component):
+            raise SystemExit(f"plant.py: gradus_tests_{component} does not compile:\n{errors}")
+    for bug in {(bug.component, bug.filter): bug for bug in bugs}.values():
+        if not tests_pass(bug):
+            raise SystemExit(f"plant.py: gradus_tests_{bug.component} {bug.filter} fails without a bug")
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="plant.py", allow_abbrev=False)
+def run(arguments):
+    parser = argparse.ArgumentParser(prog="plant.py", allow_abbrev=False, description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="WORD,…")
     parser.add_argument("--list", action="store_true")
-    flags = parser.parse_args()
-    faults = read_list(flags.only.split(","))
+
+    def error(text):
+        raise Misuse(text)
+
+    parser.error = error
+    flags = parser.parse_args(arguments)
+    bugs = read_list(LIST.read_text(), flags.only.split(","))
+    if not bugs:
+        raise Misuse(f"no line of {LIST.name} contains {flags.only}; --list shows all")
     if flags.list:
-        print("\n".join(fault.shown() for fault in faults))
+        print("\n".join(bug.shown() for bug in bugs))
         return 0
-    if not faults:
-        raise SystemExit("plant.py: no fault has that in its line; --list shows all")
-    start = time.time()
-    prepare(faults)
+    prepare(bugs)
     verdicts = []
-    for fault in faults:
-        verdicts.append(judge(fault))
-        print(f"{verdicts[-1]:8}  {fault.shown()}", flush=True)
-    noticed = verdicts.count("noticed")
-    print(f"\n{noticed} of {len(faults)} noticed, {verdicts.count('SLIPPED')} slipped, "
-          f"{len(faults) - noticed - verdicts.count('SLIPPED')} could not be planted; "
-          f"{(time.time() - start) / 60:.1f} minutes")
-    return 0 if noticed == len(faults) else 1
+    for bug in bugs:
+        verdicts.append(judge(bug))
+        print(f"{verdicts[-1]:16}  {bug.shown()}", flush=True)
+    print(", ".join(f"{verdicts.count(each)} {each}" for each in dict.fromkeys(verdicts)))
+    return 1 if "NOT DETECTED" in verdicts else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(run(sys.argv[1:]))
+    except Misuse as misuse:
+        print(f"plant.py: {misuse}", file=sys.stderr)
+        sys.exit(2)

@@ -1,4 +1,4 @@
-// What mutants must fail: one case is one sample of the registry under one condition, or one test.
+// A case is one test, or one sample of the registry under one condition. A mutant should fail one.
 #pragma once
 
 #include <functional>
@@ -9,18 +9,17 @@ namespace gradus::mutation {
 
 struct Case {
   std::string name;
-  std::function<std::string()> run;  // "" or what was wrong; may throw
-  bool apart = false;                // runs in a process of its own even without a mutant
+  std::function<std::string()> run;  // "" or the failure; may throw
   std::string file = {};             // of a test: tests/engine/test_shape.cpp
 };
 using Cases = std::vector<Case>;
 
-/// Where a file's cases come from; one of these in each file that has some.
+/// Registers the cases of a file.
 struct CaseSource {
   explicit CaseSource(Cases (*make)());
 };
 
-/// Did somebody write outside of a tensor's numbers since the start?
+/// Was memory outside of a tensor's elements written since the start?
 bool memory_was_overrun();
 
 }  // namespace gradus::mutation

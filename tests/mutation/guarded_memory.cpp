@@ -1,5 +1,5 @@
-// In place of base/memory.cpp where mutants run: every block has guards before and after it, fresh
-// and released memory is NaN, so that a loop that goes one too far is seen.
+// Replaces base/memory.cpp where mutants run: every block has guards before and after it, and new and
+// released memory is NaN, so that a loop that runs one element too far is detected.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -59,9 +59,9 @@ Usage usage() { return counted; }
 void reset_peak() { counted.peak_bytes = counted.live_bytes; }
 void release_cached() {}
 void set_limit(std::int64_t bytes) { limit = bytes; }
-bool set_poison(bool on) {  // all memory is poisoned; what was said last is what a test asks for
-  static std::atomic<bool> said{false};
-  return said.exchange(on);
+bool set_poison(bool on) {  // all memory is poisoned anyway
+  static std::atomic<bool> now{false};
+  return now.exchange(on);
 }
 
 }  // namespace memory

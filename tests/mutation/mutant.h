@@ -1,4 +1,4 @@
-// The number of the mutant that runs. Mutated sources ask it at every place where one differs.
+// The number of the mutant that runs, which mutated sources read at every site.
 #pragma once
 
 #include <type_traits>
@@ -6,17 +6,16 @@
 namespace gradus {
 
 extern int gradus_mutant;                      // 0: none
-extern unsigned char* gradus_mutants_reached;  // by the first mutant of a place; null: not noted
+extern unsigned char* gradus_mutants_reached;  // by the first mutant of a site; null: not recorded
 
-/// Is the mutant one of first … last, which stand at one place?
+/// Is the mutant one of first … last, which share a site?
 inline bool gradus_mutant_among(int first, int last) {
   if (gradus_mutants_reached) gradus_mutants_reached[first] = 1;
   return static_cast<unsigned>(gradus_mutant - first) <= static_cast<unsigned>(last - first);
 }
 
-/// `x` as what stands for an expression y of type To: `c ? x : y` is of a type that both can be,
-/// and y must be computed as ever. Where y is a reference, no copy that dies at once may stand for
-/// it; but numbers are read, not kept.
+/// Converts `x`, which replaces an expression y of type To, so that the type of `c ? x : y` is y's.
+/// No temporary may replace a reference to a class, as it would dangle.
 template <class To, class X>
 constexpr decltype(auto) gradus_like(X&& x) {
   using T = std::decay_t<To>;
@@ -27,11 +26,11 @@ constexpr decltype(auto) gradus_like(X&& x) {
     return static_cast<T>(static_cast<X&&>(x));
   } else {
     static_assert(!std::is_pointer_v<T>, "a pointer to const would stand for one that is not");
-    return static_cast<X&&>(x);  // as a gradient that is none for a tensor
+    return static_cast<X&&>(x);  // a Gradient for a Tensor
   }
 }
 
-/// What stands for `x` where it is not handed on: what nobody has set.
+/// Replaces an option `x` that is not passed on: the default value of its type.
 template <class X>
 decltype(auto) gradus_unset(X&& x) {
   using T = std::remove_cvref_t<X>;

@@ -1,4 +1,4 @@
-// The tests of the library's components as cases, run by Catch2 one at a time.
+// The tests of the library's components, one a case.
 #define CATCH_CONFIG_RUNNER
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace gradus::mutation {
 namespace {
 
 Catch::Session& session() {
-  static Catch::Session only;  // version 2 allows no second one
+  static Catch::Session only;  // version 2 allows only one
   return only;
 }
 
@@ -17,12 +17,13 @@ struct Test {
   std::string name, file;
 };
 
-/// Not those that start programs, or are hidden.
+/// All but those that start programs, take long or are hidden.
 std::vector<Test> all_tests() {
   std::vector<Test> all;
   const auto& registry = Catch::getRegistryHub().getTestCaseRegistry();
   const auto add = [&](const std::string& name, const std::string& tags, const std::string& file) {
-    if (tags.find("[process]") != tags.npos || tags.find("[.]") != tags.npos) return;
+    for (const char* tag : {"[process]", "[slow]", "[.]", "[.nightly]", "[nightly]"})
+      if (tags.find(tag) != tags.npos) return;
     all.push_back({name, file.substr(std::min(file.size(), file.rfind("tests/")))});
   };
 #if __has_include(<catch2/catch_all.hpp>)
@@ -54,21 +55,10 @@ std::string run_test(const std::string& name) {
 }
 
 Cases test_cases() {
-  // They measure memory, and take seconds where every block has guards. "the graph of a
-  // gradient is freed on a small stack" has chains that are long enough for a recursion to fail.
-  const std::string left_out[] = {
-      "a chain of a million nodes lives and dies on a small stack",
-      "a chain of a million nodes that save their inputs lives and dies on a small stack",
-      "attention never holds a T × S buffer",
-      // Here all memory is poisoned, at any time.
-      "conditions: results that are never written",
-      "conditions: poisoned memory stays poisoned where it was",
-      "fault zoo: wrong derivatives fail with their cause, and right ones pass"};
   Cases cases;
   for (const Test& test : all_tests())
-    if (std::find(std::begin(left_out), std::end(left_out), test.name) == std::end(left_out))
-      cases.push_back(
-          {"test: " + test.name, [name = test.name] { return run_test(name); }, true, test.file});
+    cases.push_back(
+        {"test: " + test.name, [name = test.name] { return run_test(name); }, test.file});
   return cases;
 }
 

@@ -1,4 +1,4 @@
-"""Which lines a change touched: those that differ from a commit, edits not yet committed among them."""
+"""The lines that differ from a commit, uncommitted edits included."""
 import re
 import subprocess
 
@@ -12,7 +12,7 @@ def git(tree, *words):
 
 
 def lines_of(diff):
-    """path → lines, of `git diff -U0`. Where lines were taken out, those before and after are touched."""
+    """path → lines, of `git diff -U0`. Where lines were deleted, their neighbors count as changed."""
     touched, path = {}, None
     for line in diff.splitlines():
         if found := FILE.match(line):
@@ -24,13 +24,14 @@ def lines_of(diff):
     return touched
 
 
-def since(tree, commit=""):
-    """path → lines that differ from `commit`, or from where this branch left main."""
-    start = commit or (git(tree, "merge-base", "HEAD", "main") or "HEAD").strip()
+def since(tree, ref=""):
+    """path → lines that differ from `ref`, or from the commit where this branch left main; a text that
+    says what is wrong if git does not know `ref`."""
+    start = ref or git(tree, "merge-base", "HEAD", "main") or git(tree, "merge-base", "HEAD", "origin/main") or "HEAD"
     diff = git(tree, "diff", "-U0", "--relative", "--no-ext-diff", "--no-color", "--src-prefix=a/",
-               "--dst-prefix=b/", start)
+               "--dst-prefix=b/", start.strip(), "--")
     if diff is None:
-        raise SystemExit(f"mutate.sh: git knows no commit {start}")
+        return f"git does not know the commit '{start.strip()}'"
     touched = lines_of(diff)
     for path in (git(tree, "ls-files", "--others", "--exclude-standard") or "").splitlines():
         if path.endswith((".cpp", ".h")):

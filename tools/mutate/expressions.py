@@ -20,7 +20,7 @@ class Node:
     op: str = ""
     children: list = field(default_factory=list)
     body: tuple = None  # of a lambda: the tokens between its braces
-    named: bool = False  # it is the value of a member that is named: {.keep_graph = true}
+    named: bool = False  # the value of a designated initializer: {.keep_graph = true}
 
 
 class Parser:
@@ -38,7 +38,7 @@ class Parser:
     def whole(self):
         node = self.expression(1)
         if self.at != self.end:
-            raise Unreadable(f"what is '{self.peek()}'?")
+            raise Unreadable(f"unexpected '{self.peek()}'")
         return node
 
     def binary_sign(self):
@@ -101,7 +101,7 @@ class Parser:
     def primary(self):
         begin, token = self.at, self.source.tokens[self.at] if self.at < self.end else None
         if token is None:
-            raise Unreadable("nothing where an expression should be")
+            raise Unreadable("an expression expected")
         if token.kind == "number":
             self.at += 1
             return Node("number", begin, self.at)

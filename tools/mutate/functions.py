@@ -1,14 +1,11 @@
-"""The functions of a source, and the classes that they are in."""
+"""The functions of a source, and the classes they are in."""
 from dataclasses import dataclass, field
-
-CALLABLE = ("if", "for", "while", "switch", "return")
 
 
 @dataclass
 class Class:
     name: str
-    members: set = field(default_factory=set)
-    saved: list = field(default_factory=list)  # members of type Saved, in their order
+    saved: list = field(default_factory=list)  # members of type Saved, in order
 
 
 @dataclass
@@ -17,9 +14,15 @@ class Function:
     owner: Class  # None: a free function
     returns: str
     tensors: list  # names of the parameters of type const Tensor&
+    first: int  # the token at which its declaration begins
     body: tuple  # tokens between the braces
     calls: set = field(default_factory=set)
-    initial: list = field(default_factory=list)  # token ranges of what members and bases are made of
+    initial: list = field(default_factory=list)  # token ranges of the initializers of members and bases
+
+    def full_name(self):
+        """With its class: Softmax::backward."""
+        written = self.returns.split(" ")[-1] if self.returns.endswith("::") else ""
+        return (f"{self.owner.name}::" if self.owner and self.owner.name else written.lstrip("*&")) + self.name
 
 
 def functions_of(source):
@@ -54,7 +57,7 @@ def _walk(source, begin, end, owner, found):
 
 
 def _block(source, first, opening, close, owner, found):
-    """What begins at `first` and has its block at `opening`. False: a declaration that goes on."""
+    """Reads the declaration at `first` with a block at `opening`. False: it goes on after the block."""
     words = [source.text_of(i) for i in range(first, opening)]
     if "namespace" in words or (words[:1] == ["extern"] and len(words) == 2):
         _walk(source, opening + 1, close, None, found)
@@ -76,15 +79,16 @@ def _block(source, first, opening, close, owner, found):
         call = source.partner[call] + 1
     if _initialises(source, source.partner[call] + 1, opening):  # a member, before the body
         return False
-    name = source.text_of(call - 1)
-    found.append(Function(name, owner, source.joined(start, call - 1),
-                          _tensor_parameters(source, call), (opening + 1, close),
+    at = call - 2 if source.text_of(call - 2) == "~" else call - 1
+    at = next((i for i in range(start, call) if source.text_of(i) == "operator"), at)
+    found.append(Function(source.joined(at, call), owner, source.joined(start, at),
+                          _tensor_parameters(source, call), first, (opening + 1, close),
                           initial=_initial(source, source.partner[call] + 1, opening)))
     return True
 
 
 def _initialises(source, i, opening):
-    """Is the brace that of a member, `: first(1), second{2} {`? Then a word and no sign stands before it."""
+    """Does the brace initialize a member, `: first(1), second{2} {`? Then it follows a word."""
     while i < opening and source.text_of(i) != ":":
         i = source.partner[i] + 1 if source.text_of(i) in ("(", "[") else i + 1
     before = source.tokens[opening - 1]
@@ -123,15 +127,13 @@ def _tensor_parameters(source, call):
 
 
 def _member(source, begin, end, owner):
-    """`Saved x, weight;` and the like: members of a class."""
+    """Members of a class that hold saved tensors: `Saved x, weight;`."""
     words = [source.text_of(i) for i in range(begin, end)]
-    if owner is None or not words or "(" in words or words[0] in ("using", "friend", "static", "typedef"):
+    if owner is None or words[:1] != ["Saved"] or "(" in words:
         return
     for first, last in source.split(begin, end):
         names = [source.text_of(i) for i in range(first, last)]
         if "=" in names:
             names = names[:names.index("=")]
         if names and names[-1].isidentifier():
-            owner.members.add(names[-1])
-            if words[0] == "Saved":
-                owner.saved.append(names[-1])
+            owner.saved.append(names[-1])

@@ -1,4 +1,7 @@
-"""What can be wrong with one expression: other texts for it, each a fault that people make."""
+"""The mutants of one expression: other texts for it, each a fault that people make.
+
+Faults that only cost time or memory are left out: they are no bugs to a user.
+"""
 import re
 
 ARITHMETIC = {"+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["/"],
@@ -7,7 +10,7 @@ ARITHMETIC = {"+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["/"],
               "<<": [">>"], ">>": ["<<"],
               "+=": ["=", "-="], "-=": ["=", "+="], "*=": ["=", "/="], "/=": ["=", "*="], "|=": ["="]}
 OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-DROPS_LEFT = {"+", "*", "&&", "||"}  # a + b → b; the right operand goes from all of BINARY
+DROPS_LEFT = {"+", "*", "&&", "||"}  # a + b → b
 DROPS_RIGHT = DROPS_LEFT | {"-", "/", "%", ">>", "&"}
 ANOTHER = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "std::max": "std::min",
            "std::min": "std::max", "less": "less_equal", "less_equal": "less",
@@ -16,22 +19,21 @@ ANOTHER = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "std::max":
            "tril": "triu", "triu": "tril", "index_select": "gather"}
 SYMMETRIC = {"std::swap", "std::max", "std::min", "vmath::dot", "dot_row", "logical_or", "logical_and", "equal",
              "broadcast_shapes", "maximum", "minimum", "worse", "distance", "largest_distance", "worst_of",
-             "std::strcmp", "std::memcmp"}  # of equals both say 0
-NO_ORDER = {"transpose": 1, "std::clamp": 0, "close": 0}  # of these arguments and the next ones: axes, a number and
-                                                          # its floor, what is compared
+             "std::strcmp", "std::memcmp"}
+NO_ORDER = {"transpose": 1, "std::clamp": 0, "close": 0}  # this argument and the next can be swapped
 WHOLE = re.compile(r"[A-Zijknrv]|\d+|.*\b(size|numel|count|rank|length)\([^()]*\)")  # below 2²⁴: float holds it
-TOLERANCE = re.compile(r"[\d.]+e-?\d+")  # no number is exactly as large
+TOLERANCE = re.compile(r"[\d.]+e-?\d+")  # no value is exactly as large
 PRODUCTS = {"matmul", "weighted_sum", "pair_products"}
-SAME_WITHOUT = {"std::move", "std::span", "attached",  # a copy for a move
-                # made of their argument without the name, too
+SAME_WITHOUT = {"std::move", "std::span", "attached",
+                # converted from their argument without the name, too
                 "std::vector", "std::setprecision", "std::setw", "std::string", "std::string_view", "std::ifstream",
                 "std::chrono::duration", "fs::path", "std::filesystem::path", "double", "float", "int", "std::int64_t", "std::size_t"}
-DROPPED_CALLS = {"contiguous", "detach", "clone"}
-OPTIONS = re.compile(r"(\w+\.)?(options_?|given|o|block|rotary)")  # what they are called
+OPTIONS = re.compile(r"(\w+\.)?(options_?|given|o|block|rotary)")  # usual names of options
+ROUNDED = ("engine/", "ops/", "nn/", "models/")  # where the digits of a double matter
 
 
 def is_type(callee):
-    """What is made of an argument is made of it without the name, too: a mutant has the type of what it replaces."""
+    """A mutant is converted to the type of the original, so Type(x) and x are the same."""
     return callee.split("::")[-1][0].isupper() or callee.startswith("decltype")
 
 
@@ -52,19 +54,20 @@ class Alternatives:
     def __init__(self, source, function):
         self.source, self.function = source, function
         self.saved = function.owner.saved if function.owner else []
+        self.rounds = source.path.startswith(ROUNDED)
 
     def text(self, node):
         return self.source.joined(node.begin, node.end)
 
     def of(self, node, used=True):
-        """(fault, text) for each; not `used`: the value goes nowhere, so nothing may be put for it."""
+        """(kind, text) for each. Not `used`: nothing reads the value, so another value is no fault."""
         if is_fixed(node):
             return []
         made = self.call(node, used) if node.kind == "call" else getattr(self, node.kind, lambda _: [])(node)
         own = self.text(node)
         if node.named and node.kind not in ("number", "string", "braces", "lambda") and own not in ("true", "false"):
-            made = made + [("not handed on", f"gradus::gradus_unset({own})")]
-        return [(fault, text) for fault, text in made if text != own]
+            made = made + [("not passed on", f"gradus::gradus_unset({own})")]
+        return [(kind, text) for kind, text in made if text != own]
 
     def name(self, node):
         text = self.text(node)
@@ -73,7 +76,7 @@ class Alternatives:
     def member(self, node):
         thing = self.text(node.children[0])
         unset = f"gradus::gradus_unset({thing}){node.op}{self.source.text_of(node.end - 1)}"
-        return [("not handed on", unset)] if OPTIONS.fullmatch(thing) else []
+        return [("not passed on", unset)] if OPTIONS.fullmatch(thing) else []
 
     def number(self, node):
         return [("constant", text) for text in number_alternatives(self.text(node))]
@@ -120,10 +123,10 @@ class Alternatives:
         if callee.kind == "member":
             made += self.member_call(callee, arguments) if used else []
         elif name == "wants":
-            made += [("wanted", "true"), ("wanted", f"!{self.text(node)}")]
+            made.append(("wanted", f"!{self.text(node)}"))
         elif name.startswith("static_cast"):
-            if name == "static_cast<double>" and not WHOLE.fullmatch(texts[0]):
-                made.append(("narrowed", f"static_cast<double>(static_cast<float>({texts[0]}))"))
+            if name == "static_cast<double>":
+                made += self.narrowed(texts[0])
         elif not is_type(plain) and used and plain not in SAME_WITHOUT:
             made += [("call dropped", text) for text in texts[:2]]
         if name == "attached":
@@ -134,9 +137,14 @@ class Alternatives:
         made += self.rearranged(name, texts)
         return made
 
+    def narrowed(self, text):
+        if not self.rounds or WHOLE.fullmatch(text):
+            return []
+        return [("narrowed", f"static_cast<double>(static_cast<float>({text}))")]
+
     def member_call(self, callee, arguments):
         thing, method = self.text(callee.children[0]), self.source.text_of(callee.end - 1)
-        if method in DROPPED_CALLS and not arguments:
+        if method == "detach" and not arguments:
             return [("call dropped", thing)]
         if method in ("value", "take") and thing in self.saved:
             return [("saved", f"{other}.{method}()") for other in self.saved if other != thing]
@@ -157,7 +165,7 @@ class Alternatives:
 
 
 def opposite(source, node):
-    """What holds where the condition does not."""
+    """The negated condition."""
     if node.kind == "unary" and node.op == "!":
         return source.joined(node.children[0].begin, node.end)
     sides = [source.joined(child.begin, child.end) for child in node.children]
@@ -165,6 +173,6 @@ def opposite(source, node):
 
 
 def is_fixed(node):
-    """Does it hold a lambda, which is not to be written twice, or a pack?"""
+    """Does it contain a lambda, which is too long to be repeated, or a pack?"""
     fixed = node.kind == "lambda" or node.op == "..."
     return fixed or any(is_fixed(child) for child in node.children)

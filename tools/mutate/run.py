@@ -1,110 +1,123 @@
-"""The mutation run: generate, build, run, judge. mutate.sh starts it and explains the options."""
+#!/usr/bin/env python3
+"""Lists the small faults on changed lines that no test detects: hints, not a gate.
+
+    tools/mutate/run.py [REF]      lines that differ from REF, uncommitted edits included; by default
+                                   from the commit where this branch left main
+      --all                        every line of the library: hours
+      --list                       print the mutants with their numbers and run none
+      --mutant ID                  run one mutant
+      --jobs N                     compile and run N at a time (default: one per core)
+
+Each mutant differs from the source in one expression or statement. All mutants share one build in
+build/mutants (the first takes ten minutes or more). Each runs in its own process, against the tests that
+reach its line. A survivor is printed as `file:line: kind: before ⇒ after`; build/mutants/survivors.json
+has the same. Some survivors are equivalent to the original. The exit code is 0 whether or not any survive.
+"""
 import argparse
 import json
 import os
-import random
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import changed
-import drivers
 from build import Tree
-from verdicts import Results
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutants"
-CHANGED = ROOT / "build" / "mutants_changed"  # where all that is not touched stays compiled
+# Freed memory is overwritten, so that a mutant that reads it is detected.
+FREED_IS_OVERWRITTEN = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
+
+
+def say(text):
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def misuse(text):
+    print(f"run.py: {text}", file=sys.stderr)
+    sys.exit(2)
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="mutate.sh", allow_abbrev=False)
-    parser.add_argument("--only", default="", metavar="PART,…",
-                        help="mutants of files with one of these in their path")
-    parser.add_argument("--fault", default="", metavar="KIND", help="of this kind, as --list names it")
-    parser.add_argument("--strict", action="store_true", help="those alone that bear derivatives")
-    parser.add_argument("--list", action="store_true", help="list the mutants and run none")
-    parser.add_argument("--mutant", type=int, default=0, metavar="ID", help="this one alone")
-    parser.add_argument("--sample", type=int, default=0, metavar="N", help="N of them, chosen by --seed")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--again", action="store_true", help="those that survived the last run")
-    parser.add_argument("--changed", nargs="?", const="", metavar="REF",
-                        help="those on lines that differ from REF, or from where this branch left main")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    return parser.parse_args()
+    parser = argparse.ArgumentParser(prog="run.py", allow_abbrev=False, description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ref", nargs="?", default="", metavar="REF")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--mutant", type=int, metavar="ID")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="N")
+    parser.error = misuse
+    args = parser.parse_args()
+    if args.all and args.ref:
+        misuse("--all and REF exclude each other")
+    if args.jobs < 1:
+        misuse(f"--jobs {args.jobs} is not at least 1")
+    return args
 
 
-def chosen(mutants, args, build):
-    parts = args.only.split(",")
-    picked = [i for i, m in sorted(mutants.items())
-              if any(part in m.path for part in parts) and (m.strict or not args.strict)
-              and args.fault in ("", m.fault)]
-    if args.mutant:
-        picked = [i for i in picked if i == args.mutant]
-    if args.again:
-        last = json.loads((build / "mutation.json").read_text())["mutants"]
-        alive = {(m["file"], m["text"], m["before"], m["after"]) for m in last
-                 if m["verdict"] in ("survived", "unreached")}
-        picked = [i for i in picked if (mutants[i].path, mutants[i].text, mutants[i].before,
-                                        mutants[i].after) in alive]
-    if args.sample:
-        picked = sorted(random.Random(args.seed).sample(picked, min(args.sample, len(picked))))
-    if not picked:
-        raise SystemExit("mutate.sh: no mutant is meant by that; --list shows all")
-    return {i: mutants[i] for i in picked}
-
-
-def compile_program(tree, build, jobs):
-    drivers.say("building gradus_mutants")
-    configure = ["cmake", "-G", "Ninja", "-S", str(ROOT / "tests/mutation"), "-B", str(build / "build"),
-                 f"-DGRADUS_MUTATED={build}", f"-DGRADUS_ROOT={ROOT}"]
+def compile_program(tree, jobs):
+    say("building gradus_mutants")
+    configure = ["cmake", "-G", "Ninja", "-S", str(ROOT / "tests/mutation"), "-B", str(BUILD / "build"),
+                 f"-DGRADUS_MUTATED={BUILD}", f"-DGRADUS_ROOT={ROOT}"]
     subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
-    make = ["ninja", "-k", "0", "-C", str(build / "build"), "-j", str(jobs)]
+    make = ["ninja", "-k", "0", "-C", str(BUILD / "build"), "-j", str(jobs)]
     while (done := subprocess.run(make, capture_output=True, text=True)).returncode:
-        tree.leave_out(done.stdout)  # a template may be refused where it is used for the first time
+        tree.leave_out(done.stdout)  # a template may fail where it is first used
+
+
+def run(mutants, jobs):
+    """The ids of the survivors."""
+    tasks, scratch = BUILD / "tasks.txt", BUILD / "scratch"
+    tasks.write_text("".join(f"{i} {m.site} {m.path}\n" for i, m in sorted(mutants.items())))
+    program = subprocess.Popen([str(BUILD / "build" / "gradus_mutants"), str(tasks), str(jobs), str(scratch)],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
+                               env=os.environ | FREED_IS_OVERWRITTEN)
+    survivors, done = [], 0
+    for line in program.stdout:
+        number, verdict, by = (line.rstrip("\n").split("\t", 2) + ["", ""])[:3]
+        if verdict == "left out":
+            say(f"left out, as it fails without a mutant: {by}")
+        elif verdict in ("survived", "killed"):
+            done += 1
+            survivors += [int(number)] if verdict == "survived" else []
+            if done % 1000 == 0:
+                say(f"{done} of {len(mutants)} done")
+    if program.wait() or done < len(mutants):
+        raise SystemExit(f"run.py: gradus_mutants ended with {program.returncode} after {done} mutants")
+    shutil.rmtree(scratch, ignore_errors=True)
+    return sorted(survivors)
 
 
 def main():
-    args, start = options(), time.time()
-    touched = None if args.changed is None else changed.since(ROOT, args.changed)
-    build = BUILD if touched is None else CHANGED
-    build.mkdir(parents=True, exist_ok=True)
-    tree = Tree(ROOT, build, drivers.say, changed=touched)
-    if not tree.sources and touched is not None:
-        print("no mutant is on a line that was touched")
-        return 0
-    tree.write(args.jobs)
-    if not args.list:
-        compile_program(tree, build, args.jobs)
-    every = tree.mutants()
-    made = sum(len(source.mutants) for source in tree.sources.values())
-    mutants = chosen(every, args, build)
+    args = options()
+    touched = None if args.all else changed.since(ROOT, args.ref)
+    if isinstance(touched, str):
+        misuse(touched)
+    tree = Tree(ROOT, BUILD, say, touched)
+    for each in tree.unread:
+        say(f"not mutated: {each}")
+    mutants = tree.mutants()
+    if args.mutant is not None and args.mutant not in mutants:
+        misuse(f"there is no mutant {args.mutant}; --list shows all")
     if args.list:
         print("\n".join(f"{i:6} {m.shown()}" for i, m in mutants.items()))
         return 0
-    drivers.say(f"{made} mutants written, {len(every)} compile, {len(mutants)} run")
-    results = Results(mutants, *drivers.run(mutants, args.jobs, build / "build" / "gradus_mutants", build))
-    results.judge()
-    minutes = (time.time() - start) / 60
-    whole = touched is None and len(mutants) == len(every)
-    results.write(build / "mutation.json", {"written": made, "compiled": len(every), "run": len(mutants),
-                                            "minutes": round(minutes, 2), "unread": tree.unread})
-    return report(results, tree.excuses() if whole else [], f"{minutes:.1f} minutes; {build.relative_to(ROOT)}")
-
-
-def report(results, excuses, about):
-    for title, kind in (("file", lambda m: m.path), ("fault", lambda m: m.fault),
-                        ("component", lambda m: m.path.split("/")[0]),
-                        ("where", lambda m: "bears derivatives" if m.strict else "the rest")):
-        print(results.table(title, kind) + "\n")
-    for i in results.survivors():
-        print("survived:", results.mutants[i].shown())
-    needless = [excuse for excuse in excuses if not excuse.used]
-    for excuse in needless:
-        print(f"{excuse.path}:{excuse.line}: nothing that survives needs this excuse")
-    print(f"\n{about}/mutation.json has every mutant and what killed it")
-    return 1 if results.too_many() or needless else 0
+    if not mutants:
+        print("no mutant is on a changed line")
+        return 0
+    tree.write(args.jobs)
+    compile_program(tree, args.jobs)
+    mutants = {i: m for i, m in tree.mutants().items() if args.mutant in (None, i)}
+    say(f"running {len(mutants)} mutants")
+    survivors = [mutants[i] for i in run(mutants, args.jobs)]
+    for mutant in survivors:
+        print(mutant.shown())
+    rows = [{"file": m.path, "line": m.line, "kind": m.kind, "before": m.before, "after": m.after} for m in survivors]
+    (BUILD / "survivors.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    say(f"{len(survivors)} of {len(mutants)} mutants survived")
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,17 +1,15 @@
-"""All mutants of a source in one source: which one runs is a number that is set while it runs.
+"""Writes all mutants of a source into one source; a number set at run time chooses the one that runs.
 
-Each site becomes `(gradus_mutant_among(7, 9) ? … : what stood there)`. Every mutant has lines of its own,
-so that a compiler's complaint names it; it is then left out, and the source written again.
+Each site becomes `(gradus_mutant_among(7, 9) ? … : original)`. Every mutant has lines of its own, so that
+a compiler error names it.
 """
 from dataclasses import dataclass
 
-from excuses import Excuse, excuses_of
 from functions import functions_of
-from scope import bears_derivatives
 from statements import Walker
 from tokens import Source, Unreadable, without_comments
 
-CONSTANTS = {"__builtin_shufflevector"}  # takes constants alone
+CONSTANTS = {"__builtin_shufflevector"}  # its arguments must be constants
 INCLUDE = '#include "gradus/tests/mutation/mutant.h"\n'
 
 
@@ -20,26 +18,20 @@ class Mutant:
     id: int
     path: str
     line: int
-    text: str  # the line, without the blanks around it
-    fault: str
+    kind: str
     before: str
     after: str
-    site: int = 0  # the id of its site's first mutant: coverage is noted by site
-    strict: bool = False  # in what bears derivatives
-    excuse: Excuse = None
+    site: int  # the id of its site's first mutant: coverage is recorded by site
 
     def shown(self):
-        after = self.after if self.after else "nothing"
-        return f"{self.path}:{self.line}: {self.fault}: {self.before}  ⇒  {after}"
+        return f"{self.path}:{self.line}: {self.kind}: {self.before} ⇒ {self.after or 'nothing'}"
 
 
-def read(path, text, public, unread):
-    """The source, and its sites, in order, outer ones before those inside them."""
-    source = Source(text, path)
-    functions, sites = functions_of(source), []
-    strict = {function.body for function in bears_derivatives(path, functions, public)}
-    for function in functions:
-        if "constexpr" in function.returns.split() or function.calls & CONSTANTS:  # not chosen while it runs
+def read(path, text, unread):
+    """The source and its sites in order, outer ones before those inside them."""
+    source, sites = Source(text, path), []
+    for function in functions_of(source):
+        if "constexpr" in function.returns.split() or function.calls & CONSTANTS:  # runs before one is chosen
             continue
         walker = Walker(source, function, unread)
         try:
@@ -47,31 +39,25 @@ def read(path, text, public, unread):
             walker.block(*function.body)
         except Unreadable as why:
             unread.append(f"{path}: {function.name}: {why}")
-        for site in walker.sites:
-            site.strict = function.body in strict
-            if not site.strict:  # seven digits are enough for times, sizes and shares
-                site.alternatives = [each for each in site.alternatives if each[0] != "narrowed"]
         sites += [site for site in walker.sites if site.alternatives]
     sites.sort(key=lambda site: (site.begin, -site.end))
     return source, sites
 
 
 def number(source, sites, first):
-    """[(site, its mutants)], ids from `first` on; the id after them; the excuses of this source."""
-    numbered, next_id, excuses = [], first, excuses_of(source)
+    """[(site, its mutants)], with ids from `first` on."""
+    numbered = []
     for site in sites:
-        line = source.line(site.token)
         before = " ".join(source.text[site.begin:site.end].split())
-        excuse = next((e for e in excuses if e.first <= line <= e.last), None)
-        mutants = [Mutant(next_id + k, source.path, line, source.line_text(line), fault, before, after,
-                          next_id, site.strict, excuse) for k, (fault, after) in enumerate(site.alternatives)]
-        next_id += len(mutants)
+        mutants = [Mutant(first + k, source.path, source.line(site.token), kind, before, after, first)
+                   for k, (kind, after) in enumerate(site.alternatives)]
+        first += len(mutants)
         numbered.append((site, mutants))
-    return numbered, next_id, excuses
+    return numbered
 
 
 class Writer:
-    """Writes the mutated source; `lines` says which mutant a line of it belongs to."""
+    """Writes the mutated source; `lines` maps each of its lines to a mutant."""
 
     def __init__(self, source, numbered, without=frozenset()):
         self.source, self.without = source, without
@@ -122,8 +108,8 @@ class Writer:
                 like = void or f"gradus::gradus_like<decltype(({mutant.before}))>"
                 self.put(f"gradus_mutant == {mutant.id} ? {like}({mutant.after}) :", mutant)
             self.put("\n")
-        if not statement:  # what each is compared with: a complaint about two types names its line
-            self.put(f"{void}({mutants[0].before})\n", Mutant(-first, "", 0, "", "", "", ""))
+        if not statement:  # an error about two types names this line
+            self.put(f"{void}({mutants[0].before})\n", Mutant(-first, "", 0, "", "", "", first))
         self.put("} else\n" if statement else f")\n: {void}(")
         self.sites_open.append(first)
         k = self.span(site.begin, site.end, k)

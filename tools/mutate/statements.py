@@ -1,18 +1,20 @@
-"""Statements of a function, and the sites in them at which something else can be put."""
+"""The statements of a function, and the sites in them that have mutants."""
 import re
 from dataclasses import dataclass, field
 
 from expressions import ASSIGNMENTS, parse
-from operators import WHOLE, Alternatives, opposite
+from operators import Alternatives, opposite
 from tokens import Unreadable
 
-UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct", "delete", "throw",
-             "__builtin_prefetch"}  # a matter of time
-# Arguments that change how fast or under which name something runs, never what comes out.
+UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct", "delete", "throw"}
+# The other arguments change the speed or the name in a message.
 ONLY_THE_BODY = {"parallel_for", "for_rows", "dispatch_float", "dispatch_number", "dispatch"}
 FREE_OF_FAULTS = {"rows_grain", "INFINITY"}
-ONLY_HOW_FAST = {"grain"}  # a variable of this name
-ROOM = re.compile(r"[\w.>-]+[.>]reserve\(")  # for what comes: a matter of time
+# Statements and variables that only change time or memory.
+COST = re.compile(r"([\w.>-]+(\.|->))?(\w*prefetch\w*|fetch_rows|madvise|reserve|shrink_to_fit|release_cached|"
+                  r"start_workers|set_num_threads)\(|(const )?((memory::)?Scratch<|SingleThreadScope )")
+COST_VARIABLE = re.compile(r"\w*grain|threads")
+WANTED = re.compile(r"\bwants\(|\w*wanted\b")  # true for this condition computes a gradient that nobody reads
 
 
 @dataclass
@@ -21,8 +23,7 @@ class Site:
     end: int
     form: str  # expression, piece (of a comma expression, its value unused), statement
     token: int  # the first one, for its line
-    alternatives: list = field(default_factory=list)  # (fault, text)
-    strict: bool = False  # in what bears derivatives
+    alternatives: list = field(default_factory=list)  # (kind, text)
 
 
 class Walker:
@@ -97,7 +98,7 @@ class Walker:
 
     def simple(self, begin, end, deletable=True):
         source, text = self.source, self.source.text_of(begin)
-        if text in UNTOUCHED or ROOM.match(source.joined(begin, end)):
+        if text in UNTOUCHED or COST.match(source.joined(begin, end)):
             return
         if text == "return":
             return self.returned(begin, end)
@@ -105,7 +106,7 @@ class Walker:
             return self.site(begin, end + 1, "statement", [("deleted", "")])
         if self.is_declaration(begin, end):
             return self.declaration(begin, end)
-        last_word = text == "fail" and source.text_of(end + 1) == "}"  # C++ says nothing of what comes after it
+        last_word = text == "fail" and source.text_of(end + 1) == "}"  # without it the function would end without a value
         if deletable and not last_word:
             self.site(begin, end + 1, "statement", [("deleted", "")])
         pieces = source.split(begin, end)
@@ -165,12 +166,12 @@ class Walker:
         doubles = [source.text_of(i) for i in range(begin, min(begin + 2, end))]
         for first, last in source.split(begin, end):
             equals, bracket = self.start_of_value(first, last)
-            if equals is not None and source.text_of(equals - 1) in ONLY_HOW_FAST:
+            if equals is not None and COST_VARIABLE.fullmatch(source.text_of(equals - 1)):
                 continue
             if equals is not None:
                 text, extra = source.joined(equals + 1, last), []
-                if "double" in doubles and "*" not in text[:1] and "[" not in text[:1] and not WHOLE.fullmatch(text):
-                    extra = [("narrowed", f"static_cast<double>(static_cast<float>({text}))")]
+                if "double" in doubles and text[:1] not in ("*", "["):
+                    extra = self.alternatives.narrowed(text)
                 self.root(equals + 1, last, extra=extra)
             elif bracket is not None:
                 for argument in source.split(bracket + 1, source.partner[bracket]):
@@ -201,14 +202,14 @@ class Walker:
             self.unread.append(f"{self.source.path}:{self.source.line(begin)}: {why}")
             return
         more, turned = list(extra), opposite(self.source, node) if condition else None
-        if condition and not may_hold:  # true would never end
+        if condition and not may_hold:  # `while (true)` would never end
             more += [("negation", turned), ("never", "false")]
-        elif condition:  # who notices either of these notices the opposite
-            more += [("never", "false"), ("always", "true")]
+        elif condition:  # a test that detects either of these detects the negation
+            more += [("never", "false")] + [("always", "true")] * (not WANTED.search(self.alternatives.text(node)))
         self.visit(node, used=used, more=more, left_out=turned if may_hold else None)
 
     def visit(self, node, used=True, more=(), place=False, left_out=None):
-        """The node and what is in it. `place`: it is written to, so it stays what it is."""
+        """The node and its children. `place`: it is assigned to, so it has no mutants."""
         if node.kind == "lambda":
             return self.block(*node.body)
         if node.op == "...":
@@ -236,16 +237,16 @@ class Walker:
                 self.visit(argument, left_out=self.alternatives.exchanged(argument) if name == "std::abs" else None)
 
     def visit_callee(self, node):
-        """Of what is called nothing stands for a method, but for what it is called on."""
+        """A callee has mutants only in the object whose method it is."""
         for child in node.children if node.kind == "member" else [node]:
             self.visit(child)
 
     def site_of(self, node, used, more, left_out):
         seen, made = {self.source.joined(node.begin, node.end), left_out}, []
-        for fault, text in self.alternatives.of(node, used) + list(more):
+        for kind, text in self.alternatives.of(node, used) + list(more):
             if text not in seen:
                 seen.add(text)
-                made.append((fault, text))
+                made.append((kind, text))
         form = "expression" if used else "piece"
         self.site(node.begin, node.end, form, made)
 

@@ -14,8 +14,8 @@ OPENING = {"(": ")", "[": "]", "{": "}"}
 
 
 def without_comments(text):
-    """What begins and ends between tokens, with one blank or line's end for each gap: what is written to be
-    compiled stays the same when comments change."""
+    """The text with one blank or newline for each gap between tokens, so that a changed comment compiles
+    nothing again."""
     out, gap = [], ""
     for found in PATTERN.finditer(text):
         part = found.group()
@@ -28,7 +28,7 @@ def without_comments(text):
 
 
 class Unreadable(Exception):
-    """What this reader of C++ does not know."""
+    """C++ that this reader does not know."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,6 @@ class Source:
     def lines_between(self, start, end):
         """Of offsets [start, end)."""
         return range(self.text.count("\n", 0, start) + 1, self.text.count("\n", 0, end) + 2)
-
-    def first_token_of(self, line):
-        """The first token on this line or after it."""
-        at = sum(len(text) + 1 for text in self.text.split("\n")[:line - 1])
-        return next((i for i, token in enumerate(self.tokens) if token.start >= at), len(self.tokens))
-
-    def line_text(self, number):
-        """Without its comment, so that it stays the same when that changes."""
-        return re.sub(r"\s*//.*", "", self.text.split("\n")[number - 1].strip())
 
     def joined(self, begin, end):
         """Tokens [begin, end) on one line, without comments."""
