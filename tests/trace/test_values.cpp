@@ -7,7 +7,7 @@
 
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
-#include "gradus/tests/trace/tape_text.h"
+#include "gradus/tests/trace/tape.h"
 
 namespace gradus::testing {
 namespace {
