@@ -100,7 +100,7 @@ TEST_CASE("pairs: the target is shifted by one, between its begin and end tokens
       first.insert(ids[{row, 0}].to_vector<std::int64_t>()[0]);
   }
   CHECK(first == std::multiset<std::int64_t>{10, 13, 14});
-  CHECK_REFUSES(ValueError, PairBatches bad({{{1}, {1}}, {{}, {1}}}, 2, 1), "PairBatches", "1");
+  CHECK_REFUSES(ValueError, PairBatches({{{1}, {1}}, {{}, {1}}}, 2, 1), "PairBatches", "1");
   CHECK_THROWS_AS(PairBatches({}, 2, 1), ValueError);
 }
 
