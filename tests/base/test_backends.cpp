@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "gradus/base/error.h"
-#include "gradus/base/parallel.h"
 #include "gradus/base/products/backend.h"
 #include "gradus/base/products/tile.h"
 #include "gradus/base/simd.h"

@@ -1,13 +1,11 @@
 // The SIMD level of kernels and the matmul backend, set by GRADUS_SIMD and GRADUS_BLAS in processes
 // of their own.
 #include <array>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "gradus/base/error.h"
 #include "gradus/base/products/backend.h"

@@ -1,5 +1,4 @@
 // Accumulation of entire and partial gradients.
-#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"

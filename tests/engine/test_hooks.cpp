@@ -10,7 +10,6 @@
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
 #include "gradus/engine/grad_mode.h"
-#include "gradus/engine/node.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/matmul.h"

@@ -4,7 +4,6 @@
 #include "gradus/base/memory.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
-#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"

@@ -3,7 +3,6 @@
 
 #include <limits>
 #include <sstream>
-#include <vector>
 
 #include "gradus/engine/broadcast.h"
 #include "gradus/ops/create.h"

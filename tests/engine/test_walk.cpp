@@ -1,13 +1,10 @@
 // The order of a backward pass, the nodes that it visits, and the memory that it frees.
-#include "gradus/base/memory.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 
 namespace gradus::testing {
 namespace {
-
-std::int64_t live() { return memory::usage().live_bytes; }
 
 /// Each node would enter the list twice as often as the one before it.
 TEST_CASE("backward visits each node of a deep diamond once") {
