@@ -97,6 +97,7 @@ TEST_CASE("GPT options are restored from their configuration or refused") {
                                        [](auto& o) { o.kv_heads = 1; },
                                        [](auto& o) { o.kv_heads = 2; },
                                        [](auto& o) { o.window = 3; },
+                                       [](auto& o) { o.window = 1; },
                                        [](auto& o) { o.hidden = 17; },
                                        [](auto& o) { o.norm_eps = 3e-7; },
                                        [](auto& o) { o.rotary.base = 500; },
