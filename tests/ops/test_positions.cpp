@@ -7,7 +7,6 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/registry_run.h"
-#include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 namespace {
