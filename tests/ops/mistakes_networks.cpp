@@ -233,7 +233,6 @@ void add_more_losses(Mistakes& all) {
   cross({"undefined"}, x(), Tensor(), {});
   cross({"-1", "[1]"}, x(), indices({0, -1}), {});
   cross({"f32", "f64"}, x(), ids, {.weight = ones({3}, Dtype::f32)});
-  cross({"detach()"}, x(), ids, {.weight = values({3}).requires_grad_()});
   using Pair = void (*)(const Tensor&, const Tensor&);
   for (const auto& [name, f] : std::initializer_list<std::pair<const char*, Pair>>{
            {"mse_loss", [](const Tensor&a, const Tensor&b) { mse_loss(a, b); }},

@@ -1,6 +1,7 @@
 // Edge cases of ordering, indexing, creation, logic, slicing and normalization.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -12,14 +13,14 @@
 #include "gradus/base/random.h"
 #include "gradus/base/simd.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/batch_norm.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/kernels/rows.h"
 #include "gradus/ops/linear.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
@@ -204,6 +205,29 @@ TEST_CASE("layer_norm and batch_norm keep their accuracy far from zero") {
   const Tensor column = values({9, 1}) + 3000.0;
   const Tensor y = batch_norm(column, {}, {}, {}, {}, true);
   expect(near(numbers(y), normalised(numbers(column), 1e-5), 1e-11), "batch_norm far off");
+}
+
+TEST_CASE("FormulaScope composes fused operations of others") {
+  const Tensor x = values({2, 3, 4}).requires_grad_(), w = values({4}, 1);
+  const Tensor square = values({4, 4}, 3), channels = values({3}, 4);
+  const Tensor heads = values({1, 2, 3, 4}, 5).requires_grad_();
+  const Tensor target = ids({0, 1, 2, 3, 0, 1}, {2, 3});
+  const std::vector<std::function<Tensor()>> fused = {
+      [&] { return linear(x, square, w); },
+      [&] { return gelu(x, Gelu::tanh); },
+      [&] { return silu(x); },
+      [&] { return swiglu(x, x); },
+      [&] { return softplus(x); },
+      [&] { return layer_norm(x); },
+      [&] { return rms_norm(x); },
+      [&] { return batch_norm(x, channels, channels, {}, {}, true); },
+      [&] { return cross_entropy(x, target); },
+      [&] { return scaled_dot_product_attention(heads, heads, heads); }};
+  for (const auto& f : fused) {
+    const std::string name = f().node()->name();
+    const FormulaScope formula;
+    CHECK(f().node()->name() != name);
+  }
 }
 
 /// The saved view is the only user of its storage and is not contiguous.

@@ -206,6 +206,8 @@ TEST_CASE("cross_entropy gradients are right next to ignored and −∞ rows") {
   const double c = 0.1 / 0.8 * (p - 1), d = 0.7 / 0.8 * (p - 1);
   both_ways(x, ids({0, 1}, {2}), {.weight = fine}, {c, -c, -d, d}, "weights that f32 cannot hold");
   const Tensor learns = tensor({2.0, 5.0}, Dtype::f64).requires_grad_();
+  CHECK_REFUSES(GraphError, cross_entropy(x, ids({0, 1}, {2}), {.weight = learns}), "cross_entropy",
+                "detach()");
   {
     const NoGrad off;
     cross_entropy(x, ids({0, 1}, {2}), {.weight = learns});
