@@ -1,8 +1,8 @@
-// Properties of every trace, on small programs: valid ids, exact sums. The
-// values are halves and quarters, exact in any order of summation.
+// Properties of every trace, on small programs: valid ids, sums of gradients.
 #include "gradus/trace/recorder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
@@ -244,8 +244,13 @@ std::vector<double> sum_down(const std::vector<double>& x, std::size_t n) {
   return out;
 }
 
-/// Checks one line of the ledger: before + contribution = after. Values are quarters, so sums are
-/// exact in any order.
+/// Equal but for the roundings of an f32 sum of a few numbers below 8.
+bool equal_sums(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](double x, double y) { return std::abs(x - y) <= 8 * 0x1p-23; });
+}
+
+/// Checks one line of the ledger: before + contribution = after.
 void check_sum(const ReadTape& tape, std::size_t i) {
   const Json before = tape.at("ledger", i, "before"), part = tape.at("ledger", i, "part");
   const std::vector<double> given = tape.numbers(tape.at("ledger", i, "contribution")),
@@ -270,7 +275,7 @@ void check_sum(const ReadTape& tape, std::size_t i) {
     for (std::size_t k = 0; k < given.size(); ++k)
       sum[axis == 0 ? start * columns + k : k / taken * columns + start + k % taken] += given[k];
   }
-  CHECK(sum == after);
+  CHECK(equal_sums(sum, after));
 }
 
 TEST_CASE("each gradient in a trace is the sum of its contributions") {
@@ -298,7 +303,7 @@ TEST_CASE("each gradient in a trace is the sum of its contributions") {
       std::vector<double> total = tape.numbers(arrived);
       for (std::size_t k = 0; k < total.size() && !before.is_null(); ++k)
         total[k] += tape.numbers(before)[k];
-      CHECK(tape.numbers(tape.at("deposits", i, "after")) == total);
+      CHECK(equal_sums(tape.numbers(tape.at("deposits", i, "after")), total));
     }
   }
 }
@@ -390,8 +395,7 @@ TEST_CASE("a cleared trace keeps names and nothing else") {
   CHECK(tape.at("ops", 0, "module").is_null());
   CHECK(tape.at("visits", 0, "op").is_null());  // of what made y
   CHECK(tape.all.at("meta").at("omitted").at("unseen_nodes") == 1);
-  const Json leaf = tape.at("deposits", 0, "leaf");
-  CHECK(leaf.is_null());
+  CHECK(tape.at("tensors", tape.at("deposits", 0, "leaf"), "name") == "weight");
   exp(w);
   const ReadTape then(trace);
   const Json in = then.at("ops", then.count("ops") - 1, "in").at(0);
