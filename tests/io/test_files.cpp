@@ -16,7 +16,6 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/io/files.h"
-#include "gradus/tests/support/golden.h"
 #include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
