@@ -104,7 +104,7 @@ GRADUS_ALWAYS_INLINE void finish_one(const Matrix<T>& c, std::int64_t i, std::in
   *to = sum;
 }
 
-/// multiply_tile, as a function of its own: inlined many times into one, it takes a minute to compile.
+/// multiply_tile, not inlined: many copies in one function take a minute to compile.
 template <class Set, bool transposed_a, int rows, int vectors, class T>
 GRADUS_OWN_TARGET __attribute__((noinline)) void tile_of(const Terms<T>& terms, T* c,
                                                          std::int64_t stride,
