@@ -1,5 +1,6 @@
 // The built-in GEMM for one instruction set: packing, tiles and dot products. Each own_<level>.cpp
-// defines GRADUS_OWN_TARGET, the attribute of its instruction set, and compiles it once.
+// defines GRADUS_OWN_TARGET, the attribute of its instruction set, and compiles it once; the
+// baseline needs none.
 #pragma once
 
 #include <optional>
@@ -8,6 +9,10 @@
 #include "gradus/base/products/dots.h"
 #include "gradus/base/products/own.h"
 #include "gradus/base/products/tile.h"
+
+#ifndef GRADUS_OWN_TARGET
+#define GRADUS_OWN_TARGET
+#endif
 
 namespace gradus::products::own {
 
