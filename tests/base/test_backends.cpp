@@ -1,18 +1,28 @@
-// Every matmul backend and SIMD level agrees with a plain loop: transposes, options, tile edges,
-// few rows, vectors, sums of one term, NaN and infinity.
+// Every matmul backend and SIMD level agrees with a plain loop and stays inside its matrices, and the
+// choice of the backend.
+#ifdef __unix__
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "gradus/base/parallel.h"
+#include "gradus/base/error.h"
+#include "gradus/base/products/backend.h"
 #include "gradus/base/products/tile.h"
+#include "gradus/base/simd.h"
 #include "gradus/base/transpose.h"
 #include "gradus/tests/base/products.h"
+#include "gradus/tests/base/threads.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 
 namespace products = gradus::products;
 using gradus::tests::Case;
@@ -55,12 +65,6 @@ struct TileOf {
 using products::Avx2;
 using products::Avx512;
 using products::Baseline;
-
-struct ThreadsScope {
-  int before = gradus::num_threads();
-  explicit ThreadsScope(int n) { gradus::set_num_threads(n); }
-  ~ThreadsScope() { gradus::set_num_threads(before); }
-};
 
 }  // namespace
 
@@ -125,7 +129,7 @@ TEMPLATE_TEST_CASE("matmuls split among threads agree with a plain loop in every
   const auto at_any_number_of_threads = [](const Case<T>& s) {
     const Expected<T> expected(s);
     for (const int threads : {1, 2, 3}) {
-      const ThreadsScope scope(threads);
+      const gradus::tests::Threads scope(threads);
       for (const products::Choice& choice : every_choice()) {
         CAPTURE(choice.reason, threads, s.m, s.n, s.k, s.ta, s.tb);
         CHECK(expected.wrong(choice) == 0);
@@ -148,42 +152,10 @@ TEST_CASE("the built-in matmul gives the same bits for any number of threads", "
       multiply_by(choice, products::Matrix<float>(first.data(), m, n), left, right.transpose(),
                   {.threads = products::Threads::one});
       for (const int threads : {1, 2, 3, 4, 4, 4}) {
-        const ThreadsScope scope(threads);
+        const gradus::tests::Threads scope(threads);
         multiply_by(choice, products::Matrix<float>(again.data(), m, n), left, right.transpose());
         CAPTURE(choice.reason, threads, m, n, k);
         REQUIRE(first == again);
-      }
-    }
-}
-
-TEST_CASE("a matrix-vector product with transposed A applies alpha, beta, bias and residual",
-          "[kernel]") {
-  for (const products::Choice& choice : every_choice())
-    for (const int64_t m : {int64_t{1}, int64_t{7}, int64_t{67}}) {
-      const int64_t k = 41;
-      const auto a = numbers<double>(k * m, 1), b = numbers<double>(k, 2),
-                 old = numbers<double>(m, 3), residual = numbers<double>(3 * m, 4);
-      const double bias = 0.375;
-      for (const auto& [adds_bias, apart] :
-           {std::pair{false, 1}, {true, 1}, {false, 2}, {false, 3}}) {
-        std::vector<double> c = old;
-        products::Options<double> options{.alpha = 1.5, .beta = -2};
-        options.residual = {residual.data(), m, 1, products::Stride{apart}};
-        if (adds_bias) options.bias = &bias;
-        multiply_by(choice, products::Matrix<double>(c.data(), m, 1),
-                    products::Matrix<const double>(a.data(), k, m).transpose(), {b.data(), k, 1},
-                    options);
-        CAPTURE(choice.reason, m, adds_bias, apart);
-        for (int64_t i = 0; i < m; ++i) {
-          const auto at = static_cast<std::size_t>(i);
-          double sum = 0;
-          for (int64_t p = 0; p < k; ++p)
-            sum += a[static_cast<std::size_t>(p * m + i)] * b[static_cast<std::size_t>(p)];
-          const double expected = 1.5 * sum - 2 * old[at] +
-                                  residual[at * static_cast<std::size_t>(apart)] +
-                                  (adds_bias ? bias : 0);
-          REQUIRE(std::abs(c[at] - expected) <= gradus::tests::product_tolerance(k, 1.5));
-        }
       }
     }
 }
@@ -213,59 +185,116 @@ TEST_CASE("NaN and infinity stay in their rows and columns in every backend", "[
     }
 }
 
-// The matrices end where their memory ends, so the address sanitizer detects reads beyond them.
-TEST_CASE("no backend reads or writes beyond its matrices", "[kernel]") {
-  for (const products::Choice& choice : every_choice())
-    for (const auto& [m, n] : std::vector<std::pair<int64_t, int64_t>>{
-             {31, 45}, {95, 45}, {3, 45}, {95, 3}, {31, 64}, {1, 64}})
-      for (const bool ta : {false, true})
-        for (const bool tb : {false, true}) {
-          const int64_t k = 19;
-          const auto a = numbers<float>(m * k, 1), b = numbers<float>(k * n, 2);
-          std::vector<float> c(static_cast<std::size_t>(m * n) + 64, 7.0F);
-          const products::Matrix<const float> left(a.data(), ta ? k : m, ta ? m : k),
-              right(b.data(), tb ? n : k, tb ? k : n);
-          multiply_by(choice, products::Matrix<float>(c.data(), m, n), ta ? left.transpose() : left,
-                      tb ? right.transpose() : right);
-          CHECK(std::all_of(c.end() - 64, c.end(), [](float x) { return x == 7.0F; }));
-        }
-}
-
+#ifdef __unix__
+// Matrices next to inaccessible pages.
 namespace {
 
 template <class T>
-void check_transpose(int64_t rows, int64_t width) {
-  CAPTURE(rows, width);
-  const int64_t row = width + 3, apart = rows + 2;
-  const auto x = numbers<T>(rows * row, 4);
-  std::vector<T> to(static_cast<std::size_t>(width * apart), T{7});
-  gradus::kernel::transpose(x.data(), row, rows, width, to.data(), apart);
-  int wrong = 0;
-  for (int64_t c = 0; c < width; ++c)
-    for (int64_t r = 0; r < apart; ++r)
-      wrong += to[static_cast<std::size_t>(c * apart + r)] !=
-               (r < rows ? x[static_cast<std::size_t>(r * row + c)] : T{7});
-  CHECK(wrong == 0);
+class Fenced {
+ public:
+  Fenced(const std::vector<T>& numbers, bool at_end) : size(numbers.size()) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t bytes = size * sizeof(T), inner = (bytes + page - 1) / page * page;
+    whole_ = inner + 2 * page;
+    place_ = ::mmap(nullptr, whole_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(place_ != MAP_FAILED);
+    char* first = static_cast<char*>(place_) + page;
+    REQUIRE(::mprotect(first, inner, PROT_READ | PROT_WRITE) == 0);
+    data = reinterpret_cast<T*>(first + (at_end ? inner - bytes : 0));
+    std::copy(numbers.begin(), numbers.end(), data);
+  }
+  ~Fenced() { ::munmap(place_, whole_); }
+  Fenced(const Fenced&) = delete;
+  Fenced& operator=(const Fenced&) = delete;
+
+  std::size_t size;
+  T* data;
+
+ private:
+  void* place_;
+  std::size_t whole_;
+};
+
+template <class T>
+void check_product(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool at_end) {
+  const Fenced<T> a(numbers<T>(m * k, 1), at_end), b(numbers<T>(k * n, 2), at_end),
+      residual(numbers<T>(m * n, 3), at_end), bias(numbers<T>(n, 4), at_end);
+  const products::Matrix<const T> left(a.data, ta ? k : m, ta ? m : k),
+      right(b.data, tb ? n : k, tb ? k : n);
+  std::vector<T> expected;
+  for (const products::Choice& choice : every_choice()) {
+    const Fenced<T> c(std::vector<T>(static_cast<std::size_t>(m * n), T(7)), at_end);
+    multiply_by(choice, products::Matrix<T>(c.data, m, n), ta ? left.transpose() : left,
+                tb ? right.transpose() : right,
+                {.bias = bias.data, .residual = {residual.data, m, n}});
+    if (expected.empty()) expected.assign(c.data, c.data + c.size);  // by plain loops
+    int wrong = 0;
+    for (std::size_t i = 0; i < c.size; ++i)
+      wrong += !(std::abs(c.data[i] - expected[i]) <= gradus::tests::product_tolerance(k, T(1)));
+    CAPTURE(choice.reason, m, n, k, ta, tb, at_end);
+    CHECK(wrong == 0);
+  }
 }
 
 }  // namespace
 
-TEST_CASE("block transposes write only inside their target", "[kernel]") {
-  for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{8, 8},
-                                    {16, 24},
-                                    {17, 9},
-                                    {7, 31},
-                                    {15, 8},
-                                    {23, 40},
-                                    {1, 5},
-                                    {0, 3},
-                                    {3, 0}}) {
-    check_transpose<float>(rows, width);
-    check_transpose<double>(rows, width);
+TEMPLATE_TEST_CASE("matmuls touch nothing outside their matrices", "", float, double) {
+  for (const int64_t m : {1, 3, 31, 67})
+    for (const int64_t n : {1, 4, 45, 64})
+      for (const int64_t k : {5, 24, 41})
+        for (int options = 0; options < 8; ++options)
+          check_product<TestType>(m, n, k, options % 2 != 0, options / 2 % 2 != 0, options >= 4);
+}
+
+TEMPLATE_TEST_CASE("transposes with gaps between rows write only inside their target", "[kernel]",
+                   float, double) {
+  for (const int64_t rows : {1, 7, 8, 15, 16, 17, 40})
+    for (const int64_t width : {1, 8, 9, 23, 24})
+      for (const int64_t gap : {0, 3})
+        for (const bool at_end : {false, true}) {
+          const int64_t row = width + gap, apart = rows + gap;
+          const auto x = numbers<TestType>((rows - 1) * row + width, 1);
+          const auto size = static_cast<std::size_t>((width - 1) * apart + rows);
+          const Fenced<TestType> from(x, at_end), to(std::vector<TestType>(size, 7), at_end);
+          gradus::kernel::transpose(from.data, row, rows, width, to.data, apart);
+          int64_t wrong = 0;
+          for (int64_t i = 0; i < static_cast<int64_t>(size); ++i)
+            wrong += to.data[i] !=
+                     (i % apart < rows ? from.data[i % apart * row + i / apart] : TestType{7});
+          CAPTURE(rows, width, gap, at_end);
+          CHECK(wrong == 0);
+        }
+}
+#endif
+
+TEST_CASE("the linked library and GRADUS_BLAS select the matmul backend") {
+  using products::Backend, products::Library, products::choice_of, gradus::ValueError;
+  if (products::chosen().backend == Backend::plain) {  // the build says so
+    CHECK(choice_of("", Library::openblas).backend == Backend::plain);
+    return;
+  }
+  const Backend beside_openblas = GRADUS_HAS_LEVELS ? Backend::own : Backend::library;
+  for (const auto& [library, backend] : {std::pair{Library::none, Backend::own},
+                                         {Library::mkl, Backend::library},
+                                         {Library::blis, Backend::library},
+                                         {Library::other, Backend::own},
+                                         {Library::openblas, beside_openblas}}) {
+    CAPTURE(static_cast<int>(library));
+    CHECK(choice_of("", library).backend == backend);
+    CHECK(choice_of("own", library).backend == Backend::own);
+    for (const char* wrong : {"mkl", "Own", "library ", "0"})
+      CHECK_REFUSES(ValueError, choice_of(wrong, library), wrong, "own", "library");
+    if (library == Library::none)
+      CHECK_REFUSES(ValueError, choice_of("library", library), "GRADUS_BLAS=library");
+    else
+      CHECK(choice_of("library", library).backend == Backend::library);
   }
 }
 
-TEMPLATE_TEST_CASE("alpha multiplies both parts of a sum that is computed in two passes",
-                   "[kernel]", float, double) {
-  for (const bool t : {false, true}) check<TestType>({20, 24, 300, t, t, TestType(1.5)});
+TEST_CASE("the description of a backend includes the level and the reason for its choice") {
+  const std::string own =
+      products::describe({products::Backend::own, gradus::simd::Level::avx2, "so"});
+  CHECK(own.find("avx2") != own.npos);
+  CHECK(own.find("so") != own.npos);
+  CHECK(products::describe() == products::describe(products::chosen()));
 }

@@ -1,15 +1,14 @@
-// The memory pool: alignment, reuse, counting, the limit, poison, several threads.
+// The memory pool: alignment, reuse, counting, the limit, failures, poison, several threads, fork.
 #ifdef __linux__
 #include <sys/resource.h>
-#include <unistd.h>
 #endif
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,20 +18,14 @@
 #include "gradus/base/platform.h"
 #include "gradus/tests/base/mapped.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/sanitizers.h"
 
 #ifdef __linux__
 using gradus::tests::mapped_bytes;
 #endif
 namespace memory = gradus::memory;
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-constexpr bool kPooled = false;
-#else
-constexpr bool kPooled = true;
-#endif
+constexpr bool kPooled = !gradus::testing::kAddressSanitizer;
 
 namespace {
 
@@ -67,6 +60,7 @@ TEST_CASE("blocks of every size are aligned, writable and do not overlap") {
   std::vector<std::size_t> sizes;
   for (std::size_t n = 0; n < 700; n += 7) sizes.push_back(n);
   for (std::size_t n = 512; n <= 4 * kMiB; n += n / 3) sizes.insert(sizes.end(), {n - 1, n, n + 1});
+  sizes.insert(sizes.end(), {6 * kMiB, 6 * kMiB});
   for (const int round : {0, 1}) {  // the second round reuses what the first gave back
     std::vector<std::pair<unsigned char*, std::size_t>> blocks;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -84,14 +78,6 @@ TEST_CASE("blocks of every size are aligned, writable and do not overlap") {
     }
     for (const auto& block : blocks) memory::release(block.first, block.second);
   }
-}
-
-TEST_CASE("live blocks never overlap, even large ones") {
-  const Block a(6 * kMiB), b(6 * kMiB), c(6 * kMiB);
-  std::vector<unsigned char*> starts = {a.data, b.data, c.data};
-  std::sort(starts.begin(), starts.end());
-  CHECK(starts[1] >= starts[0] + 6 * kMiB);
-  CHECK(starts[2] >= starts[1] + 6 * kMiB);
 }
 
 TEST_CASE("live and peak count the requested bytes") {
@@ -115,73 +101,15 @@ TEST_CASE("live and peak count the requested bytes") {
   CHECK(memory::usage().peak_bytes == start);
 }
 
-TEST_CASE("size classes are 64 bytes apart up to 512, then eight for each doubling") {
+TEST_CASE("freed blocks are reused, also for somewhat smaller requests") {
   if (!kPooled) return;
-  for (std::size_t below = 0, step = 64; below < 4 * kMiB; below += step) {
-    if (below >= 512 && (below & (below - 1)) == 0) step = below / 8;
-    CAPTURE(below, step);
-    unsigned char* first = Block(below == 0 ? 0 : below + 1).data;
-    CHECK(Block(below + step / 2).data == first);
-    CHECK(Block(below + step).data == first);
-    const Block kept(below + 1);  // or the next might be carved where it was
-    if (below + step < 4 * kMiB) CHECK(Block(below + step + 1).data != first);
-  }
-}
-
-TEST_CASE("freed blocks are reused") {
-  if (!kPooled) return;
-  SECTION("small: by size class, last in, first out") {
-    unsigned char* first = Block(1100).data;
-    CHECK(Block(1152).data == first);  // 1025 … 1152 bytes are one class
-    CHECK(Block(1024).data != first);
-  }
-  SECTION("big: what is at most a quarter larger") {
-    memory::release_cached();
-    unsigned char* first = Block(10 * kMiB).data;
-    auto reserved = memory::usage().reserved_bytes;
-    CHECK(Block(9 * kMiB).data == first);
-    CHECK(Block(10 * kMiB).data == first);
-    CHECK(Block(8 * kMiB).data == first);
-    CHECK(Block(8 * kMiB - 400'000).data != first);  // 10 is more than 1.25 × 7.6
-    memory::release_cached();
-    first = Block(10 * kMiB).data;
-    reserved = memory::usage().reserved_bytes;
-    CHECK(Block(9 * kMiB).data == first);
+  memory::release_cached();
+  for (const std::size_t bytes : {std::size_t{1100}, 4 * kMiB, 10 * kMiB}) {
+    unsigned char* first = Block(bytes).data;
+    const auto reserved = memory::usage().reserved_bytes;
+    CHECK(Block(bytes).data == first);
+    CHECK(Block(bytes - bytes / 32).data == first);
     CHECK(memory::usage().reserved_bytes == reserved);
-    const Block small(7 * kMiB);  // 10 is more than 1.25 × 7
-    CHECK(small.data != first);
-    CHECK(memory::usage().reserved_bytes > reserved);
-  }
-  SECTION("big: the best fit of several") {
-    memory::release_cached();
-    unsigned char* better = nullptr;
-    {
-      const Block a(10 * kMiB), b(9 * kMiB);
-      better = b.data;
-    }
-    CHECK(Block(9 * kMiB - 100).data == better);
-    memory::release_cached();
-    {
-      const Block a(9 * kMiB), b(10 * kMiB);
-      better = a.data;
-    }
-    CHECK(Block(9 * kMiB - 100).data == better);
-  }
-}
-
-TEST_CASE("small blocks up to the largest class are reused with their contents") {
-  if (!kPooled) return;
-  SECTION("the largest") {
-    unsigned char* first = Block(4 * kMiB).data;
-    CHECK(Block(4 * kMiB).data == first);
-  }
-  SECTION("as they were left") {
-    {
-      const Block block(256);
-      std::memset(block.data, 42, block.bytes);
-    }
-    const Block again(256);
-    CHECK(again.data[100] == 42);
   }
 }
 
@@ -241,8 +169,7 @@ TEST_CASE("allocation releases the cache before it throws MemoryError") {
   CHECK(refusal(220 * kMiB) == "");
   const auto reserved = memory::usage().reserved_bytes;
   const std::string what = refusal(1024 * kMiB);
-  CHECK(mentions(what, std::to_string(1024 * kMiB) + " bytes asked for"));
-  CHECK(mentions(what, "the system grants no more"));
+  CHECK(mentions(what, std::to_string(1024 * kMiB)));
   CHECK(memory::usage().reserved_bytes < reserved);
 }
 #endif
@@ -262,15 +189,12 @@ TEST_CASE("the limit is exact, and its error reports the requested, live and lim
   {
     const Block fits(4096);
     const std::string what = refusal(1);
-    CHECK(mentions(what, "1 bytes asked for"));
-    CHECK(mentions(what, std::to_string(live + 4096) + " live"));
-    CHECK(mentions(what, "the limit is " + std::to_string(live + 4096)));
+    CHECK(mentions(what, "1 bytes"));
+    CHECK(mentions(what, std::to_string(live + 4096)));
     CHECK(mentions(what, "set_limit"));
   }
   CHECK(refusal(4097) != "");
   CHECK(refusal(4096) == "");  // a refusal counts nothing
-  memory::set_limit(1);
-  CHECK(mentions(refusal(100), "the limit is 1."));
   memory::set_limit(0);
   CHECK(refusal(1 << 20) == "");
   CHECK_THROWS_AS(memory::set_limit(-1), gradus::ValueError);
@@ -283,8 +207,6 @@ TEST_CASE("impossible sizes throw, and the pool keeps working") {
     CAPTURE(bytes);
     CHECK(mentions(refusal(bytes), std::to_string(bytes)));
   }
-  CHECK(mentions(refusal((std::size_t{1} << 47) + 1), "a process can address"));
-  CHECK(mentions(refusal(std::size_t{1} << 47), "the machine has "));
   CHECK(memory::usage().live_bytes == live);
   CHECK(refusal(100) == "");
 }
@@ -338,6 +260,67 @@ TEST_CASE("threads may allocate and release concurrently, even each other's bloc
     }
   }
   CHECK(memory::usage().live_bytes == live);
+}
+
+namespace {
+
+/// The limit while it lives.
+struct Limit {
+  explicit Limit(std::int64_t bytes) { memory::set_limit(bytes); }
+  ~Limit() { memory::set_limit(0); }
+};
+
+/// Names a layer, which takes memory, as members() of a module may.
+std::string allocating_context() {
+  memory::release(memory::allocate(64), 64);
+  return "layer";
+}
+
+}  // namespace
+
+TEST_CASE("a MemoryError can report a layer whose name itself needs memory") {
+  const auto before = gradus::error_context.load();
+  gradus::error_context = allocating_context;
+  const Limit limit(memory::usage().live_bytes + 1000);
+  const std::string message = refusal(2000);
+  gradus::error_context = before;
+  CHECK(mentions(message, "2000 bytes"));
+  CHECK(mentions(message, "layer"));
+}
+
+TEST_CASE("cached memory counts toward the limit") {
+  if (!kPooled || gradus::testing::kThreadSanitizer) return;
+  memory::release_cached();
+  const std::int64_t limit = memory::usage().reserved_bytes + (100 << 20);
+  const Limit limited(limit);
+  for (const std::size_t size : {20, 30, 45, 65, 85}) {
+    const std::size_t bytes = size << 20;
+    memory::release(memory::allocate(bytes), bytes);
+    CHECK(memory::usage().reserved_bytes <= limit);
+  }
+}
+
+TEST_CASE("a forked child can allocate even if another thread allocated during the fork") {
+  if (!kPooled || gradus::testing::kThreadSanitizer) return;
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    while (!stop) memory::release(memory::allocate(64), 64);
+  });
+  int hanging = 0;
+  for (int i = 0; i < 300 && hanging == 0; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(5);  // kills a child that hangs
+      memory::release(memory::allocate(64), 64);
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (!WIFEXITED(status)) ++hanging;
+  }
+  stop = true;
+  busy.join();
+  CHECK(hanging == 0);
 }
 
 namespace {

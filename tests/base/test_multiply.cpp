@@ -14,6 +14,7 @@
 #include "gradus/tests/base/products.h"
 #include "gradus/tests/base/threads.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
 using gradus::products::Matrix;
@@ -64,27 +65,6 @@ TEST_CASE("a matmul inside parallel_for runs on its own thread") {
   gradus::set_num_threads(before);
 }
 
-// Just large enough to be split: along the rows of C, along its columns, and a vector.
-TEMPLATE_TEST_CASE("a matmul in slabs of rows or columns equals the entire matmul", "", float,
-                   double) {
-  using T = TestType;
-  for (const gradus::tests::Case<T>& s :
-       {gradus::tests::Case<T>{150, 40, 170, false, true, T(0.5), 1, true, true},
-        {150, 40, 170, true, false},
-        {40, 150, 170, true, false, 1, 0, true, true},
-        {40, 150, 170, false, true, 1, 0, false, true},
-        {40, 150, 170, true, true, 1, 0, true, false},
-        {1, 300, 110, false, true, 1, 0, true, true},
-        {300, 1, 110, false, true, 1, 0, true, true}}) {
-    const gradus::tests::Expected<T> expected(s);
-    for (const int threads : {2, 3}) {
-      const gradus::tests::Threads team(threads);
-      CAPTURE(s.m, s.n, threads);
-      CHECK(expected.wrong(gradus::products::chosen()) == 0);
-    }
-  }
-}
-
 TEST_CASE("beta 0 overwrites NaN, other betas keep it, and NaN in A reaches C") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const gradus::tests::Case<float>& s :
@@ -123,54 +103,26 @@ TEST_CASE("empty matmuls write nothing, and k = 0 leaves beta · C, bias and res
   CHECK(c == std::vector<double>{2, 4, 6, 5, 7, 9});
 }
 
-TEST_CASE("mismatched sizes throw an error with both shapes") {
+TEST_CASE("multiply refuses sizes and strides that do not fit, with both shapes") {
   std::vector<float> x(64);
   float* p = x.data();
   using M = Matrix<float>;
-  const auto says = [](auto&& f) { return message_of<gradus::Error>(f); };
-  CHECK(says([&] { multiply(M(p, 2, 3), M(p, 2, 4), M(p, 5, 3)); }) ==
-        "multiply: C [2, 3] cannot be A [2, 4] times B [5, 3]");
-  CHECK(says([&] { multiply(M(p, 2, 3), M(p, 3, 4), M(p, 4, 3)); }) ==
-        "multiply: C [2, 3] cannot be A [3, 4] times B [4, 3]");
-  CHECK(says([&] { multiply(M(p, 2, 2), M(p, 2, 3, Stride{2}), M(p, 3, 2)); }) ==
-        "multiply: rows of A are 2 apart, but 3 numbers long");
-  CHECK(says([&] { multiply(M(p, 2, 2), M(p, 2, 3), M(p, 2, 3, Stride{1}).transpose()); }) ==
-        "multiply: rows of B are 1 apart, but 3 numbers long");
-  CHECK(says([&] { multiply(M(p, 2, 3, Stride{2}), M(p, 2, 3), M(p, 3, 3)); }) ==
-        "multiply: rows of C are 2 apart, but 3 numbers long");
-  CHECK(says([&] { multiply(M(p, -1, 3), M(p, -1, 3), M(p, 3, 3)); }) ==
-        "multiply: A is -1 x 3: a size below 0");
-  CHECK(says([&] {
-          multiply(M(p, 2, 3).transpose(), M(p, 3, 3), M(p, 3, 2));
-        }).find("transpose A and B instead") != std::string::npos);
-  CHECK(says([&] { multiply(M(p, 2, 3), M(p, 2, 3), M(p, 3, 3), {.residual = M(p, 3, 2)}); }) ==
-        "multiply: the residual is [3, 2] where C is [2, 3]");
-  CHECK(says([&] { multiply(M(p, 2, 3), M(p, 2, -1), M(p, 3, 3)); }) ==
-        "multiply: A is 2 x -1: a size below 0");
-  CHECK(says([&] { multiply(M(p, 1, 3), M(p, 1, 3, Stride{2}), M(p, 3, 3)); }) ==
-        "multiply: rows of A are 2 apart, but 3 numbers long");
-  CHECK(says([&] { multiply(M(p, 0, 3), M(p, 0, 3, Stride{1}), M(p, 3, 3)); }) ==
-        "nothing was thrown");
-  CHECK(says([&] { multiply(M(p, 2, 3), M(p, 2, 4), M(p, 4, 2)); }) ==
-        "multiply: C [2, 3] cannot be A [2, 4] times B [4, 2]");
-  CHECK(says([&] { multiply(M(p, 2, 2), M(p + 9, 2, 2), M(p + 18, 2, 2)); }) ==
-        "nothing was thrown");
-}
-
-TEST_CASE("a residual must have the shape of C and must not be transposed") {
-  std::vector<float> x(64);
-  float* p = x.data();
-  using M = Matrix<float>;
-  const auto with_residual = [&](const M& residual) {
-    return message_of<gradus::Error>(
-        [&] { multiply(M(p, 2, 3), M(p, 2, 3), M(p, 3, 3), {.residual = residual}); });
-  };
-  CHECK(with_residual(M(p, 3, 2).transpose()).find("transpose A and B instead") !=
-        std::string::npos);
-  CHECK(with_residual(M(p, 2, 3, Stride{2})) ==
-        "multiply: rows of the residual are 2 apart, but 3 numbers long");
-  CHECK(with_residual(M(p, 1, 3)) == "multiply: the residual is [1, 3] where C is [2, 3]");
-  CHECK(with_residual(M(p, 2, 2)) == "multiply: the residual is [2, 2] where C is [2, 3]");
+  using gradus::Error;
+  CHECK_REFUSES(Error, multiply(M(p, 2, 3), M(p, 2, 4), M(p, 5, 3)), "[2, 4]", "[5, 3]");
+  CHECK_REFUSES(Error, multiply(M(p, 2, 3), M(p, 3, 4), M(p, 4, 3)), "[2, 3]", "[3, 4]");
+  CHECK_REFUSES(Error, multiply(M(p, 2, 3), M(p, 2, 4), M(p, 4, 2)), "[2, 3]", "[4, 2]");
+  CHECK_REFUSES(Error, multiply(M(p, 2, 2), M(p, 2, 3, Stride{2}), M(p, 3, 2)), "A", "2", "3");
+  CHECK_REFUSES(Error, multiply(M(p, 1, 3), M(p, 1, 3, Stride{2}), M(p, 3, 3)), "A", "2", "3");
+  CHECK_REFUSES(Error, multiply(M(p, 2, 2), M(p, 2, 3), M(p, 2, 3, Stride{1}).transpose()), "B");
+  CHECK_REFUSES(Error, multiply(M(p, 2, 3, Stride{2}), M(p, 2, 3), M(p, 3, 3)), "C", "2", "3");
+  CHECK_REFUSES(Error, multiply(M(p, -1, 3), M(p, -1, 3), M(p, 3, 3)), "-1");
+  CHECK_REFUSES(Error, multiply(M(p, 2, 3), M(p, 2, -1), M(p, 3, 3)), "-1");
+  CHECK_REFUSES(Error, multiply(M(p, 2, 3).transpose(), M(p, 3, 3), M(p, 3, 2)), "transpose");
+  for (const M& residual :
+       {M(p, 3, 2), M(p, 1, 3), M(p, 2, 2), M(p, 3, 2).transpose(), M(p, 2, 3, Stride{2})})
+    CHECK_REFUSES(Error, multiply(M(p, 2, 3), M(p, 2, 3), M(p, 3, 3), {.residual = residual}));
+  CHECK_NOTHROW(multiply(M(p, 0, 3), M(p, 0, 3, Stride{1}), M(p, 3, 3)));
+  CHECK_NOTHROW(multiply(M(p, 2, 2), M(p + 9, 2, 2), M(p + 18, 2, 2)));
 }
 
 TEST_CASE("strides beyond 32 bits throw for a BLAS library and work in the built-in matmul") {
@@ -184,7 +136,6 @@ TEST_CASE("strides beyond 32 bits throw for a BLAS library and work in the built
     });
     const bool library = choice.backend == gradus::products::Backend::library;
     CHECK((said == "nothing was thrown") == !library);
-    if (library)
-      CHECK(said.find("2147483648; the BLAS library counts in 32 bits") != std::string::npos);
+    if (library) CHECK(said.find("2147483648") != std::string::npos);
   }
 }

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "gradus/base/error.h"
@@ -14,13 +13,11 @@
 #include "gradus/tests/base/products.h"
 #include "gradus/tests/base/threads.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/simd_levels.h"
-#include "gradus/tests/support/thrown.h"
 
 using namespace gradus::products;
-using gradus::testing::has;
 using gradus::testing::LevelScope;
-using gradus::testing::message_of;
 using gradus::tests::numbers;
 using std::int64_t;
 
@@ -103,7 +100,7 @@ TEST_CASE("packing errs by at most half a step of the format", "[kernel]") {
 
 namespace {
 
-/// y [n, rows] = x w_as_packedᵀ + bias, at every level.
+/// y [n, rows] = x w_as_packedᵀ + bias, at every level, with and without bias, on several threads.
 void check_product(Precision precision, int64_t rows, int64_t columns, int64_t n) {
   const auto w = numbers<float>(rows * columns, 1), x = numbers<float>(n * columns, 2),
              bias = numbers<float>(rows, 3);
@@ -112,24 +109,29 @@ void check_product(Precision precision, int64_t rows, int64_t columns, int64_t n
   std::vector<double> expected;
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < rows; ++j) {
-      double sum = bias[static_cast<std::size_t>(j)];
+      double sum = 0;
       for (int64_t p = 0; p < columns; ++p)
         sum += double(x[static_cast<std::size_t>(i * columns + p)]) *
                double(u[static_cast<std::size_t>(j * columns + p)]);
       expected.push_back(sum);
     }
-  for (const auto level : gradus::testing::simd_levels()) {
-    const LevelScope scope(level);
-    std::vector<float> y(expected.size(), -9);
-    packed.multiply(Matrix<float>(y.data(), n, rows), {x.data(), n, columns}, bias.data());
-    double worst = 0;
-    for (std::size_t i = 0; i < y.size(); ++i)
-      worst = std::max(worst, std::abs(expected[i] - y[i]));
-    INFO(name(precision) << " " << rows << " " << columns << " " << n);
-    // Terms of at most 1/4, each rounded to 2⁻²⁴ of a sum of at most columns/4 + 1/2.
-    const double k = static_cast<double>(columns) + 3;
-    CHECK(worst <= k * (k / 4 + 1) * 0x1p-24);
-  }
+  for (const auto level : gradus::testing::simd_levels())
+    for (const bool biased : {true, false}) {
+      const LevelScope scope(level);
+      const gradus::tests::Threads team(biased ? 2 : 3);
+      std::vector<float> y(expected.size(), -9);
+      packed.multiply(Matrix<float>(y.data(), n, rows), {x.data(), n, columns},
+                      biased ? bias.data() : nullptr);
+      double worst = 0;
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const double added = biased ? bias[i % static_cast<std::size_t>(rows)] : 0;
+        worst = std::max(worst, std::abs(expected[i] + added - y[i]));
+      }
+      INFO(name(precision) << " " << rows << " " << columns << " " << n << " " << biased);
+      // Terms of at most 1/4, each rounded to 2⁻²⁴ of a sum of at most columns/4 + 1/2.
+      const double k = static_cast<double>(columns) + 3;
+      CHECK(worst <= k * (k / 4 + 1) * 0x1p-24);
+    }
 }
 
 }  // namespace
@@ -144,41 +146,16 @@ TEMPLATE_TEST_CASE_SIG("packed matmuls at every SIMD level agree with a loop ove
   check_product(precision, 401, 401, 11);
 }
 
-TEST_CASE("packed matmuls by rows agree with a loop, with and without bias, on several threads",
-          "[kernel]") {
-  for (const Precision precision : {Precision::int8, Precision::bf16})
-    for (const int64_t n : {3, 9}) {
-      const int64_t rows = 41, columns = 300;
-      const auto w = numbers<float>(rows * columns, 1), x = numbers<float>(n * columns, 2),
-                 bias = numbers<float>(rows, 3);
-      const PackedMatrix packed({w.data(), rows, columns}, precision);
-      const std::vector<float> u = unpacked(packed);
-      std::vector<float> y(static_cast<std::size_t>(n * rows));
-      for (const float* added : {static_cast<const float*>(nullptr), bias.data()})
-        for (const int threads : {1, 2, 3}) {
-          const gradus::tests::Threads team(threads);
-          packed.multiply(Matrix<float>(y.data(), n, rows), {x.data(), n, columns}, added);
-          double worst = 0;
-          for (int64_t i = 0; i < n; ++i)
-            for (int64_t j = 0; j < rows; ++j) {
-              double sum = added != nullptr ? added[j] : 0;
-              for (int64_t p = 0; p < columns; ++p)
-                sum += double(x[static_cast<std::size_t>(i * columns + p)]) *
-                       double(u[static_cast<std::size_t>(j * columns + p)]);
-              worst = std::max(worst, std::abs(sum - y[static_cast<std::size_t>(i * rows + j)]));
-            }
-          CAPTURE(name(precision), n, threads, added == nullptr);
-          CHECK(worst <= 303 * 77 * 0x1p-24);  // as in check_product
-        }
-    }
+TEST_CASE("packed weights take half or a quarter of the memory of f32") {
+  const std::vector<float> x = numbers<float>(64 * 384, 1);
+  const auto bytes = [&](Precision p) { return PackedMatrix({x.data(), 64, 384}, p).bytes(); };
+  const int64_t f32 = 64 * 384 * 4;
+  CHECK(bytes(Precision::bf16) <= f32 / 2);
+  CHECK(bytes(Precision::f16) <= f32 / 2);
+  CHECK(bytes(Precision::int8) <= f32 / 4 + f32 / 100);  // scales
 }
 
-TEST_CASE("int8 scales cover their own part of a row, and tiny values keep their sign",
-          "[kernel]") {
-  std::vector<float> x = numbers<float>(401, 1);  // parts of 192, 192 and 17
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i < kPart ? 1 : 1000;
-  const std::vector<float> y = unpacked(PackedMatrix({x.data(), 1, 401}, Precision::int8));
-  for (std::size_t i = 0; i < kPart; ++i) CHECK(std::abs(x[i] - y[i]) <= 0.5f / 127 / 2 * 1.0001f);
+TEST_CASE("int8 keeps the sign of tiny values", "[kernel]") {
   const float least = std::numeric_limits<float>::denorm_min();
   for (float many = 1; many < 260; ++many) {  // of so few a 127th is no float
     const std::vector<float> few{many * least, -many * least};
@@ -206,48 +183,31 @@ TEST_CASE("packing accepts the largest value of a format and refuses the next", 
   }
 }
 
-TEST_CASE("a packed row holds its values and scales, padded to whole words", "[kernel]") {
-  for (int64_t n = 0; n <= 4 * kScaled + 9; ++n) {
-    const auto words = [](int64_t bytes) { return (bytes + 7) / 8 * 8; };
-    const int64_t scales = n == 0 ? 0 : (n - 1) / kScaled + 1;
-    CHECK(row_bytes(Precision::f32, n) == words(4 * n));
-    CHECK(row_bytes(Precision::bf16, n) == words(2 * n));
-    CHECK(row_bytes(Precision::f16, n) == words(2 * n));
-    CHECK(row_bytes(Precision::int8, n) == words((n + 3) / 4 * 4 + 4 * scales));
-  }
+TEST_CASE("packing refuses values outside the format and reports their position", "[kernel]") {
+  const auto packed = [](float bad, Precision precision) {
+    const std::vector<float> x{1, 2, 3, 4, bad, 6};
+    return PackedMatrix(Matrix<const float>(x.data(), 2, 3), precision);
+  };
+  CHECK_REFUSES(gradus::ValueError, packed(70000, Precision::f16), "[1, 1]", "70000", "f16");
+  for (const Precision precision : {Precision::bf16, Precision::f16, Precision::int8})
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+      CHECK_REFUSES(gradus::ValueError, packed(bad, precision), "[1, 1]");
 }
 
-TEST_CASE("packing refuses values outside the format and reports their position", "[kernel]") {
-  const auto refused = [](float bad, Precision precision) {
-    const std::vector<float> x{1, 2, 3, 4, bad, 6};
-    return message_of<gradus::ValueError>(
-        [&] { PackedMatrix(Matrix<const float>(x.data(), 2, 3), precision); });
-  };
-  CHECK(has(refused(70000, Precision::f16), "[1, 1] is 70000, which f16 cannot hold"));
-  for (const Precision precision : {Precision::bf16, Precision::f16, Precision::int8}) {
-    CHECK(has(refused(std::numeric_limits<float>::quiet_NaN(), precision), "cannot hold"));
-    CHECK(has(refused(std::numeric_limits<float>::infinity(), precision), "cannot hold"));
-  }
+TEST_CASE("packed matmuls refuse shapes and layouts that do not fit") {
   const std::vector<float> zeros(6, 0);
+  const PackedMatrix w({zeros.data(), 2, 3}, Precision::bf16);
   for (const float each : unpacked(PackedMatrix({zeros.data(), 2, 3}, Precision::int8)))
     CHECK(each == 0);
   std::vector<float> y(4);
-  const PackedMatrix w({zeros.data(), 2, 3}, Precision::bf16);
-  const auto mismatch = [&](const Matrix<float>& to, const Matrix<const float>& x) {
-    return message_of<gradus::ShapeError>([&] { w.multiply(to, x); });
-  };
-  CHECK(has(mismatch({y.data(), 2, 2}, {zeros.data(), 2, 2}),
-            "y [2, 2] cannot be x [2, 2] times a packed [2, 3] transposed"));
-  CHECK(has(mismatch({y.data(), 1, 2}, {zeros.data(), 2, 3}), "y [1, 2] cannot be x [2, 3]"));
-  CHECK(has(mismatch({y.data(), 2, 1}, {zeros.data(), 2, 3}), "y [2, 1] cannot be x [2, 3]"));
-  const auto turned = [&](const std::function<void()>& f) {
-    return message_of<gradus::ValueError>(f);
-  };
-  const std::string by_rows = "PackedMatrix: x and y lie by rows: transpose first";
   const Matrix<const float> x(zeros.data(), 2, 3), x_by_columns(zeros.data(), 3, 2);
   const Matrix<float> out(y.data(), 2, 2);
-  CHECK(has(turned([&] { w.multiply(out, x_by_columns.transpose()); }), by_rows));
-  CHECK(has(turned([&] { w.multiply(out.transpose(), x); }), by_rows));
-  CHECK(has(turned([&] { PackedMatrix(x.transpose(), Precision::bf16); }),
-            "PackedMatrix: rows are packed as they lie: transpose first"));
+  using gradus::ShapeError, gradus::ValueError;
+  CHECK_REFUSES(ShapeError, w.multiply(out, {zeros.data(), 2, 2}), "[2, 2]", "[2, 3]");
+  CHECK_REFUSES(ShapeError, w.multiply({y.data(), 1, 2}, x), "[1, 2]", "[2, 3]");
+  CHECK_REFUSES(ShapeError, w.multiply({y.data(), 2, 1}, x), "[2, 1]", "[2, 3]");
+  CHECK_REFUSES(ValueError, w.multiply(out, x_by_columns.transpose()), "transpose");
+  CHECK_REFUSES(ValueError, w.multiply(out.transpose(), x), "transpose");
+  CHECK_REFUSES(ValueError, PackedMatrix(x.transpose(), Precision::bf16), "transpose");
 }

@@ -82,28 +82,22 @@ const std::string kGroups = "sys/fs/cgroup/";
 
 }  // namespace
 
-TEST_CASE("physical memory honors the control groups of the process") {
+TEST_CASE("physical memory is that of the machine or of the smallest control group") {
   const Root root;
   const auto memory = [&] { return platform::physical_memory(root.path()); };
-  const std::size_t machine = memory();             // no groups
-  const auto is_machine = [&](std::size_t bytes) {  // what a limit leaves moves with what is used
+  const std::size_t machine = memory();
+  const auto is_machine = [&](std::size_t bytes) {  // a limit on addresses leaves more or less
     return bytes > machine - machine / 4 && bytes < machine + machine / 4;
   };
   CHECK(platform::physical_memory() < machine + machine / 4);
   root.write("proc/self/cgroup", "12:cpu:/other\n0::/outer/inner\n1:name=systemd:/another");
   root.write(kGroups + "outer/inner/memory.max", "max");
   CHECK(is_machine(memory()));
-  root.write(kGroups + "memory.max", "9000000");
-  CHECK(memory() == 9'000'000);
   root.write(kGroups + "outer/memory.max", "7000000");
-  CHECK(memory() == 7'000'000);
-  root.write(kGroups + "outer/inner/memory.max", "8000000");
   CHECK(memory() == 7'000'000);
   root.write(kGroups + "outer/inner/memory.max", "6000000");
   CHECK(memory() == 6'000'000);
   root.remove("proc");  // version 1
-  root.remove(kGroups + "memory.max");
-  CHECK(is_machine(memory()));
   root.write(kGroups + "memory/memory.limit_in_bytes", "5000000");
   CHECK(memory() == 5'000'000);
   root.write(kGroups + "memory/memory.limit_in_bytes", "9223372036854771712");  // its word for none
@@ -111,66 +105,37 @@ TEST_CASE("physical memory honors the control groups of the process") {
 }
 
 #ifdef __linux__
-TEST_CASE("hyperthreads of one core count once, and a quota limits the cores") {
+TEST_CASE("usable cores are physical cores within the quota of the control groups") {
   cpu_set_t mask;
   REQUIRE(::sched_getaffinity(0, sizeof mask, &mask) == 0);
   const int threads = CPU_COUNT(&mask);
   const Root root;
   const auto cores = [&] { return platform::usable_cores(root.path()); };
   CHECK(cores() == threads);  // no /sys: each is taken for a core
-  const auto all_are_siblings = [&](int of_one_core) {
+  for (const int of_one_core : {CPU_SETSIZE, 2, 1}) {
     for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; ++cpu)
       if (CPU_ISSET(static_cast<std::size_t>(cpu), &mask))
         root.write(
             "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list",
             "core" + std::to_string(seen++ / of_one_core));
-  };
-  all_are_siblings(1);
-  CHECK(cores() == threads);
-  all_are_siblings(2);
-  CHECK(cores() == (threads + 1) / 2);
-  all_are_siblings(CPU_SETSIZE);
-  CHECK(cores() == 1);
-  all_are_siblings(1);
-  const auto granted = [&](double some) { return std::min(threads, static_cast<int>(some)); };
+    CHECK(cores() == (threads + of_one_core - 1) / of_one_core);
+  }
   root.write("proc/self/cgroup", "0::/outer/inner");
   root.write(kGroups + "outer/inner/cpu.max", "max 100000");
   CHECK(cores() == threads);
   root.write(kGroups + "outer/cpu.max", "160000 100000");
-  CHECK(cores() == granted(2));  // 1.6 are nearer to two
-  root.write(kGroups + "outer/inner/cpu.max", "140000 100000");
-  CHECK(cores() == 1);
-  root.write(kGroups + "cpu.max", "20000 100000");
+  CHECK(cores() == std::min(threads, 2));  // 1.6 are nearer to two
+  root.write(kGroups + "outer/inner/cpu.max", "20000 100000");
   CHECK(cores() == 1);  // a fifth
+  root.remove("proc");
+  root.write(kGroups + "cpu/cpu.cfs_period_us", "100000");  // version 1
+  for (const auto& [quota, expected] :
+       {std::pair{"-1", threads}, {"0", threads}, {"1", 1}, {"170000", std::min(threads, 2)}}) {
+    root.write(kGroups + "cpu/cpu.cfs_quota_us", quota);
+    CHECK(cores() == expected);
+  }
 }
 
-TEST_CASE("a quota of version 1 control groups limits the cores") {
-  const Root root;
-  const auto cores = [&] { return platform::usable_cores(root.path()); };
-  const int threads = cores();  // no /sys: each is taken for a core
-  const auto granted = [&](double some) { return std::min(threads, static_cast<int>(some)); };
-  root.write(kGroups + "cpu/cpu.cfs_quota_us", "-1");  // no quota
-  root.write(kGroups + "cpu/cpu.cfs_period_us", "100000");
-  CHECK(cores() == threads);
-  root.write(kGroups + "cpu/cpu.cfs_quota_us", "0");
-  CHECK(cores() == threads);
-  root.write(kGroups + "cpu/cpu.cfs_quota_us", "1");
-  CHECK(cores() == 1);
-  root.write(kGroups + "cpu/cpu.cfs_quota_us", "170000");
-  CHECK(cores() == granted(2));
-  root.write(kGroups + "cpu/cpu.cfs_quota_us", "130000");
-  CHECK(cores() == 1);
-  root.write(kGroups + "cpu/cpu.cfs_quota_us", "100000000");
-  root.write(kGroups + "cpu.max", "20000 100000");
-  CHECK(cores() == 1);  // of both versions the less
-  root.remove(kGroups + "cpu.max");
-  root.write(kGroups + "cpu/cpu.cfs_quota_us", "130000");
-  root.remove(kGroups + "cpu/cpu.cfs_period_us");
-  CHECK(cores() == threads);
-}
-#endif
-
-#ifdef __linux__
 TEST_CASE("only cores in the thread's affinity mask count") {
   cpu_set_t all, one;
   REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
@@ -198,35 +163,6 @@ TEST_CASE("physical memory honors the limit on address space") {
   CHECK(now > before / 4);
 }
 
-TEST_CASE("exhausted memory is reported as one byte, because 0 means unknown") {
-  rlimit usual{};
-  REQUIRE(::getrlimit(RLIMIT_AS, &usual) == 0);
-  const Root root;
-  const std::string path = root.path();
-  platform::physical_memory(path);  // leaves room on the heap for what it reads
-  rlimit less = usual;
-  less.rlim_cur = 4096;
-  REQUIRE(::setrlimit(RLIMIT_AS, &less) == 0);
-  const std::size_t now = platform::physical_memory(path);
-  ::setrlimit(RLIMIT_AS, &usual);
-  CHECK(now == 1);
-}
-
-TEST_CASE("physical memory is that of the machine where nothing limits it") {
-  const Root root;
-  std::ifstream meminfo("/proc/meminfo");
-  std::string word;
-  std::size_t total = 0;  // kilobytes
-  REQUIRE(meminfo >> word >> total);
-  rlimit usual{};
-  REQUIRE(::getrlimit(RLIMIT_AS, &usual) == 0);
-  std::size_t most = total * 1024;
-  if (usual.rlim_cur != RLIM_INFINITY) most = std::min(most, usual.rlim_cur - mapped_bytes());
-  const std::size_t found = platform::physical_memory(root.path());
-  CHECK(found <= most + most / 10);  // the process may map something between the two answers
-  CHECK(found >= most - most / 10);
-}
-
 TEST_CASE("map_pages leaves nothing mapped around its pages") {
   constexpr std::size_t kTimes = 400, kHuge = std::size_t{2} << 20;
   for (const std::size_t bytes : {std::size_t{4096}, kHuge, 2 * kHuge + 5000}) {
@@ -249,9 +185,6 @@ TEST_CASE("resident memory grows as pages are touched") {
   std::memset(pages, 1, bytes);
   // Other pages of the process may come and go meanwhile: half is far beyond what they amount to.
   CHECK(platform::resident_bytes() > before + bytes / 2);
-  CHECK(platform::resident_bytes() % 1024 == 0);  // the system counts whole kilobytes
-  CHECK(platform::peak_resident_bytes() % 1024 == 0);
-  CHECK(platform::peak_resident_bytes() >= platform::resident_bytes() - bytes / 2);
   platform::unmap_pages(pages, bytes);
   CHECK(platform::resident_bytes() < before + bytes / 2);
   CHECK(platform::peak_resident_bytes() > before + bytes / 2);
@@ -295,54 +228,6 @@ TEST_CASE("sync_file succeeds on files and pipes and fails on a closed descripto
 }
 
 #ifdef __GLIBC__
-namespace {
-
-// volatile: no compiler makes a loop of it.
-[[gnu::noinline]] std::size_t calls_at(int depth) {
-  const volatile int below = depth - 1;
-  const volatile std::size_t found = depth == 0 ? platform::calls().size() : calls_at(below);
-  return found;
-}
-
-}  // namespace
-
-TEST_CASE("calls() returns at most the 64 innermost calls") {
-  CHECK(calls_at(0) < 64);
-  CHECK(calls_at(100) == 64);
-}
-
-TEST_CASE("frames_of resolves addresses in programs and libraries and skips null") {
-  const auto after = [](const char* name) {  // a call returns behind its beginning
-    return static_cast<char*>(platform::find_symbol(name)) + 1;
-  };
-  const std::vector<std::vector<platform::Frame>> frames = platform::frames_of(
-      {after("_ZSt9terminatev"), nullptr, after("qsort"), after("_ZSt13get_terminatev")});
-  REQUIRE(frames.size() == 4);
-  CHECK(frames[1].empty());
-  CHECK(frames[2].empty());                            // the C library's own calls are left out
-  if (frames[0].empty() && frames[3].empty()) return;  // addr2line is not installed
-  for (const auto& [call, name] : {std::pair{0, "_ZSt9terminatev"}, {3, "_ZSt13get_terminatev"}}) {
-    const std::vector<platform::Frame>& of = frames[static_cast<std::size_t>(call)];
-    REQUIRE(of.size() == 1);
-    CHECK(of[0].function == name);
-  }
-}
-
-TEST_CASE("frames_of ignores output of addr2line that belongs to no address") {
-  const Root root;
-  root.write("addr2line",
-             "#!/bin/sh\nshift 2\necho early\necho early.cpp:1\nfor each in \"$@\"; do\n"
-             "echo $each\necho nowhere\necho no place\necho f\necho of:colons.cpp:7\ndone");
-  fs::permissions(root.path() + "/addr2line", fs::perms::all);
-  const gradus::testing::VariableScope scope("PATH", root.path());
-  const auto frames = platform::frames_of({platform::find_symbol("_ZSt9terminatev")});
-  REQUIRE(frames.size() == 1);
-  REQUIRE(frames[0].size() == 1);
-  CHECK(frames[0][0].function == "f");
-  CHECK(frames[0][0].file == "of:colons.cpp");
-  CHECK(frames[0][0].line == 7);
-}
-
 TEST_CASE("the call stack leads back to main", "[process]") {
   std::vector<std::string> functions;
   for (const std::vector<platform::Frame>& frames : platform::frames_of(platform::calls()))

@@ -21,26 +21,6 @@
 using gradus::tests::Threads;
 using std::int64_t;
 
-TEST_CASE("each thread starts with its own share of the chunks") {
-  for (const int threads : {2, 3}) {
-    const Threads team(threads);
-    const auto caller = std::this_thread::get_id();
-    std::atomic<int> begun{0};
-    int64_t of_caller = -1;
-    std::vector<std::atomic<bool>> first(static_cast<std::size_t>(2 * threads));
-    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    gradus::parallel_for(2 * threads, 1, [&](int64_t begin, int64_t) {
-      if (begun.fetch_add(1) >= threads) return;
-      first[static_cast<std::size_t>(begin)] = true;
-      if (std::this_thread::get_id() == caller) of_caller = begin;
-      while (begun.load() < threads && std::chrono::steady_clock::now() < late)
-        std::this_thread::yield();  // until all have their first chunk
-    });
-    CHECK(of_caller == 0);
-    for (std::size_t i = 0; i < first.size(); ++i) CHECK(first[i] == (i % 2 == 0));
-  }
-}
-
 TEST_CASE("a loop uses at most the set number of threads, whatever ran before") {
   const auto taking_part = [](int threads) {
     const Threads team(threads);

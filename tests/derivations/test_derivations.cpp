@@ -116,7 +116,8 @@ TEST_CASE("derivations: a mistake in any line is detected in that line") {
         }
       }
     }
-  for (const char* kind : {"sign", "index", "factor", "transpose", "number", "term"})
+  for (const char* kind : {"sign", "index", "factor", "transpose", "number", "term", "operator",
+                           "function", "relation"})
     CHECK(planted[kind] > 0);
   std::cout << noticed_count << " of " << total << " mistakes were noticed; the others are equal\n";
   CHECK(noticed_count > total * 9 / 10);

@@ -4,11 +4,13 @@
 
 #include <vector>
 
+#include "gradus/base/platform.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
@@ -16,14 +18,10 @@ namespace gradus {
 namespace {
 
 using testing::has;
+using testing::leaf;
 using testing::message_of;
+using testing::numbers;
 using List = std::vector<double>;
-
-Tensor leaf(std::initializer_list<double> values) {
-  return tensor(values, Dtype::f64).requires_grad_();
-}
-
-List numbers(const Tensor& x) { return x.to_vector<double>(); }
 
 /// Σ x, as a tensor to go backward from.
 Tensor total(const Tensor& x) { return sum(x); }
@@ -95,6 +93,9 @@ TEST_CASE("set_grad requires the tensor's shape and dtype") {
   CHECK(has(shape, "[2]"));
   CHECK(has(shape, "[3]"));
   CHECK_THROWS_AS(x.set_grad(zeros({2}, Dtype::f32)), DtypeError);
+  x.set_grad(leaf({2, 3}) * 3.0);
+  CHECK_FALSE(x.grad().requires_grad());  // outside the graph
+  CHECK(numbers(x.grad()) == List{6, 9});
 }
 
 TEST_CASE("errors about missing gradients suggest requires_grad_()") {
@@ -106,6 +107,8 @@ TEST_CASE("errors about missing gradients suggest requires_grad_()") {
             cure));
   CHECK(
       has(message_of<GraphError>([&] { x.register_post_accumulate_hook([](Tensor&) {}); }), cure));
+  const Tensor y = leaf({1}) * 2.0;  // not a leaf
+  CHECK_THROWS_AS(y.register_post_accumulate_hook([](Tensor&) {}), GraphError);
 }
 
 TEST_CASE("gradients of paths that meet accumulate: a diamond, f(x, x), and 1 to 9 uses") {
@@ -178,6 +181,20 @@ TEST_CASE("nothing is recorded under NoGrad or after detach()") {
   const NoGrad off;
   y.backward();
   CHECK(numbers(x.grad()) == List{2, 3});
+}
+
+TEST_CASE("formula_wanted follows the innermost scope") {
+  const bool always = platform::is_switched_on("GRADUS_FORMULA");
+  {
+    const FormulaScope on;
+    CHECK(formula_wanted());
+    {
+      const FormulaScope off(false);
+      CHECK(formula_wanted() == always);
+    }
+    CHECK(formula_wanted());
+  }
+  CHECK(formula_wanted() == always);
 }
 
 TEST_CASE("a frozen leaf is frozen for every handle and gets no gradient") {

@@ -1,6 +1,8 @@
 // The text form of tensors.
+#include <algorithm>
 #include <iomanip>
 #include <limits>
+#include <locale>
 #include <sstream>
 
 #include "gradus/engine/strided.h"
@@ -22,11 +24,15 @@ TEST_CASE("print aligns numbers in columns of one width") {
 }
 
 TEST_CASE("print writes large and small numbers with an exponent") {
-  CHECK(to_string(tensor({0.5, 0.00001}, Dtype::f64)) == "[5.0000e-01, 1.0000e-05]");
-  CHECK(to_string(tensor({0.5, 123456.0}, Dtype::f64)) == "[5.0000e-01, 1.2346e+05]");
-  CHECK(to_string(tensor({0, 123456.0}, Dtype::f64)) ==
-        "[     0., 123456.]");  // whole numbers as they are
-  CHECK(to_string(tensor({0, 1e9}, Dtype::f64)) == "[0.0000e+00, 1.0000e+09]");
+  const auto f64 = [](std::initializer_list<double> all) {
+    return to_string(tensor(all, Dtype::f64));
+  };
+  CHECK(f64({0.0001, 0.5}) == "[0.0001, 0.5000]");
+  CHECK(f64({0.00009999, 0.5}) == "[9.9990e-05, 5.0000e-01]");
+  CHECK(f64({99'999.5, 1}) == "[99999.5000,     1.0000]");
+  CHECK(f64({-123'456.5, 2}) == "[-1.2346e+05,  2.0000e+00]");
+  CHECK(f64({99'999'999.0, 1}) == "[99999999.,        1.]");  // whole numbers
+  CHECK(f64({-100'000'000.0, 1}) == "[-1.0000e+08,  1.0000e+00]");
 }
 
 TEST_CASE("print shows infinity, NaN, bool, undefined and empty tensors") {
@@ -62,10 +68,14 @@ TEST_CASE("print abbreviates big tensors and wraps long rows") {
         " [1188, 1189, 1190, 1191],\n"
         " [1192, 1193, 1194, 1195],\n"
         " [1196, 1197, 1198, 1199]]");
-  const std::string row = to_string(arange(30));  // 30 · 4 columns
-  CHECK(row.find('\n') != std::string::npos);
-  CHECK(row.find('\n') <= 80);
-  CHECK(row.substr(row.find('\n'), 6) == "\n 20, ");
+  CHECK(to_string(arange(1400).reshape({200, 7}))
+            .starts_with("[[   0,    1,    2, …,    4,    5,    6],\n"));
+  CHECK(to_string(arange(1000)).find("…") == std::string::npos);
+  for (const std::int64_t end : {116, 117, 130}) {  // 79 columns, 84, 150
+    const std::string row = to_string(arange(100, end));
+    CHECK(std::min(row.find('\n'), row.size()) <= 80);
+    CHECK((row.find('\n') != std::string::npos) == (end > 116));
+  }
 }
 
 TEST_CASE("print ignores and preserves the format of its stream") {
@@ -77,6 +87,18 @@ TEST_CASE("print ignores and preserves the format of its stream") {
   CHECK(out.flags() == flags);
   CHECK(out.precision() == 2);
   CHECK(out.fill() == '*');
+}
+
+TEST_CASE("print writes numbers in the C locale") {
+  struct Comma : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  const std::locale before = std::locale::global(std::locale(std::locale(), new Comma));
+  const std::string written = to_string(tensor({1234.5}));
+  std::locale::global(before);
+  CHECK(written == "[1234.5000]");
 }
 
 }  // namespace gradus

@@ -3,9 +3,9 @@
 
 #include <limits>
 #include <sstream>
-#include <vector>
 
-#include "gradus/engine/strided.h"
+#include "gradus/engine/broadcast.h"
+#include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
@@ -89,53 +89,18 @@ TEST_CASE("shapes broadcast as in NumPy in both directions") {
   CHECK_THROWS_AS(broadcast_shapes("op", {0}, {2}), ShapeError);
 }
 
-TEST_CASE("broadcast strides are 0 along repeated axes") {
-  CHECK(broadcast_strides({3, 1}, {1, 1}, {2, 3, 5}) == Strides{0, 1, 0});
-  CHECK(broadcast_strides({}, {}, {2}) == Strides{0});
-  CHECK(broadcast_strides({2, 3}, {3, 1}, {2, 3}) == Strides{3, 1});
-}
-
-namespace {
-
-/// How often each element of `shape` is visited, found by the first operand's offsets, and whether
-/// the second operand's offset fits each time.
-std::vector<int> visits(const Shape& shape, const Strides& a, const Strides& b, std::size_t room) {
-  std::vector<std::int64_t> wanted(room, -1);
-  for (std::int64_t k = 0; k < numel(shape); ++k) {
-    std::int64_t rest = k, from = 0, to = 0;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-      from += rest % shape[axis] * a[axis];
-      to += rest % shape[axis] * b[axis];
-      rest /= shape[axis];
-    }
-    wanted[static_cast<std::size_t>(from)] = to;
-  }
-  std::vector<int> count(room, 0);
-  const Strides both[] = {a, b};
-  for_each_row(shape, both, [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const auto place = static_cast<std::size_t>(at[0] + i * step[0]);
-      count[place] += wanted[place] == at[1] + i * step[1] ? 1 : 1000;
-    }
-  });
-  return count;
-}
-
-}  // namespace
-
-TEST_CASE("row iteration visits each element once with the offsets of every operand") {
-  const std::vector<int> thirty(30, 1);
-  CHECK(visits({2, 3, 5}, {15, 5, 1}, {15, 5, 1}, 30) == thirty);
-  CHECK(visits({2, 3, 5}, {15, 5, 1}, {1, 2, 6}, 30) == thirty);
-  CHECK(visits({2, 3, 5}, {1, 2, 6}, {0, 1, 0}, 30) == thirty);
-  CHECK(visits({2, 1, 3, 5}, {15, 99, 5, 1}, {0, 7, 0, 0}, 30) == thirty);
-  CHECK(visits({}, {}, {}, 1) == std::vector<int>{1});
-  CHECK(visits({1, 1}, {4, 2}, {0, 0}, 1) == std::vector<int>{1});
-  CHECK(visits({3, 0}, {1, 1}, {0, 0}, 1) == std::vector<int>{0});
-  // Long enough for several chunks and threads, as one row and as many.
-  CHECK(visits({40000}, {1}, {3}, 40000) == std::vector<int>(40000, 1));
-  CHECK(visits({20000, 3}, {1, 20000}, {3, 1}, 60000) == std::vector<int>(60000, 1));
-  CHECK(visits({3, 20000}, {20000, 1}, {0, 1}, 60000) == std::vector<int>(60000, 1));
+TEST_CASE("expand and sum_to report their shapes in errors") {
+  const Tensor none, x = ones({2, 1}), y = ones({2, 3});
+  CHECK_REFUSES(ValueError, expand(none, {2}), "expand", "undefined");
+  CHECK_REFUSES(ValueError, sum_to(none, {}), "sum_to", "undefined");
+  CHECK_REFUSES(ShapeError, expand(y, {3}), "expand", "[3]", "[2, 3]");
+  CHECK_REFUSES(ShapeError, expand(x, {-1, 2, 4}), "-1", "0");
+  CHECK_REFUSES(ShapeError, expand(x, {2, -3}), "-3", "1");
+  CHECK(expand(x, {-1, -1}).shape() == Shape{2, 1});
+  CHECK(expand(x, {4, -1, 0}).shape() == Shape{4, 2, 0});
+  CHECK(broadcasts_to({2, 1}, {4, 2, 3}));
+  CHECK_FALSE(broadcasts_to({1, 3}, {3}));
+  CHECK_FALSE(broadcasts_to({3}, {4}));
 }
 
 }  // namespace gradus

@@ -1,13 +1,10 @@
 // The order of a backward pass, the nodes that it visits, and the memory that it frees.
-#include "gradus/base/memory.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 
 namespace gradus::testing {
 namespace {
-
-std::int64_t live() { return memory::usage().live_bytes; }
 
 /// Each node would enter the list twice as often as the one before it.
 TEST_CASE("backward visits each node of a deep diamond once") {
@@ -16,14 +13,6 @@ TEST_CASE("backward visits each node of a deep diamond once") {
   for (int i = 0; i < 60; ++i) y = y * 0.5 + y * 0.5;
   y.backward();
   expect(numbers(x.grad()) == Numbers{1}, "60 diamonds halve and add");
-}
-
-TEST_CASE("gradients of 300 uses of one tensor accumulate") {
-  const Tensor x = leaf({1, 2});
-  Tensor y = x * 0.0;
-  for (int i = 1; i <= 300; ++i) y = y + x * static_cast<double>(i);
-  sum(y).backward();
-  expect(numbers(x.grad()) == Numbers{45150, 45150}, "300 uses add up");
 }
 
 /// The other branch throws if it is visited.
@@ -85,18 +74,6 @@ TEST_CASE("an op with 70 inputs gives each its own gradient") {
   }
 }
 
-TEST_CASE("ops with 64 and 65 inputs give the last input its gradient") {
-  std::vector<Tensor> x;
-  for (int k = 0; k < 64; ++k) x.push_back(leaf({1}));
-  apply(op::Many{}, std::span<const Tensor>(x)).backward();
-  expect(numbers(x[63].grad()) == Numbers{64}, "the last of 64");
-  std::vector<Tensor> frozen(x);
-  for (Tensor& each : frozen) each = tensor({1.0}, Dtype::f64);
-  frozen.push_back(leaf({1}));
-  apply(op::Many{}, std::span<const Tensor>(frozen)).backward();
-  expect(numbers(frozen[64].grad()) == Numbers{65}, "the 65th alone");
-}
-
 TEST_CASE("retain_grad keeps a gradient as its hooks changed it, and hooks alone keep none") {
   const Tensor x = leaf({2});
   x.retain_grad();
@@ -112,18 +89,6 @@ TEST_CASE("retain_grad keeps a gradient as its hooks changed it, and hooks alone
   hooked.register_hook([](const Tensor& dy) { return dy * 5.0; });
   (hooked * 2.0).backward();
   expect(numbers(hooked.grad()) == Numbers{10}, "as the hooks, later ones too, have changed it");
-}
-
-TEST_CASE("backward frees saved tensors of used nodes") {
-  const Tensor x = full({1000}, 0.5, Dtype::f64).requires_grad_();
-  const std::int64_t before = live();
-  Tensor h = exp(x);
-  h.retain_grad();
-  const Tensor loss = sum(exp(h));
-  h = Tensor();
-  loss.backward();
-  x.node()->extra().grad = Tensor();
-  expect(live() < before + 8000, "what was computed is gone after backward");
 }
 
 TEST_CASE("backward releases used nodes and their operations") {
@@ -186,14 +151,6 @@ TEST_CASE("nodes that a nested backward used up are freed after the outer one") 
   expect(token.use_count() == 1 && numbers(w.grad()) == Numbers{2}, "a nested walk lets go");
 }
 
-TEST_CASE("backward validates the given starting gradients") {
-  const Tensor x = leaf({1, 2});
-  const Tensor y = x * 2.0;
-  expect_error<ShapeError>("the gradient given for it", [&] { y.backward(ones({3}, Dtype::f64)); });
-  expect_error<DtypeError>("the gradient given for it", [&] { y.backward(ones({2}, Dtype::f32)); });
-  expect_error<GraphError>("requires a gradient", [&] { Tensor().backward(); });
-}
-
 TEST_CASE("accumulated leaf gradients are contiguous and outside the graph") {
   const Tensor x = leaf({1, 2, 3, 4}), h = leaf({2, 2, 2, 2});
   mean(x).backward();
@@ -207,18 +164,6 @@ TEST_CASE("accumulated leaf gradients are contiguous and outside the graph") {
   sum(z * 1.0).backward();
   expect(!z.grad().requires_grad() && numbers(z.grad()) == Numbers(4, 2.0),
          "what a hook recorded is cut off");
-  const Tensor w = leaf({0, 0});
-  const void* handed = nullptr;
-  const auto walk = [&] {
-    sum(custom(w, [&](const Tensor&) {
-      Tensor dw = tensor({1, 2}, Dtype::f64);
-      if (!handed) handed = dw.data<double>();
-      return Gradients{std::move(dw)};
-    })).backward();
-    return w.grad().data<double>() == handed;
-  };
-  expect(walk(), "what nobody else has becomes the gradient");
-  expect(walk() && numbers(w.grad()) == Numbers{2, 4}, "and the next is added to it in place");
 }
 
 TEST_CASE("a leaf that is frozen after forward gets no gradient") {

@@ -1,6 +1,4 @@
 // Attention maps: colors, escaped labels, one page for all heads.
-#include <cmath>
-#include <limits>
 
 #include "gradus/examples/support/plot/attention_map.h"
 #include "gradus/examples/support/plot/label.h"

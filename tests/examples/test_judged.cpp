@@ -17,7 +17,6 @@
 #include "gradus/examples/vision/digits.h"
 #include "gradus/io/checkpoint.h"
 #include "gradus/io/safetensors.h"
-#include "gradus/io/text.h"
 #include "gradus/models/vit.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"

@@ -1,7 +1,6 @@
 // Charts: round ticks, points at their positions, escaped text.
 #include "gradus/io/chart.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -143,28 +142,6 @@ TEST_CASE("text in charts is escaped") {
   CHECK(has(picture, "<title>&lt;a &amp; &quot;b&quot;&gt;\xEF\xBF\xBD</title>"));
 }
 
-TEST_CASE("tick steps change at the documented limits and at extreme ranges") {
-  const auto step = [](double low, double high, int about) {
-    const std::vector<double> ticks = round_ticks(low, high, about);
-    return ticks[1] - ticks[0];
-  };
-  for (const double ten : {1.0, 10.0}) {  // raw steps of 1.5, 3.5 and 7.5 tens are the first beyond
-    CHECK(step(0, 15 * ten, 10) == 2 * ten);
-    CHECK(step(0, 14.99 * ten, 10) == ten);
-    CHECK(step(0, 35 * ten, 10) == 5 * ten);
-    CHECK(step(0, 35.02 * ten, 10) == 5 * ten);
-    CHECK(step(0, 34.99 * ten, 10) == 2 * ten);
-    CHECK(step(0, 75 * ten, 10) == 10 * ten);
-    CHECK(step(0, 74.99 * ten, 10) == 5 * ten);
-  }
-  CHECK(round_ticks(0, 1, 1) == std::vector<double>{0, 1});
-  CHECK(round_ticks(0.3, 1.3, 10).front() == 3 * 0.1);  // though 0.3 / 0.1 is less than 3
-  CHECK(round_ticks(0.3, 1.3, 10).size() == 11);
-  constexpr double kLeast = std::numeric_limits<double>::min();  // the least step that is normal
-  CHECK(round_ticks(0, 5 * kLeast, 5).size() == 7);              // 0 to 12e-308 by 2e-308
-  CHECK_THROWS_AS(round_ticks(0, 4 * kLeast, 5), ValueError);
-}
-
 TEST_CASE("tick labels have enough digits to differ") {
   const auto across = [](double from, double to) {
     return svg({"", "<x>", "", {{"", {{from, 0}, {to, 1}}}}, {}});
@@ -184,37 +161,6 @@ TEST_CASE("tick labels have enough digits to differ") {
       INFO(ends[0] << " to " << ends[1] << ": " << each);
       CHECK(has(across(ends[0], ends[1]), each));
     }
-}
-
-TEST_CASE("a flat curve gets an axis around it, and a small rise its own axis") {
-  const auto up = [](double from, double to) {
-    return svg({"", "", "", {{"", {{0, from}, {1, to}}}}, {}});
-  };
-  CHECK(has(up(999, 1000), ">999.2<"));  // no wider than it must
-  CHECK(has(up(-1000, -999), ">-999.8<"));
-  CHECK(has(up(999.5, 1000), ">1001.0<"));
-  CHECK(has(up(-1000, -999.5), ">-1001.0<"));
-}
-
-TEST_CASE("a mark's label is on the side with space, inside the picture") {
-  const auto marked = [](double x, const std::string& words) {
-    return svg({"", "", "", {{"", {{0, 0}, {10, 1}}}}, Chart::Mark{x, 1, words}});
-  };
-  const std::string wide(60, 'w');
-  CHECK(has(marked(5, wide), "<text x=\"428.0\" y=\"90.0\" text-anchor=\"end\">w"));
-  CHECK(has(marked(9.99, wide), "<text x=\"776.0\" y=\"90.0\" text-anchor=\"end\">w"));
-  CHECK(has(marked(5, "w"), "<text x=\"420.0\" y=\"90.0\" text-anchor=\"start\">w"));
-  CHECK(has(marked(10, ""), "<text x=\"772.0\" y=\"90.0\" text-anchor=\"start\"><"));
-  CHECK(has(marked(1e300, ""), "<circle class=\"mark\" cx=\"7.04e+301\""));
-}
-
-TEST_CASE("points of one pixel column are drawn as their mean") {
-  Curve many{"", {}};
-  for (int i = 0; i < 704; ++i) many.points.emplace_back(i, i % 2);
-  many.points.emplace_back(800, 0);  // ticks from 0 to 800
-  const std::string picture = svg({"", "", "", {many}, {}});
-  // 800 / 352 numbers a column: 3 2 2 3 2 …
-  CHECK(has(picture, "d=\"M72.9 288.0L75.1 235.0L76.8 235.0L79.0 182.0L81.2 235.0"));
 }
 
 }  // namespace

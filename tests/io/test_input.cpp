@@ -2,7 +2,6 @@
 #include "gradus/io/input.h"
 
 #include "gradus/io/tensor_source.h"
-#include "gradus/io/text.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/io/gguf_parts.h"
 #include "gradus/tests/support/refusal.h"
@@ -85,29 +84,6 @@ TEST_CASE("quantized blocks in more than one piece are read in order") {
     CHECK(numbers(bytes, stored, 992).size() == 992);
     CHECK(numbers(bytes, stored, 0).empty());
   }
-}
-
-TEST_CASE("narrow numbers in more than one piece are read in order") {
-  const std::string bytes = counted(33'000);  // a piece has 32,768
-  const std::vector<double> all = numbers(bytes, Stored::u8, 33'000);
-  bool right = true;
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    right = right && all[i] == static_cast<unsigned char>(bytes[i]);
-  CHECK(right);
-  CHECK(numbers(bytes, Stored::u8, 32'768).back() == static_cast<unsigned char>(bytes[32'767]));
-}
-
-TEST_CASE("count_of returns nothing for sizes that no tensor can have") {
-  using Sizes = std::vector<std::uint64_t>;
-  const auto count = [](const Sizes& sizes) { return io::count_of(sizes); };
-  const std::uint64_t most = (std::uint64_t{1} << 60) - 1;
-  CHECK(count({}) == 1u);
-  CHECK(count({1, 1}) == 1u);
-  CHECK(count({most}) == most);
-  CHECK(count({most, 1}) == most);
-  CHECK(count({1, most, 0}) == 0u);
-  for (const Sizes& sizes : {Sizes{most + 1}, Sizes{most, 2}, Sizes{2, most}, Sizes{most, 0, 2}})
-    CHECK(count(sizes) == std::nullopt);
 }
 
 }  // namespace gradus::testing

@@ -1,13 +1,11 @@
 // Pretrained models: small ones of `transformers` and PyTorch against their results
 // (tests/golden/make_families.py), and written back unchanged.
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "gradus/engine/grad_mode.h"
-#include "gradus/io/model_config.h"
 #include "gradus/io/pretrained.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
@@ -222,13 +220,7 @@ TEST_CASE("PyTorch's modules load by name and give the same results") {
               });
 }
 
-}  // namespace gradus::testing
-
-namespace gradus::testing::errors {
 namespace {
-
-const std::string kFamilies = GRADUS_SOURCE_DIR "/tests/golden/families/";
-using Tensors = std::map<std::string, Tensor>;
 
 /// A copy of a golden model whose tensors or configuration are changed first.
 class Changed {
@@ -333,28 +325,6 @@ TEST_CASE("options that belong to no family are not written") {
   CHECK(contains(refusal({.position = nn::HeadPosition::rotary}), "is written as llama"));
 }
 
-TEST_CASE("interleaved rotary rows become halves and back") {
-  nn::GPTOptions options{.vocab = 3, .context = 4, .heads = 2, .width = 8};
-  options.kv_heads = 1, options.position = nn::HeadPosition::rotary, options.bias = false;
-  options.norm_kind = nn::NormKind::rms, options.activation = nn::Activation::swiglu;
-  nn::GPT model(options);
-  nn::StateDict theirs = nn::named_state(model, nn::gguf_names(options, false));
-  theirs["blk.0.attn_q.weight"] = arange(8).to(Dtype::f32).reshape({8, 1}).expand({8, 8});
-  theirs["blk.0.attn_v.weight"] = theirs["blk.0.attn_k.weight"] =
-      arange(4).to(Dtype::f32).reshape({4, 1}).expand({4, 8});
-  const nn::Names pairs = nn::gguf_names(options, true);
-  nn::load_named(model, pairs, nn::reader_of(theirs));
-  const Tensor rows = model.blocks[0].attention.qkv_proj.weight.detach().select(1, 0);
-  // Two heads of q and one of k: 0 1 2 3 → 0 2 1 3; v stays.
-  CHECK(rows.to_vector<float>() ==
-        std::vector<float>{0, 2, 1, 3, 4, 6, 5, 7, 0, 2, 1, 3, 0, 1, 2, 3});
-  const nn::StateDict again = nn::named_state(model, pairs);
-  for (const auto& [name, tensor] : theirs) CHECK(same(again.at(name), tensor));
-}
-
-}  // namespace gradus::testing::errors
-
-namespace gradus::testing {
 namespace {
 
 nn::GPTOptions small(bool qkv_bias, bool tied) {

@@ -8,7 +8,6 @@
 #include "gradus/io/pretrained_tokenizer.h"
 #include "gradus/io/tensor_source.h"
 #include "gradus/io/text.h"
-#include "gradus/io/unicode.h"
 #include "gradus/io/word_piece.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
@@ -255,14 +254,9 @@ TEST_CASE("a chat template requires a loop around its turns and a complete syste
     CHECK_REFUSES(FileError, io::ChatTemplate(other, "t"), "t", "template");
 }
 
-}  // namespace gradus::testing
-
-namespace gradus::testing::rules {
 namespace {
 
-using io::PretrainedTokenizer;
 using nlohmann::json;
-using Ids = std::vector<std::int64_t>;
 using Words = std::vector<std::string>;
 
 json numbered(const Words& tokens) {
@@ -470,18 +464,4 @@ TEST_CASE("the tokenizer of a GGUF file splits words by its pre-tokenizer's name
   }
 }
 
-TEST_CASE("composition includes the first combining mark") {
-  CHECK(io::composed({U'a', 0x300}) == io::Characters{0xE0});
-  CHECK(io::composed({0xE0, 0x2FF, U'a'}) == io::Characters{0xE0, 0x2FF, U'a'});
-}
-
-TEST_CASE("composition adds a tail only to Hangul syllables without one") {
-  for (const char32_t c : {char32_t{0xABFF}, char32_t{0xAC00 - 28}, char32_t{0xD7A4}, U'a'})
-    for (const char32_t tail : {0x11A8, 0x11C2}) {
-      const io::Characters two = {c, tail};
-      CHECK(io::composed(two) == two);
-    }
-  CHECK(io::composed({0xD788, 0x11C2}) == io::Characters{0xD7A3});
-}
-
-}  // namespace gradus::testing::rules
+}  // namespace gradus::testing

@@ -19,11 +19,9 @@
 #include "gradus/io/npy.h"
 #include "gradus/io/pieces.h"
 #include "gradus/io/safetensors.h"
-#include "gradus/io/text.h"
 #include "gradus/io/word_tokenizer.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/members.h"
-#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/io/random.h"
 #include "gradus/tests/support/refusal.h"
 
@@ -289,10 +287,6 @@ TEST_CASE("a file that shrinks while it is read is an error") {
   CHECK_REFUSES(FileError, input.read(0, bytes.data(), bytes.size()), "100000", "50000");
 }
 
-}  // namespace
-
-namespace {
-
 TEST_CASE("csv: tables of any numbers and names return") {
   const Folder here;
   Random random(2);
@@ -338,35 +332,6 @@ TEST_CASE("csv: insignificant blanks, quotes and line ends change nothing") {
     INFO(text);
     CHECK(same(io::parse_csv(text, "t", Dtype::f64).values, x));
   }
-}
-
-TEST_CASE("pieces: an endless run of letters is cut between characters") {
-  Random random(6);
-  const Names letters = {"x", "é", "日", "🙂"};
-  for (int round = 0; round < 50; ++round) {
-    std::string run;
-    for (int i = 0; i < 200; ++i) run += letters[random() % 4];
-    for (const std::string_view piece : io::pieces(run)) {
-      CHECK(piece.size() <= 128);
-      CHECK(io::is_utf8(piece));
-    }
-  }
-}
-
-TEST_CASE("pieces: two characters form one piece exactly if they are of one kind") {
-  const auto kind = [](int c) {
-    return c >= 0x80 || std::isalpha(c) ? 'a' : std::isdigit(c) ? '1' : std::isspace(c) ? ' ' : '.';
-  };
-  std::size_t wrong = 0;
-  for (int a = 0; a < 256; ++a)
-    for (int b = 0; b < 256; ++b) {
-      if (kind(a) == ' ' && a != ' ') continue;  // a run of blanks leaves its last to the word
-      const std::string both = {static_cast<char>(a), static_cast<char>(b)};
-      const bool short_form = both == "'s" || both == "'t" || both == "'m" || both == "'d";
-      const bool one = a == ' ' || short_form || kind(a) == kind(b);
-      wrong += io::pieces(both).size() != (one ? 1u : 2u);
-    }
-  CHECK(wrong == 0);
 }
 
 using Ids = std::vector<std::int64_t>;

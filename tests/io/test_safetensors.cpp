@@ -3,7 +3,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -56,24 +55,6 @@ std::map<std::string, Tensor> awkward_tensors() {
 }
 
 }  // namespace
-
-TEST_CASE("safetensors: written tensors and metadata are read back") {
-  const std::map<std::string, Tensor> tensors = awkward_tensors();
-  const std::map<std::string, std::string> metadata = {{"step", "12"}, {"é\n", ""}, {"", "a\tb"}};
-  const Folder folder;
-  const std::string path = folder / "w.safetensors";
-  io::save_safetensors(path, tensors, metadata);
-  const TensorFile file = io::load_safetensors(path);
-  REQUIRE(file.tensors.size() == tensors.size());
-  for (const auto& [name, tensor] : tensors) {
-    INFO(name);
-    REQUIRE(file.tensors.count(name) == 1);
-    CHECK(same(file.tensors.at(name), tensor));
-  }
-  auto expected = metadata;
-  expected["format"] = "pt";
-  CHECK(file.metadata == expected);
-}
 
 TEST_CASE("safetensors: the bytes equal those of the reference writer") {
   // I64 before F64 before F32 before BOOL, then by name; 8-byte alignment, blanks after the header
@@ -263,30 +244,6 @@ TEST_CASE("safetensors: a file that is cut anywhere is refused") {
     INFO("first " << n << " of " << bytes.size() << " bytes");
     CHECK_THROWS_AS(io::parse_safetensors(std::span(bytes).first(n), "w.st"), FileError);
   }
-}
-
-TEST_CASE("safetensors: files with flipped bits load or throw, and nothing else") {
-  const std::vector<std::byte> bytes = io::safetensors_bytes(awkward_tensors(), {{"k", "v"}});
-  std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), 8);
-  std::mt19937 random(7);
-  int loaded = 0;
-  for (int round = 0; round < 4000; ++round) {
-    std::vector<std::byte> damaged = bytes;
-    // Every other round in the header, where nearly every bit means something.
-    const std::size_t range = round % 2 == 0 ? bytes.size() : static_cast<std::size_t>(length) + 8;
-    for (auto flips = 1 + random() % 3; flips > 0; --flips)
-      damaged[random() % range] ^= static_cast<std::byte>(1u << random() % 8);
-    try {
-      const TensorFile file = io::parse_safetensors(damaged, "w.st");
-      for (const auto& [name, tensor] : file.tensors) CHECK(tensor.defined());
-      ++loaded;
-    } catch (const FileError& e) {
-      CHECK(contains(e.what(), "w.st"));
-    }
-  }
-  CHECK(loaded > 0);
-  CHECK(loaded < 4000);
 }
 
 TEST_CASE("safetensors: missing, empty and unwritable files are refused") {

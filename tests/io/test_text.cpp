@@ -166,14 +166,6 @@ TEST_CASE("text: characters are counted instead of bytes, and long numbers group
   CHECK(io::grouped(std::numeric_limits<std::int64_t>::min()) == "-9,223,372,036,854,775,808");
 }
 
-TEST_CASE("text: long text is cut exactly at the limit") {
-  for (const std::size_t n : {0, 1, 79, 80, 81, 159, 160, 161, 400}) {
-    const std::string text(n, 'x');
-    CHECK(io::in_quotes(text) == "\"" + text.substr(0, 80) + (n > 80 ? "…\"" : "\""));
-    CHECK(io::in_short(text) == text.substr(0, 160));
-  }
-}
-
 TEST_CASE("text: XML escaping drops control characters and escapes four others") {
   for (int c = 0; c < 128; ++c) {
     const std::string text = std::string("a") + static_cast<char>(c) + "é";
@@ -186,18 +178,6 @@ TEST_CASE("text: XML escaping drops control characters and escapes four others")
     CHECK(io::escape_xml(text) == "a" + between + "é");
   }
   CHECK(io::escape_xml("\xff") == "\xEF\xBF\xBD");
-}
-
-TEST_CASE("text: each quoted ASCII character can be read back") {
-  for (int c = 0; c < 128; ++c) {
-    const std::string text = std::string("a") + static_cast<char>(c);
-    char number[8];
-    std::snprintf(number, sizeof number, "\\u%04X", c);
-    const std::string shown = c < 32 || c == 127      ? number
-                              : c == '"' || c == '\\' ? "\\" + text.substr(1)
-                                                      : text.substr(1);
-    CHECK(io::in_quotes(text) == "\"a" + shown + "\"");
-  }
 }
 
 TEST_CASE("text: the display of characters and numbers ignores the locale") {

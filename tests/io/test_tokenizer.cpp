@@ -1,5 +1,4 @@
 // Tokenizers: text to ids and back, all at once and token by token, and their files.
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -102,20 +101,6 @@ TEST_CASE("tokenizer: decoding token by token gives the same text as all at once
     for (std::int64_t& id : ids) id = likely[random() % sizeof likely];
     CHECK(stream(tokenizer, ids) == tokenizer.decode(ids));
   }
-}
-
-TEST_CASE("tokenizer: files restore the tokenizer") {
-  const Folder folder;
-  const io::CharTokenizer characters("\n \"\\aé🙂\x01");
-  io::save_tokenizer(folder / "c.json", characters);
-  const std::unique_ptr<io::Tokenizer> loaded = io::load_tokenizer(folder / "c.json");
-  CHECK(loaded->name() == "character");
-  CHECK(loaded->vocab_size() == characters.vocab_size());
-  CHECK((loaded->encode("\\é\x01🙂\n") == characters.encode("\\é\x01🙂\n")));
-  CHECK(loaded->to_json() == characters.to_json());
-  io::save_tokenizer(folder / "b.json", io::ByteTokenizer());
-  CHECK(io::load_tokenizer(folder / "b.json")->name() == "byte");
-  CHECK_THROWS_AS(io::load_tokenizer(folder / "none.json"), FileError);
 }
 
 TEST_CASE("tokenizer: a malformed file is refused") {

@@ -2,7 +2,6 @@
 #include "gradus/io/unicode.h"
 
 #include "gradus/io/crc32.h"
-#include "gradus/io/text.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/golden.h"
 

@@ -6,7 +6,6 @@
 #include "gradus/ops/members.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/refusal.h"
-#include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 

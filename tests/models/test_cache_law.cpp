@@ -10,8 +10,6 @@
 #include "gradus/models/translator.h"
 #include "gradus/nn/attention_record.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/indexing.h"
-#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
 

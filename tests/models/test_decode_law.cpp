@@ -8,7 +8,6 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/models/decode.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
 

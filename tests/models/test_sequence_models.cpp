@@ -5,7 +5,6 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/examples/recommend/recommender.h"
 #include "gradus/models/translator.h"
-#include "gradus/ops/arithmetic.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/thrown.h"
@@ -49,24 +48,6 @@ TEST_CASE("a translator ignores padding and later tokens and mixes no examples")
   }
 }
 
-TEST_CASE("sequence models apply dropout to their inputs in training") {
-  const nn::Translator model({.source_vocab = 13,
-                              .target_vocab = 13,
-                              .context = 16,
-                              .heads = 2,
-                              .width = 8,
-                              .dropout = 0.5});
-  const Tensor x = ones({1, 5, 8});
-  CHECK(dropouts([&] { model.encode(ids_of(1, 5)); }) ==
-        dropouts([&] { model.transformer.encoder(x); }) + 1);
-  const examples::Recommender other(
-      {.items = 12, .context = 9, .heads = 2, .width = 8, .dropout = 0.5});
-  CHECK(dropouts([&] { other(ids_of(1, 5)); }) == dropouts([&] { other.stack(x); }) + 1);
-  const nn::GPT gpt(
-      {.vocab = 13, .context = 9, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
-  CHECK(dropouts([&] { gpt(ids_of(1, 5)); }) == dropouts([&] { gpt.blocks[0](x); }) + 1);
-}
-
 TEST_CASE("a translator counts the tokens of its cache toward its context") {
   const nn::Translator model = tiny_translator();
   const NoGrad off;
@@ -76,13 +57,6 @@ TEST_CASE("a translator counts the tokens of its cache toward its context") {
   CHECK(has(message_of<ShapeError>(
                 [&] { model.decode(ids_of(1, 7), model.encode(ids_of(1, 3)), {}, &cache); }),
             "Translator: 17 tokens, but its context is 16"));
-}
-
-TEST_CASE("a translator accepts as many tokens as its context holds") {
-  const nn::Translator model(
-      {.source_vocab = 5, .target_vocab = 4, .context = 3, .heads = 1, .width = 4});
-  const Tensor ids = tensor(std::vector<std::int64_t>{1, 2, 3}, {1, 3});
-  CHECK(model(ids, ids, nn::Tokens{3}).shape() == Shape{1, 3, 4});
 }
 
 TEST_CASE("a shared embedding is one tensor for both languages") {

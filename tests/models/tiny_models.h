@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/engine/observer.h"
 #include "gradus/models/gpt.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/create.h"
@@ -54,19 +52,6 @@ inline void check_equal(const Tensor& got, const Tensor& want) {
   }
   CHECK(worst < 1e-12);
   CHECK(finite);
-}
-
-/// How many dropouts run in f, but for those that are part of a sum or of attention.
-inline int dropouts(const std::function<void()>& f) {
-  struct Counter : Observer {
-    int count = 0;
-    void op_begin(const Op& op, std::span<const Tensor* const>) override {
-      count += std::string(op.name()) == "dropout";
-    }
-  } counter;
-  const ObserverScope scope(counter);
-  f();
-  return counter.count;
 }
 
 inline nn::GPT made(nn::GPTOptions options) {

@@ -2,7 +2,6 @@
 // input.
 #include <cmath>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "gradus/base/random.h"
@@ -12,13 +11,10 @@
 #include "gradus/nn/attention_record.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/linear_attention.h"
-#include "gradus/nn/norm.h"
-#include "gradus/nn/scoring.h"
 #include "gradus/nn/transformer.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/indexing.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/position_bias.h"
@@ -38,11 +34,6 @@ namespace {
 using naive::Numbers;
 using naive::numbers;
 using nn::MultiHeadAttention;
-
-Numbers affine(const Numbers& x, std::int64_t in, const nn::Linear& layer) {
-  return naive::affine(x, in, numbers(layer.weight),
-                       layer.bias.defined() ? numbers(layer.bias) : Numbers{});
-}
 
 /// In roundings of f32, of the largest value: two products and a softmax, a few each.
 double roundings(const Tensor& x, const Numbers& right) {
@@ -71,45 +62,6 @@ Tensor with_other_token(const Tensor& x, std::int64_t t) {
 
 }  // namespace
 
-TEST_CASE("self-attention equals plain loops, with and without bias and mask") {
-  const std::int64_t B = 2, T = 7, C = 6, H = 3;
-  const auto causal = [](std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) {
-    return i >= j;
-  };
-  for (const bool bias : {true, false}) {
-    const MultiHeadAttention layer({.width = C, .heads = H, .bias = bias});
-    CHECK(layer.qkv_proj.weight.shape() == Shape{3 * C, C});
-    CHECK(layer.parameters().size() == (bias ? 4 : 2));
-    const Tensor x = randn({B, T, C});
-    const Numbers qkv = affine(numbers(x), C, layer.qkv_proj);
-    const auto right = [&](const naive::Attention& a) {
-      return affine(naive::packed_attention(a, qkv), C, layer.out_proj);
-    };
-    CHECK(roundings(layer(x), right({B, H, T, T, 2, 2})) < 64);
-    CHECK(roundings(layer(x, causal_mask()), right({B, H, T, T, 2, 2, causal})) < 64);
-    const FormulaScope formula;
-    CHECK(roundings(layer(x, causal_mask()), right({B, H, T, T, 2, 2, causal})) < 64);
-  }
-}
-
-TEST_CASE("cross-attention to a memory of another width and length equals plain loops") {
-  const std::int64_t B = 2, T = 3, S = 7, C = 4, H = 2, M = 5;
-  const nn::CrossAttention layer({.width = C, .heads = H, .memory_width = M});
-  CHECK(layer.k_proj.weight.shape() == Shape{C, M});
-  CHECK(layer.parameters()[2].name == "k_proj.weight");
-  const Tensor x = randn({B, T, C}), memory = randn({B, S, M});
-  const auto padded = [](std::int64_t b, std::int64_t, std::int64_t, std::int64_t j) {
-    return j < (b == 0 ? 7 : 2);
-  };
-  const Numbers q = naive::split_heads(affine(numbers(x), C, layer.q_proj), B, T, H, 2, C);
-  const Numbers k = naive::split_heads(affine(numbers(memory), M, layer.k_proj), B, S, H, 2, C);
-  const Numbers v = naive::split_heads(affine(numbers(memory), M, layer.v_proj), B, S, H, 2, C);
-  const Numbers heads = naive::attention({B, H, T, S, 2, 2, padded}, q, k, v);
-  const Numbers right = affine(naive::merge_heads(heads, B, H, T, 2), C, layer.out_proj);
-  CHECK(roundings(layer(x, memory, padding_mask({7, 2})), right) < 64);
-  CHECK(layer(ones({0, T, C}), ones({0, S, M})).shape() == Shape{0, T, C});
-}
-
 TEST_CASE("causal attention and blocks ignore later tokens to the last bit") {
   const std::int64_t T = 70, C = 8;
   const MultiHeadAttention layer({.width = C, .heads = 2});
@@ -130,14 +82,6 @@ TEST_CASE("causal attention and blocks ignore later tokens to the last bit") {
   check_no_leak(after);
 }
 
-TEST_CASE("the gradient of an earlier token does not reach later tokens") {
-  const MultiHeadAttention layer({.width = 4, .heads = 2});
-  Tensor x = randn({1, 6, 4}).requires_grad_();
-  sum(slice(layer(x, causal_mask()), 1, 0, 3)).backward();
-  for (const float each : tokens(x.grad(), 3, 6)) CHECK(each == 0);
-  for (const float each : tokens(x.grad(), 0, 3)) CHECK(each != 0);
-}
-
 TEST_CASE("values in padding do not change the outputs of attention") {
   const MultiHeadAttention layer({.width = 4, .heads = 2});
   const Tensor x = randn({2, 5, 4});
@@ -147,65 +91,6 @@ TEST_CASE("values in padding do not change the outputs of attention") {
   const auto example = [](const Tensor& z, std::int64_t b) { return slice(z, 0, b, b + 1); };
   CHECK(tokens(example(other, 1), 0, 3) == tokens(example(y, 1), 0, 3));
   CHECK(tokens(example(other, 0), 0, 3) != tokens(example(y, 0), 0, 3));
-  // The short example alone, without padding, differs by the order of sums only.
-  const Tensor alone = layer(slice(example(x, 1), 1, 0, 3));
-  CHECK(roundings(slice(example(y, 1), 1, 0, 3), numbers(alone)) < 16);
-}
-
-TEST_CASE("dropout of attention weights follows the seed and acts in training only") {
-  MultiHeadAttention layer({.width = 4, .heads = 2, .dropout = 0.5});
-  const Tensor x = randn({2, 9, 4});
-  seed(3);
-  const std::vector<float> a = tokens(layer(x), 0, 9);
-  seed(3);
-  const std::vector<float> b = tokens(layer(x), 0, 9), c = tokens(layer(x), 0, 9);
-  CHECK(a == b);
-  CHECK(a != c);
-  layer.eval();
-  MultiHeadAttention without = layer.clone();
-  without.options.dropout = 0;
-  without.train();
-  CHECK(tokens(layer(x), 0, 9) == tokens(without(x), 0, 9));
-}
-
-TEST_CASE("a block equals the composition of its parts, with dropout on each branch") {
-  const Tensor x = randn({2, 5, 4});
-  const Mask mask = causal_mask();
-  nn::Block pre({.width = 4, .heads = 2, .dropout = 0.3});
-  nn::Block post({.width = 4, .heads = 2, .norm = nn::NormPlacement::post});
-  const Tensor z = post.norm1(x + post.attention(x, mask));
-  CHECK(roundings(post(x, mask), numbers(post.norm2(z + post.feed_forward(z)))) < 64);
-  pre.eval();
-  const Tensor y = x + pre.attention(pre.norm1(x), mask);
-  CHECK(roundings(pre(x, mask), numbers(y + pre.feed_forward(pre.norm2(y)))) < 64);
-  pre.train();
-  seed(1);
-  const std::vector<float> a = tokens(pre(x, mask), 0, 5);
-  seed(1);
-  CHECK(tokens(pre(x, mask), 0, 5) == a);
-  CHECK(tokens(pre(x, mask), 0, 5) != a);
-}
-
-TEST_CASE("a block drops each branch in training, for pre-norm and post-norm") {
-  struct Counter : Observer {
-    int count = 0;
-    void op_begin(const Op& op, std::span<const Tensor* const>) override {
-      count += std::string(op.name()) == "dropout";
-    }
-  };
-  const Tensor x = randn({2, 5, 4});
-  for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
-    const nn::BlockOptions options{.width = 4, .heads = 2, .dropout = 0.3, .norm = norm};
-    nn::Block block(options);
-    nn::DecoderBlock decoder(options);
-    Counter counter;
-    const ObserverScope scope(counter);
-    block(x), decoder(x, x);
-    CHECK(counter.count == 2 + 3);
-    block.eval(), decoder.eval();
-    block(x), decoder(x, x);
-    CHECK(counter.count == 2 + 3);
-  }
 }
 
 TEST_CASE("cross-attention token by token equals all tokens at once") {
@@ -252,27 +137,6 @@ TEST_CASE("cross-attention ignores the order of the memory for every kind of pos
   }
 }
 
-TEST_CASE("the packed path of self-attention equals the general path") {
-  // An AttentionRecord makes layers go the general way.
-  const Tensor x = randn({2, 5, 8}, Dtype::f64);
-  nn::MultiHeadAttentionOptions plain{.width = 8, .heads = 2}, normed = plain, turned = plain,
-                                                               biased = plain, grouped = plain;
-  normed.qk_norm = 1e-5;
-  turned.position = nn::HeadPosition::rotary;
-  biased.position = nn::HeadPosition::relative;
-  grouped.kv_heads = 1;
-  for (const auto& options : {plain, normed, turned, biased, grouped}) {
-    nn::MultiHeadAttention layer(options);
-    layer.to(Dtype::f64);
-    for (const nn::NamedTensor& each : layer.parameters())  // no weight of a norm that is 1
-      Tensor(each.tensor).detach().copy_(randn(each.tensor.shape(), Dtype::f64));
-    const Tensor taken = layer(x, causal_mask());
-    nn::AttentionRecord record;
-    const Tensor general = layer(x, causal_mask());
-    CHECK(max(abs(taken - general)).item() < 1e-12);  // sums of 40 products near 10
-  }
-}
-
 TEST_CASE("split_heads and merge_heads are inverse") {
   const Tensor x = randn({2, 3, 6});
   const Tensor heads = nn::split_heads(x, 3);
@@ -283,28 +147,6 @@ TEST_CASE("split_heads and merge_heads are inverse") {
   CHECK_REFUSES(ShapeError, nn::split_heads(x, 4), "[2, 3, 6]", "4");
   CHECK_THROWS_AS(nn::split_heads(ones({3, 6}), 3), ShapeError);
   CHECK_THROWS_AS(nn::merge_heads(x), ShapeError);
-}
-
-TEST_CASE("SelfAttention keeps the shape of its input except for the width of values") {
-  CHECK(nn::SelfAttention(4, {.value_width = 3})(randn({2, 5, 4})).shape() == Shape{2, 5, 3});
-}
-
-TEST_CASE("MultiHeadAttention refuses arguments that do not fit") {
-  const auto made = [](const nn::MultiHeadAttentionOptions& options) {
-    return message_of<ValueError>([&] { const MultiHeadAttention layer(options); });
-  };
-  CHECK(has(made({.width = 6, .heads = 4}), "4 heads do not divide a width of 6"));
-  CHECK(has(made({.width = 0}), "width of 0"));
-  CHECK(has(made({.width = 4, .heads = 0}), "0 heads"));
-  CHECK(has(made({.width = 4, .dropout = 1}), "dropout 1"));
-  const MultiHeadAttention self({.width = 4, .heads = 2});
-  const nn::CrossAttention cross({.width = 4, .heads = 2, .memory_width = 3});
-  const Tensor x = ones({2, 5, 4});
-  CHECK_REFUSES(ShapeError, self(ones({2, 5, 3})), "qkv_proj");
-  CHECK_REFUSES(ShapeError, cross(x, ones({2, 7, 4})), "k_proj");
-  CHECK_THROWS_AS(cross(x, ones({3, 7, 3})), ShapeError);
-  CHECK_THROWS_AS(self(ones({5, 4})), ShapeError);
-  CHECK_THROWS_AS(self(x, padding_mask({5})), ShapeError);
 }
 
 namespace {
@@ -413,14 +255,6 @@ TEST_CASE("LinformerAttention honors heads and biases and drops weights in train
               beside(scaled_dot_product_attention(heads_of(columns(qkv, 0, 8), 2), k, v, {}, how)));
         });
   }
-}
-
-TEST_CASE("BatchNorm1d adds its eps to the variance") {
-  nn::BatchNorm1d layer(2, {.eps = 3, .affine = false});
-  layer.to(Dtype::f64);
-  // variances 1 and 4, so the roots are 2 and √7
-  const Tensor x = tensor(Numbers{1, 2, -1, -2}, {2, 2});
-  CHECK(near(numbers(layer(x)), {0.5, 2 / std::sqrt(7.0), -0.5, -2 / std::sqrt(7.0)}, 1e-12));
 }
 
 }  // namespace gradus::testing

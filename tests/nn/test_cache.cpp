@@ -1,5 +1,4 @@
 // KVCache with packed and unpacked values over several examples and heads, and refused calls.
-#include "gradus/base/random.h"
 
 #include <cmath>
 #include <optional>
@@ -9,9 +8,6 @@
 #include "gradus/nn/attention.h"
 #include "gradus/nn/cache.h"
 #include "gradus/nn/linear.h"
-#include "gradus/nn/linear_attention.h"
-#include "gradus/nn/scoring.h"
-#include "gradus/nn/sequential.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
@@ -20,17 +16,6 @@
 
 namespace gradus::testing {
 namespace {
-
-/// Whole numbers to 127, which bf16, f16 and, beside a 127, int8 hold as they are.
-Tensor whole_numbers(const Shape& shape) {
-  Tensor x = Tensor::empty(shape, Dtype::f32);
-  float* to = x.mutable_data<float>();
-  const std::int64_t D = shape[shape.rank() - 1];
-  const RandomStream random = generator().next();
-  for (std::int64_t i = 0; i < x.numel(); ++i)
-    to[i] = i % D == 0 ? 127.0F : static_cast<float>(random.below(i, 255) - 127);
-  return x;
-}
 
 std::string list(const Positions& all) {
   std::string text;
@@ -43,35 +28,6 @@ std::string list(const Positions& all) {
 }
 
 }  // namespace
-
-TEST_CASE("a packed cache returns the values of each example and head after any moves") {
-  const NoGrad off;
-  const nn::Linear layer(1, 1);
-  seed(9);
-  for (const Precision precision : {Precision::bf16, Precision::f16, Precision::int8})
-    for (const std::int64_t D : {1, 3, 9})
-      for (const std::int64_t G : {1, 2, 3}) {
-        const bool sliding = D != 3;
-        nn::KVCache packed({.capacity = 6, .sliding = sliding, .precision = precision});
-        nn::KVCache plain({.capacity = 6, .sliding = sliding});
-        std::int64_t B = 3;
-        for (const std::int64_t T : {2, 1, 3, 1, 4, 1}) {
-          if (!sliding && plain.size() + T > 6) break;
-          packed.advance(B, T);
-          plain.advance(B, T);
-          const Tensor k = whole_numbers({B, G, T, D}), v = whole_numbers({B, G, T, D + 1});
-          const nn::KeysValues a = packed.extend(layer, k, v), b = plain.extend(layer, k, v);
-          CAPTURE(static_cast<int>(precision), D, G, T);
-          REQUIRE(a.keys.shape() == b.keys.shape());
-          REQUIRE(a.keys.to_vector<float>() == b.keys.to_vector<float>());
-          REQUIRE(a.values.to_vector<float>() == b.values.to_vector<float>());
-          if (T != 3) continue;
-          packed.select({2, 0});
-          plain.select({2, 0});
-          B = 2;
-        }
-      }
-}
 
 TEST_CASE("a cache accepts exactly the documented arguments") {
   const NoGrad off;
@@ -152,87 +108,18 @@ TEST_CASE("a cached memory requires NoGrad and is read again") {
   const nn::CrossAttention layer({.width = 4, .heads = 2}), other({.width = 4, .heads = 2});
   const Tensor x = ones({2, 1, 4}), memory = ones({2, 3, 4});
   cache.advance(2, 1);
-  CHECK(outcome([&] { return str_cat(layer(x, memory, Mask(), &cache).shape()); }) ==
-        "gradus::GraphError: KVCache: a memory that is remembered cannot be recorded: call "
-        "the model under NoGrad, or without a cache (in CrossAttention)");
+  CHECK_REFUSES(GraphError, layer(x, memory, Mask(), &cache), "recorded", "NoGrad");
   const NoGrad off;
   layer(x, memory, Mask(), &cache);
   REQUIRE(cache.memory(layer));
   CHECK(cache.memory(other) == nullptr);
   CHECK(cache.memory(layer)->keys.shape() == Shape{2, 2, 3, 2});
-  const std::string wrong =
-      "gradus::ShapeError: CrossAttention: the cache remembers a memory of 2 examples and 3 places,"
-      " this one is ";
   for (const Shape& shape : {Shape{2, 2, 4}, Shape{2, 4, 4}})
-    CHECK(outcome([&] { return str_cat(layer(x, ones(shape), Mask(), &cache).shape()); }) ==
-          str_cat(wrong, shape, ": make a new cache (in CrossAttention)"));
-  CHECK(outcome([&] {
-          return str_cat(layer(ones({1, 1, 4}), memory, Mask(), &cache).shape());
-        }) == wrong + "[2, 3, 4]: make a new cache (in CrossAttention)");
+    CHECK_REFUSES(ShapeError, layer(x, ones(shape), Mask(), &cache), "memory of 2 examples",
+                  str_cat(shape));
+  CHECK_REFUSES(ShapeError, layer(ones({1, 1, 4}), memory, Mask(), &cache), "2 examples");
   cache.select({1});
   CHECK(cache.memory(layer)->keys.shape() == Shape{1, 2, 3, 2});
-}
-
-namespace {
-
-using List = std::vector<std::int64_t>;
-
-/// One token of one example and one head, two wide.
-nn::KeysValues token(float value) {
-  return {full({1, 1, 1, 2}, value, Dtype::f32), full({1, 1, 1, 2}, -value, Dtype::f32)};
-}
-
-std::vector<float> extended(nn::KVCache& cache, const Named& layer, float value) {
-  const nn::KeysValues fresh = token(value);
-  cache.advance(1, 1);
-  const nn::KeysValues all = cache.extend(layer, fresh.keys, fresh.values);
-  std::vector<float> out;
-  for (std::int64_t s = 0; s < all.keys.size(2); ++s) {
-    out.push_back(all.keys.to_vector<float>()[static_cast<std::size_t>(2 * s)]);
-    CHECK(all.values.to_vector<float>()[static_cast<std::size_t>(2 * s + 1)] == -out.back());
-  }
-  return out;
-}
-
-}  // namespace
-
-TEST_CASE("a cache and its copy are independent") {
-  const NoGrad off;
-  const nn::Linear layer(1, 1);
-  for (const bool sliding : {false, true}) {
-    nn::KVCache cache({.capacity = 3, .sliding = sliding});
-    extended(cache, layer, 1);
-    nn::KVCache copy = cache;
-    CHECK(extended(copy, layer, 2) == std::vector<float>{1, 2});
-    CHECK(extended(cache, layer, 3) == std::vector<float>{1, 3});
-    CHECK(extended(copy, layer, 4) == std::vector<float>{1, 2, 4});
-    CHECK(extended(cache, layer, 5) == std::vector<float>{1, 3, 5});
-    if (!sliding) continue;
-    nn::KVCache third = cache;
-    CHECK(extended(third, layer, 6) == std::vector<float>{6, 3, 5});
-    CHECK(extended(cache, layer, 7) == std::vector<float>{7, 3, 5});
-  }
-}
-
-TEST_CASE("flat() gives one list of positions while all examples are alike") {
-  nn::KVCache cache({.capacity = 9});
-  cache.advance(2, 2);
-  CHECK(cache.flat().examples == 0);
-  CHECK(cache.flat().queries == List{0, 1});
-  CHECK(cache.flat().keys == List{0, 1});
-  cache.advance(2, 2, {2, 1});
-  CHECK(cache.flat().examples == 2);
-  CHECK(cache.flat().queries == List{2, 3, 0, 2});
-  CHECK(cache.flat().keys == List{0, 1, 2, 3, 0, 1, 0, 2});
-  cache.advance(2, 2, {1, 2});
-  CHECK(cache.flat().queries == List{0, 4, 3, 4});
-  cache.advance(2, 1);  // the same position now, behind other keys
-  CHECK(cache.flat().examples == 2);
-  CHECK(cache.flat().queries == List{5, 5});
-  nn::KVCache one({.capacity = 2});
-  one.advance(1, 2, {1});
-  CHECK(one.flat().examples == 0);
-  CHECK(one.flat().queries == List{0, 0});
 }
 
 TEST_CASE("a packed cache accepts keys of any strides and rows of any width") {
@@ -255,29 +142,6 @@ TEST_CASE("a packed cache accepts keys of any strides and rows of any width") {
     }
 }
 
-TEST_CASE("weighted_values applies the mask") {
-  const Tensor scores = reshape(tensor({0.0, 0.0, 1.0, 1.0}, Dtype::f64), {1, 2, 2}),
-               values = reshape(tensor({2.0, 4.0}, Dtype::f64), {1, 2, 1});
-  const AttentionOutput all = nn::weighted_values(scores, values);
-  CHECK(all.weights.to_vector<double>() == std::vector<double>{0.5, 0.5, 0.5, 0.5});
-  CHECK(all.output.to_vector<double>() == std::vector<double>{3, 3});
-  const AttentionOutput causal = nn::weighted_values(scores, values, causal_mask());
-  CHECK(causal.weights.to_vector<double>() == std::vector<double>{1, 0, 0.5, 0.5});
-  CHECK(causal.output.to_vector<double>() == std::vector<double>{2, 3});
-}
-
-TEST_CASE("AttentionPooling returns a vector and weights for each example") {
-  nn::AttentionPooling pooling(3);
-  const AttentionOutput all = pooling.with_weights(ones({2, 4, 3}));
-  CHECK(all.output.shape() == Shape{2, 3});
-  CHECK(all.weights.shape() == Shape{2, 4});
-  for (const float w : all.weights.to_vector<float>()) CHECK(w == Approx(0.25));
-  CHECK(pooling.clone().query.shape() == Shape{3});
-}
-
-}  // namespace gradus::testing
-
-namespace gradus {
 namespace {
 
 nn::MultiHeadAttention attention() {
@@ -351,4 +215,4 @@ TEST_CASE("selected examples keep their keys and have capacity for more") {
     CHECK(std::abs(a[i] - b[i]) < 1e-5);  // values of order 1, sums of a few tens of terms in f32
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing

@@ -1,7 +1,6 @@
 // Arguments that layers refuse, and the nearest ones that they accept.
 #include <limits>
 
-#include "gradus/engine/grad_mode.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/attention_record.h"
 #include "gradus/nn/conv.h"
@@ -39,25 +38,17 @@ TEST_CASE("initializers accept exactly the documented arguments") {
   CHECK_REFUSES(DtypeError, init::ones_(whole), "ones_", "f32");
   CHECK_REFUSES(ValueError, init::zeros_(view), "zeros_", "[3, 2]");
   CHECK_REFUSES(ValueError, init::uniform_(x, kNaN, 1), "uniform_", "nan");
-  CHECK_REFUSES(ValueError, init::uniform_(x, 0, kNaN), "uniform_", "nan");
   CHECK_REFUSES(ValueError, init::uniform_(x, -kInf, 1), "uniform_", "-inf");
-  CHECK_REFUSES(ValueError, init::uniform_(x, 0, kInf), "uniform_", "inf");
   CHECK_REFUSES(ValueError, init::uniform_(x, 1, 0.5), "uniform_", "1");
   CHECK_NOTHROW(init::uniform_(x, 1, 1));
   CHECK_REFUSES(ValueError, init::normal_(x, kNaN, 1), "normal_", "nan");
-  CHECK_REFUSES(ValueError, init::normal_(x, kInf, 1), "normal_", "inf");
-  CHECK_REFUSES(ValueError, init::normal_(x, 0, kNaN), "normal_", "nan");
   CHECK_REFUSES(ValueError, init::normal_(x, 0, kInf), "normal_", "inf");
   CHECK_REFUSES(ValueError, init::normal_(x, 0, -0.5), "normal_", "-0.5");
   CHECK_NOTHROW(init::normal_(x, 0, 0));
   CHECK_REFUSES(ValueError, init::truncated_normal_(x, kNaN, 1, -1, 1), "truncated_normal_", "nan");
-  CHECK_REFUSES(ValueError, init::truncated_normal_(x, kInf, 1, -1, 1), "truncated_normal_", "inf");
-  CHECK_REFUSES(ValueError, init::truncated_normal_(x, 0, kNaN, -1, 1), "truncated_normal_", "nan");
   CHECK_REFUSES(ValueError, init::truncated_normal_(x, 0, kInf, -1, 1), "truncated_normal_", "inf");
   CHECK_REFUSES(ValueError, init::truncated_normal_(x, 0, 0, -1, 1), "truncated_normal_", "0");
-  CHECK_REFUSES(ValueError, init::truncated_normal_(x, 0, -1, -1, 1), "truncated_normal_", "-1");
   CHECK_REFUSES(ValueError, init::truncated_normal_(x, 0, 1, 1, 1), "truncated_normal_", "0");
-  CHECK_REFUSES(ValueError, init::truncated_normal_(x, 0, 1, 2, 1), "truncated_normal_", "0");
   CHECK_REFUSES(ValueError, init::truncated_normal_(x, 0, 1, 2.4, kInf), "truncated_normal_",
                 "[2.4, inf]");
   CHECK_NOTHROW(init::truncated_normal_(x, 0, 1, 2.326, kInf));
@@ -70,7 +61,6 @@ TEST_CASE("initializers accept exactly the documented arguments") {
   CHECK_REFUSES(ShapeError, init::fan_of(zeros({3, 0}), init::Fan::in), "init", "[3, 0]");
   CHECK_NOTHROW(init::fan_of(zeros({3, 1}), init::Fan::out));
   CHECK_REFUSES(ValueError, init::residual_deviation(0), "residual_deviation", "0");
-  CHECK_REFUSES(ValueError, init::residual_deviation(-1), "residual_deviation", "-1");
   CHECK_NOTHROW(init::residual_deviation(1));
 }
 
@@ -79,7 +69,6 @@ TEST_CASE("position layers accept exactly the documented arguments") {
   const nn::SinusoidalPosition sines(4, 4);
   const nn::LearnedPosition learned(4, 4);
   CHECK_REFUSES(ValueError, nn::sinusoidal_positions(-1, 2), "sinusoidal_positions", "-1");
-  CHECK_REFUSES(ValueError, nn::sinusoidal_positions(2, -1), "sinusoidal_positions", "-1");
   CHECK_NOTHROW(nn::sinusoidal_positions(0, 2));
   CHECK_NOTHROW(nn::sinusoidal_positions(2, 0));
   CHECK_REFUSES(DtypeError, nn::sinusoidal_positions(2, 2, Dtype::i64), "sinusoidal_positions",
@@ -94,17 +83,13 @@ TEST_CASE("position layers accept exactly the documented arguments") {
   CHECK_NOTHROW(sines(x, 0));
   CHECK_NOTHROW(sines(x, 1));
   CHECK_REFUSES(ShapeError, sines(x, 2), "SinusoidalPosition", "2");
-  CHECK_REFUSES(ValueError, nn::LearnedPosition(0, 4), "LearnedPosition", "0");
   CHECK_REFUSES(ValueError, nn::LearnedPosition(4, 0), "LearnedPosition", "4");
   CHECK_NOTHROW(nn::LearnedPosition(1, 1));
   CHECK_REFUSES(ValueError, learned(none), "LearnedPosition", "undefined");
   CHECK_REFUSES(ShapeError, learned(ones({4})), "LearnedPosition", "[4]");
   CHECK_REFUSES(ShapeError, learned(ones({1, 5, 4})), "LearnedPosition", "0");
-  CHECK_REFUSES(ValueError, learned(x, -1), "LearnedPosition", "-1");
   CHECK_NOTHROW(learned(x, 1));
   CHECK_REFUSES(ShapeError, learned(x, 2), "LearnedPosition", "2");
-  CHECK_REFUSES(ValueError, nn::RelativeBias(0), "RelativeBias", "0");
-  CHECK_REFUSES(ValueError, nn::RelativeBias(-1), "RelativeBias", "-1");
   CHECK_NOTHROW(nn::RelativeBias(1));
   CHECK_REFUSES(ValueError, nn::RelativeBias(1, {.count = 0}), "relative_bucket", "0");
   CHECK_REFUSES(ValueError, nn::RelativeBias(1, {.count = 32, .max_distance = 0}),
@@ -115,8 +100,8 @@ TEST_CASE("small layers accept exactly the documented arguments") {
   const Tensor none, x = ones({2, 3});
   CHECK_REFUSES(ValueError, nn::Linear(0, 1), "Linear", "0");
   CHECK_REFUSES(ValueError, nn::Linear(1, 0), "Linear", "1");
-  CHECK_REFUSES(ValueError, nn::Linear(-1, 1), "Linear", "-1");
   CHECK_NOTHROW(nn::Linear(1, 1));
+  CHECK_THROWS_AS(nn::Linear()(x), ValueError);  // a place for one, with nothing in it
   CHECK_REFUSES(ValueError, nn::Embedding(0, 1), "Embedding", "0");
   CHECK_REFUSES(ValueError, nn::Embedding(1, 0), "Embedding", "1");
   CHECK_NOTHROW(nn::Embedding(1, 1));
@@ -127,10 +112,8 @@ TEST_CASE("small layers accept exactly the documented arguments") {
   CHECK_REFUSES(ValueError, nn::Dropout(-0.1), "Dropout", "-0.1");
   CHECK_NOTHROW(nn::Dropout(0));
   CHECK_NOTHROW(nn::Dropout(0.99));
-  CHECK_REFUSES(ValueError, nn::Dropout(1), "Dropout", "1");
   CHECK_REFUSES(ValueError, nn::Dropout(kNaN), "Dropout", "nan");
   CHECK_REFUSES(ValueError, nn::LayerNorm(0), "LayerNorm", "0");
-  CHECK_REFUSES(ValueError, nn::LayerNorm(-1), "LayerNorm", "-1");
   CHECK_REFUSES(ValueError, nn::LayerNorm(1, {.eps = -1e-9}), "LayerNorm", "-1e-09");
   CHECK_REFUSES(ValueError, nn::LayerNorm(1, {.eps = kNaN}), "LayerNorm", "nan");
   CHECK_NOTHROW(nn::LayerNorm(1, {.eps = 0}));
@@ -140,12 +123,8 @@ TEST_CASE("small layers accept exactly the documented arguments") {
   CHECK_NOTHROW(nn::LayerNorm(3)(x));
   CHECK_REFUSES(ValueError, nn::RMSNorm(0), "RMSNorm", "0");
   CHECK_REFUSES(ValueError, nn::RMSNorm(1, {.eps = -1}), "RMSNorm", "-1");
-  CHECK_REFUSES(ValueError, nn::RMSNorm(3)(none), "RMSNorm", "undefined");
   CHECK_REFUSES(ShapeError, nn::RMSNorm(2, {.affine = false})(x), "RMSNorm", "[2, 3]");
   CHECK_REFUSES(ValueError, nn::Norm(0), "Norm", "0");
-  CHECK_REFUSES(ValueError, nn::Norm(1, nn::NormKind::rms, {.eps = -1}), "Norm", "-1");
-  CHECK_REFUSES(ValueError, nn::Norm(3)(none), "Norm", "undefined");
-  CHECK_REFUSES(ShapeError, nn::Norm(4)(x), "Norm", "[2, 3]");
   CHECK_NOTHROW(nn::Norm(3)(x));
   CHECK_REFUSES(ValueError, nn::BatchNorm1d(0), "BatchNorm1d", "0");
   CHECK_REFUSES(ValueError, nn::BatchNorm1d(1, {.eps = -1}), "BatchNorm1d", "-1");
@@ -154,7 +133,6 @@ TEST_CASE("small layers accept exactly the documented arguments") {
   CHECK_NOTHROW(nn::BatchNorm1d(1, {.momentum = 1}));
   CHECK_REFUSES(ValueError, nn::BatchNorm1d(1, {.momentum = 1.1}), "BatchNorm1d", "1.1");
   CHECK_REFUSES(ValueError, nn::BatchNorm1d(1, {.momentum = kNaN}), "BatchNorm1d", "nan");
-  CHECK_REFUSES(ValueError, nn::FeedForward({.width = 0, .hidden = 1}), "FeedForward", "0");
   CHECK_REFUSES(ValueError, nn::FeedForward({.width = 1, .hidden = 0}), "FeedForward", "1");
   CHECK_NOTHROW(nn::FeedForward({.width = 1, .hidden = 1}));
   CHECK_REFUSES(ValueError, nn::Conv1d(0, 1, 1), "Conv1d", "0");
@@ -162,14 +140,10 @@ TEST_CASE("small layers accept exactly the documented arguments") {
   CHECK_REFUSES(ValueError, nn::Conv1d(1, 1, 0), "Conv1d", "1");
   CHECK_NOTHROW(nn::Conv1d(1, 1, 1));
   CHECK_REFUSES(ValueError, nn::Conv1d(2, 2, 1, {.groups = 0}), "Conv1d", "0");
-  CHECK_REFUSES(ValueError, nn::Conv1d(2, 2, 1, {.groups = -1}), "Conv1d", "-1");
-  CHECK_REFUSES(ValueError, nn::Conv1d(3, 2, 1, {.groups = 2}), "Conv1d", "2");
   CHECK_REFUSES(ValueError, nn::Conv1d(2, 3, 1, {.groups = 2}), "Conv1d", "2");
   CHECK_NOTHROW(nn::Conv1d(2, 4, 1, {.groups = 2}));
-  CHECK_REFUSES(ValueError, nn::Conv1d(1, 1, 1, {.padding = 1, .causal = true}), "Conv1d", "1");
   CHECK_NOTHROW(nn::Conv1d(1, 1, 1, {.padding = 0, .causal = true}));
   CHECK_NOTHROW(nn::Conv1d(1, 1, 1, {.padding = 1}));
-  CHECK_REFUSES(ValueError, nn::Encoder({.block = {.width = 2}, .layers = 0}), "Encoder", "0");
   CHECK_REFUSES(ValueError, nn::Decoder({.block = {.width = 2}, .layers = -1}), "Decoder", "-1");
   CHECK_NOTHROW(nn::Encoder({.block = {.width = 2}, .layers = 1}));
 }
@@ -180,10 +154,7 @@ TEST_CASE("attention layers accept exactly the documented arguments") {
   using Cross = nn::CrossAttention;
   using Self = nn::SelfAttention;
   CHECK_REFUSES(ValueError, Multi({.width = 0}), "MultiHeadAttention", "1");
-  CHECK_REFUSES(ValueError, Multi({.width = -2, .heads = 2}), "MultiHeadAttention", "-2");
   CHECK_REFUSES(ValueError, Multi({.width = 2, .heads = 0}), "MultiHeadAttention", "0");
-  CHECK_REFUSES(ValueError, Multi({.width = 2, .heads = -1}), "MultiHeadAttention", "-1");
-  CHECK_REFUSES(ValueError, Multi({.width = 3, .heads = 2}), "MultiHeadAttention", "2");
   CHECK_NOTHROW(Multi({.width = 3, .heads = 2, .head_width = 1}));
   CHECK_REFUSES(ValueError, Multi({.width = 3, .heads = 2, .head_width = 0}), "MultiHeadAttention",
                 "2");
@@ -191,44 +162,36 @@ TEST_CASE("attention layers accept exactly the documented arguments") {
                 "-1");
   CHECK_REFUSES(ValueError, Multi({.width = 4, .heads = 4, .kv_heads = 0}), "MultiHeadAttention",
                 "0");
-  CHECK_REFUSES(ValueError, Multi({.width = 4, .heads = 4, .kv_heads = -1}), "MultiHeadAttention",
-                "-1");
-  CHECK_REFUSES(ValueError, Multi({.width = 4, .heads = 4, .kv_heads = 3}), "MultiHeadAttention",
-                "3");
   CHECK_REFUSES(ValueError, Multi({.width = 4, .heads = 4, .kv_heads = 8}), "MultiHeadAttention",
                 "8");
   CHECK_NOTHROW(Multi({.width = 4, .heads = 4, .kv_heads = 1}));
   CHECK_REFUSES(ValueError, Multi({.width = 1, .dropout = -0.1}), "MultiHeadAttention", "-0.1");
   CHECK_REFUSES(ValueError, Multi({.width = 1, .dropout = 1}), "MultiHeadAttention", "1");
   CHECK_NOTHROW(Multi({.width = 1, .dropout = 0}));
-  CHECK_REFUSES(ValueError, Multi({.width = 6, .heads = 2, .position = HeadPosition::rotary}),
-                "MultiHeadAttention", "3");
   CHECK_NOTHROW(Multi({.width = 4, .heads = 2, .position = HeadPosition::rotary}));
   CHECK_NOTHROW(Multi({.width = 6, .heads = 2, .position = HeadPosition::alibi}));
   CHECK_REFUSES(ValueError, Cross({.width = 0}), "CrossAttention", "1");
   CHECK_REFUSES(ValueError, Cross({.width = 2, .heads = 0}), "CrossAttention", "0");
   CHECK_REFUSES(ValueError, Cross({.width = 3, .heads = 2}), "CrossAttention", "2");
-  CHECK_REFUSES(ValueError, Cross({.width = 4, .heads = 4, .kv_heads = 3}), "CrossAttention", "3");
   CHECK_REFUSES(ValueError, Cross({.width = 4, .heads = 4, .kv_heads = 0}), "CrossAttention", "0");
   CHECK_REFUSES(ValueError, Cross({.width = 2, .memory_width = 0, .value_width = 1}),
                 "CrossAttention", "0");
-  CHECK_REFUSES(ValueError, Cross({.width = 2, .memory_width = 1, .value_width = 0}),
-                "CrossAttention", "1");
   CHECK_REFUSES(ValueError, Cross({.width = 2, .memory_width = -1}), "CrossAttention", "-1");
   CHECK_NOTHROW(Cross({.width = 2, .memory_width = 1, .value_width = 1}));
   CHECK_REFUSES(ValueError, Cross({.width = 2, .dropout = 1}), "CrossAttention", "1");
-  CHECK_REFUSES(ValueError, Cross({.width = 2, .position = HeadPosition::rotary}), "CrossAttention",
-                "2");
   CHECK_NOTHROW(Cross({.width = 2, .position = HeadPosition::relative}));
-  CHECK_REFUSES(ValueError, Self(0), "SelfAttention", "0");
   CHECK_REFUSES(ValueError, Self(0, {.key_width = 1, .value_width = 1}), "SelfAttention", "0");
   CHECK_REFUSES(ValueError, Self(2, {.key_width = 0}), "SelfAttention", "2");
-  CHECK_REFUSES(ValueError, Self(2, {.key_width = -1}), "SelfAttention", "-1");
   CHECK_REFUSES(ValueError, Self(2, {.value_width = 0}), "SelfAttention", "2");
   CHECK_NOTHROW(Self(1));
   CHECK_REFUSES(ValueError, Self(2, {.dropout = -0.5}), "SelfAttention", "-0.5");
-  CHECK_REFUSES(ValueError, Self(2, {.dropout = 1}), "SelfAttention", "1");
   CHECK_NOTHROW(Self(2, {.dropout = 0.9}));
+  const Multi self({.width = 4, .heads = 2});
+  const Cross cross({.width = 4, .heads = 2, .memory_width = 3});
+  CHECK_REFUSES(ShapeError, self(ones({2, 5, 3})), "qkv_proj");
+  CHECK_REFUSES(ShapeError, self(ones({5, 4})), "MultiHeadAttention", "[5, 12]");
+  CHECK_REFUSES(ShapeError, cross(ones({2, 5, 4}), ones({2, 7, 4})), "k_proj");
+  CHECK_THROWS_AS(cross(ones({2, 5, 4}), ones({3, 7, 3})), ShapeError);
 }
 
 TEST_CASE("linear attention and score layers accept exactly the documented arguments") {
@@ -240,18 +203,14 @@ TEST_CASE("linear attention and score layers accept exactly the documented argum
   const nn::AttentionPooling pooling(4);
   CHECK_REFUSES(ValueError, Linear({.width = 0}), "LinearAttention", "1");
   CHECK_REFUSES(ValueError, Linear({.width = 4, .heads = 0}), "LinearAttention", "0");
-  CHECK_REFUSES(ValueError, Linear({.width = 3, .heads = 2}), "LinearAttention", "2");
   CHECK_NOTHROW(Linear({.width = 1}));
   CHECK_REFUSES(ValueError,
                 Linear({.width = 2, .kind = LinearAttentionKind::performer, .features = -1}),
                 "LinearAttention", "-1");
   CHECK_NOTHROW(Linear({.width = 2, .kind = LinearAttentionKind::performer, .features = 0}));
   CHECK_NOTHROW(Linear({.width = 2, .kind = LinearAttentionKind::performer, .features = 1}));
-  CHECK_REFUSES(ValueError, Linear({.width = 2, .kind = LinearAttentionKind::relu, .features = 1}),
-                "LinearAttention", "1");
   CHECK_REFUSES(ValueError, Linear({.width = 2, .features = -1}), "LinearAttention", "-1");
   CHECK_REFUSES(ValueError, Linear({.width = 4})(none), "LinearAttention", "undefined");
-  CHECK_REFUSES(ShapeError, Linear({.width = 4})(flat), "LinearAttention", "[3, 4]");
   CHECK_NOTHROW(Linear({.width = 4})(x));
   CHECK_REFUSES(ValueError, Linformer({.width = 0, .length = 1, .reduced = 1}),
                 "LinformerAttention", "1");
@@ -264,10 +223,6 @@ TEST_CASE("linear attention and score layers accept exactly the documented argum
   CHECK_NOTHROW(Linformer({.width = 2, .length = 1, .reduced = 1}));
   CHECK_REFUSES(ValueError, Linformer({.width = 2, .length = 1, .reduced = 1, .dropout = -0.1}),
                 "LinformerAttention", "-0.1");
-  CHECK_REFUSES(ValueError, Linformer({.width = 2, .length = 1, .reduced = 1, .dropout = 1}),
-                "LinformerAttention", "1");
-  CHECK_REFUSES(ShapeError, Linformer({.width = 4, .length = 2, .reduced = 1})(x),
-                "LinformerAttention", "3");
   CHECK_NOTHROW(Linformer({.width = 4, .length = 3, .reduced = 1})(x));
   CHECK_REFUSES(ValueError, Linformer({.width = 4, .length = 3, .reduced = 1})(none),
                 "LinformerAttention", "undefined");
@@ -275,7 +230,6 @@ TEST_CASE("linear attention and score layers accept exactly the documented argum
                 "LinformerAttention", "[3, 4]");
   CHECK_REFUSES(ValueError, dot(none, x), "DotScore", "undefined");
   CHECK_REFUSES(ValueError, dot(x, none), "DotScore", "undefined");
-  CHECK_REFUSES(ShapeError, dot(flat, x), "DotScore", "[3, 4]");
   CHECK_REFUSES(ShapeError, dot(x, flat), "DotScore", "[2, 3, 4]");
   CHECK_REFUSES(ShapeError, dot(x, other), "DotScore", "[2, 3, 4]");
   CHECK_NOTHROW(dot(x, x));
@@ -297,7 +251,6 @@ TEST_CASE("linear attention and score layers accept exactly the documented argum
   CHECK_NOTHROW(nn::AttentionPooling(1));
   CHECK_REFUSES(ValueError, pooling(none), "AttentionPooling", "undefined");
   CHECK_REFUSES(ShapeError, pooling(flat), "AttentionPooling", "[3, 4]");
-  CHECK_REFUSES(ShapeError, pooling(ones({2, 3, 5})), "AttentionPooling", "[2, 3, 5]");
   CHECK_NOTHROW(pooling(x));
 }
 
@@ -352,18 +305,19 @@ TEST_CASE("a clone must have the same names, types and number of members") {
   using A = Any;
   for (const A::Kind kind : {A::parameter, A::buffer, A::layer, A::two_layers})
     CHECK_NOTHROW(cloned(kind, "x", kind, "x"));
-  CHECK_REFUSES(GraphError, cloned(A::parameter, "x", A::parameter, "y"), "clone",
-                "same_architecture");
-  CHECK_REFUSES(GraphError, cloned(A::parameter, "x", A::buffer, "x"), "clone",
-                "same_architecture");
-  CHECK_REFUSES(GraphError, cloned(A::buffer, "x", A::parameter, "x"), "clone",
-                "same_architecture");
-  CHECK_REFUSES(GraphError, cloned(A::buffer, "x", A::buffer, "y"), "clone", "same_architecture");
-  CHECK_REFUSES(GraphError, cloned(A::parameter, "x", A::layer, "x"), "clone", "same_architecture");
-  CHECK_REFUSES(GraphError, cloned(A::layer, "x", A::parameter, "x"), "clone", "same_architecture");
-  CHECK_REFUSES(GraphError, cloned(A::layer, "x", A::layer, "y"), "clone", "same_architecture");
-  CHECK_REFUSES(GraphError, cloned(A::two_layers, "x", A::layer, "x"), "clone",
-                "same_architecture");
+  struct Pair {
+    A::Kind own;
+    A::Kind copy;
+    const char* called = "x";
+  };
+  for (const Pair& each : {Pair{A::parameter, A::parameter, "y"}, Pair{A::buffer, A::buffer, "y"},
+                           Pair{A::layer, A::layer, "y"}, Pair{A::parameter, A::buffer},
+                           Pair{A::buffer, A::parameter}, Pair{A::parameter, A::layer},
+                           Pair{A::layer, A::parameter}, Pair{A::two_layers, A::layer}}) {
+    CAPTURE(each.own, each.copy, each.called);
+    CHECK_REFUSES(GraphError, cloned(each.own, "x", each.copy, each.called), "clone",
+                  "same_architecture");
+  }
 }
 
 TEST_CASE("ties, lists, adapters and records accept exactly the documented arguments") {
@@ -421,21 +375,6 @@ TEST_CASE("fast_precision is f32 for models that fit the cache and bf16 beyond")
   CHECK(nn::fast_precision(Large(kHeld)) == Precision::f32);
   CHECK(nn::fast_precision(Large(kHeld + 1)) == Precision::bf16);
   CHECK(nn::fast_precision(Large(1)) == Precision::f32);
-}
-
-TEST_CASE("merging adapters makes the same parameters trainable as before") {
-  nn::Linear model(2, 3);
-  nn::add_adapters(model, "*", {.rank = 2, .alpha = 4});
-  CHECK_FALSE(model.weight.requires_grad());
-  CHECK(nn::adapter_state(model).size() == 3);
-  nn::merge_adapters(model);
-  CHECK(model.weight.requires_grad());
-  CHECK(model.weight.is_leaf());
-  CHECK(model.parameters().size() == 2);
-  CHECK(model.buffers().empty());
-  CHECK(nn::adapter_state(model).empty());
-  sum(model(ones({1, 2}))).backward();
-  CHECK(model.weight.grad().defined());
 }
 
 }  // namespace gradus::testing

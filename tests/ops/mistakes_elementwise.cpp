@@ -2,6 +2,8 @@
 #include <string>
 #include <utility>
 
+#include <cmath>
+
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
@@ -85,6 +87,10 @@ void add_others(Mistakes& all) {
   all.push_back({"sum_to", {"sum_to", "[2, 3]", "[2, 1, 3]"}, [] {
                    sum_to(values({2, 3}), {2, 1, 3});
                  }});
+  all.push_back({"sum_to", {"sum_to", "[2, 3]", "[2]"}, [] { sum_to(values({2, 3}), {2}); }});
+  all.push_back({"sum_to", {"[1, 3]", "[2, 3]"}, [] { sum_to(values({1, 3}), {2, 3}); }});
+  all.push_back({"clamp", {"clamp", "nan"}, [] { clamp(values({3}), std::nan(""), 1); }});
+  all.push_back({"glu", {"glu", "2"}, [] { glu(values({2, 2}), 2); }});
   all.push_back({"to", {"to", "undefined"}, [] { to(Tensor(), Dtype::f32); }});
   all.push_back(
       {"where", {"where", "[3]", "bool"}, [] { where(values({3}), values({3}), values({3})); }});

@@ -167,6 +167,138 @@ void add_derivatives(Mistakes& all) {
                  }});
 }
 
+void add_more_products(Mistakes& all) {
+  const auto add = [&](const char* name, std::vector<std::string> nouns, auto f) {
+    nouns.push_back(name);
+    all.push_back({name, nouns, f});
+  };
+  add("matmul", {"[2, 3]", "[5, 3]", "transpose"}, [] { matmul(x(), values({5, 3})); });
+  add("matmul", {"[2]", "[5]"}, [] { matmul(values({2, 3, 4}), values({5, 4, 3})); });
+  add("matmul", {"f32", "f64"}, [] { matmul(ones({1, 1}, Dtype::i64), ones({1, 1}, Dtype::i64)); });
+  add("matmul", {"undefined"}, [] { matmul(Tensor(), x()); });
+  add("matmul", {"undefined"}, [] { matmul(x(), Tensor()); });
+  add("linear", {"[3, 2]", "[5, 3]", "transpose(x)"}, [] {
+    linear(values({3, 2}), values({5, 3}));
+  });
+  add("linear", {"[1, 5]"}, [] { linear(x(), values({5, 3}), values({1, 5})); });
+  add("linear", {"[3]"}, [] { linear(x(), values({3})); });
+  add("linear", {"[5, 3]"}, [] { linear(values({}), values({5, 3})); });
+  add("linear", {"undefined"}, [] { linear(Tensor(), x()); });
+  add("linear", {"undefined"}, [] { linear(x(), Tensor()); });
+  for (const double p : {-0.1, std::nan("")}) add("dropout", {"0", "1"}, [=] { dropout(x(), p); });
+  add("dropout", {"i64"}, [] { dropout(arange(3), 0.5); });
+  add("dropout", {"undefined"}, [] { dropout(Tensor(), 0.5); });
+}
+
+void add_more_norms(Mistakes& all) {
+  const auto add = [&](const char* name, std::vector<std::string> nouns, auto f) {
+    nouns.push_back(name);
+    all.push_back({name, nouns, f});
+  };
+  const Tensor v = values({3}), wide = values({4}), f32 = to(v, Dtype::f32);
+  add("softmax", {"i64"}, [] { softmax(arange(3)); });
+  add("softmax", {"1"}, [] { softmax(values({}), 1); });
+  add("softmax", {"undefined"}, [] { softmax(Tensor()); });
+  add("log_softmax", {"-3"}, [] { log_softmax(x(), -3); });
+  add("log_softmax", {"undefined"}, [] { log_softmax(Tensor()); });
+  add("layer_norm", {"bias", "[4]"}, [=] { layer_norm(x(), v, wide); });
+  add("layer_norm", {"f32", "f64"}, [=] { layer_norm(x(), v, f32); });
+  add("layer_norm", {"[]"}, [] { layer_norm(values({})); });
+  add("layer_norm", {"i64"}, [] { layer_norm(arange(3)); });
+  add("layer_norm", {"undefined"}, [] { layer_norm(Tensor()); });
+  add("rms_norm", {"f32", "f64"}, [=] { rms_norm(x(), f32); });
+  add("rms_norm", {"i64"}, [] { rms_norm(arange(3)); });
+  add("rms_norm", {"eps"}, [=] { rms_norm(x(), v, std::nan("")); });
+  add("rms_norm", {"undefined"}, [] { rms_norm(Tensor()); });
+  const auto batch = [](const Tensor& in, const Tensor& weight, const Tensor& mean,
+                        const Tensor& var) {
+    return [=] { batch_norm(in, weight, {}, mean, var, true); };
+  };
+  add("batch_norm", {"[2, 3]", "[4]"}, batch(x(), wide, {}, {}));
+  add("batch_norm", {"[3]", "[N, C, L]"}, batch(v, v, {}, {}));
+  add("batch_norm", {"running_mean", "[4]"}, batch(x(), v, wide, v));
+  add("batch_norm", {"running_var", "f32"}, batch(x(), v, v, f32));
+  add("batch_norm", {"1.5"}, [] { batch_norm(x(), {}, {}, {}, {}, true, {.momentum = 1.5}); });
+}
+
+void add_more_losses(Mistakes& all) {
+  const auto cross = [&](std::vector<std::string> nouns, const Tensor& a, const Tensor& target,
+                         const CrossEntropyOptions& options) {
+    nouns.emplace_back("cross_entropy");
+    all.push_back({"cross_entropy", nouns, [=] { cross_entropy(a, target, options); }});
+  };
+  const Tensor ids = indices({0, 1});
+  cross({"i64"}, ids, ids, {});
+  cross({"undefined"}, Tensor(), ids, {});
+  cross({"undefined"}, x(), Tensor(), {});
+  cross({"-1", "[1]"}, x(), indices({0, -1}), {});
+  cross({"f32", "f64"}, x(), ids, {.weight = ones({3}, Dtype::f32)});
+  using Pair = void (*)(const Tensor&, const Tensor&);
+  for (const auto& [name, f] : std::initializer_list<std::pair<const char*, Pair>>{
+           {"mse_loss", [](const Tensor&a, const Tensor&b) { mse_loss(a, b); }},
+           {"l1_loss", [](const Tensor&a, const Tensor&b) { l1_loss(a, b); }},
+           {"bce_with_logits", [](const Tensor&a, const Tensor&b) { bce_with_logits(a, b); }},
+           {"kl_div", [](const Tensor&a, const Tensor&b) { kl_div(a, b); }},
+           {"huber_loss", [](const Tensor&a, const Tensor&b) { huber_loss(a, b, 1); }},
+           {"cross_entropy_soft",
+            [](const Tensor&a, const Tensor&b) { cross_entropy_soft(a, b); }}}) {
+    all.push_back({name, {name, "[2, 3]", "[4]"}, [f = f] { f(x(), values({4})); }});
+    all.push_back({name, {name, "f32", "f64"}, [f = f] { f(x(), to(x(), Dtype::f32)); }});
+    all.push_back({name, {name, "undefined"}, [f = f] { f(x(), Tensor()); }});
+  }
+}
+
+void add_more_attention(Mistakes& all) {
+  const Tensor q = values({2, 3, 5, 4}), k = values({2, 3, 7, 4}), v = values({2, 3, 7, 6}),
+               flat = values({2, 5, 4});
+  const auto attend = [&](const std::vector<std::string>& nouns, const Tensor& a, const Tensor& b,
+                          const Tensor& c, const Mask& mask = {},
+                          const AttentionOptions& options = {}) {
+    all.push_back({"scaled_dot_product_attention", nouns,
+                   [=] { scaled_dot_product_attention(a, b, c, mask, options); }});
+  };
+  attend({"attention", "[2, 3, 5, 4]", "[2, 3, 7, 5]"}, q, values({2, 3, 7, 5}), v);
+  attend({"[2, 3, 8, 6]"}, q, k, values({2, 3, 8, 6}));
+  attend({"1", "3"}, q, values({2, 1, 7, 4}), v);
+  attend({"0"}, q, values({2, 0, 7, 4}), values({2, 0, 7, 4}));
+  attend({"2", "1"}, q, k, values({1, 3, 7, 6}));
+  attend({"[2, 5, 4]", "heads"}, flat, k, v);
+  attend({"[2, 5, 4]", "heads"}, q, flat, v);
+  attend({"[2, 5, 4]", "heads"}, q, k, flat);
+  attend({"undefined"}, q, k, Tensor());
+  attend({"undefined"}, Tensor(), k, v);
+  attend({"attention", "f32", "f64"}, q, to(k, Dtype::f32), v);
+  attend({"attention", "f32", "f64"}, q, k, to(v, Dtype::f32));
+  const Tensor whole = ones({1, 1, 1, 1}, Dtype::i64);
+  attend({"f32", "f64"}, whole, whole, whole);
+  attend({"1"}, q, k, v, padding_mask({3}));
+  attend({"8", "7"}, q, k, v, padding_mask({3, 8}));
+  attend({"[2, 3, 5, 7]"}, q, k, v, dense_mask(ones({5, 5}, Dtype::bool_)));
+  attend({"bias", "[2, 5]"}, q, k, v, {}, {.bias = values({2, 5})});
+  attend({"bias"}, q, k, v, {}, {.bias = values({1, 2, 3, 5, 7})});
+  attend({"f32", "f64"}, q, k, v, {}, {.bias = ones({5, 7}, Dtype::f32)});
+  for (const double p : {1.0, 1.5, -0.1})  // where dropout is off, too
+    attend({"attention", "dropout"}, q, k, v, {}, {.dropout = p, .training = p != 1.5});
+  const auto packed = [&](const std::vector<std::string>& nouns, const Tensor& a,
+                          std::int64_t heads, const Mask& mask = {}) {
+    all.push_back({"packed_self_attention", nouns, [=] { packed_self_attention(a, heads, mask); }});
+  };
+  const Tensor qkv = values({2, 5, 12});
+  packed({"[2, 5, 12]"}, qkv, 3);
+  packed({"0"}, qkv, 0);
+  packed({"[5, 12]"}, values({5, 12}), 2);
+  packed({"undefined"}, Tensor(), 2);
+  packed({"1"}, qkv, 2, padding_mask({5}));
+  packed({"f32", "f64"}, ones({2, 5, 12}, Dtype::i64), 2);
+  for (const std::int64_t heads : {5, 0, -1, -3, 24})
+    all.push_back({"split_heads", {"split_heads", "[2, 5, 12]", std::to_string(heads)}, [=] {
+                     split_heads(qkv, heads);
+                   }});
+  for (const Shape& shape : {Shape{5, 12}, Shape{1, 2, 5, 12}})
+    all.push_back(
+        {"split_heads", {"split_heads", to_string(shape)}, [=] { split_heads(values(shape), 3); }});
+}
+
 }  // namespace
 
 Mistakes network_mistakes() {
@@ -177,6 +309,10 @@ Mistakes network_mistakes() {
   add_losses(all);
   add_loss_arguments(all);
   add_attention(all);
+  add_more_products(all);
+  add_more_norms(all);
+  add_more_losses(all);
+  add_more_attention(all);
   add_derivatives(all);
   return all;
 }

@@ -47,6 +47,20 @@ void add_movement(Mistakes& all) {
   all.push_back({"tril", {"tril", "[3]"}, [] { tril(values({3})); }});
   all.push_back({"triu", {"triu", "[3]"}, [] { triu(values({3})); }});
   all.push_back({"pad", {"pad", "[2, 3]", "-1"}, [] { pad(x(), 0, -1, 0); }});
+  all.push_back({"reshape", {"[-1, -1]"}, [] { reshape(x(), {-1, -1}); }});
+  all.push_back({"reshape", {"reshape", "[0]"}, [] { reshape(values({0}), {-1, 0}); }});
+  all.push_back({"expand", {"expand", "[3]", "[2, 3]"}, [] { expand(x(), {3}); }});
+  all.push_back({"expand", {"expand", "-1"}, [] { expand(x(), {-1, 2, 3}); }});
+  all.push_back({"transpose", {"transpose", "-2"}, [] { transpose(values({3})); }});
+  all.push_back({"permute", {"permute", "[0]"}, [] { permute(x(), {0}); }});
+  all.push_back({"permute", {"[2, 3]", "1"}, [] { permute(x(), {1, -1}); }});
+  all.push_back({"flip", {"flip", "[0, -2]", "0"}, [] { flip(x(), {0, -2}); }});
+  all.push_back({"cat", {"i64", "f64"}, [] { cat({indices({1}), values({1})}); }});
+  all.push_back({"cat", {"cat"}, [] { cat({tensor(1.0), tensor(2.0)}); }});
+  all.push_back({"cat", {"cat", "tensors"}, [] { cat(std::vector<Tensor>{}); }});
+  all.push_back({"stack", {"stack", "undefined"}, [] { stack({x(), Tensor()}); }});
+  all.push_back({"split", {"split", "1", "2"}, [] { split(x(), {2, 2}, 1); }});
+  all.push_back({"repeat", {"repeat", "-1"}, [] { repeat(x(), {1, -1}); }});
 }
 
 void add_reductions(Mistakes& all) {
@@ -64,9 +78,11 @@ void add_reductions(Mistakes& all) {
   for (const auto& [name, f] : reductions) {
     all.push_back({name, {"-2", "2"}, [f = f] { f(x(), {2}); }});
     all.push_back({name, {"[0, 0]", "0"}, [f = f] { f(x(), {0, 0}); }});
+    all.push_back({name, {name, "undefined"}, [f = f] { f(Tensor(), {}); }});
   }
   all.push_back({"max", {"max", "[2, 0]", "[1]"}, [] { max(values({2, 0}), {1}); }});
   all.push_back({"min", {"min", "[2, 0]", "[1]"}, [] { min(values({2, 0}), {1}); }});
+  all.push_back({"logsumexp", {"f32", "f64"}, [] { logsumexp(indices({1})); }});
   all.push_back({"cumsum", {"cumsum", "-3", "-2"}, [] { cumsum(x(), -3); }});
 }
 
@@ -91,6 +107,20 @@ void add_indexing(Mistakes& all) {
                  }});
   all.push_back({"embedding", {"embedding", "[2, 3]", "padding_idx"}, [] {
                    embedding(x(), indices({0}), 2);
+                 }});
+  all.push_back({"embedding", {"embedding", "f64"}, [] { embedding(x(), values({2})); }});
+  all.push_back({"embedding", {"embedding", "[5]"}, [] { embedding(values({5}), indices({0})); }});
+  all.push_back({"index_select", {"index_select", "[1, 2]"}, [] {
+                   index_select(x(), 0, reshape(indices({0, 0}), {1, 2}));
+                 }});
+  all.push_back(
+      {"index_select", {"index_select", "2"}, [] { index_select(x(), 2, indices({0})); }});
+  all.push_back({"gather", {"gather", "[1, 4]", "[2, 3]"}, [] {
+                   gather(x(), 0, reshape(indices({0, 0, 0, 0}), {1, 4}));
+                 }});
+  all.push_back({"gather", {"gather", "undefined"}, [] { gather(x(), 0, Tensor()); }});
+  all.push_back({"scatter_add", {"scatter_add", "f32", "f64"}, [] {
+                   scatter_add(x(), 0, reshape(indices({0}), {1, 1}), ones({1, 1}, Dtype::f32));
                  }});
   all.push_back({"sort", {"sort", "-2", "2"}, [] { sort(x(), 2); }});
   all.push_back({"topk", {"topk", "[2, 3]", "4"}, [] { topk(x(), 4); }});

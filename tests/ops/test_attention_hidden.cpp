@@ -11,17 +11,6 @@ namespace gradus::testing::attending {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// Writes through a view.
-void fill(Tensor view, double value) { view.fill_(value); }
-
-/// x with `value` in row r of every head.
-Tensor with_row(const Tensor& x, std::int64_t r, double value) {
-  Tensor y = x.clone();
-  fill(slice(y, 2, r, r + 1), value);
-  return y;
-}
 
 Tensor row(const Tensor& x, std::int64_t r) { return slice(x, 2, r, r + 1); }
 
@@ -32,6 +21,40 @@ bool all_finite(const Tensor& x) {
 }
 
 bool all_zero(const Tensor& x) { return largest(numbers(x)) == 0; }
+
+/// x with `value` in rows [first, last) of example b, every head.
+Tensor with_rows(const Tensor& x, std::int64_t b, std::int64_t first, std::int64_t last,
+                 double value) {
+  Tensor y = x.clone(), rows = slice(slice(y, 0, b, b + 1), 2, first, last);
+  rows.fill_(value);
+  return y;
+}
+
+/// The same case with NaN in keys and values [first, last) of example b.
+Case with_padding(Case c, std::int64_t b, std::int64_t first, std::int64_t last) {
+  c.k = with_rows(c.k, b, first, last, kNaN), c.v = with_rows(c.v, b, first, last, kNaN);
+  return c;
+}
+
+Tensor rows(const Tensor& x, std::int64_t b, std::int64_t first, std::int64_t last) {
+  return slice(slice(x, 0, b, b + 1), 2, first, last);
+}
+
+bool has_nan(const Tensor& x) {
+  const Numbers all = numbers(x);
+  return std::any_of(all.begin(), all.end(), [](double value) { return std::isnan(value); });
+}
+
+/// NaN in padding [first, last) of example 1 changes neither outputs nor gradients.
+void padding_changes_nothing(const Case& clean, std::int64_t first, std::int64_t last) {
+  for (const Way way : kWays) {
+    INFO("way " << static_cast<int>(way) << ", mask " << clean.mask.describe());
+    const Results r = run(with_padding(clean, 1, first, last), way);
+    check_alike(r, run(clean, way), clean.dtype);
+    CHECK(all_zero(rows(r.dk, 1, first, last)));
+    CHECK(all_zero(rows(r.dv, 1, first, last)));
+  }
+}
 
 }  // namespace
 
@@ -54,43 +77,6 @@ TEST_CASE("a query without allowed keys gives output 0 and gets gradient 0") {
   }
 }
 
-TEST_CASE("values in padding do not change results") {
-  Generator own(16);
-  const GeneratorScope scope(own);
-  for (const Way way : kWays) {
-    INFO("way " << static_cast<int>(way));
-    Case c{2, 1, 5, 7, 3, 2, Dtype::f64, padding_mask({7, 4})};
-    const Results right = run(c, way);
-    fill(slice(slice(c.k, 0, 1, 2), 2, 4, 7), kNaN);
-    fill(slice(slice(c.v, 0, 1, 2), 2, 4, 7), kInfinity);
-    const Results r = run(c, way);
-    check_alike(r, right, Dtype::f64);
-    CHECK(all_zero(slice(slice(r.dk, 0, 1, 2), 2, 4, 7)));
-    CHECK(all_zero(slice(slice(r.dv, 0, 1, 2), 2, 4, 7)));
-  }
-}
-
-TEST_CASE("a NaN in the padding of one key head does not reach the other") {
-  Generator own(18);
-  const GeneratorScope scope(own);
-  for (const Way way : kWays) {
-    INFO("way " << static_cast<int>(way));
-    Case c{1, 4, 5, 7, 3, 2, Dtype::f64, padding_mask({4}), 0, 2};
-    const Results right = run(c, way);
-    fill(slice(slice(c.k, 1, 1, 2), 2, 4, 7), kNaN);  // of the second key head
-    const Results keys = run(c, way);
-    check_alike(keys, right, Dtype::f64);
-    // A NaN in a query of head 1 does not reach keys and values of the second key head.
-    fill(slice(slice(c.q, 1, 1, 2), 2, 0, 1), kNaN);
-    const Results r = run(c, way);
-    CHECK(difference(slice(r.dk, 1, 1, 2), slice(right.dk, 1, 1, 2)) < tolerance(Dtype::f64));
-    CHECK(difference(slice(r.o, 1, 2, 4), slice(right.o, 1, 2, 4)) < tolerance(Dtype::f64));
-    CHECK(difference(slice(r.dq, 1, 0, 1), slice(right.dq, 1, 0, 1)) < tolerance(Dtype::f64));
-    CHECK(!all_finite(slice(slice(r.dk, 1, 0, 1), 2, 0, 4)));
-    CHECK(all_zero(slice(r.dk, 2, 4, 7)));
-  }
-}
-
 TEST_CASE("a NaN in one query leaves the outputs of other queries unchanged") {
   Generator own(17);
   const GeneratorScope scope(own);
@@ -98,7 +84,7 @@ TEST_CASE("a NaN in one query leaves the outputs of other queries unchanged") {
     INFO("way " << static_cast<int>(way));
     Case c{1, 1, 6, 6, 3, 3, Dtype::f64, causal_mask()};
     const Results right = run(c, way);
-    c.q = with_row(c.q, 2, kNaN);
+    c.q = with_rows(c.q, 0, 2, 3, kNaN);
     const Results r = run(c, way);
     for (const std::int64_t i : {0, 1, 3, 4, 5}) {
       CHECK(difference(row(r.o, i), row(right.o, i)) < tolerance(Dtype::f64));
@@ -110,54 +96,9 @@ TEST_CASE("a NaN in one query leaves the outputs of other queries unchanged") {
 
 TEST_CASE("without a mask a NaN reaches every output") {
   Case c{1, 1, 3, 4, 2, 2};
-  c.k = with_row(c.k, 3, kNaN);
+  c.k = with_rows(c.k, 0, 3, 4, kNaN);
   for (const double each : numbers(run(c, Way::fused).o)) CHECK(std::isnan(each));
 }
-
-}  // namespace gradus::testing::attending
-
-namespace gradus::testing::attending::nan {
-namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-/// x with `value` in rows [first, last) of example b, every head.
-Tensor with_rows(const Tensor& x, std::int64_t b, std::int64_t first, std::int64_t last,
-                 double value) {
-  Tensor y = x.clone(), rows = slice(slice(y, 0, b, b + 1), 2, first, last);
-  rows.fill_(value);
-  return y;
-}
-
-/// The same case with NaN in keys and values [first, last) of example b.
-Case with_padding(Case c, std::int64_t b, std::int64_t first, std::int64_t last) {
-  c.k = with_rows(c.k, b, first, last, kNaN), c.v = with_rows(c.v, b, first, last, kNaN);
-  return c;
-}
-
-Tensor rows(const Tensor& x, std::int64_t b, std::int64_t first, std::int64_t last) {
-  return slice(slice(x, 0, b, b + 1), 2, first, last);
-}
-
-bool all_zero(const Tensor& x) { return largest(numbers(x)) == 0; }
-
-bool has_nan(const Tensor& x) {
-  const Numbers all = numbers(x);
-  return std::any_of(all.begin(), all.end(), [](double value) { return std::isnan(value); });
-}
-
-/// NaN in padding [first, last) of example 1 changes neither outputs nor gradients.
-void padding_changes_nothing(const Case& clean, std::int64_t first, std::int64_t last) {
-  for (const Way way : kWays) {
-    INFO("way " << static_cast<int>(way) << ", mask " << clean.mask.describe());
-    const Results r = run(with_padding(clean, 1, first, last), way);
-    check_alike(r, run(clean, way), clean.dtype);
-    CHECK(all_zero(rows(r.dk, 1, first, last)));
-    CHECK(all_zero(rows(r.dv, 1, first, last)));
-  }
-}
-
-}  // namespace
 
 TEST_CASE("NaN in padding at the end changes no output or gradient") {
   Generator own(31);
@@ -282,4 +223,4 @@ TEST_CASE("a diverged head takes about as long as a finite one") {
   CHECK(seconds(diverged) < 3 * seconds(finite));
 }
 
-}  // namespace gradus::testing::attending::nan
+}  // namespace gradus::testing::attending

@@ -1,13 +1,11 @@
 // Arguments that operations refuse, and the nearest ones that they accept.
 #include <functional>
 #include <iomanip>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gradus/base/random.h"
-#include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/linear_attention.h"
 #include "gradus/ops/mask/mask.h"
@@ -16,7 +14,6 @@
 #include "gradus/ops/sort.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
-#include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 namespace {
@@ -113,7 +110,6 @@ TEST_CASE("masks accept exactly the documented arguments") {
   const auto moved = [](const Positions& queries, const Positions& keys, const MaskSizes& sizes) {
     return text(remap_positions(causal_mask(), queries, keys).dense(sizes));
   };
-  const Tensor later = tensor(std::vector<bool>{0, 1, 1, 0, 0, 1, 0, 0, 0}, {3, 3});
   CHECK(dense({2, 3}, 3, {1, 1, 2, 3}) == "[1, 1, 2, 3]: 1 1 1 1 0 0");
   CHECK_REFUSES(ShapeError, dense({2, 3}, 3, {1, 1, 3, 2}), "dense_mask", "[1, 1, 2, 3]");
   CHECK_REFUSES(ShapeError, dense({2, 3}, 3, {2, 1, 4, 3}), "dense_mask", "[1, 1, 2, 3]");
@@ -127,16 +123,18 @@ TEST_CASE("masks accept exactly the documented arguments") {
   CHECK_REFUSES(ShapeError, dense({3}, 1, {1, 1, 1, 3}), "dense_mask", "[3]");
   CHECK_REFUSES(ShapeError, dense({1, 1, 1, 1, 1}, 0, {1, 1, 1, 1}), "dense_mask",
                 "[1, 1, 1, 1, 1]");
-  CHECK_REFUSES(ValueError, text(dense_mask(later).dense({1, 1, 3, 3})), "dense_mask", "attend");
-  CHECK(text(dense_mask(transpose(later)).dense({1, 1, 3, 3})) ==
-        "[1, 1, 3, 3]: 0 0 0 1 0 0 1 1 0");
-  CHECK_REFUSES(ValueError,
-                text(dense_mask(transpose(transpose(later).contiguous())).dense({1, 1, 3, 3})),
-                "dense_mask", "attend");
-  CHECK(text(dense_mask(slice(slice(later, 0, 0, 2), 1, 0, 2)).dense({1, 1, 2, 2})) ==
-        "[1, 1, 2, 2]: 0 1 0 0");
-  CHECK(text(dense_mask(reshape(later, {1, 3, 3})).dense({1, 1, 3, 3})) ==
-        "[1, 1, 3, 3]: 0 1 1 0 0 1 0 0 0");
+  CHECK_REFUSES(DtypeError, dense_mask(zeros({2, 2})), "dense_mask", "f32");
+  CHECK_REFUSES(DtypeError, dense_mask(Tensor()), "dense_mask", "undefined");
+  CHECK_REFUSES(ShapeError, padding_mask({3, 5}).check_sizes({3, 1, 4, 5}), "padding_mask", "2",
+                "3");
+  CHECK_REFUSES(ValueError, padding_mask({6}).check_sizes({1, 1, 4, 5}), "padding_mask", "6", "5");
+  CHECK_REFUSES(ValueError, padding_mask({-1}).check_sizes({1, 1, 4, 5}), "padding_mask", "-1");
+  CHECK_REFUSES(ShapeError, prefix_mask({1, 2}).check_sizes({3, 1, 4, 5}), "prefix_mask", "2", "3");
+  CHECK_REFUSES(ValueError, prefix_mask(6).check_sizes({1, 1, 4, 5}), "prefix_mask", "6", "5");
+  CHECK_REFUSES(ValueError, prefix_mask(-1).picture(2, 2), "prefix_mask", "-1");
+  CHECK_NOTHROW(prefix_mask(2).check_sizes({3, 1, 4, 5}));
+  CHECK_REFUSES(ShapeError, (causal_mask() & padding_mask({1})).check_sizes({2, 1, 3, 3}), "1");
+  CHECK_REFUSES(ShapeError, (padding_mask({1}) | causal_mask()).dense({2, 1, 3, 3}), "1");
   CHECK_REFUSES(ValueError, causal_lower_right(-1, 2).describe(), "causal_lower_right", "-1");
   CHECK_REFUSES(ValueError, causal_lower_right(2, -1).describe(), "causal_lower_right", "-1");
   CHECK(causal_lower_right(0, 2).describe() == "causal, offset 2");
@@ -170,95 +168,41 @@ TEST_CASE("masks accept exactly the documented arguments") {
   CHECK_REFUSES(ShapeError, moved({{0, 1}}, {{0}, {1}}, {3, 1, 2, 1}), "remap_positions", "2");
   CHECK_REFUSES(ShapeError, moved({{0, 1}}, {{0, 1}}, {1, 1, 3, 2}), "remap_positions", "2");
   CHECK_REFUSES(ShapeError, moved({{0}}, {{0, 1}}, {1, 1, 1, 1}), "remap_positions", "2");
+  const Mask four = dense_mask(bools({4, 4}, 15));  // what it places must reach as far
+  CHECK_NOTHROW(remap_positions(four, {{3}}, {{0, 3}}).check_sizes({1, 1, 1, 2}));
+  for (const auto& [query, key] : {std::pair{4, 3}, {3, 4}})
+    CHECK_REFUSES(ShapeError,
+                  remap_positions(four, {{query}}, {{0, key}}).check_sizes({1, 1, 1, 2}),
+                  "dense_mask");
 }
 
 TEST_CASE("positions, buckets and projections accept exactly the documented arguments") {
   const std::vector<std::int64_t> three = {0, 1, 5}, four = {0, 1, 2, 3};
-  const auto bucket = [](std::int64_t distance, const RelativeBuckets& options) {
-    return relative_bucket(distance, options);
-  };
-  const auto all = [](const RelativeBuckets& options) {
-    std::string out;
-    for (const std::int64_t d : {-200, -129, -128, -127, -60, -33, -20, -17, -15, -9,  -8,  -7, -4,
-                                 -1,   0,    1,    4,    7,   8,   9,   17,  40,  127, 128, 300})
-      out += str_cat(relative_bucket(d, options), " ");
-    return out;
-  };
+  const auto bucket = [](const RelativeBuckets& options) { return relative_bucket(1, options); };
   const RandomStream stream{3, 1, 0};
   CHECK(text(position_distances(three, four)) == "[3, 4]: 0 1 2 3 1 0 1 2 5 4 3 2");
-  CHECK_REFUSES(ShapeError, text(position_distances(four, three, 2)), "position_distances", "4");
-  CHECK_REFUSES(ShapeError, text(position_distances(three, four, 2)), "position_distances", "3");
+  CHECK_REFUSES(ShapeError, position_distances(four, three, 2), "position_distances", "4");
+  CHECK_REFUSES(ShapeError, position_distances(three, four, 2), "position_distances", "3");
   CHECK(text(position_distances(four, four, 2)) == "[2, 1, 2, 2]: 0 1 1 0 0 1 1 0");
-  CHECK_REFUSES(ValueError, text(position_distances(four, four, -1)), "position_distances", "-1");
-  CHECK_REFUSES(ValueError, text(alibi_slopes(0)), "alibi_slopes", "0");
-  CHECK_REFUSES(ValueError, text(alibi_slopes(-1)), "alibi_slopes", "-1");
-  CHECK(text(alibi_slopes(1)) == "[1]: 0.00390625");
-  CHECK(text(alibi_slopes(4)) == "[4]: 0.25 0.0625 0.015625 0.00390625");
-  CHECK(text(alibi_slopes(6)) == "[6]: 0.25 0.0625 0.015625 0.00390625 0.5 0.125");
-  CHECK(text(alibi_bias(2, three, three)) ==
-        "[2, 3, 3]: -0 -0.0625 -0.3125 -0.0625 -0 -0.25 -0.3125 -0.25 -0 -0 -0.00390625 "
-        "-0.01953125 -0.00390625 -0 -0.015625 -0.01953125 -0.015625 -0");
-  CHECK_REFUSES(ValueError, bucket(1, {.count = 2}), "relative_bucket", "2");
-  CHECK(bucket(1, {.count = 4}) == 3);
-  CHECK_REFUSES(ValueError, bucket(1, {.count = 6}), "relative_bucket", "6");
-  CHECK_REFUSES(ValueError, bucket(1, {.count = 5}), "relative_bucket", "5");
-  CHECK_REFUSES(ValueError, bucket(1, {.count = 0}), "relative_bucket", "0");
-  CHECK(bucket(1, {.count = 2, .bidirectional = false}) == 0);
-  CHECK_REFUSES(ValueError, bucket(1, {.count = 3, .bidirectional = false}), "relative_bucket",
-                "3");
-  CHECK_REFUSES(ValueError, bucket(1, {.count = 8, .max_distance = 2}), "relative_bucket", "2");
-  CHECK(bucket(1, {.count = 8, .max_distance = 3}) == 5);
-  CHECK(all({}) == "15 15 15 15 13 12 10 10 9 8 8 7 4 1 0 17 20 23 24 24 26 28 31 31 31 ");
-  CHECK(all({.bidirectional = false}) ==
-        "31 31 31 31 26 21 17 16 15 9 8 7 4 1 0 0 0 0 0 0 0 0 0 0 0 ");
-  CHECK(all({.count = 16, .max_distance = 40}) ==
-        "7 7 7 7 7 7 6 6 6 5 5 4 4 1 0 9 12 12 13 13 14 15 15 15 15 ");
-  CHECK_REFUSES(ValueError, text(orthogonal_projection(0, 2, stream)), "orthogonal_projection",
-                "0");
-  CHECK_REFUSES(ValueError, text(orthogonal_projection(2, 0, stream)), "orthogonal_projection",
-                "2");
-  CHECK(text(orthogonal_projection(1, 1, stream)) == "[1, 1]: 0.5090033");
-  CHECK(text(orthogonal_projection(5, 3, stream)) ==
-        "[5, 3]: 0.9184949 -1.048423 -1.770251 1.014728 0.1171029 0.4571383 0.2961506 2.413219 "
-        "-1.27556 0.5208803 -0.2562822 -0.8133355 -0.7641265 -0.04455262 -0.4753271");
+  CHECK_REFUSES(ValueError, position_distances(four, four, -1), "position_distances", "-1");
+  CHECK_REFUSES(ValueError, alibi_slopes(-1), "alibi_slopes", "-1");
+  CHECK(bucket({.count = 4}) == 3);
+  for (const std::int64_t count : {-2, 0, 1, 2, 3, 5, 6}) {
+    CHECK_REFUSES(ValueError, bucket({.count = count}), "relative_bucket", std::to_string(count));
+    const RelativeBuckets options{.count = count};
+    CHECK_REFUSES(ValueError, relative_buckets({}, {}, options), "relative_bucket");
+  }
+  CHECK(bucket({.count = 2, .bidirectional = false}) == 0);
+  for (const std::int64_t count : {0, 1, 3})
+    CHECK_REFUSES(ValueError, bucket({.count = count, .bidirectional = false}), "relative_bucket");
+  CHECK_REFUSES(ValueError, bucket({.count = 8, .max_distance = 2}), "relative_bucket", "2");
+  CHECK(bucket({.count = 8, .max_distance = 3}) == 5);
+  CHECK_REFUSES(ValueError, orthogonal_projection(0, 2, stream), "orthogonal_projection", "0");
+  CHECK_REFUSES(ValueError, orthogonal_projection(2, 0, stream), "orthogonal_projection", "2");
+  CHECK(orthogonal_projection(1, 1, stream).shape() == Shape{1, 1});
 }
 
-TEST_CASE("multinomial draws follow their formula, row by row") {
-  const std::vector<std::vector<double>> weights = {
-      {1, 0, 3, 0.25}, {1e200, 3e200, 0, 1e200}, {1e-300, 2e-300, 0, 1e-300}, {0, 0, 0, 7}};
-  constexpr std::int64_t kCount = 200;
-  for (std::size_t rows = 1; rows <= weights.size(); ++rows) {
-    std::vector<double> flat;
-    for (std::size_t r = 0; r < rows; ++r)
-      flat.insert(flat.end(), weights[r].begin(), weights[r].end());
-    const Tensor w = tensor(flat, {static_cast<std::int64_t>(rows), 4});
-    seed(50 + rows);
-    const Tensor with = multinomial(w, kCount), one = multinomial(w, 1, false);
-    const RandomStream a{50 + rows, 0, 0}, b{50 + rows, 1, 0};
-    std::vector<std::int64_t> want, want_one;
-    for (std::size_t r = 0; r < rows; ++r) {
-      double largest = 0, total = 0;
-      for (const double x : weights[r]) largest = std::max(largest, x);
-      for (const double x : weights[r]) total += x / largest;
-      for (std::int64_t i = 0; i < kCount; ++i) {
-        const double u = a.uniform(static_cast<std::int64_t>(r) * kCount + i) * total;
-        double sum = weights[r][0] / largest;
-        std::int64_t at = 0;
-        while (sum <= u) sum += weights[r][std::size_t(++at)] / largest;
-        want.push_back(at);
-      }
-      double first = std::numeric_limits<double>::infinity();
-      std::int64_t best = -1;
-      for (std::int64_t i = 0; i < 4; ++i) {
-        const double x = weights[r][std::size_t(i)];
-        const double key = -std::log1p(-b.uniform(static_cast<std::int64_t>(r) * 4 + i)) / x;
-        if (x > 0 && (best < 0 || key < first)) first = key, best = i;
-      }
-      want_one.push_back(best);
-    }
-    CHECK(with.to_vector<std::int64_t>() == want);
-    CHECK(one.to_vector<std::int64_t>() == want_one);
-  }
+TEST_CASE("multinomial accepts exactly the documented arguments") {
   CHECK_REFUSES(ValueError, text(multinomial(ones({3}), 0)), "multinomial", "0");
   CHECK_REFUSES(ValueError, text(multinomial(ones({3}), -1)), "multinomial", "-1");
   CHECK(text(multinomial(ones({1}), 2)) == "[2]: 0 0");
@@ -266,113 +210,57 @@ TEST_CASE("multinomial draws follow their formula, row by row") {
   CHECK_REFUSES(ValueError, text(multinomial(zeros({2}), 1)), "multinomial", "0");
   CHECK_REFUSES(ValueError, text(multinomial(tensor({1, -1}), 1)), "multinomial", "-1");
   CHECK_REFUSES(ValueError, text(multinomial(tensor({1.0, NAN}), 1)), "multinomial", "nan");
+  CHECK_REFUSES(ValueError, text(multinomial(tensor({1.0, INFINITY}), 1)), "multinomial", "inf");
+  CHECK_REFUSES(ValueError, text(multinomial(tensor({0, 5, 1}), 3, false)), "multinomial", "2",
+                "3");
+  CHECK_REFUSES(DtypeError, text(multinomial(indices({1, 2}), 1)), "multinomial");
   CHECK_REFUSES(ValueError, text(multinomial(zeros({2, 0}), 1)), "multinomial", "0");
   CHECK(text(multinomial(zeros({0, 3}), 2)) == "[0, 2]:");
   CHECK_REFUSES(ShapeError, text(multinomial(ones({}), 1)), "multinomial", "[]");
 }
 
-TEST_CASE("each head and row of a block pattern draws from its own stream") {
-  for (const std::int64_t heads : {1, 3}) {
-    const BlockSparse p{
-        .length = 13, .block = 2, .window = 1, .global = 1, .random = 2, .seed = 5, .heads = heads};
-    const std::vector<double> got =
-        block_sparse_mask(p).dense({1, heads, 13, 13}).to(Dtype::f64).to_vector<double>();
-    for (std::int64_t h = 0; h < heads; ++h)
-      for (std::int64_t row = 0; row < 7; ++row) {
-        std::vector<bool> seen(7);
-        std::vector<std::int64_t> others;
-        for (std::int64_t key = 0; key < 7; ++key) {
-          seen[std::size_t(key)] = row < 1 || key < 1 || std::abs(key - row) <= 1;
-          if (!seen[std::size_t(key)]) others.push_back(key);
-        }
-        const RandomStream random{5, static_cast<std::uint32_t>(h * 7 + row), 0};
-        for (std::int64_t i = 0; i < std::min<std::int64_t>(2, std::ssize(others)); ++i) {
-          std::swap(others[std::size_t(i)],
-                    others[std::size_t(i + random.below(i, std::ssize(others) - i))]);
-          seen[std::size_t(others[std::size_t(i)])] = true;
-        }
-        for (std::int64_t i = 2 * row; i < std::min<std::int64_t>(13, 2 * row + 2); ++i)
-          for (std::int64_t j = 0; j < 13; ++j)
-            REQUIRE((got[std::size_t((h * 13 + i) * 13 + j)] == 1) == seen[std::size_t(j / 2)]);
-      }
-  }
-}
-
-}  // namespace gradus::testing
-
-namespace gradus::testing::undefined {
 namespace {
 
 using Call = std::function<void(const Tensor&)>;
 using Calls = std::vector<std::pair<std::string, Call>>;
-using Pair = std::function<Tensor(const Tensor&, const Tensor&)>;
-using Pairs = std::vector<std::pair<std::string, Pair>>;
+using Pair = Tensor (*)(const Tensor&, const Tensor&);
 
-const std::string kUndefined = ": the tensor is undefined (no numbers were ever put in it)";
-
-Tensor bools(const Shape& shape) { return full(shape, 1, Dtype::bool_); }
-
-Calls of_numbers() {
-  return {{"scale", [](const Tensor& x) { scale(x, 2); }},
-          {"shift", [](const Tensor& x) { shift(x, 2); }},
-          {"negative", [](const Tensor& x) { negative(x); }},
-          {"to", [](const Tensor& x) { to(x, Dtype::f64); }},
-          {"equal", [](const Tensor& x) { equal(x, 1); }},
-          {"less", [](const Tensor& x) { less(x, 1); }},
-          {"isnan", [](const Tensor& x) { isnan(x); }},
-          {"isfinite", [](const Tensor& x) { isfinite(x); }}};
-}
-
-Calls of_truth() {
-  return {{"logical_not", [](const Tensor& x) { logical_not(x); }},
-          {"logical_and", [](const Tensor& x) { logical_and(bools({2}), x); }},
-          {"logical_or", [](const Tensor& x) { logical_or(x, bools({2})); }},
-          {"all", [](const Tensor& x) { all(x); }},
-          {"any", [](const Tensor& x) { any(x); }},
-          {"all", [](const Tensor& x) { all(x, 0); }},
-          {"any", [](const Tensor& x) { any(x, 0); }},
-          {"masked_fill", [](const Tensor& x) { masked_fill(ones({2}), x, 0); }},
-          {"where", [](const Tensor& x) { where(x, ones({2}), ones({2})); }}};
-}
-
-Calls of_places() {
-  return {{"cat",
-           [](const Tensor& x) {
-             cat({ones({2}), x}, 0);
-           }},
-          {"stack",
-           [](const Tensor& x) {
-             stack({ones({2}), x}, 0);
-           }},
-          {"pad", [](const Tensor& x) { pad(x, 0, 1, 1); }},
-          {"tril", [](const Tensor& x) { tril(x); }},
-          {"flip", [](const Tensor& x) { flip(x, {0}); }},
-          {"repeat", [](const Tensor& x) { repeat(x, {2}); }},
-          {"select", [](const Tensor& x) { select(x, 0, 0); }},
-          {"slice", [](const Tensor& x) { slice(x, 0, 0, 1); }},
-          {"split", [](const Tensor& x) { split(x, 1, 0); }},
-          {"split",
-           [](const Tensor& x) {
-             split(x, {1, 1}, 0);
-           }},
-          {"chunk", [](const Tensor& x) { chunk(x, 2, 0); }},
-          {"[]", [](const Tensor& x) { x[{Index(0)}]; }},
-          {"[]", [](const Tensor& x) { x[indices({0})]; }},
-          {"[]", [](const Tensor& x) { ones({2})[x]; }},
-          {"sort", [](const Tensor& x) { sort(x); }},
-          {"argsort", [](const Tensor& x) { argsort(x); }},
-          {"topk", [](const Tensor& x) { topk(x, 1); }}};
-}
+// Functions without gradients, which mistakes.h does not list, and other forms of those it lists.
+const Calls kOfNumbers = {{"equal", [](const Tensor& x) { equal(x, 1); }},
+                          {"less", [](const Tensor& x) { less(x, 1); }},
+                          {"isnan", [](const Tensor& x) { isnan(x); }},
+                          {"isfinite", [](const Tensor& x) { isfinite(x); }},
+                          {"scale", [](const Tensor& x) { scale(x, 2); }},
+                          {"shift", [](const Tensor& x) { shift(x, 2); }},
+                          {"negative", [](const Tensor& x) { negative(x); }}};
+const Calls kOfTruth = {{"logical_not", [](const Tensor& x) { logical_not(x); }},
+                        {"logical_and", [](const Tensor& x) { logical_and(bools({2}, 1), x); }},
+                        {"logical_or", [](const Tensor& x) { logical_or(x, bools({2}, 1)); }},
+                        {"all", [](const Tensor& x) { all(x); }},
+                        {"any", [](const Tensor& x) { any(x); }},
+                        {"all", [](const Tensor& x) { all(x, 0); }},
+                        {"any", [](const Tensor& x) { any(x, 0); }},
+                        {"masked_fill", [](const Tensor& x) { masked_fill(ones({2}), x, 0); }},
+                        {"where", [](const Tensor& x) { where(x, ones({2}), ones({2})); }}};
+const Calls kOfPlaces = {{"cat",
+                          [](const Tensor& x) {
+                            cat(std::vector{ones({2}), x}, 0);
+                          }},
+                         {"pad", [](const Tensor& x) { pad(x, 0, 1, 1); }},
+                         {"select", [](const Tensor& x) { select(x, 0, 0); }},
+                         {"split", [](const Tensor& x) { split(x, 1, 0); }},
+                         {"chunk", [](const Tensor& x) { chunk(x, 2, 0); }},
+                         {"[]", [](const Tensor& x) { x[{Index(0)}]; }},
+                         {"[]", [](const Tensor& x) { x[indices({0})]; }},
+                         {"[]", [](const Tensor& x) { ones({2})[x]; }},
+                         {"argsort", [](const Tensor& x) { argsort(x); }}};
 
 }  // namespace
 
 TEST_CASE("an undefined tensor throws an error that names the called operation") {
-  for (const Calls& calls : {of_numbers(), of_truth(), of_places()})
-    for (const auto& [name, call] : calls) {
-      const Call& f = call;
-      CAPTURE(name);
-      CHECK(message_of<ValueError>([&] { f(Tensor()); }) == name + kUndefined);
-    }
+  for (const Calls* calls : {&kOfNumbers, &kOfTruth, &kOfPlaces})
+    for (const auto& [name, call] : *calls)
+      CHECK_REFUSES(ValueError, call(Tensor()), name, "undefined");
   CHECK_REFUSES(ValueError, embedding(Tensor(), indices({0})), "embedding", "undefined");
   CHECK_REFUSES(ValueError, multinomial(Tensor(), 1), "multinomial", "undefined");
   CHECK_REFUSES(ValueError, pack(Tensor(), products::Precision::int8), "pack", "undefined");
@@ -380,77 +268,41 @@ TEST_CASE("an undefined tensor throws an error that names the called operation")
 }
 
 TEST_CASE("logic operations require bool tensors and report the operation") {
-  for (const auto& [name, call] : of_truth()) {
-    const Call& f = call;
-    CAPTURE(name);
-    CHECK(message_of<DtypeError>([&] { f(zeros({2})); }) ==
-          name + ": wants bool tensors, not f32 [2]: compare first, as in not_equal(x, 0)");
-  }
-  for (const char* name : {"isnan", "isfinite"})
-    CHECK(message_of<DtypeError>([&] {
-            *name == 'i' && name[2] == 'n' ? isnan(indices({1})) : isfinite(indices({1}));
-          }) == std::string(name) + ": wants f32 or f64, not i64: convert with to(x, Dtype::f32)");
+  for (const auto& [name, call] : kOfTruth)
+    CHECK_REFUSES(DtypeError, call(zeros({2})), name, "bool", "f32");
+  CHECK_REFUSES(DtypeError, isnan(indices({1})), "isnan", "i64");
+  CHECK_REFUSES(DtypeError, isfinite(indices({1})), "isfinite", "i64");
 }
 
 TEST_CASE("binary operations report their operands in the given order") {
-  const Pairs of_floats = {
-      {"add", [](const Tensor& a, const Tensor& b) { return a + b; }},
-      {"add", [](const Tensor& a, const Tensor& b) { return a + b.clone(); }},
-      {"subtract", [](const Tensor& a, const Tensor& b) { return a - b; }},
-      {"multiply", [](const Tensor& a, const Tensor& b) { return a * b; }},
-      {"divide", [](const Tensor& a, const Tensor& b) { return a / b; }},
-      {"maximum", [](const Tensor& a, const Tensor& b) { return maximum(a, b); }},
-      {"equal", [](const Tensor& a, const Tensor& b) { return a == b; }},
-      {"not_equal", [](const Tensor& a, const Tensor& b) { return a != b; }},
-      {"less", [](const Tensor& a, const Tensor& b) { return a < b; }},
-      {"greater_equal", [](const Tensor& a, const Tensor& b) { return a >= b; }}};
-  const Pairs of_bools = {
-      {"logical_and", logical_and}, {"logical_or", logical_or}, {"logical_xor", logical_xor}};
-  const auto check = [](const Pairs& all, const Tensor& a, const Tensor& b) {
-    for (const auto& [name, call] : all) {
-      const Pair& f = call;
-      CAPTURE(name);
-      const std::string said = message_of<ShapeError>([&] { f(a, b); });
-      CHECK(said.starts_with(name + ": shapes [2, 3] and [4] do not "));
-    }
-  };
-  check(of_floats, ones({2, 3}), ones({4}));
-  check(of_bools, bools({2, 3}), bools({4}));
-  for (const auto& [name, call] : of_floats) {
-    const Pair& f = call;
-    CAPTURE(name);
-    CHECK(message_of<DtypeError>([&] { f(ones({2}), ones({2}, Dtype::f64)); }) ==
-          name + ": the operands are f32 [2] and f64 [2]: convert one with to(x, dtype)");
-    CHECK(message_of<ValueError>([&] { f(Tensor(), ones({})); }) == name + kUndefined);
+  const std::pair<const char*, Pair> of_floats[] = {{"add", add},
+                                                    {"equal", equal},
+                                                    {"not_equal", not_equal},
+                                                    {"less", less},
+                                                    {"greater_equal", greater_equal}};
+  for (const auto& [name, f] : of_floats) {
+    CHECK_REFUSES(ShapeError, f(ones({2, 3}), ones({4})), name, "[2, 3] and [4]");
+    CHECK_REFUSES(DtypeError, f(ones({2}), ones({1}, Dtype::f64)), name, "f32 [2] and f64 [1]");
+    CHECK_REFUSES(ValueError, f(Tensor(), ones({})), name, "undefined");
   }
-  CHECK(message_of<ValueError>([] { ones({}) + Tensor(); }) == "add" + kUndefined);
+  const std::pair<const char*, Pair> of_bools[] = {
+      {"logical_and", logical_and}, {"logical_or", logical_or}, {"logical_xor", logical_xor}};
+  for (const auto& [name, f] : of_bools)
+    CHECK_REFUSES(ShapeError, f(bools({2, 3}, 1), bools({4}, 1)), name, "[2, 3] and [4]");
 }
 
 TEST_CASE("a wrong axis throws an error that names the called operation") {
-  const Tensor x = ones({2, 3});
-  const Calls calls = {{"argsort: axis 5", [](const Tensor& a) { argsort(a, 5); }},
-                       {"pad: axis 5", [](const Tensor& a) { pad(a, 5, 1, 1); }},
-                       {"split: axis 5", [](const Tensor& a) { split(a, 1, 5); }},
-                       {"split: axis 5",
-                        [](const Tensor& a) {
-                          split(a, {1, 1}, 5);
-                        }},
-                       {"chunk: axis 5", [](const Tensor& a) { chunk(a, 2, 5); }},
-                       {"stack: axis 5",
-                        [](const Tensor& a) {
-                          stack({a, a}, 5);
-                        }},
-                       {"stack: axis 3",
-                        [](const Tensor& a) {
-                          stack({a, ones({1, 2, 3})}, 3);
-                        }},
-                       {"transpose: axis 5", [](const Tensor& a) { transpose(a, 5, 7); }},
-                       {"transpose: axis 5", [](const Tensor& a) { a.transpose(5, 7); }}};
-  for (const auto& [words, call] : calls) {
-    const Call& f = call;
-    CAPTURE(words);
-    CHECK(message_of<IndexError>([&] { f(x); }).starts_with(words + " of a tensor with "));
-  }
+  const Tensor x = ones({2, 3}), truth = x > 0.0;
+  CHECK_REFUSES(IndexError, argsort(x, 5), "argsort", "axis 5");
+  CHECK_REFUSES(IndexError, argmax(x, -3), "argmax", "axis -3");
+  CHECK_REFUSES(IndexError, pad(x, 5, 1, 1), "pad", "axis 5");
+  CHECK_REFUSES(IndexError, split(x, 1, 5), "split", "axis 5");
+  CHECK_REFUSES(IndexError, split(x, {1, 1}, 5), "split", "axis 5");
+  CHECK_REFUSES(IndexError, chunk(x, 2, 5), "chunk", "axis 5");
+  CHECK_REFUSES(IndexError, stack({x, x}, 5), "stack", "axis 5");
+  CHECK_REFUSES(IndexError, stack({x, ones({1, 2, 3})}, 3), "stack", "axis 3");
+  CHECK_REFUSES(IndexError, x.transpose(5, 7), "transpose", "axis 5");
+  CHECK_REFUSES(IndexError, all(truth, 2), "all", "axis 2");
 }
 
 TEST_CASE("select, split, pad, embedding and cat refuse the first value out of range") {
@@ -472,4 +324,4 @@ TEST_CASE("select, split, pad, embedding and cat refuse the first value out of r
   for (const double c : none) CHECK_REFUSES(DtypeError, scale(indices({1}), c), "integer");
 }
 
-}  // namespace gradus::testing::undefined
+}  // namespace gradus::testing

@@ -1,6 +1,5 @@
 // Indexing beyond the registry: padding rows, partial gradients, one_hot, types, threads, bad
 // indices.
-#include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
@@ -9,8 +8,6 @@
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
-#include "gradus/tests/support/refusal.h"
-#include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 namespace {
@@ -68,59 +65,6 @@ TEST_CASE("one_hot appends an axis and supports every type") {
   CHECK(one_hot(indices({1}), 2, Dtype::bool_).to_vector<bool>() == std::vector<bool>{false, true});
   CHECK(one_hot(tensor(Whole{1}, {}), 2, Dtype::i64).shape() == Shape{2});
   CHECK(!y.requires_grad());
-}
-
-TEST_CASE("indexing: results have the same bits with one thread and two") {
-  const Tensor x = randn({5003, 17}), ids = randint(0, 5003, {20011});
-  const Tensor source = randn({20011, 17});
-  const Tensor along = expand(unsqueeze(ids, 1), {20011, 17});
-  const int before = num_threads();
-  std::vector<std::vector<float>> results[2];
-  for (int threads = 1; threads <= 2; ++threads) {
-    set_num_threads(threads);
-    std::vector<std::vector<float>>& out = results[threads - 1];
-    out.push_back(embedding(x, ids).to_vector<float>());
-    out.push_back(scatter_add(x, 0, along, source).to_vector<float>());
-    const Tensor weight = x.clone().requires_grad_();
-    embedding(weight, ids).backward(source);
-    out.push_back(weight.grad().to_vector<float>());
-  }
-  set_num_threads(before);
-  CHECK(results[0] == results[1]);
-}
-
-TEST_CASE("indexing: an index out of range is reported with its position and the range") {
-  const Tensor x = zeros({5, 3});
-  const std::string why = message_of<IndexError>([&] {
-    embedding(x, tensor(Whole{1, 4, 5, 0}, {2, 2}));
-  });
-  CHECK(has(why, "embedding: id 5 at [1, 0] of [2, 2] is not in [0, 5)"));
-  CHECK_REFUSES(IndexError, embedding(x, indices({0, -1})), "[1]", "-1");
-  CHECK_REFUSES(IndexError, index_select(x, 1, indices({3})), "index_select", "[0]", "[1]");
-  CHECK_REFUSES(IndexError, gather(x, 0, tensor(Whole{0, 9}, {1, 2})), "gather", "[0, 1]", "9");
-  CHECK_REFUSES(IndexError, scatter_add(x, 1, tensor(Whole{-2}, {1, 1}), zeros({1, 1})),
-                "scatter_add", "[0, 0]", "-2");
-  CHECK_REFUSES(IndexError, one_hot(indices({0, 4}), 4), "one_hot", "[1]", "4");
-}
-
-TEST_CASE("indexing: shapes and types that do not fit are refused") {
-  const Tensor x = zeros({5, 3}), square = tensor(Whole{0, 0, 0, 0}, {2, 2});
-  CHECK_REFUSES(DtypeError, embedding(x, zeros({2})), "embedding", "f32");
-  CHECK_REFUSES(ShapeError, embedding(zeros({5}), square), "embedding", "[5]");
-  CHECK_REFUSES(ValueError, embedding(x, square, 5), "embedding", "padding_idx", "5");
-  CHECK_REFUSES(ShapeError, index_select(x, 0, square), "index_select", "[2, 2]");
-  CHECK_REFUSES(IndexError, index_select(x, 2, indices({0})), "index_select", "2");
-  const std::string why = message_of<ShapeError>([&] {
-    gather(x, 0, tensor(Whole{0, 0, 0, 0}, {1, 4}));
-  });
-  CHECK(has(why, "gather: an index [1, 4] does not fit [5, 3] along axis 0"));
-  CHECK_REFUSES(ShapeError, gather(x, 0, indices({0})), "gather", "[1]");
-  CHECK_REFUSES(ShapeError, scatter_add(x, 0, square, zeros({2, 1})), "scatter_add", "[2, 1]",
-                "[2, 2]");
-  CHECK_REFUSES(DtypeError, scatter_add(x, 0, square, zeros({2, 2}, Dtype::f64)), "scatter_add",
-                "f64", "f32");
-  CHECK_REFUSES(ValueError, one_hot(square, 0), "one_hot", "0");
-  CHECK_REFUSES(ValueError, gather(x, 0, Tensor()), "gather", "undefined");
 }
 
 }  // namespace gradus::testing

@@ -9,9 +9,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
-#include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/registry_run.h"
-#include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 namespace {
@@ -184,17 +182,6 @@ TEST_CASE("projection blocks are orthogonal, with rows as long as normal vectors
   CHECK(numbers(orthogonal_projection(M, D, Generator(2).next(), Dtype::f64)) == w);
   CHECK(numbers(orthogonal_projection(M, D, Generator(3).next(), Dtype::f64)) != w);
   CHECK_THROWS_AS(orthogonal_projection(0, 3, Generator(1).next()), ValueError);
-}
-
-TEST_CASE("only causal linear attention requires as many queries as keys") {
-  const Tensor q = ones({1, 2, 3, 4}), k = ones({1, 2, 5, 4});
-  CHECK(linear_attention(q, k, k).shape() == q.shape());
-  CHECK_REFUSES(ShapeError, linear_attention(q, k, k, {.causal = true}), "linear_attention", "3",
-                "5");
-  const Tensor w = ones({6, 4});
-  CHECK(performer_attention(q, k, k, w).shape() == q.shape());
-  CHECK_REFUSES(ShapeError, performer_attention(q, k, k, w, {.causal = true}),
-                "performer_attention", "3", "5");
 }
 
 }  // namespace gradus::testing

@@ -11,7 +11,6 @@
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/mask/mask.h"
-#include "gradus/tests/ops/mask_coverage.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
@@ -26,11 +25,10 @@ Tensor bools(const std::vector<bool>& values, const Shape& shape) {
   return x;
 }
 
-/// A dense mask whose pattern depends on all four positions.
-Mask patterned(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t S) {
+Tensor bools(const Shape& shape, const std::function<bool(std::int64_t)>& value) {
   std::vector<bool> values;
-  for (std::int64_t i = 0; i < B * H * T * S; ++i) values.push_back(i * i % 7 > 2);
-  return dense_mask(bools(values, {B, H, T, S}));
+  for (std::int64_t i = 0; i < numel(shape); ++i) values.push_back(value(i));
+  return bools(values, shape);
 }
 
 }  // namespace
@@ -78,38 +76,6 @@ TEST_CASE("masks combine with & and |") {
   CHECK(!both.allows_everything());
 }
 
-TEST_CASE("the coverage of every block agrees with its pairs") {
-  const std::int64_t T = 4, S = 5;
-  const std::vector<Mask> masks = {Mask(),
-                                   causal_mask(),
-                                   causal_mask(2),
-                                   causal_mask(-2),
-                                   padding_mask({3, 0}),
-                                   patterned(2, 2, T, S),
-                                   causal_mask() & padding_mask({3, 5}),
-                                   causal_mask() | patterned(1, 2, T, S)};
-  for (const Mask& mask : masks) {
-    INFO(mask);
-    for (std::int64_t example = 0; example < 2; ++example)
-      for (std::int64_t i = 0; i < T; ++i)
-        for (std::int64_t i1 = i + 1; i1 <= T; ++i1)
-          for (std::int64_t j = 0; j < S; ++j)
-            for (std::int64_t j1 = j + 1; j1 <= S; ++j1) {
-              const MaskBlock block{example, 1, i, i1, j, j1};
-              const Coverage told = mask.coverage(block), right = counted(mask, block);
-              // `some` is allowed everywhere; `none` and `all` are promises.
-              if (told != right) CHECK(told == Coverage::some);
-            }
-  }
-  // The kinds that are not combined are exact.
-  CHECK(causal_mask().coverage({0, 0, 2, 4, 0, 3}) == Coverage::all);
-  CHECK(causal_mask().coverage({0, 0, 2, 4, 0, 4}) == Coverage::some);
-  CHECK(causal_mask().coverage({0, 0, 0, 2, 2, 4}) == Coverage::none);
-  CHECK(padding_mask({3}).coverage({0, 0, 0, 1, 3, 5}) == Coverage::none);
-  CHECK(padding_mask({3}).coverage({0, 0, 0, 1, 0, 3}) == Coverage::all);
-  CHECK(Mask().coverage({0, 0, 1, 1, 0, 3}) == Coverage::none);  // nobody is in it
-}
-
 TEST_CASE("rows of a mask are the same in pieces, and may exceed any buffer") {
   const std::int64_t n = 1000;
   std::vector<bool> pattern;
@@ -147,44 +113,8 @@ TEST_CASE("masks describe themselves") {
   std::ostringstream out;
   out << (causal_mask() & padding_mask({3, 5}));
   CHECK(out.str() == "(causal & lengths [3, 5])");
-  CHECK(has((causal_mask() | patterned(1, 1, 2, 3)).describe(), "causal | dense [1, 1, 2, 3]"));
   // A long batch is not listed in full, and not thrown over either.
   CHECK(has(padding_mask(std::vector<std::int64_t>(100, 4)).describe(), "4, 4"));
-}
-
-TEST_CASE("masks refuse wrong arguments and sizes") {
-  const std::string batch = message_of<ShapeError>([] {
-    padding_mask({3, 5}).check_sizes({3, 1, 4, 5});
-  });
-  CHECK(has(batch, "padding_mask"));
-  CHECK(has(batch, "2 lengths"));
-  CHECK(has(batch, "batch of 3"));
-  const std::string length = message_of<ValueError>([] {
-    padding_mask({6}).check_sizes({1, 1, 4, 5});
-  });
-  CHECK(has(length, "6"));
-  CHECK(has(length, "5 keys"));
-  CHECK_THROWS_AS(padding_mask({-1}).check_sizes({1, 1, 4, 5}), ValueError);
-
-  const std::string sizes = message_of<ShapeError>([] {
-    patterned(1, 2, 3, 5).check_sizes({4, 2, 5, 3});
-  });
-  CHECK(has(sizes, "[1, 2, 3, 5]"));
-  CHECK(has(sizes, "[4, 2, 5, 3]"));
-  CHECK(has(sizes, "transpose()"));
-  const std::string examples = message_of<ShapeError>([] {
-    patterned(2, 1, 4, 4).check_sizes({3, 1, 4, 4});
-  });
-  CHECK(has(examples, "batch and heads may be 1"));  // rows and columns are right
-  CHECK_THROWS_AS((causal_mask() & padding_mask({1})).check_sizes({2, 1, 3, 3}), ShapeError);
-  CHECK_THROWS_AS((padding_mask({1}) | causal_mask()).dense({2, 1, 3, 3}), ShapeError);
-  causal_mask().check_sizes({7, 5, 3, 2});
-  patterned(1, 1, 3, 5).check_sizes({7, 5, 3, 5});
-
-  CHECK_REFUSES(DtypeError, dense_mask(zeros({2, 2})), "f32");
-  CHECK_THROWS_AS(dense_mask(Tensor()), DtypeError);
-  CHECK_REFUSES(ShapeError, dense_mask(bools({true}, {1})), "[1]");
-  CHECK_THROWS_AS(dense_mask(Tensor::empty({1, 1, 1, 1, 1}, Dtype::bool_)), ShapeError);
 }
 
 namespace {
@@ -339,107 +269,6 @@ TEST_CASE("every kind of mask has exact blocks, and rows that agree with its pai
   }
 }
 
-TEST_CASE("window, block and remapped masks describe themselves") {
-  CHECK(window_mask(4).describe() == "window 4");
-  CHECK(window_mask(4, 2).describe() == "window 4 before, 2 after");
-  CHECK(prefix_mask(3).describe() == "prefix 3");
-  CHECK(prefix_mask({3, 4}).describe() == "prefix [3, 4]");
-  CHECK(causal_lower_right(2, 5).describe() == "causal, offset 3");
-  CHECK(block_sparse_mask({.length = 8}).describe() ==
-        "blocks of 64, window 1, global 1, random 2");
-  CHECK(remap_positions(causal_mask(), {{0}}, {{0}}).describe() == "causal, remapped");
-}
-
-TEST_CASE("window, prefix and block masks refuse wrong arguments and sizes") {
-  const auto refused = [](auto&& make) { return message_of<ValueError>(make); };
-  CHECK(has(refused([] { window_mask(-1); }), "window_mask: -1 before and 0 after"));
-  CHECK(has(refused([] { window_mask(2, -3); }), "2 before and -3 after"));
-  CHECK(has(refused([] { causal_lower_right(-2, 3); }), "-2 queries and 3 keys"));
-  CHECK(has(refused([] { block_sparse_mask({.length = 8, .random = -1}); }), "random -1"));
-  CHECK(has(refused([] { block_sparse_mask({.length = 8, .block = 0}); }), "blocks of 0"));
-  CHECK(has(refused([] {
-              prefix_mask(6).check_sizes({1, 1, 4, 5});
-            }),
-            "prefix_mask: a length of 6 where there are 5 keys"));
-  CHECK(has(refused([] { prefix_mask(-1).picture(2, 2); }), "a length of -1"));
-  const auto unfit = [](const Mask& mask, const MaskSizes& sizes) {
-    return message_of<ShapeError>([&] { mask.check_sizes(sizes); });
-  };
-  CHECK(has(unfit(prefix_mask({1, 2}), {3, 1, 4, 5}), "prefix_mask: 2 lengths for a batch of 3"));
-  prefix_mask(2).check_sizes({3, 1, 4, 5});
-  const Mask blocks = block_sparse_mask({.length = 8, .heads = 2});
-  CHECK(has(unfit(blocks, {1, 2, 8, 9}), "a length of 8, used on 8 queries and 9 keys"));
-  CHECK(has(unfit(blocks, {1, 3, 8, 8}), "made for 2 heads, used on 3"));
-  CHECK_THROWS_AS(blocks.picture(9, 8), ShapeError);
-}
-
-TEST_CASE("remapped masks refuse lists that do not fit") {
-  CHECK_REFUSES(ValueError, remap_positions(causal_mask(), {{0}}, {{0, -2}}), "remap_positions",
-                "-2", "1");
-  CHECK_REFUSES(ValueError, remap_positions(causal_mask(), {}, {{0}}), "positions");
-  const auto unfit = [](const Mask& mask, const MaskSizes& sizes) {
-    return message_of<ShapeError>([&] { mask.check_sizes(sizes); });
-  };
-  const Mask mask = remap_positions(causal_mask(), {{3}, {1}}, {{0, 1, 2}});
-  mask.check_sizes({2, 4, 1, 3});
-  CHECK(has(unfit(mask, {3, 4, 1, 3}), "2 lists of positions of queries for a batch of 3"));
-  CHECK(has(unfit(mask, {2, 4, 1, 4}), "3 positions for 4 keys"));
-  CHECK(has(unfit(mask, {2, 4, 2, 3}), "1 positions for 2 queries"));
-  // What it places must reach as far as the positions.
-  const Mask four = dense_mask(Tensor::empty({4, 4}, Dtype::bool_).fill_(1));
-  remap_positions(four, {{3}}, {{0, 3}}).check_sizes({1, 1, 1, 2});
-  CHECK(has(unfit(remap_positions(four, {{4}}, {{0, 3}}), {1, 1, 1, 2}), "beyond its own"));
-  CHECK_THROWS_AS(four.picture(5, 4), ShapeError);
-}
-
-}  // namespace gradus::testing
-
-namespace gradus::testing::errors {
-namespace {
-
-Tensor bools(const Shape& shape, const std::function<bool(std::int64_t)>& value) {
-  Tensor x = Tensor::empty(shape, Dtype::bool_);
-  bool* to = x.mutable_data<bool>();
-  for (std::int64_t i = 0; i < x.numel(); ++i) to[i] = value(i);
-  return x;
-}
-
-Mask open(const Shape& shape) {
-  return dense_mask(bools(shape, [](std::int64_t) { return true; }));
-}
-
-std::string misfit(const Mask& mask, const MaskSizes& sizes, bool whole = true) {
-  return message_of<ShapeError>([&] { mask.check_sizes(sizes, whole); });
-}
-
-}  // namespace
-
-TEST_CASE("the error about a dense mask that does not fit suggests the right fix") {
-  const std::string turned = "rows are queries, columns are keys: transpose() it",
-                    padding = "a row for each example is padding: use padding_mask(lengths)",
-                    repeated = "queries are not repeated: use padding_mask(lengths), or expand()",
-                    else_ = "batch and heads may be 1 to stand for all, the other sizes must be";
-  struct Case {
-    Shape shape;
-    MaskSizes sizes;
-    std::string advice;
-  };
-  const std::vector<Case> cases = {
-      {{5, 4}, {1, 1, 4, 5}, turned},   {{5, 7}, {1, 1, 4, 5}, else_},
-      {{7, 4}, {1, 1, 4, 5}, else_},    {{1, 3, 5, 5}, {1, 2, 5, 5}, else_},
-      {{3, 5}, {3, 1, 4, 5}, padding},  {{3, 6}, {3, 1, 4, 5}, else_},
-      {{2, 5}, {3, 1, 4, 5}, else_},    {{1, 3, 2, 5}, {2, 2, 2, 5}, else_},
-      {{1, 5}, {3, 1, 4, 5}, repeated}, {{1, 7}, {3, 1, 4, 5}, else_},
-      {{4, 6}, {1, 1, 4, 5}, else_},    {{5, 5}, {1, 1, 4, 5}, else_},
-      {{2, 4, 5}, {3, 1, 4, 5}, else_}, {{3, 4, 5}, {2, 1, 4, 5}, else_}};
-  for (const Case& each : cases) {
-    CAPTURE(each.shape);
-    CHECK(has(misfit(open(each.shape), each.sizes), each.advice));
-  }
-  CHECK(has(misfit(open({4, 4}), {1, 1, 5, 4}, false), "nothing of positions beyond its own"));
-  CHECK(misfit(open({5, 6}), {1, 1, 4, 5}, false) == "nothing was thrown");
-}
-
 TEST_CASE("dense_mask refuses a transposed causal mask and nothing similar") {
   const auto later = [](std::int64_t columns) {
     return [columns](std::int64_t i) { return i % columns > i / columns; };
@@ -459,54 +288,8 @@ TEST_CASE("dense_mask refuses a transposed causal mask and nothing similar") {
   CHECK_REFUSES(DtypeError, dense_mask(Tensor()), "undefined");
 }
 
-TEST_CASE("the coverage of blocks is exact, also for combinations that one mask decides") {
-  const std::int64_t T = 5, S = 6;
-  const Mask pattern =
-      dense_mask(bools({2, 2, T, S}, [](std::int64_t i) { return i * i % 7 > 2; }));
-  const std::vector<Mask> masks = {
-      Mask(),
-      causal_mask(),
-      causal_mask(2),
-      causal_mask(-2),
-      padding_mask({4, 0}),
-      prefix_mask(3),
-      prefix_mask({1, 6}),
-      window_mask(1, 1),
-      window_mask(0, 2),
-      open({T, S}),
-      pattern,
-      remap_positions(open({8, 8}), {{4, 5, 6, 0, 1}}, {{7, 0, 1, 2, 5, 6}}),
-      remap_positions(causal_mask(), {{4, 5, 0, 1, 2}}, {{5, 0, 1, 2, -1, -1}})};
-  for (const Mask& mask : masks) {
-    INFO(mask);
-    for (std::int64_t example = 0; example < 2; ++example)
-      for (std::int64_t i = 0; i < T; ++i)
-        for (std::int64_t i1 = i; i1 <= T; ++i1)
-          for (std::int64_t j = 0; j < S; ++j)
-            for (std::int64_t j1 = j; j1 <= S; ++j1) {
-              const MaskBlock block{example, 1, i, i1, j, j1};
-              REQUIRE(mask.coverage(block) == counted(mask, block));
-            }
-  }
-  // Of two, what one of them decides is decided.
-  const MaskBlock block{0, 0, 0, 2, 3, 5};  // causal hides it all
-  const Mask some = window_mask(0, 3), all = open({8, 8}), none = causal_mask();
-  CHECK(some.coverage(block) == Coverage::some);
-  for (const Mask& other : {some, all, none}) {
-    CHECK((none & other).coverage(block) == Coverage::none);
-    CHECK((other & none).coverage(block) == Coverage::none);
-    CHECK((all | other).coverage(block) == Coverage::all);
-    CHECK((other | all).coverage(block) == Coverage::all);
-  }
-  CHECK((some & all).coverage(block) == Coverage::some);
-  CHECK((all & some).coverage(block) == Coverage::some);
-  CHECK((some | none).coverage(block) == Coverage::some);
-  CHECK((none | some).coverage(block) == Coverage::some);
-  CHECK((all & all).coverage(block) == Coverage::all);
-  CHECK((none | none).coverage(block) == Coverage::none);
-}
-
 TEST_CASE("picture refuses examples and heads that the mask does not have") {
+  const auto open = [](const Shape& shape) { return dense_mask(full(shape, 1, Dtype::bool_)); };
   const Mask examples = padding_mask({2, 0}), heads = open({1, 2, 3, 3});
   CHECK(examples.picture(1, 3, 1) == "...\n");
   CHECK_THROWS_AS(examples.picture(1, 3, 2), ShapeError);
@@ -516,23 +299,4 @@ TEST_CASE("picture refuses examples and heads that the mask does not have") {
   CHECK(open({2, 1, 3, 3}).picture(1, 3, 1, 4) == "###\n");
 }
 
-TEST_CASE("remapped masks refuse other numbers of rows or examples") {
-  const Mask mask = remap_positions(Mask(), {{0, 1}, {1, 2}}, {{0, 1, 2}, {1, 2, 3}});
-  CHECK(misfit(mask, {2, 1, 2, 3}) == "nothing was thrown");
-  CHECK(has(misfit(mask, {1, 1, 2, 3}), "2 lists of positions of queries for a batch of 1"));
-  CHECK(has(misfit(mask, {3, 1, 2, 3}), "2 lists of positions of queries for a batch of 3"));
-  CHECK(has(misfit(mask, {3, 1, 2, 3}, false), "for a batch of 3"));
-  CHECK(misfit(mask, {1, 1, 2, 3}, false) == "nothing was thrown");
-  CHECK(has(misfit(mask, {2, 1, 1, 3}), "2 positions for 1 queries"));
-  CHECK(has(misfit(mask, {2, 1, 2, 2}), "3 positions for 2 keys"));
-  CHECK(has(misfit(mask, {2, 1, 3, 3}, false), "2 positions for 3 queries"));
-  CHECK(mask.picture(1, 2) == "##\n");
-  const auto placed = [](const std::vector<std::int64_t>& keys) {
-    return misfit(remap_positions(open({8, 8}), {{0, 1}}, {keys}), {1, 1, 2, 3});
-  };
-  CHECK(placed({7, 0, 1}) == "nothing was thrown");
-  CHECK(has(placed({8, 0, 1}), "dense_mask: made for"));
-  CHECK(has(placed({0, 1, 8}), "dense_mask: made for"));
-}
-
-}  // namespace gradus::testing::errors
+}  // namespace gradus::testing

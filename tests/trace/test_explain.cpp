@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "gradus/ops/linear.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 #include "gradus/tests/trace/leaky.h"
@@ -117,17 +116,6 @@ TEST_CASE("explain abbreviates a chain of a million nodes and counts the omitted
   CHECK(lines.size() == 8);  // three, the note, three, the leaf
   CHECK(has(lines[3], "999,994 nodes: 499,997 scale, 499,997 shift"));
   CHECK(has(lines.back(), "leaf"));
-}
-
-TEST_CASE("explain omits at least three nodes") {
-  const auto lines_for = [](int length) {
-    Tensor y = leaf({1});
-    for (int i = 0; i < length; ++i) y = y + 1.0;
-    return lines_of(explain(y));
-  };
-  CHECK(lines_for(8).size() == 9);  // all of them, and the leaf
-  CHECK(lines_for(9).size() == 8);
-  CHECK(has(lines_for(9)[3], "… 3 nodes: 3 shift"));
 }
 
 TEST_CASE("explain prints all nodes, or the given number of lines and a note") {

@@ -4,22 +4,26 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gradus/base/random.h"
+#include "gradus/base/thread_state.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/backward.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
-#include "gradus/ops/loss.h"
 #include "gradus/ops/members.h"
+#include "gradus/ops/ops.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/environment.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus {
@@ -42,6 +46,14 @@ struct BadSecond final : Op {
   Gradients backward(const Tensor& dy, const Wanted&) override {
     return {dy, full(dy.shape(), std::numeric_limits<double>::quiet_NaN(), dy.dtype())};
   }
+};
+
+/// y = x, whose backward does what a test gives it.
+struct Backward final : Op {
+  std::function<Gradients(const Tensor&)> run;
+  const char* name() const override { return "backward"; }
+  Tensor forward(const Tensor& x) { return x.clone(); }
+  Gradients backward(const Tensor& dy, const Wanted&) override { return run(dy); }
 };
 
 }  // namespace op
@@ -67,6 +79,14 @@ std::string found_in(const std::function<void()>& f) {
 }
 
 const std::string kNothing = "nothing was thrown";
+
+/// The same of a backward from what an operation made of x, which goes back by `run`.
+std::string found_behind(const Tensor& x, std::function<Gradients(const Tensor&)> run) {
+  op::Backward op;
+  op.run = std::move(run);
+  const Tensor y = apply(std::move(op), x);
+  return found_in([&] { y.backward(ones(y.shape())); });
+}
 
 /// Shares x out by its sum, which may be 0.
 struct Shares : nn::Layer<Shares> {
@@ -214,6 +234,7 @@ TEST_CASE("a row without allowed keys raises no false alarm") {
 TEST_CASE("log 0 is reported only if the loss becomes infinite or NaN") {
   const Tensor p = leaf({0, 0.5});
   CHECK(found_in([&] { exp(log(p)); }) == kNothing);  // exp −∞ = 0
+  CHECK(found_in([] { log1p(tensor({-1.0, 1})); }) == kNothing);
   const std::string said = found_in([&] { negative(sum(log(p))).backward(); });
   CHECK(has(said, "the loss, negative"));
   CHECK(has(said, "is not finite; that began with log, from [2] 0 … 0.5"));
@@ -275,6 +296,81 @@ TEST_CASE("a range shows the extremes and counts NaN and infinities") {
   CHECK(to_string(trace::range_of(Tensor())) == "no elements");
   CHECK(to_string(trace::range_of(indices({-4, 9}))) == "-4 … 9");
   CHECK(to_string(trace::range_of(transpose(tensor({{1, 2}, {3, 4}}), 0, 1))) == "1 … 4");
+}
+
+TEST_CASE("the first fault inside an operation's backward is reported with its own dy") {
+  const Tensor x = leaf({1, 2});
+  const std::string twice = found_behind(x, [](const Tensor& dy) -> Gradients {
+    const Tensor big = exp(dy * 1000.0);
+    return {log(dy - 2.0) * big};
+  });
+  CHECK(has(twice, "from dy [2] 1; inside it exp made [2] 2 inf of 2 from [2] 1000"));
+  CHECK(found_behind(x, [](const Tensor& dy) -> Gradients {
+          exp(dy * 10.0);  // all of it finite
+          return {dy};
+        }) == kNothing);
+}
+
+TEST_CASE("a nested backward leaves the outer operation its own dy") {
+  const Tensor x = leaf({1, 2});
+  const std::string walked = found_behind(x, [](const Tensor& dy) -> Gradients {
+    const GradMode on(true);
+    const Tensor inner = leaf({3, 4});
+    exp(inner).backward(ones({2}));
+    return {dy * full({2}, kNan)};
+  });
+  CHECK(has(walked, "gave [2] 2 nan of 2 for its input 0, from dy [2] 1"));
+  CHECK_FALSE(has(walked, "inside it"));
+}
+
+TEST_CASE("gradients inside a parallel loop are not checked") {
+  const Tensor x = leaf({1, 2}), y = exp(x), nan = full({2}, kNan);
+  CHECK(found_in([&] {
+          NanFinder finder;
+          const ScopedValue<bool> parallel(thread_state.parallel, true);
+          finder.backward_begin(*y.node(), nan);
+          finder.backward_end(*y.node(), {nan});
+          finder.accumulated(*x.node(), nan);
+        }) == kNothing);
+  CHECK(has(found_in([&] { NanFinder().accumulated(*x.node(), nan); }), "the gradient of leaf"));
+}
+
+TEST_CASE("a NaN starting gradient is recognized in every new backward pass") {
+  const Tensor x = leaf({0, 1});
+  const std::string said = found_in([&] {
+    const Tensor older = exp(x);
+    grad({older}, {x}, {ones({2})});
+    exp(x).backward(tensor({1, kNan}));
+  });
+  CHECK(has(said, "it was given so to backward()"));
+  const std::string again = found_in([&] {
+    const Tensor y = exp(x);
+    grad({y}, {x}, {ones({2})}, {.keep_graph = true});
+    y.backward(tensor({1, kNan}));
+  });
+  CHECK(has(again, "it was given so to backward()"));
+  const Tensor one = leaf({0});
+  CHECK(has(found_in([&] { exp(log(one)).backward(ones({1})); }), "backward of log"));
+}
+
+TEST_CASE("GRADUS_CHECK_NAN=1 attaches a finder to a thread without other observers") {
+  std::vector<std::string> said;
+  const auto run = [&](const char* value, bool observed) {
+    const testing::VariableScope wanted("GRADUS_CHECK_NAN", value);
+    std::thread([&] {
+      std::unique_ptr<NanFinder> other;
+      if (observed) other = std::make_unique<NanFinder>([](const std::string&) {});
+      const bool first = trace::check_nan_if_asked(), again = trace::check_nan_if_asked();
+      said.push_back(message_of<NanError>([] { exp(tensor({100.0})); }).substr(0, 8));
+      CHECK(first == again);
+      said.back() += first ? ", there" : ", not there";
+    }).join();
+  };
+  run("1", false);
+  run("1", true);
+  run("0", false);
+  CHECK(said ==
+        std::vector<std::string>{"exp made, there", "nothing , not there", "nothing , not there"});
 }
 
 }  // namespace gradus

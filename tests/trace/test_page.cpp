@@ -146,7 +146,9 @@ TEST_CASE("a page of attention maps has the first example of each and the labels
     const Json each = tape.all.at("attention").at(i), map = each.at("weights");
     CHECK(tape.at("modules", each.at("module"), "path") == "blocks." + std::to_string(i));
     CHECK(tape.shape(map) == std::vector<std::int64_t>{1, 2, 2, 3});
-    CHECK(tape.numbers(map) == slice(weights, 0, 0, 1).to(Dtype::f64).to_vector<double>());
+    const auto first = static_cast<std::int64_t>(i);  // each map has the first of its examples
+    CHECK(tape.numbers(map) ==
+          slice(weights, 0, first, first + 1).to(Dtype::f64).to_vector<double>());
   }
   CHECK(contains(page, "<title>maps</title>"));
   CHECK_REFUSES(ValueError, trace::attention_page("m", {}, queries, keys), "attention_page");

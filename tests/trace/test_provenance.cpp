@@ -4,7 +4,6 @@
 #include <string>
 
 #include "gradus/ops/create.h"
-#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 
 namespace gradus {

@@ -7,7 +7,7 @@
 
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
-#include "gradus/tests/trace/tape_text.h"
+#include "gradus/tests/trace/tape.h"
 
 namespace gradus::testing {
 namespace {
@@ -203,21 +203,14 @@ TEST_CASE("detail falls from all values to pictures, to statistics, to nothing")
   const std::string whole = kept.json();
   kept.reduce({12, true});
   CHECK(kept.json() == whole);
-  CHECK(kept.bytes() == 12 + 12 * 8 * 4 / 3);
-  kept.reduce({11, true});
-  CHECK(kept.json() == Values(x, {11, true}).json());
-  CHECK(kept.bytes() > 400);
-  kept.reduce({11, false});
-  CHECK(kept.json() == Values(x, {0, false}).json());
-  CHECK(kept.bytes() + 10 == kept.json().size() + 12);  // {"stats":…}
+  for (const Detail& less : {Detail{11, true}, Detail{11, false}}) {
+    kept.reduce(less);
+    CHECK(kept.json() == Values(x, less).json());
+  }
   kept.drop();
   CHECK(state(kept) == "---! none");
   CHECK(kept.bytes() == 0);
-  Values nothing(zeros({0}), {0, true});
-  CHECK(state(nothing) == "a--");
-  CHECK(nothing.bytes() == 12);
-  Values narrow(x.to(Dtype::f32), {100, true});
-  CHECK(narrow.bytes() == 12 + 12 * 4 * 4 / 3);
+  CHECK(state(Values(zeros({0}), {0, true})) == "a--");
 }
 
 }  // namespace gradus::testing

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 #include "gradus/tests/trace/leaky.h"

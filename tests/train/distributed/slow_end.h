@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "gradus/base/error.h"
@@ -15,10 +16,12 @@ class SlowEnd final : public distributed::Transport {
   int rank() const override { return of_.rank(); }
   int size() const override { return of_.size(); }
   [[noreturn]] void end_all(const std::string& why) override {
+    ended = why;
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds_));
     of_.end_all(why);
     fail<Error>(why);
   }
+  std::string ended;
 
  private:
   void exchange_others(const std::vector<distributed::ConstBytes>& out,

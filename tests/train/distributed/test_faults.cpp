@@ -44,25 +44,45 @@ TEST_CASE("a process that throws or exits ends the others that wait for it") {
   CHECK(contains(mismatch, " bytes to rank "));
 }
 
-TEST_CASE("a text or number that differs from rank 0's is an error with the difference") {
-  const auto differ = [](const std::string& of2, const std::string& what) {
+TEST_CASE("a text that differs from rank 0's is an error with the first line that differs") {
+  const auto differ = [](const std::string& first, const std::string& other) {
     return error_of(3, [&](Transport& transport) {
-      require_same(transport, transport.rank() == 2 ? of2 : "lr: 1\nbatch: 2\n", what);
+      require_same(transport, transport.rank() == 2 ? other : first, "run");
     });
   };
-  CHECK(differ("lr: 1\nbatch: 3\n", "run") ==
-        at(2, "0, starting: has another run than rank 0: batch: 3, not batch: 2"));
-  CHECK(contains(differ("lr: 1\n", "run"), "has another run than rank 0: "));
-  distributed::run_threads(3, [](Transport& transport) {
-    require_same(transport, "all alike", "run");
-    require_same(transport, {{"x", ones({3})}, {"y", zeros({2})}});
-  });
-  CHECK(
-      error_of(3, [](Transport& transport) {
-        Tensor y = zeros({2});
-        if (transport.rank() == 1) y.mutable_data<float>()[1] = 1e-30f;
-        require_same(transport, {{"x", ones({3})}, {"y", y}});
-      }) == at(1, "0, starting: has other numbers in y than rank 0: the processes have diverged"));
+  const std::string begin = at(2, "0, starting: has another run than rank 0: ");
+  CHECK(differ("lr: 1\nbatch: 2\n", "lr: 1\nbatch: 3\n") == begin + "batch: 3, not batch: 2");
+  CHECK(differ("a\nb", "a") == begin + ", not b");
+  CHECK(differ("a", "a\n\nb") == begin + "b, not ");
+  CHECK(differ("a\n", "a") == begin + ", not ");
+  CHECK(differ("", "a") == begin + "a, not ");
+  distributed::run_threads(3, [](Transport& t) { require_same(t, "all alike", "run"); });
+}
+
+TEST_CASE("a difference in any element of any tensor is an error, one beside a view is not") {
+  for (std::int64_t place = -1; place < 14; ++place) {
+    CAPTURE(place);
+    const auto work = [&](Transport& transport) {
+      const Tensor beside = full({3, 2}, transport.rank());
+      beside[1].fill_(1);
+      std::vector<nn::NamedTensor> all = {{"x", zeros({3})}, {"y", beside[1]}, {"z", ones({9})}};
+      std::int64_t left = place;
+      for (nn::NamedTensor& each : all) {
+        if (transport.rank() == 1 && 0 <= left && left < each.tensor.numel())
+          each.tensor[left].fill_(7);
+        left -= each.tensor.numel();
+      }
+      require_same(transport, all);
+    };
+    if (place < 0)
+      distributed::run_threads(3, work);
+    else
+      CHECK(error_of(3, work) == at(1, str_cat("0, starting: has other numbers in ",
+                                               place < 3   ? "x"
+                                               : place < 5 ? "y"
+                                                           : "z",
+                                               " than rank 0: the processes have diverged")));
+  }
 }
 
 TEST_CASE("a checksum depends on each bit and each position") {

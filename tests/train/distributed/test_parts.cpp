@@ -5,6 +5,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/ops.h"
+#include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/train/distributed/parts.h"
 #include "gradus/train/distributed/threads.h"
@@ -138,6 +139,28 @@ TEST_CASE("an optimizer can be sharded once, and requires gradients that match i
   CHECK(set.optimizer->step({.gradient = &last}) == 0);
   CHECK(set.optimizer->steps() == 2);
   CHECK_REFUSES(GraphError, other.optimizer->step(), "optimiser", "parameter");
+}
+
+TEST_CASE("a sharded optimizer loads its part of a state with any strides") {
+  distributed::run_threads(2, [](Transport& t) {
+    const Tensor rows = reshape(arange(0, 3000), {1500, 2}).to(Dtype::f32);
+    const Tensor columns = transpose(transpose(rows, 0, 1).clone(), 0, 1);  // the same numbers
+    optim::SGD optimizer({{"w", nn::parameter(zeros({1500, 2}))}}, {.momentum = 0.5});
+    optimizer.shard(t);
+    nn::StateDict state = {{"step", full({}, 1, Dtype::i64)}, {"velocity.w", columns}};
+    optimizer.load_state_dict(state);
+    const nn::StateDict now = optimizer.state_dict();
+    if (t.rank() == 0)
+      require<Error>(now.at("velocity.w").to_vector<float>() == rows.to_vector<float>(), "order");
+  });
+}
+
+TEST_CASE("part_of and bytes_of respect the offset of a view") {
+  const Tensor all = tensor(std::vector<double>{0, 1, 2, 3, 4, 5}), x = slice(all, 0, 2, 6);
+  CHECK(optim::part_of(x, 1, 3).to_vector<double>() == std::vector<double>{3, 4});
+  CHECK(optim::bytes_of(x, 1, 3).data() ==
+        reinterpret_cast<const std::byte*>(all.data<double>() + 3));
+  CHECK(optim::bytes_of(x, 1, 3).size() == 16);
 }
 
 }  // namespace gradus::testing

@@ -1,6 +1,7 @@
 // The result of a run in shards does not depend on the number of processes.
 #include <cmath>
 
+#include "gradus/base/random.h"
 #include "gradus/io/checkpoint.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
@@ -9,7 +10,8 @@
 #include "gradus/tests/io/unsynced.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/train/distributed/runs.h"
-#include "gradus/train/distributed/fold.h"
+#include "gradus/tests/train/distributed/slow_end.h"
+#include "gradus/train/distributed/shards.h"
 #include "gradus/train/distributed/threads.h"
 
 namespace gradus::testing {
@@ -24,55 +26,28 @@ std::string on_threads(int processes, const ShardedRun& how) {
   return result;
 }
 
-/// Another transport, and what each exchange of it was for, and how many bytes went to whom.
-class Recorded final : public distributed::Transport {
- public:
-  explicit Recorded(distributed::Transport& of) : of_(of) {}
-  int rank() const override { return of_.rank(); }
-  int size() const override { return of_.size(); }
-  [[noreturn]] void end_all(const std::string& why) override {
-    text += "ends all: " + why + "\n";
-    of_.end_all(why);
-    fail<Error>(why);
-  }
-  std::string text;
-
- private:
-  void exchange_others(const std::vector<distributed::ConstBytes>& out,
-                       const std::vector<distributed::Bytes>& in) override {
-    const std::string where = describe();
-    text += where.substr(where.find("at step")) + ":";
-    for (const distributed::ConstBytes& each : out) text += str_cat(" ", each.size());
-    text += ", from others";
-    for (const distributed::Bytes& each : in) text += str_cat(" ", each.size());
-    text += "\n";
-    of_.exchange(out, in);
-  }
-  distributed::Transport& of_;
-};
-
-TEST_CASE("a process that fails ends all others, whatever its transport does then") {
+TEST_CASE("a process that fails ends all others by its transport") {
   const Folder here;
   const Unsynced quick;
-  std::string text;
+  std::string ended;
   const std::string why = message_of<Error>([&] {
     distributed::run_threads(2, [&](distributed::Transport& transport) {
-      Recorded recorded(transport);
+      SlowEnd slow(transport, 0);
       ShardedRun how;
       how.steps = 1, how.shards = 2, how.directory = here / "run";
       how.before = [&](nn::Module&, std::int64_t) {
         if (transport.rank() == 1) fail<ValueError>("the data ended");
       };
       try {
-        run_sharded(how, recorded);
+        run_sharded(how, slow);
       } catch (const Error&) {
-        if (transport.rank() == 1) text = recorded.text;
+        if (transport.rank() == 1) ended = slow.ended;
         throw;
       }
     });
   });
   CHECK(contains(why, ": the data ended"));
-  CHECK(contains(text, "ends all: the data ended\n"));
+  CHECK(contains(ended, "the data ended"));
 }
 
 TEST_CASE("an infinite gradient changes the weights of all ranks, or none with only_finite") {
@@ -123,7 +98,6 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
       distributed::Shards shards(net, optimizer, transport, 2);
       generator().restore(1, 16777217);   // no f32
       bool stop = transport.rank() == 1;  // one process is asked to
-      const std::int64_t sent = transport.bytes_sent();
       const double mean = shards.gradients(
           3,
           [&](std::int64_t i) {  // 6 and 7, of one token and of three
@@ -134,8 +108,6 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
       require<Error>(mean == (18.0 + 3 * 21.0) / 4 && stop == (size == 2), "a mean of ", mean);
       require<Error>(generator().position() == 16777217, "a place that moved");
       require<Error>(!net.first.grad().defined(), "a gradient that is kept");
-      // Two checksums, then whether it stops, its place, two that are reached, a mean and a count.
-      require<Error>(transport.bytes_sent() - sent == (size == 2 ? 16 + 48 : 0), "other bytes");
       const double norm = shards.update({}, 0);
       require<Error>(std::abs(norm - 6.75 * std::sqrt(2.0)) < 1e-14, "a norm of ", norm);
       const auto is = [](const Tensor& x, const std::vector<double>& wanted) {
@@ -263,64 +235,117 @@ TEST_CASE("unequal shards are weighted by their tokens, as in one batch") {
   }
 }
 
-TEST_CASE("shards are divided evenly, and their subtrees match the fold") {
-  for (std::int64_t shards = 1; shards <= 20; ++shards)
-    for (int size = 1; size <= shards; ++size) {
-      CAPTURE(shards, size);
-      std::int64_t next = 0;
-      for (int r = 0; r < size; ++r) {
-        const auto [begin, end] = distributed::shards_of(r, size, shards);
-        CHECK(begin == next);
-        CHECK((end - begin == shards / size || end - begin == (shards + size - 1) / size));
-        next = end;
-        distributed::Fold fold;
-        for (std::int64_t s = begin; s < end; ++s)
-          fold.push({0, s}, full({1}, static_cast<double>(s), Dtype::f64));
-        const std::vector<distributed::Subtree> places = distributed::subtrees({begin, end});
-        REQUIRE(fold.parts().size() == places.size());
-        double sum = 0;
-        for (std::size_t i = 0; i < places.size(); ++i) {
-          CHECK(fold.parts()[i].first == places[i]);
-          sum += fold.parts()[i].second.item();
+TEST_CASE("moments are stored once across processes, and bytes sent match the formula") {
+  constexpr std::int64_t kNumbers = 256 * 300 + 300 + 300 * 256 + 256;
+  for (const int processes : {2, 3, 4})
+    for (const int fewer : {0, 1}) {
+      CAPTURE(processes, fewer);
+      distributed::run_threads(processes, [&](distributed::Transport& transport) {
+        seed(1);
+        struct Net : nn::Layer<Net> {
+          nn::Linear up{256, 300}, down{300, 256};
+          nn::Members members() override { return {{"up", up}, {"down", down}}; }
+          Tensor forward(const Tensor& x) const { return down(up(x)); }
+        } net;
+        optim::AdamW optimizer(net.parameters());
+        distributed::Shards shards(net, optimizer, transport, 2 * processes - fewer);
+        const double part = static_cast<double>(optimizer.part_end() - optimizer.part_begin());
+        require<Error>(std::abs(part / kNumbers * processes - 1) <= 0.05, "part of ", part);
+        const Tensor x = ones({2, 256});
+        const auto loss_of = [&](std::int64_t) { return BatchLoss(mean(net(x))); };
+        bool stop = false;
+        for (std::int64_t step = 1; step < 4; ++step) {
+          shards.gradients(step, loss_of, stop);
+          const std::int64_t before = transport.bytes_sent();
+          shards.update({}, 0);
+          shards.gradients(step, loss_of, stop);
+          const std::int64_t sent = transport.bytes_sent() - before;
+          require<Error>(sent == shards.bytes_a_step(), sent, " bytes, not ",
+                         shards.bytes_a_step());
+          // what a ring all-reduce sends, and what is told beside it
+          const double ring = 2.0 * (processes - 1) / processes * 4 * kNumbers;
+          require<Error>(fewer > 0 || std::abs(static_cast<double>(sent) / ring - 1) < 0.05, sent,
+                         " of ", ring);
+          shards.update({}, 0);
         }
-        CHECK(sum == static_cast<double>((begin + end - 1) * (end - begin)) / 2);
-      }
-      CHECK(next == shards);
+      });
     }
 }
 
-TEST_CASE("moments are stored once across processes, and bytes sent match the formula") {
-  constexpr std::int64_t kNumbers = 256 * 300 + 300 + 300 * 256 + 256;
-  for (const int processes : {2, 3, 4}) {
-    CAPTURE(processes);
-    distributed::run_threads(processes, [&](distributed::Transport& transport) {
-      seed(1);
-      struct Net : nn::Layer<Net> {
-        nn::Linear up{256, 300}, down{300, 256};
-        nn::Members members() override { return {{"up", up}, {"down", down}}; }
-        Tensor forward(const Tensor& x) const { return down(up(x)); }
-      } net;
-      optim::AdamW optimizer(net.parameters());
-      distributed::Shards shards(net, optimizer, transport, 2 * processes);
-      const double part = static_cast<double>(optimizer.part_end() - optimizer.part_begin());
-      require<Error>(std::abs(part / kNumbers * processes - 1) <= 0.05, "part of ", part);
-      const Tensor x = ones({2, 256});
-      const auto loss_of = [&](std::int64_t) { return BatchLoss(mean(net(x))); };
+struct Line : nn::Layer<Line> {
+  Tensor w = nn::parameter(tensor({1.0, 2.0}, Dtype::f64));
+  nn::Members members() override { return {{"w", w}}; }
+  Tensor forward(double x) const { return sum(w * x); }
+};
+
+/// What each of two processes, with a shard each, makes of such losses.
+std::string gradients_of(const std::function<BatchLoss(const Line&, std::int64_t)>& loss) {
+  return outcome([&] {
+    std::string text;
+    distributed::run_threads(2, [&](distributed::Transport& t) {
+      Line net;
+      optim::SGD optimizer(net.parameters());
+      distributed::Shards shards(net, optimizer, t, 2);
       bool stop = false;
-      for (std::int64_t step = 1; step < 4; ++step) {
-        shards.gradients(step, loss_of, stop);
-        const std::int64_t before = transport.bytes_sent();
-        shards.update({}, 0);
-        shards.gradients(step, loss_of, stop);
-        const std::int64_t sent = transport.bytes_sent() - before;
-        require<Error>(sent == shards.bytes_a_step(), sent, " bytes, not ", shards.bytes_a_step());
-        // what a ring all-reduce sends, and what is told beside it
-        const double ring = 2.0 * (processes - 1) / processes * 4 * kNumbers;
-        require<Error>(std::abs(static_cast<double>(sent) / ring - 1) < 0.05, sent, " of ", ring);
-        shards.update({}, 0);
-      }
+      const double mean = shards.gradients(
+          0, [&](std::int64_t i) { return loss(net, i); }, stop);
+      if (t.rank() == 0) text = str_cat(mean);
     });
-  }
+    return text;
+  });
+}
+
+TEST_CASE("random numbers continue after the shard that drew most") {
+  for (const int size : {1, 2})
+    for (const std::int64_t more : {0, 1})  // this shard draws five, the other two
+      distributed::run_threads(size, [&](distributed::Transport& t) {
+        Line net;
+        optim::SGD optimizer(net.parameters());
+        distributed::Shards shards(net, optimizer, t, 2);
+        generator().restore(3, 10);
+        bool stop = false;
+        shards.gradients(
+            0,
+            [&](std::int64_t i) {
+              for (int k = 0; k < (i == more ? 5 : 2); ++k) generator().next();
+              return BatchLoss(net(1));
+            },
+            stop);
+        require<Error>(generator().position() == 15, "at ", generator().position());
+      });
+}
+
+TEST_CASE("shard counts must not be negative or all 0") {
+  const auto of_count = [](std::int64_t first, std::int64_t second) {
+    const std::string text = gradients_of([=](const Line& net, std::int64_t i) {
+      const std::int64_t count = i == 0 ? first : second;
+      return BatchLoss(count == 0 ? full({}, INFINITY, Dtype::f64) : net(i == 0 ? 1 : 2), count);
+    });
+    const std::size_t at = text.find("shards: ");
+    return at == std::string::npos ? text : text.substr(at);
+  };
+  CHECK(of_count(1, 0) == "3");
+  CHECK(of_count(0, 1) == "6");
+  CHECK(of_count(3, 1) == "3.75");
+  CHECK(of_count(-1, 1) == "shards: a loss of -1 tokens");
+  // one of the two alone: of two processes that fail at once either may be the one that is heard
+  CHECK(of_count(1, -5) == "shards: a loss of -5 tokens");
+  CHECK(of_count(0, 0) == "shards: the losses of all 2 shards are of 0 tokens");
+}
+
+TEST_CASE("gradients that were computed twice count once") {
+  for (const int size : {1, 2})
+    distributed::run_threads(size, [&](distributed::Transport& t) {
+      Line net;
+      optim::SGD optimizer(net.parameters(), {.lr = 1});
+      distributed::Shards shards(net, optimizer, t, 2);
+      bool stop = false;
+      for (const double x : {7.0, 0.25})
+        shards.gradients(
+            0, [&](std::int64_t) { return BatchLoss(net(x)); }, stop);
+      shards.update({}, 0);
+      require<Error>(net.w.detach().to_vector<double>() == std::vector<double>{0.75, 1.75}, "w");
+    });
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Transports by themselves and among threads: gathered texts and numbers, bytes and time.
+#include <unistd.h>
+
 #include <chrono>
 
-#include "gradus/ops/create.h"
 #include "gradus/tests/support/refusal.h"
-#include "gradus/train/distributed/faults/agreement.h"
 #include "gradus/train/distributed/threads.h"
 
 namespace gradus::testing {
@@ -41,6 +41,30 @@ std::string letters(int rank) {
   return std::string(static_cast<std::size_t>((3 + rank) % 4), static_cast<char>('a' + rank));
 }
 
+/// Seconds that rank 0 waits in one exchange of sizes[from][to] bytes, of a thousand a millisecond.
+double waited(const std::vector<std::vector<std::size_t>>& sizes) {
+  double seconds = 0;
+  const int size = static_cast<int>(sizes.size());
+  distributed::run_threads(size,
+                           [&](Transport& t) {
+                             const auto own = static_cast<std::size_t>(t.rank());
+                             std::vector<std::vector<std::byte>> from(sizes.size()),
+                                 to(sizes.size());
+                             std::vector<distributed::ConstBytes> out;
+                             std::vector<distributed::Bytes> in;
+                             for (std::size_t r = 0; r < sizes.size(); ++r) {
+                               from[r].resize(sizes[own][r]), to[r].resize(sizes[r][own]);
+                               out.emplace_back(from[r]), in.emplace_back(to[r]);
+                             }
+                             t.barrier();
+                             const double before = t.seconds_waited();
+                             t.exchange(out, in);
+                             if (own == 0) seconds = t.seconds_waited() - before;
+                           },
+                           {.bytes_per_second = 1e6});
+  return seconds;
+}
+
 }  // namespace
 
 TEST_CASE("all_gather and broadcast return the data of every rank") {
@@ -54,21 +78,6 @@ TEST_CASE("all_gather and broadcast return the data of every rank") {
     for (const int each : t.all_gather(std::vector<int>{t.rank(), -t.rank()}))
       all += str_cat(" ", each);
     return all;
-  };
-  const auto two = [](const std::string& a, const std::string& b) {
-    return of_each(2, [&](Transport& t) {
-      t.note("at it");
-      distributed::require_same(t, t.rank() == 0 ? a : b, "run");
-      return std::string("alike");
-    });
-  };
-  const auto tensors = [](int size, int odd, int which) {
-    return of_each(size, [=](Transport& t) {
-      std::vector<nn::NamedTensor> all = {{"x", zeros({3})}, {"y", ones({2})}, {"z", ones({9})}};
-      if (t.rank() == odd) all[static_cast<std::size_t>(which)].tensor[0].fill_(7);
-      distributed::require_same(t, all);
-      return std::string("alike");
-    });
   };
   Transport& alone = distributed::alone();
   CHECK(of_each(1, texts) == "<aaa> 0; ");
@@ -84,38 +93,6 @@ TEST_CASE("all_gather and broadcast return the data of every rank") {
   CHECK(alone.size() == 1);
   CHECK(alone.bytes_sent() == 0);
   CHECK_REFUSES(Error, alone.end_all("why"), "why");
-  CHECK(two("a\nb\n", "a\nb\n") == "alike; alike; ");
-  CHECK_REFUSES(Error, two("a\nb\n", "a\nc\n"), "1", "another");
-  CHECK_REFUSES(Error, two("a\nb\n", "x\nb\n"), "1", "another");
-  CHECK_REFUSES(Error, two("a\nb\n", "a\n"), "1", "another");
-  CHECK_REFUSES(Error, two("a\n", "a\nb\n"), "1", "another");
-  CHECK_REFUSES(Error, two("", "a"), "1", "another");
-  CHECK(tensors(1, -1, 0) == "alike; ");
-  CHECK(tensors(2, -1, 0) == "alike; alike; ");
-  CHECK_REFUSES(Error, tensors(2, 1, 0), "1", "processes");
-  CHECK_REFUSES(Error, tensors(2, 1, 1), "1", "processes");
-  CHECK_REFUSES(Error, tensors(3, 2, 0), "2", "processes");
-  CHECK_REFUSES(Error, tensors(3, 1, 2), "1", "processes");
-  CHECK_REFUSES(Error, tensors(3, 0, 1), "1", "processes");
-}
-
-TEST_CASE("checksums are FNV-1a over words of eight bytes, folded") {
-  const auto plain = [](const std::string& text) {
-    std::uint64_t sum = 14695981039346656037U;
-    for (std::size_t i = 0; i < text.size(); i += 8) {
-      std::uint64_t word = 0;
-      for (std::size_t k = 0; k < 8 && i + k < text.size(); ++k)
-        word |= std::uint64_t{static_cast<unsigned char>(text[i + k])} << (8 * k);
-      sum = (sum ^ word) * 1099511628211U;
-      sum ^= sum >> 32;
-    }
-    return sum;
-  };
-  std::string text;
-  for (int i = 0; i < 40; ++i) {
-    CHECK(distributed::checksum(std::as_bytes(std::span(text))) == plain(text));
-    text += static_cast<char>('A' + i * i % 57);
-  }
 }
 
 TEST_CASE("time in exchanges is counted, and a simulated network takes time") {
@@ -151,6 +128,19 @@ TEST_CASE("an exchange of unequal lengths reports both, and each rank keeps its 
                           (wrong + 1) % 3, " sends 4 bytes to rank ", wrong,
                           ", which awaits 3aaaabbbbcccc; aaaabbbbcccc; "));
   }
+}
+
+TEST_CASE("a simulated network is as slow as the busiest process") {
+  CHECK(waited({{0, 0, 0}, {3000, 0, 0}, {3000, 0, 0}}) >= 0.006);
+  CHECK(waited({{0, 3000, 3000}, {0, 0, 0}, {0, 0, 0}}) >= 0.006);
+  CHECK(waited({{0, 3000, 1500}, {0, 0, 0}, {0, 0, 0}}) >= 0.0045);
+  CHECK(waited({{0, 0, 0}, {3000, 0, 0}, {1500, 0, 0}}) >= 0.0045);
+}
+
+TEST_CASE("host_name returns the name of the system") {
+  char name[300] = {};
+  REQUIRE(::gethostname(name, sizeof name) == 0);
+  CHECK(distributed::host_name() == name);
 }
 
 }  // namespace gradus::testing
