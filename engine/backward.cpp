@@ -249,6 +249,11 @@ void Walk::visit(std::size_t i) {
   }
 }
 
+/// May it be overwritten in place?
+bool is_own(const Tensor& x) { return x.has_unique_storage() && x.is_contiguous(); }
+
+Tensor own(Tensor x) { return is_own(x) ? x : kernel::copy(x); }
+
 /// Adds what has arrived at a leaf to its grad, whose values nothing else shares. Several threads
 /// may walk to one leaf at the same time: its hooks see a gradient that no other thread changes.
 void Walk::deposit(Step& step) const {
@@ -260,10 +265,8 @@ void Walk::deposit(Step& step) const {
   Observers::tell([&](Observer& o) { o.arrived(leaf, arrived); });
   if (extra.grad.defined())
     accumulate(extra.grad, leaf.shape, leaf.dtype, std::move(arrived), false);
-  else if (arrived.has_unique_storage() && arrived.is_contiguous())
-    extra.grad = std::move(arrived);
   else
-    extra.grad = kernel::copy(arrived);
+    extra.grad = own(std::move(arrived));
   Observers::tell([&](Observer& o) { o.accumulated(leaf, extra.grad); });
   {
     const ScopedValue<bool> running(extra.runs_hooks, true);
@@ -276,9 +279,18 @@ void Walk::deposit(Step& step) const {
   extra.drop_removed_hooks();
 }
 
+/// Copies first, as a copy may find no memory: then no leaf has changed.
 void Walk::deposit_leaves() {
+  const auto waits = [](const Step& step) { return !step.node->op_name && step.dy; };
+  for (Step& step : steps) {
+    if (!waits(step)) continue;
+    Node::Extra& extra = step.node->extra();
+    const std::lock_guard lock(extra.mutex);
+    const Tensor& grad = extra.grad;
+    if (!grad.defined() || !is_own(grad)) step.gradient() = own(step.take());
+  }
   for (Step& step : steps)
-    if (!step.node->op_name && step.dy) deposit(step);
+    if (waits(step)) deposit(step);
 }
 
 /// Oldest first, so that each node is still alive when its turn comes.

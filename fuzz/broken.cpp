@@ -21,7 +21,7 @@ int broken_read(std::string_view input) {
   if (fault == 'l') fail<FileError>("line one\nline two");
   if (fault == '8') fail<FileError>("not UTF-8: \xff");
   if (fault == 'o') fail<FileError>(std::string(1001, '.'));
-  if (fault == 'f') fail<FileError>("as it should be");
+  if (fault == 'x') fail<FileError>("as it should be");
   return static_cast<int>(std::vector<char>(fuzz::kConstantBytes / 2).size());
 }
 

@@ -17,7 +17,7 @@ struct SGDConstants {
   double learning_rate, scale, decay, momentum;
 };
 
-/// `nesterov` is a template argument, since a choice inside the loop would keep it from vectorizing.
+/// `nesterov` is a template argument: a choice inside the loop would keep it from vectorizing.
 template <class T, bool nesterov>
 GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
   const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),

@@ -1,5 +1,4 @@
 // The built-in GEMM with the vectors that every processor has.
-#define GRADUS_OWN_TARGET
 
 #include "gradus/base/products/own_kernel.h"
 

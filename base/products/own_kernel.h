@@ -1,5 +1,6 @@
 // The built-in GEMM for one instruction set: packing, tiles and dot products. Each own_<level>.cpp
-// defines GRADUS_OWN_TARGET, the attribute of its instruction set, and compiles it once.
+// defines GRADUS_OWN_TARGET, the attribute of its instruction set, and compiles it once; the
+// baseline needs none.
 #pragma once
 
 #include <optional>
@@ -8,6 +9,10 @@
 #include "gradus/base/products/dots.h"
 #include "gradus/base/products/own.h"
 #include "gradus/base/products/tile.h"
+
+#ifndef GRADUS_OWN_TARGET
+#define GRADUS_OWN_TARGET
+#endif
 
 namespace gradus::products::own {
 
@@ -104,7 +109,7 @@ GRADUS_ALWAYS_INLINE void finish_one(const Matrix<T>& c, std::int64_t i, std::in
   *to = sum;
 }
 
-/// multiply_tile, as a function of its own: inlined many times into one, it takes a minute to compile.
+/// multiply_tile, not inlined: many copies in one function take a minute to compile.
 template <class Set, bool transposed_a, int rows, int vectors, class T>
 GRADUS_OWN_TARGET __attribute__((noinline)) void tile_of(const Terms<T>& terms, T* c,
                                                          std::int64_t stride,

@@ -9,9 +9,9 @@
 //   p = exp(s − lse)          dv += pᵀ dout             dp = dout vᵀ
 //   ds = p (dp − d) · scale   dq += ds k                dk += dsᵀ q
 //
-// Spans that the mask hides are skipped, and padding with them. Where it hides some pairs of a tile,
-// their scores become −∞ and their weights 0. A query that sees no key gets output 0 and gradient
-// 0, and adds nothing to dk and dv.
+// Spans that the mask hides are skipped, and padding with them. Where it hides some pairs of a
+// tile, their scores become −∞ and their weights 0. A query that sees no key gets output 0 and
+// gradient 0, and adds nothing to dk and dv.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
-// Every matmul backend and SIMD level agrees with a plain loop and stays inside its matrices, and the
-// choice of the backend.
+// Every matmul backend and SIMD level agrees with a plain loop and stays inside its matrices; how
+// the backend is chosen.
 #ifdef __unix__
 #include <sys/mman.h>
 #include <unistd.h>

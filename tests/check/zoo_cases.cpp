@@ -1,3 +1,4 @@
+// Functions with their right derivatives, and runs of the checker on them, right or spoiled.
 #include <algorithm>
 #include <sstream>
 #include <utility>

@@ -87,7 +87,7 @@ TEST_CASE("no point, one point, a flat line, NaN and infinity give valid charts"
   CHECK(has(odd, "M72.0 394.0L776.0 76.0"));
 }
 
-/// Charts of every shape: more curves than colors, dots, bands, marks at the edges, no point at all.
+/// More curves than colors, dots, bands, marks at the edges, no point at all.
 std::vector<Chart> gallery() {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Curve band{"a band", {}}, dotted{"60 dots", {}, true};

@@ -1,5 +1,5 @@
-// Replaces base/memory.cpp where mutants run: every block has guards before and after it, and new and
-// released memory is NaN, so that a loop that runs one element too far is detected.
+// Replaces base/memory.cpp where mutants run: every block has guards before and after it, and new
+// and released memory is NaN, so that a loop that runs one element too far is detected.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>

@@ -30,8 +30,8 @@
 #include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/mutation/mutant.h"
 
-/// Installs no handler: Catch2's allocates, and after a crash inside of malloc it would wait for its
-/// lock forever. (std::signal is another function.)
+/// Installs no handler: Catch2's allocates, and after a crash inside of malloc it would wait for
+/// its lock forever. (std::signal is another function.)
 extern "C" int sigaction(int, const struct sigaction*, struct sigaction* before) noexcept {
   if (before) *before = {};
   return 0;

@@ -1,5 +1,4 @@
-// The wrong derivatives of the checker's fault zoo (tests/check/test_zoo.cpp), one a case, and right
-// ones.
+// Wrong derivatives of the checker's zoo (tests/check/test_zoo.cpp), one a case, and right ones.
 #include <utility>
 
 #include "gradus/tests/check/tensor_cases.h"

@@ -19,8 +19,8 @@ bool FailAt::failed() const { return left <= 0; }
 
 }  // namespace gradus::testing
 
-// The linker's --wrap=gradus::memory::allocate (tests/CMakeLists.txt) calls the first of these in place
-// of the second.
+// By the linker's option --wrap (tests/CMakeLists.txt) the library calls the second of these, and
+// the first is its own memory::allocate.
 extern "C" void* __real__ZN6gradus6memory8allocateEm(std::size_t bytes);
 extern "C" void* __wrap__ZN6gradus6memory8allocateEm(std::size_t bytes) {
   int now = left.load();
