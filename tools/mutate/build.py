@@ -34,7 +34,7 @@ def prepared(root, path):
     if path in CHANGES:
         before, after = CHANGES[path]
         if before not in text:
-            raise SystemExit(f"mutate: {path} does not contain '{before}'; update CHANGES in tools/mutate/build.py")
+            raise SystemExit(f"run.py: {path} does not contain '{before}'; update CHANGES in tools/mutate/build.py")
         text = text.replace(before, after)
     return text
 
@@ -141,7 +141,8 @@ class Tree:
     def leave_out(self, output):
         """Leaves out the mutants named in the output of a compiler, and writes the sources again."""
         if not self.learn(output):
-            raise SystemExit("mutate: an error outside of all mutants:\n" + output[-4000:])
+            errors = [line for line in output.splitlines() if ": error: " in line or "fatal error" in line]
+            raise SystemExit("\n".join(["run.py: an error outside of all mutants:", *(errors or [output])[:20]]))
         for source in self.sources.values():
             source.write(self.target)
 

@@ -74,11 +74,11 @@ def run(mutants, jobs):
     program = subprocess.Popen([str(BUILD / "build" / "gradus_mutants"), str(tasks), str(jobs), str(scratch)],
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
                                env=os.environ | FREED_IS_OVERWRITTEN)
-    survivors, done = [], 0
+    survivors, left_out, done = [], [], 0
     for line in program.stdout:
         number, verdict, by = (line.rstrip("\n").split("\t", 2) + ["", ""])[:3]
         if verdict == "left out":
-            say(f"left out, as it fails without a mutant: {by}")
+            left_out.append(by)
         elif verdict in ("survived", "killed"):
             done += 1
             survivors += [int(number)] if verdict == "survived" else []
@@ -87,6 +87,8 @@ def run(mutants, jobs):
     if program.wait() or done < len(mutants):
         raise SystemExit(f"run.py: gradus_mutants ended with {program.returncode} after {done} mutants")
     shutil.rmtree(scratch, ignore_errors=True)
+    if left_out:
+        say("left out, as they fail without a mutant: " + "; ".join(left_out))
     return sorted(survivors)
 
 
