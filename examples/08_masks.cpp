@@ -7,7 +7,7 @@
 // is looked at); '#' may. A mask is a rule, not a T × S tensor: it answers for a place, and for a
 // block of places at once, so a kernel skips what is hidden.
 //
-// In a debugger: break gradus::op::WeightedSum::forward, and look at weights and hides.
+// In a debugger: break gradus::op::Softmax::forward, and look at x: hidden scores are -inf.
 
 #include <optional>
 #include <sstream>
