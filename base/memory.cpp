@@ -57,7 +57,7 @@ struct Big {
   bool free;
 };
 
-/// Why there is no memory. The exception is made where the pool is not locked: its message names
+/// Why memory was refused. The exception is made where the pool is not locked: its message names
 /// the layer that runs, which may allocate.
 struct Refusal {
   const char* reason = nullptr;  // null: none
@@ -153,6 +153,14 @@ Pool& pool() {
   return only;
 }
 
+std::int64_t machine_bytes() {
+  static const auto bytes = static_cast<std::int64_t>(platform::physical_memory());
+  return bytes;
+}
+
+// Both are made before main: a child forked while another thread makes one would wait forever.
+[[maybe_unused]] const bool made = (pool(), machine_bytes(), true);
+
 void lock() {
   while (pool().busy.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
 }
@@ -175,13 +183,12 @@ struct Locked {
 }  // namespace
 
 void* allocate(std::size_t bytes) {
-  static const auto machine = static_cast<std::int64_t>(platform::physical_memory());
   void* data = nullptr;
   Refusal refusal;
   bool poison = false;
   {
     const Locked p;
-    refusal = p->check(bytes, machine);
+    refusal = p->check(bytes, machine_bytes());
     if (!refusal.reason)
       data = !kPooled       ? ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow)
              : bytes > kBig ? p->take_big(bytes)

@@ -83,7 +83,7 @@ void check_region(const Shape& shape, const Gradient& gradient) {
 void make_own(Tensor& sum, const Shape& shape, Dtype dtype) {
   if (!sum.defined())
     sum = Tensor::empty(shape, dtype).fill_(0);
-  else if (!sum.has_unique_storage() || !sum.is_contiguous())
+  else if (!is_own(sum))
     sum = kernel::copy(sum);
 }
 
@@ -98,6 +98,8 @@ void accumulate_part(Tensor& sum, const Shape& shape, Dtype dtype, const Gradien
 }
 
 }  // namespace
+
+bool is_own(const Tensor& x) { return x.has_unique_storage() && x.is_contiguous(); }
 
 void add_(Tensor& target, const Tensor& source) {
   const Strides strides[] = {target.strides(), source.strides()};
@@ -131,9 +133,8 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
   } else if (differentiable) {
     sum = apply(op::Accumulate{}, sum, part);
   } else {
-    const auto own = [](const Tensor& x) { return x.has_unique_storage() && x.is_contiguous(); };
-    if (!own(sum) && own(part)) std::swap(sum, part);
-    if (!own(sum)) sum = kernel::copy(sum);
+    if (!is_own(sum) && is_own(part)) std::swap(sum, part);
+    if (!is_own(sum)) sum = kernel::copy(sum);
     add_(sum, part);
   }
 }

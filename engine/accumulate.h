@@ -13,6 +13,9 @@ namespace gradus {
 void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                 bool differentiable);
 
+/// May x be overwritten in place? Nothing else sees its values, and they lie in order.
+bool is_own(const Tensor& x);
+
 /// target += source, element by element, writing into target's storage; same shape and dtype.
 void add_(Tensor& target, const Tensor& source);
 

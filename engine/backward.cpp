@@ -4,7 +4,7 @@
 // Gradients under way, and which nodes want one, belong to the walk and not to the nodes: an
 // Op::backward or a hook may start a walk of its own. Leaves receive their gradients at the end,
 // all or, where something throws, none. Only a leaf with a post-accumulate hook receives its
-// gradient as soon as it is complete: the hook can use and free it while the walk goes on.
+// gradient as soon as it is complete: the hook can use and free it while the walk continues.
 
 #include "gradus/engine/backward.h"
 
@@ -248,9 +248,6 @@ void Walk::visit(std::size_t i) {
     Observers::tell([&](Observer& o) { o.added(node, k, input.gradient()); });
   }
 }
-
-/// May it be overwritten in place?
-bool is_own(const Tensor& x) { return x.has_unique_storage() && x.is_contiguous(); }
 
 Tensor own(Tensor x) { return is_own(x) ? x : kernel::copy(x); }
 
