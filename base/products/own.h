@@ -19,15 +19,4 @@ template <class T>
 void own_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
                  const Matrix<const T>& b, const Options<T>& options);
 
-/// own_product of each level: own_baseline.cpp, own_avx2.cpp, own_avx512.cpp.
-template <class T>
-void baseline_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
-                      const Matrix<const T>& b, const Options<T>& options);
-template <class T>
-void avx2_product(Form form, const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b,
-                  const Options<T>& options);
-template <class T>
-void avx512_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
-                    const Matrix<const T>& b, const Options<T>& options);
-
 }  // namespace gradus::products

@@ -147,4 +147,23 @@ GRADUS_ALWAYS_INLINE void multiply_tile(const Terms<T>& terms, T* c, std::int64_
   write_tile<Set, rows, vectors>(sums, c, stride, finish);
 }
 
+/// The same for a number of rows that is known at run time, at most `most`, and for one vector of
+/// columns or two.
+template <class Set, bool transposed_a, int most, class T>
+GRADUS_ALWAYS_INLINE void multiply_rows(std::int64_t rows, std::int64_t columns,
+                                        const Terms<T>& terms, T* c, std::int64_t stride,
+                                        const Finish<T>& finish, Ahead<T> next) {
+  using P = Tile<Set, T>;
+  if (rows == most) {
+    if (columns <= P::lanes)
+      multiply_tile<Set, transposed_a, most, 1>(terms, c, stride, finish, next);
+    else
+      multiply_tile<Set, transposed_a, most, 2>(terms, c, stride, finish, next);
+    return;
+  }
+  if constexpr (most > 1)
+    multiply_rows<Set, transposed_a, static_cast<int>(P::fewer(most))>(rows, columns, terms, c,
+                                                                       stride, finish, next);
+}
+
 }  // namespace gradus::products
