@@ -35,6 +35,7 @@ add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/derivations.cpp"
 list(APPEND gradus_sources "${PROJECT_BINARY_DIR}/derivations.cpp")
 add_library(gradus_fast OBJECT ${gradus_fast_sources})
 add_library(gradus_small OBJECT ${gradus_sources})
+set_target_properties(gradus_fast PROPERTIES UNITY_BUILD OFF)  # kernels take minutes, and names repeat
 add_library(gradus ${gradus_check_sources}
   $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
 gradus_library(gradus gradus PUBLIC)
@@ -74,8 +75,9 @@ foreach(part IN ITEMS gradus_fast gradus_small gradus)
     set_target_properties(${part} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endif()
 endforeach()
-foreach(part IN ITEMS gradus_fast gradus_small gradus)
-  gradus_precompile(${part})
+gradus_precompile(gradus_fast "${PROJECT_SOURCE_DIR}/engine/tensor.h")
+foreach(part IN ITEMS gradus_small gradus)
+  gradus_precompile(${part} "${PROJECT_SOURCE_DIR}/nn/module.h" "${PROJECT_SOURCE_DIR}/ops/ops.h")
 endforeach()
 
 # Each kernel compiled for several instruction sets, and one of them chosen at run time: base/simd.h.

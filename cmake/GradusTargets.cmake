@@ -35,10 +35,15 @@ function(gradus_own_flags target)
   endif()
 endfunction()
 
-# Headers are precompiled in optimized GCC builds. Debug builds are not, so that one of them notices a
-# file that includes too little. ccache needs two hints to cache what includes such a header.
+# Optimized GCC builds precompile headers and compile up to eight sources as one, which takes half the
+# time; -DCMAKE_UNITY_BUILD=OFF compiles each alone, for less waiting after a change. Debug builds and
+# clang do neither, so that one of them notices a file that includes too little.
+# ccache needs two hints to cache what includes a precompiled header.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(GRADUS_PRECOMPILE ON)
+  if(NOT DEFINED CMAKE_UNITY_BUILD)
+    set(CMAKE_UNITY_BUILD ON)
+  endif()
   if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
     set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros ${CMAKE_CXX_COMPILER_LAUNCHER})

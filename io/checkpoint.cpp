@@ -14,9 +14,9 @@
 namespace gradus::io {
 namespace {
 
-constexpr const char* kFormatKey = "gradus.checkpoint";
+constexpr const char* kCheckpointKey = "gradus.checkpoint";
 constexpr const char* kChecksumKey = "gradus.crc32";
-constexpr const char* kFormat = "1";
+constexpr const char* kCheckpointFormat = "1";
 
 class Checksum {
  public:
@@ -65,12 +65,13 @@ std::string take(std::map<std::string, std::string>& facts, const char* key) {
 
 Checkpoint checked(TensorFile file, const std::string& path) {
   Checkpoint checkpoint{std::move(file.tensors), std::move(file.metadata)};
-  const std::string format = take(checkpoint.facts, kFormatKey);
+  const std::string format = take(checkpoint.facts, kCheckpointKey);
   require<FileError>(!format.empty(), path,
                      ": a safetensors file, but not a checkpoint of a training run: ", "it holds ",
-                     checkpoint.tensors.size(), " tensors and no \"", kFormatKey, "\"");
-  require<FileError>(format == kFormat, path, ": written in checkpoint format ", in_quotes(format),
-                     ", but this Gradus reads format ", kFormat, ": update it");
+                     checkpoint.tensors.size(), " tensors and no \"", kCheckpointKey, "\"");
+  require<FileError>(format == kCheckpointFormat, path, ": written in checkpoint format ",
+                     in_quotes(format), ", but this Gradus reads format ", kCheckpointFormat,
+                     ": update it");
   const std::string claimed = take(checkpoint.facts, kChecksumKey);
   take(checkpoint.facts, "format");  // "pt", which every safetensors file says
   const std::string found = checksum_of(checkpoint);
@@ -88,7 +89,7 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   for (const auto& [name, tensor] : checkpoint.tensors)
     require(tensor.defined(), "save_checkpoint: tensor ", in_quotes(name), " is undefined");
   std::map<std::string, std::string> metadata = checkpoint.facts;
-  metadata[kFormatKey] = kFormat;
+  metadata[kCheckpointKey] = kCheckpointFormat;
   metadata[kChecksumKey] = checksum_of(checkpoint);
   save_safetensors(path, checkpoint.tensors, metadata);
 }

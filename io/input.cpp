@@ -20,16 +20,17 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "these files are copied, not swapped");
 static_assert(sizeof(bool) == 1);
 
-struct Kind {
+struct StoredKind {
   std::size_t bytes;  // of one block in the file
   Dtype dtype;        // in memory
   std::int64_t block = 1;
 };
-constexpr Kind kKinds[] = {{4, Dtype::f32},      {8, Dtype::f64},     {8, Dtype::i64},
-                           {1, Dtype::bool_},    {2, Dtype::f32},     {2, Dtype::f32},
-                           {4, Dtype::i64},      {1, Dtype::i64},     {34, Dtype::f32, 32},
-                           {18, Dtype::f32, 32}, {20, Dtype::f32, 32}};
-static_assert(std::size(kKinds) == static_cast<std::size_t>(Stored::q4_1) + 1);  // in its order
+constexpr StoredKind kStoredKinds[] = {
+    {4, Dtype::f32},      {8, Dtype::f64},      {8, Dtype::i64},     {1, Dtype::bool_},
+    {2, Dtype::f32},      {2, Dtype::f32},      {4, Dtype::i64},     {1, Dtype::i64},
+    {34, Dtype::f32, 32}, {18, Dtype::f32, 32}, {20, Dtype::f32, 32}};
+static_assert(std::size(kStoredKinds) ==
+              static_cast<std::size_t>(Stored::q4_1) + 1);  // in its order
 
 /// The 32 numbers of a block. Each d·q has at most 19 bits: no rounding until m is added.
 void unpack(Stored stored, const std::byte* block, float* y) {
@@ -114,9 +115,11 @@ void Input::read(std::uint64_t at, void* to, std::size_t bytes) {
                      " could be read: it shrank meanwhile, or the disk has a fault");
 }
 
-std::int64_t block_of(Stored stored) { return kKinds[static_cast<std::size_t>(stored)].block; }
-std::size_t bytes_of(Stored stored) { return kKinds[static_cast<std::size_t>(stored)].bytes; }
-Dtype loaded_as(Stored stored) { return kKinds[static_cast<std::size_t>(stored)].dtype; }
+std::int64_t block_of(Stored stored) {
+  return kStoredKinds[static_cast<std::size_t>(stored)].block;
+}
+std::size_t bytes_of(Stored stored) { return kStoredKinds[static_cast<std::size_t>(stored)].bytes; }
+Dtype loaded_as(Stored stored) { return kStoredKinds[static_cast<std::size_t>(stored)].dtype; }
 
 std::optional<std::uint64_t> count_of(std::span<const std::uint64_t> sizes) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 8;  // 8 bytes a number

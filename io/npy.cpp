@@ -20,7 +20,7 @@ namespace gradus::io {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::uint64_t kLongestHeader = 10'000;  // characters; NumPy's own limit
+constexpr std::uint64_t kLongestNpyHeader = 10'000;  // characters; NumPy's own limit
 
 const std::map<std::string, Stored> kDescriptions = {
     {"<f4", Stored::f32}, {"<f8", Stored::f64}, {"<i8", Stored::i64}, {"|b1", Stored::bool_},
@@ -147,13 +147,13 @@ std::pair<std::uint64_t, std::uint64_t> header_place(Input& input) {
   const std::uint64_t begin = version == 1 ? 10 : 12;
   std::uint64_t length = start[8] + 256u * start[9];
   if (version > 1) length += (std::uint64_t{start[10]} << 16) + (std::uint64_t{start[11]} << 24);
-  require<FileError>(length <= kLongestHeader && begin + length <= input.size(), input.name(),
+  require<FileError>(length <= kLongestNpyHeader && begin + length <= input.size(), input.name(),
                      ": a header of ", length, " bytes is claimed; the file has ", input.size(),
-                     " bytes, and ", kLongestHeader, " are the most");
+                     " bytes, and ", kLongestNpyHeader, " are the most");
   return {begin, length};
 }
 
-Tensor read_file(Input input) {
+Tensor read_npy(Input input) {
   const auto [begin, length] = header_place(input);
   std::string dict(static_cast<std::size_t>(length), ' ');
   input.read(begin, dict.data(), dict.size());
@@ -183,10 +183,10 @@ Tensor read_file(Input input) {
 
 }  // namespace
 
-Tensor load_npy(const std::string& path) { return read_file(Input(path)); }
+Tensor load_npy(const std::string& path) { return read_npy(Input(path)); }
 
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& name) {
-  return read_file(Input(bytes, name));
+  return read_npy(Input(bytes, name));
 }
 
 void save_npy(const std::string& path, const Tensor& x) {

@@ -13,7 +13,7 @@ constexpr std::size_t kLongest = 128;  // bytes: keeps the work on a text withou
 
 enum class Kind { space, letter, digit, other };
 
-Kind kind_of(char c) {
+Kind byte_kind(char c) {
   const auto byte = static_cast<unsigned char>(c);
   if (byte == ' ' || (byte >= '\t' && byte <= '\r')) return Kind::space;
   if (byte >= 0x80 || (byte | 0x20u) - 'a' < 26u) return Kind::letter;
@@ -33,11 +33,11 @@ std::size_t first_piece(std::string_view text) {
   const auto run = [&](std::size_t from) {  // to the end of one kind, or beyond kLongest
     std::size_t end = from;
     const std::size_t most = std::min(text.size(), from + kLongest + 2);
-    while (end < most && kind_of(text[end]) == kind_of(text[from])) ++end;
+    while (end < most && byte_kind(text[end]) == byte_kind(text[from])) ++end;
     return end;
   };
   const std::size_t begin = text[0] == ' ' && text.size() > 1;
-  if (kind_of(text[begin]) != Kind::space) return run(begin);
+  if (byte_kind(text[begin]) != Kind::space) return run(begin);
   const std::size_t end = run(0);  // the last space belongs to the word after it
   return end == text.size() || end == 1 ? end : end - 1;
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kLength = 8;  // bytes that say how long the header is
 
-TensorFile read_file(Input input) {
+TensorFile read_safetensors(Input input) {
   SafetensorsHeader header = read_safetensors_header(input);
   TensorFile file;
   file.metadata = std::move(header.metadata);
@@ -30,13 +30,15 @@ TensorFile read_file(Input input) {
 
 /// Of each Dtype: its name in the format, and its place. Like the reference's writer we put first
 /// what needs the wider alignment.
-struct Kind {
+struct Spelling {
   const char* name;
   int place;
 };
-constexpr Kind kKinds[] = {{"F32", 2}, {"F64", 1}, {"I64", 0}, {"BOOL", 3}};
-static_assert(std::size(kKinds) == static_cast<std::size_t>(Dtype::bool_) + 1);
-const Kind& kind_of(const Tensor& x) { return kKinds[static_cast<std::size_t>(x.dtype())]; }
+constexpr Spelling kSpellings[] = {{"F32", 2}, {"F64", 1}, {"I64", 0}, {"BOOL", 3}};
+static_assert(std::size(kSpellings) == static_cast<std::size_t>(Dtype::bool_) + 1);
+const Spelling& spelling_of(const Tensor& x) {
+  return kSpellings[static_cast<std::size_t>(x.dtype())];
+}
 
 using Entry = std::map<std::string, Tensor>::const_pointer;
 
@@ -52,7 +54,7 @@ std::vector<Entry> in_order(const std::map<std::string, Tensor>& tensors) {
     order.push_back(&entry);
   }
   std::stable_sort(order.begin(), order.end(), [](Entry a, Entry b) {
-    return kind_of(a->second).place < kind_of(b->second).place;
+    return spelling_of(a->second).place < spelling_of(b->second).place;
   });
   return order;
 }
@@ -72,8 +74,8 @@ std::string header_of(const std::vector<Entry>& order,
   std::size_t begin = 0;
   for (const Entry entry : order) {
     const Tensor& x = entry->second;
-    header += str_cat(",", json_string(entry->first, "the name"), ":{\"dtype\":\"", kind_of(x).name,
-                      "\",\"shape\":[");
+    header += str_cat(",", json_string(entry->first, "the name"), ":{\"dtype\":\"",
+                      spelling_of(x).name, "\",\"shape\":[");
     for (int axis = 0; axis < x.rank(); ++axis)
       header += str_cat(axis > 0 ? "," : "", x.size(axis));
     header += str_cat("],\"data_offsets\":[", begin, ",", begin + bytes_of(x), "]}");
@@ -93,10 +95,10 @@ void append(std::vector<std::byte>& to, const void* from, std::size_t bytes) {
 
 }  // namespace
 
-TensorFile load_safetensors(const std::string& path) { return read_file(Input(path)); }
+TensorFile load_safetensors(const std::string& path) { return read_safetensors(Input(path)); }
 
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name) {
-  return read_file(Input(bytes, name));
+  return read_safetensors(Input(bytes, name));
 }
 
 std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& tensors,

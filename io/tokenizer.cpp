@@ -19,8 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kFormat = 1;
-constexpr const char* kFormatKey = "gradus_tokenizer";
+constexpr std::int64_t kTokenizerFormat = 1;
+constexpr const char* kTokenizerKey = "gradus_tokenizer";
 
 }  // namespace
 
@@ -81,7 +81,9 @@ std::string CharTokenizer::bytes_of(std::int64_t id) const {
 }
 
 std::string CharTokenizer::to_json() const {
-  return json{{kFormatKey, kFormat}, {"type", name()}, {"characters", encode_utf8(characters_)}}
+  return json{{kTokenizerKey, kTokenizerFormat},
+              {"type", name()},
+              {"characters", encode_utf8(characters_)}}
              .dump(2) +
          "\n";
 }
@@ -99,7 +101,7 @@ std::string ByteTokenizer::bytes_of(std::int64_t id) const {
 }
 
 std::string ByteTokenizer::to_json() const {
-  return json{{kFormatKey, kFormat}, {"type", name()}}.dump(2) + "\n";
+  return json{{kTokenizerKey, kTokenizerFormat}, {"type", name()}}.dump(2) + "\n";
 }
 
 std::string StreamDecoder::push(std::int64_t id) {
@@ -123,24 +125,24 @@ std::string StreamDecoder::finish() {
 
 std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std::string& name) {
   const Json json = Json::parse(text, name);
-  if (!json.has(kFormatKey) && json.has("model"))
+  if (!json.has(kTokenizerKey) && json.has("model"))
     return std::make_unique<PretrainedTokenizer>(PretrainedTokenizer::parse(text, name));
-  const std::int64_t format = json.at(kFormatKey).whole();
-  require<FileError>(format == kFormat, name, ": written in tokenizer format ", format,
-                     ", but this Gradus reads format ", kFormat, ": update it");
+  const std::int64_t format = json.at(kTokenizerKey).whole();
+  require<FileError>(format == kTokenizerFormat, name, ": written in tokenizer format ", format,
+                     ", but this Gradus reads format ", kTokenizerFormat, ": update it");
   const Json type = json.at("type");
   if (type.text() == "byte") {
-    json.only({kFormatKey, "type"});
+    json.only({kTokenizerKey, "type"});
     return std::make_unique<ByteTokenizer>();
   }
   if (type.text() == "word") {
-    json.only({kFormatKey, "type", "words"});
+    json.only({kTokenizerKey, "type", "words"});
     std::vector<std::string> words = split_text(json.at("words").text(), ' ');
     for (std::string& each : words) each = from_visible(each, name);
     return std::make_unique<WordTokenizer>(std::move(words), name);
   }
   if (type.text() == "bpe") {
-    json.only({kFormatKey, "type", "tokens", "merges"});
+    json.only({kTokenizerKey, "type", "tokens", "merges"});
     auto made = std::make_unique<BpeTokenizer>(
         bpe_of_visible(split_text(json.at("tokens").text(), ' '),
                        split_text(json.at("merges").text(), '\n'), name));
@@ -150,7 +152,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std:
   if (type.text() != "character")
     type.refuse("unknown type of tokenizer " + type.shown() +
                 ": there are \"character\", \"byte\", \"word\" and \"bpe\"");
-  json.only({kFormatKey, "type", "characters"});
+  json.only({kTokenizerKey, "type", "characters"});
   const std::string characters = json.at("characters").text();
   require<FileError>(!characters.empty(), name, ": \"characters\" is empty");
   auto tokenizer = std::make_unique<CharTokenizer>(characters);

@@ -48,7 +48,7 @@ bool is_layer(const std::string& function) {
          function.find("clI") == std::string::npos;  // Layer<…>::operator()
 }
 
-class Writer {
+class PlaceWriter {
  public:
   void stack(const std::vector<void*>& calls, const std::map<void*, std::vector<Frame>>& known) {
     Id user = kNone, layer = kNone;
@@ -157,7 +157,7 @@ std::string Places::json() const {
     if (some.size() == kAtOnce) ask();
   }
   ask();
-  Writer writer;
+  PlaceWriter writer;
   for (const auto& stack : stacks_) writer.stack(stack, known);
   return writer.json();
 }

@@ -14,10 +14,10 @@ namespace gradus::trace {
 namespace {
 
 constexpr std::int64_t kLongest = 1024;  // sequences whose attention matrices are computed again
-thread_local Recorder* innermost = nullptr;
+thread_local Recorder* innermost_recorder = nullptr;
 
-void tell_innermost(const std::string& error) {
-  if (innermost) innermost->heard(error);
+void tell_recorder(const std::string& error) {
+  if (innermost_recorder) innermost_recorder->heard(error);
 }
 
 /// While it lives no observer hears what runs, and nothing is recorded.
@@ -29,12 +29,15 @@ struct Unheard {
 }  // namespace
 
 Recorder::Recorder(TraceOptions options)
-    : options_(std::move(options)), tape_(options_.most_bytes), outer_(innermost), scope_(*this) {
-  innermost = this;
-  error_heard = tell_innermost;
+    : options_(std::move(options)),
+      tape_(options_.most_bytes),
+      outer_(innermost_recorder),
+      scope_(*this) {
+  innermost_recorder = this;
+  error_heard = tell_recorder;
 }
 
-Recorder::~Recorder() { unlink(innermost, this, &Recorder::outer_); }
+Recorder::~Recorder() { unlink(innermost_recorder, this, &Recorder::outer_); }
 
 void Recorder::labels(const std::string& axis, std::vector<std::string> names) {
   tape_.labels[axis] = std::move(names);

@@ -7,17 +7,17 @@
 namespace gradus::trace {
 namespace {
 
-thread_local Watch* innermost = nullptr;
+thread_local Watch* innermost_watch = nullptr;
 
 }  // namespace
 
-Watch::Watch() : outer_watch_(innermost), scope_(*this) { innermost = this; }
+Watch::Watch() : outer_watch_(innermost_watch), scope_(*this) { innermost_watch = this; }
 
 std::string Watch::Layer::text() const { return path.empty() ? model : model + " " + path; }
 
-Watch::~Watch() { unlink(innermost, this, &Watch::outer_watch_); }
+Watch::~Watch() { unlink(innermost_watch, this, &Watch::outer_watch_); }
 
-const Watch* Watch::current() { return innermost; }
+const Watch* Watch::current() { return innermost_watch; }
 
 const Watch::Event* Watch::of(std::uint64_t node) const {
   const auto at = by_node_.find(node);

@@ -17,8 +17,8 @@ namespace gradus {
 namespace trace {
 namespace {
 
-constexpr std::int64_t kMost = 40;  // lines of one kind
-constexpr std::size_t kEnds = 3;    // ends of one parameter's paths
+constexpr std::int64_t kMost = 40;    // lines of one kind
+constexpr std::size_t kMostEnds = 3;  // ends of one parameter's paths
 
 constexpr const char* kMayBe =
     "the graph keeps no trace of what ran under NoGrad, was detached (detach(), clone(), astype(), "
@@ -51,7 +51,7 @@ class Ends {
       return "no operation used it while the watch looked";
     std::set<std::uint64_t> seen{first};
     std::deque<std::uint64_t> queue{first};
-    for (; !queue.empty() && found_.size() < kEnds; queue.pop_front()) {
+    for (; !queue.empty() && found_.size() < kMostEnds; queue.pop_front()) {
       const auto users = users_.find(queue.front());
       if (users == users_.end()) {
         if (const Watch::Event* last = watch_.of(queue.front()))

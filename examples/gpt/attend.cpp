@@ -1,5 +1,4 @@
 // gpt attend: which token looks at which, as pictures.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "commands.h"
@@ -44,14 +43,6 @@ std::string picture(const AttendFlags& how, const std::string& run, const std::s
 }
 
 }  // namespace
-
-void AttendFlags::add_to(CLI::App& app) {
-  option(app, "--prompt", &prompt, "text to look at").required();
-  option(app, "--out", &out, "FILE.html: all heads; FILE.svg: one (DIR/attention.html)")
-      .type_name("FILE");
-  app.add_option("--layer", layer, "of the picture, from 0 (0)");
-  app.add_option("--head", head, "of the picture, from 0 (0)");
-}
 
 int attend(GptFlags& flags, const std::string& directory, const AttendFlags& how) {
   const std::string folder = io::is_pretrained(directory) ? "." : directory;

@@ -1,6 +1,5 @@
 // gpt chat: a talk with a model of other people. What was said stays in the cache: each turn costs
 // what is new.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 
@@ -84,15 +83,6 @@ class Talk {
 };
 
 }  // namespace
-
-void ChatFlags::add_to(CLI::App& app) {
-  options.sampling.temperature = 0.2;  // as its authors advise
-  options.sampling.top_p = 0.9;
-  SampleFlags::add_to(app);
-  option(app, "--system", &system, "how the model is to behave (as its template says)");
-  app.get_option("--prompt")
-      ->description("say this and end; else each line of the input is a turn");
-}
 
 int chat(GptFlags& flags, const std::string& model, const ChatFlags& how) {
   how.judge_values(Judge());

@@ -1,7 +1,6 @@
 // sample, eval and info: what a finished run, or one under way, is good for.
 #include "commands.h"
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -46,20 +45,6 @@ void write_out(const std::string& text, bool at_once) {
   require<FileError>(std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
                          (!at_once || std::fflush(stdout) == 0),
                      "standard output cannot be written");
-}
-
-void SampleFlags::add_to(CLI::App& app) {
-  nn::SamplingOptions& drawn = options.sampling;
-  option(app, "--prompt", &prompt, "text to go on from");
-  option(app, "--tokens", &options.tokens, "how many to draw");
-  option(app, "--temperature", &drawn.temperature, "0: always the likeliest");
-  option(app, "--top-k", &drawn.top_k, "only the k likeliest; 0: all (0)");
-  option(app, "--top-p", &drawn.top_p, "only the likeliest that make up this much; 1: all");
-  option(app, "--min-p", &drawn.min_p, "only those at least this likely beside the likeliest (0)");
-  option(app, "--repetition-penalty", &drawn.repetition_penalty,
-         "above 1: what is there already becomes less likely");
-  option(app, "--seed", &seed, "of the draws");
-  option(app, "--follow", &follow, "show each character as soon as it is drawn");
 }
 
 int sample(GptFlags& flags, const std::string& directory, const SampleFlags& how) {

@@ -1,5 +1,4 @@
 // gpt demo: a minute of training on this project's own text, and what came of it.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "commands.h"
@@ -30,11 +29,6 @@ std::vector<std::string> texts_below(const std::string& tree) {
 }
 
 }  // namespace
-
-void DemoFlags::add_to(CLI::App& app) {
-  option(app, "tree", &tree, "directory of the sources").type_name("DIR");
-  option(app, "--minutes", &minutes, "at most, of training");
-}
 
 int demo(GptFlags& flags, const DemoFlags& how) {
   constexpr std::int64_t kEvaluations = 4, kMostSteps = 2000;

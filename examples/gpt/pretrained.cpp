@@ -1,7 +1,6 @@
 // logits, export and info of models of other people. How they are read: io/pretrained.h.
 #include "pretrained.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -89,10 +88,6 @@ int info_of_pretrained(const std::string& model) {
   return 0;
 }
 
-void LogitsFlags::add_to(CLI::App& app) {
-  option(app, "--ids", &ids, "token ids: 1,5,9").required();
-}
-
 int logits(GptFlags& flags, const std::string& path, const LogitsFlags& how) {
   const std::vector<std::int64_t> ids = numbers_in(how.ids);
   const NoGrad off;
@@ -110,11 +105,6 @@ int logits(GptFlags& flags, const std::string& path, const LogitsFlags& how) {
   }
   write_out(line + "]\n", true);
   return 0;
-}
-
-void ExportFlags::add_to(CLI::App& app) {
-  app.add_option("to", directory, "directory that is made")->required()->type_name("DIR");
-  option(app, "--adapters", &adapters, "write the adapters of --lora alone");
 }
 
 int export_model(GptFlags& flags, const std::string& run, const ExportFlags& how) {

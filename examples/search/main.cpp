@@ -52,13 +52,13 @@ int run(const Asked& asked) {
   if (!asked.vectors.empty()) return print_vectors(asked.vectors, model, tokenizer);
   require(!asked.question.empty(), "what is looked for? Give a question, and the documents");
   const Tensor question = vectors_of({asked.question}, model, tokenizer);  // [1, C]
-  std::vector<Sentence> sentences;
+  std::vector<SourceSentence> sentences;
   for (const std::string& path : asked.files)
-    for (Sentence& each : sentences_of(io::read_text(path), path))
+    for (SourceSentence& each : sentences_of(io::read_text(path), path))
       sentences.push_back(std::move(each));
   require(!sentences.empty(), "which documents? Name files that hold sentences: docs/*.md");
   std::vector<std::string> texts;
-  for (const Sentence& each : sentences) texts.push_back(each.text);
+  for (const SourceSentence& each : sentences) texts.push_back(each.text);
   const Tensor vectors = vectors_of(texts, model, tokenizer);            // [N, C]
   const auto cosine = matmul(vectors, question.t()).to_vector<float>();  // lengths are 1
   std::vector<std::size_t> order(sentences.size());

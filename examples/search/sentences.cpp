@@ -19,7 +19,8 @@ constexpr int kFewestWords = 4;
 
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
-void add(std::vector<Sentence>& all, std::string text, const std::string& file, std::int64_t line) {
+void add(std::vector<SourceSentence>& all, std::string text, const std::string& file,
+         std::int64_t line) {
   std::istringstream words(text);
   int count = 0;
   for (std::string word; words >> word;) ++count;
@@ -38,8 +39,8 @@ Tensor pooled(const Tensor& x, const std::vector<std::int64_t>& lengths) {
 
 }  // namespace
 
-std::vector<Sentence> sentences_of(const std::string& text, const std::string& file) {
-  std::vector<Sentence> all;
+std::vector<SourceSentence> sentences_of(const std::string& text, const std::string& file) {
+  std::vector<SourceSentence> all;
   std::istringstream lines(text);
   std::string open;
   std::int64_t number = 0, begun = 1;

@@ -9,7 +9,7 @@
 
 namespace gradus::examples {
 
-struct Sentence {
+struct SourceSentence {
   std::string text;
   std::string file;
   std::int64_t line;  // where it begins, from 1
@@ -17,7 +17,7 @@ struct Sentence {
 
 /// The sentences of a text (Markdown's code, tables and headings left out): they end with ".", "!"
 /// or "?" before white space, or with their paragraph. Those of fewer than four words are left out.
-std::vector<Sentence> sentences_of(const std::string& text, const std::string& file);
+std::vector<SourceSentence> sentences_of(const std::string& text, const std::string& file);
 
 /// Reimers & Gurevych 2019: the mean of the last layer's vectors over the tokens, as long as 1:
 /// [N, C]. Texts beyond 256 tokens are cut, as the model was trained.

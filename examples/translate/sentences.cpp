@@ -176,7 +176,7 @@ Sentence draw_sentence(Draws& draws) {
   return s;
 }
 
-std::vector<Example> drawn(std::int64_t count, bool wanted_new, Draws& draws) {
+std::vector<Example> drawn_sentences(std::int64_t count, bool wanted_new, Draws& draws) {
   std::vector<Example> examples;
   while (std::ssize(examples) < count) {
     const Sentence s = draw_sentence(draws);
@@ -286,9 +286,9 @@ Task sentences_task(std::int64_t count, std::int64_t seed) {
           "sentences of a small English, to Nolu",
           Vocabulary(Vocabulary::Unit::word, {first}),
           Vocabulary(Vocabulary::Unit::word, {second}),
-          drawn(count, false, learnt),
-          drawn(kValidation, true, other),
-          drawn(kTest, true, other),
+          drawn_sentences(count, false, learnt),
+          drawn_sentences(kValidation, true, other),
+          drawn_sentences(kTest, true, other),
           "pairs of words that no example has",
           "a dictionary, word by word",
           word_by_word};

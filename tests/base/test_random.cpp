@@ -12,22 +12,22 @@
 
 using gradus::RandomStream;
 using std::int64_t;
-using Block = std::array<std::uint32_t, 4>;
+using Words = std::array<std::uint32_t, 4>;
 
 TEST_CASE("philox matches the known answers of Random123", "[kernel]") {
   CHECK(gradus::philox({0, 0, 0, 0}, {0, 0}) ==
-        Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+        Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   constexpr std::uint32_t ones = 0xffffffff;
   CHECK(gradus::philox({ones, ones, ones, ones}, {ones, ones}) ==
-        Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+        Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
   CHECK(
       gradus::philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
-      Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
+      Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
 TEST_CASE("index, stream, rank and seed select the word of a random block", "[kernel]") {
   const RandomStream s{0x299f31d0a4093822, 0x13198a2e, 0x03707344};
-  const Block block = gradus::philox({5, 0, s.stream, s.rank}, {0xa4093822, 0x299f31d0});
+  const Words block = gradus::philox({5, 0, s.stream, s.rank}, {0xa4093822, 0x299f31d0});
   for (std::uint32_t e = 0; e < 4; ++e) CHECK(s.word(20 + e) == block[e]);
   const int64_t far = int64_t{4} * ((int64_t{7} << 32) + 9);  // the counter's upper word counts too
   CHECK(s.word(far) == gradus::philox({9, 7, s.stream, s.rank}, {0xa4093822, 0x299f31d0})[0]);

@@ -7,7 +7,7 @@
 #include "gradus/check/raw/c/gradus_check.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus {
+namespace gradus::testing::test_c_interface {
 namespace {
 
 constexpr std::int64_t kShape[] = {2, 2};
@@ -148,4 +148,4 @@ TEST_CASE("C interface: the full check calls the function more often, the sample
   gradus_check_free(check);
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_c_interface

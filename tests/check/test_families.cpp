@@ -8,7 +8,7 @@
 #include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_families {
 namespace {
 
 const std::string kFamilies = GRADUS_SOURCE_DIR "/tests/golden/families/";
@@ -64,4 +64,4 @@ TEST_CASE("families: gradients of a loaded ViT equal finite differences") {
   CHECK(report);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_families

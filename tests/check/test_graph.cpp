@@ -22,7 +22,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus {
+namespace gradus::testing::test_graph {
 
 namespace op {
 
@@ -341,4 +341,4 @@ TEST_CASE("graph: an error within atol of the largest derivative passes") {
   CHECK(look([&] { return squared(leaf(x), off); }, {.seconds = 600, .atol = 100}));
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_graph

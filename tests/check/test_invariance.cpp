@@ -15,7 +15,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_invariance {
 namespace {
 
 using Lengths = std::vector<std::int64_t>;
@@ -212,4 +212,4 @@ TEST_CASE("padding: a model that reads the padding of a single example fails") {
   CHECK(has(found.words, ": the padding of example 0 was changed: it is read"));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_invariance

@@ -11,7 +11,7 @@ namespace {
 constexpr double kUlp = 0x1p-23;
 
 /// Of x + y's numbers, whose sum is 0: no term is larger than what is seen.
-const Tensor kX = tensor({1.5, -1.5, 0.75, -0.75}, Dtype::f64);
+const Tensor kInput = tensor({1.5, -1.5, 0.75, -0.75}, Dtype::f64);
 
 Tensor total(const Tensors& in) { return sum(in[0]); }
 
@@ -31,7 +31,7 @@ Report sum_off(const Error& ulps) {
     if (x[0].dtype() != Dtype::f32) return Tensors{right};
     return Tensors{right * (ulps(x[0]) * kUlp + 1.0)};
   };
-  return check::vjp("sum", total, backward, {kX}, in_f32());
+  return check::vjp("sum", total, backward, {kInput}, in_f32());
 }
 
 Error always(const std::vector<double>& ulps) {

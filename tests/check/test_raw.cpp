@@ -24,7 +24,7 @@ struct Pose {
 template <>
 struct gradus::check::Array<forms::Pose> : gradus::check::Fields<forms::Pose, double> {};
 
-namespace gradus::check {
+namespace gradus::check::test_raw {
 namespace {
 
 using testing::fails, testing::passes, testing::says, testing::undecided;
@@ -529,4 +529,4 @@ TEST_CASE("raw: a wrong call of the checker throws BadInput") {
   CHECK_THROWS_AS(check(constant(kX)).report(), BadInput);
 }
 
-}  // namespace gradus::check
+}  // namespace gradus::check::test_raw

@@ -4,7 +4,7 @@
 #include "gradus/check/raw/options.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::check {
+namespace gradus::check::test_verdict {
 namespace {
 
 /// Smooth slopes and kinks, exact and uncertain ones, of all sizes.
@@ -196,4 +196,4 @@ TEST_CASE("slopes: six points are exact to degree six, four to degree four, one 
   }
 }
 
-}  // namespace gradus::check
+}  // namespace gradus::check::test_verdict

@@ -55,7 +55,7 @@ std::vector<Case> of_one() {
 }
 
 /// z: what dropout keeps of ones, drawn from the same seed as dropout of x.
-void draw(Given& given) {
+void draw_mask(Given& given) {
   seed(3);
   given.tensors["z"] =
       dropout(ones(given("x").shape(), Dtype::f64), given.number("p")) * (1 - given.number("p"));
@@ -76,7 +76,7 @@ std::vector<Case> with_numbers() {
          seed(3);
          return dropout(in("x"), in.number("p"));
        },
-       "", draw},
+       "", draw_mask},
   };
 }
 

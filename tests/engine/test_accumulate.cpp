@@ -4,7 +4,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_accumulate {
 namespace {
 
 /// x as the input of an operation that returns `d`.
@@ -92,4 +92,4 @@ TEST_CASE("accumulation copies shared and expanded gradients") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_accumulate

@@ -14,7 +14,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus {
+namespace gradus::testing::test_backward {
 namespace {
 
 using testing::has;
@@ -325,4 +325,4 @@ TEST_CASE("backward of a gradient penalty gives second derivatives") {
   CHECK(numbers(x.grad()) == List{144});                            // 8 w² x
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_backward

@@ -15,7 +15,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus {
+namespace gradus::testing::test_failures {
 namespace {
 
 using testing::has;
@@ -113,4 +113,4 @@ TEST_CASE("a hook that throws leaves the leaves without hooks unchanged") {
   CHECK_FALSE(after.grad().defined());
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_failures

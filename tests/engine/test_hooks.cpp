@@ -19,7 +19,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus {
+namespace gradus::testing::test_hooks {
 namespace {
 
 using testing::has;
@@ -241,4 +241,4 @@ TEST_CASE("no other thread changes a gradient while a hook reads it") {
   CHECK(x.grad().item() == 6);
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_hooks

@@ -9,7 +9,7 @@
 #include "gradus/ops/logic.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus {
+namespace gradus::testing::test_integers {
 namespace {
 
 constexpr std::int64_t kBig = (std::int64_t{1} << 53) + 1;  // no double holds it
@@ -74,4 +74,4 @@ TEST_CASE("arange of integers is exact up to the limits of i64") {
   CHECK_THROWS_AS(arange(kLeast, kMost), MemoryError);
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_integers

@@ -22,7 +22,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus {
+namespace gradus::testing::test_node_graph {
 
 namespace op {
 
@@ -235,9 +235,9 @@ TEST_CASE("create_graph names an op whose backward records no graph") {
 
 TEST_CASE("an op without a backward throws an error with its name") {
   const Tensor x = leaf({1});
-  CHECK_REFUSES(GraphError, sum(apply(op::Nothing{}, x)).backward(), "nothing", "detach()");
+  CHECK_REFUSES(GraphError, sum(apply(gradus::op::Nothing{}, x)).backward(), "nothing", "detach()");
   const NoGrad off;
-  CHECK_FALSE(apply(op::Nothing{}, x).requires_grad());
+  CHECK_FALSE(apply(gradus::op::Nothing{}, x).requires_grad());
 }
 
 TEST_CASE("an error inside backward names the op, and later errors do not") {
@@ -268,4 +268,4 @@ TEST_CASE("run_again returns nothing for a node that backward used up") {
   CHECK_FALSE(y.node()->run_again({x}).defined());
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_node_graph

@@ -17,7 +17,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus {
+namespace gradus::testing::test_observer {
 namespace {
 
 using testing::has;
@@ -310,4 +310,4 @@ TEST_CASE("where_am_i names both the layer and the op whose backward runs") {
   CHECK(has(asker.said, "backward of negative"));
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_observer

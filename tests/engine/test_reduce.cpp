@@ -8,7 +8,7 @@
 #include "gradus/ops/reduce.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus {
+namespace gradus::testing::test_reduce {
 namespace {
 
 struct Folded {
@@ -75,4 +75,4 @@ TEST_CASE("reduce sums columns that span several blocks and strips", "[kernel]")
   check_folds(3, 33'000, 2);  // blocks of 32,768 rows
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_reduce

@@ -10,7 +10,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus {
+namespace gradus::testing::test_saved {
 
 namespace op {
 
@@ -129,4 +129,4 @@ TEST_CASE("an error about a changed saved value gives the place of the write") {
   CHECK(has(message, "test_saved.cpp"));
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_saved

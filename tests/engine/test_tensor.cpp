@@ -14,7 +14,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus {
+namespace gradus::testing::test_tensor {
 namespace {
 
 using testing::has;
@@ -247,4 +247,4 @@ TEST_CASE("the memory of tensors is freed") {
   CHECK(memory::usage().live_bytes == before);
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_tensor

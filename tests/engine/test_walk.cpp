@@ -3,7 +3,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_walk {
 namespace {
 
 /// Each node would enter the list twice as often as the one before it.
@@ -183,4 +183,4 @@ TEST_CASE("a leaf that is frozen after forward gets no gradient") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_walk

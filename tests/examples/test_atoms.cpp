@@ -11,7 +11,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_atoms {
 namespace {
 
 using examples::AtomMap;
@@ -80,4 +80,4 @@ TEST_CASE("malformed reactions are refused") {
   CHECK_REFUSES(ShapeError, map_atoms(read_reaction("C>>C"), ones({4, 4})), "[5, 5]", "[4, 4]");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_atoms

@@ -7,7 +7,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_attention_map {
 namespace {
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -95,4 +95,4 @@ TEST_CASE("a map refuses wrong weights and labels") {
                 "[B, H, T, S]");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_attention_map

@@ -10,7 +10,7 @@
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_chat {
 namespace {
 
 constexpr std::int64_t kStart = 256, kEnd = 257;  // <|im_start|>, <|im_end|>; the others are bytes
@@ -156,4 +156,4 @@ TEST_CASE("gpt chat refuses models that cannot chat in one line") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_chat

@@ -10,7 +10,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_classify {
 namespace {
 
 using examples::kind_of;
@@ -207,4 +207,4 @@ TEST_CASE("classify reports usage errors in one line") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_classify

@@ -10,7 +10,7 @@
 
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_course {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ TEST_CASE("docs/own_operation.md quotes an operation and the checker's report") 
   CHECK(quotes == 5);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_course

@@ -2,7 +2,7 @@
 #include "gradus/tests/examples/applications.h"
 #include "gradus/tests/support/crashes.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_crashes {
 namespace {
 
 Resumable run_of(const Application& app, const Workplace& here) {
@@ -30,4 +30,4 @@ TEST_CASE("a run of any other application resumes bit for bit after a crash") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_crashes

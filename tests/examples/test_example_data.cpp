@@ -10,7 +10,7 @@
 #include "gradus/tests/support/golden.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_example_data {
 namespace {
 
 using examples::Example;
@@ -74,4 +74,4 @@ TEST_CASE("applications generate the same examples from the same seed in every v
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_example_data

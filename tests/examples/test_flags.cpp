@@ -5,7 +5,7 @@
 
 #include "gradus/tests/examples/result.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_flags {
 namespace {
 
 /// Other values of a flag than the runs of applications() have; no two of them come to the same.
@@ -122,4 +122,4 @@ TEST_CASE("each value of each training flag changes the run") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_flags

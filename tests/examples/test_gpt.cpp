@@ -3,7 +3,7 @@
 
 #include "gradus/tests/examples/gpt_program.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_gpt {
 namespace {
 
 TEST_CASE("gpt reports usage errors in one line with exit code 2") {
@@ -116,4 +116,4 @@ TEST_CASE("a loss that is not finite is traced to its operation") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_gpt

@@ -12,7 +12,7 @@ constexpr bool kThreadSanitizer = true;
 constexpr bool kThreadSanitizer = false;
 #endif
 
-namespace gradus::testing {
+namespace gradus::testing::test_gpt_faults {
 namespace {
 
 /// A run of so many steps, in the background; $p is its number, and it has saved once.
@@ -100,4 +100,4 @@ TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_gpt_faults

@@ -4,7 +4,7 @@
 
 #include "gradus/tests/examples/gpt_program.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_gpt_models {
 namespace {
 
 const std::string kOther =
@@ -94,4 +94,4 @@ TEST_CASE("gpt reads runs from before models had options") {
   CHECK(here.gpt("train --threads 1 --resume --out run --kv-heads 2 --norm layer").code == 0);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_gpt_models

@@ -5,7 +5,7 @@
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_gpt_pictures {
 namespace {
 
 const std::string kQuick = kSmall + "--no-trial --steps 4 --eval-every 2 ";
@@ -62,4 +62,4 @@ TEST_CASE("the loss curve is drawn at the end, after Ctrl-C, and for entire resu
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_gpt_pictures

@@ -10,7 +10,7 @@
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_gpt_pretrained {
 namespace {
 
 const std::string kFamilies = GRADUS_SOURCE_DIR "/tests/golden/families/";
@@ -139,4 +139,4 @@ TEST_CASE("gpt info describes a pretrained model") {
         std::string::npos);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_gpt_pretrained

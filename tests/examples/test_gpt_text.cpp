@@ -11,7 +11,7 @@
 #include "gradus/tests/support/thrown.h"
 #include "gradus/train/metrics.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_gpt_text {
 namespace {
 
 /// The n-th number in `words` after `before`; NaN where it is not there.
@@ -370,4 +370,4 @@ TEST_CASE("sample --follow prints complete characters as they are drawn") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_gpt_text

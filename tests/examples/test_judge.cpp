@@ -13,7 +13,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_judge {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -283,4 +283,4 @@ TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_judge

@@ -4,7 +4,7 @@
 #include "gradus/base/memory.h"
 #include "gradus/tests/examples/judge_child.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_judge_memory {
 namespace {
 
 /// `words` with another value for a flag.
@@ -98,4 +98,4 @@ TEST_CASE("a run of any other application needs at least the estimated memory") 
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_judge_memory

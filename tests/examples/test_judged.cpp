@@ -27,7 +27,7 @@
 #include "gradus/tests/support/thrown.h"
 #include "gradus/train/metrics.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_judged {
 namespace {
 
 using namespace examples;
@@ -354,4 +354,4 @@ TEST_CASE("the second lesson of classify begins with the weights of the first") 
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_judged

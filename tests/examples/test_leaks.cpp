@@ -1,7 +1,7 @@
 // Training uses training examples only, and each other part serves its documented purpose.
 #include "gradus/tests/examples/result.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_leaks {
 namespace {
 
 void check_alike(const Result& a, const Result& b) {
@@ -45,4 +45,4 @@ TEST_CASE("changed examples in one part affect only the results of that part") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_leaks

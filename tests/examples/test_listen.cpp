@@ -13,7 +13,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_listen {
 namespace {
 
 using examples::kRate;
@@ -221,4 +221,4 @@ TEST_CASE("listen reports usage errors in one line") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_listen

@@ -8,7 +8,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_recommend {
 namespace {
 
 using namespace examples;
@@ -133,4 +133,4 @@ TEST_CASE("recommend trains, recommends and evaluates") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_recommend

@@ -18,7 +18,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_run_flags {
 namespace {
 
 struct Flags : examples::RunFlags {
@@ -249,4 +249,4 @@ TEST_CASE("a run that comes to an end while another begins in its directory is n
 #endif
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_run_flags

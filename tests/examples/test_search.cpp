@@ -10,15 +10,15 @@
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_search {
 namespace {
 
-using examples::Sentence;
+using examples::SourceSentence;
 using Ids = std::vector<std::int64_t>;
 
 std::string shown(const std::string& text) {
   std::string all;
-  for (const Sentence& each : examples::sentences_of(text, "a.md"))
+  for (const SourceSentence& each : examples::sentences_of(text, "a.md"))
     all += each.file + ":" + std::to_string(each.line) + " " + each.text + "\n";
   return all;
 }
@@ -83,4 +83,4 @@ TEST_CASE("a sentence's vector is the mean over its tokens, independent of its b
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_search

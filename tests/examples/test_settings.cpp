@@ -5,7 +5,7 @@
 #include "gradus/examples/gpt/flags.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_settings {
 namespace {
 
 /// The line with another value: half of a number, another name, the other of true and false.
@@ -63,4 +63,4 @@ TEST_CASE("each setting of a gpt run is restored from settings.json") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_settings

@@ -6,7 +6,7 @@
 
 #include "gradus/tests/examples/judge_child.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_settings_fuzz {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -167,4 +167,4 @@ TEST_CASE("wrong settings and flags end in one line or in a run") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_settings_fuzz

@@ -5,7 +5,7 @@
 #include "gradus/io/crc32.h"
 #include "gradus/tests/examples/gpt_program.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_traces {
 namespace {
 
 using Json = nlohmann::json;
@@ -109,4 +109,4 @@ TEST_CASE("gradus-trace finds the first differing value") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_traces

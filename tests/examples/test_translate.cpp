@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-namespace gradus::testing {
+namespace gradus::testing::test_translate {
 namespace {
 
 using namespace examples;
@@ -192,4 +192,4 @@ TEST_CASE("translate trains, translates and evaluates") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_translate

@@ -12,7 +12,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_vision {
 namespace {
 
 using examples::draw_digit;
@@ -134,4 +134,4 @@ TEST_CASE("vision reports usage errors in one line") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_vision

@@ -13,6 +13,7 @@
 #include "gradus/base/error.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/thrown.h"
 
 namespace gradus::testing {
 
@@ -50,18 +51,6 @@ inline std::span<const std::byte> as_bytes(std::string_view text) {
 
 inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
-}
-
-/// The message of the E that f throws; any other end of f is a failure of the test.
-template <class E = FileError, class F>
-std::string message_of(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  FAIL("nothing was thrown");
-  return "";
 }
 
 /// The same dtype, shape and bits.

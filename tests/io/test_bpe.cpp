@@ -11,7 +11,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_bpe {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
@@ -323,4 +323,4 @@ TEST_CASE("characters: the first and last code points are tokens too") {
     CHECK_REFUSES(ValueError, few.encode(text), "2");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_bpe

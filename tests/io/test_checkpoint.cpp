@@ -14,7 +14,7 @@
 #include <unistd.h>
 #endif
 
-namespace gradus::testing {
+namespace gradus::testing::test_checkpoint {
 namespace {
 
 io::Checkpoint sample() {
@@ -27,7 +27,7 @@ io::Checkpoint sample() {
 }
 
 std::string fault(const std::string& path) {
-  return message_of([&] { io::load_checkpoint(path); });
+  return message_of<FileError>([&] { io::load_checkpoint(path); });
 }
 
 }  // namespace
@@ -139,4 +139,4 @@ TEST_CASE("checkpoint: kill -9 at any moment leaves a complete file") {
 }
 #endif
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_checkpoint

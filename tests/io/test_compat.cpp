@@ -10,7 +10,7 @@
 #include "gradus/train/loop.h"
 #include "gradus/train/metrics.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_compat {
 namespace {
 
 const std::string kFiles = GRADUS_SOURCE_DIR "/tests/compat/v1/";
@@ -80,4 +80,4 @@ TEST_CASE("the checkpoint, weights and metrics of a run of version 0.1.0 are rea
   CHECK(read_metric(run.metrics(), "held_out_loss").size() == 2);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_compat

@@ -8,7 +8,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_csv {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 io::Table parse(const std::string& text) { return io::parse_csv(text, "t.csv", Dtype::f64); }
 
 std::string fault(const std::string& text) {
-  return message_of([&] { parse(text); });
+  return message_of<FileError>([&] { parse(text); });
 }
 
 Tensor doubles(const std::vector<double>& values, const Shape& shape) {
@@ -115,4 +115,4 @@ TEST_CASE("csv: a plus is accepted before a number and refused by itself") {
   CHECK(contains(fault("\"a\"\""), "quotes must close"));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_csv

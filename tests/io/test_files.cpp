@@ -18,7 +18,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_files {
 namespace {
 
 /// While one lives each change of a file is passed to `watch`.
@@ -157,4 +157,4 @@ TEST_CASE("an unreadable file or directory is reported with its cause") {
   CHECK_REFUSES(FileError, io::TensorSource::open(directory), directory, cause);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_files

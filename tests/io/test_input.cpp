@@ -6,7 +6,7 @@
 #include "gradus/tests/io/gguf_parts.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_input {
 namespace {
 
 using io::Input;
@@ -86,4 +86,4 @@ TEST_CASE("quantized blocks in more than one piece are read in order") {
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_input

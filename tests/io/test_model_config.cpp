@@ -8,7 +8,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_model_config {
 namespace {
 
 using Document = nlohmann::ordered_json;
@@ -282,4 +282,4 @@ TEST_CASE("the facts of a GGUF file give the options of its model or are refused
                 "mamba");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_model_config

@@ -7,7 +7,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_module_file {
 namespace {
 
 std::vector<double> numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
@@ -61,4 +61,4 @@ TEST_CASE("a file that does not fit a module changes nothing") {
   CHECK_THROWS_AS(io::save(folder / "no/such/folder", small), FileError);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_module_file

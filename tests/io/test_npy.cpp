@@ -7,7 +7,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_npy {
 namespace {
 
 /// A version 1.0 file of this header and data.
@@ -24,7 +24,7 @@ std::string dict(const std::string& descr, const std::string& order, const std::
 Tensor parse(const std::string& bytes) { return io::parse_npy(as_bytes(bytes), "x.npy"); }
 
 std::string fault(const std::string& bytes) {
-  return message_of([&] { parse(bytes); });
+  return message_of<FileError>([&] { parse(bytes); });
 }
 
 }  // namespace
@@ -135,4 +135,4 @@ TEST_CASE("npy: a header has at most 10,000 characters, and blanks may stand any
     CHECK_THROWS_AS(parse(file_of(dict("|u1", "False", shape), "123456")), FileError);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_npy

@@ -5,7 +5,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_pieces {
 namespace {
 
 /// 0 blank, 1 letter, 2 digit, 3 other.
@@ -113,4 +113,4 @@ TEST_CASE("split_text splits at each separator") {
   CHECK(io::split_text("  ", ' ') == Parts{"", ""});
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_pieces

@@ -19,7 +19,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_pretrained {
 namespace {
 
 const std::string kFamilies = GRADUS_SOURCE_DIR "/tests/golden/families/";
@@ -291,7 +291,7 @@ TEST_CASE("a file may omit the prefix and contain masks that are not learned") {
 TEST_CASE("an unsupported configuration is refused by name") {
   const auto refusal = [](const char* model, const char* key, const char* value) {
     Changed changed(model);
-    return message_of([&] { io::load_gpt(changed.say(key, value).path()); });
+    return message_of<FileError>([&] { io::load_gpt(changed.say(key, value).path()); });
   };
   CHECK(contains(refusal("llama", "rope_scaling", "{\"rope_type\":\"llama3\",\"factor\":8.0}"),
                  "asks for what Gradus does not have:\n  rope_scaling"));
@@ -309,9 +309,9 @@ TEST_CASE("an unsupported configuration is refused by name") {
   quiet.say("rope_scaling", "null").say("partial_rotary", "false").say("pad_token_id", "3");
   CHECK(io::load_gpt(quiet.path()).options.layers == 2);
   Changed albert("albert");
-  CHECK(
-      contains(message_of([&] { io::load_masked_lm(albert.say("num_hidden_groups", "2").path()); }),
-               "num_hidden_groups: 2"));
+  CHECK(contains(message_of<FileError>(
+                     [&] { io::load_masked_lm(albert.say("num_hidden_groups", "2").path()); }),
+                 "num_hidden_groups: 2"));
 }
 
 TEST_CASE("options that belong to no family are not written") {
@@ -494,4 +494,4 @@ TEST_CASE("models of one class load, and a file without classifier weights is re
     }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_pretrained

@@ -12,7 +12,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_pretrained_tokenizer {
 namespace {
 
 using io::PretrainedTokenizer;
@@ -77,7 +77,7 @@ std::string changed(const std::string& from, const std::string& to) {
 
 std::string fault(const std::string& from, const std::string& to) {
   const std::string json = changed(from, to);
-  return message_of([&] { PretrainedTokenizer::parse(json, "t.json"); });
+  return message_of<FileError>([&] { PretrainedTokenizer::parse(json, "t.json"); });
 }
 
 }  // namespace
@@ -464,4 +464,4 @@ TEST_CASE("the tokenizer of a GGUF file splits words by its pre-tokenizer's name
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_pretrained_tokenizer

@@ -25,7 +25,7 @@
 #include "gradus/tests/io/random.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_round_trips {
 namespace {
 
 /// Contiguous, transposed, with gaps, or one row for many.
@@ -406,4 +406,4 @@ TEST_CASE("bpe: Hugging Face's files may list their ids in any order") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_round_trips

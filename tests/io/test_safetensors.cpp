@@ -12,7 +12,7 @@
 #include "gradus/ops/members.h"
 #include "gradus/tests/io/files.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_safetensors {
 namespace {
 
 using io::TensorFile;
@@ -30,7 +30,7 @@ TensorFile parse(const std::string& bytes) {
 }
 
 std::string fault(const std::string& bytes) {
-  return message_of([&] { parse(bytes); });
+  return message_of<FileError>([&] { parse(bytes); });
 }
 
 std::string entry(const std::string& dtype, const std::string& shape, const std::string& offsets) {
@@ -249,7 +249,7 @@ TEST_CASE("safetensors: a file that is cut anywhere is refused") {
 TEST_CASE("safetensors: missing, empty and unwritable files are refused") {
   const Folder folder;
   const auto load_fault = [&](const std::string& name) {
-    return message_of([&] { io::load_safetensors(folder / name); });
+    return message_of<FileError>([&] { io::load_safetensors(folder / name); });
   };
   CHECK(contains(load_fault("missing"), "missing: there is no such file"));
   CHECK(contains(load_fault(""), "a directory"));
@@ -282,4 +282,4 @@ TEST_CASE("safetensors: a refused save keeps the file unchanged") {
   CHECK(contains(refused({{"a", x}}, {{"k", "\xC0"}}), "is not UTF-8"));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_safetensors

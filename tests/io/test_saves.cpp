@@ -29,7 +29,7 @@ extern "C" int fsync(int file) {
 }
 #endif
 
-namespace gradus::testing {
+namespace gradus::testing::test_saves {
 namespace {
 
 #ifdef __linux__
@@ -70,4 +70,4 @@ TEST_CASE("every save over an older file leaves the complete old or new one at a
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_saves

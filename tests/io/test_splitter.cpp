@@ -9,7 +9,7 @@
 #include "gradus/io/unicode.h"
 #include "gradus/tests/io/random.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_splitter {
 namespace {
 
 using io::CharKind;
@@ -199,4 +199,4 @@ TEST_CASE("invalid bytes are split like symbols") {
   CHECK(io::split("", Splitter::gpt2).empty());
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_splitter

@@ -9,7 +9,7 @@
 #include "gradus/tests/io/gguf_parts.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_tensor_source {
 namespace {
 
 using io::TensorSource;
@@ -34,7 +34,7 @@ struct Gguf {
   }
   std::string fault() const {
     const std::string file = bytes();
-    return message_of([&] { TensorSource::parse(as_bytes(file), "m.gguf"); });
+    return message_of<FileError>([&] { TensorSource::parse(as_bytes(file), "m.gguf"); });
   }
 };
 
@@ -66,8 +66,8 @@ TEST_CASE("GGUF: every storage type gives the reference values bit for bit") {
          std::vector<double>{0.5, -1.25}));
   CHECK((io::fact<std::vector<std::string>>(facts, "some.texts", "m") ==
          std::vector<std::string>{"a", "é", ""}));
-  CHECK(
-      contains(message_of([&] { io::fact<bool>(facts, "none", "m"); }), "m: \"none\" is missing"));
+  CHECK(contains(message_of<FileError>([&] { io::fact<bool>(facts, "none", "m"); }),
+                 "m: \"none\" is missing"));
   CHECK_REFUSES(FileError, io::fact<bool>(facts, "some.large", "m"), "another");
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("shards with an index form one source") {
 
   const auto refused = [&](const std::string& map, const char* message) {
     write_index(map);
-    CHECK(contains(message_of([&] { TensorSource::open(index); }), message));
+    CHECK(contains(message_of<FileError>([&] { TensorSource::open(index); }), message));
   };
   refused(R"("a":"one.safetensors","b":"one.safetensors")",
           "weight_map.b: tensor \"b\" is not in \"one.safetensors\"");
@@ -215,7 +215,7 @@ TEST_CASE("GGUF: extreme but valid facts and tensors are read, and the next are 
   const TensorSource scalar =
       opened([&](Gguf& f) { f.first = text("a") + raw(0u) + raw(0u) + raw(one * 0); });
   CHECK(scalar.tensors().at("a").shape == Shape{});
-  CHECK(contains(message_of([&] {
+  CHECK(contains(message_of<FileError>([&] {
                    opened([&](Gguf& f) { f.first = text("a") + raw(0u) + raw(8u) + raw(one * 0); });
                  }),
                  "Q8_0 wants rows of a multiple of 32 numbers, not of 1"));
@@ -252,9 +252,10 @@ TEST_CASE("floats are read in either width, and integers and flags unchanged") {
       if (stored == wanted || floats)
         CHECK(same(source.read(name, wanted), ones({2}, wanted)));
       else
-        CHECK(contains(message_of([&, name = name, wanted = wanted] { source.read(name, wanted); }),
-                       "m: tensor \"" + name + "\" is "));
+        CHECK(contains(
+            message_of<FileError>([&, name = name, wanted = wanted] { source.read(name, wanted); }),
+            "m: tensor \"" + name + "\" is "));
     }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_tensor_source

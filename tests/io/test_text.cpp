@@ -9,7 +9,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_text {
 namespace {
 
 /// Is all of `bytes` one character? By the bits of its form, its least value, and what is none.
@@ -112,7 +112,7 @@ TEST_CASE("text: invalid UTF-8 is reported by its offset and replaced part by pa
     CHECK(io::replace_invalid_utf8(bytes) == replaced);
     CHECK_THROWS_AS(io::decode_utf8(bytes, "t"), FileError);
   }
-  const std::string message = message_of([] { io::decode_utf8("né\xFFx", "t.txt"); });
+  const std::string message = message_of<FileError>([] { io::decode_utf8("né\xFFx", "t.txt"); });
   CHECK(contains(message, "t.txt: not UTF-8 at byte 3 (0xFF)"));
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("text: a file is read unchanged") {
   write_bytes(folder / "large", large);
   CHECK(io::read_text(folder / "large") == large);
   const auto fault = [&](const char* name) {
-    return message_of([&] { io::read_text(folder / name); });
+    return message_of<FileError>([&] { io::read_text(folder / name); });
   };
   CHECK(contains(fault("none"), "none: No such file or directory"));
   CHECK(contains(fault(""), "is a directory"));
@@ -188,4 +188,4 @@ TEST_CASE("text: the display of characters and numbers ignores the locale") {
   CHECK(io::grouped(1234567) == "1,234,567");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_text

@@ -8,7 +8,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_tokenizer {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
@@ -137,7 +137,8 @@ TEST_CASE("tokenizer: a malformed file is refused") {
   for (const auto& entry : cases) {
     const std::string &json = entry.first, &message = entry.second;
     INFO(json.substr(0, 100));
-    const std::string found = message_of([&] { io::tokenizer_from_json(json, "t.json"); });
+    const std::string found =
+        message_of<FileError>([&] { io::tokenizer_from_json(json, "t.json"); });
     INFO(found);
     CHECK(contains(found, "t.json: "));
     CHECK(contains(found, message));
@@ -145,4 +146,4 @@ TEST_CASE("tokenizer: a malformed file is refused") {
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_tokenizer

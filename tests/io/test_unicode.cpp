@@ -5,7 +5,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/golden.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_unicode {
 namespace {
 
 using io::Characters;
@@ -78,4 +78,4 @@ TEST_CASE("invalid UTF-8 becomes U+FFFD, part by part") {
   CHECK(io::characters_of("").empty());
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_unicode

@@ -15,7 +15,7 @@
 #include "gradus/io/output_file.h"
 #include "gradus/tests/io/files.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_write_file {
 namespace {
 
 std::size_t entries(const Folder& folder) {
@@ -164,4 +164,4 @@ TEST_CASE("a temporary file of another process stays") {
   CHECK(read_bytes(folder / "f.tmp-0") == "theirs");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_write_file

@@ -13,7 +13,7 @@
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_cache_law {
 namespace {
 
 using nn::AttentionRecord;
@@ -216,4 +216,4 @@ TEST_CASE("a translator with a cache equals one without, for any lengths and reo
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_cache_law

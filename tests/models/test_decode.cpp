@@ -16,7 +16,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_decode {
 namespace {
 
 using naive::numbers;
@@ -206,4 +206,4 @@ TEST_CASE("a translator decoder state is unchanged after a call with an unknown 
   check_equal(state.next({{3}}), untouched.next({{3}}));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_decode

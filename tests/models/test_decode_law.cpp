@@ -11,7 +11,7 @@
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_decode_law {
 namespace {
 
 using nn::SamplingOptions;
@@ -262,4 +262,4 @@ TEST_CASE("reordering a decoder state reorders its cache, also beyond the contex
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_decode_law

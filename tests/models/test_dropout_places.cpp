@@ -17,7 +17,7 @@
 #include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_dropout_places {
 namespace {
 
 /// f's numbers when random ones begin anew.
@@ -125,4 +125,4 @@ TEST_CASE("models apply dropout to their inputs in training") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_dropout_places

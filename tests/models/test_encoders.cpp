@@ -13,7 +13,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_encoders {
 namespace {
 
 TEST_CASE("mask_tokens selects 15 %: 80 % masked, 10 % replaced, 10 % unchanged") {
@@ -98,4 +98,4 @@ TEST_CASE("tokens beyond a text's length change nothing, and a clone gives the s
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_encoders

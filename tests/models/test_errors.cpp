@@ -12,7 +12,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_errors {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
@@ -190,4 +190,4 @@ TEST_CASE("sampling and decoding accept exactly the documented arguments") {
   CHECK_REFUSES(ShapeError, state.next({{1}}), "GPTDecoderState", "1");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_errors

@@ -15,7 +15,7 @@
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_gpt {
 namespace {
 
 using naive::Numbers;
@@ -190,4 +190,4 @@ TEST_CASE("GPT::count equals the number of parameters of the model") {
   CHECK(nn::GPT::count(huge) > 1e50);  // no product overflows
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_gpt

@@ -11,7 +11,7 @@
 #include "gradus/nn/transformer.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_handed_on {
 namespace {
 
 using nn::BlockOptions;
@@ -210,4 +210,4 @@ TEST_CASE("the cache of a decoder state has the requested precision") {
     CHECK(std::abs(rounded[i] - whole[i]) < 0.01);  // 2⁻⁹ of values below 1
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_handed_on

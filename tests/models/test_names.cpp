@@ -10,7 +10,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_names {
 namespace {
 
 /// Two and more of everything, no two sizes alike; heads of six, whose pairs are not their halves.
@@ -234,4 +234,4 @@ TEST_CASE("a second name may be missing, come first, or repeat the same tensor")
       says(loaded(names, state), "head: is a.weight again in this model, but holds other numbers"));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_names

@@ -9,7 +9,7 @@
 #include "gradus/tests/models/tiny_models.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_sequence_models {
 namespace {
 
 nn::Translator tiny_translator(bool shared = false) {
@@ -123,4 +123,4 @@ TEST_CASE("a recommender never recommends padding and learns nothing from it") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_sequence_models

@@ -9,7 +9,7 @@
 #include "gradus/models/vit.h"
 #include "gradus/tests/models/tiny_models.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_start {
 namespace {
 
 enum class From { constant, uniform, normal, truncated };
@@ -117,4 +117,4 @@ TEST_CASE("translator and recommender parameters follow their documented distrib
   });
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_start

@@ -28,7 +28,7 @@
 #include "gradus/tests/support/registry.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_attention {
 namespace {
 
 using naive::Numbers;
@@ -257,4 +257,4 @@ TEST_CASE("LinformerAttention honors heads and biases and drops weights in train
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_attention

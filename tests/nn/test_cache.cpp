@@ -14,7 +14,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_cache {
 namespace {
 
 std::string list(const Positions& all) {
@@ -215,4 +215,4 @@ TEST_CASE("selected examples keep their keys and have capacity for more") {
     CHECK(std::abs(a[i] - b[i]) < 1e-5);  // values of order 1, sums of a few tens of terms in f32
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_cache

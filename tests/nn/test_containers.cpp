@@ -22,7 +22,7 @@
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_containers {
 namespace {
 
 using naive::at;
@@ -104,4 +104,4 @@ TEST_CASE("Residual adds its input and passes other arguments on") {
   CHECK_THROWS_AS(nn::Residual(nn::Linear(3, 1))(x), ShapeError);  // it would broadcast
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_containers

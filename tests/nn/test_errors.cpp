@@ -23,7 +23,7 @@
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_errors {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
@@ -377,4 +377,4 @@ TEST_CASE("fast_precision is f32 for models that fit the cache and bf16 beyond")
   CHECK(nn::fast_precision(Large(1)) == Precision::f32);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_errors

@@ -16,7 +16,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_init {
 namespace {
 
 namespace init = nn::init;
@@ -171,4 +171,4 @@ TEST_CASE("Skip leaves tensors unchanged until the outermost scope ends") {
   CHECK(x.to_vector<float>() == std::vector<float>(4, 1.0F));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_init

@@ -14,7 +14,7 @@
 #include "gradus/tests/support/naive.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_layers {
 namespace {
 
 using naive::at;
@@ -114,4 +114,4 @@ TEST_CASE("Dropout acts in training and follows the seed") {
   CHECK(!layer.clone().training());
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_layers

@@ -12,7 +12,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_lora {
 namespace {
 
 nn::Block block() {
@@ -103,4 +103,4 @@ TEST_CASE("adding adapters keeps earlier adapters trainable") {
   CHECK(learning == 8);  // two layers each, A and B
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_lora

@@ -42,7 +42,7 @@ struct GradusTestsPlain : gradus::nn::Layer<GradusTestsPlain> {
   gradus::Tensor forward(const gradus::Tensor& x) const { return x; }
 };
 
-namespace gradus::testing {
+namespace gradus::testing::test_module {
 namespace {
 
 // vector<Block>(6, Block(c)) would be six names for one set of weights: it does not compile.
@@ -458,4 +458,4 @@ TEST_CASE("pack keeps weights in f32 and replaces defined ones in other precisio
   CHECK_FALSE(net.missing.weight.defined());
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_module

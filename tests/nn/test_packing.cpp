@@ -12,7 +12,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_packing {
 namespace {
 
 nn::GPT model() {
@@ -101,4 +101,4 @@ TEST_CASE("state_dict, load_state_dict and named_state refuse a packed model") {
   CHECK(has(refused([&] { std::ignore = nn::named_state(packed, nn::gpt2_names()); }), why));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_packing

@@ -13,7 +13,7 @@
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus {
+namespace gradus::testing::test_activation {
 namespace {
 
 using List = std::vector<double>;
@@ -111,4 +111,4 @@ TEST_CASE("activation: a second backward through a kept graph gives the same gra
   }
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_activation

@@ -7,7 +7,7 @@
 #include "gradus/tests/support/failing_memory.h"
 #include "gradus/tests/support/registry_run.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_allocation_failures {
 namespace {
 
 /// Results of a forward and backward pass whose random numbers come from one seed.
@@ -117,4 +117,4 @@ TEST_CASE("a late failed allocation in any sample leaves memory and gradients un
   check_all(33, 2000);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_allocation_failures

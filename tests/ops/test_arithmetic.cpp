@@ -9,7 +9,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus {
+namespace gradus::testing::test_arithmetic {
 namespace {
 
 using testing::has;
@@ -182,4 +182,4 @@ TEST_CASE("arithmetic: a long f32 sum is accurate") {
   CHECK(std::abs(sum_to(x, {}).item() - (exact[0] + exact[1] + exact[2])) < bound / 20);
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_arithmetic

@@ -12,7 +12,7 @@
 #include "gradus/ops/mask/rule.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_attention_document {
 namespace {
 
 /// A query sees itself and every d-th key before it.
@@ -83,4 +83,4 @@ TEST_CASE("the custom mask in docs/attention.md hides the same pairs as its dens
   CHECK((grad(y.sum(), q) - grad(z.sum(), q)).abs().max().item() < 1e-13);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_attention_document

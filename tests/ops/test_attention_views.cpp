@@ -6,7 +6,7 @@
 #include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_attention_views {
 namespace {
 
 /// q, k and v lie as `x` does; the same numbers packed give the same.
@@ -35,4 +35,4 @@ TEST_CASE("attention of strided views equals attention of packed copies") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_attention_views

@@ -12,7 +12,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_buffers {
 namespace {
 
 using naive::Numbers;
@@ -198,4 +198,4 @@ TEST_CASE("run_again does not write to its arguments") {
   CHECK(again[0].to_vector<float>() == std::vector<float>(64, 7));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_buffers

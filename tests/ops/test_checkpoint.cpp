@@ -17,7 +17,7 @@
 #include "gradus/tests/support/registry_run.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_checkpoint {
 namespace {
 
 /// A layer with a captured weight and dropout.
@@ -218,4 +218,4 @@ TEST_CASE("checkpoint refuses captured intermediates and passes exceptions on") 
   CHECK_REFUSES(GraphError, sum(y).backward(), "written");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_checkpoint

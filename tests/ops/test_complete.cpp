@@ -18,7 +18,7 @@
 #include "gradus/tests/support/registry_run.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_complete {
 namespace {
 
 using Names = std::set<std::string>;
@@ -218,4 +218,4 @@ TEST_CASE("registry: each public function and layer refuses mistakes and reports
   CHECK(without(have, differentiable_functions()) == Names{});
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_complete

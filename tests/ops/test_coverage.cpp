@@ -20,7 +20,7 @@
 #include "gradus/tests/support/oracle.h"
 #include "gradus/tests/support/registry_run.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_coverage {
 namespace {
 
 struct Names : Observer {
@@ -139,4 +139,4 @@ TEST_CASE("registry: every wants(i) of a backward is true and false under the or
   CHECK(count >= 100);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_coverage

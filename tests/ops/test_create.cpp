@@ -7,7 +7,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_create {
 namespace {
 
 /// Shape, dtype and numbers.
@@ -142,4 +142,4 @@ TEST_CASE("random tensors follow their formulas from one stream each") {
   CHECK(text(randperm(1)) == "[1] i64: 0");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_create

@@ -20,7 +20,7 @@
 #include "gradus/tests/support/registry_run.h"
 #include "gradus/train/optim.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_denormals {
 namespace {
 
 /// One thread, since each has a register of its own; with `flush`, numbers below 2⁻¹²⁶ are 0 as
@@ -207,4 +207,4 @@ TEST_CASE("optimizer steps with denormal gradients and moments are right, flushe
       }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_denormals

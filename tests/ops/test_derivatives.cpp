@@ -11,7 +11,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/registry_run.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_derivatives {
 namespace {
 
 /// Numbers alike in every dtype and order that `shape` may have.
@@ -197,4 +197,4 @@ TEST_CASE("derivatives refuse wrong arguments and report them") {
                 "[2, 3]");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_derivatives

@@ -9,7 +9,7 @@
 #include "gradus/tests/support/dual.h"
 #include "gradus/tests/support/reference.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_dual {
 namespace {
 
 using math::Bounded;
@@ -134,4 +134,4 @@ TEST_CASE("bounded: constants are exact if f32 represents them") {
   CHECK((Bounded(6, 1) / Bounded(2, 4)).error == (1 + 3 * 4) / 2.0 + 3);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_dual

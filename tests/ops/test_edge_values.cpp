@@ -37,7 +37,7 @@
 #include "gradus/tests/support/registry.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_edge_values {
 namespace {
 
 using naive::Numbers;
@@ -325,4 +325,4 @@ TEST_CASE("scatter_add accepts negative axes") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_edge_values

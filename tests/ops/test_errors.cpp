@@ -15,7 +15,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_errors {
 namespace {
 
 /// Shape and numbers.
@@ -324,4 +324,4 @@ TEST_CASE("select, split, pad, embedding and cat refuse the first value out of r
   for (const double c : none) CHECK_REFUSES(DtypeError, scale(indices({1}), c), "integer");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_errors

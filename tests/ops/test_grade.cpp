@@ -11,7 +11,7 @@
 #include "gradus/tests/support/grade.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_grade {
 namespace {
 
 std::string spots(const std::string& name, const Samples& samples) {
@@ -103,4 +103,4 @@ TEST_CASE("grade: an index without repeats is reported as insufficient") {
             "repeated indices do not add up: add one with an index that occurs twice"));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_grade

@@ -12,7 +12,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_huge_tensors {
 namespace {
 
 constexpr std::int64_t kMany = (std::int64_t{1} << 31) + 3, kLast = kMany - 1;
@@ -156,4 +156,4 @@ TEST_CASE("an expanded view of 2^33 elements costs no memory and has its corners
   CHECK(memory::usage().peak_bytes - live < 10'000);  // the elements that were read
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_huge_tensors

@@ -9,7 +9,7 @@
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_indexing {
 namespace {
 
 using List = std::vector<double>;
@@ -67,4 +67,4 @@ TEST_CASE("one_hot appends an axis and supports every type") {
   CHECK(!y.requires_grad());
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_indexing

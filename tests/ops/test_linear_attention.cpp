@@ -11,7 +11,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry_run.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_linear_attention {
 namespace {
 
 struct Heads {
@@ -184,4 +184,4 @@ TEST_CASE("projection blocks are orthogonal, with rows as long as normal vectors
   CHECK_THROWS_AS(orthogonal_projection(0, 3, Generator(1).next()), ValueError);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_linear_attention

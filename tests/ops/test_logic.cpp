@@ -10,7 +10,7 @@
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus {
+namespace gradus::testing::test_logic {
 namespace {
 
 using Bits = std::vector<bool>;
@@ -130,4 +130,4 @@ TEST_CASE("logic: where accepts every type, and comparisons carry no gradient") 
   CHECK(!isfinite(x).requires_grad());
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_logic

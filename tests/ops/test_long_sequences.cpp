@@ -11,7 +11,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_long_sequences {
 namespace {
 
 constexpr std::int64_t kT = 32768, kD = 8;  // of one head
@@ -196,4 +196,4 @@ TEST_CASE("ALiBi at positions of a million depends on distances alone and is exa
       }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_long_sequences

@@ -18,7 +18,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/registry.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_loss {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -276,4 +276,4 @@ TEST_CASE("kl_div gives gradients by log q and by the target, also where it is 0
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_loss

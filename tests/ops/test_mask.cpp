@@ -15,7 +15,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_mask {
 namespace {
 
 Tensor bools(const std::vector<bool>& values, const Shape& shape) {
@@ -299,4 +299,4 @@ TEST_CASE("picture refuses examples and heads that the mask does not have") {
   CHECK(open({2, 1, 3, 3}).picture(1, 3, 1, 4) == "###\n");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_mask

@@ -18,7 +18,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_matmul {
 namespace {
 
 using naive::Numbers;
@@ -148,4 +148,4 @@ TEST_CASE("a linear map of width 0 can be differentiated twice") {
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_matmul

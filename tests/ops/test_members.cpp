@@ -13,7 +13,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_members {
 namespace {
 
 Tensor leaf(std::initializer_list<double> values) {
@@ -163,4 +163,4 @@ TEST_CASE("backward from several threads adds every gradient to a shared leaf") 
   CHECK(numbers(w.grad()) == Numbers{2000, 2000, 2000});
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_members

@@ -8,7 +8,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_memory_promises {
 namespace {
 
 constexpr std::int64_t kRows = 256, kColumns = 256;
@@ -163,4 +163,4 @@ TEST_CASE("attention keeps its output and one value per query, and never a T x S
   CHECK(backward.peak <= T * T * 4 / 4);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_memory_promises

@@ -10,7 +10,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_movement {
 namespace {
 
 using Whole = std::vector<std::int64_t>;
@@ -120,4 +120,4 @@ TEST_CASE("repeat: eight axes and empty results are supported") {
   CHECK(repeat(zeros({0, 2}), {3, 2}).shape() == Shape{0, 4});
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_movement

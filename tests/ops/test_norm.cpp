@@ -15,7 +15,7 @@
 #include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_norm {
 namespace {
 
 struct Statistics {
@@ -92,4 +92,4 @@ TEST_CASE("batch_norm in evaluation uses the running statistics") {
   CHECK(near(y.to_vector<double>(), {2, 7}, 1e-15));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_norm

@@ -12,7 +12,7 @@
 #include "gradus/tests/support/oracle.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_oracle {
 namespace {
 
 /// x², by f; the samples live as long as the test, whose oracles go by their addresses.
@@ -78,4 +78,4 @@ TEST_CASE("oracle: a reference gives the same values for all number types") {
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_oracle

@@ -12,7 +12,7 @@
 #include "gradus/ops/sort.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_order {
 namespace {
 
 using Whole = std::vector<std::int64_t>;
@@ -127,4 +127,4 @@ TEST_CASE("multinomial: extreme weights are supported") {
   CHECK(multinomial(zeros({0, 3}), 2).shape() == Shape{0, 2});
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_order

@@ -11,7 +11,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_packed {
 namespace {
 
 /// Small integers: f16 holds them, and any order of a sum gives the same.
@@ -101,4 +101,4 @@ TEST_CASE("packed: embedding returns rows and refuses ids out of range") {
   CHECK_REFUSES(DtypeError, embedding(packed, ones({1})), "f32");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_packed

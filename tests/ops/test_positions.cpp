@@ -8,7 +8,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/registry_run.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_positions {
 namespace {
 
 using Places = std::vector<std::int64_t>;
@@ -118,4 +118,4 @@ TEST_CASE("relative buckets follow T5") {
   CHECK(relative_buckets(Places{3, 0}, Places{0, 3}, {}, 2).shape() == Shape{2, 1, 1});
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_positions

@@ -12,7 +12,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_reduce {
 namespace {
 
 using List = std::vector<double>;
@@ -144,4 +144,4 @@ TEST_CASE("sum: f32 is summed in double") {
   CHECK(cumsum(single, 0).to_vector<float>()[100] == 0x1p24f + 100);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_reduce

@@ -6,7 +6,7 @@
 #include "gradus/tests/support/oracle.h"
 #include "gradus/tests/support/registry_run.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_registry {
 namespace {
 
 /// body(sample) for each, with its name in whatever fails or is thrown inside.
@@ -75,4 +75,4 @@ TEST_CASE("registry: no memory or graph is left behind", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(left_behind(sample) == ""); });
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_registry

@@ -11,7 +11,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_softmax {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -74,4 +74,4 @@ TEST_CASE("softmax of large values neither overflows nor loses accuracy") {
   CHECK(std::abs(log_y[2] + 2001 + std::log1p(std::exp(-1.0))) < 5e-13);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_softmax

@@ -7,7 +7,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry_run.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_threads {
 namespace {
 
 struct Threads {
@@ -152,4 +152,4 @@ TEST_CASE("more threads than cores give the values and gradients of one", "[.nig
   check_all(wide_samples(), {16, 64});
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_threads

@@ -12,7 +12,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/simd_levels.h"
 
-namespace gradus {
+namespace gradus::testing::test_vmath {
 
 namespace {
 
@@ -356,4 +356,4 @@ TEST_CASE("vmath: max keeps NaN at any position, and −∞", "[once]") {
   }
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_vmath

@@ -13,7 +13,7 @@
 #include "gradus/tests/trace/tape.h"
 #include "gradus/train/optim.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_automatic {
 namespace {
 
 using trace::Automatic;
@@ -229,4 +229,4 @@ TEST_CASE("GRADUS_TRACE requires a file and a valid step") {
           "none, gradus: GRADUS_TRACE_STEP=" + step + ": must be a number from 1\n");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_automatic

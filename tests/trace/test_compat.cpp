@@ -8,7 +8,7 @@
 #include "gradus/tests/trace/tape.h"
 #include "gradus/train/optim.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_compat {
 namespace {
 
 /// Calls f(key, table) for each table of a trace.
@@ -61,4 +61,4 @@ TEST_CASE("a trace has each key and column that version 0.1.0 wrote, and the sam
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_compat

@@ -8,7 +8,7 @@
 #include "gradus/tests/trace/leaky.h"
 #include "gradus/trace/watch.h"
 
-namespace gradus {
+namespace gradus::testing::test_dot {
 namespace {
 
 using testing::has;
@@ -96,4 +96,4 @@ TEST_CASE("to_dot draws the newest nodes of a large graph and counts the others"
   CHECK(is_balanced(to_dot(tensor({1.0}))));  // nothing is recorded: an empty graph
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_dot

@@ -10,7 +10,7 @@
 #include "gradus/tests/trace/leaky.h"
 #include "gradus/trace/watch.h"
 
-namespace gradus {
+namespace gradus::testing::test_explain {
 namespace {
 
 using testing::has;
@@ -168,4 +168,4 @@ TEST_CASE("explain handles deep trees of branches") {
   CHECK(has(explain(y, std::size_t{0}), " nodes: "));
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_explain

@@ -26,7 +26,7 @@
 #include "gradus/tests/support/environment.h"
 #include "gradus/tests/support/thrown.h"
 
-namespace gradus {
+namespace gradus::testing::test_nan_finder {
 
 namespace op {
 
@@ -373,4 +373,4 @@ TEST_CASE("GRADUS_CHECK_NAN=1 attaches a finder to a thread without other observ
         std::vector<std::string>{"exp made, there", "nothing , not there", "nothing , not there"});
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_nan_finder

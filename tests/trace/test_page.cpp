@@ -14,7 +14,7 @@
 #include "gradus/trace/places.h"
 #include "gradus/trace/recorder.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_page {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -180,4 +180,4 @@ TEST_CASE("program_name is the path of the program's file") {
   CHECK(!trace::program_name().starts_with("/proc/"));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_page

@@ -6,7 +6,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus {
+namespace gradus::testing::test_provenance {
 namespace {
 
 TEST_CASE("a note about a tensor applies to its views and to nothing else") {
@@ -38,4 +38,4 @@ TEST_CASE("a note about a freed storage does not apply to the next one at its ad
 }
 
 }  // namespace
-}  // namespace gradus
+}  // namespace gradus::testing::test_provenance

@@ -27,7 +27,7 @@
 #include "gradus/trace/watch.h"
 #include "gradus/train/optim.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_recorder {
 namespace {
 
 /// -1, -¾, … in a shape.
@@ -449,4 +449,4 @@ TEST_CASE("watches may end in any order") {
   CHECK(trace::Watch::current() == nullptr);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_recorder

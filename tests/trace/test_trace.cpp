@@ -22,7 +22,7 @@
 #include "gradus/tests/trace/tape.h"
 #include "gradus/train/optim.h"
 
-namespace gradus {
+namespace gradus::testing::test_trace {
 namespace {
 
 using testing::Json;
@@ -342,10 +342,11 @@ TEST_CASE("a page that cannot be written gives a one-line error") {
   Trace trace;
   const Tensor y = exp(ones({2}));
   const testing::Folder folder;
-  CHECK(testing::contains(testing::message_of([&] { trace.write((folder / "none") + "/x.html"); }),
-                          "No such file or directory"));
+  CHECK(testing::contains(
+      testing::message_of<FileError>([&] { trace.write((folder / "none") + "/x.html"); }),
+      "No such file or directory"));
   if (std::filesystem::exists("/dev/full"))
-    CHECK(testing::contains(testing::message_of([&] { trace.write("/dev/full"); }),
+    CHECK(testing::contains(testing::message_of<FileError>([&] { trace.write("/dev/full"); }),
                             "cannot write /dev/full: No space left on device"));
   trace.write(folder / "x.html");
   std::string page = testing::read_bytes(folder / "x.html");
@@ -358,4 +359,4 @@ TEST_CASE("a page that cannot be written gives a one-line error") {
 }
 
 }  // namespace
-}  // namespace gradus
+}  // namespace gradus::testing::test_trace

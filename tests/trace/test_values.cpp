@@ -9,7 +9,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/trace/tape.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_values {
 namespace {
 
 using trace::Detail;
@@ -213,4 +213,4 @@ TEST_CASE("detail falls from all values to pictures, to statistics, to nothing")
   CHECK(state(Values(zeros({0}), {0, true})) == "a--");
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_values

@@ -13,7 +13,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/trace/why.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_watch {
 namespace {
 
 using trace::Watch;
@@ -156,4 +156,4 @@ TEST_CASE("a frozen parameter with an old gradient is not reported as reached") 
   CHECK(contains(why(y, model), "reached       a [2]: has a gradient"));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_watch

@@ -9,7 +9,7 @@
 #include "gradus/tests/trace/leaky.h"
 #include "gradus/trace/watch.h"
 
-namespace gradus {
+namespace gradus::testing::test_why {
 namespace {
 
 using testing::has;
@@ -190,4 +190,4 @@ TEST_CASE("a watch forgets freed values and ends with its scope") {
   CHECK(trace::Watch::current() == nullptr);
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_why

@@ -10,7 +10,7 @@
 #include "gradus/train/muon.h"
 #include "gradus/train/optim.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_allocation_failures {
 namespace {
 
 using Numbers = std::vector<double>;
@@ -117,4 +117,4 @@ TEST_CASE("a late failed allocation in a step updates no parameter", "[.nightly]
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_allocation_failures

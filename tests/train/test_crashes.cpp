@@ -11,7 +11,7 @@
 #include "gradus/tests/support/said.h"
 #include "gradus/train/loop.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_crashes {
 namespace {
 
 struct Net : nn::Layer<Net> {
@@ -108,4 +108,4 @@ TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_crashes

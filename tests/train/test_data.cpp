@@ -7,7 +7,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/train/data.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_data {
 namespace {
 
 using List = std::vector<std::int64_t>;
@@ -132,4 +132,4 @@ TEST_CASE("length buckets visit each sequence once per pass, in an order of seed
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_data

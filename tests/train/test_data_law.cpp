@@ -15,7 +15,7 @@
 #include "gradus/train/progress.h"
 #include "gradus/train/schedule.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_data_law {
 namespace {
 
 using Random = std::mt19937_64;
@@ -293,4 +293,4 @@ TEST_CASE("progress shows a changed goal, and no remaining time at its end") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_data_law

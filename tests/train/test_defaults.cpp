@@ -12,7 +12,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/train/optim.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_defaults {
 namespace {
 
 nlohmann::json pytorch() {
@@ -89,4 +89,4 @@ TEST_CASE("functions with default arguments equal PyTorch's") {
   CHECK(numbers(kl_div(x, t)) == numbers(kl_div(x, t, Reduction::mean)));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_defaults

@@ -15,7 +15,7 @@
 #include "gradus/train/progress.h"
 #include "gradus/train/schedule.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_errors {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
@@ -295,4 +295,4 @@ TEST_CASE("a trainer accepts exactly the documented options") {
                                                 "run/checkpoint.safetensors", "run/loss.svg"});
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_errors

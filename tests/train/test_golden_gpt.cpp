@@ -8,7 +8,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/train/golden_gpt.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_golden_gpt {
 namespace {
 
 std::string or_default(const char* variable, const std::string& otherwise) {
@@ -39,4 +39,4 @@ TEST_CASE("twenty training steps equal PyTorch's in f64") { compare(Dtype::f64, 
 TEST_CASE("twenty training steps equal PyTorch's in f32") { compare(Dtype::f32, 2e-4, true); }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_golden_gpt

@@ -13,7 +13,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/train/golden.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_golden_ops {
 namespace {
 
 using Inputs = std::vector<Tensor>;
@@ -236,4 +236,4 @@ TEST_CASE("operations and layers equal PyTorch's, values and gradients") {
   CHECK(recorded.size() == functions.size());
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_golden_ops

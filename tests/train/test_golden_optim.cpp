@@ -19,7 +19,7 @@
 #include "gradus/train/optim.h"
 #include "gradus/train/schedule.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_golden_optim {
 namespace {
 
 std::string golden(const std::string& file) {
@@ -145,4 +145,4 @@ TEST_CASE("schedules equal PyTorch's") {
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_golden_optim

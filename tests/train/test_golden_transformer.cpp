@@ -11,7 +11,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/train/golden.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_golden_transformer {
 namespace {
 
 using Inputs = std::vector<Tensor>;
@@ -87,4 +87,4 @@ TEST_CASE("blocks and the Transformer equal PyTorch's, for pre-norm and post-nor
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_golden_transformer

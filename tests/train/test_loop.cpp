@@ -19,7 +19,7 @@
 #include "gradus/train/distributed/threads.h"
 #include "gradus/train/loop.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_loop {
 namespace {
 
 struct Net : nn::Layer<Net> {
@@ -501,4 +501,4 @@ TEST_CASE("only rank 0 writes files") {
   CHECK_FALSE(std::filesystem::exists(here / "run1"));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_loop

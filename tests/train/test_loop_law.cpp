@@ -14,7 +14,7 @@
 #include "gradus/tests/support/said.h"
 #include "gradus/train/loop.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_loop_law {
 namespace {
 
 struct Net : nn::Layer<Net> {
@@ -276,4 +276,4 @@ TEST_CASE("a NaN that depends on random numbers is reproduced and traced") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_loop_law

@@ -11,7 +11,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/train/metrics.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_metrics {
 namespace {
 
 TEST_CASE("the log keeps complete lines, is cut back to its checkpoint, and is not shorter") {
@@ -113,4 +113,4 @@ TEST_CASE("metrics are read from complete lines, and a broken line is reported")
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_metrics

@@ -15,7 +15,7 @@
 #include "gradus/tests/support/thrown.h"
 #include "gradus/train/optim.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_mistakes {
 namespace {
 
 /// Forgets one of its two layers.
@@ -154,4 +154,4 @@ TEST_CASE("a mask that may be intended is accepted") {
   dense_mask(logical_not(greater_than(triu(ones({4, 4}), 1))));
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_mistakes

@@ -27,7 +27,7 @@
 #include "gradus/train/optim.h"
 #include "gradus/train/schedule.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_optim {
 namespace {
 
 constexpr std::int64_t kCount = 7;
@@ -485,4 +485,4 @@ TEST_CASE("only_finite skips a step whose norm is not finite") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_optim

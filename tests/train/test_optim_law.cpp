@@ -11,7 +11,7 @@
 #include "gradus/train/muon.h"
 #include "gradus/train/optim.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_optim_law {
 namespace {
 
 using List = std::vector<double>;
@@ -246,4 +246,4 @@ TEST_CASE("each optimizer follows its formula under every combination of options
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_optim_law

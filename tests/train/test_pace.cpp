@@ -10,7 +10,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/train/loop.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_pace {
 namespace {
 
 /// A Pace whose steps take what the machine says, and what became of it.
@@ -280,4 +280,4 @@ TEST_CASE("a given number of steps stays, however slow the machine", "[once]") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_pace

@@ -6,7 +6,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/train/tiny_gpt.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_precision {
 namespace {
 
 std::vector<double> curve(std::uint64_t seed, Dtype dtype) {
@@ -70,4 +70,4 @@ TEST_CASE("the loss of logits of 1e4 is finite, equals f64's, and training goes 
   CHECK(std::abs(first[0] - first[1]) <= 1e-5 * first[1]);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_precision

@@ -13,7 +13,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/train/progress.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_progress {
 namespace {
 
 double now() {
@@ -177,4 +177,4 @@ TEST_CASE("the remaining time covers the remaining steps only, and none without 
   CHECK(lines.last().find("0.0 steps/s  left 0:00") != std::string::npos);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_progress

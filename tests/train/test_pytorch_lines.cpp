@@ -13,7 +13,7 @@
 #include "gradus/gradus.h"
 #include "gradus/tests/support/catch.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_pytorch_lines {
 namespace {
 
 struct Line {
@@ -69,4 +69,4 @@ TEST_CASE("common lines of PyTorch code give the same results") {
   }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_pytorch_lines

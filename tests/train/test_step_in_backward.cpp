@@ -14,7 +14,7 @@
 #include "gradus/train/muon.h"
 #include "gradus/train/optim.h"
 
-namespace gradus {
+namespace gradus::testing::test_step_in_backward {
 namespace {
 
 /// A chain of square layers.
@@ -165,4 +165,4 @@ TEST_CASE("a step that runs out of memory changes nothing") {
   }
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_step_in_backward

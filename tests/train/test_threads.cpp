@@ -5,7 +5,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/train/tiny_gpt.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_threads {
 namespace {
 
 /// Losses of five steps, then all weights. Wide enough that products and rows are shared out.
@@ -52,4 +52,4 @@ TEST_CASE("a training run with more threads than cores gives the weights of one"
   check({16, 64});
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_threads

@@ -40,7 +40,7 @@ Tensor root_of(const Tensor& x) {
 
 }  // namespace me
 
-namespace gradus {
+namespace gradus::testing::test_caller {
 namespace {
 
 using me::line_of_division;
@@ -148,4 +148,4 @@ TEST_CASE("a trace names the user's line and shows it") {
   CHECK(shown);
 }
 
-}  // namespace gradus
+}  // namespace gradus::testing::test_caller

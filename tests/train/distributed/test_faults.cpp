@@ -9,7 +9,7 @@
 #include "gradus/train/distributed/faults/agreement.h"
 #include "gradus/train/distributed/threads.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_faults {
 namespace {
 
 using distributed::Transport;
@@ -170,4 +170,4 @@ TEST_CASE("a run stops at the request of one process and resumes with any number
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_faults

@@ -5,7 +5,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/train/distributed/fold.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_fold {
 namespace {
 
 using distributed::Subtree;
@@ -71,4 +71,4 @@ TEST_CASE("each process gets its share of the shards, rounded down") {
       }
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_fold

@@ -11,7 +11,7 @@
 #include "gradus/train/distributed/threads.h"
 #include "gradus/train/muon.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_parts {
 namespace {
 
 using distributed::Transport;
@@ -163,4 +163,4 @@ TEST_CASE("part_of and bytes_of respect the offset of a view") {
   CHECK(optim::bytes_of(x, 1, 3).size() == 16);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_parts

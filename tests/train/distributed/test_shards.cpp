@@ -14,7 +14,7 @@
 #include "gradus/train/distributed/shards.h"
 #include "gradus/train/distributed/threads.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_shards {
 namespace {
 
 std::string on_threads(int processes, const ShardedRun& how) {
@@ -349,4 +349,4 @@ TEST_CASE("gradients that were computed twice count once") {
 }
 
 }  // namespace
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_shards

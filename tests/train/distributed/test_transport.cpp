@@ -6,7 +6,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/train/distributed/threads.h"
 
-namespace gradus::testing {
+namespace gradus::testing::test_transport {
 namespace {
 
 using distributed::Transport;
@@ -143,4 +143,4 @@ TEST_CASE("host_name returns the name of the system") {
   CHECK(distributed::host_name() == name);
 }
 
-}  // namespace gradus::testing
+}  // namespace gradus::testing::test_transport
