@@ -215,50 +215,64 @@ RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   return {space, few.rows, few.columns};
 }
 
-/// The whole product on one thread.
-template <class Set, class T>
+/// The whole product on one thread, by dot products or by tiles: two functions, so that neither takes
+/// registers from the other.
+template <class Set, bool by_dots, class T>
 GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                   const Matrix<const T>& b, const Options<T>& options) {
-  const Finish<T> finish = finish_of(options);
-  const auto write = [&](std::int64_t i, std::int64_t j, T sum) {
-    finish_one(c, i, j, options.alpha * sum, finish);
-  };
-  const std::int64_t k = a.columns;
-  if (form == Form::few_rows) {
-    const Space<T> space(a.transposed ? c.rows * k : 0);
-    dots<Set>(k, rows_of(a, space.data), RowsOf<T>{b.data, c.columns, b.stride}, write);
-  } else if (form == Form::few_columns) {
-    const Space<T> space(b.transposed ? 0 : c.columns * k);
-    dots<Set>(k, rows_of(b.transpose(), space.data), RowsOf<T>{a.data, c.rows, a.stride},
-              [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
-  } else if (c.columns == 1 && c.stride == 1 && options.bias == nullptr &&
-             options.residual.stride <= 1) {
+  if constexpr (by_dots) {
+    const std::int64_t k = a.columns;
+    const Finish<T> finish = finish_of(options);
+    const auto write = [&](std::int64_t i, std::int64_t j, T sum) {
+      finish_one(c, i, j, options.alpha * sum, finish);
+    };
+    if (form == Form::few_rows) {
+      const Space<T> space(a.transposed ? c.rows * k : 0);
+      dots<Set>(k, rows_of(a, space.data), RowsOf<T>{b.data, c.columns, b.stride}, write);
+    } else {
+      const Space<T> space(b.transposed ? 0 : c.columns * k);
+      dots<Set>(k, rows_of(b.transpose(), space.data), RowsOf<T>{a.data, c.rows, a.stride},
+                [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
+    }
+  } else {
     // A column whose elements lie side by side, as the residual's do, is a row: rows of A are then
     // read as they lie.
-    tiles<Set>(Matrix<T>(c.data, 1, c.rows), b.transpose(), a.transpose(), options);
-  } else {
-    tiles<Set>(c, a, b, options);
+    const bool is_row =
+        c.columns == 1 && c.stride == 1 && options.bias == nullptr && options.residual.stride <= 1;
+    tiles<Set>(is_row ? Matrix<T>(c.data, 1, c.rows) : c, is_row ? b.transpose() : a,
+               is_row ? a.transpose() : b, options);
   }
 }
 
-template <class T>
+template <bool by_dots, class T>
 void baseline_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                       const Matrix<const T>& b, const Options<T>& options) {
-  product<Baseline>(form, c, a, b, options);
+  product<Baseline, by_dots>(form, c, a, b, options);
 }
 
 #if GRADUS_HAS_LEVELS
-template <class T>
+template <bool by_dots, class T>
 GRADUS_TARGET_AVX2 void avx2_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                      const Matrix<const T>& b, const Options<T>& options) {
-  product<Avx2>(form, c, a, b, options);
+  product<Avx2, by_dots>(form, c, a, b, options);
 }
-template <class T>
+template <bool by_dots, class T>
 GRADUS_TARGET_AVX512 void avx512_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                          const Matrix<const T>& b, const Options<T>& options) {
-  product<Avx512>(form, c, a, b, options);
+  product<Avx512, by_dots>(form, c, a, b, options);
 }
 #endif
+
+/// By vectors of `level`.
+template <bool by_dots, class T>
+void product_with(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                  const Matrix<const T>& b, const Options<T>& options) {
+#if GRADUS_HAS_LEVELS
+  if (level == simd::Level::avx512) return avx512_product<by_dots>(form, c, a, b, options);
+  if (level == simd::Level::avx2) return avx2_product<by_dots>(form, c, a, b, options);
+#endif
+  baseline_product<by_dots>(form, c, a, b, options);
+}
 
 }  // namespace
 
@@ -271,11 +285,8 @@ Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>
 template <class T>
 void own_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
                  const Matrix<const T>& b, const Options<T>& options) {
-#if GRADUS_HAS_LEVELS
-  if (level == simd::Level::avx512) return avx512_product(form, c, a, b, options);
-  if (level == simd::Level::avx2) return avx2_product(form, c, a, b, options);
-#endif
-  baseline_product(form, c, a, b, options);
+  if (form == Form::tiles) return product_with<false>(level, form, c, a, b, options);
+  product_with<true>(level, form, c, a, b, options);
 }
 
 template decltype(form_of<float>) form_of<float>;
