@@ -184,6 +184,14 @@ TEST_CASE("invariance: roundings are accepted, and the tolerance can be chosen")
   CHECK((alike(5e-3, Dtype::f64, {.tolerance = 1e-2}) && !alike(5e-2, Dtype::f64, {1e-2})));
 }
 
+TEST_CASE("invariance: an output that is NaN or infinite on one side alone fails") {
+  for (const double odd : {std::nan(""), HUGE_VAL, -HUGE_VAL})
+    for (const bool alone : {false, true}) {  // the example by itself, or those of the batch
+      const auto f = [&](const Tensor& x) { return (x.size(0) == 1) == alone ? x + odd : x; };
+      CHECK(!check::batch_invariant(f, ones({2, 3}, Dtype::f64)).holds);
+    }
+}
+
 TEST_CASE("causal: a gradient from the future is found even if no value shows it") {
   const Tensor weight = tensor({1.0, -1.0, 2.0}, Dtype::f64);
   const Tensor x = reshape(tensor({0.5, -1.0, 2.0, 4.0}, Dtype::f64), {1, 4, 1});
