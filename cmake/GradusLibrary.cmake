@@ -35,7 +35,8 @@ add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/derivations.cpp"
 list(APPEND gradus_sources "${PROJECT_BINARY_DIR}/derivations.cpp")
 add_library(gradus_fast OBJECT ${gradus_fast_sources})
 add_library(gradus_small OBJECT ${gradus_sources})
-set_target_properties(gradus_fast PROPERTIES UNITY_BUILD OFF)  # kernels take minutes, and names repeat
+# Not compiled several at once: each kernel takes seconds already, and their local names repeat.
+set_target_properties(gradus_fast PROPERTIES UNITY_BUILD OFF)
 add_library(gradus ${gradus_check_sources}
   $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
 gradus_library(gradus gradus PUBLIC)

@@ -215,8 +215,8 @@ RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   return {space, few.rows, few.columns};
 }
 
-/// The whole product on one thread, by dot products or by tiles: two functions, so that neither takes
-/// registers from the other.
+/// The whole product on one thread, by dot products or by tiles. Each is a function of its own, so
+/// that neither takes registers from the other.
 template <class Set, bool by_dots, class T>
 GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                   const Matrix<const T>& b, const Options<T>& options) {

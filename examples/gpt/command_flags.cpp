@@ -1,5 +1,5 @@
-// The flags of each command but `train`, which flags.cpp has. Apart from what the commands do: CLI11
-// takes seconds to compile wherever it is included.
+// The flags of each command but `train`, which flags.cpp has. They stand apart from what the commands
+// do, as CLI11 takes seconds to compile wherever it is included.
 #include <CLI/CLI.hpp>
 
 #include "pretrained.h"
@@ -13,7 +13,8 @@ void SampleFlags::add_to(CLI::App& app) {
   option(app, "--temperature", &drawn.temperature, "0: always the likeliest");
   option(app, "--top-k", &drawn.top_k, "only the k likeliest; 0: all (0)");
   option(app, "--top-p", &drawn.top_p, "only the likeliest that make up this much; 1: all");
-  option(app, "--min-p", &drawn.min_p, "only those at least this likely beside the likeliest (0)");
+  option(app, "--min-p", &drawn.min_p,
+         "only those at least this part as likely as the likeliest (0)");
   option(app, "--repetition-penalty", &drawn.repetition_penalty,
          "above 1: what is there already becomes less likely");
   option(app, "--seed", &seed, "of the draws");
