@@ -1,5 +1,5 @@
-// The flags of each command but `train`, which flags.cpp has. They stand apart from what the commands
-// do, as CLI11 takes seconds to compile wherever it is included.
+// The flags of each command but `train`, which flags.cpp has. They stand apart from the code of the
+// commands, as CLI11 takes seconds to compile wherever it is included.
 #include <CLI/CLI.hpp>
 
 #include "pretrained.h"
