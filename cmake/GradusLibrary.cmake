@@ -35,11 +35,11 @@ add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/derivations.cpp"
 list(APPEND gradus_sources "${PROJECT_BINARY_DIR}/derivations.cpp")
 add_library(gradus_fast OBJECT ${gradus_fast_sources})
 add_library(gradus_small OBJECT ${gradus_sources})
-# Not compiled several at once: each kernel takes seconds already, and their local names repeat.
-set_target_properties(gradus_fast PROPERTIES UNITY_BUILD OFF)
 add_library(gradus ${gradus_check_sources}
   $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
 gradus_library(gradus gradus PUBLIC)
+# Each source is an object of its own: of a static library a program links only those that it uses.
+set_target_properties(gradus_fast gradus_small gradus PROPERTIES UNITY_BUILD OFF)
 set_target_properties(gradus PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 get_target_property(gradus_kind gradus TYPE)
