@@ -138,6 +138,8 @@ nn::Activation activation(Asked& config, const std::string& key) {
   return nn::Activation::gelu;
 }
 
+constexpr std::int64_t kOpenLayersOfQwen = 28;  // where max_window_layers is left out
+
 /// The base of rotary angles; scaled ones are refused.
 double rotary_base(Asked& config) {
   double base = config.number("rope_theta", 10000);
@@ -167,12 +169,18 @@ nn::GPTOptions gpt2_options(Asked& config) {
   return o;
 }
 
-/// Layers that see a window: all, or none; a mixture is refused.
-std::int64_t window_of(Asked& config, const std::string& type) {
+/// Layers that see a window: all, or none; a mixture is refused. In Qwen's models the first
+/// max_window_layers layers see everything, unless layer_types says which do.
+std::int64_t window_of(Asked& config, const std::string& type, std::int64_t layers) {
   const bool used = config.flag("use_sliding_window", type == "mistral");
   const std::int64_t window = used ? config.whole("sliding_window", 0) : 0;
   config.has("sliding_window");  // without use_sliding_window it says nothing
-  if (!config.has("layer_types")) return window;
+  const std::int64_t open =
+      type == "mistral" ? 0 : config.whole("max_window_layers", kOpenLayersOfQwen);
+  if (!config.has("layer_types")) {
+    if (window > 0 && 0 < open && open < layers) config.refuse("max_window_layers");
+    return open < layers ? window : 0;
+  }
   const std::string wanted = window > 0 ? "sliding_attention" : "full_attention";
   for (const Json& each : config.at("layer_types").elements())
     if (each.text() != wanted) {
@@ -201,7 +209,7 @@ nn::GPTOptions llama_options(Asked& config, const std::string& type) {
   o.out_bias = config.flag("attention_bias", false);
   o.qkv_bias = *o.out_bias || type == "qwen2";
   if (type == "qwen3") o.qk_norm = o.norm_eps;
-  if (type != "llama") o.window = window_of(config, type);
+  if (type != "llama") o.window = window_of(config, type, o.layers);
   o.tied = config.flag("tie_word_embeddings", false);
   return o;
 }

@@ -45,6 +45,21 @@ TEST_CASE("every relative link of a document leads to a file") {
                });
 }
 
+TEST_CASE("every function that a document links to is in the linked file") {
+  std::size_t functions = 0;
+  for (const fs::path& document : documents())
+    each_match(
+        text_of(document), std::regex(R"(\[`([\w:]*::)?([a-z_]\w*)`\]\(([^)#: ]+)\))"),
+        [&](const auto& match) {
+          const fs::path file = document.parent_path() / match[3].str();
+          if (!fs::is_regular_file(file) || file.stem() == match[2].str()) return;
+          INFO(document << ": " << match[2] << " in " << match[3]);
+          CHECK(std::regex_search(text_of(file), std::regex("\\b" + match[2].str() + "\\(")));
+          ++functions;
+        });
+  CHECK(functions > 5);
+}
+
 TEST_CASE("every frame of a document's debugger session is a function of the named file") {
   std::size_t frames = 0;
   for (const fs::path& document : documents())

@@ -55,7 +55,7 @@ TEST_CASE("checkpoint: every flipped bit is detected") {
       CHECK(loaded.facts == saved.facts);
       for (const auto& [name, tensor] : saved.tensors) CHECK(same(loaded.tensors.at(name), tensor));
     } catch (const FileError& e) {
-      by_checksum += contains(e.what(), "damaged: its checksum says") ? 1 : 0;
+      by_checksum += contains(e.what(), "checksum") ? 1 : 0;
     }
   }
   CHECK(by_checksum > 5 * 3 * 12);  // at least every byte of the numbers
@@ -74,14 +74,13 @@ TEST_CASE("checkpoint: a file that is cut anywhere is refused") {
 
 TEST_CASE("checkpoint: an error names the actual kind of another file") {
   const Folder folder;
-  CHECK(contains(fault(folder / "none"), "there is no such file"));
+  CHECK(contains(fault(folder / "none"), folder / "none"));
   io::save_safetensors(folder / "model.safetensors", {{"w", tensor({1, 2})}});
   CHECK(contains(fault(folder / "model.safetensors"), "a safetensors file, but not a checkpoint"));
   io::save_safetensors(folder / "newer", {}, {{"gradus.checkpoint", "2"}});
-  CHECK(contains(fault(folder / "newer"),
-                 "written in checkpoint format \"2\", but this Gradus reads format 1"));
+  CHECK(contains(fault(folder / "newer"), "checkpoint format \"2\""));
   io::save_safetensors(folder / "unsure", {}, {{"gradus.checkpoint", "1"}});
-  CHECK(contains(fault(folder / "unsure"), "damaged: its checksum says \"\""));
+  CHECK(contains(fault(folder / "unsure"), "checksum"));
 }
 
 TEST_CASE("checkpoint: a failed save keeps the old file") {

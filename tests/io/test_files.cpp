@@ -95,7 +95,13 @@ TEST_CASE("configurations: unsupported keys are all listed in one error") {
   CHECK(options("").window == 0);
   CHECK(options(R"(,"sliding_window":3)").window == 0);
   CHECK(options(R"(,"use_sliding_window":false,"sliding_window":3)").window == 0);
-  CHECK(options(R"(,"use_sliding_window":true,"sliding_window":3)").window == 3);
+  const std::string used = R"(,"use_sliding_window":true,"sliding_window":3)";
+  CHECK(options(used).window == 0);  // the first 28 layers see everything
+  CHECK(options(used + R"(,"max_window_layers":0)").window == 3);
+  CHECK(options(used + R"(,"max_window_layers":1)").window == 0);
+  CHECK_REFUSES(FileError, options(used + R"(,"max_window_layers":1,"num_hidden_layers":2)"), "j");
+  CHECK(options(used + R"(,"layer_types":["sliding_attention"])").window == 3);
+  CHECK(options(R"(,"rope_scaling":{"type":"default","rope_theta":7})").rotary.base == 7);
   const std::string said = refusal([] { options(R"(,"a_new":1,"b_new":{"c":2},"d":[],"e":{})"); });
   CHECK(contains(said, "\n  a_new: 1"));
   CHECK(contains(said, "\n  b_new: an object"));

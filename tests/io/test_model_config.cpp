@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
@@ -124,6 +125,51 @@ TEST_CASE("GPT options are restored from their configuration or refused") {
   CHECK(check_gpt(gpt2()));
   CHECK(check_gpt(llama()));
   CHECK(written > 20);
+}
+
+TEST_CASE("the configuration of each family has its type, class and window") {
+  const auto written = [](const nn::GPTOptions& o) { return Document::parse(io::config_of(o)); };
+  nn::GPTOptions mistral = llama(), qwen2 = llama(), qwen3 = llama();
+  mistral.window = 3, qwen2.qkv_bias = true, qwen2.window = 3, qwen3.qk_norm = qwen3.norm_eps;
+  const std::tuple<nn::GPTOptions, const char*, const char*> families[] = {
+      {gpt2(), "gpt2", "GPT2LMHeadModel"},
+      {llama(), "llama", "LlamaForCausalLM"},
+      {mistral, "mistral", "MistralForCausalLM"},
+      {qwen2, "qwen2", "Qwen2ForCausalLM"},
+      {qwen3, "qwen3", "Qwen3ForCausalLM"}};
+  for (const auto& [options, type, name] : families) {
+    const Document config = written(options);
+    CHECK(config["model_type"] == type);
+    CHECK(config["architectures"] == Document::array({name}));
+  }
+  CHECK(written(mistral)["sliding_window"] == 3);
+  CHECK(written(qwen2)["use_sliding_window"] == true);
+  CHECK(written(qwen2)["max_window_layers"] == 0);  // layers before it would see everything
+  CHECK(written(qwen3)["use_sliding_window"] == false);
+}
+
+TEST_CASE("what a configuration leaves out is what transformers takes for it") {
+  const nn::GPTOptions g = io::gpt_options(
+      parsed(R"({"model_type":"gpt2","vocab_size":11,"n_positions":7,"n_layer":3,"n_head":2,)"
+             R"("n_embd":8,"activation_function":"gelu_new"})"));
+  CHECK(g.hidden.value_or(4 * g.width) == 32);
+  CHECK((g.norm_eps == 1e-5 && g.tied));
+  const nn::GPTOptions l =
+      io::gpt_options(parsed(R"({"model_type":"llama","vocab_size":11,"max_position_embeddings":7,)"
+                             R"("num_hidden_layers":3,"num_attention_heads":2,"hidden_size":8,)"
+                             R"("intermediate_size":6})"));
+  CHECK(l.kv_heads == 2);
+  CHECK((l.norm_eps == 1e-6 && l.rotary.base == 10000 && !l.tied));
+  CHECK((!l.bias && l.out_bias == false && l.qkv_bias == false));
+  const std::string more =
+      R"("num_hidden_layers":3,"num_attention_heads":2,"hidden_size":8,"intermediate_size":6,)"
+      R"("hidden_act":"gelu"})";
+  const nn::BERTOptions b = io::bert_options(
+      parsed(R"({"model_type":"bert","vocab_size":11,"max_position_embeddings":7,)" + more));
+  CHECK((b.segments == 2 && b.norm_eps == 1e-12 && b.padding_idx == 0));
+  const nn::VisionTransformerOptions v = io::vision_transformer_options(
+      parsed(R"({"model_type":"vit","image_size":8,"patch_size":4,)" + more), 3);
+  CHECK((v.channels == 3 && v.norm_eps == 1e-12));
 }
 
 TEST_CASE("every combination of biases, window and query norm belongs to a family or is refused") {
@@ -274,6 +320,16 @@ TEST_CASE("the facts of a GGUF file give the options of its model or are refused
         read_or_refuse();
       }
     }
+    for (const char* key : {".rope.dimension_count", ".attention.value_length"}) {
+      Facts narrow = facts;
+      narrow[type + key] = std::int64_t{4};
+      CHECK_REFUSES(FileError, io::gguf_options(narrow, "m.gguf"), "m.gguf", key);
+    }
+    Facts fewer = facts;
+    fewer.erase(type + ".attention.head_count_kv");
+    CHECK(io::gguf_options(fewer, "m.gguf").kv_heads == 2);
+    fewer.erase(type + ".block_count");
+    CHECK_REFUSES(FileError, io::gguf_options(fewer, "m.gguf"), "m.gguf", "block_count");
     Facts more = facts;
     more[type + ".rope.scaling"] = std::int64_t{2};
     CHECK_REFUSES(FileError, io::gguf_options(more, "m.gguf"), "m.gguf", type + ".rope.scaling");

@@ -308,6 +308,18 @@ TEST_CASE("an unsupported configuration is refused by name") {
   Changed quiet("llama");  // null and false ask for nothing, and names of tokens are no numbers
   quiet.say("rope_scaling", "null").say("partial_rotary", "false").say("pad_token_id", "3");
   CHECK(io::load_gpt(quiet.path()).options.layers == 2);
+  using Asked = std::tuple<const char*, const char*, const char*>;  // of what we do not have
+  for (const auto& [model, key, value] :
+       {Asked{"bert", "position_embedding_type", "\"relative_key\""},
+        Asked{"bert", "tie_word_embeddings", "false"}, Asked{"albert", "inner_group_num", "2"}}) {
+    Changed changed(model);
+    CHECK(contains(
+        message_of<FileError>([&] { io::load_masked_lm(changed.say(key, value).path()); }), key));
+  }
+  Changed vit("vit");
+  CHECK(contains(message_of<FileError>(
+                     [&] { io::load_vision_transformer(vit.say("qkv_bias", "false").path()); }),
+                 "qkv_bias"));
   Changed albert("albert");
   CHECK(contains(message_of<FileError>(
                      [&] { io::load_masked_lm(albert.say("num_hidden_groups", "2").path()); }),
@@ -404,8 +416,8 @@ TEST_CASE("a GGUF file gives the model of its tensors, tied or not") {
       CHECK(same(loaded(ids), model(ids)));
       tensors.erase("token_embd.weight");
       write_bytes(path, gguf_of(type, tensors));
-      CHECK(refusal([&] { io::read_gpt_options(path); }) ==
-            path + ": the tensor \"token_embd.weight\" is missing");
+      CHECK(contains(refusal([&] { io::read_gpt_options(path); }),
+                     path + ": the tensor \"token_embd.weight\""));
     }
   CHECK(io::is_pretrained(path));
   CHECK(io::is_pretrained("none.gguf"));
@@ -490,7 +502,7 @@ TEST_CASE("models of one class load, and a file without classifier weights is re
         else
           io::load_vision_transformer(directory);
       };
-      CHECK(refusal(load) == directory + ": the tensor \"classifier.weight\" is missing");
+      CHECK(contains(refusal(load), directory + ": the tensor \"classifier.weight\""));
     }
 }
 

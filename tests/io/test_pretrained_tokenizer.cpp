@@ -188,7 +188,7 @@ TEST_CASE("a tokenizer.json with an unknown part is refused by its path") {
           "pre_tokenizer.pattern.Regex: this regular expression is not known");
   refused("BPE", "Unigram", "model.type: \"Unigram\"");
   refused("\"dropout\":null", "\"dropout\":0.1", "model.dropout: 0.1");
-  refused("\"dropout\":null", "\"speed\":1", "model.speed: not known here");
+  refused("\"dropout\":null", "\"speed\":1", "model.speed");
   refused("TemplateProcessing", "Roberta", "post_processor.type");
   refused("\"decoder\":{\"type\":\"ByteLevel\"}", "\"decoder\":{\"type\":\"WordPiece\"}",
           "decoder.type");
@@ -196,23 +196,22 @@ TEST_CASE("a tokenizer.json with an unknown part is refused by its path") {
 }
 
 TEST_CASE("a tokenizer.json that contradicts itself is refused") {
-  CHECK(contains(fault("[\"a\",\"b\"]", "[\"a\",\"c\"]"), "makes \"ac\", which is no token"));
-  CHECK(contains(fault("[\"a\",\"b\"]", "\"a b c\""), "the merge \"a b c\" is not of two tokens"));
-  CHECK(contains(fault("[\"a\",\"b\"]", "\"a b\",\"a b\""), "merge 1 stands there twice"));
+  CHECK(contains(fault("[\"a\",\"b\"]", "[\"a\",\"c\"]"), "\"ac\""));
+  CHECK(contains(fault("[\"a\",\"b\"]", "\"a b c\""), "\"a b c\""));
+  CHECK(contains(fault("[\"a\",\"b\"]", "\"a b\",\"a b\""), "merge 1"));
   CHECK(contains(fault("[\"a\",\"b\"]", "[\"a\"]"), "model.merges[0]: a merge wants two"));
-  CHECK(contains(fault("\"ab\":256", "\"ab\":255"), "the id 255: ids must be 0 to 256, each once"));
-  CHECK(
-      contains(fault("\"ab\":256", "\"ab\":1e3"), "1000.0 stands where a whole number is wanted"));
-  CHECK(contains(fault("\"ab\":256", "\"a\":256"), "the key \"a\" stands there twice"));
-  CHECK(contains(fault("\"ab\":256", "\"a b\":256"), "' ' (U+0020) in \"a b\" stands for no byte"));
+  CHECK(contains(fault("\"ab\":256", "\"ab\":255"), "255"));
+  CHECK(contains(fault("\"ab\":256", "\"ab\":1e3"), "1000.0"));
+  CHECK(contains(fault("\"ab\":256", "\"a\":256"), "the key \"a\""));
+  CHECK(contains(fault("\"ab\":256", "\"a b\":256"), "' ' (U+0020) in \"a b\""));
   CHECK(contains(fault("{\"id\":257", "{\"id\":258"),
                  "added_tokens[0].id: 258, but the token \"<end>\""));
   CHECK(contains(fault("\"content\":\"<end>\"", "\"content\":\"\""), "an empty token"));
-  CHECK(contains(fault("\"ids\":[257]", "\"ids\":[258]"), "258 is no token: ids are 0 to 257"));
+  CHECK(contains(fault("\"ids\":[257]", "\"ids\":[258]"), "258"));
   CHECK(contains(fault("{\"Sequence\":{\"id\":\"A\"}},", ""), "the text itself is missing"));
   CHECK(contains(fault("{\"Sequence\":{\"id\":\"A\"}},", "{\"Sequence\":{}},{\"Sequence\":{}},"),
                  "twice"));
-  CHECK(contains(fault("\"model\":", "\"modell\":"), "modell: not known here"));
+  CHECK(contains(fault("\"model\":", "\"modell\":"), "modell"));
 }
 
 TEST_CASE("the chat template of SmolLM2 is supported, and other programs are not run") {
@@ -312,22 +311,22 @@ TEST_CASE("tokenizer.json: the pre-tokenizer splits the text before merges") {
   t["pre_tokenizer"] = {{"type", "Digits"}, {"individual_digits", true}};
   CHECK(ids(t, "1112") == Ids{2, 2, 2, 3});
   t["pre_tokenizer"]["individual_digits"] = false;
-  CHECK(said(t) == "t: pre_tokenizer.individual_digits: false is not known here");
+  CHECK(contains(said(t), "t: pre_tokenizer.individual_digits: false"));
   t["pre_tokenizer"] = split_by(io::kQwen2Pattern);
   CHECK(ids(t, "1112") == Ids{2, 2, 2, 3});
   t["pre_tokenizer"] = split_by(io::kLlama3Pattern);
   CHECK(ids(t, "1112") == Ids{6, 2, 3});
   t["pre_tokenizer"]["invert"] = true;
-  CHECK(said(t) == "t: pre_tokenizer.invert: true is not known here");
+  CHECK(contains(said(t), "t: pre_tokenizer.invert: true"));
   t["pre_tokenizer"]["invert"] = false;
   CHECK(said(t) == "nothing was thrown");
   t["pre_tokenizer"]["behavior"] = "Removed";
-  CHECK(said(t) == "t: pre_tokenizer.behavior: \"Removed\" is not known here");
+  CHECK(contains(said(t), "t: pre_tokenizer.behavior: \"Removed\""));
   t["pre_tokenizer"] = split_by(io::kQwen2Pattern);
   t["pre_tokenizer"]["more"] = 1;
-  CHECK(said(t) == "t: pre_tokenizer.more: not known here");
+  CHECK(contains(said(t), "t: pre_tokenizer.more"));
   t["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {{{"type", "Other"}}}}};
-  CHECK(said(t) == "t: pre_tokenizer.pretokenizers[0].type: \"Other\" is not known here");
+  CHECK(contains(said(t), "t: pre_tokenizer.pretokenizers[0].type: \"Other\""));
 }
 
 TEST_CASE("tokenizer.json: ignore_merges keeps a piece that is a token") {
@@ -345,17 +344,17 @@ TEST_CASE("tokenizer.json: unknown normalizer keys and normalized added tokens a
   t["added_tokens"] = added;
   CHECK(said(t) == "nothing was thrown");
   t["normalizer"] = {{"type", "NFC"}};
-  CHECK(said(t) == "t: added_tokens[0].normalized: true is not known here");
+  CHECK(contains(said(t), "t: added_tokens[0].normalized: true"));
   t["added_tokens"][0]["normalized"] = false;
   CHECK(said(t) == "nothing was thrown");
   t["normalizer"]["more"] = 1;
-  CHECK(said(t) == "t: normalizer.more: not known here");
+  CHECK(contains(said(t), "t: normalizer.more"));
   b["added_tokens"] = added;
   b["added_tokens"][0]["id"] = 3;
-  CHECK(said(b) == "t: added_tokens[0].normalized: true is not known here");
+  CHECK(contains(said(b), "t: added_tokens[0].normalized: true"));
   b.erase("added_tokens");
   b["pre_tokenizer"]["more"] = 1;
-  CHECK(said(b) == "t: pre_tokenizer.more: not known here");
+  CHECK(contains(said(b), "t: pre_tokenizer.more"));
 }
 
 TEST_CASE("tokenizer.json: added tokens match their own text, the longest first") {
@@ -462,6 +461,39 @@ TEST_CASE("the tokenizer of a GGUF file splits words by its pre-tokenizer's name
     CHECK(single[0]["SpecialToken"] == json{{"id", "b"}, {"type_id", 0}});
     CHECK(single[1]["Sequence"] == json{{"id", "A"}, {"type_id", 0}});
   }
+}
+
+TEST_CASE("the tokenizer of a GGUF file knows its special tokens, and refuses what it is not") {
+  using Facts = std::map<std::string, io::Fact>;
+  const std::string at = "tokenizer.ggml.";
+  const Facts facts = {{at + "model", std::string("gpt2")},
+                       {at + "pre", std::string("gpt-2")},
+                       {at + "tokens", Words{"a", "b", "<end>", "<mine>"}},
+                       {at + "token_type", Ids{1, 1, 3, 4}},  // control, user-defined
+                       {at + "bos_token_id", std::int64_t{2}},
+                       {at + "merges", Words{}}};
+  const auto with = [&](const std::string& key, const io::Fact& value) {
+    Facts changed = facts;
+    changed[at + key] = value;
+    return changed;
+  };
+  const auto made = [](const Facts& of) { return PretrainedTokenizer::of_gguf(of, "g"); };
+  CHECK(made(facts).encode("a<end>b<mine>") == Ids{0, 2, 1, 3});
+  CHECK(made(facts).decode(Ids{0, 2, 1, 3}) == "a<end>b<mine>");
+  CHECK(made(facts).encode_whole("a") == Ids{0});
+  CHECK(made(with("add_bos_token", true)).encode_whole("a") == Ids{2, 0});
+  Facts llama = with("pre", std::string("llama-bpe"));
+  CHECK(made(llama).encode_whole("a") == Ids{2, 0});
+  llama[at + "add_bos_token"] = false;
+  CHECK(made(llama).encode_whole("a") == Ids{0});
+
+  CHECK_REFUSES(FileError, made(with("model", std::string("llama"))), "g", "model", "llama");
+  CHECK_REFUSES(FileError, made(with("pre", std::string("other"))), "g", "pre", "other");
+  CHECK_REFUSES(FileError, made(with("tokens", Words{"a", "b", "b", "c"})), "g", "\"b\"");
+  CHECK_REFUSES(FileError, made(with("token_type", Ids{1, 1, 3})), "g", "token_type", "3", "4");
+  Facts beyond = with("add_bos_token", true);
+  beyond[at + "bos_token_id"] = std::int64_t{99};
+  CHECK_REFUSES(FileError, made(beyond), "g", "bos_token_id", "99");
 }
 
 }  // namespace gradus::testing::test_pretrained_tokenizer

@@ -51,6 +51,20 @@ TEST_CASE("mask_tokens selects 15 %: 80 % masked, 10 % replaced, 10 % unchanged"
   CHECK(again.ids.to_vector<std::int64_t>() == seen);
 }
 
+TEST_CASE("mask_tokens keeps ids exact where f32 would round them, and draws such ids") {
+  constexpr std::int64_t first = (1 << 24) + 1, vocab = first + 64;  // odd ids from 2²⁴ on
+  const Ids given(4000, first);
+  const nn::MaskedTokens out = nn::mask_tokens(
+      tensor(given), {.vocab = vocab, .mask_id = 3, .first_id = first, .rate = 1}, {6, 3, 0});
+  std::int64_t odd = 0;
+  for (const std::int64_t id : out.ids.to_vector<std::int64_t>()) {
+    CHECK((id == 3 || (first <= id && id < vocab)));
+    odd += id != first && id % 2 == 1 && id > 3;
+  }
+  CHECK(odd > 0);
+  CHECK(out.targets.to_vector<std::int64_t>() == given);
+}
+
 TEST_CASE("patches_of reads patches in reading order, channels within them") {
   const Tensor x = reshape(arange(2 * 4 * 4), {1, 2, 4, 4});
   const Ids y = nn::patches_of(x, 2).to_vector<std::int64_t>();

@@ -228,6 +228,10 @@ TEST_CASE("a summary shows the tree with its shapes") {
         "    bias [2]\n"
         "  gain [2]\n"
         "  seen [1]\n");
+  nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .heads = 1, .width = 2});
+  const std::string listed = gpt.summary();  // its blocks are a list
+  CHECK(has(listed, "  blocks.0: "));
+  CHECK(has(listed, "  blocks.1: "));
 }
 
 TEST_CASE("one tensor under two names is an error unless it is tied") {

@@ -56,6 +56,13 @@ TEST_CASE("a trace has each key and column that version 0.1.0 wrote, and the sam
     const std::size_t product = each->ops("matmul").front();
     CHECK(each->numbers(each->at("ops", product, "out")) == std::vector<double>{1, 2, 6, 8});
     REQUIRE(each->count("updates") == 1);
+    const auto update = [&](const char* column) { return each->at("updates", 0, column); };
+    CHECK((update("name") == "w" && update("rate") == 0.5));
+    const std::vector<double> before = each->numbers(update("before")),
+                              after = each->numbers(update("after")),
+                              grad = each->numbers(update("grad"));
+    REQUIRE((before.size() == 4 && grad.size() == 4));
+    for (std::size_t i = 0; i < 4; ++i) CHECK(after.at(i) == before[i] - 0.5 * grad[i]);
     CHECK(each->at("ops", each->ops("sum").front(), "in") ==
           Json::array({each->at("ops", each->ops("square").front(), "out")}));
   }

@@ -93,6 +93,11 @@ struct Shares : nn::Layer<Shares> {
   nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const { return x / sum(x, {-1}, true); }
 };
+struct Logs : nn::Layer<Logs> {
+  nn::Members members() override { return {}; }
+  Tensor forward(const Tensor& x) const { return log(x); }
+};
+
 struct Model : nn::Layer<Model> {
   nn::Linear up{2, 2};
   Shares shares;
@@ -244,6 +249,20 @@ TEST_CASE("log 0 is reported only if the loss becomes infinite or NaN") {
   const std::string guarded =  // the value is left out, its derivative 0 · ∞ is not
       found_in([&] { sum(where(greater(p, 0), log(p), tensor(0.0))).backward(); });
   CHECK(has(guarded, "backward of log"));
+}
+
+TEST_CASE("an infinity is reported with the layer that made it, or as data") {
+  const Logs logs;
+  const std::string said = found_in([&] {
+    const Tensor x = logs(leaf({0, 0.5}));
+    sum(x - x);
+  });
+  CHECK(has(said, "came from log in Logs"));
+  const std::string data = found_in([&] {
+    const Tensor x = tensor({1.0, kInf}).requires_grad_();
+    sum(x - x);
+  });
+  CHECK(has(data, "came in"));
 }
 
 TEST_CASE("a NaN in the input is reported as such when it reaches the loss") {

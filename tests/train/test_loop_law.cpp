@@ -216,6 +216,27 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
   }
 }
 
+TEST_CASE("evaluations that are no numbers have no best one to mark on the curve", "[once]") {
+  const Unsynced quick;
+  const Folder here;
+  TrainOptions options;
+  options.directory = here / "run", options.steps = 3, options.eval_every = 1;
+  Task task;
+  Trainer trainer(task.net, task.optimizer, kSchedule, options);
+  trainer.start();
+  said_by([&] {
+    trainer.run([&](std::int64_t i) { return task.loss(i); },
+                [] {
+                  return Metrics{{"held_out_loss", std::nan("")}};
+                });
+  });
+  CHECK(trainer.step() == 3);
+  const std::string curve = read_bytes(trainer.files().curve());
+  CHECK(contains(curve, "<svg"));
+  CHECK_FALSE(contains(curve, ">best "));
+  CHECK_FALSE(contains(curve, "nan"));
+}
+
 TEST_CASE("a run that is resumed and stopped at once is saved unchanged", "[once]") {
   const Unsynced quick;
   for (const bool timed : {false, true})

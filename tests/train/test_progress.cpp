@@ -147,6 +147,9 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
       const double begin = now();
       progress.show(step, 1, "", true);
       const double end = now(), rate = progress.items_per_second();
+      char first = 0;
+      CHECK(::pread(::fileno(lines.file), &first, 1, 0) ==
+            1);  // a reader of a pipe sees it at once
       // What came first counts e^(−t / 30 s) as much; a thousandth is for rounding.
       const double kept = 0.999 * std::exp((before - end) / 30);
       const double done = static_cast<double>((step - 5) * items);
