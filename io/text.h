@@ -11,7 +11,7 @@
 namespace gradus::io {
 
 /// The bytes of a file (or pipe), unchanged: line ends, NULs and a byte order mark stay. A file of
-/// no bytes gives "". FileError: missing, a directory, not readable.
+/// no bytes gives "". FileError: missing, a directory, a device, not readable.
 std::string read_text(const std::string& path);
 
 /// What stands at one place of a text.

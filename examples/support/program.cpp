@@ -5,8 +5,11 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "gradus/base/parallel.h"
+#include "gradus/io/text.h"
 #include "gradus/ops/create.h"
 #include "interrupt.h"
 #include "processes.h"
@@ -54,7 +57,11 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
     return code;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    std::fprintf(stderr, "%s: %s; see %s --help\n", name.c_str(), error.what(), name.c_str());
+    const std::vector<std::string> rest = app.remaining();
+    const bool unknown = app.get_subcommands().empty() && !rest.empty();
+    const std::string said =
+        unknown ? str_cat("there is no subcommand ", io::in_quotes(rest.front())) : error.what();
+    std::fprintf(stderr, "%s: %s; see %s --help\n", name.c_str(), said.c_str(), name.c_str());
     return 2;
   } catch (const std::bad_alloc&) {
     what = "not enough memory: try a smaller --batch, or a smaller model";

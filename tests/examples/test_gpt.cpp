@@ -30,6 +30,7 @@ TEST_CASE("gpt reports usage errors in one line with exit code 2") {
   check_refused(here.gpt("info nowhere"), {"nowhere", "no gpt run"});
   check_refused(here.gpt("info text.txt"), {"text.txt", "no gpt run"});
   check_refused(here.gpt(""), {"subcommand"});
+  check_refused(here.gpt("trian text"), {"subcommand", "trian"});
   CHECK_FALSE(fs::exists(here.directory / "run"));
   CHECK_FALSE(fs::exists(here.directory / "runs"));
   CHECK(here.gpt("--help").code == 0);

@@ -1,5 +1,6 @@
 // Text: UTF-8 both ways, and the display of names, numbers and invalid bytes.
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
@@ -131,6 +132,8 @@ TEST_CASE("text: a file is read unchanged") {
   };
   CHECK(contains(fault("none"), "none: No such file or directory"));
   CHECK(contains(fault(""), "is a directory"));
+  if (std::filesystem::exists("/dev/zero"))  // which never ends
+    CHECK_REFUSES(FileError, io::read_text("/dev/zero"), "/dev/zero", "device");
 }
 
 TEST_CASE("text: names and characters are displayed safely") {
